@@ -75,6 +75,9 @@ def check(options, folder):
         ledger = json.loads(done.stdout)["ledger"]
         print(f"{variant}: {ledger['launched']} launches recorded, {ledger['matched']} with their end, "
               f"{ledger['dropped']} dropped")
+        is_idle = what[0].startswith("nvidia:idle")
+        if ledger["dropped"] or bool(ledger["launched"]) == is_idle:
+            sys.exit(f"cuda.py: {variant}: {'launches of an idle guest' if is_idle else 'what was launched is not all there'}")
 
 
 def main():

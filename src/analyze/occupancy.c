@@ -29,6 +29,8 @@ enum {
 	RESERVED_BYTES = 1024 /* of shared memory, for each block since sm_80 */
 };
 
+static const char limit_registers[] = "registers", limit_shared[] = "shared memory";
+
 static const struct chip {
 	uint32_t first, last; /* sm_NN */
 	uint32_t warps, blocks, shared_unit_bytes;
@@ -88,10 +90,10 @@ bool occupancy_find(const char *target, uint64_t unit_shared_bytes,
 		      (PART_REGISTERS /
 		       round_up((uint64_t)needs->registers * WARP_THREADS, REGISTERS_UNIT)) /
 		      warps,
-	      "registers");
+	      limit_registers);
 	shared = round_up(shared_of(number, needs), chip->shared_unit_bytes);
 	if (shared)
-		limit(&occupancy, &blocks, unit_shared_bytes / shared, "shared memory");
+		limit(&occupancy, &blocks, unit_shared_bytes / shared, limit_shared);
 	occupancy.warps = blocks * warps;
 	occupancy.of_warps = chip->warps;
 	if (blocks)
@@ -145,6 +147,14 @@ static bool find_in(const struct model *model, const struct event_code *row,
 	return is_found;
 }
 
+/* What launches take is kept as the most of all of them: shared memory is each launch's own to ask for, and registers are as
+ * the code for a GPU has them. */
+static bool is_at_least(const struct analysis *analysis, const struct occupancy *occupancy)
+{
+	return strcmp(occupancy->limit, limit_shared) == 0 ||
+	       (strcmp(occupancy->limit, limit_registers) == 0 && analysis->devices_count > 1);
+}
+
 /* CUPTI tells of what a launch takes without what is kept free, which code since sm_90 has with it. */
 static bool find_told(const struct analysis *analysis, const struct analysis_kernel *kernel,
 		      struct occupancy *ret_occupancy)
@@ -167,7 +177,10 @@ static bool find_told(const struct analysis *analysis, const struct analysis_ker
 	if (major >= 9)
 		needs.shared_bytes += RESERVED_BYTES;
 	snprintf(target, sizeof(target), "sm_%u%u", major, minor);
-	return occupancy_find(target, fill->unit_local_bytes, &needs, ret_occupancy);
+	if (!occupancy_find(target, fill->unit_local_bytes, &needs, ret_occupancy))
+		return false;
+	ret_occupancy->is_at_least = is_at_least(analysis, ret_occupancy);
+	return true;
 }
 
 bool occupancy_of_kernel(const struct analysis *analysis, const struct analysis_kernel *kernel,

@@ -22,6 +22,7 @@ struct occupancy {
 	uint64_t warps, of_warps; /* at once on a multiprocessor */
 	const char *limit;        /* "warps", "blocks", "registers" or "shared memory" */
 	bool is_at_most;          /* shared memory that the launch asked for is not known */
+	bool is_at_least; /* another launch of the kernel may have asked for more of what limits it */
 };
 
 /* By the CUDA programming guide's table of compute capabilities. target: "sm_90"; unit_shared_bytes: of a multiprocessor, 0: not known. False: the target is not known, or a block

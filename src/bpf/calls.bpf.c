@@ -44,6 +44,7 @@ static __always_inline void count(__u32 which)
 
 #define USER_STACKS_RING records
 #define USER_STACKS_LOST CALL_COUNT_STACKS
+#define USER_STACKS_OVER CALL_COUNT_STACKS
 /* Runtimes are deep, and what tells two launches apart is far out. */
 #define USER_STACKS_TOP  512
 #include "bpf/user_stacks.h"
@@ -52,13 +53,14 @@ SEC("uprobe")
 int on_call(struct pt_regs *registers)
 {
 	const __u64 id = bpf_get_current_pid_tgid();
+	const __u64 cookie = bpf_get_attach_cookie(registers);
 	const __u32 tgid = id >> 32;
 	struct call_record *record;
 	__u64 stack;
 
 	if (!bpf_map_lookup_elem(&watched, &tgid))
 		return 0;
-	stack = find_stack(bpf_get_current_task_btf());
+	stack = cookie & CALL_COOKIE_STACKS ? find_stack(bpf_get_current_task_btf()) : 0;
 	record = bpf_ringbuf_reserve(&records, sizeof(*record), 0);
 	if (!record) {
 		count(CALL_COUNT_RECORDS);
@@ -71,7 +73,7 @@ int on_call(struct pt_regs *registers)
 	record->head.tgid = tgid;
 	record->head.flags = 0;
 	record->user_stack = stack;
-	record->function = bpf_get_attach_cookie(registers);
+	record->function = (__u32)cookie;
 	record->reserved = 0;
 	bpf_get_current_comm(record->thread, sizeof(record->thread));
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);

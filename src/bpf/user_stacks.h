@@ -9,6 +9,7 @@
  *
  *	USER_STACKS_RING	the ring
  *	USER_STACKS_LOST	what to count where it has no room
+ *	USER_STACKS_OVER	what to count where no more may be told for now; may be left out
  *	USER_STACKS_TOP		words of a stack by which it is known again: 64 times a power of two
  */
 #ifndef BPF_USER_STACKS_H
@@ -173,7 +174,13 @@ static __always_inline __u64 find_stack(struct task_struct *task)
 
 	if (!known || bpf_map_lookup_elem(&told_stacks, &known))
 		return known;
-	if (!may_tell() || !tell_stack(known, task->tgid, ip, sp, bp))
+	if (!may_tell()) {
+#ifdef USER_STACKS_OVER
+		count(USER_STACKS_OVER);
+#endif
+		return 0;
+	}
+	if (!tell_stack(known, task->tgid, ip, sp, bp))
 		return 0;
 	bpf_map_update_elem(&told_stacks, &known, &one, BPF_ANY);
 	return known;

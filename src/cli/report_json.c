@@ -133,6 +133,8 @@ static void write_occupancy(const struct report *report, const struct analysis_k
 	json_pair_text(json, "limit", occupancy.limit);
 	json_key(json, "is_at_most");
 	json_bool(json, occupancy.is_at_most);
+	json_key(json, "is_at_least");
+	json_bool(json, occupancy.is_at_least);
 	json_object_end(json);
 }
 

@@ -38,8 +38,10 @@ static void put_occupancy(const struct report *report, const struct analysis_ker
 	if (occupancy_of_kernel(report->analysis, kernel, &occupancy))
 		printf("    a multiprocessor has room for %s%" PRIu64 " of %" PRIu64
 		       " warps, by %s\n",
-		       occupancy.is_at_most ? "at most " : "", occupancy.warps, occupancy.of_warps,
-		       occupancy.limit);
+		       occupancy.is_at_most    ? "at most "
+		       : occupancy.is_at_least ? "at least "
+					       : "",
+		       occupancy.warps, occupancy.of_warps, occupancy.limit);
 }
 
 void report_put_kernels(const struct report *report)

@@ -8,7 +8,8 @@
  * Fails:    for each process, with the reason
  * Why:      whether it is wanted is known when a runtime has refused its own interface, and by then the recorder may have
  *           given up the rights that it takes: a thread that has kept those alone waits for that moment. Each probe is
- *           some 0.1 ms to make, and 1 to 2 us a call.
+ *           some 0.1 ms to make, and 1 to 2 us a call: of the watched process alone, as a probe for all would slow down
+ *           everybody on the machine who has the library.
  */
 #include "collect/call_probes.h"
 
@@ -19,7 +20,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -29,21 +29,23 @@
 #include "bpf/objects.h"
 #include "collect/proc.h"
 #include "collect/rights.h"
+#include "symbol/elf_names.h"
 
-enum { WATCHED_MOST = 64, LIBRARIES_MOST = 8, PROCESSORS_MOST = 1024 };
+enum { WATCHED_MOST = 64, PROCESSORS_MOST = 1024, NAMES_MOST = 32 /* of a search */ };
 enum { STACKS_A_SECOND = 2000 };
 
-/* A process that is to be watched. */
-struct wanted {
+/* A process that is watched. */
+struct watch {
+	enum { WATCH_FREE, WATCH_WANTED, WATCH_DONE } state;
+	bool is_told;
+	bool is_over; /* it has ended: the thread takes its probes away */
 	uint32_t pid, functions;
-	int library_fd;
+	int library_fd; /* owned; of one that is WANTED */
 	char text[CALL_PROBES_TEXT_BYTES];
-};
-
-struct library {
-	dev_t device;
-	ino_t inode;
-	uint32_t functions; /* that are probed */
+	/* The thread's own. */
+	bool is_left;            /* the kernel tells nothing of its number any more */
+	struct bpf_link **links; /* owned */
+	size_t links_count, links_capacity;
 };
 
 struct call_probes {
@@ -52,8 +54,7 @@ struct call_probes {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	/* Under the lock. */
-	struct wanted wanted[WATCHED_MOST];
-	size_t count, done, told; /* told <= done <= count */
+	struct watch watches[WATCHED_MOST];
 	bool is_stopping;
 	struct ring_buffer *ring; /* owned; NULL: nothing is loaded yet */
 	int counts_fd, stacks_fd;
@@ -61,10 +62,7 @@ struct call_probes {
 	struct bpf_object *object; /* owned */
 	bool has_tried;
 	char refusal[CALL_PROBES_TEXT_BYTES];
-	struct library libraries[LIBRARIES_MOST];
-	size_t libraries_count;
-	struct bpf_link **links; /* owned */
-	size_t links_count, links_capacity;
+	time_t allowed_s; /* when stacks were allowed last; 0: never */
 	int processors;
 };
 
@@ -133,68 +131,63 @@ static void put(struct call_probes *probes, const char *map, uint32_t key, const
 
 /* ---- probes ------------------------------------------------------------------------------------ */
 
-/* What this library has not is left out; it is 0 where the kernel refuses, with the reason. */
-static uint32_t attach_all(struct call_probes *probes, int library_fd, char *text)
+/* Of the kernel's for this process alone: what another one has mapped of the same file stays as it is. */
+static void attach_one(struct call_probes *probes, struct watch *watch, const char *path,
+		       size_t function, uint64_t offset)
 {
 	const struct bpf_program *program =
 		bpf_object__find_program_by_name(probes->object, "on_call");
-	uint32_t count = 0;
+	LIBBPF_OPTS(bpf_uprobe_opts, how,
+		    .bpf_cookie = function | (probes->options.has_stacks ? CALL_COOKIE_STACKS : 0));
+	struct bpf_link *link = NULL;
+
+	if (!array_grow(watch->links, watch->links_capacity, watch->links_count + 1))
+		link = bpf_program__attach_uprobe_opts(program, (pid_t)watch->pid, path, offset,
+						       &how);
+	if (link) {
+		watch->links[watch->links_count++] = link;
+		watch->functions++;
+		return;
+	}
+	snprintf(watch->text, sizeof(watch->text), "uprobes: %s at %s%s", strerror(errno),
+		 probes->options.functions[function],
+		 errno == EACCES || errno == EPERM ? ": record as root" : "");
+}
+
+/* What this library has not is left out. Its symbols are read as copies: libbpf would map the file, and end with the recorder
+ * where it is shortened meanwhile. */
+static void attach_all(struct call_probes *probes, struct watch *watch)
+{
+	const char *const *names = probes->options.functions;
+	struct elf_symbol symbols[NAMES_MOST];
+	uint64_t offset;
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", library_fd);
-	snprintf(text, CALL_PROBES_TEXT_BYTES, "it has none of the functions");
-	for (size_t i = 0; i < probes->options.functions_count; i++) {
-		LIBBPF_OPTS(bpf_uprobe_opts, how, .bpf_cookie = i,
-			    .func_name = probes->options.functions[i]);
-		struct bpf_link *link;
-
-		if (array_grow(probes->links, probes->links_capacity, probes->links_count + 1))
-			return count;
-		link = bpf_program__attach_uprobe_opts(program, -1, path, 0, &how);
-		if (link) {
-			probes->links[probes->links_count++] = link;
-			count++;
-		} else if (errno != ENOENT) {
-			snprintf(text, CALL_PROBES_TEXT_BYTES, "uprobes: %s%s", strerror(errno),
-				 errno == EACCES || errno == EPERM ? ": record as root" : "");
-		}
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", watch->library_fd);
+	for (size_t first = 0, count; first < probes->options.functions_count; first += count) {
+		count = probes->options.functions_count - first;
+		if (count > NAMES_MOST)
+			count = NAMES_MOST;
+		elf_names_find_symbols(watch->library_fd, names + first, count, symbols);
+		for (size_t i = 0; i < count; i++)
+			if (symbols[i].value &&
+			    elf_names_offset(watch->library_fd, symbols[i].value, 1, &offset))
+				attach_one(probes, watch, path, first + i, offset);
 	}
-	return count;
+	if (!watch->functions && !*watch->text)
+		snprintf(watch->text, sizeof(watch->text), "it has none of the functions");
 }
 
-/* A library's functions are probed once, for all processes. */
-static uint32_t probe(struct call_probes *probes, const struct wanted *wanted, char *text)
-{
-	struct library *library = probes->libraries;
-	struct stat about;
-
-	if (fstat(wanted->library_fd, &about)) {
-		snprintf(text, CALL_PROBES_TEXT_BYTES, "its library: %s", strerror(errno));
-		return 0;
-	}
-	for (size_t i = 0; i < probes->libraries_count; i++)
-		if (library[i].device == about.st_dev && library[i].inode == about.st_ino)
-			return library[i].functions;
-	if (probes->libraries_count == LIBRARIES_MOST) {
-		snprintf(text, CALL_PROBES_TEXT_BYTES, "there are too many libraries already");
-		return 0;
-	}
-	library += probes->libraries_count++;
-	*library = (struct library){.device = about.st_dev, .inode = about.st_ino};
-	library->functions = attach_all(probes, wanted->library_fd, text);
-	return library->functions;
-}
-
-static void work_on(struct call_probes *probes, struct wanted *wanted)
+static void work_on(struct call_probes *probes, struct watch *watch)
 {
 	const uint8_t one = 1;
 
 	if (!load(probes)) {
-		snprintf(wanted->text, sizeof(wanted->text), "%s", probes->refusal);
+		snprintf(watch->text, sizeof(watch->text), "%s", probes->refusal);
 		return;
 	}
-	put(probes, "watched", wanted->pid, &one);
-	wanted->functions = probe(probes, wanted, wanted->text);
+	put(probes, "watched", watch->pid, &one);
+	attach_all(probes, watch);
 }
 
 /* ---- the end ----------------------------------------------------------------------------------- */
@@ -203,10 +196,29 @@ static void work_on(struct call_probes *probes, struct wanted *wanted)
  * that: their descriptors are closed when the recorder ends. */
 static void leave_links(struct call_probes *probes)
 {
-	for (size_t i = 0; i < probes->links_count; i++) {
-		bpf_link__disconnect(probes->links[i]);
-		bpf_link__destroy(probes->links[i]);
+	for (size_t i = 0; i < WATCHED_MOST; i++) {
+		struct watch *watch = &probes->watches[i];
+
+		for (size_t k = 0; k < watch->links_count; k++) {
+			bpf_link__disconnect(watch->links[k]);
+			bpf_link__destroy(watch->links[k]);
+		}
+		free(watch->links);
 	}
+}
+
+/* Of a process that has ended: one probe in each turn, as each takes that long. True: the last one is gone. */
+static bool take_away(struct call_probes *probes, struct watch *watch)
+{
+	if (!watch->is_left && probes->ring)
+		bpf_map_delete_elem(fd_of_map(probes, "watched"), &watch->pid);
+	watch->is_left = true;
+	if (watch->links_count)
+		bpf_link__destroy(watch->links[--watch->links_count]);
+	if (watch->links_count)
+		return false;
+	free(watch->links);
+	return true;
 }
 
 /* ---- the thread -------------------------------------------------------------------------------- */
@@ -215,29 +227,67 @@ static void leave_links(struct call_probes *probes)
 static void allow_stacks(struct call_probes *probes)
 {
 	const int64_t count = STACKS_A_SECOND;
+	struct timespec now;
 
-	if (probes->ring)
-		put(probes, "allowance", 0, &count);
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (!probes->ring || now.tv_sec == probes->allowed_s)
+		return;
+	put(probes, "allowance", 0, &count);
+	probes->allowed_s = now.tv_sec;
+}
+
+/* Who has ended and is still known to the kernel comes first, as its number may be wanted again; then who is wanted. NULL:
+ * there is nothing to do. With the lock. */
+static struct watch *find_work(struct call_probes *probes)
+{
+	struct watch *last = NULL;
+
+	for (size_t i = 0; i < WATCHED_MOST; i++) {
+		struct watch *watch = &probes->watches[i];
+
+		if (watch->state == WATCH_DONE && watch->is_over && !watch->is_left)
+			return watch;
+		if (watch->state == WATCH_WANTED ||
+		    (watch->state == WATCH_DONE && watch->is_over && !last))
+			last = watch;
+	}
+	return last;
+}
+
+/* With the lock, which is let go meanwhile. */
+static void work(struct call_probes *probes, struct watch *watch)
+{
+	const bool is_new = watch->state == WATCH_WANTED;
+	bool is_gone = false;
+
+	pthread_mutex_unlock(&probes->lock);
+	if (is_new) {
+		work_on(probes, watch);
+		close(watch->library_fd);
+	} else {
+		is_gone = take_away(probes, watch);
+	}
+	allow_stacks(probes);
+	pthread_mutex_lock(&probes->lock);
+	if (is_new)
+		watch->state = WATCH_DONE;
+	else if (is_gone)
+		*watch = (struct watch){0};
 }
 
 static void *run(void *argument)
 {
 	struct call_probes *probes = argument;
 	struct timespec until;
+	struct watch *watch;
 
 	/* Without cap_sys_admin perf's uprobes are refused, whatever cap_perfmon allows. */
 	rights_keep_loading(true);
 	pthread_mutex_lock(&probes->lock);
 	while (!probes->is_stopping) {
-		if (probes->done < probes->count) {
-			struct wanted *wanted = &probes->wanted[probes->done];
-
-			pthread_mutex_unlock(&probes->lock);
-			work_on(probes, wanted);
-			close(wanted->library_fd);
-			allow_stacks(probes);
-			pthread_mutex_lock(&probes->lock);
-			probes->done++;
+		watch = find_work(probes);
+		if (watch) {
+			work(probes, watch);
 			continue;
 		}
 		clock_gettime(CLOCK_REALTIME, &until);
@@ -288,13 +338,13 @@ void call_probes_stop(struct call_probes *probes)
 	pthread_cond_signal(&probes->changed);
 	pthread_mutex_unlock(&probes->lock);
 	pthread_join(probes->thread, NULL);
-	for (size_t i = probes->done; i < probes->count; i++)
-		close(probes->wanted[i].library_fd);
+	for (size_t i = 0; i < WATCHED_MOST; i++)
+		if (probes->watches[i].state == WATCH_WANTED)
+			close(probes->watches[i].library_fd);
 	ring_buffer__free(probes->ring);
 	bpf_object__close(probes->object);
 	pthread_cond_destroy(&probes->changed);
 	pthread_mutex_destroy(&probes->lock);
-	free(probes->links);
 	free(probes);
 }
 
@@ -302,34 +352,49 @@ void call_probes_stop(struct call_probes *probes)
 
 int call_probes_watch(struct call_probes *probes, uint32_t pid, int library_fd)
 {
-	int error = 0;
+	struct watch *free_one = NULL;
 
 	pthread_mutex_lock(&probes->lock);
-	if (probes->count == WATCHED_MOST)
-		error = -ENOSPC;
-	else
-		probes->wanted[probes->count++] =
-			(struct wanted){.pid = pid, .library_fd = library_fd};
+	for (size_t i = 0; i < WATCHED_MOST && !free_one; i++)
+		if (probes->watches[i].state == WATCH_FREE)
+			free_one = &probes->watches[i];
+	if (free_one)
+		*free_one =
+			(struct watch){.state = WATCH_WANTED, .pid = pid, .library_fd = library_fd};
 	pthread_cond_signal(&probes->changed);
 	pthread_mutex_unlock(&probes->lock);
-	if (error)
-		close(library_fd);
-	return error;
+	if (free_one)
+		return 0;
+	close(library_fd);
+	return -ENOSPC;
+}
+
+void call_probes_forget(struct call_probes *probes, uint32_t pid)
+{
+	pthread_mutex_lock(&probes->lock);
+	for (size_t i = 0; i < WATCHED_MOST; i++)
+		if (probes->watches[i].state != WATCH_FREE && probes->watches[i].pid == pid)
+			probes->watches[i].is_over = true;
+	pthread_cond_signal(&probes->changed);
+	pthread_mutex_unlock(&probes->lock);
 }
 
 bool call_probes_next(struct call_probes *probes, uint32_t *ret_pid, uint32_t *ret_functions,
 		      char ret_text[CALL_PROBES_TEXT_BYTES])
 {
-	bool has_one;
+	bool has_one = false;
 
 	pthread_mutex_lock(&probes->lock);
-	has_one = probes->told < probes->done;
-	if (has_one) {
-		const struct wanted *wanted = &probes->wanted[probes->told++];
+	for (size_t i = 0; i < WATCHED_MOST && !has_one; i++) {
+		struct watch *watch = &probes->watches[i];
 
-		*ret_pid = wanted->pid;
-		*ret_functions = wanted->functions;
-		snprintf(ret_text, CALL_PROBES_TEXT_BYTES, "%s", wanted->text);
+		has_one = watch->state == WATCH_DONE && !watch->is_told;
+		if (!has_one)
+			continue;
+		watch->is_told = true;
+		*ret_pid = watch->pid;
+		*ret_functions = watch->functions;
+		snprintf(ret_text, CALL_PROBES_TEXT_BYTES, "%s", watch->text);
 	}
 	pthread_mutex_unlock(&probes->lock);
 	return has_one;

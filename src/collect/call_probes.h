@@ -2,8 +2,8 @@
  *
  * collect/call_probes.h - calls of a library's functions, seen from outside of the processes that call
  *
- * By probes of the kernel at the functions (uprobes), which are in all processes that have the library; told is of those that
- * are watched. Nothing is loaded before the first one is.
+ * By probes of the kernel at the functions (uprobes), in the processes that are watched and in no other. Nothing is loaded
+ * before the first one is.
  */
 #ifndef COLLECT_CALL_PROBES_H
 #define COLLECT_CALL_PROBES_H
@@ -21,6 +21,7 @@ enum { CALL_PROBES_TEXT_BYTES = 512 };
 struct call_probes_options {
 	const char *const *functions; /* borrowed; a call_record's function is a place in them */
 	size_t functions_count;
+	bool has_stacks; /* otherwise a call_record has none */
 	/* A struct call_record, or a struct kernel_stack. */
 	void (*on_record)(void *context, const void *record, size_t size);
 	void *context;
@@ -32,11 +33,13 @@ int call_probes_start(const struct call_probes_options *options, struct call_pro
 /* What goes on inside the kernel is left to its thread. */
 void call_probes_stop(struct call_probes *probes); /* NULL-safe */
 
-/* Watches a process. library_fd: of its library, becomes the probes' own. Errors: -ENOSPC: there are too many. */
+/* Watches a process. library_fd: of its library, becomes the probes' own. Errors: -ENOSPC: there are too many at this time. */
 int call_probes_watch(struct call_probes *probes, uint32_t pid, int library_fd);
+/* … has ended: its probes are taken away, and its number may be another's. */
+void call_probes_forget(struct call_probes *probes, uint32_t pid);
 
-/* Each process that was to be watched, once: how many functions are probed for it, 0 with the reason why none is. False:
- * nothing is new. */
+/* Each process that was to be watched, once: how many functions are probed for it; ret_text: why none of them is, or some
+ * are not; "": all that its library has are. False: nothing is new. */
 bool call_probes_next(struct call_probes *probes, uint32_t *ret_pid, uint32_t *ret_functions,
 		      char ret_text[CALL_PROBES_TEXT_BYTES]);
 

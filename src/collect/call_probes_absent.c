@@ -29,6 +29,10 @@ int call_probes_watch(struct call_probes *probes, uint32_t pid, int library_fd)
 	return -ENOSYS;
 }
 
+void call_probes_forget(struct call_probes *probes, uint32_t pid)
+{
+}
+
 bool call_probes_next(struct call_probes *probes, uint32_t *ret_pid, uint32_t *ret_functions,
 		      char ret_text[CALL_PROBES_TEXT_BYTES])
 {

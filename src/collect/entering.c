@@ -33,7 +33,7 @@ enum { ARGUMENT_BYTES = 512, STARTED_MOST = 1024 };
 
 struct entering_process {
 	pid_t pid;
-	bool is_alone; /* nobody that was started by those that are recorded is entered */
+	bool is_alone; /* nobody that was started by those that are recorded uses what is recorded */
 	const char *addresses, *argument;
 };
 
@@ -72,6 +72,15 @@ static void say(struct recording *recording, const struct collector *collector, 
 		recording_hint(recording, text);
 }
 
+/* Whoever can do something about it knows of it. */
+static void refuse(struct recording *recording, const struct collector *collector, pid_t pid,
+		   const char *text)
+{
+	say(recording, collector, COLLECTOR_REFUSED, text);
+	if (recording->on_refused)
+		recording->on_refused(recording->refused_context, collector->name, (uint32_t)pid);
+}
+
 static void start(struct enterings *enterings, struct recording *recording,
 		  const struct collector *collector, const struct collector_guest *guest, pid_t pid,
 		  const char *argument)
@@ -94,8 +103,8 @@ static void start(struct enterings *enterings, struct recording *recording,
 						  .is_unwanted = &entering->is_unwanted};
 	}
 	if (!all || !entering || !thread_start(&entering->thread, run, entering)) {
-		say(recording, collector, COLLECTOR_REFUSED,
-		    "no thread can be had in which to bring a guest into a running process");
+		refuse(recording, collector, pid,
+		       "no thread can be had in which to bring a guest into a running process");
 		free(entering);
 		return;
 	}
@@ -124,7 +133,7 @@ static bool can_find_us(pid_t pid, const char *addresses)
 	return access(theirs, R_OK) < 0 || is_same("/proc/self/ns/net", theirs);
 }
 
-/* True: it is being entered. */
+/* True: it is one of the collector's, whether it is being entered or not. */
 static bool try_to_enter(struct enterings *enterings, struct recording *recording,
 			 const struct session_options *session, const struct collector *collector,
 			 const struct entering_process *process)
@@ -134,8 +143,8 @@ static bool try_to_enter(struct enterings *enterings, struct recording *recordin
 
 	if (!collector->enter(session, process->pid, process->is_alone, &guest, why, sizeof(why))) {
 		if (why[0])
-			say(recording, collector, COLLECTOR_REFUSED, why);
-		return false;
+			refuse(recording, collector, process->pid, why);
+		return why[0] != '\0';
 	}
 	if (!can_find_us(process->pid, process->addresses)) {
 		snprintf(why, sizeof(why),
@@ -145,8 +154,8 @@ static bool try_to_enter(struct enterings *enterings, struct recording *recordin
 			 "duet: "
 			 "run duet in that container, or share its /tmp or the host's network",
 			 (int)process->pid);
-		say(recording, collector, COLLECTOR_REFUSED, why);
-		return false;
+		refuse(recording, collector, process->pid, why);
+		return true;
 	}
 	start(enterings, recording, collector, &guest, process->pid, process->argument);
 	return true;
@@ -190,7 +199,10 @@ static void finish(struct entering *entering, struct recording *recording,
 
 	pthread_join(entering->thread, NULL);
 	state = entering->collector->entered(session, &entering->outcome, text, sizeof(text));
-	say(recording, entering->collector, state, text);
+	if (state == COLLECTOR_REFUSED && !atomic_load(&entering->is_unwanted))
+		refuse(recording, entering->collector, entering->outcome.pid, text);
+	else
+		say(recording, entering->collector, state, text);
 	free(entering);
 }
 

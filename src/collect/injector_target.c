@@ -257,30 +257,22 @@ static void guard_libraries(struct injector_target *target)
 	}
 }
 
-static bool has_code(const struct proc_maps *maps, uint64_t inode)
-{
-	for (size_t i = 0; i < maps->count; i++)
-		if (maps->mappings[i].is_executable &&
-		    maps->mappings[i].kind == PROC_MAPPING_FILE && maps->mappings[i].inode == inode)
-			return true;
-	return false;
-}
-
 static bool is_begin_of_file(const struct proc_mapping *mapping)
 {
 	return mapping->kind == PROC_MAPPING_FILE && mapping->file_offset == 0 &&
 	       !is_guarded_library(file_name(mapping));
 }
 
+/* Of one whose functions cannot be looked up it is taken for granted: that costs patience alone. */
 static bool has_allocator(const struct injector_target *target, const struct proc_mapping *first)
 {
 	static const char *const names[] = {"malloc", "calloc", "free"};
 	struct remote_library library;
-	bool is_there = false;
+	const int error = remote_library_open(&library, target->pid, first->start);
+	bool is_there = error == -ENOTSUP;
 
-	if (!has_code(&target->maps, first->inode) ||
-	    remote_library_open(&library, target->pid, first->start))
-		return false;
+	if (error)
+		return is_there;
 	for (size_t i = 0; i < ARRAY_COUNT(names) && !is_there; i++)
 		is_there = remote_library_find(&library, names[i], NULL) != 0;
 	return is_there;

@@ -19,6 +19,9 @@ struct call_record {
 };
 enum { CALL_RECORD = 1 };
 
+/* A probe's cookie: the function, and whether its stacks are wanted. */
+#define CALL_COOKIE_STACKS (1ULL << 32)
+
 /* What had no room inside the kernel: the places in the map `counts`. */
 enum call_count { CALL_COUNT_RECORDS = 0, CALL_COUNT_STACKS = 1, CALL_COUNTS };
 

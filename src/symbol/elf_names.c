@@ -163,7 +163,7 @@ bool elf_names_find_between(int fd, const char *prefix, const char *suffix, char
 	return search.is_found;
 }
 
-bool elf_names_read(int fd, uint64_t address, void *ret_bytes, size_t size)
+bool elf_names_offset(int fd, uint64_t address, size_t size, uint64_t *ret_offset)
 {
 	Elf64_Ehdr head;
 	Elf64_Phdr part;
@@ -176,9 +176,18 @@ bool elf_names_read(int fd, uint64_t address, void *ret_bytes, size_t size)
 			return false;
 		if (part.p_type == PT_LOAD && address >= part.p_vaddr &&
 		    address - part.p_vaddr < part.p_filesz &&
-		    size <= part.p_filesz - (address - part.p_vaddr))
-			return pread_all(fd, ret_bytes, size,
-					 part.p_offset + (address - part.p_vaddr)) == 0;
+		    size <= part.p_filesz - (address - part.p_vaddr)) {
+			*ret_offset = part.p_offset + (address - part.p_vaddr);
+			return true;
+		}
 	}
 	return false;
+}
+
+bool elf_names_read(int fd, uint64_t address, void *ret_bytes, size_t size)
+{
+	uint64_t offset;
+
+	return elf_names_offset(fd, address, size, &offset) &&
+	       pread_all(fd, ret_bytes, size, offset) == 0;
 }

@@ -27,6 +27,9 @@ uint32_t elf_names_find_symbols(int fd, const char *const *names, size_t count,
 bool elf_names_find_between(int fd, const char *prefix, const char *suffix, char *ret_between,
 			    size_t size);
 
+/* Where in the file `size` bytes of an address are, as its symbols count. False: they are not in it. */
+bool elf_names_offset(int fd, uint64_t address, size_t size, uint64_t *ret_offset);
+
 /* What the file has at an address, as its symbols count. False: nothing, or not so much. */
 bool elf_names_read(int fd, uint64_t address, void *ret_bytes, size_t size);
 

@@ -41,8 +41,10 @@ static int find_dynamic(struct remote_library *library, uint64_t *ret_address)
 	if (error)
 		return error;
 	if (memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    head.e_phentsize != sizeof(Elf64_Phdr) || head.e_phnum > HEADERS_MOST)
+	    !head.e_phnum)
 		return -ENOEXEC;
+	if (head.e_phentsize != sizeof(Elf64_Phdr) || head.e_phnum > HEADERS_MOST)
+		return -ENOTSUP;
 	library->bias = head.e_type == ET_EXEC ? 0 : library->base;
 	for (uint16_t i = 0; i < head.e_phnum; i++) {
 		uint64_t at = library->base + head.e_phoff + i * sizeof(Elf64_Phdr);
@@ -50,7 +52,7 @@ static int find_dynamic(struct remote_library *library, uint64_t *ret_address)
 
 		error = remote_library_read(library->pid, at, &part, sizeof(part));
 		if (error)
-			return error;
+			return -ENOTSUP;
 		if (part.p_type == PT_DYNAMIC) {
 			*ret_address = library->bias + part.p_vaddr;
 			return 0;
@@ -63,10 +65,9 @@ static int read_dynamic(struct remote_library *library, uint64_t address)
 {
 	for (int i = 0; i < ENTRIES_MOST; i++, address += sizeof(Elf64_Dyn)) {
 		Elf64_Dyn entry;
-		int error = remote_library_read(library->pid, address, &entry, sizeof(entry));
 
-		if (error)
-			return error;
+		if (remote_library_read(library->pid, address, &entry, sizeof(entry)))
+			return -ENOTSUP;
 		if (entry.d_tag == DT_NULL)
 			break;
 		if (entry.d_tag == DT_SYMTAB)
@@ -78,7 +79,7 @@ static int read_dynamic(struct remote_library *library, uint64_t address)
 		else if (entry.d_tag == DT_GNU_HASH)
 			library->hash = address_of(library, entry.d_un.d_ptr);
 	}
-	return library->symbols && library->texts && library->hash ? 0 : -ENOEXEC;
+	return library->symbols && library->texts && library->hash ? 0 : -ENOTSUP;
 }
 
 int remote_library_open(struct remote_library *library, pid_t pid, uint64_t base)
@@ -91,14 +92,14 @@ int remote_library_open(struct remote_library *library, pid_t pid, uint64_t base
 	error = find_dynamic(library, &dynamic);
 	if (!error)
 		error = read_dynamic(library, dynamic);
-	if (!error)
-		error = remote_library_read(pid, library->hash, head, sizeof(head));
 	if (error)
 		return error;
+	if (remote_library_read(pid, library->hash, head, sizeof(head)))
+		return -ENOTSUP;
 	library->bucket_count = head[0];
 	library->first_symbol = head[1];
 	library->bloom_words = head[2];
-	return library->bucket_count ? 0 : -ENOEXEC;
+	return library->bucket_count ? 0 : -ENOTSUP;
 }
 
 static uint32_t hash_of(const char *name)

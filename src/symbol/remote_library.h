@@ -18,8 +18,8 @@ struct remote_library {
 	uint32_t bucket_count, first_symbol, bloom_words;
 };
 
-/* base: where offset 0 of its file is mapped. Errors: -ENOEXEC: no library of 64 bits, or none with such a table;
- * -errno of reading the process's memory. The error chain is left alone. */
+/* base: where offset 0 of its file is mapped. Errors: -ENOEXEC: no library of 64 bits; -ENOTSUP: one without such a table, or
+ * with one that cannot be read; -errno of reading its first bytes. The error chain is left alone. */
 int remote_library_open(struct remote_library *library, pid_t pid, uint64_t base);
 
 /* Address of an exported function in the process, 0: there is none. ret_bytes: its size; NULL: nobody asks. */

@@ -443,31 +443,43 @@ with t.case("without libcupti nothing is loaded, and what is recorded is said"):
 
 CPU_SIDE = "CPU side only"
 
+
+class Side:
+    """duet record -p that sees launches from outside."""
+
+    def __init__(self, live, trace, *options, processes=1):
+        self.errors = open(t.path("side.stderr"), "w+b")
+        self.process = subprocess.Popen(
+            [DUET, "record", "-v", "-p", str(live.pid), *CUDA, "--flush-interval", "100ms", *options, "-o", trace],
+            stderr=self.errors, env=duet_test.clean_environment(), preexec_fn=duet_test.default_signals)
+        until(CPU_SIDE, lambda: self.said().count(CPU_SIDE) >= processes or "by uprobes either" in self.said() or
+              self.process.poll() is not None)
+        said = self.said()
+        if "by uprobes either" in said and ("record as root" in said or "libbpf" in said or "in this container" in said):
+            self.end()
+            live.end()
+            raise duet_test.Skip(f"no rights for programs inside the kernel: {said}")
+        t.equal(said.count(CPU_SIDE), processes, said)
+
+    def said(self):
+        with open(self.errors.name, encoding="utf-8") as file:
+            return " ".join(file.read().split())
+
+    def end(self):
+        self.process.send_signal(signal.SIGINT)
+        t.equal(self.process.wait(30 * PATIENCE), 0, self.said())
+        self.errors.close()
+
+
 with t.case("without libcupti launches are seen from outside, with their stacks"):
     live = Live("read", "without")
     before = live.threads()
     trace = t.path("side.duet")
-    errors = open(t.path("side.stderr"), "w+b")
-    recorder = subprocess.Popen(
-        [DUET, "record", "-v", "-p", str(live.pid), *CUDA, "--flush-interval", "100ms", "-o", trace], stderr=errors,
-        env=duet_test.clean_environment(), preexec_fn=duet_test.default_signals)
-
-    def said():
-        with open(errors.name, encoding="utf-8") as file:
-            return " ".join(file.read().split())
-
-    until(CPU_SIDE, lambda: CPU_SIDE in said() or "by uprobes either" in said() or recorder.poll() is not None)
-    if "by uprobes either" in said() and ("record as root" in said() or "libbpf" in said() or "in this container" in said()):
-        recorder.send_signal(signal.SIGINT)
-        recorder.wait(30 * PATIENCE)
-        live.end()
-        raise duet_test.Skip(f"no rights for programs inside the kernel: {said()}")
-    t.true(CPU_SIDE in said(), said())
+    recorder = Side(live, trace)
     live.tell("launch 23")
     live.tell("graph 2")
     until("25 commands", lambda: ledger(trace)["matched"] >= 25)
-    recorder.send_signal(signal.SIGINT)
-    t.equal(recorder.wait(30 * PATIENCE), 0, said())
+    recorder.end()
     report = t.report(trace)
     got = t.ledger(report)
     t.equal((got["launched"], got["matched"], got["untimed"]), (25, 25, 25), f"commands: {got}")
@@ -479,6 +491,40 @@ with t.case("without libcupti launches are seen from outside, with their stacks"
     t.true(CPU_SIDE in text(run([DUET, "info", trace]).stdout), "noted")
     t.equal(live.threads(), before, "nothing is in the process")
     live.tell("launch 4")
+    t.equal(live.end()[0], 7, "the program")
+
+with t.case("… also those of the processes that it has started, without stacks where none are wanted"):
+    live = Live(command=[sys.executable, "-c", LAUNCHER, program("cuda_live"), "read", "without"])
+    trace = t.path("side.duet")
+    recorder = Side(live, trace, "--stacks", "none", processes=2)
+    t.true("has not loaded libcuda" not in recorder.said(), f"nothing is missing: {recorder.said()}")
+    live.tell("launch 7")
+    until("14 commands", lambda: ledger(trace)["matched"] >= 14)
+    recorder.end()
+    report = t.report(trace)
+    t.equal(t.ledger(report)["launched"], 14, "launches of both")
+    frames = [stack["frames"] for row in report["kernels"] for stack in row["stacks"]]
+    t.true(not any(frames), f"stacks: {frames}")
+    t.equal(live.end()[0], 7, "the programs")
+
+with t.case("launches are seen in the library that is mapped, whatever lies at its path by now"):
+    folder = t.path("driver")
+    os.makedirs(folder, exist_ok=True)
+    shutil.copy(os.path.join(STAND_INS, "libcuda.so.1"), folder)
+    live = Live(command=["sh", "-c", f"LD_LIBRARY_PATH='{folder}' exec '{program('cuda_live')}' read without"])
+    os.unlink(os.path.join(folder, "libcuda.so.1"))
+    os.mkfifo(os.path.join(folder, "libcuda.so.1"))
+    trace = t.path("side.duet")
+    recorder = Side(live, trace)
+    live.tell("launch 3")
+    until("3 commands", lambda: ledger(trace)["matched"] >= 3)
+    recorder.end()
+    t.equal(live.end()[0], 7, "the program")
+
+with t.case("for who measures CUPTI alone nothing is seen from outside either"):
+    live = Live("read", "without")
+    result = run([DUET, "record", "-v", "-d", "0.5", "-p", str(live.pid), "--collect", "nvidia:idle", "-o", t.path("idle.duet")])
+    t.true("runs CUDA without libcupti" in text(result.stderr) and "uprobes" not in text(result.stderr), text(result.stderr))
     t.equal(live.end()[0], 7, "the program")
 
 with t.case("refusals have their sentences"):

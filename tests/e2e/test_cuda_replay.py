@@ -8,6 +8,7 @@ import collections
 import glob
 import json
 import os
+import statistics
 import sys
 import tarfile
 
@@ -23,6 +24,7 @@ STAND_INS = os.environ.get("SIM_NVIDIA_FOLDER") or os.path.join(duet_test.BUILD,
 FIXTURES = os.path.join(ROOT, "tests", "fixtures", "cuda")
 KERNELS, COPIES, GRAPH = (3, 10), (1, 22), 51
 ERROR_NS = 200  # of two clocks that are one
+LATE_NS = 5000  # from the begin that the capture's library takes to the guest's own, which is next
 if not os.path.exists(os.path.join(REPLAY, "cuda_replay")):
     print("1..0 # SKIP the programs of tests/device were not built")
     raise SystemExit(0)
@@ -42,6 +44,46 @@ def played(path):
         return json.load(file), t.report(trace), text(result.stderr)
 
 
+def calls_of_capture(capture, rows):
+    """[(the call's correlation, sorted [(ns from its begin, duration, kernel's name)])], in the order in which calls are played."""
+    begins = {row[5]: row[0] for row in capture.callbacks() if row[1] == 1 and row[3] == 0}
+    found = collections.defaultdict(list)
+    for row in rows:
+        if row.start_ns and row.end_ns >= row.start_ns:
+            start = row.start_ns
+            if abs(start - capture.realtime_ns) < abs(start - capture.monotonic_ns):
+                start -= capture.realtime_ns - capture.monotonic_ns
+            found[row.correlation].append((start - begins[row.correlation], row.end_ns - row.start_ns,
+                                           row.name if row.kind in KERNELS else ""))
+    return [(call, sorted(found[call])) for call in begins if call in found]
+
+
+def calls_of_trace(document, names):
+    """The same of what duet made of it; of what graphs put into a stream it knows the call by its begin."""
+    ends = {row["correlation"]: row for row in document["executions"] if "started" in row}
+    found, calls = collections.defaultdict(list), {}
+    for launch in document["launches"]:
+        end = ends.get(launch["correlation"])
+        if end:
+            begin = launch["enter"], launch["thread"]
+            calls[begin] = launch["correlation"]
+            found[begin].append((end["started"] - launch["enter"], end["ended"] - end["started"],
+                                 names[launch["kernel"]] if launch["kernel"] else ""))
+    return [(calls[begin], sorted(found[begin])) for begin in sorted(found)]
+
+
+def compare(path, ours, theirs):
+    """Call by call: what it launched, when from its begin on, and for how long."""
+    t.equal([len(rows) for _, rows in ours], [len(rows) for _, rows in theirs], f"{path}: commands of each call")
+    calls = [(mine, other) for (mine, _), (other, _) in zip(ours, theirs) if mine < 1 << 32 and mine != other]
+    t.equal(calls[:3], [], f"{path}: correlations of calls")
+    pairs = [pair for (_, mine), (_, other) in zip(ours, theirs) for pair in zip(mine, other)]
+    t.equal([(a, b) for a, b in pairs if a[2] != b[2] or abs(a[1] - b[1]) > ERROR_NS][:3], [], f"{path}: names and durations")
+    # between the capture's clock and the guest's a loaded machine may hold a call up, but not half of them
+    late = statistics.median(abs(a[0] - b[0]) for a, b in pairs) if pairs else 0
+    t.true(late <= LATE_NS, f"{path}: begins are {late} ns off")
+
+
 def check(path):
     capture = read_capture.load(path)
     rows = [row for row in capture.activity() if row.kind in (1, 2, 3, 10, 22, 51)]
@@ -57,6 +99,7 @@ def check(path):
     t.equal(len(got), len(want), f"{path}: commands with times: {report['ledger']} {stderr}")
     off = [(a, b) for a, b in zip(got, want) if abs(a - b) > ERROR_NS]
     t.equal(off[:3], [], f"{path}: how long they took")
+    compare(path, calls_of_trace(document, names), calls_of_capture(capture, rows))
     kernels = collections.Counter(names[row["kernel"]] for row in document["launches"] if row["kernel"])
     t.equal(kernels, collections.Counter(row.name for row in rows if row.kind in KERNELS), f"{path}: kernels by name")
     commands = collections.Counter(row["command"] for row in document["launches"] if not row["result"])

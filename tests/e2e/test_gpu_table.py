@@ -2,9 +2,12 @@
 # SPDX-License-Identifier: MIT
 """tests/device/table/gpu_table.py, which measures on a GPU, over the stand-ins: it ends well whatever is missing, says what,
 and finds kernels that were not counted."""
+import contextlib
+import io
 import json
 import os
 import sys
+import types
 
 import duet_test
 from duet_test import DUET, ROOT, run, text
@@ -14,6 +17,10 @@ PROGRAM = os.path.join(duet_test.BUILD, "examples", "cuda_steps")
 if not os.path.exists(os.path.join(STAND_INS, "libcuda.so.1")) or not os.path.exists(PROGRAM):
     print("1..0 # SKIP the stand-ins of sim/nvidia were not built")
     raise SystemExit(0)
+
+sys.path.insert(0, os.path.join(ROOT, "tests", "device", "table"))
+sys.dont_write_bytecode = True
+import gpu_table  # noqa: E402
 
 t = duet_test.Suite(needs_opencl=False)
 SCRIPT = os.path.join(ROOT, "tests", "device", "table", "gpu_table.py")
@@ -44,6 +51,33 @@ with t.case("kernels that were lost are found"):
     result, document = table(TABLE_SIM="drop_every=10")
     t.equal(result.status, 1, "status")
     t.true("DO NOT AGREE" in text(result.stdout), text(result.stdout))
+
+def printed(costs, kernels=(100, 100), failed=()):
+    """Whether a table of a GPU with these costs is good, and what is printed of it."""
+    rows = [{"name": name, "simulated": False, **{workload: {"seconds": 1, "cost": cost, "least": cost, "most": cost}
+                                                  for workload in gpu_table.WORKLOADS}} for name, cost in costs.items()]
+    table = types.SimpleNamespace(
+        has_torch=True, want=types.SimpleNamespace(simulated=None), steps={}, failed=list(failed), rows=lambda: iter(rows),
+        counts={(workload, name): [{"kernels": count, "kernel_ns": count, "lost": 0}] for workload in gpu_table.WORKLOADS
+                for name, count in zip(("tracing + stacks", "torch.profiler"), kernels) if count is not None})
+    table.agreements = lambda: gpu_table.Table.agreements(table)
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        good = gpu_table.print_table(table)
+    return good, said.getvalue()
+
+
+with t.case("targets that are missed, and comparisons that are not had, are failures on a GPU"):
+    costs = {"plain": 0.0, "idle": 0.001, "tracing + stacks": 0.02, "torch.profiler": 0.1}
+    good, said = printed(costs)
+    t.true(good and said.count(": met") == 3 and "MISSED" not in said, said)
+    for name, cost, words in (("idle", 0.006, "target 0.5 %: MISSED"), ("tracing + stacks", 0.031, "target 3.0 %: MISSED"),
+                              ("torch.profiler", 0.02, "target less than torch.profiler: MISSED")):
+        good, said = printed({**costs, name: cost})
+        t.true(not good and words in said, f"{name}: {said}")
+    for kernels, words in (((100, None), "NOT COMPARED"), ((100, 0), "DO NOT AGREE"), ((0, 100), "DO NOT AGREE")):
+        good, said = printed(costs, kernels)
+        t.true(not good and words in said, f"{kernels}: {said}")
 
 with t.case("a driver that does not work, and time that is over"):
     result, document = table(TABLE_SIM="fail_cuInit=999")

@@ -248,9 +248,9 @@ static void on_refused(void *context, const char *collector, uint32_t pid)
 }
 
 /* Where CUPTI will refuse itself is not known before. */
-static void open_side(struct recording *recording, struct both *both)
+static void open_side(struct recording *recording, bool has_stacks, struct both *both)
 {
-	both->side = cpu_side_open(recording);
+	both->side = cpu_side_open(recording, has_stacks);
 	if (!both->side)
 		return;
 	recording->on_refused = on_refused;
@@ -284,8 +284,8 @@ static int open_both(struct recording *recording, const struct session_options *
 		recording_warn(recording, error_text());
 		error_clear();
 	}
-	if (session->cuda)
-		open_side(recording, both);
+	if (session->cuda && !session->cuda_idle)
+		open_side(recording, session->native_stacks, both);
 	*ret_state = both;
 	return 0;
 }

@@ -14,16 +14,20 @@
 #include "collect/nvidia/cpu_side.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "collect/call_probes.h"
 #include "collect/host_clocks.h"
+#include "collect/images.h"
+#include "collect/proc.h"
 #include "collect/processes.h"
 #include "collect/told_stacks.h"
 #include "event/event.h"
@@ -32,7 +36,7 @@
 /* Beside those of guests, of jobs and of submissions. */
 #define CORRELATION_BASE (UINT64_C(0xfd) << 56)
 
-static const char library[] = "/libcuda.so";
+static const char library[] = "/libcuda.so.";
 
 /* Those that put something into a stream, in all versions that the driver offers. */
 #define EACH(name)  name, name "_ptsz"
@@ -72,10 +76,11 @@ struct cpu_side {
 	struct call_probes *probes;  /* owned; NULL: refused says why */
 	char refused[CALL_PROBES_TEXT_BYTES];
 	struct told_stacks stacks;
-	struct hash_map pids;  /* that were told of */
+	struct hash_map pids;  /* that were told of -> when each began, in the kernel's ticks */
+	bool is_on;            /* one was */
 	struct hash_map codes; /* process << 32 | function -> what stands for its kernels */
 	uint64_t last_correlation;
-	uint64_t lost[CALL_COUNTS];
+	uint64_t lost[CALL_COUNTS], refused_stacks;
 	uint64_t counted_ns;
 };
 
@@ -210,11 +215,12 @@ static void on_forgotten(void *context, uint64_t user_stack)
 
 /* ---- begin and end ----------------------------------------------------------------------------- */
 
-struct cpu_side *cpu_side_open(struct recording *recording)
+struct cpu_side *cpu_side_open(struct recording *recording, bool has_stacks)
 {
 	struct cpu_side *side = calloc(1, sizeof(*side));
 	const struct call_probes_options options = {.functions = functions,
 						    .functions_count = ARRAY_COUNT(functions),
+						    .has_stacks = has_stacks,
 						    .on_record = on_record,
 						    .context = side};
 
@@ -247,14 +253,20 @@ void cpu_side_close(struct cpu_side *side)
 
 bool cpu_side_is_on(const struct cpu_side *side)
 {
-	return side->pids.count != 0;
+	return side->is_on;
 }
 
 static void note(const struct cpu_side *side, uint32_t pid, uint32_t count, const char *why)
 {
-	char text[CALL_PROBES_TEXT_BYTES + 256];
+	char text[CALL_PROBES_TEXT_BYTES + 320];
 
-	if (count)
+	if (count && *why)
+		snprintf(text, sizeof(text),
+			 "process %u: CPU side only: its calls of CUDA are seen at %u functions of "
+			 "libcuda (uprobes), with their stacks from now on, and at others they are "
+			 "not (%s); kernels have neither names nor device times",
+			 pid, count, why);
+	else if (count)
 		snprintf(text, sizeof(text),
 			 "process %u: CPU side only: its calls of CUDA that launch kernels, copies "
 			 "and graphs are seen at %u functions of libcuda (uprobes), with their "
@@ -269,39 +281,100 @@ static void note(const struct cpu_side *side, uint32_t pid, uint32_t count, cons
 	recording_hint(side->recording, text);
 }
 
-/* -1: it has none, or it may not be opened. */
+static bool is_driver(const struct proc_mapping *mapping)
+{
+	const char *name = strrchr(mapping->path, '/');
+
+	return mapping->is_executable && mapping->kind == PROC_MAPPING_FILE && name &&
+	       strncmp(name, library, sizeof(library) - 1) == 0 && name[sizeof(library) - 1] &&
+	       !name[sizeof(library) - 1 + strspn(name + sizeof(library) - 1, ".0123456789")];
+}
+
+/* The mapped file itself, or, without the right to that, what lies at its path and is the same: the process may have put
+ * something else there. -errno. */
+static int open_mapping(uint32_t pid, const struct proc_mapping *mapping)
+{
+	struct stat about;
+	char path[4200];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/map_files/%" PRIx64 "-%" PRIx64, pid, mapping->start,
+		 mapping->end);
+	fd = images_open_regular(path);
+	if (fd < 0) {
+		snprintf(path, sizeof(path), "/proc/%u/root%s", pid, mapping->path);
+		fd = images_open_regular(path);
+	}
+	if (fd < 0 || (!fstat(fd, &about) && about.st_ino == mapping->inode))
+		return fd;
+	close(fd);
+	return -ESTALE;
+}
+
+/* -ENOENT: the process has none; -errno: it may not be opened. */
 static int open_library(uint32_t pid)
 {
 	struct proc_maps maps = {0};
-	char path[4200] = "";
+	int fd = -ENOENT;
 
 	if (proc_maps_read((pid_t)pid, &maps) < 0) {
 		error_clear();
-		return -1;
+		return -EACCES;
 	}
-	for (size_t i = 0; i < maps.count && !*path; i++)
-		if (strstr(maps.mappings[i].path, library) && maps.mappings[i].is_executable)
-			snprintf(path, sizeof(path), "/proc/%u/root%s", pid, maps.mappings[i].path);
+	for (size_t i = 0; i < maps.count; i++)
+		if (is_driver(&maps.mappings[i])) {
+			fd = open_mapping(pid, &maps.mappings[i]);
+			fd = fd == -ENOENT ? -ESTALE : fd;
+			break;
+		}
 	proc_maps_fini(&maps);
-	return *path ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) : -1;
+	return fd;
 }
 
+static void forget(struct cpu_side *side, uint32_t pid)
+{
+	hash_map_remove(&side->pids, pid, NULL);
+	if (side->probes)
+		call_probes_forget(side->probes, pid);
+}
+
+/* Numbers are given out again: what is known of one is of the process that began then. */
 void cpu_side_watch(struct cpu_side *side, uint32_t pid)
 {
+	const uint64_t *known = hash_map_find(&side->pids, pid);
+	const uint64_t start_ticks = proc_start_ticks(pid);
 	int fd;
 
-	if (hash_map_find(&side->pids, pid))
+	if (!start_ticks || (known && *known == start_ticks))
 		return;
-	hash_map_put(&side->pids, pid, 1);
-	if (!side->probes) {
-		note(side, pid, 0, side->refused);
-		return;
-	}
+	if (known)
+		forget(side, pid);
 	fd = open_library(pid);
-	if (fd < 0)
+	if (fd == -ENOENT)
+		return;
+	hash_map_put(&side->pids, pid, start_ticks);
+	side->is_on = true;
+	if (fd < 0) {
 		note(side, pid, 0, "its libcuda cannot be opened");
-	else if (call_probes_watch(side->probes, pid, fd))
+	} else if (!side->probes) {
+		close(fd);
+		note(side, pid, 0, side->refused);
+	} else if (call_probes_watch(side->probes, pid, fd)) {
 		note(side, pid, 0, "so many processes are seen already");
+	}
+}
+
+/* Who has ended makes room for others. */
+static void forget_ended(struct cpu_side *side)
+{
+	uint64_t pid, start_ticks;
+	size_t cursor = 0;
+
+	while (hash_map_next(&side->pids, &cursor, &pid, &start_ticks))
+		if (proc_start_ticks((uint32_t)pid) != start_ticks) {
+			forget(side, (uint32_t)pid);
+			cursor = 0; /* the map has changed */
+		}
 }
 
 /* ---- each round -------------------------------------------------------------------------------- */
@@ -318,24 +391,32 @@ void cpu_side_drain(struct cpu_side *side)
 	call_probes_drain(side->probes);
 }
 
+static void put_loss(struct cpu_side *side, uint32_t kind, uint64_t count, uint64_t now_ns)
+{
+	const struct trace_source source = {.clock = CLOCK_ID_MONOTONIC};
+	const struct event_loss row = {.begin = side->counted_ns ? side->counted_ns : now_ns,
+				       .end = now_ns,
+				       .kind = kind,
+				       .reason = LOSS_RING_FULL,
+				       .count = count};
+
+	if (row.count)
+		trace_writer_row(side->recording->writer, EVENT_LOSS, &source, &row);
+}
+
 void cpu_side_count(struct cpu_side *side, uint64_t now_ns)
 {
 	static const uint32_t kinds[CALL_COUNTS] = {
 		[CALL_COUNT_RECORDS] = EVENT_LAUNCH, [CALL_COUNT_STACKS] = LOSS_KIND_STACK};
-	const struct trace_source source = {.clock = CLOCK_ID_MONOTONIC};
 
 	for (int i = 0; i < CALL_COUNTS && side->probes; i++) {
 		const uint64_t lost = call_probes_lost(side->probes, (enum call_count)i);
-		const struct event_loss row = {.begin =
-						       side->counted_ns ? side->counted_ns : now_ns,
-					       .end = now_ns,
-					       .kind = kinds[i],
-					       .reason = LOSS_RING_FULL,
-					       .count = lost - side->lost[i]};
 
-		if (row.count)
-			trace_writer_row(side->recording->writer, EVENT_LOSS, &source, &row);
+		put_loss(side, kinds[i], lost - side->lost[i], now_ns);
 		side->lost[i] = lost;
 	}
+	put_loss(side, LOSS_KIND_STACK, side->stacks.refused - side->refused_stacks, now_ns);
+	side->refused_stacks = side->stacks.refused;
 	side->counted_ns = now_ns;
+	forget_ended(side);
 }

@@ -514,6 +514,12 @@ TEST(an_allocator_in_a_program_at_fixed_addresses)
 	enter_allocator(getenv("INJECT_ALLOCATOR_FIXED"));
 }
 
+/* With the older table of functions alone, which is not read. */
+TEST(an_allocator_in_a_program_whose_functions_are_not_found)
+{
+	enter_allocator(getenv("INJECT_ALLOCATOR_SYSV"));
+}
+
 /* Nothing is left of what it was to have. */
 TEST(a_process_that_may_not_have_another_thread)
 {
@@ -635,6 +641,7 @@ int main(void)
 	RUN(a_stack_in_the_middle_of_memory);
 	RUN(an_allocator_in_the_program);
 	RUN(an_allocator_in_a_program_at_fixed_addresses);
+	RUN(an_allocator_in_a_program_whose_functions_are_not_found);
 	RUN(a_process_that_may_not_have_another_thread);
 	RUN(a_process_that_names_another_file);
 	unlink(probe_path);
