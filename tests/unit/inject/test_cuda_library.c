@@ -17,7 +17,7 @@
 enum { INSTRUCTION_BYTES = 16, MOST = 1 << 20 };
 
 /* What the library does not give back is not ours to find. */
-const char *__lsan_default_suppressions(void);
+__attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
 	return "leak:libcupti";
