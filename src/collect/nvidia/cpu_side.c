@@ -36,7 +36,8 @@
 /* Beside those of guests, of jobs and of submissions. */
 #define CORRELATION_BASE (UINT64_C(0xfd) << 56)
 
-static const char library[] = "/libcuda.so.";
+/* Without the dot that comes behind it: a program with that in it counts as one that uses CUDA, and this is in ours. */
+static const char library[] = "/libcuda.so";
 
 /* Those that put something into a stream, in all versions that the driver offers. */
 #define EACH(name)  name, name "_ptsz"
@@ -283,11 +284,13 @@ static void note(const struct cpu_side *side, uint32_t pid, uint32_t count, cons
 
 static bool is_driver(const struct proc_mapping *mapping)
 {
-	const char *name = strrchr(mapping->path, '/');
+	const char *name = strrchr(mapping->path, '/'), *version;
 
-	return mapping->is_executable && mapping->kind == PROC_MAPPING_FILE && name &&
-	       strncmp(name, library, sizeof(library) - 1) == 0 && name[sizeof(library) - 1] &&
-	       !name[sizeof(library) - 1 + strspn(name + sizeof(library) - 1, ".0123456789")];
+	if (!mapping->is_executable || mapping->kind != PROC_MAPPING_FILE || !name ||
+	    strncmp(name, library, sizeof(library) - 1) != 0)
+		return false;
+	version = name + sizeof(library) - 1;
+	return version[0] == '.' && version[1] && !version[strspn(version, ".0123456789")];
 }
 
 /* The mapped file itself, or, without the right to that, what lies at its path and is the same: the process may have put
