@@ -872,8 +872,8 @@ static void take_many(uint64_t from, uint64_t to)
 	}
 }
 
-/* AddressSanitizer keeps what was given back for a while, and more around each allocation. */
-#ifdef __SANITIZE_ADDRESS__
+/* Sanitizers keep what was given back for a while, and more beside each allocation. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { GROWN_MOST = 384 << 20 };
 #else
 enum { GROWN_MOST = 96 << 20 };

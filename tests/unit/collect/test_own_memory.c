@@ -29,7 +29,10 @@ static uint64_t measure(int flags)
 TEST(what_others_may_map_too_is_not_own)
 {
 	CHECK(measure(MAP_PRIVATE) > BYTES / 4 * 3);
+/* ThreadSanitizer notes beside all memory, in memory of its own, who wrote it. */
+#ifndef __SANITIZE_THREAD__
 	CHECK(measure(MAP_SHARED) < BYTES / 4);
+#endif
 }
 
 int main(void)
