@@ -40,7 +40,7 @@ struct watch {
 	bool is_told;
 	bool is_over; /* it has ended: the thread takes its probes away */
 	uint32_t pid, functions;
-	int library_fd; /* owned; of one that is WANTED */
+	int file_fd; /* owned; of one that is WANTED */
 	char text[CALL_PROBES_TEXT_BYTES];
 	/* The thread's own. */
 	bool is_left;            /* the kernel tells nothing of its number any more */
@@ -163,15 +163,15 @@ static void attach_all(struct call_probes *probes, struct watch *watch)
 	uint64_t offset;
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", watch->library_fd);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", watch->file_fd);
 	for (size_t first = 0, count; first < probes->options.functions_count; first += count) {
 		count = probes->options.functions_count - first;
 		if (count > NAMES_MOST)
 			count = NAMES_MOST;
-		elf_names_find_symbols(watch->library_fd, names + first, count, symbols);
+		elf_names_find_symbols(watch->file_fd, names + first, count, symbols);
 		for (size_t i = 0; i < count; i++)
 			if (symbols[i].value &&
-			    elf_names_offset(watch->library_fd, symbols[i].value, 1, &offset))
+			    elf_names_offset(watch->file_fd, symbols[i].value, 1, &offset))
 				attach_one(probes, watch, path, first + i, offset);
 	}
 	if (!watch->functions && !*watch->text)
@@ -263,7 +263,7 @@ static void work(struct call_probes *probes, struct watch *watch)
 	pthread_mutex_unlock(&probes->lock);
 	if (is_new) {
 		work_on(probes, watch);
-		close(watch->library_fd);
+		close(watch->file_fd);
 	} else {
 		is_gone = take_away(probes, watch);
 	}
@@ -340,7 +340,7 @@ void call_probes_stop(struct call_probes *probes)
 	pthread_join(probes->thread, NULL);
 	for (size_t i = 0; i < WATCHED_MOST; i++)
 		if (probes->watches[i].state == WATCH_WANTED)
-			close(probes->watches[i].library_fd);
+			close(probes->watches[i].file_fd);
 	ring_buffer__free(probes->ring);
 	bpf_object__close(probes->object);
 	pthread_cond_destroy(&probes->changed);
@@ -350,7 +350,7 @@ void call_probes_stop(struct call_probes *probes)
 
 /* ---- for the recorder's own thread ------------------------------------------------------------- */
 
-int call_probes_watch(struct call_probes *probes, uint32_t pid, int library_fd)
+int call_probes_watch(struct call_probes *probes, uint32_t pid, int file_fd)
 {
 	struct watch *free_one = NULL;
 
@@ -359,13 +359,12 @@ int call_probes_watch(struct call_probes *probes, uint32_t pid, int library_fd)
 		if (probes->watches[i].state == WATCH_FREE)
 			free_one = &probes->watches[i];
 	if (free_one)
-		*free_one =
-			(struct watch){.state = WATCH_WANTED, .pid = pid, .library_fd = library_fd};
+		*free_one = (struct watch){.state = WATCH_WANTED, .pid = pid, .file_fd = file_fd};
 	pthread_cond_signal(&probes->changed);
 	pthread_mutex_unlock(&probes->lock);
 	if (free_one)
 		return 0;
-	close(library_fd);
+	close(file_fd);
 	return -ENOSPC;
 }
 

@@ -33,8 +33,8 @@ int call_probes_start(const struct call_probes_options *options, struct call_pro
 /* What goes on inside the kernel is left to its thread. */
 void call_probes_stop(struct call_probes *probes); /* NULL-safe */
 
-/* Watches a process. library_fd: of its library, becomes the probes' own. Errors: -ENOSPC: there are too many at this time. */
-int call_probes_watch(struct call_probes *probes, uint32_t pid, int library_fd);
+/* Watches a process. file_fd: of its library, becomes the probes' own. Errors: -ENOSPC: there are too many at this time. */
+int call_probes_watch(struct call_probes *probes, uint32_t pid, int file_fd);
 /* … has ended: its probes are taken away, and its number may be another's. */
 void call_probes_forget(struct call_probes *probes, uint32_t pid);
 

@@ -23,9 +23,9 @@ void call_probes_stop(struct call_probes *probes)
 {
 }
 
-int call_probes_watch(struct call_probes *probes, uint32_t pid, int library_fd)
+int call_probes_watch(struct call_probes *probes, uint32_t pid, int file_fd)
 {
-	close(library_fd);
+	close(file_fd);
 	return -ENOSYS;
 }
 

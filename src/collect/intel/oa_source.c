@@ -64,9 +64,8 @@ struct telling {
 static void name_counter(const struct oa_unit *unit, uint32_t nth, char *ret_name, size_t size)
 {
 	const struct oa_place place = oa_raw_place(unit->facts.layout, nth);
-	const char *name = unit->library
-				   ? igdmd_counter(unit->library, unit->facts.library_set, &place)
-				   : NULL;
+	const char *name =
+		unit->igdmd ? igdmd_counter(unit->igdmd, unit->facts.igdmd_set, &place) : NULL;
 	char position[OA_RAW_NAME_BYTES];
 
 	oa_raw_name(unit->facts.layout, nth, position);
@@ -244,10 +243,9 @@ static uint32_t describe(struct recording *recording, const struct oa_unit *unit
 
 static int choose_set(struct oa_unit *unit, const char *set)
 {
-	const int error =
-		oa_sets_choose(&unit->node, set, &unit->library, &unit->facts.library_set);
+	const int error = oa_sets_choose(&unit->node, set, &unit->igdmd, &unit->facts.igdmd_set);
 
-	unit->facts.library = unit->library;
+	unit->facts.igdmd = unit->igdmd;
 	snprintf(unit->facts.set, sizeof(unit->facts.set), "%s", set);
 	/* who asks for the next GT of the GPU takes it for one that is not there */
 	return error == -ENOENT ? error_set(-ENODEV, "%s", error_text()) : error;
@@ -283,7 +281,7 @@ static bool add_unit(struct recording *recording, struct oa_units *units, int mi
 	if (error != -ENOENT || !nth)
 		note_failed(recording, &unit->node);
 	error_clear();
-	igdmd_close(unit->library);
+	igdmd_close(unit->igdmd);
 	gpu_node_close(&unit->node);
 	return false;
 }
@@ -348,7 +346,7 @@ void oa_units_close(void *context)
 		put_last_end(units->recording, &units->all[i]);
 		note_counts(units->recording, &units->all[i]);
 		oa_stream_close(units->all[i].stream);
-		igdmd_close(units->all[i].library);
+		igdmd_close(units->all[i].igdmd);
 		gpu_node_close(&units->all[i].node);
 	}
 	free(units);

@@ -16,7 +16,7 @@ struct oa_unit {
 	struct gpu_node node;
 	struct oa_facts facts;
 	struct oa_stream *stream; /* owned */
-	struct igdmd *library;    /* owned; of its metric set; NULL: it takes none */
+	struct igdmd *igdmd;      /* owned; of its metric set; NULL: it takes none */
 	uint32_t device;          /* the trace's */
 	/* since the beginning, as far as it is known */
 	uint64_t told_ns, busy_ns, eu_active_ns, eu_stalled_ns;

@@ -77,8 +77,8 @@ static int set_refused(const struct oa_facts *facts, int error)
 {
 	if (*facts->set && error == -ENOENT)
 		return error_set(error, "OA: the metric set %s is not in the driver's list%s",
-				 facts->set, facts->library ? "" : " any more");
-	if (facts->library && error == -EPROTO)
+				 facts->set, facts->igdmd ? "" : " any more");
+	if (facts->igdmd && error == -EPROTO)
 		return error_set(-EACCES,
 				 "OA: Intel's library of metric sets cannot have the driver list "
 				 "%s: that takes root or cap_perfmon, or that everybody may "
@@ -91,14 +91,14 @@ static int set_refused(const struct oa_facts *facts, int error)
  * any more to take them out. */
 static int open_library_set(const struct gpu_node *node, struct oa_facts *facts, const char *card)
 {
-	const int error = igdmd_begin(facts->library, facts->library_set);
+	const int error = igdmd_begin(facts->igdmd, facts->igdmd_set);
 	int set, fd;
 
 	if (error)
 		return error;
 	set = oa_sets_number(card, IGDMD_UUID);
 	fd = set < 0 ? set : facts->driver->open(node, facts, set);
-	igdmd_end(facts->library, facts->library_set);
+	igdmd_end(facts->igdmd, facts->igdmd_set);
 	if (set >= 0)
 		facts->driver->remove_set(node, set);
 	return fd;
@@ -119,7 +119,7 @@ static int open_fd(const struct gpu_node *node, struct oa_facts *facts)
 	int fd = -EAGAIN;
 
 	snprintf(card, sizeof(card), "%s/card*", node->folder);
-	if (facts->library)
+	if (facts->igdmd)
 		return open_library_set(node, facts, card);
 	if (*facts->set)
 		return open_listed(node, facts, card);

@@ -26,9 +26,9 @@ struct oa_facts {
 	uint64_t period_ns;
 	/* As oa_sets.h names it; "": duet's own. Set by who opens the stream … */
 	char set[OA_SET_NAME_BYTES];
-	struct igdmd *
-		library; /* … borrowed to its end: has the driver list the set; NULL: it does already */
-	uint32_t library_set; /* … as this one */
+	/* … borrowed to its end: has the driver list the set; NULL: it does already */
+	struct igdmd *igdmd;
+	uint32_t igdmd_set; /* … as this one */
 };
 
 /* From one report to the next. What the GPU does not count is absent: has_… */
