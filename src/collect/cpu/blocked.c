@@ -16,7 +16,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +24,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -302,20 +302,25 @@ static pid_t start_sleeper(void)
 		pause();
 }
 
+/* A child needs some 200 us to its first sleep. */
+enum { TRIES_MAX = 20000, FIRST_TRIES = 400 };
+static const struct timespec between_tries = {.tv_nsec = 50000};
+
 /* Until it sleeps, at most a second. */
 static int try_place(uint32_t pid, struct blocked_place *ret_place)
 {
 	enum thread_place place = THREAD_RUNS;
 
-	for (int i = 0; i < 1000; i++) {
+	for (int i = 0; i < TRIES_MAX; i++) {
 		errno = 0;
 		place = blocked_find(NULL, pid, pid, ret_place);
 		if (place == THREAD_WAITS)
 			return 0;
 		/* before the child says that it may be looked at, it may not */
-		if ((place == THREAD_REFUSED || place == THREAD_GONE) && errno && i > 20)
+		if ((place == THREAD_REFUSED || place == THREAD_GONE) && errno &&
+		    i > FIRST_TRIES)
 			return -errno;
-		poll(NULL, 0, 1);
+		nanosleep(&between_tries, NULL);
 	}
 	return -ETIMEDOUT;
 }
