@@ -580,12 +580,28 @@ static size_t index_of_collector(const struct attach_hello *hello)
 	return collectors_count;
 }
 
+struct greeting {
+	struct session *session;
+	const struct attach_hello *hello;
+};
+
+/* The program stands still until it is answered. What the collectors have not read yet can take 10 ms: an exec just before
+ * is among it, which makes another process of it. */
+static void greet(void *context, const struct injected *injected, int region_fd)
+{
+	const struct greeting *greeting = context;
+
+	attach_answer(greeting->hello->fd, injected->ring_count, injected->ring_bytes, region_fd);
+	catch_up(greeting->session);
+}
+
 /* Makes the rings and sends them. sibling: another guest of the same process, NULL: this is the first. Errors:
  * -errno. */
 static int welcome(struct session *session, const struct attach_hello *hello,
 		   struct injected *sibling)
 {
 	const size_t index = index_of_collector(hello);
+	struct greeting greeting = {session, hello};
 	struct injected_peer peer = {
 		.collector = collectors[index]->name,
 		.ring_bytes = collectors[index]->ring_bytes,
@@ -599,6 +615,8 @@ static int welcome(struct session *session, const struct attach_hello *hello,
 		.uid = hello->uid,
 		.pid_fd = hello->pid_fd,
 		.looks = shares_looks(&session->shares, hello->uid),
+		.on_region = greet,
+		.context = &greeting,
 	};
 	struct attached *attached;
 	int region_fd = -1, error;
@@ -611,7 +629,6 @@ static int welcome(struct session *session, const struct attach_hello *hello,
 	}
 	attached = &session->attached[session->attached_count];
 	*attached = (struct attached){.connection = hello->fd};
-	catch_up(session); /* with an exec just before */
 	error = injected_open(&session->recording, &peer, ring_options(session->options),
 			      &attached->injected, &region_fd);
 	if (error)
@@ -625,8 +642,6 @@ static int welcome(struct session *session, const struct attach_hello *hello,
 	session->young_until_ns = host_clocks_now_ns() + SECOND_NS;
 	shares_begin(&session->shares, hello->uid);
 	settle(session, attached->injected);
-	attach_answer(hello->fd, attached->injected->ring_count, attached->injected->ring_bytes,
-		      region_fd);
 	close(region_fd);
 	return 0;
 }
@@ -1091,11 +1106,11 @@ static void turn(struct session *session)
 	uint64_t now_ns;
 	size_t most;
 
+	if (reason == WAKE_OTHERS)
+		answer(session);
 	drain_collectors(session);
 	if (is_for_collectors(session, reason))
 		return;
-	if (reason == WAKE_OTHERS)
-		answer(session);
 	note_turned_away(session);
 	most = drain_guests(session);
 	if (session->recording.submissions.settle)
