@@ -24,8 +24,12 @@
 void kernel_frames_init(struct kernel_frames *frames, struct recording *recording)
 {
 	*frames = (struct kernel_frames){.recording = recording};
-	if (kernel_namer_open(&frames->names))
-		frames->names = NULL; /* /proc/kallsyms it is */
+}
+
+void kernel_frames_load_namer(struct kernel_frames *frames)
+{
+	if (!frames->namer && kernel_namer_open(&frames->namer))
+		frames->namer = NULL; /* /proc/kallsyms it is */
 }
 
 void kernel_frames_fini(struct kernel_frames *frames)
@@ -33,7 +37,7 @@ void kernel_frames_fini(struct kernel_frames *frames)
 	if (!frames)
 		return;
 	free(frames->all);
-	kernel_namer_close(frames->names);
+	kernel_namer_close(frames->namer);
 	kernel_modules_fini(&frames->modules);
 }
 
@@ -81,9 +85,10 @@ static int compare_addresses(const void *left, const void *right)
 /* Of each frame, in the order of addresses. */
 static int find_symbols(struct kernel_frames *frames, struct kernel_symbol *symbols)
 {
+	kernel_frames_load_namer(frames);
 	for (size_t i = 0; i < frames->count; i++)
 		symbols[i].address = frames->all[i].address;
-	if (frames->names && kernel_namer_find(frames->names, symbols, frames->count) == 0)
+	if (frames->namer && kernel_namer_find(frames->namer, symbols, frames->count) == 0)
 		return 0;
 	return kallsyms_name(NULL, symbols, frames->count);
 }
