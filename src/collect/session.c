@@ -108,7 +108,7 @@ struct session {
 	bool output_begun;
 	pid_t program; /* 0: none, or already waited for */
 	bool ending;
-	uint64_t begin_ns, next_flush_ns, next_second_ns, interval_ns, young_until_ns;
+	uint64_t begin_ns, next_flush_ns, next_early_flush_ns, next_second_ns, interval_ns, young_until_ns;
 };
 
 /* ---- signals and the program ------------------------------------------------------------------- */
@@ -1100,6 +1100,21 @@ static enum wake_reason wait_for_work(struct session *session)
 	return wake_wait(&session->wake, wait_ns(session, host_clocks_now_ns()));
 }
 
+/* What is killed early leaves half of its time at least: all is written 0.1, 0.2, 0.4 and 0.8 s after the start. Later a
+ * row is written when it is as old as the user allows, which is cheaper. */
+static void flush(struct session *session, uint64_t now_ns)
+{
+	if (now_ns < session->next_flush_ns)
+		return;
+	session->next_flush_ns = now_ns + FLUSH_NS;
+	if (now_ns < session->next_early_flush_ns || now_ns >= session->begin_ns + SECOND_NS) {
+		trace_writer_flush(session->writer, now_ns);
+		return;
+	}
+	trace_writer_flush_all(session->writer, now_ns);
+	session->next_early_flush_ns = now_ns + (now_ns - session->begin_ns);
+}
+
 static void turn(struct session *session)
 {
 	enum wake_reason reason = wait_for_work(session);
@@ -1125,10 +1140,7 @@ static void turn(struct session *session)
 	if (!session->output_begun &&
 	    (session->attached_count || now_ns >= session->begin_ns + FLUSH_NS))
 		begin_output(session);
-	if (now_ns >= session->next_flush_ns) {
-		trace_writer_flush(session->writer, now_ns);
-		session->next_flush_ns = now_ns + FLUSH_NS;
-	}
+	flush(session, now_ns);
 	if (is_over(session, now_ns) || running_have_ended(&session->running))
 		session->ending = true;
 	session->next_round_ns = now_ns + wait_ns(session, now_ns);
