@@ -273,9 +273,9 @@ static bool is_damaged(const uint8_t *file, size_t size)
 {
 	const Elf64_Ehdr *head = (const Elf64_Ehdr *)file;
 
-	return head->e_phnum && (head->e_phentsize != sizeof(Elf64_Phdr) ||
-				 !is_inside(head->e_phoff,
-					    (uint64_t)head->e_phnum * sizeof(Elf64_Phdr), size));
+	return head->e_phnum &&
+	       (head->e_phentsize != sizeof(Elf64_Phdr) ||
+		!is_inside(head->e_phoff, (uint64_t)head->e_phnum * sizeof(Elf64_Phdr), size));
 }
 
 /* One that cannot be read counts as one that has it. */
@@ -298,9 +298,8 @@ static enum program_kind kind_of_elf(const uint8_t *file, size_t size, bool setu
 		return PROGRAM_OTHER_CLASS;
 	if (!has_interpreter(file, size))
 		return PROGRAM_STATIC;
-	return look_for_sanitizer && has_dynamic_name(file, size, "__asan_init")
-		       ? PROGRAM_SANITIZED
-		       : PROGRAM_ORDINARY;
+	return look_for_sanitizer && has_dynamic_name(file, size, "__asan_init") ? PROGRAM_SANITIZED
+										 : PROGRAM_ORDINARY;
 }
 
 /* To be unmapped; NULL: it cannot be read. */

@@ -108,7 +108,8 @@ struct session {
 	bool output_begun;
 	pid_t program; /* 0: none, or already waited for */
 	bool ending;
-	uint64_t begin_ns, next_flush_ns, next_early_flush_ns, next_second_ns, interval_ns, young_until_ns;
+	uint64_t begin_ns, next_flush_ns, next_early_flush_ns, next_second_ns, interval_ns,
+		young_until_ns;
 };
 
 /* ---- signals and the program ------------------------------------------------------------------- */

@@ -68,7 +68,7 @@ struct unwind_table {
 	size_t segment_count;
 	struct lazy_bytes *frames; /* NULL: none */
 	uint64_t frames_address, frames_size;
-	bool is_debug;         /* frames are .debug_frame */
+	bool is_debug;          /* frames are .debug_frame */
 	struct lazy_bytes *hdr; /* .eh_frame_hdr with its sorted pairs; NULL: `entries` instead */
 	uint64_t hdr_address, pair_count;
 	struct entry *entries; /* sorted by begin */

@@ -317,8 +317,7 @@ static int try_place(uint32_t pid, struct blocked_place *ret_place)
 		if (place == THREAD_WAITS)
 			return 0;
 		/* before the child says that it may be looked at, it may not */
-		if ((place == THREAD_REFUSED || place == THREAD_GONE) && errno &&
-		    i > FIRST_TRIES)
+		if ((place == THREAD_REFUSED || place == THREAD_GONE) && errno && i > FIRST_TRIES)
 			return -errno;
 		nanosleep(&between_tries, NULL);
 	}

@@ -81,8 +81,8 @@ static void adopt_programs(struct bpf_object *object, const struct bpf_prog_desc
 {
 	struct bpf_program *program;
 
-	bpf_object__for_each_program(program, object)
-		*ret_fds++ = bpf_program__autoload(program) ? (answers++)->prog_fd : -1;
+	bpf_object__for_each_program(program, object) *ret_fds++ =
+		bpf_program__autoload(program) ? (answers++)->prog_fd : -1;
 }
 
 /* The layout of the answer is that of the libbpf whose headers this was built with. */
@@ -113,8 +113,7 @@ int kernel_loader_load(struct bpf_object *object, int *ret_program_fds, size_t c
 		return error;
 	map_answers = (struct bpf_map_desc *)(answer + 1);
 	error = adopt_maps(object, map_answers);
-	adopt_programs(object, (const struct bpf_prog_desc *)(map_answers + maps),
-		       ret_program_fds);
+	adopt_programs(object, (const struct bpf_prog_desc *)(map_answers + maps), ret_program_fds);
 	for (size_t i = 0; error && i < programs; i++)
 		if (ret_program_fds[i] >= 0)
 			close(ret_program_fds[i]);

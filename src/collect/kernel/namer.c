@@ -81,8 +81,8 @@ int kernel_namer_open(struct kernel_namer **ret_names)
 		kernel_namer_close(names);
 		return error;
 	}
-	names->program_fd = bpf_program__fd(
-		bpf_object__find_program_by_name(names->object, "name_addresses"));
+	names->program_fd =
+		bpf_program__fd(bpf_object__find_program_by_name(names->object, "name_addresses"));
 	*ret_names = names;
 	return 0;
 }

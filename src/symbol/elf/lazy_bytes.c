@@ -37,7 +37,8 @@ static uint64_t count_blocks(uint64_t size)
 }
 
 /* Before memory is taken: a length in a damaged header is often beyond the end of the file. */
-static int check_end(const struct source *source, uint64_t offset, uint64_t size, uint64_t max_bytes)
+static int check_end(const struct source *source, uint64_t offset, uint64_t size,
+		     uint64_t max_bytes)
 {
 	uint8_t last;
 

@@ -40,7 +40,7 @@ static const char LINES[] = "ffffffff81000200 T second\n"
 TEST(names_addresses_in_any_order)
 {
 	struct kernel_symbol symbols[] = {
-		{.address = UINT64_MAX},	 {.address = 0xffffffff81000200},
+		{.address = UINT64_MAX},         {.address = 0xffffffff81000200},
 		{.address = 0xffffffff810001ff}, {.address = 0xffffffff80ffffff},
 		{.address = 0xffffffff81000000}, {.address = 0xffffffffc0000001},
 		{.address = 0xffffffffc0000000},
@@ -48,9 +48,12 @@ TEST(names_addresses_in_any_order)
 	static const struct {
 		const char *name;
 		uint64_t distance;
-	} expected[] = {{"", 0},	      {"first", 0},
-			{"first", 0x1ff},     {"second", 0},
-			{"inside [module]", 0}, {"inside [module]", 1},
+	} expected[] = {{"", 0},
+			{"first", 0},
+			{"first", 0x1ff},
+			{"second", 0},
+			{"inside [module]", 0},
+			{"inside [module]", 1},
 			{"last", UINT64_MAX - 0xffffffffc0000100}};
 
 	REQUIRE(write_text(LINES));
