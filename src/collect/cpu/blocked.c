@@ -158,6 +158,14 @@ static struct blocked_file *slot_of(struct blocked_files *files, uint32_t pid, u
 	return &files->files[(tid ? tid : pid * 31 + 7) % BLOCKED_FILES];
 }
 
+void blocked_files_remove(struct blocked_files *files, uint32_t pid, uint32_t tid)
+{
+	struct blocked_file *slot = slot_of(files, pid, tid);
+
+	if (slot->pid == pid && slot->tid == tid)
+		close_file(slot);
+}
+
 /* Reads from one that is open, or is opened now. is_good: whether what was read can be of the thread, or image, that is
  * there now: a file stays its first one's. */
 static ssize_t read_at(struct blocked_files *files, uint32_t pid, uint32_t tid, void *ret_bytes,

@@ -401,11 +401,13 @@ static void take_exit(struct cpu *cpu, const struct perf_record *record)
 	if (thread)
 		cpu_end_wait(cpu, thread, record->time_ns);
 	process_thread_end(cpu->processes, process, record->tid, record->time_ns);
+	blocked_files_remove(&cpu->proc, record->pid, record->tid);
 	if (process->living)
 		return;
 	cpu_finish_code(cpu, process);
 	cpu_who_end_process(cpu, record->pid);
 	processes_end(cpu->processes, record->pid, record->time_ns);
+	blocked_files_remove(&cpu->proc, record->pid, 0);
 }
 
 static void for_each_process(struct cpu *cpu,
