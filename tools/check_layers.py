@@ -46,6 +46,9 @@ STRANGERS = {
     "import": {"importer.h"},
 }
 
+# Folders that are no member: all members may stand on them.
+SHARED_FOLDERS = {"collect": {"kernel"}}
+
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
 
 
@@ -74,6 +77,8 @@ def stranger(room, source, target):
     if target_name in STRANGERS[room] or stem(source_name) == stem(target_name):
         return False
     source_folder, target_folder = os.path.dirname(source_name), os.path.dirname(target_name)
+    if target_folder in SHARED_FOLDERS.get(room, ()):
+        return False
     return bool(target_folder) and source_folder != target_folder
 
 

@@ -23,5 +23,9 @@ extern const unsigned char bpf_calls[];
 extern const size_t bpf_calls_size;
 extern const unsigned char bpf_batch[];
 extern const size_t bpf_batch_size;
+extern const unsigned char bpf_preempt[];
+extern const size_t bpf_preempt_size;
+extern const unsigned char bpf_names[];
+extern const size_t bpf_names_size;
 
 #endif

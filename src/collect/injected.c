@@ -232,6 +232,8 @@ int injected_open(struct recording *recording, const struct injected_peer *peer,
 	error = read_identity(injected, info);
 	if (!error)
 		error = make_rings(injected, options, ret_fd);
+	if (!error && peer->on_region)
+		peer->on_region(peer->context, injected, *ret_fd);
 	if (!error)
 		error = join_process(injected, peer, info);
 	if (error) {

@@ -151,6 +151,10 @@ struct injected_peer {
 	uid_t uid;
 	int pid_fd;             /* taken, also where opening fails; -1: the kernel has none */
 	struct look_time looks; /* what its user has left */
+	/* Called when the region is there, before the process is looked for: the guest waits for its region, and need not
+	 * wait for the rest. NULL: not called. */
+	void (*on_region)(void *context, const struct injected *injected, int region_fd);
+	void *context;
 };
 
 /* Makes the shared region for a process; ret_fd is to be sent to the guest and closed. Smaller regions

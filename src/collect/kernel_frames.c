@@ -4,16 +4,20 @@
  *
  * Runs in:  the recorder
  * Gets:     addresses   Gives: frames of the trace
- * Owns:     the addresses that were met, the list of the kernel's modules
+ * Owns:     the addresses that were met, the list of the kernel's modules, the program that names addresses
  * Fails:    with frames without names
- * Why:      to read what the kernel has for names takes 50 ms, so that it is done once, at the end.
+ * Why:      a name is needed once per address, so that all are asked for together, at the end. With rights the kernel
+ *           names 62 of them in 0.2 ms; without, /proc/kallsyms takes 24 ms or more.
  */
 #include "collect/kernel_frames.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/error.h"
+#include "collect/kernel/namer.h"
 #include "collect/recording.h"
 #include "symbol/kallsyms.h"
 
@@ -22,11 +26,18 @@ void kernel_frames_init(struct kernel_frames *frames, struct recording *recordin
 	*frames = (struct kernel_frames){.recording = recording};
 }
 
+void kernel_frames_load_namer(struct kernel_frames *frames)
+{
+	if (!frames->namer && kernel_namer_open(&frames->namer))
+		frames->namer = NULL; /* /proc/kallsyms it is */
+}
+
 void kernel_frames_fini(struct kernel_frames *frames)
 {
 	if (!frames)
 		return;
 	free(frames->all);
+	kernel_namer_close(frames->namer);
 	kernel_modules_fini(&frames->modules);
 }
 
@@ -64,26 +75,44 @@ void kernel_frames_look(struct kernel_frames *frames)
 		error_clear();
 }
 
+static int compare_addresses(const void *left, const void *right)
+{
+	const struct kernel_frame *a = left, *b = right;
+
+	return a->address < b->address ? -1 : a->address > b->address;
+}
+
+/* Of each frame, in the order of addresses. */
+static int find_symbols(struct kernel_frames *frames, struct kernel_symbol *symbols)
+{
+	kernel_frames_load_namer(frames);
+	for (size_t i = 0; i < frames->count; i++)
+		symbols[i].address = frames->all[i].address;
+	if (frames->namer && kernel_namer_find(frames->namer, symbols, frames->count) == 0)
+		return 0;
+	return kallsyms_name(NULL, symbols, frames->count);
+}
+
 int kernel_frames_name(struct kernel_frames *frames)
 {
-	struct trace_writer *writer;
-	struct kallsyms *symbols = NULL;
+	struct recording *recording = frames->recording;
+	auto_free struct kernel_symbol *symbols = calloc(frames->count + 1, sizeof(*symbols));
 	char name[512];
 	int error;
 
 	if (!frames->count)
 		return 0;
-	error = kallsyms_open(NULL, &symbols);
+	if (!symbols)
+		return error_set(-ENOMEM, "names of the kernel's functions: out of memory");
+	qsort(frames->all, frames->count, sizeof(*frames->all), compare_addresses);
+	error = find_symbols(frames, symbols);
 	if (error)
 		return error;
 	if (kernel_modules_look(&frames->modules, NULL))
 		error_clear();
-	writer = frames->recording->writer;
 	for (size_t i = 0; i < frames->count; i++)
-		if (kernel_modules_name(&frames->modules, symbols, frames->all[i].address, name,
-					sizeof(name)))
-			trace_writer_name_frame(writer, frames->all[i].id,
-						recording_string(frames->recording, name));
-	kallsyms_close(symbols);
+		if (kernel_modules_name(&frames->modules, &symbols[i], name, sizeof(name)))
+			trace_writer_name_frame(recording->writer, frames->all[i].id,
+						recording_string(recording, name));
 	return 0;
 }

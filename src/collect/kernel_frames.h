@@ -10,6 +10,7 @@
 
 #include "symbol/kernel_modules.h"
 
+struct kernel_namer;
 struct recording;
 
 /* An address inside the kernel. */
@@ -22,6 +23,7 @@ struct kernel_frames {
 	struct recording *recording; /* borrowed */
 	struct kernel_frame *all;    /* owned; each address once */
 	size_t count, capacity;
+	struct kernel_namer *namer; /* owned; NULL: not loaded */
 	struct kernel_modules modules;
 	size_t modules_for; /* count, when they were looked at last */
 };
@@ -39,7 +41,10 @@ uint32_t kernel_frames_put(struct kernel_frames *frames, const uint64_t *address
 /* Which modules the kernel has, where new addresses in it were met: one may go before the end. */
 void kernel_frames_look(struct kernel_frames *frames);
 
-/* Names for the kernel's functions, once: it takes some 50 ms. Errors: see kallsyms_open; with the error chain. */
+/* What names functions, loaded before the calling thread gives up the rights for it (1 ms). It may be missing. */
+void kernel_frames_load_namer(struct kernel_frames *frames);
+
+/* Names for the kernel's functions, once, at the end. Errors: see kallsyms_name; with the error chain. */
 int kernel_frames_name(struct kernel_frames *frames);
 
 #endif

@@ -28,6 +28,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "collect/kernel/loader.h"
 #include "collect/proc.h"
 #include "collect/rights.h"
 
@@ -39,6 +40,10 @@ enum place { PLACE_UNKNOWN, PLACE_NONE, PLACE_KERNEL, PLACE_MODULE };
 struct kernel_object {
 	struct bpf_object *object;
 	struct bpf_link *links[KERNEL_PROGRAMS_MOST];
+	/* Instead of links, where the kernel has loaded it (is_quick); -1: none. */
+	int program_fds[KERNEL_PROGRAMS_MOST]; /* by the object's order of programs */
+	int link_fds[KERNEL_PROGRAMS_MOST];
+	bool is_quick;
 	struct kernel_program_report reports[KERNEL_PROGRAMS_MOST];
 	enum place places[KERNEL_PROGRAMS_MOST];
 	bool has_looked;
@@ -290,23 +295,35 @@ static void choose_in(const struct kernel_object_options *options, struct kernel
 	}
 }
 
-/* Those that are to run. object->object is set where the kernel takes them; else `said` tells why not. */
-static int load(const struct kernel_object_options *options, struct kernel_object *object)
+/* Opened, with the programs chosen that are to run; NULL: errno. */
+static struct bpf_object *open_chosen(const struct kernel_object_options *options,
+				      struct kernel_object *object)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, how, .object_name = options->name);
 	struct bpf_object *opened = bpf_object__open_mem(options->elf, options->elf_bytes, &how);
-	int error;
 
 	if (!opened)
-		return -errno;
-	said[0] = refused[0] = '\0';
-	is_absent = false;
+		return NULL;
 	if (options->looks_first && !object->has_looked)
 		look(object, opened);
 	choose_in(options, object, opened);
 	if (options->ring_bytes)
 		bpf_map__set_max_entries(bpf_object__find_map_by_name(opened, "records"),
 					 options->ring_bytes);
+	return opened;
+}
+
+/* Those that are to run. object->object is set where the kernel takes them; otherwise `said` has the reason. */
+static int load(const struct kernel_object_options *options, struct kernel_object *object)
+{
+	struct bpf_object *opened;
+	int error;
+
+	said[0] = refused[0] = '\0';
+	is_absent = false;
+	opened = open_chosen(options, object);
+	if (!opened)
+		return -errno;
 	error = has_any(object) ? bpf_object__load(opened) : -ENOENT;
 	if (error) {
 		bpf_object__close(opened);
@@ -314,6 +331,24 @@ static int load(const struct kernel_object_options *options, struct kernel_objec
 	}
 	object->object = opened;
 	return 0;
+}
+
+/* All that are to run, by a program of the kernel's; false: what libbpf does instead also finds out why. */
+static bool load_quickly(const struct kernel_object_options *options, struct kernel_object *object)
+{
+	struct bpf_object *opened = open_chosen(options, object);
+
+	if (!opened)
+		return false;
+	if (!has_any(object) ||
+	    kernel_loader_load(opened, object->program_fds, KERNEL_PROGRAMS_MOST)) {
+		bpf_object__close(opened);
+		choose_all(options, object);
+		return false;
+	}
+	object->object = opened;
+	object->is_quick = true;
+	return true;
 }
 
 /* Loads what the kernel takes: an object is taken or refused as one, and of a refusal it is known who is to blame. */
@@ -337,6 +372,43 @@ static int load_chosen(const struct kernel_object_options *options, struct kerne
 	return error;
 }
 
+/* Of a program in the object's order. */
+static int *program_fd(struct kernel_object *object, const char *name)
+{
+	struct bpf_program *program;
+	int *fd = object->program_fds;
+
+	bpf_object__for_each_program(program, object->object)
+	{
+		if (strcmp(bpf_program__name(program), name) == 0)
+			return fd;
+		fd++;
+	}
+	return NULL;
+}
+
+static void refuse_attach(struct kernel_program_report *report)
+{
+	report->state = KERNEL_PROGRAM_REFUSED;
+	snprintf(report->reason, sizeof(report->reason), "attach: %s%s", strerror(errno),
+		 errno == EACCES ? ": record as root" : "");
+}
+
+static void attach_quick(struct kernel_object *object)
+{
+	for (size_t i = 0; i < object->count; i++) {
+		struct kernel_program_report *report = &object->reports[i];
+
+		object->link_fds[i] = -1;
+		if (report->state != KERNEL_PROGRAM_RUNS)
+			continue;
+		object->link_fds[i] =
+			bpf_raw_tracepoint_open(NULL, *program_fd(object, report->name));
+		if (object->link_fds[i] < 0)
+			refuse_attach(report);
+	}
+}
+
 static void attach(struct kernel_object *object)
 {
 	for (size_t i = 0; i < object->count; i++) {
@@ -347,11 +419,8 @@ static void attach(struct kernel_object *object)
 		if (report->state != KERNEL_PROGRAM_RUNS)
 			continue;
 		object->links[i] = bpf_program__attach(program);
-		if (!object->links[i]) {
-			report->state = KERNEL_PROGRAM_REFUSED;
-			snprintf(report->reason, sizeof(report->reason), "attach: %s%s",
-				 strerror(errno), errno == EACCES ? ": record as root" : "");
-		}
+		if (!object->links[i])
+			refuse_attach(report);
 	}
 }
 
@@ -407,6 +476,11 @@ int kernel_object_open(const struct kernel_object_options *options,
 	}
 	libbpf_set_print(on_words);
 	choose_all(options, object);
+	if (options->is_of_events && load_quickly(options, object)) {
+		attach_quick(object);
+		*ret_object = object;
+		return 0;
+	}
 	error = load_chosen(options, object);
 	if (error) {
 		refuse(options, object, error);
@@ -418,10 +492,28 @@ int kernel_object_open(const struct kernel_object_options *options,
 	return 0;
 }
 
+static void close_quick(struct kernel_object *object)
+{
+	struct bpf_program *program;
+	int *fd = object->program_fds;
+
+	for (size_t i = 0; i < object->count; i++)
+		if (object->link_fds[i] >= 0)
+			close(object->link_fds[i]);
+	bpf_object__for_each_program(program, object->object)
+	{
+		if (*fd >= 0)
+			close(*fd);
+		fd++;
+	}
+}
+
 void kernel_object_close(struct kernel_object *object)
 {
 	if (!object)
 		return;
+	if (object->is_quick)
+		close_quick(object);
 	for (size_t i = 0; i < object->count; i++)
 		bpf_link__destroy(object->links[i]);
 	bpf_object__close(object->object);
@@ -442,32 +534,40 @@ bool kernel_object_runs(struct kernel_object *object, const char *program)
 	return report && report->state == KERNEL_PROGRAM_RUNS;
 }
 
-void kernel_object_find_names(const char *const *names, size_t count, bool *ret_has)
+bool kernel_object_loads(const uint8_t *elf, size_t elf_bytes, const char *name)
 {
-	size_t bytes = 0;
-	auto_free char *all = read_names(KERNEL_TYPES, &bytes);
+	struct bpf_object *opened = bpf_object__open_mem(elf, elf_bytes, NULL);
+	int fds[KERNEL_PROGRAMS_MOST];
+	struct bpf_program *program;
+	bool is_loaded;
 
-	for (size_t i = 0; i < count; i++) {
-		char sought[64] = "";
-
-		/* between two zeros, of which snprintf writes the second */
-		snprintf(sought + 1, sizeof(sought) - 1, "%s", names[i]);
-		ret_has[i] = all && memmem(all, bytes, sought, strlen(names[i]) + 2);
-	}
+	if (!opened)
+		return false;
+	memset(fds, -1, sizeof(fds));
+	libbpf_set_print(on_words);
+	bpf_object__for_each_program(program, opened)
+		bpf_program__set_autoload(program, strcmp(bpf_program__name(program), name) == 0);
+	is_loaded = kernel_loader_load(opened, fds, ARRAY_COUNT(fds)) == 0;
+	for (size_t i = 0; is_loaded && i < ARRAY_COUNT(fds); i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	bpf_object__close(opened);
+	return is_loaded;
 }
 
 uint64_t kernel_object_missed(const struct kernel_object *object)
 {
+	const int *quick_fd = object->program_fds;
 	struct bpf_program *program;
 	uint64_t missed = 0;
 
 	bpf_object__for_each_program(program, object->object)
 	{
+		const int fd = object->is_quick ? *quick_fd++ : bpf_program__fd(program);
 		struct bpf_prog_info info = {0};
 		uint32_t size = sizeof(info);
 
-		if (bpf_program__fd(program) >= 0 &&
-		    bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) == 0)
+		if (fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &size) == 0)
 			missed += info.recursion_misses;
 	}
 	return missed;

@@ -34,6 +34,8 @@ struct kernel_object_options {
 	/* Of an object for many kinds of kernels and modules: which of its places are there is read in all types before, as
 	 * each place that is missing costs one more load. */
 	bool looks_first;
+	/* All its programs are at events of the kernel (tp_btf): they may be loaded the quick way (kernel/loader.h). */
+	bool is_of_events;
 	uint32_t ring_bytes; /* of its map `records`; 0: as it says itself */
 };
 
@@ -62,8 +64,8 @@ const struct kernel_program_report *kernel_object_reports(const struct kernel_ob
 							  size_t *ret_count);
 bool kernel_object_runs(struct kernel_object *object, const char *program);
 
-/* Whether the kernel's own types, without its modules', have these names. Any kind of name will do. */
-void kernel_object_find_names(const char *const *names, size_t count, bool *ret_has);
+/* Whether the kernel loads this one program of an object, which is let go at once. */
+bool kernel_object_loads(const uint8_t *elf, size_t elf_bytes, const char *name);
 
 /* Puts a value into one of its maps. Errors: -ENOENT: it has no such map; -errno of the kernel. */
 int kernel_object_put(const struct kernel_object *object, const char *map, const void *key,

@@ -115,17 +115,14 @@ static bool watch_all(const struct kernel_watch *watch)
 	       bpf_map_update_elem(bpf_map__fd(variables), &key, values, BPF_ANY) == 0;
 }
 
-/* By where the kernel has what says whether an interrupt is served. */
+/* By the variable of this kernel that holds preempt_count. Before Linux 5.17 no program can find it out, and the last one serves
+ * all. */
 static void choose_object(struct kernel_object_options *options)
 {
-	static const char *const names[] = {"pcpu_hot", "__preempt_count"};
-	bool has[ARRAY_COUNT(names)];
-
-	kernel_object_find_names(names, ARRAY_COUNT(names), has);
-	if (has[0]) {
+	if (kernel_object_loads(bpf_preempt, bpf_preempt_size, "is_hot")) {
 		options->elf = bpf_sched_hot;
 		options->elf_bytes = bpf_sched_hot_size;
-	} else if (has[1]) {
+	} else if (kernel_object_loads(bpf_preempt, bpf_preempt_size, "is_alone")) {
 		options->elf = bpf_sched;
 		options->elf_bytes = bpf_sched_size;
 	} else {
@@ -138,7 +135,7 @@ static int open_object(struct kernel_watch *watch)
 {
 	struct kernel_program chosen[ALL];
 	struct kernel_object_options options = {
-		.name = "sched", .programs = chosen, .programs_count = ALL};
+		.name = "sched", .programs = chosen, .programs_count = ALL, .is_of_events = true};
 	int error;
 
 	memcpy(chosen, programs, sizeof(programs));

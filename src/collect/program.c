@@ -193,22 +193,98 @@ static int open_in_path(const char *name)
 	return -1;
 }
 
-static bool has_interpreter(const uint8_t *file, size_t size)
+/* The next program header of a type, from *inout_index on; what is outside of the file counts as damaged, and ends the
+ * search. */
+static bool next_part(const uint8_t *file, size_t size, uint32_t type, unsigned int *inout_index,
+		      Elf64_Phdr *ret_part)
 {
 	const Elf64_Ehdr *head = (const Elf64_Ehdr *)file;
 
-	for (unsigned int i = 0; i < head->e_phnum; i++) {
-		size_t at = head->e_phoff + i * sizeof(Elf64_Phdr);
-		Elf64_Phdr part;
+	while (*inout_index < head->e_phnum) {
+		size_t at = head->e_phoff + (*inout_index)++ * sizeof(Elf64_Phdr);
 
 		if (head->e_phentsize != sizeof(Elf64_Phdr) || at > size ||
 		    size - at < sizeof(Elf64_Phdr))
-			return true;
-		memcpy(&part, file + at, sizeof(part)); /* a file may say any offset */
-		if (part.p_type == PT_INTERP)
+			return false;
+		memcpy(ret_part, file + at, sizeof(*ret_part)); /* a file may say any offset */
+		if (ret_part->p_type == type)
 			return true;
 	}
 	return false;
+}
+
+static bool is_inside(uint64_t offset, uint64_t bytes, size_t size)
+{
+	return offset <= size && bytes <= size - offset;
+}
+
+/* Where the file has the byte that is loaded to an address; `size`: nowhere. */
+static uint64_t offset_of(const uint8_t *file, size_t size, uint64_t address)
+{
+	unsigned int index = 0;
+	Elf64_Phdr part;
+
+	while (next_part(file, size, PT_LOAD, &index, &part))
+		if (address >= part.p_vaddr && address - part.p_vaddr < part.p_filesz)
+			return part.p_offset + (address - part.p_vaddr);
+	return size;
+}
+
+struct dynamic_names {
+	uint64_t address, bytes;
+};
+
+static struct dynamic_names read_dynamic(const uint8_t *file, const Elf64_Phdr *dynamic)
+{
+	struct dynamic_names names = {0};
+	Elf64_Dyn entry;
+
+	for (uint64_t at = 0; at + sizeof(entry) <= dynamic->p_filesz; at += sizeof(entry)) {
+		memcpy(&entry, file + dynamic->p_offset + at, sizeof(entry));
+		if (entry.d_tag == DT_NULL)
+			break;
+		if (entry.d_tag == DT_STRTAB)
+			names.address = entry.d_un.d_ptr;
+		if (entry.d_tag == DT_STRSZ)
+			names.bytes = entry.d_un.d_val;
+	}
+	return names;
+}
+
+/* Whether the names that the program shares with its libraries contain `name`: a hundredth of the file. Without such
+ * names, the whole file is searched. */
+static bool has_dynamic_name(const uint8_t *file, size_t size, const char *name)
+{
+	struct dynamic_names names = {0};
+	unsigned int index = 0;
+	Elf64_Phdr dynamic;
+	uint64_t offset;
+
+	if (next_part(file, size, PT_DYNAMIC, &index, &dynamic) &&
+	    is_inside(dynamic.p_offset, dynamic.p_filesz, size))
+		names = read_dynamic(file, &dynamic);
+	offset = offset_of(file, size, names.address);
+	if (!names.bytes || !is_inside(offset, names.bytes, size))
+		return memmem(file, size, name, strlen(name)) != NULL;
+	return memmem(file + offset, names.bytes, name, strlen(name)) != NULL;
+}
+
+static bool is_damaged(const uint8_t *file, size_t size)
+{
+	const Elf64_Ehdr *head = (const Elf64_Ehdr *)file;
+
+	return head->e_phnum &&
+	       (head->e_phentsize != sizeof(Elf64_Phdr) ||
+		!is_inside(head->e_phoff, (uint64_t)head->e_phnum * sizeof(Elf64_Phdr), size));
+}
+
+/* One that cannot be read counts as one that has it. */
+static bool has_interpreter(const uint8_t *file, size_t size)
+{
+	unsigned int index = 0;
+	Elf64_Phdr part;
+
+	return is_damaged(file, size) || next_part(file, size, PT_INTERP, &index, &part);
 }
 
 static enum program_kind kind_of_elf(const uint8_t *file, size_t size, bool setuid_bit,
@@ -222,8 +298,8 @@ static enum program_kind kind_of_elf(const uint8_t *file, size_t size, bool setu
 		return PROGRAM_OTHER_CLASS;
 	if (!has_interpreter(file, size))
 		return PROGRAM_STATIC;
-	return look_for_sanitizer && memmem(file, size, "__asan_init", 11) ? PROGRAM_SANITIZED
-									   : PROGRAM_ORDINARY;
+	return look_for_sanitizer && has_dynamic_name(file, size, "__asan_init") ? PROGRAM_SANITIZED
+										 : PROGRAM_ORDINARY;
 }
 
 /* To be unmapped; NULL: it cannot be read. */

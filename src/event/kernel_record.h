@@ -111,4 +111,13 @@ struct kernel_interrupt {
 	char name[KERNEL_INTERRUPT_NAME_BYTES]; /* the driver's; "": of a soft one */
 };
 
+/* Addresses that the kernel names in one run of src/bpf/names.bpf.c, and its texts: "function+0x12/0x80 [module]", cut
+ * at KERNEL_TEXT_BYTES. The recorder maps it. */
+enum { KERNEL_ADDRESSES_MAX = 64, KERNEL_TEXT_BYTES = 256 };
+
+struct kernel_texts {
+	__u64 addresses[KERNEL_ADDRESSES_MAX];
+	char texts[KERNEL_ADDRESSES_MAX][KERNEL_TEXT_BYTES];
+};
+
 #endif

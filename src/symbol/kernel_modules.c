@@ -7,8 +7,8 @@
  * Gives:    modules by address
  * Owns:     what each look has found, 80 bytes a module
  * Fails:    -EACCES, -ENOMEM, -errno; what is known stays
- * Why:      the kernel's list of names is read once, at the end, as that takes 50 ms. A module that went before has none there, and
- *           the name before its place would be somebody else's.
+ * Why:      the kernel names addresses once, at the end. A module that went before has no names then, and the name before
+ *           its place belongs to other code.
  */
 #include "symbol/kernel_modules.h"
 
@@ -156,19 +156,18 @@ static bool is_its(enum owner owner, uint64_t distance, const struct kernel_modu
 	}
 }
 
-bool kernel_modules_name(const struct kernel_modules *modules, const struct kallsyms *symbols,
-			 uint64_t address, char *ret_text, size_t size)
+bool kernel_modules_name(const struct kernel_modules *modules, const struct kernel_symbol *symbol,
+			 char *ret_text, size_t size)
 {
-	const struct kernel_module *module = kernel_modules_find(modules, address);
-	uint64_t distance;
-	const char *name = kallsyms_find_near(symbols, address, &distance);
+	const struct kernel_module *module = kernel_modules_find(modules, symbol->address);
 
-	if (name && is_its(owner_of(name, module), distance, modules, module)) {
-		snprintf(ret_text, size, "%s", name);
+	if (symbol->name[0] && symbol->distance < KALLSYMS_FAR &&
+	    is_its(owner_of(symbol->name, module), symbol->distance, modules, module)) {
+		snprintf(ret_text, size, "%s", symbol->name);
 		return true;
 	}
 	if (module)
 		snprintf(ret_text, size, "%s+0x%" PRIx64 " [%s]", module->name,
-			 address - module->start, module->name);
+			 symbol->address - module->start, module->name);
 	return module != NULL;
 }

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct kallsyms;
+struct kernel_symbol;
 
 enum { KERNEL_MODULE_NAME_BYTES = 56 }; /* the kernel's own limit */
 
@@ -36,8 +36,8 @@ int kernel_modules_look(struct kernel_modules *modules, const char *path);
 const struct kernel_module *kernel_modules_find(const struct kernel_modules *modules,
 						uint64_t address);
 /* "function", "function [module]", "bpf_prog_… [bpf]"; of a module that is gone, or whose functions have no names, "module+0x40
- * [module]". symbols: as they are now. False: nobody knows what lay there. */
-bool kernel_modules_name(const struct kernel_modules *modules, const struct kallsyms *symbols,
-			 uint64_t address, char *ret_text, size_t size);
+ * [module]". symbol: as the kernel names the address now. False: it cannot be known what lay there. */
+bool kernel_modules_name(const struct kernel_modules *modules, const struct kernel_symbol *symbol,
+			 char *ret_text, size_t size);
 
 #endif

@@ -4,11 +4,11 @@
  *
  * Runs in:  the recorder
  * Gets:     an open file, or an image of one; offsets in it   Gives: rules
- * Owns:     a copy of the table, an index of its entries, the answers so far
+ * Owns:     the parts of the table that were needed, an index of its entries where the file has none, the answers so far
  * Fails:    -ENOMEM, -ENOEXEC, -ENODATA; a damaged table has no rules, or wrong ones
  * Why not libdw: it trusts tables, and a recorder of a whole machine must not: a library of 13 KB makes it fill
  *           3 GiB (event/cfi.h). Here an answer costs no memory and at most PROGRAM_MOST steps, and what is read
- *           is read once, as a copy: a file that is shortened while it is mapped would end the recorder (SIGBUS)
+ *           is read once, as a copy (elf/lazy_bytes.c)
  */
 #include "symbol/unwind_table.h"
 
@@ -21,6 +21,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "event/cfi.h"
+#include "symbol/elf/lazy_bytes.h"
 #include "symbol/elf_source.h"
 
 /* Of 1730 files of a system the longest program has 20,064 bytes and the longest table 5.3 MB; what functions share
@@ -33,7 +34,8 @@ enum {
 	PROGRAM_MOST = 1 << 16, /* bytes of one function's program */
 	COMMON_MOST = 1 << 8,   /* bytes of what functions share */
 	ANSWERS_FIRST = 1 << 8, /* slots */
-	ANSWERS_MOST = 1 << 14  /* slots: 256 KiB */
+	ANSWERS_MOST = 1 << 14, /* slots: 256 KiB */
+	LENGTH_BYTES = 4        /* before each entry of a table */
 };
 
 struct segment {
@@ -64,9 +66,11 @@ struct answer {
 struct unwind_table {
 	struct segment *segments;
 	size_t segment_count;
-	uint8_t *frames;
+	struct lazy_bytes *frames; /* NULL: none */
 	uint64_t frames_address, frames_size;
-	bool is_debug;         /* frames are .debug_frame */
+	bool is_debug;          /* frames are .debug_frame */
+	struct lazy_bytes *hdr; /* .eh_frame_hdr with its sorted pairs; NULL: `entries` instead */
+	uint64_t hdr_address, pair_count;
 	struct entry *entries; /* sorted by begin */
 	size_t entry_count, entry_capacity;
 	struct answer *answers;
@@ -214,11 +218,19 @@ struct function {
 	struct cfi_bytes program;
 };
 
-static struct cfi_bytes bytes_at(const struct unwind_table *table, uint64_t at)
+/* What an entry holds, behind its length. Empty: it is outside, longer than any, or of 64-bit DWARF, which no compiler
+ * writes here. */
+static struct cfi_bytes entry_at(const struct unwind_table *table, uint64_t at, uint64_t max_bytes)
 {
-	const uint8_t *end = table->frames + table->frames_size;
+	const uint8_t *bytes = lazy_bytes_at(table->frames, at, LENGTH_BYTES);
+	uint32_t length = 0;
 
-	return (struct cfi_bytes){at < table->frames_size ? table->frames + at : end, end};
+	if (bytes)
+		memcpy(&length, bytes, sizeof(length));
+	bytes = length && length <= max_bytes
+			? lazy_bytes_at(table->frames, at + LENGTH_BYTES, length)
+			: NULL;
+	return (struct cfi_bytes){bytes, bytes ? bytes + length : NULL};
 }
 
 /* What functions share, of the entry whose second word is `id` and lies at `at`. False: that entry is itself such a
@@ -231,23 +243,22 @@ static bool read_common(const struct unwind_table *table, uint64_t id, uint64_t 
 
 	if (id == (table->is_debug ? UINT32_MAX : 0) || common_at >= table->frames_size)
 		return false;
-	from = cfi_entry(bytes_at(table, common_at));
+	from = entry_at(table, common_at, COMMON_MOST);
 	*ret_common = (struct cfi_common){0};
-	return cfi_left(&from) <= COMMON_MOST && cfi_read_common(from, ret_common);
+	return cfi_left(&from) && cfi_read_common(from, ret_common);
 }
 
 static bool read_function(const struct unwind_table *table, uint64_t at,
 			  struct function *ret_function)
 {
-	struct cfi_bytes from = bytes_at(table, at), entry = cfi_entry(from);
-	bool is_long =
-		cfi_take_number(&from, 4) == UINT32_MAX; /* 64-bit DWARF, of no compiler here */
-	uint64_t id_at = at + 4, id;
+	struct cfi_bytes from = entry_at(table, at, PROGRAM_MOST + COMMON_MOST);
+	uint64_t id_at = at + LENGTH_BYTES, id;
 	struct cfi_common *common = &ret_function->common;
 
-	from = entry;
+	if (!cfi_left(&from))
+		return false;
 	id = cfi_take_number(&from, 4);
-	if (is_long || !read_common(table, id, id_at, common) ||
+	if (!read_common(table, id, id_at, common) ||
 	    !take_pointer(&from, common->encoding, table->frames_address + id_at + 4,
 			  &ret_function->begin) ||
 	    !take_pointer(&from, common->encoding & 0x0f, 0, &ret_function->size))
@@ -287,49 +298,71 @@ static void sort_entries(struct unwind_table *table)
 
 /* .eh_frame_hdr: a version, three encodings, where .eh_frame lies, how many entries, and sorted pairs of a function's
  * and its entry's address, as linkers write them: 32 bits, counted from the section's begin. */
-enum { HDR_VERSION = 1, HDR_UDATA4 = 0x03, HDR_PAIRS = 0x3b, HDR_BYTES = 12 };
+enum { HDR_VERSION = 1, HDR_UDATA4 = 0x03, HDR_PAIRS = 0x3b, HDR_BYTES = 12, PAIR_BYTES = 8 };
 
-/* Nothing is added where the linker made no pairs. */
-static int add_pairs(const struct source *source, const struct place *hdr,
-		     struct unwind_table *table)
+/* Nothing is kept where the linker made no pairs. */
+static int open_pairs(const struct source *source, const struct place *hdr,
+		      struct unwind_table *table)
 {
-	auto_free void *bytes = NULL;
-	struct cfi_bytes from;
+	int error = lazy_bytes_open(source, hdr->offset, hdr->size, FRAMES_MOST, &table->hdr);
 	const uint8_t *head;
-	uint64_t count;
-	int error = copy_source(source, hdr->offset, hdr->size, FRAMES_MOST, &bytes);
+	uint32_t count;
 
 	if (error)
 		return error == -ENOMEM ? error : 0;
-	head = bytes;
-	if (hdr->size < HDR_BYTES || head[0] != HDR_VERSION || head[1] != 0x1b ||
-	    head[2] != HDR_UDATA4 || head[3] != HDR_PAIRS)
+	head = lazy_bytes_at(table->hdr, 0, HDR_BYTES);
+	if (!head || head[0] != HDR_VERSION || head[1] != 0x1b || head[2] != HDR_UDATA4 ||
+	    head[3] != HDR_PAIRS) {
+		lazy_bytes_close(table->hdr);
+		table->hdr = NULL;
 		return 0;
-	from = (struct cfi_bytes){head + 8, head + hdr->size};
-	count = cfi_take_number(&from, 4);
-	for (uint64_t i = 0; !error && i < count && cfi_left(&from) >= 8; i++) {
-		int32_t begin = (int32_t)cfi_take_number(&from, 4);
-		int32_t at = (int32_t)cfi_take_number(&from, 4);
-
-		error = add_entry(table, hdr->address + (uint64_t)begin,
-				  hdr->address + (uint64_t)at - table->frames_address);
 	}
-	return error;
+	memcpy(&count, head + 8, sizeof(count));
+	table->pair_count = (hdr->size - HDR_BYTES) / PAIR_BYTES;
+	if (count < table->pair_count)
+		table->pair_count = count;
+	table->hdr_address = hdr->address;
+	return 0;
+}
+
+static bool read_pair(const struct unwind_table *table, uint64_t index, struct entry *ret_entry)
+{
+	const uint8_t *bytes =
+		lazy_bytes_at(table->hdr, HDR_BYTES + index * PAIR_BYTES, PAIR_BYTES);
+	int32_t pair[2];
+
+	if (!bytes)
+		return false;
+	memcpy(pair, bytes, sizeof(pair));
+	*ret_entry = (struct entry){
+		.begin = table->hdr_address + (uint64_t)pair[0],
+		.at = table->hdr_address + (uint64_t)pair[1] - table->frames_address,
+	};
+	return true;
+}
+
+static bool has_entries(const struct unwind_table *table)
+{
+	return table->pair_count || table->entry_count;
 }
 
 /* All entries, one behind the other. */
 static int add_all(struct unwind_table *table)
 {
+	const uint8_t *all = lazy_bytes_at(table->frames, 0, table->frames_size);
 	uint64_t at = 0;
 	int error = 0;
 
+	if (!all)
+		return -ENODATA;
 	while (!error && at < table->frames_size) {
-		struct cfi_bytes entry = cfi_entry(bytes_at(table, at));
+		struct cfi_bytes entry =
+			cfi_entry((struct cfi_bytes){all + at, all + table->frames_size});
 		struct function function;
 
 		if (entry.at < entry.end && read_function(table, at, &function) && function.begin)
 			error = add_entry(table, function.begin, at);
-		at = (uint64_t)(entry.end - table->frames);
+		at = (uint64_t)(entry.end - all);
 	}
 	return error;
 }
@@ -339,12 +372,12 @@ static int add_all(struct unwind_table *table)
 static int take_frames(const struct source *source, const struct place *place, bool is_debug,
 		       struct unwind_table *table)
 {
-	void *bytes;
-	int error = copy_source(source, place->offset, place->size, FRAMES_MOST, &bytes);
+	struct lazy_bytes *bytes;
+	int error = lazy_bytes_open(source, place->offset, place->size, FRAMES_MOST, &bytes);
 
 	if (error)
 		return error;
-	free(table->frames);
+	lazy_bytes_close(table->frames);
 	table->frames = bytes;
 	table->frames_address = place->address;
 	table->frames_size = place->size;
@@ -386,8 +419,8 @@ static int read_eh_frame(const struct source *source, const struct places *place
 	int error = take_frames(source, &places->eh_frame, false, table);
 
 	if (!error)
-		error = add_pairs(source, &places->eh_frame_hdr, table);
-	if (!error && !table->entry_count)
+		error = open_pairs(source, &places->eh_frame_hdr, table);
+	if (!error && !table->pair_count)
 		error = add_all(table);
 	return error;
 }
@@ -412,13 +445,13 @@ static int read_table(const struct source *source, struct unwind_table *table)
 	error = read_eh_frame(source, &places, table);
 	if (error && error != -ENODATA)
 		return error;
-	if (!table->entry_count) {
+	if (!has_entries(table)) {
 		error = take_frames(source, &places.debug_frame, true, table);
 		if (!error)
 			error = add_all(table);
 	}
 	sort_entries(table);
-	return error || table->entry_count ? error : -ENODATA;
+	return error || has_entries(table) ? error : -ENODATA;
 }
 
 static int open_source(const struct source *source, struct unwind_table **ret_table)
@@ -453,7 +486,8 @@ void unwind_table_close(struct unwind_table *table)
 	if (!table)
 		return;
 	free(table->segments);
-	free(table->frames);
+	lazy_bytes_close(table->frames);
+	lazy_bytes_close(table->hdr);
 	free(table->entries);
 	free(table->answers);
 	free(table);
@@ -480,29 +514,40 @@ static bool find_address(const struct unwind_table *table, uint64_t offset, uint
 	return is_found;
 }
 
-/* The last entry that begins at or below the address. */
-static const struct entry *find_entry(const struct unwind_table *table, uint64_t address)
+static bool read_entry(const struct unwind_table *table, uint64_t index, struct entry *ret_entry)
 {
-	size_t low = 0, high = table->entry_count;
+	if (table->pair_count)
+		return read_pair(table, index, ret_entry);
+	*ret_entry = table->entries[index];
+	return true;
+}
+
+/* The last entry that begins at or below the address. */
+static bool find_entry(const struct unwind_table *table, uint64_t address, struct entry *ret_entry)
+{
+	uint64_t low = 0, high = table->pair_count ? table->pair_count : table->entry_count;
+	struct entry entry;
 
 	while (low < high) {
-		size_t middle = low + (high - low) / 2;
+		const uint64_t middle = low + (high - low) / 2;
 
-		if (table->entries[middle].begin <= address)
+		if (!read_entry(table, middle, &entry))
+			return false;
+		if (entry.begin <= address)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low ? &table->entries[low - 1] : NULL;
+	return low && read_entry(table, low - 1, ret_entry);
 }
 
 /* The function that has the address. */
 static bool find_function(const struct unwind_table *table, uint64_t address,
 			  struct function *ret_function)
 {
-	const struct entry *entry = find_entry(table, address);
+	struct entry entry;
 
-	return entry && read_function(table, entry->at, ret_function) &&
+	return find_entry(table, address, &entry) && read_function(table, entry.at, ret_function) &&
 	       address - ret_function->begin < ret_function->size &&
 	       cfi_left(&ret_function->program) <= PROGRAM_MOST;
 }

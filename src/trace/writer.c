@@ -746,6 +746,17 @@ int trace_writer_flush(struct trace_writer *writer, uint64_t now_ns)
 	return error ? error : ended;
 }
 
+int trace_writer_flush_all(struct trace_writer *writer, uint64_t now_ns)
+{
+	const uint64_t usual_ns = writer->options.flush_ns;
+	int error;
+
+	writer->options.flush_ns = 0;
+	error = trace_writer_flush(writer, now_ns);
+	writer->options.flush_ns = usual_ns;
+	return error;
+}
+
 void trace_writer_stats(const struct trace_writer *writer, struct trace_writer_stats *ret_stats)
 {
 	*ret_stats = writer->stats;

@@ -109,6 +109,8 @@ int trace_writer_row(struct trace_writer *writer, enum event_kind kind,
  * the segment where it is due (all open chunks are written then). now_ns: CLOCK_MONOTONIC. Errors:
  * that of a failed write. */
 int trace_writer_flush(struct trace_writer *writer, uint64_t now_ns);
+/* … of any age. */
+int trace_writer_flush_all(struct trace_writer *writer, uint64_t now_ns);
 
 struct trace_writer_stats {
 	uint64_t rows;      /* written; EVENT_LOSS is not counted */

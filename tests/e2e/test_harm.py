@@ -319,9 +319,9 @@ for mode in ("run", "flood"):
         t.equal(result.stdout, b"running\nended\n", "stdout")
         t.readable(output)
 
-def wait_written(output):
+def wait_written(output, seconds=5):
     """Until a launch is in the file: it is there a second later, or when the recorder is given a processor."""
-    end = time.monotonic() + 5
+    end = time.monotonic() + seconds
     while time.monotonic() < end:
         shown = run([DUET, "report", "--json", output])
         if shown.status == 0 and json.loads(shown.stdout)["ledger"]["launched"]:
@@ -342,6 +342,14 @@ for mode in ("run", "flood"):
         t.equal(result.stderr, b"", "stderr")
         t.true(result.seconds < 20, f"the program ended in its time ({result.seconds:.1f} s)")
         launched(t.readable(output), 1 if mode == "run" else 0)
+
+with t.case("killed recorder: what it wrote before the usual interval"):
+    running, output = recording("early.duet", "run", "30", options=["--flush-interval", "3600"])
+    wait_written(output, 20)
+    running.kill(signal.SIGKILL)
+    running.kill_group(signal.SIGTERM)
+    running.finish()
+    launched(t.readable(output), 1)
 
 # ---- signals ----
 

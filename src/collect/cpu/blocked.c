@@ -16,7 +16,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +24,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -156,6 +156,14 @@ void blocked_files_fini(struct blocked_files *files)
 static struct blocked_file *slot_of(struct blocked_files *files, uint32_t pid, uint32_t tid)
 {
 	return &files->files[(tid ? tid : pid * 31 + 7) % BLOCKED_FILES];
+}
+
+void blocked_files_remove(struct blocked_files *files, uint32_t pid, uint32_t tid)
+{
+	struct blocked_file *slot = slot_of(files, pid, tid);
+
+	if (slot->pid == pid && slot->tid == tid)
+		close_file(slot);
 }
 
 /* Reads from one that is open, or is opened now. is_good: whether what was read can be of the thread, or image, that is
@@ -302,20 +310,24 @@ static pid_t start_sleeper(void)
 		pause();
 }
 
+/* A child needs some 200 us to its first sleep. */
+enum { TRIES_MAX = 20000, FIRST_TRIES = 400 };
+static const struct timespec between_tries = {.tv_nsec = 50000};
+
 /* Until it sleeps, at most a second. */
 static int try_place(uint32_t pid, struct blocked_place *ret_place)
 {
 	enum thread_place place = THREAD_RUNS;
 
-	for (int i = 0; i < 1000; i++) {
+	for (int i = 0; i < TRIES_MAX; i++) {
 		errno = 0;
 		place = blocked_find(NULL, pid, pid, ret_place);
 		if (place == THREAD_WAITS)
 			return 0;
 		/* before the child says that it may be looked at, it may not */
-		if ((place == THREAD_REFUSED || place == THREAD_GONE) && errno && i > 20)
+		if ((place == THREAD_REFUSED || place == THREAD_GONE) && errno && i > FIRST_TRIES)
 			return -errno;
-		poll(NULL, 0, 1);
+		nanosleep(&between_tries, NULL);
 	}
 	return -ETIMEDOUT;
 }

@@ -41,6 +41,8 @@ struct blocked_files {
 	} files[BLOCKED_FILES];
 };
 void blocked_files_fini(struct blocked_files *files);
+/* Of a thread, or with tid 0 of a process, that has ended. */
+void blocked_files_remove(struct blocked_files *files, uint32_t pid, uint32_t tid);
 
 /* THREAD_WAITS: and where. files: NULL: none are kept open. */
 enum thread_place blocked_find(struct blocked_files *files, uint32_t pid, uint32_t tid,

@@ -54,17 +54,22 @@ static void note_rights(struct cpu *cpu)
 	recording_hint(cpu->recording, text);
 }
 
-static void note_waits(struct cpu *cpu)
+/* Whether threads may be looked at: a trial of 1 ms, made while the program runs already. */
+bool cpu_can_look(struct cpu *cpu)
 {
 	char text[1200];
 
+	if (cpu->has_tried_looks)
+		return cpu->can_look;
+	cpu->has_tried_looks = true;
 	cpu->can_look = blocked_try() == 0;
 	if (cpu->can_look)
-		return;
+		return true;
 	snprintf(text, sizeof(text), "where threads wait is not seen: %s", error_text());
 	error_clear();
 	recording_note(cpu->recording, "cpu", COLLECTOR_PARTIAL, 0, text);
 	recording_warn(cpu->recording, text);
+	return false;
 }
 
 /* By rules, or by limits. */
@@ -130,8 +135,7 @@ int cpu_open(struct recording *recording, const struct cpu_options *options, str
 	hash_map_init(&cpu->python.strangers);
 	if (cpu->rings)
 		note_rights(cpu);
-	if (!options->is_machine)
-		note_waits(cpu);
+	cpu->has_tried_looks = options->is_machine;
 	cpu_interrupts_open(cpu);
 	cpu->interrupts.is_wanted = options->has_interrupts;
 	if ((cpu->rings || options->is_machine) && options->has_bpf)
@@ -352,7 +356,7 @@ void cpu_note_closed(struct cpu *cpu, struct process *process)
 	const int error = proc_try(process->row.pid);
 	char name[64] = "", rights[PATH_MAX + 300], text[PATH_MAX + 600];
 
-	if (process->is_closed || !cpu->can_look)
+	if (process->is_closed || !cpu_can_look(cpu))
 		return;
 	process->is_closed = true;
 	cpu->closed++;
@@ -397,11 +401,13 @@ static void take_exit(struct cpu *cpu, const struct perf_record *record)
 	if (thread)
 		cpu_end_wait(cpu, thread, record->time_ns);
 	process_thread_end(cpu->processes, process, record->tid, record->time_ns);
+	blocked_files_remove(&cpu->proc, record->pid, record->tid);
 	if (process->living)
 		return;
 	cpu_finish_code(cpu, process);
 	cpu_who_end_process(cpu, record->pid);
 	processes_end(cpu->processes, record->pid, record->time_ns);
+	blocked_files_remove(&cpu->proc, record->pid, 0);
 }
 
 static void for_each_process(struct cpu *cpu,
@@ -508,6 +514,7 @@ void cpu_drain(struct cpu *cpu)
 	/* woken for a sample's functions, or by a guest that has much to tell */
 	if (now_ns < cpu->next_drain_ns && !(cpu->rings && perf_rings_are_filling(cpu->rings)))
 		return;
+	cpu_can_look(cpu);
 	known_ns = drain_round(cpu, now_ns - PERF_RINGS_LATE_NS);
 	cpu->next_drain_ns = cpu->is_behind ? 0 : now_ns + cpu_interval_ns(cpu) - EARLY_NS;
 	cpu_look_at_waiting(cpu, known_ns);

@@ -155,6 +155,7 @@ struct cpu {
 	struct waiting *waiting; /* owned; in the order in which they went */
 	size_t waiting_count, waiting_capacity;
 	struct unwatched unwatched;
+	bool has_tried_looks;
 	bool can_look;           /* at a process that we started … */
 	uint64_t closed;         /* … of all others those that may not be looked at */
 	bool is_told[2];         /* … of one by a rule of the system, and by its own wish */
@@ -187,6 +188,7 @@ void cpu_begin_image(struct cpu *cpu, uint32_t pid, uint32_t tid, const char *na
 /* Nothing more is told of a process that goes on. */
 void cpu_lose_sight(struct cpu *cpu, struct process *process);
 /* Its threads and memory may not be looked at. */
+bool cpu_can_look(struct cpu *cpu);
 void cpu_note_closed(struct cpu *cpu, struct process *process);
 
 /* ---- cpu_stacks.c ---- */

@@ -143,7 +143,7 @@ void cpu_python_open(struct cpu *cpu, struct process *process, const struct memo
 	if (!error && cpu->rings)
 		perf_rings_wake(cpu->rings);
 	process->is_python_refused = error && error != -EAGAIN;
-	if (error == -EPERM && cpu->can_look)
+	if (error == -EPERM && cpu_can_look(cpu))
 		cpu_note_closed(cpu, process);
 	else if (error == -EPERM || error == -ENOTSUP)
 		note_refused(cpu);

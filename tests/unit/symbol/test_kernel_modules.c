@@ -16,9 +16,9 @@
 
 static char path[] = "/tmp/duet-test-modules-XXXXXX";
 
-static void write_text(const char *text)
+static void write_file(const char *to, const char *text)
 {
-	FILE *file = fopen(path, "w");
+	FILE *file = fopen(to, "w");
 
 	REQUIRE(file != NULL);
 	fputs(text, file);
@@ -27,7 +27,7 @@ static void write_text(const char *text)
 
 static int look(struct kernel_modules *modules, const char *text)
 {
-	write_text(text);
+	write_file(path, text);
 	return kernel_modules_look(modules, path);
 }
 
@@ -42,26 +42,21 @@ static const char SYMBOLS[] = "ffffffff81000000 T schedule\n"
 			      "ffffffffc005a000 t ftrace_trampoline\t[__builtin__ftrace]\n"
 			      "ffffffffc0400100 t i915_request_wait\t[i915]\n";
 
-static struct kallsyms *symbols;
+static char symbols_path[] = "/tmp/duet-test-symbols-XXXXXX";
 
 static const char *name(const struct kernel_modules *modules, uint64_t address)
 {
 	static char text[128];
+	struct kernel_symbol symbol = {.address = address};
 
-	return kernel_modules_name(modules, symbols, address, text, sizeof(text)) ? text : "";
-}
-
-static void open_symbols(void)
-{
-	write_text(SYMBOLS);
-	REQUIRE(kallsyms_open(path, &symbols) == 0);
+	CHECK_EQUAL(kallsyms_name(symbols_path, &symbol, 1), 0);
+	return kernel_modules_name(modules, &symbol, text, sizeof(text)) ? text : "";
 }
 
 TEST(names)
 {
 	struct kernel_modules modules = {0};
 
-	open_symbols();
 	CHECK_EQUAL(look(&modules, BOTH), 0);
 	CHECK_TEXT(name(&modules, 0xffffffff81000010), "schedule");
 	CHECK_TEXT(name(&modules, 0xffffffffc0050010), "bpf_prog_12ab_on_switch [bpf]");
@@ -75,14 +70,12 @@ TEST(names)
 	CHECK_TEXT(name(&modules, 0xffffffff90000000), "");
 	CHECK_TEXT(name(&modules, 0x1000), "");
 	kernel_modules_fini(&modules);
-	kallsyms_close(symbols);
 }
 
 TEST(a_module_that_went)
 {
 	struct kernel_modules modules = {0};
 
-	open_symbols();
 	CHECK_EQUAL(look(&modules, BOTH), 0);
 	CHECK_EQUAL(look(&modules, ONE), 0);
 	CHECK_EQUAL(modules.count, 2);
@@ -96,21 +89,18 @@ TEST(a_module_that_went)
 	CHECK_EQUAL(look(&modules, BOTH), 0);
 	CHECK_TEXT(kernel_modules_find(&modules, 0xffffffffc0100080)->name, "vgem");
 	kernel_modules_fini(&modules);
-	kallsyms_close(symbols);
 }
 
 TEST(without_a_list)
 {
 	struct kernel_modules modules = {0};
 
-	open_symbols();
 	unlink(path);
 	CHECK_EQUAL(kernel_modules_look(&modules, path), -ENOENT);
 	error_clear();
 	CHECK_TEXT(name(&modules, 0xffffffffc0400180), "i915_request_wait [i915]");
 	CHECK_TEXT(name(&modules, 0xffffffffd0000000), "");
 	kernel_modules_fini(&modules);
-	kallsyms_close(symbols);
 }
 
 TEST(nonsense)
@@ -133,10 +123,13 @@ TEST(nonsense)
 int main(void)
 {
 	close(mkstemp(path));
+	close(mkstemp(symbols_path));
+	write_file(symbols_path, SYMBOLS);
 	RUN(names);
 	RUN(a_module_that_went);
 	RUN(without_a_list);
 	RUN(nonsense);
 	unlink(path);
+	unlink(symbols_path);
 	return harness_end();
 }

@@ -487,12 +487,18 @@ TEST(hostile_programs)
 		union unwind_rule rule;
 
 		make_hostile(bytes, size, programs[i / 3].bytes, programs[i / 3].count);
+		/* a table of one function that is longer than any has none */
+		if (i % 3 == 2) {
+			CHECK_EQUAL(unwind_table_open_memory(bytes, 8192 + size, &table), -ENODATA);
+			CHECK(now_ns() - begin < 1e9);
+			continue;
+		}
 		REQUIRE(unwind_table_open_memory(bytes, 8192 + size, &table) == 0);
 		rule = unwind_table_find(table, 8192 + 100);
-		if (rule.type != (i % 3 == 2 ? RULE_UNKNOWN : programs[i / 3].type))
+		if (rule.type != programs[i / 3].type)
 			printf("#   %s, %zu bytes: type %d\n", programs[i / 3].what, size,
 			       (int)rule.type);
-		CHECK(rule.type == (i % 3 == 2 ? RULE_UNKNOWN : programs[i / 3].type));
+		CHECK(rule.type == programs[i / 3].type);
 		CHECK(now_ns() - begin < 1e9);
 		unwind_table_close(table);
 	}
