@@ -64,7 +64,7 @@ enum {
 };
 #define STOP_NS \
 	UINT64_C(5000000000) /* a thread that can run stops at once, when it has a processor */
-#define GRACE_NS   UINT64_C(300000000)  /* when the recording is over */
+#define GRACE_NS   UINT64_C(300000000)   /* when the recording is over */
 #define ENDLESS_NS UINT64_C(30000000000) /* given up: in the middle, with whatever it has */
 
 /* ---- the kernel's frame of a signal ------------------------------------------------------------ */
@@ -296,8 +296,7 @@ static int wait_stop(struct borrowed_thread *borrowed, uint64_t until_ns, int *r
 		}
 		if (got > 0) {
 			borrowed->is_stopped = true;
-			borrowed->held_signal =
-				event_of(*ret_status) ? 0 : WSTOPSIG(*ret_status);
+			borrowed->held_signal = event_of(*ret_status) ? 0 : WSTOPSIG(*ret_status);
 			return event_of(*ret_status) == PTRACE_EVENT_EXEC
 				       ? -ESTALE
 				       : borrowed_thread_check(borrowed);

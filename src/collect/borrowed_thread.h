@@ -28,7 +28,7 @@ struct borrowed_thread {
 	uint64_t frame;               /* on its stack: all that was, as for a signal's handler */
 	uint64_t stopped_ns;          /* since when */
 	uint64_t give_up_ns;          /* the recording is over: no wait is longer; 0: it goes on */
-	int held_signal;              /* it is stopped on its way to this signal of the program's; 0: none */
+	int held_signal; /* it is stopped on its way to this signal of the program's; 0: none */
 	bool is_seized, is_stopped;
 	bool is_mended;        /* regs are those of a call that begins again */
 	bool was_told_to_stop; /* by somebody's SIGSTOP, meanwhile */

@@ -378,7 +378,8 @@ static int make_thread(struct injector *injector)
 {
 	char text[256];
 
-	for (uint32_t round = 0; round < ROUNDS && !injector_target_is_unwanted(&injector->target); round++) {
+	for (uint32_t round = 0; round < ROUNDS && !injector_target_is_unwanted(&injector->target);
+	     round++) {
 		int error = try_threads(injector, round);
 
 		if (error != -EAGAIN)
@@ -458,7 +459,8 @@ static int await_function(struct injector *injector)
 	const uint32_t is_released = 1;
 	int error = 0;
 
-	while (!error && host_clocks_now_ns() < until_ns && !injector_target_is_unwanted(&injector->target)) {
+	while (!error && host_clocks_now_ns() < until_ns &&
+	       !injector_target_is_unwanted(&injector->target)) {
 		error = read_block(injector);
 		if (!error && injector->block.stage == INJECTED_WANTS_FILE)
 			answer(injector);

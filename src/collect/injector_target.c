@@ -519,8 +519,9 @@ int injector_target_open(pid_t pid, const _Atomic bool *is_unwanted, struct inje
 	const struct proc_mapping *libc;
 	int error;
 
-	*target = (struct injector_target){
-		.pid = pid, .is_unwanted = is_unwanted, .identity = {.pid_fd = -1, .memory_fd = -1}};
+	*target = (struct injector_target){.pid = pid,
+					   .is_unwanted = is_unwanted,
+					   .identity = {.pid_fd = -1, .memory_fd = -1}};
 	proc_thread_name((uint32_t)pid, (uint32_t)pid, target->name);
 	error = check_process(target);
 	if (error)

@@ -24,7 +24,8 @@ struct injector_range {
 struct injector_target {
 	pid_t pid;
 	char name[64];
-	struct target_identity identity; /* checked after each stop of a thread and before each write */
+	struct target_identity
+		identity; /* checked after each stop of a thread and before each write */
 	const _Atomic bool *is_unwanted; /* true: the recording is over; NULL: it never is */
 	/* functions of its C library */
 	uint64_t pthread_create, pthread_self, pthread_detach, dlopen, dlsym, dlerror, mmap, munmap,

@@ -38,7 +38,8 @@ static bool parse_ids(const char *status, const char *label, uint32_t ids[4])
 {
 	const char *at = strstr(status, label);
 
-	return at && sscanf(at + strlen(label), "%u%u%u%u", &ids[0], &ids[1], &ids[2], &ids[3]) == 4;
+	return at &&
+	       sscanf(at + strlen(label), "%u%u%u%u", &ids[0], &ids[1], &ids[2], &ids[3]) == 4;
 }
 
 static int read_ids(pid_t pid, pid_t tid, struct target_ids *ret_ids)
@@ -51,8 +52,7 @@ static int read_ids(pid_t pid, pid_t tid, struct target_ids *ret_ids)
 		error_clear();
 		return -ESRCH;
 	}
-	return parse_ids(text, "\nUid:", ret_ids->user) &&
-			       parse_ids(text, "\nGid:", ret_ids->group)
+	return parse_ids(text, "\nUid:", ret_ids->user) && parse_ids(text, "\nGid:", ret_ids->group)
 		       ? 0
 		       : -ESRCH;
 }

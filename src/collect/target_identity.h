@@ -21,15 +21,16 @@ struct target_ids {
 
 struct target_identity {
 	pid_t pid;
-	int pid_fd;            /* owned; says that the number is still this process's; -1: before Linux 5.3 */
-	int memory_fd;         /* owned; the memory of this image and of no later one */
-	uint64_t start_ticks;  /* of the process */
-	dev_t program_device;  /* of /proc/PID/exe */
+	int pid_fd; /* owned; says that the number is still this process's; -1: before Linux 5.3 */
+	int memory_fd;        /* owned; the memory of this image and of no later one */
+	uint64_t start_ticks; /* of the process */
+	dev_t program_device; /* of /proc/PID/exe */
 	ino_t program_inode;
 	struct target_ids ids;
 	uint64_t random_address; /* AT_RANDOM: bytes that the kernel draws for each exec */
 	uint8_t random[IDENTITY_RANDOM_BYTES];
-	struct proc_mapping library; /* the C library's text; its path is not kept. start 0: not yet known */
+	struct proc_mapping
+		library; /* the C library's text; its path is not kept. start 0: not yet known */
 };
 
 /* To be opened before anything else is read of the process. Errors: -errno; -EXDEV: its real, effective, saved and file
@@ -37,8 +38,7 @@ struct target_identity {
 int target_identity_open(pid_t pid, struct target_identity *identity, struct target_ids *ret_ids);
 void target_identity_close(struct target_identity *identity); /* safe where open failed */
 
-void target_identity_set_library(struct target_identity *identity,
-				 const struct proc_mapping *text);
+void target_identity_set_library(struct target_identity *identity, const struct proc_mapping *text);
 
 /* Compares the process, and the credentials of thread `tid`, with what was seen at first. Conclusive for a thread that is
  * stopped by ptrace: it can end, but not run another program. Errors: -ESTALE: another one. */

@@ -111,8 +111,8 @@ static void direct_mmap(uint64_t address)
 
 	dl_iterate_phdr(on_library, &libc);
 	for (int i = 0; i < libc.dlpi_phnum; i++) {
-		const Elf64_Dyn *entry = (const Elf64_Dyn *)(libc.dlpi_addr +
-							     libc.dlpi_phdr[i].p_vaddr);
+		const Elf64_Dyn *entry =
+			(const Elf64_Dyn *)(libc.dlpi_addr + libc.dlpi_phdr[i].p_vaddr);
 
 		for (; libc.dlpi_phdr[i].p_type == PT_DYNAMIC && entry->d_tag; entry++)
 			if (entry->d_tag == DT_SYMTAB)

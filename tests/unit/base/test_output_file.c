@@ -67,9 +67,9 @@ static bool is_root(void)
 	return geteuid() == 0;
 }
 
-#define NEEDS_ROOT()                                       \
-	do {                                               \
-		if (!is_root())                            \
+#define NEEDS_ROOT()                                              \
+	do {                                                      \
+		if (!is_root())                                   \
 			SKIP("needs root: another user's files"); \
 	} while (0)
 
