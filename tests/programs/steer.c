@@ -9,6 +9,7 @@
  *           hostile ADDRESS P   directs the C library's mmap to ADDRESS and executes P when it is traced
  *           launcher P          executes P when it is traced
  *           renamed P           the same from a thread that is not the first one
+ *           sibling P           a second thread executes P when the first one is traced, which can be borrowed
  *           mapped              waits, with the two files mapped
  *           silent FILE         the same; its mapping of FILE does not answer reads of its memory
  * Gives:    "ready"; a file named "steered" where steered() ran
@@ -144,10 +145,10 @@ static void handle_signals(void)
 	signal(SIGCHLD, ignore_signal);
 }
 
-static int is_traced(void)
+static int is_traced(const char *status)
 {
 	char text[4096] = "", *line;
-	int fd = open("/proc/thread-self/status", O_RDONLY | O_CLOEXEC);
+	int fd = open(status, O_RDONLY | O_CLOEXEC);
 	ssize_t got = read(fd, text, sizeof(text) - 1);
 
 	close(fd);
@@ -155,14 +156,15 @@ static int is_traced(void)
 	return line && atoi(line + 11) > 0;
 }
 
-static void *execute_when_traced(void *argument)
+/* status: of the thread that is to be traced. */
+static void *execute_when_traced(void *status)
 {
-	while (!is_traced())
+	while (!is_traced(status))
 		;
 	execl(program, program, "target", NULL);
 	perror(program);
 	_exit(1);
-	return argument;
+	return status;
 }
 
 /* The kernel asks a user of its own for the page, who never answers. */
@@ -187,7 +189,9 @@ static int be_silent(const char *name)
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
+	static char own_status[] = "/proc/thread-self/status", first_status[] = "/proc/self/status";
 	pthread_t thread;
+	int is_sibling;
 
 	if (strcmp(what, "target") == 0)
 		return be_target();
@@ -199,16 +203,18 @@ int main(int argc, char **argv)
 	if (strcmp(what, "hostile") == 0)
 		direct_mmap(strtoull(argv[2], NULL, 16));
 	program = argc > 2 ? argv[argc - 1] : NULL;
-	if (program)
+	is_sibling = strcmp(what, "sibling") == 0;
+	if (program && !is_sibling)
 		handle_signals();
 	ready();
 	if (strcmp(what, "mapped") == 0)
 		return be_target();
-	if (strcmp(what, "renamed") == 0) {
-		if (pthread_create(&thread, NULL, execute_when_traced, NULL))
+	if (is_sibling || strcmp(what, "renamed") == 0) {
+		if (pthread_create(&thread, NULL, execute_when_traced,
+				   is_sibling ? first_status : own_status))
 			return 1;
 		wait_for_ever();
 	}
-	execute_when_traced(NULL);
+	execute_when_traced(own_status);
 	return 1;
 }
