@@ -172,6 +172,7 @@ with t.case("… while its first thread is borrowed"):
     attach_often(place, "sibling", os.path.join(place, "steer.suid"))
 
 with t.case("a launcher that executes another program while it is attached to"):
+    t.wanted()
     place = folder("launcher")
     shutil.copy(os.path.join(place, "steer"), os.path.join(place, "other"))
     attach_often(place, "launcher", os.path.join(place, "other"), user=())
@@ -218,6 +219,21 @@ for kind in ("pipe", "link", "device"):
                 # without the right to map_files the library is out of reach
                 t.true(not user or "cannot be read" in said, said)
                 end_unharmed(process)
+
+def spins(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii") as file:
+        status = file.read()
+    return "State:\tR" in status and "TracerPid:\t0" not in status
+
+
+with t.case("a process whose borrowed thread never comes to its end"):
+    t.wanted()
+    place = folder("spins")
+    with started(place, "spins") as process:
+        recorder = Recorder(process.pid, t.path("spins.duet"))
+        until("a borrowed thread", lambda: spins(process.pid))
+        t.equal(recorder.end(), 0, "status")
+        end_unharmed(process)
 
 with t.case("a process whose memory does not answer"):
     needs_root()

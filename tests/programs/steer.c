@@ -11,6 +11,7 @@
  *           renamed P           the same from a thread that is not the first one
  *           sibling P           a second thread executes P when the first one is traced, which can be borrowed
  *           mapped              waits, with the two files mapped
+ *           spins               the same; its mmap never returns
  *           silent FILE         the same; its mapping of FILE does not answer reads of its memory
  * Gives:    "ready"; a file named "steered" where steered() ran
  */
@@ -44,6 +45,12 @@ __attribute__((used, noinline)) static void steered(void)
 	close(fd);
 	for (;;)
 		pause();
+}
+
+static void spin(void)
+{
+	for (;;)
+		__asm__ volatile("pause");
 }
 
 static void on_end(int signal)
@@ -202,12 +209,14 @@ int main(int argc, char **argv)
 		return be_silent(argv[2]);
 	if (strcmp(what, "hostile") == 0)
 		direct_mmap(strtoull(argv[2], NULL, 16));
+	if (strcmp(what, "spins") == 0)
+		direct_mmap((uintptr_t)spin);
 	program = argc > 2 ? argv[argc - 1] : NULL;
 	is_sibling = strcmp(what, "sibling") == 0;
 	if (program && !is_sibling)
 		handle_signals();
 	ready();
-	if (strcmp(what, "mapped") == 0)
+	if (strcmp(what, "mapped") == 0 || strcmp(what, "spins") == 0)
 		return be_target();
 	if (is_sibling || strcmp(what, "renamed") == 0) {
 		if (pthread_create(&thread, NULL, execute_when_traced,
