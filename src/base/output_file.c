@@ -110,6 +110,7 @@ struct opening {
 	int flags;
 	mode_t mode;
 	bool is_new;
+	bool is_refused; /* with its own sentence in the error chain */
 };
 
 static int open_file(const char *path, int flags, mode_t mode)
@@ -132,7 +133,7 @@ static int open_linked(struct opening *opening)
 }
 
 /* O_TRUNC last: what is refused keeps its content. */
-static int open_checked(const struct opening *opening, const struct stat *checked)
+static int open_checked(struct opening *opening, const struct stat *checked)
 {
 	const int flags = opening->flags;
 	auto_close int fd = open_file(opening->path, (flags & ~O_TRUNC) | O_NOFOLLOW, 0);
@@ -141,11 +142,13 @@ static int open_checked(const struct opening *opening, const struct stat *checke
 	if (fd < 0)
 		return fd;
 	if (fstat(fd, &about) < 0 || about.st_dev != checked->st_dev ||
-	    about.st_ino != checked->st_ino)
+	    about.st_ino != checked->st_ino) {
+		opening->is_refused = true;
 		return error_set(-EPERM,
 				 "create '%s': another user exchanged it meanwhile: name another "
 				 "file",
 				 opening->path);
+	}
 	if (flags & O_TRUNC && S_ISREG(about.st_mode) && ftruncate(fd, 0) < 0)
 		return -errno;
 	return take_fd(&fd);
@@ -164,9 +167,9 @@ static int open_as_root(struct opening *opening)
 		return -errno;
 	if (S_ISLNK(about.st_mode) && about.st_uid == 0 && is_in_root_folder(path))
 		return open_linked(opening);
-	if (S_ISLNK(about.st_mode))
-		return refuse_link(path, about.st_uid);
-	error = check_owner(path, &about);
+	error = S_ISLNK(about.st_mode) ? refuse_link(path, about.st_uid)
+				       : check_owner(path, &about);
+	opening->is_refused = error != 0;
 	return error ? error : open_checked(opening, &about);
 }
 
@@ -175,11 +178,10 @@ int output_file_open(const char *path, int flags, mode_t mode, bool *ret_is_new)
 	struct opening opening = {.path = path, .flags = flags, .mode = mode};
 	int fd = open_file(path, (flags & ~O_TRUNC) | O_CREAT | O_EXCL, mode), first = fd;
 
-	error_clear();
 	opening.is_new = fd >= 0;
 	if (fd < 0)
 		fd = geteuid() == 0 ? open_as_root(&opening) : open_linked(&opening);
-	if (fd < 0 && !*error_text()) {
+	if (fd < 0 && !opening.is_refused) {
 		errno = fd == -ENOENT && first != -EEXIST ? -first : -fd;
 		return create_refused(path);
 	}

@@ -102,10 +102,11 @@ static int copy_kept(const struct kept_file *file, const char *folder)
 
 size_t kept_files_finish(struct kept_files *kept, const char *folder)
 {
-	bool is_refused = folder && output_folder_check(folder);
+	bool is_refused = kept->count && folder && output_folder_check(folder);
 	size_t failed = 0;
 
-	error_clear();
+	if (is_refused)
+		error_clear(); /* as above */
 	for (size_t i = 0; i < kept->count; i++) {
 		struct kept_file *file = &kept->files[i];
 

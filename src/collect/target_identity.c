@@ -45,13 +45,14 @@ static bool parse_ids(const char *status, const char *label, uint32_t ids[4])
 static int read_ids(pid_t pid, pid_t tid, struct target_ids *ret_ids)
 {
 	auto_free char *text = NULL;
+	auto_close int fd = -1;
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", (int)pid, (int)tid);
-	if (read_file(path, STATUS_BYTES, &text, NULL)) {
-		error_clear();
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	/* not read_file: a caller may have said already why it failed */
+	if (fd < 0 || read_fd(fd, STATUS_BYTES, &text, NULL))
 		return -ESRCH;
-	}
 	return parse_ids(text, "\nUid:", ret_ids->user) && parse_ids(text, "\nGid:", ret_ids->group)
 		       ? 0
 		       : -ESRCH;

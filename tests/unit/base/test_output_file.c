@@ -162,6 +162,16 @@ TEST(devices_and_descriptors_are_written)
 	error_clear();
 }
 
+TEST(an_earlier_cause_is_kept)
+{
+	error_set(-EIO, "the cause");
+	check_opened(victim);
+	check_opened(victim);
+	CHECK_TEXT(error_text(), "the cause");
+	error_clear();
+	unlink(victim);
+}
+
 TEST(another_users_link_is_refused)
 {
 	NEEDS_ROOT();
@@ -267,6 +277,7 @@ int main(void)
 	RUN(an_own_file_is_emptied_and_one_that_is_kept_is_not);
 	RUN(an_own_link_in_an_own_folder_is_followed);
 	RUN(devices_and_descriptors_are_written);
+	RUN(an_earlier_cause_is_kept);
 	RUN(another_users_link_is_refused);
 	RUN(an_own_link_in_another_users_folder_is_refused);
 	RUN(another_users_file_is_refused);
