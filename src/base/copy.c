@@ -70,7 +70,9 @@ int copy_file(int from, char *to, mode_t mode, uint64_t most_bytes, uint64_t *re
 	if (error)
 		return error;
 	snprintf(part, sizeof(part), "%s.part", to);
-	out = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+	/* anew: what lies there may be a link of another user */
+	unlink(part);
+	out = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
 	if (out < 0)
 		return error_set(-errno, "write '%s': %s", part, strerror(errno));
 	error = copy_bytes(from, out, part, most_bytes, &bytes);

@@ -12,11 +12,11 @@
 #include "cli/archive.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "analyze/model.h"
@@ -25,6 +25,8 @@
 #include "base/copy.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/output_file.h"
+#include "base/regular_file.h"
 #include "symbol/symbolizer.h"
 #include "trace/reader.h"
 
@@ -40,6 +42,14 @@ char *archive_folder(const char *trace)
 
 /* ---- files ------------------------------------------------------------------------------------- */
 
+/* Who may not read the file may not read its copy. */
+static mode_t copy_mode(int in)
+{
+	struct stat about;
+
+	return fstat(in, &about) == 0 ? 0600 | (about.st_mode & 0044) : 0600;
+}
+
 /* Files of one path may be many builds of a program; of one build id they are the same. */
 static int copy_to(const char *from, char *to, bool has_build_id, struct archive_result *result)
 {
@@ -51,14 +61,14 @@ static int copy_to(const char *from, char *to, bool has_build_id, struct archive
 		result->kept++;
 		return 0;
 	}
-	in = open(from, O_RDONLY | O_CLOEXEC);
+	in = regular_file_open(from);
 	if (in < 0)
-		return error_set(-errno, "read '%s': %s", from, strerror(errno));
+		return error_set(in, "read '%s': %s", from, strerror(-in));
 	if (!has_build_id && copy_is_there(in, to)) {
 		result->kept++;
 		return 0;
 	}
-	error = copy_file(in, to, 0666, UINT64_MAX, &bytes);
+	error = copy_file(in, to, copy_mode(in), UINT64_MAX, &bytes);
 	result->bytes += bytes;
 	result->copied += !error;
 	return error;
@@ -154,9 +164,11 @@ int archive_trace(const char *trace, void (*on_missing)(void *context, const cha
 				  .context = context,
 				  .result = ret_result};
 	struct model *model = NULL;
-	int error = folder ? model_open(trace, &model) : -ENOMEM;
+	int error = folder ? output_folder_check(folder) : -ENOMEM;
 
 	*ret_result = (struct archive_result){0};
+	if (!error)
+		error = model_open(trace, &model);
 	keeping.model = model;
 	if (!error)
 		error = symbolizer_new(&options, &keeping.symbolizer);

@@ -25,7 +25,7 @@
 #include "analyze/model.h"
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/io.h"
+#include "base/output_file.h"
 #include "cli/archive.h"
 #include "cli/selection.h"
 #include "cli/table.h"
@@ -186,12 +186,15 @@ static int write_to_folder(const struct exporter *exporter, const struct model *
 			   const struct export_options *options, const char *path,
 			   uint64_t *ret_rows)
 {
+	int error;
+
 	if (mkdir(path, 0777) != 0 && !(errno == EEXIST && is_empty_folder(path)))
 		return error_set(-errno, "make the folder '%s': %s", path,
 				 errno == EEXIST ? "there is something of that name: remove it, or "
 						   "name another"
 						 : strerror(errno));
-	return exporter->write_folder(model, options, path, ret_rows);
+	error = output_folder_check(path);
+	return error ? error : exporter->write_folder(model, options, path, ret_rows);
 }
 
 static bool is_regular(FILE *file)
@@ -209,8 +212,8 @@ static int write_to(const struct exporter *exporter, const struct model *model,
 
 	if (exporter->write_folder)
 		return write_to_folder(exporter, model, options, path, ret_rows);
-	if (path && !(file = fopen(path, "we")))
-		return create_refused(path);
+	if (path && !(file = output_file_stream(path, &error)))
+		return error;
 	if (exporter->needs_file && !is_regular(file))
 		error = error_set(-ESPIPE, "'%s' is no regular file, and %s needs one", path,
 				  exporter->name);

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/io.h"
+#include "base/output_file.h"
 #include "base/string.h"
 #include "cli/table.h"
 
@@ -33,11 +33,11 @@ char *output_beside(const char *trace, const char *end)
 
 int output_write(const char *path, int (*write)(void *context, FILE *out), void *context)
 {
-	FILE *out = path ? fopen(path, "we") : stdout;
-	int error;
+	int error = 0;
+	FILE *out = path ? output_file_stream(path, &error) : stdout;
 
 	if (!out)
-		return create_refused(path);
+		return error;
 	error = write(context, out);
 	if (path && error && ferror(out))
 		error_note(error, "'%s' is not whole", path);

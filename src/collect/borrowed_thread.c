@@ -64,6 +64,7 @@ enum {
 };
 #define STOP_NS \
 	UINT64_C(5000000000) /* a thread that can run stops at once, when it has a processor */
+#define GRACE_NS   UINT64_C(300000000)   /* when the recording is over */
 #define ENDLESS_NS UINT64_C(30000000000) /* given up: in the middle, with whatever it has */
 
 /* ---- the kernel's frame of a signal ------------------------------------------------------------ */
@@ -188,15 +189,6 @@ static uint64_t frame_bytes(const struct borrowed_thread *borrowed)
 	return RED_ZONE_BYTES + borrowed->frame_state_bytes + sizeof(struct signal_frame) + 192;
 }
 
-static int write_memory(pid_t pid, uint64_t address, const void *bytes, size_t size)
-{
-	struct iovec here = {(void *)(uintptr_t)bytes, size},
-		     there = {(void *)(uintptr_t)address, size};
-	ssize_t done = process_vm_writev(pid, &here, 1, &there, 1, 0);
-
-	return done < 0 ? -errno : done == (ssize_t)size ? 0 : -EFAULT;
-}
-
 /* Below the frame; what is called takes it off the stack. */
 static int lay_chain(const struct borrowed_thread *borrowed)
 {
@@ -205,13 +197,13 @@ static int lay_chain(const struct borrowed_thread *borrowed)
 				    .signal = (uint64_t)borrowed->signal,
 				    .raise = borrowed->target->raise};
 
-	return write_memory(borrowed->target->pid, borrowed->frame - sizeof(chain), &chain,
-			    sizeof(chain));
+	return target_identity_write(&borrowed->target->identity, borrowed->frame - sizeof(chain),
+				     &chain, sizeof(chain));
 }
 
 static int lay_frame(struct borrowed_thread *borrowed)
 {
-	const pid_t pid = borrowed->target->pid;
+	const struct target_identity *identity = &borrowed->target->identity;
 	const uint32_t end = STATE_END_MAGIC;
 	struct signal_frame frame = {.restorer = borrowed->target->restorer,
 				     .flags = FRAME_FLAGS,
@@ -235,11 +227,11 @@ static int lay_frame(struct borrowed_thread *borrowed)
 	frame.context.state = at;
 	/* where a function that is called finds its return address */
 	borrowed->frame = ((at - sizeof(frame)) & ~UINT64_C(15)) - 8;
-	error = write_memory(pid, at, state, size);
+	error = target_identity_write(identity, at, state, size);
 	if (!error)
-		error = write_memory(pid, at + size, &end, sizeof(end));
+		error = target_identity_write(identity, at + size, &end, sizeof(end));
 	if (!error)
-		error = write_memory(pid, borrowed->frame, &frame, sizeof(frame));
+		error = target_identity_write(identity, borrowed->frame, &frame, sizeof(frame));
 	return error ? error : lay_chain(borrowed);
 }
 
@@ -252,7 +244,43 @@ static void nap(void)
 	nanosleep(&time, NULL);
 }
 
-/* The next stop. */
+static int event_of(int status)
+{
+	return status >> 16;
+}
+
+/* A recording that is over waits only as long as a thread needs that goes on by itself. */
+static uint64_t shorten(struct borrowed_thread *borrowed, uint64_t until_ns)
+{
+	if (!borrowed->give_up_ns && injector_target_is_unwanted(borrowed->target))
+		borrowed->give_up_ns = host_clocks_now_ns() + GRACE_NS;
+	return borrowed->give_up_ns && borrowed->give_up_ns < until_ns ? borrowed->give_up_ns
+								       : until_ns;
+}
+
+int borrowed_thread_check(const struct borrowed_thread *borrowed)
+{
+	return target_identity_check(&borrowed->target->identity, borrowed->tid);
+}
+
+/* A thread that is not the first one takes the first one's number when it executes another program, and stops under that.
+ * The kernel has given it the number before it stops. */
+static void release_renamed(const struct borrowed_thread *borrowed, uint64_t until_ns)
+{
+	const pid_t pid = borrowed->target->pid;
+	pid_t got = 0;
+	int status;
+
+	while (borrowed->tid != pid && !got && host_clocks_now_ns() < until_ns) {
+		got = waitpid(pid, &status, __WALL | __WNOTHREAD | WNOHANG);
+		if (got > 0 && WIFSTOPPED(status))
+			ptrace(PTRACE_DETACH, pid, NULL, NULL);
+		else if (!got)
+			nap();
+	}
+}
+
+/* The next stop. After an exec the thread is stopped in another image: it is let go of as it is. */
 static int wait_stop(struct borrowed_thread *borrowed, uint64_t until_ns, int *ret_status)
 {
 	for (;;) {
@@ -260,28 +288,29 @@ static int wait_stop(struct borrowed_thread *borrowed, uint64_t until_ns, int *r
 
 		if (got < 0 && errno == EINTR)
 			continue;
+		if (got < 0)
+			release_renamed(borrowed, host_clocks_now_ns() + GRACE_NS);
 		if (got < 0 || (got > 0 && !WIFSTOPPED(*ret_status))) {
 			borrowed->is_seized = borrowed->is_stopped = false;
 			return -ESRCH;
 		}
 		if (got > 0) {
 			borrowed->is_stopped = true;
-			return 0;
+			borrowed->held_signal = event_of(*ret_status) ? 0 : WSTOPSIG(*ret_status);
+			return event_of(*ret_status) == PTRACE_EVENT_EXEC
+				       ? -ESTALE
+				       : borrowed_thread_check(borrowed);
 		}
-		if (host_clocks_now_ns() >= until_ns)
+		if (host_clocks_now_ns() >= shorten(borrowed, until_ns))
 			return -ETIMEDOUT;
 		nap();
 	}
 }
 
-static int event_of(int status)
-{
-	return status >> 16;
-}
-
 static int let_go_on(struct borrowed_thread *borrowed, int signal)
 {
 	borrowed->is_stopped = false;
+	borrowed->held_signal = 0;
 	return ptrace(PTRACE_CONT, borrowed->tid, NULL, (void *)(intptr_t)signal) < 0 ? -errno : 0;
 }
 
@@ -483,12 +512,12 @@ int borrowed_thread_take(const struct injector_target *target, pid_t tid,
 	int error;
 
 	*borrowed = (struct borrowed_thread){.target = target, .tid = tid};
-	if (!can_stop(target->pid, tid))
+	if (injector_target_is_unwanted(target) || !can_stop(target->pid, tid))
 		return -EAGAIN;
 	borrowed->state = calloc(1, BORROWED_STATE_BYTES);
 	if (!borrowed->state)
 		return -ENOMEM;
-	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0)
+	if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)PTRACE_O_TRACEEXEC) < 0)
 		return -errno;
 	borrowed->is_seized = true;
 	error = stop(borrowed);
@@ -671,7 +700,10 @@ bool borrowed_thread_is_free(const struct borrowed_thread *borrowed, const char 
 static int set_registers(struct borrowed_thread *borrowed, struct user_regs_struct *regs)
 {
 	const uint64_t all = ~(UINT64_C(1) << (borrowed->signal - 1));
+	int error = borrowed_thread_check(borrowed);
 
+	if (error)
+		return error;
 	regs->orig_rax = (unsigned long long)-1; /* nothing is restarted */
 	regs->eflags &= ~UINT64_C(0x500);        /* no single steps, strings go up */
 	/* In this order: whoever is killed in between leaves a thread with its own mask, or with a frame that has it. */
@@ -701,7 +733,7 @@ static int look(struct borrowed_thread *borrowed, uint64_t until_ns, int *looks)
 	*looks = is_locked ? *looks + 1 : 0;
 	if (*looks == LOOKS_AT_A_LOCK)
 		return -EDEADLK;
-	return host_clocks_now_ns() > until_ns ? -ETIMEDOUT : 0;
+	return host_clocks_now_ns() > shorten(borrowed, until_ns) ? -ETIMEDOUT : 0;
 }
 
 /* With these registers, until it stops itself. */
@@ -800,20 +832,38 @@ static void write_back(struct borrowed_thread *borrowed)
 	ptrace(PTRACE_SETREGS, borrowed->tid, NULL, &borrowed->regs);
 }
 
+/* Into the image that it was borrowed from and no other. */
+static void restore(struct borrowed_thread *borrowed)
+{
+	int error = 0;
+
+	if (borrowed->give_up_ns)
+		borrowed->give_up_ns = host_clocks_now_ns() + GRACE_NS;
+	if (!borrowed->is_stopped && borrowed->frame)
+		error = stop(borrowed);
+	if (!borrowed->is_stopped || error < 0 || borrowed_thread_check(borrowed))
+		return;
+	if (borrowed->frame)
+		write_back(borrowed);
+	else if (borrowed->is_mended)
+		ptrace(PTRACE_SETREGS, borrowed->tid, NULL, &borrowed->regs);
+}
+
 uint64_t borrowed_thread_return(struct borrowed_thread *borrowed)
 {
 	uint64_t stopped_ns = 0;
 
-	if (borrowed->is_seized && borrowed->frame && (borrowed->is_stopped || stop(borrowed) >= 0))
-		write_back(borrowed);
-	else if (borrowed->is_seized && borrowed->is_stopped && borrowed->is_mended)
-		ptrace(PTRACE_SETREGS, borrowed->tid, NULL, &borrowed->regs);
+	if (borrowed->is_seized)
+		restore(borrowed);
 	if (borrowed->is_seized && borrowed->is_stopped) {
-		ptrace(PTRACE_DETACH, borrowed->tid, NULL, NULL);
+		/* one that came while it worked for us is ours */
+		const int signal = borrowed->frame ? 0 : borrowed->held_signal;
+
+		ptrace(PTRACE_DETACH, borrowed->tid, NULL, (void *)(intptr_t)signal);
 		stopped_ns = host_clocks_now_ns() - borrowed->stopped_ns;
 	}
 	if (borrowed->was_told_to_stop)
-		kill(borrowed->target->pid, SIGSTOP);
+		target_identity_signal(&borrowed->target->identity, SIGSTOP);
 	free(borrowed->state);
 	*borrowed = (struct borrowed_thread){0};
 	return stopped_ns;

@@ -27,15 +27,21 @@ struct borrowed_thread {
 	int signal;                   /* by which it stops for us */
 	uint64_t frame;               /* on its stack: all that was, as for a signal's handler */
 	uint64_t stopped_ns;          /* since when */
+	uint64_t give_up_ns;          /* the recording is over: no wait is longer; 0: it goes on */
+	int held_signal; /* it is stopped on its way to this signal of the program's; 0: none */
 	bool is_seized, is_stopped;
 	bool is_mended;        /* regs are those of a call that begins again */
 	bool was_told_to_stop; /* by somebody's SIGSTOP, meanwhile */
 };
 
-/* Stops a thread. Errors: -EAGAIN: not this one now; -ESRCH: it is gone; -EPERM; -ETIMEDOUT: it does not stop, and is
+/* Stops a thread. Errors: -EAGAIN: not this one now; -ESRCH: it is gone; -EPERM; -ESTALE: it is no longer in the image that
+ * the target was opened on, and nothing is written into it; -ETIMEDOUT: it does not stop, and is
  * let go of when the calling thread ends. Whatever is returned, borrowed_thread_return is to be called. */
 int borrowed_thread_take(const struct injector_target *target, pid_t tid,
 			 struct borrowed_thread *borrowed);
+
+/* Whether the process has not become another one since. Errors: -ESTALE. */
+int borrowed_thread_check(const struct borrowed_thread *borrowed);
 
 /* Whether it can do something else just now. *ret_why: what it does else, as the end of "its threads …". */
 bool borrowed_thread_is_free(const struct borrowed_thread *borrowed, const char **ret_why);

@@ -13,23 +13,27 @@
 #include "collect/entering.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/array.h"
 #include "base/error.h"
 #include "base/thread.h"
 #include "collect/collector.h"
+#include "collect/host_clocks.h"
 #include "collect/injector.h"
 #include "collect/recording.h"
 #include "collect/running.h"
 #include "ring/session.h"
 
 enum { ARGUMENT_BYTES = 512, STARTED_MOST = 1024 };
+#define END_NS UINT64_C(2000000000) /* for all of them together, after the recording */
 
 struct entering_process {
 	pid_t pid;
@@ -42,6 +46,7 @@ struct entering {
 	const struct collector *collector;
 	struct injector_options options;
 	char argument[ARGUMENT_BYTES];
+	char path[PATH_MAX]; /* of the guest: a thread that hangs may outlive the session */
 	struct entering_outcome outcome; /* the thread's, until is_over */
 	_Atomic bool is_unwanted, is_over;
 };
@@ -93,11 +98,12 @@ static void start(struct enterings *enterings, struct recording *recording,
 		enterings->all = all;
 	if (entering) {
 		snprintf(entering->argument, sizeof(entering->argument), "%s", argument);
+		snprintf(entering->path, sizeof(entering->path), "%s", guest->path);
 		entering->collector = collector;
 		entering->outcome.pid = pid;
 		entering->options =
 			(struct injector_options){.pid = pid,
-						  .path = guest->path,
+						  .path = entering->path,
 						  .entry = guest->entry,
 						  .argument = entering->argument,
 						  .is_unwanted = &entering->is_unwanted};
@@ -190,7 +196,7 @@ void enterings_begin(struct enterings *enterings, struct recording *recording,
 	free(started);
 }
 
-/* It is over, or will be soon. */
+/* It is over. */
 static void finish(struct entering *entering, struct recording *recording,
 		   const struct session_options *session)
 {
@@ -217,15 +223,49 @@ void enterings_look(struct enterings *enterings, struct recording *recording,
 	}
 }
 
+static bool wait_over(const struct entering *entering, uint64_t until_ns)
+{
+	static const struct timespec time = {0, 1000000};
+
+	while (!atomic_load(&entering->is_over)) {
+		if (host_clocks_now_ns() >= until_ns)
+			return false;
+		nanosleep(&time, NULL);
+	}
+	return true;
+}
+
+/* Its thread waits inside of the kernel, where only the end of the recorder ends it. What it uses is left to it. */
+static void abandon(struct entering *entering, struct recording *recording)
+{
+	char text[512];
+
+	pthread_detach(entering->thread);
+	snprintf(text, sizeof(text),
+		 "process %d: the attempt to bring duet's guest into it did not end within 2 s of "
+		 "the recording's end; a file or memory of that process does not answer. The "
+		 "recorder goes on without it, and the kernel releases the process when the "
+		 "recorder ends",
+		 (int)entering->outcome.pid);
+	refuse(recording, entering->collector, entering->outcome.pid, text);
+}
+
 void enterings_end(struct enterings *enterings, struct recording *recording,
 		   const struct session_options *session)
 {
+	const uint64_t until_ns = host_clocks_now_ns() + END_NS;
+
 	for (size_t i = 0; i < enterings->count; i++)
 		if (enterings->all[i])
 			atomic_store(&enterings->all[i]->is_unwanted, true);
-	for (size_t i = 0; i < enterings->count; i++)
-		if (enterings->all[i])
+	for (size_t i = 0; i < enterings->count; i++) {
+		if (!enterings->all[i])
+			continue;
+		if (wait_over(enterings->all[i], until_ns))
 			finish(enterings->all[i], recording, session);
+		else
+			abandon(enterings->all[i], recording);
+	}
 	free(enterings->all);
 	*enterings = (struct enterings){0};
 }

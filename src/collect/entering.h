@@ -39,7 +39,8 @@ void enterings_begin(struct enterings *enterings, struct recording *recording,
 void enterings_look(struct enterings *enterings, struct recording *recording,
 		    const struct session_options *session);
 
-/* No more of them is wanted: waits until they have let go, some ms. */
+/* No more of them is wanted: waits until they have let go, some ms. One that has not after 2 s is left behind, with a
+ * warning; the kernel ends it with the recorder. */
 void enterings_end(struct enterings *enterings, struct recording *recording,
 		   const struct session_options *session);
 

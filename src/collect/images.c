@@ -15,7 +15,6 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +24,9 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/regular_file.h"
 #include "collect/host_clocks.h"
+#include "collect/mapped_file.h"
 #include "collect/proc.h"
 #include "event/event.h"
 #include "symbol/build_id.h"
@@ -85,6 +86,8 @@ static int keep_mappings(struct images *images, const struct proc_maps *maps)
 			.start = from->start,
 			.end = from->end,
 			.inode = from->inode,
+			.device_major = from->device_major,
+			.device_minor = from->device_minor,
 			.is_deleted = from->is_deleted || from->kind == PROC_MAPPING_MEMORY,
 			.is_special = from->kind == PROC_MAPPING_SPECIAL,
 			.path = to,
@@ -142,25 +145,6 @@ static const struct image_mapping *mapping_at(const struct images *images, uint6
 
 /* ---- the file ---------------------------------------------------------------------------------- */
 
-int images_open_regular(const char *path)
-{
-	/* Libraries are named by links: what counts is what they lead to. */
-	int place = open(path, O_PATH | O_CLOEXEC), fd;
-	struct stat about;
-	char link[32];
-
-	if (place < 0)
-		return -errno;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", place);
-	fd = fstat(place, &about) < 0 || !S_ISREG(about.st_mode)
-		     ? -EINVAL
-		     : open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd == -1)
-		fd = -errno;
-	close(place);
-	return fd;
-}
-
 int images_open_file(uint32_t pid, const char *path)
 {
 	char from_root[PATH_MAX + 64];
@@ -169,30 +153,22 @@ int images_open_file(uint32_t pid, const char *path)
 	if (path[0] != '/')
 		return -ENOENT;
 	snprintf(from_root, sizeof(from_root), "/proc/%u/root%s", pid, path);
-	fd = images_open_regular(from_root);
+	fd = regular_file_open(from_root);
 	return fd >= 0 ? fd
-		       : images_open_regular(path); /* it is gone, and most likely had our root */
+		       : regular_file_open(path); /* it is gone, and most likely had our root */
 }
 
-/* The mapped file itself, which has lost its path. The first way wants CAP_SYS_ADMIN, the second is only for the
- * program. */
+/* The mapped file itself, which has lost its path. */
 static int open_mapped(uint32_t pid, const struct image_mapping *mapping)
 {
-	struct stat about;
-	char link[96];
-	int fd;
+	const struct proc_mapping wanted = {.start = mapping->start,
+					    .end = mapping->end,
+					    .inode = mapping->inode,
+					    .device_major = mapping->device_major,
+					    .device_minor = mapping->device_minor,
+					    .path = mapping->path};
 
-	snprintf(link, sizeof(link), "/proc/%u/map_files/%" PRIx64 "-%" PRIx64, pid, mapping->start,
-		 mapping->end);
-	fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd >= 0)
-		return fd;
-	snprintf(link, sizeof(link), "/proc/%u/exe", pid);
-	fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0 || (fstat(fd, &about) == 0 && about.st_ino == mapping->inode))
-		return fd;
-	close(fd);
-	return -1;
+	return mapped_file_open((pid_t)pid, &wanted);
 }
 
 static void take_times(int fd, struct image *image)

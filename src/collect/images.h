@@ -15,6 +15,7 @@
 /* A mapping with code in it. */
 struct image_mapping {
 	uint64_t start, end, inode;
+	uint32_t device_major, device_minor;
 	bool is_deleted, is_special; /* special: [vdso] */
 	const char *path;            /* in the block of texts */
 };
@@ -61,11 +62,7 @@ void images_find(struct images *images, const struct images_process *process, ui
 bool images_find_name(struct images *images, const struct images_process *process, const char *name,
 		      char ret_path[PATH_MAX]);
 
-/* Opens a regular file, and nothing else that may lie there: to open some devices is to use them. Paths are told by
- * others. Errors: -errno. */
-int images_open_regular(const char *path);
-
-/* The same as a process sees its files. */
+/* Opens a regular file for reading by a path as the process sees it. Errors: -errno. */
 int images_open_file(uint32_t pid, const char *path);
 
 #endif

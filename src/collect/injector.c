@@ -23,7 +23,6 @@
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -68,15 +67,17 @@ static void sleep_ns(uint64_t ns)
 	nanosleep(&time, NULL);
 }
 
-static bool is_unwanted(const struct injector *injector)
-{
-	return injector->options->is_unwanted && atomic_load(injector->options->is_unwanted);
-}
-
 static int refuse(const struct injector *injector, int error, const char *why)
 {
 	return error_set(error, "process %d ('%s'): %s", (int)injector->target.pid,
 			 injector->target.name, why);
+}
+
+static int refuse_image(const struct injector *injector)
+{
+	return refuse(injector, -ESTALE,
+		      "it became another program, or changed its user, before duet's guest was in "
+		      "it; nothing was brought into the new program: record it again");
 }
 
 /* ---- the library's file ------------------------------------------------------------------------ */
@@ -204,17 +205,14 @@ static int give_file(const struct injector *injector, int memory_fd)
 
 static int write_block(const struct injector *injector, size_t at, size_t size)
 {
-	struct iovec here = {(char *)&injector->block + at, size};
-	struct iovec there = {(void *)(uintptr_t)(injector->data + at), size};
-	ssize_t done = process_vm_writev(injector->target.pid, &here, 1, &there, 1, 0);
-
-	return done < 0 ? -errno : done == (ssize_t)size ? 0 : -EFAULT;
+	return target_identity_write(&injector->target.identity, injector->data + at,
+				     (const char *)&injector->block + at, size);
 }
 
 static int read_block(struct injector *injector)
 {
-	return remote_library_read(injector->target.pid, injector->data, &injector->block,
-				   sizeof(injector->block));
+	return target_identity_read(&injector->target.identity, injector->data, &injector->block,
+				    sizeof(injector->block));
 }
 
 static uint64_t data_bytes(void)
@@ -255,30 +253,16 @@ static void fill_block(struct injector *injector, const struct borrowed_thread *
 	injector->wants_file = block->wants_file;
 }
 
-/* Past its protection, as debuggers do. */
-static int write_code(const struct injector *injector, uint64_t to, const void *bytes, size_t size)
-{
-	auto_close int fd = -1;
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/mem", (int)injector->target.pid);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	return pwrite(fd, bytes, size, (off_t)to) == (ssize_t)size ? 0 : -EIO;
-}
-
 /* ---- a thread ---------------------------------------------------------------------------------- */
 
 static int run(struct injector *injector, struct borrowed_thread *borrowed)
 {
 	const uint64_t end = (uint64_t)(injected_code_stop - injected_code_begin);
-	int error =
-		write_code(injector, injector->code, injected_code_begin, injected_code_bytes());
+	int error = target_identity_write(&injector->target.identity, injector->code,
+					  injected_code_begin, injected_code_bytes());
 
 	if (!error)
-		error = write_code(injector, injector->data, &injector->block,
-				   sizeof(injector->block));
+		error = write_block(injector, 0, sizeof(injector->block));
 	if (!error)
 		error = borrowed_thread_run(borrowed, injector->code, injector->code + end,
 					    injector->data, injector->data + data_bytes() - 64);
@@ -288,11 +272,13 @@ static int run(struct injector *injector, struct borrowed_thread *borrowed)
 static int work(struct injector *injector, struct borrowed_thread *borrowed)
 {
 	const uint64_t bytes = PAGE + data_bytes();
-	int error = -ENOMEM;
+	int error = target_identity_check_library(&injector->target.identity);
 
 	injector->code = injector_target_gap(&injector->target, bytes);
 	injector->data = injector->code + PAGE;
-	if (injector->code)
+	if (!error && !injector->code)
+		error = -ENOMEM;
+	if (!error)
 		error = borrowed_thread_map(borrowed, injector->code, bytes, PROT_READ | PROT_EXEC);
 	if (!error) {
 		fill_block(injector, borrowed);
@@ -308,6 +294,8 @@ static int work(struct injector *injector, struct borrowed_thread *borrowed)
 		return refuse(injector, -EAGAIN,
 			      "it may not have another thread (ulimit -u, the limit of its control "
 			      "group)");
+	if (error == -ESTALE)
+		return refuse_image(injector);
 	if (error == -EDEADLK)
 		return refuse(
 			injector, error,
@@ -338,6 +326,8 @@ static int try_thread(struct injector *injector, pid_t tid)
 			"it may not be attached to: record it as root (sudo duet record -p)");
 	} else if (error == -ETIMEDOUT) {
 		error = refuse(injector, error, "it could not be stopped within 5 s");
+	} else if (error == -ESTALE) {
+		error = refuse_image(injector);
 	}
 	stopped_ns = borrowed_thread_return(&borrowed);
 	if (!error)
@@ -373,6 +363,8 @@ static int try_threads(struct injector *injector, uint32_t round)
 		return refuse(injector, -ENOMEM, "out of memory");
 	if (!count)
 		return refuse(injector, -ENOENT, "it has ended");
+	if (target_identity_check(&injector->target.identity, injector->target.pid))
+		return refuse_image(injector);
 	for (size_t i = 0; i < count && i < ATTEMPTS_A_ROUND; i++) {
 		error = try_thread(injector,
 				   threads[((size_t)round * ATTEMPTS_A_ROUND + i) % count]);
@@ -386,7 +378,8 @@ static int make_thread(struct injector *injector)
 {
 	char text[256];
 
-	for (uint32_t round = 0; round < ROUNDS && !is_unwanted(injector); round++) {
+	for (uint32_t round = 0; round < ROUNDS && !injector_target_is_unwanted(&injector->target);
+	     round++) {
 		int error = try_threads(injector, round);
 
 		if (error != -EAGAIN)
@@ -399,7 +392,7 @@ static int make_thread(struct injector *injector)
 		if (error)
 			return error;
 	}
-	if (is_unwanted(injector))
+	if (injector_target_is_unwanted(&injector->target))
 		return refuse(injector, -ECANCELED, "the recording was over before it was entered");
 	snprintf(text, sizeof(text),
 		 "none of its threads could be borrowed to load duet's guest, in %d rounds: they "
@@ -420,7 +413,8 @@ static void answer(struct injector *injector)
 	if (block->has_file || !injector->wants_file)
 		return;
 	injector->wants_file = false;
-	if (give_file(injector, block->memory_fd)) {
+	if (target_identity_check(&injector->target.identity, injector->target.pid) ||
+	    give_file(injector, block->memory_fd)) {
 		error_clear();
 		return; /* it gives up */
 	}
@@ -449,7 +443,7 @@ static int judge(const struct injector *injector)
 			"duet's guest could not be copied into its memory: does it see its own "
 			"/proc?");
 	default:
-		if (is_unwanted(injector))
+		if (injector_target_is_unwanted(&injector->target))
 			return refuse(injector, -ECANCELED,
 				      "the recording was over before duet's guest was loaded");
 		return refuse(
@@ -465,7 +459,8 @@ static int await_function(struct injector *injector)
 	const uint32_t is_released = 1;
 	int error = 0;
 
-	while (!error && host_clocks_now_ns() < until_ns && !is_unwanted(injector)) {
+	while (!error && host_clocks_now_ns() < until_ns &&
+	       !injector_target_is_unwanted(&injector->target)) {
 		error = read_block(injector);
 		if (!error && injector->block.stage == INJECTED_WANTS_FILE)
 			answer(injector);
@@ -490,7 +485,7 @@ int injector_enter(const struct injector_options *options, struct injector_resul
 		return error_set(-ENOMEM, "out of memory");
 	injector->options = options;
 	injector->result = ret_result;
-	error = injector_target_open(options->pid, &injector->target);
+	error = injector_target_open(options->pid, options->is_unwanted, &injector->target);
 	if (!error) {
 		injector->function = find_loaded(injector);
 		injector->is_seen = is_seen_by(injector, options->path);
@@ -499,7 +494,10 @@ int injector_enter(const struct injector_options *options, struct injector_resul
 	if (!error)
 		error = await_function(injector);
 	/* What was not found then is no wonder. */
-	if (error && !proc_is_alive(-1, (uint32_t)options->pid))
+	if (error && injector->target.identity.memory_fd >= 0 &&
+	    target_identity_check(&injector->target.identity, options->pid))
+		error = refuse_image(injector);
+	if (error && !proc_is_alive(injector->target.identity.pid_fd, (uint32_t)options->pid))
 		error = refuse(injector, -ESRCH, "it ended while duet's guest was brought into it");
 	injector_target_close(&injector->target);
 	free(injector);

@@ -14,7 +14,6 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +25,8 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/io.h"
+#include "base/regular_file.h"
+#include "collect/mapped_file.h"
 #include "collect/proc.h"
 #include "symbol/remote_library.h"
 
@@ -177,8 +178,8 @@ static int check_program(const struct injector_target *target)
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/exe", (int)target->pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 && (errno == EACCES || errno == EPERM))
+	fd = regular_file_open(path);
+	if (fd == -EACCES || fd == -EPERM)
 		return refuse_rights(target);
 	if (fd < 0)
 		return error_set(-ESRCH, "process %d: there is none, or it has ended",
@@ -191,6 +192,33 @@ static int check_program(const struct injector_target *target)
 			 (int)target->pid, target->name,
 			 head[EI_CLASS] == ELFCLASS32 ? "a 32-bit program"
 						      : "a program of another processor");
+}
+
+static int refuse_ids(const struct injector_target *target, const struct target_ids *ids)
+{
+	return error_set(-EPERM,
+			 "process %d ('%s') runs with the rights of several users or groups (user "
+			 "ids: real %u, effective %u, saved %u; group ids: %u, %u, %u), as a "
+			 "set-user-ID program does; no guest is brought into it. Record it from "
+			 "outside: duet record -p %d --collect cpu",
+			 (int)target->pid, target->name, ids->user[0], ids->user[1], ids->user[2],
+			 ids->group[0], ids->group[1], ids->group[2], (int)target->pid);
+}
+
+static int open_identity(struct injector_target *target)
+{
+	struct target_ids ids;
+	int error = target_identity_open(target->pid, &target->identity, &ids);
+
+	if (error == -EXDEV)
+		return refuse_ids(target, &ids);
+	if (error == -EACCES || error == -EPERM)
+		return refuse_rights(target);
+	return error ? error_set(error,
+				 "process %d ('%s'): it ended, or became another program, before "
+				 "duet's guest was brought into it",
+				 (int)target->pid, target->name)
+		     : 0;
 }
 
 /* ---- its libraries ----------------------------------------------------------------------------- */
@@ -284,7 +312,9 @@ static void find_allocators(struct injector_target *target, const struct proc_ma
 {
 	uint32_t looks = 0;
 
-	for (size_t i = 0; i < target->maps.count && !target->has_other_allocator; i++) {
+	for (size_t i = 0; i < target->maps.count && !target->has_other_allocator &&
+			   !injector_target_is_unwanted(target);
+	     i++) {
 		const struct proc_mapping *mapping = &target->maps.mappings[i];
 
 		if (mapping->inode != libc->inode && is_begin_of_file(mapping))
@@ -420,28 +450,10 @@ static void find_pieces(struct injector_target *target)
 		target->load_argument = target->libc.start + (uint64_t)(found - text);
 }
 
-/* The file that is mapped, also where the process has another root. */
-static int open_mapped(pid_t pid, const struct proc_mapping *mapping)
-{
-	char path[4200];
-	struct stat about;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/root%s", (int)pid, mapping->path);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0 && fstat(fd, &about) == 0 && about.st_ino == mapping->inode)
-		return fd;
-	if (fd >= 0)
-		close(fd);
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", (int)pid,
-		 (unsigned long long)mapping->start, (unsigned long long)mapping->end);
-	return open(path, O_RDONLY | O_CLOEXEC);
-}
-
 static int read_libc(struct injector_target *target, const struct proc_mapping *first)
 {
 	struct remote_library libc;
-	auto_close int fd = open_mapped(target->pid, first);
+	auto_close int fd = mapped_file_open(target->pid, first);
 
 	for (size_t i = 0; i < target->maps.count; i++) {
 		const struct proc_mapping *mapping = &target->maps.mappings[i];
@@ -450,6 +462,7 @@ static int read_libc(struct injector_target *target, const struct proc_mapping *
 		    mapping->kind == PROC_MAPPING_FILE && !target->libc.start) {
 			target->libc = (struct injector_range){mapping->start, mapping->end};
 			target->libc_offset = mapping->file_offset;
+			target_identity_set_library(&target->identity, mapping);
 		}
 	}
 	if (fd >= 0 && unwind_table_open(fd, &target->rules) == 0 &&
@@ -484,18 +497,33 @@ uint64_t injector_target_gap(const struct injector_target *target, uint64_t byte
 	return most > 2 * bytes ? (begin + (most - bytes) / 2) & ~UINT64_C(4095) : 0;
 }
 
-int injector_target_open(pid_t pid, struct injector_target *target)
+bool injector_target_is_unwanted(const struct injector_target *target)
+{
+	return target->is_unwanted && atomic_load(target->is_unwanted);
+}
+
+/* The identity first: whatever is read later is of that image, or is never used. */
+static int check_process(struct injector_target *target)
+{
+	int error = check_program(target);
+
+	if (!error)
+		error = open_identity(target);
+	if (!error)
+		error = check_tracer(target);
+	return error ? error : check_state(target);
+}
+
+int injector_target_open(pid_t pid, const _Atomic bool *is_unwanted, struct injector_target *target)
 {
 	const struct proc_mapping *libc;
 	int error;
 
-	*target = (struct injector_target){.pid = pid};
+	*target = (struct injector_target){.pid = pid,
+					   .is_unwanted = is_unwanted,
+					   .identity = {.pid_fd = -1, .memory_fd = -1}};
 	proc_thread_name((uint32_t)pid, (uint32_t)pid, target->name);
-	error = check_program(target);
-	if (!error)
-		error = check_tracer(target);
-	if (!error)
-		error = check_state(target);
+	error = check_process(target);
 	if (error)
 		return error;
 	error = proc_maps_read(pid, &target->maps);
@@ -518,5 +546,6 @@ void injector_target_close(struct injector_target *target)
 {
 	proc_maps_fini(&target->maps);
 	unwind_table_close(target->rules);
-	*target = (struct injector_target){0};
+	target_identity_close(&target->identity);
+	*target = (struct injector_target){.identity = {.pid_fd = -1, .memory_fd = -1}};
 }

@@ -5,11 +5,13 @@
 #ifndef COLLECT_INJECTOR_TARGET_H
 #define COLLECT_INJECTOR_TARGET_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "collect/target_identity.h"
 #include "symbol/proc_maps.h"
 #include "symbol/unwind_table.h"
 
@@ -22,6 +24,9 @@ struct injector_range {
 struct injector_target {
 	pid_t pid;
 	char name[64];
+	struct target_identity
+		identity; /* checked after each stop of a thread and before each write */
+	const _Atomic bool *is_unwanted; /* true: the recording is over; NULL: it never is */
 	/* functions of its C library */
 	uint64_t pthread_create, pthread_self, pthread_detach, dlopen, dlsym, dlerror, mmap, munmap,
 		raise;
@@ -38,9 +43,12 @@ struct injector_target {
 	uint64_t libc_offset;       /* … from this offset in its file on */
 };
 
-/* Errors: -errno with the error chain: why none can be brought in, and what to do about it. */
-int injector_target_open(pid_t pid, struct injector_target *target);
+/* is_unwanted: may be NULL. Errors: -errno with the error chain: why none can be brought in, and what to do about it. */
+int injector_target_open(pid_t pid, const _Atomic bool *is_unwanted,
+			 struct injector_target *target);
 void injector_target_close(struct injector_target *target); /* safe where open failed */
+
+bool injector_target_is_unwanted(const struct injector_target *target);
 
 /* Address of so many bytes in the middle of where nothing is mapped, far from where the kernel puts things by itself. */
 uint64_t injector_target_gap(const struct injector_target *target, uint64_t bytes);

@@ -23,6 +23,7 @@
 #include "base/array.h"
 #include "base/copy.h"
 #include "base/error.h"
+#include "base/output_file.h"
 
 /* A file of holes costs its owner nothing. */
 #define FILE_MOST ((off_t)1 << 31)
@@ -101,12 +102,15 @@ static int copy_kept(const struct kept_file *file, const char *folder)
 
 size_t kept_files_finish(struct kept_files *kept, const char *folder)
 {
+	bool is_refused = kept->count && folder && output_folder_check(folder);
 	size_t failed = 0;
 
+	if (is_refused)
+		error_clear(); /* as above */
 	for (size_t i = 0; i < kept->count; i++) {
 		struct kept_file *file = &kept->files[i];
 
-		if (folder && !is_at_path(file) && copy_kept(file, folder) < 0)
+		if (folder && !is_at_path(file) && (is_refused || copy_kept(file, folder) < 0))
 			failed++;
 		free_file(file);
 	}

@@ -13,7 +13,6 @@
 #include "collect/made_code.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +23,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/regular_file.h"
 #include "collect/host_clocks.h"
 #include "symbol/jitdump.h"
 #include "symbol/perf_map.h"
@@ -88,7 +88,7 @@ static bool is_older(const struct stat *about, uint64_t start_ticks)
  * come again. */
 static int open_own(const struct made_code_owner *owner, const char *path)
 {
-	int fd = images_open_regular(path);
+	int fd = regular_file_open(path);
 	struct stat about;
 
 	if (fd < 0)

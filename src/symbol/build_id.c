@@ -14,12 +14,12 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/regular_file.h"
 #include "symbol/elf_source.h"
 
 #define HEADERS_LIMIT 256            /* program or section headers that are looked at */
@@ -234,11 +234,10 @@ static int read_build_id(const struct source *source, char *ret_text)
 
 int build_id_read_file(const char *path, char ret_text[BUILD_ID_TEXT_SIZE])
 {
-	/* not blocking: what was recorded as a path may be a FIFO today */
-	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	auto_close int fd = regular_file_open(path);
 	struct source source = {.fd = fd};
 
-	return fd < 0 ? -errno : read_build_id(&source, ret_text);
+	return fd < 0 ? fd : read_build_id(&source, ret_text);
 }
 
 int build_id_read_image(const void *image, size_t size, char ret_text[BUILD_ID_TEXT_SIZE])

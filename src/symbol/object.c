@@ -25,6 +25,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/regular_file.h"
 #include "symbol/spans.h"
 
 #define PAGE 4096
@@ -72,7 +73,7 @@ struct object {
 static bool is_shared_link(const char *path, const char *link,
 			   char ret_build_id[BUILD_ID_TEXT_SIZE])
 {
-	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+	auto_close int fd = regular_file_open(path);
 	Elf *elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ_MMAP, NULL);
 	size_t names, length = strlen(link);
 	bool is_found = false;
@@ -458,13 +459,13 @@ static int read_object(struct object *object)
 int object_open(struct search *search, const char *path, const void *image, size_t size,
 		const char *build_id, struct object **ret_object)
 {
-	auto_close int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : open_image(image, size);
+	auto_close int fd = path ? regular_file_open(path) : open_image(image, size);
 	struct object *object = fd < 0 ? NULL : calloc(1, sizeof(*object));
 	char own_path[64];
 	int error;
 
 	if (fd < 0)
-		return path ? -errno : fd;
+		return fd;
 	if (!object)
 		return -ENOMEM;
 	snprintf(own_path, sizeof(own_path), "/proc/self/fd/%d", fd);

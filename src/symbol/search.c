@@ -12,13 +12,13 @@
 #include "symbol/search.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/regular_file.h"
 #include "base/string.h"
 #include "symbol/debuginfod.h"
 
@@ -118,7 +118,7 @@ static uint32_t crc_update(uint32_t crc, const uint8_t *bytes, size_t size)
 
 static bool has_crc(const char *path, uint32_t wanted)
 {
-	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	auto_close int fd = regular_file_open(path);
 	auto_free uint8_t *bytes = malloc(CRC_CHUNK);
 	uint32_t crc = UINT32_MAX;
 	ssize_t got;

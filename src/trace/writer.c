@@ -25,6 +25,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/io.h"
+#include "base/output_file.h"
 #include "trace/writer_private.h"
 
 #define SECOND_NS ((uint64_t)1000000000)
@@ -54,30 +55,32 @@ static void set_defaults(struct trace_writer_options *options)
 		options->segment_ns = options->keep_ns / 4 + 1;
 }
 
-/* A trace tells what its user did: it is nobody else's to read. What is made is remembered by its own name,
- * which is another than `path` where that is a link to nothing. 0 or -1 with errno. */
+/* What is made is remembered by its own name, which is another than `path` where that is a link to nothing. */
 static int open_or_create(struct trace_writer *writer, const char *path)
 {
-	const int flags = O_RDWR | O_CLOEXEC | O_NOCTTY;
+	bool is_new = false;
 
-	writer->fd = open(path, flags | O_CREAT | O_EXCL, 0600);
-	if (writer->fd < 0) {
-		writer->fd = open(path, flags);
-		if (writer->fd >= 0 || errno != ENOENT)
-			return writer->fd < 0 ? -1 : 0;
-		writer->fd = open(path, flags | O_CREAT, 0600);
-	}
-	if (writer->fd >= 0)
+	writer->fd = output_file_open(path, O_RDWR, 0600, &is_new);
+	if (writer->fd >= 0 && is_new)
 		writer->created = realpath(path, NULL);
-	return writer->fd < 0 ? -1 : 0;
+	return writer->fd < 0 ? writer->fd : 0;
+}
+
+/* A trace contains what its user did: only its owner may read it. A file that was there may have had another mode. */
+static void make_private(const struct trace_writer *writer, const struct stat *status)
+{
+	if (S_ISREG(status->st_mode) && (status->st_mode & 07777) != 0600 &&
+	    status->st_uid == geteuid())
+		fchmod(writer->fd, 0600);
 }
 
 static int open_file(struct trace_writer *writer, const char *path)
 {
 	struct stat status;
+	int error = open_or_create(writer, path);
 
-	if (open_or_create(writer, path))
-		return create_refused(path);
+	if (error)
+		return error;
 	if (flock(writer->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
 		free(writer->created); /* the other has found it in between */
 		writer->created = NULL;
@@ -88,6 +91,7 @@ static int open_file(struct trace_writer *writer, const char *path)
 	}
 	if (fstat(writer->fd, &status))
 		return error_set(-errno, "stat '%s': %s", path, strerror(errno));
+	make_private(writer, &status);
 	writer->is_regular = S_ISREG(status.st_mode);
 	writer->is_held = writer->is_regular && status.st_size > 0;
 	if (!writer->is_regular && (writer->options.keep_ns || writer->options.max_bytes))

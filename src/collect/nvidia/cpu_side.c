@@ -26,7 +26,7 @@
 #include "base/hash.h"
 #include "collect/call_probes.h"
 #include "collect/host_clocks.h"
-#include "collect/images.h"
+#include "collect/mapped_file.h"
 #include "collect/proc.h"
 #include "collect/processes.h"
 #include "collect/told_stacks.h"
@@ -293,27 +293,6 @@ static bool is_driver(const struct proc_mapping *mapping)
 	return version[0] == '.' && version[1] && !version[strspn(version, ".0123456789")];
 }
 
-/* The mapped file itself, or, without the right to that, what lies at its path and is the same: the process may have put
- * something else there. -errno. */
-static int open_mapping(uint32_t pid, const struct proc_mapping *mapping)
-{
-	struct stat about;
-	char path[4200];
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%u/map_files/%" PRIx64 "-%" PRIx64, pid, mapping->start,
-		 mapping->end);
-	fd = images_open_regular(path);
-	if (fd < 0) {
-		snprintf(path, sizeof(path), "/proc/%u/root%s", pid, mapping->path);
-		fd = images_open_regular(path);
-	}
-	if (fd < 0 || (!fstat(fd, &about) && about.st_ino == mapping->inode))
-		return fd;
-	close(fd);
-	return -ESTALE;
-}
-
 /* -ENOENT: the process has none; -errno: it may not be opened. */
 static int open_library(uint32_t pid)
 {
@@ -326,7 +305,7 @@ static int open_library(uint32_t pid)
 	}
 	for (size_t i = 0; i < maps.count; i++)
 		if (is_driver(&maps.mappings[i])) {
-			fd = open_mapping(pid, &maps.mappings[i]);
+			fd = mapped_file_open((pid_t)pid, &maps.mappings[i]);
 			fd = fd == -ENOENT ? -ESTALE : fd;
 			break;
 		}
