@@ -15,14 +15,18 @@ all: $(BUILD)/build.ninja ## the program and its guests, in BUILD=build (also wi
 $(BUILD)/build.ninja:
 	$(MESON) setup $(BUILD) --prefix=$(PREFIX)
 
-setup: ## install the Debian 12 packages that building, the demo and the tests need
-	tools/setup.sh
-
-demo: all ## record two small programs, report, export: results in demo/
+# Packages come first: without them meson may not be there.
+demo: ## install missing packages, build, record two small programs, report, export: results in demo/
+	BUILD=$(BUILD) tools/setup.sh packages.debian
+	$(MAKE) --no-print-directory $(BUILD)/build.ninja
+	ninja -C $(BUILD) demo
 	tools/demo.sh $(BUILD)
 
-check: ## all tests and checks; the last line is "N passed, N failed[, N skipped]"
+check: setup ## install missing packages, all tests and checks; the last line is "N passed, N failed[, N skipped]"
 	BUILD=$(BUILD) FUZZ_SECONDS=$(FUZZ_SECONDS) tools/check.sh
+
+setup: ## install the Debian 12 packages that building, the demo and the tests need
+	BUILD=$(BUILD) tools/setup.sh
 
 check-vm: all ## our programs for the kernel in other kernels, KERNELS="6.1 6.12" (all: every series that the mirror has)
 	/usr/bin/python3 tests/vm/check_vm.py $(BUILD) $(KERNELS)
