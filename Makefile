@@ -28,6 +28,9 @@ check: setup ## install missing packages, all tests and checks; the last line is
 setup: ## install the Debian 12 packages that building, the demo and the tests need
 	BUILD=$(BUILD) tools/setup.sh
 
+check-fresh: ## make demo on a new Debian 12 in a folder of its own, as root; TESTS=1: make check there, too
+	FUZZ_SECONDS=$(FUZZ_SECONDS) tools/check_fresh.sh $(if $(TESTS),check)
+
 check-vm: all ## our programs for the kernel in other kernels, KERNELS="6.1 6.12" (all: every series that the mirror has)
 	/usr/bin/python3 tests/vm/check_vm.py $(BUILD) $(KERNELS)
 
@@ -51,4 +54,4 @@ help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.* ## \(.*\)/make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
 		awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
 
-.PHONY: all help setup demo check check-vm accounts bench fuzz install clean
+.PHONY: all help setup demo check check-fresh check-vm accounts bench fuzz install clean
