@@ -15,14 +15,21 @@ all: $(BUILD)/build.ninja ## the program and its guests, in BUILD=build (also wi
 $(BUILD)/build.ninja:
 	$(MESON) setup $(BUILD) --prefix=$(PREFIX)
 
-setup: ## install the Debian 12 packages that building, the demo and the tests need
-	tools/setup.sh
-
-demo: all ## record two small programs, report, export: results in demo/
+# Packages come first: without them meson may not be there.
+demo: ## install missing packages, build, record two small programs, report, export: results in demo/
+	BUILD=$(BUILD) tools/setup.sh packages.debian
+	$(MAKE) --no-print-directory $(BUILD)/build.ninja
+	ninja -C $(BUILD) demo
 	tools/demo.sh $(BUILD)
 
-check: ## all tests and checks; the last line is "N passed, N failed[, N skipped]"
+check: setup ## install missing packages, all tests and checks; the last line is "N passed, N failed[, N skipped]"
 	BUILD=$(BUILD) FUZZ_SECONDS=$(FUZZ_SECONDS) tools/check.sh
+
+setup: ## install the Debian 12 packages that building, the demo and the tests need
+	BUILD=$(BUILD) tools/setup.sh
+
+check-fresh: ## make demo on a new Debian 12 in a folder of its own, as root; TESTS=1: make check there, too
+	FUZZ_SECONDS=$(FUZZ_SECONDS) tools/check_fresh.sh $(if $(TESTS),check)
 
 check-vm: all ## our programs for the kernel in other kernels, KERNELS="6.1 6.12" (all: every series that the mirror has)
 	/usr/bin/python3 tests/vm/check_vm.py $(BUILD) $(KERNELS)
@@ -47,4 +54,4 @@ help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.* ## \(.*\)/make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
 		awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
 
-.PHONY: all help setup demo check check-vm accounts bench fuzz install clean
+.PHONY: all help setup demo check check-fresh check-vm accounts bench fuzz install clean

@@ -9,7 +9,8 @@
 #	build-clang   clang, -Werror: unit
 #	build-fuzz    clang, libFuzzer: FUZZ_SECONDS (60) of all targets together
 #
-# and, beside the fuzzing, the programs for the kernel in Debian's kernels, in virtual machines (`make check-vm`).
+# and, beside the fuzzing, the programs for the kernel in Debian's kernels, in virtual machines (`make check-vm`), and
+# `make demo` on a bare Debian 12 (`make check-fresh`).
 #
 # A build that fails counts as one failure, and the rest goes on. Logs are in build*/meson-logs and
 # build/check.
@@ -136,14 +137,15 @@ else
 	summed+=("$logs/clang.tap")
 fi
 
-heading "fuzz: ${FUZZ_SECONDS:-60} s, and kernels in virtual machines"
+heading "fuzz: ${FUZZ_SECONDS:-60} s, kernels in virtual machines, and a bare Debian 12"
 /usr/bin/python3 tests/vm/check_vm.py "$build" >"$logs/check-vm.tap" 2>"$logs/check-vm.log" &
+tools/check_fresh.sh >"$logs/check-fresh.tap" 2>"$logs/check-fresh.log" &
 tools/run_fuzz.sh build-fuzz "${FUZZ_SECONDS:-60}" >"$logs/fuzz.tap"
 wait
-grep -hv '^1\.\.' "$logs/fuzz.tap"
+grep -hv '^1\.\.' "$logs/fuzz.tap" "$logs/check-fresh.tap"
 grep -E '^not ok|^#' "$logs/check-vm.tap"
 tail -n 5 "$logs/check-vm.log"
-summed+=("$logs/fuzz.tap" "$logs/check-vm.tap")
+summed+=("$logs/fuzz.tap" "$logs/check-vm.tap" "$logs/check-fresh.tap")
 
 heading "sum"
 /usr/bin/python3 tools/sum_tests.py "${summed[@]}"

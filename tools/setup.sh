@@ -1,38 +1,85 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Installs what packages.debian and packages-test.debian name and what is missing. Needs root, or sudo.
+# Installs the Debian packages that a list names and that are missing. Needs root or sudo.
 #
-#	tools/setup.sh [--print]     --print: only name what is missing
+#	tools/setup.sh [--print] [LIST...]     LIST: packages.debian, packages-test.debian (default: both)
+#	                                       --print: only print the names of missing packages
+#
+# Exit status 1: a package of packages.debian is still missing. Without one of packages-test.debian the tests that need
+# it are skipped. BUILD: the build folder (build).
 
 set -eu
 cd "$(dirname "$0")/.."
 
-wanted=$(sed 's/#.*//' packages.debian packages-test.debian | tr -s '[:space:]' '\n' | sed '/^$/d')
-missing=$(for package in $wanted; do
-	status=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
-	[ "$status" = installed ] || echo "$package"
-done)
-
-if [ "${1:-}" = --print ]; then
-	printf '%s\n' $missing
-	exit
-fi
-if [ -z "$missing" ]; then
-	echo "setup: all packages are installed"
-	exit
-fi
-as_root=
-if [ "$(id -u)" != 0 ]; then
-	as_root=sudo
-	command -v sudo >/dev/null || {
-		echo "setup: run this as root: apt-get install" $missing >&2
-		exit 1
-	}
-fi
-install() {
-	$as_root env DEBIAN_FRONTEND=noninteractive \
-		apt-get install -y -q --no-install-recommends $missing
+# missing LIST...: the packages of the lists that are not installed
+missing() {
+	comm -23 <(sed 's/#.*//' "$@" | tr -s '[:space:]' '\n' | sed '/^$/d' | sort -u) \
+		<(dpkg-query -W -f '${Package} ${db:Status-Status}\n' | sed -n 's/ installed$//p' | sort -u)
 }
-# The lists of a fresh machine are empty or old: fetch them only where they do not do.
-install || { $as_root apt-get update -q && install; }
+
+# Sets as_root: the command that gives root's rights. Fails where there is none, or where sudo cannot ask for a password.
+find_root() {
+	as_root=
+	[ "$(id -u)" != 0 ] || return 0
+	as_root=sudo
+	command -v sudo >/dev/null && { [ -t 0 ] || sudo -n true 2>/dev/null; }
+}
+
+# install PACKAGE...
+install() {
+	local apt="$as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300"
+	# The lists of a fresh machine are empty or old. They are fetched only if they do not do.
+	$apt install -s --no-install-recommends "$@" >/dev/null 2>&1 || $apt update || return
+	$apt install -y --no-install-recommends "$@" ||
+		{ $apt update && $apt install -y --no-install-recommends "$@"; }
+}
+
+# Meson stores which headers a compiler did not find. Folders that were configured before are configured again.
+forget_configuration() {
+	local folder
+	for folder in "${BUILD:-build}" build-asan build-tsan build-clang build-fuzz; do
+		[ -e "$folder/build.ninja" ] || continue
+		echo "setup: $folder will be configured again, because packages were installed"
+		rm -f "$folder/build.ninja" "$folder/meson-private/coredata.dat"
+	done
+}
+
+only_print=
+if [ "${1:-}" = --print ]; then
+	only_print=yes
+	shift
+fi
+[ $# -gt 0 ] || set -- packages.debian packages-test.debian
+if ! command -v dpkg-query >/dev/null; then
+	echo "setup: this is not Debian; $* name the packages of Debian 12 that are needed" >&2
+	exit 0
+fi
+
+mapfile -t wanted < <(missing "$@")
+if [ -n "$only_print" ]; then
+	[ ${#wanted[@]} = 0 ] || printf '%s\n' "${wanted[@]}"
+	exit 0
+fi
+if [ ${#wanted[@]} = 0 ]; then
+	echo "setup: all packages are installed"
+	exit 0
+fi
+if ! find_root; then
+	cat >&2 <<-END
+		setup: ${#wanted[@]} packages are missing, and installing them needs root or sudo; run as root:
+
+		    apt-get update && apt-get install --no-install-recommends ${wanted[*]}
+
+	END
+elif install "${wanted[@]}"; then
+	forget_configuration
+fi
+
+mapfile -t needed < <(missing packages.debian)
+if [ ${#needed[@]} != 0 ]; then
+	echo "setup: duet cannot be built without these packages: ${needed[*]}" >&2
+	exit 1
+fi
+mapfile -t absent < <(missing "$@")
+[ ${#absent[@]} = 0 ] || echo "setup: not installed, tests that need them are skipped: ${absent[*]}" >&2

@@ -22,6 +22,7 @@ import re
 import resource
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
@@ -79,6 +80,24 @@ def program(name):
     if not os.path.exists(path):
         raise Skip(f"{name} was not built")
     return path
+
+
+def is_open(path):
+    """Whether any user reaches and reads a file or folder. A folder above may be closed, as homes are on Debian 12."""
+    mode = os.stat(path).st_mode
+    if not mode & stat.S_IROTH or (os.path.isdir(path) and not mode & stat.S_IXOTH):
+        return False
+    while path != "/":
+        path = os.path.dirname(path)
+        if not os.stat(path).st_mode & stat.S_IXOTH:
+            return False
+    return True
+
+
+def let_others_read(path):
+    """Gives others the owner's rights to read, execute and enter."""
+    mode = stat.S_IMODE(os.stat(path).st_mode)
+    os.chmod(path, mode | (mode & 0o500) >> 3 | (mode & 0o500) >> 6)
 
 
 def status_of(returncode):
@@ -181,6 +200,48 @@ class Suite:
 
     def path(self, name):
         return os.path.join(self.folder, name)
+
+    def for_others(self, path):
+        """The path by which any user reaches a file or folder of the build or the tree: its own, or that of a copy. The
+        program is copied with its guests. Copies lie to each other as the originals do."""
+        path = os.path.realpath(path)
+        if is_open(path):
+            return path
+        copy = os.path.join(self.folder, "for_others") + path
+        guests = glob.glob(os.path.join(BUILD, "libduet-*.so")) if path == os.path.realpath(DUET) else []
+        for file in [path, *guests]:
+            self._copy_for_others(file)
+        return copy
+
+    def _copy_for_others(self, path):
+        copy = os.path.join(self.folder, "for_others") + path
+        if os.path.exists(copy):
+            return
+        mask = os.umask(0o022)
+        try:
+            os.makedirs(os.path.dirname(copy), exist_ok=True)
+            if os.path.isdir(path):
+                shutil.copytree(path, copy, symlinks=True)
+                inside = glob.glob(os.path.join(glob.escape(copy), "**", "*"), recursive=True)
+            else:
+                shutil.copy(path, copy)
+                inside = []
+            for name in filter(os.path.exists, [copy, *inside]):
+                let_others_read(name)
+        finally:
+            os.umask(mask)
+
+    def simulated_opencl(self):
+        """OCL_ICD_VENDORS with the simulated driver alone, for any user."""
+        driver = os.path.join(BUILD, "sim", "libsim-opencl.so")
+        if not os.path.exists(driver) or is_open(driver):
+            return os.path.join(BUILD, "sim")
+        folder = self.path("vendors")
+        os.makedirs(folder, exist_ok=True)
+        os.chmod(folder, 0o755)
+        with open(os.path.join(folder, "sim-opencl.icd"), "w", encoding="utf-8") as file:
+            file.write(self.for_others(driver) + "\n")
+        return folder
 
     def described(self, name, *lines):
         """The path of a trace with these lines; tests/checker/description.h has the grammar."""

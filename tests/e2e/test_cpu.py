@@ -10,11 +10,17 @@ import re
 
 import duet_test
 import trace_stacks
-from duet_test import DUET, program, run, text
+from duet_test import run, text
 
 t = duet_test.Suite(needs_opencl=False)
+DUET = t.for_others(duet_test.DUET)
 HERTZ = 199
 ORDINARY = ["setpriv", "--reuid", "1000", "--regid", "1000", "--clear-groups"]
+
+
+def program(name):
+    """A test program that an ordinary user reaches."""
+    return t.for_others(duet_test.program(name))
 
 
 def record(name, command, options=(), before=(), env=None):

@@ -164,7 +164,7 @@ with t.case("what cannot be recorded is told, with its reason"):
     t.true(not os.path.exists(t.path("none.duet")), "no file")
     if os.getuid() == 0:
         process = Running(["sleep", "20"])
-        recorded = run([*ORDINARY, DUET, "record", "-p", str(process.pid), "-o", "/dev/null"])
+        recorded = run([*ORDINARY, t.for_others(DUET), "record", "-p", str(process.pid), "-o", "/dev/null"])
         process.process.kill()
         process.process.wait()
         t.equal(recorded.status, 125, "another user's")

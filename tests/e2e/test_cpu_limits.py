@@ -10,9 +10,10 @@ import stat
 import subprocess
 
 import duet_test
-from duet_test import DUET, program, run, text
+from duet_test import run, text
 
 t = duet_test.Suite(needs_opencl=False)
+DUET = t.for_others(duet_test.DUET)
 ORDINARY = ["setpriv", "--reuid", "1000", "--regid", "1000", "--clear-groups"]
 RSS_MOST_KIB = 200 << 10  # some 15 MiB are usual, and 100 MiB under a sanitizer
 SANITIZED = b"__asan_init" in open(DUET, "rb").read()
@@ -20,6 +21,11 @@ SANITIZED = b"__asan_init" in open(DUET, "rb").read()
 SHARED = t.path("shared")
 os.mkdir(SHARED)
 os.chmod(SHARED, 0o777)
+
+
+def program(name):
+    """A test program that an ordinary user reaches."""
+    return t.for_others(duet_test.program(name))
 
 
 def folder(name):

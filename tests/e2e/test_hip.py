@@ -20,7 +20,7 @@ LIBRARY = os.path.join(BUILD, "sim", "kfd", "libsim-kfd.so")
 GUEST = os.path.join(BUILD, "libduet-rocm.so")
 HEADER = "/usr/include/hip/hip_runtime_api.h"
 if not os.path.exists(LIBRARY) or not os.path.exists(os.path.join(PROGRAMS, "hip_work")):
-    print("1..0 # SKIP no HIP (libamdhip64-dev): the simulated GPU or its program was not built")
+    print("1..0 # SKIP no HIP (libamdhip64-dev) or no clang-offload-bundler (clang-tools-14): the simulated GPU or its program was not built")
     raise SystemExit(0)
 
 t = duet_test.Suite(needs_opencl=False)

@@ -5,16 +5,18 @@ same program, and by which command they would be told more; with which rights pr
 left then; what is said of processes for which there is no room."""
 import json
 import os
+import pwd
 import re
 import shutil
 import subprocess
 import time
 
 import duet_test
-from duet_test import DUET, program, run, text
+from duet_test import run, text
 
 t = duet_test.Suite()
-SIM = {"OCL_ICD_VENDORS": os.path.join(duet_test.BUILD, "sim"), "SIM_OPENCL": "kernel_us=1000"}
+DUET = t.for_others(duet_test.DUET)
+SIM = {"OCL_ICD_VENDORS": t.simulated_opencl(), "SIM_OPENCL": "kernel_us=1000"}
 WORK = ("mutex", "40", "30")
 ORDINARY = ["setpriv", "--reuid", "1000", "--regid", "1000", "--clear-groups"]
 SETCAP = shutil.which("setcap") or "/usr/sbin/setcap"
@@ -24,6 +26,11 @@ SHARED = t.path("shared")
 os.mkdir(SHARED)
 os.chmod(SHARED, 0o777)
 HOME = {"HOME": SHARED, "POCL_CACHE_DIR": os.path.join(SHARED, "pocl")}
+
+
+def program(name):
+    """A test program that an ordinary user reaches."""
+    return t.for_others(duet_test.program(name))
 
 
 def need_root():
@@ -201,16 +208,13 @@ with t.case("root without rights for the kernel still follows another user's pro
     hidden = os.path.join(SHARED, "hidden")
     os.mkdir(hidden, 0o700)
     shutil.copy(program("kernel_waits"), hidden)
-    os.chown(hidden, 1000, 1000)
-    os.chown(os.path.join(hidden, "kernel_waits"), 1000, 1000)
     try:
-        with open("/etc/passwd", encoding="utf-8") as file:
-            name = next(line.split(":")[0] for line in file if line.split(":")[2] == "1000")
-        users = ["--user", name]
-    except StopIteration:
-        users = None
-    around = [] if users else ORDINARY
-    recorded = run([DUET, "record", *(users or []), "--collect", "opencl,cpu:bpf", "-o", trace, "--", *around,
+        user = pwd.getpwuid(1000)
+    except KeyError:  # a machine without an ordinary user
+        user = pwd.getpwnam("nobody")
+    os.chown(hidden, user.pw_uid, user.pw_gid)
+    os.chown(os.path.join(hidden, "kernel_waits"), user.pw_uid, user.pw_gid)
+    recorded = run([DUET, "record", "--user", user.pw_name, "--collect", "opencl,cpu:bpf", "-o", trace, "--",
                     os.path.join(hidden, "kernel_waits"), *WORK], env={**HOME, **SIM})
     t.equal(recorded.status, 0, f"record: {text(recorded.stderr)}")
     rows = t.report(trace)["devices"][0]["idle_waits"]

@@ -245,7 +245,10 @@ with t.case("what cannot start says why, and does no harm"):
         def become_nobody():
             os.setgid(65534)
             os.setuid(65534)
-        result = work(f"open={folder}/x.duet", "start", "mark=lost", "close", preexec_fn=become_nobody)
+        for library in glob.glob(os.path.join(LIBRARIES, "libduet.so*")):
+            t.for_others(library)
+        result = run([t.for_others(program("lib_work")), f"open={folder}/x.duet", "start", "mark=lost", "close"],
+                     env={"DUET_PROGRAM": t.for_others(DUET)}, preexec_fn=become_nobody, cwd="/")
         t.true("Permission denied" in lines(result)[0] and f"{folder}/x.duet" in lines(result)[0], lines(result)[0])
         privileged = t.path("privileged")
         shutil.copy(example("scopes"), privileged)  # has the library inside

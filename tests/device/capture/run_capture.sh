@@ -313,6 +313,13 @@ compile_runtime() {
 		"$nvcc" -O2 -lineinfo "$here/capture_runtime.cu" -o "$build/capture_runtime"
 }
 
+# Prints a program for the place of the one that nvcc could not make; its steps have not what they need.
+without_runtime() {
+	printf '#!/bin/sh\necho "there is no nvcc, so no program with <<<>>>"\nexit 3\n' >"$build/no_runtime"
+	chmod +x "$build/no_runtime"
+	echo "$build/no_runtime"
+}
+
 # Where the loader does not find libcupti by itself: the folder with the one of the toolkit, or of a wheel. Behind
 # what is there, so that stand-ins come first; for the programs here only, as PyTorch brings its own.
 find_cupti() {
@@ -342,7 +349,7 @@ build_all() {
 	hold_gpu
 	driver=$(sed -n 's/^check driver=//p' "$work/base/check.txt" 2>/dev/null)
 	driver=${driver:-0}
-	[ -x "$build/capture_runtime" ] || runtime="echo there is no nvcc, so no program with <<<>>>:"
+	[ -x "$build/capture_runtime" ] || runtime=$(without_runtime)
 }
 
 # ---- F1, F8: what machine this is ----

@@ -609,6 +609,38 @@ TEST(a_process_that_names_another_file)
 	rmdir(folder);
 }
 
+/* The build may lie below a folder that other users may not enter, as homes are on Debian 12. */
+static char shared_folder[] = "/tmp/inject_shared.XXXXXX";
+
+/* Names a copy in the shared folder instead. */
+static void share_file(const char *variable)
+{
+	const char *path = getenv(variable);
+	char copy[512], command[1200];
+
+	if (!path)
+		return;
+	snprintf(copy, sizeof(copy), "%s%s", shared_folder, strrchr(path, '/'));
+	snprintf(command, sizeof(command), "cp '%s' '%s' && chmod 755 '%s'", path, copy, copy);
+	if (system(command) == 0)
+		setenv(variable, copy, 1);
+}
+
+static void share_files(void)
+{
+	if (!mkdtemp(shared_folder) || chmod(shared_folder, 0755) != 0)
+		abort();
+	share_file("INJECT_VICTIM");
+	share_file("INJECT_PROBE");
+}
+
+static void unshare_files(void)
+{
+	unlink(getenv("INJECT_VICTIM"));
+	unlink(getenv("INJECT_PROBE"));
+	rmdir(shared_folder);
+}
+
 int main(void)
 {
 	const char *asked = getenv("INJECTOR_ROUNDS"), *asked_kills = getenv("INJECTOR_KILLS");
@@ -618,6 +650,7 @@ int main(void)
 	kills = asked_kills ? atoi(asked_kills) : kills;
 	if (fd < 0)
 		return 1;
+	share_files();
 	RUN(a_thread_that_reads);
 	RUN(a_thread_that_computes);
 	RUN(a_thread_with_vectors);
@@ -644,6 +677,7 @@ int main(void)
 	RUN(an_allocator_in_a_program_whose_functions_are_not_found);
 	RUN(a_process_that_may_not_have_another_thread);
 	RUN(a_process_that_names_another_file);
+	unshare_files();
 	unlink(probe_path);
 	close(fd);
 	return harness_end();

@@ -1,0 +1,114 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# tools/setup.sh with commands that stand in for dpkg-query, apt-get, id and sudo. One TAP line per case.
+
+set -u
+cd "$(dirname "$0")/.." || exit 1
+folder=$(mktemp -d) || exit 1
+trap 'rm -rf "$folder"' EXIT
+number=0 failures=0
+
+# stand_in NAME: a command that stands in, from standard input
+stand_in() {
+	{ echo '#!/bin/bash' && cat; } >"$folder/bin/$1"
+	chmod +x "$folder/bin/$1"
+}
+
+mkdir "$folder/bin"
+stand_in dpkg-query <<'END'
+sed 's/$/ installed/' "$SETUP_FOLDER/installed"
+echo "mandoc deinstall"
+END
+# Without lists (update) nothing can be installed.
+stand_in apt-get <<'END'
+echo "$*" >>"$SETUP_FOLDER/apt"
+case " $* " in
+*" update "*) touch "$SETUP_FOLDER/lists" ;;
+*" -s "*) [ -e "$SETUP_FOLDER/lists" ] ;;
+*)
+	[ -e "$SETUP_FOLDER/lists" ] || exit 100
+	printf '%s\n' "$@" | grep -vxE '.*=.*|-.*|install' >>"$SETUP_FOLDER/installed"
+	;;
+esac
+END
+# shellcheck disable=SC2016
+stand_in id <<<'echo "$SETUP_UID"'
+# shellcheck disable=SC2016
+stand_in sudo <<<'[ "$SETUP_SUDO" = yes ] || exit 1; while [ "${1:0:1}" = - ]; do shift; done; exec "$@"'
+
+packages() {
+	sed 's/[[:space:]]*#.*//' "$@" | sed '/^$/d'
+}
+
+# begin PACKAGE...: a machine on which all packages but these are installed, and folders that were configured
+begin() {
+	rm -rf "$folder/apt" "$folder/lists" "$folder/build"
+	packages packages.debian packages-test.debian | grep -vxF "$(printf '%s\n' none "$@")" >"$folder/installed"
+	mkdir -p "$folder/build/meson-private"
+	touch "$folder/build/build.ninja" "$folder/build/meson-private/coredata.dat"
+}
+
+# setup UID SUDO [ARGUMENT...]: sets `status` and `said`
+setup() {
+	local uid=$1 sudo=$2
+	shift 2
+	said=$(PATH=$folder/bin:/usr/bin:/bin SETUP_FOLDER=$folder SETUP_UID=$uid SETUP_SUDO=$sudo BUILD=$folder/build \
+		tools/setup.sh "$@" </dev/null 2>&1)
+	status=$?
+}
+
+# check TEXT: a case, from the status of the command before it
+check() {
+	local good=$?
+	number=$((number + 1))
+	if [ $good = 0 ]; then
+		echo "ok $number - $1"
+	else
+		failures=$((failures + 1))
+		printf 'status %s\n%s\n' "$status" "$said" | sed 's/^/#   /'
+		sed 's/^/#   apt-get /' "$folder/apt" 2>/dev/null
+		echo "not ok $number - $1"
+	fi
+}
+
+begin
+setup 0 no
+[ $status = 0 ] && [ ! -e "$folder/apt" ] && [ -e "$folder/build/build.ninja" ]
+check "where all is installed nothing is done"
+
+begin meson mandoc
+setup 0 no packages.debian
+[ $status = 0 ] && grep -q 'install.* meson$' "$folder/apt" && ! grep -q mandoc "$folder/apt"
+check "only what the list names is installed"
+
+begin meson mandoc
+setup 0 no
+[ $status = 0 ] && [ "$(packages packages.debian packages-test.debian | sort -u)" = "$(sort -u "$folder/installed")" ]
+check "without a list everything is installed, after a fetch of the lists"
+
+[ ! -e "$folder/build/build.ninja" ] && [ ! -e "$folder/build/meson-private/coredata.dat" ]
+check "a folder that was configured before is configured again"
+
+begin meson
+setup 1000 yes
+[ $status = 0 ] && grep -q 'install.* meson$' "$folder/apt"
+check "by sudo"
+
+begin meson ninja-build
+setup 1000 no packages.debian
+[ $status = 1 ] && [ ! -e "$folder/apt" ] && grep -q '^ *apt-get update && apt-get install .* meson ninja-build$' <<<"$said"
+check "without rights the command is printed, and nothing can be built"
+
+begin mandoc
+setup 1000 no
+[ $status = 0 ] && [ ! -e "$folder/apt" ] && grep -q 'tests that need them are skipped: mandoc$' <<<"$said"
+check "without rights the tests run with what is there"
+
+begin meson
+setup 0 no --print
+[ $status = 0 ] && [ "$said" = meson ] && [ ! -e "$folder/apt" ]
+check "--print only prints"
+
+echo "1..$number"
+[ $failures = 0 ]
