@@ -29,6 +29,9 @@ static struct {
 	_Atomic bool is_loaded;
 	bool is_overflow_fatal, overflows;
 	bool has_waited; /* for what was pending at the end */
+	/* Another tool of HSA_TOOLS_LIB came before us, and makes the queues of hsa_queue_create … of
+	 * hsa_amd_queue_create. */
+	_Atomic bool is_chained, is_amd_chained;
 } state;
 
 bool hsa_is_loaded(void)
@@ -218,15 +221,39 @@ static enum ring_trouble reason(bool is_ordinary)
 	return is_ordinary ? RING_TROUBLE_QUEUE_REFUSED : RING_TROUBLE_QUEUE_SPECIAL;
 }
 
+/* Has the other tool make the queue, and registers on it. False: it is for the caller to make one, because no other tool
+ * makes queues or those are plain ones. */
+static bool join_chained(hsa_agent agent, uint32_t size, uint32_t type, hsa_queue_error *error,
+			 void *data, uint32_t private_bytes, uint32_t group_bytes,
+			 struct hsa_queue **ret_queue, hsa_status *ret_status)
+{
+	if (!atomic_load(&state.is_chained) || !hsa_before_queue(agent))
+		return false;
+	*ret_status = hsa_next.queue_create(agent, size, type, error, data, private_bytes,
+					    group_bytes, ret_queue);
+	if (*ret_status != HSA_SUCCESS || hsa_queue_is_followed(*ret_queue) ||
+	    hsa_join_queue(*ret_queue, agent, true))
+		return true;
+	/* Its next queues would be plain too, and it is no longer asked for them. */
+	atomic_store(&state.is_chained, false);
+	guest_trouble(RING_TROUBLE_TOOL_BLIND);
+	hsa_next.queue_destroy(*ret_queue);
+	return false;
+}
+
 static hsa_status own_queue_create(hsa_agent agent, uint32_t size, uint32_t type,
 				   hsa_queue_error *error, void *data, uint32_t private_bytes,
 				   uint32_t group_bytes, struct hsa_queue **ret_queue)
 {
 	bool is_others = is_by_opencl(__builtin_return_address(0));
 	bool is_ordinary = hsa_can_follow(size, type);
+	bool is_wanted = !is_others && may_follow() && is_ordinary && ret_queue;
 	hsa_status status = HSA_ERROR;
 
-	if (!is_others && may_follow() && is_ordinary && ret_queue)
+	if (is_wanted && join_chained(agent, size, type, error, data, private_bytes, group_bytes,
+				      ret_queue, &status))
+		return status;
+	if (is_wanted)
 		status = hsa_follow_queue(agent, size, type, error, data, private_bytes,
 					  group_bytes, ret_queue);
 	if (status == HSA_SUCCESS)
@@ -235,6 +262,25 @@ static hsa_status own_queue_create(hsa_agent agent, uint32_t size, uint32_t type
 				       ret_queue);
 	if (status == HSA_SUCCESS && !is_others && hsa_device_of(agent))
 		hsa_queue_not_followed(*ret_queue, reason(is_ordinary));
+	return status;
+}
+
+/* A tool behind us in HSA_TOOLS_LIB, or the program, makes an intercept queue of its own. Our handler is the first of
+ * that queue, so it is called last: the device writes its times into a signal of ours, and they are passed on. */
+static hsa_status own_intercept_create(hsa_agent agent, uint32_t size, uint32_t type,
+				       hsa_queue_error *error, void *data, uint32_t private_bytes,
+				       uint32_t group_bytes, struct hsa_queue **ret_queue)
+{
+	bool is_ordinary = hsa_can_follow(size, type);
+	bool is_wanted = may_follow() && is_ordinary && hsa_before_queue(agent);
+	hsa_status status = hsa_next.intercept_create(agent, size, type, error, data, private_bytes,
+						      group_bytes, ret_queue);
+	int saved = errno;
+
+	if (status == HSA_SUCCESS && hsa_device_of(agent) &&
+	    !(is_wanted && hsa_join_queue(*ret_queue, agent, false)))
+		hsa_queue_not_followed(*ret_queue, reason(is_ordinary));
+	errno = saved;
 	return status;
 }
 
@@ -250,15 +296,20 @@ static hsa_status create_one(hsa_agent agent, struct hsa_queue_request *request)
 {
 	uint32_t size = (uint32_t)(request->size_bytes / sizeof(struct hsa_dispatch_packet));
 	bool is_ordinary = is_plain(request) && hsa_can_follow(size, request->type);
+	bool is_wanted = is_ordinary && may_follow();
+	bool is_chained = is_wanted && atomic_load(&state.is_amd_chained) && hsa_before_queue(agent);
 	hsa_status status = HSA_ERROR;
 
-	if (is_ordinary && may_follow())
+	if (is_wanted && !is_chained)
 		status =
 			hsa_follow_queue(agent, size, request->type, request->callback,
 					 request->data, request->private_bytes, 0, &request->queue);
 	if (status == HSA_SUCCESS)
 		return status;
 	status = hsa_next.amd_queue_create(agent, request, 1);
+	if (status == HSA_SUCCESS && is_chained &&
+	    (hsa_queue_is_followed(request->queue) || hsa_join_queue(request->queue, agent, true)))
+		return status;
 	if (status == HSA_SUCCESS && request->engine == 0 && hsa_device_of(agent))
 		hsa_queue_not_followed(request->queue, reason(is_ordinary));
 	return status;
@@ -418,6 +469,7 @@ static void hook(struct hsa_tables *tables)
 	put(tables->core, CORE_EXECUTABLE_DESTROY, (void *)own_executable_destroy);
 	put(tables->core, CORE_LOAD_AGENT_CODE, (void *)own_load_agent_code);
 	hsa_hook_amd(tables, AMD_SET_PROFILER, (void *)own_set_profiler);
+	hsa_hook_amd(tables, AMD_INTERCEPT_CREATE, (void *)own_intercept_create);
 	if (hsa_next.amd_queue_create)
 		hsa_hook_amd(tables, AMD_QUEUE_CREATE, (void *)own_amd_queue_create);
 	hsa_copies_hook(tables);
@@ -474,10 +526,27 @@ void hsa_start_guest(void)
 	pthread_once(&once, start_guest);
 }
 
-static void begin_runtime(struct hsa_tables *tables, struct guest_thread *thread)
+/* The runtime's own functions lie where it calls us from. */
+static bool is_others(void *function, const void *runtime)
+{
+	Dl_info own, about;
+
+	return function && dladdr(runtime, &own) && dladdr(function, &about) &&
+	       own.dli_fbase != about.dli_fbase;
+}
+
+static void learn_chain(const void *runtime)
+{
+	atomic_store(&state.is_chained, is_others((void *)hsa_next.queue_create, runtime));
+	atomic_store(&state.is_amd_chained, is_others((void *)hsa_next.amd_queue_create, runtime));
+}
+
+static void begin_runtime(struct hsa_tables *tables, struct guest_thread *thread,
+			  const void *runtime)
 {
 	hsa_options = thread->options;
 	learn_version(tables);
+	learn_chain(runtime);
 	hsa_devices_init();
 	hsa_signals_begin();
 	hook(tables);
@@ -505,7 +574,7 @@ EXPORTED bool OnLoad(struct hsa_tables *tables, uint64_t runtime_version, uint64
 	hsa_start_guest();
 	thread = guest_enter_first();
 	if (thread && take_functions(tables))
-		begin_runtime(tables, thread);
+		begin_runtime(tables, thread, __builtin_return_address(0));
 	else if (thread)
 		guest_trouble(RING_TROUBLE_LAYOUT);
 	errno = saved;

@@ -49,6 +49,9 @@ struct hsa_followed {
 	uint32_t id;
 	_Atomic uint32_t mode; /* of the attachment it is described in */
 	bool is_followed;
+	/* Another tool's handlers come behind ours. That tool would take a signal of ours for the program's, and leave the
+	 * dispatch alone or keep its times for itself. */
+	bool is_above;
 	uint64_t counted; /* packets, where it is not … */
 	enum ring_trouble reason;
 	/* The thread that writes packets, under the runtime's lock. */
@@ -505,7 +508,8 @@ static void fill_mark(struct hsa_followed *queue, struct hsa_dispatch_packet *pa
 	queue->since_mark = 0;
 }
 
-/* packets: with room for one more behind them. */
+/* packets: with room for one more behind them. The runtime is called once: before ROCm 6.0 a second call of the writer
+ * crashes it. */
 static void write_packets(struct hsa_followed *queue, struct hsa_dispatch_packet *packets,
 			  uint64_t count, hsa_packet_writer *writer)
 {
@@ -606,6 +610,13 @@ static struct hsa_slot *put_spare(struct hsa_followed *queue, struct guest_threa
 	return slot;
 }
 
+static struct hsa_slot *leave_untimed(struct hsa_launch *launch, enum ring_trouble reason)
+{
+	guest_trouble(reason);
+	launch->flags |= LAUNCH_UNTIMED;
+	return NULL;
+}
+
 /* Gives the packet a signal of ours, or says in the launch that it has none. Returns a quiet one, which is to be pushed
  * once the packet is written; else NULL. */
 static struct hsa_slot *time_dispatch(struct hsa_followed *queue, struct guest_thread *thread,
@@ -615,14 +626,16 @@ static struct hsa_slot *time_dispatch(struct hsa_followed *queue, struct guest_t
 	bool is_left_alone = !is_quiet && (hsa_options & RING_OPTION_AMD_LITE);
 	struct hsa_slot *slot = NULL;
 
+	if (queue->is_above)
+		return leave_untimed(launch, RING_TROUBLE_TOOL_BEHIND);
+	if (is_left_alone)
+		return leave_untimed(launch, RING_TROUBLE_MODE);
 	if (is_quiet)
 		slot = put_spare(queue, thread, packet, launch->correlation);
-	else if (!is_left_alone)
+	else
 		slot = stand_in(queue, thread, packet, launch->correlation);
-	if (!slot) {
-		guest_trouble(is_left_alone ? RING_TROUBLE_MODE : RING_TROUBLE_SIGNALS);
-		launch->flags |= LAUNCH_UNTIMED;
-	}
+	if (!slot)
+		return leave_untimed(launch, RING_TROUBLE_SIGNALS);
 	return is_quiet ? slot : NULL;
 }
 
@@ -847,7 +860,7 @@ static struct hsa_followed *new_queue(struct hsa_queue *handle, struct hsa_devic
 		queue->id = hsa_new_queue();
 		queue->counted = 0;
 		queue->blind = 0;
-		queue->is_followed = false;
+		queue->is_followed = queue->is_above = false;
 		atomic_store(&queue->mode, 0);
 		atomic_store(&queue->handle, handle);
 	}
@@ -944,11 +957,14 @@ static void free_batch(struct hsa_followed *queue)
 	queue->batch = NULL;
 }
 
+/* What another tool's handlers come behind is as full as it would be without us. */
 static bool prepare(struct hsa_followed *queue, uint32_t size)
 {
-	if (!(hsa_options & RING_OPTION_AMD_FULL) && !hsa_is_overflow_fatal())
+	bool has_marks = hsa_is_overflow_fatal() && !queue->is_above;
+
+	if (!(hsa_options & RING_OPTION_AMD_FULL) && !has_marks)
 		return true;
-	return make_batch(queue, size) && (!hsa_is_overflow_fatal() || take_marks(queue, size));
+	return make_batch(queue, size) && (!has_marks || take_marks(queue, size));
 }
 
 static void let_go(struct hsa_followed *queue)
@@ -958,12 +974,13 @@ static void let_go(struct hsa_followed *queue)
 	free_batch(queue);
 }
 
-static bool follow(struct hsa_queue *handle, struct hsa_device *device)
+static bool follow(struct hsa_queue *handle, struct hsa_device *device, bool is_above)
 {
 	struct hsa_followed *queue = new_queue(handle, device);
 
 	if (!queue)
 		return false;
+	queue->is_above = is_above;
 	if (prepare(queue, handle->size) && hsa_next.set_profiler(handle, 1) == HSA_SUCCESS &&
 	    hsa_next.intercept_register(handle, on_packets, queue) == HSA_SUCCESS) {
 		queue->is_followed = true;
@@ -980,6 +997,22 @@ bool hsa_can_follow(uint32_t size, uint32_t type)
 	return type != HSA_QUEUE_COOPERATIVE && (!hsa_is_overflow_fatal() || size >= MARKED_LEAST);
 }
 
+bool hsa_before_queue(hsa_agent agent)
+{
+	if (!hsa_device_of(agent) || !hsa_signals_init())
+		return false;
+	hsa_samples_begin();
+	return true;
+}
+
+bool hsa_join_queue(struct hsa_queue *handle, hsa_agent agent, bool is_above)
+{
+	if (!follow(handle, hsa_device_of(agent), is_above))
+		return false;
+	hsa_helper_start();
+	return true;
+}
+
 hsa_status hsa_follow_queue(hsa_agent agent, uint32_t size, uint32_t type, hsa_queue_error *error,
 			    void *data, uint32_t private_bytes, uint32_t group_bytes,
 			    struct hsa_queue **ret_queue)
@@ -988,15 +1021,14 @@ hsa_status hsa_follow_queue(hsa_agent agent, uint32_t size, uint32_t type, hsa_q
 	int saved = errno;
 	hsa_status status;
 
-	if (!device || !hsa_signals_init())
+	if (!hsa_before_queue(agent))
 		return HSA_ERROR;
-	hsa_samples_begin();
 	status = hsa_next.intercept_create(agent, size, type, error, data, private_bytes,
 					   group_bytes, ret_queue);
 	if (status != HSA_SUCCESS)
 		return status;
 	/* An intercept queue without marks may become full, and end the program. */
-	if (follow(*ret_queue, device)) {
+	if (follow(*ret_queue, device, false)) {
 		hsa_helper_start();
 	} else {
 		hsa_next.queue_destroy(*ret_queue);
