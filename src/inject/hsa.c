@@ -20,7 +20,8 @@
 
 #define EXPORTED __attribute__((visibility("default")))
 
-enum { EXIT_WAIT_MS = 80, STOP_WAIT_MS = 20 };
+/* LAST_MS: that what is pending is given at the end, once. STOP_MS: … and the helper, to come out of the runtime. */
+enum { LAST_MS = 80, STOP_MS = 20 };
 
 struct hsa_functions hsa_next;
 uint32_t hsa_options;
@@ -485,18 +486,30 @@ static void learn_version(const struct hsa_tables *tables)
 		version.size_bytes >= AMD_OVERFLOW_FROM && version.size_bytes < AMD_OVERFLOW_BELOW;
 }
 
-/* A program that exits may shut the runtime down then: what never completes delays it once. */
-static void end_runtime(void)
+/* The thread that exits, or ends the runtime, asks it for nothing: it may have interrupted itself in there, in a handler of
+ * a signal. The helper does so, and is waited for as long as a program may wait. What never completes delays it once.
+ * False: the helper is still in the runtime. */
+static bool end_runtime(void)
 {
-	guest_notice_fork();
-	if (!state.is_loaded)
-		return;
+	uint64_t last_ms = state.has_waited ? 0 : LAST_MS;
+
 	if (hsa_any_kernels() && !hsa_any_queues())
 		guest_trouble(RING_TROUBLE_NO_QUEUE);
-	hsa_samples_end();
-	hsa_harvest_last(state.has_waited ? 0 : EXIT_WAIT_MS);
 	state.has_waited = true;
-	hsa_helper_stop(STOP_WAIT_MS);
+	return hsa_helper_stop(last_ms, last_ms + STOP_MS);
+}
+
+void hsa_finish(uint64_t last_ms)
+{
+	hsa_samples_end();
+	hsa_harvest_last(last_ms);
+}
+
+static void at_exit(void)
+{
+	guest_notice_fork();
+	if (state.is_loaded)
+		end_runtime();
 }
 
 static void on_fork(void)
@@ -514,7 +527,7 @@ static void on_fork(void)
 static void start_guest(void)
 {
 	static const struct guest_backend backend = {
-		.name = "rocm", .on_fork = on_fork, .at_exit = end_runtime};
+		.name = "rocm", .on_fork = on_fork, .at_exit = at_exit};
 
 	guest_init(&backend);
 }
@@ -586,8 +599,9 @@ EXPORTED void OnUnload(void)
 {
 	int saved = errno;
 
-	end_runtime();
-	if (state.is_loaded) {
+	guest_notice_fork();
+	/* Signals that the helper may be asking about stay. */
+	if (state.is_loaded && end_runtime()) {
 		hsa_queues_fini();
 		hsa_signals_fini();
 		hsa_code_fini();

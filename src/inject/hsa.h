@@ -203,8 +203,8 @@ bool hsa_helper_start(void);
 /* There is something to look after. */
 void hsa_helper_wake(void);
 bool hsa_helper_is_asleep(void);
-/* Waits until it is out of the runtime, at most so long. */
-void hsa_helper_stop(uint64_t most_ms);
+/* Has it finish (hsa_finish) and end, and waits for that, at most so long; true: it has ended. */
+bool hsa_helper_stop(uint64_t last_ms, uint64_t most_ms);
 void hsa_helper_forked(void);
 
 /* ---- the tables (hsa.c) ------------------------------------------------------------------------ */
@@ -284,6 +284,9 @@ static inline uint32_t hsa_caller_stack(struct guest_thread *thread, struct hsa_
 
 /* It has ended, and launched something. */
 void hsa_caller_put_first(struct guest_thread *thread, struct hsa_caller *caller, uint64_t end);
+
+/* The last that the helper does: ends samples, and takes the times of what completes, at most so long. */
+void hsa_finish(uint64_t last_ms);
 
 /* Tells the guest who it is, once. */
 void hsa_start_guest(void);

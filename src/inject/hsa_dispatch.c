@@ -32,6 +32,8 @@ enum { TURNS_MOST = 20 };
 /* That a handler of the runtime's is given. It is there in 20 us, or when its thread has a processor: with four busy threads
  * a processor one was late by 10 ms. Until it has come its slot is out, of which there may be few. */
 enum { PATIENCE_MS = 50 };
+/* That a harvester is given to leave a queue which ends. */
+enum { OUT_MS = 1000 };
 /* In `harvesters`, beside their number: the queue ends, and no more come in. */
 enum { ENDING = 1 << 30 };
 /* Marks in a queue of the runtimes that fail when theirs is full, and the smallest queue that has room for them. */
@@ -229,22 +231,35 @@ static uint32_t harvest_windows(struct guest_thread *thread, struct hsa_followed
 	return total;
 }
 
+/* A signal's handler may end a queue, or the runtime, where it has interrupted this thread in there. */
+static _Thread_local volatile uint32_t harvests_here __attribute__((tls_model("initial-exec")));
+
 static uint32_t harvest_queue(struct guest_thread *thread, struct hsa_followed *queue)
 {
 	uint32_t total = 0;
 
+	harvests_here++;
+	atomic_signal_fence(memory_order_seq_cst);
 	if (!(atomic_fetch_add(&queue->harvesters, 1) & ENDING))
 		total = harvest_windows(thread, queue);
 	atomic_fetch_sub(&queue->harvesters, 1);
+	atomic_signal_fence(memory_order_seq_cst);
+	harvests_here--;
 	return total;
 }
 
-/* Nothing in there waits, so that all are out soon. */
-static void shut_harvesters_out(struct hsa_followed *queue)
+/* Nothing in there waits, so that all are out soon. False: one is not, or it is this thread. */
+static bool shut_harvesters_out(struct hsa_followed *queue)
 {
+	uint64_t end_ms = now_ms() + OUT_MS;
+
 	atomic_fetch_or(&queue->harvesters, ENDING);
-	while (atomic_load(&queue->harvesters) & ~(uint32_t)ENDING)
+	while (atomic_load(&queue->harvesters) & ~(uint32_t)ENDING) {
+		if (harvests_here || now_ms() >= end_ms)
+			return false;
 		pause_briefly();
+	}
+	return true;
 }
 
 static uint32_t harvest_queues(struct guest_thread *thread)
@@ -1082,7 +1097,12 @@ static void give_up_pending(struct hsa_followed *queue, bool is_gone)
 
 static void end_queue(struct hsa_followed *queue, bool is_gone)
 {
-	shut_harvesters_out(queue);
+	/* Left as it is until the runtime ends, and no queue's by its handle: its signals are not used again. */
+	if (!shut_harvesters_out(queue)) {
+		atomic_store(&queue->head, atomic_load(&queue->tail));
+		atomic_store(&queue->handle, (struct hsa_queue *)(void *)queue);
+		return;
+	}
 	give_up_pending(queue, is_gone);
 	hsa_signals_give(queue->spare, queue->spare_count);
 	queue->spare_count = 0;

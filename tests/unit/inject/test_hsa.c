@@ -143,9 +143,14 @@ bool hsa_helper_is_asleep(void)
 	return false;
 }
 
-void hsa_helper_stop(uint64_t most_ms)
+static bool helper_stays;
+
+bool hsa_helper_stop(uint64_t last_ms, uint64_t most_ms)
 {
-	helper_wait_ms += most_ms;
+	helper_wait_ms += most_ms - last_ms;
+	if (!helper_stays)
+		hsa_finish(last_ms);
+	return !helper_stays;
 }
 
 void hsa_helper_forked(void)
@@ -2658,6 +2663,49 @@ static long waits_of_its_own(void)
 }
 
 /* A program that exits shuts the runtime down then: the second end takes what is there and waits no more. */
+static struct hsa_queue *interrupted;
+
+static void destroy_interrupted(void)
+{
+	struct hsa_queue *queue = interrupted;
+
+	interrupted = NULL;
+	if (queue)
+		destroy_queue(queue);
+}
+
+/* As a handler of a signal would, which has interrupted the thread while it takes the times of that queue. */
+TEST(a_queue_that_ends_inside_of_the_taking_of_its_times)
+{
+	struct hsa_queue *queue = start(0, SIGNALS);
+
+	write_dispatch(queue, no_signal);
+	write_dispatch(queue, no_signal);
+	complete(signal_of(0), 1, 2);
+	interrupted = queue;
+	runtime.on_time = destroy_interrupted;
+	hsa_harvest(&guest.thread);
+	runtime.on_time = NULL;
+	CHECK(!interrupted);
+	CHECK(!hsa_is_pending());
+	look();
+	CHECK_EQUAL(seen.count[EVENT_EXECUTION], 1);
+	stop();
+}
+
+/* What the helper may be asking about is not destroyed under it. */
+TEST(the_end_while_the_helper_is_in_the_runtime)
+{
+	struct hsa_queue *queue = start(0, SIGNALS);
+
+	write_dispatch(queue, no_signal);
+	complete(signal_of(0), 1, 2);
+	helper_stays = true;
+	stop();
+	helper_stays = false;
+	CHECK_EQUAL(runtime.destroyed, 0);
+}
+
 TEST(the_end_waits_once)
 {
 	struct hsa_queue *queue = start(0, SIGNALS);
@@ -2874,6 +2922,8 @@ int main(void)
 	RUN(a_copy_that_is_refused);
 	RUN(the_end_does_not_wait_for_ever);
 	RUN(the_end_waits_once);
+	RUN(a_queue_that_ends_inside_of_the_taking_of_its_times);
+	RUN(the_end_while_the_helper_is_in_the_runtime);
 	RUN(clocks_of_a_second_runtime);
 	RUN(a_fork_while_locks_are_held);
 	RUN(errno_is_the_programs);
