@@ -61,14 +61,15 @@ def level_zero(*arguments):
                           program("level_zero_work"), ZEBIN, *arguments]
 
 
-def watched(made, without=None):
+def watched(made, without=None, options=()):
     """Its status, what was allowed by a rule, its ledger, and its stderr."""
     collect, command = made
     log = t.path("guard")
     if os.path.exists(log):
         os.unlink(log)
     taken = [f"DUET_GUARD_WITHOUT={without}"] if without else []
-    result = t.record(["env", f"DUET_GUARD_LOG={log}", *taken, *command], t.path("guests.duet"), ["--collect", collect])
+    result = t.record(["env", f"DUET_GUARD_LOG={log}", *taken, *command], t.path("guests.duet"),
+                      ["--collect", collect, *options])
     allowed = set()
     if os.path.exists(log):
         with open(log) as file:
@@ -80,8 +81,8 @@ def ledger():
     return json.loads(run([DUET, "report", "--json", t.path("guests.duet")]).stdout)["ledger"]
 
 
-def check_well(made):
-    result, allowed = watched(made)
+def check_well(made, options=()):
+    result, allowed = watched(made, options=options)
     t.equal(result.status, 0, f"{made[1][-4:]}: {text(result.stderr)}")
     return ledger(), allowed
 
@@ -100,6 +101,10 @@ with t.case("CUDA: releases, handlers of exit, functions at the end, nothing"):
 with t.case("CUDA with samples of instructions"):
     for end in ("return", "release", "atexit", "destructor"):
         check_well(cuda_pc(f"end={end}"))
+
+with t.case("CUDA, when the recording has ended: CUPTI is not given back in a release, nor at exit"):
+    for end in ("release", "destructor"):
+        check_well(cuda(f"end={end}", "rest_ms=1500"), ("-d", "0.5"))
 
 with t.case("HSA: releases, handlers of exit, functions at the end, nothing"):
     for leave in ("return", "exit", "atexit", "destructor"):
