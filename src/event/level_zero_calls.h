@@ -180,7 +180,7 @@ ZE_QUIET(zeEventQueryTimestampsExp, event_exp, 0, 2, (ze_handle event, ze_handle
 	ze_kernel_stamps *stamps), (event, device, count, stamps))
 ZE_WAIT(1074, zeEventHostSynchronize, event, 3, 0, (ze_handle event, uint64_t timeout), (event, timeout), 0)
 ZE_WAIT(1075, zeFenceHostSynchronize, fence, 2, 0, (ze_handle fence, uint64_t timeout), (fence, timeout), 0)
-ZE_BELOW(zeEventQueryStatus, event, 4, 0, (ze_handle event))
+ZE_QUIET(zeEventQueryStatus, event, 4, 0, (ze_handle event), (event))
 
 /* ---- modules and kernels ---- */
 ZE_CALL(1076, zeModuleCreate, module, 0, 0, (ze_handle context, ze_handle device, const void *desc, ze_handle

@@ -314,6 +314,17 @@ static ze_result own_zeEventHostReset(ze_handle event)
 	return next.zeEventHostReset(event);
 }
 
+/* A program that asks in a loop waits for the command as well as one that synchronizes: its times are read then, because
+ * nothing is asked for at exit. */
+static ze_result own_zeEventQueryStatus(ze_handle event)
+{
+	ze_result result = next.zeEventQueryStatus(event);
+
+	if (result == ZE_SUCCESS)
+		level_zero_event_is_over(guest_enter(), event);
+	return result;
+}
+
 static bool is_forced(ze_handle handle)
 {
 	const struct level_zero_event *event = level_zero_find(handle, LEVEL_ZERO_EVENT);
