@@ -24,7 +24,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "inject/hsa_abi.h"
@@ -36,7 +35,7 @@ enum { THUNK_BYTES = 32, THUNKS_MOST = 2048, CLOSURES_MOST = 64, DEPTH_MOST = 16
 /* ---- the rules --------------------------------------------------------------------------------- */
 
 enum phase { RELEASE, EXIT };
-enum thread_kind { ANY, HELPER };
+enum thread_kind { ANY, OTHER };
 
 static const struct rule {
 	enum phase when;
@@ -49,6 +48,7 @@ static const struct rule {
 };
 
 static volatile bool is_exiting;
+static volatile pid_t exiting_thread;
 
 /* The program's calls that this thread is in, innermost last. */
 static _Thread_local struct {
@@ -58,7 +58,7 @@ static _Thread_local struct {
 
 static bool is_release(const char *name)
 {
-	static const char *const words[] = {"Destroy", "destroy", "Free",  "free",     "Unload",
+	static const char *const words[] = {"Destroy", "destroy",    "Free",      "free", "Unload",
 					    "Release", "Unregister", "shut_down", "Reset"};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
@@ -68,12 +68,10 @@ static bool is_release(const char *name)
 	return false;
 }
 
-static bool is_helper(void)
+static void begin_exit(void)
 {
-	char name[16] = "";
-
-	prctl(PR_GET_NAME, name);
-	return strncmp(name, "duet-", 5) == 0;
+	exiting_thread = gettid();
+	is_exiting = true;
 }
 
 static bool is_allowed(enum phase when, const char *function)
@@ -84,7 +82,7 @@ static bool is_allowed(enum phase when, const char *function)
 		return false;
 	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
 		if (rules[i].when == when && strcmp(rules[i].function, function) == 0 &&
-		    (rules[i].by == ANY || is_helper()))
+		    (rules[i].by == ANY || gettid() != exiting_thread))
 			return true;
 	return false;
 }
@@ -151,13 +149,16 @@ void guard_check(const struct thunk *thunk, const void *caller)
 /* r11: the thunk. All that may hold an argument is kept. */
 void guard_thunk(void);
 __asm__(".text\n.type guard_thunk,@function\nguard_thunk:\n"
-	"push %rdi\npush %rsi\npush %rdx\npush %rcx\npush %r8\npush %r9\npush %rax\npush %r10\npush %r11\n"
+	"push %rdi\npush %rsi\npush %rdx\npush %rcx\npush %r8\npush %r9\npush %rax\npush "
+	"%r10\npush %r11\n"
 	"sub $128,%rsp\n"
 	"movdqu %xmm0,(%rsp)\nmovdqu %xmm1,16(%rsp)\nmovdqu %xmm2,32(%rsp)\nmovdqu %xmm3,48(%rsp)\n"
-	"movdqu %xmm4,64(%rsp)\nmovdqu %xmm5,80(%rsp)\nmovdqu %xmm6,96(%rsp)\nmovdqu %xmm7,112(%rsp)\n"
+	"movdqu %xmm4,64(%rsp)\nmovdqu %xmm5,80(%rsp)\nmovdqu %xmm6,96(%rsp)\nmovdqu "
+	"%xmm7,112(%rsp)\n"
 	"mov %r11,%rdi\nmov 200(%rsp),%rsi\ncall guard_check@PLT\n"
 	"movdqu (%rsp),%xmm0\nmovdqu 16(%rsp),%xmm1\nmovdqu 32(%rsp),%xmm2\nmovdqu 48(%rsp),%xmm3\n"
-	"movdqu 64(%rsp),%xmm4\nmovdqu 80(%rsp),%xmm5\nmovdqu 96(%rsp),%xmm6\nmovdqu 112(%rsp),%xmm7\n"
+	"movdqu 64(%rsp),%xmm4\nmovdqu 80(%rsp),%xmm5\nmovdqu 96(%rsp),%xmm6\nmovdqu "
+	"112(%rsp),%xmm7\n"
 	"add $128,%rsp\n"
 	"pop %r11\npop %r10\npop %rax\npop %r9\npop %r8\npop %rcx\npop %rdx\npop %rsi\npop %rdi\n"
 	"jmp *(%r11)\n");
@@ -183,8 +184,8 @@ static void *watched(const char *name, void *function)
 
 /* ---- the program's calls ----------------------------------------------------------------------- */
 
-#define PARAMETERS                                                                              \
-	uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f, uint64_t g,     \
+#define PARAMETERS                                                                          \
+	uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f, uint64_t g, \
 		uint64_t h, uint64_t i, uint64_t j, uint64_t k, uint64_t l
 #define ARGUMENTS a, b, c, d, e, f, g, h, i, j, k, l
 
@@ -212,15 +213,15 @@ static any_function *next_of(const char *name)
 	return (any_function *)(found ? found : real_dlsym(RTLD_NEXT, name));
 }
 
-#define FRAME(name)                                              \
-	EXPORTED uint64_t name(PARAMETERS);                      \
-	EXPORTED uint64_t name(PARAMETERS)                       \
-	{                                                        \
-		static any_function *next;                       \
-                                                                 \
-		if (!next)                                       \
-			next = next_of(#name);                   \
-		return call_framed(#name, next, ARGUMENTS);      \
+#define FRAME(name)                                         \
+	EXPORTED uint64_t name(PARAMETERS);                 \
+	EXPORTED uint64_t name(PARAMETERS)                  \
+	{                                                   \
+		static any_function *next;                  \
+                                                            \
+		if (!next)                                  \
+			next = next_of(#name);              \
+		return call_framed(#name, next, ARGUMENTS); \
 	}
 
 /* Those of HSA that a guest stands in, and what releases. */
@@ -278,14 +279,14 @@ static struct closure {
 	any_function *next;
 } closures[CLOSURES_MOST];
 
-#define CLOSURE(number)                                                                          \
-	static uint64_t closure_##number(PARAMETERS)                                             \
-	{                                                                                        \
-		return call_framed(closures[number].name, closures[number].next, ARGUMENTS);     \
+#define CLOSURE(number)                                                                      \
+	static uint64_t closure_##number(PARAMETERS)                                         \
+	{                                                                                    \
+		return call_framed(closures[number].name, closures[number].next, ARGUMENTS); \
 	}
-#define EIGHT(what, ten)                                                                         \
-	what(ten##0) what(ten##1) what(ten##2) what(ten##3) what(ten##4) what(ten##5)            \
-		what(ten##6) what(ten##7)
+#define EIGHT(what, ten)                                                                           \
+	what(ten##0) what(ten##1) what(ten##2) what(ten##3) what(ten##4) what(ten##5) what(ten##6) \
+		what(ten##7)
 EIGHT(CLOSURE, 1)
 EIGHT(CLOSURE, 2)
 EIGHT(CLOSURE, 3)
@@ -311,18 +312,18 @@ static void *framed(const char *name, void *function)
 /* ---- Level Zero's tables ----------------------------------------------------------------------- */
 
 #ifdef GUARD_LEVEL_ZERO
-#define TABLES(what)                                                                             \
-	what(global, Global) what(driver, Driver) what(device, Device) what(context, Context)    \
-		what(command_queue, CommandQueue) what(command_list, CommandList)                \
-			what(command_list_exp, CommandListExp) what(event_pool, EventPool)       \
-				what(event, Event) what(event_exp, EventExp) what(fence, Fence)  \
+#define TABLES(what)                                                                            \
+	what(global, Global) what(driver, Driver) what(device, Device) what(context, Context)   \
+		what(command_queue, CommandQueue) what(command_list, CommandList)               \
+			what(command_list_exp, CommandListExp) what(event_pool, EventPool)      \
+				what(event, Event) what(event_exp, EventExp) what(fence, Fence) \
 					what(module, Module) what(kernel, Kernel) what(mem, Mem)
 
 static const struct {
 	const char *name, *table;
 	uint32_t slot, minor;
 } level_zero_rows[] = {
-#define ROW(name, table, slot, minor)                       {#name, #table, slot, minor},
+#define ROW(name, table, slot, minor)                     {#name, #table, slot, minor},
 #define ZE_CALL(number, name, table, slot, minor, ...)    ROW(name, table, slot, minor)
 #define ZE_WAIT(number, name, table, slot, minor, ...)    ROW(name, table, slot, minor)
 #define ZE_APPEND(number, name, table, slot, minor, ...)  ROW(name, table, slot, minor)
@@ -341,30 +342,29 @@ static void watch_table(const char *table, uint32_t version, void **functions)
 		if (strcmp(level_zero_rows[i].table, table) == 0 &&
 		    level_zero_rows[i].minor <= (version & 0xffff) &&
 		    functions[level_zero_rows[i].slot])
-			functions[level_zero_rows[i].slot] =
-				watched(level_zero_rows[i].name,
-					functions[level_zero_rows[i].slot]);
+			functions[level_zero_rows[i].slot] = watched(
+				level_zero_rows[i].name, functions[level_zero_rows[i].slot]);
 }
 
-#define GETTER(table, title)                                                        \
-	static get_table *next_##table;                                             \
-	static uint32_t get_##table(uint32_t version, void **functions)             \
-	{                                                                           \
-		uint32_t result = next_##table(version, functions);                 \
-                                                                                    \
-		if (!result)                                                        \
-			watch_table(#table, version, functions);                    \
-		return result;                                                      \
+#define GETTER(table, title)                                            \
+	static get_table *next_##table;                                 \
+	static uint32_t get_##table(uint32_t version, void **functions) \
+	{                                                               \
+		uint32_t result = next_##table(version, functions);     \
+                                                                        \
+		if (!result)                                            \
+			watch_table(#table, version, functions);        \
+		return result;                                          \
 	}
 TABLES(GETTER)
 
 /* NULL: it is none. */
 static void *watched_getter(const char *name, void *function)
 {
-#define TAKE(table, title)                                             \
-	if (strcmp(name, "zeGet" #title "ProcAddrTable") == 0) {       \
-		next_##table = (get_table *)function;                  \
-		return (void *)get_##table;                            \
+#define TAKE(table, title)                                       \
+	if (strcmp(name, "zeGet" #title "ProcAddrTable") == 0) { \
+		next_##table = (get_table *)function;            \
+		return (void *)get_##table;                      \
 	}
 	TABLES(TAKE)
 	return NULL;
@@ -420,7 +420,8 @@ void *(*guard_real_dlsym(void))(void *, const char *)
 }
 
 __asm__(".text\n.globl dlsym\n.type dlsym,@function\ndlsym:\n"
-	"push %rdi\npush %rsi\nsub $8,%rsp\ncall guard_real_dlsym@PLT\nadd $8,%rsp\npop %rsi\npop %rdi\n"
+	"push %rdi\npush %rsi\nsub $8,%rsp\ncall guard_real_dlsym@PLT\nadd $8,%rsp\npop %rsi\npop "
+	"%rdi\n"
 	"cmp $0,%rdi\nje 1f\ncmp $-1,%rdi\nje 1f\njmp guard_dlsym@PLT\n"
 	"1: jmp *%rax\n"
 	".size dlsym,.-dlsym\n");
@@ -502,15 +503,17 @@ static int own_main(int count, char **arguments, char **environment)
 {
 	int status = program_main(count, arguments, environment);
 
-	is_exiting = true;
+	begin_exit();
 	return status;
 }
 
 typedef int start_main(int (*main)(int, char **, char **), int count, char **arguments,
-		       void (*init)(void), void (*fini)(void), void (*loader_fini)(void), void *stack);
+		       void (*init)(void), void (*fini)(void), void (*loader_fini)(void),
+		       void *stack);
 EXPORTED start_main __libc_start_main;
 int __libc_start_main(int (*main)(int, char **, char **), int count, char **arguments,
-		      void (*init)(void), void (*fini)(void), void (*loader_fini)(void), void *stack)
+		      void (*init)(void), void (*fini)(void), void (*loader_fini)(void),
+		      void *stack)
 {
 	start_main *next;
 
@@ -526,7 +529,7 @@ EXPORTED void exit(int status)
 
 	guard_init();
 	*(void **)&next = real_dlsym(RTLD_NEXT, "exit");
-	is_exiting = true;
+	begin_exit();
 	next(status);
 }
 

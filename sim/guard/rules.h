@@ -2,14 +2,15 @@
  *
  * sim/guard/rules.h - what a guest may call while a program releases something, and while a process exits; a row each
  *
- * Include with this macro defined:
+ * Include with these macros defined:
  *
  *	RULE(when, by, function, reason)
  *
  *	when   RELEASE   inside of a call of the program's that destroys, frees or unloads
  *	       EXIT      the process exits, and the thread is in no call of the program's
  *	by     ANY       the calling thread may be the program's
- *	       HELPER    only a thread of the guest's own, for which the program waits for a limited time
+ *	       OTHER     only another thread than the one that exits: the guest's own, for which the program waits for a
+ *	                 limited time, or one of the runtime's that calls the guest
  *
  * The function that the program called is always passed on. Every other call ends the process. docs/design/guest_calls.md
  * has the same table for readers.
@@ -24,13 +25,13 @@ RULE(RELEASE, ANY, cuptiPCSamplingGetData, "nvidia:pc only: … and hands over t
 RULE(RELEASE, ANY, cuptiPCSamplingDisable, "nvidia:pc only: … and gives its memory back")
 RULE(RELEASE, ANY, cuptiGetTimestamp, "nvidia:pc only: reads a clock, when a window has ended")
 RULE(RELEASE, ANY, cuptiActivityGetNextRecord, "reads a buffer of the guest's own, where CUPTI hands it over")
-RULE(EXIT, HELPER, cuptiActivityFlushAll, "hands over records that CUPTI holds; the program waits a second at most")
+RULE(EXIT, OTHER, cuptiActivityFlushAll, "hands over records that CUPTI holds; the program waits a second at most")
 RULE(EXIT, ANY, cuptiActivityGetNextRecord, "reads a buffer of the guest's own, where CUPTI hands it over")
-RULE(EXIT, HELPER, cuptiActivityGetNumDroppedRecords, "reads a counter")
-RULE(EXIT, HELPER, cuptiGetTimestamp, "reads a clock")
-RULE(EXIT, HELPER, cuptiPCSamplingStop, "nvidia:pc only: as in a release")
-RULE(EXIT, HELPER, cuptiPCSamplingGetData, "nvidia:pc only: as in a release")
-RULE(EXIT, HELPER, cuptiPCSamplingDisable, "nvidia:pc only: as in a release")
+RULE(EXIT, OTHER, cuptiActivityGetNumDroppedRecords, "reads a counter")
+RULE(EXIT, OTHER, cuptiGetTimestamp, "reads a clock")
+RULE(EXIT, OTHER, cuptiPCSamplingStop, "nvidia:pc only: as in a release")
+RULE(EXIT, OTHER, cuptiPCSamplingGetData, "nvidia:pc only: as in a release")
+RULE(EXIT, OTHER, cuptiPCSamplingDisable, "nvidia:pc only: as in a release")
 RULE(EXIT, ANY, cuptiGetDeviceId, "reads the ordinal of a context that is still there")
 RULE(EXIT, ANY, cuptiGetContextId, "reads the number of a context that is still there")
 RULE(EXIT, ANY, cuptiGetStreamIdEx, "reads the number of a stream that is still there")
@@ -42,13 +43,12 @@ RULE(RELEASE, ANY, hsa_signal_subtract_screlease, "completes the program's signa
 RULE(RELEASE, ANY, hsa_signal_silent_store_relaxed, "writes to a signal of the guest's own")
 RULE(RELEASE, ANY, hsa_queue_load_write_index_relaxed, "reads a number of a queue that is still there")
 RULE(RELEASE, ANY, hsa_signal_destroy, "OnUnload: gives back signals of the guest's own that no device writes to")
-RULE(RELEASE, HELPER, hsa_system_get_info, "OnUnload: reads a clock")
-RULE(EXIT, HELPER, hsa_amd_profiling_get_dispatch_time, "reads times in a signal of the guest's own")
-RULE(EXIT, HELPER, hsa_amd_profiling_get_async_copy_time, "reads times beside a signal of the guest's own")
-RULE(EXIT, HELPER, hsa_signal_subtract_screlease, "completes the program's signal, which the guest's has replaced")
-RULE(EXIT, HELPER, hsa_signal_silent_store_relaxed, "writes to a signal of the guest's own")
-RULE(EXIT, HELPER, hsa_queue_load_write_index_relaxed, "reads a number of a queue that is still there")
-RULE(EXIT, HELPER, hsa_system_get_info, "reads a clock")
+RULE(EXIT, OTHER, hsa_amd_profiling_get_dispatch_time, "reads times in a signal of the guest's own")
+RULE(EXIT, OTHER, hsa_amd_profiling_get_async_copy_time, "reads times beside a signal of the guest's own")
+RULE(EXIT, OTHER, hsa_signal_subtract_screlease, "completes the program's signal, which the guest's has replaced")
+RULE(EXIT, OTHER, hsa_signal_silent_store_relaxed, "writes to a signal of the guest's own")
+RULE(EXIT, OTHER, hsa_queue_load_write_index_relaxed, "reads a number of a queue that is still there")
+RULE(EXIT, OTHER, hsa_system_get_info, "reads a clock")
 
 /* ---- Level Zero: nothing at exit ---- */
 RULE(RELEASE, ANY, zeEventQueryStatus, "reads the state of an event that is still there")

@@ -146,8 +146,8 @@ static int add_entry(struct environment *environment, const char *name, const ch
 		return environment_set(environment, name, value);
 	if (has_entry(old, value, separator))
 		return 0;
-	if (asprintf(&joined, "%s%c%s", is_first ? value : old, separator,
-		     is_first ? old : value) < 0)
+	if (asprintf(&joined, "%s%c%s", is_first ? value : old, separator, is_first ? old : value) <
+	    0)
 		return error_set(-ENOMEM, "environment of the program: out of memory");
 	return environment_set(environment, name, joined);
 }

@@ -298,7 +298,8 @@ static hsa_status create_one(hsa_agent agent, struct hsa_queue_request *request)
 	uint32_t size = (uint32_t)(request->size_bytes / sizeof(struct hsa_dispatch_packet));
 	bool is_ordinary = is_plain(request) && hsa_can_follow(size, request->type);
 	bool is_wanted = is_ordinary && may_follow();
-	bool is_chained = is_wanted && atomic_load(&state.is_amd_chained) && hsa_before_queue(agent);
+	bool is_chained =
+		is_wanted && atomic_load(&state.is_amd_chained) && hsa_before_queue(agent);
 	hsa_status status = HSA_ERROR;
 
 	if (is_wanted && !is_chained)

@@ -577,8 +577,7 @@ static void on_fork(void)
  * waited for was read then. */
 static void prepare(const void *caller)
 {
-	static const struct guest_backend backend = {
-		.name = "level_zero", .on_fork = on_fork};
+	static const struct guest_backend backend = {.name = "level_zero", .on_fork = on_fork};
 	static atomic_bool is_prepared;
 	int saved = errno;
 	Dl_info about;

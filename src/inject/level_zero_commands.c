@@ -997,11 +997,10 @@ void level_zero_execute_end(struct guest_thread *thread, struct level_zero_execu
 
 void level_zero_event_is_over(struct guest_thread *thread, ze_handle handle)
 {
-	struct level_zero_event *event =
-		thread ? level_zero_find(handle, LEVEL_ZERO_EVENT) : NULL;
+	struct level_zero_event *event = thread ? level_zero_find(handle, LEVEL_ZERO_EVENT) : NULL;
 	int saved = errno;
 
-	/* Who has the lock looks at it, or the next poll does. */
+	/* Another thread that has the lock looks at it, or the next poll does. */
 	if (GUEST_LIKELY(!event || event->pending == NO_COMMAND) ||
 	    atomic_load_explicit(&commands.lock.taken, memory_order_relaxed) || !lock_commands())
 		return;

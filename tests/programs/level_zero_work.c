@@ -51,7 +51,8 @@ static const struct {
 	{"runs", &options.runs},         {"wait", &options.wait},
 	{"sync", &options.sync},         {"fork", &options.fork},
 	{"hold", &options.hold},         {"reset", &options.reset},
-	{"bad", &options.bad},           {"early", &options.early},         {"leave", &options.leave},
+	{"bad", &options.bad},           {"early", &options.early},
+	{"leave", &options.leave},
 };
 
 struct counts {
