@@ -587,10 +587,13 @@ EXPORTED bool OnLoad(struct hsa_tables *tables, uint64_t runtime_version, uint64
 	(void)failed_names;
 	hsa_start_guest();
 	thread = guest_enter_first();
-	if (thread && take_functions(tables))
-		begin_runtime(tables, thread, __builtin_return_address(0));
-	else if (thread)
-		guest_trouble(RING_TROUBLE_LAYOUT);
+	/* Two names of one file are one library, which is asked twice. */
+	if (thread && !state.is_loaded) {
+		if (take_functions(tables))
+			begin_runtime(tables, thread, __builtin_return_address(0));
+		else
+			guest_trouble(RING_TROUBLE_LAYOUT);
+	}
 	errno = saved;
 	return true;
 }

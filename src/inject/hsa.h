@@ -222,7 +222,7 @@ void hsa_copy_ended(hsa_signal original, const struct hsa_times *times);
 
 /* ---- the order of tools (hsa_order.c) ---------------------------------------------------------- */
 
-/* The names of HSA_TOOLS_LIB with the guest's first. False: it is first, is not among them, or there is no room. */
+/* The names of HSA_TOOLS_LIB with the guest's first. False: it is first, there are none, or there is no room. */
 bool hsa_order_tools(const char *tools, const char *guest, char *ret_tools, size_t size);
 
 /* ---- HIP (hip.c) ------------------------------------------------------------------------------- */

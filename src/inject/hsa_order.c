@@ -9,7 +9,7 @@
  * Why:      the runtime calls the handlers of a queue in the reverse order of their registration, so the tool that is
  *           loaded first is next to the device. A tool there that replaces completion signals (rocm-trace-lite) keeps
  *           their times for itself; we pass them on. duet record puts the guest first, but a wrapper in between may
- *           put its own tool before what it finds.
+ *           put its own tool before what it finds, or name nothing else (`rtl trace` of rocm-trace-lite).
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -40,14 +40,16 @@ static const char *find_entry(const char *tools, const char *guest)
 
 bool hsa_order_tools(const char *tools, const char *guest, char *ret_tools, size_t size)
 {
-	const char *entry = find_entry(tools, guest);
-	size_t before = entry ? (size_t)(entry - tools) : 0;
+	const char *entry = find_entry(tools, guest), *rest = "";
+	size_t before = entry ? (size_t)(entry - tools) : strlen(tools), first = strspn(tools, " ");
 	int length;
 
-	if (!entry || strspn(tools, " ") == before)
+	/* The runtime loads no tools, or ours first. */
+	if (!tools[first] || (entry && first == before))
 		return false;
-	length = snprintf(ret_tools, size, "%s %.*s%s", guest, (int)before, tools,
-			  entry + strlen(guest) + strspn(entry + strlen(guest), " "));
+	if (entry)
+		rest = entry + strlen(guest) + strspn(entry + strlen(guest), " ");
+	length = snprintf(ret_tools, size, "%s %.*s%s", guest, (int)before, tools, rest);
 	return length > 0 && (size_t)length < size;
 }
 

@@ -406,7 +406,7 @@ def said_of(one):
 with t.case("beside another profiler, whichever comes first in HSA_TOOLS_LIB: both have each dispatch with its times"):
     preloaded = (f"LD_PRELOAD={GUEST}:{LIBRARY}",)
     for tools, environment, env in ((None, (), {"HSA_TOOLS_LIB": TOOL}), (f"{GUEST} {TOOL}", (), None),
-                                    (f"{TOOL} {GUEST}", preloaded, None)):
+                                    (f"{TOOL} {GUEST}", preloaded, None), (TOOL, preloaded, None)):
         for arguments in ((), ("signals=0",)):
             one, times, queues = beside(tools, arguments, environment, env=env)
             check_others_times(one, times)

@@ -1203,6 +1203,22 @@ TEST(queues_of_a_tool_that_came_after)
 	stop();
 }
 
+TEST(a_guest_that_is_named_twice)
+{
+	struct hsa_queue *queue = NULL;
+
+	memset(&runtime, 0, sizeof(runtime));
+	runtime.most = SIGNALS;
+	record(0);
+	make_tables(2, 592, 5, true);
+	CHECK(OnLoad(&tables, 3, 0, NULL));
+	CHECK(OnLoad(&tables, 3, 0, NULL));
+	CHECK(hsa_next.queue_create == queue_create);
+	CHECK_EQUAL(create_queue(gpu, 1024, &queue), HSA_SUCCESS);
+	CHECK_EQUAL(runtime.registered, 1);
+	stop();
+}
+
 TEST(the_guest_is_the_first_of_the_tools)
 {
 	char ordered[32];
@@ -1213,7 +1229,10 @@ TEST(the_guest_is_the_first_of_the_tools)
 	CHECK_TEXT(ordered, "/g.so a b  c d");
 	CHECK(!hsa_order_tools("/g.so a", "/g.so", ordered, sizeof(ordered)));
 	CHECK(!hsa_order_tools(" /g.so a", "/g.so", ordered, sizeof(ordered)));
-	CHECK(!hsa_order_tools("a /g.so.1 x/g.so", "/g.so", ordered, sizeof(ordered)));
+	/* A wrapper has named its own tool alone. */
+	CHECK(hsa_order_tools("a /g.so.1 x/g.so", "/g.so", ordered, sizeof(ordered)));
+	CHECK_TEXT(ordered, "/g.so a /g.so.1 x/g.so");
+	CHECK(!hsa_order_tools("  ", "/g.so", ordered, sizeof(ordered)));
 	CHECK(!hsa_order_tools("", "/g.so", ordered, sizeof(ordered)));
 	CHECK(!hsa_order_tools("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa /g.so", "/g.so", ordered,
 			       sizeof(ordered)));
@@ -2869,6 +2888,7 @@ int main(void)
 	RUN(queues_of_a_tool_that_came_before);
 	RUN(plain_queues_of_a_tool_that_came_before);
 	RUN(queues_of_a_tool_that_came_after);
+	RUN(a_guest_that_is_named_twice);
 	RUN(the_guest_is_the_first_of_the_tools);
 	RUN(dispatches_have_times);
 	RUN(one_that_hangs_hides_no_other);
