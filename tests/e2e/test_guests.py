@@ -31,9 +31,9 @@ def is_built(*paths):
         raise Skip(f"not built: {', '.join(missing)}")
 
 
-def cuda(*arguments):
+def cuda(*arguments, sim="kernel_us=20"):
     is_built(os.path.join(NVIDIA, "libcuda.so.1"))
-    return "nvidia:cuda", [f"LD_PRELOAD={GUARD}", f"LD_LIBRARY_PATH={NVIDIA}", "SIM_NVIDIA=kernel_us=20",
+    return "nvidia:cuda", [f"LD_PRELOAD={GUARD}", f"LD_LIBRARY_PATH={NVIDIA}", f"SIM_NVIDIA={sim}",
                            program("cuda_work"), "kernels=23", "h2d=7", "d2h=5", "sets=3", "streams=4", "contexts=2",
                            *arguments]
 
@@ -101,6 +101,10 @@ with t.case("CUDA: releases, handlers of exit, functions at the end, nothing"):
 with t.case("CUDA with samples of instructions"):
     for end in ("return", "release", "atexit", "destructor"):
         check_well(cuda_pc(f"end={end}"))
+
+with t.case("CUDA whose flush never returns: the program ends as it would"):
+    for end in ("return", "release", "atexit", "destructor"):
+        check_well(cuda(f"end={end}", sim="flush_hang=1"))
 
 with t.case("CUDA, when the recording has ended: CUPTI is not given back in a release, nor at exit"):
     for end in ("release", "destructor"):
