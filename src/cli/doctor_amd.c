@@ -115,7 +115,7 @@ static void check_tools(struct doctor_collector *collector, const char *tools)
 		at += length;
 	}
 	doctor_add(collector, "environment", true, false, NULL,
-		   "HSA_TOOLS_LIB=%s is set; duet adds its own to it", tools);
+		   "HSA_TOOLS_LIB=%s is set; duet puts its own before it", tools);
 }
 
 static void check_environment(struct doctor_collector *collector)

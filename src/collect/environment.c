@@ -135,8 +135,8 @@ static bool has_entry(const char *list, const char *value, char separator)
 	return false;
 }
 
-int environment_append(struct environment *environment, const char *name, const char *value,
-		       char separator)
+static int add_entry(struct environment *environment, const char *name, const char *value,
+		     char separator, bool is_first)
 {
 	char **place = find(environment, name);
 	const char *old = place ? *place + strlen(name) + 1 : "";
@@ -146,9 +146,22 @@ int environment_append(struct environment *environment, const char *name, const 
 		return environment_set(environment, name, value);
 	if (has_entry(old, value, separator))
 		return 0;
-	if (asprintf(&joined, "%s%c%s", old, separator, value) < 0)
+	if (asprintf(&joined, "%s%c%s", is_first ? value : old, separator, is_first ? old : value) <
+	    0)
 		return error_set(-ENOMEM, "environment of the program: out of memory");
 	return environment_set(environment, name, joined);
+}
+
+int environment_append(struct environment *environment, const char *name, const char *value,
+		       char separator)
+{
+	return add_entry(environment, name, value, separator, false);
+}
+
+int environment_prepend(struct environment *environment, const char *name, const char *value,
+			char separator)
+{
+	return add_entry(environment, name, value, separator, true);
 }
 
 static int file_has(const char *path, const char *word)

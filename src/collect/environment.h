@@ -23,6 +23,10 @@ int environment_set(struct environment *environment, const char *name, const cha
 int environment_append(struct environment *environment, const char *name, const char *value,
 		       char separator);
 
+/* … before what is there. */
+int environment_prepend(struct environment *environment, const char *name, const char *value,
+			char separator);
+
 /* Whether the ICD loader that a program of this environment would get has layers. True where no
  * loader is found: then there is nothing to preload for either. */
 bool environment_loader_has_layers(void);

@@ -374,6 +374,13 @@ static const struct fact {
 	{RING_TROUBLE_QUEUE_REFUSED, false, LOSES_UNKNOWN, NULL,
 	 "packets (kernels and barriers) went into queues that are not followed: ROCm or the "
 	 "system refused what that takes, or all signals were under way"},
+	{RING_TROUBLE_TOOL_BEHIND, true, LOSES_NOTHING, NULL,
+	 "dispatches have no device times: another tool in HSA_TOOLS_LIB comes before duet's guest "
+	 "and takes them; name libduet-rocm.so first in HSA_TOOLS_LIB"},
+	{RING_TROUBLE_TOOL_BLIND, true, LOSES_NOTHING,
+	 "another tool in HSA_TOOLS_LIB does not see the queues of this program: it makes plain "
+	 "queues, which cannot be followed; name libduet-rocm.so first in HSA_TOOLS_LIB",
+	 NULL},
 	{RING_TROUBLE_KERNELS, false, LOSES_NOTHING, NULL,
 	 "kernels have no name: how their code was loaded is not known"},
 	{RING_TROUBLE_NO_QUEUE, true, LOSES_NOTHING,

@@ -25,7 +25,8 @@
  *	ZE_GIVE(name, table, slot, minor, parameters, arguments)     … and it returns a handle, not a result
  *	ZE_BELOW(name, table, slot, minor, parameters)               the guest calls it itself
  *
- * callee: next (the function below) or own (our own body around it); look: LOOK where an idle guest looks for a
+ * callee: next (the function below) or own (our own body around it), with _gone where the call releases something: what
+ * else is pending is not asked about then; look: LOOK where an idle guest looks for a
  * recorder; argument: what the record's argument holds; after: run when the call was recorded.
  */
 /* clang-format off */
@@ -37,18 +38,18 @@ ZE_CALL(1026, zeContextCreate, context, 0, 0, (ze_handle driver, const void *des
 	(driver, desc, ret_context), own, LOOK, 0, )
 ZE_CALL(1027, zeContextCreateEx, context, 8, 1, (ze_handle driver, const void *desc, uint32_t count, ze_handle
 	*devices, ze_handle *ret_context), (driver, desc, count, devices, ret_context), own, LOOK, 0, )
-ZE_CALL(1028, zeContextDestroy, context, 1, 0, (ze_handle context), (context), own, LOOK, 0, )
+ZE_CALL(1028, zeContextDestroy, context, 1, 0, (ze_handle context), (context), own_gone, LOOK, 0, )
 ZE_CALL(1029, zeContextMakeMemoryResident, context, 4, 0, (ze_handle context, ze_handle device, void *memory,
 	size_t bytes), (context, device, memory, bytes), next, NO_LOOK, bytes, )
 ZE_CALL(1030, zeContextEvictMemory, context, 5, 0, (ze_handle context, ze_handle device, void *memory, size_t
-	bytes), (context, device, memory, bytes), next, NO_LOOK, bytes, )
+	bytes), (context, device, memory, bytes), next_gone, NO_LOOK, bytes, )
 ZE_CALL(1031, zeContextSystemBarrier, context, 3, 0, (ze_handle context, ze_handle device), (context, device),
 	next, NO_LOOK, 0, )
 
 /* ---- queues and lists ---- */
 ZE_CALL(1032, zeCommandQueueCreate, command_queue, 0, 0, (ze_handle context, ze_handle device, const struct
 	ze_queue_desc *desc, ze_handle *ret_queue), (context, device, desc, ret_queue), own, LOOK, 0, )
-ZE_CALL(1033, zeCommandQueueDestroy, command_queue, 1, 0, (ze_handle queue), (queue), own, LOOK, 0, )
+ZE_CALL(1033, zeCommandQueueDestroy, command_queue, 1, 0, (ze_handle queue), (queue), own_gone, LOOK, 0, )
 ZE_EXECUTE(1034, zeCommandQueueExecuteCommandLists, command_queue, 2, 0, (ze_handle queue, uint32_t count,
 	ze_handle *lists, ze_handle fence), (queue, count, lists, fence), queue, count, lists, )
 ZE_WAIT(1035, zeCommandQueueSynchronize, command_queue, 3, 0, (ze_handle queue, uint64_t timeout), (queue,
@@ -59,7 +60,7 @@ ZE_CALL(1037, zeCommandListCreateImmediate, command_list, 1, 0, (ze_handle conte
 	ze_queue_desc *desc, ze_handle *ret_list), (context, device, desc, ret_list), own, LOOK, 0, )
 ZE_CALL(1038, zeCommandListCreateCloneExp, command_list_exp, 0, 8, (ze_handle list, ze_handle *ret_list), (list,
 	ret_list), own, NO_LOOK, 0, )
-ZE_CALL(1039, zeCommandListDestroy, command_list, 2, 0, (ze_handle list), (list), own, NO_LOOK, 0, )
+ZE_CALL(1039, zeCommandListDestroy, command_list, 2, 0, (ze_handle list), (list), own_gone, NO_LOOK, 0, )
 ZE_CALL(1040, zeCommandListClose, command_list, 3, 0, (ze_handle list), (list), next, NO_LOOK, 0, )
 ZE_CALL(1041, zeCommandListReset, command_list, 4, 0, (ze_handle list), (list), own, NO_LOOK, 0, )
 ZE_EXECUTE(1042, zeCommandListImmediateAppendCommandListsExp, command_list_exp, 1, 8, (ze_handle list, uint32_t
@@ -165,7 +166,7 @@ ZE_CALL(1071, zeCommandListAppendMemAdvise, command_list, 17, 0, (ze_handle list
 ZE_CALL(1072, zeEventPoolCreate, event_pool, 0, 0, (ze_handle context, const struct ze_event_pool_desc *desc,
 	uint32_t count, ze_handle *devices, ze_handle *ret_pool), (context, desc, count, devices, ret_pool), own,
 	NO_LOOK, 0, )
-ZE_CALL(1073, zeEventPoolDestroy, event_pool, 1, 0, (ze_handle pool), (pool), own, NO_LOOK, 0, )
+ZE_CALL(1073, zeEventPoolDestroy, event_pool, 1, 0, (ze_handle pool), (pool), own_gone, NO_LOOK, 0, )
 ZE_QUIET(zeEventPoolGetFlags, event_pool, 7, 8, (ze_handle pool, uint32_t *ret_flags), (pool, ret_flags))
 ZE_QUIET(zeEventCreate, event, 0, 0, (ze_handle pool, const struct ze_event_desc *desc, ze_handle *ret_event),
 	(pool, desc, ret_event))
@@ -179,18 +180,18 @@ ZE_QUIET(zeEventQueryTimestampsExp, event_exp, 0, 2, (ze_handle event, ze_handle
 	ze_kernel_stamps *stamps), (event, device, count, stamps))
 ZE_WAIT(1074, zeEventHostSynchronize, event, 3, 0, (ze_handle event, uint64_t timeout), (event, timeout), 0)
 ZE_WAIT(1075, zeFenceHostSynchronize, fence, 2, 0, (ze_handle fence, uint64_t timeout), (fence, timeout), 0)
-ZE_BELOW(zeEventQueryStatus, event, 4, 0, (ze_handle event))
+ZE_QUIET(zeEventQueryStatus, event, 4, 0, (ze_handle event), (event))
 
 /* ---- modules and kernels ---- */
 ZE_CALL(1076, zeModuleCreate, module, 0, 0, (ze_handle context, ze_handle device, const void *desc, ze_handle
 	*ret_module, ze_handle *ret_log), (context, device, desc, ret_module, ret_log), own, LOOK, 0,
 	describe_module(thread, result, ret_module))
-ZE_CALL(1077, zeModuleDestroy, module, 1, 0, (ze_handle module), (module), own, NO_LOOK, 0, )
+ZE_CALL(1077, zeModuleDestroy, module, 1, 0, (ze_handle module), (module), own_gone, NO_LOOK, 0, )
 ZE_CALL(1078, zeModuleDynamicLink, module, 2, 0, (uint32_t count, ze_handle *modules, ze_handle *ret_log), (count,
 	modules, ret_log), next, NO_LOOK, 0, )
 ZE_CALL(1079, zeKernelCreate, kernel, 0, 0, (ze_handle module, const void *desc, ze_handle *ret_kernel), (module,
 	desc, ret_kernel), own, NO_LOOK, 0, )
-ZE_CALL(1080, zeKernelDestroy, kernel, 1, 0, (ze_handle kernel), (kernel), own, NO_LOOK, 0, )
+ZE_CALL(1080, zeKernelDestroy, kernel, 1, 0, (ze_handle kernel), (kernel), own_gone, NO_LOOK, 0, )
 ZE_QUIET(zeKernelSetGroupSize, kernel, 3, 0, (ze_handle kernel, uint32_t x, uint32_t y, uint32_t z), (kernel, x,
 	y, z))
 ZE_BELOW(zeModuleGetNativeBinary, module, 3, 0, (ze_handle module, size_t *bytes, uint8_t *binary))
@@ -206,21 +207,21 @@ ZE_CALL(1082, zeMemAllocDevice, mem, 1, 0, (ze_handle context, const void *devic
 	next, NO_LOOK, bytes, )
 ZE_CALL(1083, zeMemAllocHost, mem, 2, 0, (ze_handle context, const void *host_desc, size_t bytes, size_t
 	alignment, void **ret_memory), (context, host_desc, bytes, alignment, ret_memory), next, NO_LOOK, bytes, )
-ZE_CALL(1084, zeMemFree, mem, 3, 0, (ze_handle context, void *memory), (context, memory), next, NO_LOOK, 0, )
+ZE_CALL(1084, zeMemFree, mem, 3, 0, (ze_handle context, void *memory), (context, memory), next_gone, NO_LOOK, 0, )
 ZE_CALL(1085, zeMemFreeExt, mem, 9, 3, (ze_handle context, const void *desc, void *memory), (context, desc,
-	memory), next, NO_LOOK, 0, )
+	memory), next_gone, NO_LOOK, 0, )
 ZE_CALL(1086, zePhysicalMemCreate, physical_mem, 0, 0, (ze_handle context, ze_handle device, void *desc, ze_handle
 	*ret_memory), (context, device, desc, ret_memory), next, NO_LOOK, 0, )
 ZE_CALL(1087, zePhysicalMemDestroy, physical_mem, 1, 0, (ze_handle context, ze_handle physical), (context,
-	physical), next, NO_LOOK, 0, )
+	physical), next_gone, NO_LOOK, 0, )
 ZE_CALL(1088, zeVirtualMemMap, virtual_mem, 3, 0, (ze_handle context, const void *memory, size_t bytes, ze_handle
 	physical, size_t offset, uint32_t access), (context, memory, bytes, physical, offset, access), next, NO_LOOK,
 	bytes, )
 ZE_CALL(1089, zeVirtualMemUnmap, virtual_mem, 4, 0, (ze_handle context, const void *memory, size_t bytes),
-	(context, memory, bytes), next, NO_LOOK, bytes, )
+	(context, memory, bytes), next_gone, NO_LOOK, bytes, )
 ZE_CALL(1090, zeImageCreate, image, 1, 0, (ze_handle context, ze_handle device, const void *desc, ze_handle
 	*ret_image), (context, device, desc, ret_image), next, NO_LOOK, 0, )
-ZE_CALL(1091, zeImageDestroy, image, 2, 0, (ze_handle image), (image), next, NO_LOOK, 0, )
+ZE_CALL(1091, zeImageDestroy, image, 2, 0, (ze_handle image), (image), next_gone, NO_LOOK, 0, )
 ZE_BELOW(zeMemGetAllocProperties, mem, 4, 0, (ze_handle context, const void *memory, struct
 	ze_allocation_properties *properties, ze_handle *ret_device))
 

@@ -81,6 +81,7 @@ struct call {
 	uint8_t class, shape, command, unit_bytes;
 	bool is_per_thread; /* the default stream is the thread's own */
 	bool is_async;
+	bool is_release; /* destroys, frees or unloads */
 };
 
 static struct call
@@ -159,6 +160,9 @@ static void learn_call(struct call *call, const char *name, enum call_class clas
 	call->class = (uint8_t) class;
 	call->is_per_thread = strstr(name, "_ptsz") || strstr(name, "_ptds");
 	call->is_async = strstr(name, "Async") != NULL;
+	call->is_release = strstr(name, "Destroy") || strstr(name, "Free") ||
+			   strstr(name, "Unload") || strstr(name, "Unmap") ||
+			   strstr(name, "Unregister");
 	if (class == CALL_KERNEL)
 		learn_kernel(call);
 	else if (class == CALL_COPY)
@@ -603,7 +607,9 @@ void cuda_on_callback(void *user, cupti_domain domain, uint32_t cbid, const void
 			on_enter(cbid, call);
 		} else {
 			on_exit_of_call(cbid, call);
-			cuda_leave();
+			/* What the program gives back is no place to end CUPTI, which may wait for the device. */
+			if (!calls[cbid].is_release)
+				cuda_leave();
 		}
 	}
 	errno = saved;

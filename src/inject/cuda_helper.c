@@ -72,7 +72,9 @@ static void flush(void)
 		return;
 	cuda_cupti.cuptiActivityFlushAll(0);
 	cuda_count_dropped();
-	watch_graphs(thread);
+	/* At the end nothing is switched on any more. */
+	if (!atomic_load(&helper.is_told_to_end))
+		watch_graphs(thread);
 	cuda_read_clock(thread, false);
 }
 

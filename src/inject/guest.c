@@ -64,7 +64,7 @@ static struct guest {
 	bool is_started; /* in this process or a parent of it */
 	pthread_key_t key;
 	bool key_made, is_wiped;
-	_Atomic bool exit_hooked;
+	_Atomic bool exit_hooked, is_exiting;
 	struct guest_backend backend;
 	struct handshake_environment environment;
 	bool talks; /* DUET_DEBUG */
@@ -278,8 +278,14 @@ static void on_thread_exit(void *value)
 
 static void on_exit_of_process(void)
 {
+	atomic_store(&guest.is_exiting, true);
 	if (is_recording() && guest.backend.at_exit)
 		guest.backend.at_exit();
+}
+
+bool guest_is_exiting(void)
+{
+	return atomic_load(&guest.is_exiting);
 }
 
 void guest_hook_exit(void)

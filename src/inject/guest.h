@@ -213,6 +213,10 @@ void guest_init(const struct guest_backend *backend);
  * called first, and the runtime must still be there then. */
 void guest_hook_exit(void);
 
+/* Since the exit that guest_hook_exit looks out for has begun; handlers of the program's that were registered later come
+ * before that. */
+bool guest_is_exiting(void);
+
 /* Id of the calling thread's stack, described first where it is new; 0: none is wanted, or none can be had. */
 uint32_t guest_take_stack(struct guest_thread *thread);
 void guest_stacks_forked(void); /* in a forked child */

@@ -20,7 +20,8 @@
 
 #define EXPORTED __attribute__((visibility("default")))
 
-enum { EXIT_WAIT_MS = 80, STOP_WAIT_MS = 20 };
+/* LAST_MS: that what is pending is given at the end, once. STOP_MS: … and the helper, to come out of the runtime. */
+enum { LAST_MS = 80, STOP_MS = 20 };
 
 struct hsa_functions hsa_next;
 uint32_t hsa_options;
@@ -29,6 +30,9 @@ static struct {
 	_Atomic bool is_loaded;
 	bool is_overflow_fatal, overflows;
 	bool has_waited; /* for what was pending at the end */
+	/* Another tool of HSA_TOOLS_LIB came before us, and makes the queues of hsa_queue_create … of
+	 * hsa_amd_queue_create. */
+	_Atomic bool is_chained, is_amd_chained;
 } state;
 
 bool hsa_is_loaded(void)
@@ -218,15 +222,39 @@ static enum ring_trouble reason(bool is_ordinary)
 	return is_ordinary ? RING_TROUBLE_QUEUE_REFUSED : RING_TROUBLE_QUEUE_SPECIAL;
 }
 
+/* Has the other tool make the queue, and registers on it. False: it is for the caller to make one, because no other tool
+ * makes queues or those are plain ones. */
+static bool join_chained(hsa_agent agent, uint32_t size, uint32_t type, hsa_queue_error *error,
+			 void *data, uint32_t private_bytes, uint32_t group_bytes,
+			 struct hsa_queue **ret_queue, hsa_status *ret_status)
+{
+	if (!atomic_load(&state.is_chained) || !hsa_before_queue(agent))
+		return false;
+	*ret_status = hsa_next.queue_create(agent, size, type, error, data, private_bytes,
+					    group_bytes, ret_queue);
+	if (*ret_status != HSA_SUCCESS || hsa_queue_is_followed(*ret_queue) ||
+	    hsa_join_queue(*ret_queue, agent, true))
+		return true;
+	/* Its next queues would be plain too, and it is no longer asked for them. */
+	atomic_store(&state.is_chained, false);
+	guest_trouble(RING_TROUBLE_TOOL_BLIND);
+	hsa_next.queue_destroy(*ret_queue);
+	return false;
+}
+
 static hsa_status own_queue_create(hsa_agent agent, uint32_t size, uint32_t type,
 				   hsa_queue_error *error, void *data, uint32_t private_bytes,
 				   uint32_t group_bytes, struct hsa_queue **ret_queue)
 {
 	bool is_others = is_by_opencl(__builtin_return_address(0));
 	bool is_ordinary = hsa_can_follow(size, type);
+	bool is_wanted = !is_others && may_follow() && is_ordinary && ret_queue;
 	hsa_status status = HSA_ERROR;
 
-	if (!is_others && may_follow() && is_ordinary && ret_queue)
+	if (is_wanted && join_chained(agent, size, type, error, data, private_bytes, group_bytes,
+				      ret_queue, &status))
+		return status;
+	if (is_wanted)
 		status = hsa_follow_queue(agent, size, type, error, data, private_bytes,
 					  group_bytes, ret_queue);
 	if (status == HSA_SUCCESS)
@@ -235,6 +263,25 @@ static hsa_status own_queue_create(hsa_agent agent, uint32_t size, uint32_t type
 				       ret_queue);
 	if (status == HSA_SUCCESS && !is_others && hsa_device_of(agent))
 		hsa_queue_not_followed(*ret_queue, reason(is_ordinary));
+	return status;
+}
+
+/* A tool behind us in HSA_TOOLS_LIB, or the program, makes an intercept queue of its own. Our handler is the first of
+ * that queue, so it is called last: the device writes its times into a signal of ours, and they are passed on. */
+static hsa_status own_intercept_create(hsa_agent agent, uint32_t size, uint32_t type,
+				       hsa_queue_error *error, void *data, uint32_t private_bytes,
+				       uint32_t group_bytes, struct hsa_queue **ret_queue)
+{
+	bool is_ordinary = hsa_can_follow(size, type);
+	bool is_wanted = may_follow() && is_ordinary && hsa_before_queue(agent);
+	hsa_status status = hsa_next.intercept_create(agent, size, type, error, data, private_bytes,
+						      group_bytes, ret_queue);
+	int saved = errno;
+
+	if (status == HSA_SUCCESS && hsa_device_of(agent) &&
+	    !(is_wanted && hsa_join_queue(*ret_queue, agent, false)))
+		hsa_queue_not_followed(*ret_queue, reason(is_ordinary));
+	errno = saved;
 	return status;
 }
 
@@ -250,15 +297,21 @@ static hsa_status create_one(hsa_agent agent, struct hsa_queue_request *request)
 {
 	uint32_t size = (uint32_t)(request->size_bytes / sizeof(struct hsa_dispatch_packet));
 	bool is_ordinary = is_plain(request) && hsa_can_follow(size, request->type);
+	bool is_wanted = is_ordinary && may_follow();
+	bool is_chained =
+		is_wanted && atomic_load(&state.is_amd_chained) && hsa_before_queue(agent);
 	hsa_status status = HSA_ERROR;
 
-	if (is_ordinary && may_follow())
+	if (is_wanted && !is_chained)
 		status =
 			hsa_follow_queue(agent, size, request->type, request->callback,
 					 request->data, request->private_bytes, 0, &request->queue);
 	if (status == HSA_SUCCESS)
 		return status;
 	status = hsa_next.amd_queue_create(agent, request, 1);
+	if (status == HSA_SUCCESS && is_chained &&
+	    (hsa_queue_is_followed(request->queue) || hsa_join_queue(request->queue, agent, true)))
+		return status;
 	if (status == HSA_SUCCESS && request->engine == 0 && hsa_device_of(agent))
 		hsa_queue_not_followed(request->queue, reason(is_ordinary));
 	return status;
@@ -418,6 +471,7 @@ static void hook(struct hsa_tables *tables)
 	put(tables->core, CORE_EXECUTABLE_DESTROY, (void *)own_executable_destroy);
 	put(tables->core, CORE_LOAD_AGENT_CODE, (void *)own_load_agent_code);
 	hsa_hook_amd(tables, AMD_SET_PROFILER, (void *)own_set_profiler);
+	hsa_hook_amd(tables, AMD_INTERCEPT_CREATE, (void *)own_intercept_create);
 	if (hsa_next.amd_queue_create)
 		hsa_hook_amd(tables, AMD_QUEUE_CREATE, (void *)own_amd_queue_create);
 	hsa_copies_hook(tables);
@@ -433,18 +487,30 @@ static void learn_version(const struct hsa_tables *tables)
 		version.size_bytes >= AMD_OVERFLOW_FROM && version.size_bytes < AMD_OVERFLOW_BELOW;
 }
 
-/* A program that exits may shut the runtime down then: what never completes delays it once. */
-static void end_runtime(void)
+/* The thread that exits, or ends the runtime, asks it for nothing: it may have interrupted itself in there, in a handler of
+ * a signal. The helper does so, and is waited for as long as a program may wait. What never completes delays it once.
+ * False: the helper is still in the runtime. */
+static bool end_runtime(void)
 {
-	guest_notice_fork();
-	if (!state.is_loaded)
-		return;
+	uint64_t last_ms = state.has_waited ? 0 : LAST_MS;
+
 	if (hsa_any_kernels() && !hsa_any_queues())
 		guest_trouble(RING_TROUBLE_NO_QUEUE);
-	hsa_samples_end();
-	hsa_harvest_last(state.has_waited ? 0 : EXIT_WAIT_MS);
 	state.has_waited = true;
-	hsa_helper_stop(STOP_WAIT_MS);
+	return hsa_helper_stop(last_ms, last_ms + STOP_MS);
+}
+
+void hsa_finish(uint64_t last_ms)
+{
+	hsa_samples_end();
+	hsa_harvest_last(last_ms);
+}
+
+static void at_exit(void)
+{
+	guest_notice_fork();
+	if (state.is_loaded)
+		end_runtime();
 }
 
 static void on_fork(void)
@@ -462,7 +528,7 @@ static void on_fork(void)
 static void start_guest(void)
 {
 	static const struct guest_backend backend = {
-		.name = "rocm", .on_fork = on_fork, .at_exit = end_runtime};
+		.name = "rocm", .on_fork = on_fork, .at_exit = at_exit};
 
 	guest_init(&backend);
 }
@@ -474,10 +540,27 @@ void hsa_start_guest(void)
 	pthread_once(&once, start_guest);
 }
 
-static void begin_runtime(struct hsa_tables *tables, struct guest_thread *thread)
+/* The runtime's own functions lie where it calls us from. */
+static bool is_others(void *function, const void *runtime)
+{
+	Dl_info own, about;
+
+	return function && dladdr(runtime, &own) && dladdr(function, &about) &&
+	       own.dli_fbase != about.dli_fbase;
+}
+
+static void learn_chain(const void *runtime)
+{
+	atomic_store(&state.is_chained, is_others((void *)hsa_next.queue_create, runtime));
+	atomic_store(&state.is_amd_chained, is_others((void *)hsa_next.amd_queue_create, runtime));
+}
+
+static void begin_runtime(struct hsa_tables *tables, struct guest_thread *thread,
+			  const void *runtime)
 {
 	hsa_options = thread->options;
 	learn_version(tables);
+	learn_chain(runtime);
 	hsa_devices_init();
 	hsa_signals_begin();
 	hook(tables);
@@ -504,10 +587,13 @@ EXPORTED bool OnLoad(struct hsa_tables *tables, uint64_t runtime_version, uint64
 	(void)failed_names;
 	hsa_start_guest();
 	thread = guest_enter_first();
-	if (thread && take_functions(tables))
-		begin_runtime(tables, thread);
-	else if (thread)
-		guest_trouble(RING_TROUBLE_LAYOUT);
+	/* Two names of one file are one library, which is asked twice. */
+	if (thread && !state.is_loaded) {
+		if (take_functions(tables))
+			begin_runtime(tables, thread, __builtin_return_address(0));
+		else
+			guest_trouble(RING_TROUBLE_LAYOUT);
+	}
 	errno = saved;
 	return true;
 }
@@ -517,8 +603,9 @@ EXPORTED void OnUnload(void)
 {
 	int saved = errno;
 
-	end_runtime();
-	if (state.is_loaded) {
+	guest_notice_fork();
+	/* Signals that the helper may be asking about stay. */
+	if (state.is_loaded && end_runtime()) {
 		hsa_queues_fini();
 		hsa_signals_fini();
 		hsa_code_fini();

@@ -149,6 +149,11 @@ hsa_status hsa_signal_end(hsa_signal signal);
 
 /* ---- dispatches (hsa_dispatch.c) --------------------------------------------------------------- */
 
+/* Before a queue of this agent is made that is to be followed; false: it cannot be. */
+bool hsa_before_queue(hsa_agent agent);
+/* Follows an intercept queue that another tool has made. is_above: that tool's handlers come behind ours, and ours adds
+ * no signals. False: it is a plain queue. */
+bool hsa_join_queue(struct hsa_queue *handle, hsa_agent agent, bool is_above);
 /* A queue of this size and type. */
 bool hsa_can_follow(uint32_t size, uint32_t type);
 /* What hsa_queue_create does where packets are followed: of a queue that can be; an error: there is none. */
@@ -198,8 +203,8 @@ bool hsa_helper_start(void);
 /* There is something to look after. */
 void hsa_helper_wake(void);
 bool hsa_helper_is_asleep(void);
-/* Waits until it is out of the runtime, at most so long. */
-void hsa_helper_stop(uint64_t most_ms);
+/* Has it finish (hsa_finish) and end, and waits for that, at most so long; true: it has ended. */
+bool hsa_helper_stop(uint64_t last_ms, uint64_t most_ms);
 void hsa_helper_forked(void);
 
 /* ---- the tables (hsa.c) ------------------------------------------------------------------------ */
@@ -214,6 +219,11 @@ void hsa_hook_amd(struct hsa_tables *tables, uint32_t offset, void *function);
 void hsa_copies_hook(struct hsa_tables *tables);
 /* Remembers the times of a copy for the program's own question, before its signal says that it is over. */
 void hsa_copy_ended(hsa_signal original, const struct hsa_times *times);
+
+/* ---- the order of tools (hsa_order.c) ---------------------------------------------------------- */
+
+/* The names of HSA_TOOLS_LIB with the guest's first. False: it is first, there are none, or there is no room. */
+bool hsa_order_tools(const char *tools, const char *guest, char *ret_tools, size_t size);
 
 /* ---- HIP (hip.c) ------------------------------------------------------------------------------- */
 
@@ -274,6 +284,9 @@ static inline uint32_t hsa_caller_stack(struct guest_thread *thread, struct hsa_
 
 /* It has ended, and launched something. */
 void hsa_caller_put_first(struct guest_thread *thread, struct hsa_caller *caller, uint64_t end);
+
+/* The last that the helper does: ends samples, and takes the times of what completes, at most so long. */
+void hsa_finish(uint64_t last_ms);
 
 /* Tells the guest who it is, once. */
 void hsa_start_guest(void);

@@ -32,6 +32,8 @@ enum { TURNS_MOST = 20 };
 /* That a handler of the runtime's is given. It is there in 20 us, or when its thread has a processor: with four busy threads
  * a processor one was late by 10 ms. Until it has come its slot is out, of which there may be few. */
 enum { PATIENCE_MS = 50 };
+/* That a harvester is given to leave a queue which ends. */
+enum { OUT_MS = 1000 };
 /* In `harvesters`, beside their number: the queue ends, and no more come in. */
 enum { ENDING = 1 << 30 };
 /* Marks in a queue of the runtimes that fail when theirs is full, and the smallest queue that has room for them. */
@@ -49,6 +51,9 @@ struct hsa_followed {
 	uint32_t id;
 	_Atomic uint32_t mode; /* of the attachment it is described in */
 	bool is_followed;
+	/* Another tool's handlers come behind ours. That tool would take a signal of ours for the program's, and leave the
+	 * dispatch alone or keep its times for itself. */
+	bool is_above;
 	uint64_t counted; /* packets, where it is not … */
 	enum ring_trouble reason;
 	/* The thread that writes packets, under the runtime's lock. */
@@ -226,22 +231,35 @@ static uint32_t harvest_windows(struct guest_thread *thread, struct hsa_followed
 	return total;
 }
 
+/* A signal's handler may end a queue, or the runtime, where it has interrupted this thread in there. */
+static _Thread_local volatile uint32_t harvests_here __attribute__((tls_model("initial-exec")));
+
 static uint32_t harvest_queue(struct guest_thread *thread, struct hsa_followed *queue)
 {
 	uint32_t total = 0;
 
+	harvests_here++;
+	atomic_signal_fence(memory_order_seq_cst);
 	if (!(atomic_fetch_add(&queue->harvesters, 1) & ENDING))
 		total = harvest_windows(thread, queue);
 	atomic_fetch_sub(&queue->harvesters, 1);
+	atomic_signal_fence(memory_order_seq_cst);
+	harvests_here--;
 	return total;
 }
 
-/* Nothing in there waits, so that all are out soon. */
-static void shut_harvesters_out(struct hsa_followed *queue)
+/* Nothing in there waits, so that all are out soon. False: one is not, or it is this thread. */
+static bool shut_harvesters_out(struct hsa_followed *queue)
 {
+	uint64_t end_ms = now_ms() + OUT_MS;
+
 	atomic_fetch_or(&queue->harvesters, ENDING);
-	while (atomic_load(&queue->harvesters) & ~(uint32_t)ENDING)
+	while (atomic_load(&queue->harvesters) & ~(uint32_t)ENDING) {
+		if (harvests_here || now_ms() >= end_ms)
+			return false;
 		pause_briefly();
+	}
+	return true;
 }
 
 static uint32_t harvest_queues(struct guest_thread *thread)
@@ -505,7 +523,8 @@ static void fill_mark(struct hsa_followed *queue, struct hsa_dispatch_packet *pa
 	queue->since_mark = 0;
 }
 
-/* packets: with room for one more behind them. */
+/* packets: with room for one more behind them. The runtime is called once: before ROCm 6.0 a second call of the writer
+ * crashes it. */
 static void write_packets(struct hsa_followed *queue, struct hsa_dispatch_packet *packets,
 			  uint64_t count, hsa_packet_writer *writer)
 {
@@ -606,6 +625,13 @@ static struct hsa_slot *put_spare(struct hsa_followed *queue, struct guest_threa
 	return slot;
 }
 
+static struct hsa_slot *leave_untimed(struct hsa_launch *launch, enum ring_trouble reason)
+{
+	guest_trouble(reason);
+	launch->flags |= LAUNCH_UNTIMED;
+	return NULL;
+}
+
 /* Gives the packet a signal of ours, or says in the launch that it has none. Returns a quiet one, which is to be pushed
  * once the packet is written; else NULL. */
 static struct hsa_slot *time_dispatch(struct hsa_followed *queue, struct guest_thread *thread,
@@ -615,14 +641,16 @@ static struct hsa_slot *time_dispatch(struct hsa_followed *queue, struct guest_t
 	bool is_left_alone = !is_quiet && (hsa_options & RING_OPTION_AMD_LITE);
 	struct hsa_slot *slot = NULL;
 
+	if (queue->is_above)
+		return leave_untimed(launch, RING_TROUBLE_TOOL_BEHIND);
+	if (is_left_alone)
+		return leave_untimed(launch, RING_TROUBLE_MODE);
 	if (is_quiet)
 		slot = put_spare(queue, thread, packet, launch->correlation);
-	else if (!is_left_alone)
+	else
 		slot = stand_in(queue, thread, packet, launch->correlation);
-	if (!slot) {
-		guest_trouble(is_left_alone ? RING_TROUBLE_MODE : RING_TROUBLE_SIGNALS);
-		launch->flags |= LAUNCH_UNTIMED;
-	}
+	if (!slot)
+		return leave_untimed(launch, RING_TROUBLE_SIGNALS);
 	return is_quiet ? slot : NULL;
 }
 
@@ -847,7 +875,7 @@ static struct hsa_followed *new_queue(struct hsa_queue *handle, struct hsa_devic
 		queue->id = hsa_new_queue();
 		queue->counted = 0;
 		queue->blind = 0;
-		queue->is_followed = false;
+		queue->is_followed = queue->is_above = false;
 		atomic_store(&queue->mode, 0);
 		atomic_store(&queue->handle, handle);
 	}
@@ -944,11 +972,14 @@ static void free_batch(struct hsa_followed *queue)
 	queue->batch = NULL;
 }
 
+/* What another tool's handlers come behind is as full as it would be without us. */
 static bool prepare(struct hsa_followed *queue, uint32_t size)
 {
-	if (!(hsa_options & RING_OPTION_AMD_FULL) && !hsa_is_overflow_fatal())
+	bool has_marks = hsa_is_overflow_fatal() && !queue->is_above;
+
+	if (!(hsa_options & RING_OPTION_AMD_FULL) && !has_marks)
 		return true;
-	return make_batch(queue, size) && (!hsa_is_overflow_fatal() || take_marks(queue, size));
+	return make_batch(queue, size) && (!has_marks || take_marks(queue, size));
 }
 
 static void let_go(struct hsa_followed *queue)
@@ -958,12 +989,13 @@ static void let_go(struct hsa_followed *queue)
 	free_batch(queue);
 }
 
-static bool follow(struct hsa_queue *handle, struct hsa_device *device)
+static bool follow(struct hsa_queue *handle, struct hsa_device *device, bool is_above)
 {
 	struct hsa_followed *queue = new_queue(handle, device);
 
 	if (!queue)
 		return false;
+	queue->is_above = is_above;
 	if (prepare(queue, handle->size) && hsa_next.set_profiler(handle, 1) == HSA_SUCCESS &&
 	    hsa_next.intercept_register(handle, on_packets, queue) == HSA_SUCCESS) {
 		queue->is_followed = true;
@@ -980,6 +1012,22 @@ bool hsa_can_follow(uint32_t size, uint32_t type)
 	return type != HSA_QUEUE_COOPERATIVE && (!hsa_is_overflow_fatal() || size >= MARKED_LEAST);
 }
 
+bool hsa_before_queue(hsa_agent agent)
+{
+	if (!hsa_device_of(agent) || !hsa_signals_init())
+		return false;
+	hsa_samples_begin();
+	return true;
+}
+
+bool hsa_join_queue(struct hsa_queue *handle, hsa_agent agent, bool is_above)
+{
+	if (!follow(handle, hsa_device_of(agent), is_above))
+		return false;
+	hsa_helper_start();
+	return true;
+}
+
 hsa_status hsa_follow_queue(hsa_agent agent, uint32_t size, uint32_t type, hsa_queue_error *error,
 			    void *data, uint32_t private_bytes, uint32_t group_bytes,
 			    struct hsa_queue **ret_queue)
@@ -988,15 +1036,14 @@ hsa_status hsa_follow_queue(hsa_agent agent, uint32_t size, uint32_t type, hsa_q
 	int saved = errno;
 	hsa_status status;
 
-	if (!device || !hsa_signals_init())
+	if (!hsa_before_queue(agent))
 		return HSA_ERROR;
-	hsa_samples_begin();
 	status = hsa_next.intercept_create(agent, size, type, error, data, private_bytes,
 					   group_bytes, ret_queue);
 	if (status != HSA_SUCCESS)
 		return status;
 	/* An intercept queue without marks may become full, and end the program. */
-	if (follow(*ret_queue, device)) {
+	if (follow(*ret_queue, device, false)) {
 		hsa_helper_start();
 	} else {
 		hsa_next.queue_destroy(*ret_queue);
@@ -1050,7 +1097,12 @@ static void give_up_pending(struct hsa_followed *queue, bool is_gone)
 
 static void end_queue(struct hsa_followed *queue, bool is_gone)
 {
-	shut_harvesters_out(queue);
+	/* Left as it is until the runtime ends, and no queue's by its handle: its signals are not used again. */
+	if (!shut_harvesters_out(queue)) {
+		atomic_store(&queue->head, atomic_load(&queue->tail));
+		atomic_store(&queue->handle, (struct hsa_queue *)(void *)queue);
+		return;
+	}
 	give_up_pending(queue, is_gone);
 	hsa_signals_give(queue->spare, queue->spare_count);
 	queue->spare_count = 0;

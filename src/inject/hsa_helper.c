@@ -28,6 +28,7 @@ enum helper_state { HELPER_AWAKE, HELPER_NAPS, HELPER_SLEEPS };
 static struct {
 	_Atomic uint32_t state; /* enum helper_state; a futex */
 	_Atomic bool is_started, is_told_to_end, has_ended;
+	_Atomic uint64_t last_ms;
 } helper;
 
 static void wait_for_wake(uint32_t state, uint64_t nap_ns)
@@ -98,6 +99,7 @@ static void *run(void *unused)
 			idle = 0;
 		}
 	}
+	hsa_finish(atomic_load(&helper.last_ms));
 	atomic_store(&helper.has_ended, true);
 	return NULL;
 }
@@ -116,17 +118,23 @@ bool hsa_helper_start(void)
 	return !atomic_load(&helper.has_ended);
 }
 
-void hsa_helper_stop(uint64_t most_ms)
+bool hsa_helper_stop(uint64_t last_ms, uint64_t most_ms)
 {
 	static const struct timespec tick = {0, 100000};
+	bool has_ended;
 
 	if (!atomic_load(&helper.is_started))
-		return;
+		return true;
+	atomic_store(&helper.last_ms, last_ms);
 	atomic_store(&helper.is_told_to_end, true);
 	hsa_helper_wake();
 	for (uint64_t ticks = 0; ticks < 10 * most_ms && !atomic_load(&helper.has_ended); ticks++)
 		syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &tick, NULL);
-	atomic_store(&helper.is_started, false);
+	has_ended = atomic_load(&helper.has_ended);
+	/* One that has not ended may come back: no second one is started beside it. */
+	if (has_ended)
+		atomic_store(&helper.is_started, false);
+	return has_ended;
 }
 
 void hsa_helper_forked(void)

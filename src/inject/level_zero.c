@@ -314,6 +314,17 @@ static ze_result own_zeEventHostReset(ze_handle event)
 	return next.zeEventHostReset(event);
 }
 
+/* A program that asks in a loop waits for the command as well as one that synchronizes: its times are read then, because
+ * nothing is asked for at exit. */
+static ze_result own_zeEventQueryStatus(ze_handle event)
+{
+	ze_result result = next.zeEventQueryStatus(event);
+
+	if (result == ZE_SUCCESS)
+		level_zero_event_is_over(guest_enter(), event);
+	return result;
+}
+
 static bool is_forced(ze_handle handle)
 {
 	const struct level_zero_event *event = level_zero_find(handle, LEVEL_ZERO_EVENT);
@@ -380,8 +391,17 @@ static ze_handle own_zerGetDefaultContext(void)
 
 /* ---- the wrappers ------------------------------------------------------------------------------ */
 
-#define CALLEE_next(name) next.name
-#define CALLEE_own(name)  own_##name
+#define CALLEE_next(name)      next.name
+#define CALLEE_own(name)       own_##name
+#define CALLEE_next_gone(name) next.name
+#define CALLEE_own_gone(name)  own_##name
+
+/* The driver is asked about what is pending where the program asks it for something, not where the program gives back what
+ * it has: some drivers submit work to read the device's clock. */
+#define POLL_next(thread)      level_zero_poll(thread)
+#define POLL_own(thread)       level_zero_poll(thread)
+#define POLL_next_gone(thread) ((void)0)
+#define POLL_own_gone(thread)  ((void)0)
 
 /* That the time was up is no failure. */
 static int32_t answer_of(ze_result result)
@@ -409,7 +429,7 @@ static int32_t answer_of(ze_result result)
 		guest_put_api(thread, number, begin, guest_now(thread), (int32_t)result, argument, \
 			      0);                                                                  \
 		after;                                                                             \
-		level_zero_poll(thread);                                                           \
+		POLL_##callee(thread);                                                             \
 		return result;                                                                     \
 	}                                                                                          \
 	GUEST_HOOK(ze_result, name, parameters, arguments, look, CALLEE_##callee(name))
@@ -553,19 +573,11 @@ static void on_fork(void)
 	guest_stacks_forked();
 }
 
-static void at_exit(void)
-{
-	struct guest_thread *thread = guest_enter();
-
-	if (thread)
-		level_zero_harvest_all(thread);
-}
-
-/* The loader is what calls us; it must still be there when commands are asked at exit. */
+/* The loader is what calls us; it stays, because we call its functions. At exit nothing is asked: what the program has
+ * waited for was read then. */
 static void prepare(const void *caller)
 {
-	static const struct guest_backend backend = {
-		.name = "level_zero", .on_fork = on_fork, .at_exit = at_exit};
+	static const struct guest_backend backend = {.name = "level_zero", .on_fork = on_fork};
 	static atomic_bool is_prepared;
 	int saved = errno;
 	Dl_info about;

@@ -298,6 +298,9 @@ void level_zero_harvest_all(struct guest_thread *thread);
 /* Where something is pending, and as long ago as it costs. */
 void level_zero_poll(struct guest_thread *thread);
 
+/* The program has seen the event signalled. thread: NULL where the calling one has no ring. */
+void level_zero_event_is_over(struct guest_thread *thread, ze_handle event);
+
 /* The program is about to signal or reset an event, or to reset or destroy what holds it: what it says of the last
  * command is read before. thread: NULL where the calling one has no ring. */
 void level_zero_before_event_changes(struct guest_thread *thread, ze_handle event);

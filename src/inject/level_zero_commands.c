@@ -995,6 +995,21 @@ void level_zero_execute_end(struct guest_thread *thread, struct level_zero_execu
 	errno = saved;
 }
 
+void level_zero_event_is_over(struct guest_thread *thread, ze_handle handle)
+{
+	struct level_zero_event *event = thread ? level_zero_find(handle, LEVEL_ZERO_EVENT) : NULL;
+	int saved = errno;
+
+	/* Another thread that has the lock looks at it, or the next poll does. */
+	if (GUEST_LIKELY(!event || event->pending == NO_COMMAND) ||
+	    atomic_load_explicit(&commands.lock.taken, memory_order_relaxed) || !lock_commands())
+		return;
+	if (event->pending != NO_COMMAND && slot(event->pending)->event == event)
+		try_to_finish(thread, slot(event->pending));
+	unlock_commands();
+	errno = saved;
+}
+
 /* ---- what ends --------------------------------------------------------------------------------- */
 
 /* Where the host resets one that was signalled, the device is through with it, or the program would not know either what

@@ -553,7 +553,6 @@ uint32_t level_zero_queue_id(struct guest_thread *thread, struct level_zero_queu
 	if (lock_objects()) {
 		describe_queue(thread, queue, device);
 		guest_unlock(&objects.lock);
-		guest_hook_exit();
 	}
 	errno = saved;
 	return queue->object.id_mode == thread->mode ? queue->object.id : 0;

@@ -108,6 +108,10 @@ enum ring_trouble {
 	RING_TROUBLE_LEVEL_ZERO_VERSION, /* of Level Zero, whose loader's tables are not known */
 	RING_TROUBLE_QUEUES,             /* commands in streams that could not be told apart */
 	RING_TROUBLE_CUDA_MEMORY,        /* allocations that could not be remembered */
+	/* Of the HSA guest, where another tool comes before it in HSA_TOOLS_LIB: dispatches without times, because that
+	 * tool is between us and the device … */
+	RING_TROUBLE_TOOL_BEHIND,
+	RING_TROUBLE_TOOL_BLIND, /* … and queues of ours are not seen by it, because those that it makes are plain */
 	RING_TROUBLE_COUNT
 };
 

@@ -377,11 +377,70 @@ with t.case("another ROCr, in the folder that DUET_ROCR names, has done all of t
                 if "libhsa-runtime64" in frame.get("module", "")}
     t.equal(runtimes, {os.path.realpath(ROCR)}, "where the runtime was loaded from")
 
+TOOL = os.path.join(PROGRAMS, "hsa_tool.so")
+
+
+def beside(tools, arguments=(), environment=(), **how):
+    """48 dispatches beside another profiler: what is recorded, the other's times, and how many queues it has made."""
+    out = t.path("tool")
+    named = (f"HSA_TOOLS_LIB={tools}",) if tools else ()
+    one = recorded(["work", "dispatches=48", *arguments],
+                   environment=(*named, f"HSA_TOOL_OUT={out}", *environment), **how)
+    with open(out) as file:
+        lines = [line.split() for line in file]
+    t.equal(lines[-1][0], "queues", "the other tool's last line")
+    return one, sorted((int(start), int(end)) for start, end in lines[:-1]), int(lines[-1][1])
+
+
+def check_others_times(one, times):
+    want = sorted((work.start, work.end) for work in one.works if work.kind != "copy")
+    t.equal((len(times), len(want)), (48, 48), "dispatches that the other tool counts, that the GPU has executed")
+    t.equal([(a, b) for a, b in zip(times, want) if abs(a[0] - b[0]) > STAMP_NS or abs(a[1] - b[1]) > STAMP_NS][:3],
+            [], "the other tool's times that are not the GPU's")
+
+
+def said_of(one):
+    return text(run([DUET, "report", t.path("hsa.duet")]).stdout)
+
+
+with t.case("beside another profiler, whichever comes first in HSA_TOOLS_LIB: both have each dispatch with its times"):
+    preloaded = (f"LD_PRELOAD={GUEST}:{LIBRARY}",)
+    for tools, environment, env in ((None, (), {"HSA_TOOLS_LIB": TOOL}), (f"{GUEST} {TOOL}", (), None),
+                                    (f"{TOOL} {GUEST}", preloaded, None), (TOOL, preloaded, None)):
+        for arguments in ((), ("signals=0",)):
+            one, times, queues = beside(tools, arguments, environment, env=env)
+            check_others_times(one, times)
+            check_counts(one)
+            check_matched(one)
+            check_times(one)
+            t.equal(queues, 2, "queues that the other tool has made")
+            t.true("HSA_TOOLS_LIB" not in said_of(one), f"nothing is missing: {said_of(one)[:400]}")
+
+with t.case("behind another profiler that no guest can overtake: both count each dispatch, and the report says why ours have "
+            "no times"):
+    for arguments, environment in ((), ()), (("signals=0",), ()), (("signals=0",), ("HSA_TOOL_LITE=1",)):
+        one, times, queues = beside(f"{TOOL} {GUEST}", arguments, environment)
+        check_others_times(one, times)
+        check_counts(one)
+        timed = [end for _, end, _, name in commands(one) if name and end and "started" in end]
+        t.equal(timed, [], "dispatches with times")
+        t.equal(queues, 2, "queues that the other tool has made")
+        t.true("48 dispatches have no device times: another tool in HSA_TOOLS_LIB comes before duet's guest" in said_of(one),
+               f"why: {said_of(one)[:600]}")
+
+with t.case("behind a tool that makes plain queues: ours are followed, and the report says that it does not see them"):
+    one, times, queues = beside(f"{TOOL} {GUEST}", (), ("HSA_TOOL_PLAIN=1",))
+    check_counts(one)
+    check_matched(one)
+    check_times(one)
+    t.equal((times, queues), ([], 1), "what the other tool has")
+    t.true("another tool in HSA_TOOLS_LIB does not see the queues" in said_of(one), f"why: {said_of(one)[:600]}")
+
 with t.case("what HSA_TOOLS_LIB was is kept"):
     env = {"HSA_TOOLS_LIB": "/tmp/other.so"}
     result = t.record(["sh", "-c", 'echo "$HSA_TOOLS_LIB"'], t.path("env.duet"),
                       ["--collect", "amd", "-v"], env=env)
-    t.equal(text(result.stdout).strip(), f"/tmp/other.so {GUEST}", "HSA_TOOLS_LIB")
+    t.equal(text(result.stdout).strip(), f"{GUEST} /tmp/other.so", "HSA_TOOLS_LIB")
     t.true("loaded by HSA_TOOLS_LIB" in text(result.stderr), text(result.stderr))
 
 t.end()

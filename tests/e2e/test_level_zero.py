@@ -379,6 +379,10 @@ with t.case("one append looks at so many commands as 1 ms allows"):
     one = of_case("late_look", "-", sim="query_us=200")
     t.true(1 <= one.facts[0]["queries"] <= 40, f"queries of 400 that are over: {one.facts}")
 
+with t.case("a program that asks in a loop, and leaves all to its end"):
+    one = of_case("polled", "-")
+    t.equal(own_times(one), {("copy", LARGE): 1}, "commands with times")
+
 for how in ("exp", "parameters"):
     with t.case(f"lists in an immediate list ({how}), with an event of the call's own"):
         one = of_case("appended", how)

@@ -9,7 +9,8 @@
  *           in each; pace_ms after each 1000) of which the first so many are kept (the others are destroyed),
  *           shared (bytes of shared memory that a launch asks for), failing (launches that fail), waits,
  *           rest_ms (how long it rests before its end), end (return, _exit, kill,
- *           fork), contexts (one after the other before all that, each with the kernels once), devices (threads take
+ *           fork; release, atexit, destructor: releases what it has made, before the end, in a handler of exit, in a
+ *           function of the program's end), contexts (one after the other before all that, each with the kernels once), devices (threads take
  *           turns with their primary contexts)
  * Gives:    a line of JSON: what each thread did; status 0 where every call returned what it should
  * Why:      each thread launches its share in a stream of its own, through functions that a stack can show
@@ -17,6 +18,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +38,10 @@ static const char ptx[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
 static struct cuda_functions cu;
 static struct device {
 	CUcontext context;
+	CUmodule module;
 	CUfunction step, reduce;
+	CUstream stream;
+	CUdeviceptr memory;
 } devices[DEVICES_MOST];
 static _Thread_local CUfunction step, reduce; /* of the thread's context */
 static _Atomic int wrong;
@@ -189,13 +194,20 @@ __attribute__((noinline)) static void use_streams(void)
 	}
 }
 
-static void load_kernels(void)
+static CUmodule load_kernels(void)
 {
 	CUmodule module = NULL;
 
 	CHECK(cu.cuModuleLoadData(&module, ptx));
 	CHECK(cu.cuModuleGetFunction(&step, module, "_Z4stepPfi"));
 	CHECK(cu.cuModuleGetFunction(&reduce, module, "reduce"));
+	return module;
+}
+
+static bool is_releasing(void)
+{
+	return strcmp(want.end, "release") == 0 || strcmp(want.end, "atexit") == 0 ||
+	       strcmp(want.end, "destructor") == 0;
 }
 
 static void open_device(int ordinal)
@@ -204,9 +216,13 @@ static void open_device(int ordinal)
 
 	CHECK(cu.cuDevicePrimaryCtxRetain(&device->context, ordinal));
 	CHECK(cu.cuCtxSetCurrent(device->context));
-	load_kernels();
+	device->module = load_kernels();
 	device->step = step;
 	device->reduce = reduce;
+	if (!is_releasing())
+		return;
+	CHECK(cu.cuStreamCreate(&device->stream, CU_STREAM_NON_BLOCKING));
+	CHECK(cu.cuMemAlloc_v2(&device->memory, BYTES));
 }
 
 /* Of its own. */
@@ -274,6 +290,29 @@ static void fork_one(void)
 	wrong += waitpid(child, &status, 0) != child || WEXITSTATUS(status) != 7;
 }
 
+/* In a release before the end nothing but releases is called. */
+static void release_all(void)
+{
+	if (strcmp(want.end, "release") != 0)
+		CHECK(cu.cuCtxSynchronize());
+	for (int i = 0; i < want.devices && i < DEVICES_MOST; i++)
+		CHECK(cu.cuStreamDestroy_v2(devices[i].stream));
+	for (int i = 0; i < want.devices && i < DEVICES_MOST; i++) {
+		CHECK(cu.cuCtxSetCurrent(devices[i].context));
+		CHECK(cu.cuMemFree_v2(devices[i].memory));
+		CHECK(cu.cuModuleUnload(devices[i].module));
+		CHECK(cu.cuDevicePrimaryCtxRelease_v2(i));
+	}
+	if (wrong)
+		abort();
+}
+
+static __attribute__((destructor)) void release_at_last(void)
+{
+	if (strcmp(want.end, "destructor") == 0)
+		release_all();
+}
+
 static int end(void)
 {
 	if (strcmp(want.end, "fork") == 0)
@@ -284,6 +323,10 @@ static int end(void)
 	       want.graphs, want.nodes, want.captured);
 	fflush(stdout);
 	pause_for(want.rest_ms);
+	if (strcmp(want.end, "release") == 0)
+		release_all();
+	if (strcmp(want.end, "atexit") == 0)
+		atexit(release_all);
 	if (strcmp(want.end, "kill") == 0)
 		raise(SIGKILL);
 	if (strcmp(want.end, "_exit") == 0)

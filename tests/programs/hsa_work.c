@@ -35,7 +35,8 @@
  *	ors=0              so many barrier-OR packets behind the dispatches of a queue
  *	cooperative=0      1: queues are
  *	timeout_ms=200
- *	leave=return       or exit, _exit, kill, which all leave without hsa_shut_down
+ *	leave=return       or exit, _exit, kill, which all leave without hsa_shut_down; atexit, destructor: hsa_shut_down in
+ *	                   a handler of exit, in a function of the program's end
  *
  * Output: one line, JSON. Times are in ns of HSA's system clock, as the application got them: before the packet
  * was written, start and end on the GPU, after the wait. Failures are told on stderr and end it with status 99.
@@ -946,7 +947,16 @@ static void leave(void)
 		_exit(0);
 	if (strcmp(options.leave, "kill") == 0)
 		kill(getpid(), SIGKILL);
-	close_machine();
+	if (strcmp(options.leave, "atexit") == 0)
+		atexit(close_machine);
+	else if (strcmp(options.leave, "destructor") != 0)
+		close_machine();
+}
+
+static __attribute__((destructor)) void leave_at_last(void)
+{
+	if (strcmp(options.leave, "destructor") == 0)
+		close_machine();
 }
 
 static void run(const char *mode)

@@ -525,6 +525,18 @@ static void late_look(const char *argument)
 	CHECK(events.of.pfnDestroy(last));
 }
 
+/* Asks in a loop whether the last command is over, and leaves all to the process's end. */
+static void polled(const char *argument)
+{
+	ze_event_handle_t last = new_event();
+
+	copy(immediate, LARGE, last, 0);
+	while (events.of.pfnQueryStatus(last) != ZE_RESULT_SUCCESS)
+		;
+	printf("{}\n");
+	exit(0);
+}
+
 /* Lists in an immediate list, with an event of the call's own that is behind them. */
 static void appended(const char *how)
 {
@@ -600,6 +612,7 @@ int main(int argc, char **argv)
 		{"cancelled", cancelled},
 		{"full", full},
 		{"late_look", late_look},
+		{"polled", polled},
 		{"appended", appended},
 		{"default", in_default_context},
 	};

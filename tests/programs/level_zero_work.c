@@ -18,6 +18,8 @@
  *	hold=0     1: when all is done a line is printed and the program sleeps until it is killed
  *	bad=0      1: the first thread asks for what is refused: a kernel that is not there, a copy from nowhere
  *	reset=0    1: an event is reset by the device, in the list that signals it (with events=2)
+ *	leave=0    1: all is left to the process's end; 2: released in a handler of exit, 3: in a function of the program's
+ *	           end
  *	early=0    1: events are destroyed before the list that signals them is reset
  */
 #include <level_zero/ze_api.h>
@@ -36,8 +38,8 @@ enum { ITEMS = 256, THREADS = 2, QUEUES = 2, EVENTS_MOST = 256 };
 
 static struct {
 	long launches, h2d, d2h, fills, barriers, events, runs, wait, sync, fork, hold, reset, bad,
-		early;
-} options = {23, 7, 5, 3, 2, 0, 1, 1, 0, 0, 0, 0, 0, 0};
+		early, leave;
+} options = {23, 7, 5, 3, 2, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0};
 
 static const struct {
 	const char *name;
@@ -50,6 +52,7 @@ static const struct {
 	{"sync", &options.sync},         {"fork", &options.fork},
 	{"hold", &options.hold},         {"reset", &options.reset},
 	{"bad", &options.bad},           {"early", &options.early},
+	{"leave", &options.leave},
 };
 
 struct counts {
@@ -376,6 +379,22 @@ static void end_thread(struct work *work)
 	CHECK(zeMemFree(work->context, work->back));
 }
 
+static struct work works[THREADS];
+static ze_context_handle_t context;
+
+static void end_all(void)
+{
+	for (int i = 0; i < THREADS; i++)
+		end_thread(&works[i]);
+	CHECK(zeContextDestroy(context));
+}
+
+static __attribute__((destructor)) void end_at_last(void)
+{
+	if (options.leave == 3)
+		end_all();
+}
+
 /* The rest is for the first thread. */
 static long share_of(long count, int thread)
 {
@@ -398,10 +417,8 @@ static void work_on_all(const char *zebin)
 {
 	ze_context_desc_t desc = {ZE_STRUCTURE_TYPE_CONTEXT_DESC};
 	ze_device_handle_t devices[THREADS];
-	struct work works[THREADS];
 	pthread_t threads[THREADS];
 	ze_driver_handle_t driver;
-	ze_context_handle_t context;
 	uint32_t count = 1;
 	long wrong = 0, stamps = 0, refused = 0;
 
@@ -434,9 +451,10 @@ static void work_on_all(const char *zebin)
 	fflush(stdout);
 	if (options.hold)
 		pause();
-	for (int i = 0; i < THREADS; i++)
-		end_thread(&works[i]);
-	CHECK(zeContextDestroy(context));
+	if (options.leave == 2)
+		atexit(end_all);
+	if (!options.leave)
+		end_all();
 }
 
 static void read_option(const char *argument)

@@ -204,7 +204,9 @@ static int arm(struct recording *recording, const struct session_options *sessio
 		return 0;
 	if (session->rtl_mode)
 		note_mode(recording, session->rtl_mode);
-	error = environment_append(environment, "HSA_TOOLS_LIB", session->rocm_guest, ' ');
+	/* First: tools that come later stand between the program and us, and all of them see each packet. A tool that
+	 * comes before us replaces the signals in which the device leaves its times. */
+	error = environment_prepend(environment, "HSA_TOOLS_LIB", session->rocm_guest, ' ');
 	return error || !has_hip
 		       ? error
 		       : environment_append(environment, "LD_PRELOAD", session->rocm_guest, ':');

@@ -313,6 +313,10 @@ TEST(environment)
 	CHECK_TEXT(value_of(&copy, "GAPS"), "::x:::y");
 	CHECK(!environment_append(&copy, "DUET_TEST_EMPTY", "v", ':'));
 	CHECK_TEXT(value_of(&copy, "DUET_TEST_EMPTY"), "v");
+	CHECK(!environment_prepend(&copy, "TOOLS", "b", ' '));
+	CHECK(!environment_prepend(&copy, "TOOLS", "a", ' '));
+	CHECK(!environment_prepend(&copy, "TOOLS", "b", ' '));
+	CHECK_TEXT(value_of(&copy, "TOOLS"), "a b");
 	CHECK(copy.entries[copy.count] == NULL);
 	environment_fini(&copy);
 }

@@ -5,6 +5,7 @@
  * The runtime's functions, the device and the helper are played by the test, one step after the other: what depends on
  * who comes first is tested in every order that matters.
  */
+#include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
 #include <pthread.h>
@@ -142,9 +143,14 @@ bool hsa_helper_is_asleep(void)
 	return false;
 }
 
-void hsa_helper_stop(uint64_t most_ms)
+static bool helper_stays;
+
+bool hsa_helper_stop(uint64_t last_ms, uint64_t most_ms)
 {
-	helper_wait_ms += most_ms;
+	helper_wait_ms += most_ms - last_ms;
+	if (!helper_stays)
+		hsa_finish(last_ms);
+	return !helper_stays;
 }
 
 void hsa_helper_forked(void)
@@ -166,6 +172,20 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *ret_time)
 	ret_time->tv_sec = (time_t)(dream.slept_ns / 1000000000);
 	ret_time->tv_nsec = (long)(dream.slept_ns % 1000000000);
 	return 0;
+}
+
+/* A function that lies in another library than the runtime. */
+static const void *others_function;
+
+int __real_dladdr(const void *address, Dl_info *ret_about);
+int __wrap_dladdr(const void *address, Dl_info *ret_about);
+int __wrap_dladdr(const void *address, Dl_info *ret_about)
+{
+	int is_known = __real_dladdr(address, ret_about);
+
+	if (address == others_function)
+		ret_about->dli_fbase = NULL;
+	return is_known;
 }
 
 long __real_syscall(long number, ...);
@@ -267,7 +287,7 @@ static struct {
 	hsa_signal_handler *on_signal[SIGNALS];
 	void *on_signal_data[SIGNALS];
 	_Atomic bool is_destroyed[SIGNALS];
-	bool refuses_handlers, refuses_copies;
+	bool refuses_handlers, refuses_copies, refuses_handlers_of_queues;
 	bool is_busy; /* its thread for signals */
 	hsa_signal copy_signal;
 	uint32_t silent_stores, copy_times_asked;
@@ -488,6 +508,8 @@ static hsa_status intercept_create(hsa_agent agent, uint32_t size, uint32_t type
 static hsa_status intercept_register(struct hsa_queue *queue, hsa_packet_handler *handler,
 				     void *data)
 {
+	if (runtime.refuses_handlers_of_queues)
+		return HSA_ERROR;
 	runtime.handler[queue - runtime.queues] = handler;
 	runtime.data[queue - runtime.queues] = data;
 	runtime.registered++;
@@ -1090,6 +1112,130 @@ TEST(queues_by_request)
 	REQUIRE(requests[0].queue && requests[1].queue);
 	CHECK_EQUAL(requests[0].queue->size, 1024);
 	stop();
+}
+
+/* ---- other tools ------------------------------------------------------------------------------- */
+
+static uint32_t others_created;
+
+/* Another tool's, which came before us: its queues are intercept queues unless registering is refused. */
+static hsa_status others_create(hsa_agent agent, uint32_t size, uint32_t type,
+				hsa_queue_error *error, void *data, uint32_t private_bytes,
+				uint32_t group_bytes, struct hsa_queue **ret_queue)
+{
+	others_created++;
+	return queue_create(agent, size, type, error, data, private_bytes, group_bytes, ret_queue);
+}
+
+static void start_behind(uint32_t options)
+{
+	hsa_queue_create_function *function = others_create;
+
+	memset(&runtime, 0, sizeof(runtime));
+	others_created = 0;
+	runtime.most = SIGNALS;
+	record(options);
+	make_tables(2, 592, 5, true);
+	memcpy(tables.core + CORE_QUEUE_CREATE, &function, sizeof(function));
+	others_function = (const void *)others_create;
+	CHECK(OnLoad(&tables, 3, 0, NULL));
+	others_function = NULL;
+}
+
+TEST(queues_of_a_tool_that_came_before)
+{
+	struct hsa_queue *queue = NULL;
+
+	start_behind(0);
+	CHECK_EQUAL(create_queue(gpu, 1024, &queue), HSA_SUCCESS);
+	CHECK_EQUAL(others_created, 1);
+	CHECK_EQUAL(runtime.intercepted, 0);
+	CHECK_EQUAL(runtime.registered, 1);
+	/* Neither its signals nor ours: the packet is the program's. */
+	write_dispatch(queue, no_signal);
+	CHECK_EQUAL(runtime.written[0].completion.handle, 0);
+	look();
+	CHECK_EQUAL(seen.count[EVENT_LAUNCH], 1);
+	CHECK_EQUAL(seen.untimed, 1);
+	CHECK_EQUAL(guest.trouble[RING_TROUBLE_TOOL_BEHIND], 1);
+	CHECK_EQUAL(guest.trouble[RING_TROUBLE_SIGNALS], 0);
+	stop();
+}
+
+TEST(plain_queues_of_a_tool_that_came_before)
+{
+	struct hsa_queue *queue = NULL;
+
+	start_behind(0);
+	runtime.refuses_handlers_of_queues = true;
+	/* Neither the tool's nor one of ours can be followed: the program has a queue all the same. */
+	CHECK_EQUAL(create_queue(gpu, 1024, &queue), HSA_SUCCESS);
+	CHECK_EQUAL(guest.trouble[RING_TROUBLE_TOOL_BLIND], 1);
+	CHECK_EQUAL(others_created, 2);
+	runtime.refuses_handlers_of_queues = false;
+	CHECK_EQUAL(create_queue(gpu, 1024, &queue), HSA_SUCCESS);
+	CHECK_EQUAL(others_created, 2);
+	CHECK_EQUAL(runtime.registered, 1);
+	write_dispatch(queue, no_signal);
+	look();
+	CHECK_EQUAL(seen.timed, 1);
+	stop();
+}
+
+TEST(queues_of_a_tool_that_came_after)
+{
+	struct hsa_queue *queue = NULL;
+	hsa_queue_create_function *create;
+
+	memset(&runtime, 0, sizeof(runtime));
+	runtime.most = SIGNALS;
+	record(0);
+	make_tables(2, 592, 5, true);
+	CHECK(OnLoad(&tables, 3, 0, NULL));
+	create = (hsa_queue_create_function *)(uintptr_t)read_entry(tables.amd, 312);
+	CHECK(create != intercept_create);
+	CHECK_EQUAL(create(gpu, 1024, 0, NULL, NULL, UINT32_MAX, 0, &queue), HSA_SUCCESS);
+	/* The first handler of the queue, so the last that sees a packet. */
+	CHECK_EQUAL(runtime.registered, 1);
+	write_dispatch(queue, no_signal);
+	look();
+	CHECK_EQUAL(seen.timed, 1);
+	stop();
+}
+
+TEST(a_guest_that_is_named_twice)
+{
+	struct hsa_queue *queue = NULL;
+
+	memset(&runtime, 0, sizeof(runtime));
+	runtime.most = SIGNALS;
+	record(0);
+	make_tables(2, 592, 5, true);
+	CHECK(OnLoad(&tables, 3, 0, NULL));
+	CHECK(OnLoad(&tables, 3, 0, NULL));
+	CHECK(hsa_next.queue_create == queue_create);
+	CHECK_EQUAL(create_queue(gpu, 1024, &queue), HSA_SUCCESS);
+	CHECK_EQUAL(runtime.registered, 1);
+	stop();
+}
+
+TEST(the_guest_is_the_first_of_the_tools)
+{
+	char ordered[32];
+
+	CHECK(hsa_order_tools("a.so /g.so", "/g.so", ordered, sizeof(ordered)));
+	CHECK_TEXT(ordered, "/g.so a.so ");
+	CHECK(hsa_order_tools("a b  /g.so c d", "/g.so", ordered, sizeof(ordered)));
+	CHECK_TEXT(ordered, "/g.so a b  c d");
+	CHECK(!hsa_order_tools("/g.so a", "/g.so", ordered, sizeof(ordered)));
+	CHECK(!hsa_order_tools(" /g.so a", "/g.so", ordered, sizeof(ordered)));
+	/* A wrapper has named its own tool alone. */
+	CHECK(hsa_order_tools("a /g.so.1 x/g.so", "/g.so", ordered, sizeof(ordered)));
+	CHECK_TEXT(ordered, "/g.so a /g.so.1 x/g.so");
+	CHECK(!hsa_order_tools("  ", "/g.so", ordered, sizeof(ordered)));
+	CHECK(!hsa_order_tools("", "/g.so", ordered, sizeof(ordered)));
+	CHECK(!hsa_order_tools("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa /g.so", "/g.so", ordered,
+			       sizeof(ordered)));
 }
 
 /* ---- dispatches -------------------------------------------------------------------------------- */
@@ -2536,6 +2682,49 @@ static long waits_of_its_own(void)
 }
 
 /* A program that exits shuts the runtime down then: the second end takes what is there and waits no more. */
+static struct hsa_queue *interrupted;
+
+static void destroy_interrupted(void)
+{
+	struct hsa_queue *queue = interrupted;
+
+	interrupted = NULL;
+	if (queue)
+		destroy_queue(queue);
+}
+
+/* As a handler of a signal would, which has interrupted the thread while it takes the times of that queue. */
+TEST(a_queue_that_ends_inside_of_the_taking_of_its_times)
+{
+	struct hsa_queue *queue = start(0, SIGNALS);
+
+	write_dispatch(queue, no_signal);
+	write_dispatch(queue, no_signal);
+	complete(signal_of(0), 1, 2);
+	interrupted = queue;
+	runtime.on_time = destroy_interrupted;
+	hsa_harvest(&guest.thread);
+	runtime.on_time = NULL;
+	CHECK(!interrupted);
+	CHECK(!hsa_is_pending());
+	look();
+	CHECK_EQUAL(seen.count[EVENT_EXECUTION], 1);
+	stop();
+}
+
+/* What the helper may be asking about is not destroyed under it. */
+TEST(the_end_while_the_helper_is_in_the_runtime)
+{
+	struct hsa_queue *queue = start(0, SIGNALS);
+
+	write_dispatch(queue, no_signal);
+	complete(signal_of(0), 1, 2);
+	helper_stays = true;
+	stop();
+	helper_stays = false;
+	CHECK_EQUAL(runtime.destroyed, 0);
+}
+
 TEST(the_end_waits_once)
 {
 	struct hsa_queue *queue = start(0, SIGNALS);
@@ -2696,6 +2885,11 @@ int main(void)
 	RUN(without_a_recorder_all_stays_as_it_is);
 	RUN(force);
 	RUN(queues_by_request);
+	RUN(queues_of_a_tool_that_came_before);
+	RUN(plain_queues_of_a_tool_that_came_before);
+	RUN(queues_of_a_tool_that_came_after);
+	RUN(a_guest_that_is_named_twice);
+	RUN(the_guest_is_the_first_of_the_tools);
 	RUN(dispatches_have_times);
 	RUN(one_that_hangs_hides_no_other);
 	RUN(no_signal_is_made_in_steady_state);
@@ -2748,6 +2942,8 @@ int main(void)
 	RUN(a_copy_that_is_refused);
 	RUN(the_end_does_not_wait_for_ever);
 	RUN(the_end_waits_once);
+	RUN(a_queue_that_ends_inside_of_the_taking_of_its_times);
+	RUN(the_end_while_the_helper_is_in_the_runtime);
 	RUN(clocks_of_a_second_runtime);
 	RUN(a_fork_while_locks_are_held);
 	RUN(errno_is_the_programs);

@@ -56,6 +56,13 @@ void hsa_read_clock(struct guest_thread *thread, bool is_end)
 	(void)is_end;
 }
 
+static _Atomic uint64_t finished_ms;
+
+void hsa_finish(uint64_t last_ms)
+{
+	finished_ms = last_ms;
+}
+
 /* ---- the thread, as the kernel shows it --------------------------------------------------------- */
 
 static bool read_line(const char *thread, const char *file, const char *key, char line[256])
@@ -142,7 +149,9 @@ TEST(the_helper_is_not_like_its_maker)
 	CHECK_EQUAL(sched_getscheduler(helper), SCHED_OTHER);
 	CHECK(processors_of(helper) >= processors_of(0));
 	CHECK_EQUAL(blocked_signals(helper) | others, UINT64_MAX);
-	hsa_helper_stop(10000);
+	CHECK(hsa_helper_stop(77, 10000));
+	CHECK_EQUAL(finished_ms, 77);
+	finished_ms = 0;
 }
 
 static _Thread_local volatile char much[400 << 10];
@@ -154,7 +163,9 @@ TEST(a_program_with_many_thread_local_variables)
 	atomic_store(&looks, 0);
 	hsa_helper_start();
 	CHECK(has_looked());
-	hsa_helper_stop(10000);
+	CHECK(hsa_helper_stop(77, 10000));
+	CHECK_EQUAL(finished_ms, 77);
+	finished_ms = 0;
 }
 
 /* Nothing else tells of what is written into them, and the program may be killed. */
@@ -168,7 +179,9 @@ TEST(queues_that_are_not_followed_are_looked_at_though_nothing_is_pending)
 	for (int ms = 0; ms < 60000 && atomic_load(&counts) <= while_it_falls_asleep; ms++)
 		usleep(1000);
 	CHECK(atomic_load(&counts) > while_it_falls_asleep);
-	hsa_helper_stop(10000);
+	CHECK(hsa_helper_stop(77, 10000));
+	CHECK_EQUAL(finished_ms, 77);
+	finished_ms = 0;
 }
 
 int main(void)
