@@ -21,6 +21,7 @@
 #include "analyze/order.h"
 #include "analyze/pair_map.h"
 #include "analyze/things.h"
+#include "analyze/unexecuted.h"
 
 /* Which row of the tables a path belongs to. */
 #define TAG_COPY 0x80000000u
@@ -198,6 +199,12 @@ struct range_metrics {
 	size_t rows_capacity;
 };
 
+/* Launches that a first sweep found not to have executed; a second one opens no command for them. */
+struct sweep_skipped {
+	uint64_t *numbers; /* owned; of launch rows, ascending */
+	size_t count, capacity;
+};
+
 /* While it sweeps. */
 struct sweep {
 	struct analysis *analysis;
@@ -274,6 +281,9 @@ struct sweep {
 	struct queue_list *lists; /* by queue index: open commands in the order of their enter */
 	struct dark *darks;       /* by device index; found in a first sweep, used in a second */
 	bool uses_darks;
+	struct unexecuted unexecuted;
+	struct sweep_skipped *skipped;            /* found in a first sweep, used in a second */
+	size_t skipped_next;                      /* index of the next launch that is skipped */
 	const struct analysis_observer *observer; /* NULL: nobody is told */
 	struct sweep_lost *lost;                  /* as the sweep before this one found */
 	bool is_scouting;  /* a second sweep is certain: only what it needs is looked for */
@@ -556,6 +566,12 @@ int sweep_replace_open(struct sweep *sweep, uint32_t place, uint64_t enter);
 int sweep_note_done(struct sweep *sweep, const struct joined *joined);
 /* Whatever a queue was given before a call that waits for all of it is over when that returns. */
 void sweep_note_finished(struct sweep *sweep, const struct event_api *row);
+/* A command with its launch, which came before it. */
+void sweep_add_executed(struct sweep *sweep, const struct joined *joined);
+/* Counts the open launches whose queue was past them, and lists them where they did not execute. */
+int sweep_find_unexecuted(struct sweep *sweep);
+/* Whether the launch row that is swept now is one of them. */
+bool sweep_is_skipped(struct sweep *sweep);
 /* What was launched and never executed may run to the end of the recording. */
 int sweep_note_all_in_flight(struct sweep *sweep);
 

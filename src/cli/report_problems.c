@@ -34,12 +34,13 @@ __attribute__((format(printf, 1, 2))) static void put_warning(const char *format
 static void put_incomplete(const struct report *report)
 {
 	const struct analysis_ledger *ledger = &report->analysis->ledger;
+	const uint64_t expected = ledger_expected(ledger);
 
 	if (ledger->is_complete)
 		return;
 	put_warning("INCOMPLETE: of %" PRIu64 " %s launched %" PRIu64 " (%s) %s in the trace;",
-		    ledger->launched, table_noun(ledger->launched, "command", "commands"),
-		    ledger->matched, format_percent(ledger->matched, ledger->launched).text,
+		    expected, table_noun(expected, "command", "commands"), ledger->matched,
+		    format_percent(ledger->matched, expected).text,
 		    table_noun(ledger->matched, "has its execution", "have their execution"));
 	put_warning("  in flight at exit: %" PRIu64 ", dropped: %" PRIu64 ", rejected: %" PRIu64
 		    ". Totals below are over the rest.",

@@ -127,7 +127,8 @@ const char *incomplete_unmeasured(const struct analysis *analysis, size_t index)
 	if (!device->all_executions && !device->all_launches)
 		return "nobody's commands to it were recorded, only its counters or samples were";
 	if (!device->all_executions)
-		return "no execution was recorded, its commands are in flight or lost";
+		return "no execution was recorded, its commands are in flight, lost or not "
+		       "executed";
 	if (!device->all_timed)
 		return untimed_text(analysis, index);
 	return "no command that worked has times with a place in host time";

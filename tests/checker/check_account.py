@@ -69,6 +69,7 @@ class Trace:
                 batch.setdefault("parts", []).append(row)
                 row["flags"] &= ~UNTIMED | batch["flags"]
         self.join()
+        self.certain = self.is_certain()
 
     def join(self):
         """In the order of time an execution takes the launch that worked with its identity, and one that comes before
@@ -156,13 +157,45 @@ class Trace:
                 found.append(row)
         return found
 
+    def is_certain(self):
+        """Whether every execution row is in the trace, as far as its losses and its damage show."""
+        whole = not any(self.damage[key] for key in ("chunks", "bytes", "truncated"))
+        return whole and not any(row["reason"] in ("disk", "ring_broken") or
+                                 row["lost"] in ("unknown", "execution") or
+                                 row["lost"] == "launch" and "count" not in row
+                                 for row in self.losses)
+
+    def is_passed(self, row):
+        """Whether the queue of a launch without an execution was past it: a later command of that queue ran, if the queue
+        is not in order behind a call that waited for all of it. Of a queue that is not described: a later command of its
+        process ran."""
+        if row["result"] or not row["correlation"] or row["execution"] or row["over"]:
+            return False
+        queue = self.things.get("queue", {}).get(row["queue"])
+        ran = [other["launch"] for other in self.executions if known_launch(other) and is_in_account(other)]
+        if not queue:
+            later = [other["enter"] for other in ran if other["process"] == row["process"]]
+        else:
+            later = [other["enter"] for other in ran if other["queue"] == row["queue"]]
+            if queue["flags"] & OUT_OF_ORDER:
+                later = [call["begin"] for call in self.api if call["type"] == API_WAIT and
+                         call["argument"] == row["queue"] and call["result"] == 0 and
+                         any(call["begin"] <= moment for moment in later)]
+        return any(row["enter"] < moment and row["exit"] <= moment for moment in later)
+
+    def is_not_executed(self, row):
+        return self.certain and self.is_passed(row)
+
     def dark(self, device):
-        """When commands without times were in flight: (begin, end), end None: nobody knows."""
+        """When commands without times were in flight: (begin, end), end None: nobody knows. What is not executed may
+        have run without a record, unless it is a copy."""
         queues = self.things.get("queue", {})
         found = []
         for row in self.launches_on(device):
             execution = row["execution"]
             if execution and is_in_account(execution):
+                continue
+            if row["command"] in COPIES and self.is_not_executed(row):
                 continue
             end = execution["seen"] if execution else None
             queue = queues.get(row["queue"])
@@ -782,10 +815,17 @@ def ledger(trace):
             lost[row["lost"]] += row.get("count", 0)
     open_commands = len(launched) - matched - rejected
     lost_executions = min(lost["execution"], open_commands)
+    counted = all("count" in row for row in trace.losses if row["lost"] in lost)
+    whole = not any(trace.damage[key] for key in ("chunks", "bytes", "truncated"))
+    whole = whole and not any(row["reason"] in ("disk", "ring_broken") or row["lost"] == "unknown"
+                              for row in trace.losses)
+    passed = sum(map(trace.is_passed, trace.launches))
+    not_executed = max(passed - lost_executions, 0) if counted and whole else 0
     return {"launched": len(launched) + lost["launch"], "executed": len(trace.executions),
             "matched": matched, "rejected": rejected,
             "dropped": lost["launch"] + lost_executions,
-            "in_flight_at_exit": open_commands - lost_executions,
+            "not_executed": not_executed,
+            "in_flight_at_exit": open_commands - lost_executions - not_executed,
             "untimed": sum(1 for row in joined if not is_rejected(row) and not is_timed(row)),
             "orphaned": len(trace.executions) - len(joined)}
 
@@ -814,7 +854,8 @@ def unfinished(trace, device, commands):
     """Since when each command may be on the device of which nobody knows when it was over."""
     if trace.ends_early() or not is_measured(trace, device, commands):
         return [0]
-    return [row["enter"] for row in trace.launches_on(device) if not row["execution"]]
+    return [row["enter"] for row in trace.launches_on(device)
+            if not row["execution"] and not trace.is_not_executed(row)]
 
 
 def check_device(comparison, trace, device, key, begin, end, report):
@@ -850,7 +891,7 @@ def check_depth(comparison, trace, queue, begin, end, windowed, report, complete
     """Commands in flight of a queue, from interval to interval."""
     flights, in_window = [], 0
     for row in trace.launches:
-        if row["queue"] != queue or row["result"]:
+        if row["queue"] != queue or row["result"] or trace.is_not_executed(row):
             continue
         over = row["over"] or end
         if row["execution"]:

@@ -374,13 +374,13 @@ class Suite:
     def ledger(self, document):
         """What is always true of a ledger; returns it."""
         ledger = document.get("ledger", {})
-        for key in ("launched", "executed", "matched", "dropped", "rejected", "in_flight_at_exit"):
+        for key in ("launched", "executed", "matched", "dropped", "rejected", "not_executed", "in_flight_at_exit"):
             if not isinstance(ledger.get(key), int):
                 self.fail(f"ledger has no {key}: {ledger}")
                 return collections.Counter(ledger)
-        self.equal(ledger["matched"] + ledger["in_flight_at_exit"] + ledger["dropped"]
+        self.equal(ledger["matched"] + ledger["not_executed"] + ledger["in_flight_at_exit"] + ledger["dropped"]
                    + ledger["rejected"], ledger["launched"],
-                   f"matched + in flight + dropped + rejected of {ledger}")
+                   f"matched + not executed + in flight + dropped + rejected of {ledger}")
         for clock in document.get("clocks", []):
             self.equal(clock.get("violations") or 0, 0, f"violations of clock {clock.get('domain')}")
         return ledger

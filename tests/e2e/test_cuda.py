@@ -85,9 +85,9 @@ def counted(one):
 def check_closed(one, launched=None, **other):
     """Every launch has its execution, but for what is said here."""
     ledger = one.report["ledger"]
-    for name in ("in_flight_at_exit", "dropped", "rejected"):
+    for name in ("not_executed", "in_flight_at_exit", "dropped", "rejected"):
         t.equal(ledger[name], other.get(name, 0), f"{name}: {ledger}")
-    t.equal(ledger["launched"], ledger["matched"] + ledger["in_flight_at_exit"] + ledger["dropped"] + ledger["rejected"],
+    t.equal(ledger["launched"], ledger["matched"] + ledger["not_executed"] + ledger["in_flight_at_exit"] + ledger["dropped"] + ledger["rejected"],
             "the ledger is closed")
     if launched is not None:
         t.equal(ledger["launched"], launched, "launched")
