@@ -70,9 +70,8 @@ void unexecuted_add_execution(struct unexecuted *unexecuted, const struct event_
 		return;
 	if (place < unexecuted->queues.count)
 		raise_moment(&unexecuted->queue_passed_ns[place], launch->passes_ns);
-	raise_moment(
-		&unexecuted->process_passed_ns[things_index(&unexecuted->processes, process)],
-		launch->enter);
+	raise_moment(&unexecuted->process_passed_ns[things_index(&unexecuted->processes, process)],
+		     launch->enter);
 }
 
 uint64_t unexecuted_add_launch(const struct unexecuted *unexecuted, uint32_t queue,
@@ -104,8 +103,9 @@ bool unexecuted_is_passed(const struct unexecuted *unexecuted, uint32_t queue, u
 	uint64_t passed_ns = unexecuted->queue_passed_ns[place];
 
 	if (place == unexecuted->queues.count)
-		passed_ns = unexecuted->process_passed_ns[things_index(&unexecuted->processes,
-								       process)];
+		passed_ns =
+			unexecuted
+				->process_passed_ns[things_index(&unexecuted->processes, process)];
 	return enter_ns < passed_ns && exit_ns <= passed_ns;
 }
 

@@ -23,7 +23,8 @@ struct unexecuted {
 	/* What was entered before this moment and returned by then is behind the queue. One item more each, for what is
 	 * not described. 0: nothing is. */
 	uint64_t *queue_passed_ns, *process_passed_ns; /* owned */
-	uint64_t *waited_ns; /* owned; by queue: begin of the latest call that waits for all of it */
+	uint64_t
+		*waited_ns; /* owned; by queue: begin of the latest call that waits for all of it */
 };
 
 /* -ENOMEM. model must outlive it. */
