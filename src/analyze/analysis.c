@@ -272,7 +272,8 @@ static int on_execution(struct sweep *sweep, const struct event_execution *row)
 	if (!error && is_in_account(&joined)) {
 		correlate_expire(&sweep->correlate, row->started);
 		sweep_execute_busy(sweep, row->started, row->ended);
-		if (tag == TAG_NONE)
+		error = sweep_add_busy(sweep, joined.device, row->started, row->ended);
+		if (!error && tag == TAG_NONE)
 			error = sweep_find_path(sweep, &joined, TAG_NONE, &tag);
 		if (!error)
 			error = account_execution(sweep, &joined, tag);
@@ -542,6 +543,7 @@ static int on_item(struct sweep *sweep, const struct order_item *item)
 		return scout_item(sweep, item);
 	if (item->kind != EVENT_EXECUTION && item->kind != EVENT_INSTRUCTION_SAMPLE)
 		note_time(sweep, item->time_ns);
+	sweep_release_sampled(sweep, item->time_ns);
 	error = sweep_release_addresses(sweep, item->time_ns);
 	if (!error)
 		error = sweep_release_windows(sweep, item->time_ns);
@@ -685,23 +687,24 @@ static int close_accounts(struct sweep *sweep)
 	uint64_t to = analysis->to_ns;
 	bool ends_early = analysis_ends_early(analysis);
 
-	analysis->is_exact = true;
 	find_counted(sweep);
 	for (size_t i = 0; i <= analysis->devices_count; i++) {
 		int error = close_device(&analysis->devices[i], to, ends_early);
 
 		if (error)
 			return error;
-		analysis->is_exact &= account_is_exact(&analysis->devices[i].account);
+		analysis->inexact += !account_is_exact(&analysis->devices[i].account);
 	}
 	for (size_t i = 0; i <= analysis->queues_count; i++) {
 		account_finish(&analysis->queues[i].account, to);
-		analysis->is_exact &= account_is_exact(&analysis->queues[i].account);
+		analysis->inexact += !account_is_exact(&analysis->queues[i].account);
 	}
 	for (size_t i = 0; i <= analysis->contexts_count; i++) {
 		account_finish(&analysis->contexts[i].account, to);
-		analysis->is_exact &= account_is_exact(&analysis->contexts[i].account);
+		analysis->inexact += !account_is_exact(&analysis->contexts[i].account);
 	}
+	analysis->is_exact = !analysis->inexact;
+	analysis->ledger.contradictions += analysis->inexact;
 	return 0;
 }
 
@@ -816,6 +819,8 @@ static int finish(struct sweep *sweep)
 	if (error)
 		return error;
 	close_window(sweep);
+	trace_reader_damage(analysis->model->reader, &analysis->damage);
+	sweep_close_contradictions(sweep, model_is_whole(analysis->model, &analysis->damage));
 	ledger_close(&analysis->ledger,
 		     !analysis->ledger.passed || unexecuted_is_whole(analysis->model));
 	error = sweep_note_all_in_flight(sweep);
@@ -866,6 +871,7 @@ static void sweep_fini(struct sweep *sweep)
 	sweep_instructions_fini(sweep);
 	sweep_addresses_fini(sweep);
 	sweep_windows_fini(sweep);
+	sweep_contradictions_fini(sweep);
 	sweep_ranges_fini(sweep);
 	sweep_metrics_fini(sweep);
 	free(sweep->calls);
@@ -987,6 +993,8 @@ static int sweep_once(struct analysis *analysis, const struct analysis_options *
 	if (!error)
 		error = sweep_make_windows(&sweep);
 	if (!error)
+		error = sweep_make_contradictions(&sweep);
+	if (!error)
 		error = count_losses(&sweep);
 	if (!error && findings->lost.is_told)
 		findings->lost = find_lost(analysis);
@@ -1083,9 +1091,14 @@ bool analysis_ends_early(const struct analysis *analysis)
 	return analysis->damage.truncated;
 }
 
-bool analysis_is_complete(const struct analysis *analysis)
+bool analysis_has_launches(const struct analysis *analysis)
 {
 	return analysis->ledger.is_complete && model_is_whole(analysis->model, &analysis->damage);
+}
+
+bool analysis_is_complete(const struct analysis *analysis)
+{
+	return analysis_has_launches(analysis) && !analysis->ledger.contradictions;
 }
 
 const char *analysis_device_label(const struct analysis *analysis, size_t device, char *ret_label,

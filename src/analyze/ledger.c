@@ -61,6 +61,11 @@ uint64_t ledger_expected(const struct analysis_ledger *ledger)
 	return ledger->launched - ledger->not_executed;
 }
 
+bool ledger_is_incomplete(const struct analysis_ledger *ledger)
+{
+	return !ledger->is_complete || ledger->contradictions;
+}
+
 /* A lost execution is that of a launch that was passed before it is that of one in flight. */
 static uint64_t count_not_executed(const struct analysis_ledger *ledger, uint64_t lost,
 				   bool is_whole)

@@ -42,7 +42,9 @@ struct analysis_ledger {
 		instructions_no_device; /* of those given to none: not even their device is known */
 	uint64_t instructions_late;     /* of them: of code that came to its place later */
 	uint64_t orphaned;              /* of executed: no launch row, so in no other sum */
-	bool is_complete;               /* 95 % or more matched, of those that executed */
+	/* Samples in kernels while the account has their device idle, and accounts that do not add up. */
+	uint64_t contradictions;
+	bool is_complete; /* 95 % or more matched, of those that executed */
 };
 
 /* Its command failed, or its stamps cannot be. */
@@ -60,5 +62,8 @@ void ledger_close(struct analysis_ledger *ledger, bool is_whole);
 
 /* Launches that should have an execution row in the trace. */
 uint64_t ledger_expected(const struct analysis_ledger *ledger);
+
+/* Less than 95 % matched, or contradictions: what is made of the trace may be wrong. Final when all accounts are closed. */
+bool ledger_is_incomplete(const struct analysis_ledger *ledger);
 
 #endif

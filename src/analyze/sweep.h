@@ -262,8 +262,9 @@ struct sweep {
 	bool has_instructions; /* the trace has samples of them */
 	size_t waiting_most;   /* as analysis_options say */
 	bool has_launches;
-	struct addresses *addresses; /* owned; NULL: it has none */
-	struct windows *windows;     /* owned; NULL: it has none */
+	struct addresses *addresses;           /* owned; NULL: it has none */
+	struct windows *windows;               /* owned; NULL: it has none */
+	struct contradictions *contradictions; /* owned; NULL: it has no samples of instructions */
 	struct pair_map
 		wait_numbers; /* (wait string << 32 | holder, waker) -> number of state_waits */
 	struct pair_map waker_numbers; /* (thread << 32 | name, the next one) -> number of wakers */
@@ -511,6 +512,18 @@ bool sweep_is_window(const struct event_instruction_sample *row);
 int sweep_take_window(struct sweep *sweep, const struct event_instruction_sample *row);
 /* Counts the samples of windows that are over; UINT64_MAX: the trace is. */
 int sweep_release_windows(struct sweep *sweep, uint64_t now_ns);
+
+/* ---- sweep_contradictions.c ---- */
+
+int sweep_make_contradictions(struct sweep *sweep);
+void sweep_contradictions_fini(struct sweep *sweep);
+/* A command of the account, in the order of their start. */
+int sweep_add_busy(struct sweep *sweep, size_t device, uint64_t started, uint64_t ended);
+int sweep_add_sampled(struct sweep *sweep, const struct event_instruction_sample *row);
+/* Judges the samples whose surroundings are swept. */
+void sweep_release_sampled(struct sweep *sweep, uint64_t now_ns);
+/* Judges the rest; is_whole: no rows of unknown kind are missing. */
+void sweep_close_contradictions(struct sweep *sweep, bool is_whole);
 
 /* ---- sweep_states.c ---- */
 

@@ -47,6 +47,27 @@ static void put_incomplete(const struct report *report)
 		    ledger->in_flight_at_exit, ledger->dropped, ledger->rejected);
 }
 
+/* First of all: no number below is to be trusted where the device was seen at work while it idles there. */
+static void put_contradictions(const struct report *report)
+{
+	const struct analysis *analysis = report->analysis;
+	const uint64_t count = analysis->ledger.contradictions - analysis->inexact;
+
+	if (analysis->inexact)
+		put_warning("CONTRADICTION: a program wrote records that contradict each other, so "
+			    "%" PRIu64 " %s not add up",
+			    analysis->inexact,
+			    table_noun(analysis->inexact, "account does", "accounts do"));
+	if (!count)
+		return;
+	put_warning("CONTRADICTION: the device was busier than its account below; %" PRIu64
+		    " %s of instructions %s in kernels while it idles there",
+		    count, table_noun(count, "sample", "samples"),
+		    table_noun(count, "was", "were"));
+	put_warning("  commands ran there that the runtime did not report, or reported with wrong "
+		    "times");
+}
+
 /* One that hangs is the longest. Where executions were lost it may be one of theirs. */
 static void put_in_flight(const struct report *report)
 {
@@ -254,6 +275,7 @@ void report_put_problems(const struct report *report)
 {
 	const struct analysis_ledger *ledger = &report->analysis->ledger;
 
+	put_contradictions(report);
 	put_deaths(report);
 	put_incomplete(report);
 	put_in_flight(report);
@@ -267,6 +289,4 @@ void report_put_problems(const struct report *report)
 	put_wrong_stacks(report);
 	if (report->values->by)
 		put_missing_files(report);
-	if (!report->analysis->is_exact)
-		put_warning("the account does not add up: this is a bug in duet");
 }

@@ -73,6 +73,10 @@ struct incomplete incomplete_analysis(const struct analysis *analysis)
 		lost += analysis->losses[i].count;
 		is_more |= analysis->losses[i].uncounted;
 	}
+	if (ledger->contradictions)
+		add(&incomplete, "%" PRIu64 " %s the account", ledger->contradictions,
+		    format_noun(ledger->contradictions, "sample contradicts",
+				"samples contradict"));
 	add_commands(&incomplete, ledger->in_flight_at_exit, "in flight at exit");
 	add_commands(&incomplete, ledger->dropped, "dropped");
 	add_damage(&incomplete, &analysis->damage, lost, is_more, analysis_ends_early(analysis));

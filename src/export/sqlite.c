@@ -841,6 +841,7 @@ static int put_ledger(struct database *database)
 		    {"not_executed", ledger->not_executed},
 		    {"in_flight_at_exit", ledger->in_flight_at_exit},
 		    {"dropped", ledger->dropped},
+		    {"contradictions", ledger->contradictions},
 		    {"rejected", ledger->rejected},
 		    {"untimed", ledger->untimed},
 		    {"unplaced", ledger->unplaced},

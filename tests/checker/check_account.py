@@ -23,6 +23,8 @@ CAUSES = ("api_wait", "api_call", "on_cpu", "preempted", "blocked", "host", "run
 # Samples of anything else, page faults, say nothing of where the time went.
 TIME_SOURCES = {"cpu-clock", "task-clock", "thread-state", "cycles", "ref-cycles"}
 BLOCKING = 1
+CPU = 1
+HOST_CLOCKS = ("MONOTONIC", "MONOTONIC_RAW", "BOOTTIME", "REALTIME", "TSC")
 API_WAIT = 1
 OUT_OF_ORDER = 1
 PART, UNTIMED = 8, 2
@@ -144,6 +146,12 @@ class Trace:
         if queue not in queues and execution["launch"]:
             queue = execution["launch"]["queue"]
         return queues[queue]["device"] if queue in queues else 0
+
+    def cpu_device_of(self, process):
+        """The only CPU device that a process has queues of; else None."""
+        devices = {queue["device"] for queue in self.things.get("queue", {}).values() if queue["process"] == process
+                   and self.things["device"].get(queue["device"], {}).get("type") == CPU}
+        return devices.pop() if len(devices) == 1 else None
 
     def launches_on(self, device):
         """Launches that worked; on device 0 those whose queue is not described."""
@@ -830,6 +838,41 @@ def ledger(trace):
             "orphaned": len(trace.executions) - len(joined)}
 
 
+def contradictions(trace, begin, end, window, report):
+    """Samples of a process's kernel that are a millisecond and the clocks' error away from all that their device did, and
+    from the time when it may have done something unseen."""
+    if not trace.certain or any(row["lost"] == "launch" for row in trace.losses):
+        return 0
+    errors = [row["error_ns"] or 0 for row in report["clocks"] if row["domain"] not in HOST_CLOCKS and row["method"] != "none"]
+    slack = 1000000 + min(max(errors, default=0), 10000000)
+    found = 0
+    for row in trace.instructions:
+        device = row["device"] or trace.cpu_device_of(row["process"])
+        commands = [one for one in trace.executions if trace.device_of(one) == device and is_in_account(one)]
+        if not row["process"] or not row["code"] or not commands or window and not begin <= row["begin"] < end:
+            continue
+        first, last = max(row["begin"] - slack, 0), row["end"] + slack
+        busy_then = any(one["started"] <= last and one["ended"] >= first for one in commands)
+        if not busy_then and min(one["started"] for one in commands) <= first \
+                and not is_dark(trace.dark(device), first, last + 1):
+            found += row["count"]
+    return found
+
+
+def has_launches(report):
+    """Contradictions are counted where no launch is missing, and are no reason to doubt depths."""
+    sums = report["ledger"]
+    return report["complete"] or bool(sums["contradictions"] and
+                                      sums["matched"] * 100 >= (sums["launched"] - sums["not_executed"]) * 95)
+
+
+def status_of(report):
+    """4 where less than 95 % of what executed is matched, or something contradicts the account."""
+    sums = report["ledger"]
+    expected = sums["launched"] - sums["not_executed"]
+    return 4 if sums["matched"] * 100 < expected * 95 or sums["contradictions"] else 0
+
+
 class Comparison:
     def __init__(self, name):
         self.name, self.differences = name, []
@@ -946,8 +989,9 @@ def check(duet, path, window, has_named_stacks=False):
     options = []
     if window:
         options = ["--from", f"{window[0]}ns", "--to", f"{window[1]}ns"]
-    report = json.loads(subprocess.run([duet, "report", "--json", "--by", "thread", *options, path], check=True,
-                                       capture_output=True).stdout)
+    reported = subprocess.run([duet, "report", "--json", "--by", "thread", *options, path], check=False,
+                              capture_output=True)
+    report = json.loads(reported.stdout)
     rows = subprocess.run([duet, "export", "--format", "jsonl", "--absolute", path], check=True,
                           capture_output=True).stdout
     about = json.loads(subprocess.run([duet, "info", "--json", path], check=True,
@@ -958,6 +1002,8 @@ def check(duet, path, window, has_named_stacks=False):
         begin, end = min(begin + window[0], end), min(begin + window[1], end)
     comparison = Comparison(path)
     comparison.equal("exact", report["exact"], True)
+    comparison.equal("contradictions", report["ledger"]["contradictions"], contradictions(trace, begin, end, window, report))
+    comparison.equal("status", reported.returncode, status_of(report))
     comparison.equal("start", report["start_ns"], begin)
     for key, value in ledger(trace).items():
         comparison.equal(f"ledger {key}", report["ledger"][key], value)
@@ -982,7 +1028,7 @@ def check(duet, path, window, has_named_stacks=False):
         total = busy(own, begin, end)[1]
         comparison.equal(f"queue {row['id']} busy", row["busy_ns"], total)
         comparison.equal(f"queue {row['id']} idle", row["idle_ns"], end - begin - total)
-        check_depth(comparison, trace, row["id"], begin, end, window, row, report["complete"])
+        check_depth(comparison, trace, row["id"], begin, end, window, row, has_launches(report))
     return comparison.differences
 
 
