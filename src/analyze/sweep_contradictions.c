@@ -58,8 +58,7 @@ static void add_queue(struct sweep *sweep, struct contradictions *contradictions
 
 	if (!queue->queue || !device || device->type != DEVICE_CPU)
 		return;
-	known = &contradictions
-			 ->device_of[things_index(&sweep->processes, queue->queue->process)];
+	known = &contradictions->device_of[things_index(&sweep->processes, queue->queue->process)];
 	if (*known == (size_t)NO_DEVICE_YET)
 		*known = queue->device;
 	else if (*known != queue->device)
@@ -112,8 +111,8 @@ static void forget_stretches(const struct sweep *sweep, struct device_busy *busy
 	uint64_t needed_ns = started > slack ? started - slack : 0;
 
 	if (contradictions->count)
-		needed_ns = smaller(needed_ns,
-				    contradictions->waiting[contradictions->first].begin);
+		needed_ns =
+			smaller(needed_ns, contradictions->waiting[contradictions->first].begin);
 	while (busy->count > 1 && busy->stretches[busy->first].end < needed_ns) {
 		busy->first++;
 		busy->count--;
@@ -217,8 +216,8 @@ void sweep_release_sampled(struct sweep *sweep, uint64_t now_ns)
 	if (!waits)
 		return;
 	while (waits->count &&
-	       (now_ns == UINT64_MAX || add_saturated(waits->waiting[waits->first].end,
-						      sweep->delay_ns) < now_ns)) {
+	       (now_ns == UINT64_MAX ||
+		add_saturated(waits->waiting[waits->first].end, sweep->delay_ns) < now_ns)) {
 		const struct waiting_sample *sample = &waits->waiting[waits->first++];
 
 		waits->count--;

@@ -68,6 +68,24 @@ static void put_contradictions(const struct report *report)
 		    "times");
 }
 
+/* A runtime that gives a command buffer no times of its own: OpenCL's on PoCL. */
+static void put_unmeasured_graphs(const struct report *report)
+{
+	const struct analysis *analysis = report->analysis;
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < analysis->copies_count; i++)
+		if (analysis->copies[i].command == COMMAND_GRAPH)
+			count += analysis->copies[i].count - analysis->copies[i].timed;
+	if (!count)
+		return;
+	put_warning("device time not measured: %" PRIu64
+		    " %s; the runtime does not report when their commands ran",
+		    count,
+		    table_noun(count, "command buffer or graph", "command buffers or graphs"));
+	put_warning("  what the device did from their launch to their completion is 'unknown'");
+}
+
 /* One that hangs is the longest. Where executions were lost it may be one of theirs. */
 static void put_in_flight(const struct report *report)
 {
@@ -279,6 +297,7 @@ void report_put_problems(const struct report *report)
 	put_deaths(report);
 	put_incomplete(report);
 	put_in_flight(report);
+	put_unmeasured_graphs(report);
 	put_losses(report);
 	if (ledger->orphaned)
 		put_warning("%" PRIu64 " %s no launch in the trace", ledger->orphaned,
