@@ -60,12 +60,10 @@ static void put_contradictions(const struct report *report)
 			    table_noun(analysis->inexact, "account does", "accounts do"));
 	if (!count)
 		return;
-	put_warning("CONTRADICTION: the device was busier than its account below; %" PRIu64
-		    " %s of instructions %s in kernels while it idles there",
-		    count, table_noun(count, "sample", "samples"),
-		    table_noun(count, "was", "were"));
-	put_warning("  commands ran there that the runtime did not report, or reported with wrong "
-		    "times");
+	put_warning("CONTRADICTION: %" PRIu64
+		    " %s in kernels while the account below has their device idle:",
+		    count, table_noun(count, "sample was", "samples were"));
+	put_warning("  commands ran that the runtime did not report, or reported with wrong times");
 }
 
 /* A runtime that gives a command buffer no times of its own: OpenCL's on PoCL. */
@@ -80,7 +78,7 @@ static void put_unmeasured_graphs(const struct report *report)
 	if (!count)
 		return;
 	put_warning("device time not measured: %" PRIu64
-		    " %s; the runtime does not report when their commands ran",
+		    " %s; the runtime reports no times of the commands",
 		    count,
 		    table_noun(count, "command buffer or graph", "command buffers or graphs"));
 	put_warning("  what the device did from their launch to their completion is 'unknown'");

@@ -347,8 +347,9 @@ static void put_ledger(const struct report *report)
 	       ledger->launched, ledger->matched, ledger->not_executed, ledger->in_flight_at_exit,
 	       ledger->dropped, ledger->rejected);
 	if (ledger->not_executed)
-		printf("        not executed: the queue was past the launch and no execution came "
-		       "(stream capture, no work for the device, no record of it)\n");
+		printf("        not executed: later commands ran and no execution came (stream "
+		       "capture, "
+		       "nothing to do, no record)\n");
 	if (ledger->in_flight_at_exit && analysis_ends_early(report->analysis))
 		printf("        the file ends early: some of these may have been lost with it\n");
 	printf("        %" PRIu64 " executed", ledger->executed);

@@ -53,7 +53,7 @@ def check_verbs(path):
                  ["export", "-f", "text"], ["export", "-f", "jsonl"],
                  ["export", "-f", "perfetto", "-o", t.path("out.pftrace")]):
         result = run([DUET, *verb, path])
-        t.true(result.status == 0 or "not measured" in text(result.stderr),
+        t.true(result.status == 0 or verb[0] == "report" and result.status == 4 or "not measured" in text(result.stderr),
                f"duet {' '.join(verb)}: {text(result.stderr)}")
 
 

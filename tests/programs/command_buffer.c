@@ -14,15 +14,14 @@
 
 enum { ITEMS = 4096, NODES = 3 };
 
-static const char source[] =
-	"__kernel void heavy(__global float *a, int rounds)\n"
-	"{\n"
-	"	int i = get_global_id(0);\n"
-	"	float x = a[i];\n"
-	"	for (int k = 0; k < rounds; k++)\n"
-	"		x = x * 1.0001f + 0.5f;\n"
-	"	a[i] = x;\n"
-	"}\n";
+static const char source[] = "__kernel void heavy(__global float *a, int rounds)\n"
+			     "{\n"
+			     "	int i = get_global_id(0);\n"
+			     "	float x = a[i];\n"
+			     "	for (int k = 0; k < rounds; k++)\n"
+			     "		x = x * 1.0001f + 0.5f;\n"
+			     "	a[i] = x;\n"
+			     "}\n";
 
 #ifdef cl_khr_command_buffer
 static clCreateCommandBufferKHR_fn create_buffer;
@@ -100,8 +99,8 @@ static void open_work(struct work *work)
 		   "clBuildProgram");
 	work->kernel = clCreateKernel(work->program, "heavy", &status);
 	work_check(status, "clCreateKernel");
-	work->buffer = clCreateBuffer(work->context, CL_MEM_READ_WRITE, ITEMS * sizeof(float),
-				      NULL, &status);
+	work->buffer = clCreateBuffer(work->context, CL_MEM_READ_WRITE, ITEMS * sizeof(float), NULL,
+				      &status);
 	work_check(status, "clCreateBuffer");
 }
 
