@@ -100,11 +100,27 @@ static bool find_room(size_t bytes)
 	return (buffer.bytes || request()) && !is_full(bytes);
 }
 
+/* It runs, and CUPTI makes no record of it. */
+static bool is_unrecorded(const struct sim_item *item)
+{
+	static int64_t kernel_number;
+	const struct sim_options *options = sim_options();
+
+	if (item->kind == CUPTI_ACTIVITY_KIND_MEMSET)
+		return options->silent_sets;
+	if (item->kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
+		return false;
+	kernel_number++;
+	return kernel_number >= options->range_first && kernel_number <= options->range_last;
+}
+
 static void write_record(const struct sim_item *item, uint64_t now_ns)
 {
 	uint64_t record[SIM_RECORD_BYTES_MOST / sizeof(uint64_t)] = {0};
 	size_t bytes = sim_stride(item->kind);
 
+	if (is_unrecorded(item))
+		return;
 	sim_make_record(item, item->due_ns <= now_ns, record);
 	if (!find_room(bytes)) {
 		dropped++;

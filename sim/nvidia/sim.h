@@ -36,6 +36,9 @@
  *	no_kind=0          this kind of activity is refused: 21
  *	drop_every=0       each Nth record finds no host buffer
  *	untimed_every=0    each Nth kernel record has start and end 0
+ *	silent_sets=0      1: sets give no record, and none is counted as dropped
+ *	range_first=0 range_last=0  the kernels from that number on up to that, as their records would come, give none, as in
+ *	                   the range mode of CUPTI's profiling interface
  *	null_crash=0       1: aborts when the program gives no buffer, as CUPTI before 12.9
  *	bad_after=0        records of graph nodes after the Nth have impossible times
  *	calls=FILE         calls of CUPTI that switch something on or off: a line of name and CLOCK_MONOTONIC ns; when
@@ -98,6 +101,7 @@ struct sim_options {
 	int64_t devices, driver, version, sms, sm_mhz;
 	int64_t subscriber, privileges, busy, no_kind, correlation;
 	int64_t drop_every, untimed_every, null_crash, bad_after, flush_hang, stray_buffer;
+	int64_t silent_sets, range_first, range_last;
 	int64_t finalize_crash;
 	int64_t pc_buffer, pc_lag_us, pc_late, pc_slow_ms, pc_chips, pc_keep, pc_forget;
 	int64_t context_reuse, pm_buffer, pm_nan_every, pm_other_every;

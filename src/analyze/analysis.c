@@ -254,8 +254,10 @@ static int on_execution(struct sweep *sweep, const struct event_execution *row)
 		error = sweep_leave_queue(sweep, &joined);
 	if (error)
 		return error;
-	if (launch)
+	if (launch) {
 		ledger_add_match(&sweep->analysis->ledger, row);
+		sweep_add_executed(sweep, &joined);
+	}
 	if (!launch)
 		error = keep_early(sweep, row);
 	else if (ledger_rejects(row))
@@ -270,7 +272,8 @@ static int on_execution(struct sweep *sweep, const struct event_execution *row)
 	if (!error && is_in_account(&joined)) {
 		correlate_expire(&sweep->correlate, row->started);
 		sweep_execute_busy(sweep, row->started, row->ended);
-		if (tag == TAG_NONE)
+		error = sweep_add_busy(sweep, joined.device, row->started, row->ended);
+		if (!error && tag == TAG_NONE)
 			error = sweep_find_path(sweep, &joined, TAG_NONE, &tag);
 		if (!error)
 			error = account_execution(sweep, &joined, tag);
@@ -316,6 +319,17 @@ static int match_early(struct sweep *sweep, uint32_t process, uint64_t correlati
 	return error ? error : correlate_done(&sweep->correlate, place, 0);
 }
 
+/* Its parts come next. */
+static void remember_batch(struct thread_state *state, const struct event_launch *row,
+			   uint32_t command)
+{
+	if (command != COMMAND_BATCH)
+		return;
+	state->batch_enter = row->enter;
+	/* One without times never has any for its parts. */
+	state->batch_correlation = row->flags & LAUNCH_UNTIMED ? 0 : row->correlation;
+}
+
 static int open_launch(struct sweep *sweep, const struct event_launch *row, size_t thread)
 {
 	struct analysis *analysis = sweep->analysis;
@@ -347,12 +361,8 @@ static int open_launch(struct sweep *sweep, const struct event_launch *row, size
 	command->stack = row->stack;
 	command->function = row->function_string;
 	command->over_by = UINT64_MAX;
-	if (command->type == COMMAND_BATCH) {
-		sweep->states[thread].batch_enter = row->enter;
-		/* nobody waits for the times of one that has none */
-		sweep->states[thread].batch_correlation =
-			row->flags & LAUNCH_UNTIMED ? 0 : row->correlation;
-	}
+	command->passes_ns = unexecuted_add_launch(&sweep->unexecuted, row->queue, row->enter);
+	remember_batch(&sweep->states[thread], row, command->type);
 	if (sweep->addresses && sweep_note_launched(sweep, command, 0))
 		return -ENOMEM;
 	sweep_measure_groups(sweep, row, command);
@@ -374,23 +384,8 @@ static int open_launch(struct sweep *sweep, const struct event_launch *row, size
 	return match_early(sweep, command->process, command->correlation, place);
 }
 
-static int on_api(struct sweep *sweep, const struct event_api *row)
-{
-	size_t thread = things_index(&sweep->threads, row->thread);
-	int error = sweep_count_call(sweep, sweep->thread_process[thread], row, false);
-
-	sweep->analysis->processes[sweep->thread_process[thread]].has_calls = true;
-
-	if (error)
-		return error;
-	sweep_note_finished(sweep, row);
-	if (row->type == API_TYPE_WAIT)
-		sweep_note_wait(sweep, thread, row);
-	return add_span(sweep, thread, row, false);
-}
-
-/* It has no execution of its own, and is no command: its batch is. */
-static int note_part(struct sweep *sweep, const struct event_launch *row)
+/* For samples of its instructions; batch: as of sweep_note_launched. */
+static int note_launcher(struct sweep *sweep, const struct event_launch *row, uint64_t batch)
 {
 	const size_t thread = things_index(&sweep->threads, row->thread);
 	const struct event_thread *known = things_row(&sweep->threads, thread);
@@ -404,12 +399,51 @@ static int note_part(struct sweep *sweep, const struct event_launch *row)
 		.function = row->function_string,
 		.flags = row->flags};
 
+	return sweep_note_launched(sweep, &command, batch);
+}
+
+/* It did not execute: it is a call and a line of the ledger. A kernel may have run without a record, and then samples of it
+ * are this launch's. */
+static int skip_launch(struct sweep *sweep, const struct event_launch *row, size_t thread)
+{
+	struct analysis *analysis = sweep->analysis;
+	const size_t queue = things_index(&sweep->queues, row->queue);
+
+	analysis->ledger.launched++;
+	analysis->ledger.passed++;
+	analysis->devices[analysis->queues[queue].device].all_launches++;
+	if (is_in_window(analysis, row->enter, row->exit))
+		analysis->processes[sweep->thread_process[thread]].launches++;
+	remember_batch(&sweep->states[thread], row, analysis_launch_command(analysis->model, row));
+	return note_launcher(sweep, row, 0);
+}
+
+static int on_api(struct sweep *sweep, const struct event_api *row)
+{
+	size_t thread = things_index(&sweep->threads, row->thread);
+	int error = sweep_count_call(sweep, sweep->thread_process[thread], row, false);
+
+	sweep->analysis->processes[sweep->thread_process[thread]].has_calls = true;
+
+	if (error)
+		return error;
+	sweep_note_finished(sweep, row);
+	unexecuted_add_call(&sweep->unexecuted, row);
+	if (row->type == API_TYPE_WAIT)
+		sweep_note_wait(sweep, thread, row);
+	return add_span(sweep, thread, row, false);
+}
+
+/* It has no execution of its own, and is no command: its batch is. */
+static int note_part(struct sweep *sweep, const struct event_launch *row)
+{
+	const size_t thread = things_index(&sweep->threads, row->thread);
 	const struct thread_state *state = &sweep->states[thread];
 
 	if (row->result || sweep->is_scouting)
 		return 0;
-	return sweep_note_launched(sweep, &command,
-				   state->batch_enter == row->enter ? state->batch_correlation : 0);
+	return note_launcher(sweep, row,
+			     state->batch_enter == row->enter ? state->batch_correlation : 0);
 }
 
 static int on_launch(struct sweep *sweep, const struct event_launch *row)
@@ -431,7 +465,8 @@ static int on_launch(struct sweep *sweep, const struct event_launch *row)
 	sweep->analysis->processes[sweep->thread_process[thread]].has_calls = true;
 
 	if (!error && row->result == 0)
-		error = open_launch(sweep, row, thread);
+		error = sweep_is_skipped(sweep) ? skip_launch(sweep, row, thread)
+						: open_launch(sweep, row, thread);
 	if (error)
 		return error;
 	if (is_wait)
@@ -449,6 +484,7 @@ static int scout_execution(struct sweep *sweep, const struct event_execution *ro
 	if (place == CORRELATE_NONE)
 		return keep_early(sweep, row);
 	join(sweep, row, &sweep->correlate.commands[place], place, &joined);
+	sweep_add_executed(sweep, &joined);
 	error = sweep_note_done(sweep, &joined);
 	return error ? error : correlate_done(&sweep->correlate, place, 0);
 }
@@ -468,6 +504,7 @@ static int scout_item(struct sweep *sweep, const struct order_item *item)
 	switch (item->kind) {
 	case EVENT_API:
 		sweep_note_finished(sweep, item->row);
+		unexecuted_add_call(&sweep->unexecuted, item->row);
 		return 0;
 	case EVENT_LAUNCH:
 		return scout_launch(sweep, item->row);
@@ -506,6 +543,7 @@ static int on_item(struct sweep *sweep, const struct order_item *item)
 		return scout_item(sweep, item);
 	if (item->kind != EVENT_EXECUTION && item->kind != EVENT_INSTRUCTION_SAMPLE)
 		note_time(sweep, item->time_ns);
+	sweep_release_sampled(sweep, item->time_ns);
 	error = sweep_release_addresses(sweep, item->time_ns);
 	if (!error)
 		error = sweep_release_windows(sweep, item->time_ns);
@@ -649,23 +687,24 @@ static int close_accounts(struct sweep *sweep)
 	uint64_t to = analysis->to_ns;
 	bool ends_early = analysis_ends_early(analysis);
 
-	analysis->is_exact = true;
 	find_counted(sweep);
 	for (size_t i = 0; i <= analysis->devices_count; i++) {
 		int error = close_device(&analysis->devices[i], to, ends_early);
 
 		if (error)
 			return error;
-		analysis->is_exact &= account_is_exact(&analysis->devices[i].account);
+		analysis->inexact += !account_is_exact(&analysis->devices[i].account);
 	}
 	for (size_t i = 0; i <= analysis->queues_count; i++) {
 		account_finish(&analysis->queues[i].account, to);
-		analysis->is_exact &= account_is_exact(&analysis->queues[i].account);
+		analysis->inexact += !account_is_exact(&analysis->queues[i].account);
 	}
 	for (size_t i = 0; i <= analysis->contexts_count; i++) {
 		account_finish(&analysis->contexts[i].account, to);
-		analysis->is_exact &= account_is_exact(&analysis->contexts[i].account);
+		analysis->inexact += !account_is_exact(&analysis->contexts[i].account);
 	}
+	analysis->is_exact = !analysis->inexact;
+	analysis->ledger.contradictions += analysis->inexact;
 	return 0;
 }
 
@@ -767,17 +806,23 @@ static int finish(struct sweep *sweep)
 	struct analysis *analysis = sweep->analysis;
 	int error;
 
-	if (sweep->is_scouting)
-		return sweep_note_all_in_flight(sweep);
 	error = count_damaged(sweep);
 	if (!error)
-		error = sweep_release_addresses(sweep, UINT64_MAX);
+		error = sweep_find_unexecuted(sweep);
+	if (error)
+		return error;
+	if (sweep->is_scouting)
+		return sweep_note_all_in_flight(sweep);
+	error = sweep_release_addresses(sweep, UINT64_MAX);
 	if (!error)
 		error = sweep_release_windows(sweep, UINT64_MAX);
 	if (error)
 		return error;
 	close_window(sweep);
-	ledger_close(&analysis->ledger);
+	trace_reader_damage(analysis->model->reader, &analysis->damage);
+	sweep_close_contradictions(sweep, model_is_whole(analysis->model, &analysis->damage));
+	ledger_close(&analysis->ledger,
+		     !analysis->ledger.passed || unexecuted_is_whole(analysis->model));
 	error = sweep_note_all_in_flight(sweep);
 	if (error)
 		return error;
@@ -826,6 +871,7 @@ static void sweep_fini(struct sweep *sweep)
 	sweep_instructions_fini(sweep);
 	sweep_addresses_fini(sweep);
 	sweep_windows_fini(sweep);
+	sweep_contradictions_fini(sweep);
 	sweep_ranges_fini(sweep);
 	sweep_metrics_fini(sweep);
 	free(sweep->calls);
@@ -852,6 +898,7 @@ static void sweep_fini(struct sweep *sweep)
 	pair_map_fini(&sweep->holding_rows);
 	pair_map_fini(&sweep->early_rows);
 	correlate_fini(&sweep->correlate);
+	unexecuted_fini(&sweep->unexecuted);
 	order_free(sweep->order);
 }
 
@@ -903,14 +950,23 @@ static void clear(struct analysis *analysis)
 	free(analysis->range_metrics);
 }
 
+/* What a sweep finds that the next one over the same trace must know from its first row on. */
+struct sweep_findings {
+	struct dark *darks;           /* owned; by device index */
+	struct sweep_skipped skipped; /* owned */
+	struct sweep_lost lost;
+	bool is_used; /* a sweep has been over */
+};
+
 static int sweep_once(struct analysis *analysis, const struct analysis_options *options,
-		      struct dark *darks, bool uses_darks, struct sweep_lost *lost)
+		      struct sweep_findings *findings)
 {
 	struct order_options order = {.kinds = ANALYSIS_ORDER_KINDS};
 	struct sweep sweep = {.analysis = analysis,
-			      .darks = darks,
-			      .uses_darks = uses_darks,
-			      .lost = lost,
+			      .darks = findings->darks,
+			      .uses_darks = findings->is_used,
+			      .skipped = &findings->skipped,
+			      .lost = &findings->lost,
 			      .observer = options ? options->observer : NULL,
 			      .by_thread = options && options->by_thread,
 			      .waiting_most = options ? options->waiting_most : 0,
@@ -931,13 +987,17 @@ static int sweep_once(struct analysis *analysis, const struct analysis_options *
 		error = sweep_make_tables(&sweep);
 	}
 	if (!error)
+		error = unexecuted_init(&sweep.unexecuted, analysis->model);
+	if (!error)
 		error = sweep_make_addresses(&sweep);
 	if (!error)
 		error = sweep_make_windows(&sweep);
 	if (!error)
+		error = sweep_make_contradictions(&sweep);
+	if (!error)
 		error = count_losses(&sweep);
-	if (!error && lost->is_told)
-		*lost = find_lost(analysis);
+	if (!error && findings->lost.is_told)
+		findings->lost = find_lost(analysis);
 	if (!error)
 		sweep_mark_launchers(&sweep);
 	if (!error)
@@ -950,16 +1010,25 @@ static int sweep_once(struct analysis *analysis, const struct analysis_options *
 	return error;
 }
 
-/* Whether an account was made without knowing that commands without times were under way. */
-static bool needs_darks(const struct analysis *analysis, struct dark *darks)
+/* Whether an account was made without knowing that commands without times were under way, or that launches did not
+ * execute. */
+static bool needs_findings(const struct analysis *analysis, struct sweep_findings *findings)
 {
-	bool needs = false;
+	bool needs = findings->skipped.count;
 
 	for (size_t i = 0; i <= analysis->devices_count; i++) {
-		dark_close(&darks[i]);
-		needs |= analysis->devices[i].account.commands && darks[i].count;
+		dark_close(&findings->darks[i]);
+		needs |= analysis->devices[i].account.commands && findings->darks[i].count;
 	}
 	return needs;
+}
+
+static bool needs_sweep(const struct analysis *analysis, const struct analysis_options *options,
+			struct sweep_findings *findings)
+{
+	if (!findings->is_used && needs_findings(analysis, findings))
+		return true;
+	return options && options->observer && !findings->lost.is_told;
 }
 
 /* A gap is explained when the next command starts, and then nobody can know yet whether what is open
@@ -971,21 +1040,20 @@ static int analyze(struct analysis *analysis, const struct analysis_options *opt
 	const struct model *model = analysis->model;
 	const void *things = NULL;
 	size_t count = model_things(model, EVENT_DEVICE, &things) + 1;
-	struct dark *darks = calloc(count, sizeof(*darks));
-	struct sweep_lost lost = {.is_told = true};
-	bool uses_darks = false;
-	int error = darks ? sweep_once(analysis, options, darks, false, &lost) : -ENOMEM;
+	struct sweep_findings findings = {.darks = calloc(count, sizeof(*findings.darks)),
+					  .lost = {.is_told = true}};
+	int error = findings.darks ? sweep_once(analysis, options, &findings) : -ENOMEM;
 
-	while (!error && ((!uses_darks && needs_darks(analysis, darks)) ||
-			  (options && options->observer && !lost.is_told))) {
-		uses_darks = true;
+	while (!error && needs_sweep(analysis, options, &findings)) {
+		findings.is_used = true;
 		clear(analysis);
 		*analysis = (struct analysis){.model = model};
-		error = sweep_once(analysis, options, darks, true, &lost);
+		error = sweep_once(analysis, options, &findings);
 	}
-	for (size_t i = 0; darks && i < count; i++)
-		dark_fini(&darks[i]);
-	free(darks);
+	for (size_t i = 0; findings.darks && i < count; i++)
+		dark_fini(&findings.darks[i]);
+	free(findings.darks);
+	free(findings.skipped.numbers);
 	return error;
 }
 
@@ -1023,9 +1091,14 @@ bool analysis_ends_early(const struct analysis *analysis)
 	return analysis->damage.truncated;
 }
 
-bool analysis_is_complete(const struct analysis *analysis)
+bool analysis_has_launches(const struct analysis *analysis)
 {
 	return analysis->ledger.is_complete && model_is_whole(analysis->model, &analysis->damage);
+}
+
+bool analysis_is_complete(const struct analysis *analysis)
+{
+	return analysis_has_launches(analysis) && !analysis->ledger.contradictions;
 }
 
 const char *analysis_device_label(const struct analysis *analysis, size_t device, char *ret_label,
@@ -1043,16 +1116,24 @@ const char *analysis_device_label(const struct analysis *analysis, size_t device
 	return ret_label;
 }
 
+/* A launch that names no known queue and did not execute is no proof of one more device. */
+static bool is_rest_shown(uint64_t launches, uint64_t executions, size_t described)
+{
+	return executions || (launches && !described);
+}
+
 size_t analysis_devices_shown(const struct analysis *analysis)
 {
 	const struct analysis_device *rest = &analysis->devices[analysis->devices_count];
 
-	return analysis->devices_count + (rest->launches || rest->executions);
+	return analysis->devices_count +
+	       is_rest_shown(rest->launches, rest->executions, analysis->devices_count);
 }
 
 size_t analysis_queues_shown(const struct analysis *analysis)
 {
 	const struct analysis_queue *rest = &analysis->queues[analysis->queues_count];
 
-	return analysis->queues_count + (rest->launches || rest->executions);
+	return analysis->queues_count +
+	       is_rest_shown(rest->launches, rest->executions, analysis->queues_count);
 }

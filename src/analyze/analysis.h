@@ -480,6 +480,7 @@ struct analysis {
 	size_t peak_rows;     /* in memory at once */
 	size_t peak_commands; /* open at once */
 	bool is_exact;        /* every account's parts add up to its wall */
+	uint64_t inexact;     /* accounts whose parts do not; in the ledger's contradictions too */
 	/* A time that is not longer is no time to divide by. */
 	uint64_t clock_error_ns;
 };
@@ -506,6 +507,8 @@ size_t analysis_instructions_of(const struct analysis *analysis, uint32_t path,
 				const struct analysis_instruction **ret_first);
 
 /* 95 % or more matched, and nothing of the file cut off or damaged. */
+bool analysis_has_launches(const struct analysis *analysis);
+/* … and nothing in it contradicts the account. */
 bool analysis_is_complete(const struct analysis *analysis);
 
 /* The file was never closed, or the disk refused rows: what is missing at its end may have been

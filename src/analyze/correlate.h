@@ -37,6 +37,7 @@ struct open_command {
 	uint64_t groups, items; /* work-groups, work items of one; 0: not known */
 	uint64_t ended;         /* OPEN_DONE: host ns; 0: not known */
 	uint64_t over_by;       /* known to be over then; UINT64_MAX: not yet known to be */
+	uint64_t passes_ns;     /* as unexecuted_add_launch gives it */
 	struct calls_sum at_enter;
 	uint32_t process, thread, queue; /* process: id; the others: index in the things' lists */
 	uint32_t kernel, stack;          /* code id, stack id */

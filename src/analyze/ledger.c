@@ -56,16 +56,36 @@ void ledger_add_lost(struct analysis_ledger *ledger, uint32_t kind, uint64_t cou
 	}
 }
 
+uint64_t ledger_expected(const struct analysis_ledger *ledger)
+{
+	return ledger->launched - ledger->not_executed;
+}
+
+bool ledger_is_incomplete(const struct analysis_ledger *ledger)
+{
+	return !ledger->is_complete || ledger->contradictions;
+}
+
+/* A lost execution is that of a launch that was passed before it is that of one in flight. */
+static uint64_t count_not_executed(const struct analysis_ledger *ledger, uint64_t lost,
+				   bool is_whole)
+{
+	if (!is_whole || ledger->commands_uncounted || ledger->passed < lost)
+		return 0;
+	return ledger->passed - lost;
+}
+
 /* More executions can be reported lost than launches are open (one lost twice on its way): what is
  * above stays in the list of losses and out of the sum. */
-void ledger_close(struct analysis_ledger *ledger)
+void ledger_close(struct analysis_ledger *ledger, bool is_whole)
 {
 	uint64_t open = ledger->launched - ledger->matched - ledger->rejected;
 	uint64_t lost = ledger->lost_executions < open ? ledger->lost_executions : open;
 
 	ledger->launched += ledger->dropped_launches;
 	ledger->dropped = ledger->dropped_launches + lost;
-	ledger->in_flight_at_exit = open - lost;
+	ledger->not_executed = count_not_executed(ledger, lost, is_whole);
+	ledger->in_flight_at_exit = open - lost - ledger->not_executed;
 	ledger->is_complete = (unsigned __int128)ledger->matched * 100 >=
-			      (unsigned __int128)ledger->launched * 95;
+			      (unsigned __int128)ledger_expected(ledger) * 95;
 }

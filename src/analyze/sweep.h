@@ -21,6 +21,7 @@
 #include "analyze/order.h"
 #include "analyze/pair_map.h"
 #include "analyze/things.h"
+#include "analyze/unexecuted.h"
 
 /* Which row of the tables a path belongs to. */
 #define TAG_COPY 0x80000000u
@@ -198,6 +199,12 @@ struct range_metrics {
 	size_t rows_capacity;
 };
 
+/* Launches that a first sweep found not to have executed; a second one opens no command for them. */
+struct sweep_skipped {
+	uint64_t *numbers; /* owned; of launch rows, ascending */
+	size_t count, capacity;
+};
+
 /* While it sweeps. */
 struct sweep {
 	struct analysis *analysis;
@@ -255,8 +262,9 @@ struct sweep {
 	bool has_instructions; /* the trace has samples of them */
 	size_t waiting_most;   /* as analysis_options say */
 	bool has_launches;
-	struct addresses *addresses; /* owned; NULL: it has none */
-	struct windows *windows;     /* owned; NULL: it has none */
+	struct addresses *addresses;           /* owned; NULL: it has none */
+	struct windows *windows;               /* owned; NULL: it has none */
+	struct contradictions *contradictions; /* owned; NULL: it has no samples of instructions */
 	struct pair_map
 		wait_numbers; /* (wait string << 32 | holder, waker) -> number of state_waits */
 	struct pair_map waker_numbers; /* (thread << 32 | name, the next one) -> number of wakers */
@@ -274,6 +282,9 @@ struct sweep {
 	struct queue_list *lists; /* by queue index: open commands in the order of their enter */
 	struct dark *darks;       /* by device index; found in a first sweep, used in a second */
 	bool uses_darks;
+	struct unexecuted unexecuted;
+	struct sweep_skipped *skipped;            /* found in a first sweep, used in a second */
+	size_t skipped_next;                      /* index of the next launch that is skipped */
 	const struct analysis_observer *observer; /* NULL: nobody is told */
 	struct sweep_lost *lost;                  /* as the sweep before this one found */
 	bool is_scouting;  /* a second sweep is certain: only what it needs is looked for */
@@ -502,6 +513,18 @@ int sweep_take_window(struct sweep *sweep, const struct event_instruction_sample
 /* Counts the samples of windows that are over; UINT64_MAX: the trace is. */
 int sweep_release_windows(struct sweep *sweep, uint64_t now_ns);
 
+/* ---- sweep_contradictions.c ---- */
+
+int sweep_make_contradictions(struct sweep *sweep);
+void sweep_contradictions_fini(struct sweep *sweep);
+/* A command of the account, in the order of their start. */
+int sweep_add_busy(struct sweep *sweep, size_t device, uint64_t started, uint64_t ended);
+int sweep_add_sampled(struct sweep *sweep, const struct event_instruction_sample *row);
+/* Judges the samples whose surroundings are swept. */
+void sweep_release_sampled(struct sweep *sweep, uint64_t now_ns);
+/* Judges the rest; is_whole: no rows of unknown kind are missing. */
+void sweep_close_contradictions(struct sweep *sweep, bool is_whole);
+
 /* ---- sweep_states.c ---- */
 
 void sweep_states_fini(struct sweep *sweep);
@@ -556,6 +579,12 @@ int sweep_replace_open(struct sweep *sweep, uint32_t place, uint64_t enter);
 int sweep_note_done(struct sweep *sweep, const struct joined *joined);
 /* Whatever a queue was given before a call that waits for all of it is over when that returns. */
 void sweep_note_finished(struct sweep *sweep, const struct event_api *row);
+/* A command with its launch, which came before it. */
+void sweep_add_executed(struct sweep *sweep, const struct joined *joined);
+/* Counts the open launches whose queue was past them, and lists them where they did not execute. */
+int sweep_find_unexecuted(struct sweep *sweep);
+/* Whether the launch row that is swept now is one of them. */
+bool sweep_is_skipped(struct sweep *sweep);
 /* What was launched and never executed may run to the end of the recording. */
 int sweep_note_all_in_flight(struct sweep *sweep);
 

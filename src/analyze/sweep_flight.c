@@ -11,6 +11,11 @@
  */
 #include "analyze/sweep.h"
 
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+
 /* NULL: nobody knows which queue it is. */
 static struct queue_list *list_of(const struct sweep *sweep, uint32_t queue)
 {
@@ -118,6 +123,94 @@ int sweep_note_done(struct sweep *sweep, const struct joined *joined)
 	sweep_unlink_open(sweep, joined->place);
 	return error;
 }
+
+/* ---- launches that never executed -------------------------------------------------------------- */
+
+static uint32_t queue_of(const struct sweep *sweep, const struct open_command *command)
+{
+	const struct event_queue *queue = sweep->analysis->queues[command->queue].queue;
+
+	return queue ? queue->id : 0;
+}
+
+void sweep_add_executed(struct sweep *sweep, const struct joined *joined)
+{
+	unexecuted_add_execution(&sweep->unexecuted, joined->row, queue_of(sweep, joined->launch),
+				 joined->launch->process, joined->launch);
+}
+
+static bool is_passed(const struct sweep *sweep, const struct open_command *command)
+{
+	return command->state == OPEN_LAUNCHED &&
+	       unexecuted_is_passed(&sweep->unexecuted, queue_of(sweep, command), command->process,
+				    command->enter, command->exit);
+}
+
+/* All but copies and fills may have run without a record, as kernels do in CUPTI's range mode: the device is not known to
+ * have been idle then. */
+static int skip_launch(struct sweep *sweep, const struct open_command *command)
+{
+	struct sweep_skipped *skipped = sweep->skipped;
+
+	if (array_grow(skipped->numbers, skipped->capacity, skipped->count + 1))
+		return -ENOMEM;
+	skipped->numbers[skipped->count++] = command->number;
+	if (analysis_class(command->type) == ACCOUNT_COPY)
+		return 0;
+	return dark_add(&sweep->darks[sweep->analysis->queues[command->queue].device],
+			command->enter, command->over_by);
+}
+
+static int compare_numbers(const void *left, const void *right)
+{
+	const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+	return (a > b) - (a < b);
+}
+
+static int skip_passed(struct sweep *sweep)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < sweep->correlate.count && !error; i++) {
+		struct open_command *command = &sweep->correlate.commands[i];
+
+		if (!is_passed(sweep, command))
+			continue;
+		error = skip_launch(sweep, command);
+		command->state = OPEN_EXPECTED; /* it is open no longer */
+	}
+	if (sweep->skipped->count)
+		qsort(sweep->skipped->numbers, sweep->skipped->count, sizeof(uint64_t),
+		      compare_numbers);
+	return error;
+}
+
+int sweep_find_unexecuted(struct sweep *sweep)
+{
+	struct analysis_ledger *ledger = &sweep->analysis->ledger;
+	uint64_t passed = 0;
+
+	for (size_t i = 0; i < sweep->correlate.count; i++)
+		passed += is_passed(sweep, &sweep->correlate.commands[i]);
+	ledger->passed += passed;
+	if (!passed || sweep->uses_darks || !unexecuted_is_certain(sweep->analysis->model, ledger))
+		return 0;
+	return skip_passed(sweep);
+}
+
+bool sweep_is_skipped(struct sweep *sweep)
+{
+	const struct sweep_skipped *skipped = sweep->skipped;
+
+	if (!sweep->uses_darks || sweep->skipped_next == skipped->count ||
+	    skipped->numbers[sweep->skipped_next] != sweep->launches)
+		return false;
+	sweep->skipped_next++;
+	return true;
+}
+
+/* ---- in flight --------------------------------------------------------------------------------- */
 
 static int note_in_flight(struct sweep *sweep, const struct open_command *command)
 {

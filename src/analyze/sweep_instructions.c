@@ -350,6 +350,8 @@ int sweep_take_instruction(struct sweep *sweep, const struct event_instruction_s
 	uint32_t path;
 
 	note_time(sweep, row->begin);
+	if (sweep_add_sampled(sweep, row))
+		return -ENOMEM;
 	if (row->device)
 		sweep->analysis->devices[things_index(&sweep->devices, row->device)].is_counted =
 			true;

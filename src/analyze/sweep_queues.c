@@ -126,7 +126,7 @@ static bool knows_ends(const struct sweep *sweep)
 	const struct analysis_ledger *ledger = &sweep->analysis->ledger;
 
 	return !ledger->dropped_launches && !ledger->lost_executions &&
-	       !ledger->commands_uncounted && analysis_is_complete(sweep->analysis);
+	       !ledger->commands_uncounted && analysis_has_launches(sweep->analysis);
 }
 
 void sweep_close_queues(struct sweep *sweep)

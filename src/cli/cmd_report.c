@@ -52,6 +52,7 @@ static const struct option_row report_options[] = {
 	 offsetof(struct report_values, layers)},
 	{NULL},
 };
+
 static int print_report(const struct command *command, struct report *report)
 {
 	const struct analysis *analysis = report->analysis;
@@ -72,11 +73,11 @@ static int print_report(const struct command *command, struct report *report)
 	if (!error)
 		error = report->state->error;
 	report_paths_fini(&report->paths);
-	if (error || !analysis->is_exact) {
-		print_error(command->name,
-			    error ? "out of memory"
-				  : "the account does not add up: please report this");
+	if (error) {
+		print_error(command->name, "out of memory");
 		status = STATUS_FAILED;
+	} else if (ledger_is_incomplete(&analysis->ledger)) {
+		status = STATUS_INCOMPLETE;
 	}
 	return finish_output(command->name, status);
 }

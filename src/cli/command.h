@@ -8,7 +8,7 @@
 #include "cli/options.h"
 
 /* Exit statuses of design cli: all verbs but record use these. */
-enum { STATUS_DONE = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
+enum { STATUS_DONE = 0, STATUS_FAILED = 1, STATUS_USAGE = 2, STATUS_INCOMPLETE = 4 };
 /* record's own, where it does not return its program's: duet failed, or the program did not run. */
 enum { RECORD_FAILED = 125, RECORD_NOT_EXECUTABLE = 126, RECORD_NOT_FOUND = 127 };
 

@@ -146,6 +146,8 @@ static int record_and_report(int argc, char **argv)
 	if (!recorded)
 		return status;
 	report_status = report->run(report, 1, arguments);
+	if (report_status == STATUS_INCOMPLETE) /* the program's status is what its caller needs */
+		report_status = STATUS_DONE;
 	return status ? status : report_status;
 }
 

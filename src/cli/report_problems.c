@@ -34,16 +34,54 @@ __attribute__((format(printf, 1, 2))) static void put_warning(const char *format
 static void put_incomplete(const struct report *report)
 {
 	const struct analysis_ledger *ledger = &report->analysis->ledger;
+	const uint64_t expected = ledger_expected(ledger);
 
 	if (ledger->is_complete)
 		return;
 	put_warning("INCOMPLETE: of %" PRIu64 " %s launched %" PRIu64 " (%s) %s in the trace;",
-		    ledger->launched, table_noun(ledger->launched, "command", "commands"),
-		    ledger->matched, format_percent(ledger->matched, ledger->launched).text,
+		    expected, table_noun(expected, "command", "commands"), ledger->matched,
+		    format_percent(ledger->matched, expected).text,
 		    table_noun(ledger->matched, "has its execution", "have their execution"));
 	put_warning("  in flight at exit: %" PRIu64 ", dropped: %" PRIu64 ", rejected: %" PRIu64
 		    ". Totals below are over the rest.",
 		    ledger->in_flight_at_exit, ledger->dropped, ledger->rejected);
+}
+
+/* First of all: no number below is to be trusted where the device was seen at work while it idles there. */
+static void put_contradictions(const struct report *report)
+{
+	const struct analysis *analysis = report->analysis;
+	const uint64_t count = analysis->ledger.contradictions - analysis->inexact;
+
+	if (analysis->inexact)
+		put_warning("CONTRADICTION: a program wrote records that contradict each other, so "
+			    "%" PRIu64 " %s not add up",
+			    analysis->inexact,
+			    table_noun(analysis->inexact, "account does", "accounts do"));
+	if (!count)
+		return;
+	put_warning("CONTRADICTION: %" PRIu64
+		    " %s in kernels while the account below has their device idle:",
+		    count, table_noun(count, "sample was", "samples were"));
+	put_warning("  commands ran that the runtime did not report, or reported with wrong times");
+}
+
+/* A runtime that gives a command buffer no times of its own: OpenCL's on PoCL. */
+static void put_unmeasured_graphs(const struct report *report)
+{
+	const struct analysis *analysis = report->analysis;
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < analysis->copies_count; i++)
+		if (analysis->copies[i].command == COMMAND_GRAPH)
+			count += analysis->copies[i].count - analysis->copies[i].timed;
+	if (!count)
+		return;
+	put_warning("device time not measured: %" PRIu64
+		    " %s; the runtime reports no times of the commands",
+		    count,
+		    table_noun(count, "command buffer or graph", "command buffers or graphs"));
+	put_warning("  what the device did from their launch to their completion is 'unknown'");
 }
 
 /* One that hangs is the longest. Where executions were lost it may be one of theirs. */
@@ -253,9 +291,11 @@ void report_put_problems(const struct report *report)
 {
 	const struct analysis_ledger *ledger = &report->analysis->ledger;
 
+	put_contradictions(report);
 	put_deaths(report);
 	put_incomplete(report);
 	put_in_flight(report);
+	put_unmeasured_graphs(report);
 	put_losses(report);
 	if (ledger->orphaned)
 		put_warning("%" PRIu64 " %s no launch in the trace", ledger->orphaned,
@@ -266,6 +306,4 @@ void report_put_problems(const struct report *report)
 	put_wrong_stacks(report);
 	if (report->values->by)
 		put_missing_files(report);
-	if (!report->analysis->is_exact)
-		put_warning("the account does not add up: this is a bug in duet");
 }

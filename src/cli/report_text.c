@@ -342,9 +342,14 @@ static void put_ledger(const struct report *report)
 	const struct analysis_ledger *ledger = &report->analysis->ledger;
 
 	printf("\nLEDGER  %" PRIu64 " launched = %" PRIu64 " matched + %" PRIu64
-	       " in flight at exit + %" PRIu64 " dropped + %" PRIu64 " rejected\n",
-	       ledger->launched, ledger->matched, ledger->in_flight_at_exit, ledger->dropped,
-	       ledger->rejected);
+	       " not executed + %" PRIu64 " in flight at exit + %" PRIu64 " dropped + %" PRIu64
+	       " rejected\n",
+	       ledger->launched, ledger->matched, ledger->not_executed, ledger->in_flight_at_exit,
+	       ledger->dropped, ledger->rejected);
+	if (ledger->not_executed)
+		printf("        not executed: later commands ran and no execution came (stream "
+		       "capture, "
+		       "nothing to do, no record)\n");
 	if (ledger->in_flight_at_exit && analysis_ends_early(report->analysis))
 		printf("        the file ends early: some of these may have been lost with it\n");
 	printf("        %" PRIu64 " executed", ledger->executed);

@@ -17,6 +17,7 @@
 #include "analyze/analysis.h"
 #include "analyze/correlate.h"
 #include "analyze/model.h"
+#include "analyze/unexecuted.h"
 #include "base/array.h"
 
 #define EARLY_COUNT 4096
@@ -32,7 +33,9 @@ struct commands {
 	const struct commands_visitor *visitor;
 	void *context;
 	struct correlate correlate;
-	struct waiting *waiting; /* by place of the correlation */
+	struct unexecuted unexecuted;
+	struct analysis_ledger lost; /* of its sums, what was lost */
+	struct waiting *waiting;     /* by place of the correlation */
 	size_t waiting_capacity;
 	struct event_execution *early; /* EARLY_COUNT of them; correlation 0: none */
 	struct pair_map early_places;  /* (process, correlation) -> index */
@@ -43,7 +46,7 @@ struct commands {
 const char *commands_state_name(enum command_state state)
 {
 	static const char *const names[STATE_COUNT] = {"matched", "rejected", "in_flight",
-						       "no_launch"};
+						       "not_executed", "no_launch"};
 
 	return names[state];
 }
@@ -120,8 +123,9 @@ const char *command_name(const struct model *model, const struct command *comman
 							 : "[unknown kernel]";
 }
 
+/* row NULL: it has no execution, and `otherwise` is its state. */
 static int give(struct commands *commands, const struct waiting *waiting,
-		const struct event_execution *row)
+		const struct event_execution *row, enum command_state otherwise)
 {
 	struct command command = {.launch = waiting ? &waiting->row : NULL,
 				  .execution = row,
@@ -134,7 +138,7 @@ static int give(struct commands *commands, const struct waiting *waiting,
 	if (!waiting)
 		command.state = STATE_NO_LAUNCH;
 	else if (!row)
-		command.state = STATE_IN_FLIGHT;
+		command.state = otherwise;
 	else if (row->status < 0 || (row->valid & ORDER_IMPOSSIBLE))
 		command.state = STATE_REJECTED;
 	return commands->visitor->on_command(commands->context, &command);
@@ -151,11 +155,11 @@ static int keep_early(struct commands *commands, const struct event_execution *r
 
 	if (kept->correlation) {
 		pair_map_remove(&commands->early_places, kept->process, kept->correlation);
-		error = give(commands, NULL, kept);
+		error = give(commands, NULL, kept, STATE_NO_LAUNCH);
 	}
 	other = pair_map_find(&commands->early_places, row->process, row->correlation);
 	if (!error && other != PAIR_MAP_NONE) {
-		error = give(commands, NULL, &commands->early[other]);
+		error = give(commands, NULL, &commands->early[other], STATE_NO_LAUNCH);
 		commands->early[other].correlation = 0;
 	}
 	*kept = *row;
@@ -173,7 +177,7 @@ static int give_early(struct commands *commands)
 		size_t place = (commands->early_next + i) % EARLY_COUNT;
 
 		if (commands->early[place].correlation)
-			error = give(commands, NULL, &commands->early[place]);
+			error = give(commands, NULL, &commands->early[place], STATE_NO_LAUNCH);
 	}
 	return error;
 }
@@ -182,7 +186,7 @@ static int give_early(struct commands *commands)
 
 static int match(struct commands *commands, uint32_t place, const struct event_execution *row)
 {
-	int error = give(commands, &commands->waiting[place], row);
+	int error = give(commands, &commands->waiting[place], row, STATE_MATCHED);
 
 	return error ? error : correlate_done(&commands->correlate, place, 0);
 }
@@ -191,10 +195,15 @@ static int on_execution(struct commands *commands, const struct event_execution 
 {
 	uint32_t place = correlate_find(&commands->correlate, row->process, row->correlation);
 
-	if (place != CORRELATE_NONE)
+	if (place != CORRELATE_NONE) {
+		const struct waiting *waiting = &commands->waiting[place];
+
+		unexecuted_add_execution(&commands->unexecuted, row, waiting->row.queue,
+					 waiting->process, &commands->correlate.commands[place]);
 		return match(commands, place, row);
+	}
 	if (commands->visitor->in_order || !row->correlation)
-		return give(commands, NULL, row);
+		return give(commands, NULL, row, STATE_NO_LAUNCH);
 	return keep_early(commands, row);
 }
 
@@ -209,9 +218,12 @@ static int wait_for(struct commands *commands, const struct event_launch *row, u
 	if (!error &&
 	    array_grow(commands->waiting, commands->waiting_capacity, (size_t)*ret_place + 1))
 		error = -ENOMEM;
-	if (!error)
-		commands->waiting[*ret_place] = (struct waiting){*row, commands->launches, process};
-	return error;
+	if (error)
+		return error;
+	commands->waiting[*ret_place] = (struct waiting){*row, commands->launches, process};
+	commands->correlate.commands[*ret_place].passes_ns =
+		unexecuted_add_launch(&commands->unexecuted, row->queue, row->enter);
+	return 0;
 }
 
 static int on_launch(struct commands *commands, const struct event_launch *row)
@@ -226,7 +238,7 @@ static int on_launch(struct commands *commands, const struct event_launch *row)
 		return error;
 	place = correlate_find(&commands->correlate, process, row->correlation);
 	if (place != CORRELATE_NONE) /* the id is used again */
-		error = give(commands, &commands->waiting[place], NULL);
+		error = give(commands, &commands->waiting[place], NULL, STATE_IN_FLIGHT);
 	if (!error)
 		error = wait_for(commands, row, process, &place);
 	if (error)
@@ -237,6 +249,14 @@ static int on_launch(struct commands *commands, const struct event_launch *row)
 	error = match(commands, place, &commands->early[early]);
 	commands->early[early].correlation = 0;
 	return error;
+}
+
+static int on_api(struct commands *commands, const struct order_item *item)
+{
+	unexecuted_add_call(&commands->unexecuted, item->row);
+	if (!(commands->visitor->more_kinds & 1u << EVENT_API))
+		return 0;
+	return commands->visitor->on_row(commands->context, item);
 }
 
 static int run(struct commands *commands, struct order *order)
@@ -251,6 +271,8 @@ static int run(struct commands *commands, struct order *order)
 			error = on_launch(commands, item.row);
 		else if (item.kind == EVENT_EXECUTION)
 			error = on_execution(commands, item.row);
+		else if (item.kind == EVENT_API)
+			error = on_api(commands, &item);
 		else
 			error = commands->visitor->on_row(commands->context, &item);
 	}
@@ -268,11 +290,40 @@ static int compare_numbers(const void *left, const void *right, void *context)
 	return (a > b) - (a < b);
 }
 
+static void count_lost(struct commands *commands, const struct order *order)
+{
+	const struct event_loss *losses;
+	const size_t count = trace_reader_losses(commands->model->reader, &losses);
+	const uint64_t damaged = order_damaged_rows(order, EVENT_EXECUTION);
+
+	for (size_t i = 0; i < count; i++)
+		ledger_add_lost(&commands->lost, losses[i].kind, losses[i].count);
+	if (damaged)
+		ledger_add_lost(&commands->lost, EVENT_EXECUTION, damaged);
+}
+
+static bool is_passed(const struct commands *commands, uint32_t place)
+{
+	const struct waiting *waiting = &commands->waiting[place];
+
+	return unexecuted_is_passed(&commands->unexecuted, waiting->row.queue, waiting->process,
+				    waiting->row.enter, waiting->row.exit);
+}
+
+static bool knows_unexecuted(const struct commands *commands, const uint32_t *places, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (is_passed(commands, places[i]))
+			return unexecuted_is_certain(commands->model, &commands->lost);
+	return false;
+}
+
 static int give_open(struct commands *commands)
 {
 	const struct correlate *correlate = &commands->correlate;
 	uint32_t *places = malloc((correlate->count + 1) * sizeof(*places));
 	size_t count = 0;
+	bool is_certain;
 	int error = 0;
 
 	if (!places)
@@ -281,8 +332,11 @@ static int give_open(struct commands *commands)
 		if (correlate->commands[i].state == OPEN_LAUNCHED)
 			places[count++] = i;
 	qsort_r(places, count, sizeof(*places), compare_numbers, commands->waiting);
+	is_certain = knows_unexecuted(commands, places, count);
 	for (size_t i = 0; i < count && !error; i++)
-		error = give(commands, &commands->waiting[places[i]], NULL);
+		error = give(commands, &commands->waiting[places[i]], NULL,
+			     is_certain && is_passed(commands, places[i]) ? STATE_NOT_EXECUTED
+									  : STATE_IN_FLIGHT);
 	free(places);
 	return error;
 }
@@ -290,6 +344,7 @@ static int give_open(struct commands *commands)
 static void commands_fini(struct commands *commands)
 {
 	correlate_fini(&commands->correlate);
+	unexecuted_fini(&commands->unexecuted);
 	pair_map_fini(&commands->early_places);
 	free(commands->waiting);
 	free(commands->early);
@@ -298,7 +353,8 @@ static void commands_fini(struct commands *commands)
 int commands_each(const struct model *model, const struct commands_visitor *visitor, void *context)
 {
 	struct order_options options = {
-		.kinds = 1u << EVENT_LAUNCH | 1u << EVENT_EXECUTION | visitor->more_kinds,
+		.kinds = 1u << EVENT_API | 1u << EVENT_LAUNCH | 1u << EVENT_EXECUTION |
+			 visitor->more_kinds,
 		.execution_delay_ns = visitor->delay_ns ? visitor->delay_ns
 							: clocks_device_error_ns(model->clocks)};
 	struct commands commands = {.model = model,
@@ -311,7 +367,11 @@ int commands_each(const struct model *model, const struct commands_visitor *visi
 	correlate_init(&commands.correlate);
 	pair_map_init(&commands.early_places);
 	if (!error)
+		error = unexecuted_init(&commands.unexecuted, model);
+	if (!error)
 		error = run(&commands, order);
+	if (!error)
+		count_lost(&commands, order);
 	if (!error)
 		error = give_early(&commands);
 	if (!error)

@@ -15,16 +15,17 @@ struct model;
 
 enum command_state {
 	STATE_MATCHED,
-	STATE_REJECTED,  /* it failed, or its times are impossible */
-	STATE_IN_FLIGHT, /* no execution in the trace: in flight at the end, or lost */
-	STATE_NO_LAUNCH, /* no launch in the trace */
+	STATE_REJECTED,     /* it failed, or its times are impossible */
+	STATE_IN_FLIGHT,    /* no execution in the trace: in flight at the end, or lost */
+	STATE_NOT_EXECUTED, /* no execution, and its queue was past it: analyze/unexecuted.h */
+	STATE_NO_LAUNCH,    /* no launch in the trace */
 	STATE_COUNT
 };
 const char *commands_state_name(enum command_state state);
 
 struct command {
 	const struct event_launch *launch;       /* NULL: STATE_NO_LAUNCH */
-	const struct event_execution *execution; /* NULL: STATE_IN_FLIGHT */
+	const struct event_execution *execution; /* NULL: STATE_IN_FLIGHT, STATE_NOT_EXECUTED */
 	uint64_t launch_number;                  /* of the trace's launches, from 1; 0: none */
 	uint32_t process, queue;                 /* ids */
 	enum command_state state;
@@ -45,7 +46,7 @@ struct commands_visitor {
 		delay_ns; /* more than the clocks' error, where that is known to be needed; 0: the clocks' error */
 };
 
-/* One pass over the trace, in the order of time; what is in flight comes at the end, in the order of launches. Ends
+/* One pass over the trace, in the order of time; what has no execution comes at the end, in the order of launches. Ends
  * with what a callback gives where that is not 0. Errors: -ENOMEM, what the reader fails with. */
 int commands_each(const struct model *model, const struct commands_visitor *visitor, void *context);
 

@@ -73,6 +73,10 @@ struct incomplete incomplete_analysis(const struct analysis *analysis)
 		lost += analysis->losses[i].count;
 		is_more |= analysis->losses[i].uncounted;
 	}
+	if (ledger->contradictions)
+		add(&incomplete, "%" PRIu64 " %s the account", ledger->contradictions,
+		    format_noun(ledger->contradictions, "sample contradicts",
+				"samples contradict"));
 	add_commands(&incomplete, ledger->in_flight_at_exit, "in flight at exit");
 	add_commands(&incomplete, ledger->dropped, "dropped");
 	add_damage(&incomplete, &analysis->damage, lost, is_more, analysis_ends_early(analysis));
@@ -127,7 +131,8 @@ const char *incomplete_unmeasured(const struct analysis *analysis, size_t index)
 	if (!device->all_executions && !device->all_launches)
 		return "nobody's commands to it were recorded, only its counters or samples were";
 	if (!device->all_executions)
-		return "no execution was recorded, its commands are in flight or lost";
+		return "no execution was recorded, its commands are in flight, lost or not "
+		       "executed";
 	if (!device->all_timed)
 		return untimed_text(analysis, index);
 	return "no command that worked has times with a place in host time";

@@ -73,6 +73,8 @@ static void put_ledger(struct protobuf *message, const struct analysis_ledger *l
 		     (int64_t)ledger->launched);
 	otlp_put_int(message, OTLP_SCOPE_ATTRIBUTES, "duet.ledger.matched",
 		     (int64_t)ledger->matched);
+	otlp_put_int(message, OTLP_SCOPE_ATTRIBUTES, "duet.ledger.not_executed",
+		     (int64_t)ledger->not_executed);
 	otlp_put_int(message, OTLP_SCOPE_ATTRIBUTES, "duet.ledger.in_flight_at_exit",
 		     (int64_t)ledger->in_flight_at_exit);
 	otlp_put_int(message, OTLP_SCOPE_ATTRIBUTES, "duet.ledger.dropped",

@@ -264,6 +264,7 @@ static void put_ledger(struct metrics *metrics)
 
 	begin_metric(metrics, &metric);
 	put_state(metrics, "matched", ledger->matched);
+	put_state(metrics, "not_executed", ledger->not_executed);
 	put_state(metrics, "in_flight_at_exit", ledger->in_flight_at_exit);
 	put_state(metrics, "dropped", ledger->dropped);
 	put_state(metrics, "rejected", ledger->rejected);

@@ -171,6 +171,7 @@ static void put_ledger(struct packets *packets, const struct analysis_ledger *le
 	packets_u64(packets, KEY_LAUNCHED, ledger->launched);
 	packets_u64(packets, KEY_EXECUTED, ledger->executed);
 	packets_u64(packets, KEY_MATCHED, ledger->matched);
+	packets_u64(packets, KEY_NOT_EXECUTED, ledger->not_executed);
 	packets_u64(packets, KEY_DROPPED, ledger->dropped);
 	packets_u64(packets, KEY_REJECTED, ledger->rejected);
 	packets_u64(packets, KEY_IN_FLIGHT, ledger->in_flight_at_exit);

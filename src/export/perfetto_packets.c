@@ -70,6 +70,7 @@ static const char *const keys[] = {
 	[KEY_MATCHED] = "matched",
 	[KEY_DROPPED] = "dropped",
 	[KEY_REJECTED] = "rejected",
+	[KEY_NOT_EXECUTED] = "not_executed",
 	[KEY_IN_FLIGHT] = "in_flight_at_exit",
 	[KEY_UNTIMED] = "untimed",
 	[KEY_UNPLACED] = "unplaced",

@@ -372,10 +372,10 @@ void profile_describe(const struct profile *profile,
 	if (*model_command(profile->model))
 		on_line(context, model_command(profile->model));
 	snprintf(line, sizeof(line),
-		 "launched %" PRIu64 " = matched %" PRIu64 " + in flight at exit %" PRIu64
-		 " + dropped %" PRIu64 " + rejected %" PRIu64,
-		 ledger->launched, ledger->matched, ledger->in_flight_at_exit, ledger->dropped,
-		 ledger->rejected);
+		 "launched %" PRIu64 " = matched %" PRIu64 " + not executed %" PRIu64
+		 " + in flight at exit %" PRIu64 " + dropped %" PRIu64 " + rejected %" PRIu64,
+		 ledger->launched, ledger->matched, ledger->not_executed, ledger->in_flight_at_exit,
+		 ledger->dropped, ledger->rejected);
 	on_line(context, line);
 	if (*incomplete.text) {
 		snprintf(line, sizeof(line), "INCOMPLETE: %s", incomplete.text);

@@ -43,6 +43,7 @@ enum table {
 	TABLE_LAUNCHES,
 	TABLE_EXECUTIONS,
 	TABLE_IN_FLIGHT,
+	TABLE_NOT_EXECUTED,
 	TABLE_DEPENDENCIES,
 	TABLE_CPU_SAMPLES,
 	TABLE_SWITCHES,
@@ -76,6 +77,7 @@ static const struct {
 	[TABLE_LAUNCHES] = {"launches", 17},
 	[TABLE_EXECUTIONS] = {"executions", 14},
 	[TABLE_IN_FLIGHT] = {"in_flight", 1},
+	[TABLE_NOT_EXECUTED] = {"not_executed", 1},
 	[TABLE_DEPENDENCIES] = {"dependencies", 5},
 	[TABLE_CPU_SAMPLES] = {"cpu_samples", 9},
 	[TABLE_SWITCHES] = {"switches", 11},
@@ -517,13 +519,14 @@ static int put_execution(struct database *database, const struct command *comman
 	return end_row(database);
 }
 
-static int put_open(struct database *database, uint64_t launch)
+static int put_open(struct database *database, const struct command *command)
 {
-	int error = begin_row(database, TABLE_IN_FLIGHT);
+	int error = begin_row(database, command->state == STATE_NOT_EXECUTED ? TABLE_NOT_EXECUTED
+									     : TABLE_IN_FLIGHT);
 
 	if (error)
 		return error;
-	put_u64(database, launch);
+	put_u64(database, command->launch_number);
 	return end_row(database);
 }
 
@@ -533,9 +536,8 @@ static int on_command(void *context, const struct command *command)
 	const struct filter *filter = &database->filter;
 
 	if (!command->execution)
-		return is_launch_wanted(database, command->launch)
-			       ? put_open(database, command->launch_number)
-			       : 0;
+		return is_launch_wanted(database, command->launch) ? put_open(database, command)
+								   : 0;
 	if (!filter_has_kind(filter, EVENT_EXECUTION) ||
 	    !filter_has_time(filter, command_time(command)) ||
 	    !filter_has_process(filter, command->process))
@@ -833,12 +835,17 @@ static int put_ledger(struct database *database)
 	const struct {
 		const char *name;
 		uint64_t count;
-	} sums[] = {
-		{"launched", ledger->launched}, {"executed", ledger->executed},
-		{"matched", ledger->matched},   {"in_flight_at_exit", ledger->in_flight_at_exit},
-		{"dropped", ledger->dropped},   {"rejected", ledger->rejected},
-		{"untimed", ledger->untimed},   {"unplaced", ledger->unplaced},
-		{"orphaned", ledger->orphaned}};
+	} sums[] = {{"launched", ledger->launched},
+		    {"executed", ledger->executed},
+		    {"matched", ledger->matched},
+		    {"not_executed", ledger->not_executed},
+		    {"in_flight_at_exit", ledger->in_flight_at_exit},
+		    {"dropped", ledger->dropped},
+		    {"contradictions", ledger->contradictions},
+		    {"rejected", ledger->rejected},
+		    {"untimed", ledger->untimed},
+		    {"unplaced", ledger->unplaced},
+		    {"orphaned", ledger->orphaned}};
 	int error = 0;
 
 	for (size_t i = 0; i < ARRAY_COUNT(sums) && !error; i++) {

@@ -25,6 +25,8 @@ state TEXT, queued_ns INTEGER, submitted_ns INTEGER, started_ns INTEGER, ended_n
 duration_ns INTEGER, status INTEGER, in_account INTEGER);
 -- launches without an execution: in flight at the end, or lost
 CREATE TABLE in_flight (launch INTEGER PRIMARY KEY);
+-- launches without an execution although their queue was past them
+CREATE TABLE not_executed (launch INTEGER PRIMARY KEY);
 CREATE TABLE dependencies (id INTEGER PRIMARY KEY, process INTEGER, correlation INTEGER, time_ns INTEGER,
 handle INTEGER);
 -- a thread was found running; weight is in the unit
@@ -57,7 +59,7 @@ CREATE TABLE frames (id INTEGER PRIMARY KEY, module TEXT, build_id TEXT, "offset
 -- the functions of a frame, outermost first: inlined ones have depth 1 and more
 CREATE TABLE frame_names (frame INTEGER, depth INTEGER, function TEXT, file TEXT, line INTEGER, kind TEXT,
 PRIMARY KEY (frame, depth)) WITHOUT ROWID;
--- launched = matched + in_flight_at_exit + dropped + rejected, of the whole trace
+-- launched = matched + not_executed + in_flight_at_exit + dropped + rejected, of the whole trace
 CREATE TABLE ledger (name TEXT PRIMARY KEY, count INTEGER) WITHOUT ROWID;
 -- each device's time, exactly: part busy or idle, what it was busy with or waited for
 CREATE TABLE account (device INTEGER, part TEXT, what TEXT, time_ns INTEGER);

@@ -19,6 +19,7 @@
 #include "analyze/analysis.h"
 #include "analyze/correlate.h"
 #include "analyze/model.h"
+#include "analyze/unexecuted.h"
 #include "base/array.h"
 
 /* As many early executions are kept as the report keeps. */
@@ -26,13 +27,14 @@
 
 struct open_launch {
 	uint64_t enter;
-	uint32_t thread;
+	uint32_t thread, queue, process;
 	enum verdict expected; /* what the row alone says */
 };
 
 struct pass {
 	struct verdicts *verdicts;
 	struct correlate correlate;
+	struct unexecuted unexecuted;
 	struct open_launch *launches; /* by place */
 	size_t launches_capacity;
 	struct event_execution early[EARLY_COUNT];
@@ -55,6 +57,7 @@ const char *verdict_text(enum verdict verdict)
 		[VERDICT_UNPLACED] = "the device's clock has no place in host time",
 		[VERDICT_BACKWARDS] = "it ended before it started",
 		[VERDICT_NEVER] = "no execution in the trace: in flight at the end, or lost",
+		[VERDICT_NOT_EXECUTED] = "it was not executed: its queue was past it",
 		[VERDICT_REPLACED] = "its correlation id was used again before it was executed",
 		[VERDICT_OUTSIDE] = "it is not in the exported part",
 	};
@@ -86,7 +89,7 @@ enum verdict verdicts_of(const struct verdicts *verdicts, const struct event_lau
 
 bool verdicts_has_end(const struct verdicts *verdicts, enum verdict verdict)
 {
-	return verdict != VERDICT_REPLACED &&
+	return verdict != VERDICT_REPLACED && verdict != VERDICT_NOT_EXECUTED &&
 	       (verdict != VERDICT_NEVER || !verdicts->lost_executions);
 }
 
@@ -95,7 +98,8 @@ static int decide(struct pass *pass, uint32_t place, enum verdict verdict)
 	const struct open_launch *launch = &pass->launches[place];
 	const struct verdicts *verdicts = pass->verdicts;
 
-	bool is_gone = verdict == VERDICT_NEVER || verdict == VERDICT_REPLACED;
+	bool is_gone = verdict == VERDICT_NEVER || verdict == VERDICT_REPLACED ||
+		       verdict == VERDICT_NOT_EXECUTED;
 
 	/* What is launched before the exported part is not drawn, but may be in flight in it. */
 	if (verdict == launch->expected || launch->enter >= verdicts->to_ns ||
@@ -150,8 +154,13 @@ static int on_execution(struct pass *pass, const struct event_execution *row)
 	uint32_t place = correlate_find(&pass->correlate, row->process, row->correlation);
 
 	pass->verdicts->ledger.executed++;
-	if (place != CORRELATE_NONE)
+	if (place != CORRELATE_NONE) {
+		const struct open_launch *launch = &pass->launches[place];
+
+		unexecuted_add_execution(&pass->unexecuted, row, launch->queue, launch->process,
+					 &pass->correlate.commands[place]);
 		return match(pass, place, row);
+	}
 	pass->verdicts->ledger.orphaned++;
 	return keep_early(pass, row);
 }
@@ -193,19 +202,41 @@ static int on_launch(struct pass *pass, const struct event_launch *row)
 		error = -ENOMEM;
 	if (error)
 		return error;
-	pass->launches[place] = (struct open_launch){
-		.enter = row->enter, .thread = row->thread, .expected = expected_of(model, row)};
+	pass->correlate.commands[place].passes_ns =
+		unexecuted_add_launch(&pass->unexecuted, row->queue, row->enter);
+	pass->launches[place] = (struct open_launch){.enter = row->enter,
+						     .thread = row->thread,
+						     .queue = row->queue,
+						     .process = process,
+						     .expected = expected_of(model, row)};
 	return match_early(pass, process, row->correlation, place);
+}
+
+/* An open one. */
+static bool is_passed(const struct pass *pass, uint32_t place)
+{
+	const struct open_launch *launch = &pass->launches[place];
+
+	return unexecuted_is_passed(&pass->unexecuted, launch->queue, launch->process,
+				    launch->enter, pass->correlate.commands[place].exit);
 }
 
 static int judge_open(struct pass *pass)
 {
+	struct analysis_ledger *ledger = &pass->verdicts->ledger;
+	const struct correlate *correlate = &pass->correlate;
+	bool is_certain;
 	int error = 0;
 
-	for (uint32_t i = 0; i < pass->correlate.count && !error; i++) {
-		if (pass->correlate.commands[i].state == OPEN_LAUNCHED)
-			error = decide(pass, i, VERDICT_NEVER);
-	}
+	for (uint32_t i = 0; i < correlate->count; i++)
+		ledger->passed +=
+			correlate->commands[i].state == OPEN_LAUNCHED && is_passed(pass, i);
+	is_certain = ledger->passed && unexecuted_is_certain(pass->verdicts->model, ledger);
+	for (uint32_t i = 0; i < correlate->count && !error; i++)
+		if (correlate->commands[i].state == OPEN_LAUNCHED)
+			error = decide(pass, i,
+				       is_certain && is_passed(pass, i) ? VERDICT_NOT_EXECUTED
+									: VERDICT_NEVER);
 	return error;
 }
 
@@ -225,13 +256,27 @@ static void add_lost(struct analysis_ledger *ledger, const struct model *model,
 		if (damaged)
 			ledger_add_lost(ledger, kinds[i], damaged);
 	}
-	ledger_close(ledger);
+}
+
+static int on_item(struct pass *pass, const struct order_item *item)
+{
+	switch (item->kind) {
+	case EVENT_API:
+		unexecuted_add_call(&pass->unexecuted, item->row);
+		return 0;
+	case EVENT_LAUNCH:
+		return on_launch(pass, item->row);
+	default:
+		return on_execution(pass, item->row);
+	}
 }
 
 static int judge_all(struct pass *pass)
 {
 	const struct model *model = pass->verdicts->model;
-	struct order_options options = {.kinds = 1u << EVENT_LAUNCH | 1u << EVENT_EXECUTION,
+	struct analysis_ledger *ledger = &pass->verdicts->ledger;
+	struct order_options options = {.kinds = 1u << EVENT_API | 1u << EVENT_LAUNCH |
+						 1u << EVENT_EXECUTION,
 					.execution_delay_ns = pass->verdicts->delay_ns};
 	struct order_item item;
 	struct order *order;
@@ -242,15 +287,17 @@ static int judge_all(struct pass *pass)
 	while (!error && (status = order_next(order, &item)) != 0) {
 		if (status < 0)
 			error = status;
-		else if (item.kind == EVENT_LAUNCH)
-			error = on_launch(pass, item.row);
 		else
-			error = on_execution(pass, item.row);
+			error = on_item(pass, &item);
 	}
 	if (!error)
-		add_lost(&pass->verdicts->ledger, model, order);
+		add_lost(ledger, model, order);
 	order_free(order);
-	return error ? error : judge_open(pass);
+	if (!error)
+		error = judge_open(pass);
+	if (!error)
+		ledger_close(ledger, !ledger->passed || unexecuted_is_whole(model));
+	return error;
 }
 
 int verdicts_init(struct verdicts *verdicts, const struct model *model, uint64_t from_ns,
@@ -270,11 +317,14 @@ int verdicts_init(struct verdicts *verdicts, const struct model *model, uint64_t
 	pass->verdicts = verdicts;
 	correlate_init(&pass->correlate);
 	pair_map_init(&pass->early_places);
-	error = judge_all(pass);
+	error = unexecuted_init(&pass->unexecuted, model);
+	if (!error)
+		error = judge_all(pass);
 	trace_reader_damage(model->reader, &damage);
 	verdicts->lost_executions = verdicts->ledger.lost_executions ||
 				    verdicts->ledger.commands_uncounted || damage.rows;
 	correlate_fini(&pass->correlate);
+	unexecuted_fini(&pass->unexecuted);
 	pair_map_fini(&pass->early_places);
 	free(pass->launches);
 	free(pass);

@@ -23,6 +23,7 @@ enum verdict {
 	VERDICT_UNPLACED,
 	VERDICT_BACKWARDS,
 	VERDICT_NEVER,
+	VERDICT_NOT_EXECUTED, /* its queue was past it: analyze/unexecuted.h */
 	VERDICT_REPLACED,
 	VERDICT_OUTSIDE
 };
@@ -45,8 +46,8 @@ void verdicts_fini(struct verdicts *verdicts); /* NULL-safe */
 
 enum verdict verdicts_of(const struct verdicts *verdicts, const struct event_launch *row);
 
-/* Whether the execution of a launch, or the end of the recording, will show that it left its queue. Of one without an execution
- * nobody knows where executions were lost; it would be counted as in flight for ever. */
+/* Whether a launch is in flight up to its execution, or up to the end of the recording. One that did not execute never is. Where
+ * executions were lost, one without its own is not known to be. */
 bool verdicts_has_end(const struct verdicts *verdicts, enum verdict verdict);
 
 /* Whether a slice can be drawn: started and ended are there, in order, and have a place. */

@@ -28,12 +28,18 @@ enum slot_state {
 	SLOT_DONE /* recorded; waits in its queue's list to be freed */
 };
 
-struct command {
-	cl_event event;
+/* What an event is of. */
+struct followed {
 	uint64_t correlation;
-	struct opencl_queue *queue;
 	uint32_t
 		queue_id; /* the structure may be another queue's by the time the command is over */
+	uint32_t stamps;  /* EXECUTION_…: which of the event's times are the command's */
+};
+
+struct command {
+	cl_event event;
+	struct followed of;
+	struct opencl_queue *queue;
 	uint32_t mode; /* of the attachment it was launched in: another's recorder knows it not */
 	bool polled;   /* counted in opencl_polled */
 	uint32_t next;
@@ -101,8 +107,8 @@ static bool is_real(uint64_t time, uint64_t queued)
 }
 
 /* ended: as it was read. seen: when the program's side knew of the completion. */
-static void put_execution(struct guest_thread *thread, cl_event event, uint64_t correlation,
-			  uint32_t queue_id, cl_int status, uint64_t ended, uint64_t seen)
+static void put_execution(struct guest_thread *thread, cl_event event, const struct followed *of,
+			  cl_int status, uint64_t ended, uint64_t seen)
 {
 	uint64_t queued = 0, submitted = 0, started = 0;
 	struct record_execution *record;
@@ -116,17 +122,18 @@ static void put_execution(struct guest_thread *thread, cl_event event, uint64_t 
 			(is_real(submitted, queued) ? EXECUTION_SUBMITTED : 0u) |
 			(is_real(started, queued) ? EXECUTION_STARTED : 0u) |
 			(is_real(ended, queued) ? EXECUTION_ENDED : 0u);
+		valid &= of->stamps;
 	}
 	record = guest_reserve(thread, EVENT_EXECUTION, sizeof(*record), valid);
 	if (!record)
 		return;
-	record->correlation = correlation;
+	record->correlation = of->correlation;
 	record->queued = queued;
 	record->submitted = submitted;
 	record->started = started;
 	record->ended = status < 0 ? 0 : ended;
 	record->seen = seen;
-	record->queue = queue_id;
+	record->queue = of->queue_id;
 	record->status = status;
 	ring_commit(&thread->writer);
 }
@@ -279,8 +286,7 @@ static bool finish(struct guest_thread *thread, struct command *command)
 		ended = read_stamp(event, CL_PROFILING_COMMAND_END);
 	}
 	if (command->mode == thread->mode)
-		put_execution(thread, event, command->correlation, command->queue_id, status, ended,
-			      guest_now(thread));
+		put_execution(thread, event, &command->of, status, ended, guest_now(thread));
 	if (command->polled)
 		atomic_fetch_sub_explicit(&opencl_polled, 1, memory_order_relaxed);
 	next.clReleaseEvent(event);
@@ -472,7 +478,7 @@ static void on_complete(cl_event event, cl_int status, void *data)
 	}
 	/* Else its recording is over, and only our reference is left to give up. */
 	if (thread && thread->mode == command->mode)
-		put_execution(thread, event, command->correlation, command->queue_id, status,
+		put_execution(thread, event, &command->of, status,
 			      read_stamp(event, CL_PROFILING_COMMAND_END), guest_now(thread));
 	next.clReleaseEvent(command->event);
 	atomic_store_explicit(&command->state, SLOT_DONE, memory_order_release);
@@ -483,15 +489,15 @@ static void on_complete(cl_event event, cl_int status, void *data)
 
 /* Under the lock. */
 static struct command *fill_slot(const struct guest_thread *thread, uint32_t index,
-				 struct opencl_queue *queue, cl_event event, uint64_t correlation)
+				 struct opencl_queue *queue, cl_event event,
+				 const struct followed *of)
 {
 	struct command *command = slot(index);
 
 	command->generation++;
 	command->event = event;
-	command->correlation = correlation;
+	command->of = *of;
 	command->queue = queue;
-	command->queue_id = queue->id;
 	command->mode = thread->mode;
 	command->polled = !queue->callbacks;
 	atomic_store_explicit(&command->state, SLOT_PENDING, memory_order_release);
@@ -529,7 +535,7 @@ static void follow_by_callback(struct command *command, uint32_t index)
 /* Not inline: the way without it then saves no registers. */
 static __attribute__((noinline)) void follow(struct guest_thread *thread,
 					     struct opencl_launch *launch, cl_event event,
-					     uint64_t correlation)
+					     const struct followed *of)
 {
 	struct opencl_queue *queue = launch->known;
 	struct command *command = NULL;
@@ -539,7 +545,7 @@ static __attribute__((noinline)) void follow(struct guest_thread *thread,
 		reap(queue);
 		index = take_slot();
 		if (index != NO_COMMAND)
-			command = fill_slot(thread, index, queue, event, correlation);
+			command = fill_slot(thread, index, queue, event, of);
 		if (command && command->polled) {
 			atomic_fetch_add_explicit(&opencl_polled, 1, memory_order_relaxed);
 			make_busy(queue, index);
@@ -629,18 +635,30 @@ static bool put_launch(struct guest_thread *thread, struct opencl_launch *launch
 	return true;
 }
 
+/* PoCL (3.1) enqueues the commands of a buffer and behind them a marker, whose event the buffer gets: three kernels of
+ * 84 ms had an event that was submitted when they had ended and took 70 ns. */
+static bool is_marker(const struct opencl_launch *launch)
+{
+	return launch->command == COMMAND_GRAPH && launch->known && launch->known->marks_graphs;
+}
+
 /* Of a command that was recorded and has time stamps, or will have. */
 static void follow_to_the_end(struct guest_thread *thread, struct opencl_launch *launch,
 			      cl_event event, uint64_t correlation)
 {
+	const struct followed of = {.correlation = correlation,
+				    .queue_id = launch->known->id,
+				    .stamps =
+					    is_marker(launch) ? EXECUTION_QUEUED : EXECUTION_TIMED};
+
 	if (launch->flags & LAUNCH_BLOCKING) {
-		put_execution(thread, event, correlation, launch->known->id, CL_COMPLETE,
+		put_execution(thread, event, &of, CL_COMPLETE,
 			      read_stamp(event, CL_PROFILING_COMMAND_END), launch->exit);
 		if (!launch->asked)
 			next.clReleaseEvent(event);
 		opencl_read_device_timer(thread, launch->known, launch->exit);
 	} else if (!launch->asked || next.clRetainEvent(event) == CL_SUCCESS) {
-		follow(thread, launch, event, correlation);
+		follow(thread, launch, event, &of);
 	} else {
 		guest_trouble(RING_TROUBLE_TRACKING);
 	}

@@ -30,7 +30,7 @@ struct opencl_device {
 	struct opencl_device *older; /* all devices ever seen, newest first */
 	uint32_t id;
 	_Atomic uint32_t mode; /* of the attachment it is described in */
-	bool callbacks;
+	bool callbacks, marks_graphs;
 	_Atomic uint64_t next_read; /* of its timer, host time; UINT64_MAX: it has none */
 	_Atomic uint64_t interval;  /* between two readings */
 };
@@ -45,6 +45,9 @@ static struct {
  * that commands are complete in the trace even when it ends by _exit or a signal. Elsewhere they have
  * hung, come late or crashed (reported for ROCm, Intel NEO), and polling is used. */
 static const char *const callback_platforms[] = {"Portable Computing Language"};
+
+/* Platforms that give a command buffer the event of a marker behind its commands. */
+static const char *const marker_platforms[] = {"Portable Computing Language"};
 
 uint32_t opencl_new_code(void)
 {
@@ -152,15 +155,10 @@ static uint32_t device_type(cl_device_id device)
 			  : DEVICE_OTHER;
 }
 
-static bool has_callbacks(cl_platform_id platform)
+static bool is_listed(const char *name, const char *const *names, size_t count)
 {
-	char name[256] = "";
-
-	if (next.clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name) - 1, name, NULL) !=
-	    CL_SUCCESS)
-		return false;
-	for (size_t i = 0; i < sizeof(callback_platforms) / sizeof(callback_platforms[0]); i++)
-		if (strcmp(name, callback_platforms[i]) == 0)
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(name, names[i]) == 0)
 			return true;
 	return false;
 }
@@ -180,9 +178,22 @@ struct device_facts {
 	uint32_t type;
 	cl_uint compute_units;
 	cl_ulong memory_bytes, local_bytes; /* local: 0 where it is not known */
-	bool callbacks, has_timer;
+	bool callbacks, marks_graphs, has_timer;
 	char key[RECORD_TEXT_BYTES], name[512], vendor[512], driver[512], platform[512];
 };
+
+static void ask_platform(cl_platform_id platform, struct device_facts *facts)
+{
+	char name[256] = "";
+
+	if (next.clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name) - 1, name, NULL) !=
+	    CL_SUCCESS)
+		return;
+	facts->callbacks = is_listed(name, callback_platforms,
+				     sizeof(callback_platforms) / sizeof(callback_platforms[0]));
+	facts->marks_graphs = is_listed(name, marker_platforms,
+					sizeof(marker_platforms) / sizeof(marker_platforms[0]));
+}
 
 static void ask_about_device(cl_device_id handle, struct device_facts *facts)
 {
@@ -192,14 +203,14 @@ static void ask_about_device(cl_device_id handle, struct device_facts *facts)
 	facts->type = device_type(handle);
 	facts->compute_units = 0;
 	facts->memory_bytes = facts->local_bytes = 0;
-	facts->callbacks = facts->has_timer = false;
+	facts->callbacks = facts->marks_graphs = facts->has_timer = false;
 	ask_device(handle, CL_DEVICE_PLATFORM, &platform, sizeof(platform));
 	if (platform) {
 		if (next.clGetPlatformInfo(platform, CL_PLATFORM_VERSION,
 					   sizeof(facts->platform) - 1, facts->platform,
 					   &got) != CL_SUCCESS)
 			got = 0;
-		facts->callbacks = has_callbacks(platform);
+		ask_platform(platform, facts);
 	}
 	facts->platform[got < sizeof(facts->platform) ? got : 0] = '\0';
 	/* An older driver's table ends before the timer, and the loader jumps all the same. */
@@ -259,6 +270,7 @@ static struct opencl_device *enter_device(struct guest_thread *thread, cl_device
 		return device;
 	device->id = handle_give_id(thread, entry, &objects.last_device);
 	device->callbacks = facts->callbacks;
+	device->marks_graphs = facts->marks_graphs;
 	device->next_read = facts->has_timer ? 0 : UINT64_MAX;
 	device->interval = 1 << 22;
 	if (describe_device(thread, device, facts)) {
@@ -426,6 +438,7 @@ static struct opencl_queue *enter_queue(struct guest_thread *thread, cl_command_
 		flags |= QUEUE_TIMED;
 	queue->flags = flags;
 	queue->callbacks = facts->device && facts->device->callbacks;
+	queue->marks_graphs = facts->device && facts->device->marks_graphs;
 	queue->device = facts->device;
 	queue->id = handle_give_id(thread, entry, &objects.last_queue);
 	if (describe_queue(thread, queue, context) && context_known && device_known)

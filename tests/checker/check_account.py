@@ -23,6 +23,8 @@ CAUSES = ("api_wait", "api_call", "on_cpu", "preempted", "blocked", "host", "run
 # Samples of anything else, page faults, say nothing of where the time went.
 TIME_SOURCES = {"cpu-clock", "task-clock", "thread-state", "cycles", "ref-cycles"}
 BLOCKING = 1
+CPU = 1
+HOST_CLOCKS = ("MONOTONIC", "MONOTONIC_RAW", "BOOTTIME", "REALTIME", "TSC")
 API_WAIT = 1
 OUT_OF_ORDER = 1
 PART, UNTIMED = 8, 2
@@ -69,6 +71,7 @@ class Trace:
                 batch.setdefault("parts", []).append(row)
                 row["flags"] &= ~UNTIMED | batch["flags"]
         self.join()
+        self.certain = self.is_certain()
 
     def join(self):
         """In the order of time an execution takes the launch that worked with its identity, and one that comes before
@@ -144,6 +147,12 @@ class Trace:
             queue = execution["launch"]["queue"]
         return queues[queue]["device"] if queue in queues else 0
 
+    def cpu_device_of(self, process):
+        """The only CPU device that a process has queues of; else None."""
+        devices = {queue["device"] for queue in self.things.get("queue", {}).values() if queue["process"] == process
+                   and self.things["device"].get(queue["device"], {}).get("type") == CPU}
+        return devices.pop() if len(devices) == 1 else None
+
     def launches_on(self, device):
         """Launches that worked; on device 0 those whose queue is not described."""
         queues = self.things.get("queue", {})
@@ -156,13 +165,45 @@ class Trace:
                 found.append(row)
         return found
 
+    def is_certain(self):
+        """Whether every execution row is in the trace, as far as its losses and its damage show."""
+        whole = not any(self.damage[key] for key in ("chunks", "bytes", "truncated"))
+        return whole and not any(row["reason"] in ("disk", "ring_broken") or
+                                 row["lost"] in ("unknown", "execution") or
+                                 row["lost"] == "launch" and "count" not in row
+                                 for row in self.losses)
+
+    def is_passed(self, row):
+        """Whether the queue of a launch without an execution was past it: a later command of that queue ran, if the queue
+        is not in order behind a call that waited for all of it. Of a queue that is not described: a later command of its
+        process ran."""
+        if row["result"] or not row["correlation"] or row["execution"] or row["over"]:
+            return False
+        queue = self.things.get("queue", {}).get(row["queue"])
+        ran = [other["launch"] for other in self.executions if known_launch(other) and is_in_account(other)]
+        if not queue:
+            later = [other["enter"] for other in ran if other["process"] == row["process"]]
+        else:
+            later = [other["enter"] for other in ran if other["queue"] == row["queue"]]
+            if queue["flags"] & OUT_OF_ORDER:
+                later = [call["begin"] for call in self.api if call["type"] == API_WAIT and
+                         call["argument"] == row["queue"] and call["result"] == 0 and
+                         any(call["begin"] <= moment for moment in later)]
+        return any(row["enter"] < moment and row["exit"] <= moment for moment in later)
+
+    def is_not_executed(self, row):
+        return self.certain and self.is_passed(row)
+
     def dark(self, device):
-        """When commands without times were in flight: (begin, end), end None: nobody knows."""
+        """When commands without times were in flight: (begin, end), end None: nobody knows. What is not executed may
+        have run without a record, unless it is a copy."""
         queues = self.things.get("queue", {})
         found = []
         for row in self.launches_on(device):
             execution = row["execution"]
             if execution and is_in_account(execution):
+                continue
+            if row["command"] in COPIES and self.is_not_executed(row):
                 continue
             end = execution["seen"] if execution else None
             queue = queues.get(row["queue"])
@@ -782,12 +823,54 @@ def ledger(trace):
             lost[row["lost"]] += row.get("count", 0)
     open_commands = len(launched) - matched - rejected
     lost_executions = min(lost["execution"], open_commands)
+    counted = all("count" in row for row in trace.losses if row["lost"] in lost)
+    whole = not any(trace.damage[key] for key in ("chunks", "bytes", "truncated"))
+    whole = whole and not any(row["reason"] in ("disk", "ring_broken") or row["lost"] == "unknown"
+                              for row in trace.losses)
+    passed = sum(map(trace.is_passed, trace.launches))
+    not_executed = max(passed - lost_executions, 0) if counted and whole else 0
     return {"launched": len(launched) + lost["launch"], "executed": len(trace.executions),
             "matched": matched, "rejected": rejected,
             "dropped": lost["launch"] + lost_executions,
-            "in_flight_at_exit": open_commands - lost_executions,
+            "not_executed": not_executed,
+            "in_flight_at_exit": open_commands - lost_executions - not_executed,
             "untimed": sum(1 for row in joined if not is_rejected(row) and not is_timed(row)),
             "orphaned": len(trace.executions) - len(joined)}
+
+
+def contradictions(trace, begin, end, window, report):
+    """Samples of a process's kernel that are a millisecond and the clocks' error away from all that their device did, and
+    from the time when it may have done something unseen."""
+    if not trace.certain or any(row["lost"] == "launch" for row in trace.losses):
+        return 0
+    errors = [row["error_ns"] or 0 for row in report["clocks"] if row["domain"] not in HOST_CLOCKS and row["method"] != "none"]
+    slack = 1000000 + min(max(errors, default=0), 10000000)
+    found = 0
+    for row in trace.instructions:
+        device = row["device"] or trace.cpu_device_of(row["process"])
+        commands = [one for one in trace.executions if trace.device_of(one) == device and is_in_account(one)]
+        if not row["process"] or not row["code"] or not commands or window and not begin <= row["begin"] < end:
+            continue
+        first, last = max(row["begin"] - slack, 0), row["end"] + slack
+        busy_then = any(one["started"] <= last and one["ended"] >= first for one in commands)
+        if not busy_then and min(one["started"] for one in commands) <= first \
+                and not is_dark(trace.dark(device), first, last + 1):
+            found += row["count"]
+    return found
+
+
+def has_launches(report):
+    """Contradictions are counted where no launch is missing, and are no reason to doubt depths."""
+    sums = report["ledger"]
+    return report["complete"] or bool(sums["contradictions"] and
+                                      sums["matched"] * 100 >= (sums["launched"] - sums["not_executed"]) * 95)
+
+
+def status_of(report):
+    """4 where less than 95 % of what executed is matched, or something contradicts the account."""
+    sums = report["ledger"]
+    expected = sums["launched"] - sums["not_executed"]
+    return 4 if sums["matched"] * 100 < expected * 95 or sums["contradictions"] else 0
 
 
 class Comparison:
@@ -814,7 +897,8 @@ def unfinished(trace, device, commands):
     """Since when each command may be on the device of which nobody knows when it was over."""
     if trace.ends_early() or not is_measured(trace, device, commands):
         return [0]
-    return [row["enter"] for row in trace.launches_on(device) if not row["execution"]]
+    return [row["enter"] for row in trace.launches_on(device)
+            if not row["execution"] and not trace.is_not_executed(row)]
 
 
 def check_device(comparison, trace, device, key, begin, end, report):
@@ -850,7 +934,7 @@ def check_depth(comparison, trace, queue, begin, end, windowed, report, complete
     """Commands in flight of a queue, from interval to interval."""
     flights, in_window = [], 0
     for row in trace.launches:
-        if row["queue"] != queue or row["result"]:
+        if row["queue"] != queue or row["result"] or trace.is_not_executed(row):
             continue
         over = row["over"] or end
         if row["execution"]:
@@ -905,8 +989,9 @@ def check(duet, path, window, has_named_stacks=False):
     options = []
     if window:
         options = ["--from", f"{window[0]}ns", "--to", f"{window[1]}ns"]
-    report = json.loads(subprocess.run([duet, "report", "--json", "--by", "thread", *options, path], check=True,
-                                       capture_output=True).stdout)
+    reported = subprocess.run([duet, "report", "--json", "--by", "thread", *options, path], check=False,
+                              capture_output=True)
+    report = json.loads(reported.stdout)
     rows = subprocess.run([duet, "export", "--format", "jsonl", "--absolute", path], check=True,
                           capture_output=True).stdout
     about = json.loads(subprocess.run([duet, "info", "--json", path], check=True,
@@ -917,6 +1002,8 @@ def check(duet, path, window, has_named_stacks=False):
         begin, end = min(begin + window[0], end), min(begin + window[1], end)
     comparison = Comparison(path)
     comparison.equal("exact", report["exact"], True)
+    comparison.equal("contradictions", report["ledger"]["contradictions"], contradictions(trace, begin, end, window, report))
+    comparison.equal("status", reported.returncode, status_of(report))
     comparison.equal("start", report["start_ns"], begin)
     for key, value in ledger(trace).items():
         comparison.equal(f"ledger {key}", report["ledger"][key], value)
@@ -941,7 +1028,7 @@ def check(duet, path, window, has_named_stacks=False):
         total = busy(own, begin, end)[1]
         comparison.equal(f"queue {row['id']} busy", row["busy_ns"], total)
         comparison.equal(f"queue {row['id']} idle", row["idle_ns"], end - begin - total)
-        check_depth(comparison, trace, row["id"], begin, end, window, row, report["complete"])
+        check_depth(comparison, trace, row["id"], begin, end, window, row, has_launches(report))
     return comparison.differences
 
 

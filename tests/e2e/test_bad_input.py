@@ -42,15 +42,15 @@ def refused(command, what, status=1):
 
 
 def survived(path, name):
-    """Every reader ends with 0 or 1 on this file, with a message where it is 1."""
+    """Every reader ends with 0 or 1 on this file, with a message where it is 1; the report also with 4, incomplete."""
     for reader in READERS:
         result = run([DUET, reader[0], path, *reader[1:]], timeout=60)
-        if result.status not in (0, 1):
+        if result.status not in ((0, 1, 4) if reader[0] == "report" else (0, 1)):
             t.fail(f"duet {' '.join(reader)} of {name}: status {result.status}: "
                    f"{text(result.stderr)[:300]}")
         elif result.status == 1 and not result.stderr:
             t.fail(f"duet {' '.join(reader)} of {name}: status 1 without a message")
-        elif result.status == 0 and reader == ["report", "--json"]:
+        elif result.status in (0, 4) and reader == ["report", "--json"]:
             t.ledger(json.loads(result.stdout))
 
 

@@ -85,9 +85,9 @@ def counted(one):
 def check_closed(one, launched=None, **other):
     """Every launch has its execution, but for what is said here."""
     ledger = one.report["ledger"]
-    for name in ("in_flight_at_exit", "dropped", "rejected"):
+    for name in ("not_executed", "in_flight_at_exit", "dropped", "rejected"):
         t.equal(ledger[name], other.get(name, 0), f"{name}: {ledger}")
-    t.equal(ledger["launched"], ledger["matched"] + ledger["in_flight_at_exit"] + ledger["dropped"] + ledger["rejected"],
+    t.equal(ledger["launched"], ledger["matched"] + ledger["not_executed"] + ledger["in_flight_at_exit"] + ledger["dropped"] + ledger["rejected"],
             "the ledger is closed")
     if launched is not None:
         t.equal(ledger["launched"], launched, "launched")
@@ -155,6 +155,32 @@ with t.case("the flame graph: Python, the call, the kernel"):
     for words in (";launch_graphs;[graph launch];", ";capture;cuLaunchKernel;-;reduce_[G]"), \
             (";launch_graphs;[graph launch];", ";cuGraphAddKernelNode_v2;-;step_[G]"):
         t.true(any(all(word in line for word in words) for line in folded), f"{words} in {folded}")
+
+def check_not_executed(one, launched, matched, not_executed, in_flight=0):
+    """Launches without a record belong to no device, and none is in flight that its stream was past."""
+    names = ("launched", "matched", "not_executed", "in_flight_at_exit", "dropped", "rejected")
+    t.equal([one.report["ledger"][name] for name in names], [launched, matched, not_executed, in_flight, 0, 0], "ledger")
+    t.equal(len(one.report["devices"]), 1, f"devices: {one.report['devices']}")
+    t.equal(one.report["complete"], matched * 100 >= (launched - not_executed) * 95, "complete")
+    drawn = text(run([DUET, "flame", "--folded", "--view", "launch", one.trace]).stdout).splitlines()
+    t.equal(sum(int(line.rsplit(" ", 1)[1]) for line in drawn), launched - not_executed, "launches that are drawn")
+
+with t.case("sets without a record are not executed"):
+    check_not_executed(recorded(work(kernels=2, sets=3, graphs=1, nodes=2), "silent_sets=1"), 7, 4, 3)
+    one = recorded(work(kernels=2, sets=3), "silent_sets=1")
+    check_not_executed(one, 5, 2, 0, in_flight=3)  # nothing ran behind them
+    t.true("in flight at exit: 3 commands; longest fill" in text(run([DUET, "report", one.trace]).stdout), "the report")
+
+with t.case("kernels of CUPTI's range mode are not executed, and the device is not known to idle then"):
+    one = recorded(work(kernels=8), "range_first=3,range_last=5")
+    check_not_executed(one, 8, 5, 3)
+    t.true(one.report["devices"][0]["idle_causes"]["unknown"] > 0, "unknown")
+
+with t.case("calls that are captured launch nothing"):
+    one = recorded(work(graphs=2, nodes=1, captured=3))
+    check_not_executed(one, 2 * (1 + 3), 2 * (1 + 3), 0)
+    launches = [row for row in one.report["api"] if row["name"] == "cuLaunchKernel"]
+    t.equal([row["count"] for row in launches], [3], "calls")
 
 with t.case("graphs as a whole: where the user says so, and where their nodes come too fast"):
     one = recorded(work(kernels=2, graphs=3, captured=2), options=("--collect", "nvidia:graphs"))

@@ -257,6 +257,7 @@ def check_sqlite(path, truth, *options):
     t.equal(open_count, ledger["in_flight_at_exit"] + ledger["dropped"]
             - sum(row["count"] for row in truth.report["losses"] if row["kind"] == "launch"),
             "sqlite: in flight")
+    t.equal(database.rows("SELECT count(*) FROM not_executed")[0][0], ledger["not_executed"], "sqlite: not executed")
     t.equal({row["source"]: (row["samples"], row["weight"]) for row in database.rows(
         "SELECT source, sum(samples) AS samples, sum(weight) AS weight FROM top_functions GROUP BY 1")},
             truth.cpu(), "sqlite: top_functions")

@@ -267,7 +267,7 @@ with t.case("hostile ring bytes"):
     t.true(hits and hits[0] != "scribbled over 0 mappings", f"the program found the memory: {hits}")
     document = t.report(t.path("hostile.duet"))
     ledger = document["ledger"]
-    t.equal(ledger["matched"] + ledger["in_flight_at_exit"] + ledger["dropped"] + ledger["rejected"],
+    t.equal(ledger["matched"] + ledger["not_executed"] + ledger["in_flight_at_exit"] + ledger["dropped"] + ledger["rejected"],
             ledger["launched"], "the ledger's sum")
     t.true(document.get("losses") or b"duet" in recorded.stderr,
            "the recorder or the report says that something was wrong")

@@ -493,7 +493,7 @@ with t.case("a device that was not measured says why"):
                                      "queue 2 2", "launch 1 1 1 10 20 kernel name=first", "launch 2 1 2 30 40 kernel name=second",
                                      "execution 1 1 1 15 18 100 900"))
     said = [track.head.get("unmeasured") for track in view(trace).of_kind("device")]
-    t.equal(said, [None, "no execution was recorded, its commands are in flight or lost"], "why")
+    t.equal(said, [None, "no execution was recorded, its commands are in flight, lost or not executed"], "why")
     t.true(said[1] in text(run([DUET, "report", trace]).stdout), "as in the report")
 
 with t.case("off the processor: by cause, until the thread is seen again"):

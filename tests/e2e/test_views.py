@@ -441,7 +441,7 @@ with t.case("failed launches, builds and commands are findings with the error's 
         ("failed_launches", "clEnqueueNDRangeKernel failed 1 time: CL_INVALID_WORK_GROUP_SIZE (-54)",
          "CL_INVALID_WORK_GROUP_SIZE"),
         ("failed_launches", "clEnqueueReadBuffer failed 1 time: error -9999", "")], "findings")
-    t.true("\nFINDINGS\n  clBuildProgram failed 2 times" in text(duet("report", trace).stdout), "text, most frequent first")
+    t.true("\nFINDINGS\n  clBuildProgram failed 2 times" in text(duet("report", trace, status=4).stdout), "text, most frequent first")
 
 with t.case("a program that was killed, and which of several was recorded"):
     trace = described("killed.duet", "window 0 1000", "process 1 1001 worker command=worker%20--child parent=2",

@@ -187,7 +187,7 @@ static void write_ledger(const struct answers *answers, struct json_writer *json
 	put(json, "matched", answers->matched);
 	put(json, "dropped", answers->dropped);
 	put(json, "rejected", answers->rejected);
-	put(json, "in_flight_at_exit",
+	put(json, "not_executed_or_in_flight",
 	    answers->launched - answers->matched - answers->dropped - answers->rejected);
 	put(json, "untimed", answers->untimed);
 	json_object_end(json);

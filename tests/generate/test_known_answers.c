@@ -21,8 +21,8 @@ static void check_ledger(const struct analysis *analysis, const struct answers *
 	CHECK_EQUAL(ledger->rejected, answers->rejected);
 	CHECK_EQUAL(ledger->untimed, answers->untimed);
 	CHECK_EQUAL(ledger->orphaned, 0);
-	CHECK_EQUAL(ledger->launched, ledger->matched + ledger->dropped + ledger->rejected +
-					      ledger->in_flight_at_exit);
+	CHECK_EQUAL(ledger->launched, ledger->matched + ledger->not_executed + ledger->dropped +
+					      ledger->rejected + ledger->in_flight_at_exit);
 }
 
 static void check_calls(const struct analysis *analysis, const struct answers *answers)

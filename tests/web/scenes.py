@@ -272,7 +272,7 @@ def report(tracks, commands, texts, wall_ns):
             {"id": "blocked_host", "severity": "info", "text": "the launching thread was blocked; overlap it",
              "evidence": {"device": "00000000:01:00.0", "blocked_ns": 5, "function": "read_all"}}],
         "clocks": [{"domain": "Accelerator 0", "method": "pairs", "error_ns": CONTEXT_NS, "drift_ppb": 3, "violations": 0}],
-        "ledger": {"launched": len(commands), "matched": len(commands), "dropped": 0, "rejected": 0,
+        "ledger": {"launched": len(commands), "matched": len(commands), "dropped": 0, "rejected": 0, "not_executed": 0,
                    "in_flight_at_exit": 0}, "losses": [], "metrics": [], "ranges": []}
 
 

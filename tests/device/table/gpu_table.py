@@ -190,7 +190,7 @@ class Table:
         ledger = document["ledger"]
         return {"kernels": sum(kernel["count"] for kernel in document["kernels"]),
                 "kernel_ns": sum(kernel.get("total_ns", 0) for kernel in document["kernels"]),
-                "lost": ledger["dropped"] + ledger["rejected"] + ledger["in_flight_at_exit"] + ledger["untimed"]}
+                "lost": ledger["dropped"] + ledger["rejected"] + ledger["not_executed"] + ledger["in_flight_at_exit"] + ledger["untimed"]}
 
     def truth(self):
         """Of the stand-ins: what they did."""

@@ -41,7 +41,7 @@ def command(number, enter, leave, started, ended, what="kernel name=k", thread=1
 
 def printed(*lines, options=()):
     shown = run([DUET, "report", t.described("printed.duet", *lines), *options])
-    t.equal(shown.status, 0, f"status: {text(shown.stderr)}")
+    t.true(shown.status in (0, 4), f"status {shown.status}: {text(shown.stderr)}")  # 4: most was not executed
     for line in text(shown.stdout).splitlines():
         t.true(len(line) <= 100, f"{len(line)} columns: {line}")
     return text(shown.stdout)

@@ -179,10 +179,14 @@ static void add_ledger(struct string_builder *text, const struct analysis *analy
 	const struct analysis_ledger *ledger = &analysis->ledger;
 
 	string_builder_appendf(text,
-			       "launched %" PRIu64 " = matched %" PRIu64 " + in_flight %" PRIu64
-			       " + dropped %" PRIu64 " + rejected %" PRIu64 "\n",
-			       ledger->launched, ledger->matched, ledger->in_flight_at_exit,
-			       ledger->dropped, ledger->rejected);
+			       "launched %" PRIu64 " = matched %" PRIu64 " + not_executed %" PRIu64
+			       " + in_flight %" PRIu64 " + dropped %" PRIu64 " + rejected %" PRIu64
+			       "\n",
+			       ledger->launched, ledger->matched, ledger->not_executed,
+			       ledger->in_flight_at_exit, ledger->dropped, ledger->rejected);
+	if (ledger->contradictions)
+		string_builder_appendf(text, "contradictions %" PRIu64 "\n",
+				       ledger->contradictions);
 	string_builder_appendf(
 		text, "executed %" PRIu64 " untimed %" PRIu64 " orphaned %" PRIu64 " complete %d\n",
 		ledger->executed, ledger->untimed, ledger->orphaned, ledger->is_complete);

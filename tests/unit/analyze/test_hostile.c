@@ -200,8 +200,9 @@ static void check_analysis(const struct model *model, const struct analysis_opti
 	ledger = &analysis->ledger;
 	CHECK(analysis->is_exact);
 	check_findings(model, analysis);
-	CHECK_EQUAL(ledger->launched, ledger->matched + ledger->in_flight_at_exit +
-					      ledger->dropped + ledger->rejected);
+	CHECK_EQUAL(ledger->launched, ledger->matched + ledger->not_executed +
+					      ledger->in_flight_at_exit + ledger->dropped +
+					      ledger->rejected);
 	CHECK_EQUAL(ledger->executed, ledger->matched + ledger->rejected + ledger->orphaned);
 	analysis_free(analysis);
 }
