@@ -540,19 +540,11 @@ void hsa_start_guest(void)
 	pthread_once(&once, start_guest);
 }
 
-/* The runtime's own functions lie where it calls us from. */
-static bool is_others(void *function, const void *runtime)
-{
-	Dl_info own, about;
-
-	return function && dladdr(runtime, &own) && dladdr(function, &about) &&
-	       own.dli_fbase != about.dli_fbase;
-}
-
 static void learn_chain(const void *runtime)
 {
-	atomic_store(&state.is_chained, is_others((void *)hsa_next.queue_create, runtime));
-	atomic_store(&state.is_amd_chained, is_others((void *)hsa_next.amd_queue_create, runtime));
+	atomic_store(&state.is_chained, hsa_is_others((void *)hsa_next.queue_create, runtime));
+	atomic_store(&state.is_amd_chained,
+		     hsa_is_others((void *)hsa_next.amd_queue_create, runtime));
 }
 
 static void begin_runtime(struct hsa_tables *tables, struct guest_thread *thread,

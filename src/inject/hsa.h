@@ -224,6 +224,8 @@ void hsa_copy_ended(hsa_signal original, const struct hsa_times *times);
 
 /* The names of HSA_TOOLS_LIB with the guest's first. False: it is first, there are none, or there is no room. */
 bool hsa_order_tools(const char *tools, const char *guest, char *ret_tools, size_t size);
+/* A function in the runtime's tables lies in another library than the runtime, which calls us from there. */
+bool hsa_is_others(const void *function, const void *runtime);
 
 /* ---- HIP (hip.c) ------------------------------------------------------------------------------- */
 

@@ -53,6 +53,14 @@ bool hsa_order_tools(const char *tools, const char *guest, char *ret_tools, size
 	return length > 0 && (size_t)length < size;
 }
 
+bool hsa_is_others(const void *function, const void *runtime)
+{
+	Dl_info own, about;
+
+	return function && dladdr(runtime, &own) && dladdr(function, &about) &&
+	       own.dli_fbase != about.dli_fbase;
+}
+
 static __attribute__((constructor)) void order_tools(void)
 {
 	const char *tools = getenv("HSA_TOOLS_LIB");
