@@ -127,6 +127,15 @@ for description in sorted(glob.glob(os.path.join(GOLDEN, "*.txt"))):
         expected = os.path.join(GOLDEN, f"{name}.expected")
         t.same_as_file(lines, expected, name)
 
+with t.case("launches that never executed: the ledger is the report's, and none is in flight"):
+    t.wanted()
+    with open(os.path.join(ROOT, "tests", "golden", "account", "not_executed.txt"), encoding="utf-8") as file:
+        path = described(file.read().split("\n---")[0])
+    check_recording(load(path), t.report(path))
+    reasons = [event.arguments["no_execution"] for event in load(path).slices if "no_execution" in event.arguments]
+    t.equal(sorted(reason.split(":")[0] for reason in reasons),
+            ["it was not executed"] * 3 + ["no execution in the trace"] * 3 + ["the call failed"], "why there is no arrow")
+
 with t.case("protoc decodes every one of them"):
     t.wanted()
     for description in sorted(glob.glob(os.path.join(GOLDEN, "*.txt"))):

@@ -158,6 +158,16 @@ with t.case("flush, sleep, _exit without a further call: in flight, and the repo
     shown = run([duet_test.DUET, "report", t.path("sim.duet")])
     t.true("in flight at exit" in text(shown.stdout) + text(shown.stderr),
            "the text says that commands were in flight")
+    t.equal(shown.status, 4, "the report's status: incomplete")
+
+with t.case("duet -- PROGRAM has the program's status, also where its report is incomplete"):
+    t.wanted()
+    folder = t.path("incomplete")
+    os.makedirs(folder, exist_ok=True)
+    both = run([duet_test.DUET, "--", program("counts"), "--in-flight", "--exit=_exit"], cwd=folder, env=sim())
+    t.equal(run([duet_test.DUET, "report"], cwd=folder).status, 4, "the report's status")
+    t.true("! INCOMPLETE" in text(both.stdout), f"the report: {text(both.stdout)[:300]}")
+    t.equal(both.status, 0, f"status: {text(both.stderr)}")
 
 for ending in ("_exit", "kill9"):
     with t.case(f"in flight at {ending}"):
