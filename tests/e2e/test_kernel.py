@@ -193,6 +193,41 @@ with t.case("the mapped file whose pages are waited for"):
     mostly(device, lambda row: row.get("wait") == f"page fault ({disk}, disk {os.path.basename(disk)})", "faulted")
 
 
+REMAPPED = """
+import ctypes, mmap, sys, time
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+class Time(ctypes.Structure):
+    _fields_ = [("seconds", ctypes.c_long), ("ns", ctypes.c_long)]
+def wait(count):
+    for _ in range(count):
+        libc.syscall(202, ctypes.c_void_p(place), 0, 0, ctypes.byref(Time(0, 10000000)), None, 0)
+file = open(sys.argv[1], "r+b")
+fixed_private_anonymous = 0x10 | 0x02 | 0x20
+place = libc.mmap(None, 65536, 3, 1, file.fileno(), 0)
+wait(500)
+assert libc.mmap(place, 65536, 3, fixed_private_anonymous, -1, 0) == place
+wait(100)
+"""
+
+
+with t.case("a place that is mapped anew"):
+    need_bpf()
+    trace, mapped = t.path("remapped.duet"), t.path("mapped_file")
+    with open(mapped, "wb") as file:
+        file.truncate(65536)
+    recorded = run([DUET, "record", "--collect", "cpu:bpf", "-o", trace, "--", sys.executable, "-c", REMAPPED, mapped])
+    t.equal(recorded.status, 0, f"record: {text(recorded.stderr)}")
+    rows = [json.loads(line) for line in text(run([DUET, "export", "-f", "jsonl", trace]).stdout).splitlines()]
+    waits = [row["wait"] for row in rows if row["kind"] == "switch" and row["wait"].startswith("futex (")]
+    named = [wait for wait in waits if "mapped_file" in wait]
+    t.true(named, f"of the file: {collections.Counter(waits)}")
+    # whoever is preempted in a wait is not in it; by far most are seen
+    t.true(sum("(0x" in wait for wait in waits[-90:]) > 60, f"of the memory behind it: {collections.Counter(waits)}")
+    t.equal(waits[:len(named)], named, "first those of the file")
+
+
 TALKER = """
 import socket, time
 listening = socket.create_server(("127.0.0.1", 0))
