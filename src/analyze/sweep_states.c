@@ -201,6 +201,17 @@ int sweep_come_back(struct sweep *sweep, size_t thread, uint64_t time_ns, uint32
 	return error ? error : calls_add(&state->away, since_ns, time_ns, state->is_preempted);
 }
 
+/* Whether the thread that got the processor is of the process whose thread lost it. */
+static bool is_own(const struct sweep *sweep, const struct event_switch *row)
+{
+	const struct event_thread *thread =
+		things_row(&sweep->threads, things_index(&sweep->threads, row->previous));
+	const struct event_thread *next =
+		things_row(&sweep->threads, things_index(&sweep->threads, row->holder));
+
+	return thread && next && thread->process == next->process;
+}
+
 /* Who leaves its processor inside of a call comes back to it there: that time is the call's. */
 static int go_away(struct sweep *sweep, size_t thread, const struct event_switch *row)
 {
@@ -216,7 +227,9 @@ static int go_away(struct sweep *sweep, size_t thread, const struct event_switch
 	state->is_preempted = row->reason == SWITCH_PREEMPTED;
 	state->stack = row->stack;
 	sweep_await_gil(sweep, thread, row);
-	return find_wait(sweep, &(struct state_wait){row->wait_string, row->holder, 0},
+	return find_wait(sweep,
+			 &(struct state_wait){row->wait_string, row->holder,
+					      state->is_preempted && is_own(sweep, row)},
 			 &state->wait);
 }
 

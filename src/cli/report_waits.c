@@ -29,7 +29,7 @@ enum { ROWS_SHOWN = 8, NAME_BYTES = 512 };
 /* Something that was waited for, and a function that its holder was in meanwhile. */
 struct wait_row {
 	uint32_t wait_string, holder;
-	uint32_t waker;              /* number of the analysis's wakers; 0: none is told */
+	uint32_t waker;              /* as of an analysis_state */
 	const char *function, *file; /* of the holder; NULL: not known */
 	uint32_t first_line;
 	uint64_t ns;
@@ -414,12 +414,12 @@ static size_t name_row(const struct report *report, enum account_cause cause,
 		length += (size_t)snprintf(name + length, size - length, ": %s", row->function);
 	if (holder && length < size)
 		length += (size_t)snprintf(name + length, size - length, "%s%s (%" PRIu32 ")",
-					   is_preempted    ? ", own thread "
+					   is_preempted    ? row->waker ? ", own thread " : ", thread "
 					   : row->function ? ", "
 							   : ", held by ",
 					   model_text(report->model, holder->name_string, "thread"),
 					   holder->tid);
-	if (length < size)
+	if (length < size && !is_preempted)
 		name_wakers(report, row->waker, name + length, size - length);
 	return what;
 }
