@@ -35,7 +35,7 @@ static const struct option_row rows[] = {
 	ROW(pci, INTEGER),         ROW(no_profiling, INTEGER),
 	ROW(local_bytes, INTEGER), ROW(private_bytes, INTEGER),
 	ROW(no_needs, INTEGER),    ROW(cpu, INTEGER),
-	ROW(failed_context, INTEGER), ROW(log, TEXT),
+	ROW(odd_context, INTEGER), ROW(log, TEXT),
 };
 
 static const struct word {

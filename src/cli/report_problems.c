@@ -86,7 +86,8 @@ static bool put_unknown_loss(const struct analysis_loss *loss)
 
 static void put_unseen_switches(const struct analysis_loss *loss)
 {
-	put_warning("lost: %" PRIu64 " %s that the kernel did not report; the time of such a thread "
+	put_warning("lost: %" PRIu64
+		    " %s that the kernel did not report; the time of such a thread "
 		    "ends where it is known to have run last",
 		    loss->count, table_noun(loss->count, "switch", "switches"));
 }

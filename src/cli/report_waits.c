@@ -414,7 +414,7 @@ static size_t name_row(const struct report *report, enum account_cause cause,
 		length += (size_t)snprintf(name + length, size - length, ": %s", row->function);
 	if (holder && length < size)
 		length += (size_t)snprintf(name + length, size - length, "%s%s (%" PRIu32 ")",
-					   is_preempted    ? row->waker ? ", own thread " : ", thread "
+					   is_preempted ? row->waker ? ", own thread " : ", thread "
 					   : row->function ? ", "
 							   : ", held by ",
 					   model_text(report->model, holder->name_string, "thread"),

@@ -17,9 +17,9 @@ enum { MEMORY_PLACES_KEPT = 16 };
 struct memory_places {
 	struct memory_places_kept {
 		uint64_t image; /* the caller's: another one for each image of a process; 0: free */
-		uint64_t read_ns;    /* they are not older than that; 0: not read */
+		uint64_t read_ns;           /* they are not older than that; 0: not read */
 		uint64_t tried_ns, cost_ns; /* the last attempt to read them */
-		uint32_t state;      /* the last one for which they are right; 0: not known */
+		uint32_t state;        /* the last one for which they are right; 0: not known */
 		struct proc_maps maps; /* owned */
 	} kept[MEMORY_PLACES_KEPT];
 	size_t next; /* that is given up */

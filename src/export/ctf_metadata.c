@@ -222,8 +222,7 @@ static void put_device_clock(FILE *file, const struct filter *filter, const uint
 	if (domain)
 		string_builder_appendf(&text,
 				       "%s, on CLOCK_MONOTONIC by %s: offset %" PRId64
-				       " ns%s, %" PRIu64
-				       " effects before their cause",
+				       " ns%s, %" PRIu64 " effects before their cause",
 				       clocks_name(clocks, filter->model->reader, domain),
 				       clocks_method_name(domain->certificate.method),
 				       domain->certificate.offset_ns, drift,

@@ -690,7 +690,8 @@ static inline int description_counter(struct description *description, char **wo
 
 static inline int description_loss(struct description *description, char **words, int count)
 {
-	const bool is_unseen = description_number(description_option(words, 3, count, "unseen", "0"));
+	const bool is_unseen =
+		description_number(description_option(words, 3, count, "unseen", "0"));
 	struct event_loss row = {.reason = is_unseen ? LOSS_UNSEEN : LOSS_RING_FULL,
 				 .count = description_number(words[2])};
 	struct trace_source source = {.source = 1, .clock = CLOCK_ID_MONOTONIC};

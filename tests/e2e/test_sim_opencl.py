@@ -149,7 +149,7 @@ for kind, where in ((2, ctypes.byref(error)), (2, None), (4, ctypes.byref(error)
 with t.case("an error is a failure, whatever object is returned with it"):
     t.wanted()
     trace = t.path("failed_context.duet")
-    environment = sim("failed_context=1")
+    environment = sim("odd_context=1")
     plain = run([sys.executable, "-c", FAILED_CONTEXTS], env=environment)
     recorded = t.record([sys.executable, "-c", FAILED_CONTEXTS], trace, env=environment)
     t.equal(text(recorded.stdout), text(plain.stdout), "the program sees what the runtime wrote")

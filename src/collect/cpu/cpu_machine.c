@@ -85,8 +85,7 @@ static struct cpu_processor *find_processor(struct cpu *cpu, uint32_t number)
 
 static void count_unseen(struct cpu *cpu, uint32_t process, uint32_t thread)
 {
-	const uint64_t before =
-		hash_map_get(&cpu->who.unseen, thread, (uint64_t)process << 32);
+	const uint64_t before = hash_map_get(&cpu->who.unseen, thread, (uint64_t)process << 32);
 
 	hash_map_put(&cpu->who.unseen, thread, before + 1);
 }
@@ -95,7 +94,8 @@ static void count_unseen(struct cpu *cpu, uint32_t process, uint32_t thread)
  * time ends at the last moment at which it is known to have run. */
 static void close_unseen(struct cpu *cpu, struct cpu_processor *processor, uint64_t now_ns)
 {
-	const struct event_switch row = {.time = processor->seen_ns < now_ns ? processor->seen_ns : now_ns,
+	const struct event_switch row = {.time = processor->seen_ns < now_ns ? processor->seen_ns
+									     : now_ns,
 					 .previous = processor->thread,
 					 .cpu = (uint32_t)(processor - cpu->who.processors)};
 

@@ -117,11 +117,12 @@ struct cpu_who {
 	struct kernel_watch *watch; /* owned; NULL: not wanted, or refused */
 	bool is_wanted;             /* it was asked for */
 	bool is_ready;
-	bool is_machine;        /* all threads of the machine are told of, and of no other source */
+	bool is_machine; /* all threads of the machine are told of, and of no other source */
 	struct cpu_processor processors[1024]; /* … by number */
 	uint32_t processor_count;              /* that had a switch */
-	struct hash_map unseen; /* thread -> its process << 32 | switches that were missed, since the last loss */
-	uint64_t begin_ns;      /* when the first process was there */
+	struct hash_map
+		unseen; /* thread -> its process << 32 | switches that were missed, since the last loss */
+	uint64_t begin_ns; /* when the first process was there */
 	struct hash_map
 		names; /* pid and name -> who it is, of those that are not recorded: the trace's string */
 	struct hash_map waits; /* call, and the words for its file -> the trace's string */

@@ -478,7 +478,8 @@ static uint32_t lock_string(struct cpu *cpu, const struct process *process, cons
 		return (uint32_t)*known;
 	if (!known && who->locks.count >= LOCKS_MOST)
 		return recording_string(cpu->recording, what);
-	maps = memory_places_maps(&who->places, process->row.id, process->row.pid, address, &moment);
+	maps = memory_places_maps(&who->places, process->row.id, process->row.pid, address,
+				  &moment);
 	memory_places_variable(maps, address, name, sizeof(name));
 	snprintf(text, sizeof(text), "%s (%s)", what, name);
 	string = recording_string(cpu->recording, text);
@@ -527,8 +528,7 @@ static uint32_t fault_string(struct cpu *cpu, const struct process *process,
 	uint64_t key;
 
 	if (out->head.flags & KERNEL_FAULT)
-		maps = memory_places_maps(&cpu->who.places, process->row.id, pid, address,
-					  &moment);
+		maps = memory_places_maps(&cpu->who.places, process->row.id, pid, address, &moment);
 	if (maps)
 		mapping = proc_maps_find(maps, address);
 	key = fault_key(process, mapping, out);

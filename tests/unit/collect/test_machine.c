@@ -16,8 +16,8 @@ struct stage {
 	struct event_switch *rows; /* owned; as they were read back */
 	struct event_loss *losses; /* owned */
 	size_t count, losses_count;
-	uint32_t threads[3];   /* the trace's, of A and behind it: those that had the number last */
-	uint64_t ended_ns[3];  /* … of these; 0: they live */
+	uint32_t threads[3];  /* the trace's, of A and behind it: those that had the number last */
+	uint64_t ended_ns[3]; /* … of these; 0: they live */
 };
 
 /* A record was taken: what is known of its thread now. */
@@ -44,7 +44,8 @@ static void stage_read(struct stage *stage)
 	cpu_machine_put_losses(&stage->cpu, 1, 1000);
 	bench_read(&stage->bench);
 	stage->rows = ROWS(&stage->bench, EVENT_SWITCH, struct event_switch, &stage->count, NULL);
-	stage->losses = ROWS(&stage->bench, EVENT_LOSS, struct event_loss, &stage->losses_count, NULL);
+	stage->losses =
+		ROWS(&stage->bench, EVENT_LOSS, struct event_loss, &stage->losses_count, NULL);
 }
 
 static void stage_close(struct stage *stage)

@@ -211,6 +211,7 @@ TEST(files)
 	CHECK(memory_places_file(maps_of(&places, mapped, 1, 0), (uintptr_t)mapped, words,
 				 sizeof(words)));
 	CHECK_TEXT(words, "memory");
+	wait_for_turn(&places);
 	CHECK(memory_places_file(maps_of(&places, mapped, now(), 0), (uintptr_t)mapped, words,
 				 sizeof(words)));
 	CHECK_TEXT(words, path);
