@@ -313,9 +313,9 @@ struct analysis_state {
 	/* BLOCKED: thread that had it; 0: not known, or nobody. API_…: 0: the stack is the call's own; else the thread that
 	 * called, and the stack is one that was seen inside of the call. */
 	uint32_t holder;
-	/* BLOCKED: number of who let it go on, where no holder is known; 0: not known. PREEMPTED: 1 where the holder, which got
-	 * the processor, is a thread of the preempted one's own process. */
-	uint32_t waker;
+	uint32_t
+		waker; /* BLOCKED: number of who let it go on, where no holder is known; 0: not known */
+	bool is_own; /* PREEMPTED: the holder, which got the processor, is of the preempted one's own process */
 	uint64_t seen;     /* samples, or intervals */
 	uint64_t known_ns; /* of intervals whose stack was seen */
 	/* BLOCKED: of short intervals, by their length: so many seen; of those that nobody saw (stack and wait 0), ns. */
