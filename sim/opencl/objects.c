@@ -116,6 +116,15 @@ cl_context sim_clCreateContextFromType(const cl_context_properties *properties,
 	cl_int result =
 		sim_clGetDeviceIDs(&sim_platform, device_type, SIM_DEVICES_MOST, devices, &count);
 
+	if (result != CL_SUCCESS && sim_options.odd_context) {
+		cl_device_id first = &sim_devices[0];
+		cl_context context = sim_clCreateContext(properties, 1, &first, pfn_notify,
+							 user_data, errcode_ret);
+
+		if (errcode_ret)
+			*errcode_ret = result;
+		return context;
+	}
 	if (result != CL_SUCCESS)
 		return sim_no(result, errcode_ret);
 	return sim_clCreateContext(properties, count, devices, pfn_notify, user_data, errcode_ret);

@@ -34,7 +34,8 @@ static const struct option_row rows[] = {
 	ROW(never_every, INTEGER), ROW(uuid, INTEGER),
 	ROW(pci, INTEGER),         ROW(no_profiling, INTEGER),
 	ROW(local_bytes, INTEGER), ROW(private_bytes, INTEGER),
-	ROW(no_needs, INTEGER),    ROW(log, TEXT),
+	ROW(no_needs, INTEGER),    ROW(cpu, INTEGER),
+	ROW(odd_context, INTEGER), ROW(log, TEXT),
 };
 
 static const struct word {

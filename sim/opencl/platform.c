@@ -79,6 +79,11 @@ static cl_device_id device_at(cl_uint place)
 	return &sim_devices[(place + (cl_uint)sim_options.first) % (cl_uint)sim_options.devices];
 }
 
+static cl_device_type type_of_devices(void)
+{
+	return sim_options.cpu ? CL_DEVICE_TYPE_CPU : CL_DEVICE_TYPE_GPU;
+}
+
 cl_int sim_clGetDeviceIDs(cl_platform_id platform, cl_device_type device_type, cl_uint num_entries,
 			  cl_device_id *devices, cl_uint *num_devices)
 {
@@ -88,7 +93,7 @@ cl_int sim_clGetDeviceIDs(cl_platform_id platform, cl_device_type device_type, c
 		return CL_INVALID_PLATFORM;
 	if ((!devices && !num_devices) || (devices && !num_entries))
 		return CL_INVALID_VALUE;
-	if (!(device_type & (CL_DEVICE_TYPE_GPU | CL_DEVICE_TYPE_DEFAULT)))
+	if (!(device_type & (type_of_devices() | CL_DEVICE_TYPE_DEFAULT)))
 		return CL_DEVICE_NOT_FOUND;
 	for (cl_uint i = 0; devices && i < count && i < num_entries; i++)
 		devices[i] = device_at(i);
@@ -224,7 +229,6 @@ static const struct {
 	enum width width;
 	cl_ulong value;
 } device_numbers[] = {
-	{CL_DEVICE_TYPE, ULONG, CL_DEVICE_TYPE_GPU},
 	{CL_DEVICE_VENDOR_ID, UINT, 0x51a0},
 	{CL_DEVICE_MAX_COMPUTE_UNITS, UINT, 32},
 	{CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS, UINT, 3},
@@ -285,6 +289,8 @@ static bool is_queue_properties(cl_device_info param_name)
 static cl_int device_number(cl_device_info param_name, size_t param_value_size, void *param_value,
 			    size_t *param_value_size_ret)
 {
+	if (param_name == CL_DEVICE_TYPE)
+		return SIM_ANSWER(cl_device_type, type_of_devices());
 	if (is_queue_properties(param_name))
 		return SIM_ANSWER(
 			cl_command_queue_properties,

@@ -58,8 +58,10 @@ struct sim_options {
 	int64_t devices, first, engines, offset_ns, drift_ppb, timer, query_ns, latency_ns;
 	int64_t fail_every, bad_stamp_every, never_every, uuid, pci, no_profiling;
 	int64_t local_bytes, private_bytes; /* of each kernel */
-	int64_t no_needs;                   /* what a kernel needs is not told */
-	double tick_ns;                     /* how long the device's clock takes for a step */
+	int64_t no_needs;                   /* clGetKernelWorkGroupInfo fails */
+	int64_t cpu;                        /* the devices are CPUs */
+	int64_t odd_context;  /* clCreateContextFromType fails with a context, as PoCL's */
+	double tick_ns;       /* how long the device's clock takes for a step */
 	double tick_reads_ns; /* … and what the driver believes it takes; 0: the same */
 	double drift_ppm, kernel_us, copy_gbps;
 	enum sim_clock clock;

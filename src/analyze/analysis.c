@@ -764,7 +764,8 @@ static void forget_host(struct analysis *analysis)
 static bool has_lost_switches(const struct analysis *analysis)
 {
 	for (size_t i = 0; i < analysis->losses_count; i++)
-		if (analysis->losses[i].kind == EVENT_SWITCH)
+		if (analysis->losses[i].kind == EVENT_SWITCH &&
+		    analysis->losses[i].reason != LOSS_UNSEEN)
 			return true;
 	return false;
 }

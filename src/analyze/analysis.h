@@ -315,6 +315,7 @@ struct analysis_state {
 	uint32_t holder;
 	uint32_t
 		waker; /* BLOCKED: number of who let it go on, where no holder is known; 0: not known */
+	bool is_own; /* PREEMPTED: the holder, which got the processor, is of the preempted one's own process */
 	uint64_t seen;     /* samples, or intervals */
 	uint64_t known_ns; /* of intervals whose stack was seen */
 	/* BLOCKED: of short intervals, by their length: so many seen; of those that nobody saw (stack and wait 0), ns. */

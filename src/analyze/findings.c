@@ -471,13 +471,21 @@ static bool find_fill(const struct analysis *analysis, const struct analysis_ker
 	return true;
 }
 
+/* A processor has no lanes that a work-group fills: there the preferred multiple is a width of vectors, which kernels that use
+ * vectors themselves do not need. */
+static bool has_lanes(const struct analysis_device *device)
+{
+	return device->device && device->device->type == DEVICE_GPU;
+}
+
 static int find_of_kernels(const struct analysis *analysis, struct findings *findings)
 {
 	for (size_t i = 0; i < analysis->kernels_count; i++) {
 		struct finding found = {.kind = FINDING_LOW_OCCUPANCY,
 					.device = analysis->kernels[i].device};
 
-		if (find_fill(analysis, &analysis->kernels[i], &found) && add(findings, &found))
+		if (has_lanes(&analysis->devices[found.device]) &&
+		    find_fill(analysis, &analysis->kernels[i], &found) && add(findings, &found))
 			return -ENOMEM;
 	}
 	return 0;

@@ -57,6 +57,7 @@ const char *analysis_loss_name(uint32_t reason)
 		[LOSS_TRACKING] = "tracking",
 		[LOSS_DISK] = "disk",
 		[LOSS_GAP] = "gap",
+		[LOSS_UNSEEN] = "unseen",
 	};
 
 	return pick(names, ARRAY_COUNT(names), reason);

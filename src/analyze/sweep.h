@@ -47,6 +47,7 @@ struct thread_moment {
 struct state_wait {
 	uint32_t string, holder;
 	uint32_t waker; /* as of an analysis_state */
+	bool is_own;    /* … */
 };
 
 /* A call of a thread, or several from one place. */

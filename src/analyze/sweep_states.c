@@ -83,7 +83,8 @@ static void watch(struct sweep *sweep, uint32_t id, uint64_t time_ns)
 static int find_wait(struct sweep *sweep, const struct state_wait *wait, uint32_t *ret_wait)
 {
 	const uint64_t first = (uint64_t)wait->string << 32 | wait->holder;
-	uint32_t number = pair_map_find(&sweep->wait_numbers, first, wait->waker);
+	const uint64_t second = (uint64_t)wait->is_own << 32 | wait->waker;
+	uint32_t number = pair_map_find(&sweep->wait_numbers, first, second);
 
 	*ret_wait = 0;
 	if (!first && !wait->waker)
@@ -92,7 +93,7 @@ static int find_wait(struct sweep *sweep, const struct state_wait *wait, uint32_
 		number = (uint32_t)(sweep->state_waits_count ? sweep->state_waits_count : 1);
 		if (array_grow(sweep->state_waits, sweep->state_waits_capacity,
 			       number + (size_t)1) ||
-		    pair_map_put(&sweep->wait_numbers, first, wait->waker, number))
+		    pair_map_put(&sweep->wait_numbers, first, second, number))
 			return -ENOMEM;
 		sweep->state_waits[0] = (struct state_wait){0};
 		sweep->state_waits[number] = *wait;
@@ -201,6 +202,17 @@ int sweep_come_back(struct sweep *sweep, size_t thread, uint64_t time_ns, uint32
 	return error ? error : calls_add(&state->away, since_ns, time_ns, state->is_preempted);
 }
 
+/* Whether the thread that got the processor is of the process whose thread lost it. */
+static bool is_own(const struct sweep *sweep, const struct event_switch *row)
+{
+	const struct event_thread *thread =
+		things_row(&sweep->threads, things_index(&sweep->threads, row->previous));
+	const struct event_thread *next =
+		things_row(&sweep->threads, things_index(&sweep->threads, row->holder));
+
+	return thread && next && thread->process == next->process;
+}
+
 /* Who leaves its processor inside of a call comes back to it there: that time is the call's. */
 static int go_away(struct sweep *sweep, size_t thread, const struct event_switch *row)
 {
@@ -216,7 +228,10 @@ static int go_away(struct sweep *sweep, size_t thread, const struct event_switch
 	state->is_preempted = row->reason == SWITCH_PREEMPTED;
 	state->stack = row->stack;
 	sweep_await_gil(sweep, thread, row);
-	return find_wait(sweep, &(struct state_wait){row->wait_string, row->holder, 0},
+	return find_wait(sweep,
+			 &(struct state_wait){.string = row->wait_string,
+					      .holder = row->holder,
+					      .is_own = state->is_preempted && is_own(sweep, row)},
 			 &state->wait);
 }
 
@@ -287,6 +302,7 @@ static int find_row(struct sweep *sweep, size_t device, enum account_cause cause
 			analysis->states[index].wait_string = sweep->state_waits[wait].string;
 			analysis->states[index].holder = sweep->state_waits[wait].holder;
 			analysis->states[index].waker = sweep->state_waits[wait].waker;
+			analysis->states[index].is_own = sweep->state_waits[wait].is_own;
 		}
 		analysis->states_count++;
 	}

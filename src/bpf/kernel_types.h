@@ -97,6 +97,16 @@ struct task_struct {
 struct mm_struct {
 	unsigned long mmap_base; /* where mappings begin, downwards mostly */
 	unsigned long start_code, brk;
+	unsigned long total_vm, data_vm, exec_vm;
+} KERNEL_TYPE;
+
+/* Since Linux 6.13 it counts changes of the mappings. */
+typedef struct seqcount {
+	unsigned int sequence;
+} KERNEL_TYPE seqcount_t;
+
+struct mm_struct___counted {
+	seqcount_t mm_lock_seq;
 } KERNEL_TYPE;
 
 struct irqaction {

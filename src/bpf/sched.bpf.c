@@ -218,6 +218,20 @@ static __always_inline void find_file(struct kernel_out *record, const struct ta
 		find_peer(record, BPF_CORE_READ(file, private_data));
 }
 
+/* A number that another state of the process's mappings does not have. Before Linux 6.13 it changes with libraries and with
+ * files that are shared or not written to; memory that a program allocates for itself is in both sums. */
+static __always_inline __u32 state_of_mappings(const struct task_struct *task)
+{
+	const struct mm_struct *mm = task->mm;
+	const struct mm_struct___counted *counted = (const void *)mm;
+	__u64 sum;
+
+	if (bpf_core_field_exists(counted->mm_lock_seq))
+		return BPF_CORE_READ(counted, mm_lock_seq.sequence) | 1u << 31;
+	sum = BPF_CORE_READ(mm, total_vm) - BPF_CORE_READ(mm, data_vm);
+	return (__u32)(sum * 31 + BPF_CORE_READ(mm, exec_vm)) | 1u << 31;
+}
+
 /* Where nothing stands behind the word it is no mutex. */
 static __always_inline void find_lock(struct kernel_out *record, __u64 address)
 {
@@ -242,10 +256,12 @@ static __always_inline void find_call(struct kernel_out *record, struct task_str
 	record->arguments[0] = registers->di;
 	record->arguments[1] = registers->si;
 	record->arguments[2] = registers->dx;
-	if (is_of_file(record->call))
+	if (is_of_file(record->call)) {
 		find_file(record, task, record->arguments[0]);
-	else if (record->call == CALL_FUTEX)
+	} else if (record->call == CALL_FUTEX) {
+		record->mappings = state_of_mappings(task);
 		find_lock(record, record->arguments[0]);
+	}
 }
 
 static __always_inline bool is_same(const struct fault *fault, const struct task_struct *task,
@@ -273,6 +289,7 @@ static __always_inline void find_fault(struct kernel_out *record, struct task_st
 			return;
 	}
 	record->fault_address = fault->address;
+	record->mappings = state_of_mappings(task);
 	record->head.flags |= KERNEL_FAULT;
 }
 

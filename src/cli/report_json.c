@@ -352,8 +352,10 @@ static void write_clock(const struct report *report, const struct clocks_domain 
 					   clocks_at(clocks, (size_t)certificate->candidate)));
 	json_key(json, "offset_ns");
 	json_i64(json, certificate->offset_ns);
-	json_key(json, "drift_ppb");
-	json_i64(json, certificate->drift_ppb);
+	if (certificate->has_drift) {
+		json_key(json, "drift_ppb");
+		json_i64(json, certificate->drift_ppb);
+	}
 	json_key(json, "error_ns");
 	if (certificate->error_ns == UINT64_MAX)
 		json_null(json);

@@ -122,6 +122,14 @@ static bool put_unknown_loss(const struct analysis_loss *loss)
 	return true;
 }
 
+static void put_unseen_switches(const struct analysis_loss *loss)
+{
+	put_warning("lost: %" PRIu64
+		    " %s that the kernel did not report; the time of such a thread "
+		    "ends where it is known to have run last",
+		    loss->count, table_noun(loss->count, "switch", "switches"));
+}
+
 static void put_lost_rows(const struct analysis_loss *loss)
 {
 	const char *kind = analysis_kind_name(loss->kind);
@@ -150,7 +158,10 @@ static void put_losses(const struct report *report)
 
 		if (loss->kind == EVENT_PADDING && put_unknown_loss(loss))
 			continue;
-		put_lost_rows(loss);
+		if (loss->reason == LOSS_UNSEEN)
+			put_unseen_switches(loss);
+		else
+			put_lost_rows(loss);
 	}
 }
 

@@ -313,7 +313,10 @@ static void put_clock(const struct report *report, const struct clocks_domain *d
 				? "unknown"
 				: format_duration(certificate->error_ns).text,
 			12);
-	printf("%12.3f ppm", (double)certificate->drift_ppb / 1000);
+	if (certificate->has_drift)
+		printf("%12.3f ppm", (double)certificate->drift_ppb / 1000);
+	else
+		table_put_right("-", 16);
 	printf("%12" PRIu64 "\n", certificate->violations);
 }
 

@@ -30,6 +30,7 @@ enum { ROWS_SHOWN = 8, NAME_BYTES = 512 };
 struct wait_row {
 	uint32_t wait_string, holder;
 	uint32_t waker;              /* number of the analysis's wakers; 0: none is told */
+	bool is_own;                 /* as of an analysis_state */
 	const char *function, *file; /* of the holder; NULL: not known */
 	uint32_t first_line;
 	uint64_t ns;
@@ -43,6 +44,7 @@ struct wait_rows {
 /* What was waited for, whatever its holder did. */
 struct whole {
 	uint32_t wait_string, holder, waker;
+	bool is_own;
 	uint64_t ns;
 	uint64_t weight; /* of what its holder was found doing; 0: it was not found */
 	uint64_t given;  /* of weight, so far */
@@ -84,16 +86,18 @@ static void division_fini(struct division *division)
 static int add_state(struct division *division, const struct analysis_state *state)
 {
 	const uint64_t first = (uint64_t)state->wait_string << 32 | state->holder;
-	uint32_t index = pair_map_find(&division->by_wait, first, state->waker);
+	const uint64_t second = (uint64_t)state->is_own << 32 | state->waker;
+	uint32_t index = pair_map_find(&division->by_wait, first, second);
 
 	if (index == PAIR_MAP_NONE) {
 		index = (uint32_t)division->wholes_count;
 		if (array_grow(division->wholes, division->wholes_capacity, index + (size_t)1) ||
-		    pair_map_put(&division->by_wait, first, state->waker, index))
+		    pair_map_put(&division->by_wait, first, second, index))
 			return -ENOMEM;
 		division->wholes[index] = (struct whole){.wait_string = state->wait_string,
 							 .holder = state->holder,
-							 .waker = state->waker};
+							 .waker = state->waker,
+							 .is_own = state->is_own};
 		division->wholes_count++;
 	}
 	division->wholes[index].ns += state->idle_ns;
@@ -183,6 +187,7 @@ static int add_held_row(struct division *division, const struct held *held, stru
 	return add_row(rows, &(struct wait_row){.wait_string = whole->wait_string,
 						.holder = whole->holder,
 						.waker = whole->waker,
+						.is_own = whole->is_own,
 						.function = held->function,
 						.file = held->file,
 						.first_line = held->first_line,
@@ -202,6 +207,7 @@ static int make_rows(struct division *division, struct wait_rows *rows)
 			error = add_row(rows, &(struct wait_row){.wait_string = whole->wait_string,
 								 .holder = whole->holder,
 								 .waker = whole->waker,
+								 .is_own = whole->is_own,
 								 .ns = whole->ns});
 	}
 	return error;
@@ -225,6 +231,8 @@ static int compare(const void *left, const void *right)
 		return a->holder > b->holder ? 1 : -1;
 	if (a->waker != b->waker)
 		return a->waker > b->waker ? 1 : -1;
+	if (a->is_own != b->is_own)
+		return a->is_own ? -1 : 1;
 	order = compare_texts(a->function, b->function);
 	return order ? order : compare_texts(a->file, b->file);
 }
@@ -413,12 +421,12 @@ static size_t name_row(const struct report *report, enum account_cause cause,
 	if (row->function && length < size)
 		length += (size_t)snprintf(name + length, size - length, ": %s", row->function);
 	if (holder && length < size)
-		length += (size_t)snprintf(name + length, size - length, "%s%s (%" PRIu32 ")",
-					   is_preempted    ? ", own thread "
-					   : row->function ? ", "
-							   : ", held by ",
-					   model_text(report->model, holder->name_string, "thread"),
-					   holder->tid);
+		length += (size_t)snprintf(
+			name + length, size - length, "%s%s (%" PRIu32 ")",
+			is_preempted    ? row->is_own ? ", own thread " : ", thread "
+			: row->function ? ", "
+					: ", held by ",
+			model_text(report->model, holder->name_string, "thread"), holder->tid);
 	if (length < size)
 		name_wakers(report, row->waker, name + length, size - length);
 	return what;

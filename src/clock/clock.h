@@ -23,9 +23,10 @@ enum clock_method {
 
 struct clock_certificate {
 	enum clock_method method;
-	int candidate;           /* CLOCK_METHOD_HOST and _SAME: index of the candidate, else -1 */
-	int64_t offset_ns;       /* host = device (in ns) + offset + drift; at reference_time */
-	int64_t drift_ppb;       /* how much faster the host clock runs, parts per 10^9 */
+	int candidate;     /* CLOCK_METHOD_HOST and _SAME: index of the candidate, else -1 */
+	int64_t offset_ns; /* host = device (in ns) + offset + drift; at reference_time */
+	bool has_drift;    /* it is larger than the error allows by chance, or there is no error */
+	int64_t drift_ppb; /* how much faster the host clock runs, parts per 10^9; 0 where it is not known */
 	uint64_t error_ns;       /* no converted time is further from the truth than this */
 	uint64_t reference_time; /* device time of offset_ns */
 	uint64_t bounds;         /* causality bounds fed */

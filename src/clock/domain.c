@@ -599,6 +599,12 @@ static int64_t clamp_signed(__int128 value)
 	return value > INT64_MAX ? INT64_MAX : value < INT64_MIN ? INT64_MIN : (int64_t)value;
 }
 
+/* Both ends of a line may be off by its error: over the whole span less drift than both together may be none. */
+static bool is_beyond(__int128 drift_ns, uint64_t error_ns)
+{
+	return !error_ns || (drift_ns < 0 ? -drift_ns : drift_ns) > (__int128)error_ns * 2;
+}
+
 static void describe(const struct clock_domain *domain, struct range range,
 		     const struct clock_map *map, struct clock_certificate *certificate)
 {
@@ -606,6 +612,7 @@ static void describe(const struct clock_domain *domain, struct range range,
 	uint64_t first = clock_map_to_host(map, range.first);
 	uint64_t last = clock_map_to_host(map, range.last);
 	unsigned __int128 ticks, nominal;
+	__int128 drift_ns;
 
 	if (!frequency_hz)
 		frequency_hz = clock_pairs_frequency(&domain->pairs);
@@ -613,9 +620,11 @@ static void describe(const struct clock_domain *domain, struct range range,
 		frequency_hz = NANOSECONDS;
 	ticks = (unsigned __int128)(range.last - range.first) * NANOSECONDS;
 	nominal = (unsigned __int128)range.first * NANOSECONDS / frequency_hz;
+	drift_ns = ((__int128)(last - first) * frequency_hz - (__int128)ticks) / frequency_hz;
 	certificate->reference_time = range.first;
 	certificate->offset_ns = clamp_signed((__int128)first - (__int128)nominal);
-	if (ticks)
+	certificate->has_drift = ticks && is_beyond(drift_ns, certificate->error_ns);
+	if (certificate->has_drift)
 		certificate->drift_ppb = clamp_signed(
 			(__int128)(((__int128)(last - first) * frequency_hz - (__int128)ticks) /
 				   (long double)ticks * NANOSECONDS));

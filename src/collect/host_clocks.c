@@ -15,10 +15,12 @@
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
+#include <pthread.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "collect/time_namespace.h"
 
 enum { TRIES = 16 };
 
@@ -30,9 +32,25 @@ static uint64_t read_clock(clockid_t clock)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+/* A process stays in its time namespace. */
+static int64_t own_shift_ns;
+static pthread_once_t own_shift_once = PTHREAD_ONCE_INIT;
+
+static void read_own_shift(void)
+{
+	own_shift_ns = time_namespace_shift_ns(0);
+}
+
 uint64_t host_clocks_now_ns(void)
 {
-	return read_clock(CLOCK_MONOTONIC);
+	pthread_once(&own_shift_once, read_own_shift);
+	return read_clock(CLOCK_MONOTONIC) - (uint64_t)own_shift_ns;
+}
+
+uint64_t host_clocks_deadline_ns(uint64_t host_ns)
+{
+	pthread_once(&own_shift_once, read_own_shift);
+	return host_ns + (uint64_t)own_shift_ns;
 }
 
 uint64_t host_clocks_own_ns(void)
@@ -89,9 +107,9 @@ static struct event_clock_pair narrowest_pair(clockid_t clock)
 	struct event_clock_pair best = {.host_upper_ns = UINT64_MAX};
 
 	for (int i = 0; i < TRIES; i++) {
-		uint64_t before = read_clock(CLOCK_MONOTONIC);
+		uint64_t before = host_clocks_now_ns();
 		uint64_t time = clock < 0 ? host_clocks_now_tsc() : read_clock(clock);
-		uint64_t after = read_clock(CLOCK_MONOTONIC);
+		uint64_t after = host_clocks_now_ns();
 
 		if (after - before < best.host_upper_ns - best.host_lower_ns)
 			best = (struct event_clock_pair){time, before, after};

@@ -23,8 +23,11 @@ enum {
 /* True where the time stamp counter runs at one rate through all states of the processor. */
 bool host_clocks_have_tsc(void);
 
-/* CLOCK_MONOTONIC in nanoseconds. */
+/* CLOCK_MONOTONIC in nanoseconds, as the kernel's own records have it: no time namespace shifts it. */
 uint64_t host_clocks_now_ns(void);
+
+/* The same moment for system calls that wait until a time: these take what the namespace shows. */
+uint64_t host_clocks_deadline_ns(uint64_t host_ns);
 
 /* Processor time of the calling thread in nanoseconds: what it waited for a processor is not in it. */
 uint64_t host_clocks_own_ns(void);

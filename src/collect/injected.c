@@ -30,6 +30,7 @@
 #include "collect/host_clocks.h"
 #include "collect/proc.h"
 #include "collect/processes.h"
+#include "collect/time_namespace.h"
 
 /* Sparse: what is never written costs no memory. 8 MiB last 5 ms of calls without a pause. */
 static const struct {
@@ -64,6 +65,24 @@ fail:
 	return error;
 }
 
+/* In the process's own CLOCK_MONOTONIC, which it compares it with. */
+static void put_beat(const struct injected *injected, uint64_t now_ns)
+{
+	atomic_store_explicit(&injected->region->beat_ns, now_ns + (uint64_t)injected->shift_ns,
+			      memory_order_relaxed);
+}
+
+/* Times in rings are those of the TSC, which no namespace shifts, or else of a clock that must not be shifted. */
+static int check_clock(const struct injected *injected)
+{
+	if (!injected->shift_ns || injected->recording->tsc)
+		return 0;
+	return error_set(-ENOTSUP,
+			 "process %d: its time namespace shifts CLOCK_MONOTONIC, and this machine "
+			 "has no TSC to use instead; start it without a time namespace",
+			 (int)injected->pid);
+}
+
 static int map_region(struct injected *injected, uint32_t options, int *ret_fd)
 {
 	struct stat about;
@@ -88,7 +107,7 @@ static int map_region(struct injected *injected, uint32_t options, int *ret_fd)
 			injected->recording->tsc ? RING_CLOCK_TSC : RING_CLOCK_MONOTONIC;
 		injected->region->options = options;
 		memcpy(injected->region->numbers, injected->numbers, sizeof(injected->numbers));
-		atomic_store(&injected->region->beat_ns, host_clocks_now_ns());
+		put_beat(injected, host_clocks_now_ns());
 		atomic_store(&injected->region->enabled, 1);
 		injected->region->magic = RING_MAGIC;
 		return 0;
@@ -174,8 +193,10 @@ static int join_process(struct injected *injected, const struct injected_peer *p
 
 static int make_rings(struct injected *injected, uint32_t options, int *ret_fd)
 {
-	int error = map_region(injected, options, ret_fd);
+	int error = check_clock(injected);
 
+	if (!error)
+		error = map_region(injected, options, ret_fd);
 	if (error)
 		return error;
 	injected->rings = calloc(injected->ring_count, sizeof(*injected->rings));
@@ -223,6 +244,7 @@ int injected_open(struct recording *recording, const struct injected_peer *peer,
 	injected->explain = peer->explain;
 	snprintf(injected->guest, sizeof(injected->guest), "%s", peer->guest);
 	injected->pid = peer->pid;
+	injected->shift_ns = time_namespace_shift_ns((uint32_t)peer->pid);
 	injected->pid_fd = peer->pid_fd;
 	injected->ring_most = peer->ring_bytes ? peer->ring_bytes : USUAL_BYTES;
 	memcpy(injected->numbers, peer->numbers, sizeof(injected->numbers));
@@ -680,7 +702,7 @@ static void beat(struct injected *injected, uint64_t now_ns)
 {
 	uint64_t silent_ns = now_ns - injected->beat_ns;
 
-	atomic_store_explicit(&injected->region->beat_ns, now_ns, memory_order_relaxed);
+	put_beat(injected, now_ns);
 	if (injected->beat_ns && silent_ns >= UINT64_C(1000000) * RING_SILENT_MS &&
 	    has_full_ring(injected))
 		put_gap(injected);

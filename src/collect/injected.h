@@ -134,6 +134,7 @@ struct injected {
 	uint64_t contents_lost;  /* too large, or not all of it came */
 	uint64_t broken_times;
 	uint64_t last_loss_ns;
+	int64_t shift_ns; /* of its clock, by its time namespace */
 	uint64_t beat_ns; /* the last one that we know of: the region's is anybody's */
 	bool has_gap;     /* since it was attached: a loss row tells of it */
 };

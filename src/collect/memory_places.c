@@ -5,23 +5,24 @@
  * Runs in:  the recorder
  * Gets:     addresses   Gives: files and variables
  * Owns:     mappings of 16 processes
- * Fails:    with NULL or false: the process is over, or has unmapped it by now
- * Why kept: to read the mappings of a large program takes a millisecond, and who waits for one page of a file waits for the
- *           next ones too.
+ * Fails:    with NULL or false: the process is over, has unmapped it by now, or changes its mappings too often to read them
+ * Why kept: to read the mappings of a large program takes a millisecond, and a thread that waits for one page of a file waits
+ *           for the next ones too. What was unmapped since then must not name an address: a library's name stayed for 50 of
+ *           50 waits in memory that was mapped where dlclose had left room.
  */
 #include "collect/memory_places.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "base/error.h"
+#include "collect/host_clocks.h"
 
-enum {
-	OLD_NS = 1000000000,
-	/* … where nothing is found in them: what was mapped since then may be it */
-	YOUNG_NS = 100000000
-};
+enum { COST_SHARE = 50 /* of the time that reading the mappings of one process may take */ };
 
 void memory_places_fini(struct memory_places *places)
 {
@@ -46,22 +47,75 @@ static struct memory_places_kept *find_kept(struct memory_places *places, uint64
 	return kept;
 }
 
+static bool is_right(const struct memory_places_kept *kept, const struct memory_moment *moment)
+{
+	if (!kept->read_ns)
+		return false;
+	return kept->read_ns >= moment->time_ns || (moment->state && kept->state == moment->state);
+}
+
+/* Of Linux 6.11 and later, which Debian 12's headers lack. */
+struct mapping_query {
+	uint64_t size, flags, address;
+	uint64_t start, end, mapping_flags, page_size, file_offset, inode;
+	uint32_t device_major, device_minor, name_size, build_id_size;
+	uint64_t name, build_id;
+};
+#define QUERY_MAPPING _IOWR('f', 17, struct mapping_query)
+
+/* Whether what is kept for the address lies there now. */
+static bool is_confirmed(const struct memory_places_kept *kept, uint32_t pid, uint64_t address)
+{
+	struct mapping_query query = {.size = sizeof(query), .address = address};
+	const struct proc_mapping *mapping = proc_maps_find(&kept->maps, address);
+	char path[64];
+	int file, error;
+
+	if (!mapping)
+		return false;
+	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
+	file = open(path, O_RDONLY | O_CLOEXEC);
+	if (file < 0)
+		return false;
+	error = ioctl(file, QUERY_MAPPING, &query);
+	close(file);
+	return !error && query.start == mapping->start && query.end == mapping->end &&
+	       query.inode == mapping->inode && query.device_major == mapping->device_major &&
+	       query.device_minor == mapping->device_minor &&
+	       query.file_offset == mapping->file_offset;
+}
+
+static void read_again(struct memory_places_kept *kept, uint32_t pid)
+{
+	const uint64_t begin_ns = host_clocks_now_ns();
+	struct proc_maps maps;
+
+	if (kept->tried_ns && begin_ns - kept->tried_ns < COST_SHARE * kept->cost_ns)
+		return;
+	if (proc_maps_read((pid_t)pid, &maps)) {
+		error_clear();
+	} else {
+		proc_maps_fini(&kept->maps);
+		kept->maps = maps;
+		kept->read_ns = begin_ns;
+	}
+	kept->tried_ns = begin_ns;
+	kept->cost_ns = host_clocks_now_ns() - begin_ns;
+}
+
 const struct proc_maps *memory_places_maps(struct memory_places *places, uint64_t image,
-					   uint32_t pid, uint64_t address, uint64_t now_ns)
+					   uint32_t pid, uint64_t address,
+					   const struct memory_moment *moment)
 {
 	struct memory_places_kept *kept = find_kept(places, image);
-	const uint64_t age_ns = now_ns - kept->read_ns;
-	const bool is_there = proc_maps_find(&kept->maps, address) != NULL;
 
-	if (kept->read_ns && age_ns < (is_there ? OLD_NS : YOUNG_NS))
-		return is_there ? &kept->maps : NULL;
-	proc_maps_fini(&kept->maps);
-	kept->maps = (struct proc_maps){0};
-	kept->read_ns = now_ns;
-	if (proc_maps_read((pid_t)pid, &kept->maps)) {
-		error_clear();
+	if (!is_right(kept, moment) && is_confirmed(kept, pid, address))
+		return &kept->maps;
+	if (!is_right(kept, moment))
+		read_again(kept, pid);
+	if (!is_right(kept, moment))
 		return NULL;
-	}
+	kept->state = moment->state;
 	return proc_maps_find(&kept->maps, address) ? &kept->maps : NULL;
 }
 

@@ -17,7 +17,9 @@ enum { MEMORY_PLACES_KEPT = 16 };
 struct memory_places {
 	struct memory_places_kept {
 		uint64_t image; /* the caller's: another one for each image of a process; 0: free */
-		uint64_t read_ns;
+		uint64_t read_ns;           /* they are not older than that; 0: not read */
+		uint64_t tried_ns, cost_ns; /* the last attempt to read them */
+		uint32_t state;        /* the last one for which they are right; 0: not known */
 		struct proc_maps maps; /* owned */
 	} kept[MEMORY_PLACES_KEPT];
 	size_t next; /* that is given up */
@@ -25,10 +27,16 @@ struct memory_places {
 
 void memory_places_fini(struct memory_places *places); /* NULL-safe */
 
-/* The mappings of a living process, as they were at most a second ago. NULL: they cannot be read, or were just read and have
- * nothing there. Valid until the next call. */
+struct memory_moment {
+	uint64_t time_ns;
+	uint32_t state; /* a number that changes with the mappings; 0: not known */
+};
+
+/* The mappings of a living process at a moment: read behind it, or in the same state. NULL: they cannot be read, or not so
+ * often, or have nothing at the address. Valid until the next call. */
 const struct proc_maps *memory_places_maps(struct memory_places *places, uint64_t image,
-					   uint32_t pid, uint64_t address, uint64_t now_ns);
+					   uint32_t pid, uint64_t address,
+					   const struct memory_moment *moment);
 
 /* "/data/model.bin", "heap", "memory" of no file. False: nothing lies there. */
 bool memory_places_file(const struct proc_maps *maps, uint64_t address, char *ret_text,

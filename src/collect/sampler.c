@@ -71,7 +71,7 @@ static void wait_until(struct sampler *sampler, uint64_t deadline_ns)
 
 	if (deadline_ns <= now_ns)
 		deadline_ns = now_ns + 2 * PAUSE_NS;
-	deadline = timespec_of(deadline_ns);
+	deadline = timespec_of(host_clocks_deadline_ns(deadline_ns));
 	while (!sampler->is_stopping && host_clocks_now_ns() < deadline_ns) {
 		if (sampler->extras != sampler->extras_wanted)
 			tick_extra(sampler);

@@ -517,7 +517,8 @@ enum event_loss_reason {
 	LOSS_RING_BROKEN = 4, /* bytes in a ring made no sense */
 	LOSS_TRACKING = 5,    /* too many commands pending to follow one more */
 	LOSS_DISK = 6,        /* rows that could not be written to the file */
-	LOSS_GAP = 7          /* for a while the process had no recorder, or a counter no value */
+	LOSS_GAP = 7,         /* for a while the process had no recorder, or a counter no value */
+	LOSS_UNSEEN = 8       /* the kernel did not report a switch: rows close its interval */
 };
 
 enum { LOSS_KIND_STACK = 70 }; /* beside enum event_kind */

@@ -65,6 +65,8 @@ struct kernel_out {
 	__u16 own_port;   /* … of AF_INET and AF_INET6; 0: not bound */
 	__u16 peer_port;  /* 0: not connected */
 	__u64 fault_address;
+	__u32 mappings; /* changes with the mappings of the process, of a wait for a futex or a page; 0: not known */
+	__u32 reserved;
 	__u64 user_stack; /* what stands for all that has these registers and this stack; 0: not known */
 };
 

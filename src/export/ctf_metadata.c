@@ -212,18 +212,20 @@ static void put_device_clock(FILE *file, const struct filter *filter, const uint
 	const struct clocks *clocks = filter->model->clocks;
 	const struct clocks_domain *domain = clocks_find(clocks, id);
 	struct string_builder text;
-	char name[32];
+	char name[32], drift[64] = "";
 
 	format_clock(name, sizeof(name), id);
 	string_builder_init(&text);
+	if (domain && domain->certificate.has_drift)
+		snprintf(drift, sizeof(drift), ", drift %" PRId64 " ppb",
+			 domain->certificate.drift_ppb);
 	if (domain)
 		string_builder_appendf(&text,
 				       "%s, on CLOCK_MONOTONIC by %s: offset %" PRId64
-				       " ns, drift %" PRId64 " ppb, %" PRIu64
-				       " effects before their cause",
+				       " ns%s, %" PRIu64 " effects before their cause",
 				       clocks_name(clocks, filter->model->reader, domain),
 				       clocks_method_name(domain->certificate.method),
-				       domain->certificate.offset_ns, domain->certificate.drift_ppb,
+				       domain->certificate.offset_ns, drift,
 				       domain->certificate.violations);
 	else
 		string_builder_append(&text, "not described in the trace");

@@ -49,7 +49,8 @@ enum drawing_kind {
 	DRAWN_LOST,        /* launches that were lost */
 	DRAWN_SAMPLE,      /* of samples */
 	DRAWN_AWAY,        /* of aways */
-	DRAWN_STALL        /* of instructions, by their samples */
+	DRAWN_STALL,       /* of instructions, by their samples */
+	DRAWN_KINDS
 };
 enum drawing_outcome { DRAWN_MATCHED, DRAWN_REJECTED, DRAWN_OPEN };
 #define DRAWN_BUSY   CAUSE_COUNT

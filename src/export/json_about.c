@@ -47,7 +47,8 @@ static void put_clock(struct json_writer *json, const struct model *model,
 	json_pair_text(json, "domain", clocks_name(model->clocks, model->reader, domain));
 	json_pair_text(json, "method", clocks_method_name(certificate->method));
 	put_i64(json, "offset_ns", certificate->offset_ns);
-	put_i64(json, "drift_ppb", certificate->drift_ppb);
+	if (certificate->has_drift)
+		put_i64(json, "drift_ppb", certificate->drift_ppb);
 	if (certificate->error_ns != UINT64_MAX)
 		json_pair_u64(json, "error_ns", certificate->error_ns);
 	json_pair_u64(json, "violations", certificate->violations);

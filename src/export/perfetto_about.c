@@ -140,7 +140,8 @@ static int write_clock(const struct about *about, const struct model *model,
 		packets_constant(packets, KEY_IS, clocks_name(model->clocks, model->reader, same));
 	if (certificate->method != CLOCK_METHOD_NONE) {
 		packets_i64(packets, KEY_OFFSET, certificate->offset_ns);
-		packets_i64(packets, KEY_DRIFT, certificate->drift_ppb);
+		if (certificate->has_drift)
+			packets_i64(packets, KEY_DRIFT, certificate->drift_ppb);
 	}
 	if (certificate->error_ns != UINT64_MAX)
 		packets_u64(packets, KEY_ERROR, certificate->error_ns);

@@ -14,7 +14,7 @@
 
 /* What values are of, beyond the kinds of drawn rows. */
 enum scope_kind {
-	SCOPE_DIVIDED = DRAWN_AWAY + 1, /* a device's idle time by states; part: the cause */
+	SCOPE_DIVIDED = DRAWN_KINDS, /* a device's idle time by states; part: the cause */
 };
 
 /* Parts of a state, in front of one for each class of lengths, and of an instruction. */

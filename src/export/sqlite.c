@@ -283,7 +283,10 @@ static int put_clocks(struct database *database)
 		put_text(database, clocks_name(clocks, database->model->reader, domain));
 		put_text(database, clocks_method_name(certificate->method));
 		put_i64(database, certificate->offset_ns);
-		put_i64(database, certificate->drift_ppb);
+		if (certificate->has_drift)
+			put_i64(database, certificate->drift_ppb);
+		else
+			put_nothing(database);
 		if (certificate->error_ns == UINT64_MAX)
 			put_nothing(database);
 		else

@@ -376,6 +376,10 @@ static void *own_clGetExtensionFunctionAddressForPlatform(cl_platform_id platfor
 
 /* ---- the wrappers ------------------------------------------------------------------------------ */
 
+/* No error of OpenCL's: the runtime has not written one. One that it has written counts, whatever object it returns: PoCL
+ * returns a context with CL_DEVICE_NOT_FOUND. */
+#define UNWRITTEN INT32_MAX
+
 /* Two functions a row: record_NAME, and the hook before it (GUEST_HOOK). */
 #define STATUS(number, name, parameters, arguments, callee, look, value, after)            \
 	static __attribute__((noinline)) cl_int record_##name parameters                   \
@@ -404,7 +408,8 @@ static void *own_clGetExtensionFunctionAddressForPlatform(cl_platform_id platfor
 	static __attribute__((noinline)) type record_##name parameters                     \
 	{                                                                                  \
 		struct guest_thread *thread;                                               \
-		cl_int result = CL_SUCCESS;                                                \
+		cl_int *const asked = errcode_ret;                                         \
+		cl_int result = UNWRITTEN;                                                 \
 		uint64_t begin;                                                            \
 		type object;                                                               \
                                                                                            \
@@ -418,9 +423,13 @@ static void *own_clGetExtensionFunctionAddressForPlatform(cl_platform_id platfor
 			after;                                                             \
 			return object;                                                     \
 		}                                                                          \
+		errcode_ret = &result;                                                     \
 		begin = guest_now(thread);                                                 \
 		object = CALLEE_##callee(name) arguments;                                  \
-		result = object ? CL_SUCCESS : *errcode_ret;                               \
+		if (result == UNWRITTEN)                                                   \
+			result = object ? CL_SUCCESS : asked ? *asked : CL_SUCCESS;        \
+		else if (asked)                                                            \
+			*asked = result;                                                   \
 		guest_put_api(thread, number, begin, guest_now(thread), result, value, 0); \
 		after;                                                                     \
 		end_call(thread);                                                          \

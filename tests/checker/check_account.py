@@ -13,8 +13,12 @@ import argparse
 import collections
 import functools
 import json
+import os
 import subprocess
 import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import check_processors  # noqa: E402
 
 KERNELS = {"kernel"}
 COPIES = {"read", "write", "copy", "fill", "map", "unmap", "migrate"}
@@ -230,9 +234,13 @@ class Trace:
         return calls + [(row["enter"], 1, row["exit"], bool(row["flags"] & BLOCKING), row["function"])
                         for row in self.launches if row["thread"] == thread]
 
+    def lost_switches(self):
+        """Those that the kernel did not report are closed by rows."""
+        return any(row["lost"] == "switch" and row["reason"] != "unseen" for row in self.losses)
+
     def knows_switches(self, thread, since):
         """Whether a thread's switches are all known from a moment on."""
-        if not self.switches or any(row["lost"] == "switch" for row in self.losses):
+        if not self.switches or self.lost_switches():
             return False
         seen = [row["time"] for row in self.samples if row["thread"] == thread]
         seen += [row["time"] for row in self.switches if thread in (row["previous"], row["next"])]
@@ -961,7 +969,7 @@ def check_depth(comparison, trace, queue, begin, end, windowed, report, complete
 
 def check_threads(comparison, trace, begin, end, windowed, report):
     """Where each thread was, from interval to interval."""
-    known = trace.switches and not any(row["lost"] == "switch" for row in trace.losses)
+    known = trace.switches and not trace.lost_switches()
     told = collections.defaultdict(list)  # after an exec the same number is another thread
     for row in report["by"]:
         told[row["tid"]].append(row)
@@ -983,6 +991,13 @@ def check_threads(comparison, trace, begin, end, windowed, report):
                               (not windowed or begin <= one["time"] < end) for one in trace.samples)
         same = [{key: row.get(key) for key in sums} for row in rows]
         comparison.equal(f"thread {id}", sums if sums in same else same, sums)
+
+
+def check_processors_of(comparison, trace, begin, end, report):
+    """No processor has more time than there is, as the rows say and as the report sums it."""
+    for sentence in check_processors.differences(trace, begin, end):
+        comparison.equal(sentence, True, False)
+    comparison.equal("threads on processors", check_processors.has_room(trace, report["by"], begin, end), True)
 
 
 def check(duet, path, window, has_named_stacks=False):
@@ -1011,6 +1026,7 @@ def check(duet, path, window, has_named_stacks=False):
     if has_named_stacks:
         check_launchers(comparison, duet, path, trace, options, begin, end)
     check_threads(comparison, trace, begin, end, window, report)
+    check_processors_of(comparison, trace, begin, end, report)
     devices = sorted(trace.things.get("device", {}))
     for index, row in enumerate(report["devices"]):
         device = devices[index] if index < len(devices) else 0

@@ -29,7 +29,7 @@
  *	wait PROCESS CORRELATION TIME HANDLE
  *	execution PROCESS CORRELATION QUEUE QUEUED SUBMITTED STARTED ENDED [status=S] [seen=T]
  *	sample THREAD TIME WEIGHT [stack=ID] [mode=kernel] [source=NAME]
- *	switch THREAD TIME blocked|preempted|exited|in [stack=ID] [wait=TEXT] [holder=THREAD]
+ *	switch THREAD TIME blocked|preempted|exited|unseen|in [cpu=N] [stack=ID] [wait=TEXT] [holder=THREAD]
  *	       [waker=THREAD] [waker_name=TEXT]
  *	code ID PROCESS DEVICE ADDRESS SIZE BEGIN END [name=KERNEL] [image=FILE]
  *	                                     a kernel on a device, ID above 200; SIZE 0: not known, END 0: to the last; image: the
@@ -42,7 +42,7 @@
  *	series ID METRIC level|amount|ratio UNIT [process=ID] [device=ID] [cpu=N] [instance=TEXT] [source=TEXT]
  *	       [limit=N] [interval=NS] [begin=T] [end=T]
  *	counter SERIES BEGIN END VALUE [OF]
- *	loss KIND COUNT [time=T]
+ *	loss KIND COUNT [time=T] [unseen=1]
  *
  * In names %HH is a byte, so that they can be anything: "%ff%20" is no UTF-8 and ends in a blank.
  */
@@ -505,8 +505,12 @@ static inline int description_switch(struct description *description, char **wor
 {
 	uint32_t thread = (uint32_t)description_number(words[1]);
 	struct event_switch row = {.time = description_number(words[2])};
+	char own[16];
 	struct trace_source source = {.source = thread, .clock = CLOCK_ID_MONOTONIC};
 
+	/* each thread has a processor of its own unless it is given one */
+	snprintf(own, sizeof(own), "%u", thread - 1);
+	row.cpu = (uint32_t)description_number(description_option(words, 4, count, "cpu", own));
 	if (!strcmp(words[3], "in"))
 		row.next = thread;
 	else
@@ -514,6 +518,7 @@ static inline int description_switch(struct description *description, char **wor
 	if (row.previous)
 		row.reason = strcmp(words[3], "blocked") == 0  ? SWITCH_BLOCKED
 			     : strcmp(words[3], "exited") == 0 ? SWITCH_EXITED
+			     : strcmp(words[3], "unseen") == 0 ? SWITCH_NOT_KNOWN
 							       : SWITCH_PREEMPTED;
 	row.wait_string =
 		description_name(description, description_option(words, 4, count, "wait", ""));
@@ -685,7 +690,10 @@ static inline int description_counter(struct description *description, char **wo
 
 static inline int description_loss(struct description *description, char **words, int count)
 {
-	struct event_loss row = {.reason = LOSS_RING_FULL, .count = description_number(words[2])};
+	const bool is_unseen =
+		description_number(description_option(words, 3, count, "unseen", "0"));
+	struct event_loss row = {.reason = is_unseen ? LOSS_UNSEEN : LOSS_RING_FULL,
+				 .count = description_number(words[2])};
 	struct trace_source source = {.source = 1, .clock = CLOCK_ID_MONOTONIC};
 
 	row.begin = row.end = description_number(description_option(words, 3, count, "time", "0"));

@@ -173,6 +173,38 @@ def random_wakings(seed):
     return "\n".join(lines) + "\n"
 
 
+def random_processors(seed):
+    """The threads of a machine, which have its processors one at a time; and as a recorder writes them, those whose going
+    the kernel did not report."""
+    generator = random.Random(seed)
+    processors = generator.randrange(1, 4)
+    threads = list(range(1, generator.randrange(3, 9)))
+    lines = ["window 0 5000"] + [f"thread {thread} {1 + thread % 2} name=t{thread}" for thread in threads]
+    has, unseen, now = [None] * processors, 0, 0
+    while now < 4900 and threads:
+        now += generator.choice((1, 3, 20, 200))
+        processor = generator.randrange(processors)
+        gone = has[processor]
+        if gone:
+            how = generator.choice(("blocked", "preempted", "blocked", "exited" if now > 2000 else "blocked", "unseen"))
+            since, thread = gone
+            lines.append(f"switch {thread} {generator.randrange(since, now + 1) if how == 'unseen' else now} {how}"
+                         f" cpu={processor}")
+            unseen += how == "unseen"
+            if how == "exited":
+                threads.remove(thread)
+        has[processor] = None
+        # no thread comes in the moment in which it goes
+        idle = [thread for thread in threads if thread != (gone and gone[1]) and thread not in
+                [one[1] for one in has if one]]
+        if idle and generator.random() < 0.7:
+            has[processor] = now, generator.choice(idle)
+            lines.append(f"switch {has[processor][1]} {now} in cpu={processor}")
+    if unseen:
+        lines.append(f"loss switch {unseen} unseen=1")
+    return "\n".join(lines) + "\n"
+
+
 def random_code(generator, lines, processes, devices, horizon):
     """Kernels on devices: told whole, by name or by address alone, at places that come again. Returns their ids by
     process and device."""
@@ -296,6 +328,7 @@ def main():
         cases.append((f"random {seed}{', cut' if cut else ''}", random_trace(seed), window, cut))
         cases.append((f"random waits {seed}", random_waits(seed), window, None))
         cases += [(f"random addresses {seed}.{part}", random_addresses(seed * 2 + part), window, None) for part in range(2)]
+        cases.append((f"random processors {seed}", random_processors(seed), window, None))
         cases += [(f"random wakings {seed}.{part}", random_wakings(seed * 5 + part), window, None) for part in range(5)]
     failures = 0
     with tempfile.TemporaryDirectory() as folder:

@@ -92,6 +92,8 @@ with t.case("too few work-groups, and enough"):
     document, _ = planted("odd", sim("kernel_us=1000"), "grid", "8160", "34", "100")
     found = find(document, "low_occupancy")
     t.equal(found and (found["evidence"]["items"], found["evidence"].get("odd_size")), (34, 100), f"{found}")
+    document, _ = planted("processor", sim("kernel_us=1000,cpu=1"), "grid", "8160", "34", "100")
+    t.equal(find(document, "low_occupancy"), None, "a CPU has no lanes")
     document, _ = planted("asked", sim("kernel_us=1000,local_bytes=40000"), "grid", "16384", "64", "100")
     found = find(document, "low_occupancy")
     t.equal(found and (found["evidence"]["local_bytes"], found["evidence"]["unit_local_bytes"]),

@@ -14,7 +14,7 @@ import duet_test
 from duet_test import DUET, program, run, text
 
 t = duet_test.Suite(needs_opencl=False)
-VIEWS = ("total", "gpu", "idle", "cpu", "offcpu", "launch")
+VIEWS = (None, "total", "gpu", "idle", "cpu", "offcpu", "launch")
 MAKE_TRACE = os.path.join(duet_test.BUILD, "tests", "unit", "analyze", "make_trace")
 SUFFIXES = {1: "_[k]", 2: "_[j]", 3: "_[i]", 5: "_[G]", 6: "_[g]", 7: "_[g]"}
 MS = 1000000
@@ -166,7 +166,8 @@ with t.case("the whole map is the flame graph of the window, in every view of ev
         if run([MAKE_TRACE, path, trace]).status:
             continue
         for view in VIEWS:
-            wanted, page = folded(trace, "--view", view), scope(trace, "--view", view)
+            options = ("--view", view) if view else ()
+            wanted, page = folded(trace, *options), scope(trace, *options)
             name = f"{os.path.basename(path)} --view {view}"
             t.equal(page is None, wanted is None, f"{name}: both refuse, or none")
             if page is None:
@@ -181,12 +182,30 @@ with t.case("the whole map is the flame graph of the window, in every view of ev
                 t.equal(graph(page), wanted, f"{name}: stacks")
     t.true(compared > 60, f"{compared} graphs were compared")
 
+with t.case("device time of the cells is the report's, in made and in generated traces"):
+    t.wanted()
+    compared = 0
+    traces = [t.generated(20000)]
+    for path in sorted(glob.glob(os.path.join(duet_test.ROOT, "tests", "golden", "account", "*.txt"))):
+        traces.append(t.path(f"account{len(traces)}.duet"))
+        run([MAKE_TRACE, path, traces[-1]])
+    for trace in traces:
+        devices = t.report(trace)["devices"]
+        if not all(row["measured"] for row in devices):
+            continue
+        for view, keys in ((None, ("busy_ns", "idle_ns")), ("total", ("busy_ns", "idle_ns")), ("gpu", ("busy_ns",)), ("idle", ("idle_ns",))):
+            page = scope(trace, *(("--view", view) if view else ())) if devices else None
+            if page and sections(page)["head"]["view"] == (view or "total"):
+                compared += 1
+                t.equal(sum(cell_totals(page)), sum(row[key] for row in devices for key in keys), f"{trace} --view {view}")
+    t.true(compared > 40, f"{compared} were compared")
+
 with t.case("a range of cells is the flame graph of that window"):
     t.wanted()
     need_node()
     for has_switches in (False, True):
         trace = steps(3, has_switches).trace("steps")
-        for view in VIEWS:
+        for view in VIEWS[1:]:
             if has_switches or view != "offcpu":
                 check_ranges(trace, view, ((0, 1), (7, 8), (50, 100), (3, 120), (146, 150)))
 

@@ -4,6 +4,7 @@
 grammar."""
 import contextlib
 import json
+import re
 import sqlite3
 
 import duet_test
@@ -119,6 +120,16 @@ def export(*options):
     lines = text(result.stdout).splitlines()
     return result.status, [line for line in lines if line[0] != "#"], text(result.stderr)
 
+
+with t.case("a thread of another process is not called own"):
+    path = described("own.duet", "window 0 10000", "device 1 gpu", "process 1 100 a", "process 2 200 b",
+                     "thread 1 1 name=main", "thread 2 1 name=helper", "thread 3 2 name=far", "queue 1 1", "sample 1 0 1",
+                     "launch 1 1 1 1 2 kernel name=k", "execution 1 1 1 2 3 4 50",
+                     "switch 1 100 preempted wait=a%20(process%20100) holder=2", "switch 1 1200 in",
+                     "switch 1 1300 preempted wait=b%20(process%20200) holder=3", "switch 1 3400 in",
+                     "launch 2 1 1 5000 5010 kernel name=k", "execution 1 2 1 5010 5011 5020 9000")
+    lines = [re.sub(r" {2,}[^%]*%", "", line.strip()) for line in report_text(path).splitlines() if line.strip().startswith("by ")]
+    t.equal(lines, ["by b (process 200)  thread far (2003)", "by a (process 100)  own thread helper (2002)"], report_text(path))
 
 with t.case("losses that nobody counted are no number"):
     lines = ["window 0 1000000", "thread 1 1", "call 1 10 20 call f"]

@@ -12,6 +12,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 
 import duet_test
@@ -132,6 +133,30 @@ with t.case("counts: a user in 500 groups"):
     t.equal(recorded.status, 0, f"status: {text(recorded.stderr)}")
     check_counts(t.report(output), recorded.stdout)
 
+FAILED_CONTEXTS = """
+import ctypes
+cl = ctypes.CDLL("libOpenCL.so.1")
+cl.clCreateContextFromType.restype = ctypes.c_void_p
+cl.clCreateContextFromType.argtypes = [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
+platform, error = ctypes.c_void_p(), ctypes.c_int(7)
+cl.clGetPlatformIDs(1, ctypes.byref(platform), None)
+properties = (ctypes.c_ssize_t * 3)(0x1084, platform.value, 0)
+for kind, where in ((2, ctypes.byref(error)), (2, None), (4, ctypes.byref(error))):
+    context = cl.clCreateContextFromType(properties, kind, None, None, where)
+    print(context is not None, error.value)
+"""
+
+with t.case("an error is a failure, whatever object is returned with it"):
+    t.wanted()
+    trace = t.path("failed_context.duet")
+    environment = sim("odd_context=1")
+    plain = run([sys.executable, "-c", FAILED_CONTEXTS], env=environment)
+    recorded = t.record([sys.executable, "-c", FAILED_CONTEXTS], trace, env=environment)
+    t.equal(text(recorded.stdout), text(plain.stdout), "the program sees what the runtime wrote")
+    t.equal(text(plain.stdout).splitlines()[0], "True -1", "a context and an error")
+    calls = {row["name"]: (row["count"], row["failed"]) for row in t.report(trace)["api"]}
+    t.equal(calls.get("clCreateContextFromType"), (3, 2), f"{calls}")
+
 with t.case("counts: preloaded instead of a layer"):
     record_and_check("counts", [], record_options=("--preload",))
 
@@ -243,7 +268,7 @@ def clock_case(options, arguments, name="sim_extensions"):
     t.equal(len(shown), len(true), "executions with times")
     worst = max((abs(a - b) for pair in zip(true, shown) for a, b in zip(*pair)), default=None)
     print(f"# {clocks[0]['method']}: off by {worst} ns at most, said {clocks[0]['error_ns']}, "
-          f"drift {clocks[0]['drift_ppb']} ppb, {clocks[0]['bounds']} bounds")
+          f"drift {clocks[0].get('drift_ppb')} ppb, {clocks[0]['bounds']} bounds")
     return clocks[0], worst
 
 
@@ -264,6 +289,13 @@ for method, options in (("hull", f"clock=hull,{DEVICE_CLOCK}"),
         # host = device / (1 + drift): the host runs slower than the device
         t.true(abs(clock["drift_ppb"] + DRIFT_PPM * 1000) < 10000,
                f"drift {clock['drift_ppb']} ppb of {-DRIFT_PPM * 1000}")
+
+with t.case("clock: a short run has no drift to show"):
+    clock, worst = clock_case(f"clock=hull,offset_ns={OFFSET_NS}", ["rounds", "3"])
+    check_error(clock, worst, "hull")
+    t.true("drift_ppb" not in clock, f"{clock}")
+    line = [row for row in text(run([DUET, "report", t.path("sim.duet")]).stdout).splitlines() if " hull " in row]
+    t.true(line and "ppm" not in line[0], f"{line}")
 
 for method in ("hull", "pairs"):
     with t.case(f"clock: a run of some milliseconds, {method}"):

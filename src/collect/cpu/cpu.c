@@ -127,6 +127,7 @@ int cpu_open(struct recording *recording, const struct cpu_options *options, str
 	cpu->last_loss_ns = host_clocks_now_ns();
 	code_files_init(&cpu->files, recording);
 	kernel_frames_init(&cpu->kernel_frames, recording);
+	hash_map_init(&cpu->who.unseen);
 	hash_map_init(&cpu->kernels);
 	hash_map_init(&cpu->calls);
 	identities_init(&cpu->python.notes);
@@ -553,6 +554,7 @@ void cpu_count_losses(struct cpu *cpu, uint64_t now_ns)
 	put_loss(cpu, EVENT_CPU_SAMPLE, LOSS_RING_FULL, cpu->lost_samples, now_ns);
 	put_loss(cpu, EVENT_SWITCH, LOSS_RING_FULL, cpu->lost_others, now_ns);
 	put_loss(cpu, LOSS_KIND_STACK, LOSS_TRACKING, cpu->stacks_refused, now_ns);
+	cpu_machine_put_losses(cpu, cpu->last_loss_ns, now_ns);
 	cpu->told_samples += cpu->lost_samples;
 	cpu->told_others += cpu->lost_others;
 	cpu->lost_samples = cpu->lost_others = cpu->stacks_refused = 0;
@@ -701,6 +703,7 @@ void cpu_close(struct cpu *cpu)
 	free(cpu->watched);
 	family_fini(&cpu->family);
 	count_last_losses(cpu);
+	hash_map_fini(&cpu->who.unseen);
 	perf_rings_close(cpu->rings);
 	kernel_frames_fini(&cpu->kernel_frames);
 	code_files_fini(&cpu->files);

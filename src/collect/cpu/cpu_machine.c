@@ -5,7 +5,8 @@
  * Runs in:  the recorder
  * Gets:     their records   Gives: rows of switches; processes and threads, the kernel's own too
  * Owns:     nothing: what is known of processes is the recording's, and forgotten when they have ended
- * Fails:    what came faster than it could be read is lost and counted as switches
+ * Fails:    what came faster than it could be read is lost and counted as switches. A switch that the kernel did not report is
+ *           counted as unseen, and the time of its thread ends where it is known to have run last
  * Why without perf: its events are a file for each thread or a ring of each processor with all that anybody maps, and what they say
  *           of a switch the programs say too. Stacks and samples are for programs that somebody asks for.
  */
@@ -71,22 +72,108 @@ static void put_switch(struct cpu *cpu, const struct event_switch *row)
 	trace_writer_row(cpu->recording->writer, EVENT_SWITCH, &source, row);
 }
 
-/* thread 0: nobody. Returns who was there before; 0: nobody that is known. */
-static uint32_t set_running(struct cpu *cpu, uint32_t processor, uint32_t thread)
+static struct cpu_processor *find_processor(struct cpu *cpu, uint32_t number)
 {
-	uint32_t *running = cpu->who.running, before;
+	struct cpu_who *who = &cpu->who;
 
-	if (processor >= ARRAY_COUNT(cpu->who.running))
-		return 0;
-	if (processor >= cpu->who.running_count)
-		cpu->who.running_count = processor + 1;
-	/* it has gone from there, too, whether that was told or not */
-	for (uint32_t i = 0; thread && i < cpu->who.running_count; i++)
-		if (running[i] == thread && i != processor)
-			running[i] = 0;
-	before = running[processor];
-	running[processor] = thread;
-	return before;
+	if (number >= ARRAY_COUNT(who->processors))
+		return NULL;
+	if (number >= who->processor_count)
+		who->processor_count = number + 1;
+	return &who->processors[number];
+}
+
+static void count_unseen(struct cpu *cpu, uint32_t process, uint32_t thread)
+{
+	const uint64_t before = hash_map_get(&cpu->who.unseen, thread, (uint64_t)process << 32);
+
+	hash_map_put(&cpu->who.unseen, thread, before + 1);
+}
+
+/* The processor has another thread by now, or its thread another processor, and no record says since when: the thread's
+ * time ends at the last moment at which it is known to have run. */
+static void close_unseen(struct cpu *cpu, struct cpu_processor *processor, uint64_t now_ns)
+{
+	const struct event_switch row = {.time = processor->seen_ns < now_ns ? processor->seen_ns
+									     : now_ns,
+					 .previous = processor->thread,
+					 .cpu = (uint32_t)(processor - cpu->who.processors)};
+
+	if (!processor->thread)
+		return;
+	put_switch(cpu, &row);
+	count_unseen(cpu, processor->process, processor->thread);
+	processor->thread = 0;
+}
+
+/* Whoever wakes another runs at that moment, and so does the thread that an interrupt interrupts. */
+static void see_waker(struct cpu *cpu, const struct kernel_in *in)
+{
+	struct process *process;
+	const struct process_thread *thread =
+		in->woken_ns ? cpu_machine_thread(cpu, &in->waker, in->woken_ns, &process) : NULL;
+
+	for (uint32_t i = 0; thread && i < cpu->who.processor_count; i++) {
+		struct cpu_processor *processor = &cpu->who.processors[i];
+
+		if (processor->thread && processor->thread == thread->row.id &&
+		    processor->seen_ns < in->woken_ns)
+			processor->seen_ns = in->woken_ns;
+	}
+}
+
+/* A thread leaves: it must be the one that the processor was given to. */
+static void leave_processor(struct cpu *cpu, const struct process_thread *thread,
+			    const struct kernel_out *out)
+{
+	struct cpu_processor *processor = find_processor(cpu, out->head.cpu);
+
+	if (!processor)
+		return;
+	if (processor->thread == thread->row.id)
+		processor->thread = 0;
+	else if (processor->is_idle)
+		count_unseen(cpu, thread->row.process, thread->row.id);
+	close_unseen(cpu, processor, out->head.time_ns);
+	/* any other thread reports itself at once, except the recorder's */
+	processor->is_idle = !out->next.tid;
+}
+
+/* A thread comes: the processor must have been left, and the thread must not have another one. */
+static void enter_processor(struct cpu *cpu, const struct process_thread *thread,
+			    const struct kernel_in *in)
+{
+	struct cpu_processor *processor = find_processor(cpu, in->head.cpu);
+
+	for (uint32_t i = 0; i < cpu->who.processor_count; i++)
+		if (cpu->who.processors[i].thread == thread->row.id)
+			close_unseen(cpu, &cpu->who.processors[i], in->head.time_ns);
+	if (!processor)
+		return;
+	close_unseen(cpu, processor, in->head.time_ns);
+	*processor = (struct cpu_processor){.thread = thread->row.id,
+					    .process = thread->row.process,
+					    .seen_ns = in->head.time_ns};
+}
+
+void cpu_machine_put_losses(struct cpu *cpu, uint64_t begin_ns, uint64_t end_ns)
+{
+	const struct trace_source source = {.clock = CLOCK_ID_MONOTONIC};
+	size_t cursor = 0;
+	uint64_t thread, value;
+
+	while (hash_map_next(&cpu->who.unseen, &cursor, &thread, &value)) {
+		const struct event_loss row = {.begin = begin_ns,
+					       .end = end_ns,
+					       .process = (uint32_t)(value >> 32),
+					       .thread = (uint32_t)thread,
+					       .kind = EVENT_SWITCH,
+					       .reason = LOSS_UNSEEN,
+					       .count = (uint32_t)value};
+
+		trace_writer_row(cpu->recording->writer, EVENT_LOSS, &source, &row);
+	}
+	hash_map_clear(&cpu->who.unseen);
 }
 
 static void end_thread(struct cpu *cpu, struct process *process, const struct kernel_head *head)
@@ -115,7 +202,7 @@ static void take_out(struct cpu *cpu, struct process *process, struct process_th
 		row.wait_string = wait.told_string;
 		row.holder = wait.told_holder;
 	}
-	set_running(cpu, out->head.cpu, 0);
+	leave_processor(cpu, thread, out);
 	put_switch(cpu, &row);
 	if (row.reason == SWITCH_EXITED)
 		end_thread(cpu, process, &out->head);
@@ -127,12 +214,22 @@ static void take_in(struct cpu *cpu, const struct process_thread *thread,
 	struct event_switch row = {
 		.time = in->head.time_ns, .next = thread->row.id, .cpu = in->head.cpu};
 
-	/* Of some threads the kernel never tells that they go; who comes says that they went. */
-	row.previous = set_running(cpu, in->head.cpu, thread->row.id);
-	if (row.previous == thread->row.id)
-		row.previous = 0;
+	see_waker(cpu, in);
+	enter_processor(cpu, thread, in);
 	cpu_who_name_waker(cpu, in, &row.waker, &row.waker_string);
 	put_switch(cpu, &row);
+}
+
+/* The number of a thread that has ended: it was given to another one, or its process called exec in another thread. */
+static struct process_thread *begin_again(struct cpu *cpu, struct process *process,
+					  const struct kernel_task *task, uint64_t time_ns)
+{
+	struct process_thread *thread =
+		process_thread_begin(cpu->processes, process, task->tid, time_ns);
+
+	if (thread && task->name[0])
+		name_thread(cpu, process, thread, task->name, time_ns);
+	return thread;
 }
 
 void cpu_machine_take(void *context, const struct kernel_head *head)
@@ -145,7 +242,9 @@ void cpu_machine_take(void *context, const struct kernel_head *head)
 	if (head->kind == KERNEL_RECORD_IN)
 		memcpy(task.name, ((const struct kernel_in *)head)->name, sizeof(task.name));
 	thread = cpu_machine_thread(cpu, &task, head->time_ns, &process);
-	if (!thread || thread->row.end_ns)
+	if (thread && thread->row.end_ns)
+		thread = begin_again(cpu, process, &task, head->time_ns);
+	if (!thread)
 		return;
 	if (head->flags & KERNEL_OWN_THREAD)
 		name_kernel_thread(cpu, process, thread->name);

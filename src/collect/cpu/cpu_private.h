@@ -105,15 +105,24 @@ struct cpu_python {
 	struct python_remote_frame frames[CPU_FRAMES_MOST];
 };
 
+/* The thread that a processor was given to last, by the switches of the whole machine. */
+struct cpu_processor {
+	uint32_t thread, process; /* the trace's; 0: none that is recorded, or not known */
+	bool is_idle;             /* known to have none */
+	uint64_t seen_ns;         /* the last moment at which the thread is known to have run */
+};
+
 /* What the kernel knows of switches beyond what perf tells. */
 struct cpu_who {
 	struct kernel_watch *watch; /* owned; NULL: not wanted, or refused */
 	bool is_wanted;             /* it was asked for */
 	bool is_ready;
-	bool is_machine;        /* all threads of the machine are told of, and of no other source */
-	uint32_t running[1024]; /* … by processor, the trace's threads; 0: not known */
-	uint32_t running_count; /* processors that were told of */
-	uint64_t begin_ns;      /* when the first process was there */
+	bool is_machine; /* all threads of the machine are told of, and of no other source */
+	struct cpu_processor processors[1024]; /* … by number */
+	uint32_t processor_count;              /* that had a switch */
+	struct hash_map
+		unseen; /* thread -> its process << 32 | switches that were missed, since the last loss */
+	uint64_t begin_ns; /* when the first process was there */
 	struct hash_map
 		names; /* pid and name -> who it is, of those that are not recorded: the trace's string */
 	struct hash_map waits; /* call, and the words for its file -> the trace's string */
@@ -306,6 +315,8 @@ void cpu_interrupt_name(const struct kernel_interrupt_key *key,
 
 /* A record of any thread. */
 void cpu_machine_take(void *context, const struct kernel_head *head);
+/* Writes a loss for each thread of which switches were missed since begin_ns. */
+void cpu_machine_put_losses(struct cpu *cpu, uint64_t begin_ns, uint64_t end_ns);
 /* The thread, made where it is new. NULL: the processor's own idle one, or out of memory. */
 struct process_thread *cpu_machine_thread(struct cpu *cpu, const struct kernel_task *task,
 					  uint64_t time_ns, struct process **ret_process);

@@ -464,23 +464,28 @@ static uint32_t call_string(struct cpu *cpu, uint32_t pid, const struct kernel_o
 
 /* "mutex (server+0x40c0)": two locks are two things to wait for. */
 static uint32_t lock_string(struct cpu *cpu, const struct process *process, const char *what,
-			    uint64_t address, uint64_t time_ns)
+			    const struct kernel_out *out)
 {
 	struct cpu_who *who = &cpu->who;
+	const struct memory_moment moment = {out->head.time_ns, out->mappings};
+	const uint64_t address = out->arguments[0];
 	const uint64_t key = (uint64_t)process->row.id << 48 ^ address << 1 ^ (what[0] == 'm');
-	uint32_t string = (uint32_t)hash_map_get(&who->locks, key, 0);
+	const uint64_t *known = hash_map_find(&who->locks, key);
+	const struct proc_maps *maps;
 	char name[300], text[400];
+	uint32_t string;
 
-	if (string)
-		return string;
-	if (who->locks.count >= LOCKS_MOST)
+	/* by now something else may lie there */
+	if (known && moment.state && *known >> 32 == moment.state)
+		return (uint32_t)*known;
+	if (!known && who->locks.count >= LOCKS_MOST)
 		return recording_string(cpu->recording, what);
-	memory_places_variable(memory_places_maps(&who->places, process->row.id, process->row.pid,
-						  address, time_ns),
-			       address, name, sizeof(name));
+	maps = memory_places_maps(&who->places, process->row.id, process->row.pid, address,
+				  &moment);
+	memory_places_variable(maps, address, name, sizeof(name));
 	snprintf(text, sizeof(text), "%s (%s)", what, name);
 	string = recording_string(cpu->recording, text);
-	hash_map_put(&who->locks, key, string);
+	hash_map_put(&who->locks, key, (uint64_t)(maps ? moment.state : 0) << 32 | string);
 	return string;
 }
 
@@ -512,8 +517,9 @@ static uint64_t fault_key(const struct process *process, const struct proc_mappi
 
 /* "page fault (/data/model.bin, disk sda)". */
 static uint32_t fault_string(struct cpu *cpu, const struct process *process,
-			     const struct kernel_out *out, uint64_t time_ns)
+			     const struct kernel_out *out)
 {
+	const struct memory_moment moment = {out->head.time_ns, out->mappings};
 	const uint32_t pid = process->row.pid;
 	const uint64_t address = out->fault_address;
 	const struct proc_maps *maps = NULL;
@@ -524,7 +530,7 @@ static uint32_t fault_string(struct cpu *cpu, const struct process *process,
 	uint64_t key;
 
 	if (out->head.flags & KERNEL_FAULT)
-		maps = memory_places_maps(&cpu->who.places, process->row.id, pid, address, time_ns);
+		maps = memory_places_maps(&cpu->who.places, process->row.id, pid, address, &moment);
 	if (maps)
 		mapping = proc_maps_find(maps, address);
 	key = fault_key(process, mapping, out);
@@ -549,7 +555,7 @@ static uint32_t fault_string(struct cpu *cpu, const struct process *process,
 
 /* 0: there is no word for it. */
 static uint32_t wait_string(struct cpu *cpu, const struct process *process,
-			    const struct kernel_out *out, uint64_t time_ns)
+			    const struct kernel_out *out)
 {
 	const struct blocked_place place = {.call = (int32_t)out->call};
 	const char *call = blocked_call_name(&place);
@@ -557,9 +563,9 @@ static uint32_t wait_string(struct cpu *cpu, const struct process *process,
 	if (out->head.flags & KERNEL_STOPPED)
 		return recording_string(cpu->recording, "stopped");
 	if (out->call < 0)
-		return fault_string(cpu, process, out, time_ns);
+		return fault_string(cpu, process, out);
 	if (blocked_is_futex(&place))
-		return lock_string(cpu, process, call, out->arguments[0], time_ns);
+		return lock_string(cpu, process, call, out);
 	return call ? call_string(cpu, process->row.pid, out, call) : 0;
 }
 
@@ -570,11 +576,10 @@ void cpu_who_tell(struct cpu *cpu, struct process *process, const struct kernel_
 
 	if (holder) {
 		wait->told_holder = process_thread_describe(cpu->processes, process, holder);
-		wait->told_string =
-			lock_string(cpu, process, "mutex", out->arguments[0], out->head.time_ns);
+		wait->told_string = lock_string(cpu, process, "mutex", out);
 		return;
 	}
-	wait->told_string = wait_string(cpu, process, out, out->head.time_ns);
+	wait->told_string = wait_string(cpu, process, out);
 }
 
 /* Of an interpreter the functions are known by a look at it, while it waits; its native frames alone are all the same. */

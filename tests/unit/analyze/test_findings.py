@@ -308,6 +308,12 @@ with t.case("local memory for one work-group at a time"):
             ("asked for another device", ("needs k 2 256 32 local=40000", *grid("65536", "64")))):
         t.equal(find(report(*GPU, "window 0 1000000", *lines), "low_occupancy"), None, name)
 
+with t.case("a processor has no lanes"):
+    processor = ("device 1 gpu units=32 local=65536 type=cpu", *GPU[1:])
+    for name, lines in (("odd size", grid("3300x33", "33x1")), ("few groups", grid("256", "32")),
+                        ("local memory", ("needs k 1 256 32 local=40000", *grid("65536", "64")))):
+        t.equal(find(report(*processor, *NEEDS, *lines), "low_occupancy"), None, name)
+
 with t.case("work-groups that fit, or that nobody knows"):
     for name, lines in (
             ("full rounds", grid("65536", "64")), ("a small tail", grid("2016", "32")),

@@ -13,6 +13,7 @@
 
 #include "collect/cpu/cpu_private.h"
 #include "collect/file_words.h"
+#include "collect/host_clocks.h"
 #include "collect/memory_places.h"
 
 #include "harness.h"
@@ -138,15 +139,28 @@ TEST(keys)
 static int filled = 7, zeroed[1 << 16];
 extern char __executable_start;
 
-static const struct proc_maps *maps_of(struct memory_places *places, const void *address,
-				       uint64_t now_ns)
+static uint64_t now(void)
 {
-	return memory_places_maps(places, 1, (uint32_t)getpid(), (uintptr_t)address, now_ns);
+	return host_clocks_now_ns();
+}
+
+/* Until the mappings may be read again. */
+static void wait_for_turn(struct memory_places *places)
+{
+	places->kept[0].cost_ns = 0;
+}
+
+static const struct proc_maps *maps_of(struct memory_places *places, const void *address,
+				       uint64_t time_ns, uint32_t state)
+{
+	const struct memory_moment moment = {time_ns, state};
+
+	return memory_places_maps(places, 1, (uint32_t)getpid(), (uintptr_t)address, &moment);
 }
 
 static const char *variable(struct memory_places *places, const void *address)
 {
-	memory_places_variable(maps_of(places, address, 1), (uintptr_t)address, words,
+	memory_places_variable(maps_of(places, address, 1, 0), (uintptr_t)address, words,
 			       sizeof(words));
 	return words;
 }
@@ -186,18 +200,19 @@ TEST(files)
 	void *frame = __builtin_frame_address(0);
 
 	REQUIRE(mapped != MAP_FAILED && file >= 0 && ftruncate(file, 4096) == 0);
-	CHECK(memory_places_file(maps_of(&places, mapped, 1), (uintptr_t)mapped, words,
+	CHECK(memory_places_file(maps_of(&places, mapped, 1, 0), (uintptr_t)mapped, words,
 				 sizeof(words)));
 	CHECK_TEXT(words, "memory");
-	CHECK(memory_places_file(maps_of(&places, frame, 1), (uintptr_t)frame, words,
+	CHECK(memory_places_file(maps_of(&places, frame, 1, 0), (uintptr_t)frame, words,
 				 sizeof(words)));
 	CHECK_TEXT(words, "stack");
 	REQUIRE(mmap(mapped, 4096, PROT_READ, MAP_SHARED | MAP_FIXED, file, 0) == mapped);
-	/* what was read is believed for a second */
-	CHECK(memory_places_file(maps_of(&places, mapped, 999999999), (uintptr_t)mapped, words,
+	/* nothing has changed up to that moment */
+	CHECK(memory_places_file(maps_of(&places, mapped, 1, 0), (uintptr_t)mapped, words,
 				 sizeof(words)));
 	CHECK_TEXT(words, "memory");
-	CHECK(memory_places_file(maps_of(&places, mapped, 1000000002), (uintptr_t)mapped, words,
+	wait_for_turn(&places);
+	CHECK(memory_places_file(maps_of(&places, mapped, now(), 0), (uintptr_t)mapped, words,
 				 sizeof(words)));
 	CHECK_TEXT(words, path);
 	unlink(path);
@@ -206,21 +221,41 @@ TEST(files)
 	memory_places_fini(&places);
 }
 
-/* Where nothing is found it is read once more soon, but not each time. */
+/* Of a moment behind the reading only those are believed whose state is the same; the others are read again. */
 TEST(new_mappings)
 {
+	enum { BEFORE = 7, AFTER, LATER };
 	struct memory_places places = {0};
+	const struct memory_moment moment = {now(), 0};
 	void *mapped;
 
-	CHECK(maps_of(&places, (void *)16, 1) == NULL);
+	CHECK(maps_of(&places, (void *)16, now(), BEFORE) == NULL);
 	mapped = mmap(NULL, 1 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	REQUIRE(mapped != MAP_FAILED);
-	CHECK(maps_of(&places, mapped, 50000000) == NULL);
-	CHECK(maps_of(&places, mapped, 100000001) != NULL);
+	CHECK(maps_of(&places, mapped, now(), BEFORE) == NULL);
+	wait_for_turn(&places);
+	CHECK(maps_of(&places, mapped, now(), AFTER) != NULL);
 	munmap(mapped, 1 << 20);
+	CHECK(maps_of(&places, mapped, now(), AFTER) != NULL);
+	wait_for_turn(&places);
+	CHECK(maps_of(&places, mapped, now(), LATER) == NULL);
 	/* a process that is gone, and more of them than are kept */
 	for (uint64_t image = 2; image < 40; image++)
-		CHECK(memory_places_maps(&places, image, 1U << 30, 16, 1) == NULL);
+		CHECK(memory_places_maps(&places, image, 1U << 30, 16, &moment) == NULL);
+	memory_places_fini(&places);
+}
+
+/* Reading takes a share of the time: in between nothing is believed that may have changed. */
+TEST(mappings_that_change_often)
+{
+	struct memory_places places = {0};
+
+	CHECK(maps_of(&places, &filled, now(), 1) != NULL);
+	places.kept[0].cost_ns = UINT64_C(1) << 40;
+	/* the kernel may confirm it by itself */
+	munmap(mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 4096);
+	CHECK(maps_of(&places, (void *)16, now(), 2) == NULL);
+	CHECK_EQUAL(places.kept[0].cost_ns, UINT64_C(1) << 40);
 	memory_places_fini(&places);
 }
 
@@ -254,6 +289,7 @@ int main(void)
 	RUN(variables);
 	RUN(files);
 	RUN(new_mappings);
+	RUN(mappings_that_change_often);
 	RUN(interrupts);
 	return harness_end();
 }

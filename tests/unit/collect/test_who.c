@@ -6,6 +6,7 @@
 
 #include <linux/futex.h>
 #include <sys/socket.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -195,6 +196,43 @@ TEST(holders)
 	stage_close(&stage);
 }
 
+/* Of a file that is unmapped, its name is not told of what lies there next; of the same state it is. */
+TEST(a_place_that_is_mapped_anew)
+{
+	enum { BYTES = 1 << 16 };
+	char path[] = "/tmp/test_who_XXXXXX";
+	const int file = mkstemp(path);
+	void *mapped, *again;
+	struct kernel_out out;
+	struct stage stage;
+
+	REQUIRE(file >= 0 && ftruncate(file, BYTES) == 0);
+	mapped = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	REQUIRE(mapped != MAP_FAILED);
+	stage_open(&stage);
+	out = futex_of(&stage, (uintptr_t)mapped + 64);
+	out.lock.word = 1;
+	out.mappings = 1;
+	tell(&stage, &out);
+	again = mmap(mapped, BYTES, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	REQUIRE(again == mapped);
+	out.head.time_ns = host_clocks_now_ns();
+	tell(&stage, &out);
+	out.mappings = 2;
+	/* the mappings may be read again at once */
+	for (size_t i = 0; i < MEMORY_PLACES_KEPT; i++)
+		stage.cpu.who.places.kept[i].cost_ns = 0;
+	tell(&stage, &out);
+	stage_read(&stage);
+	CHECK(strncmp(said(&stage, 0), "futex (test_who_", 16) == 0);
+	CHECK_TEXT(said(&stage, 1), said(&stage, 0));
+	CHECK(strncmp(said(&stage, 2), "futex (0x", 9) == 0);
+	stage_close(&stage);
+	munmap(mapped, BYTES);
+	unlink(path);
+	close(file);
+}
+
 static void name_next(struct stage *stage, const struct kernel_out *out)
 {
 	uint32_t string = 0, holder = 0;
@@ -285,6 +323,7 @@ int main(void)
 	RUN(told_words_need_no_stack);
 	RUN(an_interpreters_lock_stays);
 	RUN(holders);
+	RUN(a_place_that_is_mapped_anew);
 	RUN(names_of_others);
 	RUN(tables_are_limited);
 	RUN(losses_inside_the_kernel);
