@@ -154,6 +154,44 @@ with t.case("two programs: one recorder each, one after the other, then one for 
 
 
 
+FORKS = """import ctypes, os, signal, time
+cl = ctypes.CDLL('libOpenCL.so.1')
+count = ctypes.c_uint()
+asked = []
+signal.signal(signal.SIGUSR1, lambda *_: asked.append(1))
+print('running', flush=True)
+while True:
+    cl.clGetPlatformIDs(0, None, ctypes.byref(count))
+    cl.clWaitForEvents(0, None)
+    if asked:
+        asked.clear()
+        child = os.fork()
+        if child:
+            print('forked', child, flush=True)
+    time.sleep(0.002)
+"""
+
+with t.case("a child that is forked between two recordings is recorded beside its parent"):
+    t.wanted()
+    with open(t.path("forks.py"), "w", encoding="utf-8") as file:
+        file.write(FORKS)
+    parent = Running(["python3", t.path("forks.py")], env={"OPENCL_LAYERS": GUEST})
+    parent.wait_line("running")
+    calls = []
+    for number in range(3):
+        path = t.path(f"fork{number}.duet")
+        t.equal(run([DUET, "record", "--collect", "opencl", "-p", str(parent.pid), "-d", "4", "-o", path]).status, 0, "status")
+        calls.append({row["pid"]: row["calls"] for row in t.readable(path)["processes"] if row["calls"] > 10})
+        if number == 0:
+            parent.kill(10)
+            parent.wait_line("forked")
+    child = int(parent.head.split()[-1])
+    parent.kill(9)
+    os.kill(child, 9)
+    parent.finish()
+    t.equal([sorted(row) for row in calls], [[parent.pid], [parent.pid, child], [parent.pid, child]], f"whose calls: {calls}")
+
+
 def attached_report(*more, env=None):
     """The report of a recording that comes late."""
     path = t.path("late.duet")
