@@ -228,11 +228,31 @@ uint64_t model_dropped_ns(const struct model *model)
 	return kept - begin;
 }
 
-/* Whether `first` says better than `second` what was recorded. Only a process that duet started has a status. */
-static bool is_rather(const struct event_process *first, const struct event_process *second)
+/* A process without a queue may be there only because it woke a thread of one that has. */
+static bool has_queue(const struct model *model, uint32_t process)
 {
+	const void *things = NULL;
+	size_t count = model_things(model, EVENT_QUEUE, &things);
+	const struct event_queue *queues = things;
+
+	for (size_t i = 0; i < count; i++)
+		if (queues[i].process == process)
+			return true;
+	return false;
+}
+
+/* Whether `first` is a better title of the recording than `second`. Only a process that duet started has a status. */
+static bool is_rather(const struct model *model, const struct event_process *first,
+		      const struct event_process *second)
+{
+	bool differ;
+
 	if ((first->status != -1) != (second->status != -1))
 		return first->status != -1;
+	differ = !*model_started(model) &&
+		 has_queue(model, first->id) != has_queue(model, second->id);
+	if (differ)
+		return has_queue(model, first->id);
 	if (!first->parent != !second->parent)
 		return !first->parent;
 	return first->begin_ns < second->begin_ns;
@@ -245,7 +265,7 @@ const struct event_process *model_main_process(const struct model *model)
 	const struct event_process *processes = things, *best = NULL;
 
 	for (size_t i = 0; i < count; i++)
-		if (!best || is_rather(&processes[i], best))
+		if (!best || is_rather(model, &processes[i], best))
 			best = &processes[i];
 	return best;
 }
@@ -272,6 +292,19 @@ const char *model_command(const struct model *model)
 		return "";
 	return model_text(model, process->command_string,
 			  model_text(model, process->name_string, "[unknown process]"));
+}
+
+bool model_has_recorded(const struct model *model, const char *collector)
+{
+	const void *things = NULL;
+	size_t count = model_things(model, EVENT_COLLECTOR, &things);
+	const struct event_collector *rows = things;
+
+	for (size_t i = 0; i < count; i++)
+		if (rows[i].state != COLLECTOR_REFUSED &&
+		    strcmp(model_text(model, rows[i].name_string, ""), collector) == 0)
+			return true;
+	return false;
 }
 
 const char *model_imported_from(const struct model *model)

@@ -84,9 +84,11 @@ void model_window(const struct model *model, const struct order *order, uint64_t
  * host row tells when it began. */
 uint64_t model_dropped_ns(const struct model *model);
 
-/* What was recorded: the process that duet started, else the first without a recorded parent; NULL where there is
+/* What was recorded: the process that duet started; else the first with a queue and without a recorded parent. NULL: there is
  * none, or what was started used no OpenCL itself. */
 const struct event_process *model_main_process(const struct model *model);
+/* A collector of this name was on and not refused. */
+bool model_has_recorded(const struct model *model, const char *collector);
 /* The command that duet started; "": none, or a trace before 1.4. */
 const char *model_started(const struct model *model);
 /* It, else that of the main process, "" without one. */

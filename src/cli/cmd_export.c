@@ -159,11 +159,8 @@ static void say_left_out(const struct command *command, const struct exporter *e
 	if (!rows || !exporter->has_no_instructions || options->kinds)
 		return;
 	snprintf(text, sizeof(text),
-		 "%s has no samples of device instructions: the trace's %" PRIu64
-		 " %s of them %s left out (folded, svg, iaprof, pprof, otlp, speedscope, sqlite, "
-		 "json, jsonl and csv --kind instruction_sample have them)",
-		 exporter->name, rows, table_noun(rows, "row", "rows"),
-		 table_noun(rows, "is", "are"));
+		 "%s leaves out %" PRIu64 " %s of device instructions (pprof and sqlite have them)",
+		 exporter->name, rows, table_noun(rows, "sample", "samples"));
 	print_error(command->name, text);
 }
 

@@ -25,13 +25,16 @@
 #include "cli/tree.h"
 
 struct install_values {
-	bool system, remove;
+	bool system, remove, profiling;
 	const char *root;
 };
 
 static const struct option_row install_options[] = {
 	{"system", 0, OPTION_FLAG, NULL, "arm the guest for every program started from now on",
 	 offsetof(struct install_values, system)},
+	{"profiling", 0, OPTION_FLAG, NULL,
+	 "with --system: the idle guest enables profiling on every queue (costs time)",
+	 offsetof(struct install_values, profiling)},
 	{"remove", 0, OPTION_FLAG, NULL, "disarm it again",
 	 offsetof(struct install_values, remove)},
 	{"root", 0, OPTION_TEXT, "DIR",
@@ -56,20 +59,23 @@ static const struct escape systemd_escapes[] = {{'"', "\\\""}, {'\\', "\\\\"}, {
 
 #define WRITTEN "# Written by duet install --system; duet install --remove takes it away.\n"
 
-/* Where a session gets its environment from; the guest's path stands between the two texts. */
+/* Where a session gets its environment from; the guest's path stands between the first two texts. */
 static const struct place {
-	const char *folder, *name, *before, *after;
+	const char *folder, *name, *before, *after, *profiling;
 	const struct escape *escapes;
 } places[] = {
 	{"/etc/profile.d", "duet.sh",
 	 WRITTEN
 	 "# Every OpenCL program loads duet's guest, which is idle until somebody records.\n"
 	 "OPENCL_LAYERS=\"${OPENCL_LAYERS:+$OPENCL_LAYERS:}\"'",
-	 "'\nexport OPENCL_LAYERS\n", shell_escapes},
+	 "'\nexport OPENCL_LAYERS\n", "DUET_OPENCL_PROFILING=1\nexport DUET_OPENCL_PROFILING\n",
+	 shell_escapes},
 	{"/etc/environment.d", "60-duet.conf",
-	 WRITTEN "OPENCL_LAYERS=\"${OPENCL_LAYERS:+$OPENCL_LAYERS:}", "\"\n", environment_escapes},
+	 WRITTEN "OPENCL_LAYERS=\"${OPENCL_LAYERS:+$OPENCL_LAYERS:}", "\"\n",
+	 "DUET_OPENCL_PROFILING=1\n", environment_escapes},
 	{"/etc/systemd/system.conf.d", "60-duet.conf",
-	 WRITTEN "[Manager]\nDefaultEnvironment=\"OPENCL_LAYERS=", "\"\n", systemd_escapes},
+	 WRITTEN "[Manager]\nDefaultEnvironment=\"OPENCL_LAYERS=", "\"\n",
+	 "DefaultEnvironment=DUET_OPENCL_PROFILING=1\n", systemd_escapes},
 };
 
 static void append_escaped(struct string_builder *text, const char *path,
@@ -87,7 +93,8 @@ static void append_escaped(struct string_builder *text, const char *path,
 	}
 }
 
-static int write_place(const struct place *place, const struct tree *tree, const char *guest)
+static int write_place(const struct place *place, const struct tree *tree, const char *guest,
+		       bool profiling)
 {
 	struct string_builder text;
 	int error;
@@ -96,6 +103,8 @@ static int write_place(const struct place *place, const struct tree *tree, const
 	string_builder_append(&text, place->before);
 	append_escaped(&text, guest, place->escapes);
 	string_builder_append(&text, place->after);
+	if (profiling)
+		string_builder_append(&text, place->profiling);
 	error = tree_write(tree, place->folder, place->name, string_builder_text(&text));
 	if (!error)
 		printf("wrote %s%s/%s\n", tree->root, place->folder, place->name);
@@ -156,7 +165,7 @@ static void print_armed(const struct tree *tree, const char *guest)
 	       tree->root);
 }
 
-static int install_all(const struct tree *tree)
+static int install_all(const struct tree *tree, bool profiling)
 {
 	char guest[PATH_MAX];
 	int error = find_guest(tree, guest);
@@ -170,7 +179,7 @@ static int install_all(const struct tree *tree)
 	if (error)
 		return error;
 	while (written < ARRAY_COUNT(places) && !error) {
-		error = write_place(&places[written], tree, guest);
+		error = write_place(&places[written], tree, guest, profiling);
 		written += !error;
 	}
 	if (!error) {
@@ -216,9 +225,11 @@ static int run_install(const struct command *command, int argc, char **argv)
 		return usage_error(command, "'%s' is not wanted", argv[first]);
 	if (values.system == values.remove)
 		return usage_error(command, "say either --system or --remove");
+	if (values.profiling && values.remove)
+		return usage_error(command, "--profiling goes with --system");
 	error = tree_open(values.root, &tree);
 	if (!error) {
-		error = values.system ? install_all(&tree) : remove_all(&tree);
+		error = values.system ? install_all(&tree, values.profiling) : remove_all(&tree);
 		tree_close(&tree);
 	}
 	if (error) {
@@ -230,7 +241,7 @@ static int run_install(const struct command *command, int argc, char **argv)
 
 const struct command command_install = {
 	.name = "install",
-	.arguments = "--system|--remove [--root DIR]",
+	.arguments = "--system [--profiling]|--remove [--root DIR]",
 	.summary = "arm the OpenCL guest for every program of the machine",
 	.run = run_install,
 	.options = install_options,

@@ -163,18 +163,27 @@ static void print_level_zero(const struct session_options *options)
 		fprintf(stderr, "duet: Level Zero is not recorded: %s\n", why);
 }
 
+/* Of OpenCL; the lines of the other runtimes follow. */
+static void print_opencl(const struct session_options *options)
+{
+	const char *why, *way = session_way(options, &why);
+
+	if (way)
+		fprintf(stderr, "duet: guest %s, loaded by %s; existing values are kept\n",
+			options->guest, way);
+	else if (options->opencl)
+		fprintf(stderr, "duet: OpenCL is not recorded: %s\n", why);
+}
+
 static void print_settings(const struct session_options *options)
 {
-	const char *why, *way = options->command ? session_way(options, &why) : NULL;
+	const char *why;
 
 	if (options->pids_count)
 		fprintf(stderr, "duet: recording %zu running process%s\n", options->pids_count,
 			options->pids_count == 1 ? "" : "es");
-	else if (way)
-		fprintf(stderr, "duet: guest %s, loaded by %s; existing values are kept\n",
-			options->guest, way);
 	else if (options->command)
-		fprintf(stderr, "duet: no guest is loaded: %s\n", why);
+		print_opencl(options);
 	else
 		fprintf(stderr, "duet: recording the programs that have a guest loaded "
 				"(duet install)\n");
@@ -193,6 +202,8 @@ static void print_settings(const struct session_options *options)
 static void print_summary(const struct session_options *options,
 			  const struct session_result *result)
 {
+	if (result->left[0] && strcmp(result->left, result->note) != 0)
+		fprintf(stderr, "duet: %s\n", format_text(result->left).text);
 	fprintf(stderr, "duet: %llu rows", (unsigned long long)result->rows);
 	/* Of those that have a guest: who is only counted, or seen from outside, is none of them. */
 	if (result->processes)

@@ -219,7 +219,7 @@ static int put_source(const struct report *report, const struct source *source)
 		printf("%s %" PRIu64 " %s", is_estimate(source) ? ", estimated from" : " of",
 		       source->samples, table_noun(source->samples, "sample", "samples"));
 	if (is_estimate(source))
-		printf(": one for some %s",
+		printf(": one sample stands for %s",
 		       format_weight(source, source->weight / source->samples).text);
 	putchar('\n');
 	rows_fini(&rows);
@@ -235,9 +235,13 @@ int report_put_cpu(const struct report *report)
 
 	for (size_t i = 0; i < count && !error; i++)
 		error = put_source(report, &sources[i]);
-	if (!count)
-		printf("\nno CPU samples are here: threads that wait have none, and recordings "
-		       "of all programs (-a) or without the collector cpu take none\n");
+	if (!count && model_has_recorded(report->model, "cpu"))
+		printf("\nno CPU sample was taken, although the collector cpu was on: the run was "
+		       "over before one was due, or its threads waited (duet record -F HZ samples "
+		       "more often)\n");
+	else if (!count)
+		printf("\nno CPU samples were recorded: recordings of all programs (-a) and "
+		       "without the collector cpu have none\n");
 	return error;
 }
 

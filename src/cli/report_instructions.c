@@ -501,9 +501,7 @@ static void put_skid(const struct report *report, const struct rows *rows)
 
 		if (!device || device->type != DEVICE_CPU)
 			continue;
-		printf("  each is where a thread was interrupted: often one or a few behind the "
-		       "slow "
-		       "one\n");
+		printf("  a sample often falls one or a few instructions after the slow one\n");
 		return;
 	}
 }

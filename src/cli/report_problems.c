@@ -14,10 +14,12 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/wait.h>
 
 #include "analyze/collectors.h"
 #include "analyze/frames.h"
+#include "base/array.h"
 #include "cli/table.h"
 
 __attribute__((format(printf, 1, 2))) static void put_warning(const char *format, ...)
@@ -130,23 +132,39 @@ static void put_unseen_switches(const struct analysis_loss *loss)
 		    loss->count, table_noun(loss->count, "switch", "switches"));
 }
 
+/* Why rows are missing, and what helps. */
+static const char *explain_loss(uint32_t reason)
+{
+	static const char *const texts[] = {
+		[LOSS_RING_FULL] =
+			"the recorder came too late; leave it a processor, or record less "
+			"(--stacks none)",
+		[LOSS_NO_RING] = "more threads were active at the same time than have a ring",
+		[LOSS_NESTED] = "signal handlers called the runtime while another row was written",
+		[LOSS_RING_BROKEN] = "the program wrote over its own ring",
+		[LOSS_TRACKING] = "a limit of what is remembered was reached",
+		[LOSS_DISK] = "the file could not be written. Make room on its disk",
+	};
+
+	return reason < ARRAY_COUNT(texts) && texts[reason] ? texts[reason]
+							    : "what held them is damaged";
+}
+
 static void put_lost_rows(const struct analysis_loss *loss)
 {
 	const char *kind = analysis_kind_name(loss->kind);
 	const char *reason = loss->reason ? analysis_loss_name(loss->reason) : "damaged chunk";
+	char count[64] = "rows", more[96] = "";
 
-	if (!loss->uncounted)
-		put_warning("lost: %" PRIu64 " %s of kind %s (%s)", loss->count,
-			    table_noun(loss->count, "row", "rows"), kind, reason);
-	else if (!loss->count)
-		put_warning("lost: rows of kind %s (%s), %" PRIu64 " %s; how many, nobody knows",
-			    kind, reason, loss->uncounted,
-			    table_noun(loss->uncounted, "time", "times"));
-	else
-		put_warning("lost: %" PRIu64 " %s of kind %s (%s), and %" PRIu64
-			    " %s more; how many, nobody knows",
-			    loss->count, table_noun(loss->count, "row", "rows"), kind, reason,
-			    loss->uncounted, table_noun(loss->uncounted, "time", "times"));
+	if (loss->count)
+		snprintf(count, sizeof(count), "%" PRIu64 " %s", loss->count,
+			 table_noun(loss->count, "row", "rows"));
+	if (loss->uncounted)
+		snprintf(more, sizeof(more), "%s %" PRIu64 " %s without a count",
+			 loss->count ? " and" : "", loss->uncounted,
+			 table_noun(loss->uncounted, "time", "times"));
+	put_warning("lost: %s of kind %s (%s)%s", count, kind, reason, more);
+	put_warning("  %s", explain_loss(loss->reason));
 }
 
 static void put_losses(const struct report *report)
@@ -217,6 +235,12 @@ static void put_clock_warnings(const struct report *report)
 	}
 }
 
+/* As its makers write it. */
+static const char *title_of(const char *collector)
+{
+	return strcmp(collector, "opencl") == 0 ? "OpenCL" : collector;
+}
+
 static void put_collectors(const struct report *report)
 {
 	const struct event_collector *rows;
@@ -227,11 +251,11 @@ static void put_collectors(const struct report *report)
 	for (size_t i = 0; i < rows_count; i++) {
 		if (rows[i].state != COLLECTOR_PARTIAL && rows[i].state != COLLECTOR_REFUSED)
 			continue;
-		put_warning("%s was recorded %s: %s",
-			    model_text(report->model, rows[i].name_string, "a collector"),
+		put_warning("%s was %s: %s",
+			    title_of(model_text(report->model, rows[i].name_string, "a collector")),
 			    collectors_state(rows, rows_count, i) == COLLECTOR_PARTIAL
-				    ? "in part"
-				    : "not at all",
+				    ? "recorded in part"
+				    : "not recorded",
 			    model_text(report->model, rows[i].reason_string, "no reason given"));
 	}
 }

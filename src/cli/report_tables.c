@@ -252,7 +252,7 @@ void report_put_depths(const struct report *report)
 		    (wanted++, report_is_over_top(report, shown)))
 			continue;
 		if (!shown++)
-			table_put_title("IN FLIGHT (and enter to start)", 34, columns);
+			table_put_title("QUEUE DEPTH, LAUNCH LATENCY", 34, columns);
 		report_name_queue(report, queue, name, sizeof(name));
 		table_put_name(name, 34);
 		printf("%*.2f", TABLE_CELL, depth_mean(&queue->depth));

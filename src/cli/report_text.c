@@ -138,7 +138,10 @@ static void put_numbers(const struct report *report)
 	if (is_cpu_only(report)) {
 		put_number(analysis->processes_count, "process", "processes");
 		put_number(threads, "thread", "threads");
-		printf(", no %s\n", name_wanted(report));
+		if (model_imported_from(report->model))
+			printf("\n");
+		else
+			printf(", no %s\n", name_wanted(report));
 	} else {
 		printf(", %zu %s with %s, %zu %s, %zu %s\n", analysis->processes_called,
 		       table_noun(analysis->processes_called, "process", "processes"), runtimes,
@@ -158,6 +161,26 @@ static void put_import(const struct report *report)
 		printf("imported %s\n", format_text(from).text);
 }
 
+/* What another program has recorded need not have calls. */
+static bool lacks_calls(const struct report *report)
+{
+	return !report->analysis->processes_called && !is_cpu_only(report) &&
+	       !is_counters_of_nvidia(report) && !model_imported_from(report->model);
+}
+
+/* A line that begins with "!" has it. */
+static bool has_reason(const struct report *report)
+{
+	const void *things = NULL;
+	size_t count = model_things(report->model, EVENT_COLLECTOR, &things);
+	const struct event_collector *rows = things;
+
+	for (size_t i = 0; i < count; i++)
+		if (rows[i].state == COLLECTOR_REFUSED)
+			return true;
+	return false;
+}
+
 static void put_head(const struct report *report)
 {
 	const struct analysis *analysis = report->analysis;
@@ -165,9 +188,9 @@ static void put_head(const struct report *report)
 	bool is_part =
 		analysis->from_ns != analysis->begin_ns || analysis->to_ns != analysis->end_ns;
 
-	if (!analysis->processes_called && !is_cpu_only(report) && !is_counters_of_nvidia(report))
-		printf("no %s call was recorded (duet doctor says what is missing)",
-		       name_wanted(report));
+	if (lacks_calls(report))
+		printf("no %s call was recorded%s", name_wanted(report),
+		       has_reason(report) ? "" : " (duet doctor says what is missing)");
 	else
 		table_put_text(*report_command(report) ? report_command(report) : report->path,
 			       is_one_of_several(report) ? 80 : 100);

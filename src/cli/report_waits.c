@@ -379,28 +379,32 @@ bool report_find_preemptor(const struct report *report, size_t device, const cha
 
 /* ---- text -------------------------------------------------------------------------------------- */
 
-/* ", woken by loader (12), which interrupt woke". */
+/* The collector's word for what no thread did. */
+static const char *name_waker(const char *name)
+{
+	return strcmp(name, "interrupt") == 0 ? "a timer or device" : name;
+}
+
+/* ", woken by loader (12), itself woken by a timer or device". */
 static size_t name_wakers(const struct report *report, uint32_t waker, char *name, size_t size)
 {
 	size_t length = 0;
 
-	for (const char *before = ", woken by ", *behind = ""; waker; before = ", which ") {
+	for (const char *before = ", woken by "; waker; before = ", itself woken by ") {
 		const struct analysis_waker *link = &report->analysis->wakers[waker - 1];
 		const struct event_thread *thread =
 			model_thing(report->model, EVENT_THREAD, link->thread);
 
 		if (length < size)
-			length += (size_t)snprintf(
-				name + length, size - length, "%s%s", before,
-				model_text(report->model,
-					   thread ? thread->name_string : link->name_string,
-					   "thread"));
+			length +=
+				(size_t)snprintf(name + length, size - length, "%s%s", before,
+						 name_waker(model_text(report->model,
+								       thread ? thread->name_string
+									      : link->name_string,
+								       "thread")));
 		if (thread && length < size)
 			length += (size_t)snprintf(name + length, size - length, " (%" PRIu32 ")",
 						   thread->tid);
-		if (length < size)
-			length += (size_t)snprintf(name + length, size - length, "%s", behind);
-		behind = " woke";
 		waker = link->before;
 	}
 	return length;

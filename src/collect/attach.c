@@ -255,6 +255,15 @@ static bool is_welcome(const struct attach *attach, const struct ucred *peer)
 	       (geteuid() == 0 && attach->listeners[2] >= 0);
 }
 
+static bool check_user(struct attach *attach, const struct ucred *peer)
+{
+	if (is_welcome(attach, peer))
+		return true;
+	if (!attach->foreign.pid)
+		attach->foreign = *peer;
+	return false;
+}
+
 /* 1: a hello; 0: not yet; -1: nothing to talk to. */
 static int read_hello(struct attach *attach, int fd, struct attach_hello *hello)
 {
@@ -267,7 +276,7 @@ static int read_hello(struct attach *attach, int fd, struct attach_hello *hello)
 	if (got != (ssize_t)sizeof(hello->hello) || hello->hello.magic != SESSION_MAGIC ||
 	    hello->hello.version != SESSION_VERSION ||
 	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 || peer.pid <= 0 ||
-	    !is_welcome(attach, &peer))
+	    !check_user(attach, &peer))
 		return -1;
 	hello->pid_fd = open_process(fd, peer.pid);
 	if (hello->pid_fd < -1) {

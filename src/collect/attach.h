@@ -31,6 +31,8 @@ struct attach {
 	uint64_t turned_away; /* connections for which no descriptor was left */
 	uint64_t evicted;     /* … that had said nothing when many others came */
 	uint64_t late; /* hellos whose guests were gone or had given up when they were read */
+	struct ucred
+		foreign; /* the first of a user whose programs are not taken; pid 0: none came */
 };
 
 /* Nothing open; attach_close is allowed. */

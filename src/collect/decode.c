@@ -217,6 +217,8 @@ static void put_queue(struct injected *injected, const struct waiting_queue *wai
 		return;
 	row.device = get_id(&injected->devices, waiting->guest_device);
 	row.clock = get_id(&injected->device_clocks, waiting->guest_device);
+	injected->untimed_queues +=
+		!queue->described && injected->wants_times && !(row.flags & QUEUE_TIMED);
 	queue->described = true;
 	queue->clock = row.clock;
 	devices_note_user(injected->recording, row.device, row.process);

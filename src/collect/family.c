@@ -27,8 +27,7 @@
 
 enum {
 	FRESH_MOST = 2048, /* asked in one look; who is left comes with the next */
-	ENDED_MOST = 1 << 16,
-	ENVIRONMENT_BYTES = 1 << 20
+	ENDED_MOST = 1 << 16
 };
 
 /* What /proc/PID/stat tells. */
@@ -111,25 +110,6 @@ static bool is_kin(const struct family *family, const struct relation *relation)
 	       has_led(family, relation->group) || has_led(family, relation->session);
 }
 
-static bool has_variable(const struct family *family, uint32_t pid)
-{
-	auto_free char *text = NULL;
-	size_t size = 0, length = family->environment ? strlen(family->environment) : 0;
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%u/environ", pid);
-	if (!length)
-		return false;
-	if (read_file(path, ENVIRONMENT_BYTES, &text, &size) < 0) {
-		error_clear();
-		return false;
-	}
-	for (const char *at = text; at < text + size; at += strlen(at) + 1)
-		if (strcmp(at, family->environment) == 0)
-			return true;
-	return false;
-}
-
 /* A parent may be among the new ones that come later in the list. True: one was added. */
 static bool take_fresh(struct family *family, bool is_last)
 {
@@ -142,7 +122,8 @@ static bool take_fresh(struct family *family, bool is_last)
 
 		if (!read_relation(pid, &relation))
 			continue;
-		if (is_kin(family, &relation) || (is_last && has_variable(family, pid))) {
+		if (is_kin(family, &relation) ||
+		    (is_last && proc_has_variable(pid, family->environment))) {
 			is_added |= add(family, pid, &relation, false) == 0;
 		} else {
 			family->fresh[left++] = pid;

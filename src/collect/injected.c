@@ -30,6 +30,7 @@
 #include "collect/host_clocks.h"
 #include "collect/proc.h"
 #include "collect/processes.h"
+#include "collect/robust_region.h"
 #include "collect/time_namespace.h"
 
 /* Sparse: what is never written costs no memory. 8 MiB last 5 ms of calls without a pause. */
@@ -46,15 +47,15 @@ enum { PIECE_BYTES = 64 << 10 };
 static int make_region(size_t bytes, struct ring_region **ret_region, int *ret_fd)
 {
 	int fd = memfd_create("duet-rings", MFD_CLOEXEC | MFD_ALLOW_SEALING), error;
-	void *region;
+	struct ring_region *region;
 
 	if (fd < 0)
 		return -errno;
 	if (ftruncate(fd, (off_t)bytes) < 0 ||
 	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
 		goto fail;
-	region = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
-	if (region == MAP_FAILED)
+	region = robust_region_map(fd, bytes);
+	if (!region)
 		goto fail;
 	*ret_region = region;
 	*ret_fd = fd;
@@ -106,9 +107,10 @@ static int map_region(struct injected *injected, uint32_t options, int *ret_fd)
 		injected->region->clock =
 			injected->recording->tsc ? RING_CLOCK_TSC : RING_CLOCK_MONOTONIC;
 		injected->region->options = options;
+		injected->wants_times = options & RING_OPTION_DEVICE_TIME;
 		memcpy(injected->region->numbers, injected->numbers, sizeof(injected->numbers));
 		put_beat(injected, host_clocks_now_ns());
-		atomic_store(&injected->region->enabled, 1);
+		robust_region_own(injected->region);
 		injected->region->magic = RING_MAGIC;
 		return 0;
 	}
@@ -201,7 +203,7 @@ static int make_rings(struct injected *injected, uint32_t options, int *ret_fd)
 		return error;
 	injected->rings = calloc(injected->ring_count, sizeof(*injected->rings));
 	if (!injected->rings) {
-		munmap(injected->region, injected->region_bytes);
+		robust_region_unmap(injected->region, injected->region_bytes);
 		injected->region = NULL;
 		close(*ret_fd);
 		return error_set(-ENOMEM, "process %d: out of memory", (int)injected->pid);
@@ -492,6 +494,29 @@ static void note_facts(const struct injected *injected)
 	for (size_t i = 0; i < ARRAY_COUNT(facts); i++)
 		if (injected->facts[facts[i].trouble])
 			note_fact(injected, &facts[i], injected->facts[facts[i].trouble]);
+}
+
+/* The guest adds the property to queues that are created while it records: the others are older, or the runtime refuses. */
+static void note_untimed_queues(const struct injected *injected)
+{
+	const uint32_t count = injected->untimed_queues;
+	const bool from_start = injected->recording->command != NULL;
+	char text[400];
+
+	if (!count)
+		return;
+	snprintf(text, sizeof(text),
+		 "the commands of %u %s of process %u (%s) have no device times, because %s. %s",
+		 count, count == 1 ? "queue" : "queues", injected->process->row.pid, injected->name,
+		 from_start ? "the runtime refuses CL_QUEUE_PROFILING_ENABLE"
+			    : "they were created before the recording, without "
+			      "CL_QUEUE_PROFILING_ENABLE",
+		 from_start ? "Calls and launches are recorded"
+			    : "To have times, start the program with DUET_OPENCL_PROFILING=1, or "
+			      "record it "
+			      "from its start (duet record -- PROGRAM)");
+	recording_note(injected->recording, injected->collector, COLLECTOR_PARTIAL,
+		       injected->process->row.id, text);
 }
 
 /* What the guest counts beside losses. */
@@ -823,7 +848,7 @@ bool injected_has_given_last(const struct injected *injected)
 
 void injected_stop(struct injected *injected)
 {
-	atomic_store(&injected->region->enabled, 0);
+	robust_region_disown(injected->region);
 }
 
 /* Only the data, which no position depends on: the first page must go on saying that the recording has
@@ -871,7 +896,7 @@ static void close_region(struct injected *injected, bool lives_on)
 		injected_stop(injected);
 		give_back_data(injected);
 	}
-	munmap(injected->region, injected->region_bytes);
+	robust_region_unmap(injected->region, injected->region_bytes);
 	injected->region = NULL;
 	free_rings(injected);
 }
@@ -945,6 +970,7 @@ static void end_process(struct injected *injected)
 	decode_waiting(injected, true);
 	finish_made_code(injected);
 	note_facts(injected);
+	note_untimed_queues(injected);
 	process->row.end_ns = host_clocks_now_ns();
 	trace_writer_thing(recording->writer, EVENT_PROCESS, &process->row);
 	if (process->row.ended)
@@ -962,7 +988,7 @@ struct look_time injected_close(struct injected *injected)
 	if (injected->process)
 		end_process(injected);
 	else if (injected->region)
-		munmap(injected->region, injected->region_bytes);
+		robust_region_unmap(injected->region, injected->region_bytes);
 	if (injected->pid_fd >= 0)
 		close(injected->pid_fd);
 	looks = injected->looks;

@@ -127,6 +127,8 @@ struct injected {
 	struct ranges ranges;  /* owned */
 	struct program_counters counters; /* owned */
 	struct nodes nodes;               /* owned */
+	bool wants_times;                 /* of devices */
+	uint32_t untimed_queues;          /* without them all the same */
 	uint32_t refusals;                /* told so far */
 	/* Not written yet: */
 	uint64_t undescribed;    /* things that there was no room for */

@@ -287,6 +287,25 @@ bool proc_maps_word(uint32_t pid, const char *word)
 	return is_there;
 }
 
+bool proc_has_variable(uint32_t pid, const char *variable)
+{
+	auto_free char *text = NULL;
+	size_t size = 0;
+	char path[64];
+
+	if (!variable || !*variable)
+		return false;
+	snprintf(path, sizeof(path), "/proc/%u/environ", pid);
+	if (read_file(path, ENVIRONMENT_MOST, &text, &size) < 0) {
+		error_clear();
+		return false;
+	}
+	for (const char *at = text; at < text + size; at += strlen(at) + 1)
+		if (strcmp(at, variable) == 0)
+			return true;
+	return false;
+}
+
 bool proc_counts_as_machine(void)
 {
 	char name[64] = "";

@@ -61,6 +61,9 @@ bool proc_has_mapping(uint32_t pid, uint64_t inode);
  * namespace of its own, as containers have. */
 bool proc_counts_as_machine(void);
 
+/* Whether "NAME=VALUE" stands in the environment with which a process began; NULL, "": never. */
+bool proc_has_variable(uint32_t pid, const char *variable);
+
 /* Whether the word stands among them: the path of a library that is loaded does. */
 bool proc_maps_word(uint32_t pid, const char *word);
 

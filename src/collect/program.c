@@ -343,9 +343,11 @@ bool program_mentions(const char *name, const char *word)
 const char *program_kind_text(enum program_kind kind)
 {
 	static const char *const texts[] = {
-		[PROGRAM_STATIC] = "it is linked statically, so no library can be loaded beside it",
+		[PROGRAM_STATIC] =
+			"it is linked statically, so that no library can be loaded beside it",
 		[PROGRAM_OTHER_CLASS] = "it is a 32-bit program and the guest is 64-bit",
-		[PROGRAM_SETUID] = "it runs with another user's rights, where guests stay quiet",
+		[PROGRAM_SETUID] = "it is set-user-ID, and no guest is loaded into such a program. "
+				   "Start it as that user (duet record --user)",
 		[PROGRAM_SANITIZED] =
 			"it is built with AddressSanitizer, which refuses preloaded libraries",
 		[PROGRAM_UNKNOWN] = NULL,

@@ -14,6 +14,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/suggest.h"
 #include "collect/collector.h"
 #include "collect/counters.h"
 
@@ -36,10 +37,51 @@ static const struct collector *find(const char *name)
 	return NULL;
 }
 
+static bool has_option(const struct collector *collector, const char *name)
+{
+	for (const struct collector_option *row = collector->options; row && row->name; row++)
+		if (strcmp(row->name, name) == 0)
+			return true;
+	return false;
+}
+
+/* " amd" or " nvidia:cuda": collectors whose guest has this name, and options of it, but not of `without`. */
+static void list_namesakes(const char *name, const struct collector *without, char *list,
+			   size_t size)
+{
+	*list = '\0';
+	for (size_t i = 0; i < collectors_count; i++) {
+		const struct collector *one = collectors[i];
+		const bool is_option = has_option(one, name);
+
+		if (one == without ||
+		    (!is_option && !(one->guest && strcmp(one->guest, name) == 0)))
+			continue;
+		snprintf(list + strlen(list), size - strlen(list), "%s%s%s%s", *list ? " or " : "",
+			 one->name, is_option ? ":" : "", is_option ? name : "");
+	}
+}
+
+static const char *nearest_collector(const char *name)
+{
+	const char *names[COLLECTORS_MOST];
+
+	for (size_t i = 0; i < collectors_count; i++)
+		names[i] = collectors[i]->name;
+	return suggest_name(name, names, collectors_count, sizeof(*names));
+}
+
 static int unknown_collector(const char *name)
 {
 	char names[512] = "";
+	const char *near;
 
+	list_namesakes(name, NULL, names, sizeof(names));
+	near = *names ? names : nearest_collector(name);
+	if (near)
+		return error_set(-EINVAL,
+				 "no collector '%s'; did you mean %s? (duet list collectors)", name,
+				 near);
 	for (size_t i = 0; i < collectors_count; i++)
 		snprintf(names + strlen(names), sizeof(names) - strlen(names), " %s",
 			 collectors[i]->name);
@@ -57,7 +99,7 @@ static bool is_rate(const char *option)
 
 static int check_option(const struct collector *collector, const char *option)
 {
-	char names[512] = "";
+	char names[512] = "", others[256];
 	int error = option && collector->check_option ? collector->check_option(option) : -ENOENT;
 
 	if (error != -ENOENT)
@@ -74,8 +116,10 @@ static int check_option(const struct collector *collector, const char *option)
 		snprintf(names + strlen(names), sizeof(names) - strlen(names), " %s:%s",
 			 collector->name, row->name);
 	}
-	return error_set(-EINVAL, "collector '%s' has no option '%s'; there are:%s",
-			 collector->name, option, *names ? names : " none");
+	list_namesakes(option, collector, others, sizeof(others));
+	return error_set(-EINVAL, "collector '%s' has no option '%s'%s%s%s; there are:%s",
+			 collector->name, option, *others ? " (" : "", others,
+			 *others ? " has)" : "", *names ? names : " none");
 }
 
 static uint32_t *rate_in(const struct collector *collector, struct session_options *session)

@@ -37,6 +37,7 @@
 #include "collect/processes.h"
 #include "collect/running.h"
 #include "collect/share.h"
+#include "collect/unrecorded.h"
 #include "collect/wake.h"
 
 enum {
@@ -106,7 +107,12 @@ struct session {
 	struct wake wake;
 	int signal_fd;
 	bool output_begun;
-	pid_t program; /* 0: none, or already waited for */
+	pid_t program;       /* 0: none, or already waited for */
+	pid_t program_begun; /* its number, also afterwards */
+	bool is_filtered;    /* it has put a seccomp filter on itself */
+	bool has_guest;      /* … or has said hello, before or after an exec */
+	struct ucred
+		foreign; /* the first of a user whose programs are not taken; pid 0: none came */
 	bool ending;
 	uint64_t begin_ns, next_flush_ns, next_early_flush_ns, next_second_ns, interval_ns,
 		young_until_ns;
@@ -123,6 +129,16 @@ static struct injected *find_guest(struct session *session, pid_t pid)
 	return NULL;
 }
 
+/* Until it is waited for, /proc has what the program was. */
+static void look_at_zombie(struct session *session)
+{
+	siginfo_t ended = {0};
+
+	if (waitid(P_PID, (id_t)session->program, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+	    ended.si_pid)
+		session->is_filtered = unrecorded_is_filtered((uint32_t)session->program);
+}
+
 static void reap_program(struct session *session)
 {
 	struct injected *injected;
@@ -131,6 +147,7 @@ static void reap_program(struct session *session)
 
 	if (!session->program)
 		return;
+	look_at_zombie(session);
 	ended = waitpid(session->program, &status, WNOHANG);
 	injected = ended > 0 ? find_guest(session, ended) : NULL;
 	if (injected)
@@ -279,19 +296,18 @@ static int prepare_environment(struct session *session)
 				       seccomp_value(seccomp, sizeof(seccomp)));
 }
 
-/* Some programs cannot take a guest in; they run all the same, and the trace says why it is empty. */
-static void check_program(struct session *session)
+/* Some programs cannot take a guest in. What they started, or became by an exec, may have been recorded all the same. */
+static void note_program(struct session *session)
 {
-	const char *name = session->options->command[0];
-	enum program_kind kind = program_kind_of(name, false);
-	const char *why = program_kind_text(kind);
+	const char *name = session->options->command ? session->options->command[0] : NULL;
+	const char *why = name ? program_kind_text(program_kind_of(name, false)) : NULL;
 	char text[512];
 
-	if (!why)
+	if (!why || session->has_guest)
 		return;
 	snprintf(text, sizeof(text), "OpenCL calls of '%.200s' itself are not recorded: %s", name,
 		 why);
-	note(session, COLLECTOR_REFUSED, text);
+	note(session, session->result->processes ? COLLECTOR_PARTIAL : COLLECTOR_REFUSED, text);
 }
 
 /* What is refused is noted, and the recording goes on without. */
@@ -442,8 +458,8 @@ static int start_program(struct session *session, int *ret_exec_error)
 
 	if (!session->options->command)
 		return 0;
-	check_program(session);
 	error = program_start(&program, &session->program, ret_exec_error);
+	session->program_begun = session->program;
 	session->result->has_program = error == 0;
 	return error;
 }
@@ -640,6 +656,7 @@ static int welcome(struct session *session, const struct attach_hello *hello,
 	}
 	session->attached_count++;
 	session->has_greeted[index] = true;
+	session->has_guest |= hello->pid == session->program_begun;
 	session->young_until_ns = host_clocks_now_ns() + SECOND_NS;
 	shares_begin(&session->shares, hello->uid);
 	settle(session, attached->injected);
@@ -1311,12 +1328,75 @@ static void keep_files(struct session *session)
 	note(session, COLLECTOR_PARTIAL, text);
 }
 
+enum { EXPLAINED_MAX = 3 }; /* processes of -p; what each of more lacks is the same as a rule */
+
+static void note_unrecorded_running(struct session *session)
+{
+	const struct running *running = &session->running;
+	char text[400];
+
+	for (size_t i = 0; i < running->count && i < EXPLAINED_MAX; i++)
+		if (unrecorded_explain((uint32_t)running->processes[i].pid, text, sizeof(text)))
+			note(session, COLLECTOR_REFUSED, text);
+}
+
+/* What is known of a program without a recorded call. */
+static void note_unrecorded_program(struct session *session)
+{
+	const struct program_user *user = &session->options->user;
+	char text[500];
+
+	if (session->is_filtered) {
+		snprintf(text, sizeof(text), "process %d (%.100s) %s", (int)session->program_begun,
+			 session->options->command[0], unrecorded_filtered);
+		note(session, COLLECTOR_REFUSED, text);
+	}
+	if (!session->foreign.pid)
+		return;
+	snprintf(text, sizeof(text),
+		 "process %d runs as user %u, and this recording takes programs of user %u only. "
+		 "As root, "
+		 "duet record --user NAME starts the program as that user, and duet record -a "
+		 "takes the "
+		 "programs of all users",
+		 (int)session->foreign.pid, (unsigned)session->foreign.uid,
+		 (unsigned)(user->set ? user->uid : geteuid()));
+	note(session, COLLECTOR_REFUSED, text);
+}
+
+/* The recording ends with the program, its daemons do not. */
+static void note_left(struct session *session)
+{
+	char *text = session->result->left;
+	struct unrecorded_left left;
+
+	if (session->program || !session->program_begun)
+		return;
+	unrecorded_find_left(session->program_begun, session->mark, &left);
+	if (!left.count)
+		return;
+	snprintf(text, sizeof(session->result->left),
+		 "the program has ended, and what it started still runs: %s. The recording ended "
+		 "with the "
+		 "program; duet record -p %u records what comes",
+		 left.names, left.first_pid);
+	if (left.has_guest || !session->result->processes)
+		note(session, session->result->processes ? COLLECTOR_PARTIAL : COLLECTOR_REFUSED,
+		     text);
+}
+
 static void note_no_guest(struct session *session)
 {
-	if (session->options->pids_count && session->options->opencl && !session->result->processes)
-		note(session, COLLECTOR_REFUSED,
-		     "no guest of duet is loaded in the processes of -p, or they called no OpenCL: "
-		     "'duet install --system' loads it into programs that are started afterwards");
+	const bool is_empty = !session->result->processes;
+
+	if (!session->options->opencl)
+		return;
+	note_program(session);
+	if (is_empty && session->options->pids_count)
+		note_unrecorded_running(session);
+	if (is_empty && session->program_begun)
+		note_unrecorded_program(session);
+	note_left(session);
 }
 
 static void note_missing(struct session *session)
@@ -1346,6 +1426,7 @@ static void end_recording(struct session *session)
 	now_ns = host_clocks_now_ns();
 	while (!take_hellos(session) && host_clocks_now_ns() - now_ns < LAST_NS / 4)
 		;
+	session->foreign = session->attach.foreign;
 	attach_close(&session->attach);
 	enterings_end(&session->enterings, &session->recording, session->options);
 	note_no_guest(session);

@@ -103,8 +103,10 @@ struct session_result {
 	uint32_t processes; /* whose guests had something recorded */
 	uint32_t survivors; /* of those, still alive at the end and left alone */
 	uint64_t rows, rows_lost, bytes;
-	int write_error;    /* -errno of the first failed write */
-	char note[512];     /* what the user should know, "" if nothing */
+	int write_error; /* -errno of the first failed write */
+	char note[512];  /* what the user should know, "" if nothing */
+	char left
+		[400]; /* what the program has started and still runs, in a sentence; "" if nothing */
 	const char *missed; /* the runtime that the note is of; NULL: OpenCL */
 };
 

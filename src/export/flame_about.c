@@ -41,6 +41,11 @@ const char *drawing_refusal(const struct drawing *drawing)
 	const struct analysis *analysis = drawing->analysis;
 	const char *reason = NULL;
 
+	if (drawing->view->cpu && model_has_recorded(drawing->model, "cpu"))
+		return analysis->samples_count ? NULL
+					       : "the collector cpu was on, but the run was over "
+						 "before a sample was "
+						 "due (duet record -F HZ samples more often)";
 	if (drawing->view->cpu)
 		return analysis->samples_count
 			       ? NULL

@@ -115,8 +115,8 @@ static const char *untimed_text(const struct analysis *analysis, size_t device)
 			return "no device times were recorded (level_zero:host, or commands whose "
 			       "events take none)";
 		if (strncmp(row->function, "cl", 2) == 0)
-			return "no device times were recorded (opencl:host, or queues without "
-			       "profiling)";
+			return "no device times were recorded (opencl:host, or queues created "
+			       "without profiling: DUET_OPENCL_PROFILING=1 adds it)";
 		if (strncmp(row->function, "cu", 2) == 0)
 			return "no device times were recorded, only the calls that launch were";
 	}

@@ -44,7 +44,10 @@ enum {
 
 struct guest_page guest_page;
 _Thread_local struct guest_thread *guest_self __attribute__((tls_model("initial-exec")));
-static _Thread_local uint32_t guest_patience __attribute__((tls_model("initial-exec")));
+static _Thread_local struct {
+	uint32_t calls;
+	uint32_t mode; /* of the attachment that had no ring free */
+} guest_patience __attribute__((tls_model("initial-exec")));
 
 /* Never changed once it is made: a thread that works with the one before it does so to the end. */
 struct attachment {
@@ -178,6 +181,20 @@ void guest_missed(enum ring_trouble trouble)
 	guest_trouble(trouble);
 }
 
+/* A recorder that ends does this itself, when it has read the rest. Threads may still be inside of a record: first page and
+ * control pages stay. */
+static void give_back_data(const struct handshake_rings *rings)
+{
+	uint8_t *slot = (uint8_t *)rings->region + RING_PAGE;
+	const int saved = errno;
+
+	for (uint32_t i = 0; i < rings->ring_count; i++, slot += ring_slot_bytes(rings->ring_bytes))
+		if (!atomic_load(&((const struct ring_control *)slot)->head) ||
+		    madvise(slot + RING_PAGE, rings->ring_bytes, MADV_REMOVE) < 0)
+			break;
+	errno = saved;
+}
+
 bool guest_still_recording(void)
 {
 	uint32_t mode = atomic_load_explicit(&guest_page.mode, memory_order_acquire);
@@ -190,7 +207,9 @@ bool guest_still_recording(void)
 	if (ring_region_is_read(attachment->rings.region))
 		return true;
 	/* Unless another thread has found a new recorder meanwhile. */
-	atomic_compare_exchange_strong(&guest_page.mode, &mode, GUEST_IDLE);
+	if (atomic_compare_exchange_strong(&guest_page.mode, &mode, GUEST_IDLE) &&
+	    (atomic_load(&attachment->rings.region->enabled) & RING_OWNER_DIED))
+		give_back_data(&attachment->rings);
 	return false;
 }
 
@@ -367,8 +386,6 @@ static void try_to_attach(uint32_t most_ms)
 	bool attached;
 
 	prepare_process();
-	guest_self = NULL;
-	guest_patience = 0;
 	attached = attach(most_ms);
 	guest.next_look_ms = ring_now_ms() + look_interval_ms();
 	if (attached)
@@ -382,6 +399,7 @@ static void renew_thread(struct guest_thread *thread, const struct attachment *a
 {
 	thread->writer = *writer;
 	thread->mode = attachment->mode;
+	thread->region = attachment->rings.region;
 	thread->clock = attachment->rings.region->clock;
 	thread->options = attachment->rings.region->options;
 	memcpy(thread->numbers, attachment->rings.region->numbers, sizeof(thread->numbers));
@@ -401,20 +419,24 @@ static struct guest_thread *claim_ring(void)
 	size_t index;
 
 	/* Looking through all rings costs a microsecond: not in every call of a thread that found none. */
-	if (guest_patience) {
-		guest_patience--;
+	if (attachment && guest_patience.calls && guest_patience.mode == attachment->mode) {
+		guest_patience.calls--;
 		return NULL;
 	}
-	if (!rings || !atomic_load_explicit(&rings->region->enabled, memory_order_relaxed) ||
-	    !ring_claim(rings->region, rings->ring_count, rings->ring_bytes,
+	if (!rings || !ring_region_is_owned(rings->region))
+		return NULL;
+	if (!ring_claim(rings->region, rings->ring_count, rings->ring_bytes,
 			(uint32_t)syscall(SYS_gettid), &writer)) {
-		guest_patience = CALLS_BETWEEN_CLAIMS;
+		guest_patience.calls = CALLS_BETWEEN_CLAIMS;
+		guest_patience.mode = attachment->mode;
 		return NULL;
 	}
 	index = ((uint8_t *)writer.control - (uint8_t *)rings->region) /
 		ring_slot_bytes(rings->ring_bytes);
 	thread = &attachment->threads[index];
 	renew_thread(thread, attachment, &writer, index);
+	/* Of the same attachment it would be a ring that this thread has closed, and another may have. */
+	thread->before = guest_self && guest_self->mode != thread->mode ? guest_self : NULL;
 	if (guest.key_made)
 		pthread_setspecific(guest.key, thread);
 	guest_self = thread;

@@ -48,8 +48,9 @@ extern struct guest_page guest_page;
 /* One per ring, in memory mapped at attach. */
 struct guest_thread {
 	struct ring_writer writer;
-	uint32_t mode;  /* of the attachment it belongs to */
-	uint32_t clock; /* enum ring_clock */
+	uint32_t mode;                    /* of the attachment it belongs to */
+	uint32_t clock;                   /* enum ring_clock */
+	const struct ring_region *region; /* … and its first page */
 	uint32_t options;
 	uint32_t numbers[RING_NUMBER_COUNT];
 	uint64_t correlation; /* the last one given out; the ring's index in its upper bits */
@@ -58,6 +59,7 @@ struct guest_thread {
 	uint32_t stack;      /* … whose id this is */
 	uint32_t stacks_new; /* stacks that were not the one before */
 	struct guest_stack_memory *stack_memory;
+	struct guest_thread *before; /* the thread's ring of an earlier attachment; NULL: none */
 	struct unwind_thread unwind;
 };
 
@@ -93,7 +95,8 @@ static inline struct guest_thread *guest_enter(void)
 	if (GUEST_LIKELY(mode == GUEST_IDLE))
 		return NULL;
 	self = guest_self;
-	if (GUEST_LIKELY(self && self->mode == mode))
+	/* In this order: a child of a fork, whose mode differs, has not the region mapped. */
+	if (GUEST_LIKELY(self && self->mode == mode && ring_region_is_owned(self->region)))
 		return self;
 	return guest_enter_slow();
 }
@@ -125,9 +128,8 @@ static inline bool guest_is_current(const struct guest_thread *thread)
 	return thread->mode == atomic_load_explicit(&guest_page.mode, memory_order_relaxed);
 }
 
-/* True while the recorder wants more; false once it has said stop or has gone silent: the guest is idle
- * from then on. Looked at whenever a ring is full (an ended recorder no longer empties it) and in slow
- * calls, so that the hot path need not ask. */
+/* True while the recorder wants more; false once it has said stop, has died or has gone silent: the guest is idle from
+ * then on. An end and a death are seen in the next call (guest_enter), silence when a ring is full. */
 bool guest_still_recording(void);
 
 /* Room for one record, its head filled in; NULL when it is lost (and counted). After filling in the rest:

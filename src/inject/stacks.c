@@ -119,6 +119,12 @@ static uint64_t slot_of(uint64_t hash, uint32_t id)
 	return hash >> TABLE_ID_BITS << TABLE_ID_BITS | id;
 }
 
+static void free_table(const struct table *table)
+{
+	if (table->slots)
+		guest_memory_free(table->slots, 2 * table->size * sizeof(*table->slots));
+}
+
 static bool grow(struct table *table)
 {
 	struct table larger = *table;
@@ -134,8 +140,7 @@ static bool grow(struct table *table)
 		larger.hashes[id] = table->hashes[id];
 		*probe(&larger, table->hashes[id]) = slot_of(table->hashes[id], id);
 	}
-	if (table->slots)
-		munmap(table->slots, 2 * table->size * sizeof(*table->slots));
+	free_table(table);
 	*table = larger;
 	return true;
 }
@@ -545,8 +550,28 @@ static uint32_t stack_id(struct guest_thread *thread, uint64_t hash)
 
 /* ---- taking it --------------------------------------------------------------------------------- */
 
+/* What the thread had for an earlier recorder, emptied: to the new one nothing is described. NULL: nothing, or a signal
+ * handler has interrupted its use. */
+static struct guest_stack_memory *inherit_memory(struct guest_thread *thread)
+{
+	struct guest_thread *before = thread->before;
+	struct guest_stack_memory *memory = before ? before->stack_memory : NULL;
+
+	if (!memory || memory->busy)
+		return NULL;
+	before->stack_memory = NULL;
+	free_table(&memory->stacks);
+	free_table(&memory->functions);
+	/* Refused where the program has locked its memory. */
+	if (madvise(memory, sizeof(*memory), MADV_DONTNEED) < 0)
+		memset(memory, 0, sizeof(*memory));
+	return memory;
+}
+
 static struct guest_stack_memory *take_memory(struct guest_thread *thread)
 {
+	if (GUEST_UNLIKELY(!thread->stack_memory))
+		thread->stack_memory = inherit_memory(thread);
 	if (GUEST_UNLIKELY(!thread->stack_memory))
 		thread->stack_memory = guest_memory(sizeof(*thread->stack_memory));
 	if (GUEST_UNLIKELY(!thread->stack_memory || thread->stack_memory->busy))

@@ -289,11 +289,6 @@ static struct handle_thread *claim(struct duet *duet, struct attachment *attachm
 	return thread;
 }
 
-static bool is_ended(const struct ring_region *region)
-{
-	return !atomic_load_explicit(&region->enabled, memory_order_relaxed);
-}
-
 /* Unless another thread has found a new recorder meanwhile. */
 static void go_idle(struct duet *duet, uint32_t mode)
 {
@@ -306,7 +301,7 @@ static struct handle_thread *get_ring(struct duet *duet, uint32_t mode, enum rin
 	struct attachment *attachment = atomic_load(&duet->attachment);
 	struct handle_thread *thread = pthread_getspecific(duet->key);
 
-	if (is_ended(attachment->rings.region)) {
+	if (!ring_region_is_owned(attachment->rings.region)) {
 		go_idle(duet, mode);
 		return NULL;
 	}
@@ -393,7 +388,7 @@ void *handle_reserve(struct handle_thread *thread, uint16_t kind, uint32_t size,
 	struct record *record;
 
 	/* A ring that nobody reads would take the program's memory for nothing, until it is full. */
-	if (LIB_UNLIKELY(is_ended(thread->region))) {
+	if (LIB_UNLIKELY(!ring_region_is_owned(thread->region))) {
 		go_idle(thread->duet, thread->mode);
 		return NULL;
 	}

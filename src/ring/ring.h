@@ -125,17 +125,22 @@ enum ring_last {
 	RING_LAST_GIVEN    /* guest: it is in the rings */
 };
 
-/* A guest whose ring is full takes a recorder without a beat for so long to be gone, and writes no more. */
+/* The bits of `enabled` that name the recorder's thread (FUTEX_TID_MASK). The recorder clears them when the recording ends;
+ * the kernel does when the recorder is killed (collect/robust_region.c). */
+enum { RING_OWNER = 0x3fffffff, RING_OWNER_DIED = 0x40000000 };
+
+/* A recorder without a beat for so long is taken to be gone by a guest whose ring is full: that one writes no more. */
 enum { RING_SILENT_MS = 10000 };
 
 struct ring_region {
 	uint64_t magic;
 	uint32_t version;
 	uint32_t ring_count;
-	uint32_t ring_bytes;      /* power of two, at least 64 KiB */
-	uint32_t clock;           /* enum ring_clock */
-	uint32_t options;         /* enum ring_option */
-	_Atomic uint32_t enabled; /* recorder: 0 ends the recording */
+	uint32_t ring_bytes; /* power of two, at least 64 KiB */
+	uint32_t clock;      /* enum ring_clock */
+	uint32_t options;    /* enum ring_option */
+	_Atomic uint32_t
+		enabled; /* recorder: its thread (RING_OWNER); without one the recording has ended */
 	_Atomic uint64_t beat_ns; /* recorder: CLOCK_MONOTONIC when it last looked */
 	_Atomic uint32_t left;    /* guest: 1, it has closed its rings; it may say hello again */
 	uint32_t numbers[RING_NUMBER_COUNT];                       /* of enum ring_number */
@@ -191,13 +196,18 @@ static inline uint64_t ring_now_ms(void)
 	return (uint64_t)now.tv_sec * 1000u + (uint64_t)now.tv_nsec / 1000000u;
 }
 
-/* False once the recorder has said stop, or has gone silent. */
-static inline bool ring_region_is_read(struct ring_region *region)
+/* False once the recording has ended or its recorder is dead. */
+static inline bool ring_region_is_owned(const struct ring_region *region)
+{
+	return atomic_load_explicit(&region->enabled, memory_order_relaxed) & RING_OWNER;
+}
+
+/* … or has gone silent. */
+static inline bool ring_region_is_read(const struct ring_region *region)
 {
 	uint64_t beat_ms = atomic_load_explicit(&region->beat_ns, memory_order_relaxed) / 1000000u;
 
-	return atomic_load_explicit(&region->enabled, memory_order_relaxed) &&
-	       ring_now_ms() < beat_ms + RING_SILENT_MS;
+	return ring_region_is_owned(region) && ring_now_ms() < beat_ms + RING_SILENT_MS;
 }
 
 /* ---- producer ---------------------------------------------------------------------------------- */

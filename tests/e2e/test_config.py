@@ -347,7 +347,7 @@ MISTAKES = [
      "1:17: flush_interval: at least 100ms, which is how often the recorder looks"),
     ("max_size: '1K' command: 'x'", [], "1:11: max_size: at least 1M, so that a segment fits in"),
     ("frequency: 20001 command: 'x'", [], "1:12: frequency: at most 20000 samples a second"),
-    ("collect: ['opencl',\n'cup'] command: 'x'", [], "2:1: no collector 'cup'; there are: COLLECTORS (duet list collectors)"),
+    ("collect: ['opencl',\n'cup'] command: 'x'", [], "2:1: no collector 'cup'; did you mean cpu? (duet list collectors)"),
     ("collect: 'cpu:x' command: 'x'", [], "1:10: collector 'cpu' has no option 'x'; there are: cpu:nofaults cpu:bpf cpu:irq cpu:nobpf"),
     ("collect: 'opencl' frequency: 5 command: 'x'", [], f"1:30: frequency: {LEFT_OUT}"),
     ("collect: 'opencl' event: 'cycles' command: 'x'", [], f"1:26: event: {LEFT_OUT}"),

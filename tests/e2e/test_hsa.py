@@ -12,9 +12,10 @@ import json
 import os
 import re
 import subprocess
+import time
 
 import duet_test
-from duet_test import DUET, PROGRAMS, Skip, program, run, text
+from duet_test import DUET, PROGRAMS, Running, Skip, program, run, text
 
 LIBRARY = os.path.join(duet_test.BUILD, "sim", "kfd", "libsim-kfd.so")
 GUEST = os.path.join(duet_test.BUILD, "libduet-rocm.so")
@@ -23,6 +24,7 @@ if not os.path.exists(LIBRARY) or not os.path.exists(os.path.join(PROGRAMS, "hsa
     raise SystemExit(0)
 
 t = duet_test.Suite(needs_opencl=False)
+duet_test.leave_network()
 
 ROCR = os.environ.get("DUET_ROCR")
 RUNS = int(os.environ.get("DUET_TEST_RUNS", "3"))
@@ -435,6 +437,26 @@ with t.case("behind a tool that makes plain queues: ours are followed, and the r
     check_times(one)
     t.equal((times, queues), ([], 1), "what the other tool has")
     t.true("another tool in HSA_TOOLS_LIB does not see the queues" in said_of(one), f"why: {said_of(one)[:600]}")
+
+
+with t.case("a program whose recorder was killed is recorded by others, one after the other"):
+    t.wanted()
+    first = Running([DUET, "record", "--collect", "amd", "-o", t.path("first.duet"), "--",
+                     *work(["work", "dispatches=1000000", "wait=1"])])
+    pid = first.program_pid("hsa_work")
+    time.sleep(0.5)
+    first.kill(9)
+    first.process.wait()
+    try:
+        for number in range(3):
+            path = t.path(f"again{number}.duet")
+            t.equal(run([DUET, "record", "--collect", "amd", "-p", str(pid), "-d", "2", "-o", path]).status, 0, "status")
+            ledger = t.readable(path)["ledger"]
+            t.true(ledger["matched"] > 10, f"recording {number}: {ledger}")
+            t.true(ledger["dropped"] == 0 and ledger["in_flight_at_exit"] <= 2, f"recording {number}: {ledger}")
+    finally:
+        os.kill(pid, 9)
+        first.finish()
 
 with t.case("what HSA_TOOLS_LIB was is kept"):
     env = {"HSA_TOOLS_LIB": "/tmp/other.so"}

@@ -34,7 +34,7 @@ def need_bpf():
     trace = t.path("probe.duet")
     run([DUET, "record", *COLLECT, "-o", trace, "--", "sleep", "3"])
     about = text(run([DUET, "info", trace]).stdout)
-    if "is told from" not in about:
+    if "wakers are known from" not in about:
         reason = re.search(r"whose locks and disks.*?told: (.*)", about)
         raise duet_test.Skip(f"no programs inside the kernel: {reason.group(1) if reason else about}")
 
@@ -45,7 +45,7 @@ def record(name, *arguments, env=None, around=()):
     recorded = run([DUET, "record", *COLLECT, "-o", trace, "--", *around, program("kernel_waits"), *arguments],
                    env={**SIM, **(env or {})})
     t.equal(recorded.status, 0, f"record: {text(recorded.stderr)}")
-    told = re.search(r"is told from ([0-9.]+) ms", text(run([DUET, "info", trace]).stdout))
+    told = re.search(r"wakers are known from ([0-9.]+) ms", text(run([DUET, "info", trace]).stdout))
     t.true(told, "when the programs were there")
     device = t.report(trace)["devices"][0]
     device["blind_ns"] = float(told.group(1)) * 1e6 if told else 0
@@ -399,6 +399,6 @@ with t.case("where there are rights, unless it is left out"):
                                               ("cpu:bpf,cpu:nofaults", True))):
         trace = t.path(f"choice{i}.duet")
         run([DUET, "record", "--collect", collect, "-o", trace, "--", "sleep", "2" if is_loaded else "1"])
-        t.equal("is told from" in text(run([DUET, "info", trace]).stdout), is_loaded, collect)
+        t.equal("wakers are known from" in text(run([DUET, "info", trace]).stdout), is_loaded, collect)
 
 t.end()

@@ -175,7 +175,7 @@ def check_rights(watched, is_root):
     if not t.true(watched.after, f"cap_bpf is given up: {watched.seen}"):
         return
     t.true(BPF | PERFMON in watched.seen, f"a thread with nothing but what loading takes: {[hex(seen) for seen in watched.seen]}")
-    t.true("is told from" in watched.info, f"all is loaded: {watched.info}")
+    t.true("wakers are known from" in watched.info, f"all is loaded: {watched.info}")
     kernel = BPF | PERFMON | SYS_ADMIN | SYS_MODULE | SYS_RAWIO
     for effective, permitted, bounding in watched.after:
         t.equal(effective & kernel, 0, f"effective {effective:#x}")

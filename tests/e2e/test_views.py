@@ -481,8 +481,8 @@ with t.case("what samples stand for is called an estimate"):
         t.equal({row["source"]: row["estimate"] for row in rows},
                 {"cpu-clock": True, "page-faults": True, "major-faults": False}, "estimate")
     printed = text(duet("report", "--by", "cpu", trace).stdout)
-    for line in ("in all 502, estimated from 2 samples: one for some 251", "in all 1 of 1 sample",
-                 "in all 5.000 ms, estimated from 1 sample: one for some 5.000 ms"):
+    for line in ("in all 502, estimated from 2 samples: one sample stands for 251", "in all 1 of 1 sample",
+                 "in all 5.000 ms, estimated from 1 sample: one sample stands for 5.000 ms"):
         t.true(f"\n  {line}\n" in printed, f"{line} in {printed}")
 
 with t.case("instructions: where they are not what was slow, and why there are none"):
@@ -490,7 +490,7 @@ with t.case("instructions: where they are not what was slow, and why there are n
         trace = described("skid.duet", f"device 1 dev{kind}", *GROUND[1:], *SMALL[3:], "instruction 1 35 k 64")
         printed = text(duet("report", "--by", "instruction", trace).stdout)
         t.true("\nINSTRUCTIONS " in printed, printed[:600])
-        t.equal("each is where a thread was interrupted: often one or a few behind the slow one" in printed, has_skid, printed)
+        t.equal("a sample often falls one or a few instructions after the slow one" in printed, has_skid, printed)
         printed = text(duet("report", "--by", "instruction", "--to", "20ns", trace).stdout)
         t.true("\nno sample of a device instruction is in what is shown\n" in printed, printed[:900])
     why = "no device instructions were sampled\n"

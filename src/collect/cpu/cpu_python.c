@@ -778,24 +778,24 @@ void cpu_python_note(struct cpu *cpu)
 
 	if (!all)
 		return;
-	length = snprintf(text, sizeof(text),
-			  "of %" PRIu64 " samples in Python %" PRIu64
-			  " lack their functions, and %" PRIu64
-			  " the inner ones: the thread had gone on when its functions were read, "
-			  "%" PRIu64 " us after the sample on average",
-			  all, python->torn, python->inner,
-			  python->looks ? python->late_ns / python->looks / 1000 : 0);
+	length =
+		snprintf(text, sizeof(text),
+			 "%" PRIu64 " of %" PRIu64 " Python samples have no Python frames, %" PRIu64
+			 " lack the innermost ones (read %.1f ms too late on average)",
+			 python->torn, all, python->inner,
+			 python->looks ? (double)python->late_ns / (double)python->looks / 1e6 : 0);
 	if (python->doubtful)
-		length += snprintf(text + length, sizeof(text) - (size_t)length,
-				   "; of %" PRIu64 " the innermost may be of that later moment",
-				   python->doubtful);
+		length +=
+			snprintf(text + length, sizeof(text) - (size_t)length,
+				 "; in %" PRIu64 " the innermost frame may be of that later moment",
+				 python->doubtful);
 	if (python->oversized)
 		length += snprintf(text + length, sizeof(text) - (size_t)length,
-				   "; %" PRIu64 " because the stack is larger than is read",
+				   "; in %" PRIu64 " the stack is larger than is read",
 				   python->oversized);
 	if (python->refused)
 		snprintf(text + length, sizeof(text) - (size_t)length,
-			 "; %" PRIu64 " for lack of time: ask for fewer samples with -F",
+			 "; for %" PRIu64 " there was no time: a lower -F takes fewer samples",
 			 python->refused);
 	recording_note(cpu->recording, "cpu",
 		       lost >= LOST_PER_THOUSAND ? COLLECTOR_PARTIAL : COLLECTOR_AVAILABLE, 0,

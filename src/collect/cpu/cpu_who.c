@@ -20,12 +20,14 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/error.h"
 #include "collect/device_names.h"
 #include "collect/file_words.h"
 #include "collect/host_clocks.h"
+#include "collect/proc.h"
 #include "collect/rights.h"
 
 #define HASH_ODD UINT64_C(0x9e3779b97f4a7c15)
@@ -201,10 +203,11 @@ static void note_blind(struct cpu *cpu)
 
 	if (!who->begin_ns)
 		return;
-	snprintf(text, sizeof(text),
-		 "who preempts and wakes is told from %.1f ms after the begin on: so long the "
-		 "kernel took to load what sees it",
-		 (double)(host_clocks_now_ns() - who->begin_ns) / 1e6);
+	snprintf(
+		text, sizeof(text),
+		"preemptors and wakers are known from %.1f ms on; loading the kernel programs took "
+		"that long",
+		(double)(host_clocks_now_ns() - who->begin_ns) / 1e6);
 	recording_note(cpu->recording, "cpu", COLLECTOR_AVAILABLE, 0, text);
 }
 
@@ -340,8 +343,11 @@ static uint32_t other_string(struct cpu *cpu, const struct kernel_task *task)
 		return string;
 	if (who->names.count >= NAMES_MOST)
 		return recording_string(cpu->recording, "[one of many other processes]");
-	snprintf(text, sizeof(text), "%.*s (process %u)", KERNEL_NAME_BYTES, task->name,
-		 task->tgid);
+	if (task->tgid == (uint32_t)getpid() && proc_counts_as_machine())
+		snprintf(text, sizeof(text), "duet's own recorder");
+	else
+		snprintf(text, sizeof(text), "%.*s (process %u)", KERNEL_NAME_BYTES, task->name,
+			 task->tgid);
 	string = recording_string(cpu->recording, text);
 	hash_map_put(&who->names, key, string);
 	return string;

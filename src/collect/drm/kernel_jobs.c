@@ -148,11 +148,10 @@ static void note_blind(struct kernel_jobs *jobs)
 {
 	char text[200];
 
-	snprintf(
-		text, sizeof(text),
-		"jobs of GPUs are told from %.1f ms after the begin on: so long the kernel took to "
-		"load what sees them",
-		(double)(host_clocks_now_ns() - jobs->begin_ns) / 1e6);
+	snprintf(text, sizeof(text),
+		 "jobs of GPUs are known from %.1f ms on; loading the kernel programs took that "
+		 "long",
+		 (double)(host_clocks_now_ns() - jobs->begin_ns) / 1e6);
 	note(jobs, COLLECTOR_AVAILABLE, text);
 }
 

@@ -376,8 +376,8 @@ static void note_blind(const struct tracer *tracer)
 	char text[400];
 
 	snprintf(text, sizeof(text),
-		 "submissions to GPUs of %s are told from %.1f ms after the begin on, seen by %s: "
-		 "of buffers that were bound before, kernels are not known%s",
+		 "submissions to GPUs of %s are known from %.1f ms on, seen by %s; the kernels in "
+		 "buffers that were bound before are not known%s",
 		 tracer->kind->driver,
 		 (double)(host_clocks_now_ns() - tracer->owner->begin_ns) / 1e6,
 		 tracer->kind->levels[tracer->level].name,

@@ -366,7 +366,7 @@ with t.case("commands in flight"):
     t.true(abs(depth["mean"] - (50 + 150 + 200) / 200) < 1e-9, f"mean of a part: {depth['mean']}")
     lost = report(*lines, "loss execution 1")["queues"][0]["depth"]
     t.equal(lost, None, "where an end was lost nobody knows")
-    t.true("IN FLIGHT" in printed(*lines), "the table")
+    t.true("QUEUE DEPTH, LAUNCH LATENCY" in printed(*lines), "the table")
 
 # ---- Python's lock ------------------------------------------------------------------------------
 

@@ -110,7 +110,7 @@ static int come_back(struct ring_region *before)
 {
 	struct ring_region *after = attach();
 
-	return atomic_load(&before->enabled) == 0 && atomic_load(&after->enabled) == 1 ? 0 : 97;
+	return !ring_region_is_owned(before) && ring_region_is_owned(after) ? 0 : 97;
 }
 
 /* A second guest, which comes back later: the first goes on through all of it. */
@@ -118,8 +118,8 @@ static int two_guests(const struct ring_region *first)
 {
 	const struct ring_region *second = attach_as("rocm"), *again = attach_as("rocm");
 
-	return atomic_load(&first->enabled) == 1 && atomic_load(&second->enabled) == 0 &&
-			       atomic_load(&again->enabled) == 1
+	return ring_region_is_owned(first) && !ring_region_is_owned(second) &&
+			       ring_region_is_owned(again)
 		       ? 0
 		       : 93;
 }
@@ -504,7 +504,7 @@ TEST(a_flood_costs_nobody_else)
 			begin_ns = now_ns();
 			region = attach_to(name, "opencl");
 			seen->waited_ns = now_ns() - begin_ns;
-			seen->enabled = region ? region->enabled : 0;
+			seen->enabled = region && ring_region_is_owned(region);
 			_exit(0);
 		}
 	}

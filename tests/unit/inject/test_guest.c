@@ -1030,13 +1030,14 @@ TEST(recorder_stopped)
 	change_recorders(program_outlives_recorder, true);
 }
 
-/* With room left in the ring only a slow call can tell. */
-static void program_with_room_left(void)
+/* The next call sees an end, with room left in the ring. Only a slow one sees that a recorder is silent. */
+static void program_with_room_left(bool is_ended)
 {
 	EXPECT(say());
 	atomic_store(&shared->number[0], 1);
 	wait_for_stage(1);
-	EXPECT(say()); /* into the void */
+	EXPECT(say() == !is_ended); /* into the void */
+	EXPECT(guest_is_idle() == is_ended);
 	atomic_store(&shared->number[0], 2);
 	wait_for_stage(2);
 	sleep_ms(1100);
@@ -1045,10 +1046,72 @@ static void program_with_room_left(void)
 		EXPECT(say());
 }
 
+static void program_of_silent_recorder(void)
+{
+	program_with_room_left(false);
+}
+
+static void program_of_ended_recorder(void)
+{
+	program_with_room_left(true);
+}
+
 TEST(recorder_gone_with_room_left)
 {
-	change_recorders(program_with_room_left, false);
-	change_recorders(program_with_room_left, true);
+	change_recorders(program_of_silent_recorder, false);
+	change_recorders(program_of_ended_recorder, true);
+}
+
+/* The first recorder has no ring for it, and it looks for one in every thousandth call only. The second has one. */
+static void *call_without_a_ring(void *unused)
+{
+	EXPECT(!say());
+	atomic_store(&shared->number[0], 1);
+	wait_for_stage(2);
+	EXPECT(say());
+	return unused;
+}
+
+static void program_with_too_many_threads(void)
+{
+	pthread_t thread;
+
+	EXPECT(say());
+	EXPECT(pthread_create(&thread, NULL, call_without_a_ring, NULL) == 0);
+	wait_for_stage(1);
+	sleep_ms(1100);
+	EXPECT(!say());
+	guest_look_for_recorder();
+	EXPECT(say());
+	atomic_store(&shared->number[0], 2);
+	pthread_join(thread, NULL);
+}
+
+/* The word is what the kernel leaves when it ends a recorder that was killed. */
+TEST(recorder_killed)
+{
+	struct region first = region_new(1, true), second = region_new(2, true);
+	struct session_hello hello;
+	int listener = listen_at(path);
+	const uint8_t *data = (uint8_t *)control_of(&first, 0) + RING_PAGE;
+	pid_t pid = start(program_with_too_many_threads, path);
+
+	close(take_in(listener, &first, &hello));
+	wait_for_number(1);
+	CHECK_EQUAL(records_in(&first, 0), 1);
+	CHECK(((const struct record *)data)->kind);
+	atomic_store(&first.at->enabled, RING_OWNER_DIED);
+	atomic_store(&shared->stage, 1);
+	close(take_in(listener, &second, &hello));
+	wait_for_number(2);
+	/* No recorder gives the memory back. */
+	CHECK(!((const struct record *)data)->kind);
+	CHECK_EQUAL(records_in(&second, 0), 1);
+	atomic_store(&shared->stage, 2);
+	finish(pid);
+	close(listener);
+	region_free(&first);
+	region_free(&second);
 }
 
 static void program_late_looker(void)
@@ -1264,6 +1327,7 @@ int main(void)
 	RUN(recorder_gone_silent);
 	RUN(recorder_stopped);
 	RUN(recorder_gone_with_room_left);
+	RUN(recorder_killed);
 	RUN(recorder_comes_later);
 	RUN(looks_at_most_once_a_second);
 	RUN(killed_program_loses_nothing_written);

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/unrecorded.c - why the calls of a process are in no recording
+ *
+ * Runs in:  the recorder, at the end of a recording
+ * Gets:     process numbers   Gives: sentences
+ * Owns:     nothing
+ * Fails:    with what is known: a process that /proc hides is left out
+ * Why:      "no call was recorded" has a reason that /proc shows while the process lives, and that no reader of the trace can
+ *           find later. Environments are read of processes younger than the program alone: all of a machine's took 5 ms.
+ */
+#include "collect/unrecorded.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "collect/proc.h"
+#include "collect/program.h"
+
+enum { NAMES_MAX = 3 };
+
+const char unrecorded_filtered[] = "has installed a seccomp filter of its own, which may kill for "
+				   "the socket that the guest needs. So the guest "
+				   "stays idle; --collect cpu samples such a program";
+
+bool unrecorded_is_filtered(uint32_t pid)
+{
+	int own_filters, filters, mode = proc_seccomp(pid, &filters);
+	const int own_mode = proc_seccomp((uint32_t)getpid(), &own_filters);
+
+	return mode > 0 && (own_mode <= 0 || filters > own_filters);
+}
+
+/* Nothing of OpenCL is mapped. */
+static const char *why_no_opencl(uint32_t pid)
+{
+	char exe[64];
+	enum program_kind kind;
+
+	snprintf(exe, sizeof(exe), "/proc/%u/exe", pid);
+	kind = program_kind_of(exe, false);
+	if (kind == PROGRAM_STATIC)
+		return "is linked statically, so that no library can be loaded beside it";
+	if (kind == PROGRAM_OTHER_CLASS)
+		return "is a 32-bit program, and the guest is 64-bit";
+	return "has not loaded OpenCL (libOpenCL.so)";
+}
+
+static const char *why_unrecorded(uint32_t pid)
+{
+	if (!proc_maps_word(pid, "libduet-opencl.so"))
+		return proc_maps_word(pid, "libOpenCL.so")
+			       ? "was started without duet's guest; start it with duet record -- "
+				 "PROGRAM, or "
+				 "anew after duet install --system"
+			       : why_no_opencl(pid);
+	if (unrecorded_is_filtered(pid))
+		return unrecorded_filtered;
+	return "called no OpenCL while it was recorded, although duet's guest is loaded in it";
+}
+
+bool unrecorded_explain(uint32_t pid, char *text, size_t size)
+{
+	auto_free struct proc_info *info = calloc(1, sizeof(*info));
+
+	if (!info || proc_read(pid, info) < 0)
+		return false;
+	snprintf(text, size, "process %u (%s) %s", pid, info->name, why_unrecorded(pid));
+	error_clear();
+	return true;
+}
+
+/* The number that was given out last; 0: not known. */
+static uint32_t read_last_pid(void)
+{
+	auto_fclose FILE *file = fopen("/proc/loadavg", "re");
+	unsigned int last = 0;
+
+	return file && fscanf(file, "%*s %*s %*s %*s %u", &last) == 1 ? last : 0;
+}
+
+static void add_left(struct unrecorded_left *left, uint32_t pid)
+{
+	const size_t length = strlen(left->names);
+	char name[64];
+
+	proc_thread_name(pid, pid, name);
+	left->has_guest |= proc_maps_word(pid, "libduet-");
+	if (!left->count)
+		left->first_pid = pid;
+	if (left->count++ < NAMES_MAX)
+		snprintf(left->names + length, sizeof(left->names) - length, "%s%s (%u)",
+			 length ? ", " : "", name, pid);
+	else if (left->count == NAMES_MAX + 1)
+		snprintf(left->names + length, sizeof(left->names) - length, ", ...");
+}
+
+void unrecorded_find_left(pid_t program, const char *variable, struct unrecorded_left *ret_left)
+{
+	const uint32_t last_pid = read_last_pid();
+	/* Numbers have begun again since: any may be younger. */
+	const uint32_t least_pid = last_pid >= (uint32_t)program ? (uint32_t)program : 0;
+	DIR *folder = opendir("/proc");
+	const struct dirent *entry;
+
+	*ret_left = (struct unrecorded_left){0};
+	while (folder && (entry = readdir(folder))) {
+		const uint32_t pid = (uint32_t)strtoul(entry->d_name, NULL, 10);
+
+		if (pid > least_pid && pid != (uint32_t)program && pid != (uint32_t)getpid() &&
+		    proc_has_variable(pid, variable))
+			add_left(ret_left, pid);
+	}
+	if (folder)
+		closedir(folder);
+}

@@ -1,0 +1,220 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""A running program is recorded again and again: each recording has every command between its begin and its end.
+
+tests/programs/numbered.c numbers the commands of each thread, and its counters can be read while it runs. Rounds of the long
+case: DUET_ATTACH_ROUNDS (12; 100 before a release).
+"""
+import contextlib
+import itertools
+import json
+import mmap
+import os
+import struct
+import subprocess
+import time
+
+import duet_test
+from duet_test import DUET, GUEST, Running, program, run, text
+
+t = duet_test.Suite()
+duet_test.leave_network()
+
+ROUNDS = int(os.environ.get("DUET_ATTACH_ROUNDS") or 12)
+MODULUS = 65521
+COUNTERS_BYTES = 64 * 16
+
+
+class Numbered:
+    """numbered.c with an idle guest."""
+
+    def __init__(self, threads, *more, env=None, name="first"):
+        if not os.path.exists(GUEST):
+            raise duet_test.Skip(f"{GUEST} is not there")
+        self.threads = threads
+        self.path = t.path(name)
+        with open(self.path, "wb") as file:
+            file.truncate(COUNTERS_BYTES)
+        with open(self.path, "rb") as file:
+            self.memory = mmap.mmap(file.fileno(), COUNTERS_BYTES, prot=mmap.PROT_READ)
+        self.running = Running([program("numbered"), self.path, str(threads), *more], stdin=subprocess.PIPE,
+                               env={"OPENCL_LAYERS": GUEST, **(env or {})})
+        self.pid = self.running.pid
+        self.running.wait_line("running")
+        self.wait_for(lambda: all(count >= 20 for count in self.counts().values()), "the program's first commands")
+
+    def counts(self):
+        """{tid: N}: the N-th command of the thread is on its way, or done."""
+        fields = struct.unpack_from(f"{2 * self.threads}Q", self.memory)
+        return dict(zip(fields[::2], fields[1::2]))
+
+    def regions(self):
+        """Of all recorders that it has met."""
+        with open(f"/proc/{self.pid}/maps", encoding="ascii") as file:
+            return {line.split()[4] for line in file if "duet-rings" in line}
+
+    @staticmethod
+    def wait_for(condition, what, timeout=15):
+        end = time.monotonic() + duet_test.PATIENCE * timeout
+        while not condition():
+            if time.monotonic() > end:
+                raise AssertionError(f"it never came: {what}")
+            time.sleep(0.005)
+
+    def wait_for_more(self, count):
+        before = self.counts()
+        self.wait_for(lambda: all(now >= before[tid] + count for tid, now in self.counts().items()), "more commands")
+        return self.counts()
+
+    def finish(self):
+        self.running.process.stdin.close()
+        self.running.process.stdin = None
+        return self.running.finish()
+
+
+def numbers_of(path, about):
+    """{tid: the numbers of its commands, in their order} of one process."""
+    rows = run([DUET, "export", "-f", "jsonl", "-o", "/dev/stdout", path])
+    processes, threads, found = {}, {}, {}
+    for line in rows.stdout.splitlines():
+        row = json.loads(line)
+        if row["kind"] == "process":
+            processes[row["id"]] = row["pid"]
+        elif row["kind"] == "thread":
+            threads[row["id"]] = (row.get("process"), row["tid"])
+        elif row["kind"] == "launch" and row["function"] == "clEnqueueWriteBuffer":
+            process, tid = threads[row["thread"]]
+            if processes[process] == about.pid:
+                found.setdefault(tid, []).append((row["enter"], row["bytes"] - 1))
+        elif row["kind"] == "loss":
+            t.fail(f"{path}: {row}")
+    return {tid: [number for _, number in sorted(rows)] for tid, rows in found.items()}
+
+
+def check(path, about, before, attached, ending, ended):
+    """before: counters when no recorder was there; attached: when each thread was recorded; ending: when the recorder was
+    about to be stopped, None: it was killed; ended: when it had gone."""
+    found = numbers_of(path, about)
+    t.equal(sorted(found), sorted(before), f"{path}: its threads")
+    for tid, numbers in found.items():
+        holes = [pair for pair in itertools.pairwise(numbers) if pair[1] != (pair[0] + 1) % MODULUS]
+        t.equal(holes, [], f"{path}: holes in thread {tid}")
+        first = before[tid] + (numbers[0] - before[tid]) % MODULUS
+        last = first + len(numbers) - 1
+        t.true(before[tid] < first <= attached[tid] + 1, f"{path}: thread {tid} begins with {first}: "
+               f"at most {before[tid]} before it was recorded, {attached[tid]} when it was")
+        t.true(last <= ended[tid] and (not ending or last >= ending[tid] - 1), f"{path}: thread {tid} ends with {last}: "
+               f"at least {ending and ending[tid]} before the end, {ended[tid]} after it")
+
+
+def record(about, number, *how, killed=False):
+    path = t.path(f"{number}.duet")
+    regions, before = about.regions(), about.counts()
+    recorder = Running([DUET, "record", "--collect", "opencl", "--flush-interval", "100ms", *how, "-o", path])
+    about.wait_for(lambda: about.regions() - regions or recorder.process.poll() is not None, "an attached program")
+    # One thread has found the recorder; with its next call all see it.
+    attached = about.wait_for_more(2)
+    ending = about.wait_for_more(50)
+    if killed:  # with what it has flushed
+        time.sleep(0.5)
+    recorder.kill(9 if killed else 2)
+    result = recorder.finish()
+    t.equal(result.status, 137 if killed else 0, f"status of the recorder ({text(result.stderr)})")
+    check(path, about, before, attached, None if killed else ending, about.counts())
+
+
+@contextlib.contextmanager
+def numbered(*arguments, **more):
+    t.wanted()
+    about = Numbered(*arguments, **more)
+    try:
+        yield about
+    finally:
+        result = about.finish()
+        t.equal((result.status, result.stdout), (0, b"running\nended\n"), f"the program ({text(result.stderr)})")
+
+
+with t.case(f"a program that only enqueues, {ROUNDS} times: -p and -a, each recorder stopped"):
+    with numbered(1) as program_:
+        for round_ in range(ROUNDS):
+            record(program_, round_, *(["-a"] if round_ % 3 == 2 else ["-p", str(program_.pid)]))
+
+with t.case("five threads, and recorders that are killed"):
+    with numbered(5) as program_:
+        for round_ in range(6):
+            record(program_, round_, "-p", str(program_.pid), killed=round_ % 2 == 0)
+
+with t.case("two programs: one recorder each, one after the other, then one for both"):
+    with numbered(2) as one:
+        with numbered(1, name="second") as other:
+            record(one, "one", "-p", str(one.pid))
+            record(other, "other", "-p", str(other.pid))
+            record(one, "both", "-a")
+            record(other, "again", "-p", f"{one.pid},{other.pid}")
+
+
+
+FORKS = """import ctypes, os, signal, time
+cl = ctypes.CDLL('libOpenCL.so.1')
+count = ctypes.c_uint()
+asked = []
+signal.signal(signal.SIGUSR1, lambda *_: asked.append(1))
+print('running', flush=True)
+while True:
+    cl.clGetPlatformIDs(0, None, ctypes.byref(count))
+    cl.clWaitForEvents(0, None)
+    if asked:
+        asked.clear()
+        child = os.fork()
+        if child:
+            print('forked', child, flush=True)
+    time.sleep(0.002)
+"""
+
+with t.case("a child that is forked between two recordings is recorded beside its parent"):
+    t.wanted()
+    with open(t.path("forks.py"), "w", encoding="utf-8") as file:
+        file.write(FORKS)
+    parent = Running(["python3", t.path("forks.py")], env={"OPENCL_LAYERS": GUEST})
+    parent.wait_line("running")
+    calls = []
+    for number in range(3):
+        path = t.path(f"fork{number}.duet")
+        t.equal(run([DUET, "record", "--collect", "opencl", "-p", str(parent.pid), "-d", "4", "-o", path]).status, 0, "status")
+        calls.append({row["pid"]: row["calls"] for row in t.readable(path)["processes"] if row["calls"] > 10})
+        if number == 0:
+            parent.kill(10)
+            parent.wait_line("forked")
+    child = int(parent.head.split()[-1])
+    parent.kill(9)
+    os.kill(child, 9)
+    parent.finish()
+    t.equal([sorted(row) for row in calls], [[parent.pid], [parent.pid, child], [parent.pid, child]], f"whose calls: {calls}")
+
+
+def attached_report(*more, env=None):
+    """The report of a recording that comes late."""
+    path = t.path("late.duet")
+    with numbered(1, *more, env=env) as about:
+        record(about, "late", "-p", str(about.pid))
+    return text(run([DUET, "report", path]).stdout)
+
+
+with t.case("a queue without profiling: the report says what to do"):
+    report = attached_report("plain")
+    t.true("have no device times, because they were created before the recording, without CL_QUEUE_PROFILING_ENABLE"
+           in report and "start the program with DUET_OPENCL_PROFILING=1" in report, report)
+
+with t.case("... and with DUET_OPENCL_PROFILING=1 it has device times"):
+    report = attached_report("plain", env={"DUET_OPENCL_PROFILING": "1"})
+    t.true("not measured" not in report and "no device times" not in report and "busy" in report, report)
+
+with t.case("DUET_OPENCL_PROFILING of an idle guest shows in nothing that the program can ask"):
+    t.wanted()
+    for arguments in (["counts", "--check-properties"], ["harm", "state"], ["counts", "--fail"]):
+        command = [program(arguments[0]), *arguments[1:]]
+        plain = run(command)
+        timed = run(command, env={"OPENCL_LAYERS": GUEST, "DUET_OPENCL_PROFILING": "1"})
+        t.equal(timed[:3], plain[:3], f"{arguments}")
+
+t.end()
