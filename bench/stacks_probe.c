@@ -32,6 +32,11 @@ void *guest_memory(size_t bytes)
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
+void guest_memory_free(void *memory, size_t bytes)
+{
+	munmap(memory, bytes);
+}
+
 void guest_trouble(enum ring_trouble trouble)
 {
 	(void)trouble;

@@ -112,8 +112,8 @@ static int feed_pairs(struct clock_domain *solver, const struct trace_reader *re
 
 static int solve_identity(struct clocks_domain *domain)
 {
-	domain->certificate =
-		(struct clock_certificate){.method = CLOCK_METHOD_SAME, .candidate = -1};
+	domain->certificate = (struct clock_certificate){
+		.method = CLOCK_METHOD_SAME, .candidate = -1, .has_drift = true};
 	return clock_map_identity(&domain->map);
 }
 

@@ -623,8 +623,9 @@ static void describe(const struct clock_domain *domain, struct range range,
 	drift_ns = ((__int128)(last - first) * frequency_hz - (__int128)ticks) / frequency_hz;
 	certificate->reference_time = range.first;
 	certificate->offset_ns = clamp_signed((__int128)first - (__int128)nominal);
-	certificate->has_drift = ticks && is_beyond(drift_ns, certificate->error_ns);
-	if (certificate->has_drift)
+	certificate->has_drift = certificate->method == CLOCK_METHOD_SAME ||
+				 (ticks && is_beyond(drift_ns, certificate->error_ns));
+	if (certificate->has_drift && ticks)
 		certificate->drift_ppb = clamp_signed(
 			(__int128)(((__int128)(last - first) * frequency_hz - (__int128)ticks) /
 				   (long double)ticks * NANOSECONDS));
