@@ -39,10 +39,12 @@ enum {
 	STALL_INTERVAL_MS =
 		16000, /* … after it did not answer, and twice as long each further time */
 	CALLS_BETWEEN_CLAIMS = 1000,
+	EXIT_HOOKS_MAX = 8,     /* the C library has room for 32 handlers without an allocation */
 	LOCK_PATIENCE_MS = 1000 /* then the record of what the lock guards is lost, and counted */
 };
 
 struct guest_page guest_page;
+_Atomic bool guest_exit_begun;
 _Thread_local struct guest_thread *guest_self __attribute__((tls_model("initial-exec")));
 static _Thread_local uint32_t guest_patience __attribute__((tls_model("initial-exec")));
 
@@ -64,7 +66,7 @@ static struct guest {
 	bool is_started; /* in this process or a parent of it */
 	pthread_key_t key;
 	bool key_made, is_wiped;
-	_Atomic bool exit_hooked;
+	_Atomic uint32_t exit_hooks; /* registrations of on_exit_of_process */
 	struct guest_backend backend;
 	struct handshake_environment environment;
 	bool talks; /* DUET_DEBUG */
@@ -278,14 +280,19 @@ static void on_thread_exit(void *value)
 
 static void on_exit_of_process(void)
 {
-	if (is_recording() && guest.backend.at_exit)
+	if (!atomic_exchange(&guest_exit_begun, true) && is_recording() && guest.backend.at_exit)
 		guest.backend.at_exit();
 }
 
 void guest_hook_exit(void)
 {
-	if (!atomic_exchange(&guest.exit_hooked, true))
-		atexit(on_exit_of_process);
+	uint32_t hooks = atomic_load_explicit(&guest.exit_hooks, memory_order_relaxed);
+
+	while (hooks < EXIT_HOOKS_MAX)
+		if (atomic_compare_exchange_weak(&guest.exit_hooks, &hooks, hooks + 1)) {
+			atexit(on_exit_of_process);
+			return;
+		}
 }
 
 static void start_fresh(void)

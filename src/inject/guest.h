@@ -209,9 +209,18 @@ struct guest_backend {
 };
 void guest_init(const struct guest_backend *backend);
 
-/* From now on at_exit is called at exit. To be said once the runtime is at work: what is registered last is
- * called first, and the runtime must still be there then. */
+/* Registers the guest's exit handler. Handlers run in the reverse order of registration, so the caller registers after
+ * the runtime has loaded its libraries: exit has then begun for the guest before it begins for them. A few later calls
+ * register again, for libraries that a runtime loads late. */
 void guest_hook_exit(void);
+
+/* True from the guest's exit handler on. The guest then asks the runtime nothing more, because the runtime's own
+ * libraries may be finalized already. Calls of the program are still recorded. */
+extern _Atomic bool guest_exit_begun;
+static inline bool guest_exit_has_begun(void)
+{
+	return GUEST_UNLIKELY(atomic_load_explicit(&guest_exit_begun, memory_order_relaxed));
+}
 
 /* Id of the calling thread's stack, described first where it is new; 0: none is wanted, or none can be had. */
 uint32_t guest_take_stack(struct guest_thread *thread);

@@ -86,18 +86,16 @@ static void measure(struct opencl_launch *launch)
 	if (launch->region)
 		launch->bytes = volume(launch->region);
 	if (launch->image)
-		launch->bytes *= element_bytes(launch->image);
-	if (launch->objects)
+		launch->bytes *= guest_exit_has_begun() ? 0 : element_bytes(launch->image);
+	if (launch->objects && !guest_exit_has_begun())
 		launch->bytes = objects_bytes(launch->count, launch->objects);
 	if (launch->sizes)
 		launch->bytes = sum(launch->count, launch->sizes);
 	errno = saved;
 }
 
-#define LOOK                   guest_look_for_recorder()
-#define NO_LOOK                ((void)0)
-/* For some runtimes a compilation: no part of the call's own time. */
-#define KEEP_BINARIES(program) keep_binaries(program)
+#define LOOK    guest_look_for_recorder()
+#define NO_LOOK ((void)0)
 /* A program may do nothing but enqueue for hours and is to be found all the same; the clock that keeps the
  * looks a second apart costs 7 ns and is not read in each call. */
 #define LOOK_NOW_AND_THEN \
@@ -136,16 +134,6 @@ static void harvest_all(struct guest_thread *thread)
 static void forget(const void *handle)
 {
 	opencl_forget(handle);
-}
-
-static void keep_binaries(cl_program program)
-{
-	struct guest_thread *thread = guest_enter();
-	int saved = errno;
-
-	if (thread)
-		opencl_program_released(thread, program);
-	errno = saved;
 }
 
 static void command_buffer_made(cl_command_buffer_khr buffer, cl_uint count,
@@ -187,6 +175,8 @@ static void after_build(struct guest_thread *thread, cl_program program, cl_int 
 	code = thread ? opencl_program(thread, program) : 0;
 	if (code)
 		opencl_keep_program(thread, program, code, result);
+	if (code)
+		guest_hook_exit(); /* the runtime's compiler is loaded now */
 	errno = saved;
 }
 
@@ -208,7 +198,7 @@ static inline void end_call(struct guest_thread *thread)
 
 static bool wants_device_time(const struct guest_thread *thread)
 {
-	return thread && (thread->options & RING_OPTION_DEVICE_TIME);
+	return thread && (thread->options & RING_OPTION_DEVICE_TIME) && !guest_exit_has_begun();
 }
 
 static cl_command_queue own_clCreateCommandQueue(cl_context context, cl_device_id device,
@@ -396,7 +386,7 @@ static void *own_clGetExtensionFunctionAddressForPlatform(cl_platform_id platfor
 		result = CALLEE_##callee(name) arguments;                                  \
 		guest_put_api(thread, number, begin, guest_now(thread), result, value, 0); \
 		after;                                                                     \
-		end_call(thread);                                                          \
+		END_##callee(thread);                                                      \
 		return result;                                                             \
 	}                                                                                  \
 	GUEST_HOOK(cl_int, name, parameters, arguments, look, CALLEE_##callee(name))
@@ -528,8 +518,12 @@ static void *own_clGetExtensionFunctionAddressForPlatform(cl_platform_id platfor
 		     cl_int local = CL_SUCCESS;                             \
 		     errcode_ret = errcode_ret ? errcode_ret : &local, *errcode_ret, describe)
 #define PASSED(number, name)
-#define CALLEE_next(name) next.name
-#define CALLEE_own(name)  own_##name
+#define CALLEE_next(name)    next.name
+#define CALLEE_own(name)     own_##name
+#define CALLEE_release(name) next.name
+#define END_next(thread)     end_call(thread)
+#define END_own(thread)      end_call(thread)
+#define END_release(thread)  ((void)0)
 #include "event/opencl_calls.h"
 #undef STATUS
 #undef CREATE
@@ -599,18 +593,9 @@ static void on_fork(void)
 	guest_stacks_forked();
 }
 
-static void at_exit(void)
-{
-	struct guest_thread *thread = guest_enter();
-
-	if (thread)
-		opencl_harvest_all(thread);
-}
-
 static void prepare(void)
 {
-	static const struct guest_backend backend = {
-		.name = "opencl", .on_fork = on_fork, .at_exit = at_exit};
+	static const struct guest_backend backend = {.name = "opencl", .on_fork = on_fork};
 
 	guest_init(&backend);
 }
@@ -641,8 +626,8 @@ EXPORTED cl_int clGetLayerInfo(cl_uint param_name, size_t size, void *value, siz
 	return CL_SUCCESS;
 }
 
-/* Commands may be pending when a program closes its OpenCL library: their events are asked at exit, and the
- * loader must still be there. */
+/* Commands may be pending when a program closes its OpenCL library: later calls ask their events, and the loader must
+ * still be there. */
 static void hold_loader(void *function)
 {
 	Dl_info about;

@@ -37,11 +37,18 @@ struct opencl_queue {
 	uint32_t flags; /* enum event_queue_flag */
 	struct opencl_device *device;
 	bool callbacks;       /* its platform's completion callbacks are tested and cheap */
+	bool free_binaries;   /* its platform has a program's binaries ready after a build */
 	bool asked_as_array;  /* created by …WithProperties */
 	uint32_t asked_count; /* of entries in asked, the ending 0 included */
 	cl_ulong asked[QUEUE_PROPERTIES_MOST]; /* properties as the program gave them */
 	uint32_t first, last;                  /* pending commands, oldest first */
 };
+
+/* False where what the runtime answers would not be recorded, or once the process exits. */
+static inline bool opencl_may_ask(const struct guest_thread *thread)
+{
+	return guest_is_current(thread) && !guest_exit_has_begun();
+}
 
 /* Ids as the recorder knows them; a handle not seen before is asked about and described first. 0: none. */
 uint32_t opencl_device(struct guest_thread *thread, cl_device_id handle);
@@ -49,10 +56,6 @@ uint32_t opencl_device(struct guest_thread *thread, cl_device_id handle);
 uint32_t opencl_kernel(struct guest_thread *thread, cl_kernel handle,
 		       const struct opencl_queue *queue);
 uint32_t opencl_program(struct guest_thread *thread, cl_program handle);
-
-/* Binaries are kept before the program gives its handle up. Not at exit: PoCL compiles to make one, and
- * its compiler's static objects are gone by then. */
-void opencl_program_released(struct guest_thread *thread, cl_program handle);
 
 /* A handle was (re)used for a new object: what was known of it is the old one's. */
 void opencl_forget(const void *handle);
@@ -150,7 +153,7 @@ void opencl_commands_forked(void);
  * source and log, once per program and build. */
 void opencl_keep_program(struct guest_thread *thread, cl_program program, uint32_t code,
 			 cl_int status);
-/* Its device binaries: for some runtimes a compilation. */
+/* Its device binaries, where the platform is known to have them ready (free_binaries). */
 void opencl_keep_binaries(struct guest_thread *thread, cl_program program, uint32_t code);
 
 #pragma GCC visibility pop

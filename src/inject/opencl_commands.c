@@ -384,7 +384,7 @@ void opencl_harvest(struct guest_thread *thread, struct opencl_queue *queue)
 {
 	int saved = errno;
 
-	if (!guest_is_current(thread))
+	if (!opencl_may_ask(thread))
 		return;
 	harvest(thread, queue);
 	errno = saved;
@@ -396,7 +396,7 @@ void opencl_harvest_all(struct guest_thread *thread)
 	struct opencl_queue *queue = atomic_load(&commands.first_busy);
 	int saved = errno;
 
-	if (!guest_is_current(thread))
+	if (!opencl_may_ask(thread))
 		return;
 	/* Most programs have one queue: it need not leave the list for that. */
 	if (count == 1 && queue) {
@@ -438,7 +438,7 @@ void opencl_poll(struct guest_thread *thread)
 
 	due = atomic_load_explicit(&commands.next_poll, memory_order_relaxed);
 	if (begin < due || !atomic_load_explicit(&commands.busy_count, memory_order_relaxed) ||
-	    !guest_is_current(thread))
+	    !opencl_may_ask(thread))
 		return;
 	saved = errno;
 	/* A query costs 6 ns on one runtime and 1600 on another: polling takes at most 1/16 of the time. What
@@ -459,7 +459,7 @@ static void on_complete(cl_event event, cl_int status, void *data)
 	struct command *command;
 	int saved = errno;
 
-	if (index >= commands.used)
+	if (index >= commands.used || guest_exit_has_begun())
 		return;
 	command = slot(index);
 	if (command->generation != generation ||
@@ -559,7 +559,8 @@ cl_event *opencl_launch_begin(struct guest_thread *thread, struct opencl_launch 
 {
 	launch->asked = event;
 	launch->known = opencl_queue(thread, launch->queue);
-	launch->timed = launch->known && (launch->known->flags & QUEUE_TIMED);
+	launch->timed =
+		launch->known && (launch->known->flags & QUEUE_TIMED) && !guest_exit_has_begun();
 	launch->stack = guest_stack(thread);
 	ring_prefetch(&thread->writer,
 		      sizeof(struct record_launch) + sizeof(struct record_execution));

@@ -556,9 +556,21 @@ static char *make_text(const char *head, size_t size)
 	return text;
 }
 
-static void build_and_release(const struct work *w, cl_program program)
+/* A binary is asked for once its kernel was launched. */
+static void build_and_launch(const struct work *w, cl_program program)
 {
+	size_t size = 256;
+	cl_int status;
+	cl_kernel kernel;
+
 	work_check(clBuildProgram(program, 1, &w->device, "", NULL, NULL), "clBuildProgram");
+	kernel = clCreateKernel(program, "big", &status);
+	work_check(status, "clCreateKernel");
+	work_check(clSetKernelArg(kernel, 0, sizeof w->buffer, &w->buffer), "clSetKernelArg");
+	work_check(clEnqueueNDRangeKernel(w->queue, kernel, 1, NULL, &size, NULL, 0, NULL, NULL),
+		   "clEnqueueNDRangeKernel");
+	work_check(clFinish(w->queue), "clFinish");
+	work_check(clReleaseKernel(kernel), "clReleaseKernel");
 	work_check(clReleaseProgram(program), "clReleaseProgram");
 }
 
@@ -572,7 +584,7 @@ static int mode_big_source(int argc, char **argv)
 	work_open(&w);
 	program = clCreateProgramWithSource(w.context, 1, &text, NULL, &status);
 	work_check(status, "clCreateProgramWithSource");
-	build_and_release(&w, program);
+	build_and_launch(&w, program);
 	work_close(&w);
 	return 0;
 }
@@ -589,7 +601,7 @@ static int mode_big_binary(int argc, char **argv)
 	work_open(&w);
 	program = clCreateProgramWithBinary(w.context, 1, &w.device, &size, &binary, NULL, &status);
 	work_check(status, "clCreateProgramWithBinary");
-	build_and_release(&w, program);
+	build_and_launch(&w, program);
 	work_close(&w);
 	return 0;
 }
