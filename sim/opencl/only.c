@@ -37,11 +37,11 @@ static void check(const char *name)
 	abort();
 }
 
-#define CHECKED(number, name, type, parameters, arguments)            \
-	static type only_##name parameters                            \
-	{                                                             \
-		check(#name);                                         \
-		return ((type(*) parameters)slots[number]) arguments; \
+#define CHECKED(number, name, type, parameters, arguments)           \
+	static type only_##name parameters                           \
+	{                                                            \
+		check(#name);                                        \
+		return ((type(*) parameters)slots[number])arguments; \
 	}
 #define STATUS(number, name, parameters, arguments, ...) \
 	CHECKED(number, name, cl_int, parameters, arguments)
@@ -49,11 +49,11 @@ static void check(const char *name)
 	CHECKED(number, name, type, parameters, arguments)
 #define POINTER(number, name, parameters, arguments, ...) \
 	CHECKED(number, name, void *, parameters, arguments)
-#define NOTHING(number, name, parameters, arguments)             \
-	static void only_##name parameters                       \
-	{                                                        \
-		check(#name);                                    \
-		((void (*) parameters)slots[number]) arguments;  \
+#define NOTHING(number, name, parameters, arguments)           \
+	static void only_##name parameters                     \
+	{                                                      \
+		check(#name);                                  \
+		((void(*) parameters)slots[number]) arguments; \
 	}
 #define WAIT(number, name, parameters, arguments, ...) \
 	CHECKED(number, name, cl_int, parameters, arguments)

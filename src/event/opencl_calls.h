@@ -63,7 +63,8 @@ STATUS(8, clGetContextInfo,
 	0, )
 CREATE(9, clCreateCommandQueue, cl_command_queue,
 	(cl_context context, cl_device_id device, cl_ulong properties, cl_int *errcode_ret),
-	(context, device, properties, errcode_ret), own, LOOK, 0, )
+	(context, device, properties, errcode_ret), own, LOOK, 0,
+	after_queue(thread, object))
 STATUS(10, clRetainCommandQueue, (cl_command_queue queue), (queue), next, NO_LOOK, 0, )
 STATUS(11, clReleaseCommandQueue, (cl_command_queue queue), (queue), release, NO_LOOK, 0, )
 STATUS(12, clGetCommandQueueInfo,
@@ -455,7 +456,8 @@ CREATE(122, clCreateEventFromEGLSyncKHR, cl_event,
 	(context, sync, display, errcode_ret), next, NO_LOOK, 0, )
 CREATE(123, clCreateCommandQueueWithProperties, cl_command_queue,
 	(cl_context context, cl_device_id device, const cl_ulong *properties, cl_int *errcode_ret),
-	(context, device, properties, errcode_ret), own, LOOK, 0, )
+	(context, device, properties, errcode_ret), own, LOOK, 0,
+	after_queue(thread, object))
 CREATE(124, clCreatePipe, cl_mem,
 	(cl_context context, cl_ulong flags, cl_uint pipe_packet_size, cl_uint pipe_max_packets,
 	const intptr_t *properties, cl_int *errcode_ret),
@@ -554,7 +556,8 @@ STATUS(148, clSetContextDestructorCallback,
 /* Extension functions, fetched with clGetExtensionFunctionAddress[ForPlatform]. */
 CREATE(150, clCreateCommandQueueWithPropertiesKHR, cl_command_queue,
 	(cl_context context, cl_device_id device, const cl_ulong *properties, cl_int *errcode_ret),
-	(context, device, properties, errcode_ret), own, NO_LOOK, 0, )
+	(context, device, properties, errcode_ret), own, NO_LOOK, 0,
+	after_queue(thread, object))
 CREATE(151, clCreateProgramWithILKHR, cl_program,
 	(cl_context context, const void *il, size_t length, cl_int *errcode_ret),
 	(context, il, length, errcode_ret), next, NO_LOOK, 0, forget(object))

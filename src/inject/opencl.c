@@ -113,27 +113,38 @@ static uint64_t queue_id(struct guest_thread *thread, cl_command_queue handle)
 static void harvest_queue(struct guest_thread *thread, cl_command_queue handle)
 {
 	struct opencl_queue *queue = opencl_queue(thread, handle);
+	uint64_t begin = guest_section_begin(thread);
 	int saved = errno;
 
 	if (!queue)
 		return;
 	opencl_harvest(thread, queue);
-	opencl_read_device_timer(thread, queue, guest_now(thread));
+	opencl_read_device_timer(thread, queue, begin);
+	guest_section_end(thread, GUEST_SECTION_HARVEST, begin);
 	errno = saved;
 }
 
 static void harvest_all(struct guest_thread *thread)
 {
+	uint64_t begin = guest_section_begin(thread);
 	int saved = errno;
 
 	opencl_harvest_all(thread);
-	opencl_read_device_timers(thread, guest_now(thread));
+	opencl_read_device_timers(thread, begin);
+	guest_section_end(thread, GUEST_SECTION_HARVEST, begin);
 	errno = saved;
 }
 
 static void forget(const void *handle)
 {
 	opencl_forget(handle);
+}
+
+/* Behind the call, whose own time it is no part of. */
+static void after_queue(struct guest_thread *thread, cl_command_queue queue)
+{
+	if (thread && queue)
+		opencl_queue(thread, queue);
 }
 
 static void command_buffer_made(cl_command_buffer_khr buffer, cl_uint count,
@@ -169,14 +180,19 @@ static void after_devices(cl_uint count, const cl_device_id *devices, const cl_u
 static void after_build(struct guest_thread *thread, cl_program program, cl_int result)
 {
 	int saved = errno;
+	uint64_t begin;
 	uint32_t code;
 
 	opencl_forget(program); /* built anew: source, options and binaries may be others */
-	code = thread ? opencl_program(thread, program) : 0;
+	if (!thread)
+		return;
+	begin = guest_section_begin(thread);
+	code = opencl_program(thread, program);
 	if (code)
 		opencl_keep_program(thread, program, code, result);
 	if (code)
 		guest_hook_exit(); /* the runtime's compiler is loaded now */
+	guest_section_end(thread, GUEST_SECTION_CODE, begin);
 	errno = saved;
 }
 
@@ -216,7 +232,7 @@ static cl_command_queue own_clCreateCommandQueue(cl_context context, cl_device_i
 		queue = next.clCreateCommandQueue(context, device, properties, errcode_ret);
 	}
 	if (queue)
-		opencl_queue_made(thread, queue, force, &properties, 1, false);
+		opencl_queue_made(queue, force, &properties, 1, false);
 	return queue;
 }
 
@@ -268,7 +284,7 @@ static cl_command_queue create_queue(create_with_properties *create, cl_context 
 		queue = create(context, device, properties, errcode_ret);
 	}
 	if (queue)
-		opencl_queue_made(thread, queue, force, properties, count, true);
+		opencl_queue_made(queue, force, properties, count, true);
 	return queue;
 }
 

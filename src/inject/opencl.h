@@ -63,8 +63,8 @@ void opencl_forget(const void *handle);
 void opencl_describe_again(const void *handle);
 
 /* A queue was just made; forced: duet added the profiling flag. */
-void opencl_queue_made(struct guest_thread *thread, cl_command_queue handle, bool forced,
-		       const cl_ulong *asked, uint32_t asked_count, bool as_array);
+void opencl_queue_made(cl_command_queue handle, bool forced, const cl_ulong *asked,
+		       uint32_t asked_count, bool as_array);
 /* The queue if duet forced the profiling flag on it, else NULL. */
 struct opencl_queue *opencl_forced_queue(cl_command_queue handle);
 bool opencl_any_forced(void);
@@ -106,6 +106,7 @@ struct opencl_launch {
 	struct opencl_queue *known;
 	uint32_t stack;
 	bool timed;
+	uint64_t began; /* recording it, where guest_is_timed chose it; else 0 */
 	uint64_t enter, exit;
 };
 

@@ -445,6 +445,7 @@ void opencl_poll(struct guest_thread *thread)
 	 * was not used of it is there for a program that slept and makes one call before it dies. */
 	spare = due ? (begin - due) / 16 : 0;
 	poll_queues(thread, begin + (spare < POLL_MOST ? spare : POLL_MOST));
+	guest_section_end(thread, GUEST_SECTION_HARVEST, begin);
 	cost = guest_now(thread) - begin;
 	atomic_store_explicit(&commands.next_poll, begin + 16 * cost, memory_order_relaxed);
 	errno = saved;
@@ -557,6 +558,7 @@ static __attribute__((noinline)) void follow(struct guest_thread *thread,
 cl_event *opencl_launch_begin(struct guest_thread *thread, struct opencl_launch *launch,
 			      cl_event *event)
 {
+	launch->began = guest_is_timed(thread) ? guest_now(thread) : 0;
 	launch->asked = event;
 	launch->known = opencl_queue(thread, launch->queue);
 	launch->timed =
@@ -634,17 +636,24 @@ static bool put_launch(struct guest_thread *thread, struct opencl_launch *launch
 static void follow_to_the_end(struct guest_thread *thread, struct opencl_launch *launch,
 			      cl_event event, uint64_t correlation)
 {
+	uint64_t begin = guest_watch_begin(thread);
+
 	if (launch->flags & LAUNCH_BLOCKING) {
 		put_execution(thread, event, correlation, launch->known->id, CL_COMPLETE,
 			      read_stamp(event, CL_PROFILING_COMMAND_END), launch->exit);
 		if (!launch->asked)
 			next.clReleaseEvent(event);
+		/* In order, what was launched before it is over too. Nothing is harvested at exit. */
+		if (launch->known->first != NO_COMMAND &&
+		    !(launch->known->flags & QUEUE_OUT_OF_ORDER))
+			harvest(thread, launch->known);
 		opencl_read_device_timer(thread, launch->known, launch->exit);
 	} else if (!launch->asked || next.clRetainEvent(event) == CL_SUCCESS) {
 		follow(thread, launch, event, correlation);
 	} else {
 		guest_trouble(RING_TROUBLE_TRACKING);
 	}
+	guest_watch_end(thread, GUEST_SECTION_HARVEST, begin);
 }
 
 void opencl_launch_end(struct guest_thread *thread, struct opencl_launch *launch, cl_int result)
@@ -670,6 +679,9 @@ void opencl_launch_end(struct guest_thread *thread, struct opencl_launch *launch
 			next.clReleaseEvent(event);
 		errno = saved;
 	}
+	if (GUEST_UNLIKELY(launch->began))
+		guest_count_timed(thread,
+				  launch->enter - launch->began + guest_now(thread) - launch->exit);
 	if (GUEST_UNLIKELY(atomic_load_explicit(&opencl_polled, memory_order_relaxed)))
 		opencl_poll(thread);
 }

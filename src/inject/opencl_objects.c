@@ -473,18 +473,21 @@ static struct opencl_queue *learn_queue(struct guest_thread *thread, cl_command_
 struct opencl_queue *opencl_meet_queue(struct guest_thread *thread, cl_command_queue handle)
 {
 	struct opencl_queue *queue;
+	uint64_t begin;
 	int saved;
 
 	if (!handle || !opencl_may_ask(thread))
 		return NULL;
 	saved = errno;
+	begin = guest_section_begin(thread);
 	queue = learn_queue(thread, handle);
+	guest_section_end(thread, GUEST_SECTION_OBJECT, begin);
 	errno = saved;
 	return queue;
 }
 
-void opencl_queue_made(struct guest_thread *thread, cl_command_queue handle, bool forced,
-		       const cl_ulong *asked, uint32_t asked_count, bool as_array)
+void opencl_queue_made(cl_command_queue handle, bool forced, const cl_ulong *asked,
+		       uint32_t asked_count, bool as_array)
 {
 	struct opencl_queue *queue = NULL;
 	struct handle *entry;
@@ -505,8 +508,6 @@ void opencl_queue_made(struct guest_thread *thread, cl_command_queue handle, boo
 			atomic_store(&objects.any_forced, true);
 	}
 	handles_unlock();
-	if (thread && queue)
-		opencl_queue(thread, handle);
 }
 
 bool opencl_any_forced(void)
@@ -752,6 +753,7 @@ uint32_t opencl_kernel(struct guest_thread *thread, cl_kernel handle,
 		       const struct opencl_queue *queue)
 {
 	struct handle *entry = handle_find_known(thread, handle);
+	uint64_t begin;
 	uint32_t id;
 	int saved;
 
@@ -760,7 +762,9 @@ uint32_t opencl_kernel(struct guest_thread *thread, cl_kernel handle,
 	if (!handle || !opencl_may_ask(thread))
 		return 0;
 	saved = errno;
+	begin = guest_section_begin(thread);
 	id = learn_kernel(thread, handle, queue);
+	guest_section_end(thread, GUEST_SECTION_OBJECT, begin);
 	errno = saved;
 	return id;
 }

@@ -108,6 +108,11 @@ enum ring_trouble {
 	RING_TROUBLE_LEVEL_ZERO_VERSION, /* of Level Zero, whose loader's tables are not known */
 	RING_TROUBLE_QUEUES,             /* commands in streams that could not be told apart */
 	RING_TROUBLE_CUDA_MEMORY,        /* allocations that could not be remembered */
+	/* No trouble: the guest's own time in the program, in ticks of the region's clock. Sections too short for a row, … */
+	RING_TROUBLE_SECTIONS,
+	RING_TROUBLE_SECTIONS_TICKS,
+	RING_TROUBLE_TIMED_CALLS, /* … and a sample of the calls */
+	RING_TROUBLE_TIMED_TICKS,
 	RING_TROUBLE_COUNT
 };
 
