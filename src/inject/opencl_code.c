@@ -16,7 +16,8 @@
 
 #include "inject/opencl.h"
 
-enum { DEVICES_MOST = 16, CONTENT_MOST = 4 << 20, TEXT_MOST = 1 << 20 };
+/* What the recorder keeps of one content. */
+enum { DEVICES_MOST = 16, CONTENT_MOST = 16 << 20 };
 
 static void put_code(struct guest_thread *thread, uint32_t code, uint32_t parent, uint32_t type,
 		     uint32_t device, cl_int status, const char *options, cl_program program,
@@ -48,7 +49,7 @@ static void keep_source(struct guest_thread *thread, cl_program program, uint32_
 
 	exists = next.clGetProgramInfo(program, CL_PROGRAM_SOURCE, 0, NULL, &size) == CL_SUCCESS &&
 		 size > 1;
-	if (exists && size <= TEXT_MOST)
+	if (exists && size <= CONTENT_MOST)
 		source = guest_memory(size);
 	if (exists && !source)
 		guest_count_lost_code(thread);
@@ -73,7 +74,7 @@ static void keep_log(struct guest_thread *thread, cl_program program, uint32_t p
 		    CL_SUCCESS ||
 	    size <= 1)
 		return;
-	log = size <= TEXT_MOST ? guest_memory(size) : NULL;
+	log = size <= CONTENT_MOST ? guest_memory(size) : NULL;
 	if (!log) {
 		guest_count_lost_code(thread);
 		return;

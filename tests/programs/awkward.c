@@ -10,7 +10,7 @@
  *	awkward idle SECONDS       everything is made and released again and again; what takes long is counted
  *	awkward churn SECONDS      eight threads launch, each new after 40 launches
  *	awkward errno              a table of calls: those that change errno
- *	awkward big-source, big-binary
+ *	awkward big-source MIB, big-binary MIB
  *	awkward cancel SECONDS     100 threads are cancelled while they launch, four are not
  *
  * What a mode prints is the same with and without a profiler, but for what it says of itself with `fact`.
@@ -576,7 +576,7 @@ static void build_and_launch(const struct work *w, cl_program program)
 
 static int mode_big_source(int argc, char **argv)
 {
-	const char *text = make_text("", MIB + MIB / 2);
+	const char *text = make_text("", (argc > 0 ? (size_t)atoi(argv[0]) : 2) * MIB);
 	struct work w = {0};
 	cl_int status;
 	cl_program program;
@@ -592,7 +592,7 @@ static int mode_big_source(int argc, char **argv)
 /* Over the simulated driver, whose binaries are a word and a text. */
 static int mode_big_binary(int argc, char **argv)
 {
-	size_t size = 5 * MIB;
+	size_t size = (argc > 0 ? (size_t)atoi(argv[0]) : 5) * MIB;
 	const unsigned char *binary = (const unsigned char *)make_text("SIMOPENCL\n", size);
 	struct work w = {0};
 	cl_int status;
