@@ -42,6 +42,13 @@ void guest_trouble(enum ring_trouble trouble)
 	(void)trouble;
 }
 
+void guest_section_end(struct guest_thread *of, enum guest_section section, uint64_t begin)
+{
+	(void)of;
+	(void)section;
+	(void)begin;
+}
+
 void guest_python_unknown(const char *version)
 {
 	(void)version;

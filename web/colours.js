@@ -10,6 +10,7 @@ const GREY = "#8d8d8d", REJECTED = "#b3261e";
 const CAUSE_STYLES = new Map([
 	["api_wait", ["#e69f00", "rise"]], ["api_call", ["#b8a800", "fall"]], ["on_cpu", ["#009e73", "dots"]],
 	["preempted", ["#cc79a7", "cross"]], ["blocked", ["#d55e00", "dense"]], ["host", ["#7f8f8f", "flat"]],
+	["duet_itself", ["#b3261e", "dense"]],
 	["runtime", ["#56b4e9", "upright"]], ["submission", ["#0072b2", "rise"]], ["dependency", ["#7a68c4", "fall"]],
 	["latency", ["#a0724a", "brick"]], ["nothing_to_do", [GREY, "sparse"]], ["unknown", [GREY, "cross"]]]);
 // What a thread waits for off its processor.

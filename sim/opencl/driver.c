@@ -94,6 +94,7 @@ static bool is_ready;
 static void start(void)
 {
 	fill_slots();
+	sim_only_install();
 	is_ready = sim_options_read();
 }
 
@@ -115,6 +116,8 @@ void *sim_clGetExtensionFunctionAddress(const char *func_name)
 {
 	if (strcmp(func_name, "clIcdGetPlatformIDsKHR") == 0)
 		return (void *)sim_clGetPlatformIDs;
+	if (sim_only_extension(func_name))
+		return sim_only_extension(func_name);
 	return sim_extension(func_name);
 }
 

@@ -11,6 +11,7 @@
  *	command.c     events, the device's timeline, waiting, callbacks
  *	enqueue.c     the core calls that put a command into a queue
  *	extensions.c  USM, command buffers, semaphores
+ *	only.c        aborts the program where another function is called than it has announced
  *
  * Runs in a test program, loaded by the ICD loader. It stands for the drivers that no test machine has.
  */
@@ -387,5 +388,10 @@ SIM_FUNCTIONS(X)
 
 /* Extension functions, found by name only. */
 void *sim_extension(const char *name);
+
+/* Puts a check before each function of the table, which is filled by then. */
+void sim_only_install(void);
+/* void simOnly(const char *NAME): from now on a call of any other function of the table aborts the program. */
+void *sim_only_extension(const char *name);
 
 #endif

@@ -31,17 +31,12 @@ struct account_active {
 const char *account_cause_name(enum account_cause cause)
 {
 	static const char *const names[CAUSE_COUNT] = {
-		[CAUSE_API_WAIT] = "api_wait",
-		[CAUSE_API_CALL] = "api_call",
-		[CAUSE_ON_CPU] = "on_cpu",
-		[CAUSE_PREEMPTED] = "preempted",
-		[CAUSE_BLOCKED] = "blocked",
-		[CAUSE_HOST] = "host",
-		[CAUSE_RUNTIME] = "runtime",
-		[CAUSE_SUBMISSION] = "submission",
-		[CAUSE_DEPENDENCY] = "dependency",
-		[CAUSE_LATENCY] = "latency",
-		[CAUSE_NOTHING_TO_DO] = "nothing_to_do",
+		[CAUSE_API_WAIT] = "api_wait",       [CAUSE_API_CALL] = "api_call",
+		[CAUSE_ON_CPU] = "on_cpu",           [CAUSE_PREEMPTED] = "preempted",
+		[CAUSE_BLOCKED] = "blocked",         [CAUSE_HOST] = "host",
+		[CAUSE_DUET_ITSELF] = "duet_itself", [CAUSE_RUNTIME] = "runtime",
+		[CAUSE_SUBMISSION] = "submission",   [CAUSE_DEPENDENCY] = "dependency",
+		[CAUSE_LATENCY] = "latency",         [CAUSE_NOTHING_TO_DO] = "nothing_to_do",
 		[CAUSE_UNKNOWN] = "unknown",
 	};
 
@@ -57,6 +52,7 @@ const char *account_cause_text(enum account_cause cause)
 		[CAUSE_PREEMPTED] = "preempted",
 		[CAUSE_BLOCKED] = "blocked",
 		[CAUSE_HOST] = "outside of calls",
+		[CAUSE_DUET_ITSELF] = "duet itself",
 		[CAUSE_RUNTIME] = "launching call",
 		[CAUSE_SUBMISSION] = "submission to the device",
 		[CAUSE_DEPENDENCY] = "waiting for another command",
@@ -77,6 +73,7 @@ const char *account_cause_meaning(enum account_cause cause)
 		[CAUSE_PREEMPTED] = "its processor ran others",
 		[CAUSE_BLOCKED] = "asleep, or for I/O, locks …",
 		[CAUSE_HOST] = "not known what it did",
+		[CAUSE_DUET_ITSELF] = "its guest, in the same thread",
 		[CAUSE_RUNTIME] = "inside the enqueueing call",
 		[CAUSE_SUBMISSION] = "returned, not yet submitted",
 		[CAUSE_DEPENDENCY] = "of its wait list",
@@ -297,7 +294,7 @@ static void add_thread_state(struct account *account, const struct account_comma
 			     uint64_t begin, uint64_t end, enum account_cause rest)
 {
 	struct calls_sum first, last;
-	uint64_t length, wait, call;
+	uint64_t length, wait, call, duet;
 	struct gap gap;
 
 	gap_init(&gap, account, command, begin, end);
@@ -309,12 +306,14 @@ static void add_thread_state(struct account *account, const struct account_comma
 	last = gap.end == command->enter ? command->at_enter : calls_until(command->calls, gap.end);
 	wait = clamp(last.wait_ns - first.wait_ns, 0, length);
 	call = clamp(last.call_ns - first.call_ns, 0, length - wait);
+	duet = clamp(last.duet_ns - first.duet_ns, 0, length - wait - call);
 	gap_add(&gap, CAUSE_API_WAIT, wait);
 	gap_add(&gap, CAUSE_API_CALL, call);
+	gap_add(&gap, CAUSE_DUET_ITSELF, duet);
 	if (wait + call && account->on_calls && !account->error)
 		account->error = account->on_calls(account->context, account, command->thread,
 						   gap.at, gap.end);
-	length -= wait + call;
+	length -= wait + call + duet;
 	if (rest == CAUSE_HOST && command->away && command->watched_ns <= gap.at)
 		add_outside(&gap, length);
 	else

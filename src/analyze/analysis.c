@@ -60,17 +60,23 @@ static int add_span(struct sweep *sweep, size_t thread, const struct event_api *
 {
 	int error;
 
+	const bool is_section = row->type == API_TYPE_DUET;
+
 	if (thread == sweep->threads.count)
 		return 0;
 	error = sweep_come_back(sweep, thread, row->begin, 0);
 	if (!error)
 		error = sweep_thread_called(sweep, thread, row);
 	if (!error)
-		error = sweep_note_call(sweep, thread, row, is_launch);
+		error = is_section ? sweep_cut_call(sweep, thread, row)
+				   : sweep_note_call(sweep, thread, row, is_launch);
 	if (error)
 		return error;
 	compact(sweep, &sweep->calls[thread], row->begin);
-	return calls_add(&sweep->calls[thread], row->begin, row->end, row->type == API_TYPE_WAIT);
+	return calls_add(&sweep->calls[thread], row->begin, row->end,
+			 is_section                   ? CALLS_DUET
+			 : row->type == API_TYPE_WAIT ? CALLS_WAIT
+						      : CALLS_CALL);
 }
 
 static int count_zones(struct analysis_queue *queue, const struct event_execution *row)
@@ -421,8 +427,13 @@ static int skip_launch(struct sweep *sweep, const struct event_launch *row, size
 static int on_api(struct sweep *sweep, const struct event_api *row)
 {
 	size_t thread = things_index(&sweep->threads, row->thread);
-	int error = sweep_count_call(sweep, sweep->thread_process[thread], row, false);
+	int error;
 
+	if (row->type == API_TYPE_DUET) {
+		sweep_count_section(sweep, row);
+		return add_span(sweep, thread, row, false);
+	}
+	error = sweep_count_call(sweep, sweep->thread_process[thread], row, false);
 	sweep->analysis->processes[sweep->thread_process[thread]].has_calls = true;
 
 	if (error)

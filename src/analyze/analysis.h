@@ -213,6 +213,14 @@ struct analysis_call {
 	bool is_launch, is_wait;
 };
 
+/* What a guest did for itself inside the program, of one name; sections that have rows. */
+struct analysis_section {
+	const char *name;
+	uint32_t string;
+	uint64_t count, total_ns, longest_ns;
+};
+enum { ANALYSIS_SECTIONS_MAX = 16 };
+
 /* Calls of one function that waited for a device, blocking launches among them, from one stack. */
 struct analysis_wait {
 	const char *name; /* of the function */
@@ -441,6 +449,8 @@ struct analysis {
 	size_t copies_count;
 	struct analysis_call *calls; /* largest total first */
 	size_t calls_count;
+	struct analysis_section sections[ANALYSIS_SECTIONS_MAX]; /* as they came */
+	size_t sections_count;
 	struct analysis_wait *waits; /* in no order */
 	size_t waits_count;
 	struct analysis_sample *samples; /* in no order */

@@ -3,7 +3,7 @@
  * analyze/calls.c - how long a thread was inside runtime calls
  *
  * Runs in:  the readers
- * Gets:     the calls of one thread in order   Gives: time inside waiting and other calls
+ * Gets:     the calls of one thread in order   Gives: time inside waiting and other calls, and guests' sections
  * Owns:     some 64 spans a thread
  * Fails:    -ENOMEM
  * Why merging: an idle gap of a device may last as long as 10^7 calls of a polling thread, and where
@@ -20,6 +20,18 @@
 
 #define CALLS_LIMIT 64
 
+enum { AROUND_MAX = 8 };
+
+static uint64_t smaller(uint64_t left, uint64_t right)
+{
+	return left < right ? left : right;
+}
+
+static uint64_t larger(uint64_t left, uint64_t right)
+{
+	return left > right ? left : right;
+}
+
 void calls_init(struct calls *calls)
 {
 	*calls = (struct calls){.limit = CALLS_LIMIT};
@@ -33,26 +45,91 @@ void calls_fini(struct calls *calls)
 	calls_init(calls);
 }
 
-int calls_add(struct calls *calls, uint64_t begin, uint64_t end, bool is_wait)
+static uint64_t *part_of(struct calls_sum *sum, enum calls_state state)
+{
+	if (state == CALLS_DUET)
+		return &sum->duet_ns;
+	return state == CALLS_WAIT ? &sum->wait_ns : &sum->call_ns;
+}
+
+static void add_sum(struct calls_sum *sum, const struct calls_sum *more)
+{
+	sum->wait_ns += more->wait_ns;
+	sum->call_ns += more->call_ns;
+	sum->duet_ns += more->duet_ns;
+}
+
+static int append_span(struct calls *calls, uint64_t begin, uint64_t end, enum calls_state state)
 {
 	struct calls_span *span;
 
-	if (calls->count && begin < calls->spans[calls->count - 1].end)
-		begin = calls->spans[calls->count - 1].end;
 	if (begin >= end)
 		return 0;
 	if (array_grow(calls->spans, calls->capacity, calls->count + 1))
 		return -ENOMEM;
 	span = &calls->spans[calls->count++];
 	*span = (struct calls_span){
-		.begin = begin, .end = end, .before = calls->total, .is_wait = is_wait};
-	if (is_wait)
-		span->inside.wait_ns = end - begin;
-	else
-		span->inside.call_ns = end - begin;
-	calls->total.wait_ns += span->inside.wait_ns;
-	calls->total.call_ns += span->inside.call_ns;
+		.begin = begin, .end = end, .before = calls->total, .state = state};
+	*part_of(&span->inside, state) = end - begin;
+	add_sum(&calls->total, &span->inside);
 	return 0;
+}
+
+/* [begin, end) of a call that was there before a section came: what of it is the section's, and what is left. */
+static int cut_span(struct calls *calls, const struct calls_span *span, uint64_t begin,
+		    uint64_t end)
+{
+	const uint64_t first = larger(span->begin, begin), last = smaller(span->end, end);
+	int error = append_span(calls, span->begin, smaller(span->end, begin), span->state);
+
+	if (!error)
+		error = append_span(calls, first, last, CALLS_DUET);
+	return error ? error : append_span(calls, larger(span->begin, end), span->end, span->state);
+}
+
+static int append_again(struct calls *calls, const struct calls_span *span)
+{
+	if (array_grow(calls->spans, calls->capacity, calls->count + 1))
+		return -ENOMEM;
+	calls->spans[calls->count] = *span;
+	calls->spans[calls->count++].before = calls->total;
+	add_sum(&calls->total, &span->inside);
+	return 0;
+}
+
+/* Calls around a section, of which few overlap, are appended anew in pieces. */
+static int add_section(struct calls *calls, uint64_t begin, uint64_t end)
+{
+	struct calls_span around[AROUND_MAX];
+	size_t count = 0;
+	int error = 0;
+
+	while (calls->count && count < AROUND_MAX && calls->spans[calls->count - 1].end > begin) {
+		around[count++] = calls->spans[--calls->count];
+		calls->total = calls->spans[calls->count].before;
+	}
+	while (count && !error) {
+		const struct calls_span *span = &around[--count];
+
+		error = append_span(calls, begin, smaller(span->begin, end), CALLS_DUET);
+		begin = larger(begin, smaller(span->begin, end));
+		if (error)
+			break;
+		error = span->state == CALLS_DUET || span->is_merged
+				? append_again(calls, span)
+				: cut_span(calls, span, begin, end);
+		begin = larger(begin, smaller(span->end, end));
+	}
+	return error ? error : append_span(calls, begin, end, CALLS_DUET);
+}
+
+int calls_add(struct calls *calls, uint64_t begin, uint64_t end, enum calls_state state)
+{
+	const struct calls_span *last = calls->count ? &calls->spans[calls->count - 1] : NULL;
+
+	if (last && state == CALLS_DUET)
+		return add_section(calls, begin, end);
+	return append_span(calls, last ? larger(begin, last->end) : begin, end, state);
 }
 
 /* The last span that begins before `time`; calls->count where there is none. */
@@ -81,12 +158,10 @@ struct calls_sum calls_until(const struct calls *calls, uint64_t time)
 		return calls->count ? calls->spans[0].before : sum;
 	span = &calls->spans[i];
 	sum = span->before;
-	if (time >= span->end) {
-		sum.wait_ns += span->inside.wait_ns;
-		sum.call_ns += span->inside.call_ns;
-	} else if (!span->is_merged) {
-		*(span->is_wait ? &sum.wait_ns : &sum.call_ns) += time - span->begin;
-	}
+	if (time >= span->end)
+		add_sum(&sum, &span->inside);
+	else if (!span->is_merged)
+		*part_of(&sum, span->state) += time - span->begin;
 	return sum;
 }
 
@@ -109,12 +184,14 @@ void calls_walk(const struct calls *calls, uint64_t begin, uint64_t end,
 		if (span->is_merged) {
 			uint64_t wait = begin + span->inside.wait_ns;
 			uint64_t call = wait + span->inside.call_ns;
+			uint64_t duet = call + span->inside.duet_ns;
 
 			on_piece(context, CALLS_WAIT, wait < until ? wait : until);
 			on_piece(context, CALLS_CALL, call < until ? call : until);
+			on_piece(context, CALLS_DUET, duet < until ? duet : until);
 			on_piece(context, CALLS_OUTSIDE, until);
 		} else {
-			on_piece(context, span->is_wait ? CALLS_WAIT : CALLS_CALL, until);
+			on_piece(context, span->state, until);
 		}
 		begin = until;
 	}
@@ -151,8 +228,7 @@ void calls_compact(struct calls *calls, const uint64_t *kept, size_t kept_count,
 		}
 		last->end = span->end;
 		last->is_merged = true;
-		last->inside.wait_ns += span->inside.wait_ns;
-		last->inside.call_ns += span->inside.call_ns;
+		add_sum(&last->inside, &span->inside);
 	}
 	calls->count = count;
 	calls->limit = count > CALLS_LIMIT / 2 ? 2 * count : CALLS_LIMIT;

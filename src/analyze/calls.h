@@ -14,17 +14,20 @@
 struct calls_sum {
 	uint64_t wait_ns; /* inside calls that wait for the device */
 	uint64_t call_ns; /* inside other calls */
+	uint64_t duet_ns; /* inside a guest's own sections, also where those are inside of a call */
 };
+
+enum calls_state { CALLS_OUTSIDE, CALLS_WAIT, CALLS_CALL, CALLS_DUET };
 
 struct calls_span {
 	uint64_t begin, end;
 	struct calls_sum before; /* up to begin */
-	bool is_wait;
+	enum calls_state state;
 	bool is_merged; /* stands for several: no moment inside it may be asked for */
 	struct calls_sum inside;
 };
 
-/* One thread's. Where calls nest, the outermost counts. */
+/* One thread's. Where calls nest, the outermost counts; a guest's section counts before any call. */
 struct calls {
 	struct calls_span *spans; /* sorted, disjoint */
 	size_t count, capacity, limit;
@@ -34,13 +37,11 @@ struct calls {
 void calls_init(struct calls *calls);
 void calls_fini(struct calls *calls); /* NULL-safe */
 
-/* Calls come in the order of their begin. -ENOMEM. */
-int calls_add(struct calls *calls, uint64_t begin, uint64_t end, bool is_wait);
+/* Calls and sections come in the order of their begin. -ENOMEM. */
+int calls_add(struct calls *calls, uint64_t begin, uint64_t end, enum calls_state state);
 
 /* The sum up to `time`, over the calls added so far. */
 struct calls_sum calls_until(const struct calls *calls, uint64_t time);
-
-enum calls_state { CALLS_OUTSIDE, CALLS_WAIT, CALLS_CALL };
 
 /* What there is from begin to end, piece by piece: from the end of the piece before it until `until`. A span that
  * stands for several is told as its sums. */

@@ -96,6 +96,9 @@ static void on_away(void *context, enum calls_state state, uint64_t until)
 
 static void on_call(void *context, enum calls_state state, uint64_t until)
 {
+	static const enum account_cause causes[] = {[CALLS_WAIT] = CAUSE_API_WAIT,
+						    [CALLS_CALL] = CAUSE_API_CALL,
+						    [CALLS_DUET] = CAUSE_DUET_ITSELF};
 	struct gap *gap = context;
 
 	if (state == CALLS_OUTSIDE && gap->has_away)
@@ -103,7 +106,7 @@ static void on_call(void *context, enum calls_state state, uint64_t until)
 	else if (state == CALLS_OUTSIDE)
 		tell_until(gap, gap->rest, until);
 	else
-		tell_until(gap, state == CALLS_WAIT ? CAUSE_API_WAIT : CAUSE_API_CALL, until);
+		tell_until(gap, causes[state], until);
 }
 
 void gap_tell_thread(struct gap *gap)

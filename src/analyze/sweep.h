@@ -361,6 +361,7 @@ int sweep_tell_part(struct sweep *sweep, const struct observed_part *part);
 
 /* ---- sweep_tables.c ---- */
 
+void sweep_count_section(struct sweep *sweep, const struct event_api *row);
 int sweep_count_call(struct sweep *sweep, size_t process, const struct event_api *row,
 		     bool is_launch);
 /* Counts a matched execution in the table of its class and says which row it was. */
@@ -552,6 +553,7 @@ int sweep_close_states(struct sweep *sweep);
 /* ---- sweep_calls.c ---- */
 
 /* Of a thread that is described. */
+int sweep_cut_call(struct sweep *sweep, size_t thread, const struct event_api *row);
 int sweep_note_call(struct sweep *sweep, size_t thread, const struct event_api *row,
 		    bool is_launch);
 /* A sample, or a switch away, inside of the thread's latest call. */

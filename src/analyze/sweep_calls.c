@@ -143,6 +143,45 @@ int sweep_note_call(struct sweep *sweep, size_t thread, const struct event_api *
 	return 0;
 }
 
+static void shorten_call(struct thread_call *call, uint64_t begin, uint64_t end)
+{
+	call->begin = begin;
+	call->end = larger(begin, end);
+	call->inside_ns = smaller(call->inside_ns, call->end - call->begin);
+}
+
+/* The part of a call that a section splits which comes behind it. */
+static int insert_rest(struct thread_called *called, size_t i, uint64_t begin, uint64_t end)
+{
+	if (begin >= end)
+		return 0;
+	if (array_grow(called->calls, called->capacity, called->count + 1))
+		return -ENOMEM;
+	memmove(&called->calls[i + 2], &called->calls[i + 1],
+		(called->count - i - 1) * sizeof(*called->calls));
+	called->calls[i + 1] = called->calls[i];
+	called->count++;
+	called->calls[i + 1].inside_ns = UINT64_MAX;
+	shorten_call(&called->calls[i + 1], begin, end);
+	return 0;
+}
+
+/* A guest's section takes its time away from the calls around it. */
+int sweep_cut_call(struct sweep *sweep, size_t thread, const struct event_api *row)
+{
+	struct thread_called *called = &sweep->states[thread].called;
+	int error = 0;
+
+	called->last_end = larger(called->last_end, row->end);
+	for (size_t i = called->count; i-- > 0 && called->calls[i].end > row->begin && !error;) {
+		const uint64_t begin = called->calls[i].begin, end = called->calls[i].end;
+
+		error = insert_rest(called, i, larger(begin, row->end), end);
+		shorten_call(&called->calls[i], begin, smaller(end, row->begin));
+	}
+	return error;
+}
+
 /* Whether the outermost frames are missing: what calls a compiler is deeper than what a sample copies of a stack. */
 static bool is_cut(const struct sweep *sweep, uint32_t stack)
 {

@@ -199,7 +199,9 @@ int sweep_come_back(struct sweep *sweep, size_t thread, uint64_t time_ns, uint32
 		error = keep_moment(state, &moment);
 	if (!error && !state->is_preempted && state->gil_until)
 		error = sweep_count_gil(sweep, thread, since_ns, time_ns);
-	return error ? error : calls_add(&state->away, since_ns, time_ns, state->is_preempted);
+	return error ? error
+		     : calls_add(&state->away, since_ns, time_ns,
+				 state->is_preempted ? CALLS_WAIT : CALLS_CALL);
 }
 
 /* Whether the thread that got the processor is of the process whose thread lost it. */

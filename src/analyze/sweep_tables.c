@@ -89,6 +89,31 @@ int sweep_count_failed(struct sweep *sweep, const struct joined *joined)
 	return count_failure(sweep, FAILURE_COMMAND, id, name, joined->row->status);
 }
 
+void sweep_count_section(struct sweep *sweep, const struct event_api *row)
+{
+	struct analysis *analysis = sweep->analysis;
+	const uint64_t length = row->end - row->begin;
+	struct analysis_section *section = analysis->sections;
+	size_t i = 0;
+
+	note_time(sweep, row->end);
+	if (!is_in_window(analysis, row->begin, row->end))
+		return;
+	while (i < analysis->sections_count && section[i].string != row->function_string)
+		i++;
+	if (i == ANALYSIS_SECTIONS_MAX)
+		i--; /* no guest has so many */
+	if (i == analysis->sections_count) {
+		analysis->sections_count++;
+		section[i].string = row->function_string;
+		section[i].name =
+			trace_reader_string(analysis->model->reader, row->function_string, NULL);
+	}
+	section[i].count++;
+	section[i].total_ns += length;
+	section[i].longest_ns = larger(section[i].longest_ns, length);
+}
+
 int sweep_count_call(struct sweep *sweep, size_t process, const struct event_api *row,
 		     bool is_launch)
 {

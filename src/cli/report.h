@@ -132,6 +132,10 @@ void report_write_stacks(const struct report *report, enum account_class class, 
 
 /* ---- report_calls.c ---- */
 
+/* What duet itself took of the program's time: a table, and the members "duet_itself" of an object. */
+void report_put_own_time(const struct report *report);
+void report_write_own_time(const struct report *report, struct json_writer *json);
+
 /* In which calls the launching threads of a device were, of CAUSE_API_WAIT or CAUSE_API_CALL. */
 int report_put_idle_calls(const struct report *report, size_t device, enum account_cause cause,
 			  void (*put)(const char *name, uint64_t part,

@@ -459,6 +459,7 @@ static void write_cost(const struct report *report, struct json_writer *json)
 	json_pair_u64(json, "rows", analysis->rows);
 	json_pair_u64(json, "file_bytes", trace_reader_size_bytes(report->model->reader));
 	json_pair_u64(json, "queues_timing_forced", forced);
+	report_write_own_time(report, json);
 	json_object_end(json);
 }
 

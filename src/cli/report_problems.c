@@ -150,6 +150,16 @@ static const char *explain_loss(uint32_t reason)
 							    : "what held them is damaged";
 }
 
+/* Nothing else of the report is less for it. */
+static void put_lost_code(const struct analysis_loss *loss)
+{
+	put_warning("lost: %" PRIu64 " %s, %s not in the trace; times and counts are complete",
+		    loss->count,
+		    table_noun(loss->count, "source, build log or binary that was too large",
+			       "sources, build logs or binaries that were too large"),
+		    table_noun(loss->count, "is", "are"));
+}
+
 static void put_lost_rows(const struct analysis_loss *loss)
 {
 	const char *kind = analysis_kind_name(loss->kind);
@@ -178,6 +188,9 @@ static void put_losses(const struct report *report)
 			continue;
 		if (loss->reason == LOSS_UNSEEN)
 			put_unseen_switches(loss);
+		else if (loss->kind == EVENT_CODE && loss->reason == LOSS_RING_FULL &&
+			 loss->count && !loss->uncounted)
+			put_lost_code(loss);
 		else
 			put_lost_rows(loss);
 	}

@@ -460,6 +460,7 @@ int report_print_text(const struct report *report)
 		error = report_put_metrics(report);
 	if (!error)
 		error = report_put_layers(report);
+	report_put_own_time(report);
 	if (!error)
 		error = report_put_findings(report);
 	put_clocks(report);

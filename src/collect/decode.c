@@ -633,10 +633,12 @@ static void decode_api(struct injected *injected, struct injected_ring *ring,
 		.thread = ring->thread.id,
 		.function_string = function_string(injected, ring, head->detail & 0xffff),
 		.result = record->result,
-		.type = head->detail >> 16 & 1,
+		.type = head->detail >> 16 & 3,
 		.argument = head->size >= RECORD_API_ARGUMENT_BYTES ? record->argument : 0,
 		.stack = stacks_find(&ring->stacks, record->stack),
 	};
+	if (row.type > API_TYPE_DUET)
+		return broken(injected);
 	if (row.type == API_TYPE_WAIT && row.argument) {
 		struct injected_queue *queue = find_queue(injected, (uint32_t)row.argument);
 

@@ -519,6 +519,29 @@ static void note_untimed_queues(const struct injected *injected)
 		       injected->process->row.id, text);
 }
 
+/* The guests' own time that has no rows. More of it than there was time was scribbled. */
+static void take_own_time(struct injected *injected, uint64_t now_ns)
+{
+	struct event_process *process = &injected->process->row;
+	struct recording *recording = injected->recording;
+	uint64_t sections = take_trouble(injected, RING_TROUBLE_SECTIONS);
+	uint64_t sections_ns =
+		recording_ticks_ns(recording, take_trouble(injected, RING_TROUBLE_SECTIONS_TICKS));
+	uint64_t calls = take_trouble(injected, RING_TROUBLE_TIMED_CALLS);
+	uint64_t calls_ns =
+		recording_ticks_ns(recording, take_trouble(injected, RING_TROUBLE_TIMED_TICKS));
+	uint64_t most_ns = (now_ns - injected->last_loss_ns) * injected->rings_seen;
+
+	if ((!sections && !calls) || sections_ns > most_ns || calls_ns > most_ns ||
+	    sections > most_ns || calls > most_ns)
+		return;
+	process->guest_sections += sections;
+	process->guest_sections_ns += sections_ns;
+	process->guest_timed_calls += calls;
+	process->guest_timed_ns += calls_ns;
+	trace_writer_thing(recording->writer, EVENT_PROCESS, process);
+}
+
 /* What the guest counts beside losses. */
 static void take_facts(struct injected *injected, uint64_t now_ns)
 {
@@ -573,6 +596,7 @@ void injected_count_losses(struct injected *injected, uint64_t now_ns)
 			put_loss(injected, 0, troubles[i].kind, troubles[i].reason, count, now_ns);
 	}
 	take_facts(injected, now_ns);
+	take_own_time(injected, now_ns);
 	count_facts(injected, now_ns);
 	put_own_loss(injected, EVENT_EXECUTION, LOSS_TRACKING, &injected->waiting_lost, now_ns);
 	put_own_loss(injected, EVENT_CODE, LOSS_TRACKING, &injected->undescribed, now_ns);

@@ -58,6 +58,9 @@ static const char *const function_names[RECORDING_FUNCTIONS] = {
 #include "event/hip_calls.h"
 
 #include "event/level_zero_calls.h"
+
+#define GUEST_SECTION(number, name, text) [number] = (text),
+#include "event/guest_sections.h"
 };
 
 const char *guest_function_name(uint32_t function)
@@ -252,6 +255,21 @@ uint64_t recording_host_ns(struct recording *recording, uint64_t time, uint64_t 
 	*ret_error_ns =
 		100 + (uint64_t)((distance < 0 ? -distance : distance) * 100 / (ns ? ns : 1));
 	return last->host_lower_ns + (uint64_t)distance;
+}
+
+uint64_t recording_ticks_ns(struct recording *recording, uint64_t ticks)
+{
+	const struct event_clock_pair *first = &recording->first_tsc, *last = &recording->last_tsc;
+	uint64_t known;
+
+	if (!recording->tsc || !ticks)
+		return ticks;
+	if (last->time == first->time) /* the second reading is not due yet */
+		recording->last_tsc = host_clocks_read_tsc();
+	known = last->time - first->time;
+	return known ? (uint64_t)((unsigned __int128)ticks *
+				  (last->host_lower_ns - first->host_lower_ns) / known)
+		     : 0;
 }
 
 void recording_begin_second(struct recording *recording)

@@ -105,6 +105,8 @@ uint64_t recording_now(const struct recording *recording);
 /* CLOCK_MONOTONIC of a time in a guest's record, from the recorder's own readings, of which one more is
  * taken where the time is far behind them; *ret_error_ns: how far it may be off. */
 uint64_t recording_host_ns(struct recording *recording, uint64_t time, uint64_t *ret_error_ns);
+/* How long so many ticks of the guests' clock are; 0 while its rate is not known. */
+uint64_t recording_ticks_ns(struct recording *recording, uint64_t ticks);
 
 /* A second begins: files of /proc may be looked at again (RECORDING_LOOKUPS; one costs some 30 us). */
 enum { RECORDING_LOOKUPS = 4096 };

@@ -20,7 +20,7 @@
 /* Bumped when an old reader could misread a new file; a reader refuses a newer major number. */
 #define EVENT_SCHEMA_MAJOR 1
 #define EVENT_SCHEMA_MINOR \
-	12 /* 1: stacks; 2: files' times; 3: samples, switches; 4: what was started; 5: needs of kernels, holders, named code of files; 6: ranges; 7: counters; 8: wakers that are not recorded; 9: names of queues, batches, addresses of code, stacks and texts of instruction samples; 10: launches that are parts of batches; 11: ranks of processes; 12: registers of kernels */
+	13 /* 1: stacks; 2: files' times; 3: samples, switches; 4: what was started; 5: needs of kernels, holders, named code of files; 6: ranges; 7: counters; 8: wakers that are not recorded; 9: names of queues, batches, addresses of code, stacks and texts of instruction samples; 10: launches that are parts of batches; 11: ranks of processes; 12: registers of kernels; 13: the guest's own time */
 
 enum event_kind {
 	EVENT_PADDING = 0, /* fills the end of a ring; never in a file */
@@ -92,6 +92,10 @@ struct event_process {
 	uint32_t rank;       /* in the job */
 	uint32_t local_rank; /* among those of its host */
 	uint32_t rank_count; /* how many it has; 0: not known */
+	/* Time that guests spent in the process and that has no rows. Sections below the threshold of a row: */
+	uint64_t guest_sections, guest_sections_ns;
+	/* A sample of the calls: what recording each one took, without sections that have rows. */
+	uint64_t guest_timed_calls, guest_timed_ns;
 };
 
 struct event_thread {
@@ -265,7 +269,9 @@ struct event_series {
 
 enum event_api_type {
 	API_TYPE_CALL = 0, /* an ordinary call */
-	API_TYPE_WAIT = 1  /* its duration is (mostly) waiting for the device */
+	API_TYPE_WAIT = 1, /* its duration is (mostly) waiting for the device */
+	API_TYPE_DUET =
+		2 /* no call of the program: duet's guest worked for itself (event/guest_sections.h) */
 };
 
 /* A call of a runtime's interface that did not launch anything. Sorted by begin. */

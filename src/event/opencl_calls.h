@@ -22,9 +22,9 @@
  *	PASSED(number, name)            not wrapped: Direct3D, which no Linux loader has, and the functions of
  *	                                cl_khr_command_buffer whose parameters changed between its versions
  *
- * callee: next (the function below) or own (our own body around it); before: run before the call and its
- * time, LOOK where an idle guest looks for a recorder; argument: what the record's argument holds; after:
- * run when the call was recorded.
+ * callee: next (the function below), own (our own body around it) or release (the function below; the guest asks the
+ * runtime nothing before or after it); before: run before the call and its time, LOOK where an idle guest looks
+ * for a recorder; argument: what the record's argument holds; after: run when the call was recorded.
  */
 /* clang-format off */
 STATUS(0, clGetPlatformIDs,
@@ -55,7 +55,7 @@ CREATE(5, clCreateContextFromType, cl_context,
 	(properties, device_type, pfn_notify, user_data, errcode_ret), next, LOOK, 0,
 	forget(object))
 STATUS(6, clRetainContext, (cl_context context), (context), next, NO_LOOK, 0, )
-STATUS(7, clReleaseContext, (cl_context context), (context), next, NO_LOOK, 0, )
+STATUS(7, clReleaseContext, (cl_context context), (context), release, NO_LOOK, 0, )
 STATUS(8, clGetContextInfo,
 	(cl_context context, cl_uint param_name, size_t param_value_size, void *param_value,
 	size_t *param_value_size_ret),
@@ -63,9 +63,10 @@ STATUS(8, clGetContextInfo,
 	0, )
 CREATE(9, clCreateCommandQueue, cl_command_queue,
 	(cl_context context, cl_device_id device, cl_ulong properties, cl_int *errcode_ret),
-	(context, device, properties, errcode_ret), own, LOOK, 0, )
+	(context, device, properties, errcode_ret), own, LOOK, 0,
+	after_queue(thread, object))
 STATUS(10, clRetainCommandQueue, (cl_command_queue queue), (queue), next, NO_LOOK, 0, )
-STATUS(11, clReleaseCommandQueue, (cl_command_queue queue), (queue), next, NO_LOOK, 0, )
+STATUS(11, clReleaseCommandQueue, (cl_command_queue queue), (queue), release, NO_LOOK, 0, )
 STATUS(12, clGetCommandQueueInfo,
 	(cl_command_queue queue, cl_uint param_name, size_t param_value_size, void *param_value,
 	size_t *param_value_size_ret),
@@ -89,7 +90,7 @@ CREATE(16, clCreateImage3D, cl_mem,
 	(context, flags, image_format, image_width, image_height, image_depth, image_row_pitch,
 	image_slice_pitch, host_ptr, errcode_ret), next, NO_LOOK, 0, )
 STATUS(17, clRetainMemObject, (cl_mem memobj), (memobj), next, NO_LOOK, 0, )
-STATUS(18, clReleaseMemObject, (cl_mem memobj), (memobj), next, NO_LOOK, 0, )
+STATUS(18, clReleaseMemObject, (cl_mem memobj), (memobj), release, NO_LOOK, 0, )
 STATUS(19, clGetSupportedImageFormats,
 	(cl_context context, cl_ulong flags, cl_uint image_type, cl_uint num_entries,
 	cl_image_format *image_formats, cl_uint *num_image_formats),
@@ -110,7 +111,7 @@ CREATE(22, clCreateSampler, cl_sampler,
 	filter_mode, cl_int *errcode_ret),
 	(context, normalized_coords, addressing_mode, filter_mode, errcode_ret), next, NO_LOOK, 0, )
 STATUS(23, clRetainSampler, (cl_sampler sampler), (sampler), next, NO_LOOK, 0, )
-STATUS(24, clReleaseSampler, (cl_sampler sampler), (sampler), next, NO_LOOK, 0, )
+STATUS(24, clReleaseSampler, (cl_sampler sampler), (sampler), release, NO_LOOK, 0, )
 STATUS(25, clGetSamplerInfo,
 	(cl_sampler sampler, cl_uint param_name, size_t param_value_size, void *param_value,
 	size_t *param_value_size_ret),
@@ -126,7 +127,7 @@ CREATE(27, clCreateProgramWithBinary, cl_program,
 	(context, num_devices, device_list, lengths, binaries, binary_status, errcode_ret), next,
 	LOOK, 0, forget(object))
 STATUS(28, clRetainProgram, (cl_program program), (program), next, NO_LOOK, 0, )
-STATUS(29, clReleaseProgram, (cl_program program), (program), next, KEEP_BINARIES(program), 0, )
+STATUS(29, clReleaseProgram, (cl_program program), (program), release, NO_LOOK, 0, )
 STATUS(30, clBuildProgram,
 	(cl_program program, cl_uint num_devices, const cl_device_id *device_list, const char
 	*options, cl_callback pfn_notify, void *user_data),
@@ -151,7 +152,7 @@ STATUS(35, clCreateKernelsInProgram,
 	(program, num_kernels, kernels, num_kernels_ret), next, NO_LOOK, 0,
 	after_kernels(num_kernels, kernels, result))
 STATUS(36, clRetainKernel, (cl_kernel kernel), (kernel), next, NO_LOOK, 0, )
-STATUS(37, clReleaseKernel, (cl_kernel kernel), (kernel), next, NO_LOOK, 0, )
+STATUS(37, clReleaseKernel, (cl_kernel kernel), (kernel), release, NO_LOOK, 0, )
 STATUS(38, clSetKernelArg,
 	(cl_kernel kernel, cl_uint arg_index, size_t arg_size, const void *arg_value),
 	(kernel, arg_index, arg_size, arg_value), next, NO_LOOK, arg_size, )
@@ -173,7 +174,7 @@ STATUS(42, clGetEventInfo,
 	(event, param_name, param_value_size, param_value, param_value_size_ret), next, NO_LOOK, 0,
 	)
 STATUS(43, clRetainEvent, (cl_event event), (event), next, NO_LOOK, 0, )
-STATUS(44, clReleaseEvent, (cl_event event), (event), next, NO_LOOK, 0, )
+STATUS(44, clReleaseEvent, (cl_event event), (event), release, NO_LOOK, 0, )
 STATUS(45, clGetEventProfilingInfo,
 	(cl_event event, cl_uint param_name, size_t param_value_size, void *param_value, size_t
 	*param_value_size_ret),
@@ -360,7 +361,7 @@ STATUS(89, clCreateSubDevicesEXT,
 	(in_device, properties, num_entries, out_devices, num_devices), next, NO_LOOK, 0,
 	after_devices(num_entries, out_devices, num_devices, result))
 STATUS(90, clRetainDeviceEXT, (cl_device_id device), (device), next, NO_LOOK, 0, )
-STATUS(91, clReleaseDeviceEXT, (cl_device_id device), (device), next, NO_LOOK, 0, )
+STATUS(91, clReleaseDeviceEXT, (cl_device_id device), (device), release, NO_LOOK, 0, )
 CREATE(92, clCreateEventFromGLsyncKHR, cl_event,
 	(cl_context context, cl_GLsync sync, cl_int *errcode_ret), (context, sync, errcode_ret),
 	next, NO_LOOK, 0, )
@@ -370,7 +371,7 @@ STATUS(93, clCreateSubDevices,
 	(in_device, properties, num_devices, out_devices, num_devices_ret), next, NO_LOOK, 0,
 	after_devices(num_devices, out_devices, num_devices_ret, result))
 STATUS(94, clRetainDevice, (cl_device_id device), (device), next, NO_LOOK, 0, )
-STATUS(95, clReleaseDevice, (cl_device_id device), (device), next, NO_LOOK, 0, )
+STATUS(95, clReleaseDevice, (cl_device_id device), (device), release, NO_LOOK, 0, )
 CREATE(96, clCreateImage, cl_mem,
 	(cl_context context, cl_ulong flags, const cl_image_format *image_format, const
 	cl_image_desc *image_desc, void *host_ptr, cl_int *errcode_ret),
@@ -455,7 +456,8 @@ CREATE(122, clCreateEventFromEGLSyncKHR, cl_event,
 	(context, sync, display, errcode_ret), next, NO_LOOK, 0, )
 CREATE(123, clCreateCommandQueueWithProperties, cl_command_queue,
 	(cl_context context, cl_device_id device, const cl_ulong *properties, cl_int *errcode_ret),
-	(context, device, properties, errcode_ret), own, LOOK, 0, )
+	(context, device, properties, errcode_ret), own, LOOK, 0,
+	after_queue(thread, object))
 CREATE(124, clCreatePipe, cl_mem,
 	(cl_context context, cl_ulong flags, cl_uint pipe_packet_size, cl_uint pipe_max_packets,
 	const intptr_t *properties, cl_int *errcode_ret),
@@ -554,7 +556,8 @@ STATUS(148, clSetContextDestructorCallback,
 /* Extension functions, fetched with clGetExtensionFunctionAddress[ForPlatform]. */
 CREATE(150, clCreateCommandQueueWithPropertiesKHR, cl_command_queue,
 	(cl_context context, cl_device_id device, const cl_ulong *properties, cl_int *errcode_ret),
-	(context, device, properties, errcode_ret), own, NO_LOOK, 0, )
+	(context, device, properties, errcode_ret), own, NO_LOOK, 0,
+	after_queue(thread, object))
 CREATE(151, clCreateProgramWithILKHR, cl_program,
 	(cl_context context, const void *il, size_t length, cl_int *errcode_ret),
 	(context, il, length, errcode_ret), next, NO_LOOK, 0, forget(object))
@@ -565,7 +568,7 @@ CREATE(152, clCreateCommandBufferKHR, cl_command_buffer_khr,
 STATUS(153, clRetainCommandBufferKHR, (cl_command_buffer_khr command_buffer), (command_buffer),
 	next, NO_LOOK, 0, )
 STATUS(154, clReleaseCommandBufferKHR, (cl_command_buffer_khr command_buffer), (command_buffer),
-	next, NO_LOOK, 0, )
+	release, NO_LOOK, 0, )
 STATUS(155, clFinalizeCommandBufferKHR, (cl_command_buffer_khr command_buffer), (command_buffer),
 	next, NO_LOOK, 0, )
 ENQUEUE(156, clEnqueueCommandBufferKHR, COMMAND_GRAPH,
@@ -597,8 +600,8 @@ CREATE(169, clCreateSemaphoreWithPropertiesKHR, cl_semaphore_khr,
 	(cl_context context, const cl_ulong *sema_props, cl_int *errcode_ret),
 	(context, sema_props, errcode_ret), next, NO_LOOK, 0, )
 STATUS(170, clRetainSemaphoreKHR, (cl_semaphore_khr sema_object), (sema_object), next, NO_LOOK, 0, )
-STATUS(171, clReleaseSemaphoreKHR, (cl_semaphore_khr sema_object), (sema_object), next, NO_LOOK, 0,
-	)
+STATUS(171, clReleaseSemaphoreKHR, (cl_semaphore_khr sema_object), (sema_object), release, NO_LOOK,
+	0, )
 STATUS(172, clGetSemaphoreInfoKHR,
 	(cl_semaphore_khr sema_object, cl_uint param_name, size_t param_value_size, void
 	*param_value, size_t *param_value_size_ret),

@@ -367,7 +367,7 @@ void cuda_leave(void)
 {
 	uint64_t wait_ms = LEAVE_WAIT_MS;
 
-	if (!guest_is_idle() || guest_is_exiting())
+	if (!guest_is_idle() || guest_exit_has_begun())
 		return;
 	if (atomic_exchange(&state.has_left, true)) {
 		if (!atomic_load(&state.is_late) || !atomic_exchange(&state.is_late, false))

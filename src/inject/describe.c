@@ -6,9 +6,14 @@
  * Gets:     texts and bytes   Gives: records in the calling thread's ring
  * Owns:     nothing
  * Fails:    by leaving a record out; what is lost of a content is counted
- * Why:      a content goes in pieces because a record is at most half a ring
+ * Why:      a content goes in pieces because a record is at most half a ring. One that is larger than the room in the ring
+ *           sleeps while the recorder empties it, 50 ms in all: a program that waits longer than that would notice.
  */
+#include <errno.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "inject/describe.h"
 
@@ -43,15 +48,45 @@ void guest_count_lost_code(struct guest_thread *thread)
 		ring_count_lost(&thread->writer, EVENT_CODE, 1);
 }
 
+enum { NAP_NS = 1000000, NAPS_MAX = 50 };
+
+/* False: the content has waited enough, or waiting is of no use. */
+static bool await_room(const struct guest_thread *thread, uint32_t *naps)
+{
+	static const struct timespec nap = {0, NAP_NS};
+	const int saved = errno;
+
+	/* `writing`: this is a signal handler's, and the record that it interrupted waits for it. */
+	if (!guest_is_current(thread) || thread->writer.writing || ++*naps > NAPS_MAX)
+		return false;
+	/* Not the library's, in which a thread may be cancelled. */
+	syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &nap, NULL);
+	errno = saved;
+	return true;
+}
+
+static struct record_bytes *reserve_piece(struct guest_thread *thread, uint32_t length,
+					  uint32_t *naps)
+{
+	const uint32_t size = (uint32_t)((sizeof(struct record_bytes) + length + 7) & ~7u);
+	struct record_bytes *record;
+
+	do
+		record = guest_reserve(thread, RECORD_BYTES, size, length);
+	while (!record && await_room(thread, naps));
+	return record;
+}
+
 void guest_put_content(struct guest_thread *thread, uint32_t code, const uint8_t *bytes,
 		       size_t size)
 {
+	uint32_t naps = 0;
+
 	for (size_t offset = 0; offset < size; offset += RECORD_PIECE_BYTES) {
 		uint32_t length =
 			(uint32_t)(size - offset < RECORD_PIECE_BYTES ? size - offset
 								      : RECORD_PIECE_BYTES);
-		struct record_bytes *record = guest_reserve(
-			thread, RECORD_BYTES, (sizeof(*record) + length + 7) & ~7u, length);
+		struct record_bytes *record = reserve_piece(thread, length, &naps);
 
 		if (!record) {
 			/* An incomplete content is not kept: the recorder sees the gap. */

@@ -39,10 +39,12 @@ enum {
 	STALL_INTERVAL_MS =
 		16000, /* … after it did not answer, and twice as long each further time */
 	CALLS_BETWEEN_CLAIMS = 1000,
+	EXIT_HOOKS_MAX = 8,     /* the C library has room for 32 handlers without an allocation */
 	LOCK_PATIENCE_MS = 1000 /* then the record of what the lock guards is lost, and counted */
 };
 
 struct guest_page guest_page;
+_Atomic bool guest_exit_begun;
 _Thread_local struct guest_thread *guest_self __attribute__((tls_model("initial-exec")));
 static _Thread_local struct {
 	uint32_t calls;
@@ -67,7 +69,7 @@ static struct guest {
 	bool is_started; /* in this process or a parent of it */
 	pthread_key_t key;
 	bool key_made, is_wiped;
-	_Atomic bool exit_hooked, is_exiting;
+	_Atomic uint32_t exit_hooks; /* registrations of on_exit_of_process */
 	struct guest_backend backend;
 	struct handshake_environment environment;
 	bool talks; /* DUET_DEBUG */
@@ -213,6 +215,65 @@ bool guest_still_recording(void)
 	return false;
 }
 
+/* ---- the guest's own time ---------------------------------------------------------------------- */
+
+static void put_section(struct guest_thread *thread, enum guest_section section, uint64_t begin,
+			uint64_t end)
+{
+	if (!guest_is_current(thread))
+		return;
+	if (end - begin >= GUEST_SECTION_TICKS) {
+		guest_put_api_row(thread, (uint32_t)section | API_TYPE_DUET << 16, begin, end, 0, 0,
+				  0);
+		return;
+	}
+	guest_trouble(RING_TROUBLE_SECTIONS);
+	guest_trouble_many(RING_TROUBLE_SECTIONS_TICKS, end - begin);
+}
+
+void guest_section_end(struct guest_thread *thread, enum guest_section section, uint64_t begin)
+{
+	uint64_t end = guest_now(thread);
+
+	if (end > begin)
+		put_section(thread, section, begin, end);
+}
+
+void guest_watch_end(struct guest_thread *thread, enum guest_section section, uint64_t begin)
+{
+	uint64_t end;
+
+	if (!begin)
+		return;
+	end = guest_now(thread);
+	if (end <= begin)
+		return;
+	thread->watched =
+		end - begin >= GUEST_SECTION_TICKS ? GUEST_WATCHED_CALLS : thread->watched - 1;
+	put_section(thread, section, begin, end);
+}
+
+void guest_count_timed(struct guest_thread *thread, uint64_t ticks)
+{
+	if (ticks >= GUEST_SECTION_TICKS) {
+		thread->watched = GUEST_WATCHED_CALLS;
+		return;
+	}
+	guest_trouble(RING_TROUBLE_TIMED_CALLS);
+	guest_trouble_many(RING_TROUBLE_TIMED_TICKS, ticks);
+}
+
+/* The caller has read the clock twice for the call; it is read twice here too, and the record is written between. */
+void guest_put_api_timed(struct guest_thread *thread, uint32_t detail, uint64_t begin, uint64_t end,
+			 int32_t result, uint64_t argument, uint32_t stack)
+{
+	uint64_t before = guest_now(thread);
+
+	guest_now(thread);
+	guest_put_api_row(thread, detail, begin, end, result, argument, stack);
+	guest_count_timed(thread, guest_now(thread) - before);
+}
+
 /* NULL: nobody records. */
 static struct ring_region *recorded_region(void)
 {
@@ -297,20 +358,19 @@ static void on_thread_exit(void *value)
 
 static void on_exit_of_process(void)
 {
-	atomic_store(&guest.is_exiting, true);
-	if (is_recording() && guest.backend.at_exit)
+	if (!atomic_exchange(&guest_exit_begun, true) && is_recording() && guest.backend.at_exit)
 		guest.backend.at_exit();
-}
-
-bool guest_is_exiting(void)
-{
-	return atomic_load(&guest.is_exiting);
 }
 
 void guest_hook_exit(void)
 {
-	if (!atomic_exchange(&guest.exit_hooked, true))
-		atexit(on_exit_of_process);
+	uint32_t hooks = atomic_load_explicit(&guest.exit_hooks, memory_order_relaxed);
+
+	while (hooks < EXIT_HOOKS_MAX)
+		if (atomic_compare_exchange_weak(&guest.exit_hooks, &hooks, hooks + 1)) {
+			atexit(on_exit_of_process);
+			return;
+		}
 }
 
 static void start_fresh(void)
@@ -405,6 +465,7 @@ static void renew_thread(struct guest_thread *thread, const struct attachment *a
 	memcpy(thread->numbers, attachment->rings.region->numbers, sizeof(thread->numbers));
 	thread->correlation |= (uint64_t)index << 40; /* kept from the ring's earlier thread */
 	thread->stack_hash = 0;
+	thread->watched = GUEST_WATCHED_CALLS;
 	thread->unwind.low = thread->unwind.high = 0;
 	thread->unwind.count = 0;
 	thread->unwind.busy = false;
@@ -470,8 +531,26 @@ void guest_notice_fork(void)
 		reset_after_fork();
 }
 
+/* Which clock the recorder wants is not known before it answers. */
+struct moment {
+	uint64_t clocks[RING_CLOCK_TSC + 1];
+};
+
+static struct moment read_clocks(void)
+{
+	return (struct moment){{[RING_CLOCK_MONOTONIC] = ring_now(RING_CLOCK_MONOTONIC),
+				[RING_CLOCK_TSC] = ring_now(RING_CLOCK_TSC)}};
+}
+
+static void end_attaching(struct guest_thread *thread, const struct moment *begin)
+{
+	if (thread && thread->clock <= RING_CLOCK_TSC)
+		guest_section_end(thread, GUEST_SECTION_ATTACH, begin->clocks[thread->clock]);
+}
+
 static struct guest_thread *enter_slow(uint32_t first_wait_ms)
 {
+	const struct moment begin = read_clocks();
 	int saved = errno, cancel;
 	struct guest_thread *thread = NULL;
 
@@ -485,6 +564,7 @@ static struct guest_thread *enter_slow(uint32_t first_wait_ms)
 	}
 	if (is_recording() && guest_still_recording())
 		thread = claim_ring();
+	end_attaching(thread, &begin);
 	pthread_setcancelstate(cancel, NULL);
 	errno = saved;
 	return thread;
@@ -542,11 +622,13 @@ struct guest_thread *guest_enter_for(const char *argument, enum session_entered 
 void guest_look_for_recorder(void)
 {
 	int saved = errno, cancel;
+	struct moment begin;
 
 	guest_still_recording();
 	if (atomic_load_explicit(&guest_page.mode, memory_order_relaxed) != GUEST_IDLE ||
 	    ring_now_ms() < atomic_load(&guest.next_look_ms))
 		return;
+	begin = read_clocks();
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	if (guest_lock(&guest.lock)) {
 		if (atomic_load(&guest_page.mode) == GUEST_IDLE &&
@@ -554,6 +636,8 @@ void guest_look_for_recorder(void)
 			try_to_attach(WELCOME_WAIT_MS);
 		guest_unlock(&guest.lock);
 	}
+	if (is_recording())
+		end_attaching(guest_enter(), &begin);
 	pthread_setcancelstate(cancel, NULL);
 	errno = saved;
 }

@@ -54,6 +54,8 @@ struct guest_thread {
 	uint32_t options;
 	uint32_t numbers[RING_NUMBER_COUNT];
 	uint64_t correlation; /* the last one given out; the ring's index in its upper bits */
+	uint32_t
+		watched; /* so many calls more have what they ask the runtime measured one by one */
 	/* stacks.c */
 	uint64_t stack_hash; /* of the last stack … */
 	uint32_t stack;      /* … whose id this is */
@@ -153,10 +155,50 @@ static inline void *guest_reserve(struct guest_thread *thread, uint16_t kind, ui
 	return record;
 }
 
-/* The record of a call. detail: function | enum event_api_type << 16; times: as guest_now; argument: 0 where it has
- * none. */
-static inline void guest_put_api(struct guest_thread *thread, uint32_t detail, uint64_t begin,
-				 uint64_t end, int32_t result, uint64_t argument, uint32_t stack)
+/* ---- the guest's own time in the program ---- */
+
+enum guest_section {
+#define GUEST_SECTION(number, name, text) GUEST_SECTION_##name = (number),
+#include "event/guest_sections.h"
+};
+
+/* A section that takes this long has a row of its own: 16 us, or 3 to 8 us where the clock counts cycles. A row is 32 bytes
+ * and 20 ns; shorter sections are added up, because a program may make a million kernels and an idle gap of less has no
+ * cause that a reader looks for. */
+enum { GUEST_SECTION_TICKS = 1 << 14 };
+/* Where asking the runtime takes so long, the next calls are watched too; at the begin all are. */
+enum { GUEST_WATCHED_CALLS = 64 };
+
+/* Around what the guest does for itself and not in every call: asking the runtime, describing, harvesting. Sections may
+ * nest; the outer one counts. A call of the program must not be inside. */
+static inline uint64_t guest_section_begin(const struct guest_thread *thread)
+{
+	return guest_now(thread);
+}
+void guest_section_end(struct guest_thread *thread, enum guest_section section, uint64_t begin);
+
+/* The same in a call that is made often: two readings of the clock only while the thread is watched. */
+static inline uint64_t guest_watch_begin(const struct guest_thread *thread)
+{
+	return GUEST_UNLIKELY(thread->watched) ? guest_now(thread) : 0;
+}
+void guest_watch_end(struct guest_thread *thread, enum guest_section section, uint64_t begin);
+
+/* True for one record in 256. The phase moves on with each 8 KiB of the ring, so that no place of it is preferred, and no
+ * counter is written. */
+static inline bool guest_is_timed(const struct guest_thread *thread)
+{
+	uint32_t head = (uint32_t)thread->writer.head;
+
+	return GUEST_UNLIKELY((((head >> 5) ^ (head >> 13)) & 255) == 0);
+}
+/* What recording a call took that guest_is_timed chose. A slow one is left out: its sections have rows, and it makes the
+ * thread watched. */
+void guest_count_timed(struct guest_thread *thread, uint64_t ticks);
+
+static inline void guest_put_api_row(struct guest_thread *thread, uint32_t detail, uint64_t begin,
+				     uint64_t end, int32_t result, uint64_t argument,
+				     uint32_t stack)
 {
 	uint32_t size = argument ? RECORD_API_ARGUMENT_BYTES : RECORD_API_BYTES;
 	struct record_api *record = guest_reserve(thread, EVENT_API, size, detail);
@@ -170,6 +212,22 @@ static inline void guest_put_api(struct guest_thread *thread, uint32_t detail, u
 	if (argument)
 		record->argument = argument;
 	ring_commit(&thread->writer);
+}
+
+/* As guest_put_api, of a call that is timed. */
+void guest_put_api_timed(struct guest_thread *thread, uint32_t detail, uint64_t begin, uint64_t end,
+			 int32_t result, uint64_t argument, uint32_t stack);
+
+/* The record of a call. detail: function | enum event_api_type << 16; times: as guest_now; argument: 0 where it has
+ * none. */
+static inline void guest_put_api(struct guest_thread *thread, uint32_t detail, uint64_t begin,
+				 uint64_t end, int32_t result, uint64_t argument, uint32_t stack)
+{
+	if (guest_is_timed(thread)) {
+		guest_put_api_timed(thread, detail, begin, end, result, argument, stack);
+		return;
+	}
+	guest_put_api_row(thread, detail, begin, end, result, argument, stack);
 }
 
 /* For a back end that has a thread of its own, and a runtime that holds back what it has of commands: the recorder may ask for the
@@ -211,13 +269,18 @@ struct guest_backend {
 };
 void guest_init(const struct guest_backend *backend);
 
-/* From now on at_exit is called at exit. To be said once the runtime is at work: what is registered last is
- * called first, and the runtime must still be there then. */
+/* Registers the guest's exit handler. Handlers run in the reverse order of registration, so the caller registers after
+ * the runtime has loaded its libraries: exit has then begun for the guest before it begins for them. A few later calls
+ * register again, for libraries that a runtime loads late. */
 void guest_hook_exit(void);
 
-/* Since the exit that guest_hook_exit looks out for has begun; handlers of the program's that were registered later come
- * before that. */
-bool guest_is_exiting(void);
+/* True from the guest's exit handler on. The guest then asks the runtime nothing more, because the runtime's own
+ * libraries may be finalized already. Calls of the program are still recorded. */
+extern _Atomic bool guest_exit_begun;
+static inline bool guest_exit_has_begun(void)
+{
+	return GUEST_UNLIKELY(atomic_load_explicit(&guest_exit_begun, memory_order_relaxed));
+}
 
 /* Id of the calling thread's stack, described first where it is new; 0: none is wanted, or none can be had. */
 uint32_t guest_take_stack(struct guest_thread *thread);

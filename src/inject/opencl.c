@@ -86,18 +86,16 @@ static void measure(struct opencl_launch *launch)
 	if (launch->region)
 		launch->bytes = volume(launch->region);
 	if (launch->image)
-		launch->bytes *= element_bytes(launch->image);
-	if (launch->objects)
+		launch->bytes *= guest_exit_has_begun() ? 0 : element_bytes(launch->image);
+	if (launch->objects && !guest_exit_has_begun())
 		launch->bytes = objects_bytes(launch->count, launch->objects);
 	if (launch->sizes)
 		launch->bytes = sum(launch->count, launch->sizes);
 	errno = saved;
 }
 
-#define LOOK                   guest_look_for_recorder()
-#define NO_LOOK                ((void)0)
-/* For some runtimes a compilation: no part of the call's own time. */
-#define KEEP_BINARIES(program) keep_binaries(program)
+#define LOOK    guest_look_for_recorder()
+#define NO_LOOK ((void)0)
 /* A program may do nothing but enqueue for hours and is to be found all the same; the clock that keeps the
  * looks a second apart costs 7 ns and is not read in each call. */
 #define LOOK_NOW_AND_THEN \
@@ -115,21 +113,25 @@ static uint64_t queue_id(struct guest_thread *thread, cl_command_queue handle)
 static void harvest_queue(struct guest_thread *thread, cl_command_queue handle)
 {
 	struct opencl_queue *queue = opencl_queue(thread, handle);
+	uint64_t begin = guest_section_begin(thread);
 	int saved = errno;
 
 	if (!queue)
 		return;
 	opencl_harvest(thread, queue);
-	opencl_read_device_timer(thread, queue, guest_now(thread));
+	opencl_read_device_timer(thread, queue, begin);
+	guest_section_end(thread, GUEST_SECTION_HARVEST, begin);
 	errno = saved;
 }
 
 static void harvest_all(struct guest_thread *thread)
 {
+	uint64_t begin = guest_section_begin(thread);
 	int saved = errno;
 
 	opencl_harvest_all(thread);
-	opencl_read_device_timers(thread, guest_now(thread));
+	opencl_read_device_timers(thread, begin);
+	guest_section_end(thread, GUEST_SECTION_HARVEST, begin);
 	errno = saved;
 }
 
@@ -138,14 +140,11 @@ static void forget(const void *handle)
 	opencl_forget(handle);
 }
 
-static void keep_binaries(cl_program program)
+/* Behind the call, whose own time it is no part of. */
+static void after_queue(struct guest_thread *thread, cl_command_queue queue)
 {
-	struct guest_thread *thread = guest_enter();
-	int saved = errno;
-
-	if (thread)
-		opencl_program_released(thread, program);
-	errno = saved;
+	if (thread && queue)
+		opencl_queue(thread, queue);
 }
 
 static void command_buffer_made(cl_command_buffer_khr buffer, cl_uint count,
@@ -181,12 +180,19 @@ static void after_devices(cl_uint count, const cl_device_id *devices, const cl_u
 static void after_build(struct guest_thread *thread, cl_program program, cl_int result)
 {
 	int saved = errno;
+	uint64_t begin;
 	uint32_t code;
 
 	opencl_forget(program); /* built anew: source, options and binaries may be others */
-	code = thread ? opencl_program(thread, program) : 0;
+	if (!thread)
+		return;
+	begin = guest_section_begin(thread);
+	code = opencl_program(thread, program);
 	if (code)
 		opencl_keep_program(thread, program, code, result);
+	if (code)
+		guest_hook_exit(); /* the runtime's compiler is loaded now */
+	guest_section_end(thread, GUEST_SECTION_CODE, begin);
 	errno = saved;
 }
 
@@ -211,6 +217,8 @@ static bool adds_profiling_idle;
 
 static bool wants_device_time(const struct guest_thread *thread)
 {
+	if (guest_exit_has_begun())
+		return false;
 	return thread ? (thread->options & RING_OPTION_DEVICE_TIME) != 0 : adds_profiling_idle;
 }
 
@@ -229,7 +237,7 @@ static cl_command_queue own_clCreateCommandQueue(cl_context context, cl_device_i
 		queue = next.clCreateCommandQueue(context, device, properties, errcode_ret);
 	}
 	if (queue)
-		opencl_queue_made(thread, queue, force, &properties, 1, false);
+		opencl_queue_made(queue, force, &properties, 1, false);
 	return queue;
 }
 
@@ -281,7 +289,7 @@ static cl_command_queue create_queue(create_with_properties *create, cl_context 
 		queue = create(context, device, properties, errcode_ret);
 	}
 	if (queue)
-		opencl_queue_made(thread, queue, force, properties, count, true);
+		opencl_queue_made(queue, force, properties, count, true);
 	return queue;
 }
 
@@ -403,7 +411,7 @@ static void *own_clGetExtensionFunctionAddressForPlatform(cl_platform_id platfor
 		result = CALLEE_##callee(name) arguments;                                  \
 		guest_put_api(thread, number, begin, guest_now(thread), result, value, 0); \
 		after;                                                                     \
-		end_call(thread);                                                          \
+		END_##callee(thread);                                                      \
 		return result;                                                             \
 	}                                                                                  \
 	GUEST_HOOK(cl_int, name, parameters, arguments, look, CALLEE_##callee(name))
@@ -540,8 +548,12 @@ static void *own_clGetExtensionFunctionAddressForPlatform(cl_platform_id platfor
 		     cl_int local = CL_SUCCESS;                             \
 		     errcode_ret = errcode_ret ? errcode_ret : &local, *errcode_ret, describe)
 #define PASSED(number, name)
-#define CALLEE_next(name) next.name
-#define CALLEE_own(name)  own_##name
+#define CALLEE_next(name)    next.name
+#define CALLEE_own(name)     own_##name
+#define CALLEE_release(name) next.name
+#define END_next(thread)     end_call(thread)
+#define END_own(thread)      end_call(thread)
+#define END_release(thread)  ((void)0)
 #include "event/opencl_calls.h"
 #undef STATUS
 #undef CREATE
@@ -611,18 +623,9 @@ static void on_fork(void)
 	guest_stacks_forked();
 }
 
-static void at_exit(void)
-{
-	struct guest_thread *thread = guest_enter();
-
-	if (thread)
-		opencl_harvest_all(thread);
-}
-
 static void prepare(void)
 {
-	static const struct guest_backend backend = {
-		.name = "opencl", .on_fork = on_fork, .at_exit = at_exit};
+	static const struct guest_backend backend = {.name = "opencl", .on_fork = on_fork};
 
 	const char *asked = getenv("DUET_OPENCL_PROFILING");
 
@@ -656,8 +659,8 @@ EXPORTED cl_int clGetLayerInfo(cl_uint param_name, size_t size, void *value, siz
 	return CL_SUCCESS;
 }
 
-/* Commands may be pending when a program closes its OpenCL library: their events are asked at exit, and the
- * loader must still be there. */
+/* Commands may be pending when a program closes its OpenCL library: later calls ask their events, and the loader must
+ * still be there. */
 static void hold_loader(void *function)
 {
 	Dl_info about;

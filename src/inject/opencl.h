@@ -36,13 +36,20 @@ struct opencl_queue {
 	uint32_t id;
 	uint32_t flags; /* enum event_queue_flag */
 	struct opencl_device *device;
-	bool callbacks;    /* its platform's completion callbacks are tested and cheap */
-	bool marks_graphs; /* the event of a command buffer is that of a marker behind its commands */
-	bool asked_as_array;                   /* created by …WithProperties */
-	uint32_t asked_count;                  /* of entries in asked, the ending 0 included */
+	bool callbacks;       /* its platform's completion callbacks are tested and cheap */
+	bool marks_graphs;    /* the event of a command buffer is that of a marker behind its commands */
+	bool free_binaries;   /* its platform has a program's binaries ready after a build */
+	bool asked_as_array;  /* created by …WithProperties */
+	uint32_t asked_count; /* of entries in asked, the ending 0 included */
 	cl_ulong asked[QUEUE_PROPERTIES_MOST]; /* properties as the program gave them */
 	uint32_t first, last;                  /* pending commands, oldest first */
 };
+
+/* False where what the runtime answers would not be recorded, or once the process exits. */
+static inline bool opencl_may_ask(const struct guest_thread *thread)
+{
+	return guest_is_current(thread) && !guest_exit_has_begun();
+}
 
 /* Ids as the recorder knows them; a handle not seen before is asked about and described first. 0: none. */
 uint32_t opencl_device(struct guest_thread *thread, cl_device_id handle);
@@ -51,18 +58,14 @@ uint32_t opencl_kernel(struct guest_thread *thread, cl_kernel handle,
 		       const struct opencl_queue *queue);
 uint32_t opencl_program(struct guest_thread *thread, cl_program handle);
 
-/* Binaries are kept before the program gives its handle up. Not at exit: PoCL compiles to make one, and
- * its compiler's static objects are gone by then. */
-void opencl_program_released(struct guest_thread *thread, cl_program handle);
-
 /* A handle was (re)used for a new object: what was known of it is the old one's. */
 void opencl_forget(const void *handle);
 /* It is the same object, with other properties. */
 void opencl_describe_again(const void *handle);
 
 /* A queue was just made; forced: duet added the profiling flag. */
-void opencl_queue_made(struct guest_thread *thread, cl_command_queue handle, bool forced,
-		       const cl_ulong *asked, uint32_t asked_count, bool as_array);
+void opencl_queue_made(cl_command_queue handle, bool forced, const cl_ulong *asked,
+		       uint32_t asked_count, bool as_array);
 /* The queue if duet forced the profiling flag on it, else NULL. */
 struct opencl_queue *opencl_forced_queue(cl_command_queue handle);
 bool opencl_any_forced(void);
@@ -104,6 +107,7 @@ struct opencl_launch {
 	struct opencl_queue *known;
 	uint32_t stack;
 	bool timed;
+	uint64_t began; /* recording it, where guest_is_timed chose it; else 0 */
 	uint64_t enter, exit;
 };
 
@@ -151,7 +155,7 @@ void opencl_commands_forked(void);
  * source and log, once per program and build. */
 void opencl_keep_program(struct guest_thread *thread, cl_program program, uint32_t code,
 			 cl_int status);
-/* Its device binaries: for some runtimes a compilation. */
+/* Its device binaries, where the platform is known to have them ready (free_binaries). */
 void opencl_keep_binaries(struct guest_thread *thread, cl_program program, uint32_t code);
 
 #pragma GCC visibility pop

@@ -390,7 +390,7 @@ void opencl_harvest(struct guest_thread *thread, struct opencl_queue *queue)
 {
 	int saved = errno;
 
-	if (!guest_is_current(thread))
+	if (!opencl_may_ask(thread))
 		return;
 	harvest(thread, queue);
 	errno = saved;
@@ -402,7 +402,7 @@ void opencl_harvest_all(struct guest_thread *thread)
 	struct opencl_queue *queue = atomic_load(&commands.first_busy);
 	int saved = errno;
 
-	if (!guest_is_current(thread))
+	if (!opencl_may_ask(thread))
 		return;
 	/* Most programs have one queue: it need not leave the list for that. */
 	if (count == 1 && queue) {
@@ -444,13 +444,14 @@ void opencl_poll(struct guest_thread *thread)
 
 	due = atomic_load_explicit(&commands.next_poll, memory_order_relaxed);
 	if (begin < due || !atomic_load_explicit(&commands.busy_count, memory_order_relaxed) ||
-	    !guest_is_current(thread))
+	    !opencl_may_ask(thread))
 		return;
 	saved = errno;
 	/* A query costs 6 ns on one runtime and 1600 on another: polling takes at most 1/16 of the time. What
 	 * was not used of it is there for a program that slept and makes one call before it dies. */
 	spare = due ? (begin - due) / 16 : 0;
 	poll_queues(thread, begin + (spare < POLL_MOST ? spare : POLL_MOST));
+	guest_section_end(thread, GUEST_SECTION_HARVEST, begin);
 	cost = guest_now(thread) - begin;
 	atomic_store_explicit(&commands.next_poll, begin + 16 * cost, memory_order_relaxed);
 	errno = saved;
@@ -465,7 +466,7 @@ static void on_complete(cl_event event, cl_int status, void *data)
 	struct command *command;
 	int saved = errno;
 
-	if (index >= commands.used)
+	if (index >= commands.used || guest_exit_has_begun())
 		return;
 	command = slot(index);
 	if (command->generation != generation ||
@@ -563,9 +564,11 @@ static __attribute__((noinline)) void follow(struct guest_thread *thread,
 cl_event *opencl_launch_begin(struct guest_thread *thread, struct opencl_launch *launch,
 			      cl_event *event)
 {
+	launch->began = guest_is_timed(thread) ? guest_now(thread) : 0;
 	launch->asked = event;
 	launch->known = opencl_queue(thread, launch->queue);
-	launch->timed = launch->known && (launch->known->flags & QUEUE_TIMED);
+	launch->timed =
+		launch->known && (launch->known->flags & QUEUE_TIMED) && !guest_exit_has_begun();
 	launch->stack = guest_stack(thread);
 	ring_prefetch(&thread->writer,
 		      sizeof(struct record_launch) + sizeof(struct record_execution));
@@ -650,18 +653,24 @@ static void follow_to_the_end(struct guest_thread *thread, struct opencl_launch 
 				    .queue_id = launch->known->id,
 				    .stamps =
 					    is_marker(launch) ? EXECUTION_QUEUED : EXECUTION_TIMED};
+	uint64_t begin = guest_watch_begin(thread);
 
 	if (launch->flags & LAUNCH_BLOCKING) {
 		put_execution(thread, event, &of, CL_COMPLETE,
 			      read_stamp(event, CL_PROFILING_COMMAND_END), launch->exit);
 		if (!launch->asked)
 			next.clReleaseEvent(event);
+		/* In order, what was launched before it is over too. Nothing is harvested at exit. */
+		if (launch->known->first != NO_COMMAND &&
+		    !(launch->known->flags & QUEUE_OUT_OF_ORDER))
+			harvest(thread, launch->known);
 		opencl_read_device_timer(thread, launch->known, launch->exit);
 	} else if (!launch->asked || next.clRetainEvent(event) == CL_SUCCESS) {
 		follow(thread, launch, event, &of);
 	} else {
 		guest_trouble(RING_TROUBLE_TRACKING);
 	}
+	guest_watch_end(thread, GUEST_SECTION_HARVEST, begin);
 }
 
 void opencl_launch_end(struct guest_thread *thread, struct opencl_launch *launch, cl_int result)
@@ -687,6 +696,9 @@ void opencl_launch_end(struct guest_thread *thread, struct opencl_launch *launch
 			next.clReleaseEvent(event);
 		errno = saved;
 	}
+	if (GUEST_UNLIKELY(launch->began))
+		guest_count_timed(thread,
+				  launch->enter - launch->began + guest_now(thread) - launch->exit);
 	if (GUEST_UNLIKELY(atomic_load_explicit(&opencl_polled, memory_order_relaxed)))
 		opencl_poll(thread);
 }

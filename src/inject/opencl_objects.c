@@ -18,21 +18,19 @@
 #include "inject/clock_reads.h"
 #include "inject/opencl_handles.h"
 
-/* Its binaries are kept when the program lets it go: PoCL compiles kernels to make a binary,
- * and what takes 150 ms with a cold cache must not stand between a build and a launch. */
+/* Its binaries are asked for once, after a launch of one of its kernels. */
 struct opencl_program {
-	uint32_t code;
-	uint32_t mode; /* of the attachment; 0: kept, or gone */
+	uint32_t mode; /* of the attachment; 0: its binaries were asked for */
 };
 
 struct opencl_device {
 	cl_device_id handle;
 	struct opencl_device *older; /* all devices ever seen, newest first */
 	uint32_t id;
-	_Atomic uint32_t mode; /* of the attachment it is described in */
-	bool callbacks, marks_graphs;
-	_Atomic uint64_t next_read; /* of its timer, host time; UINT64_MAX: it has none */
-	_Atomic uint64_t interval;  /* between two readings */
+	_Atomic uint32_t mode;           /* of the attachment it is described in */
+	const struct platform *platform; /* NULL: not a known one */
+	_Atomic uint64_t next_read;      /* of its timer, host time; UINT64_MAX: it has none */
+	_Atomic uint64_t interval;       /* between two readings */
 };
 
 static struct {
@@ -41,13 +39,24 @@ static struct {
 	_Atomic bool any_forced;
 } objects;
 
-/* Platforms on which CL_COMPLETE callbacks were tested: they come without a call of the program, so
- * that commands are complete in the trace even when it ends by _exit or a signal. Elsewhere they have
- * hung, come late or crashed (reported for ROCm, Intel NEO), and polling is used. */
-static const char *const callback_platforms[] = {"Portable Computing Language"};
-
-/* Platforms that give a command buffer the event of a marker behind its commands. */
-static const char *const marker_platforms[] = {"Portable Computing Language"};
+/* What is known of platforms, by CL_PLATFORM_NAME. Of others the safe answer is assumed: no.
+ * callbacks: CL_COMPLETE callbacks were tested: they come without a call of the program, so that commands are complete in
+ * the trace even when it ends by _exit or a signal. Elsewhere they have hung, come late or crashed (reported for ROCm,
+ * Intel NEO), and polling is used.
+ * marks_graphs: the event of a command buffer is that of a marker behind its commands.
+ * free_binaries: CL_PROGRAM_BINARIES copies what the build made. By their sources: NEO (program/get_info.cpp packs the
+ * binary that it has), ROCclr (amdocl/cl_program.cpp copies device::Program::binary()). PoCL is not among them:
+ * clGetProgramInfo.c calls build_poclbinary, which compiles every kernel of the program. NVIDIA's source is closed. */
+static const struct platform {
+	const char *name;
+	bool callbacks, marks_graphs, free_binaries;
+} platforms[] = {
+	{"Portable Computing Language", .callbacks = true, .marks_graphs = true},
+	{"Intel(R) OpenCL Graphics", .free_binaries = true},
+	{"Intel(R) OpenCL HD Graphics", .free_binaries = true},
+	{"AMD Accelerated Parallel Processing", .free_binaries = true},
+	{"Simulated OpenCL", .free_binaries = true},
+};
 
 uint32_t opencl_new_code(void)
 {
@@ -155,12 +164,17 @@ static uint32_t device_type(cl_device_id device)
 			  : DEVICE_OTHER;
 }
 
-static bool is_listed(const char *name, const char *const *names, size_t count)
+static const struct platform *known_platform(cl_platform_id platform)
 {
-	for (size_t i = 0; i < count; i++)
-		if (strcmp(name, names[i]) == 0)
-			return true;
-	return false;
+	char name[256] = "";
+
+	if (next.clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name) - 1, name, NULL) !=
+	    CL_SUCCESS)
+		return NULL;
+	for (size_t i = 0; i < sizeof(platforms) / sizeof(platforms[0]); i++)
+		if (strcmp(name, platforms[i].name) == 0)
+			return &platforms[i];
+	return NULL;
 }
 
 /* "OpenCL 2.1 …" */
@@ -178,22 +192,10 @@ struct device_facts {
 	uint32_t type;
 	cl_uint compute_units;
 	cl_ulong memory_bytes, local_bytes; /* local: 0 where it is not known */
-	bool callbacks, marks_graphs, has_timer;
+	const struct platform *known;
+	bool has_timer;
 	char key[RECORD_TEXT_BYTES], name[512], vendor[512], driver[512], platform[512];
 };
-
-static void ask_platform(cl_platform_id platform, struct device_facts *facts)
-{
-	char name[256] = "";
-
-	if (next.clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name) - 1, name, NULL) !=
-	    CL_SUCCESS)
-		return;
-	facts->callbacks = is_listed(name, callback_platforms,
-				     sizeof(callback_platforms) / sizeof(callback_platforms[0]));
-	facts->marks_graphs = is_listed(name, marker_platforms,
-					sizeof(marker_platforms) / sizeof(marker_platforms[0]));
-}
 
 static void ask_about_device(cl_device_id handle, struct device_facts *facts)
 {
@@ -203,14 +205,15 @@ static void ask_about_device(cl_device_id handle, struct device_facts *facts)
 	facts->type = device_type(handle);
 	facts->compute_units = 0;
 	facts->memory_bytes = facts->local_bytes = 0;
-	facts->callbacks = facts->marks_graphs = facts->has_timer = false;
+	facts->known = NULL;
+	facts->has_timer = false;
 	ask_device(handle, CL_DEVICE_PLATFORM, &platform, sizeof(platform));
 	if (platform) {
 		if (next.clGetPlatformInfo(platform, CL_PLATFORM_VERSION,
 					   sizeof(facts->platform) - 1, facts->platform,
 					   &got) != CL_SUCCESS)
 			got = 0;
-		ask_platform(platform, facts);
+		facts->known = known_platform(platform);
 	}
 	facts->platform[got < sizeof(facts->platform) ? got : 0] = '\0';
 	/* An older driver's table ends before the timer, and the loader jumps all the same. */
@@ -269,8 +272,7 @@ static struct opencl_device *enter_device(struct guest_thread *thread, cl_device
 	if (!device || handle_is_known(thread, entry))
 		return device;
 	device->id = handle_give_id(thread, entry, &objects.last_device);
-	device->callbacks = facts->callbacks;
-	device->marks_graphs = facts->marks_graphs;
+	device->platform = facts->known;
 	device->next_read = facts->has_timer ? 0 : UINT64_MAX;
 	device->interval = 1 << 22;
 	if (describe_device(thread, device, facts)) {
@@ -288,7 +290,7 @@ static struct opencl_device *learn_device(struct guest_thread *thread, cl_device
 
 	if (entry)
 		return entry->device;
-	if (!handle || !guest_is_current(thread))
+	if (!handle || !opencl_may_ask(thread))
 		return NULL;
 	ask_about_device(handle, &facts);
 	if (!handles_lock())
@@ -314,7 +316,7 @@ static __attribute__((noinline)) void read_timer(struct guest_thread *thread,
 	cl_ulong device_time = 0, host_time = 0;
 	uint64_t before, after;
 
-	if (atomic_load(&device->mode) != thread->mode)
+	if (atomic_load(&device->mode) != thread->mode || guest_exit_has_begun())
 		return;
 	atomic_store_explicit(&device->next_read, now + interval, memory_order_relaxed);
 	if (interval < clock_reads_longest(thread))
@@ -437,8 +439,12 @@ static struct opencl_queue *enter_queue(struct guest_thread *thread, cl_command_
 	    (thread->options & RING_OPTION_DEVICE_TIME))
 		flags |= QUEUE_TIMED;
 	queue->flags = flags;
-	queue->callbacks = facts->device && facts->device->callbacks;
-	queue->marks_graphs = facts->device && facts->device->marks_graphs;
+	queue->callbacks =
+		facts->device && facts->device->platform && facts->device->platform->callbacks;
+	queue->free_binaries =
+		facts->device && facts->device->platform && facts->device->platform->free_binaries;
+	queue->marks_graphs =
+		facts->device && facts->device->platform && facts->device->platform->marks_graphs;
 	queue->device = facts->device;
 	queue->id = handle_give_id(thread, entry, &objects.last_queue);
 	if (describe_queue(thread, queue, context) && context_known && device_known)
@@ -470,18 +476,21 @@ static struct opencl_queue *learn_queue(struct guest_thread *thread, cl_command_
 struct opencl_queue *opencl_meet_queue(struct guest_thread *thread, cl_command_queue handle)
 {
 	struct opencl_queue *queue;
+	uint64_t begin;
 	int saved;
 
-	if (!handle || !guest_is_current(thread))
+	if (!handle || !opencl_may_ask(thread))
 		return NULL;
 	saved = errno;
+	begin = guest_section_begin(thread);
 	queue = learn_queue(thread, handle);
+	guest_section_end(thread, GUEST_SECTION_OBJECT, begin);
 	errno = saved;
 	return queue;
 }
 
-void opencl_queue_made(struct guest_thread *thread, cl_command_queue handle, bool forced,
-		       const cl_ulong *asked, uint32_t asked_count, bool as_array)
+void opencl_queue_made(cl_command_queue handle, bool forced, const cl_ulong *asked,
+		       uint32_t asked_count, bool as_array)
 {
 	struct opencl_queue *queue = NULL;
 	struct handle *entry;
@@ -502,8 +511,6 @@ void opencl_queue_made(struct guest_thread *thread, cl_command_queue handle, boo
 			atomic_store(&objects.any_forced, true);
 	}
 	handles_unlock();
-	if (thread && queue)
-		opencl_queue(thread, handle);
 }
 
 bool opencl_any_forced(void)
@@ -566,7 +573,6 @@ static void await_binaries(struct guest_thread *thread, struct handle *entry)
 			return;
 		entry->program = program;
 	}
-	program->code = entry->id;
 	program->mode = thread->mode;
 }
 
@@ -585,28 +591,22 @@ static uint32_t enter_program(struct guest_thread *thread, cl_program handle)
 	return entry->id;
 }
 
-/* Takes a program's turn: its code id where its binaries are still to be kept, else 0. */
-static uint32_t take_program(const struct guest_thread *thread, struct opencl_program *program)
-{
-	bool due = program && program->mode == thread->mode;
-
-	if (due)
-		program->mode = 0;
-	return due ? program->code : 0;
-}
-
-void opencl_program_released(struct guest_thread *thread, cl_program handle)
+/* True once for each program and recorder. */
+static bool program_claim_binaries(struct guest_thread *thread, cl_program handle)
 {
 	struct handle *entry;
-	uint32_t code;
+	struct opencl_program *program;
+	bool is_due;
 
 	if (!handles_lock())
-		return;
+		return false;
 	entry = handle_find_known(thread, handle);
-	code = take_program(thread, entry ? entry->program : NULL);
+	program = entry ? entry->program : NULL;
+	is_due = program && program->mode == thread->mode;
+	if (is_due)
+		program->mode = 0;
 	handles_unlock();
-	if (code)
-		opencl_keep_binaries(thread, handle, code);
+	return is_due;
 }
 
 uint32_t opencl_program(struct guest_thread *thread, cl_program handle)
@@ -746,6 +746,9 @@ static uint32_t learn_kernel(struct guest_thread *thread, cl_kernel handle,
 	id = meet_kernel(thread, handle, &facts);
 	if (first_met && facts.program)
 		opencl_keep_program(thread, program, facts.program, CL_SUCCESS);
+	if (facts.program && queue && queue->free_binaries &&
+	    program_claim_binaries(thread, program))
+		opencl_keep_binaries(thread, program, facts.program);
 	return id;
 }
 
@@ -753,15 +756,18 @@ uint32_t opencl_kernel(struct guest_thread *thread, cl_kernel handle,
 		       const struct opencl_queue *queue)
 {
 	struct handle *entry = handle_find_known(thread, handle);
+	uint64_t begin;
 	uint32_t id;
 	int saved;
 
 	if (GUEST_LIKELY(entry != NULL))
 		return entry->id;
-	if (!handle || !guest_is_current(thread))
+	if (!handle || !opencl_may_ask(thread))
 		return 0;
 	saved = errno;
+	begin = guest_section_begin(thread);
 	id = learn_kernel(thread, handle, queue);
+	guest_section_end(thread, GUEST_SECTION_OBJECT, begin);
 	errno = saved;
 	return id;
 }

@@ -537,11 +537,15 @@ static bool describe_stack(struct guest_thread *thread, uint32_t id)
 static uint32_t stack_id(struct guest_thread *thread, uint64_t hash)
 {
 	struct table *table = &thread->stack_memory->stacks;
-	uint64_t *slot = find_slot(table, hash);
+	uint64_t *slot = find_slot(table, hash), begin;
+	bool is_described;
 
 	if (slot && *slot)
 		return (uint32_t)*slot;
-	if (!slot || !describe_stack(thread, table->last + 1)) {
+	begin = guest_section_begin(thread);
+	is_described = slot && describe_stack(thread, table->last + 1);
+	guest_section_end(thread, GUEST_SECTION_STACK, begin);
+	if (!is_described) {
 		guest_trouble(RING_TROUBLE_STACKS);
 		return 0;
 	}

@@ -112,6 +112,11 @@ enum ring_trouble {
 	 * tool is between us and the device … */
 	RING_TROUBLE_TOOL_BEHIND,
 	RING_TROUBLE_TOOL_BLIND, /* … and queues of ours are not seen by it, because those that it makes are plain */
+	/* No trouble: the guest's own time in the program, in ticks of the region's clock. Sections too short for a row, … */
+	RING_TROUBLE_SECTIONS,
+	RING_TROUBLE_SECTIONS_TICKS,
+	RING_TROUBLE_TIMED_CALLS, /* … and a sample of the calls */
+	RING_TROUBLE_TIMED_TICKS,
 	RING_TROUBLE_COUNT
 };
 

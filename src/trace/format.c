@@ -81,6 +81,10 @@ static const struct trace_column process_columns[] = {
 	PLAIN(19, "rank", rank),
 	PLAIN(20, "local_rank", local_rank),
 	PLAIN(21, "rank_count", rank_count),
+	WIDE(22, "guest_sections", guest_sections),
+	WIDE(23, "guest_sections_ns", guest_sections_ns),
+	WIDE(24, "guest_timed_calls", guest_timed_calls),
+	WIDE(25, "guest_timed_ns", guest_timed_ns),
 };
 #undef ROW
 

@@ -55,7 +55,7 @@ struct trace_column {
 		reference_offset; /* FROM_FIELD: of a field of the same type, earlier in the table */
 };
 
-#define TRACE_COLUMNS_LIMIT 24
+#define TRACE_COLUMNS_LIMIT 32
 
 struct trace_format {
 	const struct trace_column *columns;

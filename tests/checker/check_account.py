@@ -22,14 +22,14 @@ import check_processors  # noqa: E402
 
 KERNELS = {"kernel"}
 COPIES = {"read", "write", "copy", "fill", "map", "unmap", "migrate"}
-CAUSES = ("api_wait", "api_call", "on_cpu", "preempted", "blocked", "host", "runtime", "submission", "dependency", "latency", "nothing_to_do",
-          "unknown")
+CAUSES = ("api_wait", "api_call", "on_cpu", "preempted", "blocked", "host", "duet_itself", "runtime", "submission", "dependency", "latency",
+          "nothing_to_do", "unknown")
 # Samples of anything else, page faults, say nothing of where the time went.
 TIME_SOURCES = {"cpu-clock", "task-clock", "thread-state", "cycles", "ref-cycles"}
 BLOCKING = 1
 CPU = 1
 HOST_CLOCKS = ("MONOTONIC", "MONOTONIC_RAW", "BOOTTIME", "REALTIME", "TSC")
-API_WAIT = 1
+API_WAIT, API_DUET = 1, 2
 OUT_OF_ORDER = 1
 PART, UNTIMED = 8, 2
 KERNEL_CODE = 5
@@ -228,9 +228,9 @@ class Trace:
         return code["name"] if code and code["name"] else "[unknown kernel]"
 
     def calls_of(self, thread):
-        """(begin, kind, end, waits, function) of a thread's calls and launches."""
-        calls = [(row["begin"], 0, row["end"], row["type"] == API_WAIT, row["function"]) for row in self.api
-                 if row["thread"] == thread]
+        """(begin, kind, end, waits, function) of a thread's calls (kind 0), launches (1) and sections of a guest (2)."""
+        calls = [(row["begin"], 2 if row["type"] == API_DUET else 0, row["end"], row["type"] == API_WAIT, row["function"])
+                 for row in self.api if row["thread"] == thread]
         return calls + [(row["enter"], 1, row["exit"], bool(row["flags"] & BLOCKING), row["function"])
                         for row in self.launches if row["thread"] == thread]
 
@@ -303,10 +303,16 @@ class Trace:
     def call_at(self, thread, moment, before):
         """The call that the thread was in, of those that began before the launch did."""
         inside = [call for call in self.calls_of(thread)
-                  if call[0] <= moment < call[2] and call[0] < before]
+                  if call[0] <= moment < call[2] and call[0] < before and call[1] != 2]
         return min(inside, default=None)
 
+    def is_in_section(self, thread, moment):
+        """Whether a guest worked for itself in the thread then, also inside of a call."""
+        return any(call[1] == 2 and call[0] <= moment < call[2] for call in self.calls_of(thread))
+
     def thread_state(self, thread, moment, before, since):
+        if self.is_in_section(thread, moment):
+            return "duet_itself"
         call = self.call_at(thread, moment, before)
         if call:
             return "api_wait" if call[3] else "api_call"
@@ -427,7 +433,7 @@ def cause(trace, commands, in_flight, dark, begin, moment):
         state = "unknown"
         if launch and not is_dark(dark, before, enter):
             state = trace.thread_state(launch["thread"], moment, launch["enter"], max(before, begin))
-        return state if not is_first or state in ("api_wait", "api_call") else "nothing_to_do"
+        return state if not is_first or state in ("api_wait", "api_call", "duet_itself") else "nothing_to_do"
     if moment < leave:
         return "runtime"
     submitted = trace.submitted(row)

@@ -148,6 +148,14 @@ static inline int description_one_process(struct description *description, char 
 		description_name(description, description_option(words, 4, count, "exe", ""));
 	process.stacks_checked =
 		description_number(description_option(words, 4, count, "checked", "0"));
+	process.guest_sections =
+		description_number(description_option(words, 4, count, "sections", "0"));
+	process.guest_sections_ns =
+		description_number(description_option(words, 4, count, "sections-ns", "0"));
+	process.guest_timed_calls =
+		description_number(description_option(words, 4, count, "timed", "0"));
+	process.guest_timed_ns =
+		description_number(description_option(words, 4, count, "timed-ns", "0"));
 	process.stacks_wrong =
 		description_number(description_option(words, 4, count, "wrong", "0"));
 	if (process.id < DESCRIPTION_IDS)
@@ -338,7 +346,9 @@ static inline int description_call(struct description *description, char **words
 	struct trace_source source = {.clock = CLOCK_ID_MONOTONIC};
 
 	row.thread = source.source = (uint32_t)description_number(words[1]);
-	row.type = strcmp(words[4], "wait") == 0 ? API_TYPE_WAIT : API_TYPE_CALL;
+	row.type = strcmp(words[4], "wait") == 0   ? API_TYPE_WAIT
+		   : strcmp(words[4], "duet") == 0 ? API_TYPE_DUET
+						   : API_TYPE_CALL;
 	row.function_string = description_name(description, words[5]);
 	row.result = atoi(description_option(words, 6, count, "result", "0"));
 	row.argument = description_number(description_option(words, 6, count, "queue", "0"));

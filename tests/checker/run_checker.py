@@ -34,6 +34,9 @@ def random_thread(generator, lines, process, thread, state):
                 lines.append(f"call {thread} {inner} {inner + 5} wait nested")
         else:
             random_launch(generator, lines, process, thread, now, now + length, state)
+        if generator.random() < state["sections"]:
+            begin = generator.randrange(now, now + length + 2)
+            lines.append(f"call {thread} {begin} {begin + generator.choice((0, 1, 4, 60))} duet s{generator.randrange(2)}")
         now += length
 
 
@@ -273,7 +276,7 @@ def random_addresses(seed):
 def random_trace(seed):
     generator = random.Random(seed)
     state = {"queues": generator.randrange(1, 5), "next": 0,
-             "calls": generator.choice((0.1, 0.4, 0.97)), "crowd": 0, "switches": seed % 2,
+             "calls": generator.choice((0.1, 0.4, 0.97)), "sections": generator.choice((0, 0.2, 0.6)), "crowd": 0, "switches": seed % 2,
              "used": {}, "again": generator.choice((0.01, 0.3)) if seed % 7 == 3 else 0}
     if seed % 6 == 5:
         # so many commands at once that the report counts them in another way

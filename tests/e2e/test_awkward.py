@@ -178,12 +178,19 @@ with t.case("errno after every call is what PoCL left of it"):
 
 # ---- large code ----
 
-for mode, what in (("big-source", "a source above 1 MiB"), ("big-binary", "a binary above 4 MiB")):
-    with t.case(f"{what} is counted as lost code"):
+MIB = 1 << 20
+for mode, mib, is_kept in (("big-source", 2, True), ("big-binary", 7, True), ("big-binary", 17, False)):
+    with t.case(f"{mode} of {mib} MiB is {'kept' if is_kept else 'counted as lost code'}"):
         # only the program's own source and binary are there besides, and small
-        document, _ = check(awkward(mode), "big.duet", env=sim())
+        document, _ = check(awkward(mode, str(mib)), "big.duet", env=sim())
         lost = [row for row in document["losses"] if row["kind"] == "code"]
-        t.equal(sum(row["count"] for row in lost), 1, f"lost code of {document['losses']}")
+        t.equal(sum(row["count"] for row in lost), 0 if is_kept else 1, f"lost code of {document['losses']}")
+        rows = [json.loads(line) for line in
+                text(run([DUET, "export", "-f", "jsonl", "-o", "/dev/stdout", t.path("big.duet")]).stdout).splitlines()]
+        kept = [row for row in rows if row["kind"] == "code" and mib * MIB <= row["size_bytes"] < mib * MIB + 64]
+        t.true(kept or not is_kept, f"{[row for row in rows if row['kind'] == 'code']}")
+        said = text(run([DUET, "report", t.path("big.duet")]).stdout)
+        t.equal("too large, is not in the trace; times and counts are complete" in said, not is_kept, said[:300])
 
 # ---- cancelled threads ----
 

@@ -14,12 +14,12 @@ t = duet_test.Suite()
 CACHE = t.path("cache")
 
 
-def record(name, *arguments):
+def record(name, *arguments, env=None):
     """A trace of kernels in a cache that is gone when it is read."""
     os.makedirs(CACHE, exist_ok=True)
     trace = t.path(name + ".duet")
     recorded = run([DUET, "record", "--collect", "opencl,cpu", "-o", trace, "--",
-                    program("kernel_lines"), *arguments], env={"POCL_CACHE_DIR": CACHE})
+                    program("kernel_lines"), *arguments], env={"POCL_CACHE_DIR": CACHE, **(env or {})})
     t.equal(recorded.status, 0, f"record: {text(recorded.stderr)}")
     shutil.rmtree(CACHE)
     return trace
@@ -72,6 +72,11 @@ with t.case("the text of what was sampled"):
     t.equal(len(listed["by"]), 2, "--top")
     t.equal([row["count"] for row in listed["by"]], [row["samples"] for row in rows[:2]], "the same rows")
     t.true(listed["by"][0]["key"].startswith(top["kernel"] + " 0x"), listed["by"][0]["key"])
+
+with t.case("kernels that PoCL does not keep in its cache have their text too"):
+    t.wanted()
+    uncached = t.report(record("uncached", "1000", env={"POCL_KERNEL_CACHE": "0"}))["instructions"]
+    t.true(uncached and all(row["text"] and len(row["code_object"]) == 32 for row in uncached), f"{len(uncached)} rows")
 
 with t.case("a flame graph from the code to the instruction has the device's time"):
     t.wanted()

@@ -10,7 +10,7 @@
  *	awkward idle SECONDS       everything is made and released again and again; what takes long is counted
  *	awkward churn SECONDS      eight threads launch, each new after 40 launches
  *	awkward errno              a table of calls: those that change errno
- *	awkward big-source, big-binary
+ *	awkward big-source MIB, big-binary MIB
  *	awkward cancel SECONDS     100 threads are cancelled while they launch, four are not
  *
  * What a mode prints is the same with and without a profiler, but for what it says of itself with `fact`.
@@ -556,15 +556,27 @@ static char *make_text(const char *head, size_t size)
 	return text;
 }
 
-static void build_and_release(const struct work *w, cl_program program)
+/* A binary is asked for once its kernel was launched. */
+static void build_and_launch(const struct work *w, cl_program program)
 {
+	size_t size = 256;
+	cl_int status;
+	cl_kernel kernel;
+
 	work_check(clBuildProgram(program, 1, &w->device, "", NULL, NULL), "clBuildProgram");
+	kernel = clCreateKernel(program, "big", &status);
+	work_check(status, "clCreateKernel");
+	work_check(clSetKernelArg(kernel, 0, sizeof w->buffer, &w->buffer), "clSetKernelArg");
+	work_check(clEnqueueNDRangeKernel(w->queue, kernel, 1, NULL, &size, NULL, 0, NULL, NULL),
+		   "clEnqueueNDRangeKernel");
+	work_check(clFinish(w->queue), "clFinish");
+	work_check(clReleaseKernel(kernel), "clReleaseKernel");
 	work_check(clReleaseProgram(program), "clReleaseProgram");
 }
 
 static int mode_big_source(int argc, char **argv)
 {
-	const char *text = make_text("", MIB + MIB / 2);
+	const char *text = make_text("", (argc > 0 ? (size_t)atoi(argv[0]) : 2) * MIB);
 	struct work w = {0};
 	cl_int status;
 	cl_program program;
@@ -572,7 +584,7 @@ static int mode_big_source(int argc, char **argv)
 	work_open(&w);
 	program = clCreateProgramWithSource(w.context, 1, &text, NULL, &status);
 	work_check(status, "clCreateProgramWithSource");
-	build_and_release(&w, program);
+	build_and_launch(&w, program);
 	work_close(&w);
 	return 0;
 }
@@ -580,7 +592,7 @@ static int mode_big_source(int argc, char **argv)
 /* Over the simulated driver, whose binaries are a word and a text. */
 static int mode_big_binary(int argc, char **argv)
 {
-	size_t size = 5 * MIB;
+	size_t size = (argc > 0 ? (size_t)atoi(argv[0]) : 5) * MIB;
 	const unsigned char *binary = (const unsigned char *)make_text("SIMOPENCL\n", size);
 	struct work w = {0};
 	cl_int status;
@@ -589,7 +601,7 @@ static int mode_big_binary(int argc, char **argv)
 	work_open(&w);
 	program = clCreateProgramWithBinary(w.context, 1, &w.device, &size, &binary, NULL, &status);
 	work_check(status, "clCreateProgramWithBinary");
-	build_and_release(&w, program);
+	build_and_launch(&w, program);
 	work_close(&w);
 	return 0;
 }

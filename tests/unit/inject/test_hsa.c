@@ -77,6 +77,12 @@ void guest_trouble(enum ring_trouble trouble)
 	guest_trouble_many(trouble, 1);
 }
 
+void guest_put_api_timed(struct guest_thread *thread, uint32_t detail, uint64_t begin, uint64_t end,
+			 int32_t result, uint64_t argument, uint32_t stack)
+{
+	guest_put_api_row(thread, detail, begin, end, result, argument, stack);
+}
+
 void guest_missed(enum ring_trouble trouble)
 {
 	guest_trouble(trouble);

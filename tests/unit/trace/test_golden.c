@@ -2,7 +2,7 @@
  *
  * tests/unit/trace/test_golden.c - a file of schema 1, written once, reads the same for ever
  *
- *	test_trace_golden FILE...	compares those of schema 1.0, 1.3, and 1.5 to 1.12
+ *	test_trace_golden FILE...	compares those of schema 1.0, 1.3, and 1.5 to 1.13
  *	test_trace_golden --write FILE	writes one; only when a new golden file joins the old ones
  *
  * The rows are made by a fixed rule, so that the file needs no second description.
@@ -41,7 +41,7 @@ static bool is_later(uint32_t kind, uint32_t column)
 		{2, EVENT_PROCESS, 16},  {4, EVENT_HOST, 9},   {5, EVENT_DEVICE, 11},
 		{5, EVENT_CODE, 14},     {5, EVENT_SWITCH, 8}, {8, EVENT_SWITCH, 9},
 		{9, EVENT_QUEUE, 9},     {9, EVENT_CODE, 18},  {9, EVENT_INSTRUCTION_SAMPLE, 12},
-		{11, EVENT_PROCESS, 18}, {12, EVENT_CODE, 19}};
+		{11, EVENT_PROCESS, 18}, {12, EVENT_CODE, 19}, {13, EVENT_PROCESS, 21}};
 
 	for (size_t i = 0; i < ARRAY_COUNT(later); i++)
 		if (golden_minor < later[i].minor && kind == later[i].kind &&
@@ -287,11 +287,16 @@ TEST(version_1_12_reads_the_same)
 	check_file(golden_paths[9], 12);
 }
 
+TEST(version_1_13_reads_the_same)
+{
+	check_file(golden_paths[10], 13);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 3 && !strcmp(argv[1], "--write"))
 		return write_golden(argv[2]);
-	if (argc != 11)
+	if (argc != 12)
 		return 2;
 	golden_paths = argv + 1;
 	RUN(version_1_0_reads_the_same);
@@ -304,5 +309,6 @@ int main(int argc, char **argv)
 	RUN(version_1_10_reads_the_same);
 	RUN(version_1_11_reads_the_same);
 	RUN(version_1_12_reads_the_same);
+	RUN(version_1_13_reads_the_same);
 	return harness_end();
 }
