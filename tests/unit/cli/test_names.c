@@ -54,22 +54,19 @@
 	SEARCH(program_kind_text)    \
 	SEARCH(verdict_text)
 
-static const uint32_t beyond[] = {1u << 8,   1u << 12,      1u << 16,      1u << 30,
+static const uint32_t beyond[] = {1u << 8,   1u << 12,       1u << 16,       1u << 30,
 				  INT32_MAX, INT32_MAX + 1u, UINT32_MAX - 1, UINT32_MAX};
 
-#define CHECK_TABLE(name)                                            \
-	for (uint32_t i = 0; i < 2000; i++)                          \
-		CHECK((name)(i) && strlen((name)(i)) < 100);         \
-	for (size_t i = 0; i < ARRAY_COUNT(beyond); i++)             \
+#define CHECK_TABLE(name)                                    \
+	for (uint32_t i = 0; i < 2000; i++)                  \
+		CHECK((name)(i) && strlen((name)(i)) < 100); \
+	for (size_t i = 0; i < ARRAY_COUNT(beyond); i++)     \
 		CHECK((name)(beyond[i]) && strlen((name)(beyond[i])) < 100);
 
-TEST(no_table_returns_null)
-{
-	TABLES(CHECK_TABLE)
-}
+TEST(no_table_returns_null){TABLES(CHECK_TABLE)}
 
-#define CHECK_SEARCH(name)                                                 \
-	for (size_t i = 0; i < ARRAY_COUNT(beyond); i++)                   \
+#define CHECK_SEARCH(name)                               \
+	for (size_t i = 0; i < ARRAY_COUNT(beyond); i++) \
 		CHECK(!(name)(beyond[i]) || strlen((name)(beyond[i])) < 100);
 
 TEST(searches_stay_in_their_table)
@@ -95,7 +92,8 @@ TEST(every_table_is_tested)
 	if (!sources)
 		SKIP("the sources were not named");
 	snprintf(command, sizeof(command),
-		 "grep -rhE --include='*.h' '^const char \\*[a-z_0-9]+\\((const )?(enum [a-z_]+|u?int[0-9]+_t|int|"
+		 "grep -rhE --include='*.h' '^const char \\*[a-z_0-9]+\\((const )?(enum "
+		 "[a-z_]+|u?int[0-9]+_t|int|"
 		 "unsigned int|size_t)( [a-z_]+)?\\);' '%s' | sed 's/^const char .//; s/(.*//'",
 		 sources);
 	found = popen(command, "r");
