@@ -278,8 +278,8 @@ static int write_message(struct output *output)
 	if (error)
 		return error;
 	fwrite(length, 1, (size_t)(protobuf_put_varint(length, size) - length), output->file);
-	fwrite(output->recording.bytes, 1, output->recording.size, output->file);
-	fwrite(output->message.bytes, 1, output->message.size, output->file);
+	protobuf_write(&output->recording, output->file);
+	protobuf_write(&output->message, output->file);
 	protobuf_clear(&output->message);
 	output->samples = 0;
 	return ferror(output->file) ? export_flush(output->file) : 0;
