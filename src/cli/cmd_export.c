@@ -242,7 +242,7 @@ static int finish_export(const struct command *command, const struct export_valu
 		print_error(command->name, NULL);
 		return STATUS_FAILED;
 	}
-	return values->output ? STATUS_DONE : finish_output(command->name, STATUS_DONE);
+	return finish_output(command->name, STATUS_DONE);
 }
 
 static int export_model(const struct command *command, const struct exporter *exporter,

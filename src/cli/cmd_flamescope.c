@@ -181,8 +181,10 @@ static int run_flamescope(const struct command *command, int argc, char **argv)
 		return status;
 	path = first < argc ? argv[first] : SELECTION_FILE;
 	made = output_beside(path, ".flamescope.html");
-	if (!made)
+	if (!made) {
+		print_error(command->name, NULL);
 		return STATUS_FAILED;
+	}
 	output = values.output ? values.output : made;
 	status = run_file(command, &values, path, strcmp(output, "-") == 0 ? NULL : output);
 	return finish_output(command->name, status);

@@ -28,7 +28,10 @@ char *output_beside(const char *trace, const char *end)
 	if (strlen(path_base(trace)) > strlen(own) &&
 	    strcmp(trace + length - strlen(own), own) == 0)
 		length -= strlen(own);
-	return asprintf(&output, "%.*s%s", (int)length, trace, end) < 0 ? NULL : output;
+	if (asprintf(&output, "%.*s%s", (int)length, trace, end) >= 0)
+		return output;
+	error_set(-ENOMEM, "name a file beside '%s': out of memory", trace);
+	return NULL;
 }
 
 int output_write(const char *path, int (*write)(void *context, FILE *out), void *context)

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-/* The trace's name with another end (".html"), freed by the caller. NULL: no memory. */
+/* The trace's name with another end (".html"), freed by the caller. NULL: no memory, with a text. */
 char *output_beside(const char *trace, const char *end);
 
 /* Writes to a file, NULL: to stdout, and says on a terminal which. Errors: of write, -errno with a text that names the

@@ -260,8 +260,12 @@ static int open_file(struct pb *pb, enum pb_file file)
 
 	string_builder_init(&path);
 	string_builder_appendf(&path, "%s/%s", pb->folder, file_names[file]);
-	pb->outputs[file].file = fopen(string_builder_text(&path), "wxe");
-	if (!pb->outputs[file].file)
+	if (path.error)
+		error = error_set(-ENOMEM, "write '%s/%s': out of memory", pb->folder,
+				  file_names[file]);
+	else
+		pb->outputs[file].file = fopen(string_builder_text(&path), "wxe");
+	if (!error && !pb->outputs[file].file)
 		error = error_set(-errno, "write '%s': %s", string_builder_text(&path),
 				  strerror(errno));
 	string_builder_fini(&path);
