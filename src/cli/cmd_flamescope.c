@@ -195,6 +195,7 @@ const struct command command_flamescope = {
 	.arguments = "[options] [FILE]",
 	.summary = "one page with a heat map of cells of 20 ms, and the flame graph of any range "
 		   "of it",
+	.writes_files = true,
 	.run = run_flamescope,
 	.options = scope_rows,
 };

@@ -222,6 +222,7 @@ const struct command command_view = {
 	.name = "view",
 	.arguments = "[options] [FILE]",
 	.summary = "one page with the whole run: timeline, flame graphs, tables, findings",
+	.writes_files = true,
 	.run = run_view,
 	.options = view_rows,
 };

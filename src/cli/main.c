@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/suggest.h"
+#include "base/unfinished.h"
 #include "cli/command.h"
 #include "cli/table.h"
 
@@ -169,6 +170,8 @@ static int run(int argc, char **argv)
 	if (argv[1][0] == '-')
 		return usage_error(NULL, "unknown option '%s' before the verb", argv[1]);
 	command = find_command(argv[1]);
+	if (command && command->writes_files)
+		unfinished_catch_signals();
 	if (command)
 		return command->run(command, argc - 1, argv + 1);
 	return is_program(argv[1]) ? no_verb_but_program(argc - 1, argv + 1)

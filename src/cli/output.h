@@ -10,6 +10,21 @@
 /* The trace's name with another end (".html"), freed by the caller. NULL: no memory, with a text. */
 char *output_beside(const char *trace, const char *end);
 
+/* A file that takes its name when it is whole: until then what had the name stays, and nothing is left where writing fails or
+ * is interrupted. Pipes, devices, links into /proc (such as /dev/stdout) and files with several names are written directly. */
+struct output_file {
+	FILE *file;
+	const char *path; /* NULL: stdout */
+	char *target;     /* where `part` is to go; NULL: written directly */
+	char *part;
+};
+
+/* path NULL: stdout. -errno with a text that names the file. */
+int output_file_open(struct output_file *output, const char *path);
+
+/* error: what writing came to; anything but 0 leaves no new file. Returns it, or why the file is not whole. */
+int output_file_close(struct output_file *output, int error);
+
 /* Writes to a file, NULL: to stdout, and says on a terminal which. Errors: of write, -errno with a text that names the
  * file. */
 int output_write(const char *path, int (*write)(void *context, FILE *out), void *context);
