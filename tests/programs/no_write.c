@@ -100,8 +100,8 @@ EXPORT int rename(const char *from, const char *to)
 /* What stdio writes itself does not come by here. */
 EXPORT int fclose(FILE *file)
 {
-	int failed = is_regular(fileno(file)) && (fcntl(fileno(file), F_GETFL) & O_ACCMODE) != O_RDONLY &&
-		     fails();
+	int failed = is_regular(fileno(file)) &&
+		     (fcntl(fileno(file), F_GETFL) & O_ACCMODE) != O_RDONLY && fails();
 	int error = errno, status = NEXT(fclose)(file);
 
 	if (!failed)
@@ -136,7 +136,8 @@ __attribute__((constructor)) static void start(void)
 
 __attribute__((destructor)) static void end(void)
 {
-	FILE *file = getpid() == shim.pid && shim.count_path[0] ? fopen(shim.count_path, "we") : NULL;
+	FILE *file =
+		getpid() == shim.pid && shim.count_path[0] ? fopen(shim.count_path, "we") : NULL;
 
 	if (!file)
 		return;

@@ -82,7 +82,8 @@ static void watch_folder(void)
 	for (int i = 0; i < 300; i++) {
 		char name[64];
 
-		snprintf(name, sizeof(name), "deep/%sfile-with-a-name-%d", i % 2 ? "inner/" : "", i);
+		snprintf(name, sizeof(name), "deep/%sfile-with-a-name-%d", i % 2 ? "inner/" : "",
+			 i);
 		make_file(name);
 	}
 	if (symlink(path_of("kept"), path_of("deep/link")))
