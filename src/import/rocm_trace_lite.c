@@ -26,6 +26,7 @@
 #include "base/format.h"
 #include "base/sqlite_library.h"
 #include "base/string.h"
+#include "import/faults.h"
 #include "import/formats.h"
 #include "import/source.h"
 #include "import/target.h"
@@ -45,7 +46,8 @@ struct rocm {
 	int found; /* enum found_table of the last find_table */
 	struct import_target *target;
 	uint32_t process, absent; /* id; string */
-	uint64_t launches, markers;
+	uint64_t launches, markers, usable;
+	struct import_faults faults;
 };
 
 enum { TABLE_OP, TABLE_STRING, TABLE_API, TABLE_METADATA, TABLES_COUNT };
@@ -172,8 +174,16 @@ static int each(struct rocm *rocm, const char *query, const char *what,
 
 	if (rocm->sqlite.prepare_v3(rocm->database, query, -1, 0, &statement, NULL) != SQLITE_OK)
 		return fail(rocm, what);
-	while (!error && (status = rocm->sqlite.step(statement)) != SQLITE_DONE)
-		error = status == SQLITE_ROW ? on_row(rocm, statement) : fail(rocm, what);
+	while (!error && (status = rocm->sqlite.step(statement)) != SQLITE_DONE) {
+		if (status != SQLITE_ROW) {
+			error = fail(rocm, what);
+			continue;
+		}
+		error = on_row(rocm, statement);
+		/* an error of SQLite's is none of the row */
+		if (error && rocm->sqlite.errcode(rocm->database) == SQLITE_ROW)
+			error = import_faults_add(&rocm->faults, error);
+	}
 	rocm->sqlite.finalize(statement);
 	return error;
 }
@@ -284,8 +294,11 @@ static int write_kernel(struct rocm *rocm, sqlite3_stmt *statement, int64_t gpu,
 		error = import_target_kernel(rocm->target, rocm->process, text, &launch.kernel);
 	if (!error)
 		error = import_target_launch(rocm->target, &launch);
-	rocm->launches++;
-	return error ? error : import_target_execution(rocm->target, &row);
+	if (!error)
+		error = import_target_execution(rocm->target, &row);
+	rocm->launches += !error;
+	rocm->usable += !error;
+	return error;
 }
 
 /* Markers of roctx stand among the kernels, of a GPU -1. */
@@ -331,7 +344,10 @@ static int on_api(struct rocm *rocm, sqlite3_stmt *statement)
 	if (!error)
 		error = import_target_text(rocm->target, name, &row.function_string);
 	row.type = strstr(name, "Synchronize") ? API_TYPE_WAIT : API_TYPE_CALL;
-	return error ? error : import_target_call(rocm->target, &row);
+	if (!error)
+		error = import_target_call(rocm->target, &row);
+	rocm->usable += !error;
+	return error;
 }
 
 /* ---- the whole ---- */
@@ -437,13 +453,15 @@ static void put_notes(const struct rocm *rocm)
 
 static int read_rocm(struct import_source *source, struct import_target *target)
 {
-	struct rocm rocm = {.target = target};
+	struct rocm rocm = {.target = target, .faults = {target, "row", "rows"}};
 	int error = open_database(&rocm, import_source_path(source));
 
 	if (!error)
 		error = import_target_text(target, "(not in the file)", &rocm.absent);
 	if (!error)
 		error = read_tables(&rocm);
+	if (!error)
+		error = import_faults_end(&rocm.faults, rocm.usable, "row");
 	if (!error)
 		put_notes(&rocm);
 	close_database(&rocm);
