@@ -442,10 +442,13 @@ static int put_samples(struct pb *pb)
 /* Whether it is of another time than those before it, or a second reading of a series at that time. */
 static bool is_new_sample(const struct pb *pb, const struct event_counter *row, size_t index)
 {
-	const struct event_counter *first = &pb->readings[0].row;
+	const struct event_counter *first;
 
-	return pb->readings_count && (first->begin != row->begin || first->end != row->end ||
-				      pb->latest[index] == pb->sample);
+	if (!pb->readings_count)
+		return false;
+	first = &pb->readings[0].row;
+	return first->begin != row->begin || first->end != row->end ||
+	       pb->latest[index] == pb->sample;
 }
 
 /* No level that has a field of its own can be below 0: such a one was not read. */

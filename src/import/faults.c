@@ -52,11 +52,11 @@ int import_faults_end(struct import_faults *faults, uint64_t usable, const char 
 	const uint64_t more = faults->count > SHOWN_MAX ? faults->count - SHOWN_MAX : 0;
 
 	if (faults->count && !usable)
-		return error_set(-EBADMSG,
-				 "no %s of it can be read: %" PRIu64 " %s %s no sense, the first: %s",
-				 what, faults->count,
-				 format_noun(faults->count, faults->unit, faults->units),
-				 faults->count == 1 ? "makes" : "make", faults->first);
+		return error_set(
+			-EBADMSG,
+			"no %s of it can be read: %" PRIu64 " %s %s no sense, the first: %s", what,
+			faults->count, format_noun(faults->count, faults->unit, faults->units),
+			faults->count == 1 ? "makes" : "make", faults->first);
 	if (more)
 		import_target_fault(faults->target, "%" PRIu64 " more %s left out", more,
 				    format_noun(more, faults->unit, faults->units));
