@@ -33,6 +33,11 @@ bool error_had_no_memory(void)
 	return atomic_load_explicit(&had_no_memory, memory_order_relaxed);
 }
 
+void error_forget_memory(void)
+{
+	atomic_store_explicit(&had_no_memory, false, memory_order_relaxed);
+}
+
 int error_set(int code, const char *format, ...)
 {
 	/* the arguments may point into the chain itself, so it is replaced only afterwards */

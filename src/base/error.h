@@ -26,5 +26,6 @@ void error_clear(void);
  * ends: code that prints or draws may go on without what was missing, and must not end as if nothing were. Returns -ENOMEM. */
 int error_no_memory(void);
 bool error_had_no_memory(void);
+void error_forget_memory(void); /* before another verb runs in the process */
 
 #endif

@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "base/suggest.h"
 #include "base/unfinished.h"
 #include "cli/command.h"
@@ -146,6 +147,7 @@ static int record_and_report(int argc, char **argv)
 	status = record_program(record, argc + 1, argv - 1, &recorded);
 	if (!recorded)
 		return status;
+	error_forget_memory(); /* what the recorder could not do is in the trace */
 	report_status = report->run(report, 1, arguments);
 	return status ? status : report_status;
 }

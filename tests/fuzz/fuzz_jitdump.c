@@ -17,7 +17,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 
-static const uint64_t addresses[] = {0, 0x1000, 0x1001, 0x1010, 0x2000, 0x2001, UINT64_MAX - 1, UINT64_MAX};
+static const uint64_t addresses[] = {0,      0x1000, 0x1001,         0x1010,
+				     0x2000, 0x2001, UINT64_MAX - 1, UINT64_MAX};
 static const uint64_t times[] = {0, 1, 5, 1000, JITDUMP_LATEST};
 
 /* What is found must be readable. */
@@ -55,7 +56,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	fd = memfd_create("dump", MFD_CLOEXEC);
 	if (fd < 0 || write(fd, bytes, size) != (ssize_t)size)
 		abort();
-	if (jitdump_open_part(fd, size, addresses, sizeof(addresses) / sizeof(addresses[0]), &dump) == 0) {
+	if (jitdump_open_part(fd, size, addresses, sizeof(addresses) / sizeof(addresses[0]),
+			      &dump) == 0) {
 		read_frames(dump);
 		jitdump_close(dump);
 	}
@@ -97,7 +99,8 @@ static void put_record(struct bytes *dump, uint32_t id, uint64_t time, const str
 
 static int write_seed(const char *folder)
 {
-	struct bytes dump = {.size = 0}, lines = {.size = 0}, load = {.size = 0}, move = {.size = 0}, none = {.size = 0};
+	struct bytes dump = {.size = 0}, lines = {.size = 0}, load = {.size = 0},
+		     move = {.size = 0}, none = {.size = 0};
 	char path[4096];
 	FILE *file;
 

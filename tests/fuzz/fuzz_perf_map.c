@@ -17,7 +17,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 
-static const uint64_t addresses[] = {0, 1, 0x10, 0x1000, 0x1004, 0x1fff, 0x2000, UINT64_MAX - 1, UINT64_MAX};
+static const uint64_t addresses[] = {0,      1,      0x10,           0x1000,    0x1004,
+				     0x1fff, 0x2000, UINT64_MAX - 1, UINT64_MAX};
 
 enum { ADDRESSES = sizeof(addresses) / sizeof(addresses[0]) };
 
@@ -68,7 +69,9 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 		return 0;
 	snprintf(path, sizeof(path), "%s/map", (*argv)[2]);
 	file = fopen(path, "we");
-	if (!file || fputs("1000 10 f\n1004 ffc LazyCompile:~g a.js:1\n0x2000 4 h\nffffffffffffffff 1 last\n1000 zz bad\n", file) < 0)
+	if (!file || fputs("1000 10 f\n1004 ffc LazyCompile:~g a.js:1\n0x2000 4 "
+			   "h\nffffffffffffffff 1 last\n1000 zz bad\n",
+			   file) < 0)
 		exit(1);
 	exit(fclose(file) != 0);
 }

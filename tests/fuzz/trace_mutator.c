@@ -170,15 +170,15 @@ static uint64_t random_value(uint64_t old)
 /* One field of one row: a number of its own, or another row's. */
 static void mutate_field(const struct trace_format *format, char *rows, uint32_t count)
 {
-	const struct trace_column *column =
-		&format->columns[random_next() % format->column_count];
+	const struct trace_column *column = &format->columns[random_next() % format->column_count];
 	char *row = rows + random_next() % count * format->row_size;
 	const char *other = rows + random_next() % count * format->row_size;
 	uint64_t old = trace_field_read(row, column->offset, column->type);
 
 	trace_field_write(row, column->offset, column->type,
-			  random_next() % 4 ? random_value(old)
-					    : trace_field_read(other, column->offset, column->type));
+			  random_next() % 4
+				  ? random_value(old)
+				  : trace_field_read(other, column->offset, column->type));
 }
 
 static uint32_t keep_id(void *context, uint32_t id)
@@ -204,7 +204,8 @@ static int repack_rows(struct chunk_head *head, const uint8_t *payload, size_t s
 		return 0;
 	if (random_next() % 8 == 0) /* one more like another */
 		memcpy(rows + head->rows++ * (size_t)format->row_size,
-		       rows + random_next() % (head->rows - 1 ? head->rows - 1 : 1) * format->row_size,
+		       rows + random_next() % (head->rows - 1 ? head->rows - 1 : 1) *
+				       format->row_size,
 		       format->row_size);
 	else if (random_next() % 16 == 0 && head->rows > 1)
 		head->rows--;
@@ -238,7 +239,8 @@ size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t size, size_t max_size, uns
 
 	random_state = seed * 0x9e3779b97f4a7c15u + 1;
 	count = find_places(bytes, size, places, PLACES_MAX);
-	for (uint64_t i = random_next() % 3 + 1; is_of_rows && count && i && random_next() % 16; i--) {
+	for (uint64_t i = random_next() % 3 + 1; is_of_rows && count && i && random_next() % 16;
+	     i--) {
 		/* what is changed moves what follows it */
 		size_t now = mutate_rows(bytes, size, max_size, &places[random_next() % count]);
 
@@ -345,4 +347,3 @@ void trace_mutator_start(int argc, char **argv, bool of_rows)
 	if (argc == 3 && !strcmp(argv[1], "--seed"))
 		exit((!of_rows && write_seeds(argv[2])) || write_golden(argv[2]));
 }
-
