@@ -40,7 +40,7 @@ const char *account_cause_name(enum account_cause cause)
 		[CAUSE_UNKNOWN] = "unknown",
 	};
 
-	return (unsigned int)cause < CAUSE_COUNT ? names[cause] : "unknown";
+	return array_text(names, ARRAY_COUNT(names), cause, "unknown");
 }
 
 const char *account_cause_text(enum account_cause cause)
@@ -61,7 +61,7 @@ const char *account_cause_text(enum account_cause cause)
 		[CAUSE_UNKNOWN] = "unknown",
 	};
 
-	return (unsigned int)cause < CAUSE_COUNT ? texts[cause] : "unknown";
+	return array_text(texts, ARRAY_COUNT(texts), cause, "unknown");
 }
 
 const char *account_cause_meaning(enum account_cause cause)
@@ -82,7 +82,7 @@ const char *account_cause_meaning(enum account_cause cause)
 		[CAUSE_UNKNOWN] = "not told when it was queued or ran, or rows lost",
 	};
 
-	return (unsigned int)cause < CAUSE_COUNT ? meanings[cause] : "";
+	return array_text(meanings, ARRAY_COUNT(meanings), cause, "");
 }
 
 bool account_cause_is_thread(enum account_cause cause)

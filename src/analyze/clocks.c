@@ -542,5 +542,5 @@ const char *clocks_method_name(enum clock_method method)
 		[CLOCK_METHOD_HULL] = "hull",
 	};
 
-	return (unsigned int)method < ARRAY_COUNT(names) ? names[method] : "none";
+	return array_text(names, ARRAY_COUNT(names), method, "none");
 }

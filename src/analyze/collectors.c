@@ -21,7 +21,7 @@ const char *collectors_state_name(uint32_t state)
 					    [COLLECTOR_PARTIAL] = "partial",
 					    [COLLECTOR_REFUSED] = "refused"};
 
-	return state < ARRAY_COUNT(names) ? names[state] : NULL;
+	return array_text(names, ARRAY_COUNT(names), state, "unknown");
 }
 
 enum event_collector_state collectors_state(const struct event_collector *rows, size_t count,

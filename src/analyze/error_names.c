@@ -260,7 +260,7 @@ static const char *const cuda_errors[] = {
 
 static const char *pick(const char *const *names, size_t count, uint32_t index)
 {
-	return index < count && names[index] ? names[index] : "";
+	return array_text(names, count, index, "");
 }
 
 /* Sparse, and all above 2^30: a command that failed has them negated. */

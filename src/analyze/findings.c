@@ -46,7 +46,7 @@ const char *finding_id(enum finding_kind kind)
 		[FINDING_HIDDEN_LAUNCHES] = "hidden_launches",
 	};
 
-	return (unsigned int)kind < FINDING_COUNT ? ids[kind] : "other";
+	return array_text(ids, ARRAY_COUNT(ids), kind, "other");
 }
 
 static uint64_t wall_of(const struct analysis *analysis)

@@ -20,7 +20,7 @@
 
 static const char *pick(const char *const *names, size_t count, uint32_t index)
 {
-	return index < count && names[index] ? names[index] : "other";
+	return array_text(names, count, index, "other");
 }
 
 const char *analysis_zone_name(enum analysis_zone zone)

@@ -462,6 +462,6 @@ size_t analysis_instructions_of(const struct analysis *analysis, uint32_t path,
 	}
 	for (end = low; end < analysis->instructions_count && rows[end].path == path; end++)
 		;
-	*ret_first = rows + low;
+	*ret_first = end > low ? &rows[low] : NULL;
 	return end - low;
 }

@@ -275,5 +275,5 @@ const struct analysis_range_metric *analysis_metrics_of(const struct analysis *a
 	     end < analysis->range_metrics_count && analysis->range_metrics[end].range == wanted;)
 		end++;
 	*ret_count = end - low;
-	return &analysis->range_metrics[low];
+	return *ret_count ? &analysis->range_metrics[low] : NULL;
 }

@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
+
 #define ARENA_ALIGN   _Alignof(max_align_t)
 #define ARENA_FIRST   ((size_t)4096)
 #define ARENA_LARGEST ((size_t)256 * 1024)
@@ -57,7 +59,7 @@ static int add_block(struct arena *arena, size_t size)
 		return -1;
 	block = malloc(sizeof(*block) + wanted);
 	if (!block)
-		return -1;
+		return error_no_memory();
 	block->next = arena->blocks;
 	block->size = wanted;
 	arena->blocks = block;

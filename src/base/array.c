@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
+
 #define ARRAY_FIRST 8
 
 int array_reserve(void **items, size_t *capacity, size_t count, size_t size)
@@ -26,13 +28,13 @@ int array_reserve(void **items, size_t *capacity, size_t count, size_t size)
 		return 0;
 	while (wanted < count) {
 		if (__builtin_mul_overflow(wanted, (size_t)2, &wanted))
-			return -ENOMEM;
+			return error_no_memory();
 	}
 	if (__builtin_mul_overflow(wanted, size, &bytes))
-		return -ENOMEM;
+		return error_no_memory();
 	moved = realloc(*items, bytes);
 	if (!moved)
-		return -ENOMEM;
+		return error_no_memory();
 	memset((char *)moved + *capacity * size, 0, (wanted - *capacity) * size);
 	*items = moved;
 	*capacity = wanted;

@@ -23,4 +23,11 @@ int array_reserve(void **items, size_t *capacity, size_t count, size_t size);
 
 #define ARRAY_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
+/* The text of a number that may come from a file: `unknown` where the table has none. */
+static inline const char *array_text(const char *const *texts, size_t count, size_t index,
+				     const char *unknown)
+{
+	return index < count && texts[index] ? texts[index] : unknown;
+}
+
 #endif

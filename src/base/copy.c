@@ -21,6 +21,7 @@
 
 #include "base/error.h"
 #include "base/io.h"
+#include "base/unfinished.h"
 
 static int copy_bytes(int from, int to, const char *path, uint64_t most_bytes, uint64_t *ret_bytes)
 {
@@ -70,11 +71,15 @@ int copy_file(int from, char *to, mode_t mode, uint64_t most_bytes, uint64_t *re
 	if (error)
 		return error;
 	snprintf(part, sizeof(part), "%s.part", to);
+	unfinished_watch(part);
 	/* anew: what lies there may be a link of another user */
 	unlink(part);
 	out = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-	if (out < 0)
-		return error_set(-errno, "write '%s': %s", part, strerror(errno));
+	if (out < 0) {
+		error = error_set(-errno, "write '%s': %s", part, strerror(errno));
+		unfinished_forget(part);
+		return error;
+	}
 	error = copy_bytes(from, out, part, most_bytes, &bytes);
 	if (!error)
 		error = keep_time(from, out, part);
@@ -82,6 +87,7 @@ int copy_file(int from, char *to, mode_t mode, uint64_t most_bytes, uint64_t *re
 		error = error_set(-errno, "write '%s': %s", part, strerror(errno));
 	if (!error && rename(part, to) < 0)
 		error = error_set(-errno, "rename '%s': %s", part, strerror(errno));
+	unfinished_forget(part);
 	if (error)
 		unlink(part);
 	else

@@ -11,13 +11,32 @@
  */
 #include "base/error.h"
 
+#include <errno.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
 #define ERROR_SIZE 1024
 
 static __thread char chain[ERROR_SIZE];
+static atomic_bool had_no_memory; /* of any thread */
+
+int error_no_memory(void)
+{
+	atomic_store_explicit(&had_no_memory, true, memory_order_relaxed);
+	return -ENOMEM;
+}
+
+bool error_had_no_memory(void)
+{
+	return atomic_load_explicit(&had_no_memory, memory_order_relaxed);
+}
+
+void error_forget_memory(void)
+{
+	atomic_store_explicit(&had_no_memory, false, memory_order_relaxed);
+}
 
 int error_set(int code, const char *format, ...)
 {
@@ -29,7 +48,7 @@ int error_set(int code, const char *format, ...)
 	vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
 	memcpy(chain, text, strlen(text) + 1);
-	return code;
+	return code == -ENOMEM ? error_no_memory() : code;
 }
 
 int error_note(int code, const char *format, ...)

@@ -18,6 +18,7 @@
 #include <xxhash.h>
 
 #include "base/array.h"
+#include "base/error.h"
 
 #define HASH_FIRST 16
 
@@ -84,7 +85,7 @@ static int grow(struct hash_map *map)
 	larger.used = calloc((larger.capacity + 63) / 64, sizeof(*larger.used));
 	if (!larger.slots || !larger.used) {
 		hash_map_fini(&larger);
-		return -ENOMEM;
+		return error_no_memory();
 	}
 	for (size_t i = 0; i < map->capacity; i++) {
 		if (is_used(map, i))
@@ -215,7 +216,7 @@ static int grow_strings(struct string_table *table)
 	size_t mask = slots_count - 1;
 
 	if (!slots)
-		return -ENOMEM;
+		return error_no_memory();
 	for (uint32_t id = 1; id <= table->count; id++) {
 		size_t index = table->entries[id - 1].hash & mask;
 

@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/string.h"
 
@@ -422,7 +423,7 @@ const char *json_token_name(int token)
 		[JSON_NULL] = "null",
 	};
 
-	return token >= 0 && token <= JSON_NULL ? names[token] : "an error";
+	return array_text(names, ARRAY_COUNT(names), (size_t)token, "an error");
 }
 
 int json_reader_expect(struct json_reader *reader, enum json_token token)

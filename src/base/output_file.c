@@ -155,6 +155,28 @@ static int open_checked(struct opening *opening, const struct stat *checked)
 }
 
 /* The last part of the path is followed only where root made the link, in a folder of root's. */
+static bool is_followed(const char *path, const struct stat *about)
+{
+	return S_ISLNK(about->st_mode) && about->st_uid == 0 && is_in_root_folder(path);
+}
+
+static int check_name(const char *path, const struct stat *about)
+{
+	if (is_followed(path, about))
+		return 0;
+	return S_ISLNK(about->st_mode) ? refuse_link(path, about->st_uid)
+				       : check_owner(path, about);
+}
+
+int output_file_check(const char *path)
+{
+	struct stat about;
+
+	if (geteuid() != 0 || is_own_descriptor(path) || lstat(path, &about) < 0)
+		return 0;
+	return check_name(path, &about);
+}
+
 static int open_as_root(struct opening *opening)
 {
 	const char *path = opening->path;
@@ -165,10 +187,9 @@ static int open_as_root(struct opening *opening)
 		return open_linked(opening);
 	if (lstat(path, &about) < 0)
 		return -errno;
-	if (S_ISLNK(about.st_mode) && about.st_uid == 0 && is_in_root_folder(path))
+	if (is_followed(path, &about))
 		return open_linked(opening);
-	error = S_ISLNK(about.st_mode) ? refuse_link(path, about.st_uid)
-				       : check_owner(path, &about);
+	error = check_name(path, &about);
 	opening->is_refused = error != 0;
 	return error ? error : open_checked(opening, &about);
 }

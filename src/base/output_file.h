@@ -18,6 +18,10 @@ int output_file_open(const char *path, int flags, mode_t mode, bool *ret_is_new)
 /* The same as an empty file with mode 0666. NULL: -errno is in *ret_error. */
 FILE *output_file_stream(const char *path, int *ret_error);
 
+/* As root: whether a file may be written, or replaced, by that name. 0 where it is missing, or duet does not run as root.
+ * Errors: -EPERM with the error chain. */
+int output_file_check(const char *path);
+
 /* As root: whether a folder that is there is root's own and no link. 0 where it is missing, or duet does not run as root.
  * Errors: -EPERM with the error chain. */
 int output_folder_check(const char *path);

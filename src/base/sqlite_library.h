@@ -23,7 +23,10 @@
 	X(bind_text)        \
 	X(column_int64)     \
 	X(column_text)      \
-	X(column_type)
+	X(column_type)      \
+	X(db_config)        \
+	X(limit)            \
+	X(progress_handler)
 
 /* sqlite3_open_v2 is open_v2, and so on. */
 struct sqlite_library {

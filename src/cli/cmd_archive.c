@@ -57,6 +57,7 @@ const struct command command_archive = {
 	.name = "archive",
 	.arguments = "[FILE]",
 	.summary = "keep the symbol files of this machine with a trace",
+	.writes_files = true,
 	.run = run_archive,
 	.options = archive_options,
 };

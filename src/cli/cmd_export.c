@@ -26,7 +26,9 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/output_file.h"
+#include "base/unfinished.h"
 #include "cli/archive.h"
+#include "cli/output.h"
 #include "cli/selection.h"
 #include "cli/table.h"
 #include "export/exporter.h"
@@ -183,15 +185,26 @@ static int write_to_folder(const struct exporter *exporter, const struct model *
 			   const struct export_options *options, const char *path,
 			   uint64_t *ret_rows)
 {
+	const bool is_made = mkdir(path, 0777) == 0;
 	int error;
 
-	if (mkdir(path, 0777) != 0 && !(errno == EEXIST && is_empty_folder(path)))
+	if (!is_made && !(errno == EEXIST && is_empty_folder(path)))
 		return error_set(-errno, "make the folder '%s': %s", path,
 				 errno == EEXIST ? "there is something of that name: remove it, or "
 						   "name another"
 						 : strerror(errno));
 	error = output_folder_check(path);
-	return error ? error : exporter->write_folder(model, options, path, ret_rows);
+	if (error)
+		return error;
+	unfinished_watch(path);
+	error = exporter->write_folder(model, options, path, ret_rows);
+	unfinished_forget(path);
+	if (!error)
+		return 0;
+	unfinished_remove(path);
+	return is_made || mkdir(path, 0777) == 0
+		       ? error
+		       : error_note(error, "the folder '%s' is gone", path);
 }
 
 static bool is_regular(FILE *file)
@@ -204,23 +217,20 @@ static bool is_regular(FILE *file)
 static int write_to(const struct exporter *exporter, const struct model *model,
 		    const struct export_options *options, const char *path, uint64_t *ret_rows)
 {
-	FILE *file = stdout;
-	int error = 0;
+	struct whole_file output;
+	int error;
 
 	if (exporter->write_folder)
 		return write_to_folder(exporter, model, options, path, ret_rows);
-	if (path && !(file = output_file_stream(path, &error)))
+	error = whole_file_open(&output, path);
+	if (error)
 		return error;
-	if (exporter->needs_file && !is_regular(file))
+	if (exporter->needs_file && !is_regular(output.file))
 		error = error_set(-ESPIPE, "'%s' is no regular file, and %s needs one", path,
 				  exporter->name);
 	if (!error)
-		error = exporter->write(model, options, file, ret_rows);
-	if (path && error && ferror(file))
-		error_note(error, "'%s' is not whole", path);
-	if (path && fclose(file) != 0 && !error)
-		error = error_set(-errno, "write '%s': %s", path, strerror(errno));
-	return error;
+		error = exporter->write(model, options, output.file, ret_rows);
+	return whole_file_close(&output, error);
 }
 
 static bool is_filtered(const struct export_options *options)
@@ -242,7 +252,7 @@ static int finish_export(const struct command *command, const struct export_valu
 		print_error(command->name, NULL);
 		return STATUS_FAILED;
 	}
-	return values->output ? STATUS_DONE : finish_output(command->name, STATUS_DONE);
+	return finish_output(command->name, STATUS_DONE);
 }
 
 static int export_model(const struct command *command, const struct exporter *exporter,
@@ -356,6 +366,7 @@ const struct command command_export = {
 	.name = "export",
 	.arguments = "[options] [FILE]",
 	.summary = "write a trace in another format",
+	.writes_files = true,
 	.run = run_export,
 	.options = export_options,
 };

@@ -186,6 +186,7 @@ const struct command command_flame = {
 	.name = "flame",
 	.arguments = "[options] [FILE]",
 	.summary = "draw where the device time went: a flame graph from the code to the kernels",
+	.writes_files = true,
 	.run = run_flame,
 	.options = flame_rows,
 };

@@ -181,8 +181,10 @@ static int run_flamescope(const struct command *command, int argc, char **argv)
 		return status;
 	path = first < argc ? argv[first] : SELECTION_FILE;
 	made = output_beside(path, ".flamescope.html");
-	if (!made)
+	if (!made) {
+		print_error(command->name, NULL);
 		return STATUS_FAILED;
+	}
 	output = values.output ? values.output : made;
 	status = run_file(command, &values, path, strcmp(output, "-") == 0 ? NULL : output);
 	return finish_output(command->name, status);
@@ -193,6 +195,7 @@ const struct command command_flamescope = {
 	.arguments = "[options] [FILE]",
 	.summary = "one page with a heat map of cells of 20 ms, and the flame graph of any range "
 		   "of it",
+	.writes_files = true,
 	.run = run_flamescope,
 	.options = scope_rows,
 };

@@ -111,6 +111,7 @@ const struct command command_import = {
 	.name = "import",
 	.arguments = "--format NAME [-o FILE] FILE",
 	.summary = "make a trace of what another program recorded",
+	.writes_files = true,
 	.run = run_import,
 	.options = import_options,
 };

@@ -283,10 +283,13 @@ static int start_status(int exec_error)
 
 static int exit_status(const struct session_result *result)
 {
+	/* the trace lacks rows: a script must not take it for whole because the program went well */
+	if (result->write_error)
+		return RECORD_FAILED;
 	if (result->interrupted)
 		return 128 + result->signal;
 	if (!result->has_program)
-		return result->write_error ? RECORD_FAILED : 0;
+		return 0;
 	if (WIFSIGNALED(result->program_status))
 		return 128 + WTERMSIG(result->program_status);
 	return WEXITSTATUS(result->program_status);

@@ -206,20 +206,23 @@ static int run_view(const struct command *command, int argc, char **argv)
 		return usage_error(command, "--to is before --from");
 	page.path = first < argc ? argv[first] : SELECTION_FILE;
 	made = output_beside(page.path, ".html");
-	if (!made)
+	if (!made) {
+		print_error(command->name, NULL);
 		return STATUS_FAILED;
+	}
 	page.output = values.output ? values.output : made;
 	if (strcmp(page.output, "-") == 0)
 		page.output = NULL;
 	status = make_page(command, &page);
 	page_fini(&page);
-	return status == STATUS_DONE ? finish_output(command->name, status) : status;
+	return finish_output(command->name, status);
 }
 
 const struct command command_view = {
 	.name = "view",
 	.arguments = "[options] [FILE]",
 	.summary = "one page with the whole run: timeline, flame graphs, tables, findings",
+	.writes_files = true,
 	.run = run_view,
 	.options = view_rows,
 };

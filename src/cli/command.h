@@ -5,6 +5,8 @@
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H
 
+#include <stdbool.h>
+
 #include "cli/options.h"
 
 /* Exit statuses of design cli: all verbs but record use these. */
@@ -16,6 +18,7 @@ struct command {
 	const char *name;
 	const char *arguments; /* "[options] [FILE]" */
 	const char *summary;   /* one line */
+	bool writes_files;     /* which a signal must not leave unfinished */
 	/* argv[0] is the verb. Returns the exit status; messages are printed by print_error. */
 	int (*run)(const struct command *command, int argc, char **argv);
 	const struct option_row *options; /* ends with a row without name; may be NULL */

@@ -133,7 +133,7 @@ static void count_command(void *context, uint64_t address, uint32_t row, uint32_
 	struct batch_info *info = context;
 
 	info->rows[row % ROWS]++;
-	if (!batch_command_name(row))
+	if (!row)
 		keep_unknown(info, header);
 }
 
@@ -354,7 +354,7 @@ static void json_commands(struct json_writer *json, const struct batch_info *inf
 			continue;
 		json_newline(json);
 		json_object_begin(json);
-		json_pair_text(json, "name", batch_command_name(row));
+		json_pair_text(json, "name", row ? batch_command_name(row) : NULL);
 		json_pair_u64(json, "count", info->rows[row]);
 		json_object_end(json);
 	}

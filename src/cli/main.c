@@ -16,7 +16,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "base/suggest.h"
+#include "base/unfinished.h"
 #include "cli/command.h"
 #include "cli/table.h"
 
@@ -145,6 +147,7 @@ static int record_and_report(int argc, char **argv)
 	status = record_program(record, argc + 1, argv - 1, &recorded);
 	if (!recorded)
 		return status;
+	error_forget_memory(); /* what the recorder could not do is in the trace */
 	report_status = report->run(report, 1, arguments);
 	if (report_status == STATUS_INCOMPLETE) /* the program's status is what its caller needs */
 		report_status = STATUS_DONE;
@@ -171,6 +174,8 @@ static int run(int argc, char **argv)
 	if (argv[1][0] == '-')
 		return usage_error(NULL, "unknown option '%s' before the verb", argv[1]);
 	command = find_command(argv[1]);
+	if (command && command->writes_files)
+		unfinished_catch_signals();
 	if (command)
 		return command->run(command, argc - 1, argv + 1);
 	return is_program(argv[1]) ? no_verb_but_program(argc - 1, argv + 1)

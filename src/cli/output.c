@@ -6,17 +6,21 @@
  * Gets:     a name and who writes   Gives: a file that is whole, or says that it is not
  * Owns:     the open file for the time of a call
  * Fails:    -errno with a text
+ * Why a part: a run that fails must not leave an empty file, nor destroy the good one of a run before
  */
 #include "cli/output.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/output_file.h"
 #include "base/string.h"
+#include "base/unfinished.h"
 #include "cli/table.h"
 
 char *output_beside(const char *trace, const char *end)
@@ -28,21 +32,136 @@ char *output_beside(const char *trace, const char *end)
 	if (strlen(path_base(trace)) > strlen(own) &&
 	    strcmp(trace + length - strlen(own), own) == 0)
 		length -= strlen(own);
-	return asprintf(&output, "%.*s%s", (int)length, trace, end) < 0 ? NULL : output;
+	if (asprintf(&output, "%.*s%s", (int)length, trace, end) >= 0)
+		return output;
+	error_set(-ENOMEM, "name a file beside '%s': out of memory", trace);
+	return NULL;
+}
+
+/* ---- a file that is whole or not there ---- */
+
+static bool begins(const char *text, const char *prefix)
+{
+	return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+/* What the shell has open for the program, and links to that. */
+static bool is_of_kernel(const char *path)
+{
+	return begins(path, "/dev/") || begins(path, "/proc/");
+}
+
+static bool is_link(const char *path)
+{
+	struct stat own;
+
+	return lstat(path, &own) == 0 && S_ISLNK(own.st_mode);
+}
+
+/* Whether there may be another file of that name for a moment. */
+static bool is_replaceable(const char *path, const struct stat *about, bool exists)
+{
+	char link[64] = "";
+
+	if (is_of_kernel(path) || (exists && (!S_ISREG(about->st_mode) || about->st_nlink > 1 ||
+					      access(path, W_OK) != 0)))
+		return false;
+	if (!is_link(path))
+		return true;
+	return exists && readlink(path, link, sizeof(link) - 1) > 0 && !is_of_kernel(link);
+}
+
+/* As the file that is replaced, or as one that is made now. */
+static void copy_mode(int fd, const struct stat *about, bool exists)
+{
+	mode_t mask;
+
+	if (exists) {
+		if (fchown(fd, about->st_uid, about->st_gid) == 0 || about->st_uid == geteuid())
+			fchmod(fd, about->st_mode & 0777);
+		return;
+	}
+	mask = umask(0);
+	umask(mask);
+	fchmod(fd, 0666 & ~mask);
+}
+
+static int open_part(struct whole_file *output, const struct stat *about, bool exists)
+{
+	int fd, error;
+
+	/* Only a link is followed: what another user may put into its place meanwhile is replaced, not followed. */
+	output->target = is_link(output->path) ? realpath(output->path, NULL) : strdup(output->path);
+	error = output->target ? unfinished_create(output->target, &output->part, &fd) : -ENOMEM;
+	if (error) {
+		/* a file that may be written in a folder that may not */
+		if (exists && (error == -EACCES || error == -EROFS || error == -EPERM))
+			return 0;
+		errno = -error;
+		return create_refused(output->path);
+	}
+	copy_mode(fd, about, exists);
+	output->file = fdopen(fd, "w");
+	if (output->file)
+		return 0;
+	close(fd);
+	unfinished_finish(output->part, NULL);
+	return error_set(-ENOMEM, "write '%s': out of memory", output->path);
+}
+
+int whole_file_open(struct whole_file *output, const char *path)
+{
+	struct stat about;
+	bool exists;
+	int error;
+
+	*output = (struct whole_file){.path = path, .file = path ? NULL : stdout};
+	if (!path)
+		return 0;
+	error = output_file_check(path);
+	if (error)
+		return error;
+	exists = stat(path, &about) == 0;
+	if (is_replaceable(path, &about, exists))
+		error = open_part(output, &about, exists);
+	if (!error && !output->file)
+		output->file = output_file_stream(path, &error);
+	if (error) {
+		free(output->target);
+		free(output->part);
+	}
+	return error;
+}
+
+int whole_file_close(struct whole_file *output, int error)
+{
+	int renamed;
+
+	if (!output->path)
+		return error;
+	if (error && !output->part && ferror(output->file))
+		error_note(error, "'%s' is not whole", output->path);
+	if (fclose(output->file) && !error)
+		error = error_set(-errno, "write '%s': %s", output->path, strerror(errno));
+	if (output->part) {
+		renamed = unfinished_finish(output->part, error ? NULL : output->target);
+		if (renamed)
+			error = error_set(renamed, "write '%s': %s", output->path,
+					  strerror(-renamed));
+	}
+	free(output->target);
+	free(output->part);
+	return error;
 }
 
 int output_write(const char *path, int (*write)(void *context, FILE *out), void *context)
 {
-	int error = 0;
-	FILE *out = path ? output_file_stream(path, &error) : stdout;
+	struct whole_file output;
+	int error = whole_file_open(&output, path);
 
-	if (!out)
+	if (error)
 		return error;
-	error = write(context, out);
-	if (path && error && ferror(out))
-		error_note(error, "'%s' is not whole", path);
-	if (path && fclose(out) && !error)
-		error = error_set(-errno, "write '%s': %s", path, strerror(errno));
+	error = whole_file_close(&output, write(context, output.file));
 	if (path && !error && isatty(STDERR_FILENO))
 		fprintf(stderr, "duet: wrote %s\n", format_text(path).text);
 	return error;

@@ -7,8 +7,23 @@
 
 #include <stdio.h>
 
-/* The trace's name with another end (".html"), freed by the caller. NULL: no memory. */
+/* The trace's name with another end (".html"), freed by the caller. NULL: no memory, with a text. */
 char *output_beside(const char *trace, const char *end);
+
+/* A file that takes its name when it is whole: until then what had the name stays, and nothing is left where writing fails or
+ * is interrupted. Pipes, devices, links into /proc (such as /dev/stdout) and files with several names are written directly. */
+struct whole_file {
+	FILE *file;
+	const char *path; /* NULL: stdout */
+	char *target;     /* where `part` is to go; NULL: written directly */
+	char *part;
+};
+
+/* path NULL: stdout. -errno with a text that names the file. */
+int whole_file_open(struct whole_file *output, const char *path);
+
+/* error: what writing came to; anything but 0 leaves no new file. Returns it, or why the file is not whole. */
+int whole_file_close(struct whole_file *output, int error);
 
 /* Writes to a file, NULL: to stdout, and says on a terminal which. Errors: of write, -errno with a text that names the
  * file. */

@@ -5,7 +5,7 @@
  * Runs in:  our own process
  * Gets:     texts and the error chain   Gives: lines on stderr, an exit status
  * Owns:     nothing
- * Fails:    finish_output turns an incomplete stdout into STATUS_FAILED
+ * Fails:    finish_output turns an incomplete stdout and a failed allocation into STATUS_FAILED
  * Why:      "duet list > /dev/full" ends with 0 unless the flush before exit is looked at: stdio
  *           keeps the last 4096 bytes until then
  */
@@ -38,6 +38,9 @@ void print_error(const char *verb, const char *text)
 	fflush(stdout);
 	fprintf(stderr, "duet%s%s: ", verb ? " " : "", verb ? verb : "");
 	put_message(text);
+	/* what failed for another reason in its own words may have failed for this one */
+	if (error_had_no_memory() && !strstr(text, "out of memory"))
+		fputs(" (out of memory)", stderr);
 	putc('\n', stderr);
 	if (chain)
 		error_clear();
@@ -62,6 +65,10 @@ int finish_output(const char *verb, int status)
 	char text[256];
 	bool failed_before = ferror(stdout);
 
+	if (verb && status == STATUS_DONE && error_had_no_memory()) {
+		print_error(verb, "out of memory: the output is not complete");
+		status = STATUS_FAILED;
+	}
 	errno = 0;
 	if (fflush(stdout) == 0 && !failed_before)
 		return status;

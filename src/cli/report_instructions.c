@@ -183,7 +183,8 @@ static int name_rows(struct merging *merging)
 		if (!error)
 			error = add_name(&merging->names, place.name);
 	}
-	rank_names(&merging->names);
+	if (!error)
+		rank_names(&merging->names);
 	return error;
 }
 

@@ -610,7 +610,7 @@ static uint32_t function_string(struct injected *injected, const struct injected
 	if (function >= RECORD_FUNCTION_FIRST)
 		return named_function(injected, ring, function);
 
-	if (!name) {
+	if (!*name) {
 		broken(injected);
 		return 0;
 	}

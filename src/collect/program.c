@@ -25,6 +25,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/io.h"
@@ -353,5 +354,5 @@ const char *program_kind_text(enum program_kind kind)
 		[PROGRAM_UNKNOWN] = NULL,
 	};
 
-	return kind == PROGRAM_ORDINARY ? NULL : texts[kind];
+	return array_text(texts, ARRAY_COUNT(texts), kind, NULL);
 }

@@ -65,7 +65,7 @@ static const char *const function_names[RECORDING_FUNCTIONS] = {
 
 const char *guest_function_name(uint32_t function)
 {
-	return function < RECORDING_FUNCTIONS ? function_names[function] : NULL;
+	return array_text(function_names, RECORDING_FUNCTIONS, function, "");
 }
 
 void identities_init(struct identities *identities)

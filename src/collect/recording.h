@@ -119,7 +119,7 @@ uint32_t recording_note(struct recording *recording, const char *collector, uint
 void recording_warn(const struct recording *recording, const char *text);
 void recording_hint(const struct recording *recording, const char *text);
 
-/* Name of a function by its number in event/opencl_calls.h and its like, NULL where there is none. */
+/* Name of a function by its number in event/opencl_calls.h and its like, "" where there is none. */
 const char *guest_function_name(uint32_t function);
 
 #endif

@@ -25,17 +25,18 @@ struct record {
 
 /* Records that are not an event of their own. */
 enum {
-	RECORD_BYTES = 64,       /* a piece of a code object's content */
-	RECORD_END = 65,         /* a thing is gone */
-	RECORD_STACK = 66,       /* a call stack */
-	RECORD_PYTHON_CODE = 67, /* a Python function in it */
-	RECORD_MODULE = 68,      /* a library whose code is in it */
-	RECORD_FUNCTION = 69,    /* the name of a function of the runtime's */
-	RECORD_NODE = 70,        /* a command that a call launched beside others */
-	RECORD_REFUSED = 71,     /* what the guest needs and did not get */
-	RECORD_CAPTURED = 72,    /* where a node of a graph comes from */
-	RECORD_SAMPLES = 73,     /* instruction samples that the device's runtime has counted */
-	RECORD_KERNEL_NEEDS = 74 /* what a kernel that is described takes of a compute unit */
+	RECORD_BYTES = 64,        /* a piece of a code object's content */
+	RECORD_END = 65,          /* a thing is gone */
+	RECORD_STACK = 66,        /* a call stack */
+	RECORD_PYTHON_CODE = 67,  /* a Python function in it */
+	RECORD_MODULE = 68,       /* a library whose code is in it */
+	RECORD_FUNCTION = 69,     /* the name of a function of the runtime's */
+	RECORD_NODE = 70,         /* a command that a call launched beside others */
+	RECORD_REFUSED = 71,      /* what the guest needs and did not get */
+	RECORD_CAPTURED = 72,     /* where a node of a graph comes from */
+	RECORD_SAMPLES = 73,      /* instruction samples that the device's runtime has counted */
+	RECORD_KERNEL_NEEDS = 74, /* what a kernel that is described takes of a compute unit */
+	RECORD_KIND_END           /* one beyond the last */
 };
 
 /* A piece of content never makes a record larger than this, so that a small ring can take it. */

@@ -48,7 +48,7 @@ const char *commands_state_name(enum command_state state)
 	static const char *const names[STATE_COUNT] = {"matched", "rejected", "in_flight",
 						       "not_executed", "no_launch"};
 
-	return names[state];
+	return array_text(names, ARRAY_COUNT(names), state, "unknown");
 }
 
 bool command_has_span(const struct command *command)

@@ -260,8 +260,12 @@ static int open_file(struct pb *pb, enum pb_file file)
 
 	string_builder_init(&path);
 	string_builder_appendf(&path, "%s/%s", pb->folder, file_names[file]);
-	pb->outputs[file].file = fopen(string_builder_text(&path), "wxe");
-	if (!pb->outputs[file].file)
+	if (path.error)
+		error = error_set(-ENOMEM, "write '%s/%s': out of memory", pb->folder,
+				  file_names[file]);
+	else
+		pb->outputs[file].file = fopen(string_builder_text(&path), "wxe");
+	if (!error && !pb->outputs[file].file)
 		error = error_set(-errno, "write '%s': %s", string_builder_text(&path),
 				  strerror(errno));
 	string_builder_fini(&path);
@@ -278,8 +282,8 @@ static int write_message(struct output *output)
 	if (error)
 		return error;
 	fwrite(length, 1, (size_t)(protobuf_put_varint(length, size) - length), output->file);
-	fwrite(output->recording.bytes, 1, output->recording.size, output->file);
-	fwrite(output->message.bytes, 1, output->message.size, output->file);
+	protobuf_write(&output->recording, output->file);
+	protobuf_write(&output->message, output->file);
 	protobuf_clear(&output->message);
 	output->samples = 0;
 	return ferror(output->file) ? export_flush(output->file) : 0;
@@ -438,10 +442,13 @@ static int put_samples(struct pb *pb)
 /* Whether it is of another time than those before it, or a second reading of a series at that time. */
 static bool is_new_sample(const struct pb *pb, const struct event_counter *row, size_t index)
 {
-	const struct event_counter *first = &pb->readings[0].row;
+	const struct event_counter *first;
 
-	return pb->readings_count && (first->begin != row->begin || first->end != row->end ||
-				      pb->latest[index] == pb->sample);
+	if (!pb->readings_count)
+		return false;
+	first = &pb->readings[0].row;
+	return first->begin != row->begin || first->end != row->end ||
+	       pb->latest[index] == pb->sample;
 }
 
 /* No level that has a field of its own can be below 0: such a one was not read. */

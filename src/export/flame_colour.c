@@ -14,6 +14,8 @@
 #include <math.h>
 #include <xxhash.h>
 
+#include "base/array.h"
+
 /* Hue in degrees, from the first to the last shade; saturation and lightness in per cent. */
 struct family {
 	const char *word;
@@ -68,7 +70,7 @@ uint32_t flame_colour(enum flame_class frame_class, uint32_t shade, bool is_dark
 
 const char *flame_class_word(enum flame_class frame_class)
 {
-	return families[frame_class].word;
+	return frame_class < ARRAY_COUNT(families) ? families[frame_class].word : "unknown";
 }
 
 char flame_class_letter(enum flame_class frame_class)

@@ -517,7 +517,7 @@ static int write_otlp(const struct model *model, const struct export_options *op
 	if (!otlp)
 		return error;
 	if (!error)
-		fwrite(otlp->message.bytes, 1, otlp->message.size, file);
+		protobuf_write(&otlp->message, file);
 	*ret_rows = otlp->rows;
 	otlp_fini(otlp);
 	return error ? error : export_flush(file);

@@ -364,7 +364,7 @@ static int write_metrics(const struct model *model, const struct export_options 
 		metrics.from_unix_ns = metrics.to_unix_ns = 0;
 	error = put_resources(&metrics);
 	if (!error)
-		fwrite(metrics.message.bytes, 1, metrics.message.size, file);
+		protobuf_write(&metrics.message, file);
 	*ret_rows = metrics.points;
 	protobuf_fini(&metrics.message);
 	analysis_free(analysis);

@@ -71,6 +71,12 @@ void protobuf_append(struct protobuf *message, const void *fields, size_t size)
 	append(message, fields, size);
 }
 
+void protobuf_write(const struct protobuf *message, FILE *file)
+{
+	if (message->size)
+		fwrite(message->bytes, 1, message->size, file);
+}
+
 void protobuf_packed(struct protobuf *message, unsigned int field, const uint64_t *values,
 		     size_t count)
 {

@@ -15,6 +15,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 struct protobuf {
@@ -38,6 +39,9 @@ void protobuf_text(struct protobuf *message, unsigned int field, const char *tex
 
 /* Fields that were written elsewhere. */
 void protobuf_append(struct protobuf *message, const void *fields, size_t size);
+
+/* What there is of it, which may be nothing; the stream keeps the error. */
+void protobuf_write(const struct protobuf *message, FILE *file);
 
 /* ---- What is done for every field stands here: where the field's number is a constant its tag is one, too. ---- */
 

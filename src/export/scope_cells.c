@@ -75,12 +75,17 @@ static int put(struct scope_cells *cells, const struct scope_value *value)
 	return 0;
 }
 
+static uint64_t twice(uint64_t ns)
+{
+	return ns > UINT64_MAX / 2 ? UINT64_MAX : 2 * ns;
+}
+
 static int join(struct scope_cells *cells)
 {
 	size_t count = cells->values_count;
 	int error = 0;
 
-	cells->grid.row_ns *= 2;
+	cells->grid.row_ns = twice(cells->grid.row_ns);
 	cells->values_count = 0;
 	pair_map_fini(&cells->value_numbers);
 	pair_map_init(&cells->value_numbers);
@@ -102,8 +107,9 @@ static int make_room(struct scope_cells *cells, uint64_t last_ns)
 {
 	int error = 0;
 
-	while (!error && (cell_of(cells, last_ns) >= SCOPE_CELLS_MOST ||
-			  (cells->values_count >= SCOPE_VALUES_MOST && cell_of(cells, last_ns))))
+	while (!error && cells->grid.row_ns < UINT64_MAX &&
+	       (cell_of(cells, last_ns) >= SCOPE_CELLS_MOST ||
+		(cells->values_count >= SCOPE_VALUES_MOST && cell_of(cells, last_ns))))
 		error = join(cells);
 	return error;
 }
@@ -120,10 +126,21 @@ static uint64_t given_until(const struct scope_amount *amount, uint64_t time_ns)
 	       (uint64_t)(amount->before * passed / length);
 }
 
+/* Damaged and hostile traces have times close to 2^64: the cell that holds them has no end that 64 bits can express. */
+static uint64_t end_of_cell(const struct scope_cells *cells, uint32_t cell)
+{
+	uint64_t end_ns;
+
+	return __builtin_mul_overflow(cell + UINT64_C(1), cells->grid.row_ns, &end_ns) ||
+			       __builtin_add_overflow(end_ns, cells->origin_ns, &end_ns)
+		       ? UINT64_MAX
+		       : end_ns;
+}
+
 int scope_cells_add(struct scope_cells *cells, const struct scope_item *item,
 		    const struct scope_amount *amount)
 {
-	const bool is_moment = amount->begin == amount->end;
+	const bool is_moment = amount->begin >= amount->end;
 	uint64_t given = 0;
 	uint32_t number;
 	int error = find_item(cells, item, &number);
@@ -133,7 +150,7 @@ int scope_cells_add(struct scope_cells *cells, const struct scope_item *item,
 
 		error = make_room(cells, is_moment ? at : amount->end - 1);
 		value.cell = (uint32_t)cell_of(cells, at);
-		at = cells->origin_ns + (value.cell + (uint64_t)1) * cells->grid.row_ns;
+		at = end_of_cell(cells, value.cell);
 		value.value = given_until(amount, at) - given;
 		given += value.value;
 		if (!error && value.value)

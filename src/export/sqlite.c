@@ -147,8 +147,11 @@ static int begin_row(struct database *database, enum table table)
 
 static int end_row(struct database *database)
 {
-	int code = database->library.step(database->row);
+	int code;
 
+	if (database->text.error)
+		return error_set(-ENOMEM, "SQLite: out of memory");
+	code = database->library.step(database->row);
 	database->library.reset(database->row);
 	return code == SQLITE_DONE ? 0 : fail(database);
 }
@@ -194,8 +197,10 @@ static void put_text(struct database *database, const char *text)
 {
 	string_builder_clear(&database->text);
 	string_builder_append_utf8(&database->text, text);
-	database->library.bind_text(database->row, ++database->column,
-				    string_builder_text(&database->text), -1, SQLITE_TRANSIENT);
+	if (database->library.bind_text(database->row, ++database->column,
+					string_builder_text(&database->text), -1,
+					SQLITE_TRANSIENT) == SQLITE_NOMEM)
+		database->text.error = error_no_memory();
 }
 
 static void put_string(struct database *database, uint32_t string)

@@ -62,7 +62,7 @@ const char *verdict_text(enum verdict verdict)
 		[VERDICT_OUTSIDE] = "it is not in the exported part",
 	};
 
-	return texts[verdict];
+	return array_text(texts, ARRAY_COUNT(texts), verdict, NULL);
 }
 
 static enum verdict expected_of(const struct model *model, const struct event_launch *row)

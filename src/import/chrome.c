@@ -23,6 +23,7 @@
 #include "import/chrome_file.h"
 #include "import/chrome_join.h"
 #include "import/chrome_names.h"
+#include "import/faults.h"
 #include "import/formats.h"
 #include "import/source.h"
 #include "import/target.h"
@@ -56,6 +57,8 @@ struct chrome {
 	uint32_t absent;    /* function of launches that are not in the file */
 	uint64_t last_ns;
 	uint64_t made_up, unbalanced, left_out;
+	struct import_faults faults;
+	uint64_t events, with_phase, usable;
 };
 
 /* ---- names and places ---- */
@@ -599,9 +602,8 @@ static int on_end(struct chrome *chrome, const struct chrome_event *event)
 
 /* ---- the second pass ---- */
 
-static int on_event(void *context, const struct chrome_event *event)
+static int read_event(struct chrome *chrome, const struct chrome_event *event)
 {
-	struct chrome *chrome = context;
 	bool is_slice = is_phase(event, "X"),
 	     is_half = is_phase(event, "B") || is_phase(event, "E");
 
@@ -623,6 +625,28 @@ static int on_event(void *context, const struct chrome_event *event)
 		return is_phase(event, "B") ? on_begin(chrome, event) : on_end(chrome, event);
 	return chrome_class_of(event) != CHROME_NO_CLASS ? on_command(chrome, event)
 							 : on_slice(chrome, event);
+}
+
+static int on_event(void *context, const struct chrome_event *event)
+{
+	struct chrome *chrome = context;
+	int error = read_event(chrome, event);
+
+	chrome->events++;
+	chrome->with_phase += *string_builder_text(&event->phase) != '\0';
+	chrome->usable += !error;
+	return error ? import_faults_add(&chrome->faults, error) : 0;
+}
+
+/* Any JSON with objects in an array comes as far as here. */
+static int check_events(struct chrome *chrome)
+{
+	if (chrome->events && !chrome->with_phase)
+		return error_set(-EBADMSG,
+				 "expected events with the key 'ph', found none in %" PRIu64
+				 " %s: this is no Chrome trace",
+				 chrome->events, format_noun(chrome->events, "object", "objects"));
+	return import_faults_end(&chrome->faults, chrome->usable, "event");
 }
 
 static int on_sample(void *context, const struct chrome_sample *sample)
@@ -713,7 +737,7 @@ static void chrome_fini(struct chrome *chrome)
 static int read_chrome(struct import_source *source, struct import_target *target)
 {
 	static const struct chrome_visitor visitor = {.on_event = on_event, .on_sample = on_sample};
-	struct chrome chrome = {.target = target};
+	struct chrome chrome = {.target = target, .faults = {target, "event", "events"}};
 	bool is_cut;
 	int error;
 
@@ -728,6 +752,8 @@ static int read_chrome(struct import_source *source, struct import_target *targe
 		error = import_target_text(target, "(not in the file)", &chrome.absent);
 	if (!error)
 		error = chrome_file_read(source, &visitor, &chrome, &is_cut);
+	if (!error)
+		error = check_events(&chrome);
 	if (!error)
 		error = write_rest(&chrome);
 	put_notes(&chrome);

@@ -5,7 +5,7 @@
  * Runs in:  our own process
  * Gets:     lines   Gives: a CPU sample a line, whose weight is the count
  * Owns:     nothing
- * Fails:    a line that is none, with its number
+ * Fails:    a file without a line that is one; bad lines among others are left out and shown
  * Why the device's frames are only frames: a line tells no command of a device, and no time of one
  */
 #include <ctype.h>
@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "import/faults.h"
 #include "import/formats.h"
 #include "import/frame.h"
 #include "import/source.h"
@@ -66,8 +67,10 @@ static int read_stack(const struct import_source *source, struct import_target *
 
 static int read_folded(struct import_source *source, struct import_target *target)
 {
+	struct import_faults faults = {target, "line", "lines"};
 	struct event_cpu_sample row = {0};
 	bool has_device = false;
+	uint64_t samples = 0;
 	size_t length;
 	uint32_t process;
 	char *line;
@@ -78,17 +81,25 @@ static int read_folded(struct import_source *source, struct import_target *targe
 	if (!error)
 		error = import_target_text(target, "samples", &row.source_string);
 	while (!error && (status = import_source_line(source, &line, &length)) != 0) {
-		if (status < 0 || !length) {
-			error = status < 0 ? status : 0;
+		if (status < 0) {
+			error = import_faults_add_unread(&faults, source, status);
 			continue;
 		}
+		if (!length)
+			continue;
 		error = take_count(source, line, length, &row.weight);
 		if (!error)
 			error = read_stack(source, target, line, &row.stack, &has_device);
-		if (!error)
-			error = import_target_sample(target, &row);
+		if (error) {
+			error = import_faults_add(&faults, error);
+			continue;
+		}
+		error = import_target_sample(target, &row);
 		row.time++;
+		samples++;
 	}
+	if (!error)
+		error = import_faults_end(&faults, samples, "line");
 	import_target_note(target,
 			   "no times (a line is a sample, 1 ns after the one before it), no "
 			   "threads, no processes, no unit of the counts");

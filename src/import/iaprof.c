@@ -24,6 +24,7 @@
 #include "base/error.h"
 #include "base/format.h"
 #include "base/hash.h"
+#include "import/faults.h"
 #include "import/formats.h"
 #include "import/frame.h"
 #include "import/iaprof_line.h"
@@ -31,7 +32,6 @@
 #include "import/target.h"
 
 enum {
-	BAD_LINES_TOLD = 10,
 	FRAMES_MOST = 512,  /* of a stack */
 	FRAMES_OUTER = 255, /* of a deeper one that stay: these, and the innermost 256 */
 	NAME_BYTES_MOST = 65536,
@@ -87,8 +87,8 @@ struct iaprof {
 	uint32_t unit_string, device, clock_series, busy_series;
 	uint64_t begin_ns, end_ns; /* of the interval */
 	bool has_times;
-	char first[256]; /* what is wrong with the first bad line */
-	uint64_t samples, lines, bad_lines, frames, routines, cut_stacks, again, anew;
+	struct import_faults faults;
+	uint64_t samples, lines, frames, routines, cut_stacks, again, anew;
 	uint64_t told; /* counts of samples and values of metrics that were read, also 0 */
 };
 
@@ -771,45 +771,13 @@ static int take_line(struct iaprof *iaprof, char *line, size_t length)
 	return error;
 }
 
-/* The text becomes a note; only what is no fault of the line goes on. */
-static int leave_out(struct iaprof *iaprof, int error)
-{
-	if (error != -EBADMSG)
-		return error;
-	if (!iaprof->bad_lines)
-		snprintf(iaprof->first, sizeof(iaprof->first), "%s", error_text());
-	if (iaprof->bad_lines++ < BAD_LINES_TOLD)
-		import_target_fault(iaprof->target, "left out %s", error_text());
-	error_clear();
-	return 0;
-}
-
-/* One that is too long is as bad as any other; what is no line at all ends the file. */
-static int leave_unread(struct iaprof *iaprof, int error)
-{
-	auto_free char *text = strdup(error_text());
-	int status = import_source_skip(iaprof->source);
-
-	if (status < 0)
-		return status;
-	if (text)
-		error_set(error, "%s", text);
-	return status ? leave_out(iaprof, error) : error;
-}
-
 /* A file of another kind is no profile, nor is one of whose samples none can be read. */
-static int check_lines(const struct iaprof *iaprof)
+static int check_lines(struct iaprof *iaprof)
 {
-	if (iaprof->lines && iaprof->bad_lines && !iaprof->told)
-		return error_set(
-			-EBADMSG,
-			"no sample of it can be read: %" PRIu64 " %s no sense, the first: %s",
-			iaprof->bad_lines,
-			format_noun(iaprof->bad_lines, "line makes", "lines make"), iaprof->first);
 	if (iaprof->lines)
-		return 0;
+		return import_faults_end(&iaprof->faults, iaprof->told, "sample");
 	return error_set(-EBADMSG, "no line of it is one of iaprof's%s%s",
-			 *iaprof->first ? ": " : " (it is empty)", iaprof->first);
+			 *iaprof->faults.first ? ": " : " (it is empty)", iaprof->faults.first);
 }
 
 static int read_lines(struct iaprof *iaprof)
@@ -820,12 +788,12 @@ static int read_lines(struct iaprof *iaprof)
 
 	while (!error && (status = import_source_line(iaprof->source, &line, &length)) != 0) {
 		if (status < 0) {
-			error = leave_unread(iaprof, status);
+			error = import_faults_add_unread(&iaprof->faults, iaprof->source, status);
 			continue;
 		}
 		error = length ? take_line(iaprof, line, length) : 0;
 		if (error)
-			error = leave_out(iaprof, error);
+			error = import_faults_add(&iaprof->faults, error);
 	}
 	return error ? error : check_lines(iaprof);
 }
@@ -840,12 +808,6 @@ static void note(struct iaprof *iaprof, uint64_t count, const char *one, const c
 
 static void note_all(struct iaprof *iaprof)
 {
-	const uint64_t more =
-		iaprof->bad_lines > BAD_LINES_TOLD ? iaprof->bad_lines - BAD_LINES_TOLD : 0;
-
-	if (more)
-		import_target_fault(iaprof->target, "%" PRIu64 " %s left out", more,
-				    format_noun(more, "more line", "more lines"));
 	note(iaprof, iaprof->again, "number", "numbers",
 	     " given to another text later, which holds from there on");
 	note(iaprof, iaprof->cut_stacks, "stack", "stacks",
@@ -866,7 +828,8 @@ static void note_all(struct iaprof *iaprof)
 
 static int read_iaprof(struct import_source *source, struct import_target *target)
 {
-	struct iaprof iaprof = {.source = source, .target = target};
+	struct iaprof iaprof = {
+		.source = source, .target = target, .faults = {target, "line", "lines"}};
 	int error;
 
 	string_table_init(&iaprof.texts);

@@ -6,7 +6,7 @@
  * Gets:     lines: of each sample one that says who, when and what, then one for each frame, then an empty one
  * Gives:    CPU samples
  * Owns:     the frames of the sample at hand
- * Fails:    a line that is none, with its number
+ * Fails:    a file without a sample; a sample with a bad line is left out and shown
  * Why the first line is read from its time on: a name may have blanks and digits in it, but no number with a point
  *           and a colon behind it
  */
@@ -21,6 +21,7 @@
 #include "base/array.h"
 #include "base/format.h"
 #include "base/string.h"
+#include "import/faults.h"
 #include "import/formats.h"
 #include "import/source.h"
 #include "import/target.h"
@@ -41,7 +42,9 @@ struct script {
 	size_t frames_count, frames_capacity;
 	char *pool;
 	size_t pool_count, pool_capacity;
-	uint64_t without_stack, without_period;
+	struct import_faults faults;
+	bool is_skipping; /* what is left of a sample with a bad line */
+	uint64_t samples, without_stack, without_period, without_time, last_ns;
 };
 
 /* ---- the first line of a sample ---- */
@@ -50,7 +53,7 @@ struct head {
 	char *comm, *event, *rest; /* rest: behind the event */
 	uint32_t pid, tid, cpu;
 	uint64_t time_ns, period;
-	bool has_period;
+	bool has_period, has_time;
 };
 
 /* "1234.567890:" in ns; false for any other word. */
@@ -170,6 +173,53 @@ static bool parse_event(char *text, struct head *head)
 	return *head->event;
 }
 
+/* "COMM PID [CPU] [PERIOD] EVENT:": without a time the event is the first word with a colon at its end. */
+static char *find_event(char *line)
+{
+	for (char *at = line; *at;) {
+		size_t length;
+
+		at += strspn(at, " \t");
+		length = strcspn(at, " \t");
+		if (length > 1 && at[length - 1] == ':' && at != line)
+			return at;
+		at += length;
+	}
+	return NULL;
+}
+
+/* The word that ends in front of `end`, where only blanks stand between; `line` where there is none. */
+static char *word_before(char *line, char *end)
+{
+	while (end > line && isspace((unsigned char)end[-1]))
+		end--;
+	while (end > line && !isspace((unsigned char)end[-1]))
+		end--;
+	return end;
+}
+
+/* Whether a word begins with a digit, or is a processor: a thread or a period, and no name of a program. */
+static bool is_numeric(const char *word)
+{
+	word += *word == '[';
+	return *word && strspn(word, "0123456789/]") == strcspn(word, " \t");
+}
+
+/* A number in front of the event is its period where the thread or the processor is in front of that. */
+static bool parse_untimed(char *line, struct head *head)
+{
+	char *event = find_event(line), *last, *second;
+
+	if (!event)
+		return false;
+	last = word_before(line, event);
+	second = word_before(line, last);
+	if (last > line && second > line && is_numeric(last) && is_numeric(second))
+		event = last;
+	event[-1] = 0;
+	return parse_event(event, head) && parse_who(line, head);
+}
+
 static int parse_head(const struct script *script, char *line, struct head *ret_head)
 {
 	char begin[60], *behind, *time;
@@ -179,7 +229,9 @@ static int parse_head(const struct script *script, char *line, struct head *ret_
 	time = find_time(line, &ret_head->time_ns, &behind);
 	if (time)
 		*time = 0;
-	if (time && parse_who(line, ret_head) && parse_event(behind, ret_head))
+	ret_head->has_time = time != NULL;
+	if (time ? parse_who(line, ret_head) && parse_event(behind, ret_head)
+		 : parse_untimed(line, ret_head))
 		return 0;
 	return import_source_fail(script->source,
 				  "'COMM PID [CPU] SECONDS.FRACTION: [PERIOD] EVENT:'", begin);
@@ -305,6 +357,10 @@ static int on_head(struct script *script, char *line)
 		return error;
 	snprintf(key, sizeof(key), "%" PRIu32, head.pid);
 	error = import_target_process(script->target, key, head.pid, head.comm, &process);
+	if (!head.has_time)
+		head.time_ns = script->last_ns + 1;
+	script->without_time += !head.has_time;
+	script->last_ns = head.time_ns;
 	*sample = (struct event_cpu_sample){
 		.time = head.time_ns, .weight = head.period, .cpu = head.cpu};
 	if (!error)
@@ -337,6 +393,7 @@ static int end_sample(struct script *script)
 	script->without_stack += !script->frames_count;
 	script->frames_count = script->pool_count = 0;
 	script->has_sample = false;
+	script->samples += !error;
 	return error ? error : import_target_sample(script->target, sample);
 }
 
@@ -346,36 +403,68 @@ static int on_line(struct script *script, char *line, size_t length)
 
 	if (strlen(line) != length)
 		return import_source_fail(script->source, "text", "a byte of 0");
-	if (!line[strspn(line, " \t")])
+	if (!line[strspn(line, " \t")]) {
+		script->is_skipping = false;
 		return end_sample(script);
-	if (*line == '#')
+	}
+	if (*line == '#' || (script->is_skipping && isspace((unsigned char)*line)))
 		return 0;
 	if (script->has_sample && isspace((unsigned char)*line))
 		return on_frame(script, line);
+	script->is_skipping = false;
 	error = end_sample(script); /* without a line between it and the next */
 	return error ? error : on_head(script, line);
 }
 
+/* A sample with a bad line goes as a whole: with the rest of its stack it would be another one. */
+static int leave_out(struct script *script, int error)
+{
+	if (error != -EBADMSG)
+		return error;
+	script->frames_count = script->pool_count = 0;
+	script->has_sample = false;
+	script->is_skipping = true;
+	return import_faults_add(&script->faults, error);
+}
+
+static void put_notes(const struct script *script)
+{
+	import_target_note(script->target,
+			   "no calls and no commands of devices; names are those that perf found");
+	if (script->without_stack)
+		import_target_note(script->target, "%" PRIu64 " %s without a stack",
+				   script->without_stack,
+				   format_noun(script->without_stack, "sample", "samples"));
+	if (script->without_period)
+		import_target_note(script->target, "%" PRIu64 " %s without a period, as 1 each",
+				   script->without_period,
+				   format_noun(script->without_period, "sample", "samples"));
+	if (script->without_time)
+		import_target_note(script->target,
+				   "%" PRIu64 " %s without a time, 1 ns after the one before",
+				   script->without_time,
+				   format_noun(script->without_time, "sample", "samples"));
+}
+
 static int read_perf_script(struct import_source *source, struct import_target *target)
 {
-	struct script script = {.source = source, .target = target};
+	struct script script = {
+		.source = source, .target = target, .faults = {target, "line", "lines"}};
 	int error = 0, status;
 	size_t length;
 	char *line;
 
-	while (!error && (status = import_source_line(source, &line, &length)) != 0)
-		error = status < 0 ? status : on_line(&script, line, length);
+	while (!error && (status = import_source_line(source, &line, &length)) != 0) {
+		if (status < 0)
+			error = import_faults_add_unread(&script.faults, source, status);
+		else
+			error = leave_out(&script, on_line(&script, line, length));
+	}
 	if (!error)
 		error = end_sample(&script);
-	import_target_note(target,
-			   "no calls and no commands of devices; names are those that perf found");
-	if (script.without_stack)
-		import_target_note(target, "%" PRIu64 " %s without a stack", script.without_stack,
-				   format_noun(script.without_stack, "sample", "samples"));
-	if (script.without_period)
-		import_target_note(target, "%" PRIu64 " %s without a period, as 1 each",
-				   script.without_period,
-				   format_noun(script.without_period, "sample", "samples"));
+	if (!error)
+		error = import_faults_end(&script.faults, script.samples, "sample");
+	put_notes(&script);
 	free(script.frames);
 	free(script.pool);
 	return error;

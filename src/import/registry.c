@@ -18,6 +18,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/unfinished.h"
 #include "import/formats.h"
 #include "import/source.h"
 #include "import/target.h"
@@ -46,23 +47,15 @@ const struct importer *importer_find(const char *name)
 static int make_part(const char *output, char **ret_part)
 {
 	struct stat status;
-	char *part;
-	int fd;
+	int fd, error;
 
 	if (stat(output, &status) == 0 && !S_ISREG(status.st_mode))
 		return error_set(-EINVAL, "'%s' is no regular file: name another for the trace",
 				 output);
-	if (asprintf(&part, "%s.XXXXXX", output) < 0)
-		return -ENOMEM;
-	fd = mkostemp(part, O_CLOEXEC);
-	if (fd < 0) {
-		int error = error_set(-errno, "write beside '%s': %s", output, strerror(errno));
-
-		free(part);
-		return error;
-	}
+	error = unfinished_create(output, ret_part, &fd);
+	if (error)
+		return error_set(error, "write beside '%s': %s", output, strerror(-error));
 	close(fd);
-	*ret_part = part;
 	return 0;
 }
 
@@ -96,15 +89,15 @@ int import_file(const struct importer *importer, const char *path, const char *o
 {
 	auto_free char *part = NULL;
 	struct import_result result = {0};
-	int error = make_part(output, &part);
+	int renamed, error = make_part(output, &part);
 
 	if (error)
 		return error;
 	error = read_into(importer, path, part, &result);
-	if (!error && rename(part, output) != 0)
-		error = error_set(-errno, "write '%s': %s", output, strerror(errno));
+	renamed = unfinished_finish(part, error ? NULL : output);
+	if (renamed)
+		error = error_set(renamed, "write '%s': %s", output, strerror(-renamed));
 	if (error) {
-		unlink(part);
 		free(result.notes);
 		free(result.faults);
 	} else {

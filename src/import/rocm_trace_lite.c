@@ -6,6 +6,9 @@
  * Gets:     tables rocpd_string, rocpd_op, rocpd_api, rocpd_metadata   Gives: executions with a launch each, calls
  * Owns:     the loaded SQLite, the open database
  * Fails:    -EBADMSG with the table, the row's id, what was expected and what was found
+ * Why no views: a file of 24 KB can hold a view that has no end, or a text of 400 MB. Only plain tables are read, no text is
+ *           longer than 1 MiB, texts are not joined into the rows that SQLite sorts, and SQLite's steps are limited by
+ *           the size of the file.
  * Why every launch is made up: nothing in the file links a kernel to the call that launched it, nor says which thread did;
  *           a launch of no duration at its start gives it its name, and claims nothing of the host.
  */
@@ -16,43 +19,122 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/format.h"
 #include "base/sqlite_library.h"
 #include "base/string.h"
+#include "import/faults.h"
 #include "import/formats.h"
 #include "import/source.h"
 #include "import/target.h"
 
+#define TEXT_BYTES_MAX (1 << 20) /* names of C++ templates reach some 100 KB */
+
+/* A row of a real file has 70 bytes or more and takes some 40 of SQLite's steps. */
+#define STEPS_PER_CALL     10000 /* 0.1 ms */
+#define STEPS_FREE         UINT64_C(10000000)
+#define STEPS_PER_BYTE_MAX UINT64_C(50)
+
 struct rocm {
 	struct sqlite_library sqlite;
 	sqlite3 *database;
+	sqlite3_stmt *strings; /* rocpd_string by id */
+	uint64_t steps, steps_max;
+	int found; /* enum found_table of the last find_table */
 	struct import_target *target;
 	uint32_t process, absent; /* id; string */
-	uint64_t launches, markers;
+	uint64_t launches, markers, usable;
+	struct import_faults faults;
+};
+
+enum { TABLE_OP, TABLE_STRING, TABLE_API, TABLE_METADATA, TABLES_COUNT };
+
+static const struct {
+	const char *name;
+	bool is_needed;
+} tables[TABLES_COUNT] = {
+	[TABLE_OP] = {"rocpd_op", true},
+	[TABLE_STRING] = {"rocpd_string", true},
+	[TABLE_API] = {"rocpd_api", false},
+	[TABLE_METADATA] = {"rocpd_metadata", false},
 };
 
 /* ---- SQLite ---- */
 
 static int fail(const struct rocm *rocm, const char *what)
 {
+	if (rocm->sqlite.errcode(rocm->database) == SQLITE_NOMEM)
+		return error_set(-ENOMEM, "%s: out of memory", what);
+	if (rocm->sqlite.errcode(rocm->database) == SQLITE_INTERRUPT)
+		return error_set(-EBADMSG,
+				 "%s: reading it takes SQLite more than %" PRIu64
+				 " steps, more than a file of this size can need",
+				 what, rocm->steps_max);
 	return error_set(-EBADMSG, "%s: %s", what, rocm->sqlite.errmsg(rocm->database));
+}
+
+/* Whoever made the file may have put views, triggers and functions into its schema. */
+static int distrust_schema(struct rocm *rocm)
+{
+	static const struct {
+		int option, value;
+	} rows[] = {
+		{SQLITE_DBCONFIG_DEFENSIVE, 1},
+		{SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
+		{SQLITE_DBCONFIG_ENABLE_TRIGGER, 0},
+		{SQLITE_DBCONFIG_ENABLE_VIEW, 0},
+	};
+
+	for (size_t i = 0; i < ARRAY_COUNT(rows); i++)
+		if (rocm->sqlite.db_config(rocm->database, rows[i].option, rows[i].value, NULL) !=
+		    SQLITE_OK)
+			return error_set(-ENOTSUP, "the SQLite library cannot switch views off; "
+						   "install SQLite 3.31 or later");
+	rocm->sqlite.limit(rocm->database, SQLITE_LIMIT_LENGTH, TEXT_BYTES_MAX);
+	return 0;
+}
+
+/* Not 0 ends the statement with SQLITE_INTERRUPT. */
+static int on_steps(void *context)
+{
+	struct rocm *rocm = context;
+
+	rocm->steps += STEPS_PER_CALL;
+	return rocm->steps > rocm->steps_max;
 }
 
 static int open_database(struct rocm *rocm, const char *path)
 {
 	int error = sqlite_library_open(&rocm->sqlite);
+	struct stat about;
 
 	if (error)
 		return error;
 	if (rocm->sqlite.open_v2(path, &rocm->database, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK)
 		return fail(rocm, "open the database");
-	/* Whoever made the file may have put functions into its schema. */
-	if (rocm->sqlite.exec(rocm->database, "PRAGMA trusted_schema = OFF", NULL, NULL, NULL) !=
+	error = distrust_schema(rocm);
+	if (error)
+		return error;
+	if (stat(path, &about) != 0)
+		return error_set(-errno, "%s", strerror(errno));
+	rocm->steps_max = STEPS_FREE + STEPS_PER_BYTE_MAX * (uint64_t)about.st_size;
+	rocm->sqlite.progress_handler(rocm->database, STEPS_PER_CALL, on_steps, rocm);
+	if (rocm->sqlite.exec(rocm->database, "PRAGMA cell_size_check = ON", NULL, NULL, NULL) !=
 	    SQLITE_OK)
 		return fail(rocm, "expected a SQLite database");
 	return 0;
+}
+
+static void close_database(struct rocm *rocm)
+{
+	if (rocm->database) {
+		rocm->sqlite.finalize(rocm->strings);
+		rocm->sqlite.close(rocm->database);
+	}
+	sqlite_library_close(&rocm->sqlite);
 }
 
 static const char *text_at(const struct rocm *rocm, sqlite3_stmt *statement, int column)
@@ -67,6 +149,22 @@ static int64_t number_at(const struct rocm *rocm, sqlite3_stmt *statement, int c
 	return rocm->sqlite.column_int64(statement, column);
 }
 
+/* The text of rocpd_string whose id is in that column, "" for none; until the next call. */
+static int string_at(struct rocm *rocm, sqlite3_stmt *statement, int column, const char **ret_text)
+{
+	int status;
+
+	rocm->sqlite.reset(rocm->strings);
+	if (rocm->sqlite.bind_int64(rocm->strings, 1, number_at(rocm, statement, column)) !=
+	    SQLITE_OK)
+		return fail(rocm, "table rocpd_string");
+	status = rocm->sqlite.step(rocm->strings);
+	if (status != SQLITE_ROW && status != SQLITE_DONE)
+		return fail(rocm, "table rocpd_string");
+	*ret_text = status == SQLITE_ROW ? text_at(rocm, rocm->strings, 0) : "";
+	return 0;
+}
+
 /* Calls on_row for each row that the query gives. */
 static int each(struct rocm *rocm, const char *query, const char *what,
 		int (*on_row)(struct rocm *rocm, sqlite3_stmt *statement))
@@ -76,8 +174,16 @@ static int each(struct rocm *rocm, const char *query, const char *what,
 
 	if (rocm->sqlite.prepare_v3(rocm->database, query, -1, 0, &statement, NULL) != SQLITE_OK)
 		return fail(rocm, what);
-	while (!error && (status = rocm->sqlite.step(statement)) != SQLITE_DONE)
-		error = status == SQLITE_ROW ? on_row(rocm, statement) : fail(rocm, what);
+	while (!error && (status = rocm->sqlite.step(statement)) != SQLITE_DONE) {
+		if (status != SQLITE_ROW) {
+			error = fail(rocm, what);
+			continue;
+		}
+		error = on_row(rocm, statement);
+		/* an error of SQLite's is none of the row */
+		if (error && rocm->sqlite.errcode(rocm->database) == SQLITE_ROW)
+			error = import_faults_add(&rocm->faults, error);
+	}
 	rocm->sqlite.finalize(statement);
 	return error;
 }
@@ -169,24 +275,30 @@ static int write_kernel(struct rocm *rocm, sqlite3_stmt *statement, int64_t gpu,
 				      .valid = EXECUTION_STARTED | EXECUTION_ENDED};
 	struct event_launch launch = {
 		.enter = begin, .exit = begin, .function_string = rocm->absent};
-	const char *sizes = text_at(rocm, statement, 7);
+	const char *sizes = text_at(rocm, statement, 7), *text = "";
 	int error = find_queue(rocm, gpu, text_at(rocm, statement, 4), &row.queue);
 
 	launch.queue = row.queue;
 	launch.correlation = row.correlation = import_target_correlation(rocm->target);
-	launch.command = command_of(text_at(rocm, statement, 6));
+	if (!error)
+		error = string_at(rocm, statement, 6, &text);
+	launch.command = command_of(text);
 	launch.dimensions = take_sizes(sizes, "grid=", launch.global_size);
 	take_sizes(sizes, "wg=", launch.local_size);
 	if (!error)
 		error = import_target_thread(rocm->target, rocm->process, 0, "[unknown thread]",
 					     &launch.thread);
 	if (!error && launch.command == COMMAND_KERNEL)
-		error = import_target_kernel(rocm->target, rocm->process,
-					     text_at(rocm, statement, 5), &launch.kernel);
+		error = string_at(rocm, statement, 5, &text);
+	if (!error && launch.command == COMMAND_KERNEL)
+		error = import_target_kernel(rocm->target, rocm->process, text, &launch.kernel);
 	if (!error)
 		error = import_target_launch(rocm->target, &launch);
-	rocm->launches++;
-	return error ? error : import_target_execution(rocm->target, &row);
+	if (!error)
+		error = import_target_execution(rocm->target, &row);
+	rocm->launches += !error;
+	rocm->usable += !error;
+	return error;
 }
 
 /* Markers of roctx stand among the kernels, of a GPU -1. */
@@ -211,7 +323,7 @@ static int on_op(struct rocm *rocm, sqlite3_stmt *statement)
 static int on_api(struct rocm *rocm, sqlite3_stmt *statement)
 {
 	struct event_api row = {0};
-	const char *name = text_at(rocm, statement, 5);
+	const char *name = "";
 	int64_t pid, tid;
 	uint32_t process;
 	int error = take_times(rocm, statement, 1, "rocpd_api", &row.begin, &row.end);
@@ -228,9 +340,14 @@ static int on_api(struct rocm *rocm, sqlite3_stmt *statement)
 	if (!error)
 		error = import_target_thread(rocm->target, process, (uint32_t)tid, "", &row.thread);
 	if (!error)
+		error = string_at(rocm, statement, 5, &name);
+	if (!error)
 		error = import_target_text(rocm->target, name, &row.function_string);
 	row.type = strstr(name, "Synchronize") ? API_TYPE_WAIT : API_TYPE_CALL;
-	return error ? error : import_target_call(rocm->target, &row);
+	if (!error)
+		error = import_target_call(rocm->target, &row);
+	rocm->usable += !error;
+	return error;
 }
 
 /* ---- the whole ---- */
@@ -243,37 +360,82 @@ static int on_pid(struct rocm *rocm, sqlite3_stmt *statement)
 				     "[imported]", &rocm->process);
 }
 
-/* 0: there is no such table. */
-static int has_table(struct rocm *rocm, const char *name)
-{
-	char query[128];
+/* What the schema says of a name: nothing, a plain table, something that would have to be executed. */
+enum found_table { TABLE_ABSENT, TABLE_PLAIN, TABLE_COMPUTED };
 
-	snprintf(query, sizeof(query), "SELECT 1 FROM %s LIMIT 0", name);
-	return rocm->sqlite.exec(rocm->database, query, NULL, NULL, NULL) == SQLITE_OK;
+static int on_schema(struct rocm *rocm, sqlite3_stmt *statement)
+{
+	rocm->found = number_at(rocm, statement, 0) ? TABLE_PLAIN : TABLE_COMPUTED;
+	return 0;
+}
+
+/* Views and virtual tables have no root page; generated columns are hidden. */
+static int find_table(struct rocm *rocm, const char *name, enum found_table *ret_found)
+{
+	char query[320];
+	int error;
+
+	snprintf(query, sizeof(query),
+		 "SELECT CASE WHEN type = 'table' AND rootpage > 0 THEN NOT EXISTS "
+		 "(SELECT 1 FROM pragma_table_xinfo('%s') WHERE hidden) ELSE 0 END "
+		 "FROM sqlite_master WHERE name = '%s' AND type IN ('table', 'view')",
+		 name, name);
+	rocm->found = TABLE_ABSENT;
+	error = each(rocm, query, "expected a SQLite database", on_schema);
+	*ret_found = rocm->found;
+	return error;
+}
+
+static int find_tables(struct rocm *rocm, bool has[TABLES_COUNT])
+{
+	for (size_t i = 0; i < TABLES_COUNT; i++) {
+		enum found_table found;
+		int error = find_table(rocm, tables[i].name, &found);
+
+		if (error)
+			return error;
+		if (found == TABLE_COMPUTED)
+			return error_set(
+				-EBADMSG,
+				"expected a plain table '%s', found a view, a virtual table or "
+				"generated columns, which are never executed; of a database "
+				"that duet exported use the trace itself",
+				tables[i].name);
+		if (found == TABLE_ABSENT && tables[i].is_needed)
+			return error_set(-EBADMSG,
+					 "expected the tables rocpd_op and rocpd_string: no such "
+					 "table: %s",
+					 tables[i].name);
+		has[i] = found == TABLE_PLAIN;
+	}
+	return 0;
 }
 
 static int read_tables(struct rocm *rocm)
 {
-	int error = 0;
+	bool has[TABLES_COUNT];
+	int error = find_tables(rocm, has);
 
-	if (!has_table(rocm, "rocpd_op") || !has_table(rocm, "rocpd_string"))
-		return fail(rocm, "expected the tables rocpd_op and rocpd_string");
-	if (has_table(rocm, "rocpd_metadata"))
+	if (error)
+		return error;
+	if (rocm->sqlite.prepare_v3(rocm->database,
+				    "SELECT string FROM rocpd_string WHERE id = ? LIMIT 1", -1, 0,
+				    &rocm->strings, NULL) != SQLITE_OK)
+		return fail(rocm, "table rocpd_string");
+	if (has[TABLE_METADATA])
 		error = each(rocm, "SELECT value FROM rocpd_metadata WHERE tag = 'pid' LIMIT 1",
 			     "table rocpd_metadata", on_pid);
 	if (!error && !rocm->process)
 		error = import_target_process(rocm->target, "", 0, "[imported]", &rocm->process);
 	if (!error)
 		error = each(rocm,
-			     "SELECT o.id, o.start, o.end, o.gpuId, o.queueId, n.string, t.string, "
-			     "o.completionSignal FROM rocpd_op o "
-			     "LEFT JOIN rocpd_string n ON n.id = o.description_id "
-			     "LEFT JOIN rocpd_string t ON t.id = o.opType_id ORDER BY o.start",
+			     "SELECT id, start, end, gpuId, queueId, description_id, opType_id, "
+			     "completionSignal FROM rocpd_op ORDER BY start",
 			     "table rocpd_op", on_op);
-	if (!error && has_table(rocm, "rocpd_api"))
+	if (!error && has[TABLE_API])
 		error = each(rocm,
-			     "SELECT a.id, a.start, a.end, a.pid, a.tid, n.string FROM rocpd_api a "
-			     "LEFT JOIN rocpd_string n ON n.id = a.apiName_id ORDER BY a.start",
+			     "SELECT id, start, end, pid, tid, apiName_id FROM rocpd_api ORDER BY "
+			     "start",
 			     "table rocpd_api", on_api);
 	return error;
 }
@@ -291,7 +453,7 @@ static void put_notes(const struct rocm *rocm)
 
 static int read_rocm(struct import_source *source, struct import_target *target)
 {
-	struct rocm rocm = {.target = target};
+	struct rocm rocm = {.target = target, .faults = {target, "row", "rows"}};
 	int error = open_database(&rocm, import_source_path(source));
 
 	if (!error)
@@ -299,10 +461,10 @@ static int read_rocm(struct import_source *source, struct import_target *target)
 	if (!error)
 		error = read_tables(&rocm);
 	if (!error)
+		error = import_faults_end(&rocm.faults, rocm.usable, "row");
+	if (!error)
 		put_notes(&rocm);
-	if (rocm.database)
-		rocm.sqlite.close(rocm.database);
-	sqlite_library_close(&rocm.sqlite);
+	close_database(&rocm);
 	return error;
 }
 

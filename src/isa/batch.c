@@ -99,12 +99,12 @@ static const char *const kind_names[BATCH_KINDS] = {
 
 const char *batch_command_name(uint32_t row)
 {
-	return row < BATCH_ROWS ? command_names[row] : NULL;
+	return array_text(command_names, BATCH_ROWS, row, "unknown");
 }
 
 const char *batch_kind_name(uint32_t kind)
 {
-	return kind < BATCH_KINDS ? kind_names[kind] : "?";
+	return array_text(kind_names, BATCH_KINDS, kind, "?");
 }
 
 /* ---- generations ------------------------------------------------------------------------------- */

@@ -19,6 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
+
 #define EXPANSION_LIMIT UINT64_C(33554432) /* bytes that __cxa_demangle may have to print */
 #define REFERENCES      1024 /* … to different things; more in no name that is read */
 #define PACKS_LIMIT     3    /* nested ones multiply: 300 arguments thrice are 27,000,000 */
@@ -39,6 +41,8 @@ int demangler_new(const struct demangle_options *options, struct demangler **ret
 		return -ENOMEM;
 	demangler->options = *options;
 	demangler->library = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL);
+	if (!demangler->library && strstr(dlerror(), "emory"))
+		error_no_memory();
 	if (demangler->library)
 		demangler->cxa_demangle =
 			(cxa_demangle_function *)dlsym(demangler->library, "__cxa_demangle");
@@ -122,11 +126,15 @@ static uint64_t estimate(const char *name)
 
 static char *demangle_cxx(const struct demangler *demangler, const char *name)
 {
+	char *text;
 	int status;
 
 	if (!demangler->cxa_demangle || estimate(name) > EXPANSION_LIMIT)
 		return NULL;
-	return demangler->cxa_demangle(name, NULL, NULL, &status);
+	text = demangler->cxa_demangle(name, NULL, NULL, &status);
+	if (status == -1)
+		error_no_memory();
+	return text;
 }
 
 /* ---- shortening ---- */

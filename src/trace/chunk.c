@@ -24,6 +24,7 @@
 #include "base/array.h"
 #include "trace/codec.h"
 #include "trace/format.h"
+#include "trace/unpack.h"
 
 #include "duet_trace.pb-c.h"
 
@@ -216,13 +217,14 @@ static void get_head(const Duet__Chunk *chunk, struct chunk_head *head)
 
 int chunk_head(const uint8_t *message, size_t size, struct chunk_head *ret_head)
 {
+	struct unpack unpack;
 	Duet__Chunk *chunk;
 
 	if (!chunk_has_prefix(message, size))
 		return -EBADMSG;
-	chunk = duet__chunk__unpack(NULL, size, message);
+	chunk = duet__chunk__unpack(unpack_begin(&unpack), size, message);
 	if (!chunk)
-		return -EBADMSG;
+		return unpack_error(&unpack);
 	get_head(chunk, ret_head);
 	duet__chunk__free_unpacked(chunk, NULL);
 	return ret_head->rows > TRACE_ROWS_LIMIT ? -EBADMSG : 0;
@@ -264,15 +266,16 @@ static int open_payload(struct chunk_opener *opener, const Duet__Chunk *chunk, s
 int chunk_open(struct chunk_opener *opener, const uint8_t *message, size_t size,
 	       struct chunk_head *ret_head, const uint8_t **ret_payload, size_t *ret_size)
 {
+	struct unpack unpack;
 	Duet__Chunk *chunk;
 	size_t raw = 0;
 	int error;
 
 	if (!chunk_is_intact(message, size))
 		return -EBADMSG;
-	chunk = duet__chunk__unpack(NULL, size, message);
+	chunk = duet__chunk__unpack(unpack_begin(&unpack), size, message);
 	if (!chunk)
-		return -EBADMSG;
+		return unpack_error(&unpack);
 	error = open_payload(opener, chunk, &raw);
 	if (!error) {
 		get_head(chunk, ret_head);

@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "trace/reader_private.h"
+#include "trace/unpack.h"
 
 #include "duet_trace.pb-c.h"
 
@@ -127,14 +128,15 @@ static int load_strings(struct trace_reader *reader, struct reader_entry *entry)
 	struct chunk_head head;
 	const uint8_t *payload;
 	size_t size;
+	struct unpack unpack;
 	Duet__Strings *message;
 	int error = reader_open_entry(reader, entry, &head, &payload, &size);
 
 	if (error)
 		return error;
-	message = duet__strings__unpack(NULL, size, payload);
+	message = duet__strings__unpack(unpack_begin(&unpack), size, payload);
 	if (!message)
-		return -EBADMSG;
+		return unpack_error(&unpack);
 	error = load_string_range(reader, head.segment, message);
 	if (!error && message->n_length)
 		find_dictionary(reader, head.segment)->count++;
@@ -310,14 +312,15 @@ static int load_head(struct trace_reader *reader, struct reader_entry *entry)
 	const uint8_t *payload;
 	size_t size;
 	uint32_t major;
+	struct unpack unpack;
 	Duet__SegmentHead *message;
 	int error = reader_open_entry(reader, entry, &head, &payload, &size);
 
 	if (error)
 		return error;
-	message = duet__segment_head__unpack(NULL, size, payload);
+	message = duet__segment_head__unpack(unpack_begin(&unpack), size, payload);
 	if (!message)
-		return -EBADMSG;
+		return unpack_error(&unpack);
 	major = message->schema_major;
 	if (message->first_segment > reader->first_segment)
 		reader->first_segment = message->first_segment;

@@ -24,6 +24,7 @@
 #include "base/error.h"
 #include "base/io.h"
 #include "trace/reader_private.h"
+#include "trace/unpack.h"
 
 #include "duet_trace.pb-c.h"
 
@@ -43,8 +44,11 @@ const uint8_t *reader_view(struct trace_reader *reader, uint64_t offset, size_t 
 		return reader->window + (offset - reader->window_offset);
 	wanted = wanted < left ? wanted : (size_t)left;
 	reader->window_size = 0;
-	if (array_grow(reader->window, reader->window_capacity, wanted) ||
-	    pread_all(reader->fd, reader->window, wanted, offset))
+	if (array_grow(reader->window, reader->window_capacity, wanted)) {
+		reader->is_out_of_memory = true;
+		return NULL;
+	}
+	if (pread_all(reader->fd, reader->window, wanted, offset))
 		return NULL;
 	reader->window_offset = offset;
 	reader->window_size = wanted;
@@ -70,6 +74,11 @@ void reader_note_damage(struct trace_reader *reader, struct reader_entry *entry)
 		reader->damage.rows += entry->head.rows;
 }
 
+int reader_damage_error(const struct trace_reader *reader)
+{
+	return reader->is_out_of_memory ? -ENOMEM : -EBADMSG;
+}
+
 int reader_open_entry(struct trace_reader *reader, const struct reader_entry *entry,
 		      struct chunk_head *ret_head, const uint8_t **ret_payload, size_t *ret_size)
 {
@@ -79,10 +88,12 @@ int reader_open_entry(struct trace_reader *reader, const struct reader_entry *en
 
 	before = bytes ? chunk_length(bytes, bytes + entry->bytes, &size) : 0;
 	if (!before || before + size != entry->bytes)
-		return -EBADMSG;
+		return reader_damage_error(reader);
 	error = chunk_open(&reader->opener, bytes + before, size, ret_head, ret_payload, ret_size);
 	if (!error && ret_head->kind != entry->head.kind)
 		return -EBADMSG;
+	if (error == -ENOMEM)
+		reader->is_out_of_memory = true;
 	return error;
 }
 
@@ -196,6 +207,8 @@ static int find_chunks(struct trace_reader *reader)
 		reader->entries_count = 0;
 		error = -EBADMSG;
 	}
+	if (reader->is_out_of_memory)
+		return -ENOMEM;
 	if (error == -ENOMEM || !error)
 		return error;
 	reader->damage.index_missing = error == -ENOENT;
@@ -427,14 +440,15 @@ static int add_part(struct trace_reader *reader, struct reader_content *content,
 	struct chunk_head head;
 	const uint8_t *payload;
 	size_t payload_size;
+	struct unpack unpack;
 	Duet__Content *message;
 	int error = reader_open_entry(reader, entry, &head, &payload, &payload_size);
 
 	if (error)
 		return error;
-	message = duet__content__unpack(NULL, payload_size, payload);
+	message = duet__content__unpack(unpack_begin(&unpack), payload_size, payload);
 	if (!message)
-		return -EBADMSG;
+		return unpack_error(&unpack);
 	*size = message->size;
 	if (message->offset == 0)
 		content->size = 0;
@@ -470,9 +484,11 @@ static void assemble(struct trace_reader *reader, struct reader_content *content
 	for (size_t i = 0; i < content->parts_count; i++) {
 		struct reader_entry *entry = &reader->entries[content->parts[i]];
 
-		if (add_part(reader, content, &capacity, &size, entry))
+		int error = add_part(reader, content, &capacity, &size, entry);
+
+		if (error && error != -ENOMEM)
 			reader_note_damage(reader, entry);
-		else if (is_whole(content, size))
+		else if (!error && is_whole(content, size))
 			return;
 	}
 	free(content->bytes);
@@ -552,7 +568,7 @@ static bool is_entry_intact(struct trace_reader *reader, const struct reader_ent
 static void check_entry(struct trace_reader *reader, struct reader_entry *entry)
 {
 	if (!entry->is_counted && entry->head.segment >= reader->first_segment &&
-	    !is_entry_intact(reader, entry))
+	    !is_entry_intact(reader, entry) && !reader->is_out_of_memory)
 		reader_note_damage(reader, entry);
 }
 

@@ -70,6 +70,7 @@ struct trace_reader {
 
 	struct chunk_opener opener;
 	struct trace_damage damage;
+	bool is_out_of_memory; /* something was not read for that: it is not damaged */
 
 	struct reader_entry *entries;
 	size_t entries_capacity, entries_count;
@@ -105,6 +106,8 @@ struct trace_reader {
 /* reader.c: size bytes of the file from offset, valid until the next call; NULL where the file has
  * fewer or cannot be read. */
 const uint8_t *reader_view(struct trace_reader *reader, uint64_t offset, size_t size);
+/* -ENOMEM where memory was missing, otherwise -EBADMSG. */
+int reader_damage_error(const struct trace_reader *reader);
 int reader_add_entry(struct trace_reader *reader, const struct reader_entry *entry);
 /* Counts an entry as damaged, once. */
 void reader_note_damage(struct trace_reader *reader, struct reader_entry *entry);

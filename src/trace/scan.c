@@ -50,10 +50,15 @@ static size_t check_chunk(struct scanner *scanner, uint64_t offset, struct reade
 {
 	size_t before, size;
 	const uint8_t *message = find_message(scanner->reader, offset, &before, &size);
+	int error;
 
 	if (!message)
 		return 0;
-	if (!chunk_is_intact(message, size) || chunk_head(message, size, &ret_entry->head)) {
+	error = chunk_is_intact(message, size) ? chunk_head(message, size, &ret_entry->head)
+					       : -EBADMSG;
+	if (error == -ENOMEM)
+		scanner->reader->is_out_of_memory = true;
+	if (error) {
 		scanner->budget -= size < scanner->budget ? size : scanner->budget;
 		return 0;
 	}
@@ -97,7 +102,7 @@ static uint64_t find_next(struct scanner *scanner, uint64_t from)
 	struct trace_reader *reader = scanner->reader;
 	uint64_t at = from, start;
 
-	while (scanner->budget && at + PATTERN <= reader->size) {
+	while (scanner->budget && !reader->is_out_of_memory && at + PATTERN <= reader->size) {
 		uint64_t left = reader->size - at;
 		size_t size = left < WINDOW ? (size_t)left : WINDOW;
 		const uint8_t *bytes = reader_view(reader, at, size);
@@ -158,7 +163,7 @@ int scan_file(struct trace_reader *reader)
 	uint64_t offset = skip_zeros(reader, 0);
 	int error = 0;
 
-	while (!error && offset < reader->size) {
+	while (!error && !reader->is_out_of_memory && offset < reader->size) {
 		struct reader_entry entry;
 		size_t total = check_chunk(&scanner, offset, &entry);
 
@@ -173,5 +178,5 @@ int scan_file(struct trace_reader *reader)
 		}
 		offset = skip_zeros(reader, offset);
 	}
-	return error;
+	return reader->is_out_of_memory ? -ENOMEM : error;
 }

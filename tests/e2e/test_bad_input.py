@@ -6,6 +6,7 @@ status of the contract, and never a crash or a hang.
 """
 import ctypes
 import ctypes.util
+import errno
 import json
 import os
 import random
@@ -126,7 +127,9 @@ with t.case("record: the disk fills during the run"):
         raise Skip("no rights to mount a small tmpfs")
     try:
         output = os.path.join(folder, "f.duet")
-        plain, recorded = t.unharmed([program("harm"), "flood", "3"], output)
+        plain = run([program("harm"), "flood", "3"])
+        recorded = t.record([program("harm"), "flood", "3"], output)
+        t.equal((recorded.status, recorded.stdout), (125, plain.stdout), "status and output")
         t.true(b"duet" in recorded.stderr, f"it is told: {recorded.stderr}")
         t.true(output.encode() in recorded.stderr or b"space" in recorded.stderr,
                f"the message says what: {recorded.stderr}")
@@ -135,6 +138,46 @@ with t.case("record: the disk fills during the run"):
         t.equal(run([DUET, "info", output]).status, 0, "status of info")
     finally:
         subprocess.run(["umount", folder], capture_output=True)
+
+# What fails in turn: a write, its place in the file, the end. Room that is taken in advance is not needed.
+with t.case("record: each change of the file fails"):
+    t.wanted()
+    work, plan = [program("cpu_work"), "threads", "2", "100"], []
+    output, counted = t.path("failing.duet"), t.path("failing.count")
+
+    def failing(**shim):
+        if os.path.exists(output):
+            os.unlink(output)
+        return t.record(work, output, ("--collect", "cpu,system"),
+                        env={"LD_PRELOAD": program("no_write.so"),
+                             **{f"NO_WRITE_{key.upper()}": str(value) for key, value in shim.items()}})
+
+    t.equal(failing(count=counted).status, 0, "undisturbed")
+    with open(counted, encoding="ascii") as file:
+        count = int(file.read())
+    t.true(count >= 8, f"{count} changes of files")
+    told = 0
+    for at in sorted({1, 2, 3, 5, count // 2, count - 1}):
+        for error, sticky in ((errno.ENOSPC, 1), (errno.EIO, 0)):
+            result = failing(at=at, sticky=sticky, errno=error)
+            why = f"N={at}, {os.strerror(error)}, sticky {sticky}: {text(result.stderr)}"
+            t.true(result.status in (0, 125), f"status {result.status}: {why}")
+            t.equal(b"failing.duet" in result.stderr and os.strerror(error).encode() in result.stderr,
+                    result.status == 125, f"a message and status 125: {why}")
+            told += result.status == 125
+            if os.path.exists(output) and os.path.getsize(output):
+                t.equal(run([DUET, "info", output]).status, 0, f"status of info: {why}")
+                t.readable(output)
+    t.true(told >= 5, f"{told} runs failed")
+
+# A limit of the shell, not of the disk: SIGXFSZ must not end the recorder.
+with t.case("record: a limit of the file's size"):
+    output = t.path("limited.duet")
+    result = run(["bash", "-c", 'ulimit -f 1; "$@"', "sh", DUET, "record", "--collect", "system:1000", "-o", output, "--",
+                  "sleep", "2"])
+    t.equal(result.status, 125, f"status ({text(result.stderr)})")
+    t.true(b"File too large" in result.stderr and output.encode() in result.stderr, result.stderr)
+    t.equal(run([DUET, "info", output]).status, 0, "status of info")
 
 # ---- readers: no trace at all ----
 

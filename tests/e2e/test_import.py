@@ -10,6 +10,7 @@ import json
 import os
 import random
 import re
+import resource
 import sqlite3
 import stat
 
@@ -140,7 +141,7 @@ with t.case("folded: many deep stacks, random bytes"):
     t.equal(got == {stack: str(count) for stack, count in rows.items()}, True, "the same")
 
 with t.case("folded: what is none"):
-    refused("folded", "main;a 1\nmain;b\n", "line 2", "frames, one blank and a count", "'main;b'")
+    refused("folded", "\nmain;b\n", "line 2", "frames, one blank and a count", "'main;b'")
     refused("folded", "main;a 1.5\n", "line 1", "a whole number", "'1.5'")
     refused("folded", "main;a -1\n", "line 1", "a whole number", "'-1'")
     refused("folded", "main;a 99999999999999999999\n", "line 1", "a whole number")
@@ -414,6 +415,14 @@ def database(name, *scripts):
     return path
 
 
+def small():
+    """1 s of processor time and 64 MiB of memory, no file larger than 1 MiB."""
+    duet_test.default_signals()
+    resource.setrlimit(resource.RLIMIT_CPU, (1, 1))
+    resource.setrlimit(resource.RLIMIT_DATA, (64 << 20, 64 << 20))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+
+
 def rocm_refused(script, *expected):
     with open(database("bad.db", ROCM, script), "rb") as file:
         refused("rocm-trace-lite", file.read(), *expected)
@@ -437,20 +446,50 @@ with t.case("rocm-trace-lite: a database that duet wrote"):
     here = t.described("here.duet", CPU_GPU)
     there = t.path("here.db")
     t.equal(run([DUET, "export", "-f", "sqlite", "-o", there, here]).status, 0, "export")
-    before, after = t.report(here), t.report(imported("rocm-trace-lite", there))
-    t.equal(sums_of(after)["kernels"], sums_of(before)["kernels"], "kernels")
-    t.equal([row["busy_ns"] for row in after["devices"]], [row["busy_ns"] for row in before["devices"]], "busy")
+    with open(there, "rb") as file:
+        refused("rocm-trace-lite", file.read(), "expected a plain table 'rocpd_op', found a view", "use the trace itself")
+
+with t.case("rocm-trace-lite: nothing of the file is executed"):
+    endless = """WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x AS id, 0 AS gpuId, 0 AS queueId,
+      0 AS sequenceId, '' AS completionSignal, x * 10 AS start, x * 10 + 5 AS end, 1 AS description_id, 2 AS opType_id FROM c"""
+    columns = "gpuId, queueId, sequenceId, start, end, description_id, opType_id"
+    for script, expected in (
+            (f"DROP TABLE rocpd_op; CREATE VIEW rocpd_op AS {endless}", "'rocpd_op', found a view"),
+            (f"DROP TABLE rocpd_api; CREATE VIEW rocpd_api AS {endless}", "'rocpd_api', found a view"),
+            ("DROP TABLE rocpd_string; CREATE VIEW rocpd_string AS SELECT 1 AS id, hex(zeroblob(400000000)) AS string",
+             "'rocpd_string', found a view"),
+            (f"""CREATE TABLE old AS SELECT * FROM rocpd_op; DROP TABLE rocpd_op; CREATE TABLE rocpd_op(id INTEGER PRIMARY KEY,
+              {columns}, completionSignal TEXT AS (hex(zeroblob(400000))));
+              INSERT INTO rocpd_op(id, {columns}) SELECT id, {columns} FROM old""", "'rocpd_op', found a view"),
+            ("DROP TABLE rocpd_string; CREATE VIRTUAL TABLE rocpd_string USING rtree(id, low, high)", "found a view"),
+            # a schema that lies about the type of its view
+            (f"""PRAGMA writable_schema = ON; UPDATE sqlite_master SET sql = 'CREATE VIEW rocpd_op AS {endless.replace("'", "''")}'
+              WHERE name = 'rocpd_op'""", ""),
+            # each of 6,000 ops searches 6,000 strings: no key
+            ("""DROP TABLE rocpd_string; CREATE TABLE rocpd_string(id INTEGER, string TEXT);
+              WITH RECURSIVE c(x) AS (SELECT 10 UNION ALL SELECT x + 1 FROM c WHERE x < 6000)
+              INSERT INTO rocpd_string SELECT x, x FROM c;
+              WITH RECURSIVE c(x) AS (SELECT 10 UNION ALL SELECT x + 1 FROM c WHERE x < 6000)
+              INSERT INTO rocpd_op SELECT x, 0, 0, 0, '', 1000, 2000, 1, 2, 0 FROM c""", "steps"),
+            ("UPDATE rocpd_string SET string = hex(zeroblob(600000)) WHERE id = 3", "too big")):
+        bad = database("hostile.db", ROCM, script)
+        result = run([DUET, "import", "-f", "rocm-trace-lite", "-o", t.path("hostile.duet"), bad], preexec_fn=small)
+        t.equal(result.status, 1, f"{script}: {text(result.stderr)}")
+        t.true(text(result.stderr).startswith("duet import: ") and expected in text(result.stderr), result.stderr)
+        t.true(not glob.glob(t.path("hostile.duet*")), "nothing is left")
 
 with t.case("rocm-trace-lite: what is none"):
     refused("rocm-trace-lite", "no database at all, but long enough to be a header of one" * 20, "not a database")
     with open(database("other.db", "CREATE TABLE t(a)"), "rb") as file:
         refused("rocm-trace-lite", file.read(), "expected the tables rocpd_op and rocpd_string", "no such table")
-    rocm_refused("UPDATE rocpd_op SET end = 10 WHERE id = 2", "table rocpd_op, row 2", "'1500' and '10'")
-    rocm_refused("UPDATE rocpd_op SET start = 'soon' WHERE id = 2", "table rocpd_op, row 2", "'soon'")
-    rocm_refused("UPDATE rocpd_api SET start = NULL", "table rocpd_api, row 1")
-    rocm_refused("UPDATE rocpd_op SET gpuId = 'none' WHERE id = 2", "table rocpd_op, row 2", "the number of a GPU", "'none'")
-    rocm_refused("UPDATE rocpd_api SET tid = NULL", "table rocpd_api, row 1", "the number of a thread")
-    rocm_refused("UPDATE rocpd_api SET pid = 1 << 40", "table rocpd_api, row 1", "the number of a process")
+    only = "DELETE FROM rocpd_op WHERE id != 2; DELETE FROM rocpd_api; "
+    rocm_refused(only + "UPDATE rocpd_op SET end = 10", "no row of it can be read", "table rocpd_op, row 2", "'1500' and '10'")
+    rocm_refused(only + "UPDATE rocpd_op SET start = 'soon'", "table rocpd_op, row 2", "'soon'")
+    rocm_refused(only + "UPDATE rocpd_op SET gpuId = 'none'", "table rocpd_op, row 2", "the number of a GPU", "'none'")
+    none = "DELETE FROM rocpd_op; DELETE FROM rocpd_metadata; "
+    rocm_refused(none + "UPDATE rocpd_api SET start = NULL", "table rocpd_api, row 1")
+    rocm_refused(none + "UPDATE rocpd_api SET tid = NULL", "table rocpd_api, row 1", "the number of a thread")
+    rocm_refused(none + "UPDATE rocpd_api SET pid = 1 << 40", "table rocpd_api, row 1", "the number of a process")
     rocm_refused("ALTER TABLE rocpd_op DROP COLUMN gpuId", "table rocpd_op", "gpuId")
 
 with t.case("rocm-trace-lite: damaged databases"):
@@ -464,6 +503,53 @@ with t.case("rocm-trace-lite: damaged databases"):
         result = run([DUET, "import", "-f", "rocm-trace-lite", "-o", t.path("damaged.duet"),
                       written("damaged.db", bytes(data))])
         t.true(result.status == 0 or (result.status == 1 and result.stderr), f"turn {turn}: {result}")
+
+def faulty(name, data, *expected):
+    """Is imported, and says what it leaves out; the trace."""
+    path = written("faulty.in", data)
+    out = t.path("faulty.duet")
+    result = run([DUET, "import", "--format", name, "-o", out, path])
+    t.equal(result.status, 0, f"{name}: {text(result.stderr)}")
+    for part in expected:
+        t.true(part in text(result.stderr), f"'{part}' in {result.stderr}")
+    return out
+
+
+with t.case("a broken line among others is left out, counted and shown"):
+    t.wanted()
+    path = faulty("folded", "main;a 1\nmain;b\nmain;c 3\n" + "x\n" * 30, "left out line 2: expected frames", "'main;b'",
+                  "21 more lines left out")
+    t.equal(sum(int(line.rsplit(" ", 1)[1]) for line in folded(path, "cpu").splitlines()), 4, "weights")
+    path = faulty("folded", b"a 1\n" + b"x" * (17 << 20) + b"\nb 2\n", "line 2", "longer than 16 MiB")
+    t.equal(folded(path, "cpu").count("\n"), 2, "stacks")
+    frame = "\t  1234 f (/bin/x)\n"
+    good = "render 1 [001] 1.000001: 5 cycles:\n" + frame + "\n"
+    path = faulty("perf-script", good + "what is this\n" + frame + frame + "\n" + good, "left out line 4: expected 'COMM PID")
+    t.equal(sum(int(line.rsplit(" ", 1)[1]) for line in folded(path, "cpu").splitlines()), 10, "weights")
+    # a bad frame takes its sample with it, and not the next one
+    path = faulty("perf-script", good + good.replace("1234", "qq") + good, "left out line 5: expected 'ADDRESS")
+    t.equal(sum(int(line.rsplit(" ", 1)[1]) for line in folded(path, "cpu").splitlines()), 10, "weights")
+    path = faulty("chrome", '[{"ph":"X","name":"f","pid":1,"tid":1,"ts":1,"dur":2},{"ph":"X","name":"g","pid":1,"tid":1,"ts":1},'
+                  '{"ph":"X","name":"h","pid":1,"tid":1,"ts":9,"dur":-1}]', "left out line 1, byte", "'ts' and 'dur'", "not negative")
+    t.equal(list(sums_of(t.report(path))["calls"]), ["f"], "calls")
+    with open(database("one.db", ROCM, "UPDATE rocpd_op SET end = 10 WHERE id = 2"), "rb") as file:
+        path = faulty("rocm-trace-lite", file.read(), "left out table rocpd_op, row 2", "'1500' and '10'")
+    t.equal(sums_of(t.report(path))["kernels"], {"saxpy": (2, 2500)}, "kernels")
+
+with t.case("perf-script: samples without a time"):
+    t.wanted()
+    path = faulty("perf-script", "java 19983 cycles: \n" + frame + "\njava 19983 250000 cycles:u: \n" + frame
+                  + "\nmy prog 2  7/8 [003] 44 cs:\n" + frame)
+    notes = notes_of(path)
+    t.true("3 samples without a time, 1 ns after the one before" in notes, notes)
+    rows = [json.loads(line) for line in text(run([DUET, "export", "-f", "jsonl", path]).stdout).splitlines()]
+    t.equal([row["weight"] for row in rows if row["kind"] == "cpu_sample"], [1, 250000, 44], "periods")
+    t.equal({(row["tid"], row["name"]) for row in rows if row["kind"] == "thread"}, {(19983, "java"), (8, "my prog 2")}, "threads")
+
+with t.case("chrome: JSON of another kind"):
+    refused("chrome", '[{"id":1},{"name":"x","ts":3}]', "expected events with the key 'ph', found none in 2 objects")
+    refused("chrome", '{"traceEvents":[{"id":1}]}', "found none in 1 object")
+    refused("chrome", '{"schema":1,"nodes":[{"id":1}]}', "expected the key 'traceEvents'")
 
 # ---- the command ---------------------------------------------------------------------------------
 
@@ -487,7 +573,7 @@ with t.case("a failed import leaves the trace that was there"):
     path = imported("folded", written("in.folded", "a 1\n"))
     with open(path, "rb") as file:
         before = file.read()
-    result = run([DUET, "import", "-f", "folded", "-o", path, written("bad", "a 1\nb\n")])
+    result = run([DUET, "import", "-f", "folded", "-o", path, written("bad", "a\nb\n")])
     t.equal(result.status, 1, "status")
     with open(path, "rb") as file:
         t.equal(file.read() == before, True, "the trace")

@@ -51,7 +51,7 @@ static void check_found(const struct batch_state *state)
 		const struct batch_found *found = &state->found[i];
 
 		require(found->count && found->kind < BATCH_KINDS &&
-			found->flags <= BATCH_IS_RELATIVE && batch_command_name(found->row) &&
+			found->flags <= BATCH_IS_RELATIVE && found->row &&
 			found->address >> 57 == 0);
 	}
 }

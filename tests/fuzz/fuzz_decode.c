@@ -76,20 +76,19 @@ static void end_file(void)
 
 static size_t make_records(const uint8_t *data, size_t size, uint8_t *ring)
 {
-	static const uint16_t kinds[] = {
-		EVENT_API,        EVENT_LAUNCH,       EVENT_EXECUTION, EVENT_DEVICE,
-		EVENT_CONTEXT,    EVENT_QUEUE,        EVENT_CODE,      RECORD_BYTES,
-		EVENT_CLOCK_PAIR, EVENT_PADDING,      RECORD_END,      RECORD_STACK,
-		RECORD_MODULE,    RECORD_PYTHON_CODE, EVENT_RANGE,     EVENT_COUNTER};
+	/* every kind that there is or will be: no list has to be kept */
+	enum { RECORD_KINDS = RECORD_KIND_END - RECORD_BYTES };
 	size_t at = 0;
 
 	while (size >= 6 && at < RING_BYTES / 2) {
 		struct record head = {
-			.kind = kinds[data[0] % (sizeof(kinds) / sizeof(kinds[0]))],
 			.size = (uint16_t)(8 + 8 * data[1]),
 		};
 		size_t body = head.size - sizeof(head);
+		unsigned int kind = data[0] % (RECORD_KINDS + EVENT_KIND_COUNT);
 
+		head.kind =
+			(uint16_t)(kind < RECORD_KINDS ? RECORD_BYTES + kind : kind - RECORD_KINDS);
 		memcpy(&head.detail, data + 2, sizeof(head.detail));
 		data += 6;
 		size -= 6;

@@ -113,8 +113,28 @@ TEST(gzip_comes_back)
 	remove(path);
 }
 
+/* UndefinedBehaviorSanitizer reports a NULL that is handed to fwrite. */
+TEST(an_empty_message_is_written)
+{
+	struct protobuf message;
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	protobuf_init(&message);
+	protobuf_write(&message, file);
+	protobuf_u64(&message, 1, 7);
+	protobuf_write(&message, file);
+	fclose(file);
+	CHECK_EQUAL(size, 2);
+	CHECK(!memcmp(text, "\x08\x07", 2));
+	protobuf_fini(&message);
+	free(text);
+}
+
 int main(void)
 {
+	RUN(an_empty_message_is_written);
 	RUN(streams_stay_apart);
 	RUN(packed_lists);
 	RUN(escapes);

@@ -139,8 +139,43 @@ TEST(values_that_are_too_many_join_cells)
 	scope_cells_fini(&cells);
 }
 
+/* All of it is in the first and the last cell of a recording that ends where 64 bits end; before this test a wrapped
+ * end of a cell divided by zero, or the loop did not end. */
+TEST(the_last_cell_of_64_bits_has_an_end)
+{
+	struct scope_cells cells;
+	const uint64_t last = UINT64_MAX;
+
+	begin(&cells, 500);
+	add(&cells, &one, last - 10, last, 10);
+	add(&cells, &one, last - 1, last, 3);
+	add(&cells, &two, last, last, 7);
+	add(&cells, &two, 0, last, last);
+	add(&cells, &two, last, 600, 5); /* ends before it begins */
+	CHECK_EQUAL(scope_cells_finish(&cells, last), 0);
+	CHECK_EQUAL(sum_of(&cells), last + 25);
+	for (size_t i = 0; i < cells.values_count; i++)
+		CHECK(cells.values[i].cell < SCOPE_CELLS_MOST);
+	scope_cells_fini(&cells);
+}
+
+/* As above, with an origin from which the last cell would end beyond 64 bits. */
+TEST(a_late_origin_has_cells)
+{
+	struct scope_cells cells;
+
+	begin(&cells, UINT64_MAX - 10);
+	add(&cells, &one, UINT64_MAX - 5, UINT64_MAX - 2, 3);
+	add(&cells, &two, UINT64_MAX - 4, UINT64_MAX - 4, 4);
+	CHECK_EQUAL(scope_cells_finish(&cells, UINT64_MAX), 0);
+	CHECK_EQUAL(in_cell(&cells, 0), 7);
+	scope_cells_fini(&cells);
+}
+
 int main(void)
 {
+	RUN(the_last_cell_of_64_bits_has_an_end);
+	RUN(a_late_origin_has_cells);
 	RUN(what_lasts_is_spread_evenly);
 	RUN(parts_of_a_stretch_add_up_in_each_cell);
 	RUN(what_is_taken_back_leaves_nothing);

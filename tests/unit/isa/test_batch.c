@@ -183,8 +183,8 @@ TEST(names)
 	CHECK(batch_find_generation("gen8", &generation) < 0);
 	CHECK(strstr(error_text(), "xe-hpg (DG2"));
 	error_clear();
-	CHECK(!batch_command_name(0));
-	CHECK(!batch_command_name(100000));
+	CHECK_TEXT(batch_command_name(0), "unknown");
+	CHECK_TEXT(batch_command_name(100000), "unknown");
 	CHECK_TEXT(batch_kind_name(BATCH_SYSTEM_ROUTINE), "[system routine]");
 	CHECK_TEXT(batch_kind_name(BATCH_KINDS), "?");
 	CHECK_TEXT(batch_generation_name(BATCH_GENERATIONS), "?");

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tests/unit/cli/test_names.c - every table of names has a text for every number
+ *
+ * Usage: test_names SOURCES - also searches the headers below SOURCES for functions that take a number and return a text:
+ * one that is missing here fails the test.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/account.h"
+#include "analyze/analysis.h"
+#include "analyze/clocks.h"
+#include "analyze/collectors.h"
+#include "analyze/findings.h"
+#include "base/array.h"
+#include "base/json_reader.h"
+#include "collect/program.h"
+#include "collect/recording.h"
+#include "export/commands.h"
+#include "export/flame_colour.h"
+#include "export/verdicts.h"
+#include "harness.h"
+#include "isa/batch.h"
+#include "isa/isa.h"
+
+#define TABLES(TABLE)                   \
+	TABLE(account_cause_meaning)    \
+	TABLE(account_cause_name)       \
+	TABLE(account_cause_text)       \
+	TABLE(analysis_command_name)    \
+	TABLE(analysis_kind_name)       \
+	TABLE(analysis_loss_name)       \
+	TABLE(analysis_mode_name)       \
+	TABLE(analysis_range_type)      \
+	TABLE(analysis_series_type)     \
+	TABLE(analysis_switch_name)     \
+	TABLE(analysis_zone_name)       \
+	TABLE(batch_command_name)       \
+	TABLE(batch_generation_devices) \
+	TABLE(batch_generation_name)    \
+	TABLE(batch_kind_name)          \
+	TABLE(clocks_method_name)       \
+	TABLE(collectors_state_name)    \
+	TABLE(commands_state_name)      \
+	TABLE(finding_id)               \
+	TABLE(flame_class_word)         \
+	TABLE(guest_function_name)      \
+	TABLE(json_token_name)
+
+/* NULL is an answer of these: there is no such processor, and no reason to give. They must not read beyond their table. */
+#define SEARCHES(SEARCH)             \
+	SEARCH(isa_amdgpu_processor) \
+	SEARCH(program_kind_text)    \
+	SEARCH(verdict_text)
+
+static const uint32_t beyond[] = {1u << 8,   1u << 12,       1u << 16,       1u << 30,
+				  INT32_MAX, INT32_MAX + 1u, UINT32_MAX - 1, UINT32_MAX};
+
+#define CHECK_TABLE(name)                                    \
+	for (uint32_t i = 0; i < 2000; i++)                  \
+		CHECK((name)(i) && strlen((name)(i)) < 100); \
+	for (size_t i = 0; i < ARRAY_COUNT(beyond); i++)     \
+		CHECK((name)(beyond[i]) && strlen((name)(beyond[i])) < 100);
+
+TEST(no_table_returns_null){TABLES(CHECK_TABLE)}
+
+#define CHECK_SEARCH(name)                               \
+	for (size_t i = 0; i < ARRAY_COUNT(beyond); i++) \
+		CHECK(!(name)(beyond[i]) || strlen((name)(beyond[i])) < 100);
+
+TEST(searches_stay_in_their_table)
+{
+	SEARCHES(CHECK_SEARCH)
+}
+
+#define IS_NAMED(known) || !strcmp(name, #known)
+
+static bool is_known(const char *name)
+{
+	return false TABLES(IS_NAMED) SEARCHES(IS_NAMED);
+}
+
+static const char *sources;
+
+TEST(every_table_is_tested)
+{
+	char command[1024], line[256];
+	FILE *found;
+	int count = 0;
+
+	if (!sources)
+		SKIP("the sources were not named");
+	snprintf(command, sizeof(command),
+		 "grep -rhE --include='*.h' '^const char \\*[a-z_0-9]+\\((const )?(enum "
+		 "[a-z_]+|u?int[0-9]+_t|int|"
+		 "unsigned int|size_t)( [a-z_]+)?\\);' '%s' | sed 's/^const char .//; s/(.*//'",
+		 sources);
+	found = popen(command, "r");
+	CHECK(found != NULL);
+	while (found && fgets(line, sizeof(line), found)) {
+		line[strcspn(line, "\n")] = '\0';
+		if (!is_known(line))
+			printf("# %s is not in the table of this test\n", line);
+		CHECK(is_known(line));
+		count++;
+	}
+	if (found)
+		pclose(found);
+	CHECK(count >= 25);
+}
+
+int main(int argc, char **argv)
+{
+	sources = argc > 1 ? argv[1] : NULL;
+	RUN(no_table_returns_null);
+	RUN(searches_stay_in_their_table);
+	RUN(every_table_is_tested);
+	return harness_end();
+}
