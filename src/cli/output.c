@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/io.h"
 #include "base/output_file.h"
 #include "base/string.h"
 #include "base/unfinished.h"
