@@ -69,6 +69,9 @@ int finish_output(const char *verb, int status)
 		print_error(verb, "out of memory: the output is not complete");
 		status = STATUS_FAILED;
 	}
+	/* the failed write has been reported */
+	if (failed_before && status != STATUS_DONE)
+		return status;
 	errno = 0;
 	if (fflush(stdout) == 0 && !failed_before)
 		return status;

@@ -103,7 +103,10 @@ static void put_command(const struct chrome_events *events, const struct event_l
 void chrome_events_api(const struct chrome_events *events, const struct chrome_place *place,
 		       const struct event_api *row)
 {
-	begin_slice(events, place, row->type == API_TYPE_WAIT ? "api,wait" : "api",
+	begin_slice(events, place,
+		    row->type == API_TYPE_WAIT   ? "api,wait"
+		    : row->type == API_TYPE_DUET ? "duet"
+						 : "api",
 		    model_text(events->model, row->function_string, "[unknown]"), row->begin,
 		    row->end);
 	put_stack(events, row->stack);

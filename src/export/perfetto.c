@@ -181,7 +181,9 @@ static void put_api(struct perfetto *perfetto, const struct slice *slice)
 	const struct event_api *row = &slice->row.api;
 	struct packets *packets = &perfetto->packets;
 
-	packets_category(packets, row->type == API_TYPE_WAIT ? CATEGORY_WAIT : CATEGORY_API);
+	packets_category(packets, row->type == API_TYPE_WAIT   ? CATEGORY_WAIT
+				  : row->type == API_TYPE_DUET ? CATEGORY_META
+							       : CATEGORY_API);
 	packets_known_name(packets, model_text(perfetto->model, row->function_string, "[unknown]"));
 	if (row->result)
 		packets_i64(packets, KEY_RESULT, row->result);

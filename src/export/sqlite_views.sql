@@ -24,7 +24,7 @@ FROM commands AS c LEFT JOIN devices AS d ON d.id = c.device WHERE command <> 'k
 GROUP BY 1, c.device ORDER BY total_ns DESC, 1;
 CREATE VIEW top_calls AS
 SELECT function, count(*) AS count, sum(result <> 0) AS failed, sum(length_ns) AS total_ns FROM
-(SELECT function, result, end_ns - begin_ns AS length_ns FROM calls UNION ALL
+(SELECT function, result, end_ns - begin_ns AS length_ns FROM calls WHERE function NOT GLOB '[[]duet: *' UNION ALL
 SELECT function, result, exit_ns - enter_ns FROM launches WHERE NOT further) GROUP BY 1 ORDER BY total_ns DESC, 1;
 -- how long a device had something to do: a union, so that what runs at once counts once
 CREATE VIEW busy AS

@@ -237,7 +237,9 @@ int build_id_read_file(const char *path, char ret_text[BUILD_ID_TEXT_SIZE])
 	auto_close int fd = regular_file_open(path);
 	struct source source = {.fd = fd};
 
-	return fd < 0 ? fd : read_build_id(&source, ret_text);
+	if (fd < 0)
+		return fd == -EINVAL ? -ENOEXEC : fd;
+	return read_build_id(&source, ret_text);
 }
 
 int build_id_read_image(const void *image, size_t size, char ret_text[BUILD_ID_TEXT_SIZE])

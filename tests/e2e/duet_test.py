@@ -451,9 +451,9 @@ class Suite:
         return ledger
 
     def unharmed(self, command, output=None, options=(), env=None, stderr=True, stdin=b"", plain=None,
-                 **more):
-        """Runs the command without and with duet and compares what a caller can see of both.
-        Returns (plain, recorded)."""
+                 status=None, **more):
+        """Runs the command without and with duet and compares what a caller can see of both. status: the
+        recorder's, where that is not the program's. Returns (plain, recorded)."""
         self.wanted()
         output = output or self.path("unharmed.duet")
         plain = plain or run(command, env=env, stdin=stdin, **more)
@@ -465,9 +465,9 @@ class Suite:
                 break
             print("# the program crashed without duet; it is run again")
             plain = run(command, env=env, stdin=stdin, **more)
-        self.equal(recorded.status, plain.status, "exit status"
-                   + (f" (stderr: {text(recorded.stderr)[:400]})"
-                      if recorded.status != plain.status else ""))
+        wanted = plain.status if status is None else status
+        self.equal(recorded.status, wanted, "exit status"
+                   + (f" (stderr: {text(recorded.stderr)[:400]})" if recorded.status != wanted else ""))
         self.same_text(recorded.stdout, plain.stdout, "stdout")
         if stderr:
             self.same_text(without_own_lines(recorded.stderr), plain.stderr, "stderr")

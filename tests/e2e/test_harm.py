@@ -255,7 +255,7 @@ def small_disk(size):
 with t.case("full disk"):
     with small_disk("256k") as folder:
         output = os.path.join(folder, "f.duet")
-        plain, recorded = t.unharmed(harm("flood", "2"), output)
+        plain, recorded = t.unharmed(harm("flood", "2"), output, status=125)
         t.true(recorded.stderr.startswith(b"duet") or b"\nduet" in recorded.stderr,
                "the recorder says that the disk is full")
         document = t.readable(output)

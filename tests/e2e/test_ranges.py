@@ -160,7 +160,7 @@ with t.case("every format has them"):
         t.equal([text(reader.stdout).count(f"duet:{name}") for name in ("range_begin", "range_end", "mark")], [46, 46, 21],
                 "ctf")
     drawn = perfetto_trace.load(exported("perfetto"))
-    t.equal((dict(collections.Counter(event.name for event in drawn.slices)),
+    t.equal((dict(collections.Counter(event.name for event in drawn.slices if "range" in event.categories)),
              sum(event.name == "mark" for event in drawn.instants)),
             ({"step": 18, "inner": 21, "moved": 5, "left open": 1, "left started": 1}, 21), "perfetto")
 

@@ -70,7 +70,7 @@ with t.case("-p: a guest that is loaded is not called missing"):
 # ---- a program that was started ----
 
 with t.case("a daemon that outlives the program is named"):
-    said, report = recorded("sh", "-c", "sleep 60 & echo $!; exit 0")
+    said, report = recorded("sh", "-c", "sleep 60 & until [ $(cat /proc/$!/comm) = sleep ]; do :; done; echo $!; exit 0")
     line = next(line for line in said.splitlines() if "still runs" in line)
     pid = int(line.split("sleep (")[1].split(")")[0])
     os.kill(pid, signal.SIGKILL)

@@ -526,6 +526,9 @@ void cpu_drain(struct cpu *cpu)
 void cpu_drain_all(struct cpu *cpu)
 {
 	drain_until(cpu, host_clocks_now_ns());
+	/* a guest that says hello is of a process that is known by then */
+	if (!cpu->rings)
+		cpu_look_at_all(cpu, host_clocks_now_ns());
 }
 
 static void put_loss(struct cpu *cpu, uint32_t kind, uint32_t reason, uint64_t count,

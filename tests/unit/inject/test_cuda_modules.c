@@ -23,7 +23,8 @@ struct guest_page guest_page;
 _Thread_local struct guest_thread *guest_self __attribute__((tls_model("initial-exec")));
 struct cupti_functions cuda_cupti;
 
-static struct guest_thread thread = {.mode = GUEST_RECORDING};
+static struct ring_region region = {.enabled = 1};
+static struct guest_thread thread = {.mode = GUEST_RECORDING, .region = &region};
 static uint32_t last_code, contents;
 
 struct guest_thread *guest_enter_slow(void)

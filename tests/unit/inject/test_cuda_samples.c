@@ -273,6 +273,7 @@ static void begin(void)
 	thread.mode++;
 	thread.mode += thread.mode < GUEST_RECORDING ? GUEST_RECORDING : 0;
 	thread.options = RING_OPTION_CUDA_PC;
+	thread.region = region;
 	atomic_store(&guest_page.mode, thread.mode);
 	guest_self = &thread;
 	memset(contexts, 0, sizeof(contexts));

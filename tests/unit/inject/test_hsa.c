@@ -226,6 +226,8 @@ static void record(uint32_t options)
 				    ? GUEST_RECORDING
 				    : atomic_load(&guest_page.mode) + 1;
 	guest.thread.options = options;
+	guest.thread.region = guest.region;
+	atomic_store(&guest.region->enabled, 1);
 	guest.thread.clock = RING_CLOCK_MONOTONIC;
 	atomic_store(&guest_page.mode, guest.thread.mode);
 	guest_self = &guest.thread;
