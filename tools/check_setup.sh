@@ -15,7 +15,10 @@ stand_in() {
 	chmod +x "$folder/bin/$1"
 }
 
-mkdir "$folder/bin"
+mkdir -p "$folder/bin" "$folder/tree/tools"
+# A copy: the script makes configured folders beside it be configured again.
+cp tools/setup.sh "$folder/tree/tools/"
+cp packages.debian packages-test.debian "$folder/tree/"
 stand_in dpkg-query <<'END'
 sed 's/$/ installed/' "$SETUP_FOLDER/installed"
 echo "mandoc deinstall"
@@ -54,7 +57,7 @@ setup() {
 	local uid=$1 sudo=$2
 	shift 2
 	said=$(PATH=$folder/bin:/usr/bin:/bin SETUP_FOLDER=$folder SETUP_UID=$uid SETUP_SUDO=$sudo BUILD=$folder/build \
-		tools/setup.sh "$@" </dev/null 2>&1)
+		"$folder/tree/tools/setup.sh" "$@" </dev/null 2>&1)
 	status=$?
 }
 

@@ -21,11 +21,16 @@ say() {
 	"$@"
 }
 
+# Status 4: the report says what is incomplete, on a machine that is very busy. The demo goes on.
+report() {
+	say "$duet" report "$1" || [ $? = 4 ]
+}
+
 say "$duet" doctor
 say "$duet" record -o demo/render.duet -- "$build/examples/render" --output demo/render.ppm
-say "$duet" report demo/render.duet
+report demo/render.duet
 say "$duet" record -o demo/heat.duet -- /usr/bin/python3 examples/heat.py
-say "$duet" report demo/heat.duet
+report demo/heat.duet
 say "$duet" flame -o demo/render.svg demo/render.duet
 say "$duet" flame -o demo/heat.svg demo/heat.duet
 say "$duet" view -o demo/render.html demo/render.duet

@@ -136,7 +136,7 @@ static int record_and_report(int argc, char **argv)
 	const struct command *record = find_command("record"), *report = find_command("report");
 	char name[] = "report";
 	char *arguments[] = {name, NULL};
-	int status, report_status;
+	int status;
 	bool recorded;
 
 	if (!record || !report)
@@ -147,11 +147,9 @@ static int record_and_report(int argc, char **argv)
 	status = record_program(record, argc + 1, argv - 1, &recorded);
 	if (!recorded)
 		return status;
-	error_forget_memory(); /* what the recorder could not do is in the trace */
-	report_status = report->run(report, 1, arguments);
-	if (report_status == STATUS_INCOMPLETE) /* the program's status is what its caller needs */
-		report_status = STATUS_DONE;
-	return status ? status : report_status;
+	error_forget_memory();             /* what the recorder could not do is in the trace */
+	report->run(report, 1, arguments); /* it says itself what is wrong with it */
+	return status;
 }
 
 static int run(int argc, char **argv)

@@ -92,7 +92,8 @@ static int open_part(struct whole_file *output, const struct stat *about, bool e
 	int fd, error;
 
 	/* Only a link is followed: what another user may put into its place meanwhile is replaced, not followed. */
-	output->target = is_link(output->path) ? realpath(output->path, NULL) : strdup(output->path);
+	output->target =
+		is_link(output->path) ? realpath(output->path, NULL) : strdup(output->path);
 	error = output->target ? unfinished_create(output->target, &output->part, &fd) : -ENOMEM;
 	if (error) {
 		/* a file that may be written in a folder that may not */

@@ -65,12 +65,12 @@ int finish_output(const char *verb, int status)
 	char text[256];
 	bool failed_before = ferror(stdout);
 
-	if (verb && status == STATUS_DONE && error_had_no_memory()) {
+	if (verb && status != STATUS_FAILED && error_had_no_memory()) {
 		print_error(verb, "out of memory: the output is not complete");
 		status = STATUS_FAILED;
 	}
 	/* the failed write has been reported */
-	if (failed_before && status != STATUS_DONE)
+	if (failed_before && status == STATUS_FAILED)
 		return status;
 	errno = 0;
 	if (fflush(stdout) == 0 && !failed_before)

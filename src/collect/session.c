@@ -1092,6 +1092,13 @@ static size_t look_who(struct session *session)
 	return count;
 }
 
+/* To ask a socket that has no caller costs the kernel a new one each time. */
+static void take_waiting_hellos(struct session *session)
+{
+	if (session->attach.pending_count || is_any_ready(session, 1, session->attach_entries))
+		take_hellos(session);
+}
+
 static void answer(struct session *session)
 {
 	const int owner_fd = session->options->owner_fd;
@@ -1102,9 +1109,15 @@ static void answer(struct session *session)
 		session->ending = true;
 	if (count)
 		look_at_guests(session, count);
-	/* To ask a socket that nobody has come to costs the kernel a new one each time. */
-	if (session->attach.pending_count || is_any_ready(session, 1, session->attach_entries))
-		take_hellos(session);
+	take_waiting_hellos(session);
+}
+
+/* A program that says hello stands still until it is answered, and what the collectors have to read can take 10 ms. Its end
+ * is looked at after them: they take their last readings of it while /proc still has it. */
+static void answer_hellos(struct session *session)
+{
+	look_who(session);
+	take_waiting_hellos(session);
 }
 
 static enum wake_reason wait_for_work(struct session *session)
@@ -1140,10 +1153,12 @@ static void turn(struct session *session)
 	size_t most;
 
 	if (reason == WAKE_OTHERS)
-		answer(session);
+		answer_hellos(session);
 	drain_collectors(session);
 	if (is_for_collectors(session, reason))
 		return;
+	if (reason == WAKE_OTHERS)
+		answer(session);
 	note_turned_away(session);
 	most = drain_guests(session);
 	if (session->recording.submissions.settle)

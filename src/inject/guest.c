@@ -248,8 +248,9 @@ void guest_watch_end(struct guest_thread *thread, enum guest_section section, ui
 	end = guest_now(thread);
 	if (end <= begin)
 		return;
-	thread->watched =
-		end - begin >= GUEST_SECTION_TICKS ? GUEST_WATCHED_CALLS : thread->watched - 1;
+	thread->watched = end - begin >= GUEST_SECTION_TICKS
+				  ? GUEST_WATCHED_CALLS
+				  : thread->watched - (thread->watched != 0);
 	put_section(thread, section, begin, end);
 }
 

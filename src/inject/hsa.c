@@ -379,9 +379,10 @@ static hsa_signal_value wait_with(hsa_signal_wait_function *next, uint32_t funct
 
 	if (is_freezing)
 		return next(signal, condition, compared, timeout, how);
+	if (guest_is_idle())
+		guest_look_for_recorder();
 	thread = guest_enter();
 	if (!thread) {
-		guest_look_for_recorder();
 		guest_missed(RING_TROUBLE_NO_RING);
 		return next(signal, condition, compared, timeout, how);
 	}

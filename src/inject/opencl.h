@@ -36,8 +36,8 @@ struct opencl_queue {
 	uint32_t id;
 	uint32_t flags; /* enum event_queue_flag */
 	struct opencl_device *device;
-	bool callbacks;       /* its platform's completion callbacks are tested and cheap */
-	bool marks_graphs;    /* the event of a command buffer is that of a marker behind its commands */
+	bool callbacks;    /* its platform's completion callbacks are tested and cheap */
+	bool marks_graphs; /* the event of a command buffer is that of a marker behind its commands */
 	bool free_binaries;   /* its platform has a program's binaries ready after a build */
 	bool asked_as_array;  /* created by …WithProperties */
 	uint32_t asked_count; /* of entries in asked, the ending 0 included */
