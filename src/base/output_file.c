@@ -2,7 +2,7 @@
  *
  * base/output_file.c - create or open the files that duet writes, without writing where another user wants it
  *
- * Runs in:  the recorder and the readers, any thread; no state
+ * Runs in:  the recorder and the readers, the main thread (getpwuid has one buffer)
  * Gets:     a path from the command line, or a default name in the current folder   Gives: a descriptor for writing
  * Owns:     nothing that outlives a call
  * Fails:    -errno with the path and what to do; an existing file is not changed then
@@ -60,7 +60,7 @@ static int refuse_link(const char *path, uid_t uid)
 }
 
 /* Names of descriptors that duet was started with; the kernel makes these links. */
-static bool is_own_descriptor(const char *path)
+bool output_file_is_descriptor(const char *path)
 {
 	static const char *const names[] = {"/dev/stdout", "/dev/stderr", "/dev/fd/",
 					    "/proc/self/fd/"};
@@ -71,15 +71,15 @@ static bool is_own_descriptor(const char *path)
 	return false;
 }
 
-/* Nobody but root can exchange what lies in it and is root's. */
-static bool is_in_root_folder(const char *path)
+/* Only root can exchange what lies in it and is root's. is_strict: only root can add to it, too. */
+static bool is_in_root_folder(const char *path, bool is_strict)
 {
 	const char *slash = strrchr(path, '/');
 	auto_free char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
 	struct stat about;
 
 	return folder && stat(folder, &about) == 0 && about.st_uid == 0 &&
-	       (!(about.st_mode & (S_IWGRP | S_IWOTH)) || about.st_mode & S_ISVTX);
+	       (!(about.st_mode & (S_IWGRP | S_IWOTH)) || (!is_strict && about.st_mode & S_ISVTX));
 }
 
 /* Only root makes devices. A folder is refused by open(2). */
@@ -95,7 +95,8 @@ static int check_owner(const char *path, const struct stat *about)
 		return 0;
 	if (about->st_uid != 0)
 		return refuse(path, S_ISFIFO(about->st_mode) ? "a pipe" : "a file", about->st_uid);
-	if (S_ISREG(about->st_mode) && about->st_nlink > 1 && !is_in_root_folder(path))
+	/* in a sticky folder a user can add another name of a file of root */
+	if (S_ISREG(about->st_mode) && about->st_nlink > 1 && !is_in_root_folder(path, true))
 		return error_set(-EPERM,
 				 "create '%s': it is one of several names of a file of root, in a "
 				 "folder of another user; remove it, or name another file",
@@ -157,7 +158,7 @@ static int open_checked(struct opening *opening, const struct stat *checked)
 /* The last part of the path is followed only where root made the link, in a folder of root's. */
 static bool is_followed(const char *path, const struct stat *about)
 {
-	return S_ISLNK(about->st_mode) && about->st_uid == 0 && is_in_root_folder(path);
+	return S_ISLNK(about->st_mode) && about->st_uid == 0 && is_in_root_folder(path, false);
 }
 
 static int check_name(const char *path, const struct stat *about)
@@ -168,22 +169,13 @@ static int check_name(const char *path, const struct stat *about)
 				       : check_owner(path, about);
 }
 
-int output_file_check(const char *path)
-{
-	struct stat about;
-
-	if (geteuid() != 0 || is_own_descriptor(path) || lstat(path, &about) < 0)
-		return 0;
-	return check_name(path, &about);
-}
-
 static int open_as_root(struct opening *opening)
 {
 	const char *path = opening->path;
 	struct stat about;
 	int error;
 
-	if (is_own_descriptor(path))
+	if (output_file_is_descriptor(path))
 		return open_linked(opening);
 	if (lstat(path, &about) < 0)
 		return -errno;
@@ -230,7 +222,7 @@ int output_folder_check(const char *path)
 
 	if (geteuid() != 0 || lstat(path, &about) < 0)
 		return 0;
-	if (S_ISLNK(about.st_mode) && !(about.st_uid == 0 && is_in_root_folder(path)))
+	if (S_ISLNK(about.st_mode) && !(about.st_uid == 0 && is_in_root_folder(path, false)))
 		return refuse_link(path, about.st_uid);
 	return about.st_uid == 0 ? 0 : refuse(path, "a folder", about.st_uid);
 }

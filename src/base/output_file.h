@@ -18,9 +18,8 @@ int output_file_open(const char *path, int flags, mode_t mode, bool *ret_is_new)
 /* The same as an empty file with mode 0666. NULL: -errno is in *ret_error. */
 FILE *output_file_stream(const char *path, int *ret_error);
 
-/* As root: whether a file may be written, or replaced, by that name. 0 where it is missing, or duet does not run as root.
- * Errors: -EPERM with the error chain. */
-int output_file_check(const char *path);
+/* Whether the path names a descriptor that duet was started with, such as /dev/stdout. */
+bool output_file_is_descriptor(const char *path);
 
 /* As root: whether a folder that is there is root's own and no link. 0 where it is missing, or duet does not run as root.
  * Errors: -EPERM with the error chain. */

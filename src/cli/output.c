@@ -41,45 +41,32 @@ char *output_beside(const char *trace, const char *end)
 
 /* ---- a file that is whole or not there ---- */
 
-static bool begins(const char *text, const char *prefix)
+/* What lies at the path itself; a link is not followed. */
+struct place {
+	struct stat about;
+	bool exists;
+};
+
+/* Whether a new file may take the name: it is free, or has a regular file of the user's own, with one name, whose owner and
+ * group the new one can have. Anything else is written in place: links, pipes, devices, files of others. */
+static bool is_replaceable(const char *path, const struct place *place)
 {
-	return strncmp(text, prefix, strlen(prefix)) == 0;
-}
+	const struct stat *about = &place->about;
 
-/* What the shell has open for the program, and links to that. */
-static bool is_of_kernel(const char *path)
-{
-	return begins(path, "/dev/") || begins(path, "/proc/");
-}
-
-static bool is_link(const char *path)
-{
-	struct stat own;
-
-	return lstat(path, &own) == 0 && S_ISLNK(own.st_mode);
-}
-
-/* Whether there may be another file of that name for a moment. */
-static bool is_replaceable(const char *path, const struct stat *about, bool exists)
-{
-	char link[64] = "";
-
-	if (is_of_kernel(path) || (exists && (!S_ISREG(about->st_mode) || about->st_nlink > 1 ||
-					      access(path, W_OK) != 0)))
+	if (output_file_is_descriptor(path))
 		return false;
-	if (!is_link(path))
-		return true;
-	return exists && readlink(path, link, sizeof(link) - 1) > 0 && !is_of_kernel(link);
+	return !place->exists ||
+	       (S_ISREG(about->st_mode) && about->st_nlink == 1 && about->st_uid == geteuid() &&
+		about->st_gid == getegid() && access(path, W_OK) == 0);
 }
 
 /* As the file that is replaced, or as one that is made now. */
-static void copy_mode(int fd, const struct stat *about, bool exists)
+static void copy_mode(int fd, const struct place *place)
 {
 	mode_t mask;
 
-	if (exists) {
-		if (fchown(fd, about->st_uid, about->st_gid) == 0 || about->st_uid == geteuid())
-			fchmod(fd, about->st_mode & 0777);
+	if (place->exists) {
+		fchmod(fd, place->about.st_mode & 0777);
 		return;
 	}
 	mask = umask(0);
@@ -87,22 +74,20 @@ static void copy_mode(int fd, const struct stat *about, bool exists)
 	fchmod(fd, 0666 & ~mask);
 }
 
-static int open_part(struct whole_file *output, const struct stat *about, bool exists)
+static int open_part(struct whole_file *output, const struct place *place)
 {
 	int fd, error;
 
-	/* Only a link is followed: what another user may put into its place meanwhile is replaced, not followed. */
-	output->target =
-		is_link(output->path) ? realpath(output->path, NULL) : strdup(output->path);
+	output->target = strdup(output->path);
 	error = output->target ? unfinished_create(output->target, &output->part, &fd) : -ENOMEM;
 	if (error) {
 		/* a file that may be written in a folder that may not */
-		if (exists && (error == -EACCES || error == -EROFS || error == -EPERM))
+		if (place->exists && (error == -EACCES || error == -EROFS || error == -EPERM))
 			return 0;
 		errno = -error;
 		return create_refused(output->path);
 	}
-	copy_mode(fd, about, exists);
+	copy_mode(fd, place);
 	output->file = fdopen(fd, "w");
 	if (output->file)
 		return 0;
@@ -113,19 +98,16 @@ static int open_part(struct whole_file *output, const struct stat *about, bool e
 
 int whole_file_open(struct whole_file *output, const char *path)
 {
-	struct stat about;
-	bool exists;
-	int error;
+	struct place place;
+	int error = 0;
 
 	*output = (struct whole_file){.path = path, .file = path ? NULL : stdout};
 	if (!path)
 		return 0;
-	error = output_file_check(path);
-	if (error)
-		return error;
-	exists = stat(path, &about) == 0;
-	if (is_replaceable(path, &about, exists))
-		error = open_part(output, &about, exists);
+	/* One look decides. What another user puts there afterwards is replaced by the rename, and not followed. */
+	place.exists = lstat(path, &place.about) == 0;
+	if (is_replaceable(path, &place))
+		error = open_part(output, &place);
 	if (!error && !output->file)
 		output->file = output_file_stream(path, &error);
 	if (error) {

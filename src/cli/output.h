@@ -11,7 +11,7 @@
 char *output_beside(const char *trace, const char *end);
 
 /* A file that takes its name when it is whole: until then what had the name stays, and nothing is left where writing fails or
- * is interrupted. Pipes, devices, links into /proc (such as /dev/stdout) and files with several names are written directly. */
+ * is interrupted. Pipes, devices, links, files with several names and files of others are written in place. */
 struct whole_file {
 	FILE *file;
 	const char *path; /* NULL: stdout */
