@@ -92,6 +92,11 @@ static int on_words(enum libbpf_print_level level, const char *format, va_list a
 	return 0;
 }
 
+void kernel_object_keep_words(void)
+{
+	libbpf_set_print(on_words);
+}
+
 /* ---- where the kernel has places --------------------------------------------------------------- */
 
 /* False: the file ends before. The kernel hands out a page at a time. */
@@ -474,7 +479,7 @@ int kernel_object_open(const struct kernel_object_options *options,
 			"machine does, and in this container they have other numbers: record "
 			"from outside, or with its numbers (docker, podman: --pid=host)");
 	}
-	libbpf_set_print(on_words);
+	kernel_object_keep_words();
 	choose_all(options, object);
 	if (options->is_of_events && load_quickly(options, object)) {
 		attach_quick(object);
@@ -544,7 +549,7 @@ bool kernel_object_loads(const uint8_t *elf, size_t elf_bytes, const char *name)
 	if (!opened)
 		return false;
 	memset(fds, -1, sizeof(fds));
-	libbpf_set_print(on_words);
+	kernel_object_keep_words();
 	bpf_object__for_each_program(program, opened)
 		bpf_program__set_autoload(program, strcmp(bpf_program__name(program), name) == 0);
 	is_loaded = kernel_loader_load(opened, fds, ARRAY_COUNT(fds)) == 0;

@@ -64,6 +64,10 @@ const struct kernel_program_report *kernel_object_reports(const struct kernel_ob
 							  size_t *ret_count);
 bool kernel_object_runs(struct kernel_object *object, const char *program);
 
+/* From now on what libbpf says is kept for the thread that it is said in, and not printed. libbpf has one place for that for all
+ * threads, so that everything that uses libbpf says this, and nothing else. */
+void kernel_object_keep_words(void);
+
 /* Whether the kernel loads this one program of an object, which is let go at once. */
 bool kernel_object_loads(const uint8_t *elf, size_t elf_bytes, const char *name);
 

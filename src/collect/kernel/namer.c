@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "bpf/objects.h"
+#include "collect/kernel_object.h"
 #include "collect/rights.h"
 #include "event/kernel_record.h"
 #include "symbol/kallsyms.h"
@@ -31,16 +32,11 @@ struct kernel_namer {
 	size_t mapped_bytes;
 };
 
-static int drop_words(enum libbpf_print_level level, const char *format, va_list arguments)
-{
-	return 0;
-}
-
 static int load_object(struct kernel_namer *names)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = "names");
 
-	libbpf_set_print(drop_words);
+	kernel_object_keep_words();
 	names->object = bpf_object__open_mem(bpf_names, bpf_names_size, &options);
 	if (!names->object)
 		return -errno;
