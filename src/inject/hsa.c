@@ -505,7 +505,8 @@ static bool end_runtime(void)
 void hsa_finish(uint64_t last_ms)
 {
 	hsa_samples_end();
-	hsa_harvest_last(last_ms);
+	if (!hsa_helper_is_abandoned())
+		hsa_harvest_last(last_ms);
 }
 
 static void at_exit(void)

@@ -205,6 +205,8 @@ void hsa_helper_wake(void);
 bool hsa_helper_is_asleep(void);
 /* Has it finish (hsa_finish) and end, and waits for that, at most so long; true: it has ended. */
 bool hsa_helper_stop(uint64_t last_ms, uint64_t most_ms);
+/* True once that wait ended in vain: the runtime may be gone, and the helper asks it nothing more. */
+bool hsa_helper_is_abandoned(void);
 void hsa_helper_forked(void);
 
 /* ---- the tables (hsa.c) ------------------------------------------------------------------------ */

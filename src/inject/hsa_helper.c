@@ -28,6 +28,7 @@ enum helper_state { HELPER_AWAKE, HELPER_NAPS, HELPER_SLEEPS };
 static struct {
 	_Atomic uint32_t state; /* enum helper_state; a futex */
 	_Atomic bool is_started, is_told_to_end, has_ended;
+	_Atomic bool is_abandoned; /* the runtime may have ended: it is asked nothing more */
 	_Atomic uint64_t last_ms;
 } helper;
 
@@ -99,9 +100,15 @@ static void *run(void *unused)
 			idle = 0;
 		}
 	}
-	hsa_finish(atomic_load(&helper.last_ms));
+	if (!hsa_helper_is_abandoned())
+		hsa_finish(atomic_load(&helper.last_ms));
 	atomic_store(&helper.has_ended, true);
 	return NULL;
+}
+
+bool hsa_helper_is_abandoned(void)
+{
+	return atomic_load(&helper.is_abandoned);
 }
 
 bool hsa_helper_start(void)
@@ -111,6 +118,7 @@ bool hsa_helper_start(void)
 	if (!atomic_load(&helper.is_started) && !atomic_exchange(&helper.is_started, true)) {
 		atomic_store(&helper.is_told_to_end, false);
 		atomic_store(&helper.has_ended, false);
+		atomic_store(&helper.is_abandoned, false);
 		if (!helper_thread_start(run))
 			atomic_store(&helper.has_ended, true);
 	}
@@ -134,6 +142,8 @@ bool hsa_helper_stop(uint64_t last_ms, uint64_t most_ms)
 	/* One that has not ended may come back: no second one is started beside it. */
 	if (has_ended)
 		atomic_store(&helper.is_started, false);
+	else
+		atomic_store(&helper.is_abandoned, true);
 	return has_ended;
 }
 

@@ -155,6 +155,11 @@ bool hsa_helper_is_asleep(void)
 
 static bool helper_stays;
 
+bool hsa_helper_is_abandoned(void)
+{
+	return false;
+}
+
 bool hsa_helper_stop(uint64_t last_ms, uint64_t most_ms)
 {
 	helper_wait_ms += most_ms - last_ms;

@@ -24,11 +24,14 @@ struct guest_thread *guest_enter_slow(void)
 }
 
 static _Atomic uint32_t looks;
+static _Atomic bool is_held; /* a look takes long, as where the helper has no processor */
 
 uint32_t hsa_harvest(struct guest_thread *thread)
 {
 	(void)thread;
 	atomic_fetch_add(&looks, 1);
+	while (atomic_load(&is_held))
+		usleep(100);
 	return 0;
 }
 
@@ -57,10 +60,12 @@ void hsa_read_clock(struct guest_thread *thread, bool is_end)
 }
 
 static _Atomic uint64_t finished_ms;
+static _Atomic uint32_t finishes;
 
 void hsa_finish(uint64_t last_ms)
 {
 	finished_ms = last_ms;
+	atomic_fetch_add(&finishes, 1);
 }
 
 /* ---- the thread, as the kernel shows it --------------------------------------------------------- */
@@ -184,10 +189,31 @@ TEST(queues_that_are_not_followed_are_looked_at_though_nothing_is_pending)
 	finished_ms = 0;
 }
 
+/* Who waited in vain may end the runtime: it is asked nothing by a helper that comes back. */
+TEST(a_late_helper_asks_nothing)
+{
+	uint32_t before;
+
+	looks = 0;
+	is_held = true;
+	REQUIRE(hsa_helper_start());
+	REQUIRE(has_looked());
+	before = finishes;
+	CHECK(!hsa_helper_stop(0, 1));
+	CHECK(hsa_helper_is_abandoned());
+	is_held = false;
+	for (int i = 0; i < 10000 && find_helper(); i++)
+		usleep(1000);
+	CHECK_EQUAL(find_helper(), 0);
+	CHECK_EQUAL(finishes, before);
+	CHECK(hsa_helper_stop(0, 1000));
+}
+
 int main(void)
 {
 	RUN(the_helper_is_not_like_its_maker);
 	RUN(a_program_with_many_thread_local_variables);
 	RUN(queues_that_are_not_followed_are_looked_at_though_nothing_is_pending);
+	RUN(a_late_helper_asks_nothing);
 	return harness_end();
 }
