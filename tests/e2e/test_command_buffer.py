@@ -44,3 +44,5 @@ with t.case("what a command buffer did is unknown, and no sample contradicts the
 
 with t.case("without samples"):
     check(*recorded("alone", "--collect", "opencl"))
+
+t.end()
