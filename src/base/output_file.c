@@ -161,14 +161,6 @@ static bool is_followed(const char *path, const struct stat *about)
 	return S_ISLNK(about->st_mode) && about->st_uid == 0 && is_in_root_folder(path, false);
 }
 
-static int check_name(const char *path, const struct stat *about)
-{
-	if (is_followed(path, about))
-		return 0;
-	return S_ISLNK(about->st_mode) ? refuse_link(path, about->st_uid)
-				       : check_owner(path, about);
-}
-
 static int open_as_root(struct opening *opening)
 {
 	const char *path = opening->path;
@@ -181,7 +173,8 @@ static int open_as_root(struct opening *opening)
 		return -errno;
 	if (is_followed(path, &about))
 		return open_linked(opening);
-	error = check_name(path, &about);
+	error = S_ISLNK(about.st_mode) ? refuse_link(path, about.st_uid)
+				       : check_owner(path, &about);
 	opening->is_refused = error != 0;
 	return error ? error : open_checked(opening, &about);
 }
@@ -222,7 +215,7 @@ int output_folder_check(const char *path)
 
 	if (geteuid() != 0 || lstat(path, &about) < 0)
 		return 0;
-	if (S_ISLNK(about.st_mode) && !(about.st_uid == 0 && is_in_root_folder(path, false)))
+	if (S_ISLNK(about.st_mode) && !is_followed(path, &about))
 		return refuse_link(path, about.st_uid);
 	return about.st_uid == 0 ? 0 : refuse(path, "a folder", about.st_uid);
 }

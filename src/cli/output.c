@@ -76,10 +76,8 @@ static void copy_mode(int fd, const struct place *place)
 
 static int open_part(struct whole_file *output, const struct place *place)
 {
-	int fd, error;
+	int fd, error = unfinished_create(output->path, &output->part, &fd);
 
-	output->target = strdup(output->path);
-	error = output->target ? unfinished_create(output->target, &output->part, &fd) : -ENOMEM;
 	if (error) {
 		/* a file that may be written in a folder that may not */
 		if (place->exists && (error == -EACCES || error == -EROFS || error == -EPERM))
@@ -110,10 +108,8 @@ int whole_file_open(struct whole_file *output, const char *path)
 		error = open_part(output, &place);
 	if (!error && !output->file)
 		output->file = output_file_stream(path, &error);
-	if (error) {
-		free(output->target);
+	if (error)
 		free(output->part);
-	}
 	return error;
 }
 
@@ -128,12 +124,11 @@ int whole_file_close(struct whole_file *output, int error)
 	if (fclose(output->file) && !error)
 		error = error_set(-errno, "write '%s': %s", output->path, strerror(errno));
 	if (output->part) {
-		renamed = unfinished_finish(output->part, error ? NULL : output->target);
+		renamed = unfinished_finish(output->part, error ? NULL : output->path);
 		if (renamed)
 			error = error_set(renamed, "write '%s': %s", output->path,
 					  strerror(-renamed));
 	}
-	free(output->target);
 	free(output->part);
 	return error;
 }

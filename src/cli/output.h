@@ -15,8 +15,7 @@ char *output_beside(const char *trace, const char *end);
 struct whole_file {
 	FILE *file;
 	const char *path; /* NULL: stdout */
-	char *target;     /* where `part` is to go; NULL: written directly */
-	char *part;
+	char *part;       /* what takes the name in the end; NULL: written in place */
 };
 
 /* path NULL: stdout. -errno with a text that names the file. */

@@ -146,8 +146,7 @@ static const char *explain_loss(uint32_t reason)
 		[LOSS_DISK] = "the file could not be written. Make room on its disk",
 	};
 
-	return reason < ARRAY_COUNT(texts) && texts[reason] ? texts[reason]
-							    : "what held them is damaged";
+	return array_text(texts, ARRAY_COUNT(texts), reason, "what held them is damaged");
 }
 
 /* Nothing else of the report is less for it. */

@@ -98,11 +98,6 @@ void lazy_bytes_close(struct lazy_bytes *bytes)
 	free(bytes);
 }
 
-uint64_t lazy_bytes_size(const struct lazy_bytes *bytes)
-{
-	return bytes->size;
-}
-
 static int read_block(struct lazy_bytes *bytes, uint64_t block)
 {
 	const uint64_t at = block * BLOCK_BYTES;

@@ -16,8 +16,6 @@ int lazy_bytes_open(const struct source *source, uint64_t offset, uint64_t size,
 		    struct lazy_bytes **ret_bytes);
 void lazy_bytes_close(struct lazy_bytes *bytes); /* NULL-safe */
 
-uint64_t lazy_bytes_size(const struct lazy_bytes *bytes);
-
 /* Where byte `at` lies, with `size` bytes from there on read; NULL: they are outside, or cannot be read. */
 const uint8_t *lazy_bytes_at(struct lazy_bytes *bytes, uint64_t at, uint64_t size);
 
