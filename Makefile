@@ -6,6 +6,7 @@
 BUILD ?= build
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
+COUNT ?= 10000
 # Debian's own tools: another python3 in PATH may lack meson's or PyOpenCL's packages.
 MESON ?= PATH=/usr/bin:/bin:$$PATH meson
 
@@ -34,6 +35,14 @@ check-fresh: ## make demo on a new Debian 12 in a folder of its own, as root; TE
 check-vm: all ## our programs for the kernel in other kernels, KERNELS="6.1 6.12" (all: every series that the mirror has)
 	/usr/bin/python3 tests/vm/check_vm.py $(BUILD) $(KERNELS)
 
+check-apps: ## real applications with and without duet, by hand on a quiet machine: a table, in BUILD/apps too; 15 minutes
+	BUILD=$(BUILD) tools/setup.sh packages.debian packages-test.debian tests/apps/packages.debian
+	$(MAKE) --no-print-directory all
+	tests/apps/run_apps.py --build $(BUILD) $(APPS)
+
+check-trees: all ## COUNT=10000 random trees of processes, by hand: they end the same with and without a recorder; minutes
+	tests/trees/run_trees.py --build $(BUILD) --count $(COUNT)
+
 accounts: all ## the end-to-end tests, and of every trace that they record the account by brute force
 	DUET_CHECK_ACCOUNTS=2000 $(MESON) test -C $(BUILD) --suite e2e --timeout-multiplier 10 --print-errorlogs
 
@@ -48,10 +57,10 @@ install: all ## into PREFIX=/usr/local, below DESTDIR
 	$(MESON) install -C $(BUILD) $(if $(DESTDIR),--destdir=$(abspath $(DESTDIR)))
 
 clean: ## remove what the targets above made
-	rm -rf $(BUILD) build-asan build-tsan build-clang build-fuzz demo
+	rm -rf $(BUILD) build-asan build-tsan build-fuzz demo
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.* ## \(.*\)/make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
 		awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
 
-.PHONY: all help setup demo check check-fresh check-vm accounts bench fuzz install clean
+.PHONY: all help setup demo check check-fresh check-vm check-apps check-trees accounts bench fuzz install clean

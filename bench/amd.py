@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What a dispatch costs a program of ROCm, recorded and not: the real ROCr over the simulated GPU of sim/kfd.
+"""What a dispatch costs a program of ROCm, recorded and not: the real ROCr over the simulated GPU of sim/amd.
 
     bench/amd.py [--build BUILD] [--rounds N] [--dispatch-rounds N]
 
@@ -37,7 +37,7 @@ Measured = collections.namedtuple("Measured", "least middle sustained peak_kib")
 
 
 def measure(build, variant, rounds, folder):
-    program = ["env", f"LD_PRELOAD={os.path.join(build, 'sim', 'kfd', 'libsim-kfd.so')}", "SIM_KFD=kernel_us=1",
+    program = ["env", f"LD_PRELOAD={os.path.join(build, 'sim', 'amd', 'libsim-kfd.so')}", "SIM_KFD=kernel_us=1",
                os.path.join(build, "bench", "dispatches"), variant.signals, str(rounds)]
     command = program
     if variant.record is not None:

@@ -5,13 +5,15 @@
  *	bench_flame FOLDED SVG [STACKS [DEPTH [SEED]]]
  *
  * Runs in:  a process of its own, started by bench/flame.py
- * Gets:     numbers of stacks (1000000) and frames in each (24)   Gives: both files, and one line of
+ * Gets:     numbers of stacks (1000000) and frames in each (24)
+ * Gives: both files, and one line of
  *           JSON with seconds and bytes
  * Owns:     the flame
  * Fails:    status 1 with the reason on stderr
- * Why stacks are made between the measured parts: a caller has them in its trace; the time of making
- *           them up is nobody's. A stack takes its turns near the root as programs do, few and
- *           unequal, and its last three frames from its number, which makes all of them distinct.
+ * Why stacks are made between the measured parts: a caller has them in its trace; the time of
+ *           making them up is nobody's. A stack takes its turns near the root as programs do, few
+ *           and unequal, and its last three frames from its number, which makes all of them
+ *           distinct.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -20,7 +22,7 @@
 #include <time.h>
 
 #include "base/error.h"
-#include "export/flame.h"
+#include "flame/flame.h"
 
 #define NAMES   20000u
 #define BATCH   4096u

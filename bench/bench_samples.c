@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * bench/bench_samples.c - a trace of many CPU samples, for the time and memory that a report of it takes
+ * bench/bench_samples.c - a trace of many CPU samples, for the time and memory that a report of it
+ * takes
  *
  *	bench_samples SAMPLES FILE [samples]
  *
  * Runs in:  its own process
- * Gets:     a count   Gives: a trace: 100 threads that run all the time, sampled 199 times a second each, in 20,000 stacks
- *           of 24 frames; after every fourth sample the thread is off its processor, half of these times blocked with a
- *           stack; the first thread launches a kernel of 2 ms every 5 ms. With "samples" no thread is ever off.
+ * Gets:     a count
+ * Gives: a trace: 100 threads that run all the time, sampled 199 times a second each, in 20,000
+ *           stacks of 24 frames; after every fourth sample the thread is off its processor, half of
+ *           these times blocked with a stack; the first thread launches a kernel of 2 ms every 5
+ *           ms. With "samples" no thread is ever off.
  * Fails:    exits with 1 and the reason
- * Why both: samples that are in no device's idle time are only counted; those of the launching thread are kept until
- *           the gap that they are in ends
+ * Why both: samples that are in no device's idle time are only counted; those of the launching
+ *           thread are kept until the gap that they are in ends
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -49,9 +52,9 @@ static uint32_t string_of(struct state *state, const char *text)
 	return trace_writer_string(state->writer, text, strlen(text));
 }
 
-static void put_thing(struct state *state, enum event_kind kind, const void *row)
+static void put_entity(struct state *state, enum event_kind kind, const void *row)
 {
-	if (trace_writer_thing(state->writer, kind, row))
+	if (trace_writer_entity(state->writer, kind, row))
 		fail("describe");
 }
 
@@ -91,7 +94,7 @@ static void make_stacks(struct state *state)
 	}
 }
 
-static void make_things(struct state *state, uint64_t end_ns)
+static void make_entities(struct state *state, uint64_t end_ns)
 {
 	uint32_t name = string_of(state, "made up");
 	const struct event_host host = {.id = 1,
@@ -115,17 +118,17 @@ static void make_things(struct state *state, uint64_t end_ns)
 					  .type = CODE_KERNEL,
 					  .name_string = string_of(state, "kernel")};
 
-	put_thing(state, EVENT_HOST, &host);
-	put_thing(state, EVENT_CLOCK, &clock);
-	put_thing(state, EVENT_PROCESS, &process);
-	put_thing(state, EVENT_DEVICE, &device);
-	put_thing(state, EVENT_CONTEXT, &context);
-	put_thing(state, EVENT_QUEUE, &queue);
-	put_thing(state, EVENT_CODE, &kernel);
+	put_entity(state, EVENT_HOST, &host);
+	put_entity(state, EVENT_CLOCK, &clock);
+	put_entity(state, EVENT_PROCESS, &process);
+	put_entity(state, EVENT_DEVICE, &device);
+	put_entity(state, EVENT_CONTEXT, &context);
+	put_entity(state, EVENT_QUEUE, &queue);
+	put_entity(state, EVENT_CODE, &kernel);
 	for (uint32_t i = 1; i <= THREADS; i++) {
 		const struct event_thread thread = {.id = i, .process = 1, .tid = 1000 + i};
 
-		put_thing(state, EVENT_THREAD, &thread);
+		put_entity(state, EVENT_THREAD, &thread);
 	}
 }
 
@@ -205,7 +208,7 @@ int main(int argc, char **argv)
 	state.cpu_clock = string_of(&state, "cpu-clock");
 	state.enqueue = string_of(&state, "clEnqueueNDRangeKernel");
 	make_stacks(&state);
-	make_things(&state, BEGIN_NS + (count / THREADS + 2) * PERIOD_NS);
+	make_entities(&state, BEGIN_NS + (count / THREADS + 2) * PERIOD_NS);
 	for (uint64_t i = 0; i < count; i++) {
 		uint32_t thread = (uint32_t)(i % THREADS) + 1;
 		uint64_t sampled_ns = time_ns + thread * 40000 + random_below(&state, 10000);

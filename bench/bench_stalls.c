@@ -4,11 +4,12 @@
  *
  *	bench_stalls [ROUNDS]
  *
- * Gives:    per spread of the rows over kernels: rows a second, medians of interleaved rounds: of collect/intel/stalls.c with
- *           the kernel of each instruction looked up when it is told, and of a balanced tree of kernels under a
- *           reader-writer lock whose kernels count by offset under a mutex each, looked up for each row
- * Why:      the tree is what the first description of such a profiler has; its tables of offsets are arrays here, which
- *           is the quickest that they could be
+ * Gives:    per spread of the rows over kernels: rows a second, medians of interleaved rounds: of
+ *           collect/intel/stalls.c with the kernel of each instruction looked up when it is
+ *emitted, and of a balanced tree of kernels under a reader-writer lock whose kernels count by
+ *           offset under a mutex each, looked up for each row
+ * Why:      the tree is what the first description of such a profiler has; its tables of offsets
+ *           are arrays here, which is the quickest that they could be
  */
 #include <pthread.h>
 #include <search.h>
@@ -25,8 +26,9 @@ enum {
 	KERNEL_BYTES = 4096,
 	HOT = 32, /* instructions of a kernel that are ever found */
 	ROWS = 1 << 21,
-	TOLD = 100000, /* rows between two tellings: a tenth of a second at a million a second */
-	MEASURED_MOST = 101
+	EMIT_ROWS = 100000, /* rows between two stalls_emit: a tenth of a second at a million a
+			       second */
+	MAX_MEASURED = 101
 };
 
 struct kernel {
@@ -61,7 +63,7 @@ static uint64_t random_number(void)
 	return random_state;
 }
 
-/* ---- rows -------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 /* Of rank r as often as 1 / r. */
 static size_t zipf(const double *sums)
@@ -98,7 +100,7 @@ static void make_rows(int is_zipf)
 	}
 }
 
-/* ---- ours -------------------------------------------------------------------------------------- */
+/* ---- ours ------------------------------------------------------------------------------------ */
 
 static void on_counts(void *context, uint64_t address, const uint32_t *counts, uint32_t *note)
 {
@@ -123,17 +125,17 @@ static double ours(struct stalls *stalls)
 	const uint64_t begin_ns = cpu_ns();
 	uint64_t found = 0;
 
-	for (size_t i = 0; i < ROWS; i += TOLD) {
-		const size_t count = ROWS - i < TOLD ? ROWS - i : TOLD;
+	for (size_t i = 0; i < ROWS; i += EMIT_ROWS) {
+		const size_t count = ROWS - i < EMIT_ROWS ? ROWS - i : EMIT_ROWS;
 
 		stalls_take(stalls, rows + i * EU_STALL_ROW_BYTES, count * EU_STALL_ROW_BYTES);
-		stalls_tell(stalls, on_counts, &found);
+		stalls_emit(stalls, on_counts, &found);
 	}
 	sum += found;
 	return ROWS * 1e3 / (double)(cpu_ns() - begin_ns);
 }
 
-/* ---- the tree ---------------------------------------------------------------------------------- */
+/* ---- the tree -------------------------------------------------------------------------------- */
 
 static int compare_kernels(const void *left, const void *right)
 {
@@ -186,10 +188,10 @@ static double median(double *values, size_t count)
 int main(int argc, char **argv)
 {
 	const size_t rounds = argc > 1 ? strtoul(argv[1], NULL, 10) : 9;
-	static double values[2][MEASURED_MOST];
+	static double values[2][MAX_MEASURED];
 	struct rusage usage;
 
-	if (!rounds || rounds > MEASURED_MOST)
+	if (!rounds || rounds > MAX_MEASURED)
 		return 2;
 	kernels = calloc(KERNELS, sizeof(*kernels));
 	rows = malloc((size_t)ROWS * EU_STALL_ROW_BYTES);

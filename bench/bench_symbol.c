@@ -3,10 +3,11 @@
  * bench/bench_symbol.c - how long names for many addresses of one file take
  *
  *	bench_symbol FILE < addresses		prints a line with the figures
- *	bench_symbol --print FILE < addresses	function, file:line of each frame, like addr2line -i -f -C
+ *	bench_symbol --print FILE < addresses	function, file:line of each frame, like addr2line -i
+ *		-f -C
  *
- * Addresses are hexadecimal, as the file's program headers count. bench/bench_symbol.py makes them and
- * runs the peers on the same ones.
+ * Addresses are hexadecimal, as the file's program headers count. bench/bench_symbol.py makes them
+ * and runs the peers on the same ones.
  */
 #include <inttypes.h>
 #include <limits.h>

@@ -3,9 +3,9 @@
  * bench/bench_trace.c - how fast rows are written and read, and how many bytes of file they take
  *
  * Runs in:  its own process: bench_trace [ROWS [PATH]]
- * Gets:     a count; makes rows as an OpenCL program does: bursts of short calls of a few functions,
- *           times in TSC cycles at 2.9 GHz with jitter from an exponential distribution, device times
- *           in nanoseconds
+ * Gets:     a count; makes rows as an OpenCL program does: bursts of short calls of a few
+ *           functions, times in TSC cycles at 2.9 GHz with jitter from an exponential distribution,
+ *           device times in nanoseconds
  * Gives:    one line per kind: million rows written and read in a second of processor
  *           time (the kernel's part included), and bytes of file
  * Fails:    exits with 1 and the reason

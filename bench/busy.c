@@ -2,7 +2,8 @@
  *
  * bench/busy.c - threads with the same work to do whatever is beside them: bench/cpu.py times them
  *
- *	busy THREADS LOOPS      each thread makes LOOPS times 1000 random numbers, in calls 1 to 12 deep
+ *	busy THREADS LOOPS      each thread makes LOOPS times 1000 random numbers, in calls 1 to 12
+ *	                        deep
  *	busy turns LOOPS        two threads on one processor let each other go on, LOOPS times each
  *
  * Prints "work NS": from when all threads stand ready to when the last one is done.

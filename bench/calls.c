@@ -96,8 +96,8 @@ static void sample_platforms(long loop)
 		clGetPlatformIDs(0, NULL, &count);
 }
 
-/* Each sample begins with empty buffers, however fast the loop before it was; awake, because a processor
- * that slept is slow for the next quarter of a millisecond. */
+/* Each sample begins with empty buffers, however fast the loop before it was; awake, because a
+ * processor that slept is slow for the next quarter of a millisecond. */
 static void let_drain(void)
 {
 	uint64_t end = now_ns() + 12000000;
@@ -106,8 +106,8 @@ static void let_drain(void)
 		;
 }
 
-/* A tracer's buffers are touched for the first time once in a program's life, at the price of a page fault
- * each 4 KiB: that belongs to a program's start, not to the price of a call. */
+/* A tracer's buffers are touched for the first time once in a program's life, at the price of a
+ * page fault each 4 KiB: that belongs to a program's start, not to the price of a call. */
 static void touch_buffers(void)
 {
 	for (int i = 0; i < 8; i++) {
@@ -244,7 +244,8 @@ static void run_kernels(int argc, char **argv)
 	bench_fini(&b);
 }
 
-/* Steady: a block every 100 us, then a wait for the next; prints how many were made and how long. */
+/* Steady: a block every 100 us, then a wait for the next; prints how many were made and how
+ * long. */
 static void run_stream(int argc, char **argv)
 {
 	double per_second = atof(argv[0]), seconds = atof(argv[1]);

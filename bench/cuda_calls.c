@@ -4,17 +4,18 @@
  *
  *	cuda_calls ROUNDS [cupti]
  *
- * A round launches 512 kernels that do nothing, copies 64 times 4 KiB to the device, launches 32 times a graph of 11 kernels,
- * and waits after each of the three. Prints of each what a call takes, in nanoseconds: of the clock until the last one has
- * returned, and of the process's processor time with the wait; the middle of the rounds. cupti: CUPTI is subscribed to and has
- * the kinds of activity and the callbacks on that duet's guest wants, with functions that do nothing.
+ * A round launches 512 kernels that do nothing, copies 64 times 4 KiB to the device, launches 32
+ * times a graph of 11 kernels, and waits after each of the three. Prints of each what a call takes,
+ * in nanoseconds: of the clock until the last one has returned, and of the process's processor time
+ * with the wait; the middle of the rounds. cupti: CUPTI is subscribed to and has the kinds of
+ * activity and the callbacks on that duet's guest wants, with functions that do nothing.
  */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "event/cuda_abi.h"
-#include "event/cupti_abi.h"
+#include "sim/nvidia/cuda_abi.h"
+#include "abi/cupti.h"
 #include "rounds.h"
 
 enum { LAUNCHES = 512, COPIES = 64, GRAPHS = 32, NODES = 11, BYTES = 4096, BUFFER_BYTES = 1 << 20 };
@@ -23,7 +24,7 @@ enum { CBIDS = 1024 };
 static const char ptx[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
 			  ".visible .entry nothing() { ret; }\n";
 
-static struct cuda_functions cu;
+static struct cuda_all_functions cu;
 static struct cupti_functions cupti;
 
 #define CHECK(call)                                                          \
@@ -51,11 +52,11 @@ static void open_driver(void)
 	void *library = open_library("libcuda.so.1");
 
 #define FIND(name, parameters) *(void **)&cu.name = dlsym(library, #name);
-	CUDA_FUNCTIONS(FIND)
+	CUDA_ALL_FUNCTIONS(FIND)
 #undef FIND
 }
 
-/* ---- CUPTI alone ------------------------------------------------------------------------------- */
+/* ---- CUPTI alone ----------------------------------------------------------------------------- */
 
 static void on_callback(void *user, cupti_domain domain, uint32_t cbid, const void *data)
 {
@@ -65,11 +66,11 @@ static void on_callback(void *user, cupti_domain domain, uint32_t cbid, const vo
 	(void)data;
 }
 
-static void request(uint8_t **ret_buffer, size_t *ret_bytes, size_t *ret_most)
+static void request(uint8_t **ret_buffer, size_t *ret_bytes, size_t *ret_max)
 {
 	*ret_buffer = aligned_alloc(ACTIVITY_RECORD_ALIGNMENT, BUFFER_BYTES);
 	*ret_bytes = *ret_buffer ? BUFFER_BYTES : 0;
-	*ret_most = 0;
+	*ret_max = 0;
 }
 
 static void take(CUcontext context, uint32_t stream, uint8_t *buffer, size_t bytes, size_t valid)
@@ -107,7 +108,7 @@ static void open_cupti(void)
 	}
 }
 
-/* ---- what is measured -------------------------------------------------------------------------- */
+/* ---- what is measured ------------------------------------------------------------------------ */
 
 static uint64_t processor_ns(void)
 {
@@ -177,13 +178,13 @@ static void make_graph(void)
 
 int main(int argc, char **argv)
 {
-	static double wall[WORKS][ROUNDS_MOST], processor[WORKS][ROUNDS_MOST];
+	static double wall[WORKS][MAX_ROUNDS], processor[WORKS][MAX_ROUNDS];
 	int rounds = argc > 1 ? atoi(argv[1]) : 0;
 	CUcontext context;
 	CUmodule module;
 
-	if (rounds < 1 || rounds > ROUNDS_MOST) {
-		fprintf(stderr, "cuda_calls ROUNDS [cupti]: 1 to %d rounds\n", ROUNDS_MOST);
+	if (rounds < 1 || rounds > MAX_ROUNDS) {
+		fprintf(stderr, "cuda_calls ROUNDS [cupti]: 1 to %d rounds\n", MAX_ROUNDS);
 		return 99;
 	}
 	open_driver();

@@ -4,9 +4,10 @@
  *
  *	dispatches signal|none [ROUNDS]
  *
- * Writes as many packets as a queue holds without being full, waits until all are done, and again. The kernel is made
- * up: a simulated GPU takes any. Output: the least and the middle of the rounds, in ns a dispatch, how many were done in
- * a second with the waits between rounds, and the most memory that the process had.
+ * Writes as many packets as a queue holds without being full, waits until all are done, and again.
+ * The kernel is made up: a simulated GPU takes any. Output: the least and the middle of the rounds,
+ * in ns a dispatch, how many were done in a second with the waits between rounds, and the most
+ * memory that the process had.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -101,14 +102,14 @@ static long peak_kib(void)
 
 int main(int count, char **texts)
 {
-	static double rounds[ROUNDS_MOST];
+	static double rounds[MAX_ROUNDS];
 	int number = count > 2 ? atoi(texts[2]) : 200;
 	hsa_signal_t done = {0}, all;
 	hsa_queue_t *queue;
 	uint64_t begin;
 	double sustained;
 
-	if (count < 2 || number < 1 || number > ROUNDS_MOST) {
+	if (count < 2 || number < 1 || number > MAX_ROUNDS) {
 		fprintf(stderr, "usage: dispatches signal|none [ROUNDS]\n");
 		return 2;
 	}

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * bench/eu_stall_feed.c - a GPU that there is none of: rows of EU stalls for a recorder, at a rate that does not depend on it
+ * bench/eu_stall_feed.c - a GPU that there is none of: rows of EU stalls for a recorder, at a rate
+ * that does not depend on it
  *
- * Preloaded into `duet record`: /dev/dri/renderD128 is of the driver xe, has one GT of Xe2, and its stream hands out
- * EU_STALL_FEED_RATE rows a second (a million otherwise) of instructions spread uniformly over EU_STALL_FEED_KERNELS kernels (10,000) of 4 KiB,
- * 32 instructions each, one reason of ten a row. What is not read while the stream has waited for a second is dropped, as the
+ * Preloaded into `duet record`: /dev/dri/renderD128 is of the driver xe, has one GT of Xe2, and its
+ * stream hands out EU_STALL_FEED_RATE rows a second (a million otherwise) of instructions spread
+ * uniformly over EU_STALL_FEED_KERNELS kernels (10,000) of 4 KiB, 32 instructions each, one reason
+ * of ten a row. What is not read while the stream has waited for a second is dropped, as the
  * hardware does. How many rows were handed out and dropped is said at the end, on standard error.
  */
 /* both open and open64 are ours */
@@ -24,7 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "event/xe_abi.h"
+#include "abi/xe.h"
 
 /* An answer is the driver's head with what belongs to it, one behind the other. */
 #ifdef __clang__
@@ -62,7 +64,7 @@ static uint64_t random_number(void)
 	return feed.state;
 }
 
-/* ---- the driver -------------------------------------------------------------------------------- */
+/* ---- the driver ------------------------------------------------------------------------------ */
 
 static int open_node(const char *path)
 {
@@ -129,7 +131,7 @@ static int answer_node(unsigned long request, void *argument)
 	}
 }
 
-/* ---- rows -------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static void make_row(uint8_t *row)
 {
@@ -172,7 +174,7 @@ __attribute__((destructor)) static void say(void)
 			feed.dropped);
 }
 
-/* ---- in front of the C library's --------------------------------------------------------------- */
+/* ---- in front of the C library's ------------------------------------------------------------- */
 
 static int open_other(const char *name, const char *path, int flags, mode_t mode)
 {

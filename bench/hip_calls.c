@@ -30,10 +30,10 @@ static double round_ns(void)
 
 int main(int count, char **texts)
 {
-	static double rounds[ROUNDS_MOST];
+	static double rounds[MAX_ROUNDS];
 	int number = count > 1 ? atoi(texts[1]) : 400;
 
-	if (number < 1 || number > ROUNDS_MOST) {
+	if (number < 1 || number > MAX_ROUNDS) {
 		fprintf(stderr, "usage: hip_calls [ROUNDS]\n");
 		return 2;
 	}

@@ -106,7 +106,7 @@ class Bench:
 
     @staticmethod
     def work_of(command, out):
-        """Seconds; bench/calls tells nanoseconds an iteration, a line for each sample. 0: it told nothing."""
+        """Seconds; bench/calls prints nanoseconds per iteration, one line per sample. 0: it printed nothing."""
         lines = [line.split() for line in out.splitlines()]
         if command[0] == "sh":
             return max((float(ns) for _, ns in lines), default=0) / 1e9
@@ -117,12 +117,12 @@ class Bench:
         """Switches that were lost, or are without words; switches in the trace; whether programs were loaded."""
         info = json.loads(subprocess.check_output([self.duet, "info", "--json", self.trace]))
         text = subprocess.run([self.duet, "info", self.trace], capture_output=True, text=True).stdout
-        told = subprocess.run([self.duet, "export", "-f", "csv", "--kind", "loss", "-o", "/dev/stdout", self.trace],
+        losses = subprocess.run([self.duet, "export", "-f", "csv", "--kind", "loss", "-o", "/dev/stdout", self.trace],
                               capture_output=True, text=True).stdout
-        lost = sum(int(row["count"]) for row in csv.DictReader(told.splitlines()) if row["lost"] == "switch")
-        wordless = re.search(r"of (\d+) switches it is not told", text)
+        lost = sum(int(row["count"]) for row in csv.DictReader(losses.splitlines()) if row["lost"] == "switch")
+        wordless = re.search(r"of (\d+) switches is unknown", text)
         rows = sum(kind["rows"] for kind in info["kinds"] if kind["kind"] == "switch")
-        return lost + int(wordless.group(1) if wordless else 0), rows / 2, "is told from" in text
+        return lost + int(wordless.group(1) if wordless else 0), rows / 2, "preemptors and wakers are known from" in text
 
     # -- tables --
 
@@ -194,7 +194,7 @@ class Bench:
                 begin.wait()
                 if configuration == "bpf":
                     text = subprocess.run([self.duet, "info", self.trace], capture_output=True, text=True).stdout
-                    blind.append(float(re.search(r"is told from ([\d.]+) ms", text).group(1)))
+                    blind.append(float(re.search(r"wakers are known from ([\d.]+) ms", text).group(1)))
         self.results["load"] = {"processor_ms": 1000 * (statistics.median(times["bpf"]) - statistics.median(times["cpu"])),
                                 "blind_ms": statistics.median(blind)}
 

@@ -4,8 +4,9 @@
  *
  *	level_zero_calls ZEBIN ROUNDS
  *
- * A round appends 512 launches to a list, executes it and waits. Prints what of the thread's processor time, in
- * nanoseconds, an append takes and what a command's execution, waiting left out: the least and the middle of the rounds.
+ * A round appends 512 launches to a list, executes it and waits. Prints what of the thread's
+ * processor time, in nanoseconds, an append takes and what a command's execution, waiting left out:
+ * the least and the middle of the rounds.
  */
 #include <level_zero/ze_api.h>
 
@@ -14,7 +15,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { COMMANDS = 512, ROUNDS_MOST = 10000 };
+enum { COMMANDS = 512, MAX_ROUNDS = 10000 };
 
 #define CHECK(call)                                                             \
 	do {                                                                    \
@@ -88,7 +89,7 @@ static void run_round(ze_command_queue_handle_t queue, ze_command_list_handle_t 
 
 int main(int argc, char **argv)
 {
-	static double appends[ROUNDS_MOST], executions[ROUNDS_MOST];
+	static double appends[MAX_ROUNDS], executions[MAX_ROUNDS];
 	const ze_context_desc_t context_desc = {.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC};
 	const ze_command_queue_desc_t queue_desc = {.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC};
 	const ze_command_list_desc_t list_desc = {.stype = ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC};
@@ -101,7 +102,7 @@ int main(int argc, char **argv)
 	ze_kernel_handle_t kernel;
 	uint32_t count = 1;
 
-	if (rounds < 1 || rounds > ROUNDS_MOST)
+	if (rounds < 1 || rounds > MAX_ROUNDS)
 		return 99;
 	CHECK(zeInit(0));
 	CHECK(zeDriverGet(&count, &driver));

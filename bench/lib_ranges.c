@@ -5,8 +5,9 @@
  *	lib_ranges duet|calls|looking|nvtx|counter [ROUNDS]
  *	lib_ranges_lttng lttng [ROUNDS]
  *
- * Output: the least and the middle of the rounds, in ns a push with its pop; of `counter` a value. `calls` is `duet` without
- * the inline functions of duet.h, `looking` a handle that looks for a recorder.
+ * Output: the least and the middle of the rounds, in ns a push with its pop; of `counter` a value.
+ * `calls` is `duet` without the inline functions of duet.h, `looking` a handle that looks for a
+ * recorder.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -16,8 +17,8 @@
 #include "rounds.h"
 #include <duet.h>
 
-/* A round is less than a ring holds; all together fill it several times before anything is measured, because the
- * first writing of each page costs a page fault. */
+/* A round is less than a ring holds; all together fill it several times before anything is
+ * measured, because the first writing of each page costs a page fault. */
 enum { PAIRS = 1000, WARM_ROUNDS = 300, PAUSE_NS = 3000000 };
 
 static struct duet *duet;
@@ -92,7 +93,7 @@ static double round_ns(void (*say)(void))
 
 static int run(const struct way *way, int number)
 {
-	static double rounds[ROUNDS_MOST];
+	static double rounds[MAX_ROUNDS];
 
 	for (int i = -WARM_ROUNDS; i < number; i++) {
 		double ns = round_ns(way->say);
@@ -114,7 +115,7 @@ int main(int count, char **texts)
 	if (getenv("DUET_SESSION") || (count > 1 && strcmp(texts[1], "looking") == 0))
 		duet_start(duet);
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]) && count > 1; i++)
-		if (strcmp(texts[1], ways[i].name) == 0 && number >= 1 && number <= ROUNDS_MOST)
+		if (strcmp(texts[1], ways[i].name) == 0 && number >= 1 && number <= MAX_ROUNDS)
 			return run(&ways[i], number);
 	fprintf(stderr, "usage: lib_ranges duet|calls|looking|nvtx|counter [ROUNDS]\n");
 	return 2;

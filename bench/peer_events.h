@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * bench/peer_events.h - the tracepoints of peer.c and lib_ranges.c, in the form that LTTng-UST wants
+ * bench/peer_events.h - the tracepoints of peer.c and lib_ranges.c, in the form that LTTng-UST
+ * wants
  *
  * It is included several times by LTTng's own headers, so its guard lets those through.
  */

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * bench/proc_floor.c - what the kernel's own reads cost: the floor beside which bench/system.py puts the samplers
+ * bench/proc_floor.c - what the kernel's own reads cost: the floor beside which bench/system.py
+ * puts the samplers
  *
  *	proc_floor ROUNDS PID...
  *
- * Prints "threads N", and processor time in ns of a round: "tick NS" of nothing, 1000 times a second; 100 times a second
- * "schedstat NS" with the files of all threads kept open, and "clock NS" with the CPU clock of each process. A round
- * sleeps first, as a sampler does: what it reads has left the caches by then.
+ * Prints "threads N", and processor time in ns of a round: "tick NS" of nothing, 1000 times a
+ * second; 100 times a second "schedstat NS" with the files of all threads kept open, and "clock NS"
+ * with the CPU clock of each process. A round sleeps first, as a sampler does: what it reads has
+ * left the caches by then.
  */
 #include <dirent.h>
 #include <fcntl.h>

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { ROUNDS_MOST = 10000 };
+enum { MAX_ROUNDS = 10000 };
 
 static inline uint64_t now_ns(void)
 {

@@ -3,10 +3,13 @@
  * bench/stacks_probe.c - the guest's stacks, as a library that a Python program loads
  *
  *	stacks_take()           takes the caller's stack once; returns its cost in ns
- *	stacks_repeat(COUNT)    takes it COUNT times from one place; returns ns each, of the best of 20 rounds
- *	stacks_clock()          what the two readings of the clock in stacks_take cost by themselves, ns
+ *	stacks_repeat(COUNT)    takes it COUNT times from one place; returns ns each, of the best of
+ *	                        20 rounds
+ *	stacks_clock()          what the two readings of the clock in stacks_take cost by
+ *	                        themselves, ns
  *
- * The ring behind it is emptied whenever it is half full: what is measured is a guest whose recorder keeps up.
+ * The ring behind it is emptied whenever it is half full: what is measured is a guest whose
+ * recorder keeps up.
  */
 #include <stdlib.h>
 #include <string.h>

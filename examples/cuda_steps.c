@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * examples/cuda_steps.c - two small programs of CUDA in one: a "step" of some large kernels, and many small ones
+ * examples/cuda_steps.c - two small programs of CUDA in one: a "step" of some large kernels, and
+ * many small ones
  *
  *	cuda_steps step|eager SECONDS [STEPS]
  *
- * step: 24 kernels of some hundred microseconds and a copy back, then a wait, as a step of training has. eager: 200 kernels of
- * some microseconds without a wait between them, as a framework launches them one by one. It goes on for so many seconds, or
- * does so many steps, and prints how long the steps took and how many kernels they launched, as a line of JSON.
+ * step: 24 kernels of some hundred microseconds and a copy back, then a wait, as a step of training
+ * has. eager: 200 kernels of some microseconds without a wait between them, as a framework launches
+ * them one by one. It goes on for so many seconds, or does so many steps, and prints how long the
+ * steps took and how many kernels they launched, as a line of JSON.
  *
  * Needs the driver alone (libcuda.so.1): its kernel is PTX, which the driver compiles.
  *

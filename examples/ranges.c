@@ -2,7 +2,8 @@
  *
  * examples/ranges.c - a program that names its steps and records itself with libduet
  *
- *	cc ranges.c $(pkg-config --cflags --libs duet) -lOpenCL && ./a.out && duet report --by range ranges.duet
+ *	cc ranges.c $(pkg-config --cflags --libs duet) -lOpenCL && ./a.out && duet report --by range
+ *	    ranges.duet
  */
 #include <duet.h>
 

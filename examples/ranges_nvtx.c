@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * examples/ranges_nvtx.c - the same steps as ranges.c, named by NVTX: recorded by `duet record -- PROGRAM`
+ * examples/ranges_nvtx.c - the same steps as ranges.c, named by NVTX: recorded by `duet record --
+ * PROGRAM`
  */
 #include <nvtx3/nvToolsExt.h>
 

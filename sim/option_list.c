@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * sim/option_list.c - reads the options of a stand-in
+ * sim/option_list.c - read the options of a simulated runtime
  *
  * Runs in:  the test program, once
- * Fails:    by its return: a test with a misspelled option must not pass
+ * Fails:    by its result, so that a test with a misspelled option does not pass
  */
 #include "option_list.h"
 
@@ -37,7 +37,7 @@ static bool set_row(const struct option_row *row, char *place, const char *value
 
 static bool add_given(struct option_prefix *prefix, const char *name, const char *value)
 {
-	if (prefix->count == OPTION_GIVEN_MOST || strlen(name) >= OPTION_NAME_BYTES)
+	if (prefix->count == MAX_OPTION_GIVEN || strlen(name) >= OPTION_NAME_BYTES)
 		return false;
 	strcpy(prefix->given[prefix->count].name, name);
 	return parse_real(value, &prefix->given[prefix->count++].value);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * sim/option_list.h - a list of name=value with commas between, as each stand-in takes it from a variable
+ * sim/option_list.h - a list of name=value, separated by commas, from an environment variable of a
+ * simulated runtime
  */
 #ifndef SIM_OPTION_LIST_H
 #define SIM_OPTION_LIST_H
@@ -25,15 +26,15 @@ struct option_row {
 			sizeof(((struct structure *)0)->member)             \
 	}
 
-enum { OPTION_NAME_BYTES = 96, OPTION_GIVEN_MOST = 64 };
+enum { OPTION_NAME_BYTES = 96, MAX_OPTION_GIVEN = 64 };
 
-/* What was said with a prefix: us_NAME=N. */
+/* An option with a prefix: us_NAME=N. */
 struct option_prefix {
 	const char *prefix;
 	struct {
 		char name[OPTION_NAME_BYTES];
 		double value;
-	} given[OPTION_GIVEN_MOST];
+	} given[MAX_OPTION_GIVEN];
 	size_t count;
 };
 
@@ -44,14 +45,15 @@ struct option_list {
 	size_t rows_count;
 	struct option_prefix *prefixes;
 	size_t prefixes_count;
-	/* Takes what is none of these; false: it makes no sense. NULL: nothing else does. */
+	/* Accepts an item that is none of these; false: the item is invalid. NULL: no other items
+	 * are valid. */
 	bool (*take_other)(const char *name, const char *value);
 };
 
-/* Sets what the variable says. False: its item in wrong[0 … bytes-1] makes no sense. */
+/* Sets the options from the variable. False: the item in wrong[0 … bytes-1] is invalid. */
 bool option_list_read(const struct option_list *list, char *wrong, size_t bytes);
 
-/* What was said of `name` last, or `otherwise`. */
+/* Returns the last value of `name`, or `otherwise`. */
 double option_prefix_find(const struct option_prefix *prefix, const char *name, double otherwise);
 
 #endif

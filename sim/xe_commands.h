@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * sim/xe_commands.h - commands of Xe2, as stand-ins and tests write them into batches
+ * sim/xe_commands.h - commands of Xe2, for simulated drivers and tests that write them into batches
  *
- * Source:   Mesa's genxml, gen200: numbers, lengths, and which dwords hold addresses
+ * Source:   Mesa's genxml, gen200: numbers, lengths, and the dwords that contain addresses
  */
 #ifndef SIM_XE_COMMANDS_H
 #define SIM_XE_COMMANDS_H

@@ -3,7 +3,7 @@
  * tests/batch_corpus.c - batch buffers made by hand, each with what is to be found in it
  *
  * Numbers of commands and places of fields are written out here, from the same sources as those of
- * event/batch_commands.h and apart from them: a wrong row there is not wrong here too.
+ * shared/batch_commands.h and apart from them: a wrong row there is not wrong here too.
  */
 #include "batch_corpus.h"
 
@@ -14,11 +14,11 @@
 
 #include "base/array.h"
 
-/* ---- scenes ------------------------------------------------------------------------------------ */
+/* ---- scenes ---------------------------------------------------------------------------------- */
 
 void scene_init(struct scene *scene)
 {
-	*scene = (struct scene){.steps_most = 20000};
+	*scene = (struct scene){.max_steps = 20000};
 }
 
 void scene_fini(struct scene *scene)
@@ -29,7 +29,7 @@ void scene_fini(struct scene *scene)
 
 void scene_begin(struct scene *scene, uint64_t vm, uint64_t address)
 {
-	if (scene->count == SCENE_BUFFERS_MOST)
+	if (scene->count == MAX_SCENE_BUFFERS)
 		abort();
 	if (!scene->start && vm == SCENE_VM)
 		scene->start = address;
@@ -74,7 +74,7 @@ void scene_prepare(const struct scene *scene, enum batch_generation generation,
 	memset(state, 0, sizeof(*state));
 	state->vm = SCENE_VM;
 	state->generation = generation;
-	state->steps_most = scene->steps_most;
+	state->max_steps = scene->max_steps;
 	state->bases = scene->bases;
 }
 
@@ -131,7 +131,7 @@ void scene_describe(const struct batch_state *state, char *to)
 	append_count(&text, "left out", state->counts.left_out);
 }
 
-/* ---- commands ---------------------------------------------------------------------------------- */
+/* ---- commands -------------------------------------------------------------------------------- */
 
 enum {
 	FIRST = 0x100000,  /* address of a scene's first buffer */
@@ -198,7 +198,8 @@ static void walker_40(struct scene *scene, uint32_t kernel)
 	scene_set(scene, 19, kernel);
 }
 
-/* Two descriptors at SECOND, whose kernels are 0x1040 and 0x12_0000_2080, and what makes them known. */
+/* Two descriptors at SECOND, whose kernels are 0x1040 and 0x12_0000_2080, and what makes them
+ * known. */
 static void descriptors(struct scene *scene)
 {
 	base_address(scene, HEAP, 22);
@@ -242,7 +243,7 @@ static void pixel(struct scene *scene, uint32_t widths)
 	scene_set(scene, 10, 0x3000);
 }
 
-/* ---- compute ----------------------------------------------------------------------------------- */
+/* ---- compute --------------------------------------------------------------------------------- */
 
 static void build_walker_xe_hp(struct scene *scene)
 {
@@ -394,7 +395,7 @@ static void build_video(struct scene *scene)
 	end(scene);
 }
 
-/* ---- graphics ---------------------------------------------------------------------------------- */
+/* ---- graphics -------------------------------------------------------------------------------- */
 
 static void build_vertex(struct scene *scene)
 {
@@ -539,7 +540,7 @@ static void build_far_stage(struct scene *scene)
 	end(scene);
 }
 
-/* ---- bases, the system routine and the debug area ----------------------------------------------- */
+/* ---- bases, the system routine and the debug area -------------------------------------------- */
 
 static void build_system(struct scene *scene)
 {
@@ -600,7 +601,7 @@ static void build_bases_short(struct scene *scene)
 	end(scene);
 }
 
-/* ---- from one buffer to the next --------------------------------------------------------------- */
+/* ---- from one buffer to the next ------------------------------------------------------------- */
 
 static void build_chain(struct scene *scene)
 {
@@ -754,7 +755,7 @@ static void build_canonical(struct scene *scene)
 	end(scene);
 }
 
-/* ---- what is not there ------------------------------------------------------------------------- */
+/* ---- what is not there ----------------------------------------------------------------------- */
 
 static void build_empty(struct scene *scene)
 {
@@ -833,7 +834,7 @@ static void build_only_elsewhere(struct scene *scene)
 	end(scene);
 }
 
-/* ---- padding ----------------------------------------------------------------------------------- */
+/* ---- padding --------------------------------------------------------------------------------- */
 
 static void build_padding(struct scene *scene)
 {
@@ -856,7 +857,7 @@ static void build_padding_numbered(struct scene *scene)
 	end(scene);
 }
 
-static void build_padding_most(struct scene *scene)
+static void max_build_padding(struct scene *scene)
 {
 	first(scene);
 	noops(scene, 4096);
@@ -879,7 +880,7 @@ static void build_not_written_to_the_end(struct scene *scene)
 	noops(scene, 100);
 }
 
-/* ---- unknown commands and garbage -------------------------------------------------------------- */
+/* ---- unknown commands and garbage ------------------------------------------------------------ */
 
 static void build_unknown(struct scene *scene)
 {
@@ -974,7 +975,7 @@ static void build_random(struct scene *scene)
 	}
 }
 
-/* ---- windows and limits ------------------------------------------------------------------------ */
+/* ---- windows and limits ---------------------------------------------------------------------- */
 
 /* A walker whose pointer's dwords are the last of a page and the first of the next. */
 static void build_across_pages(struct scene *scene)
@@ -1011,7 +1012,7 @@ static void build_unaligned(struct scene *scene)
 
 static void build_limit(struct scene *scene)
 {
-	scene->steps_most = 3;
+	scene->max_steps = 3;
 	first(scene);
 	bases(scene);
 	walker_40(scene, 0x1040);
@@ -1036,7 +1037,7 @@ static void build_wrap(struct scene *scene)
 	scene_put(scene, 0x02800000);
 }
 
-/* ---- the corpus -------------------------------------------------------------------------------- */
+/* ---- the corpus ------------------------------------------------------------------------------ */
 
 const struct corpus_case corpus[] = {
 	{"COMPUTE_WALKER, Xe-HPG", BATCH_XE_HPG, build_walker_xe_hp,
@@ -1166,7 +1167,7 @@ const struct corpus_case corpus[] = {
 	{"padding", BATCH_XE2, build_padding, "done 3+508; compute 0x700001040"},
 	{"padding with a number", BATCH_XE2, build_padding_numbered,
 	 "done 3+1; compute 0x700001040"},
-	{"as much padding as there may be", BATCH_XE2, build_padding_most, "done 1+4096"},
+	{"as much padding as there may be", BATCH_XE2, max_build_padding, "done 1+4096"},
 	{"not written yet", BATCH_XE2, build_not_written,
 	 "incomplete at 0x1000f8 2+0; compute 0x700001040"},
 	{"not written to the end of the mapping", BATCH_XE2, build_not_written_to_the_end,

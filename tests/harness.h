@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/harness.h - the smallest test harness that cannot lie
+ * tests/harness.h - a small test harness that prints TAP
  *
- * A test is a function; CHECK marks it failed and goes on, REQUIRE marks it failed and leaves it.
- *Output is TAP, which meson reads; `make check` adds the lines of all programs up.
+ * A test is a function. CHECK marks it failed and continues; REQUIRE marks it failed and returns.
+ * meson reads the TAP output, and `make check` adds up the lines of all programs.
  *
  *	TEST(adds) { CHECK(1 + 1 == 2); CHECK_EQUAL(2 + 2, 4); }
  *	int main(void) { RUN(adds); return harness_end(); }

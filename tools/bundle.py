@@ -111,7 +111,7 @@ def make_page(frame, style, script):
 
 
 def write_source(page, parts):
-    text = f'/* Made by tools/bundle.py. */\n#include "export/{page}_page.h"\n'
+    text = f'/* Made by tools/bundle.py. */\n#include "page/{page}/page.h"\n'
     for end, part in zip(("begin", "script", "end"), parts):
         name = f"{page}_page_{end}"
         text += (f"\nconst char {name}[] =\n{embed.literal(part)};\n"

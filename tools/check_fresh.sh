@@ -9,6 +9,8 @@
 # where this machine has its own; skipped otherwise. The bootstrap is a folder below TMPDIR (/var/tmp) of 1.5 GB, with
 # `check` 6 GB, and is removed at the end. Mounts are made in a namespace of their own, which ends with this script.
 # CHECK_FRESH=no: skipped; it is set inside, so that `make check` there makes no further bootstrap.
+# STEP_SECONDS (3600; of `make check` 14400): what takes longer inside is ended, and fails. With this script all that it has
+# started ends.
 
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -16,6 +18,14 @@ suite=bookworm
 inside=/root/duet # a home of Debian 12: only its owner may enter it
 with_tests=${1:-}
 number=0 failures=0
+step_seconds=${STEP_SECONDS:-3600}
+
+# limited COMMAND...: for so long; ends with this script. A shell that waits, unlike one with a command in the foreground,
+# heeds a signal at once.
+limited() {
+	timeout --kill-after=30 "$step_seconds" "$@" <&0 &
+	wait $!
+}
 
 skip_all() {
 	echo "1..0 # SKIP $*"
@@ -65,7 +75,7 @@ make_bootstrap() {
 	print_sources "$work/lists" >"$work/sources"
 	grep -q . "$work/sources" || return 3
 	print_apt_options >"$work/apt.conf"
-	mmdebstrap --mode=root --variant=minbase --include=git,make,ca-certificates --aptopt="$work/apt.conf" \
+	limited mmdebstrap --mode=root --variant=minbase --include=git,make,ca-certificates --aptopt="$work/apt.conf" \
 		--format=directory "$suite" "$root" - <"$work/sources" &&
 		cp /etc/hosts /etc/resolv.conf "$root/etc/"
 }
@@ -75,7 +85,7 @@ make_bootstrap() {
 # enter COMMAND...: inside, as root of a machine would
 enter() {
 	# shellcheck disable=SC2016
-	unshare --mount --propagation private --fork --kill-child -- bash -euc '
+	limited unshare --mount --propagation private --fork --kill-child -- bash -euc '
 		root=$1
 		shift
 		mount --bind "$root" "$root"
@@ -92,16 +102,19 @@ enter() {
 
 # timed LOG COMMAND...: inside, with the seconds since the start before each line
 timed() {
-	local log=$1 begin=$SECONDS
+	local log=$1 begin=$SECONDS status lines out
 	shift
-	# Beside this script, which a signal can end while it waits.
-	(
-		set -o pipefail
-		enter "$@" </dev/null 2>&1 | while IFS= read -r line; do
+	exec {out}> >(
+		while IFS= read -r line; do
 			printf '%d %s\n' $((SECONDS - begin)) "$line"
 		done >"$log"
-	) &
-	wait $!
+	)
+	lines=$!
+	enter "$@" </dev/null >&"$out" 2>&1 {out}>&-
+	status=$?
+	exec {out}>&-
+	wait $lines
+	return $status
 }
 
 installed_megabytes() {
@@ -165,7 +178,7 @@ sys.exit(not report["devices"] or ledger["launched"] < 1 or ledger["launched"] !
 
 check_tests() {
 	local log=$work/check status
-	timed "$log" env FUZZ_SECONDS="${FUZZ_SECONDS:-60}" make -C $inside check
+	step_seconds=${STEP_SECONDS:-14400} timed "$log" env FUZZ_SECONDS="${FUZZ_SECONDS:-60}" make -C $inside check
 	status=$?
 	cp "$log" build/check-fresh.log 2>/dev/null
 	grep -E '^[0-9]+ (== |failed: |unsteady: |skipped: |once more)' "$log" | sed 's/^/#   /'
@@ -175,16 +188,28 @@ check_tests() {
 
 # ---- the end ----
 
-# Whatever still runs in the bootstrap, such as a daemon of a test.
+# Whatever still runs in the bootstrap, such as a daemon of a test. What they have started meanwhile comes in another round.
 end_processes() {
-	local process
-	for process in /proc/[0-9]*; do
-		[ "$process/root" -ef "$root" ] && kill -KILL "${process#/proc/}" 2>/dev/null
+	local process found round
+	for round in {1..100}; do
+		found=
+		for process in /proc/[0-9]*; do
+			[ "$process/root" -ef "$root" ] && kill -KILL "${process#/proc/}" 2>/dev/null && found=$round
+		done
+		[ -n "$found" ] || return
+		sleep 0.1
 	done
 }
 
 remove_all() {
+	local process
+	# Output may go into a pipe that has lost its reader by the same signal.
+	trap '' INT TERM HUP PIPE
+	for process in $(jobs -p); do
+		kill -TERM "$process" 2>/dev/null
+	done
 	end_processes
+	wait
 	rm -rf --one-file-system "$work"
 }
 

@@ -5,7 +5,9 @@
 # header, which says "Include with these macros defined", is compiled by who includes it.
 # Attributes that only the compiler for the kernel's machine knows (src/bpf) are none of its business.
 #
-#	tools/check_headers.sh gcc|clang
+#	tools/check_headers.sh gcc|clang [FOLDER]
+#
+# FOLDER has the headers that a build has made.
 
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -22,7 +24,7 @@ while read -r header; do
 	number=$((number + 1))
 	if complaint=$(printf '#include "%s"\n#include "%s"\n' "$header" "$header" |
 		"$compiler" -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -Wno-unused \
-			-Wno-unused-parameter -Wno-attributes -Wno-unknown-attributes -Isrc -Iinclude -Itests -I. -x c -fsyntax-only - 2>&1); then
+			-Wno-unused-parameter -Wno-attributes -Wno-unknown-attributes -Isrc -Iinclude -Itests -I. ${2:+-I"$2"} -x c -fsyntax-only - 2>&1); then
 		echo "ok $number - $header"
 	else
 		printf '%s\n' "$complaint" | head -n 10 | sed 's/^/#   /'

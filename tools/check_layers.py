@@ -15,28 +15,31 @@ import re
 import sys
 import tempfile
 
-OWN_PROCESS = ("event ring base clock trace symbol isa collect analyze export import config net "
-               "ui cli").split()
+OWN_PROCESS = ("event abi shared ring base clock trace symbol isa collect analyze report flame page export import "
+               "config cli").split()
 
 MAY_INCLUDE = {
+    "abi": [],
     "event": [],
+    "shared": ["event"],
     "base": [],
     "ring": ["event"],
-    "bpf": ["event"],
-    "inject": ["event", "ring"],
+    "bpf": ["abi", "event", "shared"],
+    "inject": ["abi", "event", "ring", "shared"],
     "clock": ["base"],
     "trace": ["base", "event"],
     "config": ["base"],
-    "net": ["base"],
-    "symbol": ["base", "event"],
-    "isa": ["base", "event"],
-    "collect": ["base", "bpf", "event", "ring", "clock", "trace", "symbol", "config"],
-    "analyze": ["base", "event", "clock", "trace", "symbol", "isa"],
-    "export": ["base", "event", "analyze"],
+    "symbol": ["abi", "base", "event", "shared"],
+    "isa": ["base", "event", "shared"],
+    "collect": ["abi", "base", "bpf", "event", "ring", "clock", "trace", "shared", "symbol", "config"],
+    "analyze": ["abi", "base", "event", "clock", "trace", "symbol", "isa"],
+    "report": ["base", "event", "trace", "analyze"],
+    "flame": ["base", "event", "analyze"],
+    "page": ["base", "event", "analyze", "flame"],
+    "export": ["base", "event", "analyze", "flame"],
     "import": ["base", "event", "trace"],
     "lib": ["event", "ring"],
     "cli": OWN_PROCESS,
-    "ui": OWN_PROCESS,
 }
 
 # Rooms whose members do not know each other, and the files there that all of them share.
@@ -47,7 +50,10 @@ STRANGERS = {
 }
 
 # Folders that are no member: all members may stand on them.
-SHARED_FOLDERS = {"collect": {"kernel"}}
+SHARED_FOLDERS = {
+    "collect": {"counter", "enter", "guest", "kernel", "stack", "start"},
+    "export": {"common"},
+}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
 
@@ -65,7 +71,7 @@ def includes(path):
 
 
 def is_generated(name):
-    return name.endswith((".pb-c.h", ".skel.h", ".def", ".inc"))
+    return name.endswith((".pb-c.h", ".numbers.h", ".skel.h", ".def", ".inc"))
 
 
 def stranger(room, source, target):
@@ -76,7 +82,8 @@ def stranger(room, source, target):
     source_name, target_name = source.split("/", 1)[1], target.split("/", 1)[1]
     if target_name in STRANGERS[room] or stem(source_name) == stem(target_name):
         return False
-    source_folder, target_folder = os.path.dirname(source_name), os.path.dirname(target_name)
+    source_folder = os.path.dirname(source_name).split("/")[0]
+    target_folder = os.path.dirname(target_name).split("/")[0]
     if target_folder in SHARED_FOLDERS.get(room, ()):
         return False
     return bool(target_folder) and source_folder != target_folder
@@ -170,7 +177,7 @@ PLANTED = [
     ("src/base/error.c", "event/event.h", True),
     ("src/trace/reader.c", "clock/clock.h", True),
     ("src/export/folded.c", "trace/reader.h", True),
-    ("src/export/folded.c", "export/chrome.h", True),
+    ("src/export/folded.c", "export/chrome/chrome.h", True),
     ("src/collect/cpu/samples.c", "collect/opencl/opencl.h", True),
     ("src/inject/guest.c", "no_room.h", True),
     ("src/nowhere/x.c", "base/error.h", True),
@@ -184,8 +191,8 @@ PLANTED = [
 PLANTED_FILES = {
     "src/base/error.h": "", "src/event/event.h": "", "src/clock/clock.h": "",
     "src/trace/reader.h": "", "src/ring/ring.h": "", "src/collect/collector.h": "",
-    "src/collect/opencl/opencl.h": "", "src/export/exporter.h": "", "src/export/chrome.h": "",
-    "src/export/chrome.c": "const struct exporter chrome_exporter = {0};\n",
+    "src/collect/opencl/opencl.h": "", "src/export/exporter.h": "", "src/export/chrome/chrome.h": "",
+    "src/export/chrome/chrome.c": "const struct exporter chrome_exporter = {0};\n",
 }
 
 

@@ -23,11 +23,12 @@ stand_in dpkg-query <<'END'
 sed 's/$/ installed/' "$SETUP_FOLDER/installed"
 echo "mandoc deinstall"
 END
-# Without lists (update) nothing can be installed.
+# Without lists (update) nothing can be installed. A package that no source has (SETUP_UNKNOWN) refuses all.
 stand_in apt-get <<'END'
 echo "$*" >>"$SETUP_FOLDER/apt"
 case " $* " in
 *" update "*) touch "$SETUP_FOLDER/lists" ;;
+*" $SETUP_UNKNOWN "*) exit 100 ;;
 *" -s "*) [ -e "$SETUP_FOLDER/lists" ] ;;
 *)
 	[ -e "$SETUP_FOLDER/lists" ] || exit 100
@@ -57,6 +58,7 @@ setup() {
 	local uid=$1 sudo=$2
 	shift 2
 	said=$(PATH=$folder/bin:/usr/bin:/bin SETUP_FOLDER=$folder SETUP_UID=$uid SETUP_SUDO=$sudo BUILD=$folder/build \
+		SETUP_UNKNOWN=${unknown:-none} \
 		"$folder/tree/tools/setup.sh" "$@" </dev/null 2>&1)
 	status=$?
 }
@@ -92,6 +94,44 @@ check "without a list everything is installed, after a fetch of the lists"
 
 [ ! -e "$folder/build/build.ninja" ] && [ ! -e "$folder/build/meson-private/coredata.dat" ]
 check "a folder that was configured before is configured again"
+
+begin meson mandoc
+unknown=mandoc setup 0 no
+[ $status = 0 ] && grep -qx meson "$folder/installed" && ! grep -qx mandoc "$folder/installed" &&
+	grep -q 'tests that need them are skipped: mandoc$' <<<"$said"
+check "a package that no source has is reported, and the others are installed"
+
+begin meson mandoc
+unknown=meson setup 0 no
+[ $status = 1 ] && grep -qx mandoc "$folder/installed" && grep -q 'cannot be built without these packages: meson$' <<<"$said"
+check "… also where duet cannot be built without it"
+
+# A real folder, with an option and compiler of its own.
+begin meson
+rm -rf "$folder/build"
+mkdir -p "$folder/project/include"
+cat >"$folder/project/meson.build" <<'END'
+project('example', 'c')
+message(meson.get_compiler('c').has_header('appears.h', args: '-I' + meson.current_source_dir() / 'include') ? 'FOUND' : 'MISSING')
+END
+configured="a folder that is configured again keeps its options and compiler, and finds what was installed"
+if ! PATH=/usr/bin:/bin:$PATH command -v meson >/dev/null; then
+	number=$((number + 1))
+	echo "ok $number - $configured # SKIP no meson"
+elif CC="env gcc" PATH=/usr/bin:/bin:$PATH meson setup "$folder/build" "$folder/project" -Dbuildtype=release >"$folder/log" 2>&1; then
+	touch "$folder/project/include/appears.h"
+	setup 0 no
+	PATH=/usr/bin:/bin:$PATH ninja -C "$folder/build" >"$folder/log" 2>&1
+	said+=$(cat "$folder/log")
+	[ $status = 0 ] && grep -q 'Message: FOUND' "$folder/log" && grep -q 'compiler.*: env gcc ' "$folder/log" &&
+		grep -q 'buildtype: release' "$folder/log"
+	check "$configured"
+else
+	status=$? said=$(cat "$folder/log")
+	false
+	check "$configured"
+fi
+rm -rf "$folder/build"
 
 begin meson
 setup 1000 yes

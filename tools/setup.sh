@@ -6,6 +6,7 @@
 #	tools/setup.sh [--print] [LIST...]     LIST: packages.debian, packages-test.debian (default: both)
 #	                                       --print: only print the names of missing packages
 #
+# A package that this machine's sources lack is reported, and the others are installed.
 # Exit status 1: a package of packages.debian is still missing. Without one of packages-test.debian the tests that need
 # it are skipped. BUILD: the build folder (build).
 
@@ -26,22 +27,54 @@ find_root() {
 	command -v sudo >/dev/null && { [ -t 0 ] || sudo -n true 2>/dev/null; }
 }
 
-# install PACKAGE...
-install() {
-	local apt="$as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300"
-	# The lists of a fresh machine are empty or old. They are fetched only if they do not do.
-	$apt install -s --no-install-recommends "$@" >/dev/null 2>&1 || $apt update || return
-	$apt install -y --no-install-recommends "$@" ||
-		{ $apt update && $apt install -y --no-install-recommends "$@"; }
+# apt COMMAND...
+apt() {
+	$as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 "$@"
 }
 
-# Meson stores which headers a compiler did not find. Folders that were configured before are configured again.
+# can_install PACKAGE...
+can_install() {
+	apt install -s --no-install-recommends "$@" >/dev/null 2>&1
+}
+
+# install PACKAGE...: those that this machine's sources have, because apt installs all of them or none
+install() {
+	local package possible=()
+	# The lists of a fresh machine are empty or old. They are fetched only if they do not do.
+	if ! can_install "$@"; then
+		apt update || true
+		if ! can_install "$@"; then
+			for package; do
+				! can_install "$package" || possible+=("$package")
+			done
+			[ ${#possible[@]} != 0 ] || return
+			set -- "${possible[@]}"
+		fi
+	fi
+	apt install -y --no-install-recommends "$@" ||
+		{ apt update && apt install -y --no-install-recommends "$@"; }
+}
+
+# clear_answers FOLDER: what meson stores of the compiler and of packages, so that ninja configures the folder again with
+# the options and compilers that it has. `meson configure --clearcache` keeps in 1.0 which headers were not found.
+clear_answers() {
+	/usr/bin/python3 - "$1" 2>/dev/null <<-END
+		import sys
+		from mesonbuild import coredata
+		data = coredata.load(sys.argv[1])
+		for cache in (data.compiler_check_cache, data.deps.host, data.deps.build):
+		    cache.clear()
+		coredata.save(data, sys.argv[1])
+	END
+}
+
+# Folders that were configured before are configured again.
 forget_configuration() {
 	local folder
-	for folder in "${BUILD:-build}" build-asan build-tsan build-clang build-fuzz; do
+	for folder in "${BUILD:-build}" build-asan build-tsan build-fuzz; do
 		[ -e "$folder/build.ninja" ] || continue
 		echo "setup: $folder will be configured again, because packages were installed"
-		rm -f "$folder/build.ninja" "$folder/meson-private/coredata.dat"
+		clear_answers "$folder" || rm -f "$folder/build.ninja" "$folder/meson-private/coredata.dat"
 	done
 }
 

@@ -30,7 +30,7 @@ PLAN = re.compile(r"^1\.\.(\d+)(?:\s*#\s*SKIP\b:?\s*(.*))?", re.I)
 MIRRORED = ("check-vm", "check-fresh")
 
 # Programs that may fail beside others and pass alone: on two processors a wait can be too short. More are a fault.
-UNSTEADY_MOST = 3
+UNSTEADY_MOST = 8
 
 # What a failed test says of itself is shown, of each so much at most: lines, and characters of a line.
 COMMENTS, COMMENT_LENGTH = 20, 600

@@ -26,7 +26,7 @@ const CAUSE_TEXTS = new Map([
 	["dependency", ["dependency", "waiting for a command of its wait list"]],
 	["latency", ["driver and queue latency", "submitted, not yet started"]],
 	["nothing_to_do", ["nothing to do", "before the first command, after the last"]],
-	["unknown", ["unknown", "not told when it was queued or ran, or rows lost"]]]);
+	["unknown", ["unknown", "queue or run times are missing, or rows were lost"]]]);
 
 // The first index in [0, count) for which is(index), else count; is() must not turn back to false.
 function firstIndex(count, is) {

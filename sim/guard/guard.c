@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
- * sim/guard/guard.c - a watch over what guests ask of a runtime while programs release things and exit
+ * sim/guard/guard.c - check the calls of guests while programs release objects and exit
  *
- * Runs in:  a program that is recorded; LD_PRELOAD names it first
- * Gets:     every call of a vendor's function by a guest, and the program's calls that matter
- * Gives:    abort, with a line on stderr, where a call is not among sim/guard/rules.h
- * Owns:     a piece of code for each function that a guest was given
- * Fails:    by abort: no test may pass then
- * Why:      a guest that asked for program binaries in clReleaseProgram crashed programs at exit. A guest comes by a vendor's
- *           functions in three ways, and gets a watched one in each: dlsym (CUDA, CUPTI), the table that ROCr shows its tools
- *           (so that this library is one of them, before the guest), the tables that Level Zero's loader asks a driver for.
- *           What the program is about is seen where it calls: exported functions of the same names, and dlsym.
+ * Runs in:  a recorded program; the first library in LD_PRELOAD
+ * Gets:     every call of a vendor's function by a guest, and the program's calls that release
+ *           something or exit
+ * Gives:    abort, with a line on stderr, if sim/guard/rules.h does not allow a call
+ * Owns:     a piece of code for each function that a guest obtained
+ * Fails:    by abort, so that no test passes then
+ * Why:      a guest that queried program binaries in clReleaseProgram crashed programs at exit. A
+ *           guest obtains a vendor's functions in three ways, and gets a checked one in each: by
+ *           dlsym (CUDA, CUPTI); from the table that ROCr shows its tools, so this library is a
+ *           tool that is loaded before the guest; and from the tables that Level Zero's loader
+ *           requests from a driver. Calls of the program are seen by exporting functions of the
+ *           same names, and by dlsym.
  *
- * DUET_GUARD_TOOLS: what HSA_TOOLS_LIB becomes, after the guest has put itself first there. DUET_GUARD_WITHOUT=FUNCTION: no
- * rule allows that one. DUET_GUARD_LOG=FILE: a line "phase function" for each watched call of a guest's that was allowed by a
- * rule.
+ * DUET_GUARD_TOOLS: the new value of HSA_TOOLS_LIB, set after the guest has put itself first there.
+ * DUET_GUARD_WITHOUT=FUNCTION: ignores the rules for that function. DUET_GUARD_LOG=FILE: writes a
+ * line "phase function" for each checked call that a rule allowed.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -26,13 +29,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "inject/hsa_abi.h"
+#include "abi/hsa.h"
 
 #define EXPORTED __attribute__((visibility("default"), used))
 
-enum { THUNK_BYTES = 32, THUNKS_MOST = 2048, CLOSURES_MOST = 64, DEPTH_MOST = 16 };
+enum { THUNK_BYTES = 32, MAX_THUNKS = 2048, MAX_CLOSURES = 64, MAX_DEPTH = 16 };
 
-/* ---- the rules --------------------------------------------------------------------------------- */
+/* ---- the rules ------------------------------------------------------------------------------- */
 
 enum phase { RELEASE, EXIT };
 enum thread_kind { ANY, OTHER };
@@ -52,7 +55,7 @@ static volatile pid_t exiting_thread;
 
 /* The program's calls that this thread is in, innermost last. */
 static _Thread_local struct {
-	const char *names[DEPTH_MOST];
+	const char *names[MAX_DEPTH];
 	unsigned depth;
 } frames __attribute__((tls_model("initial-exec")));
 
@@ -124,14 +127,14 @@ static bool is_guest(const void *address)
 		strstr(about.dli_fname, "libze_validation_layer"));
 }
 
-/* ---- watched functions ------------------------------------------------------------------------- */
+/* ---- watched functions ----------------------------------------------------------------------- */
 
 struct thunk {
 	void *function; /* first: guard_thunk jumps there */
 	char name[64];
 };
 
-static struct thunk thunks[THUNKS_MOST];
+static struct thunk thunks[MAX_THUNKS];
 static unsigned thunk_count;
 static uint8_t *code;
 
@@ -170,7 +173,7 @@ static void *watched(const char *name, void *function)
 	unsigned index = __atomic_fetch_add(&thunk_count, 1, __ATOMIC_RELAXED);
 	uint8_t *at = code + index * THUNK_BYTES;
 
-	if (index >= THUNKS_MOST)
+	if (index >= MAX_THUNKS)
 		abort();
 	thunks[index].function = function;
 	snprintf(thunks[index].name, sizeof(thunks[index].name), "%s", name);
@@ -182,7 +185,7 @@ static void *watched(const char *name, void *function)
 	return at;
 }
 
-/* ---- the program's calls ----------------------------------------------------------------------- */
+/* ---- the program's calls --------------------------------------------------------------------- */
 
 #define PARAMETERS                                                                          \
 	uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f, uint64_t g, \
@@ -197,7 +200,7 @@ static uint64_t call_framed(const char *name, any_function *next, PARAMETERS)
 {
 	uint64_t result;
 
-	if (!next || frames.depth == DEPTH_MOST)
+	if (!next || frames.depth == MAX_DEPTH)
 		abort();
 	frames.names[frames.depth++] = name;
 	result = next(ARGUMENTS);
@@ -224,7 +227,7 @@ static any_function *next_of(const char *name)
 		return call_framed(#name, next, ARGUMENTS); \
 	}
 
-/* Those of HSA that a guest stands in, and what releases. */
+/* Functions of HSA that a guest replaces, and functions that release something. */
 FRAME(hsa_shut_down)
 FRAME(hsa_queue_create)
 FRAME(hsa_queue_destroy)
@@ -263,7 +266,7 @@ FRAME(__hipUnregisterFatBinary)
 #define ZE_QUIET(name, ...)           FRAME(name)
 #define ZE_GIVE(name, ...)            FRAME(name)
 #define ZE_BELOW(name, ...)
-#include "event/level_zero_calls.h"
+#include "abi/level_zero_calls.h"
 #undef ZE_CALL
 #undef ZE_WAIT
 #undef ZE_APPEND
@@ -273,11 +276,11 @@ FRAME(__hipUnregisterFatBinary)
 #undef ZE_BELOW
 #endif
 
-/* The same for what the program was given by dlsym. */
+/* The same for functions that the program obtained by dlsym. */
 static struct closure {
 	const char *name;
 	any_function *next;
-} closures[CLOSURES_MOST];
+} closures[MAX_CLOSURES];
 
 #define CLOSURE(number)                                                                      \
 	static uint64_t closure_##number(PARAMETERS)                                         \
@@ -292,13 +295,13 @@ EIGHT(CLOSURE, 2)
 EIGHT(CLOSURE, 3)
 EIGHT(CLOSURE, 4)
 
-static any_function *const closure_functions[CLOSURES_MOST] = {
+static any_function *const closure_functions[MAX_CLOSURES] = {
 #define ENTRY(number) [number] = closure_##number,
 	EIGHT(ENTRY, 1) EIGHT(ENTRY, 2) EIGHT(ENTRY, 3) EIGHT(ENTRY, 4)};
 
 static void *framed(const char *name, void *function)
 {
-	for (size_t i = 0; i < CLOSURES_MOST; i++) {
+	for (size_t i = 0; i < MAX_CLOSURES; i++) {
 		if (!closure_functions[i] || (closures[i].name && strcmp(closures[i].name, name)))
 			continue;
 		if (!closures[i].name)
@@ -309,7 +312,7 @@ static void *framed(const char *name, void *function)
 	abort();
 }
 
-/* ---- Level Zero's tables ----------------------------------------------------------------------- */
+/* ---- Level Zero's tables --------------------------------------------------------------------- */
 
 #ifdef GUARD_LEVEL_ZERO
 #define TABLES(what)                                                                            \
@@ -331,7 +334,7 @@ static const struct {
 #define ZE_QUIET(name, table, slot, minor, ...)           ROW(name, table, slot, minor)
 #define ZE_GIVE(name, table, slot, minor, ...)            ROW(name, table, slot, minor)
 #define ZE_BELOW(name, table, slot, minor, ...)           ROW(name, table, slot, minor)
-#include "event/level_zero_calls.h"
+#include "abi/level_zero_calls.h"
 };
 
 typedef uint32_t get_table(uint32_t version, void **table);
@@ -371,7 +374,7 @@ static void *watched_getter(const char *name, void *function)
 }
 #endif
 
-/* ---- dlsym ------------------------------------------------------------------------------------- */
+/* ---- dlsym ----------------------------------------------------------------------------------- */
 
 static bool is_of(const void *address, const char *library)
 {
@@ -404,14 +407,14 @@ void guard_init(void)
 {
 	if (code)
 		return;
-	code = mmap(NULL, THUNKS_MOST * THUNK_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
+	code = mmap(NULL, MAX_THUNKS * THUNK_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
 		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	*(void **)&real_dlsym = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
 	if (code == MAP_FAILED || !real_dlsym)
 		abort();
 }
 
-/* Who asks for the next one is found by where the call comes from: that goes on as it is. */
+/* RTLD_NEXT depends on the caller's address, so such calls are passed on unchanged. */
 void *(*guard_real_dlsym(void))(void *, const char *);
 void *(*guard_real_dlsym(void))(void *, const char *)
 {
@@ -426,7 +429,7 @@ __asm__(".text\n.globl dlsym\n.type dlsym,@function\ndlsym:\n"
 	"1: jmp *%rax\n"
 	".size dlsym,.-dlsym\n");
 
-/* ---- ROCr's tables ----------------------------------------------------------------------------- */
+/* ---- ROCr's tables --------------------------------------------------------------------------- */
 
 static const struct {
 	const char *name;
@@ -495,7 +498,7 @@ bool OnLoad(struct hsa_tables *tables, uint64_t version, uint64_t failed_count,
 	return true;
 }
 
-/* ---- the end ----------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 static int (*program_main)(int, char **, char **);
 

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * sim/guard/rules.h - what a guest may call while a program releases something, and while a process exits; a row each
+ * sim/guard/rules.h - calls that a guest may make while a program releases something or a process
+ * exits; one row each
  *
  * Include with these macros defined:
  *
  *	RULE(when, by, function, reason)
  *
- *	when   RELEASE   inside of a call of the program's that destroys, frees or unloads
- *	       EXIT      the process exits, and the thread is in no call of the program's
+ *	when   RELEASE   inside a call of the program that destroys, frees or unloads
+ *	       EXIT      the process exits, and the thread is not in a call of the program
  *	by     ANY       the calling thread may be the program's
- *	       OTHER     only another thread than the one that exits: the guest's own, for which the program waits for a
- *	                 limited time, or one of the runtime's that calls the guest
+ *	       OTHER     only another thread than the one that exits: the guest's own, for which the
+ *	                 program waits for a limited time, or one of the runtime's that calls the
+ *	                 guest
  *
- * The function that the program called is always passed on. Every other call ends the process. docs/design/guest_calls.md
- * has the same table for readers.
+ * The function that the program itself called is always passed on. Every other call ends the
+ * process. docs/design/guest_calls.md has the same table for readers.
  */
 /* clang-format off */
 /* ---- CUDA and CUPTI ---- */

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * sim/igdmd/igdmd.cpp - a stand-in for Intel's library of metric sets: two sets of a GPU that there may be none of
+ * sim/igdmd/igdmd.cpp - simulated library of Intel's metric sets: two sets of a GPU that need not
+ * exist
  *
  * Runs in:  duet
- * Gets:     SIM_IGDMD: the GPU's number of bus on PCI, 4 otherwise   Gives: classes as the library's header declares them
+ * Gets:     SIM_IGDMD: the GPU's PCI bus number; default 4
+ * Gives:    classes as the library's header declares them
  * Owns:     nothing
  * Fails:    as the library does, by a result
- * Why C++:  tables of virtual functions are made by a compiler of that language, as in the library, and not by hand. Newer
- *           classes override what older ones have, and add more behind it
+ * Why:      C++, because a C++ compiler then makes the tables of virtual functions, as in the real
+ *           library. Newer classes override functions of older ones and append others
  */
 #include <fcntl.h>
 #include <glob.h>
@@ -19,7 +21,7 @@
 #include <unistd.h>
 
 extern "C" {
-#include "event/xe_abi.h"
+#include "abi/xe.h"
 }
 
 void operator delete(void *) noexcept

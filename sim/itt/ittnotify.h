@@ -2,8 +2,9 @@
  *
  * sim/itt/ittnotify.h - a stand-in for the part of ITT that is linked into a program
  *
- * The first call loads the tool that INTEL_LIBITTNOTIFY64 names and hands it a list of functions to fill in; without a
- * tool a call does nothing. Domains and string handles are made here. Only what the test programs use.
+ * The first call loads the tool that INTEL_LIBITTNOTIFY64 names and passes it a list of functions
+ * to fill in; without a tool a call does nothing. This header creates domains and string handles.
+ * It has only the functions that the test programs use.
  */
 #ifndef SIM_ITTNOTIFY_H
 #define SIM_ITTNOTIFY_H
@@ -12,7 +13,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "inject/itt_abi.h"
+#include "abi/itt.h"
 
 typedef struct itt_domain __itt_domain;
 typedef struct itt_string __itt_string_handle;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * sim/level_zero/clock.c - host time, the devices' clock, the log
+ * sim/level_zero/clock.c - host time, the devices' clock, and the log
  *
  * Runs in:  the test program
- * Gets:     CLOCK_MONOTONIC   Gives: the same, and ticks of the devices' counter
+ * Gets:     CLOCK_MONOTONIC
+ * Gives:    the same time, and ticks of the devices' counter
  * Owns:     the log
- * Why:      a tick is made from host time by one formula, so that what a device shows and what it did are compared to
- *           the tick
+ * Why:      ticks are computed from host time by one formula, so a device's clock and its
+ *           timestamps agree to the tick
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -52,7 +53,7 @@ static const char *kind_of(const struct sim_command *command)
 	return names[command->kind];
 }
 
-/* "h2d": host memory is what the driver does not know or is the host's. */
+/* "h2d": memory is the host's if the driver does not know it or allocated it on the host. */
 static const char *way_of(const struct sim_command *command)
 {
 	uint64_t begin, size;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * sim/level_zero/driver.c - the way in from the loader: tables of functions, the driver and its devices
+ * sim/level_zero/driver.c - entry points for the loader: tables of functions, the driver and its
+ * devices
  *
- * Runs in:  the test program, loaded by libze_loader where ZE_ENABLE_ALT_DRIVERS names this library
- * Gets:     questions for tables   Gives: the functions that there are; the loader answers for those that are not
+ * Runs in:  the test program, loaded by libze_loader if ZE_ENABLE_ALT_DRIVERS names this library
+ * Gets:     requests for tables
+ * Gives:    the functions that are simulated; the loader answers for the others
  * Owns:     the driver and its devices
- * Fails:    zeInit fails where SIM_LEVEL_ZERO makes no sense
+ * Fails:    zeInit fails if SIM_LEVEL_ZERO is invalid
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -19,7 +21,7 @@
 
 struct _ze_driver_handle_t sim_driver = {.object = {SIM_DRIVER, SIM_DRIVER}};
 struct sim_counts sim_level_zero_counts;
-struct _ze_device_handle_t sim_devices[SIM_DEVICES_MOST];
+struct _ze_device_handle_t sim_devices[MAX_SIM_DEVICES];
 
 void *sim_new(enum sim_kind kind, size_t size)
 {
@@ -71,7 +73,7 @@ void sim_free(void *freed)
 		free(object);
 }
 
-/* ---- beginning --------------------------------------------------------------------------------- */
+/* ---- beginning ------------------------------------------------------------------------------- */
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool is_ready;
@@ -108,7 +110,7 @@ static void start(void)
 	is_ready = sim_options_read();
 	make_condition();
 	pthread_atfork(before_fork, after_fork, in_child);
-	for (uint32_t i = 0; i < SIM_DEVICES_MOST; i++)
+	for (uint32_t i = 0; i < MAX_SIM_DEVICES; i++)
 		sim_devices[i] = (struct _ze_device_handle_t){{SIM_DEVICE, SIM_DEVICE}, i, NULL};
 	is_ready = is_ready && sim_nodes_open();
 }
@@ -119,7 +121,7 @@ static ze_result_t init(ze_init_flags_t flags)
 	return is_ready ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_UNINITIALIZED;
 }
 
-/* ---- the driver -------------------------------------------------------------------------------- */
+/* ---- the driver ------------------------------------------------------------------------------ */
 
 static ze_result_t get_drivers(uint32_t *count, ze_driver_handle_t *drivers)
 {
@@ -162,7 +164,7 @@ static ze_result_t get_extension_function(ze_driver_handle_t of, const char *nam
 	return ZE_RESULT_SUCCESS;
 }
 
-/* ---- devices ----------------------------------------------------------------------------------- */
+/* ---- devices --------------------------------------------------------------------------------- */
 
 static ze_result_t get_devices(ze_driver_handle_t of, uint32_t *count, ze_device_handle_t *devices)
 {
@@ -266,7 +268,7 @@ static ze_result_t get_pci(ze_device_handle_t device, ze_pci_ext_properties_t *p
 	return ZE_RESULT_SUCCESS;
 }
 
-/* ---- tables ------------------------------------------------------------------------------------ */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 static void fill_global(ze_global_dditable_t *table)
 {
@@ -294,7 +296,8 @@ static void fill_device(ze_device_dditable_t *table)
 	table->pfnPciGetPropertiesExt = get_pci;
 }
 
-/* A newer loader's table is longer than what the headers know: what is behind is newer.c's, or stays empty. */
+/* The table of a newer loader is longer than the headers' one. newer.c fills the rest, or it stays
+ * empty. */
 #define GIVES(name, type, fill)                                                      \
 	EXPORTED ze_result_t ZE_APICALL name(ze_api_version_t version, type *table); \
 	EXPORTED ze_result_t ZE_APICALL name(ze_api_version_t version, type *table)  \

@@ -2,16 +2,16 @@
  *
  * sim/level_zero/event.c - event pools, events, fences
  *
- * Runs in:  the test program; the queues' threads signal
+ * Runs in:  the test program; the threads of queues signal events
  * Owns:     nothing beyond the objects
- * Fails:    time stamps of an event of a pool without them are refused, as a driver does
+ * Fails:    like a driver, refuses timestamps of an event whose pool has none
  */
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "sim.h"
 
-/* ---- pools and events -------------------------------------------------------------------------- */
+/* ---- pools and events ------------------------------------------------------------------------ */
 
 static ze_result_t create_pool(ze_context_handle_t context, const ze_event_pool_desc_t *desc,
 			       uint32_t count, ze_device_handle_t *devices,
@@ -103,7 +103,7 @@ static ze_result_t query_event(ze_event_handle_t event)
 
 	if (!sim_is(event, SIM_EVENT))
 		return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-	/* With a context goes what was made in it. */
+	/* Objects of a context are destroyed with it. */
 	if (sim_options.gone[0] && !sim_is(event->pool->context, SIM_CONTEXT))
 		return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
 	sim_level_zero_counts.queries++;
@@ -147,7 +147,7 @@ static ze_result_t query_stamps(ze_event_handle_t event, ze_kernel_timestamp_res
 	return result;
 }
 
-/* ---- fences ------------------------------------------------------------------------------------ */
+/* ---- fences ---------------------------------------------------------------------------------- */
 
 static ze_result_t create_fence(ze_command_queue_handle_t queue, const ze_fence_desc_t *desc,
 				ze_fence_handle_t *ret_fence)

@@ -11,7 +11,7 @@
 
 #include "sim.h"
 
-/* ---- contexts and lists ------------------------------------------------------------------------ */
+/* ---- contexts and lists ---------------------------------------------------------------------- */
 
 ze_context_handle_t sim_default_context(void)
 {
@@ -133,9 +133,9 @@ static ze_result_t close_list(ze_command_list_handle_t list)
 	return ZE_RESULT_SUCCESS;
 }
 
-/* ---- appends ----------------------------------------------------------------------------------- */
+/* ---- appends --------------------------------------------------------------------------------- */
 
-/* What the program gave every append. */
+/* Arguments that every append has. */
 struct order {
 	ze_event_handle_t event;
 	uint32_t wait_count;

@@ -4,7 +4,8 @@
  *
  * Runs in:  the test program
  * Owns:     the list of allocations, under a lock of its own
- * Why:      where memory is said to lie is all that tells a copy to the device from one back
+ * Why:      the memory type that an allocation reports is the only way to distinguish a copy to the
+ *           device from one back
  */
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +38,7 @@ static ze_result_t allocate(size_t size, size_t alignment, ze_memory_type_t type
 		free(allocation);
 		return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
 	}
-	/* as a driver does: nobody is given what another process left there */
+	/* like a driver: memory never shows what another process left in it */
 	memset(allocation->begin, 0, size);
 	allocation->size = size;
 	allocation->type = type;

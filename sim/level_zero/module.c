@@ -3,10 +3,12 @@
  * sim/level_zero/module.c - modules of native binaries (zebin), and their kernels
  *
  * Runs in:  the test program
- * Gets:     zebin files   Gives: kernels by the names of their sections, each at an address of its own
+ * Gets:     zebin files
+ * Gives:    kernels, named by their sections, each at its own address
  * Owns:     the modules
- * Fails:    a kernel whose work is not known here takes its time and does nothing
- * Why:      a kernel's code cannot run here: the one kernel of the binaries that tests have is written again in C
+ * Fails:    a kernel whose work is unknown here takes its time and does nothing
+ * Why:      a kernel's code cannot run here. The tests' binaries have one kernel, which is written
+ *           again in C
  */
 #include <elf.h>
 #include <math.h>
@@ -26,7 +28,7 @@ static void take_section(ze_module_handle_t module, const Elf64_Shdr *section, c
 	static const char prefix[] = ".text.";
 
 	if (section->sh_type != SHT_PROGBITS || strncmp(name, prefix, sizeof(prefix) - 1) != 0 ||
-	    module->count == SIM_KERNELS_MOST || section->sh_offset > module->size ||
+	    module->count == MAX_SIM_KERNELS || section->sh_offset > module->size ||
 	    section->sh_size > module->size - section->sh_offset)
 		return;
 	strncpy(module->kernels[module->count].name, name + sizeof(prefix) - 1, SIM_NAME_BYTES - 1);
@@ -57,7 +59,7 @@ static bool read_sections(ze_module_handle_t module)
 	return true;
 }
 
-/* On a device of nothing: code that nobody reads needs an address and no place. */
+/* On a device without a node: code that is never read needs an address but no memory. */
 static bool place_nowhere(ze_module_handle_t module)
 {
 	for (uint32_t i = 0; i < module->count; i++)
@@ -66,7 +68,7 @@ static bool place_nowhere(ze_module_handle_t module)
 	return true;
 }
 
-/* One behind the other, in one buffer of the node; without what relocations would put into them. */
+/* Copies the sections one after the other into one buffer of the node, without relocations. */
 static bool place(ze_module_handle_t module, struct sim_node *node)
 {
 	uint64_t size = 0, address = 0;
@@ -193,7 +195,7 @@ static ze_result_t set_argument(ze_kernel_handle_t kernel, uint32_t index, size_
 {
 	if (!sim_is(kernel, SIM_KERNEL))
 		return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-	if (index >= SIM_ARGUMENTS_MOST || size > SIM_ARGUMENT_BYTES)
+	if (index >= MAX_SIM_ARGUMENTS || size > SIM_ARGUMENT_BYTES)
 		return ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_INDEX;
 	if (value)
 		memcpy(kernel->arguments[index], value, size);
@@ -228,7 +230,8 @@ static ze_result_t get_kernel_properties(ze_kernel_handle_t kernel,
 	return ZE_RESULT_SUCCESS;
 }
 
-/* Of the driver's own handles: one of the loader's is refused here, and read beyond its end by a real driver. */
+/* Takes the driver's own handles. A handle of the loader is refused here; a real driver would read
+ * beyond its end. */
 ze_result_t sim_kernel_address(ze_kernel_handle_t kernel, uint64_t *ret_address)
 {
 	if (!sim_is(kernel, SIM_KERNEL) || !ret_address)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * sim/level_zero/newer.c - functions that the headers of Level Zero may be too old for, by their slots
+ * sim/level_zero/newer.c - functions that installed headers of Level Zero may be too old for, by
+ * their slots
  *
  * Runs in:  the test program
- * Gets:     a table of the version that the loader has   Gives: what that version's slots hold
+ * Gets:     a table of the loader's version
+ * Gives:    the functions for that version's slots
  * Owns:     nothing
  * Source:   ze_ddi.h and zer_ddi.h of Level Zero 1.17, the loader's public releases
  */
@@ -24,7 +26,7 @@ static bool has(ze_api_version_t version, uint32_t minor)
 	return version >= (1u << 16 | minor);
 }
 
-/* ---- lists in a list --------------------------------------------------------------------------- */
+/* ---- lists in a list ------------------------------------------------------------------------- */
 
 static ze_result_t append_lists(ze_command_list_handle_t list, uint32_t count,
 				ze_command_list_handle_t *lists, ze_event_handle_t signal,
@@ -67,7 +69,7 @@ static ze_result_t wait_for_list(ze_command_list_handle_t list, uint64_t timeout
 						     : ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
 }
 
-/* ---- contexts that nobody makes ---------------------------------------------------------------- */
+/* ---- contexts that nobody makes -------------------------------------------------------------- */
 
 static ze_context_handle_t default_context(ze_driver_handle_t of)
 {
@@ -79,7 +81,7 @@ static ze_context_handle_t default_context_of_first(void)
 	return sim_default_context();
 }
 
-/* ---- tables ------------------------------------------------------------------------------------ */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 void sim_fill_newer_drivers(ze_api_version_t version, void **slots)
 {

@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * sim/level_zero/node.c - devices that are GPUs of the driver xe: code, batches and submissions by its interface
+ * sim/level_zero/node.c - devices that are GPUs of the driver xe: code, batches and submissions
+ * through its interface
  *
- * Runs in:  the test program; submissions in the thread that launches, as drivers do without a ring of their own
+ * Runs in:  the test program; submissions run in the launching thread, as in drivers without a ring
+ *           of their own
  * Gets:     render nodes, native code, addresses of kernels
- * Gives:    the code at an address of the GPU; batches of Xe2 that walk over kernels; when they are over
- * Owns:     the nodes, buffers, an address space for each node, one of the driver's queues for each of ours
- * Fails:    with a line on stderr: without its node a test has nothing to look at
- * Why:      who watches a driver of the kernel sees nothing of a simulation that is arithmetic. These are the ioctls of a
- *           user-space driver, from below the real loader; the GPU behind them is sim/mock_xe, in a virtual machine.
+ * Gives:    the code at a GPU address, batches of Xe2 that run kernels, and the times of their
+ *           completion
+ * Owns:     the nodes, buffers, an address space per node, and one of the driver's queues for each
+ *           queue here
+ * Fails:    with a line on stderr, because without its node a test has nothing to check
+ * Why:      tools that watch a kernel driver see nothing of a purely computed simulation. This file
+ *           makes the ioctls of a user-space driver, below the real loader; the GPU behind them is
+ *           sim/mock_xe, in a virtual machine.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +26,7 @@
 #include <unistd.h>
 
 #include "../xe_commands.h"
-#include "event/xe_abi.h"
+#include "abi/xe.h"
 #include "sim.h"
 
 enum {
@@ -29,7 +34,7 @@ enum {
 	SLOTS = 16, /* of batches of one queue, at once */
 	COMPUTE = 4 /* class of an engine */
 };
-_Static_assert((XE2_BASE_DWORDS + SIM_BATCH_KERNELS_MOST * XE2_WALKER_DWORDS + 1) * 4 <= PAGE,
+_Static_assert((XE2_BASE_DWORDS + MAX_SIM_BATCH_KERNELS * XE2_WALKER_DWORDS + 1) * 4 <= PAGE,
 	       "a batch is a page");
 
 struct sim_node {
@@ -67,7 +72,7 @@ static bool fail(const char *what)
 	return false;
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 static void find_pci(struct sim_node *node, const char *path)
 {
@@ -111,7 +116,7 @@ bool sim_nodes_open(void)
 	if (!sim_options.node[0])
 		return true;
 	strcpy(copy, sim_options.node);
-	for (char *one = strtok_r(copy, ":", &rest); one && count < SIM_DEVICES_MOST;
+	for (char *one = strtok_r(copy, ":", &rest); one && count < MAX_SIM_DEVICES;
 	     one = strtok_r(NULL, ":", &rest)) {
 		sim_devices[count].node = open_node(one);
 		if (!sim_devices[count++].node)
@@ -126,7 +131,7 @@ ze_pci_address_ext_t sim_node_pci(const struct sim_node *node)
 	return node->pci;
 }
 
-/* ---- buffers ----------------------------------------------------------------------------------- */
+/* ---- buffers --------------------------------------------------------------------------------- */
 
 static void unbind(struct buffer *buffer)
 {
@@ -154,7 +159,7 @@ static bool map(struct buffer *buffer)
 	return buffer->bytes != MAP_FAILED || fail("mmap");
 }
 
-/* *next: where there is room for it, moved behind it. */
+/* next: first free position; moved behind what is added. */
 static bool bind_new(struct buffer *buffer, struct sim_node *node, size_t size, uint64_t *next)
 {
 	struct xe_gem_create create = {.placement = 1, .cpu_caching = 1};
@@ -200,7 +205,7 @@ void sim_code_free(struct sim_code *code)
 	free(code);
 }
 
-/* ---- batches ----------------------------------------------------------------------------------- */
+/* ---- batches --------------------------------------------------------------------------------- */
 
 struct sim_batches *sim_batches_new(struct sim_node *node)
 {
@@ -277,7 +282,8 @@ uint32_t sim_batches_submit(struct sim_batches *batches, const uint64_t *address
 	uint32_t sync;
 	size_t at;
 
-	/* also orders submissions as they are put into the queue's own list, by one thread at a time */
+	/* also orders submissions as they are put into the queue's own list, by one thread at a
+	 * time */
 	pthread_mutex_lock(&batches->lock);
 	while (batches->submitted - batches->over == SLOTS)
 		pthread_cond_wait(&batches->is_over, &batches->lock);

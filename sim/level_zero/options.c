@@ -50,7 +50,7 @@ bool sim_options_read(void)
 		fprintf(stderr, "sim-level_zero: SIM_LEVEL_ZERO: '%s' makes no sense\n", wrong);
 		return false;
 	}
-	if (sim_options.devices >= 1 && sim_options.devices <= SIM_DEVICES_MOST &&
+	if (sim_options.devices >= 1 && sim_options.devices <= MAX_SIM_DEVICES &&
 	    sim_options.hz > 0 && sim_options.copy_gbps > 0 && sim_options.stamp_bits > 0 &&
 	    sim_options.stamp_bits <= 64 && sim_options.clock_bits > 0 &&
 	    sim_options.clock_bits <= 64 && (sim_options.code & 0xfff) == 0)

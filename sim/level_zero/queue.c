@@ -3,11 +3,13 @@
  * sim/level_zero/queue.c - command queues, each with a thread that executes
  *
  * Runs in:  the test program and the queues' threads
- * Gets:     commands   Gives: their work done, events and fences signalled, a line of the log each
- * Owns:     the work that waits, under sim_lock
- * Why:      when a command begins and ends is arithmetic (when it was put there, what it waits for, how long it takes);
- *           the thread only sleeps until then. So the log and the time stamps are the same to the tick, however loaded
- *           the machine is. Only what a node executes is over when its driver says so.
+ * Gets:     commands
+ * Gives:    completed work, signalled events and fences, and one log line per command
+ * Owns:     the pending work, under sim_lock
+ * Why:      start and end of a command are computed from its submission, its dependencies and its
+ *           duration. The thread only sleeps until then, so log and timestamps agree to the tick
+ *           however loaded the machine is. Work on a node is the exception: it ends when its driver
+ *           reports so.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,7 +23,7 @@ pthread_cond_t sim_changed;
 
 static uint32_t last_number;
 
-/* ---- waiting ----------------------------------------------------------------------------------- */
+/* ---- waiting --------------------------------------------------------------------------------- */
 
 uint64_t sim_deadline(uint64_t timeout_ns)
 {
@@ -40,7 +42,7 @@ bool sim_wait_changed(uint64_t deadline_ns)
 	return pthread_cond_timedwait(&sim_changed, &sim_lock, &until) != ETIMEDOUT;
 }
 
-/* ---- execution --------------------------------------------------------------------------------- */
+/* ---- execution ------------------------------------------------------------------------------- */
 
 static uint64_t duration_ns(const struct sim_command *command)
 {
@@ -73,7 +75,7 @@ static void do_work(const struct sim_command *command)
 	}
 }
 
-/* Under the lock: when what it waits for has ended. */
+/* Under the lock. Returns when the dependencies of a command have ended. */
 static uint64_t wait_for_all(const struct sim_command *command, uint64_t begin_ns)
 {
 	for (uint32_t i = 0; i < command->wait_count; i++) {
@@ -153,7 +155,7 @@ static void *run_queue(void *argument)
 	return NULL;
 }
 
-/* ---- queues ------------------------------------------------------------------------------------ */
+/* ---- queues ---------------------------------------------------------------------------------- */
 
 ze_command_queue_handle_t sim_queue_new(ze_device_handle_t device,
 					const ze_command_queue_desc_t *desc)
@@ -188,7 +190,7 @@ void sim_queue_free(ze_command_queue_handle_t queue)
 	sim_free(queue);
 }
 
-/* NULL: there is no memory. */
+/* NULL: no memory. */
 static struct sim_work *copy_work(const struct sim_command *command, ze_fence_handle_t fence)
 {
 	struct sim_work *work = calloc(1, sizeof(*work));
@@ -211,15 +213,15 @@ static void put(ze_command_queue_handle_t queue, struct sim_work *work)
 	pthread_mutex_unlock(&sim_lock);
 }
 
-/* The kernels from the first command on that fit into one batch. Which of the commands ends with it: the last of them;
- * none where there are none, or the node refuses (*ret_sync 0). */
+/* The kernels from the first command on that fit into one batch. Which of the commands ends with
+ * it: the last of them; none where there are none, or the node refuses (*ret_sync 0). */
 static uint32_t submit(ze_command_queue_handle_t queue, const struct sim_command *commands,
 		       uint32_t count, uint32_t *ret_sync)
 {
-	uint64_t addresses[SIM_BATCH_KERNELS_MOST];
+	uint64_t addresses[MAX_SIM_BATCH_KERNELS];
 	uint32_t kernels = 0, last = count;
 
-	for (uint32_t i = 0; i < count && kernels < SIM_BATCH_KERNELS_MOST; i++) {
+	for (uint32_t i = 0; i < count && kernels < MAX_SIM_BATCH_KERNELS; i++) {
 		if (commands[i].kind != SIM_COMMAND_KERNEL)
 			continue;
 		addresses[kernels++] = commands[i].address;

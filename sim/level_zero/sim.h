@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * sim/level_zero/sim.h - shared by the parts of the simulated Level Zero driver
+ * sim/level_zero/sim.h - shared by the files of the simulated Level Zero driver
  *
- *	driver.c     the way in from the loader: tables of functions, the driver and its devices
+ *	driver.c     entry points for the loader: tables of functions, the driver and its devices
  *	options.c    SIM_LEVEL_ZERO
- *	clock.c      host time, the devices' clock, the log
+ *	clock.c      host time, the devices' clock, and the log
  *	memory.c     allocations
  *	module.c     modules of native binaries (zebin), and their kernels
  *	event.c      event pools, events, fences
  *	list.c       contexts, command lists, appends
  *	queue.c      command queues, each with a thread that executes
- *	newer.c      functions that the headers of Level Zero may be too old for, by their slots
- *	node.c       … devices that are GPUs of sim/mock_xe: code, batches and submissions by their driver
+ *	newer.c      functions that installed headers may be too old for, by their slots
+ *	node.c       devices that are GPUs of sim/mock_xe: code, batches, submissions through their
+ *	             driver
  *
- * Runs in a test program, loaded by the real libze_loader (ZE_ENABLE_ALT_DRIVERS). It stands for a driver that no test
- * machine has.
+ * Runs in a test program, loaded by the real libze_loader (ZE_ENABLE_ALT_DRIVERS). It
+ * simulates a driver that no test machine has.
  */
 #ifndef SIM_LEVEL_ZERO_SIM_H
 #define SIM_LEVEL_ZERO_SIM_H
@@ -27,10 +28,10 @@
 #include <stdint.h>
 
 enum {
-	SIM_DEVICES_MOST = 8,
-	SIM_ARGUMENTS_MOST = 8,
+	MAX_SIM_DEVICES = 8,
+	MAX_SIM_ARGUMENTS = 8,
 	SIM_ARGUMENT_BYTES = 16,
-	SIM_KERNELS_MOST = 32,
+	MAX_SIM_KERNELS = 32,
 	SIM_NAME_BYTES = 64,
 	SIM_PATTERN_BYTES = 16
 };
@@ -43,19 +44,20 @@ struct sim_options {
 	double kernel_us, copy_gbps, latency_us;
 	char node[512]; /* render nodes, ':' between: each is a device; empty: devices of nothing */
 	char log[512];  /* file to which the true times go, one line a command; empty: none */
-	/* File to which every use of an object that was destroyed goes, one line each; such objects are never freed
-	 * then. Empty: none, and they are. */
+	/* File to which every use of an object that was destroyed goes, one line each; such objects
+	 * are never freed then. Empty: none, and they are. */
 	char gone[512];
 	double query_us; /* that a query of an event takes, asleep */
-	/* A query of an event that finds this file removes it and takes so long, asleep. Empty: none does. */
+	/* A query of an event that finds this file removes it and sleeps for this time. Empty:
+	 * never. */
 	char slow[512];
 	int64_t slow_ms;
 };
 extern struct sim_options sim_options;
-/* False where SIM_LEVEL_ZERO makes no sense, which was then said on stderr. */
+/* False if SIM_LEVEL_ZERO is invalid; a line on stderr explains it. */
 bool sim_options_read(void);
 
-/* ---- objects ----------------------------------------------------------------------------------- */
+/* ---- objects --------------------------------------------------------------------------------- */
 
 enum sim_kind {
 	SIM_DRIVER = 0x5a45d001,
@@ -71,10 +73,10 @@ enum sim_kind {
 	SIM_GONE
 };
 
-/* What every object begins with. */
+/* First members of every object. */
 struct sim_object {
 	enum sim_kind kind;
-	enum sim_kind was; /* of what is gone */
+	enum sim_kind was; /* magic of a destroyed object */
 };
 
 struct _ze_driver_handle_t {
@@ -95,8 +97,8 @@ struct _ze_context_handle_t {
 struct _ze_event_pool_handle_t {
 	struct sim_object object;
 	uint32_t flags, count;
-	ze_context_handle_t
-		context; /* never looked into where objects are freed: it may go first */
+	/* never looked into where objects are freed: it may go first */
+	ze_context_handle_t context;
 };
 
 struct _ze_event_handle_t {
@@ -116,15 +118,15 @@ struct _ze_module_handle_t {
 		char name[SIM_NAME_BYTES];
 		uint64_t address;
 		uint64_t offset, size; /* of its code in the bytes */
-	} kernels[SIM_KERNELS_MOST];
-	struct sim_code *code; /* owned; where it is on a node; NULL: on none */
+	} kernels[MAX_SIM_KERNELS];
+	struct sim_code *code; /* owned; its code on a node; NULL: not on a node */
 };
 
 struct _ze_kernel_handle_t {
 	struct sim_object object;
 	ze_module_handle_t module;
 	uint32_t index, group[3];
-	uint8_t arguments[SIM_ARGUMENTS_MOST][SIM_ARGUMENT_BYTES];
+	uint8_t arguments[MAX_SIM_ARGUMENTS][SIM_ARGUMENT_BYTES];
 };
 
 enum sim_command_kind {
@@ -141,7 +143,7 @@ struct sim_command {
 	enum sim_command_kind kind;
 	char name[SIM_NAME_BYTES]; /* of a kernel */
 	uint64_t address;          /* of its code */
-	uint8_t arguments[SIM_ARGUMENTS_MOST][SIM_ARGUMENT_BYTES];
+	uint8_t arguments[MAX_SIM_ARGUMENTS][SIM_ARGUMENT_BYTES];
 	uint64_t items;
 	void *to;
 	const void *from;
@@ -180,7 +182,7 @@ struct _ze_command_queue_handle_t {
 struct _ze_command_list_handle_t {
 	struct sim_object object;
 	ze_device_handle_t device;
-	ze_command_queue_handle_t queue; /* of an immediate list; else NULL */
+	ze_command_queue_handle_t queue; /* of an immediate list; otherwise NULL */
 	bool is_closed;
 	struct sim_command *commands; /* owned */
 	uint32_t count, capacity;
@@ -188,7 +190,7 @@ struct _ze_command_list_handle_t {
 
 extern pthread_mutex_t sim_lock;
 extern pthread_cond_t sim_changed;
-extern struct _ze_device_handle_t sim_devices[SIM_DEVICES_MOST];
+extern struct _ze_device_handle_t sim_devices[MAX_SIM_DEVICES];
 
 void *sim_new(enum sim_kind kind, size_t size);
 bool sim_is(const void *handle, enum sim_kind kind);
@@ -200,29 +202,29 @@ struct sim_counts {
 };
 extern struct sim_counts sim_level_zero_counts __attribute__((visibility("default")));
 
-/* ---- clock ------------------------------------------------------------------------------------- */
+/* ---- clock ----------------------------------------------------------------------------------- */
 
 uint64_t sim_now_ns(void);
 void sim_sleep_until(uint64_t host_ns);
-/* What the device's counter is at a host time, with all 64 bits. */
+/* Value of the device's counter at a host time, with all 64 bits. */
 uint64_t sim_ticks(uint64_t host_ns);
 uint64_t sim_mask(int64_t bits);
 void sim_log(const struct _ze_command_queue_handle_t *queue, const struct sim_command *command,
 	     uint64_t started_ns, uint64_t ended_ns);
 
-/* ---- the rest ---------------------------------------------------------------------------------- */
+/* ---- the rest -------------------------------------------------------------------------------- */
 
 /* ZE_MEMORY_TYPE_…; *ret_begin, *ret_size: of the allocation that holds it. */
 ze_memory_type_t sim_memory_type(const void *memory, uint64_t *ret_begin, uint64_t *ret_size);
-/* Does what a kernel does. False: none of that name is known, and nothing was done. */
+/* Executes a kernel's effect. False: the name is unknown, and nothing was done. */
 bool sim_run_kernel(const struct sim_command *command);
 /* Under the lock. */
 void sim_signal(ze_event_handle_t event, uint64_t started_ns, uint64_t ended_ns);
 ze_command_queue_handle_t sim_queue_new(ze_device_handle_t device,
 					const ze_command_queue_desc_t *desc);
 void sim_queue_free(ze_command_queue_handle_t queue);
-/* Copies of the commands, to be executed behind what is there; kernels are submitted to the device's node, if it has
- * one, by the calling thread. */
+/* Adds copies of the commands to the queue's work. If the device has a node, the calling thread
+ * submits the kernels to it. */
 ze_result_t sim_queue_put(ze_command_queue_handle_t queue, const struct sim_command *commands,
 			  uint32_t count, ze_fence_handle_t fence);
 ze_result_t sim_queue_wait(ze_command_queue_handle_t queue, uint64_t timeout_ns);
@@ -233,11 +235,12 @@ ze_context_handle_t sim_default_context(void);
 bool sim_wait_changed(uint64_t deadline_ns);
 uint64_t sim_deadline(uint64_t timeout_ns);
 
-/* ---- nodes ------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
-enum { SIM_BATCH_KERNELS_MOST = 24 };
+enum { MAX_SIM_BATCH_KERNELS = 24 };
 
-/* The devices of the option `node`. False: one cannot be used, which was then said on stderr. */
+/* Opens the devices of the option `node`. False: one cannot be used; a line on stderr explains
+ * it. */
 bool sim_nodes_open(void);
 /* Its address on PCI, by which the node's driver is known too. */
 ze_pci_address_ext_t sim_node_pci(const struct sim_node *node);
@@ -245,13 +248,13 @@ ze_pci_address_ext_t sim_node_pci(const struct sim_node *node);
 struct sim_code *sim_code_new(struct sim_node *node, const void *bytes, size_t size,
 			      uint64_t *ret_address);
 void sim_code_free(struct sim_code *code); /* NULL-safe */
-/* What a queue submits by. Fails by NULL. */
+/* Connection of a queue to its node. NULL on failure. */
 struct sim_batches *sim_batches_new(struct sim_node *node);
 void sim_batches_free(struct sim_batches *batches); /* NULL-safe */
-/* Kernels at these addresses, SIM_BATCH_KERNELS_MOST at most, one behind the other. What it returns is given to
- * sim_batches_wait; 0: it failed. */
+/* Kernels at these addresses, MAX_SIM_BATCH_KERNELS at most, one behind the other. What it returns
+ * is given to sim_batches_wait; 0: it failed. */
 uint32_t sim_batches_submit(struct sim_batches *batches, const uint64_t *addresses, uint32_t count);
-/* Until the submission is over. */
+/* Waits until the submission has ended. */
 void sim_batches_wait(struct sim_batches *batches, uint32_t sync);
 
 void sim_fill_memory(ze_mem_dditable_t *table);
@@ -263,7 +266,7 @@ void sim_fill_fences(ze_fence_dditable_t *table);
 void sim_fill_contexts(ze_context_dditable_t *table);
 void sim_fill_lists(ze_command_list_dditable_t *table);
 void sim_fill_queues(ze_command_queue_dditable_t *table);
-/* What newer versions have in the same tables. */
+/* Functions that newer versions have in the same tables. */
 void sim_fill_newer_drivers(ze_api_version_t version, void **slots);
 void sim_fill_newer_lists(ze_api_version_t version, void **slots);
 extern struct _ze_driver_handle_t sim_driver;

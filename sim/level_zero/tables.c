@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * sim/level_zero/tables.c - the tables of which nothing is simulated
+ * sim/level_zero/tables.c - the tables whose functions are not simulated
  *
  * Runs in:  the test program
- * Fails:    never: the table stays empty, and the loader answers for what is in it. One that is not there at all makes
- *           the loader take the driver for a broken one.
+ * Fails:    never: a table stays empty, and the loader answers its calls. The loader rejects a
+ *           driver that lacks a table.
  */
 #include <level_zero/ze_api.h>
 

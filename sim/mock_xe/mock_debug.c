@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * sim/mock_xe/mock_debug.c - the GPU's interface to debuggers, as Intel's own builds of the driver have it
+ * sim/mock_xe/mock_debug.c - the GPU's interface for debuggers, as in Intel's own builds of the
+ * driver
  *
- * Runs in:  the kernel of a virtual machine: ioctls, a work queue that tells a new debugger what there is already
+ * Runs in:  the kernel of a virtual machine: ioctls, and a work queue that reports existing objects
+ *           to a new debugger
  * Gets:     code objects that programs register and attach to binds; a debugger's connections
- * Gives:    events, fences that wait for an acknowledgement, threads that stand still until they may go on
+ * Gives:    events, fences that wait for an acknowledgement, and threads that are halted until they
+ *           may continue
  * Owns:     connections, their events, code objects
- * Why:      with the driver's limits: 64 events, behind which who causes one waits; a debugger that is still being told what
- *           there is may read events and nothing else
+ * Why:      it has the driver's limits. At most 64 events are queued, and a thread that causes
+ *           another one waits. While existing objects are being reported, a debugger may only read
+ *           events
  */
 #include <linux/anon_inodes.h>
 #include <linux/kref.h>
@@ -21,7 +25,7 @@
 
 #include "mock_xe.h"
 
-enum { EVENTS_MOST = 64, BINARY_MOST = SZ_16M, MASK_BYTES = 8, THREADS = 24, LRC = 0x1000 };
+enum { MAX_EVENTS = 64, MAX_BINARY = SZ_16M, MASK_BYTES = 8, THREADS = 24, LRC = 0x1000 };
 
 struct queued {
 	struct list_head link;
@@ -29,7 +33,7 @@ struct queued {
 	u8 bytes[];
 };
 
-/* A fence of a bind, which is signaled when the debugger has said so. */
+/* A fence of a bind, signaled when the debugger has acknowledged it. */
 struct held {
 	struct list_head link;
 	u64 number;
@@ -67,7 +71,7 @@ u64 mock_debug_id(void)
 	return atomic64_inc_return(&last_id);
 }
 
-/* ---- connections ------------------------------------------------------------------------------- */
+/* ---- connections ----------------------------------------------------------------------------- */
 
 static void free_debugger(struct kref *references)
 {
@@ -94,7 +98,8 @@ static struct mock_debugger *find_debugger(struct mock_gpu *gpu, const struct pi
 	return NULL;
 }
 
-/* A reference to the debugger of who has the file; NULL: there is none, or it is still told what was there before. */
+/* Returns a reference to the debugger of the file's owner; NULL: none, or it is still receiving the
+ * existing objects. */
 static struct mock_debugger *get_debugger(struct mock_file *mine)
 {
 	struct mock_debugger *debugger;
@@ -134,7 +139,7 @@ static struct held *take_held(struct mock_debugger *debugger, bool is_any, u64 n
 	return found;
 }
 
-/* ---- events ------------------------------------------------------------------------------------ */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static u64 next_number(struct mock_debugger *debugger)
 {
@@ -159,7 +164,7 @@ static void put_event(struct mock_debugger *debugger, u16 type, u16 flags, u64 n
 	memcpy(queued->bytes, event, size);
 	queued->size = size;
 	wait_event_interruptible_timeout(
-		debugger->taken, debugger->count < EVENTS_MOST || debugger->is_closed, 25 * HZ);
+		debugger->taken, debugger->count < MAX_EVENTS || debugger->is_closed, 25 * HZ);
 	spin_lock(&debugger->lock);
 	list_add_tail(&queued->link, &debugger->events);
 	debugger->count++;
@@ -245,7 +250,7 @@ static void tell_operation(struct mock_debugger *debugger, u64 bind, u64 address
 			  sizeof(what));
 }
 
-/* ---- what is told as it happens ---------------------------------------------------------------- */
+/* ---- what is told as it happens -------------------------------------------------------------- */
 
 void mock_debug_vm(struct mock_file *mine, const struct mock_vm *vm, u16 flags)
 {
@@ -309,7 +314,7 @@ int mock_debug_bind(struct mock_file *mine, const struct mock_vm *vm,
 	return error;
 }
 
-/* ---- code objects ------------------------------------------------------------------------------ */
+/* ---- code objects ---------------------------------------------------------------------------- */
 
 u64 mock_debug_find_metadata(struct mock_file *mine, u64 extension)
 {
@@ -331,7 +336,7 @@ int xe_debug_metadata_create_ioctl(struct drm_device *device, void *data, struct
 	struct metadata *metadata;
 	int error;
 
-	if (arguments->extensions || !arguments->len || arguments->len > BINARY_MOST)
+	if (arguments->extensions || !arguments->len || arguments->len > MAX_BINARY)
 		return -EINVAL;
 	metadata = kzalloc(sizeof(*metadata), GFP_KERNEL);
 	if (!metadata)
@@ -379,7 +384,7 @@ int xe_debug_metadata_destroy_ioctl(struct drm_device *device, void *data, struc
 	return 0;
 }
 
-/* ---- files ------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 void mock_debug_open(struct mock_file *mine)
 {
@@ -461,7 +466,7 @@ static void discover(struct work_struct *work)
 	put_debugger(debugger);
 }
 
-/* ---- the debugger's calls ---------------------------------------------------------------------- */
+/* ---- the debugger's calls -------------------------------------------------------------------- */
 
 static long read_event(struct mock_debugger *debugger, unsigned long address)
 {
@@ -549,11 +554,11 @@ static long read_metadata(struct mock_debugger *debugger, unsigned long address)
 	return error;
 }
 
-/* ---- threads that stand still ------------------------------------------------------------------ */
+/* ---- threads that stand still ---------------------------------------------------------------- */
 
 static const u8 all_threads[MASK_BYTES] = {0xff, 0xff, 0xff};
 
-/* What runs now stands still. */
+/* Halts the running threads. */
 static long interrupt(struct mock_gpu *gpu, u64 queue)
 {
 	long error = 0;
@@ -617,7 +622,7 @@ static long control_threads(struct mock_debugger *debugger, unsigned long addres
 	return error;
 }
 
-/* As at a breakpoint: nobody asked for it. */
+/* Like a breakpoint: the halt was not requested. */
 int mock_debug_attention(struct mock_gpu *gpu)
 {
 	struct {
@@ -645,7 +650,7 @@ int mock_debug_attention(struct mock_gpu *gpu)
 	return error;
 }
 
-/* ---- the descriptor ---------------------------------------------------------------------------- */
+/* ---- the descriptor -------------------------------------------------------------------------- */
 
 static long debugger_ioctl(struct file *file, unsigned int command, unsigned long address)
 {
@@ -675,7 +680,7 @@ static __poll_t debugger_poll(struct file *file, poll_table *table)
 	return READ_ONCE(debugger->count) ? EPOLLIN : 0;
 }
 
-/* Who waits goes on: the driver resets a GPU whose threads stand still with nobody to ask. */
+/* Releases waiting threads. The driver resets a GPU whose halted threads have no debugger. */
 static int debugger_release(struct inode *inode, struct file *file)
 {
 	struct mock_debugger *debugger = file->private_data;
@@ -754,6 +759,6 @@ int xe_eudebug_connect_ioctl(struct drm_device *device, void *data, struct drm_f
 	queue_work(debugger->gpu->work, &debugger->discovery);
 	fd = anon_inode_getfd("[xe_eudebug]", &debugger_ops, debugger, 0);
 	if (fd < 0)
-		debugger->is_closed = true; /* it stays: there is no way back in a test */
+		debugger->is_closed = true; /* stays closed; a test has no need to undo it */
 	return fd;
 }

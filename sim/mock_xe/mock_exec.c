@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * sim/mock_xe/mock_exec.c - queues, jobs on the kernel's real scheduler, and what a batch makes the GPU do
+ * sim/mock_xe/mock_exec.c - queues, jobs on the kernel's real scheduler, and the effects of batches
+ * on the GPU
  *
  * Runs in:  the kernel of a virtual machine: ioctls, the scheduler's thread, a work queue
- * Gets:     batches   Gives: kernels that take as long as their scripts say, and their rows
+ * Gets:     batches
+ * Gives:    kernels that take as long as their scripts request, and their stall rows
  * Owns:     queues, jobs, scripts
- * Why:      the walk is as plain as it can be, and knows Xe2 alone: what it finds is what duet's parser has to find
+ * Why:      the walk through a batch is as simple as possible and supports only Xe2: its results
+ *           are those that duet's parser must find
  */
 #include <drm/drm_syncobj.h>
 #include <linux/delay.h>
@@ -17,10 +20,10 @@
 #include "mock_xe.h"
 
 enum {
-	KERNELS_MOST = 64,
-	COMMANDS_MOST = 65536,
-	LEVELS_MOST = 4,
-	/* What a command is, by its first dword. */
+	MAX_KERNELS = 64,
+	MAX_COMMANDS = 65536,
+	MAX_LEVELS = 4,
+	/* Type of a command, by its first dword. */
 	MI_NOOP = 0x00,
 	MI_BATCH_BUFFER_END = 0x0a,
 	MI_BATCH_BUFFER_START = 0x31,
@@ -39,21 +42,21 @@ struct script {
 
 struct job {
 	struct drm_sched_job base;
-	struct dma_fence fence; /* the hardware's; who lets go of it last frees the job */
+	struct dma_fence fence; /* the hardware's fence; the last user frees the job */
 	bool is_run;            /* or the fence is none yet */
 	struct delayed_work end;
 	struct mock_gpu *gpu;
 	struct mock_vm *vm;       /* a reference */
-	struct task_struct *task; /* a reference; who submitted it */
+	struct task_struct *task; /* a reference; the submitting process */
 	u64 queue;                /* its id */
 	u64 address;
-	u64 kernels[KERNELS_MOST];
+	u64 kernels[MAX_KERNELS];
 	u32 kernels_count;
 };
 
-enum { SYNCS_MOST = 8 };
+enum { MAX_SYNCS = 8 };
 
-/* ---- scripts ----------------------------------------------------------------------------------- */
+/* ---- scripts --------------------------------------------------------------------------------- */
 
 int mock_script_put(struct mock_gpu *gpu, const struct mock_control *control)
 {
@@ -89,11 +92,11 @@ static const struct mock_control *script_of(struct mock_gpu *gpu, u64 address)
 	return NULL;
 }
 
-/* ---- the walk ---------------------------------------------------------------------------------- */
+/* ---- the walk -------------------------------------------------------------------------------- */
 
 struct walk {
 	struct job *job;
-	u64 at, returns[LEVELS_MOST];
+	u64 at, returns[MAX_LEVELS];
 	u32 level;
 	u64 base; /* of instructions */
 };
@@ -114,7 +117,7 @@ static bool end_level(struct walk *walk)
 static bool start_other(struct walk *walk, const u32 *dwords, u32 length)
 {
 	if (dwords[0] & SECOND_LEVEL) {
-		if (walk->level == LEVELS_MOST)
+		if (walk->level == MAX_LEVELS)
 			return false;
 		walk->returns[walk->level++] = walk->at + 4 * length;
 	}
@@ -146,7 +149,7 @@ static bool step(struct walk *walk)
 		return start_other(walk, dwords, length);
 	if (what == STATE_BASE_ADDRESS && dwords[BASE_INSTRUCTION] & 1)
 		walk->base = pair(dwords + BASE_INSTRUCTION) & ~0xfffull;
-	if (what == COMPUTE_WALKER && job->kernels_count < KERNELS_MOST)
+	if (what == COMPUTE_WALKER && job->kernels_count < MAX_KERNELS)
 		job->kernels[job->kernels_count++] = walk->base + pair(dwords + WALKER_KERNEL);
 	walk->at += 4 * length;
 	return true;
@@ -156,11 +159,11 @@ static void walk_batch(struct job *job)
 {
 	struct walk walk = {.job = job, .at = job->address};
 
-	for (u32 i = 0; i < COMMANDS_MOST && step(&walk); i++)
+	for (u32 i = 0; i < MAX_COMMANDS && step(&walk); i++)
 		;
 }
 
-/* ---- running ----------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static const char *driver_name(struct dma_fence *fence)
 {
@@ -284,7 +287,7 @@ int mock_exec_open(struct mock_gpu *gpu)
 	return drm_sched_init(&gpu->scheduler, &arguments);
 }
 
-/* ---- queues ------------------------------------------------------------------------------------ */
+/* ---- queues ---------------------------------------------------------------------------------- */
 
 int xe_exec_queue_create_ioctl(struct drm_device *device, void *data, struct drm_file *file)
 {
@@ -347,7 +350,8 @@ static int init_job(struct job *job, struct mock_queue *queue, struct drm_file *
 #endif
 }
 
-/* What the submission signals, a reference each. Others than objects, and those to wait for, are refused. */
+/* Objects that the submission signals, with a reference each. Other types, and objects to wait for,
+ * are refused. */
 static int take_syncs(struct drm_file *file, const struct xe_exec *arguments,
 		      struct drm_syncobj **syncs)
 {
@@ -368,7 +372,7 @@ static int take_syncs(struct drm_file *file, const struct xe_exec *arguments,
 
 static void put_syncs(struct drm_syncobj **syncs)
 {
-	for (u32 i = 0; i < SYNCS_MOST; i++)
+	for (u32 i = 0; i < MAX_SYNCS; i++)
 		if (syncs[i])
 			drm_syncobj_put(syncs[i]);
 }
@@ -409,12 +413,12 @@ int xe_exec_ioctl(struct drm_device *device, void *data, struct drm_file *file)
 	struct xe_exec *arguments = data;
 	struct mock_file *mine = file->driver_priv;
 	struct mock_queue *queue = xa_load(&mine->queues, arguments->exec_queue_id);
-	struct drm_syncobj *syncs[SYNCS_MOST] = {NULL};
+	struct drm_syncobj *syncs[MAX_SYNCS] = {NULL};
 	int error;
 
 	if (!queue)
 		return -ENOENT;
-	if (arguments->num_batch_buffer != queue->width || arguments->num_syncs > SYNCS_MOST)
+	if (arguments->num_batch_buffer != queue->width || arguments->num_syncs > MAX_SYNCS)
 		return -EINVAL;
 	error = take_syncs(file, arguments, syncs);
 	if (!error)

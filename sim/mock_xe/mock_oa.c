@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * sim/mock_xe/mock_oa.c - the OA unit: metric sets, and a stream of reports in Xe2's format of 64 counters
+ * sim/mock_xe/mock_oa.c - the OA unit: metric sets, and a stream of reports in Xe2's format of 64
+ * counters
  *
  * Runs in:  the kernel of a virtual machine
- * Gets:     what comes from report to report   Gives: reports, by poll and read
- * Owns:     metric sets and where they are listed, a ring of reports
- * Why:      as the driver does: no stream without a set, which it keeps when the set is removed; EIO once where the unit
- *           says so, with the reason by STATUS; EBUSY for the second. A counter counts what its selector in the set
- *           chooses, so that one which chooses wrongly counts nothing.
+ * Gets:     changes of counters between reports
+ * Gives:    reports, by poll and read
+ * Owns:     metric sets and their list in sysfs, a ring of reports
+ * Why:      it behaves like the driver. A stream needs a set, and keeps it when the set is removed;
+ *           EIO once if the unit has an error, with the reason by STATUS; EBUSY for a second
+ *           stream. A counter counts the event that its selector in the set chooses, so a wrong
+ *           selector counts nothing.
  */
 #include <drm/drm_file.h>
 #include <linux/anon_inodes.h>
@@ -23,19 +26,19 @@
 
 enum {
 	REPORT_BYTES = 576,
-	REPORTS_MOST = 2048,
+	MAX_REPORTS = 2048,
 	COUNTERS = 64,
 	HEADER_WORDS = 4,
-	PROPERTIES_MOST = 16,
-	REGISTERS_MOST = 1024,
-	EXPONENT_MOST = 31,
+	MAX_PROPERTIES = 16,
+	MAX_REGISTERS = 1024,
+	MAX_EXPONENT = 31,
 	FORMAT = XE_OA_FORMAT_PEC | 1 << 8 | 1 << 16,
 	TIMER = 1 << 19, /* the reason of a report */
 	/* of a counter's selector: level * SELECTOR_LEVEL + counter * 8 */
 	SELECTORS = 0x13000,
 	SELECTOR_LEVEL = 0x200,
 	SELECTORS_END = 0x13800,
-	/* what selectors choose */
+	/* events that selectors choose */
 	EU_ACTIVE = 0x605,
 	EU_STALLED = 0x606,
 	BUSY = 0x5a00
@@ -61,20 +64,20 @@ struct mock_oa {
 	u8 *reports; /* a ring */
 	u64 written, taken;
 	u64 words[REPORT_BYTES / 8]; /* of the last report */
-	u32 status, told_status;     /* enum xe_oa_status */
+	u32 status, reported_status; /* enum xe_oa_status */
 	bool is_dead;
 };
 
-/* ---- reports ----------------------------------------------------------------------------------- */
+/* ---- reports --------------------------------------------------------------------------------- */
 
 /* Under the lock. */
 static void write_report(struct mock_oa *oa)
 {
-	if (oa->written - oa->taken == REPORTS_MOST) {
+	if (oa->written - oa->taken == MAX_REPORTS) {
 		oa->status |= XE_OA_BUFFER_OVERFLOW;
 		return;
 	}
-	memcpy(oa->reports + oa->written++ % REPORTS_MOST * REPORT_BYTES, oa->words, REPORT_BYTES);
+	memcpy(oa->reports + oa->written++ % MAX_REPORTS * REPORT_BYTES, oa->words, REPORT_BYTES);
 }
 
 static u32 count_of(const struct mock_oa_step *step, u32 event)
@@ -127,7 +130,7 @@ void mock_oa_end(struct mock_gpu *gpu)
 	spin_unlock_irq(&gpu->lock);
 }
 
-/* ---- the stream -------------------------------------------------------------------------------- */
+/* ---- the stream ------------------------------------------------------------------------------ */
 
 static bool has_something(struct mock_oa *oa)
 {
@@ -146,7 +149,7 @@ static ssize_t take(struct mock_oa *oa, u8 *reports, size_t size)
 	ssize_t result = 0;
 
 	spin_lock_irq(&oa->gpu->lock);
-	oa->told_status = oa->status;
+	oa->reported_status = oa->status;
 	if (oa->is_dead) {
 		result = -ENODEV;
 	} else if (oa->status) {
@@ -155,7 +158,7 @@ static ssize_t take(struct mock_oa *oa, u8 *reports, size_t size)
 	} else {
 		for (; (count + 1) * REPORT_BYTES <= size && oa->taken < oa->written; count++)
 			memcpy(reports + count * REPORT_BYTES,
-			       oa->reports + oa->taken++ % REPORTS_MOST * REPORT_BYTES,
+			       oa->reports + oa->taken++ % MAX_REPORTS * REPORT_BYTES,
 			       REPORT_BYTES);
 		result = count * REPORT_BYTES;
 	}
@@ -169,7 +172,7 @@ static ssize_t oa_read(struct file *file, char __user *user, size_t size, loff_t
 	ssize_t result;
 	u8 *reports;
 
-	size = min_t(size_t, size, REPORTS_MOST * REPORT_BYTES);
+	size = min_t(size_t, size, MAX_REPORTS * REPORT_BYTES);
 	if (size < REPORT_BYTES)
 		return -ENOSPC;
 	reports = vmalloc(size);
@@ -199,7 +202,7 @@ static __poll_t oa_poll(struct file *file, poll_table *table)
 
 static long tell_status(struct mock_oa *oa, unsigned long argument)
 {
-	const struct xe_oa_stream_status status = {.oa_status = oa->told_status};
+	const struct xe_oa_stream_status status = {.oa_status = oa->reported_status};
 
 	return copy_to_user((void __user *)argument, &status, sizeof(status)) ? -EFAULT : 0;
 }
@@ -240,7 +243,7 @@ static const struct file_operations oa_ops = {
 	.release = oa_release,
 };
 
-/* ---- metric sets ------------------------------------------------------------------------------- */
+/* ---- metric sets ----------------------------------------------------------------------------- */
 
 int mock_oa_list_sets(struct mock_gpu *gpu)
 {
@@ -310,7 +313,7 @@ int mock_oa_add_set(struct mock_gpu *gpu, u64 data)
 		return -EACCES;
 	if (copy_from_user(&config, u64_to_user_ptr(data), sizeof(config)))
 		return -EFAULT;
-	if (config.extensions || !config.n_regs || config.n_regs > REGISTERS_MOST)
+	if (config.extensions || !config.n_regs || config.n_regs > MAX_REGISTERS)
 		return -EINVAL;
 	if (has_set(gpu, config.uuid))
 		return -EADDRINUSE;
@@ -347,7 +350,7 @@ int mock_oa_remove_set(struct mock_gpu *gpu, u64 data)
 	return set ? 0 : -ENOENT;
 }
 
-/* ---- opening ----------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 struct wanted {
 	u64 unit, sample, set, format, exponent, disabled;
@@ -372,7 +375,7 @@ static int read_property(const struct xe_set_property *property, struct wanted *
 	case XE_OA_PERIOD_EXPONENT:
 		wanted->exponent = property->value;
 		wanted->has_exponent = true;
-		return property->value > EXPONENT_MOST ? -EINVAL : 0;
+		return property->value > MAX_EXPONENT ? -EINVAL : 0;
 	case XE_OA_DISABLED:
 		wanted->disabled = property->value;
 		return 0;
@@ -387,7 +390,7 @@ static int read_properties(u64 address, struct wanted *wanted)
 	int error;
 
 	for (u32 i = 0; address; i++) {
-		if (i == PROPERTIES_MOST)
+		if (i == MAX_PROPERTIES)
 			return -E2BIG;
 		if (copy_from_user(&property, u64_to_user_ptr(address), sizeof(property)))
 			return -EFAULT;
@@ -437,7 +440,7 @@ int mock_oa_open(struct mock_gpu *gpu, u64 data)
 	oa->words[0] = TIMER;
 	oa->words[1] = 1000;
 	init_waitqueue_head(&oa->waiting);
-	oa->reports = vzalloc(REPORTS_MOST * REPORT_BYTES);
+	oa->reports = vzalloc(MAX_REPORTS * REPORT_BYTES);
 	result = oa->reports ? take_place(gpu, oa) : -ENOMEM;
 	if (!result) {
 		/* as the driver does, without O_CLOEXEC */

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * sim/mock_xe/mock_stall.c - the stream of EU-stall rows, in the layout of Xe2, and what the driver tells of itself
+ * sim/mock_xe/mock_stall.c - the stream of EU-stall rows in the layout of Xe2, and the driver's
+ * description of it
  *
  * Runs in:  the kernel of a virtual machine
- * Gets:     rows of scripts   Gives: them, by poll and read
+ * Gets:     rows of scripts
+ * Gives:    these rows, by poll and read
  * Owns:     a ring of rows
- * Why:      as the driver does: EIO once where rows were lost, ENODEV for ever after a reset, EBUSY for the second
+ * Why:      it behaves like the driver: EIO once if rows were lost, ENODEV forever after a reset,
+ *           EBUSY for a second stream
  */
 #include <drm/drm_file.h>
 #include <linux/anon_inodes.h>
@@ -20,15 +23,15 @@
 
 enum {
 	ROW_BYTES = 64,
-	ROWS_MOST = 8192,
+	MAX_ROWS = 8192,
 	RATE_UNIT = 251, /* cycles */
 	RATES = 7,
-	WAIT_MOST = 15 * HZ,
-	PROPERTIES_MOST = 5,
+	MAX_WAIT = 15 * HZ,
+	MAX_PROPERTIES = 5,
 	IP_BITS = 29
 };
 
-/* ---- rows -------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static void make_row(u8 *row, u64 address, const u8 *counts)
 {
@@ -47,11 +50,11 @@ void mock_stall_put(struct mock_gpu *gpu, u64 address, const struct mock_rows *r
 	spin_lock_irq(&gpu->lock);
 	stream = gpu->stream;
 	for (u32 i = 0; stream && stream->is_enabled && !stream->is_dead && i < rows->count; i++) {
-		if (stream->written - stream->taken == ROWS_MOST) {
+		if (stream->written - stream->taken == MAX_ROWS) {
 			stream->has_lost = true;
 			break;
 		}
-		make_row(stream->rows + stream->written++ % ROWS_MOST * ROW_BYTES,
+		make_row(stream->rows + stream->written++ % MAX_ROWS * ROW_BYTES,
 			 address + rows->offset, rows->counts);
 	}
 	if (stream)
@@ -94,12 +97,12 @@ static bool is_taken(struct mock_gpu *gpu)
 
 int mock_stall_wait(struct mock_gpu *gpu)
 {
-	const long left = wait_event_interruptible_timeout(gpu->taking, is_taken(gpu), WAIT_MOST);
+	const long left = wait_event_interruptible_timeout(gpu->taking, is_taken(gpu), MAX_WAIT);
 
 	return left > 0 ? 0 : left ? left : -ETIMEDOUT;
 }
 
-/* ---- the stream -------------------------------------------------------------------------------- */
+/* ---- the stream ------------------------------------------------------------------------------ */
 
 static bool has_something(struct mock_stream *stream)
 {
@@ -127,7 +130,7 @@ static ssize_t take(struct mock_stream *stream, u8 *rows, size_t size)
 	} else {
 		for (; (count + 1) * ROW_BYTES <= size && stream->taken < stream->written; count++)
 			memcpy(rows + count * ROW_BYTES,
-			       stream->rows + stream->taken++ % ROWS_MOST * ROW_BYTES, ROW_BYTES);
+			       stream->rows + stream->taken++ % MAX_ROWS * ROW_BYTES, ROW_BYTES);
 		result = count * ROW_BYTES;
 	}
 	spin_unlock_irq(&stream->gpu->lock);
@@ -140,7 +143,7 @@ static ssize_t stream_read(struct file *file, char __user *user, size_t size, lo
 	ssize_t result;
 	u8 *rows;
 
-	size = min_t(size_t, size, ROWS_MOST * ROW_BYTES);
+	size = min_t(size_t, size, MAX_ROWS * ROW_BYTES);
 	if (!stream->is_enabled || size < ROW_BYTES)
 		return -EINVAL;
 	rows = vmalloc(size);
@@ -212,7 +215,7 @@ static int read_properties(u64 address, struct wanted *wanted)
 	struct xe_set_property property;
 
 	for (u32 i = 0; address; i++) {
-		if (i == PROPERTIES_MOST)
+		if (i == MAX_PROPERTIES)
 			return -E2BIG;
 		if (copy_from_user(&property, u64_to_user_ptr(address), sizeof(property)))
 			return -EFAULT;
@@ -271,10 +274,10 @@ int xe_eu_stall_stream_open(struct drm_device *device, u64 data, struct drm_file
 	stream->gpu = gpu;
 	stream->wait_rows = wanted.wait_rows;
 	init_waitqueue_head(&stream->waiting);
-	stream->rows = vzalloc(ROWS_MOST * ROW_BYTES);
+	stream->rows = vzalloc(MAX_ROWS * ROW_BYTES);
 	result = stream->rows ? take_place(gpu, stream) : -ENOMEM;
 	if (!result) {
-		/* as the driver does, without O_CLOEXEC: that is left to who opens it */
+		/* like the driver, without O_CLOEXEC; the caller sets it */
 		result = anon_inode_getfd("[xe_eu_stall]", &stream_ops, stream, 0);
 		if (result >= 0)
 			return result;
@@ -313,7 +316,7 @@ int xe_observation_ioctl(struct drm_device *device, void *data, struct drm_file 
 	return xe_eu_stall_stream_open(device, arguments->param, file);
 }
 
-/* ---- queries ----------------------------------------------------------------------------------- */
+/* ---- queries --------------------------------------------------------------------------------- */
 
 static const struct {
 	struct xe_query_gt_list head;

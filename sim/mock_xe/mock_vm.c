@@ -3,9 +3,10 @@
  * sim/mock_xe/mock_vm.c - buffers, and a GPU's address spaces
  *
  * Runs in:  the kernel of a virtual machine, in ioctls; mock_vm_read in any thread
- * Gets:     binds   Gives: what is at an address
- * Owns:     address spaces; a reference of each buffer that is bound
- * Why:      batches are walked as hardware does it, by the addresses in them
+ * Gets:     binds
+ * Gives:    the content at a GPU address
+ * Owns:     address spaces; a reference to each bound buffer
+ * Why:      batches are followed as hardware does, through the addresses in them
  */
 #include <drm/drm_gem_shmem_helper.h>
 #include <drm/drm_vma_manager.h>
@@ -22,10 +23,10 @@ struct mapped {
 	struct drm_gem_object *buffer; /* a reference; NULL: a user pointer */
 	void *bytes;                   /* of the buffer, mapped */
 	u64 offset;                    /* in it; or the pointer */
-	u64 metadata;                  /* what debuggers are told of it; 0: nothing */
+	u64 metadata;                  /* content that is reported to debuggers; 0: none */
 };
 
-/* ---- buffers ----------------------------------------------------------------------------------- */
+/* ---- buffers --------------------------------------------------------------------------------- */
 
 int xe_gem_create_ioctl(struct drm_device *device, void *data, struct drm_file *file)
 {
@@ -58,7 +59,7 @@ int xe_gem_mmap_offset_ioctl(struct drm_device *device, void *data, struct drm_f
 	return error;
 }
 
-/* ---- ranges ------------------------------------------------------------------------------------ */
+/* ---- ranges ---------------------------------------------------------------------------------- */
 
 static void free_mapped(struct mapped *range)
 {
@@ -72,7 +73,7 @@ static void free_mapped(struct mapped *range)
 	kfree(range);
 }
 
-/* What is partly there goes as a whole: no test unmaps a part. */
+/* A partly affected mapping is removed as a whole, because no test unmaps a part. */
 static void unmap(struct mock_vm *vm, u64 begin, u64 end)
 {
 	struct mapped *range, *next;
@@ -158,7 +159,7 @@ static int bind(struct mock_vm *vm, const struct xe_vm_bind_op *bind, u64 metada
 	}
 }
 
-/* ---- address spaces ---------------------------------------------------------------------------- */
+/* ---- address spaces -------------------------------------------------------------------------- */
 
 int xe_vm_create_ioctl(struct drm_device *device, void *data, struct drm_file *file)
 {
@@ -210,7 +211,7 @@ int xe_vm_destroy_ioctl(struct drm_device *device, void *data, struct drm_file *
 	return 0;
 }
 
-/* One operation, and what debuggers are told of it. */
+/* One operation, and the content that is reported to debuggers. */
 static int bind_one(struct mock_file *mine, struct mock_vm *vm, const struct xe_vm_bind_op *what,
 		    const struct xe_sync *sync, struct drm_file *file)
 {

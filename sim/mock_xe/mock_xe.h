@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * sim/mock_xe/mock_xe.h - the pieces of a GPU that there is none of, under the name and the interface of the driver xe
+ * sim/mock_xe/mock_xe.h - parts of a simulated GPU, under the name and the interface of the driver
+ * xe
  */
 #ifndef MOCK_XE_H
 #define MOCK_XE_H
@@ -16,10 +17,10 @@
 #include <linux/xarray.h>
 
 #include "mock_control.h"
-#include "xe_debug_abi.h"
-#include "xe_abi.h"
+#include "xe_debug.h"
+#include "xe.h"
 
-enum { GPUS_MOST = 4 };
+enum { MAX_GPUS = 4 };
 
 /* The only stream that a GPU has at a time, as its one GT allows. */
 struct mock_stream {
@@ -75,11 +76,11 @@ struct mock_file {
 	struct mock_gpu *gpu;
 	struct xarray vms, queues, metadata;
 	struct list_head link; /* of the GPU's */
-	struct pid *pid;       /* a reference; who opened it */
+	struct pid *pid;       /* a reference; the process that opened it */
 	u64 id;
 };
 
-/* What is bound. */
+/* A bound range. */
 struct mock_range {
 	u64 begin, end, metadata;
 };
@@ -88,17 +89,18 @@ struct mock_range {
 
 /* ---- xe_main.c ---- */
 
-/* What the kernel of this machine has: drivers before Linux 6.15 have no EU stalls, before 6.11 no OA. */
+/* Limits of this machine's kernel: drivers before Linux 6.15 have no EU stalls, before 6.11 no
+ * OA. */
 extern bool mock_has_stalls, mock_has_oa;
 /* 2: it can be debugged, 1: that is switched off, 0: it is a driver that cannot. */
 extern int mock_debug_is;
-/* Whether who asks may observe what others do. */
+/* True if the caller may observe other processes. */
 bool mock_may_observe(void);
 
 /* ---- mock_vm.c ---- */
 
 void mock_vm_put(struct mock_vm *vm);
-/* Bytes at a GPU's address. task: whose memory user pointers are of. */
+/* Reads bytes at a GPU address. task: the process whose memory user pointers refer to. */
 int mock_vm_read(struct mock_vm *vm, struct task_struct *task, u64 address, void *to, size_t size);
 
 /* The first range that begins there or later; false: there is none. */
@@ -122,7 +124,7 @@ int xe_exec_ioctl(struct drm_device *device, void *data, struct drm_file *file);
 
 /* ---- mock_stall.c ---- */
 
-/* Adds rows of an instruction to the GPU's stream, where there is one. */
+/* Adds rows of an instruction to the GPU's stream, if it is open. */
 void mock_stall_put(struct mock_gpu *gpu, u64 address, const struct mock_rows *rows);
 void mock_stall_reset(struct mock_gpu *gpu);
 void mock_stall_drop(struct mock_gpu *gpu);
@@ -135,7 +137,7 @@ int xe_query_ioctl(struct drm_device *device, void *data, struct drm_file *file)
 
 /* ---- mock_oa.c ---- */
 
-/* Reports, of what comes from one to the next, where there is a stream. */
+/* Adds reports with these increments, if a stream is open. */
 void mock_oa_put(struct mock_gpu *gpu, const struct mock_oa_step *steps, u32 count);
 void mock_oa_lose(struct mock_gpu *gpu);
 void mock_oa_end(struct mock_gpu *gpu);
@@ -153,9 +155,10 @@ void mock_debug_open(struct mock_file *mine);
 void mock_debug_close(struct mock_file *mine);
 void mock_debug_vm(struct mock_file *mine, const struct mock_vm *vm, u16 flags);
 void mock_debug_queue(struct mock_file *mine, const struct mock_queue *queue, u16 flags);
-/* What a bind's extension says that lies there; 0: nothing. */
+/* Returns the content that a bind's extension announces; 0: none. */
 u64 mock_debug_find_metadata(struct mock_file *mine, u64 extension);
-/* A bind that was done. sync: signaled now, or when the debugger has said so; NULL: there is none. */
+/* Reports a completed bind. sync: signaled now, or after the debugger's acknowledgement; NULL:
+ * none. */
 int mock_debug_bind(struct mock_file *mine, const struct mock_vm *vm,
 		    const struct xe_vm_bind_op *operation, u64 metadata,
 		    const struct xe_sync *sync);

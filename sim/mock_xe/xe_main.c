@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * sim/mock_xe/xe_main.c - GPUs that there are none of, under the name and the interface of Intel's driver xe
+ * sim/mock_xe/xe_main.c - simulated GPUs, under the name and the interface of Intel's driver xe
  *
  * Runs in:  the kernel of a virtual machine, instead of the driver: insmod xe.ko gpus=2
- * Gets:     its ioctls, and what is written into /dev/mock_xe (mock_control.h)
- * Gives:    DRM devices on the kernel's real core: buffers, scheduler, fences; functions of the driver's own names
- * Owns:     all until the machine ends: there is no way back
- * Why:      so that programs in the kernel, the batch parser and the stream of rows are tested as a whole on any
- *           machine. It shows what the interface is and nothing about hardware.
+ * Gets:     its ioctls, and commands written into /dev/mock_xe (mock_control.h)
+ * Gives:    DRM devices on the kernel's real core: buffers, scheduler, fences; functions with the
+ *           names of the real driver's
+ * Owns:     everything, until the machine ends: the module cannot be unloaded
+ * Why:      BPF programs, the batch parser and the stream of stall rows can be tested together on
+ *           any machine. It shows what the interface does, and nothing about hardware.
  */
 #include <drm/drm_drv.h>
 #include <drm/drm_gem.h>
@@ -35,9 +36,9 @@ module_param_named(oa, mock_has_oa, bool, 0644);
 int mock_debug_is = 2;
 module_param_named(debug, mock_debug_is, int, 0644);
 
-static struct mock_gpu *all[GPUS_MOST];
+static struct mock_gpu *all[MAX_GPUS];
 
-/* ---- rights ------------------------------------------------------------------------------------ */
+/* ---- rights ---------------------------------------------------------------------------------- */
 
 /* Under the name that the driver has for it: dev.xe.observation_paranoid. */
 static int observation_paranoid = 1;
@@ -56,7 +57,7 @@ bool mock_may_observe(void)
 	return !observation_paranoid || perfmon_capable();
 }
 
-/* ---- files ------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static int open_file(struct drm_device *device, struct drm_file *file)
 {
@@ -88,7 +89,7 @@ static noinline void xe_file_close(struct drm_device *device, struct drm_file *f
 	kfree(mine);
 }
 
-/* As numbered in xe_abi.h. */
+/* As numbered in xe.h. */
 #define ENTRY(command, direction, type, function)                                         \
 	[command] = {.cmd = _IOC(direction, DRM_IOCTL_BASE, DRM_COMMAND_BASE + (command), \
 				 sizeof(type)),                                           \
@@ -141,7 +142,7 @@ static const struct drm_driver driver = {
 	.minor = 1,
 };
 
-/* ---- control ----------------------------------------------------------------------------------- */
+/* ---- control --------------------------------------------------------------------------------- */
 
 static_assert(sizeof(struct mock_oa_step) == sizeof(struct mock_rows), "rows of one size");
 
@@ -149,7 +150,7 @@ static int obey(const struct mock_control *control, size_t size)
 {
 	struct mock_gpu *gpu = control->gpu < gpus ? all[control->gpu] : NULL;
 
-	if (!gpu || control->rows_count > MOCK_ROWS_MOST ||
+	if (!gpu || control->rows_count > MAX_MOCK_ROWS ||
 	    size != struct_size(control, rows, control->rows_count))
 		return -EINVAL;
 	switch (control->what) {
@@ -190,7 +191,7 @@ static ssize_t write_control(struct file *file, const char __user *user, size_t 
 	int error;
 
 	if (size < sizeof(*control) ||
-	    size > sizeof(*control) + MOCK_ROWS_MOST * sizeof(control->rows[0]))
+	    size > sizeof(*control) + MAX_MOCK_ROWS * sizeof(control->rows[0]))
 		return -EINVAL;
 	control = memdup_user(user, size);
 	if (IS_ERR(control))
@@ -211,7 +212,7 @@ static struct miscdevice control = {
 	.fops = &control_ops,
 };
 
-/* ---- beginning --------------------------------------------------------------------------------- */
+/* ---- beginning ------------------------------------------------------------------------------- */
 
 static int add_gpu(u32 index)
 {
@@ -220,7 +221,7 @@ static int add_gpu(u32 index)
 	char address[16];
 	int error;
 
-	/* As if it was on PCI, by whose addresses others know a GPU. */
+	/* Reports a PCI address, by which other programs identify a GPU. */
 	snprintf(address, sizeof(address), "0000:%02x:00.0", FIRST_BUS + index);
 	platform = platform_device_register_simple(address, PLATFORM_DEVID_NONE, NULL, 0);
 	if (IS_ERR(platform))
@@ -250,7 +251,7 @@ static int __init start(void)
 {
 	int error = 0;
 
-	if (!gpus || gpus > GPUS_MOST)
+	if (!gpus || gpus > MAX_GPUS)
 		return -EINVAL;
 	if (!register_sysctl("dev/xe", observation_table))
 		return -ENOMEM;

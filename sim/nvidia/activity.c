@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * sim/nvidia/activity.c - which kinds of activity are on, and what the driver tells of
+ * sim/nvidia/activity.c - enabled kinds of activity, and the items that the driver reports
  *
  * Runs in:  a program that uses CUDA, on the threads that call the driver
- * Gets:     work, waits, overheads, objects, calls   Gives: items to the worker
+ * Gets:     work, waits, overheads, objects, calls
+ * Gives:    items to the worker
  * Owns:     the table of kinds, attributes, each thread's external correlation ids
- * Why:      an item is made at the call and becomes a record once the host's clock has passed its end, so
- *           that a flush returns what a flush of the real one would
+ * Why:      an item is made at the call and becomes a record once the host's clock has passed its
+ *           end, so a flush returns what a flush of the real library would
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,7 @@
 enum { KINDS = 64, CONTEXTS = 64, EXTERNAL_KINDS = 6, EXTERNAL_DEPTH = 32, ATTRIBUTES = 16 };
 
 static _Atomic uint64_t kinds, context_kinds[CONTEXTS];
-static _Atomic uint8_t is_call_off[2][SIM_CBIDS_MOST]; /* driver, runtime */
+static _Atomic uint8_t is_call_off[2][MAX_SIM_CBIDS]; /* driver, runtime */
 static _Atomic bool has_latency;
 static _Atomic uint64_t attributes[ATTRIBUTES] = {
 	[CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE] = 3200000,
@@ -170,7 +171,7 @@ void sim_activity_reset(void)
 
 /* ---- what the driver tells ------------------------------------------------------------------- */
 
-/* 0: not asked for. */
+/* 0: not enabled. */
 static uint32_t kind_of_work(const struct sim_work *work)
 {
 	static const uint32_t plain[] = {[SIM_COPY] = CUPTI_ACTIVITY_KIND_MEMCPY,
@@ -333,7 +334,7 @@ void sim_on_api(const struct sim_call *call)
 						  .correlation_id = call->correlation_id,
 						  .return_value = call->result};
 
-	if (call->cbid < SIM_CBIDS_MOST && is_call_off[is_runtime][call->cbid])
+	if (call->cbid < MAX_SIM_CBIDS && is_call_off[is_runtime][call->cbid])
 		return;
 	if (sim_is_kind_on(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION, call->context_id))
 		emit_external(call->correlation_id);
@@ -350,7 +351,7 @@ static cupti_result switch_call(bool is_runtime, uint32_t cbid, bool is_on)
 	if (!sim_is_callback(domain, cbid))
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	if (is_on && !sim_is_kind_on(kind, 0)) { /* the first one: this call alone */
-		for (size_t i = 0; i < SIM_CBIDS_MOST; i++)
+		for (size_t i = 0; i < MAX_SIM_CBIDS; i++)
 			is_call_off[is_runtime][i] = true;
 		is_call_off[is_runtime][cbid] = false;
 		return enable(kind);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * sim/nvidia/call.c - what every call of the simulated driver begins and ends with, and the hooks
+ * sim/nvidia/call.c - start and end of every call of the simulated driver, and the hooks
  *
  * Runs in:  a program that uses CUDA, on the calling thread
- * Gets:     calls   Gives: ENTER and EXIT to CUPTI, the failures that SIM_NVIDIA asks for
- * Owns:     which hooks are there
+ * Gets:     calls
+ * Gives:    ENTER and EXIT for CUPTI, and the failures that SIM_NVIDIA requests
+ * Owns:     the registered hooks
  */
 #include "driver.h"
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * sim/nvidia/callbacks.c - the subscription of the simulated CUPTI, and who hears of which call
+ * sim/nvidia/callbacks.c - the subscription of the simulated CUPTI, and the delivery of callbacks
  *
  * Runs in:  a program that uses CUDA, on the calling thread
- * Gets:     ENTER and EXIT of calls, and resources, from the driver   Gives: those that are enabled
- * Owns:     the one subscription, the enable table, correlation ids
- * Why:      a call that nobody enabled costs one load; its correlation id is counted all the same, because
- *           records name it
+ * Gets:     ENTER and EXIT of calls, and resources, from the driver
+ * Gives:    the enabled callbacks
+ * Owns:     the only subscription, the table of enabled callbacks, correlation ids
+ * Why:      a call without an enabled callback costs one load. Its correlation id is counted all
+ *           the same, because records contain it
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,7 @@ struct CUpti_Subscriber_st {
 };
 
 static struct CUpti_Subscriber_st subscriber;
-static _Atomic uint8_t enabled[SIM_DOMAINS][SIM_CBIDS_MOST];
+static _Atomic uint8_t enabled[SIM_DOMAINS][MAX_SIM_CBIDS];
 static _Atomic uint32_t correlations; /* so far, of calls */
 
 static _Thread_local uint32_t runtime_correlation_id;
@@ -76,7 +77,7 @@ void sim_callbacks_reset(void)
 {
 	subscriber.function = NULL;
 	for (size_t i = 0; i < SIM_DOMAINS; i++)
-		for (size_t k = 0; k < SIM_CBIDS_MOST; k++)
+		for (size_t k = 0; k < MAX_SIM_CBIDS; k++)
 			enabled[i][k] = 0;
 }
 
@@ -109,7 +110,7 @@ cupti_result cuptiEnableDomain(uint32_t enable, cupti_subscriber handle, cupti_d
 	SIM_FAIL_AS_ASKED();
 	if (!is_ours(handle) || !domain || domain >= SIM_DOMAINS)
 		return CUPTI_ERROR_INVALID_PARAMETER;
-	for (size_t i = 1; i < SIM_CBIDS_MOST; i++)
+	for (size_t i = 1; i < MAX_SIM_CBIDS; i++)
 		enabled[domain][i] = enable != 0;
 	return CUPTI_SUCCESS;
 }
@@ -145,7 +146,7 @@ cupti_result cuptiGetCallbackName(cupti_domain domain, uint32_t cbid, const char
 
 /* ---- telling --------------------------------------------------------------------------------- */
 
-/* A call that the client makes in its callback is not told of. */
+/* A call that the client makes inside its callback is not reported. */
 static void tell(cupti_domain domain, uint32_t cbid, const void *data)
 {
 	cupti_callback_function function = subscriber.function;
@@ -170,7 +171,7 @@ static void tell_call(struct sim_call *call, uint32_t site)
 		.correlation_data = &call->correlation_data,
 		.correlation_id = call->correlation_id};
 
-	if (call->cbid < SIM_CBIDS_MOST && enabled[call->domain][call->cbid])
+	if (call->cbid < MAX_SIM_CBIDS && enabled[call->domain][call->cbid])
 		tell(call->domain, call->cbid, &data);
 }
 

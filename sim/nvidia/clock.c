@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * sim/nvidia/clock.c - host time, the clock that the GPU pretends to have, and who the GPU is
+ * sim/nvidia/clock.c - host time, the simulated GPU clock, and the GPU's identity
  *
  * Runs in:  a program that uses CUDA, in each of the three libraries
- * Gets:     CLOCK_MONOTONIC   Gives: the same, and what a GPU's timer shows at such a time
- * Why:      all of the simulation is in host time, so that the truth about every record is known; the GPU's
- *           timer is a formula of it without memory, so that the three libraries agree on it.
+ * Gets:     CLOCK_MONOTONIC
+ * Gives:    the same time, and the GPU timer's value at such a time
+ * Why:      the whole simulation uses host time, so the correct time of every record is known. The
+ *           GPU's timer is a formula of it without state, so the three libraries agree on it.
  */
 #include <errno.h>
 #include <time.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * sim/nvidia/context.c - contexts of the simulated driver, and which one a thread uses
+ * sim/nvidia/context.c - contexts of the simulated driver, and each thread's current one
  *
  * Runs in:  a program that uses CUDA
- * Owns:     the contexts, which are never freed: CUPTI may still name them; each thread's stack of them
- * Why:      ids count from 1 and the default stream has id 7, as with the real driver
+ * Owns:     the contexts, which are never freed because CUPTI may still refer to them; each
+ *           thread's stack of them
+ * Why:      ids count from 1, and the default stream has id 7, as in the real driver
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,12 +14,12 @@
 
 enum { STREAM_NULL_ID = 7, STREAM_PER_THREAD_ID = 8 };
 
-static struct CUctx_st contexts[SIM_CONTEXTS_MOST];
+static struct CUctx_st contexts[MAX_SIM_CONTEXTS];
 static uint32_t context_count, last_id;
-static CUcontext primary[SIM_DEVICES_MOST];
-static unsigned primary_flags[SIM_DEVICES_MOST];
+static CUcontext primary[MAX_SIM_DEVICES];
+static unsigned primary_flags[MAX_SIM_DEVICES];
 
-static _Thread_local CUcontext stack[SIM_STACK_MOST];
+static _Thread_local CUcontext stack[MAX_SIM_STACK];
 static _Thread_local int depth;
 
 bool sim_is_context(CUcontext context)
@@ -51,7 +52,7 @@ static CUcontext find_place(void)
 	for (uint32_t i = 0; sim_options()->context_reuse && i < context_count; i++)
 		if (!contexts[i].is_live)
 			return &contexts[i];
-	return context_count < SIM_CONTEXTS_MOST ? &contexts[context_count++] : NULL;
+	return context_count < MAX_SIM_CONTEXTS ? &contexts[context_count++] : NULL;
 }
 
 /* Under the lock; NULL: too many. */
@@ -112,7 +113,7 @@ CUresult cuCtxCreate_v2(CUcontext *ret_context, unsigned flags, CUdevice device)
 	if (call.result)
 		return sim_call_end(&call);
 	pthread_mutex_lock(&sim_lock);
-	if (depth < SIM_STACK_MOST)
+	if (depth < MAX_SIM_STACK)
 		context = make(device, flags);
 	pthread_mutex_unlock(&sim_lock);
 	if (context) {
@@ -300,7 +301,7 @@ CUresult cuCtxPushCurrent_v2(CUcontext context)
 	SIM_CALL(cuCtxPushCurrent_v2, &context);
 
 	if (sim_call_begin(&call)) {
-		if (!sim_is_context(context) || depth == SIM_STACK_MOST)
+		if (!sim_is_context(context) || depth == MAX_SIM_STACK)
 			call.result = CUDA_ERROR_INVALID_CONTEXT;
 		else
 			stack[depth++] = context;
@@ -358,7 +359,7 @@ bool sim_context_ids(CUcontext context, uint32_t *ret_id, uint32_t *ret_device_i
 {
 	if (!context)
 		context = sim_current();
-	if (context < contexts || context >= contexts + SIM_CONTEXTS_MOST || !context->id)
+	if (context < contexts || context >= contexts + MAX_SIM_CONTEXTS || !context->id)
 		return false;
 	if (ret_id)
 		*ret_id = context->id;
@@ -371,7 +372,7 @@ void sim_replay(void)
 {
 	const struct sim_hooks *hooks = sim_hooks();
 
-	for (uint32_t i = 0; i < SIM_CONTEXTS_MOST; i++) {
+	for (uint32_t i = 0; i < MAX_SIM_CONTEXTS; i++) {
 		CUcontext context = &contexts[i];
 		struct sim_stream_facts facts[64];
 		size_t count = 0;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * sim/nvidia/cubin.c - PTX text to a small made-up cubin
+ * sim/nvidia/cubin.c - convert PTX text to a small made-up cubin
  *
  * Runs in:  a program that uses CUDA
- * Gets:     PTX text   Gives: the names of its kernels, and an ELF that names them
- * Why:      who reads cubins looks for .text.NAME, the symbols and the architecture in the header; so those
- *           are as CUDA 13 makes them (OS ABI 0x41, ABI version 8, SM 90 in bits 8 to 15 of the flags), and
- *           the code is 16-byte words whose low 12 bits are opcodes of Volta and later, END with EXIT.
+ * Gets:     PTX text
+ * Gives:    the names of its kernels, and an ELF file with them
+ * Why:      readers of cubins look for .text.NAME, the symbols, and the architecture in the header.
+ *           These are as CUDA 13 writes them (OS ABI 0x41, ABI version 8, SM 90 in bits 8 to 15 of
+ *           the flags). The code consists of 16-byte words whose low 12 bits are opcodes of Volta
+ *           and later; it ends with EXIT.
  */
 #include <ctype.h>
 #include <elf.h>

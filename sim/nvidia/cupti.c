@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * sim/nvidia/cupti.c - the simulated CUPTI: the way to the driver, versions, ids, what is supported
+ * sim/nvidia/cupti.c - the simulated CUPTI: connection to the driver, versions, ids, supported
+ * features
  *
- * Runs in:  a program that uses CUDA, brought in by a profiler; takes the place of libcupti.so.13
- * Gets:     the simulated driver, if the program has loaded and initialized one   Gives: hooks to it
- * Fails:    with 999 without a driver, as the real one does
+ * Runs in:  a program that uses CUDA, loaded by a profiler in place of libcupti.so.13
+ * Gets:     the simulated driver, if the program has loaded and initialized one
+ * Gives:    hooks to the driver
+ * Fails:    with 999 if there is no driver, like the real library
  */
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * sim/nvidia/cupti.h - shared by the parts of the simulated libcupti
+ * sim/nvidia/cupti.h - shared by the files of the simulated libcupti
  *
- *	cupti.c         the way to the driver, versions, ids, what is supported
- *	callbacks.c     the subscription, who hears of which call
- *	names.c         callback ids to names
- *	stamps.c        the GPU's time to the program's
- *	activity.c      which kinds are on, what the driver tells of, flushing
+ *	cupti.c         connection to the driver, versions, ids, supported features
+ *	callbacks.c     the subscription, and the delivery of callbacks
+ *	names.c         names of callback ids
+ *	stamps.c        convert the GPU's time to the program's
+ *	activity.c      enabled kinds, items that the driver reports, flushing
  *	delivery.c      the worker thread, the program's buffers, losses
  *	records.c       records and their lengths
  *	pc_sampling.c   samples of program counters
@@ -20,13 +20,14 @@
 
 #include "sim.h"
 
-enum { SIM_CBIDS_MOST = 1024, SIM_DOMAINS = 7, SIM_RECORD_BYTES_MOST = 256 };
+enum { MAX_SIM_CBIDS = 1024, SIM_DOMAINS = 7, MAX_SIM_RECORD_BYTES = 256 };
 
 #define X(need, name, parameters) SIM_EXPORT cupti_result name parameters;
-CUPTI_FUNCTIONS(X)
+CUPTI_ALL_FUNCTIONS(X)
 #undef X
 
-/* First in each function: what SIM_NVIDIA's fail_FUNCTION and others say. */
+/* First in each function: the result that SIM_NVIDIA's fail_FUNCTION and similar options
+ * request. */
 #define SIM_FAIL_AS_ASKED()                          \
 	do {                                         \
 		int asked_ = sim_failure(__func__);  \
@@ -36,13 +37,13 @@ CUPTI_FUNCTIONS(X)
 			return (cupti_result)asked_; \
 	} while (0)
 
-/* Writes down what calls=FILE asks for, and waits as gate=FILE says. */
+/* Writes the lines that calls=FILE requests, and waits while gate=FILE exists. */
 void sim_note_call(const char *function);
 void sim_note_flushed(uint64_t begin_ns, uint64_t passes);
 
 /* ---- the driver ------------------------------------------------------------------------------ */
 
-/* The driver, with our hooks in it; NULL: there is none, which CUPTI says by 999. */
+/* The driver, with our hooks in it; NULL: there is none, for which CUPTI returns 999. */
 const struct sim_driver *sim_driver(void);
 uint32_t sim_thread_id(void);
 
@@ -59,7 +60,7 @@ bool sim_is_callback(cupti_domain domain, uint32_t cbid);
 
 /* ---- time ------------------------------------------------------------------------------------ */
 
-/* What the program's timestamp callback or CLOCK_REALTIME says now. */
+/* Present value of the program's timestamp callback or of CLOCK_REALTIME. */
 uint64_t sim_timestamp(void);
 /* Reads the GPU's clock beside it. */
 void sim_stamp_pair(void);
@@ -70,7 +71,7 @@ uint64_t sim_stamp(uint64_t host_ns);
 
 enum sim_item_type { SIM_ITEM_WORK, SIM_ITEM_WAIT, SIM_ITEM_OVERHEAD, SIM_ITEM_RECORD };
 
-/* Something that becomes a record once it is over. */
+/* A piece of work that becomes a record once it has ended. */
 struct sim_item {
 	struct sim_item *next;
 	enum sim_item_type type;
@@ -82,7 +83,7 @@ struct sim_item {
 		struct sim_work work;
 		struct sim_wait wait;
 		struct sim_overhead overhead;
-		uint8_t record[SIM_RECORD_BYTES_MOST]; /* RECORD: ready */
+		uint8_t record[MAX_SIM_RECORD_BYTES]; /* RECORD: ready */
 	};
 };
 
@@ -94,7 +95,7 @@ void sim_on_memory(const struct sim_memory *memory);
 void sim_on_context(uint32_t context_id, uint32_t device_id);
 void sim_on_stream(const struct sim_stream_facts *facts);
 bool sim_is_serialized(uint32_t context_id);
-/* Records of a call of the driver or the runtime that is over. */
+/* Records of a completed call of the driver or the runtime. */
 void sim_on_api(const struct sim_call *call);
 void sim_activity_reset(void);
 bool sim_has_latency_stamps(void);
@@ -103,16 +104,16 @@ bool sim_has_latency_stamps(void);
 
 /* Takes the item; NULL is ignored. */
 void sim_deliver(struct sim_item *item);
-/* Writes what is over into buffers and hands them over; is_forced: what is not over, too. */
+/* Writes ended items into buffers and delivers them; is_forced: items that have not ended, too. */
 cupti_result sim_flush(bool is_forced);
 cupti_result sim_delivery_start(void);
 void sim_delivery_stop(void);
-/* How often the worker has looked for what is over. */
+/* Number of times that the worker has looked for ended items. */
 uint64_t sim_passes(void);
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-/* Bytes of a record in the version that SIM_NVIDIA asks for; 0: no such kind. */
+/* Bytes of a record in the version that SIM_NVIDIA selects; 0: no such kind. */
 size_t sim_stride(uint32_t kind);
 /* is_over: false leaves the times 0. */
 void sim_make_record(const struct sim_item *item, bool is_over, void *ret_record);
@@ -126,19 +127,19 @@ void sim_pc_on_kernel(const struct sim_work *work);
 bool sim_pc_is_serialized(uint32_t context_id);
 /* Another thread is inside of a call of PM sampling that takes long. */
 bool sim_pm_is_inside(void);
-/* A call of the driver ends: in serialized mode only once its kernel is over. */
+/* A call of the driver ends; in serialized mode only once its kernel has ended. */
 void sim_pc_on_exit(uint32_t context_id);
 
 /* ---- counters -------------------------------------------------------------------------------- */
 
-enum { SIM_METRICS_MOST = 64, SIM_METRIC_BYTES = 96 };
+enum { MAX_SIM_METRICS = 64, SIM_METRIC_BYTES = 96 };
 
-/* What a configuration image of ours holds. */
+/* Contents of our configuration images. */
 struct sim_config_image {
 	uint64_t magic;
 	uint32_t metric_count, pass_count;
 	char chip[32];
-	char names[SIM_METRICS_MOST][SIM_METRIC_BYTES];
+	char names[MAX_SIM_METRICS][SIM_METRIC_BYTES];
 };
 
 #define SIM_CONFIG_MAGIC UINT64_C(0x676966636d697353)
@@ -150,7 +151,7 @@ struct sim_sample {
 	uint64_t index;
 };
 
-/* What a counter data image of ours holds. */
+/* Contents of our counter data images. */
 struct sim_data_image {
 	uint64_t magic;
 	uint32_t capacity, count;

@@ -2,11 +2,12 @@
  *
  * sim/nvidia/delivery.c - the worker thread of the simulated CUPTI, the program's buffers, losses
  *
- * Runs in:  a program that uses CUDA; the worker starts with the first kind of activity that is enabled
- * Gets:     items   Gives: records in the program's buffers, when they are full or flushed
- * Owns:     the items that are not over, the buffer that is being filled, the count of lost records
- * Why:      both of the program's functions are called on the worker and without a lock, so that they may do
- *           what they like, except to flush
+ * Runs in:  a program that uses CUDA; the worker starts when the first kind of activity is enabled
+ * Gets:     items
+ * Gives:    records in the program's buffers, delivered when they are full or flushed
+ * Owns:     the items that have not ended, the buffer being filled, the count of lost records
+ * Why:      both functions of the program are called on the worker without a lock, so they may call
+ *           anything except a flush
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -37,7 +38,7 @@ static struct {
 /* The worker's own: */
 static struct {
 	uint8_t *bytes;
-	size_t size, used, record_count, record_most;
+	size_t size, used, record_count, max_record;
 } buffer;
 static uint64_t record_number;
 
@@ -69,7 +70,7 @@ static bool request(void)
 	uint64_t start_ns = sim_now();
 
 	memset(&buffer, 0, sizeof(buffer));
-	state.requested(&buffer.bytes, &buffer.size, &buffer.record_most);
+	state.requested(&buffer.bytes, &buffer.size, &buffer.max_record);
 	if (!buffer.bytes && sim_options()->null_crash) {
 		fprintf(stderr, "sim-nvidia: no buffer, and CUPTI before 12.9 crashes then\n");
 		abort();
@@ -88,7 +89,7 @@ static bool request(void)
 static bool is_full(size_t bytes)
 {
 	return buffer.used + bytes > buffer.size ||
-	       (buffer.record_most && buffer.record_count == buffer.record_most);
+	       (buffer.max_record && buffer.record_count == buffer.max_record);
 }
 
 static bool find_room(size_t bytes)
@@ -116,7 +117,7 @@ static bool is_unrecorded(const struct sim_item *item)
 
 static void write_record(const struct sim_item *item, uint64_t now_ns)
 {
-	uint64_t record[SIM_RECORD_BYTES_MOST / sizeof(uint64_t)] = {0};
+	uint64_t record[MAX_SIM_RECORD_BYTES / sizeof(uint64_t)] = {0};
 	size_t bytes = sim_stride(item->kind);
 
 	if (is_unrecorded(item))
@@ -133,7 +134,7 @@ static void write_record(const struct sim_item *item, uint64_t now_ns)
 
 /* ---- the worker ------------------------------------------------------------------------------ */
 
-/* Under the lock: what is over, in the order it was given; is_all: the rest, too. */
+/* Under the lock: the ended items, in their order; is_all: the others, too. */
 static struct sim_item *take_due(uint64_t now_ns, bool is_all)
 {
 	struct sim_item *due = NULL, **due_end = &due, **link = &state.first, *item;
@@ -209,7 +210,8 @@ static void *work(void *none)
 	return NULL;
 }
 
-/* Under the lock: without functions there is nowhere to put records, so the worker waits for them. */
+/* Under the lock: without functions there is nowhere to put records, so the worker waits for
+ * them. */
 static cupti_result start(void)
 {
 	if (state.is_running || !state.is_wanted || !state.requested)
@@ -246,7 +248,7 @@ void sim_delivery_stop(void)
 	pthread_mutex_unlock(&lock);
 	if (is_running) {
 		pthread_join(thread, NULL);
-		memset(&buffer, 0, sizeof(buffer)); /* what was not handed over is lost */
+		memset(&buffer, 0, sizeof(buffer)); /* undelivered records are lost */
 	}
 }
 

@@ -3,7 +3,7 @@
  * sim/nvidia/device.c - the devices of the simulated driver
  *
  * Runs in:  a program that uses CUDA
- * Gives:    what an H200 says of itself
+ * Gives:    the properties of an H200
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * sim/nvidia/driver.c - cuInit and the injection, versions, errors, finding functions, the way to CUPTI
+ * sim/nvidia/driver.c - cuInit and the injection, versions, errors, function lookup, connection to
+ * CUPTI
  *
- * Runs in:  a program that uses CUDA; takes the place of libcuda.so.1
- * Gets:     CUDA_INJECTION64_PATH   Gives: one call of InitializeInjection, in the first cuInit
+ * Runs in:  a program that uses CUDA, in place of libcuda.so.1
+ * Gets:     CUDA_INJECTION64_PATH
+ * Gives:    one call of InitializeInjection, in the first cuInit
  * Owns:     whether the driver is initialized
- * Fails:    silently where the library to inject cannot be loaded, as the real one does
+ * Fails:    silently if the library to inject cannot be loaded, like the real driver
  */
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -168,11 +170,11 @@ static const struct {
 	void *function;
 } functions[] = {
 #define X(name, parameters) {#name, (void *)name},
-	CUDA_FUNCTIONS(X)
+	CUDA_ALL_FUNCTIONS(X)
 #undef X
 };
 
-/* cuMemAlloc is asked for and cuMemAlloc_v2 meant. */
+/* A request for cuMemAlloc means cuMemAlloc_v2. */
 static bool is_named(const char *symbol, const char *asked)
 {
 	size_t length = strlen(asked);

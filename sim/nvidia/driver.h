@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * sim/nvidia/driver.h - shared by the parts of the simulated libcuda
+ * sim/nvidia/driver.h - shared by the files of the simulated libcuda
  *
- *	driver.c     cuInit and the injection, versions, errors, the way to CUPTI
- *	call.c       what every call begins and ends with
+ *	driver.c     cuInit and the injection, versions, errors, connection to CUPTI
+ *	call.c       start and end of every call
  *	device.c     devices
  *	context.c    contexts
  *	module.c     modules and functions
  *	cubin.c      PTX text to a small made-up ELF
- *	timeline.c   where work lies in time, the log of it
+ *	timeline.c   start and end times of all work, and their log
  *	stream.c     streams and events
  *	memory.c     memory, copies, sets
  *	launch.c     kernels
@@ -22,7 +22,7 @@
 
 #include "sim.h"
 
-/* The driver's callback ids, numbers of 13.0, one for each function of CUDA_FUNCTIONS. */
+/* The driver's callback ids, numbers of 13.0, one for each function of CUDA_ALL_FUNCTIONS. */
 #define SIM_CBIDS(X)                                        \
 	X(cuInit, 1)                                        \
 	X(cuDriverGetVersion, 2)                            \
@@ -110,36 +110,37 @@ enum {
 #define X(name, number) SIM_CBID_##name = number,
 	SIM_CBIDS(X)
 #undef X
-	/* those of programs whose default stream is each thread's own */
+	/* variants for programs in which each thread has its own default stream */
 	SIM_CBID_cuLaunchKernel_ptsz = 442,
 	SIM_CBID_cuLaunchCooperativeKernel_ptsz = 478,
 	SIM_CBID_cuLaunchHostFunc_ptsz = 528,
 	SIM_CBID_cuLaunchKernelEx_ptsz = 653,
 };
 
-/* The table says `X(name, parameters)`: here are the prototypes. */
+/* Prototypes from the table `X(name, parameters)`. */
 #define X(name, parameters) SIM_EXPORT CUresult name parameters;
-CUDA_FUNCTIONS(X)
+CUDA_ALL_FUNCTIONS(X)
 #undef X
 SIM_EXPORT __typeof__(cuLaunchKernel) cuLaunchKernel_ptsz;
 SIM_EXPORT __typeof__(cuLaunchCooperativeKernel) cuLaunchCooperativeKernel_ptsz;
 SIM_EXPORT __typeof__(cuLaunchHostFunc) cuLaunchHostFunc_ptsz;
 SIM_EXPORT __typeof__(cuLaunchKernelEx) cuLaunchKernelEx_ptsz;
 
-/* Guards contexts, streams, the timeline and graphs; not held while a hook or the program is called. */
+/* Guards contexts, streams, the timeline and graphs; not held while a hook or the program is
+ * called. */
 extern pthread_mutex_t sim_lock;
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-/*
- * How each function begins and ends: SIM_BEGIN declares the call, with the arguments as CUPTI shows them,
- * and tells CUPTI; where sim_call_begin says no, the answer is in the call already.
+/* Start and end of each function. SIM_BEGIN declares the call with its arguments as CUPTI shows
+ * them, and reports it to CUPTI. If sim_call_begin returns false, the result is already in the
+ * call.
  */
 #define SIM_CALL(function, ...)  \
 	struct sim_call call = { \
 		.cbid = SIM_CBID_##function, .name = #function, .parameters = (__VA_ARGS__)}
 
-/* False: call->result says why it cannot be done. */
+/* False: the call is refused; the reason is in call->result. */
 bool sim_call_begin(struct sim_call *call);
 /* The same for functions that need a context. */
 bool sim_call_begin_in_context(struct sim_call *call);
@@ -158,7 +159,7 @@ void sim_resource(uint32_t cbid, CUcontext context, CUstream stream, void *descr
 
 /* ---- objects --------------------------------------------------------------------------------- */
 
-enum { SIM_CONTEXTS_MOST = 64, SIM_STACK_MOST = 16 };
+enum { MAX_SIM_CONTEXTS = 64, MAX_SIM_STACK = 16 };
 
 enum sim_magic {
 	SIM_CONTEXT_MAGIC = 0x5c0de001,
@@ -191,7 +192,7 @@ struct CUctx_st {
 	unsigned flags;
 	uint32_t references; /* of a primary context */
 	struct CUstream_st null, per_thread, *streams;
-	uint64_t all_ns, blocking_ns; /* the latest end of all, of what the null stream waits for */
+	uint64_t all_ns, blocking_ns; /* latest end of all work that the null stream waits for */
 };
 
 struct CUevent_st {
@@ -239,9 +240,10 @@ struct sim_stream_facts sim_stream_facts_of(const struct CUstream_st *stream);
 
 /* ---- modules --------------------------------------------------------------------------------- */
 
-/* One for each .entry of a PTX text. -> how many, or -1 where it has none or is no text. */
+/* Makes one function for each .entry of a PTX text. -> their number; -1: the text has none, or is
+ * not text. */
 int sim_scan_ptx(const char *text, char ***ret_names);
-/* Of a thread of the kernel with this number in its module. */
+/* Duration for a kernel with this number in its module. */
 uint32_t sim_registers(size_t index);
 /* An ELF with a .text.NAME for each; NULL: no memory. *ret_text_bytes: of each of them. */
 uint8_t *sim_make_cubin(char *const *names, size_t count, size_t *ret_bytes,
@@ -249,9 +251,9 @@ uint8_t *sim_make_cubin(char *const *names, size_t count, size_t *ret_bytes,
 
 /* ---- work ------------------------------------------------------------------------------------ */
 
-/* Places the work behind what is in the stream, logs it and shows it to CUPTI. -> its end. */
+/* Places the work after the work in the stream, logs it and reports it to CUPTI. -> its end. */
 uint64_t sim_place(CUstream stream, struct sim_work *work, uint64_t duration_ns);
-/* Waits until the host's clock is past the time, and tells CUPTI of the wait. */
+/* Waits until the host's clock has passed the time, and reports the wait to CUPTI. */
 void sim_wait(struct sim_call *call, uint32_t type, CUstream stream, uint32_t event_id,
 	      uint64_t until_ns);
 uint64_t sim_copy_ns(uint64_t bytes);

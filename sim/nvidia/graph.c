@@ -3,10 +3,10 @@
  * sim/nvidia/graph.c - graphs of the simulated driver, and streams captured into them
  *
  * Runs in:  a program that uses CUDA
- * Owns:     graphs, their nodes, and executable ones, which are copies
- * Why:      nodes of one launch run one after the other in the order they were added, whatever depends on
- *           what: it is a correct order, and a reader's records are the same. A record names the copy of the
- *           node and, as the real one does, the executable graph.
+ * Owns:     graphs, their nodes, and executable graphs, which are copies
+ * Why:      the nodes of one launch run one after the other, in the order in which they were added.
+ *           That order satisfies all dependencies, and makes the records reproducible. A record
+ *           refers to the copy of the node and to the executable graph, as in the real library.
  */
 #include <stdlib.h>
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * sim/nvidia/host_metrics.c - names and values of counters, as the simulated CUPTI has them
+ * sim/nvidia/host_metrics.c - names and values of counters in the simulated CUPTI
  *
  * Runs in:  any program: this part of CUPTI needs no driver
- * Gets:     names   Gives: configuration images, how many passes they need, values of samples
- * Owns:     objects that hold the chosen names
- * Why:      the one-pass set is that of a GH100; a value is a share of the sample's load, so that a reader's
- *           line goes up where kernels run
+ * Gets:     names
+ * Gives:    configuration images, the number of passes they need, values of samples
+ * Owns:     objects with the chosen names
+ * Why:      the one-pass set is that of a GH100. A value is a share of the sample's load, so a
+ *           plotted counter rises while kernels run
  */
 #include <math.h>
 #include <stdlib.h>
@@ -22,7 +23,7 @@ struct CUpti_Profiler_Host_Object {
 
 #define PERCENT_NAME ".avg.pct_of_peak_sustained_elapsed"
 
-/* extra_passes: 0 where it fits beside the others. */
+/* extra_passes: 0 if it fits into the same pass as the others. */
 static const struct metric {
 	const char *base, *rollup;
 	enum unit unit;
@@ -59,7 +60,7 @@ enum { METRICS = sizeof(metrics) / sizeof(metrics[0]) };
 static const char *const chips[] = {"GV100", "TU102", "GA100", "GA102",
 				    "AD102", "GH100", "GB100", "GB202"};
 
-/* What a chip lacks, or counts in another pass. */
+/* Counters that a chip lacks, or counts in another pass. */
 static const struct {
 	const char *chip, *base;
 	bool is_other_pass;
@@ -124,7 +125,7 @@ static cupti_result add_metric(struct sim_config_image *image, const char *name)
 
 	if (!metric)
 		return CUPTI_ERROR_INVALID_METRIC_NAME;
-	if (image->metric_count == SIM_METRICS_MOST || strlen(name) >= SIM_METRIC_BYTES)
+	if (image->metric_count == MAX_SIM_METRICS || strlen(name) >= SIM_METRIC_BYTES)
 		return CUPTI_ERROR_OUT_OF_MEMORY;
 	for (size_t i = 0; i < sizeof(exceptions) / sizeof(exceptions[0]); i++) {
 		if (strcmp(exceptions[i].chip, image->chip) != 0 ||
@@ -257,7 +258,7 @@ cuptiProfilerHostGetMetricProperties(struct cupti_host_metric_properties_params 
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* Of the sample's own time, and not by the second. */
+/* Counted over the sample's own time, not per second. */
 static bool is_sum(const char *name)
 {
 	const char *end = strrchr(name, '.');

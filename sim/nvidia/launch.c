@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * sim/nvidia/launch.c - kernels, host functions, and what all work goes through
+ * sim/nvidia/launch.c - kernels, host functions, and the common path of all work
  *
  * Runs in:  a program that uses CUDA; each host function on a thread of its own
- * Gets:     tasks   Gives: places on the timeline, or nodes where the stream is being captured
- * Why:      kernels do nothing but take time: SIM_NVIDIA says how much
+ * Gets:     tasks
+ * Gives:    positions on the timeline, or nodes while the stream is being captured
+ * Why:      kernels do nothing but take time; SIM_NVIDIA sets how much
  */
 #include <stdlib.h>
 #include <string.h>
@@ -176,7 +177,8 @@ static const char *symbol_of(CUfunction function)
 	return function && function->magic == SIM_FUNCTION_MAGIC ? function->kernel.name : NULL;
 }
 
-/* What two functions are that differ in the stream that 0 stands for; the call's name and id tell which. */
+/* What two functions are that differ in the stream that 0 stands for; the call's name and id tell
+ * which. */
 static CUstream stream_of(const struct sim_call *call, CUstream stream)
 {
 	bool is_per_thread = strstr(call->name, "_ptsz");

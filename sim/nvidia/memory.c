@@ -3,7 +3,7 @@
  * sim/nvidia/memory.c - memory of the simulated driver, copies and sets
  *
  * Runs in:  a program that uses CUDA
- * Owns:     the allocations, all of which are the host's memory, and a list of them
+ * Owns:     the allocations, all of them in host memory, and their list
  * Fails:    INVALID_VALUE for device addresses that no allocation covers
  */
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static struct allocation *find(const void *address, size_t size)
 	return NULL;
 }
 
-/* Pageable: none of ours. */
+/* Pageable: not allocated here. */
 static uint8_t kind_of(const void *address, size_t size)
 {
 	const struct allocation *found;
@@ -250,7 +250,7 @@ static uint8_t direction(uint8_t from, uint8_t to)
 	return is_host(to) ? CUPTI_ACTIVITY_MEMCPY_KIND_DTOH : CUPTI_ACTIVITY_MEMCPY_KIND_DTOD;
 }
 
-/* wanted: the direction that the function's name says; 0: whatever the addresses are. */
+/* wanted: the direction in the function's name; 0: determined by the addresses. */
 static CUresult copy(struct sim_call *call, void *to, const void *from, size_t bytes,
 		     CUstream stream, bool is_async, uint8_t wanted)
 {

@@ -3,9 +3,10 @@
  * sim/nvidia/module.c - modules and functions of the simulated driver
  *
  * Runs in:  a program that uses CUDA
- * Gets:     PTX text   Gives: functions, and the cubin to whoever hears of loaded modules
- * Owns:     modules with their functions until they are unloaded
- * Fails:    INVALID_PTX for text without kernels, INVALID_IMAGE for what is no text
+ * Gets:     PTX text
+ * Gives:    functions, and the cubin for callbacks of loaded modules
+ * Owns:     modules with their functions, until they are unloaded
+ * Fails:    INVALID_PTX for text without kernels, INVALID_IMAGE for anything that is not text
  */
 #include <stdlib.h>
 #include <stdio.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * sim/nvidia/names.c - callback ids of the simulated CUPTI to names
+ * sim/nvidia/names.c - names of the simulated CUPTI's callback ids
  *
  * Runs in:  a program that uses CUDA
- * Gives:    the names of the functions that somebody may subscribe to and of those that the simulated driver
- *           has; the real library knows some hundreds more, and none of the other domains, either
+ * Gives:    the names of functions that a subscriber may enable, and of those that the simulated
+ *           driver has. The real library has some hundreds more. As there, other domains have no
+ *           names
  */
 #include "cupti.h"
 #include "driver.h"

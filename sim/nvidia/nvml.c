@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * sim/nvidia/nvml.c - the simulated NVML: devices, who they are, who uses them
+ * sim/nvidia/nvml.c - the simulated NVML: devices, their identity and their processes
  *
- * Runs in:  a program that watches GPUs; takes the place of libnvidia-ml.so.1, and needs no driver beside it
+ * Runs in:  a program that watches GPUs, in place of libnvidia-ml.so.1; it needs no driver beside
+ *           it
  * Gives:    the same devices as the simulated libcuda
  */
 #include <stdatomic.h>
@@ -16,8 +17,8 @@ enum { BUS_FIRST = 0x1b };
 
 static _Atomic int init_count;
 /* Each GPU, and behind it its MIG instances. */
-enum { HANDLES = 1 + SIM_INSTANCES_MOST };
-static struct nvmlDevice_st devices[SIM_DEVICES_MOST * HANDLES];
+enum { HANDLES = 1 + MAX_SIM_INSTANCES };
+static struct nvmlDevice_st devices[MAX_SIM_DEVICES * HANDLES];
 
 bool sim_nvml_is_ready(void)
 {
@@ -45,7 +46,7 @@ nvmlReturn_t nvmlInit_v2(void)
 
 	if (asked)
 		return (nvmlReturn_t)asked;
-	for (uint32_t i = 0; !init_count && i < SIM_DEVICES_MOST * HANDLES; i++)
+	for (uint32_t i = 0; !init_count && i < MAX_SIM_DEVICES * HANDLES; i++)
 		devices[i] = (struct nvmlDevice_st){.index = i / HANDLES, .instance = i % HANDLES};
 	if (!init_count)
 		sim_nvml_begin();
@@ -217,14 +218,14 @@ nvmlReturn_t nvmlDeviceGetMigMode(nvmlDevice_t device, unsigned *ret_current, un
 nvmlReturn_t nvmlDeviceGetMaxMigDeviceCount(nvmlDevice_t device, unsigned *ret_count)
 {
 	SIM_CHECK_LUXURY(ret_count);
-	*ret_count = SIM_INSTANCES_MOST;
+	*ret_count = MAX_SIM_INSTANCES;
 	return NVML_SUCCESS;
 }
 
 nvmlReturn_t nvmlDeviceGetMigDeviceHandleByIndex(nvmlDevice_t device, unsigned index,
 						 nvmlDevice_t *ret_instance)
 {
-	SIM_CHECK_LUXURY(ret_instance && !device->instance && index < SIM_INSTANCES_MOST);
+	SIM_CHECK_LUXURY(ret_instance && !device->instance && index < MAX_SIM_INSTANCES);
 	if (index >= sim_options()->mig)
 		return NVML_ERROR_NOT_FOUND;
 	*ret_instance = device + 1 + index;
@@ -248,7 +249,8 @@ static uint32_t pid(void)
 	return sim_find_driver() ? (uint32_t)getpid() : 0;
 }
 
-/* One: whom the options name, else ourselves, where we use the GPU. -> 0, or what is wrong with the room */
+/* Returns one process: from the options, or this process if it uses the GPU. -> 0, or the error for
+ * the caller's buffer */
 static nvmlReturn_t check_room(unsigned *count, const void *ret_processes, unsigned *ret_count)
 {
 	unsigned room = *count;
@@ -320,7 +322,7 @@ nvmlReturn_t nvmlDeviceGetProcessUtilization(nvmlDevice_t device,
 	SIM_CHECK_LUXURY(count);
 	result = check_room(count, ret_samples, &found);
 	percent = (uint32_t)(100 * sim_nvml_load(device, now_ns - 500000000, now_ns));
-	/* Of processes that did nothing in the last period there is no sample. */
+	/* A process without activity in the last period has no sample. */
 	if (!result && (!found || !percent)) {
 		*count = 0;
 		return NVML_ERROR_NOT_FOUND;

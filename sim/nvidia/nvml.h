@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * sim/nvidia/nvml.h - shared by the parts of the simulated libnvidia-ml
+ * sim/nvidia/nvml.h - shared by the files of the simulated libnvidia-ml
  *
  *	nvml.c           devices, identity, processes
- *	nvml_values.c    what varies: power, clocks, utilization, samples, fields
+ *	nvml_values.c    values that vary: power, clocks, utilization, samples, fields
  *	nvml_gpm.c       GPM
- *	nvml_load.c      the load, of which all values are formulas
+ *	nvml_load.c      the load, from which all values are computed
  */
 #ifndef SIM_NVIDIA_NVML_H
 #define SIM_NVIDIA_NVML_H
 
 #include "sim.h"
-#include "collect/nvidia/nvml_abi.h"
+#include "abi/nvml.h"
 
 #define X(need, name, parameters) SIM_EXPORT nvmlReturn_t name parameters;
 NVML_FUNCTIONS(X)
@@ -23,7 +23,7 @@ struct nvmlDevice_st {
 	uint32_t instance; /* of MIG, counted from 1; 0: the whole GPU */
 };
 
-/* First in each function: what fail_FUNCTION says, or that nobody called nvmlInit. */
+/* First in each function: the result of fail_FUNCTION, or the error without nvmlInit. */
 #define SIM_CHECK_NVML()                                 \
 	do {                                             \
 		int asked_ = sim_failure(__func__);      \
@@ -44,7 +44,7 @@ struct nvmlDevice_st {
 			return NVML_ERROR_GPU_IS_LOST;      \
 	} while (0)
 
-/* The same for what a GPU may lack. */
+/* The same for features that a GPU may lack. */
 #define SIM_CHECK_LUXURY(ret)                            \
 	do {                                             \
 		SIM_CHECK_DEVICE(ret);                   \
@@ -55,7 +55,7 @@ struct nvmlDevice_st {
 bool sim_nvml_is_ready(void);
 bool sim_nvml_is_device(nvmlDevice_t device);
 bool sim_nvml_is_lost(void);
-/* Share of the time in which a kernel ran, 0 … 1: as scripted, else what the driver knows, and never less than a slow
+/* Share of the time in which a kernel ran, 0 … 1: as scripted, or from the driver; at least a slow
  * wave. */
 double sim_nvml_load(nvmlDevice_t device, uint64_t from_ns, uint64_t to_ns);
 /* nvmlInit was called. */

@@ -3,8 +3,9 @@
  * sim/nvidia/nvml_gpm.c - the simulated NVML: GPM, counters between two samples
  *
  * Runs in:  a program that watches GPUs
- * Gets:     two samples   Gives: shares of the time between them
- * Fails:    NOT_SUPPORTED where SIM_NVIDIA says gpm=0, as before Hopper
+ * Gets:     two samples
+ * Gives:    shares of the time between the two samples
+ * Fails:    NOT_SUPPORTED if SIM_NVIDIA has gpm=0, as before Hopper
  */
 #include <stdlib.h>
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * sim/nvidia/nvml_load.c - the simulated NVML: how busy the GPUs are
+ * sim/nvidia/nvml_load.c - the simulated NVML: the load of the GPUs
  *
  * Runs in:  a program that watches GPUs
- * Gets:     nvml_load of SIM_NVIDIA, or the kernels of the simulated driver   Gives: a share of the time
- * Owns:     when nvmlInit was called
- * Why:      a scripted load has a mean that is known for any stretch of time, so that a test can say to the digit what
- *           a recorder has to find, however late it asks
+ * Gets:     nvml_load of SIM_NVIDIA, or the kernels of the simulated driver
+ * Gives:    the share of time in which a GPU is busy
+ * Owns:     the time of nvmlInit
+ * Why:      a scripted load has a known mean for any interval, so a test can compare a recorder's
+ *           values exactly, however late they were read
  */
 #include <math.h>
 #include <stdio.h>
@@ -14,10 +15,10 @@
 
 #include "nvml.h"
 
-enum { STEPS_MOST = 32 };
+enum { MAX_STEPS = 32 };
 
 static uint64_t begin_ns;
-static double steps[STEPS_MOST];
+static double steps[MAX_STEPS];
 static uint32_t step_count; /* 0: nothing is scripted */
 
 void sim_nvml_begin(void)
@@ -26,7 +27,7 @@ void sim_nvml_begin(void)
 	char *end = NULL;
 
 	begin_ns = sim_now();
-	for (step_count = 0; *text && step_count < STEPS_MOST; step_count++) {
+	for (step_count = 0; *text && step_count < MAX_STEPS; step_count++) {
 		steps[step_count] = strtod(text, &end);
 		if (end == text || (*end && *end != '/')) {
 			fprintf(stderr, "sim-nvidia: SIM_NVIDIA: nvml_load makes no sense\n");

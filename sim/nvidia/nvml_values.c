@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * sim/nvidia/nvml_values.c - the simulated NVML: what varies with time and with load
+ * sim/nvidia/nvml_values.c - the simulated NVML: values that vary with time and load
  *
  * Runs in:  a program that watches GPUs
- * Owns:     the energy that each device has used, which grows whenever somebody asks
- * Why:      every value is a formula of the load, and the load is never less than a slow wave, so that a
- *           watcher without work beside it sees something move
+ * Owns:     the energy that each device has used, which is updated at each query
+ * Why:      every value is a formula of the load, and the load is at least a slow wave, so a
+ *           program that only watches sees changing values
  */
 #include <pthread.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
 	uint64_t at_ns;
 	double mj;
-} energy[SIM_DEVICES_MOST]; /* under the lock */
+} energy[MAX_SIM_DEVICES]; /* under the lock */
 
 static double load_now(nvmlDevice_t device)
 {

@@ -2,8 +2,8 @@
  *
  * sim/nvidia/options.c - SIM_NVIDIA, a list of name=value with commas between
  *
- * Runs in:  a program that uses CUDA; each of the three libraries reads it for itself, once
- * Gives:    the options, the failures to pretend, how long kernels take
+ * Runs in:  a program that uses CUDA; each of the three libraries reads them once
+ * Gives:    the options, the failures to simulate, the durations of kernels
  * Fails:    aborts with a line on stderr: a test with a misspelled option must not pass
  */
 #include <pthread.h>
@@ -20,6 +20,7 @@ static struct sim_options options = {
 	.sms = 132,
 	.sm_mhz = 1980,
 	.subscriber = 1,
+	.stream_step = 1,
 	.privileges = 1,
 	.correlation = 1,
 	.pc_buffer = 1000000,
@@ -57,6 +58,7 @@ static const struct option_row rows[] = {
 	ROW(no_kind, INTEGER),
 	ROW(drop_every, INTEGER),
 	ROW(untimed_every, INTEGER),
+	ROW(stream_step, INTEGER),
 	ROW(silent_sets, INTEGER),
 	ROW(range_first, INTEGER),
 	ROW(range_last, INTEGER),
@@ -123,9 +125,9 @@ static void read_options(void)
 
 	if (!option_list_read(&list, wrong, sizeof(wrong)))
 		complain(wrong);
-	if (options.devices < 0 || options.devices > SIM_DEVICES_MOST || options.copy_gbps <= 0 ||
+	if (options.devices < 0 || options.devices > MAX_SIM_DEVICES || options.copy_gbps <= 0 ||
 	    options.sm_mhz <= 0 || options.sms <= 0 || options.pm_buffer <= 0 ||
-	    options.nvml_step_ms <= 0 || options.mig < 0 || options.mig > SIM_INSTANCES_MOST)
+	    options.nvml_step_ms <= 0 || options.mig < 0 || options.mig > MAX_SIM_INSTANCES)
 		complain("devices, copy_gbps, sm_mhz, sms, pm_buffer, nvml_step_ms or mig");
 }
 

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * sim/nvidia/pc_sampling.c - samples of program counters, as the simulated CUPTI has them
+ * sim/nvidia/pc_sampling.c - samples of program counters in the simulated CUPTI
  *
  * Runs in:  a program that uses CUDA
- * Gets:     kernels that ran   Gives: samples in proportion to their time, for each PC and stall reason
- * Owns:     for each context what was configured, and the samples that nobody has read yet. The buffer of the
- *           configuration is ours to fill and the program's to leave alone: at the end of a range, which is
- *           cuptiPCSamplingStop or a kernel's end in serialized mode, and at Disable its data land there
- * Fails:    35 and 26 as SIM_NVIDIA asks; 8 once the hardware buffer was full, until disabled and enabled; aborts where it is
- *           asked about a context that was destroyed, which the real one reads all the same
- * Why:      each multiprocessor gives a sample each 2^n cycles of a kernel, so the sum over the PCs of a
- *           function is its time to within one sample
+ * Gets:     kernels that ran
+ * Gives:    samples for each PC and stall reason, in proportion to a kernel's time
+ * Owns:     for each context its configuration and the samples that were not read yet. Only CUPTI
+ *           writes to the buffer of the configuration: samples land there at the end of a range,
+ *           which is cuptiPCSamplingStop or, in serialized mode, a kernel's end; and at Disable
+ * Fails:    35 and 26 if SIM_NVIDIA requests it; 8 after the hardware buffer was full, until
+ *           disabled and enabled; aborts for a destroyed context, which the real library reads
+ *           without a check
+ * Why:      each multiprocessor gives a sample every 2^n cycles of a kernel, so the sum over the
+ *           PCs of a function is its time to within one sample
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -61,9 +63,9 @@ struct plan {
 	uint32_t instruction, reason, samples;
 };
 
-enum { PLANS_MOST = 256 };
+enum { MAX_PLANS = 256 };
 
-static struct plan plans[PLANS_MOST];
+static struct plan plans[MAX_PLANS];
 static size_t plan_count;
 static pthread_once_t plan_once = PTHREAD_ONCE_INIT;
 
@@ -135,14 +137,14 @@ static uint32_t reason_named(const char *name)
 	return REASONS;
 }
 
-/* Aborts where it makes no sense, as with a misspelled option. */
+/* Aborts for an invalid value, as for a misspelled option. */
 static void read_plan(void)
 {
 	FILE *file = *sim_options()->pc_plan ? fopen(sim_options()->pc_plan, "r") : NULL;
 	char reason[64];
 	int got = 0;
 
-	while (file && plan_count < PLANS_MOST) {
+	while (file && plan_count < MAX_PLANS) {
 		struct plan *plan = &plans[plan_count];
 
 		got = fscanf(file, "%95s %" SCNu32 " %63s %" SCNu32, plan->kernel,
@@ -160,7 +162,7 @@ static void read_plan(void)
 		fclose(file);
 }
 
-/* Under the lock: adds to a PC's samples, or a PC. reason: REASONS where it is not planned. */
+/* Under the lock. Adds samples to a PC, or adds a PC. reason: REASONS if not from a plan. */
 static void add_samples(struct context *context, const struct run *run, uint32_t instruction,
 			uint32_t samples, uint32_t reason)
 {
@@ -238,7 +240,8 @@ static void take_samples(struct context *context, const struct run *run)
 	}
 }
 
-/* Under the lock: what is over by now; not at a range's end: and has come through the hardware's buffer. */
+/* Under the lock: what is over by now; not at a range's end: and has come through the hardware's
+ * buffer. */
 static void take_runs(struct context *context, bool is_range_end)
 {
 	const bool has_lag = !is_range_end || sim_options()->pc_late;
@@ -370,8 +373,8 @@ static void copy_record(const struct cupti_pc_data *from, struct cupti_pc_data *
 		to->stall_count = 0;
 }
 
-/* Under the lock: what nobody read yet, as far as there is room behind what the buffer has. The name is for the
- * program to free, and one for all records of a function here. */
+/* Under the lock. Copies unread samples as far as the buffer has room. The program frees the name;
+ * here all records of a function share one. */
 static void append(struct context *context, struct cupti_pc_sampling_data *data)
 {
 	const struct pc *before = NULL;
@@ -393,8 +396,8 @@ static void append(struct context *context, struct cupti_pc_sampling_data *data)
 		context->pc_first = context->pc_count = 0;
 }
 
-/* Under the lock, at a range's end: its data go to the buffer of the configuration. Only there do they exist from
- * then on, so that a program which writes to that buffer loses them. */
+/* Under the lock, at a range's end: its data go to the buffer of the configuration. Only there do
+ * they exist from then on, so that a program which writes to that buffer loses them. */
 static void land(struct context *context)
 {
 	if (context->data && sim_options()->pc_keep)

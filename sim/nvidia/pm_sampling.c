@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * sim/nvidia/pm_sampling.c - counters of a device over time, as the simulated CUPTI has them
+ * sim/nvidia/pm_sampling.c - counters of a device over time in the simulated CUPTI
  *
  * Runs in:  a program that has called cuInit
- * Gets:     a configuration   Gives: a sample for each interval between start and stop
+ * Gets:     a configuration
+ * Gives:    a sample for each interval between start and stop
  * Owns:     one object for each device
- * Fails:    35 and 26 as SIM_NVIDIA asks; overflow where nobody decoded for too long
- * Why:      a sample is known by its number alone, so nothing needs to run between two decodings
+ * Fails:    35 and 26 if SIM_NVIDIA requests it; overflow if samples were not decoded for too long
+ * Why:      a sample follows from its number alone, so nothing runs between two decodings
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -25,7 +26,7 @@ struct CUpti_PmSampling_Object {
 	bool was_full;     /* pm_full_ms has come */
 };
 
-static struct CUpti_PmSampling_Object objects[SIM_DEVICES_MOST];
+static struct CUpti_PmSampling_Object objects[MAX_SIM_DEVICES];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic uint32_t calls_inside; /* of cuptiPmSamplingEnable that take long */
 
@@ -48,7 +49,7 @@ static void hang(uint64_t device_index)
 
 static bool is_object(cupti_pm_sampling_object object)
 {
-	return object >= objects && object < objects + SIM_DEVICES_MOST && object->is_used;
+	return object >= objects && object < objects + MAX_SIM_DEVICES && object->is_used;
 }
 
 /* -> 0 with the lock held */
@@ -254,7 +255,8 @@ static bool is_full_now(const struct CUpti_PmSampling_Object *object, uint64_t e
 	return full_ns && !object->was_full && end_ns >= object->first_ns + full_ns;
 }
 
-/* Under the lock: how many samples there are by now, and whether the hardware buffer has become full. */
+/* Under the lock: how many samples there are by now, and whether the hardware buffer has become
+ * full. */
 static uint64_t produced(struct CUpti_PmSampling_Object *object)
 {
 	uint64_t end_ns = object->stop_ns ? object->stop_ns : sim_now();

@@ -3,9 +3,11 @@
  * sim/nvidia/records.c - records of the simulated CUPTI, and their lengths
  *
  * Runs in:  a program that uses CUDA, on CUPTI's worker
- * Gets:     items   Gives: records of the version that SIM_NVIDIA asks for
- * Owns:     the names that records point to, which live for ever
- * Why:      records only grow at their end, so an older version's is the first bytes of the newest one's
+ * Gets:     items
+ * Gives:    records of the version that SIM_NVIDIA selects
+ * Owns:     the names that records point to, which are never freed
+ * Why:      records only grow at their end, so a record of an older version is the start of the
+ *           newest one
  */
 #include <pthread.h>
 #include <search.h>

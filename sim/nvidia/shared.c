@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * sim/nvidia/shared.c - what the three libraries agree on: who the GPU is, where the driver is, a checksum
+ * sim/nvidia/shared.c - common code of the three libraries: the GPU's identity, the driver's
+ * address, a checksum
  *
  * Runs in:  a program that uses CUDA, in each of the three libraries
- * Owns:     a reference to the driver once it was found
- * Why:      RTLD_NOLOAD: CUPTI and NVML must not bring a driver in that the program did not load itself
+ * Owns:     a reference to the driver, once it was found
+ * Why:      it uses RTLD_NOLOAD, because CUPTI and NVML must not load a driver that the program did
+ *           not load itself
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -62,7 +64,7 @@ static int device_named(const char *word, size_t length, uint32_t *ret_instance)
 }
 
 struct visible {
-	uint32_t count, instance, devices[SIM_DEVICES_MOST];
+	uint32_t count, instance, devices[MAX_SIM_DEVICES];
 };
 
 static struct visible find_visible(void)
@@ -72,7 +74,7 @@ static struct visible find_visible(void)
 
 	for (uint32_t i = 0; !word && i < (uint32_t)sim_options()->devices; i++)
 		visible.devices[visible.count++] = i;
-	while (word && *word && visible.count < SIM_DEVICES_MOST) {
+	while (word && *word && visible.count < MAX_SIM_DEVICES) {
 		size_t length = strcspn(word, ",");
 		int device = device_named(word, length, &visible.instance);
 

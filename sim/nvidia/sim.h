@@ -1,83 +1,90 @@
 /* SPDX-License-Identifier: MIT
  *
- * sim/nvidia/sim.h - shared by the stand-ins for NVIDIA's libraries, and the way between them
+ * sim/nvidia/sim.h - shared by the simulated NVIDIA libraries, and the connection between them
  *
- *	options.c       SIM_NVIDIA                                               in all three libraries
- *	clock.c         host time, and the clock that the GPU pretends to have   in all three
- *	shared.c        what else the three agree on                             in all three
+ *	options.c       SIM_NVIDIA                                in all three libraries
+ *	clock.c         host time, and the simulated GPU clock    in all three
+ *	shared.c        other common code                         in all three
  *	driver.c … graph.c           libcuda.so.1 (driver.h)
  *	cupti.c … host_metrics.c     libcupti.so.13 (cupti.h)
  *	nvml.c … nvml_load.c         libnvidia-ml.so.1 (nvml.h)
  *
- * Runs in a program that uses CUDA, found through LD_LIBRARY_PATH. The driver knows nothing of CUPTI until
- * CUPTI finds it (RTLD_NOLOAD) and hands it a table of hooks, as the real pair does through private tables.
+ * Runs in a program that uses CUDA, found through LD_LIBRARY_PATH. The driver has no reference to
+ * CUPTI until CUPTI finds it (RTLD_NOLOAD) and passes it a table of hooks, as the real libraries do
+ * through private tables.
  *
  * SIM_NVIDIA is a list of NAME=VALUE with commas between:
  *
  *	devices=1          GPUs
- *	driver=13000       what cuDriverGetVersion says
- *	version=130001     what cuptiGetVersion says, which decides the length of records
- *	kernel_us=20       how long a kernel takes
- *	us_NAME=N          … and how long the kernel NAME takes
- *	copy_gbps=20       GB/s of copies and sets; 1 us more for each
+ *	driver=13000       result of cuDriverGetVersion
+ *	version=130001     result of cuptiGetVersion, which determines the length of records
+ *	kernel_us=20       duration of a kernel
+ *	us_NAME=N          … and of the kernel NAME
+ *	copy_gbps=20       GB/s of copies and sets; each takes 1 us more
  *	latency_us=3       between a call and the earliest start of its work
- *	queue_us=0         how far a stream may be ahead of its program, whose calls block then; 0: any
+ *	queue_us=0         how far a stream may be ahead of its program, whose calls block then;
+ *	                   0: no limit
  *	drift_ppm=30       how much faster than CLOCK_MONOTONIC the GPU's clock is
- *	context_reuse=0    1: a new context is where a destroyed one was
+ *	context_reuse=0    1: a new context gets the address of a destroyed one
  *	sms=132 sm_mhz=1980    multiprocessors and their clock
- *	chip=GH100         what cuptiDeviceGetChipName says
- *	log=FILE           the truth about each piece of work: a line of kind, correlation id, stream id and
- *	                   CLOCK_MONOTONIC ns of start and end
+ *	chip=GH100         result of cuptiDeviceGetChipName
+ *	log=FILE           log of the correct times: for each piece of work a line of kind,
+ *	                   correlation id, stream id and CLOCK_MONOTONIC ns of start and end
  *	correlation=1      the id of the first call; they have 32 bits and wrap
  *	fail_FUNCTION=N    the function does nothing and returns N, whichever library it is of
- *	subscriber=1       0: somebody else has subscribed to callbacks
- *	privileges=1       0: no counters for this user: 35
- *	busy=0             1: PM and PC sampling are in other hands: 26
+ *	subscriber=1       0: another tool has subscribed to callbacks
+ *	privileges=1       0: this user may not read counters: 35
+ *	busy=0             1: another tool uses PM and PC sampling: 26
  *	no_kind=0          this kind of activity is refused: 21
  *	drop_every=0       each Nth record finds no host buffer
  *	untimed_every=0    each Nth kernel record has start and end 0
- *	silent_sets=0      1: sets give no record, and none is counted as dropped
- *	range_first=0 range_last=0  the kernels from that number on up to that, as their records would come, give none, as in
- *	                   the range mode of CUPTI's profiling interface
+ *	stream_step=1      difference of the ids of two streams that are created one after the other
+ *	silent_sets=0      1: sets give no record, and are not counted as dropped
+ *	range_first=0 range_last=0  kernels of these numbers, in the order of their records, give
+ *	                            none, as in the range mode of CUPTI's profiling interface
  *	null_crash=0       1: aborts when the program gives no buffer, as CUPTI before 12.9
  *	bad_after=0        records of graph nodes after the Nth have impossible times
- *	calls=FILE         calls of CUPTI that switch something on or off: a line of name and CLOCK_MONOTONIC ns; when
- *	                   cuptiActivityFlushAll is over "flushed", ns, when it began, and how often the worker has looked
- *	                   since the last, 10 ms apart
- *	gate=FILE          cuptiPCSamplingDisable does not return while there is such a file
- *	finalize_crash=0   1: cuptiFinalize aborts beside a graph that can be launched, as before 12.6
+ *	calls=FILE         calls of CUPTI that enable or disable something: a line of name and
+ *	                   CLOCK_MONOTONIC ns. At the end of cuptiActivityFlushAll: "flushed", ns,
+ *	                   start ns, and the number of the worker's checks since the previous flush,
+ *	                   10 ms apart
+ *	gate=FILE          cuptiPCSamplingDisable does not return while this file exists
+ *	finalize_crash=0   1: cuptiFinalize aborts while an executable graph exists, as before 12.6
  *	flush_hang=0       1: cuptiActivityFlushAll never returns
- *	stray_buffer=0     1: with each buffer comes one that the program never gave
+ *	stray_buffer=0     1: each buffer is followed by one that the program never provided
  *	pc_buffer=1000000  samples that the hardware buffer of PC sampling holds
- *	pc_lag_us=0        how long samples take from a kernel's end to cuptiPCSamplingGetData
- *	pc_late=0          1: … that is so at the end of a range too: what is not there by then comes behind it
- *	pc_slow_ms=0       how long the first cuptiPCSamplingGetData takes that gives a sample of a second context
- *	pc_chips=0         1: every second GPU numbers reasons in another way
- *	pc_keep=0          1: what landed in the configuration's buffer is not given, and the next range's takes
- *	                   its place
- *	pc_plan=FILE       what is sampled, instead of a share of the time: a line of kernel, number of the
- *	                   instruction, reason and samples for each that a run of the kernel gives
- *	pc_forget=0        1: code that is loaded is not told of, as where a tool came too late
+ *	pc_lag_us=0        time from a kernel's end until cuptiPCSamplingGetData returns its samples
+ *	pc_late=0          1: … at the end of a range too: samples that are late come after it
+ *	pc_slow_ms=0       duration of the first cuptiPCSamplingGetData that returns a sample of a
+ *	                   second context
+ *	pc_chips=0         1: every second GPU numbers stall reasons differently
+ *	pc_keep=0          1: samples in the configuration's buffer are not returned, and the next
+ *	                   range overwrites them
+ *	pc_plan=FILE       samples per run of a kernel, instead of a share of the time: lines of
+ *	                   kernel, instruction number, reason, and number of samples
+ *	pc_forget=0        1: loaded code is not reported, as if the tool had come too late
  *	pm_buffer=4096     samples that the hardware buffer of PM sampling holds
- *	pm_load=-1         the share of the time in which PM sampling sees a kernel, 0 to 1; -1: what kernels of this
- *	                   process do
- *	pm_full_ms=0       so long after sampling began first the buffer is full, once; 0: never
- *	pm_clock=0         1: samples have CLOCK_REALTIME's times, whatever the timestamp callback says; 2: those of no
- *	                   clock there is
- *	pm_hang_ms=0       so long the last device's cuptiPmSamplingEnable takes
+ *	pm_load=-1         the share of the time in which PM sampling sees a kernel, 0 to 1; -1:
+ *	                   by the kernels of this process
+ *	pm_full_ms=0       time after the first start of sampling when the buffer is full, once;
+ *	                   0: never
+ *	pm_clock=0         1: samples have times of CLOCK_REALTIME, whatever the timestamp callback
+ *	                   returns; 2: times of an unknown clock
+ *	pm_hang_ms=0       duration of the last device's cuptiPmSamplingEnable
  *	pm_nan_every=0     each Nth sample has NaN for values
  *	pm_other_every=0   each Nth decoding stops for another reason
- *	nvml_unsupported=0 1: NVML says NOT_SUPPORTED to all that a GPU may lack
- *	nvml_load=TEXT     the load that NVML tells of, instead of what the kernels are and a wave: 0.25, or steps
- *	                   that come again and again: 0.25/0.75
- *	nvml_step_ms=1000  how long each of them takes, from nvmlInit on
- *	nvml_pid=0         the process that NVML says is on each GPU; 0: the one it is loaded into, if that uses CUDA
- *	nvml_reasons=-1    why clocks are held down, a set of bits; -1: as the load says
- *	nvml_lost_ms=0     so long after nvmlInit the GPUs are lost; 0: never
- *	nvml_no_fields=0   1: no field values, as before R550 of some of them
+ *	nvml_unsupported=0 1: NVML returns NOT_SUPPORTED for everything that a GPU may lack
+ *	nvml_load=TEXT     the load that NVML reports, instead of the kernels' and a wave: 0.25, or
+ *	                   repeating steps: 0.25/0.75
+ *	nvml_step_ms=1000  length of a step, counted from nvmlInit
+ *	nvml_pid=0         the process that NVML reports on each GPU; 0: the process that has loaded
+ *	                   it, if that uses CUDA
+ *	nvml_reasons=-1    reasons for reduced clocks, a bit set; -1: from the load
+ *	nvml_lost_ms=0     time after nvmlInit when the GPUs are lost; 0: never
+ *	nvml_no_fields=0   1: no field values; some do not exist before R550
  *	mig=0              MIG instances of each GPU
  *	gpm=1              0: no GPM, as before Hopper
- *	gpm_least_ms=0     samples nearer to each other than this are refused
+ *	gpm_least_ms=0     samples closer together than this are refused
  */
 #ifndef SIM_NVIDIA_SIM_H
 #define SIM_NVIDIA_SIM_H
@@ -86,14 +93,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "event/cuda_abi.h"
-#include "event/cupti_abi.h"
+#include "cuda_abi.h"
+#include "cupti_abi.h"
 
 #define SIM_EXPORT __attribute__((visibility("default")))
 
 #define SIM_MEMORY_BYTES (UINT64_C(150754820096))
 
-enum { SIM_DEVICES_MOST = 16, SIM_INSTANCES_MOST = 7, SIM_NAME_BYTES = 96 };
+enum { MAX_SIM_DEVICES = 16, MAX_SIM_INSTANCES = 7, SIM_NAME_BYTES = 96 };
 
 /* ---- options --------------------------------------------------------------------------------- */
 
@@ -101,7 +108,7 @@ struct sim_options {
 	int64_t devices, driver, version, sms, sm_mhz;
 	int64_t subscriber, privileges, busy, no_kind, correlation;
 	int64_t drop_every, untimed_every, null_crash, bad_after, flush_hang, stray_buffer;
-	int64_t silent_sets, range_first, range_last;
+	int64_t stream_step, silent_sets, range_first, range_last;
 	int64_t finalize_crash;
 	int64_t pc_buffer, pc_lag_us, pc_late, pc_slow_ms, pc_chips, pc_keep, pc_forget;
 	int64_t context_reuse, pm_buffer, pm_nan_every, pm_other_every;
@@ -115,9 +122,9 @@ struct sim_options {
 
 /* Read once, at the first call. Aborts where SIM_NVIDIA makes no sense: no test may pass then. */
 const struct sim_options *sim_options(void);
-/* What fail_FUNCTION says; 0: nothing. */
+/* Result of fail_FUNCTION; 0: none. */
 int sim_failure(const char *function);
-/* What us_NAME says, in ns, or kernel_us. */
+/* Duration of a kernel in ns: from us_NAME, or kernel_us. */
 uint64_t sim_kernel_ns(const char *name);
 
 /* ---- clock ----------------------------------------------------------------------------------- */
@@ -125,7 +132,7 @@ uint64_t sim_kernel_ns(const char *name);
 uint64_t sim_now(void); /* CLOCK_MONOTONIC */
 uint64_t sim_realtime(void);
 void sim_sleep_until(uint64_t host_ns);
-/* What the GPU's timer shows at a time of CLOCK_MONOTONIC. */
+/* Value of the GPU's timer at a time of CLOCK_MONOTONIC. */
 uint64_t sim_gpu_clock(uint64_t host_ns);
 
 /* ---- between the driver and CUPTI ------------------------------------------------------------ */
@@ -149,7 +156,7 @@ struct sim_call {
 
 enum sim_work_kind { SIM_KERNEL, SIM_COPY, SIM_PEER_COPY, SIM_SET, SIM_GRAPH };
 
-/* What a kernel is; lives as long as its module. */
+/* Properties of a kernel; exist as long as its module. */
 struct sim_kernel {
 	const char *name;
 	uint32_t registers, static_shared_bytes, local_bytes, text_bytes, index;
@@ -237,15 +244,16 @@ struct sim_driver {
 /* Exported by the simulated libcuda under this name. */
 SIM_EXPORT const struct sim_driver *sim_nvidia_driver(void);
 
-/* How many GPUs CUDA shows, as CUDA_VISIBLE_DEVICES has it (numbers, UUIDs), and which one its nth is. Of GPUs that MIG
- * divides it shows one instance, the first, or the one that the variable names; its number, 0: none. */
+/* How many GPUs CUDA shows, as CUDA_VISIBLE_DEVICES has it (numbers, UUIDs), and which one its nth
+ * is. Of GPUs that MIG divides it shows one instance, the first, or the one that the variable
+ * names; its number, 0: none. */
 uint32_t sim_visible_count(void);
 uint32_t sim_visible_device(uint32_t ordinal);
 uint32_t sim_visible_instance(void);
 /* The compute capability of the chip: 90 of 9.0. */
 uint32_t sim_capability(void);
 
-/* The uuid, the name and the PCI bus of a device, which all three libraries tell of. */
+/* UUID, name and PCI bus of a device, the same in all three libraries. */
 void sim_device_uuid(uint32_t device_id, uint8_t ret_uuid[16]);
 void sim_instance_uuid(uint32_t device_id, uint32_t instance, uint8_t ret_uuid[16]);
 /* … of the ordinal that CUDA gives it, which may be an instance's. */
@@ -254,7 +262,7 @@ const char *sim_device_name(void);
 
 uint64_t sim_cubin_crc(const void *bytes, size_t size);
 
-/* The simulated driver where one is loaded and ready, else NULL. */
+/* The simulated driver if it is loaded and initialized, otherwise NULL. */
 const struct sim_driver *sim_find_driver(void);
 
 #endif

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * sim/nvidia/stamps.c - the GPU's time to the program's
+ * sim/nvidia/stamps.c - convert the GPU's time to the program's
  *
- * Runs in:  a program that uses CUDA; readings on CUPTI's worker and where activity is enabled
+ * Runs in:  a program that uses CUDA; clocks are read on CUPTI's worker and when activity is
+ *           enabled
  * Gets:     the GPU's clock, and the program's timestamp callback or CLOCK_REALTIME
  * Owns:     the latest readings of both
- * Why:      as the real one: linear between two readings. They are spread over most of a second, so that the
- *           100 ns by which a reading is off do not bend the line.
+ * Why:      linear interpolation between two readings, like the real library. The readings are
+ *           spread over most of a second, so that an error of 100 ns in a reading does not bend the
+ *           line.
  */
 #include <pthread.h>
 
@@ -21,7 +23,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
 	uint64_t gpu, shown;
 } pairs[PAIRS];
-static size_t pair_count; /* of all; the latest stays in the last place until SPACING_NS are over */
+/* number of all readings; the latest stays last until SPACING_NS have passed */
+static size_t pair_count;
 
 /* Under the lock. */
 static size_t first_pair(void)

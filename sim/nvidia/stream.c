@@ -3,7 +3,7 @@
  * sim/nvidia/stream.c - streams and events of the simulated driver
  *
  * Runs in:  a program that uses CUDA
- * Owns:     streams until they or their context go, events until they are destroyed
+ * Owns:     streams until they or their context are destroyed, events until they are destroyed
  */
 #include <stdlib.h>
 
@@ -11,11 +11,12 @@
 
 enum { STREAM_FIRST_ID = 13 };
 
-static _Atomic uint32_t stream_ids = STREAM_FIRST_ID, event_ids = 1;
+static _Atomic uint32_t stream_count, event_ids = 1;
 
 uint32_t sim_next_stream_id(void)
 {
-	return atomic_fetch_add(&stream_ids, 1);
+	return STREAM_FIRST_ID +
+	       (uint32_t)sim_options()->stream_step * atomic_fetch_add(&stream_count, 1);
 }
 
 void sim_stream_init(CUstream stream, CUcontext context, uint32_t id, unsigned flags)

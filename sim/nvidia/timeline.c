@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * sim/nvidia/timeline.c - where work lies in time
+ * sim/nvidia/timeline.c - start and end times of all work
  *
- * Runs in:  a program that uses CUDA, on the calling thread; there is no other thread for it
- * Gets:     work and how long it takes   Gives: its start and end, to CUPTI and to the log
- * Owns:     what each device was busy with during the last second or so
- * Why:      a piece of work is arithmetic: it starts when the stream is free and is over when CLOCK_MONOTONIC
- *           has passed its end. So the truth is known to the nanosecond at the call, and nothing depends on a
- *           scheduler. The effect of copies is there at once, which no correct program can tell.
+ * Runs in:  a program that uses CUDA, on the calling thread; no thread of its own
+ * Gets:     work and its duration
+ * Gives:    its start and end, for CUPTI and the log
+ * Owns:     the busy times of each device in about the last second
+ * Why:      the times of a piece of work are computed: it starts when the stream is free, and has
+ *           ended when CLOCK_MONOTONIC has passed its end. So the correct times are known to the
+ *           nanosecond at the call, and no scheduler changes them. Copies take effect at once,
+ *           which a correct program cannot detect.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -22,8 +24,8 @@ static struct {
 	struct {
 		uint64_t start_ns, end_ns;
 	} spans[SPANS_KEPT];
-	size_t count;     /* of all; the latest SPANS_KEPT are there */
-} busy[SIM_DEVICES_MOST]; /* under sim_lock */
+	size_t count;    /* of all; the latest SPANS_KEPT are there */
+} busy[MAX_SIM_DEVICES]; /* under sim_lock */
 
 uint64_t sim_copy_ns(uint64_t bytes)
 {
@@ -50,7 +52,7 @@ uint64_t sim_busy_ns(uint32_t device_id, uint64_t from_ns, uint64_t to_ns)
 	uint64_t sum_ns = 0;
 	size_t count;
 
-	if (device_id >= SIM_DEVICES_MOST)
+	if (device_id >= MAX_SIM_DEVICES)
 		return 0;
 	pthread_mutex_lock(&sim_lock);
 	count = busy[device_id].count < SPANS_KEPT ? busy[device_id].count : SPANS_KEPT;

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * sim/opencl/clock.c - host time, and the clock that the device pretends to have
+ * sim/opencl/clock.c - host time, and the simulated device clock
  *
  * Runs in:  the test program
- * Gets:     CLOCK_MONOTONIC   Gives: the same, and device time stamps
+ * Gets:     CLOCK_MONOTONIC
+ * Gives:    the same time, and device timestamps
  * Owns:     the latest reading of another host clock next to CLOCK_MONOTONIC, under sim_lock
- * Why:      all of the simulation is in host time, so that the truth about every stamp is known; a stamp is
- *           made from it by a formula with the parameters of SIM_OPENCL. Where the device shows another
- *           host clock, that clock is read next to ours (shortest of 8 readings, 40 ns wide at most).
+ * Why:      the whole simulation uses host time, so the correct value of every timestamp is known.
+ *           A timestamp is a formula of it with the parameters of SIM_OPENCL. If the device shows
+ *           another host clock, that clock is read next to ours (shortest of 8 readings, at most 40
+ *           ns wide).
  */
 #include <errno.h>
 #include <time.h>
@@ -85,8 +87,8 @@ static void read_both(void)
 	}
 }
 
-/* A rate needs two readings; a command's end lies ahead of the latest one by its duration only, so a rate
- * from 10 ms places it to a nanosecond. */
+/* A rate needs two readings; a command's end lies ahead of the latest one by its duration only, so
+ * a rate from 10 ms places it to a nanosecond. */
 static uint64_t stamp_of_host_clock(uint64_t host_ns)
 {
 	int64_t distance;

@@ -2,14 +2,16 @@
  *
  * sim/opencl/command.c - events, the device's timeline, waiting, callbacks
  *
- * Runs in:  the test program; there is no other thread
- * Gets:     commands   Gives: events whose four times are known as soon as what they wait for is
- * Owns:     the list of commands whose times are not known yet and the list of those with callbacks
- * Fails:    as the options ask: commands that fail, never end or have impossible stamps
- * Why:      a command is a piece of arithmetic: it starts when what it waits for has ended and an engine of
- *           the device is free, and it is over when CLOCK_MONOTONIC has passed its end. So the truth is known
- *           to the nanosecond at the enqueue, nothing depends on a scheduler, and a program with this driver
- *           has one thread, as with drivers that complete in the kernel. Only a user event can keep times open.
+ * Runs in:  the test program; no thread of its own
+ * Gets:     commands
+ * Gives:    events whose four times are known as soon as those of their dependencies are
+ * Owns:     the list of commands whose times are unknown, and the list of those with callbacks
+ * Fails:    as the options request: commands that fail, never end, or have impossible timestamps
+ * Why:      the times of a command are computed: it starts when its dependencies have ended and an
+ *           engine of the device is free, and has ended when CLOCK_MONOTONIC has passed its end. So
+ *           the correct times are known to the nanosecond at the enqueue, and no scheduler changes
+ *           them. A program with this driver has one thread, as with drivers that complete in the
+ *           kernel. Only a user event keeps times unknown.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -60,7 +62,7 @@ static void log_truth(const struct _cl_event *event)
 		file = -1;
 }
 
-/* What the device reports, once and for all: a program may ask twice. */
+/* Status that the device reports; constant, because a program may query it twice. */
 static void make_stamps(cl_event event)
 {
 	const uint64_t times[4] = {event->queued_ns, event->submitted_ns, event->started_ns,
@@ -324,8 +326,8 @@ cl_int sim_clSetEventCallback(cl_event event, cl_int type,
 	return CL_SUCCESS;
 }
 
-/* Under the lock: takes one callback that is due out of its lists; *ret_last: the event's last one, whose
- * reference goes to the caller. */
+/* Under the lock. Takes one due callback out of its lists. ret_last: it is the event's last one,
+ * whose reference goes to the caller. */
 static struct sim_callback *take_due(cl_event *ret_event, cl_int *ret_status, bool *ret_last)
 {
 	uint64_t now_ns = sim_now();
@@ -457,7 +459,8 @@ static void add_wait(cl_event event, cl_event on)
 	event->waits[event->wait_count++] = on;
 }
 
-/* Under the lock: what the command waits for, by its list, by its queue's order and by barriers. */
+/* Under the lock. Returns the dependencies of the command: its wait list, its queue's order, and
+ * barriers. */
 static bool list_waits(cl_event event, const struct sim_command *command)
 {
 	cl_command_queue queue = command->queue;
@@ -488,8 +491,8 @@ static void replace(cl_event *place, cl_event event)
 	*place = event;
 }
 
-/* A blocking command and one that takes no time on the device are spared: they are the program's way to
- * know where it is. */
+/* Blocking commands and commands without device time are exempt, because the program uses them to
+ * learn its position. */
 static void spoil(cl_event event, const struct sim_command *command)
 {
 	uint64_t count;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * sim/opencl/driver.c - the way in from the loader, and the table that it calls through
+ * sim/opencl/driver.c - entry point for the loader, and its dispatch table
  *
  * Runs in:  the test program
  * Owns:     the dispatch table
- * Fails:    a function that is not simulated returns CL_INVALID_OPERATION; no slot is empty, because the
- *           loader jumps through it without a look
+ * Fails:    a function that is not simulated returns CL_INVALID_OPERATION; no slot is empty,
+ *           because the loader jumps to it without a check
  */
 #include <string.h>
 
@@ -126,7 +126,7 @@ void *sim_clGetExtensionFunctionAddressForPlatform(cl_platform_id platform, cons
 	return platform == &sim_platform ? sim_clGetExtensionFunctionAddress(func_name) : NULL;
 }
 
-/* What the loader looks up by name in a driver. */
+/* Functions that the loader looks up by name in a driver. */
 EXPORTED CL_API_ENTRY cl_int CL_API_CALL clIcdGetPlatformIDsKHR(cl_uint num_entries,
 								cl_platform_id *platforms,
 								cl_uint *num_platforms)

@@ -3,10 +3,11 @@
  * sim/opencl/enqueue.c - the core calls that put a command into a queue
  *
  * Runs in:  the test program
- * Gets:     the program's commands   Gives: copies really made, and an event with the device's time
- * Fails:    with the standard's codes for the mistakes that the tests make
- * Why:      memory is copied during the call and not at the command's time: programs that wait as they should
- *           cannot tell, and nothing of theirs has to be kept.
+ * Gets:     the program's commands
+ * Gives:    completed copies, and an event with the device's times
+ * Fails:    with the standard's codes for the mistakes that tests make
+ * Why:      memory is copied during the call and not at the command's time. Programs that wait as
+ *           required cannot detect this, and the program's memory need not be kept.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -116,11 +117,11 @@ cl_int sim_clEnqueueFillBuffer(cl_command_queue command_queue, cl_mem buffer, co
 
 /* ---- boxes: rectangles of buffers, regions of images ----------------------------------------- */
 
-/* A box in memory: where it begins and how far its rows and slices are apart. */
+/* A box in memory: its start, and the pitch of its rows and slices. */
 struct box {
 	char *at;
 	size_t row, slice;
-	char *end; /* NULL: the program's memory, whose size is not known */
+	char *end; /* NULL: the program's memory, whose size is unknown */
 };
 
 static void copy_box(const struct box *to, const struct box *from, const size_t bytes[3])

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * sim/opencl/extensions.c - USM, command buffers, semaphores: functions that have no slot in the loader's
- * table and are found by name only
+ * sim/opencl/extensions.c - USM, command buffers, semaphores: functions without a slot in the
+ * loader's table, which programs find by name
  *
  * Runs in:  the test program
  * Owns:     the list of USM allocations
@@ -386,9 +386,9 @@ static cl_int sim_clEnqueueWaitSemaphoresKHR(cl_command_queue queue, cl_uint cou
 	for (cl_uint i = 0; i < count; i++) {
 		if (semaphores[i]->signal)
 			waits[command.wait_count++] = semaphores[i]->signal;
+		/* a signal that may still come is not awaited */
 		else
-			result =
-				CL_INVALID_OPERATION; /* a signal that may still come is not awaited */
+			result = CL_INVALID_OPERATION;
 		semaphores[i]->signal = NULL;
 	}
 	pthread_mutex_unlock(&sim_lock);

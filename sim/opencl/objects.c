@@ -47,7 +47,7 @@ bool sim_drop(void *handle)
 	if (!object || atomic_fetch_sub(&object->references, 1) != 1)
 		return false;
 	object->kind =
-		0; /* a use after the release is told from a live object as long as it can be */
+		0; /* a use after the release is detected as long as the memory is not reused */
 	return true;
 }
 
@@ -86,7 +86,7 @@ cl_context sim_clCreateContext(const cl_context_properties *properties, cl_uint 
 {
 	cl_context context;
 
-	if (!devices || !num_devices || num_devices > SIM_DEVICES_MOST)
+	if (!devices || !num_devices || num_devices > MAX_SIM_DEVICES)
 		return sim_no(CL_INVALID_VALUE, errcode_ret);
 	for (cl_uint i = 0; i < num_devices; i++)
 		if (!sim_is(devices[i], SIM_DEVICE))
@@ -111,10 +111,10 @@ cl_context sim_clCreateContextFromType(const cl_context_properties *properties,
 								     size_t, void *),
 				       void *user_data, cl_int *errcode_ret)
 {
-	cl_device_id devices[SIM_DEVICES_MOST];
+	cl_device_id devices[MAX_SIM_DEVICES];
 	cl_uint count = 0;
 	cl_int result =
-		sim_clGetDeviceIDs(&sim_platform, device_type, SIM_DEVICES_MOST, devices, &count);
+		sim_clGetDeviceIDs(&sim_platform, device_type, MAX_SIM_DEVICES, devices, &count);
 
 	if (result != CL_SUCCESS && sim_options.odd_context) {
 		cl_device_id first = &sim_devices[0];
@@ -213,7 +213,7 @@ cl_command_queue sim_clCreateCommandQueue(cl_context context, cl_device_id devic
 	queue->context = context;
 	queue->device = device;
 	queue->properties = properties;
-	return sim_yes(queue, errcode_ret);
+	return sim_yes(queue, sim_options.no_success ? NULL : errcode_ret);
 }
 
 cl_command_queue sim_clCreateCommandQueueWithProperties(cl_context context, cl_device_id device,
@@ -225,7 +225,7 @@ cl_command_queue sim_clCreateCommandQueueWithProperties(cl_context context, cl_d
 	cl_uint count = 0;
 
 	for (; properties && properties[count]; count += 2) {
-		if (count + 3 > SIM_QUEUE_PROPERTIES_MOST ||
+		if (count + 3 > MAX_SIM_QUEUE_PROPERTIES ||
 		    properties[count] != CL_QUEUE_PROPERTIES)
 			return sim_no(CL_INVALID_VALUE, errcode_ret);
 		bits = properties[count + 1];

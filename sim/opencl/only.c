@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * sim/opencl/only.c - aborts the program where another function is called than it has announced
+ * sim/opencl/only.c - abort the program if it calls another function than announced
  *
  * Runs in:  the test program, between the loader and each function of the driver
- * Gets:     simOnly(NAME), an extension function   Gives: an abort and a line on stderr
- * Owns:     the functions of the table as they were
- * Why:      a real runtime that is asked from a release or at exit compiles, or crashes because its compiler is gone. Both
- *           depend on caches and on the order of destructors; an abort does not.
+ * Gets:     simOnly(NAME), an extension function
+ * Gives:    an abort, and a line on stderr
+ * Owns:     the original functions of the table
+ * Why:      a real runtime that is queried from a release or at exit compiles, or crashes because
+ *           its compiler is gone. Whether it does depends on caches and on the order of
+ *           destructors; this abort does not.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +23,7 @@ typedef void (*cl_callback)(void);
 static const char *_Atomic only; /* NULL: any function */
 static void *slots[SLOTS];       /* as the driver filled them */
 
-/* NULL: all functions are allowed again; "": none is. */
+/* NULL: all functions are allowed again; "": none. */
 static void simOnly(const char *name)
 {
 	atomic_store(&only, name);
@@ -65,7 +67,7 @@ static void check(const char *name)
 	CHECKED(number, name, void *, parameters, arguments)
 #define PASSED(number, name)
 #define OPENCL_CORE_ONLY
-#include "event/opencl_calls.h"
+#include "opencl_calls.inc"
 #undef STATUS
 #undef CREATE
 #undef POINTER
@@ -84,7 +86,7 @@ static void check(const char *name)
 #define ENQUEUE_PLAIN(number, name, ...) [number] = (void *)only_##name,
 #define ENQUEUE_MAP(number, name, ...)   [number] = (void *)only_##name,
 static void *const checked[SLOTS] = {
-#include "event/opencl_calls.h"
+#include "opencl_calls.inc"
 };
 
 void sim_only_install(void)

@@ -24,18 +24,31 @@ struct sim_options sim_options = {
 #define ROW(member, type) OPTION_ROW(sim_options, member, type)
 
 static const struct option_row rows[] = {
-	ROW(devices, INTEGER),     ROW(first, INTEGER),
-	ROW(engines, INTEGER),     ROW(offset_ns, INTEGER),
-	ROW(drift_ppm, REAL),      ROW(tick_ns, REAL),
-	ROW(tick_reads_ns, REAL),  ROW(timer, INTEGER),
-	ROW(query_ns, INTEGER),    ROW(latency_ns, INTEGER),
-	ROW(kernel_us, REAL),      ROW(copy_gbps, REAL),
-	ROW(fail_every, INTEGER),  ROW(bad_stamp_every, INTEGER),
-	ROW(never_every, INTEGER), ROW(uuid, INTEGER),
-	ROW(pci, INTEGER),         ROW(no_profiling, INTEGER),
-	ROW(local_bytes, INTEGER), ROW(private_bytes, INTEGER),
-	ROW(no_needs, INTEGER),    ROW(cpu, INTEGER),
-	ROW(odd_context, INTEGER), ROW(log, TEXT),
+	ROW(devices, INTEGER),
+	ROW(first, INTEGER),
+	ROW(engines, INTEGER),
+	ROW(offset_ns, INTEGER),
+	ROW(drift_ppm, REAL),
+	ROW(tick_ns, REAL),
+	ROW(tick_reads_ns, REAL),
+	ROW(timer, INTEGER),
+	ROW(query_ns, INTEGER),
+	ROW(latency_ns, INTEGER),
+	ROW(kernel_us, REAL),
+	ROW(copy_gbps, REAL),
+	ROW(fail_every, INTEGER),
+	ROW(bad_stamp_every, INTEGER),
+	ROW(never_every, INTEGER),
+	ROW(uuid, INTEGER),
+	ROW(pci, INTEGER),
+	ROW(no_profiling, INTEGER),
+	ROW(local_bytes, INTEGER),
+	ROW(private_bytes, INTEGER),
+	ROW(no_needs, INTEGER),
+	ROW(cpu, INTEGER),
+	ROW(odd_context, INTEGER),
+	ROW(no_success, INTEGER),
+	ROW(log, TEXT),
 };
 
 static const struct word {
@@ -94,8 +107,8 @@ bool sim_options_read(void)
 		return false;
 	}
 	sim_options.drift_ppb = (int64_t)(sim_options.drift_ppm * 1000);
-	if (is_within(sim_options.devices, 1, SIM_DEVICES_MOST) &&
-	    is_within(sim_options.engines, 1, SIM_ENGINES_MOST) &&
+	if (is_within(sim_options.devices, 1, MAX_SIM_DEVICES) &&
+	    is_within(sim_options.engines, 1, MAX_SIM_ENGINES) &&
 	    is_within(sim_options.first, 0, sim_options.devices - 1) && sim_options.copy_gbps > 0)
 		return true;
 	fprintf(stderr, "sim-opencl: SIM_OPENCL: devices, engines, first or copy_gbps is out of "

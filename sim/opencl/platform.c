@@ -3,10 +3,10 @@
  * sim/opencl/platform.c - the platform and its devices
  *
  * Runs in:  the test program
- * Owns:     the devices, which live as long as the process
- * Why:      all devices have the same name, as the GPUs of one machine do: what tells them apart is the UUID
- *           or the PCI address, each of which can be switched off. `first` turns their order round, as the
- *           vendors' own variables that choose devices do.
+ * Owns:     the devices, until the process ends
+ * Why:      all devices have the same name, like the GPUs of one machine. The UUID or the PCI
+ *           address distinguishes them; each can be switched off. `first` reverses their order, as
+ *           the vendors' own variables for choosing devices do.
  */
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +19,7 @@ struct _cl_platform_id sim_platform = {{&sim_dispatch, SIM_PLATFORM, 1}};
 	{                                                            \
 		.object = {&sim_dispatch, SIM_DEVICE, 1}, .index = n \
 	}
-struct _cl_device_id sim_devices[SIM_DEVICES_MOST] = {
+struct _cl_device_id sim_devices[MAX_SIM_DEVICES] = {
 	DEVICE(0),  DEVICE(1),  DEVICE(2),  DEVICE(3),  DEVICE(4),  DEVICE(5),
 	DEVICE(6),  DEVICE(7),  DEVICE(8),  DEVICE(9),  DEVICE(10), DEVICE(11),
 	DEVICE(12), DEVICE(13), DEVICE(14), DEVICE(15),
@@ -144,8 +144,8 @@ cl_int sim_clGetHostTimer(cl_device_id device, cl_ulong *host_timestamp)
 
 /* ---- what a device says of itself ------------------------------------------------------------ */
 
-/* Where the vendors told the PCI address before there was a standard way. The numbers are those of
- * cl_nv_device_attribute_query, which not every header has. */
+/* Vendor queries for the PCI address from before the standard one. The numbers are those of
+ * cl_nv_device_attribute_query, which some headers lack. */
 enum { PCI_NONE, PCI_STANDARD, PCI_NVIDIA, PCI_AMD };
 enum { PCI_BUS_ID_NV = 0x4008, PCI_SLOT_ID_NV = 0x4009 };
 

@@ -4,8 +4,9 @@
  *
  * Runs in:  the test program
  * Owns:     a program's source and the names found in it
- * Why:      any source builds, because nothing is ever executed: a kernel only takes time. Its kernels are
- *           what a scan for `kernel … NAME(` finds. A source with #error does not build, and the log says so.
+ * Why:      any source builds, because nothing is executed: a kernel only takes time. Its kernels
+ *           are found by a scan for `kernel … NAME(`. A source with #error does not build, and the
+ *           log reports so.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -304,7 +305,7 @@ static cl_int write_names(cl_program program, size_t param_value_size, void *par
 cl_int sim_clGetProgramInfo(cl_program program, cl_program_info param_name, size_t param_value_size,
 			    void *param_value, size_t *param_value_size_ret)
 {
-	size_t sizes[SIM_DEVICES_MOST];
+	size_t sizes[MAX_SIM_DEVICES];
 	cl_context context;
 
 	if (!sim_is(program, SIM_PROGRAM))

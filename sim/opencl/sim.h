@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * sim/opencl/sim.h - shared by the parts of the simulated OpenCL driver
+ * sim/opencl/sim.h - shared by the files of the simulated OpenCL driver
  *
- *	driver.c      the way in from the loader, the dispatch table, what is not implemented
+ *	driver.c      entry point for the loader, the dispatch table
  *	options.c     SIM_OPENCL
- *	clock.c       host time, and the clock that the device pretends to have
+ *	clock.c       host time, and the simulated device clock
  *	platform.c    the platform and its devices
  *	objects.c     contexts, queues, memory objects, samplers
  *	program.c     programs and kernels
  *	command.c     events, the device's timeline, waiting, callbacks
  *	enqueue.c     the core calls that put a command into a queue
  *	extensions.c  USM, command buffers, semaphores
- *	only.c        aborts the program where another function is called than it has announced
+ *	only.c        abort the program if it calls another function than announced
  *
- * Runs in a test program, loaded by the ICD loader. It stands for the drivers that no test machine has.
+ * Runs in a test program, loaded by the ICD loader. It simulates drivers that no test machine
+ * has.
  */
 #ifndef SIM_OPENCL_SIM_H
 #define SIM_OPENCL_SIM_H
@@ -35,7 +36,7 @@
 
 #define SIM_NEVER UINT64_MAX
 
-enum { SIM_DEVICES_MOST = 16, SIM_ENGINES_MOST = 16, SIM_QUEUE_PROPERTIES_MOST = 16 };
+enum { MAX_SIM_DEVICES = 16, MAX_SIM_ENGINES = 16, MAX_SIM_QUEUE_PROPERTIES = 16 };
 
 /* ---- options --------------------------------------------------------------------------------- */
 
@@ -59,11 +60,12 @@ struct sim_options {
 	int64_t devices, first, engines, offset_ns, drift_ppb, timer, query_ns, latency_ns;
 	int64_t fail_every, bad_stamp_every, never_every, uuid, pci, no_profiling;
 	int64_t local_bytes, private_bytes; /* of each kernel */
+	int64_t no_success;                 /* a queue that is made writes no CL_SUCCESS */
 	int64_t no_needs;                   /* clGetKernelWorkGroupInfo fails */
 	int64_t cpu;                        /* the devices are CPUs */
 	int64_t odd_context;  /* clCreateContextFromType fails with a context, as PoCL's */
 	double tick_ns;       /* how long the device's clock takes for a step */
-	double tick_reads_ns; /* … and what the driver believes it takes; 0: the same */
+	double tick_reads_ns; /* … and the duration that the driver reports; 0: the same */
 	double drift_ppm, kernel_us, copy_gbps;
 	enum sim_clock clock;
 	enum sim_bad_stamp bad_stamp;
@@ -72,7 +74,7 @@ struct sim_options {
 
 extern struct sim_options sim_options;
 
-/* False where SIM_OPENCL makes no sense, which was then said on stderr. */
+/* False if SIM_OPENCL is invalid; a line on stderr explains it. */
 bool sim_options_read(void);
 
 /* ---- clock ----------------------------------------------------------------------------------- */
@@ -80,7 +82,7 @@ bool sim_options_read(void);
 uint64_t sim_now(void); /* CLOCK_MONOTONIC */
 void sim_sleep_until(uint64_t host_ns);
 void sim_spin(int64_t ns);
-/* What the device's clock shows at a host time. */
+/* Value of the device's clock at a host time. */
 uint64_t sim_stamp(uint64_t host_ns);
 
 /* ---- objects --------------------------------------------------------------------------------- */
@@ -113,13 +115,13 @@ struct _cl_platform_id {
 struct _cl_device_id {
 	struct sim_object object;
 	unsigned int index;
-	uint64_t engine_free_ns[SIM_ENGINES_MOST]; /* under sim_lock */
+	uint64_t engine_free_ns[MAX_SIM_ENGINES]; /* under sim_lock */
 };
 
 struct _cl_context {
 	struct sim_object object;
 	cl_uint device_count;
-	cl_device_id devices[SIM_DEVICES_MOST];
+	cl_device_id devices[MAX_SIM_DEVICES];
 	cl_context_properties properties[16];
 	cl_uint property_count;
 };
@@ -129,11 +131,11 @@ struct _cl_command_queue {
 	cl_context context;
 	cl_device_id device;
 	cl_command_queue_properties properties;
-	cl_queue_properties asked[SIM_QUEUE_PROPERTIES_MOST];
+	cl_queue_properties asked[MAX_SIM_QUEUE_PROPERTIES];
 	cl_uint asked_count; /* 0: made by clCreateCommandQueue */
 	/* under sim_lock: */
 	cl_event last;       /* in order: the latest command */
-	cl_event barrier;    /* out of order: what later commands wait for */
+	cl_event barrier;    /* out of order: dependencies of later commands */
 	uint64_t ended_ns;   /* the latest end of all commands whose end is known */
 	uint32_t unresolved; /* commands whose end is not known yet */
 };
@@ -199,7 +201,8 @@ struct _cl_event {
 	cl_int status;   /* once ended */
 	cl_event *waits; /* until resolved; retained */
 	cl_uint wait_count;
-	cl_uint listed_count; /* the first of waits: of the program; a failed one fails this command */
+	cl_uint listed_count; /* the first of waits: of the program; a failed one fails this command
+			       */
 	cl_event next_unresolved, next_called;
 	struct sim_callback *callbacks;
 };
@@ -221,7 +224,7 @@ struct _cl_command_buffer_khr {
 extern pthread_mutex_t sim_lock;
 extern cl_icd_dispatch sim_dispatch;
 extern struct _cl_platform_id sim_platform;
-extern struct _cl_device_id sim_devices[SIM_DEVICES_MOST];
+extern struct _cl_device_id sim_devices[MAX_SIM_DEVICES];
 
 /* Zeroed memory with one reference; NULL: none left. */
 void *sim_new(enum sim_kind kind, size_t size);
@@ -259,20 +262,20 @@ struct sim_command {
 	uint64_t duration_ns;
 	bool blocking;
 	bool is_barrier,
-		is_marker; /* waits for what is before it in the queue; no time on the device */
+		is_marker; /* waits for earlier commands of the queue; no time on the device */
 	cl_uint wait_count;
 	const cl_event *wait_list;
 	cl_semaphore_khr *signals; /* … and waits are in wait_list */
 	cl_uint signal_count;
 };
 
-/* CL_SUCCESS or what is wrong with a queue and a wait list. */
+/* CL_SUCCESS, or the error in a queue and a wait list. */
 cl_int sim_check(cl_command_queue queue, cl_uint wait_count, const cl_event *wait_list);
 /* Puts a command into its queue; blocking ones return when the host's clock has passed its end. */
 cl_int sim_enqueue(const struct sim_command *command, cl_event *event);
 uint64_t sim_copy_ns(uint64_t bytes);
 uint64_t sim_kernel_ns(void);
-/* Calls the program's callbacks for what is over by now. No lock may be held. */
+/* Calls the program's callbacks for ended commands. No lock may be held. */
 void sim_notice(void);
 /* Waits for all commands of a queue. */
 cl_int sim_finish(cl_command_queue queue);
@@ -391,7 +394,8 @@ void *sim_extension(const char *name);
 
 /* Puts a check before each function of the table, which is filled by then. */
 void sim_only_install(void);
-/* void simOnly(const char *NAME): from now on a call of any other function of the table aborts the program. */
+/* void simOnly(const char *NAME): from now on a call of any other function of the table aborts the
+ * program. */
 void *sim_only_extension(const char *name);
 
 #endif

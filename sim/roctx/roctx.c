@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * sim/roctx/roctx.c - a stand-in for libroctx64: what it answers when no tool listens
+ * sim/roctx/roctx.c - stand-in for libroctx64; it behaves as without a tool
  *
  * Runs in:  test programs
- * Gets:     ranges   Gives: levels of a thread's stack, ids that count up
- * Why ids from 1000: the guest counts from 1 where there is no library, and a test tells by them who answered
+ * Gets:     ranges
+ * Gives:    levels of a thread's stack of ranges, ids that count up
  */
 #include <stdatomic.h>
 #include <stdint.h>

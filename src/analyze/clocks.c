@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: MIT
  *
- * analyze/clocks.c - every clock domain of a trace, solved
+ * analyze/clocks.c - aligns every clock domain of a trace with host time
  *
- * Runs in:  the readers
- * Gets:     clock pairs; launches and executions for the causality of device clocks
+ * Runs in:  our own process, in all commands that read a trace
+ * Gets:     clock pairs; launches and executions, whose order bounds the device clocks
  * Gives:    a map to host time and a certificate for each domain
- * Owns:     maps; during the pass the commands whose other half has not come yet
- * Fails:    -ENOMEM; a damaged chunk only makes the bounds fewer
- * Why host clocks first: a device clock is tested against them as candidates, so their maps and
- *           errors must stand before the pass; and a trace whose device stamps are host time (the
- *           common case of a CPU device) needs no pass at all, half the time of a report.
+ * Owns:     the maps; during the pass, launches and executions that wait for each other
+ * Fails:    -ENOMEM; a damaged chunk only reduces the number of bounds
+ * Why host clocks first: each device clock is compared with the host clocks as candidates, so their
+ *           maps and errors must exist before the pass. A trace without a device clock (a CPU
+ *           device, whose timestamps are host time) needs no pass, which saves half the time of a
+ *           report.
  */
 #include "analyze/clocks.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "analyze/pair_map.h"
-#include "analyze/things.h"
+#include "analyze/entity_index.h"
 #include "base/array.h"
+#include "base/pair_map.h"
 #include "trace/ahead.h"
 #include "trace/reader.h"
 
@@ -29,18 +30,18 @@ struct clocks {
 	size_t count;
 };
 
-/* One half of a command. */
+/* A launch that waits for its execution, or an execution that waits for its launch. */
 struct half {
 	bool is_execution;
 	size_t domain; /* execution */
-	uint64_t time; /* launch: enter in host ns; execution: its first stamp in device time */
+	uint64_t time; /* launch: enter in host ns; execution: its first timestamp in device time */
 };
 
 struct pass {
 	struct trace_reader *reader;
 	struct clocks *clocks;
-	struct clock_domain **solvers; /* by domain index; NULL where nothing is to be solved */
-	struct things threads, queues;
+	struct clock_domain **solvers; /* by domain index; NULL for host clocks */
+	struct entity_index threads, queues;
 	struct pair_map open; /* (process, correlation) -> half */
 	struct half *halves;
 	size_t halves_count, halves_capacity;
@@ -50,18 +51,11 @@ struct pass {
 
 static size_t find_index(const struct clocks *clocks, uint32_t id)
 {
-	size_t low = 0, high = clocks->count;
+	size_t low;
 
 	if (id && id <= clocks->count && clocks->domains[id - 1].id == id)
 		return id - 1;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (clocks->domains[middle].id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	low = LOWER_BOUND(clocks->count, i, clocks->domains[i].id < id);
 	return low < clocks->count && clocks->domains[low].id == id ? low : clocks->count;
 }
 
@@ -76,7 +70,7 @@ static int list_domains(struct clocks *clocks, const struct trace_reader *reader
 {
 	const struct event_clock *rows;
 	const void *list = NULL;
-	size_t count = trace_reader_things(reader, EVENT_CLOCK, &list);
+	size_t count = trace_reader_entities(reader, EVENT_CLOCK, &list);
 
 	rows = list;
 	clocks->domains = calloc(count + 1, sizeof(*clocks->domains));
@@ -139,7 +133,7 @@ static bool is_device(const struct clocks_domain *domain)
 	return domain->clock.type == CLOCK_TYPE_DEVICE;
 }
 
-/* Every host clock that has a place; a candidate's number is the domain's index. */
+/* Adds every aligned host clock as a candidate, in the order of their domains. */
 static int offer_candidates(const struct clocks *clocks, struct clock_domain *solver)
 {
 	for (size_t i = 0; i < clocks->count; i++) {
@@ -181,8 +175,8 @@ static int start_solvers(struct pass *pass, bool *ret_any)
 	return 0;
 }
 
-static int put_half(struct pass *pass, uint64_t process, uint64_t correlation,
-		    const struct half *half)
+static int store_half(struct pass *pass, uint64_t process, uint64_t correlation,
+		      const struct half *half)
 {
 	uint32_t place;
 	int error;
@@ -200,7 +194,8 @@ static int put_half(struct pass *pass, uint64_t process, uint64_t correlation,
 	return error;
 }
 
-/* Feeds enter <= first stamp where the other half is there, else keeps this one. */
+/* If the other half is already there, adds the bound "launch's enter <= execution's first
+ * timestamp". Otherwise stores this half. */
 static int join_half(struct pass *pass, uint64_t process, uint64_t correlation,
 		     const struct half *half)
 {
@@ -209,7 +204,7 @@ static int join_half(struct pass *pass, uint64_t process, uint64_t correlation,
 	int error;
 
 	if (place == PAIR_MAP_NONE)
-		return put_half(pass, process, correlation, half);
+		return store_half(pass, process, correlation, half);
 	if (pass->halves[place].is_execution == half->is_execution) {
 		pass->halves[place] = *half;
 		return 0;
@@ -224,7 +219,7 @@ static int join_half(struct pass *pass, uint64_t process, uint64_t correlation,
 	return 0;
 }
 
-/* An execution that tells nothing: its launch need not wait. */
+/* Drops a stored launch whose execution has no timestamps that bound the clock. */
 static int forget_half(struct pass *pass, uint64_t process, uint64_t correlation)
 {
 	uint32_t place = pair_map_remove(&pass->open, process, correlation);
@@ -237,11 +232,11 @@ static int forget_half(struct pass *pass, uint64_t process, uint64_t correlation
 	return 0;
 }
 
-/* Whether its execution can have stamps of a clock that is to be solved. */
+/* Whether the launch's execution can have timestamps of a device clock. */
 static bool is_of_use(const struct pass *pass, const struct event_launch *row)
 {
 	const struct event_queue *queue =
-		things_row(&pass->queues, things_index(&pass->queues, row->queue));
+		entity_index_row(&pass->queues, entity_index_find(&pass->queues, row->queue));
 	size_t domain = queue && queue->clock ? find_index(pass->clocks, queue->clock)
 					      : pass->clocks->count;
 
@@ -260,7 +255,8 @@ static int pass_launches(struct pass *pass, const struct trace_chunk *chunk,
 	for (size_t i = 0; i < count; i++) {
 		if (!is_of_use(pass, &rows[i]))
 			continue;
-		thread = things_row(&pass->threads, things_index(&pass->threads, rows[i].thread));
+		thread = entity_index_row(&pass->threads,
+					  entity_index_find(&pass->threads, rows[i].thread));
 		half.time = clocks_to_host(pass->clocks, chunk->clock, rows[i].enter);
 		error = join_half(pass, thread ? thread->process : 0, rows[i].correlation, &half);
 		if (error)
@@ -303,7 +299,7 @@ static int pass_executions(struct pass *pass, const struct trace_chunk *chunk,
 	return error;
 }
 
-/* Launches without a place in time bound nothing. */
+/* Launches whose clock is not aligned give no bounds. */
 static bool has_bounds(const struct pass *pass, const struct trace_chunk *chunk)
 {
 	return chunk->kind == EVENT_EXECUTION ||
@@ -360,7 +356,7 @@ static void count_unjoined(struct pass *pass)
 	}
 }
 
-/* A candidate's number counts the candidates; the certificate names a domain's index. */
+/* Converts a candidate's number to its domain index, which the certificate contains. */
 static int candidate_index(const struct clocks *clocks, int candidate)
 {
 	for (size_t i = 0; i < clocks->count; i++) {
@@ -408,8 +404,8 @@ static int solve_all_devices(struct clocks *clocks, struct trace_reader *reader)
 	bool any = false;
 	int error;
 
-	things_init(&pass.threads, reader, EVENT_THREAD);
-	things_init(&pass.queues, reader, EVENT_QUEUE);
+	entity_index_init(&pass.threads, reader, EVENT_THREAD);
+	entity_index_init(&pass.queues, reader, EVENT_QUEUE);
 	pair_map_init(&pass.open);
 	error = start_solvers(&pass, &any);
 	if (any && !error)
@@ -528,7 +524,7 @@ const char *clocks_name(const struct clocks *clocks, const struct trace_reader *
 
 	if (domain->clock.type && domain->clock.type < ARRAY_COUNT(names))
 		return names[domain->clock.type];
-	device = trace_reader_thing(reader, EVENT_DEVICE, domain->clock.device);
+	device = trace_reader_entity(reader, EVENT_DEVICE, domain->clock.device);
 	if (device && device->name_string)
 		return trace_reader_string(reader, device->name_string, NULL);
 	return "device";

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * analyze/collectors.c - what the notes of one collector say together
+ * analyze/collectors.c - the overall state of a collector, from all its notes
  *
  * Runs in:  our own process
- * Gets:     a trace's notes   Gives: a state
+ * Gets:     the notes of a trace (event_collector rows)
+ * Gives:    available, partial or refused
  * Owns:     nothing
  * Fails:    never
- * Why together: a collector has several parts (calls, counters, samples), each is refused for itself, and a note of
- *           one says nothing of the others: "not at all" above 12,325 timed commands was wrong
+ * Why together: each part of a collector (calls, counters, samples) writes its own note, and one
+ *           part can be refused alone. A report that took one note for the whole collector printed
+ *           "not at all" above 12,325 timed commands.
  */
 #include "analyze/collectors.h"
 
@@ -24,6 +26,15 @@ const char *collectors_state_name(uint32_t state)
 	return array_text(names, ARRAY_COUNT(names), state, "unknown");
 }
 
+bool collectors_is_first(const struct event_collector *rows, size_t index)
+{
+	size_t first = 0;
+
+	while (rows[first].name_string != rows[index].name_string)
+		first++;
+	return first == index;
+}
+
 enum event_collector_state collectors_state(const struct event_collector *rows, size_t count,
 					    size_t index)
 {
@@ -36,7 +47,8 @@ enum event_collector_state collectors_state(const struct event_collector *rows, 
 			continue;
 		is_refused |= row->state == COLLECTOR_REFUSED;
 		is_partial |= row->state == COLLECTOR_PARTIAL;
-		/* One without a text says that the collector begins: what is refused behind it may be all of it. */
+		/* A note without a text marks the start of the collector. The notes after it may
+		 * refuse all its parts. */
 		has_worked |= row->state == COLLECTOR_AVAILABLE && row->reason_string;
 		begins = row->state == COLLECTOR_AVAILABLE;
 	}

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * analyze/frames.c - the names of a stack's frames
+ * analyze/frames.c - function, file and line of each frame of a stack
  *
- * Runs in:  the readers
- * Gets:     stacks of a trace   Gives: functions, files and lines, inlined callers included
- * Owns:     a symbolizer and what it said of each frame
- * Fails:    -ENOMEM; what has no name is shown by module and offset
- * Why here: names are looked up when a report is made, not while a program runs, and each frame once: a
- *           thousand stacks have a few hundred frames.
+ * Runs in:  our own process, in all commands that read a trace
+ * Gets:     stacks of a trace
+ * Gives:    functions, files and lines, inlined callers included
+ * Owns:     a symbolizer and its results, one per frame
+ * Fails:    -ENOMEM; a frame without a name is shown as module and offset
+ * Why here: frames are symbolized when a report is made, not while the program runs, and each frame
+ *           once. A thousand stacks have a few hundred different frames.
  */
 #include "analyze/frames.h"
 
@@ -38,7 +39,7 @@ struct frames {
 	size_t known_capacity, known_count;
 	struct frame_name *names;
 	size_t names_capacity, names_count;
-	/* Of the last stack. */
+	/* The stack of the last call of frames_of_stack: frame ids, and their names. */
 	uint32_t *chain;
 	size_t chain_capacity;
 	struct frame_name *stack;
@@ -50,9 +51,9 @@ struct frames {
 
 static int list_programs(struct frames *frames)
 {
-	const void *things = NULL;
-	size_t count = model_things(frames->model, EVENT_PROCESS, &things);
-	const struct event_process *processes = things;
+	const void *entities = NULL;
+	size_t count = model_entities(frames->model, EVENT_PROCESS, &entities);
+	const struct event_process *processes = entities;
 
 	for (size_t i = 0; i < count; i++)
 		if (processes[i].exe_string &&
@@ -119,7 +120,7 @@ static const char *keep_text(struct frames *frames, const char *text)
 	return kept ? kept : "[out of memory]";
 }
 
-/* A call's inlined callers are frames of their own, further out. */
+/* Adds one name per inlined function, outermost first. */
 static int name_native(struct frames *frames, const struct event_frame *frame)
 {
 	const struct symbol_mapping mapping = {
@@ -159,8 +160,9 @@ static int name_native(struct frames *frames, const struct event_frame *frame)
 	return 0;
 }
 
-/* Another program has named it, on the machine where the file was: offset means nothing here. */
-static int name_told(struct frames *frames, const struct event_frame *frame)
+/* A frame of an imported trace has its name from the other program. Its offset is not used, because
+ * the file is on another machine. */
+static int name_imported(struct frames *frames, const struct event_frame *frame)
 {
 	const struct frame_name name = {
 		.function = model_text(frames->model, frame->name_string, ""),
@@ -171,7 +173,7 @@ static int name_told(struct frames *frames, const struct event_frame *frame)
 	return add_name(frames, &name);
 }
 
-/* From 3.12 on Python makes a piece of code for each function where it is asked to (PYTHONPERFSUPPORT), and names it
+/* With PYTHONPERFSUPPORT, Python 3.12 and later generate a trampoline for each function and name it
  * "py::FUNCTION:FILE". */
 static bool name_trampoline(struct frames *frames, const char *text, struct frame_name *name)
 {
@@ -192,7 +194,7 @@ static bool name_trampoline(struct frames *frames, const char *text, struct fram
 	return true;
 }
 
-/* As others have it: "xe_exec_ioctl", of "xe_exec_ioctl [xe]". */
+/* Splits "xe_exec_ioctl [xe]" into function and module. */
 static int name_kernel(struct frames *frames, const char *text)
 {
 	struct frame_name name = {.function = *text ? text : "[kernel]",
@@ -255,7 +257,7 @@ static int know_frame(struct frames *frames, uint32_t id, struct known_frame *re
 	if (!frame)
 		error = add_name(frames, &lost);
 	else if (frame->type == FRAME_NATIVE && frame->name_string)
-		error = name_told(frames, frame);
+		error = name_imported(frames, frame);
 	else if (frame->type == FRAME_NATIVE)
 		error = name_native(frames, frame);
 	else
@@ -281,8 +283,9 @@ static int find_frame(struct frames *frames, uint32_t id, struct known_frame *re
 	return 0;
 }
 
-/* Frames of a Python interpreter say nothing where its functions are known: those further out than the innermost of
- * them, and the evaluation of that one. The file that calls trampolines is the interpreter. */
+/* Removes the interpreter's own frames if Python functions are known from trampolines. It removes
+ * all that are outside the innermost Python function, and that function's _PyEval_EvalFrame. The
+ * file that calls a trampoline is the interpreter. */
 static size_t hide_interpreter(struct frame_name *names, size_t count)
 {
 	uint32_t interpreter = 0;
@@ -339,11 +342,12 @@ static bool is_same_function(const char *name, const char *function)
 {
 	const size_t length = strlen(function);
 
-	/* a compiler calls a part of a function, or a copy of it, "function.cold" */
+	/* a compiler names a part or a copy of a function "function.cold", "function.isra.0", … */
 	return strncmp(name, function, length) == 0 && (!name[length] || name[length] == '.');
 }
 
-/* Runtimes have no functions of such names, and the kernel's drivers no others that programs call. */
+/* Whether this is a function of an OS kernel driver. Programs enter drivers only through ioctl
+ * functions, and runtimes have no functions with this ending. */
 static bool is_drivers(const char *function)
 {
 	static const char ending[] = "_ioctl";
@@ -404,7 +408,7 @@ static int check_file(struct frames *frames, const struct event_frame *frame,
 	struct symbol_source source;
 
 	if (mapping.path[0] == '[')
-		return 0; /* the kernel's own, such as [vdso] */
+		return 0; /* mapped by the OS kernel without a file, such as [vdso] */
 	if (symbolizer_module(frames->symbolizer, &mapping, &module))
 		return -ENOMEM;
 	symbolizer_source(frames->symbolizer, module, &source);
@@ -468,8 +472,7 @@ size_t frames_notes(struct frames *frames, const char *const **ret_notes)
 	if (!cut || array_grow(frames->notes, frames->notes_capacity, count + 1))
 		return count;
 	snprintf(frames->cut_note, sizeof(frames->cut_note),
-		 "the outer frames of stacks of more than 4096 are left out ([truncated], %zu "
-		 "times)",
+		 "stacks of more than 4096 frames lack their outer frames ([truncated], %zu times)",
 		 cut);
 	for (size_t i = 0; i < count; i++)
 		frames->notes[i] = notes[i];

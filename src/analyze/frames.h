@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * analyze/frames.h - the names of a stack's frames
+ * analyze/frames.h - function, file and line of each frame of a stack
  */
 #ifndef ANALYZE_FRAMES_H
 #define ANALYZE_FRAMES_H
@@ -23,25 +23,27 @@ enum frame_class {
 
 /* Texts live as long as the frames. */
 struct frame_name {
-	const char *function; /* never NULL; "[libfoo.so]+0x1234" where it is not known */
+	const char *function; /* never NULL; "[libfoo.so]+0x1234" if the name is not known */
 	const char *file;     /* NULL: not known */
 	uint32_t line;        /* 0: not known */
-	uint32_t first_line;  /* of a Python function; 0: not known */
+	uint32_t first_line;  /* first line of a Python function; 0: not known */
 	enum frame_class class;
-	bool is_program;    /* code of an executable that was recorded, not of a library */
-	bool is_trampoline; /* a Python function, told by code that its interpreter made for it */
-	bool is_unnamed;    /* the function is only told by file and offset */
-	uint32_t module_string; /* file of native code; 0: none */
-	const char *
-		kernel_module; /* "[xe]": of a function of the kernel; NULL: of none, or not known */
-	uint32_t frame; /* of the trace: neighbours with the same one are one address, inlined */
+	bool is_program;           /* code of a recorded process's executable, not of a library */
+	bool is_trampoline;        /* a Python function, identified by its perf trampoline
+				      (PYTHONPERFSUPPORT) */
+	bool is_unnamed;           /* function is only "[module]+offset" */
+	uint32_t module_string;    /* path of the file of native code; 0: none */
+	const char *kernel_module; /* the module of an OS kernel function, such as "[xe]"; NULL: no
+				      module, or not known */
+	uint32_t frame; /* frame id in the trace; neighbours with the same id are one address with
+			   inlined functions */
 };
 
 struct frames_options {
-	bool has_lines;      /* files, lines and inlined callers: reads debug information */
-	bool is_short;       /* C++ names without parameters */
-	bool may_download;   /* ask debuginfod, where DEBUGINFOD_URLS is set */
-	const char *archive; /* folder of symbol files kept with the trace; NULL: none */
+	bool has_lines;      /* adds files, lines and inlined callers; reads debug information */
+	bool is_short;       /* shows C++ names without parameters */
+	bool may_download;   /* may query the debuginfod servers in DEBUGINFOD_URLS */
+	const char *archive; /* directory of symbol files kept with the trace; NULL: none */
 };
 
 /* model must outlive it. Errors: -ENOMEM. */
@@ -53,9 +55,11 @@ void frames_free(struct frames *frames); /* NULL-safe */
 int frames_of_stack(struct frames *frames, uint32_t stack, const struct frame_name **ret_names,
 		    size_t *ret_count);
 
-/* The names of a stack with a function that was called from it, "": none; root first. What lies on it are frames of the kernel
- * alone, which the call led to. A driver's own function is one of them: where the innermost is that very function it is not said
- * twice. *ret_callers: how many stand before the function. Valid until the next call. Errors: -ENOMEM. */
+/* The names of a stack together with the function that the stack called ("": none), root first.
+ * Frames of the OS kernel follow that function, because its call led to them. If the function is a
+ * driver's (…_ioctl), it comes last; it is not added if it is already the innermost frame.
+ * *ret_callers: number of frames before the function. Valid until the next call. Errors:
+ * -ENOMEM. */
 int frames_of_call(struct frames *frames, uint32_t stack, const char *function,
 		   const struct frame_name **ret_names, size_t *ret_count, size_t *ret_callers);
 
@@ -63,23 +67,24 @@ int frames_of_call(struct frames *frames, uint32_t stack, const char *function,
 int frames_of_frame(struct frames *frames, uint32_t frame, const struct frame_name **ret_names,
 		    size_t *ret_count);
 
-/* Whether it is a function of the program: of an executable that was recorded, or Python's. */
+/* Whether this is the program's own function: from its executable, or a Python function. */
 bool frames_is_own(const struct frame_name *name);
 
-/* The innermost function of the program, else the innermost of all; NULL where there is none. */
+/* The program's own innermost function, otherwise the innermost of all; NULL if count is 0. */
 const struct frame_name *frames_own(const struct frame_name *names, size_t count);
 
-/* What stands for a stack without frames: "[unknown stack]", or "[stacks off]" where none was recorded. */
+/* The text for an empty stack: "[unknown stack]", or "[stacks off]" if the trace has no stacks. */
 const char *frames_none(const struct frames *frames);
 
-/* How many files have code in the stacks, and how many of them are missing or others now. */
+/* Number of files with code in the stacks, and number of those that are missing or have changed. */
 struct frames_files {
 	size_t all, missing;
-	const char *example; /* one that is missing */
+	const char *example; /* path of a missing file */
 };
 int frames_check(struct frames *frames, struct frames_files *ret_files); /* -ENOMEM */
 
-/* What a user should know ("'/usr/bin/x' was replaced since the recording"). */
+/* Warnings for the user, such as "'/usr/bin/x' was replaced since the recording"; returns their
+ * number. */
 size_t frames_notes(struct frames *frames, const char *const **ret_notes);
 
 #endif

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * analyze/ledger.c - what became of every launch: one rule for all who count
+ * analyze/ledger.c - the outcome of every launch: matched, not executed, in flight, dropped or
+ * rejected
  *
- * Runs in:  the readers
- * Gets:     executions that found their launch, and losses   Gives: sums that add up
+ * Runs in:  our own process, in all commands that read a trace
+ * Gets:     matched executions, and losses
+ * Gives:    sums that add up to the number of launches
  * Owns:     nothing
  * Fails:    never
- * Why apart from the analysis: what is lost and what merely was in flight is told apart by rules, and two programs
- *           that count alike by different code do so until one of them is changed; an exporter that wants the ledger
- *           alone need not pay for an account.
+ * Why apart from the analysis: the rules that separate lost commands from commands in flight must
+ *           be the same in the report and in every exporter. An exporter that needs only the ledger
+ *           does not have to compute an account.
  */
 #include "analyze/ledger.h"
 
@@ -66,25 +68,16 @@ bool ledger_is_incomplete(const struct analysis_ledger *ledger)
 	return !ledger->is_complete || ledger->contradictions;
 }
 
-/* A lost execution is that of a launch that was passed before it is that of one in flight. */
-static uint64_t count_not_executed(const struct analysis_ledger *ledger, uint64_t lost,
-				   bool is_whole)
-{
-	if (!is_whole || ledger->commands_uncounted || ledger->passed < lost)
-		return 0;
-	return ledger->passed - lost;
-}
-
-/* More executions can be reported lost than launches are open (one lost twice on its way): what is
- * above stays in the list of losses and out of the sum. */
-void ledger_close(struct analysis_ledger *ledger, bool is_whole)
+/* The lost executions can exceed the open launches, because one event can be lost at two places.
+ * The excess stays in the list of losses and does not enter the sum. */
+void ledger_close(struct analysis_ledger *ledger, bool knows_unexecuted)
 {
 	uint64_t open = ledger->launched - ledger->matched - ledger->rejected;
 	uint64_t lost = ledger->lost_executions < open ? ledger->lost_executions : open;
 
 	ledger->launched += ledger->dropped_launches;
 	ledger->dropped = ledger->dropped_launches + lost;
-	ledger->not_executed = count_not_executed(ledger, lost, is_whole);
+	ledger->not_executed = knows_unexecuted ? ledger->passed : 0;
 	ledger->in_flight_at_exit = open - lost - ledger->not_executed;
 	ledger->is_complete = (unsigned __int128)ledger->matched * 100 >=
 			      (unsigned __int128)ledger_expected(ledger) * 95;

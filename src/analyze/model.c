@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * analyze/model.c - an open trace whose clocks are solved
+ * analyze/model.c - an open trace with all its times converted to host time
  *
- * Runs in:  the readers
- * Gets:     a file   Gives: its texts, its things and its rows in host time
+ * Runs in:  our own process, in all commands that read a trace
+ * Gets:     a trace file
+ * Gives:    its texts, its entities and its rows in host time
  * Owns:     the reader and the solved clocks
- * Fails:    as reader and clocks do, with a text in the error chain
- * Why:      exporters see analyze/ and never the file, so that all of them agree with the report on
- *           time to the nanosecond: there is one conversion, here, for every room above.
+ * Fails:    with the errors of the reader and the clocks, with a text in the error chain
+ * Why:      exporters use analyze/ and never the file itself. All of them agree with the report to
+ *           the nanosecond, because there is only one conversion of times.
  */
 #include "analyze/model.h"
 
@@ -15,9 +16,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/kernel_names.h"
+#include "analyze/text/kernel_names.h"
 #include "base/error.h"
 #include "trace/reader.h"
+
+static uint32_t find_boot_clock(const struct model *model)
+{
+	const void *entities = NULL;
+	const size_t count = model_entities(model, EVENT_CLOCK, &entities);
+	const struct event_clock *clocks = entities;
+
+	for (size_t i = 0; i < count; i++)
+		if (clocks[i].type == CLOCK_TYPE_BOOTTIME &&
+		    clocks_is_placed(model->clocks, clocks[i].id))
+			return clocks[i].id;
+	return 0;
+}
 
 int model_open(const char *path, struct model **ret_model)
 {
@@ -38,6 +52,7 @@ int model_open(const char *path, struct model **ret_model)
 		model_close(model);
 		return error_set(error, "read '%s': %s", path, strerror(-error));
 	}
+	model->boot_clock = find_boot_clock(model);
 	*ret_model = model;
 	return 0;
 }
@@ -59,21 +74,21 @@ const char *model_text(const struct model *model, uint32_t string, const char *o
 	return *text ? text : otherwise;
 }
 
-size_t model_things(const struct model *model, enum event_kind kind, const void **ret_rows)
+size_t model_entities(const struct model *model, enum event_kind kind, const void **ret_rows)
 {
-	return trace_reader_things(model->reader, kind, ret_rows);
+	return trace_reader_entities(model->reader, kind, ret_rows);
 }
 
-const void *model_thing(const struct model *model, enum event_kind kind, uint32_t id)
+const void *model_entity(const struct model *model, enum event_kind kind, uint32_t id)
 {
-	return id ? trace_reader_thing(model->reader, kind, id) : NULL;
+	return id ? trace_reader_entity(model->reader, kind, id) : NULL;
 }
 
 uint32_t model_process_of(const struct model *model, uint32_t thread)
 {
-	const struct event_thread *row = model_thing(model, EVENT_THREAD, thread);
+	const struct event_thread *row = model_entity(model, EVENT_THREAD, thread);
 
-	return row && model_thing(model, EVENT_PROCESS, row->process) ? row->process : 0;
+	return row && model_entity(model, EVENT_PROCESS, row->process) ? row->process : 0;
 }
 
 const struct event_frame *model_frame(const struct model *model, uint32_t id)
@@ -104,7 +119,7 @@ const char *model_range_name(const struct model *model, const struct event_range
 
 const char *model_kernel_name(const struct model *model, uint32_t kernel)
 {
-	const struct event_code *code = model_thing(model, EVENT_CODE, kernel);
+	const struct event_code *code = model_entity(model, EVENT_CODE, kernel);
 
 	return model_code_name(model, code, "");
 }
@@ -130,7 +145,7 @@ const char *model_kernel_text(const struct model *model, uint32_t symbol_string,
 const char *model_source_file(const struct model *model, const struct event_code *code)
 {
 	const struct event_code *source =
-		code ? model_thing(model, EVENT_CODE, code->parent) : NULL;
+		code ? model_entity(model, EVENT_CODE, code->parent) : NULL;
 
 	if (!source || source->type != CODE_SOURCE)
 		return "";
@@ -160,12 +175,21 @@ uint64_t model_rows(const struct model *model, enum event_kind kind)
 	return rows;
 }
 
-/* Bytes that made no sense, rings that were not read to their end, what a process did while it had no recorder, rows
- * that the disk refused. */
+/* Losses of rows whose kind is not known: invalid bytes, rings that were not read to their end,
+ * times in which a process had no recorder, and failed writes to the disk. */
 static bool is_unknown(const struct event_loss *loss)
 {
 	return loss->kind == EVENT_PADDING || loss->reason == LOSS_RING_BROKEN ||
 	       loss->reason == LOSS_DISK;
+}
+
+uint64_t model_process_started_ns(const struct model *model, const struct event_process *process)
+{
+	if (!process || !process->start_ticks || !model->boot_clock ||
+	    process->start_ticks > UINT64_MAX / MODEL_TICK_NS)
+		return 0;
+	return clocks_to_host(model->clocks, model->boot_clock,
+			      process->start_ticks * MODEL_TICK_NS);
 }
 
 bool model_is_whole(const struct model *model, const struct trace_damage *damage)
@@ -190,7 +214,7 @@ void model_window(const struct model *model, const struct order *order, uint64_t
 {
 	const struct event_host *hosts;
 	const void *rows = NULL;
-	size_t count = trace_reader_things(model->reader, EVENT_HOST, &rows);
+	size_t count = trace_reader_entities(model->reader, EVENT_HOST, &rows);
 	uint64_t begin = UINT64_MAX, end = 0;
 
 	hosts = rows;
@@ -206,7 +230,7 @@ void model_window(const struct model *model, const struct order *order, uint64_t
 		begin = order_begin_ns(order);
 		end = UINT64_MAX;
 	}
-	/* What was dropped on purpose is not idle time. */
+	/* time that was dropped on purpose does not count as idle */
 	if (begin < trace_reader_begin_ns(model->reader))
 		begin = trace_reader_begin_ns(model->reader);
 	*ret_begin_ns = begin == UINT64_MAX ? 0 : begin;
@@ -217,7 +241,7 @@ uint64_t model_dropped_ns(const struct model *model)
 {
 	const struct event_host *hosts;
 	const void *rows = NULL;
-	size_t count = trace_reader_things(model->reader, EVENT_HOST, &rows);
+	size_t count = trace_reader_entities(model->reader, EVENT_HOST, &rows);
 	uint64_t kept = trace_reader_begin_ns(model->reader), begin = kept;
 
 	hosts = rows;
@@ -228,12 +252,13 @@ uint64_t model_dropped_ns(const struct model *model)
 	return kept - begin;
 }
 
-/* A process without a queue may be there only because it woke a thread of one that has. */
+/* A process without a queue may be in the trace only because it woke a thread of one with a
+ * queue. */
 static bool has_queue(const struct model *model, uint32_t process)
 {
-	const void *things = NULL;
-	size_t count = model_things(model, EVENT_QUEUE, &things);
-	const struct event_queue *queues = things;
+	const void *entities = NULL;
+	size_t count = model_entities(model, EVENT_QUEUE, &entities);
+	const struct event_queue *queues = entities;
 
 	for (size_t i = 0; i < count; i++)
 		if (queues[i].process == process)
@@ -241,7 +266,8 @@ static bool has_queue(const struct model *model, uint32_t process)
 	return false;
 }
 
-/* Whether `first` is a better title of the recording than `second`. Only a process that duet started has a status. */
+/* Whether `first` represents the recording better than `second`. Only a process that duet started
+ * has an exit status. */
 static bool is_rather(const struct model *model, const struct event_process *first,
 		      const struct event_process *second)
 {
@@ -260,9 +286,9 @@ static bool is_rather(const struct model *model, const struct event_process *fir
 
 const struct event_process *model_main_process(const struct model *model)
 {
-	const void *things = NULL;
-	size_t count = model_things(model, EVENT_PROCESS, &things);
-	const struct event_process *processes = things, *best = NULL;
+	const void *entities = NULL;
+	size_t count = model_entities(model, EVENT_PROCESS, &entities);
+	const struct event_process *processes = entities, *best = NULL;
 
 	for (size_t i = 0; i < count; i++)
 		if (!best || is_rather(model, &processes[i], best))
@@ -272,9 +298,9 @@ const struct event_process *model_main_process(const struct model *model)
 
 const char *model_started(const struct model *model)
 {
-	const void *things = NULL;
-	size_t count = model_things(model, EVENT_HOST, &things);
-	const struct event_host *hosts = things;
+	const void *entities = NULL;
+	size_t count = model_entities(model, EVENT_HOST, &entities);
+	const struct event_host *hosts = entities;
 
 	for (size_t i = 0; i < count; i++)
 		if (hosts[i].command_string)
@@ -296,9 +322,9 @@ const char *model_command(const struct model *model)
 
 bool model_has_recorded(const struct model *model, const char *collector)
 {
-	const void *things = NULL;
-	size_t count = model_things(model, EVENT_COLLECTOR, &things);
-	const struct event_collector *rows = things;
+	const void *entities = NULL;
+	size_t count = model_entities(model, EVENT_COLLECTOR, &entities);
+	const struct event_collector *rows = entities;
 
 	for (size_t i = 0; i < count; i++)
 		if (rows[i].state != COLLECTOR_REFUSED &&
@@ -309,9 +335,9 @@ bool model_has_recorded(const struct model *model, const char *collector)
 
 const char *model_imported_from(const struct model *model)
 {
-	const void *things = NULL;
-	size_t count = model_things(model, EVENT_COLLECTOR, &things);
-	const struct event_collector *rows = things;
+	const void *entities = NULL;
+	size_t count = model_entities(model, EVENT_COLLECTOR, &entities);
+	const struct event_collector *rows = entities;
 
 	for (size_t i = 0; i < count; i++)
 		if (strcmp(model_text(model, rows[i].name_string, ""), "import") == 0)

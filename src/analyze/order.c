@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: MIT
  *
- * analyze/order.c - all rows of a trace, or all moments in them, in the order of host time
+ * analyze/order.c - iterates over a trace in the order of host time, row by row or moment by moment
  *
- * Runs in:  the readers; one order belongs to one thread and has a second one that decodes ahead
- * Gets:     a reader's chunks and solved clocks   Gives: rows or moments in host time
- * Owns:     the decoded chunks that overlap the sweep, their times converted in place
- * Fails:    -ENOMEM; a damaged chunk is left out and its rows are counted
- * Why a merge of chunks: a chunk is sorted and its head says where it begins, so the sweep opens it
- *           only when it gets there. 10^7 rows lie in 2500 chunks, of which some ten are open at a
- *           time: 3 MiB instead of 800. Only where a head does not tell the earliest moment (a
- *           command is queued long before the start that sorts it) a first look decodes the chunk.
+ * Runs in:  commands that read a trace; an order belongs to one thread and starts a second one that
+ *           decodes ahead
+ * Gets:     the reader's chunks and the solved clocks
+ * Gives:    rows or moments in host time
+ * Owns:     the decoded chunks that overlap the current time, with their times converted in place
+ * Fails:    -ENOMEM; a damaged chunk is skipped and its rows are counted
+ * Why a merge of chunks: a chunk is sorted and its head contains its first time, so the sweep
+ *           decodes it only when it gets there. 10^7 rows are in 2500 chunks, of which about ten
+ *           are open at a time: 3 MiB instead of 800. Some heads do not contain the earliest
+ *           moment, because executions are sorted by start and were queued long before. Those
+ *           chunks are decoded once in advance.
  *
- * Ties in time, so that an effect never comes before its cause. Rows: dependency, call, launch,
- * execution, sample, switch, counter; calls and launches by their end, executions by (process, correlation). Moments: end of
- * a command, end of a call, begin of a call, entry of a wait list or loss, queued, submitted,
- * started, end of a command without duration, end of a call without.
+ * Rows with equal times are ordered so that an effect never comes before its cause. Rows:
+ * dependency, range, call, launch, execution, sample, switch, counter; calls and launches by their
+ * end, executions by (process, correlation). Moments: end of a command, end of a call, begin of a
+ * call, wait-list entry or loss, queued, submitted, started, end of a command of zero length, end
+ * of a call of zero length.
  */
 #include "analyze/order.h"
 
@@ -26,7 +30,7 @@
 #include "trace/ahead.h"
 #include "trace/reader.h"
 
-enum { CROWD = 16 }; /* chunks */
+enum { CROWD = 16 }; /* more open chunks than this are decoded further ahead */
 
 struct moment {
 	uint64_t time;
@@ -38,19 +42,19 @@ struct cursor {
 	const struct trace_chunk *chunk;
 	char *rows;
 	size_t row_size, row_count;
-	struct moment *moments; /* only for points */
+	struct moment *moments; /* NULL unless order_options.points is set */
 	size_t next, count;     /* rows or moments */
-	uint64_t time;          /* of the next one */
+	uint64_t time;          /* time of the next row or moment */
 	uint8_t rank;
 };
 
 struct entry {
-	uint64_t time; /* the cursor's */
+	uint64_t time; /* copy of cursor->time */
 	struct cursor *cursor;
 };
 
 struct pending {
-	uint64_t low; /* no moment of the chunk is earlier */
+	uint64_t low; /* time of the chunk's earliest moment */
 	size_t chunk;
 };
 
@@ -60,12 +64,12 @@ struct order {
 	struct order_options options;
 	struct pending *pending; /* sorted by low */
 	size_t pending_count, pending_next;
-	size_t *chunks;            /* of pending */
-	struct trace_ahead *ahead; /* gives them out in that order */
-	bool is_narrow;            /* read by both threads */
-	struct entry *heap;        /* the earliest on top */
+	size_t *chunks;            /* the chunks of pending, for trace_ahead */
+	struct trace_ahead *ahead; /* decodes the chunks in that order */
+	bool is_narrow;            /* atomic, because both threads read it; set by order_narrow */
+	struct entry *heap;        /* min-heap by time */
 	size_t heap_count, heap_capacity;
-	bool top_is_used; /* the top's item is with the caller: step it before the next */
+	bool top_is_used; /* the caller has the top's item: order_next advances the top first */
 	size_t rows, peak_rows;
 	uint64_t begin_ns;
 	uint64_t damaged[EVENT_KIND_COUNT];
@@ -113,13 +117,14 @@ static bool is_in_order(const struct event_execution *row)
 	return true;
 }
 
-/* Of a chunk. */
+/* The clocks of one chunk. */
 struct placing {
 	const struct clocks_domain *clock, *seen_clock;
 	bool is_placed;
 };
 
-/* Rounding must not turn an order round, so each time is at least the one before it. */
+/* Converts the timestamps to host time. Rounding must not reverse their order, so each time is
+ * raised to the one before it. */
 static void convert_stamps(const struct placing *placing, struct event_execution *row)
 {
 	uint64_t *times[4] = {&row->queued, &row->submitted, &row->started, &row->ended};
@@ -189,7 +194,7 @@ static void convert_row(const struct placing *placing, enum event_kind kind, voi
 	case EVENT_EXECUTION:
 		convert_execution(placing, row);
 		break;
-	default: /* a single moment, which the row begins with */
+	default: /* a row with one time, its first member */
 		*moment = clocks_domain_to_host(placing->clock, *moment);
 	}
 }
@@ -201,7 +206,7 @@ static uint64_t execution_key(const struct event_execution *row)
 	return has_start ? row->started : row->seen;
 }
 
-/* Samples of instructions stay behind the executions that they belong to. */
+/* Instruction samples are delayed as executions are, so that they come after their execution. */
 static uint64_t delay_of(const struct order *order, enum event_kind kind)
 {
 	bool is_late = kind == EVENT_EXECUTION || kind == EVENT_INSTRUCTION_SAMPLE;
@@ -209,7 +214,7 @@ static uint64_t delay_of(const struct order *order, enum event_kind kind)
 	return is_late && !order->options.points ? order->options.execution_delay_ns : 0;
 }
 
-/* Every kind but execution begins with the time it is sorted by. */
+/* The first member of every row except executions is its sort key. */
 static uint64_t key_of(const struct order *order, enum event_kind kind, const void *row)
 {
 	uint64_t key = kind == EVENT_EXECUTION ? execution_key(row) : *(const uint64_t *)row;
@@ -236,7 +241,7 @@ static int compare_begins(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-/* Calls and launches begin with begin and end. */
+/* The first two members of calls and launches are begin and end. */
 static int compare_intervals(const void *left, const void *right)
 {
 	const uint64_t *a = left, *b = right;
@@ -246,7 +251,7 @@ static int compare_intervals(const void *left, const void *right)
 	return (a[1] > b[1]) - (a[1] < b[1]);
 }
 
-/* Of two that begin together the one that ends later is around the other. */
+/* The longer of two ranges with the same begin encloses the other and comes first. */
 static int compare_ranges(const void *left, const void *right)
 {
 	const struct event_range *a = left, *b = right;
@@ -267,7 +272,7 @@ static int compare_rows(enum event_kind kind, const void *left, const void *righ
 	return compare_begins(left, right);
 }
 
-/* Conversion and ties can leave a sorted chunk unsorted; a damaged head can lie. */
+/* A chunk can be out of order after the conversion, or if its head is damaged. */
 static void sort_rows(enum event_kind kind, char *rows, size_t count)
 {
 	size_t size = row_size(kind);
@@ -289,7 +294,7 @@ static void sort_rows(enum event_kind kind, char *rows, size_t count)
 	}
 }
 
-/* Of calls, those that waited. */
+/* Keeps the calls that waited; returns their number. */
 static size_t keep_waits(struct event_api *rows, size_t count)
 {
 	size_t kept = 0;
@@ -310,7 +315,8 @@ static size_t keep_commands(struct event_launch *rows, size_t count)
 	return kept;
 }
 
-/* Into host time, and into its order. Also in the thread that decodes ahead. */
+/* Converts a chunk's rows to host time, filters and sorts them. Also runs in the thread that
+ * decodes ahead. */
 static size_t place_rows(const void *context, size_t index, void *rows, size_t count)
 {
 	const struct order *order = context;
@@ -414,7 +420,8 @@ static void cursor_free(struct cursor *cursor)
 	free(cursor);
 }
 
-/* Takes the placed rows of a chunk, or why there are none. *ret_cursor is NULL for a damaged or empty one. */
+/* Makes a cursor from a chunk's converted rows and takes ownership of them. `error` is the error of
+ * decoding. *ret_cursor is NULL for a damaged or empty chunk. */
 static int make_cursor(struct order *order, size_t index, int error, void *rows, size_t count,
 		       struct cursor **ret_cursor)
 {
@@ -439,7 +446,8 @@ static int make_cursor(struct order *order, size_t index, int error, void *rows,
 	return 0;
 }
 
-/* Of rows of one moment: who waits is known before what it waits for, a range before what is launched in it. */
+/* The order of kinds at equal times: a dependency before the command that it names, a range before
+ * the launches in it. */
 static uint8_t rank_of(enum event_kind kind)
 {
 	if (kind == EVENT_DEPENDENCY)
@@ -456,7 +464,8 @@ static void cursor_load(const struct order *order, struct cursor *cursor)
 		cursor->rank = cursor->moments[cursor->next].rank;
 		return;
 	}
-	/* Of 100 chunks that are read by turns, processors do not guess what comes next. */
+	/* With 100 chunks read in turns, the processor's own prefetcher does not predict the next
+	 * row. */
 	__builtin_prefetch(row + 2 * cursor->row_size);
 	cursor->time = key_of(order, cursor->chunk->kind, row);
 	cursor->rank = rank_of(cursor->chunk->kind);
@@ -482,7 +491,8 @@ static bool is_before_at_once(const struct cursor *a, const struct cursor *b)
 	return a->chunk->offset < b->chunk->offset;
 }
 
-/* The times lie in the heap itself: of 10^7 samples in 100 chunks, looking into the cursors was a fifth. */
+/* The heap has a copy of the cursors' times. With 10^7 samples in 100 chunks, reading the cursors
+ * took a fifth of the run time. */
 static inline bool is_before(const struct entry *a, const struct entry *b)
 {
 	if (__builtin_expect(a->time != b->time, 1))
@@ -546,17 +556,18 @@ static int activate(struct order *order, size_t index)
 		cursor_free(cursor);
 		return error;
 	}
-	/* Where many are open, as in a recording of many threads, they end one soon after the other. */
+	/* If many chunks are open, as in a recording of many threads, they end shortly after each
+	 * other. Decode that many ahead. */
 	if (order->heap_count > CROWD)
-		trace_ahead_want(order->ahead, order->heap_count);
+		trace_ahead_set_limit(order->ahead, order->heap_count);
 	order->rows += cursor->row_count;
 	if (order->rows > order->peak_rows)
 		order->peak_rows = order->rows;
 	return 0;
 }
 
-/* Moves the top on by one, or away with its chunk. */
-static void step(struct order *order)
+/* Advances the top cursor by one item, or removes it after its last item. */
+static void advance_top(struct order *order)
 {
 	struct cursor *top = order->heap[0].cursor;
 
@@ -577,7 +588,7 @@ int order_next(struct order *order, struct order_item *ret_item)
 	struct cursor *top;
 
 	if (order->top_is_used)
-		step(order);
+		advance_top(order);
 	order->top_is_used = false;
 	while (order->pending_next < order->pending_count &&
 	       (!order->heap_count ||
@@ -617,7 +628,8 @@ static uint64_t earliest_moment(const struct order *order, const struct cursor *
 	return low;
 }
 
-/* A head tells the earliest key, not the earliest moment, and nothing for a clock without place. */
+/* The earliest time of a chunk. Its head contains the earliest sort key. The chunk is decoded if
+ * moments are needed, or if its clock is not aligned with host time. */
 static int lowest(struct order *order, size_t index, uint64_t *ret_low)
 {
 	const struct trace_chunk *chunk = trace_reader_chunk(order->reader, index);
@@ -639,7 +651,7 @@ static int lowest(struct order *order, size_t index, uint64_t *ret_low)
 	if (!error)
 		count = place_rows(order, index, rows, count);
 	error = make_cursor(order, index, error, rows, count, &cursor);
-	order->damaged[chunk->kind] = 0; /* counted when the sweep gets there */
+	order->damaged[chunk->kind] = 0; /* the sweep will decode the chunk again and count then */
 	if (error)
 		return error;
 	*ret_low = cursor ? earliest_moment(order, cursor) : UINT64_MAX;

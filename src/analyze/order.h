@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * analyze/order.h - all rows of a trace, or all moments in them, in the order of host time
+ * analyze/order.h - iterates over a trace in the order of host time, row by row or moment by moment
  *
- * Memory holds the chunks whose time overlaps the sweep, never the trace: a chunk is decoded when
- * the sweep reaches its earliest moment and freed with its last.
+ * Memory holds only the chunks that overlap the current time, never the whole trace. A chunk is
+ * decoded when the sweep reaches its earliest moment and freed after its last.
  */
 #ifndef ANALYZE_ORDER_H
 #define ANALYZE_ORDER_H
@@ -17,56 +17,64 @@ struct clocks;
 struct order;
 struct trace_reader;
 
-/* Two more bits in event_execution.valid of the rows given out. */
-#define ORDER_IMPOSSIBLE 0x40000000u /* its stamps were not in order as they were read */
-#define ORDER_UNPLACED   0x80000000u /* its clock has no place in host time: only differences count */
+/* Two more bits in event_execution.valid, set by order_next. */
+/* its timestamps in the file were not in order */
+#define ORDER_IMPOSSIBLE 0x40000000u
+/* its clock is not aligned with host time: use only differences */
+#define ORDER_UNPLACED   0x80000000u
 
 enum order_point {
-	POINT_ROW, /* the row as a whole, at its key: the only point unless points are asked for */
-	POINT_BEGIN, /* of a call, also of one that launched */
+	POINT_ROW, /* the whole row, at its sort key: the only point unless order_options.points is
+		      set */
+	POINT_BEGIN, /* begin of a call or a launch */
 	POINT_END,
 	POINT_QUEUED,
 	POINT_SUBMITTED,
 	POINT_STARTED,
 	POINT_ENDED,
-	POINT_SEEN /* of an execution without device times */
+	POINT_SEEN /* the end of an execution without device times, as the host saw it */
 };
 
 struct order_options {
-	uint32_t kinds; /* bit (1 << enum event_kind) */
+	uint32_t kinds; /* kinds of rows to read: bits 1 << enum event_kind */
 	bool points;    /* one item per moment instead of one per row */
-	bool parts;     /* launches that are parts of a batch come too: they are no commands */
-	uint64_t execution_delay_ns; /* executions come this much after their key (POINT_ROW) */
+	bool parts;     /* includes launches that are parts of a batch; those are not commands */
+	uint64_t execution_delay_ns; /* with POINT_ROW: executions and instruction samples come this
+					much after their key */
 };
 
-/* Times in the row are host ns (an execution's with ORDER_UNPLACED: its own clock's ns). Valid until
- * the next call. */
+/* Times in the row are host ns; with ORDER_UNPLACED they are ns of the execution's own clock. Valid
+ * until the next call. */
 struct order_item {
 	uint64_t time_ns;
 	enum event_kind kind;
 	enum order_point point;
 	const void *row;
-	uint32_t source; /* of the chunk */
+	uint32_t source; /* trace_chunk.source of the row's chunk */
 };
 
-/* Ties: see order.c. Errors: -ENOMEM and what the reader fails with. reader and clocks are borrowed. */
+/* order.c defines the order of rows with equal times. Errors: -ENOMEM and those of the reader.
+ * reader and clocks are borrowed. */
 int order_new(struct trace_reader *reader, const struct clocks *clocks,
 	      const struct order_options *options, struct order **ret_order);
 void order_free(struct order *order); /* NULL-safe */
 
-/* 1: an item; 0: the end; -errno. Damaged chunks are left out and counted. */
+/* Returns 1 for an item, 0 at the end, -errno on error. Damaged chunks are skipped and their rows
+ * counted. */
 int order_next(struct order *order, struct order_item *ret_item);
 
-/* From now on only launches, executions and calls that waited are wanted: the others may be left out. */
+/* From now on the caller needs only launches, executions and calls that waited. All other rows may
+ * be skipped. */
 void order_narrow(struct order *order);
 
-/* Rows of one kind that were in damaged chunks, so far. */
+/* Number of rows of one kind in damaged chunks so far. */
 uint64_t order_damaged_rows(const struct order *order, enum event_kind kind);
 
-/* The earliest key of any chunk of the wanted kinds in host ns; UINT64_MAX where there is none. */
+/* The earliest key of all chunks of the chosen kinds, in host ns; UINT64_MAX without such
+ * chunks. */
 uint64_t order_begin_ns(const struct order *order);
 
-/* The most rows held in memory at once, so far. */
+/* Max number of rows in memory at once, so far. */
 size_t order_peak_rows(const struct order *order);
 
 #endif

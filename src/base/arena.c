@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * base/arena.c - memory that is given back all at once
+ * base/arena.c - memory that is freed all at once
  *
- * Runs in:  the recorder and the readers; one arena belongs to one thread at a time
- * Gets:     sizes; gives pointers that live as long as the arena
+ * Runs in:  the recorder, and all commands that read a trace; one arena belongs to one thread at a
+ *           time
+ * Gets:     sizes
+ * Gives:    pointers that live as long as the arena
  * Owns:     its blocks, freed by arena_fini
- * Fails:    NULL where malloc fails or a size overflows
+ * Fails:    NULL if malloc fails or a size overflows
  * Why 4 KiB to 256 KiB: blocks double from one page, so that a thousand small arenas cost 4 MB, and
- *            a dictionary of millions of strings needs few allocations; what is larger than a
- *            block gets one of its own
+ *           a dictionary of millions of strings needs few allocations. An allocation larger than a
+ *           block gets a block of its own
  */
 #include "base/arena.h"
 
@@ -24,7 +26,7 @@
 
 struct arena_block {
 	struct arena_block *next;
-	size_t size; /* of data */
+	size_t size; /* bytes of data */
 	_Alignas(max_align_t) char data[];
 };
 
@@ -68,7 +70,7 @@ static int add_block(struct arena *arena, size_t size)
 	return 0;
 }
 
-static void *take(struct arena *arena, size_t size, size_t align)
+static void *take_room(struct arena *arena, size_t size, size_t align)
 {
 	size_t start = (arena->used + align - 1) / align * align;
 
@@ -83,7 +85,7 @@ static void *take(struct arena *arena, size_t size, size_t align)
 
 void *arena_alloc(struct arena *arena, size_t size)
 {
-	return take(arena, size, ARENA_ALIGN);
+	return take_room(arena, size, ARENA_ALIGN);
 }
 
 char *arena_copy(struct arena *arena, const void *bytes, size_t size)
@@ -92,7 +94,7 @@ char *arena_copy(struct arena *arena, const void *bytes, size_t size)
 
 	if (size == SIZE_MAX)
 		return NULL;
-	copy = take(arena, size + 1, 1);
+	copy = take_room(arena, size + 1, 1);
 	if (!copy)
 		return NULL;
 	if (size)

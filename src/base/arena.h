@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * base/arena.h - memory that is given back all at once
+ * base/arena.h - memory that is freed all at once
  */
 #ifndef BASE_ARENA_H
 #define BASE_ARENA_H
@@ -12,7 +12,7 @@ struct arena_block;
 struct arena {
 	struct arena_block *blocks; /* newest first */
 	size_t used;                /* in the newest block */
-	size_t bytes;               /* of all blocks, for accounting */
+	size_t bytes;               /* total size of the blocks, for accounting */
 };
 
 void arena_init(struct arena *arena);

@@ -2,11 +2,12 @@
  *
  * base/array.c - growable arrays
  *
- * Runs in:  the recorder and the readers, any thread; no state of its own
- * Gets:     the owner's pointer and capacity; gives room, zeroed
- * Owns:     nothing: the array stays its owner's, who frees it with free()
- * Fails:    -ENOMEM, also where count * size overflows, with the array as it was
- * Why 8:    the first allocation; most lists in a trace stay below it
+ * Runs in:  the recorder, and all commands that read a trace, any thread; no state of its own
+ * Gets:     the owner's pointer and capacity
+ * Gives:    zeroed room for more items
+ * Owns:     nothing: the owner frees the array with free()
+ * Fails:    -ENOMEM, also if count * size overflows; the array is unchanged
+ * Why 8 items at first: most lists in a trace stay below that
  */
 #include "base/array.h"
 

@@ -14,7 +14,7 @@
 #include <stddef.h>
 
 /* Makes room for at least `count` items of `size` bytes in *items, doubling *capacity (items).
- * Existing items keep their values, new room is zeroed. -ENOMEM leaves everything as it was. */
+ * Existing items keep their values, new room is zeroed. -ENOMEM changes nothing. */
 int array_reserve(void **items, size_t *capacity, size_t count, size_t size);
 
 /* The same for typed lvalues; capacity is a size_t. */
@@ -23,7 +23,28 @@ int array_reserve(void **items, size_t *capacity, size_t count, size_t size);
 
 #define ARRAY_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* The text of a number that may come from a file: `unknown` where the table has none. */
+/* Binary search: how many of `count` elements come before a place. `is_before` is an expression of
+ * the index `i`, true for the first elements and false for all others. A macro, because a callback
+ * would cost a call per step.
+ *
+ *	size_t place = LOWER_BOUND(count, i, rows[i].begin < time);
+ */
+#define LOWER_BOUND(count, i, is_before)                      \
+	({                                                    \
+		size_t low_ = 0, high_ = (count);             \
+                                                              \
+		while (low_ < high_) {                        \
+			size_t i = low_ + (high_ - low_) / 2; \
+                                                              \
+			if (is_before)                        \
+				low_ = i + 1;                 \
+			else                                  \
+				high_ = i;                    \
+		}                                             \
+		low_;                                         \
+	})
+
+/* The text of a number that may come from a file: `unknown` if the table has none. */
 static inline const char *array_text(const char *const *texts, size_t count, size_t index,
 				     const char *unknown)
 {

@@ -47,7 +47,7 @@ static inline void cleanup_fclose(FILE **file)
 #define auto_close  __attribute__((cleanup(cleanup_close)))
 #define auto_fclose __attribute__((cleanup(cleanup_fclose)))
 
-/* The pointer, no longer owned by its variable, which becomes NULL. */
+/* Takes the pointer from its variable, which becomes NULL. */
 #define take_ptr(variable)                                \
 	({                                                \
 		__typeof__(variable) taken_ = (variable); \
@@ -55,7 +55,7 @@ static inline void cleanup_fclose(FILE **file)
 		taken_;                                   \
 	})
 
-/* The descriptor, no longer owned by its variable, which becomes -1. */
+/* Takes the descriptor from its variable, which becomes -1. */
 static inline int take_fd(int *fd)
 {
 	int taken = *fd;

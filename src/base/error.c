@@ -2,12 +2,14 @@
  *
  * base/error.c - a chain of causes per thread
  *
- * Runs in:   the recorder and the readers, any thread; never inside a guest
- * Gets:      a code and a printf format; gives the code back, so that one line fails and explains
- * Owns:      one fixed buffer per thread: saying why must work when memory has run out
- * Fails:     never; a text longer than the buffer loses its innermost end, because what the layers
- *            above add (which command, which file) is what the user can act on
- * Why 1024:  room for two long paths and a remedy; a path may have 4096 bytes, a readable line not
+ * Runs in:  the recorder, and all commands that read a trace, any thread; never inside a guest
+ * Gets:     a code and a printf format
+ * Gives:    the same code, so that `return error_set(...)` fails and sets the message in one line
+ * Owns:     one fixed buffer per thread: messages must work when memory has run out
+ * Fails:    never; a text longer than the buffer loses its innermost end. The outer parts are kept
+ *           because they name the command and the file
+ * Why 1024 bytes: room for two long paths and a remedy; a path may have 4096 bytes, but a readable
+ *           line is shorter
  */
 #include "base/error.h"
 
@@ -20,7 +22,7 @@
 #define ERROR_SIZE 1024
 
 static __thread char chain[ERROR_SIZE];
-static atomic_bool had_no_memory; /* of any thread */
+static atomic_bool had_no_memory; /* set by any thread */
 
 int error_no_memory(void)
 {
@@ -40,7 +42,7 @@ void error_forget_memory(void)
 
 int error_set(int code, const char *format, ...)
 {
-	/* the arguments may point into the chain itself, so it is replaced only afterwards */
+	/* The arguments may point into the chain itself, so it is replaced last. */
 	char text[ERROR_SIZE];
 	va_list arguments;
 

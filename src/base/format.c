@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * base/format.c - numbers, dates and names as people read them
+ * base/format.c - format numbers, dates and names for people
  *
  * Runs in:  our own process
- * Gets:     nanoseconds, bytes, counts, texts   Gives: short texts
+ * Gets:     nanoseconds, bytes, counts, texts
+ * Gives:    short texts
  * Owns:     nothing
- * Fails:    never; what does not fit is cut
- * Why here: what is printed and what travels in a picture or a foreign file is said in the same words
+ * Fails:    never; a text that does not fit is truncated
+ * Why here: terminal output, pictures and foreign files use the same formats
  */
 #include "base/format.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * base/format.h - numbers, dates and names as people read them
+ * base/format.h - format numbers, dates and names for people
  */
 #ifndef BASE_FORMAT_H
 #define BASE_FORMAT_H
@@ -15,7 +15,7 @@ struct shown {
 	char text[1024];
 };
 
-/* Text from a trace or a path as a terminal may get it: string_make_printable. */
+/* Makes a text from a trace or a path safe for a terminal: string_make_printable. */
 struct shown format_text(const char *text);
 
 /* "11 (SIGSEGV)" */
@@ -24,13 +24,13 @@ struct number format_signal(int number);
 /* "2026-11-21 17:05:09 +0100", in this machine's time zone. */
 struct number format_realtime(uint64_t realtime_ns);
 
-/* "12.34 ms", "1.5 KiB", "12.3 %" ("-" of nothing), "1234". */
+/* "12.34 ms", "1.5 KiB", "12.3 %" ("-" if the total is 0), "1234". */
 struct number format_duration(uint64_t ns);
 struct number format_size(double bytes);
 struct number format_percent(uint64_t part, uint64_t whole);
 struct number format_count(uint64_t value);
 
-/* What a number of things is called. */
+/* `one` if value is 1, otherwise `many`. */
 const char *format_noun(uint64_t value, const char *one, const char *many);
 
 #endif

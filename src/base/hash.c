@@ -2,13 +2,14 @@
  *
  * base/hash.c - a map from 64-bit keys to 64-bit values, and a table that interns byte strings
  *
- * Runs in:  the recorder and the readers; one map or table belongs to one thread at a time
- * Gets:     keys as they come, sequential ids, addresses and handles among them
- * Owns:     its slots; the table also copies of the strings, in an arena
- * Fails:    -ENOMEM (map) or id 0 (table), with everything as it was
- * Why linear probing with backward shift: deletion leaves no tombstone, so a map through which
- *           millions of pending commands pass stays as fast as one that holds them few at a time;
- *           keys are mixed first, because handles share their low bits. At most 3/4 full.
+ * Runs in:  the recorder, and all commands that read a trace; one map or table belongs to one
+ *           thread at a time
+ * Gets:     any keys, also sequential ids, addresses and handles
+ * Owns:     its slots; the table also owns copies of the strings, in an arena
+ * Fails:    -ENOMEM (map) or id 0 (table), with everything unchanged
+ * Why linear probing with backward shift: deletion leaves no tombstone, so a map stays fast
+ *           although millions of pending commands pass through it a few at a time. Keys are mixed
+ *           first, because handles share their low bits. At most 3/4 full.
  */
 #include "base/hash.h"
 
@@ -57,7 +58,7 @@ void hash_map_clear(struct hash_map *map)
 	map->count = 0;
 }
 
-/* The slot of key, or the free one where it belongs. The map is never full. */
+/* The slot of the key, or the free slot for it. The map is never full. */
 static size_t locate(const struct hash_map *map, uint64_t key)
 {
 	size_t mask = map->capacity - 1;
@@ -128,7 +129,8 @@ int hash_map_put(struct hash_map *map, uint64_t key, uint64_t value)
 	return 0;
 }
 
-/* Moves later members of the probe run into the hole, until a slot that is free or at home. */
+/* Moves later members of the probe run into the hole, until a slot that is free or in its home
+ * position. */
 static void close_hole(struct hash_map *map, size_t hole)
 {
 	size_t mask = map->capacity - 1;
@@ -192,7 +194,7 @@ void string_table_fini(struct string_table *table)
 	*table = (struct string_table){0};
 }
 
-/* The slot that holds the string's id, or the free one where it belongs. */
+/* The slot with the string's id, or the free slot for it. */
 static size_t locate_string(const struct string_table *table, const void *bytes, size_t length,
 			    uint64_t hash)
 {

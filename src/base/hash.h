@@ -24,10 +24,11 @@ struct hash_map {
 };
 
 void hash_map_init(struct hash_map *map);
-void hash_map_fini(struct hash_map *map); /* NULL-safe; values that point are their owner's */
+void hash_map_fini(struct hash_map *map); /* NULL-safe; values that are pointers are not freed */
 void hash_map_clear(struct hash_map *map);
 
-/* Where the value of key is, NULL where there is none. Valid until the next put or remove. */
+/* The address of the key's value, NULL if the key is missing. Valid until the next put or remove.
+ */
 uint64_t *hash_map_find(const struct hash_map *map, uint64_t key);
 
 /* The value of key, or `otherwise`. */
@@ -36,7 +37,7 @@ uint64_t hash_map_get(const struct hash_map *map, uint64_t key, uint64_t otherwi
 /* Sets or replaces; -ENOMEM leaves the map as it was. */
 int hash_map_put(struct hash_map *map, uint64_t key, uint64_t value);
 
-/* True where the key was there; its value goes to ret_value (may be NULL). */
+/* True if the key was there; its value goes to ret_value (may be NULL). */
 bool hash_map_remove(struct hash_map *map, uint64_t key, uint64_t *ret_value);
 
 /* Iterates in no particular order: start with *cursor = 0; false at the end. The map must not be
@@ -44,7 +45,7 @@ bool hash_map_remove(struct hash_map *map, uint64_t key, uint64_t *ret_value);
 bool hash_map_next(const struct hash_map *map, size_t *cursor, uint64_t *ret_key,
 		   uint64_t *ret_value);
 
-/* Pointers as values. */
+/* The same for values that are pointers. */
 static inline void *hash_map_find_pointer(const struct hash_map *map, uint64_t key)
 {
 	return (void *)(uintptr_t)hash_map_get(map, key, 0);
@@ -74,10 +75,10 @@ struct string_table {
 void string_table_init(struct string_table *table);
 void string_table_fini(struct string_table *table); /* NULL-safe */
 
-/* The string's id, new or old; 0 for length 0 and where memory or ids have run out. */
+/* The string's id, new or old; 0 for length 0 and when memory or ids have run out. */
 uint32_t string_table_add(struct string_table *table, const void *bytes, size_t length);
 
-/* The string's id, 0 where it is not in the table. */
+/* The string's id, 0 if it is not in the table. */
 uint32_t string_table_find(const struct string_table *table, const void *bytes, size_t length);
 
 /* Never NULL: "" for an id that is not in the table. ret_length may be NULL. */

@@ -2,11 +2,12 @@
  *
  * base/io.c - whole reads and whole writes
  *
- * Runs in:  the recorder and the readers, any thread; no state
- * Gets:     descriptors and paths; gives bytes
- * Owns:     nothing that outlives a call; buffers given out are the caller's
+ * Runs in:  the recorder, and all commands that read a trace, any thread; no state
+ * Gets:     descriptors and paths
+ * Gives:    bytes
+ * Owns:     nothing that outlives a call; returned buffers are the caller's
  * Fails:    -errno; a write that fails half-way has written an unknown part
- * Why no fstat in read_fd: files of /proc say size 0 and a log grows while it is read; reading
+ * Why no fstat in read_fd: files of /proc have size 0 and a log grows while it is read. Reading
  *           until the end, doubling from 4 KiB, is right for all of them
  */
 #include "base/io.h"
@@ -15,7 +16,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -153,20 +153,4 @@ int create_refused(const char *path)
 		return error_set(error, "create '%s': %s: make the folder '%s' first", path,
 				 strerror(-error), folder);
 	return error_set(error, "create '%s': %s", path, strerror(-error));
-}
-
-int make_folders_of(char *path)
-{
-	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		int failed;
-
-		*slash = '\0';
-		failed = mkdir(path, 0777) < 0 && errno != EEXIST;
-		if (failed)
-			error_set(-errno, "make folder '%s': %s", path, strerror(errno));
-		*slash = '/';
-		if (failed)
-			return -EIO;
-	}
-	return 0;
 }

@@ -2,12 +2,14 @@
  *
  * base/json.c - write JSON piece by piece
  *
- * Runs in:  the readers (report, export); one writer belongs to one thread
- * Gets:     values, strings of any bytes; gives JSON to a FILE or a string builder it borrows
+ * Runs in:  our own process, in all commands that read a trace (report, export); one writer belongs
+ *           to one thread
+ * Gets:     values, strings of any bytes
+ * Gives:    JSON in a FILE or a string builder that it borrows
  * Owns:     nothing
- * Fails:    remembers the first error, which json_error tells at the end
- * Why runs: bytes that need no escape are written in one piece; kernel names and paths hardly ever
- *           need one, and the timeline export writes millions of them
+ * Fails:    keeps the first error, which json_error returns at the end
+ * Why runs: bytes that need no escape are written in one piece; kernel names and paths rarely need
+ *           one, and the timeline export writes millions of them
  */
 #include "base/json.h"
 
@@ -29,7 +31,7 @@ void json_init_text(struct json_writer *json, struct string_builder *text)
 	*json = (struct json_writer){.text = text};
 }
 
-static void put(struct json_writer *json, const void *bytes, size_t size)
+static void put_bytes(struct json_writer *json, const void *bytes, size_t size)
 {
 	if (json->error || !size)
 		return;
@@ -43,21 +45,21 @@ static void put(struct json_writer *json, const void *bytes, size_t size)
 
 static void put_text(struct json_writer *json, const char *text)
 {
-	put(json, text, strlen(text));
+	put_bytes(json, text, strlen(text));
 }
 
 static void put_newline(struct json_writer *json)
 {
 	if (json->newline)
-		put(json, "\n", 1);
+		put_bytes(json, "\n", 1);
 	json->newline = false;
 }
 
-/* What comes before any value: a comma, except after a key and at the start. */
+/* The separator before a value: a comma, except after a key and at the start. */
 static void begin_value(struct json_writer *json)
 {
 	if (!json->after_key && json->has_items[json->depth])
-		put(json, ",", 1);
+		put_bytes(json, ",", 1);
 	put_newline(json);
 	json->has_items[json->depth] = true;
 	json->after_key = false;
@@ -66,7 +68,7 @@ static void begin_value(struct json_writer *json)
 static void open_level(struct json_writer *json, const char *bracket)
 {
 	begin_value(json);
-	put(json, bracket, 1);
+	put_bytes(json, bracket, 1);
 	if (json->depth == JSON_DEPTH) {
 		if (!json->error)
 			json->error = -E2BIG;
@@ -80,7 +82,7 @@ static void close_level(struct json_writer *json, const char *bracket)
 	if (json->depth)
 		json->depth--;
 	put_newline(json);
-	put(json, bracket, 1);
+	put_bytes(json, bracket, 1);
 }
 
 void json_object_begin(struct json_writer *json)
@@ -103,7 +105,7 @@ void json_array_end(struct json_writer *json)
 	close_level(json, "]");
 }
 
-/* Good JSON as it is, but a terminal may obey it: controls of two bytes (C1). */
+/* Valid JSON, but a terminal may interpret it: control characters of two bytes (C1). */
 static bool is_c1(const unsigned char *s, int length)
 {
 	return length == 2 && s[0] == 0xc2 && s[1] < 0xa0;
@@ -128,7 +130,7 @@ static void put_quoted(struct json_writer *json, const unsigned char *s, size_t 
 {
 	size_t start = 0, i = 0;
 
-	put(json, "\"", 1);
+	put_bytes(json, "\"", 1);
 	while (i < size) {
 		int length = utf8_length(s + i, size - i);
 		bool escape = s[i] < 0x20 || s[i] == '"' || s[i] == '\\' || s[i] == 0x7f ||
@@ -138,7 +140,7 @@ static void put_quoted(struct json_writer *json, const unsigned char *s, size_t 
 			i += (size_t)length;
 			continue;
 		}
-		put(json, s + start, i - start);
+		put_bytes(json, s + start, i - start);
 		if (escape)
 			put_escape(json, s[i + (size_t)length - 1]);
 		else
@@ -146,15 +148,15 @@ static void put_quoted(struct json_writer *json, const unsigned char *s, size_t 
 		i += (size_t)abs(length);
 		start = i;
 	}
-	put(json, s + start, size - start);
-	put(json, "\"", 1);
+	put_bytes(json, s + start, size - start);
+	put_bytes(json, "\"", 1);
 }
 
 void json_key(struct json_writer *json, const char *key)
 {
 	begin_value(json);
 	put_quoted(json, (const unsigned char *)key, strlen(key));
-	put(json, ":", 1);
+	put_bytes(json, ":", 1);
 	json->after_key = true;
 }
 
@@ -177,7 +179,7 @@ void json_u64(struct json_writer *json, uint64_t value)
 	char text[24];
 
 	begin_value(json);
-	put(json, text, (size_t)snprintf(text, sizeof(text), "%" PRIu64, value));
+	put_bytes(json, text, (size_t)snprintf(text, sizeof(text), "%" PRIu64, value));
 }
 
 void json_i64(struct json_writer *json, int64_t value)
@@ -185,7 +187,7 @@ void json_i64(struct json_writer *json, int64_t value)
 	char text[24];
 
 	begin_value(json);
-	put(json, text, (size_t)snprintf(text, sizeof(text), "%" PRId64, value));
+	put_bytes(json, text, (size_t)snprintf(text, sizeof(text), "%" PRId64, value));
 }
 
 void json_double(struct json_writer *json, double value)
@@ -196,13 +198,13 @@ void json_double(struct json_writer *json, double value)
 		json_null(json);
 		return;
 	}
-	/* the shortest of the three precisions that reads back as the same number */
+	/* The shortest of the three precisions that reads back as the same number. */
 	for (int digits = 15; digits <= 17; digits++) {
 		snprintf(text, sizeof(text), "%.*g", digits, value);
 		if (strtod(text, NULL) == value)
 			break;
 	}
-	/* a locale may have set another decimal point */
+	/* A locale may have another decimal point. */
 	for (char *point = text; (point = strchr(point, ',')); point++)
 		*point = '.';
 	begin_value(json);
@@ -215,9 +217,9 @@ void json_thousandths(struct json_writer *json, int64_t value)
 	char text[32];
 
 	begin_value(json);
-	put(json, text,
-	    (size_t)snprintf(text, sizeof(text), "%s%" PRIu64 ".%03u", value < 0 ? "-" : "",
-			     size / 1000, (unsigned int)(size % 1000)));
+	put_bytes(json, text,
+		  (size_t)snprintf(text, sizeof(text), "%s%" PRIu64 ".%03u", value < 0 ? "-" : "",
+				   size / 1000, (unsigned int)(size % 1000)));
 }
 
 void json_bool(struct json_writer *json, bool value)

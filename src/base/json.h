@@ -30,7 +30,7 @@ struct json_writer {
 	FILE *file;                  /* one of these two */
 	struct string_builder *text; /* … borrowed */
 	unsigned int depth;
-	bool has_items[JSON_DEPTH + 1]; /* by depth: a comma is due */
+	bool has_items[JSON_DEPTH + 1]; /* by depth: a comma is due before the next item */
 	bool after_key;
 	bool newline; /* due before the next item or bracket */
 	int error;
@@ -50,7 +50,7 @@ void json_bytes(struct json_writer *json, const void *bytes, size_t size);
 void json_u64(struct json_writer *json, uint64_t value);
 void json_i64(struct json_writer *json, int64_t value);
 void json_double(struct json_writer *json, double value); /* not a number, infinite: null */
-/* value / 1000 with its three digits behind the point: ns as us, exactly. */
+/* value / 1000 with its three decimals: ns as us, exactly. */
 void json_thousandths(struct json_writer *json, int64_t value);
 void json_bool(struct json_writer *json, bool value);
 void json_null(struct json_writer *json);
@@ -60,8 +60,8 @@ void json_pair_text(struct json_writer *json, const char *key, const char *text)
 void json_pair_u64(struct json_writer *json, const char *key, uint64_t value);
 void json_pair_bool(struct json_writer *json, const char *key, bool value);
 
-/* A line break before the next item (after its comma) or closing bracket, so that a long array has
- * one item per line. */
+/* Puts a line break before the next item (after its comma) or closing bracket, so that a long array
+ * has one item per line. */
 void json_newline(struct json_writer *json);
 
 /* 0 or the first error: -ENOMEM, -EIO of the file, -E2BIG for nesting above JSON_DEPTH. */

@@ -2,13 +2,15 @@
  *
  * base/json_reader.c - read JSON token by token, from a file of any size
  *
- * Runs in:  our own process, where foreign files are imported
- * Gets:     bytes   Gives: tokens
+ * Runs in:  our own process, while foreign files are imported
+ * Gets:     bytes
+ * Gives:    tokens
  * Owns:     a buffer of 64 KiB, the token's text
- * Fails:    -EBADMSG with line, byte, what was expected and what was found; it never looks further
- * Why our own: a timeline of PyTorch is a gigabyte, and the libraries that Debian has for JSON (jansson, json-c, cJSON)
- *           make a tree of it first, some bytes for each of its bytes; yajl reads piece by piece, and its last release
- *           is of 2014.
+ * Fails:    -EBADMSG with line, byte, the expected and the found token; it stops reading after an
+ *           error
+ * Why our own: a PyTorch timeline is a gigabyte. The JSON libraries of Debian (jansson, json-c,
+ *           cJSON) build a tree of the whole file in memory, which is larger than the file. yajl
+ *           reads piece by piece, but its last release is from 2014.
  */
 #include "base/json_reader.h"
 
@@ -27,12 +29,12 @@
 enum { BUFFER_BYTES = 65536, NO_BYTE = -1 };
 
 enum expected {
-	EXPECT_VALUE,      /* of a key, or the document */
+	EXPECT_VALUE,      /* the value of a key, or the document */
 	EXPECT_FIRST_ITEM, /* or the end of the array */
 	EXPECT_FIRST_KEY,  /* or the end of the object */
 	EXPECT_KEY,
-	EXPECT_COMMA_OR_END, /* of what is open */
-	EXPECT_END           /* of the document */
+	EXPECT_COMMA_OR_END, /* after an item of an open array or object */
+	EXPECT_END           /* the end of the document */
 };
 
 struct json_reader {
@@ -41,8 +43,8 @@ struct json_reader {
 	unsigned char buffer[BUFFER_BYTES];
 	size_t used, size;
 	bool is_over;
-	uint64_t line, byte;             /* of the next byte, from 1 */
-	uint64_t token_line, token_byte; /* where the token began */
+	uint64_t line, byte;             /* position of the next byte, counted from 1 */
+	uint64_t token_line, token_byte; /* start of the token */
 	char open[JSON_READER_DEPTH];    /* '{' or '[' */
 	size_t depth;
 	enum expected expected;
@@ -64,7 +66,7 @@ static int fill(struct json_reader *reader)
 	return 0;
 }
 
-/* The next byte, which stays; NO_BYTE at the end and behind an error. */
+/* The next byte, which is not consumed; NO_BYTE at the end and after an error. */
 static int peek(struct json_reader *reader)
 {
 	if (reader->used == reader->size && !reader->is_over && !reader->error)
@@ -89,7 +91,7 @@ static int pass_blanks(struct json_reader *reader)
 	return byte;
 }
 
-static int fail(struct json_reader *reader, const char *expected)
+static int fail_expected(struct json_reader *reader, const char *expected)
 {
 	char found[32];
 	int byte = peek(reader);
@@ -112,10 +114,10 @@ static int fail(struct json_reader *reader, const char *expected)
 static int append(struct json_reader *reader, const void *bytes, size_t size)
 {
 	if (reader->text.length + size > JSON_READER_STRING)
-		return reader->error = error_set(-EBADMSG,
-						 "line %llu, byte %llu: a text of more than 16 MiB",
-						 (unsigned long long)reader->token_line,
-						 (unsigned long long)reader->token_byte);
+		return reader->error = error_set(
+			       -EBADMSG, "line %llu, byte %llu: a string is longer than 16 MiB",
+			       (unsigned long long)reader->token_line,
+			       (unsigned long long)reader->token_byte);
 	string_builder_append_bytes(&reader->text, bytes, size);
 	return reader->error = reader->text.error;
 }
@@ -128,7 +130,7 @@ static int read_hex(struct json_reader *reader, unsigned int *ret_value)
 		int byte = peek(reader);
 
 		if (byte == NO_BYTE || !isxdigit(byte))
-			return fail(reader, "four hexadecimal digits");
+			return fail_expected(reader, "four hexadecimal digits");
 		value = value * 16 +
 			(unsigned int)(byte <= '9' ? byte - '0' : (byte | 0x20) - 'a' + 10);
 		step(reader);
@@ -163,7 +165,7 @@ static int append_character(struct json_reader *reader, unsigned int character)
 	return append(reader, bytes, size);
 }
 
-/* Two halves are one character; half of one is U+FFFD. */
+/* Two surrogates make one character; a single one becomes U+FFFD. */
 static int read_unicode(struct json_reader *reader)
 {
 	unsigned int high, low;
@@ -177,7 +179,7 @@ static int read_unicode(struct json_reader *reader)
 		if (peek(reader) != 'u') {
 			if (append_character(reader, 0xfffd))
 				return reader->error;
-			return 1; /* the backslash of another escape is read already */
+			return 1; /* the backslash of the next escape is already consumed */
 		}
 		step(reader);
 		if (read_hex(reader, &low))
@@ -192,7 +194,7 @@ static int read_unicode(struct json_reader *reader)
 	return append_character(reader, high >= 0xdc00 && high < 0xe000 ? 0xfffd : high);
 }
 
-/* Behind the backslash. */
+/* Reads the part of an escape after the backslash. */
 static int read_escape(struct json_reader *reader)
 {
 	static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
@@ -207,14 +209,14 @@ static int read_escape(struct json_reader *reader)
 			return append(reader, &values[found - names], 1);
 		}
 		if (byte != 'u')
-			return fail(reader, "one of \"\\/bfnrtu behind a backslash");
+			return fail_expected(reader, "one of \"\\/bfnrtu after a backslash");
 		step(reader);
 		status = read_unicode(reader);
 	} while (status == 1);
 	return status;
 }
 
-/* All bytes of the buffer up to the next that is special. */
+/* Appends all bytes of the buffer up to the next special one. */
 static int append_run(struct json_reader *reader)
 {
 	size_t begin = reader->used;
@@ -234,7 +236,7 @@ static int read_string(struct json_reader *reader)
 	string_builder_clear(&reader->text);
 	while ((byte = peek(reader)) != '"') {
 		if (byte == NO_BYTE || byte < 0x20)
-			return fail(reader, "the '\"' that ends a text");
+			return fail_expected(reader, "the '\"' that ends a string");
 		if (byte == '\\') {
 			step(reader);
 			if (read_escape(reader))
@@ -254,7 +256,7 @@ static int append_digits(struct json_reader *reader)
 	int byte = peek(reader);
 
 	if (byte == NO_BYTE || !isdigit(byte))
-		return fail(reader, "a digit");
+		return fail_expected(reader, "a digit");
 	for (; byte != NO_BYTE && isdigit(byte); byte = peek(reader)) {
 		char digit = (char)byte;
 
@@ -265,8 +267,8 @@ static int append_digits(struct json_reader *reader)
 	return reader->error;
 }
 
-/* Appends the byte where it is the next one. */
-static bool take(struct json_reader *reader, int wanted)
+/* Appends the next byte if it is `wanted`. */
+static bool accept_byte(struct json_reader *reader, int wanted)
 {
 	char byte = (char)wanted;
 
@@ -279,14 +281,14 @@ static bool take(struct json_reader *reader, int wanted)
 static int read_number(struct json_reader *reader)
 {
 	string_builder_clear(&reader->text);
-	take(reader, '-');
-	if (!take(reader, '0') && append_digits(reader))
+	accept_byte(reader, '-');
+	if (!accept_byte(reader, '0') && append_digits(reader))
 		return reader->error;
-	if (take(reader, '.') && append_digits(reader))
+	if (accept_byte(reader, '.') && append_digits(reader))
 		return reader->error;
-	if (take(reader, 'e') || take(reader, 'E')) {
-		if (!take(reader, '-'))
-			take(reader, '+');
+	if (accept_byte(reader, 'e') || accept_byte(reader, 'E')) {
+		if (!accept_byte(reader, '-'))
+			accept_byte(reader, '+');
 		if (append_digits(reader))
 			return reader->error;
 	}
@@ -300,7 +302,7 @@ static int read_word(struct json_reader *reader, const char *word, enum json_tok
 	for (const char *at = word; *at; at++) {
 		if (peek(reader) != *at) {
 			snprintf(expected, sizeof(expected), "'%s'", word);
-			return fail(reader, expected);
+			return fail_expected(reader, expected);
 		}
 		step(reader);
 	}
@@ -351,23 +353,23 @@ static int read_value(struct json_reader *reader, int byte)
 		return read_word(reader, "false", JSON_FALSE);
 	if (byte == 'n')
 		return read_word(reader, "null", JSON_NULL);
-	return fail(reader, "a value");
+	return fail_expected(reader, "a value");
 }
 
 static int read_key(struct json_reader *reader, int byte)
 {
 	if (byte != '"')
-		return fail(reader, "a key");
+		return fail_expected(reader, "a key");
 	if (read_string(reader))
 		return reader->error;
 	if (pass_blanks(reader) != ':')
-		return fail(reader, "':'");
+		return fail_expected(reader, "':'");
 	step(reader);
 	reader->expected = EXPECT_VALUE;
 	return JSON_KEY;
 }
 
-/* Behind an item: the token that ends what is open, or 0 where a comma was passed. */
+/* After an item: the token that closes the array or object, or 0 after a comma. */
 static int pass_comma(struct json_reader *reader, int byte)
 {
 	bool is_object = reader->open[reader->depth - 1] == '{';
@@ -375,7 +377,7 @@ static int pass_comma(struct json_reader *reader, int byte)
 	if (byte == (is_object ? '}' : ']'))
 		return close_level(reader);
 	if (byte != ',')
-		return fail(reader, is_object ? "',' or '}'" : "',' or ']'");
+		return fail_expected(reader, is_object ? "',' or '}'" : "',' or ']'");
 	step(reader);
 	reader->expected = is_object ? EXPECT_KEY : EXPECT_VALUE;
 	return 0;
@@ -400,7 +402,8 @@ int json_reader_next(struct json_reader *reader)
 		return reader->error;
 	switch (reader->expected) {
 	case EXPECT_END:
-		return byte == NO_BYTE ? JSON_END : fail(reader, "the end of the document");
+		return byte == NO_BYTE ? JSON_END
+				       : fail_expected(reader, "the end of the document");
 	case EXPECT_FIRST_ITEM:
 		return byte == ']' ? close_level(reader) : read_value(reader, byte);
 	case EXPECT_FIRST_KEY:
@@ -415,11 +418,11 @@ int json_reader_next(struct json_reader *reader)
 const char *json_token_name(int token)
 {
 	static const char *const names[] = {
-		[JSON_END] = "the end",    [JSON_OBJECT_BEGIN] = "an object",
-		[JSON_OBJECT_END] = "'}'", [JSON_ARRAY_BEGIN] = "an array",
-		[JSON_ARRAY_END] = "']'",  [JSON_KEY] = "a key",
-		[JSON_STRING] = "a text",  [JSON_NUMBER] = "a number",
-		[JSON_TRUE] = "true",      [JSON_FALSE] = "false",
+		[JSON_END] = "the end",     [JSON_OBJECT_BEGIN] = "an object",
+		[JSON_OBJECT_END] = "'}'",  [JSON_ARRAY_BEGIN] = "an array",
+		[JSON_ARRAY_END] = "']'",   [JSON_KEY] = "a key",
+		[JSON_STRING] = "a string", [JSON_NUMBER] = "a number",
+		[JSON_TRUE] = "true",       [JSON_FALSE] = "false",
 		[JSON_NULL] = "null",
 	};
 
@@ -503,7 +506,7 @@ void json_reader_free(struct json_reader *reader)
 
 /* ---- numbers ---- */
 
-/* With an exponent it is no count of ns, but a number that somebody's printf made. */
+/* A number with an exponent is not a count of ns but was printed from a float. */
 static int parse_wide(const char *text, int64_t *ret_value)
 {
 	char *end;
@@ -521,7 +524,7 @@ int json_parse_thousandths(const char *text, int64_t *ret_value)
 {
 	const char *at = text + (*text == '-');
 	uint64_t value = 0;
-	int behind = -1; /* digits behind the point */
+	int behind = -1; /* digits after the point */
 	bool rounds_up = false;
 
 	if (!isdigit((unsigned char)*at))

@@ -21,14 +21,14 @@
 #define JSON_READER_STRING ((size_t)16 << 20)
 
 enum json_token {
-	JSON_END, /* of the document; nothing but blanks may follow */
+	JSON_END, /* end of the document; only white space may follow */
 	JSON_OBJECT_BEGIN,
 	JSON_OBJECT_END,
 	JSON_ARRAY_BEGIN,
 	JSON_ARRAY_END,
 	JSON_KEY,    /* its value follows */
 	JSON_STRING, /* unescaped */
-	JSON_NUMBER, /* as it is written */
+	JSON_NUMBER, /* as written in the file */
 	JSON_TRUE,
 	JSON_FALSE,
 	JSON_NULL
@@ -36,38 +36,40 @@ enum json_token {
 
 struct json_reader;
 
-/* Fills the buffer; 0: the end, -errno with a text. */
+/* Fills the buffer. Returns 0 at the end, -errno with a message. */
 typedef ssize_t json_reader_more(void *context, void *buffer, size_t size);
 
 /* -ENOMEM. */
 int json_reader_new(json_reader_more *more, void *context, struct json_reader **ret_reader);
 void json_reader_free(struct json_reader *reader); /* NULL-safe */
 
-/* The next enum json_token, or -EBADMSG with "line 3, byte 47: expected ',' or '}', found 'x'", -ENOMEM, what reading
- * more fails with. Behind an error every token is that error. */
+/* The next enum json_token, or -EBADMSG with "line 3, byte 47: expected ',' or '}', found 'x'",
+ * -ENOMEM, or the error of the read callback. After an error every call returns that error. */
 int json_reader_next(struct json_reader *reader);
 
-/* The token must be this one: 0, or -EBADMSG with a text. */
+/* Reads a token, which must be this one: 0, or -EBADMSG with a message. */
 int json_reader_expect(struct json_reader *reader, enum json_token token);
 
-/* Whether reading failed because the file ends between two items of an array that is the document. */
+/* Whether reading failed because the file ends between two items of an array that is the document.
+ */
 bool json_reader_is_cut(const struct json_reader *reader);
 
-/* Of a key, a string or a number: NUL-terminated, and it may hold NULs; until the next token. */
+/* The text of a key, a string or a number: NUL-terminated, may contain NULs; valid until the next
+ * token. */
 const char *json_reader_text(const struct json_reader *reader, size_t *ret_length);
 
-/* Passes the value that follows a key, or is the next of an array. `first` is its first token. */
+/* Skips the value after a key, or the next value of an array. `first` is its first token. */
 int json_reader_skip(struct json_reader *reader, int first);
 
-/* Of the token: what a message says of it. */
+/* Position of the token, for messages. */
 uint64_t json_reader_line(const struct json_reader *reader);
 uint64_t json_reader_byte(const struct json_reader *reader);
 
 /* "an object", "a text", … */
 const char *json_token_name(int token);
 
-/* A number times 1000, exactly where it has no more than three digits behind the point, else rounded: us as ns. -EINVAL
- * for what is no number, -ERANGE for what is no int64_t then. */
+/* A number times 1000: us as ns. Exact if it has at most three decimals, otherwise rounded.
+ * -EINVAL: not a number; -ERANGE: the result does not fit. */
 int json_parse_thousandths(const char *text, int64_t *ret_value);
 
 #endif

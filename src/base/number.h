@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
- * base/number.h - sums of what a file says
+ * base/number.h - arithmetic with numbers from a file, which may be of any size
  */
 #ifndef BASE_NUMBER_H
 #define BASE_NUMBER_H
 
 #include <stdint.h>
 
-/* UINT64_MAX where the sum would be more. */
+/* UINT64_MAX if the sum overflows. */
 static inline uint64_t add_saturated(uint64_t left, uint64_t right)
 {
 	return left > UINT64_MAX - right ? UINT64_MAX : left + right;
+}
+
+/* Rounds down. UINT64_MAX if the number is too large, 0 if it is negative or not a number. */
+static inline uint64_t round_saturated(double number)
+{
+	return number >= 0x1p64 ? UINT64_MAX : number > 0 ? (uint64_t)number : 0;
 }
 
 #endif

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * base/string.c - build a text piece by piece; what is UTF-8
+ * base/string.c - build a text piece by piece; UTF-8
  *
- * Runs in:  the recorder and the readers; one builder belongs to one thread at a time
- * Gets:     pieces of any bytes; gives one NUL-terminated text
+ * Runs in:  the recorder, and all commands that read a trace; one builder belongs to one thread at
+ *           a time
+ * Gets:     pieces of any bytes
+ * Gives:    one NUL-terminated text
  * Owns:     the text until string_builder_take
- * Fails:    remembers -ENOMEM in the builder; a half-appended piece is not left behind
- * Why two passes in appendf: the first goes straight into the room there is, so that only one
- *           piece in about log2(length) is formatted twice
+ * Fails:    keeps -ENOMEM in the builder; a half-appended piece is removed
+ * Why two passes in appendf: the first formats into the free room, so only the about log2(length)
+ *           pieces that make the text grow are formatted twice
  */
 #include "base/string.h"
 
@@ -111,6 +113,31 @@ void string_builder_append_utf8(struct string_builder *builder, const char *text
 	}
 }
 
+void string_builder_append_hex(struct string_builder *builder, const void *bytes, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		string_builder_appendf(builder, "\\x%02x", ((const unsigned char *)bytes)[i]);
+}
+
+void string_builder_append_escaped(struct string_builder *builder, const char *text, size_t size,
+				   const struct byte_escape *escapes)
+{
+	size_t plain = 0;
+
+	for (size_t i = 0; i < size; i++) {
+		const struct byte_escape *escape = escapes;
+
+		while (escape->byte && escape->byte != text[i])
+			escape++;
+		if (!escape->byte)
+			continue;
+		string_builder_append_bytes(builder, text + plain, i - plain);
+		string_builder_append(builder, escape->text);
+		plain = i + 1;
+	}
+	string_builder_append_bytes(builder, text + plain, size - plain);
+}
+
 const char *string_builder_text(const struct string_builder *builder)
 {
 	return builder->text ? builder->text : "";
@@ -157,29 +184,37 @@ int utf8_length(const void *bytes, size_t size)
 	return length;
 }
 
-/* What is longer than one byte and does something to its neighbours or to the terminal. */
-static bool is_obeyed(const unsigned char *s, int length)
+int utf8_decode(const void *bytes, size_t size, uint32_t *ret_character)
 {
-	unsigned int character;
+	const unsigned char *s = bytes;
+	int length = utf8_length(bytes, size);
+	uint32_t character = s[0];
 
-	if (length == 2)
-		return (s[0] == 0xc2 && s[1] < 0xa0) || (s[0] == 0xd8 && s[1] == 0x9c);
-	if (length != 3)
-		return false;
-	character = (s[0] & 15u) << 12 | (s[1] & 63u) << 6 | (s[2] & 63u);
-	return (character >= 0x200b && character <= 0x200f) ||
+	if (length > 1)
+		character &= 0x7fu >> length;
+	for (int i = 1; i < length; i++)
+		character = character << 6 | (s[i] & 0x3f);
+	if (length > 0)
+		*ret_character = character;
+	return length;
+}
+
+/* Characters of several bytes that affect their neighbours or the terminal. */
+static bool is_obeyed(uint32_t character)
+{
+	return (character >= 0x80 && character < 0xa0) || character == 0x61c ||
+	       (character >= 0x200b && character <= 0x200f) ||
 	       (character >= 0x2028 && character <= 0x202e) ||
 	       (character >= 0x2060 && character <= 0x206f) || character == 0xfeff;
 }
 
 int utf8_printable(const void *bytes, size_t size)
 {
-	const unsigned char *s = bytes;
-	int length = utf8_length(bytes, size);
+	uint32_t character = 0;
+	int length = utf8_decode(bytes, size, &character);
+	bool is_control = length == 1 && (character < 0x20 || character == 0x7f);
 
-	if (length == 1 && (s[0] < 0x20 || s[0] == 0x7f))
-		return -1;
-	return length > 1 && is_obeyed(s, length) ? -length : length;
+	return is_control || (length > 1 && is_obeyed(character)) ? -length : length;
 }
 
 char *string_make_printable(const char *text, char *ret_text, size_t size)

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * base/string.h - build a text piece by piece; what is UTF-8
+ * base/string.h - build a text piece by piece; UTF-8
  */
 #ifndef BASE_STRING_H
 #define BASE_STRING_H
 
 #include <stddef.h>
+#include <stdint.h>
 
-/* Running out of memory is remembered in `error`, and pieces after it are ignored, so that callers
- * check once, at the end. */
+/* When memory runs out, `error` keeps that and later pieces are ignored, so that callers check
+ * once, at the end. */
 struct string_builder {
 	char *text; /* NUL-terminated once anything was appended; use string_builder_text */
 	size_t length, capacity;
@@ -25,30 +26,44 @@ void string_builder_append_char(struct string_builder *builder, char character);
 __attribute__((format(printf, 2, 3))) void string_builder_appendf(struct string_builder *builder,
 								  const char *format, ...);
 
-/* A text as UTF-8: what is malformed becomes U+FFFD. */
+/* Appends a text as UTF-8; malformed bytes become U+FFFD. */
 void string_builder_append_utf8(struct string_builder *builder, const char *text);
+
+/* Each byte as \xNN. */
+void string_builder_append_hex(struct string_builder *builder, const void *bytes, size_t size);
+
+/* A byte and its replacement; byte 0 ends a table. */
+struct byte_escape {
+	char byte;
+	const char *text;
+};
+void string_builder_append_escaped(struct string_builder *builder, const char *text, size_t size,
+				   const struct byte_escape *escapes);
 
 /* Never NULL; valid until the next append. */
 const char *string_builder_text(const struct string_builder *builder);
 
-/* The text, to be freed by the caller; the builder is empty afterwards. NULL where an append ran
- * out of memory. */
+/* The text, to be freed by the caller; the builder is empty afterwards. NULL if an append ran out
+ * of memory. */
 char *string_builder_take(struct string_builder *builder);
 
-/* What stands behind the last '/'; the whole where there is none. */
+/* The part after the last '/'; the whole path if there is none. */
 const char *path_base(const char *path);
 
-/* Length of the well-formed UTF-8 sequence at `bytes` (Unicode 15, table 3-7), or minus the number of
- * bytes that one U+FFFD stands for. size > 0. */
+/* Length of the well-formed UTF-8 sequence at `bytes` (Unicode 15, table 3-7), or minus the number
+ * of bytes that one U+FFFD replaces. size > 0. */
 int utf8_length(const void *bytes, size_t size);
 
-/* Length of the character at `bytes` where a terminal just shows it, or minus the number of bytes that one
- * '?' stands for: controls of one byte or two (C1), what is not UTF-8, and what turns or hides text (marks of
- * direction, separators of lines). size > 0. */
+/* The same, and the character if it is well-formed. */
+int utf8_decode(const void *bytes, size_t size, uint32_t *ret_character);
+
+/* Length of the character at `bytes` if a terminal shows it as it is, or minus the number of bytes
+ * that one '?' replaces: control characters of one or two bytes (C1), malformed UTF-8, and
+ * characters that reverse or hide text (direction marks, line separators). size > 0. */
 int utf8_printable(const void *bytes, size_t size);
 
-/* The text with those '?', and "…" at the end where it is cut to fit into `size` bytes, at least 8, with its NUL.
- * Returns ret_text. */
+/* Copies the text with such bytes replaced by '?', and with "…" at the end if it is cut to fit into
+ * `size` bytes, at least 8, including its NUL. Returns ret_text. */
 char *string_make_printable(const char *text, char *ret_text, size_t size);
 
 #endif

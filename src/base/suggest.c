@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * base/suggest.c - the name somebody most likely meant
+ * base/suggest.c - suggest a name for a mistyped word
  *
  * Runs in:  our own process
- * Gets:     a mistyped word and a table of names   Gives: the nearest name, or NULL
+ * Gets:     a mistyped word and a table of names
+ * Gives:    the nearest name, or NULL
  * Owns:     nothing
  * Fails:    never; a word longer than any name has no neighbour
- * Why:      at most one edit per three letters, because with more "lst" would become "gate", and --foo --top
+ * Why at most one edit per three letters: with more, the suggestion for "lst" could be "gate", and
+ *           for --foo --top
  */
 #include "base/suggest.h"
 
@@ -21,8 +23,8 @@ static size_t smallest(size_t a, size_t b, size_t c)
 	return least < c ? least : c;
 }
 
-/* Edits from one to the other; two neighbours that changed places are one. One row of the matrix at a time, and the
- * two before it. */
+/* Number of edits from one to the other; swapping two neighbours is one edit. It keeps one row of
+ * the matrix and the two before it. */
 static size_t edit_distance(const char *a, const char *b)
 {
 	size_t rows[3][LONGEST_NAME + 1], length = strlen(b);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * base/thread.c - threads of our own process that take work from the one that was there before
+ * base/thread.c - worker threads of our own process
  *
  * Runs in:  our own process
- * Gets:     a function   Gives: a thread that runs it
+ * Gets:     a function
+ * Gives:    a thread that runs it
  * Owns:     nothing
- * Fails:    with false; the caller does the work itself then
- * Why signals are blocked: a handler of the first thread (the end of a recording, a closed pipe) must find it.
+ * Fails:    returns false; the caller then does the work itself
+ * Why signals are blocked: the handlers (end of a recording, closed pipe) must run in the first
+ *           thread.
  */
 #include "base/thread.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * base/thread.h - threads of our own process that take work from the one that was there before
+ * base/thread.h - worker threads of our own process
  */
 #ifndef BASE_THREAD_H
 #define BASE_THREAD_H
@@ -8,10 +8,10 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-/* Whether there is a processor for a second one. */
+/* Whether at least two processors are available, so that a second thread runs in parallel. */
 bool thread_has_processor(void);
 
-/* Signals are the business of the thread that was there before. False: there is none. */
+/* Signals stay with the first thread. False: no thread was created. */
 bool thread_start(pthread_t *thread, void *(*run)(void *argument), void *argument);
 
 #endif

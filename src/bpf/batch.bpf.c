@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * bpf/batch.bpf.c - batch buffers of Intel GPUs, looked through where they lie: in the memory of a process
+ * bpf/batch.bpf.c - parse batch buffers of Intel GPUs in the memory of a process
  *
- * Runs in:  the kernel, when it is called (BPF_PROG_TEST_RUN), in the thread that calls it: the memory read is its own
- * Gets:     struct batch_request, which says what to do, and `mappings`
- * Gives:    in `states` what it found, for `states` also is where an incomplete one goes on
- * Fails:    what is not mapped, or not in memory now, is incomplete, not an error
- * Why:      a batch is mapped by whoever wrote it, and only in that process can it be read. This is the parser as the
- *           programs at a driver's submissions have it, without a driver and without a GPU: what it finds in a buffer
- *           can be compared with what our own process finds.
+ * Runs in:  the kernel, on request (BPF_PROG_TEST_RUN), in the calling thread: it reads that
+ *           thread's memory
+ * Gets:     struct batch_request with the task, and `mappings`
+ * Gives:    its results in `states`, where an incomplete parse also continues
+ * Fails:    memory that is not mapped, or not present, makes the result incomplete, without an
+ *           error
+ * Why:      only the process that maps a batch can read it. This is the parser of the programs at a
+ *           driver's submissions, without a driver and without a GPU: its results for a buffer can
+ *           be compared with those of our own process.
  */
 #include "bpf/kernel_types.h"
 
@@ -19,15 +21,15 @@
 
 static long read_memory(void *context, __u64 vm, __u64 address, __u32 bytes, void *target);
 
-#include "event/batch_parser.h"
+#include "shared/batch_parser.h"
 
-enum { LOOPS_MOST = 1 << 23 }; /* the most that a kernel grants */
+enum { MAX_LOOPS = 1 << 23 }; /* the kernel's max */
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, BATCH_MAPPINGS_MOST);
+	__uint(max_entries, MAX_BATCH_MAPPINGS);
 	__type(key, __u32);
 	__type(value, struct batch_mapping);
 } mappings SEC(".maps");
@@ -50,11 +52,11 @@ static __always_inline bool is_in(const struct batch_mapping *mapping, __u64 vm,
 	return mapping->vm == vm && address - mapping->gpu < mapping->bytes;
 }
 
-/* NULL: nothing is mapped there. */
+/* NULL: no mapping there. */
 static __always_inline const struct batch_mapping *find_mapping(const struct work *work, __u64 vm,
 								__u64 address)
 {
-	for (__u32 i = 0; i < BATCH_MAPPINGS_MOST; i++) {
+	for (__u32 i = 0; i < MAX_BATCH_MAPPINGS; i++) {
 		const struct batch_mapping *mapping;
 		__u32 key = i;
 
@@ -84,7 +86,8 @@ static __attribute__((noinline)) long read_memory(void *context, __u64 vm, __u64
 	source = (const void *)(mapping->cpu + (address - mapping->gpu));
 	if (left < bytes)
 		bytes = left;
-	/* The compiler knows it; the verifier of 6.1 takes a limit only from a constant. */
+	/* The compiler knows this limit; the verifier of 6.1 accepts a limit only from a constant.
+	 */
 	barrier_var(bytes);
 	if (!bytes || bytes > BATCH_WINDOW_BYTES)
 		return -1;
@@ -110,7 +113,7 @@ int parse_batch(struct batch_request *request)
 	work.state = bpf_map_lookup_elem(&states, &first);
 	if (!work.state)
 		return -1;
-	work.state->steps_most = request->steps_most;
+	work.state->max_steps = request->max_steps;
 	if (request->goes_on) {
 		batch_resume(work.state);
 	} else {
@@ -119,7 +122,7 @@ int parse_batch(struct batch_request *request)
 		work.state->bases = request->bases;
 		batch_begin(work.state, request->address);
 	}
-	bpf_loop(LOOPS_MOST, step, &work, 0);
+	bpf_loop(MAX_LOOPS, step, &work, 0);
 	if (work.state->status == BATCH_GOING)
 		work.state->status = BATCH_LIMIT;
 	return work.state->status;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * bpf/calls.bpf.c - calls of a library's functions, by processes that are watched
+ * bpf/calls.bpf.c - calls of a library's functions by watched processes
  *
- * Runs in:  the kernel, in the thread that calls, before the function does anything
+ * Runs in:  the kernel, in the calling thread, before the function starts
  * Gives:    struct call_record and kernel_stack in `records`
- * Fails:    what has no room is counted in `counts`
- * Why:      it needs nothing inside the process: where a runtime's own interface is another tool's, or is not to be had in a
- *           program that runs, the calls are seen all the same. A probe at the return would put another address onto the
- *           stack, which then could not be walked; when the call ends is not told.
+ * Fails:    records without room are counted in `counts`
+ * Why:      it needs nothing inside the process: calls are recorded even if another tool uses the
+ *           runtime's own interface, or the interface is unavailable in a running program. A return
+ *           probe would replace the return address on the stack, which could then not be unwound,
+ *           so the end of a call is not recorded.
  */
 #include "bpf/kernel_types.h"
 #include "event/call_record.h"
@@ -26,7 +27,7 @@ struct {
 	__type(value, __u64);
 } counts SEC(".maps");
 
-/* Processes of which is told: tgid -> 1. */
+/* Watched processes: tgid -> 1. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 4096);
@@ -45,9 +46,9 @@ static __always_inline void count(__u32 which)
 #define USER_STACKS_RING records
 #define USER_STACKS_LOST CALL_COUNT_STACKS
 #define USER_STACKS_OVER CALL_COUNT_STACKS
-/* Runtimes are deep, and what tells two launches apart is far out. */
+/* Runtimes have deep stacks, and two launches differ far out. */
 #define USER_STACKS_TOP  512
-#include "bpf/user_stacks.h"
+#include "bpf/user_stacks.bpf.h"
 
 SEC("uprobe")
 int on_call(struct pt_regs *registers)

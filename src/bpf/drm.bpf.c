@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: MIT
  *
- * bpf/drm.bpf.c - jobs of GPUs, of any driver that uses the kernel's scheduler or its fences
+ * bpf/drm.bpf.c - GPU jobs of any driver that uses the kernel's scheduler or its fences
  *
- * Runs in:  the kernel, wherever a job is queued, run or ended, and a fence is made, signaled or waited for
- * Gets:     all of the machine: a GPU is shared, and who else uses it is what one wants to know
+ * Runs in:  the kernel, wherever a job is queued, run or ended, and a fence is made, signaled or
+ *           waited for
+ * Gets:     jobs of the whole machine: a GPU is shared, and its other users matter
  * Gives:    drm_job, drm_fence, drm_timeline in `records`
- * Fails:    a record that has no room is counted in `counts`
- * Why:      the scheduler's events are the same for all drivers that use it: since 6.17 under names that stay, before
- *           that under others. i915 has a scheduler of its own, and drivers of displays and of virtual GPUs have none;
- *           their fences still say when work began and ended. An event's argument may be NULL for what the verifier
- *           knows, so each is looked at first: 7.3 refuses a program that does not.
+ * Fails:    records without room are counted in `counts`
+ * Why:      the scheduler's events are the same for all drivers that use it: under stable names
+ *           since 6.17, before that under others. i915 has a scheduler of its own, and drivers of
+ *           displays and virtual GPUs have none; their fences still show when work started and
+ *           ended. The verifier allows an event's argument to be NULL, so each is checked first:
+ *           7.3 refuses a program that does not.
  */
 #include "bpf/drm_types.h"
 
 #include "event/drm_record.h"
 
-enum { LOCATION_OFFSET = 0xffff }; /* of a __data_loc; its length is above */
+enum {
+	LOCATION_OFFSET = 0xffff
+}; /* bits of a __data_loc that hold the offset; the length is in the bits above */
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
@@ -24,7 +28,8 @@ struct {
 	__uint(max_entries, 4 << 20);
 } records SEC(".maps");
 
-/* Contexts whose names were told: fewer than src/collect/drm/jobs.c remembers. One that falls out is told again. */
+/* Contexts whose names were sent: fewer than src/collect/drm/jobs.c keeps. The names of an evicted
+ * one are sent again. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 2048);
@@ -32,7 +37,7 @@ struct {
 	__type(value, __u8);
 } named SEC(".maps");
 
-/* 0: records without room. */
+/* Index 0: records without room. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -103,7 +108,7 @@ static __always_inline void fill_device(struct drm_job *record, const struct dev
 				  BPF_CORE_READ(device, driver, name));
 }
 
-/* ---- the kernel's scheduler of GPUs ------------------------------------------------------------ */
+/* ---- the kernel's scheduler of GPUs ---------------------------------------------------------- */
 
 static __always_inline int put_job(__u32 kind, const struct drm_sched_job *job)
 {
@@ -154,7 +159,7 @@ ON_JOB(on_old_job_queue, drm_sched_job, DRM_RECORD_QUEUED)
 ON_JOB(on_old_job_run, drm_run_job, DRM_RECORD_RUN)
 ON_DONE(on_old_job_done, drm_sched_process_job)
 
-/* ---- i915 -------------------------------------------------------------------------------------- */
+/* ---- i915 ------------------------------------------------------------------------------------ */
 
 static __always_inline int put_request(const struct i915_request *request)
 {
@@ -179,7 +184,7 @@ static __always_inline int put_request(const struct i915_request *request)
 		return put_request(request);             \
 	}
 
-/* A user's request, before its dependencies are known; those of the kernel itself are only added. */
+/* A user's request, before its dependencies are known; the kernel's own requests are only added. */
 ON_REQUEST(on_request_queue, i915_request_queue)
 ON_REQUEST(on_request_add, i915_request_add)
 
@@ -189,7 +194,7 @@ int BPF_PROG(on_request_retire, struct i915_request *request)
 	return request ? put_fence(DRM_RECORD_RETIRED, &request->fence) : 0;
 }
 
-/* ---- fences ------------------------------------------------------------------------------------ */
+/* ---- fences ---------------------------------------------------------------------------------- */
 
 #define ON_FENCE(name, event, kind)                 \
 	SEC("tp_btf/" #event)                       \
@@ -204,7 +209,8 @@ ON_FENCE(on_fence_signaled, dma_fence_signaled, DRM_RECORD_SIGNALED)
 ON_FENCE(on_fence_wait_start, dma_fence_wait_start, DRM_RECORD_WAIT_START)
 ON_FENCE(on_fence_wait_end, dma_fence_wait_end, DRM_RECORD_WAIT_END)
 
-/* A fence's names are code of its driver; the kernel runs that for an event with its words, and for no other. */
+/* A fence's names come from code of its driver; the kernel runs that code only for an event that
+ * contains the texts. */
 SEC("tracepoint/dma_fence/dma_fence_init")
 int on_fence_names(struct trace_event_raw_dma_fence *event)
 {

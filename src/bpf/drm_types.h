@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * bpf/drm_types.h - of the kernel's GPU structures, the fields that we read; as bpf/kernel_types.h
+ * bpf/drm_types.h - the fields that we read of the kernel's GPU structures; as bpf/kernel_types.h
  */
 #ifndef BPF_DRM_TYPES_H
 #define BPF_DRM_TYPES_H
@@ -31,7 +31,7 @@ struct drm_gpu_scheduler {
 
 struct drm_sched_fence {
 	struct dma_fence finished;
-	__u64 drm_client_id; /* from 6.17 on, and where it was taken back */
+	__u64 drm_client_id; /* from 6.17 on, and in older kernels with a backport */
 } KERNEL_TYPE;
 
 struct drm_sched_job {
@@ -78,7 +78,7 @@ struct i915_request {
 	struct intel_engine_cs *engine;
 } KERNEL_TYPE;
 
-/* The event dma_fence:dma_fence_init, with the names that only the driver itself can tell. */
+/* The event dma_fence:dma_fence_init, with the names that only the driver can provide. */
 struct trace_event_raw_dma_fence {
 	__u32 __data_loc_driver, __data_loc_timeline;
 	__u32 context;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * bpf/i915.bpf.c - what is handed to Intel's GPUs by the driver i915, and which kernels are in it
+ * bpf/i915.bpf.c - submissions to Intel's GPUs through the driver i915, and the kernels in them
  *
  * Runs in:  the kernel, in threads that call the driver
  * Gets:     buffers and submissions of all processes
- * Gives:    see bpf/submit.h
- * Why:      a submission brings a list of all its objects, with their addresses on the GPU: there are no binds to be
- *           followed. The list is kept as long as its batch may be looked at again.
+ * Gives:    see bpf/submit/submit.bpf.h
+ * Why:      a submission carries a list of all its objects with their GPU addresses, so binds need
+ *           not be tracked. The list is kept as long as its batch may be parsed again.
  */
 #define SUBMIT_FIND   find_range
 #define SUBMIT_FOUND  on_found
 #define SUBMIT_MISSED on_missed
-#include "bpf/submit.h"
+#include "bpf/submit/submit.bpf.h"
 
-#include "event/i915_abi.h"
+#include "abi/i915.h"
 
 enum {
 	CALL_EXEC = SUBMIT_I915_EXEC,
@@ -26,9 +26,9 @@ enum {
 	CALL_GETPARAM = SUBMIT_I915_CONTEXT_GETPARAM,
 	CALL_VM_CREATE = SUBMIT_I915_VM_CREATE
 };
-enum { EXTENSIONS_MOST = 16, PLACES = 16384, KNOWN_MOST = 32 };
+enum { MAX_EXTENSIONS = 16, PLACES = 16384, MAX_KNOWN = 32 };
 
-/* Address spaces by their numbers in the file: contexts are given one of them, or have one of their own. */
+/* Address spaces by their ids in the file: a context uses one of them, or has its own. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 4096);
@@ -36,7 +36,8 @@ struct {
 	__type(value, __u64);
 } spaces SEC(".maps");
 
-/* By our number: how many contexts and numbers in files stand for it. With the last of them it ends. */
+/* By our number: how many contexts and ids in files refer to it. The address space ends with the
+ * last of them. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 8192);
@@ -44,12 +45,12 @@ struct {
 	__type(value, __u64);
 } holders SEC(".maps");
 
-/* Where a kernel has been found, and of which object. Each has one place in the table, by its address: a table that is
- * hashed took a third of what a submission costs. */
+/* Address of a known kernel, and its object. Each kernel has one slot in the table, by its address:
+ * a hash table took a third of the cost of a submission. */
 struct place {
-	__u64 vm, address; /* address 0: a free place, or it is changed now */
+	__u64 vm, address; /* address 0: a free slot, or it is being changed */
 	__u64 object;
-	__u64 homes_ended; /* when that was so */
+	__u64 homes_ended; /* value of homes_ended at that time */
 };
 
 struct {
@@ -59,9 +60,9 @@ struct {
 	__type(value, struct place);
 } places SEC(".maps");
 
-__u64 homes_ended; /* so many: what was known before has to be looked at again */
+__u64 homes_ended; /* counter: entries from before must be checked again */
 
-/* Of an object that has kernels in it: the part where they are. It ends when the object is closed. */
+/* The part of an object that contains kernels. It ends when the object is closed. */
 struct home {
 	__u64 vm, begin, end;
 };
@@ -73,13 +74,13 @@ struct {
 	__type(value, struct home);
 } homes SEC(".maps");
 
-/* Of an object that is memory of its process. */
+/* An object that is memory of its process. */
 struct user_memory {
 	__u64 begin, bytes;
 	__u64 tgid;
 };
 
-/* Object -> where it is. */
+/* Object -> its home. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 4096);
@@ -87,13 +88,13 @@ struct {
 	__type(value, struct user_memory);
 } user_memories SEC(".maps");
 
-/* An object's size is not in the list, and the address space is its process's own: so far as it is mapped it is readable, and
- * up to the next one of the list it is this one. */
-#define BYTES_MOST (1ULL << 40)
+/* An object's size is not in the list, and the address space is its process's own. So the object is
+ * assumed to extend, as far as it is mapped, up to the next one of the list. */
+#define MAX_BYTES (1ULL << 40)
 
-/* ---- where what is ----------------------------------------------------------------------------- */
+/* ---- lookups --------------------------------------------------------------------------------- */
 
-/* The object that begins nearest below an address, and where the next one does. */
+/* The object that starts nearest below an address, and the start of the next one. */
 struct nearest {
 	__u64 address, begin, next;
 	__u32 handle, is_found;
@@ -107,7 +108,7 @@ struct looking {
 static long look_at(__u32 index, struct looking *looking)
 {
 	const struct submit_object *object =
-		&looking->open->objects[index & (SUBMIT_OBJECTS_MOST - 1)];
+		&looking->open->objects[index & (MAX_SUBMIT_OBJECTS - 1)];
 	struct nearest *nearest = &looking->nearest;
 
 	if (object->address > nearest->address) {
@@ -134,7 +135,7 @@ static __always_inline __u64 *find_object(struct looking *looking)
 static __always_inline bool find_range(struct submit_scratch *scratch, __u64 address,
 				       struct gpu_range *ret_range)
 {
-	struct looking looking = {.nearest = {.address = address, .next = address + BYTES_MOST},
+	struct looking looking = {.nearest = {.address = address, .next = address + MAX_BYTES},
 				  .open = &scratch->open};
 	const __u64 *object = find_object(&looking);
 	const struct user_memory *memory;
@@ -144,7 +145,7 @@ static __always_inline bool find_range(struct submit_scratch *scratch, __u64 add
 	ret_range->begin = looking.nearest.begin;
 	ret_range->end = looking.nearest.next;
 	ret_range->offset = 0;
-	/* a handle that was given anew since has a later one */
+	/* a reused handle has a later number */
 	ret_range->object = ret_range->number = *object;
 	memory = bpf_map_lookup_elem(&user_memories, object);
 	if (!memory)
@@ -156,7 +157,7 @@ static __always_inline bool find_range(struct submit_scratch *scratch, __u64 add
 	return address < ret_range->end;
 }
 
-/* ---- kernels' ends ----------------------------------------------------------------------------- */
+/* ---- kernels' ends --------------------------------------------------------------------------- */
 
 struct settling {
 	struct submit_scratch *scratch;
@@ -178,7 +179,7 @@ static __always_inline void widen_home(__u64 object, __u64 vm, __u64 address)
 		home->end = address + 1;
 }
 
-/* Mostly no object has been closed since it was looked at last. */
+/* Usually no object has been closed since the last check. */
 static __always_inline bool is_settled(struct place *place, __u64 vm, __u64 address)
 {
 	const __u64 now = homes_ended;
@@ -202,15 +203,16 @@ static __always_inline struct place *place_of(const struct submit_open *open, __
 
 static __always_inline __u64 address_of(const struct submit_open *open, __u32 index)
 {
-	return open->state.found[index & (BATCH_FOUND_MOST - 1)].address;
+	return open->state.found[index & (MAX_BATCH_FOUND - 1)].address;
 }
 
-/* A kernel that was found: which object it is in is looked for once, as the list of them is long. */
+/* For a kernel that was found: searches its object once per submission, because the list of objects
+ * is long. */
 static long settle_one(__u32 index, struct settling *settling)
 {
 	const struct submit_open *open = &settling->scratch->open;
 	const __u64 address = address_of(open, settling->first + index), now = homes_ended;
-	struct looking looking = {.nearest = {.address = address, .next = address + BYTES_MOST},
+	struct looking looking = {.nearest = {.address = address, .next = address + MAX_BYTES},
 				  .open = open};
 	struct place *place = place_of(open, address);
 	const __u64 *object;
@@ -229,12 +231,12 @@ static long settle_one(__u32 index, struct settling *settling)
 	return 0;
 }
 
-/* The first ones are mostly known, and looked at without a call for each. */
+/* The first kernels are usually known, and are checked without a call for each. */
 static __always_inline __u32 first_unsettled(const struct submit_open *open)
 {
 	__u32 first = open->found_before;
 
-	for (__u32 i = 0; i < KNOWN_MOST && first < open->found_told; i++) {
+	for (__u32 i = 0; i < MAX_KNOWN && first < open->found_sent; i++) {
 		const __u64 address = address_of(open, first);
 		struct place *place = place_of(open, address);
 
@@ -249,11 +251,11 @@ static __always_inline void on_found(struct submit_scratch *scratch)
 {
 	struct settling settling = {scratch, first_unsettled(&scratch->open)};
 
-	if (settling.first < scratch->open.found_told)
-		bpf_loop(scratch->open.found_told - settling.first, settle_one, &settling, 0);
+	if (settling.first < scratch->open.found_sent)
+		bpf_loop(scratch->open.found_sent - settling.first, settle_one, &settling, 0);
 }
 
-/* ---- address spaces ---------------------------------------------------------------------------- */
+/* ---- address spaces -------------------------------------------------------------------------- */
 
 static __always_inline void hold_space(__u64 vm)
 {
@@ -273,7 +275,7 @@ SUBMIT_CALL release_space(__u64 vm)
 	if (held && __sync_fetch_and_add(held, -1) > 1)
 		return;
 	bpf_map_delete_elem(&holders, &vm);
-	tell_unbound(vm, 0, 0);
+	send_unbound(vm, 0, 0);
 }
 
 static __always_inline __u64 find_space(__u64 file, __u64 id)
@@ -284,7 +286,7 @@ static __always_inline __u64 find_space(__u64 file, __u64 id)
 	return known ? *known : 0;
 }
 
-/* Of a context, or a number in a file: what it stood for before it does not any more. */
+/* For a context, or an id in a file: replaces its former address space. */
 static __always_inline void put_space(__u64 file, __u64 id, __u64 vm)
 {
 	const struct submit_id key = {file, id};
@@ -304,7 +306,7 @@ SUBMIT_CALL on_vm_create(const struct submit_call *call)
 		put_space(file_number(call->file), arguments.vm_id, new_number());
 }
 
-/* Contexts go on with it. The driver refuses what has more in it. */
+/* Contexts keep using it. The driver refuses a call with other fields set. */
 SUBMIT_CALL on_vm_destroy(const void *data, const void *file, __u32 is_user)
 {
 	struct i915_vm arguments;
@@ -321,16 +323,16 @@ SUBMIT_CALL on_vm_destroy(const void *data, const void *file, __u32 is_user)
 		release_space(vm);
 }
 
-/* ---- contexts, buffers ------------------------------------------------------------------------- */
+/* ---- contexts, buffers ----------------------------------------------------------------------- */
 
-/* The space that the parameters of a new context ask for; 0: one of its own. */
+/* The address space that the parameters of a new context request; 0: one of its own. */
 static __always_inline __u64 asked_space(const struct i915_context_create *arguments, __u64 file)
 {
 	struct i915_context_extension extension;
 	__u64 next = arguments->flags & I915_CONTEXT_HAS_EXTENSIONS ? arguments->extensions : 0;
 	__u64 vm = 0;
 
-	for (int i = 0; i < EXTENSIONS_MOST && next; i++) {
+	for (int i = 0; i < MAX_EXTENSIONS && next; i++) {
 		if (bpf_probe_read_user(&extension, sizeof(extension), (const void *)next))
 			break;
 		if (extension.name == I915_EXTENSION_SETPARAM &&
@@ -356,10 +358,10 @@ SUBMIT_CALL on_context_create(const struct submit_call *call)
 		queue.vm = new_number();
 	hold_space(queue.vm);
 	bpf_map_update_elem(&queues, &key, &queue, BPF_ANY);
-	tell_met();
+	send_met();
 }
 
-/* It is refused for the one that each file has from the begin, and with more in it. */
+/* The driver refuses this for the default context of a file, and with other fields set. */
 SUBMIT_CALL on_context_destroy(const void *data, const void *file, __u32 is_user)
 {
 	struct i915_context_destroy arguments;
@@ -380,7 +382,8 @@ SUBMIT_CALL on_context_destroy(const void *data, const void *file, __u32 is_user
 		release_space(vm);
 }
 
-/* A context is there from the begin; others may have been made before we were. */
+/* The default context exists from the start; others may have been made before these programs were
+ * loaded. */
 static __attribute__((noinline)) struct submit_queue *queue_of(const struct submit_id *key)
 {
 	struct submit_queue *queue = bpf_map_lookup_elem(&queues, key);
@@ -394,7 +397,7 @@ static __attribute__((noinline)) struct submit_queue *queue_of(const struct subm
 	return bpf_map_lookup_elem(&queues, key);
 }
 
-/* is_set: the context gets a space; else the file gets a number of the context's. */
+/* is_set: the context gets an address space; otherwise the file gets an id for the context's. */
 SUBMIT_CALL on_param(const struct submit_call *call, bool is_set)
 {
 	struct i915_context_param arguments;
@@ -416,7 +419,7 @@ SUBMIT_CALL on_param(const struct submit_call *call, bool is_set)
 		return;
 	}
 	vm = find_space(key.file, arguments.value);
-	/* one that was made before us is none of those that we know */
+	/* address spaces made before these programs were loaded are unknown */
 	queue->vm = vm ? vm : new_number();
 	hold_space(queue->vm);
 	release_space(before);
@@ -428,7 +431,7 @@ SUBMIT_CALL on_mmap_offset(const struct submit_call *call)
 	struct submit_id key;
 	__u64 object;
 
-	/* what older programs wrote has the same begin */
+	/* the older struct has the same beginning */
 	if (!read_data(&arguments, __builtin_offsetof(struct i915_mmap_offset, flags), call->data,
 		       call->is_user))
 		return;
@@ -462,7 +465,7 @@ SUBMIT_CALL on_userptr(const struct submit_call *call)
 	bpf_map_update_elem(&user_memories, &object, &memory, BPF_ANY);
 }
 
-/* Kernels are not in it any more, whatever lies there next. */
+/* The object no longer contains kernels, whatever replaces it. */
 SUBMIT_CALL end_home(__u64 object)
 {
 	const struct home *home = bpf_map_lookup_elem(&homes, &object);
@@ -474,7 +477,7 @@ SUBMIT_CALL end_home(__u64 object)
 	if (bpf_map_delete_elem(&homes, &object))
 		return;
 	__sync_fetch_and_add(&homes_ended, 1);
-	tell_unbound(ended.vm, ended.begin, ended.end);
+	send_unbound(ended.vm, ended.begin, ended.end);
 }
 
 SUBMIT_CALL on_gem_close(const void *data, const void *file, __u32 is_user)
@@ -534,7 +537,7 @@ SUBMIT_CALL on_file_close(const void *file)
 	drop_files(number);
 }
 
-/* Where an object is comes with each submission: nothing stays that a missed end would leave wrong. */
+/* Objects and their addresses come with each submission: a missed end leaves nothing wrong. */
 static __always_inline void on_missed(const struct submit_call *call)
 {
 	if (call->what == CALL_EXEC)
@@ -549,7 +552,7 @@ static __always_inline void on_begin(__u32 what, struct submit_call *call)
 {
 }
 
-/* ---- submissions ------------------------------------------------------------------------------- */
+/* ---- submissions ----------------------------------------------------------------------------- */
 
 struct list {
 	struct submit_open *open;
@@ -559,7 +562,7 @@ struct list {
 static long take_object(__u32 index, struct list *list)
 {
 	struct i915_exec_object object;
-	struct submit_object *to = &list->open->objects[index & (SUBMIT_OBJECTS_MOST - 1)];
+	struct submit_object *to = &list->open->objects[index & (MAX_SUBMIT_OBJECTS - 1)];
 
 	if (bpf_probe_read_user(&object, sizeof(object),
 				(const void *)(list->objects + index * sizeof(object))))
@@ -570,7 +573,7 @@ static long take_object(__u32 index, struct list *list)
 	return 0;
 }
 
-/* Address of the batch; 0: it is not among those that are kept. */
+/* Address of the batch; 0: it is not among the kept objects. */
 static __always_inline __u64 take_objects(struct submit_open *open,
 					  const struct i915_execbuffer2 *arguments,
 					  struct i915_exec_object *batch)
@@ -583,13 +586,13 @@ static __always_inline __u64 take_objects(struct submit_open *open,
 	open->objects_count = 0;
 	if (bpf_probe_read_user(batch, sizeof(*batch), at))
 		return 0;
-	/* one place is the batch's, wherever it stands in the list */
-	if (number > SUBMIT_OBJECTS_MOST - 1) {
+	/* one slot is reserved for the batch, at any position of the list */
+	if (number > MAX_SUBMIT_OBJECTS - 1) {
 		count(SUBMIT_COUNT_BINDINGS);
-		number = SUBMIT_OBJECTS_MOST - 1;
+		number = MAX_SUBMIT_OBJECTS - 1;
 	}
 	bpf_loop(number, take_object, &list, 0);
-	number = open->objects_count & (SUBMIT_OBJECTS_MOST - 1);
+	number = open->objects_count & (MAX_SUBMIT_OBJECTS - 1);
 	open->objects[number].address = batch->offset & ((1ULL << 48) - 1);
 	open->objects[number].handle = batch->handle;
 	open->objects_count = number + 1;
@@ -615,10 +618,10 @@ static __always_inline void on_exec(const struct submit_call *call, struct submi
 	open->rest.end = 0;
 	address = take_objects(open, arguments, (struct i915_exec_object *)(arguments + 1));
 	open->number = new_number();
-	tell_submission(scratch, call, address, queue);
+	parse_submission(scratch, call, address, queue);
 }
 
-/* What else the driver has done. */
+/* Other calls that the driver has completed. */
 static __always_inline void on_done(__u32 what, const struct submit_call *call)
 {
 	if (what == CALL_CONTEXT_CREATE)
@@ -635,7 +638,7 @@ static __always_inline void on_done(__u32 what, const struct submit_call *call)
 		on_param(call, what == CALL_SETPARAM);
 }
 
-/* Of drm_ioctl; 0: nothing to be seen. */
+/* The call number of a drm_ioctl; 0: not of interest. */
 static __always_inline __u32 call_of(__u32 command)
 {
 	switch (command) {
@@ -660,7 +663,7 @@ static __always_inline __u32 call_of(__u32 command)
 	}
 }
 
-/* … what it does before the driver does. */
+/* Work to do before the driver runs. */
 static __always_inline void on_before(__u32 command, const void *data, const void *file)
 {
 	if (command == I915_GEM_CONTEXT_DESTROY)
@@ -671,9 +674,9 @@ static __always_inline void on_before(__u32 command, const void *data, const voi
 
 static const char driver_name[] = "i915";
 
-#include "bpf/submit_programs.h"
+#include "bpf/submit/programs.bpf.h"
 
-/* ---- by the driver's functions, with their types ------------------------------------------------ */
+/* ---- by the driver's functions, with their types --------------------------------------------- */
 
 ON_ENTRY(exec_enter, i915_gem_execbuffer2_ioctl, CALL_EXEC)
 ON_EXIT(exec_exit, i915_gem_execbuffer2_ioctl, CALL_EXEC)
@@ -697,7 +700,7 @@ ON_BEGIN(gem_close, drm_gem_close_ioctl, on_gem_close)
 ON_CLOSE(file_close, i915_driver_postclose)
 ON_MMAP(mmap_enter, mmap_exit, i915_gem_mmap)
 
-/* ---- by the driver's functions, without types -------------------------------------------------- */
+/* ---- by the driver's functions, without types ------------------------------------------------ */
 
 ON_PROBE(probe_exec, i915_gem_execbuffer2_ioctl, CALL_EXEC)
 ON_RETURN(return_exec, i915_gem_execbuffer2_ioctl, CALL_EXEC)
@@ -721,13 +724,13 @@ ON_PROBE_BEGIN(probe_gem_close, drm_gem_close_ioctl, on_gem_close)
 ON_PROBE_CLOSE(probe_file_close, i915_driver_postclose)
 ON_PROBE_MMAP(probe_mmap, return_mmap, i915_gem_mmap)
 
-/* ---- by the way into all drivers --------------------------------------------------------------- */
+/* ---- by drm_ioctl, the entry to all drivers -------------------------------------------------- */
 
 ON_WAY_IN(way_enter, way_exit)
 
-#include "bpf/submit_syscalls.h"
+#include "bpf/submit/syscalls.bpf.h"
 
-/* ---- without a driver -------------------------------------------------------------------------- */
+/* ---- without a driver ------------------------------------------------------------------------ */
 
 SEC("syscall")
 int run_call(struct submit_request *request)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * bpf/kernel_types.h - of the kernel's structures, the fields that we read
+ * bpf/kernel_types.h - the fields that we read of the kernel's structures
  *
- * Names are the kernel's; places are those of the kernel that runs, put in when a program is loaded. A field that some
- * kernels lack is asked for with bpf_core_field_exists first.
+ * Names are the kernel's; offsets are those of the running kernel, filled in when a program is
+ * loaded. A field that some kernels lack is checked with bpf_core_field_exists first.
  */
 #ifndef BPF_KERNEL_TYPES_H
 #define BPF_KERNEL_TYPES_H
@@ -32,7 +32,7 @@ typedef struct {
 	__s64 counter;
 } KERNEL_TYPE atomic64_t;
 
-/* Since Linux 6.13: one less than there are references. */
+/* Since Linux 6.13: one less than the number of references. */
 typedef struct {
 	atomic64_t refcnt;
 } KERNEL_TYPE file_ref_t;
@@ -95,7 +95,7 @@ struct task_struct {
 } KERNEL_TYPE;
 
 struct mm_struct {
-	unsigned long mmap_base; /* where mappings begin, downwards mostly */
+	unsigned long mmap_base; /* start of mappings, which mostly grow downwards */
 	unsigned long start_code, brk;
 	unsigned long total_vm, data_vm, exec_vm;
 } KERNEL_TYPE;
@@ -121,7 +121,7 @@ struct bio {
 	struct block_device *bi_bdev;
 } KERNEL_TYPE;
 
-/* x86-64: what a thread had in its registers when it entered the kernel. */
+/* x86-64: the registers of a thread when it entered the kernel. */
 struct pt_regs {
 	unsigned long bp, ax, dx, si, di, orig_ax, ip, sp, r8, r9, r10;
 } KERNEL_TYPE;

@@ -3,10 +3,12 @@
  * bpf/names.bpf.c - names of the kernel's functions by address
  *
  * Runs in:  the kernel, each time that the recorder runs it
- * Gets:     addresses in `exchange`   Gives: "function+0x12/0x80 [module]" for each
+ * Gets:     addresses in `exchange`
+ * Gives:    "function+0x12/0x80 [module]" for each
  * Owns:     nothing
  * Fails:    with an empty text
- * Why:      62 names take 0.2 ms here. /proc/kallsyms takes 38 ms, because the kernel formats all of its 180,000 names.
+ * Why:      62 names take 0.2 ms here. /proc/kallsyms takes 38 ms, because the kernel formats all
+ *           of its 180,000 names.
  */
 #include <linux/bpf.h>
 

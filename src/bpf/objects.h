@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * bpf/objects.h - the programs for the kernel, as the compiler made them
+ * bpf/objects.h - the compiled programs for the kernel
  */
 #ifndef BPF_OBJECTS_H
 #define BPF_OBJECTS_H

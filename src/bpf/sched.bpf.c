@@ -1,33 +1,35 @@
 /* SPDX-License-Identifier: MIT
  *
- * bpf/sched.bpf.c - who took a thread's processor, what it waits for, and who let it go on
+ * bpf/sched.bpf.c - why threads stop running: preemptors, waits and wakers
  *
- * Runs in:  the kernel, wherever a thread is switched or woken
- * Gets:     the threads of the processes in `watched`, and of what they start; or all of the machine
+ * Runs in:  the kernel, at every switch and wake-up of a thread
+ * Gets:     the threads of the processes in `watched`, and of processes they start; or of the whole
+ *           machine
  * Gives:    kernel_out, kernel_in in `records`
- * Fails:    a record that has no room is counted in `counts`
- * Why:      perf tells an ordinary user that its thread went and came; only here both threads of a switch are known,
- *           and what the one that goes has in its hands: its system call, the file, the lock's owner. A thread that
- *           is not watched costs one look into a table (some 30 ns) a switch and a waking.
+ * Fails:    a record without room is counted in `counts`
+ * Why:      perf shows an ordinary user only that its thread left and came back. Here both threads
+ *           of a switch are known, and the state of the leaving one: its system call, the file, the
+ *           lock's owner. A thread that is not watched costs one table lookup (about 30 ns) a
+ *           switch and a wake-up.
  */
 #include "bpf/kernel_types.h"
 
-#include "bpf/interrupts.h"
+#include "bpf/interrupts.bpf.h"
 #include "bpf/watched.h"
 #include "event/kernel_record.h"
 
 enum {
 	TASK_RUNNING = 0,
 	TASK_UNINTERRUPTIBLE = 2,
-	SERVING_SOFTIRQ = 1 << 8, /* of preempt_count */
+	SERVING_SOFTIRQ = 1 << 8, /* bit of preempt_count */
 	HARDIRQ_NMI = 0xff << 16,
 	NO_CALL = -1,
 	CALL_FUTEX = 202,     /* x86-64 */
-	MUTEX_WORDS = 5,      /* of glibc's: its lock, a count, its owner, its users, its kind */
+	MUTEX_WORDS = 5,      /* words of glibc's mutex: lock, count, owner, users, kind */
 	TASK_STOPPED = 4 | 8, /* by a signal; by a debugger */
 	TASK_DEAD = 0x80,
-	KERNEL_OWN = 0x00200000, /* of a task's flags */
-	FILE_TYPE = 0170000,     /* of i_mode */
+	KERNEL_OWN = 0x00200000, /* bit of a task's flags */
+	FILE_TYPE = 0170000,     /* bits of i_mode */
 	BLOCK_DEVICE = 0060000,
 	CHARACTER_DEVICE = 0020000,
 	SOCKET = 0140000,
@@ -37,9 +39,9 @@ enum {
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-/* Of 6.1 and from 6.15 on, of those between (sched_hot.bpf.c), and of kernels that have neither in their types
- * (sched_unsure.bpf.c). One object knows one of them: for a name that the kernel's own types lack libbpf looks through those
- * of all modules, which is allowed with cap_sys_admin alone. */
+/* The first is for 6.1 and from 6.15 on; between these, sched_hot.bpf.c; for kernels that have
+ * neither in their types, sched_unsure.bpf.c. Each object uses one of them: for a name that the
+ * kernel's own types lack, libbpf searches those of all modules, which needs cap_sys_admin. */
 #if defined(PREEMPT_COUNT_IS_HOT)
 extern const struct pcpu_hot pcpu_hot __ksym __weak;
 #elif !defined(PREEMPT_COUNT_IS_NOWHERE)
@@ -58,7 +60,7 @@ struct waking {
 	__u32 reserved;
 };
 
-/* tid -> who let it go on, until it does. */
+/* tid -> its waker, until it runs. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 16384);
@@ -69,18 +71,18 @@ struct {
 /* tid -> device of its last request. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 16384);
+	__uint(max_entries, 4096);
 	__type(key, __u32);
 	__type(value, __u32);
 } disks SEC(".maps");
 
-/* Where a thread faulted: by address, instruction and stack it is known again. */
+/* Position of a page fault: address, instruction and stack identify it. */
 struct fault {
 	__u64 address, ip, sp;
 	__u32 tid, reserved;
 };
 
-/* The last one on this processor, of whomever. */
+/* The last fault on this processor, of any thread. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -88,7 +90,7 @@ struct {
 	__type(value, struct fault);
 } last_faults SEC(".maps");
 
-/* tid -> the one that it waited in last: it may go on with it on another processor. */
+/* tid -> the fault that it last waited in: it may continue with it on another processor. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 4096);
@@ -96,24 +98,26 @@ struct {
 	__type(value, struct fault);
 } faults SEC(".maps");
 
-/* Kernel stacks are few; each is kept once and never replaced, so that a number stays what it was. */
+/* There are few kernel stacks; each is kept once and never replaced, so that its number stays
+ * valid. */
 struct {
 	__uint(type, BPF_MAP_TYPE_STACK_TRACE);
 	__uint(max_entries, 4096);
 	__uint(key_size, sizeof(__u32));
-	__uint(value_size, KERNEL_FRAMES_MOST * sizeof(__u64));
+	__uint(value_size, MAX_KERNEL_FRAMES * sizeof(__u64));
 } stacks SEC(".maps");
 
-/* Stacks are many and most of them come again: they are told once. */
+/* Most stacks repeat, so each is written once. The recorder allows 32 more (0.5 MiB) after it has
+ * read all of them, and another 32 may have been written meanwhile. The ring has room for both. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 8 << 20);
+	__uint(max_entries, 2 << 20);
 } user_stacks SEC(".maps");
 
 #define USER_STACKS_RING user_stacks
 #define USER_STACKS_LOST KERNEL_COUNT_USER_STACKS
 #define USER_STACKS_TOP  128
-#include "bpf/user_stacks.h"
+#include "bpf/user_stacks.bpf.h"
 
 static __always_inline void name_task(struct kernel_task *task, const struct task_struct *of)
 {
@@ -138,13 +142,13 @@ static __always_inline bool is_interrupted(void)
 }
 #endif
 
-/* Whether the current thread, a user's, is in the kernel for another reason than a system call. */
+/* True if the current user thread is in the kernel for another reason than a system call. */
 static __always_inline bool is_outside_of_calls(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
 
-	return task->tgid && task->mm && (long)registers->orig_ax < 0;
+	return task->tgid && BPF_CORE_READ(task, mm) && (long)registers->orig_ax < 0;
 }
 
 /* Calls whose first argument is the file that they may wait for, by x86-64's numbers. */
@@ -196,17 +200,18 @@ static __always_inline void find_peer(struct kernel_out *record, const struct so
 	}
 }
 
-/* The file, or its file system, of a descriptor that this thread, which is the current one, has open. */
+/* The file, or its file system, of an open descriptor of this thread, which is the current one. */
 static __always_inline void find_file(struct kernel_out *record, const struct task_struct *task,
 				      __u64 descriptor)
 {
-	struct fdtable *table = task->files->fdt;
+	const struct fdtable *table = BPF_CORE_READ(task, files, fdt);
 	struct file *file = NULL;
 	struct inode *inode;
 	__u32 type;
 
-	if (descriptor >= table->max_fds ||
-	    bpf_probe_read_kernel(&file, sizeof(file), table->fd + descriptor) || !file)
+	if (descriptor >= BPF_CORE_READ(table, max_fds) ||
+	    bpf_probe_read_kernel(&file, sizeof(file), BPF_CORE_READ(table, fd) + descriptor) ||
+	    !file)
 		return;
 	inode = BPF_CORE_READ(file, f_inode);
 	record->file_mode = BPF_CORE_READ(inode, i_mode);
@@ -218,11 +223,12 @@ static __always_inline void find_file(struct kernel_out *record, const struct ta
 		find_peer(record, BPF_CORE_READ(file, private_data));
 }
 
-/* A number that another state of the process's mappings does not have. Before Linux 6.13 it changes with libraries and with
- * files that are shared or not written to; memory that a program allocates for itself is in both sums. */
+/* A number that changes with the process's mappings. Before Linux 6.13 it changes with libraries
+ * and with files that are shared or not written to; memory that a program allocates for itself
+ * cancels out in both sums. */
 static __always_inline __u32 state_of_mappings(const struct task_struct *task)
 {
-	const struct mm_struct *mm = task->mm;
+	const struct mm_struct *mm = BPF_CORE_READ(task, mm);
 	const struct mm_struct___counted *counted = (const void *)mm;
 	__u64 sum;
 
@@ -232,7 +238,7 @@ static __always_inline __u32 state_of_mappings(const struct task_struct *task)
 	return (__u32)(sum * 31 + BPF_CORE_READ(mm, exec_vm)) | 1u << 31;
 }
 
-/* Where nothing stands behind the word it is no mutex. */
+/* A mutex needs a non-zero word at its end. */
 static __always_inline void find_lock(struct kernel_out *record, __u64 address)
 {
 	__u32 words[MUTEX_WORDS] = {};
@@ -271,8 +277,8 @@ static __always_inline bool is_same(const struct fault *fault, const struct task
 	       fault->sp == registers->sp;
 }
 
-/* Of a thread that is outside of calls. What is on another processor by then, between its fault and its first wait, is
- * not known. */
+/* For a thread that is outside of system calls. A fault is unknown if the thread moved to another
+ * processor between the fault and its first wait. */
 static __always_inline void find_fault(struct kernel_out *record, struct task_struct *task)
 {
 	const struct pt_regs *registers = (const struct pt_regs *)bpf_task_pt_regs(task);
@@ -324,7 +330,7 @@ static __always_inline void put_out(void *context, struct task_struct *task, boo
 		record->head.flags |= KERNEL_EXITED;
 	} else if (preempted || state == TASK_RUNNING) {
 		record->head.flags |= KERNEL_PREEMPTED;
-		/* who let it go on before it had gone did not end this */
+		/* a waker from before the thread left did not end this wait */
 		bpf_map_delete_elem(&wakings, &tid);
 	} else if (!(record->head.flags & KERNEL_OWN_THREAD)) {
 		find_call(record, task);
@@ -332,7 +338,7 @@ static __always_inline void put_out(void *context, struct task_struct *task, boo
 			record->head.flags |= KERNEL_STOPPED;
 		else if (record->call < 0)
 			find_fault(record, task);
-		/* nobody asks for the stacks of all */
+		/* stacks of the whole machine are not recorded */
 		if (!watches_all)
 			record->user_stack = find_stack(task);
 		if (BPF_CORE_READ_BITFIELD(task, in_iowait)) {
@@ -340,10 +346,11 @@ static __always_inline void put_out(void *context, struct task_struct *task, boo
 			disk = bpf_map_lookup_elem(&disks, &tid);
 			if (disk)
 				record->disk = *disk;
-			/* a later wait may be for another one's request */
+			/* a later wait may be for another thread's request */
 			bpf_map_delete_elem(&disks, &tid);
 		}
-		/* A call says itself what is waited for, but not where it stands still against its will. */
+		/* The system call shows what it waits for, but not why it is blocked
+		 * uninterruptibly. */
 		if (!watches_all && ((state & TASK_UNINTERRUPTIBLE) || record->call < 0)) {
 			record->stack = (__s32)bpf_get_stackid(context, &stacks, 0);
 			if (record->stack < 0)
@@ -391,8 +398,9 @@ static __always_inline int put_waking(const struct task_struct *task, bool inter
 }
 
 #ifndef PREEMPT_COUNT_IS_NOWHERE
-/* In the waker's context: in that of sched_wakeup another processor may stand in for it. Some kernels refuse it: as the
- * first of all it is refused before they check the longer ones in vain. */
+/* In the waker's context: in that of sched_wakeup another processor may stand in for it. Some
+ * kernels refuse this program: it comes first, so they refuse it before they check the longer ones
+ * in vain. */
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct *task)
 {
@@ -400,21 +408,23 @@ int BPF_PROG(on_waking, struct task_struct *task)
 }
 #endif
 
-/* A kernel that does not tell where preempt_count lies (without CONFIG_KALLSYMS_ALL): who was interrupted outside of
- * the kernel is known by that, who was inside is taken for the waker. */
+/* For a kernel without the address of preempt_count (without CONFIG_KALLSYMS_ALL): an interrupt
+ * from user code is recognized by that, but an interrupted thread inside the kernel is taken for
+ * the waker. */
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking_unsure, struct task_struct *task)
 {
 	return is_watched(task->tgid) ? put_waking(task, is_outside_of_calls()) : 0;
 }
 
-/* A thread that does not come back. With the last one its process goes, also one that the recorder never hears of: so
- * that the table is that of those that live. */
+/* For a thread that ends. The last one takes its process out of the table, also a process unknown
+ * to the recorder, so that the table contains only live processes. */
 static __always_inline void forget_dead(const struct task_struct *task)
 {
 	__u32 tgid = task->tgid;
 
-	if (!watches_all && (task->__state & TASK_DEAD) && task->signal->live.counter == 0)
+	if (!watches_all && (task->__state & TASK_DEAD) &&
+	    BPF_CORE_READ(task, signal, live.counter) == 0)
 		bpf_map_delete_elem(&watched, &tgid);
 }
 
@@ -453,12 +463,12 @@ int BPF_PROG(on_request, struct bio *request)
 
 	if (!is_watched(current >> 32))
 		return 0;
-	device = request->bi_bdev->bd_dev;
+	device = BPF_CORE_READ(request, bi_bdev, bd_dev);
 	bpf_map_update_elem(&disks, &tid, &device, BPF_ANY);
 	return 0;
 }
 
-/* Every page that anybody asks for comes by here: nothing is looked up. */
+/* Every page fault passes here: no table is looked up. */
 SEC("tp_btf/page_fault_user")
 int BPF_PROG(on_fault, unsigned long address, struct pt_regs *registers)
 {

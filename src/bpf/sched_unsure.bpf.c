@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * bpf/sched_unsure.bpf.c - sched.bpf.c for kernels whose types do not tell where preempt_count lies
+ * bpf/sched_unsure.bpf.c - sched.bpf.c for kernels whose types lack preempt_count
  */
 #define PREEMPT_COUNT_IS_NOWHERE
 #include "bpf/sched.bpf.c"

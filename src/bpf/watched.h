@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * bpf/watched.h - part of sched.bpf.c: of whom is told, and what was not
+ * bpf/watched.h - part of sched.bpf.c: the watched processes, and losses
  */
 #ifndef BPF_WATCHED_H
 #define BPF_WATCHED_H
@@ -8,8 +8,8 @@
 #include "bpf/kernel_types.h"
 #include "event/kernel_record.h"
 
-/* Processes of which is told: tgid -> 1. They are taken out as they end; by the recorder where it gives up one that goes
- * on, or has put in one that had ended by then. */
+/* Watched processes: tgid -> 1. They are removed as they end; the recorder removes one that it
+ * gives up, or that had ended before it was added. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 65536);
@@ -18,9 +18,9 @@ struct {
 	__type(value, __u8);
 } watched SEC(".maps");
 
-/* Written by the recorder, when all is in place. */
+/* Written by the recorder when everything is in place. */
 __u32 watches_all;
-__u32 watches_not; /* … but this process: the recorder itself */
+__u32 watches_not; /* except this process: the recorder itself */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

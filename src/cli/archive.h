@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * cli/archive.h - the files that a trace's names come from, kept beside it
+ * cli/archive.h - copy the symbol files of a trace into a folder beside it
  */
 #ifndef CLI_ARCHIVE_H
 #define CLI_ARCHIVE_H
@@ -10,16 +10,16 @@
 #include <stdint.h>
 
 struct archive_result {
-	size_t copied, kept; /* files; kept: there already */
-	size_t missing;      /* modules whose file is gone or another's now */
-	uint64_t bytes;      /* copied */
+	size_t copied, kept; /* files; kept: were already there */
+	size_t missing;      /* modules whose file is gone or was replaced */
+	uint64_t bytes;      /* bytes copied */
 };
 
-/* The folder that belongs to a trace: FILE.symbols. To be freed; NULL: no memory. */
+/* The archive folder of a trace, FILE.symbols. Freed by the caller; NULL: no memory. */
 char *archive_folder(const char *trace);
 
-/* Copies the programs, libraries and debug files of all frames of the trace into its folder. Errors: -errno with
- * the error chain. on_missing is told of each module that could not be kept. */
+/* Copies the programs, libraries and debug files of all frames of the trace into its folder. Calls
+ * on_missing for each module that could not be copied. Errors: -errno with the error chain. */
 int archive_trace(const char *trace, void (*on_missing)(void *context, const char *path),
 		  void *context, struct archive_result *ret_result);
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * cli/cmd_archive.c - keep the symbol files of this machine with a trace
+ * cli/cmd_archive.c - duet archive: copy the symbol files of this machine beside a trace
  *
  * Runs in:  our own process
- * Gets:     a trace file   Gives: FILE.symbols, which the other verbs find by themselves
+ * Gets:     a trace file
+ * Gives:    the folder FILE.symbols, which the other verbs search automatically
  * Owns:     nothing
- * Fails:    with a message and the statuses of the other verbs; a file that is gone is told and is no failure
- * Why:      names are looked up when a report is made: on another machine, or after the next build, the files
- *           they come from are others
+ * Fails:    with a message and the statuses of the other verbs; a missing file is only reported
+ * Why:      symbols are looked up when a report is made. By then, the trace may be on another
+ *           machine or the program may have been rebuilt
  */
 #include "cli/archive.h"
 
@@ -17,18 +18,18 @@
 
 #include "cli/command.h"
 #include "cli/selection.h"
-#include "cli/table.h"
+#include "report/table.h"
 
 static const struct option_row archive_options[] = {{NULL}};
 
-static void say_missing(void *context, const char *path)
+static void print_missing(void *context, const char *path)
 {
 	(void)context;
-	fprintf(stderr, "duet archive: '%s' is not here any more, or is another file now\n",
+	fprintf(stderr, "duet archive: '%s' was removed or replaced since the recording\n",
 		format_text(path).text);
 }
 
-static int run_archive(const struct command *command, int argc, char **argv)
+static int run_archive(const struct cli_command *command, int argc, char **argv)
 {
 	struct archive_result result;
 	char none;
@@ -41,22 +42,22 @@ static int run_archive(const struct command *command, int argc, char **argv)
 	if (argc - first > 1)
 		return usage_error(command, "one FILE at a time");
 	trace = first < argc ? argv[first] : SELECTION_FILE;
-	error = archive_trace(trace, say_missing, NULL, &result);
+	error = archive_trace(trace, print_missing, NULL, &result);
 	if (error) {
 		selection_explain(trace, error);
 		print_error(command->name, NULL);
 		return STATUS_FAILED;
 	}
-	printf("%zu files (%s) copied to %s.symbols, %zu there already, %zu missing\n",
+	printf("%zu files (%s) copied to %s.symbols, %zu were already there, %zu missing\n",
 	       result.copied, format_size((double)result.bytes).text, trace, result.kept,
 	       result.missing);
 	return finish_output(command->name, STATUS_DONE);
 }
 
-const struct command command_archive = {
+const struct cli_command command_archive = {
 	.name = "archive",
 	.arguments = "[FILE]",
-	.summary = "keep the symbol files of this machine with a trace",
+	.summary = "copy this machine's symbol files beside a trace",
 	.writes_files = true,
 	.run = run_archive,
 	.options = archive_options,

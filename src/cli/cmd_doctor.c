@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * cli/cmd_doctor.c - what can be recorded on this machine, what cannot, why, and what mends it
+ * cli/cmd_doctor.c - duet doctor: which collectors work on this machine, and how to enable the
+ * others
  *
- * Runs in:  our own process; vendors' libraries are tried in children (cli/probe.c)
- * Gets:     the machine, or the tree below DUET_DOCTOR_ROOT   Gives: text, or JSON "duet.doctor/1"
+ * Runs in:  our own process; vendors' libraries are tried in children (cli/doctor/probe.c)
+ * Gets:     the machine, or a copy of its files below DUET_DOCTOR_ROOT (tests)
+ * Gives:    text, or JSON "duet.doctor/1"
  * Owns:     the list of checks
- * Fails:    only where it cannot do its own work; a thing that is missing is its result, status 0
- * Why:      every check names one thing and one command: "OpenCL does not work" sends people through
- *           four packages, of which on a fresh Debian 12 two are missing
+ * Fails:    only if it runs out of memory or cannot print; a missing part is a result, status 0
+ * Why:      every check names one part and one command. OpenCL needs four packages, of which a
+ *           fresh Debian 12 lacks two; "OpenCL does not work" would not name them
  */
 #include "cli/command.h"
 
@@ -32,37 +34,36 @@
 #include "base/io.h"
 #include "base/json.h"
 #include "base/string.h"
-#include "cli/doctor.h"
-#include "cli/guest_path.h"
-#include "cli/probe.h"
+#include "cli/doctor/doctor.h"
+#include "cli/doctor/probe.h"
 #include "collect/cpu/blocked.h"
 #include "collect/cpu/perf_rights.h"
 #include "collect/cpu/perf_rings.h"
+#include "collect/opencl/ways.h"
 #include "collect/ranges/ways.h"
 
-#define LOADER      "libOpenCL.so.1"
-#define VENDORS     "/etc/OpenCL/vendors"
-#define LOADER_FIX  "apt-get install ocl-icd-libopencl1"
-#define DRIVER_FIX  "apt-get install pocl-opencl-icd"
-#define CACHE_FIX   "export POCL_CACHE_DIR=/tmp/pocl-$(id -u)"
-#define REBUILD_FIX "make"
-#define PERF_FIX    PERF_SYSCTL "2"
-#define KERNEL_FIX  PERF_SYSCTL "1"
+#define LOADER     "libOpenCL.so.1"
+#define VENDORS    "/etc/OpenCL/vendors"
+#define LOADER_FIX "apt-get install ocl-icd-libopencl1"
+#define DRIVER_FIX "apt-get install pocl-opencl-icd"
+#define CACHE_FIX  "export POCL_CACHE_DIR=/tmp/pocl-$(id -u)"
+#define PERF_FIX   PERF_SYSCTL "2"
+#define KERNEL_FIX PERF_SYSCTL "1"
 
-/* Variables by which loaders and drivers choose: one that is wrong looks like a missing package. HOME is everybody's: it is
- * named only where it hides the devices. */
+/* Environment variables that loaders and drivers read. A wrong value looks like a missing package.
+ * HOME is always set, so it is mentioned only if it hides the devices. */
 static const struct variable {
 	const char *name;
-	const char *effect; /* NULL: none worth a line while all is well */
+	const char *effect; /* NULL: mentioned only if the variable hides the devices */
 	const char *fix;
-	bool chooses_drivers; /* instead of, or beside, those of VENDORS */
+	bool chooses_drivers; /* selects drivers instead of, or in addition to, VENDORS */
 } variables[] = {
 	{"OCL_ICD_VENDORS", "chooses other drivers than " VENDORS, "unset OCL_ICD_VENDORS", true},
 	{"OPENCL_VENDOR_PATH", "chooses another folder than " VENDORS, "unset OPENCL_VENDOR_PATH",
 	 true},
 	{"OCL_ICD_FILENAMES", "adds drivers to those of " VENDORS, "unset OCL_ICD_FILENAMES", true},
 	{"POCL_DEVICES", "chooses among the devices of PoCL", "unset POCL_DEVICES", false},
-	/* PoCL has no devices where it cannot make the folder of its cache */
+	/* PoCL has no devices if it cannot create its cache folder */
 	{"HOME", NULL, CACHE_FIX, false},
 };
 
@@ -83,7 +84,7 @@ struct host {
 enum { EXAMINED = 9 };
 
 struct doctor {
-	const char *root; /* "" or DUET_DOCTOR_ROOT: stands before every absolute path */
+	const char *root; /* prefix of every absolute path: "" or DUET_DOCTOR_ROOT */
 	struct host host;
 	struct doctor_collector opencl, cpu, amd, level_zero, ranges, system, nvidia, drm, intel;
 };
@@ -92,37 +93,6 @@ static const struct option_row doctor_options[] = {
 	{"json", 0, OPTION_FLAG, NULL, "print one JSON document (schema duet.doctor/1)", 0},
 	{NULL},
 };
-
-void doctor_add(struct doctor_collector *collector, const char *name, bool ok, bool needed,
-		const char *fix, const char *format, ...)
-{
-	struct doctor_check *check;
-	va_list arguments;
-
-	if (collector->check_count == DOCTOR_CHECKS_MOST)
-		return;
-	check = &collector->checks[collector->check_count++];
-	check->name = name;
-	check->ok = ok;
-	check->needed = needed;
-	check->fix = ok ? NULL : fix;
-	va_start(arguments, format);
-	vsnprintf(check->text, sizeof(check->text), format, arguments);
-	va_end(arguments);
-}
-
-void doctor_check_guest(struct doctor_collector *collector, const char *name, const char *knows)
-{
-	char path[PATH_MAX];
-
-	if (guest_path(name, path))
-		doctor_add(collector, "guest", true, true, NULL, "%s%s", path, knows);
-	else
-		doctor_add(collector, "guest", false, true, REBUILD_FIX,
-			   "%s is neither beside duet nor in ../lib/duet from it: build again in "
-			   "duet's source tree",
-			   name);
-}
 
 static bool is_available(const struct doctor_collector *collector)
 {
@@ -133,7 +103,7 @@ static bool is_available(const struct doctor_collector *collector)
 	return true;
 }
 
-/* The text of a small file below the root, without its last newline; "" where it cannot be read. */
+/* The text of a small file below the root, without its last newline; "" if it cannot be read. */
 static char *read_small(const struct doctor *doctor, const char *path)
 {
 	char full[PATH_MAX], *text = NULL;
@@ -148,7 +118,7 @@ static char *read_small(const struct doctor *doctor, const char *path)
 	return text;
 }
 
-/* The value of the first "key : value" line of /proc/cpuinfo; "" where there is none. */
+/* The value of the first "key : value" line of /proc/cpuinfo; "" if no line has the key. */
 static void find_cpu_line(const char *text, const char *key, char *value, size_t size)
 {
 	const char *line = strstr(text, key), *colon = line ? strchr(line, ':') : NULL;
@@ -199,7 +169,7 @@ static int examine_host(struct doctor *doctor)
 	struct sysinfo info;
 
 	if (uname(&doctor->host.uname) || sysinfo(&info))
-		return error_set(-errno, "ask the kernel for its name: %s", strerror(errno));
+		return error_set(-errno, "uname: %s", strerror(errno));
 	gethostname(doctor->host.name, sizeof(doctor->host.name) - 1);
 	doctor->host.memory_bytes = (uint64_t)info.totalram * info.mem_unit;
 	examine_cpu(doctor);
@@ -207,7 +177,7 @@ static int examine_host(struct doctor *doctor)
 	return 0;
 }
 
-/* The loader's name for dlopen: with a root its path below it, "" where it is not there. */
+/* The loader's name for dlopen. With a root: its path below the root, "" if it is not there. */
 static void find_loader(const struct doctor *doctor, char *path, size_t size)
 {
 	static const char *const folders[] = {
@@ -231,7 +201,7 @@ static void find_loader(const struct doctor *doctor, char *path, size_t size)
 	*path = '\0';
 }
 
-/* True where the loader is usable; its path is in ret_loader->text. */
+/* True if the loader can be loaded; its path is then in ret_loader->text. */
 static bool check_loader(struct doctor *doctor, struct probe_result *ret_loader)
 {
 	char name[PATH_MAX];
@@ -255,7 +225,8 @@ static bool check_loader(struct doctor *doctor, struct probe_result *ret_loader)
 
 static void check_layers(struct doctor *doctor, const char *loader)
 {
-	/* The variable's name is in every loader that reads it; there is no call to ask with. */
+	/* OpenCL has no call that reports layers. A loader that supports them contains the
+	 * variable's name. */
 	if (probe_file_contains(loader, "OPENCL_LAYERS"))
 		doctor_add(&doctor->opencl, "layers", true, true, NULL,
 			   "the loader reads OPENCL_LAYERS");
@@ -266,7 +237,7 @@ static void check_layers(struct doctor *doctor, const char *loader)
 			   loader);
 }
 
-/* One .icd file: its first line names the driver's library. True where that loads. */
+/* Checks one .icd file, whose first line names the driver's library. True if the library loads. */
 static bool check_driver(struct doctor *doctor, const char *file)
 {
 	struct probe_result result;
@@ -332,7 +303,7 @@ static bool check_drivers(struct doctor *doctor)
 	return loaded || chosen;
 }
 
-/* The variable without which there are devices; NULL where none alone hides them. */
+/* The variable that hides the devices: without it there are some. NULL: no single variable does. */
 static const struct variable *find_culprit(const char *loader, struct probe_result *ret_result)
 {
 	for (size_t i = 0; i < ARRAY_COUNT(variables); i++) {
@@ -353,7 +324,8 @@ static int remove_one(const char *path, const struct stat *status, int type, str
 	return 0;
 }
 
-/* Whether there are devices where PoCL may write its cache: where it may not it has none, and does not say why. */
+/* Whether PoCL has devices with a writable cache folder. Without one it has none and gives no
+ * reason. */
 static bool lacks_cache(const char *loader, struct probe_result *ret_result)
 {
 	char folder[] = "/tmp/duet-doctor-XXXXXX", variable[sizeof(folder) + 32];
@@ -390,16 +362,18 @@ static void explain_devices(struct doctor *doctor, const char *loader, const cha
 
 	if (culprit)
 		doctor_add(&doctor->opencl, "devices", false, true, culprit->fix,
-			   "OpenCL has no device because %s=%s is in the environment (%s); without "
-			   "it there is: %s",
+			   "OpenCL has no device because the environment has %s=%s (%s); without "
+			   "it, OpenCL "
+			   "has: %s",
 			   culprit->name, getenv(culprit->name), why, result.text);
 	else if (lacks_cache(loader, &result))
-		doctor_add(&doctor->opencl, "devices", false, true, CACHE_FIX,
-			   "OpenCL has no device because PoCL can make no folder for its cache: "
-			   "HOME=%s, XDG_CACHE_HOME=%s, POCL_CACHE_DIR=%s (%s); with one there is: "
-			   "%s",
-			   value_of("HOME"), value_of("XDG_CACHE_HOME"), value_of("POCL_CACHE_DIR"),
-			   why, result.text);
+		doctor_add(
+			&doctor->opencl, "devices", false, true, CACHE_FIX,
+			"OpenCL has no device because PoCL cannot create its cache folder: "
+			"HOME=%s, "
+			"XDG_CACHE_HOME=%s, POCL_CACHE_DIR=%s (%s); with a cache, OpenCL has: %s",
+			value_of("HOME"), value_of("XDG_CACHE_HOME"), value_of("POCL_CACHE_DIR"),
+			why, result.text);
 	else
 		doctor_add(&doctor->opencl, "devices", false, true,
 			   has_pocl(&doctor->opencl) ? NULL : DRIVER_FIX,
@@ -435,7 +409,7 @@ static void check_environment(struct doctor *doctor)
 			   "OPENCL_LAYERS=%s is set; duet adds its own layer to it", layers);
 	if (session && *session)
 		doctor_add(&doctor->opencl, "environment", true, false, NULL,
-			   "DUET_SESSION is set: this is running inside a recording");
+			   "DUET_SESSION is set: duet doctor runs inside a recording");
 }
 
 static void examine_opencl(struct doctor *doctor)
@@ -450,7 +424,7 @@ static void examine_opencl(struct doctor *doctor)
 	has_driver = check_drivers(doctor);
 	if (has_loader && has_driver)
 		check_devices(doctor, loader.text);
-	doctor_check_guest(&doctor->opencl, GUEST_NAME, "");
+	doctor_check_guest(&doctor->opencl, OPENCL_GUEST, "");
 	check_environment(doctor);
 }
 
@@ -460,22 +434,23 @@ static void check_tool(struct doctor *doctor, const char *variable, const char *
 	const char *value = getenv(variable);
 
 	if (value && *value)
-		doctor_add(&doctor->ranges, "environment", false, false, fix,
-			   "%s=%s is another tool's and is kept: ranges of %s are not recorded",
-			   variable, value, what);
+		doctor_add(
+			&doctor->ranges, "environment", false, false, fix,
+			"%s=%s belongs to another tool and is kept: ranges of %s are not recorded",
+			variable, value, what);
 }
 
 static void examine_ranges(struct doctor *doctor)
 {
 	doctor->ranges.name = "ranges";
-	doctor_check_guest(&doctor->ranges, RANGES_GUEST_NAME, "");
+	doctor_check_guest(&doctor->ranges, RANGES_GUEST, "");
 	check_tool(doctor, RANGES_NVTX_VARIABLE, "NVTX", "unset " RANGES_NVTX_VARIABLE);
 	check_tool(doctor, RANGES_ITT_VARIABLE, "ITT", "unset " RANGES_ITT_VARIABLE);
 	doctor_add(&doctor->ranges, "roctx", true, false, NULL, "%s",
 		   ranges_has_roctx()
-			   ? "programs are started with the guest preloaded"
-			   : "no ROCm is here: only programs linked to roctx are started "
-			     "with the guest preloaded");
+			   ? "the guest is preloaded into every program"
+			   : "ROCm is not installed: the guest is preloaded only into programs "
+			     "linked to roctx");
 }
 
 static void check_kernel(struct doctor *doctor, const struct perf_rings_state *state)
@@ -484,12 +459,12 @@ static void check_kernel(struct doctor *doctor, const struct perf_rings_state *s
 
 	if (state->has_kernel) {
 		doctor_add(&doctor->cpu, "kernel", true, false, NULL,
-			   "samples inside the kernel, with its stacks");
+			   "samples inside the kernel, with kernel stacks");
 		return;
 	}
 	perf_rights_text(1, rights, sizeof(rights));
 	doctor_add(&doctor->cpu, "kernel", false, false, KERNEL_FIX,
-		   "time inside the kernel has no samples: %s", rights);
+		   "samples inside the kernel are missing: %s", rights);
 }
 
 static void check_waits(struct doctor *doctor)
@@ -499,20 +474,22 @@ static void check_waits(struct doctor *doctor)
 
 	if (blocked_try()) {
 		doctor_add(&doctor->cpu, "waits", false, false, NULL,
-			   "where threads wait is not seen: %s", error_text());
+			   "wait locations are not recorded: %s", error_text());
 		error_clear();
 	} else if (ptrace_is_limited(scope)) {
 		ptrace_rights_text(scope, false, -EPERM, rights, sizeof(rights));
 		doctor_add(&doctor->cpu, "waits", true, false, NULL,
-			   "where threads wait is seen of what duet starts, not of processes that "
-			   "run already: %s",
+			   "stacks of waiting threads are recorded for programs that duet starts, "
+			   "not for "
+			   "running processes: %s",
 			   rights);
 	} else {
-		doctor_add(&doctor->cpu, "waits", true, false, NULL, "where threads wait is seen");
+		doctor_add(&doctor->cpu, "waits", true, false, NULL,
+			   "stacks of waiting threads are recorded");
 	}
 }
 
-/* By opening what a recording would open. */
+/* Opens the same perf events as a recording. */
 static void examine_threads(struct doctor *doctor)
 {
 	const struct perf_rings_options options = {
@@ -522,11 +499,11 @@ static void examine_threads(struct doctor *doctor)
 
 	doctor->cpu.name = "cpu";
 	if (perf_rings_open(&options, &rings)) {
-		doctor_add(
-			&doctor->cpu, "perf", false, false, perf_paranoid() > 2 ? PERF_FIX : NULL,
-			"threads are looked at instead of sampled, so that the functions in which "
-			"they run are missing; %s",
-			error_text());
+		doctor_add(&doctor->cpu, "perf", false, false,
+			   perf_paranoid() > 2 ? PERF_FIX : NULL,
+			   "native functions of running threads are not recorded: threads are "
+			   "polled 200 times a second instead of sampled; %s",
+			   error_text());
 		error_clear();
 	} else {
 		perf_rings_state(rings, &state);
@@ -539,7 +516,7 @@ static void examine_threads(struct doctor *doctor)
 	doctor_examine_kernel(&doctor->cpu);
 }
 
-/* Joins what is missing, or the commands that mend it, each once. */
+/* Joins the texts of failed checks, or with `fixes` their commands, each once. */
 static void join_missing(const struct doctor_collector *collector, bool fixes,
 			 struct string_builder *text)
 {
@@ -643,7 +620,7 @@ static void json_collector(struct json_writer *json, const struct doctor_collect
 	json_object_end(json);
 }
 
-/* In the order in which they are told. */
+/* The collectors in the order of the output. */
 static const struct doctor_collector *collector_at(const struct doctor *doctor, size_t index)
 {
 	const struct doctor_collector *const all[EXAMINED] = {
@@ -696,12 +673,12 @@ static void print_host(const struct host *host)
 {
 	printf("host      %s, Linux %s %s\n", host->name, host->uname.release, host->uname.machine);
 	printf("cpu       %ld x %s, memory %" PRIu64 " MiB\n", host->cpu_count,
-	       *host->cpu ? host->cpu : "(model not known)", host->memory_bytes >> 20);
+	       *host->cpu ? host->cpu : "(unknown model)", host->memory_bytes >> 20);
 	if (host->has_invariant_tsc)
-		printf("clock     invariant TSC: a time stamp is one read of the counter\n");
+		printf("clock     invariant TSC: a timestamp is one read of the counter\n");
 	else
-		printf("clock     no invariant TSC: a time stamp is a clock_gettime, "
-		       "so a traced call costs more\n");
+		printf("clock     no invariant TSC: a timestamp is a clock_gettime call, "
+		       "so tracing a call costs more\n");
 	print_limits(host);
 }
 
@@ -719,19 +696,19 @@ static void print_collector(const struct doctor_collector *collector)
 		       : check->needed ? "missing"
 				       : "broken",
 		       check->name, check->text);
-		/* of what is missing it comes below */
+		/* fixes of needed checks are printed together at the end */
 		if (!check->needed && check->fix && !strstr(check->text, check->fix))
-			printf("; to mend it: %s", check->fix);
+			printf("; to fix it: %s", check->fix);
 		putchar('\n');
 	}
 	string_builder_init(&fixes);
 	join_missing(collector, true, &fixes);
 	if (fixes.length)
-		printf("\nTo mend it: %s\n", string_builder_text(&fixes));
+		printf("\nTo fix it: %s\n", string_builder_text(&fixes));
 	string_builder_fini(&fixes);
 }
 
-static int run_doctor(const struct command *command, int argc, char **argv)
+static int run_doctor(const struct cli_command *command, int argc, char **argv)
 {
 	const char *root = getenv("DUET_DOCTOR_ROOT");
 	auto_free struct doctor *doctor = NULL;
@@ -741,7 +718,7 @@ static int run_doctor(const struct command *command, int argc, char **argv)
 	if (operand < 0)
 		return operand == -1 ? STATUS_DONE : STATUS_USAGE;
 	if (operand < argc)
-		return usage_error(command, "'%s' is one word too many", argv[operand]);
+		return usage_error(command, "unexpected argument '%s'", argv[operand]);
 	doctor = calloc(1, sizeof(*doctor));
 	if (!doctor) {
 		print_error(command->name, "out of memory");
@@ -771,10 +748,10 @@ static int run_doctor(const struct command *command, int argc, char **argv)
 	return finish_output(command->name, STATUS_DONE);
 }
 
-const struct command command_doctor = {
+const struct cli_command command_doctor = {
 	.name = "doctor",
 	.arguments = "[--json]",
-	.summary = "say what can be recorded on this machine, and what mends the rest",
+	.summary = "check what this machine can record and how to enable the rest",
 	.run = run_doctor,
 	.options = doctor_options,
 };

@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
- * cli/cmd_export.c - write a trace in a foreign format
+ * cli/cmd_export.c - duet export: write a trace in a foreign format
  *
  * Runs in:  our own process
- * Gets:     a trace file, a format and filters   Gives: the export in a file or on stdout
+ * Gets:     a trace file, a format and filters
+ * Gives:    the export in a file or on stdout
  * Owns:     the model and the output file
- * Fails:    an unknown format, kind or process is wrong usage with the list of those that exist; a
- *           reader of stdout that went away is a quiet end. Where nothing matched it says so on stderr
- *           and what there is: a query with an empty answer is done, status 0. So it does of samples that the format has not
- * Why:      `duet export | head` is how most people look at the text, and 10^7 lines that nobody
- *           reads any more must neither be computed nor end in an error
+ * Fails:    an unknown format, kind or process is a usage error that lists the existing ones. If
+ *           the reader of stdout closes the pipe, duet ends without a message. If no row matches
+ *           the filters, a message on stderr describes the trace, and the status is 0. A message
+ *           also reports samples that the format cannot hold
+ * Why:      many users run `duet export | head`; the rest of 10^7 lines must neither be computed
+ *           nor end in an error
  */
 #include "cli/command.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,18 +26,19 @@
 #include <unistd.h>
 
 #include "analyze/model.h"
+#include "analyze/output_options.h"
+#include "analyze/text/incomplete.h"
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/output_file.h"
-#include "base/unfinished.h"
+#include "base/file/output_file.h"
+#include "base/file/unfinished.h"
 #include "cli/archive.h"
 #include "cli/output.h"
 #include "cli/selection.h"
-#include "cli/table.h"
 #include "export/exporter.h"
-#include "export/incomplete.h"
+#include "report/table.h"
 
-#define PROCESSES_MOST 16 /* in a message */
+#define MAX_PROCESSES 16 /* in a message */
 
 struct export_values {
 	const char *format, *output, *kinds;
@@ -42,27 +46,29 @@ struct export_values {
 	bool absolute;
 };
 
-static const struct option_row export_options[] = {
-	{"format", 'f', OPTION_TEXT, "NAME", "which format ('duet list formats'); text by default",
+static const struct option_row output_options[] = {
+	{"format", 'f', OPTION_TEXT, "NAME", "output format (duet list formats; default text)",
 	 offsetof(struct export_values, format)},
-	{"output", 'o', OPTION_OUTPUT, "FILE", "write to FILE instead of stdout; ctf: a folder",
+	{"output", 'o', OPTION_OUTPUT, "FILE", "output file, or folder for ctf (default stdout)",
 	 offsetof(struct export_values, output)},
-	{"from", 0, OPTION_DURATION, "T", "only what is T or more after the begin of the recording",
+	{"from", 0, OPTION_DURATION, "T",
+	 "start of the time window, relative to the start of the recording",
 	 offsetof(struct export_values, from_ns)},
-	{"to", 0, OPTION_DURATION, "T", "only what is less than T after it",
+	{"to", 0, OPTION_DURATION, "T",
+	 "end of the time window, relative to the start of the recording",
 	 offsetof(struct export_values, to_ns)},
 	{"kind", 0, OPTION_TEXT, "LIST",
-	 "only these kinds: api,launch,execution,… of the format (a wrong one lists them); of csv "
-	 "the "
-	 "table, of folded and svg the view, of iaprof which of its forms",
+	 "only these kinds, such as api,launch,execution (a wrong name lists all); for csv the "
+	 "table, for folded and svg the view, for iaprof the form",
 	 offsetof(struct export_values, kinds)},
 	{"pid", 0, OPTION_NUMBER, "PID", "only this process", offsetof(struct export_values, pid)},
-	{"absolute", 0, OPTION_FLAG, NULL, "times in CLOCK_MONOTONIC, not from the begin",
+	{"absolute", 0, OPTION_FLAG, NULL,
+	 "write times of CLOCK_MONOTONIC instead of times since the start",
 	 offsetof(struct export_values, absolute)},
 	{NULL},
 };
 
-static int unknown_format(const struct command *command, const char *name)
+static int unknown_format(const struct cli_command *command, const char *name)
 {
 	char list[512] = "";
 	size_t used = 0;
@@ -70,37 +76,38 @@ static int unknown_format(const struct command *command, const char *name)
 	for (size_t i = 0; exporters[i] && used < sizeof(list); i++)
 		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", i ? ", " : "",
 					 exporters[i]->name);
-	return usage_error(command, "there is no format '%s'; there are: %s", name, list);
+	return usage_error(command, "unknown format '%s'; formats are: %s", name, list);
 }
 
-/* ---- what there is to match ---- */
+/* ---- contents of the trace, for messages ---- */
 
 static void print_processes(const struct model *model)
 {
 	const struct event_process *processes;
-	const void *things = NULL;
-	size_t count = model_things(model, EVENT_PROCESS, &things);
+	const void *entities = NULL;
+	size_t count = model_entities(model, EVENT_PROCESS, &entities);
 
-	processes = things;
+	processes = entities;
 	fprintf(stderr, "Processes:%s\n", count ? "" : " none");
-	for (size_t i = 0; i < count && i < PROCESSES_MOST; i++)
+	for (size_t i = 0; i < count && i < MAX_PROCESSES; i++)
 		fprintf(stderr, "  %" PRIu32 "  %s\n", processes[i].pid,
 			format_text(
 				model_text(model, processes[i].name_string, "[unknown process]"))
 				.text);
-	if (count > PROCESSES_MOST)
-		fprintf(stderr, "  … %zu more (duet info lists them)\n", count - PROCESSES_MOST);
+	if (count > MAX_PROCESSES)
+		fprintf(stderr, "  … %zu more (duet info lists them)\n", count - MAX_PROCESSES);
 }
 
-/* How much of the recording is in the file; UINT64_MAX where only all rows could tell. */
+/* Length of the recorded time in the file, without dropped parts. UINT64_MAX: unknown without
+ * reading all rows, because the recorder did not write its end. */
 static uint64_t length_ns(const struct model *model)
 {
 	uint64_t begin_ns = UINT64_MAX, end_ns = 0;
 	const struct event_host *hosts;
-	const void *things = NULL;
-	size_t count = model_things(model, EVENT_HOST, &things);
+	const void *entities = NULL;
+	size_t count = model_entities(model, EVENT_HOST, &entities);
 
-	hosts = things;
+	hosts = entities;
 	for (size_t i = 0; i < count; i++) {
 		if (!hosts[i].end_ns)
 			return UINT64_MAX;
@@ -112,26 +119,26 @@ static uint64_t length_ns(const struct model *model)
 	return end_ns - begin_ns - model_dropped_ns(model);
 }
 
-static int check_process(const struct command *command, const struct model *model,
-			 const struct export_options *options, const char *path)
+static int check_process(const struct cli_command *command, const struct model *model,
+			 const struct output_options *options, const char *path)
 {
 	const struct event_process *processes;
-	const void *things = NULL;
-	size_t count = model_things(model, EVENT_PROCESS, &things);
+	const void *entities = NULL;
+	size_t count = model_entities(model, EVENT_PROCESS, &entities);
 	int status;
 
-	processes = things;
+	processes = entities;
 	for (size_t i = 0; i < count; i++) {
 		if (processes[i].pid == options->pid)
 			return STATUS_DONE;
 	}
-	status = usage_error(command, "there is no process %" PRIu64 " in %s", options->pid, path);
+	status = usage_error(command, "no process %" PRIu64 " in %s", options->pid, path);
 	print_processes(model);
 	return status;
 }
 
-static void say_nothing_matched(const struct command *command, const struct model *model,
-				const struct export_values *values)
+static void print_nothing_matched(const struct cli_command *command, const struct model *model,
+				  const struct export_values *values)
 {
 	uint64_t all_ns = length_ns(model);
 
@@ -143,7 +150,7 @@ static void say_nothing_matched(const struct command *command, const struct mode
 	print_processes(model);
 }
 
-static void say_incomplete(const struct command *command, const struct model *model)
+static void print_incomplete(const struct cli_command *command, const struct model *model)
 {
 	char text[600];
 
@@ -151,9 +158,10 @@ static void say_incomplete(const struct command *command, const struct model *mo
 	print_error(command->name, text);
 }
 
-/* Which may be all that was recorded. Who chose kinds knows what is not among them. */
-static void say_left_out(const struct command *command, const struct exporter *exporter,
-			 const struct export_options *options, const struct model *model)
+/* Reports instruction samples that the format cannot hold, because they may be all that was
+ * recorded. Not needed if the user chose the kinds. */
+static void print_left_out(const struct cli_command *command, const struct exporter *exporter,
+			   const struct output_options *options, const struct model *model)
 {
 	uint64_t rows = model_rows(model, EVENT_INSTRUCTION_SAMPLE);
 	char text[400];
@@ -168,9 +176,11 @@ static void say_left_out(const struct command *command, const struct exporter *e
 
 /* ---- writing ---- */
 
-static bool is_empty_folder(const char *path)
+/* Leaves fd open. */
+static bool is_empty_folder(int fd)
 {
-	DIR *folder = opendir(path);
+	int own = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *folder = own < 0 ? NULL : fdopendir(own);
 	struct dirent *entry;
 	bool is_empty = folder;
 
@@ -178,33 +188,56 @@ static bool is_empty_folder(const char *path)
 		is_empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
 	if (folder)
 		closedir(folder);
+	else if (own >= 0)
+		close(own);
 	return is_empty;
 }
 
-static int write_to_folder(const struct exporter *exporter, const struct model *model,
-			   const struct export_options *options, const char *path,
-			   uint64_t *ret_rows)
+static int open_output_folder(struct output_folder *folder)
 {
-	const bool is_made = mkdir(path, 0777) == 0;
+	int error = output_folder_open(folder, true);
+
+	if (!error && !folder->is_new && !is_empty_folder(folder->fd))
+		error = -EEXIST;
+	if (!error || folder->is_refused)
+		return error;
+	return error_set(
+		error, "cannot make the folder '%s': %s", folder->path,
+		error == -EEXIST || error == -ENOTDIR
+			? "a file or a folder that is not empty has that name: remove it, or name "
+			  "another"
+			: strerror(-error));
+}
+
+static int fill_folder(const struct exporter *exporter, const struct model *model,
+		       const struct output_options *options, struct output_folder *folder,
+		       uint64_t *ret_rows)
+{
+	const char *own = folder->is_new ? folder->name
+					 : NULL; /* an existing folder is not removed on failure */
 	int error;
 
-	if (!is_made && !(errno == EEXIST && is_empty_folder(path)))
-		return error_set(-errno, "make the folder '%s': %s", path,
-				 errno == EEXIST ? "there is something of that name: remove it, or "
-						   "name another"
-						 : strerror(errno));
-	error = output_folder_check(path);
+	unfinished_watch_folder(folder->fd, folder->above, own);
+	error = exporter->write_folder(model, options, folder, ret_rows);
+	unfinished_forget_folder(folder->fd, folder->above, own);
 	if (error)
-		return error;
-	unfinished_watch(path);
-	error = exporter->write_folder(model, options, path, ret_rows);
-	unfinished_forget(path);
+		unfinished_remove_folder(folder->fd, folder->above, own);
+	return error;
+}
+
+static int write_to_folder(const struct exporter *exporter, const struct model *model,
+			   const struct output_options *options, const char *path,
+			   uint64_t *ret_rows)
+{
+	struct output_folder folder;
+	int error = output_folder_init(&folder, path);
+
 	if (!error)
-		return 0;
-	unfinished_remove(path);
-	return is_made || mkdir(path, 0777) == 0
-		       ? error
-		       : error_note(error, "the folder '%s' is gone", path);
+		error = open_output_folder(&folder);
+	if (!error)
+		error = fill_folder(exporter, model, options, &folder, ret_rows);
+	output_folder_fini(&folder);
+	return error;
 }
 
 static bool is_regular(FILE *file)
@@ -215,7 +248,7 @@ static bool is_regular(FILE *file)
 }
 
 static int write_to(const struct exporter *exporter, const struct model *model,
-		    const struct export_options *options, const char *path, uint64_t *ret_rows)
+		    const struct output_options *options, const char *path, uint64_t *ret_rows)
 {
 	struct whole_file output;
 	int error;
@@ -226,19 +259,19 @@ static int write_to(const struct exporter *exporter, const struct model *model,
 	if (error)
 		return error;
 	if (exporter->needs_file && !is_regular(output.file))
-		error = error_set(-ESPIPE, "'%s' is no regular file, and %s needs one", path,
+		error = error_set(-ESPIPE, "'%s' is not a regular file, which %s needs", path,
 				  exporter->name);
 	if (!error)
 		error = exporter->write(model, options, output.file, ret_rows);
 	return whole_file_close(&output, error);
 }
 
-static bool is_filtered(const struct export_options *options)
+static bool is_filtered(const struct output_options *options)
 {
 	return options->has_from || options->has_to || options->kinds || options->pid;
 }
 
-static int finish_export(const struct command *command, const struct export_values *values,
+static int finish_export(const struct cli_command *command, const struct export_values *values,
 			 const char *path, int error)
 {
 	if (error == -EPIPE && !values->output) {
@@ -255,8 +288,8 @@ static int finish_export(const struct command *command, const struct export_valu
 	return finish_output(command->name, STATUS_DONE);
 }
 
-static int export_model(const struct command *command, const struct exporter *exporter,
-			const struct export_values *values, const struct export_options *options,
+static int export_model(const struct cli_command *command, const struct exporter *exporter,
+			const struct export_values *values, const struct output_options *options,
 			const struct model *model, const char *path)
 {
 	int status = STATUS_DONE, error;
@@ -271,16 +304,16 @@ static int export_model(const struct command *command, const struct exporter *ex
 		return status;
 	error = write_to(exporter, model, options, values->output, &rows);
 	if (!error && *incomplete_model(model).text)
-		say_incomplete(command, model);
+		print_incomplete(command, model);
 	if (!error)
-		say_left_out(command, exporter, options, model);
+		print_left_out(command, exporter, options, model);
 	if (!error && !rows && is_filtered(options))
-		say_nothing_matched(command, model, values);
+		print_nothing_matched(command, model, values);
 	return finish_export(command, values, path, error);
 }
 
-static int export_file(const struct command *command, const struct exporter *exporter,
-		       const struct export_values *values, struct export_options *options,
+static int export_file(const struct cli_command *command, const struct exporter *exporter,
+		       const struct export_values *values, struct output_options *options,
 		       const char *path)
 {
 	auto_free char *archive = archive_folder(path);
@@ -298,13 +331,13 @@ static int export_file(const struct command *command, const struct exporter *exp
 	return status;
 }
 
-/* What of the options and this format does not go together; STATUS_DONE: nothing. */
-static int check_usage(const struct command *command, const struct exporter *exporter,
-		       const struct export_values *values, const struct export_options *options)
+/* Refuses options that this format does not support. STATUS_DONE: all are supported. */
+static int check_usage(const struct cli_command *command, const struct exporter *exporter,
+		       const struct export_values *values, const struct output_options *options)
 {
 	if (values->to_ns < values->from_ns)
 		return usage_error(command, "--to is before --from");
-	if (export_check_kinds(exporter, values->kinds) ||
+	if (exporter_check_kinds(exporter, values->kinds) ||
 	    (exporter->check && exporter->check(options))) {
 		int status = usage_error(command, "%s", error_text());
 
@@ -312,12 +345,13 @@ static int check_usage(const struct command *command, const struct exporter *exp
 		return status;
 	}
 	if (exporter->write_folder && !values->output)
-		return usage_error(command, "%s is a folder: name it with -o", exporter->name);
+		return usage_error(command, "%s writes a folder: name it with -o", exporter->name);
 	if (exporter->is_binary && !values->output && isatty(STDOUT_FILENO))
-		return usage_error(command, "%s is not for a terminal: write to a file with -o",
+		return usage_error(command, "%s is a binary format: write to a file with -o",
 				   exporter->name);
 	if (exporter->needs_file && !values->output)
-		return usage_error(command, "%s is no stream: write to a file with -o",
+		return usage_error(command,
+				   "%s cannot be written to a pipe: write to a file with -o",
 				   exporter->name);
 	return STATUS_DONE;
 }
@@ -327,9 +361,9 @@ static void print_note(const char *line)
 	print_error(command_export.name, line);
 }
 
-static struct export_options options_of(const struct export_values *values)
+static struct output_options options_of(const struct export_values *values)
 {
-	return (struct export_options){.has_from = values->from_ns > 0,
+	return (struct output_options){.has_from = values->from_ns > 0,
 				       .from_ns = values->from_ns,
 				       .has_to = values->to_ns != UINT64_MAX,
 				       .to_ns = values->to_ns,
@@ -341,11 +375,11 @@ static struct export_options options_of(const struct export_values *values)
 				       .on_note = print_note};
 }
 
-static int run_export(const struct command *command, int argc, char **argv)
+static int run_export(const struct cli_command *command, int argc, char **argv)
 {
 	struct export_values values = {.format = "text", .to_ns = UINT64_MAX, .pid = UINT64_MAX};
 	int first = options_parse(command, argc, argv, false, &values), status;
-	struct export_options options = options_of(&values);
+	struct output_options options = options_of(&values);
 	const struct exporter *exporter;
 
 	if (first < 0)
@@ -362,11 +396,11 @@ static int run_export(const struct command *command, int argc, char **argv)
 			   first < argc ? argv[first] : SELECTION_FILE);
 }
 
-const struct command command_export = {
+const struct cli_command command_export = {
 	.name = "export",
 	.arguments = "[options] [FILE]",
 	.summary = "write a trace in another format",
 	.writes_files = true,
 	.run = run_export,
-	.options = export_options,
+	.options = output_options,
 };

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * cli/cmd_flame.c - the device account as a flame graph: from the line of code to the kernel
+ * cli/cmd_flame.c - duet flame: draw the device account as a flame graph, from source lines to
+ * kernels
  *
  * Runs in:  our own process
- * Gets:     a trace file and a view   Gives: an SVG, or folded stacks
+ * Gets:     a trace file and a view
+ * Gives:    an SVG, or folded stacks
  * Owns:     the model, the analysis, the graph
  * Fails:    with a message and the statuses of the other verbs
- * Why:      both halves of the account hang below the code that is behind them: a kernel below the stack that
- *           launched it, the idle time before it below the same stack. The graph's total is the devices' wall
- *           to the nanosecond.
+ * Why:      busy and idle time are above the code that caused them (below it with --icicle): a
+ *           kernel above the stack that launched it, and the idle time before the kernel above the
+ *           same stack. In the view total, the sum is exactly the devices' wall time.
  */
 #include "cli/command.h"
 
@@ -21,8 +23,8 @@
 #include "cli/graph.h"
 #include "cli/output.h"
 #include "cli/selection.h"
-#include "export/flame.h"
-#include "export/flame_drawing.h"
+#include "flame/drawing.h"
+#include "flame/flame.h"
 
 #define DEFAULT_OUTPUT "duet.svg"
 
@@ -35,44 +37,42 @@ struct flame_values {
 
 static const struct option_row flame_rows[] = {
 	{"output", 'o', OPTION_TEXT, "FILE",
-	 "write to FILE, - for stdout (an SVG by default to duet.svg, folded stacks to stdout)",
+	 "output file, - for stdout (default: duet.svg; with --folded stdout)",
 	 offsetof(struct flame_values, output)},
 	{"view", 0, OPTION_TEXT, "NAME",
-	 "total (default where a device was used): the devices' whole time; gpu: their busy time; "
-	 "idle: their idle time; "
-	 "cpu: the threads' time on processors (default elsewhere); offcpu: their time off them, "
-	 "and "
-	 "what they waited for; launch: how often; stall: the samples of device instructions, by "
-	 "what they waited for",
+	 "view: total (default with a device), gpu, idle, cpu (default without a device), "
+	 "offcpu, launch or stall (man duet-flame)",
 	 offsetof(struct flame_values, view)},
-	{"folded", 0, OPTION_FLAG, NULL, "folded stacks, a line each, instead of an SVG",
+	{"folded", 0, OPTION_FLAG, NULL, "write folded stacks, one per line, instead of an SVG",
 	 offsetof(struct flame_values, folded)},
-	{"lines", 0, OPTION_FLAG, NULL, "a frame for each line, not for each function",
+	{"lines", 0, OPTION_FLAG, NULL, "one frame per source line instead of one per function",
 	 offsetof(struct flame_values, lines)},
 	{"device", 0, OPTION_TEXT, "D", "only this device: its key, name or number",
 	 offsetof(struct flame_values, device)},
-	{"from", 0, OPTION_DURATION, "T", "only what is T or more after the begin of the recording",
+	{"from", 0, OPTION_DURATION, "T",
+	 "start of the time window, relative to the start of the recording",
 	 offsetof(struct flame_values, from_ns)},
-	{"to", 0, OPTION_DURATION, "T", "only what is less than T after it",
+	{"to", 0, OPTION_DURATION, "T",
+	 "end of the time window, relative to the start of the recording",
 	 offsetof(struct flame_values, to_ns)},
 	{"title", 0, OPTION_TEXT, "TEXT", "title of the picture",
 	 offsetof(struct flame_values, title)},
-	{"width", 0, OPTION_NUMBER, "PX", "width of the picture (default 1200)",
+	{"width", 0, OPTION_NUMBER, "PX", "width of the picture in pixels (default 1200)",
 	 offsetof(struct flame_values, width)},
-	{"min-width", 0, OPTION_TEXT, "PX", "leave out what is narrower (default 0.1)",
+	{"min-width", 0, OPTION_TEXT, "PX", "minimum width of a frame in pixels (default 0.1)",
 	 offsetof(struct flame_values, min_width)},
-	{"icicle", 0, OPTION_FLAG, NULL, "the root at the top",
+	{"icicle", 0, OPTION_FLAG, NULL, "put the root at the top",
 	 offsetof(struct flame_values, icicle)},
 	{NULL},
 };
 
-/* ---- output ------------------------------------------------------------------------------------ */
+/* ---- output ---------------------------------------------------------------------------------- */
 
 struct output {
 	const struct drawing *drawing;
 	const struct flame_values *values;
 	double min_width_px;
-	const char *warning; /* lines; "" where nothing is missing */
+	const char *warning; /* lines; "": the trace is complete */
 };
 
 static int write_graph(void *context, FILE *out)
@@ -109,8 +109,8 @@ static const char *output_path(const struct flame_values *values)
 	return values->folded ? NULL : DEFAULT_OUTPUT;
 }
 
-/* Draws, writes, and says on stderr what the picture says. */
-static int make_picture(const struct command *command, struct graph *graph,
+/* Draws and writes the picture; prints its warnings on stderr too. */
+static int make_picture(const struct cli_command *command, struct graph *graph,
 			const struct flame_values *values, double min_width_px)
 {
 	struct output output = {.drawing = &graph->drawing,
@@ -129,7 +129,7 @@ static int make_picture(const struct command *command, struct graph *graph,
 	return STATUS_DONE;
 }
 
-static int run_file(const struct command *command, const char *path,
+static int run_file(const struct cli_command *command, const char *path,
 		    const struct flame_values *values, double min_width_px)
 {
 	const struct graph_request request = {.path = path,
@@ -157,7 +157,7 @@ static int parse_min_width(const char *text, double *ret_px)
 	return *end || end == text || !(*ret_px > 0) || *ret_px > 1000 ? -EINVAL : 0;
 }
 
-static int run_flame(const struct command *command, int argc, char **argv)
+static int run_flame(const struct cli_command *command, int argc, char **argv)
 {
 	struct flame_values values = {.width = 1200, .to_ns = UINT64_MAX};
 	int first = options_parse(command, argc, argv, false, &values);
@@ -168,7 +168,7 @@ static int run_flame(const struct command *command, int argc, char **argv)
 	if (argc - first > 1)
 		return usage_error(command, "one FILE at a time");
 	if (values.output && !*values.output)
-		return usage_error(command, "--output needs the name of a file");
+		return usage_error(command, "--output needs a file name");
 	if (values.view && !drawing_find_view(values.view))
 		return usage_error(command, "--view: " GRAPH_VIEWS ", not '%s'", values.view);
 	if (values.to_ns < values.from_ns)
@@ -182,7 +182,7 @@ static int run_flame(const struct command *command, int argc, char **argv)
 				      min_width_px));
 }
 
-const struct command command_flame = {
+const struct cli_command command_flame = {
 	.name = "flame",
 	.arguments = "[options] [FILE]",
 	.summary = "draw where the device time went: a flame graph from the code to the kernels",

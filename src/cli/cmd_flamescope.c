@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * cli/cmd_flamescope.c - when the time of a flame graph was: a heat map of cells of 20 ms, and the graph of a range of them
+ * cli/cmd_flamescope.c - duet flamescope: a heat map of the time, in cells of 20 ms, with the flame
+ * graph of any selected range
  *
  * Runs in:  our own process
- * Gets:     a trace file and a view   Gives: an HTML file that needs no network and no server
+ * Gets:     a trace file and a view
+ * Gives:    an HTML file that needs no network and no server
  * Owns:     the heat map
  * Fails:    with a message and the statuses of the other verbs
- * Why 50 cells a column: what comes 50 times a second or less often is a pattern that eyes find, and a column of a second
- *           makes ten minutes as wide as a screen. Longer recordings get coarser cells, as scope.h says.
+ * Why 50 cells a column: patterns that repeat up to 50 times a second become visible. With one
+ *           column per second, ten minutes fill the width of a screen. Longer recordings get
+ *           coarser cells (page/scope/scope.h).
  */
 #include "cli/command.h"
 
@@ -24,12 +27,12 @@
 #include "cli/graph.h"
 #include "cli/output.h"
 #include "cli/selection.h"
-#include "cli/table.h"
-#include "export/scope.h"
+#include "page/scope/scope.h"
+#include "report/table.h"
 
-#define NS_PER_MS     UINT64_C(1000000)
-#define ROWS_MOST     1000
-#define COLUMN_MOST_S 3600
+#define NS_PER_MS    UINT64_C(1000000)
+#define MAX_ROWS     1000
+#define COLUMN_MAX_S 3600
 
 struct scope_values {
 	const char *output, *view, *device, *title;
@@ -38,21 +41,23 @@ struct scope_values {
 
 static const struct option_row scope_rows[] = {
 	{"output", 'o', OPTION_TEXT, "FILE",
-	 "write to FILE (by default the trace's name with .flamescope.html; -: to stdout)",
+	 "output file, - for stdout (default: the trace's name with .flamescope.html)",
 	 offsetof(struct scope_values, output)},
 	{"view", 0, OPTION_TEXT, "NAME",
-	 "what is shown, as duet flame --view: total, gpu, idle, cpu, offcpu, launch or stall",
+	 "view of duet flame: total, gpu, idle, cpu, offcpu, launch or stall",
 	 offsetof(struct scope_values, view)},
-	{"row", 0, OPTION_NUMBER, "MS", "time of a cell, ms (default 20)",
+	{"row", 0, OPTION_NUMBER, "MS", "duration of a cell in ms (default 20)",
 	 offsetof(struct scope_values, row_ms)},
 	{"column", 0, OPTION_NUMBER, "SEC",
-	 "time of a column, s (default 1); cells fill it without a rest",
+	 "duration of a column in s (default 1), a multiple of --row",
 	 offsetof(struct scope_values, column_s)},
 	{"device", 0, OPTION_TEXT, "D", "only this device: its key, name or number",
 	 offsetof(struct scope_values, device)},
-	{"from", 0, OPTION_DURATION, "T", "only what is T or more after the begin of the recording",
+	{"from", 0, OPTION_DURATION, "T",
+	 "start of the time window, relative to the start of the recording",
 	 offsetof(struct scope_values, from_ns)},
-	{"to", 0, OPTION_DURATION, "T", "only what is less than T after it",
+	{"to", 0, OPTION_DURATION, "T",
+	 "end of the time window, relative to the start of the recording",
 	 offsetof(struct scope_values, to_ns)},
 	{"title", 0, OPTION_TEXT, "TEXT", "title of the page",
 	 offsetof(struct scope_values, title)},
@@ -80,8 +85,8 @@ static int write_page(void *context, FILE *out)
 	return scope_write(map->scope, &map->graph.drawing, &about, out);
 }
 
-/* Cells that the user did not ask for. */
-static void say_coarser(const struct command *command, const struct heat_map *map)
+/* Reports cells that are coarser than the options ask for. */
+static void print_coarser(const struct cli_command *command, const struct heat_map *map)
 {
 	const struct scope_grid grid = scope_grid(map->scope);
 	char text[256];
@@ -89,14 +94,14 @@ static void say_coarser(const struct command *command, const struct heat_map *ma
 	if (grid.row_ns == map->values->row_ms * NS_PER_MS)
 		return;
 	snprintf(text, sizeof(text),
-		 "cells are of %s, columns of %s: with cells of %" PRIu64
+		 "cells have %s, columns %s: with cells of %" PRIu64
 		 " ms the page would be too large (--from and --to show a part in detail)",
 		 format_duration(grid.row_ns).text, format_duration(grid.row_ns * grid.rows).text,
 		 map->values->row_ms);
 	print_error(command->name, text);
 }
 
-static int make_page(const struct command *command, struct heat_map *map)
+static int make_page(const struct cli_command *command, struct heat_map *map)
 {
 	int error, status = graph_open(command, &map->graph);
 
@@ -113,11 +118,11 @@ static int make_page(const struct command *command, struct heat_map *map)
 		return STATUS_FAILED;
 	}
 	graph_print_notes(command, &map->graph);
-	say_coarser(command, map);
+	print_coarser(command, map);
 	return STATUS_DONE;
 }
 
-static int run_file(const struct command *command, const struct scope_values *values,
+static int run_file(const struct cli_command *command, const struct scope_values *values,
 		    const char *path, const char *output)
 {
 	const struct scope_grid grid = {
@@ -145,27 +150,28 @@ static int run_file(const struct command *command, const struct scope_values *va
 	return status;
 }
 
-static int check_values(const struct command *command, const struct scope_values *values)
+static int check_values(const struct cli_command *command, const struct scope_values *values)
 {
 	if (values->output && !*values->output)
-		return usage_error(command, "--output needs the name of a file");
+		return usage_error(command, "--output needs a file name");
 	if (values->view && !drawing_find_view(values->view))
 		return usage_error(command, "--view: " GRAPH_VIEWS ", not '%s'", values->view);
 	if (values->to_ns < values->from_ns)
 		return usage_error(command, "--to is before --from");
-	if (!values->column_s || values->column_s > COLUMN_MOST_S)
-		return usage_error(command, "--column: from 1 to %d seconds", COLUMN_MOST_S);
+	if (!values->column_s || values->column_s > COLUMN_MAX_S)
+		return usage_error(command, "--column: from 1 to %d seconds", COLUMN_MAX_S);
 	if (!values->row_ms || values->column_s * 1000 % values->row_ms)
-		return usage_error(command,
-				   "--row: milliseconds of which a column of %" PRIu64
-				   " s has a whole number, such as 20",
-				   values->column_s);
-	if (values->column_s * 1000 / values->row_ms > ROWS_MOST)
-		return usage_error(command, "--row: a column has at most %d cells", ROWS_MOST);
+		return usage_error(
+			command,
+			"--row: a number of milliseconds that divides the column of %" PRIu64
+			" s, such as 20",
+			values->column_s);
+	if (values->column_s * 1000 / values->row_ms > MAX_ROWS)
+		return usage_error(command, "--row: a column has at most %d cells", MAX_ROWS);
 	return STATUS_DONE;
 }
 
-static int run_flamescope(const struct command *command, int argc, char **argv)
+static int run_flamescope(const struct cli_command *command, int argc, char **argv)
 {
 	struct scope_values values = {.to_ns = UINT64_MAX, .row_ms = 20, .column_s = 1};
 	int first = options_parse(command, argc, argv, false, &values), status;
@@ -190,11 +196,10 @@ static int run_flamescope(const struct command *command, int argc, char **argv)
 	return finish_output(command->name, status);
 }
 
-const struct command command_flamescope = {
+const struct cli_command command_flamescope = {
 	.name = "flamescope",
 	.arguments = "[options] [FILE]",
-	.summary = "one page with a heat map of cells of 20 ms, and the flame graph of any range "
-		   "of it",
+	.summary = "write one HTML page with a heat map and the flame graph of any selected range",
 	.writes_files = true,
 	.run = run_flamescope,
 	.options = scope_rows,

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * cli/cmd_import.c - make a trace of what another program recorded
+ * cli/cmd_import.c - duet import: convert another program's recording into a trace
  *
  * Runs in:  our own process
- * Gets:     a foreign file and its format   Gives: a trace, on which every other verb works
+ * Gets:     a foreign file and its format
+ * Gives:    a trace, on which every other verb works
  * Owns:     nothing
- * Fails:    an unknown format is wrong usage with the list of those that exist; a file that is not of its format is
- *           status 1, with where, what was expected and what was found, and leaves no trace behind
- * Why on stderr what of the file was left out: it is a fault, and the trace is not all that the file was
- * Why it says what the file lacks: a report of it has gaps that no recording of duet's has, and whoever reads it
- *           should not take them for an answer
+ * Fails:    an unknown format is a usage error that lists the formats. An invalid file is status
+ *           1; the message has the place, the expected and the found text, and no trace is written
+ * Why left-out rows are on stderr: the trace does not contain the whole file, which is a fault
+ * Why it prints what the format lacks: a report has gaps that duet's own recordings do not have,
+ *           and readers must not take them for results
  */
 #include "cli/command.h"
 
@@ -21,8 +22,8 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/selection.h"
-#include "cli/table.h"
 #include "import/importer.h"
+#include "report/table.h"
 
 struct import_values {
 	const char *format, *output;
@@ -30,14 +31,14 @@ struct import_values {
 
 static const struct option_row import_options[] = {
 	{"format", 'f', OPTION_TEXT, "NAME",
-	 "which format: folded, perf-script, chrome, rocm-trace-lite, iaprof",
+	 "input format: folded, perf-script, chrome, rocm-trace-lite, iaprof",
 	 offsetof(struct import_values, format)},
-	{"output", 'o', OPTION_OUTPUT, "FILE", "the trace to write (default " SELECTION_FILE ")",
+	{"output", 'o', OPTION_OUTPUT, "FILE", "trace file to write (default " SELECTION_FILE ")",
 	 offsetof(struct import_values, output)},
 	{NULL},
 };
 
-static int wrong_format(const struct command *command, const char *name)
+static int wrong_format(const struct cli_command *command, const char *name)
 {
 	char list[512] = "";
 	size_t used = 0;
@@ -46,11 +47,11 @@ static int wrong_format(const struct command *command, const char *name)
 		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", i ? ", " : "",
 					 importers[i]->name);
 	if (!name)
-		return usage_error(command, "name the format with --format; there are: %s", list);
-	return usage_error(command, "there is no format '%s' to import; there are: %s", name, list);
+		return usage_error(command, "name the input format with --format: %s", list);
+	return usage_error(command, "unknown import format '%s'; formats are: %s", name, list);
 }
 
-/* Each has its line. */
+/* Prints each note on a line. */
 static void print_notes(char *notes)
 {
 	char *rest = notes, *line;
@@ -60,7 +61,7 @@ static void print_notes(char *notes)
 			printf("%s\n", format_text(line).text);
 }
 
-static void print_faults(const struct command *command, char *faults)
+static void print_faults(const struct cli_command *command, char *faults)
 {
 	char *rest = faults, *line;
 
@@ -69,7 +70,7 @@ static void print_faults(const struct command *command, char *faults)
 			print_error(command->name, line);
 }
 
-static int import_one(const struct command *command, const struct importer *importer,
+static int import_one(const struct cli_command *command, const struct importer *importer,
 		      const char *path, const char *output)
 {
 	struct import_result result = {0};
@@ -90,7 +91,7 @@ static int import_one(const struct command *command, const struct importer *impo
 	return finish_output(command->name, STATUS_DONE);
 }
 
-static int run_import(const struct command *command, int argc, char **argv)
+static int run_import(const struct cli_command *command, int argc, char **argv)
 {
 	struct import_values values = {.output = SELECTION_FILE};
 	int first = options_parse(command, argc, argv, false, &values);
@@ -107,10 +108,10 @@ static int run_import(const struct command *command, int argc, char **argv)
 	return import_one(command, importer, argv[first], values.output);
 }
 
-const struct command command_import = {
+const struct cli_command command_import = {
 	.name = "import",
 	.arguments = "--format NAME [-o FILE] FILE",
-	.summary = "make a trace of what another program recorded",
+	.summary = "convert another program's recording into a trace",
 	.writes_files = true,
 	.run = run_import,
 	.options = import_options,

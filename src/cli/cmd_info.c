@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * cli/cmd_info.c - what is in a trace: its size, its rows, who was recorded, what is damaged
+ * cli/cmd_info.c - duet info: size, row counts, processes, devices and damage of a trace
  *
  * Runs in:  our own process
- * Gets:     a trace file, or a code object (cli/info_code.h)   Gives: text, or JSON "duet.info/1"
+ * Gets:     a trace file, or a code object (cli/info/code.h)
+ * Gives:    text, or JSON "duet.info/1"
  * Owns:     the reader
- * Fails:    a file that is no trace is status 1; a damaged one is described, status 0
- * Why:      it decodes no row: what is there it takes from the heads of chunks, and that the rest is whole from
- *           their checksums, which are read as fast as the disk
+ * Fails:    status 1 if the file is not a trace; a damaged trace is described, status 0
+ * Why:      it decodes no rows: the heads of chunks contain the counts, and the checksums show
+ *           whether the rest is intact. So it runs at the speed of the disk
  */
 #include "cli/command.h"
 
@@ -18,10 +19,10 @@
 #include "analyze/collectors.h"
 #include "base/array.h"
 #include "base/json.h"
-#include "cli/info_batch.h"
-#include "cli/info_code.h"
+#include "cli/info/batch.h"
+#include "cli/info/code.h"
 #include "cli/selection.h"
-#include "cli/table.h"
+#include "report/table.h"
 #include "trace/reader.h"
 
 struct info_values {
@@ -35,11 +36,12 @@ static const struct option_row info_options[] = {
 	{"batch", 0, OPTION_FLAG, NULL, "FILE is a batch buffer of an Intel GPU",
 	 offsetof(struct info_values, batch)},
 	{"gen", 0, OPTION_TEXT, "NAME",
-	 "its generation: gen9, gen11, gen12, xe-hpg, xe-hpc, xe2, xe3, xe3p",
+	 "GPU generation of the batch buffer: gen9, gen11, gen12, xe-hpg, xe-hpc, xe2, xe3, xe3p",
 	 offsetof(struct info_values, generation)},
-	{"address", 0, OPTION_TEXT, "ADDRESS", "where the GPU has its first byte (0)",
+	{"address", 0, OPTION_TEXT, "ADDRESS", "GPU address of the first byte (default 0)",
 	 offsetof(struct info_values, address)},
-	{"start", 0, OPTION_TEXT, "ADDRESS", "where it begins to read (its first byte)",
+	{"start", 0, OPTION_TEXT, "ADDRESS",
+	 "GPU address of the first instruction (default: the first byte)",
 	 offsetof(struct info_values, start)},
 	{NULL},
 };
@@ -53,13 +55,13 @@ struct info {
 	struct trace_reader *reader;
 	struct kind_count kinds[EVENT_KIND_COUNT];
 	struct trace_damage damage;
-	uint64_t begin_ns, end_ns; /* of the recording, CLOCK_MONOTONIC; 0: not known */
+	uint64_t begin_ns, end_ns; /* start and end of the recording, CLOCK_MONOTONIC; 0: unknown */
 };
 
-/* Numbers between the things and the happenings are not given out. */
+/* False for the unused numbers between the kinds of entities and the kinds of events. */
 static bool is_kind(uint32_t kind)
 {
-	return (kind >= EVENT_HOST && kind <= EVENT_THING_LAST) || kind >= EVENT_API;
+	return (kind >= EVENT_HOST && kind <= EVENT_ENTITY_LAST) || kind >= EVENT_API;
 }
 
 static const char *const device_types[] = {"other", "cpu", "gpu", "accelerator"};
@@ -82,13 +84,13 @@ static void widen(struct info *info, uint64_t begin_ns, uint64_t end_ns)
 		info->end_ns = end_ns;
 }
 
-/* The recording's own times; a recorder that was killed wrote no end, then the last row that is in
- * the host's clock stands for it. */
+/* The recording's start and end. A recorder that was killed wrote no end; then the last row with a
+ * time in the host's clock counts as the end. */
 static void find_times(struct info *info)
 {
-	const void *things;
-	size_t count = trace_reader_things(info->reader, EVENT_HOST, &things);
-	const struct event_host *hosts = things;
+	const void *entities;
+	size_t count = trace_reader_entities(info->reader, EVENT_HOST, &entities);
+	const struct event_host *hosts = entities;
 
 	for (size_t i = 0; i < count; i++)
 		widen(info, hosts[i].begin_ns, hosts[i].end_ns);
@@ -104,11 +106,11 @@ static void find_times(struct info *info)
 
 static void count_rows(struct info *info)
 {
-	const void *things;
+	const void *entities;
 
-	for (int kind = EVENT_HOST; kind <= EVENT_THING_LAST; kind++)
+	for (int kind = EVENT_HOST; kind <= EVENT_ENTITY_LAST; kind++)
 		info->kinds[kind].rows =
-			trace_reader_things(info->reader, (enum event_kind)kind, &things);
+			trace_reader_entities(info->reader, (enum event_kind)kind, &entities);
 	for (size_t i = 0; i < trace_reader_chunk_count(info->reader); i++) {
 		const struct trace_chunk *chunk = trace_reader_chunk(info->reader, i);
 
@@ -132,9 +134,9 @@ static uint64_t duration_ns(const struct info *info)
 
 static void print_processes(const struct info *info)
 {
-	const void *things;
-	size_t count = trace_reader_things(info->reader, EVENT_PROCESS, &things);
-	const struct event_process *processes = things;
+	const void *entities;
+	size_t count = trace_reader_entities(info->reader, EVENT_PROCESS, &entities);
+	const struct event_process *processes = entities;
 
 	printf("\nprocesses %zu\n", count);
 	for (size_t i = 0; i < count; i++)
@@ -144,16 +146,17 @@ static void print_processes(const struct info *info)
 			       .text);
 }
 
-/* Stacks that were taken a second way too: the only measure of how far the others can be believed. */
+/* Stacks that were also unwound by a second method, and how many of them differ: the only measure
+ * of how reliable the others are. */
 struct checked_stacks {
 	uint64_t checked, wrong;
 };
 
 static struct checked_stacks count_checked(const struct info *info)
 {
-	const void *things;
-	size_t count = trace_reader_things(info->reader, EVENT_PROCESS, &things);
-	const struct event_process *processes = things;
+	const void *entities;
+	size_t count = trace_reader_entities(info->reader, EVENT_PROCESS, &entities);
+	const struct event_process *processes = entities;
 	struct checked_stacks stacks = {0};
 
 	for (size_t i = 0; i < count; i++) {
@@ -168,16 +171,16 @@ static void print_stacks(const struct info *info)
 	const struct checked_stacks stacks = count_checked(info);
 
 	if (stacks.checked)
-		printf("\nstacks    taken a second way too: %" PRIu64
-		       "; with other callers then: %" PRIu64 "\n",
+		printf("\nstacks    checked by a second unwinder: %" PRIu64
+		       "; with different callers: %" PRIu64 "\n",
 		       stacks.checked, stacks.wrong);
 }
 
 static void print_devices(const struct info *info)
 {
-	const void *things;
-	size_t count = trace_reader_things(info->reader, EVENT_DEVICE, &things);
-	const struct event_device *devices = things;
+	const void *entities;
+	size_t count = trace_reader_entities(info->reader, EVENT_DEVICE, &entities);
+	const struct event_device *devices = entities;
 
 	printf("\ndevices   %zu\n", count);
 	for (size_t i = 0; i < count; i++)
@@ -188,7 +191,8 @@ static void print_devices(const struct info *info)
 		       shown_of(info, devices[i].vendor_string).text);
 }
 
-/* Of one collector there may be several: that it works, and each thing that it could not do. */
+/* All rows of collectors. A collector may have several rows: one if it works, and one for each part
+ * that failed. */
 struct collector_rows {
 	const struct event_collector *rows;
 	size_t count;
@@ -199,21 +203,12 @@ static bool is_same_collector(const struct collector_rows *all, size_t a, size_t
 	return all->rows[a].name_string == all->rows[b].name_string;
 }
 
-static bool is_first_of_name(const struct collector_rows *all, size_t index)
-{
-	size_t i = 0;
-
-	while (!is_same_collector(all, i, index))
-		i++;
-	return i == index;
-}
-
 static size_t count_collectors(const struct collector_rows *all)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < all->count; i++)
-		count += is_first_of_name(all, i);
+		count += collectors_is_first(all->rows, i);
 	return count;
 }
 
@@ -222,8 +217,9 @@ static void print_collector(const struct info *info, const struct collector_rows
 	enum event_collector_state state = collectors_state(all->rows, all->count, index);
 	bool has_reason = false;
 
-	printf("  %-8s %s", shown_of(info, all->rows[index].name_string).text,
-	       collectors_state_name(state));
+	printf("  %-8s %s%s", shown_of(info, all->rows[index].name_string).text,
+	       collectors_state_name(state),
+	       all->rows[index].unverified ? ", unverified on hardware" : "");
 	for (size_t i = index; i < all->count; i++) {
 		if (!is_same_collector(all, i, index) || !all->rows[i].reason_string)
 			continue;
@@ -236,14 +232,14 @@ static void print_collector(const struct info *info, const struct collector_rows
 
 static void print_collectors(const struct info *info)
 {
-	const void *things;
+	const void *entities;
 	struct collector_rows all;
 
-	all.count = trace_reader_things(info->reader, EVENT_COLLECTOR, &things);
-	all.rows = things;
+	all.count = trace_reader_entities(info->reader, EVENT_COLLECTOR, &entities);
+	all.rows = entities;
 	printf("\ncollectors %zu\n", count_collectors(&all));
 	for (size_t i = 0; i < all.count; i++)
-		if (is_first_of_name(&all, i))
+		if (collectors_is_first(all.rows, i))
 			print_collector(info, &all, i);
 }
 
@@ -253,7 +249,7 @@ static void print_damage(const struct trace_damage *damage)
 		printf("\ndamage    none\n");
 		return;
 	}
-	printf("\ndamage    left out: chunks %" PRIu64 ", rows %s; skipped: bytes %" PRIu64 "\n",
+	printf("\ndamage    lost: chunks %" PRIu64 ", rows %s; skipped: bytes %" PRIu64 "\n",
 	       damage->chunks, format_damaged_rows(damage).text, damage->bytes);
 	if (damage->truncated)
 		printf("          the file ends before its recording was closed\n");
@@ -261,12 +257,12 @@ static void print_damage(const struct trace_damage *damage)
 		printf("          no index%s\n", damage->index_rebuilt ? ": it was rebuilt" : "");
 }
 
-/* When CLOCK_MONOTONIC began the recording, by the wall clock; "" where the trace does not say. */
+/* Wall-clock time of the recording's start; "" if the trace does not contain it. */
 static struct number date_of(const struct info *info)
 {
-	const void *things;
-	size_t count = trace_reader_things(info->reader, EVENT_CLOCK, &things);
-	const struct event_clock *clocks = things;
+	const void *entities;
+	size_t count = trace_reader_entities(info->reader, EVENT_CLOCK, &entities);
+	const struct event_clock *clocks = entities;
 	const struct event_clock_pair *pairs;
 
 	for (size_t i = 0; i < count; i++) {
@@ -306,9 +302,9 @@ static void print_text(const struct info *info)
 
 static void json_processes(struct json_writer *json, const struct info *info)
 {
-	const void *things;
-	size_t count = trace_reader_things(info->reader, EVENT_PROCESS, &things);
-	const struct event_process *processes = things;
+	const void *entities;
+	size_t count = trace_reader_entities(info->reader, EVENT_PROCESS, &entities);
+	const struct event_process *processes = entities;
 
 	json_array_begin(json);
 	for (size_t i = 0; i < count; i++) {
@@ -333,9 +329,9 @@ static void json_processes(struct json_writer *json, const struct info *info)
 
 static void json_devices(struct json_writer *json, const struct info *info)
 {
-	const void *things;
-	size_t count = trace_reader_things(info->reader, EVENT_DEVICE, &things);
-	const struct event_device *devices = things;
+	const void *entities;
+	size_t count = trace_reader_entities(info->reader, EVENT_DEVICE, &entities);
+	const struct event_device *devices = entities;
 
 	json_array_begin(json);
 	for (size_t i = 0; i < count; i++) {
@@ -358,9 +354,9 @@ static void json_devices(struct json_writer *json, const struct info *info)
 
 static void json_collectors(struct json_writer *json, const struct info *info)
 {
-	const void *things;
-	size_t count = trace_reader_things(info->reader, EVENT_COLLECTOR, &things);
-	const struct event_collector *collectors = things;
+	const void *entities;
+	size_t count = trace_reader_entities(info->reader, EVENT_COLLECTOR, &entities);
+	const struct event_collector *collectors = entities;
 
 	json_array_begin(json);
 	for (size_t i = 0; i < count; i++) {
@@ -374,6 +370,8 @@ static void json_collectors(struct json_writer *json, const struct info *info)
 		json_string(json, collectors[i].reason_string
 					  ? text_of(info, collectors[i].reason_string)
 					  : NULL);
+		if (collectors[i].unverified)
+			json_pair_bool(json, "unverified", true);
 		json_object_end(json);
 	}
 	json_array_end(json);
@@ -470,7 +468,7 @@ static void print_json(const struct info *info)
 	printf("\n");
 }
 
-static int run_batch(const struct command *command, const struct info_values *values,
+static int run_batch(const struct cli_command *command, const struct info_values *values,
 		     const char *path)
 {
 	const struct info_batch_request request = {.path = path,
@@ -480,11 +478,11 @@ static int run_batch(const struct command *command, const struct info_values *va
 						   .json = values->json};
 
 	if (!path)
-		return usage_error(command, "--batch needs the FILE that holds the buffer");
+		return usage_error(command, "--batch needs a FILE that contains the buffer");
 	return info_batch(command, &request);
 }
 
-static int run_info(const struct command *command, int argc, char **argv)
+static int run_info(const struct cli_command *command, int argc, char **argv)
 {
 	struct info_values values = {0};
 	struct info info = {.path = SELECTION_FILE};
@@ -493,11 +491,12 @@ static int run_info(const struct command *command, int argc, char **argv)
 	if (operand < 0)
 		return operand == -1 ? STATUS_DONE : STATUS_USAGE;
 	if (argc - operand > 1)
-		return usage_error(command, "'%s' is one file too many", argv[operand + 1]);
+		return usage_error(command, "one FILE at a time; unexpected '%s'",
+				   argv[operand + 1]);
 	if (values.batch)
 		return run_batch(command, &values, argv[operand]);
 	if (values.generation || values.address || values.start)
-		return usage_error(command, "--gen, --address and --start go with --batch");
+		return usage_error(command, "--gen, --address and --start need --batch");
 	if (operand < argc)
 		info.path = argv[operand];
 	if (info_is_code(info.path))
@@ -520,7 +519,7 @@ static int run_info(const struct command *command, int argc, char **argv)
 	return finish_output(command->name, STATUS_DONE);
 }
 
-const struct command command_info = {
+const struct cli_command command_info = {
 	.name = "info",
 	.arguments = "[--json] [--batch [--gen NAME] [--address ADDRESS]] [FILE]",
 	.summary = "describe a trace (size, rows, processes, devices, damage) or a GPU code object",

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * cli/cmd_install.c - duet install: load the OpenCL guest into every program of the machine, idle
+ * cli/cmd_install.c - duet install: load the OpenCL guest, idle, into every program of the machine
  *
  * Runs in:  our own process, as root
- * Gets:     --system or --remove   Gives: three small files of our own, or none
+ * Gets:     --system or --remove
+ * Gives:    three small configuration files, or their removal
  * Owns:     nothing
- * Fails:    with status 1 where a file cannot be written or removed, or where somebody but root could
- *           change the guest; what was done so far is undone
- * Why:      files of our own in folders made for that, never a line in somebody else's file: removal leaves
- *           what was there before. A layer that is missing is skipped by the loader without a word, so a
- *           machine on which duet was deleted by hand runs as before.
+ * Fails:    with status 1 if a file cannot be written or removed, or if a user other than root
+ *           could change the guest; files written before are removed again
+ * Why:      duet writes separate files into drop-in folders and never edits an existing file, so
+ *           removal restores the previous state. The OpenCL loader silently skips a missing layer,
+ *           so programs still run after duet was deleted by hand.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -21,8 +22,9 @@
 #include "base/error.h"
 #include "base/string.h"
 #include "cli/command.h"
+#include "cli/doctor/tree.h"
 #include "cli/guest_path.h"
-#include "cli/tree.h"
+#include "collect/opencl/ways.h"
 
 struct install_values {
 	bool system, remove, profiling;
@@ -30,12 +32,12 @@ struct install_values {
 };
 
 static const struct option_row install_options[] = {
-	{"system", 0, OPTION_FLAG, NULL, "arm the guest for every program started from now on",
+	{"system", 0, OPTION_FLAG, NULL, "load the guest into every program from the next login on",
 	 offsetof(struct install_values, system)},
 	{"profiling", 0, OPTION_FLAG, NULL,
 	 "with --system: the idle guest enables profiling on every queue (costs time)",
 	 offsetof(struct install_values, profiling)},
-	{"remove", 0, OPTION_FLAG, NULL, "disarm it again",
+	{"remove", 0, OPTION_FLAG, NULL, "remove the files that --system wrote",
 	 offsetof(struct install_values, remove)},
 	{"root", 0, OPTION_TEXT, "DIR",
 	 "work below DIR instead of / (an image, a container's tree)",
@@ -43,30 +45,26 @@ static const struct option_row install_options[] = {
 	{NULL},
 };
 
-/* What a byte of the guest's path becomes inside a file's quotes. */
-struct escape {
-	char byte;
-	const char *text;
-};
-
-/* sh, inside '' */
-static const struct escape shell_escapes[] = {{'\'', "'\\''"}, {0}};
-/* environment.d(5), inside "": what the shell has, and $ is doubled where it is none */
-static const struct escape environment_escapes[] = {
+/* Escapes for the guest's path in each file. sh, inside '': */
+static const struct byte_escape shell_escapes[] = {{'\'', "'\\''"}, {0}};
+/* environment.d(5), inside "": as in the shell, but $ is escaped by doubling it */
+static const struct byte_escape environment_escapes[] = {
 	{'"', "\\\""}, {'\\', "\\\\"}, {'`', "\\`"}, {'$', "$$"}, {0}};
-/* systemd.syntax(7), inside "": C's, and specifiers begin with % */
-static const struct escape systemd_escapes[] = {{'"', "\\\""}, {'\\', "\\\\"}, {'%', "%%"}, {0}};
+/* systemd.syntax(7), inside "": as in C, and % starts a specifier */
+static const struct byte_escape systemd_escapes[] = {
+	{'"', "\\\""}, {'\\', "\\\\"}, {'%', "%%"}, {0}};
 
-#define WRITTEN "# Written by duet install --system; duet install --remove takes it away.\n"
+#define WRITTEN "# Written by duet install --system; duet install --remove removes it.\n"
 
-/* Where a session gets its environment from; the guest's path stands between the first two texts. */
+/* The files from which sessions get their environment. The guest's path is written between `before`
+ * and `after`. */
 static const struct place {
 	const char *folder, *name, *before, *after, *profiling;
-	const struct escape *escapes;
+	const struct byte_escape *escapes;
 } places[] = {
 	{"/etc/profile.d", "duet.sh",
 	 WRITTEN
-	 "# Every OpenCL program loads duet's guest, which is idle until somebody records.\n"
+	 "# Every OpenCL program loads duet's guest, which is idle until duet record -a runs.\n"
 	 "OPENCL_LAYERS=\"${OPENCL_LAYERS:+$OPENCL_LAYERS:}\"'",
 	 "'\nexport OPENCL_LAYERS\n", "DUET_OPENCL_PROFILING=1\nexport DUET_OPENCL_PROFILING\n",
 	 shell_escapes},
@@ -78,21 +76,6 @@ static const struct place {
 	 "DefaultEnvironment=DUET_OPENCL_PROFILING=1\n", systemd_escapes},
 };
 
-static void append_escaped(struct string_builder *text, const char *path,
-			   const struct escape *escapes)
-{
-	for (; *path; path++) {
-		const struct escape *escape = escapes;
-
-		while (escape->byte && escape->byte != *path)
-			escape++;
-		if (escape->byte)
-			string_builder_append(text, escape->text);
-		else
-			string_builder_append_char(text, *path);
-	}
-}
-
 static int write_place(const struct place *place, const struct tree *tree, const char *guest,
 		       bool profiling)
 {
@@ -101,7 +84,7 @@ static int write_place(const struct place *place, const struct tree *tree, const
 
 	string_builder_init(&text);
 	string_builder_append(&text, place->before);
-	append_escaped(&text, guest, place->escapes);
+	string_builder_append_escaped(&text, guest, strlen(guest), place->escapes);
 	string_builder_append(&text, place->after);
 	if (profiling)
 		string_builder_append(&text, place->profiling);
@@ -112,15 +95,15 @@ static int write_place(const struct place *place, const struct tree *tree, const
 	return error;
 }
 
-/* The guest as programs of the tree will see it, its links resolved. */
+/* The guest's path as programs of the tree see it, with links resolved. */
 static int find_guest(const struct tree *tree, char ret_path[PATH_MAX])
 {
 	char own[PATH_MAX];
-	const char *beside = guest_path(GUEST_NAME, own);
+	const char *beside = guest_path(OPENCL_GUEST, own);
 	size_t above = strlen(tree->root);
 	const char *const candidates[] = {
 		beside && strncmp(beside, tree->root, above) == 0 ? beside + above : NULL, beside,
-		"/usr/lib/duet/" GUEST_NAME, "/usr/local/lib/duet/" GUEST_NAME};
+		"/usr/lib/duet/" OPENCL_GUEST, "/usr/local/lib/duet/" OPENCL_GUEST};
 
 	for (size_t i = 0; i < ARRAY_COUNT(candidates); i++) {
 		if (!candidates[i] || candidates[i][0] != '/')
@@ -130,10 +113,13 @@ static int find_guest(const struct tree *tree, char ret_path[PATH_MAX])
 		error_clear();
 	}
 	if (tree->is_host)
-		return error_set(-ENOENT, "the guest " GUEST_NAME " is neither beside duet nor "
-					  "installed: run `make install` in duet's source tree");
+		return error_set(-ENOENT, "the guest library (the part of duet that is loaded into "
+					  "programs) " OPENCL_GUEST
+					  " is missing: run `make install` in duet's source "
+					  "tree");
 	return error_set(-ENOENT,
-			 "there is no " GUEST_NAME " in '%s' where its programs could load it: run "
+			 "the guest library (the part of duet that is loaded into "
+			 "programs) " OPENCL_GUEST " is missing in '%s': run "
 			 "`make install DESTDIR=%s` in duet's source tree first",
 			 tree->root, tree->root);
 }
@@ -143,23 +129,24 @@ static int check_spelling(const char *path)
 {
 	for (const char *at = path; *at; at++) {
 		if (*at == ':' || iscntrl((unsigned char)*at))
-			return error_set(-EINVAL,
-					 "'%s' holds a colon or a control character, which "
-					 "OPENCL_LAYERS cannot: install duet elsewhere",
-					 path);
+			return error_set(
+				-EINVAL,
+				"the path '%s' contains a colon or a control character, which "
+				"OPENCL_LAYERS does not support: install duet elsewhere",
+				path);
 	}
 	return 0;
 }
 
-/* Who records what from now on, and how to undo it. */
+/* Prints which programs load the guest, who can record them, and how to undo it. */
 static void print_armed(const struct tree *tree, const char *guest)
 {
-	const char *where = tree->is_host ? "" : " of that image";
+	const char *where = tree->is_host ? "" : " in that image";
 
 	printf("Programs%s that use OpenCL load %s from the next login, and system services from\n"
-	       "the next boot or `systemctl daemon-reexec`. Nothing is recorded until somebody "
-	       "runs\n"
-	       "`duet record -a`: a user then records his own programs, root those of all users.\n",
+	       "the next boot or `systemctl daemon-reexec`. Nothing is recorded until `duet record "
+	       "-a` runs:\n"
+	       "an ordinary user records their own programs, root those of all users.\n",
 	       where, guest);
 	printf("To undo it: duet install --remove%s%s\n", tree->is_host ? "" : " --root ",
 	       tree->root);
@@ -205,7 +192,8 @@ static int remove_all(const struct tree *tree)
 		any |= was_removed;
 	}
 	if (any)
-		printf("Programs load the guest no more from the next login; those that run keep "
+		printf("From the next login on, programs do not load the guest. Running programs "
+		       "keep "
 		       "it, "
 		       "idle, until they end.\n");
 	else
@@ -213,7 +201,7 @@ static int remove_all(const struct tree *tree)
 	return 0;
 }
 
-static int run_install(const struct command *command, int argc, char **argv)
+static int run_install(const struct cli_command *command, int argc, char **argv)
 {
 	struct install_values values = {.root = ""};
 	int first = options_parse(command, argc, argv, false, &values), error;
@@ -222,11 +210,11 @@ static int run_install(const struct command *command, int argc, char **argv)
 	if (first < 0)
 		return first == -1 ? STATUS_DONE : STATUS_USAGE;
 	if (first < argc)
-		return usage_error(command, "'%s' is not wanted", argv[first]);
+		return usage_error(command, "unexpected argument '%s'", argv[first]);
 	if (values.system == values.remove)
-		return usage_error(command, "say either --system or --remove");
+		return usage_error(command, "give either --system or --remove");
 	if (values.profiling && values.remove)
-		return usage_error(command, "--profiling goes with --system");
+		return usage_error(command, "--profiling needs --system");
 	error = tree_open(values.root, &tree);
 	if (!error) {
 		error = values.system ? install_all(&tree, values.profiling) : remove_all(&tree);
@@ -239,10 +227,10 @@ static int run_install(const struct command *command, int argc, char **argv)
 	return finish_output(command->name, STATUS_DONE);
 }
 
-const struct command command_install = {
+const struct cli_command command_install = {
 	.name = "install",
 	.arguments = "--system [--profiling]|--remove [--root DIR]",
-	.summary = "arm the OpenCL guest for every program of the machine",
+	.summary = "load the OpenCL guest into every program of the machine, for duet record -a",
 	.run = run_install,
 	.options = install_options,
 };

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * cli/cmd_list.c - what there is: collectors, formats, metrics, stall reasons, metric sets of this machine's GPUs
+ * cli/cmd_list.c - duet list: collectors, formats, metrics, stall reasons, and metric sets of this
+ * machine's GPUs
  *
  * Runs in:  our own process
- * Gets:     a topic   Gives: one line per thing, or JSON "duet.list/1"
+ * Gets:     a topic
+ * Gives:    one line per item, or JSON "duet.list/1"
  * Owns:     nothing
- * Fails:    an unknown topic is wrong usage and lists the topics
- * Why:      one line per thing, its name first and no heading, because the usual reader is a shell
- *           loop or a completion script
+ * Fails:    an unknown topic is a usage error that lists the topics
+ * Why:      each line starts with the name and there is no heading, because the usual reader is a
+ *           shell loop or a completion script
  */
 #include "cli/command.h"
 
@@ -18,39 +20,41 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyze/stalls.h"
+#include "analyze/sample/stalls.h"
 #include "base/array.h"
 #include "base/json.h"
 #include "collect/collector.h"
+#include "collect/counter/source_group.h"
 #include "collect/drm/cards.h"
-#include "collect/group.h"
-#include "collect/intel/oa_sets.h"
+#include "collect/intel/experimental/oa_sets.h"
 #include "export/exporter.h"
 
 struct item {
 	const char *name;
 	const char *help;
-	const char *unit, *source;   /* of a metric; NULL: it is none */
-	uint32_t most_hz;            /* … how often it is read at most */
-	const char *vendor, *remedy; /* of a stall reason; NULL: it is none */
-	const char *device;          /* of a metric set; NULL: it is none */
+	const char *unit, *source;   /* metric only; otherwise NULL */
+	uint32_t max_hz;             /* metric only: max reads per second */
+	const char *vendor, *remedy; /* stall reason only; otherwise NULL */
+	const char *device;          /* metric set only; otherwise NULL */
+	bool unverified;             /* collector only: no hardware has run it */
 };
 
-/* What this machine has, of a topic that is not what duet knows. */
+/* Items found on this machine, for a topic that depends on it (oa-sets). */
 struct found {
 	struct found_set {
 		struct oa_set_name set;
 		char device[CARD_TEXT_BYTES];
 	} * sets; /* owned */
 	size_t count;
-	const char *why; /* there are none; NULL: nobody knows */
+	const char *why; /* reason for an empty list; NULL: unknown */
 };
 
 struct topic {
 	const char *name;
-	/* The item at `index`; false behind the last. */
+	/* The item at `index`; false after the last. */
 	bool (*next)(const struct found *found, size_t index, struct item *ret_item);
-	void (*look)(struct found *found); /* before; NULL: it is what duet knows */
+	void (*look)(struct found *found); /* called first; NULL: the items do not depend on the
+					      machine */
 };
 
 struct list_values {
@@ -67,7 +71,9 @@ static bool next_collector(const struct found *found, size_t index, struct item 
 {
 	if (index >= collectors_count)
 		return false;
-	*ret_item = (struct item){.name = collectors[index]->name, .help = collectors[index]->help};
+	*ret_item = (struct item){.name = collectors[index]->name,
+				  .help = collectors[index]->help,
+				  .unverified = collectors[index]->unverified};
 	return true;
 }
 
@@ -81,7 +87,8 @@ static bool next_format(const struct found *found, size_t index, struct item *re
 	return true;
 }
 
-/* What samplers cost is in the list of each collector, and is said once. */
+/* Whether a collector before this one has the source: metrics of the samplers' own cost are in
+ * several lists but printed once. */
 static bool was_listed(const struct source *source, size_t collector)
 {
 	for (size_t i = 0; i < collector; i++)
@@ -91,7 +98,7 @@ static bool was_listed(const struct source *source, size_t collector)
 	return false;
 }
 
-static bool next_metric_of(const struct source *source, uint32_t most_hz, size_t *inout_index,
+static bool next_metric_of(const struct source *source, uint32_t max_hz, size_t *inout_index,
 			   struct item *ret_item)
 {
 	for (size_t i = 0; i < source->metrics_count; i++) {
@@ -101,7 +108,7 @@ static bool next_metric_of(const struct source *source, uint32_t most_hz, size_t
 			continue;
 		*ret_item = (struct item){metric->name, metric->help, metric->unit,
 					  metric->file ? metric->file : source->file,
-					  group_source_hz(source, most_hz)};
+					  group_source_hz(source, max_hz)};
 		return true;
 	}
 	return false;
@@ -115,7 +122,7 @@ static bool next_metric(const struct found *found, size_t index, struct item *re
 
 		for (size_t j = 0; list && j < list->count; j++)
 			if (!was_listed(list->all[j], i) &&
-			    next_metric_of(list->all[j], rate ? rate->most_hz : UINT32_MAX, &index,
+			    next_metric_of(list->all[j], rate ? rate->max_hz : UINT32_MAX, &index,
 					   ret_item))
 				return true;
 	}
@@ -149,7 +156,8 @@ static void add_sets(struct found *found, const char *device, const struct oa_se
 	}
 }
 
-/* By what its device says of itself, else by what the device is called; else "card0". */
+/* Names a GPU by its PCI address, otherwise by the name of its device folder, otherwise by its card
+ * ("card0"). */
 static void name_device(const struct cards *cards, const char *card, char *ret_name, size_t size)
 {
 	char link[PATH_MAX + 16], target[PATH_MAX];
@@ -165,7 +173,7 @@ static void name_device(const struct cards *cards, const char *card, char *ret_n
 			snprintf(ret_name, size, "%s", cards->all[i].address);
 }
 
-static void look_for_oa_sets(struct found *found)
+static void find_oa_sets(struct found *found)
 {
 	const char *named = getenv("DUET_COUNTERS_ROOT"), *root = named ? named : "";
 	struct oa_sets *sets = malloc(sizeof(*sets));
@@ -174,13 +182,13 @@ static void look_for_oa_sets(struct found *found)
 	glob_t paths;
 
 	cards_find(root, &cards);
-	found->why = "no GPU of Intel's drivers xe and i915 is here";
+	found->why = "this machine has no GPU with Intel's drivers xe or i915";
 	for (size_t i = 0; i < cards.count; i++)
 		if (strcmp(cards.all[i].driver, "xe") == 0 ||
 		    strcmp(cards.all[i].driver, "i915") == 0)
-			found->why = "the drivers of this machine's GPUs of Intel list none, and "
-				     "Intel's library of them (libigdmd.so.1) is not here or knows "
-				     "none for these";
+			found->why =
+				"the drivers of this machine's Intel GPUs list none, and Intel's "
+				"library (libigdmd.so.1) is missing or has none for these GPUs";
 	snprintf(pattern, sizeof(pattern), "%s/sys/class/drm/card[0-9]*", root);
 	if (!sets || glob(pattern, 0, NULL, &paths)) {
 		free(sets);
@@ -206,11 +214,9 @@ static bool next_oa_set(const struct found *found, size_t index, struct item *re
 }
 
 static const struct topic topics[] = {
-	{"collectors", next_collector, NULL},
-	{"formats", next_format, NULL},
-	{"metrics", next_metric, NULL},
-	{"stalls", next_stall, NULL},
-	{"oa-sets", next_oa_set, look_for_oa_sets},
+	{"collectors", next_collector, NULL},   {"formats", next_format, NULL},
+	{"metrics", next_metric, NULL},         {"stalls", next_stall, NULL},
+	{"oa-sets", next_oa_set, find_oa_sets},
 };
 
 static void print_text(const struct topic *topic, const struct found *found)
@@ -220,7 +226,7 @@ static void print_text(const struct topic *topic, const struct found *found)
 
 	for (; topic->next(found, count, &item); count++) {
 		if (item.unit)
-			printf("%-26s %-10s %4u/s %-24s %s\n", item.name, item.unit, item.most_hz,
+			printf("%-26s %-10s %4u/s %-24s %s\n", item.name, item.unit, item.max_hz,
 			       item.source, item.help);
 		else if (item.remedy)
 			printf("%-24s %-5s %s. Usual remedy: %s.\n", item.name, item.vendor,
@@ -228,12 +234,13 @@ static void print_text(const struct topic *topic, const struct found *found)
 		else if (item.device)
 			printf("%-36s %s %s\n", item.name, item.device, item.help);
 		else
-			printf("%-14s %s\n", item.name, item.help ? item.help : "");
+			printf("%-14s %s%s\n", item.name, item.help ? item.help : "",
+			       item.unverified ? " (unverified on hardware)" : "");
 	}
 	if (!count) {
 		fflush(stdout);
-		fprintf(stderr, "duet list: there are no %s%s%s\n", topic->name,
-			found->why ? ": " : " yet", found->why ? found->why : "");
+		fprintf(stderr, "duet list: no %s%s%s\n", topic->name, found->why ? ": " : " yet",
+			found->why ? found->why : "");
 	}
 }
 
@@ -258,7 +265,7 @@ static void print_json(const struct topic *topic, const struct found *found)
 		if (item.unit) {
 			json_pair_text(&json, "unit", item.unit);
 			json_pair_text(&json, "source", item.source);
-			json_pair_u64(&json, "most_hz", item.most_hz);
+			json_pair_u64(&json, "most_hz", item.max_hz);
 		}
 		if (item.remedy) {
 			json_pair_text(&json, "vendor", item.vendor);
@@ -266,6 +273,8 @@ static void print_json(const struct topic *topic, const struct found *found)
 		}
 		if (item.device)
 			json_pair_text(&json, "device", item.device);
+		if (item.unverified)
+			json_pair_bool(&json, "unverified", true);
 		json_object_end(&json);
 	}
 	json_array_end(&json);
@@ -282,7 +291,7 @@ static const struct topic *find_topic(const char *name)
 	return NULL;
 }
 
-static int run_list(const struct command *command, int argc, char **argv)
+static int run_list(const struct cli_command *command, int argc, char **argv)
 {
 	struct list_values values = {0};
 	struct found found = {0};
@@ -296,11 +305,10 @@ static int run_list(const struct command *command, int argc, char **argv)
 			command, "name one topic: collectors, formats, metrics, stalls or oa-sets");
 	topic = find_topic(argv[operand]);
 	if (!topic)
-		return usage_error(
-			command,
-			"there is no topic '%s'; topics are collectors, formats, metrics, "
-			"stalls and oa-sets",
-			argv[operand]);
+		return usage_error(command,
+				   "unknown topic '%s'; topics are collectors, formats, metrics, "
+				   "stalls and oa-sets",
+				   argv[operand]);
 	if (topic->look)
 		topic->look(&found);
 	if (values.json)
@@ -311,7 +319,7 @@ static int run_list(const struct command *command, int argc, char **argv)
 	return finish_output(command->name, STATUS_DONE);
 }
 
-const struct command command_list = {
+const struct cli_command command_list = {
 	.name = "list",
 	.arguments = "[--json] collectors|formats|metrics|stalls|oa-sets",
 	.summary = "list collectors, export formats, metrics, stall reasons or metric sets of GPUs",

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * cli/cmd_report.c - duet report: which trace, which part of it, in which form
+ * cli/cmd_report.c - duet report: choose the trace, the part of it, and the form of the output
  *
  * Runs in:  our own process
- * Gets:     the command line   Gives: the report, printed by report_text.c or report_json.c
+ * Gets:     the command line
+ * Gives:    the report, printed by report/text.c or report/json.c
  * Owns:     the model and its analysis
- * Fails:    a file that is no trace is status 1; a damaged or incomplete one is reported and says so
- *           first; a device that is not there is wrong usage with the list of those that are
- * Why:      the whole analysis is made before the first line is printed: an account that does not
- *           add up must be known by then
+ * Fails:    status 1 if the file is not a trace. The report of a damaged or incomplete trace starts
+ *           with a warning. An unknown device is a usage error that lists the devices
+ * Why:      the whole analysis runs before the first line is printed, so that an account that does
+ *           not add up is reported first
  */
 #include "cli/command.h"
 
@@ -19,41 +20,36 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/archive.h"
-#include "cli/report.h"
 #include "cli/selection.h"
+#include "report/report.h"
 
 #include "analyze/frames.h"
-#include "analyze/layers.h"
+#include "analyze/text/layers.h"
 
 #define DEFAULT_TOP 10
 
 static const struct option_row report_options[] = {
 	{"json", 0, OPTION_FLAG, NULL, "print one JSON document (schema duet.report/1)",
 	 offsetof(struct report_values, json)},
-	{"by", 0, OPTION_TEXT, "WHAT",
-	 "busy time by kernel (the default), stack, line, instruction or queue; what sampled "
-	 "instructions waited for (stall); the calls that "
-	 "wait "
-	 "(wait); CPU samples by function (cpu); processor time by thread or process; the "
-	 "program's "
-	 "own ranges (range)",
+	{"by", 0, OPTION_TEXT, "WHAT", "main table: one of the list below",
 	 offsetof(struct report_values, by)},
-	{"top", 0, OPTION_NUMBER, "N",
-	 "lines of each table, text or JSON; 0: all; default 10, JSON all",
+	{"top", 0, OPTION_NUMBER, "N", "rows of each table; 0: all (default 10, with --json all)",
 	 offsetof(struct report_values, top)},
-	{"from", 0, OPTION_DURATION, "T", "from T after the begin of the recording",
+	{"from", 0, OPTION_DURATION, "T",
+	 "start of the time window, relative to the start of the recording",
 	 offsetof(struct report_values, from_ns)},
-	{"to", 0, OPTION_DURATION, "T", "up to T after the begin of the recording",
+	{"to", 0, OPTION_DURATION, "T",
+	 "end of the time window, relative to the start of the recording",
 	 offsetof(struct report_values, to_ns)},
-	{"device", 0, OPTION_TEXT, "D", "one device: its UUID, PCI address, name or index",
+	{"device", 0, OPTION_TEXT, "D", "only this device: its UUID, PCI address, name or index",
 	 offsetof(struct report_values, device)},
 	{"layers", 0, OPTION_TEXT, "FILE",
-	 "lines LAYER GLOB: to which layer of the host time code in these files belongs",
+	 "file of 'LAYER GLOB' rules that assign binaries to layers of host time",
 	 offsetof(struct report_values, layers)},
 	{NULL},
 };
 
-static int print_report(const struct command *command, struct report *report)
+static int print_report(const struct cli_command *command, struct report *report)
 {
 	const struct analysis *analysis = report->analysis;
 	int status = selection_check_window(command, report->values->from_ns,
@@ -82,7 +78,7 @@ static int print_report(const struct command *command, struct report *report)
 	return finish_output(command->name, status);
 }
 
-static int report_file(const struct command *command, const struct report_values *values,
+static int report_file(const struct cli_command *command, const struct report_values *values,
 		       const char *path)
 {
 	struct analysis_options options = {.has_from = values->from_ns > 0,
@@ -135,16 +131,23 @@ static int report_file(const struct command *command, const struct report_values
 	return status;
 }
 
-static bool is_known(const char *by)
+static int wrong_by(const struct cli_command *command, const char *by)
 {
-	return !by || strcmp(by, "kernel") == 0 || strcmp(by, "queue") == 0 ||
-	       strcmp(by, "process") == 0 || strcmp(by, "wait") == 0 || strcmp(by, "stack") == 0 ||
-	       strcmp(by, "line") == 0 || strcmp(by, "instruction") == 0 ||
-	       strcmp(by, "stall") == 0 || strcmp(by, "cpu") == 0 || strcmp(by, "thread") == 0 ||
-	       strcmp(by, "range") == 0;
+	char words[256];
+
+	report_by_list(words, sizeof(words));
+	return usage_error(command, "--by takes %s, not '%s'", words, by);
 }
 
-static int run_report(const struct command *command, int argc, char **argv)
+/* Printed after the options in --help. */
+static void print_tables(void)
+{
+	printf("\ntables of --by:\n");
+	for (size_t i = 0; i < report_bys_count; i++)
+		printf("  %-22s %s\n", report_bys[i].name, report_bys[i].help);
+}
+
+static int run_report(const struct cli_command *command, int argc, char **argv)
 {
 	struct report_values values = {.top = UINT64_MAX, .to_ns = UINT64_MAX};
 	int first = options_parse(command, argc, argv, false, &values);
@@ -153,21 +156,18 @@ static int run_report(const struct command *command, int argc, char **argv)
 		return first == -1 ? STATUS_DONE : STATUS_USAGE;
 	if (argc - first > 1)
 		return usage_error(command, "one FILE at a time");
-	if (!is_known(values.by))
-		return usage_error(
-			command,
-			"--by takes kernel, stack, line, instruction, stall, queue, process, "
-			"thread, range, wait or cpu, not '%s'",
-			values.by);
+	if (!report_by_find(values.by))
+		return wrong_by(command, values.by);
 	if (values.to_ns < values.from_ns)
 		return usage_error(command, "--to is before --from");
 	return report_file(command, &values, first < argc ? argv[first] : SELECTION_FILE);
 }
 
-const struct command command_report = {
+const struct cli_command command_report = {
 	.name = "report",
 	.arguments = "[options] [FILE]",
-	.summary = "where the time went: devices, kernels, copies, calls, queues",
+	.summary = "print where the time went: devices, kernels, copies, calls, queues",
 	.run = run_report,
 	.options = report_options,
+	.print_more_help = print_tables,
 };

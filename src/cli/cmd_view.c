@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * cli/cmd_view.c - the whole run in one page: timeline, flame graphs, tables, findings
+ * cli/cmd_view.c - duet view: one HTML page with timeline, flame graphs, tables and findings
  *
  * Runs in:  our own process
- * Gets:     a trace file   Gives: an HTML file that needs no network and no server
+ * Gets:     a trace file
+ * Gives:    an HTML file that needs no network and no server
  * Owns:     the model, the analysis, the view
- * Fails:    with a message and the statuses of the other verbs; a damaged trace is shown and the page says so
- * Why one sweep: the page is filled while the account is made, so both say the same, and a trace of 10^8 events is read
- *           once.
+ * Fails:    with a message and the statuses of the other verbs; the page of a damaged trace shows
+ *           a warning
+ * Why one pass: the page is filled while the account is computed, so both agree, and a trace of
+ *           10^8 events is read only once.
  */
 #include "cli/command.h"
 
@@ -18,20 +20,23 @@
 #include <sys/stat.h>
 
 #include "analyze/frames.h"
-#include "analyze/layers.h"
 #include "analyze/observer.h"
+#include "analyze/text/incomplete.h"
+#include "analyze/text/layers.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/io.h"
 #include "base/string.h"
 #include "cli/archive.h"
 #include "cli/output.h"
-#include "cli/report.h"
 #include "cli/selection.h"
-#include "export/incomplete.h"
-#include "export/view.h"
+#include "page/view/view.h"
+#include "report/report.h"
 
-#define MOST_BYTES ((uint64_t)240 << 20) /* of events; with head and names it stays below 256 MiB */
+#define MAX_BYTES                                                                        \
+	((uint64_t)240                                                                   \
+	 << 20) /* bytes of events; the page with its head and names stays below 256 MiB \
+		 */
 
 struct view_values {
 	const char *output, *title;
@@ -40,20 +45,22 @@ struct view_values {
 
 static const struct option_row view_rows[] = {
 	{"output", 'o', OPTION_TEXT, "FILE",
-	 "write to FILE (by default the trace's name with .html; -: to stdout)",
+	 "output file, - for stdout (default: the trace's name with .html)",
 	 offsetof(struct view_values, output)},
-	{"from", 0, OPTION_DURATION, "T", "only what is T or more after the begin of the recording",
+	{"from", 0, OPTION_DURATION, "T",
+	 "start of the time window, relative to the start of the recording",
 	 offsetof(struct view_values, from_ns)},
-	{"to", 0, OPTION_DURATION, "T", "only what is less than T after it",
+	{"to", 0, OPTION_DURATION, "T",
+	 "end of the time window, relative to the start of the recording",
 	 offsetof(struct view_values, to_ns)},
 	{"title", 0, OPTION_TEXT, "TEXT", "title of the page", offsetof(struct view_values, title)},
 	{NULL},
 };
 
-/* Everything that one page is made of. */
+/* The parts of one page. */
 struct page {
 	const struct view_values *values;
-	const char *path;   /* of the trace */
+	const char *path;   /* the trace */
 	const char *output; /* NULL: stdout */
 	struct model *model;
 	struct analysis *analysis;
@@ -94,7 +101,7 @@ static int write_page(void *context, FILE *out)
 				    : path_base(page->path),
 		.version = DUET_VERSION,
 		.incomplete = incomplete.text,
-		.most_bytes = MOST_BYTES,
+		.max_bytes = MAX_BYTES,
 		.write_report = write_report,
 		.context = page,
 	};
@@ -102,7 +109,7 @@ static int write_page(void *context, FILE *out)
 	return view_write(page->view, page->analysis, &about, out);
 }
 
-/* Where a file has its place; a pipe or a terminal is in no folder that could take one. NULL: none. */
+/* The path beside which further files can be written; NULL for a pipe or a terminal. */
 static const char *beside(const char *output)
 {
 	struct stat status;
@@ -149,7 +156,7 @@ static void page_fini(struct page *page)
 	model_close(page->model);
 }
 
-static void print_notes(const struct command *command, const struct page *page)
+static void print_notes(const struct cli_command *command, const struct page *page)
 {
 	const struct incomplete incomplete = incomplete_analysis(page->analysis);
 	const char *const *notes;
@@ -161,7 +168,7 @@ static void print_notes(const struct command *command, const struct page *page)
 		print_error(command->name, incomplete.text);
 }
 
-static int make_page(const struct command *command, struct page *page)
+static int make_page(const struct cli_command *command, struct page *page)
 {
 	int error = selection_check_output(page->output, page->path), status;
 
@@ -189,7 +196,7 @@ static int make_page(const struct command *command, struct page *page)
 	return STATUS_DONE;
 }
 
-static int run_view(const struct command *command, int argc, char **argv)
+static int run_view(const struct cli_command *command, int argc, char **argv)
 {
 	struct view_values values = {.to_ns = UINT64_MAX};
 	int first = options_parse(command, argc, argv, false, &values), status;
@@ -201,7 +208,7 @@ static int run_view(const struct command *command, int argc, char **argv)
 	if (argc - first > 1)
 		return usage_error(command, "one FILE at a time");
 	if (values.output && !*values.output)
-		return usage_error(command, "--output needs the name of a file");
+		return usage_error(command, "--output needs a file name");
 	if (values.to_ns < values.from_ns)
 		return usage_error(command, "--to is before --from");
 	page.path = first < argc ? argv[first] : SELECTION_FILE;
@@ -218,10 +225,10 @@ static int run_view(const struct command *command, int argc, char **argv)
 	return finish_output(command->name, status);
 }
 
-const struct command command_view = {
+const struct cli_command command_view = {
 	.name = "view",
 	.arguments = "[options] [FILE]",
-	.summary = "one page with the whole run: timeline, flame graphs, tables, findings",
+	.summary = "write one HTML page with timeline, flame graphs, tables and findings",
 	.writes_files = true,
 	.run = run_view,
 	.options = view_rows,

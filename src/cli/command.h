@@ -9,38 +9,40 @@
 
 #include "cli/options.h"
 
-/* Exit statuses of design cli: all verbs but record use these. */
+/* Exit statuses of all verbs but record (docs/design/cli.md). */
 enum { STATUS_DONE = 0, STATUS_FAILED = 1, STATUS_USAGE = 2, STATUS_INCOMPLETE = 4 };
-/* record's own, where it does not return its program's: duet failed, or the program did not run. */
+/* Exit statuses of record if duet failed or the program did not run; otherwise record returns the
+ * program's status. */
 enum { RECORD_FAILED = 125, RECORD_NOT_EXECUTABLE = 126, RECORD_NOT_FOUND = 127 };
 
-struct command {
+struct cli_command {
 	const char *name;
 	const char *arguments; /* "[options] [FILE]" */
 	const char *summary;   /* one line */
-	bool writes_files;     /* which a signal must not leave unfinished */
+	bool writes_files;     /* a signal must remove its unfinished output files */
 	/* argv[0] is the verb. Returns the exit status; messages are printed by print_error. */
-	int (*run)(const struct command *command, int argc, char **argv);
+	int (*run)(const struct cli_command *command, int argc, char **argv);
 	const struct option_row *options; /* ends with a row without name; may be NULL */
+	void (*print_more_help)(void);    /* printed after the options; may be NULL */
 };
 
-extern const struct command command_record, command_report, command_export, command_info,
+extern const struct cli_command command_record, command_report, command_export, command_info,
 	command_list, command_doctor, command_install, command_flame, command_flamescope,
 	command_view, command_archive, command_import;
 
-/* What `duet record` does; *ret_recorded: whether there is a recording, which the status alone does not
- * tell, because a program may end with 125 itself. */
-int record_program(const struct command *command, int argc, char **argv, bool *ret_recorded);
+/* Runs `duet record`. *ret_recorded: whether a trace was written. The status alone does not show
+ * this, because the program itself may exit with 125. */
+int record_program(const struct cli_command *command, int argc, char **argv, bool *ret_recorded);
 
-/* Prints "duet VERB: TEXT" (or "duet: TEXT" where verb is NULL) on stderr; with text NULL the error
- * chain, which is cleared. */
+/* Prints "duet VERB: TEXT" on stderr, or "duet: TEXT" if verb is NULL. text NULL: prints the error
+ * chain and clears it. */
 void print_error(const char *verb, const char *text);
 
-/* Prints a wrong use and how to get help; returns STATUS_USAGE. */
-__attribute__((format(printf, 2, 3))) int usage_error(const struct command *command,
+/* Prints a usage error and how to get help; returns STATUS_USAGE. */
+__attribute__((format(printf, 2, 3))) int usage_error(const struct cli_command *command,
 						      const char *format, ...);
 
-/* Flushes stdout and checks that all of it was written; a closed pipe is a quiet end. Returns
+/* Flushes stdout and checks that all output was written; a closed pipe is not an error. Returns
  * `status`, or STATUS_FAILED with a message. */
 int finish_output(const char *verb, int status);
 

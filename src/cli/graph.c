@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * cli/graph.c - what the verbs that draw flame graphs share: a trace, the part of it and the view that were asked for
+ * cli/graph.c - open a trace and prepare a flame graph of it, for flame and flamescope
  *
  * Runs in:  our own process
- * Gets:     what was asked for   Gives: an analysis and a drawing of it, or a message and a status
- * Owns:     model, analysis, drawing
+ * Gets:     the trace, the time window and the view of the command line
+ * Gives:    an analysis and a drawing, or a message and a status
+ * Owns:     model, analysis, drawing and the text of its warnings
  * Fails:    with a message and the statuses of the other verbs
  */
 #include "cli/graph.h"
@@ -15,35 +16,36 @@
 #include <string.h>
 
 #include "analyze/analysis.h"
-#include "analyze/device_code.h"
 #include "analyze/frames.h"
 #include "analyze/model.h"
+#include "analyze/sample/device_code.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/archive.h"
 #include "cli/selection.h"
 
-static int fail(const struct command *command)
+static int print_failure(const struct cli_command *command)
 {
 	print_error(command->name, NULL);
 	return STATUS_FAILED;
 }
 
-static void say_choice(const struct command *command, const struct flame_view *view)
+static void print_choice(const struct cli_command *command, const struct flame_view *view)
 {
 	if (view->cpu)
 		print_error(command->name, "no device was used: this is time on processors (--view "
-					   "cpu); --view offcpu draws what threads waited for");
+					   "cpu); --view offcpu draws the time off processors");
 	if (view->stall)
-		print_error(command->name, "no times of commands are known: these are samples of "
-					   "instructions (--view stall)");
+		print_error(command->name,
+			    "no command has device times: these are samples of device "
+			    "instructions (--view stall)");
 	if (view->offcpu)
 		print_error(command->name,
 			    "no device was used, and no samples were taken: this is time off "
 			    "processors (--view offcpu)");
 }
 
-void graph_print_notes(const struct command *command, const struct graph *graph)
+void graph_print_notes(const struct cli_command *command, const struct graph *graph)
 {
 	const char *warning = string_builder_text(&graph->warning);
 	const struct drawing *drawing = &graph->drawing;
@@ -62,19 +64,19 @@ void graph_print_notes(const struct command *command, const struct graph *graph)
 		print_error(command->name, line);
 	}
 	if (!graph->request->view)
-		say_choice(command, drawing->view);
+		print_choice(command, drawing->view);
 }
 
-static int refuse(const struct command *command, const char *reason)
+static int refuse_view(const struct cli_command *command, const char *reason)
 {
-	bool is_whole = strchr(reason, '(') != NULL; /* it says what to do */
+	bool is_whole = strchr(reason, '(') != NULL; /* the reason contains a remedy */
 
 	error_set(-ENODATA, "not measured: %s%s", reason,
-		  is_whole ? "" : " (--view launch counts what was launched)");
-	return fail(command);
+		  is_whole ? "" : " (--view launch counts launches)");
+	return print_failure(command);
 }
 
-static int open_drawing(const struct command *command, struct graph *graph)
+static int open_drawing(const struct cli_command *command, struct graph *graph)
 {
 	const struct graph_request *request = graph->request;
 	struct drawing *drawing = &graph->drawing;
@@ -94,14 +96,14 @@ static int open_drawing(const struct command *command, struct graph *graph)
 	if (status != STATUS_DONE)
 		return status;
 	if (drawing_refusal(drawing))
-		return refuse(command, drawing_refusal(drawing));
+		return refuse_view(command, drawing_refusal(drawing));
 	if (drawing_open(drawing, &options))
-		return fail(command);
+		return print_failure(command);
 	drawing_warn(drawing, &graph->warning);
 	return STATUS_DONE;
 }
 
-int graph_open(const struct command *command, struct graph *graph)
+int graph_open(const struct cli_command *command, struct graph *graph)
 {
 	const struct graph_request *request = graph->request;
 	const struct analysis_options options = {
@@ -120,7 +122,7 @@ int graph_open(const struct command *command, struct graph *graph)
 	    !*error_text())
 		error_set(error, "read '%s': %s", request->path, strerror(-error));
 	if (error)
-		return fail(command);
+		return print_failure(command);
 	graph->drawing.view = drawing_view(request->view, graph->analysis);
 	graph->drawing.analysis = graph->analysis;
 	graph->drawing.model = graph->model;

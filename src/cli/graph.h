@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * cli/graph.h - what the verbs that draw flame graphs share: a trace, the part of it and the view that were asked for
+ * cli/graph.h - open a trace and prepare a flame graph of it, for flame and flamescope
  *
  *	struct graph graph = {.request = &request};
  *	status = graph_open(command, &graph);
@@ -14,19 +14,19 @@
 #include <stdint.h>
 
 #include "base/string.h"
-#include "export/flame_drawing.h"
+#include "flame/drawing.h"
 
 struct analysis_observer;
-struct command;
+struct cli_command;
 
-/* The words of --view in a message. */
+/* The values of --view, for messages. */
 #define GRAPH_VIEWS "total, gpu, idle, cpu, offcpu, launch or stall"
 
 struct graph_request {
-	const char *path, *output; /* of the trace; NULL: to stdout */
-	const char *view, *device; /* NULL: chosen; all */
-	uint64_t from_ns, to_ns;   /* from the begin of the recording; UINT64_MAX: to its end */
-	const struct analysis_observer *observer; /* NULL: nobody is told */
+	const char *path, *output; /* the trace; the output, NULL: stdout */
+	const char *view, *device; /* NULL: chosen by the trace; NULL: all devices */
+	uint64_t from_ns, to_ns;   /* since the start of the recording; UINT64_MAX: to its end */
+	const struct analysis_observer *observer; /* called during the analysis; NULL: none */
 };
 
 struct graph {
@@ -34,14 +34,14 @@ struct graph {
 	struct model *model;
 	struct analysis *analysis;
 	struct drawing drawing;
-	struct string_builder warning; /* what a reader must know first, lines */
+	struct string_builder warning; /* lines to print above the graph */
 };
 
-/* Reads the trace and opens the drawing, of which nothing is drawn yet. A status; what is wrong was said. */
-int graph_open(const struct command *command, struct graph *graph);
-void graph_close(struct graph *graph); /* half-opened too */
+/* Reads the trace and opens an empty drawing. Returns a status; errors are already printed. */
+int graph_open(const struct cli_command *command, struct graph *graph);
+void graph_close(struct graph *graph); /* safe after a failed open */
 
-/* Says on stderr what the picture says, and which view was chosen. */
-void graph_print_notes(const struct command *command, const struct graph *graph);
+/* Prints the picture's warnings and the chosen view on stderr. */
+void graph_print_notes(const struct cli_command *command, const struct graph *graph);
 
 #endif

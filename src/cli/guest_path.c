@@ -3,10 +3,11 @@
  * cli/guest_path.c - find a guest relative to the program
  *
  * Runs in:  our own process
- * Gets:     a guest's name   Gives: a path
+ * Gets:     a guest's name
+ * Gives:    a path
  * Owns:     nothing
  * Fails:    NULL
- * Why:      relative to where duet really is, so that a moved or copied installation stays whole
+ * Why:      searched relative to the running program, so that a moved or copied installation works
  */
 #include "cli/guest_path.h"
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * cli/main.c - the command table, and the only exit
+ * cli/main.c - the table of verbs, and the exit of the program
  *
  * Runs in:  our own process
- * Gets:     the command line   Gives: the exit status of the command it names
+ * Gets:     the command line
+ * Gives:    the exit status of the command it names
  * Owns:     nothing
- * Fails:    wrong usage is status 2 and lists the commands that exist
- * Why:      an explicit table: what `duet --help` lists is what is linked, in the order of use
+ * Fails:    a usage error is status 2 and lists the verbs
+ * Why:      the table is explicit, so `duet --help` lists exactly the linked verbs, in the order of
+ *           use
  */
 #include <limits.h>
 #include <stdbool.h>
@@ -17,14 +19,14 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/file/unfinished.h"
 #include "base/suggest.h"
-#include "base/unfinished.h"
 #include "cli/command.h"
-#include "cli/table.h"
+#include "report/table.h"
 
 struct verb {
 	const char *name;
-	const struct command *command;
+	const struct cli_command *command;
 };
 
 static const struct verb verbs[] = {
@@ -44,7 +46,7 @@ static const struct verb verbs[] = {
 
 #define VERB_COUNT (sizeof(verbs) / sizeof(verbs[0]))
 
-static const struct command *find_command(const char *name)
+static const struct cli_command *find_command(const char *name)
 {
 	for (size_t i = 0; i < VERB_COUNT; i++) {
 		if (strcmp(verbs[i].name, name) == 0)
@@ -60,8 +62,8 @@ static void print_usage(FILE *file)
 		      "\nverbs:\n");
 	for (size_t i = 0; i < VERB_COUNT; i++)
 		fprintf(file, "  %-10s %s\n", verbs[i].name, verbs[i].command->summary);
-	fprintf(file, "\n'duet VERB --help' says more about one of them; "
-		      "'duet --version' is the version.\n"
+	fprintf(file, "\n'duet VERB --help' prints the options of a verb; "
+		      "'duet --version' prints the version.\n"
 		      "Manual pages: 'man duet-VERB'; before 'make install' "
 		      "'man -l build/docs/man/duet-VERB.1'.\n");
 }
@@ -75,7 +77,7 @@ static bool is_executable(const char *folder, size_t length, const char *name)
 	return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
 }
 
-/* Whether a shell would run it. */
+/* Whether a shell would find a program of this name. */
 static bool is_program(const char *word)
 {
 	const char *path = getenv("PATH");
@@ -92,10 +94,11 @@ static bool is_program(const char *word)
 	return false;
 }
 
-/* Who forgot the "--" gets the line that was meant. */
+/* The user forgot the "--": prints the corrected command line. */
 static int no_verb_but_program(int argc, char **argv)
 {
-	fprintf(stderr, "duet: '%s' is no verb; to record and report it: duet --", argv[0]);
+	fprintf(stderr, "duet: '%s' is a program, not a verb; to record and report it: duet --",
+		argv[0]);
 	for (int i = 0; i < argc; i++)
 		fprintf(stderr, " %s", format_text(argv[i]).text);
 	fprintf(stderr, "\n");
@@ -106,7 +109,7 @@ static int unknown_verb(const char *word)
 {
 	const char *near = suggest_name(word, verbs, VERB_COUNT, sizeof(verbs[0]));
 
-	fprintf(stderr, "duet: there is no verb '%s'", format_text(word).text);
+	fprintf(stderr, "duet: unknown verb '%s'", format_text(word).text);
 	if (near)
 		fprintf(stderr, "; did you mean '%s'?", near);
 	fprintf(stderr, "\nVerbs:");
@@ -120,7 +123,7 @@ static int run_help(int argc, char **argv)
 {
 	char option[] = "--help";
 	char *help[] = {argc > 1 ? argv[1] : NULL, option, NULL};
-	const struct command *command;
+	const struct cli_command *command;
 
 	if (argc < 2) {
 		print_usage(stdout);
@@ -130,10 +133,10 @@ static int run_help(int argc, char **argv)
 	return command ? command->run(command, 2, help) : unknown_verb(argv[1]);
 }
 
-/* argv[0] is "--". Both commands get a vector of their own, because they may reorder it. */
+/* argv[0] is "--". Each command gets its own vector, because option parsing may reorder it. */
 static int record_and_report(int argc, char **argv)
 {
-	const struct command *record = find_command("record"), *report = find_command("report");
+	const struct cli_command *record = find_command("record"), *report = find_command("report");
 	char name[] = "report";
 	char *arguments[] = {name, NULL};
 	int status;
@@ -143,18 +146,18 @@ static int record_and_report(int argc, char **argv)
 		return unknown_verb("--");
 	if (argc < 2)
 		return usage_error(NULL, "'--' needs a program to run");
-	/* What record sees as its verb is the name duet was called by; nothing reads it. */
+	/* argv - 1 is duet's own name instead of "record"; record does not read it. */
 	status = record_program(record, argc + 1, argv - 1, &recorded);
 	if (!recorded)
 		return status;
-	error_forget_memory();             /* what the recorder could not do is in the trace */
-	report->run(report, 1, arguments); /* it says itself what is wrong with it */
+	error_forget_memory();             /* the trace contains the recorder's failures */
+	report->run(report, 1, arguments); /* report prints its own errors */
 	return status;
 }
 
 static int run(int argc, char **argv)
 {
-	const struct command *command;
+	const struct cli_command *command;
 
 	if (argc < 2) {
 		print_usage(stderr);

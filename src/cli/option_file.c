@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * cli/option_file.c - a configuration file beneath the options of a command line
+ * cli/option_file.c - fill options that the command line leaves unset from a configuration file
  *
  * Runs in:  our own process
- * Gets:     the rows of a command, its values as the command line has them, a file   Gives: the values completed
- * Owns:     the file's texts, to which values point
- * Fails:    -EINVAL after it printed every mistake with its place
- * Why:      by the rows of the command line, not by a second table: a field takes what its option takes, with the same
- *           check and the same words, and an option that is added is looked for in the file at once
+ * Gets:     the option rows of a command, its values after the command line was parsed, a file
+ * Gives:    the values, completed from the file
+ * Owns:     the file's texts; values point into them
+ * Fails:    -EINVAL after printing every mistake with its place
+ * Why:      the command line's rows also describe the file, not a second table. A field accepts
+ *           what its option accepts, with the same checks and messages, and a new option works in
+ *           the file at once
  */
 #include "cli/option_file.h"
 
@@ -31,7 +33,7 @@ void option_file_init(struct option_file *file, const struct option_row *rows)
 void option_file_fini(struct option_file *file)
 {
 	config_close(file->config);
-	for (size_t i = 0; i < OPTION_FILE_ROWS_MOST; i++)
+	for (size_t i = 0; i < MAX_OPTION_FILE_ROWS; i++)
 		free(file->lists[i]);
 	option_file_init(file, file->rows);
 }
@@ -70,7 +72,7 @@ int option_file_open(struct option_file *file, const char *verb, const char *pat
 	return error;
 }
 
-/* ---- values ------------------------------------------------------------------------------------ */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 /* Returns field. */
 static const char *field_of(const struct option_row *row, char field[NAME_SIZE])
@@ -82,8 +84,10 @@ static const char *field_of(const struct option_row *row, char field[NAME_SIZE])
 	return field;
 }
 
-/* All values of a field, as the command line writes a list. A word of a list has no comma, and is not nothing. */
-static int join(struct option_file *file, const struct config_value *value, const char **ret_text)
+/* Joins all values of a field with commas, as in a list on the command line. A word must not be
+ * empty or contain a comma. */
+static int join_values(struct option_file *file, const struct config_value *value,
+		       const char **ret_text)
 {
 	char **list = &file->lists[0];
 	struct string_builder text;
@@ -95,8 +99,7 @@ static int join(struct option_file *file, const struct config_value *value, cons
 		if (!*value->text || strchr(value->text, ',')) {
 			string_builder_fini(&text);
 			return error_set(
-				-EINVAL,
-				"%s: '%s' takes words, each in quotes of its own, not '%s'",
+				-EINVAL, "%s: '%s' takes words, each in its own quotes, not '%s'",
 				option_file_place(file, value).text, value->path, value->text);
 		}
 		string_builder_appendf(&text, "%s%s", text.length ? "," : "", value->text);
@@ -115,12 +118,12 @@ static int apply_row(struct option_file *file, const struct option_row *row, voi
 	const char *text;
 	int error;
 
-	if (!value || option_is_said(row, values))
+	if (!value || option_is_set(row, values))
 		return 0;
 	text = value->text;
 	file->said[row - file->rows] = value;
 	if (row->type == OPTION_LIST) {
-		error = join(file, value, &text);
+		error = join_values(file, value, &text);
 		if (error)
 			return error;
 	}
@@ -158,7 +161,7 @@ void option_file_forget(struct option_file *file, const char *field)
 		config_forget(file->config, field);
 }
 
-/* ---- and back ---------------------------------------------------------------------------------- */
+/* ---- from options to a file ------------------------------------------------------------------ */
 
 static int set_words(ProtobufCMessage *message, const char *field, const char *words)
 {
@@ -192,13 +195,14 @@ int option_to_config(const struct option_row *row, const void *values, ProtobufC
 	else if (!error)
 		error = config_set(message, field, string_builder_text(&text));
 	if (error)
-		error_set(error, "--%s cannot be written as a field '%s' with the value '%s'",
-			  row->name, field, string_builder_text(&text));
+		error_set(error,
+			  "--%s '%s' cannot be written to a configuration file as field '%s'",
+			  row->name, string_builder_text(&text), field);
 	string_builder_fini(&text);
 	return error;
 }
 
-/* ---- names in messages ------------------------------------------------------------------------- */
+/* ---- names in messages ----------------------------------------------------------------------- */
 
 struct shown option_file_place(const struct option_file *file, const struct config_value *value)
 {
@@ -209,7 +213,7 @@ struct shown option_file_place(const struct option_file *file, const struct conf
 	return shown;
 }
 
-bool option_file_says(const struct option_file *file, const char *name)
+bool option_file_sets(const struct option_file *file, const char *name)
 {
 	const struct option_row *row = option_find(file->rows, name);
 

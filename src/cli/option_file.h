@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * cli/option_file.h - a configuration file beneath the options of a command line
+ * cli/option_file.h - fill options that the command line leaves unset from a configuration file
  *
  *	struct option_file file;
  *	option_file_init(&file, rows);
@@ -19,40 +19,45 @@
 #include "cli/options.h"
 #include "config/config.h"
 
-enum { OPTION_FILE_ROWS_MOST = 64 };
+enum { MAX_OPTION_FILE_ROWS = 64 };
 
-/* A field of the file is called as its row is, with _ for -. */
+/* A field of the file has the name of its option row, with _ instead of -. */
 struct option_file {
 	const struct option_row *rows;
 	const char *path; /* NULL: there is no file */
 	struct config *config;
-	const struct config_value
-		*said[OPTION_FILE_ROWS_MOST]; /* by the file: the first value of each row */
-	char *lists[OPTION_FILE_ROWS_MOST];   /* texts made of several values */
+	/* first value of each row that the file sets; NULL: the file does not set it */
+	const struct config_value *said[MAX_OPTION_FILE_ROWS];
+	char *lists[MAX_OPTION_FILE_ROWS]; /* joined texts of list options; owned */
 };
 
 void option_file_init(struct option_file *file, const struct option_row *rows);
-void option_file_fini(struct option_file *file); /* values that point into it end with it */
+void option_file_fini(struct option_file *file); /* frees the texts that values point to */
 
-/* Prints what is wrong, each problem in a line of its own: "duet VERB: FILE:LINE:COLUMN: what". -errno. */
+/* Opens and parses the file. Prints at most 16 mistakes, each on a line: "duet VERB:
+ * FILE:LINE:COLUMN: TEXT".
+ * Errors: -errno. */
 int option_file_open(struct option_file *file, const char *verb, const char *path);
 
-/* Fills the values that are not said yet with the file's; there may be none. Prints what is wrong; -EINVAL. */
+/* Sets the values that are still unset from the file, if one is open. Prints each mistake. Errors:
+ * -EINVAL. */
 int option_file_apply(struct option_file *file, const char *verb, void *values);
 
-/* config_next and config_forget, also where there is no file. */
+/* As config_next and config_forget; without a file they find nothing. */
 const struct config_value *option_file_next(const struct option_file *file, const char *field,
 					    const struct config_value *after);
 void option_file_forget(struct option_file *file, const char *field);
 
-/* The value of a row, which is said, as a field of the message. Errors: -errno with the error chain. */
+/* Writes the value of a row, which must be set, into a field of the message. Errors: -errno with
+ * the error chain. */
 int option_to_config(const struct option_row *row, const void *values, ProtobufCMessage *message);
 
-/* "FILE:LINE:COLUMN: NAME" where the file says the option and the command line does not, else "--NAME" or "-N". */
+/* The option's name for messages: "FILE:LINE:COLUMN: NAME" if its value comes from the file,
+ * otherwise "--NAME" or "-N". */
 struct shown option_file_name(const struct option_file *file, const char *name);
-bool option_file_says(const struct option_file *file, const char *name);
+bool option_file_sets(const struct option_file *file, const char *name);
 
-/* What a message begins with that is about this value. */
+/* "FILE:LINE:COLUMN", the prefix of messages about this value. */
 struct shown option_file_place(const struct option_file *file, const struct config_value *value);
 
 #endif

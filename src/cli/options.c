@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * cli/options.c - read a command line by its table, and write the help from the same table
+ * cli/options.c - parse a command line by a table of options, and print the help from the same
+ * table
  *
  * Runs in:  our own process
- * Gets:     argv and the rows of a command   Gives: the caller's struct filled, operands last in argv
+ * Gets:     argv and the rows of a command
+ * Gives:    the caller's struct filled, operands last in argv
  * Owns:     nothing; OPTION_TEXT values point into argv
  * Fails:    with a message on stderr that names the option, what was expected and what was given
- * Why:      not getopt_long: it accepts abbreviations, so that a new option can break a script that
- *           worked the day before, and its messages cannot say what kind of value is expected
+ * Why:      getopt_long accepts abbreviations, so a new option can break an existing script, and
+ *           its messages do not contain the expected kind of value
  */
 #include "cli/options.h"
 
@@ -48,7 +50,7 @@ static const struct unit duration_units[] = {
 	{NULL, 0},
 };
 
-/* What a value of each type looks like, for messages. */
+/* Description of each type's values, for messages. */
 static const char *const expectations[] = {
 	[OPTION_FLAG] = "true or false",
 	[OPTION_SWITCH] = "true or false",
@@ -70,7 +72,7 @@ static const struct unit *find_unit(const struct unit *units, const char *suffix
 	return NULL;
 }
 
-/* Takes the digits at *text off; more than a uint64_t holds is an overflow. */
+/* Reads digits and advances *text; -ERANGE if they exceed a uint64_t. */
 static int take_digits(const char **text, uint64_t *ret_value)
 {
 	uint64_t value = 0;
@@ -84,7 +86,7 @@ static int take_digits(const char **text, uint64_t *ret_value)
 	return 0;
 }
 
-/* The digits behind a point, as value / scale: at most 18, so that the scale fits. */
+/* Reads the digits after a point as value / scale; at most 18 digits, so that the scale fits. */
 static int take_fraction(const char **text, uint64_t *ret_value, uint64_t *ret_scale)
 {
 	const char *start = *text;
@@ -101,8 +103,8 @@ static int take_fraction(const char **text, uint64_t *ret_value, uint64_t *ret_s
 	return 0;
 }
 
-/* Digits, at most one point with digits behind it, a unit. The product must be whole: half a byte
- * is a mistake and not something to round. */
+/* Digits, optionally a point and digits, then a unit. The product must be a whole number: half a
+ * byte is an error and is not rounded. */
 static int parse_scaled(const char *text, const struct unit *units, uint64_t *ret_value)
 {
 	uint64_t whole, fraction = 0, scale = 1;
@@ -151,7 +153,8 @@ static int parse_span(const char *text, uint64_t *ret_value)
 	return error;
 }
 
-/* A % that stands for nothing is a mistake: the file would carry a name nobody looks for. */
+/* Whether each % starts a known sequence. Otherwise the file would get a name that the user does
+ * not expect. */
 static bool is_pattern(const char *text)
 {
 	while ((text = strchr(text, '%'))) {
@@ -173,7 +176,7 @@ static bool is_text(enum option_type type)
 	       type == OPTION_PATTERN;
 }
 
-/* Takes no argument on the command line. */
+/* Whether the option takes no argument on the command line. */
 static bool is_flag(enum option_type type)
 {
 	return type == OPTION_FLAG || type == OPTION_SWITCH;
@@ -200,8 +203,9 @@ static int parse_value(enum option_type type, const char *text, uint64_t *ret_va
 	}
 }
 
-/* "--top" or "-n", as it was written. */
-static const char *spell(const struct option_row *row, bool by_letter, char *buffer, size_t size)
+/* "--top" or "-n", as in the command line. */
+static const char *format_name(const struct option_row *row, bool by_letter, char *buffer,
+			       size_t size)
 {
 	if (by_letter)
 		snprintf(buffer, size, "-%c", row->letter);
@@ -246,20 +250,22 @@ int option_set(const struct option_row *row, const char *text, void *values)
 		*(const char **)place = text;
 	else
 		error = -EINVAL;
-	if (error)
-		error_set(-EINVAL, "takes %s, not '%s'%s", expectations[row->type], text,
-			  error == -ERANGE ? ", which is too large" : "");
+	if (error == -ERANGE)
+		error_set(-EINVAL, "takes %s; '%s' is too large", expectations[row->type], text);
+	else if (error)
+		error_set(-EINVAL, "takes %s, not '%s'", expectations[row->type], text);
 	return error ? -EINVAL : 0;
 }
 
-static int store(const struct command *command, const struct option_row *row, bool by_letter,
-		 const char *text, void *values)
+static int set_option(const struct cli_command *command, const struct option_row *row,
+		      bool by_letter, const char *text, void *values)
 {
 	char name[64];
 
 	if (option_set(row, text, values) == 0)
 		return 0;
-	usage_error(command, "%s %s", spell(row, by_letter, name, sizeof(name)), error_text());
+	usage_error(command, "%s %s", format_name(row, by_letter, name, sizeof(name)),
+		    error_text());
 	error_clear();
 	return PARSE_USAGE;
 }
@@ -298,7 +304,7 @@ static const struct option_row *find_letter(const struct option_row *rows, char 
 	return NULL;
 }
 
-static int unknown_name(const struct command *command, const char *word, size_t length)
+static int unknown_name(const struct cli_command *command, const char *word, size_t length)
 {
 	char name[64];
 	const char *near;
@@ -315,18 +321,20 @@ static int unknown_name(const struct command *command, const char *word, size_t 
 	return PARSE_USAGE;
 }
 
-static int missing_argument(const struct command *command, const struct option_row *row,
+static int missing_argument(const struct cli_command *command, const struct option_row *row,
 			    bool by_letter)
 {
 	char name[64];
 
-	usage_error(command, "%s needs an argument: %s", spell(row, by_letter, name, sizeof(name)),
+	usage_error(command, "%s needs an argument: %s",
+		    format_name(row, by_letter, name, sizeof(name)),
 		    row->argument ? row->argument : "VALUE");
 	return PARSE_USAGE;
 }
 
-/* One argument that begins with "--". Returns how many of argv it used, or PARSE_*. */
-static int take_long(const struct command *command, char **argv, void *values)
+/* Parses one argument that begins with "--". Returns the number of argv entries used, or PARSE_*.
+ * */
+static int take_long(const struct cli_command *command, char **argv, void *values)
 {
 	const char *name = argv[0] + 2;
 	size_t length = strcspn(name, "=");
@@ -354,13 +362,13 @@ static int take_long(const struct command *command, char **argv, void *values)
 		if (!text)
 			return missing_argument(command, row, false);
 	}
-	error = store(command, row, false, text, values);
+	error = set_option(command, row, false, text, values);
 	return error ? error : used;
 }
 
-/* One argument that begins with a single "-": flags may stand together, "-vq"; the first letter
- * that takes an argument takes the rest, or the next of argv. */
-static int take_letters(const struct command *command, char **argv, void *values)
+/* Parses one argument that begins with a single "-". Flags may be combined, "-vq". The first letter
+ * that takes an argument takes the rest of the word, or the next argv entry. */
+static int take_letters(const struct cli_command *command, char **argv, void *values)
 {
 	for (const char *letter = argv[0] + 1; *letter; letter++) {
 		const struct option_row *row = find_letter(command->options, *letter);
@@ -377,15 +385,15 @@ static int take_letters(const struct command *command, char **argv, void *values
 			text = letter[1] ? letter + 1 : argv[1];
 			if (!text)
 				return missing_argument(command, row, true);
-			error = store(command, row, true, text, values);
+			error = set_option(command, row, true, text, values);
 			return error ? error : letter[1] ? 1 : 2;
 		}
-		store(command, row, true, "true", values);
+		set_option(command, row, true, "true", values);
 	}
 	return 1;
 }
 
-/* Lets argv[from … from + count) change places with the operands in argv[first … from). */
+/* Moves argv[from … from + count) before the operands in argv[first … from). */
 static void move_before(char **argv, int first, int from, int count)
 {
 	for (int i = 0; i < count; i++) {
@@ -397,7 +405,7 @@ static void move_before(char **argv, int first, int from, int count)
 	}
 }
 
-/* Breaks `text` at spaces into lines that end before HELP_WIDTH; the first begins at `column`. */
+/* Prints `text`, wrapped at spaces before HELP_WIDTH; the first line starts at `column`. */
 static void print_wrapped(const char *text, int column, int indent)
 {
 	int used = column;
@@ -440,7 +448,7 @@ static void print_row(char letter, const char *name, const char *argument, const
 	print_wrapped(help, HELP_COLUMN, HELP_COLUMN);
 }
 
-static void print_help(const struct command *command)
+static void print_help(const struct cli_command *command)
 {
 	const char *arguments = command->arguments ? command->arguments : "";
 	int column = printf("usage: duet %s%s", command->name, *arguments ? " " : "");
@@ -450,13 +458,16 @@ static void print_help(const struct command *command)
 	print_wrapped(command->summary, 0, 0);
 	printf("\noptions:\n");
 	for (const struct option_row *row = command->options; row && row->name; row++)
-		print_row(row->letter, row->name, row->argument, row->help);
+		if (row->help)
+			print_row(row->letter, row->name, row->argument, row->help);
 	if (!find_letter(command->options, 'h'))
 		print_row('h', "help", NULL, "print this help and exit");
+	if (command->print_more_help)
+		command->print_more_help();
 	printf("\nMore: man duet-%s\n", command->name);
 }
 
-int options_parse(const struct command *command, int argc, char **argv, bool stop_at_operand,
+int options_parse(const struct cli_command *command, int argc, char **argv, bool stop_at_operand,
 		  void *values)
 {
 	int first = 1, i = 1;
@@ -487,7 +498,7 @@ int options_parse(const struct command *command, int argc, char **argv, bool sto
 	return first;
 }
 
-/* ---- values by themselves ---------------------------------------------------------------------- */
+/* ---- values by themselves -------------------------------------------------------------------- */
 
 const struct option_row *option_find(const struct option_row *rows, const char *name)
 {
@@ -501,11 +512,11 @@ void option_clear(const struct option_row *row, void *values)
 	if (row->type == OPTION_FLAG)
 		*(bool *)place = false;
 	else if (row->type == OPTION_SWITCH)
-		*(enum option_switch *)place = SWITCH_UNSAID;
+		*(enum option_switch *)place = SWITCH_UNSET;
 	else if (is_text(row->type))
 		*(const char **)place = NULL;
 	else
-		*(uint64_t *)place = OPTION_UNSAID;
+		*(uint64_t *)place = OPTION_UNSET;
 }
 
 void options_clear(const struct option_row *rows, void *values)
@@ -514,17 +525,17 @@ void options_clear(const struct option_row *rows, void *values)
 		option_clear(row, values);
 }
 
-bool option_is_said(const struct option_row *row, const void *values)
+bool option_is_set(const struct option_row *row, const void *values)
 {
 	const void *place = (const char *)values + row->offset;
 
 	if (row->type == OPTION_FLAG)
 		return *(const bool *)place;
 	if (row->type == OPTION_SWITCH)
-		return *(const enum option_switch *)place != SWITCH_UNSAID;
+		return *(const enum option_switch *)place != SWITCH_UNSET;
 	if (is_text(row->type))
 		return *(const char *const *)place;
-	return *(const uint64_t *)place != OPTION_UNSAID;
+	return *(const uint64_t *)place != OPTION_UNSET;
 }
 
 /* In the largest unit of which it is a whole number. */

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * cli/output.c - the file that a verb writes: its name by default, and what is said of it
+ * cli/output.c - write a verb's output file: default name, temporary file, message
  *
  * Runs in:  our own process
- * Gets:     a name and who writes   Gives: a file that is whole, or says that it is not
- * Owns:     the open file for the time of a call
+ * Gets:     a name and a callback that writes
+ * Gives:    a complete file, or an error
+ * Owns:     the open file during a call
  * Fails:    -errno with a text
- * Why a part: a run that fails must not leave an empty file, nor destroy the good one of a run before
+ * Why a temporary file: a run that fails must not leave an empty file or destroy the good file of
+ *           an earlier run
  */
 #include "cli/output.h"
 
@@ -18,11 +20,11 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/file/output_file.h"
+#include "base/file/unfinished.h"
 #include "base/io.h"
-#include "base/output_file.h"
 #include "base/string.h"
-#include "base/unfinished.h"
-#include "cli/table.h"
+#include "report/table.h"
 
 char *output_beside(const char *trace, const char *end)
 {
@@ -35,32 +37,19 @@ char *output_beside(const char *trace, const char *end)
 		length -= strlen(own);
 	if (asprintf(&output, "%.*s%s", (int)length, trace, end) >= 0)
 		return output;
-	error_set(-ENOMEM, "name a file beside '%s': out of memory", trace);
+	error_set(-ENOMEM, "out of memory while making a file name from '%s'", trace);
 	return NULL;
 }
 
-/* ---- a file that is whole or not there ---- */
+/* ---- a file that is complete or absent ---- */
 
-/* What lies at the path itself; a link is not followed. */
+/* The existing file at the path, by lstat: a link is not followed. */
 struct place {
 	struct stat about;
 	bool exists;
 };
 
-/* Whether a new file may take the name: it is free, or has a regular file of the user's own, with one name, whose owner and
- * group the new one can have. Anything else is written in place: links, pipes, devices, files of others. */
-static bool is_replaceable(const char *path, const struct place *place)
-{
-	const struct stat *about = &place->about;
-
-	if (output_file_is_descriptor(path))
-		return false;
-	return !place->exists ||
-	       (S_ISREG(about->st_mode) && about->st_nlink == 1 && about->st_uid == geteuid() &&
-		about->st_gid == getegid() && access(path, W_OK) == 0);
-}
-
-/* As the file that is replaced, or as one that is made now. */
+/* Gives the new file the mode of the file that it replaces, otherwise the default mode. */
 static void copy_mode(int fd, const struct place *place)
 {
 	mode_t mask;
@@ -79,7 +68,7 @@ static int open_part(struct whole_file *output, const struct place *place)
 	int fd, error = unfinished_create(output->path, &output->part, &fd);
 
 	if (error) {
-		/* a file that may be written in a folder that may not */
+		/* the file is writable, but its folder is not: write in place */
 		if (place->exists && (error == -EACCES || error == -EROFS || error == -EPERM))
 			return 0;
 		errno = -error;
@@ -102,9 +91,13 @@ int whole_file_open(struct whole_file *output, const char *path)
 	*output = (struct whole_file){.path = path, .file = path ? NULL : stdout};
 	if (!path)
 		return 0;
-	/* One look decides. What another user puts there afterwards is replaced by the rename, and not followed. */
+	error = output_path_check(path);
+	if (error)
+		return error;
+	/* Checked once. If another user puts a link there afterwards, rename replaces it and does
+	 * not follow it. */
 	place.exists = lstat(path, &place.about) == 0;
-	if (is_replaceable(path, &place))
+	if (output_file_is_replaceable(path, place.exists ? &place.about : NULL))
 		error = open_part(output, &place);
 	if (!error && !output->file)
 		output->file = output_file_stream(path, &error);
@@ -120,7 +113,7 @@ int whole_file_close(struct whole_file *output, int error)
 	if (!output->path)
 		return error;
 	if (error && !output->part && ferror(output->file))
-		error_note(error, "'%s' is not whole", output->path);
+		error_note(error, "'%s' is incomplete", output->path);
 	if (fclose(output->file) && !error)
 		error = error_set(-errno, "write '%s': %s", output->path, strerror(errno));
 	if (output->part) {

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * cli/print.c - what every command says on stderr, and the last look at stdout
+ * cli/print.c - error messages of all verbs on stderr, and the final check of stdout
  *
  * Runs in:  our own process
- * Gets:     texts and the error chain   Gives: lines on stderr, an exit status
+ * Gets:     texts and the error chain
+ * Gives:    lines on stderr, an exit status
  * Owns:     nothing
- * Fails:    finish_output turns an incomplete stdout and a failed allocation into STATUS_FAILED
- * Why:      "duet list > /dev/full" ends with 0 unless the flush before exit is looked at: stdio
- *           keeps the last 4096 bytes until then
+ * Fails:    finish_output turns an incomplete stdout and a failed allocation into STATUS_FAILED; a
+ *           reader that closes the pipe is not a failure
+ * Why:      stdio keeps the last 4096 bytes until exit, so "duet list > /dev/full" would exit with
+ *           0 unless the final flush is checked
  */
 #include "cli/command.h"
 
@@ -19,7 +21,8 @@
 #include "base/error.h"
 #include "base/string.h"
 
-/* Paths and names in a message may come from a trace: none of their bytes is for the terminal to obey. */
+/* Prints a message with control characters escaped: its paths and names may come from a trace and
+ * could contain terminal commands. */
 static void put_message(const char *text)
 {
 	char piece[2048];
@@ -34,11 +37,11 @@ void print_error(const char *verb, const char *text)
 	if (chain)
 		text = error_text();
 	if (!*text)
-		text = "failed, and nothing said why (this is a bug in duet)";
+		text = "failed without a reason (this is a bug in duet)";
 	fflush(stdout);
 	fprintf(stderr, "duet%s%s: ", verb ? " " : "", verb ? verb : "");
 	put_message(text);
-	/* what failed for another reason in its own words may have failed for this one */
+	/* the failed function may report another reason although memory ran out */
 	if (error_had_no_memory() && !strstr(text, "out of memory"))
 		fputs(" (out of memory)", stderr);
 	putc('\n', stderr);
@@ -46,7 +49,7 @@ void print_error(const char *verb, const char *text)
 		error_clear();
 }
 
-int usage_error(const struct command *command, const char *format, ...)
+int usage_error(const struct cli_command *command, const char *format, ...)
 {
 	const char *verb = command ? command->name : NULL;
 	char text[1024];

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * cli/record_request.c - what the command line of `duet record` and its configuration file ask for
+ * cli/record_request.c - read the command line and configuration file of `duet record`
  *
  * Runs in:  our own process
- * Gets:     argv, and the file that -c names   Gives: the options of a session, or the same as a file
- * Owns:     what it read of the file
- * Fails:    RECORD_FAILED after it said what is wrong, with the option as the command line spells it or with the place
- *           in the file
- * Why:      the command line is read first and the file beneath it, so that what is said here is never overridden there;
- *           the checks come behind both, because what is wrong is mostly how two of them go together
+ * Gets:     argv, and the file that -c names
+ * Gives:    the options of a session, or the same options as a configuration file
+ * Owns:     the contents of the configuration file
+ * Fails:    RECORD_FAILED after printing the mistake, with the option as written on the command
+ *           line or with its place in the file
+ * Why:      the command line is read first, so the file never overrides it. The checks run after
+ *           both, because most mistakes are combinations of two options
  */
 #include "cli/record_request.h"
 
@@ -24,83 +25,77 @@
 #include "base/error.h"
 #include "base/string.h"
 #include "collect/collector.h"
-#include "collect/owner.h"
+#include "collect/start/owner.h"
 #include "config/parser.h"
 #include "config/printer.h"
 
 enum {
-	MAX_SIZE_LEAST = 1 << 20,
-	MEMORY_LEAST = 1 << 26,
-	FREQUENCY_MOST = 20000,
+	MIN_MAX_SIZE = 1 << 20,
+	MIN_MEMORY = 1 << 26,
+	MAX_FREQUENCY = 20000,
 	FLUSH_LEAST_NS = 100000000,
 	WORD_SIZE = 128
 };
 
-/* All but config, print-config, owner and turn are fields of proto/duet_config.proto too, with _ for -. */
+/* All rows but config, print-config, owner and turn are also fields of proto/duet_config.proto,
+ * with _ instead of -. */
 const struct option_row request_options[] = {
 	{"output", 'o', OPTION_PATTERN, "FILE",
-	 "write to FILE (default duet.duet); %p is duet's pid, %h the host, %q{VAR} a variable, %% "
-	 "a percent sign",
+	 "trace file (default duet.duet); %p is duet's pid, %h the host name, %q{VAR} an "
+	 "environment variable, %% a percent sign",
 	 offsetof(struct record_values, output)},
 	{"config", 'c', OPTION_TEXT, "FILE",
-	 "take from FILE what is not said here (man duet-config); --no-all, --no-archive and so on "
-	 "take a switch of it back",
+	 "read options from FILE (man duet-config); the command line wins; --no-OPTION overrides a "
+	 "switch set in FILE",
 	 offsetof(struct record_values, config)},
 	{"print-config", 0, OPTION_FLAG, NULL,
-	 "print what would be recorded as such a FILE, and record nothing",
+	 "print the options as a configuration FILE, and record nothing",
 	 offsetof(struct record_values, print_config)},
 	{"duration", 'd', OPTION_SPAN, "SEC",
-	 "end the recording after SEC seconds; PROGRAM runs on",
+	 "end the recording after SEC seconds; PROGRAM continues",
 	 offsetof(struct record_values, duration_ns)},
 	{"collect", 0, OPTION_LIST, "LIST",
-	 "what to collect: names, name:option, -name leaves one out (duet list collectors)",
+	 "collectors: NAME, NAME:OPTION, or -NAME to leave one out (duet list collectors)",
 	 offsetof(struct record_values, collect)},
 	{"frequency", 'F', OPTION_NUMBER, "HZ",
-	 "samples a second of a running thread, with --collect cpu (default 199; 0: switches "
-	 "alone)",
+	 "CPU sampling frequency per running thread (default 199; 0: only context switches)",
 	 offsetof(struct record_values, frequency_hz)},
 	{"event", 'e', OPTION_TEXT, "EVENT",
-	 "take them by this perf event (default cycles, else cpu-clock)",
+	 "perf event to sample on (default cycles, otherwise cpu-clock)",
 	 offsetof(struct record_values, event)},
 	{"stacks", 0, OPTION_TEXT, "MODE",
 	 "call stacks of launches and waits: native, python, all (default) or none",
 	 offsetof(struct record_values, stacks)},
 	{"pid", 'p', OPTION_LIST, "PID,...",
-	 "record processes that run already, until they end: all their threads, and what they "
-	 "start from now on",
+	 "record running processes until they end, with all threads and new children",
 	 offsetof(struct record_values, pids)},
 	{"all", 'a', OPTION_SWITCH, NULL,
-	 "record every OpenCL process of this user (as root: of the machine)",
+	 "record every OpenCL process of this user (as root: of all users)",
 	 offsetof(struct record_values, all)},
 	{"user", 0, OPTION_TEXT, "NAME", "run PROGRAM as this user (as root)",
 	 offsetof(struct record_values, user)},
 	{"preload", 0, OPTION_SWITCH, NULL,
-	 "load the guest by LD_PRELOAD, for OpenCL loaders without layers",
+	 "load duet's library by LD_PRELOAD, for OpenCL loaders without layers",
 	 offsetof(struct record_values, preload)},
-	{"keep", 0, OPTION_SPAN, "SEC", "keep the last SEC seconds only",
+	{"keep", 0, OPTION_SPAN, "SEC", "keep only the last SEC seconds",
 	 offsetof(struct record_values, keep_ns)},
-	{"max-size", 0, OPTION_SIZE, "N",
-	 "drop the oldest parts so that the file stays below N bytes",
+	{"max-size", 0, OPTION_SIZE, "N", "maximum file size in bytes; drops the oldest parts",
 	 offsetof(struct record_values, max_size_bytes)},
 	{"max-memory", 0, OPTION_SIZE, "N",
-	 "let the recorder take N bytes (default 256M): samples of a GPU's instructions beyond are "
-	 "counted as lost",
+	 "memory budget of the recorder with the collector intel (default 256M)",
 	 offsetof(struct record_values, max_memory_bytes)},
 	{"flush-interval", 0, OPTION_SPAN, "SEC",
-	 "write what is SEC old (default 1): a killed recorder loses no more",
+	 "maximum age of unwritten data (default 1); a killed recorder loses no more",
 	 offsetof(struct record_values, flush_ns)},
 	{"archive", 0, OPTION_SWITCH, NULL,
-	 "keep the symbol files of this machine with the trace, as duet archive does",
+	 "copy this machine's symbol files next to the trace, as duet archive does",
 	 offsetof(struct record_values, archive)},
-	{"owner", 0, OPTION_NUMBER, "FD",
-	 "record for the process of -p that has the other end of this socket (libduet)",
-	 offsetof(struct record_values, owner_fd)},
-	{"turn", 0, OPTION_NUMBER, "N",
-	 "of a program that is recorded for the N-th time (libduet): write to NAME.N.duet, from 2 "
-	 "on",
-	 offsetof(struct record_values, turn)},
+	/* Used by libduet only, not in --help. owner: socket whose other end the process of -p has.
+	 * turn: number of this recording of the process; from 2 on it goes to NAME.N.duet */
+	{"owner", 0, OPTION_NUMBER, "FD", NULL, offsetof(struct record_values, owner_fd)},
+	{"turn", 0, OPTION_NUMBER, "N", NULL, offsetof(struct record_values, turn)},
 	{"verbose", 'v', OPTION_SWITCH, NULL,
-	 "say on stderr what is set for PROGRAM and what was recorded",
+	 "print to stderr the environment set for PROGRAM and a summary of the recording",
 	 offsetof(struct record_values, verbose)},
 	{NULL},
 };
@@ -131,7 +126,7 @@ int request_refuse(const struct request *request, const char *option, const char
 	vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
 	snprintf(line, sizeof(line), "%s: %s", name.text, text);
-	if (option_file_says(&request->file, option))
+	if (option_file_sets(&request->file, option))
 		print_error("record", line);
 	else
 		usage_error(request->command, "%s", line);
@@ -146,12 +141,11 @@ static int refuse_no_program(const struct request *request)
 		request->command,
 		"no program to record: give one after --, processes with -p, or record all with "
 		"-a%s%s%s",
-		file ? " ('" : "", file ? file : "",
-		file ? "' has no command, pid or all either)" : "");
+		file ? " ('" : "", file ? file : "", file ? "' has no command, pid or all)" : "");
 	return RECORD_FAILED;
 }
 
-/* One of a program, running processes and all. */
+/* Exactly one of a program, running processes (-p) and all (-a) must be given. */
 static int check_recorded(const struct request *request)
 {
 	const struct record_values *values = &request->values;
@@ -160,19 +154,22 @@ static int check_recorded(const struct request *request)
 	if (!request->program && !all && !values->pids && !values->print_config)
 		return refuse_no_program(request);
 	if (request->program && all)
-		return request_refuse(request, "all",
-				      "every program is recorded: give either this or a program");
+		return request_refuse(
+			request, "all",
+			"records every program: give either this option or a program");
 	if (values->pids && (request->program || all))
 		return request_refuse(
 			request, "pid",
-			"processes that run already are recorded: give either these, or a "
-			"program, or all");
+			"records running processes: give either this option, a program, or "
+			"--all");
 	if (values->pids && values->user)
-		return request_refuse(request, "user",
-				      "is for a program that is started, not for pids");
+		return request_refuse(
+			request, "user",
+			"applies to a program that duet starts, not to running processes");
 	if (values->pids && values->preload == SWITCH_ON)
-		return request_refuse(request, "preload",
-				      "is for a program that is started, not for pids");
+		return request_refuse(
+			request, "preload",
+			"applies to a program that duet starts, not to running processes");
 	return 0;
 }
 
@@ -183,34 +180,33 @@ static int check_values(const struct request *request)
 	if (values->collect && !values->collect[strspn(values->collect, ",")])
 		return request_refuse(
 			request, "collect",
-			"no collector is named; give one or more, such as opencl,cpu (duet "
-			"list collectors)");
-	if (values->max_size_bytes < MAX_SIZE_LEAST)
+			"the list is empty; give one or more collectors, such as opencl,cpu "
+			"(duet list collectors)");
+	if (values->max_size_bytes < MIN_MAX_SIZE)
 		return request_refuse(request, "max-size",
-				      "at least 1M, so that a segment fits in");
-	if (values->max_memory_bytes < MEMORY_LEAST)
+				      "at least 1M, because a trace is written in segments");
+	if (values->max_memory_bytes < MIN_MEMORY)
 		return request_refuse(request, "max-memory",
-				      "at least 64M, which the recorder needs for itself");
+				      "at least 64M, which the recorder itself needs");
 	if (values->flush_ns < FLUSH_LEAST_NS)
 		return request_refuse(request, "flush-interval",
-				      "at least 100ms, which is how often the recorder looks");
+				      "at least 100ms, the interval of the recorder");
 	if (!find_stacks_mode(values->stacks))
 		return request_refuse(request, "stacks", "native, python, all or none, not '%s'",
 				      values->stacks);
-	if (values->frequency_hz != OPTION_UNSAID && values->frequency_hz > FREQUENCY_MOST)
+	if (values->frequency_hz != OPTION_UNSET && values->frequency_hz > MAX_FREQUENCY)
 		return request_refuse(request, "frequency", "at most %d samples a second",
-				      FREQUENCY_MOST);
-	if (values->owner_fd != OPTION_UNSAID && (!values->pids || values->owner_fd > INT_MAX))
+				      MAX_FREQUENCY);
+	if (values->owner_fd != OPTION_UNSET && (!values->pids || values->owner_fd > INT_MAX))
 		return request_refuse(request, "owner",
-				      "is a descriptor of a process that is recorded with -p; "
-				      "libduet gives it");
+				      "is for libduet, which records its own process with -p");
 	if (values->user && geteuid() != 0)
 		return request_refuse(request, "user",
 				      "needs root (sudo duet record --user NAME -- PROGRAM)");
 	return 0;
 }
 
-/* ---- the file ---------------------------------------------------------------------------------- */
+/* ---- the file -------------------------------------------------------------------------------- */
 
 static int refuse_value(const struct request *request, const struct config_value *value,
 			const char *text)
@@ -222,7 +218,8 @@ static int refuse_value(const struct request *request, const struct config_value
 	return RECORD_FAILED;
 }
 
-/* Pid 0 is the program that is started, which goes without saying where there is one, or that which has started us. */
+/* Pid 0 in the file means the program that duet starts, or the process that started duet (libduet).
+ * It is redundant if a program is given. */
 static int check_pid_zero(struct request *request)
 {
 	const struct record_values *values = &request->values;
@@ -234,19 +231,20 @@ static int check_pid_zero(struct request *request)
 		if (strcmp(value->text, "0") == 0)
 			zero = value;
 	}
-	if (!zero || values->owner_fd != OPTION_UNSAID)
+	if (!zero || values->owner_fd != OPTION_UNSET)
 		return 0;
 	value = option_file_next(&request->file, "all", NULL);
 	if (count > 1 || values->pids || values->all == SWITCH_ON ||
 	    (value && strcmp(value->text, "true") == 0 && !request->program))
-		return refuse_value(request, zero,
-				    "pid 0 is the program that duet record starts: it goes with no "
-				    "other pid and not with all");
+		return refuse_value(
+			request, zero,
+			"pid 0 is the program that duet record starts: it excludes other "
+			"pids and all");
 	if (!request->program && !option_file_next(&request->file, "command", NULL) &&
 	    !values->print_config)
 		return refuse_value(
 			request, zero,
-			"pid 0 is the program that duet record starts, and there is none: "
+			"pid 0 is the program that duet record starts, but none is given: "
 			"give one after --, or as command");
 	request->has_pid_zero = true;
 	option_file_forget(&request->file, "pid");
@@ -259,7 +257,7 @@ static int take_program(struct request *request)
 	size_t count = 0, capacity = 0;
 
 	while ((value = option_file_next(&request->file, "command", value))) {
-		/* with room for the end of the list */
+		/* with room for the NULL at the end */
 		if (array_grow(request->file_program, capacity, count + 2))
 			return error_set(-ENOMEM, "out of memory");
 		request->file_program[count++] = (char *)(uintptr_t)value->text;
@@ -268,7 +266,8 @@ static int take_program(struct request *request)
 	return 0;
 }
 
-/* What is recorded is one choice: where the command line makes it, the file has no say in it. */
+/* If the command line gives a program, pids or all, the file's command, pid and all are ignored
+ * together. */
 static int choose_recorded(struct request *request)
 {
 	const struct record_values *values = &request->values;
@@ -302,7 +301,7 @@ static int read_file_below(struct request *request)
 	return 0;
 }
 
-/* The file's own, and what is printed in another way. */
+/* Options that are not written as a field by the loop over all rows. */
 static bool is_no_field(const struct option_row *row)
 {
 	return strcmp(row->name, "config") == 0 || strcmp(row->name, "print-config") == 0 ||
@@ -310,7 +309,8 @@ static bool is_no_field(const struct option_row *row)
 	       strcmp(row->name, "turn") == 0;
 }
 
-/* Pids as numbers: 012 of a command line is 12, of a file 10. That 0 is the program goes without saying where there is one. */
+/* Writes pids as plain decimal numbers: 012 means 12 on a command line but 10 in a file. Pid 0 is
+ * written only if no program is given. */
 static int set_pids(const struct request *request, const struct session_options *options,
 		    ProtobufCMessage *message)
 {
@@ -345,7 +345,7 @@ static int fill_config(const struct request *request, const struct session_optio
 	int error = set_pids(request, options, message);
 
 	for (const struct option_row *row = request_options; row->name && !error; row++)
-		if (!is_no_field(row) && option_is_said(row, &request->values))
+		if (!is_no_field(row) && option_is_set(row, &request->values))
 			error = option_to_config(row, &request->values, message);
 	for (char *const *word = options->command; word && *word && !error; word++)
 		error = config_set(message, "command", *word);
@@ -373,11 +373,11 @@ int request_print(const struct request *request, const struct session_options *o
 	return error || finish_output("record", 0) ? RECORD_FAILED : 0;
 }
 
-/* ---- what a session is told -------------------------------------------------------------------- */
+/* ---- the options of a session ---------------------------------------------------------------- */
 
 static uint64_t said_or_0(uint64_t value)
 {
-	return value == OPTION_UNSAID ? 0 : value;
+	return value == OPTION_UNSET ? 0 : value;
 }
 
 /* "12,345"; each once. */
@@ -392,23 +392,25 @@ static int parse_pids(const char *text, pid_t *pids, size_t *ret_count)
 
 		if (*at < '0' || *at > '9' || (*end && *end != ',') || (*end && !end[1]) ||
 		    pid < 1 || pid > INT_MAX)
-			return error_set(-EINVAL, "'%s' is no list of pids, such as 12,345", text);
+			return error_set(-EINVAL, "'%s' is not a list of pids, such as 12,345",
+					 text);
 		at = end;
 		for (size_t i = 0; i < count; i++)
 			is_there |= pids[i] == pid;
-		if (count == REQUEST_PIDS_MOST)
-			return error_set(-EINVAL, "at most %d processes", REQUEST_PIDS_MOST);
+		if (count == MAX_REQUEST_PIDS)
+			return error_set(-EINVAL, "at most %d processes", MAX_REQUEST_PIDS);
 		if (!is_there)
 			pids[count++] = (pid_t)pid;
 	}
 	if (!count)
-		return error_set(-EINVAL, "no pid is given");
+		return error_set(-EINVAL, "the list of pids is empty");
 	*ret_count = count;
 	return 0;
 }
 
-/* What a value of a group is as a word of --collect: "system:50" of rate_hz, "nvidia:pm=50" of pm: 50, "system:smaps" of a
- * switch, "system:-smaps" of one that is off, "system" of the group itself. */
+/* Formats a collector's field as a word of --collect: "system:50" for rate_hz, "nvidia:pm=50" for
+ * pm: 50, "system:smaps" for a switch, "system:-smaps" for a switch that is off, "system" for the
+ * collector alone. */
 static void format_word(const struct collector *collector, const struct config_value *value,
 			char word[WORD_SIZE])
 {
@@ -428,14 +430,15 @@ static void format_word(const struct collector *collector, const struct config_v
 			*at = '-';
 }
 
-/* A rate by what its collector says of its rates. */
+/* Prints a mistake in a collector's field; for a rate, with the collector's description of its
+ * rates. */
 static int refuse_group(const struct request *request, const struct collector *collector,
 			const struct config_value *value)
 {
 	char text[1024];
 
 	for (const struct collector_option *row = collector->options; row && row->name; row++) {
-		if (strcmp(row->name, "HZ") != 0 || !strstr(value->path, ".rate_hz"))
+		if (strcmp(row->name, COLLECTOR_RATE_NAME) != 0 || !strstr(value->path, ".rate_hz"))
 			continue;
 		snprintf(text, sizeof(text), "'%s' is %s, not %s", value->path, row->help,
 			 value->text);
@@ -444,10 +447,11 @@ static int refuse_group(const struct request *request, const struct collector *c
 	return refuse_value(request, value, error_text());
 }
 
-/* The file's groups as a list of words. Where the command line says what is collected, they are passed over. */
+/* Lists the file's collectors as words of --collect. They are ignored if the command line has
+ * --collect. */
 static int read_groups(struct request *request, struct string_builder *words)
 {
-	bool is_on_line = request->values.collect && !option_file_says(&request->file, "collect");
+	bool is_on_line = request->values.collect && !option_file_sets(&request->file, "collect");
 
 	for (size_t i = 0; i < collectors_count; i++) {
 		const struct config_value *value = NULL;
@@ -465,12 +469,12 @@ static int read_groups(struct request *request, struct string_builder *words)
 	return 0;
 }
 
-/* The word of the file's list that is wrong is named with its place. */
+/* Prints the mistake; for a wrong word in the file, with its place. */
 static int refuse_collectors(const struct request *request)
 {
 	const struct config_value *value = NULL;
 
-	while (option_file_says(&request->file, "collect") &&
+	while (option_file_sets(&request->file, "collect") &&
 	       (value = option_file_next(&request->file, "collect", value)))
 		if (collectors_check(value->text))
 			return refuse_value(request, value, error_text());
@@ -478,7 +482,7 @@ static int refuse_collectors(const struct request *request)
 	return RECORD_FAILED;
 }
 
-/* Who takes back all that he named, or all that there is, would have a trace of nothing. */
+/* Refuses options that leave out every collector, because the trace would be empty. */
 static int check_any(const struct session_options *options)
 {
 	for (size_t i = 0; i < collectors_count; i++)
@@ -508,32 +512,34 @@ static int choose_collectors(struct request *request, struct session_options *op
 	return status;
 }
 
-/* Whether the command line chooses what is collected, by name or by what is recorded, and not the file. */
+/* Whether --collect or --all is given on the command line and not only in the file. */
 static bool is_chosen_beside(const struct request *request)
 {
 	const struct record_values *values = &request->values;
 
-	return (values->collect && !option_file_says(&request->file, "collect")) ||
-	       (values->all == SWITCH_ON && !option_file_says(&request->file, "all"));
+	return (values->collect && !option_file_sets(&request->file, "collect")) ||
+	       (values->all == SWITCH_ON && !option_file_sets(&request->file, "all"));
 }
 
-/* An option of samples where there are none: a mistake, unless the file has it and the command line leaves them out. */
+/* Refuses an option of the collector cpu if cpu is left out. If the file has the option and the
+ * command line leaves out cpu, the option is ignored. */
 static int refuse_without_cpu(struct request *request, const char *name)
 {
 	const struct option_row *row = option_find(request_options, name);
 
-	if (!option_is_said(row, &request->values))
+	if (!option_is_set(row, &request->values))
 		return 0;
-	if (!option_file_says(&request->file, name) || !is_chosen_beside(request))
+	if (!option_file_sets(&request->file, name) || !is_chosen_beside(request))
 		return request_refuse(request, name,
-				      "is of the samples of the collector cpu, which is left out");
+				      "applies to the collector cpu, which --collect or --all "
+				      "does not include");
 	option_clear(row, &request->values);
 	return 0;
 }
 
 static int check_cpu(struct request *request, const struct session_options *options)
 {
-	if (options->cpu)
+	if (session_collects(options, "cpu"))
 		return 0;
 	return refuse_without_cpu(request, "event") || refuse_without_cpu(request, "frequency")
 		       ? RECORD_FAILED
@@ -560,20 +566,20 @@ int request_fill(struct request *request, pid_t *pids, struct session_options *o
 	options->writer.keep_ns = said_or_0(values->keep_ns);
 	options->duration_ns = said_or_0(values->duration_ns);
 	options->event = values->event;
-	if (values->frequency_hz != OPTION_UNSAID)
-		options->frequency_hz = (uint32_t)values->frequency_hz;
+	options->has_frequency = values->frequency_hz != OPTION_UNSET;
+	options->frequency_hz = (uint32_t)said_or_0(values->frequency_hz);
 	options->preload = values->preload == SWITCH_ON;
 	options->native_stacks = stacks->native;
 	options->python_stacks = stacks->python;
 	options->command = request->program;
-	if (values->owner_fd == OPTION_UNSAID)
+	if (values->owner_fd == OPTION_UNSET)
 		return 0;
 	options->owner_fd = (int)values->owner_fd;
 	return owner_take(options->owner_fd) ? request_refuse(request, "owner", "%s", error_text())
 					     : 0;
 }
 
-bool request_read(struct request *request, const struct command *command, int argc, char **argv,
+bool request_read(struct request *request, const struct cli_command *command, int argc, char **argv,
 		  int *ret_status)
 {
 	int first, status;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * cli/record_request.h - what the command line of `duet record` and its configuration file ask for
+ * cli/record_request.h - read the command line and configuration file of `duet record`
  */
 #ifndef CLI_RECORD_REQUEST_H
 #define CLI_RECORD_REQUEST_H
@@ -13,7 +13,7 @@
 #include "cli/option_file.h"
 #include "collect/session.h"
 
-enum { REQUEST_PIDS_MOST = 1024 };
+enum { MAX_REQUEST_PIDS = 1024 };
 
 struct record_values {
 	const char *output, *config, *collect, *user, *stacks, *event, *pids;
@@ -24,31 +24,33 @@ struct record_values {
 };
 
 struct request {
-	const struct command *command;
+	const struct cli_command *command;
 	struct record_values values;
 	struct option_file file;
-	char **program;      /* with its arguments; NULL: none */
-	char **file_program; /* the same, where the file says it: ours */
-	bool has_pid_zero;   /* the file's, of a program that is to come */
+	char **program;      /* the program and its arguments from the command line; NULL: none */
+	char **file_program; /* the same from the file; the list is owned */
+	bool has_pid_zero;   /* the file has pid 0: the program that duet starts */
 };
 
 extern const struct option_row request_options[];
 
-/* Reads and checks both. False: that was all, help was printed or a mistake, and *ret_status is duet's own. */
-bool request_read(struct request *request, const struct command *command, int argc, char **argv,
+/* Reads and checks command line and file. False: help or a mistake was printed; exit with
+ * *ret_status. */
+bool request_read(struct request *request, const struct cli_command *command, int argc, char **argv,
 		  int *ret_status);
 void request_fini(struct request *request);
 
-/* Chooses the collectors and all else of a session but the paths that stand in no option; forgets what the file says of
- * collectors that the command line leaves out. pids: room for REQUEST_PIDS_MOST.
- * Returns RECORD_FAILED after it printed what is wrong. */
+/* Fills the options of a session, except paths that have no option. Removes fields of the file for
+ * collectors that the command line leaves out. pids: room for MAX_REQUEST_PIDS. Returns 0, or
+ * RECORD_FAILED after printing the mistake. */
 int request_fill(struct request *request, pid_t *pids, struct session_options *options);
 
-/* Prints as a configuration file what was said, of which request_fill made the options, and the defaults that do not
- * depend on the machine. Returns the exit status. */
+/* Prints the request as a configuration file, with the defaults that do not depend on the machine.
+ * Call it after request_fill. Returns the exit status. */
 int request_print(const struct request *request, const struct session_options *options);
 
-/* Says what is wrong with an option, of the file with its place. Returns RECORD_FAILED. */
+/* Prints a mistake in an option; an option from the file gets its place there. Returns
+ * RECORD_FAILED. */
 __attribute__((format(printf, 3, 4))) int
 request_refuse(const struct request *request, const char *option, const char *format, ...);
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * cli/selection.c - the trace, and the part of it, that a verb was asked for
+ * cli/selection.c - open the trace, and check the window and device that the command line selects
  *
  * Runs in:  our own process
- * Gets:     the values of the options   Gives: an open model, a device, or a message and a status
+ * Gets:     the values of the options
+ * Gives:    an open model, a device, or a message and a status
  * Owns:     nothing
  * Fails:    with the statuses of the other verbs
- * Why here: `flame -o X X` once wrote over its trace, because only export looked
+ * Why here: `flame -o X X` once overwrote its trace, because only export checked for that
  */
 #include "cli/selection.h"
 
@@ -20,14 +21,14 @@
 #include "analyze/analysis.h"
 #include "analyze/model.h"
 #include "base/error.h"
-#include "cli/table.h"
+#include "report/table.h"
 
 int selection_explain(const char *path, int error)
 {
 	if (error != -ENOENT || strcmp(path, SELECTION_FILE) != 0)
 		return error;
 	return error_set(error,
-			 "there is no %s here: record first (duet record -- PROGRAM), or name a "
+			 "%s does not exist: record first (duet record -- PROGRAM), or name a "
 			 "trace",
 			 SELECTION_FILE);
 }
@@ -49,7 +50,7 @@ int selection_check_output(const char *output, const char *trace)
 	return error_set(-EINVAL, "'%s' is the trace itself: write to another file", output);
 }
 
-int selection_check_window(const struct command *command, uint64_t from_ns, uint64_t length_ns)
+int selection_check_window(const struct cli_command *command, uint64_t from_ns, uint64_t length_ns)
 {
 	char text[128];
 
@@ -72,7 +73,7 @@ static bool is_device(const struct analysis_device *device, size_t index, const 
 	return *wanted >= '0' && *wanted <= '9' && !*end && number == index;
 }
 
-int selection_find_device(const struct command *command, const struct analysis *analysis,
+int selection_find_device(const struct cli_command *command, const struct analysis *analysis,
 			  const char *wanted, const char *path, size_t *ret_device)
 {
 	size_t shown = analysis_devices_shown(analysis);
@@ -87,7 +88,7 @@ int selection_find_device(const struct command *command, const struct analysis *
 			return STATUS_DONE;
 		}
 	}
-	status = usage_error(command, "there is no device '%s' in %s", wanted, path);
+	status = usage_error(command, "no device '%s' in %s", wanted, path);
 	fprintf(stderr, "Devices:%s\n", shown ? "" : " none");
 	for (size_t i = 0; i < shown; i++)
 		fprintf(stderr, "  %zu  %s  %s\n", i, format_text(analysis->devices[i].name).text,

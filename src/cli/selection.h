@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * cli/selection.h - the trace, and the part of it, that a verb was asked for
+ * cli/selection.h - open the trace, and check the window and device that the command line selects
  */
 #ifndef CLI_SELECTION_H
 #define CLI_SELECTION_H
@@ -13,27 +13,29 @@
 struct analysis;
 struct model;
 
-/* What `record` writes by default, and every other verb reads. */
+/* The trace that `record` writes, and the other verbs read, by default. */
 #define SELECTION_FILE "duet.duet"
 
 #define SELECTION_ALL_DEVICES SIZE_MAX
 
-/* Adds what to do to the error chain, where the default file is not there. Returns error. */
+/* If the default file does not exist, adds a hint to record first to the error chain. Returns
+ * error. */
 int selection_explain(const char *path, int error);
 
-/* As model_open. */
+/* Opens a trace as model_open does, with that hint. */
 int selection_open(const char *path, struct model **ret_model);
 
-/* -EINVAL with the error chain where `output` is the trace itself, also by a link: opening it for writing would
- * destroy it. output may be NULL. */
+/* Refuses an output file that is the trace itself, also through a link, because writing would
+ * destroy the trace. output may be NULL. Errors: -EINVAL with the error chain. */
 int selection_check_output(const char *output, const char *trace);
 
-/* An account of no time at all is no answer: STATUS_FAILED with a message where `from` is behind the end. */
-int selection_check_window(const struct command *command, uint64_t from_ns, uint64_t length_ns);
+/* Prints a message and returns STATUS_FAILED if `from` is after the end of the recording, because
+ * the window would be empty. */
+int selection_check_window(const struct cli_command *command, uint64_t from_ns, uint64_t length_ns);
 
-/* The device of that key, name or number; all of them where wanted is NULL. Else STATUS_USAGE, with the list of
- * those that exist. */
-int selection_find_device(const struct command *command, const struct analysis *analysis,
+/* Finds a device by key, name or number; wanted NULL: all devices. Otherwise prints the existing
+ * devices and returns STATUS_USAGE. */
+int selection_find_device(const struct cli_command *command, const struct analysis *analysis,
 			  const char *wanted, const char *path, size_t *ret_device);
 
 #endif

@@ -1,15 +1,14 @@
-// SPDX-License-Identifier: MIT
-/*
- * clock/domain.c - one clock: what is known about it, and the best map that follows
+/* SPDX-License-Identifier: MIT
+ *
+ * clock/domain.c - collect readings and bounds of one clock, and choose the best map for them
  *
  * Runs in:  our own process
- * Gets:     candidates, pairs and causality bounds, in any order, as a trace is read
- * Gives:    a map to CLOCK_MONOTONIC and a certificate of how good it is
- * Owns:     at most BANDS bands and CLOCK_PAIRS_KEPT pairs: 0.6 MiB however many bounds are fed
- * Fails:    only to allocate; bounds that contradict each other are counted, never an error
- * Why bands: a line is right while the rate is constant. When a bound contradicts all lines so far
- * the clock has changed, and a new band begins at that bound; 64 of them are enough for a rate
- * corrected every minute of an hour, and a damaged trace cannot make more.
+ * Gets:     candidate maps, pairs of readings, causality bounds
+ * Gives:    a map to CLOCK_MONOTONIC and its certificate (offset, drift, error bound, violations)
+ * Owns:     the pairs, and bounds in at most BANDS bands of time
+ * Fails:    -ENOMEM
+ * Why in this order: a known host clock is exact. Pairs are exact to their windows. Causality
+ *           bounds are only as tight as the shortest latencies, so they decide last
  */
 #include "clock/clock.h"
 
@@ -24,9 +23,9 @@
 
 #define BANDS             64
 #define NANOSECONDS       1000000000
-#define HIGHEST_FREQUENCY ((uint64_t)1000000000000) /* above: taken as not known */
-/* With bounds of one kind alone a candidate must at least be near them, or every clock that is
- * behind (or ahead) would do: REALTIME is 50 years after any enqueue. */
+#define HIGHEST_FREQUENCY ((uint64_t)1000000000000) /* above: treated as unknown */
+/* With bounds of one kind only, a candidate must at least be near them, otherwise every clock that
+ * is behind (or ahead) would fit: REALTIME is 50 years after any enqueue. */
 #define PLAUSIBLE_NS      10000000
 
 struct candidate {
@@ -49,7 +48,7 @@ struct clock_domain {
 	uint64_t unreachable; /* bounds too far from all others to be kept */
 };
 
-/* Nominal slope and what is believed around it. */
+/* Nominal slope and the range of plausible slopes around it. */
 static struct clock_prior make_prior(uint64_t frequency_hz, uint32_t parts_per_million)
 {
 	const int64_t million = 1000000;
@@ -62,8 +61,8 @@ static struct clock_prior make_prior(uint64_t frequency_hz, uint32_t parts_per_m
 	};
 }
 
-/* Crystals are within 100 ppm and NTP slews the host by at most 500; a nominal frequency that was
- * rounded (52 ns for 1 / 19.2 MHz) is wrong by less than 1 %. */
+/* Crystals are within 100 ppm and NTP slews the host by at most 500; a rounded nominal frequency
+ * (52 ns for 1 / 19.2 MHz) is wrong by less than 1 %. */
 enum { DRIFT_PPM = 600, ROUNDED_PPM = 10000, UNKNOWN_PPM = 500000 };
 
 int clock_domain_new(uint64_t frequency_hz, struct clock_domain **ret_domain)
@@ -111,8 +110,8 @@ static void test_candidate(struct candidate *candidate, enum clock_side side, ui
 		candidate->slack_ns[side] = room;
 }
 
-/* A late candidate meets what was kept of the bounds before it: whatever could break it is there,
- * but for corners dropped by thinning. */
+/* A late candidate is tested against the kept bounds before it. Any bound that could break it is
+ * there, except corners dropped by thinning. */
 static void test_kept(const struct clock_domain *domain, struct candidate *candidate)
 {
 	for (size_t i = 0; i < 2 * domain->band_count; i++) {
@@ -165,8 +164,9 @@ static bool is_plausible(const struct candidate *candidate)
 	return least <= PLAUSIBLE_NS;
 }
 
-/* The tightest, and of equals the first. The room above an enqueue decides before the room below a
- * completion: QUEUED is taken within a microsecond, a completion may be seen much later. */
+/* The tightest candidate, and the first of equals. The room above an enqueue decides before the
+ * room below a completion: QUEUED is taken within a microsecond, but a completion may be detected
+ * much later. */
 static int choose_candidate(const struct clock_domain *domain)
 {
 	int best = -1;
@@ -208,7 +208,8 @@ static int add_to_new_band(struct clock_domain *domain, enum clock_side side, ui
 	memmove(&domain->starts[index + 1], &domain->starts[index],
 		(domain->band_count - index) * sizeof(domain->starts[0]));
 	domain->bands[index] = (struct clock_band){0};
-	domain->starts[index] = index ? time : 0; /* the first takes whatever comes late */
+	/* the first band also takes earlier bounds that arrive late */
+	domain->starts[index] = index ? time : 0;
 	domain->band_count++;
 	return clock_band_add(&domain->bands[index], side, time, host_ns);
 }
@@ -265,7 +266,7 @@ int clock_domain_pair(struct clock_domain *domain, uint64_t time, uint64_t host_
 
 /* ---- solving ---- */
 
-/* What a solution needs to know of the domain. */
+/* The part of the domain that a solution needs. */
 struct range {
 	uint64_t first, last; /* times of everything fed */
 };
@@ -326,7 +327,7 @@ static int unite(const struct clock_domain *domain, size_t from, size_t to,
 	return 0;
 }
 
-/* One line for everything; -EDOM where none fits. */
+/* One line for everything; -EDOM if no line fits. */
 static int solve_line(const struct clock_domain *domain, const struct clock_band *band,
 		      struct range range, struct clock_line *ret_line)
 {
@@ -346,8 +347,8 @@ struct pieces {
 	uint64_t error_ns;
 };
 
-/* A single liar cuts twice: once where it stands and once behind it. A band of a few bounds that
- * breaks the line through both its neighbours is such a liar. */
+/* A single wrong bound cuts twice: at its own time and right after it. A band of a few bounds that
+ * breaks the line through both its neighbours is such an outlier. */
 static bool is_outlier(const struct clock_domain *domain, size_t from, size_t index)
 {
 	uint64_t before = 0;
@@ -422,8 +423,8 @@ static __int128 line_at(const struct clock_line *line, uint64_t time)
 					     (time - line->first) / run);
 }
 
-/* A line that ends after its successor begins is cut back: as late in time, and as high in host
- * time, as leaves the successor whole. */
+/* A line that ends after its successor starts is cut back until the whole successor remains, in
+ * time and in host time. */
 static void cut_back(struct clock_line *line, const struct clock_line *next)
 {
 	__int128 rise = line->host_last - line->host_first;
@@ -445,8 +446,8 @@ static void cut_back(struct clock_line *line, const struct clock_line *next)
 	line->host_last = next->host_first;
 }
 
-/* Two lines do not agree where they meet: a rate that changed was wrong by as much before it was
- * noticed, a clock that stepped may have done so at any time between. */
+/* Difference of two lines at their junction. If the rate changed, it was wrong by as much before
+ * the change was noticed; if the clock stepped, that may have happened at any time between them. */
 static uint64_t disagreement(const struct clock_line *line, const struct clock_line *next)
 {
 	uint64_t run = line->last - line->first, ahead = next->first - line->first;
@@ -459,8 +460,8 @@ static uint64_t disagreement(const struct clock_line *line, const struct clock_l
 	return !run || host > 9e18L ? 0 : (uint64_t)host + 1;
 }
 
-/* Lines with bridges between them, as nothing was seen between the last bound of one and the first
- * of the next. Never downwards: a line that begins too low is lifted where it begins. */
+/* Lines, connected by bridges because there was no bound between the last one of a line and the
+ * first one of the next. Bridges never go down: a line that starts too low is lifted there. */
 static int map_of_pieces(const struct clock_domain *domain, const struct pieces *pieces,
 			 struct clock_map **ret_map)
 {
@@ -531,8 +532,8 @@ static int solve_hull(const struct clock_domain *domain, struct range range,
 
 /* ---- pairs ---- */
 
-/* Too few pairs, or too near each other, to give a rate: they are bounds like others, next to
- * the causality bounds where a line fits both. */
+/* Too few pairs, or too close together, to give a rate: they are used as bounds beside the
+ * causality bounds if a line fits both. */
 static int solve_few_pairs(const struct clock_domain *domain, struct range range,
 			   const struct clock_prior *prior, bool with_bounds,
 			   struct clock_line *ret_line)
@@ -579,7 +580,7 @@ static int solve_pairs(const struct clock_domain *domain, struct range range,
 			prior = make_prior(frequency_hz, UNKNOWN_PPM);
 	}
 	rc = solve_few_pairs(domain, range, &prior, true, &line);
-	/* A 19.2 MHz counter that its driver calls 52 ns is 1600 ppm off: still one line. */
+	/* A 19.2 MHz counter whose driver reports 52 ns is 1600 ppm off, and is still one line. */
 	if (rc && rc != -ENOMEM && frequency_hz && domain->frequency_hz) {
 		prior = make_prior(frequency_hz, ROUNDED_PPM);
 		rc = solve_few_pairs(domain, range, &prior, true, &line);
@@ -599,20 +600,38 @@ static int64_t clamp_signed(__int128 value)
 	return value > INT64_MAX ? INT64_MAX : value < INT64_MIN ? INT64_MIN : (int64_t)value;
 }
 
-/* Both ends of a line may be off by its error: over the whole span less drift than both together may be none. */
+/* Ticks of 1 / (frequency_hz * 10^9) s by which a clock is behind the host's after elapsed_ns.
+ * ticks: its own, times 10^9. Saturates, because a damaged trace may name any frequency. */
+static __int128 drift_ticks(uint64_t elapsed_ns, uint64_t frequency_hz, unsigned __int128 ticks)
+{
+	const __int128 limit = (__int128)(~(unsigned __int128)0 >> 1);
+	__int128 expected;
+
+	if (__builtin_mul_overflow((__int128)elapsed_ns, (__int128)frequency_hz, &expected))
+		expected = limit;
+	return expected - (__int128)ticks;
+}
+
+static int64_t clamp_real(long double value)
+{
+	return value >= 0x1p63L ? INT64_MAX : value <= -0x1p63L ? INT64_MIN : (int64_t)value;
+}
+
+/* Both ends of a line may be off by its error: a drift smaller than both errors over the whole span
+ * may be none. */
 static bool is_beyond(__int128 drift_ns, uint64_t error_ns)
 {
 	return !error_ns || (drift_ns < 0 ? -drift_ns : drift_ns) > (__int128)error_ns * 2;
 }
 
-static void describe(const struct clock_domain *domain, struct range range,
-		     const struct clock_map *map, struct clock_certificate *certificate)
+static void fill_certificate(const struct clock_domain *domain, struct range range,
+			     const struct clock_map *map, struct clock_certificate *certificate)
 {
 	uint64_t frequency_hz = domain->frequency_hz;
 	uint64_t first = clock_map_to_host(map, range.first);
 	uint64_t last = clock_map_to_host(map, range.last);
 	unsigned __int128 ticks, nominal;
-	__int128 drift_ns;
+	__int128 drift, drift_ns;
 
 	if (!frequency_hz)
 		frequency_hz = clock_pairs_frequency(&domain->pairs);
@@ -620,15 +639,14 @@ static void describe(const struct clock_domain *domain, struct range range,
 		frequency_hz = NANOSECONDS;
 	ticks = (unsigned __int128)(range.last - range.first) * NANOSECONDS;
 	nominal = (unsigned __int128)range.first * NANOSECONDS / frequency_hz;
-	drift_ns = ((__int128)(last - first) * frequency_hz - (__int128)ticks) / frequency_hz;
+	drift = drift_ticks(last - first, frequency_hz, ticks);
+	drift_ns = drift / frequency_hz;
 	certificate->reference_time = range.first;
 	certificate->offset_ns = clamp_signed((__int128)first - (__int128)nominal);
 	certificate->has_drift = certificate->method == CLOCK_METHOD_SAME ||
 				 (ticks && is_beyond(drift_ns, certificate->error_ns));
 	if (certificate->has_drift && ticks)
-		certificate->drift_ppb = clamp_signed(
-			(__int128)(((__int128)(last - first) * frequency_hz - (__int128)ticks) /
-				   (long double)ticks * NANOSECONDS));
+		certificate->drift_ppb = clamp_real(drift / (long double)ticks * NANOSECONDS);
 }
 
 static int solve_candidate(const struct clock_domain *domain, int index,
@@ -647,7 +665,7 @@ static int solve_candidate(const struct clock_domain *domain, int index,
 static void count_violations(const struct clock_domain *domain, const struct clock_map *map,
 			     struct clock_certificate *certificate)
 {
-	/* a line from causality alone must break nothing: its error is no excuse */
+	/* a line from causality alone must not break any bound, not even by its error */
 	uint64_t tolerance_ns =
 		certificate->method == CLOCK_METHOD_HULL ? 0 : certificate->error_ns;
 
@@ -659,9 +677,9 @@ static void count_violations(const struct clock_domain *domain, const struct clo
 		clock_pairs_violations(&domain->pairs, map, certificate->error_ns);
 }
 
-/* Pairs are readings and follow a rate that changes, so they go first; but a driver may read its
- * timer seconds away from the host's. The bounds decide where they are tighter by WORTHLESS and break
- * neither themselves nor a pair: by less than that, which of the two is tighter is chance. */
+/* Pairs are readings and follow a changing rate, so they come first. But a driver may read its
+ * timer seconds away from the host's. The bounds decide if they are tighter by WORTHLESS and break
+ * neither themselves nor a pair; a smaller difference is chance. */
 #define WORTHLESS 16
 
 static int prefer_bounds(const struct clock_domain *domain, struct range range,
@@ -713,7 +731,7 @@ int clock_domain_solve(struct clock_domain *domain, struct clock_certificate *re
 		return rc;
 	}
 	if (certificate.method != CLOCK_METHOD_NONE) {
-		describe(domain, range, map, &certificate);
+		fill_certificate(domain, range, map, &certificate);
 		count_violations(domain, map, &certificate);
 	}
 	*ret_certificate = certificate;

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT
-/*
+/* SPDX-License-Identifier: MIT
+ *
  * clock/hull.c - streaming convex hulls and the set of lines between them
  *
  * Runs in:  our own process
@@ -7,13 +7,14 @@
  * Gives:    the middle line of all that fit, and how far the truth can be from it
  * Owns:     two arrays of at most CLOCK_HULL_POINTS points per band
  * Fails:    -ENOMEM; -ERANGE for a bound too far from the others to calculate with
- * Why only the extreme slopes: over a range [first, last] that holds all bounds, the highest and
- * lowest feasible values at both ends are reached at the greatest and the least feasible slope. The
- * rectangle of these four values is the feasible set's bounding box in the plane
- * (value at first, value at last), its centre always lies in the (convex) set, and no other line
- * has a smaller largest distance to the truth. The feasible width is convex in time, so that the
- * two ends decide. All of it in 128-bit integers: times within 2^61 of the origin, slopes of
- * differences below 2^62, hence every product is below 2^125.
+ * Why only the extreme slopes: over a range [first, last] that contains all bounds, the highest
+ *           and lowest feasible values at both ends are reached at the greatest and the least
+ *           feasible slope. The rectangle of these four values is the feasible set's bounding box
+ *           in the plane (value at first, value at last), its centre always lies in the (convex)
+ *           set, and no other line has a smaller maximum distance to the truth. The feasible width
+ *           is convex in time, so it is largest at one of the two ends. All calculations use
+ *           128-bit integers: times are within 2^61 of the origin and differences below 2^62, so
+ *           every product is below 2^125.
  */
 #include "clock/hull.h"
 
@@ -21,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 
 #define REACH ((int64_t)1 << 61)
@@ -52,8 +54,8 @@ static int64_t height(const struct clock_point *point)
 	return (int64_t)((cross + run - 1) / run);
 }
 
-/* Drops a quarter of the points, the flattest corners, never two neighbours: what is lost is at
- * most slack_ns, and is given back as a stricter bound when a line is chosen. */
+/* Drops a quarter of the points, the flattest corners, never two neighbours. The dropped corners
+ * rise at most slack_ns above the hull; bounds are made stricter by that when a line is chosen. */
 static void hull_thin(struct clock_hull *hull)
 {
 	uint32_t target = hull->capacity - hull->capacity / 4;
@@ -102,17 +104,7 @@ static int hull_reserve(struct clock_hull *hull)
 
 static uint32_t find_place(const struct clock_hull *hull, int64_t time)
 {
-	uint32_t low = 0, high = hull->count;
-
-	while (low < high) {
-		uint32_t middle = (low + high) / 2;
-
-		if (hull->points[middle].time < time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return LOWER_BOUND(hull->count, i, hull->points[i].time < time);
 }
 
 static void hull_insert(struct clock_hull *hull, struct clock_point point)
@@ -226,7 +218,8 @@ int clock_band_add_band(struct clock_band *band, const struct clock_band *other)
 {
 	uint64_t bounds = band->bounds + other->bounds;
 
-	if (!band->bounds && other->bounds) { /* what the other reaches is then in reach */
+	if (!band->bounds && other->bounds) { /* everything in reach of the other band is then in
+					       * reach */
 		band->origin_time = other->origin_time;
 		band->origin_host = other->origin_host;
 		band->first = other->first;
@@ -255,17 +248,17 @@ int clock_band_add_band(struct clock_band *band, const struct clock_band *other)
 
 /* ---- the lines that fit ---- */
 
-/* A band, perhaps with one more bound, with all bounds moved inwards by shrink_ns. */
+/* A band, optionally with one more bound, with all bounds moved inwards by shrink_ns. */
 struct query {
 	const struct clock_band *band;
 	const struct clock_prior *prior;
-	const struct clock_point *extra; /* of extra_side; may be NULL */
+	const struct clock_point *extra; /* an additional bound on extra_side; may be NULL */
 	enum clock_side extra_side;
 	__int128 shrink_ns;
 };
 
-/* Least (floor) or greatest (ceiling) offset of a line of this slope, times its run; false where
- * that side is open. */
+/* Lowest (floor) or highest (ceiling) offset of a line of this slope, times its run; false if that
+ * side is open. */
 static bool offset_at(const struct query *query, enum clock_side side, struct clock_slope slope,
 		      __int128 *ret_offset, struct clock_point *ret_point)
 {
@@ -310,10 +303,10 @@ static int compare_slopes(struct clock_slope a, struct clock_slope b)
 	return left < right ? -1 : left > right;
 }
 
-/* The greatest (direction 1) or least (-1) slope that some fitting line has. Newton's method on
- * the concave function slope -> room between floor and ceiling, from outside: each step takes the
- * slope at which the two touching points just leave room, so that it ends after as many steps as
- * there are corners, in practice after less than ten. */
+/* The greatest (direction 1) or least (-1) slope of any fitting line. Newton's method on the
+ * concave function slope -> room between floor and ceiling, from outside. Each step takes the slope
+ * at which the two touching points just leave room, so it ends after at most as many steps as there
+ * are corners, in practice after less than ten. */
 static bool extreme_slope(const struct query *query, int direction, struct clock_slope *ret_slope)
 {
 	struct clock_slope slope = direction > 0 ? query->prior->greatest : query->prior->least;
@@ -404,8 +397,8 @@ static __int128 distance_to_box(const struct box *box, const __int128 values[2])
 	return distance;
 }
 
-/* With few bounds the slope is hardly known and the centre may have any; the nominal slope is
- * taken where it costs (almost) nothing, so that times outside the range stay sane. */
+/* With few bounds the slope is hardly determined and the centre may have any slope. Take the
+ * nominal slope if that costs (almost) nothing, so that times outside the range stay plausible. */
 static void prefer_nominal(const struct query *query, const struct box *box,
 			   const struct clock_slope slopes[2], const int64_t ends[2],
 			   __int128 values[2])
@@ -498,7 +491,7 @@ int clock_band_solve(const struct clock_band *band, const struct clock_prior *pr
 	return solve(&query, first, last, ret_line) ? 0 : -EDOM;
 }
 
-/* Bounds centuries apart that contradict each other: any line of nominal slope is as good. */
+/* Contradicting bounds that are centuries apart: any line of nominal slope is as good. */
 static void solve_blindly(const struct query *query, struct clock_line *line)
 {
 	const struct clock_band *band = query->band;
@@ -550,7 +543,7 @@ bool clock_band_admits(struct clock_band *band, const struct clock_prior *prior,
 	}
 	if (!extreme_slope(&query, 1, &slopes[1]) || !extreme_slope(&query, -1, &slopes[0]))
 		return false;
-	/* the mediant is between both: a witness at the rim would be broken by the next bound */
+	/* the mediant lies between both: a witness at the edge would be broken by the next bound */
 	slope.rise_ns = slopes[0].rise_ns / 2 + slopes[1].rise_ns / 2;
 	slope.run_ticks = slopes[0].run_ticks / 2 + slopes[1].run_ticks / 2;
 	for (int attempt = 0; attempt < 3; attempt++) {
@@ -558,7 +551,8 @@ bool clock_band_admits(struct clock_band *band, const struct clock_prior *prior,
 			slope = slopes[1];
 		if (!offset_at(&query, CLOCK_FLOOR, slope, &low, &touched) ||
 		    !offset_at(&query, CLOCK_CEILING, slope, &high, &touched)) {
-			/* one side open: nothing contradicts, and there is no middle to remember */
+			/* one side is open: nothing contradicts, and there is no middle to remember
+			 */
 			band->has_witness = false;
 			return true;
 		}

@@ -3,8 +3,8 @@
  * clock/hull.h - causality bounds kept as two convex hulls, and the lines between them
  *
  * A band is a set of bounds on the host time of one clock: floors (host <= f(time)) and ceilings
- * (f(time) <= host). Of either only the corners of the convex hull can touch a line, so only these
- * are kept, at most CLOCK_HULL_POINTS of each.
+ * (f(time) <= host). A line can touch only corners of the two convex hulls, so only these are kept,
+ * at most CLOCK_HULL_POINTS of each.
  */
 #ifndef CLOCK_HULL_H
 #define CLOCK_HULL_H
@@ -21,12 +21,12 @@ struct clock_point {
 struct clock_hull {
 	struct clock_point *points;
 	uint32_t count, capacity;
-	int64_t slack_ns; /* no dropped point is further than this above the kept hull */
+	int64_t slack_ns; /* max height of a dropped point above the kept hull */
 };
 
 enum clock_side { CLOCK_FLOOR = 0, CLOCK_CEILING = 1 };
 
-/* Which slopes are believed. */
+/* The range of plausible slopes. */
 struct clock_prior {
 	struct clock_slope least, nominal, greatest;
 };
@@ -46,16 +46,19 @@ struct clock_band {
 struct clock_line {
 	uint64_t first, last;           /* times */
 	__int128 host_first, host_last; /* with fraction */
-	uint64_t error_ns;              /* half of the feasible set; UINT64_MAX: one side is open */
-	uint64_t relaxed_ns;            /* bounds had to be moved by this to let a line through */
+	/* half the height of the feasible set; UINT64_MAX: one side is open */
+	uint64_t error_ns;
+	/* bounds had to be moved apart by this to let a line through */
+	uint64_t relaxed_ns;
 };
 
 void clock_band_fini(struct clock_band *band);
 
-/* Can this bound be kept together with those that are in the band: is it within 2^61 of them? */
+/* Whether this bound can be kept together with those of the band: it must be within 2^61 of them.
+ */
 bool clock_band_reaches(const struct clock_band *band, uint64_t time, uint64_t host_ns);
 
-/* Does a line fit all of the band and this bound? Moves the witness so that it does. */
+/* Whether a line fits all of the band and this bound. Moves the witness so that it does. */
 bool clock_band_admits(struct clock_band *band, const struct clock_prior *prior,
 		       enum clock_side side, uint64_t time, uint64_t host_ns);
 
@@ -66,15 +69,16 @@ int clock_band_add(struct clock_band *band, enum clock_side side, uint64_t time,
 int clock_band_add_band(struct clock_band *band, const struct clock_band *other);
 
 /* The line through the middle of the feasible set over [first, last], which holds all bounds.
- * Errors: -EDOM where no line fits. */
+ * Errors: -EDOM if no line fits. */
 int clock_band_solve(const struct clock_band *band, const struct clock_prior *prior, uint64_t first,
 		     uint64_t last, struct clock_line *ret_line);
 
-/* As above; where no line fits, the bounds are moved apart by the least that lets one through. */
+/* As above; if no line fits, the bounds are moved apart by the least amount that lets one through.
+ */
 void clock_band_solve_relaxed(const struct clock_band *band, const struct clock_prior *prior,
 			      uint64_t first, uint64_t last, struct clock_line *ret_line);
 
-/* How many of the kept bounds the map breaks by more than tolerance_ns. */
+/* Number of kept bounds that the map breaks by more than tolerance_ns. */
 uint64_t clock_band_violations(const struct clock_band *band, const struct clock_map *map,
 			       uint64_t tolerance_ns);
 

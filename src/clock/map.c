@@ -1,15 +1,15 @@
-// SPDX-License-Identifier: MIT
-/*
+/* SPDX-License-Identifier: MIT
+ *
  * clock/map.c - a piecewise linear function from ticks to host nanoseconds, in integers
  *
  * Runs in:  our own process
  * Gets:     pieces (a point and a slope) from domain.c and pairs.c
  * Gives:    conversions in both directions, monotonic and rounded to the nearest
  * Owns:     the pieces
- * Fails:    only to allocate; a conversion saturates at 0 and UINT64_MAX
- * Why 64 bits of slope: the relative error is then below 2^-63, so that after 2^62 ns (146 years)
- * the product is still right to half a nanosecond; a double (53 bits) is off by 1 ns after 104
- * days.
+ * Fails:    -ENOMEM when a map is made; a conversion saturates at 0 and UINT64_MAX
+ * Why 64 bits of slope: the relative error is below 2^-63, so after 2^62 ns (146 years) the
+ *           product is still exact to half a nanosecond. A double (53 bits) is wrong by 1 ns after
+ *           104 days.
  */
 #include "clock/map.h"
 
@@ -80,7 +80,7 @@ void clock_map_append(struct clock_map *map, uint64_t time, __int128 host, __int
 		set_slope(piece, rise, (unsigned __int128)run << CLOCK_FRACTION_BITS);
 	else
 		piece->shift = 1;
-	if (!piece->shift) /* 2^63 ns per tick leave no bit for a half */
+	if (!piece->shift) /* 2^63 ns per tick leave no bit for the half */
 		piece->host += fraction >> (CLOCK_FRACTION_BITS - 1) && piece->host < UINT64_MAX;
 	piece->bias = piece->shift ? (unsigned __int128)1 << (piece->shift - 1) : 0;
 	piece->bias += piece->shift >= CLOCK_FRACTION_BITS
@@ -105,7 +105,7 @@ static uint64_t forward(const struct clock_piece *piece, uint64_t ticks)
 	return add_saturated(piece->host, product >> piece->shift);
 }
 
-/* Only before the first piece. */
+/* Used only before the first piece. */
 static uint64_t backward(const struct clock_piece *piece, uint64_t ticks)
 {
 	unsigned __int128 product = (unsigned __int128)ticks * piece->factor, delta;
@@ -146,8 +146,8 @@ static size_t find_by_host(const struct clock_map *map, uint64_t host_ns)
 	return low;
 }
 
-/* A map never lies in read-only memory; the cached index is only a hint, so that threads sharing
- * a map disturb each other's speed but not their results. */
+/* A map never lies in read-only memory. The cached index is only a hint: threads that share a map
+ * slow each other down but do not change results. */
 static void remember(const struct clock_map *map, size_t index)
 {
 	__atomic_store_n(&((struct clock_map *)map)->last, index, __ATOMIC_RELAXED);

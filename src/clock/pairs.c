@@ -1,16 +1,16 @@
-// SPDX-License-Identifier: MIT
-/*
- * clock/pairs.c - which pairs to believe, and the lines between them
+/* SPDX-License-Identifier: MIT
+ *
+ * clock/pairs.c - choose reliable pairs and draw lines between them
  *
  * Runs in:  our own process
- * Gets:     (device time, host lower, host upper), roughly by time
+ * Gets:     pairs (device time, lower and upper host time), roughly sorted by time
  * Gives:    a map through the middles of the narrow pairs, kept inside the wide ones, and its error
  * Owns:     at most CLOCK_PAIRS_KEPT pairs
- * Fails:    only to allocate
+ * Fails:    only if it cannot allocate
  * Why not through all pairs: two readings 40 ns wide and 1 ms apart leave the slope open by 40 ppm,
- * which continued for a second is 40 us. Knots are therefore so far apart that the windows of two
- * neighbours leave less than 1 ppm; and a thread preempted while it reads gives a window of
- * milliseconds, so that a pair wider than WIDE times the median only bounds the line.
+ *           which is 40 us after a second. So knots are far enough apart that the windows of two
+ *           neighbours leave less than 1 ppm. A thread preempted during a reading gives a window of
+ *           milliseconds, so a pair wider than WIDE times the median only bounds the line.
  */
 #include "clock/pairs.h"
 
@@ -21,7 +21,7 @@
 #include "base/error.h"
 
 #define WIDE          3
-#define KNOT_DISTANCE 1000000 /* of host time, in widths of a pair: 1 ppm */
+#define KNOT_DISTANCE 1000000 /* min host time between knots, in widths of a pair: 1 ppm */
 
 void clock_pairs_fini(struct clock_pairs *pairs)
 {
@@ -43,8 +43,8 @@ static bool same_stretch(const struct clock_pairs *pairs, uint64_t a, uint64_t b
 	return a >> pairs->stretch == b >> pairs->stretch;
 }
 
-/* Doubles the stretches until half of the room is free. */
-static void thin(struct clock_pairs *pairs)
+/* Doubles the length of the stretches until half of the room is free. */
+static void thin_pairs(struct clock_pairs *pairs)
 {
 	while (pairs->count > CLOCK_PAIRS_KEPT / 2 && pairs->stretch < 63) {
 		size_t kept = 0;
@@ -70,7 +70,7 @@ static int reserve(struct clock_pairs *pairs)
 	if (pairs->count < pairs->capacity)
 		return 0;
 	if (pairs->capacity >= CLOCK_PAIRS_KEPT) {
-		thin(pairs);
+		thin_pairs(pairs);
 		return 0;
 	}
 	grown = realloc(pairs->pairs, capacity * sizeof(*grown));
@@ -161,7 +161,8 @@ static bool may_follow(const struct knot *last, const struct clock_pair *pair, u
 	       middle(pair) - last->host >= distance;
 }
 
-/* The narrowest pair in the stretch that begins `distance` after the last knot and is as long. */
+/* The narrowest pair in the stretch that starts `distance` after the last knot and is `distance`
+ * long. */
 static size_t choose_knots(const struct clock_pairs *pairs, uint64_t median, struct knot *knots)
 {
 	uint64_t widest = median > UINT64_MAX / WIDE - 16 ? UINT64_MAX : median * WIDE + 16;
@@ -199,9 +200,9 @@ static uint64_t between(const struct knot *a, const struct knot *b, uint64_t tim
 				    (b->time - a->time));
 }
 
-/* A pair that no line through the knots meets becomes a knot itself, at its nearer end. */
-static size_t bend(const struct clock_pairs *pairs, const struct knot *knots, size_t count,
-		   struct knot *ret_knots)
+/* If no line through the knots meets a pair, the pair itself becomes a knot, at its nearer end. */
+static size_t bend_line(const struct clock_pairs *pairs, const struct knot *knots, size_t count,
+			struct knot *ret_knots)
 {
 	size_t bent = 0, next = 0;
 
@@ -226,21 +227,25 @@ static size_t bend(const struct clock_pairs *pairs, const struct knot *knots, si
 	return bent;
 }
 
-/* Three errors are added up: none may come near to overflow. */
+/* Three errors are added up: none may come close to overflow. */
 static uint64_t clamp_error(__int128 error_ns)
 {
 	return error_ns > (__int128)(UINT64_MAX / 4) ? UINT64_MAX / 4 : (uint64_t)error_ns;
 }
 
-/* Rise of the line through a and b over `run` ticks. */
+/* Rise of the line through a and b over `run` ticks. Saturates at 2^126: pairs of a damaged trace
+ * may give more than an __int128 holds. */
 static __int128 rise_over(const struct knot *a, const struct knot *b, uint64_t run)
 {
-	return (__int128)((long double)(b->host - a->host) * run / (b->time - a->time));
+	const long double limit = 0x1p126L;
+	const long double rise = (long double)(b->host - a->host) * run / (b->time - a->time);
+
+	return (__int128)(rise > limit ? limit : rise < -limit ? -limit : rise);
 }
 
-/* How far the truth can be from the line between two knots. Its rate is taken to be between those
- * of the pieces before and after; then it is nowhere further from the chord than where it changes
- * from one to the other at once. A piece that is steeper or flatter than both holds a step. */
+/* Max distance of the truth from the line between two knots. The rate is assumed to be between
+ * those of the pieces before and after. Then the chord is furthest from a rate that changes at once
+ * from one to the other. A piece that is steeper or flatter than both contains a step. */
 static uint64_t bow(const struct knot *from, bool has_previous, bool has_next)
 {
 	const struct knot *to = from + 1;
@@ -322,7 +327,7 @@ int clock_pairs_solve(const struct clock_pairs *pairs, uint64_t first, uint64_t 
 	if (count >= 2) {
 		struct knot *bent = knots + pairs->count;
 
-		count = bend(pairs, knots, count, bent);
+		count = bend_line(pairs, knots, count, bent);
 		rc = build(bent, count, ret_map);
 		*ret_error_ns = error_of(bent, count, first, last);
 	}

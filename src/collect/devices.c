@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/devices.c - the devices of a recording, whoever sees them first
+ * collect/devices.c - one id per device, whichever collector sees it first
  *
  * Runs in:  the recorder
- * Gets:     UUIDs and addresses   Gives: ids, one for each device
- * Owns:     nothing; the identities are the recording's
- * Fails:    out of memory a device gets a second id
- * Why by all its names: NVML gives UUID and address, OpenCL a UUID or an address, the kernel an address alone. An ordinal
- *           depends on who asks.
+ * Gets:     UUIDs and addresses
+ * Gives:    ids, one for each device
+ * Owns:     nothing; the identities belong to the recording
+ * Fails:    without memory, a device may get a second id
+ * Why:      A device is known by all its names, because NVML gives UUID and address, OpenCL one of
+ *           them, and the kernel an address only. Ordinals depend on the process that asks.
  */
 #include "collect/devices.h"
 
@@ -18,7 +19,7 @@
 
 enum { KEY_BYTES = 4200 };
 
-/* Other things are in the same table, by other words. */
+/* The prefix separates devices from other identities in the same table. */
 static const char *key_text(char text[KEY_BYTES], const char *key)
 {
 	snprintf(text, KEY_BYTES, "device %s", key);
@@ -29,14 +30,14 @@ uint32_t devices_find(const struct recording *recording, const char *key)
 {
 	char text[KEY_BYTES];
 
-	return identities_find(&recording->devices, key_text(text, key));
+	return identities_find(&recording->device_table.known, key_text(text, key));
 }
 
 void devices_remember(struct recording *recording, const char *key, uint32_t id)
 {
 	char text[KEY_BYTES];
 
-	identities_remember(&recording->devices, key_text(text, key), id);
+	identities_remember(&recording->device_table.known, key_text(text, key), id);
 }
 
 static uint64_t user_key(uint32_t id, uint32_t process)
@@ -46,23 +47,23 @@ static uint64_t user_key(uint32_t id, uint32_t process)
 
 void devices_note_user(struct recording *recording, uint32_t id, uint32_t process)
 {
-	hash_map_put(&recording->device_users, user_key(id, process), 1);
+	hash_map_put(&recording->device_table.users, user_key(id, process), 1);
 }
 
 bool devices_has_user(const struct recording *recording, uint32_t id, uint32_t process)
 {
-	return hash_map_get(&recording->device_users, user_key(id, process), 0) != 0;
+	return hash_map_get(&recording->device_table.users, user_key(id, process), 0) != 0;
 }
 
 uint64_t devices_take_sketch(struct recording *recording, uint32_t id)
 {
 	uint64_t begin_ns = 0;
 
-	hash_map_remove(&recording->sketches, id, &begin_ns);
+	hash_map_remove(&recording->device_table.sketches, id, &begin_ns);
 	return begin_ns;
 }
 
-/* OpenCL writes a UUID without the word that NVIDIA puts before that of a whole GPU. */
+/* NVIDIA puts "GPU-" before the UUID of a whole GPU; OpenCL does not. */
 static const char *plain_uuid(const char *uuid)
 {
 	return strncmp(uuid, "GPU-", 4) == 0 ? uuid + 4 : uuid;
@@ -87,13 +88,13 @@ static uint32_t describe(struct recording *recording, const struct device_facts 
 		.begin_ns = host_clocks_now_ns(),
 	};
 
-	recording->kept_bytes += IDENTITY_BYTES + THING_BYTES;
-	hash_map_put(&recording->sketches, row.id, row.begin_ns);
-	trace_writer_thing(recording->writer, EVENT_DEVICE, &row);
+	recording->kept_bytes += IDENTITY_BYTES + ENTITY_BYTES;
+	hash_map_put(&recording->device_table.sketches, row.id, row.begin_ns);
+	trace_writer_entity(recording->writer, EVENT_DEVICE, &row);
 	return row.id;
 }
 
-/* Of an instance of MIG, CUDA tells the bytes alone, as of a whole GPU. */
+/* CUDA reports the bytes of a MIG instance's UUID without "MIG-", like those of a whole GPU. */
 static void remember_instance(struct recording *recording, const char *bare, uint32_t id)
 {
 	char text[80];

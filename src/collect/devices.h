@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/devices.h - the devices of a recording, whoever sees them first
+ * collect/devices.h - one id per device, whichever collector sees it first
  *
- * What counts a device's power knows it before a program uses it, and by another name than the program's runtime: here
- * both get the one id. A runtime knows more of a device, and describes it again.
+ * Collectors of counters see a device before a program uses it, and under another name than the
+ * program's runtime. Both get one id here. The runtime knows more about the device and describes it
+ * again.
  */
 #ifndef COLLECT_DEVICES_H
 #define COLLECT_DEVICES_H
@@ -14,26 +15,26 @@
 #include "collect/recording.h"
 
 struct device_facts {
-	const char *uuid;    /* as its vendor writes it, "GPU-…" */
-	const char *address; /* on PCI, "0000:1b:00.0" */
-	/* NULL each where it is not known: one of the two above has to be. */
+	const char *uuid;    /* with the vendor's prefix, "GPU-…" */
+	const char *address; /* PCI address, "0000:1b:00.0" */
+	/* NULL if unknown. One of the two members above is required. */
 	const char *name, *vendor, *driver;
 	uint64_t memory_bytes; /* 0: not known */
 };
 
-/* The id of a GPU; it is described where nobody has done so yet. */
+/* Returns the id of a GPU and describes it at the first call. */
 uint32_t devices_meet(struct recording *recording, const struct device_facts *facts);
 
-/* The id under which a key (a UUID without a vendor's prefix, an address) is known. 0: under none. */
+/* Finds the id of a key: a UUID without the vendor's prefix, or an address. 0: not known. */
 uint32_t devices_find(const struct recording *recording, const char *key);
 void devices_remember(struct recording *recording, const char *key, uint32_t id);
 
-/* The process's runtime tells of its own commands on the device. */
+/* Notes that a guest in the process records commands on the device. */
 void devices_note_user(struct recording *recording, uint32_t id, uint32_t process);
 bool devices_has_user(const struct recording *recording, uint32_t id, uint32_t process);
 
-/* Since when the device is known, if nobody but who counts it has described it yet; 0: it is described. Asked once, by
- * who does better. */
+/* If only a collector of counters has described the device: returns since when, and the caller must
+ * describe it again. Later calls return 0. */
 uint64_t devices_take_sketch(struct recording *recording, uint32_t id);
 
 #endif

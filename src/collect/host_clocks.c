@@ -3,11 +3,12 @@
  * collect/host_clocks.c - pairs of each host clock and CLOCK_MONOTONIC
  *
  * Runs in:  the recorder
- * Gets:     nothing   Gives: clock domains and pairs in the trace
+ * Gets:     nothing
+ * Gives:    clock domains and pairs in the trace
  * Owns:     nothing
  * Fails:    with the writer's errors
- * Why:      a clock is read between two readings of CLOCK_MONOTONIC, and the narrowest of several such
- *           windows is kept: 40 ns here, while a single one may be cut by an interrupt into milliseconds.
+ * Why:      A clock is read between two readings of CLOCK_MONOTONIC. The narrowest of several such
+ *           windows is used: 40 ns here. An interrupt may widen a single window to milliseconds.
  */
 #include "collect/host_clocks.h"
 
@@ -32,7 +33,7 @@ static uint64_t read_clock(clockid_t clock)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* A process stays in its time namespace. */
+/* Read once, because a process stays in its time namespace. */
 static int64_t own_shift_ns;
 static pthread_once_t own_shift_once = PTHREAD_ONCE_INIT;
 
@@ -81,8 +82,9 @@ bool host_clocks_have_tsc(void)
 #if defined(__x86_64__)
 	unsigned int a = 0, b = 0, c = 0, d = 0;
 
-	/* Leaf 0x80000007, EDX bit 8: invariant TSC. Some virtual machines hide the bit, but then the kernel
-	 * uses the counter itself only where it has watched it. */
+	/* Leaf 0x80000007, EDX bit 8: invariant TSC. Some virtual machines hide the bit. There the
+	 * TSC is used if the kernel uses it as its clock source, because the kernel has then
+	 * checked it. */
 	return (__get_cpuid(0x80000007, &a, &b, &c, &d) && (d & 1u << 8)) || kernel_trusts_tsc();
 #else
 	return false;
@@ -117,7 +119,7 @@ static struct event_clock_pair narrowest_pair(clockid_t clock)
 	return best;
 }
 
-/* Ticks per second by a short look; the pairs of the recording say it exactly. */
+/* Estimates ticks per second within 0.2 ms. The recording's clock pairs give the exact rate. */
 static uint64_t tsc_frequency(void)
 {
 	struct event_clock_pair first = narrowest_pair(-1), last;
@@ -139,7 +141,7 @@ int host_clocks_describe(struct trace_writer *writer, bool tsc)
 		.frequency_hz = 1000000000,
 		.begin_ns = now,
 	};
-	int error = trace_writer_thing(writer, EVENT_CLOCK, &clock);
+	int error = trace_writer_entity(writer, EVENT_CLOCK, &clock);
 
 	for (int i = 0; i < DOMAINS && !error; i++) {
 		if (domains[i].type == CLOCK_TYPE_TSC && !tsc)
@@ -148,7 +150,7 @@ int host_clocks_describe(struct trace_writer *writer, bool tsc)
 		clock.type = domains[i].type;
 		clock.frequency_hz =
 			domains[i].type == CLOCK_TYPE_TSC ? tsc_frequency() : 1000000000;
-		error = trace_writer_thing(writer, EVENT_CLOCK, &clock);
+		error = trace_writer_entity(writer, EVENT_CLOCK, &clock);
 	}
 	return error;
 }

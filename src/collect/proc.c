@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/proc.c - read /proc about a process
+ * collect/proc.c - reads facts about processes from /proc
  *
  * Runs in:  the recorder, once per attached process or thread
- * Gets:     a pid of the recorder's namespace   Gives: identity and names
+ * Gets:     a pid in the recorder's pid namespace
+ * Gives:    identity and names
  * Owns:     nothing
- * Fails:    -ESRCH for a process that is gone; single fields stay empty
- * Why:      a pid alone is reused within minutes on a busy machine, so identity is pid and start time; a
- *           guest in a container knows only its namespace's numbers, which NSpid translates.
+ * Fails:    -ESRCH for a process that is gone; a member that cannot be read stays empty
+ * Why:      A busy machine reuses a pid within minutes, so pid and start time identify a process. A
+ *           guest in a container knows only the pids of its namespace; NSpid translates them.
  */
 #include "collect/proc.h"
 
@@ -25,8 +26,8 @@
 #include "base/error.h"
 #include "base/io.h"
 
-/* Of one process; the kernel allows arguments and environment 6 MiB together, where the stack is not larger. */
-enum { ENVIRONMENT_MOST = 6 << 20 };
+/* Limit of arguments and environment of a process: the kernel allows 6 MiB for both together. */
+enum { MAX_ENVIRONMENT = 6 << 20 };
 
 static size_t read_text(const char *path, size_t most, char *text)
 {
@@ -45,7 +46,8 @@ static size_t read_text(const char *path, size_t most, char *text)
 	return size;
 }
 
-/* /proc/PID/stat: the name in parentheses may hold anything, so fields count from the last ')'. */
+/* In /proc/PID/stat the name in parentheses may contain any character, so fields are counted from
+ * the last ')'. */
 static int read_stat(uint32_t pid, struct proc_info *info)
 {
 	char path[64], text[2048], *open, *close;
@@ -108,7 +110,7 @@ static bool is_plain(const char *word)
 	return true;
 }
 
-/* NUL-separated arguments as one line that a shell would read back. */
+/* Joins NUL-separated arguments to one line that a shell would parse back. */
 static void quote_command(const char *arguments, size_t size, char *command, size_t most)
 {
 	size_t used = 0;
@@ -146,7 +148,7 @@ void proc_quote(char *const *arguments, char *command, size_t most)
 	quote_command(joined ? joined : "", used, command, most);
 }
 
-/* The last number of the NSpid line: how the thread counts itself. 0: not known. */
+/* Returns the last number of the NSpid line: the thread's id in its own namespace. 0: not known. */
 static uint32_t ns_tid_of(uint32_t pid, uint32_t tid)
 {
 	char path[96], text[4096], *line, *last;
@@ -161,7 +163,7 @@ static uint32_t ns_tid_of(uint32_t pid, uint32_t tid)
 	return last ? (uint32_t)strtoul(last + 1, NULL, 10) : 0;
 }
 
-/* The environment that it was started with: what it has set since is its own business. */
+/* Reads the environment at the program's start. Later changes by the program are not visible. */
 static struct rank read_rank(uint32_t pid)
 {
 	auto_free char *environment = NULL;
@@ -170,7 +172,7 @@ static struct rank read_rank(uint32_t pid)
 	size_t size = 0;
 
 	snprintf(path, sizeof(path), "/proc/%u/environ", pid);
-	if (read_file(path, ENVIRONMENT_MOST, &environment, &size) < 0)
+	if (read_file(path, MAX_ENVIRONMENT, &environment, &size) < 0)
 		error_clear();
 	rank = ranks_parse(environment, size);
 	return rank;
@@ -243,7 +245,8 @@ void proc_thread_name(uint32_t pid, uint32_t tid, char name[64])
 
 int proc_seccomp(uint32_t pid, int *ret_filters)
 {
-	char path[64], text[1 << 16], *line; /* it names all groups of the user */
+	char path[64], text[1 << 16],
+		*line; /* large, because the line lists all groups of the user */
 
 	snprintf(path, sizeof(path), "/proc/%u/status", pid);
 	read_text(path, sizeof(text), text);
@@ -296,7 +299,7 @@ bool proc_has_variable(uint32_t pid, const char *variable)
 	if (!variable || !*variable)
 		return false;
 	snprintf(path, sizeof(path), "/proc/%u/environ", pid);
-	if (read_file(path, ENVIRONMENT_MOST, &text, &size) < 0) {
+	if (read_file(path, MAX_ENVIRONMENT, &text, &size) < 0) {
 		error_clear();
 		return false;
 	}
@@ -310,7 +313,8 @@ bool proc_counts_as_machine(void)
 {
 	char name[64] = "";
 
-	/* the number of the first namespace is part of the kernel's interface: PROC_PID_INIT_INO */
+	/* the inode of the first pid namespace is part of the kernel's interface:
+	 * PROC_PID_INIT_INO */
 	return readlink("/proc/self/ns/pid", name, sizeof(name) - 1) > 0 &&
 	       strcmp(name, "pid:[4026531836]") == 0;
 }

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/processes.c - the processes and threads of a recording, whoever sees them first
+ * collect/processes.c - one id per process and thread, whichever collector sees it first
  *
  * Runs in:  the recorder
- * Gets:     pids and tids   Gives: rows and ids
+ * Gets:     pids and tids
+ * Gives:    rows and ids
  * Owns:     the table
- * Fails:    with NULL where memory is out; the caller goes without
- * Why:      a process is written when something of it is: a shell script starts 5000 that do nothing worth a row,
- *           and to read /proc for each (30 us) would be a third of what the script costs.
+ * Fails:    returns NULL without memory; the caller goes on without
+ * Why:      A process is written when a row refers to it. A shell script may start 5000 processes
+ *           without any such row. Reading /proc takes 30 us each, which would be a third of the
+ *           script's cost.
  */
 #include "collect/processes.h"
 
@@ -17,10 +19,11 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "collect/memory_map.h"
 #include "collect/proc.h"
+#include "collect/stack/memory_map.h"
 
-/* A program that renames its threads all day fills no trace. */
+/* Min interval between two written names of a thread, so that a program that keeps renaming its
+ * threads does not fill the trace. */
 #define RENAME_NS UINT64_C(1000000000)
 
 void processes_init(struct processes *processes, struct recording *recording)
@@ -45,7 +48,7 @@ void process_put(struct process *process)
 	while (hash_map_next(&process->threads, &cursor, NULL, &value))
 		free((void *)(uintptr_t)value);
 	hash_map_fini(&process->threads);
-	made_code_fini(&process->made);
+	jit_code_fini(&process->made);
 	images_fini(&process->images);
 	free(process->exe);
 	memory_map_release(process->memory);
@@ -70,20 +73,20 @@ struct process *processes_find(const struct processes *processes, uint32_t pid)
 	return hash_map_find_pointer(&processes->by_pid, pid);
 }
 
-/* ---- rows -------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static void write_process(const struct processes *processes, const struct process *process)
 {
 	if (process->is_adopted)
 		return;
-	trace_writer_thing(processes->recording->writer, EVENT_PROCESS, &process->row);
+	trace_writer_entity(processes->recording->writer, EVENT_PROCESS, &process->row);
 }
 
 static void write_thread(const struct processes *processes, const struct process_thread *thread)
 {
 	if (thread->is_adopted)
 		return;
-	trace_writer_thing(processes->recording->writer, EVENT_THREAD, &thread->row);
+	trace_writer_entity(processes->recording->writer, EVENT_THREAD, &thread->row);
 }
 
 struct process *processes_begin(struct processes *processes, uint32_t pid, uint64_t now_ns)
@@ -166,7 +169,7 @@ static bool is_long_ago(uint64_t end_ns, uint64_t now_ns)
 	return end_ns && end_ns + PROCESSES_LINGER_NS < now_ns;
 }
 
-/* One key that may go; 0: none. A map must not be changed while it is gone through. */
+/* Returns one key to remove; 0: none. A map must not change during an iteration. */
 static uint64_t find_old_thread(const struct process *process, uint64_t now_ns, size_t *cursor)
 {
 	uint64_t key, value;
@@ -217,7 +220,8 @@ void processes_forget(struct processes *processes, uint64_t now_ns)
 	}
 }
 
-/* A forked child is what its parent was, whatever /proc says of it now that it may have called exec. */
+/* Fills in what is not known yet. A forked child keeps its parent's program, because /proc may
+ * already show the program after an exec. */
 static void take_program(struct recording *recording, struct process *process,
 			 const struct proc_info *info)
 {
@@ -267,12 +271,12 @@ uint32_t process_describe(struct processes *processes, struct process *process)
 	row->id = ++processes->recording->last_process;
 	if (process->name[0])
 		row->name_string = recording_string(processes->recording, process->name);
-	processes->recording->kept_bytes += THING_BYTES;
+	processes->recording->kept_bytes += ENTITY_BYTES;
 	write_process(processes, process);
 	return row->id;
 }
 
-/* ---- threads ----------------------------------------------------------------------------------- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 struct process_thread *process_thread_begin(struct processes *processes, struct process *process,
 					    uint32_t tid, uint64_t now_ns)
@@ -319,7 +323,7 @@ uint32_t process_thread_describe(struct processes *processes, struct process *pr
 		snprintf(thread->name, sizeof(thread->name), "%s", name);
 	}
 	thread->row.name_string = recording_string(recording, thread->name);
-	recording->kept_bytes += THING_BYTES;
+	recording->kept_bytes += ENTITY_BYTES;
 	write_thread(processes, thread);
 	return thread->row.id;
 }
@@ -368,7 +372,7 @@ void process_adopt(struct processes *processes, uint32_t pid, struct event_proce
 {
 	struct process *process = processes_find(processes, pid);
 
-	/* Who is adopted twice was another image in between. */
+	/* A process that is adopted already has called exec since. */
 	if (!process || process->is_adopted)
 		process = processes_begin(processes, pid, ret_row->begin_ns);
 	if (!process || !process->is_described) {

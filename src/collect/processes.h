@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/processes.h - the processes and threads of a recording, whoever sees them first
+ * collect/processes.h - one id per process and thread, whichever collector sees it first
  *
- * A guest that says hello and the kernel's records tell of the same processes: here each gets its one id.
- * An exec makes a new image, which is a process of its own in the trace; of a pid the newest image counts.
+ * Guests and kernel records report the same processes; each gets one id here. An exec makes a new
+ * image, which is a process of its own in the trace. A pid refers to its newest image.
  */
 #ifndef COLLECT_PROCESSES_H
 #define COLLECT_PROCESSES_H
@@ -13,122 +13,124 @@
 #include <stdint.h>
 
 #include "base/hash.h"
-#include "collect/images.h"
-#include "collect/look_time.h"
-#include "collect/made_code.h"
 #include "collect/recording.h"
-#include "symbol/python_remote.h"
+#include "collect/stack/images.h"
+#include "collect/stack/jit_code.h"
+#include "collect/start/lookup_budget.h"
+#include "symbol/remote/python.h"
 
-/* Off its processor, because it is blocked. */
+/* A wait of a blocked thread. */
 struct thread_wait {
-	uint64_t since_ns;  /* 0: it is not */
-	uint64_t looked_ns; /* when its stack had been read; 0: it has not */
+	uint64_t since_ns;  /* 0: the thread does not wait */
+	uint64_t looked_ns; /* when its stack was read; 0: not yet */
 	uint32_t cpu;
-	uint32_t stack;               /* the trace's */
-	uint32_t wait_string, holder; /* as in an event_switch */
-	bool is_interpreters;         /* it waits for its lock, of which the kernel knows nothing */
-	uint32_t told_stack, told_string,
-		told_holder; /* the same, as the kernel told it when it went; 0: it did not */
-	bool is_written;     /* that it went */
+	uint32_t stack;               /* id of the trace */
+	uint32_t wait_string, holder; /* as in struct event_switch */
+	/* Waits for Python's interpreter lock, of which the kernel knows nothing. */
+	bool is_interpreters;
+	uint32_t bpf_stack, bpf_string,
+		bpf_holder; /* holder, as the kernel reported it at the switch; 0: unknown */
+	bool is_written;    /* the switch is written */
 };
 
-enum { PROCESS_NAME_BYTES = 16 }; /* the kernel's own limit */
+enum { PROCESS_NAME_BYTES = 16 }; /* limit of the kernel, with the NUL byte */
 
-/* Ids are given out when a row is written. */
+/* A thread. It gets its id when its row is written. */
 struct process_thread {
-	struct event_thread
-		row; /* end_ns: it has ended, and is kept for what is still said of it */
+	/* end_ns: not 0 after its end; the entry is kept for events that arrive later */
+	struct event_thread row;
 	char name[PROCESS_NAME_BYTES]; /* "": not known */
-	uint64_t named_ns;             /* when it was last written with a new name */
-	bool is_described;             /* in the trace */
-	bool is_adopted;               /* … by somebody who goes on writing it */
+	uint64_t named_ns;             /* when a new name was last written */
+	bool is_described;             /* the row is in the trace */
+	bool is_adopted;               /* a guest has taken over the row and writes it */
 	struct thread_wait wait;
 };
 
-/* One image. Its row is shared: whoever changes it describes it again. */
+/* One image of a process. Its row is shared: a caller that changes it must write it again. */
 struct process {
 	struct event_process row;
 	uint32_t references;
-	bool is_described, is_adopted; /* as of a thread */
+	bool is_described, is_adopted; /* as for a thread */
 	bool has_ended, is_looked_at;
-	bool is_new_image; /* of an exec: no code has been mapped yet */
-	bool is_unwatched; /* it goes on, and nothing more is told of it */
-	bool is_closed;    /* its threads and memory may not be looked at */
+	bool is_new_image; /* after an exec, until code is mapped */
+	bool is_unwatched; /* still running, but events of it are no longer reported */
+	bool is_closed;    /* no right to read its threads and memory */
 	char name[PROCESS_NAME_BYTES];
-	uint32_t living;           /* threads */
+	uint32_t living;           /* number of living threads */
 	struct hash_map threads;   /* tid -> struct process_thread *, owned */
-	struct memory_map *memory; /* a reference; what it executes; NULL: not known */
-	uint32_t memory_round; /* of the CPU collector: whether something may be missing in it */
-	char *exe;             /* owned; path of the program; NULL: not known */
-	struct python_remote
-		*python;        /* owned; of the CPU collector: its interpreter; NULL: none known */
-	bool is_python_refused; /* … and none will be */
-	uint32_t python_looks;  /* so often looked for in vain */
-	struct made_code made;  /* owned; frames in code that it makes, which wait for a name */
-	struct images images;   /* owned; where its files of names may be */
-	struct look_time looks;
+	struct memory_map *memory; /* a reference; its executable mappings; NULL: not known */
+	uint32_t memory_round;     /* used by the CPU collector: mappings may be missing */
+	char *exe;                 /* owned; path of the program; NULL: not known */
+	/* owned; used by the CPU collector: its Python interpreter; NULL: not found */
+	struct python_remote *python;
+	bool is_python_refused; /* there will be none */
+	uint32_t python_looks;  /* number of failed searches */
+	struct jit_code made;   /* owned; frames in JIT code that wait for a name */
+	struct images images;   /* owned; folders that may have its files of names */
+	struct lookup_budget looks;
 };
 
 struct processes {
 	struct recording *recording; /* borrowed */
-	struct hash_map by_pid;      /* pid -> struct process *: newest images, a reference each */
+	struct hash_map by_pid; /* pid -> struct process *, the newest image; holds a reference */
 };
 
 void processes_init(struct processes *processes, struct recording *recording);
 void processes_fini(struct processes *processes); /* NULL-safe */
 
-/* The newest image of a pid; NULL: not known. */
+/* Finds the newest image of a pid; NULL: not known. */
 struct process *processes_find(const struct processes *processes, uint32_t pid);
 
-/* A new image of a pid, in the place of what was there before. Nothing is written until process_describe. NULL: out
+/* Adds a new image of a pid and replaces the last one. It is written by process_describe. NULL: out
  * of memory. */
 struct process *processes_begin(struct processes *processes, uint32_t pid, uint64_t now_ns);
 
-/* For who holds an image longer than the table does: past its end, or an exec. */
+/* Takes a reference, for callers that need an image after its end or an exec. */
 struct process *process_get(struct process *process);
 void process_put(struct process *process); /* NULL-safe */
 
-/* The process has ended: its row is written once more. It is found for PROCESSES_LINGER_NS more: the kernel tells of
- * the last switch behind the end, and a guest's ring may be read after it. */
+/* Ends a process and writes its row again. The entry stays for PROCESSES_LINGER_NS, because the
+ * kernel reports the last switch after the end, and a guest's ring may be read later. */
 void processes_end(struct processes *processes, uint32_t pid, uint64_t now_ns);
 #define PROCESSES_LINGER_NS UINT64_C(2000000000)
 
-/* Forgets who ended longer ago; to be called each second. */
+/* Drops processes and threads that ended longer ago. Call it each second. */
 void processes_forget(struct processes *processes, uint64_t now_ns);
 
-/* What a new image has of the one before it, or a forked child of its parent. */
+/* Copies what a new image shares with the one before it, or a forked child with its parent. */
 void process_inherit(struct process *process, const struct process *from, bool is_child);
 
-/* Reads /proc, once: an image is looked at while it is there. */
+/* Reads /proc once, while the image exists. */
 void process_look(struct processes *processes, struct process *process);
 
-/* Looks at it, and writes it where that has not been done. Returns its id. */
+/* Reads /proc and writes the row, if not done yet. Returns the id. */
 uint32_t process_describe(struct processes *processes, struct process *process);
 
-/* A thread by its number in our pid namespace, made where it is new. NULL: out of memory. */
+/* Finds or adds a thread by its tid in our pid namespace. NULL: out of memory. */
 struct process_thread *process_thread(struct processes *processes, struct process *process,
 				      uint32_t tid, uint64_t now_ns);
 
-/* A new thread, whoever had its number before. NULL: out of memory. */
+/* Adds a new thread and ends an older one with the same tid. NULL: out of memory. */
 struct process_thread *process_thread_begin(struct processes *processes, struct process *process,
 					    uint32_t tid, uint64_t now_ns);
 
-/* Writes the thread, and its process, where that has not been done. Returns its id. */
+/* Writes the thread and its process, if not done yet. Returns the thread's id. */
 uint32_t process_thread_describe(struct processes *processes, struct process *process,
 				 struct process_thread *thread);
 
-/* A thread, and with its first one the process, has another name. What was written is written again, at most once a
- * second. */
+/* Sets a thread's name, and with the first thread the process's name. Rows in the trace are written
+ * again, at most once a second. */
 void process_thread_rename(struct processes *processes, struct process *process,
 			   struct process_thread *thread, const char *name, uint64_t now_ns);
 
-/* The thread is written once more, and found for a while as its process is. */
+/* Ends a thread and writes its row again. The entry stays for a while, as that of a process. */
 void process_thread_end(struct processes *processes, struct process *process, uint32_t tid,
 			uint64_t now_ns);
 
-/* Somebody else knows more of a process, or a thread, and writes it from now on: gives ret_row its id. */
+/* Hands the row over to the caller, who knows more and writes it from now on. Sets the id in
+ * ret_row. */
 void process_adopt(struct processes *processes, uint32_t pid, struct event_process *ret_row);
-/* It has ended, unless a newer image has its pid: as processes_end. */
+/* Ends an adopted process as processes_end does, unless a newer image has its pid. */
 void process_abandon(struct processes *processes, const struct event_process *row);
 void process_thread_adopt(struct processes *processes, uint32_t pid, struct event_thread *ret_row);
 

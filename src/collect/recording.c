@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/recording.c - ids, names and identities of one recording
+ * collect/recording.c - ids, strings and identities of one recording
  *
  * Runs in:  the recorder
- * Gets:     descriptions   Gives: ids that are unique in the trace
+ * Gets:     descriptions of entities
+ * Gives:    ids that are unique in the trace
  * Owns:     the table of identities
- * Fails:    with the writer's errors; out of memory an identity is not remembered and gets a second id
- * Why:      a program may build the same source or make the same kernel in every iteration; they are one
- *           code object in the trace, and memory does not grow with iterations
+ * Fails:    with the writer's errors; without memory, an identity is not stored and may get a
+ *           second id
+ * Why:      A program may build the same source or create the same kernel in every iteration. They
+ *           are one code object in the trace, and memory does not grow with iterations.
  */
 #include "collect/recording.h"
 
@@ -27,37 +29,9 @@
 #include "collect/proc.h"
 #include "collect/processes.h"
 
-#define STATUS(number, name, ...)        [number] = #name,
-#define CREATE(number, name, ...)        [number] = #name,
-#define POINTER(number, name, ...)       [number] = #name,
-#define NOTHING(number, name, ...)       [number] = #name,
-#define WAIT(number, name, ...)          [number] = #name,
-#define ENQUEUE(number, name, ...)       [number] = #name,
-#define ENQUEUE_PLAIN(number, name, ...) [number] = #name,
-#define ENQUEUE_MAP(number, name, ...)   [number] = #name,
-#define PASSED(number, name)             [number] = #name,
-#define HSA_CALL(number, name, text)     [number] = (text),
-#define HIP_CALL(number, name, ...)      [number] = #name,
-#define HIP_WAIT(number, name, ...)      [number] = #name,
-#define HIP_LAUNCH(number, name, ...)    [number] = #name,
-#define HIP_COPY(number, name, ...)      [number] = #name,
-#define HIP_COPY_NOW(number, name, ...)  [number] = #name,
-#define HIP_OTHER_SYMBOL(name, symbol, version)
-#define ZE_CALL(number, name, ...)    [number] = #name,
-#define ZE_WAIT(number, name, ...)    [number] = #name,
-#define ZE_APPEND(number, name, ...)  [number] = #name,
-#define ZE_EXECUTE(number, name, ...) [number] = #name,
-#define ZE_QUIET(...)
-#define ZE_GIVE(...)
-#define ZE_BELOW(...)
+#define FUNCTION_NAME(number, text) [number] = (text),
 static const char *const function_names[RECORDING_FUNCTIONS] = {
-#include "event/opencl_calls.h"
-
-#include "event/hsa_calls.h"
-
-#include "event/hip_calls.h"
-
-#include "event/level_zero_calls.h"
+#include "abi/function_names.h"
 
 #define GUEST_SECTION(number, name, text) [number] = (text),
 #include "event/guest_sections.h"
@@ -114,11 +88,11 @@ int recording_init(struct recording *recording, struct trace_writer *writer)
 	}
 	processes_init(recording->processes, recording);
 	processes_init(recording->others, recording);
-	identities_init(&recording->devices);
-	hash_map_init(&recording->sketches);
-	hash_map_init(&recording->device_users);
-	identities_init(&recording->gone);
-	hash_map_init(&recording->pythons);
+	identities_init(&recording->device_table.known);
+	hash_map_init(&recording->device_table.sketches);
+	hash_map_init(&recording->device_table.users);
+	identities_init(&recording->file_notes.gone);
+	hash_map_init(&recording->file_notes.pythons);
 	return host_clocks_describe(writer, recording->tsc);
 }
 
@@ -130,14 +104,14 @@ void recording_fini(struct recording *recording)
 	free(recording->processes);
 	processes_fini(recording->others);
 	free(recording->others);
-	identities_fini(&recording->devices);
-	hash_map_fini(&recording->sketches);
-	hash_map_fini(&recording->device_users);
-	identities_fini(&recording->gone);
-	hash_map_fini(&recording->pythons);
+	identities_fini(&recording->device_table.known);
+	hash_map_fini(&recording->device_table.sketches);
+	hash_map_fini(&recording->device_table.users);
+	identities_fini(&recording->file_notes.gone);
+	hash_map_fini(&recording->file_notes.pythons);
 	submissions_fini(&recording->submissions);
 	driver_calls_fini(&recording->driver_calls);
-	kept_files_finish(&recording->kept, NULL);
+	retained_files_finish(&recording->kept, NULL);
 }
 
 uint32_t recording_string(struct recording *recording, const char *text)
@@ -145,7 +119,7 @@ uint32_t recording_string(struct recording *recording, const char *text)
 	size_t length = strlen(text);
 	uint32_t id = trace_writer_string(recording->writer, text, length);
 
-	/* ids count up: this text was not known before */
+	/* Ids count up, so a larger one is a new string. */
 	if (id > recording->last_string) {
 		recording->last_string = id;
 		recording->kept_bytes += length + TEXT_BYTES;
@@ -213,12 +187,12 @@ int recording_describe_host(struct recording *recording, uint64_t begin_ns, uint
 	}
 	if (sysinfo(&memory) == 0)
 		host.memory_bytes = (uint64_t)memory.totalram * memory.mem_unit;
-	return trace_writer_thing(recording->writer, EVENT_HOST, &host);
+	return trace_writer_entity(recording->writer, EVENT_HOST, &host);
 }
 
-/* The rate comes from two readings, the second of which is due only after a second: a time that lies
- * behind them by more than they are apart would be placed badly, or not at all. A reading takes 16 tries, so
- * it is made for times that may have been, which are behind it afterwards. */
+/* The clock's rate comes from two readings. The second one is due after a second, and a time far
+ * behind it would be converted badly or not at all. One more reading takes 16 tries, so it is made
+ * only for times that can have occurred, which lie before it afterwards. */
 static void read_again(struct recording *recording, uint64_t time)
 {
 	const struct event_clock_pair *first = &recording->first_tsc, *last = &recording->last_tsc;
@@ -251,7 +225,8 @@ uint64_t recording_host_ns(struct recording *recording, uint64_t time, uint64_t 
 		return last->host_lower_ns;
 	}
 	distance = (__int128)(int64_t)(time - last->time) * ns / ticks;
-	/* The rate is known to the window of a pair (100 ns) over the time between the two. */
+	/* The rate's error is the window of a pair (100 ns) divided by the time between the two
+	 * readings. */
 	*ret_error_ns =
 		100 + (uint64_t)((distance < 0 ? -distance : distance) * 100 / (ns ? ns : 1));
 	return last->host_lower_ns + (uint64_t)distance;
@@ -264,7 +239,7 @@ uint64_t recording_ticks_ns(struct recording *recording, uint64_t ticks)
 
 	if (!recording->tsc || !ticks)
 		return ticks;
-	if (last->time == first->time) /* the second reading is not due yet */
+	if (last->time == first->time) /* the second reading has not been taken yet */
 		recording->last_tsc = host_clocks_read_tsc();
 	known = last->time - first->time;
 	return known ? (uint64_t)((unsigned __int128)ticks *
@@ -287,9 +262,10 @@ uint32_t recording_note(struct recording *recording, const char *collector, uint
 		.reason_string = recording_string(recording, reason),
 		.process = process,
 		.begin_ns = host_clocks_now_ns(),
+		.unverified = recording->is_unverified && recording->is_unverified(collector),
 	};
 
-	trace_writer_thing(recording->writer, EVENT_COLLECTOR, &row);
+	trace_writer_entity(recording->writer, EVENT_COLLECTOR, &row);
 	return row.id;
 }
 

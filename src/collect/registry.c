@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/registry.c - the collectors there are, and the user's choice among them
+ * collect/registry.c - the table of collectors, and the user's choice among them
  *
  * Runs in:  the recorder
- * Gets:     --collect LIST   Gives: the session's options
+ * Gets:     --collect LIST
  * Owns:     nothing
- * Fails:    -EINVAL for a name or option that does not exist; the message lists those that do
- * Why:      an explicit table: one collector is one file and one word here
+ * Fails:    -EINVAL for an unknown name or option; the message lists the known ones
+ * Why:      An explicit table: a new collector is one file, and one row here.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,10 +16,6 @@
 #include "base/error.h"
 #include "base/suggest.h"
 #include "collect/collector.h"
-#include "collect/counters.h"
-
-extern const struct collector amd_collector, cpu_collector, opencl_collector, ranges_collector,
-	system_collector, nvidia_collector, drm_collector, level_zero_collector, intel_collector;
 
 const struct collector *const collectors[] = {
 	&opencl_collector, &amd_collector,    &level_zero_collector,
@@ -27,25 +23,55 @@ const struct collector *const collectors[] = {
 	&nvidia_collector, &drm_collector,    &intel_collector,
 };
 const size_t collectors_count = ARRAY_COUNT(collectors);
-_Static_assert(ARRAY_COUNT(collectors) <= COLLECTORS_MOST, "a session has room for so many");
 
-static const struct collector *find(const char *name)
+void collectors_look(void *const *states)
 {
 	for (size_t i = 0; i < collectors_count; i++)
-		if (strcmp(collectors[i]->name, name) == 0)
-			return collectors[i];
-	return NULL;
+		if (states[i] && collectors[i]->work->look)
+			collectors[i]->work->look(states[i]);
+}
+
+void collectors_catch_up(void *const *states, uint64_t until_ns)
+{
+	for (size_t i = 0; i < collectors_count; i++) {
+		const struct collector_work *work = collectors[i]->work;
+
+		if (states[i] && work->catch_up)
+			work->catch_up(states[i], until_ns);
+		else if (states[i])
+			work->drain(states[i]);
+	}
+}
+_Static_assert(ARRAY_COUNT(collectors) <= MAX_COLLECTORS,
+	       "a session has room for this number of collectors");
+
+/* Returns collectors_count if there is no such collector. */
+static size_t find_collector(const char *name)
+{
+	size_t index = 0;
+
+	while (index < collectors_count && strcmp(collectors[index]->name, name) != 0)
+		index++;
+	return index;
+}
+
+bool collectors_is_unverified(const char *name)
+{
+	const size_t index = find_collector(name);
+
+	return index < collectors_count && collectors[index]->unverified;
 }
 
 static bool has_option(const struct collector *collector, const char *name)
 {
 	for (const struct collector_option *row = collector->options; row && row->name; row++)
-		if (strcmp(row->name, name) == 0)
+		if (row->help && strcmp(row->name, name) == 0)
 			return true;
 	return false;
 }
 
-/* " amd" or " nvidia:cuda": collectors whose guest has this name, and options of it, but not of `without`. */
+/* Lists " amd" or " nvidia:cuda": collectors whose guest has this name, and those with such an
+ * option, but not `without`. */
 static void list_namesakes(const char *name, const struct collector *without, char *list,
 			   size_t size)
 {
@@ -55,7 +81,7 @@ static void list_namesakes(const char *name, const struct collector *without, ch
 		const bool is_option = has_option(one, name);
 
 		if (one == without ||
-		    (!is_option && !(one->guest && strcmp(one->guest, name) == 0)))
+		    (!is_option && !(one->way && strcmp(one->way->name, name) == 0)))
 			continue;
 		snprintf(list + strlen(list), size - strlen(list), "%s%s%s%s", *list ? " or " : "",
 			 one->name, is_option ? ":" : "", is_option ? name : "");
@@ -64,7 +90,7 @@ static void list_namesakes(const char *name, const struct collector *without, ch
 
 static const char *nearest_collector(const char *name)
 {
-	const char *names[COLLECTORS_MOST];
+	const char *names[MAX_COLLECTORS];
 
 	for (size_t i = 0; i < collectors_count; i++)
 		names[i] = collectors[i]->name;
@@ -89,78 +115,37 @@ static int unknown_collector(const char *name)
 			 names);
 }
 
-/* "10" or "10Hz", whether it may be or not. */
-static bool is_rate(const char *option)
-{
-	size_t digits = strspn(option, "0123456789");
-
-	return digits && (!option[digits] || strcmp(option + digits, "Hz") == 0);
-}
-
-static int check_option(const struct collector *collector, const char *option)
+static int refuse_option(const struct collector *collector, const char *option)
 {
 	char names[512] = "", others[256];
-	int error = option && collector->check_option ? collector->check_option(option) : -ENOENT;
 
-	if (error != -ENOENT)
-		return error;
-	if (!option || (collector->has_option && collector->has_option(option)) ||
-	    (collector->rate && counters_frequency(option, collector->rate->most_hz)))
-		return 0;
-	if (collector->rate && is_rate(option))
-		return error_set(-EINVAL, "collector '%s' reads 1 to %u times a second, not %s",
-				 collector->name, collector->rate->most_hz, option);
-	for (const struct collector_option *row = collector->options; row && row->name; row++) {
-		if (strcmp(row->name, option) == 0)
-			return 0;
-		snprintf(names + strlen(names), sizeof(names) - strlen(names), " %s:%s",
-			 collector->name, row->name);
-	}
+	for (const struct collector_option *row = collector->options; row && row->name; row++)
+		if (row->help)
+			snprintf(names + strlen(names), sizeof(names) - strlen(names), " %s:%s",
+				 collector->name, row->name);
 	list_namesakes(option, collector, others, sizeof(others));
 	return error_set(-EINVAL, "collector '%s' has no option '%s'%s%s%s; there are:%s",
 			 collector->name, option, *others ? " (" : "", others,
 			 *others ? " has)" : "", *names ? names : " none");
 }
 
-static uint32_t *rate_in(const struct collector *collector, struct session_options *session)
+static int check_option(const struct collector *collector, const char *option)
 {
-	return (uint32_t *)((char *)session + collector->rate->offset);
-}
+	struct collector_slot scratch = {.collector = collector};
+	int error = collector_option_apply(collector, option, &scratch);
 
-/* Chosen once more without a rate it keeps the one it has. */
-static void choose_rate(const struct collector *collector, struct session_options *session, bool on,
-			const char *option)
-{
-	const struct collector_rate *rate = collector->rate;
-	uint32_t hz = option ? counters_frequency(option, rate->most_hz) : 0;
-	uint32_t *chosen = rate_in(collector, session);
-
-	if (!on)
-		*chosen = 0;
-	else if (hz || !*chosen)
-		*chosen = hz ? hz : rate->usual_hz;
-}
-
-static void choose(const struct collector *collector, struct session_options *session, bool on,
-		   const char *option)
-{
-	if (collector->rate)
-		choose_rate(collector, session, on, option);
-	if (collector->choose)
-		collector->choose(session, on, option);
+	return error == -ENOENT ? refuse_option(collector, option) : error;
 }
 
 bool collector_is_chosen(const struct collector *collector, const struct session_options *session)
 {
-	if (collector->is_chosen)
-		return collector->is_chosen(session);
-	return *(const uint32_t *)((const char *)session + collector->rate->offset) != 0;
+	return session_collects(session, collector->name);
 }
 
 /* One word of the list: NAME, NAME:OPTION or -NAME. */
 struct choice {
 	bool on;
-	const struct collector *collector;
+	size_t index;       /* index of the collector */
 	const char *option; /* NULL: none */
 };
 
@@ -168,29 +153,22 @@ static int read_word(char *word, struct choice *ret_choice)
 {
 	bool on = word[0] != '-';
 	char *name = on ? word : word + 1, *option = strchr(name, ':');
-	const struct collector *collector;
+	size_t index;
 
 	if (option)
 		*option++ = '\0';
-	collector = find(name);
-	if (!collector)
+	index = find_collector(name);
+	if (index == collectors_count)
 		return unknown_collector(name);
-	*ret_choice = (struct choice){on, collector, option};
-	return check_option(collector, option);
+	*ret_choice = (struct choice){on, index, option};
+	return check_option(collectors[index], option);
 }
 
-/* What the words so far have said. */
+/* State of the choice after the words so far. */
 struct chosen {
-	bool only; /* others were put out already */
-	bool is_named[COLLECTORS_MOST];
+	bool only; /* all collectors were removed already */
+	bool is_named[MAX_COLLECTORS];
 };
-
-static void note_name(struct chosen *chosen, const struct choice *choice)
-{
-	for (size_t i = 0; i < collectors_count; i++)
-		if (collectors[i] == choice->collector)
-			chosen->is_named[i] = choice->on;
-}
 
 static int choose_word(char *word, struct chosen *chosen, struct session_options *session)
 {
@@ -199,15 +177,19 @@ static int choose_word(char *word, struct chosen *chosen, struct session_options
 
 	if (error)
 		return error;
-	/* The first collector named for itself means: these, and no others. */
+	/* The first collector that is given by name removes all that are chosen by default. */
 	if (choice.on && !chosen->only) {
 		for (size_t i = 0; i < collectors_count; i++)
-			choose(collectors[i], session, false, NULL);
+			collector_leave_out(&session->collected[i]);
 		chosen->only = true;
 	}
-	note_name(chosen, &choice);
-	choose(choice.collector, session, choice.on, choice.option);
-	return 0;
+	chosen->is_named[choice.index] = choice.on;
+	if (!choice.on)
+		collector_leave_out(&session->collected[choice.index]);
+	else
+		error = collector_option_apply(collectors[choice.index], choice.option,
+					       &session->collected[choice.index]);
+	return error;
 }
 
 static bool is_default(const struct collector *collector, const struct session_options *session)
@@ -216,13 +198,22 @@ static bool is_default(const struct collector *collector, const struct session_o
 	       (!collector->is_default || collector->is_default());
 }
 
-static int settle(const struct chosen *chosen, struct session_options *session)
+static int choose_default(const struct collector *collector, const struct session_options *session,
+			  struct collector_slot *slot)
+{
+	slot->collector = collector;
+	collector_leave_out(slot);
+	return is_default(collector, session) ? collector_option_apply(collector, NULL, slot) : 0;
+}
+
+static int settle_choices(const struct chosen *chosen, struct session_options *session)
 {
 	int error = 0;
 
 	for (size_t i = 0; i < collectors_count && !error; i++)
 		if (collectors[i]->settle)
-			error = collectors[i]->settle(session, chosen->is_named[i]);
+			error = collectors[i]->settle(session->collected[i].bytes,
+						      chosen->is_named[i]);
 	return error;
 }
 
@@ -242,15 +233,16 @@ static int choose_list(const char *list, struct chosen *chosen, struct session_o
 int collectors_choose(const char *list, const char *beside, struct session_options *session)
 {
 	struct chosen chosen = {.only = false};
-	int error;
+	int error = 0;
 
-	for (size_t i = 0; i < collectors_count; i++)
-		choose(collectors[i], session, is_default(collectors[i], session), NULL);
-	error = choose_list(list, &chosen, session);
+	for (size_t i = 0; i < collectors_count && !error; i++)
+		error = choose_default(collectors[i], session, &session->collected[i]);
+	if (!error)
+		error = choose_list(list, &chosen, session);
 	chosen.only = true;
 	if (!error)
 		error = choose_list(beside, &chosen, session);
-	return error ? error : settle(&chosen, session);
+	return error ? error : settle_choices(&chosen, session);
 }
 
 int collectors_check(const char *word)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/submissions.h - what was handed to GPUs, as their drivers' own calls told it
+ * collect/submissions.h - submissions to GPUs, from the calls of their drivers
  *
- * The kernel's scheduler tells of the same work as jobs, a moment later and with the times of its execution: they are the
- * same commands, and have the one correlation.
+ * The kernel's GPU scheduler reports the same work as jobs, a moment later and with the times of
+ * execution. Both are one command with one correlation id.
  */
 #ifndef COLLECT_SUBMISSIONS_H
 #define COLLECT_SUBMISSIONS_H
@@ -11,23 +11,25 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A call, between its times; CLOCK_MONOTONIC. */
+/* A driver call, with times of CLOCK_MONOTONIC. */
 struct submission {
 	uint64_t enter_ns, exit_ns;
 	uint64_t correlation;
 	uint32_t process, tid;
-	bool is_taken; /* a job is it */
+	bool is_taken; /* a job was matched to it */
 };
 
-enum { SUBMISSIONS_MOST = 8192 };
+enum { MAX_SUBMISSIONS = 8192 };
 
-/* The latest ones. All zero: there were none. */
+/* The latest submissions. All zero: none. */
 struct submissions {
-	struct submission *all; /* owned; a ring of SUBMISSIONS_MOST */
+	struct submission *all; /* owned; a ring of MAX_SUBMISSIONS */
 	uint64_t count;
-	/* Asks whoever tells of submissions for those that it knows of; NULL: nobody does. */
+	/* Reads the submissions that the driver's collector has not delivered yet; NULL: no such
+	 * collector. */
 	void (*catch_up)(void *context);
-	/* What guests have told so far is known: whether a submission is the same work. NULL: nobody asks. */
+	/* Called when the guests' rings were read: decides whether a submission is the same work as
+	 * a guest's launch. NULL: not called. */
 	void (*settle)(void *context);
 	void *context;
 };
@@ -37,8 +39,8 @@ void submissions_fini(struct submissions *submissions); /* NULL-safe */
 /* Errors: -ENOMEM. */
 int submissions_put(struct submissions *submissions, const struct submission *submission);
 
-/* The correlation of a thread's submission that was going on then, and is no job's yet: it is one from now on. Of a fence of
- * the driver: of any, and it stays what it was. 0: there is none. */
+/* Returns the correlation id of the thread's submission at queued_ns. A job takes it, so that no
+ * other job gets it; a fence (is_fence) does not and may share it. 0: none. */
 uint64_t submissions_take(struct submissions *submissions, uint32_t process, uint32_t tid,
 			  uint64_t queued_ns, bool is_fence);
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/time_namespace.c - how far a time namespace shifts the clocks of its processes
+ * collect/time_namespace.c - the shift of a process's clocks by its time namespace
  *
  * Runs in:  the recorder
- * Gets:     /proc/PID/timens_offsets   Gives: nanoseconds
+ * Gets:     /proc/PID/timens_offsets
+ * Gives:    nanoseconds
  * Owns:     nothing
- * Fails:    with 0: the process has ended
- * Why:      records of perf and BPF have the kernel's CLOCK_MONOTONIC, and processes in a namespace read another one: with
- *           unshare -T --monotonic 10000, switches lay 9999 s before the calls of the same threads.
+ * Fails:    returns 0 if the process has ended
+ * Why:      Records of perf and BPF use the kernel's CLOCK_MONOTONIC, but processes in a time
+ *           namespace read a shifted one. With unshare -T --monotonic 10000, switches appeared 9999
+ *           s before the calls of the same threads.
  */
 #include "collect/time_namespace.h"
 
@@ -42,7 +44,8 @@ static bool is_same(uint32_t pid, const char *name, uint32_t other_pid, const ch
 	return readlink(path, links[1], LINK_BYTES - 1) >= 0 && strcmp(links[0], links[1]) == 0;
 }
 
-/* The file has the namespace of children: it is the process's own unless that has just called unshare. */
+/* The file describes the namespace of the process's children. It is the process's own unless it has
+ * just called unshare. */
 static int64_t read_shift(uint32_t pid)
 {
 	auto_free char *text = NULL;

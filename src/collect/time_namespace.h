@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/time_namespace.h - how far a time namespace shifts the clocks of its processes
+ * collect/time_namespace.h - the shift of a process's clocks by its time namespace
  */
 #ifndef COLLECT_TIME_NAMESPACE_H
 #define COLLECT_TIME_NAMESPACE_H
 
 #include <stdint.h>
 
-/* CLOCK_MONOTONIC of a process less that of the kernel; pid 0: of this one. 0 where the kernel has no such namespaces. */
+/* CLOCK_MONOTONIC of a process minus that of the kernel; pid 0: this process. 0: the kernel has no
+ * time namespaces. */
 int64_t time_namespace_shift_ns(uint32_t pid);
 
 #endif

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/unrecorded.c - why the calls of a process are in no recording
+ * collect/unrecorded.c - reasons why a process has no recorded call
  *
  * Runs in:  the recorder, at the end of a recording
- * Gets:     process numbers   Gives: sentences
+ * Gets:     pids
+ * Gives:    sentences for the user
  * Owns:     nothing
- * Fails:    with what is known: a process that /proc hides is left out
- * Why:      "no call was recorded" has a reason that /proc shows while the process lives, and that no reader of the trace can
- *           find later. Environments are read of processes younger than the program alone: all of a machine's took 5 ms.
+ * Fails:    returns what is known; processes that /proc hides are left out
+ * Why:      /proc shows the reason while the process lives; later the trace cannot. Only
+ *           environments of processes younger than the program are read, because those of all
+ *           processes took 5 ms.
  */
 #include "collect/unrecorded.h"
 
@@ -20,13 +22,12 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "collect/proc.h"
-#include "collect/program.h"
 
 enum { NAMES_MAX = 3 };
 
-const char unrecorded_filtered[] = "has installed a seccomp filter of its own, which may kill for "
-				   "the socket that the guest needs. So the guest "
-				   "stays idle; --collect cpu samples such a program";
+const char unrecorded_filtered[] =
+	"has installed a seccomp filter of its own, which may kill it for opening the guest's "
+	"socket. So the guest stays idle; --collect cpu samples such a program";
 
 bool unrecorded_is_filtered(uint32_t pid)
 {
@@ -36,46 +37,18 @@ bool unrecorded_is_filtered(uint32_t pid)
 	return mode > 0 && (own_mode <= 0 || filters > own_filters);
 }
 
-/* Nothing of OpenCL is mapped. */
-static const char *why_no_opencl(uint32_t pid)
-{
-	char exe[64];
-	enum program_kind kind;
-
-	snprintf(exe, sizeof(exe), "/proc/%u/exe", pid);
-	kind = program_kind_of(exe, false);
-	if (kind == PROGRAM_STATIC)
-		return "is linked statically, so that no library can be loaded beside it";
-	if (kind == PROGRAM_OTHER_CLASS)
-		return "is a 32-bit program, and the guest is 64-bit";
-	return "has not loaded OpenCL (libOpenCL.so)";
-}
-
-static const char *why_unrecorded(uint32_t pid)
-{
-	if (!proc_maps_word(pid, "libduet-opencl.so"))
-		return proc_maps_word(pid, "libOpenCL.so")
-			       ? "was started without duet's guest; start it with duet record -- "
-				 "PROGRAM, or "
-				 "anew after duet install --system"
-			       : why_no_opencl(pid);
-	if (unrecorded_is_filtered(pid))
-		return unrecorded_filtered;
-	return "called no OpenCL while it was recorded, although duet's guest is loaded in it";
-}
-
-bool unrecorded_explain(uint32_t pid, char *text, size_t size)
+bool unrecorded_explain(uint32_t pid, const char *(*find_why)(pid_t pid), char *text, size_t size)
 {
 	auto_free struct proc_info *info = calloc(1, sizeof(*info));
 
 	if (!info || proc_read(pid, info) < 0)
 		return false;
-	snprintf(text, size, "process %u (%s) %s", pid, info->name, why_unrecorded(pid));
+	snprintf(text, size, "process %u (%s) %s", pid, info->name, find_why((pid_t)pid));
 	error_clear();
 	return true;
 }
 
-/* The number that was given out last; 0: not known. */
+/* Returns the last pid that the kernel assigned; 0: not known. */
 static uint32_t read_last_pid(void)
 {
 	auto_fclose FILE *file = fopen("/proc/loadavg", "re");
@@ -103,7 +76,7 @@ static void add_left(struct unrecorded_left *left, uint32_t pid)
 void unrecorded_find_left(pid_t program, const char *variable, struct unrecorded_left *ret_left)
 {
 	const uint32_t last_pid = read_last_pid();
-	/* Numbers have begun again since: any may be younger. */
+	/* If pids have wrapped around, any process may be younger. */
 	const uint32_t least_pid = last_pid >= (uint32_t)program ? (uint32_t)program : 0;
 	DIR *folder = opendir("/proc");
 	const struct dirent *entry;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/unrecorded.h - why the calls of a process are in no recording
+ * collect/unrecorded.h - reasons why a process has no recorded call
  */
 #ifndef COLLECT_UNRECORDED_H
 #define COLLECT_UNRECORDED_H
@@ -10,20 +10,23 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The process has a seccomp filter that the recorder has not. A zombie has its parent's word for it still. */
+/* Whether the process has a seccomp filter that the recorder does not have. Works for zombies too,
+ * until their parent has waited for them. */
 bool unrecorded_is_filtered(uint32_t pid);
-/* What such a process is and what to do: behind its name. */
+/* Text for such a process, behind its name. */
 extern const char unrecorded_filtered[];
 
-/* A sentence about a process that runs and of which a recording by -p has no OpenCL call. False: it has ended. */
-bool unrecorded_explain(uint32_t pid, char *text, size_t size);
+/* Writes a sentence about a running process that has no call in a recording with -p: its name and
+ * the text of find_why. False: it has ended. */
+bool unrecorded_explain(uint32_t pid, const char *(*find_why)(pid_t pid), char *text, size_t size);
 
-/* Processes that were started after `program` with this "NAME=VALUE" in their environment, and still run. */
+/* Processes that were started after `program` with this "NAME=VALUE" in their environment, and that
+ * still run. */
 struct unrecorded_left {
 	uint32_t count;
 	uint32_t first_pid;
-	bool has_guest;  /* one of them has a guest of duet's loaded */
-	char names[200]; /* "NAME (PID), …": the first few */
+	bool has_guest;  /* a guest of duet is loaded into one of them */
+	char names[200]; /* the first few, "NAME (PID), …" */
 };
 void unrecorded_find_left(pid_t program, const char *variable, struct unrecorded_left *ret_left);
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * config/config.c - a configuration file of duet, proto/duet_config.proto
+ * config/config.c - read a configuration file of duet (proto/duet_config.proto)
  *
  * Runs in:  our own process
- * Gets:     the path of a file   Gives: what it says, value by value, each with its place
+ * Gets:     the path of a file
+ * Gives:    its values as texts, in order, each with its place in the file
  * Owns:     copies of the values
- * Fails:    -EINVAL with problems in the report, -errno with the error chain where the file cannot be read
- * Why:      values as texts: who knows what an option takes knows it as a text already, from the command line, and one
- *           check serves both
+ * Fails:    -EINVAL with problems in the report, -errno with the error chain if the file cannot be
+ *           read
+ * Why:      values stay texts, because the command line's options also check texts, so one check
+ *           serves both
  */
 #include "config/config.h"
 
@@ -27,7 +29,7 @@
 
 #include "duet_config.pb-c.h"
 
-#define FILE_SIZE_MOST ((size_t)1 << 20)
+#define MAX_FILE_SIZE ((size_t)1 << 20)
 
 struct config {
 	struct arena arena;
@@ -68,7 +70,7 @@ int config_open(const char *path, struct config_report *report, struct config **
 	if (!config)
 		return error_set(-ENOMEM, "out of memory");
 	arena_init(&config->arena);
-	error = read_file(path, FILE_SIZE_MOST, &text, &length);
+	error = read_file(path, MAX_FILE_SIZE, &text, &length);
 	if (!error)
 		error = config_parse(text, length, &duet__duet_config__descriptor, &listener,
 				     report, NULL);
@@ -90,7 +92,7 @@ void config_close(struct config *config)
 	free(config);
 }
 
-/* "system.rate_hz" is in "system" and in itself. */
+/* Whether the value's path is `path` or below it: "system.rate_hz" is in "system". */
 static bool is_in(const struct config_value *value, const char *path)
 {
 	size_t length = strlen(path);

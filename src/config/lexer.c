@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * config/lexer.c - protobuf's text format, word by word
+ * config/lexer.c - split protobuf's text format into tokens
  *
  * Runs in:  our own process
- * Gets:     a text, of any bytes   Gives: words with their places, strings without their escapes
+ * Gets:     a text of any bytes
+ * Gives:    tokens with their places; strings with escapes replaced
  * Owns:     nothing; tokens point into the text
- * Fails:    -EINVAL with a problem in the report: what stands there, where, and what would be right
- * Why:      the words are those of protobuf's "Text Format Language Specification", so that a file that protoc reads is
- *           read here too. Columns count characters, not bytes: that is what an editor shows
+ * Fails:    -EINVAL with a problem in the report: the place, the invalid text, and the expected
+ *           form
+ * Why:      the tokens follow protobuf's "Text Format Language Specification", so duet accepts
+ *           every file that protoc accepts. Columns count characters, not bytes, as editors do
  */
 #include "config/lexer.h"
 
@@ -27,7 +29,7 @@ void lexer_init(struct lexer *lexer, const char *text, size_t length)
 		lexer->at += 3;
 }
 
-/* The byte `ahead` of the next; 0 behind the end. */
+/* The byte `ahead` positions after the next one; 0 after the end. */
 static char peek(const struct lexer *lexer, size_t ahead)
 {
 	return (size_t)(lexer->end - lexer->at) > ahead ? lexer->at[ahead] : '\0';
@@ -53,15 +55,15 @@ static bool is_hex(char c)
 	return isxdigit((unsigned char)c);
 }
 
-/* The bytes behind the first of a character in UTF-8 take no column. */
+/* Advances the column by one per character: UTF-8 continuation bytes do not count. */
 static void pass_columns(struct config_place *place, const char *text, size_t length)
 {
 	for (size_t i = 0; i < length; i++)
 		place->column += ((unsigned char)text[i] & 0xc0) != 0x80;
 }
 
-/* None of the bytes ends a line. */
-static void pass(struct lexer *lexer, size_t length)
+/* Skips bytes that contain no line end. */
+static void skip_bytes(struct lexer *lexer, size_t length)
 {
 	pass_columns(&lexer->place, lexer->at, length);
 	lexer->at += length;
@@ -77,7 +79,7 @@ static void pass_line_end(struct lexer *lexer)
 static void skip_comment(struct lexer *lexer)
 {
 	while (lexer->at < lexer->end && *lexer->at != '\n')
-		pass(lexer, 1);
+		skip_bytes(lexer, 1);
 }
 
 static void skip_blanks(struct lexer *lexer)
@@ -88,13 +90,13 @@ static void skip_blanks(struct lexer *lexer)
 		else if (*lexer->at == '#')
 			skip_comment(lexer);
 		else if (memchr(" \t\v\f\r", *lexer->at, 5))
-			pass(lexer, 1);
+			skip_bytes(lexer, 1);
 		else
 			return;
 	}
 }
 
-/* ---- numbers ----------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 static size_t count_digits(const struct lexer *lexer, size_t from, bool (*is_one)(char))
 {
@@ -105,7 +107,8 @@ static size_t count_digits(const struct lexer *lexer, size_t from, bool (*is_one
 	return count;
 }
 
-/* A decimal number with what makes it one with a fraction; returns its length, 0 where an exponent has no digits. */
+/* Scans a decimal number, with fraction and exponent. Returns its length, or 0 if an exponent has
+ * no digits. */
 static size_t scan_decimal(const struct lexer *lexer, bool *ret_is_float)
 {
 	size_t length = count_digits(lexer, 0, is_digit);
@@ -134,7 +137,7 @@ static size_t scan_decimal(const struct lexer *lexer, bool *ret_is_float)
 	return length;
 }
 
-/* As scan_decimal, of a number that begins with 0x, or with 0 and a further digit. */
+/* As scan_decimal, for a number that starts with 0x, or with 0 and another digit. */
 static size_t scan_based(const struct lexer *lexer)
 {
 	if (is_digit(peek(lexer, 1)))
@@ -149,7 +152,7 @@ static bool is_based(const struct lexer *lexer)
 	return peek(lexer, 0) == '0' && (second == 'x' || second == 'X' || is_digit(second));
 }
 
-/* All that would be taken for one word by who wrote it. */
+/* Reports the whole invalid word, up to the next separator. */
 static int bad_number(const struct lexer *lexer, struct config_report *report)
 {
 	size_t length = 0;
@@ -159,8 +162,8 @@ static int bad_number(const struct lexer *lexer, struct config_report *report)
 		length++;
 	return config_report_add(
 		report, lexer->place,
-		"'%.*s' is no number: write 12, -3, 017 (octal), 0x1f or 1.5e3; a text "
-		"stands in quotes",
+		"'%.*s' is not a number: write 12, -3, 017 (octal), 0x1f or 1.5e3; put texts "
+		"in quotes",
 		(int)(length < 40 ? length : 40), lexer->at);
 }
 
@@ -177,7 +180,7 @@ static int scan_number(struct lexer *lexer, struct token *token, struct config_r
 	return 0;
 }
 
-/* ---- the other words --------------------------------------------------------------------------- */
+/* ---- the other tokens ------------------------------------------------------------------------ */
 
 static int scan_string(struct lexer *lexer, struct token *token, struct config_report *report)
 {
@@ -193,8 +196,8 @@ static int scan_string(struct lexer *lexer, struct token *token, struct config_r
 	if (length >= left || lexer->at[length] != quote)
 		return config_report_add(
 			report, lexer->place,
-			"the text that begins here has no end: close it with %c in the "
-			"same line (\\n is a line's end in it)",
+			"the text that starts here has no end: close it with %c on the "
+			"same line (write \\n for a line break)",
 			quote);
 	token->type = TOKEN_STRING;
 	token->length = length + 1;
@@ -206,9 +209,8 @@ static int bad_character(const struct lexer *lexer, struct config_report *report
 	unsigned char c = (unsigned char)*lexer->at;
 
 	if (c < ' ' || c >= 0x7f)
-		return config_report_add(
-			report, lexer->place,
-			"byte 0x%02x stands outside of a text: put texts in quotes", c);
+		return config_report_add(report, lexer->place,
+					 "byte 0x%02x is outside quotes: put texts in quotes", c);
 	return config_report_add(report, lexer->place, "'%c' has no meaning here: %s", c,
 				 c == '=' ? "a field is written as name: value"
 					  : "put texts in quotes");
@@ -239,19 +241,19 @@ int lexer_next(struct lexer *lexer, struct token *ret_token, struct config_repor
 	}
 	if (error)
 		return error;
-	pass(lexer, token.length);
+	skip_bytes(lexer, token.length);
 	*ret_token = token;
 	return 0;
 }
 
-/* ---- escapes ----------------------------------------------------------------------------------- */
+/* ---- escapes --------------------------------------------------------------------------------- */
 
 static const struct escape {
 	char letter, byte;
 } escapes[] = {{'a', '\a'}, {'b', '\b'}, {'f', '\f'},  {'n', '\n'},  {'r', '\r'}, {'t', '\t'},
 	       {'v', '\v'}, {'?', '?'},  {'\\', '\\'}, {'\'', '\''}, {'"', '"'}};
 
-/* Digits of one base, at most `most`; returns how many. */
+/* Reads at most `most` digits of one base; returns their number. */
 static size_t scan_code(const char *text, size_t most, unsigned base, uint32_t *ret_code)
 {
 	bool (*is_one)(char) = base == 8 ? is_octal : is_hex;
@@ -288,7 +290,8 @@ static void append_utf8(struct string_builder *text, uint32_t code)
 	string_builder_append_char(text, (char)(0x80 | (code & 0x3f)));
 }
 
-/* \u and four digits, \U and eight: a character. Two \u that stand for one beyond U+FFFF are not joined: \U writes it. */
+/* Reads a character: \u and four digits, or \U and eight. Two \u surrogates are not joined; a
+ *                    character beyond U+FFFF needs \U. */
 static size_t take_character(const char *at, struct string_builder *text)
 {
 	size_t wanted = at[1] == 'u' ? 4 : 8;
@@ -313,7 +316,8 @@ static size_t take_byte(const char *at, size_t prefix, size_t most, unsigned bas
 	return prefix + digits;
 }
 
-/* What stands at a backslash; returns its length, 0 where it is no escape. The quote behind it ends every scan. */
+/* Reads an escape at a backslash; returns its length, 0 if it is invalid. The closing quote stops
+ * every scan. */
 static size_t take_escape(const char *at, struct string_builder *text)
 {
 	if (at[1] == 'u' || at[1] == 'U')
@@ -339,7 +343,7 @@ static int bad_escape(const struct token *token, const char *at, struct config_r
 	pass_columns(&place, token->text, (size_t)(at - token->text));
 	return config_report_add(
 		report, place,
-		"'\\%c' begins no character: there are \\n \\r \\t \\a \\b \\f \\v \\? "
+		"'\\%c' is not an escape; escapes are \\n \\r \\t \\a \\b \\f \\v \\? "
 		"\\\\ \\' \\\" \\101 \\x41 \\u0041 \\U00000041",
 		c > ' ' && c < 0x7f ? c : '?');
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * config/lexer.h - protobuf's text format, word by word
+ * config/lexer.h - split protobuf's text format into tokens
  *
  *	struct lexer lexer;
  *	struct token token;
@@ -34,16 +34,17 @@ struct token {
 
 struct lexer {
 	const char *at, *end;
-	struct config_place place; /* of `at` */
+	struct config_place place; /* place of `at` */
 };
 
 void lexer_init(struct lexer *lexer, const char *text, size_t length);
 
-/* Skips blanks and comments. Errors: -EINVAL with a problem in the report; nothing can follow it. */
+/* Reads the next token after blanks and comments. Errors: -EINVAL with a problem in the report; the
+ * caller must stop then. */
 int lexer_next(struct lexer *lexer, struct token *ret_token, struct config_report *report);
 
-/* Appends what a TOKEN_STRING stands for. Errors: -EINVAL with a problem in the report for each escape that is none;
- * -ENOMEM is the builder's. */
+/* Appends the text of a TOKEN_STRING, with escapes replaced. Errors: -EINVAL with a problem in the
+ * report for each invalid escape. The builder keeps -ENOMEM. */
 int token_unescape(const struct token *token, struct string_builder *text,
 		   struct config_report *report);
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * config/parser.c - protobuf's text format as a message of any type that protobuf-c knows
+ * config/parser.c - parse protobuf's text format into a message of any protobuf-c type
  *
  * Runs in:  our own process
- * Gets:     a text and the descriptor of a message   Gives: the message, and each value to a listener
- * Owns:     the message until it is given
+ * Gets:     a text and the descriptor of a message
+ * Gives:    the message; calls a listener with each value
+ * Owns:     the message until it is returned
  * Fails:    -EINVAL with problems in the report, -ENOMEM
- * Why:      two kinds of mistakes. Where no field can be read any more ("expected ':'") nothing behind it is believed,
- *           because each further complaint would be a guess; a field that is read but not known, or does not take its
- *           value, is passed over, and what follows is checked. So a file of 200 lines with three slips takes one run to
- *           mend and not three
+ * Why:      there are two kinds of mistakes. After a syntax error ("expected ':'") parsing stops,
+ *           because further messages would be guesses. An unknown field or an invalid value is
+ *           skipped, and the rest is checked. So one run reports all such mistakes of a file
  */
 #include "config/parser.h"
 
@@ -25,13 +25,13 @@
 #include "config/lexer.h"
 #include "config/value.h"
 
-enum { SHOWN_MOST = 40 };
+enum { MAX_SHOWN = 40 };
 
 /* A message whose fields are read. */
 struct scope {
-	ProtobufCMessage *message; /* NULL: nobody knows these fields, they are passed over */
-	unsigned *lines;           /* where each of its fields was first met; 0: not yet */
-	struct config_place place; /* where it begins */
+	ProtobufCMessage *message; /* NULL: the fields of an unknown group, which are skipped */
+	unsigned *lines;           /* line of each field's first occurrence; 0: none yet */
+	struct config_place place; /* start of the message */
 };
 
 struct parser {
@@ -43,15 +43,15 @@ struct parser {
 	unsigned depth;
 };
 
-/* What a value goes into. */
+/* The field that the next value is stored in. */
 struct target {
 	struct scope *scope;
-	const ProtobufCFieldDescriptor *field; /* NULL: nowhere, it is passed over */
+	const ProtobufCFieldDescriptor *field; /* NULL: the value is skipped */
 };
 
 static int parse_fields(struct parser *parser, struct scope *scope, char close);
 
-/* ---- words ------------------------------------------------------------------------------------- */
+/* ---- tokens ---------------------------------------------------------------------------------- */
 
 static int advance(struct parser *parser)
 {
@@ -68,8 +68,8 @@ static bool is_open(const struct parser *parser)
 	return is_mark(parser, '{') || is_mark(parser, '<');
 }
 
-/* Passes the mark where it stands there. Errors: those of the word behind it. */
-static int take(struct parser *parser, char mark, bool *ret_taken)
+/* Skips the mark if it is next. Errors: those of the token after it. */
+static int accept_mark(struct parser *parser, char mark, bool *ret_taken)
 {
 	*ret_taken = is_mark(parser, mark);
 	return *ret_taken ? advance(parser) : 0;
@@ -84,11 +84,11 @@ static int unexpected(struct parser *parser, const char *expected)
 					 "expected %s, found the end of the text", expected);
 	return config_report_add(parser->report, token->place, "expected %s, found '%.*s'%s",
 				 expected,
-				 (int)(token->length < SHOWN_MOST ? token->length : SHOWN_MOST),
-				 token->text, token->length < SHOWN_MOST ? "" : "…");
+				 (int)(token->length < MAX_SHOWN ? token->length : MAX_SHOWN),
+				 token->text, token->length < MAX_SHOWN ? "" : "…");
 }
 
-/* ---- fields ------------------------------------------------------------------------------------ */
+/* ---- fields ---------------------------------------------------------------------------------- */
 
 static void path_push(struct parser *parser, const char *name)
 {
@@ -114,12 +114,12 @@ static int unknown_field(struct parser *parser, const ProtobufCMessageDescriptor
 			 const struct token *name)
 {
 	const char *group = string_builder_text(&parser->path), *near = NULL;
-	char word[SHOWN_MOST + 1];
+	char word[MAX_SHOWN + 1];
 	struct string_builder rest;
 
 	string_builder_init(&rest);
 	snprintf(word, sizeof(word), "%.*s", (int)name->length, name->text);
-	if (name->length <= SHOWN_MOST)
+	if (name->length <= MAX_SHOWN)
 		near = suggest_name(word, type->fields, type->n_fields, sizeof(*type->fields));
 	if (near) {
 		string_builder_appendf(&rest, "did you mean '%s'?", near);
@@ -128,7 +128,7 @@ static int unknown_field(struct parser *parser, const ProtobufCMessageDescriptor
 		append_field_names(type, &rest);
 	}
 	config_report_add(parser->report, name->place, "unknown field '%s%s'%s%s%s; %s", word,
-			  name->length > SHOWN_MOST ? "…" : "", *group ? " in '" : "", group,
+			  name->length > MAX_SHOWN ? "…" : "", *group ? " in '" : "", group,
 			  *group ? "'" : "", string_builder_text(&rest));
 	string_builder_fini(&rest);
 	return 0;
@@ -158,7 +158,8 @@ static const ProtobufCFieldDescriptor *find_rival(const ProtobufCMessage *messag
 	return id ? protobuf_c_message_descriptor_get_field(message->descriptor, id) : NULL;
 }
 
-/* Whether the field may have a value here. A second one would hide the first: which of the two was meant? */
+/* Whether the field may have a value here. A second one would hide the first: which of the two was
+ * meant? */
 static bool accept_field(struct parser *parser, struct scope *scope,
 			 const ProtobufCFieldDescriptor *field, const struct token *name)
 {
@@ -183,7 +184,7 @@ static bool accept_field(struct parser *parser, struct scope *scope,
 	return true;
 }
 
-/* ---- values ------------------------------------------------------------------------------------ */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static void free_value(const ProtobufCFieldDescriptor *field, const union config_value_store *value)
 {
@@ -196,8 +197,8 @@ static void free_value(const ProtobufCFieldDescriptor *field, const union config
 }
 
 /* The value is the message's, or freed. */
-static int store(struct parser *parser, const struct target *target,
-		 const union config_value_store *value, struct config_place place)
+static int store_value(struct parser *parser, const struct target *target,
+		       const union config_value_store *value, struct config_place place)
 {
 	const ProtobufCFieldDescriptor *field = target->field;
 	ProtobufCMessage *message = target->scope->message;
@@ -235,14 +236,14 @@ static int parse_string(struct parser *parser, struct literal *literal, bool *re
 	return error;
 }
 
-/* One value that is no message. *ret_is_good: false where an escape in it is none. */
+/* Parses a value that is not a message. *ret_is_good: false if it contains an invalid escape. */
 static int parse_literal(struct parser *parser, struct literal *literal, bool *ret_is_good)
 {
 	int error;
 
 	*literal = (struct literal){.place = parser->token.place};
 	*ret_is_good = true;
-	error = take(parser, '-', &literal->is_negative);
+	error = accept_mark(parser, '-', &literal->is_negative);
 	if (error)
 		return error;
 	literal->token = parser->token;
@@ -250,7 +251,7 @@ static int parse_literal(struct parser *parser, struct literal *literal, bool *r
 		return parse_string(parser, literal, ret_is_good);
 	if (parser->token.type != TOKEN_INTEGER && parser->token.type != TOKEN_FLOAT &&
 	    parser->token.type != TOKEN_NAME)
-		return unexpected(parser, literal->is_negative ? "a number behind '-'" : "a value");
+		return unexpected(parser, literal->is_negative ? "a number after '-'" : "a value");
 	return advance(parser);
 }
 
@@ -266,7 +267,7 @@ static int parse_scalar(struct parser *parser, const struct target *target)
 	error = config_value_read(target->field, &literal, parser->report, &value);
 	if (error)
 		return error == -ENOMEM ? error : 0;
-	return store(parser, target, &value, literal.place);
+	return store_value(parser, target, &value, literal.place);
 }
 
 static ProtobufCMessage *new_message(const ProtobufCMessageDescriptor *type)
@@ -278,7 +279,8 @@ static ProtobufCMessage *new_message(const ProtobufCMessageDescriptor *type)
 	return message;
 }
 
-/* The message is in its parent before its fields are read, so that whatever fails frees it with that. */
+/* The message is stored in its parent before its fields are read, so freeing the parent after an
+ * error frees it too. */
 static int open_message(struct parser *parser, const struct target *target, struct scope *scope)
 {
 	const ProtobufCMessageDescriptor *type;
@@ -297,7 +299,7 @@ static int open_message(struct parser *parser, const struct target *target, stru
 	value.message = new_message(type);
 	if (!value.message)
 		return -ENOMEM;
-	error = store(parser, target, &value, scope->place);
+	error = store_value(parser, target, &value, scope->place);
 	if (error)
 		return error;
 	scope->message = value.message;
@@ -311,9 +313,9 @@ static int parse_message(struct parser *parser, const struct target *target)
 	struct scope scope = {0};
 	int error;
 
-	if (parser->depth == CONFIG_DEPTH_MOST)
+	if (parser->depth == MAX_CONFIG_DEPTH)
 		return config_report_add(parser->report, parser->token.place,
-					 "groups are nested deeper than %d", CONFIG_DEPTH_MOST);
+					 "groups are nested deeper than %d", MAX_CONFIG_DEPTH);
 	error = open_message(parser, target, &scope);
 	if (!error)
 		error = advance(parser);
@@ -333,8 +335,8 @@ static int parse_value(struct parser *parser, const struct target *target, bool 
 	if (!has_colon)
 		return unexpected(parser,
 				  target->field && target->field->type == PROTOBUF_C_TYPE_MESSAGE
-					  ? "'{' behind the field's name"
-					  : "':' behind the field's name");
+					  ? "'{' after the field's name"
+					  : "':' after the field's name");
 	return parse_scalar(parser, target);
 }
 
@@ -345,29 +347,29 @@ static int parse_list(struct parser *parser, struct target *target, bool has_col
 
 	if (target->field && target->field->label != PROTOBUF_C_LABEL_REPEATED) {
 		config_report_add(parser->report, parser->token.place,
-				  "'%s' takes one value, no list", target->field->name);
+				  "'%s' takes one value, not a list", target->field->name);
 		target->field = NULL;
 	}
 	error = advance(parser);
 	if (!error)
-		error = take(parser, ']', &ends);
+		error = accept_mark(parser, ']', &ends);
 	if (error || ends)
 		return error;
 	while (!error && goes_on) {
 		error = parse_value(parser, target, has_colon);
 		if (!error)
-			error = take(parser, ',', &goes_on);
+			error = accept_mark(parser, ',', &goes_on);
 	}
 	if (!error && !is_mark(parser, ']'))
 		return unexpected(parser, "',' or ']' in the list");
 	return error ? error : advance(parser);
 }
 
-/* What stands behind a field's name. */
+/* Parses the part after a field's name. */
 static int parse_values(struct parser *parser, struct target *target)
 {
 	bool has_colon, ends;
-	int error = take(parser, ':', &has_colon);
+	int error = accept_mark(parser, ':', &has_colon);
 
 	if (error)
 		return error;
@@ -375,8 +377,8 @@ static int parse_values(struct parser *parser, struct target *target)
 				     : parse_value(parser, target, has_colon);
 	if (error)
 		return error;
-	error = take(parser, ',', &ends);
-	return error || ends ? error : take(parser, ';', &ends);
+	error = accept_mark(parser, ',', &ends);
+	return error || ends ? error : accept_mark(parser, ';', &ends);
 }
 
 /* [package.extension] or [host/package.Type], which is an Any: neither is in a schema of ours. */
@@ -390,7 +392,7 @@ static int parse_bracketed(struct parser *parser)
 	while (!error && !is_mark(parser, ']')) {
 		if (parser->token.type != TOKEN_NAME && !is_mark(parser, '.') &&
 		    !is_mark(parser, '/') && !is_mark(parser, '-'))
-			return unexpected(parser, "']' behind the name of an extension");
+			return unexpected(parser, "']' after the name of an extension");
 		is_any |= is_mark(parser, '/');
 		error = advance(parser);
 	}
@@ -436,10 +438,11 @@ static void check_required(struct parser *parser, const struct scope *scope)
 	for (unsigned i = 0; i < type->n_fields; i++)
 		if (type->fields[i].label == PROTOBUF_C_LABEL_REQUIRED && !scope->lines[i])
 			config_report_add(parser->report, scope->place,
-					  "the field '%s' is missing here", type->fields[i].name);
+					  "the required field '%s' is missing",
+					  type->fields[i].name);
 }
 
-/* Up to the mark that closes the message, '\0' the end of the text. */
+/* Parses fields up to the mark that closes the message; close '\0': up to the end of the text. */
 static int parse_fields(struct parser *parser, struct scope *scope, char close)
 {
 	int error = 0;
@@ -448,7 +451,7 @@ static int parse_fields(struct parser *parser, struct scope *scope, char close)
 		if (close && parser->token.type == TOKEN_END)
 			return config_report_add(
 				parser->report, scope->place,
-				"the group that begins here has no end: '%c' is missing", close);
+				"the group that starts here has no end: '%c' is missing", close);
 		error = parse_field(parser, scope);
 	}
 	if (!error && scope->message)
@@ -456,7 +459,7 @@ static int parse_fields(struct parser *parser, struct scope *scope, char close)
 	return error;
 }
 
-/* ---- the whole --------------------------------------------------------------------------------- */
+/* ---- a text ---------------------------------------------------------------------------------- */
 
 int config_parse(const char *text, size_t length, const ProtobufCMessageDescriptor *type,
 		 const struct config_listener *listener, struct config_report *report,
@@ -485,9 +488,9 @@ int config_parse(const char *text, size_t length, const ProtobufCMessageDescript
 	return error;
 }
 
-/* ---- one value --------------------------------------------------------------------------------- */
+/* ---- one value ------------------------------------------------------------------------------- */
 
-/* The message that a field holds, made where there is none. NULL: no memory. */
+/* The message in a field; creates it if the field is empty. NULL: no memory. */
 static ProtobufCMessage *get_message(ProtobufCMessage *message,
 				     const ProtobufCFieldDescriptor *field)
 {

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * config/printer.c - a message as protobuf's text format
+ * config/printer.c - print a message in protobuf's text format
  *
  * Runs in:  our own process
- * Gets:     a message of any type   Gives: its text
+ * Gets:     a message of any type
+ * Gives:    its text
  * Owns:     nothing
- * Fails:    only by the builder's memory
- * Why:      by descriptors too, so that what the parser reads can be printed, and one test holds both to account: a text
- *           that is read, printed and read again is the same message
+ * Fails:    never; the builder keeps -ENOMEM
+ * Why:      it uses descriptors like the parser, so it prints everything that the parser reads. One
+ *           test checks both: a text that is parsed, printed and parsed again gives the same
+ *           message
  */
 #include "config/printer.h"
 
@@ -22,7 +24,8 @@ static const void *member_of(const ProtobufCMessage *message, size_t offset)
 	return (const char *)message + offset;
 }
 
-/* Of a repeated field its values, of another 0 or 1. A field of proto3 without presence is there unless it is 0. */
+/* Number of values of a field: 0 or 1 unless it is repeated. A proto3 field without presence counts
+ * unless it is 0. */
 static size_t count_values(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
 {
 	static const union config_value_store nothing;

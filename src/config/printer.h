@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * config/printer.h - a message as protobuf's text format
+ * config/printer.h - print a message in protobuf's text format
  */
 #ifndef CONFIG_PRINTER_H
 #define CONFIG_PRINTER_H
@@ -9,8 +9,8 @@
 
 #include "base/string.h"
 
-/* A field a line, in the order of their numbers; a list stands in one line. What config_parse makes of it is the same
- * message. */
+/* Appends one line per field, in the order of field numbers; a list is one line. config_parse of
+ * the text gives the same message. */
 void config_format(const ProtobufCMessage *message, struct string_builder *text);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * config/report.c - what is wrong with a configuration, and where
+ * config/report.c - a list of problems in a configuration file, with their places
  *
  * Runs in:  our own process
- * Gets:     places and texts   Gives: a list of them
+ * Gets:     places and texts
+ * Gives:    the list
  * Owns:     nothing
  * Fails:    never; beyond 16 problems it only counts
- * Why:      a list and not the error chain: who mends a file wants to know all that is wrong with it at once, and the
- *           chain is one line
+ * Why:      the error chain is one line, but a user who corrects a file needs all problems at once
  */
 #include "config/report.h"
 
@@ -21,7 +21,7 @@ int config_report_add(struct config_report *report, struct config_place place, c
 	struct config_problem *problem;
 	va_list arguments;
 
-	if (report->count++ >= CONFIG_PROBLEMS_MOST)
+	if (report->count++ >= MAX_CONFIG_PROBLEMS)
 		return -EINVAL;
 	problem = &report->problems[report->count - 1];
 	problem->place = place;
@@ -33,5 +33,5 @@ int config_report_add(struct config_report *report, struct config_place place, c
 
 size_t config_report_kept(const struct config_report *report)
 {
-	return report->count < CONFIG_PROBLEMS_MOST ? report->count : CONFIG_PROBLEMS_MOST;
+	return report->count < MAX_CONFIG_PROBLEMS ? report->count : MAX_CONFIG_PROBLEMS;
 }

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * config/report.h - what is wrong with a configuration, and where
+ * config/report.h - a list of problems in a configuration file, with their places
  */
 #ifndef CONFIG_REPORT_H
 #define CONFIG_REPORT_H
 
 #include <stddef.h>
 
-enum { CONFIG_PROBLEMS_MOST = 16 };
+enum { MAX_CONFIG_PROBLEMS = 16 };
 
-/* Both from 1; a column is a character, a tab too. Line 0: nowhere in the text. */
+/* Line and column, counted from 1; every character is one column, also a tab. Line 0: no place in
+ * the text. */
 struct config_place {
 	unsigned line, column;
 };
@@ -20,15 +21,15 @@ struct config_problem {
 };
 
 struct config_report {
-	struct config_problem problems[CONFIG_PROBLEMS_MOST];
-	size_t count; /* of all, also of those for which there is no room */
+	struct config_problem problems[MAX_CONFIG_PROBLEMS];
+	size_t count; /* all problems, including those beyond the room for texts */
 };
 
-/* Returns -EINVAL. */
+/* Adds a problem; returns -EINVAL. */
 __attribute__((format(printf, 3, 4))) int
 config_report_add(struct config_report *report, struct config_place place, const char *format, ...);
 
-/* How many of report->problems there are. */
+/* Number of entries in report->problems. */
 size_t config_report_kept(const struct config_report *report);
 
 #endif

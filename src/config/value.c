@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * config/value.c - one value of a field: from words of the text format, into a message, to text
+ * config/value.c - one value of a field: parse it, store it in a message, format it as text
  *
  * Runs in:  our own process
- * Gets:     words, and the descriptor of the field   Gives: the member of the message; its text again
- * Owns:     nothing; what is stored is the message's, and comes from malloc, as protobuf-c frees it
- * Fails:    -EINVAL with a problem in the report that says what the field takes; -ENOMEM
- * Why:      a repeated field grows where its count is a power of two, which needs no capacity beside protobuf-c's own
- *           count: a list of 100,000 values is moved 17 times
+ * Gets:     tokens, and the descriptor of the field
+ * Gives:    the value in the message, or its text
+ * Owns:     nothing; stored values belong to the message and come from malloc, because protobuf-c
+ *           frees them
+ * Fails:    -EINVAL with a problem in the report that describes valid values; -ENOMEM
+ * Why:      protobuf-c stores a count but no capacity. So a repeated field grows when its count is
+ *           a power of two: a list of 100,000 values is moved 17 times
  */
 #include "config/value.h"
 
@@ -22,9 +24,9 @@
 
 #include "base/suggest.h"
 
-enum { SHOWN_MOST = 40, NUMBER_MOST = 512 };
+enum { MAX_SHOWN = 40, MAX_NUMBER = 512 };
 
-/* ---- what a field takes ------------------------------------------------------------------------ */
+/* ---- expected values of a field -------------------------------------------------------------- */
 
 static void append_enum_names(const ProtobufCEnumDescriptor *type, struct string_builder *text)
 {
@@ -79,7 +81,7 @@ static const char *nearest_enum_name(const ProtobufCFieldDescriptor *field,
 				     const struct literal *literal)
 {
 	const ProtobufCEnumDescriptor *type = field->descriptor;
-	char word[SHOWN_MOST];
+	char word[MAX_SHOWN];
 
 	if (field->type != PROTOBUF_C_TYPE_ENUM)
 		return NULL;
@@ -108,27 +110,27 @@ static int mismatch(const ProtobufCFieldDescriptor *field, const struct literal 
 {
 	const struct token *token = &literal->token;
 	const char *near = nearest_enum_name(field, literal);
-	char found[4 * SHOWN_MOST];
+	char found[4 * MAX_SHOWN];
 
 	snprintf(found, sizeof(found), "%s%.*s%s%s%s%s%s", literal->is_negative ? "-" : "",
-		 (int)(token->length < SHOWN_MOST ? token->length : SHOWN_MOST), token->text,
-		 token->length < SHOWN_MOST ? "" : "…", near ? "; did you mean " : "",
+		 (int)(token->length < MAX_SHOWN ? token->length : MAX_SHOWN), token->text,
+		 token->length < MAX_SHOWN ? "" : "…", near ? "; did you mean " : "",
 		 near ? near : "", near && literal->is_string ? ", without quotes" : "",
 		 near ? "?" : "");
 	return config_value_refuse(field, literal->place, found, report);
 }
 
-/* ---- reading ----------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static bool is_word(const struct token *token, const char *word)
 {
 	return token->length == strlen(word) && memcmp(token->text, word, token->length) == 0;
 }
 
-/* The sign apart. */
+/* Reads a number without its sign. */
 static int read_magnitude(const struct token *token, uint64_t *ret_value)
 {
-	char digits[NUMBER_MOST];
+	char digits[MAX_NUMBER];
 
 	if (token->type != TOKEN_INTEGER || token->length >= sizeof(digits))
 		return -EINVAL;
@@ -175,11 +177,11 @@ static bool is_decimal(const struct token *token)
 	return token->type == TOKEN_INTEGER && (token->text[0] != '0' || token->length == 1);
 }
 
-/* More than a double holds is infinite, as the specification has it. */
+/* A number beyond the range of a double is infinite, as the specification requires. */
 static int read_real(const struct literal *literal, double *ret_value)
 {
 	const struct token *token = &literal->token;
-	char digits[NUMBER_MOST];
+	char digits[MAX_NUMBER];
 	double value;
 
 	if (token->type == TOKEN_NAME && is_infinity(token)) {
@@ -217,7 +219,7 @@ static int read_bool(const struct literal *literal, protobuf_c_boolean *ret_valu
 	return -EINVAL;
 }
 
-/* By name, or by a number that has one. */
+/* Accepts a name, or the number of a name. */
 static int read_enum(const ProtobufCEnumDescriptor *type, const struct literal *literal,
 		     int32_t *ret_value)
 {
@@ -260,7 +262,7 @@ static int read_bytes(const struct literal *literal, ProtobufCBinaryData *ret_by
 {
 	uint8_t *copy = NULL;
 
-	/* protobuf-c frees what has a length only */
+	/* protobuf-c frees the bytes only if the length is not 0 */
 	if (literal->length) {
 		copy = malloc(literal->length);
 		if (!copy)
@@ -328,7 +330,7 @@ int config_value_read(const ProtobufCFieldDescriptor *field, const struct litera
 	return takes_string ? read_bytes(literal, &ret_value->bytes) : 0;
 }
 
-/* ---- storing ----------------------------------------------------------------------------------- */
+/* ---- storing --------------------------------------------------------------------------------- */
 
 size_t config_value_size(ProtobufCType type)
 {
@@ -368,7 +370,7 @@ void *config_value_last(const ProtobufCMessage *message, const ProtobufCFieldDes
 	return *(char **)member + (count - 1) * config_value_size(field->type);
 }
 
-/* Room for one more at the end of a repeated field; NULL: no memory. */
+/* Room for one more value at the end of a repeated field; NULL: no memory. */
 static void *grow(ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
 {
 	size_t *count = member_of(message, field->quantifier_offset);
@@ -394,7 +396,7 @@ int config_value_store(ProtobufCMessage *message, const ProtobufCFieldDescriptor
 	if (!place)
 		return -ENOMEM;
 	memcpy(place, value, config_value_size(field->type));
-	/* a string or a message says by its pointer that it is there, unless it is one of several */
+	/* a string or message is present if its pointer is set, unless it is part of a oneof */
 	if (field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF)
 		*(uint32_t *)member_of(message, field->quantifier_offset) = field->id;
 	else if (!is_repeated && field->quantifier_offset)
@@ -402,13 +404,13 @@ int config_value_store(ProtobufCMessage *message, const ProtobufCFieldDescriptor
 	return 0;
 }
 
-/* ---- text -------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static void format_escape(unsigned char byte, struct string_builder *text)
 {
 	const char *named = byte ? strchr("\nn\rr\tt\"\"\\\\", byte) : NULL;
 
-	/* every other character of the list is what stands for the one before */
+	/* the list has pairs: a character and its escape letter */
 	if (named)
 		string_builder_appendf(text, "\\%c", named[1]);
 	else
@@ -420,7 +422,7 @@ static bool is_plain(unsigned char byte)
 	return byte != '"' && byte != '\\';
 }
 
-/* What an editor shows as it is stays; the rest is escaped byte by byte. */
+/* Keeps printable UTF-8 and escapes all other bytes. */
 static void format_string(const char *bytes, size_t length, struct string_builder *text)
 {
 	string_builder_append_char(text, '"');
@@ -438,7 +440,7 @@ static void format_string(const char *bytes, size_t length, struct string_builde
 	string_builder_append_char(text, '"');
 }
 
-/* With the fewest digits, from 6 on, that are this number again. */
+/* Uses the fewest digits, at least 6, that read back as the same number. */
 static void format_real(double value, bool is_single, struct string_builder *text)
 {
 	char digits[40];
@@ -459,7 +461,7 @@ static void format_real(double value, bool is_single, struct string_builder *tex
 	string_builder_append(text, digits);
 }
 
-/* Not protobuf-c's own search, which misses 2147483647. */
+/* Searches itself because protobuf-c's search misses 2147483647. */
 static void format_enum(const ProtobufCEnumDescriptor *type, int32_t number,
 			struct string_builder *text)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * event/batch.h - what is known of a batch buffer of an Intel GPU while it is looked through, and afterwards
+ * event/batch.h - state and results of parsing a batch buffer of an Intel GPU
  *
- * Runs in:  our programs inside the kernel and our own process; freestanding
+ * Runs in:  our BPF programs and our own process; freestanding
  *
- * A batch buffer holds commands for the GPU: a header of 32 bits, which says what it is and mostly how long it is, and
- * further dwords. Who looks through it is event/batch_parser.h.
+ * A batch buffer contains commands for the GPU. A command is a header of 32 bits, which has the
+ * opcode and usually the length, and further dwords. The parser is shared/batch_parser.h.
  */
 #ifndef EVENT_BATCH_H
 #define EVENT_BATCH_H
@@ -24,7 +24,7 @@ enum batch_generation {
 	BATCH_GENERATIONS
 };
 
-/* Columns of the table. */
+/* Columns of the table of commands in shared/batch_commands.h. */
 enum batch_layout {
 	BATCH_LAYOUT_GEN9,
 	BATCH_LAYOUT_XE_HP,
@@ -33,7 +33,8 @@ enum batch_layout {
 	BATCH_LAYOUTS
 };
 
-/* Of the header, how many bits hold the dwords less two; ONE: none, the header is all. */
+/* Number of header bits that contain the command's length in dwords minus two. ONE: none, the
+ * command is only the header. */
 enum batch_length {
 	BATCH_LENGTH_ONE = 0,
 	BATCH_LENGTH_BITS_6 = 6,
@@ -43,7 +44,7 @@ enum batch_length {
 	BATCH_LENGTH_BITS_12 = 12,
 	BATCH_LENGTH_BITS_15 = 15,
 	BATCH_LENGTH_BITS_16 = 16,
-	BATCH_LENGTH_NONE = 255 /* no rule: nothing says where the next command begins */
+	BATCH_LENGTH_NONE = 255 /* no rule: the begin of the next command is not known */
 };
 
 enum batch_effect {
@@ -51,14 +52,14 @@ enum batch_effect {
 	BATCH_EFFECT_NOOP,
 	BATCH_EFFECT_END,
 	BATCH_EFFECT_START,
-	BATCH_EFFECT_BASES,       /* sets what pointers are relative to */
-	BATCH_EFFECT_DESCRIPTORS, /* says where descriptors are */
-	BATCH_EFFECT_DESCRIPTOR,  /* runs the kernel of one of them, whose number is in bits 5:0 */
-	BATCH_EFFECT_WALKER,      /* runs the kernel of the 32-bit pointer in it */
-	BATCH_EFFECT_ABSOLUTE,    /* … of the 64-bit address in it */
-	BATCH_EFFECT_STAGE,       /* sets the kernel of a stage */
-	BATCH_EFFECT_PIXEL,       /* … those of the pixel stage */
-	BATCH_EFFECT_SYSTEM       /* sets the system routine */
+	BATCH_EFFECT_BASES,       /* sets the base addresses of pointers */
+	BATCH_EFFECT_DESCRIPTORS, /* sets the address of descriptors */
+	BATCH_EFFECT_DESCRIPTOR, /* runs the kernel of the descriptor whose number is in bits 5:0 */
+	BATCH_EFFECT_WALKER,     /* runs the kernel at its 32-bit pointer */
+	BATCH_EFFECT_ABSOLUTE,   /* runs the kernel at its 64-bit address */
+	BATCH_EFFECT_STAGE,      /* sets the kernel of a 3D pipeline stage */
+	BATCH_EFFECT_PIXEL,      /* sets the kernels of the pixel stage */
+	BATCH_EFFECT_SYSTEM      /* sets the system routine */
 };
 
 enum batch_kind {
@@ -70,39 +71,41 @@ enum batch_kind {
 	BATCH_PIXEL,
 	BATCH_TASK,
 	BATCH_MESH,
-	BATCH_SYSTEM_ROUTINE, /* runs on exceptions and preemption, of no kernel */
-	BATCH_DEBUG_AREA,     /* what a debugger's system routine shares with the debugger */
+	BATCH_SYSTEM_ROUTINE, /* runs on exceptions and preemption; belongs to no kernel */
+	BATCH_DEBUG_AREA,     /* memory that a debugger shares with its system routine */
 	BATCH_KINDS
 };
 
 enum batch_status {
 	BATCH_GOING,
 	BATCH_DONE,
-	BATCH_INCOMPLETE, /* not readable, or not written yet: worth another try, see batch_resume */
-	BATCH_LOOP,       /* it jumps back for ever, as a ring that waits for more work does */
-	BATCH_LIMIT,      /* more commands than the caller wanted to look at */
-	BATCH_GARBAGE,    /* no command begins like this */
+	BATCH_INCOMPLETE, /* not readable or not written yet; batch_resume may succeed */
+	BATCH_LOOP,    /* it jumps back in an endless loop, like a ring that waits for more work */
+	BATCH_LIMIT,   /* more commands than batch_state.max_steps */
+	BATCH_GARBAGE, /* not a valid command header */
 	BATCH_STATUSES
 };
 
 enum {
-	BATCH_LEVELS = 4,          /* a batch, and three that are called within; a power of two */
-	BATCH_FOUND_MOST = 128,    /* kernels; a power of two */
-	BATCH_SLOTS = 256,         /* a power of two above that */
-	BATCH_PROBES = 8,          /* slots that are looked at for one kernel */
-	BATCH_WINDOW_BYTES = 1024, /* a power of two that divides a page */
-	BATCH_NOOPS_MOST = 4096    /* in a row: more is memory that nobody has written yet */
+	BATCH_LEVELS = 4,      /* a batch and three nested calls; a power of two */
+	MAX_BATCH_FOUND = 128, /* max kernels per batch; a power of two */
+	BATCH_SLOTS = 256,     /* size of their hash table: a power of two above MAX_BATCH_FOUND */
+	BATCH_PROBES = 8,      /* max slots examined for one kernel */
+	BATCH_WINDOW_BYTES =
+		1024,          /* bytes per read of memory; a power of two that divides a page */
+	MAX_BATCH_NOOPS = 4096 /* MI_NOOPs in a row; more mean memory that is not written yet */
 };
 
-/* ---- the state --------------------------------------------------------------------------------- */
+/* ---- the state ------------------------------------------------------------------------------- */
 
-/* What commands set for those that follow, in later batches of the same context too. */
+/* Base addresses set by commands. They apply to the following commands, also in later batches of
+ * the same context. */
 struct batch_bases {
-	__u64 instruction; /* of pointers to kernels */
-	__u64 dynamic;     /* of descriptors */
+	__u64 instruction; /* base of pointers to kernels */
+	__u64 dynamic;     /* base of the descriptors' address */
 	__u64 descriptors;
 	__u32 descriptors_bytes; /* 0: not known */
-	__u32 known; /* BATCH_KNOWS_*, and what this batch itself has set: BATCH_SETS_* */
+	__u32 known; /* BATCH_KNOWS_*: known bases; BATCH_SETS_*: set by this batch itself */
 };
 enum {
 	BATCH_KNOWS_INSTRUCTION = 1,
@@ -112,46 +115,49 @@ enum {
 };
 
 struct batch_found {
-	__u64 address; /* on the GPU; with BATCH_IS_RELATIVE the offset from an instruction base that is not known */
-	__u64 pointer; /* as it stands in the command or the descriptor */
-	__u64 command; /* address of the first command that names it */
-	__u32 count;   /* how many times it is named */
+	__u64 address; /* GPU address; with BATCH_IS_RELATIVE the offset from an unknown instruction
+			  base */
+	__u64 pointer; /* the pointer in the command or descriptor */
+	__u64 command; /* address of the first command that names the kernel */
+	__u32 count;   /* number of commands that name it */
 	__u8 kind, flags;
-	__u16 row; /* of the first command */
+	__u16 row; /* table row of the first command */
 };
 enum { BATCH_IS_RELATIVE = 1 };
 
 struct batch_counts {
-	__u32 commands; /* those below included, MI_NOOP not */
-	__u32 noops;    /* … between them */
-	__u32 unknown;  /* skipped by the rule of their kind */
-	__u32 mismatched; /* with a kernel in it, but not of this generation's length: nothing was taken */
-	__u32 unresolved; /* kernels in a descriptor that is not known or not readable */
+	__u32 commands;   /* all commands, including those below, without MI_NOOP */
+	__u32 noops;      /* MI_NOOPs between the commands */
+	__u32 unknown;    /* unknown commands, skipped by the length rule of their kind */
+	__u32 mismatched; /* commands with a kernel but an unexpected length for this generation;
+			     their kernels were not used */
+	__u32 unresolved; /* kernels whose descriptor is not known or not readable */
 	__u32 chains, calls;
 	__u32 too_deep;   /* calls beyond BATCH_LEVELS, not followed */
-	__u32 predicated; /* chains and calls that the GPU may not take; followed */
-	__u32 loops;      /* … that would have led back, and were not followed */
-	__u32 left_out;   /* kernels that there was no room for */
+	__u32 predicated; /* conditional chains and calls, which the GPU may skip; followed */
+	__u32 loops;      /* predicated jumps that would loop; not followed */
+	__u32 left_out;   /* kernels beyond MAX_BATCH_FOUND */
 	__u32 windows;    /* reads of memory */
 };
 
 struct batch_level {
-	__u64 back; /* where it goes on after this level's end */
-	__u64 mark; /* a target that was jumped to: meeting it again is a loop */
+	__u64 back; /* address where parsing continues after this level's end */
+	__u64 mark; /* an earlier jump target; a second jump to it is a loop */
 	__u32 jumps, renew_after;
 };
 
-/* The caller sets vm, generation, steps_most and, where it kept them, bases; the rest is batch_begin's. */
+/* The caller sets vm, generation, max_steps and, if it has them from an earlier batch, bases.
+ * batch_begin sets the rest. */
 struct batch_state {
 	__u64 vm; /* passed on to BATCH_READ */
 	__u32 generation;
-	__u32 steps_most; /* commands, MI_NOOP included */
+	__u32 max_steps; /* max number of commands to parse, including MI_NOOP */
 	struct batch_bases bases;
 
-	__u64 address; /* of the next command; with another status than BATCH_GOING where it ended */
-	__u64 missing; /* BATCH_INCOMPLETE: what could not be read; 0: it is not written yet */
+	__u64 address; /* address of the next command, or of the end of parsing */
+	__u64 missing; /* BATCH_INCOMPLETE: address that could not be read; 0: not written yet */
 	__u32 status, level, steps, noops_in_row;
-	__u32 row; /* of the command that is looked at */
+	__u32 row; /* table row of the current command */
 	struct batch_level levels[BATCH_LEVELS];
 	struct batch_counts counts;
 
@@ -159,15 +165,15 @@ struct batch_state {
 	__u32 window_bytes; /* 0: none */
 	__u32 found_count;
 	__u32 window[BATCH_WINDOW_BYTES / 4];
-	__u8 slots[BATCH_SLOTS]; /* number of a found kernel, from 1; 0: free */
-	struct batch_found found[BATCH_FOUND_MOST];
+	__u8 slots[BATCH_SLOTS]; /* hash table: index in found + 1; 0: free */
+	struct batch_found found[MAX_BATCH_FOUND];
 };
 
-/* ---- to have a batch looked through inside the kernel (src/bpf/batch.bpf.c) --------------------- */
+/* ---- requests to parse a batch inside the OS kernel (src/bpf/batch.bpf.c) -------------------- */
 
-enum { BATCH_MAPPINGS_MOST = 64 };
+enum { MAX_BATCH_MAPPINGS = 64 };
 
-/* A part of an address space of the GPU that the calling process has mapped too. */
+/* A part of a GPU address space that the calling process has mapped too. */
 struct batch_mapping {
 	__u64 vm, gpu, cpu, bytes;
 };
@@ -175,10 +181,12 @@ struct batch_mapping {
 struct batch_request {
 	__u64 vm, address;
 	struct batch_bases bases;
-	__u32 generation, steps_most;
+	__u32 generation, max_steps;
 	__u32 mappings_count;
-	__u32 may_sleep; /* until a page is in memory; 0: what is not there now is unreadable */
-	__u32 goes_on; /* with the state of the call before, see batch_resume; bases and the fields before them are of no use */
+	__u32 may_sleep; /* 1: waits until a page is in memory; 0: an absent page counts as
+			    unreadable */
+	__u32 goes_on; /* continues with the state of the previous call, see batch_resume; bases and
+			  the members before it are ignored */
 	__u32 reserved;
 };
 

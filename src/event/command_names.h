@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * event/command_names.h - the words for commands, in views, exports and what is imported again
+ * event/command_names.h - the names of commands in views, exports and imports
  *
  * Runs in:  our own process
  */

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * event/guest_sections.h - what a guest does for itself inside the program, one row each
+ * event/guest_sections.h - the kinds of work that a guest does for itself inside the program, one
+ * row each
  *
- * Runs in:  the guest names the section that it ends, the recorder names each number
+ * Runs in:  the guest writes the number of a section when it ends, the recorder converts it to the
+ *           name
  *
- * The number is the function id of a record of type API_TYPE_DUET, beside those of event/opencl_calls.h and its like.
- * Include with these macros defined: GUEST_SECTION(number, name, text).
+ * The number is the function id of a record of type API_TYPE_DUET. It must differ from all numbers
+ * in abi/opencl_calls.table and the other tables of functions. Include with these macros defined:
+ * GUEST_SECTION(number, name, text).
  */
 /* clang-format off */
 GUEST_SECTION(1120, ATTACH, "[duet: attach]")     /* find the recorder, wait for its answer, map its rings */

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * event/pc_sampling.h - what a sample of a device's instruction says beside its place
+ * event/pc_sampling.h - numbers and names of period units and stall reasons in instruction samples
  *
- * Runs in:  guests write the numbers, the recorder makes names of them
- * Source:   perf_snapshot_data of the CDNA 3 instruction set (stalls), hsa_ven_amd_pc_sampling.h of ROCm 6.2 (units)
+ * Runs in:  guests write the numbers, the recorder converts them to names
+ * Source:   perf_snapshot_data of the CDNA 3 instruction set (stalls), hsa_ven_amd_pc_sampling.h of
+ *           ROCm 6.2 (units)
  *
- * A number is never given to another name. Include with the macros defined:
+ * The number of a name never changes. Include with the macros defined:
  *
- *	PC_UNIT(number, NAME, name)      of the period
- *	PC_STALL(number, name)           why the wave issued nothing; in the order of the hardware's numbers, which count from 0
+ *	PC_UNIT(number, NAME, name)      unit of the period
+ *	PC_STALL(number, name)           why the wave issued nothing; in the order of the hardware's
+ *	                                 numbers, which count from 0
  */
 /* clang-format off */
 #ifdef PC_UNIT

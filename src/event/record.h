@@ -3,14 +3,14 @@
  * event/record.h - the records a guest writes into a ring
  *
  * Runs in:  guests write them, the recorder reads them; freestanding
- * Trust:    the recorder treats every byte as hostile: sizes, counts and ids are checked before use.
+ * Trust:    the recorder treats every byte as hostile and checks sizes, counts and ids before use.
  *
- * A record begins with struct record; `size` counts the whole record in bytes and is a multiple of 8,
- * so that every 64-bit field is aligned. Ids in records are the guest's own and are translated by the
- * recorder; they count from 1 in each process and go on from one attachment to the next, while correlations
- * begin anew with each. Times are in the clock the recorder chose for the
- * region (struct ring_region.clock). Texts are NUL-terminated and follow the fixed part in the order
- * the struct names them.
+ * A record begins with struct record. `size` is the size of the whole record in bytes, a multiple
+ * of 8, so that every 64-bit field is aligned. Ids in records are assigned by the guest; the
+ * recorder translates them. They count from 1 in each process and continue after a detach and new
+ * attach, whereas correlation ids start again. Times are in the clock that the recorder chose for
+ * the region (struct ring_region.clock). Texts are NUL-terminated. They follow the fixed part in
+ * the order that the comment of the struct gives.
  */
 #ifndef EVENT_RECORD_H
 #define EVENT_RECORD_H
@@ -20,34 +20,35 @@
 struct record {
 	uint16_t kind; /* enum event_kind, or RECORD_BYTES */
 	uint16_t size;
-	uint32_t detail; /* what the kind says */
+	uint32_t detail; /* its meaning depends on the kind */
 };
 
-/* Records that are not an event of their own. */
+/* Kinds of records that are not an event. */
 enum {
-	RECORD_BYTES = 64,        /* a piece of a code object's content */
-	RECORD_END = 65,          /* a thing is gone */
+	RECORD_BYTES = 64,        /* a piece of the content of a code object */
+	RECORD_END = 65,          /* an entity has ended */
 	RECORD_STACK = 66,        /* a call stack */
-	RECORD_PYTHON_CODE = 67,  /* a Python function in it */
-	RECORD_MODULE = 68,       /* a library whose code is in it */
-	RECORD_FUNCTION = 69,     /* the name of a function of the runtime's */
-	RECORD_NODE = 70,         /* a command that a call launched beside others */
-	RECORD_REFUSED = 71,      /* what the guest needs and did not get */
-	RECORD_CAPTURED = 72,     /* where a node of a graph comes from */
-	RECORD_SAMPLES = 73,      /* instruction samples that the device's runtime has counted */
-	RECORD_KERNEL_NEEDS = 74, /* what a kernel that is described takes of a compute unit */
-	RECORD_KIND_END           /* one beyond the last */
+	RECORD_PYTHON_CODE = 67,  /* a Python function of a stack */
+	RECORD_MODULE = 68,       /* a library with code in a stack */
+	RECORD_FUNCTION = 69,     /* the name of a function of the runtime */
+	RECORD_NODE = 70,         /* one of several commands of one call, such as a graph's node */
+	RECORD_REFUSED = 71,      /* the runtime refused a service that the guest needs */
+	RECORD_CAPTURED = 72,     /* the call that created a node of a graph */
+	RECORD_SAMPLES = 73,      /* instruction samples, counted by the device's runtime */
+	RECORD_KERNEL_NEEDS = 74, /* registers and local memory of a known kernel */
+	RECORD_KIND_END           /* one more than the last kind */
 };
 
-/* A piece of content never makes a record larger than this, so that a small ring can take it. */
+/* Limit of a record with a piece of content, in bytes, so that it fits into a small ring. */
 enum { RECORD_PIECE_BYTES = 16384, RECORD_TEXT_BYTES = 4096 };
 
-/* EVENT_API; detail: function | type << 16. With size 40 the argument is there. */
+/* EVENT_API; detail: function | type << 16. A record of 40 bytes has the argument, one of 32 bytes
+ * has none. */
 struct record_api {
 	struct record head;
 	uint64_t begin, end;
 	int32_t result;
-	uint32_t stack; /* 0: none was taken */
+	uint32_t stack; /* 0: none was captured */
 	uint64_t argument;
 };
 enum { RECORD_API_BYTES = 32, RECORD_API_ARGUMENT_BYTES = 40 };
@@ -67,10 +68,13 @@ struct record_launch {
 	uint16_t wait_count;
 	uint64_t values[];
 };
-/* Beside enum event_launch_flag. PARENT: nodes may name it by its correlation, a COMMAND_GRAPH has nothing else. */
+/* Further flags beside enum event_launch_flag. PARENT: RECORD_NODE records may name this call by
+ * its correlation id. A COMMAND_GRAPH with PARENT has only those nodes and no execution of its
+ * own. */
 enum { RECORD_LAUNCH_STACK = 0x80, RECORD_LAUNCH_PARENT = 0x40 };
-/* Longer wait lists are cut, and the cut entries counted as lost dependencies. */
-enum { RECORD_WAIT_MOST = 1024 };
+/* Max number of event handles. Longer wait lists are cut, and the cut entries are counted as lost
+ * dependencies. */
+enum { MAX_RECORD_WAIT = 1024 };
 
 /* EVENT_EXECUTION; detail: enum event_execution_valid. */
 struct record_execution {
@@ -82,23 +86,24 @@ struct record_execution {
 	int32_t status;
 };
 
-/* EVENT_INSTRUCTION_SAMPLE; detail: stall | unit of the period << 16, by event/pc_sampling.h. */
+/* EVENT_INSTRUCTION_SAMPLE; detail: stall | unit of the period << 16, with the numbers of
+ * event/pc_sampling.h. */
 struct record_instruction {
 	struct record head;
-	uint64_t time; /* of the device's clock */
+	uint64_t time; /* in the device's clock */
 	uint64_t offset;
 	uint64_t period;
-	uint32_t code; /* of a kernel; 0: the offset is the device's own address */
+	uint32_t code; /* id of a kernel; 0: the offset is an address of the device */
 	uint32_t device;
 };
 
-/* RECORD_SAMPLES; detail: stall | unit of the period << 16. The stall is one of event/pc_sampling.h, or as RECORD_FUNCTION
- * names it. */
+/* RECORD_SAMPLES; detail: stall | unit of the period << 16. The stall is a number of
+ * event/pc_sampling.h or one that a RECORD_FUNCTION names. */
 struct record_samples {
 	struct record head;
-	uint64_t begin, end; /* of the device's clock: when they were taken */
+	uint64_t begin, end; /* the window of the samples, in the device's clock */
 	uint64_t offset;
-	uint64_t correlation; /* of the command; 0: of any that ran meanwhile */
+	uint64_t correlation; /* the command's; 0: any command that ran in the window */
 	uint64_t count;
 	uint64_t period;
 	uint32_t code; /* as in struct record_instruction */
@@ -112,7 +117,7 @@ struct record_device {
 	uint32_t device;
 	uint32_t compute_units;
 	uint64_t memory_bytes;
-	uint64_t frequency_hz; /* of the time stamps; 1000000000 for nanoseconds */
+	uint64_t frequency_hz; /* frequency of the timestamps; 1000000000 for nanoseconds */
 	char texts[];
 };
 enum { RECORD_DEVICE_LOCAL = 0x80 }; /* beside enum event_device_type */
@@ -133,8 +138,8 @@ struct record_queue {
 	uint32_t reserved;
 };
 
-/* EVENT_CODE; detail: enum event_code_type. Texts: name, options. Content follows in RECORD_BYTES. With
- * RECORD_CODE_NEEDS, of a kernel, the last bytes are a struct record_needs. */
+/* EVENT_CODE; detail: enum event_code_type. Texts: name, options. Content follows in RECORD_BYTES.
+ * With RECORD_CODE_NEEDS, only for kernels, the record ends with a struct record_needs. */
 struct record_code {
 	struct record head;
 	uint64_t handle;
@@ -143,30 +148,32 @@ struct record_code {
 	int32_t status;
 	char texts[];
 };
-/* Beside enum event_code_type. PLACED, of a kernel: behind its needs, if any, is a struct record_place. */
+/* Flags beside enum event_code_type. PLACED, only for kernels: a struct record_place ends the
+ * record, after the struct record_needs if there is one. */
 enum { RECORD_CODE_NEEDS = 0x80, RECORD_CODE_PLACED = 0x40 };
 
-/* As in struct event_code. */
+/* The members mean the same as in struct event_code. */
 struct record_needs {
 	uint64_t group_most, group_multiple, local_bytes, private_bytes;
 };
 
-/* RECORD_KERNEL_NEEDS, as its launches tell of it; the newest is what counts. */
+/* RECORD_KERNEL_NEEDS: needs of a kernel as its launches report them. The latest record counts. */
 struct record_kernel_needs {
 	struct record head;
-	uint64_t local_bytes; /* of a work-group: the most that a launch has taken */
+	uint64_t local_bytes; /* per work-group: the maximum of all launches so far */
 	uint32_t code;
-	uint32_t registers; /* of a work item */
+	uint32_t registers; /* per work item */
 };
 
-/* Where its code is on the device; size_bytes 0: not known. time: since when at the latest, as times of calls; 0: not known.
- * The same kernel at another address is another one. */
+/* Device address of a kernel's code; size_bytes 0: not known. time: a time, in the clock of calls,
+ * from which on the code is there at the latest; 0: not known. A kernel that is loaded at two
+ * addresses has two code ids. */
 struct record_place {
 	uint64_t address, size_bytes, time;
 };
 
-/* RECORD_BYTES; detail: number of bytes that follow. Pieces of one content are written by one thread
- * one after the other; a piece that is missing makes the content incomplete, and it is not kept. */
+/* RECORD_BYTES; detail: number of bytes that follow. One thread writes all pieces of a content in
+ * order. If a piece is missing, the recorder discards the whole content. */
 struct record_bytes {
 	struct record head;
 	uint64_t offset;
@@ -175,7 +182,7 @@ struct record_bytes {
 	uint8_t bytes[];
 };
 
-/* EVENT_CLOCK_PAIR: the device showed `time` somewhere between two readings of the host clock. */
+/* EVENT_CLOCK_PAIR: the device clock was `time` between two readings of the host clock. */
 struct record_clock_pair {
 	struct record head;
 	uint64_t time;
@@ -184,7 +191,7 @@ struct record_clock_pair {
 	uint32_t reserved;
 };
 
-/* RECORD_END; detail: enum event_kind of the thing. */
+/* RECORD_END; detail: enum event_kind of the entity. */
 struct record_end {
 	struct record head;
 	uint64_t time;
@@ -192,14 +199,15 @@ struct record_end {
 	uint32_t reserved;
 };
 
-/* Stacks, functions and modules have ids of the ring that describes them, and are described in it before they
- * are named; rings are read one after the other. */
+/* Ids of stacks, functions and modules are valid only in the ring that describes them, and the
+ * description comes before the first use. The recorder reads the rings one after the other, so a
+ * description in another ring could come too late. */
 
-/* RECORD_STACK; detail: how many frames, innermost first. A frame is the address that its callee returns to (47
- * bits), or with RECORD_FRAME_EXACT the one that was interrupted, and from bit 47 on the module's id (15 bits; 0:
- * code of no file); with RECORD_FRAME_PYTHON a function's id << 32 (30 bits) and the byte offset of its
- * instruction. Where `truncated` frames of a deep stack were left out, they lie before frames[kept]; where
- * `is_cut` is set, what called the last frame is not known. */
+/* RECORD_STACK; detail: number of frames, innermost first. A native frame is a return address (47
+ * bits), or with RECORD_FRAME_EXACT the interrupted address. Bits 47 to 61 are the module's id; 0:
+ * code without a file. With RECORD_FRAME_PYTHON a frame is a function's id << 32 (30 bits) plus the
+ * byte offset of its instruction. `truncated` frames are left out before frames[kept]. is_cut: the
+ * caller of the last frame is not known. */
 struct record_stack {
 	struct record head;
 	uint64_t truncated;
@@ -211,8 +219,8 @@ struct record_stack {
 #define RECORD_FRAME_PYTHON (UINT64_C(1) << 62)
 enum { RECORD_FRAME_MODULE_SHIFT = 47 };
 
-/* RECORD_PYTHON_CODE; detail: the interpreter's version, 0x030b for 3.11. Texts: name, file; behind them the
- * line table. */
+/* RECORD_PYTHON_CODE; detail: the interpreter's version, 0x030b for 3.11. Texts: name, file. The
+ * line table follows them. */
 struct record_python_code {
 	struct record head;
 	uint32_t code, first_line;
@@ -221,18 +229,18 @@ struct record_python_code {
 	char texts[];
 };
 
-/* EVENT_RANGE; detail: enum event_range_type | enum record_range_of << 8, and RECORD_RANGE_END where it ends. Texts:
- * domain, and where it begins or is a mark, name. */
+/* EVENT_RANGE; detail: enum event_range_type | enum record_range_of << 8, and RECORD_RANGE_END at
+ * the end of a range. Texts: domain, and name at a begin or mark. */
 struct record_range {
 	struct record head;
 	uint64_t time;
-	/* START: given by the interface. PUSH: how many of the domain the thread has open, this one among them; 0: not
-	 * known. */
+	/* START: the id from the interface. PUSH: number of ranges of the domain that the thread
+	 * has open, including this one; 0: not known. */
 	uint64_t id;
 	char texts[];
 };
 enum { RECORD_RANGE_END = 0x80 };
-/* Each gives ids of its own. */
+/* The interfaces, each with its own space of range ids. */
 enum record_range_of {
 	RANGE_OF_ROCTX = 1,
 	RANGE_OF_NVTX = 2,
@@ -242,7 +250,8 @@ enum record_range_of {
 };
 enum { RECORD_RANGE_TEXT_BYTES = 1024 }; /* longer texts are cut */
 
-/* EVENT_COUNTER; detail: the device that it is of, described in this ring; 0: none. Texts: metric, unit. */
+/* EVENT_COUNTER; detail: id of the counter's device, which this ring has described; 0: none. Texts:
+ * metric, unit. */
 struct record_counter {
 	struct record head;
 	uint64_t time;
@@ -250,18 +259,18 @@ struct record_counter {
 	char texts[];
 };
 
-/* RECORD_FUNCTION; detail: its number, from RECORD_FUNCTION_FIRST on; the runtime's names of stalls are among them. Text:
- * name. Of the ring that describes it, and
- * described in it before it is named. */
+/* RECORD_FUNCTION; detail: the function's number, from RECORD_FUNCTION_FIRST on. The runtime's
+ * stall reasons have such numbers too. Text: name. The number is valid only in this ring. */
 struct record_function {
 	struct record head;
 	char texts[];
 };
-enum { RECORD_FUNCTION_FIRST = 2048, RECORD_FUNCTION_MOST = 4096 };
+enum { RECORD_FUNCTION_FIRST = 2048, MAX_RECORD_FUNCTION = 4096 };
 
-/* RECORD_NODE; detail: enum event_execution_valid | command << 16. A launch and its execution in one, as the device
- * tells of both: of a graph, whose call says nothing of what is in it, and of a call that made several commands. It
- * may be read before the call that it names. Then dimensions * 2 sizes (global, local). */
+/* RECORD_NODE; detail: enum event_execution_valid | command << 16. A launch and its execution in
+ * one record, for commands that the device reports but the call does not: nodes of a graph, and
+ * further commands of one call. The recorder may read it before the record of the call. Then
+ * dimensions * 2 sizes (global, local). */
 struct record_node {
 	struct record head;
 	uint64_t parent; /* correlation of the call; 0: not known */
@@ -277,32 +286,33 @@ struct record_node {
 	uint64_t values[];
 };
 
-/* RECORD_CAPTURED; detail: number of the function whose call made the node. A copy, as an executable graph has of each,
- * has the function and the stack of its original. */
+/* RECORD_CAPTURED; detail: number of the function whose call created the node. An executable graph
+ * has a copy of each node. A copy gets the function and stack of its original. */
 struct record_captured {
 	struct record head;
-	uint64_t node;     /* the runtime's id */
-	uint64_t original; /* 0: it is none's copy */
-	uint32_t stack;    /* 0: none was taken */
+	uint64_t node;     /* the runtime's id of the node */
+	uint64_t original; /* id of the node that it is a copy of; 0: none */
+	uint32_t stack;    /* 0: none was captured */
 	uint32_t reserved;
 };
 
-/* RECORD_REFUSED; detail: enum record_refusal. What a function of the runtime's answered that the guest needs. Texts:
- * the function, and who holds what was asked for, "" where nobody is named. */
+/* RECORD_REFUSED; detail: enum record_refusal. A function of the runtime that the guest needs has
+ * failed. Texts: the function, and the process or tool that holds the resource ("" if not
+ * known). */
 struct record_refused {
 	struct record head;
-	int32_t result; /* as it returned it */
+	int32_t result; /* the function's result */
 	uint32_t reserved;
 	char texts[];
 };
 enum record_refusal {
-	REFUSED_ALL = 0,  /* nothing of the runtime is recorded */
-	REFUSED_PART = 1, /* something of it is not */
-	REFUSED_END = 2,  /* the runtime was left alone before the end */
-	REFUSED_LATER = 3 /* nothing is missing: what will not be done at the end */
+	REFUSED_ALL = 0,  /* the runtime is not recorded at all */
+	REFUSED_PART = 1, /* the runtime is recorded in part */
+	REFUSED_END = 2,  /* recording of the runtime stopped before the end */
+	REFUSED_LATER = 3 /* nothing is missing; a step at the end will be skipped */
 };
 
-/* RECORD_MODULE; detail: its id. Text: path. */
+/* RECORD_MODULE; detail: the module's id. Text: path. */
 struct record_module {
 	struct record head;
 	uint64_t address, size_bytes, file_offset_bytes;

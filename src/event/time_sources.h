@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * event/time_sources.h - sources of CPU samples that come where the time goes, as perf names them
+ * event/time_sources.h - sources of CPU samples that measure time, by their perf names
  *
- * Runs in:  our own process, where samples are recorded and where they are read
+ * Runs in:  our own process, in the recorder and in commands that read a trace
  *
- * Page faults, cache misses and all else come where they come: no time is divided by them.
+ * The samples of these sources are proportional to time. Samples of other sources, such as page
+ * faults, are not, and no time is apportioned by them.
  */
 #ifndef EVENT_TIME_SOURCES_H
 #define EVENT_TIME_SOURCES_H
@@ -12,14 +13,14 @@
 #include <stddef.h>
 
 static const struct time_source {
-	const char *name, *unit; /* unit: of a sample's weight */
+	const char *name, *unit; /* unit: unit of a sample's weight */
 } time_sources[] = {
 	{"cpu-clock", "ns"},    {"task-clock", "ns"},
-	{"thread-state", "ns"}, /* looks at threads */
+	{"thread-state", "ns"}, /* polls the states of threads */
 	{"cycles", "cycles"},   {"ref-cycles", "ref-cycles"},
 };
 
-/* NULL: a source of anything else. */
+/* The unit of a source's weights; NULL: the source does not measure time. */
 static inline const char *time_source_unit(const char *name)
 {
 	for (size_t i = 0; i < sizeof(time_sources) / sizeof(time_sources[0]); i++)

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * export/csv.c - one table for a spreadsheet (RFC 4180)
+ * export/csv.c - export one table for a spreadsheet (RFC 4180)
  *
  * Runs in:  our own process
- * Gets:     a model, filters and which table   Gives: a line of names, then a line a row
+ * Gets:     a model, filters and the name of a table
+ * Gives:    a line of column names, then a line per row
  * Owns:     the text of each stack
- * Fails:    -EINVAL for more than one table, -ENOMEM, what the reader fails with; -EPIPE ends it quietly
- * Why an apostrophe before '=', '+', '-' and '@': a spreadsheet takes a text that begins so for a formula
- *           and runs it, and names come from the recorded program.
+ * Fails:    -EINVAL for more than one table, -ENOMEM, errors of the reader; -EPIPE ends it silently
+ * Why an apostrophe before '=', '+', '-', '@', tab and carriage return: a spreadsheet executes a
+ *           text that starts with one of them as a formula, and names come from the recorded
+ *           program.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -16,18 +18,20 @@
 #include <string.h>
 
 #include "analyze/analysis.h"
-#include "analyze/code_sites.h"
+#include "analyze/filter.h"
+#include "analyze/join/commands.h"
 #include "analyze/model.h"
-#include "analyze/units.h"
+#include "analyze/output_options.h"
+#include "analyze/sample/code_sites.h"
 #include "base/array.h"
 #include "base/error.h"
+#include "base/file/stream.h"
 #include "base/string.h"
-#include "export/commands.h"
-#include "export/filter.h"
-#include "export/flame_escape.h"
+#include "export/common/fields.h"
+#include "export/common/profile.h"
+#include "export/common/stack_texts.h"
 #include "export/formats.h"
-#include "export/profile.h"
-#include "export/stack_texts.h"
+#include "flame/escape.h"
 
 #define CSV_KINDS                                                                          \
 	"execution, launch, api, cpu_sample, switch, instruction_sample, range, counter, " \
@@ -39,13 +43,13 @@ struct csv {
 	struct filter filter;
 	struct stack_texts stacks;
 	const struct model *model;
-	struct code_sites *sites; /* owned; of samples of instructions; NULL: of none */
+	struct code_sites *sites; /* owned; kernels of instruction samples; NULL: table has none */
 	FILE *file;
-	bool has_cells; /* in this line */
+	bool has_cells; /* the current line has a cell */
 	uint64_t rows;
 };
 
-/* ---- cells ------------------------------------------------------------------------------------- */
+/* ---- cells ----------------------------------------------------------------------------------- */
 
 static void begin_cell(struct csv *csv)
 {
@@ -71,7 +75,7 @@ static void put_i64(struct csv *csv, int64_t value)
 	fprintf(csv->file, "%" PRId64, value);
 }
 
-/* Ids and addresses of 0 stand for nothing. */
+/* An id or address; 0 is written as an empty cell. */
 static void put_known(struct csv *csv, uint64_t value)
 {
 	if (value)
@@ -80,7 +84,7 @@ static void put_known(struct csv *csv, uint64_t value)
 		put_nothing(csv);
 }
 
-/* What says nothing is an empty cell. */
+/* A number that is not finite is written as an empty cell. */
 static void put_number(struct csv *csv, double value)
 {
 	begin_cell(csv);
@@ -142,16 +146,16 @@ static int end_row(struct csv *csv)
 	fputs("\r\n", csv->file);
 	csv->has_cells = false;
 	if (++csv->rows % FLUSH_ROWS == 0 || ferror(csv->file))
-		return export_flush(csv->file);
+		return stream_flush(csv->file);
 	return 0;
 }
 
-/* ---- who and where ----------------------------------------------------------------------------- */
+/* ---- processes, devices, stacks -------------------------------------------------------------- */
 
 #define PROCESS_COLUMNS "pid,comm"
 static void put_process(struct csv *csv, uint32_t id)
 {
-	const struct event_process *process = model_thing(csv->model, EVENT_PROCESS, id);
+	const struct event_process *process = model_entity(csv->model, EVENT_PROCESS, id);
 
 	put_known(csv, process ? process->pid : 0);
 	put_string(csv, process ? process->name_string : 0);
@@ -160,7 +164,7 @@ static void put_process(struct csv *csv, uint32_t id)
 #define THREAD_COLUMNS "tid,thread"
 static void put_thread(struct csv *csv, uint32_t id)
 {
-	const struct event_thread *thread = model_thing(csv->model, EVENT_THREAD, id);
+	const struct event_thread *thread = model_entity(csv->model, EVENT_THREAD, id);
 
 	put_known(csv, thread ? thread->tid : 0);
 	put_string(csv, thread ? thread->name_string : 0);
@@ -169,7 +173,7 @@ static void put_thread(struct csv *csv, uint32_t id)
 #define DEVICE_COLUMNS "device,device_key"
 static void put_device(struct csv *csv, uint32_t id)
 {
-	const struct event_device *device = model_thing(csv->model, EVENT_DEVICE, id);
+	const struct event_device *device = model_entity(csv->model, EVENT_DEVICE, id);
 
 	put_string(csv, device ? device->name_string : 0);
 	put_string(csv, device ? device->key_string : 0);
@@ -178,7 +182,7 @@ static void put_device(struct csv *csv, uint32_t id)
 #define QUEUE_COLUMNS DEVICE_COLUMNS ",context,queue"
 static void put_queue(struct csv *csv, uint32_t id)
 {
-	const struct event_queue *queue = model_thing(csv->model, EVENT_QUEUE, id);
+	const struct event_queue *queue = model_entity(csv->model, EVENT_QUEUE, id);
 
 	put_device(csv, queue ? queue->device : 0);
 	put_known(csv, queue ? queue->context : 0);
@@ -190,7 +194,7 @@ static struct flame_text text_of(const char *text)
 	return (struct flame_text){.bytes = text, .size = strlen(text)};
 }
 
-/* As folded stacks have it. */
+/* Formats a stack like a line of folded stacks. */
 static void format_stack(struct string_builder *text, const struct profile_frame *frames,
 			 size_t count)
 {
@@ -217,7 +221,7 @@ static int put_stack(struct csv *csv, uint32_t stack)
 	return 0;
 }
 
-/* ---- commands ---------------------------------------------------------------------------------- */
+/* ---- commands -------------------------------------------------------------------------------- */
 
 #define COMMAND_COLUMNS "command,kernel,function,correlation"
 static void put_command(struct csv *csv, const struct event_launch *launch, uint64_t correlation)
@@ -316,183 +320,50 @@ static int write_executions(struct csv *csv)
 	return commands_each(csv->model, &visitor, csv);
 }
 
-/* ---- rows as they are -------------------------------------------------------------------------- */
+/* ---- rows of one event ----------------------------------------------------------------------- */
 
-#define LAUNCH_COLUMNS                                                                            \
-	PROCESS_COLUMNS "," THREAD_COLUMNS "," QUEUE_COLUMNS "," COMMAND_COLUMNS "," CALL_COLUMNS \
-			",duration_ns,result,blocking,further," SIZE_COLUMNS ",stack"
-static int put_launch(struct csv *csv, const void *item)
+static int put_cell(struct csv *csv, const struct field_cell *cell)
 {
-	const struct event_launch *row = item;
-
-	put_process(csv, filter_process_of(&csv->filter, row->thread));
-	put_thread(csv, row->thread);
-	put_queue(csv, row->queue);
-	put_command(csv, row, row->correlation);
-	put_call(csv, row);
-	put_u64(csv, row->exit - row->enter);
-	put_i64(csv, row->result);
-	put_u64(csv, (row->flags & LAUNCH_BLOCKING) != 0);
-	put_u64(csv, (row->flags & LAUNCH_FURTHER) != 0);
-	put_launch_sizes(csv, row);
-	return put_stack(csv, row->stack);
-}
-
-#define API_COLUMNS                        \
-	PROCESS_COLUMNS "," THREAD_COLUMNS \
-			",function,begin_ns,end_ns,duration_ns,result,waits,argument,stack"
-static int put_api(struct csv *csv, const void *item)
-{
-	const struct event_api *row = item;
-
-	put_process(csv, filter_process_of(&csv->filter, row->thread));
-	put_thread(csv, row->thread);
-	put_string(csv, row->function_string);
-	put_time(csv, row->begin);
-	put_time(csv, row->end);
-	put_u64(csv, row->end - row->begin);
-	put_i64(csv, row->result);
-	put_u64(csv, row->type == API_TYPE_WAIT);
-	put_known(csv, row->argument);
-	return put_stack(csv, row->stack);
-}
-
-#define SAMPLE_COLUMNS \
-	PROCESS_COLUMNS "," THREAD_COLUMNS ",time_ns,cpu,source,mode,weight,unit,stack"
-static int put_sample(struct csv *csv, const void *item)
-{
-	const struct event_cpu_sample *row = item;
-	const char *source = model_text(csv->model, row->source_string, "samples");
-
-	put_process(csv, filter_process_of(&csv->filter, row->thread));
-	put_thread(csv, row->thread);
-	put_time(csv, row->time);
-	put_u64(csv, row->cpu);
-	put_text(csv, source);
-	put_text(csv, analysis_mode_name(row->mode));
-	put_u64(csv, row->weight);
-	put_text(csv, analysis_source_unit(source));
-	return put_stack(csv, row->stack);
-}
-
-static void put_waker(struct csv *csv, const struct event_switch *row)
-{
-	const struct event_thread *thread = model_thing(csv->model, EVENT_THREAD, row->waker);
-
-	put_string(csv, thread ? thread->name_string : row->waker_string);
-}
-
-#define SWITCH_COLUMNS                                                                         \
-	"time_ns,cpu," PROCESS_COLUMNS "," THREAD_COLUMNS ",next_tid,next_thread,reason,wait," \
-	"waker,stack"
-static int put_switch(struct csv *csv, const void *item)
-{
-	const struct event_switch *row = item;
-
-	put_time(csv, row->time);
-	put_u64(csv, row->cpu);
-	put_process(csv,
-		    filter_process_of(&csv->filter, row->previous ? row->previous : row->next));
-	put_thread(csv, row->previous);
-	put_thread(csv, row->next);
-	put_text(csv, analysis_switch_name(row->reason));
-	put_string(csv, row->wait_string);
-	put_waker(csv, row);
-	return put_stack(csv, row->stack);
-}
-
-#define INSTRUCTION_COLUMNS                                   \
-	"begin_ns,end_ns," PROCESS_COLUMNS "," DEVICE_COLUMNS \
-	",kernel,offset,stall,count,period,unit,correlation,instruction,stack"
-static int put_instruction(struct csv *csv, const void *item)
-{
-	const struct event_instruction_sample *row = item;
-
-	put_time(csv, row->begin);
-	put_time(csv, row->end);
-	put_process(csv, row->process);
-	put_device(csv, row->device);
-	put_text(csv, model_kernel_name(csv->model, row->code));
-	put_u64(csv, row->offset);
-	put_string(csv, row->stall_string);
-	put_u64(csv, row->count);
-	put_u64(csv, row->period);
-	put_string(csv, row->period_unit_string);
-	put_known(csv, row->correlation);
-	put_string(csv, row->text_string);
-	return put_stack(csv, row->stack);
-}
-
-#define RANGE_COLUMNS                      \
-	PROCESS_COLUMNS "," THREAD_COLUMNS \
-			",domain,name,type,begin_ns,end_ns,duration_ns,open,unbegun"
-static int put_range(struct csv *csv, const void *item)
-{
-	const struct event_range *row = item;
-
-	put_process(csv, row->process);
-	put_thread(csv, row->thread);
-	put_string(csv, row->domain_string);
-	put_text(csv, model_range_name(csv->model, row));
-	put_text(csv, analysis_range_type(row->type));
-	put_time(csv, row->begin);
-	put_time(csv, row->end);
-	put_u64(csv, row->end - row->begin);
-	put_u64(csv, (row->flags & RANGE_OPEN) != 0);
-	put_u64(csv, (row->flags & RANGE_UNBEGUN) != 0);
+	switch (cell->type) {
+	case FIELD_CELL_I64:
+		put_i64(csv, (int64_t)cell->u64);
+		break;
+	case FIELD_CELL_TIME:
+		put_time(csv, cell->u64);
+		break;
+	case FIELD_CELL_STACK:
+		return put_stack(csv, (uint32_t)cell->u64);
+	case FIELD_CELL_TEXT:
+		put_text(csv, cell->text);
+		break;
+	case FIELD_CELL_DOUBLE:
+		put_number(csv, cell->real);
+		break;
+	case FIELD_CELL_SIZES:
+		put_sizes(csv, cell->sizes, cell->sizes_count);
+		break;
+	default:
+		put_u64(csv, cell->u64);
+	}
 	return 0;
 }
 
-/* A column for each word of what is counted: a spreadsheet makes a table of them. */
-#define COUNTER_COLUMNS                                                                  \
-	"metric,instance," PROCESS_COLUMNS "," DEVICE_COLUMNS ",cpu,type,unit,begin_ns," \
-	"end_ns,value,of,duration_ns,shown,shown_unit"
-static int put_counter(struct csv *csv, const void *item)
+static int put_row(struct csv *csv, const struct field_list *list, const void *row)
 {
-	static const struct event_series unknown;
-	const struct event_counter *row = item;
-	const struct event_series *series = model_thing(csv->model, EVENT_SERIES, row->series);
+	struct field_cell cell;
+	int error = 0;
 
-	struct unit_shown unit;
-
-	series = series ? series : &unknown;
-	unit = unit_shown_of(csv->model, series);
-	put_string(csv, series->metric_string);
-	put_string(csv, series->instance_string);
-	put_process(csv, series->process);
-	put_device(csv, series->device);
-	if (series->cpu)
-		put_u64(csv, series->cpu - 1);
-	else
-		put_nothing(csv);
-	put_text(csv, analysis_series_type(series->type));
-	put_string(csv, series->unit_string);
-	put_time(csv, row->begin);
-	put_time(csv, row->end);
-	put_i64(csv, row->value);
-	put_known(csv, row->of);
-	put_u64(csv, row->end - row->begin);
-	put_number(csv, unit_value_of(&unit, series->type, row));
-	put_text(csv, unit.text);
-	return 0;
+	cell.steps = NULL;
+	for (size_t i = 0; i < list->count && !error; i++) {
+		if (field_read(&list->columns[i], csv->model, row, &cell))
+			error = put_cell(csv, &cell);
+		else
+			put_nothing(csv);
+	}
+	return error ? error : end_row(csv);
 }
 
-#define LOSS_COLUMNS "begin_ns,end_ns," PROCESS_COLUMNS "," THREAD_COLUMNS ",lost,reason,count"
-static int put_loss(struct csv *csv, const void *item)
-{
-	const struct event_loss *row = item;
-
-	put_time(csv, row->begin);
-	put_time(csv, row->end);
-	put_process(csv, row->process);
-	put_thread(csv, row->thread);
-	put_text(csv, analysis_kind_name(row->kind));
-	put_text(csv, analysis_loss_name(row->reason));
-	put_known(csv, row->count);
-	return 0;
-}
-
-/* ---- the account ------------------------------------------------------------------------------- */
+/* ---- the account ----------------------------------------------------------------------------- */
 
 #define ACCOUNT_COLUMNS DEVICE_COLUMNS ",measured,part,what,time_ns"
 static int put_part(struct csv *csv, const struct analysis_device *device,
@@ -527,27 +398,19 @@ static int write_account(struct csv *csv)
 	return error;
 }
 
-/* ---- tables ------------------------------------------------------------------------------------ */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
+/* Tables that are computed; the others are lists of event/fields.def. */
 static const struct table {
 	const char *kind, *columns;
-	enum event_kind event;
-	int (*put)(struct csv *csv, const void *row); /* of the event; NULL: write does all */
 	int (*write)(struct csv *csv);
 } tables[] = {
-	{"execution", EXECUTION_COLUMNS, .write = write_executions},
-	{"launch", LAUNCH_COLUMNS, EVENT_LAUNCH, put_launch},
-	{"api", API_COLUMNS, EVENT_API, put_api},
-	{"cpu_sample", SAMPLE_COLUMNS, EVENT_CPU_SAMPLE, put_sample},
-	{"switch", SWITCH_COLUMNS, EVENT_SWITCH, put_switch},
-	{"instruction_sample", INSTRUCTION_COLUMNS, EVENT_INSTRUCTION_SAMPLE, put_instruction},
-	{"range", RANGE_COLUMNS, EVENT_RANGE, put_range},
-	{"counter", COUNTER_COLUMNS, EVENT_COUNTER, put_counter},
-	{"loss", LOSS_COLUMNS, EVENT_LOSS, put_loss},
-	{"account", ACCOUNT_COLUMNS, .write = write_account},
+	{"execution", EXECUTION_COLUMNS, write_executions},
+	{"account", ACCOUNT_COLUMNS, write_account},
 };
 
-static const struct table *table_of(const struct export_options *options)
+/* The requested table; NULL: it is a list of rows, or unknown. */
+static const struct table *table_of(const struct output_options *options)
 {
 	for (size_t i = 0; options->kinds && i < ARRAY_COUNT(tables); i++)
 		if (strcmp(tables[i].kind, options->kinds) == 0)
@@ -555,9 +418,18 @@ static const struct table *table_of(const struct export_options *options)
 	return options->kinds ? NULL : &tables[0];
 }
 
-/* A sample of an address is its kernel's. */
-static int resolve(struct csv *csv, struct order_item *item,
-		   struct event_instruction_sample *sample)
+static const struct field_list *list_of(const struct output_options *options)
+{
+	const struct field_list *list = field_csv_lists;
+
+	while (list->name && strcmp(list->name, options->kinds) != 0)
+		list++;
+	return list->name ? list : NULL;
+}
+
+/* Finds the kernel of a sample that has only an address. */
+static int resolve_sample(struct csv *csv, struct order_item *item,
+			  struct event_instruction_sample *sample)
 {
 	if (!csv->sites)
 		return 0;
@@ -566,51 +438,61 @@ static int resolve(struct csv *csv, struct order_item *item,
 	return code_sites_resolve(csv->sites, sample);
 }
 
-static int write_rows(struct csv *csv, const struct table *table)
+static int write_rows(struct csv *csv, const struct field_list *list)
 {
 	struct event_instruction_sample sample;
-	const struct order_options options = {.kinds = 1u << table->event};
+	const struct order_options options = {.kinds = 1u << list->kind};
 	struct order *order = NULL;
 	struct order_item item;
 	int error = model_order(csv->model, &options, &order), status;
 
-	if (!error && table->event == EVENT_INSTRUCTION_SAMPLE)
+	if (!error && list->kind == EVENT_INSTRUCTION_SAMPLE)
 		error = code_sites_of_model(csv->model, &csv->sites);
 	while (!error && (status = order_next(order, &item)) != 0) {
-		error = status < 0 ? status : resolve(csv, &item, &sample);
-		if (!error && !filter_has_item(&csv->filter, &item))
+		error = status < 0 ? status : resolve_sample(csv, &item, &sample);
+		if (!error && (!filter_has_item(&csv->filter, &item) || filter_is_section(&item)))
 			continue;
 		if (!error)
-			error = table->put(csv, item.row);
-		if (!error)
-			error = end_row(csv);
+			error = put_row(csv, list, item.row);
 	}
 	order_free(order);
 	return error;
 }
 
-static int check(const struct export_options *options)
+static int check_options(const struct output_options *options)
 {
 	const struct table *table = table_of(options);
 
-	if (!table)
-		return error_set(-EINVAL, "csv is one table: one --kind of " CSV_KINDS);
-	if (table->write == write_account && options->pid)
-		return error_set(-EINVAL, "--pid: the account is the device's, not a process's");
+	if (!table && !list_of(options))
+		return error_set(-EINVAL, "csv writes one table: choose one --kind of " CSV_KINDS);
+	if (table && table->write == write_account && options->pid)
+		return error_set(-EINVAL,
+				 "--pid: the account of a device cannot be limited to a process");
 	return 0;
+}
+
+static void write_names(struct csv *csv, const struct field_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		fprintf(csv->file, "%s%s", i ? "," : "", list->columns[i].name);
+	fputs("\r\n", csv->file);
 }
 
 static int write_table(struct csv *csv)
 {
 	const struct table *table = table_of(csv->filter.options);
+	const struct field_list *list = table ? NULL : list_of(csv->filter.options);
 	int error;
 
-	fprintf(csv->file, "%s\r\n", table->columns);
-	error = table->put ? write_rows(csv, table) : table->write(csv);
-	return error ? error : export_flush(csv->file);
+	if (table)
+		fprintf(csv->file, "%s\r\n", table->columns);
+	else
+		write_names(csv, list);
+	error = table ? table->write(csv) : write_rows(csv, list);
+	return error ? error : stream_flush(csv->file);
 }
 
-static int write_csv(const struct model *model, const struct export_options *options, FILE *file,
+static int write_csv(const struct model *model, const struct output_options *options, FILE *file,
 		     uint64_t *ret_rows)
 {
 	struct csv csv = {.model = model, .file = file};
@@ -630,11 +512,10 @@ static int write_csv(const struct model *model, const struct export_options *opt
 
 const struct exporter export_csv = {
 	.name = "csv",
-	.help = "one table for a spreadsheet, times in ns: executions with their launches, or "
-		"another "
-		"kind",
+	.help = "one table for a spreadsheet, times in ns: commands with their launches and "
+		"executions, or another kind of row",
 	.kinds = CSV_KINDS,
 	.has_no_instructions = true,
-	.check = check,
+	.check = check_options,
 	.write = write_csv,
 };

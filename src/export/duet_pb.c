@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * export/duet_pb.c - metrics as three files of length-delimited messages (proto/duet_pb.proto)
+ * export/duet_pb.c - export metrics as three files of length-delimited messages
+ * (proto/duet_pb.proto)
  *
  * Runs in:  our own process
- * Gets:     a model and filters   Gives: a folder: metrics of GPUs, of the machine, of disks
- * Owns:     the batches, the readings of the sample that is being put together
- * Fails:    -ENOMEM, -errno of a file, what the reader fails with
- * Why batches of 512 samples: a reader needs no more memory than for one, and the 60 bytes that every message repeats
- *           (so that it stands alone) are a byte in five hundred.
+ * Gets:     a model and filters
+ * Gives:    a folder: metrics of GPUs, of the machine, of disks
+ * Owns:     the message of each file, the readings of the current sample
+ * Fails:    -ENOMEM, -errno of a file, errors of the reader
+ * Why batches of 512 samples: a reader needs memory for one batch only. Each message repeats 60
+ *           bytes so that it can be read alone, which is one byte in five hundred.
  */
 #include <errno.h>
 #include <math.h>
@@ -16,18 +18,21 @@
 #include <string.h>
 
 #include "analyze/analysis.h"
+#include "analyze/entity_index.h"
+#include "analyze/filter.h"
 #include "analyze/model.h"
-#include "analyze/pair_map.h"
-#include "analyze/things.h"
-#include "analyze/units.h"
+#include "analyze/output_options.h"
+#include "analyze/text/row_names.h"
+#include "analyze/text/units.h"
 #include "base/array.h"
 #include "base/error.h"
+#include "base/file/output_file.h"
+#include "base/file/stream.h"
+#include "base/pair_map.h"
 #include "base/string.h"
-#include "export/duet_pb_schema.h"
-#include "export/filter.h"
+#include "export/common/protobuf.h"
 #include "export/formats.h"
-#include "export/protobuf.h"
-#include "export/row_names.h"
+#include "duet_pb.numbers.h"
 
 enum { BATCH_SAMPLES = 512, BATCH_REGIONS = 4096 };
 
@@ -38,11 +43,11 @@ static const char *const file_names[FILE_COUNT] = {
 	[FILE_DISK] = "disk_metrics.pb",
 };
 
-/* What tells parts of a sample apart. */
+/* The key that distinguishes the parts of a sample. */
 enum pb_key { KEY_NONE, KEY_PROCESS, KEY_INSTANCE, KEY_DEVICE };
 enum pb_shown { SHOWN_LEVEL, SHOWN_PERCENT, SHOWN_PER_SECOND };
 
-/* Metrics that have a field of their own. */
+/* A metric with a field of its own in the schema. */
 struct pb_field {
 	const char *metric;
 	enum pb_file file;
@@ -51,34 +56,67 @@ struct pb_field {
 	enum pb_shown shown;
 };
 
-#define SYSTEM(part, number, key, shown) FILE_SYSTEM, DUET_PB_SYSTEM_##part, number, key, shown
-#define DISK(part, number, key, shown)   FILE_DISK, DUET_PB_DISK_##part, number, key, shown
+#define SYSTEM(part, field, key, shown) \
+	FILE_SYSTEM, DUET_PB_SYSTEM_SAMPLE_##part, DUET_PB_##field, key, shown
+#define DISK(part, field, key, shown) \
+	FILE_DISK, DUET_PB_DISK_SAMPLE_##part, DUET_PB_##field, key, shown
 static const struct pb_field fields[] = {
-	/* The first tells what the shares of its part are of, too. */
-	{"cpu.busy", SYSTEM(CPU, DUET_PB_CPU_TOTAL, KEY_NONE, SHOWN_PERCENT)},
-	{"cpu.user", SYSTEM(CPU, 2, KEY_NONE, SHOWN_PERCENT)},
-	{"cpu.system", SYSTEM(CPU, 3, KEY_NONE, SHOWN_PERCENT)},
-	{"cpu.iowait", SYSTEM(CPU, 4, KEY_NONE, SHOWN_PERCENT)},
-	{"memory.total", SYSTEM(MEMORY, 1, KEY_NONE, SHOWN_LEVEL)},
-	{"memory.used", SYSTEM(MEMORY, 2, KEY_NONE, SHOWN_LEVEL)},
-	{"memory.available", SYSTEM(MEMORY, 3, KEY_NONE, SHOWN_LEVEL)},
-	{"memory.buffers", SYSTEM(MEMORY, 4, KEY_NONE, SHOWN_LEVEL)},
-	{"memory.cached", SYSTEM(MEMORY, 5, KEY_NONE, SHOWN_LEVEL)},
-	{"process.cpu", SYSTEM(PROCESSES, 2, KEY_PROCESS, SHOWN_PERCENT)},
-	{"process.memory.rss", SYSTEM(PROCESSES, 3, KEY_PROCESS, SHOWN_LEVEL)},
-	{"process.memory.virtual", SYSTEM(PROCESSES, 4, KEY_PROCESS, SHOWN_LEVEL)},
-	{"process.memory.shared", SYSTEM(PROCESSES, 5, KEY_PROCESS, SHOWN_LEVEL)},
-	{"disk.read", DISK(DEVICES, 2, KEY_INSTANCE, SHOWN_PER_SECOND)},
-	{"disk.write", DISK(DEVICES, 3, KEY_INSTANCE, SHOWN_PER_SECOND)},
-	{"disk.read.inflight", DISK(DEVICES, 4, KEY_INSTANCE, SHOWN_LEVEL)},
-	{"disk.write.inflight", DISK(DEVICES, 5, KEY_INSTANCE, SHOWN_LEVEL)},
-	{"process.io.read", DISK(PROCESSES, 2, KEY_PROCESS, SHOWN_PER_SECOND)},
-	{"process.io.write", DISK(PROCESSES, 3, KEY_PROCESS, SHOWN_PER_SECOND)},
+	/* The field of the first row also writes the counted time, the base of the part's
+	 * percentages. */
+	{"cpu.busy", SYSTEM(CPU, CPU_METRICS_TOTAL_UTILIZATION_PCT, KEY_NONE, SHOWN_PERCENT)},
+	{"cpu.user", SYSTEM(CPU, CPU_METRICS_USER_PCT, KEY_NONE, SHOWN_PERCENT)},
+	{"cpu.system", SYSTEM(CPU, CPU_METRICS_SYSTEM_PCT, KEY_NONE, SHOWN_PERCENT)},
+	{"cpu.iowait", SYSTEM(CPU, CPU_METRICS_IOWAIT_PCT, KEY_NONE, SHOWN_PERCENT)},
+	{"memory.total", SYSTEM(MEMORY, MEMORY_METRICS_TOTAL_BYTES, KEY_NONE, SHOWN_LEVEL)},
+	{"memory.used", SYSTEM(MEMORY, MEMORY_METRICS_USED_BYTES, KEY_NONE, SHOWN_LEVEL)},
+	{"memory.available", SYSTEM(MEMORY, MEMORY_METRICS_AVAILABLE_BYTES, KEY_NONE, SHOWN_LEVEL)},
+	{"memory.buffers", SYSTEM(MEMORY, MEMORY_METRICS_BUFFERS_BYTES, KEY_NONE, SHOWN_LEVEL)},
+	{"memory.cached", SYSTEM(MEMORY, MEMORY_METRICS_CACHED_BYTES, KEY_NONE, SHOWN_LEVEL)},
+	{"process.cpu", SYSTEM(PROCESSES, PROCESS_METRICS_CPU_PCT, KEY_PROCESS, SHOWN_PERCENT)},
+	{"process.memory.rss",
+	 SYSTEM(PROCESSES, PROCESS_METRICS_RSS_BYTES, KEY_PROCESS, SHOWN_LEVEL)},
+	{"process.memory.virtual",
+	 SYSTEM(PROCESSES, PROCESS_METRICS_VMS_BYTES, KEY_PROCESS, SHOWN_LEVEL)},
+	{"process.memory.shared",
+	 SYSTEM(PROCESSES, PROCESS_METRICS_SHARED_BYTES, KEY_PROCESS, SHOWN_LEVEL)},
+	{"disk.read",
+	 DISK(DEVICES, DISK_METRICS_READ_BYTES_PER_SEC, KEY_INSTANCE, SHOWN_PER_SECOND)},
+	{"disk.write",
+	 DISK(DEVICES, DISK_METRICS_WRITE_BYTES_PER_SEC, KEY_INSTANCE, SHOWN_PER_SECOND)},
+	{"disk.read.inflight",
+	 DISK(DEVICES, DISK_METRICS_READ_QUEUE_DEPTH, KEY_INSTANCE, SHOWN_LEVEL)},
+	{"disk.write.inflight",
+	 DISK(DEVICES, DISK_METRICS_WRITE_QUEUE_DEPTH, KEY_INSTANCE, SHOWN_LEVEL)},
+	{"process.io.read",
+	 DISK(PROCESSES, PROCESS_DISK_METRICS_READ_BYTES_PER_SEC, KEY_PROCESS, SHOWN_PER_SECOND)},
+	{"process.io.write",
+	 DISK(PROCESSES, PROCESS_DISK_METRICS_WRITE_BYTES_PER_SEC, KEY_PROCESS, SHOWN_PER_SECOND)},
 };
 static const struct pb_field gpu_field = {
-	NULL, FILE_GPU, DUET_PB_GPU_DEVICES, DUET_PB_GPU_METRICS, KEY_DEVICE, SHOWN_LEVEL};
+	.file = FILE_GPU,
+	.part = DUET_PB_GPU_SAMPLE_DEVICES,
+	.number = DUET_PB_GPU_DEVICE_METRICS_METRICS,
+	.key = KEY_DEVICE,
+	.shown = SHOWN_LEVEL,
+};
 
-/* A reading of the sample that is being put together. */
+/* In all three files the first fields of traces, samples and parts have the same numbers, so all
+ * are written with those of the GPU file. */
+#define SAME_IN_ALL(field)                                                  \
+	_Static_assert(DUET_PB_GPU_##field == DUET_PB_SYSTEM_##field &&     \
+			       DUET_PB_GPU_##field == DUET_PB_DISK_##field, \
+		       #field)
+SAME_IN_ALL(METRICS_TRACE_RECORDING);
+SAME_IN_ALL(METRICS_TRACE_SAMPLES);
+SAME_IN_ALL(METRICS_TRACE_REGIONS);
+SAME_IN_ALL(SAMPLE_TIMESTAMP_NS);
+SAME_IN_ALL(SAMPLE_INTERVAL_NS);
+_Static_assert(DUET_PB_GPU_DEVICE_METRICS_DEVICE == DUET_PB_DISK_METRICS_DEVICE &&
+		       DUET_PB_GPU_DEVICE_METRICS_DEVICE == DUET_PB_PROCESS_METRICS_PID &&
+		       DUET_PB_GPU_DEVICE_METRICS_DEVICE == DUET_PB_PROCESS_DISK_METRICS_PID,
+	       "first field of a part");
+
+/* A reading of the current sample. */
 struct reading {
 	const struct pb_field *field;
 	const struct event_series *series;
@@ -87,26 +125,26 @@ struct reading {
 
 struct output {
 	FILE *file;
-	struct protobuf recording; /* what every message begins with */
+	struct protobuf recording; /* the first fields of every message */
 	struct protobuf message;
-	size_t samples; /* in it */
+	size_t samples; /* in the message */
 };
 
 struct pb {
 	struct filter filter;
-	const char *folder;
+	struct output_folder *folder;
 	struct output outputs[FILE_COUNT];
-	const struct pb_field **of_series; /* by index; NULL: it is in none of the files */
-	struct things series;
+	const struct pb_field **of_series; /* by index; NULL: not exported */
+	struct entity_index series;
 	struct pair_map tracked;
-	struct reading *readings; /* of one begin and end */
+	struct reading *readings; /* readings with the same start and end */
 	size_t readings_count, readings_capacity;
-	uint64_t *latest; /* by series: the sample that its latest reading is in, from 1 */
+	uint64_t *latest; /* by series: number of the sample with its latest reading, from 1 */
 	uint64_t sample;
 	uint64_t rows;
 };
 
-/* ---- which series goes where ---- */
+/* ---- fields of series ---- */
 
 static bool has_key(const struct event_series *series, enum pb_key key)
 {
@@ -114,7 +152,7 @@ static bool has_key(const struct event_series *series, enum pb_key key)
 	       (series->instance_string != 0) == (key == KEY_INSTANCE);
 }
 
-/* The type, by what its field shows. */
+/* Whether the series has the type that its field shows. */
 static bool has_type(const struct event_series *series, const struct pb_field *field)
 {
 	switch (field->shown) {
@@ -145,36 +183,36 @@ static const struct pb_field *field_of(const struct pb *pb, const struct event_s
 
 static int find_fields(struct pb *pb)
 {
-	things_init(&pb->series, pb->filter.model->reader, EVENT_SERIES);
+	entity_index_init(&pb->series, pb->filter.model->reader, EVENT_SERIES);
 	pb->of_series = calloc(pb->series.count + 1, sizeof(*pb->of_series));
 	pb->latest = calloc(pb->series.count + 1, sizeof(*pb->latest));
 	if (!pb->of_series || !pb->latest)
 		return -ENOMEM;
 	for (size_t i = 0; i < pb->series.count; i++)
-		pb->of_series[i] = field_of(pb, things_row(&pb->series, i));
+		pb->of_series[i] = field_of(pb, entity_index_row(&pb->series, i));
 	return 0;
 }
 
-/* ---- what every message begins with ---- */
+/* ---- first fields of every message ---- */
 
 static const char *device_key(const struct pb *pb, uint32_t device)
 {
-	const struct event_device *row = model_thing(pb->filter.model, EVENT_DEVICE, device);
+	const struct event_device *row = model_entity(pb->filter.model, EVENT_DEVICE, device);
 
 	return row ? model_text(pb->filter.model, row->key_string, "") : "";
 }
 
 static uint32_t pid_of(const struct pb *pb, uint32_t process)
 {
-	const struct event_process *row = model_thing(pb->filter.model, EVENT_PROCESS, process);
+	const struct event_process *row = model_entity(pb->filter.model, EVENT_PROCESS, process);
 
 	return row ? row->pid : 0;
 }
 
-/* A process or device is told once for each file, however many series it has. */
-static int note_tracked(struct pb *pb, size_t index, bool *ret_is_new)
+/* Sets *ret_is_new if the process or device of a series is not yet described in the file. */
+static int mark_tracked(struct pb *pb, size_t index, bool *ret_is_new)
 {
-	const struct event_series *row = things_row(&pb->series, index);
+	const struct event_series *row = entity_index_row(&pb->series, index);
 	const struct pb_field *field = pb->of_series[index];
 	uint32_t id = field->key == KEY_PROCESS    ? row->process
 		      : field->key == KEY_INSTANCE ? row->instance_string
@@ -187,22 +225,23 @@ static int note_tracked(struct pb *pb, size_t index, bool *ret_is_new)
 
 static int put_tracked(struct pb *pb, struct protobuf *message, size_t index)
 {
-	const struct event_series *row = things_row(&pb->series, index);
+	const struct event_series *row = entity_index_row(&pb->series, index);
 	bool is_new;
-	int error = note_tracked(pb, index, &is_new);
+	int error = mark_tracked(pb, index, &is_new);
 
 	if (error || !is_new)
 		return error;
 	switch (pb->of_series[index]->key) {
 	case KEY_PROCESS:
-		protobuf_u64(message, DUET_PB_RECORDING_PIDS, pid_of(pb, row->process));
+		protobuf_u64(message, DUET_PB_RECORDING_TRACKED_PIDS, pid_of(pb, row->process));
 		break;
 	case KEY_INSTANCE:
-		protobuf_text(message, DUET_PB_RECORDING_DEVICES,
+		protobuf_text(message, DUET_PB_RECORDING_TRACKED_DEVICES,
 			      model_text(pb->filter.model, row->instance_string, ""));
 		break;
 	case KEY_DEVICE:
-		protobuf_text(message, DUET_PB_RECORDING_DEVICES, device_key(pb, row->device));
+		protobuf_text(message, DUET_PB_RECORDING_TRACKED_DEVICES,
+			      device_key(pb, row->device));
 		break;
 	default:
 		break;
@@ -215,7 +254,7 @@ static uint64_t shortest_interval(const struct pb *pb, enum pb_file file)
 	uint64_t shortest = 0;
 
 	for (size_t i = 0; i < pb->series.count; i++) {
-		const struct event_series *row = things_row(&pb->series, i);
+		const struct event_series *row = entity_index_row(&pb->series, i);
 
 		if (pb->of_series[i] && pb->of_series[i]->file == file && row->interval_ns &&
 		    (!shortest || row->interval_ns < shortest))
@@ -231,22 +270,22 @@ static int put_recording(struct pb *pb, enum pb_file file)
 	const struct event_host *host;
 	const void *rows = NULL;
 	uint64_t realtime_ns;
-	size_t begin = protobuf_begin(message, DUET_PB_TRACE_RECORDING);
+	size_t begin = protobuf_begin(message, DUET_PB_GPU_METRICS_TRACE_RECORDING);
 	int error = 0;
 
-	host = model_things(model, EVENT_HOST, &rows) ? rows : NULL;
+	host = model_entities(model, EVENT_HOST, &rows) ? rows : NULL;
 	if (host)
 		protobuf_text(message, DUET_PB_RECORDING_HOSTNAME,
 			      model_text(model, host->name_string, ""));
-	protobuf_u64(message, DUET_PB_RECORDING_INTERVAL, shortest_interval(pb, file));
+	protobuf_u64(message, DUET_PB_RECORDING_INTERVAL_NS, shortest_interval(pb, file));
 	for (size_t i = 0; i < pb->series.count && !error; i++)
 		if (pb->of_series[i] && pb->of_series[i]->file == file)
 			error = put_tracked(pb, message, i);
-	protobuf_u64(message, DUET_PB_RECORDING_BEGIN, pb->filter.begin_ns);
+	protobuf_u64(message, DUET_PB_RECORDING_BEGIN_NS, pb->filter.begin_ns);
 	if (model_wall_clock(model, pb->filter.begin_ns, &realtime_ns))
-		protobuf_u64(message, DUET_PB_RECORDING_BEGIN_REALTIME, realtime_ns);
+		protobuf_u64(message, DUET_PB_RECORDING_BEGIN_REALTIME_NS, realtime_ns);
 	if (host && host->end_ns)
-		protobuf_u64(message, DUET_PB_RECORDING_END, host->end_ns);
+		protobuf_u64(message, DUET_PB_RECORDING_END_NS, host->end_ns);
 	protobuf_end(message, begin);
 	return error;
 }
@@ -255,27 +294,16 @@ static int put_recording(struct pb *pb, enum pb_file file)
 
 static int open_file(struct pb *pb, enum pb_file file)
 {
-	struct string_builder path;
-	int error = 0;
+	int error;
 
-	string_builder_init(&path);
-	string_builder_appendf(&path, "%s/%s", pb->folder, file_names[file]);
-	if (path.error)
-		error = error_set(-ENOMEM, "write '%s/%s': out of memory", pb->folder,
-				  file_names[file]);
-	else
-		pb->outputs[file].file = fopen(string_builder_text(&path), "wxe");
-	if (!error && !pb->outputs[file].file)
-		error = error_set(-errno, "write '%s': %s", string_builder_text(&path),
-				  strerror(errno));
-	string_builder_fini(&path);
+	pb->outputs[file].file = output_folder_stream(pb->folder, file_names[file], &error);
 	return error ? error : put_recording(pb, file);
 }
 
-/* Once what is in it is enough for a message, or all that there is. */
+/* Writes a batch: called when it is full and at the end of the export. */
 static int write_message(struct output *output)
 {
-	uint8_t length[PROTOBUF_VARINT_MOST];
+	uint8_t length[MAX_PROTOBUF_VARINT];
 	size_t size = output->recording.size + output->message.size;
 	int error = output->recording.error ? output->recording.error : output->message.error;
 
@@ -286,7 +314,7 @@ static int write_message(struct output *output)
 	protobuf_write(&output->message, output->file);
 	protobuf_clear(&output->message);
 	output->samples = 0;
-	return ferror(output->file) ? export_flush(output->file) : 0;
+	return ferror(output->file) ? stream_flush(output->file) : 0;
 }
 
 static int close_file(struct output *output)
@@ -295,7 +323,7 @@ static int close_file(struct output *output)
 
 	if (!output->file)
 		return 0;
-	error = export_flush(output->file);
+	error = stream_flush(output->file);
 	if (fclose(output->file) != 0 && !error)
 		error = error_set(-errno, "write: %s", strerror(errno));
 	output->file = NULL;
@@ -309,7 +337,7 @@ static int compare_numbers(uint64_t left, uint64_t right)
 	return (left > right) - (left < right);
 }
 
-/* Parts of one thing stand side by side. */
+/* Sorts readings by file, part and entity, so that the fields of a part follow each other. */
 static int compare_readings(const void *left, const void *right)
 {
 	const struct reading *a = left, *b = right;
@@ -318,7 +346,7 @@ static int compare_readings(const void *left, const void *right)
 		{a->field->part, b->field->part},
 		{a->series->process, b->series->process},
 		{a->series->device, b->series->device},
-		/* of a device an instance is a word of the metric's name */
+		/* in device parts the instance belongs to the metric's name */
 		{a->series->device ? 0 : a->series->instance_string,
 		 b->series->device ? 0 : b->series->instance_string},
 		{a->field->number, b->field->number},
@@ -342,14 +370,16 @@ static void put_key(const struct pb *pb, struct protobuf *message, const struct 
 {
 	switch (reading->field->key) {
 	case KEY_PROCESS:
-		protobuf_u64(message, DUET_PB_PART_OF, pid_of(pb, reading->series->process));
+		protobuf_u64(message, DUET_PB_GPU_DEVICE_METRICS_DEVICE,
+			     pid_of(pb, reading->series->process));
 		break;
 	case KEY_INSTANCE:
-		protobuf_text(message, DUET_PB_PART_OF,
+		protobuf_text(message, DUET_PB_GPU_DEVICE_METRICS_DEVICE,
 			      model_text(pb->filter.model, reading->series->instance_string, ""));
 		break;
 	case KEY_DEVICE:
-		protobuf_text(message, DUET_PB_PART_OF, device_key(pb, reading->series->device));
+		protobuf_text(message, DUET_PB_GPU_DEVICE_METRICS_DEVICE,
+			      device_key(pb, reading->series->device));
 		break;
 	default:
 		break;
@@ -369,14 +399,14 @@ static void put_gpu_metric(const struct pb *pb, struct protobuf *message,
 			   const struct reading *reading)
 {
 	struct unit_shown unit = unit_shown_of(pb->filter.model, reading->series);
-	size_t begin = protobuf_begin(message, DUET_PB_GPU_METRICS);
+	size_t begin = protobuf_begin(message, DUET_PB_GPU_DEVICE_METRICS_METRICS);
 	struct string_builder name;
 
 	string_builder_init(&name);
 	row_name_series(pb->filter.model, reading->series, &name);
-	protobuf_text(message, DUET_PB_METRIC_NAME, string_builder_text(&name));
-	protobuf_text(message, DUET_PB_METRIC_UNIT, unit.text);
-	protobuf_double(message, DUET_PB_METRIC_VALUE, value_of(pb, reading));
+	protobuf_text(message, DUET_PB_GPU_METRIC_NAME, string_builder_text(&name));
+	protobuf_text(message, DUET_PB_GPU_METRIC_UNIT, unit.text);
+	protobuf_double(message, DUET_PB_GPU_METRIC_VALUE, value_of(pb, reading));
 	string_builder_fini(&name);
 	protobuf_end(message, begin);
 }
@@ -392,19 +422,19 @@ static void put_value(const struct pb *pb, struct protobuf *message, const struc
 	else
 		protobuf_double(message, reading->field->number, value_of(pb, reading));
 	if (reading->field == &fields[0] && reading->row.of)
-		protobuf_u64(message, DUET_PB_CPU_COUNTED, reading->row.of);
+		protobuf_u64(message, DUET_PB_CPU_METRICS_COUNTED_NS, reading->row.of);
 }
 
-/* A sample of the readings [first, end), which are of one file. */
+/* Writes a sample with the readings [first, end), which belong to one file. */
 static int put_sample(struct pb *pb, size_t first, size_t end)
 {
 	const struct reading *readings = pb->readings;
 	struct output *output = &pb->outputs[readings[first].field->file];
 	struct protobuf *message = &output->message;
-	size_t sample = protobuf_begin(message, DUET_PB_TRACE_SAMPLES);
+	size_t sample = protobuf_begin(message, DUET_PB_GPU_METRICS_TRACE_SAMPLES);
 
-	protobuf_u64(message, DUET_PB_SAMPLE_TIMESTAMP, readings[first].row.end);
-	protobuf_u64(message, DUET_PB_SAMPLE_INTERVAL,
+	protobuf_u64(message, DUET_PB_GPU_SAMPLE_TIMESTAMP_NS, readings[first].row.end);
+	protobuf_u64(message, DUET_PB_GPU_SAMPLE_INTERVAL_NS,
 		     readings[first].row.end - readings[first].row.begin);
 	for (size_t i = first; i < end;) {
 		size_t part = protobuf_begin(message, readings[i].field->part), of = i;
@@ -439,7 +469,8 @@ static int put_samples(struct pb *pb)
 	return error;
 }
 
-/* Whether it is of another time than those before it, or a second reading of a series at that time. */
+/* Whether a reading starts a new sample: its time differs, or its series already has a reading at
+ * that time. */
 static bool is_new_sample(const struct pb *pb, const struct event_counter *row, size_t index)
 {
 	const struct event_counter *first;
@@ -451,7 +482,7 @@ static bool is_new_sample(const struct pb *pb, const struct event_counter *row, 
 	       pb->latest[index] == pb->sample;
 }
 
-/* No level that has a field of its own can be below 0: such a one was not read. */
+/* Levels with a field of their own are never negative; a negative value was not read. */
 static bool says_something(const struct pb *pb, const struct reading *reading)
 {
 	if (!reading->series || !reading->field || isnan(value_of(pb, reading)))
@@ -461,8 +492,8 @@ static bool says_something(const struct pb *pb, const struct reading *reading)
 
 static int on_counter(struct pb *pb, const struct event_counter *row)
 {
-	size_t index = things_index(&pb->series, row->series);
-	struct reading reading = {pb->of_series[index], things_row(&pb->series, index), *row};
+	size_t index = entity_index_find(&pb->series, row->series);
+	struct reading reading = {pb->of_series[index], entity_index_row(&pb->series, index), *row};
 	int error = 0;
 
 	if (!says_something(pb, &reading))
@@ -482,12 +513,12 @@ static int on_counter(struct pb *pb, const struct event_counter *row)
 static void put_region(struct pb *pb, struct protobuf *message, const struct event_range *row)
 {
 	const struct model *model = pb->filter.model;
-	const struct event_thread *thread = model_thing(model, EVENT_THREAD, row->thread);
-	size_t begin = protobuf_begin(message, DUET_PB_TRACE_REGIONS);
+	const struct event_thread *thread = model_entity(model, EVENT_THREAD, row->thread);
+	size_t begin = protobuf_begin(message, DUET_PB_GPU_METRICS_TRACE_REGIONS);
 
 	protobuf_text(message, DUET_PB_REGION_NAME, model_range_name(model, row));
-	protobuf_u64(message, DUET_PB_REGION_START, row->begin);
-	protobuf_u64(message, DUET_PB_REGION_END, row->end);
+	protobuf_u64(message, DUET_PB_REGION_START_NS, row->begin);
+	protobuf_u64(message, DUET_PB_REGION_END_NS, row->end);
 	protobuf_u64(message, DUET_PB_REGION_PID, pid_of(pb, row->process));
 	if (thread)
 		protobuf_u64(message, DUET_PB_REGION_TID, thread->tid);
@@ -495,7 +526,7 @@ static void put_region(struct pb *pb, struct protobuf *message, const struct eve
 	protobuf_end(message, begin);
 }
 
-/* Behind all samples: into each of the files. */
+/* Writes a region into each of the files, after all samples. */
 static int on_range(struct pb *pb, const struct event_range *row, bool is_full)
 {
 	int error = 0;
@@ -509,7 +540,7 @@ static int on_range(struct pb *pb, const struct event_range *row, bool is_full)
 	return error;
 }
 
-/* ---- the whole ---- */
+/* ---- the export ---- */
 
 static int each_row(struct pb *pb, enum event_kind kind)
 {
@@ -548,8 +579,8 @@ static int write_all(struct pb *pb)
 	return error;
 }
 
-static int write_duet_pb(const struct model *model, const struct export_options *options,
-			 const char *folder, uint64_t *ret_rows)
+static int write_duet_pb(const struct model *model, const struct output_options *options,
+			 struct output_folder *folder, uint64_t *ret_rows)
 {
 	struct pb pb = {.folder = folder, .sample = 1};
 	int error = filter_open(&pb.filter, model, options);
@@ -574,7 +605,8 @@ static int write_duet_pb(const struct model *model, const struct export_options 
 
 const struct exporter export_duet_pb = {
 	.name = "duet-pb",
-	.help = "a folder of metrics and regions for readers of protobuf: GPUs, machine, disks",
+	.help = "a folder of counters of GPUs, machine and disks, and of ranges, as protobuf "
+		"messages",
 	.kinds = "counter, range",
 	.is_binary = true,
 	.write_folder = write_duet_pb,

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * export/folded.c - folded stacks, as duet flame --folded writes them
+ * export/folded.c - export folded stacks, like duet flame --folded
  *
  * Runs in:  our own process
- * Gets:     a model and a view   Gives: a line for each stack
+ * Gets:     a model and a view
+ * Gives:    a line for each stack
  * Owns:     nothing
- * Fails:    as picture_open and the writer do
- * Why here too: a script that exports in a loop over formats needs no second verb
+ * Fails:    like picture_open and the writer
+ * Why also an exporter: a script that exports to several formats in a loop needs no second verb
  */
-#include "export/flame.h"
-#include "export/flame_picture.h"
+#include "analyze/output_options.h"
 #include "export/formats.h"
+#include "flame/flame.h"
+#include "flame/picture.h"
 
-static int write_stacks(const struct model *model, const struct export_options *options, FILE *file,
+static int write_stacks(const struct model *model, const struct output_options *options, FILE *file,
 			uint64_t *ret_rows)
 {
 	struct picture picture;
@@ -28,7 +30,8 @@ static int write_stacks(const struct model *model, const struct export_options *
 
 const struct exporter export_folded = {
 	.name = "folded",
-	.help = "stacks with values, a line each, for flamegraph.pl and its kin",
+	.help = "folded stacks: one stack and its value per line, for flamegraph.pl and similar "
+		"tools",
 	.kinds = PICTURE_KINDS,
 	.check = picture_check,
 	.write = write_stacks,

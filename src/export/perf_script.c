@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * export/perf_script.c - the layout of `perf script`: CPU samples, and device time as an event "gpu-time"
+ * export/perf_script.c - export the layout of `perf script`: CPU samples, and device time as an
+ * event "gpu-time"
  *
  * Runs in:  our own process
- * Gets:     a model and filters   Gives: an event of some lines each: who, when, how much, the stack
+ * Gets:     a model and filters
+ * Gives:    an event of some lines per sample or command: thread, time, period, stack
  * Owns:     the text of each stack
- * Fails:    -ENOMEM, what the reader fails with; -EPIPE ends it quietly
- * Why:      what reads perf's output is a thousand small scripts; the period of gpu-time is the whole
- *           duration of one command, so that its sum is the report's total of each kernel
+ * Fails:    -ENOMEM, errors of the reader; -EPIPE ends it silently
+ * Why:      many small scripts read perf's output. The period of gpu-time is the whole duration of
+ *           one command, so its sum is the report's total of each kernel.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -15,15 +17,17 @@
 #include <string.h>
 
 #include "analyze/analysis.h"
+#include "analyze/filter.h"
+#include "analyze/join/commands.h"
 #include "analyze/model.h"
+#include "analyze/output_options.h"
 #include "base/error.h"
+#include "base/file/stream.h"
 #include "base/string.h"
-#include "export/commands.h"
-#include "export/escape.h"
-#include "export/filter.h"
+#include "export/common/escape.h"
+#include "export/common/profile.h"
+#include "export/common/stack_texts.h"
 #include "export/formats.h"
-#include "export/profile.h"
-#include "export/stack_texts.h"
 
 #define FLUSH_EVENTS 4096
 
@@ -59,7 +63,8 @@ static const char *module_of(const struct profile_frame *frame)
 	return frame->kind == PROFILE_JIT ? "//anon" : "[unknown]";
 }
 
-/* Innermost first; a function without a name is the reader's to name by its file. */
+/* Innermost frame first. A function without a name is written as [unknown], so that readers use its
+ * file. */
 static void format_stack(struct string_builder *text, const struct profile_frame *frames,
 			 size_t count)
 {
@@ -69,12 +74,12 @@ static void format_stack(struct string_builder *text, const struct profile_frame
 			     module_of(&frames[i]));
 }
 
-/* "python3 1001/1002 [001] 0.000012345: 5025125 cpu-clock:" */
+/* Writes "python3 1001/1002 [001] 0.000012345: 5025125 cpu-clock:". */
 static void begin_event(struct script *script, uint32_t process, uint32_t thread)
 {
 	const struct model *model = script->profile.model;
-	const struct event_process *who = model_thing(model, EVENT_PROCESS, process);
-	const struct event_thread *where = model_thing(model, EVENT_THREAD, thread);
+	const struct event_process *who = model_entity(model, EVENT_PROCESS, process);
+	const struct event_thread *where = model_entity(model, EVENT_THREAD, thread);
 	const char *comm = model_text(model, who ? who->name_string : 0, "");
 	struct string_builder *head = &script->head;
 
@@ -106,7 +111,7 @@ static int write_event(struct script *script, uint32_t stack, uint32_t function_
 	fputs(frames, script->file);
 	putc('\n', script->file);
 	if (++script->events % FLUSH_EVENTS == 0 || ferror(script->file))
-		return export_flush(script->file);
+		return stream_flush(script->file);
 	return 0;
 }
 
@@ -167,13 +172,14 @@ static int write_events(struct script *script)
 
 	profile_describe(&script->profile, write_comment, script);
 	fputs(string_builder_text(&script->head), script->file);
-	fputs("#\n",
-	      script->file); /* Netflix's FlameScope takes a file whose first other line is no event for another's */
+	/* not an empty line: FlameScope refuses a file unless the first line without '#' is an
+	 * event */
+	fputs("#\n", script->file);
 	error = commands_each(script->profile.model, &visitor, script);
-	return error ? error : export_flush(script->file);
+	return error ? error : stream_flush(script->file);
 }
 
-static int write_script(const struct model *model, const struct export_options *options, FILE *file,
+static int write_script(const struct model *model, const struct output_options *options, FILE *file,
 			uint64_t *ret_rows)
 {
 	struct script script = {.file = file};
@@ -193,7 +199,7 @@ static int write_script(const struct model *model, const struct export_options *
 
 const struct exporter export_perf_script = {
 	.name = "perf-script",
-	.help = "the layout of perf script: CPU samples, and device time as an event gpu-time",
+	.help = "text as perf script prints it: CPU samples, and device time as the event gpu-time",
 	.kinds = "execution, cpu_sample",
 	.has_no_instructions = true,
 	.write = write_script,

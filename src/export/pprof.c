@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * export/pprof.c - pprof's profile format: device time, CPU samples and device instructions by stack
+ * export/pprof.c - export pprof's profile format: device time, CPU samples and device instructions
+ * by stack
  *
  * Runs in:  our own process
- * Gets:     a model and filters   Gives: one Profile (proto/pprof_profile.proto), compressed
- * Owns:     what was interned: texts, functions, places, files
- * Fails:    -ENOMEM, what the reader fails with; -EPIPE ends it quietly
- * Why the instructions have a count and no device time: what they are samples of is in the profile as the
- *           time of their commands already, and a view that adds all samples up would have it twice.
+ * Gets:     a model and filters
+ * Gives:    one Profile (proto/pprof_profile.proto), compressed
+ * Owns:     interned texts, functions, locations, files
+ * Fails:    -ENOMEM, errors of the reader; -EPIPE ends it silently
+ * Why instructions have a count and no device time: the profile already contains the time of their
+ *           commands. A view that adds up all samples would count that time twice.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -16,26 +18,28 @@
 
 #include "analyze/analysis.h"
 #include "analyze/model.h"
+#include "analyze/output_options.h"
 #include "base/array.h"
 #include "base/error.h"
+#include "base/file/stream.h"
 #include "base/hash.h"
+#include "export/common/gzip.h"
+#include "export/common/profile.h"
+#include "export/common/protobuf.h"
 #include "export/formats.h"
-#include "export/gzip.h"
-#include "export/pprof_schema.h"
-#include "export/profile.h"
-#include "export/protobuf.h"
+#include "pprof_profile.numbers.h"
 
-/* What a row of the profile adds to one of a sample's values. */
+/* The part of a row that is added to one of a sample's values. */
 enum addend { ADD_COUNT, ADD_DURATION, ADD_VALUE };
 
 struct column {
 	enum profile_kind kind;
 	enum addend addend;
-	const char *source; /* CPU samples: of this source only; NULL: of all */
+	const char *source; /* CPU samples: only this source; NULL: all */
 	const char *type, *unit;
 };
 
-/* What is known of a file once all of its places are. */
+/* A file. Its members are complete once all its locations are known. */
 struct mapping {
 	uint32_t filename, build_id;
 	uint64_t limit;
@@ -51,9 +55,9 @@ struct pprof {
 	struct mapping *mappings;                        /* by id - 1 */
 	size_t mappings_capacity;
 	struct column *columns;
-	uint64_t *values; /* of a sample, by column */
+	uint64_t *values; /* values of a sample, by column */
 	size_t columns_count;
-	uint64_t *key, *ids; /* of a location; of a sample */
+	uint64_t *key, *ids; /* key of a location; location ids of a sample */
 	size_t key_capacity, ids_capacity;
 	uint64_t rows;
 	int error;
@@ -74,9 +78,9 @@ static uint32_t text_of(struct pprof *pprof, const char *text)
 	return id;
 }
 
-/* The id of a key, which counts from 1; *ret_is_new where it was not there. */
-static uint32_t intern(struct pprof *pprof, struct string_table *table, const uint64_t *key,
-		       size_t count, bool *ret_is_new)
+/* The id of a key, from 1 on; *ret_is_new: the key is new. */
+static uint32_t intern_key(struct pprof *pprof, struct string_table *table, const uint64_t *key,
+			   size_t count, bool *ret_is_new)
 {
 	uint32_t before = table->count;
 	uint32_t id = string_table_add(table, key, count * sizeof(*key));
@@ -87,13 +91,13 @@ static uint32_t intern(struct pprof *pprof, struct string_table *table, const ui
 	return id;
 }
 
-/* ---- places ------------------------------------------------------------------------------------ */
+/* ---- places ---------------------------------------------------------------------------------- */
 
 static uint32_t mapping_of(struct pprof *pprof, const char *module, const char *build_id)
 {
 	const uint64_t key[] = {text_of(pprof, module), text_of(pprof, build_id)};
 	bool is_new;
-	uint32_t id = intern(pprof, &pprof->files, key, ARRAY_COUNT(key), &is_new);
+	uint32_t id = intern_key(pprof, &pprof->files, key, ARRAY_COUNT(key), &is_new);
 
 	if (!id || !is_new)
 		return id;
@@ -106,7 +110,7 @@ static uint32_t mapping_of(struct pprof *pprof, const char *module, const char *
 	return id;
 }
 
-static void note_place(struct pprof *pprof, uint32_t id, const struct profile_frame *frame)
+static void update_mapping(struct pprof *pprof, uint32_t id, const struct profile_frame *frame)
 {
 	struct mapping *mapping = &pprof->mappings[id - 1];
 
@@ -124,14 +128,14 @@ static uint32_t function_of(struct pprof *pprof, const struct profile_frame *fra
 				text_of(pprof, frame->file ? frame->file : ""), frame->first_line};
 	struct protobuf *message = &pprof->message;
 	bool is_new;
-	uint32_t id = intern(pprof, &pprof->functions, key, ARRAY_COUNT(key), &is_new);
+	uint32_t id = intern_key(pprof, &pprof->functions, key, ARRAY_COUNT(key), &is_new);
 	size_t begin;
 
 	if (!id || !is_new)
 		return id;
-	/* Without a system name: where both are the same pprof takes the name for one that is still mangled, and drops what
-	 * stands in < >, which of Python's <module> is all. */
-	begin = protobuf_begin(message, PPROF_FUNCTION);
+	/* No system name is written: if it equals the name, pprof demangles the name and drops the
+	 * text in < >. Python's <module> would become empty. */
+	begin = protobuf_begin(message, PPROF_PROFILE_FUNCTION);
 	protobuf_u64(message, PPROF_FUNCTION_ID, id);
 	protobuf_u64(message, PPROF_FUNCTION_NAME, key[0]);
 	if (key[1])
@@ -146,7 +150,7 @@ static uint32_t function_of(struct pprof *pprof, const struct profile_frame *fra
 static void write_location(struct pprof *pprof, uint32_t id, const uint64_t *key, size_t count)
 {
 	struct protobuf *message = &pprof->message;
-	size_t begin = protobuf_begin(message, PPROF_LOCATION);
+	size_t begin = protobuf_begin(message, PPROF_PROFILE_LOCATION);
 
 	protobuf_u64(message, PPROF_LOCATION_ID, id);
 	if (key[0])
@@ -165,7 +169,7 @@ static void write_location(struct pprof *pprof, uint32_t id, const uint64_t *key
 	write_message(pprof);
 }
 
-/* One address: the function it is in, and behind it those that were inlined there. */
+/* A location is one address: the function, followed by those that were inlined there. */
 static uint32_t location_of(struct pprof *pprof, const struct profile_frame *frames, size_t count)
 {
 	size_t length = 2 + 2 * count;
@@ -182,16 +186,16 @@ static uint32_t location_of(struct pprof *pprof, const struct profile_frame *fra
 		pprof->key[2 + 2 * i] = function_of(pprof, &frames[count - 1 - i]);
 		pprof->key[3 + 2 * i] = frames[count - 1 - i].line;
 	}
-	id = intern(pprof, &pprof->locations, pprof->key, length, &is_new);
+	id = intern_key(pprof, &pprof->locations, pprof->key, length, &is_new);
 	if (pprof->error || !is_new)
 		return id;
 	for (size_t i = 0; pprof->key[0] && i < count; i++)
-		note_place(pprof, (uint32_t)pprof->key[0], &frames[i]);
+		update_mapping(pprof, (uint32_t)pprof->key[0], &frames[i]);
 	write_location(pprof, id, pprof->key, length);
 	return id;
 }
 
-/* Leaf first. */
+/* The locations of a stack, leaf first. */
 static size_t list_locations(struct pprof *pprof, const struct profile_row *row)
 {
 	size_t count = 0;
@@ -213,7 +217,7 @@ static size_t list_locations(struct pprof *pprof, const struct profile_row *row)
 	return count;
 }
 
-/* ---- samples ----------------------------------------------------------------------------------- */
+/* ---- samples --------------------------------------------------------------------------------- */
 
 static void put_label(struct pprof *pprof, uint32_t key, uint32_t text)
 {
@@ -293,7 +297,7 @@ static int write_sample(void *context, const struct profile_row *row)
 
 	for (size_t i = 0; i < pprof->columns_count; i++)
 		pprof->values[i] = value_of(&pprof->columns[i], row);
-	begin = protobuf_begin(&pprof->message, PPROF_SAMPLE);
+	begin = protobuf_begin(&pprof->message, PPROF_PROFILE_SAMPLE);
 	protobuf_packed(&pprof->message, PPROF_SAMPLE_LOCATION_ID, pprof->ids, count);
 	protobuf_packed(&pprof->message, PPROF_SAMPLE_VALUE, pprof->values, pprof->columns_count);
 	put_labels(pprof, row);
@@ -303,9 +307,9 @@ static int write_sample(void *context, const struct profile_row *row)
 	return pprof->error;
 }
 
-/* ---- types of values --------------------------------------------------------------------------- */
+/* ---- types of values ------------------------------------------------------------------------- */
 
-/* Of CPU samples. */
+/* A source of CPU samples. */
 struct source {
 	const char *name;
 	bool is_ns;
@@ -317,7 +321,7 @@ struct sources {
 	size_t count, capacity;
 };
 
-static int note_source(void *context, const struct profile_row *row)
+static int add_source(void *context, const struct profile_row *row)
 {
 	struct sources *sources = context;
 	size_t i = 0;
@@ -332,11 +336,11 @@ static int note_source(void *context, const struct profile_row *row)
 	if (array_grow(sources->all, sources->capacity, i + 1))
 		return -ENOMEM;
 	sources->all[sources->count++] =
-		(struct source){row->source, row->tells_time && strcmp(row->unit, "ns") == 0};
+		(struct source){row->source, row->is_time && strcmp(row->unit, "ns") == 0};
 	return 0;
 }
 
-enum { COLUMNS_BESIDE = 5 }; /* beside those of sources */
+enum { COLUMNS_BESIDE = 5 }; /* columns besides those of sources */
 
 static void add_column(struct pprof *pprof, const struct column *column)
 {
@@ -382,7 +386,7 @@ static void add_columns(struct pprof *pprof, const struct sources *sources)
 static int choose_columns(struct pprof *pprof)
 {
 	struct sources sources = {0};
-	int error = profile_each(&pprof->profile, note_source, &sources);
+	int error = profile_each(&pprof->profile, add_source, &sources);
 	size_t most = sources.count + COLUMNS_BESIDE;
 
 	if (!sources.has[PROFILE_CPU_SAMPLE] && !sources.has[PROFILE_INSTRUCTION])
@@ -412,17 +416,18 @@ static void write_types(struct pprof *pprof)
 	const struct column *last = &pprof->columns[pprof->columns_count - 1];
 
 	for (size_t i = 0; i < pprof->columns_count; i++)
-		put_type(pprof, PPROF_SAMPLE_TYPE, &pprof->columns[i]);
-	put_type(pprof, PPROF_PERIOD_TYPE, last);
+		put_type(pprof, PPROF_PROFILE_SAMPLE_TYPE, &pprof->columns[i]);
+	put_type(pprof, PPROF_PROFILE_PERIOD_TYPE, last);
 	if (last->kind == PROFILE_EXECUTION)
-		protobuf_u64(&pprof->message, PPROF_PERIOD, 1);
-	protobuf_u64(&pprof->message, PPROF_DEFAULT_SAMPLE_TYPE, text_of(pprof, last->type));
+		protobuf_u64(&pprof->message, PPROF_PROFILE_PERIOD, 1);
+	protobuf_u64(&pprof->message, PPROF_PROFILE_DEFAULT_SAMPLE_TYPE,
+		     text_of(pprof, last->type));
 	write_message(pprof);
 }
 
-/* ---- the whole --------------------------------------------------------------------------------- */
+/* ---- the profile ----------------------------------------------------------------------------- */
 
-/* The first file is taken for the program's, so it comes before any place does. */
+/* pprof takes the first file for the program, so it is added before any location. */
 static void name_program(struct pprof *pprof)
 {
 	const struct model *model = pprof->profile.model;
@@ -444,7 +449,7 @@ static void write_mapping(struct pprof *pprof, uint32_t id)
 	const struct mapping *mapping = &pprof->mappings[id - 1];
 	struct protobuf *message = &pprof->message;
 	bool has_lines = mapping->is_used && !mapping->lacks_lines;
-	size_t begin = protobuf_begin(message, PPROF_MAPPING);
+	size_t begin = protobuf_begin(message, PPROF_PROFILE_MAPPING);
 
 	protobuf_u64(message, PPROF_MAPPING_ID, id);
 	protobuf_u64(message, PPROF_MAPPING_MEMORY_LIMIT, mapping->limit);
@@ -465,7 +470,7 @@ static void write_comment(void *context, const char *line)
 {
 	struct pprof *pprof = context;
 
-	protobuf_u64(&pprof->message, PPROF_COMMENT, text_of(pprof, line));
+	protobuf_u64(&pprof->message, PPROF_PROFILE_COMMENT, text_of(pprof, line));
 }
 
 static void write_times(struct pprof *pprof)
@@ -474,15 +479,16 @@ static void write_times(struct pprof *pprof)
 	uint64_t realtime_ns;
 
 	if (model_wall_clock(pprof->profile.model, analysis->from_ns, &realtime_ns))
-		protobuf_u64(&pprof->message, PPROF_TIME_NANOS, realtime_ns);
-	protobuf_u64(&pprof->message, PPROF_DURATION_NANOS, analysis->to_ns - analysis->from_ns);
+		protobuf_u64(&pprof->message, PPROF_PROFILE_TIME_NANOS, realtime_ns);
+	protobuf_u64(&pprof->message, PPROF_PROFILE_DURATION_NANOS,
+		     analysis->to_ns - analysis->from_ns);
 	write_message(pprof);
 }
 
 static void write_strings(struct pprof *pprof)
 {
 	for (uint32_t i = 0; i <= pprof->strings.count; i++) {
-		protobuf_text(&pprof->message, PPROF_STRING_TABLE,
+		protobuf_text(&pprof->message, PPROF_PROFILE_STRING_TABLE,
 			      string_table_text(&pprof->strings, i, NULL));
 		write_message(pprof);
 	}
@@ -526,7 +532,7 @@ static void pprof_fini(struct pprof *pprof)
 	free(pprof);
 }
 
-static int write_pprof(const struct model *model, const struct export_options *options, FILE *file,
+static int write_pprof(const struct model *model, const struct output_options *options, FILE *file,
 		       uint64_t *ret_rows)
 {
 	struct pprof *pprof = calloc(1, sizeof(*pprof));
@@ -541,13 +547,13 @@ static int write_pprof(const struct model *model, const struct export_options *o
 		error = write_profile(pprof);
 	*ret_rows = pprof->rows;
 	pprof_fini(pprof);
-	return error ? error : export_flush(file);
+	return error ? error : stream_flush(file);
 }
 
 const struct exporter export_pprof = {
 	.name = "pprof",
-	.help = "a profile for pprof and its kin: device time by launching stack, CPU samples; "
-		"gzip",
+	.help = "a profile for pprof, compressed with gzip: device time by launching stack, CPU "
+		"samples",
 	.kinds = PROFILE_KINDS,
 	.is_binary = true,
 	.write = write_pprof,

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * export/speedscope.c - speedscope's own format: profiles of devices, threads and queues
+ * export/speedscope.c - export speedscope's own format: profiles of devices, threads and queues
  *
  * Runs in:  our own process
- * Gets:     a model and filters   Gives: one JSON document
- * Owns:     frames, rows by what they are a profile of; the queues' events in a temporary file
- * Fails:    -ENOMEM, what the reader or the temporary file fails with; -EPIPE ends it quietly
- * Why lanes: in speedscope a span closes before the one around it does, and commands of a queue need not.
- *           What overlaps goes into the queue's next profile, so that `at` never goes back.
+ * Gets:     a model and filters
+ * Gives:    one JSON document
+ * Owns:     frames, rows by profile; the queues' events in a temporary file
+ * Fails:    -ENOMEM, errors of the reader or the temporary file; -EPIPE ends it silently
+ * Why lanes: in speedscope spans must nest, but commands of a queue may overlap. An overlapping
+ *           command goes into the next profile of its queue (a lane), so that `at` never decreases.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -15,16 +16,18 @@
 #include <string.h>
 
 #include "analyze/analysis.h"
+#include "analyze/filter.h"
+#include "analyze/join/commands.h"
 #include "analyze/model.h"
+#include "analyze/output_options.h"
 #include "base/array.h"
 #include "base/error.h"
+#include "base/file/stream.h"
 #include "base/hash.h"
 #include "base/json.h"
-#include "export/commands.h"
-#include "export/filter.h"
+#include "export/common/multi_stream.h"
+#include "export/common/profile.h"
 #include "export/formats.h"
-#include "export/profile.h"
-#include "export/spool.h"
 
 #define NO_LANE SIZE_MAX
 
@@ -47,9 +50,9 @@ struct group {
 
 /* An evented profile: commands of a queue, none of which overlap. */
 struct lane {
-	uint32_t queue, number; /* id; from 1 */
-	int64_t end;            /* of the last command */
-	size_t next;            /* of the queue; NO_LANE: none */
+	uint32_t queue, number; /* id of the queue; number of the lane, from 1 */
+	int64_t end;            /* end of the last command */
+	size_t next;            /* next lane of the queue; NO_LANE: none */
 };
 
 struct speedscope {
@@ -71,7 +74,7 @@ struct speedscope {
 	size_t lanes_count, lanes_capacity;
 	struct hash_map queues; /* id -> its first lane */
 	struct spool *spool;
-	int64_t begin, end; /* of the window, and of all commands in it */
+	int64_t begin, end; /* time span of the window and its commands */
 	uint64_t commands;
 };
 
@@ -98,7 +101,7 @@ static int frame_of(struct speedscope *speedscope, const char *name, const char 
 	return 0;
 }
 
-/* ---- sampled: one of each device, thread and source -------------------------------------------- */
+/* ---- sampled profiles: one per device, thread and source ------------------------------------- */
 
 static void name_thread(const struct speedscope *speedscope, const struct profile_row *row,
 			struct string_builder *name)
@@ -261,7 +264,7 @@ static void write_all_sampled(struct speedscope *speedscope)
 	}
 }
 
-/* ---- evented: one of each lane of a queue ------------------------------------------------------ */
+/* ---- evented profiles: one per lane of a queue ----------------------------------------------- */
 
 static int add_lane(struct speedscope *speedscope, uint32_t queue, size_t last, size_t *ret_index)
 {
@@ -282,7 +285,7 @@ static int add_lane(struct speedscope *speedscope, uint32_t queue, size_t last, 
 	return 0;
 }
 
-/* The first of the queue that is free. */
+/* Finds the first free lane of the queue; adds one if all are busy. */
 static int find_lane(struct speedscope *speedscope, uint32_t queue, int64_t begin,
 		     size_t *ret_index)
 {
@@ -333,7 +336,8 @@ static int on_command(void *context, const struct command *command)
 	if (!is_wanted(speedscope, command))
 		return 0;
 	from = (int64_t)(row->started - speedscope->filter.begin_ns);
-	to = from + (int64_t)(row->ended - row->started);
+	if (__builtin_add_overflow(from, (int64_t)(row->ended - row->started), &to))
+		to = INT64_MAX;
 	error = find_lane(speedscope, command->queue, from, &index);
 	if (!error)
 		error = frame_of(speedscope, command_name(speedscope->profile.model, command), NULL,
@@ -351,9 +355,9 @@ static void name_lane(const struct speedscope *speedscope, const struct lane *la
 		      struct string_builder *name)
 {
 	const struct model *model = speedscope->profile.model;
-	const struct event_queue *queue = model_thing(model, EVENT_QUEUE, lane->queue);
+	const struct event_queue *queue = model_entity(model, EVENT_QUEUE, lane->queue);
 	const struct event_device *device =
-		queue ? model_thing(model, EVENT_DEVICE, queue->device) : NULL;
+		queue ? model_entity(model, EVENT_DEVICE, queue->device) : NULL;
 
 	string_builder_appendf(
 		name, "%s: queue %" PRIu32,
@@ -410,7 +414,7 @@ static int write_all_evented(struct speedscope *speedscope)
 	return error;
 }
 
-/* ---- the whole --------------------------------------------------------------------------------- */
+/* ---- the document ---------------------------------------------------------------------------- */
 
 static void append_line(void *context, const char *line)
 {
@@ -474,7 +478,7 @@ static int write_document(struct speedscope *speedscope)
 	json_array_begin(json);
 	write_all_sampled(speedscope);
 	error = write_all_evented(speedscope);
-	/* speedscope takes a file without profiles for none of its own */
+	/* speedscope refuses a file without profiles */
 	if (!speedscope->rows_count && !speedscope->lanes_count) {
 		begin_profile(speedscope, "evented", "nothing was executed or sampled",
 			      "nanoseconds", 0, 0);
@@ -489,11 +493,11 @@ static int write_document(struct speedscope *speedscope)
 	putc('\n', speedscope->file);
 	if (error || json_error(json) == -ENOMEM)
 		return error ? error : -ENOMEM;
-	return export_flush(speedscope->file);
+	return stream_flush(speedscope->file);
 }
 
-static int gather(struct speedscope *speedscope, const struct model *model,
-		  const struct export_options *options)
+static int gather_rows(struct speedscope *speedscope, const struct model *model,
+		       const struct output_options *options)
 {
 	const struct commands_visitor visitor = {.on_command = on_command, .in_order = true};
 	int error = profile_open(&speedscope->profile, model, options);
@@ -528,14 +532,14 @@ static void speedscope_fini(struct speedscope *speedscope)
 	free(speedscope->lanes);
 }
 
-static int write_speedscope(const struct model *model, const struct export_options *options,
+static int write_speedscope(const struct model *model, const struct output_options *options,
 			    FILE *file, uint64_t *ret_rows)
 {
 	struct speedscope speedscope = {.file = file};
 	int error;
 
 	json_init_file(&speedscope.json, file);
-	error = gather(&speedscope, model, options);
+	error = gather_rows(&speedscope, model, options);
 	if (!error)
 		error = write_document(&speedscope);
 	*ret_rows = speedscope.rows_count + speedscope.commands;
@@ -545,7 +549,7 @@ static int write_speedscope(const struct model *model, const struct export_optio
 
 const struct exporter export_speedscope = {
 	.name = "speedscope",
-	.help = "profiles for speedscope: device time, CPU samples of each thread, commands of "
+	.help = "profiles for speedscope.app: device time, CPU samples of each thread, commands of "
 		"each queue",
 	.kinds = PROFILE_KINDS,
 	.write = write_speedscope,

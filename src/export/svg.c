@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * export/svg.c - a flame graph, as duet flame draws it
+ * export/svg.c - export a flame graph, like duet flame
  *
  * Runs in:  our own process
- * Gets:     a model and a view   Gives: one SVG with its script
+ * Gets:     a model and a view
+ * Gives:    one SVG with its script
  * Owns:     nothing
- * Fails:    as picture_open and the writer do
- * Why here too: see export/folded.c; what only a picture has (width, one device) is duet flame's
+ * Fails:    like picture_open and the writer
+ * Why also an exporter: see export/folded.c. Options of the picture itself (width, one device)
+ *           exist only in duet flame.
  */
+#include "analyze/output_options.h"
 #include "base/string.h"
-#include "export/flame.h"
-#include "export/flame_picture.h"
 #include "export/formats.h"
+#include "flame/flame.h"
+#include "flame/picture.h"
 
 static int write_graph(const struct drawing *drawing, FILE *file)
 {
@@ -32,7 +35,7 @@ static int write_graph(const struct drawing *drawing, FILE *file)
 	return error;
 }
 
-static int write_picture(const struct model *model, const struct export_options *options,
+static int write_picture(const struct model *model, const struct output_options *options,
 			 FILE *file, uint64_t *ret_rows)
 {
 	struct picture picture;
@@ -48,7 +51,7 @@ static int write_picture(const struct model *model, const struct export_options 
 
 const struct exporter export_svg = {
 	.name = "svg",
-	.help = "a flame graph of the devices' time, for a browser",
+	.help = "a flame graph of device time as an SVG image, for a browser",
 	.kinds = PICTURE_KINDS,
 	.check = picture_check,
 	.write = write_picture,

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * export/text.c - one moment a line, in the order of time
+ * export/text.c - export one moment per line, ordered by time
  *
  * Runs in:  our own process
- * Gets:     a model and filters   Gives: lines of columns separated by one tab
- * Owns:     the open commands, for their names
- * Fails:    -ENOMEM, what the reader fails with; -EPIPE ends it quietly
- * Why moments and not rows: a command is four moments among those of other commands and calls, and
- *           only their exact order shows which came first. Eight lines tell one kernel and the call
- *           that waited for it: enter, queued, submitted, exit, begin, started, ended, end.
+ * Gets:     a model and filters
+ * Gives:    lines of columns separated by one tab
+ * Owns:     nothing
+ * Fails:    -ENOMEM, errors of the reader; -EPIPE ends it silently
+ * Why moments and not rows: a command has four moments, which lie among those of other commands and
+ *           calls, and only their exact order shows the sequence. One kernel and the call that
+ *           waited for it take eight lines: enter, queued, submitted, exit, begin, started, ended,
+ *           end.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -17,28 +19,29 @@
 #include <string.h>
 
 #include "analyze/analysis.h"
-#include "analyze/correlate.h"
+#include "analyze/filter.h"
+#include "analyze/join/commands.h"
+#include "analyze/join/points.h"
 #include "analyze/model.h"
+#include "analyze/output_options.h"
 #include "base/error.h"
+#include "base/file/stream.h"
 #include "base/string.h"
-#include "export/escape.h"
-#include "export/filter.h"
-#include "export/commands.h"
+#include "export/common/escape.h"
 #include "export/formats.h"
 
 #define FLUSH_LINES 4096
 
 struct text {
 	const struct model *model;
-	const struct export_options *options;
+	const struct output_options *options;
 	struct filter filter;
 	FILE *file;
 	struct string_builder escaped;
-	struct correlate correlate; /* commands whose moments are not over */
 	uint64_t lines;
 };
 
-/* What one line says; texts go out escaped. */
+/* The columns of one line; texts are escaped when written. */
 struct line {
 	uint64_t time_ns;
 	uint32_t process; /* id */
@@ -56,7 +59,7 @@ static void write_escaped(struct text *text, const char *name)
 
 static uint32_t pid_of(const struct text *text, uint32_t process)
 {
-	const struct event_process *row = model_thing(text->model, EVENT_PROCESS, process);
+	const struct event_process *row = model_entity(text->model, EVENT_PROCESS, process);
 
 	return row ? row->pid : 0;
 }
@@ -65,7 +68,7 @@ static bool is_wanted(const struct text *text, const struct line *line)
 {
 	return filter_has_time(&text->filter, line->time_ns) &&
 	       filter_has_process(&text->filter, line->process) &&
-	       export_is_wanted(text->options->kinds, line->kind, line->group);
+	       filter_is_wanted(text->options->kinds, line->kind, line->group);
 }
 
 static int write_line(struct text *text, const struct line *line)
@@ -85,7 +88,7 @@ static int write_line(struct text *text, const struct line *line)
 	write_escaped(text, *line->details ? line->details : "-");
 	putc('\n', file);
 	if (++text->lines % FLUSH_LINES == 0 || ferror(file))
-		return export_flush(file);
+		return stream_flush(file);
 	return text->escaped.error;
 }
 
@@ -105,7 +108,7 @@ __attribute__((format(printf, 2, 3))) static void add_detail(struct line *line, 
 static const struct event_thread *set_thread(const struct text *text, struct line *line,
 					     uint32_t id)
 {
-	const struct event_thread *thread = model_thing(text->model, EVENT_THREAD, id);
+	const struct event_thread *thread = model_entity(text->model, EVENT_THREAD, id);
 
 	line->process = thread ? thread->process : 0;
 	if (thread)
@@ -170,34 +173,26 @@ static int on_launch(struct text *text, const struct order_item *item)
 {
 	const struct event_launch *row = item->row;
 	struct line line = {.time_ns = item->time_ns, .group = "launch"};
-	const struct event_thread *thread = set_thread(text, &line, row->thread);
-	uint32_t place;
-	int error = 0;
 
+	set_thread(text, &line, row->thread);
 	line.name = model_text(text->model, row->function_string, "");
 	line.kind = item->point == POINT_BEGIN ? "enter" : "exit";
 	if (item->point == POINT_BEGIN) {
 		describe_launch(text, &line, row);
-		if (row->result == 0)
-			error = correlate_launch(&text->correlate, thread ? thread->process : 0,
-						 row, &place);
 	} else {
 		add_detail(&line, "correlation=%" PRIu64 " result=%" PRId32 " duration_ns=%" PRIu64,
 			   row->correlation, row->result, row->exit - row->enter);
 	}
-	return error ? error : write_line(text, &line);
+	return write_line(text, &line);
 }
 
-static const char *name_of(const struct text *text, uint32_t place)
+static const char *name_of(const struct text *text, const struct event_launch *launch)
 {
-	const struct open_command *command;
-	const char *kernel;
+	const char *kernel = launch ? model_kernel_name(text->model, launch->kernel) : "";
 
-	if (place == CORRELATE_NONE)
+	if (!launch)
 		return "[no launch]";
-	command = &text->correlate.commands[place];
-	kernel = model_kernel_name(text->model, command->kernel);
-	return *kernel ? kernel : analysis_command_name(command->type);
+	return *kernel ? kernel : analysis_command_name(launch->command);
 }
 
 static const char *point_name(enum order_point point)
@@ -216,21 +211,20 @@ static const char *point_name(enum order_point point)
 	}
 }
 
-static int on_execution(struct text *text, const struct order_item *item)
+static int on_execution(struct text *text, const struct order_item *item,
+			const struct event_launch *launch)
 {
 	const struct event_execution *row = item->row;
-	uint32_t place = correlate_find(&text->correlate, row->process, row->correlation);
 	struct line line = {.time_ns = item->time_ns,
 			    .process = row->process,
 			    .kind = point_name(item->point),
 			    .group = "execution",
-			    .name = name_of(text, place)};
-	int error;
+			    .name = name_of(text, launch)};
 
 	snprintf(line.place, sizeof(line.place), "queue:%" PRIu32, row->queue);
 	add_detail(&line, "correlation=%" PRIu64, row->correlation);
-	if (place != CORRELATE_NONE && text->correlate.commands[place].bytes)
-		add_detail(&line, "bytes=%" PRIu64, text->correlate.commands[place].bytes);
+	if (launch && launch->bytes)
+		add_detail(&line, "bytes=%" PRIu64, launch->bytes);
 	if (item->point == POINT_ENDED && (row->valid & EXECUTION_STARTED) &&
 	    row->ended >= row->started)
 		add_detail(&line, "duration_ns=%" PRIu64, row->ended - row->started);
@@ -238,10 +232,7 @@ static int on_execution(struct text *text, const struct order_item *item)
 		add_detail(&line, "status=%" PRId32, row->status);
 	if (row->valid & ORDER_IMPOSSIBLE)
 		add_detail(&line, "impossible");
-	error = write_line(text, &line);
-	if (!error && place != CORRELATE_NONE && command_is_over(row, item->point))
-		error = correlate_done(&text->correlate, place, 0);
-	return error;
+	return write_line(text, &line);
 }
 
 static int on_dependency(struct text *text, const struct order_item *item)
@@ -301,15 +292,17 @@ static int on_loss(struct text *text, const struct order_item *item)
 	return write_line(text, &line);
 }
 
-static int on_item(struct text *text, const struct order_item *item)
+static int on_point(void *context, const struct order_item *item, const struct event_launch *launch)
 {
+	struct text *text = context;
+
 	switch (item->kind) {
 	case EVENT_API:
 		return on_api(text, item);
 	case EVENT_LAUNCH:
 		return on_launch(text, item);
 	case EVENT_EXECUTION:
-		return on_execution(text, item);
+		return on_execution(text, item, launch);
 	case EVENT_DEPENDENCY:
 		return on_dependency(text, item);
 	case EVENT_RANGE:
@@ -319,12 +312,12 @@ static int on_item(struct text *text, const struct order_item *item)
 	}
 }
 
-/* What a collector could not do, before what it did. */
+/* Writes the collectors that did not run fully, before all events. */
 static void write_collectors(struct text *text)
 {
-	const void *things = NULL;
-	size_t count = model_things(text->model, EVENT_COLLECTOR, &things);
-	const struct event_collector *rows = things;
+	const void *entities = NULL;
+	size_t count = model_entities(text->model, EVENT_COLLECTOR, &entities);
+	const struct event_collector *rows = entities;
 
 	for (size_t i = 0; i < count; i++) {
 		if (rows[i].state == COLLECTOR_AVAILABLE)
@@ -340,22 +333,17 @@ static void write_collectors(struct text *text)
 
 static int write_all_lines(struct text *text, struct order *order)
 {
-	struct order_item item;
-	int status;
+	const struct points_visitor visitor = {.on_point = on_point};
+	int error;
 
 	filter_init(&text->filter, text->model, text->options, order);
 	fputs("# time_ns\tprocess\tplace\tkind\tname\tdetails\n", text->file);
 	write_collectors(text);
-	while ((status = order_next(order, &item)) > 0) {
-		int error = on_item(text, &item);
-
-		if (error)
-			return error;
-	}
-	return status ? status : export_flush(text->file);
+	error = points_each(text->model, order, &visitor, text);
+	return error ? error : stream_flush(text->file);
 }
 
-static int write_text(const struct model *model, const struct export_options *options, FILE *file,
+static int write_text(const struct model *model, const struct output_options *options, FILE *file,
 		      uint64_t *ret_rows)
 {
 	struct order_options order_options = {
@@ -368,9 +356,7 @@ static int write_text(const struct model *model, const struct export_options *op
 
 	if (error)
 		return error;
-	correlate_init(&text.correlate);
 	error = write_all_lines(&text, order);
-	correlate_fini(&text.correlate);
 	string_builder_fini(&text.escaped);
 	order_free(order);
 	*ret_rows = text.lines;
@@ -379,7 +365,8 @@ static int write_text(const struct model *model, const struct export_options *op
 
 const struct exporter export_text = {
 	.name = "text",
-	.help = "one moment a line in the order of time, columns separated by tabs",
+	.help = "one line per start or end of an event, in the order of time, with columns "
+		"separated by tabs",
 	.kinds = "api (begin, end), launch (enter, exit), execution (queued, submitted, started, "
 		 "ended, complete), dependency, range (range_begin, range_end, mark), loss",
 	.has_no_instructions = true,

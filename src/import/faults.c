@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/faults.c - what of a foreign file makes no sense: left out, counted and shown
+ * import/faults.c - invalid parts of a foreign file: left out, counted and reported
  *
  * Runs in:  our own process
- * Gets:     errors with a text   Gives: notes of what is left out
+ * Gets:     errors with a message
+ * Gives:    notes about the parts left out
  * Owns:     nothing
- * Fails:    -EBADMSG for a file of which nothing can be read
- * Why:      one broken line of 10^6 must not cost the others, and must not go unseen
+ * Fails:    -EBADMSG for a file without any readable part
+ * Why:      one broken line of 10^6 must neither discard the other lines nor go unnoticed
  */
 #include "import/faults.h"
 
@@ -54,9 +55,9 @@ int import_faults_end(struct import_faults *faults, uint64_t usable, const char 
 	if (faults->count && !usable)
 		return error_set(
 			-EBADMSG,
-			"no %s of it can be read: %" PRIu64 " %s %s no sense, the first: %s", what,
+			"the file has no valid %s: %" PRIu64 " %s %s invalid; the first: %s", what,
 			faults->count, format_noun(faults->count, faults->unit, faults->units),
-			faults->count == 1 ? "makes" : "make", faults->first);
+			faults->count == 1 ? "is" : "are", faults->first);
 	if (more)
 		import_target_fault(faults->target, "%" PRIu64 " more %s left out", more,
 				    format_noun(more, faults->unit, faults->units));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/faults.h - what of a foreign file makes no sense: left out, counted and shown
+ * import/faults.h - invalid parts of a foreign file: left out, counted and reported
  */
 #ifndef IMPORT_FAULTS_H
 #define IMPORT_FAULTS_H
@@ -17,13 +17,15 @@ struct import_faults {
 	char first[256];
 };
 
-/* Takes -EBADMSG, with the text that says where: 0 then. Any other error is returned. */
+/* Counts and reports -EBADMSG with its text, and returns 0. Returns any other error. */
 int import_faults_add(struct import_faults *faults, int error);
 
-/* The same for what import_source_line failed with: a line that is too long is skipped, the end of the data is an error. */
+/* The same for an error of import_source_line: skips a line that is too long; damaged data remain
+ * an error. */
 int import_faults_add_unread(struct import_faults *faults, struct import_source *source, int error);
 
-/* Says how many more there were. -EBADMSG where there were some and nothing else: `usable` of `what` ("sample") could be read. */
+/* Reports the number of faults that were not shown. Returns -EBADMSG if there were faults and
+ * `usable` is 0. `usable` is the number of readable items; `what` is their name ("sample"). */
 int import_faults_end(struct import_faults *faults, uint64_t usable, const char *what);
 
 #endif

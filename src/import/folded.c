@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/folded.c - folded stacks: a line each, frames from the root on with ';' between them, and a count
+ * import/folded.c - import folded stacks: one line per stack, frames from the root separated by
+ * ';', then a count
  *
  * Runs in:  our own process
- * Gets:     lines   Gives: a CPU sample a line, whose weight is the count
+ * Gets:     lines
+ * Gives:    a CPU sample per line; its weight is the count
  * Owns:     nothing
- * Fails:    a file without a line that is one; bad lines among others are left out and shown
- * Why the device's frames are only frames: a line tells no command of a device, and no time of one
+ * Fails:    a file without a valid line; bad lines among others are left out and reported
+ * Why device frames are only frames: a line contains neither the command of a device nor its time
  */
 #include <ctype.h>
 #include <errno.h>
@@ -20,7 +22,8 @@
 #include "import/source.h"
 #include "import/target.h"
 
-/* As `duet flame` writes what a device did, and what stands between it and the host. */
+/* Whether `duet flame` wrote this frame for device activity ("_[G]", "_[g]") or as the separator
+ * ("-") between host and device. */
 static bool is_of_device(const char *frame)
 {
 	size_t length = strlen(frame);
@@ -29,7 +32,7 @@ static bool is_of_device(const char *frame)
 							  strcmp(frame + length - 4, "_[g]") == 0));
 }
 
-/* Cuts the count off. */
+/* Parses the count at the end of the line and cuts it off. */
 static int take_count(const struct import_source *source, char *line, size_t length,
 		      uint64_t *ret_count)
 {
@@ -100,17 +103,17 @@ static int read_folded(struct import_source *source, struct import_target *targe
 	}
 	if (!error)
 		error = import_faults_end(&faults, samples, "line");
-	import_target_note(target,
-			   "no times (a line is a sample, 1 ns after the one before it), no "
-			   "threads, no processes, no unit of the counts");
+	import_target_note(target, "no times (a line is a sample, 1 ns after the previous one), no "
+				   "threads, no processes, no unit of the counts");
 	if (has_device)
-		import_target_note(target, "what devices did is only frames, not commands");
+		import_target_note(target,
+				   "device activity is imported as frames, not as commands");
 	return error;
 }
 
 const struct importer import_folded = {
 	.name = "folded",
-	.help = "folded stacks: FRAME;FRAME COUNT, as stackcollapse scripts and duet flame write "
-		"them",
+	.help = "folded stacks, lines of FRAME;FRAME COUNT, from stackcollapse scripts or duet "
+		"flame",
 	.read = read_folded,
 };

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/frame.c - frames of stacks as folded text has them: a name, escaped, and a suffix that says what kind of code
+ * import/frame.c - frames of folded text: an escaped name, and a suffix for the kind of code
  *
  * Runs in:  our own process
- * Gets:     text   Gives: frames of a trace
+ * Gets:     text
+ * Gives:    frames of a trace
  * Owns:     nothing
  * Fails:    -ENOMEM
- * Why \xNN stands for a byte: that is how `duet flame --folded` writes what would not be one line, and no other
- *           tool writes a backslash on purpose
+ * Why \xNN is a byte: `duet flame --folded` escapes bytes this way if they would break a line, and
+ *           no other tool writes a backslash on purpose
  */
 #include "import/frame.h"
 
@@ -48,7 +49,8 @@ void import_frame_unescape(char *text)
 	*to = 0;
 }
 
-/* The suffix says what kind of code it is, as long as it is no escape. */
+/* Cuts off the suffix and returns its kind of code; `type` without a suffix. An escaped suffix is
+ * part of the name. */
 static struct kind take_suffix(char *frame, enum event_frame_type type)
 {
 	size_t length = strlen(frame);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/frame.h - frames of stacks as folded text has them: a name, escaped, and a suffix that says what kind of code
+ * import/frame.h - frames of folded text: an escaped name, and a suffix for the kind of code
  */
 #ifndef IMPORT_FRAME_H
 #define IMPORT_FRAME_H
@@ -11,10 +11,11 @@
 
 struct import_target;
 
-/* \xNN stands for a byte but 0, which would end the name. In place. */
+/* Replaces \xNN by its byte, in place. \x00 stays, because a NUL would end the name. */
 void import_frame_unescape(char *text);
 
-/* The stack of a caller and a frame, whose text is changed; type: of one without a suffix. -ENOMEM. */
+/* Sets *stack to the stack of caller *stack and this frame. Changes the text of frame. type: kind
+ * of a frame without a suffix. Errors: -ENOMEM. */
 int import_frame_push(struct import_target *target, char *frame, enum event_frame_type type,
 		      uint32_t *stack);
 

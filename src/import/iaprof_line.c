@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/iaprof_line.c - a line of an iaprof profile: its fields, and numbers and times in them
+ * import/iaprof_line.c - split a line of an iaprof profile into fields; parse the numbers and times
+ * in them
  *
  * Runs in:  our own process
- * Gets:     a line that may be changed   Gives: fields, values
+ * Gets:     a line that may be changed
+ * Gives:    fields, values
  * Owns:     nothing
  * Fails:    -EBADMSG with a text
- * Why no scanf: it takes "-1" for 2^64 - 1, " 7x" for 7, and a number that is too large for another one
+ * Why no scanf: it reads "-1" as 2^64 - 1 and " 7x" as 7, and wraps a number that is too large
  */
 #include "import/iaprof_line.h"
 
@@ -37,8 +39,8 @@ size_t iaprof_line_cut(char *line, char separator, size_t most, char **ret_field
 	return count;
 }
 
-static int fail(const struct import_source *source, const char *what, uint64_t most,
-		const char *field)
+static int fail_number(const struct import_source *source, const char *what, uint64_t most,
+		       const char *field)
 {
 	char expected[96];
 
@@ -53,11 +55,11 @@ int iaprof_line_number(const struct import_source *source, const char *what, con
 	uint64_t number;
 
 	if (!isdigit((unsigned char)*field))
-		return fail(source, what, most, field);
+		return fail_number(source, what, most, field);
 	errno = 0;
 	number = strtoull(field, &end, 10);
 	if (*end || errno || number > most)
-		return fail(source, what, most, field);
+		return fail_number(source, what, most, field);
 	*ret_number = number;
 	return 0;
 }

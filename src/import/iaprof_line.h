@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/iaprof_line.h - a line of an iaprof profile: its fields, and numbers and times in them
+ * import/iaprof_line.h - split a line of an iaprof profile into fields; parse the numbers and times
+ * in them
  *
- * What fails does so with -EBADMSG and a text that has the line's number.
+ * All errors are -EBADMSG with a text that contains the line's number.
  */
 #ifndef IMPORT_IAPROF_LINE_H
 #define IMPORT_IAPROF_LINE_H
@@ -10,14 +11,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { IAPROF_FIELDS_MOST = 14 };
+enum { MAX_IAPROF_FIELDS = 14 };
 
 struct import_source;
 
-/* Cuts at the separator; the last of `most` fields has the rest. Returns how many there are. */
+/* Splits the line at the separator; the last of `most` fields contains the rest. Returns the number
+ * of fields. */
 size_t iaprof_line_cut(char *line, char separator, size_t most, char **ret_fields);
 
-/* `what` names the field in the text. */
+/* Parses a whole number of at most `most`; `what` is the field's name in error texts. */
 int iaprof_line_number(const struct import_source *source, const char *what, const char *field,
 		       uint64_t most, uint64_t *ret_number);
 /* Hexadecimal, with or without 0x. */

@@ -14,25 +14,27 @@ struct import_target;
 struct importer {
 	const char *name;
 	const char *help; /* one line */
-	/* Reads all of the source into the target, and notes what a recording has and the file lacks. Errors: -EBADMSG
-	 * with a text that says where, what was expected and what was found; what the source or the target fails with. */
+	/* Reads the whole source into the target. Adds a note about data that a recording has and
+	 * the file lacks. Errors: -EBADMSG with a text that contains the place, the expected and
+	 * the actual value; errors of the source and the target. */
 	int (*read)(struct import_source *source, struct import_target *target);
 };
 
-/* In the order in which they are listed; ends with NULL. */
+/* In the order of `duet import --help`; ends with NULL. */
 extern const struct importer *const importers[];
 
-/* NULL where there is none of that name. */
+/* NULL if there is none of that name. */
 const struct importer *importer_find(const char *name);
 
 struct import_result {
 	uint64_t rows;
-	char *notes; /* what the file lacks, for people, a line each; "" or NULL: nothing; freed by the caller */
-	char *faults; /* what of it is left out, since it makes no sense; the same */
+	char *notes;  /* data that the file lacks, one line each for the user; "" or NULL: none;
+			 freed by the caller */
+	char *faults; /* invalid parts that were left out; the same form */
 };
 
-/* Makes the trace `output` of the file `path`. A file that was there is replaced once the new one is whole. Errors: those of
- * the importer with the path, what writing fails with. */
+/* Imports the file `path` into the trace `output`. An existing output keeps its content until the
+ * new trace is complete. Errors: those of the importer with the path, those of writing. */
 int import_file(const struct importer *importer, const char *path, const char *output,
 		struct import_result *ret_result);
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/perf_script.c - what `perf script` prints: samples with their stacks
+ * import/perf_script.c - import the output of `perf script`: samples with their stacks
  *
  * Runs in:  our own process
- * Gets:     lines: of each sample one that says who, when and what, then one for each frame, then an empty one
+ * Gets:     lines. A sample has one with thread, time and event, then one for each frame, then an
+ *           empty line
  * Gives:    CPU samples
- * Owns:     the frames of the sample at hand
- * Fails:    a file without a sample; a sample with a bad line is left out and shown
- * Why the first line is read from its time on: a name may have blanks and digits in it, but no number with a point
- *           and a colon behind it
+ * Owns:     the frames of the current sample
+ * Fails:    a file without a sample; a sample with a bad line is left out and reported
+ * Why the first line is parsed starting at its time: a thread's name may contain blanks and digits,
+ *           but not a number with a point that ends with a colon
  */
 #include <ctype.h>
 #include <errno.h>
@@ -26,7 +27,7 @@
 #include "import/source.h"
 #include "import/target.h"
 
-/* A frame as the line of it has it; texts are in the reader's pool. */
+/* A frame as in its line; texts are in the pool of struct script. */
 struct frame {
 	size_t function, module; /* offsets */
 	enum event_frame_type type;
@@ -43,20 +44,20 @@ struct script {
 	char *pool;
 	size_t pool_count, pool_capacity;
 	struct import_faults faults;
-	bool is_skipping; /* what is left of a sample with a bad line */
+	bool is_skipping; /* the rest of a sample with a bad line */
 	uint64_t samples, without_stack, without_period, without_time, last_ns;
 };
 
 /* ---- the first line of a sample ---- */
 
 struct head {
-	char *comm, *event, *rest; /* rest: behind the event */
+	char *comm, *event, *rest; /* rest: the text after the event */
 	uint32_t pid, tid, cpu;
 	uint64_t time_ns, period;
 	bool has_period, has_time;
 };
 
-/* "1234.567890:" in ns; false for any other word. */
+/* Parses "1234.567890:" to ns; false for any other word. */
 static bool parse_time(const char *word, size_t length, uint64_t *ret_ns)
 {
 	uint64_t seconds = 0, nanoseconds = 0;
@@ -77,7 +78,7 @@ static bool parse_time(const char *word, size_t length, uint64_t *ret_ns)
 	return true;
 }
 
-/* The word that is a time, NULL where there is none. */
+/* Finds the word that is a time; NULL if there is none. */
 static char *find_time(char *line, uint64_t *ret_ns, char **ret_behind)
 {
 	for (char *at = line; *at;) {
@@ -94,7 +95,7 @@ static char *find_time(char *line, uint64_t *ret_ns, char **ret_behind)
 	return NULL;
 }
 
-/* Cuts the last word off. */
+/* Cuts off and returns the last word. */
 static char *take_last(char *text)
 {
 	size_t length = strlen(text);
@@ -121,8 +122,8 @@ static bool parse_number(const char *text, char end, const char **ret_behind, ui
 	return true;
 }
 
-/* "COMM  PID/TID [CPU] ", with parts left out as perf's -F says. */
-static bool parse_who(char *text, struct head *head)
+/* Parses "COMM  PID/TID [CPU] "; perf's option -F may leave out parts. */
+static bool parse_thread(char *text, struct head *head)
 {
 	char *word = take_last(text);
 	const char *behind;
@@ -142,12 +143,13 @@ static bool parse_who(char *text, struct head *head)
 		return false;
 	}
 	*word = 0;
-	take_last(text); /* the blanks behind it */
+	take_last(text); /* trailing blanks */
 	head->comm = text + strspn(text, " \t");
 	return *head->comm;
 }
 
-/* "    250000 cycles:u: ": the modifiers say in which mode, not what was counted. */
+/* Parses " 250000 cycles:u: ". The modifiers after the event's name are cut off: they give the
+ * mode, not the event. */
 static bool parse_event(char *text, struct head *head)
 {
 	char *end, *modifiers;
@@ -173,7 +175,8 @@ static bool parse_event(char *text, struct head *head)
 	return *head->event;
 }
 
-/* "COMM PID [CPU] [PERIOD] EVENT:": without a time the event is the first word with a colon at its end. */
+/* Finds the event of a line without a time, "COMM PID [CPU] [PERIOD] EVENT:": the first word that
+ * ends with a colon. */
 static char *find_event(char *line)
 {
 	for (char *at = line; *at;) {
@@ -188,7 +191,7 @@ static char *find_event(char *line)
 	return NULL;
 }
 
-/* The word that ends in front of `end`, where only blanks stand between; `line` where there is none. */
+/* Returns the last word before `end`; `line` if there is none. */
 static char *word_before(char *line, char *end)
 {
 	while (end > line && isspace((unsigned char)end[-1]))
@@ -198,14 +201,15 @@ static char *word_before(char *line, char *end)
 	return end;
 }
 
-/* Whether a word begins with a digit, or is a processor: a thread or a period, and no name of a program. */
+/* Whether a word is a pid, a period or a [CPU], but not part of a program's name. */
 static bool is_numeric(const char *word)
 {
 	word += *word == '[';
 	return *word && strspn(word, "0123456789/]") == strcspn(word, " \t");
 }
 
-/* A number in front of the event is its period where the thread or the processor is in front of that. */
+/* Parses a line without a time. A number before the event is the period only if a thread or
+ * processor precedes it. */
 static bool parse_untimed(char *line, struct head *head)
 {
 	char *event = find_event(line), *last, *second;
@@ -217,20 +221,20 @@ static bool parse_untimed(char *line, struct head *head)
 	if (last > line && second > line && is_numeric(last) && is_numeric(second))
 		event = last;
 	event[-1] = 0;
-	return parse_event(event, head) && parse_who(line, head);
+	return parse_event(event, head) && parse_thread(line, head);
 }
 
 static int parse_head(const struct script *script, char *line, struct head *ret_head)
 {
 	char begin[60], *behind, *time;
 
-	snprintf(begin, sizeof(begin), "%s", line); /* what is parsed is cut into pieces */
+	snprintf(begin, sizeof(begin), "%s", line); /* parsing cuts the line into pieces */
 	*ret_head = (struct head){0};
 	time = find_time(line, &ret_head->time_ns, &behind);
 	if (time)
 		*time = 0;
 	ret_head->has_time = time != NULL;
-	if (time ? parse_who(line, ret_head) && parse_event(behind, ret_head)
+	if (time ? parse_thread(line, ret_head) && parse_event(behind, ret_head)
 		 : parse_untimed(line, ret_head))
 		return 0;
 	return import_source_fail(script->source,
@@ -256,7 +260,7 @@ static bool begins_with(const char *text, const char *with)
 	return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Cuts "(/usr/lib/libc.so.6)" off; "" where there is none. */
+/* Cuts off and returns the module, "(/usr/lib/libc.so.6)"; "" if there is none. */
 static char *take_module(char *text)
 {
 	static char none[] = "";
@@ -276,7 +280,7 @@ static char *take_module(char *text)
 	return open + 1;
 }
 
-/* "do_work+0x1a": the same function as "do_work". */
+/* Cuts the offset off "do_work+0x1a". */
 static void cut_offset(char *symbol)
 {
 	char *plus = strrchr(symbol, '+');
@@ -304,7 +308,7 @@ static void classify(struct frame *frame, const char *module)
 	frame->type = FRAME_KERNEL;
 }
 
-/* "  ffffffff8104f45a native_write_msr+0xa ([kernel.kallsyms])" */
+/* Parses "  ffffffff8104f45a native_write_msr+0xa ([kernel.kallsyms])". */
 static int on_frame(struct script *script, char *line)
 {
 	struct frame frame = {0};
@@ -333,7 +337,8 @@ static int on_frame(struct script *script, char *line)
 	return 0;
 }
 
-/* Without callers the only frame stands behind the event, where tracepoints have their arguments. */
+/* Whether the text after the event is a frame. A sample without callers has its only frame there;
+ * tracepoints have their arguments there. */
 static bool is_frame(const char *text)
 {
 	size_t length;
@@ -412,11 +417,12 @@ static int on_line(struct script *script, char *line, size_t length)
 	if (script->has_sample && isspace((unsigned char)*line))
 		return on_frame(script, line);
 	script->is_skipping = false;
-	error = end_sample(script); /* without a line between it and the next */
+	error = end_sample(script); /* no empty line after the previous sample */
 	return error ? error : on_head(script, line);
 }
 
-/* A sample with a bad line goes as a whole: with the rest of its stack it would be another one. */
+/* Leaves out a whole sample if one of its lines is bad: a stack with missing frames would be a
+ * different stack. */
 static int leave_out(struct script *script, int error)
 {
 	if (error != -EBADMSG)
@@ -430,18 +436,20 @@ static int leave_out(struct script *script, int error)
 static void put_notes(const struct script *script)
 {
 	import_target_note(script->target,
-			   "no calls and no commands of devices; names are those that perf found");
+			   "no calls and no device commands; symbols are those that perf found");
 	if (script->without_stack)
 		import_target_note(script->target, "%" PRIu64 " %s without a stack",
 				   script->without_stack,
 				   format_noun(script->without_stack, "sample", "samples"));
 	if (script->without_period)
-		import_target_note(script->target, "%" PRIu64 " %s without a period, as 1 each",
+		import_target_note(script->target,
+				   "%" PRIu64 " %s without a period, counted as 1 each",
 				   script->without_period,
 				   format_noun(script->without_period, "sample", "samples"));
 	if (script->without_time)
 		import_target_note(script->target,
-				   "%" PRIu64 " %s without a time, 1 ns after the one before",
+				   "%" PRIu64
+				   " %s without a time, placed 1 ns after the previous one",
 				   script->without_time,
 				   format_noun(script->without_time, "sample", "samples"));
 }
@@ -472,6 +480,6 @@ static int read_perf_script(struct import_source *source, struct import_target *
 
 const struct importer import_perf_script = {
 	.name = "perf-script",
-	.help = "what perf script prints: samples with their stacks",
+	.help = "output of perf script: CPU samples with their stacks",
 	.read = read_perf_script,
 };

@@ -1,25 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/registry.c - the importers there are, and how one is run
+ * import/registry.c - the list of importers, and the function that runs one
  *
  * Runs in:  our own process
- * Gets:     a name, a foreign file   Gives: an importer, a trace file
+ * Gets:     a name, a foreign file
+ * Gives:    an importer, a trace file
  * Owns:     nothing
- * Fails:    find gives NULL; what an import fails with has the path in front
- * Why a file of another name first: an import that fails in the middle leaves the trace that was there
+ * Fails:    find returns NULL; an import's error starts with the path
+ * Why a temporary file: an import that fails leaves an existing trace unchanged
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/error.h"
-#include "base/unfinished.h"
 #include "import/formats.h"
+#include "import/part.h"
 #include "import/source.h"
 #include "import/target.h"
 
@@ -43,23 +38,7 @@ const struct importer *importer_find(const char *name)
 	return NULL;
 }
 
-/* A new file beside the output, of a name that nobody has: the input may have any. */
-static int make_part(const char *output, char **ret_part)
-{
-	struct stat status;
-	int fd, error;
-
-	if (stat(output, &status) == 0 && !S_ISREG(status.st_mode))
-		return error_set(-EINVAL, "'%s' is no regular file: name another for the trace",
-				 output);
-	error = unfinished_create(output, ret_part, &fd);
-	if (error)
-		return error_set(error, "write beside '%s': %s", output, strerror(-error));
-	close(fd);
-	return 0;
-}
-
-static int read_into(const struct importer *importer, const char *path, const char *part,
+static int read_into(const struct importer *importer, const char *path, const char *output,
 		     struct import_result *result)
 {
 	struct import_source *source = NULL;
@@ -68,7 +47,7 @@ static int read_into(const struct importer *importer, const char *path, const ch
 
 	if (error)
 		return error_note(error, "'%s'", path);
-	error = import_target_open(part, &target);
+	error = import_target_open(output, &target);
 	if (!error) {
 		error = importer->read(source, target);
 		if (error) {
@@ -87,16 +66,13 @@ static int read_into(const struct importer *importer, const char *path, const ch
 int import_file(const struct importer *importer, const char *path, const char *output,
 		struct import_result *ret_result)
 {
-	auto_free char *part = NULL;
 	struct import_result result = {0};
-	int renamed, error = make_part(output, &part);
+	struct import_part part;
+	int error = import_part_open(&part, output);
 
 	if (error)
 		return error;
-	error = read_into(importer, path, part, &result);
-	renamed = unfinished_finish(part, error ? NULL : output);
-	if (renamed)
-		error = error_set(renamed, "write '%s': %s", output, strerror(-renamed));
+	error = import_part_close(&part, read_into(importer, path, part.path, &result));
 	if (error) {
 		free(result.notes);
 		free(result.faults);

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/rocm_trace_lite.c - the SQLite file of rocm-trace-lite: kernels of AMD GPUs, and HIP calls where it was asked for them
+ * import/rocm_trace_lite.c - import the SQLite file of rocm-trace-lite: kernels of AMD GPUs, and
+ * HIP calls if they were recorded
  *
  * Runs in:  our own process
- * Gets:     tables rocpd_string, rocpd_op, rocpd_api, rocpd_metadata   Gives: executions with a launch each, calls
- * Owns:     the loaded SQLite, the open database
- * Fails:    -EBADMSG with the table, the row's id, what was expected and what was found
- * Why no views: a file of 24 KB can hold a view that has no end, or a text of 400 MB. Only plain tables are read, no text is
- *           longer than 1 MiB, texts are not joined into the rows that SQLite sorts, and SQLite's steps are limited by
- *           the size of the file.
- * Why every launch is made up: nothing in the file links a kernel to the call that launched it, nor says which thread did;
- *           a launch of no duration at its start gives it its name, and claims nothing of the host.
+ * Gets:     tables rocpd_string, rocpd_op, rocpd_api, rocpd_metadata
+ * Gives:    executions with a launch each, calls
+ * Owns:     the loaded SQLite library, the open database
+ * Fails:    -EBADMSG with the table, the row's id, the expected and the actual value
+ * Why no views: a file of 24 KB can contain a view that never ends, or a text of 400 MB. Only plain
+ *           tables are read, texts are limited to 1 MiB and not joined into the rows that SQLite
+ *           sorts, and the number of SQLite's steps is limited by the size of the file.
+ * Why all launches are synthetic: the file links no kernel to the call or thread that launched it.
+ *           A launch of no duration at the kernel's start carries the kernel's name and claims
+ *           nothing about the host.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -23,8 +26,8 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/file/sqlite_library.h"
 #include "base/format.h"
-#include "base/sqlite_library.h"
 #include "base/string.h"
 #include "import/faults.h"
 #include "import/formats.h"
@@ -33,7 +36,7 @@
 
 #define TEXT_BYTES_MAX (1 << 20) /* names of C++ templates reach some 100 KB */
 
-/* A row of a real file has 70 bytes or more and takes some 40 of SQLite's steps. */
+/* A row of a real file takes at least 70 bytes and about 40 of SQLite's steps. */
 #define STEPS_PER_CALL     10000 /* 0.1 ms */
 #define STEPS_FREE         UINT64_C(10000000)
 #define STEPS_PER_BYTE_MAX UINT64_C(50)
@@ -64,19 +67,19 @@ static const struct {
 
 /* ---- SQLite ---- */
 
-static int fail(const struct rocm *rocm, const char *what)
+static int fail_sqlite(const struct rocm *rocm, const char *what)
 {
 	if (rocm->sqlite.errcode(rocm->database) == SQLITE_NOMEM)
 		return error_set(-ENOMEM, "%s: out of memory", what);
 	if (rocm->sqlite.errcode(rocm->database) == SQLITE_INTERRUPT)
 		return error_set(-EBADMSG,
-				 "%s: reading it takes SQLite more than %" PRIu64
-				 " steps, more than a file of this size can need",
+				 "%s: SQLite did not finish in %" PRIu64
+				 " steps, which is more than a valid file of this size needs",
 				 what, rocm->steps_max);
 	return error_set(-EBADMSG, "%s: %s", what, rocm->sqlite.errmsg(rocm->database));
 }
 
-/* Whoever made the file may have put views, triggers and functions into its schema. */
+/* Switches off views, triggers and functions, which a hostile file may have in its schema. */
 static int distrust_schema(struct rocm *rocm)
 {
 	static const struct {
@@ -97,7 +100,7 @@ static int distrust_schema(struct rocm *rocm)
 	return 0;
 }
 
-/* Not 0 ends the statement with SQLITE_INTERRUPT. */
+/* A result other than 0 ends the statement with SQLITE_INTERRUPT. */
 static int on_steps(void *context)
 {
 	struct rocm *rocm = context;
@@ -114,7 +117,7 @@ static int open_database(struct rocm *rocm, const char *path)
 	if (error)
 		return error;
 	if (rocm->sqlite.open_v2(path, &rocm->database, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK)
-		return fail(rocm, "open the database");
+		return fail_sqlite(rocm, "open the database");
 	error = distrust_schema(rocm);
 	if (error)
 		return error;
@@ -124,7 +127,7 @@ static int open_database(struct rocm *rocm, const char *path)
 	rocm->sqlite.progress_handler(rocm->database, STEPS_PER_CALL, on_steps, rocm);
 	if (rocm->sqlite.exec(rocm->database, "PRAGMA cell_size_check = ON", NULL, NULL, NULL) !=
 	    SQLITE_OK)
-		return fail(rocm, "expected a SQLite database");
+		return fail_sqlite(rocm, "expected a SQLite database");
 	return 0;
 }
 
@@ -149,7 +152,8 @@ static int64_t number_at(const struct rocm *rocm, sqlite3_stmt *statement, int c
 	return rocm->sqlite.column_int64(statement, column);
 }
 
-/* The text of rocpd_string whose id is in that column, "" for none; until the next call. */
+/* Returns the text of rocpd_string whose id is in that column, "" for none; valid until the next
+ * call. */
 static int string_at(struct rocm *rocm, sqlite3_stmt *statement, int column, const char **ret_text)
 {
 	int status;
@@ -157,30 +161,30 @@ static int string_at(struct rocm *rocm, sqlite3_stmt *statement, int column, con
 	rocm->sqlite.reset(rocm->strings);
 	if (rocm->sqlite.bind_int64(rocm->strings, 1, number_at(rocm, statement, column)) !=
 	    SQLITE_OK)
-		return fail(rocm, "table rocpd_string");
+		return fail_sqlite(rocm, "table rocpd_string");
 	status = rocm->sqlite.step(rocm->strings);
 	if (status != SQLITE_ROW && status != SQLITE_DONE)
-		return fail(rocm, "table rocpd_string");
+		return fail_sqlite(rocm, "table rocpd_string");
 	*ret_text = status == SQLITE_ROW ? text_at(rocm, rocm->strings, 0) : "";
 	return 0;
 }
 
-/* Calls on_row for each row that the query gives. */
-static int each(struct rocm *rocm, const char *query, const char *what,
-		int (*on_row)(struct rocm *rocm, sqlite3_stmt *statement))
+/* Calls on_row for each row of the query's result. */
+static int each_row(struct rocm *rocm, const char *query, const char *what,
+		    int (*on_row)(struct rocm *rocm, sqlite3_stmt *statement))
 {
 	sqlite3_stmt *statement = NULL;
 	int error = 0, status;
 
 	if (rocm->sqlite.prepare_v3(rocm->database, query, -1, 0, &statement, NULL) != SQLITE_OK)
-		return fail(rocm, what);
+		return fail_sqlite(rocm, what);
 	while (!error && (status = rocm->sqlite.step(statement)) != SQLITE_DONE) {
 		if (status != SQLITE_ROW) {
-			error = fail(rocm, what);
+			error = fail_sqlite(rocm, what);
 			continue;
 		}
 		error = on_row(rocm, statement);
-		/* an error of SQLite's is none of the row */
+		/* only errors of the row are faults; errors of SQLite end the import */
 		if (error && rocm->sqlite.errcode(rocm->database) == SQLITE_ROW)
 			error = import_faults_add(&rocm->faults, error);
 	}
@@ -188,7 +192,7 @@ static int each(struct rocm *rocm, const char *query, const char *what,
 	return error;
 }
 
-/* Columns `first` and the one behind it: begin and end. */
+/* Reads start and end from columns `first` and `first` + 1. */
 static int take_times(const struct rocm *rocm, sqlite3_stmt *statement, int first,
 		      const char *table, uint64_t *ret_begin, uint64_t *ret_end)
 {
@@ -209,7 +213,7 @@ static int take_times(const struct rocm *rocm, sqlite3_stmt *statement, int firs
 	return 0;
 }
 
-/* A whole number from `least` to `most`; what: "a GPU". */
+/* Reads a whole number from `least` to `most`; `what` is its name in the message ("a GPU"). */
 static int take_number(const struct rocm *rocm, sqlite3_stmt *statement, int column,
 		       const char *table, const char *what, int64_t least, int64_t most,
 		       int64_t *ret_number)
@@ -228,7 +232,7 @@ static int take_number(const struct rocm *rocm, sqlite3_stmt *statement, int col
 
 /* ---- kernels ---- */
 
-/* "hwq=0x7f… wg=64,1,1 grid=4096,1,1", in the column for the completion signal. */
+/* Parses the sizes in the column for the completion signal: "hwq=0x7f… wg=64,1,1 grid=4096,1,1". */
 static uint32_t take_sizes(const char *text, const char *key, uint64_t sizes[3])
 {
 	const char *at = strstr(text, key);
@@ -301,7 +305,7 @@ static int write_kernel(struct rocm *rocm, sqlite3_stmt *statement, int64_t gpu,
 	return error;
 }
 
-/* Markers of roctx stand among the kernels, of a GPU -1. */
+/* A row of rocpd_op: a kernel, or a marker of roctx if its GPU is -1. */
 static int on_op(struct rocm *rocm, sqlite3_stmt *statement)
 {
 	uint64_t begin, end;
@@ -350,7 +354,7 @@ static int on_api(struct rocm *rocm, sqlite3_stmt *statement)
 	return error;
 }
 
-/* ---- the whole ---- */
+/* ---- the file ---- */
 
 static int on_pid(struct rocm *rocm, sqlite3_stmt *statement)
 {
@@ -360,7 +364,8 @@ static int on_pid(struct rocm *rocm, sqlite3_stmt *statement)
 				     "[imported]", &rocm->process);
 }
 
-/* What the schema says of a name: nothing, a plain table, something that would have to be executed. */
+/* Type of a name in the schema: absent, a plain table, or a view that SQLite would have to
+ * compute. */
 enum found_table { TABLE_ABSENT, TABLE_PLAIN, TABLE_COMPUTED };
 
 static int on_schema(struct rocm *rocm, sqlite3_stmt *statement)
@@ -369,7 +374,8 @@ static int on_schema(struct rocm *rocm, sqlite3_stmt *statement)
 	return 0;
 }
 
-/* Views and virtual tables have no root page; generated columns are hidden. */
+/* Looks up a name in the schema. Views and virtual tables have no root page; generated columns are
+ * hidden. */
 static int find_table(struct rocm *rocm, const char *name, enum found_table *ret_found)
 {
 	char query[320];
@@ -381,7 +387,7 @@ static int find_table(struct rocm *rocm, const char *name, enum found_table *ret
 		 "FROM sqlite_master WHERE name = '%s' AND type IN ('table', 'view')",
 		 name, name);
 	rocm->found = TABLE_ABSENT;
-	error = each(rocm, query, "expected a SQLite database", on_schema);
+	error = each_row(rocm, query, "expected a SQLite database", on_schema);
 	*ret_found = rocm->found;
 	return error;
 }
@@ -398,8 +404,8 @@ static int find_tables(struct rocm *rocm, bool has[TABLES_COUNT])
 			return error_set(
 				-EBADMSG,
 				"expected a plain table '%s', found a view, a virtual table or "
-				"generated columns, which are never executed; of a database "
-				"that duet exported use the trace itself",
+				"generated columns; duet does not execute them. If duet exported "
+				"this database, use the trace itself",
 				tables[i].name);
 		if (found == TABLE_ABSENT && tables[i].is_needed)
 			return error_set(-EBADMSG,
@@ -421,22 +427,24 @@ static int read_tables(struct rocm *rocm)
 	if (rocm->sqlite.prepare_v3(rocm->database,
 				    "SELECT string FROM rocpd_string WHERE id = ? LIMIT 1", -1, 0,
 				    &rocm->strings, NULL) != SQLITE_OK)
-		return fail(rocm, "table rocpd_string");
+		return fail_sqlite(rocm, "table rocpd_string");
 	if (has[TABLE_METADATA])
-		error = each(rocm, "SELECT value FROM rocpd_metadata WHERE tag = 'pid' LIMIT 1",
-			     "table rocpd_metadata", on_pid);
+		error = each_row(rocm, "SELECT value FROM rocpd_metadata WHERE tag = 'pid' LIMIT 1",
+				 "table rocpd_metadata", on_pid);
 	if (!error && !rocm->process)
 		error = import_target_process(rocm->target, "", 0, "[imported]", &rocm->process);
 	if (!error)
-		error = each(rocm,
-			     "SELECT id, start, end, gpuId, queueId, description_id, opType_id, "
-			     "completionSignal FROM rocpd_op ORDER BY start",
-			     "table rocpd_op", on_op);
+		error = each_row(
+			rocm,
+			"SELECT id, start, end, gpuId, queueId, description_id, opType_id, "
+			"completionSignal FROM rocpd_op ORDER BY start",
+			"table rocpd_op", on_op);
 	if (!error && has[TABLE_API])
-		error = each(rocm,
-			     "SELECT id, start, end, pid, tid, apiName_id FROM rocpd_api ORDER BY "
-			     "start",
-			     "table rocpd_api", on_api);
+		error = each_row(
+			rocm,
+			"SELECT id, start, end, pid, tid, apiName_id FROM rocpd_api ORDER BY "
+			"start",
+			"table rocpd_api", on_api);
 	return error;
 }
 
@@ -444,7 +452,8 @@ static void put_notes(const struct rocm *rocm)
 {
 	import_target_note(rocm->target,
 			   "no copies, no stacks, no link from a kernel to the call or thread that "
-			   "launched it: a launch of no duration stands for each of %" PRIu64 " %s",
+			   "launched it: duet adds a launch of no duration to each of %" PRIu64
+			   " %s",
 			   rocm->launches, format_noun(rocm->launches, "command", "commands"));
 	if (rocm->markers)
 		import_target_note(rocm->target, "%" PRIu64 " %s of roctx left out", rocm->markers,
@@ -470,6 +479,6 @@ static int read_rocm(struct import_source *source, struct import_target *target)
 
 const struct importer import_rocm_trace_lite = {
 	.name = "rocm-trace-lite",
-	.help = "the SQLite file of rocm-trace-lite: kernels of AMD GPUs, HIP calls",
+	.help = "SQLite files of rocm-trace-lite: kernels of AMD GPUs and HIP calls",
 	.read = read_rocm,
 };

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/source.c - a foreign file that is read from front to back, compressed by gzip or not
+ * import/source.c - read a foreign file from front to back, compressed by gzip or not
  *
  * Runs in:  our own process
- * Gets:     a path   Gives: bytes or lines
- * Owns:     the file, 64 KiB of it, the line at hand
- * Fails:    -errno with a text; a line is told by its number
- * Why gzip: PyTorch writes its timelines so, and zlib reads what is not compressed as it is
+ * Gets:     a path
+ * Gives:    bytes or lines
+ * Owns:     the file, 64 KiB of it, the current line
+ * Fails:    -errno with a message that contains the line's number
+ * Why gzip: PyTorch compresses its timelines with it, and zlib also reads uncompressed files
  */
 #include "import/source.h"
 
@@ -30,8 +31,8 @@ struct import_source {
 	size_t used, size;
 	char *line;
 	size_t capacity;
-	uint64_t number;         /* of the line */
-	bool is_long, is_inside; /* the line was too long; its end is still to come */
+	uint64_t number;         /* line number */
+	bool is_long, is_inside; /* the line is too long; its end is not read yet */
 };
 
 int import_source_open(const char *path, struct import_source **ret_source)
@@ -81,7 +82,7 @@ ssize_t import_source_read(void *context, void *buffer, size_t size)
 	const char *text;
 
 	text = gzerror(source->file, &number);
-	if (given > 0 || (!given && number != Z_BUF_ERROR)) /* that one: the end came too early */
+	if (given > 0 || (!given && number != Z_BUF_ERROR)) /* that error: a truncated file */
 		return given;
 	if (number == Z_ERRNO)
 		return error_set(-EIO, "read: %s", strerror(errno));
@@ -95,14 +96,15 @@ int import_source_rewind(struct import_source *source)
 	source->is_long = source->is_inside = false;
 	if (gzrewind(source->file) == 0)
 		return 0;
-	return error_set(-ESPIPE, "it is read twice, so it must be a regular file");
+	return error_set(-ESPIPE, "the file is read twice, so it must be a regular file");
 }
 
 /* ---- lines ---- */
 
-static int append(struct import_source *source, const char *bytes, size_t size, size_t *length)
+static int append_to_line(struct import_source *source, const char *bytes, size_t size,
+			  size_t *length)
 {
-	source->is_long = *length + size > SOURCE_LINE_MOST;
+	source->is_long = *length + size > MAX_SOURCE_LINE;
 	if (source->is_long)
 		return error_set(-EBADMSG, "line %llu: longer than 16 MiB",
 				 (unsigned long long)source->number);
@@ -114,8 +116,8 @@ static int append(struct import_source *source, const char *bytes, size_t size, 
 	return 0;
 }
 
-/* 1: something is in the buffer. */
-static int fill(struct import_source *source)
+/* Returns 1 if the buffer holds data, 0 at the end of the file, or -errno. */
+static int fill_buffer(struct import_source *source)
 {
 	ssize_t given;
 
@@ -135,12 +137,12 @@ int import_source_line(struct import_source *source, char **ret_line, size_t *re
 
 	source->number++;
 	source->is_long = false;
-	while (!end && !error && (status = fill(source)) > 0) {
+	while (!end && !error && (status = fill_buffer(source)) > 0) {
 		const char *begin = source->buffer + source->used;
 		size_t left = source->size - source->used;
 
 		end = memchr(begin, '\n', left);
-		error = append(source, begin, end ? (size_t)(end - begin) : left, &length);
+		error = append_to_line(source, begin, end ? (size_t)(end - begin) : left, &length);
 		source->used += end ? (size_t)(end - begin) + 1 : left;
 	}
 	source->is_inside = source->is_long && !end;
@@ -148,7 +150,7 @@ int import_source_line(struct import_source *source, char **ret_line, size_t *re
 		return error ? error : status;
 	if (!end && !length)
 		return 0;
-	if (!length && append(source, "", 0, &length))
+	if (!length && append_to_line(source, "", 0, &length))
 		return -ENOMEM;
 	if (length && source->line[length - 1] == '\r')
 		source->line[--length] = 0;
@@ -161,7 +163,7 @@ int import_source_skip(struct import_source *source)
 {
 	int status = 1;
 
-	while (source->is_inside && (status = fill(source)) > 0) {
+	while (source->is_inside && (status = fill_buffer(source)) > 0) {
 		const char *begin = source->buffer + source->used;
 		const char *end = memchr(begin, '\n', source->size - source->used);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/source.h - a foreign file that is read from front to back, compressed by gzip or not
+ * import/source.h - read a foreign file from front to back, compressed by gzip or not
  */
 #ifndef IMPORT_SOURCE_H
 #define IMPORT_SOURCE_H
@@ -9,30 +9,32 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define SOURCE_LINE_MOST ((size_t)16 << 20)
+#define MAX_SOURCE_LINE ((size_t)16 << 20)
 
 struct import_source;
 
-/* -errno with a text. */
+/* Errors: -errno with a text. */
 int import_source_open(const char *path, struct import_source **ret_source);
 void import_source_close(struct import_source *source); /* NULL-safe */
 
 const char *import_source_path(const struct import_source *source);
 
-/* As json_reader_more; context is the source. */
+/* A json_reader_more callback; context is the source. */
 ssize_t import_source_read(void *context, void *buffer, size_t size);
 
-/* From the beginning once more. -ESPIPE for what is no regular file, with a text. */
+/* Starts again from the first byte. Errors: -ESPIPE with a text unless it is a regular file. */
 int import_source_rewind(struct import_source *source);
 
-/* The next line without its end, which the caller may change; until the next call. 1: a line, 0: the end, -EBADMSG for
- * one of more than 16 MiB, -errno with a text. */
+/* Reads the next line without its end. The caller may change it; it is valid until the next call.
+ * Returns 1 for a line, 0 at the end, -EBADMSG for a line above 16 MiB, -errno with a text. */
 int import_source_line(struct import_source *source, char **ret_line, size_t *ret_length);
 
-/* Goes on behind a line that was too long. 1: done, 0: none was, -errno with a text. */
+/* Skips the rest of a line that was too long. Returns 1 if it skipped one, 0 if not, -errno with a
+ * text. */
 int import_source_skip(struct import_source *source);
 
-/* -EBADMSG with "line 7: expected …, found '…'"; found NULL: nothing. */
+/* Returns -EBADMSG with the text "line 7: expected …, found '…'"; without "found" if found is
+ * NULL. */
 int import_source_fail(const struct import_source *source, const char *expected, const char *found);
 
 #endif

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/target.c - the trace that is made of a foreign file
+ * import/target.c - build a trace from a foreign file
  *
  * Runs in:  our own process
- * Gets:     things by keys, rows   Gives: a trace file
- * Owns:     the writer, the ids of things, notes
- * Fails:    -ENOMEM, -errno of a write with a text
- * Why the host's row comes last: the window of the recording is what the rows span, and nothing else tells it
+ * Gets:     entities by keys, rows
+ * Gives:    a trace file
+ * Owns:     the writer, the ids of entities, notes
+ * Fails:    -ENOMEM, -errno of a write with a message
+ * Why the host's row comes last: the window of the recording is the time span of all rows
  */
 #include "import/target.h"
 
@@ -22,14 +23,14 @@
 #include "base/string.h"
 #include "import/importer.h"
 
-/* How often the writer is given the chance to end a segment. */
+/* The writer is flushed after this number of rows, so that it can end a segment. */
 #define FLUSH_ROWS 65536
 
 struct import_target {
 	struct trace_writer *writer;
 	struct string_table processes, threads, devices, queues, kernels,
-		series;            /* keys; ids are the things' */
-	uint64_t begin_ns, end_ns; /* of all rows */
+		series;            /* keys; their ids are those of the entities */
+	uint64_t begin_ns, end_ns; /* time span of all rows */
 	uint64_t rows, correlations;
 	struct string_builder notes, faults; /* a line each */
 };
@@ -112,11 +113,11 @@ int import_target_text(struct import_target *target, const char *text, uint32_t 
 	return *ret_string || !*text ? 0 : -ENOMEM;
 }
 
-/* ---- things ---- */
+/* ---- entities ---- */
 
-/* *ret_is_new: it must be described. */
-static int find(struct string_table *table, const void *key, size_t size, uint32_t *ret_id,
-		bool *ret_is_new)
+/* *ret_is_new: the id is new, so the caller must describe the entity. */
+static int find_id(struct string_table *table, const void *key, size_t size, uint32_t *ret_id,
+		   bool *ret_is_new)
 {
 	uint32_t before = table->count;
 
@@ -130,14 +131,14 @@ int import_target_process(struct import_target *target, const char *key, uint32_
 {
 	struct event_process row = {.host = 1, .pid = pid, .ns_pid = pid, .status = -1};
 	bool is_new;
-	int error = find(&target->processes, key, strlen(key) + 1, ret_process, &is_new);
+	int error = find_id(&target->processes, key, strlen(key) + 1, ret_process, &is_new);
 
 	if (error || !is_new)
 		return error;
 	row.id = *ret_process;
 	error = import_target_text(target, name, &row.name_string);
 	row.command_string = row.name_string;
-	return error ? error : trace_writer_thing(target->writer, EVENT_PROCESS, &row);
+	return error ? error : trace_writer_entity(target->writer, EVENT_PROCESS, &row);
 }
 
 int import_target_thread(struct import_target *target, uint32_t process, uint32_t tid,
@@ -146,13 +147,13 @@ int import_target_thread(struct import_target *target, uint32_t process, uint32_
 	const uint32_t key[] = {process, tid};
 	struct event_thread row = {.process = process, .tid = tid, .ns_tid = tid};
 	bool is_new;
-	int error = find(&target->threads, key, sizeof(key), ret_thread, &is_new);
+	int error = find_id(&target->threads, key, sizeof(key), ret_thread, &is_new);
 
 	if (error || !is_new)
 		return error;
 	row.id = *ret_thread;
 	error = import_target_text(target, name, &row.name_string);
-	return error ? error : trace_writer_thing(target->writer, EVENT_THREAD, &row);
+	return error ? error : trace_writer_entity(target->writer, EVENT_THREAD, &row);
 }
 
 int import_target_device(struct import_target *target, const char *key, const char *name,
@@ -160,7 +161,7 @@ int import_target_device(struct import_target *target, const char *key, const ch
 {
 	struct event_device row = {.type = type};
 	bool is_new;
-	int error = find(&target->devices, key, strlen(key) + 1, ret_device, &is_new);
+	int error = find_id(&target->devices, key, strlen(key) + 1, ret_device, &is_new);
 
 	if (error || !is_new)
 		return error;
@@ -168,7 +169,7 @@ int import_target_device(struct import_target *target, const char *key, const ch
 	error = import_target_text(target, key, &row.key_string);
 	if (!error)
 		error = import_target_text(target, name, &row.name_string);
-	return error ? error : trace_writer_thing(target->writer, EVENT_DEVICE, &row);
+	return error ? error : trace_writer_entity(target->writer, EVENT_DEVICE, &row);
 }
 
 int import_target_queue(struct import_target *target, uint32_t process, uint32_t device,
@@ -185,13 +186,13 @@ int import_target_queue(struct import_target *target, uint32_t process, uint32_t
 	string_builder_init(&whole);
 	string_builder_appendf(&whole, "%u/%u/%s", process, device, key);
 	error = whole.error ? whole.error
-			    : find(&target->queues, string_builder_text(&whole), whole.length,
-				   ret_queue, &is_new);
+			    : find_id(&target->queues, string_builder_text(&whole), whole.length,
+				      ret_queue, &is_new);
 	string_builder_fini(&whole);
 	if (error || !is_new)
 		return error;
 	row.id = *ret_queue;
-	return trace_writer_thing(target->writer, EVENT_QUEUE, &row);
+	return trace_writer_entity(target->writer, EVENT_QUEUE, &row);
 }
 
 int import_target_kernel(struct import_target *target, uint32_t process, const char *name,
@@ -205,17 +206,17 @@ int import_target_kernel(struct import_target *target, uint32_t process, const c
 	string_builder_init(&key);
 	string_builder_appendf(&key, "%u/%s", process, name);
 	error = key.error ? key.error
-			  : find(&target->kernels, string_builder_text(&key), key.length,
-				 ret_kernel, &is_new);
+			  : find_id(&target->kernels, string_builder_text(&key), key.length,
+				    ret_kernel, &is_new);
 	string_builder_fini(&key);
 	if (error || !is_new)
 		return error;
 	row.id = *ret_kernel;
 	error = import_target_text(target, name, &row.name_string);
-	return error ? error : trace_writer_thing(target->writer, EVENT_CODE, &row);
+	return error ? error : trace_writer_entity(target->writer, EVENT_CODE, &row);
 }
 
-/* A source has no name of a function; the numbers keep apart what '/' in names would not. */
+/* name: "" for the source itself. The numbers in the key keep names apart that contain '/'. */
 static int describe_code(struct import_target *target, struct event_code *row, const char *file,
 			 const char *name)
 {
@@ -227,13 +228,13 @@ static int describe_code(struct import_target *target, struct event_code *row, c
 	string_builder_appendf(&key, "%u/%u:%zu/%s%s", row->type, row->process, strlen(file), file,
 			       name);
 	error = key.error ? key.error
-			  : find(&target->kernels, string_builder_text(&key), key.length, &row->id,
-				 &is_new);
+			  : find_id(&target->kernels, string_builder_text(&key), key.length,
+				    &row->id, &is_new);
 	string_builder_fini(&key);
 	if (!error && is_new)
 		error = import_target_text(target, row->type == CODE_KERNEL ? name : file,
 					   &row->name_string);
-	return error || !is_new ? error : trace_writer_thing(target->writer, EVENT_CODE, row);
+	return error || !is_new ? error : trace_writer_entity(target->writer, EVENT_CODE, row);
 }
 
 int import_target_code(struct import_target *target, uint32_t process, const char *file,
@@ -261,8 +262,8 @@ int import_target_series(struct import_target *target, const char *metric, const
 	string_builder_init(&key);
 	string_builder_appendf(&key, "%u/%s", device, metric);
 	error = key.error ? key.error
-			  : find(&target->series, string_builder_text(&key), key.length, ret_series,
-				 &is_new);
+			  : find_id(&target->series, string_builder_text(&key), key.length,
+				    ret_series, &is_new);
 	string_builder_fini(&key);
 	if (error || !is_new)
 		return error;
@@ -272,7 +273,7 @@ int import_target_series(struct import_target *target, const char *metric, const
 		error = import_target_text(target, unit, &row.unit_string);
 	if (!error)
 		error = import_target_text(target, "import", &row.source_string);
-	return error ? error : trace_writer_thing(target->writer, EVENT_SERIES, &row);
+	return error ? error : trace_writer_entity(target->writer, EVENT_SERIES, &row);
 }
 
 int import_target_push(struct import_target *target, enum event_frame_type type, uint32_t flags,
@@ -358,7 +359,7 @@ static int describe_host(struct import_target *target)
 				       .begin_ns = target->rows ? target->begin_ns : 0,
 				       .end_ns = target->rows ? target->end_ns : 1};
 
-	return trace_writer_thing(target->writer, EVENT_HOST, &row);
+	return trace_writer_entity(target->writer, EVENT_HOST, &row);
 }
 
 static void append_lines(struct string_builder *text, const struct string_builder *lines,
@@ -373,7 +374,7 @@ static void append_lines(struct string_builder *text, const struct string_builde
 	}
 }
 
-/* As a collector that has something to say. */
+/* Stores the notes as the text of a collector "import". */
 static int describe_import(struct import_target *target, const char *format, const char *path)
 {
 	struct event_collector row = {.id = 1, .state = COLLECTOR_AVAILABLE};
@@ -390,7 +391,7 @@ static int describe_import(struct import_target *target, const char *format, con
 	if (!error)
 		error = import_target_text(target, string_builder_text(&text), &row.reason_string);
 	string_builder_fini(&text);
-	return error ? error : trace_writer_thing(target->writer, EVENT_COLLECTOR, &row);
+	return error ? error : trace_writer_entity(target->writer, EVENT_COLLECTOR, &row);
 }
 
 int import_target_finish(struct import_target *target, const char *format, const char *path,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/target.h - the trace that is made of a foreign file
+ * import/target.h - build a trace from a foreign file
  *
- * Things are described when they are first asked for; the same key is the same thing. Times are whatever the file counts,
- * in ns, and stand for CLOCK_MONOTONIC.
+ * The first use of a key describes its entity; later uses return the same id. Times are the file's
+ * own, in ns, and are stored as CLOCK_MONOTONIC.
  */
 #ifndef IMPORT_TARGET_H
 #define IMPORT_TARGET_H
@@ -16,29 +16,31 @@
 struct import_result;
 struct import_target;
 
-/* Writes to `path`. -errno with a text. */
+/* Creates the trace at `path`. Errors: -errno with a text. */
 int import_target_open(const char *path, struct import_target **ret_target);
 
-/* Ends the trace: the host and its window, where it is from and what the file lacks. The target is gone afterwards.
- * *ret_result, whose texts the caller frees, may be NULL. -ENOMEM, -errno of a write with a text. */
+/* Ends the trace: writes the host with the window, the origin of the trace and the notes. Frees the
+ * target. ret_result may be NULL; the caller frees its texts. Errors: -ENOMEM, -errno of a write
+ * with a text. */
 int import_target_finish(struct import_target *target, const char *format, const char *path,
 			 struct import_result *ret_result);
 
 /* Closes without a trace; the file is removed. NULL-safe. */
 void import_target_abandon(struct import_target *target);
 
-/* What is to be said of the import, once each: "no times: …". */
+/* A note about the import, reported once: "no times: …". */
 __attribute__((format(printf, 2, 3))) void import_target_note(struct import_target *target,
 							      const char *format, ...);
 
-/* What of the file is left out, since it makes no sense, once each: "left out line 7: …". */
+/* An invalid part of the file that is left out, reported once: "left out line 7: …". */
 __attribute__((format(printf, 2, 3))) void import_target_fault(struct import_target *target,
 							       const char *format, ...);
 
-/* "" is 0. -ENOMEM. */
+/* Id of a text; 0 for "". Errors: -ENOMEM. */
 int import_target_text(struct import_target *target, const char *text, uint32_t *ret_string);
 
-/* Ids. name "": not known. -ENOMEM, -errno of a write with a text. */
+/* Ids of entities, new or known. name "": unknown. Errors: -ENOMEM, -errno of a write with a
+ * text. */
 int import_target_process(struct import_target *target, const char *key, uint32_t pid,
 			  const char *name, uint32_t *ret_process);
 int import_target_thread(struct import_target *target, uint32_t process, uint32_t tid,
@@ -50,22 +52,22 @@ int import_target_queue(struct import_target *target, uint32_t process, uint32_t
 int import_target_kernel(struct import_target *target, uint32_t process, const char *name,
 			 uint32_t *ret_kernel);
 
-/* A kernel of a file's program; file "": not known. */
+/* A kernel of a program file; file "": unknown. */
 int import_target_code(struct import_target *target, uint32_t process, const char *file,
 		       const char *name, uint32_t *ret_code);
-/* What is counted of a device, in a base unit. */
+/* A counter series of a device, in a base unit. */
 int import_target_series(struct import_target *target, const char *metric, const char *unit,
 			 enum event_series_type type, uint32_t device, uint32_t *ret_series);
 
-/* The stack of a caller and a frame that the host's code is named by. type: NATIVE, JIT or KERNEL; flags:
- * FRAME_INLINED. -ENOMEM. */
+/* Sets *stack to the stack of caller *stack and a frame of host code. type: NATIVE, JIT or KERNEL;
+ * flags: FRAME_INLINED. Errors: -ENOMEM. */
 int import_target_push(struct import_target *target, enum event_frame_type type, uint32_t flags,
 		       const char *function, const char *module, uint32_t *stack);
 
-/* Correlation ids that nobody has. */
+/* Returns an unused correlation id. */
 uint64_t import_target_correlation(struct import_target *target);
 
-/* Rows. -errno of a write with a text. */
+/* Write one row. Errors: -errno of a write with a text. */
 int import_target_call(struct import_target *target, const struct event_api *row);
 int import_target_launch(struct import_target *target, const struct event_launch *row);
 int import_target_execution(struct import_target *target, const struct event_execution *row);

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * inject/addresses.c - what begins where, in order
+ * inject/addresses.c - a sorted list of start addresses
  *
  * Runs in:  the profiled process, under its user's lock
- * Gets:     addresses as things are loaded   Gives: what lies at a place
+ * Gets:     addresses as code is loaded
+ * Gives:    the entry that covers an address
  * Owns:     the list, until the process ends
- * Fails:    by refusing one more
- * Why:      samples come by the thousand and code is loaded now and then: a list that is kept in order answers each in 17
- *           steps where 65,536 kernels are loaded, and what is loaded at rising addresses is put behind the others.
+ * Fails:    by refusing one more entry
+ * Why:      samples come by the thousand but code is loaded rarely. A sorted list answers each
+ *           lookup in 17 steps with 65,536 loaded kernels, and entries at rising addresses are
+ *           appended.
  */
 #include "inject/addresses.h"
 
@@ -15,8 +17,8 @@
 
 #include "inject/guest.h"
 
-/* How many begin at `at` or before. */
-static uint32_t count_until(const struct addresses *addresses, uint64_t at)
+/* Returns the number of entries whose start is not above `at`. */
+static uint32_t count_until(const struct start_addresses *addresses, uint64_t at)
 {
 	uint32_t low = 0, high = addresses->count;
 
@@ -31,7 +33,8 @@ static uint32_t count_until(const struct addresses *addresses, uint64_t at)
 	return low;
 }
 
-bool addresses_add(struct addresses *addresses, uint32_t most, uint64_t begin, uint32_t index)
+bool start_addresses_add(struct start_addresses *addresses, uint32_t most, uint64_t begin,
+			 uint32_t index)
 {
 	uint32_t place;
 
@@ -42,11 +45,12 @@ bool addresses_add(struct addresses *addresses, uint32_t most, uint64_t begin, u
 	place = count_until(addresses, begin);
 	memmove(&addresses->list[place + 1], &addresses->list[place],
 		(addresses->count++ - place) * sizeof(*addresses->list));
-	addresses->list[place] = (struct address){begin, index};
+	addresses->list[place] = (struct start_address){begin, index};
 	return true;
 }
 
-void addresses_tidy(struct addresses *addresses, bool (*is_there)(const struct address *))
+void start_addresses_tidy(struct start_addresses *addresses,
+			  bool (*is_there)(const struct start_address *))
 {
 	uint32_t kept = 0;
 
@@ -56,7 +60,8 @@ void addresses_tidy(struct addresses *addresses, bool (*is_there)(const struct a
 	addresses->count = kept;
 }
 
-const struct address *addresses_find(const struct addresses *addresses, uint64_t at)
+const struct start_address *start_addresses_find(const struct start_addresses *addresses,
+						 uint64_t at)
 {
 	uint32_t count = count_until(addresses, at);
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * inject/addresses.h - what begins where, in order
+ * inject/addresses.h - a sorted list of start addresses
  *
- * Memory:  zeroed is empty; taken at the first addition for as many as there may ever be, and kept
- * Locks:   the caller's
+ * Memory:   zeroed is empty; allocated at the first addition for the max number of entries, and
+ *           kept
+ * Locks:    the caller's
  */
 #ifndef INJECT_ADDRESSES_H
 #define INJECT_ADDRESSES_H
@@ -13,22 +14,25 @@
 
 #pragma GCC visibility push(hidden)
 
-struct address {
+struct start_address {
 	uint64_t begin;
-	uint32_t index; /* the caller's, of what begins there */
+	uint32_t index; /* the caller's index of the entry */
 };
 
-struct addresses {
+struct start_addresses {
 	uint32_t count;
-	struct address *list;
+	struct start_address *list;
 };
 
-/* most: how many there may ever be, the same each time. False: there is no room, or no memory. */
-bool addresses_add(struct addresses *addresses, uint32_t most, uint64_t begin, uint32_t index);
-/* Leaves out what is not there any more. */
-void addresses_tidy(struct addresses *addresses, bool (*is_there)(const struct address *));
-/* What begins last at `at` or before; NULL: nothing. */
-const struct address *addresses_find(const struct addresses *addresses, uint64_t at);
+/* most: max number of entries, the same each time. False: the list is full, or no memory. */
+bool start_addresses_add(struct start_addresses *addresses, uint32_t most, uint64_t begin,
+			 uint32_t index);
+/* Drops the entries for which is_there is false. */
+void start_addresses_tidy(struct start_addresses *addresses,
+			  bool (*is_there)(const struct start_address *));
+/* Returns the entry with the highest start that is not above `at`; NULL: none. */
+const struct start_address *start_addresses_find(const struct start_addresses *addresses,
+						 uint64_t at);
 
 #pragma GCC visibility pop
 

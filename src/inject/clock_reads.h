@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: MIT
  *
- * inject/clock_reads.h - when a device's clock is read beside the host's, and the record of it
+ * inject/clock_reads.h - schedule paired readings of a device's clock and the host's, and record
+ * them
  */
 #ifndef INJECT_CLOCK_READS_H
 #define INJECT_CLOCK_READS_H
 
 #include "inject/guest.h"
 
-/* Often at first, for short programs; in the end about once a second whatever the unit of the host clock. */
+/* Often at first, for short programs; later about once a second whatever the unit of the host
+ * clock. */
 #define CLOCK_READS_FIRST (UINT64_C(1) << 20)
 static inline uint64_t clock_reads_longest(const struct guest_thread *thread)
 {
 	return thread->clock == RING_CLOCK_TSC ? UINT64_C(1) << 32 : UINT64_C(1) << 30;
 }
 
-/* Of a clock that all threads read; all 0 at first. Host time. */
+/* For a clock that all threads read; all 0 at first. Host time. */
 struct clock_reads {
 	_Atomic uint64_t next, interval;
 };
 
-/* Whether the thread is to read it now: it is due, and no other one does. is_end: in any case. */
+/* Whether the thread is to read the clock now: it is due, and no other thread reads it. is_end:
+ * always. */
 static inline bool clock_reads_take(struct guest_thread *thread, struct clock_reads *reads,
 				    bool is_end)
 {
@@ -37,7 +40,8 @@ static inline bool clock_reads_take(struct guest_thread *thread, struct clock_re
 	return true;
 }
 
-/* The device's clock was at `time` between two of the host's. False: there is no room. */
+/* Records that the device's clock was at `time` between two readings of the host's. False: the ring
+ * is full. */
 static inline bool clock_reads_put(struct guest_thread *thread, uint32_t device, uint64_t time,
 				   uint64_t before, uint64_t after)
 {

@@ -2,12 +2,14 @@
  *
  * inject/describe.c - records of variable length: texts behind a fixed part, and contents in pieces
  *
- * Runs in:  the profiled process, where an object is met for the first time; never on a path that launches
- * Gets:     texts and bytes   Gives: records in the calling thread's ring
+ * Runs in:  the profiled process, at the first use of an object; never on a launch path
+ * Gets:     texts and bytes
+ * Gives:    records in the calling thread's ring
  * Owns:     nothing
- * Fails:    by leaving a record out; what is lost of a content is counted
- * Why:      a content goes in pieces because a record is at most half a ring. One that is larger than the room in the ring
- *           sleeps while the recorder empties it, 50 ms in all: a program that waits longer than that would notice.
+ * Fails:    by leaving a record out; lost contents are counted
+ * Why:      a content is split because a record is at most half a ring. If it exceeds the free room
+ *           in the ring, the thread sleeps while the recorder empties the ring, 50 ms in total: the
+ *           program would notice a longer wait.
  */
 #include <errno.h>
 #include <string.h>
@@ -50,21 +52,21 @@ void guest_count_lost_code(struct guest_thread *thread)
 
 enum { NAP_NS = 1000000, NAPS_MAX = 50 };
 
-/* Naps of the whole process since one was followed by room. A recorder that has no processor costs the program 50 ms in all,
- * not for each content. */
+/* Number of sleeps of the whole process since the last one that gained room. A recorder without CPU
+ * time costs the program 50 ms in total, not for each content. */
 static _Atomic uint32_t vain_naps;
 
-/* False: the content has waited enough, or waiting is of no use. */
+/* False: the content has waited long enough, or waiting is useless. */
 static bool await_room(const struct guest_thread *thread, uint32_t *naps)
 {
 	static const struct timespec nap = {0, NAP_NS};
 	const int saved = errno;
 
-	/* `writing`: this is a signal handler's, and the record that it interrupted waits for it. */
+	/* `writing`: this is a signal handler, and the interrupted record waits for it. */
 	if (!guest_is_current(thread) || thread->writer.writing || ++*naps > NAPS_MAX ||
 	    atomic_fetch_add_explicit(&vain_naps, 1, memory_order_relaxed) >= NAPS_MAX)
 		return false;
-	/* Not the library's, in which a thread may be cancelled. */
+	/* A raw system call: a thread may be cancelled in the library's function. */
 	syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &nap, NULL);
 	errno = saved;
 	return true;
@@ -96,7 +98,7 @@ void guest_put_content(struct guest_thread *thread, uint32_t code, const uint8_t
 		struct record_bytes *record = reserve_piece(thread, length, &naps);
 
 		if (!record) {
-			/* An incomplete content is not kept: the recorder sees the gap. */
+			/* An incomplete content is discarded: the recorder detects the gap. */
 			guest_count_lost_code(thread);
 			return;
 		}

@@ -9,7 +9,7 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Texts of a record and what comes behind them, of a multiple of 8 bytes. */
+/* Texts of a record and the bytes after them, padded to a multiple of 8. */
 struct guest_tail {
 	const char *const *texts;
 	uint32_t text_count;
@@ -17,7 +17,7 @@ struct guest_tail {
 	const void *last;
 };
 
-/* Writes a record with its tail behind its fixed part; false: it was lost. */
+/* Writes a record: its fixed part, then its tail; false: it was lost. */
 bool guest_put_with_texts(struct guest_thread *thread, struct record *head, uint32_t fixed_bytes,
 			  const struct guest_tail *tail);
 
@@ -25,7 +25,7 @@ bool guest_put_with_texts(struct guest_thread *thread, struct record *head, uint
 void guest_put_content(struct guest_thread *thread, uint32_t code, const uint8_t *bytes,
 		       size_t size);
 
-/* Of a code object that could not be described, or not in full. */
+/* Counts a code object that was not described completely. */
 void guest_count_lost_code(struct guest_thread *thread);
 
 #pragma GCC visibility pop

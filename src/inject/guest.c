@@ -4,13 +4,13 @@
  *
  * Runs in:  the profiled process, in the first call of a process or thread; never on the hot path
  * Gets:     DUET_SESSION as it was at the first call, or the machine-wide recorder's name
- * Gives:    guest_enter's answer
+ * Gives:    guest_enter's result
  * Owns:     the mapping of the region, the array of guest_threads, one pthread key
- * Fails:    by going idle; what the recorder should know is counted in the region or sent in the farewell
- * Why:      no thread and no lock of ours in the program: one idle second thread made a blocking 4-byte
- *           read twice as slow. The mode lives on a page that the kernel wipes on fork (raw clone
- *           included), so a child never writes into its parent's rings and pays nothing until it has
- *           something to say: 5000 short forks attach nothing.
+ * Fails:    by going idle; troubles are counted in the region or sent in the farewell
+ * Why:      the program gets no thread and no lock from us: one idle second thread made a blocking
+ *           4-byte read twice as slow. The mode lives on a page that the kernel wipes on fork (raw
+ *           clone included). So a child never writes into its parent's rings and pays nothing until
+ *           it has an event to record: 5000 short forks attach nothing.
  */
 #include "inject/guest.h"
 #include "inject/libraries.h"
@@ -30,17 +30,21 @@
 
 enum {
 	WELCOME_WAIT_MS = 250, /* a stopped recorder delays a call by this much */
-	/* … and the first call of a process that it has started by this much: with ten busy threads a processor it was
-	 * seen to have none for 316 ms, and a short program that did not wait was over before the next look */
+	/* … and the first call of a process that the recorder started by this much: with ten busy
+	 * threads per CPU the recorder got no CPU time for 316 ms, and a short program that did not
+	 * wait ended before the next search */
 	FIRST_WAIT_MS = 2000,
-	EXPECTED_WAIT_MS = 6000, /* … by this much where a guest is there then or never */
-	LOOK_INTERVAL_MS = 1000, /* between two looks for a recorder */
-	STALLS_MOST = 6,
-	STALL_INTERVAL_MS =
-		16000, /* … after it did not answer, and twice as long each further time */
+	EXPECTED_WAIT_MS = 6000, /* … by this much for a guest that must attach now or never */
+	LOOK_INTERVAL_MS = 1000, /* pause between two searches for a recorder */
+	MAX_STALLS = 6,
+	/* … after a recorder did not answer; doubled each further time */
+	STALL_INTERVAL_MS = 16000,
 	CALLS_BETWEEN_CLAIMS = 1000,
-	EXIT_HOOKS_MAX = 8,     /* the C library has room for 32 handlers without an allocation */
-	LOCK_PATIENCE_MS = 1000 /* then the record of what the lock guards is lost, and counted */
+	/* Exit handlers: the C library has room for 32 without an allocation. After these */
+	EXIT_HOOKS_FIRST = 8,
+	EXIT_HOOKS_MAX = 4096,  /* … one for each time that libraries were loaded: 128 KiB */
+	LOCK_PATIENCE_MS = 1000 /* after this the record that the lock protects is lost, and counted
+				 */
 };
 
 struct guest_page guest_page;
@@ -48,14 +52,16 @@ _Atomic bool guest_exit_begun;
 _Thread_local struct guest_thread *guest_self __attribute__((tls_model("initial-exec")));
 static _Thread_local struct {
 	uint32_t calls;
-	uint32_t mode; /* of the attachment that had no ring free */
+	uint32_t mode; /* mode of the attachment that had no free ring */
+	/* a child that this thread is making inherits its rings; NULL: none */
+	const struct attachment *kept;
 } guest_patience __attribute__((tls_model("initial-exec")));
 
-/* Never changed once it is made: a thread that works with the one before it does so to the end. */
+/* Immutable: a thread that uses an older attachment keeps using it. */
 struct attachment {
 	struct attachment *older;
-	struct handshake_rings
-		rings; /* owned; stay mapped until the process ends: threads may be inside */
+	/* owned; mapped until the process ends, because threads may be using them */
+	struct handshake_rings rings;
 	struct guest_thread *threads;
 	uint32_t mode;
 };
@@ -63,13 +69,16 @@ struct attachment {
 static struct guest {
 	struct guest_lock lock;
 	struct attachment *_Atomic attachment;
-	uint32_t attachments; /* so far, those of parents before a fork included */
-	uint32_t stalls;      /* recorders in a row that did not answer */
+	uint32_t attachments; /* number so far, including those of parents before a fork */
+	uint32_t stalls;      /* number of consecutive recorders that did not answer */
 	_Atomic uint64_t next_look_ms;
-	bool is_started; /* in this process or a parent of it */
+	bool is_started; /* guest_init ran in this process or a parent of it */
 	pthread_key_t key;
 	bool key_made, is_wiped;
 	_Atomic uint32_t exit_hooks; /* registrations of on_exit_of_process */
+	_Atomic uint64_t exit_loads; /* number of library loads at the last registration */
+	/* The thread in which exit has started (as own_id), and its process. */
+	_Atomic uint32_t exiting, exiting_pid;
 	struct guest_backend backend;
 	struct handshake_environment environment;
 	bool talks; /* DUET_DEBUG */
@@ -82,14 +91,21 @@ void guest_init(const struct guest_backend *backend)
 	guest.talks = getenv("DUET_DEBUG") != NULL;
 }
 
-/* A holder that was preempted comes back when the scheduler lets it: a yield is not enough for that where
- * many threads run (5 of 38 commands were lost with 8 threads on 2 busy cores), so the others sleep. One
- * that a signal handler on this very thread interrupted never comes back: the lock says whose it is. */
+/* Returns the calling thread's id, never 0. In a child, the thread that forked keeps its id. */
+static uint32_t own_id(void)
+{
+	return (uint32_t)((uintptr_t)&guest_patience >> 2) | 1;
+}
+
+/* A preempted holder comes back when the scheduler lets it. Yielding is not enough if many threads
+ * run (5 of 38 commands were lost with 8 threads on 2 busy cores), so the others sleep. A holder
+ * that this signal handler interrupted on the same thread never comes back; the lock records its
+ * owner to detect that. */
 bool guest_lock(struct guest_lock *lock)
 {
 	static const struct timespec nap = {0, 50000};
 	const int saved = errno;
-	const uint32_t self = (uint32_t)((uintptr_t)&guest_patience >> 2) | 1;
+	const uint32_t self = own_id();
 	uint64_t end_ms = 0;
 
 	for (uint32_t tries = 1;; tries++) {
@@ -111,7 +127,7 @@ bool guest_lock(struct guest_lock *lock)
 			end_ms = ring_now_ms() + LOCK_PATIENCE_MS;
 		else if (ring_now_ms() >= end_ms)
 			return false;
-		/* Not the library's, in which a thread may be cancelled. */
+		/* A raw system call: a thread may be cancelled in the library's function. */
 		syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &nap, NULL);
 		errno = saved;
 	}
@@ -130,7 +146,7 @@ void guest_memory_free(void *memory, size_t bytes)
 	munmap(memory, bytes);
 }
 
-/* Only where DUET_DEBUG asks for it: a guest has no voice of its own. */
+/* Prints only if DUET_DEBUG is set: a guest is otherwise silent. */
 static void debug(const char *what)
 {
 	char line[128];
@@ -153,17 +169,17 @@ static void set_mode(uint32_t mode)
 	atomic_store_explicit(&guest_page.mode, mode, memory_order_release);
 }
 
-void guest_trouble_many(enum ring_trouble trouble, uint64_t count)
+void guest_trouble_many(uint32_t trouble, uint64_t count)
 {
 	struct attachment *attachment = atomic_load(&guest.attachment);
 
-	/* In a child the region is not mapped. */
+	/* The region is not mapped in a child. */
 	if (is_recording() && attachment)
 		atomic_fetch_add_explicit(&attachment->rings.region->trouble[trouble], count,
 					  memory_order_relaxed);
 }
 
-void guest_trouble(enum ring_trouble trouble)
+void guest_trouble(uint32_t trouble)
 {
 	guest_trouble_many(trouble, 1);
 }
@@ -178,44 +194,35 @@ void guest_python_unknown(const char *version)
 	guest_trouble(RING_TROUBLE_PYTHON_UNKNOWN);
 }
 
-void guest_missed(enum ring_trouble trouble)
+void guest_missed(uint32_t trouble)
 {
 	guest_trouble(trouble);
-}
-
-/* A recorder that ends does this itself, when it has read the rest. Threads may still be inside of a record: first page and
- * control pages stay. */
-static void give_back_data(const struct handshake_rings *rings)
-{
-	uint8_t *slot = (uint8_t *)rings->region + RING_PAGE;
-	const int saved = errno;
-
-	for (uint32_t i = 0; i < rings->ring_count; i++, slot += ring_slot_bytes(rings->ring_bytes))
-		if (!atomic_load(&((const struct ring_control *)slot)->head) ||
-		    madvise(slot + RING_PAGE, rings->ring_bytes, MADV_REMOVE) < 0)
-			break;
-	errno = saved;
 }
 
 bool guest_still_recording(void)
 {
 	uint32_t mode = atomic_load_explicit(&guest_page.mode, memory_order_acquire);
 	struct attachment *attachment = atomic_load(&guest.attachment);
+	const int saved = errno;
 
 	if (mode < GUEST_RECORDING || !attachment)
 		return false;
 	if (attachment->mode != mode)
-		return true; /* another thread attaches just now */
+		return true; /* another thread is attaching */
 	if (ring_region_is_read(attachment->rings.region))
 		return true;
 	/* Unless another thread has found a new recorder meanwhile. */
-	if (atomic_compare_exchange_strong(&guest_page.mode, &mode, GUEST_IDLE) &&
-	    (atomic_load(&attachment->rings.region->enabled) & RING_OWNER_DIED))
-		give_back_data(&attachment->rings);
+	if (!atomic_compare_exchange_strong(&guest_page.mode, &mode, GUEST_IDLE) ||
+	    !(atomic_load(&attachment->rings.region->enabled) & RING_OWNER_DIED))
+		return false;
+	/* A recorder that ends normally does this itself after reading the rest. */
+	ring_give_back_data(attachment->rings.region, attachment->rings.ring_count,
+			    attachment->rings.ring_bytes);
+	errno = saved;
 	return false;
 }
 
-/* ---- the guest's own time ---------------------------------------------------------------------- */
+/* ---- the guest's own time -------------------------------------------------------------------- */
 
 static void put_section(struct guest_thread *thread, enum guest_section section, uint64_t begin,
 			uint64_t end)
@@ -227,6 +234,7 @@ static void put_section(struct guest_thread *thread, enum guest_section section,
 				  0);
 		return;
 	}
+	thread->sections += end - begin;
 	guest_trouble(RING_TROUBLE_SECTIONS);
 	guest_trouble_many(RING_TROUBLE_SECTIONS_TICKS, end - begin);
 }
@@ -254,7 +262,8 @@ void guest_watch_end(struct guest_thread *thread, enum guest_section section, ui
 	put_section(thread, section, begin, end);
 }
 
-void guest_count_timed(struct guest_thread *thread, uint64_t ticks)
+/* A slow call is not counted: its sections have rows, and it marks the thread as watched. */
+static void count_timed(struct guest_thread *thread, uint64_t ticks)
 {
 	if (ticks >= GUEST_SECTION_TICKS) {
 		thread->watched = GUEST_WATCHED_CALLS;
@@ -264,7 +273,19 @@ void guest_count_timed(struct guest_thread *thread, uint64_t ticks)
 	guest_trouble_many(RING_TROUBLE_TIMED_TICKS, ticks);
 }
 
-/* The caller has read the clock twice for the call; it is read twice here too, and the record is written between. */
+void guest_timing_count(struct guest_thread *thread, const struct guest_timing *timing,
+			uint64_t enter, uint64_t exit)
+{
+	uint64_t taken, sections = thread->sections - timing->sections;
+
+	if (!guest_is_current(thread))
+		return;
+	taken = enter - timing->began + guest_now(thread) - exit;
+	count_timed(thread, taken > sections ? taken - sections : 0);
+}
+
+/* The caller has read the clock twice for the call. It is read twice here too, with the record
+ * written in between. */
 void guest_put_api_timed(struct guest_thread *thread, uint32_t detail, uint64_t begin, uint64_t end,
 			 int32_t result, uint64_t argument, uint32_t stack)
 {
@@ -272,10 +293,10 @@ void guest_put_api_timed(struct guest_thread *thread, uint32_t detail, uint64_t 
 
 	guest_now(thread);
 	guest_put_api_row(thread, detail, begin, end, result, argument, stack);
-	guest_count_timed(thread, guest_now(thread) - before);
+	count_timed(thread, guest_now(thread) - before);
 }
 
-/* NULL: nobody records. */
+/* NULL: no recorder. */
 static struct ring_region *recorded_region(void)
 {
 	struct attachment *attachment = atomic_load(&guest.attachment);
@@ -307,11 +328,11 @@ void guest_give_last(void)
 		atomic_store(&region->last, RING_LAST_GIVEN);
 }
 
-/* ---- the recorder ------------------------------------------------------------------------------ */
+/* ---- the recorder ---------------------------------------------------------------------------- */
 
 static bool add_attachment(struct handshake_rings *rings)
 {
-	/* In one piece with the threads. */
+	/* One allocation for both, the attachment and its threads. */
 	struct attachment *attachment = guest_memory(
 		sizeof(*attachment) + rings->ring_count * sizeof(*attachment->threads));
 
@@ -329,49 +350,82 @@ static bool add_attachment(struct handshake_rings *rings)
 	return true;
 }
 
-static bool shake_hands(int fd, uint32_t most_ms)
+static bool shake_hands(int fd, uint32_t max_ms)
 {
 	uint64_t begin_ms = ring_now_ms();
 	struct handshake_rings rings;
 	int error = handshake_say_hello(fd, guest.backend.name);
 
 	if (!error)
-		error = handshake_rings_open(fd, most_ms, &rings);
-	/* One that says no, or hangs up, costs nothing. */
+		error = handshake_rings_open(fd, max_ms, &rings);
+	if (error == -EOPNOTSUPP) {
+		debug("off: this program must not read the time stamp counter");
+		set_mode(GUEST_OFF);
+	}
+	/* A recorder that refuses, or hangs up, costs no wait. */
 	if (!error || ring_now_ms() - begin_ms < WELCOME_WAIT_MS / 2)
 		guest.stalls = 0;
-	else if (guest.stalls < STALLS_MOST)
+	else if (guest.stalls < MAX_STALLS)
 		guest.stalls++;
 	return !error && add_attachment(&rings);
 }
 
-/* ---- process and thread lifetime --------------------------------------------------------------- */
+/* ---- process and thread lifetime ------------------------------------------------------------- */
 
 static void on_thread_exit(void *value)
 {
 	struct guest_thread *thread = value;
 
 	guest_self = NULL;
-	/* After a fork the ring is the parent's and no longer mapped here. */
+	/* After a fork the ring is the parent's and not mapped here. */
 	if (thread->mode == atomic_load_explicit(&guest_page.mode, memory_order_acquire))
 		ring_close(&thread->writer);
 }
 
 static void on_exit_of_process(void)
 {
-	if (!atomic_exchange(&guest_exit_begun, true) && is_recording() && guest.backend.at_exit)
+	if (atomic_exchange(&guest_exit_begun, true))
+		return;
+	atomic_store(&guest.exiting, own_id());
+	atomic_store(&guest.exiting_pid, (uint32_t)getpid());
+	if (is_recording() && guest.backend.at_exit)
 		guest.backend.at_exit();
+}
+
+/* A library that was loaded after the last registration may be finalized before that handler is
+ * called. */
+static bool needs_exit_hook(uint32_t hooks)
+{
+	struct libraries_counts counts;
+
+	if (hooks >= EXIT_HOOKS_MAX || !libraries_count(&counts))
+		return hooks < EXIT_HOOKS_FIRST;
+	return atomic_exchange(&guest.exit_loads, counts.loads) != counts.loads ||
+	       hooks < EXIT_HOOKS_FIRST;
 }
 
 void guest_hook_exit(void)
 {
 	uint32_t hooks = atomic_load_explicit(&guest.exit_hooks, memory_order_relaxed);
 
-	while (hooks < EXIT_HOOKS_MAX)
-		if (atomic_compare_exchange_weak(&guest.exit_hooks, &hooks, hooks + 1)) {
-			atexit(on_exit_of_process);
-			return;
-		}
+	if (!needs_exit_hook(hooks))
+		return;
+	atomic_fetch_add_explicit(&guest.exit_hooks, 1, memory_order_relaxed);
+	atexit(on_exit_of_process);
+}
+
+/* Called in a child, in the thread that forked. A child made by the exiting thread continues to
+ * exit. In any other child exit has not started, although its parent's may have started and used up
+ * the handlers. */
+static void forget_exit(void)
+{
+	if (atomic_load(&guest_exit_begun) &&
+	    (atomic_load(&guest.exiting) == own_id() ||
+	     atomic_load(&guest.exiting_pid) == (uint32_t)getpid()))
+		return;
+	atomic_store(&guest_exit_begun, false);
+	atomic_store(&guest.exit_hooks, 0);
+	atomic_store(&guest.exit_loads, 0);
 }
 
 static void start_fresh(void)
@@ -380,35 +434,105 @@ static void start_fresh(void)
 	set_mode(GUEST_FRESH);
 }
 
-/* A handler that interrupts us and forks returns, in the child, into the writing of a record. The rings are not
- * there: memory of the child's own takes the rest of it. */
+/* Returns the ring of this attachment that the calling thread may be using in the middle of a
+ * call. */
+static const struct guest_thread *ring_of_thread(const struct attachment *attachment)
+{
+	const struct guest_thread *thread = guest_self;
+
+	while (thread && thread->mode != attachment->mode)
+		thread = thread->before;
+	return thread;
+}
+
+static bool advise_rings(const struct attachment *attachment, int advice)
+{
+	const int saved = errno;
+	bool is_done = madvise(attachment->rings.region,
+			       ring_region_bytes(attachment->rings.ring_count,
+						 attachment->rings.ring_bytes),
+			       advice) == 0;
+
+	errno = saved;
+	return is_done;
+}
+
+/* A signal handler may interrupt the writing of a record and fork; in the child it returns into
+ * that writing. Such rings are inherited, so that no other fork handler finds their address free
+ * before the child's own memory is mapped there. */
+static void before_fork(void)
+{
+	const struct attachment *attachment = atomic_load(&guest.attachment);
+	const struct guest_thread *thread;
+
+	libraries_before_fork();
+	guest_patience.kept = NULL;
+	if (atomic_load(&guest_page.mode) == GUEST_FRESH)
+		return;
+	for (; attachment && !guest_patience.kept; attachment = attachment->older) {
+		thread = ring_of_thread(attachment);
+		if (thread && thread->writer.writing && advise_rings(attachment, MADV_DOFORK))
+			guest_patience.kept = attachment;
+	}
+}
+
+static void after_fork(void)
+{
+	libraries_after_fork();
+	if (guest_patience.kept)
+		advise_rings(guest_patience.kept, MADV_DONTFORK);
+	guest_patience.kept = NULL;
+}
+
+/* The rest of the interrupted call then uses memory of the child's own. If no record is being
+ * written, another fork handler may already use the address: it is left alone. */
+static void replace_rings(const struct attachment *attachment)
+{
+	const size_t bytes =
+		ring_region_bytes(attachment->rings.ring_count, attachment->rings.ring_bytes);
+	const int saved = errno,
+		  fixed = attachment == guest_patience.kept ? MAP_FIXED : MAP_FIXED_NOREPLACE;
+	void *memory = mmap(attachment->rings.region, bytes, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed, -1, 0);
+
+	/* Before Linux 4.17 the kernel maps it at another address instead. */
+	if (memory != MAP_FAILED && memory != attachment->rings.region)
+		munmap(memory, bytes);
+	errno = saved;
+}
+
 static void after_fork_in_child(void)
 {
 	const struct attachment *attachment = atomic_load(&guest.attachment);
 
 	libraries_after_fork_in_child();
 	for (; attachment; attachment = attachment->older)
-		mmap(attachment->rings.region,
-		     ring_region_bytes(attachment->rings.ring_count, attachment->rings.ring_bytes),
-		     PROT_READ | PROT_WRITE,
-		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+		if (ring_of_thread(attachment))
+			replace_rings(attachment);
+	guest_patience.kept = NULL;
+	forget_exit();
 	if (!guest.is_wiped)
 		start_fresh();
 }
 
 static void prepare_process(void)
 {
-	/* Kernels before 4.14 cannot wipe; there a child made by fork() is still told, one made by a raw
-	 * clone is not. */
+	/* Kernels before 4.14 cannot wipe. There a child made by fork() is still detected, one made
+	 * by a raw clone is not. */
 	libraries_prepare();
 	guest.is_wiped = madvise(&guest_page, sizeof(guest_page), MADV_WIPEONFORK) == 0;
 	if (guest.key_made)
 		return;
-	pthread_atfork(libraries_before_fork, libraries_after_fork, after_fork_in_child);
+	pthread_atfork(before_fork, after_fork, after_fork_in_child);
 	guest.key_made = pthread_key_create(&guest.key, on_thread_exit) == 0;
 }
 
-static bool attach(uint32_t most_ms)
+/* The clock that the recorder wants is unknown before it answers, so all are read. 0: not read. */
+struct moment {
+	uint64_t clocks[RING_CLOCK_TSC + 1];
+};
+
+static bool attach(uint32_t max_ms, struct moment *ret_begin)
 {
 	bool attached;
 	int fd;
@@ -429,25 +553,29 @@ static bool attach(uint32_t most_ms)
 		debug("idle: no recorder");
 		return false;
 	}
-	attached = shake_hands(fd, most_ms);
+	if (handshake_may_read_counter())
+		for (uint32_t clock = 0; clock <= RING_CLOCK_TSC; clock++)
+			ret_begin->clocks[clock] = ring_now(clock);
+	attached = shake_hands(fd, max_ms);
 	close(fd);
 	debug(attached ? "attached" : "idle: the recorder gave no rings");
 	return attached;
 }
 
-/* A recorder that is stopped costs each look the time of waiting for it. */
+/* A stopped recorder costs each search the time of waiting for it. */
 static uint64_t look_interval_ms(void)
 {
 	return guest.stalls ? (uint64_t)STALL_INTERVAL_MS << (guest.stalls - 1) : LOOK_INTERVAL_MS;
 }
 
-/* Under the lock. After a fork everything but the page is a copy of the parent's state. */
-static void try_to_attach(uint32_t most_ms)
+/* The caller holds the lock. After a fork everything but the page is a copy of the parent's state.
+ */
+static void try_to_attach(uint32_t max_ms, struct moment *ret_begin)
 {
 	bool attached;
 
 	prepare_process();
-	attached = attach(most_ms);
+	attached = attach(max_ms, ret_begin);
 	guest.next_look_ms = ring_now_ms() + look_interval_ms();
 	if (attached)
 		set_mode(atomic_load(&guest.attachment)->mode);
@@ -464,9 +592,10 @@ static void renew_thread(struct guest_thread *thread, const struct attachment *a
 	thread->clock = attachment->rings.region->clock;
 	thread->options = attachment->rings.region->options;
 	memcpy(thread->numbers, attachment->rings.region->numbers, sizeof(thread->numbers));
-	thread->correlation |= (uint64_t)index << 40; /* kept from the ring's earlier thread */
+	thread->correlation |= (uint64_t)index << 40; /* kept from the ring's previous thread */
 	thread->stack_hash = 0;
 	thread->watched = GUEST_WATCHED_CALLS;
+	thread->sections = 0;
 	thread->unwind.low = thread->unwind.high = 0;
 	thread->unwind.count = 0;
 	thread->unwind.busy = false;
@@ -480,7 +609,7 @@ static struct guest_thread *claim_ring(void)
 	struct guest_thread *thread;
 	size_t index;
 
-	/* Looking through all rings costs a microsecond: not in every call of a thread that found none. */
+	/* Scanning all rings costs a microsecond: not in every call of a thread that found none. */
 	if (attachment && guest_patience.calls && guest_patience.mode == attachment->mode) {
 		guest_patience.calls--;
 		return NULL;
@@ -497,7 +626,8 @@ static struct guest_thread *claim_ring(void)
 		ring_slot_bytes(rings->ring_bytes);
 	thread = &attachment->threads[index];
 	renew_thread(thread, attachment, &writer, index);
-	/* Of the same attachment it would be a ring that this thread has closed, and another may have. */
+	/* A ring of the same attachment was closed by this thread, and another thread may have it
+	 * now. */
 	thread->before = guest_self && guest_self->mode != thread->mode ? guest_self : NULL;
 	if (guest.key_made)
 		pthread_setspecific(guest.key, thread);
@@ -514,10 +644,13 @@ static bool reset_after_fork(void)
 		return true;
 	if (!atomic_compare_exchange_strong(&guest_page.locks, &copied, GUEST_LOCKS_IN_RESET))
 		return false;
-	/* In the first process of all, other threads may hold locks by right. */
+	/* In the first process, other threads may rightly hold locks. */
 	if (guest.is_started) {
 		atomic_store(&guest.lock.taken, 0);
 		atomic_store(&guest.attachment, NULL);
+		/* A raw clone runs no fork handlers. */
+		if ((pid_t)syscall(SYS_gettid) == getpid())
+			forget_exit();
 		if (guest.backend.on_fork)
 			guest.backend.on_fork();
 	}
@@ -532,35 +665,36 @@ void guest_notice_fork(void)
 		reset_after_fork();
 }
 
-/* Which clock the recorder wants is not known before it answers. */
-struct moment {
-	uint64_t clocks[RING_CLOCK_TSC + 1];
-};
-
-static struct moment read_clocks(void)
+/* Reads the clock of a recorder that is already there. */
+static void read_recorded_clock(struct moment *ret_begin)
 {
-	return (struct moment){{[RING_CLOCK_MONOTONIC] = ring_now(RING_CLOCK_MONOTONIC),
-				[RING_CLOCK_TSC] = ring_now(RING_CLOCK_TSC)}};
+	const struct ring_region *region = recorded_region();
+	uint32_t clock = region ? region->clock : UINT32_MAX;
+
+	if (clock <= RING_CLOCK_TSC)
+		ret_begin->clocks[clock] = ring_now(clock);
 }
 
 static void end_attaching(struct guest_thread *thread, const struct moment *begin)
 {
-	if (thread && thread->clock <= RING_CLOCK_TSC)
+	if (thread && thread->clock <= RING_CLOCK_TSC && begin->clocks[thread->clock])
 		guest_section_end(thread, GUEST_SECTION_ATTACH, begin->clocks[thread->clock]);
 }
 
 static struct guest_thread *enter_slow(uint32_t first_wait_ms)
 {
-	const struct moment begin = read_clocks();
+	struct moment begin = {{0}};
 	int saved = errno, cancel;
 	struct guest_thread *thread = NULL;
 
-	/* A thread that is cancelled inside would take the lock with it. */
+	/* A thread cancelled inside would never release the lock. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	read_recorded_clock(&begin);
 	if (atomic_load_explicit(&guest_page.mode, memory_order_acquire) == GUEST_FRESH &&
 	    reset_after_fork() && guest_lock(&guest.lock)) {
 		if (atomic_load(&guest_page.mode) == GUEST_FRESH)
-			try_to_attach(guest.environment.names[0] ? first_wait_ms : WELCOME_WAIT_MS);
+			try_to_attach(guest.environment.names[0] ? first_wait_ms : WELCOME_WAIT_MS,
+				      &begin);
 		guest_unlock(&guest.lock);
 	}
 	if (is_recording() && guest_still_recording())
@@ -583,7 +717,7 @@ struct guest_thread *guest_enter_first(void)
 	return enter_slow(EXPECTED_WAIT_MS);
 }
 
-/* As two texts. */
+/* Splits the argument into two texts. */
 static void take_environment(const char *argument)
 {
 	char names[SESSION_NAMES_BYTES] = "";
@@ -599,6 +733,7 @@ struct guest_thread *guest_enter_for(const char *argument, enum session_entered 
 {
 	int saved = errno, cancel;
 	struct guest_thread *thread = NULL;
+	struct moment begin = {{0}};
 
 	*ret_why = SESSION_ENTERED_UNHEARD;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
@@ -609,7 +744,7 @@ struct guest_thread *guest_enter_for(const char *argument, enum session_entered 
 			*ret_why = SESSION_ENTERED_TAKEN;
 		} else if (atomic_load(&guest_page.mode) != GUEST_OFF) {
 			take_environment(argument);
-			try_to_attach(EXPECTED_WAIT_MS);
+			try_to_attach(EXPECTED_WAIT_MS, &begin);
 		}
 		guest_unlock(&guest.lock);
 	}
@@ -623,18 +758,17 @@ struct guest_thread *guest_enter_for(const char *argument, enum session_entered 
 void guest_look_for_recorder(void)
 {
 	int saved = errno, cancel;
-	struct moment begin;
+	struct moment begin = {{0}};
 
 	guest_still_recording();
 	if (atomic_load_explicit(&guest_page.mode, memory_order_relaxed) != GUEST_IDLE ||
 	    ring_now_ms() < atomic_load(&guest.next_look_ms))
 		return;
-	begin = read_clocks();
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	if (guest_lock(&guest.lock)) {
 		if (atomic_load(&guest_page.mode) == GUEST_IDLE &&
 		    ring_now_ms() >= guest.next_look_ms)
-			try_to_attach(WELCOME_WAIT_MS);
+			try_to_attach(WELCOME_WAIT_MS, &begin);
 		guest_unlock(&guest.lock);
 	}
 	if (is_recording())

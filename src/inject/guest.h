@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * inject/guest.h - what every guest needs: attaching to a recorder, a ring per thread, the time
+ * inject/guest.h - the core of every guest: attach to a recorder, a ring per thread, the time
  *
  * Runs in:  the profiled process
- * Manners:  never prints (unless DUET_DEBUG), exits, aborts, blocks, allocates on the hot path or changes
- *           errno. On trouble it goes quiet and counts it where the recorder reads it.
+ * Manners:  never prints (unless DUET_DEBUG), exits, aborts, blocks, allocates on the hot path or
+ *           changes errno. On trouble it goes quiet and counts it for the recorder.
  */
 #ifndef INJECT_GUEST_H
 #define INJECT_GUEST_H
@@ -17,8 +17,8 @@
 #include "ring/ring.h"
 #include "ring/session.h"
 
-/* Nothing here is for the program's dynamic linker, and what is not needs no detour through the GOT: that
- * detour was a third of an idle call's cost. */
+/* Hidden: these symbols are not for the program's dynamic linker and need no detour through the
+ * GOT, which was a third of an idle call's cost. */
 #pragma GCC visibility push(hidden)
 
 #define GUEST_LIKELY(x)   __builtin_expect(!!(x), 1)
@@ -27,17 +27,18 @@
 enum guest_mode {
 	GUEST_FRESH =
 		0, /* nothing tried yet, or just forked: the kernel zeroes this page in a child */
-	GUEST_IDLE = 1, /* no recorder; one load and one compare a call */
+	GUEST_IDLE = 1, /* no recorder; one load and one compare per call */
 	GUEST_OFF = 2,  /* never in this process */
-	GUEST_RECORDING =
-		3, /* and above: grows with every attachment, so that a thread's ring of an
-			      * earlier one is told apart with the same compare */
+	/* and above: grows with every attachment, so that the same compare detects a ring of an
+	 * earlier one */
+	GUEST_RECORDING = 3,
 };
 
-/* A child starts with copies of its parent's locks, perhaps held by threads that it does not have. */
+/* A child starts with copies of its parent's locks, which may be held by threads that it does not
+ * have. */
 enum guest_locks { GUEST_LOCKS_COPIED = 0, GUEST_LOCKS_IN_RESET = 1, GUEST_LOCKS_OWN = 2 };
 
-/* The one page that a fork wipes, so that a child starts fresh whichever way it was made. */
+/* The one page that a fork wipes, so that a child starts afresh however it was made. */
 struct guest_page {
 	_Alignas(RING_WIPED_BYTES) _Atomic uint32_t mode;
 	_Atomic uint32_t locks; /* enum guest_locks */
@@ -48,18 +49,19 @@ extern struct guest_page guest_page;
 /* One per ring, in memory mapped at attach. */
 struct guest_thread {
 	struct ring_writer writer;
-	uint32_t mode;                    /* of the attachment it belongs to */
+	uint32_t mode;                    /* mode of the attachment that the ring belongs to */
 	uint32_t clock;                   /* enum ring_clock */
-	const struct ring_region *region; /* … and its first page */
+	const struct ring_region *region; /* first page of that attachment */
 	uint32_t options;
-	uint32_t numbers[RING_NUMBER_COUNT];
-	uint64_t correlation; /* the last one given out; the ring's index in its upper bits */
-	uint32_t
-		watched; /* so many calls more have what they ask the runtime measured one by one */
+	uint32_t numbers[RING_NUMBERS];
+	uint64_t correlation; /* the last one assigned; the upper bits are the ring's index */
+	/* number of further calls whose queries to the runtime are measured one by one */
+	uint32_t watched;
+	uint64_t sections; /* ticks in sections that were too short for a row */
 	/* stacks.c */
-	uint64_t stack_hash; /* of the last stack … */
-	uint32_t stack;      /* … whose id this is */
-	uint32_t stacks_new; /* stacks that were not the one before */
+	uint64_t stack_hash; /* hash of the last stack */
+	uint32_t stack;      /* id of the last stack */
+	uint32_t stacks_new; /* stacks that differed from the previous one */
 	struct guest_stack_memory *stack_memory;
 	struct guest_thread *before; /* the thread's ring of an earlier attachment; NULL: none */
 	struct unwind_thread unwind;
@@ -67,7 +69,7 @@ struct guest_thread {
 
 extern _Thread_local struct guest_thread *guest_self __attribute__((tls_model("initial-exec")));
 
-/* The slow half of guest_enter: first call of a process, of a thread, or after a fork. */
+/* Slow path of guest_enter: first call of a process, of a thread, or after a fork. */
 struct guest_thread *guest_enter_slow(void);
 
 static inline bool guest_is_idle(void)
@@ -75,9 +77,9 @@ static inline bool guest_is_idle(void)
 	return atomic_load_explicit(&guest_page.mode, memory_order_relaxed) == GUEST_IDLE;
 }
 
-/* What the program calls in the place of function `name`: `look` and `callee` while nobody records, else record_NAME. It is a
- * function of its own: a load, a compare and a jump, which must not share a frame with the recording, whose saved registers alone
- * would double its cost. */
+/* The function that the program calls in place of function `name`: `look` and `callee` without a
+ * recorder, otherwise record_NAME. It is a separate function of a load, a compare and a jump. If it
+ * shared a frame with the recording, the saved registers alone would double its cost. */
 #define GUEST_HOOK(type, name, parameters, arguments, look, callee) \
 	static type hook_##name parameters                          \
 	{                                                           \
@@ -88,7 +90,7 @@ static inline bool guest_is_idle(void)
 		return record_##name arguments;                     \
 	}
 
-/* The calling thread's ring while someone records, else NULL. */
+/* Returns the calling thread's ring while recording, otherwise NULL. */
 static inline struct guest_thread *guest_enter(void)
 {
 	uint32_t mode = atomic_load_explicit(&guest_page.mode, memory_order_relaxed);
@@ -97,25 +99,27 @@ static inline struct guest_thread *guest_enter(void)
 	if (GUEST_LIKELY(mode == GUEST_IDLE))
 		return NULL;
 	self = guest_self;
-	/* In this order: a child of a fork, whose mode differs, has not the region mapped. */
+	/* The order matters: a forked child does not have the region mapped, and its mode differs.
+	 */
 	if (GUEST_LIKELY(self && self->mode == mode && ring_region_is_owned(self->region)))
 		return self;
 	return guest_enter_slow();
 }
 
-/* For what looks at state of the back end's before guest_enter, or without it: a child's is cleared first (on_fork). */
+/* For code that uses state of the back end before guest_enter, or without it: a child's state is
+ * cleared first (on_fork). */
 void guest_notice_fork(void);
 
-/* As guest_enter, for a first call in which a guest is there or misses all that follows: a recorder that has started this
- * program (DUET_SESSION) is given some seconds more to answer. */
+/* As guest_enter, for a first call in which a guest attaches or misses everything after it: a
+ * recorder that started this program (DUET_SESSION) gets some seconds more to answer. */
 struct guest_thread *guest_enter_first(void);
 
-/* Where a recorder has brought the guest into the process, and says where it is found and what it knows of filters (argument:
- * ring/session.h). NULL: *ret_why says why it is not recorded. */
+/* For a guest that a recorder has injected into the process. argument: the recorder's address and
+ * its number of filters (ring/session.h). NULL: *ret_why is the reason. */
 struct guest_thread *guest_enter_for(const char *argument, enum session_entered *ret_why);
 
-/* For slow calls (context, queue and program creation) of an idle guest: looks for a recorder, at most
- * once a second, without waiting. */
+/* For slow calls (context, queue and program creation) of an idle guest: looks for a recorder, at
+ * most once a second, without waiting. */
 void guest_look_for_recorder(void);
 
 static inline uint64_t guest_now(const struct guest_thread *thread)
@@ -123,25 +127,27 @@ static inline uint64_t guest_now(const struct guest_thread *thread)
 	return ring_now(thread->clock);
 }
 
-/* False once another recorder has come, or the thread's has gone, or in a child: what the thread would write
- * nobody reads. */
+/* False in a child, and after this attachment's recorder was replaced or has gone, because records
+ * would not be read. */
 static inline bool guest_is_current(const struct guest_thread *thread)
 {
 	return thread->mode == atomic_load_explicit(&guest_page.mode, memory_order_relaxed);
 }
 
-/* True while the recorder wants more; false once it has said stop, has died or has gone silent: the guest is idle from
- * then on. An end and a death are seen in the next call (guest_enter), silence when a ring is full. */
+/* True while the recorder wants more; false once it has stopped, died or gone silent: the guest is
+ * idle from then on. The next call (guest_enter) detects an end and a death; a full ring detects
+ * silence. */
 bool guest_still_recording(void);
 
-/* Room for one record, its head filled in; NULL when it is lost (and counted). After filling in the rest:
- * ring_commit(&thread->writer). */
+/* Reserves one record and fills in its head; NULL if it is lost (and counted). After filling in the
+ * rest: ring_commit(&thread->writer). */
 static inline void *guest_reserve(struct guest_thread *thread, uint16_t kind, uint32_t size,
 				  uint32_t detail)
 {
 	struct record *record;
 
-	/* A child that was made inside of the call has no ring: it is not mapped there. */
+	/* A child process created inside the call has no ring, because rings are not mapped there.
+	 */
 	if (GUEST_UNLIKELY(!guest_is_current(thread)))
 		return NULL;
 	record = ring_reserve(&thread->writer, kind, size);
@@ -162,39 +168,61 @@ enum guest_section {
 #include "event/guest_sections.h"
 };
 
-/* A section that takes this long has a row of its own: 16 us, or 3 to 8 us where the clock counts cycles. A row is 32 bytes
- * and 20 ns; shorter sections are added up, because a program may make a million kernels and an idle gap of less has no
- * cause that a reader looks for. */
+/* A section that takes this long has a row of its own: 16 us, or 3 to 8 us if the clock counts
+ * cycles. A row is 32 bytes and 20 ns. Shorter sections are added up, because a program may make a
+ * million kernels and readers do not look for the cause of shorter idle gaps. */
 enum { GUEST_SECTION_TICKS = 1 << 14 };
-/* Where asking the runtime takes so long, the next calls are watched too; at the begin all are. */
+/* After a query to the runtime that took this long, the next calls are watched too; at first all
+ * are. */
 enum { GUEST_WATCHED_CALLS = 64 };
 
-/* Around what the guest does for itself and not in every call: asking the runtime, describing, harvesting. Sections may
- * nest; the outer one counts. A call of the program must not be inside. */
+/* For the guest's own work that does not occur in every call: querying the runtime, describing,
+ * harvesting. Sections may nest; the outer one counts. A call of the program must not be inside. */
 static inline uint64_t guest_section_begin(const struct guest_thread *thread)
 {
 	return guest_now(thread);
 }
 void guest_section_end(struct guest_thread *thread, enum guest_section section, uint64_t begin);
 
-/* The same in a call that is made often: two readings of the clock only while the thread is watched. */
+/* The same in a frequent call: reads the clock twice only while the thread is watched. */
 static inline uint64_t guest_watch_begin(const struct guest_thread *thread)
 {
 	return GUEST_UNLIKELY(thread->watched) ? guest_now(thread) : 0;
 }
 void guest_watch_end(struct guest_thread *thread, enum guest_section section, uint64_t begin);
 
-/* True for one record in 256. The phase moves on with each 8 KiB of the ring, so that no place of it is preferred, and no
- * counter is written. */
+/* True for one record in 256. The phase moves on with each 8 KiB of the ring, so that no position
+ * in it is preferred, and no counter is written. */
 static inline bool guest_is_timed(const struct guest_thread *thread)
 {
 	uint32_t head = (uint32_t)thread->writer.head;
 
 	return GUEST_UNLIKELY((((head >> 5) ^ (head >> 13)) & 255) == 0);
 }
-/* What recording a call took that guest_is_timed chose. A slow one is left out: its sections have rows, and it makes the
- * thread watched. */
-void guest_count_timed(struct guest_thread *thread, uint64_t ticks);
+/* Times for the guest's cost of a call, before and after it, if guest_is_timed chose it. */
+struct guest_timing {
+	uint64_t began; /* 0: it is not timed */
+	/* value of the thread's `sections` at that time, because sections are counted separately */
+	uint64_t sections;
+};
+static inline void guest_timing_begin(const struct guest_thread *thread,
+				      struct guest_timing *timing)
+{
+	timing->began = 0;
+	if (!guest_is_timed(thread))
+		return;
+	timing->began = guest_now(thread);
+	timing->sections = thread->sections;
+}
+void guest_timing_count(struct guest_thread *thread, const struct guest_timing *timing,
+			uint64_t enter, uint64_t exit);
+/* The program's call itself was from `enter` to `exit`. */
+static inline void guest_timing_end(struct guest_thread *thread, const struct guest_timing *timing,
+				    uint64_t enter, uint64_t exit)
+{
+	if (GUEST_UNLIKELY(timing->began))
+		guest_timing_count(thread, timing, enter, exit);
+}
 
 static inline void guest_put_api_row(struct guest_thread *thread, uint32_t detail, uint64_t begin,
 				     uint64_t end, int32_t result, uint64_t argument,
@@ -214,12 +242,12 @@ static inline void guest_put_api_row(struct guest_thread *thread, uint32_t detai
 	ring_commit(&thread->writer);
 }
 
-/* As guest_put_api, of a call that is timed. */
+/* As guest_put_api, for a call that is timed. */
 void guest_put_api_timed(struct guest_thread *thread, uint32_t detail, uint64_t begin, uint64_t end,
 			 int32_t result, uint64_t argument, uint32_t stack);
 
-/* The record of a call. detail: function | enum event_api_type << 16; times: as guest_now; argument: 0 where it has
- * none. */
+/* Writes the record of a call. detail: function | enum event_api_type << 16; times: as guest_now;
+ * argument: 0 if it has none. */
 static inline void guest_put_api(struct guest_thread *thread, uint32_t detail, uint64_t begin,
 				 uint64_t end, int32_t result, uint64_t argument, uint32_t stack)
 {
@@ -230,23 +258,24 @@ static inline void guest_put_api(struct guest_thread *thread, uint32_t detail, u
 	guest_put_api_row(thread, detail, begin, end, result, argument, stack);
 }
 
-/* For a back end that has a thread of its own, and a runtime that holds back what it has of commands: the recorder may ask for the
- * rest of it before it ends (enum ring_last), once in an attachment. */
+/* For a back end that has its own thread and a runtime that holds events back: the recorder may ask
+ * for the remaining events before it ends (enum ring_last), once per attachment. */
 void guest_offer_last(void);
 bool guest_is_asked_last(void);
-void guest_give_last(void); /* asked or not: no more will come */
+void guest_give_last(void); /* no more events will come, whether the recorder asked or not */
 
-void guest_trouble(enum ring_trouble trouble);
-void guest_trouble_many(enum ring_trouble trouble, uint64_t count);
-/* That an interpreter of this version is not known. */
+void guest_trouble(uint32_t trouble);
+void guest_trouble_many(uint32_t trouble, uint64_t count);
+/* Reports an interpreter of an unsupported version. */
 void guest_python_unknown(const char *version);
 
-/* A call that guest_enter gave no ring for: counted while someone records. */
-void guest_missed(enum ring_trouble trouble);
+/* Counts a call that guest_enter gave no ring for, while recording. */
+void guest_missed(uint32_t trouble);
 
-/* Unique in the process: the ring's place, then a count that outlives the ring's threads. One instruction
- * takes a number, so that a signal handler on this thread never takes the same; the lock prefix that would
- * keep other processors out too is left away: it costs 5 ns and no other thread counts here. */
+/* Returns an id that is unique in the process: the ring's index, then a count that outlives the
+ * ring's threads. One instruction takes a number, so a signal handler on this thread never gets the
+ * same one. It has no lock prefix against other processors: that would cost 5 ns, and only this
+ * thread counts here. */
 static inline uint64_t guest_new_correlation(struct guest_thread *thread)
 {
 #if defined(__x86_64__)
@@ -259,34 +288,37 @@ static inline uint64_t guest_new_correlation(struct guest_thread *thread)
 #endif
 }
 
-/* What a back end tells the guest about itself, once, before the first guest_enter. */
+/* Properties of a back end, set once before the first guest_enter. */
 struct guest_backend {
 	char name[20];
-	/* In the first call of a forked child: locks may be held by threads that it does not have, and
-	 * what was pending is the parent's. */
+	/* Called in the first call of a forked child: locks may be held by threads that it does not
+	 * have, and pending events are the parent's. */
 	void (*on_fork)(void);
-	void (*at_exit)(void); /* the process exits while recorded */
+	void (*at_exit)(void); /* called when the process exits while recorded */
 };
 void guest_init(const struct guest_backend *backend);
 
-/* Registers the guest's exit handler. Handlers run in the reverse order of registration, so the caller registers after
- * the runtime has loaded its libraries: exit has then begun for the guest before it begins for them. A few later calls
- * register again, for libraries that a runtime loads late. */
+/* Registers the guest's exit handler. Handlers run in the reverse order of registration, so the
+ * caller registers after the runtime has loaded its libraries: exit then starts for the guest
+ * before it starts for them. Later calls register again: the first few, and those after further
+ * libraries were loaded. */
 void guest_hook_exit(void);
 
-/* True from the guest's exit handler on. The guest then asks the runtime nothing more, because the runtime's own
- * libraries may be finalized already. Calls of the program are still recorded. */
+/* True from the guest's exit handler on. The guest then makes no more queries to the runtime,
+ * because its libraries may be finalized already. Calls of the program are still recorded. */
 extern _Atomic bool guest_exit_begun;
 static inline bool guest_exit_has_begun(void)
 {
 	return GUEST_UNLIKELY(atomic_load_explicit(&guest_exit_begun, memory_order_relaxed));
 }
 
-/* Id of the calling thread's stack, described first where it is new; 0: none is wanted, or none can be had. */
+/* Returns the id of the calling thread's stack, which is described at its first use; 0: not
+ * requested, or not available. */
 uint32_t guest_take_stack(struct guest_thread *thread);
-void guest_stacks_forked(void); /* in a forked child */
-/* From now on stacks begin outside of the library that this code is in: the runtime's own, which stands between the
- * program's call and what it tells a guest. By one thread at a time. */
+void guest_stacks_forked(void); /* called in a forked child */
+/* From now on stacks start outside the library that contains this code. The guest uses it for the
+ * runtime's own library, which is between the program's call and its callback to the guest. The
+ * caller ensures that only one thread calls this at a time. */
 void guest_stacks_leave_out(const void *code);
 
 static inline uint32_t guest_stack(struct guest_thread *thread)
@@ -296,11 +328,39 @@ static inline uint32_t guest_stack(struct guest_thread *thread)
 		       : guest_take_stack(thread);
 }
 
-/* Zeroed memory, NULL where the program's limits refuse it. Most lives as long as the process. */
+/* Returns zeroed memory; NULL if the program's limits refuse it. Most of it lives as long as the
+ * process.
+ */
 void *guest_memory(size_t bytes);
 void guest_memory_free(void *memory, size_t bytes);
 
-/* A lock for slow paths. It gives up (false) rather than wait for long: a signal handler may have
+/* Memory for small structures that are never freed, in pieces of 64 KiB. Zeroed is empty. */
+struct guest_pool {
+	char *next;
+	size_t left;
+};
+
+/* Zeroed memory, aligned to 16 bytes. bytes: at most a piece. NULL: no memory. Locks: the
+ * caller's. */
+static inline void *guest_pool_take(struct guest_pool *pool, size_t bytes)
+{
+	enum { PIECE_BYTES = 65536 };
+	void *taken;
+
+	bytes = (bytes + 15) & ~(size_t)15;
+	if (pool->left < bytes) {
+		pool->next = guest_memory(PIECE_BYTES);
+		pool->left = pool->next ? PIECE_BYTES : 0;
+		if (!pool->next)
+			return NULL;
+	}
+	taken = pool->next;
+	pool->next += bytes;
+	pool->left -= bytes;
+	return taken;
+}
+
+/* A lock for slow paths. It gives up (false) instead of waiting for long: a signal handler may have
  * interrupted the holder. */
 struct guest_lock {
 	_Atomic uint32_t taken;

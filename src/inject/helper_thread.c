@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * inject/helper_thread.c - a thread of our own in the profiled process, where its runtime has threads anyway
+ * inject/helper_thread.c - a thread of our own in the profiled process, if its runtime has threads
+ * anyway
  *
  * Runs in:  the profiled process
- * Gets:     what the thread does   Gives: the thread
+ * Gets:     the thread's function
+ * Gives:    the thread
  * Owns:     nothing
- * Fails:    where no thread can be had
+ * Fails:    if no thread can be made
  */
 #include "inject/helper_thread.h"
 

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * inject/helper_thread.h - a thread of our own in the profiled process, where its runtime has threads anyway
+ * inject/helper_thread.h - a thread of our own in the profiled process, if its runtime has threads
+ * anyway
  */
 #ifndef INJECT_HELPER_THREAD_H
 #define INJECT_HELPER_THREAD_H
 
 #include <stdbool.h>
 
-/* Nobody joins it, and it takes none of the program's signals. False: there is none. */
+/* The thread is detached, and all signals are blocked in it. False: it could not be started. */
 bool helper_thread_start(void *(*run)(void *argument));
 
-/* First of all in the thread. What the thread that made it has chosen is for that one: beside it on one processor, or before
- * all others, the helper would take its time away. The kernel leaves out the processors that the process's cpuset has not;
- * where it refuses, all stays. name: 15 characters at most. */
+/* The thread calls this first. Its creator may be bound to one CPU or be a real-time thread; a
+ * helper with the same settings would take its CPU time. The kernel excludes processors outside the
+ * process's cpuset; if it refuses, the settings stay. name: 15 characters at most. */
 void helper_thread_become_ordinary(const char *name);
 
 #endif

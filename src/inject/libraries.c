@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * inject/libraries.c - ask the loader what is loaded, and keep out of the way of a fork
+ * inject/libraries.c - list the loaded libraries without blocking a fork
  *
  * Runs in:  the profiled process, at launches; around its forks
- * Gets:     callbacks   Gives: what dl_iterate_phdr calls them with
+ * Gets:     callbacks
+ * Gives:    the callback's calls by dl_iterate_phdr
  * Owns:     two counters, on a page that the kernel wipes in a child
- * Fails:    by not asking
- * Why:      one forked child in a thousand hung for ever in dlopen where two threads launched all the time.
- *           A child made by a raw clone runs no fork handler: with its parent's counters it would never look
- *           again, or wait 100 ms at each of its own forks for threads that it does not have.
+ * Fails:    by not listing
+ * Why:      one forked child in a thousand hung forever in dlopen when two threads launched all the
+ *           time. A child made by a raw clone runs no fork handler: with its parent's counters it
+ *           would never list again, or wait 100 ms at each of its own forks for threads that it
+ *           does not have.
  */
 #include "inject/libraries.h"
 
@@ -22,7 +24,7 @@
 
 #include "inject/guest.h"
 
-enum { WAIT_NS = 50000, WAITS_MOST = 2000 /* 100 ms */ };
+enum { WAIT_NS = 50000, MAX_WAITS = 2000 /* 100 ms */ };
 
 static union {
 	struct {
@@ -31,8 +33,9 @@ static union {
 	alignas(RING_WIPED_BYTES) char page[RING_WIPED_BYTES];
 } libraries;
 
-/* A signal handler may fork where it interrupted this thread's own look: that is not to be waited for. Raised before
- * `inside` and lowered after it, so that no part of the look is taken for another thread's. */
+/* A signal handler may fork while it interrupts this thread's own listing: the fork must not wait
+ * for that. Raised before `inside` and lowered after it, so that no part of the listing counts as
+ * another thread's. */
 static _Thread_local volatile uint32_t inside_here __attribute__((tls_model("initial-exec")));
 
 void libraries_prepare(void)
@@ -41,7 +44,7 @@ void libraries_prepare(void)
 	madvise(&libraries, sizeof(libraries), MADV_WIPEONFORK);
 }
 
-/* Where a handler forked in between, what was counted is not there in the child. */
+/* If a handler forked in between, the count is already 0 in the child. */
 static void take_off(_Atomic uint32_t *count)
 {
 	uint32_t now = atomic_load(count);
@@ -118,11 +121,12 @@ void libraries_before_fork(void)
 	const struct timespec wait = {0, WAIT_NS};
 
 	atomic_fetch_add(&libraries.forks, 1);
-	for (uint32_t i = 0; i < WAITS_MOST && !inside_here && atomic_load(&libraries.inside) != 0;
+	for (uint32_t i = 0; i < MAX_WAITS && !inside_here && atomic_load(&libraries.inside) != 0;
 	     i++)
-		/* most are out within the first look; a sleep lets the others run where there is one processor */
+		/* most threads are out after the first check; a sleep lets the others run on a
+		 * single processor */
 		if (i > 0)
-			/* raw: neither a place to be cancelled nor one that changes errno */
+			/* raw: not a cancellation point, and does not change errno */
 			sleep_raw(&wait);
 }
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * inject/modules.c - the list of what is loaded, made again when that changes
+ * inject/modules.c - the list of loaded modules, rebuilt when it changes
  *
- * Runs in:  the profiled process, when a stack is met for the first time
- * Gets:     addresses   Gives: modules
+ * Runs in:  the profiled process, at the first occurrence of a stack
+ * Gets:     addresses
+ * Gives:    modules
  * Owns:     one list, mapped on first use
  * Fails:    with id 0
- * Why:      only the process itself knows what lay at an address when the stack was taken: a recorder that
- *           reads /proc/PID/maps a millisecond later may find another library there.
+ * Why:      only the process itself knows the library at an address at the time of the stack: a
+ *           recorder that reads /proc/PID/maps a millisecond later may find another library there.
  */
 #include "inject/modules.h"
 
@@ -17,31 +18,32 @@
 #include "inject/guest.h"
 #include "inject/libraries.h"
 
-enum { LISTED_MOST = 4096 };
+enum { MAX_LISTED = 4096 };
 
 struct entry {
 	uint64_t begin, end; /* addresses of an executable segment */
 	uint64_t file_offset_bytes;
-	const char *path; /* the loader's */
+	const char *path; /* owned by the loader */
 	const uint8_t *build_id;
 	uint32_t build_id_bytes;
 	uint32_t id;
-	uint64_t content; /* hash of path and build id: the texts go with their library */
+	/* hash of path and build id, because the texts are unloaded with their library */
+	uint64_t content;
 };
 
 struct list {
-	struct entry entries[LISTED_MOST]; /* by address */
+	struct entry entries[MAX_LISTED]; /* sorted by address */
 	uint32_t count;
 };
 
 static struct {
 	struct guest_lock lock;
 	struct list *list, *spare;
-	uint64_t loads, unloads; /* when the list was made */
+	uint64_t loads, unloads; /* the loader's counts when the list was made */
 	uint32_t last;
 } modules;
 
-/* ---- reading what the loader has --------------------------------------------------------------- */
+/* ---- reading the loader's list --------------------------------------------------------------- */
 
 static uint32_t find_build_id(const struct dl_phdr_info *info, const uint8_t **ret_bytes)
 {
@@ -81,7 +83,7 @@ static void insert(struct list *list, struct entry entry)
 {
 	uint32_t at = list->count;
 
-	if (list->count == LISTED_MOST)
+	if (list->count == MAX_LISTED)
 		return;
 	for (; at > 0 && list->entries[at - 1].begin > entry.begin; at--)
 		list->entries[at] = list->entries[at - 1];
@@ -113,9 +115,9 @@ static int take_module(struct dl_phdr_info *info, size_t size, void *data)
 	return 0;
 }
 
-/* ---- the list ---------------------------------------------------------------------------------- */
+/* ---- the list -------------------------------------------------------------------------------- */
 
-static struct entry *find(struct list *list, uint64_t address)
+static struct entry *find_entry(struct list *list, uint64_t address)
 {
 	uint32_t low = 0, high = list->count;
 
@@ -132,13 +134,13 @@ static struct entry *find(struct list *list, uint64_t address)
 	return NULL;
 }
 
-/* Where nothing was unloaded in between, what lies at the same place is the same; else where it has the same path
- * and build id. */
+/* If nothing was unloaded in between, a module at the same address is the same; otherwise it must
+ * have the same path and build id. */
 static void keep_ids(const struct list *from, struct list *to, bool unloaded)
 {
 	for (uint32_t i = 0; i < to->count; i++) {
 		struct entry *entry = &to->entries[i];
-		const struct entry *old = find((struct list *)from, entry->begin);
+		const struct entry *old = find_entry((struct list *)from, entry->begin);
 
 		if (!old || old->begin != entry->begin || old->end != entry->end)
 			continue;
@@ -147,8 +149,8 @@ static void keep_ids(const struct list *from, struct list *to, bool unloaded)
 	}
 }
 
-/* Under the lock. */
-static bool refresh(void)
+/* The caller holds the lock. */
+static bool refresh_list(void)
 {
 	uint64_t unloads = modules.unloads;
 	struct libraries_counts counts;
@@ -180,19 +182,19 @@ uint32_t modules_find(uint64_t address)
 
 	if (!guest_lock(&modules.lock))
 		return MODULES_UNKNOWN;
-	if (!refresh()) {
+	if (!refresh_list()) {
 		guest_unlock(&modules.lock);
 		return MODULES_UNKNOWN;
 	}
-	entry = find(modules.list, address);
-	if (entry && !entry->id && modules.last < MODULES_MOST)
+	entry = find_entry(modules.list, address);
+	if (entry && !entry->id && modules.last < MAX_MODULES)
 		entry->id = ++modules.last;
 	id = entry ? entry->id : 0;
 	guest_unlock(&modules.lock);
 	return id;
 }
 
-static void describe(const struct entry *entry, struct module *module)
+static void fill_module(const struct entry *entry, struct module *module)
 {
 	size_t length = strnlen(entry->path, MODULE_PATH_BYTES - 1);
 
@@ -215,7 +217,7 @@ bool modules_describe(uint32_t id, struct module *ret_module)
 	for (uint32_t i = 0; modules.list && i < modules.list->count && !found; i++) {
 		found = modules.list->entries[i].id == id;
 		if (found)
-			describe(&modules.list->entries[i], ret_module);
+			fill_module(&modules.list->entries[i], ret_module);
 	}
 	guest_unlock(&modules.lock);
 	return found;

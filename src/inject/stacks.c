@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * inject/stacks.c - the stack of a launch becomes an id
+ * inject/stacks.c - turn the stack of a launch into an id
  *
  * Runs in:  the profiled process, at launches and waits
- * Gets:     native frames and Python frames   Gives: one stack of both, described once, and its id
+ * Gets:     native frames and Python frames
+ * Gives:    one stack of both, described once, and its id
  * Owns:     for each ring the table of the stacks, functions and modules it has described
  * Fails:    with id 0, counted
- * Why:      programs launch from a few hundred places and millions of times: a repeated stack costs the walk,
- *           a hash and one lookup. Each thread describes for itself: it takes no lock on the way, and the
- *           recorder, which reads one ring after the other, never meets a stack before its description.
- *           Where Python runs, the frames of its interpreter's evaluation become the functions it evaluates.
+ * Why:      programs launch millions of times from a few hundred places: a repeated stack costs the
+ *           walk, a hash and one lookup. Each thread describes for itself: it takes no lock on the
+ *           way, and the recorder, which reads one ring after the other, never reads a stack before
+ *           its description. For Python, the frames of the interpreter's evaluation function become
+ *           the functions it evaluates.
  */
 #include <errno.h>
 #include <string.h>
@@ -21,95 +23,97 @@
 #include "inject/python_frames.h"
 
 enum {
-	FUNCTIONS_MOST = UNWIND_FRAMES_MOST,
-	FRAMES_MOST = UNWIND_FRAMES_MOST + FUNCTIONS_MOST,
-	TABLE_FIRST = 256,    /* slots */
-	TABLE_MOST = 1 << 21, /* 32 MiB a thread */
+	MAX_FUNCTIONS = MAX_UNWIND_FRAMES,
+	MAX_FRAMES = MAX_UNWIND_FRAMES + MAX_FUNCTIONS,
+	TABLE_FIRST = 256,   /* slots */
+	MAX_TABLE = 1 << 21, /* 32 MiB a thread */
 	TABLE_ID_BITS = 32,
 	KNOWN_FRAMES = 512,
 	NEW_BETWEEN_CHECKS = 1000,
-	LINES_BYTES_MOST = 60000 /* with the texts less than a record's 65535 */
+	MAX_LINES_BYTES = 60000 /* with the texts less than a record's 65535 */
 };
 
-/* Of one thread: grows by making a larger one in its place. A slot is the id and what does not fit into the place
- * of the hash; whole hashes lie apart, by id, so that what is searched stays small: a new stack's slot is in no
- * cache if the table is larger than that. */
+/* For one thread; grows by making a larger table. A slot is the id and the hash bits that its
+ * position does not imply. Whole hashes are stored apart, by id, to keep the searched table small:
+ * a new stack's slot would miss the caches in a larger one. */
 struct table {
 	uint64_t *slots;  /* 0: free */
-	uint64_t *hashes; /* by id; behind the slots, as many */
+	uint64_t *hashes; /* by id; after the slots, the same number */
 	uint32_t size, last;
 };
 
-/* A Python frame of the last stack. Most of the next one's are the same. */
+/* A Python frame of the last stack. Most frames of the next stack are the same. */
 struct known_function {
-	struct python_key key; /* code 0: it cannot be had */
-	uint64_t place;        /* twice the instruction, and whether it is an entry */
-	uint64_t hash;         /* of both, and of how deep it is */
+	struct python_key key; /* code 0: not available */
+	uint64_t place;        /* twice the instruction, plus 1 if it is an entry */
+	uint64_t hash;         /* hash of the key and the place, mixed with the depth */
 	uint32_t id;
 };
 
-/* A native frame as it is described, to be found by its address; valid until a library is unloaded. */
+/* A native frame as described, found by its address; valid until a library is unloaded. */
 struct known_frame {
 	uint64_t frame, described;
 };
 
-/* One for each ring, mapped when it is first needed: the program's own stack may be small. */
+/* One per ring, mapped at its first use, because the program's own stack may be small. */
 struct guest_stack_memory {
-	volatile bool busy; /* seen by a signal handler on this thread */
+	volatile bool busy; /* read by a signal handler on this thread */
 	struct table stacks, functions;
-	uint64_t modules[(MODULES_MOST + 64) / 64]; /* one bit each: described in this ring */
-	uint64_t native_hash;                       /* of the last native stack … */
+	uint64_t modules[(MAX_MODULES + 64) / 64]; /* one bit each: described in this ring */
+	uint64_t native_hash;                      /* hash of the last native stack */
 	uint32_t interpreters;
-	bool has_evaluation; /* … and whether one of these many interpreters was in it */
+	bool has_evaluation; /* … and whether it had a frame of one of this many interpreters */
 	uint32_t function_count;
 	struct python_gap functions_gap;
-	struct python_frame frames[FUNCTIONS_MOST];
-	struct python_key keys[FUNCTIONS_MOST];
-	struct known_function
-		known_functions[FUNCTIONS_MOST]; /* of the last stack, outermost first */
+	struct python_frame frames[MAX_FUNCTIONS];
+	struct python_key keys[MAX_FUNCTIONS];
+	/* functions and native frames of the last stack, outermost first */
+	struct known_function known_functions[MAX_FUNCTIONS];
 	struct known_frame known[KNOWN_FRAMES];
 	uint64_t known_unloads;
 	struct unwind native;
-	/* Its frames as they are described, and which of them are an interpreter's evaluation. Stacks that
-	 * differ in their Python functions alone share them. named_hash 0: of no stack. */
+	/* Described frames of a native stack, and which of them belong to an interpreter's
+	 * evaluation function. Stacks that differ only in their Python functions share them.
+	 * named_hash 0: none. */
 	uint64_t named_hash, named_unloads;
 	uint32_t named_interpreters;
-	uint64_t named[UNWIND_FRAMES_MOST];
-	bool evaluates[UNWIND_FRAMES_MOST];
-	/* Both as one, while it is described. */
-	uint64_t merged[FRAMES_MOST];
+	uint64_t named[MAX_UNWIND_FRAMES];
+	bool evaluates[MAX_UNWIND_FRAMES];
+	/* Native and Python frames merged, while the stack is described. */
+	uint64_t merged[MAX_FRAMES];
 	uint32_t merged_count;
-	uint32_t merged_kept, merged_left; /* so many are left out behind the first … */
+	uint32_t merged_kept, merged_left; /* number of frames left out after the first … */
 	struct python_code code;
 	struct module module;
 };
 
-/* Code of the runtime between the program's call and us: a call's name stands for it. */
-enum { LEFT_OUT_MOST = 4 };
+/* Code of the runtime between the program's call and us: a call's name represents it. */
+enum { MAX_LEFT_OUT = 4 };
 static struct {
 	_Atomic uint32_t count;
 	struct {
 		uint64_t begin, end;
-	} ranges[LEFT_OUT_MOST];
+	} ranges[MAX_LEFT_OUT];
 } left_out;
 
 static struct python python;
-static _Atomic uint32_t unknown_told; /* the attachment by its mode: each recorder is told once */
+/* mode of the attachment: each recorder gets the version once */
+static _Atomic uint32_t unknown_noted;
 
-/* ---- what has an id ---------------------------------------------------------------------------- */
+/* ---- ids ------------------------------------------------------------------------------------- */
 
-static bool is_of(const struct table *table, uint64_t slot, uint64_t hash)
+static bool is_slot_of(const struct table *table, uint64_t slot, uint64_t hash)
 {
 	return (slot ^ hash) >> TABLE_ID_BITS == 0 && table->hashes[(uint32_t)slot] == hash;
 }
 
-/* The slot of a hash, or the free one for it. */
-static uint64_t *probe(const struct table *table, uint64_t hash)
+/* Returns the slot of a hash, or the free one for it. */
+static uint64_t *probe_slot(const struct table *table, uint64_t hash)
 {
 	for (uint32_t i = (uint32_t)hash;; i++) {
 		uint64_t *slot = &table->slots[i & (table->size - 1)];
 
-		if (!*slot || is_of(table, *slot, hash))
+		if (!*slot || is_slot_of(table, *slot, hash))
 			return slot;
 	}
 }
@@ -125,12 +129,12 @@ static void free_table(const struct table *table)
 		guest_memory_free(table->slots, 2 * table->size * sizeof(*table->slots));
 }
 
-static bool grow(struct table *table)
+static bool grow_table(struct table *table)
 {
 	struct table larger = *table;
 
 	larger.size = table->size ? 2 * table->size : TABLE_FIRST;
-	if (larger.size > TABLE_MOST)
+	if (larger.size > MAX_TABLE)
 		return false;
 	larger.slots = guest_memory(2 * larger.size * sizeof(*larger.slots));
 	if (!larger.slots)
@@ -138,44 +142,44 @@ static bool grow(struct table *table)
 	larger.hashes = larger.slots + larger.size;
 	for (uint32_t id = 1; id <= table->last; id++) {
 		larger.hashes[id] = table->hashes[id];
-		*probe(&larger, table->hashes[id]) = slot_of(table->hashes[id], id);
+		*probe_slot(&larger, table->hashes[id]) = slot_of(table->hashes[id], id);
 	}
 	free_table(table);
 	*table = larger;
 	return true;
 }
 
-/* The slot of a hash, or the free one for it; NULL: no room. */
+/* Returns the slot of a hash, or the free one for it; NULL: no room. */
 static uint64_t *find_slot(struct table *table, uint64_t hash)
 {
-	uint64_t *slot = table->slots ? probe(table, hash) : NULL;
+	uint64_t *slot = table->slots ? probe_slot(table, hash) : NULL;
 
 	if (slot && *slot)
 		return slot;
 	if (table->last >= table->size / 4 * 3) {
-		/* One slot stays free, or a search would have no end. */
-		if (!grow(table) && table->last + 1 >= table->size)
+		/* One slot stays free, otherwise a search would not end. */
+		if (!grow_table(table) && table->last + 1 >= table->size)
 			return NULL;
-		slot = probe(table, hash);
+		slot = probe_slot(table, hash);
 	}
 	return slot;
 }
 
-/* The next id, which was described. */
-static uint32_t keep(struct table *table, uint64_t *slot, uint64_t hash)
+/* Assigns the next id, which was just described. */
+static uint32_t keep_id(struct table *table, uint64_t *slot, uint64_t hash)
 {
 	table->hashes[++table->last] = hash;
 	*slot = slot_of(hash, table->last);
 	return table->last;
 }
 
-static uint64_t mix(uint64_t hash, uint64_t value)
+static uint64_t mix_hash(uint64_t hash, uint64_t value)
 {
 	hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
 	return hash ^ hash >> 29;
 }
 
-/* ---- Python functions -------------------------------------------------------------------------- */
+/* ---- Python functions ------------------------------------------------------------------------ */
 
 static bool describe_function(struct guest_thread *thread, uint32_t id, uint64_t code)
 {
@@ -186,9 +190,9 @@ static bool describe_function(struct guest_thread *thread, uint32_t id, uint64_t
 	if (!python_code(&python, code, about))
 		return false;
 	at = (uint32_t)sizeof(*record) + about->name_length + about->file_length + 2;
-	/* Where the table is too long the function still has its name, but no line: its first one would be taken
-	 * for the place of every call in it. */
-	lines = (uint32_t)(about->lines_bytes <= LINES_BYTES_MOST ? about->lines_bytes : 0);
+	/* If the table is too long the function keeps its name but has no line: its first line
+	 * would be mistaken for the position of every call in it. */
+	lines = (uint32_t)(about->lines_bytes <= MAX_LINES_BYTES ? about->lines_bytes : 0);
 	size = (at + lines + 7) & ~7u;
 	record = guest_reserve(thread, RECORD_PYTHON_CODE, size, about->version);
 	if (!record)
@@ -205,7 +209,7 @@ static bool describe_function(struct guest_thread *thread, uint32_t id, uint64_t
 	return true;
 }
 
-/* Multiplied side by side: 2 ns. */
+/* The multiplications are independent: 2 ns. */
 static uint64_t hash_key(const struct python_key *key)
 {
 	uint64_t hash = key->code * UINT64_C(0x9e3779b97f4a7c15) ^
@@ -225,10 +229,10 @@ static uint32_t learn_function(struct guest_thread *thread, const struct python_
 		return slot ? (uint32_t)*slot : 0;
 	if (table->last >> 29 || !describe_function(thread, table->last + 1, key->code))
 		return 0;
-	return keep(table, slot, hash);
+	return keep_id(table, slot, hash);
 }
 
-/* Id of a frame's function; 0: not to be had. */
+/* Returns the id of a frame's function; 0: not available. */
 static uint32_t function_id(struct guest_thread *thread, struct known_function *known)
 {
 	if (!known->id && known->key.code)
@@ -236,7 +240,7 @@ static uint32_t function_id(struct guest_thread *thread, struct known_function *
 	return known->id;
 }
 
-/* ---- modules ----------------------------------------------------------------------------------- */
+/* ---- modules --------------------------------------------------------------------------------- */
 
 static bool describe_module(struct guest_thread *thread, uint32_t id)
 {
@@ -270,7 +274,7 @@ static bool find_module(struct guest_thread *thread, uint64_t frame, uint64_t *r
 
 	*ret_described = frame;
 	if (pc >> RECORD_FRAME_MODULE_SHIFT)
-		return true; /* no code of a program lies there */
+		return true; /* no program code is there */
 	id = modules_find(frame & UNWIND_EXACT ? pc : pc - 1);
 	if (id == MODULES_UNKNOWN)
 		return false;
@@ -283,8 +287,8 @@ static bool find_module(struct guest_thread *thread, uint64_t frame, uint64_t *r
 	return true;
 }
 
-/* A frame with its module; false where that could not be described. To find a module takes a lock and 50 ns: not
- * for what was in a stack of this thread before. */
+/* Finds a frame's module; false if the module could not be described. It takes a lock and 50 ns, so
+ * frames of this thread's previous stacks skip it. */
 static bool name_module(struct guest_thread *thread, uint64_t *frame)
 {
 	struct guest_stack_memory *memory = thread->stack_memory;
@@ -304,7 +308,7 @@ static bool name_module(struct guest_thread *thread, uint64_t *frame)
 	return true;
 }
 
-/* ---- both -------------------------------------------------------------------------------------- */
+/* ---- both ------------------------------------------------------------------------------------ */
 
 static bool is_same_key(const struct python_key *a, const struct python_key *b)
 {
@@ -320,8 +324,8 @@ static uint64_t hash_frame(const struct python_key *key, uint64_t place, uint32_
 	return hash ^ hash >> 29;
 }
 
-/* The sum of what each frame is, mixed with its depth: none waits for another one, and what has not changed
- * since the last stack keeps its hash and its id. */
+/* Adds each frame's hash mixed with its depth, so that frames that have not changed since the last
+ * stack keep their hash and id, and no addition waits for another. */
 static uint64_t hash_functions(struct guest_stack_memory *memory)
 {
 	uint64_t hash = memory->function_count;
@@ -348,9 +352,9 @@ static uint64_t hash_functions(struct guest_stack_memory *memory)
 	return hash;
 }
 
-static void add(struct guest_stack_memory *memory, uint64_t frame)
+static void add_frame(struct guest_stack_memory *memory, uint64_t frame)
 {
-	if (memory->merged_count < FRAMES_MOST)
+	if (memory->merged_count < MAX_FRAMES)
 		memory->merged[memory->merged_count++] = frame;
 }
 
@@ -361,7 +365,7 @@ static bool is_evaluation(uint64_t frame)
 	return python_is_evaluation(&python, frame & UNWIND_EXACT ? pc : pc - 1);
 }
 
-/* False where a module could not be described. */
+/* False if a module could not be described. */
 static bool name_native(struct guest_thread *thread)
 {
 	struct guest_stack_memory *memory = thread->stack_memory;
@@ -378,14 +382,15 @@ static bool name_native(struct guest_thread *thread)
 	return true;
 }
 
-/* Where in the functions a merge is: those left out in the gap are passed by as if they were there. */
+/* Position of a merge in the list of functions. Functions omitted in the gap are skipped as if they
+ * were in the list. */
 struct place {
 	uint32_t next;
-	uint32_t gap_entries; /* of the gap, still to come */
+	uint32_t gap_entries; /* entries of the gap that are still to be skipped */
 };
 
-/* Frames are left out behind those merged so far. A stack has one such mark: where there are two gaps, the
- * second one is without. */
+/* Marks frames left out after those merged so far. A stack has one such mark: with two gaps, the
+ * second one has none. */
 static void leave_out(struct guest_stack_memory *memory, uint32_t count)
 {
 	if (!memory->merged_left)
@@ -398,7 +403,7 @@ static uint64_t described(const struct python_frame *frame, uint32_t id)
 	return RECORD_FRAME_PYTHON | (uint64_t)id << 32 | frame->instruction;
 }
 
-/* To behind the functions of one C evaluation; written: they are wanted. */
+/* Moves past the functions of one C evaluation; written: adds them to the merged stack. */
 static void pass_evaluation(struct guest_thread *thread, struct place *place, bool written)
 {
 	struct guest_stack_memory *memory = thread->stack_memory;
@@ -414,7 +419,7 @@ static void pass_evaluation(struct guest_thread *thread, struct place *place, bo
 		}
 		id = written ? function_id(thread, &memory->known_functions[outer]) : 0;
 		if (id)
-			add(memory, described(frame, id));
+			add_frame(memory, described(frame, id));
 		place->next++;
 		if (gap->frames && place->next == gap->at && written)
 			leave_out(memory, gap->frames);
@@ -423,8 +428,8 @@ static void pass_evaluation(struct guest_thread *thread, struct place *place, bo
 	}
 }
 
-/* The native frames left out had their evaluations too: what is left of the functions must be as many as the
- * outer native frames have. */
+/* The omitted native frames had evaluations too: the remaining functions must match the outer
+ * native frames. */
 static void pass_native_gap(struct guest_thread *thread, struct place *place)
 {
 	struct guest_stack_memory *memory = thread->stack_memory;
@@ -450,7 +455,7 @@ static bool is_left_out(uint64_t frame)
 	return false;
 }
 
-/* How many of the innermost frames nobody wants to see. */
+/* Number of innermost frames that are the runtime's own. */
 static uint32_t count_left_out(const struct unwind *native)
 {
 	uint32_t most = native->count, count = 0;
@@ -462,7 +467,7 @@ static uint32_t count_left_out(const struct unwind *native)
 	return count;
 }
 
-/* Where nothing was left out, as in nearly all stacks: the same in a tenth of the code. */
+/* For stacks without a gap, nearly all of them: the same in a tenth of the code. */
 static void merge_whole(struct guest_thread *thread)
 {
 	struct guest_stack_memory *memory = thread->stack_memory;
@@ -504,9 +509,9 @@ static void merge(struct guest_thread *thread)
 		if (memory->evaluates[i] && place.next < memory->function_count)
 			pass_evaluation(thread, &place, true);
 		else
-			add(memory, memory->named[i]);
+			add_frame(memory, memory->named[i]);
 	}
-	/* What the native walk did not reach; all of it where only Python was asked for. */
+	/* The part that the native walk did not reach; all of it if only Python was requested. */
 	while (place.next < memory->function_count)
 		pass_evaluation(thread, &place, true);
 }
@@ -549,13 +554,13 @@ static uint32_t stack_id(struct guest_thread *thread, uint64_t hash)
 		guest_trouble(RING_TROUBLE_STACKS);
 		return 0;
 	}
-	return keep(table, slot, hash);
+	return keep_id(table, slot, hash);
 }
 
-/* ---- taking it --------------------------------------------------------------------------------- */
+/* ---- taking a stack -------------------------------------------------------------------------- */
 
-/* What the thread had for an earlier recorder, emptied: to the new one nothing is described. NULL: nothing, or a signal
- * handler has interrupted its use. */
+/* The thread's memory for an earlier recorder, emptied: the new recorder has no descriptions. NULL:
+ * none, or a signal handler has interrupted its use. */
 static struct guest_stack_memory *inherit_memory(struct guest_thread *thread)
 {
 	struct guest_thread *before = thread->before;
@@ -566,7 +571,7 @@ static struct guest_stack_memory *inherit_memory(struct guest_thread *thread)
 	before->stack_memory = NULL;
 	free_table(&memory->stacks);
 	free_table(&memory->functions);
-	/* Refused where the program has locked its memory. */
+	/* Refused if the program has locked its memory. */
 	if (madvise(memory, sizeof(*memory), MADV_DONTNEED) < 0)
 		memset(memory, 0, sizeof(*memory));
 	return memory;
@@ -585,7 +590,7 @@ static struct guest_stack_memory *take_memory(struct guest_thread *thread)
 	return thread->stack_memory;
 }
 
-/* An interpreter is asked for frames only by a thread that it evaluates for. */
+/* Frames are read only for a thread that the interpreter is evaluating. */
 static bool has_evaluation(struct guest_thread *thread, uint64_t hash)
 {
 	struct guest_stack_memory *memory = thread->stack_memory;
@@ -605,15 +610,16 @@ static void take_functions(struct guest_thread *thread, uint64_t hash)
 
 	if (python_find_again(&python, thread->unwind.loads, thread->unwind.unloads) &&
 	    has_evaluation(thread, hash))
-		memory->function_count = python_frames(&python, memory->frames, FUNCTIONS_MOST,
+		memory->function_count = python_frames(&python, memory->frames, MAX_FUNCTIONS,
 						       &memory->functions_gap);
 	else if (GUEST_UNLIKELY(python_unknown_version(&python) != NULL) &&
-		 atomic_exchange_explicit(&unknown_told, thread->mode, memory_order_relaxed) !=
+		 atomic_exchange_explicit(&unknown_noted, thread->mode, memory_order_relaxed) !=
 			 thread->mode)
 		guest_python_unknown(python_unknown_version(&python));
 }
 
-/* hash: of the native stack. To be inlined: unwind_check wants the caller of unwind_take. */
+/* hash: hash of the native stack. Must be inlined, because unwind_check needs the caller of
+ * unwind_take. */
 static inline void take_native(struct guest_thread *thread, bool taken, uint64_t hash)
 {
 	struct guest_stack_memory *memory = thread->stack_memory;
@@ -633,8 +639,8 @@ static inline void take_native(struct guest_thread *thread, bool taken, uint64_t
 		memory->named_unloads = thread->unwind.unloads;
 		memory->named_interpreters = interpreters;
 	}
-	/* libgcc looks at no page before it reads it: only where the walk found the outermost frame it finds its
-	 * way too. */
+	/* libgcc does not check a page before it reads it: only if the walk found the outermost
+	 * frame can libgcc unwind safely, too. */
 	if (native->end != UNWIND_COMPLETE || ++thread->stacks_new % NEW_BETWEEN_CHECKS != 1)
 		return;
 	guest_trouble(RING_TROUBLE_STACKS_CHECKED);
@@ -664,10 +670,10 @@ __attribute__((noinline)) uint32_t guest_take_stack(struct guest_thread *thread)
 	native = taken && (thread->options & RING_OPTION_NATIVE);
 	if (!native)
 		hash = 1;
-	/* The same addresses are other code once a library was unloaded. */
-	hash = mix(hash, thread->unwind.unloads);
+	/* After a library was unloaded the same addresses may hold other code. */
+	hash = mix_hash(hash, thread->unwind.unloads);
 	if (memory->function_count)
-		hash = mix(hash, hash_functions(memory) + memory->functions_gap.frames);
+		hash = mix_hash(hash, hash_functions(memory) + memory->functions_gap.frames);
 	hash |= 1;
 	if (!native && !memory->function_count) {
 		thread->stack = 0;
@@ -696,7 +702,7 @@ void guest_stacks_leave_out(const void *code)
 	uint32_t count = atomic_load(&left_out.count);
 	struct libraries_span span = {.address = (uint64_t)(uintptr_t)code};
 
-	if (count == LEFT_OUT_MOST || is_left_out(span.address + 1) || !libraries_find(&span))
+	if (count == MAX_LEFT_OUT || is_left_out(span.address + 1) || !libraries_find(&span))
 		return;
 	left_out.ranges[count].begin = span.begin;
 	left_out.ranges[count].end = span.end;

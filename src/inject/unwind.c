@@ -3,11 +3,14 @@
  * inject/unwind.c - walk the stack by rules
  *
  * Runs in:  the profiled process, at launches and waits
- * Gets:     the registers of the caller   Gives: return addresses
- * Owns:     nothing; what the last walk saw lies in the thread's memory
- * Fails:    with a stack that ends early and says why; never with a fault: what is read was found to be readable
- * Why:      programs are built without frame pointers. By rules that were learned before a frame takes 5 ns;
- *           where the outer frames are those of the last walk, to look whether they still are takes 1 ns each.
+ * Gets:     the registers of the caller
+ * Gives:    return addresses
+ * Owns:     nothing; the steps of the last walk are in the thread's memory
+ * Fails:    with a stack that ends early, and the reason; never with a fault: memory is checked
+ *           before it is read
+ * Why:      programs are built without frame pointers. With rules that were learned before, a frame
+ *           takes 5 ns. If the outer frames are those of the last walk, checking them takes 1 ns
+ *           each.
  */
 #include "inject/unwind.h"
 
@@ -19,12 +22,12 @@
 
 #include "inject/unwind_rules.h"
 
-/* ---- the walk ---------------------------------------------------------------------------------- */
+/* ---- the walk -------------------------------------------------------------------------------- */
 
-enum { STACK_PAGE = 4096, STACK_JUMP_MOST = 1 << 20 };
+enum { STACK_PAGE = 4096, MAX_STACK_JUMP = 1 << 20 };
 
-/* The kernel reads the signal set before it looks at what is to be done with it. 70 ns, and no memory that is
- * not there is touched: tables may be wrong, and a profiler must not die of it. */
+/* The kernel reads the signal set before it checks the operation. 70 ns, and no missing page is
+ * touched: tables may be wrong, and a profiler must not crash because of that. */
 static bool is_readable(uint64_t address)
 {
 	const long what = -1;
@@ -38,14 +41,14 @@ static bool is_readable(uint64_t address)
 	return result != -14 /* EFAULT */;
 }
 
-/* The stack at sp: what is known of the pages there, nothing where it is another one. */
+/* Switches to the stack at sp: keeps its known pages, or none if it is another stack. */
 static bool enter_stack(struct unwind_thread *thread, uint64_t sp)
 {
 	uint64_t page = sp & ~(uint64_t)(STACK_PAGE - 1);
 
 	if (GUEST_LIKELY(sp >= thread->low && sp < thread->high))
 		return true;
-	if (page >= thread->high || thread->low - page > STACK_JUMP_MOST) {
+	if (page >= thread->high || thread->low - page > MAX_STACK_JUMP) {
 		if (!is_readable(page))
 			return false;
 		thread->low = page;
@@ -65,8 +68,9 @@ static __attribute__((noinline, cold)) bool extend_stack(struct unwind_thread *t
 {
 	if (address < thread->low || address % 8)
 		return false;
-	/* Past a frame of that size only the word itself is looked at: no page in between is touched. */
-	if (address - thread->high > STACK_JUMP_MOST)
+	/* After a frame of that size only the word itself is checked: no page in between is
+	 * touched. */
+	if (address - thread->high > MAX_STACK_JUMP)
 		return is_readable(address);
 	while (address >= thread->high) {
 		if (!is_readable(thread->high))
@@ -85,7 +89,7 @@ static inline bool read_stack(struct unwind_thread *thread, uint64_t address, ui
 	return true;
 }
 
-/* struct ucontext of the kernel lies at sp. */
+/* The kernel's struct ucontext is at sp. */
 static bool leave_signal(struct unwind_thread *thread, struct unwind_step *step)
 {
 	uint64_t at = step->sp, pc;
@@ -110,7 +114,7 @@ static inline bool leave_frame(struct unwind_thread *thread, struct unwind_step 
 		cfa = bp + (uint64_t)rule.cfa;
 	else if (!read_stack(thread, bp + (uint64_t)rule.cfa, &cfa))
 		return false;
-	/* A frame that does not lie above its callee is none; then no loop has an end. */
+	/* A frame must lie above its callee, otherwise a loop would never end. */
 	if (cfa <= step->sp || !read_stack(thread, cfa - 8, &step->frame))
 		return false;
 	step->bp_at = 0;
@@ -123,9 +127,10 @@ static inline bool leave_frame(struct unwind_thread *thread, struct unwind_step 
 	return true;
 }
 
-/* To the frame that called. False at the end. ret_plain: what is_unchanged looks at tells it all. */
-static inline bool leave(struct unwind_thread *thread, struct unwind_step *step,
-			 enum unwind_end *ret_end, bool *ret_plain)
+/* Moves to the calling frame. False at the end. ret_plain: is_unchanged checks all that this frame
+ * depends on. */
+static inline bool step_out(struct unwind_thread *thread, struct unwind_step *step,
+			    enum unwind_end *ret_end, bool *ret_plain)
 {
 	union unwind_rule rule = unwind_find_rule(step->frame);
 	bool moved;
@@ -145,7 +150,7 @@ static inline bool leave(struct unwind_thread *thread, struct unwind_step *step,
 	return moved && step->frame;
 }
 
-/* Of this library, as the linker lays it out. */
+/* Start of this library, defined by the linker. */
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char etext[] __attribute__((visibility("hidden")));
 
@@ -160,7 +165,7 @@ static inline uint64_t add_to_hash(uint64_t hash, uint64_t frame)
 	return hash ^ hash >> 29;
 }
 
-/* ---- stacks of many frames --------------------------------------------------------------------- */
+/* ---- stacks of many frames ------------------------------------------------------------------- */
 
 static void reverse(uint64_t *frames, uint32_t count)
 {
@@ -172,13 +177,13 @@ static void reverse(uint64_t *frames, uint32_t count)
 	}
 }
 
-/* The outermost frames were written round and round: the oldest of them goes to the front. */
+/* The outermost frames are in a circular buffer: the oldest of them goes to the front. */
 static void close_stack(struct unwind *stack, uint32_t depth)
 {
 	uint64_t *outer = stack->frames + UNWIND_END_FRAMES;
 	uint32_t shift;
 
-	stack->count = depth < UNWIND_FRAMES_MOST ? depth : UNWIND_FRAMES_MOST;
+	stack->count = depth < MAX_UNWIND_FRAMES ? depth : MAX_UNWIND_FRAMES;
 	stack->truncated = depth - stack->count;
 	if (!stack->truncated)
 		return;
@@ -188,7 +193,7 @@ static void close_stack(struct unwind *stack, uint32_t depth)
 	reverse(outer, UNWIND_END_FRAMES);
 }
 
-/* All of it, step by step, nothing kept for the next time. */
+/* Walks the whole stack step by step, without keeping anything for the next walk. */
 static void walk_deep(struct unwind_thread *thread, struct unwind_step step)
 {
 	struct unwind *stack = &thread->deep;
@@ -197,13 +202,13 @@ static void walk_deep(struct unwind_thread *thread, struct unwind_step step)
 
 	thread->count = 0;
 	stack->hash = 0;
-	for (uint32_t i = 0; i < UNWIND_DEPTH_MOST && leave(thread, &step, &stack->end, &plain);
+	for (uint32_t i = 0; i < MAX_UNWIND_DEPTH && step_out(thread, &step, &stack->end, &plain);
 	     i++) {
 		uint32_t index = depth;
 
 		if (!depth && is_own(step.frame))
 			continue;
-		if (index >= UNWIND_FRAMES_MOST)
+		if (index >= MAX_UNWIND_FRAMES)
 			index = UNWIND_END_FRAMES + (index - UNWIND_END_FRAMES) % UNWIND_END_FRAMES;
 		stack->frames[index] = step.frame;
 		stack->hash = add_to_hash(stack->hash, step.frame);
@@ -213,11 +218,11 @@ static void walk_deep(struct unwind_thread *thread, struct unwind_step step)
 	stack->hash = add_to_hash(stack->hash, stack->end);
 }
 
-/* ---- stacks like the last one ------------------------------------------------------------------ */
+/* ---- stacks like the last one ---------------------------------------------------------------- */
 
-/* Whether the frames from a step of the last walk on are still there. A walk is a chain of loads, each
- * waiting for the one before; to look whether the words are what they were needs no chain. Inner frames
- * first: where they are as they were, the words of the next exist. */
+/* True if the frames from a step of the last walk on are unchanged. A walk is a chain of dependent
+ * loads; comparing words with their old values needs no chain. Inner frames are compared first: if
+ * they are unchanged, the words of the next ones exist. */
 static bool is_unchanged(const struct unwind_thread *thread, uint32_t from)
 {
 	const struct unwind_step *step = thread->steps + from + 1;
@@ -230,12 +235,12 @@ static bool is_unchanged(const struct unwind_thread *thread, uint32_t from)
 	return true;
 }
 
-/* The steps of this walk, in front of those of the last one from `old` on. False: too many. */
-static bool join(struct unwind_thread *thread, uint32_t fresh, uint32_t old)
+/* Puts the steps of this walk in front of those of the last one from `old` on. False: too many. */
+static bool join_steps(struct unwind_thread *thread, uint32_t fresh, uint32_t old)
 {
 	uint32_t tail = thread->count - old;
 
-	if (fresh + tail > UNWIND_STEPS_MOST)
+	if (fresh + tail > MAX_UNWIND_STEPS)
 		return false;
 	if (fresh != old)
 		memmove(thread->steps + fresh, thread->steps + old,
@@ -259,9 +264,9 @@ static uint64_t hash_steps(struct unwind_thread *thread, uint32_t fresh)
 	return own < thread->count ? steps[own].hash : thread->end;
 }
 
-/* Walks until the outermost frame, or until a frame of the last walk from where on nothing has changed:
- * most stacks differ from the one before in their innermost frames alone. False: too many frames. */
-static bool walk(struct unwind_thread *thread, struct unwind_step step, uint64_t *ret_hash)
+/* Walks to the outermost frame, or to a frame of the last walk from which nothing has changed: most
+ * stacks differ from the previous one only in their innermost frames. False: too many frames. */
+static bool walk_steps(struct unwind_thread *thread, struct unwind_step step, uint64_t *ret_hash)
 {
 	const struct unwind_step *last = thread->steps;
 	uint32_t count = 0, old = thread->plain, plain_from = 0;
@@ -279,15 +284,15 @@ static bool walk(struct unwind_thread *thread, struct unwind_step step, uint64_t
 		if (same) /* further out it will not be the same either */
 			old = thread->count;
 		same = false;
-		moved = leave(thread, &step, &end, &plain);
+		moved = step_out(thread, &step, &end, &plain);
 		if (moved && !plain)
 			plain_from = count;
-	} while (moved && count < UNWIND_STEPS_MOST);
+	} while (moved && count < MAX_UNWIND_STEPS);
 	if (!same) {
 		thread->end = end;
 		thread->count = 0;
 	}
-	if ((!same && moved) || !join(thread, count, same ? old + 1 : 0))
+	if ((!same && moved) || !join_steps(thread, count, same ? old + 1 : 0))
 		return false;
 	thread->plain = plain_from;
 	*ret_hash = hash_steps(thread, count);
@@ -314,7 +319,7 @@ __attribute__((noinline)) bool unwind_take(struct unwind_thread *thread, uint64_
 		thread->busy = false;
 		return false;
 	}
-	if (GUEST_UNLIKELY(!walk(thread, step, ret_hash))) {
+	if (GUEST_UNLIKELY(!walk_steps(thread, step, ret_hash))) {
 		walk_deep(thread, step);
 		*ret_hash = thread->deep.hash;
 	}
@@ -352,7 +357,7 @@ void unwind_stack(const struct unwind_thread *thread, struct unwind *ret_stack)
 	ret_stack->hash = ret_stack->count ? thread->steps[thread->own].hash : thread->end;
 }
 
-/* ---- the second opinion ------------------------------------------------------------------------ */
+/* ---- check by another unwinder --------------------------------------------------------------- */
 
 struct check {
 	const struct unwind *stack;

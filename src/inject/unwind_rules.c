@@ -1,29 +1,33 @@
 /* SPDX-License-Identifier: MIT
  *
- * inject/unwind_rules.c - learn from unwind tables where frames begin
+ * inject/unwind_rules.c - learn frame sizes from unwind tables
  *
  * Runs in:  the profiled process, once for each call site
- * Gets:     addresses   Gives: rules
+ * Gets:     addresses
+ * Gives:    rules
  * Owns:     the table of rules
- * Fails:    with RULE_UNKNOWN, for code without tables and for rows of a shape that compilers do not write
- * Why:      libgcc finds the table row of an address and runs it anew for each frame of each stack, a
- *           microsecond a frame. A row says only where the frame begins and where rbp was saved: read once,
- *           it is 16 bytes. Finding rows is left to libgcc (_Unwind_Find_FDE), of which a hidden copy is linked
- *           in: a library that exports _Unwind_* takes over the program's exceptions.
+ * Fails:    with RULE_UNKNOWN, for code without tables and for forms of rows that compilers do not
+ *           write
+ * Why:      libgcc searches the table row of an address and executes it anew for each frame of each
+ *           stack, a microsecond a frame. A row contains only the start of the frame and the
+ *           position of rbp: read once, it is 16 bytes. libgcc still searches the rows
+ *           (_Unwind_Find_FDE). A hidden copy of it is linked in, because a library that exports
+ *           _Unwind_* takes over the program's exceptions.
  */
 #include "inject/unwind_rules.h"
 
 #if defined(__x86_64__)
 
-#include "event/cfi.h"
 #include "inject/libraries.h"
 #include "inject/unwind.h"
+#include "shared/cfi.h"
 
 struct unwind_slot *_Atomic unwind_tables[UNWIND_TABLES];
 
 static struct {
 	_Atomic uint32_t used[UNWIND_TABLES];
-	_Atomic uint64_t unloads; /* of libraries, when the rules were last known to be right */
+	/* number of unloaded libraries when the rules were last known to be right */
+	_Atomic uint64_t unloads;
 	_Atomic uint64_t learned, flushed;
 } rules;
 
@@ -36,7 +40,8 @@ static struct unwind_slot *slots_of(uint32_t table)
 	slots = guest_memory(sizeof(*slots) << unwind_table_bits(table));
 	if (!slots)
 		return NULL;
-	/* Another thread's may have come first; ours is then left unused, 64 KiB that were never touched. */
+	/* Another thread may have been first; our table is then left unused, 64 KiB that were never
+	 * touched. */
 	return atomic_compare_exchange_strong(&unwind_tables[table], &none, slots) ? slots : none;
 }
 
@@ -71,7 +76,7 @@ uint64_t unwind_forget_unloaded(uint64_t *ret_loads)
 	uint64_t seen = atomic_load_explicit(&rules.unloads, memory_order_acquire);
 	struct libraries_counts counts = {0};
 
-	/* While a thread forks nobody may ask; what was so a moment ago has to do. */
+	/* While a thread forks the counts cannot be read: use the last known ones. */
 	if (GUEST_UNLIKELY(!libraries_count(&counts)))
 		return seen;
 	*ret_loads = counts.loads;
@@ -94,7 +99,7 @@ uint64_t unwind_forget_unloaded(uint64_t *ret_loads)
 	atomic_fetch_add(&rules.flushed, 1);
 	return counts.unloads;
 }
-/* ---- the table row of an address ----------------------------------------------------------------- */
+/* ---- the table row of an address ------------------------------------------------------------- */
 
 /* libgcc's, in unwind-dw2-fde.h */
 struct dwarf_eh_bases {
@@ -102,13 +107,13 @@ struct dwarf_eh_bases {
 };
 const void *_Unwind_Find_FDE(void *pc, struct dwarf_eh_bases *bases);
 
-/* Where an entry ends is what it says itself: libgcc has found it in a table of loaded code. */
+/* The entry's own length is trusted: libgcc has found it in a table of loaded code. */
 static struct cfi_bytes entry_bytes(const uint8_t *entry)
 {
 	return cfi_entry((struct cfi_bytes){entry, entry + UINT32_MAX});
 }
 
-/* pc: of the calling instruction, one before the return address. */
+/* pc: an address in the calling instruction, one before the return address. */
 static union unwind_rule read_rule(uint64_t pc)
 {
 	struct dwarf_eh_bases bases = {0};
@@ -126,7 +131,8 @@ static union unwind_rule read_rule(uint64_t pc)
 	if (!cfi_read_common(entry_bytes(back - distance), &common))
 		return (union unwind_rule){.type = RULE_UNKNOWN};
 	cfi_take_number(&from,
-			cfi_pointer_bytes(common.encoding)); /* begin: in bases, as an address */
+			/* the function's begin is in `bases` */
+			cfi_pointer_bytes(common.encoding));
 	cfi_take_number(&from, cfi_pointer_bytes(common.encoding)); /* length */
 	if (common.has_sizes)
 		cfi_take_bytes(&from, cfi_take_unsigned(&from));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * inject/unwind_rules.h - from a call site to where its caller's frame begins
+ * inject/unwind_rules.h - from a call site to the start of its caller's frame
  *
- * Of the unwinder only: unwind.c walks, unwind_rules.c learns.
+ * For the unwinder only: unwind.c walks, unwind_rules.c learns.
  */
 #ifndef INJECT_UNWIND_RULES_H
 #define INJECT_UNWIND_RULES_H
@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "event/unwind_rule.h"
 #include "inject/guest.h"
+#include "shared/unwind_rule.h"
 
 #if defined(__x86_64__)
 
@@ -27,13 +27,15 @@ enum { UNWIND_TABLES = 2, UNWIND_FIRST_BITS = 12, UNWIND_BITS_MORE = 5 };
 
 extern struct unwind_slot *_Atomic unwind_tables[UNWIND_TABLES];
 
-/* Each step of a walk waits for the one before it, and a multiplication is three cycles of that wait. */
+/* Each step of a walk waits for the previous one, and a multiplication is three cycles of that
+ * wait. */
 static inline uint32_t unwind_hash(uint64_t pc)
 {
 	return (uint32_t)(pc ^ pc >> 13);
 }
 
-/* Of the address, in a rule: a slot may be cleared and taken again between the reading of its two words. */
+/* Tag of the address in a rule: a slot may be cleared and taken again between the reads of its two
+ * words. */
 static inline uint64_t unwind_tag(uint64_t pc)
 {
 	return (pc * UINT64_C(0x9e3779b97f4a7c15)) >> 45;
@@ -44,7 +46,7 @@ static inline uint32_t unwind_table_bits(uint32_t table)
 	return UNWIND_FIRST_BITS + UNWIND_BITS_MORE * table;
 }
 
-/* RULE_NONE: not learned yet. */
+/* Returns the rule of a frame; RULE_NONE: not learned yet. */
 static inline union unwind_rule unwind_find_rule(uint64_t pc)
 {
 	for (uint32_t table = 0; table < UNWIND_TABLES; table++) {
@@ -74,12 +76,12 @@ static inline union unwind_rule unwind_find_rule(uint64_t pc)
 	return (union unwind_rule){0};
 }
 
-/* Reads the rule of a frame (UNWIND_EXACT: of an interrupted one) from the unwind tables of its code; a
- * microsecond or two, once a call site. */
+/* Reads the rule of a frame from the unwind tables of its code; for an interrupted frame, add
+ * UNWIND_EXACT. Takes a microsecond or two, once per call site. */
 union unwind_rule unwind_learn_rule(uint64_t frame);
 
-/* Where code was unloaded, other code may be loaded, and what is known of its addresses is void. 19 ns. Returns
- * how often something was unloaded so far, *ret_loads: loaded. */
+/* Drops rules after code was unloaded, because its addresses may hold other code. 19 ns. Returns
+ * the number of unloads so far; ret_loads: number of loads. */
 uint64_t unwind_forget_unloaded(uint64_t *ret_loads);
 
 #pragma GCC visibility pop

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * isa/apart.c - decode in a process of its own, which may die of it
+ * isa/apart.c - decode instructions in a child process, because the decoder may crash
  *
- * Runs in:  the readers, and a child that they fork at the first instruction
- * Gets:     bytes   Gives: text
+ * Runs in:  our own process, in all commands that read a trace, and a child that they fork at the
+ *           first instruction
+ * Gets:     bytes
+ * Gives:    text
  * Owns:     the child and the socket to it
- * Fails:    0, as if the bytes were no instruction
- * Why:      LLVM ends with SIGSEGV on some bytes for AMDGPU, of random ones about once in 3,000 (22) to 40,000 (14), and what
- *           is decoded comes from a trace. With x86-64 and arm64 it never did in 10,000,000 and needs no child.
+ * Fails:    returns 0, as for bytes that are not an instruction
+ * Why:      LLVM crashes (SIGSEGV) on some bytes for AMDGPU: on about one of 3,000 (LLVM 22) to
+ *           40,000 (LLVM 14) random instructions, and the bytes come from a trace. For x86-64 and
+ *           arm64 it never crashed in 10,000,000, so these need no child.
  */
 #include "isa/apart.h"
 
@@ -25,7 +28,8 @@
 
 #include "isa/llvm.h"
 
-/* Of the child's own processor time, and, should it sleep, of the clock: where the machine is busy the first takes long. */
+/* Limits of the child's CPU time (HANG_S) and of the elapsed time (SLEEP_S), which is longer
+ * because a busy machine takes long for 2 s of CPU time. */
 enum { HANG_S = 2, SLEEP_S = 30, HANG_DEATHS = APART_DEATHS_MAX / 4, SERVED_FD = 3 };
 
 struct apart {
@@ -46,8 +50,8 @@ struct reply {
 	char text[APART_TEXT_SIZE];
 };
 
-/* A copy of the reader: it must not hold the reader's files open, nor write anything, nor leave a
- * core file as large as a trace. */
+/* The child is a fork of the reader. It must not keep the reader's files open, write anything, or
+ * leave a core file as large as a trace. */
 static void shut_child_off(int fd)
 {
 	int kept = fcntl(fd, F_DUPFD, SERVED_FD + 1), nothing = open("/dev/null", O_RDWR);
@@ -104,7 +108,8 @@ static int start(struct apart *apart)
 	return 0;
 }
 
-/* Returns how many deaths it counts: code must not keep a report waiting. */
+/* Stops the child. Returns the number of deaths to count; a hang counts more, because it delays the
+ * report. */
 static int stop(struct apart *apart)
 {
 	int status = 0;
@@ -117,7 +122,7 @@ static int stop(struct apart *apart)
 		;
 	apart->pid = 0;
 	apart->fd = -1;
-	/* by its timer, or by us just now */
+	/* killed by its timer, or by us just now: a hang */
 	return WTERMSIG(status) == SIGVTALRM || WTERMSIG(status) == SIGKILL ? HANG_DEATHS : 1;
 }
 
@@ -141,8 +146,8 @@ void apart_free(struct apart *apart)
 	free(apart);
 }
 
-/* False: it is dead, or hangs. */
-static bool ask(struct apart *apart, const struct request *request, struct reply *ret_reply)
+/* False: the child died or hangs. */
+static bool ask_child(struct apart *apart, const struct request *request, struct reply *ret_reply)
 {
 	ssize_t size;
 
@@ -164,12 +169,12 @@ size_t apart_decode(struct apart *apart, const uint8_t *bytes, size_t size, uint
 		return 0;
 	request.size = size < APART_BYTES_MAX ? (uint32_t)size : APART_BYTES_MAX;
 	memcpy(request.bytes, bytes, request.size);
-	if (!ask(apart, &request, &reply)) {
+	if (!ask_child(apart, &request, &reply)) {
 		apart->deaths += stop(apart);
 		return 0;
 	}
 	memcpy(text, reply.text, APART_TEXT_SIZE);
-	text[APART_TEXT_SIZE - 1] = '\0'; /* whatever the bytes did to the child's memory */
+	text[APART_TEXT_SIZE - 1] = '\0'; /* the child's memory may be corrupted */
 	return reply.length <= request.size ? reply.length : 0;
 }
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * isa/batch.c - batch buffers of Intel GPUs: which kernels are in them
+ * isa/batch.c - find the kernels in batch buffers of Intel GPUs
  *
- * Runs in:  the readers
- * Gets:     copies of memory as the GPU sees it, which may hold anything   Gives: what event/batch.h says
+ * Runs in:  our own process, in all commands that read a trace
+ * Gets:     copies of memory as the GPU sees it, untrusted
+ * Gives:    the results declared in event/batch.h
  * Owns:     nothing
- * Fails:    never; what was not understood is counted
- * Why:      the parser is the one that runs inside the kernel, compiled again: a buffer that was read wrongly there can be
- *           looked at here
+ * Fails:    never; commands that were not understood are counted
+ * Why:      the same parser runs as a BPF program inside the kernel. It is compiled here again, so
+ *           a buffer that was misread there can be examined
  */
 #include "isa/batch.h"
 
@@ -20,7 +21,7 @@
 
 #define BATCH_FUNCTION static inline
 #define BATCH_READ     read_memory
-#define BATCH_SEE      tell_command
+#define BATCH_SEE      report_command
 
 static long read_memory(void *context, uint64_t vm, uint64_t address, uint32_t bytes, void *target)
 {
@@ -42,8 +43,8 @@ static long read_memory(void *context, uint64_t vm, uint64_t address, uint32_t b
 	return -1;
 }
 
-static void tell_command(void *context, uint64_t address, uint32_t row, uint32_t header,
-			 uint32_t dwords)
+static void report_command(void *context, uint64_t address, uint32_t row, uint32_t header,
+			   uint32_t dwords)
 {
 	const struct batch_source *source = context;
 
@@ -51,34 +52,34 @@ static void tell_command(void *context, uint64_t address, uint32_t row, uint32_t
 		source->on_command(source->context, address, row, header, dwords);
 }
 
-#include "event/batch_parser.h"
+#include "shared/batch_parser.h"
 
-static void go(struct batch_state *state, const struct batch_source *source)
+static void run_parser(struct batch_state *state, const struct batch_source *source)
 {
 	while (!batch_step(state, (void *)source))
 		;
 }
 
-void batch_look(struct batch_state *state, const struct batch_source *source, uint64_t address)
+void batch_parse(struct batch_state *state, const struct batch_source *source, uint64_t address)
 {
 	batch_begin(state, address);
-	go(state, source);
+	run_parser(state, source);
 }
 
-void batch_look_on(struct batch_state *state, const struct batch_source *source)
+void batch_continue(struct batch_state *state, const struct batch_source *source)
 {
 	batch_resume(state);
 	if (state->status == BATCH_GOING)
-		go(state, source);
+		run_parser(state, source);
 }
 
-/* ---- names ------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 #define BATCH_COMMAND(name, ...) [BATCH_ROW_##name] = #name,
 #define BATCH_SPECIAL            BATCH_COMMAND
 #define BATCH_KERNEL             BATCH_COMMAND
 static const char *const command_names[BATCH_ROWS] = {
-#include "event/batch_commands.h"
+#include "shared/batch_commands.h"
 };
 #undef BATCH_COMMAND
 #undef BATCH_SPECIAL
@@ -107,9 +108,9 @@ const char *batch_kind_name(uint32_t kind)
 	return array_text(kind_names, BATCH_KINDS, kind, "?");
 }
 
-/* ---- generations ------------------------------------------------------------------------------- */
+/* ---- generations ----------------------------------------------------------------------------- */
 
-/* aliases: short names of devices, as Mesa and the Compute Runtime call them, with a blank on each side. */
+/* aliases: short names of devices in Mesa and the Compute Runtime, with a blank on each side. */
 static const struct {
 	const char *name, *devices, *aliases;
 } generations[BATCH_GENERATIONS] = {
@@ -156,7 +157,7 @@ static int refuse_name(const char *name)
 	for (size_t i = 0; i < BATCH_GENERATIONS; i++)
 		string_builder_appendf(&text, "%s%s (%s)", i ? "; " : "", generations[i].name,
 				       generations[i].devices);
-	error = error_set(-EINVAL, "there is no generation '%s'; there are %s", name,
+	error = error_set(-EINVAL, "unknown generation '%s'; generations are %s", name,
 			  string_builder_text(&text));
 	string_builder_fini(&text);
 	return error;
@@ -174,22 +175,22 @@ int batch_find_generation(const char *name, enum batch_generation *ret_generatio
 	return refuse_name(name);
 }
 
-/* Commands that a generation does not have, or has in another form. */
+/* Number of commands that a generation does not have, or has in another form. */
 static uint32_t count_strange(const struct batch_source *source, uint64_t vm, uint64_t address,
-			      uint32_t steps_most, enum batch_generation generation)
+			      uint32_t max_steps, enum batch_generation generation)
 {
 	const struct batch_source silent = {.memory = source->memory,
 					    .memory_count = source->memory_count};
-	struct batch_state state = {.vm = vm, .generation = generation, .steps_most = steps_most};
+	struct batch_state state = {.vm = vm, .generation = generation, .max_steps = max_steps};
 
-	batch_look(&state, &silent, address);
+	batch_parse(&state, &silent, address);
 	return state.counts.unknown + state.counts.mismatched;
 }
 
 bool batch_guess_generation(const struct batch_source *source, uint64_t vm, uint64_t address,
-			    uint32_t steps_most, enum batch_generation *ret_generation)
+			    uint32_t max_steps, enum batch_generation *ret_generation)
 {
-	/* On a tie the form of most devices that are sold. */
+	/* On a tie the most common generation comes first. */
 	static const enum batch_generation order[] = {BATCH_XE2,    BATCH_XE3,   BATCH_XE_HPG,
 						      BATCH_XE_HPC, BATCH_GEN12, BATCH_GEN11,
 						      BATCH_GEN9,   BATCH_XE3P};
@@ -198,7 +199,7 @@ bool batch_guess_generation(const struct batch_source *source, uint64_t vm, uint
 	bool is_told = false;
 
 	for (size_t i = 0; i < ARRAY_COUNT(order); i++) {
-		const uint32_t strange = count_strange(source, vm, address, steps_most, order[i]);
+		const uint32_t strange = count_strange(source, vm, address, max_steps, order[i]);
 
 		if (strange < fewest) {
 			best = order[i];

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * isa/iga.c - Intel's disassembler for its GPUs, from whichever library is on this machine
+ * isa/iga.c - load Intel's disassembler for its GPUs, from any installed version
  *
- * Runs in:  the readers
- * Gets:     bytes of code   Gives: IGA's text
+ * Runs in:  our own process, in all commands that read a trace
+ * Gets:     bytes of code
+ * Gives:    IGA's text
  * Owns:     a context of the library; the library stays loaded
  * Fails:    -ENOENT with a sentence, -ENOMEM
- * Why by dlopen: it comes with Intel's compiler, whose release decides which GPUs it knows, and is needed by nobody who has none
- *           of them. Its C interface has been the same since it was published in 2018.
+ * Why dlopen: it comes with Intel's compiler, whose release determines the supported GPUs, and is
+ *           useless without such a GPU. Its C interface has been the same since it was published in
+ *           2018.
  */
 #include "isa/iga.h"
 
@@ -20,9 +22,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FORMAT_LOADS_AND_STORES = 0x40, PLATFORMS_MOST = 64 };
+enum { FORMAT_LOADS_AND_STORES = 0x40, MAX_PLATFORMS = 64 };
 
-/* iga.h of Intel's compiler, as far as it is used */
+/* the used part of iga.h of Intel's compiler */
 struct context_options {
 	size_t size;
 	uint32_t platform;
@@ -48,16 +50,16 @@ struct iga {
 	void *context; /* iga_context_t */
 	decode_function *decode;
 	release_function *release;
-	uint64_t address; /* of the instruction */
+	uint64_t address; /* address of the instruction */
 	char label[24];
 	char name[128];
 };
 
 struct search {
 	uint32_t platform;
-	const char *name; /* of the platform */
+	const char *name; /* name of the platform */
 	struct iga *iga;
-	char *why; /* the first refusal, which is that of the newest library */
+	char *why; /* the first refusal, from the newest library */
 };
 
 __attribute__((format(printf, 2, 3))) static bool refuse(struct search *search, const char *format,
@@ -75,7 +77,7 @@ __attribute__((format(printf, 2, 3))) static bool refuse(struct search *search, 
 
 static bool knows_platform(platforms_function *list, uint32_t platform)
 {
-	uint32_t platforms[PLATFORMS_MOST];
+	uint32_t platforms[MAX_PLATFORMS];
 	size_t size = 0;
 
 	if (list(0, NULL, &size) || size > sizeof(platforms) || list(size, platforms, &size))
@@ -97,11 +99,11 @@ static bool create_context(struct search *search, void *library, const char *nam
 	iga->decode = (decode_function *)dlsym(library, "iga_context_disassemble_instruction");
 	iga->release = (release_function *)dlsym(library, "iga_context_release");
 	if (!version || !list || !create || !iga->decode || !iga->release)
-		return refuse(search, "%s is no library of IGA with its C interface", name);
+		return refuse(search, "%s is not an IGA library with a C interface", name);
 	if (!knows_platform(list, search->platform))
 		return refuse(search,
-			      "%s does not know %s, a newer one is needed (libigc2 has "
-			      "libiga64.so.2): instructions are shown without operands",
+			      "%s does not support %s; install a newer one (libigc2 has "
+			      "libiga64.so.2). Instructions are shown without operands",
 			      name, search->name);
 	if (create(&options, &iga->context))
 		return refuse(search, "%s has no disassembler for %s", name, search->name);
@@ -133,13 +135,12 @@ static bool try_all(struct search *search)
 	}
 	if (try_library(search, "libiga64.so", false))
 		return true;
-	return refuse(
-		search,
-		"no library of IGA was found (libiga64.so.%d to libiga64.so.%d): instructions "
-		"of Intel GPUs are shown without operands; install one (Debian 12: libigc1, "
-		"up to Xe HPC; libigc2 of newer ones: Xe2 and Xe3 too), or name one in "
-		"DUET_IGA",
-		IGA_NEWEST, IGA_OLDEST);
+	return refuse(search,
+		      "no IGA library was found (libiga64.so.%d to libiga64.so.%d): instructions "
+		      "of Intel GPUs are shown without operands; install one (Debian 12: libigc1, "
+		      "up to Xe HPC; libigc2 of newer ones: Xe2 and Xe3 too), or name one in "
+		      "DUET_IGA",
+		      IGA_NEWEST, IGA_OLDEST);
 }
 
 int iga_open(uint32_t platform, const char *name, struct iga **ret_iga, char *ret_why)
@@ -171,7 +172,8 @@ const char *iga_name(const struct iga *iga)
 	return iga->name;
 }
 
-/* IGA may ask for two of one instruction, and copies the first before it asks again. */
+/* IGA may call this twice for one instruction, and copies the first result before the second call.
+ */
 static const char *format_label(int32_t distance, void *context)
 {
 	struct iga *iga = context;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * isa/isa.c - bytes of machine code to the text of instructions
+ * isa/isa.c - disassemble machine code
  *
- * Runs in:  the readers
- * Gets:     bytes from a trace, which may be anything   Gives: one line of text
- * Owns:     a disassembler of LLVM, for AMDGPU a process to run it in; for Xe one of Intel,
- *           for SASS what NVIDIA's has said
- * Fails:    -ENOMEM, -EINVAL; where LLVM cannot be had hexadecimal numbers and isa_why
- * Why LLVM: it has the tables that the compilers of these kernels wrote them with. Capstone 4.0.2, Debian 12's, fails on
- *           22 % of the instructions with AVX-512 in kernels of PoCL.
+ * Runs in:  our own process, in all commands that read a trace
+ * Gets:     bytes from a trace, untrusted
+ * Gives:    one line of text
+ * Owns:     an LLVM disassembler, for AMDGPU a process to run it in; for Xe Intel's disassembler;
+ *           for SASS the output of NVIDIA's
+ * Fails:    -ENOMEM, -EINVAL; without LLVM hexadecimal numbers, and the reason in isa_why
+ * Why LLVM: it has the tables that the compilers of these kernels used. Capstone 4.0.2, Debian
+ *           12's, fails on 22 % of the instructions with AVX-512 in kernels of PoCL.
  */
 #include "isa/isa.h"
 
@@ -31,10 +32,11 @@
 
 enum { RAW_SIZE = APART_TEXT_SIZE, BYTES_MAX = APART_BYTES_MAX, X86_LENGTH_MAX = 15, LOCK = 0xf0 };
 
-/* X86 decodes everything in 64-bit mode, whatever the features say. */
+/* LLVM's X86 decodes all instructions in 64-bit mode without any feature. */
 static const struct llvm_features no_features[] = {{0, ""}};
 
-/* "+all" is what objdump uses; before it there was none, and the architecture's versions bring most. */
+/* "+all", as objdump uses; older releases lack it, and there the architecture's versions enable
+ * most. */
 static const struct llvm_features arm64_features[] = {
 	{15, "+all"},
 	{14, "+v9.3a,+v8.8a,+fullfp16,+fp16fml,+crypto,+sha3,+sm4,+sve2,+sve2-aes,+sve2-bitperm,+"
@@ -56,10 +58,10 @@ static const struct llvm_features arm64_features[] = {
 struct kind {
 	struct llvm_target target; /* name NULL: none */
 	const char *comment;
-	bool has_processor; /* and nothing decodes without its name */
+	bool has_processor; /* without its name nothing is decoded */
 	bool is_apart;
-	bool is_xe;       /* no target of LLVM */
-	bool is_sass;     /* no target of LLVM */
+	bool is_xe;       /* not a target of LLVM */
+	bool is_sass;     /* not a target of LLVM */
 	size_t word_size; /* bytes */
 	const char *word_directive;
 };
@@ -84,15 +86,15 @@ static const struct kind kinds[] = {
 };
 
 _Static_assert((int)XE_TEXT_SIZE <= (int)RAW_SIZE && XE_WHY_MAX <= LLVM_WHY_MAX,
-	       "what xe.h writes fits");
+	       "the text of xe.h fits");
 _Static_assert((int)SASS_TEXT_SIZE <= (int)RAW_SIZE && (int)SASS_WHY_MAX <= (int)LLVM_WHY_MAX,
-	       "what sass.h writes fits");
+	       "the text of sass.h fits");
 
 struct isa {
 	const struct kind *kind;
 	struct llvm *llvm;   /* NULL: hexadecimal */
 	struct apart *apart; /* NULL: in this process */
-	struct xe *xe;       /* NULL: another set, or a generation that is not known */
+	struct xe *xe;       /* NULL: another set, or an unknown generation */
 	struct sass *sass;   /* NULL: as xe */
 	char why[LLVM_WHY_MAX];
 };
@@ -105,15 +107,16 @@ static int find_processor(struct isa *isa, const char *name, const struct proces
 		return 0;
 	if (!name || !*name) {
 		snprintf(isa->why, sizeof(isa->why),
-			 "%s code is decoded by the name of its processor, which is not known",
+			 "%s code cannot be decoded because the name of its processor is unknown",
 			 isa->kind->target.name);
 		return -ENOENT;
 	}
 	*ret_processor = processor_find(name);
 	if (*ret_processor)
 		return 0;
-	snprintf(isa->why, sizeof(isa->why), "%s has no processor '%s', or only in a newer duet",
-		 isa->kind->target.name, string_make_printable(name, printable, sizeof(printable)));
+	snprintf(isa->why, sizeof(isa->why),
+		 "%s: unknown processor '%s'; a newer duet may support it", isa->kind->target.name,
+		 string_make_printable(name, printable, sizeof(printable)));
 	return -ENOENT;
 }
 
@@ -131,8 +134,7 @@ static int open_llvm(struct isa *isa, const char *processor_name)
 		return r == -ENOENT ? 0 : r;
 	}
 	if (!isa->kind->target.name) {
-		snprintf(isa->why, sizeof(isa->why),
-			 "there is no disassembler for this instruction set");
+		snprintf(isa->why, sizeof(isa->why), "no disassembler for this instruction set");
 		return 0;
 	}
 	if (find_processor(isa, processor_name, &processor))
@@ -175,7 +177,7 @@ void isa_free(struct isa *isa)
 const char *isa_why(const struct isa *isa)
 {
 	if (isa->apart && apart_is_over(isa->apart))
-		return "LLVM has crashed too often on this code, which may be damaged";
+		return "LLVM crashed too often on this code, which may be damaged";
 	if (isa->sass && sass_why(isa->sass))
 		return sass_why(isa->sass);
 	return isa_library(isa) ? NULL : isa->why;
@@ -198,7 +200,7 @@ static size_t decode_raw(struct isa *isa, const uint8_t *bytes, size_t size, uin
 	return llvm_decode(isa->llvm, bytes, size, address, raw, RAW_SIZE);
 }
 
-/* LLVM gives a prefix 0xf0 that comes first as an instruction of its own. */
+/* LLVM decodes a leading prefix 0xf0 as a separate instruction; this joins it with the next one. */
 static size_t join_lock(struct isa *isa, const uint8_t *bytes, size_t size, uint64_t address,
 			char *raw)
 {
@@ -214,7 +216,8 @@ static size_t join_lock(struct isa *isa, const uint8_t *bytes, size_t size, uint
 	return length + 1;
 }
 
-/* "s_cbranch_scc1 4", "s_call_b64 s[0:1], 65532": a number of words, signed, from the next instruction. */
+/* "s_cbranch_scc1 4", "s_call_b64 s[0:1], 65532": a signed number of words from the next
+ * instruction. */
 static void set_words_target(char *raw, uint64_t next)
 {
 	static const char *const branches[] = {"s_branch ", "s_cbranch_", "s_call_b64 "};
@@ -247,7 +250,7 @@ static size_t decode_text(struct isa *isa, const uint8_t *bytes, size_t size, ui
 	if (isa->kind == &kinds[ISA_X86_64] && length == 1 && bytes[0] == LOCK)
 		length = join_lock(isa, bytes, size < BYTES_MAX ? size : BYTES_MAX, address, raw);
 	comment = text_tidy(raw, isa->kind->comment);
-	/* its page is only in the comment */
+	/* only the comment contains its page */
 	if (isa->kind == &kinds[ISA_ARM64] && strncmp(raw, "adrp ", 5) == 0 &&
 	    strncmp(comment, "0x", 2) == 0)
 		text_set_last_operand(raw, RAW_SIZE, strtoull(comment, NULL, 16));
@@ -266,7 +269,7 @@ static size_t format_hex(const struct isa *isa, const uint8_t *bytes, size_t siz
 	}
 	memcpy(&word, bytes, sizeof(word));
 	snprintf(raw, RAW_SIZE, "%s 0x%08" PRIx32, isa->kind->word_directive, le32toh(word));
-	/* whatever its opcode, its length is known */
+	/* its length is known, whatever the opcode */
 	if (isa->kind->is_sass && size >= SASS_INSTRUCTION_BYTES)
 		return SASS_INSTRUCTION_BYTES;
 	return isa->kind->is_xe && xe_length(bytes, size) ? xe_length(bytes, size) : sizeof(word);
@@ -280,7 +283,7 @@ int isa_decode(struct isa *isa, const uint8_t *bytes, size_t size, uint64_t addr
 
 	if (!size)
 		return error_set(-EINVAL, "disassembler: no bytes at 0x%" PRIx64, address);
-	/* where only lengths are asked for, nobody need write a text */
+	/* no text is needed if the caller wants only lengths */
 	if (isa->kind->is_sass && !text_size && size >= SASS_INSTRUCTION_BYTES) {
 		*ret_length = SASS_INSTRUCTION_BYTES;
 		return 0;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * isa/llvm.c - a disassembler of LLVM, from whichever library is on this machine
+ * isa/llvm.c - load a disassembler of LLVM, from any installed version
  *
- * Runs in:  the readers
- * Gets:     bytes of code   Gives: LLVM's text
+ * Runs in:  our own process, in all commands that read a trace
+ * Gets:     bytes of code
+ * Gives:    LLVM's text
  * Owns:     the disassembler; the library stays loaded
  * Fails:    -ENOENT with a sentence, -ENOMEM
- * Why by dlopen: libLLVM is 110 MB and its name another one in each release, but where PoCL, Mesa or ROCm is
- *           there, one is too. Its C interface has been the same since version 3.
+ * Why dlopen: libLLVM is 110 MB and its name differs in each release, but a machine with PoCL, Mesa
+ *           or ROCm has one. Its C interface has been the same since version 3.
  */
 #include "isa/llvm.h"
 
@@ -24,7 +25,7 @@
 
 enum { OPTION_HEX_IMMEDIATES = 2, SYMBOL_VERSIONS_LAST = 16 };
 
-/* llvm-c/Disassembler.h, llvm-c/Target.h and llvm-c/Core.h, as far as they are used */
+/* the used part of llvm-c/Disassembler.h, llvm-c/Target.h and llvm-c/Core.h */
 typedef const char *lookup_function(void *self, uint64_t value, uint64_t *reference_type,
 				    uint64_t address, const char **reference_name);
 typedef void initialize_function(void);
@@ -48,11 +49,11 @@ struct search {
 	const struct llvm_target *target;
 	const struct processor *processor;
 	struct llvm *llvm;
-	char *why; /* the first refusal, which is that of the newest library */
+	char *why; /* the first refusal, from the newest library */
 };
 
-/* LLVM's table of targets is written by each initialization and read by each creation. This is no
- * state of ours. */
+/* Protects LLVM's global table of targets: each initialization writes it and each creation reads
+ * it. */
 static pthread_mutex_t targets_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static const struct {
@@ -64,8 +65,8 @@ static const struct {
 	{"libLLVM-%d.so", 11},   /* Fedora, SUSE, Arch */
 };
 
-/* With a lookup that finds nothing LLVM prints where a branch goes as an absolute address; without one, as a distance. The
- * type says what kind of comment is wanted: none. */
+/* With a lookup that finds nothing LLVM prints the target of a branch as an absolute address;
+ * without one, as a distance. The type selects the kind of comment: none. */
 static const char *find_no_symbol(void *self, uint64_t value, uint64_t *reference_type,
 				  uint64_t address, const char **reference_name)
 {
@@ -87,7 +88,8 @@ __attribute__((format(printf, 2, 3))) static bool refuse(struct search *search, 
 	return false;
 }
 
-/* LLVMGetVersion came with 16. Before that the exported names carry the major version. 0: neither. */
+/* LLVMGetVersion came with 16. Before that the exported names contain the major version. 0:
+ * neither. */
 static int find_version(void *library, const char *name, struct llvm *llvm)
 {
 	version_function *get_version = (version_function *)dlsym(library, "LLVMGetVersion");
@@ -160,11 +162,12 @@ static bool create_context(struct search *search, void *library, const char *nam
 	llvm->decode = (decode_function *)dlsym(library, "LLVMDisasmInstruction");
 	llvm->dispose = (dispose_function *)dlsym(library, "LLVMDisasmDispose");
 	if (!create || !set_options || !llvm->decode || !llvm->dispose)
-		return refuse(search, "%s is no library of LLVM with its C interface", name);
+		return refuse(search, "%s is not an LLVM library with a C interface", name);
 	if (!initialize_target(library, search->target->name))
 		return refuse(search, "%s was built without the target %s", name,
 			      search->target->name);
-	/* no self: AMDGPU takes it for a vector of its own and not for what lookup gets */
+	/* no self: AMDGPU misinterprets it as a pointer to its own vector, not as the lookup's
+	 * argument */
 	llvm->context =
 		create(search->target->triple, search->processor ? search->processor->name : "",
 		       find_features(search->target, major), NULL, 0, NULL, find_no_symbol);
@@ -175,8 +178,8 @@ static bool create_context(struct search *search, void *library, const char *nam
 	return true;
 }
 
-/* A library that is refused stays loaded too: LLVM's own statics do not survive being unloaded in every
- * release. */
+/* A refused library stays loaded too: in some releases LLVM's own statics do not survive being
+ * unloaded. */
 static bool try_library(struct search *search, const char *name, bool is_chosen)
 {
 	void *library = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
@@ -215,7 +218,7 @@ static bool try_all(struct search *search)
 	if (try_library(search, "libLLVM.so", false))
 		return true;
 	return refuse(search,
-		      "no library of LLVM was found (libLLVM.so.%d.1 to libLLVM-%d.so.1): install "
+		      "no LLVM library was found (libLLVM.so.%d.1 to libLLVM-%d.so.1): install "
 		      "one (Debian 12: "
 		      "libllvm14), or name one in DUET_LLVM",
 		      LLVM_NEWEST, LLVM_OLDEST);

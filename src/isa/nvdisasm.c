@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * isa/nvdisasm.c - NVIDIA's disassembler, where it is installed
+ * isa/nvdisasm.c - run NVIDIA's disassembler, if it is installed
  *
- * Runs in:  the readers, and a child for each piece of code
- * Gets:     bytes of code, which may be anything   Gives: lines of nvdisasm's
- * Owns:     the texts of what was asked about
- * Fails:    false; a program that hangs, crashes or writes what makes no sense is asked four times and then no more, which is said
- * Why a child: it is a program, and none that may be given to others with ours. It takes tens of ms to begin, so it is asked
- *           about 256 instructions at a time, whose texts are kept by where they are and what their bytes are, up to 262,144
- *           of them: then they are asked about again.
+ * Runs in:  our own process, in all commands that read a trace, and a child for each piece of code
+ * Gets:     bytes of code, untrusted
+ * Gives:    lines of nvdisasm
+ * Owns:     the texts of decoded instructions
+ * Fails:    returns false. After four runs that hang, crash or write invalid output, the program is
+ *           not run again, and nvdisasm_why has the reason
+ * Why a child: it is a program whose licence forbids shipping it with ours. It takes tens of ms to
+ *           start, so it decodes 256 instructions at a time. Their texts are kept by address and
+ *           bytes, up to 262,144 of them; then they are dropped and decoded again.
  */
 #include "isa/nvdisasm.h"
 
@@ -34,14 +36,12 @@
 enum {
 	INSTRUCTION_BYTES = 16,
 	AT_A_TIME = 256, /* instructions */
-	OUTPUT_MOST = 1 << 20,
+	MAX_OUTPUT = 1 << 20,
 	WAIT_MS = 10000,
-	FAILURES_MOST = 4,
-	TEXTS_MOST = 1 << 18,
-	NOTHING = -1 /* instead of a text's id: it was asked about, and nothing was said */
+	MAX_FAILURES = 4,
+	MAX_TEXTS = 1 << 18,
+	NOTHING = -1 /* instead of a text's id: decoded without a result */
 };
-
-extern char **environ;
 
 struct nvdisasm {
 	char path[4096], target[16]; /* "SM90" */
@@ -50,10 +50,10 @@ struct nvdisasm {
 	struct string_table strings;
 	size_t count;
 	int failures;
-	char why[NVDISASM_WHY_MAX]; /* it is asked no more */
+	char why[NVDISASM_WHY_MAX]; /* reason why it is not run any more; "": it is run */
 };
 
-/* ---- where it is ------------------------------------------------------------------------------- */
+/* ---- finding the program --------------------------------------------------------------------- */
 
 static bool is_program(char *path, size_t size, const char *folder, size_t length)
 {
@@ -69,7 +69,7 @@ static bool find_in_path(char *path, size_t size)
 	while (at && *at) {
 		size_t length = strcspn(at, ":");
 
-		/* Not where one happens to be. */
+		/* A relative path would depend on the current folder. */
 		if (*at == '/' && is_program(path, size, at, length))
 			return true;
 		at += length + (at[length] == ':');
@@ -101,10 +101,10 @@ int nvdisasm_new(const char *name, struct nvdisasm **ret_nvdisasm, char *ret_why
 		return -ENOMEM;
 	if (!find_program(nvdisasm->path, sizeof(nvdisasm->path))) {
 		free(nvdisasm);
-		snprintf(
-			ret_why, NVDISASM_WHY_MAX,
-			"instructions of NVIDIA's GPUs are shown without operands: those come from "
-			"nvdisasm, which is part of CUDA's toolkit (or name it in DUET_NVDISASM)");
+		snprintf(ret_why, NVDISASM_WHY_MAX,
+			 "instructions of NVIDIA GPUs are shown without operands because nvdisasm "
+			 "is missing; "
+			 "install the CUDA toolkit or set DUET_NVDISASM");
 		return -ENOENT;
 	}
 	ret_why[0] = '\0';
@@ -132,12 +132,13 @@ const char *nvdisasm_name(const struct nvdisasm *nvdisasm)
 
 const char *nvdisasm_why(const struct nvdisasm *nvdisasm)
 {
-	return nvdisasm->failures < FAILURES_MOST ? NULL : nvdisasm->why;
+	return nvdisasm->failures < MAX_FAILURES ? NULL : nvdisasm->why;
 }
 
-/* ---- the child --------------------------------------------------------------------------------- */
+/* ---- the child ------------------------------------------------------------------------------- */
 
-/* Reads until it closes, at most so much and so long. False: it goes on. */
+/* Reads until the child closes the pipe, within limits of size and time. False: a limit was
+ * reached. */
 static bool read_output(int fd, char *output)
 {
 	struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
@@ -147,7 +148,7 @@ static bool read_output(int fd, char *output)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	end_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 + WAIT_MS;
-	while (used < OUTPUT_MOST - 1) {
+	while (used < MAX_OUTPUT - 1) {
 		ssize_t got;
 
 		clock_gettime(CLOCK_MONOTONIC, &now);
@@ -156,7 +157,7 @@ static bool read_output(int fd, char *output)
 			break;
 		if (poll(&poll_fd, 1, (int)left_ms) <= 0)
 			continue;
-		got = read(fd, output + used, OUTPUT_MOST - 1 - used);
+		got = read(fd, output + used, MAX_OUTPUT - 1 - used);
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got <= 0) {
@@ -169,7 +170,7 @@ static bool read_output(int fd, char *output)
 	return false;
 }
 
-/* Nothing of ours but its input, output and the file with the code. */
+/* Starts the program, which inherits only its input, its output and the file with the code. */
 static int spawn(const struct nvdisasm *nvdisasm, uint64_t address, int code, int output,
 		 pid_t *ret_pid)
 {
@@ -209,12 +210,12 @@ static bool was_done(pid_t pid)
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* Output of the program about so many bytes; NULL: it failed. */
+/* The program's output for `size` bytes; NULL: it failed. */
 static char *run(const struct nvdisasm *nvdisasm, const uint8_t *bytes, size_t size,
 		 uint64_t address)
 {
 	auto_close int code = memfd_create("sass", MFD_CLOEXEC);
-	char *output = malloc(OUTPUT_MOST);
+	char *output = malloc(MAX_OUTPUT);
 	int ends[2] = {-1, -1}, kept = -1;
 	bool is_done = false;
 	pid_t pid = 0;
@@ -224,7 +225,7 @@ static char *run(const struct nvdisasm *nvdisasm, const uint8_t *bytes, size_t s
 		is_done = kept >= 0 && !spawn(nvdisasm, address, kept, ends[1], &pid);
 		close(ends[1]);
 		if (is_done && !read_output(ends[0], output))
-			kill(pid, SIGKILL); /* one that hangs is not waited for */
+			kill(pid, SIGKILL); /* a hanging one is killed */
 		is_done = is_done && was_done(pid);
 		close(ends[0]);
 	}
@@ -236,9 +237,9 @@ static char *run(const struct nvdisasm *nvdisasm, const uint8_t *bytes, size_t s
 	return NULL;
 }
 
-/* ---- its lines --------------------------------------------------------------------------------- */
+/* ---- lines of the output --------------------------------------------------------------------- */
 
-/* By what it is, and where: branches name their target. */
+/* Key of an instruction: a hash of its bytes and address, because branches print their target. */
 static uint64_t key_of(const uint8_t *bytes, uint64_t address)
 {
 	uint64_t words[2], key = address * UINT64_C(0x9e3779b97f4a7c15);
@@ -250,7 +251,7 @@ static uint64_t key_of(const uint8_t *bytes, uint64_t address)
 	return key ^ key >> 29;
 }
 
-/* What is between a comment with the address and the semicolon; 0: it is no such line. */
+/* The text between a comment with the address and the semicolon; 0: another kind of line. */
 static size_t cut_line(const char *line, size_t length, uint64_t *ret_address,
 		       const char **ret_text)
 {
@@ -268,7 +269,7 @@ static size_t cut_line(const char *line, size_t length, uint64_t *ret_address,
 	stop = memchr(at, ';', (size_t)(end - at));
 	while (stop && stop > at && (stop[-1] == ' ' || stop[-1] == '\t'))
 		stop--;
-	/* printable ASCII, whatever it wrote */
+	/* only printable ASCII is kept */
 	for (const char *letter = at; stop && letter < stop; letter++)
 		if (*letter < ' ' || *letter > '~')
 			return 0;
@@ -296,7 +297,7 @@ static bool keep_line(struct nvdisasm *nvdisasm, const uint8_t *bytes, size_t si
 	return true;
 }
 
-/* It is not asked about again. */
+/* Remembers that an instruction has no text, so that it is not decoded again. */
 static void keep_silence(struct nvdisasm *nvdisasm, const uint8_t *bytes, size_t size,
 			 uint64_t address)
 {
@@ -309,8 +310,8 @@ static void keep_silence(struct nvdisasm *nvdisasm, const uint8_t *bytes, size_t
 	}
 }
 
-/* All texts, so that there is room for more. */
-static void forget(struct nvdisasm *nvdisasm)
+/* Drops all texts to make room. */
+static void forget_texts(struct nvdisasm *nvdisasm)
 {
 	hash_map_fini(&nvdisasm->texts);
 	string_table_fini(&nvdisasm->strings);
@@ -321,23 +322,24 @@ static void forget(struct nvdisasm *nvdisasm)
 
 static void count_failure(struct nvdisasm *nvdisasm)
 {
-	if (++nvdisasm->failures < FAILURES_MOST)
+	if (++nvdisasm->failures < MAX_FAILURES)
 		return;
-	snprintf(
-		nvdisasm->why, sizeof(nvdisasm->why),
-		"some instructions of NVIDIA's GPUs are shown without operands: '%.300s' failed %d "
-		"times (is it of a CUDA that knows %s? Another one can be named in DUET_NVDISASM)",
-		nvdisasm->path, FAILURES_MOST, nvdisasm->target);
+	snprintf(nvdisasm->why, sizeof(nvdisasm->why),
+		 "some instructions of NVIDIA GPUs are shown without operands: '%.300s' failed %d "
+		 "times; "
+		 "set DUET_NVDISASM to one of a CUDA toolkit that supports %s",
+		 nvdisasm->path, MAX_FAILURES, nvdisasm->target);
 }
 
-/* False: it told of nothing. */
-static bool ask(struct nvdisasm *nvdisasm, const uint8_t *bytes, size_t size, uint64_t address)
+/* False: no instruction was decoded. */
+static bool run_nvdisasm(struct nvdisasm *nvdisasm, const uint8_t *bytes, size_t size,
+			 uint64_t address)
 {
 	char *output = run(nvdisasm, bytes, size, address), *line = output;
 	size_t kept = 0;
 
-	if (nvdisasm->count > TEXTS_MOST - AT_A_TIME)
-		forget(nvdisasm);
+	if (nvdisasm->count > MAX_TEXTS - AT_A_TIME)
+		forget_texts(nvdisasm);
 	while (line && *line) {
 		size_t length = strcspn(line, "\n");
 
@@ -361,8 +363,8 @@ bool nvdisasm_decode(struct nvdisasm *nvdisasm, const uint8_t *bytes, size_t siz
 	if (asked > AT_A_TIME * INSTRUCTION_BYTES)
 		asked = AT_A_TIME * INSTRUCTION_BYTES;
 	id = hash_map_get(&nvdisasm->texts, key_of(bytes, address), 0);
-	if (!id && nvdisasm->failures < FAILURES_MOST) {
-		if (!ask(nvdisasm, bytes, asked, address))
+	if (!id && nvdisasm->failures < MAX_FAILURES) {
+		if (!run_nvdisasm(nvdisasm, bytes, asked, address))
 			count_failure(nvdisasm);
 		id = hash_map_get(&nvdisasm->texts, key_of(bytes, address), 0);
 	}

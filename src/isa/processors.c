@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * isa/processors.c - AMDGPU processors, and which releases of LLVM know them
+ * isa/processors.c - AMDGPU processors, and the LLVM releases that support them
  *
- * Runs in:  the readers
- * Gets:     a target id, or the flags of a code object   Gives: a row of a table
+ * Runs in:  our own process, in all commands that read a trace
+ * Gets:     a target id, or the flags of a code object
+ * Gives:    a row of a table
  * Owns:     nothing
  * Fails:    NULL
- * Why:      LLVM writes to stderr about a name that it does not know and decodes as some other processor, and its C
- *           interface has no way to ask. What each release knows was printed by it ("+help"): 13, 14, 15, 16, 19, 22.
- *           Numbers in code objects: EF_AMDGPU_MACH in LLVM's user guide for AMDGPU.
+ * Why:      LLVM writes to stderr about an unknown name and decodes as another processor, and its C
+ *           interface has no query. The table comes from each release's output of "+help": 13, 14,
+ *           15, 16, 19, 22. Numbers in code objects: EF_AMDGPU_MACH in LLVM's user guide for
+ *           AMDGPU.
  */
 #include "isa/processors.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * isa/processors.h - AMDGPU processors, and which releases of LLVM know them
+ * isa/processors.h - AMDGPU processors, and the LLVM releases that support them
  *
  * Only isa/ includes this.
  */
@@ -9,11 +9,12 @@
 
 struct processor {
 	const char *name;
-	unsigned int elf_number;     /* in the flags of a code object */
-	int first_major, last_major; /* of LLVM; last_major 0: never removed */
+	unsigned int elf_number; /* in the flags of a code object */
+	int first_major,
+		last_major; /* LLVM versions that support it; last_major 0: never removed */
 };
 
-/* By a target id, "gfx90a" or "gfx90a:sramecc+:xnack-". NULL: there is none of that name. */
+/* By a target id, "gfx90a" or "gfx90a:sramecc+:xnack-". NULL: unknown. */
 const struct processor *processor_find(const char *target_id);
 
 #endif

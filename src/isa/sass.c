@@ -2,15 +2,19 @@
  *
  * isa/sass.c - instructions of NVIDIA's GPUs, from Volta to Blackwell
  *
- * Runs in:  the readers
- * Gets:     bytes   Gives: the text of nvdisasm where that is installed, else the instruction's name with its guard
- * Owns:     what nvdisasm has been asked
- * Fails:    0, as if the bytes were no instruction; -ENOENT for a GPU before Volta, whose words are others
- * Why names of our own: NVIDIA has no library for this, and nvdisasm comes with the toolkit alone. An instruction is 16 bytes since
- *           Volta; its lowest 9 bits say which it is, the 3 above them where its operands are (registers, constants, the word
- *           itself), so that one row stands for all forms. The next 4 are the guard: a predicate's number and whether it
- *           is negated; 7 is always true. The numbers are what assemblers and tables of others have found out for
- *           sm_70 to sm_121.
+ * Runs in:  our own process, in all commands that read a trace
+ * Gets:     bytes
+ * Gives:    the text of nvdisasm if that is installed, otherwise the instruction's name with its
+ *           guard
+ * Owns:     the disassembler
+ * Fails:    returns 0 if the bytes are not an instruction; -ENOENT for a GPU before Volta, which
+ *           has another encoding
+ * Why names of our own: NVIDIA has no library for this, and only the toolkit contains nvdisasm. An
+ *           instruction is 16 bytes since Volta. Its lowest 9 bits are the opcode, the 3 above them
+ *           the kind of operands (registers, constants, the word itself), so that one row covers
+ *           all forms. The next 4 are the guard: a predicate's number and whether it is negated; 7
+ *           is always true. The numbers come from other people's assemblers and tables for sm_70 to
+ *           sm_121.
  */
 #include "isa/sass.h"
 
@@ -30,14 +34,14 @@ enum {
 	GUARD_SHIFT = 12,
 	GUARD_NUMBER = 7,
 	GUARD_NOT = 8,
-	UNIFORM_FIRST = 0x080, /* instructions of the uniform datapath have predicates of its own */
+	UNIFORM_FIRST = 0x080, /* instructions of the uniform datapath have their own predicates */
 	UNIFORM_LAST = 0x0bf
 };
 
 enum generation {
 	VOLTA = 1,
 	TURING = 2,
-	AMPERE = 4, /* and Ada */
+	AMPERE = 4, /* Ampere and Ada */
 	HOPPER = 8,
 	BLACKWELL = 16,
 	SINCE_HOPPER = HOPPER | BLACKWELL,
@@ -286,11 +290,11 @@ static const struct {
 };
 
 struct sass {
-	const char *names[NAME_MASK + 1]; /* NULL: no instruction */
-	struct nvdisasm *nvdisasm;        /* NULL: none is there */
+	const char *names[NAME_MASK + 1]; /* by opcode; NULL: not an instruction */
+	struct nvdisasm *nvdisasm;        /* NULL: not installed */
 };
 
-/* "sm_90", "sm_90a". 0: it is none. */
+/* "sm_90", "sm_90a". 0: not such a name. */
 static unsigned int generation_of(const char *name)
 {
 	unsigned int number = 0;
@@ -312,8 +316,9 @@ int sass_new(const char *name, struct sass **ret_sass, char *ret_why)
 
 	if (!generation) {
 		snprintf(ret_why, SASS_WHY_MAX,
-			 "code of NVIDIA's GPUs is decoded from sm_70 (Volta) to sm_121 "
-			 "(Blackwell), and this is of '%s'",
+			 "duet decodes code of NVIDIA GPUs from sm_70 (Volta) to sm_121 "
+			 "(Blackwell); "
+			 "this code is for '%s'",
 			 name ? string_make_printable(name, printable, sizeof(printable)) : "");
 		return -ENOENT;
 	}

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * isa/text.c - LLVM's text of an instruction made plain
+ * isa/text.c - tidy LLVM's text of an instruction
  *
- * Runs in:  the readers
- * Gets:     "\tadrp\tx0, 16 // 0x411000"   Gives: "adrp x0, 16" and "0x411000"
+ * Runs in:  our own process, in all commands that read a trace
+ * Gets:     "\tadrp\tx0, 16 // 0x411000"
+ * Gives:    "adrp x0, 16" and "0x411000"
  * Owns:     nothing
  * Fails:    never
- * Why:      LLVM writes for assembler files, with tabs and columns; a report has columns of its own
+ * Why:      LLVM writes for assembler files, with tabs and columns; reports have their own columns
  */
 #include "isa/text.h"
 

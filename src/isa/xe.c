@@ -2,13 +2,15 @@
  *
  * isa/xe.c - instructions of Intel's GPUs, from Gen9 to Xe3
  *
- * Runs in:  the readers
- * Gets:     bytes from a trace, which may be anything   Gives: one line of text
- * Owns:     a context of IGA, where there is one
- * Fails:    -ENOENT for a generation that is not known, -ENOMEM; without IGA there are names without operands
- * Why names of our own: what a sample hit is a send, a math or a wait for one most of the time, and the opcode says that
- *           everywhere: it is in the lowest seven bits since Gen4, and bit 29 says whether the instruction has 8 bytes or
- *           16. The numbers are those that IGA's own table has (iga_opspec_enumerate), which the tests compare.
+ * Runs in:  our own process, in all commands that read a trace
+ * Gets:     bytes from a trace, untrusted
+ * Gives:    one line of text
+ * Owns:     a context of IGA, if it is installed
+ * Fails:    -ENOENT for an unknown generation, -ENOMEM; without IGA names have no operands
+ * Why names of our own: most samples hit a send, a math or a wait for one, and the opcode shows
+ *           that everywhere: it is in the lowest seven bits since Gen4, and bit 29 shows whether
+ *           the instruction has 8 bytes or 16. The numbers are those of IGA's own table
+ *           (iga_opspec_enumerate), and the tests compare them.
  */
 #include "isa/xe.h"
 
@@ -44,11 +46,11 @@ enum {
 };
 
 struct generation {
-	const char *name; /* as users and isa_new have it */
+	const char *name; /* as users and isa_new spell it */
 	unsigned int bit;
 	uint32_t platform;    /* iga_gen_t */
 	uint32_t core_family; /* GFXCORE_FAMILY; 0: another row has it */
-	/* Of the graphics IP: architecture and releases, both ends included */
+	/* Versions of the graphics IP: architecture and range of releases, both ends included */
 	uint32_t architecture, first_release, last_release;
 };
 
@@ -172,8 +174,8 @@ static const struct opcode {
 };
 
 struct xe {
-	const char *names[OPCODE_MASK + 1]; /* NULL: no instruction */
-	struct iga *iga;                    /* NULL: none is there */
+	const char *names[OPCODE_MASK + 1]; /* by opcode; NULL: not an instruction */
+	struct iga *iga;                    /* NULL: not installed */
 };
 
 const char *isa_xe_generation(uint32_t ip_version, uint32_t core_family)
@@ -205,13 +207,13 @@ static void explain(const char *name, char *ret_why)
 	char printable[64];
 
 	if (!name || !*name)
-		snprintf(
-			ret_why, XE_WHY_MAX,
-			"code of Intel GPUs is decoded by their generation, which is not known, or "
-			"only to a newer duet");
+		snprintf(ret_why, XE_WHY_MAX,
+			 "the generation of the Intel GPU is unknown to this duet, so its code is "
+			 "not "
+			 "decoded");
 	else
 		snprintf(ret_why, XE_WHY_MAX,
-			 "Intel has no generation of GPUs '%s', or only in a newer duet",
+			 "unknown generation '%s' of Intel GPUs; a newer duet may support it",
 			 string_make_printable(name, printable, sizeof(printable)));
 }
 
@@ -258,7 +260,8 @@ size_t xe_length(const uint8_t *bytes, size_t size)
 	return length <= size ? length : 0;
 }
 
-/* "wr:2+0, rd:2; untyped surface read with x": of a message that has no name of its own, IGA says only there what it is. */
+/* "wr:2+0, rd:2; untyped surface read with x": only this comment of IGA describes a message that
+ * has no specific name. */
 static void keep_message(char *text, const char *comment)
 {
 	const char *message = strncmp(comment, "wr:", 3) == 0 ? strstr(comment, "; ") : NULL;

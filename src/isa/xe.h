@@ -15,18 +15,18 @@
 
 struct xe;
 
-/* generation: "xe2". ret_why, of XE_WHY_MAX bytes: why there are no operands, or, with -ENOENT, no instructions; "": there are.
- * Errors: -ENOENT, -ENOMEM. */
+/* generation: "xe2". ret_why, of XE_WHY_MAX bytes: the reason for missing operands, or, with
+ * -ENOENT, for missing instructions; "": complete. Errors: -ENOENT, -ENOMEM. */
 int xe_new(const char *generation, struct xe **ret_xe, char *ret_why);
 void xe_free(struct xe *xe); /* NULL-safe */
 
-/* NULL: there is none, and instructions have names alone. */
+/* NULL: none; texts are then only names. */
 const char *xe_library(const struct xe *xe);
 
-/* 8, of a compacted one, or 16; 0 where it is cut off. */
+/* Length of the instruction: 8 if it is compacted, otherwise 16; 0 if it is truncated. */
 size_t xe_length(const uint8_t *bytes, size_t size);
 
-/* xe_length; also 0 where it is no instruction. text has XE_TEXT_SIZE bytes. */
+/* xe_length; also 0 if it is not an instruction. text has XE_TEXT_SIZE bytes. */
 size_t xe_decode(struct xe *xe, const uint8_t *bytes, size_t size, uint64_t address, char *text);
 
 #endif

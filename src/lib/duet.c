@@ -3,11 +3,14 @@
  * lib/duet.c - the functions of duet.h
  *
  * Runs in:  the user's program
- * Gets:     what the program says of itself   Gives: a record each, in the calling thread's ring
+ * Gets:     calls of the program
+ * Gives:    one record per call in the calling thread's ring
  * Owns:     struct duet, from open to close
- * Fails:    start and stop with -errno and a text; what does not fit into a ring is counted there
- * Why somebody else's recorder first: a program that is built to record itself is run under `duet record` when somebody
- *           wants to see more of it, and one trace of a run says more than two halves
+ * Fails:    start and stop with -errno and a message; records that do not fit into a ring are
+ *           counted there
+ * Why an existing recorder comes first: a program that is built to record itself is run under `duet
+ *           record` when its user wants more detail, and one trace of a run is more useful than two
+ *           halves
  */
 #include <duet.h>
 
@@ -29,7 +32,7 @@ static const char default_domain[] = "duet";
 
 _Static_assert(HANDLE_IDLE == 1 && offsetof(struct duet, page.mode) == 0, "as duet.h says");
 
-/* ---- open and close ---------------------------------------------------------------------------- */
+/* ---- open and close -------------------------------------------------------------------------- */
 
 static int copy_path(const char *path, char *copy, size_t size)
 {
@@ -47,7 +50,7 @@ static int init(struct duet *duet, const char *config, const char *output, uint3
 
 	if (!error)
 		error = copy_path(output, duet->output, sizeof(duet->output));
-	/* Linux 4.14. Without it a child would write into its parent's rings. */
+	/* Linux 4.14. Without it a forked child would write into its parent's rings. */
 	if (!error && madvise(duet, sizeof(duet->page), MADV_WIPEONFORK) < 0)
 		error = -ENOSYS;
 	if (!error)
@@ -97,9 +100,9 @@ void duet_close(struct duet *duet)
 	handle_unmap(duet);
 }
 
-/* ---- start and stop ---------------------------------------------------------------------------- */
+/* ---- start and stop -------------------------------------------------------------------------- */
 
-/* For people who read duet_error, until the next call that sets it. */
+/* Sets the message for duet_error, valid until the next call that sets it. */
 static int __attribute__((format(printf, 3, 4)))
 fail(struct duet *duet, int error, const char *format, ...)
 {
@@ -121,7 +124,7 @@ static int fail_to_attach(struct duet *duet, int error)
 	switch (error) {
 	case -EACCES:
 		return fail(duet, -EPERM,
-			    "the program has put a seccomp filter on itself, which may kill it for "
+			    "the program has installed a seccomp filter, which may kill it for "
 			    "a socket: call duet_start before that");
 	case -ETIMEDOUT:
 		return fail(duet, error, "the recorder does not answer: is it stopped?");
@@ -130,7 +133,7 @@ static int fail_to_attach(struct duet *duet, int error)
 	}
 }
 
-/* Returns DUET_JOINED; -ECONNREFUSED: there is nobody to join; else as duet_start. */
+/* Returns DUET_JOINED; -ECONNREFUSED: no recorder to join; other errors as duet_start. */
 static int join(struct duet *duet)
 {
 	const bool is_any = duet->flags & DUET_JOIN;
@@ -138,17 +141,18 @@ static int join(struct duet *duet)
 
 	if (handle_resume(duet))
 		return DUET_JOINED;
-	/* A child's parent knows more than the environment. */
+	/* A child gets its recorder from its parent, also one that the environment does not name.
+	 * */
 	if (duet->recorded_by)
 		error = handle_attach(duet, duet->recorded_by, false, START_WAIT_MS);
 	if (!error)
 		return DUET_JOINED;
 	if (is_any || duet->other.names[0])
 		error = handle_attach(duet, &duet->other, is_any, START_WAIT_MS);
-	/* A recorder of other programs may be followed by one of this. */
+	/* A recorder of other programs may be followed by one of this program. */
 	if (error == -ECONNREFUSED || (error == -ENODATA && is_any))
 		return -ECONNREFUSED;
-	/* One that leaves ranges out is one all the same. */
+	/* A recorder that leaves ranges out is still joined. */
 	if (error && error != -ENODATA)
 		return fail_to_attach(duet, error);
 	return DUET_JOINED;
@@ -187,7 +191,7 @@ static int start(struct duet *duet)
 {
 	int result;
 
-	/* Variables of the environment say which program is run, and where to connect to. */
+	/* Environment variables choose the program that is run and the address to connect to. */
 	if (getauxval(AT_SECURE))
 		return fail(duet, -EPERM,
 			    "the program runs with another user's rights (setuid): such are not "
@@ -195,8 +199,8 @@ static int start(struct duet *duet)
 	if (duet->recorder.pid && !recorder_is_there(&duet->recorder))
 		stop_own(duet); /* it has died */
 	if (duet->recorder.pid || (duet_is_recording(duet) && handle_is_read(duet)))
-		return fail(duet, -EALREADY, "it records already");
-	/* Who joins a recorder joins the next one too. */
+		return fail(duet, -EALREADY, "it is already recording");
+	/* A handle that joined a recorder also joins the next one. */
 	handle_set_idle(duet, HANDLE_LOOKING);
 	result = duet->flags & DUET_OWN ? -ECONNREFUSED : join(duet);
 	if (result == -ECONNREFUSED && duet->flags & DUET_JOIN)
@@ -251,10 +255,10 @@ const char *duet_error(const struct duet *duet)
 	return duet ? duet->error : "no handle: duet_open failed, and errno said why";
 }
 
-/* ---- what the program says --------------------------------------------------------------------- */
+/* ---- ranges, marks and counters ------------------------------------------------------------- */
 
-/* Of programs that call without duet.h's inline functions. What else there is stands in functions of their own, or registers
- * would be saved for it each time. */
+/* For programs that call without duet.h's inline functions. The rest is in functions of its own,
+ * otherwise each call would save registers for it. */
 static inline bool is_idle(const struct duet *duet)
 {
 	return LIB_UNLIKELY(!duet) ||
@@ -295,7 +299,7 @@ void duet_range_push(struct duet *duet, const char *domain, const char *name)
 		push(duet, domain, name);
 }
 
-/* Of one that was pushed before anybody recorded, 0. */
+/* Does nothing for a range that was pushed before recording started. */
 static __attribute__((noinline)) void pop(struct duet *duet, const char *domain)
 {
 	struct handle_thread *thread = handle_enter(duet, RING_TROUBLE_NO_RING);
@@ -378,7 +382,7 @@ static void put_counter(struct handle_thread *thread, const char *name, const ch
 static __attribute__((noinline)) void count(struct duet *duet, const char *name, const char *unit,
 					    int64_t value)
 {
-	/* A name that is none is no series. */
+	/* A counter without a name has no series. */
 	struct handle_thread *thread =
 		name && *name ? handle_enter(duet, RING_TROUBLE_NO_RING_COUNTER) : NULL;
 

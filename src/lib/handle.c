@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * lib/handle.c - where a struct duet writes: a recorder's memory, and in it a ring for each thread
+ * lib/handle.c - connect a struct duet to a recorder's memory and give each thread a ring there
  *
  * Runs in:  the user's program
- * Gets:     a recorder's addresses   Gives: the calling thread's ring
+ * Gets:     a recorder's addresses
+ * Gives:    the calling thread's ring
  * Owns:     the mappings of rings, the memory of their threads
- * Fails:    with -errno and a text where it is asked for; on the way to a ring by writing nothing
- * Why a key of pthreads for a thread's ring and no _Thread_local: handles come and go, also with a plug-in that has this
- *           library inside, and no thread may be left with the ring of one that is gone; a key that is deleted leaves
- *           nothing behind. It costs 2 ns more.
+ * Fails:    attaching with -errno and a message; entering a call by writing nothing
+ * Why a pthread key for a thread's ring and not _Thread_local: handles come and go, also with a
+ *           plug-in that contains this library, and no thread may keep the ring of a closed handle.
+ *           Deleting a key leaves nothing behind. It costs 2 ns more.
  */
 #include "lib/handle.h"
 
@@ -20,11 +21,11 @@
 #include <unistd.h>
 
 enum {
-	LOOK_INTERVAL_MS = 1000, /* between two looks for a recorder */
-	ANSWER_INTERVAL_MS = 10, /* … and whether it has answered */
-	CHILD_WAIT_MS =
-		500, /* once, in its first call: a busy machine's recorder was seen to need 316 ms */
-	CLAIM_INTERVAL_MS = 5 /* to look at all rings costs a microsecond */
+	LOOK_INTERVAL_MS = 1000, /* between two searches for a recorder */
+	ANSWER_INTERVAL_MS = 10, /* between two checks for its answer */
+	/* once, in its first call: on a busy machine a recorder needed 316 ms */
+	CHILD_WAIT_MS = 500,
+	CLAIM_INTERVAL_MS = 5 /* scanning all rings costs a microsecond */
 };
 
 static uint32_t mode_of(const struct duet *duet)
@@ -43,9 +44,9 @@ void handle_set_idle(struct duet *duet, enum handle_mode mode)
 	set_mode(duet, mode);
 }
 
-/* ---- attaching --------------------------------------------------------------------------------- */
+/* ---- attaching ------------------------------------------------------------------------------- */
 
-/* Anew, also with rings that were there before: what a thread had open then is not open now. */
+/* Starts afresh, also with rings that were there before: ranges open then are not open now. */
 static void begin(struct duet *duet, const struct attachment *attachment)
 {
 	duet->recorded_by = attachment->recorder;
@@ -55,7 +56,7 @@ static void begin(struct duet *duet, const struct attachment *attachment)
 static int add_attachment(struct duet *duet, const struct handshake_environment *recorder,
 			  struct handshake_rings *rings)
 {
-	/* In one piece with the threads. */
+	/* One allocation for both, the attachment and its threads. */
 	size_t bytes = sizeof(struct attachment) +
 		       rings->ring_count * sizeof(*((struct attachment *)NULL)->threads);
 	struct attachment *attachment = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
@@ -138,7 +139,8 @@ int handle_attach(struct duet *duet, const struct handshake_environment *environ
 	return error;
 }
 
-/* Under the lock: the recorder of the handle or of its parent, else whoever there is. */
+/* The caller holds the lock. Tries the recorder of the handle or of its parent, otherwise any
+ * recorder. */
 static void try_to_attach(struct duet *duet, uint32_t wait_ms)
 {
 	const bool is_any = duet->recorded_by != &duet->own;
@@ -151,7 +153,7 @@ static void try_to_attach(struct duet *duet, uint32_t wait_ms)
 		set_mode(duet, atomic_load(&duet->idle_mode));
 }
 
-/* The newest; a child has its parent's in memory, but not their rings. */
+/* The newest attachment; a child has its parent's in memory, but not their rings mapped. */
 static const struct attachment *find_attachment(const struct duet *duet)
 {
 	const struct attachment *attachment = atomic_load(&duet->attachment);
@@ -184,7 +186,7 @@ void handle_abandon(struct duet *duet)
 		atomic_store(&attachment->rings.region->enabled, 0);
 }
 
-/* Returns the first page where somebody reads the rings: their recorder goes on. */
+/* Returns the first page if a recorder still reads the rings, because that recorder continues. */
 static void *leave(struct attachment *attachment)
 {
 	struct handshake_rings *rings = &attachment->rings;
@@ -209,7 +211,7 @@ void *handle_leave(struct duet *duet)
 
 	for (; attachment; attachment = attachment->older) {
 		page = attachment->generation == generation ? leave(attachment) : NULL;
-		/* Of several recorders that still read the newest is the one that may be met again. */
+		/* If several recorders still read, only the newest can be met again. */
 		if (page && kept)
 			munmap(page, RING_PAGE);
 		else if (page)
@@ -230,22 +232,23 @@ void handle_unmap(struct duet *duet)
 	munmap(duet, sizeof(*duet));
 }
 
-/* ---- fork -------------------------------------------------------------------------------------- */
+/* ---- fork ------------------------------------------------------------------------------------ */
 
-/* Under the lock. A child is a process of its own: what its parent recorded with is its parent's. */
+/* The caller holds the lock. A child is a process of its own and its parent's recorder stays its
+ * parent's. */
 static void be_born(struct duet *duet)
 {
 	atomic_store(&duet->page.generation, ++duet->generation);
 	duet->recorder = (struct recorder){0};
 	handle_hang_up(duet);
-	/* There is room: of its parent's handles no more are open than its parent had. */
+	/* There is room: no more handles are open here than the parent had. */
 	open_handles_add(duet, &duet->place);
 	set_mode(duet, atomic_load(&duet->idle_mode));
 }
 
 void handle_lock(struct duet *duet, int *ret_cancel)
 {
-	/* A thread that is cancelled inside would take the lock with it. */
+	/* A thread cancelled inside would never release the lock. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, ret_cancel);
 	pthread_mutex_lock(&duet->page.lock);
 	if (mode_of(duet) == HANDLE_FORKED)
@@ -258,7 +261,7 @@ void handle_unlock(struct duet *duet, int cancel)
 	pthread_setcancelstate(cancel, NULL);
 }
 
-/* ---- threads ----------------------------------------------------------------------------------- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 static struct handle_thread *claim(struct duet *duet, struct attachment *attachment)
 {
@@ -283,7 +286,8 @@ static struct handle_thread *claim(struct duet *duet, struct attachment *attachm
 	thread->duet = duet;
 	thread->region = rings->region;
 	thread->attachment = attachment;
-	/* One that ends and had a ring of a closed handle at this very address may ask whose this is. */
+	/* A thread that ends and had a ring of a closed handle at this address may check its owner.
+	 */
 	atomic_store(&thread->tid, tid);
 	pthread_setspecific(duet->key, thread);
 	return thread;
@@ -295,7 +299,7 @@ static void go_idle(struct duet *duet, uint32_t mode)
 	atomic_compare_exchange_strong(&duet->page.mode, &mode, atomic_load(&duet->idle_mode));
 }
 
-/* NULL, and counted, where more threads write than there are rings. */
+/* NULL, and counted, if more threads write than there are rings. */
 static struct handle_thread *get_ring(struct duet *duet, uint32_t mode, enum ring_trouble trouble)
 {
 	struct attachment *attachment = atomic_load(&duet->attachment);
@@ -322,7 +326,7 @@ static bool is_time_to_look(const struct duet *duet)
 	return ring_now_ms() >= atomic_load_explicit(&duet->next_look_ms, memory_order_relaxed);
 }
 
-static void look(struct duet *duet)
+static void look_for_recorder(struct duet *duet)
 {
 	if (pthread_mutex_trylock(&duet->page.lock))
 		return;
@@ -331,7 +335,7 @@ static void look(struct duet *duet)
 	pthread_mutex_unlock(&duet->page.lock);
 }
 
-/* A child of a fork, in its first call. */
+/* For a forked child, in its first call. */
 static void try_to_be_born(struct duet *duet)
 {
 	if (pthread_mutex_trylock(&duet->page.lock))
@@ -358,7 +362,7 @@ static struct handle_thread *enter(struct duet *duet, uint32_t mode, enum ring_t
 	if (mode == HANDLE_FORKED)
 		try_to_be_born(duet);
 	else if (mode == HANDLE_LOOKING)
-		look(duet);
+		look_for_recorder(duet);
 	mode = mode_of(duet);
 	if (mode >= HANDLE_RECORDING)
 		return get_ring(duet, mode, trouble);
@@ -387,7 +391,7 @@ void *handle_reserve(struct handle_thread *thread, uint16_t kind, uint32_t size,
 {
 	struct record *record;
 
-	/* A ring that nobody reads would take the program's memory for nothing, until it is full. */
+	/* A ring that is not read would use the program's memory in vain until it is full. */
 	if (LIB_UNLIKELY(!ring_region_is_owned(thread->region))) {
 		go_idle(thread->duet, thread->mode);
 		return NULL;

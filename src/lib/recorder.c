@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * lib/recorder.c - a recorder of the program's own, from its start to its end
+ * lib/recorder.c - a recorder started by the program, from its start to its end
  *
  * Runs in:  the user's program, in duet_start and duet_stop
- * Gets:     what to record and where to   Gives: the addresses where the recorder is to be found
- * Owns:     one end of a socket pair, and the file that the recorder has for its stderr
- * Fails:    with -errno and a line of text: the recorder's own where it said one
- * Why a file for its stderr: what it says is for duet_error(), not for the terminal of the program. A pipe that nobody
- *           empties would stop the recorder in the middle of its work; a file in memory never does.
+ * Gets:     the options of the recording
+ * Gives:    the recorder's address
+ * Owns:     one end of a socket pair, and the file that is the recorder's stderr
+ * Fails:    with -errno and one line of text: the recorder's own message if it wrote one
+ * Why stderr is a file: its messages are for duet_error(), not for the program's terminal. A pipe
+ *           that is not read would block the recorder in the middle of its work; a file in memory
+ *           never does.
  */
 #include "lib/recorder.h"
 
@@ -26,7 +28,8 @@
 
 #define PROGRAM_VARIABLE "DUET_PROGRAM"
 
-/* To open its file and look at the program's threads takes 20 ms; to write the end of a large one takes seconds. */
+/* Opening its file and scanning the program's threads takes 20 ms; completing a large file takes
+ * seconds. */
 enum { START_WAIT_MS = 10000, STOP_WAIT_MS = 30000 };
 
 static int fail(struct recorder_text *text, int error, const char *what, const char *why)
@@ -35,7 +38,7 @@ static int fail(struct recorder_text *text, int error, const char *what, const c
 	return error;
 }
 
-/* ---- the program ------------------------------------------------------------------------------- */
+/* ---- the program ----------------------------------------------------------------------------- */
 
 static bool is_program(const char *path)
 {
@@ -71,15 +74,16 @@ static int find_program(char ret_path[PATH_MAX], struct recorder_text *ret_text)
 	if (is_program(ret_path) || find_in_path(ret_path))
 		return 0;
 	return fail(ret_text, -ENOENT,
-		    "there is no program 'duet' to record with, neither " LIB_DUET_PROGRAM
+		    "recording is not possible: no program 'duet' found, neither " LIB_DUET_PROGRAM
 		    " nor in PATH: "
 		    "install it, or name it by $" PROGRAM_VARIABLE,
 		    "");
 }
 
-/* ---- what it says ------------------------------------------------------------------------------ */
+/* ---- the recorder's messages ----------------------------------------------------------------- */
 
-/* Its first line without its name in front; "" where it said nothing. */
+/* Returns the first line of the recorder's messages without its name in front; "" if there are
+ * none. */
 static void read_text(const struct recorder *recorder, char *text, size_t size)
 {
 	static const char name[] = "duet record: ";
@@ -99,7 +103,7 @@ static void close_all(struct recorder *recorder)
 	*recorder = (struct recorder){0};
 }
 
-/* What it said tells more than what we have seen of it. */
+/* The recorder's own message is more precise than ours. */
 static int give_up(struct recorder *recorder, int error, const char *what,
 		   struct recorder_text *ret_text)
 {
@@ -111,7 +115,7 @@ static int give_up(struct recorder *recorder, int error, const char *what,
 		       : fail(ret_text, error, what, "");
 }
 
-/* ---- start and stop ---------------------------------------------------------------------------- */
+/* ---- start and stop -------------------------------------------------------------------------- */
 
 static int open_ends(struct recorder *recorder, int *ret_control_fd)
 {
@@ -213,7 +217,7 @@ int recorder_stop(struct recorder *recorder, struct recorder_text *ret_text)
 	struct session_ended ended;
 	ssize_t got;
 
-	/* And not closed: a child of ours may have the descriptor too. */
+	/* Not closed: a child of ours may have the descriptor too. */
 	shutdown(recorder->control_fd, SHUT_WR);
 	if (!handshake_wait(recorder->control_fd, STOP_WAIT_MS))
 		return give_up(recorder, -ETIMEDOUT,

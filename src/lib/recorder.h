@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * lib/recorder.h - a recorder of the program's own, from its start to its end
+ * lib/recorder.h - a recorder started by the program, from its start to its end
  *
  * Runs in:  the user's program
  */
@@ -15,30 +15,30 @@
 
 #pragma GCC visibility push(hidden)
 
-/* All zero: none. Both close at exec; a fork's child must not close them, for it may have done so and have others of that
- * number. */
+/* All zero: none. Both descriptors close at exec. A forked child must not close them: it may have
+ * done so already, and these numbers may be other files there. */
 struct recorder {
-	int control_fd; /* owned; our end of the pair that ring/session.h tells of */
-	int text_fd;    /* owned; the file that the recorder has for its stderr */
+	int control_fd; /* owned; our end of the socket pair described in ring/session.h */
+	int text_fd;    /* owned; the file that is the recorder's stderr */
 	uint32_t pid;   /* 0: none */
 	struct spawn_keeper keeper;
 };
 
 struct recorder_options {
 	const char *config, *output; /* "": not given */
-	uint32_t turn; /* 1: the first of this handle; later ones write files of their own */
+	uint32_t turn; /* 1: the first of this handle; later ones write separate files */
 };
 
-/* What it has said, or what is known without: one line. */
+/* The recorder's message, or ours if it wrote none: one line. */
 struct recorder_text {
 	char text[400];
 };
 
-/* Starts one and waits until it records. Errors: as duet_start, with *ret_text. */
+/* Starts a recorder and waits until it records. Errors: as duet_start, with *ret_text. */
 int recorder_start(struct recorder *recorder, const struct recorder_options *options,
 		   char ret_names[SESSION_NAMES_BYTES], struct recorder_text *ret_text);
 
-/* Ends it and waits for its file; all zero afterwards. Errors: as duet_stop, with *ret_text. */
+/* Stops it and waits for its file; all zero afterwards. Errors: as duet_stop, with *ret_text. */
 int recorder_stop(struct recorder *recorder, struct recorder_text *ret_text);
 
 /* False: it has ended, or died. */

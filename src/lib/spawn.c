@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
- * lib/spawn.c - start a process that is nobody's child
+ * lib/spawn.c - start a process that does not become a child of this program
  *
  * Runs in:  the user's program; between clone and exec in two processes that borrow its memory
- * Gets:     a path, arguments, two descriptors   Gives: a process that runs
- * Owns:     nothing that outlives the call but a keeper, where there has to be one
- * Fails:    -errno, which the two leave in the memory that they borrow
- * Why twice: a recorder that were the program's child would be waited for by a loop of wait() that runs until there are no
- *           children, for as long as the program itself runs, and its end would be a SIGCHLD that the program knows nothing
- *           of. A clone without a signal does not help: exec makes it a SIGCHLD. So a first process, which never calls exec
- *           and sends no signal, starts the second and is gone. Both borrow the memory (as vfork): nothing is
- *           copied of a program of many gigabytes, and no handler of pthread_atfork is called.
- * Why a keeper: orphans become children of the nearest subreaper, or of process 1, with a SIGCHLD. Where that is the program
- *           itself (a container's first process) the first of the two stays as the parent of the second, a child that no
- *           wait() without __WCLONE sees. It shares the program's memory too, and does nothing but wait.
+ * Gets:     a path, arguments, two descriptors
+ * Gives:    a running process
+ * Owns:     only the keeper, if one is needed, outlives the call
+ * Fails:    -errno, which the two processes leave in the memory that they borrow
+ * Why two processes: if the recorder were the program's child, a loop of wait() that runs until
+ *           there are no children would wait for the recorder, which waits for the program; and the
+ *           recorder's end would send the program an unexpected SIGCHLD. A clone without a signal
+ *           does not help, because exec changes it to SIGCHLD. So a first process, which never
+ *           calls exec and sends no signal, starts the second and ends. Both borrow the memory (as
+ *           vfork does): no page of a program of many gigabytes is copied, and no pthread_atfork
+ *           handler runs.
+ * Why a keeper: orphans become children of the nearest subreaper, or of process 1, with a SIGCHLD.
+ *           If that is the program itself (a container's first process), the first of the two stays
+ *           as the parent of the second, as a child that only wait() with __WCLONE sees. It shares
+ *           the program's memory and does nothing but wait.
  */
 #include "lib/spawn.h"
 
@@ -34,33 +38,33 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 enum {
 	STACK_BYTES = 64 << 10,
 	MEMORY_BYTES = 2 * STACK_BYTES,
 	KEEPER_LOOK_MS = 100,
 	KEEPER_WAIT_MS = 1000,
 	SIGNAL_SET_BYTES = 8,
-	DESCRIPTORS_MOST = 1 << 20,
-	PROCESSORS_MOST = 8192
+	MAX_DESCRIPTORS = 1 << 20,
+	MAX_PROCESSORS = 8192
 };
 
-/* At the low end of the memory that the two have for their stacks. */
+/* At the low end of the memory that holds the stacks of the two processes. */
 struct spawning {
 	const struct spawn *spawn;
 	pid_t pid;
 	int error;
-	_Atomic uint32_t is_done; /* of a keeper: it goes on without the caller */
+	_Atomic uint32_t is_done; /* set by a keeper, which continues without the caller */
 };
 
-/* The C library keeps two signals out of sigprocmask's reach, whose handlers must not run in borrowed memory either. */
+/* The C library keeps two signals out of sigprocmask's reach. Their handlers must not run in
+ * borrowed memory either. */
 static void set_mask(uint64_t mask, uint64_t *ret_old)
 {
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, ret_old, (size_t)SIGNAL_SET_BYTES);
 }
 
-/* Also what the program ignores: a recorder that ignored SIGTERM could not be ended by hand. */
+/* Also resets signals that the program ignores: a recorder that ignored SIGTERM could not be ended
+ * by hand. */
 static void reset_signals(void)
 {
 	const struct sigaction usual = {.sa_handler = SIG_DFL};
@@ -69,32 +73,34 @@ static void reset_signals(void)
 		sigaction(i, &usual, NULL);
 }
 
-/* The thread that starts it may be bound to a processor, where the two would take turns, or be a real-time one. */
+/* The calling thread may be bound to one processor, where the two would take turns, or be a
+ * real-time thread. */
 static void reset_scheduling(void)
 {
 	const struct sched_param usual = {0};
-	uint64_t all[PROCESSORS_MOST / 64];
+	uint64_t all[MAX_PROCESSORS / 64];
 
 	memset(all, 0xff, sizeof(all));
 	sched_setscheduler(0, SCHED_OTHER, &usual);
 	syscall(SYS_sched_setaffinity, 0, sizeof(all), all);
 }
 
-/* Pipes and sockets of the program's are not to stay open because it is recorded. */
+/* The program's pipes and sockets must not stay open because it is recorded. */
 static void close_from(unsigned int first)
 {
-	struct rlimit limit = {.rlim_cur = DESCRIPTORS_MOST};
+	struct rlimit limit = {.rlim_cur = MAX_DESCRIPTORS};
 
 #ifdef SYS_close_range
 	if (syscall(SYS_close_range, first, ~0u, 0) == 0)
 		return;
 #endif
 	getrlimit(RLIMIT_NOFILE, &limit);
-	for (unsigned int i = first; i < limit.rlim_cur && i < DESCRIPTORS_MOST; i++)
+	for (unsigned int i = first; i < limit.rlim_cur && i < MAX_DESCRIPTORS; i++)
 		close((int)i);
 }
 
-/* The program may have closed its own 0, 1 and 2: what is to be kept goes out of their way first. */
+/* The program may have closed its own 0, 1 and 2: the descriptors to keep move out of their way
+ * first. */
 static bool set_descriptors(const struct spawn *spawn)
 {
 	int control = fcntl(spawn->control_fd, F_DUPFD, 16);
@@ -138,8 +144,8 @@ static int start_and_go(void *argument)
 	_exit(0);
 }
 
-/* After is_done the thread whose errno this shares runs on, or ends: only calls that cannot fail, and none that looks at the
- * thread. All signals are blocked. */
+/* After is_done, the thread whose errno this process shares runs on, or ends. Use only calls that
+ * cannot fail and do not access the thread. All signals are blocked. */
 static int start_and_keep(void *argument)
 {
 	struct spawning *spawning = argument;
@@ -169,7 +175,7 @@ static bool has_ended(pid_t pid)
 	return waitpid(pid, NULL, __WCLONE | WNOHANG) != 0;
 }
 
-/* Until the second has been started, or the keeper was killed. */
+/* Until the second process has been started, or the keeper was killed. */
 static void wait_done(struct spawning *spawning, pid_t keeper)
 {
 	const struct timespec look = {.tv_nsec = KEEPER_LOOK_MS * 1000000};
@@ -228,7 +234,8 @@ int spawn_orphan(const struct spawn *spawn, struct spawn_keeper *ret_keeper)
 	return error;
 }
 
-/* One that does not end, because the recorder is stopped, keeps its stack, and is gone with the program. */
+/* A keeper that does not end, because the recorder is stopped, keeps its stack and ends with the
+ * program. */
 void spawn_end(struct spawn_keeper *keeper)
 {
 	int waited_ms = 0;

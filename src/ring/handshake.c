@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * ring/handshake.c - the program's half of ring/session.h: find a recorder, ask it for rings, map them
+ * ring/handshake.c - the program's side of ring/session.h: find a recorder, ask it for rings, map
+ * them
  *
  * Runs in:  the profiled process, in the first call of a guest or when libduet starts
- * Gets:     addresses   Gives: a mapped region
+ * Gets:     addresses
+ * Gives:    a mapped region
  * Owns:     nothing; a descriptor is closed as soon as it has been used
  * Fails:    with -errno, quietly
- * Why:      what is written into must be as large as it says and never shrink: touching memory behind a file's end kills
- *           the program. So a region is mapped only where its file is sealed, of our own user's or root's recorder.
+ * Why:      a mapped file that is smaller than promised, or shrinks later, kills the program:
+ *           touching memory behind a file's end raises SIGBUS. So a region is mapped only if its
+ *           file is sealed and its recorder belongs to our own user or root.
  */
 #include "ring/handshake.h"
 
@@ -18,13 +21,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-/* ---- may we, and where ------------------------------------------------------------------------- */
+/* ---- whether sockets may be used, and the recorder's address --------------------------------- */
 
 void handshake_read_environment(struct handshake_environment *ret_environment)
 {
@@ -43,7 +47,7 @@ void handshake_take_environment(const char *names, const char *filters,
 		filters && filters[0] && filters[1] == ':' ? strtol(filters + 2, NULL, 10) : -1;
 }
 
-/* The number behind a name in a status file, if it is in this piece of it. */
+/* Parses the number behind a name in a status file, if the name is in this piece of it. */
 static void take_number(const char *status, const char *name, long *number)
 {
 	const char *line = strstr(status, name);
@@ -53,10 +57,11 @@ static void take_number(const char *status, const char *name, long *number)
 }
 
 struct filters {
-	long mode, count; /* -1: not told */
+	long mode, count; /* -1: not in the file */
 };
 
-/* Read, not asked for with prctl, which a filter may kill for: files are read by every driver. */
+/* Reads a file instead of calling prctl: a filter may kill for prctl, but every driver reads files.
+ */
 static bool read_filters(struct filters *ret_filters)
 {
 	int fd = open("/proc/thread-self/status", O_RDONLY | O_CLOEXEC);
@@ -67,7 +72,8 @@ static bool read_filters(struct filters *ret_filters)
 	if (fd < 0)
 		return false;
 	*ret_filters = (struct filters){-1, -1};
-	/* In pieces, of which the last line that is not whole goes into the next: it names all groups of the user. */
+	/* Reads in pieces; an incomplete last line is prepended to the next piece. The file lists
+	 * all groups of the user. */
 	while ((got = read(fd, status + kept, sizeof(status) - 1 - kept)) > 0) {
 		const char *line;
 
@@ -78,7 +84,7 @@ static bool read_filters(struct filters *ret_filters)
 		line = strrchr(status, '\n');
 		kept = line ? strlen(line) : kept;
 		if (kept > sizeof(status) / 2)
-			kept = 0; /* of no line that is looked for */
+			kept = 0; /* an overlong line contains nothing of interest */
 		else if (line)
 			memmove(status, line, kept);
 	}
@@ -95,8 +101,8 @@ void handshake_take_own_filters(struct handshake_environment *environment)
 	environment->recorder_filters = filters.count;
 }
 
-/* A filter that the program put on itself may kill for a socket. One it was born with is a container's, and
- * answers with an error; the recorder has it too. */
+/* A filter that the program installed may kill for a socket. An inherited filter is a container's
+ * and answers with an error; the recorder has it too. */
 bool handshake_may_use_sockets(const struct handshake_environment *environment)
 {
 	struct filters filters;
@@ -108,7 +114,18 @@ bool handshake_may_use_sockets(const struct handshake_environment *environment)
 	return filters.count <= environment->recorder_filters;
 }
 
-/* ---- the socket -------------------------------------------------------------------------------- */
+bool handshake_may_read_counter(void)
+{
+#if defined(__x86_64__)
+	int how = PR_TSC_ENABLE;
+
+	return prctl(PR_GET_TSC, &how, 0, 0, 0) < 0 || how != PR_TSC_SIGSEGV;
+#else
+	return true;
+#endif
+}
+
+/* ---- the socket ------------------------------------------------------------------------------ */
 
 static int connect_to(const char *name, size_t length)
 {
@@ -125,7 +142,7 @@ static int connect_to(const char *name, size_t length)
 		struct ucred peer;
 		socklen_t peer_size = sizeof(peer);
 
-		/* An abstract name is anybody's to take: only our own user or root may read along. */
+		/* Any user can take an abstract name: only our own user or root may read along. */
 		if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &peer_size) == 0 &&
 		    (peer.uid == geteuid() || peer.uid == 0))
 			return fd;
@@ -175,7 +192,8 @@ bool handshake_wait(int fd, uint32_t wait_ms)
 	return ready == 1;
 }
 
-/* The descriptor that came along. A message may carry more than was asked for: none stays open. */
+/* The descriptor that came with the message. A message may carry more than one: close the others.
+ */
 static int take_descriptor(struct msghdr *message)
 {
 	struct cmsghdr *head = CMSG_FIRSTHDR(message);
@@ -218,7 +236,7 @@ static int receive_welcome(int fd, uint32_t wait_ms, struct session_welcome *wel
 	return got > 0 ? -EPROTO : -ECONNREFUSED;
 }
 
-/* ---- the mapping ------------------------------------------------------------------------------- */
+/* ---- the mapping ----------------------------------------------------------------------------- */
 
 static bool is_usable(const struct session_welcome *welcome)
 {
@@ -228,7 +246,8 @@ static bool is_usable(const struct session_welcome *welcome)
 	       (welcome->ring_bytes & (welcome->ring_bytes - 1)) == 0;
 }
 
-/* Touching what lies behind a file's end, or what its owner has cut off since, would kill the program. */
+/* Touching memory behind a file's end, or memory that the file's owner has cut off, kills the
+ * program. */
 static bool is_large_enough(int fd, const struct session_welcome *welcome)
 {
 	struct stat about;
@@ -252,8 +271,8 @@ static uint32_t affordable_rings(const struct session_welcome *welcome)
 	return count;
 }
 
-/* Mapped without access first: a program under mlockall(MCL_FUTURE) would else have a gigabyte of empty
- * rings filled and locked. */
+/* Mapped without access first: otherwise a program under mlockall(MCL_FUTURE) would have a gigabyte
+ * of empty rings filled and locked. */
 static void *map_unlocked(int fd, size_t bytes)
 {
 	void *memory = mmap(NULL, bytes, PROT_NONE, MAP_SHARED, fd, 0);
@@ -292,7 +311,12 @@ static int map_rings(int fd, const struct session_welcome *welcome, struct hands
 		handshake_rings_close(rings);
 		return -EPROTO;
 	}
-	/* A child must not keep half a gigabyte of somebody's rings alive. */
+	if (!handshake_may_read_counter()) {
+		handshake_rings_close(rings);
+		attached->error = EOPNOTSUPP;
+		return -EOPNOTSUPP;
+	}
+	/* A child must not keep half a gigabyte of its parent's rings alive. */
 	madvise(region, ring_region_bytes(count, welcome->ring_bytes), MADV_DONTFORK);
 	madvise(region, ring_region_bytes(count, welcome->ring_bytes), MADV_DONTDUMP);
 	attached->ring_count = count;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * ring/record_text.h - the two texts of a range or a counter, into its record
+ * ring/record_text.h - write the two texts of a range or a counter into its record
  *
  * Runs in:  the profiled process: the guest of ranges and libduet
- * Why the text itself and no id of it: real programs put numbers into their names ("aten::mm, seq = 1234"), so a
- *           table of names would be full after a second and would have to be described again to each recorder. This way
- *           nothing is shared between threads.
+ * Why the text itself and not an id: real programs put numbers into their names ("aten::mm, seq =
+ *           1234"), so a table of names would be full after a second and would have to be sent
+ *           again to each recorder. This way threads share nothing.
  */
 #ifndef RING_RECORD_TEXT_H
 #define RING_RECORD_TEXT_H
@@ -23,7 +23,7 @@ struct record_text {
 	size_t length;
 };
 
-/* What stands for the rest of a text that is cut. */
+/* Replaces the rest of a text that is cut. */
 #define RECORD_TEXT_MORE "…"
 
 /* NULL: "". */
@@ -43,7 +43,7 @@ static inline size_t record_text_cut(const struct record_text *text)
 	return length;
 }
 
-/* With its NUL: what record_text_put writes. */
+/* With its NUL: the bytes that record_text_put writes. */
 static inline size_t record_text_bytes(const struct record_text *text)
 {
 	if (__builtin_expect(text->length >= RECORD_RANGE_TEXT_BYTES, 0))
@@ -72,7 +72,7 @@ static inline void record_put_texts(char *at, const struct record_text *first,
 	record_text_put(record_text_put(at, first), second);
 }
 
-/* Of a whole record with its two texts behind `fixed` bytes, padding included. */
+/* Size of a record with its two texts behind `fixed` bytes, including padding. */
 static inline uint32_t record_bytes_with(size_t fixed, const struct record_text *first,
 					 const struct record_text *second)
 {

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * ring/ring.c - the slow paths of a ring and its consumer
+ * ring/ring.c - the slow paths of a ring, and its consumer
  *
  * Runs in:  guests (claim, close, reserve_slow) and the recorder (drain, recycle)
- * Gets:     a mapped region   Gives: records, one at a time, copied out of shared memory
+ * Gets:     a mapped region
+ * Gives:    records, one at a time, copied out of shared memory
  * Owns:     nothing; the mapping belongs to the caller
- * Fails:    a full ring counts a loss; bytes that make no sense are skipped up to the head and counted
- * Why:      positions are 64-bit and private to each side: a program that scribbles over the region can
- *           spoil its own records, never the recorder's or its own memory. Records are contiguous (the end
- *           of the buffer is padded), because a split copy costs more than the padding: 1-2 ns a record.
+ * Fails:    a full ring counts a loss; invalid bytes are skipped up to the head and counted
+ * Why:      positions are 64-bit and private to each side: a program that corrupts the region can
+ *           spoil its own records, never the recorder's or its own memory. Records are contiguous
+ *           (the end of the buffer is padded), because a split copy costs more than the padding:
+ *           1-2 ns a record.
  */
 #include "ring/ring.h"
 
 #include <string.h>
+#include <sys/mman.h>
 
 static struct ring_control *slot_control(struct ring_region *region, uint32_t ring_bytes,
 					 uint32_t index)
@@ -35,7 +38,7 @@ bool ring_claim(struct ring_region *region, uint32_t ring_count, uint32_t ring_b
 		*ret_writer = (struct ring_writer){
 			.control = control,
 			.data = (uint8_t *)control + RING_PAGE,
-			/* aligned, or padding at the end would reach beyond it */
+			/* aligned, otherwise padding at the end would reach beyond the buffer */
 			.head = atomic_load_explicit(&control->head, memory_order_relaxed) &
 				~UINT64_C(7),
 			.tail_seen = atomic_load_explicit(&control->tail, memory_order_acquire),
@@ -47,11 +50,24 @@ bool ring_claim(struct ring_region *region, uint32_t ring_count, uint32_t ring_b
 	return false;
 }
 
+/* The lowest free ring is always claimed, so no ring behind the first never-claimed one was ever
+ * used. */
+void ring_give_back_data(struct ring_region *region, uint32_t ring_count, uint32_t ring_bytes)
+{
+	for (uint32_t i = 0; i < ring_count; i++) {
+		struct ring_control *control = slot_control(region, ring_bytes, i);
+
+		if ((atomic_load(&control->state) == RING_FREE && !control->tid) ||
+		    madvise((uint8_t *)control + RING_PAGE, ring_bytes, MADV_REMOVE) < 0)
+			return;
+	}
+}
+
 void ring_close(struct ring_writer *writer)
 {
 	struct ring_control *control = writer->control;
 
-	/* Before: once it is closed another thread may claim it, with this very writer. */
+	/* Before closing: once the ring is closed another thread may claim it, with this writer. */
 	writer->control = NULL;
 	if (control)
 		atomic_store_explicit(&control->state, RING_CLOSED, memory_order_release);
@@ -73,7 +89,7 @@ void *ring_reserve_nested(struct ring_writer *writer, uint16_t kind)
 	return NULL;
 }
 
-/* With `writing` set, which stays set where there is room. */
+/* Called with `writing` set, which stays set if there is room. */
 void *ring_reserve_slow(struct ring_writer *writer, uint16_t kind, uint32_t size)
 {
 	uint32_t offset = (uint32_t)writer->head & (writer->bytes - 1);
@@ -84,8 +100,8 @@ void *ring_reserve_slow(struct ring_writer *writer, uint16_t kind, uint32_t size
 	if (size > writer->bytes / 2)
 		return count_lost(writer, kind);
 	writer->tail_seen = atomic_load_explicit(&writer->control->tail, memory_order_acquire);
-	/* A tail beyond the head is the work of a scribbler: taken at its word it would only let this
-	 * side overwrite what was not read yet, but the difference must not wrap to "fits". */
+	/* A tail beyond the head is corrupted. Using it would only let this side overwrite unread
+	 * records, but the difference must not wrap to "fits". */
 	if (writer->tail_seen > writer->head || after - writer->tail_seen > writer->bytes)
 		return count_lost(writer, kind);
 	if (padding) {
@@ -116,7 +132,7 @@ static void skip_broken(struct ring_reader *reader, uint64_t head)
 	reader->tail = head;
 }
 
-/* One record from private tail to head into scratch; false when the bytes make no sense. */
+/* Copies one record between private tail and head into scratch; false if the bytes are invalid. */
 static bool take_one(struct ring_reader *reader, uint64_t available, void *scratch,
 		     uint64_t *ret_taken)
 {
@@ -133,7 +149,7 @@ static bool take_one(struct ring_reader *reader, uint64_t available, void *scrat
 	if (head.size < sizeof(head) || head.size % 8 || head.size > left || head.size > available)
 		return false;
 	memcpy(scratch, reader->data + offset, head.size);
-	/* The program may have changed the head since: what was checked is what counts. */
+	/* The program may have changed the head since it was checked: the checked copy counts. */
 	memcpy(scratch, &head, sizeof(head));
 	*ret_taken = head.size;
 	return true;
@@ -148,7 +164,7 @@ size_t ring_drain(struct ring_reader *reader, size_t most, void *scratch, ring_t
 	if (head == reader->tail)
 		return 0;
 	if (head < reader->tail || head - reader->tail > reader->bytes || head % 8) {
-		/* Only a scribbler gets here: start again from where it says it is. */
+		/* Only a corrupted region gets here: start again from the head that it gives. */
 		reader->broken_bytes += reader->bytes;
 		reader->broken_times++;
 		reader->tail = head & ~UINT64_C(7);

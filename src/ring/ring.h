@@ -4,12 +4,14 @@
  *
  * Runs in:  guests produce (one thread per ring), the recorder consumes
  * Memory:   a region is one shared file made, sized and sealed by the recorder: a page of struct
- *           ring_region, then ring_count slots, each a page of struct ring_control and ring_bytes of
- *           data. A guest may map a prefix of it and then has fewer rings.
- * Trust:    neither side believes the other's bytes. Sizes and positions that decide where memory is
- *           touched are kept privately by each side; what is read from the region is checked.
- * Order:    the producer stores records, then head (release); the consumer loads head (acquire), copies,
- *           then stores tail (release). Positions only grow; an offset is position & (ring_bytes - 1).
+ *           ring_region, then ring_count slots, each a page of struct ring_control and ring_bytes
+ *           of data. A guest may map a prefix of it and then has fewer rings.
+ * Trust:    neither side trusts the other's bytes. Each side keeps the sizes and positions that
+ *           decide which memory it touches privately, and checks everything it reads from the
+ *           region.
+ * Order:    the producer stores records, then head (release); the consumer loads head (acquire),
+ *           copies, then stores tail (release). Positions only grow; an offset is position &
+ *           (ring_bytes - 1).
  *
  * Writing never blocks, locks or allocates; a record that does not fit is counted in lost[].
  */
@@ -29,7 +31,7 @@
 #define RING_PAGE    4096u
 #define RING_VERSION 1u
 
-/* The largest page that a kernel for this processor may be built with: what a fork wipes is whole pages. */
+/* The largest page size that a kernel for this processor may have: a fork wipes whole pages. */
 #if defined(__x86_64__)
 enum { RING_WIPED_BYTES = 4096 };
 #else
@@ -43,98 +45,55 @@ enum ring_option {
 	RING_OPTION_CODE = 2,        /* keep sources, binaries and build logs */
 	RING_OPTION_NATIVE = 4,      /* take the stacks of launches and waits … */
 	RING_OPTION_PYTHON = 8,      /* … and the Python functions in them */
-	/* Of the HSA guest: which dispatches it times. */
-	RING_OPTION_AMD_LITE = 16,      /* not those that carry a signal */
-	RING_OPTION_AMD_FULL = 32,      /* those in batches too */
-	RING_OPTION_AMD_FORCE = 64,     /* also where the runtime is known to fail */
-	RING_OPTION_AMD_PCS = 256,      /* samples instructions too */
-	RING_OPTION_AMD_NO_HIP = 512,   /* the calls of HIP are not wanted */
-	RING_OPTION_CUDA_GRAPHS = 1024, /* of the CUDA guest: a launch of a graph is one command */
-	RING_OPTION_CUDA_PC = 4096,     /* … instructions of kernels are sampled … */
-	RING_OPTION_CUDA_PC_EXACT = 8192, /* … of one kernel at a time */
-	RING_OPTION_CUDA_LATENCY =
-		65536, /* … kernels have the times when they were queued and submitted */
-	RING_OPTION_CUDA_WAITS = 131072, /* … what is waited for is told by the runtime too */
-	RING_OPTION_CUDA_IDLE =
-		16384, /* … nothing is: it is loaded with CUPTI, and there it ends … */
-	RING_OPTION_CUDA_SUBSCRIBED = 32768, /* … or, with that, once it has subscribed */
-	RING_OPTION_LEVEL_ZERO_TIME =
-		2048,            /* of the Level Zero guest: asks devices for time stamps */
-	RING_OPTION_OPENCL = 128 /* what AMD's OpenCL does is recorded by the guest for that */
+	RING_OPTION_GUEST = 256      /* this bit and those above are the guest's own */
 };
+#define RING_OPTIONS_OF_GUEST (~(uint32_t)(RING_OPTION_GUEST - 1))
 
-/* Options that are numbers; 0: as usual. */
-enum ring_number {
-	RING_NUMBER_CUDA_PC_WINDOW_MS, /* instructions are sampled for so long … */
-	RING_NUMBER_CUDA_PC_PERIOD_MS, /* … in each so many ms */
-	RING_NUMBER_COUNT
-};
+/* Options of the guest's own that are numbers; 0: as usual. */
+enum { RING_NUMBERS = 2 };
 
-/* What a guest could not record, by process (no ring of its own to count in). */
+/* Events that a guest could not record, per process, because they have no ring to be counted in. */
 enum ring_trouble {
-	RING_TROUBLE_NO_RING, /* calls of threads that found no ring free, of the ranges guest ranges … */
-	RING_TROUBLE_TRACKING,       /* commands that could not be followed to their end */
-	RING_TROUBLE_NO_RING_LAUNCH, /* … that put a command into a queue */
-	RING_TROUBLE_OBJECTS,        /* uses of an object that could not be remembered */
-	RING_TROUBLE_STACKS,         /* stacks that could not be remembered */
-	RING_TROUBLE_STACKS_CHECKED, /* no trouble: stacks that were taken a second way … */
-	RING_TROUBLE_STACKS_WRONG,   /* … and that way said otherwise */
-	RING_TROUBLE_PYTHON_UNKNOWN, /* interpreters whose frames are not known: native ones are kept */
-	/* Of the HSA guest: dispatches without times … */
-	RING_TROUBLE_SIGNALS, /* … because all signals were out */
-	RING_TROUBLE_MODE,    /* … because they carry one and the mode leaves those alone */
-	RING_TROUBLE_BATCHES, /* … because they are in batches; no launch records either */
-	/* Packets of queues that are not followed, because the runtime may crash of it, they are none of those that
-	 * can be, or something was refused. */
-	RING_TROUBLE_NOT_FOLLOWED,
-	RING_TROUBLE_QUEUE_SPECIAL,
-	RING_TROUBLE_QUEUE_REFUSED,
-	RING_TROUBLE_KERNELS,        /* kernels whose code was not seen */
-	RING_TROUBLE_NO_QUEUE,       /* kernels were loaded, and no queue was seen */
-	RING_TROUBLE_LAYOUT,         /* tables of the runtime that are not known */
-	RING_TROUBLE_HIP_BEFORE,     /* HIP is found before the guest: its calls are not seen */
-	RING_TROUBLE_NO_SAMPLES,     /* nothing samples instructions here */
-	RING_TROUBLE_NO_RING_SAMPLE, /* samples of instructions that came in a thread without a ring */
-	/* Of libduet: calls of threads that found no ring free, which are counter values. */
+	/* calls of threads that found no free ring: from the ranges guest, ranges */
+	RING_TROUBLE_NO_RING,
+	RING_TROUBLE_TRACKING,       /* commands that could not be tracked to their end */
+	RING_TROUBLE_NO_RING_LAUNCH, /* the same, for calls that enqueue a command */
+	RING_TROUBLE_OBJECTS,        /* uses of an object that could not be stored */
+	RING_TROUBLE_STACKS,         /* stacks that could not be stored */
+	RING_TROUBLE_STACKS_CHECKED, /* not a trouble: stacks that were unwound a second way */
+	RING_TROUBLE_STACKS_WRONG,   /* stacks whose second way gave another result */
+	/* interpreters with unknown frame layout: native frames are kept */
+	RING_TROUBLE_PYTHON_UNKNOWN,
+	RING_TROUBLE_NO_RING_SAMPLE, /* instruction samples delivered in a thread without a ring */
+	/* libduet: counter values of threads that found no free ring */
 	RING_TROUBLE_NO_RING_COUNTER,
-	/* Of the CUDA guest: */
-	RING_TROUBLE_CUDA_TIMES, /* records of CUPTI's with times that cannot be */
-	RING_TROUBLE_CUDA_GRAPHS, /* nodes of graphs came too fast: graphs are recorded as a whole since then */
-	RING_TROUBLE_CUDA_PC_FULL, /* times that the GPU's buffer of samples was full */
-	RING_TROUBLE_CUDA_PC_CODE, /* samples of kernels whose code was not seen */
-	RING_TROUBLE_CUDA_PC_RARE, /* windows of sampling are rarer than they were asked for */
-	RING_TROUBLE_CUDA_PC_OVER, /* … and there are none any more */
-	RING_TROUBLE_CUDA_PC_CONTEXTS, /* contexts that are not sampled: too many, or the helper is in CUPTI */
-	RING_TROUBLE_LEVEL_ZERO_VERSION, /* of Level Zero, whose loader's tables are not known */
-	RING_TROUBLE_QUEUES,             /* commands in streams that could not be told apart */
-	RING_TROUBLE_CUDA_MEMORY,        /* allocations that could not be remembered */
-	/* Of the HSA guest, where another tool comes before it in HSA_TOOLS_LIB: dispatches without times, because that
-	 * tool is between us and the device … */
-	RING_TROUBLE_TOOL_BEHIND,
-	RING_TROUBLE_TOOL_BLIND, /* … and queues of ours are not seen by it, because those that it makes are plain */
-	/* No trouble: the guest's own time in the program, in ticks of the region's clock. Sections too short for a row, … */
+	/* Not a trouble: the guest's own time in the program, in ticks of the region's clock.
+	 * Sections too short for a row */
 	RING_TROUBLE_SECTIONS,
 	RING_TROUBLE_SECTIONS_TICKS,
 	RING_TROUBLE_TIMED_CALLS, /* … and a sample of the calls */
 	RING_TROUBLE_TIMED_TICKS,
-	RING_TROUBLE_COUNT
+	RING_TROUBLE_GUEST = 16, /* from here on: the guest's own */
+	RING_TROUBLE_COUNT = 48
 };
 
 enum { RING_PYTHON_BYTES = 48 };
 
-/* What a runtime still holds of commands that are over, when a recording ends before the program. */
+/* The final events that a runtime still holds when a recording ends before the program. */
 enum ring_last {
-	RING_LAST_NONE,    /* there is nothing of that kind, or nobody who would hand it over */
-	RING_LAST_OFFERED, /* guest: a thread of its own hands it over where it is asked */
+	RING_LAST_NONE,    /* there are none, or no thread to deliver them */
+	RING_LAST_OFFERED, /* guest: a thread of its own delivers them on request */
 	RING_LAST_ASKED,   /* recorder: now */
-	RING_LAST_GIVEN    /* guest: it is in the rings */
+	RING_LAST_GIVEN    /* guest: they are in the rings */
 };
 
-/* The bits of `enabled` that name the recorder's thread (FUTEX_TID_MASK). The recorder clears them when the recording ends;
- * the kernel does when the recorder is killed (collect/robust_region.c). */
+/* The bits of `enabled` that name the recorder's thread (FUTEX_TID_MASK). The recorder clears them
+ * when the recording ends; the kernel does when the recorder is killed
+ * (collect/guest/robust_region.c). */
 enum { RING_OWNER = 0x3fffffff, RING_OWNER_DIED = 0x40000000 };
 
-/* A recorder without a beat for so long is taken to be gone by a guest whose ring is full: that one writes no more. */
+/* If a recorder has not updated beat_ns for this long, a guest whose ring is full assumes that it
+ * is gone and stops writing. */
 enum { RING_SILENT_MS = 10000 };
 
 struct ring_region {
@@ -144,27 +103,28 @@ struct ring_region {
 	uint32_t ring_bytes; /* power of two, at least 64 KiB */
 	uint32_t clock;      /* enum ring_clock */
 	uint32_t options;    /* enum ring_option */
-	_Atomic uint32_t
-		enabled; /* recorder: its thread (RING_OWNER); without one the recording has ended */
-	_Atomic uint64_t beat_ns; /* recorder: CLOCK_MONOTONIC when it last looked */
-	_Atomic uint32_t left;    /* guest: 1, it has closed its rings; it may say hello again */
-	uint32_t numbers[RING_NUMBER_COUNT];                       /* of enum ring_number */
+	/* recorder: its thread id (RING_OWNER); 0: the recording has ended */
+	_Atomic uint32_t enabled;
+	_Atomic uint64_t beat_ns; /* recorder: CLOCK_MONOTONIC of its last drain */
+	/* guest: 1 after it has closed its rings; it may say hello again */
+	_Atomic uint32_t left;
+	uint32_t numbers[RING_NUMBERS];                            /* the guest's own */
 	_Atomic uint32_t last;                                     /* enum ring_last */
 	_Alignas(64) _Atomic uint64_t trouble[RING_TROUBLE_COUNT]; /* guest */
-	char python_unknown
-		[RING_PYTHON_BYTES]; /* guest, before that trouble: its version, NUL-terminated */
+	/* guest, before that trouble: the interpreter's version, NUL-terminated */
+	char python_unknown[RING_PYTHON_BYTES];
 };
 
 enum ring_state { RING_FREE = 0, RING_CLAIMED = 1, RING_BUSY = 2, RING_CLOSED = 3 };
 
 struct ring_control {
 	_Alignas(64) _Atomic uint64_t head; /* producer */
-	/* producer, by kind: records that did not fit; records of signal handlers that interrupted the
-	 * writing of another */
+	/* producer, by kind: records that did not fit, and records of signal handlers that
+	 * interrupted a write */
 	_Atomic uint64_t lost[EVENT_KIND_COUNT], nested[EVENT_KIND_COUNT];
 	_Alignas(64) _Atomic uint64_t tail;  /* consumer */
 	_Alignas(64) _Atomic uint32_t state; /* enum ring_state */
-	uint32_t tid;                        /* of the producer, as its namespace counts */
+	uint32_t tid;                        /* thread id of the producer, in its pid namespace */
 };
 
 static inline size_t ring_slot_bytes(uint32_t ring_bytes)
@@ -177,9 +137,16 @@ static inline size_t ring_region_bytes(uint32_t ring_count, uint32_t ring_bytes)
 	return RING_PAGE + ring_count * ring_slot_bytes(ring_bytes);
 }
 
-/* ---- time -------------------------------------------------------------------------------------- */
+/* For a region that has no reader any more: returns the memory of its records to the system,
+ * although a program still has it mapped. Only the data is returned. The first page must still show
+ * that the recording has ended, and a control page of zeros would offer a ring as free while a
+ * thread is using it. Records that such a thread writes later allocate new pages, at most one
+ * ring's worth. If the system refuses, the memory is held until the program ends. */
+void ring_give_back_data(struct ring_region *region, uint32_t ring_count, uint32_t ring_bytes);
 
-/* By enum ring_clock. */
+/* ---- time ------------------------------------------------------------------------------------ */
+
+/* The time on an enum ring_clock. */
 static inline uint64_t ring_now(uint32_t clock)
 {
 	struct timespec now;
@@ -192,7 +159,7 @@ static inline uint64_t ring_now(uint32_t clock)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* For waits: exact to a tick of the kernel's. */
+/* For waits: exact to a tick of the kernel. */
 static inline uint64_t ring_now_ms(void)
 {
 	struct timespec now;
@@ -207,7 +174,7 @@ static inline bool ring_region_is_owned(const struct ring_region *region)
 	return atomic_load_explicit(&region->enabled, memory_order_relaxed) & RING_OWNER;
 }
 
-/* … or has gone silent. */
+/* As ring_region_is_owned, and the recorder has not gone silent. */
 static inline bool ring_region_is_read(const struct ring_region *region)
 {
 	uint64_t beat_ms = atomic_load_explicit(&region->beat_ns, memory_order_relaxed) / 1000000u;
@@ -215,7 +182,7 @@ static inline bool ring_region_is_read(const struct ring_region *region)
 	return ring_region_is_owned(region) && ring_now_ms() < beat_ms + RING_SILENT_MS;
 }
 
-/* ---- producer ---------------------------------------------------------------------------------- */
+/* ---- producer -------------------------------------------------------------------------------- */
 
 struct ring_writer {
 	struct ring_control *control; /* borrowed from the mapping */
@@ -224,30 +191,30 @@ struct ring_writer {
 	uint64_t tail_seen;
 	uint64_t reserved; /* head after the open reservation */
 	uint32_t bytes;
-	volatile bool
-		writing; /* between reserve and commit; seen by a signal handler on this thread */
+	/* between reserve and commit; read by a signal handler on this thread */
+	volatile bool writing;
 };
 
-/* Claims a free ring of the first ring_count of a mapped region. False when all are taken. */
+/* Claims a free ring among the first ring_count of a mapped region. False if all are taken. */
 bool ring_claim(struct ring_region *region, uint32_t ring_count, uint32_t ring_bytes, uint32_t tid,
 		struct ring_writer *ret_writer);
 
 /* The producer's thread ends: the recorder drains the rest and frees the ring. */
 void ring_close(struct ring_writer *writer);
 
-/* The way on when a record seems not to fit; see ring_reserve. */
+/* Slow path of ring_reserve, for a record that does not seem to fit. */
 void *ring_reserve_slow(struct ring_writer *writer, uint16_t kind, uint32_t size);
 void *ring_reserve_nested(struct ring_writer *writer, uint16_t kind);
 
-/* Room for a record of `size` bytes (a multiple of 8), or NULL: counted. Must be followed by
- * ring_commit before the thread reserves again. */
+/* Room for a record of `size` bytes (a multiple of 8), or NULL (counted). Call ring_commit before
+ * the thread reserves again. */
 static inline void *ring_reserve(struct ring_writer *writer, uint16_t kind, uint32_t size)
 {
 	uint32_t offset;
 
 	if (__builtin_expect(writer->writing, 0))
 		return ring_reserve_nested(writer, kind);
-	/* Before the head is looked at: a signal handler that comes in between moves it. */
+	/* Set before the head is read: a signal handler that comes in between moves it. */
 	writer->writing = true;
 	atomic_signal_fence(memory_order_seq_cst);
 	offset = (uint32_t)writer->head & (writer->bytes - 1);
@@ -259,8 +226,8 @@ static inline void *ring_reserve(struct ring_writer *writer, uint16_t kind, uint
 	return writer->data + offset;
 }
 
-/* Asks for the memory of the next `bytes`: the recorder has read it on another processor a round ago, and
- * what is asked for before a call is there after it. */
+/* Prefetches the memory of the next `bytes`. The recorder has read it on another processor in the
+ * last round; a prefetch before a call completes during the call. */
 static inline void ring_prefetch(const struct ring_writer *writer, uint32_t bytes)
 {
 	uint32_t offset = (uint32_t)writer->head;
@@ -269,7 +236,7 @@ static inline void ring_prefetch(const struct ring_writer *writer, uint32_t byte
 		__builtin_prefetch(writer->data + ((offset + i) & (writer->bytes - 1)), 1);
 }
 
-/* What is left out of a record that was written: it is lost in the same way. */
+/* Counts a part that is left out of a written record as lost. */
 static inline void ring_count_lost(struct ring_writer *writer, uint16_t kind, uint64_t count)
 {
 	atomic_fetch_add_explicit(&writer->control->lost[kind], count, memory_order_relaxed);
@@ -283,29 +250,30 @@ static inline void ring_commit(struct ring_writer *writer)
 	writer->writing = false;
 }
 
-/* ---- consumer ---------------------------------------------------------------------------------- */
+/* ---- consumer -------------------------------------------------------------------------------- */
 
 struct ring_reader {
 	struct ring_control *control; /* borrowed from the mapping */
 	const uint8_t *data;          /* borrowed */
 	uint64_t tail;
 	uint32_t bytes;
-	uint64_t broken_bytes; /* skipped because they made no sense */
+	uint64_t broken_bytes; /* skipped because they were invalid */
 	uint64_t broken_times;
 };
 
 void ring_reader_init(struct ring_reader *reader, struct ring_region *region, uint32_t ring_bytes,
 		      uint32_t index);
 
-/* Called with a private copy of each record: size is at least sizeof(struct record), a multiple of 8 and
- * what the record says. */
+/* Called with a private copy of each record: its size is at least sizeof(struct record), a multiple
+ * of 8, and equal to the record's size field. */
 typedef void ring_take(void *context, const struct record *record);
 
-/* Takes what is there, at most `most` bytes; scratch holds a record (64 KiB). Returns the bytes taken. */
+/* Reads at most `most` bytes of records; scratch holds one record (64 KiB). Returns the bytes read.
+ */
 size_t ring_drain(struct ring_reader *reader, size_t most, void *scratch, ring_take *take,
 		  void *context);
 
-/* After ring_drain returned 0 on a closed ring: makes it free for another thread. */
+/* After ring_drain returned 0 on a closed ring: frees it for another thread. */
 void ring_recycle(struct ring_reader *reader);
 
 #endif

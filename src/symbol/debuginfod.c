@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * symbol/debuginfod.c - ask debuginfod servers, where the user has named some
+ * symbol/debuginfod.c - download debug files from debuginfod servers, if the user has configured
+ * any
  *
- * Runs in:  the readers; waits for the network as long as DEBUGINFOD_TIMEOUT says
- * Gets:     a build id; gives the path of a file that the client library downloaded
+ * Runs in:  our own process, in all commands that read a trace; waits for the network up to
+ *           DEBUGINFOD_TIMEOUT
+ * Gets:     a build id
+ * Gives:    the path of a file that the client library downloaded
  * Owns:     the client
- * Fails:    -errno of the client
- * Why by dlopen: libdebuginfod brings libcurl and some thirty libraries along, which every start of
- *           the program would load for what most machines do not use
+ * Fails:    -errno of the client; -ENOSYS if there is none; opening returns NULL if no server is
+ *           configured or the library is missing
+ * Why dlopen: libdebuginfod brings libcurl and about thirty libraries along, which every start of
+ *           the program would load although most machines do not use them
  */
 #include "symbol/debuginfod.h"
 
@@ -64,7 +68,7 @@ void debuginfod_close(struct debuginfod *debuginfod)
 		return;
 	if (debuginfod->client)
 		debuginfod->end(debuginfod->client);
-	/* the library stays loaded: some of those it needs lose their memory when they are unloaded */
+	/* The library stays loaded: some of its dependencies leak memory when they are unloaded. */
 	free(debuginfod);
 }
 

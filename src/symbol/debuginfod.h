@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * symbol/debuginfod.h - ask debuginfod servers, where the user has named some
+ * symbol/debuginfod.h - download debug files from debuginfod servers, if the user has configured
+ * any
  *
  * Only symbol/ includes this.
  */
@@ -11,7 +12,7 @@
 
 struct debuginfod;
 
-/* NULL where DEBUGINFOD_URLS is not set, libdebuginfod is not there or memory has run out. */
+/* NULL if DEBUGINFOD_URLS is not set, libdebuginfod is missing or memory has run out. */
 struct debuginfod *debuginfod_open(void);
 void debuginfod_close(struct debuginfod *debuginfod); /* NULL-safe */
 

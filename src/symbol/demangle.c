@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * symbol/demangle.c - names of C++ by libstdc++, of Rust by our own decoder
+ * symbol/demangle.c - demangle C++ names with libstdc++, Rust names with our own decoder
  *
- * Runs in:  the readers
- * Gets:     a mangled name, which may be hostile; gives text
+ * Runs in:  our own process, in all commands that read a trace
+ * Gets:     a mangled name, which may be hostile
+ * Gives:    text
  * Owns:     the handle of libstdc++
  * Fails:    with NULL; the name is then printed as it is
- * Why an estimate comes first: a C++ name of 300 bytes can stand for gigabytes of text, because what
- *           was said once may be referred to twice, and __cxa_demangle prints it all. Of the 38,189
- *           names in libLLVM-14 none, and of the 30,704 in libclang-cpp four are refused.
+ * Why an estimate first: a C++ name of 300 bytes can stand for gigabytes of text, because a part
+ *           can be referred to more than once, and __cxa_demangle prints it all. None of the 38,189
+ *           names in libLLVM-14 and four of the 30,704 in libclang-cpp are refused.
  */
 #include "symbol/demangle.h"
 
@@ -21,9 +22,9 @@
 
 #include "base/error.h"
 
-#define EXPANSION_LIMIT UINT64_C(33554432) /* bytes that __cxa_demangle may have to print */
-#define REFERENCES      1024 /* … to different things; more in no name that is read */
-#define PACKS_LIMIT     3    /* nested ones multiply: 300 arguments thrice are 27,000,000 */
+#define EXPANSION_LIMIT UINT64_C(33554432) /* bytes that __cxa_demangle may print */
+#define REFERENCES      1024 /* distinct ones per name; a name with more is not demangled */
+#define PACKS_LIMIT     3    /* nested packs multiply: 300 arguments three times are 27,000,000 */
 
 typedef char *cxa_demangle_function(const char *name, char *buffer, size_t *length, int *status);
 
@@ -61,7 +62,7 @@ void demangler_free(struct demangler *demangler)
 
 /* ---- how long a C++ name can become ---- */
 
-/* The number of a reference "S_", "S0_", … or "T_", "T0_", …; -1: none is here. */
+/* The number of a reference "S_", "S0_", … or "T_", "T0_", …; -1: not a reference. */
 static int read_reference(const char *text, size_t *ret_length)
 {
 	int number = -1;
@@ -80,14 +81,14 @@ static int read_reference(const char *text, size_t *ret_length)
 	return text[i] == '_' ? number + 1 : -1;
 }
 
-/* How long the text was at the first reference to each thing. */
+/* Length of the text at the first reference to each entity. */
 struct references {
 	uint64_t sizes[REFERENCES];
 	int count;
 };
 
-/* What a reference stands for is complete before the first reference to it or to a later thing, so
- * that it is no longer than all text up to there. */
+/* The target of a reference is complete before the first reference to it or to a later entity. So
+ * it is not longer than all text up to there. */
 static uint64_t refer(struct references *references, int number, uint64_t size)
 {
 	uint64_t least = size;
@@ -103,7 +104,7 @@ static uint64_t refer(struct references *references, int number, uint64_t size)
 	return least;
 }
 
-/* No less than what the name becomes. */
+/* An upper bound of the demangled length. */
 static uint64_t estimate(const char *name)
 {
 	struct references substitutions, arguments;
@@ -160,7 +161,7 @@ static size_t measure_operator(const char *text, const char *begin)
 	return text[length] == ' ' ? length + 1 : 0;
 }
 
-/* Behind the bracket that closes the one at `text`. */
+/* The address after the bracket that closes the one at `text`. */
 static const char *skip_brackets(const char *text)
 {
 	unsigned int depth = 0;
@@ -197,8 +198,8 @@ static void shorten(char *name, bool keeps_templates, bool keeps_parameters)
 		} else if (*from == '(' || (*from == '<' && to > start)) {
 			const char *next = skip_brackets(from);
 			size_t span = (size_t)(next - from);
-			/* what follows the parameters is no part of the name, unless this is about
-			 * something inside of the function */
+			/* Text after the parameters is not part of the name, unless this is an
+			 * entity inside the function. */
 			bool is_last =
 				*from == '(' && !begins(next, "::") && *next != '#' && *next != '}';
 
@@ -212,7 +213,7 @@ static void shorten(char *name, bool keeps_templates, bool keeps_parameters)
 				break;
 			from = next;
 		} else {
-			/* what stands before the last space is a type, but after "operator" */
+			/* Text before the last space is a type, except after "operator". */
 			if (*from == ' ' && !is_operator && start[0] != '<' && start[0] != '{')
 				to = start;
 			else

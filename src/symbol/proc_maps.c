@@ -2,12 +2,14 @@
  *
  * symbol/proc_maps.c - the mappings of a process, from /proc/PID/maps
  *
- * Runs in:  the recorder and the readers
- * Gets:     the text; gives mappings
+ * Runs in:  the recorder, and all commands that read a trace
+ * Gets:     the text
+ * Gives:    mappings
  * Owns:     the mappings and one block with all their paths
  * Fails:    -ENOMEM, -errno of reading; a damaged line is left out and counted
- * Why by hand: sscanf reads "%s" only up to a space, which paths may have, and takes a number that
- *           overflows; the kernel writes a newline in a path as \012 and everything else as it is
+ * Why by hand: sscanf reads "%s" only up to a space, which paths may contain, and accepts a number
+ *           that overflows. The kernel writes a newline in a path as \012 and every other character
+ *           as it is
  */
 #include "symbol/proc_maps.h"
 
@@ -27,7 +29,7 @@ struct cursor {
 	const char *at, *end;
 };
 
-static bool take(struct cursor *cursor, char character)
+static bool accept_char(struct cursor *cursor, char character)
 {
 	if (cursor->at == cursor->end || *cursor->at != character)
 		return false;
@@ -58,15 +60,15 @@ static bool take_number(struct cursor *cursor, unsigned int base, uint64_t *ret_
 
 static bool take_flag(struct cursor *cursor, char letter, char other, bool *ret_flag)
 {
-	*ret_flag = take(cursor, letter);
-	return *ret_flag || take(cursor, other);
+	*ret_flag = accept_char(cursor, letter);
+	return *ret_flag || accept_char(cursor, other);
 }
 
 static bool take_device(struct cursor *cursor, struct proc_mapping *mapping)
 {
 	uint64_t major, minor;
 
-	if (!take_number(cursor, 16, &major) || !take(cursor, ':') ||
+	if (!take_number(cursor, 16, &major) || !accept_char(cursor, ':') ||
 	    !take_number(cursor, 16, &minor) || major > UINT32_MAX || minor > UINT32_MAX)
 		return false;
 	mapping->device_major = (uint32_t)major;
@@ -88,12 +90,12 @@ static enum proc_mapping_kind kind_of(const struct proc_mapping *mapping)
 	return PROC_MAPPING_FILE;
 }
 
-/* Copies the rest of a line; returns behind the copy's NUL. */
+/* Copies the rest of a line; returns the address after the copy's NUL. */
 static char *take_path(struct cursor *cursor, struct proc_mapping *mapping, char *to)
 {
 	size_t deleted = strlen(DELETED);
 
-	while (take(cursor, ' '))
+	while (accept_char(cursor, ' '))
 		;
 	mapping->path = to;
 	mapping->is_deleted = (size_t)(cursor->end - cursor->at) >= deleted &&
@@ -112,18 +114,18 @@ static char *take_path(struct cursor *cursor, struct proc_mapping *mapping, char
 	return to;
 }
 
-/* "START-END PERMISSIONS OFFSET DEVICE INODE    PATH"; NULL at something else. */
+/* "START-END PERMISSIONS OFFSET DEVICE INODE    PATH"; NULL for an invalid line. */
 static char *parse_line(struct cursor *cursor, struct proc_mapping *mapping, char *to)
 {
 	*mapping = (struct proc_mapping){0};
-	if (!take_number(cursor, 16, &mapping->start) || !take(cursor, '-') ||
-	    !take_number(cursor, 16, &mapping->end) || !take(cursor, ' ') ||
+	if (!take_number(cursor, 16, &mapping->start) || !accept_char(cursor, '-') ||
+	    !take_number(cursor, 16, &mapping->end) || !accept_char(cursor, ' ') ||
 	    !take_flag(cursor, 'r', '-', &mapping->is_readable) ||
 	    !take_flag(cursor, 'w', '-', &mapping->is_writable) ||
 	    !take_flag(cursor, 'x', '-', &mapping->is_executable) ||
-	    !take_flag(cursor, 's', 'p', &mapping->is_shared) || !take(cursor, ' ') ||
-	    !take_number(cursor, 16, &mapping->file_offset) || !take(cursor, ' ') ||
-	    !take_device(cursor, mapping) || !take(cursor, ' ') ||
+	    !take_flag(cursor, 's', 'p', &mapping->is_shared) || !accept_char(cursor, ' ') ||
+	    !take_number(cursor, 16, &mapping->file_offset) || !accept_char(cursor, ' ') ||
+	    !take_device(cursor, mapping) || !accept_char(cursor, ' ') ||
 	    !take_number(cursor, 10, &mapping->inode) || mapping->start >= mapping->end ||
 	    (cursor->at < cursor->end && *cursor->at != ' '))
 		return NULL;
@@ -196,15 +198,7 @@ void proc_maps_fini(struct proc_maps *maps)
 
 const struct proc_mapping *proc_maps_find(const struct proc_maps *maps, uint64_t address)
 {
-	size_t low = 0, high = maps->count;
+	size_t low = LOWER_BOUND(maps->count, i, maps->mappings[i].start <= address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (maps->mappings[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low && address < maps->mappings[low - 1].end ? &maps->mappings[low - 1] : NULL;
 }

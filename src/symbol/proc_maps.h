@@ -23,27 +23,28 @@ struct proc_mapping {
 	uint32_t device_major, device_minor;
 	enum proc_mapping_kind kind;
 	bool is_readable, is_writable, is_executable, is_shared;
-	bool is_deleted;  /* the kernel wrote " (deleted)" behind the path, which is cut off here; a
-			     file that is really called so looks the same */
+	/* the kernel appended " (deleted)" to the path, which is removed here; a file whose name
+	 * really ends so looks the same */
+	bool is_deleted;
 	const char *path; /* "": none */
 };
 
 struct proc_maps {
 	struct proc_mapping *mappings; /* sorted by start, as the kernel writes them */
 	size_t count;
-	size_t damaged_count; /* lines that make no sense, left out */
+	size_t damaged_count; /* invalid lines, left out */
 	char *texts;
 };
 
 /* text: `size` bytes. Errors: -ENOMEM. */
 int proc_maps_parse(const char *text, size_t size, struct proc_maps *ret_maps);
 
-/* Of a living process. Errors: -errno, with the error chain. */
+/* Reads the mappings of a running process. Errors: -errno, with the error chain. */
 int proc_maps_read(pid_t pid, struct proc_maps *ret_maps);
 
 void proc_maps_fini(struct proc_maps *maps); /* NULL-safe */
 
-/* The mapping that holds `address`; NULL: none. */
+/* The mapping that contains `address`; NULL: none. */
 const struct proc_mapping *proc_maps_find(const struct proc_maps *maps, uint64_t address);
 
 #endif

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * symbol/search.c - where a program's file and its debug files are
+ * symbol/search.c - find a program's file and its debug files
  *
- * Runs in:  the readers
- * Gets:     a recorded path, a build id, the links inside a file; gives paths
+ * Runs in:  our own process, in all commands that read a trace
+ * Gets:     a recorded path, a build id, the links inside a file
+ * Gives:    paths
  * Owns:     copies of the options, the debuginfod client
- * Fails:    -ENOENT where nothing fits; a file that does not fit is as good as none
- * Why every candidate is checked: a report is often made after the program was built again, and
- *           names from the new file are wrong without looking wrong
+ * Fails:    -ENOENT if no file fits, -ENOMEM
+ * Why every candidate is checked: a report is often made after the program was rebuilt, and the
+ *           wrong names from the new file would look plausible. The check uses the build id;
+ *           without one, size and time, or the checksum of the link.
  */
 #include "symbol/search.h"
 
@@ -18,7 +20,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/regular_file.h"
+#include "base/file/regular_file.h"
 #include "base/string.h"
 #include "symbol/debuginfod.h"
 
@@ -69,10 +71,10 @@ static bool has_build_id(const char *path, const char *build_id)
 	return is_file(path) && build_id_read_file(path, text) == 0 && strcmp(text, build_id) == 0;
 }
 
-/* How much of what was recorded of a file without build id another one must share. */
+/* How much a file without build id must agree with the recorded one. */
 enum likeness { LIKE_SIZE, LIKE_COPY, LIKE_FILE };
 
-/* Copies keep the time. Archives of files (tar) and some file systems keep whole seconds of it. */
+/* Copies keep the time. Archives (tar) and some file systems keep only whole seconds of it. */
 static bool has_time(const struct stat *status, uint64_t modified_ns, enum likeness likeness)
 {
 	uint64_t seconds = (uint64_t)status->st_mtim.tv_sec,
@@ -80,14 +82,14 @@ static bool has_time(const struct stat *status, uint64_t modified_ns, enum liken
 
 	if (!modified_ns || likeness == LIKE_SIZE)
 		return true;
-	/* What had lost its path when it was recorded has only copies. */
+	/* A file that had lost its path when it was recorded exists only as copies. */
 	if (modified_ns == UINT64_MAX)
 		return likeness == LIKE_COPY;
 	return seconds * 1000000000 + rest == modified_ns ||
 	       (likeness == LIKE_COPY && !rest && seconds == modified_ns / 1000000000);
 }
 
-/* Whether the file at `path` is the one that was recorded, as far as anybody knows. */
+/* Whether the file at `path` is the recorded one, as far as this can be known. */
 static bool is_recorded(const char *path, const struct search_wanted *wanted,
 			enum likeness likeness)
 {
@@ -133,7 +135,7 @@ static bool has_crc(const char *path, uint32_t wanted)
 	return ~crc == wanted;
 }
 
-/* Frees a candidate that is not taken. */
+/* Frees a candidate that does not fit. */
 static int take_if(bool fits, struct string_builder *candidate, char **ret_path)
 {
 	int error = candidate->error ? -ENOMEM : fits ? 0 : -ENOENT;
@@ -194,8 +196,8 @@ static int try_archive(const struct search *search, const struct search_wanted *
 	return error;
 }
 
-/* The file where it was, if anything tells it from another one that came in its place. */
-static bool is_told(const struct search_wanted *wanted)
+/* Whether a replacement of the file at its path could be detected. */
+static bool can_detect_replacement(const struct search_wanted *wanted)
 {
 	return *wanted->build_id || (wanted->file_size_bytes && wanted->file_modified_ns);
 }
@@ -215,7 +217,7 @@ int search_program(struct search *search, const struct search_wanted *wanted, ch
 		   bool *ret_is_replaced)
 {
 	const char *build_id = wanted->build_id;
-	bool is_first = is_told(wanted);
+	bool is_first = can_detect_replacement(wanted);
 	int error = -ENOENT;
 
 	*ret_is_replaced = false;
@@ -237,7 +239,7 @@ int search_program(struct search *search, const struct search_wanted *wanted, ch
 struct link {
 	const char *name, *build_id;
 	uint32_t crc;
-	const char *own_path; /* the file that has the link, which may have the same name */
+	const char *own_path; /* the file that contains the link, which may have the same name */
 };
 
 static bool is_same_file(const char *a, const char *b)
@@ -291,7 +293,7 @@ static int search_link(const struct search *search, const struct link *link, cha
 	return error;
 }
 
-/* In all places that are ordered by build id. */
+/* Searches all folders that are ordered by build id. */
 static int search_by_build_id(struct search *search, const char *build_id, char **ret_path)
 {
 	int error = -ENOENT;
@@ -308,7 +310,7 @@ int search_debug(struct search *search, const char *path, const char *build_id, 
 {
 	int error = -ENOENT;
 
-	/* a link is a file name; one with folders in it was not made by a tool */
+	/* a link is a plain file name; tools never write one with folders */
 	if (link && *link && !strchr(link, '/'))
 		error = search_link(search, &(struct link){link, build_id, link_crc, path},
 				    ret_path);

@@ -2,13 +2,14 @@
  *
  * symbol/symbolizer.c - address to function, file, line and inlined callers
  *
- * Runs in:  the readers; one thread at a time
- * Gets:     mappings and addresses; gives frames
- * Owns:     a file for each different program or library, opened at its first lookup, every answer
- *           given, and the notes
- * Fails:    -ENOMEM; everything else is an address without a name
- * Why answers are kept: the addresses of a profile repeat, 10,000 different ones in a million samples
- *           is usual, and the caller may keep the texts without copying them
+ * Runs in:  our own process, in all commands that read a trace; one thread at a time
+ * Gets:     mappings and addresses
+ * Gives:    frames
+ * Owns:     a file for each different program or library, opened at its first lookup, all results,
+ *           and the notes
+ * Fails:    -ENOMEM; every other failure gives an address without a name
+ * Why results are kept: the addresses of a profile repeat, often 10,000 different ones in a million
+ *           samples, and the caller may keep the texts without copying them
  */
 #include "symbol/symbolizer.h"
 
@@ -27,29 +28,30 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/string.h"
-#include "symbol/build_id.h"
 #include "symbol/demangle.h"
-#include "symbol/object.h"
+#include "symbol/elf/build_id.h"
+#include "symbol/elf/object.h"
+#include "symbol/elf/units.h"
 #include "symbol/search.h"
-#include "symbol/units.h"
 
 #define VDSO       "[vdso]"
-#define VDSO_LIMIT ((size_t)16384) /* bytes that are looked at; it has one to three pages */
+#define VDSO_LIMIT ((size_t)16384) /* max bytes read; it has one to three pages */
 
-/* An open one takes a descriptor and 100 KiB. Libraries are some hundred at most, and may take seconds to be opened
- * again; kernels of a device are as many as a program builds, and small. */
-enum { IMAGES_MOST = 64 };
+/* An open image takes a descriptor and 100 KiB. There are some hundred libraries at most, and
+ * reopening one may take seconds. There is an image for every device kernel that a program builds,
+ * and they are small. */
+enum { MAX_IMAGES = 64 };
 
-/* A program or library, whatever it is mapped to. */
+/* A program or library, independent of its mappings. */
 struct file {
 	const char *path, *build_id, *alternative; /* in the symbolizer's texts */
-	uint64_t size_bytes, modified_ns;          /* where there is no build id; 0: not known */
+	uint64_t size_bytes, modified_ns;          /* used without a build id; 0: unknown */
 	const void *image;                         /* borrowed; NULL: it is read from a path */
 	size_t image_size;
-	uint64_t used; /* an image: when it was last asked, in questions */
+	uint64_t used; /* an image: number of the last lookup */
 	char *found_path;
 	bool is_open, is_replaced, has_units;
-	bool is_refused;            /* its build id is none: nothing is looked for */
+	bool is_refused;            /* its build id is invalid: nothing is searched */
 	struct object *object;      /* NULL: not found */
 	struct units *units;        /* NULL: no debug information */
 	struct hash_map answers[2]; /* address -> struct symbol, by is_return_address */
@@ -66,15 +68,15 @@ struct symbolizer {
 	struct demangler *demangler;
 	struct arena arena;
 	struct string_table texts;
-	const char **functions; /* by id of the raw name: what it is printed as */
+	const char **functions; /* demangled name by id of the raw name */
 	size_t function_capacity;
-	struct hash_map name_ids; /* where a name lies -> its id in texts */
+	struct hash_map name_ids; /* address of a name -> its id in texts */
 	struct string_table file_keys, module_keys;
 	struct file **files; /* by id - 1 */
 	size_t file_count, file_capacity;
 	struct symbol_module **modules; /* by id - 1 */
 	size_t module_count, module_capacity;
-	struct file *images[IMAGES_MOST]; /* borrowed; that are open */
+	struct file *images[MAX_IMAGES]; /* borrowed; the open ones */
 	size_t image_count;
 	uint64_t questions; /* asked of images */
 	const char **notes;
@@ -149,9 +151,9 @@ void symbolizer_free(struct symbolizer *symbolizer)
 
 /* ---- notes ---- */
 
-/* Without memory a note is missing. */
-__attribute__((format(printf, 2, 3))) static void note(struct symbolizer *symbolizer,
-						       const char *format, ...)
+/* Without memory the note is missing. */
+__attribute__((format(printf, 2, 3))) static void append_note(struct symbolizer *symbolizer,
+							      const char *format, ...)
 {
 	char text[1024];
 	const char *copy;
@@ -215,7 +217,7 @@ static int add_file(struct symbolizer *symbolizer, const struct symbol_mapping *
 	return 0;
 }
 
-/* The id of a key. *ret_is_new: it is the next one. */
+/* The id of a key. *ret_is_new: it is the next free one. */
 static uint32_t key_id(struct string_table *table, const struct string_builder *key,
 		       bool *ret_is_new)
 {
@@ -234,7 +236,7 @@ static int find_file(struct symbolizer *symbolizer, const struct symbol_mapping 
 
 	if (!id)
 		return -ENOMEM;
-	/* an earlier file that found no memory has left a key without a file */
+	/* an earlier file that ran out of memory has left a key without a file */
 	while (symbolizer->file_count < id) {
 		int error = add_file(symbolizer, mapping, ret_file);
 
@@ -298,8 +300,8 @@ int symbolizer_module(struct symbolizer *symbolizer, const struct symbol_mapping
 
 /* ---- opening a file ---- */
 
-/* The kernel's library for fast calls is in no file; ours is the recorded one where the build ids
- * agree, and without a recorded one nobody knows. */
+/* The vdso is not in any file. Ours is the recorded one if the build ids agree; without a recorded
+ * build id it is unknown. */
 static void open_vdso(struct symbolizer *symbolizer, struct file *file)
 {
 	const unsigned char *image = (const unsigned char *)getauxval(AT_SYSINFO_EHDR);
@@ -338,10 +340,11 @@ static void open_units(struct symbolizer *symbolizer, struct file *file)
 	if (!dwarf || units_new(dwarf, is_code, file, &file->units))
 		return;
 	if (units_missing_split(file->units))
-		note(symbolizer,
-		     "'%s': %zu compilation units have their debug information in .dwo files that "
-		     "are not there; their inlined calls are unknown",
-		     file->path, units_missing_split(file->units));
+		append_note(symbolizer,
+			    "'%s': inlined calls of %zu compilation units are unknown because "
+			    "their .dwo "
+			    "files are missing",
+			    file->path, units_missing_split(file->units));
 }
 
 static void open_path(struct symbolizer *symbolizer, struct file *file)
@@ -352,13 +355,16 @@ static void open_path(struct symbolizer *symbolizer, struct file *file)
 		search_program(&symbolizer->search, &wanted, &file->found_path, &file->is_replaced);
 
 	if (file->is_replaced && !*file->build_id)
-		note(symbolizer, "'%s' has changed since the recording: %s", file->path,
-		     error ? "it has no names" : "names come from a copy of what it was");
+		append_note(symbolizer, "'%s' has changed since the recording: %s", file->path,
+			    error ? "it has no names"
+				  : "names come from a copy of the recorded file");
 	else if (file->is_replaced)
-		note(symbolizer,
-		     "'%s' is not the file that was recorded (build id %s): names come from %s",
-		     file->path, file->build_id,
-		     error ? "a debug file of that build id, if there is one" : "a copy of that");
+		append_note(
+			symbolizer,
+			"'%s' is not the file that was recorded (build id %s): names come from %s",
+			file->path, file->build_id,
+			error ? "a debug file of that build id, if one is found"
+			      : "a copy of the recorded file");
 	if (error && *file->build_id)
 		error = search_debug(&symbolizer->search, file->path, file->build_id, NULL, 0,
 				     &file->found_path);
@@ -367,10 +373,11 @@ static void open_path(struct symbolizer *symbolizer, struct file *file)
 	error = object_open(&symbolizer->search, file->found_path, NULL, 0, file->build_id,
 			    &file->object);
 	if (error)
-		note(symbolizer, "'%s' cannot be read: %s", file->found_path, strerror(-error));
+		append_note(symbolizer, "'%s' cannot be read: %s", file->found_path,
+			    strerror(-error));
 }
 
-/* Where there are too many, in the place of the one that was not asked for the longest time: what it answered stays. */
+/* If too many are open, replaces the least recently used one; its results stay. */
 static void open_image(struct symbolizer *symbolizer, struct file *file)
 {
 	size_t place = 0;
@@ -378,7 +385,7 @@ static void open_image(struct symbolizer *symbolizer, struct file *file)
 	for (size_t i = 1; i < symbolizer->image_count; i++)
 		if (symbolizer->images[i]->used < symbolizer->images[place]->used)
 			place = i;
-	if (symbolizer->image_count == IMAGES_MOST)
+	if (symbolizer->image_count == MAX_IMAGES)
 		close_file(symbolizer->images[place]);
 	else
 		place = symbolizer->image_count++;
@@ -391,8 +398,9 @@ static void open_file(struct symbolizer *symbolizer, struct file *file)
 	file->is_open = true;
 	if (file->is_refused)
 		/* it would become part of paths, ours and a client library's */
-		note(symbolizer, "'%s' has no names: the trace gives it a build id that is none",
-		     file->path);
+		append_note(symbolizer,
+			    "'%s' has no names: the trace has an invalid build id for it",
+			    file->path);
 	else if (file->image)
 		open_image(symbolizer, file);
 	else if (strcmp(file->path, VDSO) == 0)
@@ -422,8 +430,8 @@ static uint32_t add_name(struct symbolizer *symbolizer, const char *name, size_t
 	return id;
 }
 
-/* The same by where the name lies: texts of a file stay there, so that most need not be compared. Those of an image go
- * with it. */
+/* The same by the name's address: texts of a file stay there, so that most need not be compared.
+ * Texts of an image are freed with it. */
 static uint32_t find_name(struct symbolizer *symbolizer, const struct file *file, const char *name,
 			  size_t length)
 {
@@ -438,7 +446,7 @@ static uint32_t find_name(struct symbolizer *symbolizer, const struct file *file
 	return id && hash_map_put(&symbolizer->name_ids, (uintptr_t)name, id) == 0 ? id : 0;
 }
 
-/* Sets the raw name and what it is printed as. */
+/* Sets the raw name and the demangled one. */
 static int set_name(struct symbolizer *symbolizer, const struct file *file, const char *name,
 		    size_t length, struct symbol_frame *frame)
 {
@@ -460,9 +468,9 @@ static bool is_piece(const struct object_symbol *symbol, const char *name)
 	       symbol->name[length] == '.';
 }
 
-/* A function that is not inlined. The symbol that begins where it does is preferred to what DWARF
- * says: it has a namespace also where DWARF has no linkage name, and a function is then called the
- * same with and without debug information. */
+/* A function that is not inlined. A symbol that starts at the same address is preferred to the
+ * DWARF name: it has a namespace even if DWARF has no linkage name, so a function has the same name
+ * with and without debug information. */
 static int name_outermost(struct symbolizer *symbolizer, struct file *file, uint64_t address,
 			  const char *name, uint64_t start, struct symbol_frame *frame)
 {
@@ -471,7 +479,7 @@ static int name_outermost(struct symbolizer *symbolizer, struct file *file, uint
 
 	if (!name && has_symbol) {
 		frame->has_offset = true;
-		frame->offset = symbol.start; /* as a start; answer makes an offset of it */
+		frame->offset = symbol.start; /* the start for now; answer makes it an offset */
 	}
 	if (has_symbol && (!name || (symbol.start == start && !is_piece(&symbol, name))))
 		return set_name(symbolizer, file, symbol.name, symbol.length, frame);
@@ -551,8 +559,8 @@ static int find_frames(struct symbolizer *symbolizer, struct file *file, uint64_
 	return error;
 }
 
-static int answer(struct symbolizer *symbolizer, struct file *file, uint64_t address,
-		  bool is_return_address, bool has_address, struct symbol *symbol)
+static int make_answer(struct symbolizer *symbolizer, struct file *file, uint64_t address,
+		       bool is_return_address, bool has_address, struct symbol *symbol)
 {
 	struct symbol_frame frames[UNIT_FRAMES] = {{0}}, *kept;
 	size_t count = 1;
@@ -571,8 +579,8 @@ static int answer(struct symbolizer *symbolizer, struct file *file, uint64_t add
 	return 0;
 }
 
-static int lookup(struct symbolizer *symbolizer, struct file *file, uint64_t address,
-		  bool is_return_address, bool has_address, struct symbol *ret_symbol)
+static int find_answer(struct symbolizer *symbolizer, struct file *file, uint64_t address,
+		       bool is_return_address, bool has_address, struct symbol *ret_symbol)
 {
 	struct hash_map *answers = &file->answers[is_return_address];
 	struct symbol *symbol = hash_map_find_pointer(answers, address);
@@ -583,8 +591,8 @@ static int lookup(struct symbolizer *symbolizer, struct file *file, uint64_t add
 		if (!symbol)
 			error = -ENOMEM;
 		else
-			error = answer(symbolizer, file, address, is_return_address, has_address,
-				       symbol);
+			error = make_answer(symbolizer, file, address, is_return_address,
+					    has_address, symbol);
 		if (error)
 			return error_set(error, "symbolizer: out of memory");
 		hash_map_put_pointer(answers, address, symbol);
@@ -597,7 +605,7 @@ int symbolizer_lookup_vaddr(struct symbolizer *symbolizer, struct symbol_module 
 			    uint64_t vaddr, bool is_return_address, struct symbol *ret_symbol)
 {
 	use_file(symbolizer, module->file);
-	return lookup(symbolizer, module->file, vaddr, is_return_address, true, ret_symbol);
+	return find_answer(symbolizer, module->file, vaddr, is_return_address, true, ret_symbol);
 }
 
 int symbolizer_lookup(struct symbolizer *symbolizer, struct symbol_module *module, uint64_t address,
@@ -608,13 +616,13 @@ int symbolizer_lookup(struct symbolizer *symbolizer, struct symbol_module *modul
 	bool has_address = false;
 
 	use_file(symbolizer, file);
-	/* a return address may be the first byte behind a segment */
+	/* a return address may be the first byte after a segment */
 	if (file->object &&
 	    !object_offset_to_address(file->object, offset - is_return_address, &vaddr)) {
 		vaddr += is_return_address;
 		has_address = true;
 	}
-	return lookup(symbolizer, file, vaddr, is_return_address, has_address, ret_symbol);
+	return find_answer(symbolizer, file, vaddr, is_return_address, has_address, ret_symbol);
 }
 
 void symbolizer_source(struct symbolizer *symbolizer, struct symbol_module *module,

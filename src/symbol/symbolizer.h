@@ -2,8 +2,8 @@
  *
  * symbol/symbolizer.h - address to function, file, line and inlined callers
  *
- * Used when a report is made, in our own process; the recorded one is usually gone. Where and in
- * which order files are looked for: docs/design/symbol.md.
+ * Used when a report is made, in our own process; the recorded process has usually ended. The
+ * search order of files is in docs/design/symbol.md.
  */
 #ifndef SYMBOL_SYMBOLIZER_H
 #define SYMBOL_SYMBOLIZER_H
@@ -16,26 +16,28 @@ struct symbolizer;
 struct symbol_module;
 
 struct symbolizer_options {
-	const char *const *debug_folders; /* laid out as /usr/lib/debug, asked before it */
+	const char *const *debug_folders; /* laid out as /usr/lib/debug, searched before it */
 	size_t debug_folder_count;
 	const char *archive; /* folder with .build-id/ and paths below it; NULL: none */
-	bool may_download;   /* ask debuginfod, where DEBUGINFOD_URLS is set */
+	bool may_download;   /* use debuginfod, if DEBUGINFOD_URLS is set */
 	bool has_lines;      /* files and lines are wanted */
 	bool has_inlines;    /* inlined callers are wanted */
 	bool is_short;       /* names without parameters and template arguments */
 };
 
-/* A mapping of the recorded process. With start and file_offset 0 the addresses that are looked up
- * are offsets in the file. */
+/* A mapping of the recorded process. With start and file_offset 0, looked-up addresses are offsets
+ * in the file. */
 struct symbol_mapping {
-	const char *path;        /* as recorded, without " (deleted)"; "[vdso]" */
-	const char *build_id;    /* lower-case hexadecimal; "": not known; else no names */
+	const char *path; /* as recorded, without " (deleted)"; "[vdso]" */
+	/* lower-case hexadecimal; "": unknown; an invalid one gives no names */
+	const char *build_id;
 	uint64_t start;          /* address in the recorded process */
-	uint64_t file_offset;    /* of the byte at `start` */
-	const char *alternative; /* a copy to read in place of it, if it is the same; NULL: none */
-	/* Where there is no build id: of the file when it was recorded; 0: not known. */
+	uint64_t file_offset;    /* file offset of the byte at `start` */
+	const char *alternative; /* a copy to read instead, if it is the same file; NULL: none */
+	/* Used without a build id: the file's size and time when it was recorded; 0: unknown. */
 	uint64_t file_size_bytes, file_modified_ns;
-	/* The file itself, of which path is but the name; it outlives the symbolizer. NULL: it is read. */
+	/* The file's contents, with `path` as a mere name; it outlives the symbolizer. NULL: the
+	 * file is read. */
 	const void *image;
 	size_t image_size;
 };
@@ -47,7 +49,8 @@ struct symbol_frame {
 	uint32_t line;        /* from 1; 0: unknown */
 	uint32_t column;      /* from 1; 0: unknown */
 	bool is_inlined;      /* into the next frame */
-	uint64_t offset;      /* from the start of the piece of the function that has the address */
+	/* from the start of the piece of the function that contains the address */
+	uint64_t offset;
 	bool has_offset;
 };
 
@@ -56,46 +59,46 @@ struct symbol {
 	const struct symbol_frame *frames;
 	size_t frame_count;
 	const char *module_path;
-	uint64_t
-		address; /* in the module's file, as its program headers count; where that file could
-			     not be read, the offset in it */
+	/* in the module's file, by its program headers; if that file could not be read, the file
+	 * offset */
+	uint64_t address;
 };
 
 /* Errors: -ENOMEM. */
 int symbolizer_new(const struct symbolizer_options *options, struct symbolizer **ret_symbolizer);
 void symbolizer_free(struct symbolizer *symbolizer); /* NULL-safe */
 
-/* The same mapping is the same module, and mappings of one file share what was read of it. A file
- * that cannot be found is no error: its addresses have no names. Errors: -ENOMEM. */
+/* Equal mappings give the same module, and mappings of one file share its data. A missing file is
+ * not an error: its addresses have no names. Errors: -ENOMEM. */
 int symbolizer_module(struct symbolizer *symbolizer, const struct symbol_mapping *mapping,
 		      struct symbol_module **ret_module);
 
-/* `address`: in the recorded process. A return address is looked up one byte before, inside of the
+/* `address`: in the recorded process. A return address is looked up one byte before, inside the
  * call. Errors: -ENOMEM. */
 int symbolizer_lookup(struct symbolizer *symbolizer, struct symbol_module *module, uint64_t address,
 		      bool is_return_address, struct symbol *ret_symbol);
 
-/* The same for an address as the file's program headers count (vaddr). */
+/* The same for an address of the file's program headers (vaddr). */
 int symbolizer_lookup_vaddr(struct symbolizer *symbolizer, struct symbol_module *module,
 			    uint64_t vaddr, bool is_return_address, struct symbol *ret_symbol);
 
-/* What the names of a module come from; texts NULL: nothing. */
+/* The source of a module's names; texts NULL: none. */
 struct symbol_source {
-	const char *path;       /* of the file that is read */
-	const char *debug_path; /* of its separate debug file, once one was needed */
-	bool is_replaced;       /* another file is at the recorded path now */
+	const char *path;       /* the file that is read */
+	const char *debug_path; /* its separate debug file, once one was needed */
+	bool is_replaced;       /* another file is now at the recorded path */
 	bool has_lines;         /* debug information */
 };
 
 void symbolizer_source(struct symbolizer *symbolizer, struct symbol_module *module,
 		       struct symbol_source *ret_source);
 
-/* What a user should know, each once: "'/usr/bin/x' was replaced since the recording". Texts live
- * as long as the symbolizer. */
+/* Messages for the user, each once: "'/usr/bin/x' was replaced since the recording". Texts live as
+ * long as the symbolizer. */
 size_t symbolizer_notes(const struct symbolizer *symbolizer, const char *const **ret_notes);
 
-/* The function's name, or "[libfoo.so]+0x1234" where it is unknown, as snprintf does it: the length
- * that was wanted. */
+/* The function's name, or "[libfoo.so]+0x1234" if it is unknown. Returns the full length, as
+ * snprintf does. */
 size_t symbol_format(const struct symbol *symbol, size_t frame_index, char *text, size_t size);
 
 #endif

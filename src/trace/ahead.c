@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * trace/ahead.c - the rows of many chunks, decoded ahead of who reads them
+ * trace/ahead.c - decode the rows of a list of chunks in a second thread, before the owner needs
+ * them
  *
- * Runs in:  the readers; one owner, and a thread of its own
- * Gets:     a reader and a list of chunks   Gives: their rows, in the list's order
- * Owns:     its thread, and the rows that were decoded and not taken
- * Fails:    as trace_reader_rows for the chunk that is taken; nothing else waits or is lost for it
- * Why:      decoding and placing in time are a third of what a sweep over a trace costs and need
- *           nothing of what the sweep knows.
+ * Runs in:  our own process, in all commands that read a trace: the owner's thread and one thread
+ *           of its own
+ * Gets:     a reader and a list of chunks
+ * Gives:    their rows, in the list's order
+ * Owns:     its thread, and the rows that are decoded and not yet taken
+ * Fails:    like trace_reader_rows, and only for the chunk that is taken; the other chunks are not
+ *           affected
+ * Why:      a third of the time of a sweep over a trace is decoding and time alignment. Neither
+ *           needs the state of the sweep, so a second thread can do both.
  */
 #include "trace/ahead.h"
 
@@ -20,7 +24,7 @@
 #include "base/thread.h"
 #include "trace/reader.h"
 
-#define AHEAD_LEAST 16 /* chunks; for fewer a thread costs more than it saves */
+#define MIN_AHEAD 16 /* chunks; for fewer a thread costs more than it saves */
 
 struct decoded {
 	void *rows;
@@ -39,12 +43,12 @@ struct trace_ahead {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	size_t made, taken; /* chunks of the list */
-	size_t wanted;      /* of them decoded and not taken, at most */
-	bool is_over;       /* nobody takes any more */
-	struct decoded decoded[AHEAD_MOST];
+	size_t wanted;      /* max chunks that are decoded and not taken */
+	bool is_over;       /* set by trace_ahead_free: the thread stops */
+	struct decoded decoded[MAX_AHEAD];
 };
 
-static void decode(const struct trace_ahead *ahead, size_t chunk, struct decoded *ret_decoded)
+static void decode_chunk(const struct trace_ahead *ahead, size_t chunk, struct decoded *ret_decoded)
 {
 	*ret_decoded = (struct decoded){0};
 	ret_decoded->error =
@@ -54,7 +58,7 @@ static void decode(const struct trace_ahead *ahead, size_t chunk, struct decoded
 			ahead->work(ahead->context, chunk, ret_decoded->rows, ret_decoded->count);
 }
 
-static void *run(void *argument)
+static void *decode_list(void *argument)
 {
 	struct trace_ahead *ahead = argument;
 	struct decoded decoded;
@@ -62,13 +66,13 @@ static void *run(void *argument)
 	for (size_t i = 0; i < ahead->count; i++) {
 		bool is_over;
 
-		decode(ahead, ahead->chunks[i], &decoded);
+		decode_chunk(ahead, ahead->chunks[i], &decoded);
 		pthread_mutex_lock(&ahead->lock);
 		while (ahead->made - ahead->taken >= ahead->wanted && !ahead->is_over)
 			pthread_cond_wait(&ahead->changed, &ahead->lock);
 		is_over = ahead->is_over;
 		if (!is_over)
-			ahead->decoded[ahead->made++ % AHEAD_MOST] = decoded;
+			ahead->decoded[ahead->made++ % MAX_AHEAD] = decoded;
 		pthread_cond_signal(&ahead->changed);
 		pthread_mutex_unlock(&ahead->lock);
 		if (is_over) {
@@ -94,8 +98,8 @@ int trace_ahead_new(struct trace_reader *reader, const size_t *chunks, size_t co
 	ahead->wanted = AHEAD_CHUNKS;
 	pthread_mutex_init(&ahead->lock, NULL);
 	pthread_cond_init(&ahead->changed, NULL);
-	ahead->has_thread = count >= AHEAD_LEAST && thread_has_processor() &&
-			    thread_start(&ahead->thread, run, ahead);
+	ahead->has_thread = count >= MIN_AHEAD && thread_has_processor() &&
+			    thread_start(&ahead->thread, decode_list, ahead);
 	*ret_ahead = ahead;
 	return 0;
 }
@@ -112,18 +116,18 @@ void trace_ahead_free(struct trace_ahead *ahead)
 		pthread_join(ahead->thread, NULL);
 	}
 	for (; ahead->taken < ahead->made; ahead->taken++)
-		free(ahead->decoded[ahead->taken % AHEAD_MOST].rows);
+		free(ahead->decoded[ahead->taken % MAX_AHEAD].rows);
 	pthread_cond_destroy(&ahead->changed);
 	pthread_mutex_destroy(&ahead->lock);
 	free(ahead);
 }
 
-static void take(struct trace_ahead *ahead, struct decoded *ret_decoded)
+static void take_decoded(struct trace_ahead *ahead, struct decoded *ret_decoded)
 {
 	pthread_mutex_lock(&ahead->lock);
 	while (ahead->made == ahead->taken)
 		pthread_cond_wait(&ahead->changed, &ahead->lock);
-	*ret_decoded = ahead->decoded[ahead->taken++ % AHEAD_MOST];
+	*ret_decoded = ahead->decoded[ahead->taken++ % MAX_AHEAD];
 	pthread_cond_signal(&ahead->changed);
 	pthread_mutex_unlock(&ahead->lock);
 }
@@ -135,24 +139,24 @@ int trace_ahead_next(struct trace_ahead *ahead, void **ret_rows, size_t *ret_cou
 	if (ahead->taken == ahead->count)
 		return -ENODATA;
 	if (ahead->has_thread) {
-		take(ahead, &decoded);
+		take_decoded(ahead, &decoded);
 	} else {
-		decode(ahead, ahead->chunks[ahead->taken], &decoded);
+		decode_chunk(ahead, ahead->chunks[ahead->taken], &decoded);
 		ahead->made = ++ahead->taken;
 	}
-	if (decoded.error == -ENOMEM) /* what the other thread noted is not read here */
+	if (decoded.error == -ENOMEM) /* the decoding thread's text is not in this thread's chain */
 		return error_set(decoded.error, "read the trace: out of memory");
 	*ret_rows = decoded.rows;
 	*ret_count = decoded.count;
 	return decoded.error;
 }
 
-void trace_ahead_want(struct trace_ahead *ahead, size_t chunks)
+void trace_ahead_set_limit(struct trace_ahead *ahead, size_t chunks)
 {
 	size_t wanted = chunks < AHEAD_CHUNKS ? AHEAD_CHUNKS : chunks;
 
 	pthread_mutex_lock(&ahead->lock);
-	ahead->wanted = wanted < AHEAD_MOST ? wanted : AHEAD_MOST;
+	ahead->wanted = wanted < MAX_AHEAD ? wanted : MAX_AHEAD;
 	pthread_cond_signal(&ahead->changed);
 	pthread_mutex_unlock(&ahead->lock);
 }

@@ -2,16 +2,17 @@
  *
  * trace/chunk.c - one message of the file: envelope, checksum, compression
  *
- * Runs in:  the recorder and the readers
- * Gets:     a head and a payload; gives the bytes as they stand in the file, and the reverse from
- *           bytes that nobody vouches for
+ * Runs in:  the recorder, and all commands that read a trace
+ * Gets:     a chunk head and a payload; gives the bytes of the chunk in the file. Opening a chunk
+ *           is the reverse; the bytes are untrusted then.
  * Owns:     its compressor and buffers, which live as long as the packer or opener
  * Fails:    -ENOMEM, -EBADMSG, -EMSGSIZE
- * Why level 1: level 3 leaves as many bytes of an API call and 0.7 % fewer of a launch with its
- *           execution, for about a tenth more time (bench_trace). Why blocks for columns: the low
- *           bytes of jittered times and ids of functions are nothing alike; coded apart they take 6
- *           to 8 % less. Why a payload is sometimes stored raw: what unfolds a thousandfold would
- *           have to be refused by a reader that guards its memory.
+ * Why level 1: measured with bench_trace, level 3 does not shrink an API call and saves 0.7 % of a
+ *           launch with its execution, for about a tenth more time.
+ * Why a block per column: the low bytes of jittered times and of function ids have different
+ *           statistics; compressed in separate blocks they take 6 to 8 % less.
+ * Why some payloads are stored raw: readers refuse payloads that expand more than 1024-fold, as a
+ *           guard of their memory. A writer must not produce such payloads.
  */
 #include "trace/chunk.h"
 
@@ -28,7 +29,7 @@
 
 #include "duet_trace.pb-c.h"
 
-/* a block's statistics take about 100 bytes */
+/* bytes; smaller columns share a block, because the statistics of a block take about 100 bytes */
 #define BLOCK_MIN ((size_t)2000)
 
 enum { LENGTH_MAX = 5, SYNC_AT = 1, CHECKSUM_AT = 10, SYNC_TAG = 0x09, CHECKSUM_TAG = 0x11 };
@@ -51,7 +52,8 @@ static bool is_within_ratio(size_t raw, size_t stored)
 	return raw <= TRACE_RATIO_FREE + stored * TRACE_RATIO_LIMIT;
 }
 
-/* One frame, in which each large column has a block of its own. Returns 0 where that fails. */
+/* Compresses into one zstd frame with a block for each large column. Returns the size, 0 on
+ * failure. */
 static size_t compress_columns(struct chunk_packer *packer, const struct chunk_payload *payload,
 			       size_t bound)
 {
@@ -72,7 +74,7 @@ static size_t compress_columns(struct chunk_packer *packer, const struct chunk_p
 	return ZSTD_compressStream2(packer->context, &out, &in, ZSTD_e_end) ? 0 : out.pos;
 }
 
-/* Compresses where that helps; sets payload and raw_bytes. */
+/* Compresses the payload if that makes it smaller; sets payload and raw_bytes of chunk. */
 static int compress_payload(struct chunk_packer *packer, const struct chunk_payload *payload,
 			    Duet__Chunk *chunk)
 {

@@ -19,7 +19,7 @@ struct chunk_head {
 	uint64_t sequence;
 };
 
-/* Turns a payload into the bytes of a chunk with its length before it. */
+/* Packs a payload into the bytes of a chunk, with the chunk's length in front. */
 struct chunk_packer {
 	int level;
 	void *context; /* ZSTD_CCtx */
@@ -33,7 +33,8 @@ struct chunk_packer {
 void chunk_packer_init(struct chunk_packer *packer, int level);
 void chunk_packer_fini(struct chunk_packer *packer);
 
-/* A payload. ends: where its columns end, so that each can be compressed by its own statistics. */
+/* A payload. ends: the offsets at which its columns end; each column is compressed with its own
+ * statistics. */
 struct chunk_payload {
 	const uint8_t *bytes;
 	size_t size;
@@ -45,7 +46,7 @@ struct chunk_payload {
 int chunk_pack(struct chunk_packer *packer, const struct chunk_head *head,
 	       const struct chunk_payload *payload);
 
-/* Takes a chunk apart. */
+/* Checks and decompresses chunks. */
 struct chunk_opener {
 	void *context; /* ZSTD_DCtx */
 	uint8_t *raw;  /* the result of chunk_payload */
@@ -55,16 +56,18 @@ struct chunk_opener {
 void chunk_opener_init(struct chunk_opener *opener);
 void chunk_opener_fini(struct chunk_opener *opener);
 
-/* Reads the length before a chunk at `at`. Returns how many bytes it takes, 0 where it is cut off
- * or no chunk can be so long or so short. */
+/* Reads the length before a chunk at `at`. Returns the number of bytes of the length itself; 0 if
+ * it is cut off or no valid length of a chunk. */
 size_t chunk_length(const uint8_t *at, const uint8_t *end, size_t *ret_size);
 
-/* Whether a message (without its length) begins as a chunk does, and has the right checksum. */
+/* Whether a message (without its length) starts with the sync bytes of a chunk; whether its
+ * checksum matches as well. */
 bool chunk_has_prefix(const uint8_t *message, size_t size);
 bool chunk_is_intact(const uint8_t *message, size_t size);
 uint64_t chunk_checksum(const uint8_t *message); /* as stored */
 
-/* Reads the head of a message of which only the prefix has been checked. Errors: -EBADMSG. */
+/* Reads the head of a message whose prefix is valid; the checksum need not be checked. Errors:
+ * -EBADMSG. */
 int chunk_head(const uint8_t *message, size_t size, struct chunk_head *ret_head);
 
 /* Checks everything and decompresses: ret_payload is valid until the next call, or as long as

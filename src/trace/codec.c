@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * trace/codec.c - rows to columns and back
+ * trace/codec.c - encode rows as columns and decode them
  *
- * Runs in:  the recorder and the readers; pure functions
+ * Runs in:  the recorder, and all commands that read a trace; pure functions
  * Gets:     an array of row structs and the kind's table; gives one protobuf message of packed
- *           columns, or the reverse from bytes that nobody vouches for
+ *           columns. Decoding is the reverse; the bytes are untrusted then.
  * Owns:     nothing; the output buffer belongs to the caller and grows
  * Fails:    -ENOMEM, -EBADMSG
- * Why not through protobuf-c: it walks every value again to know its size before it packs it, and
- *           allocates every column when it unpacks, and this is the path of every row; a test
- *           unpacks the output with protobuf-c, so that the schema stays the contract
+ * Why not protobuf-c: every row of a trace passes through this code. protobuf-c walks each value
+ *           twice to pack it (size, then bytes) and allocates every column to unpack it. A test
+ *           unpacks the output with protobuf-c, so the schema remains the contract.
  */
 #include "trace/codec.h"
 
@@ -24,7 +24,7 @@
 
 enum { VARINT_MAX = 10, HEADER_MAX = 16 };
 
-/* One loop, of which the compiler makes a special one for each type and reference. */
+/* The compiler makes a specialised copy of this loop for each type and reference. */
 INLINE void gather_as(const struct trace_column *column, const char *row, size_t row_size,
 		      size_t count, unsigned int type, unsigned int reference, uint64_t *values)
 {
@@ -42,8 +42,8 @@ INLINE void gather_as(const struct trace_column *column, const char *row, size_t
 	}
 }
 
-static void gather(const struct trace_column *column, const void *rows, size_t row_size,
-		   size_t count, uint64_t *values)
+static void gather_column(const struct trace_column *column, const void *rows, size_t row_size,
+			  size_t count, uint64_t *values)
 {
 #define CASE(type, reference)                                                      \
 	case (type)*4 + (reference):                                               \
@@ -62,8 +62,9 @@ static void gather(const struct trace_column *column, const void *rows, size_t r
 #undef CASE
 }
 
-/* How many values have to be written: the last one goes on by itself, zeros are left out. */
-static size_t trim(const uint64_t *values, size_t count)
+/* Number of values to write: a reader repeats the last value and fills an absent column with
+ * zeros. */
+static size_t trim_values(const uint64_t *values, size_t count)
 {
 	while (count > 1 && values[count - 1] == values[count - 2])
 		count--;
@@ -79,14 +80,14 @@ static size_t varints_size(const uint64_t *values, size_t count)
 	return size;
 }
 
-/* Fills values; returns how many of them are to be written. */
+/* Fills values; returns how many of them must be written. */
 static size_t make_column(const struct trace_format *format, const struct trace_column *column,
 			  const void *rows, size_t count, const struct trace_translator *translator,
 			  uint64_t *values)
 {
-	gather(column, rows, format->row_size, count, values);
+	gather_column(column, rows, format->row_size, count, values);
 	if (column->type == FIELD_STRING && translator) {
-		/* calls of one function follow each other */
+		/* neighbouring rows often have the same string */
 		uint64_t last = 0, mapped = 0;
 
 		for (size_t i = 0; i < count; i++) {
@@ -97,7 +98,7 @@ static size_t make_column(const struct trace_format *format, const struct trace_
 			values[i] = mapped;
 		}
 	}
-	count = trim(values, count);
+	count = trim_values(values, count);
 	for (size_t i = 0; column->is_signed && i < count; i++)
 		values[i] = trace_zigzag(values[i]);
 	return count;
@@ -113,7 +114,7 @@ static uint8_t *write_column(const struct trace_column *column, const uint64_t *
 		return at;
 	for (size_t i = 0; i < count; i++)
 		end = trace_varint_write(end, values[i]);
-	/* the length is known only now: 2 or 3 bytes where the header's room is 16 */
+	/* the length is known only now: it takes 2 or 3 of the 16 bytes left for the header */
 	at = trace_varint_write(at, (uint64_t)column->number << 3 | 2);
 	at = trace_varint_write(at, (uint64_t)(end - body));
 	memmove(at, body, (size_t)(end - body));
@@ -145,7 +146,7 @@ int trace_encode(const struct trace_format *format, const void *rows, size_t cou
 				continue;
 			column = &format->columns[i + 1];
 			memcpy(values, others, sizeof(encoder->values[0]));
-			/* absent would mean the first alternative */
+			/* an absent column would mean the first alternative */
 			filled = other ? other : 1;
 		}
 		if (array_grow(message->bytes, message->capacity,
@@ -163,7 +164,7 @@ struct span {
 	const uint8_t *begin, *end; /* begin NULL: absent */
 };
 
-/* Finds the columns; fields of other numbers or types are a newer writer's and skipped. */
+/* Finds the columns; skips fields of unknown numbers or types, which a newer writer may write. */
 static int find_columns(const uint8_t *at, const uint8_t *end, struct span *spans)
 {
 	uint64_t tag, length;
@@ -282,7 +283,7 @@ int trace_decode(const struct trace_format *format, const uint8_t *bytes, size_t
 			if (spans[format->columns[i + 1].number].begin)
 				used = &format->columns[i + 1];
 		}
-		/* without the column and without a reference the zeroed rows are right already */
+		/* without the column and a reference, the zeroed rows are correct already */
 		if (!spans[used->number].begin && used->reference != FROM_FIELD)
 			continue;
 		if (scatter(used, spans[used->number], rows, format->row_size, count))
@@ -298,7 +299,7 @@ struct sort_item {
 	size_t index;
 };
 
-/* Bottom-up merge sort; a stable order makes the same rows the same file. */
+/* Bottom-up merge sort. It is stable, so that equal input gives equal files. */
 static struct sort_item *merge_sort(struct sort_item *items, struct sort_item *other, size_t count)
 {
 	for (size_t width = 1; width < count; width *= 2) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * trace/codec.h - rows to columns and back
+ * trace/codec.h - encode rows as columns and decode them
  */
 #ifndef TRACE_CODEC_H
 #define TRACE_CODEC_H
@@ -19,20 +19,20 @@ struct trace_translator {
 struct trace_message {
 	uint8_t *bytes;
 	size_t capacity, size;
-	size_t ends[TRACE_COLUMNS_LIMIT]; /* where each column ends */
+	size_t ends[TRACE_COLUMNS_LIMIT]; /* offset of the end of each column */
 	size_t ends_count;
 };
 
-/* Encodes count (1 … TRACE_ROWS_LIMIT) rows as the message of their kind. String fields are mapped
- * by translator where it is not NULL. Errors: -ENOMEM. */
+/* Encodes count (1 … TRACE_ROWS_LIMIT) rows as the message of their kind. translator maps string
+ * fields; it may be NULL. Errors: -ENOMEM. */
 int trace_encode(const struct trace_format *format, const void *rows, size_t count,
 		 const struct trace_translator *translator, struct trace_message *message);
 
-/* Decodes into rows, which holds count zeroed rows. Nothing in bytes is trusted. Errors: -EBADMSG. */
+/* Decodes untrusted bytes into rows, which holds count zeroed rows. Errors: -EBADMSG. */
 int trace_decode(const struct trace_format *format, const uint8_t *bytes, size_t size,
 		 const struct trace_translator *translator, void *rows, size_t count);
 
-/* Puts rows in the order of the field at key_offset, keeping the order of equals. Errors: -ENOMEM. */
+/* Sorts rows by the field at key_offset; the sort is stable. Errors: -ENOMEM. */
 int trace_sort(void *rows, size_t count, size_t row_size, unsigned int key_offset,
 	       unsigned int key_type);
 
@@ -56,7 +56,7 @@ static inline uint8_t *trace_varint_write(uint8_t *at, uint64_t value)
 	return at;
 }
 
-/* Where the varint at `at` ends, NULL where it is cut off or longer than 10 bytes. */
+/* Returns the end of the varint at `at`; NULL if it is cut off or longer than 10 bytes. */
 static inline const uint8_t *trace_varint_read(const uint8_t *at, const uint8_t *end,
 					       uint64_t *ret_value)
 {

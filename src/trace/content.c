@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * trace/content.c - the bytes of code objects, each once in a file
+ * trace/content.c - the bytes of code objects; each content is stored once per file
  *
  * Runs in:  the recorder, as a part of a writer
- * Gets:     bytes; gives their hash, by which EVENT_CODE rows name them
- * Owns:     the list of where each content is in the file, not the bytes
- * Fails:    -errno, and the content is counted as lost; one that was not written completely is written anew
- *           the next time
- * Why not repeated: a program's device binaries are easily 100 MB, and segments follow every 10 s.
- *           Only when the segment that holds a content is dropped, and a code object that is still
- *           described names it, its chunks are copied from the file into the present segment.
- * Why parts of 1 MiB: they bound what a writer and a reader must hold at a time
+ * Gets:     bytes; gives their hash, by which EVENT_CODE rows refer to them
+ * Owns:     the list of the file offsets of all contents, but not the bytes
+ * Fails:    -errno, and the content is counted as lost; a content that was written in part is
+ *           written again on the next call
+ * Why not repeated: the device binaries of a program are easily 100 MB, and a segment starts every
+ *           10 s. A content is copied from the file into the present segment only when its segment
+ *           is dropped and a code object that is still described refers to it.
+ * Why parts of 1 MiB: writer and reader must hold one part in memory at a time
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -26,10 +26,10 @@
 #include "duet_trace.pb-c.h"
 
 #define PART_BYTES     ((size_t)1 << 20)
-/* of max_bytes; see shorten.c */
+/* contents may use max_bytes / CONTENTS_SHARE; see shorten.c */
 #define CONTENTS_SHARE 4
 
-/* The largest part of a content that goes into one chunk. */
+/* Max bytes of a content in one chunk. */
 static size_t content_part_bytes(const struct trace_writer *writer)
 {
 	uint64_t limit = writer->options.max_bytes / 64;
@@ -41,8 +41,8 @@ static size_t content_part_bytes(const struct trace_writer *writer)
 
 static struct content *find_content(struct trace_writer *writer, uint64_t low, uint64_t high)
 {
-	uint64_t index = hash_map_get(&writer->contents_by_hash, low, 0);
-	struct content *content = index ? &writer->contents[index - 1] : NULL;
+	uint64_t index = hash_map_get(&writer->contents.by_hash, low, 0);
+	struct content *content = index ? &writer->contents.items[index - 1] : NULL;
 
 	return content && content->hash_high == high ? content : NULL;
 }
@@ -61,40 +61,42 @@ static int write_part(struct trace_writer *writer, const struct content *content
 	message.bytes = (ProtobufCBinaryData){part, (uint8_t *)bytes + offset};
 	packed = malloc(duet__content__get_packed_size(&message));
 	if (!packed)
-		return error_set(-ENOMEM, "write '%s': out of memory", writer->path);
+		return error_set(-ENOMEM, "write '%s': out of memory", writer->file.path);
 	return writer_append_bytes(writer, &head, packed, duet__content__pack(&message, packed));
 }
 
-static void lose_content(struct trace_writer *writer)
+static void count_lost_content(struct trace_writer *writer)
 {
 	struct lost_rows lost = {EVENT_CODE, CLOCK_ID_MONOTONIC, writer->now_ns, writer->now_ns, 1};
 
-	writer_note_lost(writer, &lost);
+	writer_count_lost(writer, &lost);
 }
 
 static int no_room(const struct trace_writer *writer)
 {
-	return error_set(-EFBIG, "write '%s': no room for one more code object below %llu bytes",
-			 writer->path, (unsigned long long)writer->options.max_bytes);
+	return error_set(-EFBIG,
+			 "write '%s': no space for another code object below the limit of %llu "
+			 "bytes; raise --max-size",
+			 writer->file.path, (unsigned long long)writer->options.max_bytes);
 }
 
-/* Drops old segments where there would not be enough left. */
+/* Drops old segments if size more bytes would exceed the limit. */
 static int make_room(struct trace_writer *writer, size_t size)
 {
 	int error = 0;
 
 	if (!writer->options.max_bytes)
 		return segment_begin(writer);
-	if (writer->contents_bytes + size > writer->options.max_bytes / CONTENTS_SHARE)
+	if (writer->contents.bytes + size > writer->options.max_bytes / CONTENTS_SHARE)
 		return no_room(writer);
-	writer->coming_bytes = size;
+	writer->contents.coming_bytes = size;
 	if (shorten_is_due(writer)) {
 		shorten_step(writer, UINT64_MAX);
 		error = segment_end(writer);
 	}
 	if (!error)
 		error = segment_begin(writer);
-	writer->coming_bytes = 0;
+	writer->contents.coming_bytes = 0;
 	shorten_step(writer, UINT64_MAX);
 	return error;
 }
@@ -119,8 +121,8 @@ int trace_writer_content(struct trace_writer *writer, const void *bytes, size_t 
 
 	if (!find_content(writer, hash.low64, hash.high64)) {
 		error = make_room(writer, size);
-		content.offset = writer->size;
-		content.segment = writer->segment;
+		content.offset = writer->file.size;
+		content.segment = writer->segments.present;
 		while (!error && (offset < size || !offset)) {
 			size_t part = content_part_bytes(writer);
 
@@ -128,20 +130,20 @@ int trace_writer_content(struct trace_writer *writer, const void *bytes, size_t 
 			error = write_part(writer, &content, bytes, size, offset, part);
 			offset += part ? part : 1;
 		}
-		content.bytes = writer->size - content.offset;
-		if (!error && array_grow(writer->contents, writer->contents_capacity,
-					 writer->contents_count + 1))
-			error = error_set(-ENOMEM, "write '%s': out of memory", writer->path);
+		content.bytes = writer->file.size - content.offset;
+		if (!error && array_grow(writer->contents.items, writer->contents.capacity,
+					 writer->contents.count + 1))
+			error = error_set(-ENOMEM, "write '%s': out of memory", writer->file.path);
 	}
 	if (error) {
-		lose_content(writer);
+		count_lost_content(writer);
 		return error;
 	}
 	if (content.bytes) {
-		writer->contents[writer->contents_count++] = content;
-		writer->contents_bytes += content.bytes;
-		/* where it fails, the content is only written once more */
-		hash_map_put(&writer->contents_by_hash, hash.low64, writer->contents_count);
+		writer->contents.items[writer->contents.count++] = content;
+		writer->contents.bytes += content.bytes;
+		/* on failure a later call writes the same content once more */
+		hash_map_put(&writer->contents.by_hash, hash.low64, writer->contents.count);
 	}
 	*ret_hash_low = hash.low64;
 	*ret_hash_high = hash.high64;
@@ -151,7 +153,7 @@ int trace_writer_content(struct trace_writer *writer, const void *bytes, size_t 
 
 static int named_contents(const struct trace_writer *writer, struct hash_map *ret_named)
 {
-	const struct thing_table *codes = &writer->things[EVENT_CODE];
+	const struct entity_table *codes = &writer->entities.tables[EVENT_CODE];
 	const struct event_code *code = (const struct event_code *)codes->rows;
 
 	for (uint32_t i = 0; i < codes->count; i++, code++) {
@@ -172,9 +174,10 @@ static int carry_one(struct trace_writer *writer, struct content *content)
 	int error;
 
 	chunk_opener_init(&opener);
-	error = bytes ? pread_all(writer->fd, bytes, content->bytes, content->offset) : -ENOMEM;
-	moved.offset = writer->size;
-	moved.segment = writer->segment;
+	error = bytes ? pread_all(writer->file.fd, bytes, content->bytes, content->offset)
+		      : -ENOMEM;
+	moved.offset = writer->file.size;
+	moved.segment = writer->segments.present;
 	while (!error && at < end) {
 		struct chunk_head head;
 		size_t size = 0, payload_size, before = chunk_length(at, end, &size);
@@ -190,10 +193,10 @@ static int carry_one(struct trace_writer *writer, struct content *content)
 	}
 	chunk_opener_fini(&opener);
 	if (error == -EBADMSG)
-		return 0; /* it was damaged by others; keeping it any longer helps nobody */
+		return 0; /* damaged in the file: it is dropped with its segment */
 	if (error)
-		return error_set(error, "write '%s': %s", writer->path, strerror(-error));
-	moved.bytes = writer->size - moved.offset;
+		return error_set(error, "write '%s': %s", writer->file.path, strerror(-error));
+	moved.bytes = writer->file.size - moved.offset;
 	*content = moved;
 	return 0;
 }
@@ -206,30 +209,31 @@ int content_carry(struct trace_writer *writer, uint32_t first_segment)
 
 	hash_map_init(&named);
 	error = named_contents(writer, &named);
-	for (size_t i = 0; !error && i < writer->contents_count; i++) {
-		struct content *content = &writer->contents[i];
+	for (size_t i = 0; !error && i < writer->contents.count; i++) {
+		struct content *content = &writer->contents.items[i];
 		const uint64_t *high = hash_map_find(&named, content->hash_low);
 
 		if (content->segment < first_segment && high && *high == content->hash_high)
 			error = carry_one(writer, content);
-		/* the segment is dropped all the same, or there would never be room again */
+		/* the segment is dropped nevertheless; otherwise the file would stay full */
 		if (error == -EFBIG) {
-			lose_content(writer);
+			count_lost_content(writer);
 			error = 0;
 		}
 	}
 	hash_map_fini(&named);
 	if (error)
 		return error;
-	hash_map_clear(&writer->contents_by_hash);
-	writer->contents_bytes = 0;
-	for (size_t i = 0; i < writer->contents_count; i++) {
-		if (writer->contents[i].segment < first_segment)
+	hash_map_clear(&writer->contents.by_hash);
+	writer->contents.bytes = 0;
+	for (size_t i = 0; i < writer->contents.count; i++) {
+		if (writer->contents.items[i].segment < first_segment)
 			continue;
-		writer->contents[kept++] = writer->contents[i];
-		writer->contents_bytes += writer->contents[i].bytes;
-		hash_map_put(&writer->contents_by_hash, writer->contents[kept - 1].hash_low, kept);
+		writer->contents.items[kept++] = writer->contents.items[i];
+		writer->contents.bytes += writer->contents.items[i].bytes;
+		hash_map_put(&writer->contents.by_hash, writer->contents.items[kept - 1].hash_low,
+			     kept);
 	}
-	writer->contents_count = kept;
+	writer->contents.count = kept;
 	return 0;
 }

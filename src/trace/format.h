@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * trace/format.h - the numbers and tables behind proto/duet_trace.proto; inside this room only
+ * trace/format.h - the numbers and tables behind proto/duet_trace.proto; for this room only
  */
 #ifndef TRACE_FORMAT_H
 #define TRACE_FORMAT_H
@@ -11,7 +11,8 @@
 
 #include "event/event.h"
 
-/* "\xd5duet\r\n\xa7" in file order: a transfer as text destroys it visibly. */
+/* "\xd5duet\r\n\xa7" in file order. A transfer in text mode changes these bytes, so it is
+ * detected. */
 #define TRACE_SYNC         0xa70a0d74657564d5u
 #define TRACE_PREFIX_BYTES 18u /* tag and sync, tag and checksum */
 
@@ -19,10 +20,12 @@
 /* Largest payload after decompression. 4096 rows of 21 columns with 10-byte varints are 0.9 MB. */
 #define TRACE_RAW_LIMIT     ((size_t)4 << 20)
 #define TRACE_MESSAGE_LIMIT (TRACE_RAW_LIMIT + 4096u)
-/* A payload may not unfold to more than this, so that a small file cannot fill the memory. */
+/* Max size of a decompressed payload: TRACE_RATIO_FREE + TRACE_RATIO_LIMIT * its compressed size.
+ * It keeps a small hostile file from filling the memory. */
 #define TRACE_RATIO_FREE    ((size_t)64 << 10)
 #define TRACE_RATIO_LIMIT   1024u
-/* Frames of a stack. Ours have 512; whoever prints all stacks of a chain of n nodes prints n * n / 2 frames. */
+/* Max frames of a stack. Recorded stacks have at most 512. Printing all stacks of a chain of n
+ * nodes prints n * n / 2 frames, so a hostile chain must be bounded. */
 #define TRACE_STACK_LIMIT   4096u
 #define TRACE_STRING_LIMIT  ((size_t)1 << 20)
 
@@ -38,21 +41,21 @@ enum trace_kind {
 
 enum trace_flag { TRACE_BY_SEEN = 1, TRACE_REPEATED = 2 };
 
-/* How a field lies in its row struct. */
+/* C type of a field in its row struct. */
 enum field_type { FIELD_U32, FIELD_I32, FIELD_U64, FIELD_STRING };
-/* What is subtracted from it before it is written. */
+/* Reference value that is subtracted from a field before it is written. */
 enum column_reference { FROM_ZERO, FROM_PREVIOUS, FROM_FIELD };
 
 struct trace_column {
-	const char *name; /* of the field in the schema */
-	uint8_t number;   /* … its number */
+	const char *name; /* the field's name in the schema */
+	uint8_t number;   /* the field's number in the schema */
 	uint8_t type;     /* enum field_type */
 	uint8_t reference;
 	bool is_signed;      /* sint64: zigzag */
-	bool is_alternative; /* to the column before, which is of the same field */
-	uint16_t offset;     /* in the row */
-	uint16_t
-		reference_offset; /* FROM_FIELD: of a field of the same type, earlier in the table */
+	bool is_alternative; /* second encoding of the column before; the shorter is written */
+	uint8_t target;  /* enum event_kind of the rows whose ids the values are; 0: not an id */
+	uint16_t offset; /* in the row */
+	uint16_t reference_offset; /* FROM_FIELD: offset of an earlier field of that type */
 };
 
 #define TRACE_COLUMNS_LIMIT 32
@@ -63,7 +66,7 @@ struct trace_format {
 	uint16_t row_size;
 	uint16_t key_offset;
 	uint8_t key_type; /* FIELD_U32 or FIELD_U64 */
-	bool is_thing;    /* id and end_ns as in the structs of event.h */
+	bool is_entity;   /* id and end_ns as in the structs of event.h */
 	uint16_t end_offset;
 };
 
@@ -89,15 +92,6 @@ struct trace_stack_row {
 	struct event_stack stack;
 	uint32_t id;
 };
-
-/* Which other thing a field of a thing names. */
-struct trace_reference {
-	uint8_t kind;
-	uint8_t target;
-	uint16_t offset; /* of a uint32_t id */
-};
-extern const struct trace_reference trace_references[];
-extern const size_t trace_reference_count;
 
 static inline uint64_t trace_field_read(const void *row, unsigned int offset, unsigned int type)
 {

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * trace/index.c - take the list of chunks from the index at the end of a finished file
+ * trace/index.c - read the list of chunks from the index at the end of a finished file
  *
- * Runs in:  the readers
- * Gets:     a file; gives the heads of all its chunks without reading them
+ * Runs in:  our own process, in all commands that read a trace
+ * Gets:     a file; gives the heads of all its chunks without reading the chunks
  * Owns:     nothing of its own
- * Fails:    -ENOENT without an index, -EBADMSG for one that makes no sense: the caller then scans
- * Why 64 KiB: an END message has at most 4096 rows (11 hours of segments) of two columns, which is
- *           below 64 KiB while segments are below 128 MiB; without one in reach the file is scanned
+ * Fails:    -ENOENT without an index, -EBADMSG for an inconsistent one; the caller then scans the
+ *           file
+ * Why 64 KiB: an END message has at most 4096 rows (11 hours of segments) of two columns. That is
+ *           below 64 KiB while segments are below 128 MiB. If no END message is found in the last
+ *           64 KiB, the file is scanned.
  */
 #include <errno.h>
 #include <string.h>
@@ -17,21 +19,21 @@
 
 #define TAIL ((size_t)64 << 10)
 
-/* The last message of the file, if it is an END. */
+/* Finds the last message of the file if it is an END. */
 static int find_end(struct trace_reader *reader, struct reader_entry *ret_entry)
 {
-	size_t size = reader->size < TAIL ? (size_t)reader->size : TAIL;
-	const uint8_t *bytes = reader_view(reader, reader->size - size, size);
+	size_t size = reader->file.size < TAIL ? (size_t)reader->file.size : TAIL;
+	const uint8_t *bytes = reader_view(reader, reader->file.size - size, size);
 	uint64_t sync = 0;
 
 	for (size_t i = size; bytes && i-- > 1 && !sync;) {
 		if (chunk_has_prefix(bytes + i, size - i))
-			sync = reader->size - size + i;
+			sync = reader->file.size - size + i;
 	}
 	for (uint64_t before = 1; sync && before <= 5 && before <= sync; before++) {
 		size_t total = scan_chunk(reader, sync - before, ret_entry);
 
-		if (total && sync - before + total == reader->size &&
+		if (total && sync - before + total == reader->file.size &&
 		    ret_entry->head.kind == TRACE_END)
 			return 0;
 	}
@@ -54,11 +56,11 @@ static int take_row(struct trace_reader *reader, uint64_t offset, const struct t
 		.bytes = row->bytes,
 	};
 
-	/* a chunk takes at least 20 bytes, so an honest index is no longer than that allows */
+	/* every chunk has a prefix, which bounds the number of entries */
 	if (row->back > offset || row->bytes > TRACE_MESSAGE_LIMIT + 5 ||
 	    row->bytes <= TRACE_PREFIX_BYTES || row->bytes > row->back ||
 	    row->rows > TRACE_ROWS_LIMIT ||
-	    reader->entries_count > reader->size / TRACE_PREFIX_BYTES)
+	    reader->entries.count > reader->file.size / TRACE_PREFIX_BYTES)
 		return -EBADMSG;
 	entry.offset = offset - row->back;
 	return reader_add_entry(reader, &entry);
@@ -102,15 +104,15 @@ int index_load(struct trace_reader *reader)
 		error = take_end(reader, &end);
 		if (error || !end.head.first)
 			break;
-		/* each END lies before the one that names it: the walk comes to an end */
+		/* each END lies before the one that refers to it, so the loop ends */
 		if (end.head.first > end.offset ||
 		    !scan_chunk(reader, end.offset - end.head.first, &end) ||
 		    end.head.kind != TRACE_END)
 			error = -EBADMSG;
 	}
-	if (!error && !reader->entries_count)
+	if (!error && !reader->entries.count)
 		error = -EBADMSG;
 	if (error)
-		reader->entries_count = 0;
+		reader->entries.count = 0;
 	return error;
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * trace/load.c - what a reader knows before any row is asked for
+ * trace/load.c - load everything that a reader needs before the first row is requested
  *
- * Runs in:  the readers
- * Gets:     the list of chunks; gives texts, things, clock pairs, losses, the list of contents and
- *           of chunks of rows
+ * Runs in:  our own process, in all commands that read a trace
+ * Gets:     the list of chunks; gives texts, entities, frames, stacks, clock pairs, losses, the
+ *           list of contents and the list of chunks with rows
  * Owns:     nothing of its own; all goes into the reader
  * Fails:    -ENOMEM, -EPROTONOSUPPORT for a newer schema; a damaged chunk is counted and left out
- * Why ranges: a dictionary is a few runs of ids, so a hostile first_id of four thousand million
- *           costs twelve bytes and not four thousand million
+ * Why ranges: the ids of a dictionary form a few contiguous ranges. Stored as ranges, a hostile
+ *           first_id of 4 * 10^9 costs twelve bytes instead of a table of that size.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,9 +24,9 @@
 
 static struct dictionary *find_dictionary(const struct trace_reader *reader, uint32_t segment)
 {
-	uint64_t index = hash_map_get(&reader->dictionary_by_segment, segment, 0);
+	uint64_t index = hash_map_get(&reader->dictionaries.by_segment, segment, 0);
 
-	return index ? &reader->dictionaries[index - 1] : NULL;
+	return index ? &reader->dictionaries.items[index - 1] : NULL;
 }
 
 static int get_dictionary(struct trace_reader *reader, uint32_t segment,
@@ -35,12 +35,12 @@ static int get_dictionary(struct trace_reader *reader, uint32_t segment,
 	struct dictionary *dictionary = find_dictionary(reader, segment);
 
 	if (!dictionary) {
-		if (array_grow(reader->dictionaries, reader->dictionaries_capacity,
-			       reader->dictionaries_count + 1) ||
-		    hash_map_put(&reader->dictionary_by_segment, segment,
-				 reader->dictionaries_count + 1))
+		if (array_grow(reader->dictionaries.items, reader->dictionaries.capacity,
+			       reader->dictionaries.count + 1) ||
+		    hash_map_put(&reader->dictionaries.by_segment, segment,
+				 reader->dictionaries.count + 1))
 			return -ENOMEM;
-		dictionary = &reader->dictionaries[reader->dictionaries_count++];
+		dictionary = &reader->dictionaries.items[reader->dictionaries.count++];
 		*dictionary = (struct dictionary){.segment = segment};
 	}
 	*ret_dictionary = dictionary;
@@ -67,20 +67,20 @@ uint32_t load_translate(void *opaque, uint32_t id)
 		else if (id - range->first >= range->count)
 			low = middle + 1;
 		else
-			return context->reader->string_ids[range->start + (id - range->first)];
+			return context->reader->strings.ids[range->start + (id - range->first)];
 	}
 	return 0;
 }
 
-/* ---- one function for each kind ---- */
+/* ---- one function per chunk kind ---- */
 
 static int load_texts(struct trace_reader *reader, const Duet__Strings *message)
 {
 	const uint8_t *text = message->text.len ? message->text.data : (const uint8_t *)"";
 	size_t left = message->text.len;
 
-	if (array_grow(reader->string_ids, reader->string_ids_capacity,
-		       reader->string_ids_count + message->n_length))
+	if (array_grow(reader->strings.ids, reader->strings.ids_capacity,
+		       reader->strings.ids_count + message->n_length))
 		return -ENOMEM;
 	for (size_t i = 0; i < message->n_length; i++) {
 		size_t length = message->length[i];
@@ -88,14 +88,14 @@ static int load_texts(struct trace_reader *reader, const Duet__Strings *message)
 
 		if (length > left)
 			return -EBADMSG;
-		id = string_table_add(&reader->strings, text, length);
+		id = string_table_add(&reader->strings.table, text, length);
 		if (length && !id)
 			return -ENOMEM;
-		reader->string_ids[reader->string_ids_count + i] = id;
+		reader->strings.ids[reader->strings.ids_count + i] = id;
 		text += length;
 		left -= length;
 	}
-	reader->string_ids_count += message->n_length;
+	reader->strings.ids_count += message->n_length;
 	return 0;
 }
 
@@ -104,7 +104,7 @@ static int load_string_range(struct trace_reader *reader, uint32_t segment,
 {
 	struct dictionary *dictionary;
 	struct string_range range = {message->first_id, (uint32_t)message->n_length,
-				     reader->string_ids_count};
+				     reader->strings.ids_count};
 	const struct string_range *last;
 
 	if (!message->n_length)
@@ -144,27 +144,27 @@ static int load_strings(struct trace_reader *reader, struct reader_entry *entry)
 	return error;
 }
 
-static int put_thing(struct reader_things *things, const struct trace_format *format,
-		     const char *row)
+static int put_entity(struct reader_entities *entities, const struct trace_format *format,
+		      const char *row)
 {
 	uint64_t id = trace_field_read(row, format->key_offset, FIELD_U32);
-	const uint64_t *known = hash_map_find(&things->by_id, id);
-	size_t index = known ? (size_t)*known : things->count;
+	const uint64_t *known = hash_map_find(&entities->by_id, id);
+	size_t index = known ? (size_t)*known : entities->count;
 
 	if (!id)
 		return 0;
 	if (!known) {
-		if (array_reserve((void **)&things->rows, &things->rows_capacity,
+		if (array_reserve((void **)&entities->rows, &entities->rows_capacity,
 				  (index + 1) * format->row_size, 1) ||
-		    hash_map_put(&things->by_id, id, index))
+		    hash_map_put(&entities->by_id, id, index))
 			return -ENOMEM;
-		things->count++;
+		entities->count++;
 	}
-	memcpy(things->rows + index * format->row_size, row, format->row_size);
+	memcpy(entities->rows + index * format->row_size, row, format->row_size);
 	return 0;
 }
 
-static int load_things(struct trace_reader *reader, struct reader_entry *entry)
+static int load_entities(struct trace_reader *reader, struct reader_entry *entry)
 {
 	const struct trace_format *format = trace_format_find(entry->head.kind);
 	auto_free char *rows = NULL;
@@ -172,12 +172,13 @@ static int load_things(struct trace_reader *reader, struct reader_entry *entry)
 	int error = reader_decode_entry(reader, entry, (void **)&rows, &count);
 
 	for (size_t i = 0; !error && i < count; i++)
-		error = put_thing(&reader->things[entry->head.kind], format,
-				  rows + i * format->row_size);
+		error = put_entity(&reader->entities[entry->head.kind], format,
+				   rows + i * format->row_size);
 	return error;
 }
 
-/* Frames and stacks have their ids in the file, and every segment that names one has it. */
+/* The ids of frames and stacks are valid for the whole file. Every segment that refers to a frame
+ * contains its row. */
 static int load_frames(struct trace_reader *reader, struct reader_entry *entry)
 {
 	auto_free struct trace_frame_row *rows = NULL;
@@ -185,8 +186,8 @@ static int load_frames(struct trace_reader *reader, struct reader_entry *entry)
 	int error = reader_decode_entry(reader, entry, (void **)&rows, &count);
 
 	for (size_t i = 0; !error && i < count; i++)
-		error = put_thing(&reader->frames, trace_format_find(TRACE_FRAMES),
-				  (const char *)&rows[i]);
+		error = put_entity(&reader->frames, trace_format_find(TRACE_FRAMES),
+				   (const char *)&rows[i]);
 	return error;
 }
 
@@ -197,27 +198,28 @@ static int load_stacks(struct trace_reader *reader, struct reader_entry *entry)
 	int error = reader_decode_entry(reader, entry, (void **)&rows, &count);
 
 	for (size_t i = 0; !error && i < count; i++) {
-		/* Whoever follows callers must come to an end. */
+		/* a caller's id must be lower, so that a walk over callers ends */
 		if (rows[i].stack.caller >= rows[i].id)
 			rows[i].stack.caller = 0;
-		error = put_thing(&reader->stacks, trace_format_find(TRACE_STACKS),
-				  (const char *)&rows[i]);
+		error = put_entity(&reader->stacks, trace_format_find(TRACE_STACKS),
+				   (const char *)&rows[i]);
 	}
 	return error;
 }
 
 static int get_pairs(struct trace_reader *reader, uint32_t clock, struct reader_pairs **ret_pairs)
 {
-	uint64_t index = hash_map_get(&reader->pairs_by_clock, clock, 0);
+	uint64_t index = hash_map_get(&reader->clocks.by_clock, clock, 0);
 
 	if (!index) {
-		if (array_grow(reader->clocks, reader->clocks_capacity, reader->clocks_count + 1) ||
-		    hash_map_put(&reader->pairs_by_clock, clock, reader->clocks_count + 1))
+		if (array_grow(reader->clocks.items, reader->clocks.capacity,
+			       reader->clocks.count + 1) ||
+		    hash_map_put(&reader->clocks.by_clock, clock, reader->clocks.count + 1))
 			return -ENOMEM;
-		index = ++reader->clocks_count;
-		reader->clocks[index - 1] = (struct reader_pairs){.clock = clock};
+		index = ++reader->clocks.count;
+		reader->clocks.items[index - 1] = (struct reader_pairs){.clock = clock};
 	}
-	*ret_pairs = &reader->clocks[index - 1];
+	*ret_pairs = &reader->clocks.items[index - 1];
 	return 0;
 }
 
@@ -246,30 +248,30 @@ static int load_losses(struct trace_reader *reader, struct reader_entry *entry)
 
 	if (error || !count)
 		return error;
-	if (array_grow(reader->losses, reader->losses_capacity, reader->losses_count + count))
+	if (array_grow(reader->losses.rows, reader->losses.capacity, reader->losses.count + count))
 		return -ENOMEM;
-	memcpy(reader->losses + reader->losses_count, rows, count * sizeof(*rows));
-	reader->losses_count += count;
+	memcpy(reader->losses.rows + reader->losses.count, rows, count * sizeof(*rows));
+	reader->losses.count += count;
 	return 0;
 }
 
 static int load_content(struct trace_reader *reader, size_t index)
 {
-	const struct chunk_head *head = &reader->entries[index].head;
-	uint64_t known = hash_map_get(&reader->contents_by_hash, head->first, 0);
+	const struct chunk_head *head = &reader->entries.items[index].head;
+	uint64_t known = hash_map_get(&reader->contents.by_hash, head->first, 0);
 	struct reader_content *content;
 
 	if (!known) {
-		if (array_grow(reader->contents, reader->contents_capacity,
-			       reader->contents_count + 1) ||
-		    hash_map_put(&reader->contents_by_hash, head->first,
-				 reader->contents_count + 1))
+		if (array_grow(reader->contents.items, reader->contents.capacity,
+			       reader->contents.count + 1) ||
+		    hash_map_put(&reader->contents.by_hash, head->first,
+				 reader->contents.count + 1))
 			return -ENOMEM;
-		known = ++reader->contents_count;
-		reader->contents[known - 1] =
+		known = ++reader->contents.count;
+		reader->contents.items[known - 1] =
 			(struct reader_content){.hash_low = head->first, .hash_high = head->last};
 	}
-	content = &reader->contents[known - 1];
+	content = &reader->contents.items[known - 1];
 	if (content->hash_high != head->last)
 		return 0;
 	if (array_grow(content->parts, content->parts_capacity, content->parts_count + 1))
@@ -280,16 +282,16 @@ static int load_content(struct trace_reader *reader, size_t index)
 
 static int load_chunk(struct trace_reader *reader, size_t index)
 {
-	const struct reader_entry *entry = &reader->entries[index];
+	const struct reader_entry *entry = &reader->entries.items[index];
 
 	if (entry->head.flags & TRACE_REPEATED)
 		return 0;
-	if (array_grow(reader->chunks, reader->chunks_capacity, reader->chunks_count + 1) ||
-	    array_grow(reader->chunk_entries, reader->chunk_entries_capacity,
-		       reader->chunks_count + 1))
+	if (array_grow(reader->chunks.items, reader->chunks.capacity, reader->chunks.count + 1) ||
+	    array_grow(reader->chunks.entries, reader->chunks.entries_capacity,
+		       reader->chunks.count + 1))
 		return -ENOMEM;
-	reader->chunk_entries[reader->chunks_count] = index;
-	reader->chunks[reader->chunks_count++] = (struct trace_chunk){
+	reader->chunks.entries[reader->chunks.count] = index;
+	reader->chunks.items[reader->chunks.count++] = (struct trace_chunk){
 		.kind = (enum event_kind)entry->head.kind,
 		.source = entry->head.source,
 		.clock = entry->head.clock,
@@ -322,20 +324,20 @@ static int load_head(struct trace_reader *reader, struct reader_entry *entry)
 	if (!message)
 		return unpack_error(&unpack);
 	major = message->schema_major;
-	if (message->first_segment > reader->first_segment)
-		reader->first_segment = message->first_segment;
+	if (message->first_segment > reader->segments.first)
+		reader->segments.first = message->first_segment;
 	entry->head.first = message->begin_ns;
 	duet__segment_head__free_unpacked(message, NULL);
 	if (major > EVENT_SCHEMA_MAJOR)
 		return error_set(-EPROTONOSUPPORT,
 				 "'%s' was written by a newer duet (schema %u): update duet",
-				 reader->path, major);
+				 reader->file.path, major);
 	return 0;
 }
 
 static int load_entry(struct trace_reader *reader, size_t index)
 {
-	struct reader_entry *entry = &reader->entries[index];
+	struct reader_entry *entry = &reader->entries.items[index];
 	uint32_t kind = entry->head.kind;
 	int error;
 
@@ -347,8 +349,8 @@ static int load_entry(struct trace_reader *reader, size_t index)
 		return load_frames(reader, entry);
 	if (kind == TRACE_STACKS)
 		return load_stacks(reader, entry);
-	if (kind >= EVENT_HOST && kind <= EVENT_THING_LAST)
-		return load_things(reader, entry);
+	if (kind >= EVENT_HOST && kind <= EVENT_ENTITY_LAST)
+		return load_entities(reader, entry);
 	if (kind < EVENT_API || kind >= EVENT_KIND_COUNT || !trace_format_find(kind))
 		return 0;
 	error = kind == EVENT_CLOCK_PAIR ? load_pairs(reader, entry)
@@ -357,18 +359,18 @@ static int load_entry(struct trace_reader *reader, size_t index)
 	return error ? error : load_chunk(reader, index);
 }
 
-static int sort_things(struct trace_reader *reader)
+static int sort_entities(struct trace_reader *reader)
 {
-	for (uint32_t kind = EVENT_HOST; kind <= EVENT_THING_LAST; kind++) {
+	for (uint32_t kind = EVENT_HOST; kind <= EVENT_ENTITY_LAST; kind++) {
 		const struct trace_format *format = trace_format_find(kind);
-		struct reader_things *things = &reader->things[kind];
+		struct reader_entities *entities = &reader->entities[kind];
 
-		if (trace_sort(things->rows, things->count, format->row_size, format->key_offset,
-			       FIELD_U32))
+		if (trace_sort(entities->rows, entities->count, format->row_size,
+			       format->key_offset, FIELD_U32))
 			return -ENOMEM;
-		for (uint32_t i = 0; i < things->count; i++)
-			hash_map_put(&things->by_id,
-				     trace_field_read(things->rows + i * (size_t)format->row_size,
+		for (uint32_t i = 0; i < entities->count; i++)
+			hash_map_put(&entities->by_id,
+				     trace_field_read(entities->rows + i * (size_t)format->row_size,
 						      format->key_offset, FIELD_U32),
 				     i);
 	}
@@ -377,17 +379,17 @@ static int sort_things(struct trace_reader *reader)
 
 /* ---- stacks that are too deep ---- */
 
-/* An id that no row has. */
-static uint32_t free_id(const struct reader_things *things)
+/* Finds an unused id. */
+static uint32_t free_id(const struct reader_entities *entities)
 {
 	uint32_t id = UINT32_MAX;
 
-	while (hash_map_find(&things->by_id, id))
+	while (hash_map_find(&entities->by_id, id))
 		id--;
 	return id;
 }
 
-/* The stack that stands for all that was cut off: one frame, "[truncated]". */
+/* Adds the stack that replaces removed outer frames: one frame, "[truncated]". */
 static int add_truncated(struct trace_reader *reader, uint32_t *ret_stack)
 {
 	const struct trace_frame_row frame = {.frame = {.type = FRAME_TRUNCATED},
@@ -395,8 +397,8 @@ static int add_truncated(struct trace_reader *reader, uint32_t *ret_stack)
 	const struct trace_stack_row stack = {.stack = {.frame = frame.id},
 					      .id = free_id(&reader->stacks)};
 
-	if (put_thing(&reader->frames, trace_format_find(TRACE_FRAMES), (const char *)&frame) ||
-	    put_thing(&reader->stacks, trace_format_find(TRACE_STACKS), (const char *)&stack))
+	if (put_entity(&reader->frames, trace_format_find(TRACE_FRAMES), (const char *)&frame) ||
+	    put_entity(&reader->stacks, trace_format_find(TRACE_STACKS), (const char *)&stack))
 		return -ENOMEM;
 	*ret_stack = stack.id;
 	return 0;
@@ -410,7 +412,8 @@ static int compare_stack_ids(const void *left, const void *right, void *context)
 	return (a > b) - (a < b);
 }
 
-/* A caller's id is less than its callee's: in their order each caller's depth is known. */
+/* Cuts stacks in the order of their ids. A caller's id is less than its callee's, so its depth is
+ * already known. */
 static int cut_stacks(struct trace_reader *reader, const uint32_t *order, uint16_t *depths,
 		      uint32_t count)
 {
@@ -452,7 +455,7 @@ static int limit_stacks(struct trace_reader *reader)
 	return cut_stacks(reader, order, depths, count);
 }
 
-/* Sorts, and takes the repetitions at the beginnings of segments out. */
+/* Sorts clock pairs and removes the ones that segments repeat at their start. */
 static int sort_pairs(struct reader_pairs *pairs)
 {
 	size_t kept = 0;
@@ -469,32 +472,32 @@ static int sort_pairs(struct reader_pairs *pairs)
 	return 0;
 }
 
-/* Where earlier segments were dropped, what is left begins with its first. */
+/* If earlier segments were dropped, the trace starts with its first remaining segment. */
 static void find_begin(struct trace_reader *reader)
 {
 	uint64_t begin_ns = UINT64_MAX;
 
-	for (size_t i = 0; reader->first_segment > 1 && i < reader->entries_count; i++) {
-		const struct chunk_head *head = &reader->entries[i].head;
+	for (size_t i = 0; reader->segments.first > 1 && i < reader->entries.count; i++) {
+		const struct chunk_head *head = &reader->entries.items[i].head;
 
-		if (head->kind == TRACE_SEGMENT && head->segment >= reader->first_segment &&
+		if (head->kind == TRACE_SEGMENT && head->segment >= reader->segments.first &&
 		    head->first < begin_ns)
 			begin_ns = head->first;
 	}
-	reader->begin_ns = begin_ns == UINT64_MAX ? 0 : begin_ns;
+	reader->segments.begin_ns = begin_ns == UINT64_MAX ? 0 : begin_ns;
 }
 
 static void count_segments(struct trace_reader *reader)
 {
 	uint32_t previous = 0;
 
-	/* entries are in the order of writing */
-	for (size_t i = 0; i < reader->entries_count; i++) {
-		uint32_t segment = reader->entries[i].head.segment;
+	/* entries are in the order in which they were written */
+	for (size_t i = 0; i < reader->entries.count; i++) {
+		uint32_t segment = reader->entries.items[i].head.segment;
 
-		if (segment != previous && segment >= reader->first_segment)
-			reader->segment_count++;
-		previous = segment >= reader->first_segment ? segment : previous;
+		if (segment != previous && segment >= reader->segments.first)
+			reader->segments.count++;
+		previous = segment >= reader->segments.first ? segment : previous;
 	}
 }
 
@@ -502,34 +505,35 @@ int load_entries(struct trace_reader *reader)
 {
 	int error = 0;
 
-	/* all heads first: they tell what else is to be left out */
-	for (size_t i = 0; !error && i < reader->entries_count; i++) {
-		if (reader->entries[i].head.kind == TRACE_SEGMENT)
-			error = load_head(reader, &reader->entries[i]);
+	/* all segment heads first: they define which segments were dropped */
+	for (size_t i = 0; !error && i < reader->entries.count; i++) {
+		if (reader->entries.items[i].head.kind == TRACE_SEGMENT)
+			error = load_head(reader, &reader->entries.items[i]);
 		if (error == -EBADMSG) {
-			reader_note_damage(reader, &reader->entries[i]);
+			reader_note_damage(reader, &reader->entries.items[i]);
 			error = 0;
 		}
 	}
 	find_begin(reader);
-	for (size_t i = 0; !error && i < reader->entries_count; i++) {
-		if (reader->entries[i].head.segment < reader->first_segment)
+	for (size_t i = 0; !error && i < reader->entries.count; i++) {
+		if (reader->entries.items[i].head.segment < reader->segments.first)
 			continue;
 		error = load_entry(reader, i);
 		if (error == -EBADMSG) {
-			reader_note_damage(reader, &reader->entries[i]);
+			reader_note_damage(reader, &reader->entries.items[i]);
 			error = 0;
 		}
 	}
 	if (!error)
-		error = sort_things(reader);
+		error = sort_entities(reader);
 	if (!error)
 		error = limit_stacks(reader);
-	for (size_t i = 0; !error && i < reader->clocks_count; i++)
-		error = sort_pairs(&reader->clocks[i]);
+	for (size_t i = 0; !error && i < reader->clocks.count; i++)
+		error = sort_pairs(&reader->clocks.items[i]);
 	if (!error)
-		error = trace_sort(reader->losses, reader->losses_count, sizeof(*reader->losses),
-				   offsetof(struct event_loss, begin), FIELD_U64);
+		error = trace_sort(reader->losses.rows, reader->losses.count,
+				   sizeof(*reader->losses.rows), offsetof(struct event_loss, begin),
+				   FIELD_U64);
 	count_segments(reader);
 	return error;
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * trace/reader.c - read a trace file, whole or damaged
+ * trace/reader.c - read a trace file, complete or damaged
  *
- * Runs in:  the readers (report, export, info); once it is open, any of their threads
- * Gets:     a path or bytes; gives texts, things, clock pairs, losses and rows
+ * Runs in:  our own process, in all commands that read a trace (report, export, info); after open,
+ *           any of their threads
+ * Gets:     a path or bytes; gives texts, entities, clock pairs, losses and rows
  * Owns:     the descriptor and everything it gives out, except the rows of a chunk
- * Fails:    -errno as reader.h says; damage costs the damaged chunk and is counted
- * Why pread and not mmap: the file may be shortened by its recorder while it is read, which would
- *           be a SIGBUS; the price is one copy of some 30 KB for each chunk
+ * Fails:    -errno as listed in reader.h; damage costs the damaged chunk and is counted
+ * Why pread and not mmap: the recorder may shorten the file while it is read, which would raise
+ *           SIGBUS in a mapping. The price is one copy of about 30 KB per chunk.
  */
 #include "trace/reader.h"
 
@@ -32,34 +33,34 @@
 
 const uint8_t *reader_view(struct trace_reader *reader, uint64_t offset, size_t size)
 {
-	uint64_t left = offset <= reader->size ? reader->size - offset : 0;
+	uint64_t left = offset <= reader->file.size ? reader->file.size - offset : 0;
 	size_t wanted = size > WINDOW ? size : WINDOW;
 
 	if (size > left)
 		return NULL;
-	if (reader->memory)
-		return reader->memory + offset;
-	if (offset >= reader->window_offset &&
-	    offset + size <= reader->window_offset + reader->window_size)
-		return reader->window + (offset - reader->window_offset);
+	if (reader->file.memory)
+		return reader->file.memory + offset;
+	if (offset >= reader->window.offset &&
+	    offset + size <= reader->window.offset + reader->window.size)
+		return reader->window.bytes + (offset - reader->window.offset);
 	wanted = wanted < left ? wanted : (size_t)left;
-	reader->window_size = 0;
-	if (array_grow(reader->window, reader->window_capacity, wanted)) {
+	reader->window.size = 0;
+	if (array_grow(reader->window.bytes, reader->window.capacity, wanted)) {
 		reader->is_out_of_memory = true;
 		return NULL;
 	}
-	if (pread_all(reader->fd, reader->window, wanted, offset))
+	if (pread_all(reader->file.fd, reader->window.bytes, wanted, offset))
 		return NULL;
-	reader->window_offset = offset;
-	reader->window_size = wanted;
-	return reader->window;
+	reader->window.offset = offset;
+	reader->window.size = wanted;
+	return reader->window.bytes;
 }
 
 int reader_add_entry(struct trace_reader *reader, const struct reader_entry *entry)
 {
-	if (array_grow(reader->entries, reader->entries_capacity, reader->entries_count + 1))
+	if (array_grow(reader->entries.items, reader->entries.capacity, reader->entries.count + 1))
 		return -ENOMEM;
-	reader->entries[reader->entries_count++] = *entry;
+	reader->entries.items[reader->entries.count++] = *entry;
 	return 0;
 }
 
@@ -97,7 +98,7 @@ int reader_open_entry(struct trace_reader *reader, const struct reader_entry *en
 	return error;
 }
 
-/* Writers sort; a hostile file need not. */
+/* Writers sort rows, but a hostile file may contain unsorted ones. */
 static int ensure_sorted(const struct trace_format *format, uint32_t flags, char *rows,
 			 size_t count)
 {
@@ -157,43 +158,46 @@ static int compare_sequence(const void *a, const void *b)
 	return left->offset < right->offset ? -1 : left->offset > right->offset;
 }
 
-/* Puts entries into the order of writing, and leaves out what a crash while the file was being
- * shortened left twice. */
+/* Sorts entries by the order in which they were written. Removes duplicate chunks, which a crash
+ * during shortening can leave behind. */
 static int order_entries(struct trace_reader *reader)
 {
 	bool is_rising = true;
 	size_t kept = 0;
 
-	for (size_t i = 1; i < reader->entries_count; i++) {
-		if (reader->entries[i].head.sequence <= reader->entries[i - 1].head.sequence)
+	for (size_t i = 1; i < reader->entries.count; i++) {
+		if (reader->entries.items[i].head.sequence <=
+		    reader->entries.items[i - 1].head.sequence)
 			is_rising = false;
 	}
 	if (is_rising)
 		return 0;
-	qsort(reader->entries, reader->entries_count, sizeof(*reader->entries), compare_sequence);
-	for (size_t i = 0; i < reader->entries_count; i++) {
-		const struct reader_entry *entry = &reader->entries[i];
+	qsort(reader->entries.items, reader->entries.count, sizeof(*reader->entries.items),
+	      compare_sequence);
+	for (size_t i = 0; i < reader->entries.count; i++) {
+		const struct reader_entry *entry = &reader->entries.items[i];
 
 		if (kept && entry->checksum &&
-		    entry->checksum == reader->entries[kept - 1].checksum)
+		    entry->checksum == reader->entries.items[kept - 1].checksum)
 			continue;
-		reader->entries[kept++] = *entry;
+		reader->entries.items[kept++] = *entry;
 	}
-	reader->entries_count = kept;
+	reader->entries.count = kept;
 	return 0;
 }
 
-/* Bytes that were lost or added in the middle of a segment move everything before them away from
- * where the index says; the head of a segment is before everything. */
+/* Whether the segment heads are at the offsets that the index gives. Offsets in the index count
+ * backwards, so bytes that are lost from or added to a segment shift everything before them, and
+ * the head of a segment comes first. */
 static bool are_heads_in_place(struct trace_reader *reader)
 {
-	for (size_t i = 0; i < reader->entries_count; i++) {
+	for (size_t i = 0; i < reader->entries.count; i++) {
 		struct chunk_head head;
 		const uint8_t *payload;
 		size_t size;
 
-		if (reader->entries[i].head.kind == TRACE_SEGMENT &&
-		    reader_open_entry(reader, &reader->entries[i], &head, &payload, &size))
+		if (reader->entries.items[i].head.kind == TRACE_SEGMENT &&
+		    reader_open_entry(reader, &reader->entries.items[i], &head, &payload, &size))
 			return false;
 	}
 	return true;
@@ -204,7 +208,7 @@ static int find_chunks(struct trace_reader *reader)
 	int error = index_load(reader);
 
 	if (!error && !are_heads_in_place(reader)) {
-		reader->entries_count = 0;
+		reader->entries.count = 0;
 		error = -EBADMSG;
 	}
 	if (reader->is_out_of_memory)
@@ -217,9 +221,9 @@ static int find_chunks(struct trace_reader *reader)
 	error = scan_file(reader);
 	if (error)
 		return error;
-	if (!reader->entries_count)
-		return error_set(-EPROTO, "'%s' is not a duet trace, or nothing of it can be read",
-				 reader->path);
+	if (!reader->entries.count)
+		return error_set(-EPROTO, "'%s' is not a duet trace, or no part of it is readable",
+				 reader->file.path);
 	return 0;
 }
 
@@ -228,9 +232,9 @@ static int open_reader(struct trace_reader *reader, struct trace_reader **ret_re
 	int error;
 
 	chunk_opener_init(&reader->opener);
-	if (!reader->size)
+	if (!reader->file.size)
 		error = error_set(-ENODATA, "'%s' is empty: nothing was recorded into it",
-				  reader->path);
+				  reader->file.path);
 	else
 		error = find_chunks(reader);
 	if (!error)
@@ -238,7 +242,7 @@ static int open_reader(struct trace_reader *reader, struct trace_reader **ret_re
 	if (!error)
 		error = load_entries(reader);
 	if (error == -ENOMEM)
-		error_set(error, "read '%s': out of memory", reader->path);
+		error_set(error, "read '%s': out of memory", reader->file.path);
 	if (error) {
 		trace_reader_close(reader);
 		return error;
@@ -253,9 +257,9 @@ static struct trace_reader *new_reader(const char *path)
 
 	if (!reader)
 		return NULL;
-	reader->fd = -1;
-	reader->path = strdup(path);
-	if (!reader->path) {
+	reader->file.fd = -1;
+	reader->file.path = strdup(path);
+	if (!reader->file.path) {
 		free(reader);
 		return NULL;
 	}
@@ -263,25 +267,25 @@ static struct trace_reader *new_reader(const char *path)
 	return reader;
 }
 
-/* Pipes and the like are read whole. */
-static int read_source(struct trace_reader *reader)
+/* Reads pipes and other files that cannot be seeked into memory. */
+static int elf_source_read(struct trace_reader *reader)
 {
 	struct stat status;
 	char *bytes;
 	size_t size;
 	int error;
 
-	if (fstat(reader->fd, &status) || fcntl(reader->fd, F_SETFL, 0) < 0)
+	if (fstat(reader->file.fd, &status) || fcntl(reader->file.fd, F_SETFL, 0) < 0)
 		return -errno;
 	if (S_ISREG(status.st_mode)) {
-		reader->size = (uint64_t)status.st_size;
+		reader->file.size = (uint64_t)status.st_size;
 		return 0;
 	}
-	error = read_fd(reader->fd, 0, &bytes, &size);
+	error = read_fd(reader->file.fd, 0, &bytes, &size);
 	if (error)
 		return error;
-	reader->memory = reader->owned_memory = bytes;
-	reader->size = size;
+	reader->file.memory = reader->file.owned_memory = bytes;
+	reader->file.size = size;
 	return 0;
 }
 
@@ -292,9 +296,10 @@ int trace_reader_open(const char *path, struct trace_reader **ret_reader)
 
 	if (!reader)
 		return error_set(-ENOMEM, "read '%s': out of memory", path);
-	/* Opening a FIFO would wait for a writer that may never come; reading one without is its end. */
-	reader->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	error = reader->fd < 0 ? -errno : read_source(reader);
+	/* O_NONBLOCK: opening a FIFO would wait for a writer, perhaps forever. A read without a
+	 * writer returns end of file. */
+	reader->file.fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	error = reader->file.fd < 0 ? -errno : elf_source_read(reader);
 	if (error) {
 		trace_reader_close(reader);
 		return error_set(error, "read '%s': %s", path, strerror(-error));
@@ -308,8 +313,8 @@ int trace_reader_open_memory(const void *bytes, size_t size, struct trace_reader
 
 	if (!reader)
 		return error_set(-ENOMEM, "read a trace: out of memory");
-	reader->memory = bytes;
-	reader->size = size;
+	reader->file.memory = bytes;
+	reader->file.size = size;
 	return open_reader(reader, ret_reader);
 }
 
@@ -317,45 +322,45 @@ void trace_reader_close(struct trace_reader *reader)
 {
 	if (!reader)
 		return;
-	for (uint32_t kind = 0; kind <= EVENT_THING_LAST; kind++) {
-		free(reader->things[kind].rows);
-		hash_map_fini(&reader->things[kind].by_id);
+	for (uint32_t kind = 0; kind <= EVENT_ENTITY_LAST; kind++) {
+		free(reader->entities[kind].rows);
+		hash_map_fini(&reader->entities[kind].by_id);
 	}
 	free(reader->frames.rows);
 	free(reader->stacks.rows);
 	hash_map_fini(&reader->frames.by_id);
 	hash_map_fini(&reader->stacks.by_id);
-	for (size_t i = 0; i < reader->dictionaries_count; i++)
-		free(reader->dictionaries[i].ranges);
-	for (size_t i = 0; i < reader->clocks_count; i++)
-		free(reader->clocks[i].pairs);
-	for (size_t i = 0; i < reader->contents_count; i++) {
-		free(reader->contents[i].parts);
-		free(reader->contents[i].bytes);
+	for (size_t i = 0; i < reader->dictionaries.count; i++)
+		free(reader->dictionaries.items[i].ranges);
+	for (size_t i = 0; i < reader->clocks.count; i++)
+		free(reader->clocks.items[i].pairs);
+	for (size_t i = 0; i < reader->contents.count; i++) {
+		free(reader->contents.items[i].parts);
+		free(reader->contents.items[i].bytes);
 	}
 	chunk_opener_fini(&reader->opener);
-	string_table_fini(&reader->strings);
-	hash_map_fini(&reader->dictionary_by_segment);
-	hash_map_fini(&reader->pairs_by_clock);
-	hash_map_fini(&reader->contents_by_hash);
-	free(reader->dictionaries);
-	free(reader->clocks);
-	free(reader->contents);
-	free(reader->string_ids);
-	free(reader->losses);
-	free(reader->chunks);
-	free(reader->chunk_entries);
-	free(reader->entries);
-	free(reader->window);
-	free(reader->owned_memory);
-	free(reader->path);
-	if (reader->fd >= 0)
-		close(reader->fd);
+	string_table_fini(&reader->strings.table);
+	hash_map_fini(&reader->dictionaries.by_segment);
+	hash_map_fini(&reader->clocks.by_clock);
+	hash_map_fini(&reader->contents.by_hash);
+	free(reader->dictionaries.items);
+	free(reader->clocks.items);
+	free(reader->contents.items);
+	free(reader->strings.ids);
+	free(reader->losses.rows);
+	free(reader->chunks.items);
+	free(reader->chunks.entries);
+	free(reader->entries.items);
+	free(reader->window.bytes);
+	free(reader->file.owned_memory);
+	free(reader->file.path);
+	if (reader->file.fd >= 0)
+		close(reader->file.fd);
 	pthread_mutex_destroy(&reader->lock);
 	free(reader);
 }
 
-/* ---- what the reader knows ---- */
+/* ---- queries ---- */
 
 void trace_reader_damage(struct trace_reader *reader, struct trace_damage *ret_damage)
 {
@@ -366,7 +371,7 @@ void trace_reader_damage(struct trace_reader *reader, struct trace_damage *ret_d
 
 const char *trace_reader_string(const struct trace_reader *reader, uint32_t id, size_t *ret_length)
 {
-	return string_table_text(&reader->strings, id, ret_length);
+	return string_table_text(&reader->strings.table, id, ret_length);
 }
 
 const struct event_stack *trace_reader_stack(const struct trace_reader *reader, uint32_t id)
@@ -407,33 +412,35 @@ size_t trace_reader_frame_count(const struct trace_reader *reader)
 	return reader->frames.count;
 }
 
-size_t trace_reader_things(const struct trace_reader *reader, enum event_kind kind,
-			   const void **ret_rows)
+size_t trace_reader_entities(const struct trace_reader *reader, enum event_kind kind,
+			     const void **ret_rows)
 {
-	bool known = (unsigned int)kind <= EVENT_THING_LAST;
+	bool known = (unsigned int)kind <= EVENT_ENTITY_LAST;
 
-	*ret_rows = known ? reader->things[kind].rows : NULL;
-	return known ? reader->things[kind].count : 0;
+	*ret_rows = known ? reader->entities[kind].rows : NULL;
+	return known ? reader->entities[kind].count : 0;
 }
 
-const void *trace_reader_thing(const struct trace_reader *reader, enum event_kind kind, uint32_t id)
+const void *trace_reader_entity(const struct trace_reader *reader, enum event_kind kind,
+				uint32_t id)
 {
 	const struct trace_format *format = trace_format_find((uint32_t)kind);
 	const uint64_t *index;
 	const char *rows;
 
-	if (!format || !format->is_thing)
+	if (!format || !format->is_entity)
 		return NULL;
-	rows = reader->things[kind].rows;
-	/* Recorders count from 1, and rows begin with their id. */
-	if (id && id <= reader->things[kind].count &&
+	rows = reader->entities[kind].rows;
+	/* Fast path: recorders assign ids from 1 upwards, and a row's first member is its id. */
+	if (id && id <= reader->entities[kind].count &&
 	    *(const uint32_t *)(const void *)(rows + (id - (size_t)1) * format->row_size) == id)
 		return rows + (id - (size_t)1) * format->row_size;
-	index = hash_map_find(&reader->things[kind].by_id, id);
+	index = hash_map_find(&reader->entities[kind].by_id, id);
 	return index ? rows + *index * format->row_size : NULL;
 }
 
-/* Appends one part; one that begins anew (an earlier attempt was cut off) starts from 0. */
+/* Appends one part of a content. A part with offset 0 starts the content again: the writer repeats
+ * a content whose first attempt failed. */
 static int add_part(struct trace_reader *reader, struct reader_content *content, size_t *capacity,
 		    uint64_t *size, struct reader_entry *entry)
 {
@@ -480,9 +487,9 @@ static void assemble(struct trace_reader *reader, struct reader_content *content
 	uint64_t size = 0;
 
 	content->is_tried = true;
-	/* the first whole one: a copy that follows may have been cut off by a crash */
+	/* use the first complete copy: a later one may have been cut off by a crash */
 	for (size_t i = 0; i < content->parts_count; i++) {
-		struct reader_entry *entry = &reader->entries[content->parts[i]];
+		struct reader_entry *entry = &reader->entries.items[content->parts[i]];
 
 		int error = add_part(reader, content, &capacity, &size, entry);
 
@@ -498,8 +505,8 @@ static void assemble(struct trace_reader *reader, struct reader_content *content
 const void *trace_reader_content(struct trace_reader *reader, uint64_t hash_low, uint64_t hash_high,
 				 size_t *ret_size)
 {
-	uint64_t index = hash_map_get(&reader->contents_by_hash, hash_low, 0);
-	struct reader_content *content = index ? &reader->contents[index - 1] : NULL;
+	uint64_t index = hash_map_get(&reader->contents.by_hash, hash_low, 0);
+	struct reader_content *content = index ? &reader->contents.items[index - 1] : NULL;
 
 	if (!content || content->hash_high != hash_high)
 		return NULL;
@@ -515,26 +522,26 @@ const void *trace_reader_content(struct trace_reader *reader, uint64_t hash_low,
 size_t trace_reader_clock_pairs(const struct trace_reader *reader, uint32_t clock,
 				const struct event_clock_pair **ret_pairs)
 {
-	uint64_t index = hash_map_get(&reader->pairs_by_clock, clock, 0);
+	uint64_t index = hash_map_get(&reader->clocks.by_clock, clock, 0);
 
-	*ret_pairs = index ? reader->clocks[index - 1].pairs : NULL;
-	return index ? reader->clocks[index - 1].count : 0;
+	*ret_pairs = index ? reader->clocks.items[index - 1].pairs : NULL;
+	return index ? reader->clocks.items[index - 1].count : 0;
 }
 
 size_t trace_reader_losses(const struct trace_reader *reader, const struct event_loss **ret_losses)
 {
-	*ret_losses = reader->losses;
-	return reader->losses_count;
+	*ret_losses = reader->losses.rows;
+	return reader->losses.count;
 }
 
 size_t trace_reader_chunk_count(const struct trace_reader *reader)
 {
-	return reader->chunks_count;
+	return reader->chunks.count;
 }
 
 const struct trace_chunk *trace_reader_chunk(const struct trace_reader *reader, size_t index)
 {
-	return index < reader->chunks_count ? &reader->chunks[index] : NULL;
+	return index < reader->chunks.count ? &reader->chunks.items[index] : NULL;
 }
 
 int trace_reader_rows(struct trace_reader *reader, size_t index, void **ret_rows, size_t *ret_count)
@@ -542,17 +549,17 @@ int trace_reader_rows(struct trace_reader *reader, size_t index, void **ret_rows
 	struct reader_entry *entry;
 	int error;
 
-	if (index >= reader->chunks_count)
+	if (index >= reader->chunks.count)
 		return -EINVAL;
-	entry = &reader->entries[reader->chunk_entries[index]];
+	entry = &reader->entries.items[reader->chunks.entries[index]];
 	pthread_mutex_lock(&reader->lock);
 	error = reader_decode_entry(reader, entry, ret_rows, ret_count);
 	if (error == -EBADMSG)
 		reader_note_damage(reader, entry);
 	pthread_mutex_unlock(&reader->lock);
 	if (error == -EBADMSG)
-		return error_set(error, "'%s': the chunk at byte %llu is damaged", reader->path,
-				 (unsigned long long)entry->offset);
+		return error_set(error, "'%s': the chunk at byte %llu is damaged",
+				 reader->file.path, (unsigned long long)entry->offset);
 	return error;
 }
 
@@ -567,7 +574,7 @@ static bool is_entry_intact(struct trace_reader *reader, const struct reader_ent
 
 static void check_entry(struct trace_reader *reader, struct reader_entry *entry)
 {
-	if (!entry->is_counted && entry->head.segment >= reader->first_segment &&
+	if (!entry->is_counted && entry->head.segment >= reader->segments.first &&
 	    !is_entry_intact(reader, entry) && !reader->is_out_of_memory)
 		reader_note_damage(reader, entry);
 }
@@ -575,30 +582,30 @@ static void check_entry(struct trace_reader *reader, struct reader_entry *entry)
 void trace_reader_check(struct trace_reader *reader)
 {
 	pthread_mutex_lock(&reader->lock);
-	for (size_t i = 0; i < reader->entries_count; i++)
-		check_entry(reader, &reader->entries[i]);
+	for (size_t i = 0; i < reader->entries.count; i++)
+		check_entry(reader, &reader->entries.items[i]);
 	pthread_mutex_unlock(&reader->lock);
 }
 
 void trace_reader_check_rows(struct trace_reader *reader)
 {
 	pthread_mutex_lock(&reader->lock);
-	for (size_t i = 0; i < reader->chunks_count; i++)
-		check_entry(reader, &reader->entries[reader->chunk_entries[i]]);
+	for (size_t i = 0; i < reader->chunks.count; i++)
+		check_entry(reader, &reader->entries.items[reader->chunks.entries[i]]);
 	pthread_mutex_unlock(&reader->lock);
 }
 
 uint32_t trace_reader_segment_count(const struct trace_reader *reader)
 {
-	return reader->segment_count;
+	return reader->segments.count;
 }
 
 uint64_t trace_reader_begin_ns(const struct trace_reader *reader)
 {
-	return reader->begin_ns;
+	return reader->segments.begin_ns;
 }
 
 uint64_t trace_reader_size_bytes(const struct trace_reader *reader)
 {
-	return reader->size;
+	return reader->file.size;
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * trace/reader.h - read a trace file, whole or damaged
+ * trace/reader.h - read a trace file, complete or damaged
  *
- * Opening reads the index (or, without one, every chunk's head), all dictionaries, things, clock
- * pairs and losses; rows of happenings are decoded chunk by chunk on demand. Nothing in a file is
- * trusted: every length, count and id is checked, damage costs the damaged chunk and is counted.
- * Ids of strings and things in rows are translated to this reader's own, so that they are unique
- * over all segments. Once open, a reader may be used by several threads until it is closed.
+ * Opening reads the index (or, without one, every chunk's head), all dictionaries, entities, clock
+ * pairs and losses. Rows of events are decoded on demand, one chunk at a time. Nothing in a file is
+ * trusted: every length, count and id is checked. Damage costs the damaged chunk and is counted.
+ * The string and stack ids in rows are translated to ids of this reader, which are unique over all
+ * segments. After open, several threads may use a reader until it is closed. A "thing" in names of
+ * functions is an entity of the glossary: a row with an id and a lifetime.
  */
 #ifndef TRACE_READER_H
 #define TRACE_READER_H
@@ -26,24 +27,24 @@ struct trace_chunk {
 	uint32_t seen_clock; /* EVENT_EXECUTION: domain of `seen` */
 	uint32_t segment;
 	uint32_t rows;
-	bool by_seen; /* EVENT_EXECUTION without start times: the key is `seen`, in seen_clock */
+	bool by_seen; /* EVENT_EXECUTION without start times: sorted by `seen`, in seen_clock */
 	uint64_t first, last; /* smallest and largest sort key, in `clock` unless by_seen */
 	uint64_t offset;      /* in the file, bytes */
 };
 
-/* What was wrong with the file. All zero: nothing. */
+/* Damage that was found in the file. All zero: none. */
 struct trace_damage {
 	uint64_t chunks; /* damaged and left out */
 	uint64_t bytes;  /* skipped */
-	uint64_t rows;   /* lost with them, where their head could still be read */
+	uint64_t rows;   /* lost with these chunks, if their heads were readable */
 	bool truncated;  /* the file ends inside a message, or without an index */
 	bool index_missing;
 	bool index_rebuilt;
 };
 
-/* Errors: -errno; -ENODATA for an empty file; -EPROTO for a file that is no trace at all;
- * -EPROTONOSUPPORT for a newer schema. The error chain says what to do. A damaged file with
- * anything readable in it opens with 0. */
+/* Errors: -errno; -ENODATA for an empty file; -EPROTO if no part of the file is a trace;
+ * -EPROTONOSUPPORT for a newer schema. The error text contains the remedy. A damaged file with any
+ * readable chunk opens with 0. */
 int trace_reader_open(const char *path, struct trace_reader **ret_reader);
 
 /* The same for a file in memory, which the caller keeps until close. */
@@ -53,30 +54,31 @@ void trace_reader_close(struct trace_reader *reader); /* NULL-safe */
 
 void trace_reader_damage(struct trace_reader *reader, struct trace_damage *ret_damage);
 
-/* Text of a string id: never NULL, NUL-terminated; may hold NUL bytes, ret_length (may be NULL)
- * tells. */
+/* Text of a string id: never NULL, NUL-terminated. It may contain NUL bytes; ret_length (may be
+ * NULL) receives its length. */
 const char *trace_reader_string(const struct trace_reader *reader, uint32_t id, size_t *ret_length);
 
-/* A node of a stack, a frame; NULL where there is none (0, or lost with a damaged chunk). A caller's id is less
- * than its callee's. */
+/* Returns a stack node or a frame by id; NULL for id 0 and for a row that was lost with a damaged
+ * chunk. A caller's id is less than its callee's. */
 const struct event_stack *trace_reader_stack(const struct trace_reader *reader, uint32_t id);
 const struct event_frame *trace_reader_frame(const struct trace_reader *reader, uint32_t id);
-/* The frames in no order; NULL beyond the last. */
+/* Returns the frame at an index, in no particular order; NULL beyond the last. */
 const struct event_frame *trace_reader_frame_at(const struct trace_reader *reader, size_t index);
-/* How many there are. */
+/* Number of stack nodes. */
 size_t trace_reader_stack_count(const struct trace_reader *reader);
-/* How many had more than 4096 frames: their outer ones are left out, and the outermost is of FRAME_TRUNCATED. */
+/* Number of stacks with more than 4096 frames. Their outer frames are replaced by one frame of type
+ * FRAME_TRUNCATED. */
 size_t trace_reader_stacks_cut(const struct trace_reader *reader);
 size_t trace_reader_frame_count(const struct trace_reader *reader);
 
-/* Things of one kind, newest description of each id, sorted by id. */
-size_t trace_reader_things(const struct trace_reader *reader, enum event_kind kind,
-			   const void **ret_rows);
-/* One thing by id, NULL where there is none. O(1). */
-const void *trace_reader_thing(const struct trace_reader *reader, enum event_kind kind,
-			       uint32_t id);
+/* Entities of one kind, sorted by id. Each id has its newest description. */
+size_t trace_reader_entities(const struct trace_reader *reader, enum event_kind kind,
+			     const void **ret_rows);
+/* One entity by id, NULL if there is none. O(1). */
+const void *trace_reader_entity(const struct trace_reader *reader, enum event_kind kind,
+				uint32_t id);
 
-/* Bytes of a code object by content hash, NULL where none. Valid until close. */
+/* Bytes of a code object by content hash, NULL if the trace has none. Valid until close. */
 const void *trace_reader_content(struct trace_reader *reader, uint64_t hash_low, uint64_t hash_high,
 				 size_t *ret_size);
 
@@ -89,20 +91,20 @@ size_t trace_reader_chunk_count(const struct trace_reader *reader);
 const struct trace_chunk *trace_reader_chunk(const struct trace_reader *reader, size_t index);
 
 /* Decodes one chunk: an array of the kind's struct, sorted by its key, owned by the caller
- * (free()). Errors: -EBADMSG for damage (counted, the caller goes on with the next chunk), -ENOMEM.
- */
+ * (free()). Errors: -EBADMSG for damage (counted; the caller may continue with the next chunk),
+ * -ENOMEM. */
 int trace_reader_rows(struct trace_reader *reader, size_t index, void **ret_rows,
 		      size_t *ret_count);
 
-/* Reads the whole file and counts every chunk that is damaged, decoding none: what trace_reader_damage says is then
- * complete. */
+/* Reads the whole file and counts every damaged chunk without decoding rows. The counts of
+ * trace_reader_damage are complete afterwards. */
 void trace_reader_check(struct trace_reader *reader);
-/* The same for the chunks of rows alone. */
+/* The same for chunks with rows only. */
 void trace_reader_check_rows(struct trace_reader *reader);
 
 uint32_t trace_reader_segment_count(const struct trace_reader *reader);
-/* Where the oldest segments were dropped (--keep, --max-size): CLOCK_MONOTONIC from which on the trace
- * is whole; 0 where nothing was dropped. */
+/* Start of the remaining segments (CLOCK_MONOTONIC) if the oldest were dropped (--keep,
+ * --max-size); 0 if none was dropped. */
 uint64_t trace_reader_begin_ns(const struct trace_reader *reader);
 uint64_t trace_reader_size_bytes(const struct trace_reader *reader);
 

@@ -13,15 +13,15 @@
 #include "trace/format.h"
 #include "trace/reader.h"
 
-/* A chunk of any kind. */
+/* The place of a chunk of any kind. */
 struct reader_entry {
 	struct chunk_head head;
-	uint64_t offset, bytes; /* with the length before it */
-	uint64_t checksum;      /* 0 where the index told of it */
-	bool is_counted;        /* as damaged */
+	uint64_t offset, bytes; /* including the length before the message */
+	uint64_t checksum;      /* 0 if the entry comes from the index */
+	bool is_counted;        /* is counted as damaged */
 };
 
-/* Ids first … first + count - 1 of a segment are string_ids[start …] of the reader. */
+/* Ids first … first + count - 1 of a segment are strings.ids[start …] of the reader. */
 struct string_range {
 	uint32_t first, count;
 	size_t start;
@@ -29,11 +29,11 @@ struct string_range {
 
 struct dictionary {
 	uint32_t segment;
-	struct string_range *ranges; /* rising */
+	struct string_range *ranges; /* sorted by first */
 	size_t capacity, count, recent;
 };
 
-struct reader_things {
+struct reader_entities {
 	char *rows;
 	size_t rows_capacity; /* bytes */
 	uint32_t count;
@@ -55,58 +55,94 @@ struct reader_content {
 	bool is_tried;
 };
 
-struct trace_reader {
-	/* Over the window, the opener, the damage, the contents and what is recent in a dictionary: all
-	 * that changes once the reader is open. */
-	pthread_mutex_t lock;
-	int fd; /* -1: all is in memory */
+struct reader_file {
+	int fd; /* -1: the file is in memory */
 	const uint8_t *memory;
 	void *owned_memory;
 	char *path;
 	uint64_t size;
-	uint8_t *window; /* what view() read last */
-	size_t window_capacity, window_size;
-	uint64_t window_offset;
-
-	struct chunk_opener opener;
-	struct trace_damage damage;
-	bool is_out_of_memory; /* something was not read for that: it is not damaged */
-
-	struct reader_entry *entries;
-	size_t entries_capacity, entries_count;
-	uint32_t first_segment, segment_count;
-	uint64_t begin_ns; /* of the first segment that is left, where others were dropped */
-
-	struct string_table strings;
-	uint32_t *string_ids;
-	size_t string_ids_capacity, string_ids_count;
-	struct dictionary *dictionaries;
-	size_t dictionaries_capacity, dictionaries_count;
-	struct hash_map dictionary_by_segment; /* index + 1 */
-
-	struct reader_things things[EVENT_THING_LAST + 1];
-	struct reader_things frames, stacks; /* struct trace_frame_row, trace_stack_row */
-	size_t stacks_cut;                   /* that had more frames than TRACE_STACK_LIMIT */
-
-	struct reader_pairs *clocks;
-	size_t clocks_capacity, clocks_count;
-	struct hash_map pairs_by_clock; /* index + 1 */
-	struct event_loss *losses;
-	size_t losses_capacity, losses_count;
-
-	struct reader_content *contents;
-	size_t contents_capacity, contents_count;
-	struct hash_map contents_by_hash; /* index + 1 */
-
-	struct trace_chunk *chunks; /* of rows */
-	size_t *chunk_entries;      /* index of the entry, by chunk */
-	size_t chunks_capacity, chunk_entries_capacity, chunks_count;
 };
 
-/* reader.c: size bytes of the file from offset, valid until the next call; NULL where the file has
- * fewer or cannot be read. */
+/* The bytes that reader_view read last. */
+struct reader_window {
+	uint8_t *bytes;
+	size_t capacity, size;
+	uint64_t offset;
+};
+
+/* The places of all chunks. */
+struct reader_entries {
+	struct reader_entry *items;
+	size_t capacity, count;
+};
+
+struct reader_segments {
+	uint32_t first, count;
+	uint64_t begin_ns; /* start of the first remaining segment; 0: none was dropped */
+};
+
+struct reader_strings {
+	struct string_table table;
+	uint32_t *ids; /* by place in the dictionaries: id in table */
+	size_t ids_capacity, ids_count;
+};
+
+struct reader_dictionaries {
+	struct dictionary *items;
+	size_t capacity, count;
+	struct hash_map by_segment; /* index + 1 */
+};
+
+struct reader_clocks {
+	struct reader_pairs *items;
+	size_t capacity, count;
+	struct hash_map by_clock; /* index + 1 */
+};
+
+struct reader_losses {
+	struct event_loss *rows;
+	size_t capacity, count;
+};
+
+struct reader_contents {
+	struct reader_content *items;
+	size_t capacity, count;
+	struct hash_map by_hash; /* index + 1 */
+};
+
+/* The chunks with rows. */
+struct reader_chunks {
+	struct trace_chunk *items;
+	size_t *entries; /* index of the entry, by chunk */
+	size_t capacity, entries_capacity, count;
+};
+
+struct trace_reader {
+	/* Protects everything that changes after open: the window, the opener, the damage, the
+	 * contents and `recent` of the dictionaries. */
+	pthread_mutex_t lock;
+	struct reader_file file;
+	struct reader_window window;
+	struct chunk_opener opener;
+	struct trace_damage damage;
+	bool is_out_of_memory; /* a read failed for lack of memory, not because of damage */
+	struct reader_entries entries;
+	struct reader_segments segments;
+	struct reader_strings strings;
+	struct reader_dictionaries dictionaries;
+	struct reader_entities entities[EVENT_ENTITY_LAST + 1];
+	struct reader_entities frames, stacks; /* struct trace_frame_row, trace_stack_row */
+	size_t stacks_cut; /* number of stacks with more frames than TRACE_STACK_LIMIT */
+	struct reader_clocks clocks;
+	struct reader_losses losses;
+	struct reader_contents contents;
+	struct reader_chunks chunks;
+};
+
+/* reader.c: returns size bytes of the file from offset, valid until the next call; NULL if the file
+ * has fewer bytes or cannot be read. */
 const uint8_t *reader_view(struct trace_reader *reader, uint64_t offset, size_t size);
-/* -ENOMEM where memory was missing, otherwise -EBADMSG. */
+/* -ENOMEM if a read failed for lack of memory, otherwise -EBADMSG. */
 int reader_damage_error(const struct trace_reader *reader);
 int reader_add_entry(struct trace_reader *reader, const struct reader_entry *entry);
 /* Counts an entry as damaged, once. */
@@ -114,20 +150,22 @@ void reader_note_damage(struct trace_reader *reader, struct reader_entry *entry)
 /* Opens the chunk of an entry. Errors: -EBADMSG (not counted), -ENOMEM. */
 int reader_open_entry(struct trace_reader *reader, const struct reader_entry *entry,
 		      struct chunk_head *ret_head, const uint8_t **ret_payload, size_t *ret_size);
-/* … and decodes its rows, to be freed. */
+/* The same, and decodes its rows; the caller frees them. */
 int reader_decode_entry(struct trace_reader *reader, const struct reader_entry *entry,
 			void **ret_rows, size_t *ret_count);
 
-/* scan.c: what begins at offset, with its length; 0 where there is no intact chunk. */
+/* scan.c: reads the chunk at offset. Returns its bytes including the length; 0 if there is no
+ * intact chunk. */
 size_t scan_chunk(struct trace_reader *reader, uint64_t offset, struct reader_entry *ret_entry);
-/* Finds all intact chunks and notes the damage. Errors: -ENOMEM. */
+/* Finds all intact chunks and counts the damage. Errors: -ENOMEM. */
 int scan_file(struct trace_reader *reader);
 
-/* index.c: takes the entries from the index. -ENOENT where there is none, -EBADMSG where it is
- * damaged, -ENOMEM. */
+/* index.c: adds the entries of the index. Errors: -ENOENT without an index, -EBADMSG for a damaged
+ * one, -ENOMEM. */
 int index_load(struct trace_reader *reader);
 
-/* load.c: dictionaries, things, pairs, losses, contents, chunks of all entries. */
+/* load.c: loads the dictionaries, entities, clock pairs, losses, contents and chunks of all
+ * entries. */
 int load_entries(struct trace_reader *reader);
 uint32_t load_translate(void *dictionary_context, uint32_t id);
 struct load_context {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * trace/scan.c - find the chunks of a file without an index, whatever has happened to it
+ * trace/scan.c - find the intact chunks of a file that has no usable index
  *
- * Runs in:  the readers
- * Gets:     bytes that nobody vouches for; gives the list of intact chunks and what was skipped
+ * Runs in:  our own process, in all commands that read a trace
+ * Gets:     untrusted bytes; gives the list of intact chunks and the amount of skipped data
  * Owns:     nothing of its own
  * Fails:    -ENOMEM
- * Why a budget: a hostile file can be full of sync bytes with long lengths before them, each of
- *           which must be checksummed to be refused; after 64 times the file's size in vain the rest
- *           is given up as damaged. Real damage costs one chunk's bytes.
+ * Why a budget: a hostile file can be full of sync bytes that follow forged lengths; each candidate
+ *           must be checksummed before it is refused. After 64 times the file's size in failed
+ *           checks the rest of the file is counted as damaged. Real damage costs one chunk's bytes.
  */
 #include <errno.h>
 #include <string.h>
@@ -21,14 +21,14 @@ enum { LENGTH_MAX = 5, PATTERN = 9 };
 
 struct scanner {
 	struct trace_reader *reader;
-	uint64_t budget; /* bytes that may still be checked in vain */
+	uint64_t budget; /* bytes that may still be checksummed without finding a chunk */
 };
 
-/* The message at offset where its length fits into the file. */
+/* Returns the message at offset if its length fits into the file. */
 static const uint8_t *find_message(struct trace_reader *reader, uint64_t offset, size_t *ret_before,
 				   size_t *ret_size)
 {
-	uint64_t left = reader->size - offset;
+	uint64_t left = reader->file.size - offset;
 	size_t probe = left < LENGTH_MAX ? (size_t)left : LENGTH_MAX;
 	const uint8_t *at = reader_view(reader, offset, probe);
 	size_t before, size = 0;
@@ -36,7 +36,7 @@ static const uint8_t *find_message(struct trace_reader *reader, uint64_t offset,
 	before = at ? chunk_length(at, at + probe, &size) : 0;
 	if (!before || size > left - before)
 		return NULL;
-	/* a look at the sync bytes first: lengths are cheap to forge */
+	/* check the sync bytes first: lengths are cheap to forge */
 	at = reader_view(reader, offset + before, TRACE_PREFIX_BYTES);
 	if (!at || !chunk_has_prefix(at, TRACE_PREFIX_BYTES))
 		return NULL;
@@ -76,7 +76,8 @@ size_t scan_chunk(struct trace_reader *reader, uint64_t offset, struct reader_en
 	return check_chunk(&scanner, offset, ret_entry);
 }
 
-/* Whether one of the varints that may end right before the sync at `sync` begins an intact chunk. */
+/* Tries each possible length (a varint of 1 to LENGTH_MAX bytes) that ends right before the sync
+ * bytes at `sync`. True if one of them starts an intact chunk. */
 static bool find_start(struct scanner *scanner, uint64_t from, uint64_t sync, uint64_t *ret_start)
 {
 	struct reader_entry entry;
@@ -95,15 +96,15 @@ static bool find_start(struct scanner *scanner, uint64_t from, uint64_t sync, ui
 	return false;
 }
 
-/* Where the next intact chunk after `from` begins, or the file ends. */
+/* Returns the offset of the next intact chunk after `from`, or the file's size. */
 static uint64_t find_next(struct scanner *scanner, uint64_t from)
 {
 	static const uint8_t pattern[PATTERN] = {0x09, 0xd5, 'd', 'u', 'e', 't', '\r', '\n', 0xa7};
 	struct trace_reader *reader = scanner->reader;
 	uint64_t at = from, start;
 
-	while (scanner->budget && !reader->is_out_of_memory && at + PATTERN <= reader->size) {
-		uint64_t left = reader->size - at;
+	while (scanner->budget && !reader->is_out_of_memory && at + PATTERN <= reader->file.size) {
+		uint64_t left = reader->file.size - at;
 		size_t size = left < WINDOW ? (size_t)left : WINDOW;
 		const uint8_t *bytes = reader_view(reader, at, size);
 		const uint8_t *hit = bytes ? memmem(bytes, size, pattern, PATTERN) : NULL;
@@ -119,10 +120,10 @@ static uint64_t find_next(struct scanner *scanner, uint64_t from)
 			return start;
 		at++;
 	}
-	return reader->size;
+	return reader->file.size;
 }
 
-static void note_skipped(struct trace_reader *reader, uint64_t from, uint64_t to)
+static void count_skipped(struct trace_reader *reader, uint64_t from, uint64_t to)
 {
 	size_t before, size;
 	struct chunk_head head;
@@ -130,7 +131,7 @@ static void note_skipped(struct trace_reader *reader, uint64_t from, uint64_t to
 
 	reader->damage.chunks++;
 	reader->damage.bytes += to - from;
-	if (to == reader->size)
+	if (to == reader->file.size)
 		reader->damage.truncated = true;
 	if (message && !chunk_head(message, size, &head) && head.kind >= EVENT_API &&
 	    head.kind < EVENT_KIND_COUNT)
@@ -140,12 +141,12 @@ static void note_skipped(struct trace_reader *reader, uint64_t from, uint64_t to
 /* Zero bytes are messages of length 0: padding, or what a file system left after a power cut. */
 static uint64_t skip_zeros(struct trace_reader *reader, uint64_t offset)
 {
-	while (offset < reader->size) {
-		uint64_t left = reader->size - offset;
+	while (offset < reader->file.size) {
+		uint64_t left = reader->file.size - offset;
 		size_t size = left < WINDOW ? (size_t)left : WINDOW, i = 0;
 		const uint8_t *bytes;
 
-		/* hardly ever more than the one look */
+		/* one byte decides in nearly all cases */
 		bytes = reader_view(reader, offset, 1);
 		if (!bytes || *bytes)
 			break;
@@ -159,11 +160,11 @@ static uint64_t skip_zeros(struct trace_reader *reader, uint64_t offset)
 
 int scan_file(struct trace_reader *reader)
 {
-	struct scanner scanner = {reader, ((uint64_t)1 << 26) + BUDGET_FACTOR * reader->size};
+	struct scanner scanner = {reader, ((uint64_t)1 << 26) + BUDGET_FACTOR * reader->file.size};
 	uint64_t offset = skip_zeros(reader, 0);
 	int error = 0;
 
-	while (!error && !reader->is_out_of_memory && offset < reader->size) {
+	while (!error && !reader->is_out_of_memory && offset < reader->file.size) {
 		struct reader_entry entry;
 		size_t total = check_chunk(&scanner, offset, &entry);
 
@@ -173,7 +174,7 @@ int scan_file(struct trace_reader *reader)
 		} else {
 			uint64_t next = find_next(&scanner, offset + 1);
 
-			note_skipped(reader, offset, next);
+			count_skipped(reader, offset, next);
 			offset = next;
 		}
 		offset = skip_zeros(reader, offset);

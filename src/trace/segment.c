@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * trace/segment.c - what makes a segment stand alone: head, dictionary, things, clock pairs, index
+ * trace/segment.c - the parts that make a segment readable alone: head, dictionary, entities, clock
+ * pairs, index
  *
  * Runs in:  the recorder, as a part of a writer
  * Gets:     the writer's tables; gives the chunks that every segment repeats
  * Owns:     nothing of its own
- * Fails:    -errno; whatever was not written stays marked and is tried again with the next chunk
- * Why one more segment: a thing is repeated while it lives and in the segment after its end,
+ * Fails:    -errno; unwritten data stay marked and are written with the next chunk
+ * Why one more segment: an entity is repeated while it lives and in the segment after its end,
  *           because the completion of a command may be read after its queue or process has gone.
- *           What living things name (a thread's process, a kernel's program) is repeated with them;
- *           all others are forgotten, which keeps the memory of a week's recording bounded
+ *           The entities that a living one refers to (a thread's process, a kernel's program) are
+ *           repeated with it. All others are forgotten, which bounds the memory of a week's
+ *           recording.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -22,13 +24,13 @@
 
 #include "duet_trace.pb-c.h"
 
-enum thing_flag { THING_DIRTY = 1, THING_KEPT = 2 };
+enum entity_flag { ENTITY_DIRTY = 1, ENTITY_KEPT = 2 };
 
 #define STRINGS_BYTES ((size_t)256 << 10)
 
 static int out_of_memory(const struct trace_writer *writer)
 {
-	return error_set(-ENOMEM, "write '%s': out of memory", writer->path);
+	return error_set(-ENOMEM, "write '%s': out of memory", writer->file.path);
 }
 
 /* ---- dictionary ---- */
@@ -38,28 +40,30 @@ uint32_t segment_local_string(void *context, uint32_t id)
 	struct trace_writer *writer = context;
 
 	if (!id || id > writer->strings.count ||
-	    array_grow(writer->local_ids, writer->local_ids_capacity,
+	    array_grow(writer->dictionary.ids, writer->dictionary.ids_capacity,
 		       writer->strings.count + (size_t)1))
 		return 0;
-	if (writer->local_ids[id])
-		return writer->local_ids[id];
-	if (array_grow(writer->local_strings, writer->local_strings_capacity,
-		       writer->local_count + (size_t)1))
+	if (writer->dictionary.ids[id])
+		return writer->dictionary.ids[id];
+	if (array_grow(writer->dictionary.strings, writer->dictionary.strings_capacity,
+		       writer->dictionary.count + (size_t)1))
 		return 0;
-	writer->local_strings[writer->local_count++] = id;
-	writer->local_ids[id] = writer->local_count;
-	return writer->local_count;
+	writer->dictionary.strings[writer->dictionary.count++] = id;
+	writer->dictionary.ids[id] = writer->dictionary.count;
+	return writer->dictionary.count;
 }
 
-/* How many strings from local_written on go into one chunk, and their bytes. */
+/* Number of strings from dictionary.written on that fit into one chunk, and their bytes. */
 static uint32_t batch_strings(const struct trace_writer *writer, size_t *ret_bytes)
 {
 	uint32_t count = 0;
 	size_t bytes = 0, length;
 
-	while (writer->local_written + count < writer->local_count && count < TRACE_ROWS_LIMIT) {
+	while (writer->dictionary.written + count < writer->dictionary.count &&
+	       count < TRACE_ROWS_LIMIT) {
 		string_table_text(&writer->strings,
-				  writer->local_strings[writer->local_written + count], &length);
+				  writer->dictionary.strings[writer->dictionary.written + count],
+				  &length);
 		if (count && bytes + length > STRINGS_BYTES)
 			break;
 		bytes += length;
@@ -84,15 +88,15 @@ static int write_string_batch(struct trace_writer *writer)
 		return out_of_memory(writer);
 	for (uint32_t i = 0; i < count; i++) {
 		const char *from = string_table_text(
-			&writer->strings, writer->local_strings[writer->local_written + i],
-			&length);
+			&writer->strings,
+			writer->dictionary.strings[writer->dictionary.written + i], &length);
 
 		memcpy(text + used, from, length);
 		used += length;
 		lengths[i] = (uint32_t)length;
 	}
 	message.has_first_id = message.has_text = true;
-	message.first_id = writer->local_written + 1;
+	message.first_id = writer->dictionary.written + 1;
 	message.n_length = count;
 	message.length = lengths;
 	message.text = (ProtobufCBinaryData){used, text};
@@ -102,7 +106,7 @@ static int write_string_batch(struct trace_writer *writer)
 	head.rows = count;
 	error = writer_append_bytes(writer, &head, packed, duet__strings__pack(&message, packed));
 	if (!error)
-		writer->local_written += count;
+		writer->dictionary.written += count;
 	return error;
 }
 
@@ -110,26 +114,26 @@ int segment_write_strings(struct trace_writer *writer)
 {
 	int error = 0;
 
-	while (!error && writer->local_written < writer->local_count)
+	while (!error && writer->dictionary.written < writer->dictionary.count)
 		error = write_string_batch(writer);
 	return error;
 }
 
-/* ---- things ---- */
+/* ---- entities ---- */
 
-static int mark_dirty(struct trace_writer *writer, struct thing_table *table, uint32_t index)
+static int mark_dirty(struct trace_writer *writer, struct entity_table *table, uint32_t index)
 {
-	if (table->flags[index] & THING_DIRTY)
+	if (table->flags[index] & ENTITY_DIRTY)
 		return 0;
 	if (array_grow(table->dirty, table->dirty_capacity, table->dirty_count + (size_t)1))
 		return -ENOMEM;
 	table->dirty[table->dirty_count++] = index;
-	table->flags[index] |= THING_DIRTY;
-	writer->has_dirty_things = true;
+	table->flags[index] |= ENTITY_DIRTY;
+	writer->entities.has_dirty = true;
 	return 0;
 }
 
-static int add_thing(struct thing_table *table, uint32_t id, size_t row_size, uint32_t *ret_index)
+static int add_entity(struct entity_table *table, uint32_t id, size_t row_size, uint32_t *ret_index)
 {
 	uint32_t index = table->count;
 	size_t bytes = (index + (size_t)1) * row_size;
@@ -144,55 +148,55 @@ static int add_thing(struct thing_table *table, uint32_t id, size_t row_size, ui
 	return 0;
 }
 
-int trace_writer_thing(struct trace_writer *writer, enum event_kind kind, const void *row)
+int trace_writer_entity(struct trace_writer *writer, enum event_kind kind, const void *row)
 {
 	const struct trace_format *format = trace_format_find(kind);
-	struct thing_table *table;
+	struct entity_table *table;
 	uint64_t *known;
 	uint32_t id, index;
 
-	if (!format || !format->is_thing)
-		return error_set(-EINVAL, "kind %d is not a thing", kind);
+	if (!format || !format->is_entity)
+		return error_set(-EINVAL, "kind %d is not an entity", kind);
 	id = (uint32_t)trace_field_read(row, format->key_offset, FIELD_U32);
 	if (!id)
-		return error_set(-EINVAL, "a thing of kind %d has no id", kind);
-	table = &writer->things[kind];
+		return error_set(-EINVAL, "an entity of kind %d has no id", kind);
+	table = &writer->entities.tables[kind];
 	known = hash_map_find(&table->by_id, id);
 	if (known) {
 		index = (uint32_t)*known;
 		if (!memcmp(table->rows + index * (size_t)format->row_size, row, format->row_size))
 			return 0;
-	} else if (add_thing(table, id, format->row_size, &index)) {
+	} else if (add_entity(table, id, format->row_size, &index)) {
 		return out_of_memory(writer);
 	}
 	memcpy(table->rows + index * (size_t)format->row_size, row, format->row_size);
 	return mark_dirty(writer, table, index) ? out_of_memory(writer) : 0;
 }
 
-bool trace_writer_find_thing(const struct trace_writer *writer, enum event_kind kind, uint32_t id,
-			     void *ret_row)
+bool trace_writer_find_entity(const struct trace_writer *writer, enum event_kind kind, uint32_t id,
+			      void *ret_row)
 {
 	const struct trace_format *format = trace_format_find(kind);
-	const struct thing_table *table = &writer->things[kind];
+	const struct entity_table *table = &writer->entities.tables[kind];
 	const uint64_t *index =
-		format && format->is_thing ? hash_map_find(&table->by_id, id) : NULL;
+		format && format->is_entity ? hash_map_find(&table->by_id, id) : NULL;
 
 	if (index)
 		memcpy(ret_row, table->rows + *index * format->row_size, format->row_size);
 	return index != NULL;
 }
 
-void trace_writer_end_thing(struct trace_writer *writer, enum event_kind kind, uint32_t id,
-			    uint64_t end_ns)
+void trace_writer_end_entity(struct trace_writer *writer, enum event_kind kind, uint32_t id,
+			     uint64_t end_ns)
 {
 	const struct trace_format *format = trace_format_find(kind);
-	struct thing_table *table = &writer->things[kind];
+	struct entity_table *table = &writer->entities.tables[kind];
 	const uint64_t *index = hash_map_find(&table->by_id, id);
 	char *row = index ? table->rows + *index * format->row_size : NULL;
 
 	if (!row || trace_field_read(row, format->end_offset, FIELD_U64))
 		return;
-	/* Where it cannot be marked (no memory), the next segment has it all the same. */
+	/* if marking fails for lack of memory, the next segment contains the row nevertheless */
 	trace_field_write(row, format->end_offset, FIELD_U64, end_ns);
 	mark_dirty(writer, table, (uint32_t)*index);
 }
@@ -200,7 +204,7 @@ void trace_writer_end_thing(struct trace_writer *writer, enum event_kind kind, u
 static int write_dirty(struct trace_writer *writer, uint32_t kind)
 {
 	const struct trace_format *format = trace_format_find(kind);
-	struct thing_table *table = &writer->things[kind];
+	struct entity_table *table = &writer->entities.tables[kind];
 	uint32_t count =
 		table->dirty_count < TRACE_ROWS_LIMIT ? table->dirty_count : TRACE_ROWS_LIMIT;
 	uint32_t start = table->dirty_count - count;
@@ -224,24 +228,24 @@ static int write_dirty(struct trace_writer *writer, uint32_t kind)
 	if (error)
 		return error;
 	for (uint32_t i = 0; i < count; i++)
-		table->flags[table->dirty[start + i]] &= (uint8_t)~THING_DIRTY;
+		table->flags[table->dirty[start + i]] &= (uint8_t)~ENTITY_DIRTY;
 	table->dirty_count = start;
 	return 0;
 }
 
-int segment_write_things(struct trace_writer *writer)
+int segment_write_entities(struct trace_writer *writer)
 {
 	int error = 0;
 
-	if (!writer->has_dirty_things)
+	if (!writer->entities.has_dirty)
 		return 0;
-	for (uint32_t kind = EVENT_HOST; !error && kind <= EVENT_THING_LAST; kind++) {
-		while (!error && writer->things[kind].dirty_count)
+	for (uint32_t kind = EVENT_HOST; !error && kind <= EVENT_ENTITY_LAST; kind++) {
+		while (!error && writer->entities.tables[kind].dirty_count)
 			error = write_dirty(writer, kind);
 	}
 	if (!error) {
-		writer->has_dirty_things = false;
-		writer->things_since_ns = 0;
+		writer->entities.has_dirty = false;
+		writer->entities.dirty_since_ns = 0;
 	}
 	return error;
 }
@@ -251,38 +255,39 @@ struct worklist {
 	size_t capacity, count;
 };
 
-static int keep_thing(struct trace_writer *writer, struct worklist *list, uint32_t kind,
-		      uint32_t index)
+static int keep_entity(struct trace_writer *writer, struct worklist *list, uint32_t kind,
+		       uint32_t index)
 {
-	struct thing_table *table = &writer->things[kind];
+	struct entity_table *table = &writer->entities.tables[kind];
 
-	if (table->flags[index] & THING_KEPT)
+	if (table->flags[index] & ENTITY_KEPT)
 		return 0;
 	if (array_grow(list->items, list->capacity, list->count + 1))
 		return -ENOMEM;
-	table->flags[index] |= THING_KEPT;
+	table->flags[index] |= ENTITY_KEPT;
 	list->items[list->count++] = (uint64_t)kind << 32 | index;
 	return 0;
 }
 
-/* Marks what living things name, and what those name. */
+/* Marks the entities that living ones refer to, directly or through others. */
 static int keep_named(struct trace_writer *writer, struct worklist *list)
 {
 	while (list->count) {
 		uint64_t item = list->items[--list->count];
 		uint32_t kind = (uint32_t)(item >> 32), index = (uint32_t)item;
-		const char *row = writer->things[kind].rows +
-				  index * (size_t)trace_format_find(kind)->row_size;
+		const struct trace_format *format = trace_format_find(kind);
+		const char *row =
+			writer->entities.tables[kind].rows + index * (size_t)format->row_size;
 
-		for (size_t i = 0; i < trace_reference_count; i++) {
-			const struct trace_reference *reference = &trace_references[i];
+		for (size_t i = 0; i < format->column_count; i++) {
+			const struct trace_column *column = &format->columns[i];
 			const uint64_t *found;
 
-			if (reference->kind != kind)
+			if (!column->target)
 				continue;
-			found = hash_map_find(&writer->things[reference->target].by_id,
-					      trace_field_read(row, reference->offset, FIELD_U32));
-			if (found && keep_thing(writer, list, reference->target, (uint32_t)*found))
+			found = hash_map_find(&writer->entities.tables[column->target].by_id,
+					      trace_field_read(row, column->offset, FIELD_U32));
+			if (found && keep_entity(writer, list, column->target, (uint32_t)*found))
 				return -ENOMEM;
 		}
 	}
@@ -291,34 +296,34 @@ static int keep_named(struct trace_writer *writer, struct worklist *list)
 
 static int keep_living(struct trace_writer *writer, struct worklist *list)
 {
-	for (uint32_t kind = EVENT_HOST; kind <= EVENT_THING_LAST; kind++) {
+	for (uint32_t kind = EVENT_HOST; kind <= EVENT_ENTITY_LAST; kind++) {
 		const struct trace_format *format = trace_format_find(kind);
-		struct thing_table *table = &writer->things[kind];
+		struct entity_table *table = &writer->entities.tables[kind];
 
 		for (uint32_t i = 0; i < table->count; i++) {
 			const char *row = table->rows + i * (size_t)format->row_size;
 			uint64_t end = trace_field_read(row, format->end_offset, FIELD_U64);
-			bool lives = !end || end >= writer->previous_begin_ns;
+			bool lives = !end || end >= writer->segments.previous_begin_ns;
 
-			if ((lives || table->flags[i] & THING_DIRTY) &&
-			    keep_thing(writer, list, kind, i))
+			if ((lives || table->flags[i] & ENTITY_DIRTY) &&
+			    keep_entity(writer, list, kind, i))
 				return -ENOMEM;
 		}
 	}
 	return keep_named(writer, list);
 }
 
-/* Forgets what is not kept; everything else has to be written in the new segment. */
+/* Forgets the rows that are not kept; marks the kept ones to be written in the new segment. */
 static int renew_table(struct trace_writer *writer, uint32_t kind)
 {
 	size_t size = trace_format_find(kind)->row_size;
-	struct thing_table *table = &writer->things[kind];
+	struct entity_table *table = &writer->entities.tables[kind];
 	uint32_t kept = 0;
 
 	table->dirty_count = 0;
 	hash_map_clear(&table->by_id);
 	for (uint32_t i = 0; i < table->count; i++) {
-		if (!(table->flags[i] & THING_KEPT))
+		if (!(table->flags[i] & ENTITY_KEPT))
 			continue;
 		memmove(table->rows + kept * size, table->rows + i * size, size);
 		table->flags[kept] = 0;
@@ -334,13 +339,13 @@ static int renew_table(struct trace_writer *writer, uint32_t kind)
 	return 0;
 }
 
-static int renew_things(struct trace_writer *writer)
+static int renew_entities(struct trace_writer *writer)
 {
 	struct worklist list = {0};
 	int error = keep_living(writer, &list);
 
 	free(list.items);
-	for (uint32_t kind = EVENT_HOST; !error && kind <= EVENT_THING_LAST; kind++)
+	for (uint32_t kind = EVENT_HOST; !error && kind <= EVENT_ENTITY_LAST; kind++)
 		error = renew_table(writer, kind);
 	return error ? out_of_memory(writer) : 0;
 }
@@ -357,7 +362,7 @@ static int write_head(struct trace_writer *writer, uint32_t first_segment)
 	message.schema_major = EVENT_SCHEMA_MAJOR;
 	message.schema_minor = EVENT_SCHEMA_MINOR;
 	message.has_number = message.has_begin_ns = message.has_first_segment = true;
-	message.number = writer->segment;
+	message.number = writer->segments.present;
 	message.begin_ns = writer->now_ns;
 	message.first_segment = first_segment;
 	return writer_append_bytes(writer, &head, packed,
@@ -366,28 +371,28 @@ static int write_head(struct trace_writer *writer, uint32_t first_segment)
 
 static bool is_clock_gone(const struct trace_writer *writer, uint32_t clock)
 {
-	const struct hash_map *clocks = &writer->things[EVENT_CLOCK].by_id;
+	const struct hash_map *clocks = &writer->entities.tables[EVENT_CLOCK].by_id;
 
 	return clocks->count && clock != CLOCK_ID_MONOTONIC && !hash_map_find(clocks, clock);
 }
 
 static void forget_pair(struct trace_writer *writer, size_t index)
 {
-	const struct last_pair *last = &writer->pairs[--writer->pairs_count];
+	const struct last_pair *last = &writer->pairs.items[--writer->pairs.count];
 
-	hash_map_remove(&writer->pairs_by_clock, writer->pairs[index].source.clock, NULL);
-	/* Replaces a value that is there: that does not fail. */
-	if (index < writer->pairs_count)
-		hash_map_put(&writer->pairs_by_clock, last->source.clock, index);
-	writer->pairs[index] = *last;
+	hash_map_remove(&writer->pairs.by_clock, writer->pairs.items[index].source.clock, NULL);
+	/* cannot fail: the key exists already */
+	if (index < writer->pairs.count)
+		hash_map_put(&writer->pairs.by_clock, last->source.clock, index);
+	writer->pairs.items[index] = *last;
 }
 
 static int repeat_pairs(struct trace_writer *writer)
 {
 	int error = 0;
 
-	for (size_t i = 0; !error && i < writer->pairs_count; i++) {
-		const struct last_pair *last = &writer->pairs[i];
+	for (size_t i = 0; !error && i < writer->pairs.count; i++) {
+		const struct last_pair *last = &writer->pairs.items[i];
 		struct chunk_head head = {.kind = EVENT_CLOCK_PAIR,
 					  .source = last->source.source,
 					  .clock = last->source.clock,
@@ -403,8 +408,8 @@ static int repeat_pairs(struct trace_writer *writer)
 	return error;
 }
 
-/* First the contents that are still needed are brought over, then the old segments are renounced:
- * a crash in between costs nothing. */
+/* Copies the contents that are still needed before the new head drops the old segments, so that a
+ * crash in between loses nothing. */
 static int drop_segments(struct trace_writer *writer, uint32_t first_segment)
 {
 	size_t dropped = 0, kept = 0;
@@ -414,76 +419,80 @@ static int drop_segments(struct trace_writer *writer, uint32_t first_segment)
 		error = write_head(writer, first_segment);
 	if (error)
 		return error;
-	writer->first_segment = first_segment;
-	while (writer->segments[dropped].number < first_segment)
+	writer->segments.first = first_segment;
+	while (writer->segments.items[dropped].number < first_segment)
 		dropped++;
-	memmove(writer->segments, writer->segments + dropped,
-		(writer->segments_count - dropped) * sizeof(*writer->segments));
-	writer->segments_count -= dropped;
+	memmove(writer->segments.items, writer->segments.items + dropped,
+		(writer->segments.count - dropped) * sizeof(*writer->segments.items));
+	writer->segments.count -= dropped;
 	writer->stats.segments_dropped += dropped;
-	for (size_t i = 0; i < writer->indices_count; i++) {
-		if (writer->indices[i].segment >= first_segment)
-			writer->indices[kept++] = writer->indices[i];
+	for (size_t i = 0; i < writer->index.written_count; i++) {
+		if (writer->index.written[i].segment >= first_segment)
+			writer->index.written[kept++] = writer->index.written[i];
 	}
-	writer->indices_count = kept;
+	writer->index.written_count = kept;
 	shorten_start(writer);
 	return 0;
 }
 
 int segment_begin(struct trace_writer *writer)
 {
-	uint64_t offset = writer->size;
+	uint64_t offset = writer->file.size;
 	uint32_t first_segment;
 	int error;
 
-	if (writer->in_segment)
+	if (writer->segments.is_open)
 		return 0;
-	if (array_grow(writer->segments, writer->segments_capacity, writer->segments_count + 1))
+	if (array_grow(writer->segments.items, writer->segments.capacity,
+		       writer->segments.count + 1))
 		return out_of_memory(writer);
 	first_segment = shorten_plan(writer);
-	writer->segment++;
-	error = write_head(writer, writer->first_segment);
+	writer->segments.present++;
+	error = write_head(writer, writer->segments.first);
 	if (error) {
-		writer->segment--;
+		writer->segments.present--;
 		return error;
 	}
-	if (writer->segments_count)
-		writer->previous_begin_ns = writer->segments[writer->segments_count - 1].begin_ns;
-	writer->segments[writer->segments_count++] =
-		(struct trace_segment){writer->segment, offset, writer->now_ns};
-	writer->in_segment = true;
-	/* it counts from the end of the one before, whose successor begins with its first chunk, up to
-	 * a second later; after an idle time it counts from now */
-	if (writer->now_ns - writer->segment_since_ns > 2 * writer->options.segment_ns)
-		writer->segment_since_ns = writer->now_ns;
+	if (writer->segments.count)
+		writer->segments.previous_begin_ns =
+			writer->segments.items[writer->segments.count - 1].begin_ns;
+	writer->segments.items[writer->segments.count++] =
+		(struct trace_segment){writer->segments.present, offset, writer->now_ns};
+	writer->segments.is_open = true;
+	/* The time limit counts from the end of the previous segment. A segment starts with its
+	 * first chunk, up to a second later. After an idle time it counts from now. */
+	if (writer->now_ns - writer->segments.since_ns > 2 * writer->options.segment_ns)
+		writer->segments.since_ns = writer->now_ns;
 	segment_forget_stacks(writer);
-	writer->local_count = writer->local_written = 0;
-	if (writer->local_ids)
-		memset(writer->local_ids, 0,
-		       writer->local_ids_capacity * sizeof(*writer->local_ids));
-	error = renew_things(writer);
-	/* what fails here is tried again in the next segment; the rows can be written all the same */
-	if (!error && first_segment > writer->first_segment)
+	writer->dictionary.count = writer->dictionary.written = 0;
+	if (writer->dictionary.ids)
+		memset(writer->dictionary.ids, 0,
+		       writer->dictionary.ids_capacity * sizeof(*writer->dictionary.ids));
+	error = renew_entities(writer);
+	/* a failure here is retried in the next segment; rows can be written nevertheless */
+	if (!error && first_segment > writer->segments.first)
 		drop_segments(writer, first_segment);
 	if (!error)
 		repeat_pairs(writer);
 	return error;
 }
 
-/* Rows of the index go backwards, because `back` rises then. */
+/* Index rows are written in reverse order, so that `back` increases. */
 static int write_index(struct trace_writer *writer)
 {
-	while (writer->entries_count) {
-		size_t count = writer->entries_count < TRACE_ROWS_LIMIT ? writer->entries_count
-									: TRACE_ROWS_LIMIT;
-		struct trace_index_row *last = &writer->entries[writer->entries_count - 1];
+	while (writer->index.entries_count) {
+		size_t count = writer->index.entries_count < TRACE_ROWS_LIMIT
+				       ? writer->index.entries_count
+				       : TRACE_ROWS_LIMIT;
+		struct trace_index_row *last =
+			&writer->index.entries[writer->index.entries_count - 1];
 		auto_free struct trace_index_row *rows = malloc(count * sizeof(*rows));
 		struct chunk_head head = {.kind = TRACE_INDEX};
-		struct index_place place = {writer->size, 0, writer->segment};
+		struct index_place place = {writer->file.size, 0, writer->segments.present};
 		int error;
 
-		if (!rows || array_grow(writer->indices, writer->indices_capacity,
-					writer->indices_count + 1))
+		if (!rows || array_grow(writer->index.written, writer->index.written_capacity,
+					writer->index.written_count + 1))
 			return out_of_memory(writer);
 		for (size_t i = 0; i < count; i++) {
 			rows[i] = last[-(ptrdiff_t)i];
@@ -492,28 +501,28 @@ static int write_index(struct trace_writer *writer)
 		error = writer_append_rows(writer, &head, rows, count);
 		if (error)
 			return error;
-		place.bytes = writer->size - place.offset;
-		writer->indices[writer->indices_count++] = place;
-		writer->entries_count -= count;
+		place.bytes = writer->file.size - place.offset;
+		writer->index.written[writer->index.written_count++] = place;
+		writer->index.entries_count -= count;
 	}
 	return 0;
 }
 
 int segment_end(struct trace_writer *writer)
 {
-	int error, things_error, index_error;
+	int error, entities_error, index_error;
 
 	error = writer_write_open_chunks(writer);
-	if (!writer->in_segment)
+	if (!writer->segments.is_open)
 		return error;
-	things_error = segment_write_things(writer);
+	entities_error = segment_write_entities(writer);
 	index_error = write_index(writer);
 	if (index_error)
-		writer->is_index_incomplete = true;
-	writer->entries_count = 0;
-	writer->in_segment = false;
-	writer->segment_since_ns = writer->now_ns;
-	error = error ? error : things_error;
+		writer->index.is_incomplete = true;
+	writer->index.entries_count = 0;
+	writer->segments.is_open = false;
+	writer->segments.since_ns = writer->now_ns;
+	error = error ? error : entities_error;
 	return error ? error : index_error;
 }
 
@@ -522,27 +531,28 @@ int segment_write_end(struct trace_writer *writer)
 	uint64_t before = 0;
 	int error = shorten_step(writer, UINT64_MAX);
 
-	if (error || writer->is_index_incomplete)
+	if (error || writer->index.is_incomplete)
 		return error;
 	do {
-		size_t count = writer->indices_count < TRACE_ROWS_LIMIT ? writer->indices_count
-									: TRACE_ROWS_LIMIT;
+		size_t count = writer->index.written_count < TRACE_ROWS_LIMIT
+				       ? writer->index.written_count
+				       : TRACE_ROWS_LIMIT;
 		auto_free struct trace_end_row *rows = malloc((count + 1) * sizeof(*rows));
 		struct chunk_head head = {.kind = TRACE_END};
-		uint64_t offset = writer->size;
+		uint64_t offset = writer->file.size;
 
 		if (!rows)
 			return out_of_memory(writer);
 		for (size_t i = 0; i < count; i++) {
 			const struct index_place *place =
-				&writer->indices[writer->indices_count - 1 - i];
+				&writer->index.written[writer->index.written_count - 1 - i];
 
 			rows[i] = (struct trace_end_row){offset - place->offset, place->bytes};
 		}
 		head.first = before ? offset - before : 0;
 		before = offset;
 		error = writer_append_rows(writer, &head, rows, count);
-		writer->indices_count -= count;
-	} while (!error && writer->indices_count);
+		writer->index.written_count -= count;
+	} while (!error && writer->index.written_count);
 	return error;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * trace/segment_stacks.c - the frames and stacks that a segment needs to stand alone
+ * trace/segment_stacks.c - the frames and stacks that make a segment readable alone
  *
  * Runs in:  the recorder, as a part of a writer
- * Gets:     rows that name stacks; gives the chunks that describe these, before them
+ * Gets:     rows that refer to stacks; gives the chunks that describe these stacks, before the rows
  * Owns:     nothing of its own
- * Fails:    -errno; what was not written is tried again with the next chunk
- * Why by need: a program that runs for a day has more stacks than any ten seconds of it
+ * Fails:    -errno; unwritten frames and stacks are written with the next chunk
+ * Why only those in use: a program that runs for a day has more stacks than any ten seconds of it
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,24 +19,24 @@
 
 uint32_t trace_writer_frame(struct trace_writer *writer, const struct event_frame *frame)
 {
-	return stack_table_frame(&writer->stacks, frame);
+	return stack_table_frame(&writer->stacks.table, frame);
 }
 
 uint32_t trace_writer_own_frame(struct trace_writer *writer, const struct event_frame *frame,
 				uint32_t owner)
 {
-	return stack_table_own_frame(&writer->stacks, frame, owner);
+	return stack_table_own_frame(&writer->stacks.table, frame, owner);
 }
 
 uint32_t trace_writer_stack(struct trace_writer *writer, uint32_t caller, uint32_t frame)
 {
-	return stack_table_node(&writer->stacks, caller, frame);
+	return stack_table_node(&writer->stacks.table, caller, frame);
 }
 
 bool trace_writer_find_stack(const struct trace_writer *writer, uint32_t stack,
 			     struct event_stack *ret_stack)
 {
-	const struct event_stack *found = stack_table_find(&writer->stacks, stack);
+	const struct event_stack *found = stack_table_find(&writer->stacks.table, stack);
 
 	if (found)
 		*ret_stack = *found;
@@ -45,7 +45,7 @@ bool trace_writer_find_stack(const struct trace_writer *writer, uint32_t stack,
 
 static int out_of_memory(const struct trace_writer *writer)
 {
-	return error_set(-ENOMEM, "write '%s': out of memory", writer->path);
+	return error_set(-ENOMEM, "write '%s': out of memory", writer->file.path);
 }
 
 static bool is_needed(const struct needed_ids *needed, uint32_t id)
@@ -53,7 +53,7 @@ static bool is_needed(const struct needed_ids *needed, uint32_t id)
 	return id / 64 < needed->known_capacity && needed->known[id / 64] >> id % 64 & 1;
 }
 
-static int need(struct needed_ids *needed, uint32_t id)
+static int need_id(struct needed_ids *needed, uint32_t id)
 {
 	if (is_needed(needed, id))
 		return 0;
@@ -67,45 +67,48 @@ static int need(struct needed_ids *needed, uint32_t id)
 
 int trace_writer_name_frame(struct trace_writer *writer, uint32_t frame, uint32_t name_string)
 {
-	if (!frame || frame > writer->stacks.frames.count)
+	if (!frame || frame > writer->stacks.table.frames.count)
 		return -ENOENT;
-	if (array_grow(writer->named, writer->named_capacity, writer->named_count + 1))
+	if (array_grow(writer->stacks.named, writer->stacks.named_capacity,
+		       writer->stacks.named_count + 1))
 		return -ENOMEM;
-	writer->stacks.rows[frame - 1].name_string = name_string;
-	writer->named[writer->named_count++] = frame;
+	writer->stacks.table.rows[frame - 1].name_string = name_string;
+	writer->stacks.named[writer->stacks.named_count++] = frame;
 	return 0;
 }
 
-/* What was written of them is written again, in this segment; the rows that lead to them may be in an older one. */
+/* Marks renamed frames to be written again in this segment. The rows whose stacks contain them may
+ * be in an older segment. */
 static int need_named(struct trace_writer *writer)
 {
-	struct needed_ids *needed = &writer->needed_frames;
+	struct needed_ids *needed = &writer->stacks.needed_frames;
 
-	for (size_t i = 0; i < writer->named_count; i++) {
-		uint32_t id = writer->named[i];
+	for (size_t i = 0; i < writer->stacks.named_count; i++) {
+		uint32_t id = writer->stacks.named[i];
 
 		if (is_needed(needed, id))
 			needed->known[id / 64] &= ~(UINT64_C(1) << id % 64);
 	}
-	/* those that were not written yet are needed as before, and each once */
+	/* frames that are not written yet stay needed, each once */
 	for (uint32_t i = needed->written; i < needed->count; i++)
 		needed->known[needed->ids[i] / 64] |= UINT64_C(1) << needed->ids[i] % 64;
-	for (; writer->named_count; writer->named_count--)
-		if (need(needed, writer->named[writer->named_count - 1]))
+	for (; writer->stacks.named_count; writer->stacks.named_count--)
+		if (need_id(needed, writer->stacks.named[writer->stacks.named_count - 1]))
 			return -ENOMEM;
 	return 0;
 }
 
-/* With all its callers. */
+/* Marks a stack and all its callers as needed. */
 static int need_stack(struct trace_writer *writer, uint32_t id)
 {
 	const struct event_stack *node;
 
-	for (; id && !is_needed(&writer->needed_stacks, id); id = node->caller) {
-		node = stack_table_find(&writer->stacks, id);
+	for (; id && !is_needed(&writer->stacks.needed, id); id = node->caller) {
+		node = stack_table_find(&writer->stacks.table, id);
 		if (!node)
 			return 0;
-		if (need(&writer->needed_frames, node->frame) || need(&writer->needed_stacks, id))
+		if (need_id(&writer->stacks.needed_frames, node->frame) ||
+		    need_id(&writer->stacks.needed, id))
 			return -ENOMEM;
 	}
 	return 0;
@@ -127,7 +130,7 @@ static int need_stacks(struct trace_writer *writer, const void *rows, size_t row
 	return 0;
 }
 
-/* The next ids to be written, in rising order. */
+/* Takes the next ids to write, in increasing order. */
 static uint32_t take_batch(const struct needed_ids *needed, uint32_t ids[TRACE_ROWS_LIMIT])
 {
 	uint32_t left = needed->count - needed->written;
@@ -163,12 +166,12 @@ static int write_frames(struct trace_writer *writer)
 
 	if (!rows || !ids)
 		return out_of_memory(writer);
-	count = take_batch(&writer->needed_frames, ids);
+	count = take_batch(&writer->stacks.needed_frames, ids);
 	for (uint32_t i = 0; i < count; i++) {
 		rows[i].id = ids[i];
-		rows[i].frame = *stack_table_find_frame(&writer->stacks, ids[i]);
+		rows[i].frame = *stack_table_find_frame(&writer->stacks.table, ids[i]);
 	}
-	return write_batch(writer, TRACE_FRAMES, &writer->needed_frames, rows, count);
+	return write_batch(writer, TRACE_FRAMES, &writer->stacks.needed_frames, rows, count);
 }
 
 static int write_nodes(struct trace_writer *writer)
@@ -179,15 +182,15 @@ static int write_nodes(struct trace_writer *writer)
 
 	if (!rows || !ids)
 		return out_of_memory(writer);
-	count = take_batch(&writer->needed_stacks, ids);
+	count = take_batch(&writer->stacks.needed, ids);
 	for (uint32_t i = 0; i < count; i++) {
 		rows[i].id = ids[i];
-		rows[i].stack = *stack_table_find(&writer->stacks, ids[i]);
+		rows[i].stack = *stack_table_find(&writer->stacks.table, ids[i]);
 	}
-	return write_batch(writer, TRACE_STACKS, &writer->needed_stacks, rows, count);
+	return write_batch(writer, TRACE_STACKS, &writer->stacks.needed, rows, count);
 }
 
-/* Rows with a stack, and where. */
+/* The row kinds that have a stack, and the offset of its id. */
 static const struct {
 	uint32_t kind;
 	size_t size, offset;
@@ -225,14 +228,14 @@ int segment_write_needed(struct trace_writer *writer)
 {
 	int error = need_named(writer) ? out_of_memory(writer) : 0;
 
-	while (!error && writer->needed_frames.written < writer->needed_frames.count)
+	while (!error && writer->stacks.needed_frames.written < writer->stacks.needed_frames.count)
 		error = write_frames(writer);
-	while (!error && writer->needed_stacks.written < writer->needed_stacks.count)
+	while (!error && writer->stacks.needed.written < writer->stacks.needed.count)
 		error = write_nodes(writer);
 	return error;
 }
 
-static void forget(struct needed_ids *needed)
+static void forget_ids(struct needed_ids *needed)
 {
 	for (uint32_t i = 0; i < needed->count; i++)
 		needed->known[needed->ids[i] / 64] &= ~(UINT64_C(1) << needed->ids[i] % 64);
@@ -241,6 +244,6 @@ static void forget(struct needed_ids *needed)
 
 void segment_forget_stacks(struct trace_writer *writer)
 {
-	forget(&writer->needed_frames);
-	forget(&writer->needed_stacks);
+	forget_ids(&writer->stacks.needed_frames);
+	forget_ids(&writer->stacks.needed);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * trace/stacks.c - frames and stacks, each once, by ids
+ * trace/stacks.c - tables of frames and stacks; equal ones get the same id
  *
- * Runs in:  the recorder and the readers
+ * Runs in:  the recorder, and all commands that read a trace
  * Gets:     frames, and pairs of a caller and a frame; gives ids that count from 1
  * Owns:     the table
- * Fails:    id 0 where memory has run out
- * Why a tree: a program's stacks differ in their innermost frames and share the rest; a node costs 8 bytes
- *           and the map's slot, where a stack of 24 frames would cost 96
+ * Fails:    id 0 if memory has run out
+ * Why a tree: the stacks of a program share their outer frames. A node costs 8 bytes and a slot of
+ *           the map, while a separate stack of 24 frames would cost 96 bytes.
  */
 #include "trace/stacks.h"
 
@@ -50,7 +50,7 @@ uint32_t stack_table_own_frame(struct stack_table *table, const struct event_fra
 {
 	struct {
 		struct event_frame frame;
-		uint64_t owner; /* a key of another length is never a frame of everybody's */
+		uint64_t owner; /* a longer key: never that of a shared frame */
 	} key = {*frame, owner};
 
 	return add_frame(table, frame, &key, sizeof(key));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * trace/stacks.h - frames and stacks, each once, by ids; inside this room only
+ * trace/stacks.h - tables of frames and stacks; equal ones get the same id. For this room only
  */
 #ifndef TRACE_STACKS_H
 #define TRACE_STACKS_H
@@ -10,7 +10,7 @@
 
 /* All zero: empty. */
 struct stack_table {
-	struct string_table frames; /* their bytes as texts: a frame has no padding */
+	struct string_table frames; /* their bytes, stored as strings: a frame has no padding */
 	struct event_frame *rows;   /* by id - 1 */
 	size_t rows_capacity;
 	struct hash_map by_pair;   /* caller << 32 | frame -> id */
@@ -21,9 +21,9 @@ struct stack_table {
 
 void stack_table_fini(struct stack_table *table);
 
-/* New or old; 0 where memory has run out, and for a caller or frame that is not there. */
+/* Returns the id of a new or known frame; 0 if memory has run out. */
 uint32_t stack_table_frame(struct stack_table *table, const struct event_frame *frame);
-/* The same frame of another owner is another one, so that it can get a name of its own later. */
+/* Equal frames of different owners get different ids, so that each can be named later. */
 uint32_t stack_table_own_frame(struct stack_table *table, const struct event_frame *frame,
 			       uint32_t owner);
 uint32_t stack_table_node(struct stack_table *table, uint32_t caller, uint32_t frame);

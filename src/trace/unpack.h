@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * trace/unpack.h - tell a message that is damaged from one for which there was no memory
+ * trace/unpack.h - distinguish a damaged message from a lack of memory
  *
  * The unpack functions of protobuf-c return NULL for both:
  *

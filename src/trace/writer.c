@@ -3,14 +3,15 @@
  * trace/writer.c - collect rows into chunks and append them to a file
  *
  * Runs in:  the recorder (and importers), one thread per writer
- * Gets:     rows, things, texts and code contents; gives a file of which everything written can be
- *           read again whatever happens next
+ * Gets:     rows, entities, texts and code contents; gives a file in which all written rows remain
+ *           readable after any crash
  * Owns:     the file descriptor (locked), the rows that are not written yet, all texts
- * Fails:    -errno with the path in the chain; a failed write costs its chunk, is counted, told in
- *           loss rows, and the next chunk is tried again: space may have come back
- * Why 1 s:  a chunk of one row takes 68 bytes, ten rows 90, a hundred 248 (measured): written every
- *           100 ms, a thread with 100 calls a second would take 9 bytes for a row, written every
- *           second 2.5; and a kill -9 costs at most that second
+ * Fails:    -errno with the path in the chain. A failed write loses its chunk; the loss is counted
+ *           and recorded in loss rows. The next chunk is tried again, because the disk may have
+ *           space by then.
+ * Why 1 s:  measured, a chunk of one row takes 68 bytes, one of ten rows 90, one of a hundred rows
+ *           248. A thread with 100 calls per second would take 9 bytes per row if written every 100
+ *           ms, and takes 2.5 if written every second. A kill -9 loses at most that second.
  */
 #include "trace/writer.h"
 
@@ -24,19 +25,13 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/file/output_file.h"
 #include "base/io.h"
-#include "base/output_file.h"
 #include "trace/writer_private.h"
 
 #define SECOND_NS ((uint64_t)1000000000)
 
-enum { FIRST_ROWS = 32, IDLE_CHUNKS = 64, COPY_FACTOR = 8 };
-
-/* Rows waiting in memory: 6 MiB for a handful of sources; many sources get 32 KiB per open chunk,
- * about 500 rows, up to 48 MiB. */
-#define BUFFER_BASE      ((size_t)6 << 20)
-#define BUFFER_PER_CHUNK ((size_t)32 << 10)
-#define BUFFER_LIMIT     ((size_t)48 << 20)
+enum { COPY_FACTOR = 8 };
 
 static void set_defaults(struct trace_writer_options *options)
 {
@@ -48,30 +43,32 @@ static void set_defaults(struct trace_writer_options *options)
 		options->flush_ns = SECOND_NS;
 	if (!options->level)
 		options->level = 1;
-	/* what is dropped are whole segments: the limits would be coarse with larger ones */
+	/* only whole segments are dropped, so larger ones would make the limits coarse */
 	if (options->max_bytes && options->segment_bytes > options->max_bytes / 16)
 		options->segment_bytes = options->max_bytes / 16 + 1;
 	if (options->keep_ns && options->segment_ns > options->keep_ns / 4)
 		options->segment_ns = options->keep_ns / 4 + 1;
 }
 
-/* What is made is remembered by its own name, which is another than `path` where that is a link to nothing. */
+/* Stores the real name of a file that was created, to remove it in trace_writer_abandon. It differs
+ * from `path` if that was a dangling symbolic link. */
 static int open_or_create(struct trace_writer *writer, const char *path)
 {
 	bool is_new = false;
 
-	writer->fd = output_file_open(path, O_RDWR, 0600, &is_new);
-	if (writer->fd >= 0 && is_new)
-		writer->created = realpath(path, NULL);
-	return writer->fd < 0 ? writer->fd : 0;
+	writer->file.fd = output_file_open(path, O_RDWR, 0600, &is_new);
+	if (writer->file.fd >= 0 && is_new)
+		writer->file.created = realpath(path, NULL);
+	return writer->file.fd < 0 ? writer->file.fd : 0;
 }
 
-/* A trace contains what its user did: only its owner may read it. A file that was there may have had another mode. */
+/* A trace contains private data of its user: only its owner may read it. An existing file may have
+ * another mode. */
 static void make_private(const struct trace_writer *writer, const struct stat *status)
 {
 	if (S_ISREG(status->st_mode) && (status->st_mode & 07777) != 0600 &&
 	    status->st_uid == geteuid())
-		fchmod(writer->fd, 0600);
+		fchmod(writer->file.fd, 0600);
 }
 
 static int open_file(struct trace_writer *writer, const char *path)
@@ -81,20 +78,21 @@ static int open_file(struct trace_writer *writer, const char *path)
 
 	if (error)
 		return error;
-	if (flock(writer->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
-		free(writer->created); /* the other has found it in between */
-		writer->created = NULL;
+	if (flock(writer->file.fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
+		free(writer->file.created); /* another writer has opened and locked the new file
+					       since */
+		writer->file.created = NULL;
 		return error_set(-EBUSY,
-				 "'%s' is being recorded into by another duet: choose another "
-				 "name or end that one",
+				 "'%s' is in use by another recording of duet; choose another "
+				 "name or stop that recording",
 				 path);
 	}
-	if (fstat(writer->fd, &status))
+	if (fstat(writer->file.fd, &status))
 		return error_set(-errno, "stat '%s': %s", path, strerror(errno));
 	make_private(writer, &status);
-	writer->is_regular = S_ISREG(status.st_mode);
-	writer->is_held = writer->is_regular && status.st_size > 0;
-	if (!writer->is_regular && (writer->options.keep_ns || writer->options.max_bytes))
+	writer->file.is_regular = S_ISREG(status.st_mode);
+	writer->file.is_held = writer->file.is_regular && status.st_size > 0;
+	if (!writer->file.is_regular && (writer->options.keep_ns || writer->options.max_bytes))
 		return error_set(-EINVAL,
 				 "'%s' is not a regular file: its length cannot be limited", path);
 	return 0;
@@ -102,51 +100,48 @@ static int open_file(struct trace_writer *writer, const char *path)
 
 static void free_writer(struct trace_writer *writer)
 {
-	for (uint32_t i = 0; i < writer->chunks_count; i++)
-		free(writer->chunks[i].rows);
-	for (uint32_t kind = 0; kind <= EVENT_THING_LAST; kind++) {
-		free(writer->things[kind].rows);
-		free(writer->things[kind].flags);
-		free(writer->things[kind].dirty);
-		hash_map_fini(&writer->things[kind].by_id);
+	row_buffer_fini(&writer->buffer);
+	for (uint32_t kind = 0; kind <= EVENT_ENTITY_LAST; kind++) {
+		free(writer->entities.tables[kind].rows);
+		free(writer->entities.tables[kind].flags);
+		free(writer->entities.tables[kind].dirty);
+		hash_map_fini(&writer->entities.tables[kind].by_id);
 	}
 	chunk_packer_fini(&writer->packer);
 	shorten_fini(writer);
-	hash_map_fini(&writer->chunks_by_key);
-	hash_map_fini(&writer->contents_by_hash);
-	hash_map_fini(&writer->pairs_by_clock);
+	hash_map_fini(&writer->contents.by_hash);
+	hash_map_fini(&writer->pairs.by_clock);
 	string_table_fini(&writer->strings);
 	free(writer->message.bytes);
-	free(writer->chunks);
-	free(writer->local_ids);
-	free(writer->local_strings);
-	stack_table_fini(&writer->stacks);
-	free(writer->needed_frames.known);
-	free(writer->needed_frames.ids);
-	free(writer->named);
-	free(writer->needed_stacks.known);
-	free(writer->needed_stacks.ids);
-	free(writer->contents);
-	free(writer->pairs);
-	free(writer->segments);
-	free(writer->entries);
-	free(writer->indices);
-	free(writer->lost);
-	free(writer->path);
-	free(writer->created);
+	free(writer->dictionary.ids);
+	free(writer->dictionary.strings);
+	stack_table_fini(&writer->stacks.table);
+	free(writer->stacks.needed_frames.known);
+	free(writer->stacks.needed_frames.ids);
+	free(writer->stacks.named);
+	free(writer->stacks.needed.known);
+	free(writer->stacks.needed.ids);
+	free(writer->contents.items);
+	free(writer->pairs.items);
+	free(writer->segments.items);
+	free(writer->index.entries);
+	free(writer->index.written);
+	free(writer->losses.rows);
+	free(writer->file.path);
+	free(writer->file.created);
 	reserve_release(writer);
-	if (writer->fd >= 0)
-		close(writer->fd);
+	if (writer->file.fd >= 0)
+		close(writer->file.fd);
 	free(writer);
 }
 
 static int empty_file(struct trace_writer *writer)
 {
-	if (!writer->is_held)
+	if (!writer->file.is_held)
 		return 0;
-	if (ftruncate(writer->fd, 0))
+	if (ftruncate(writer->file.fd, 0))
 		return -errno;
-	writer->is_held = false;
+	writer->file.is_held = false;
 	reserve_take(writer);
 	return 0;
 }
@@ -155,20 +150,20 @@ static void remove_file(const struct trace_writer *writer)
 {
 	struct stat own, named;
 
-	if (fstat(writer->fd, &own) == 0 && lstat(writer->created, &named) == 0 &&
+	if (fstat(writer->file.fd, &own) == 0 && lstat(writer->file.created, &named) == 0 &&
 	    own.st_dev == named.st_dev && own.st_ino == named.st_ino)
-		unlink(writer->created);
+		unlink(writer->file.created);
 }
 
 void trace_writer_abandon(struct trace_writer *writer)
 {
 	if (!writer)
 		return;
-	if (writer->created)
+	if (writer->file.created)
 		remove_file(writer);
-	else if (writer->fd >= 0 && writer->is_regular && !writer->is_held &&
-		 ftruncate(writer->fd, 0)) {
-		/* it was empty before, and what is in it now is a trace of nothing */
+	else if (writer->file.fd >= 0 && writer->file.is_regular && !writer->file.is_held &&
+		 ftruncate(writer->file.fd, 0)) {
+		/* on failure an empty trace remains in a file that was empty before */
 	}
 	free_writer(writer);
 }
@@ -186,19 +181,19 @@ int trace_writer_open(const char *path, const struct trace_writer_options *optio
 
 	if (!writer)
 		return error_set(-ENOMEM, "create '%s': out of memory", path);
-	writer->fd = writer->reserve_fd = -1;
+	writer->file.fd = writer->file.reserve_fd = -1;
 	if (options)
 		writer->options = *options;
 	set_defaults(&writer->options);
 	chunk_packer_init(&writer->packer, writer->options.level);
 	string_table_init(&writer->strings);
-	writer->path = strdup(path);
-	writer->first_segment = 1;
-	error = writer->path ? open_file(writer, path)
-			     : error_set(-ENOMEM, "create '%s': out of memory", path);
-	if (!error && !writer->is_held)
+	writer->file.path = strdup(path);
+	writer->segments.first = 1;
+	error = writer->file.path ? open_file(writer, path)
+				  : error_set(-ENOMEM, "create '%s': out of memory", path);
+	if (!error && !writer->file.is_held)
 		reserve_take(writer);
-	if (!error && !(writer->options.hold && writer->is_held))
+	if (!error && !(writer->options.hold && writer->file.is_held))
 		error = segment_begin(writer);
 	if (error) {
 		trace_writer_abandon(writer);
@@ -228,34 +223,36 @@ static int append_bytes(struct trace_writer *writer, const uint8_t *bytes, size_
 	int error = empty_file(writer);
 
 	if (!error)
-		error = pwrite_all(writer->fd, bytes, size, writer->size);
-	writer->is_failing = error != 0;
+		error = pwrite_all(writer->file.fd, bytes, size, writer->file.size);
+	writer->file.is_failing = error != 0;
 	if (!error) {
-		writer->size += size;
+		writer->file.size += size;
 		writer->stats.bytes += size;
-		if (size > writer->largest_chunk)
-			writer->largest_chunk = size;
+		if (size > writer->file.largest_chunk)
+			writer->file.largest_chunk = size;
 		return 0;
 	}
-	/* half a chunk would cost nothing but a reader's complaint; the next write covers it */
-	if (!writer->is_held && ftruncate(writer->fd, (off_t)writer->size)) {
+	/* remove the partial chunk; if that fails, the next write overwrites it */
+	if (!writer->file.is_held && ftruncate(writer->file.fd, (off_t)writer->file.size)) {
 	}
 	if (!writer->stats.error)
 		writer->stats.error = error;
-	return error_set(error, "write '%s': %s", writer->path, strerror(-error));
+	return error_set(error, "write '%s': %s", writer->file.path, strerror(-error));
 }
 
-static void note_entry(struct trace_writer *writer, const struct chunk_head *head, uint64_t offset)
+static void add_index_entry(struct trace_writer *writer, const struct chunk_head *head,
+			    uint64_t offset)
 {
 	if (head->kind == TRACE_INDEX || head->kind == TRACE_END)
 		return;
-	if (array_grow(writer->entries, writer->entries_capacity, writer->entries_count + 1)) {
-		writer->is_index_incomplete = true;
+	if (array_grow(writer->index.entries, writer->index.entries_capacity,
+		       writer->index.entries_count + 1)) {
+		writer->index.is_incomplete = true;
 		return;
 	}
-	writer->entries[writer->entries_count++] = (struct trace_index_row){
+	writer->index.entries[writer->index.entries_count++] = (struct trace_index_row){
 		.back = offset,
-		.bytes = writer->size - offset,
+		.bytes = writer->file.size - offset,
 		.first = head->first,
 		.last = head->last,
 		.sequence = head->sequence,
@@ -269,36 +266,37 @@ static void note_entry(struct trace_writer *writer, const struct chunk_head *hea
 	};
 }
 
-/* Segments are dropped long before max_bytes is reached. Where that is not enough, because what every
- * segment repeats is too large, the limit holds and rows are lost; the last part is for what says so and
- * for the segment heads, by which the oldest are dropped. */
+/* Enforces max_bytes. Old segments are dropped long before the file reaches it. If the data that
+ * every segment repeats are too large, rows are lost. The last 1/32 is reserved for loss rows,
+ * segment heads (which drop the oldest segments) and the index. */
 static int check_limit(struct trace_writer *writer, uint32_t kind, size_t size)
 {
 	uint64_t most = writer->options.max_bytes;
 
 	if (kind != TRACE_SEGMENT && kind != TRACE_INDEX && kind != TRACE_END && kind != EVENT_LOSS)
 		most -= most / 32;
-	if (!most || writer->size + size <= most)
+	if (!most || writer->file.size + size <= most)
 		return 0;
-	writer->is_failing = true;
+	writer->file.is_failing = true;
 	if (!writer->stats.error)
 		writer->stats.error = -EFBIG;
 	return error_set(-EFBIG,
-			 "write '%s': its limit of %llu bytes is too small for what it holds",
-			 writer->path, (unsigned long long)writer->options.max_bytes);
+			 "write '%s': the limit of %llu bytes is too small for this recording; "
+			 "raise --max-size",
+			 writer->file.path, (unsigned long long)writer->options.max_bytes);
 }
 
 int writer_append(struct trace_writer *writer, struct chunk_head *head,
 		  const struct chunk_payload *payload)
 {
-	uint64_t offset = writer->size;
+	uint64_t offset = writer->file.size;
 	int error;
 
-	head->segment = writer->segment;
+	head->segment = writer->segments.present;
 	head->sequence = writer->sequence + 1;
 	error = chunk_pack(&writer->packer, head, payload);
 	if (error)
-		return error_set(error, "write '%s': %s", writer->path, strerror(-error));
+		return error_set(error, "write '%s': %s", writer->file.path, strerror(-error));
 	error = check_limit(writer, head->kind, writer->packer.size);
 	if (error)
 		return error;
@@ -306,7 +304,7 @@ int writer_append(struct trace_writer *writer, struct chunk_head *head,
 	if (error)
 		return error;
 	writer->sequence++;
-	note_entry(writer, head, offset);
+	add_index_entry(writer, head, offset);
 	return 0;
 }
 
@@ -330,7 +328,7 @@ int writer_append_rows(struct trace_writer *writer, struct chunk_head *head, con
 		return error;
 	error = trace_encode(trace_format_find(head->kind), rows, count, &translator, message);
 	if (error)
-		return error_set(error, "write '%s': out of memory", writer->path);
+		return error_set(error, "write '%s': out of memory", writer->file.path);
 	error = segment_write_strings(writer);
 	if (error)
 		return error;
@@ -342,28 +340,28 @@ int writer_append_rows(struct trace_writer *writer, struct chunk_head *head, con
 
 /* ---- rows ---- */
 
-void writer_note_lost(struct trace_writer *writer, const struct lost_rows *what)
+void writer_count_lost(struct trace_writer *writer, const struct lost_rows *what)
 {
 	struct lost_rows *lost;
 	size_t i = 0;
 
 	writer->stats.rows_lost += what->count;
-	while (i < writer->lost_count &&
-	       (writer->lost[i].kind != what->kind || writer->lost[i].clock != what->clock))
+	while (i < writer->losses.count && (writer->losses.rows[i].kind != what->kind ||
+					    writer->losses.rows[i].clock != what->clock))
 		i++;
-	if (i == writer->lost_count) {
-		if (array_grow(writer->lost, writer->lost_capacity, i + 1))
+	if (i == writer->losses.count) {
+		if (array_grow(writer->losses.rows, writer->losses.capacity, i + 1))
 			return;
-		writer->lost[writer->lost_count++] =
+		writer->losses.rows[writer->losses.count++] =
 			(struct lost_rows){what->kind, what->clock, UINT64_MAX, 0, 0};
 	}
-	lost = &writer->lost[i];
+	lost = &writer->losses.rows[i];
 	lost->begin = what->begin < lost->begin ? what->begin : lost->begin;
 	lost->end = what->end > lost->end ? what->end : lost->end;
 	lost->count += what->count;
 }
 
-static void note_lost(struct trace_writer *writer, const struct open_chunk *chunk)
+static void count_lost_chunk(struct trace_writer *writer, const struct open_chunk *chunk)
 {
 	struct lost_rows lost = {
 		.kind = chunk->kind,
@@ -373,15 +371,7 @@ static void note_lost(struct trace_writer *writer, const struct open_chunk *chun
 		.count = chunk->count,
 	};
 
-	writer_note_lost(writer, &lost);
-}
-
-static void release_rows(struct trace_writer *writer, struct open_chunk *chunk)
-{
-	writer->buffered_bytes -= chunk->capacity * trace_format_find(chunk->kind)->row_size;
-	free(chunk->rows);
-	chunk->rows = NULL;
-	chunk->capacity = 0;
+	writer_count_lost(writer, &lost);
 }
 
 static int append_open_chunk(struct trace_writer *writer, struct open_chunk *chunk)
@@ -400,7 +390,7 @@ static int append_open_chunk(struct trace_writer *writer, struct open_chunk *chu
 	int error = segment_begin(writer);
 
 	if (!error)
-		error = segment_write_things(writer);
+		error = segment_write_entities(writer);
 	if (!error && !chunk->is_sorted)
 		error = trace_sort(chunk->rows, chunk->count, format->row_size, chunk->key_offset,
 				   FIELD_U64);
@@ -408,7 +398,7 @@ static int append_open_chunk(struct trace_writer *writer, struct open_chunk *chu
 	return error ? error : writer_append_rows(writer, &head, chunk->rows, chunk->count);
 }
 
-/* Empties the chunk, into the file or into the losses. */
+/* Writes the rows of the chunk or counts them as lost; the chunk is empty then. */
 static int write_open_chunk(struct trace_writer *writer, struct open_chunk *chunk)
 {
 	int error = chunk->count ? append_open_chunk(writer, chunk) : 0;
@@ -416,9 +406,9 @@ static int write_open_chunk(struct trace_writer *writer, struct open_chunk *chun
 	if (!error)
 		writer->stats.rows += chunk->kind == EVENT_LOSS ? 0 : chunk->count;
 	else if (chunk->kind == EVENT_LOSS && chunk->count < TRACE_CHUNK_ROWS)
-		return error; /* what was lost is told when the file can be written again */
+		return error; /* loss rows are kept until the file can be written again */
 	else
-		note_lost(writer, chunk);
+		count_lost_chunk(writer, chunk);
 	chunk->count = 0;
 	chunk->since_ns = 0;
 	return error;
@@ -428,198 +418,62 @@ int writer_write_open_chunks(struct trace_writer *writer)
 {
 	int first_error = 0;
 
-	for (uint32_t i = 0; i < writer->chunks_count; i++) {
-		int error = write_open_chunk(writer, &writer->chunks[i]);
+	for (uint32_t i = 0; i < writer->buffer.count; i++) {
+		int error = write_open_chunk(writer, &writer->buffer.chunks[i]);
 
 		first_error = first_error ? first_error : error;
 	}
 	return first_error;
 }
 
-static uint64_t chunk_key(uint32_t kind, const struct trace_source *source, bool by_seen)
-{
-	return (uint64_t)source->clock << 32 ^ source->source ^
-	       (uint64_t)source->seen_clock * 0x9e3779b97f4a7c15u ^ (uint64_t)kind << 56 ^
-	       (uint64_t)by_seen << 63;
-}
-
-static bool is_chunk_of(const struct open_chunk *chunk, uint32_t kind,
-			const struct trace_source *source, bool by_seen)
-{
-	return chunk->kind == kind && chunk->source.source == source->source &&
-	       chunk->source.clock == source->clock &&
-	       chunk->source.seen_clock == source->seen_clock && chunk->by_seen == by_seen;
-}
-
-static uint32_t key_offset(uint32_t kind, bool by_seen)
-{
-	return by_seen ? offsetof(struct event_execution, seen)
-		       : trace_format_find(kind)->key_offset;
-}
-
-static struct open_chunk *add_chunk(struct trace_writer *writer, uint32_t kind,
-				    const struct trace_source *source, bool by_seen)
-{
-	uint64_t key = chunk_key(kind, source, by_seen);
-	uint32_t next = (uint32_t)hash_map_get(&writer->chunks_by_key, key, 0);
-	struct open_chunk *chunk;
-
-	if (array_grow(writer->chunks, writer->chunks_capacity, writer->chunks_count + (size_t)1) ||
-	    hash_map_put(&writer->chunks_by_key, key, writer->chunks_count + (uint64_t)1))
-		return NULL;
-	chunk = &writer->chunks[writer->chunks_count++];
-	*chunk = (struct open_chunk){.kind = kind,
-				     .source = *source,
-				     .by_seen = by_seen,
-				     .key_offset = key_offset(kind, by_seen),
-				     .next = next};
-	return chunk;
-}
-
-static struct open_chunk *find_chunk(struct trace_writer *writer, uint32_t kind,
-				     const struct trace_source *source, bool by_seen)
-{
-	uint32_t index = writer->recent[kind];
-	struct open_chunk *chunk;
-
-	if (index && is_chunk_of(&writer->chunks[index - 1], kind, source, by_seen))
-		return &writer->chunks[index - 1];
-	index = (uint32_t)hash_map_get(&writer->chunks_by_key, chunk_key(kind, source, by_seen), 0);
-	while (index && !is_chunk_of(&writer->chunks[index - 1], kind, source, by_seen))
-		index = writer->chunks[index - 1].next;
-	chunk = index ? &writer->chunks[index - 1] : add_chunk(writer, kind, source, by_seen);
-	if (chunk)
-		writer->recent[kind] = (uint32_t)(chunk - writer->chunks) + 1;
-	return chunk;
-}
-
-/* Chunks of sources that have gone are forgotten now and then. */
-static void forget_idle_chunks(struct trace_writer *writer)
-{
-	uint32_t kept = 0;
-
-	for (uint32_t i = 0; i < writer->chunks_count; i++)
-		kept += writer->chunks[i].rows != NULL;
-	if (writer->chunks_count - kept < IDLE_CHUNKS + kept)
-		return;
-	kept = 0;
-	hash_map_clear(&writer->chunks_by_key);
-	memset(writer->recent, 0, sizeof(writer->recent));
-	for (uint32_t i = 0; i < writer->chunks_count; i++) {
-		struct open_chunk *chunk = &writer->chunks[i];
-		uint64_t key = chunk_key(chunk->kind, &chunk->source, chunk->by_seen);
-
-		if (!chunk->rows)
-			continue;
-		chunk->next = (uint32_t)hash_map_get(&writer->chunks_by_key, key, 0);
-		writer->chunks[kept++] = *chunk;
-		/* cannot fail: the map has held more than this */
-		hash_map_put(&writer->chunks_by_key, key, kept);
-	}
-	writer->chunks_count = kept;
-}
-
-static int grow_chunk(struct trace_writer *writer, struct open_chunk *chunk, size_t row_size)
-{
-	size_t wanted = chunk->capacity ? chunk->capacity * 2 : FIRST_ROWS;
-	char *rows;
-
-	if (chunk->count < chunk->capacity)
-		return 0;
-	rows = realloc(chunk->rows, wanted * row_size);
-	if (!rows)
-		return -ENOMEM;
-	writer->buffered_bytes += (wanted - chunk->capacity) * row_size;
-	chunk->rows = rows;
-	chunk->capacity = wanted;
-	return 0;
-}
-
-static void push_row(struct open_chunk *chunk, const void *row, size_t row_size)
-{
-	uint64_t key = trace_field_read(row, chunk->key_offset, FIELD_U64);
-
-	memcpy(chunk->rows + chunk->count * row_size, row, row_size);
-	if (chunk->count++ == 0) {
-		chunk->first = chunk->last = key;
-		chunk->lateness = 0;
-		chunk->is_sorted = true;
-	} else if (key >= chunk->last) {
-		chunk->last = key;
-	} else {
-		chunk->is_sorted = false;
-		if (chunk->last - key > chunk->lateness)
-			chunk->lateness = chunk->last - key;
-		if (key < chunk->first)
-			chunk->first = key;
-	}
-}
-
 static void remember_pair(struct trace_writer *writer, const struct trace_source *source,
 			  const struct event_clock_pair *pair)
 {
-	size_t i = hash_map_get(&writer->pairs_by_clock, source->clock, writer->pairs_count);
+	size_t i = hash_map_get(&writer->pairs.by_clock, source->clock, writer->pairs.count);
 
-	if (i < writer->pairs_count && pair->time < writer->pairs[i].pair.time)
+	if (i < writer->pairs.count && pair->time < writer->pairs.items[i].pair.time)
 		return;
-	if (i == writer->pairs_count) {
-		if (array_grow(writer->pairs, writer->pairs_capacity, i + 1) ||
-		    hash_map_put(&writer->pairs_by_clock, source->clock, i))
+	if (i == writer->pairs.count) {
+		if (array_grow(writer->pairs.items, writer->pairs.capacity, i + 1) ||
+		    hash_map_put(&writer->pairs.by_clock, source->clock, i))
 			return;
-		writer->pairs_count++;
+		writer->pairs.count++;
 	}
-	writer->pairs[i] = (struct last_pair){*source, *pair};
+	writer->pairs.items[i] = (struct last_pair){*source, *pair};
 }
 
-static bool is_over_budget(const struct trace_writer *writer)
-{
-	size_t budget = BUFFER_BASE + writer->chunks_count * BUFFER_PER_CHUNK;
-
-	return writer->buffered_bytes > (budget < BUFFER_LIMIT ? budget : BUFFER_LIMIT);
-}
-
-/* Gives the memory of the largest chunk back. */
+/* Writes the largest chunk and frees its memory. */
 static int write_largest_chunk(struct trace_writer *writer)
 {
-	struct open_chunk *largest = NULL;
-	size_t largest_bytes = 0;
+	struct open_chunk *largest = row_buffer_largest(&writer->buffer);
 	int error;
 
-	for (uint32_t i = 0; i < writer->chunks_count; i++) {
-		struct open_chunk *chunk = &writer->chunks[i];
-		size_t bytes = chunk->capacity * trace_format_find(chunk->kind)->row_size;
-
-		if (bytes > largest_bytes) {
-			largest = chunk;
-			largest_bytes = bytes;
-		}
-	}
 	if (!largest)
 		return 0;
 	error = write_open_chunk(writer, largest);
 	if (!largest->count)
-		release_rows(writer, largest);
+		row_buffer_release(&writer->buffer, largest);
 	return error;
 }
 
 static bool is_segment_full(const struct trace_writer *writer)
 {
-	return writer->in_segment &&
-	       writer->size - writer->segments[writer->segments_count - 1].offset >=
+	return writer->segments.is_open &&
+	       writer->file.size - writer->segments.items[writer->segments.count - 1].offset >=
 		       writer->options.segment_bytes;
 }
 
 int writer_settle(struct trace_writer *writer, uint64_t before, int error)
 {
 	uint64_t most = writer->options.max_bytes;
-	bool is_tight = most && (error == -EFBIG || writer->size > most / 8 * 7);
+	bool is_tight = most && (error == -EFBIG || writer->file.size > most / 8 * 7);
 	int ended = is_tight || is_segment_full(writer) ? segment_end(writer) : 0;
 
 	shorten_step(writer, is_tight ? UINT64_MAX : COPY_FACTOR * (writer->stats.bytes - before));
 	return ended;
 }
 
-/* After a row: writes what is full. */
+/* After a row: writes the chunk if it is full, or the largest chunk if memory is over budget. */
 static int write_full(struct trace_writer *writer, struct open_chunk *chunk)
 {
 	uint64_t before = writer->stats.bytes;
@@ -627,7 +481,7 @@ static int write_full(struct trace_writer *writer, struct open_chunk *chunk)
 
 	if (chunk->count == TRACE_CHUNK_ROWS)
 		error = write_open_chunk(writer, chunk);
-	else if (is_over_budget(writer))
+	else if (row_buffer_is_over_budget(&writer->buffer))
 		error = write_largest_chunk(writer);
 	else
 		return 0;
@@ -646,35 +500,34 @@ int trace_writer_row(struct trace_writer *writer, enum event_kind kind,
 
 	if (kind < EVENT_API || kind >= EVENT_KIND_COUNT || !format)
 		return error_set(-EINVAL, "rows of kind %d cannot be written", kind);
-	chunk = find_chunk(writer, kind, source, by_seen);
-	if (!chunk || grow_chunk(writer, chunk, format->row_size)) {
+	chunk = row_buffer_append(&writer->buffer, kind, source, by_seen, row, format->row_size);
+	if (!chunk) {
 		writer->stats.rows_lost++;
-		return error_set(-ENOMEM, "write '%s': out of memory", writer->path);
+		return error_set(-ENOMEM, "write '%s': out of memory", writer->file.path);
 	}
-	push_row(chunk, row, format->row_size);
 	if (kind == EVENT_CLOCK_PAIR)
 		remember_pair(writer, source, row);
 	error = write_full(writer, chunk);
-	if (error || !writer->is_failing)
+	if (error || !writer->file.is_failing)
 		return error;
 	return writer->stats.error;
 }
 
 /* ---- flush and close ---- */
 
-/* What could not be written becomes rows itself as soon as something can be written. */
-static void tell_losses(struct trace_writer *writer)
+/* Appends a loss row for each kind and clock of lost rows. */
+static void append_losses(struct trace_writer *writer)
 {
-	struct lost_rows *told = writer->lost;
-	size_t count = writer->lost_count;
+	struct lost_rows *rows = writer->losses.rows;
+	size_t count = writer->losses.count;
 
-	/* Writing these may lose others, which are told the next time. */
-	writer->lost = NULL;
-	writer->lost_count = writer->lost_capacity = 0;
+	/* writing these rows may lose others; the next call reports them */
+	writer->losses.rows = NULL;
+	writer->losses.count = writer->losses.capacity = 0;
 	for (size_t i = 0; i < count; i++) {
-		const struct lost_rows *lost = &told[i];
+		const struct lost_rows *lost = &rows[i];
 		struct trace_source source = {.clock = lost->clock};
-		/* a content has no time of its own but that of the flush before it, if any was */
+		/* a lost content has the time of the flush before it, 0 if there was none */
 		bool is_timed = lost->kind != EVENT_CODE || lost->begin;
 		struct event_loss row = {.begin = is_timed ? lost->begin : writer->now_ns,
 					 .end = lost->end ? lost->end : writer->now_ns,
@@ -684,17 +537,18 @@ static void tell_losses(struct trace_writer *writer)
 
 		trace_writer_row(writer, EVENT_LOSS, &source, &row);
 	}
-	free(told);
+	free(rows);
 }
 
-/* Writes chunks that hold a row older than flush_ns; a row is as old as the flush before it. */
+/* Writes chunks with a row older than flush_ns. The age of a row counts from the flush before
+ * it. */
 static int write_old_chunks(struct trace_writer *writer, uint64_t now_ns)
 {
 	uint64_t last = writer->last_flush_ns ? writer->last_flush_ns : now_ns;
 	int first_error = 0;
 
-	for (uint32_t i = 0; i < writer->chunks_count; i++) {
-		struct open_chunk *chunk = &writer->chunks[i];
+	for (uint32_t i = 0; i < writer->buffer.count; i++) {
+		struct open_chunk *chunk = &writer->buffer.chunks[i];
 		int error = 0;
 
 		if (chunk->count && !chunk->since_ns)
@@ -702,48 +556,49 @@ static int write_old_chunks(struct trace_writer *writer, uint64_t now_ns)
 		if (chunk->count && now_ns - chunk->since_ns >= writer->options.flush_ns)
 			error = write_open_chunk(writer, chunk);
 		if (!chunk->count && chunk->rows && chunk->capacity < TRACE_CHUNK_ROWS)
-			release_rows(writer, chunk);
+			row_buffer_release(&writer->buffer, chunk);
 		else if (!chunk->count && chunk->rows && !chunk->since_ns)
-			chunk->since_ns = now_ns; /* a busy one keeps its memory for a second */
+			chunk->since_ns = now_ns; /* a busy chunk keeps its memory for a second */
 		else if (!chunk->count && chunk->rows && now_ns - chunk->since_ns >= SECOND_NS)
-			release_rows(writer, chunk);
+			row_buffer_release(&writer->buffer, chunk);
 		first_error = first_error ? first_error : error;
 	}
-	forget_idle_chunks(writer);
+	row_buffer_forget_idle(&writer->buffer);
 	return first_error;
 }
 
-static int write_old_things(struct trace_writer *writer, uint64_t now_ns)
+static int write_old_entities(struct trace_writer *writer, uint64_t now_ns)
 {
 	int error;
 
-	if (!writer->has_dirty_things)
+	if (!writer->entities.has_dirty)
 		return 0;
-	if (!writer->things_since_ns)
-		writer->things_since_ns = writer->last_flush_ns ? writer->last_flush_ns : now_ns;
-	if (now_ns - writer->things_since_ns < writer->options.flush_ns)
+	if (!writer->entities.dirty_since_ns)
+		writer->entities.dirty_since_ns =
+			writer->last_flush_ns ? writer->last_flush_ns : now_ns;
+	if (now_ns - writer->entities.dirty_since_ns < writer->options.flush_ns)
 		return 0;
 	error = segment_begin(writer);
-	return error ? error : segment_write_things(writer);
+	return error ? error : segment_write_entities(writer);
 }
 
 int trace_writer_flush(struct trace_writer *writer, uint64_t now_ns)
 {
 	uint64_t before = writer->stats.bytes;
-	int error, things_error, ended = 0;
+	int error, entities_error, ended = 0;
 
 	writer->now_ns = now_ns;
-	if (writer->in_segment && !writer->segment_since_ns)
-		writer->segment_since_ns = now_ns;
-	if (writer->lost_count && !writer->is_failing)
-		tell_losses(writer);
+	if (writer->segments.is_open && !writer->segments.since_ns)
+		writer->segments.since_ns = now_ns;
+	if (writer->losses.count && !writer->file.is_failing)
+		append_losses(writer);
 	error = write_old_chunks(writer, now_ns);
-	things_error = write_old_things(writer, now_ns);
-	if (writer->in_segment &&
-	    (now_ns - writer->segment_since_ns >= writer->options.segment_ns ||
+	entities_error = write_old_entities(writer, now_ns);
+	if (writer->segments.is_open &&
+	    (now_ns - writer->segments.since_ns >= writer->options.segment_ns ||
 	     is_segment_full(writer)))
 		ended = segment_end(writer);
-	error = error ? error : things_error;
+	error = error ? error : entities_error;
 	writer_settle(writer, before, error);
 	shorten_step(writer, (uint64_t)4 << 20);
 	writer->last_flush_ns = now_ns;
@@ -779,28 +634,28 @@ int trace_writer_finish(struct trace_writer *writer, uint64_t now_ns,
 	if (!writer)
 		return 0;
 	writer->now_ns = now_ns;
-	if (writer->is_held)
+	if (writer->file.is_held)
 		trace_writer_begin(writer);
 	error = writer_write_open_chunks(writer);
-	end_error = writer->named_count ? segment_begin(writer) : 0;
-	if (!end_error && writer->named_count)
+	end_error = writer->stacks.named_count ? segment_begin(writer) : 0;
+	if (!end_error && writer->stacks.named_count)
 		end_error = segment_write_needed(writer);
 	error = error ? error : end_error;
 	reserve_release(writer);
-	if (writer->lost_count)
-		tell_losses(writer);
+	if (writer->losses.count)
+		append_losses(writer);
 	end_error = segment_end(writer);
 	error = error ? error : end_error;
 	end_error = segment_write_end(writer);
 	error = error ? error : end_error;
 	first_error = writer->stats.error;
 	if (first_error)
-		error = error_set(first_error, "write '%s': %s; %llu rows were lost", writer->path,
-				  strerror(-first_error),
+		error = error_set(first_error, "write '%s': %s; %llu rows were lost",
+				  writer->file.path, strerror(-first_error),
 				  (unsigned long long)writer->stats.rows_lost);
-	if (close(writer->fd) && !error)
-		error = error_set(-errno, "close '%s': %s", writer->path, strerror(errno));
-	writer->fd = -1;
+	if (close(writer->file.fd) && !error)
+		error = error_set(-errno, "close '%s': %s", writer->file.path, strerror(errno));
+	writer->file.fd = -1;
 	if (ret_stats)
 		*ret_stats = writer->stats;
 	free_writer(writer);

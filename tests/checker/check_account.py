@@ -33,6 +33,7 @@ API_WAIT, API_DUET = 1, 2
 OUT_OF_ORDER = 1
 PART, UNTIMED = 8, 2
 KERNEL_CODE = 5
+TICK_NS = 10 ** 7
 LATE_NS, LAUNCHED_BEFORE_NS, LAUNCHES_KEPT = 30 * 10 ** 9, 10 ** 9, 64
 DIRECT = 8
 WAKERS_MOST = 4
@@ -179,20 +180,16 @@ class Trace:
 
     def is_passed(self, row):
         """Whether the queue of a launch without an execution was past it: a later command of that queue ran, if the queue
-        is not in order behind a call that waited for all of it. Of a queue that is not described: a later command of its
-        process ran."""
-        if row["result"] or not row["correlation"] or row["execution"] or row["over"]:
-            return False
+        is not in order behind a call that waited for all of it. Of a queue that is not described this is never known."""
         queue = self.things.get("queue", {}).get(row["queue"])
-        ran = [other["launch"] for other in self.executions if known_launch(other) and is_in_account(other)]
-        if not queue:
-            later = [other["enter"] for other in ran if other["process"] == row["process"]]
-        else:
-            later = [other["enter"] for other in ran if other["queue"] == row["queue"]]
-            if queue["flags"] & OUT_OF_ORDER:
-                later = [call["begin"] for call in self.api if call["type"] == API_WAIT and
-                         call["argument"] == row["queue"] and call["result"] == 0 and
-                         any(call["begin"] <= moment for moment in later)]
+        if not queue or row["result"] or not row["correlation"] or row["execution"] or row["over"]:
+            return False
+        later = [other["launch"]["enter"] for other in self.executions
+                 if known_launch(other) and is_in_account(other) and other["launch"]["queue"] == row["queue"]]
+        if queue["flags"] & OUT_OF_ORDER:
+            later = [call["begin"] for call in self.api if call["type"] == API_WAIT and
+                     call["argument"] == row["queue"] and call["result"] == 0 and
+                     any(call["begin"] <= moment for moment in later)]
         return any(row["enter"] < moment and row["exit"] <= moment for moment in later)
 
     def is_not_executed(self, row):
@@ -837,12 +834,7 @@ def ledger(trace):
             lost[row["lost"]] += row.get("count", 0)
     open_commands = len(launched) - matched - rejected
     lost_executions = min(lost["execution"], open_commands)
-    counted = all("count" in row for row in trace.losses if row["lost"] in lost)
-    whole = not any(trace.damage[key] for key in ("chunks", "bytes", "truncated"))
-    whole = whole and not any(row["reason"] in ("disk", "ring_broken") or row["lost"] == "unknown"
-                              for row in trace.losses)
-    passed = sum(map(trace.is_passed, trace.launches))
-    not_executed = max(passed - lost_executions, 0) if counted and whole else 0
+    not_executed = sum(map(trace.is_not_executed, trace.launches))
     return {"launched": len(launched) + lost["launch"], "executed": len(trace.executions),
             "matched": matched, "rejected": rejected,
             "dropped": lost["launch"] + lost_executions,
@@ -854,7 +846,8 @@ def ledger(trace):
 
 def contradictions(trace, begin, end, window, report):
     """Samples of a process's kernel that are a millisecond and the clocks' error away from all that their device did, and
-    from the time when it may have done something unseen."""
+    from the time when it may have done something unseen. The launch must be known, and the process begin with the recording
+    or later."""
     if not trace.certain or any(row["lost"] == "launch" for row in trace.losses):
         return 0
     errors = [row["error_ns"] or 0 for row in report["clocks"] if row["domain"] not in HOST_CLOCKS and row["method"] != "none"]
@@ -865,7 +858,14 @@ def contradictions(trace, begin, end, window, report):
         commands = [one for one in trace.executions if trace.device_of(one) == device and is_in_account(one)]
         if not row["process"] or not row["code"] or not commands or window and not begin <= row["begin"] < end:
             continue
+        process = trace.things["process"].get(row["process"], {})
+        if "started" in process and process["started"] + TICK_NS <= trace.window()[0]:
+            continue  # what it launched before the recording is not known
         first, last = max(row["begin"] - slack, 0), row["end"] + slack
+        name = trace.things["code"].get(row["code"], {}).get("name")
+        if not any(one["started"] <= first for one in trace.executions if known_launch(one) and is_in_account(one)
+                   and one["process"] == row["process"] and trace.kernel_name(one["launch"]) == name):
+            continue  # its launch is not known
         busy_then = any(one["started"] <= last and one["ended"] >= first for one in commands)
         if not busy_then and min(one["started"] for one in commands) <= first \
                 and not is_dark(trace.dark(device), first, last + 1):

@@ -5,14 +5,15 @@
  * One thing or row a line; '#' begins a comment; "---" ends the description. Times are ns of
  * CLOCK_MONOTONIC, of executions in the clock of their queue. "-": absent.
  *
- *	window BEGIN END [command=TEXT]      the recording (else: first to last moment)
+ *	window BEGIN END [FIELD=VALUE ...]   the recording (else: first to last moment)
  *	host ID NAME BEGIN END               another machine
  *	clock ID OFFSET [type=boottime|realtime]
- *	                                     a device clock; host = device + OFFSET, read at 0 and 10^9
- *	device ID NAME [type=cpu] [units=N] [local=BYTES]
- *	process ID PID NAME [command=TEXT] [host=ID] [parent=ID] [status=WAIT_STATUS] [ended=1] [exe=PATH]
- *	        [checked=N] [wrong=N]        where it is not just any; before what names it; stacks
- *	        [ticks=N] [end=T]            ticks since boot when it began; when it was over
+ *	                                     a device clock; host = device + OFFSET, read at 0 and
+ *	                                         10^9
+ *	device ID NAME [type=cpu] [FIELD=VALUE ...]
+ *	process ID PID NAME [FIELD=VALUE ...]
+ *	                                     where it is not just any; before what names it. FIELD:
+ *	                                     as event/fields.def has it
  *	thread ID PROCESS [name=NAME] [end=T]
  *	queue ID DEVICE [clock=ID] [context=ID] [out_of_order=1] [direct=1] [process=ID]
  *	call THREAD BEGIN END call|wait FUNCTION [result=R] [queue=ID] [stack=ID]
@@ -20,35 +21,45 @@
  *	       [result=R] [blocking=1] [function=NAME] [global=XxYxZ] [local=XxYxZ] [untimed=1]
  *	       [further=1] [part=1] [stack=ID] [code=ID]
  *	needs KERNEL DEVICE MOST MULTIPLE [local=BYTES] [private=BYTES]
- *	                                     of its work-groups, before it is launched; local, private: not known
+ *	                                     of its work-groups, before it is launched; local,
+ *	                                         private: not known
  *	frame ID python NAME [file=F] [line=N] [first=N]
  *	frame ID native MODULE [offset=N] [build_id=HEX]
  *	frame ID jit|kernel|truncated NAME
  *	stack ID FRAME ...                   root first
- *	chain ID DEPTH FRAME                 a stack of one frame DEPTH times; stack=@N is the writer's own Nth
+ *	chain ID DEPTH FRAME                 a stack of one frame DEPTH times; stack=@N is the
+ *	                                     writer's own Nth
  *	wait PROCESS CORRELATION TIME HANDLE
  *	execution PROCESS CORRELATION QUEUE QUEUED SUBMITTED STARTED ENDED [status=S] [seen=T]
  *	sample THREAD TIME WEIGHT [stack=ID] [mode=kernel] [source=NAME]
- *	switch THREAD TIME blocked|preempted|exited|unseen|in [cpu=N] [stack=ID] [wait=TEXT] [holder=THREAD]
+ *	switch THREAD TIME blocked|preempted|exited|unseen|in [cpu=N] [stack=ID] [wait=TEXT]
+ *	    [holder=THREAD]
  *	       [waker=THREAD] [waker_name=TEXT]
  *	code ID PROCESS DEVICE ADDRESS SIZE BEGIN END [name=KERNEL] [image=FILE]
- *	                                     a kernel on a device, ID above 200; SIZE 0: not known, END 0: to the last; image: the
+ *	                                     a kernel on a device, ID above 200; SIZE 0: not known,
+ *	                                         END 0: to the last; image: the
  *	                                     code object that it is in
  *	address DEVICE BEGIN END ADDRESS [count=N] [period=N] [stall=S] [correlation=N]
- *	                                     a sample of an instruction of which nothing but that is known
- *	instruction PROCESS TIME KERNEL OFFSET [count=N] [period=N] [stall=S] [correlation=N] [image=FILE] [end=TIME] [device=ID]
- *	                                     image: the code object that it is in, of which the offset is
+ *	                                     a sample of an instruction of which nothing but that is
+ *	                                         known
+ *	instruction PROCESS TIME KERNEL OFFSET [count=N] [period=N] [stall=S] [correlation=N]
+ *	    [image=FILE] [end=TIME] [device=ID]
+ *	                                     image: the code object that it is in, of which the
+ *	                                         offset is
  *	range THREAD BEGIN END NAME [domain=D] [type=start|mark] [open=1] [unbegun=1] [process=ID]
- *	series ID METRIC level|amount|ratio UNIT [process=ID] [device=ID] [cpu=N] [instance=TEXT] [source=TEXT]
+ *	series ID METRIC level|amount|ratio UNIT [process=ID] [device=ID] [cpu=N] [instance=TEXT]
+ *	    [source=TEXT]
  *	       [limit=N] [interval=NS] [begin=T] [end=T]
  *	counter SERIES BEGIN END VALUE [OF]
  *	loss KIND COUNT [time=T] [unseen=1]
+ *	collector ID NAME available|partial|refused [reason=TEXT]
  *
  * In names %HH is a byte, so that they can be anything: "%ff%20" is no UTF-8 and ends in a blank.
  */
 #ifndef CHECKER_DESCRIPTION_H
 #define CHECKER_DESCRIPTION_H
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,6 +67,7 @@
 
 #include "analyze/analysis.h"
 #include "event/event.h"
+#include "trace/format.h"
 #include "trace/writer.h"
 
 #define DESCRIPTION_WORDS 16
@@ -123,44 +135,38 @@ static inline int description_process(struct description *description, uint32_t 
 	description->has_process[id] = true;
 	process.name_string = description_text(description, "program");
 	process.command_string = description_text(description, "program --described");
-	return trace_writer_thing(description->writer, EVENT_PROCESS, &process);
+	return trace_writer_entity(description->writer, EVENT_PROCESS, &process);
+}
+
+/* Sets each field of a row that a word from `first` on names: FIELD=VALUE. */
+static inline void description_fields(struct description *description, uint32_t kind, void *row,
+				      char **words, int first, int count)
+{
+	const struct trace_format *format = trace_format_find(kind);
+
+	for (size_t i = 0; i < format->column_count; i++) {
+		const struct trace_column *column = &format->columns[i];
+		const char *value = description_option(words, first, count, column->name, NULL);
+
+		if (value)
+			trace_field_write(row, column->offset, column->type,
+					  column->type == FIELD_STRING
+						  ? description_name(description, value)
+						  : description_number(value));
+	}
 }
 
 static inline int description_one_process(struct description *description, char **words, int count)
 {
-	struct event_process process = {
-		.status = atoi(description_option(words, 4, count, "status", "-1"))};
+	struct event_process process = {.host = 1, .status = -1};
 
-	process.ended =
-		(uint32_t)description_number(description_option(words, 4, count, "ended", "0"));
-	process.start_ticks = description_number(description_option(words, 4, count, "ticks", "0"));
-	process.end_ns = description_number(description_option(words, 4, count, "end", "0"));
-	process.parent =
-		(uint32_t)description_number(description_option(words, 4, count, "parent", "0"));
 	process.id = (uint32_t)description_number(words[1]);
 	process.pid = (uint32_t)description_number(words[2]);
-	process.host =
-		(uint32_t)description_number(description_option(words, 4, count, "host", "1"));
 	process.name_string = description_name(description, words[3]);
-	process.command_string =
-		description_name(description, description_option(words, 4, count, "command", ""));
-	process.exe_string =
-		description_name(description, description_option(words, 4, count, "exe", ""));
-	process.stacks_checked =
-		description_number(description_option(words, 4, count, "checked", "0"));
-	process.guest_sections =
-		description_number(description_option(words, 4, count, "sections", "0"));
-	process.guest_sections_ns =
-		description_number(description_option(words, 4, count, "sections-ns", "0"));
-	process.guest_timed_calls =
-		description_number(description_option(words, 4, count, "timed", "0"));
-	process.guest_timed_ns =
-		description_number(description_option(words, 4, count, "timed-ns", "0"));
-	process.stacks_wrong =
-		description_number(description_option(words, 4, count, "wrong", "0"));
+	description_fields(description, EVENT_PROCESS, &process, words, 4, count);
 	if (process.id < DESCRIPTION_IDS)
 		description->has_process[process.id] = true;
-	return trace_writer_thing(description->writer, EVENT_PROCESS, &process);
+	return trace_writer_entity(description->writer, EVENT_PROCESS, &process);
 }
 
 static inline int description_host(struct description *description, char **words, int count)
@@ -171,7 +177,7 @@ static inline int description_host(struct description *description, char **words
 	host.begin_ns = description_number(words[3]);
 	host.end_ns = description_number(words[4]);
 	host.name_string = description_name(description, words[2]);
-	return trace_writer_thing(description->writer, EVENT_HOST, &host);
+	return trace_writer_entity(description->writer, EVENT_HOST, &host);
 }
 
 static inline int description_window(struct description *description, char **words, int count)
@@ -181,9 +187,8 @@ static inline int description_window(struct description *description, char **wor
 	host.begin_ns = description_number(words[1]);
 	host.end_ns = description_number(words[2]);
 	host.name_string = description_text(description, "described");
-	host.command_string =
-		description_name(description, description_option(words, 3, count, "command", ""));
-	return trace_writer_thing(description->writer, EVENT_HOST, &host);
+	description_fields(description, EVENT_HOST, &host, words, 3, count);
+	return trace_writer_entity(description->writer, EVENT_HOST, &host);
 }
 
 static inline int description_clock(struct description *description, char **words, int count)
@@ -199,7 +204,7 @@ static inline int description_clock(struct description *description, char **word
 	else if (strcmp(type, "realtime") == 0)
 		clock.type = CLOCK_TYPE_REALTIME;
 	clock.id = source.clock = (uint32_t)description_number(words[1]);
-	error = trace_writer_thing(description->writer, EVENT_CLOCK, &clock);
+	error = trace_writer_entity(description->writer, EVENT_CLOCK, &clock);
 	for (uint64_t time = 0; !error && time <= 1000000000; time += 1000000000) {
 		struct event_clock_pair pair = {time, time + offset, time + offset};
 
@@ -212,17 +217,14 @@ static inline int description_device(struct description *description, char **wor
 {
 	struct event_device device = {.type = DEVICE_GPU};
 
-	if (strcmp(description_option(words, 3, count, "type", ""), "cpu") == 0)
-		device.type = DEVICE_CPU;
-	device.compute_units =
-		(uint32_t)description_number(description_option(words, 3, count, "units", "0"));
-	device.local_bytes = description_number(description_option(words, 3, count, "local", "0"));
 	device.id = (uint32_t)description_number(words[1]);
 	device.name_string = description_name(description, words[2]);
-	device.key_string =
-		description_name(description, description_option(words, 3, count, "key", words[2]));
+	device.key_string = device.name_string;
 	device.vendor_string = description_text(description, "vendor");
-	return trace_writer_thing(description->writer, EVENT_DEVICE, &device);
+	description_fields(description, EVENT_DEVICE, &device, words, 3, count);
+	if (strcmp(description_option(words, 3, count, "type", ""), "cpu") == 0)
+		device.type = DEVICE_CPU;
+	return trace_writer_entity(description->writer, EVENT_DEVICE, &device);
 }
 
 static inline int description_thread(struct description *description, char **words, int count)
@@ -237,7 +239,7 @@ static inline int description_thread(struct description *description, char **wor
 		description_name(description, description_option(words, 3, count, "name", ""));
 	thread.end_ns = description_number(description_option(words, 3, count, "end", "0"));
 	error = description_process(description, thread.process);
-	return error ? error : trace_writer_thing(description->writer, EVENT_THREAD, &thread);
+	return error ? error : trace_writer_entity(description->writer, EVENT_THREAD, &thread);
 }
 
 static inline int description_queue(struct description *description, char **words, int count)
@@ -260,13 +262,13 @@ static inline int description_queue(struct description *description, char **word
 	if (queue.id < DESCRIPTION_IDS)
 		description->queue_clock[queue.id] = queue.clock;
 	if (context.id && context.id < DESCRIPTION_IDS && !description->has_context[context.id]) {
-		int error = trace_writer_thing(description->writer, EVENT_CONTEXT, &context);
+		int error = trace_writer_entity(description->writer, EVENT_CONTEXT, &context);
 
 		if (error)
 			return error;
 		description->has_context[context.id] = true;
 	}
-	return trace_writer_thing(description->writer, EVENT_QUEUE, &queue);
+	return trace_writer_entity(description->writer, EVENT_QUEUE, &queue);
 }
 
 static inline uint32_t description_id(const uint32_t *ids, const char *word)
@@ -386,7 +388,7 @@ static inline uint32_t description_kernel(struct description *description, const
 		 sizeof(description->kernel_names[0]), "%s", name);
 	code.id = ++description->kernels;
 	code.name_string = description_name(description, name);
-	return trace_writer_thing(description->writer, EVENT_CODE, &code) ? 0 : code.id;
+	return trace_writer_entity(description->writer, EVENT_CODE, &code) ? 0 : code.id;
 }
 
 static inline int description_needs(struct description *description, char **words, int count)
@@ -577,10 +579,10 @@ static inline int description_code(struct description *description, char **words
 		binary.process = row.process;
 		binary.device = row.device;
 		if (description_image(description, image, &binary) ||
-		    trace_writer_thing(description->writer, EVENT_CODE, &binary))
+		    trace_writer_entity(description->writer, EVENT_CODE, &binary))
 			return -1;
 	}
-	return trace_writer_thing(description->writer, EVENT_CODE, &row);
+	return trace_writer_entity(description->writer, EVENT_CODE, &row);
 }
 
 static inline int description_address(struct description *description, char **words, int count)
@@ -630,7 +632,7 @@ static inline int description_instruction(struct description *description, char 
 	row.period_unit_string = description_text(description, "ns");
 	row.stall_string =
 		description_name(description, description_option(words, 5, count, "stall", ""));
-	if (!kernel || trace_writer_thing(description->writer, EVENT_CODE, &code))
+	if (!kernel || trace_writer_entity(description->writer, EVENT_CODE, &code))
 		return -1;
 	return trace_writer_row(description->writer, EVENT_INSTRUCTION_SAMPLE, &source, &row);
 }
@@ -683,7 +685,7 @@ static inline int description_series(struct description *description, char **wor
 		description_name(description, description_option(words, 5, count, "instance", ""));
 	row.source_string =
 		description_name(description, description_option(words, 5, count, "source", ""));
-	return trace_writer_thing(description->writer, EVENT_SERIES, &row);
+	return trace_writer_entity(description->writer, EVENT_SERIES, &row);
 }
 
 static inline int description_counter(struct description *description, char **words, int count)
@@ -714,6 +716,25 @@ static inline int description_loss(struct description *description, char **words
 	return trace_writer_row(description->writer, EVENT_LOSS, &source, &row);
 }
 
+static inline int description_collector(struct description *description, char **words, int count)
+{
+	static const char *const states[] = {[COLLECTOR_AVAILABLE] = "available",
+					     [COLLECTOR_PARTIAL] = "partial",
+					     [COLLECTOR_REFUSED] = "refused"};
+	struct event_collector row = {.id = (uint32_t)description_number(words[1]),
+				      .name_string = description_text(description, words[2])};
+
+	while (row.state < 3 && strcmp(states[row.state], words[3]) != 0)
+		row.state++;
+	if (row.state == 3) {
+		fprintf(stderr, "no state of a collector: %s\n", words[3]);
+		return -EINVAL;
+	}
+	row.reason_string =
+		description_name(description, description_option(words, 4, count, "reason", ""));
+	return trace_writer_entity(description->writer, EVENT_COLLECTOR, &row);
+}
+
 static const struct {
 	const char *word;
 	int least; /* words */
@@ -731,6 +752,7 @@ static const struct {
 	{"needs", 5, description_needs},         {"range", 5, description_range},
 	{"series", 5, description_series},       {"counter", 5, description_counter},
 	{"code", 8, description_code},           {"address", 5, description_address},
+	{"collector", 4, description_collector},
 };
 
 static inline int description_line(struct description *description, char *line)

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/checker/print_stacks.c - the launches of a trace with their stacks, and the kernels, as lines of text
+ * tests/checker/print_stacks.c - the launches of a trace with their stacks, and the kernels, as
+ * lines of text
  *
  * Usage: print_stacks TRACE. Fields are separated by tabs, texts have no tabs:
  *
- *	frame	ID	native	MODULE	OFFSET	RETURN        offset in the file, hexadecimal; RETURN 1: a return address
+ *	frame	ID	native	MODULE	OFFSET	RETURN        offset in the file, hexadecimal;
+ *		RETURN 1: a return address
  *	frame	ID	python	NAME	FILE	LINE	FIRST
  *	frame	ID	jit	ADDRESS	NAME
  *	frame	ID	truncated	COUNT
  *	stack	ID	CALLER	FRAME
  *	kernel	ID	NAME	PARENT                         ids of code objects
  *	launch	TID	FUNCTION	RESULT	KERNEL	STACK	X	Y	Z   global sizes
- *	call	TID	FUNCTION	STACK                    of a call that launches nothing; only those with a stack
+ *	call	TID	FUNCTION	STACK                    of a call that launches nothing;
+ *		only those with a stack
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -81,7 +84,7 @@ static void print_kernels(struct trace_reader *reader)
 	const void *rows;
 	size_t count;
 
-	count = trace_reader_things(reader, EVENT_CODE, &rows);
+	count = trace_reader_entities(reader, EVENT_CODE, &rows);
 	codes = rows;
 	for (size_t i = 0; i < count; i++)
 		if (codes[i].type == CODE_KERNEL)
@@ -91,7 +94,7 @@ static void print_kernels(struct trace_reader *reader)
 
 static uint32_t tid_of(struct trace_reader *reader, uint32_t id)
 {
-	const struct event_thread *thread = trace_reader_thing(reader, EVENT_THREAD, id);
+	const struct event_thread *thread = trace_reader_entity(reader, EVENT_THREAD, id);
 
 	return thread ? thread->tid : 0;
 }

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Reads Chrome's Trace Event Format for the tests, by the rules that viewers have: events are put in order of ts, ties
-in the order of the file; slices of one thread must nest; an arrow begins and ends in the slice that is open there.
+"""Reads Chrome's Trace Event Format for the tests, by the rules of viewers: events are sorted by ts, ties keep the order
+of the file; slices of one thread must nest; an arrow starts and ends in the slice that is open there.
 
-    python3 tests/e2e/chrome_trace.py FILE    # prints the trace, one event a line
+    python3 tests/e2e/chrome_trace.py FILE    # prints the trace, one event per line
 """
 import decimal
 import json

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""A run that never was in which much is counted: its description, and by brute force what must come of it.
+"""Describes an invented run with many counters, and computes the expected results by brute force.
 
-Two processes, a CPU and a GPU, processors, disks, a sensor. Readings take longer than they were asked to, by other
-amounts each time; for a while nothing is read.
+The run has two processes, a CPU and a GPU, processors, disks and a sensor. Readings take longer than requested, by
+varying amounts; in one interval nothing is read.
 """
 import math
 import random

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the end-to-end tests share: find the program under test, run things with and without it,
-compare, and print TAP.
+"""Helpers of the end-to-end tests: find the program under test, run programs with and without it, compare, print TAP.
 
 A test file does
 
@@ -9,8 +8,9 @@ A test file does
         t.equal(got, want, "what")
     t.end()
 
-The program is DUET in the environment, or the first argument, or build/duet. The test programs are
-DUET_PROGRAMS, or tests/programs beside it. An unmet need is a skip with its reason, never a pass.
+The program is DUET in the environment, or the first argument, or build/duet. The test programs are in
+DUET_PROGRAMS, or in tests/programs beside it. If a requirement is missing, the case is skipped with the reason and
+does not pass.
 """
 import collections
 import contextlib
@@ -31,15 +31,15 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 
-# What is expected is written from what comes out.
+# --write replaces the expected files by the current output.
 WRITE = "--write" in sys.argv
 if WRITE:
     sys.argv.remove("--write")
 
-# Traces of so many rows or fewer are checked at the end; 0: none.
+# Traces with at most this number of rows are checked at the end; 0: none.
 CHECKED_ROWS = int(os.environ.get("DUET_CHECK_ACCOUNTS") or 0)
 
-# Limits below are for what hangs. They are told as a machine with nothing else to do needs them, and are so much longer.
+# Time limits below detect hangs. They are written for an idle machine and multiplied by this factor.
 PATIENCE = 4
 
 # seconds: by the clock; computed: of the processor time of all children meanwhile, which a busy machine does not change
@@ -47,7 +47,7 @@ Result = collections.namedtuple("Result", "status stdout stderr seconds computed
 
 
 class Skip(Exception):
-    """Raised in a case that cannot be judged here; its text is the reason."""
+    """Raised in a case that cannot run here; its text is the reason."""
 
 
 def _find_duet():
@@ -62,14 +62,14 @@ GUEST = os.environ.get("DUET_GUEST") or os.path.join(BUILD, "libduet-opencl.so")
 
 
 def leave_network():
-    """True where this process, and what it starts, have a network of their own now: recorders listen under names of
-    the network, a recorder of all programs under one that only one can have. Needs root."""
+    """Moves this process and its children into a new network namespace; False if that fails. Recorders listen under
+    names of the namespace, and the name of a recorder of all programs can be used only once. Needs root."""
     clone_newnet = 0x40000000
     return ctypes.CDLL(None).unshare(clone_newnet) == 0
 
 
 def stolen_ns():
-    """How long the processors of this virtual machine, all together, ran something else so far."""
+    """Steal time of all processors of this virtual machine so far."""
     with open("/proc/stat", encoding="ascii") as file:
         fields = file.readline().split()
     return int(fields[8]) * 1000000000 // os.sysconf("SC_CLK_TCK")
@@ -83,7 +83,7 @@ def program(name):
 
 
 def is_open(path):
-    """Whether any user reaches and reads a file or folder. A folder above may be closed, as homes are on Debian 12."""
+    """Whether any user can read a file or folder. A folder above it may be closed, as home folders are on Debian 12."""
     mode = os.stat(path).st_mode
     if not mode & stat.S_IROTH or (os.path.isdir(path) and not mode & stat.S_IXOTH):
         return False
@@ -101,7 +101,7 @@ def let_others_read(path):
 
 
 def status_of(returncode):
-    """As a shell counts: 128 + n for a signal."""
+    """Exit status as in a shell: 128 + n for a signal."""
     return 128 - returncode if returncode < 0 else returncode
 
 
@@ -115,13 +115,13 @@ def clean_environment(extra=None):
 
 
 def default_signals():
-    """For a new process: what a terminal would give it, whatever runs these tests ignores."""
+    """Sets the signals of a new process as a terminal does, even if the test runner ignores some."""
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGPIPE):
         signal.signal(number, signal.SIG_DFL)
 
 
 def run(command, env=None, stdin=b"", timeout=120, **options):
-    """Runs to its end; status as a shell counts. A run that hangs is killed and told."""
+    """Runs a command to its end; status as in a shell. A run that hangs is killed and reported."""
     begin, computed = time.monotonic(), children_computed()
     options.setdefault("preexec_fn", default_signals)
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -140,7 +140,7 @@ def run(command, env=None, stdin=b"", timeout=120, **options):
 
 
 def children_computed():
-    """Seconds of processor time of all children that have ended."""
+    """Processor time in seconds of all children that have ended."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
@@ -302,7 +302,7 @@ class Suite:
         sys.exit(1 if self.failures else 0)
 
     def _check_accounts(self):
-        """What report says of every trace of this file is what the slow checker makes of its rows."""
+        """Compares the report of every trace of this file with the slow checker's result."""
         sys.path.insert(0, os.path.join(ROOT, "tests", "checker"))
         import check_account  # noqa: E402
         with self.case("the account of every trace made here, by brute force"):
@@ -355,7 +355,7 @@ class Suite:
         self.fail(f"{what} differs: with duet {extra!r}, without {missing!r}")
 
     def same_as_file(self, got, path, what):
-        """With --write the file is made so first."""
+        """Compares with the file; --write writes the file first."""
         if WRITE:
             os.makedirs(os.path.dirname(path), exist_ok=True)
             with open(path, "w", encoding="utf-8") as file:
@@ -364,7 +364,7 @@ class Suite:
             self.same_text(got.encode(), file.read().encode(), what)
 
     def check_export_memory(self, name, output):
-        """Of ten times as many events an export takes no more memory. output: a path, which is removed where it is a folder."""
+        """An export of ten times as many events takes no more memory. output: a path; a folder there is removed."""
         peaks = []
         for events in (40000, 400000):
             path = self.generated(events, "single")
@@ -378,7 +378,7 @@ class Suite:
         self.true(peaks[1] < 1.5 * peaks[0], f"peaks in KiB: {peaks}")
 
     def check_export_ends(self, name):
-        """A full disk is a failure that is told; a reader that goes away is none."""
+        """A full disk is a reported failure; a closed pipe is not."""
         path = self.generated(20000)
         result = run([DUET, "export", path, "-f", name, "-o", "/dev/full"])
         self.equal(result.status, 1, "status on a full disk")
@@ -402,7 +402,7 @@ class Suite:
     # -- duet --
 
     def wanted(self):
-        """Leaves a case that DUET_TEST_ONLY does not name."""
+        """Skips a case that DUET_TEST_ONLY does not name."""
         if self.problems is None:
             raise Skip("not asked for")
 
@@ -437,7 +437,7 @@ class Suite:
         return document
 
     def ledger(self, document):
-        """What is always true of a ledger; returns it."""
+        """Checks the invariants of a ledger; returns it."""
         ledger = document.get("ledger", {})
         for key in ("launched", "executed", "matched", "dropped", "rejected", "not_executed", "in_flight_at_exit"):
             if not isinstance(ledger.get(key), int):
@@ -475,13 +475,13 @@ class Suite:
 
 
 def without_own_lines(stderr):
-    """stderr without the lines of the recorder itself, which all begin with its name."""
+    """stderr without the lines of duet, which all begin with its name."""
     return b"".join(line for line in stderr.splitlines(keepends=True)
                     if not line.startswith(b"duet"))
 
 
 class Running:
-    """A process that is talked to while it runs, with its own process group."""
+    """A process with pipes for input and output while it runs, in its own process group."""
 
     def __init__(self, command, env=None, **options):
         options.setdefault("stdin", subprocess.DEVNULL)
@@ -512,12 +512,12 @@ class Running:
         os.set_blocking(self.process.stdout.fileno(), True)
 
     def say(self, line):
-        """Writes a line to its stdin, which was asked for as a pipe."""
+        """Writes a line to its stdin, which must be a pipe."""
         self.process.stdin.write(line.encode() + b"\n")
         self.process.stdin.flush()
 
     def children(self):
-        """Pids below it, nearest first."""
+        """Pids of its descendants, nearest first."""
         found, queue = [], [self.pid]
         while queue:
             parent = queue.pop(0)

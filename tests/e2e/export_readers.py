@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Reads what duet export writes, each format by a reader that is not ours, and says what is in it in
-lines that a person can compare. test_export.py uses it.
+"""Reads the output of duet export, each format with another project's reader, and prints it as lines that can be compared.
+test_export.py uses it.
 
     python3 tests/e2e/export_readers.py FORMAT FILE
 """
@@ -335,8 +335,8 @@ def closed(schema):
     if not isinstance(schema, dict):
         return schema
     made = {key: closed(value) for key, value in schema.items()}
-    if made.get("type") == "object":
-        made["additionalProperties"] = False
+    if made.get("type") == "object" and "properties" in made:
+        made["additionalProperties"] = made.get("additionalProperties", False)
     return made
 
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Runs inside gdb: at each call of a driver's function, prints the stack that gdb finds.
+"""Runs inside gdb: prints gdb's stack at each call of a driver's function.
 
     gdb -batch -x gdb_stacks.py --args PROGRAM …      DUET_GDB_STOP: the function, DUET_GDB_SKIP: a file
 
-One line a call: the thread, then, innermost first, FILE:OFFSET of each frame further out than those of the
-driver and of the skipped file, separated by tabs. The offset is the file's, of the return address.
+Each line is one call: the thread, then FILE:OFFSET of each frame, innermost first, separated by tabs. Frames of the
+driver and of the skipped file are left out. The offset is the return address as a file offset.
 """
 import os
 

@@ -6,8 +6,8 @@
  *		   [--width PX] [--min-width PX] [--note NAME=TEXT]
  *
  * Runs in:  a process of the tests
- * Gets:     lines of frames, root first, each "C:NAME" with C one of hkjipGgwsdt and a tab behind it,
- *           then the value; \xNN in a name is a byte   Gives: SVG, or folded text
+ * Gets:     lines of frames, root first, each "C:NAME" with C one of hkjipGgwsdt and a tab behind
+ *           it, then the value; \xNN in a name is a byte   Gives: SVG, or folded text
  * Owns:     the flame
  * Fails:    status 1 with the reason on stderr
  * Why:      the browser's tests and pictures need graphs with any bytes in names
@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "export/flame.h"
+#include "flame/flame.h"
 
 #define FRAMES_MAX 4096
 

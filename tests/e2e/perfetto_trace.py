@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Reads Perfetto traces for the tests, from the wire up and independent of our writer: what a viewer
-would make of them, and what must hold of every one of them.
+"""Reads Perfetto traces for the tests, from the protobuf encoding on and independent of duet's writer. It prints the
+content as a viewer shows it, and checks the rules that every trace must follow.
 
-    python3 tests/e2e/perfetto_trace.py FILE    # prints the trace, one packet a line
+    python3 tests/e2e/perfetto_trace.py FILE    # prints the trace, one packet per line
 """
 import struct
 import sys

@@ -3,8 +3,9 @@
 """Every verb, view and format over every golden and generated trace.
 
 The golden traces have rows of every kind with random fields: times close to 2^64, unknown states, unknown commands.
-Each run ends by itself, with status 0 (report: 4 where its result is incomplete) or with status 1 and one of the
-reasons below, and takes at most 10 s of processor time, which the kernel enforces (RLIMIT_CPU): a busy machine changes nothing.
+Each run ends by itself, with status 0 (report: 4 if its result is incomplete) or with status 1 and one of the reasons
+below. It takes at most 10 s of processor time; the kernel enforces this limit (RLIMIT_CPU), so a busy machine does not
+matter.
 """
 import concurrent.futures
 import glob

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The OpenCL guest asks the runtime nothing in a release and nothing after exit has begun, and it makes no runtime compile.
+"""The OpenCL guest does not call the runtime during a release or after exit has started, and never makes it compile.
 
-The simulated driver aborts at any call that the program has not announced (sim/opencl/only.c). PoCL compiles a kernel at its
-first launch, and every kernel of a program when its binaries are asked for; its compiler is gone when exit handlers run."""
+The simulated driver aborts at any call that the program has not announced (sim/opencl/only.c). PoCL compiles a kernel
+at its first launch, and all kernels of a program if its binaries are requested. Its compiler is already unloaded when
+exit handlers run.
+"""
 import glob
 import os
 import shutil
@@ -35,7 +37,7 @@ def check_recorded(document, launched, late):
 
 
 for arguments, (launched, released) in CASES.items():
-    with t.case(f"a driver that aborts at a question: {arguments}"):
+    with t.case(f"a driver that aborts at a query: {arguments}"):
         if not glob.glob(os.path.join(DRIVER, "*.icd")):
             raise Skip("the simulated driver was not built: no OpenCL headers")
         output = t.path("sim.duet")
@@ -47,7 +49,7 @@ for arguments, (launched, released) in CASES.items():
         # nothing waits for them before exit, and the guest asks nothing then
         t.true("pending" not in arguments or ledger["matched"] + ledger["in_flight_at_exit"] == 3, f"{ledger}")
 
-with t.case("binaries of a platform that has them ready are kept, at the first launch"):
+with t.case("binaries are kept at the first launch on a platform that has them ready"):
     if not glob.glob(os.path.join(DRIVER, "*.icd")):
         raise Skip("the simulated driver was not built: no OpenCL headers")
     output = t.path("binaries.duet")
@@ -82,7 +84,7 @@ for arguments in ("atexit", "static", "atexit pending"):
         # its source differs from run to run, so that the second run compiles too
         t.unharmed([program("at_exit"), *arguments.split()], env=pocl("end"))
 
-with t.case("of 20 kernels the one that is launched is compiled"):
+with t.case("only the launched one of 20 kernels is compiled"):
     t.wanted()
     command = [program("at_exit"), "main", "kernels=20"]
     plain_in, recorded_in = pocl("plain", TAG="17"), pocl("recorded", TAG="17")

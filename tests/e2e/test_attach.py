@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A running program is recorded again and again: each recording has every command between its begin and its end.
+"""A running program is recorded repeatedly; each recording has every command between its start and its end.
 
-tests/programs/numbered.c numbers the commands of each thread, and its counters can be read while it runs. Rounds of the long
-case: DUET_ATTACH_ROUNDS (12; 100 before a release).
+tests/programs/numbered.c numbers the commands of each thread, and its counters can be read while it runs. Rounds of the
+long case: DUET_ATTACH_ROUNDS (12; 100 before a release).
 """
 import contextlib
 import itertools
@@ -209,7 +209,7 @@ with t.case("... and with DUET_OPENCL_PROFILING=1 it has device times"):
     report = attached_report("plain", env={"DUET_OPENCL_PROFILING": "1"})
     t.true("not measured" not in report and "no device times" not in report and "busy" in report, report)
 
-with t.case("DUET_OPENCL_PROFILING of an idle guest shows in nothing that the program can ask"):
+with t.case("DUET_OPENCL_PROFILING of an idle guest is invisible to the program"):
     t.wanted()
     for arguments in (["counts", "--check-properties"], ["harm", "state"], ["counts", "--fail"]):
         command = [program(arguments[0]), *arguments[1:]]

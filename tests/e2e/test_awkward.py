@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Programs that do what a guest is easily upset by, and the stacks of programs of all shapes.
+"""Programs that often break a guest, and stacks of programs of all kinds.
 
-What a program does with forks, handles, errno, threads and libraries must end as it does without duet, and its
-trace must be whole. Where a stack is taken, the program says itself where it was.
+Programs with unusual forks, handles, errno, threads and libraries must end as without duet, and their traces must be
+complete. Where a stack is captured, the program itself reports its position.
 
 DUET_STORM_LAUNCHES=1000000 makes the storm longer than its 200000 launches.
 """
@@ -49,6 +49,28 @@ def check(command, name, env=None, options=(), **more):
 def launches_by_process(document):
     return sorted(row["launches"] for row in document["processes"])
 
+
+# ---- layers ----
+
+OPENS_THEN_EXECS = """
+import ctypes, os, sys
+library, count = ctypes.CDLL("libOpenCL.so.1"), ctypes.c_uint()
+for at in range(2):
+    library.clGetPlatformIDs(0, None, ctypes.byref(count))
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+with t.case("a program that opens OpenCL beside a layer of the user's: the programs that it starts are recorded"):
+    count_file, output = t.path("layer.counts"), t.path("layer.duet")
+    with open(count_file, "wb") as file:
+        file.write(bytes(16))
+    recorded = run([DUET, "record", "-o", output, "--", "/usr/bin/python3", "-c", OPENS_THEN_EXECS, program("counts")],
+                   env=sim(OPENCL_LAYERS=program("counting_layer.so"), COUNT_ENQUEUES=count_file))
+    t.equal(recorded.status, 0, f"status: {text(recorded.stderr)}")
+    launched = duet_test.counted(recorded.stdout)["launched"]
+    with open(count_file, "rb") as file:
+        t.equal(int.from_bytes(file.read(8), "little"), launched, "what the user's layer counts")
+    t.equal(t.report(output)["ledger"]["launched"], launched, "what duet records")
 
 # ---- forks ----
 
@@ -151,7 +173,7 @@ with t.case("one recording ends and another begins, four times, while eight thre
     print(f"# launches of the program in each recording: {launched}")
     t.true(launched and max(launched) > 1000, f"it was recorded: {launched}")
 
-with t.case("a Python that is not known is told of to each recorder, with its version"):
+with t.case("an unsupported Python is reported to each recorder, with its version"):
     t.wanted()
     fake = os.path.join(duet_test.BUILD, "tests", "unit", "inject", "libpython_fake_3_15.so")
     if not os.path.exists(fake):
@@ -161,7 +183,7 @@ with t.case("a Python that is not known is told of to each recorder, with its ve
     for number in range(2):
         result = machine_wide(t.path(f"told{number}.duet"), "-d", "1.6").finish()
         said = [line for line in text(result.stderr).splitlines() if f" {running.pid} " in line]
-        t.true(len(said) == 1 and "this Python's frames are not known (version 3.15." in said[0]
+        t.true(len(said) == 1 and "Python frames are missing, because duet does not support this Python (version 3.15." in said[0]
                and said[0].endswith("; native frames are kept"), f"recorder {number}: {text(result.stderr)}")
     running.finish()
 
@@ -171,7 +193,7 @@ with t.case("errno survives every call: simulated driver"):
     _, recorded = check(awkward("errno"), "errno.duet", env=sim())
     t.equal(recorded.stdout, b"tried 104 calls\n", "stdout")
 
-with t.case("errno after every call is what PoCL left of it"):
+with t.case("errno after every call is the value that PoCL set"):
     t.wanted()
     run(awkward("errno"), env=BASIC)  # its cache is filled
     check(awkward("errno"), "errno.duet", env=BASIC)
@@ -190,7 +212,7 @@ for mode, mib, is_kept in (("big-source", 2, True), ("big-binary", 7, True), ("b
         kept = [row for row in rows if row["kind"] == "code" and mib * MIB <= row["size_bytes"] < mib * MIB + 64]
         t.true(kept or not is_kept, f"{[row for row in rows if row['kind'] == 'code']}")
         said = text(run([DUET, "report", t.path("big.duet")]).stdout)
-        t.equal("too large, is not in the trace; times and counts are complete" in said, not is_kept, said[:300])
+        t.equal("too large for the trace; times and counts are complete" in said, not is_kept, said[:300])
 
 # ---- cancelled threads ----
 
@@ -331,13 +353,13 @@ for python in PYTHONS:
             got = {chain[-2].line for chain in found[1]}
             t.true(got and got <= expected, f"line of a module of {lines} lines: {got}")
 
-with t.case("a Python that is not known keeps its native frames, and that is said once"):
+with t.case("an unsupported Python keeps its native frames and is reported once"):
     t.wanted()
     unknown = sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/3.7.*/bin/python3")))
     if not unknown:
         raise Skip("there is no Python 3.7")
     trace, result = traced([unknown[0], *PATHS[1:]], "unknown.duet", env=BASIC)
-    said = [line for line in text(result.stderr).splitlines() if "frames are not known" in line]
+    said = [line for line in text(result.stderr).splitlines() if "Python frames are missing" in line]
     t.equal(len(said), 1, f"lines that say so: {text(result.stderr)}")
     t.true("(version 3.7 or older)" in said[0], f"{said}")
     t.equal(trace.types([launch for launch in trace.launches if launch.stack]), {"native"}, "frames")

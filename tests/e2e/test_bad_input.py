@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What is wrong from outside: programs that are not there, outputs that cannot be written, files that
-are no trace, damaged or cut short or from the future. Each gets a message that names the thing and the
-status of the contract, and never a crash or a hang.
+"""Invalid input: missing programs, outputs that cannot be written, files that are not traces, and traces that are damaged,
+truncated or of a newer version. Each gets a message that names the object, and the documented status, and never a
+crash or a hang.
 """
 import ctypes
 import ctypes.util
@@ -79,7 +79,7 @@ for name, arguments, status, what in (
     with t.case(f"record: {name}"):
         refused([DUET, "record", "-o", t.path("n.duet"), "--", *arguments], what, status)
 
-with t.case("record: a script with an interpreter that is not there"):
+with t.case("record: a script with a missing interpreter"):
     path = write("script", b"#!/no/such/interpreter\n")
     os.chmod(path, 0o755)
     refused([DUET, "record", "-o", t.path("n.duet"), "--", path], path, 127)
@@ -99,7 +99,7 @@ for name, output in (("in no folder", "/no/such/folder/f.duet"), ("a folder", t.
         refused([DUET, "record", "-o", output, "--", "touch", marker], output, 125)
         t.true(not os.path.exists(marker), "the program was not started")
 
-with t.case("record: output that may not be written"):
+with t.case("record: an output without write permission"):
     if os.getuid() == 0:
         raise Skip("root may write everything")
     path = write("mine.duet", b"")
@@ -201,7 +201,7 @@ with t.case("an unknown verb"):
     result = refused([DUET, "reprot", GOOD], "reprot", 2)
     t.true(b"report" in result.stderr, "the verbs that exist are listed")
 
-with t.case("a FIFO is no trace and hangs nobody"):
+with t.case("a FIFO is refused as a trace without blocking"):
     path = t.path("fifo")
     os.mkfifo(path)
     for reader in READERS:
@@ -217,7 +217,7 @@ with t.case("cut at every kind of place"):
     for place in places:
         survived(write("cut.duet", data[:place]), f"{place} of {len(data)} bytes")
 
-with t.case("without its last hundred bytes most is still there"):
+with t.case("most of a trace without its last hundred bytes is read"):
     data = good()
     path = write("cut.duet", data[:-100])
     document = t.readable(path)
@@ -241,7 +241,7 @@ with t.case("a hole of zeros, and a piece of another file"):
     survived(write("twice.duet", data + data), "a file twice")
     survived(write("tail.duet", data + b"and more"), "more at the end")
 
-with t.case("damage is told"):
+with t.case("damage is reported"):
     data = bytearray(good())
     middle = len(data) // 2
     data[middle:middle + 64] = bytes(64)

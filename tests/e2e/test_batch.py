@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""duet info --batch: batch buffers of Intel GPUs in files. What is found in them has a corpus of its own in tests/unit/isa."""
+"""duet info --batch: batch buffers of Intel GPUs in files. The parser itself is tested with a corpus in tests/unit/isa."""
 import json
 import os
 import struct
@@ -66,7 +66,7 @@ with t.case("kernels of a buffer, in text"):
     t.equal(result.status, 0, "status")
     lines = text(result.stdout).splitlines()
     t.equal(lines[0], f"file        {path}: 604 bytes at 0x0", "file")
-    t.equal(lines[1], "generation  xe2 (Lunar Lake, Battlemage (Arc B)), told by its commands", "generation")
+    t.equal(lines[1], "generation  xe2 (Lunar Lake, Battlemage (Arc B)), detected from its commands", "generation")
     t.equal(lines[2], "result      complete: it ends at 0x258", "result")
     t.equal(lines[3], "commands    6; padding 5", "commands")
     t.equal(lines[4], "kernels at  0x700000000 (instruction base address)", "base")
@@ -93,7 +93,7 @@ with t.case("the same in JSON"):
     t.equal({c["name"]: c["count"] for c in found["commands"]},
             {"STATE_BASE_ADDRESS": 1, "STATE_SIP": 1, "COMPUTE_WALKER": 3, "MI_BATCH_BUFFER_END": 1}, "commands")
 
-with t.case("jumps are followed where the file lies for the GPU"):
+with t.case("jumps are followed at the GPU addresses of the file"):
     ADDRESS = 0x7f0000000000
     words = base() + start(ADDRESS + 0x200, 1 << 22) + walker(0x40) + END
     words += [0] * (0x80 - len(words)) + walker(0x1000) + END
@@ -104,7 +104,7 @@ with t.case("jumps are followed where the file lies for the GPU"):
     t.equal(found["counts"]["calls"], 1, "calls")
     found = described(path)
     t.equal((found["result"], found["missing"]), ("incomplete", ADDRESS + 0x200), "without the address")
-    t.true("(--address ADDRESS says" in text(info(path).stdout), "what to do is said")
+    t.true("(--address sets" in text(info(path).stdout), "what to do is said")
     found = described("--address", str(ADDRESS), "--start", hex(ADDRESS + 0x200), path)
     t.equal([(k["address"], k["relative"]) for k in found["kernels"]], [(0x1000, True)], "from another start")
     t.true("base+" in text(info("--start", "0x200", path).stdout), "an offset is called one")
@@ -117,11 +117,11 @@ with t.case("generations"):
     t.equal([k["address"] for k in found["kernels"]], [0x1040], "kernel")
     found = described("--gen", "bmg", old)
     t.equal((found["kernels"], found["counts"]["mismatched"]), ([], 1), "the wrong one finds nothing and says so")
-    t.true("not of this generation's length: 1" in text(info("--gen", "xe2", old).stdout), "in text too")
+    t.true("with a length of another generation: 1" in text(info("--gen", "xe2", old).stdout), "in text too")
     t.equal(described(write("any.bin", END))["generation_source"], "assumed", "nothing tells")
     refused(2, ["'gen8'", "xe-hpg (DG2", "duet info --help"], "--gen", "gen8", old)
 
-with t.case("what is not understood is shown"):
+with t.case("unknown commands are printed"):
     odd = write("odd.bin", command(0x78fe0000, 17) + command(0x1f800000, 5) + walker(0x40) + END)
     found = described("--gen", "xe2", odd)
     t.equal((found["counts"]["unknown"], found["unknown_headers"]), (2, [0x78fe000f, 0x1f800003]), "unknown commands")
@@ -138,7 +138,7 @@ with t.case("buffers that do not end"):
     t.equal((loop["result"], len(loop["kernels"])), ("loop", 1), "loop")
     garbage = write("garbage.bin", walker(0x40) + [0xffffffff])
     t.equal(described(garbage)["result"], "garbage", "garbage")
-    t.true("at 0xa0 is no command" in text(info(garbage).stdout), "garbage, in text")
+    t.true("not a command at 0xa0" in text(info(garbage).stdout), "garbage, in text")
     t.equal(described(write("odd_size.bin", END, b"\1\2"))["size_bytes"], 4, "bytes behind the last dword")
 
 with t.case("any bytes are described"):
@@ -148,23 +148,23 @@ with t.case("any bytes are described"):
         t.true(found["result"] in ("complete", "incomplete", "loop", "garbage"), found["result"])
 
 with t.case("wrong use"):
-    refused(2, ["needs the FILE"])
-    refused(2, ["one file too many"], path, path)
+    refused(2, ["needs a FILE"])
+    refused(2, ["one FILE at a time"], path, path)
     refused(2, ["--address takes an address such as", "'1x'"], "--address", "1x", path)
     refused(2, ["'-4'"], "--address=-4", path)
     refused(2, ["''"], "--address", "", path)
     refused(2, ["'0x10000000000000000'"], "--address", "0x10000000000000000", path)
     refused(2, ["multiples of 4"], "--start", "0x1002", path)
     refused(2, ["not in the file, which is at 0x0 to"], "--start", "0x100000", path)
-    refused(2, ["behind the last address"], "--address", "0xfffffffffffffff0", path)
+    refused(2, ["beyond the largest address"], "--address", "0xfffffffffffffff0", path)
     result = run([DUET, "info", "--gen", "xe2", path])
     t.equal(result.status, 2, "--gen without --batch")
-    t.true("go with --batch" in text(result.stderr), text(result.stderr))
+    t.true("need --batch" in text(result.stderr), text(result.stderr))
 
 with t.case("files that are none"):
     refused(1, ["no-such.bin"], t.path("no-such.bin"))
     refused(1, [os.path.dirname(path)], os.path.dirname(path))
-    refused(1, ["has 0 bytes", "commands of 4 bytes"], write("empty.bin", []))
-    refused(1, ["has 3 bytes"], write("three.bin", [], b"abc"))
+    refused(1, ["has only 0 bytes", "less than one command (4 bytes)"], write("empty.bin", []))
+    refused(1, ["has only 3 bytes"], write("three.bin", [], b"abc"))
 
 t.end()

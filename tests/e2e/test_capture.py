@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """The programs that capture CUDA on a machine with a GPU (tests/device/capture).
 
-The reader of capture files is tried on files made here, whole and damaged. The programs run against stand-ins of
-libcuda, libcupti and libnvidia-ml, which SIM_NVIDIA_FOLDER names, and the script that runs them all is rehearsed
-with and without those.
+The reader of capture files is tested with files made here, intact and damaged. The programs run over simulated
+libcuda, libcupti and libnvidia-ml (SIM_NVIDIA_FOLDER). The script that runs all of them is tested with and without
+these libraries.
 """
 import collections
 import glob
@@ -155,7 +155,7 @@ with t.case("a file that ends anywhere is read up to there"):
         if size > 600:
             t.true(b"exit=complete" in result.stdout, f"the facts of {size} bytes")
 
-with t.case("a byte that is wrong does no harm"):
+with t.case("a wrong byte does not crash the reader"):
     t.wanted()
     data = whole_file()
     for at in range(0, len(data), 31):
@@ -201,7 +201,7 @@ with t.case("samples of _not_issued are among the others, and not added to them"
     t.true("pc samples: 35 in 2 blocks" in text(read(data).stdout), text(read(data).stdout))
     t.equal(lines(data, "pcs")[-1][3], "stalled_wait:5 stalled_wait_not_issued:4", "the rows have them")
 
-with t.case("calls of the driver inside of those of the runtime, by their correlation ids"):
+with t.case("driver calls inside runtime calls have the same correlation ids"):
     t.wanted()
 
     def call(domain, site, correlation, called, tid=77):
@@ -264,7 +264,7 @@ def check_end(result, capture):
     t.equal(capture.damage, None, "damage")
 
 
-with t.case("launches: a record each, with a name and a callback's correlation id"):
+with t.case("each launch has a record with a name and the callback's correlation id"):
     result, capture = toy("launches", 500, options="callbacks=all,cubins=1,kinds=default+9+8+4+38")
     check_end(result, capture)
     rows = kernels(capture)
@@ -289,7 +289,7 @@ with t.case("threads: every record, of every thread"):
     t.equal(len(kernels(capture)), 8 * 8 * 2, "kernel records")
     t.equal(len({row[4] for row in launches(capture)}), 8, "threads that launched")
 
-with t.case("graphs: a record a node, or one a launch"):
+with t.case("graphs: one record per node, or one per launch"):
     result, capture = toy("graphs", 10, options="callbacks=1,graphs=node")
     check_end(result, capture)
     t.equal(len(kernels(capture)), 200, "kernel records of nodes")
@@ -314,7 +314,7 @@ with t.case("stacks: from each launch to the program's begin"):
     check_end(result, capture)
     t.equal(capture.facts().get("stacks"), "201", "stacks by frame pointers")
 
-with t.case("clocks: readings in brackets, on the clock that was asked for"):
+with t.case("clocks: each device reading lies between two host readings of the requested clock"):
     for stamp, bias in (("monotonic", 0), ("biased", 10**15), ("default", None)):
         result, capture = toy("launches", 200, options=f"callbacks=1,stamp={stamp}")
         check_end(result, capture)
@@ -344,7 +344,7 @@ with t.case("PC samples, with the names of stall reasons"):
         crcs = {crc for crc, _, _ in capture.cubins()}
         t.true({row[0] for row in found} <= crcs, f"crcs are those of the cubins {crcs}")
 
-with t.case("PC samples: what lands in the buffer of the configuration is not lost"):
+with t.case("PC samples in the buffer of the configuration are not lost"):
     for sim in ("", "pc_keep=1"):
         result, capture = toy("stalls", 5, options="pc=serialized,callbacks=1", sim=sim)
         check_end(result, capture)
@@ -379,7 +379,7 @@ with t.case("PM samples, and their images evaluated again"):
     t.true(re.search(r"offline images=[12] ", text(result.stdout)), f"images in {text(result.stdout)}")
     t.true(" 0 differ" in text(result.stdout), f"values as before: {text(result.stdout)}")
 
-with t.case("PM samples without the image of what is available, and with a context"):
+with t.case("PM samples without the image of available counters, and with a context"):
     path = t.path("pm-without.cap")
     result = program("capture_pm", path, "seconds=0.3", sim="fail_cuptiPmSamplingGetCounterAvailability=1")
     capture = read_capture.load(path)
@@ -393,7 +393,7 @@ with t.case("PM samples without the image of what is available, and with a conte
     t.equal(result.status, 0, f"status: {text(result.stderr)}")
     t.equal(read_capture.load(path).facts().get("pm.context"), "1 result 0", "a context")
 
-with t.case("NVML: a series with what is there"):
+with t.case("NVML: a series of the available values"):
     path = t.path("nvml.cap")
     result = program("capture_nvml", path, "seconds=0.5", "hz=20")
     if result.status == 3:
@@ -405,7 +405,7 @@ with t.case("NVML: a series with what is there"):
     column = keys.index("sm_mhz") + 1
     t.true(all(row[column] > 0 for row in rows), "clocks")
 
-with t.case("what a call costs, without waits for the GPU"):
+with t.case("cost of a call, without waits for the GPU"):
     result, capture = toy("launches", 1200, options="kinds=none", sim="kernel_us=2000,queue_us=1500000")
     check_end(result, capture)
     found = re.search(r"launches ns_a_call=([\d.]+) median=([\d.]+) .*bursts=(\d+)", text(result.stdout))
@@ -423,7 +423,7 @@ with t.case("the leak: memory of the process each second, and a limit for the po
     rows = re.findall(r"leak nodes=\d+ used_mib=\d+ rss_kib=([1-9]\d+) seconds=", text(result.stdout))
     t.true(len(rows) >= 3, f"at the begin, each second, at the end: {text(result.stdout)}")
 
-with t.case("PC samples of a context that was there before"):
+with t.case("PC samples of a context that existed before"):
     path = t.path("late-pc.cap")
     if not STAND_INS:
         raise Skip("SIM_NVIDIA_FOLDER is not set: the stand-ins for CUDA are not built")
@@ -460,7 +460,7 @@ with t.case("the busy workload has memory, copies, tensor cores and rest"):
     idle = re.search(r"busy phase=idle begin=([\d.]+) end=([\d.]+) count=0", text(result.stdout))
     t.true(idle and float(idle[2]) - float(idle[1]) > 0.9, f"a second without work: {text(result.stdout)}")
 
-with t.case("a second subscriber is told who the first is"):
+with t.case("a second subscriber gets the name of the first"):
     result, _ = toy("second-subscriber", 10, options="hold=1,mode=subscribe")
     t.equal(result.status, 0, f"status: {text(result.stderr)}")
     t.true("v1=39" in text(result.stdout) and "v2=39" in text(result.stdout), text(result.stdout))
@@ -497,7 +497,7 @@ REFUSALS = [
     ("untimed_every=10", "callbacks=1", "untimed.10", "10", 101),
 ]
 
-with t.case("what the libraries refuse is a fact, and the rest is captured"):
+with t.case("a refusal of a library is recorded, and the rest is captured"):
     for sim, options, key, value, count in REFUSALS:
         result, capture = toy("launches", 100, options=options, sim=sim)
         t.equal(result.status, 0, f"{sim}: status: {text(result.stderr)}")
@@ -511,7 +511,7 @@ with t.case("what the libraries refuse is a fact, and the rest is captured"):
         t.equal(program("capture_pm", path, "seconds=0.2", sim=sim).status, 1, f"capture_pm, {sim}")
         t.true(key in read_capture.load(path).facts(), f"{key} with {sim}")
 
-with t.case("a library that hangs in its flush holds nothing up for long"):
+with t.case("a library that hangs in its flush delays the program only briefly"):
     begin = time.monotonic()
     result, capture = toy("launches", 100, options="callbacks=1", sim="flush_hang=1", timeout=30)
     t.true(time.monotonic() - begin < 15, f"it ended after {time.monotonic() - begin:.0f} s")
@@ -540,7 +540,7 @@ with t.case("a program that outruns the agent gets buffers that are thrown away,
     t.equal((buffers(capture)["made"], buffers(capture)["refused"]), (1, 0), "of one buffer")
     t.equal(capture.facts().get("exit"), "complete", "the agent's end")
 
-with t.case("a buffer that comes back and is not ours is refused"):
+with t.case("a returned buffer that duet did not allocate is refused"):
     result, capture = toy("launches", 300, options="callbacks=1", sim="stray_buffer=1")
     check_end(result, capture)
     counts = buffers(capture)
@@ -557,7 +557,7 @@ with t.case("records of older versions"):
                  if key.startswith("stride.") and int(value) != capture.stride(int(key[7:]))}
         t.equal(wrong, {}, f"lengths of records of {version} that the reader does not know")
 
-with t.case("what is asked for wrongly is said, and the program runs"):
+with t.case("an invalid option is reported, and the program runs"):
     result, capture = toy("launches", 10, options="stak=fp")
     t.equal((result.status, capture), (0, None), "status and capture")
     t.true(b"CAPTURE has no 'stak=fp'" in result.stderr, text(result.stderr))
@@ -639,7 +639,7 @@ with t.case("rehearsal of the script"):
                   "overlap-serialized", "pm-base-1k gr__cycles_active: stream ", "calls rounds=3 host=12"):
         t.true(re.search(words, answers), f"'{words}' in the answers")
 
-with t.case("a step that captured nothing is empty, and the script's status says so"):
+with t.case("a step without a capture is empty and makes the script fail"):
     folder = t.path("rehearsal-empty")
     steps, answers = rehearse("answers", folder, {"LD_LIBRARY_PATH": STAND_INS, "SIM_NVIDIA": "privileges=0",
                                                   "CAPTURE_ONLY": "build|check|pc-alone|pc-plain|overlap-plain|answers"}, status=1)
@@ -649,7 +649,7 @@ with t.case("a step that captured nothing is empty, and the script's status says
     t.true("1 empty" in text(unpacked(folder)["script.txt"]), "the summary")
     t.true("  empty pc-alone: no pc.on=1" in answers, "the answers")
 
-with t.case("after a step that hung the others of its family are left out"):
+with t.case("after a step that hung, the other steps of its kind are skipped"):
     folder = t.path("rehearsal-hang")
     steps, _ = rehearse("answers", folder, {"LD_LIBRARY_PATH": STAND_INS, "SIM_NVIDIA": "flush_hang=1",
                                             "CAPTURE_ONLY": "build|check|stamp|copies|pc-alone|answers"}, status=1)
@@ -658,7 +658,7 @@ with t.case("after a step that hung the others of its family are left out"):
     t.true(all(float(steps[name][1]) < 12 for name in ("stamp-default", "copies")), f"it takes little time: {steps}")
     t.equal(steps["stamp-biased"][3], "stamp-default hung", "why")
 
-with t.case("all that is packed has room together"):
+with t.case("all packed captures fit the size limit"):
     folder = t.path("rehearsal-small")
     steps, _ = rehearse("answers", folder, {"LD_LIBRARY_PATH": STAND_INS, "CAPTURE_BYTES": "200000",
                                             "CAPTURE_ONLY": "build|check|launches$|graphs|copies|threads|stack|leak|pc-|answers"})
@@ -666,7 +666,7 @@ with t.case("all that is packed has room together"):
     t.true(len(packed) == 6 and sum(packed) <= 200000, f"bytes {packed}")
     t.true("LEFT_OUT.txt" in unpacked(folder), "what had no room is said")
 
-with t.case("rehearsal where there is no driver"):
+with t.case("rehearsal without a driver"):
     folder = t.path("rehearsal-none")
     steps, _ = rehearse("answers", folder, {"LD_LIBRARY_PATH": "", "CAPTURE_ONLY": "build|launches|pm-|nvml|leak|answers"})
     if steps["launches"][2] == "ok":

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""duet export -f chrome: slices that nest, arrows with two ends, and the report's sums to the nanosecond.
+"""duet export -f chrome: slices nest, arrows have both ends, and sums equal the report's to the nanosecond.
 
-tests/golden/export/CASE.txt describes a trace (tests/checker/description.h), chrome/CASE.expected is how
-chrome_trace.py prints its export.
+tests/golden/export/CASE.txt describes a trace (tests/checker/description.h); chrome/CASE.expected is the output of
+chrome_trace.py for its export.
 
-    python3 tests/e2e/test_chrome.py --write    # writes what is expected; read it before a commit
+    python3 tests/e2e/test_chrome.py --write    # writes the expected files; read them before a commit
 """
 import glob
 import json
@@ -74,7 +74,7 @@ for shape, events in (("mixed", 30000), ("single", 10000), ("late", 10000), ("de
         path = t.generated(events, shape)
         check_report(load(path), t.report(path))
 
-with t.case("commands in flight are none at the end of a trace in which all of them ended"):
+with t.case("the counter of commands in flight is 0 at the end if all commands ended"):
     counters = load(t.generated(10000, "single")).counters
     t.true(counters, "there are counters")
     t.equal(set(counters.values()), {0}, "last values")
@@ -89,7 +89,7 @@ with t.case("calls of one begin: the outer one comes first, also on another thre
     t.equal({one.row for one in trace.slices if trace.is_call(one)}, {(1001, 2001)}, "one row")
     t.equal(trace.flow_begins[1].name, "clEnqueueNDRangeKernel", "where the arrow begins")
 
-with t.case("a number is one process's or thread's only"):
+with t.case("process and thread numbers are unique"):
     trace = load(t.described("twice.duet", "window 0 1000", "process 1 7 first", "process 2 7 second",
                              "thread 1 1", "thread 2 2", "call 1 10 20 call f",
                              "call 2 10 20 call f", "call 3 10 20 call f"))
@@ -152,7 +152,7 @@ with t.case("a full disk and a closed pipe"):
 with t.case("memory does not grow with events"):
     t.check_export_memory("chrome", "/dev/null")
 
-with t.case("bytes that are no text are escaped"):
+with t.case("bytes that are not UTF-8 are escaped"):
     with open(os.path.join(GOLDEN, "hostile.txt"), encoding="utf-8") as file:
         out = exported(t.described("hostile.duet", file.read()))
     with open(out, "rb") as file:

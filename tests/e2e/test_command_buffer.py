@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Command buffers of OpenCL on a runtime whose event of a buffer is that of a marker behind its commands (PoCL): what the
-device did meanwhile is not measured, and is not called idle.
+"""OpenCL command buffers on PoCL, where the event of a buffer is that of a marker after its commands: the device's time
+is then reported as not measured, not as idle.
 """
 import json
 
@@ -39,7 +39,7 @@ def check(buffer_ns, document, shown):
     t.true("! device time not measured: 1 command buffer or graph; " in shown, "the report says so")
 
 
-with t.case("what a command buffer did is unknown, and no sample contradicts the account"):
+with t.case("the time of a command buffer is unknown, and no sample contradicts the account"):
     check(*recorded("buffer"))
 
 with t.case("without samples"):

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The configuration file of duet record: it says what the command line says, yields to it, and every mistake in it is told
-with its place."""
+"""The configuration file of duet record: it accepts the options of the command line, the command line wins, and every
+mistake is reported with its place.
+"""
 import json
 import os
 import re
@@ -18,7 +19,7 @@ EXAMPLE = os.path.join(ROOT, "examples", "duet.textproto")
 HEAD = "# proto-file: duet_config.proto\n# proto-message: duet.DuetConfig\n\n"
 
 # Options of the command line alone: they name the file, or print, or are what libduet says of itself.
-OF_COMMAND_LINE = {"config", "print_config", "owner", "turn", "help"}
+OF_COMMAND_LINE = {"config", "print_config", "help"}
 # Not an option: the operands, and what --collect NAME:OPTION says.
 OF_FILE = {"command", "system", "nvidia", "drm"}
 
@@ -121,7 +122,7 @@ with t.case("every option of a collector with a group is a field of it, and coll
         t.true("rate_hz" not in options or name in groups, f"{name} has a group")
         t.equal(groups.get(name, options), options, f"options of {name}")
 
-with t.case("groups choose their collectors, beside the others"):
+with t.case("a group enables its collector in addition to the others"):
     for file in ("system {\n}\n", "system {\n  rate_hz: 50\n  smaps: true\n}\n", "nvidia {\n  rate_hz: 5\n}\n",
                  "drm {\n  rate_hz: 5\n}\n"):
         t.equal(printed(config=file), f'output: "duet.duet"\nstacks: all\n{file}', "printed as it was said")
@@ -133,7 +134,7 @@ with t.case("groups choose their collectors, beside the others"):
     t.equal([recorded["system { rate_hz: 100 } collect: 'cpu'"], recorded["collect: 'cpu'"]], [{"cpu", "system"}, {"cpu"}],
             "collectors of a list")
 
-with t.case("a group's rate is the collector's"):
+with t.case("the rate of a group is that of its collector"):
     rates = {}
     for file in ("system { rate_hz: 100 smaps: false }", "collect: 'system'"):
         record("-o", "r.duet", "--", "sleep", "0.3", config=file)
@@ -142,17 +143,17 @@ with t.case("a group's rate is the collector's"):
     t.true(10 ** 7 in rates["system { rate_hz: 100 smaps: false }"], f"intervals: {rates}")
     t.true(10 ** 7 not in rates["collect: 'system'"], f"intervals: {rates}")
 
-with t.case("a switch that is off is off"):
+with t.case("a switch set to false is off"):
     record("-o", "off.duet", "--", "sleep", "0.3", config="collect: 'system:smaps' system { smaps: false }")
     rows = run([DUET, "export", "-f", "jsonl", "-o", "/dev/stdout", t.path("off.duet")]).stdout.splitlines()
     seen = {row["metric"] for row in map(json.loads, rows) if row["kind"] == "series"}
     t.equal([name in seen for name in ("memory.used", "process.memory.uss")], [True, False], "metrics")
 
-with t.case("where the command line says what is collected, groups are passed over"):
+with t.case("--collect on the command line overrides groups of the file"):
     t.equal(printed("--collect", "system", config="system { rate_hz: 7 }"),
             'output: "duet.duet"\ncollect: ["system"]\nstacks: all\n', "printed")
 
-with t.case("every option: what is printed says the same again"):
+with t.case("every option: the printed configuration gives the same options again"):
     for name, (arguments, field) in VALUES.items():
         if can_be_said(name):
             first = printed(*arguments)
@@ -172,7 +173,7 @@ with t.case("defaults that do not depend on the machine are printed"):
     t.equal(printed(), 'output: "duet.duet"\nstacks: all\n', "of nothing")
     t.equal(printed(config=""), 'output: "duet.duet"\nstacks: all\n', "of an empty file")
 
-with t.case("protoc reads what is printed, and the example"):
+with t.case("protoc reads the printed configuration and the example"):
     if not shutil.which("protoc"):
         raise duet_test.Skip("protoc is not installed")
     with open(EXAMPLE, "rb") as file:
@@ -184,7 +185,7 @@ with t.case("protoc reads what is printed, and the example"):
         t.equal((result.returncode, result.stderr), (0, b""), f"protoc on {content!r}")
         t.true(result.stdout, "some bytes")
 
-with t.case("the example is what it says"):
+with t.case("the example's comments match its values"):
     example = printed("-c", EXAMPLE)
     for line in ('command: ["./program", "--steps", "100"]', "frequency: 99", 'max_size: "256M"', "archive: false"):
         t.true(line in example.splitlines(), f"{line} in {example}")
@@ -212,7 +213,7 @@ with t.case("paths begin where duet is started, not where the file lies"):
     t.equal(record("-c", "conf/c.textproto").status, 0, "status")
     t.true(os.path.exists(t.path("here.duet")) and not os.path.exists(t.path("conf/here.duet")), "where it is")
 
-with t.case("what the file says is done"):
+with t.case("options of the file take effect"):
     file = ('output: "done.duet" collect: ["opencl:host", "cpu", "-opencl"] verbose: true frequency: 0\n'
             'command: ["python3", "-c", "for i in range(5000000): pass"]')
     samples = {}
@@ -248,7 +249,7 @@ with t.case("as another user"):
 FILE = ('output: "file.duet" collect: ["opencl", "cpu"] frequency: 5 event: "cycles" stacks: none duration: "5s"\n'
         'keep: "5s" max_size: "5M" archive: true verbose: true preload: true command: ["prog", "x"]\n')
 
-with t.case("what the command line says it says instead of the file"):
+with t.case("the command line overrides the file"):
     plain = printed(config=FILE).splitlines()
     for arguments, old, new in (
             (["-o", "line.duet"], 'output: "file.duet"', 'output: "line.duet"'),
@@ -267,7 +268,7 @@ with t.case("what the command line says it says instead of the file"):
         t.equal(printed(*arguments, config=FILE).splitlines(), [new if line == old else line for line in plain],
                 f"with {arguments}")
 
-with t.case("what is recorded is one choice, and the command line's is the only one"):
+with t.case("program, pid and all exclude each other, and the command line wins"):
     for file in ('command: "prog"', "pid: 12", "all: true"):
         for arguments, field in ((["--", "other"], 'command: ["other"]'), (["-p", "34"], "pid: [34]"), (["-a"], "all: true")):
             shown = [line for line in printed(*arguments, config=file).splitlines()
@@ -275,12 +276,12 @@ with t.case("what is recorded is one choice, and the command line's is the only 
             t.equal(shown, [field], f"{file} with {arguments}")
     t.equal(printed("--no-all", config="all: true"), 'output: "duet.duet"\nall: false\nstacks: all\n', "--no-all")
 
-with t.case("what the file says of a collector that the command line leaves out is passed over"):
+with t.case("fields of a collector that the command line leaves out are ignored"):
     t.equal(printed("--collect", "opencl", config="frequency: 5 event: 'cycles' collect: 'cpu'"),
             'output: "duet.duet"\ncollect: ["opencl"]\nstacks: all\n', "with --collect")
     t.equal(printed("-a", config="frequency: 5"), 'output: "duet.duet"\nall: true\nstacks: all\n', "with -a")
 
-with t.case("what cannot be recorded is no configuration to print"):
+with t.case("a configuration that cannot be recorded is not printed"):
     for arguments, config in ((["-e", "nonsense", "--", "true"], None), (["--", "true"], 'event: "nonsense"'),
                               (["--collect", "system,-system", "--", "true"], None), (["--", "true"], 'collect: ["cpu", "-cpu"]')):
         results = [record(*more, *arguments, config=config) for more in ([], ["--print-config"])]
@@ -305,11 +306,11 @@ with t.case("pid 0 is the program that hands the file to libduet"):
 # ---- mistakes ----
 
 HELP = "Try 'duet record --help'.\n"
-ZERO = "pid 0 is the program that duet record starts: it goes with no other pid and not with all"
+ZERO = "pid 0 is the program that duet record starts: it excludes other pids and all"
 SPAN = "takes a time above 0 such as 5 (seconds), 2.5, 100ms, 3us, 20ns, 2m or 1h"
 NAME = ("takes the name of a file (./- for one called -), in which % stands only in %p (process id), %h (host), %q{VAR} "
         "(environment) and %% (itself)")
-LEFT_OUT = "is of the samples of the collector cpu, which is left out"
+LEFT_OUT = "applies to the collector cpu, which --collect or --all does not include"
 
 # (the file, further arguments, what is printed behind "duet record: c.textproto:")
 MISTAKES = [
@@ -321,52 +322,52 @@ MISTAKES = [
     ("stacks: 'all'", [], "1:9: 'stacks' takes all, native, python or none, not 'all'; did you mean all, without quotes?"),
     ("pid: 4294967296", [], "1:6: 'pid' takes a whole number from 0 to 4294967295, not 4294967296"),
     ("pid: -1", [], "1:6: 'pid' takes a whole number from 0 to 4294967295, not -1"),
-    ("duration: 500ms", [], "1:11: '500ms' is no number: write 12, -3, 017 (octal), 0x1f or 1.5e3; a text stands in quotes"),
+    ("duration: 500ms", [], "1:11: '500ms' is not a number: write 12, -3, 017 (octal), 0x1f or 1.5e3; put texts in quotes"),
     ("duration: 5", [], "1:11: 'duration' takes a text in quotes, not 5"),
     ("output: 'a' output: 'b'", [], "1:13: 'output' has a value already, in line 1: keep one of the two"),
     ("command: ['a'", [], "1:14: expected ',' or ']' in the list, found the end of the text"),
     # what an option takes
     ("duration: 'soon'", [], f"1:11: 'duration' {SPAN}, not 'soon'"),
     ("keep: '0'", [], f"1:7: 'keep' {SPAN}, not '0'"),
-    ("max_size: '99999999999T'", [], "1:11: 'max_size' takes a size in bytes such as 4096, 64K, 64M, 2G or 1T, not "
-                                     "'99999999999T', which is too large"),
+    ("max_size: '99999999999T'", [], "1:11: 'max_size' takes a size in bytes such as 4096, 64K, 64M, 2G or 1T; "
+                                     "'99999999999T' is too large"),
     ("output: '-'", [], f"1:9: 'output' {NAME}, not '-'"),
     ("output: ''", [], f"1:9: 'output' {NAME}, not ''"),
     ("output: '%x'", [], f"1:9: 'output' {NAME}, not '%x'"),
-    ("collect: ['cpu', 'a,b']", [], "1:18: 'collect' takes words, each in quotes of its own, not 'a,b'"),
-    ("collect: ''", [], "1:10: 'collect' takes words, each in quotes of its own, not ''"),
+    ("collect: ['cpu', 'a,b']", [], "1:18: 'collect' takes words, each in its own quotes, not 'a,b'"),
+    ("collect: ''", [], "1:10: 'collect' takes words, each in its own quotes, not ''"),
     # groups
     ("system { rate: 5 }", [], "1:10: unknown field 'rate' in 'system'; there are: rate_hz, smaps"),
     ("system { rate_hz: 5000 } command: 'x'", [],
-     "1:19: 'system.rate_hz' is so many readings a second, 1 to 1000; otherwise 10, not 5000"),
+     "1:19: 'system.rate_hz' is 1 to 1000 readings a second (default 10), not 5000"),
     ("nvidia { rate_hz: 0 } command: 'x'", [],
-     "1:19: 'nvidia.rate_hz' is so many readings a second, 1 to 100; otherwise 10; of counters alone, not 0"),
+     "1:19: 'nvidia.rate_hz' is 1 to 100 readings of counters a second (default 10), without CUDA, not 0"),
     ("system: 5", [], "1:9: 'system' takes a group of fields in { }, not 5"),
     # what goes together
     ("flush_interval: '99ms' command: 'x'", [],
-     "1:17: flush_interval: at least 100ms, which is how often the recorder looks"),
-    ("max_size: '1K' command: 'x'", [], "1:11: max_size: at least 1M, so that a segment fits in"),
+     "1:17: flush_interval: at least 100ms, the interval of the recorder"),
+    ("max_size: '1K' command: 'x'", [], "1:11: max_size: at least 1M, because a trace is written in segments"),
     ("frequency: 20001 command: 'x'", [], "1:12: frequency: at most 20000 samples a second"),
     ("collect: ['opencl',\n'cup'] command: 'x'", [], "2:1: no collector 'cup'; did you mean cpu? (duet list collectors)"),
     ("collect: 'cpu:x' command: 'x'", [], "1:10: collector 'cpu' has no option 'x'; there are: cpu:nofaults cpu:bpf cpu:irq cpu:nobpf"),
     ("collect: 'opencl' frequency: 5 command: 'x'", [], f"1:30: frequency: {LEFT_OUT}"),
     ("collect: 'opencl' event: 'cycles' command: 'x'", [], f"1:26: event: {LEFT_OUT}"),
     ("all: true event: 'cycles'", [], f"1:18: event: {LEFT_OUT}"),
-    ("pid: 4294967295", [], "1:6: pid: '4294967295' is no list of pids, such as 12,345"),
+    ("pid: 4294967295", [], "1:6: pid: '4294967295' is not a list of pids, such as 12,345"),
     ("pid: [" + ", ".join(str(n) for n in range(1, 1026)) + "]", [], "1:7: pid: at most 1024 processes"),
-    ("pid: 12 command: 'x'", [], "1:6: pid: processes that run already are recorded: give either these, or a program, or all"),
-    ("pid: 12 all: true", [], "1:6: pid: processes that run already are recorded: give either these, or a program, or all"),
-    ("all: true command: 'x'", [], "1:6: all: every program is recorded: give either this or a program"),
-    ("user: 'nobody'", ["-p", "12"], "1:7: user: is for a program that is started, not for pids"),
-    ("preload: true pid: 12", [], "1:10: preload: is for a program that is started, not for pids"),
+    ("pid: 12 command: 'x'", [], "1:6: pid: records running processes: give either this option, a program, or --all"),
+    ("pid: 12 all: true", [], "1:6: pid: records running processes: give either this option, a program, or --all"),
+    ("all: true command: 'x'", [], "1:6: all: records every program: give either this option or a program"),
+    ("user: 'nobody'", ["-p", "12"], "1:7: user: applies to a program that duet starts, not to running processes"),
+    ("preload: true pid: 12", [], "1:10: preload: applies to a program that duet starts, not to running processes"),
     ("output: '%q{DUET_TEST_NOT_SET}' command: 'x'", [],
-     "1:9: output: there is no variable 'DUET_TEST_NOT_SET' in the environment"),
+     "1:9: output: the environment has no variable 'DUET_TEST_NOT_SET'"),
     # the sentinel
     ("pid: [12, 0]", [], f"1:11: {ZERO}"),
     ("pid: 0 all: true", [], f"1:6: {ZERO}"),
     ("pid: 0", ["-a"], f"1:6: {ZERO}"),
     ("pid: 0", ["-p", "12"], f"1:6: {ZERO}"),
-    ("pid: 0", [], "1:6: pid 0 is the program that duet record starts, and there is none: give one after --, or as command"),
+    ("pid: 0", [], "1:6: pid 0 is the program that duet record starts, but none is given: give one after --, or as command"),
 ]
 ROOT_ONLY = [("user: 'no-such-user' command: 'x'", [], "1:7: user: no user 'no-such-user' on this machine")]
 OTHERS_ONLY = [("user: 'nobody' command: 'x'", [],
@@ -403,17 +404,17 @@ with t.case("files that cannot be read"):
     result = record("-c")
     t.equal((result.status, text(result.stderr)), (125, f"duet record: -c needs an argument: FILE\n{HELP}"), "of no file")
 
-with t.case("no program, on neither side"):
+with t.case("no program on the command line or in the file"):
     none = "no program to record: give one after --, processes with -p, or record all with -a"
     t.equal(text(record().stderr), f"duet record: {none}\n{HELP}", "without a file")
     t.equal(text(record(config="stacks: all").stderr),
-            f"duet record: {none} ('c.textproto' has no command, pid or all either)\n{HELP}", "with a file")
+            f"duet record: {none} ('c.textproto' has no command, pid or all)\n{HELP}", "with a file")
 
-with t.case("mistakes of the command line are told as the command line spells them"):
-    for arguments, expected in ((["-p", "0"], "-p: '0' is no list of pids, such as 12,345"),
-                                (["--max-size", "1K", "--", "x"], "--max-size: at least 1M, so that a segment fits in"),
+with t.case("mistakes of the command line name the option as it was typed"):
+    for arguments, expected in ((["-p", "0"], "-p: '0' is not a list of pids, such as 12,345"),
+                                (["--max-size", "1K", "--", "x"], "--max-size: at least 1M, because a trace is written in segments"),
                                 (["-F", "5", "--collect", "opencl", "--", "x"], f"-F: {LEFT_OUT}"),
-                                (["-a", "--", "x"], "-a: every program is recorded: give either this or a program")):
+                                (["-a", "--", "x"], "-a: records every program: give either this option or a program")):
         t.equal(text(record(*arguments, config="frequency: 6 max_size: '2M' collect: 'cpu'").stderr),
                 f"duet record: {expected}\n{HELP}", f"of {arguments}")
 

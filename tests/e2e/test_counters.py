@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What was counted, in the view, the exports and the report: all of them say the same, and what brute force says."""
+"""Counters in the view, the exports and the report: all have the same values, which equal those of a brute-force
+computation.
+"""
 import csv
 import glob
 import importlib.util
@@ -62,7 +64,7 @@ def view(trace, *options):
     return page
 
 
-with t.case("the page has every reading, in its time, below what it is of"):
+with t.case("the page has every reading, at its time, below its object"):
     scene = Scene()
     trace = t.described("scene.duet", *scene.lines())
     page = view(trace)
@@ -75,7 +77,7 @@ with t.case("the page has every reading, in its time, below what it is of"):
         t.equal(track.head["type"], series.type, "type")
         near(track.head["factor"], series.factor(), f"factor of {series.key()}")
 
-with t.case("charts have the honest top"):
+with t.case("charts end at the limit or the maximum"):
     tops = {track.name: track.head.get("max") for track in page.of_kind("counter")}
     t.equal({name: tops[name] for name in ("cpu.busy", "cpu.busy cpu 3", "memory.used", "process.cpu", "disk.read sda")},
             {"cpu.busy": 100, "cpu.busy cpu 3": 100, "memory.used": 16 << 10, "process.cpu": 400, "disk.read sda": None}, "tops")
@@ -102,7 +104,7 @@ with t.case("a long run has levels, and they add up"):
     levels = {track.name: len(track.levels) for track in page.of_kind("counter")}
     t.true(min(levels.values()) >= 2, f"levels: {levels}")
 
-with t.case("readings that say nothing: no time, nothing to be a part of, of nobody"):
+with t.case("readings without a time, a whole, or an owner"):
     page = view(t.described(
         "odd.duet", "window 0 1000", "process 1 101 a", "thread 1 1", "series 1 disk.read amount bytes", "series 2 cpu.busy ratio ns",
         "series 3 memory.used level bytes process=7", "counter 1 10 10 5", "counter 1 20 30 5", "counter 2 20 30 5 0", "counter 3 20 30 5",
@@ -141,7 +143,7 @@ def exported_file(name, *options):
     return out
 
 
-with t.case("perfetto: each reading on its series' track, below what it is of"):
+with t.case("perfetto: each reading is on its series' track, below its object"):
     timeline = perfetto_trace.load(exported_file("perfetto"))
     found = {}
     for track in timeline.tracks.values():
@@ -216,7 +218,7 @@ def check_ranges(rows, spans_of, described):
             near(found[key]["max"], most, f"largest of {key} within {name}")
 
 
-with t.case("ranges: what was counted within them, by brute force; one process's and all of them"):
+with t.case("ranges: counters within them equal brute force, for one process and for all"):
     t.wanted()
     around = Scene(seconds=1, seed=5)
     long_spans = [(300 * MS, 520 * MS), (550 * MS, 950 * MS)]
@@ -398,7 +400,7 @@ with t.case("one process, a part of the time, one kind"):
     t.equal(read_duet(exported("duet-pb", trace, "--kind", "range"))["metrics"], [], "ranges alone")
     t.equal(read_duet(exported("duet-pb", trace, "--kind", "counter"))["ranges"], [], "counters alone")
 
-with t.case("what is recorded of a real machine: the same sums"):
+with t.case("a recording of a real machine has the same sums"):
     real = t.path("real.duet")
     result = t.record([sys.executable, "-c", "import time; end = time.monotonic() + 0.5\nwhile time.monotonic() < end: sum(range(9999))"], real,
                       ["--collect", "system"])

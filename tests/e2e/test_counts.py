@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A known number of everything goes in; exactly that number comes out.
+"""Known numbers of calls, commands and bytes are recorded, and the report has exactly these numbers.
 
-tests/programs/counts.c counts its own calls; the report must agree with it call by call, by kind of
-command and by bytes, in every way of using and leaving OpenCL.
+tests/programs/counts.c counts its own calls. The report must agree call by call, by kind of command and by bytes, for
+every way of using OpenCL and of ending.
 """
 import glob
 import os
@@ -129,7 +129,7 @@ with t.case("fork: two processes in the report"):
     t.true(len(document["processes"]) >= 2, "two processes are listed")
 
 for device, environment in BOTH:
-    with t.case(f"flush, sleep, _exit: nothing vanishes, {device}"):
+    with t.case(f"flush, sleep, _exit: nothing is lost, {device}"):
         output = t.path("sleep.duet")
         plain, recorded = t.unharmed([program("counts"), "--flush-sleep", "2"], output,
                                      env=environment)

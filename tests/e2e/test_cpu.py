@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What threads did, without special rights: samples, their stacks, switches, against programs that say themselves
-how much processor time they took where."""
+"""CPU collector without special rights: samples, stacks and switches, compared with programs that report how much
+processor time they used in which function.
+"""
 import glob
 import json
 import math
@@ -87,7 +88,7 @@ with t.case("eight threads at once"):
     check_counts(stacks(trace), told)
     t.true(kinds(trace)["thread"] >= 8, "each has its row")
 
-with t.case("what sleeps has no samples, and its switches are seen"):
+with t.case("a sleeping thread has no samples, and its switches are recorded"):
     t.wanted()
     trace, told = record("sleeps", [program("cpu_work"), "sleeps", "500"])
     rows = stacks(trace)
@@ -185,9 +186,10 @@ def check_lock(version):
     holders = [(wait["holder"], wait["ns"]) for wait in waits if "holder" in wait]
     by_thread = sum(ns for holder, ns in holders if holder["tid"] != holder["pid"])
     by_function = sum(ns for holder, ns in holders if holder.get("function") in ("compute", "loop", "hold"))
-    # sleeps of 1 ms are too short to be looked at: they are divided among what was seen
-    t.true(0.85 * told["waited"] < held < 1.05 * (told["waited"] + 10 * 1.5e6),
-           f"{version}: waits for the lock {held / 1e6:.1f} ms, took {told['waited'] / 1e6:.1f}")
+    # Sleeps of 1 ms are too short to be looked at: they are divided among what was seen. A recorder that gets no
+    # processor looks late, and finds the thread in its next wait.
+    t.true(0.7 * told["waited"] < held < 1.05 * (told["waited"] + 10 * 1.5e6),
+           f"{version}: waits for the lock {held / 1e6:.1f} ms, took {told['waited'] / 1e6:.1f}: {waits}")
     # less where the one that waits is not given a processor at once
     t.true(by_thread > 0.75 * held, f"{version}: held by the computing thread: {waits}")
     # the holder that is not given one is in the middle of what it does to take the lock, or of its first look at a name
@@ -242,7 +244,7 @@ with t.case("every Python: a device idles because another thread has the interpr
             raise duet_test.Skip("no simulated driver")
         check_lock(one)
 
-with t.case("a C function that waits and keeps the interpreter's lock: told by who called it"):
+with t.case("a C function that waits with the interpreter's lock is named by its caller"):
     t.wanted()
     if not os.path.exists(SIM["OCL_ICD_VENDORS"]):
         raise duet_test.Skip("no simulated driver")
@@ -256,7 +258,9 @@ with t.case("every Python: a thread asleep has its function and line, and what i
     with open(PYTHON_SCRIPT, encoding="utf-8") as file:
         sleeps_at = next(number for number, line in enumerate(file, 1) if "time.sleep(ms / 1000)" in line)
     for one in pythons():
+        stolen = duet_test.stolen_ns()
         trace, told = record("rest" + one, [python(one), PYTHON_SCRIPT, "sleeps", "200"])
+        stolen = duet_test.stolen_ns() - stolen
         rows = run([DUET, "export", "--format", "jsonl", "-o", "/dev/stdout", trace])
         switches = [json.loads(line) for line in text(rows.stdout).splitlines() if '"switch"' in line]
         slept = [row["stack"] for row in switches if row.get("wait") in ("clock_nanosleep", "pselect6", "select")]
@@ -265,9 +269,9 @@ with t.case("every Python: a thread asleep has its function and line, and what i
         t.true(any(names and names[0] == ("rest_a", sleeps_at) and names[-1][0] == "<module>"
                    for names in functions), f"{one}: {functions}, {[row.get('wait') for row in switches]}")
         work = frames_of(stacks(trace), "work_b")
-        # 40 samples
-        t.true(abs(work - told["work_b"]) < 0.4 * told["work_b"],
-               f"{one}: computing {work / 1e6:.0f} ms, took {told['work_b'] / 1e6:.0f}")
+        # 40 samples; their clock goes on while the virtual machine's processor runs something else
+        t.true(-0.4 * told["work_b"] < work - told["work_b"] < 0.4 * told["work_b"] + stolen,
+               f"{one}: computing {work / 1e6:.0f} ms, took {told['work_b'] / 1e6:.0f}, stolen {stolen / 1e6:.0f}")
 
 with t.case("perf refused: Python functions of threads that run"):
     t.wanted()
@@ -301,7 +305,7 @@ for error in (1, 38):
                              before=[program("no_perf"), str(error)])
         causes = t.report(trace)["devices"][0]["idle_causes"]
         said = text(run([DUET, "report", trace]).stdout)
-        t.true("cpu was recorded in part: threads are looked at" in said, said[:300])
+        t.true("threads are polled" in said, said[:300])
         # a state holds for 5 ms around a look, and who waits for a processor counts as computing
         t.true(0.4 * told["sleep_a"] < causes["blocked"] < 1.6 * told["sleep_a"],
                f"blocked {causes['blocked']}, slept {told['sleep_a']}")
@@ -309,7 +313,7 @@ for error in (1, 38):
                f"computing {causes['on_cpu']}, took {told['compute_b']}")
         t.true(idle_stacks(trace)["sleep_a"]["[idle: blocked]"] > 0.8 * causes["blocked"], "stacks")
 
-with t.case("who has ended is not a second process"):
+with t.case("an ended process is not counted twice"):
     t.wanted()
     trace, _ = record("ended", [program("cpu_work"), "shares", "200"])
     t.equal(kinds(trace)["process"], 1, "processes")

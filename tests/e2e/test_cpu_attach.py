@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""duet record -p: processes that run already, with all their threads and what they start from then on; and page faults,
-which are samples of their own."""
+"""duet record -p: running processes with all threads and later children; and page faults, which are sampled separately."""
 import json
 import os
 import signal
@@ -12,6 +11,7 @@ import duet_test
 from duet_test import DUET, PROGRAMS, Running, program, run, text
 
 t = duet_test.Suite(needs_opencl=False)
+duet_test.leave_network()  # a recorder of running processes has a name that only one has in a network
 ORDINARY = ["setpriv", "--reuid", "1000", "--regid", "1000", "--clear-groups"]
 CPU = ["--collect", "cpu"]
 
@@ -106,7 +106,7 @@ for way, before in (("perf", []), ("looks", ["no_perf", "1"])):
         for what, said in (("record", text(recorded.stderr)), ("report", text(run([DUET, "report", trace]).stdout)),
                            ("info", text(run([DUET, "info", trace]).stdout))):
             said = " ".join(said.split())
-            for words in (f"of process {process.pid} ('cpu_limits') wait, and their Python functions, are not seen",
+            for words in (f"wait locations and Python functions of process {process.pid} ('cpu_limits') are missing",
                           f"'sudo setcap cap_perfmon,cap_syslog,cap_sys_ptrace+ep {os.path.realpath(DUET)}'"):
                 t.true(words in said, f"{what} does not say '{words}': {said[:1200]}")
             t.true("other rights" not in said, f"{what}: it is no setuid program: {said[:1200]}")
@@ -127,7 +127,7 @@ with t.case("-d and SIGINT end the recording; the program goes on"):
     status, output = end(process)
     t.equal(status, 0, "the program")
 
-with t.case("what a process starts later belongs to it, and two processes at once"):
+with t.case("later children of a recorded process, and two processes at once"):
     trace = t.path("children.duet")
     t.wanted()
     shells = [Running(["/bin/sh", "-c", f"sleep 0.4; {program('cpu_limits')} busy 300; :"]) for _ in range(2)]
@@ -152,10 +152,10 @@ with t.case("a thread that waits all the time"):
     t.equal(said.status, 0, text(said.stderr))
     t.true("no OpenCL call was recorded" not in text(said.stdout), text(said.stdout)[:400])
 
-with t.case("what cannot be recorded is told, with its reason"):
+with t.case("processes that cannot be recorded are reported with the reason"):
     t.wanted()
-    for pids, reason in (("1,x", "no list of pids"), ("", "no pid is given"), ("0", "no list of pids"),
-                         ("99999999", "there is none"), ("12,", "no list of pids")):
+    for pids, reason in (("1,x", "not a list of pids"), ("", "list of pids is empty"), ("0", "not a list of pids"),
+                         ("99999999", "not found"), ("12,", "not a list of pids")):
         recorded = run([DUET, "record", "-p", pids, "-o", t.path("none.duet")])
         t.equal(recorded.status, 125, f"-p '{pids}'")
         t.true(reason in text(recorded.stderr), text(recorded.stderr))
@@ -194,7 +194,7 @@ with t.case("a running OpenCL program: its guest and its threads"):
     t.true(report["ledger"]["launched"] > 5, f"{report['ledger']}")
     t.true(weight(trace) > 0, "samples")
 
-with t.case("programs whose parent has ended belong to who started that"):
+with t.case("programs whose parent has ended belong to the grandparent"):
     t.wanted()
     if not os.path.exists(os.path.join(PROGRAMS, "idle_causes")):
         raise duet_test.Skip("no OpenCL headers")
@@ -210,7 +210,7 @@ with t.case("programs whose parent has ended belong to who started that"):
     called = {row["command"].split()[-3] for row in t.report(trace)["processes"] if row["calls"]}
     t.equal(called, {"7"}, "whose calls")
 
-with t.case("page faults are counted, and are no time"):
+with t.case("page faults are counted and are not time"):
     t.wanted()
     trace = t.path("faults.duet")
     for options, is_there in (([], True), (["nofaults"], False)):

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What an ordinary user gets, with the kernel's usual rules and with stricter ones: a PyOpenCL program that sleeps and
-computes, recorded, reported, and told what more rights would add."""
+"""Recordings of an ordinary user, with the kernel's default restrictions and with stricter ones. A PyOpenCL program sleeps
+and computes; the report must be correct and name the rights that would add data.
+"""
 import contextlib
 import json
 import os
@@ -133,7 +134,7 @@ with t.case("an ordinary user, usual rules: all but the kernel's own time"):
     t.true(seen.named_share() > 0.6, f"functions with a name have {seen.named_share():.2f} of the samples")
     t.true(seen.checks["perf"]["ok"] and seen.checks["waits"]["ok"], f"{seen.checks}")
     if level() == 2:
-        seen.said_everywhere("time inside the", "kernel has no samples", "'sudo sysctl kernel.perf_event_paranoid=1'",
+        seen.said_everywhere("samples inside the kernel are missing", "'sudo sysctl kernel.perf_event_paranoid=1'",
                              f"'sudo setcap cap_perfmon,cap_syslog+ep {os.path.realpath(DUET)}'")
         t.equal(seen.checks["kernel"]["fix"], "sudo sysctl kernel.perf_event_paranoid=1", "doctor's fix")
 
@@ -147,19 +148,19 @@ with t.case("an ordinary user, kernel.perf_event_paranoid 3: looks, and how to g
         seen = Seen([] if refuses else [program("no_perf"), "13"])
     seen.check_idle(0.6)
     seen.check_stacks()
-    seen.said_everywhere("threads are looked at", "kernel.perf_event_paranoid is 3",
+    seen.said_everywhere("threads are polled", "kernel.perf_event_paranoid is 3",
                          "'sudo sysctl kernel.perf_event_paranoid=2'",
                          f"'sudo setcap cap_perfmon,cap_syslog+ep {os.path.realpath(DUET)}'")
     t.equal(seen.checks["perf"]["fix"], "sudo sysctl kernel.perf_event_paranoid=2", "doctor's fix")
 
-for error, words in ((1, "perf events are refused (Operation not permitted)"), (38, "there is no perf_event_open")):
+for error, words in ((1, "perf events are refused (Operation not permitted)"), (38, "perf_event_open is missing")):
     with t.case(f"an ordinary user in a container that refuses perf events: {os.strerror(error)}"):
         need_user()
         need_level(2)
         seen = Seen([program("no_perf"), str(error)])
         seen.check_idle(0.6)
         seen.check_stacks()
-        seen.said_everywhere("threads are looked at", words, "seccomp filter", "--cap-add PERFMON",
+        seen.said_everywhere("threads are polled", words, "seccomp filter", "--cap-add PERFMON",
                              "SystemCallFilter=perf_event_open")
         t.equal(seen.checks["perf"]["fix"], None, "no sysctl mends it")
 
@@ -168,7 +169,7 @@ with t.case("an ordinary user in a container that refuses to read other processe
     need_level(2)
     seen = Seen([program("no_perf"), "1+vm"])
     seen.check_idle(0.6)
-    seen.said_everywhere("where threads wait is not seen", "process_vm_readv", "--cap-add SYS_PTRACE")
+    seen.said_everywhere("wait locations are not recorded", "process_vm_readv", "--cap-add SYS_PTRACE")
     t.equal(seen.checks["waits"]["ok"], False, "doctor")
     seen.check_launches()
 
@@ -184,7 +185,7 @@ with t.case("an ordinary user whose /proc shows no other user's processes"):
         seen.check_stacks()
         t.true(seen.checks["waits"]["ok"], f"{seen.checks}")
 
-with t.case("what setcap is said to add, it adds: the kernel's functions by name"):
+with t.case("the setcap of the message adds the kernel's functions by name"):
     need_user()
     need_level(2)
     folder = os.path.join(SHARED, "bin")

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""duet export -f ctf: babeltrace2 reads the events of `duet export -f text`, at the same nanosecond; Trace Compass's
-analysis adds up to the report's waiting zones.
+"""duet export -f ctf: babeltrace2 reads the same events as `duet export -f text`, at the same nanosecond. The analysis for
+Trace Compass adds up to the report's waiting times.
 
-tests/golden/export/CASE.txt describes a trace (tests/checker/description.h), ctf/CASE.expected is what
-babeltrace2 prints of its export.
+tests/golden/export/CASE.txt describes a trace (tests/checker/description.h); ctf/CASE.expected is the output of
+babeltrace2 for its export.
 
-    python3 tests/e2e/test_ctf.py --write    # writes what is expected; read it before a commit
+    python3 tests/e2e/test_ctf.py --write    # writes the expected files; read them before a commit
 """
 import collections
 import glob
@@ -159,7 +159,7 @@ for shape, count in (("mixed", 20000), ("single", 10000), ("late", 10000), ("dee
         packets = check_packets(t.path("out.ctf"))
         t.true(count == 0 or packets["host"] > 1, f"packets: {packets}")
 
-with t.case("losses are what readers call discarded events"):
+with t.case("losses are discarded events for readers"):
     with open(os.path.join(GOLDEN, "lost.txt"), encoding="utf-8") as file:
         path = t.described("lost.duet", file.read())
     _, warnings = babeltrace(exported(path))
@@ -171,7 +171,7 @@ with t.case("losses are what readers call discarded events"):
     _, warnings = babeltrace(exported(path))
     t.equal(discarded(warnings), 11, "before the first event and behind the last")
 
-with t.case("the time of day, where the trace knows it"):
+with t.case("the time of day, if the trace contains it"):
     path = t.described("day.duet", "clock 3 1000 type=realtime", "window 5000 9000", "thread 1 1",
                        "call 1 6000 7000 call f")
     result = run(["babeltrace2", "--clock-seconds", exported(path)])
@@ -186,7 +186,7 @@ with t.case("a command that seems to be queued before its launch, by no more tha
     named = [line for line in printed.splitlines() if 'name = "k"' in line]
     t.equal([line[:22] for line in named], [f"[{time:020d}]" for time in (4999, 5050, 5100, 5200)], "events")
 
-with t.case("Trace Compass's analysis: what is known of its schema"):
+with t.case("Trace Compass's analysis: the known part of its schema"):
     t.wanted()
     folder = exported(t.described("views.duet", "window 0 1000"))
     if not shutil.which("xmllint"):

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Programs of CUDA, recorded over the stand-ins of libcuda and libcupti (sim/nvidia), which write down what they did.
+"""CUDA programs recorded over simulated libcuda and libcupti (sim/nvidia), which log their work.
 
-What the program counted, what the stand-in wrote down and what the trace has are compared, for the record layouts of
-three generations of CUPTI. Nothing here depends on the load: kernels are timed by arithmetic.
+The program's own counts, the simulator's log and the trace are compared, for the record layouts of three generations
+of CUPTI. Kernel times are computed, so no result depends on the load of the machine.
 """
 import collections
 import contextlib
@@ -18,7 +18,7 @@ import duet_test
 from duet_test import DUET, Skip, program, run, text
 
 STAND_INS = os.path.join(duet_test.BUILD, "sim", "nvidia")
-GUEST = os.path.join(duet_test.BUILD, "libduet-cuda.so")
+GUEST = os.path.join(duet_test.BUILD, "libduet-nvidia.so")
 if not os.path.exists(os.path.join(STAND_INS, "libcuda.so.1")):
     print("1..0 # SKIP the stand-ins of sim/nvidia were not built")
     raise SystemExit(0)
@@ -182,7 +182,7 @@ with t.case("calls that are captured launch nothing"):
     launches = [row for row in one.report["api"] if row["name"] == "cuLaunchKernel"]
     t.equal([row["count"] for row in launches], [3], "calls")
 
-with t.case("graphs as a whole: where the user says so, and where their nodes come too fast"):
+with t.case("whole graphs: with nvidia:graphs, and if nodes come too fast"):
     one = recorded(work(kernels=2, graphs=3, captured=2), options=("--collect", "nvidia:graphs"))
     t.equal(counted(one), {"step": 1, "reduce": 1, "graph": 6}, "commands")
     check_closed(one, 8)
@@ -223,14 +223,14 @@ with t.case("a launch has its queue when it is launched"):
     t.true(all(queues[launch["queue"]]["device"] for launch, _, _ in commands(one)), "each launch has its queue and device")
     t.equal(len({launch["queue"] for launch, _, _ in commands(one)}), 2, "the program's stream and the default one")
 
-with t.case("counters and CUDA are of one device"):
+with t.case("counters and CUDA share one device"):
     one = recorded(work(kernels=3), "nvml_load=0.5", options=("--collect", "nvidia"),
                    env={"LD_LIBRARY_PATH": STAND_INS, "SIM_NVIDIA": "nvml_load=0.5"})
     t.equal(len(one.document["devices"]), 1, "devices")
     t.true(any(row["name"] == "gpu.power" for row in one.report["metrics"]), "counters")
     check_closed(one, 3)
 
-with t.case("what CUPTI takes the program's time for is ranges of its own"):
+with t.case("the program's time in CUPTI is recorded as ranges"):
     one = recorded(work(kernels=4, laps=2, pace_ms=20))
     ranges = {row["name"]: row for row in one.report["ranges"]}
     t.equal(ranges["loading a function at its first use"]["count"], 2, f"functions that are loaded: {list(ranges)}")
@@ -243,6 +243,17 @@ with t.case("a stream for each request: all commands have times, and a queue of 
     check_closed(one, 3000)
     t.equal(one.report["ledger"]["untimed"], 0, "without times")
     t.equal(len({launch["queue"] for launch, _, _ in commands(one)}), 3000, "queues")
+
+with t.case("streams without a queue of their own share one, which is in no order and which no call waits for"):
+    one = recorded(work(streams=12, kept=12), "stream_step=8192")  # eight places for streams of such ids
+    queues = {row["id"]: row for row in one.document["queues"]}
+    used = collections.Counter(launch["queue"] for launch, _, _ in commands(one))
+    t.equal(sorted(used.values()), [1] * 8 + [4], "launches of each queue")
+    shared = used.most_common(1)[0][0]
+    t.equal([key for key, row in queues.items() if row["flags"] & 1], [shared], f"out of order: {queues}")
+    waits = [row["argument"] for row in one.document["calls"] if row["type"] == 1 and row["argument"]]
+    t.equal((len(waits), shared in waits), (8, False), f"queues that were waited for: {waits}")
+    t.true("in streams beyond the limit" in notes(one), notes(one))
 
 def memory_of(one):
     return {row["name"]: row for row in one.report["metrics"] if row["name"].startswith("cuda.memory.")}
@@ -258,7 +269,7 @@ with t.case("memory that a program has allocated, by device and kind"):
         t.true(all(row["pid"] for row in rows.values()), "and of the process")
     t.equal(memory_of(recorded(work(kernels=4, managed=1 << 20), "no_kind=49")), {}, "where CUPTI has no such kind")
 
-with t.case("when kernels were queued and submitted, where that is asked for"):
+with t.case("nvidia:latency records when kernels were queued and submitted"):
     one = recorded(work(kernels=6, h2d=2, graphs=1, nodes=3), options=("--collect", "nvidia:latency"))
     ends = {name: [end for _, end, other in commands(one) if other == name] for name in ("step", "reduce")}
     t.equal(sum(len(rows) for rows in ends.values()), 9, "kernels")
@@ -273,25 +284,25 @@ with t.case("when kernels were queued and submitted, where that is asked for"):
     t.true("no times when they were queued" in one.stderr, one.stderr)
     check_closed(one, 2)
 
-with t.case("what is waited for as CUPTI tells it, where that is asked for"):
+with t.case("nvidia:waits records the waits that CUPTI reports"):
     one = recorded(work(kernels=4, laps=3, pace_ms=5), options=("--collect", "nvidia:waits"))
     counts = {row["name"]: row["count"] for row in one.report["ranges"] if row["domain"] == "CUPTI"}
     t.equal(counts.get("waiting for a stream"), 4, f"waits: {counts}")
     one = recorded(work(kernels=2), "no_kind=38", options=("--collect", "nvidia:waits"))
-    t.true("waits are those that the calls show" in one.stderr, one.stderr)
+    t.true("waits are taken from calls only" in one.stderr, one.stderr)
     one = recorded(work(kernels=4, laps=3, pace_ms=5), "no_kind=17", options=("--collect", "nvidia:waits"))
     counts = {row["name"]: row["count"] for row in one.report["ranges"] if row["domain"] == "CUPTI"}
     t.equal(counts, {"waiting for a stream": 4}, "waits where CUPTI has no overheads")
     one = recorded(work(kernels=2), "fail_cuptiActivityRegisterTimestampCallback=27", options=("--collect", "nvidia:waits"))
-    t.true("waits are those that the calls show" in one.stderr, f"without our clock: {one.stderr}")
+    t.true("waits are taken from calls only" in one.stderr, f"without our clock: {one.stderr}")
 
 # ---- what is refused ----
 
 MULTIPLE = "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED"
 ADVICE = {
-    8: "no memory left", 15: "libcupti is newer than the driver", 26: "another tool has the GPU's counters",
+    8: "out of memory", 15: "libcupti is newer than the driver", 26: "another tool uses the GPU's counters",
     35: "NVreg_RestrictProfilingToAdminUsers=0", 39: MULTIPLE, 40: "this virtual GPU may not be profiled",
-    999: "look whether nvidia-smi works"}
+    999: "check that nvidia-smi works"}
 
 with t.case("each answer of cuptiSubscribe has its advice, and the program runs as without"):
     for code, words in ADVICE.items():
@@ -301,13 +312,13 @@ with t.case("each answer of cuptiSubscribe has its advice, and the program runs 
         t.true("nothing of CUDA is recorded" in one.stderr and words in notes(one), f"{code}: noted: {notes(one)}")
         check_closed(one)
 
-with t.case("who holds the subscription is named"):
+with t.case("the holder of the subscription is named"):
     one = recorded(work(kernels=3), "subscriber=0")
     t.true("returned 39" in one.stderr and "held by 'sim-other'" in one.stderr and "torch.profiler" in one.stderr,
            one.stderr)
     t.equal(one.facts["wrong"], 0, "the program")
 
-with t.case("what launches where CUPTI is refused is seen from outside, where there are rights for it"):
+with t.case("without CUPTI, launches are recorded by uprobes if the rights suffice"):
     for code in (39, 15):
         one = recorded(work(kernels=4, h2d=1, laps=100, pace_ms=10), f"fail_cuptiSubscribe={code}")
         if any(words in one.stderr for words in ("by uprobes either: that takes", "record as root", "without libbpf")):
@@ -322,7 +333,7 @@ with t.case("what launches where CUPTI is refused is seen from outside, where th
 with t.case("kinds of activity that are refused: calls and launches without device times"):
     for function, code in (("cuptiActivityEnable", 35), ("cuptiActivityEnable", 21), ("cuptiActivityRegisterCallbacks", 8)):
         one = recorded(work(kernels=3, h2d=2), f"fail_{function}={code}")
-        t.true(f"{function} returned {code}" in one.stderr and ADVICE.get(code, "does not know it") in one.stderr,
+        t.true(f"{function} returned {code}" in one.stderr and ADVICE.get(code, "does not support it") in one.stderr,
                one.stderr)
         t.equal(counted(one), {"step": 2, "reduce": 1, "write": 2}, f"{function}: launches")
         check_closed(one, 5)
@@ -343,7 +354,7 @@ with t.case("other calls of CUPTI's that fail"):
     one = recorded(work(kernels=2), "fail_cuptiGetVersion=999")
     t.true("nothing of CUDA is recorded" in one.stderr, one.stderr)
     one = recorded(work(kernels=2), environment=("DUET_CUPTI=/nonexistent/libcupti.so",))
-    t.true("no libcupti is found" in one.stderr, one.stderr)
+    t.true("no libcupti was found" in one.stderr, one.stderr)
     t.equal(one.facts["wrong"], 0, "the program")
 
 with t.case("CUPTI of before CUDA 11, whose records are shorter, is left alone"):
@@ -351,7 +362,7 @@ with t.case("CUPTI of before CUDA 11, whose records are shorter, is left alone")
     t.true("older than that of CUDA 11.0" in one.stderr, one.stderr)
     t.equal((one.facts["wrong"], one.report["ledger"]["launched"]), (0, 0), "the program, launches")
 
-with t.case("the vendor's own libcupti without a driver says so"):
+with t.case("NVIDIA's libcupti without a driver is reported"):
     library = "/usr/local/cuda/lib64/libcupti.so"
     if not os.path.exists(library):
         raise Skip("no CUPTI of NVIDIA's is installed")
@@ -377,9 +388,9 @@ with t.case("records that CUPTI drops, or that have no times or impossible ones"
     one = recorded(work(graphs=2, nodes=11), "bad_after=10")
     check_closed(one, 22)
     t.equal(one.report["ledger"]["untimed"], 12, "nodes with impossible times have none")
-    t.true("times that cannot be" in notes(one), notes(one))
+    t.true("impossible times" in notes(one), notes(one))
 
-with t.case("CUPTI that crashes without a buffer, and one that hands over a stranger's"):
+with t.case("a CUPTI that crashes without a buffer, and one that returns a foreign buffer"):
     one = recorded(work(kernels=40, threads=3), "null_crash=1,stray_buffer=1,version=22")
     check_closed(one, 120)
 
@@ -396,12 +407,12 @@ def counting(sim=""):
     return ",".join(filter(None, [sim, f"calls={t.path('calls')}"]))
 
 
-with t.case("killed: what was drained is kept"):
+with t.case("killed: drained records are kept"):
     one = recorded(work(kernels=9, graphs=1, rest_ms=1500, end="kill"), status=128 + signal.SIGKILL)
     check_closed(one, 20)
     check_times(one)
 
-with t.case("killed while a graph's last node is late: what ran long ago and what ran just now is kept"):
+with t.case("killed while a graph's last node is late: earlier and recent commands are kept"):
     one = recorded(work(graphs=1, nodes=2, rest_ms=1000, end="kill"), "us_reduce=2500000", status=128 + signal.SIGKILL)
     t.equal(counted(one), {"step": 1, "reduce": 1}, "nodes")
     check_times(one)
@@ -417,14 +428,14 @@ with t.case("killed in the middle: 200 ms are lost at the most"):
     looks = sorted(numbers[2] for numbers in flushes)
     t.true(len(flushes) > 3 and looks[len(looks) // 2] <= 20, f"looks of the stand-in between two flushes: {looks}")
 
-with t.case("_exit at once: launches are there"):
+with t.case("_exit at once: launches are recorded"):
     one = recorded(work(kernels=9, end="_exit"))
     t.equal(one.report["ledger"]["launched"], 9, "launched")
 
-with t.case("a flush that never returns does not hold the program up"):
+with t.case("a flush that never returns does not block the program"):
     one = recorded(work(kernels=4), "flush_hang=1")
     t.equal(one.facts["wrong"], 0, "the program")
-    t.true("did not come back from its last flush" in one.stderr, one.stderr)
+    t.true("did not return from its last flush" in one.stderr, one.stderr)
     t.equal(one.report["ledger"]["launched"], 4, "launches")
     t.equal(one.report["ledger"]["in_flight_at_exit"], 4, "of which nothing came")
 
@@ -462,13 +473,13 @@ with t.case("a program of CUDA that is recorded without it"):
     t.true("no CUDA call was recorded" in text(result.stderr) and "--collect nvidia:cuda" in text(result.stderr),
            text(result.stderr))
 
-with t.case("what one part is refused does not stand for the others"):
+with t.case("a refusal of one part does not disable the others"):
     without = {"LD_LIBRARY_PATH": STAND_INS, "SIM_NVIDIA": "fail_nvmlInit_v2=9"}  # of the recorder itself
     one = recorded(work(kernels=5), options=("--collect", "nvidia"), env=without)
     t.equal(one.report["ledger"]["matched"], 5, "CUDA is recorded")
     t.equal(one.stderr.count("nvmlInit: "), 1, f"said once: {one.stderr}")
     said = text(run([DUET, "report", one.trace]).stdout)
-    t.true("! nvidia was recorded in part: nvmlInit" in said and "nvidia was not recorded" not in said, said)
+    t.true("! nvidia: partial: nvmlInit" in said and "nvidia: not recorded" not in said, said)
     t.equal([row["reason"][:8] for row in one.report["collectors"] if row["state"] == "refused"], ["nvmlInit"], "report")
     t.equal([row["reason"][:8] for row in one.document["collectors"] if row["state"] == "refused"], ["nvmlInit"], "json")
     for name, needle in (("text", "# nvidia refused: nvmlInit: "), ("chrome", '"state":"refused","reason":"nvmlInit: '),
@@ -481,10 +492,10 @@ with t.case("what one part is refused does not stand for the others"):
     t.equal([row[0][:8] for row in rows], ["nvmlInit"], "sqlite")
     one = recorded(work(kernels=5), "subscriber=0", options=("--collect", "nvidia"), env=without)
     said = text(run([DUET, "report", one.trace]).stdout)
-    t.true("in part" in said or "was not recorded" in said, said)
-    t.equal("! nvidia was not recorded" in said, "CPU side only" not in said, "where nothing is left, not at all")
+    t.true(": partial: " in said or ": not recorded: " in said, said)
+    t.equal("! nvidia: not recorded" in said, "CPU side only" not in said, "where nothing is left, not at all")
 
-with t.case("words that contradict each other, or are incomplete, are refused with those that there are"):
+with t.case("contradictory or incomplete options are refused with the valid ones"):
     t.wanted()
     for options in ("nvidia:idle,nvidia:cuda", "nvidia:pc,nvidia:idle", "nvidia:idle-subscribed,nvidia:graphs"):
         refused = run([DUET, "record", "--collect", options, "-o", t.path("no.duet"), "--", "true"])
@@ -498,9 +509,9 @@ with t.case("words that contradict each other, or are incomplete, are refused wi
         refused = run([DUET, "record", "--collect", f"nvidia:{rate}", "-o", t.path("no.duet"), "--", "true"])
         t.true(refused.status == 125 and "1 to 100 times a second" in text(refused.stderr), text(refused.stderr))
 
-with t.case("root is not told to be root, and CUDA's texts are not OpenCL's"):
+with t.case("root gets no advice to be root, and messages about CUDA do not mention OpenCL"):
     one = recorded(work(kernels=2), "privileges=0", options=("--collect", "nvidia:pc"))
-    t.true("lets administrators profile" in one.stderr, one.stderr)
+    t.true("allows profiling for administrators only" in one.stderr, one.stderr)
     t.equal("run as root" in one.stderr, os.geteuid() != 0, one.stderr)
     counters = {"LD_LIBRARY_PATH": STAND_INS, "SIM_NVIDIA": "pm_load=0.5"}
     result = t.record(["sleep", "0.3"], t.path("pm.duet"), ["--collect", "nvidia:pm"], env=counters)
@@ -510,7 +521,7 @@ with t.case("root is not told to be root, and CUDA's texts are not OpenCL's"):
         one = recorded(work(kernels=2), "subscriber=0")
         said = text(run([DUET, "report", one.trace]).stdout)
         t.true("CPU side only" not in said or
-               ("opencl" not in said and "only the calls that launch were" in said), said)
+               ("opencl" not in said and "only the launching calls" in said), said)
 
 with t.case("shared memory of a code object is what its kernel names, as ptxas says it"):
     t.wanted()
@@ -528,9 +539,9 @@ with t.case("a recording that ends before the program gives CUPTI back"):
     launched = one.report["ledger"]["launched"]
     t.true(2 <= launched < 120, f"launched while it was recorded: {launched}")
 
-SILENT = "did not hand over what its runtime held"
+SILENT = "its runtime did not deliver their times"
 
-with t.case("what is over when a recording ends before the program is told of"):
+with t.case("a recording that ends before the program reports completed commands"):
     for _ in range(5):
         one = recorded(work(kernels=9, laps=1000, pace_ms=2), "kernel_us=50", options=("--collect", "nvidia:cuda", "-d", "1.5"))
         if SILENT not in notes(one):  # a machine on which nothing ran for long
@@ -541,7 +552,7 @@ with t.case("what is over when a recording ends before the program is told of"):
     t.true(len(over) >= len(launched) > 0, f"{len(launched)} launched, {len(over)} over by the recording's end")
     t.equal(one.facts["wrong"], 0, "the program")
 
-with t.case("a flush that never returns does not hold the recording up"):
+with t.case("a flush that never returns does not block the recording"):
     one = recorded(work(kernels=4, rest_ms=4000), "flush_hang=1", options=("--collect", "nvidia:cuda", "-d", "1.5"))
     t.equal((one.facts["wrong"], one.report["ledger"]["launched"], one.report["ledger"]["in_flight_at_exit"]), (0, 4, 4),
             "the program, launches, of which nothing came")
@@ -554,7 +565,7 @@ with t.case("without a recorder the guest does nothing"):
     traced = run(over_stand_in(work(kernels=3), "", (f"CUDA_INJECTION64_PATH={GUEST}", "LD_DEBUG=files")))
     t.true("libcupti" not in text(traced.stderr), "libcupti is not even opened")
 
-with t.case("doctor says what there is"):
+with t.case("doctor reports the parts of CUDA"):
     t.wanted()
     document = json.loads(run([DUET, "doctor", "--json"]).stdout)
     row = next(row for row in document["collectors"] if row["name"] == "nvidia")
@@ -564,5 +575,9 @@ with t.case("doctor says what there is"):
     t.true("CUDA" in listed, listed)
     unknown = run([DUET, "record", "--collect", "nvidia:cupti", "--", "true"])
     t.true("nvidia:cuda" in text(unknown.stderr), text(unknown.stderr))
+
+with t.case("the cost of recording a launch is estimated from a sample"):
+    own = recorded(work(kernels=5000)).report["cost"]["duet_itself"]
+    t.true(own["timed_calls"] >= 4 and own["timed_ns"] > 0, f"{own}")
 
 t.end()

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""duet record -p of programs that use CUDA, over the stand-ins of libcuda and libcupti: what they launch while it is there
-is recorded to the last kernel, before and after nothing is, and they do not notice.
+"""duet record -p of running CUDA programs, over simulated libcuda and libcupti. Everything that they launch during the
+recording is recorded, nothing before or after, and the programs are not disturbed.
 
-DUET_ATTACH_ROUNDS: how often the same process is recorded."""
+DUET_ATTACH_ROUNDS: how often the same process is recorded.
+"""
 import collections
 import contextlib
 import json
@@ -89,7 +90,7 @@ def until(what, condition, timeout=20):
         time.sleep(0.02)
 
 
-ATTACHED = ("ran when it was attached to", "the guest is there and idle")
+ATTACHED = ("was running when it was attached", "the guest is loaded and idle")
 
 
 class Recorder:
@@ -148,7 +149,7 @@ for place in ("read", "busy", "allocate", "threads", "alarm", "sleep"):
         before = live.threads()
         live.tell("launch 5")
         said = record_once(live, t.path(f"{place}.duet"), 23, 2)
-        t.true("graphs that it had made before have the stack of their launch" in said, said)
+        t.true("Graphs that it had created before have the stack of their launch" in said, said)
         # the first call that ends gives CUPTI back, and with it the guest's own thread
         live.launch_until("detached", lambda: live.threads() == before)
         live.tell("graph 1")
@@ -171,7 +172,7 @@ with t.case("a program of Python: its functions are in the stacks"):
             sums[names] += stack["count"]
     t.equal(sums, {("<module>", "forward", "Worker.launch"): 12, ("second_thread", "evaluate", "Worker.launch"): 11,
                    ("<module>", "replay", "replay"): 22}, "stacks of kernels")
-    t.true("made while it ran" not in text(run([DUET, "info", trace]).stdout), "nothing of ours is in its code")
+    t.true("in JIT code of process" not in text(run([DUET, "info", trace]).stdout), "nothing of ours is in its code")
     status, said, errors = live.end()
     t.equal((status, json.loads(said.splitlines()[1])["forward"], errors), (0, {"h2d": 5, "kernels": 12}, ""), "the program")
 
@@ -183,7 +184,7 @@ with t.case(f"the same process, {ROUNDS} times"):
         if turn % 2:  # one that was not given back yet is taken over
             live.launch_until("detached", lambda: live.threads() == before)
         with open(f"/proc/{live.pid}/maps", encoding="utf-8") as file:
-            mapped.append(sum("libduet-cuda.so" in line and "r-xp" in line for line in file))
+            mapped.append(sum("libduet-nvidia.so" in line and "r-xp" in line for line in file))
     t.equal(set(mapped), {1}, "the guest is loaded once")
     status, said, errors = live.end()
     t.equal((status, said.splitlines()[-1], errors), (7, "wrong 0", ""), "the program")
@@ -201,7 +202,7 @@ with t.case("a recorder that is killed while it attaches"):
     status, said, errors = live.end()
     t.equal((status, said.splitlines()[-1], errors), (7, "wrong 0", ""), "the program")
 
-with t.case("recordings that end just after their commands have all of them, and nothing of one another's"):
+with t.case("recordings that end just after their commands have all of these and no others"):
     truth = t.path("truth")
     live = Live("read", sim=f"log={truth}")
     exact = 0
@@ -211,7 +212,7 @@ with t.case("recordings that end just after their commands have all of them, and
         recorder = Recorder(live.pid, t.path("tail.duet"))
         live.tell(f"launch {50 + turn}")  # and waits for them
         t.equal(recorder.end(), 0, "status")
-        if "did not hand over" in text(run([DUET, "info", t.path("tail.duet")]).stdout):
+        if "did not deliver their times" in text(run([DUET, "info", t.path("tail.duet")]).stdout):
             continue  # a machine on which nothing ran for long
         report = t.report(t.path("tail.duet"))
         got = t.ledger(report)
@@ -226,7 +227,7 @@ with t.case("recordings that end just after their commands have all of them, and
 ALWAYS_OPEN = "nvidia:pc=900000/900000"  # one window
 GIVEN_BACK = ("cuptiSubscribe", "cuptiUnsubscribe", "cuptiFinalize")
 
-with t.case("CUPTI that needs longer than a program may wait is given back all the same"):
+with t.case("a CUPTI that takes longer than the program may wait is released nevertheless"):
     gate = t.path("gate")
     live = Live("read", sim=f"gate={gate}")
     before = live.threads()
@@ -245,9 +246,9 @@ with t.case("CUPTI that needs longer than a program may wait is given back all t
             live.launch_until("given back", lambda: live.threads() == before)
             t.equal(live.count(*GIVEN_BACK), (turn, turn, turn), "begun, ended and given back")
     # what no call has given back is taken over
-    until("the helper's end", lambda: "duet-cuda" not in live.threads())
+    until("the helper's end", lambda: "duet-nvidia" not in live.threads())
     said = record_once(live, t.path("late.duet"), 4)
-    t.true("has not come to its end" not in said, said)
+    t.true("of it has not ended" not in said, said)
     t.equal(live.count(*GIVEN_BACK), (3, 2, 2), "begun, ended and given back")
     live.launch_until("given back", lambda: live.threads() == before)
     t.equal(live.count(*GIVEN_BACK), (3, 3, 3), "begun, ended and given back")
@@ -271,13 +272,13 @@ with t.case("a graph that is made while nobody records, and CUPTI before 12.6 is
     status, said, errors = live.end()
     t.equal((status, said.splitlines()[-1]), (7, "wrong 0"), f"the program: {errors}")
 
-with t.case("what only the first recording asked for is off in the second"):
+with t.case("options of the first recording are off in the second"):
     for sim, ends in (("", 0), ("version=22,finalize_crash=1", 1)):  # taken over; switched off between them
         live = Live("read", sim=sim)
         record_once(live, t.path("first.duet"), 3, options=["--collect", "nvidia:latency"])
         if ends:
             live.launch_until("switched off", lambda: live.count("cuptiUnsubscribe") == (1,))
-            until("the helper's end", lambda: "duet-cuda" not in live.threads())
+            until("the helper's end", lambda: "duet-nvidia" not in live.threads())
         record_once(live, t.path("second.duet"), 4)
         for name, wanted in (("first", 3), ("second", 0)):
             zones = t.report(t.path(f"{name}.duet"))["queues"]
@@ -295,11 +296,11 @@ with t.case("a context that is made just after a recording has taken over is sam
         t.equal(recorder.end(), 0, "status")
     t.equal(live.end()[0], 7, "the program")
 
-with t.case("where CUPTI refuses it from the begin, nothing is said of its end"):
+with t.case("if CUPTI refuses to be released, no end is reported"):
     live = Live("read", sim="version=22,fail_cuptiSubscribe=39")
     result = run([DUET, "record", "-d", "0.5", "-p", str(live.pid), "--collect", "cpu,nvidia:cuda", "-o", t.path("refused.duet")])
     said = " ".join(text(run([DUET, "info", t.path("refused.duet")]).stdout).split())
-    t.true("cuptiSubscribe" in said and "CUPTI stays in it" not in said, said)
+    t.true("cuptiSubscribe" in said and "CUPTI stays loaded" not in said, said)
     t.equal(live.end()[0], 7, "the program")
 
 with t.case("CUPTI before 12.6 is not given back beside graphs: it is switched off"):
@@ -308,13 +309,13 @@ with t.case("CUPTI before 12.6 is not given back beside graphs: it is switched o
     for turn in range(1, 3):
         trace = t.path("old.duet")
         record_once(live, trace, 3, 2)
-        t.true("CUPTI stays in it, switched off" in " ".join(text(run([DUET, "info", trace]).stdout).split()), "noted")
+        t.true("CUPTI stays loaded and switched off" in " ".join(text(run([DUET, "info", trace]).stdout).split()), "noted")
         live.launch_until("switched off", lambda wanted=turn: live.count("cuptiUnsubscribe") == (wanted,))
         kinds = kinds or live.count("cuptiActivityEnable")[0]
         t.true(kinds >= 5, f"kernels, copies, copies between devices, sets, overheads at least: {kinds}")
         t.equal(live.count(*GIVEN_BACK, "cuptiActivityEnable", "cuptiActivityDisable"), (turn, turn, 0, kinds * turn, kinds * turn),
                 "begun, ended, not given back, and each kind on and off")
-        until("the helper's end", lambda: "duet-cuda" not in live.threads())
+        until("the helper's end", lambda: "duet-nvidia" not in live.threads())
     t.equal(live.end()[0], 7, "the program")
 
 with t.case("a recording that takes over has its own options"):
@@ -336,7 +337,7 @@ with t.case("a recording that takes over has its own options"):
     t.equal(live.count(*GIVEN_BACK), (1, 0, 0), "it was never given back in between")
     t.equal(live.end()[0], 7, "the program")
 
-with t.case("ranges of what CUPTI takes are told to a recording that takes over"):
+with t.case("ranges of CUPTI's own time go to a recording that takes over"):
     live = Live("read")
     for turn in range(2):
         recorder = Recorder(live.pid, t.path("ranges.duet"))
@@ -347,7 +348,7 @@ with t.case("ranges of what CUPTI takes are told to a recording that takes over"
         t.true(any(row["domain"] == "CUPTI" for row in t.report(t.path("ranges.duet"))["ranges"]), f"ranges of recording {turn}")
     t.equal((live.count(*GIVEN_BACK), live.end()[0]), ((1, 0, 0), 7), "not given back; the program")
 
-with t.case("how long windows of samples are is what the recorder says"):
+with t.case("the recorder sets the length of sample windows"):
     live = Live("read")
     recorder = Recorder(live.pid, t.path("windows.duet"), ("--collect", ALWAYS_OPEN))
     live.tell("context 9")
@@ -360,7 +361,7 @@ with t.case("how long windows of samples are is what the recorder says"):
     t.equal(recorder.end(), 0, "status")
     t.equal(live.end()[0], 7, "the program")
 
-with t.case("the guest and CUPTI alone, for who measures them"):
+with t.case("nvidia:idle loads only the guest and CUPTI"):
     for option, subscribed in (("nvidia:idle", 0), ("nvidia:idle-subscribed", 1)):
         live = Live("read")
         before = live.threads()
@@ -369,7 +370,7 @@ with t.case("the guest and CUPTI alone, for who measures them"):
         t.equal(live.threads(), before, "no thread of its own")
         said = recorder.said()
         t.equal((recorder.end(), t.ledger(t.report(t.path("idle.duet")))["launched"]), (0, 0), "status, launches")
-        t.true("the guest is there and idle" in said, said)
+        t.true("the guest is loaded and idle" in said, said)
         t.equal(live.count(*GIVEN_BACK, "cuptiActivityEnable"), (subscribed, 0, 0, 0), f"{option}: what was called")
         record_once(live, t.path("after.duet"), 3)
         t.equal(live.end()[0], 7, "the program")
@@ -395,7 +396,7 @@ sys.exit(max(rank.wait() for rank in ranks))
 with t.case("ranks that a process has started are recorded with it"):
     live = Live(command=[sys.executable, "-c", LAUNCHER, program("cuda_live"), "read"])
     recorder = Recorder(live.pid, t.path("ranks.duet"))
-    until("attached", lambda: recorder.said().count("ran when it was attached to") == 2)
+    until("attached", lambda: recorder.said().count("was running when it was attached") == 2)
     t.true("has not loaded libcuda" not in recorder.said(), f"nothing is missing: {recorder.said()}")
     live.tell("launch 7")
     until("14 commands", lambda: ledger(t.path("ranks.duet"))["matched"] >= 14)
@@ -432,10 +433,10 @@ with t.case("a process in a container"):
         t.true("duet_cuda" not in file.read(), "nothing is loaded")
     t.equal(live.end()[0], 7, "the program")
 
-with t.case("without libcupti nothing is loaded, and what is recorded is said"):
+with t.case("without libcupti nothing is loaded, and the recorded part is reported"):
     live = Live("busy", "without")
     result = run([DUET, "record", "-d", "0.5", "-p", str(live.pid), "--collect", "cpu,nvidia:cuda", "-o", t.path("without.duet")])
-    for words in ("runs CUDA without libcupti", "its kernels have no device times", "duet record --collect nvidia:cuda"):
+    for words in ("runs CUDA without libcupti", "Its kernels have no device times", "duet record --collect nvidia:cuda"):
         t.true(words in text(result.stderr), text(result.stderr))
     t.true("runs CUDA without libcupti" in text(run([DUET, "info", t.path("without.duet")]).stdout), "noted")
     t.true(t.report(t.path("without.duet"))["cpu"], "its threads are recorded")
@@ -473,7 +474,7 @@ class Side:
         self.errors.close()
 
 
-with t.case("without libcupti launches are seen from outside, with their stacks"):
+with t.case("without libcupti, uprobes record launches with stacks"):
     live = Live("read", "without")
     before = live.threads()
     trace = t.path("side.duet")
@@ -495,7 +496,7 @@ with t.case("without libcupti launches are seen from outside, with their stacks"
     live.tell("launch 4")
     t.equal(live.end()[0], 7, "the program")
 
-with t.case("… also those of the processes that it has started, without stacks where none are wanted"):
+with t.case("… also launches of its children, without stacks if --stacks none"):
     live = Live(command=[sys.executable, "-c", LAUNCHER, program("cuda_live"), "read", "without"])
     trace = t.path("side.duet")
     recorder = Side(live, trace, "--stacks", "none", processes=2)
@@ -509,7 +510,7 @@ with t.case("… also those of the processes that it has started, without stacks
     t.true(not any(frames), f"stacks: {frames}")
     t.equal(live.end()[0], 7, "the programs")
 
-with t.case("launches are seen in the library that is mapped, whatever lies at its path by now"):
+with t.case("uprobes are set in the mapped library, even if its file was replaced"):
     folder = t.path("driver")
     os.makedirs(folder, exist_ok=True)
     shutil.copy(os.path.join(STAND_INS, "libcuda.so.1"), folder)
@@ -523,13 +524,13 @@ with t.case("launches are seen in the library that is mapped, whatever lies at i
     recorder.end()
     t.equal(live.end()[0], 7, "the program")
 
-with t.case("for who measures CUPTI alone nothing is seen from outside either"):
+with t.case("nvidia:idle sets no uprobes"):
     live = Live("read", "without")
     result = run([DUET, "record", "-v", "-d", "0.5", "-p", str(live.pid), "--collect", "nvidia:idle", "-o", t.path("idle.duet")])
     t.true("runs CUDA without libcupti" in text(result.stderr) and "uprobes" not in text(result.stderr), text(result.stderr))
     t.equal(live.end()[0], 7, "the program")
 
-with t.case("refusals have their sentences"):
+with t.case("each refusal has a message"):
     process = Running(["sleep", "60"])
     result = run([DUET, "record", "-d", "0.2", "-p", str(process.pid), *CUDA, "-o", t.path("none.duet")])
     t.true("has not loaded libcuda" in text(result.stderr), text(result.stderr))

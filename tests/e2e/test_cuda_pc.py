@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Instructions of CUDA's kernels, sampled over the stand-ins of libcuda and libcupti (sim/nvidia), which plan what is sampled.
+"""Instruction samples of CUDA kernels, over simulated libcuda and libcupti (sim/nvidia), which follow a plan.
 
-The plan says how many samples of which instruction and reason a run of a kernel gives; how many runs there are the program
-says. Nothing here depends on the load: where a window may be over before a kernel runs, only what is certain is asked.
+The plan defines the samples per instruction and reason for one run of a kernel; the program reports the number of runs.
+No result depends on the load: where a window may end before a kernel runs, only certain facts are checked.
 """
 import collections
 import itertools
@@ -148,7 +148,7 @@ with t.case("one kernel of two callers, side by side: in proportion to their tim
     t.true(sampled == 8 * MATMUL + 6 * SOFTMAX and 0 < estimated <= 8 * MATMUL and not unknown, f"{samples_of(one)}")
     t.true(set(paths) == {"train", "evaluate"}, f"both have some: {paths}")
 
-with t.case("one kernel of two callers, each on a GPU of its own: a sample says which GPU it is of"):
+with t.case("one kernel of two callers on two GPUs: samples belong to their GPU"):
     one = recorded(layers(2, 6, 1), "devices=2")
     t.equal(by_path(one, "matmul"), {"train": 2 * MATMUL, "evaluate": 6 * MATMUL}, "of each caller")
     t.equal(samples_of(one), (8 * MATMUL + 6 * SOFTMAX, 0, 0), "samples, estimated, unknown")
@@ -157,7 +157,7 @@ with t.case("GPUs of two kinds: reasons have the names of the chip"):
     one = recorded(work(devices=2, threads=2, kernels=4), "devices=2,pc_chips=1")
     t.equal(of_device(one), planned({"_Z4stepPfi": 2 * 2, "reduce": 2 * 2}, demangled), "samples")
 
-with t.case("what comes when its window is over is of its window"):
+with t.case("samples that arrive after their window belong to it"):
     one = recorded(layers(1, 1, 0, 2), "pc_lag_us=100000,pc_late=1", options=("--collect", "nvidia:pc=30/500"))
     t.equal(by_path(one, "matmul")["train"], MATMUL, f"the first window's: {by_path(one, 'matmul')}")
     t.equal(samples_of(one)[1:], (0, 0), "samples, estimated, unknown")
@@ -225,8 +225,8 @@ with t.case("room on a multiprocessor, with the shared memory that launches ask 
             t.equal(row.get("occupancy"), {**room, "is_at_most": False, "is_at_least": room["limit"] == "shared memory"},
                     f"{options}, {shared}: {row['name']}")
         if shared:
-            t.true("has room for at least 20 of 64 warps, by shared memory" in text(run([DUET, "report", one.trace]).stdout), "in words")
-    t.true("has room for 48 of 64 warps, by registers" in text(run([DUET, "report", one.trace]).stdout), "… in words")
+            t.true("has room for at least 20 of 64 warps, limited by shared memory" in text(run([DUET, "report", one.trace]).stdout), "in words")
+    t.true("has room for 48 of 64 warps, limited by registers" in text(run([DUET, "report", one.trace]).stdout), "… in words")
 
 with t.case("killed: what was read is kept"):
     one = recorded(work(kernels=4, rest_ms=1500, end="kill"), status=128 + signal.SIGKILL)
@@ -242,7 +242,7 @@ with t.case("a recording that ends before its program"):
 with t.case("each refusal has its sentence; kernels are recorded all the same"):
     for sim, words in (
             ("privileges=0", ("returned 35", "NVreg_RestrictProfilingToAdminUsers=0", "SYS_ADMIN")),
-            ("busy=1", ("returned 26", "another tool has the GPU's counters")),
+            ("busy=1", ("returned 26", "another tool uses the GPU's counters")),
             ("fail_cuptiPCSamplingSetConfigurationAttribute=27", ("cuptiPCSamplingSetConfigurationAttribute",)),
             ("fail_cuptiPCSamplingGetStallReasons=999", ("cuptiPCSamplingGetStallReasons returned 999",)),
             ("fail_cuptiPCSamplingGetNumStallReasons=40", ("this virtual GPU may not be profiled",)),
@@ -255,11 +255,11 @@ with t.case("each refusal has its sentence; kernels are recorded all the same"):
         t.equal((one.report["ledger"]["launched"], one.report["ledger"]["matched"]), (6, 6), f"{sim}: kernels")
         t.equal(one.report["ledger"]["samples"], 0, f"{sim}: samples")
 
-with t.case("what sampling takes of the GPU is said"):
+with t.case("the GPU memory that sampling needs is reported"):
     t.true("512 MiB" in recorded(work(kernels=1), options=("-v", "--collect", "nvidia:pc")).stderr, "with it")
     t.true("512 MiB" not in recorded(work(kernels=1), options=("-v", "--collect", "nvidia:cuda")).stderr, "not without")
 
-with t.case("who may have the counters is named"):
+with t.case("processes that may hold the counters are named"):
     t.wanted()
     holder = t.path("ncu")
     shutil.copy(shutil.which("sleep"), holder)
@@ -292,9 +292,9 @@ with t.case("samples that come late"):
     one = recorded(work(kernels=5), "pc_lag_us=50000")
     t.equal(of_device(one), planned({"_Z4stepPfi": 3, "reduce": 2}, demangled), "samples")
 
-with t.case("code that was loaded before anybody looked"):
+with t.case("code that was loaded before the recording"):
     one = recorded(work(kernels=4), "pc_forget=1")
-    t.true("code that was not seen" in notes(one), notes(one))
+    t.true("did not see their code being loaded" in notes(one), notes(one))
     t.equal(one.report["ledger"]["samples"], 2 * 9 + 2 * 2, "samples are counted")
 
 # ---- what reasons mean, and what is in a cubin ----

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Captures of CUPTI (tests/device/capture), played to duet's guest: what it makes of a library's own records.
+"""Captures of CUPTI (tests/device/capture) are replayed to duet's guest, to test how it handles a real library's records.
 
-Those of a GPU lie in tests/fixtures/cuda, as STEP.cap or packed (PART-GROUP.tar.gz); as long as there is none, captures of
-the stand-ins are made here with the same kit, which proves the replay and nothing of CUPTI."""
+Captures of a GPU are in tests/fixtures/cuda, as STEP.cap or packed (PART-GROUP.tar.gz). Until there are some, captures of
+the simulated libraries are made here with the same programs. They test the replay, but not CUPTI.
+"""
 import collections
 import glob
 import json
@@ -142,7 +143,7 @@ with t.case("simulated: nodes of graphs, and graphs as a whole"):
 with t.case("simulated: times of CLOCK_REALTIME"):
     check(capture_of("real", "launches", 100, options="callbacks=all,stamp=default"))
 
-with t.case("what is no capture is no recording"):
+with t.case("an invalid capture gives no recording"):
     t.wanted()
     path = t.path("none.cap")
     with open(path, "wb") as file:

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Time that duet's guest spends inside the program is measured and has its own rows: in the device account, in HOST TIME and in
-the JSON. The simulated driver spins for a known time in each question about an event, and in nothing that the program calls."""
+"""Time that duet's guest spends inside the program is measured and reported separately: in the device account, in HOST
+TIME and in the JSON. The simulated driver spins for a known time in each query of an event, and in no call of the
+program.
+"""
 import glob
 import json
 import os
@@ -22,7 +24,7 @@ STAMPS = 4  # that the guest asks of a command
 output = t.path("own.duet")
 document = None
 
-with t.case("questions after each read are duet's own time, not the program's"):
+with t.case("queries after each read are duet's own time, not the program's"):
     recorded = t.record([program("sim_extensions"), "rounds", str(ROUNDS)], output, ("--collect", "opencl"),
                         env={"SIM_OPENCL": f"query_ns={QUERY_NS}"})
     t.equal(recorded.status, 0, f"status: {text(recorded.stderr)}")
@@ -59,7 +61,7 @@ with t.case("text report, flame graph and exports have it"):
     exported = json.loads(run([DUET, "export", "-f", "json", "-o", "/dev/stdout", output]).stdout)
     t.equal(exported["account"][0]["idle_causes"]["duet_itself"], document["devices"][0]["idle_causes"]["duet_itself"], "json")
 
-with t.case("a sample of the calls says what recording one takes"):
+with t.case("the cost of recording a call is estimated from a sample"):
     long = t.path("long.duet")
     recorded = t.record([program("sim_extensions"), "burst", "5000"], long, ("--collect", "opencl"), env={"SIM_OPENCL": "kernel_us=0"})
     t.equal(recorded.status, 0, f"status: {text(recorded.stderr)}")

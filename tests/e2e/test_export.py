@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""duet export: each format as a reader that is not ours understands it, against the report's numbers.
+"""duet export: each format read by another project's reader, and compared with the report's numbers.
 
-tests/golden/export/CASE.txt describes a trace (tests/checker/description.h), FORMAT/CASE.expected is
-what export_readers.py says of its export.
+tests/golden/export/CASE.txt describes a trace (tests/checker/description.h); FORMAT/CASE.expected is the output of
+export_readers.py for its export.
 
-    python3 tests/e2e/test_export.py --write    # writes what is expected; read it before a commit
+    python3 tests/e2e/test_export.py --write    # writes the expected files; read them before a commit
 """
 import base64
 import collections
@@ -190,7 +190,7 @@ def check_csv(path, truth, *options):
     calls = collections.Counter()
     for kind in ("api", "launch"):
         for row in export_readers.Csv(exported("csv", path, "--kind", kind, *options)).rows:
-            if row.get("further") != "1" and not row["function"].startswith("[duet: "):
+            if row.get("further") != "1":
                 calls[row["function"]] += int(row["duration_ns"])
     t.equal(+calls, +collections.Counter({row["name"]: row["total_ns"]
                                           for row in truth.report["api"]}), "csv: calls")
@@ -316,6 +316,32 @@ with t.case("a part of a trace: the report's numbers of that part"):
     for name in ("pprof", "otlp", "otlp-metrics", "folded"):
         CHECKS[name](path, truth, *part)
 
+def account_of(name):
+    """A trace of tests/golden/account."""
+    with open(os.path.join(ROOT, "tests", "golden", "account", f"{name}.txt"), encoding="utf-8") as file:
+        return t.described("account.duet", file.read().split("\n---")[0])
+
+
+with t.case("sections of duet's guest are not exported as calls"):
+    t.wanted()
+    path = account_of("duet")
+    truth = Truth(path)
+    check_csv(path, truth)
+    check_sqlite(path, truth)
+    database = export_readers.Sqlite(exported("sqlite", path))
+    t.equal([tuple(row) for row in database.rows("SELECT section, count(*), sum(end_ns - begin_ns) FROM duet_sections "
+                                                 "GROUP BY 1 ORDER BY 1")],
+            [("duet-code", 1, 30), ("duet-harvest", 3, 85), ("duet-object", 1, 20)], "sqlite: duet_sections")
+    for table in ("calls", "rocpd_api", "top_calls"):
+        t.equal(database.rows(f"SELECT count(*) FROM {table} WHERE function LIKE 'duet%'")[0][0], 0, f"sqlite: {table}")
+
+with t.case("contradictions in OTLP"):
+    t.wanted()
+    path = account_of("contradictions")
+    t.equal(export_readers.Otlp(exported("otlp", path)).scope["duet.ledger.contradictions"], 8, "otlp: scope")
+    metrics = export_readers.OtlpMetrics(exported("otlp-metrics", path)).metrics
+    t.equal(metrics["duet.contradictions"], ("1", [({}, 8)]), "otlp-metrics")
+
 # ---- filters -------------------------------------------------------------------------------------
 
 with t.case("one process"):
@@ -393,7 +419,7 @@ with t.case("a part, row by row"):
     absolute = export_readers.Csv(exported("csv", path, "--absolute")).rows
     t.equal(int(absolute[0]["started_ns"]), 13000, "csv: absolute")
 
-with t.case("what does not go together is refused"):
+with t.case("incompatible options are refused"):
     t.wanted()
     path = described("processes")
     for options, word in (
@@ -485,7 +511,7 @@ with t.case("a full disk, a closed pipe, a terminal"):
             continue
         full = run([DUET, "export", path, "-f", name, "-o", "/dev/full"])
         t.equal(full.status, 1, f"{name}: status on a full disk")
-        t.equal(text(full.stderr).splitlines()[-1], "duet export: '/dev/full' is not whole: write: No space left on device", name)
+        t.equal(text(full.stderr).splitlines()[-1], "duet export: '/dev/full' is incomplete: write: No space left on device", name)
         piped = run(["sh", "-c", f"{DUET} export {path} -f {name} | head -c 100 | wc -c"])
         t.equal(text(piped.stdout).strip(), "100", f"{name}: closed pipe")
         said = [line for line in text(piped.stderr).splitlines() if "INCOMPLETE" not in line]

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Programs with a planted fault, and the same without it: the report points at the one and is quiet of the other.
-tests/unit/analyze/test_findings.py has the exact times; here they are what a driver and a machine make of them."""
+"""Programs with a planted fault, and the same programs without it: the report has the finding only with the fault.
+tests/unit/analyze/test_findings.py tests exact times; here times come from a driver and a machine.
+"""
 import json
 import math
 import os
@@ -102,7 +103,7 @@ with t.case("too few work-groups, and enough"):
         document, _ = planted("full", sim("kernel_us=1000" + options), "grid", size, group, "100")
         t.equal(find(document, "low_occupancy"), None, f"{size} in groups of {group}{options}")
 
-with t.case("what a kernel needs of PoCL's device is asked once"):
+with t.case("a kernel's resource needs are queried once from PoCL"):
     trace, _ = record("needs", [program("planted"), "grid", "512", "64", "20"], {})
     rows = [json.loads(line) for line in text(run(
         [DUET, "export", "-f", "jsonl", trace]).stdout).splitlines()]
@@ -113,7 +114,7 @@ with t.case("what a kernel needs of PoCL's device is asked once"):
     t.true(kernels[0].get("group_most", 0) >= 64 and kernels[0].get("group_multiple", 0) >= 1, f"{kernels}")
     t.true(device.get("local_bytes", 0) > 0, f"{device}")
 
-with t.case("starved and blocked, and by whom"):
+with t.case("starved and blocked queues, with the cause"):
     env = sim("kernel_us=1000")
     trace, said = record("idle", [program("idle_causes"), "100", "4", "6"], env, ("--collect", "opencl,cpu"))
     told = dict(line.split() for line in said.splitlines())

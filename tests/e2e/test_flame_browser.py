@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Flame graphs in a browser: what a person does with mouse and keyboard, and names that are markup.
+"""Flame graphs in a browser: mouse, keyboard, and names that contain markup.
 
 Needs Chromium (packages-test.debian); tests/e2e/make_flame.c draws the graphs.
 """
@@ -291,7 +291,7 @@ def check_fit(t, page, width, height):
 
 
 def test_missing(t, page, folder):
-    with t.case("what is missing says so: in the legend, under the mouse, without scripts"):
+    with t.case("missing data is shown in the legend, in tooltips, and without scripts"):
         meaning = "stands for frames that are not known, or were left out of a very deep stack"
         path = os.path.join(folder, "missing.svg")
         page.open(make(path, [("h:main t:[truncated] h:leaf", 30), ("h:main p:whole", 60)]))

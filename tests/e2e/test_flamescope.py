@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""duet flamescope: its cells add up to what duet flame shows, of the whole window and of any range of cells."""
+"""duet flamescope: its cells add up to the output of duet flame, for the whole window and for any range of cells."""
 import base64
 import glob
 import json
@@ -266,7 +266,7 @@ with t.case("an hour has coarser cells, says so, and loses nothing"):
     for view in ("gpu", "idle", "cpu"):
         result = run([DUET, "flamescope", "--view", view, "-o", page, trace])
         t.equal(result.status, 0, text(result.stderr))
-        t.true("cells are of 80.00 ms, columns of 4.000 s" in text(result.stderr), text(result.stderr))
+        t.true("cells have 80.00 ms, columns 4.000 s" in text(result.stderr), text(result.stderr))
         head = sections(page)["head"]
         t.equal((head["row_ns"], head["rows"], head["asked_row_ns"]), (80 * MS, 50, 20 * MS), "the grid")
         t.equal(sum(cell_totals(page)), sum(folded(trace, "--view", view).values()), f"--view {view}: sum of the cells")
@@ -285,7 +285,7 @@ with t.case("options"):
     t.equal(sum(cell_totals(page)),
             sum(folded(trace, "--view", "gpu", "--device", "gpu1", "--from", "500ms", "--to", "2.5").values()), "one device")
     t.equal(sections(scope(trace))["head"]["view"], "total", "the view by default")
-    for options, said in ((("--row", "30"), "a whole number"), (("--row", "0"), "--row"), (("--column", "0"), "--column"),
+    for options, said in ((("--row", "30"), "divides the column"), (("--row", "0"), "--row"), (("--column", "0"), "--column"),
                           (("--column", "3600", "--row", "1"), "at most 1000 cells"), (("--view", "nope"), "total, gpu, idle"),
                           (("--from", "2", "--to", "1"), "--to is before"), (("--device", "none"), "no device 'none'")):
         result = run([DUET, "flamescope", *options, "-o", page, trace])

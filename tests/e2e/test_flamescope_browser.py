@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The page of duet flamescope in a browser: what a person does with mouse and keyboard. Needs Chromium."""
+"""The page of duet flamescope in a browser: mouse and keyboard. Needs Chromium."""
 import os
 import sys
 
@@ -78,7 +78,7 @@ def check(chromium):
         t.true("Whole map" in page.range(), page.range())
         t.equal(chromium.problems(), [], "problems")
 
-    with t.case("the pointer tells a cell, exactly"):
+    with t.case("the pointer shows the exact value of a cell"):
         page = Page(chromium, make_page())
         chromium.mouse("mouseMoved", *page.place(105))
         chromium.wait("!document.getElementById('tip').hidden")
@@ -115,7 +115,7 @@ def check(chromium):
         t.equal(page.get("document.documentElement.scrollWidth > innerWidth"), False, "nothing hangs out")
         t.equal(chromium.problems(), [], "problems")
 
-    with t.case("names are texts, and nothing is asked of a network"):
+    with t.case("names are shown as text, and no network request is made"):
         page = Page(chromium, make_page())
         t.true(page.get("document.title").endswith("- duet flamescope"), page.get("document.title"))
         t.equal(page.get("document.querySelectorAll('img').length"), 0, "elements of the trace")

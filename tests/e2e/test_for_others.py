@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Suite.for_others: any user reaches a file of the build, also where a folder above it is closed, as homes are on Debian 12."""
+"""Suite.for_others: any user can access a file of the build, even if a folder above it is closed, as home folders are on
+Debian 12.
+"""
 import os
 import shutil
 import stat

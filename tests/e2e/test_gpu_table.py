@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""tests/device/table/gpu_table.py, which measures on a GPU, over the stand-ins: it ends well whatever is missing, says what,
-and finds kernels that were not counted."""
+"""tests/device/table/gpu_table.py, which measures on a GPU, run over simulated libraries: it ends normally whatever is
+missing, reports the missing part, and detects kernels that were not counted.
+"""
 import contextlib
 import io
 import json
@@ -92,7 +93,7 @@ with t.case("a folder for another machine has all that duet needs"):
     result = run([sys.executable, SCRIPT, "--pack", folder, "--duet", DUET, "--program", PROGRAM])
     t.equal(result.status, 0, text(result.stderr))
     names = os.listdir(folder)
-    t.true({"duet", "cuda_steps", "libduet-cuda.so"} <= set(names), f"{names}")
+    t.true({"duet", "cuda_steps", "libduet-nvidia.so"} <= set(names), f"{names}")
     said = run([os.path.join(folder, "duet"), "--version"], env={"LD_LIBRARY_PATH": folder})
     t.equal(said.status, 0, text(said.stderr))
 

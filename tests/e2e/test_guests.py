@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Guests while programs release things and exit: each runs above a runtime in which a call that is not allowed there
-aborts (sim/guard, whose rules.h is the list).
+"""Guests while programs release objects and exit, over runtimes that abort at a call that is not allowed then (sim/guard,
+whose rules.h is the list).
 
-Programs release before their end, in a handler of exit, in a function that runs at the program's end, or leave all to it.
-Nothing aborts, and what is recorded is what was recorded in any case. That the watch bites is shown by taking away one rule at
-a time: then the program is ended by SIGABRT.
+Programs release objects before their end, in an exit handler, in a destructor, or never. Nothing aborts, and the
+recording is complete. To prove that the checks work, each rule is removed in turn: then the program ends by SIGABRT.
 """
 import json
 import os
@@ -14,11 +13,11 @@ import duet_test
 from duet_test import BUILD, DUET, ROOT, Skip, program, run, text
 
 GUARD = os.path.join(BUILD, "sim", "guard", "libsim-guard.so")
-KFD = os.path.join(BUILD, "sim", "kfd", "libsim-kfd.so")
+KFD = os.path.join(BUILD, "sim", "amd", "libsim-kfd.so")
 NVIDIA = os.path.join(BUILD, "sim", "nvidia")
 LEVEL_ZERO = os.path.join(BUILD, "sim", "level_zero", "libsim-level_zero.so")
 ZEBIN = os.path.join(ROOT, "tests", "golden", "zebin", "k_bmg.bin")
-ROCM_GUEST = os.path.join(BUILD, "libduet-rocm.so")
+ROCM_GUEST = os.path.join(BUILD, "libduet-amd.so")
 
 t = duet_test.Suite(needs_opencl=False)
 

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The harm matrix: whatever happens to program, recorder or machine, the program must not notice.
+"""The harm matrix: whatever happens to the program, the recorder or the machine, the program must not be affected.
 
-Each row runs a program without and with duet and compares stdout, stderr, exit status, open
-descriptors, signal dispositions and limits; then the recorder's own duties are checked: its status,
-that it ended, and that the file can be read.
+Each row runs a program without and with duet and compares stdout, stderr, exit status, open descriptors, signal
+dispositions and limits. Then it checks that the recorder ended with the right status and that its file is readable.
 """
 import contextlib
 import json
@@ -136,7 +135,7 @@ with t.case("an extra descriptor of the caller reaches the program"):
     t.equal(os.read(reader, 100), b"through\n", "what came through")
     os.close(reader)
 
-with t.case("what the user set in OPENCL_LAYERS is kept"):
+with t.case("the user's OPENCL_LAYERS is kept"):
     mine = "/no/such/layer.so"
     result = t.record(["/bin/sh", "-c", "echo $OPENCL_LAYERS"], t.path("layers.duet"),
                       env={"OPENCL_LAYERS": mine})
@@ -204,7 +203,7 @@ def public_copy(folder, *names):
     return copies[0], *copies[2:]
 
 
-with t.case("setuid root, recorded by nobody"):
+with t.case("setuid root, not recorded"):
     if os.getuid() != 0 or not shutil.which("setpriv"):
         raise Skip("needs root and setpriv")
     folder = t.path("setuid")
@@ -343,7 +342,7 @@ for mode in ("run", "flood"):
         t.true(result.seconds < 20, f"the program ended in its time ({result.seconds:.1f} s)")
         launched(t.readable(output), 1 if mode == "run" else 0)
 
-with t.case("killed recorder: what it wrote before the usual interval"):
+with t.case("killed recorder: rows written before the flush interval"):
     running, output = recording("early.duet", "run", "30", options=["--flush-interval", "3600"])
     wait_written(output, 20)
     running.kill(signal.SIGKILL)

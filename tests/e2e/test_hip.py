@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Programs of HIP, recorded: the real HIP 5.2 and ROCr over the simulated GPU of sim/kfd.
+"""HIP programs recorded with the real HIP 5.2 and ROCr over the simulated GPU of sim/amd.
 
-What the program counted, what is linked in its libraries and what the trace has are compared. Nothing here depends on
-the load.
+The program's own counts, the symbols linked into its libraries, and the trace are compared. No result depends on the
+load.
 """
 import collections
 import glob
@@ -16,14 +16,15 @@ import sys
 import duet_test
 from duet_test import BUILD, DUET, PROGRAMS, ROOT, Skip, program, run, text
 
-LIBRARY = os.path.join(BUILD, "sim", "kfd", "libsim-kfd.so")
-GUEST = os.path.join(BUILD, "libduet-rocm.so")
+LIBRARY = os.path.join(BUILD, "sim", "amd", "libsim-kfd.so")
+GUEST = os.path.join(BUILD, "libduet-amd.so")
 HEADER = "/usr/include/hip/hip_runtime_api.h"
 if not os.path.exists(LIBRARY) or not os.path.exists(os.path.join(PROGRAMS, "hip_work")):
     print("1..0 # SKIP no HIP (libamdhip64-dev) or no clang-offload-bundler (clang-tools-14): the simulated GPU or its program was not built")
     raise SystemExit(0)
 
 t = duet_test.Suite(needs_opencl=False)
+duet_test.leave_network()  # a recorder of a running process has a name that only one has in a network
 
 Recorded = collections.namedtuple("Recorded", "facts document report")
 
@@ -60,8 +61,8 @@ def calls(one):
 
 
 def rows_of_table():
-    """(kind, name, version, number of parameters) of each row of event/hip_calls.h."""
-    with open(os.path.join(ROOT, "src", "event", "hip_calls.h")) as file:
+    """(kind, name, version, number of parameters) of each row of abi/hip_calls.h."""
+    with open(os.path.join(ROOT, "src", "abi", "hip_calls.h")) as file:
         table = file.read().split("clang-format off", 1)[1]
     rows = re.findall(r'HIP_(CALL|WAIT|LAUNCH|COPY|COPY_NOW)\((\d+), (\w+), "([\w.]+)",\s*\(([^()]*)\)', table)
     t.true(len(rows) > 100, f"{len(rows)} rows")
@@ -133,7 +134,7 @@ with t.case("report names HIP, and kernels of C++ as they were written; JSON has
     t.equal({row["name"]: row.get("symbol") for row in one.report["kernels"]}.get("shapes::scale<float>"),
             "_ZN6shapes5scaleIfEEvPT_S1_j", "its symbol")
 
-with t.case("what fails is found by HIP's names of errors; overloaded kernels are told apart in every document"):
+with t.case("failed calls have HIP's error names; overloaded kernels are distinguished in every document"):
     one = recorded(["failing"])
     t.equal(one.facts["wrong"], 0, "calls that returned something else")
     t.equal(sorted((row["id"], row["text"], row["evidence"]["error"]) for row in one.report["findings"]
@@ -150,22 +151,22 @@ with t.case("what fails is found by HIP's names of errors; overloaded kernels ar
         said = text(run([DUET, *words, t.path("hip.duet")]).stdout)
         t.true(all(kernel in said for kernel in both) and "_ZN6shapes" not in said, f"{name}: {said[:2000]}")
 
-with t.case("a program of HIP that is recorded without ROCm is told how it would be"):
+with t.case("a HIP program recorded without ROCm gets a hint how to record it"):
     t.wanted()
     result = t.record(["env", f"LD_PRELOAD={LIBRARY}", program("hip_work"), "failing"], t.path("not.duet"),
                       ["--collect", "opencl"])
     t.true("linked to HIP" not in text(result.stderr), f"env is not: {text(result.stderr)}")
     result = t.record([program("hip_work"), "failing"], t.path("not.duet"), ["--collect", "opencl"])
-    t.true("duet: no ROCm call was recorded: the program is linked to HIP, and ROCm was not asked for: record it with "
-           "--collect amd" in text(result.stderr), text(result.stderr))
+    t.true("duet: no ROCm call was recorded: the program is linked to HIP, but the collector amd is not selected; "
+           "add --collect amd" in text(result.stderr), text(result.stderr))
 
-with t.case("where there is no device of AMD a recording says so, and one of a process that runs already what to do"):
+with t.case("without an AMD device the recording reports this, and -p prints the remedy"):
     t.wanted()
     if os.path.exists("/dev/kfd"):
         raise Skip("there is a /dev/kfd")
     t.record([program("hip_work"), "failing"], t.path("none.duet"), ["--collect", "amd"])
     said = text(run([DUET, "report", t.path("none.duet")]).stdout)
-    t.true("! amd was recorded in part: no device of AMD can be used: no /dev/kfd" in said, said[:600])
+    t.true("! amd: partial: no AMD device can be used: no /dev/kfd" in said, said[:600])
     running = subprocess.Popen([sys.executable, "-c", "import ctypes, time; ctypes.CDLL('libamdhip64.so.5'); "
                                 "print(flush=True); time.sleep(100)"], stdout=subprocess.PIPE)
     running.stdout.readline()
@@ -286,7 +287,7 @@ with t.case("a wrapper that sets LD_PRELOAD takes the calls of HIP away: that is
         t.readable(t.path("hip.duet"))
         said = text(run([DUET, "report", t.path("hip.duet")]).stdout)
         for where in (text(result.stderr), said):
-            t.equal("must keep what is in it (LD_PRELOAD=OWN:$LD_PRELOAD)" in where, is_told, f"{mode}: {where[:600]}")
+            t.equal("must keep its value (LD_PRELOAD=OWN:$LD_PRELOAD)" in where, is_told, f"{mode}: {where[:600]}")
     one = recorded(["work"])
     said = text(run([DUET, "report", t.path("hip.duet")]).stdout)
     t.true("calls of HIP are not recorded" not in said, f"where it is kept: {said[:600]}")

@@ -1,24 +1,24 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Programs of ROCm, recorded: the real ROCr over the simulated GPU of sim/kfd, which writes down what it did.
+"""ROCm programs recorded with the real ROCr over the simulated GPU of sim/amd, which logs its work.
 
-What the program counted, what the GPU wrote down and what the trace has are compared. The GPU's work is timed by
-arithmetic: nothing here depends on the load. DUET_TEST_RUNS: how often the counts are tried (3). DUET_ROCR: a folder
-with the libraries of another ROCr than the installed one, which is taken for all of this, and the loader of the libc
-that they need where that is another one too.
+The program's own counts, the GPU's log and the trace are compared. The GPU's times are computed, so no result depends
+on the load. DUET_TEST_RUNS: number of repetitions (3). DUET_ROCR: a folder with the libraries of another ROCr to use
+instead of the installed one, and, if they need it, the loader of another libc.
 """
 import collections
 import json
 import os
 import re
 import subprocess
+import sys
 import time
 
 import duet_test
 from duet_test import DUET, PROGRAMS, Running, Skip, program, run, text
 
-LIBRARY = os.path.join(duet_test.BUILD, "sim", "kfd", "libsim-kfd.so")
-GUEST = os.path.join(duet_test.BUILD, "libduet-rocm.so")
+LIBRARY = os.path.join(duet_test.BUILD, "sim", "amd", "libsim-kfd.so")
+GUEST = os.path.join(duet_test.BUILD, "libduet-amd.so")
 if not os.path.exists(LIBRARY) or not os.path.exists(os.path.join(PROGRAMS, "hsa_work")):
     print("1..0 # SKIP no ROCr (libhsa-runtime-dev): the simulated GPU or its programs were not built")
     raise SystemExit(0)
@@ -178,7 +178,7 @@ with t.case("dispatches without a signal of the program's have times too"):
     check_matched(one)
     check_times(one)
 
-with t.case("what the program asks of its own signals is as it was"):
+with t.case("the program's own signals are unchanged"):
     one = recorded(["work"])
     own = sorted((piece["start"], piece["end"]) for piece in one.facts["times"])
     want = sorted((work.start, work.end) for work in one.works)
@@ -225,6 +225,10 @@ with t.case("100,000 as fast as the program can, while the recorder has no proce
     check_matched(one)
     t.equal(one.document["losses"], [], "losses")
 
+with t.case("a sample of the dispatches says what recording one takes"):
+    own = recorded(["burst", "dispatches=5000", "queues=1"], "kernel_us=1").report["cost"]["duet_itself"]
+    t.true(own["timed_calls"] >= 4 and own["timed_ns"] > 0, f"{own}")
+
 with t.case("a queue that waits for what comes later on another"):
     one = recorded(["barrier", "dispatches=20", "queues=2"])
     check_matched(one)
@@ -247,7 +251,7 @@ with t.case("a recorder that answers late loses no program that it has started")
     check_counts(one)
     check_matched(one)
 
-with t.case("where the driver has no event left for the program, none is taken from it"):
+with t.case("if the driver has few events left, the guest takes none"):
     one = recorded(["work", "held=4200", "wait=1"])
     check_counts(one)
     check_matched(one)
@@ -256,18 +260,18 @@ with t.case("where the driver has no event left for the program, none is taken f
     check_counts(one)
     check_matched(one)
     untimed = sum(1 for _, end, _, _ in commands(one) if not end or "started" not in end)
-    said = re.search(r"(\d+) commands have no device times: all signals were under way",
+    said = re.search(r"(\d+) commands have no device times: all signals were in use",
                      text(run([DUET, "report", t.path("hsa.duet")]).stdout))
     # two are those that the program waits for, which never have times
     t.equal(int(said.group(1)) if said else None, untimed - 2, "commands without times")
 
-with t.case("a runtime that is told to do without interrupts"):
+with t.case("a runtime configured without interrupts"):
     one = recorded(["work"], environment=("HSA_ENABLE_INTERRUPT=0",))
     check_counts(one)
     check_matched(one)
     check_times(one)
 
-with t.case("however the program leaves, what was complete is there"):
+with t.case("completed dispatches are recorded however the program ends"):
     for leave in ("exit", "_exit"):
         one = recorded(["work", f"leave={leave}"])
         check_counts(one)
@@ -286,7 +290,7 @@ with t.case("a kernel that never completes is in flight"):
         said = text(run([DUET, "report", t.path("hsa.duet")]).stdout)
         # a program that a loader was told to start has no functions of its own: for the kernel, the loader is the program
         place = r"\[" if ROCR else "dispatch"
-        t.true(re.search(rf"! in flight at exit: {hung} commands?; longest (fill|vector_add|idle), launched .*\n!   in {place}",
+        t.true(re.search(rf"! in flight at exit: {hung} commands?; longest (fill|vector_add|idle), launched .* in {place}",
                          said), f"what hangs, and where it was launched: {said[:600]}")
 
 with t.case("a program that is started by its loader is named by its own file"):
@@ -295,7 +299,7 @@ with t.case("a program that is started by its loader is named by its own file"):
               if "dispatch_all" in [name["function"] for name in frame.get("names", ())]]
     t.equal({frame["module"] for frame in frames}, {program("hsa_work")}, "where the program's own functions are")
 
-with t.case("lite leaves dispatches that carry a signal alone, and says how many"):
+with t.case("amd:lite skips dispatches with a signal and reports their number"):
     one = recorded(["work"], mode="amd:lite")
     check_counts(one)
     timed = [end for _, end, _, name in commands(one) if name and end and "started" in end]
@@ -306,7 +310,7 @@ with t.case("lite leaves dispatches that carry a signal alone, and says how many
     one = recorded(["work", "signals=0"], mode="amd:lite")
     check_times(one)
 
-with t.case("packets of a queue that cannot be followed are no launches, and are told of however the program leaves"):
+with t.case("packets of a queue that cannot be intercepted are not launches and are reported however the program ends"):
     for leave in ("return", "_exit", "kill"):
         one = recorded(["work", "cooperative=1", "queues=1", "h2d=0", "d2h=0", f"leave={leave}"], sim="gws=64",
                        status=137 if leave == "kill" else 0)
@@ -317,7 +321,7 @@ with t.case("packets of a queue that cannot be followed are no launches, and are
         t.equal((ledger["launched"], ledger["dropped"], one.report["complete"]), (len(one.document["launches"]), 0, False),
                 f"{leave}: {ledger}")
         said = text(run([DUET, "report", t.path("hsa.duet")]).stdout)
-        t.true("24 packets went into queues that are not followed" in said and "cooperative ones" in said
+        t.true("24 packets (kernels and barriers) are not recorded: their queues cannot be intercepted" in said and "(cooperative, very small" in said
                and "ROCm 7" not in said, f"{leave}: {said[:600]}")
 
 BATCHES = (f"HSA_TOOLS_LIB={GUEST} {os.path.join(PROGRAMS, 'hsa_batches.so')}",)
@@ -334,7 +338,7 @@ with t.case("batches: one row each, timed where that is asked for, counted where
         t.equal(sum(loss["count"] for loss in one.document["losses"]), lost, f"{mode}: left out")
     check_times(one)
 
-with t.case("RTL_MODE chooses where nothing else does"):
+with t.case("RTL_MODE selects the mode if --collect does not"):
     env = {"RTL_MODE": "lite"}
     one = recorded(["work"], env=env)
     t.true(not [1 for _, end, _, name in commands(one) if name and end and "started" in end], "lite")
@@ -344,7 +348,7 @@ with t.case("RTL_MODE chooses where nothing else does"):
         check_times(recorded(["work"], env={"RTL_MODE": alias}))
     result = t.record(["true"], t.path("no.duet"), ["--collect", "amd"], env={"RTL_MODE": "fast"})
     t.equal(result.status, 125, "status of an unknown mode")
-    t.true("there are lite, default and full" in text(result.stderr), text(result.stderr))
+    t.true("the modes are lite, default and full" in text(result.stderr), text(result.stderr))
     result = t.record(["true"], t.path("no.duet"), ["--collect", "amd:fast"])
     t.equal(result.status, 125, "status of an unknown option")
     t.true("amd:lite amd:default amd:full" in text(result.stderr), text(result.stderr))
@@ -361,7 +365,7 @@ with t.case("a GPU's counter that is wrong, a machine that was suspended"):
     check_matched(one)
     check_times(one._replace(works=awake(one.works, 5_000_000_000)))
 
-with t.case("samples of instructions are asked of a ROCm that has none: it says so, and all else is there"):
+with t.case("amd:pcs on a ROCm without support is reported, and the rest is recorded"):
     one = recorded(["work"], mode="amd:pcs")
     check_counts(one)
     check_matched(one)
@@ -432,7 +436,7 @@ with t.case("behind another profiler that no guest can overtake: both count each
         t.true("48 dispatches have no device times: another tool in HSA_TOOLS_LIB comes before duet's guest" in said_of(one),
                f"why: {said_of(one)[:600]}")
 
-with t.case("behind a tool that makes plain queues: ours are followed, and the report says that it does not see them"):
+with t.case("after a tool that makes plain queues: duet's queues are intercepted, and the report names the others"):
     one, times, queues = beside(f"{TOOL} {GUEST}", (), ("HSA_TOOL_PLAIN=1",))
     check_counts(one)
     check_matched(one)
@@ -460,11 +464,19 @@ with t.case("a program whose recorder was killed is recorded by others, one afte
         os.kill(pid, 9)
         first.finish()
 
-with t.case("what HSA_TOOLS_LIB was is kept"):
+with t.case("the previous HSA_TOOLS_LIB is kept"):
     env = {"HSA_TOOLS_LIB": "/tmp/other.so"}
     result = t.record(["sh", "-c", 'echo "$HSA_TOOLS_LIB"'], t.path("env.duet"),
                       ["--collect", "amd", "-v"], env=env)
     t.equal(text(result.stdout).strip(), f"{GUEST} /tmp/other.so", "HSA_TOOLS_LIB")
     t.true("loaded by HSA_TOOLS_LIB" in text(result.stderr), text(result.stderr))
+
+with t.case("the guest changes HSA_TOOLS_LIB where it is preloaded, not in a program that runs already"):
+    load = ("import ctypes, sys; libc = ctypes.CDLL(None); libc.getenv.restype = ctypes.c_char_p; "
+            "ctypes.CDLL(sys.argv[1]); print(libc.getenv(b'HSA_TOOLS_LIB').decode())")
+    for how, want in (({}, "/tmp/other.so"), ({"LD_PRELOAD": GUEST}, f"{GUEST} /tmp/other.so")):
+        result = subprocess.run([sys.executable, "-c", load, GUEST], stdout=subprocess.PIPE, check=False,
+                                env={**os.environ, "HSA_TOOLS_LIB": "/tmp/other.so", **how})
+        t.equal(text(result.stdout).strip(), want, f"HSA_TOOLS_LIB with {how}")
 
 t.end()

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Profiles of Intel's iaprof: the four forms become traces and traces become the four forms, without a difference the
-second time; a line that is none is told and left out, and nothing else is.
+"""Profiles of Intel's iaprof: each of the four forms is imported and exported again, and the second round makes no
+difference. An invalid line is reported and left out, and only that line.
 
 tests/golden/iaprof/FORM.iaprof are profiles as the program (article: its description) writes them.
 
-    python3 tests/e2e/test_iaprof.py --write    # writes what is expected; read it before a commit
+    python3 tests/e2e/test_iaprof.py --write    # writes the expected files; read them before a commit
 """
 import collections
 import gzip
@@ -93,7 +93,7 @@ with t.case("the example of the description"):
     plain = run([DUET, "flame", "--folded", trace])
     t.same_text(plain.stdout, STACK.encode(), "flame --folded")
     t.same_text(run([DUET, "export", "-f", "folded", trace]).stdout, STACK.encode(), "export -f folded")
-    t.true("samples of instructions (--view stall)" in text(plain.stderr), text(plain.stderr))
+    t.true("samples of device instructions (--view stall)" in text(plain.stderr), text(plain.stderr))
 
 with t.case("every verb works on an imported profile"):
     for form in FORMS:
@@ -114,7 +114,7 @@ with t.case("every verb works on an imported profile"):
         t.equal([device["measured"] for device in report["devices"]], [False], f"{form}: nobody saw its commands")
         t.equal(sum(row["samples"] for row in report["instructions"]), counted(trace), f"{form}: samples")
 
-with t.case("a format that has no samples of instructions says what it leaves out, and which have them"):
+with t.case("a format without instruction samples reports the left-out rows and the formats that have them"):
     trace, _ = imported(profile("head"))
     rows = len([line for line in text(run([DUET, "export", "-f", "jsonl", trace]).stdout).splitlines()
                 if json.loads(line)["kind"] == "instruction_sample"])
@@ -133,7 +133,7 @@ with t.case("a format that has no samples of instructions says what it leaves ou
     run([DUET, "import", "--format", "folded", "-o", plain, written("plain.folded", "main;work 3\n")])
     t.true("leaves out" not in text(run([DUET, "export", plain]).stderr), "there are none")
 
-with t.case("samples that nobody is known to have launched keep their device"):
+with t.case("samples without a known launch keep their device"):
     for form in FORMS:
         trace, _ = imported(profile(form))
         for device in ("0", "iaprof"):
@@ -167,15 +167,15 @@ with t.case("metrics and times come back"):
     _, said = exported(trace, "article")
     t.true("article has no metrics: 4 are left out" in said and "article has no times" in said, said)
 
-with t.case("what a form cannot say is counted and told"):
+with t.case("data that a form cannot express is counted and reported"):
     trace, _ = imported(written("in.iaprof", SAMPLE + "STRING;9;warp_wait\n"))
     _, said = exported(trace, "head")
     t.true("head has no kernel stacks: those of 1234 samples are left out" in said, said)
 
     lines = ["string\t1\tp", "string\t2\twarp_wait", "eustall\t1\t7\t0\t0\t0\t0\t1\t1\t1\t2\t0x8\t40"]
     trace, _ = imported(written("in.iaprof", "\n".join(lines) + "\n"))
-    t.true("40 samples with others are 'other' there" in exported(trace, "head")[1], "head")
-    t.true("40 samples with others are of none there" in exported(trace, "article")[1], "article")
+    t.true("40 samples with others become 'other'" in exported(trace, "head")[1], "head")
+    t.true("40 samples with others have none" in exported(trace, "article")[1], "article")
     t.equal(folded(trace), "p;7;[stacks off];-;p_[G];p_[G];p_[g];warp_wait_[g];0x8_[g] 40\n", "any reason")
 
 
@@ -188,7 +188,7 @@ with t.case("a described trace: samples have the stack that launched their comma
         t.true("saxpy_[G]" in got, got)
     result = run([DUET, "export", "-f", "iaprof", "--kind", "tiber,head", trace])
     t.equal(result.status, 2, "one form at a time")
-    t.true("one --kind at a time: tiber, head, v0.5.0, article" in text(result.stderr), text(result.stderr))
+    t.true("choose one --kind of: tiber, head, v0.5.0, article" in text(result.stderr), text(result.stderr))
 
 # ---- at random -----------------------------------------------------------------------------------
 
@@ -255,17 +255,17 @@ BAD = [
     ("EUSTALL;1;4294967296;100;200;10;11;20;1;0x40;1", "a pid, a whole number of at most 4294967295"),
     ("EUSTALL;1;12345;100;999;10;11;20;1;0x40;1", "a line 'KSTACK' of that number before it"),
     ("EUSTALL;1;12345;200;100;10;11;20;1;0x40;1", "a line 'USTACK' of that number before it"),
-    ("EUSTALL;77;12345;100;200;10;11;20;1;0x40;1", "a line 'string' of that number before it (is the file's begin missing?)"),
-    ("STRING;0;x", "a number from 1 on: 0 is no text"),
+    ("EUSTALL;77;12345;100;200;10;11;20;1;0x40;1", "a line 'string' of that number before it (is the file's start missing?)"),
+    ("STRING;0;x", "a number from 1 on: 0 means no text"),
     ("STRING;18446744073709551616;x", "the number of a text, a whole number of at most 18446744073709551615"),
     ("STRING;7", "3 fields in a line 'STRING', found 'fewer'"),
     ("string;7;x", "a line of iaprof"),
-    ("string 7 x", "expected a tab between fields (were the file's tabs made blanks?), found 'string 7 x'"),
+    ("string 7 x", "expected a tab between fields (were the file's tabs replaced by blanks?), found 'string 7 x'"),
     ("eustall   0x10 0", "a tab between fields"),
     ("strings 7", "a line of iaprof, such as 'string' or 'eustall', found 'strings 7'"),
     ("NONSENSE", "a line of iaprof, such as 'string' or 'eustall', found 'NONSENSE'"),
     ("STRING;7;a\0b", "expected text, found 'a byte of 0'"),
-    ("eustall\t0x10\t0\t1\t0\t0\t0\t0\t0\t0\t0\t0\t0", "a good line 'kernel' before it"),
+    ("eustall\t0x10\t0\t1\t0\t0\t0\t0\t0\t0\t0\t0\t0", "a valid line 'kernel' before it"),
     ("ustack\t12\te\t1", "fields in a line 'ustack'"),
     ("interval_start\t1\tnan", "a time in seconds, 12.345678, found 'nan'"),
     ("interval\t1\t99999999999", "a time in seconds"),
@@ -274,7 +274,7 @@ BAD = [
     ("kernel\t0x0\t1\t7\t0\t0", "7 fields in a line 'kernel'"),
 ]
 
-with t.case("a bad line is told with its number, and only it is left out"):
+with t.case("an invalid line is reported with its number, and only this line is left out"):
     for line, why in BAD:
         trace, said = imported(written("bad.iaprof", SAMPLE + line + "\n" + SAMPLE))
         t.true("left out line 13: expected" in said and why in said, f"{line!r}: {said}")
@@ -283,7 +283,7 @@ with t.case("a bad line is told with its number, and only it is left out"):
     report = text(run([DUET, "report", trace]).stdout)
     t.true("left out line 13" in report, f"the report says so too: {report}")
 
-with t.case("what is left out is said on stderr, each in a line of its own, and what the profile lacks on stdout"):
+with t.case("left-out data is listed on stderr, data that the profile lacks on stdout"):
     result = run([DUET, "import", "--format", "iaprof", "-o", t.path("bad.duet"), written("bad.iaprof", SAMPLE + "junk\n" * 12)])
     t.equal(result.status, 0, text(result.stderr))
     t.equal(text(result.stderr).splitlines(),
@@ -291,28 +291,28 @@ with t.case("what is left out is said on stderr, each in a line of its own, and 
              for i in range(13, 23)] + ["duet import: 2 more lines left out"], "stderr")
     t.true("left out" not in text(result.stdout) and "no threads" in text(result.stdout), text(result.stdout))
 
-with t.case("of many bad lines the first ten are told, the rest are counted"):
+with t.case("the first ten invalid lines are printed, the rest are counted"):
     _, said = imported(written("bad.iaprof", SAMPLE + "junk\n" * 1000))
     t.equal(len(re.findall(r"left out line \d+", said)), 10, said)
     t.true("990 more lines left out" in said, said)
 
-with t.case("what a bad line should have said is not made up"):
+with t.case("the contents of an invalid line are not invented"):
     head = open(profile("head"), encoding="utf-8").read()
     trace, said = imported(written("bad.iaprof", head.replace("kernel\t0xffff8000ffe00000\t1\t", "kernel\t0xffff8000ffe00000\t9\t")))
-    t.true("left out line 15" in said and "left out line 16: expected a good line 'kernel' before it" in said, said)
+    t.true("left out line 15" in said and "left out line 16: expected a valid line 'kernel' before it" in said, said)
     t.equal(counted(trace), 10 + 97 + 1, "the kernel's samples are nobody's")
     tiber = open(profile("tiber"), encoding="utf-8").read()
     trace, said = imported(written("bad.iaprof", tiber.replace("\nustack\t15\n", "\nustack\t150\n")))
-    t.true("good lines before it that say whose it is" in said, said)
+    t.true("valid state lines before it" in said, said)
     t.equal(counted(trace), 4, "from the next line 'ustack' on they are known")
 
 with t.case("numbers that are given anew, and stacks of a thousand frames"):
     trace, said = imported(written("in.iaprof", SAMPLE + SAMPLE.replace("python3.11", "ruby")))
-    t.true("2 numbers given to another text later" in said, said)
+    t.true("2 numbers redefined by a later line" in said, said)
     t.equal(folded(trace), STACK + STACK.replace("python3.11", "ruby"), "two recordings in one file")
     deep = ";".join(f"f{i}" for i in range(1000))
     trace, said = imported(written("in.iaprof", SAMPLE.replace("0x7f8000001234;0x7f8000005678;0x7f800000abcd", deep)))
-    t.true("1 stack of more than 512 frames, of which the middle is left out" in said, said)
+    t.true("1 stack with more than 512 frames; the middle frames are left out" in said, said)
     frames = folded(trace).split(";")
     t.equal(frames[2:5] + frames[256:260] + frames[513:516],
             ["f0", "f1", "f2", "f254", "[truncated]", "f744", "f745", "f999", "0xffffffffc0123456_[k]",
@@ -322,7 +322,7 @@ with t.case("numbers that are given anew, and stacks of a thousand frames"):
 with t.case("a time that goes back begins another recording"):
     lines = "".join(f"interval\t0\t{time}\n{SAMPLE}" for time in ("100.000000", "100.500000", "20.000000", "20.010000"))
     trace, said = imported(written("in.iaprof", lines))
-    t.true("1 time before that of the interval in front" in said and "left out line" not in said, said)
+    t.true("1 time before that of the previous interval" in said and "left out line" not in said, said)
     rows = [json.loads(line) for line in text(run([DUET, "export", "-f", "jsonl", trace]).stdout).splitlines()]
     t.equal(sorted((row["begin"], row["end"]) for row in rows if row["kind"] == "instruction_sample"),
             [(0, 10_000_000), (10_000_000, 20_000_000), (80_000_000_000, 80_010_000_000), (80_010_000_000, 80_510_000_000)],
@@ -336,14 +336,14 @@ with t.case("a line of 17 MiB, a name of 100 KiB"):
     t.true("left out line 13: longer than 16 MiB" in said and "a name of at most 64 KiB" in said, said)
     t.equal(folded(trace), STACK.replace("1234\n", "2468\n"), "the rest")
 
-with t.case("what is no profile at all is refused"):
+with t.case("a file that is not a profile is refused"):
     whole = gzip.compress(SAMPLE.encode() * 1000)
-    for name, content, why in (("none", b"", "no line of it is one of iaprof's (it is empty)"),
-                               ("other", b"main;f 3\n", "no line of it is one of iaprof's: line 1: expected a line of iaprof"),
-                               ("blanks", SAMPLE.replace("1234\n", "x\n").encode(), "no sample of it can be read: 1 line makes no sense, "
+    for name, content, why in (("none", b"", "the file has no line of an iaprof profile (the file is empty)"),
+                               ("other", b"main;f 3\n", "the file has no line of an iaprof profile: line 1: expected a line of iaprof"),
+                               ("blanks", SAMPLE.replace("1234\n", "x\n").encode(), "the file has no valid sample: 1 line is invalid; "
                                 "the first: line 12: expected a count"),
-                               ("halved", b"string\t1\ta\n" + b"eustall 0x10 0\n" * 3, "3 lines make no sense, the first: line 2: expected a tab"),
-                               ("binary", bytes(range(256)) * 100, "no line of it is one of iaprof's: line 1"),
+                               ("halved", b"string\t1\ta\n" + b"eustall 0x10 0\n" * 3, "3 lines are invalid; the first: line 2: expected a tab"),
+                               ("binary", bytes(range(256)) * 100, "the file has no line of an iaprof profile: line 1"),
                                ("cut.gz", whole[:len(whole) // 2], "the compressed data is damaged or cut off")):
         path = written(name, content)
         out, said = imported(path, "refused.duet", status=1)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""duet import: what other programs recorded becomes a trace on which every verb works; what goes out by `duet export`
-comes back with the same counts and times; what is no such file is refused with the place.
+"""duet import: recordings of other programs become traces on which every verb works. An export that is imported again
+has the same counts and times. An invalid file is refused, with the place of the error.
 """
 import collections
 import glob
@@ -105,11 +105,11 @@ with t.case("folded: counts of one stack are added, whatever order and lines bet
     path = imported("folded", written("in.folded", "b;c 1\n\na 2\nb;c 40\r\na 2\nb 18446744073709551000"))
     t.equal(folded(path, "cpu"), "a 4\nb 18446744073709551000\nb;c 41\n", "stacks")
 
-with t.case("an import's report says whose numbers it shows"):
+with t.case("the report of an import names the source of its numbers"):
     path = imported("folded", written("said.folded", "main;foo;bar 10\nmain;foo 5\n"))
     said = text(run([DUET, "report", path]).stdout)
     t.true("\nimported from folded '" in said and "no unit of the counts" in said, said)
-    t.true("\n  in all 15\n" in said, f"counts are no estimate: {said}")
+    t.true("\n  total 15\n" in said, f"counts are no estimate: {said}")
     t.true("duet record" not in said, f"nothing here can be recorded: {said}")
     t.equal([row["estimate"] for row in t.report(path)["cpu"]], [False], "in JSON")
     event = {"ph": "X", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 100, "dur": 50}
@@ -117,7 +117,7 @@ with t.case("an import's report says whose numbers it shows"):
     t.true("1 process with calls, 0 devices" in said, said)
     t.true("OpenCL" not in said and "CLOCK_MONOTONIC" not in said, f"neither is in the file: {said}")
 
-with t.case("folded: what flame --folded writes of the cases comes back"):
+with t.case("folded: the output of flame --folded is imported unchanged"):
     for case in CASES:
         before = run([DUET, "flame", "--view", "cpu", "--folded", described(case)])
         if before.status or not before.stdout:
@@ -140,7 +140,7 @@ with t.case("folded: many deep stacks, random bytes"):
     got = dict(line.rsplit(" ", 1) for line in folded(path, "cpu").splitlines())
     t.equal(got == {stack: str(count) for stack, count in rows.items()}, True, "the same")
 
-with t.case("folded: what is none"):
+with t.case("folded: invalid files"):
     refused("folded", "\nmain;b\n", "line 2", "frames, one blank and a count", "'main;b'")
     refused("folded", "main;a 1.5\n", "line 1", "a whole number", "'1.5'")
     refused("folded", "main;a -1\n", "line 1", "a whole number", "'-1'")
@@ -197,7 +197,7 @@ with t.case("perf-script: duet's own comes back"):
     t.equal([line.rsplit(" ", 1)[1] for line in again.splitlines()],
             [line.rsplit(" ", 1)[1] for line in before.splitlines()], "weights of the stacks")
 
-with t.case("perf-script: what is none"):
+with t.case("perf-script: invalid files"):
     head = "render 1 [001] 1.000001: 5 cycles:\n"
     refused("perf-script", "nothing of the sort\n", "line 1", "COMM PID", "nothing of the sort")
     refused("perf-script", "\n\nrender 1 [001] 1.000001: 5 cycles\n", "line 3", "EVENT:")
@@ -260,15 +260,17 @@ CAPTURED = """{"traceEvents": [
 LEFT_OPEN = """,
 {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 4711, "tid": 4711, "ts": 101, "dur": 5, "args": {"correlation": 8}}"""
 
-with t.case("chrome: launches that never executed are of no device"):
+with t.case("chrome: launches under a capture are calls; one of an unknown queue is in flight, whatever ran later"):
     t.wanted()
     names = ("launched", "executed", "matched", "not_executed", "in_flight_at_exit", "dropped", "rejected")
-    for tail, open_count in (("", 0), (LEFT_OPEN, 1)):
+    for tail, open_count in (("", 1), (LEFT_OPEN, 2)):
         path = imported("chrome", written("captured.json", CAPTURED % tail))
         document = t.report(path)
-        t.equal([document["ledger"][name] for name in names], [5 + open_count, 2, 2, 3, open_count, 0, 0], "ledger")
+        t.equal([document["ledger"][name] for name in names], [2 + open_count, 2, 2, 0, open_count, 0, 0], "ledger")
         t.equal([row["name"] for row in document["devices"]], ["GPU 0"], "devices")
-        t.equal(document["complete"], not open_count, "two of two, two of three")
+        t.equal(document["complete"], False, "two of three, two of four")
+        t.equal(sums_of(document)["calls"]["cudaLaunchKernel"][0], 3 + open_count, "calls")
+        t.true("2 launches under a stream capture" in notes_of(path), notes_of(path))
         for view in ("total", "launch"):
             drawn = folded(path, view)
             t.equal("not measured" in drawn, False, f"{view}: what is not measured")
@@ -276,8 +278,33 @@ with t.case("chrome: launches that never executed are of no device"):
                 "launches that are drawn")
         states = collections.Counter(line.split(",", 1)[0] for line in
                                      text(run([DUET, "export", "-f", "csv", path]).stdout).splitlines()[1:])
-        t.equal(states, collections.Counter(matched=2, not_executed=3, in_flight=open_count), "csv: states")
+        t.equal(states, collections.Counter(matched=2, in_flight=open_count), "csv: states")
         check_verbs(path)
+
+def runtime_call(name, thread, begin_us, correlation, duration_us=1, **arguments):
+    return {"ph": "X", "cat": "cuda_runtime", "name": name, "pid": 1, "tid": thread, "ts": begin_us, "dur": duration_us,
+            "args": {"correlation": correlation, **arguments}}
+
+with t.case("chrome: a captured launch whose correlation id is used again is a call, whatever the order of the file"):
+    t.wanted()
+    events = [runtime_call("cudaStreamBeginCapture", 2, 5, 100), runtime_call("cudaStreamEndCapture", 2, 30, 101),
+              runtime_call("cudaStreamBeginCapture", 1, 10, 102), runtime_call("cudaLaunchKernel", 1, 20, 5),
+              runtime_call("cudaLaunchKernel", 1, 25, 5), runtime_call("cudaStreamEndCapture", 1, 40, 103),
+              runtime_call("cudaLaunchKernel", 1, 60, 6), runtime_call("cudaLaunchKernel", 1, 70, 6)]
+    for order in (events, events[::-1]):
+        path = imported("chrome", written("reused.json", json.dumps({"traceEvents": order})))
+        t.true("2 launches under a stream capture" in notes_of(path), notes_of(path))
+        ledger = t.report(path)["ledger"]
+        t.equal((ledger["launched"], ledger["in_flight_at_exit"]), (2, 2), "those after the capture")
+
+with t.case("chrome: a capture that ends with an error has ended, one that begins with an error has not begun"):
+    t.wanted()
+    events = [runtime_call("cudaStreamBeginCapture", 1, 10, 1), runtime_call("cudaLaunchKernel", 1, 20, 2),
+              runtime_call("cudaStreamEndCapture", 1, 40, 3, result=901), runtime_call("cudaLaunchKernel", 1, 60, 4),
+              runtime_call("cudaStreamBeginCapture", 1, 70, 5, result=900), runtime_call("cudaLaunchKernel", 1, 80, 6)]
+    path = imported("chrome", written("failed.json", json.dumps({"traceEvents": events})))
+    t.true("1 launch under a stream capture" in notes_of(path), notes_of(path))
+    t.equal(t.report(path)["ledger"]["launched"], 2, "those outside of a capture")
 
 TORCH = """{"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "NVIDIA H200"}],
 "traceEvents": [
@@ -364,7 +391,7 @@ with t.case("chrome: slices in halves"):
                                                "last": (1, 0)}, "calls")
     t.true("2 slices without begin or end" in notes_of(path), notes_of(path))
 
-with t.case("chrome: what is none"):
+with t.case("chrome: invalid files"):
     refused("chrome", "", "line 1, byte 1: expected a value, found the end of the file")
     refused("chrome", "<html>", "line 1, byte 1: expected a value, found '<'")
     refused("chrome", "{\"a\": 1}", "expected the key 'traceEvents'")
@@ -372,7 +399,7 @@ with t.case("chrome: what is none"):
     refused("chrome", "{\"traceEvents\": [\n1]}", "line 2, byte 19: expected an event")
     refused("chrome", TORCH[:900], "the end of the file")
     refused("chrome", "[{\"ph\":\"X\",\"name\":\"f\",\"pid\":1,\"tid\":1,\"ts\":1}]", "line 1, byte 2: expected 'ts' and 'dur'")
-    refused("chrome", "[{\"ph\":\"X\",\"ts\":1,\"dur\":-1}]", "a 'dur' that is not negative")
+    refused("chrome", "[{\"ph\":\"X\",\"ts\":1,\"dur\":-1}]", "a non-negative 'dur'")
     refused("chrome", "[{\"ph\":\"X\",\"ts\":\"soon\",\"dur\":1}]", "a time in microseconds as 'ts'", "found 'soon'")
     refused("chrome", "[{\"ph\":\"X\",\"ts\":1e15,\"dur\":1e19}]", "microseconds")
     for when in ("1e16", "-9223372036854775.807"):
@@ -478,12 +505,12 @@ with t.case("rocm-trace-lite: nothing of the file is executed"):
         t.true(text(result.stderr).startswith("duet import: ") and expected in text(result.stderr), result.stderr)
         t.true(not glob.glob(t.path("hostile.duet*")), "nothing is left")
 
-with t.case("rocm-trace-lite: what is none"):
+with t.case("rocm-trace-lite: invalid files"):
     refused("rocm-trace-lite", "no database at all, but long enough to be a header of one" * 20, "not a database")
     with open(database("other.db", "CREATE TABLE t(a)"), "rb") as file:
         refused("rocm-trace-lite", file.read(), "expected the tables rocpd_op and rocpd_string", "no such table")
     only = "DELETE FROM rocpd_op WHERE id != 2; DELETE FROM rocpd_api; "
-    rocm_refused(only + "UPDATE rocpd_op SET end = 10", "no row of it can be read", "table rocpd_op, row 2", "'1500' and '10'")
+    rocm_refused(only + "UPDATE rocpd_op SET end = 10", "the file has no valid row", "table rocpd_op, row 2", "'1500' and '10'")
     rocm_refused(only + "UPDATE rocpd_op SET start = 'soon'", "table rocpd_op, row 2", "'soon'")
     rocm_refused(only + "UPDATE rocpd_op SET gpuId = 'none'", "table rocpd_op, row 2", "the number of a GPU", "'none'")
     none = "DELETE FROM rocpd_op; DELETE FROM rocpd_metadata; "
@@ -530,7 +557,7 @@ with t.case("a broken line among others is left out, counted and shown"):
     path = faulty("perf-script", good + good.replace("1234", "qq") + good, "left out line 5: expected 'ADDRESS")
     t.equal(sum(int(line.rsplit(" ", 1)[1]) for line in folded(path, "cpu").splitlines()), 10, "weights")
     path = faulty("chrome", '[{"ph":"X","name":"f","pid":1,"tid":1,"ts":1,"dur":2},{"ph":"X","name":"g","pid":1,"tid":1,"ts":1},'
-                  '{"ph":"X","name":"h","pid":1,"tid":1,"ts":9,"dur":-1}]', "left out line 1, byte", "'ts' and 'dur'", "not negative")
+                  '{"ph":"X","name":"h","pid":1,"tid":1,"ts":9,"dur":-1}]', "left out line 1, byte", "'ts' and 'dur'", "non-negative")
     t.equal(list(sums_of(t.report(path))["calls"]), ["f"], "calls")
     with open(database("one.db", ROCM, "UPDATE rocpd_op SET end = 10 WHERE id = 2"), "rb") as file:
         path = faulty("rocm-trace-lite", file.read(), "left out table rocpd_op, row 2", "'1500' and '10'")
@@ -541,7 +568,7 @@ with t.case("perf-script: samples without a time"):
     path = faulty("perf-script", "java 19983 cycles: \n" + frame + "\njava 19983 250000 cycles:u: \n" + frame
                   + "\nmy prog 2  7/8 [003] 44 cs:\n" + frame)
     notes = notes_of(path)
-    t.true("3 samples without a time, 1 ns after the one before" in notes, notes)
+    t.true("3 samples without a time, placed 1 ns after the previous one" in notes, notes)
     rows = [json.loads(line) for line in text(run([DUET, "export", "-f", "jsonl", path]).stdout).splitlines()]
     t.equal([row["weight"] for row in rows if row["kind"] == "cpu_sample"], [1, 250000, 44], "periods")
     t.equal({(row["tid"], row["name"]) for row in rows if row["kind"] == "thread"}, {(19983, "java"), (8, "my prog 2")}, "threads")
@@ -556,7 +583,7 @@ with t.case("chrome: JSON of another kind"):
 with t.case("wrong usage"):
     t.wanted()
     path = written("in.folded", "a 1\n")
-    for arguments, expected in (([path], "name the format"), (["-f", "nope", path], "folded, perf-script, chrome"),
+    for arguments, expected in (([path], "name the input format"), (["-f", "nope", path], "folded, perf-script, chrome"),
                                 (["-f", "folded"], "name the FILE"), (["-f", "folded", path, path], "one FILE")):
         result = run([DUET, "import", "-o", t.path("usage.duet"), *arguments])
         t.equal(result.status, 2, f"{arguments}: status")
@@ -580,6 +607,48 @@ with t.case("a failed import leaves the trace that was there"):
     result = run([DUET, "import", "-f", "folded", "-o", t.path("no/such/folder.duet"), t.path("in.folded")])
     t.true(result.status == 1 and "No such file" in text(result.stderr), text(result.stderr))
 
+def other_names(name):
+    """[(what it is, path)] of traces that are written in their place: a rename would cut a link, or change the group."""
+    for kind in ("second name", "link", "other group"):
+        path = imported("folded", written("in.folded", "main;before 1\n"), f"{name}.{kind[:4].strip()}.duet")
+        if kind == "second name":
+            os.link(path, path + ".2")
+        elif kind == "link":
+            os.symlink(os.path.basename(path), path + ".2")
+        elif os.geteuid() == 0:
+            os.chown(path, -1, 65534)
+        yield kind, path + ".2" if os.path.lexists(path + ".2") else path, path
+
+with t.case("… also one that keeps its inode: with several names, behind a link, of another group"):
+    t.wanted()
+    for kind, output, path in other_names("kept"):
+        with open(path, "rb") as file:
+            before = file.read()
+        about, names = os.stat(path), sorted(os.listdir(os.path.dirname(path)))
+        result = run([DUET, "import", "-f", "folded", "-o", output, written("bad", "a\nb\n")])
+        t.equal(result.status, 1, f"{kind}: status")
+        with open(path, "rb") as file:
+            t.true(file.read() == before, f"{kind}: the trace")
+        good = written("in.folded", "main;after 2\n")
+        t.equal(run([DUET, "import", "-f", "folded", "-o", output, good]).status, 0, f"{kind}: a good one")
+        t.equal(folded(path, "cpu"), "main;after 2\n", f"{kind}: what is in it")
+        after = os.stat(path)
+        t.equal((after.st_ino, after.st_nlink, after.st_gid, stat.S_IMODE(after.st_mode)),
+                (about.st_ino, about.st_nlink, about.st_gid, 0o600), f"{kind}: inode, names, group, mode")
+        t.equal([name for name in os.listdir(os.path.dirname(path)) if name not in names and name != "bad"], [],
+                f"{kind}: left beside it")
+
+with t.case("an import through a link to nothing makes its file, or nothing"):
+    t.wanted()
+    link, target = t.path("to-nothing.duet"), t.path("nothing.duet")
+    os.symlink("nothing.duet", link)
+    result = run([DUET, "import", "-f", "folded", "-o", link, written("bad", "a\nb\n")])
+    t.equal((result.status, os.path.exists(target), os.path.islink(link)), (1, False, True), "failed")
+    result = run([DUET, "import", "-f", "folded", "-o", link, written("in.folded", "a 1\n")])
+    t.equal((result.status, os.path.islink(link)), (0, True), text(result.stderr))
+    t.equal(folded(target, "cpu"), "a 1\n", "what is in it")
+    t.equal(glob.glob(glob.escape(target) + "?*"), [], "left beside it")
+
 with t.case("an import writes over nothing but its output, and makes a file of nothing else"):
     # the name that its unfinished trace once had
     path = written("out.duet.part", "a 1\n")
@@ -590,7 +659,7 @@ with t.case("an import writes over nothing but its output, and makes a file of n
     pipe = t.path("pipe")
     os.mkfifo(pipe)
     result = run([DUET, "import", "-f", "folded", "-o", pipe, path])
-    t.true(result.status == 1 and "no regular file" in text(result.stderr), text(result.stderr))
+    t.true(result.status == 1 and "not a regular file" in text(result.stderr), text(result.stderr))
     t.true(stat.S_ISFIFO(os.stat(pipe).st_mode), "the pipe is one still")
     t.equal(glob.glob(glob.escape(pipe) + "?*"), [], "left beside it")
 

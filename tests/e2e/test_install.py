@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""duet install: into trees that are not this machine's, through links, from folders of users."""
+"""duet install --root: into other folder trees, through links, and from folders of other users."""
 import os
 import shutil
 
@@ -58,12 +58,12 @@ with t.case("paths in an image are those of the image"):
     t.equal(layers(root), f"/usr/lib/duet/{NAME}", "OPENCL_LAYERS")
     t.equal(layers(root, {"OPENCL_LAYERS": "/a:/b"}), f"/a:/b:/usr/lib/duet/{NAME}", "what was there")
 
-with t.case("what it says"):
+with t.case("the messages"):
     root = image("said")
     said = text(install(root).stdout)
     for word in (f"wrote {root}/etc/profile.d/duet.sh", f"load /usr/lib/duet/{NAME}",
                  "Nothing is recorded until", "duet record -a",
-                 "a user then records his own programs, root those of all users",
+                 "an ordinary user records their own programs, root those of all users",
                  f"To undo it: duet install --remove --root {root}"):
         t.true(word in said, f"{word!r} in {said}")
     said = text(install(root, "--remove").stdout)

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Kernels of a CPU device down to the instruction: whose samples they are, what is printed of them, and that the sums
-are kept."""
+"""Instruction samples of kernels on a CPU device: attribution to launches, printed rows, and unchanged sums."""
 import math
 import os
 import re
@@ -34,7 +33,7 @@ def by_kernel(report):
 
 trace = report = None
 
-with t.case("samples are their kernels', in proportion to what these ran"):
+with t.case("samples are divided among kernels in proportion to their run times"):
     t.wanted()
     trace = record("plain", "1500")
     report = t.report(trace)
@@ -55,7 +54,7 @@ with t.case("samples are their kernels', in proportion to what these ran"):
     inside = sum(ns for frames, ns in t.folded(trace, "cpu") if "start_thread" in frames[1:2])
     t.true(ledger["samples"] > 0.5 * inside * 199 / 1e9, f"{ledger['samples']} samples, {inside} ns in threads")
 
-with t.case("the text of what was sampled"):
+with t.case("the text of sampled instructions"):
     t.wanted()
     if report is None:
         raise duet_test.Skip("nothing was recorded")
@@ -94,7 +93,7 @@ with t.case("a flame graph from the code to the instruction has the device's tim
         t.equal(sum(ns for _, ns in own), share, f"{name}: its share")
     t.equal(sum(ns for _, ns in t.folded(trace, "total")), device["wall_ns"], "the whole")
 
-with t.case("what a device idled for while its program was built is no launch's"):
+with t.case("idle time during a program build belongs to no launch"):
     t.wanted()
     if report is None:
         raise duet_test.Skip("nothing was recorded")

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What only programs inside the kernel tell: who preempts a launching thread, who has the lock that it waits for, who
-wakes it, which disk it reads. And that nothing of them is left behind, whichever way a recording ends."""
+"""Data that only BPF programs provide: the process that preempts a launching thread, the holder of its lock, its waker,
+the disk that it reads. And BPF programs are removed however a recording ends.
+"""
 import collections
 import contextlib
 import glob
@@ -98,7 +99,7 @@ with t.case("the thread that wakes"):
     chains = [[waker["name"] for waker in row["wakers"]] for row in device["idle_waits"] if baked(row)]
     t.true(any(len(chain) > 1 for chain in chains), f"who woke the baker: {chains}")
 
-with t.case("whose turn it is in a convoy"):
+with t.case("lock holders in a convoy"):
     need_bpf()
     device, waited = record("convoy", "convoy", "60", "20")
     blocked = device["idle_causes"]["blocked"]
@@ -212,7 +213,7 @@ wait(100)
 """
 
 
-with t.case("a place that is mapped anew"):
+with t.case("an address range that is mapped again"):
     need_bpf()
     trace, mapped = t.path("remapped.duet"), t.path("mapped_file")
     with open(mapped, "wb") as file:
@@ -240,7 +241,7 @@ while time.monotonic() < end:
 """
 
 
-with t.case("the time of interrupts, where it is asked for"):
+with t.case("the time of interrupts, with cpu:irq"):
     need_bpf()
     for option, wanted in (("cpu:irq", True), ("cpu:bpf", False)):
         trace = t.path(option.replace(":", "_") + ".duet")
@@ -334,7 +335,7 @@ def left_of(numbers):
     return left
 
 
-with t.case("nothing is left in the kernel, whichever way it ends"):
+with t.case("no BPF program is left in the kernel, however the recording ends"):
     need_bpf()
     need_list()
     for i, how in enumerate(("the program's end", "an interrupt", "two interrupts", "kill -9")):
@@ -375,7 +376,7 @@ def until(found, limit_s=20):
     return value
 
 
-with t.case("who has ended is not followed any more, whatever the recorder comes to know"):
+with t.case("an ended process is not followed any more"):
     need_bpf()
     need_list()
     go, done = t.path("go"), t.path("done")
@@ -393,7 +394,7 @@ with t.case("who has ended is not followed any more, whatever the recorder comes
         recorder.kill(signal.SIGCONT)
     recorder.kill_group(signal.SIGKILL)
 
-with t.case("where there are rights, unless it is left out"):
+with t.case("BPF programs are loaded if the rights suffice, unless cpu:nobpf"):
     need_bpf()
     for i, (collect, is_loaded) in enumerate((("cpu", True), ("cpu:nobpf", False), ("cpu:nobpf,cpu:nofaults", False),
                                               ("cpu:bpf,cpu:nofaults", True))):

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Programs inside the kernel and the rights for them: what an ordinary user, one with cap_perfmon and root are told of the
-same program, and by which command they would be told more; with which rights programs are loaded, and that none of them is
-left then; what is said of processes for which there is no room."""
+"""BPF programs and rights: the data and advice that an ordinary user, one with cap_perfmon, and root get for the same
+program; the rights with which programs are loaded, and that the recorder drops them; messages for processes beyond the
+limit.
+"""
 import json
 import os
 import pwd
@@ -92,8 +93,8 @@ class Told:
                    and row.get("wait", "").startswith("mutex (kernel_waits+0x")) > 0.5 * self.device["idle_causes"]["blocked"]
 
 
-NOT_TOLD = "who preempts threads, who wakes them, and whose locks and disks they wait for is not told"
-NO_SAMPLES = "time inside the operating system's kernel has no samples"
+NOT_TOLD = "preemptors, wakers, and the locks and disks that threads wait for are unknown"
+NO_SAMPLES = "samples inside the kernel are missing"
 
 with t.case("an ordinary user: that a thread was blocked, in which call, and two commands"):
     need_bpf()
@@ -124,9 +125,9 @@ with t.case("root: the thread that has the mutex"):
     need_bpf()
     told = Told([DUET])
     t.true(told.knows_holder(), f"{told.device['idle_waits']}")
-    t.true("not told" not in told.report and NO_SAMPLES not in told.report, told.report[:1500])
+    t.true(NOT_TOLD not in told.report and NO_SAMPLES not in told.report, told.report[:1500])
 
-with t.case("nothing is loaded where that is not wanted"):
+with t.case("cpu:nobpf loads nothing"):
     need_bpf()
     told = Told([DUET], "opencl,cpu:nobpf")
     t.true(not told.knows_holder() and NOT_TOLD not in told.report, f"{told.device['idle_waits']} {told.report[:1500]}")
@@ -192,7 +193,7 @@ with t.case("cap_bpf and cap_perfmon of the file alone: loaded by them, and none
     check_rights(Watched([*ORDINARY, own], "cpu:bpf"), False)
     told = Told([*ORDINARY, own])
     t.true(told.knows_holder(), f"{told.device['idle_waits']}")
-    t.true("not told" not in told.report, told.report[:1500])
+    t.true(NOT_TOLD not in told.report, told.report[:1500])
 
 with t.case("root loads with two rights, and keeps none of those for the kernel; its program keeps all"):
     need_bpf()
@@ -221,7 +222,7 @@ with t.case("root without rights for the kernel still follows another user's pro
     held = [row for row in rows if row.get("holder", {}).get("name") == "holder"]
     t.true(held and "sleep" in held[0]["holder"].get("function", ""), f"with functions of a file that only its user reads: {rows}")
 
-with t.case("where processes have other numbers nothing is loaded, and it is said"):
+with t.case("in a pid namespace nothing is loaded, and the reason is reported"):
     need_bpf()
     own = ["unshare", "--pid", "--fork", "--mount-proc"]
     if run([*own, "true"]).status != 0:
@@ -255,7 +256,7 @@ with t.case("processes without room are counted"):
         pass
     recorder.finish()
     report = " ".join(text(run([DUET, "report", trace]).stdout).split())
-    lost = re.search(r"of (\d+) processes it is not told", report)
+    lost = re.search(r"of the threads of (\d+) processes are unknown", report)
     # the seven and what they start, and the waiting sleeps between that and the table's being full
     t.true(lost and 7 <= int(lost.group(1)) <= 1000, f"counted: {report[:1500]}")
 

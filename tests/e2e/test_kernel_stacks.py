@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Launches whose stacks lead into the operating system's kernel: who called, the runtime's function, the way to the driver.
+"""Launches whose stacks continue into the operating system's kernel: the caller, the runtime's function, and the kernel
+functions down to the driver.
 
-The traces are descriptions (tests/checker/description.h)."""
+The traces are descriptions (tests/checker/description.h).
+"""
 import duet_test
 from duet_test import DUET, run, text
 

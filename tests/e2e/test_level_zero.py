@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Programs of Level Zero, recorded: the real loader (libze1) over the simulated driver of sim/level_zero, which writes
-down what it did.
+"""Level Zero programs recorded with the real loader (libze1) over the simulated driver of sim/level_zero, which logs its
+work.
 
-What the program counted, what the driver wrote down and what the trace has are compared. Work is timed by arithmetic:
-nothing here depends on the load. DUET_LEVEL_ZERO_HEADERS: the folder of other headers than the installed ones.
+The program's own counts, the driver's log and the trace are compared. Times are computed, so no result depends on the
+load. DUET_LEVEL_ZERO_HEADERS: folder of other headers than the installed ones.
 """
 import collections
 import ctypes
@@ -242,7 +242,7 @@ with t.case("the module's zebin is kept as it is, the kernel is where the device
     t.equal({(code["group_most"], code["local_bytes"], code["private_bytes"]) for code in kernels(one)},
             {(1024, 256, 64)}, "what the kernel needs")
 
-with t.case("who asked for it: the stacks of appends, in lists and at once"):
+with t.case("the stacks of appends, in lists and in immediate lists"):
     one = recorded("barriers=4")
     folded = t.folded(t.path("level_zero.duet"), "launch")
     got = collections.Counter()
@@ -317,7 +317,7 @@ with t.case("level_zero:host adds no event: launches without times"):
     said = text(run([DUET, "report", t.path("level_zero.duet")]).stdout)
     t.true("not measured: no device times were recorded (level_zero:host, or " in said and "opencl" not in said, said[:2000])
 
-with t.case("drivers that tell less: no address of a kernel, no binary"):
+with t.case("drivers without kernel addresses or binaries"):
     one = recorded(sim="no_base_address=1,no_binary=1")
     check_counts(one)
     check_times(one)
@@ -408,7 +408,7 @@ with t.case("the user's validation layer stays: the guest is the tracing layer, 
     one = recorded(ZE_ENABLE_VALIDATION_LAYER="0")
     check_counts(one)
 
-with t.case("both layers are the user's: said, and the program runs as it does alone"):
+with t.case("if the user has set both layers, this is reported and the program runs as without duet"):
     t.wanted()
     more = environment(ZE_ENABLE_VALIDATION_LAYER="1", ZE_ENABLE_TRACING_LAYER="1")
     output = t.path("both.duet")
@@ -425,7 +425,7 @@ with t.case("a child made by fork that does the same work"):
     t.equal(len(one.document["processes"]), 2, "processes")
     t.equal(one.report["ledger"]["dropped"], 0, "dropped")
 
-with t.case("killed with SIGKILL: what it did before is there"):
+with t.case("killed with SIGKILL: earlier events are recorded"):
     t.wanted()
     output = t.path("killed.duet")
     clear_log()
@@ -440,7 +440,7 @@ with t.case("killed with SIGKILL: what it did before is there"):
     check_all_matched(one)
     check_times(one)
 
-with t.case("without a recorder the layer is in the program, and nothing is any different"):
+with t.case("without a recorder the loaded layer changes nothing"):
     t.wanted()
     plain = run(work("events=1"), env=environment())
     idle = run(work("events=1"), env={**environment(), "ZE_ENABLE_VALIDATION_LAYER": "1",
@@ -459,9 +459,9 @@ for version, changed in (("1.0", True), ("1.99", True), ("2.0", False), ("0.91",
         noted = json.loads(run([DUET, "info", "--json", output]).stdout)["collectors"]
         t.equal(any("loader is not known" in (row["reason"] or "") for row in noted), not changed, f"notes: {noted}")
 
-with t.case("each row of event/level_zero_calls.h has the place and the parameters that the headers give it"):
+with t.case("each row of abi/level_zero_calls.h has the place and the parameters that the headers give it"):
     t.wanted()
-    with open(os.path.join(ROOT, "src", "event", "level_zero_calls.h")) as file:
+    with open(os.path.join(ROOT, "src", "abi", "level_zero_calls.h")) as file:
         rows = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
     found = re.findall(r"^ZE_[A-Z]+\((?:(\d+), )?(ze\w+), (\w+), (\d+), (\d+),[^(]*\(([^)]*)\)", rows, re.M)
     texts = collections.defaultdict(str)
@@ -490,7 +490,28 @@ with t.case("each row of event/level_zero_calls.h has the place and the paramete
     print(f"# {compared} of {len(found)} rows compared with 1.{version}")
     t.true(compared > 60, f"{compared} rows compared")
 
-with t.case("duet list and duet doctor know of it"):
+with t.case("after a release the driver is not queried"):
+    t.wanted()
+    with open(os.path.join(ROOT, "src", "abi", "level_zero_calls.h")) as file:
+        rows = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
+    callees = re.findall(r"^ZE_CALL\(\d+, (ze\w+),.*?\), (\w+), (?:NO_)?LOOK,", rows, re.M | re.S)
+    releases = [(name, callee) for name, callee in callees if re.search("Destroy|Free|Evict|Unmap|ListReset", name)]
+    t.true(len(releases) >= 12, f"calls that release: {releases}")
+    t.equal([name for name, callee in releases if not callee.endswith("_gone")], [], "they poll")
+
+with t.case("a collector that no hardware has run is marked: in the list, the trace, the report and its document"):
+    one = recorded()
+    rows = [row for row in one.document["collectors"] if row["name"] == "level_zero"]
+    t.true(rows and all(row.get("unverified") for row in rows), f"the trace: {one.document['collectors']}")
+    t.true(any(row["name"] == "level_zero" and row.get("unverified") for row in one.report["collectors"]), "the document")
+    said = text(run([DUET, "report", t.path("level_zero.duet")]).stdout)
+    t.equal(said.count("! unverified: level_zero; no hardware has run this collector"), 1, said)
+    t.true("available, unverified on hardware" in text(run([DUET, "info", t.path("level_zero.duet")]).stdout), "info")
+    listed = json.loads(run([DUET, "list", "collectors", "--json"]).stdout)["collectors"]
+    t.equal(sorted(row["name"] for row in listed if row.get("unverified")),
+            ["amd", "drm", "intel", "level_zero", "nvidia"], "duet list collectors --json")
+
+with t.case("duet list and duet doctor include Level Zero"):
     t.wanted()
     listed = run([DUET, "list", "collectors"])
     t.true("level_zero" in text(listed.stdout), "list collectors")

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Programs that record themselves with libduet: every range is there, whoever dies, and the program does not notice."""
+"""Programs that record themselves with libduet: every range is recorded, whichever process dies, and the program is not
+affected.
+"""
 import collections
 import glob
 import json
@@ -60,8 +62,17 @@ def wait_for(condition, what):
         time.sleep(0.02)
 
 
+def parent_of(pid):
+    """0 where the process has ended."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            return int(file.read().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
+
+
 def recorders_of(pid):
-    """Pids of the recorders that the process has started."""
+    """Pids of the recorders that the process has started, without the children that read files for them."""
     wanted = ["record", "--pid", str(pid), "--owner"]
     found = []
     for path in glob.glob("/proc/[0-9]*/cmdline"):
@@ -72,7 +83,7 @@ def recorders_of(pid):
             continue
         if words[1:5] == wanted:
             found.append(int(path.split("/")[2]))
-    return found
+    return [one for one in found if parent_of(one) not in found]
 
 
 def example(name):
@@ -132,7 +143,7 @@ with t.case("started again: each recording has a file of its own, and an error i
                   "close")
     for _ in range(2):
         result = work(f"open={t.path('run.duet')}", *operations)
-        t.equal(lines(result), ["start 0", "start -114 it records already", "stop 0", "start 0", "stop 0", "stop 0", "start 0"],
+        t.equal(lines(result), ["start 0", "start -114 it is already recording", "stop 0", "start 0", "stop 0", "stop 0", "start 0"],
                 "what the calls return")
     t.equal({os.path.basename(path): names(path) for path in glob.glob(t.path("run*"))},
             {"run.duet": ["one"], "run.2.duet": ["two"], "run.3.duet": ["three"]}, "files")
@@ -144,7 +155,7 @@ with t.case("started again: each recording has a file of its own, and an error i
             "names of the program's")
     t.equal(glob.glob(t.path("9.*.duet")), [], "are left as they are")
 
-with t.case("under duet record: its ranges are there, and there is no second recorder"):
+with t.case("under duet record: its ranges are recorded, without a second recorder"):
     trace, own = t.path("under.duet"), t.path("own.duet")
     operations = [program("lib_work"), f"open={own}", "mark=before", "start", "recording", "threads=2", "stop", "mark=between",
                   "start", "threads=1", "stop", "close", "quiet"]
@@ -168,7 +179,7 @@ with t.case("under duet record with a recorder of its own"):
     t.equal(lines(recorded), ["start 0"], "start")
     t.equal((names(own), names(trace)), (["own"], []), "marks")
 
-with t.case("it joins whoever comes, and starts nobody"):
+with t.case("DUET_JOIN joins any recorder and starts none"):
     t.wanted()
     if not IS_ALONE:
         raise duet_test.Skip("another recorder may be running: a network of our own takes root")
@@ -199,7 +210,7 @@ with t.case("it joins whoever comes, and starts nobody"):
     found = counts([row for row in rows_of(second) if row["name"] != "awaited"], "domain", "name", "type")
     t.equal(found, {**of_threads(1), ("work", "heard", "mark"): 1}, "of the second")
 
-with t.case("who joined the recorder of the program joins the next one too"):
+with t.case("a program that joined a recorder also joins the next one"):
     t.wanted()
     if not IS_ALONE:
         raise duet_test.Skip("another recorder may be running: a network of our own takes root")
@@ -223,13 +234,13 @@ with t.case("a thousand handles, one after the other, are to the recorder as one
     report = t.report(trace)
     t.equal((len(rows_of(trace)), report["losses"], len(report["processes"])), (900, [], 1), "marks, losses, processes")
 
-with t.case("what cannot start says why, and does no harm"):
+with t.case("a failed start has a reason and does no harm"):
     t.wanted()
     folder = t.path("shut")
     os.mkdir(folder, 0o700)
     cases = [
         ({"DUET_PROGRAM": "/nowhere/duet"}, "x.duet", "-2 DUET_PROGRAM names no program that may be run: /nowhere/duet"),
-        ({"DUET_PROGRAM": "", "PATH": "/nowhere"}, "x.duet", "-2 there is no program 'duet' to record with, neither "),
+        ({"DUET_PROGRAM": "", "PATH": "/nowhere"}, "x.duet", "-2 recording is not possible: no program 'duet' found, neither "),
         ({"DUET_PROGRAM": "/bin/true"}, "x.duet", "-5 the recorder ended without a word; is that program duet"),
         ({"DUET_PROGRAM": "/bin/false"}, "x.duet", "-5 the recorder ended without a word; is that program duet"),
         (OWN, "/nowhere/x.duet", "-5 the recorder says: "),
@@ -268,10 +279,10 @@ with t.case("by a configuration file"):
     result = work(f"config={config}", "open=", "start", "close")
     t.true(lines(result)[0].startswith("start -5 the recorder says: ") and "colect" in lines(result)[0], lines(result)[0])
 
-with t.case("--owner is no option for people"):
+with t.case("--owner refuses ordinary use"):
     t.wanted()
-    for options, want in ((["--owner", "9", "-p", str(os.getpid())], "descriptor 9 is no socket of a program"),
-                          (["--owner", "9", "--", "/bin/true"], "is a descriptor of a process that is recorded with -p")):
+    for options, want in ((["--owner", "9", "-p", str(os.getpid())], "descriptor 9 is not a socket of a program"),
+                          (["--owner", "9", "--", "/bin/true"], "is for libduet, which records its own process with -p")):
         result = run([DUET, "record", "-o", t.path("no.duet"), *options])
         t.equal((result.status, want in text(result.stderr)), (125, True), text(result.stderr))
 
@@ -321,7 +332,7 @@ with t.case("exec ends what the program recorded of itself"):
     wait_for(lambda: is_whole(trace), "the file is complete")
     t.equal(sorted((row["name"], row.get("open", False)) for row in rows_of(trace)), [("before", False), ("open", True)], "ranges")
 
-with t.case("kill -9 of the program: all that it wrote is there, and the recorder ends by itself"):
+with t.case("kill -9 of the program: all its events are recorded, and the recorder ends"):
     trace = t.path("killed.duet")
     t.wanted()
     reading, writing = os.pipe()
@@ -432,7 +443,7 @@ def check_example(trace, domain):
            re.search(r"^    upload +10( +[\d.]+ \S+){6} ", said, re.M), said)
 
 
-with t.case("the example: what its kernels did in its ranges, whoever starts the recorder"):
+with t.case("the example: device time of its ranges, with any recorder"):
     t.wanted()
     folder = t.path("example")
     os.mkdir(folder)
@@ -472,7 +483,7 @@ with t.case("C++: ranges that exceptions leave"):
     t.equal(counts(rows, "name"), {("try",): 2 * 97, ("depth",): 2 * 97 * 3, ("caught",): 2 * 97}, "ranges")
     t.equal([row for row in rows if row.get("open") or row.get("unbegun")], [], "each has its begin and its end")
 
-with t.case("what it shows to others, and what it needs of them"):
+with t.case("exported symbols and required libraries"):
     t.wanted()
     shared, static = os.path.join(LIBRARIES, "libduet.so.1"), os.path.join(LIBRARIES, "libduet.a")
     with open(os.path.join(ROOT, "include", "duet.h"), encoding="utf-8") as file:

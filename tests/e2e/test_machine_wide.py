@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""record -a finds programs that it did not start, and install arms and disarms a machine."""
+"""record -a records programs that it did not start; install sets up a machine and restores it."""
 import os
 import shutil
 import time
@@ -78,7 +78,7 @@ with t.case("record -a: it ends by SIGINT, and what it recorded is readable"):
     t.equal(done.status, 0, "status of the program")
     t.equal(launches_of(t.readable(output), running.pid), 150, "launches of the program")
 
-with t.case("record -a: a second recorder at the same time is told so or works"):
+with t.case("record -a: a second recorder at the same time works or is refused with the reason"):
     t.wanted()
     one = Running([DUET, "record", "-a", "-d", "2", "-o", t.path("one.duet")])
     time.sleep(0.5)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Names of functions whose file has changed, moved or gone, and of code that no file has."""
+"""Function names when the file was changed, moved or removed, and of code that is in no file."""
 import json
 import os
 import re
@@ -56,7 +56,7 @@ def rebuilt(path):
     shutil.copy(program("images"), path)
 
 
-with t.case("a file without build id that was built again has no names, and that is said"):
+with t.case("a rebuilt file without a build id has no names, and this is reported"):
     t.wanted()
     copy = t.path("plain")
     shutil.copy(program("flame_shapes_plain"), copy)
@@ -90,7 +90,7 @@ with t.case("without build id: the file itself, then the archive's copy of the s
     os.utime(kept, ns=(times[0], times[1] + 1))
     t.true("three_times" not in names(trace)[0], "no names of a copy of another time")
 
-with t.case("without build id: what is archived again takes the earlier copy's place"):
+with t.case("without build id: a repeated archive replaces the earlier copy"):
     t.wanted()
     copy = t.path("again")
     shutil.copy(program("flame_shapes_plain"), copy)
@@ -175,14 +175,14 @@ for kind in ("map", "dump"):
             else:
                 t.equal((missing, nameless, problems(trace)), (set(), [], []), "all have names")
 
-with t.case("code made at run time that nobody tells of is counted"):
+with t.case("JIT code without a map is counted"):
     t.wanted()
     trace = record([program("jit"), "none", "7", "0"], "untold")
     got, nameless = made(trace)
     t.equal((got, len(nameless)), (set(), 7), "no names")
-    t.true([line for line in problems(trace) if " 7 places in code" in line], f"a note: {problems(trace)}")
+    t.true([line for line in problems(trace) if " 7 places in JIT code" in line], f"a note: {problems(trace)}")
 
-with t.case("a map that is older than the process is another one's"):
+with t.case("a map that is older than the process is ignored"):
     t.wanted()
     trace = t.path("stale.duet")
     # the pid is not known before: the shell writes the map of what it becomes, with a time of last week
@@ -216,7 +216,7 @@ with t.case("a program that embeds Python keeps its own frames, whatever it is c
     t.true(not [name for name in found if name.startswith(("_PyEval", "PyRun_"))],
            f"and none of the interpreter's: {found}")
 
-with t.case("info says how many stacks were taken a second way, and none had other callers then"):
+with t.case("info prints the number of checked stacks, and none had different callers"):
     t.wanted()
     trace = record([program("flame_shapes")], "checked")
     stacks = json.loads(run([DUET, "info", "--json", trace]).stdout)["stacks"]

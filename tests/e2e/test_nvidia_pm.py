@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""PM sampling of NVIDIA's GPUs, over the stand-ins of libcuda, libcupti and libnvidia-ml (sim/nvidia).
+"""Hardware counters of NVIDIA GPUs (nvidia:pm) over simulated libcuda, libcupti and libnvidia-ml (sim/nvidia).
 
-A stand-in's sample is known by its number, so that its values, its times and what is missing are compared to the digit.
-Nothing here depends on the load: what a slow machine loses is counted, and has to be where the rows have a gap.
+Each simulated sample has a number that determines its values and times, so rows and gaps are compared exactly. No
+result depends on the load: samples that a slow machine loses are counted and must match the gaps.
 """
 import os
 import signal
@@ -105,7 +105,7 @@ def check_gaps(rows, interval_ns, metrics=METRICS):
 
 # ---- what must be there ----
 
-with t.case("what the hardware counts, to the digit; beside NVML, as one device"):
+with t.case("hardware counters, exactly; beside NVML, as one device"):
     trace, said = record("half.duet", ["sleep", "0.8"], "nvidia:20,nvidia:pm=1000Hz",
                          "pm_load=0.5,nvml_load=0.5,gpm_least_ms=100")
     document = t.report(trace)
@@ -155,7 +155,7 @@ with t.case("10,000 a second for 10 s, and a buffer that is full after 3: a gap 
     t.equal([row for row in samples if not 0 < row[3] <= 150000 or not row[2] <= row[3]], [], "each is a share of its time")
     t.true("buffer was full" in notes(trace), "it is noted")
 
-with t.case("what is no number has no row"):
+with t.case("a reading that is not a number has no row"):
     trace, _ = record("nan.duet", ["sleep", "0.6"], "nvidia:pm", "pm_load=0.5,pm_nan_every=50")
     rows = Rows(trace)
     samples = rows.samples("gpu.pm.dram.read")
@@ -176,7 +176,7 @@ with t.case("times are the host's, whichever clock the library takes"):
     # Since a machine's start CLOCK_BOOTTIME may be CLOCK_MONOTONIC.
     for sim, is_one_of, said in (("", ("MONOTONIC", "BOOTTIME"), None),
                                  ("fail_cuptiActivityRegisterTimestampCallback=1", ("REALTIME",), None),
-                                 ("pm_clock=1", ("MONOTONIC", "BOOTTIME"), "those of CLOCK_REALTIME")):
+                                 ("pm_clock=1", ("MONOTONIC", "BOOTTIME"), "from CLOCK_REALTIME")):
         trace, _ = record("clock.duet", ["sleep", "0.5"], "nvidia:pm", f"pm_load=0.5,{sim}".rstrip(","))
         document = t.report(trace)
         rows = Rows(trace)
@@ -192,14 +192,14 @@ with t.case("times are the host's, whichever clock the library takes"):
         if said:
             t.true(said in notes(trace), f"{sim}: it is noted")
 
-with t.case("times of no clock there is: nothing is placed anywhere, and it is said"):
+with t.case("times of an unknown clock give no rows, and this is reported"):
     trace, _ = record("noclock.duet", ["sleep", "0.3"], "nvidia:pm", "pm_clock=2")
     t.equal(pm(t.report(trace)), {}, "metrics")
     t.true("cannot be placed" in notes(trace), "noted")
 
 # ---- chips and versions ----
 
-with t.case("Turing and GA100 count cycles, and say so; older ones have none"):
+with t.case("Turing and GA100 count cycles, which is reported; older GPUs have no counters"):
     for chip, count, left_out in (("TU102", 11, "gpu.pm.dram.bandwidth"), ("GA100", 15, "gpu.pm.instructions")):
         trace, _ = record("cycles.duet", ["sleep", "0.4"], "nvidia:pm=2kHz", f"pm_load=0.5,chip={chip}")
         found = pm(t.report(trace))
@@ -222,7 +222,7 @@ with t.case("CUPTI of 12.8 and 13.0 samples, that of 12.4 does not"):
 
 # ---- refusals ----
 
-with t.case("each refusal says what to do, and the recording goes on"):
+with t.case("each refusal has a remedy, and the recording continues"):
     for sim, words in (("fail_cuptiPmSamplingEnable=35", ("35 (", "NVreg_RestrictProfilingToAdminUsers")),
                        ("privileges=0", ("35 (", "cap-add=SYS_ADMIN")),
                        ("busy=1", ("26 (", "dcgmi profile --pause")),
@@ -232,7 +232,7 @@ with t.case("each refusal says what to do, and the recording goes on"):
                        ("fail_cuptiPmSamplingSetConfig=1", ("ask for fewer", "nvidia:pm=101Hz")),
                        ("fail_cuptiPmSamplingStart=9", ("9 (", "Xid")),
                        ("fail_cuptiProfilerHostInitialize=46", ("returned 46",)),
-                       ("fail_cuptiPmSamplingGetCounterDataSize=4711", ("an error without a name",)),
+                       ("fail_cuptiPmSamplingGetCounterDataSize=4711", ("unknown error",)),
                        ("fail_cuInit=999", ("no PM sampling", "nvidia-smi")),
                        ("devices=0", ("no GPU", "CUDA_VISIBLE_DEVICES"))):
         trace, said = record("refused.duet", ["true"], "nvidia:pm", sim)
@@ -247,8 +247,8 @@ with t.case("each refusal says what to do, and the recording goes on"):
     t.true("modprobe nvidia" in notes(trace) and "modprobe nvidia" in said, f"which is noted, and said: {said}")
     for trace in (trace, t.path("nvml.duet")):
         report = text(run([DUET, "report", trace]).stdout)
-        t.true("! nvidia was recorded in part: " in report and "not at all" not in report, f"in part: {report}")
-        t.true("nvidia   partial: " in notes(trace), notes(trace))
+        t.true("! nvidia: partial: " in report and "not at all" not in report, f"in part: {report}")
+        t.true("nvidia   partial, unverified on hardware: " in notes(trace), notes(trace))
 
 with t.case("a GPU that fails while it is sampled ends there"):
     trace, _ = record("fails.duet", ["sleep", "0.4"], "nvidia:pm", "fail_cuptiPmSamplingDecodeData=9")
@@ -301,7 +301,7 @@ with t.case("a GPU whose driver does not answer: the other one is sampled, and t
     t.true("did not answer within 300 ms" in said, said)
     t.equal(len({row["device"] for row in pm(t.report(trace)).values()}), 1, "GPUs that are sampled")
 
-with t.case("CUDA_VISIBLE_DEVICES orders GPUs anew, and they stay who they are"):
+with t.case("CUDA_VISIBLE_DEVICES reorders GPUs, and they keep their identity"):
     for visible, count in (("1,0", 2), ("1", 1), ("GPU-516d0d00-1a2b-4c3d-8001-483230300001", 1)):
         trace, _ = record("order.duet", ["sleep", "0.3"], "nvidia:10,nvidia:pm", "devices=2,pm_load=0.5,nvml_load=0.5",
                           CUDA_VISIBLE_DEVICES=visible)

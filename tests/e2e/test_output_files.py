@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The files that duet writes: their modes, and, as root, that none is written through a link of another user."""
+"""Output files of duet: their modes, and that root never writes through a link of another user."""
 import os
 import stat
 import subprocess
@@ -44,12 +44,14 @@ VERBS = {
     "view": ([DUET, "view", "{trace}", "-o", "page.html"], "page.html"),
     "flamescope": ([DUET, "flamescope", "{trace}", "-o", "scope.html"], "scope.html"),
     "export": ([DUET, "export", "-f", "json", "{trace}", "-o", "out.json"], "out.json"),
+    "import": ([DUET, "import", "-f", "folded", "{stacks}"], "duet.duet"),
     "archive": ([DUET, "archive", "duet.duet"], "duet.duet.symbols"),
 }
 
 
 def command(verb):
-    return [word.replace("{trace}", trace()) for word in VERBS[verb][0]]
+    words = {"{trace}": trace, "{stacks}": lambda: write(t.path("in.folded"), "main;f 3\n")}
+    return [words[word]() if word in words else word for word in VERBS[verb][0]]
 
 
 for verb in VERBS:
@@ -72,7 +74,7 @@ for verb in VERBS:
             os.lchown(path, OTHER, OTHER)
         result = run(command(verb), cwd=folder)
         t.true(result.status not in (0, 2), f"status {result.status}")
-        t.true("is a link of user" in text(result.stderr) and "remove it, name another file" in text(result.stderr),
+        t.true("is a link of user" in text(result.stderr) and "Remove it, name another file" in text(result.stderr),
                text(result.stderr))
         t.true(not os.listdir(target) if verb == "archive" else read(target) == SECRET.encode(), "the link's target is as it was")
         if verb == "archive":
@@ -84,6 +86,32 @@ for verb in VERBS:
         os.unlink(link)
         t.equal(run(command(verb), cwd=folder).status, 0, "where nothing lies, root's own file is made")
         t.equal(run(command(verb), cwd=folder).status, 0, "which is written again")
+
+for verb in VERBS:
+    with t.case(f"duet {verb} as root writes into no folder behind a link of another user"):
+        t.wanted()
+        if os.geteuid() != 0:
+            raise Skip("needs root")
+        folder, behind = t.path(f"inner.{verb}"), t.path(f"behind.{verb}")
+        os.makedirs(folder)
+        os.makedirs(behind)
+        link = os.path.join(folder, "link")
+        os.symlink(behind, link)
+        for path in (link, folder):
+            os.lchown(path, OTHER, OTHER)
+        words = command(verb)
+        if verb == "archive":
+            with open(trace(), "rb") as source, open(os.path.join(behind, "duet.duet"), "wb") as copy:
+                copy.write(source.read())
+            words[-1] = "link/duet.duet"
+        elif "-o" in words:
+            words[words.index("-o") + 1] = "link/out"
+        else:
+            words[2:2] = ["-o", "link/out"]
+        before = sorted(os.listdir(behind))
+        result = run(words, cwd=folder)
+        t.true(result.status != 0 and f"({OTHER})" in text(result.stderr), f"{result.status}: {text(result.stderr)}")
+        t.equal(sorted(os.listdir(behind)), before, "what lies behind the link")
 
 with t.case("a trace is its owner's alone, also where the file was there"):
     t.wanted()

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""CPU samples of duet next to those of perf, taken by both in the same run.
+"""CPU samples of duet compared with those of perf, both taken in the same run.
 
     perf record -- duet record -- PROGRAM
 
-Both see the program from its exec to its end, by the same event, at rates next to each other that are in step with
-nothing and not with each other. Only samples of the program's process are counted. Self time goes to the function of the
-symbol table: what is inlined counts for whom it is inlined into.
+Both sample the program from its exec to its end, with the same event and similar rates that share no common period.
+Only samples of the program's process are counted. Self time goes to the function of the symbol table, so inlined code
+counts for its caller.
 
---buildid-mmap: where duet's events ask for build ids the kernel marks perf's records as if they had some, and perf 6.1 crashes.
-DUET_PERF_MS: how long the C program computes (4000). The tables are printed as comments.
+--buildid-mmap: duet's events request build ids, which makes the kernel mark perf's records as if they had some, and perf
+6.1 crashes. DUET_PERF_MS: computing time of the C program (4000). The tables are printed as comments.
 """
 import collections
 import os

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""PyOpenCL: examples/heat.py with the Python that has it, usually the distribution's."""
+"""examples/heat.py with a Python that has PyOpenCL, usually the distribution's."""
 import os
 
 import duet_test
@@ -48,13 +48,18 @@ with t.case("multiprocessing with spawn"):
     script = t.path("spawned.py")
     with open(script, "w", encoding="utf-8") as file:
         file.write(f"""
+import contextlib
+import io
 import sys
 sys.path.insert(0, {os.path.dirname(HEAT)!r})
 import multiprocessing
 import heat
 
 def job(frames):
-    return heat.main(["--frames", str(frames), "--steps", "2", "--size", "64"])
+    # printed by the parent: two workers at once write their lines in any order
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        heat.main(["--frames", str(frames), "--steps", "2", "--size", "64"])
+    return printed.getvalue()
 
 if __name__ == "__main__":
     multiprocessing.set_start_method("spawn")

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Ranges that programs name by roctx, NVTX and ITT: counts, names and domains, what was launched within them, and that
-the program does not notice."""
+"""Ranges that programs name with roctx, NVTX and ITT: counts, names, domains, and the commands launched in them. The
+program is not affected.
+"""
 import collections
 import json
 import os
@@ -76,7 +77,7 @@ with t.case("the report: a tree, with its sums"):
                                                           reverse=True)[:2], "the longest")
     said = text(run([DUET, "report", "--by", "range", trace]).stdout)
     t.true("RANGES" in said and "  roctx: step " in said and "    inner " in said and "      mark (mark)" in said, said)
-    t.true("2 were not seen to end" in said and "no OpenCL call" not in said, said)
+    t.true("2 ranges without an end" in said and "no OpenCL call" not in said, said)
 
 with t.case("NVTX: domains, registered and wide names, as the header has them"):
     t.wanted()
@@ -112,7 +113,7 @@ with t.case("Python that names ranges by ctypes"):
     t.equal(counts(rows_of(trace), "name", "type"),
             {("turn 0", "push_pop"): 6, ("turn 1", "push_pop"): 5, ("within", "mark"): 11}, "ranges")
 
-with t.case("what was launched within"):
+with t.case("commands launched within ranges"):
     t.wanted()
     if not os.path.exists("/usr/include/CL/cl.h"):
         raise duet_test.Skip("no OpenCL here")
@@ -202,7 +203,7 @@ with t.case("a program that is killed, or forks, or was there before the recorde
     t.equal(report["ledger"]["ranges_unbegun"], len(unbegun), "the report counts them")
     t.equal([row["name"] for row in report["ranges"]], ["after"], "in no row")
 
-with t.case("what does not fit into the ring is counted"):
+with t.case("events that do not fit into the ring are counted"):
     t.wanted()
     trace, recorded = record("push", program("ranges_roctx"), "push", "100000", "3")
     report, rows = t.report(trace), rows_of(trace)
@@ -212,7 +213,7 @@ with t.case("what does not fit into the ring is counted"):
     halves = 2 * len(whole) + len(rows) - len(whole)
     t.equal(halves + lost, 600_000, f"{len(rows)} rows, {lost} records lost")
 
-with t.case("what the user has set is kept, and said"):
+with t.case("values set by the user are kept and reported"):
     t.wanted()
     trace, recorded = record("kept", "/usr/bin/env", options=["-v"],
                              env={"NVTX_INJECTION64_PATH": "/nowhere/tool.so", "INTEL_LIBITTNOTIFY64": "/nowhere/other.so"})
@@ -221,9 +222,9 @@ with t.case("what the user has set is kept, and said"):
     for name, what in (("NVTX_INJECTION64_PATH", "NVTX"), ("INTEL_LIBITTNOTIFY64", "ITT")):
         t.true(f"{name} is set to /nowhere/" in text(recorded.stderr) and f"ranges of {what} are not recorded" in
                text(recorded.stderr), f"{what}: {text(recorded.stderr)}")
-    t.true("ranges was recorded in part" in text(run([DUET, "report", trace]).stdout), "the report says so")
+    t.true("ranges: partial" in text(run([DUET, "report", trace]).stdout), "the report says so")
 
-with t.case("nothing is preloaded where there is no roctx"):
+with t.case("nothing is preloaded without roctx"):
     t.wanted()
     if any(map(os.path.exists, ("/dev/kfd", "/opt/rocm"))):
         raise duet_test.Skip("ROCm is installed here")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What the recorder owes its user beside the rows: its status, its output, its limits."""
+"""The recorder apart from the recorded rows: exit status, output, limits."""
 import os
 import resource
 import shutil
@@ -74,7 +74,7 @@ def notes(output):
     return text(run([DUET, "info", output]).stdout).partition("\ncollectors")[2]
 
 
-with t.case("no descriptors left: programs run all the same, and the trace says so"):
+with t.case("without free descriptors programs run, and the trace reports the loss"):
     harm = work_program()
     output = t.path("few.duet")
 
@@ -97,7 +97,7 @@ with t.case("no descriptors left: programs run all the same, and the trace says 
     t.true("ran out of file descriptors" in notes(output), f"the notes: {notes(output)}")
     t.true(len(document["processes"]) < 8, "not all are recorded")
 
-with t.case("a soft limit on descriptors is none for the recorder"):
+with t.case("the recorder raises its soft limit on descriptors"):
     harm = work_program()
     output = t.path("soft.duet")
 

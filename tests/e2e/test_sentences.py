@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What duet says when something is missing is true, and says what to do."""
+"""Messages of duet about missing parts are true and contain the remedy."""
 import json
 import os
 import shutil
@@ -41,7 +41,7 @@ def same_in_both(said, report, sentence):
 
 # ---- a process that runs ----
 
-with t.case("-p: a guest that is loaded is not called missing"):
+with t.case("-p: a loaded guest is not reported as missing"):
     if not os.path.exists(GUEST):
         raise duet_test.Skip("no guest")
     with open(t.path("idle.py"), "w", encoding="utf-8") as file:
@@ -52,8 +52,8 @@ with t.case("-p: a guest that is loaded is not called missing"):
                    "print('ready', flush=True)\nsys.stdin.read()\n")
     idle = Running(["python3", t.path("idle.py")], stdin=subprocess.PIPE, env={"OPENCL_LAYERS": GUEST})
     idle.wait_line("ready")
-    same_in_both(*attached(idle), f"process {idle.pid} (python3) called no OpenCL while it was recorded, although duet's guest is "
-                 "loaded in it")
+    same_in_both(*attached(idle), f"process {idle.pid} (python3) did not reach the recorder, although duet's guest is loaded in it: "
+                 "it called no OpenCL, or the recording ended too early; an idle guest looks for a recorder once a second")
     idle.kill(signal.SIGKILL)
     idle.finish()
     plain = Running(["python3", t.path("idle.py")], stdin=subprocess.PIPE)
@@ -71,11 +71,11 @@ with t.case("-p: a guest that is loaded is not called missing"):
 
 with t.case("a daemon that outlives the program is named"):
     said, report = recorded("sh", "-c", "sleep 60 & until [ $(cat /proc/$!/comm) = sleep ]; do :; done; echo $!; exit 0")
-    line = next(line for line in said.splitlines() if "still runs" in line)
+    line = next(line for line in said.splitlines() if "still run: " in line)
     pid = int(line.split("sleep (")[1].split(")")[0])
     os.kill(pid, signal.SIGKILL)
-    same_in_both(said, report, f"the program has ended, and what it started still runs: sleep ({pid}). The recording ended with "
-                 f"the program; duet record -p {pid} records what comes")
+    same_in_both(said, report, f"the recording ended with the program, but processes that it started still run: sleep ({pid}); "
+                 f"duet record -p {pid} records them")
 
 with t.case("... also where other calls were recorded, if it has the guest loaded"):
     with open(t.path("daemon.py"), "w", encoding="utf-8") as file:
@@ -90,18 +90,28 @@ with t.case("... also where other calls were recorded, if it has the guest loade
                    "    time.sleep(60)\n"
                    "os.read(pipe[0], 1)\n")
     said, report = recorded("python3", t.path("daemon.py"), options=["-v"])
-    t.true("! OpenCL was recorded in part: the program has ended, and what it started still runs: python3 (" in report,
+    t.true("! OpenCL: partial: the recording ended with the program, but processes that it started still run: python3 (" in report,
            report[:500])
-    pid = int(report.split("still runs: python3 (")[1].split(")")[0])
+    pid = int(report.split("still run: python3 (")[1].split(")")[0])
     os.kill(pid, signal.SIGKILL)
     t.true(f"python3 ({pid})" in said, f"-v: {said}")
 
 with t.case("a program with a seccomp filter of its own"):
     said, report = recorded(program("harm"), "seccomp-socket")
-    same_in_both(said, report, "has installed a seccomp filter of its own, which may kill for the socket that the guest needs. "
+    same_in_both(said, report, "has installed a seccomp filter of its own, which may kill it for opening the guest's socket. "
                  "So the guest stays idle; --collect cpu samples such a program")
     said, report = recorded(program("harm"), "seccomp-late")
     t.true("seccomp" not in said + report.replace("harm seccomp-late", ""), f"a filter that came later: {said}{report[:300]}")
+
+with t.case("a program under oclgrind's wrapper"):
+    with open("/proc/self/maps", encoding="utf-8") as file:
+        library = next((line.split()[-1] for line in file if "/libm.so" in line), None)
+    if not library:
+        raise duet_test.Skip("python3 has no libm to stand in for oclgrind's library")
+    shutil.copyfile(library, t.path("liboclgrind-rt.so"))
+    said, report = recorded("env", f"LD_PRELOAD={t.path('liboclgrind-rt.so')}", "sleep", "1.5")
+    same_in_both(said, report, "runs in oclgrind, whose wrapper replaces libOpenCL.so by a library that loads no layers. So its OpenCL "
+                 "calls are not recorded; start the program without oclgrind")
 
 with t.case("a program that becomes another user"):
     if os.geteuid() != 0 or not shutil.which("setpriv"):
@@ -167,6 +177,13 @@ with t.case("a recording of all processes is titled by one that has a queue"):
     report = text(run([DUET, "report", path]).stdout)
     t.true(report.startswith("heat"), report[:200])
 
+with t.case("a recording of all processes without a call of a runtime is titled by their number"):
+    path = t.described("none.duet", "process 2 100 loader command=%2flib%2floader", "process 1 200 heat command=heat", "clock 1 0",
+                       "thread 1 1", "thread 2 2", "switch 1 10 blocked", "window 0 100000", "collector 1 cpu available")
+    report = text(run([DUET, "report", path]).stdout)
+    t.true(report.startswith("2 processes\n"), report[:200])
+    t.true("no CPU samples; the collector cpu records them (duet record --collect cpu), but not with -a" in report and "-F HZ" not in report, report)
+
 with t.case("a program that is too short to be sampled is not said to be recorded without samples"):
     t.wanted()
     path = t.path("short.duet")
@@ -178,12 +195,12 @@ with t.case("a program that is too short to be sampled is not said to be recorde
         raise duet_test.Skip("each run had a sample")
     graph = run([DUET, "flame", "--view", "cpu", "-o", t.path("cpu.svg"), path])
     t.equal(graph.status, 1, "status")
-    t.true("the collector cpu was on, but the run was over before a sample was due (duet record -F HZ samples more often)"
+    t.true("the collector cpu was on, but the run ended before the first sample was due (duet record -F HZ samples more often)"
            in text(graph.stderr), text(graph.stderr))
 
 # ---- names ----
 
-with t.case("--collect finds what was meant among options and guests"):
+with t.case("--collect suggests similar options and guests"):
     t.wanted()
     for word, sentence in (("cuda", "no collector 'cuda'; did you mean nvidia:cuda?"),
                            ("host", "no collector 'host'; did you mean opencl:host or level_zero:host?"),
@@ -195,7 +212,7 @@ with t.case("--collect finds what was meant among options and guests"):
         t.equal(result.status, 125, f"{word}: status")
         t.true(sentence in text(result.stderr), f"{word}: {text(result.stderr)}")
 
-with t.case("README and duet(1) say what is true of threads and runtimes"):
+with t.case("README and duet(1) are correct about threads and runtimes"):
     readme = os.path.join(duet_test.ROOT, "README.md")
     page = os.path.join(duet_test.ROOT, "docs", "man", "duet.1.md")
     if not os.path.exists(readme):

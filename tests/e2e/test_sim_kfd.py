@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The simulated AMD GPU (sim/kfd) below the real ROCr and HIP, without duet.
+"""The simulated AMD GPU (sim/amd) below the real ROCr and HIP, without duet.
 
-What other tests measure duet by is measured here: programs of known counts see their work done, and what they and
-ROCr say of it is what the GPU wrote down itself. Work is timed by arithmetic: nothing depends on the load.
+Other tests trust this simulator, so it is tested here: programs with known counts find their work done, and their
+results and ROCr's equal the GPU's log. Times are computed, so no result depends on the load.
 """
 import collections
 import json
@@ -16,7 +16,7 @@ import time
 import duet_test
 from duet_test import PROGRAMS, Running, Skip, program, run, text
 
-LIBRARY = os.path.join(duet_test.BUILD, "sim", "kfd", "libsim-kfd.so")
+LIBRARY = os.path.join(duet_test.BUILD, "sim", "amd", "libsim-kfd.so")
 if not os.path.exists(LIBRARY) or not os.path.exists(os.path.join(PROGRAMS, "hsa_work")):
     print("1..0 # SKIP no ROCr (libhsa-runtime-dev): the simulated GPU or its programs were not built")
     raise SystemExit(0)
@@ -293,7 +293,7 @@ def asked(options=""):
     return json.loads(result.stdout)
 
 
-with t.case("/dev/kfd by hand: what is ours, and what no longer is"):
+with t.case("/dev/kfd directly: open and closed descriptors"):
     facts = asked()
     t.equal(facts["version"][0], 1, "version")
     t.equal(facts["after_dup"], facts["version"], "version, from a copy of the descriptor")
@@ -355,7 +355,7 @@ with t.case("an option that makes no sense ends the program"):
         t.equal(result.status, 134, f"status of {options}")
         t.true(b"SIM_KFD" in result.stderr, f"it says why: {text(result.stderr)}")
 
-with t.case("a program that has nothing to do with GPUs is as it was"):
+with t.case("a program without GPU calls is not affected"):
     t.wanted()
     command = ["/bin/sh", "-c", "ls /sys/devices/virtual | sort; cat /proc/self/comm; ls /proc/self/fd | wc -l; exit 7"]
     plain, preloaded = run(command), run(command, env=sim())

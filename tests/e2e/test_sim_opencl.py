@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""duet over the simulated OpenCL driver: what no CPU driver shows.
+"""duet over the simulated OpenCL driver, for cases that no CPU driver has.
 
-The driver (sim/opencl) calls no completion callback by itself, has a clock of its own, extensions
-that are found by address, commands that fail, hang or lie about their times, and it writes down when
-each command really ran, in host time. A command here is arithmetic: nothing depends on the load.
+The driver (sim/opencl) calls no completion callback on its own, has its own clock, and has extensions that are found
+by address. Its commands can fail, hang or report wrong times. It logs in host time when each command really ran.
+Commands are simulated by arithmetic, so no result depends on the load.
 """
 import glob
 import json
@@ -203,6 +203,18 @@ with t.case("commands that never end, and those behind them, are in flight"):
     document, _ = record_and_check("counts", ["--flush-sleep", "1"],
                                    "never_every=3,latency_ns=20000000", matched=0)
     t.equal(document["ledger"]["in_flight_at_exit"], 38, "in flight at exit")
+
+# A query takes longer than duet may poll: after its first one, when the kernel runs, none is due before the end.
+OWN_POLLS = "query_ns=5000000,kernel_us=150000"
+for seen, launched in (("events", 1), ("blocking", 2)):
+    with t.case(f"a program that sees the end of its commands by itself and _exits: {seen}"):
+        t.record([program("own_polls"), seen], t.path("own.duet"), env=sim(OWN_POLLS))
+        document = t.report(t.path("own.duet"))
+        t.equal((document["ledger"]["launched"], document["ledger"]["matched"]), (launched, launched), "launched, matched")
+
+with t.case("a driver that refuses profiling without setting a status: the program gets no error"):
+    result = t.record([program("own_polls"), "blocking"], t.path("own.duet"), env=sim("no_profiling=1,no_success=1"))
+    t.equal(result.status, 0, f"status: {text(result.stderr)}")
 
 with t.case("out of order: commands that hang do not hide those that end"):
     document, _ = record_and_check("sim_extensions", ["stuck"], matched=60, compare=False)

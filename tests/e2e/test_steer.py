@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""duet record -p of processes that execute a set-user-ID program, or do not answer, while a guest is brought into them: the
-new program runs nothing of the old one's choice and is not harmed, and the recorder ends.
+"""duet record -p of processes that execute a set-user-ID program, or do not respond, while a guest is injected: the new
+program runs no code that the old one chose, is not harmed, and the recorder ends.
 
-DUET_STEER_ROUNDS: how often each of them is attached to."""
+DUET_STEER_ROUNDS: number of attachments to each process.
+"""
 import contextlib
 import os
 import shutil
@@ -19,10 +20,11 @@ if os.uname().machine != "x86_64":
     raise SystemExit(0)
 
 t = duet_test.Suite(needs_opencl=False)
+duet_test.leave_network()  # a recorder of running processes has a name that only one has in a network
 ROUNDS = int(os.environ.get("DUET_STEER_ROUNDS") or 20)
 UNHARMED = 42
 NEW_PROGRAM = "it became another program"
-ANSWERS = ("nothing of CUDA", "ran when it was attached to")
+ANSWERS = ("nothing of CUDA", "was running when it was attached")
 OTHER = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
 LIBC = "/lib/x86_64-linux-gnu/libc.so.6"
 
@@ -208,7 +210,7 @@ for kind in ("pipe", "link", "device"):
             libc = os.path.join(place, "libc.so.6")
             shutil.copy(LIBC, libc)
             duet = os.path.join(place, "duet")
-            for name in ("duet", "libduet-cuda.so"):
+            for name in ("duet", "libduet-nvidia.so"):
                 shutil.copy(os.path.join(duet_test.BUILD, name), place)
             with started(place, "mapped", user=user, env={"LD_LIBRARY_PATH": place}) as process:
                 replace(place, libc, kind)

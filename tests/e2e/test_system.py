@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Counters of the machine and of processes. What came is compared with /proc as the recorded program itself saw it when it
-began and ended, and as it was seen around the whole recording: between the two the trace must lie, whatever else this
-machine does meanwhile."""
+"""Counters of the machine and of processes. The trace is compared with /proc, read by the recorded program at its start
+and end, and by the test before and after the recording. The recorded values must lie between these, whatever else runs
+on the machine.
+"""
 import json
 import os
 import re
@@ -143,7 +144,7 @@ print(json.dumps({"pid": os.getpid(), "written": written, "stored": stored() - s
 
 facts = None
 
-with t.case("loads of the machine are what /proc says at both ends"):
+with t.case("loads of the machine equal /proc at both ends"):
     outer = look()
     result, counters = recorded(python(LOADS, t.path("direct")), "loads")
     after = look()
@@ -252,7 +253,7 @@ with t.case("256 MiB of memory"):
         total = int(file.readline().split()[1]) * 1024
     t.equal(set(counters.values("memory.total")), {total}, "MemTotal")
 
-with t.case("what a program starts is counted too, each for itself"):
+with t.case("children of a program are counted separately"):
     script = f"{program('loads')} threads 1 300; {program('loads')} threads 1 300; sleep 0.3"
     result, counters = recorded(["sh", "-c", script], "tree")
     used = [int(line.split()[1]) for line in text(result.stdout).splitlines()]
@@ -364,7 +365,7 @@ else:
     print(child.pid)
 """
 
-with t.case("io of a process that hides is absent, and noted once"):
+with t.case("io of a protected process is absent and reported once"):
     t.wanted()
     if os.geteuid() != 0:
         raise duet_test.Skip("only root can be somebody else")
@@ -398,7 +399,7 @@ with t.case("how often"):
         there_is = "reads 1 to 1000 times a second" if option.isdigit() else "system:HZ"
         t.true(there_is in text(result.stderr), f"what there is: {text(result.stderr)}")
 
-with t.case("memory that is a process's own, by request"):
+with t.case("private memory of a process, with system:smaps"):
     result, counters = recorded(python(MEMORY.replace("0.5", "1.3")), "smaps", collect=["--collect", "system:smaps"])
     pid, grown, _ = result.stdout.split()
     t.true(f"process.memory.uss {text(pid)}" in counters.rows, "the rows")
@@ -420,13 +421,13 @@ with t.case("a report"):
     shown = text(run([DUET, "report", t.path("memory.duet")]).stdout)
     t.true(re.search(r"^METRICS +min +mean +p95 +max +limit$", shown, re.M), "the table")
     t.true(re.search(r"^  memory\.total, MiB +\d+", shown, re.M), "a row")
-    t.true("no OpenCL" in shown and "read by threads that took" in shown, f"the rest: {shown}")
+    t.true("no OpenCL" in shown and "sampling took" in shown, f"the rest: {shown}")
     t.true(re.search(r", 1 process, no OpenCL$", shown, re.M), f"no threads were recorded, which is not 0 of them: {shown}")
     part = t.report(t.path("memory.duet"), "--from", "0.1", "--to", "0.3")
     row = next(row for row in part["metrics"] if row["name"] == "memory.free")
     t.true(0.19 * SECOND <= row["covered_ns"] <= 0.2 * SECOND, f"a part of it: {row['covered_ns']}")
 
-with t.case("what can be counted"):
+with t.case("duet list metrics has the counters"):
     t.wanted()
     listed = json.loads(run([DUET, "list", "metrics", "--json"]).stdout)["metrics"]
     names = {row["name"] for row in listed}
@@ -438,6 +439,6 @@ with t.case("what can be counted"):
     t.equal([most[name] for name in ("process.memory.rss", "cpu.busy", "process.cpu", "memory.faults", "process.threads", "temperature")],
             [1000, 100, 20, 10, 1, 1], "how often at most")
     shown = text(run([DUET, "list", "metrics"]).stdout)
-    t.true(re.search(r"^process\.threads +tasks +1/s /proc/\[pid\]/status +Threads$", shown, re.M), f"a line: {shown}")
+    t.true(re.search(r"^process\.threads +tasks +1/s /proc/\[pid\]/status +threads of the process \(Threads\)$", shown, re.M), f"a line: {shown}")
 
 t.end()

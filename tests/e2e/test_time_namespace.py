@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Programs, and the recorder itself, in a time namespace, whose CLOCK_MONOTONIC is not that of the kernel's records."""
+"""Programs, and the recorder itself, in a time namespace, where CLOCK_MONOTONIC differs from the clock of the kernel's
+records.
+"""
 import json
 import os
 import shutil
@@ -58,5 +60,17 @@ for shift in SHIFTS:
             trace = t.path("both.duet")
             recorded = run([*inside, DUET, "record", "-o", trace, "--", *work], env=environment)
             check(trace, recorded, 31, "both")
+
+for shift in SHIFTS:
+    with t.case(f"code made at run time, told in a dump with the program's clock, {shift} s"):
+        need_namespaces(shift)
+        trace, folder = t.path("made.duet"), t.path("made")
+        os.makedirs(folder, exist_ok=True)
+        recorded = run([DUET, "record", "--collect", "opencl", "-o", trace, "--", "unshare", "-T", "--fork", "--monotonic", shift,
+                        program("jit"), "dump", "20", "2000"], env={"OCL_ICD_VENDORS": SIM}, cwd=folder)
+        t.equal(recorded.status, 0, f"record: {text(recorded.stderr)}")
+        stacks = text(run([DUET, "flame", "--folded", "--view", "launch", trace]).stdout)
+        missing = [name for name in (f"made_{i}" for i in range(20)) if name not in stacks]
+        t.equal(missing, [], "functions without a name")
 
 t.end()

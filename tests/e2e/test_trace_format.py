@@ -162,7 +162,7 @@ with t.case("the index names every chunk"):
             t.equal(got, (chunk["bytes"], chunk["kind"], chunk["rows"], chunk["first"]), "a row")
     t.equal(named, {c["place"] for c in whole if c["kind"] not in (INDEX, END)}, "all are named")
 
-with t.case("what the page says of the first bytes and the last"):
+with t.case("first and last bytes of the file as documented"):
     t.wanted()
     data, page = read(GOLDEN), read(PAGE).decode()
     shown = re.findall(r"^    (?:([0-9a-f]{8}): )?((?:[0-9a-f]{2,4} )*[0-9a-f]{2,4})$", page, re.M)

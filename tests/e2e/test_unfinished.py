@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Outputs are whole or not there: nothing is left of a verb that fails or is interrupted, and what had the name before
-stays as it was. tests/programs/no_write.c makes each change of a file fail in turn, or sends a signal in its place.
+"""Output files are complete or absent: a verb that fails or is interrupted leaves no new file, and an older file of the
+same name stays unchanged. tests/programs/no_write.c makes each change of a file fail in turn, or sends a signal instead.
 """
 import errno
 import glob
@@ -67,6 +67,17 @@ def fresh(name, good):
     return folder
 
 
+def own_folder(folder):
+    """An empty folder of the user's where the output goes; its inode and mode."""
+    os.mkdir(os.path.join(folder, "out"), 0o750)
+    return identity(folder)
+
+
+def identity(folder):
+    about = os.stat(os.path.join(folder, "out"))
+    return about.st_ino, about.st_mode
+
+
 def changes(arguments, name):
     """How many changes of files an undisturbed run makes."""
     folder = fresh(f"{name}-count", False)
@@ -82,12 +93,13 @@ def chosen(count):
 
 
 for name, arguments in list(commands()) if os.path.exists(DUET) else []:
+    is_folder = name.rpartition(" ")[2] in FOLDERS
     with t.case(f"duet {name}: each change fails"):
         t.wanted()
-        is_folder = name.rpartition(" ")[2] in FOLDERS
         for at in chosen(changes(arguments, name)):
-            for good in (False,) if is_folder else (False, True):
-                folder = fresh(f"{name}-{at}-{good}", good)
+            for good in (False, True):
+                folder = fresh(f"{name}-{at}-{good}", good and not is_folder)
+                own = own_folder(folder) if good and is_folder else None
                 before = everything(folder)
                 result = disturbed(arguments, folder, at=at, sticky=1, errno=errno.ENOSPC)
                 if result.status == 0:
@@ -95,6 +107,8 @@ for name, arguments in list(commands()) if os.path.exists(DUET) else []:
                 t.equal(result.status, 1, f"N={at}: {text(result.stderr)}")
                 t.true(result.stderr, f"N={at}: a message")
                 t.equal(everything(folder), before, f"N={at}, {'a' if good else 'no'} good file: what is there")
+                if own:
+                    t.equal(identity(folder), own, f"N={at}: the user's own folder stays")
 
     with t.case(f"duet {name}: interrupted at each change"):
         t.wanted()
@@ -102,6 +116,8 @@ for name, arguments in list(commands()) if os.path.exists(DUET) else []:
         for at in chosen(count):
             number = SIGNALS[at % len(SIGNALS)]
             folder = fresh(f"{name}-{at}-signal", not is_folder)
+            if is_folder and at % 2:
+                own_folder(folder)
             before = everything(folder)
             result = disturbed(arguments, folder, at=at, signal=number)
             t.equal(result.status, 128 + number, f"N={at}: {text(result.stderr)}")
@@ -109,6 +125,39 @@ for name, arguments in list(commands()) if os.path.exists(DUET) else []:
             if at == count and not is_folder:  # the signal waits until the file has its name
                 before["out"] = left.get("out")
             t.equal(left, before, f"N={at}: what is there")
+
+def fresh_link(name):
+    """A folder in which the output is a link to a good file."""
+    folder = fresh(name, True)
+    os.rename(os.path.join(folder, "out"), os.path.join(folder, "target"))
+    os.symlink("target", os.path.join(folder, "out"))
+    return folder
+
+
+with t.case("duet import behind a link: each change fails, or is interrupted"):
+    t.wanted()
+    arguments = dict(commands())["import"]
+    for signalled in (0, *SIGNALS):
+        for at in range(1, 60):
+            folder = fresh_link(f"link-{signalled}-{at}")
+            before = everything(folder)
+            how = {"signal": signalled} if signalled else {"sticky": 1, "errno": errno.ENOSPC}
+            result = disturbed(arguments, folder, at=at, **how)
+            left = everything(folder)
+            if result.status == 0:
+                if not signalled and left["target"].startswith(b"good"):
+                    t.true(False, f"N={at}: status 0 without a trace")
+                if at > 20:
+                    break
+                continue  # it was not needed
+            t.equal(result.status, 128 + signalled if signalled else 1, f"N={at}: {text(result.stderr)}")
+            if signalled and left["target"] != before["target"]:  # it waits until the copy is whole
+                t.equal(run([DUET, "info", os.path.join(folder, "out")]).status, 0, f"N={at}: a whole trace")
+                before["out"] = before["target"] = left["target"]
+            if not signalled and b"is incomplete" in result.stderr:
+                before["out"] = before["target"] = left["target"]
+            t.equal(left, before, f"N={at}, signal {signalled}: what is there")
+            t.true(os.path.islink(os.path.join(folder, "out")), f"N={at}: the link stays")
 
 with t.case("archive: interrupted at each change"):
     t.wanted()

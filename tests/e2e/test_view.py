@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""duet view: the page has every item of the trace once, adds up to the report, and no text of the trace is markup."""
+"""duet view: the page has every item of the trace once, adds up to the report, and treats no text of the trace as markup."""
 import base64
 import collections
 import glob
@@ -272,7 +272,7 @@ with t.case("an empty trace"):
     t.equal(shown.head["wall_ns"], 1000, "wall")
     t.equal(shown.report["schema"], "duet.report/1", "the report in it")
 
-with t.case("lost events: the page says so, and causes are what is still known"):
+with t.case("lost events are shown in the page, and known causes remain"):
     made = make("lost.duet", ["window 0 1000", "device 1 gpu", "thread 1 1", "queue 1 1",
                               "launch 1 1 1 10 20 kernel name=a", "execution 1 1 1 15 18 20 100",
                               "switch 1 110 blocked", "switch 1 130 in",
@@ -310,7 +310,7 @@ with t.case("damage in the middle of a file is found on the way, and the page is
         lost |= {loss["kind"] for loss in shown.report["losses"]}
     t.true({"api", "launch", "execution"} <= lost, f"kinds of damaged chunks: {lost}")
 
-with t.case("a processor and an accelerator, two processes: tracks stand below what they are of"):
+with t.case("a processor and an accelerator, two processes: tracks are below their objects"):
     made = make("two.duet", [
         "window 0 10000", "device 1 Cpu type=cpu", "device 2 Gpu", "process 1 101 first command=./first%20-x",
         "process 2 102 second", "thread 1 1 name=main", "thread 2 2", "queue 1 1 context=1", "queue 2 2 context=1",
@@ -354,7 +354,7 @@ def written(name):
                    f"%{byte:02x}" for byte in name.encode("utf-8", "surrogateescape"))
 
 
-with t.case("no text of the trace is markup, whatever it is"):
+with t.case("no text of the trace is treated as markup"):
     names = HOSTILE + [b"\xff\xfe\xc3(".decode("utf-8", "surrogateescape"),
                        "std::vector<" * 800 + "int" + ">" * 800]
     lines = ["window 0 100000 command=" + written(HOSTILE[0]), "device 1 " + written(HOSTILE[1]),
@@ -433,7 +433,7 @@ def reasons_of(page):
 def reported_reasons(trace, *options):
     result = run([DUET, "report", "--json", "--by", "stall", *options, trace])
     t.equal(result.status, 0, f"report: {text(result.stderr)}")
-    return {"" if row["key"] == "[no reason told]" else row["key"]: row["count"] for row in view_file.json.loads(result.stdout)["by"]}
+    return {"" if row["key"] == "[no reason reported]" else row["key"]: row["count"] for row in view_file.json.loads(result.stdout)["by"]}
 
 
 def folded_of(page):
@@ -488,7 +488,7 @@ with t.case("samples of more instructions than have a row: the most have one, th
         size = len(page.elements["stalls"])
         t.true(size < 1 << 19, f"{size} bytes of the page")
 
-with t.case("a device that was not measured says why"):
+with t.case("a device that was not measured has a reason"):
     trace = make("unmeasured.duet", ("window 0 1000", "device 1 gpu", "device 2 other", "process 1 7 prog", "thread 1 1", "queue 1 1",
                                      "queue 2 2", "launch 1 1 1 10 20 kernel name=first", "launch 2 1 2 30 40 kernel name=second",
                                      "execution 1 1 1 15 18 100 900"))
@@ -515,7 +515,7 @@ with t.case("off the processor: by cause, until the thread is seen again"):
                     (300, 320, "blocked", [], 0), (400, 450, "blocked", [], 0),
                     (900, 1000, "blocked", [], 0)], "intervals")
 
-with t.case("what the processors did, from their samples"):
+with t.case("processor use, from samples"):
     made = make("use.duet", ["window 0 1000000000", "thread 1 1", "thread 2 1"]
                 + [f"sample {1 + i % 2} {10000000 * (i // 2 + 1)} 10000000" for i in range(80)])
     shown = view(made)
@@ -562,7 +562,7 @@ with t.case("a run that is recorded"):
         wanted[tuple(names[:names.index("-") - 1] + names[names.index("-") + 1:])] += value
     t.equal({k: v for k, v in found.items()}, dict(wanted), "busy time by stack, as the flame graph has it")
 
-with t.case("to stdout, by the trace's name, and what is wrong usage"):
+with t.case("output to stdout, to the default name, and wrong usage"):
     made = make("some.duet", ["window 0 1000"])
     result = run([DUET, "view", "-o", "-", made])
     t.equal(result.status, 0, text(result.stderr))
@@ -584,7 +584,7 @@ with t.case("to stdout, by the trace's name, and what is wrong usage"):
 
 with t.case("a full disk and a closed pipe: one line that says which, or none"):
     made = make("some.duet", ["window 0 1000"])
-    for place, expected in (("-o /dev/full", "'/dev/full' is not whole: write: No space left on device"),
+    for place, expected in (("-o /dev/full", "'/dev/full' is incomplete: write: No space left on device"),
                             ("-o - > /dev/full", "write: No space left on device")):
         result = run(["sh", "-c", f"exec {DUET} view {made} {place}"])
         t.equal([result.status, text(result.stderr)], [1, f"duet view: {expected}\n"], place)

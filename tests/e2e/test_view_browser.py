@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The view in a browser: what a person does with mouse and keyboard, on a recorded run and on made ones.
+"""The page of duet view in a browser: mouse and keyboard, with a recorded run and with generated files.
 
-Needs Chromium (packages-test.debian). Made files come from tests/web/make_view.py, which knows the format
-from its document alone.
+Needs Chromium (packages-test.debian). tests/web/make_view.py generates the files from the format's document alone.
 """
 import http.server
 import json
@@ -137,7 +136,7 @@ KERNEL_INDEX = ("(chunk) => chunk.what.findIndex((what, i) => v.model.path(what)
 
 
 def test_recorded(t, page, trace, path):
-    with t.case("a recorded run opens, with its tracks and without a word of trouble"):
+    with t.case("a recorded run opens with its tracks and without errors"):
         t.wanted()
         page.open(path)
         for kind in ("process", "thread", "calls", "samples", "device", "queue", "waiting"):
@@ -246,7 +245,7 @@ def test_tables(t, page, path):
 
 
 def test_instructions(t, page):
-    with t.case("instructions that were sampled, and what they waited for"):
+    with t.case("sampled instructions and their stall reasons"):
         t.wanted()
         image = os.path.join(duet_test.ROOT, "tests", "golden", "zebin", "two_dg2.bin")
         trace, path = t.described("code.duet", "window 0 1000", "device 1 gpu", "thread 1 1", "queue 1 1", "frame 1 jit main", "stack 1 1",
@@ -300,7 +299,7 @@ def hover_box(page, name):
 
 
 def test_stalls(t, page):
-    with t.case("samples without device times: the flame graph is of what instructions waited for"):
+    with t.case("samples without device times: the flame graph shows stall reasons"):
         t.wanted()
         trace, path = iaprof_page(t)
         page.open(path)
@@ -329,7 +328,7 @@ def test_unmeasured(t, page):
         page.key("2")
         t.true(page.chromium.wait("document.querySelector('#content .unmeasured') !== null"), "an account")
         shown = page.get("document.getElementById('content').innerText")
-        t.true("not measured: nobody's commands to it were recorded" in shown and "idle" not in shown, shown)
+        t.true("not measured: no commands to it were recorded" in shown and "idle" not in shown, shown)
         page.key("3")
         t.true(page.chromium.wait("v.flame !== null"), "a flame graph")
         page.get("(() => { const s = document.querySelector('#content select'); s.selectedIndex = 1;"
@@ -488,7 +487,7 @@ AXIS_TEXTS = """(() => {
 
 
 def test_legible(t, page, made):
-    with t.case("what a search does not match is faint, also where much of it is in a pixel"):
+    with t.case("items that a search does not match are faint, also if many share a pixel"):
         t.wanted()
         for name, kind, low, high in (("scene", "calls", 0, 2e7), ("scene", "calls", 0, 2e8), ("many", "device", 1e9, 1.1e9)):
             page.open(made[name])
@@ -582,7 +581,7 @@ def test_findings(t, page, path):
 
 
 def test_threads_alone(t, page):
-    with t.case("a run without a device begins with what its threads did"):
+    with t.case("a run without a device starts with its threads"):
         t.wanted()
         trace, path = t.described("threads.duet", "window 0 1000000", "process 1 100 p", "thread 1 1",
                                   "frame 1 python work file=a.py line=3", "stack 1 1",
@@ -656,7 +655,7 @@ def test_counters(t, page):
         t.true(page.get("v.layout.rows.some((row) => row.track.name === 'cpu.busy cpu 7')"), "its group is unfolded")
         t.equal(page.problems(), [], "problems")
 
-    with t.case("a search finds charts; a group that is folded tells of the processor below the pointer"):
+    with t.case("a search finds charts; a folded group shows the processor below the pointer"):
         page.open(path, size=(1280, 1000))
         page.search("disk.read")
         page.click_on("#results button", "disk.read")
@@ -693,7 +692,7 @@ def test_hostile(t, page, path):
 
 
 def test_broken(t, page, folder, made):
-    with t.case("a file that was cut off says so and shows what it has"):
+    with t.case("a truncated file shows a warning and its contents"):
         t.wanted()
         page.open(made["cut"])
         t.true("cut off" in page.get("document.getElementById('notice').textContent"), "it says so")
@@ -740,7 +739,7 @@ def test_broken(t, page, folder, made):
         page.click(x, y)
         t.true(page.chromium.wait("texts('.stack .function').includes('simulate')"), "a stack")
 
-    with t.case("damage is told in a line, not in an exception"):
+    with t.case("damage is shown in a line, not as an exception"):
         t.wanted()
         with open(made["scene"], encoding="ascii") as file:
             whole = file.read()
@@ -809,7 +808,7 @@ def test_loading(t, page, path):
 
 
 def test_manners(t, page, path):
-    with t.case("an idle page draws nothing, and an error in it is told in a line"):
+    with t.case("an idle page draws nothing, and an error is shown in a line"):
         t.wanted()
         page.open(path)
         time.sleep(0.5)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The stacks of a trace: as tests/checker/print_stacks.c prints them, native frames named by addr2line."""
+"""The stacks of a trace, as tests/checker/print_stacks.c prints them, with native frames named by addr2line."""
 import collections
 import os
 import shutil

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reads the page of `duet view` as docs/design/view.md has it, with nothing of duet's own code."""
+"""Reads the page of `duet view` by docs/design/view.md, without any code of duet."""
 import base64
 import bisect
 import json

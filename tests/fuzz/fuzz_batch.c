@@ -2,9 +2,9 @@
  *
  * tests/fuzz/fuzz_batch.c - a libFuzzer target: any bytes as batch buffers of an Intel GPU
  *
- * Input: a generation, how many buffers, of each its dwords (two bytes) and where it lies, then their contents. They are
- * looked through as they are, with only the first of them there and then gone on, and with each cut into two mappings
- * side by side, which must make no difference.
+ * Input: a generation, how many buffers, of each its dwords (two bytes) and where it lies, then
+ * their contents. They are looked through as they are, with only the first of them there and then
+ * gone on, and with each cut into two mappings side by side, which must make no difference.
  *
  * Why a mutator of its own: what matters are whole dwords, some thirty of four billion.
  *
@@ -25,7 +25,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv);
 size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t size, size_t max_size, unsigned int seed);
 size_t LLVMFuzzerMutate(uint8_t *bytes, size_t size, size_t max_size);
 
-enum { BUFFERS_MOST = 6, STEPS_FEW = 300, STEPS_MANY = 6000, OTHER_VM = 0x80 };
+enum { MAX_BUFFERS = 6, STEPS_FEW = 300, STEPS_MANY = 6000, OTHER_VM = 0x80 };
 
 /* Where a buffer may lie; those of the corpus first. */
 static const uint64_t places[] = {
@@ -34,9 +34,9 @@ static const uint64_t places[] = {
 	0,        0x1003fc,    0x101000,    0xdead000,
 };
 
-static struct batch_memory memory[2 * BUFFERS_MOST];
+static struct batch_memory memory[2 * MAX_BUFFERS];
 
-/* ---- looking ----------------------------------------------------------------------------------- */
+/* ---- looking --------------------------------------------------------------------------------- */
 
 static void require(bool is_so)
 {
@@ -46,7 +46,7 @@ static void require(bool is_so)
 
 static void check_found(const struct batch_state *state)
 {
-	require(state->found_count <= BATCH_FOUND_MOST);
+	require(state->found_count <= MAX_BATCH_FOUND);
 	for (uint32_t i = 0; i < state->found_count; i++) {
 		const struct batch_found *found = &state->found[i];
 
@@ -61,19 +61,19 @@ static void check(const struct batch_state *state)
 	const struct batch_counts *counts = &state->counts;
 
 	require(state->status != BATCH_GOING && state->status < BATCH_STATUSES);
-	require(state->steps <= state->steps_most && state->level < BATCH_LEVELS);
+	require(state->steps <= state->max_steps && state->level < BATCH_LEVELS);
 	require(counts->commands + counts->noops <= state->steps);
 	require(counts->unknown + counts->mismatched <= counts->commands);
 	require(counts->chains + counts->calls + counts->too_deep <= counts->commands);
 	check_found(state);
 }
 
-/* Most inputs need few steps to show something; beyond BATCH_NOOPS_MOST some must come too. */
+/* Most inputs need few steps to show something; beyond MAX_BATCH_NOOPS some must come too. */
 static struct batch_state begin(uint8_t choice)
 {
 	return (struct batch_state){.vm = 1,
 				    .generation = choice % BATCH_GENERATIONS,
-				    .steps_most = choice >> 3 == 31 ? STEPS_MANY : STEPS_FEW};
+				    .max_steps = choice >> 3 == 31 ? STEPS_MANY : STEPS_FEW};
 }
 
 static void check_same(const struct batch_state *a, struct batch_state *b)
@@ -103,7 +103,8 @@ static void cut(size_t count)
 	}
 }
 
-/* Buffers may lie over each other, or over the end of the address space: there it matters which is asked first. */
+/* Buffers may lie over each other, or over the end of the address space: there it matters which is
+ * asked first. */
 static bool is_apart(size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -120,22 +121,22 @@ static void look(uint8_t choice, size_t count)
 	struct batch_source source = {.memory = memory, .memory_count = 1};
 	struct batch_state state = begin(choice), other;
 
-	batch_look(&state, &source, memory[0].address);
+	batch_parse(&state, &source, memory[0].address);
 	check(&state);
 	source.memory_count = count;
-	state.steps_most *= 2;
-	batch_look_on(&state, &source);
+	state.max_steps *= 2;
+	batch_continue(&state, &source);
 	check(&state);
 
 	state = begin(choice);
-	batch_look(&state, &source, memory[0].address);
+	batch_parse(&state, &source, memory[0].address);
 	check(&state);
 	if (!is_apart(count))
 		return;
 	cut(count);
 	source.memory_count = 2 * count;
 	other = begin(choice);
-	batch_look(&other, &source, memory[0].address);
+	batch_parse(&other, &source, memory[0].address);
 	check_same(&state, &other);
 }
 
@@ -146,7 +147,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 
 	if (size < 2)
 		return 0;
-	count = 1 + bytes[1] % BUFFERS_MOST;
+	count = 1 + bytes[1] % MAX_BUFFERS;
 	if (size < 2 + 3 * count)
 		return 0;
 	contents = head + 3 * count;
@@ -167,7 +168,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	return 0;
 }
 
-/* ---- inputs ------------------------------------------------------------------------------------ */
+/* ---- inputs ---------------------------------------------------------------------------------- */
 
 static const uint32_t likely[] = {
 	0x00000000, 0x05000000, 0x18800101, 0x18c00101, 0x18808101, 0x61010014, 0x61010011,
@@ -179,7 +180,7 @@ static const uint32_t likely[] = {
 
 size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t size, size_t max_size, unsigned int seed)
 {
-	const size_t head = size >= 2 ? 2 + 3 * (1 + bytes[1] % BUFFERS_MOST) : 0;
+	const size_t head = size >= 2 ? 2 + 3 * (1 + bytes[1] % MAX_BUFFERS) : 0;
 	size_t at;
 
 	srand(seed);

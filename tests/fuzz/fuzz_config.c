@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/fuzz/fuzz_config.c - a libFuzzer target: any bytes as text format, of three types of messages
+ * tests/fuzz/fuzz_config.c - a libFuzzer target: any bytes as text format, of three types of
+ * messages
  *
- * What is read is printed and read again, and must be the same message; what is refused must say why and where.
+ * What is read is printed and read again, and must be the same message; what is refused must say
+ * why and where.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -2,10 +2,10 @@
  *
  * tests/fuzz/fuzz_decode.c - any bytes in a ring, drained, decoded and written
  *
- * Input: flags, then the ring's bytes. With flag 1 they are a list of records whose heads are made here, so
- * that the fields behind them are reached soon; with flag 2 they end at the ring's end and go on at its
- * beginning; with flag 4 the first eight bytes are the head's position. What was written is read back now
- * and then and must be whole.
+ * Input: flags, then the ring's bytes. With flag 1 they are a list of records whose heads are made
+ * here, so that the fields behind them are reached soon; with flag 2 they end at the ring's end and
+ * go on at its beginning; with flag 4 the first eight bytes are the head's position. What was
+ * written is read back now and then and must be whole.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -14,9 +14,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "collect/decode.h"
+#include "collect/guest/decode.h"
 #include "collect/host_clocks.h"
-#include "collect/ranges.h"
+#include "collect/guest/ranges.h"
 #include "trace/reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -159,11 +159,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!injected)
 		return 0;
 	injected->recording = &fuzz.recording;
-	injected->collector = "opencl";
+	injected->kind.collector = "opencl";
 	injected->pid_fd = -1;
-	injected->room_bytes = UINT64_MAX;
+	guest_budget_init(&injected->budget, NULL);
 	injected->rings = calloc(1, sizeof(*injected->rings));
-	injected->ring_count = 1;
+	injected->region.ring_count = 1;
 	injected->process = calloc(1, sizeof(*injected->process));
 	if (!injected->rings || !injected->process)
 		abort();

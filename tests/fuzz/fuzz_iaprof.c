@@ -2,7 +2,8 @@
  *
  * tests/fuzz/fuzz_iaprof.c - libFuzzer target: any bytes as a profile of iaprof
  *
- *	fuzz_iaprof tests/golden/iaprof		runs on the profiles that are there, and goes on from them
+ *	fuzz_iaprof tests/golden/iaprof		runs on the profiles that are there, and goes on
+ *		from them
  *
  * What is taken must be a whole trace, whose counts have a sum; what is refused must say why.
  */

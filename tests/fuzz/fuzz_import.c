@@ -2,8 +2,9 @@
  *
  * tests/fuzz/fuzz_import.c - libFuzzer target: any bytes as a foreign file
  *
- * Compiled once for each importer: FUZZ_IMPORTER is its struct importer, FUZZ_EXPORTER the name of the exporter that writes
- * seeds; NULL: a database is made by hand. What is taken must be a whole trace; what is refused must say why.
+ * Compiled once for each importer: FUZZ_IMPORTER is its struct importer, FUZZ_EXPORTER the name of
+ * the exporter that writes seeds; NULL: a database is made by hand. What is taken must be a whole
+ * trace; what is refused must say why.
  *
  *	fuzz_import_NAME --seed FOLDER		writes seeds
  */
@@ -17,8 +18,9 @@
 
 #include "../checker/description.h"
 #include "analyze/model.h"
+#include "analyze/output_options.h"
 #include "base/error.h"
-#include "base/sqlite_library.h"
+#include "base/file/sqlite_library.h"
 #include "export/exporter.h"
 #include "import/formats.h"
 #include "import/source.h"
@@ -87,7 +89,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 
 static int export_one(const char *description, const char *path)
 {
-	const struct export_options options = {.version = "0"};
+	const struct output_options options = {.version = "0"};
 	const struct exporter *exporter = exporter_find(FUZZ_EXPORTER);
 	FILE *text = fopen(description, "re"), *out;
 	struct model *model;

@@ -2,17 +2,18 @@
  *
  * tests/fuzz/fuzz_isa.c - a libFuzzer target: any bytes as code
  *
- * Input: a byte that says which instruction set, then code, decoded from its begin to its end, or a code object of a GPU of
- * Intel's or NVIDIA's. That nvdisasm is not asked is said by DUET_NVDISASM=/nonexistent. LLVM and IGA themselves are not instrumented; that they do not die here is why x86-64, arm64 and Xe need no process of
- * their own.
+ * Input: a byte that says which instruction set, then code, decoded from its begin to its end, or a
+ * code object of a GPU of Intel's or NVIDIA's. That nvdisasm is not asked is said by
+ * DUET_NVDISASM=/nonexistent. LLVM and IGA themselves are not instrumented; that they do not die
+ * here is why x86-64, arm64 and Xe need no process of their own.
  */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "isa/isa.h"
-#include "symbol/cubin.h"
-#include "symbol/zebin.h"
+#include "symbol/device/cubin.h"
+#include "symbol/device/zebin.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

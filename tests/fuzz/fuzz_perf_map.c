@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/fuzz/fuzz_perf_map.c - libFuzzer target: any bytes as a perf map, in memory and searched in its file
+ * tests/fuzz/fuzz_perf_map.c - libFuzzer target: any bytes as a perf map, in memory and searched in
+ * its file
  *
  *	fuzz_perf_map --seed FOLDER		writes one
  */
@@ -12,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "symbol/perf_map.h"
+#include "symbol/jit/perf_map.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/fuzz/fuzz_proc.c - libFuzzer target: any bytes as any file of /proc and /sys that counters are read from
+ * tests/fuzz/fuzz_proc.c - libFuzzer target: any bytes as any file of /proc and /sys that counters
+ * are read from
  *
  *	fuzz_proc --seed FOLDER		writes this machine's own files as seeds
  *	fuzz_proc FOLDER		fuzzes
  *
- * The first byte chooses the file. Nothing may be read behind the text, and no more be found than there is room for.
+ * The first byte chooses the file. Nothing may be read behind the text, and no more be found than
+ * there is room for.
  */
 #include <fcntl.h>
 #include <stdint.h>
@@ -48,8 +50,7 @@ static uint64_t parse_fdinfo(const char *text, size_t length, uint64_t *values)
 	struct fdinfo fdinfo;
 
 	fdinfo_parse(text, length, &fdinfo);
-	if (fdinfo.engines_count > FDINFO_ENGINES_MOST ||
-	    fdinfo.regions_count > FDINFO_REGIONS_MOST)
+	if (fdinfo.engines_count > MAX_FDINFO_ENGINES || fdinfo.regions_count > MAX_FDINFO_REGIONS)
 		abort();
 	for (size_t i = 0; i < fdinfo.engines_count; i++)
 		if (!fdinfo.engines[i].capacity ||
@@ -89,7 +90,7 @@ static const struct {
 /* A bit for which there is no value would be read behind the values. */
 static void check(uint64_t valid)
 {
-	if (valid >> METRICS_MOST)
+	if (valid >> MAX_METRICS)
 		abort();
 }
 
@@ -110,7 +111,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv);
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-	uint64_t values[METRICS_MOST] = {0};
+	uint64_t values[MAX_METRICS] = {0};
 	/* In memory of its own, so that the sanitizer sees a read behind the end. */
 	char *text = malloc(size);
 	size_t index = size ? bytes[0] % ARRAY_COUNT(formats) : 0;

@@ -2,12 +2,12 @@
  *
  * tests/fuzz/fuzz_symbol.c - a libFuzzer target: any bytes to everything that symbol/ reads
  *
- * Input: a byte that says what the rest is: a program, a perf map, a dump of generated code, mappings,
- * a line table of Python, a name, an image in memory, a program's unwind tables, a zebin, or what one says of its kernels.
- * What comes out must be readable.
+ * Input: a byte that says what the rest is: a program, a perf map, a dump of generated code,
+ * mappings, a line table of Python, a name, an image in memory, a program's unwind tables, a zebin,
+ * or what one says of its kernels. What comes out must be readable.
  *
- * Why a mutator of its own: in a program of 20 KB most random changes hit padding or code. Nearly always
- * this one changes a few bytes of one section.
+ * Why a mutator of its own: in a program of 20 KB most random changes hit padding or code. Nearly
+ * always this one changes a few bytes of one section.
  *
  *	fuzz_symbol --seed FOLDER
  *	fuzz_symbol -runs=1000000 FOLDER
@@ -21,17 +21,17 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "symbol/build_id.h"
+#include "symbol/elf/build_id.h"
 #include "symbol/demangle.h"
-#include "symbol/jitdump.h"
-#include "symbol/perf_map.h"
+#include "symbol/jit/jitdump.h"
+#include "symbol/jit/perf_map.h"
 #include "symbol/proc_maps.h"
-#include "symbol/python_lines.h"
+#include "symbol/remote/python_lines.h"
 #include "symbol/symbolizer.h"
-#include "symbol/unwind_table.h"
-#include "symbol/unwind_walk.h"
-#include "symbol/ze_info.h"
-#include "symbol/zebin.h"
+#include "symbol/elf/unwind_table.h"
+#include "symbol/elf/unwind_walk.h"
+#include "symbol/device/ze_info.h"
+#include "symbol/device/zebin.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);

@@ -49,12 +49,12 @@ static size_t read_texts(const struct trace_reader *reader, const struct trace_f
 	return total;
 }
 
-static void read_things(struct trace_reader *reader)
+static void read_entities(struct trace_reader *reader)
 {
-	for (uint32_t kind = EVENT_HOST; kind <= EVENT_THING_LAST; kind++) {
+	for (uint32_t kind = EVENT_HOST; kind <= EVENT_ENTITY_LAST; kind++) {
 		const struct trace_format *format = trace_format_find(kind);
 		const void *rows;
-		size_t count = trace_reader_things(reader, kind, &rows), size;
+		size_t count = trace_reader_entities(reader, kind, &rows), size;
 		uint64_t previous = 0;
 
 		for (size_t i = 0; i < count; i++) {
@@ -62,7 +62,7 @@ static void read_things(struct trace_reader *reader)
 			uint32_t id = (uint32_t)trace_field_read(row, 0, FIELD_U32);
 
 			require(id > previous);
-			require(trace_reader_thing(reader, kind, id) == row);
+			require(trace_reader_entity(reader, kind, id) == row);
 			previous = id;
 			read_texts(reader, format, row);
 			if (kind == EVENT_CODE)
@@ -101,7 +101,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 
 	if (trace_reader_open_memory(bytes, size, &reader))
 		return 0;
-	read_things(reader);
+	read_entities(reader);
 	read_rows(reader);
 	count = trace_reader_losses(reader, &losses);
 	for (size_t i = 1; i < count; i++)

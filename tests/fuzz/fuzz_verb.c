@@ -2,11 +2,13 @@
  *
  * tests/fuzz/fuzz_verb.c - libFuzzer target: a verb of duet over any trace
  *
- * Compiled once for each verb and format: FUZZ_COMMAND is its struct command, FUZZ_ARGUMENTS what it always gets, FUZZ_VARIANTS
- * what it gets one of, by the size of the trace: a list of {"--view", "cpu"}. FUZZ_OUTPUT: 0: stdout, 1: a file, 2: a folder.
+ * Compiled once for each verb and format: FUZZ_COMMAND is its struct command, FUZZ_ARGUMENTS what
+ * it always gets, FUZZ_VARIANTS what it gets one of, by the size of the trace: a list of {"--view",
+ * "cpu"}. FUZZ_OUTPUT: 0: stdout, 1: a file, 2: a folder.
  *
  *	fuzz_verb_NAME --seed FOLDER		writes seeds
  */
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +18,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "base/unfinished.h"
+#include "base/file/unfinished.h"
 #include "cli/command.h"
 #include "trace_mutator.h"
 
@@ -56,6 +58,19 @@ static void require(bool condition, const char *what, const char *said)
 	abort();
 }
 
+/* A file, or a folder with all that is in it. */
+static void remove_output(const char *path)
+{
+	int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (folder < 0) {
+		unlink(path);
+		return;
+	}
+	unfinished_remove_folder(folder, AT_FDCWD, path);
+	close(folder);
+}
+
 static void run(const char *trace, size_t variant)
 {
 	char *argv[ARGUMENTS_MAX], *said = NULL;
@@ -71,7 +86,7 @@ static void run(const char *trace, size_t variant)
 	stderr = standard_error;
 	error_clear();
 	if (FUZZ_OUTPUT)
-		unfinished_remove(output);
+		remove_output(output);
 	require(status == STATUS_DONE || status == STATUS_FAILED || status == STATUS_INCOMPLETE,
 		"another status", said);
 	require(status != STATUS_FAILED || *said, "a failure without a word", said);

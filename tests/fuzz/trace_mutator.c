@@ -3,10 +3,12 @@
  * tests/fuzz/trace_mutator.c - changes traces so that what is behind their checksums is reached
  *
  * Runs in:  the fuzzer's process
- * Gets:     a trace; gives one that differs in a chunk's head, in the bytes of a payload, or in fields of rows
+ * Gets:     a trace; gives one that differs in a chunk's head, in the bytes of a payload, or in
+ *           fields of rows
  * Fails:    never: what cannot be changed so is changed by libFuzzer, byte by byte
- * Why a mutator of its own: a random change breaks a checksum and reaches nothing behind it. This one takes a chunk apart,
- *           changes it and packs it anew; some of the time plain bytes are changed, so that resynchronisation is reached too.
+ * Why a mutator of its own: a random change breaks a checksum and reaches nothing behind it. This
+ *           one takes a chunk apart, changes it and packs it anew; some of the time plain bytes are
+ *           changed, so that resynchronisation is reached too.
  */
 #include "trace_mutator.h"
 
@@ -187,7 +189,8 @@ static uint32_t keep_id(void *context, uint32_t id)
 	return id;
 }
 
-/* Rows of a chunk, changed and written as a recorder would. 0: they are not there, or cannot be written. */
+/* Rows of a chunk, changed and written as a recorder would. 0: they are not there, or cannot be
+ * written. */
 static int repack_rows(struct chunk_head *head, const uint8_t *payload, size_t size)
 {
 	static char rows[ROWS_BYTES];
@@ -196,13 +199,13 @@ static int repack_rows(struct chunk_head *head, const uint8_t *payload, size_t s
 	const struct trace_translator same = {keep_id, NULL};
 	struct chunk_payload whole;
 
-	if (!format || !head->rows || !format->column_count ||
+	if (!format || !head->rows || head->rows > TRACE_ROWS_LIMIT || !format->column_count ||
 	    (head->rows + (size_t)1) * format->row_size > sizeof(rows))
 		return 0;
 	memset(rows, 0, (head->rows + (size_t)1) * format->row_size);
 	if (trace_decode(format, payload, size, &same, rows, head->rows))
 		return 0;
-	if (random_next() % 8 == 0) /* one more like another */
+	if (random_next() % 8 == 0 && head->rows < TRACE_ROWS_LIMIT) /* one more like another */
 		memcpy(rows + head->rows++ * (size_t)format->row_size,
 		       rows + random_next() % (head->rows - 1 ? head->rows - 1 : 1) *
 				       format->row_size,
@@ -256,7 +259,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t size, size_t max_size, uns
 
 /* ---- seeds ---- */
 
-static void add_things(struct trace_writer *writer, uint32_t seed)
+static void add_entities(struct trace_writer *writer, uint32_t seed)
 {
 	struct event_process process = {.id = 1, .pid = seed};
 	struct event_code code = {.id = 1, .process = 1, .type = CODE_SOURCE};
@@ -265,8 +268,8 @@ static void add_things(struct trace_writer *writer, uint32_t seed)
 	process.name_string = trace_writer_string(
 		writer, text, (size_t)snprintf(text, sizeof(text), "process %u", seed));
 	trace_writer_content(writer, text, sizeof(text), &code.hash_low, &code.hash_high);
-	trace_writer_thing(writer, EVENT_PROCESS, &process);
-	trace_writer_thing(writer, EVENT_CODE, &code);
+	trace_writer_entity(writer, EVENT_PROCESS, &process);
+	trace_writer_entity(writer, EVENT_CODE, &code);
 }
 
 static void add_rows(struct trace_writer *writer, uint32_t kind, uint32_t seed)
@@ -282,9 +285,9 @@ static void add_rows(struct trace_writer *writer, uint32_t kind, uint32_t seed)
 				trace_field_write(row, format->columns[j].offset,
 						  format->columns[j].type, i * 1000 + j * 17 % 11);
 		}
-		if (format->is_thing) {
+		if (format->is_entity) {
 			trace_field_write(row, 0, FIELD_U32, i + 1);
-			trace_writer_thing(writer, kind, row);
+			trace_writer_entity(writer, kind, row);
 		} else {
 			trace_writer_row(writer, kind, &source, row);
 		}
@@ -301,7 +304,7 @@ static int write_seeds(const char *folder)
 		snprintf(path, sizeof(path), "%s/seed-%02u", folder, seed);
 		if (trace_writer_open(path, &options, &writer))
 			return 1;
-		add_things(writer, seed);
+		add_entities(writer, seed);
 		for (uint32_t kind = 1; kind < EVENT_KIND_COUNT; kind++) {
 			if (seed % 20 == 0 || kind % 20 == seed % 20)
 				add_rows(writer, kind, seed);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/fuzz/trace_mutator.h - changes traces so that what is behind their checksums is reached; links LLVMFuzzerCustomMutator
+ * tests/fuzz/trace_mutator.h - changes traces so that what is behind their checksums is reached;
+ * links LLVMFuzzerCustomMutator
  */
 #ifndef FUZZ_TRACE_MUTATOR_H
 #define FUZZ_TRACE_MUTATOR_H
@@ -9,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of LLVMFuzzerInitialize. of_rows: most changes are of fields of rows, in chunks that stay sound. "--seed FOLDER" writes seeds
- * and ends the process. */
+/* Of LLVMFuzzerInitialize. of_rows: most changes are of fields of rows, in chunks that stay sound.
+ * "--seed FOLDER" writes seeds and ends the process. */
 void trace_mutator_start(int argc, char **argv, bool of_rows);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/generate/python_offsets.c - one row of event/python_offsets.h, from a version's own headers
+ * tests/generate/python_offsets.c - one row of abi/python_offsets.h, from a version's own headers
  *
  * Runs in:  a test; compiled by python_offsets.py against each installed version
  * Gives:    the row as C text, or with --check what in the table differs from it
@@ -27,7 +27,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "event/python_offsets.h"
+#include "abi/python_offsets.h"
 
 #if PY_VERSION_HEX >= 0x030d0000
 #define FRAME_CODE        f_executable

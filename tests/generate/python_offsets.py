@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""The table of src/event/python_offsets.h, measured from the headers of installed Python versions.
+"""The table of src/abi/python_offsets.h, measured from the headers of installed Python versions.
 
 Each version's headers are compiled into python_offsets.c, which measures with offsetof.
 

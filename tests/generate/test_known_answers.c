@@ -33,8 +33,8 @@ static void check_calls(const struct analysis *analysis, const struct answers *a
 		const struct count_total *want = &answers->functions[i];
 
 		wanted += want->count;
-		for (size_t j = 0; j < analysis->calls_count; j++) {
-			const struct analysis_call *call = &analysis->calls[j];
+		for (size_t j = 0; j < analysis->program.calls_count; j++) {
+			const struct analysis_call *call = &analysis->program.calls[j];
 
 			if (strcmp(call->name, answers->function_names[i]) != 0)
 				continue;
@@ -115,7 +115,7 @@ static void check_devices(const struct analysis *analysis, const struct answers 
 		CHECK_EQUAL(device->account.wall_ns, answers->end_ns - answers->begin_ns);
 		check_time(device->device->id, device->account.busy_ns, busy->total, busy->pieces);
 	}
-	CHECK(analysis->is_exact);
+	CHECK(analysis->checks.is_exact);
 }
 
 static void check_clocks(const struct model *model, bool is_empty)

@@ -138,9 +138,9 @@ static uint32_t text(struct world *world, const char *text)
 	return trace_writer_string(world->writer, text, strlen(text));
 }
 
-static void thing(struct world *world, enum event_kind kind, const void *row)
+static void entity(struct world *world, enum event_kind kind, const void *row)
 {
-	int rc = trace_writer_thing(world->writer, kind, row);
+	int rc = trace_writer_entity(world->writer, kind, row);
 
 	if (rc && !world->error)
 		world->error = rc;
@@ -163,21 +163,21 @@ static void describe_clocks(struct world *world)
 				    .frequency_hz = 1000000000,
 				    .begin_ns = BEGIN_NS};
 
-	thing(world, EVENT_CLOCK, &clock);
+	entity(world, EVENT_CLOCK, &clock);
 	clock.id = CLOCK_RAW;
 	clock.type = CLOCK_TYPE_MONOTONIC_RAW;
-	thing(world, EVENT_CLOCK, &clock);
+	entity(world, EVENT_CLOCK, &clock);
 	clock.id = CLOCK_TSC;
 	clock.type = CLOCK_TYPE_TSC;
 	clock.frequency_hz = 2596000000;
-	thing(world, EVENT_CLOCK, &clock);
+	entity(world, EVENT_CLOCK, &clock);
 	clock.type = CLOCK_TYPE_DEVICE;
 	clock.frequency_hz = 1000000000;
 	for (uint32_t i = 1; i <= ANSWERS_DEVICES; i++) {
 		clock.id = CLOCK_FIRST_DEVICE + i - 1;
 		clock.device = i;
 		if (has_device(world, i))
-			thing(world, EVENT_CLOCK, &clock);
+			entity(world, EVENT_CLOCK, &clock);
 	}
 }
 
@@ -201,7 +201,7 @@ static void describe_devices(struct world *world)
 		};
 
 		if (has_device(world, i))
-			thing(world, EVENT_DEVICE, &device);
+			entity(world, EVENT_DEVICE, &device);
 	}
 }
 
@@ -218,7 +218,7 @@ static void describe_code(struct world *world, uint32_t process)
 
 	if (rc && !world->error)
 		world->error = rc;
-	thing(world, EVENT_CODE, &program);
+	entity(world, EVENT_CODE, &program);
 	for (uint32_t i = 0; i < KERNELS; i++) {
 		struct event_code kernel = {.id = kernel_code(process, i),
 					    .process = process,
@@ -227,7 +227,7 @@ static void describe_code(struct world *world, uint32_t process)
 					    .name_string = text(world, kernels[i].name),
 					    .begin_ns = BEGIN_NS};
 
-		thing(world, EVENT_CODE, &kernel);
+		entity(world, EVENT_CODE, &kernel);
 	}
 }
 
@@ -254,8 +254,8 @@ static void describe_processes(struct world *world, uint64_t end_ns)
 		};
 		struct event_context context = {i, i, 0x10000 + i, BEGIN_NS, end_ns};
 
-		thing(world, EVENT_PROCESS, &process);
-		thing(world, EVENT_CONTEXT, &context);
+		entity(world, EVENT_PROCESS, &process);
+		entity(world, EVENT_CONTEXT, &context);
 	}
 	for (uint32_t i = 0; i < world->shape->threads; i++) {
 		struct event_thread thread = {.id = i + 1,
@@ -266,7 +266,7 @@ static void describe_processes(struct world *world, uint64_t end_ns)
 					      .begin_ns = BEGIN_NS,
 					      .end_ns = end_ns};
 
-		thing(world, EVENT_THREAD, &thread);
+		entity(world, EVENT_THREAD, &thread);
 	}
 }
 
@@ -287,7 +287,7 @@ static void describe_queues(struct world *world, uint64_t end_ns)
 			.end_ns = end_ns,
 		};
 
-		thing(world, EVENT_QUEUE, &queue);
+		entity(world, EVENT_QUEUE, &queue);
 	}
 }
 
@@ -305,7 +305,7 @@ static void describe_host(struct world *world, uint64_t end_ns)
 		.end_ns = end_ns,
 	};
 
-	thing(world, EVENT_HOST, &host);
+	entity(world, EVENT_HOST, &host);
 }
 
 void world_describe(struct world *world)

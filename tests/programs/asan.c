@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/programs/asan.c - built with -fsanitize=address by each compiler: a profiler must not upset it
+ * tests/programs/asan.c - built with -fsanitize=address by each compiler: a profiler must not upset
+ * it
  *
  *	asan [overflow]
  */

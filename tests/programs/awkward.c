@@ -3,17 +3,22 @@
  * tests/programs/awkward.c - programs that fork, end threads and reuse handles where it is awkward
  *
  *	awkward forks SECONDS      fork() while other threads enqueue; each child calls OpenCL
- *	awkward fork-callback      a destructor callback forks; the child returns from the call it was made in
- *	awkward fork-signal N      a signal handler forks N times, wherever it comes; the children go on there
- *	awkward handles            all rings are taken; a thread without one makes a kernel where another was
+ *	awkward fork-callback      a destructor callback forks; the child returns from the call it
+ *	                           was made in
+ *	awkward fork-signal N      a signal handler forks N times, wherever it comes; the children
+ *	                           go on there
+ *	awkward handles            all rings are taken; a thread without one makes a kernel where
+ *	                           another was
  *	awkward link               a program is linked with a callback where another program was
- *	awkward idle SECONDS       everything is made and released again and again; what takes long is counted
+ *	awkward idle SECONDS       everything is made and released again and again; what takes long
+ *	                           is counted
  *	awkward churn SECONDS      eight threads launch, each new after 40 launches
  *	awkward errno              a table of calls: those that change errno
  *	awkward big-source MIB, big-binary MIB
  *	awkward cancel SECONDS     100 threads are cancelled while they launch, four are not
  *
- * What a mode prints is the same with and without a profiler, but for what it says of itself with `fact`.
+ * What a mode prints is the same with and without a profiler, but for what it says of itself with
+ * `fact`.
  */
 #include "opencl_work.h"
 
@@ -63,8 +68,8 @@ static int fate_of(pid_t child)
 	return WEXITSTATUS(status) ? 1000 + WEXITSTATUS(status) : 0;
 }
 
-/* What a child does to show that it lives: not with the driver's locks, which may be held by threads that it
- * does not have. */
+/* What a child does to show that it lives: not with the driver's locks, which may be held by
+ * threads that it does not have. */
 static void live_and_end(const struct work *w)
 {
 	char name[128];
@@ -172,7 +177,8 @@ static void fork_in_handler(int number)
 	errno = saved;
 }
 
-/* Calls that take no memory: fork() itself would wait for malloc's lock, which this thread holds. */
+/* Calls that take no memory: fork() itself would wait for malloc's lock, which this thread
+ * holds. */
 static void call_until_forked(const struct work *w, unsigned int delay_us)
 {
 	const struct itimerval once = {.it_value = {0, delay_us}};
@@ -375,7 +381,8 @@ static int mode_idle(int argc, char **argv)
 
 enum { LAUNCHERS = 8, LAUNCHES_A_LIFE = 40 };
 
-/* A ring that a thread leaves is free for another some milliseconds later: few enough threads for that. */
+/* A ring that a thread leaves is free for another some milliseconds later: few enough threads for
+ * that. */
 static void *launch_for_a_life(void *data)
 {
 	for (int i = 0; i < LAUNCHES_A_LIFE; i++) {
@@ -478,7 +485,8 @@ static void try_commands(const char *thread_name, cl_context context, cl_command
 	TRY(clFinish(queue));
 }
 
-/* Everything is made by the thread itself: with the first call it gets its ring, or the process its recorder. */
+/* Everything is made by the thread itself: with the first call it gets its ring, or the process its
+ * recorder. */
 static void *try_calls(void *name)
 {
 	const char *thread_name = name, *text = "kernel void twice(global float *x) { x[0] *= 2; }";
@@ -628,8 +636,8 @@ static void compute(void)
 		;
 }
 
-/* May be cancelled wherever a library has a cancellation point. Most wait for a processor, many of them for a lock whose
- * holder does so too. */
+/* May be cancelled wherever a library has a cancellation point. Most wait for a processor, many of
+ * them for a lock whose holder does so too. */
 static void *launch_deferred(void *unused)
 {
 	for (;;) {

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/programs/bad_stacks.c - launches where a stack is hard to walk, and where a look at it may harm
+ * tests/programs/bad_stacks.c - launches where a stack is hard to walk, and where a look at it may
+ * harm
  *
- *	bad_stacks coroutine       from a stack of its own whose outermost return address is a function's begin
- *	bad_stacks far             rbp holds no frame though the unwind tables say so: the next frame is far away
+ *	bad_stacks coroutine       from a stack of its own whose outermost return address is a
+ *	                           function's begin
+ *	bad_stacks far             rbp holds no frame though the unwind tables say so: the next
+ *	                           frame is far away
  *	bad_stacks null            … the next frame is where address -8 points
- *	bad_stacks limit BYTES     with so much more address space than there was before the first launch
- *	bad_stacks fork-dlopen N   two threads launch, a third one forks N times, each child calls dlopen
+ *	bad_stacks limit BYTES     with so much more address space than there was before the first
+ *	                           launch
+ *	bad_stacks fork-dlopen N   two threads launch, a third one forks N times, each child calls
+ *	                           dlopen
  *
  * Without a profiler each prints `ok` and ends with 0.
  */
@@ -60,8 +65,8 @@ __asm__(".text\n"
 	"ret\n"
 	".cfi_endproc\n"
 	".size bad_stacks_switch, . - bad_stacks_switch\n"
-	/* The row of the byte before bad_stacks_leave says: a frame of 64 bytes, all of which lie above the
-	 * stack's end. */
+	/* The row of the byte before bad_stacks_leave says: a frame of 64 bytes, all of which lie
+	 * above the stack's end. */
 	".type bad_stacks_before, @function\n"
 	"bad_stacks_before:\n"
 	".cfi_startproc\n"

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/programs/command_buffer.c - kernels launched one by one, and the same kernel three times in a command buffer
+ * tests/programs/command_buffer.c - kernels launched one by one, and the same kernel three times in
+ * a command buffer
  *
  * Runs in:  a process of its own
- * Gives:    one line of JSON: whether the platform has command buffers, ns of the buffer from launch to clFinish
+ * Gives:    one line of JSON: whether the platform has command buffers, ns of the buffer from
+ *           launch to clFinish
  * Fails:    status 99, as work_check
- * Why own clocks: what the device did while the buffer ran is compared with the program's own measurement.
+ * Why own clocks: what the device did while the buffer ran is compared with the program's own
+ * measurement.
  */
 #include "opencl_work.h"
 

@@ -1,21 +1,28 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/programs/cpu_limits.c - programs that are too much for a profiler, for the tests of the CPU collector
+ * tests/programs/cpu_limits.c - programs that are too much for a profiler, for the tests of the CPU
+ * collector
  *
  *	cpu_limits forks N MS          N children in MS milliseconds, each of which ends at once
- *	cpu_limits threads N           N threads at the same time, each with some work and some sleep
+ *	cpu_limits threads N           N threads at the same time, each with some work and some
+ *	                               sleep
  *	cpu_limits libraries N FOLDER  maps N files as code, and runs in the last one
- *	cpu_limits churn N FOLDER      maps N times, each somewhere else, has 100 at a time, and runs in the last one
+ *	cpu_limits churn N FOLDER      maps N times, each somewhere else, has 100 at a time, and
+ *	                               runs in the last one
  *	cpu_limits hold N FOLDER       the same with all N at a time
- *	cpu_limits spawn MS            for MS of processor time: threads that work 20 ms each, two at a time
- *	cpu_limits daemon MS           a grandchild whose parent has ended works for MS; waits for it through a pipe
- *	cpu_limits again MS            works for MS, then calls exec of itself as "again_b", which does so too
+ *	cpu_limits spawn MS            for MS of processor time: threads that work 20 ms each, two
+ *	                               at a time
+ *	cpu_limits daemon MS           a grandchild whose parent has ended works for MS; waits for
+ *	                               it through a pipe
+ *	cpu_limits again MS            works for MS, then calls exec of itself as "again_b", which
+ *	                               does so too
  *	cpu_limits faults N            touches N pages of memory
  *	cpu_limits busy MS             works, until MS of wall time are over
  *	cpu_limits doze N              N times: works for 5 ms, sleeps for 10
  *	cpu_limits shut N              the same, with debuggers shut out
  *
- * Prints what it did, the same each time; with "spawn", "daemon", "busy", "doze" and "shut" nanoseconds of processor time.
+ * Prints what it did, the same each time; with "spawn", "daemon", "busy", "doze" and "shut"
+ * nanoseconds of processor time.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -111,7 +118,7 @@ static int threads(int count)
 	return 0;
 }
 
-/* ---- code -------------------------------------------------------------------------------------- */
+/* ---- code ------------------------------------------------------------------------------------ */
 
 /* Where in our own file the code lies; by /proc/self/maps. */
 static int find_code(uint64_t *ret_offset)
@@ -233,7 +240,7 @@ static int churn(int count, const char *folder)
 	return 0;
 }
 
-/* ---- who starts whom --------------------------------------------------------------------------- */
+/* ---- who starts whom ------------------------------------------------------------------------- */
 
 static void *work_shortly(void *argument)
 {

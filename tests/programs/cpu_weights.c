@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/programs/cpu_weights.c - twelve functions of different weights, to compare profilers with each other
+ * tests/programs/cpu_weights.c - twelve functions of different weights, to compare profilers with
+ * each other
  *
  *	cpu_weights MS      MS of processor time in all, in pieces of random length and order
  *
- * Each leaf is called through one or two of three callers, those through main's two rounds. Prints a line for each
- * leaf: its name and the nanoseconds of processor time in it, the call included.
+ * Each leaf is called through one or two of three callers, those through main's two rounds. Prints
+ * a line for each leaf: its name and the nanoseconds of processor time in it, the call included.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -2,7 +2,8 @@
  *
  * tests/programs/cpu_work.c - a program whose processor time is known, for the tests of CPU samples
  *
- *	cpu_work shares MS      spins 7 parts below path_a and 3 below path_b, MS of processor time in all
+ *	cpu_work shares MS      spins 7 parts below path_a and 3 below path_b, MS of processor time
+ *	                        in all
  *	cpu_work threads N MS   N threads, each spinning MS below path_a
  *	cpu_work sleeps MS      spins MS below path_a, and sleeps as long below path_b
  *	cpu_work forks N        N children that do nothing, one after the other

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/programs/cuda_live.c - a program of CUDA that works when it is told to, and is somewhere else meanwhile
+ * tests/programs/cuda_live.c - a program of CUDA that works when it is told to, and is somewhere
+ * else meanwhile
  *
  * Runs in:  a process of its own, with libcuda.so.1 and libcupti.so.13 as the loader finds them
- * Gets:     "read", "busy", "allocate", "threads", "alarm" or "sleep": where its threads are; "without": it does not load
- *           libcupti, or "later": it has no graph until it is told "make"; on stdin lines: "launch N", "graph N" (launches of a graph that was made at the begin), "context N" (a new
- *           context, and N launches in that)
- * Gives:    a line for each when it is done; at the end of stdin "wrong N" and status 7, where nothing went wrong
+ * Gets:     "read", "busy", "allocate", "threads", "alarm" or "sleep": where its threads are;
+ *           "without": it does not load libcupti, or "later": it has no graph until it is told
+ *           "make"; on stdin lines: "launch N", "graph N" (launches of a graph that was made at the
+ *           begin), "context N" (a new context, and N launches in that)
+ * Gives:    a line for each when it is done; at the end of stdin "wrong N" and status 7, where
+ *           nothing went wrong
  * Why:      what is launched while somebody is attached is known to the last kernel
  */
 #include <dlfcn.h>
@@ -24,14 +27,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "event/cuda_abi.h"
+#include "sim/nvidia/cuda_abi.h"
 
 enum { THREADS = 50, NODES = 3 };
 
 static const char ptx[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
 			  ".visible .entry _Z4stepPfi(.param .u64 p) { ret; }\n";
 
-static struct cuda_functions cu;
+static struct cuda_all_functions cu;
 static CUfunction step;
 static CUstream stream;
 static CUgraphExec graph;
@@ -50,7 +53,7 @@ static bool open_libraries(bool has_cupti)
 		return false;
 	}
 #define FIND(name, parameters) *(void **)&cu.name = dlsym(library, #name);
-	CUDA_FUNCTIONS(FIND)
+	CUDA_ALL_FUNCTIONS(FIND)
 #undef FIND
 	return true;
 }
@@ -89,7 +92,7 @@ static bool begin(bool has_graph)
 	return !wrong;
 }
 
-/* ---- what it does meanwhile -------------------------------------------------------------------- */
+/* ---- what it does meanwhile ------------------------------------------------------------------ */
 
 __attribute__((noinline)) static double compute(int turns)
 {
@@ -189,7 +192,7 @@ static void use_context(int count)
 	CHECK(cu.cuCtxSetCurrent(before));
 }
 
-/* ---- what it is told --------------------------------------------------------------------------- */
+/* ---- what it is told ------------------------------------------------------------------------- */
 
 /* False: stdin has ended. */
 static bool wait_line(void (*turn)(void), char *line, size_t size)

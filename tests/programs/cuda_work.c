@@ -3,17 +3,19 @@
  * tests/programs/cuda_work.c - a program of CUDA's driver interface that says what it did
  *
  * Runs in:  a process of its own, with libcuda.so.1 as the loader finds it
- * Gets:     NAME=VALUE arguments: threads, kernels, h2d, d2h, any (copies between any addresses), sets, graphs
- *           (launches), nodes (of the graph), captured (kernels captured in a stream that becomes a second graph), laps and
- *           pace_ms (the kernels again, with a wait and a pause each time), streams (made one after the other, with a kernel
- *           in each; pace_ms after each 1000) of which the first so many are kept (the others are destroyed),
- *           shared (bytes of shared memory that a launch asks for), failing (launches that fail), waits,
- *           rest_ms (how long it rests before its end), end (return, _exit, kill,
- *           fork; release, atexit, destructor: releases what it has made, before the end, in a handler of exit, in a
- *           function of the program's end), contexts (one after the other before all that, each with the kernels once), devices (threads take
- *           turns with their primary contexts)
+ * Gets:     NAME=VALUE arguments: threads, kernels, h2d, d2h, any (copies between any addresses),
+ *           sets, graphs (launches), nodes (of the graph), captured (kernels captured in a stream
+ *           that becomes a second graph), laps and pace_ms (the kernels again, with a wait and a
+ *           pause each time), streams (made one after the other, with a kernel in each; pace_ms
+ *           after each 1000) of which the first so many are kept (the others are destroyed), shared
+ *           (bytes of shared memory that a launch asks for), failing (launches that fail), waits,
+ *           rest_ms (how long it rests before its end), end (return, _exit, kill, fork; release,
+ *           atexit, destructor: releases what it has made, before the end, in a handler of exit, in
+ *           a function of the program's end), contexts (one after the other before all that, each
+ *           with the kernels once), devices (threads take turns with their primary contexts)
  * Gives:    a line of JSON: what each thread did; status 0 where every call returned what it should
- * Why:      each thread launches its share in a stream of its own, through functions that a stack can show
+ * Why:      each thread launches its share in a stream of its own, through functions that a stack
+ *           can show
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -27,22 +29,22 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "event/cuda_abi.h"
+#include "sim/nvidia/cuda_abi.h"
 
-enum { BYTES = 4096, THREADS_MOST = 64, DEVICES_MOST = 8 };
+enum { BYTES = 4096, MAX_THREADS = 64, MAX_DEVICES = 8 };
 
 static const char ptx[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
 			  ".visible .entry _Z4stepPfi(.param .u64 p) { ret; }\n"
 			  ".visible .entry reduce(.param .u64 p) { ret; }\n";
 
-static struct cuda_functions cu;
+static struct cuda_all_functions cu;
 static struct device {
 	CUcontext context;
 	CUmodule module;
 	CUfunction step, reduce;
 	CUstream stream;
 	CUdeviceptr memory;
-} devices[DEVICES_MOST];
+} devices[MAX_DEVICES];
 static _Thread_local CUfunction step, reduce; /* of the thread's context */
 static _Atomic int wrong;
 
@@ -76,7 +78,7 @@ static int open_driver(void)
 		return 1;
 	}
 #define FIND(name, parameters) *(void **)&cu.name = dlsym(library, #name);
-	CUDA_FUNCTIONS(FIND)
+	CUDA_ALL_FUNCTIONS(FIND)
 #undef FIND
 	return 0;
 }
@@ -295,9 +297,9 @@ static void release_all(void)
 {
 	if (strcmp(want.end, "release") != 0)
 		CHECK(cu.cuCtxSynchronize());
-	for (int i = 0; i < want.devices && i < DEVICES_MOST; i++)
+	for (int i = 0; i < want.devices && i < MAX_DEVICES; i++)
 		CHECK(cu.cuStreamDestroy_v2(devices[i].stream));
-	for (int i = 0; i < want.devices && i < DEVICES_MOST; i++) {
+	for (int i = 0; i < want.devices && i < MAX_DEVICES; i++) {
 		CHECK(cu.cuCtxSetCurrent(devices[i].context));
 		CHECK(cu.cuMemFree_v2(devices[i].memory));
 		CHECK(cu.cuModuleUnload(devices[i].module));
@@ -336,22 +338,22 @@ static int end(void)
 
 int main(int argc, char **argv)
 {
-	pthread_t threads[THREADS_MOST];
+	pthread_t threads[MAX_THREADS];
 
 	read_arguments(argv + (argc > 0));
 	if (open_driver())
 		return 2;
 	CHECK(cu.cuInit(0));
-	for (int i = 0; i < want.devices && i < DEVICES_MOST; i++)
+	for (int i = 0; i < want.devices && i < MAX_DEVICES; i++)
 		open_device(i);
 	for (int i = 0; i < want.contexts; i++)
 		use_context();
 	if (wrong)
 		return end();
-	for (int i = 1; i < want.threads && i < THREADS_MOST; i++)
+	for (int i = 1; i < want.threads && i < MAX_THREADS; i++)
 		wrong += pthread_create(&threads[i], NULL, work, &devices[i % want.devices]) != 0;
 	work(&devices[0]);
-	for (int i = 1; i < want.threads && i < THREADS_MOST; i++)
+	for (int i = 1; i < want.threads && i < MAX_THREADS; i++)
 		pthread_join(threads[i], NULL);
 	return end();
 }

@@ -2,8 +2,10 @@
  *
  * tests/programs/flame_shapes.c - one kernel launched from known functions in known shares
  *
- *	Over the simulated driver, whose kernels last as long as it is told. warm_up launches it once, three_times
- *	three times; then libc's qsort calls compare, which launches from 20 calls deep. Built with -O2
+ *	Over the simulated driver, whose kernels last as long as it is told. warm_up launches it
+ *	    once, three_times
+ *	three times; then libc's qsort calls compare, which launches from 20 calls deep. Built with
+ *	    -O2
  *	-fomit-frame-pointer.
  */
 #define CL_TARGET_OPENCL_VERSION 300

@@ -4,8 +4,8 @@
  *
  *	harm MODE [ARGUMENT…]
  *
- * Everything a mode prints must be the same with and without a profiler. Modes that use OpenCL do so
- * through opencl_work.h; `steps=N` is how many write-kernel-read steps they make.
+ * Everything a mode prints must be the same with and without a profiler. Modes that use OpenCL do
+ * so through opencl_work.h; `steps=N` is how many write-kernel-read steps they make.
  */
 #include "opencl_work.h"
 
@@ -334,7 +334,8 @@ static int mode_run(int argc, char **argv)
 	return caught ? 42 : 0;
 }
 
-/* Like run, but makes everything anew every quarter of a second, as a program with many short jobs. */
+/* Like run, but makes everything anew every quarter of a second, as a program with many short
+ * jobs. */
 static int mode_renew(int argc, char **argv)
 {
 	double end_s = now_s() + (argc > 0 ? atof(argv[0]) : 1.0);

@@ -2,7 +2,8 @@
  *
  * tests/programs/hip_ranges.c - HIP in ranges of roctx, in counts that a test knows
  *
- * 7 times "step", in each "forward" with three fills and "backward" with one, which is waited for; one fill before all.
+ * 7 times "step", in each "forward" with three fills and "backward" with one, which is waited for;
+ * one fill before all.
  */
 #define __HIP_PLATFORM_AMD__ 1
 #define __HIP_PLATFORM_HCC__ 1 /* what Debian's headers of HIP 5.2 still ask for */

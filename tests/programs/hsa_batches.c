@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/programs/hsa_batches.c - a tool for HSA that makes batches: what ROCr 7 does of itself, on an older one
+ * tests/programs/hsa_batches.c - a tool for HSA that makes batches: what ROCr 7 does of itself, on
+ * an older one
  *
- * Named in HSA_TOOLS_LIB behind the guest, so that packets come here first. It holds dispatches back until there are
- * four, or something else comes, and hands them on in one piece. One queue at a time.
+ * Named in HSA_TOOLS_LIB behind the guest, so that packets come here first. It holds dispatches
+ * back until there are four, or something else comes, and hands them on in one piece. One queue at
+ * a time.
  */
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
 // tests/programs/hsa_kernels.cl - the kernels of hsa_work.c and hip_work.cpp's modules
 //
 // Compiled for an AMD GPU without a library: built-in functions of the compiler say which work-item this is.
-// sim/kfd/execute.c executes the first two.
+// sim/amd/execute.c executes the first two.
 
 enum { GROUP = 64 };
 

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/programs/hsa_tool.c - another profiler for HSA, which times each dispatch as rocm-trace-lite does
+ * tests/programs/hsa_tool.c - another profiler for HSA, which times each dispatch as
+ * rocm-trace-lite does
  *
- * Named in HSA_TOOLS_LIB before or behind duet's guest. It keeps a copy of the tables that it finds, makes intercept
- * queues in the place of hsa_queue_create, puts a signal of its own into each dispatch, reads its times in a thread and
- * completes the program's signal then. A line a dispatch (start end) goes into the file that HSA_TOOL_OUT names.
- * HSA_TOOL_PLAIN=1: it only counts queues, and makes plain ones. HSA_TOOL_LITE=1: dispatches that have a signal are left
- * alone.
+ * Named in HSA_TOOLS_LIB before or behind duet's guest. It keeps a copy of the tables that it
+ * finds, makes intercept queues in the place of hsa_queue_create, puts a signal of its own into
+ * each dispatch, reads its times in a thread and completes the program's signal then. A line a
+ * dispatch (start end) goes into the file that HSA_TOOL_OUT names. HSA_TOOL_PLAIN=1: it only counts
+ * queues, and makes plain ones. HSA_TOOL_LITE=1: dispatches that have a signal are left alone.
  */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "inject/hsa_abi.h"
+#include "abi/hsa.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 
-enum { DISPATCHES_MOST = 1 << 16, TIMEOUT_NS = 10000000 };
+enum { MAX_DISPATCHES = 1 << 16, TIMEOUT_NS = 10000000 };
 
 struct dispatch {
 	hsa_agent agent;
@@ -38,7 +39,7 @@ static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	pthread_t worker;
-	struct dispatch dispatches[DISPATCHES_MOST];
+	struct dispatch dispatches[MAX_DISPATCHES];
 	uint32_t written, read, queues;
 	bool is_ending, is_plain, is_lite;
 	FILE *out;
@@ -102,7 +103,7 @@ static void on_packets(const void *packets, uint64_t count, uint64_t index, void
 	dispatch.original = packet.completion;
 	/* Batches are left alone. */
 	if (count != 1 || (packet.header & 0xff) != HSA_PACKET_DISPATCH ||
-	    (tool.is_lite && dispatch.original.handle) || tool.written == DISPATCHES_MOST ||
+	    (tool.is_lite && dispatch.original.handle) || tool.written == MAX_DISPATCHES ||
 	    next.signal_create(1, 0, NULL, &dispatch.own) != HSA_SUCCESS) {
 		writer(packets, count);
 		return;

@@ -4,17 +4,22 @@
  *
  *	hsa_work MODE [NAME=VALUE ...]
  *
- *	work      on every GPU: dispatches in turn on the queues and of the kernels fill and vector_add, copies both ways,
- *	          on the device and fills of it; then looks at the data
- *	burst     on the first GPU and one queue: dispatches as fast as can be, a signal only behind the last
- *	reload    dispatches times over: loads code=FILE, dispatches idle, unloads it; the same with other=FILE and late
- *	barrier   on the first GPU: queue 1 waits for a kernel that comes later on queue 2, dispatches times over
- *	dropped   on the first GPU: destroys each dispatch's signal while it is under way; copies with one that is destroyed,
- *	          which the runtime refuses
- *	crowd     on the first GPU and one queue: a thread for each of the dispatches, which waits for it, waits for a second
- *	          one without a signal by a barrier, and stays until all have done so
- *	stuck     dispatches with a signal each, waits timeout_ms for each in turn, tells which ended, and leaves
- *	          without cleaning up
+ *	work      on every GPU: dispatches in turn on the queues and of the kernels fill and
+ *	          vector_add, copies both ways, on the device and fills of it; then looks at the
+ *	          data
+ *	burst     on the first GPU and one queue: dispatches as fast as can be, a signal only behind
+ *	          the last
+ *	reload    dispatches times over: loads code=FILE, dispatches idle, unloads it; the same with
+ *	          other=FILE and late
+ *	barrier   on the first GPU: queue 1 waits for a kernel that comes later on queue 2,
+ *	          dispatches times over
+ *	dropped   on the first GPU: destroys each dispatch's signal while it is under way; copies
+ *	          with one that is destroyed, which the runtime refuses
+ *	crowd     on the first GPU and one queue: a thread for each of the dispatches, which waits
+ *	          for it, waits for a second one without a signal by a barrier, and stays until all
+ *	          have done so
+ *	stuck     dispatches with a signal each, waits timeout_ms for each in turn, tells which
+ *	          ended, and leaves without cleaning up
  *
  *	code=FILE          the code object of hsa_kernels.cl
  *	other=FILE         … of the same, in which idle is called late
@@ -35,11 +40,13 @@
  *	ors=0              so many barrier-OR packets behind the dispatches of a queue
  *	cooperative=0      1: queues are
  *	timeout_ms=200
- *	leave=return       or exit, _exit, kill, which all leave without hsa_shut_down; atexit, destructor: hsa_shut_down in
- *	                   a handler of exit, in a function of the program's end
+ *	leave=return       or exit, _exit, kill, which all leave without hsa_shut_down; atexit,
+ *	                   destructor: hsa_shut_down in a handler of exit, in a function of the
+ *	                   program's end
  *
- * Output: one line, JSON. Times are in ns of HSA's system clock, as the application got them: before the packet
- * was written, start and end on the GPU, after the wait. Failures are told on stderr and end it with status 99.
+ * Output: one line, JSON. Times are in ns of HSA's system clock, as the application got them:
+ * before the packet was written, start and end on the GPU, after the wait. Failures are told on
+ * stderr and end it with status 99.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -56,7 +63,7 @@
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
 
-enum { GPUS_MOST = 8, QUEUES_MOST = 8, QUEUE_PACKETS = 1024, GROUP = 64, ARGUMENT_BYTES = 64 };
+enum { MAX_GPUS = 8, MAX_QUEUES = 8, QUEUE_PACKETS = 1024, GROUP = 64, ARGUMENT_BYTES = 64 };
 
 #define CHECK(call) check(call, #call)
 
@@ -153,7 +160,7 @@ static void read_options(int count, char **texts)
 		else if (!set_number(texts[i], value))
 			fail(texts[i], "no such option, or not a number");
 	}
-	if (options.queues < 1 || options.queues > QUEUES_MOST)
+	if (options.queues < 1 || options.queues > MAX_QUEUES)
 		fail("queues", "1 to 8");
 }
 
@@ -171,8 +178,8 @@ struct gpu {
 	hsa_agent_t agent;
 	hsa_amd_memory_pool_t memory;
 	uint64_t kernels[KERNELS];
-	hsa_queue_t *queues[QUEUES_MOST];
-	uint64_t dispatched[QUEUES_MOST][KERNELS];
+	hsa_queue_t *queues[MAX_QUEUES];
+	uint64_t dispatched[MAX_QUEUES][KERNELS];
 	uint64_t copied[COPIES], copied_bytes[COPIES];
 	struct {
 		uint64_t copied, copied_bytes, filled, filled_bytes;
@@ -182,7 +189,7 @@ struct gpu {
 static struct {
 	hsa_agent_t cpu;
 	hsa_amd_memory_pool_t host_memory, argument_memory;
-	struct gpu gpus[GPUS_MOST];
+	struct gpu gpus[MAX_GPUS];
 	size_t gpu_count;
 	uint64_t barriers; /* barrier-AND packets */
 	uint64_t wrong;    /* words that are not what they should be */
@@ -195,7 +202,7 @@ static hsa_status_t on_agent(hsa_agent_t agent, void *unused)
 	CHECK(hsa_agent_get_info(agent, HSA_AGENT_INFO_DEVICE, &type));
 	if (type == HSA_DEVICE_TYPE_CPU)
 		machine.cpu = agent;
-	else if (type == HSA_DEVICE_TYPE_GPU && machine.gpu_count < GPUS_MOST)
+	else if (type == HSA_DEVICE_TYPE_GPU && machine.gpu_count < MAX_GPUS)
 		machine.gpus[machine.gpu_count++].agent = agent;
 	return HSA_STATUS_SUCCESS;
 }
@@ -597,7 +604,8 @@ static void fill_now(size_t gpu_index, unsigned char *to, uint32_t value, size_t
 	machine.gpus[gpu_index].now.filled_bytes += 4 * words_count;
 }
 
-/* A box of 48 bytes by 5 rows by 3 layers, of rows of 64 bytes and layers of 8 rows, not from its corner. */
+/* A box of 48 bytes by 5 rows by 3 layers, of rows of 64 bytes and layers of 8 rows, not from its
+ * corner. */
 static void copy_box(size_t gpu_index, enum copy kind, void *to, void *from)
 {
 	enum { ROW = 64, LAYER = 8 * ROW };

@@ -4,9 +4,9 @@
  *
  *	idle_causes ROUNDS SLEEP_MS COMPUTE_MS
  *
- * Over the simulated driver, whose kernels last as long as it is told. A round is one kernel that is
- * waited for, then a sleep below sleep_a, then processor time below compute_b. Prints how long each took in all, in
- * nanoseconds.
+ * Over the simulated driver, whose kernels last as long as it is told. A round is one kernel that
+ * is waited for, then a sleep below sleep_a, then processor time below compute_b. Prints how long
+ * each took in all, in nanoseconds.
  */
 #include "opencl_work.h"
 

@@ -4,7 +4,8 @@
  *
  *	images LIBRARY [launch|deep|chdir|unlink|rest]...
  *
- *	Loads LIBRARY as it is named and does what the words say, one after the other. launch: from its plugged_in().
+ *	Loads LIBRARY as it is named and does what the words say, one after the other. launch: from
+ *	    its plugged_in().
  *	deep: below 3000 calls of one function.
  *	chdir: into /. unlink: deletes the library. rest: sleeps for 0.2 s.
  */

@@ -4,9 +4,12 @@
  *
  *	jit map|dump COUNT INTERVAL_US [PADDING_BYTES [ends]]
  *
- *	Makes COUNT functions made_0, made_1, … one after the other, tells each in /tmp/perf-PID.map or in
- *	jit-PID.dump of the current folder, calls it, which launches once, and sleeps for INTERVAL_US. Before them
- *	the file gets that many bytes about other code. ends: the file is deleted at the end, otherwise its
+ *	Makes COUNT functions made_0, made_1, … one after the other, tells each in /tmp/perf-PID.map
+ *	    or in
+ *	jit-PID.dump of the current folder, calls it, which launches once, and sleeps for
+ *	    INTERVAL_US. Before them
+ *	the file gets that many bytes about other code. ends: the file is deleted at the end,
+ *	    otherwise its
  *	path goes to stdout. Without one of the two words, nothing is told. x86-64 and aarch64.
  */
 #include <fcntl.h>
@@ -42,7 +45,8 @@ static size_t make_code(uint8_t *at, void (*call)(void))
 	memcpy(at + sizeof(begin) + 8, end, sizeof(end));
 	return sizeof(begin) + 8 + sizeof(end);
 #elif defined(__aarch64__)
-	/* stp x29, x30, [sp, -16]!; mov x29, sp; ldr x8, 16; blr x8; ldp x29, x30, [sp], 16; ret; target */
+	/* stp x29, x30, [sp, -16]!; mov x29, sp; ldr x8, 16; blr x8; ldp x29, x30, [sp], 16; ret;
+	 * target */
 	static const uint32_t words[] = {0xa9bf7bfd, 0x910003fd, 0x58000088,
 					 0xd63f0100, 0xa8c17bfd, 0xd65f03c0};
 

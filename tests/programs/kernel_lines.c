@@ -4,8 +4,8 @@
  *
  *	kernel_lines MS [OPTIONS]
  *
- * Runs `sums` and `roots` in turn, from functions of their own, for so many milliseconds in all; OPTIONS are the
- * compiler's. Prints how often each ran.
+ * Runs `sums` and `roots` in turn, from functions of their own, for so many milliseconds in all;
+ * OPTIONS are the compiler's. Prints how often each ran.
  */
 
 #include "opencl_work.h"

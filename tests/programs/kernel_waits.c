@@ -2,15 +2,19 @@
  *
  * tests/programs/kernel_waits.c - a launching thread that waits for known things
  *
- *	kernel_waits mutex ROUNDS HELD_MS     for a mutex that thread "holder" has, which sleeps with it
- *	kernel_waits baker ROUNDS BAKED_MS    for a condition that thread "baker" makes true, which sleeps before
- *	kernel_waits convoy ROUNDS HELD_MS    for a mutex that three threads "walker" take in turn, and sleep with
- *	kernel_waits pipe ROUNDS WRITTEN_MS   for a byte of a pipe, which thread "writer" writes, and sleeps before
+ *	kernel_waits mutex ROUNDS HELD_MS     for a mutex that thread "holder" has, which sleeps
+ *	                                      with it
+ *	kernel_waits baker ROUNDS BAKED_MS    for a condition that thread "baker" makes true, which
+ *	                                      sleeps before
+ *	kernel_waits convoy ROUNDS HELD_MS    for a mutex that three threads "walker" take in turn,
+ *	                                      and sleep with
+ *	kernel_waits pipe ROUNDS WRITTEN_MS   for a byte of a pipe, which thread "writer" writes,
+ *	                                      and sleeps before
  *	kernel_waits read ROUNDS FILE         for 64 KiB of a file, past all caches
  *	kernel_waits fault ROUNDS FILE        for 16 pages of a file that is mapped, one by one
  *
- * Over the simulated driver. A round is one kernel that is waited for, then the wait. Prints how long the waits took
- * in all, in nanoseconds.
+ * Over the simulated driver. A round is one kernel that is waited for, then the wait. Prints how
+ * long the waits took in all, in nanoseconds.
  */
 #include "opencl_work.h"
 

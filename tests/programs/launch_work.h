@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/programs/launch_work.h - launch a kernel that need not compute anything, for programs whose subject is
- * where they launch from. Failures end the program with status 99.
+ * tests/programs/launch_work.h - launch a kernel that need not compute anything, for programs whose
+ * subject is where they launch from. Failures end the program with status 99.
  */
 #ifndef PROGRAMS_LAUNCH_WORK_H
 #define PROGRAMS_LAUNCH_WORK_H

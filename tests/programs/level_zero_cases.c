@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/programs/level_zero_cases.c - what programs of Level Zero may do with events, lists and contexts, case by case
+ * tests/programs/level_zero_cases.c - what programs of Level Zero may do with events, lists and
+ * contexts, case by case
  *
  *	level_zero_cases CASE [ARGUMENT]
  *
- * Plays a loader of version 1.17 above the driver that ZE_ENABLE_ALT_DRIVERS names and, where ZE_ENABLE_VALIDATION_LAYER is
- * set, its layer: so that functions are called that the installed loader may be too old for. Prints what the test has to
- * know. All that it does is allowed; what it waits for is said by events, so that no case depends on time.
+ * Plays a loader of version 1.17 above the driver that ZE_ENABLE_ALT_DRIVERS names and, where
+ * ZE_ENABLE_VALIDATION_LAYER is set, its layer: so that functions are called that the installed
+ * loader may be too old for. Prints what the test has to know. All that it does is allowed; what it
+ * waits for is said by events, so that no case depends on time.
  */
 #include <level_zero/ze_api.h>
 #include <level_zero/ze_ddi.h>
@@ -64,7 +66,7 @@ static ze_event_pool_handle_t pool;
 static ze_event_handle_t gate; /* what waits for it goes on when the program says so */
 static char *bytes;
 
-/* ---- the loader -------------------------------------------------------------------------------- */
+/* ---- the loader ------------------------------------------------------------------------------ */
 
 typedef ze_result_t get_table(uint32_t version, void *slots);
 
@@ -106,7 +108,7 @@ static void load(void)
 	fill(below, layer, "zerGetGlobalProcAddrTable", runtime);
 }
 
-/* ---- what each case has ------------------------------------------------------------------------ */
+/* ---- what each case has ---------------------------------------------------------------------- */
 
 static ze_command_queue_handle_t new_queue(void)
 {
@@ -230,9 +232,10 @@ static void end(void)
 	CHECK(contexts.of.pfnDestroy(context));
 }
 
-/* ---- events that go ---------------------------------------------------------------------------- */
+/* ---- events that go -------------------------------------------------------------------------- */
 
-/* An event is destroyed, and its list afterwards, while another event has its place and is not signalled yet. */
+/* An event is destroyed, and its list afterwards, while another event has its place and is not
+ * signalled yet. */
 static void event_first(const char *how)
 {
 	ze_command_list_handle_t list = new_list(), other = new_list();
@@ -259,8 +262,8 @@ static void event_first(const char *how)
 	CHECK(events.of.pfnDestroy(next));
 }
 
-/* Two commands of a list signal one event, which is reset between them or (mixed) is not. Then the event goes first, or
- * the list does. */
+/* Two commands of a list signal one event, which is reset between them or (mixed) is not. Then the
+ * event goes first, or the list does. */
 static void two_signallers(const char *how)
 {
 	ze_command_list_handle_t list = new_list();
@@ -332,7 +335,7 @@ static void cloned(const char *how)
 	CHECK(lists.of.pfnDestroy(list));
 }
 
-/* ---- a driver that takes its time -------------------------------------------------------------- */
+/* ---- a driver that takes its time ------------------------------------------------------------ */
 
 static void *wait_elsewhere(void *event)
 {
@@ -340,7 +343,8 @@ static void *wait_elsewhere(void *event)
 	return NULL;
 }
 
-/* A thread's look at what is over takes the option slow_ms from now on; argument: the file that makes it so. */
+/* A thread's look at what is over takes the option slow_ms from now on; argument: the file that
+ * makes it so. */
 static pthread_t slow_look(const char *argument, ze_event_handle_t event)
 {
 	pthread_t thread;
@@ -445,7 +449,7 @@ static void cancelled(const char *argument)
 	CHECK(events.of.pfnDestroy(event));
 }
 
-/* ---- a recorder that does not read ------------------------------------------------------------- */
+/* ---- a recorder that does not read ----------------------------------------------------------- */
 
 static ze_kernel_handle_t new_kernel(const char *path)
 {
@@ -480,7 +484,8 @@ static void launch(ze_kernel_handle_t kernel)
 	CHECK(lists.of.pfnAppendLaunchKernel(immediate, kernel, &groups, NULL, 0, NULL));
 }
 
-/* Calls until a ring is full, and more; then 2000 commands, and 200 launches of a kernel that nobody knows yet. */
+/* Calls until a ring is full, and more; then 2000 commands, and 200 launches of a kernel that
+ * nobody knows yet. */
 static void full(const char *zebin)
 {
 	ze_command_list_handle_t list = new_list();
@@ -503,7 +508,7 @@ static void full(const char *zebin)
 	printf("{\"events\": %lu, \"binaries\": %lu}\n", counts->events, counts->binaries);
 }
 
-/* ---- the rest ---------------------------------------------------------------------------------- */
+/* ---- the rest -------------------------------------------------------------------------------- */
 
 /* 400 commands are over, and one append looks at them. */
 static void late_look(const char *argument)

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/programs/level_zero_loader.c - plays a loader of Level Zero of another version, which asks its layer for tables
+ * tests/programs/level_zero_loader.c - plays a loader of Level Zero of another version, which asks
+ * its layer for tables
  *
  *	level_zero_loader MAJOR.MINOR
  *
- * Loads the layer as the real loader does, gives it tables of this version that hold one function of its own in each
- * slot, and says in which tables the layer has changed slots. Then it calls through them: whoever is in between, each call
- * comes to its own function.
+ * Loads the layer as the real loader does, gives it tables of this version that hold one function
+ * of its own in each slot, and says in which tables the layer has changed slots. Then it calls
+ * through them: whoever is in between, each call comes to its own function.
  */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "inject/level_zero_abi.h"
+#include "abi/level_zero.h"
 
 enum { SLOTS = 64 };
 

@@ -4,22 +4,24 @@
  *
  *	level_zero_work ZEBIN [NAME=VALUE …]
  *
- * Two threads, each with a device of its own and two queues: one that executes lists and an immediate list. They share
- * out the launches (23), the copies to the device (7) and back (5), the fills (3) and the barriers (2), turn by turn
- * between the queues, and compute what the kernel should have made. Prints the counts as JSON; nothing that it prints
- * depends on time.
+ * Two threads, each with a device of its own and two queues: one that executes lists and an
+ * immediate list. They share out the launches (23), the copies to the device (7) and back (5), the
+ * fills (3) and the barriers (2), turn by turn between the queues, and compute what the kernel
+ * should have made. Prints the counts as JSON; nothing that it prints depends on time.
  *
  *	launches=23 h2d=7 d2h=5 fills=3 barriers=2
- *	events=0   1: commands signal events without time stamps, 2: events with, which are looked at
+ *	events=0   1: commands signal events without time stamps, 2: events with, which are looked
+ *	           at
  *	runs=1     each list is executed so often
  *	wait=1     0: two executions of a list are on their way at once
  *	sync=0     1: the queues are synchronous
  *	fork=0     1: a child does the same work, when the parent has done its own
  *	hold=0     1: when all is done a line is printed and the program sleeps until it is killed
- *	bad=0      1: the first thread asks for what is refused: a kernel that is not there, a copy from nowhere
+ *	bad=0      1: the first thread asks for what is refused: a kernel that is not there, a copy
+ *	           from nowhere
  *	reset=0    1: an event is reset by the device, in the list that signals it (with events=2)
- *	leave=0    1: all is left to the process's end; 2: released in a handler of exit, 3: in a function of the program's
- *	           end
+ *	leave=0    1: all is left to the process's end; 2: released in a handler of exit, 3: in a
+ *	           function of the program's end
  *	early=0    1: events are destroyed before the list that signals them is reset
  */
 #include <level_zero/ze_api.h>
@@ -34,7 +36,7 @@
 
 #define NOINLINE __attribute__((noinline))
 
-enum { ITEMS = 256, THREADS = 2, QUEUES = 2, EVENTS_MOST = 256 };
+enum { ITEMS = 256, THREADS = 2, QUEUES = 2, MAX_EVENTS = 256 };
 
 static struct {
 	long launches, h2d, d2h, fills, barriers, events, runs, wait, sync, fork, hold, reset, bad,
@@ -68,7 +70,7 @@ struct work {
 	ze_command_list_handle_t list, immediate;
 	ze_fence_handle_t fence;
 	ze_event_pool_handle_t pool;
-	ze_event_handle_t events[EVENTS_MOST];
+	ze_event_handle_t events[MAX_EVENTS];
 	int events_count;
 	ze_kernel_handle_t kernel;
 	ze_module_handle_t module;
@@ -87,7 +89,7 @@ struct work {
 		}                                                                      \
 	} while (0)
 
-/* ---- what a thread has ------------------------------------------------------------------------- */
+/* ---- what a thread has ----------------------------------------------------------------------- */
 
 static void *read_file(const char *path, size_t *ret_size)
 {
@@ -157,7 +159,7 @@ static void make_pool(struct work *work)
 
 	desc.flags = ZE_EVENT_POOL_FLAG_HOST_VISIBLE |
 		     (options.events > 1 ? ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP : 0);
-	desc.count = EVENTS_MOST;
+	desc.count = MAX_EVENTS;
 	CHECK(zeEventPoolCreate(work->context, &desc, 1, &work->device, &work->pool));
 }
 
@@ -165,14 +167,14 @@ static ze_event_handle_t new_event(struct work *work)
 {
 	ze_event_desc_t desc = {ZE_STRUCTURE_TYPE_EVENT_DESC};
 
-	if (!options.events || work->events_count == EVENTS_MOST)
+	if (!options.events || work->events_count == MAX_EVENTS)
 		return NULL;
 	desc.index = (uint32_t)work->events_count;
 	CHECK(zeEventCreate(work->pool, &desc, &work->events[work->events_count]));
 	return work->events[work->events_count++];
 }
 
-/* ---- commands ---------------------------------------------------------------------------------- */
+/* ---- commands -------------------------------------------------------------------------------- */
 
 NOINLINE static void launch(struct work *work, ze_command_list_handle_t list)
 {
@@ -334,7 +336,7 @@ NOINLINE static void run_immediate(struct work *work)
 	count_all(work, 1, 1);
 }
 
-/* ---- the program ------------------------------------------------------------------------------- */
+/* ---- the program ----------------------------------------------------------------------------- */
 
 static void ask_for_the_impossible(struct work *work)
 {

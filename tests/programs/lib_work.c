@@ -3,19 +3,24 @@
  * tests/programs/lib_work.c - does with libduet what its arguments say, one after the other
  *
  *	open=FILE config=FILE join own		a handle; config, join and own stand before open
- *	start stop close recording		print what they return; start and stop also what duet_error says
+ *	start stop close recording		print what they return; start and stop also what
+ *		duet_error says
  *	push=NAME pop mark=NAME count=VALUE	in domain "work"; the counter is "work.done"
  *	nameless				counters without a name
- *	begin=NAME end				a range that is started and stopped; end is the last one's
- *	threads=COUNT				so many, each 100 times "step", in it twice "inner", a mark and a counter
+ *	begin=NAME end				a range that is started and stopped; end is the last
+ *		one's
+ *	threads=COUNT				so many, each 100 times "step", in it twice "inner",
+ *		a mark and a counter
  *	move=COUNT				ranges that this thread starts and another stops
  *	env=NAME=VALUE				sets a variable of the environment
  *	fork parent				a child does what stands up to "parent", and exits
  *	exec					this program anew with what stands behind
  *	await until-idle			marks until somebody records, or nobody does
- *	cycles=COUNT				so many handles that are started, marked with and closed; prints how many mappings more
+ *	cycles=COUNT				so many handles that are started, marked with and
+ *		closed; prints how many mappings more
  *						there are then, if more than a few
- *	quiet					prints how many SIGCHLD came, what wait() says and which descriptors are open
+ *	quiet					prints how many SIGCHLD came, what wait() says and
+ *		which descriptors are open
  *	closed					closes 0 and 2
  *	reaper					makes the process one to which orphans come
  *	plugin=PATH				opens it, calls its plugin_work, closes it
@@ -37,7 +42,7 @@
 
 #include "../mappings.h"
 
-enum { STEPS = 100, INNERS = 2, THREADS_MOST = 64, DESCRIPTORS = 64, SECONDS_MOST = 120 };
+enum { STEPS = 100, INNERS = 2, MAX_THREADS = 64, DESCRIPTORS = 64, MAX_SECONDS = 120 };
 
 static struct duet *duet;
 static const char *config;
@@ -70,13 +75,13 @@ static void *take_steps(void *unused)
 
 static void run_threads(const char *value)
 {
-	pthread_t threads[THREADS_MOST];
+	pthread_t threads[MAX_THREADS];
 	int count = atoi(value);
 
-	for (int i = 0; i < count && i < THREADS_MOST; i++)
+	for (int i = 0; i < count && i < MAX_THREADS; i++)
 		if (pthread_create(&threads[i], NULL, take_steps, NULL))
 			abort();
-	for (int i = 0; i < count && i < THREADS_MOST; i++)
+	for (int i = 0; i < count && i < MAX_THREADS; i++)
 		pthread_join(threads[i], NULL);
 }
 
@@ -304,7 +309,7 @@ int main(int argc, char **argv)
 	int is_child = 0;
 
 	(void)argc;
-	alarm(SECONDS_MOST); /* nobody waits for it any more */
+	alarm(MAX_SECONDS); /* nobody waits for it any more */
 	sigaction(SIGCHLD, &action, NULL);
 	for (; *at; at++) {
 		if (is(*at, "fork", &value)) {

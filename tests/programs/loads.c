@@ -2,9 +2,11 @@
  *
  * tests/programs/loads.c - loads whose size the program itself knows: the tests of counters run it
  *
- *	loads threads COUNT MS     so many threads that each use MS of processor time; the first one sleeps meanwhile
+ *	loads threads COUNT MS     so many threads that each use MS of processor time; the first one
+ *	                           sleeps meanwhile
  *	loads leader COUNT MS      the same, and the first one is one of them
- *	loads churn MS             threads that use 1 ms and end, one after the other, until MS are used
+ *	loads churn MS             threads that use 1 ms and end, one after the other, until MS are
+ *	                           used
  *	loads idle COUNT           so many threads that wait until standard input ends
  *
  * At its end it prints "cpu NS": the processor time of all its threads.

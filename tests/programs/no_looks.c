@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/programs/no_looks.c - for LD_PRELOAD of a recorder: one process may not be looked at, as kernel.yama.ptrace_scope=1
- * has it for whom the recorder did not start
+ * tests/programs/no_looks.c - for LD_PRELOAD of a recorder: one process may not be looked at, as
+ * kernel.yama.ptrace_scope=1 has it for whom the recorder did not start
  *
  *	NO_LOOKS=PID LD_PRELOAD=no_looks.so duet record -p PID
  */

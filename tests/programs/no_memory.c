@@ -2,7 +2,8 @@
  *
  * tests/programs/no_memory.c - for LD_PRELOAD: the N-th allocation of a process fails
  *
- *	NO_MEMORY_AT=N		from 1 on; the N-th call of malloc, calloc, realloc and their like returns NULL
+ *	NO_MEMORY_AT=N		from 1 on; the N-th call of malloc, calloc, realloc and their like
+ *		returns NULL
  *	NO_MEMORY_STICKY=1	and each one after it
  *	NO_MEMORY_COUNT=FILE	how many calls there were is written to FILE at the end
  *

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/programs/no_write.c - for LD_PRELOAD: the N-th change of a regular file fails, or a signal comes in its place
+ * tests/programs/no_write.c - for LD_PRELOAD: the N-th change of a regular file fails, or a signal
+ * comes in its place
  *
- *	NO_WRITE_AT=N		from 1 on; counted are write, pwrite, writev, ftruncate, fallocate, fsync, fdatasync and
+ *	NO_WRITE_AT=N		from 1 on; counted are write, pwrite, writev, ftruncate, fallocate,
+ *		fsync, fdatasync and
  *				fclose on regular files, and rename
  *	NO_WRITE_STICKY=1	and each one after it
  *	NO_WRITE_ERRNO=E	28 (ENOSPC) by default

@@ -4,9 +4,10 @@
  *
  *	numbered FILE THREADS [plain]
  *
- * The N-th command of a thread writes 1 + N % 65521 bytes into a queue of its own. FILE is shared memory: for each thread its
- * number as the kernel counts, and N, which is stored before the command is enqueued. Ends when its standard input does.
- * plain: queues without CL_QUEUE_PROFILING_ENABLE.
+ * The N-th command of a thread writes 1 + N % 65521 bytes into a queue of its own. FILE is shared
+ * memory: for each thread its number as the kernel counts, and N, which is stored before the
+ * command is enqueued. Ends when its standard input does. plain: queues without
+ * CL_QUEUE_PROFILING_ENABLE.
  */
 #include <fcntl.h>
 #include <pthread.h>

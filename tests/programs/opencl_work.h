@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * tests/programs/opencl_work.h - the least OpenCL program as two functions, for programs whose
- * subject is something else, and the clocks. Failures are told on stderr and end the program with status 99.
+ * subject is something else, and the clocks. Failures are told on stderr and end the program with
+ * status 99.
  */
 #ifndef PROGRAMS_OPENCL_WORK_H
 #define PROGRAMS_OPENCL_WORK_H

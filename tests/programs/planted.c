@@ -5,12 +5,14 @@
  *	planted turns N BYTES      one queue: N times a copy and a kernel, none of them waited for
  *	planted beside N BYTES     the copies in a second queue
  *	planted sync N BYTES       one queue, and the copies block
- *	planted queues Q N         N times a kernel in each of Q queues, all launched before any is waited for
+ *	planted queues Q N         N times a kernel in each of Q queues, all launched before any is
+ *	                           waited for
  *	planted kernels N          N kernels in one queue
  *	planted grid GLOBAL LOCAL N      N kernels of so many work items
- *	planted compute N MS       N times a kernel that is waited for, and MS of processor time below compute; with
- *	                           PLANTED_CPU on that processor only. Prints how long the latter took, and how much of
- *	                           that the thread was not on a processor.
+ *	planted compute N MS       N times a kernel that is waited for, and MS of processor time
+ *	                           below compute; with PLANTED_CPU on that processor only. Prints
+ *	                           how long the latter took, and how much of that the thread was not
+ *	                           on a processor.
  *	planted hog                spins on PLANTED_CPU until it is killed
  *	planted busy MS            kernels that compute, one after another, for so long
  *
@@ -21,11 +23,11 @@
 #include <sched.h>
 #include <string.h>
 
-enum { QUEUES_MOST = 32 };
+enum { MAX_QUEUES = 32 };
 
 static cl_context context;
 static cl_device_id device;
-static cl_command_queue queues[QUEUES_MOST];
+static cl_command_queue queues[MAX_QUEUES];
 static cl_kernel kernel;
 static cl_mem memory;
 static char *bytes;
@@ -175,7 +177,7 @@ int main(int argc, char **argv)
 		copies((int)numbers[0], numbers[1], 1, CL_FALSE);
 	else if (!strcmp(mode, "sync"))
 		copies((int)numbers[0], numbers[1], 0, CL_TRUE);
-	else if (!strcmp(mode, "queues") && numbers[0] <= QUEUES_MOST)
+	else if (!strcmp(mode, "queues") && numbers[0] <= MAX_QUEUES)
 		many_queues((int)numbers[0], (int)numbers[1]);
 	else if (!strcmp(mode, "kernels"))
 		kernels((int)numbers[0], 64, 64);

@@ -3,8 +3,8 @@
  * tests/programs/python_embed.c - a program that loads interpreters late and keeps them to itself
  *
  * Runs in:  test_python_frames, as a program: python_embed HOME LIBRARY [LIBRARY_NOT_STARTED]
- * Gives:    exit status 0 where inject/python_frames saw what there was at each step, else a line that says
- *           what differs and 1
+ * Gives:    exit status 0 where inject/python_frames saw what there was at each step, else a line
+ *           that says what differs and 1
  */
 #include <dlfcn.h>
 #include <stdio.h>

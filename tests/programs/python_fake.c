@@ -2,9 +2,10 @@
  *
  * tests/programs/python_fake.c - what a libpython that is not installed here looks like in memory
  *
- * Runs in:  test_python_frames, as a library of its own; FAKE_VERSION says which version it claims to be
- * Gives:    the symbols of an interpreter, one thread state with frames as CPython 3.14 lays them out, and an
- *           evaluation function with rare branches
+ * Runs in:  test_python_frames, as a library of its own; FAKE_VERSION says which version it claims
+ *           to be
+ * Gives:    the symbols of an interpreter, one thread state with frames as CPython 3.14 lays them
+ *           out, and an evaluation function with rare branches
  * Source:   the public headers of 3.14, declared again here so that a slip in our table shows
  */
 #include <stddef.h>
@@ -159,8 +160,8 @@ EXPORT struct code fake_codes[3] = {CODE(10, 1), CODE(20, 4), CODE(30, 4)};
 
 enum { OF_THREAD = 0, OF_GENERATOR = 1, SHIM = 3 };
 
-/* Innermost first: a frame; one that has not begun; where C called. An evaluation that has no frame any more.
- * A generator; where C called. One that has not begun, alone. */
+/* Innermost first: a frame; one that has not begun; where C called. An evaluation that has no frame
+ * any more. A generator; where C called. One that has not begun, alone. */
 EXPORT struct frame fake_frames[8] = {
 	{.executable = (uintptr_t)&fake_codes[0] + 1,
 	 .previous = &fake_frames[1],
@@ -188,7 +189,7 @@ EXPORT void *PyGILState_GetThisThreadState(void)
 	return fake_current;
 }
 
-/* ---- evaluation: what compilers do with branches that are rarely taken ------------------------- */
+/* ---- evaluation: what compilers do with branches that are rarely taken ----------------------- */
 
 EXPORT void (*fake_called)(void);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/programs/python_find.h - look for interpreters as a guest does, which has read the loader's counters for the
- * native frames already
+ * tests/programs/python_find.h - look for interpreters as a guest does, which has read the loader's
+ * counters for the native frames already
  */
 #ifndef TESTS_PROGRAMS_PYTHON_FIND_H
 #define TESTS_PROGRAMS_PYTHON_FIND_H

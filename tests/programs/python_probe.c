@@ -17,7 +17,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-enum { FRAMES_MOST = 4096 };
+enum { MAX_FRAMES = 4096 };
 
 static struct python python;
 
@@ -55,7 +55,8 @@ EXPORT const char *probe_unknown(void)
 	return unknown ? unknown : "";
 }
 
-/* The bytes of hot and cold code of the first interpreter; where cold begins, from where hot does. */
+/* The bytes of hot and cold code of the first interpreter; where cold begins, from where hot
+ * does. */
 EXPORT void probe_ranges(int64_t ranges[3])
 {
 	const struct python_interpreter *one = &python.interpreters[0];
@@ -67,7 +68,7 @@ EXPORT void probe_ranges(int64_t ranges[3])
 
 EXPORT int probe_take(char *text, int size, int most)
 {
-	struct python_frame frames[FRAMES_MOST];
+	struct python_frame frames[MAX_FRAMES];
 	struct native native = {0};
 	struct python_code code;
 	struct python_gap gap = {0};
@@ -76,7 +77,7 @@ EXPORT int probe_take(char *text, int size, int most)
 
 	errno = 4242;
 	is_found = find_python(&python);
-	count = python_frames(&python, frames, (uint32_t)(most < FRAMES_MOST ? most : FRAMES_MOST),
+	count = python_frames(&python, frames, (uint32_t)(most < MAX_FRAMES ? most : MAX_FRAMES),
 			      &gap);
 	if (!is_found || errno != 4242)
 		return -1;
@@ -142,7 +143,8 @@ static void *run(void *data)
 	return (void *)(uintptr_t)python_frames(&python, &frame, 1, &gap);
 }
 
-/* Calls it in a thread that the interpreter did not make; the frames that the thread has outside of it. */
+/* Calls it in a thread that the interpreter did not make; the frames that the thread has outside of
+ * it. */
 EXPORT int probe_call_in_thread(void (*function)(void))
 {
 	pthread_t thread;
@@ -154,8 +156,8 @@ EXPORT int probe_call_in_thread(void (*function)(void))
 	return (int)(uintptr_t)result;
 }
 
-/* An evaluation function around the interpreter's own, as compilers of bytecode put there. Up to 3.8 it has
- * two arguments, later three. */
+/* An evaluation function around the interpreter's own, as compilers of bytecode put there. Up to
+ * 3.8 it has two arguments, later three. */
 EXPORT void *(*probe_evaluation)(void *, void *, int);
 
 EXPORT void *probe_evaluate(void *thread, void *frame, int is_throwing)

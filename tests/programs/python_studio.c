@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/programs/python_studio.c - a program whose name begins with python and that is none: it embeds one
+ * tests/programs/python_studio.c - a program whose name begins with python and that is none: it
+ * embeds one
  *
  *	main and studio_work call Python, Python calls studio_launch, which launches once.
  */

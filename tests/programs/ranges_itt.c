@@ -2,8 +2,8 @@
  *
  * tests/programs/ranges_itt.c - names ranges by ITT, in counts that a test knows
  *
- * 17 tasks "outer" of domain "solver" with a task "nested" in each, 5 overlapping ones, 3 frames, 2 markers; and one
- * task of a domain that the program switched off.
+ * 17 tasks "outer" of domain "solver" with a task "nested" in each, 5 overlapping ones, 3 frames, 2
+ * markers; and one task of a domain that the program switched off.
  */
 #include <stdio.h>
 

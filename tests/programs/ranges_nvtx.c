@@ -2,8 +2,9 @@
  *
  * tests/programs/ranges_nvtx.c - names ranges by NVTX 3, in counts that a test knows
  *
- * 13 times "epoch" of the default domain, in each "batch" of domain "trainer" (registered) and a wide name; 3 ranges that
- * are started and ended; 2 marks. With a real header it is NVIDIA's; else sim/nvtx.
+ * 13 times "epoch" of the default domain, in each "batch" of domain "trainer" (registered) and a
+ * wide name; 3 ranges that are started and ended; 2 marks. With a real header it is NVIDIA's; else
+ * sim/nvtx.
  */
 #include <stdio.h>
 #include <string.h>

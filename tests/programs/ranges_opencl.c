@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/programs/ranges_opencl.c - launches kernels within ranges of roctx, in counts that a test knows
+ * tests/programs/ranges_opencl.c - launches kernels within ranges of roctx, in counts that a test
+ * knows
  *
- * 5 times "step" with 2 rounds of its own and 3 in "inner"; 7 within "started", which is stopped; 2 in no range. A round is
- * a write, a kernel and a read.
+ * 5 times "step" with 2 rounds of its own and 3 in "inner"; 7 within "started", which is stopped; 2
+ * in no range. A round is a write, a kernel and a read.
  */
 #include "opencl_work.h"
 

@@ -2,12 +2,14 @@
  *
  * tests/programs/ranges_roctx.c - names ranges by roctx, in counts that a test knows
  *
- *	ranges_roctx			7 times "step", in each 3 times "inner" and a mark; 5 ranges that another thread
+ *	ranges_roctx			7 times "step", in each 3 times "inner" and a mark; 5 ranges
+ *		that another thread
  *					stops; 2 that stay open; 11 more "step" of another thread
  *	ranges_roctx push COUNT DEPTH	COUNT times DEPTH ranges in one another
  *	ranges_roctx kill		is killed within "step"
  *	ranges_roctx fork		"parent", and in a child "child"
- *	ranges_roctx wait		many times "before", of which one is popped now and then between marks; until a line is
+ *	ranges_roctx wait		many times "before", of which one is popped now and then
+ *		between marks; until a line is
  *					on stdin
  *
  * Prints what the calls returned, so that a test sees that it is the same with duet and without.

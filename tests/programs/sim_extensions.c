@@ -6,15 +6,16 @@
  *	devices           five kernels on each device
  *	rounds N          N times: a kernel, a blocking read; 1 ms of sleep between
  *	burst N           N kernels, the events kept and released, one clFinish
- *	sleep             ten kernels on each of two queues, flush, 300 ms of sleep, one more call, _exit
+ *	sleep             ten kernels on each of two queues, flush, 300 ms of sleep, one more call,
+ *	                  _exit
  *	kernels N         N times: a kernel is made, launched, released
  *	live N            N kernels are made and launched, and live on
  *	queues N          N queues with a kernel each; then 1000 waits for an event of one of them
  *	threads N         N threads at once, three kernels each
  *	property          profiling is switched on for a queue that was made without
  *	full              fills the rings while the recorder is stopped; see below
- *	stuck             an out-of-order queue: 40 commands behind a closed gate, 60 free ones that are
- *	                  waited for one by one; killed with the gate still closed
+ *	stuck             an out-of-order queue: 40 commands behind a closed gate, 60 free ones that
+ *	                  are waited for one by one; killed with the gate still closed
  *
  * Output as tests/programs/counts.c: `launched N`, `command KIND N`, `call NAME N FAILED`; and of a
  * burst and of waits `time_ns N`, what it took of the program's time.
@@ -33,15 +34,15 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { NAMES_MOST = 64, DEVICES_MOST = 16, ITEMS = 1024 };
+enum { MAX_NAMES = 64, MAX_DEVICES = 16, ITEMS = 1024 };
 
 static struct {
 	const char *name;
 	unsigned int count;
-} calls[NAMES_MOST], commands[NAMES_MOST];
+} calls[MAX_NAMES], commands[MAX_NAMES];
 
 static cl_platform_id platform;
-static cl_device_id devices[DEVICES_MOST];
+static cl_device_id devices[MAX_DEVICES];
 static cl_uint device_count;
 static cl_context context;
 static cl_program program;
@@ -51,7 +52,7 @@ static cl_mem buffer;
 
 static void add(const char *name, int is_command)
 {
-	for (int i = 0; i < NAMES_MOST; i++) {
+	for (int i = 0; i < MAX_NAMES; i++) {
 		__auto_type row = is_command ? &commands[i] : &calls[i];
 
 		if (row->name && strcmp(row->name, name) != 0)
@@ -104,7 +105,7 @@ static void open_all(void)
 	cl_int status;
 
 	MUST(clGetPlatformIDs, 1, &platform, NULL);
-	MUST(clGetDeviceIDs, platform, CL_DEVICE_TYPE_ALL, DEVICES_MOST, devices, &device_count);
+	MUST(clGetDeviceIDs, platform, CL_DEVICE_TYPE_ALL, MAX_DEVICES, devices, &device_count);
 	context = CALL(clCreateContext, NULL, device_count, devices, NULL, NULL, &status);
 	must(status, "clCreateContext");
 	queue = create_queue(devices[0], 0);
@@ -256,12 +257,12 @@ static void print_all(uint64_t begin_ns)
 {
 	unsigned int launched = 0;
 
-	for (int i = 0; i < NAMES_MOST; i++)
+	for (int i = 0; i < MAX_NAMES; i++)
 		launched += commands[i].count;
 	printf("launched %u\n", launched);
-	for (int i = 0; i < NAMES_MOST && commands[i].name; i++)
+	for (int i = 0; i < MAX_NAMES && commands[i].name; i++)
 		printf("command %s %u\n", commands[i].name, commands[i].count);
-	for (int i = 0; i < NAMES_MOST && calls[i].name; i++)
+	for (int i = 0; i < MAX_NAMES && calls[i].name; i++)
 		printf("call %s %u 0\n", calls[i].name, calls[i].count);
 	if (begin_ns)
 		printf("time_ns %llu\n", (unsigned long long)(now_ns() - begin_ns));
@@ -300,7 +301,8 @@ static void do_stuck(unsigned int number)
 		MUST(clWaitForEvents, 1, &event);
 		MUST(clReleaseEvent, event);
 	}
-	/* on a busy machine the last one's end may not have been looked at yet: who slept has time for it */
+	/* on a busy machine the last one's end may not have been looked at yet: who slept has time
+	 * for it */
 	usleep(50000);
 	MUST(clFlush, free_queue);
 	print_all(0);
@@ -438,8 +440,8 @@ static void meet(const char *where)
 	expect(fgets(line, sizeof line, stdin) != NULL, "nobody says go on");
 }
 
-/* With the recorder stopped from "begun" to "filled": everything between is lost, and with it the first
- * description of a queue and a kernel that go on being used. */
+/* With the recorder stopped from "begun" to "filled": everything between is lost, and with it the
+ * first description of a queue and a kernel that go on being used. */
 static void do_full(unsigned int number)
 {
 	cl_uint count;

@@ -2,7 +2,8 @@
  *
  * tests/programs/stack_shapes.c - launches one kernel from places that are known
  *
- *	stack_shapes LAUNCHES     three of four by common(), one by rare(); at the end one from 20 calls of qsort
+ *	stack_shapes LAUNCHES     three of four by common(), one by rare(); at the end one from 20
+ *	                          calls of qsort
  *
  * Built with -O2 -fomit-frame-pointer. The global size says from where: 1 common, 2 rare, 3 qsort.
  */

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/programs/steer.c - processes that change, or do not answer, while a recorder brings a guest into them
+ * tests/programs/steer.c - processes that change, or do not answer, while a recorder brings a guest
+ * into them
  *
  * Runs in:  a process of its own, in a folder with files named libcuda.so.1 and libcupti.so.12
- * Gets:     steer WHAT …
- *           target              waits; SIGTERM ends it with status 42. It never calls steered() itself
- *           where               prints the address of steered()
- *           hostile ADDRESS P   directs the C library's mmap to ADDRESS and executes P when it is traced
- *           launcher P          executes P when it is traced
- *           renamed P           the same from a thread that is not the first one
- *           sibling P           a second thread executes P when the first one is traced, which can be borrowed
- *           mapped              waits, with the two files mapped
- *           spins               the same; its mmap never returns
- *           silent FILE         the same; its mapping of FILE does not answer reads of its memory
+ * Gets:     steer WHAT … target              waits; SIGTERM ends it with status 42. It never calls
+ *           steered() itself where               prints the address of steered() hostile ADDRESS P
+ *            directs the C library's mmap to ADDRESS and executes P when it is traced launcher P
+ *                 executes P when it is traced renamed P           the same from a thread that is
+ *           not the first one sibling P           a second thread executes P when the first one is
+ *           traced, which can be borrowed mapped              waits, with the two files mapped
+ *           spins               the same; its mmap never returns silent FILE         the same; its
+ *           mapping of FILE does not answer reads of its memory
  * Gives:    "ready"; a file named "steered" where steered() ran
  */
 #include <dlfcn.h>
@@ -143,8 +142,8 @@ static void ignore_signal(int signal)
 	(void)signal;
 }
 
-/* No signal is left by which a thread could stop for a recorder: it tries again and again, and borrows the first thread that
- * has one. After an exec there are no handlers. */
+/* No signal is left by which a thread could stop for a recorder: it tries again and again, and
+ * borrows the first thread that has one. After an exec there are no handlers. */
 static void handle_signals(void)
 {
 	signal(SIGURG, ignore_signal);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/programs/storm.c - launches kernels from stacks of all shapes, and says in each launch which
+ * tests/programs/storm.c - launches kernels from stacks of all shapes, and says in each launch
+ * which
  *
  *	storm LAUNCHES A.so B.so [CPP.so]
  *
- * Eight threads go paths as storm.h says, some 100000 of them new ones and the others from 256. Meanwhile the first
- * thread unloads the plugin that they go through and loads the other one, which lies at the same address; 100 times. Built
- * with -O2 -fomit-frame-pointer -fexceptions. Prints what it launched, and how often the plugins took turns.
+ * Eight threads go paths as storm.h says, some 100000 of them new ones and the others from 256.
+ * Meanwhile the first thread unloads the plugin that they go through and loads the other one, which
+ * lies at the same address; 100 times. Built with -O2 -fomit-frame-pointer -fexceptions. Prints
+ * what it launched, and how often the plugins took turns.
  */
 #include <alloca.h>
 #include <dlfcn.h>
@@ -41,7 +43,7 @@ static struct {
 	storm_hop *table[STORM_HOPS];
 	/* the plugin */
 	pthread_rwlock_t lock;
-	void *library;
+	void *opened;
 	uint32_t plugin; /* 1: a, 2: b */
 	storm_enter *enter, *launch;
 	unsigned int turns, same_address;
@@ -202,8 +204,8 @@ static void leave_plugin(const bool *outermost)
 		pthread_rwlock_unlock(&storm.lock);
 }
 
-/* Held while the plugin is on the stack, whichever way it is left. A second time would wait for a writer that waits
- * for the first. */
+/* Held while the plugin is on the stack, whichever way it is left. A second time would wait for a
+ * writer that waits for the first. */
 #define ENTER_PLUGIN(path)                                                             \
 	__attribute__((cleanup(leave_plugin))) const bool outermost = !plugin_depth++; \
 	if (outermost)                                                                 \
@@ -292,8 +294,8 @@ static uint64_t random_next(uint64_t *state)
 	return *state * UINT64_C(0x2545f4914f6cdd1d) >> 16;
 }
 
-/* The dear ones are rare; of these at most one a path: a handler's timer may be 50 us late, and a deep stack is
- * 150 frames. */
+/* The dear ones are rare; of these at most one a path: a handler's timer may be 50 us late, and a
+ * deep stack is 150 frames. */
 static uint64_t random_path(uint64_t *state)
 {
 	static const uint8_t cheap[] = {1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 13, 8, 11, 13, 2, 3};
@@ -359,11 +361,11 @@ static void load_plugin(const char *path, uint32_t number)
 {
 	const void *old = (void *)storm.enter;
 
-	storm.library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	need(storm.library, dlerror());
+	storm.opened = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	need(storm.opened, dlerror());
 	storm.plugin = number;
-	storm.enter = (storm_enter *)dlsym(storm.library, number == 1 ? "a_enter" : "b_enter");
-	storm.launch = (storm_enter *)dlsym(storm.library, number == 1 ? "a_launch" : "b_launch");
+	storm.enter = (storm_enter *)dlsym(storm.opened, number == 1 ? "a_enter" : "b_enter");
+	storm.launch = (storm_enter *)dlsym(storm.opened, number == 1 ? "a_launch" : "b_launch");
 	need(storm.enter && storm.launch, "a plugin without its functions");
 	storm.same_address += (void *)storm.enter == old;
 }
@@ -375,7 +377,7 @@ static void take_turns(char **plugins)
 		if (storm.launched / (storm.wanted / TURNS + 1) <= storm.turns)
 			continue;
 		pthread_rwlock_wrlock(&storm.lock);
-		dlclose(storm.library);
+		dlclose(storm.opened);
 		load_plugin(plugins[2 - storm.plugin], 3 - storm.plugin);
 		storm.turns++;
 		pthread_rwlock_unlock(&storm.lock);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/programs/storm.h - a path through functions, shared by storm.c, its plugins and its C++ part
+ * tests/programs/storm.h - a path through functions, shared by storm.c, its plugins and its C++
+ * part
  *
- * A path is a word of four bits a hop, the first hop lowest. A hop is a function that goes on with the rest of
- * the path; hop 0 launches a kernel. What it launches says where it was: global size x is the path, y the
- * plugin (1: a, 2: b) and the place (STORM_…), z how many hops were on the stack.
+ * A path is a word of four bits a hop, the first hop lowest. A hop is a function that goes on with
+ * the rest of the path; hop 0 launches a kernel. What it launches says where it was: global size x
+ * is the path, y the plugin (1: a, 2: b) and the place (STORM_…), z how many hops were on the
+ * stack.
  */
 #ifndef PROGRAMS_STORM_H
 #define PROGRAMS_STORM_H
@@ -34,7 +36,8 @@ struct storm_path {
 
 #define STORM_FRAME __attribute__((noinline))
 
-/* No frame of its own. After it each hop but one has something left to do, so that its frame stays. */
+/* No frame of its own. After it each hop but one has something left to do, so that its frame
+ * stays. */
 static inline __attribute__((always_inline)) void storm_go_on(struct storm_path *path)
 {
 	storm_hop *next = path->table[path->left % STORM_HOPS];

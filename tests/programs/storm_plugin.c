@@ -2,7 +2,8 @@
  *
  * tests/programs/storm_plugin.c - a library that storm.c loads and unloads; built twice, as a and b
  *
- * Both have the same code at the same offsets under other names: STORM_NAME(enter) is a_enter or b_enter.
+ * Both have the same code at the same offsets under other names: STORM_NAME(enter) is a_enter or
+ * b_enter.
  */
 #include "storm.h"
 

@@ -2,8 +2,8 @@
  *
  * tests/programs/unload.c - closes the OpenCL library while commands are pending
  *
- *	unload ROUNDS    so often: opens it, launches 20 commands and 1 that is waited for, launches 20 that are
- *	                 not, closes it
+ *	unload ROUNDS    so often: opens it, launches 20 commands and 1 that is waited for, launches
+ *	                 20 that are not, closes it
  */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>

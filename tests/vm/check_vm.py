@@ -47,7 +47,7 @@ CHAIN_FILES = {
 }
 MADE_UP_SOURCE = os.path.join(HERE, MADE_UP)
 MOCK = os.path.join(HERE, "../../sim/mock_xe")
-XE_ABI = [os.path.join(HERE, "../../src/event", name) for name in ("xe_abi.h", "xe_debug_abi.h")]
+XE_ABI = [os.path.join(HERE, "../../src/abi", name) for name in ("xe.h", "xe_debug.h")]
 SETPRIV = shutil.which("setpriv", path="/usr/bin:/bin") or "setpriv"
 
 # Programs of which a kernel needs one: the event has had two names.

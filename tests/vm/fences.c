@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/vm/fences.c - work for a GPU that there is none of: fences of vgem, ended by hand at times that are told
+ * tests/vm/fences.c - work for a GPU that there is none of: fences of vgem, ended by hand at times
+ * that are told
  *
  * Runs in:  a virtual machine whose kernel has vgem
- * Gives:    lines, read by tests/vm/check_vm.py; times of CLOCK_MONOTONIC, before and after each call into the kernel:
+ * Gives:    lines, read by tests/vm/check_vm.py; times of CLOCK_MONOTONIC, before and after each
+ *           call into the kernel:
  *		process PID
  *		attached BUFFER TIME TIME | signaled BUFFER TIME TIME | waited BUFFER TIME TIME TID
  * Fails:    exits 1, with a line that says where
@@ -21,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ---- of drm.h and vgem_drm.h, which Debian's kernel headers lack --------------------------------- */
+/* ---- of drm.h and vgem_drm.h, which Debian's kernel headers lack ----------------------------- */
 
 struct drm_version {
 	int major, minor, patch;
@@ -61,7 +63,7 @@ struct drm_vgem_fence_signal {
 #define DRM_IOCTL_MODE_CREATE_DUMB   _IOWR('d', 0xb2, struct drm_mode_create_dumb)
 enum { VGEM_FENCE_WRITE = 1 };
 
-/* ---- the work ------------------------------------------------------------------------------------ */
+/* ---- the work -------------------------------------------------------------------------------- */
 
 enum { BUFFERS = 5, WAITED = 3 };
 

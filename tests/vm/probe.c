@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/vm/probe.c - what a kernel says to each program of an object, and what the programs then tell
+ * tests/vm/probe.c - what a kernel says to each program of an object, and what the programs then
+ * tell
  *
  *	probe OBJECT.bpf.o [PROGRAM...]
  *
  * Runs in:  a virtual machine, as root
- * Gets:     an object whose map `records` holds what event/drm_record.h says, where there is a PROGRAM to run
+ * Gets:     an object whose map `records` holds what event/drm_record.h says, where there is a
+ *           PROGRAM to run
  * Gives:    lines, read by tests/vm/check_vm.py:
- *		program NAME runs WAY | absent | refused REASON; WAY: how it is attached, as its section has it
+ *		program NAME runs WAY | absent | refused REASON; WAY: how it is attached, as its
+ *		    section has it
  *		together COUNT runs | refused REASON
- *		record KIND TIME_NS TGID TID CONTEXT NUMBER THREAD [DRIVER TIMELINE], while each PROGRAM ran
- *		job QUEUED_NS RUN_NS DONE_NS TGID TID FLAGS CONTEXT NUMBER CLIENT THREAD DRIVER DEVICE RING, as collect/drm/jobs.c makes them of it
+ *		record KIND TIME_NS TGID TID CONTEXT NUMBER THREAD [DRIVER TIMELINE], while each
+ *		    PROGRAM ran
+ *		job QUEUED_NS RUN_NS DONE_NS TGID TID FLAGS CONTEXT NUMBER CLIENT THREAD DRIVER
+ *		    DEVICE RING, as collect/drm/jobs.c makes them of it
  * Fails:    exits 1 where the object is none, or a PROGRAM failed
- * Why:      where not all programs are taken together each is loaded and attached alone: in an object the first that a
- *           kernel refuses hides the others
+ * Why:      where not all programs are taken together each is loaded and attached alone: in an
+ *           object the first that a kernel refuses hides the others
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -26,17 +31,17 @@
 
 #include "collect/drm/jobs.h"
 
-enum { PROGRAMS_MOST = 128, REASON_BYTES = 200 };
+enum { MAX_PROGRAMS = 128, REASON_BYTES = 200 };
 
 struct probe {
 	const char *path;
-	char names[PROGRAMS_MOST][64];
-	char ways[PROGRAMS_MOST][16]; /* of their sections */
-	bool runs[PROGRAMS_MOST];
+	char names[MAX_PROGRAMS][64];
+	char ways[MAX_PROGRAMS][16]; /* of their sections */
+	bool runs[MAX_PROGRAMS];
 	size_t count;
 };
 
-/* ---- what libbpf says -------------------------------------------------------------------------- */
+/* ---- what libbpf says ------------------------------------------------------------------------ */
 
 static char reason[REASON_BYTES];
 
@@ -57,11 +62,11 @@ static int keep_reason(enum libbpf_print_level level, const char *format, va_lis
 	return 0;
 }
 
-/* ---- loading ----------------------------------------------------------------------------------- */
+/* ---- loading --------------------------------------------------------------------------------- */
 
 static bool is_chosen(const struct probe *probe, size_t only, size_t i)
 {
-	return only == PROGRAMS_MOST ? probe->runs[i] : i == only;
+	return only == MAX_PROGRAMS ? probe->runs[i] : i == only;
 }
 
 static int attach(struct bpf_object *object)
@@ -70,7 +75,8 @@ static int attach(struct bpf_object *object)
 
 	bpf_object__for_each_program(program, object)
 	{
-		/* this kind is called, not attached; a uprobe is attached to a program's file, which is told when there is one */
+		/* this kind is called, not attached; a uprobe is attached to a program's file,
+		 * which is told when there is one */
 		if (bpf_program__type(program) == BPF_PROG_TYPE_SYSCALL ||
 		    strncmp(bpf_program__section_name(program), "uprobe", strlen("uprobe")) == 0)
 			continue;
@@ -80,7 +86,8 @@ static int attach(struct bpf_object *object)
 	return 0;
 }
 
-/* only: one program, or PROGRAMS_MOST: all that run alone. NULL: refused, and why is in `reason`. */
+/* only: one program, or MAX_PROGRAMS: all that run alone. NULL: refused, and why is in
+ * `reason`. */
 static struct bpf_object *load(const struct probe *probe, size_t only, int *ret_error)
 {
 	struct bpf_object *object = bpf_object__open(probe->path);
@@ -112,7 +119,7 @@ static int list_programs(struct probe *probe)
 		return -errno;
 	bpf_object__for_each_program(program, object)
 	{
-		if (probe->count == PROGRAMS_MOST)
+		if (probe->count == MAX_PROGRAMS)
 			break;
 		snprintf(probe->ways[probe->count], sizeof(probe->ways[0]), "%.*s",
 			 (int)strcspn(bpf_program__section_name(program), "/"),
@@ -127,7 +134,7 @@ static int list_programs(struct probe *probe)
 static struct bpf_object *load_together(struct probe *probe, int *ret_error)
 {
 	size_t count = 0;
-	struct bpf_object *object = load(probe, PROGRAMS_MOST, ret_error);
+	struct bpf_object *object = load(probe, MAX_PROGRAMS, ret_error);
 
 	for (size_t i = 0; i < probe->count; i++)
 		count += probe->runs[i];
@@ -173,7 +180,7 @@ static struct bpf_object *try_all(struct probe *probe)
 	return object;
 }
 
-/* ---- records ----------------------------------------------------------------------------------- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 static const char *word(const char *text)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/vm/submit.c - jobs for tests/vm/made_up_gpu, of two threads, and when they ran by its own word
+ * tests/vm/submit.c - jobs for tests/vm/made_up_gpu, of two threads, and when they ran by its own
+ * word
  *
  *	submit [TIMES]	jobs that take so many times as long
  *

@@ -872,7 +872,7 @@ class RecordedSet:
         if others:
             yield f"{others} by a set that may count something else there"
         if not any(f"metric set {self.NAME}" in note for note in self.notes) or \
-                not any(f"offers no metric set '{self.NAME}'" in note for note in self.notes):
+                not any(f"no metric set '{self.NAME}'" in note for note in self.notes):
             yield f"noted {self.notes}"
 
 
@@ -898,7 +898,7 @@ def complaints_of_doctor(lines):
     """tests/vm/oa.sh: of each machine, whether Intel's GPUs can be recorded, and checks that have to be there."""
     wanted = {"root": (True, {"rights": True, "eu_stalls": True, "oa": True, "submissions": True}, "is seen by its functions' types"),
               "user": (False, {"rights": False, "eu_stalls": True, "oa": True, "submissions": False}, "sysctl dev.xe.observation_paranoid=0"),
-              "open": (True, {"rights": True, "eu_stalls": True, "oa": True, "submissions": False}, "by whom, is not told: that takes more rights"),
+              "open": (True, {"rights": True, "eu_stalls": True, "oa": True, "submissions": False}, "are not recorded: more rights are needed"),
               "old": (True, {"rights": True, "eu_stalls": False, "oa": True}, "since Linux 6.15"),
               "oldest": (True, {"rights": True, "eu_stalls": False, "oa": False}, "since Linux 6.11")}
     found = {name: json.loads(" ".join(rest)) for name, *rest in words(lines, "doctor")}

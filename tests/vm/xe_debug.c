@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/vm/xe_debug.c - a program that tells its debugger what its code is, and cannot go on without one that answers
+ * tests/vm/xe_debug.c - a program that tells its debugger what its code is, and cannot go on
+ * without one that answers
  *
- *	xe_debug GPU ZEBIN	with a debugger: kernels that were there before it came, and later ones
+ *	xe_debug GPU ZEBIN	with a debugger: kernels that were there before it came, and later
+ *		ones
  *	xe_debug GPU ZEBIN again	binds until a debugger has come and gone
  *
  * Runs in:  a virtual machine that has sim/mock_xe
@@ -19,7 +21,7 @@
 #include <time.h>
 
 #include "../../sim/mock_xe/mock_control.h"
-#include "event/xe_debug_abi.h"
+#include "abi/xe_debug.h"
 #include "xe_gpu.h"
 
 enum {

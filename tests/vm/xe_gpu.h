@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "../../sim/xe_commands.h"
-#include "event/xe_abi.h"
+#include "abi/xe.h"
 
 struct xe_gpu {
 	int fd;

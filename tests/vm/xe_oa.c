@@ -3,8 +3,10 @@
  * tests/vm/xe_oa.c - tells the mock of xe what its OA unit reports
  *
  *	xe_oa GPU steps FIRST COUNT	so many steps of the script, from one on
- *	xe_oa GPU set UUID		adds a metric set to the driver's list: its 4th counter is the busy cycles, its 6th the EUs' active ones
- *	xe_oa GPU lose|end		the unit loses reports, and one step comes much later; its stream ends
+ *	xe_oa GPU set UUID		adds a metric set to the driver's list: its 4th counter is
+ *		the busy cycles, its 6th the EUs' active ones
+ *	xe_oa GPU lose|end		the unit loses reports, and one step comes much later; its
+ *		stream ends
  *
  * Gives:    lines, read by tests/vm/work.py:
  *		step TIME TICKS BUSY ACTIVE STALLED
@@ -14,7 +16,7 @@
 #include "xe_gpu.h"
 
 /* At 100 Hz and 19.2 million time stamps a second a report comes each 2^17. */
-enum { PERIOD = 1 << 17, STEPS_MOST = 64, MISSING = 4 };
+enum { PERIOD = 1 << 17, MAX_STEPS = 64, MISSING = 4 };
 
 /* Each differs from all others; every third is an idle one, and in one the clock stands still. */
 static struct mock_oa_step make_step(uint32_t nth)
@@ -57,7 +59,7 @@ static void tell(int gpu, uint32_t what, const struct mock_oa_step *steps, uint3
 
 static void tell_steps(int gpu, uint32_t first, uint32_t count)
 {
-	struct mock_oa_step steps[STEPS_MOST];
+	struct mock_oa_step steps[MAX_STEPS];
 
 	for (uint32_t i = 0; i < count; i++) {
 		steps[i] = make_step(first + i);
@@ -68,7 +70,8 @@ static void tell_steps(int gpu, uint32_t first, uint32_t count)
 
 static void add_set(int gpu, const char *uuid)
 {
-	/* the selectors of the 4th and the 6th in the first of four levels, with what each counts */
+	/* the selectors of the 4th and the 6th in the first of four levels, with what each
+	 * counts */
 	static const struct {
 		uint32_t address, value;
 	} registers[] = {{0x13018, 0x5a00}, {0x13028, 0x605}};
@@ -90,7 +93,7 @@ int main(int argc, char **argv)
 	struct mock_oa_step late = make_step(1);
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	if (argc == 5 && strcmp(argv[2], "steps") == 0 && atoi(argv[4]) <= STEPS_MOST) {
+	if (argc == 5 && strcmp(argv[2], "steps") == 0 && atoi(argv[4]) <= MAX_STEPS) {
 		tell_steps(gpu, (uint32_t)atoi(argv[3]), (uint32_t)atoi(argv[4]));
 	} else if (argc == 4 && strcmp(argv[2], "set") == 0 &&
 		   strlen(argv[3]) == XE_OA_UUID_CHARACTERS) {

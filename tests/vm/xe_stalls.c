@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/vm/xe_stalls.c - what the stream of EU-stall rows says while a program runs, read as plainly as it can be
+ * tests/vm/xe_stalls.c - what the stream of EU-stall rows says while a program runs, read as
+ * plainly as it can be
  *
  *	xe_stalls GPU PROGRAM [ARGUMENT...]
- *	xe_stalls GPU reset|drop|wait	does that to the GPU, or waits until another has read all, and reads nothing
+ *	xe_stalls GPU reset|drop|wait	does that to the GPU, or waits until another has read all,
+ *		and reads nothing
  *
  * Gives:    lines, read by tests/vm/check_vm.py:
  *		second ERRNO, of a second stream

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/vm/xe_submit.c - batches for a GPU of sim/mock_xe, bound in all the ways there are, and not bound any more
+ * tests/vm/xe_submit.c - batches for a GPU of sim/mock_xe, bound in all the ways there are, and not
+ * bound any more
  *
  *	xe_submit GPU
  *
  * Runs in:  a virtual machine that has the module
  * Gives:    lines, read by tests/vm/work.py, in the order of submissions:
- *		submitted WHAT ADDRESS..., of the kernels that are in it; 0: what lies there now must not be found
+ *		submitted WHAT ADDRESS..., of the kernels that are in it; 0: what lies there now
+ *		    must not be found
  *		replaced ADDRESS COUNT: so many kernels lay there one after the other
  */
 #include "xe_gpu.h"
@@ -126,7 +128,8 @@ static void reuse_file(int index)
 	submit("file-again", OTHER_ADDRESS, 0x100);
 }
 
-/* Two that go on where nothing is written yet: kernels that are found later are of the one, and of the other. */
+/* Two that go on where nothing is written yet: kernels that are found later are of the one, and of
+ * the other. */
 static void leave_two_open(void)
 {
 	struct xe_buffer buffer;
@@ -171,7 +174,8 @@ static void unbind_all(const struct xe_buffer *buffer)
 		give_up("unbind of all of an object");
 }
 
-/* In all the ways in which code goes, and other code comes to its place: each time it is another kernel. */
+/* In all the ways in which code goes, and other code comes to its place: each time it is another
+ * kernel. */
 static void replace_code(int index)
 {
 	struct xe_buffer batch, code, other;

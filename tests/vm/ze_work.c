@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/vm/ze_work.c - a program of Level Zero on GPUs of sim/mock_xe: three kernels, launched from two places, and what
- * they wait for
+ * tests/vm/ze_work.c - a program of Level Zero on GPUs of sim/mock_xe: three kernels, launched from
+ * two places, and what they wait for
  *
  *	ze_work ZEBIN TIMES [NAME=VALUE …]
  *
  *	scale=1		all rows so often: so two of these are told apart
- *	late=ADDRESS	rows of the first kernel come first, then nothing for five seconds, then its module is made
+ *	late=ADDRESS	rows of the first kernel come first, then nothing for five seconds, then its
+ *		module is made
  *	unknown=ADDRESS	rows of what no module has
  *
- * Runs in:  a virtual machine, above the real loader and sim/level_zero; compiled without frame pointers
+ * Runs in:  a virtual machine, above the real loader and sim/level_zero; compiled without frame
+ *           pointers
  * Gives:    lines, read by tests/vm/check_vm.py; DEVICE: its address on PCI
  *		process PID
  *		kernel DEVICE NAME ADDRESS
- *		launched DEVICE NAME FUNCTION TIMES, FUNCTION: who is outermost of its callers, 20 deep
+ *		launched DEVICE NAME FUNCTION TIMES, FUNCTION: who is outermost of its callers, 20
+ *		    deep
  *		scripted DEVICE NAME OFFSET COUNTS..., of one run
  *		rows DEVICE ADDRESS OFFSET COUNTS..., of no launch
  */
@@ -30,10 +33,10 @@
 
 #define NOINLINE __attribute__((noinline))
 
-enum { KERNELS = 3, PLACES = 2, DEVICES_MOST = 4, DEEP = 20, ITEMS = 32, FIRST_BUS = 3 };
+enum { KERNELS = 3, PLACES = 2, MAX_DEVICES = 4, DEEP = 20, ITEMS = 32, FIRST_BUS = 3 };
 
-/* Where in the kernels of tests/golden/zebin/three_bmg.bin: a send, an instruction behind one, and of the others one that is
- * compacted, one of the math unit, one that only waits. */
+/* Where in the kernels of tests/golden/zebin/three_bmg.bin: a send, an instruction behind one, and
+ * of the others one that is compacted, one of the math unit, one that only waits. */
 static const struct {
 	const char *name;
 	struct mock_rows rows[PLACES];
@@ -69,8 +72,8 @@ static struct {
 
 static ze_context_handle_t context;
 static base_address *find_address;
-static struct device devices[DEVICES_MOST];
-static uint32_t devices_count = DEVICES_MOST;
+static struct device devices[MAX_DEVICES];
+static uint32_t devices_count = MAX_DEVICES;
 static char zebin[1 << 16];
 static size_t zebin_size;
 
@@ -87,7 +90,7 @@ static void give_up(const char *what, int why)
 			give_up(#call, (int)result_); \
 	} while (0)
 
-/* ---- what the GPUs do -------------------------------------------------------------------------- */
+/* ---- what the GPUs do ------------------------------------------------------------------------ */
 
 static void control(const struct mock_control *head, const struct mock_rows *rows)
 {
@@ -150,12 +153,12 @@ static void give_rows(const struct device *device, uint64_t address)
 	}
 }
 
-/* ---- what the program has ---------------------------------------------------------------------- */
+/* ---- what the program has -------------------------------------------------------------------- */
 
 static void find_devices(void)
 {
 	ze_context_desc_t desc = {ZE_STRUCTURE_TYPE_CONTEXT_DESC};
-	ze_device_handle_t handles[DEVICES_MOST];
+	ze_device_handle_t handles[MAX_DEVICES];
 	ze_driver_handle_t driver;
 	uint32_t one = 1;
 
@@ -220,7 +223,7 @@ static void read_zebin(const char *path)
 	fclose(file);
 }
 
-/* ---- launches ---------------------------------------------------------------------------------- */
+/* ---- launches -------------------------------------------------------------------------------- */
 
 static const ze_group_count_t groups = {1, 1, 1};
 
@@ -298,7 +301,7 @@ static void end(struct device *device)
 	CHECK(zeCommandQueueDestroy(device->queue));
 }
 
-/* ---- the program ------------------------------------------------------------------------------- */
+/* ---- the program ----------------------------------------------------------------------------- */
 
 static void read_option(const char *argument)
 {

@@ -2,9 +2,9 @@
  *
  * sim/nvtx/nvtx3/nvToolsExt.h - a stand-in for NVTX 3, for machines without the CUDA toolkit
  *
- * As the real one it is a header and nothing else: the first call loads the tool that NVTX_INJECTION64_PATH names and
- * hands it a table of callbacks; without a tool a call does nothing. Only what the test programs use is here, by the
- * names that they use.
+ * Like the real NVTX it is only a header. The first call loads the tool that NVTX_INJECTION64_PATH
+ * names and passes it a table of callbacks; without a tool a call does nothing. It has only the
+ * functions that the test programs use, under their names.
  */
 #ifndef SIM_NVTX_H
 #define SIM_NVTX_H
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <wchar.h>
 
-#include "inject/nvtx_abi.h"
+#include "abi/nvtx.h"
 
 #define NVTX_VERSION                  3
 #define NVTX_EVENT_ATTRIB_STRUCT_SIZE ((uint16_t)sizeof(nvtxEventAttributes_t))

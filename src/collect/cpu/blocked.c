@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/cpu/blocked.c - where a thread that is blocked waits
+ * collect/cpu/blocked.c - system call and stack of a blocked thread
  *
  * Runs in:  the recorder
- * Gets:     a thread   Gives: its place and a copy of its stack
- * Owns:     files of /proc that the caller lets it keep open
- * Fails:    with false
- * Why:      an event of the kernel for each switch could give the stack too, but only to root, and at 16 KiB for
- *           each of 10^5 switches a second. A stack does not change while its thread is blocked: one look at
- *           whoever is found waiting tells the long waits exactly and the short ones in proportion.
+ * Gets:     pid and tid
+ * Gives:    the thread's registers, its system call and a copy of its stack
+ * Owns:     nothing
+ * Fails:    with THREAD_GONE or THREAD_REFUSED
+ * Why:      a perf event on each switch could copy the stack too, but only for root, and it would
+ *           copy 16 KiB for each of 10^5 switches a second. The stack of a blocked thread does not
+ *           change. One look per wait therefore gets the stacks of all long waits, and of short
+ *           waits in proportion to their length.
  */
 #include "collect/cpu/blocked.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
@@ -32,9 +33,7 @@
 #include "base/error.h"
 #include "collect/cpu/perf_rights.h"
 
-enum { PAGE_BYTES = 4096, PAGES = BLOCKED_STACK_BYTES / PAGE_BYTES + 1 };
-
-/* Calls in which threads wait, by this machine's numbers. */
+/* System calls in which threads wait, with this architecture's numbers. */
 static const struct {
 	int32_t number;
 	const char *name;
@@ -93,7 +92,7 @@ static const struct {
 	{SYS_waitid, "waitid"},
 	{SYS_write, "write"},
 	{SYS_writev, "writev"},
-/* older ones, which newer machines do without */
+/* older calls that newer architectures lack */
 #ifdef SYS_epoll_wait
 	{SYS_epoll_wait, "epoll_wait"},
 #endif
@@ -127,99 +126,21 @@ bool blocked_is_futex(const struct blocked_place *place)
 	return place->call == SYS_futex;
 }
 
-/* ---- files ------------------------------------------------------------------------------------- */
-
-static int open_file(uint32_t pid, uint32_t tid)
-{
-	char path[64];
-
-	if (tid)
-		snprintf(path, sizeof(path), "/proc/%u/task/%u/syscall", pid, tid);
-	else
-		snprintf(path, sizeof(path), "/proc/%u/pagemap", pid);
-	return open(path, O_RDONLY | O_CLOEXEC);
-}
-
-static void close_file(struct blocked_file *file)
-{
-	if (file->pid)
-		close(file->fd);
-	*file = (struct blocked_file){0};
-}
-
-void blocked_files_fini(struct blocked_files *files)
-{
-	for (size_t i = 0; i < BLOCKED_FILES; i++)
-		close_file(&files->files[i]);
-}
-
-static struct blocked_file *slot_of(struct blocked_files *files, uint32_t pid, uint32_t tid)
-{
-	return &files->files[(tid ? tid : pid * 31 + 7) % BLOCKED_FILES];
-}
-
-void blocked_files_remove(struct blocked_files *files, uint32_t pid, uint32_t tid)
-{
-	struct blocked_file *slot = slot_of(files, pid, tid);
-
-	if (slot->pid == pid && slot->tid == tid)
-		close_file(slot);
-}
-
-/* Reads from one that is open, or is opened now. is_good: whether what was read can be of the thread, or image, that is
- * there now: a file stays its first one's. */
-static ssize_t read_at(struct blocked_files *files, uint32_t pid, uint32_t tid, void *ret_bytes,
-		       size_t size, off_t offset,
-		       bool (*is_good)(const void *bytes, ssize_t length))
-{
-	struct blocked_file *slot = slot_of(files, pid, tid);
-	ssize_t length;
-
-	if (slot->pid == pid && slot->tid == tid) {
-		length = pread(slot->fd, ret_bytes, size, offset);
-		if (length > 0 && is_good(ret_bytes, length))
-			return length;
-	}
-	close_file(slot);
-	*slot = (struct blocked_file){pid, tid, open_file(pid, tid)};
-	if (slot->fd < 0) {
-		slot->pid = 0;
-		return -1;
-	}
-	return pread(slot->fd, ret_bytes, size, offset);
-}
-
-static ssize_t read_file_of(struct blocked_files *files, uint32_t pid, uint32_t tid,
-			    void *ret_bytes, size_t size, off_t offset,
-			    bool (*is_good)(const void *bytes, ssize_t length))
-{
-	auto_close int fd = -1;
-
-	if (files)
-		return read_at(files, pid, tid, ret_bytes, size, offset, is_good);
-	fd = open_file(pid, tid);
-	return fd < 0 ? -1 : pread(fd, ret_bytes, size, offset);
-}
-
-/* ---- where a thread waits ---------------------------------------------------------------------- */
+/* ---- reading the state of a thread ----------------------------------------------------------- */
 
 static bool is_refusal(void)
 {
 	return errno == EACCES || errno == EPERM;
 }
 
-static bool is_text(const void *bytes, ssize_t length)
-{
-	return true;
-}
-
-/* "NUMBER ARGUMENTS SP PC", "-1 SP PC" outside of a system call, "running". */
-enum thread_place blocked_find(struct blocked_files *files, uint32_t pid, uint32_t tid,
+/* Parses /proc/PID/task/TID/syscall: "NUMBER ARGUMENTS SP PC"; "-1 SP PC" outside of a system call;
+ * "running". */
+enum thread_place blocked_find(struct process_reader *reader, uint32_t pid, uint32_t tid,
 			       struct blocked_place *ret_place)
 {
 	struct blocked_place place = {0};
 	char text[256], *sp, *ip;
-	ssize_t length = read_file_of(files, pid, tid, text, sizeof(text) - 1, 0, is_text);
+	ssize_t length = process_reader_call(reader, pid, tid, text, sizeof(text) - 1);
 
 	if (length <= 0)
 		return length < 0 && is_refusal() ? THREAD_REFUSED : THREAD_GONE;
@@ -237,67 +158,26 @@ enum thread_place blocked_find(struct blocked_files *files, uint32_t pid, uint32
 	return THREAD_WAITS;
 }
 
-#define PRESENT (UINT64_C(1) << 63)
-
-/* An exec leaves an image without pages. */
-static bool has_page(const void *bytes, ssize_t length)
-{
-	uint64_t entry = 0;
-
-	if (length >= (ssize_t)sizeof(entry))
-		memcpy(&entry, bytes, sizeof(entry));
-	return entry & PRESENT;
-}
-
-/* How many bytes from an address on lie in pages that are there. */
-static size_t present_bytes(struct blocked_files *files, uint32_t pid, uint64_t address,
-			    size_t size)
-{
-	uint64_t first = address / PAGE_BYTES, entries[PAGES];
-	size_t pages = (size_t)((address + size - 1) / PAGE_BYTES - first) + 1, there = 0;
-	ssize_t got;
-
-	if (pages > PAGES)
-		pages = PAGES;
-	got = read_file_of(files, pid, 0, entries, pages * sizeof(*entries),
-			   (off_t)(first * sizeof(*entries)), has_page);
-	while (got >= (ssize_t)((there + 1) * sizeof(*entries)) && (entries[there] & PRESENT))
-		there++;
-	if (!there)
-		return 0;
-	there = (size_t)((first + there) * PAGE_BYTES - address);
-	return there < size ? there : size;
-}
-
-size_t blocked_read(struct blocked_files *files, uint32_t pid, uint64_t address, void *ret_bytes,
-		    size_t size)
-{
-	size_t there = present_bytes(files, pid, address, size);
-	struct iovec here = {ret_bytes, there}, remote = {(void *)(uintptr_t)address, there};
-	ssize_t got = there ? process_vm_readv((pid_t)pid, &here, 1, &remote, 1, 0) : 0;
-
-	return got > 0 ? (size_t)got : 0;
-}
-
-enum thread_place blocked_look(struct blocked_files *files, uint32_t pid, uint32_t tid,
+enum thread_place blocked_look(struct process_reader *reader, uint32_t pid, uint32_t tid,
 			       struct blocked_look *ret_look)
 {
-	enum thread_place place = blocked_find(files, pid, tid, &ret_look->place);
+	enum thread_place place = blocked_find(reader, pid, tid, &ret_look->place);
 
 	if (place != THREAD_WAITS)
 		return place;
 	errno = 0;
-	ret_look->stack_bytes = blocked_read(files, pid, ret_look->place.sp, ret_look->stack,
-					     sizeof(ret_look->stack));
+	ret_look->stack_bytes = process_reader_memory(reader, pid, ret_look->place.sp,
+						      ret_look->stack, sizeof(ret_look->stack));
 	if (ret_look->stack_bytes)
 		return THREAD_WAITS;
 	return is_refusal() ? THREAD_REFUSED : THREAD_GONE;
 }
 
-/* ---- whether it works here --------------------------------------------------------------------- */
+/* ---- trying it on a child of our own --------------------------------------------------------- */
 
-/* A child that nobody is sent a signal of, and that may be looked at as a program is: one that has just been given
- * a capability by its file may not. */
+/* Starts a child that sleeps. Its end sends no signal to the parent. It is made dumpable, as
+ * ordinary programs are, because a process that has capabilities from its file may not be
+ * inspected. */
 static pid_t start_sleeper(void)
 {
 	pid_t pid = (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, NULL);
@@ -310,11 +190,11 @@ static pid_t start_sleeper(void)
 		pause();
 }
 
-/* A child needs some 200 us to its first sleep. */
+/* A child needs some 200 us until it first sleeps. */
 enum { TRIES_MAX = 20000, FIRST_TRIES = 400 };
 static const struct timespec between_tries = {.tv_nsec = 50000};
 
-/* Until it sleeps, at most a second. */
+/* Waits until the child sleeps, at most 1 s. */
 static int try_place(uint32_t pid, struct blocked_place *ret_place)
 {
 	enum thread_place place = THREAD_RUNS;
@@ -324,7 +204,7 @@ static int try_place(uint32_t pid, struct blocked_place *ret_place)
 		place = blocked_find(NULL, pid, pid, ret_place);
 		if (place == THREAD_WAITS)
 			return 0;
-		/* before the child says that it may be looked at, it may not */
+		/* until the child has called PR_SET_DUMPABLE, looks may be refused */
 		if ((place == THREAD_REFUSED || place == THREAD_GONE) && errno && i > FIRST_TRIES)
 			return -errno;
 		nanosleep(&between_tries, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/cpu/blocked.h - where a thread that is blocked waits
+ * collect/cpu/blocked.h - system call and stack of a blocked thread
  */
 #ifndef COLLECT_CPU_BLOCKED_H
 #define COLLECT_CPU_BLOCKED_H
@@ -9,61 +9,49 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collect/stack/process_reader.h"
+
 enum { BLOCKED_STACK_BYTES = 16 << 10 };
 
-/* Where a thread waits. */
+/* Registers and system call of a thread that is not running. */
 struct blocked_place {
 	uint64_t ip, sp;
-	int32_t call;      /* number of the system call; -1: in none (a page fault) */
-	uint64_t argument; /* its first one */
+	int32_t call;      /* number of the system call; -1: not in a call (a page fault) */
+	uint64_t argument; /* first argument of the call */
 };
 
-/* A look at a thread that does not run. */
+/* The same, with a copy of the stack. */
 struct blocked_look {
 	struct blocked_place place;
-	uint64_t stack[BLOCKED_STACK_BYTES / sizeof(uint64_t)]; /* from sp on */
+	uint64_t stack[BLOCKED_STACK_BYTES / sizeof(uint64_t)]; /* copied from sp upwards */
 	size_t stack_bytes;
 };
 
 enum thread_place {
 	THREAD_GONE,
-	THREAD_REFUSED, /* to look needs what a debugger needs: the same user and, where Yama says so, a child of ours */
+	/* inspection needs the rights of a debugger: the same user and, with Yama's scope 1, a
+	 * descendant of ours */
+	THREAD_REFUSED,
 	THREAD_RUNS,
 	THREAD_WAITS
 };
 
-/* Files of /proc that are asked again and again: to open one costs more than to read it. All zero: none is open. */
-enum { BLOCKED_FILES = 64 };
-struct blocked_files {
-	struct blocked_file {
-		uint32_t pid, tid; /* tid 0: of the process */
-		int fd;            /* owned; where pid is not 0 */
-	} files[BLOCKED_FILES];
-};
-void blocked_files_fini(struct blocked_files *files);
-/* Of a thread, or with tid 0 of a process, that has ended. */
-void blocked_files_remove(struct blocked_files *files, uint32_t pid, uint32_t tid);
-
-/* THREAD_WAITS: and where. files: NULL: none are kept open. */
-enum thread_place blocked_find(struct blocked_files *files, uint32_t pid, uint32_t tid,
+/* Reads a thread's state; sets *ret_place for THREAD_WAITS. reader NULL: opens and closes the file
+ * in /proc for this call alone. */
+enum thread_place blocked_find(struct process_reader *reader, uint32_t pid, uint32_t tid,
 			       struct blocked_place *ret_place);
 
-/* "futex"; NULL: not known. */
+/* Name of the system call ("futex"); NULL: not known. */
 const char *blocked_call_name(const struct blocked_place *place);
-/* Whether it sleeps until another thread wakes it: the argument is the address that both know. */
+/* Whether the thread sleeps on a futex; place->argument is then the futex's address. */
 bool blocked_is_futex(const struct blocked_place *place);
 
-/* Reads what is in memory now, at most size bytes, and returns how many. To read a page that is not there would wait
- * for whoever brings it, for ever if that is the program itself (userfaultfd, FUSE). */
-size_t blocked_read(struct blocked_files *files, uint32_t pid, uint64_t address, void *ret_bytes,
-		    size_t size);
-
-/* THREAD_WAITS: and where, with its stack. */
-enum thread_place blocked_look(struct blocked_files *files, uint32_t pid, uint32_t tid,
+/* Like blocked_find, and copies the stack. */
+enum thread_place blocked_look(struct process_reader *reader, uint32_t pid, uint32_t tid,
 			       struct blocked_look *ret_look);
 
-/* Looks at a child of our own, made for that, as it would at any thread of the same user. Errors: -errno of what is
- * refused, and in the error chain what would mend it. */
+/* Starts a child and inspects it, to find out whether threads of this user may be inspected.
+ * Errors: -errno of the refused call; the error chain says how to allow it. */
 int blocked_try(void);
 
 #endif

@@ -1,61 +1,41 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/cpu/collector.c - the CPU collector as a user names it
+ * collect/cpu/collector.c - the registry row of the CPU collector: name, options, callbacks
  *
  * Runs in:  the recorder; the work is done in cpu.c
- * Gets:     on or off   Gives: the session's options
+ * Gets:     the options on the command line
+ * Gives:    struct cpu_options
  * Owns:     nothing
- * Fails:    never; what is refused is noted by the session
+ * Fails:    with the error of cpu_open; the session notes it
  */
-#include <string.h>
-
 #include "collect/collector.h"
 #include "collect/cpu/cpu.h"
 #include "collect/cpu/perf_names.h"
 
-/* A prime next to 200: in step with nothing that happens every 1, 2, 5 or 10 ms. */
+/* A prime near 200, so that samples do not run in step with events every 1, 2, 5 or 10 ms. */
 enum { FREQUENCY_HZ = 199 };
 
-static const struct collector_option cpu_collector_options[] = {
-	{"nofaults", "no samples of page faults"},
-	{"bpf",
-	 "who preempts, wakes and holds, and which disk, by programs inside the kernel: done where "
-	 "there are rights (root; cap_bpf and cap_perfmon), and without them it is said"},
-	{"irq", "with bpf's: the time that interrupts took of each process, by name"},
-	{"nobpf", "no programs inside the kernel"},
-	{NULL, NULL},
+enum {
+	CPU_ON = 1,
+	CPU_NO_FAULTS = 2,
+	/* warn if the rights for BPF are missing; without this word BPF is used only if the rights
+	 * are present */
+	CPU_BPF = 4,
+	CPU_NO_BPF = 8,
+	CPU_INTERRUPTS = 16
 };
 
-static void choose(struct session_options *session, bool on, const char *option)
-{
-	/* One option leaves what another one has said. */
-	if (!on || !option || !session->cpu) {
-		session->cpu = session->faults = on;
-		session->bpf = SESSION_BPF_ALLOWED;
-		session->interrupts = false;
-		session->frequency_hz = on ? FREQUENCY_HZ : 0;
-	}
-	if (option && strcmp(option, "nofaults") == 0)
-		session->faults = false;
-	if (option && strcmp(option, "irq") == 0) {
-		session->bpf = SESSION_BPF_WANTED;
-		session->interrupts = true;
-	}
-	if (option && strcmp(option, "bpf") == 0)
-		session->bpf = SESSION_BPF_WANTED;
-	if (option && strcmp(option, "nobpf") == 0)
-		session->bpf = SESSION_BPF_NONE;
-}
-
-static bool is_chosen(const struct session_options *session)
-{
-	return session->cpu;
-}
-
-static bool can_do_all(const struct session_options *session)
-{
-	return session->bpf == SESSION_BPF_WANTED;
-}
+static const struct collector_option cpu_options[] = {
+	{"nofaults", "record no samples of page faults", .set = CPU_ON | CPU_NO_FAULTS},
+	{"bpf",
+	 "find preemptors, wakers, lock holders and awaited disks by BPF programs, which need root "
+	 "or cap_bpf and cap_perfmon; warn if they cannot be loaded (default: use BPF if possible)",
+	 .set = CPU_ON | CPU_BPF, .clear = CPU_NO_BPF},
+	{"irq", "as bpf, and also record the time that interrupts took from each process",
+	 .set = CPU_ON | CPU_BPF | CPU_INTERRUPTS, .clear = CPU_NO_BPF},
+	{"nobpf", "load no BPF programs", .set = CPU_ON | CPU_NO_BPF, .clear = CPU_BPF},
+	{NULL},
+};
 
 static int check(const struct session_options *session)
 {
@@ -67,19 +47,21 @@ static int check(const struct session_options *session)
 static int open_state(struct recording *recording, const struct session_options *session,
 		      void **ret_state)
 {
-	struct cpu_options options = {.frequency_hz = session->frequency_hz,
-				      .faults = session->faults,
+	const struct collector_choice *choice = collector_options(session, "cpu");
+	struct cpu_options options = {.frequency_hz = session->has_frequency ? session->frequency_hz
+									     : FREQUENCY_HZ,
+				      .faults = !(choice->words & CPU_NO_FAULTS),
 				      .has_python = session->python_stacks,
-				      .has_bpf = session->bpf != SESSION_BPF_NONE,
-				      .wants_bpf = session->bpf == SESSION_BPF_WANTED,
-				      .has_interrupts = session->interrupts,
+				      .has_bpf = !(choice->words & CPU_NO_BPF),
+				      .wants_bpf = choice->words & CPU_BPF,
+				      .has_interrupts = choice->words & CPU_INTERRUPTS,
 				      .is_machine = !session->command && !session->pids_count};
 	struct cpu *cpu = NULL;
 	int error = 0;
 
-	if (session->cpu && session->event)
+	if (choice->words && session->event)
 		error = perf_source_find(session->event, &options.source);
-	if (session->cpu && !error)
+	if (choice->words && !error)
 		error = cpu_open(recording, &options, &cpu);
 	*ret_state = cpu;
 	return error;
@@ -110,9 +92,14 @@ static void drain(void *state)
 	cpu_drain(state);
 }
 
-static void catch_up(void *state)
+static void look(void *state)
 {
-	cpu_drain_all(state);
+	cpu_look(state);
+}
+
+static void catch_up(void *state, uint64_t until_ns)
+{
+	cpu_drain_all(state, until_ns);
 }
 
 static void each_second(void *state, uint64_t now_ns)
@@ -133,6 +120,7 @@ static const struct collector_work work = {
 	.attach = attach,
 	.descriptor = descriptor,
 	.drain = drain,
+	.look = look,
 	.catch_up = catch_up,
 	.each_second = each_second,
 	.close = close_state,
@@ -140,11 +128,11 @@ static const struct collector_work work = {
 
 const struct collector cpu_collector = {
 	.name = "cpu",
-	.help = "what the program's threads did: samples with stacks, and when they waited",
+	.help = "samples of threads with stacks, context switches and waits",
 	.needs_program = true,
-	.can_do_all = can_do_all,
-	.options = cpu_collector_options,
-	.choose = choose,
-	.is_chosen = is_chosen,
+	.all_programs = CPU_BPF,
+	.options = cpu_options,
+	.named = {.set = CPU_ON, .clear = ~0u},
+	.chosen_by = CPU_ON,
 	.work = &work,
 };

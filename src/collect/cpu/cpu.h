@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/cpu/cpu.h - what threads did: samples with stacks, switches, lifetimes
+ * collect/cpu/cpu.h - CPU collector: samples with stacks, context switches, thread lifetimes
  */
 #ifndef COLLECT_CPU_CPU_H
 #define COLLECT_CPU_CPU_H
@@ -15,42 +15,49 @@
 struct cpu;
 
 struct cpu_options {
-	struct perf_event_source source; /* name "": the best there is */
+	struct perf_event_source
+		source; /* name "": cycles if the machine counts them, otherwise cpu-clock */
 	uint32_t frequency_hz;
-	bool faults;         /* samples of page faults too */
-	bool has_python;     /* stacks have Python functions */
-	bool is_machine;     /* all threads of the machine, by has_bpf's programs alone */
-	bool has_interrupts; /* … which sum up the time of interrupts, too */
-	bool has_bpf;        /* programs inside the kernel, where there are rights for them */
-	bool wants_bpf;      /* … which was asked for */
+	bool faults;         /* samples of page faults, too */
+	bool has_python;     /* read Python functions into stacks */
+	bool is_machine;     /* all threads of the machine, with BPF programs alone */
+	bool has_interrupts; /* the BPF programs also sum up the time of interrupts */
+	bool has_bpf;        /* load BPF programs if there are rights for them */
+	bool wants_bpf;      /* the user asked for BPF: warn if it is refused */
 };
 
-/* Errors: as perf_rings_open, with the error chain: nothing is collected then. */
+/* Errors: as perf_rings_open, with the error chain; the collector then does not run. */
 int cpu_open(struct recording *recording, const struct cpu_options *options, struct cpu **ret_cpu);
 
-/* Reads what is left, and writes what was lost. NULL-safe. */
+/* Takes the remaining records and writes the losses. NULL-safe. */
 void cpu_close(struct cpu *cpu);
 
-/* A process that is about to become the program, by its next exec. Errors: -errno. */
+/* Attaches a process of duet's that will become the profiled program at its next exec. Errors:
+ * -errno. */
 int cpu_attach_program(struct cpu *cpu, pid_t pid);
 
-/* A running process, with all its threads and what they start from now on. pid_fd: of it; -1: none. Errors: -errno;
- * -ESRCH where it has ended. */
+/* Attaches a running process: all its threads, and the threads and processes that they start from
+ * now on. pid_fd: a pidfd of the process; -1: none. Errors: -errno; -ESRCH: it has ended. */
 int cpu_attach_process(struct cpu *cpu, pid_t pid, int pid_fd);
 
-/* Can be read from when there is more to be taken than the next round should wait for; -1: none. */
+/* A descriptor that becomes readable when records should be taken before the next round is due; -1:
+ * none. */
 int cpu_descriptor(const struct cpu *cpu);
 
-/* Up to the next call of cpu_drain, at most. */
+/* Max time until the next call of cpu_drain. */
 uint64_t cpu_interval_ns(const struct cpu *cpu);
 
-/* Takes what the kernel has written up to now, but for the last millisecond. */
+/* Takes the records up to 1 ms before now. */
 void cpu_drain(struct cpu *cpu);
 
-/* … and all of it, where a record may be found before one that is older. */
-void cpu_drain_all(struct cpu *cpu);
+/* Takes all records before until_ns. An older record may still be written afterwards. */
+void cpu_drain_all(struct cpu *cpu, uint64_t until_ns);
 
-/* Writes losses since the last time. */
+/* Without perf rings: polls the processes and threads in /proc if the next round is due. cpu_drain
+ *                     does so, too. */
+void cpu_look(struct cpu *cpu);
+
+/* Writes the losses since the last call, and does the work of once a second. */
 void cpu_count_losses(struct cpu *cpu, uint64_t now_ns);
 
 #endif

@@ -1,47 +1,48 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/cpu/cpu_private.h - what the parts of the CPU collector share
+ * collect/cpu/cpu_private.h - state and functions that the files of the CPU collector share
  *
- * cpu.c leads and takes the kernel's records; cpu_stacks.c walks stacks; cpu_python.c puts Python functions into them;
- * cpu_kernels.c tells which samples are a device's; cpu_waits.c follows who is off its processor; cpu_states.c looks at
- * threads where there are no records.
+ * cpu.c opens the collector and runs its rounds; attach.c attaches processes; records.c takes perf
+ * records; losses.c and inspection.c note missing data; stacks.c walks stacks;
+ * python_interpreters.c opens Python interpreters; python.c reads their frames; python_merge.c
+ * merges them into native stacks; kernels.c finds samples inside PoCL kernels; waits.c tracks
+ * blocked threads; switch_cause.c finds preemptors, wakers and lock holders with BPF; machine.c
+ * records the switches of the whole machine; interrupts.c sums interrupt time; states.c polls
+ * threads where perf is refused.
  */
 #ifndef COLLECT_CPU_CPU_PRIVATE_H
 #define COLLECT_CPU_CPU_PRIVATE_H
 
+#include "base/quota.h"
 #include "collect/cpu/blocked.h"
-#include "collect/code_files.h"
 #include "collect/cpu/cpu.h"
-#include "collect/family.h"
 #include "collect/cpu/perf_rings.h"
-#include "collect/kernel_frames.h"
-#include "collect/kernel_watch.h"
-#include "collect/memory_places.h"
+#include "collect/kernel/watch.h"
 #include "collect/processes.h"
-#include "symbol/python_remote.h"
-#include "symbol/unwind_walk.h"
+#include "collect/stack/memory_places.h"
+#include "collect/stack/walker.h"
+#include "collect/start/process_tree.h"
+#include "symbol/remote/python.h"
 
-enum { CPU_FRAMES_MOST = 512 };
-
-/* A thread that went, and was not looked at yet, or whose going is not written. */
-struct waiting {
+/* A thread that blocked, and whose switch row is not written yet. */
+struct blocked_thread {
 	uint32_t pid, tid;
 	uint64_t since_ns;
 };
 
-/* A thread, where the kernel keeps no records for us. */
-struct watched {
+/* A thread that is polled because perf events are refused. */
+struct polled_thread {
 	uint32_t pid, tid;
-	uint64_t looked_ns;          /* 0: not yet */
-	uint64_t sp, ip;             /* where it waits; 0: it does not */
-	uint64_t ran_ns, delayed_ns; /* in all, as the scheduler counts */
-	uint32_t skip, skipped;      /* rounds: who does not move is looked at less often */
-	bool is_there;               /* still in the list of its process */
+	uint64_t looked_ns;          /* time of the last look; 0: none yet */
+	uint64_t sp, ip;             /* registers of the wait; 0: it is not waiting */
+	uint64_t ran_ns, delayed_ns; /* totals from /proc/PID/task/TID/schedstat */
+	uint32_t skip, skipped; /* rounds: a thread that stays in one wait is polled less often */
+	bool is_there;          /* in the latest list of its process's threads */
 };
 
 enum { CPU_UNWATCHED_NAMES = 8 };
 
-/* Programs that the kernel lets nobody look at. */
+/* Programs that the kernel hides from ordinary users: setuid, file capabilities, not dumpable. */
 struct unwatched {
 	struct {
 		char name[PROCESS_NAME_BYTES];
@@ -51,36 +52,25 @@ struct unwatched {
 	uint64_t count;
 };
 
-/* A native stack. */
+/* A native stack that may contain frames of a Python interpreter. */
 struct cpu_walk {
-	struct process *process;
+	struct stack_walk native;
 	uint32_t tid;
-	uint64_t time_ns; /* of the sample; 0: the thread is blocked */
-	const struct unwind_state *state;
-	const struct unwind_walk_frame *frames; /* innermost first */
-	const struct memory_piece **pieces;     /* of each frame; NULL: not known */
-	size_t count;
-	enum unwind_walk_end end;
+	uint64_t time_ns; /* time of the sample; 0: the thread is blocked */
 };
 
-/* A frame of the stack that is put together, innermost first. */
-struct stack_part {
-	uint32_t frame; /* the trace's; 0: the native one */
-	size_t native;
-};
-
-/* A Python function that a thread is in. */
+/* A Python frame of a thread's stack. */
 struct python_place {
-	uint32_t frame; /* the trace's; 0: not known */
+	uint32_t frame; /* the trace's frame id; 0: not known */
 	bool is_entry;
-	uint64_t address, c_address; /* as of a python_remote_frame */
+	uint64_t address, c_address; /* the members of python_remote_frame */
 };
 
-/* What was read for a sample. */
+/* The Python frames that were read for a sample. */
 struct python_glance {
 	uint32_t tid;
-	uint64_t time_ns; /* the sample's */
-	int status;       /* of python_remote_frames; -EBUSY: no time */
+	uint64_t time_ns; /* time of the sample */
+	int status;       /* result of python_remote_frames; -EBUSY: the time budget was spent */
 	size_t first, count;
 	struct python_remote_gap gap;
 };
@@ -89,241 +79,315 @@ struct cpu_python {
 	bool is_wanted;
 	bool is_there; /* a process with an interpreter was seen */
 	struct identities notes;
-	struct python_glance *glances; /* owned; for samples that are still in the rings */
+	struct python_glance *glances; /* owned; of samples that are still in the rings */
 	size_t glance_count, glance_capacity;
-	struct hash_map
-		strangers; /* pid << 32 | tid -> up to when it is taken to have no functions */
-	struct hash_map objects;     /* pid and address of frames that were told, up to 3.10 */
+	/* pid << 32 | tid -> time until which the thread is assumed to have no Python frames */
+	struct hash_map strangers;
+	/* key of pid and address of each frame object read, for Python up to 3.10 */
+	struct hash_map objects;
 	struct python_place *places; /* owned */
 	size_t place_count, place_capacity;
-	uint64_t spent_ns; /* of the time for reading, and not given since */
-	uint64_t whole, doubtful, inner,
-		torn; /* samples: all functions, perhaps of a moment later, not the inner
-					       * ones, none */
-	uint64_t oversized, refused; /* of the torn: larger than is read; no time */
-	uint64_t looks, late_ns;     /* all, and how long after their samples */
-	struct python_remote_frame frames[CPU_FRAMES_MOST];
+	uint64_t spent_ns; /* processor time of reads that samples have not paid back yet */
+	/* number of samples with all frames, with frames that may be of a later moment, without
+	 * the innermost frames, without frames */
+	uint64_t whole, doubtful, inner, torn;
+	/* reasons of torn samples: stack larger than the read limit; time budget spent */
+	uint64_t oversized, refused;
+	uint64_t looks, late_ns; /* number of reads, and their total delay after the samples */
+	struct python_remote_frame frames[STACK_FRAMES_MAX];
 };
 
-/* The thread that a processor was given to last, by the switches of the whole machine. */
+/* The thread that a processor switched to last, for recordings of the whole machine. */
 struct cpu_processor {
-	uint32_t thread, process; /* the trace's; 0: none that is recorded, or not known */
-	bool is_idle;             /* known to have none */
+	uint32_t thread, process; /* trace ids; 0: no recorded thread, or not known */
+	bool is_idle;             /* the idle task runs */
 	uint64_t seen_ns;         /* the last moment at which the thread is known to have run */
 };
 
-/* What the kernel knows of switches beyond what perf tells. */
-struct cpu_who {
-	struct kernel_watch *watch; /* owned; NULL: not wanted, or refused */
-	bool is_wanted;             /* it was asked for */
+/* Causes of switches, which perf does not record: preemptor, waker, lock holder. From BPF. */
+struct switch_causes {
+	struct kernel_watch *watch; /* owned; NULL: disabled, or refused */
+	bool is_wanted;             /* the user asked for it */
 	bool is_ready;
-	bool is_machine; /* all threads of the machine are told of, and of no other source */
-	struct cpu_processor processors[1024]; /* … by number */
-	uint32_t processor_count;              /* that had a switch */
-	struct hash_map
-		unseen; /* thread -> its process << 32 | switches that were missed, since the last loss */
-	uint64_t begin_ns; /* when the first process was there */
-	struct hash_map
-		names; /* pid and name -> who it is, of those that are not recorded: the trace's string */
-	struct hash_map waits; /* call, and the words for its file -> the trace's string */
-	struct hash_map locks; /* process, and address of a lock or page -> … */
+	bool is_machine; /* records all threads of the machine, with BPF as the only source */
+	struct cpu_processor processors[1024]; /* indexed by processor number */
+	uint32_t processor_count;              /* highest number that had a switch, plus 1 */
+	/* thread -> its process << 32 | switches missed since the last loss row */
+	struct hash_map unseen;
+	uint64_t begin_ns; /* when the first process was attached */
+	/* key of pid and name of a process outside the recording -> the trace's string */
+	struct hash_map names;
+	struct hash_map waits; /* key of system call and file -> the trace's string */
+	struct hash_map locks; /* key of process and address of a lock or page -> … */
 	struct memory_places places;
-	struct hash_map stacks; /* number of a user's stack, and process -> the trace's stack */
-	uint64_t lost;          /* records of switches */
+	struct hash_map stacks; /* key of BPF stack id and process -> the trace's stack */
+	uint64_t lost; /* number of switches without a cause, because their BPF records were lost */
 };
 
-/* What interrupts took of the time of processes. */
+/* Time that interrupt handlers took while threads of a process were running. */
 struct cpu_interrupts {
 	bool is_wanted;
-	uint64_t since_ns, now_ns; /* of the reading before, and of this one; 0: there was none */
-	struct hash_map series;    /* process id << 32 | handler -> the trace's series */
+	uint64_t since_ns, now_ns; /* times of the previous and of this reading; 0: none yet */
+	struct hash_map series;    /* process id << 32 | interrupt number -> the trace's series */
 	uint64_t refused;
+};
+
+/* Number of records that the kernel dropped because a ring was full. */
+struct cpu_losses {
+	uint64_t samples, others;         /* since the last loss row … */
+	uint64_t all_samples, all_others; /* … and in all */
+	uint64_t since_ns;                /* time of the last loss row */
+};
+
+/* Inspection of blocked threads: their system call and stack. */
+struct cpu_blocked {
+	int64_t budget_ns;              /* processor time left for looks; below 0: overspent */
+	uint64_t given_ns;              /* time up to which the budget was refilled … */
+	uint64_t sampled_ns;            /* … and sampled time since then, which refills it too */
+	struct blocked_thread *threads; /* owned; in the order in which they blocked */
+	size_t count, capacity;
+	bool has_tried;
+	bool can_look;       /* children of ours may be inspected (blocked_try) … */
+	uint64_t closed;     /* … number of other processes that may not be inspected */
+	bool is_reported[2]; /* … the first one: [0] refused by a rule, [1] by itself */
+	struct blocked_look look;
+};
+
+/* Threads that are polled in turn, where perf events are refused. */
+struct cpu_polled {
+	struct process_tree process_tree; /* the processes */
+	struct polled_thread *threads;    /* owned; sorted by (pid, tid) */
+	size_t count, capacity, next;
+	uint64_t next_list_ns;
 };
 
 struct cpu {
 	struct recording *recording; /* borrowed */
 	struct processes *processes; /* borrowed */
-	struct perf_rings *rings;    /* owned; NULL: refused, threads are looked at instead */
+	struct perf_rings *rings;    /* owned; NULL: refused, threads are polled instead */
 	struct perf_rings_state state;
-	struct code_files files;
+	struct stack_walker *walker; /* a reference */
 	uint32_t source_string, faults_string;
-	struct kernel_frames kernel_frames;
-
-	uint64_t lost_samples, lost_others; /* since the last loss row … */
-	uint64_t told_samples, told_others; /* … and in all */
-	uint64_t samples;                   /* put into the trace */
-	uint64_t throttled, nameless, crowded;
-	uint32_t round;       /* one more each time that records of mappings may have been lost */
-	uint64_t stack_bytes; /* that stacks of this second take … */
-	uint64_t all_stack_bytes; /* … and of all */
-	uint64_t stacks_refused;
-	int64_t look_ns;     /* time for looks at who waits; below 0: spent before it was there */
-	uint64_t looked_ns;  /* until when it was given … */
-	uint64_t sampled_ns; /* … and what was sampled since */
-	uint64_t last_loss_ns;
-	struct waiting *waiting; /* owned; in the order in which they went */
-	size_t waiting_count, waiting_capacity;
+	uint64_t samples; /* number written to the trace */
+	uint64_t throttled, nameless;
+	/* memory for stacks: per second, in total */
+	struct quota second_stacks, all_stacks;
+	uint32_t round; /* incremented when records of mappings may have been lost */
+	struct cpu_losses losses;
+	struct cpu_blocked blocked;
+	struct cpu_polled polled;
 	struct unwatched unwatched;
-	bool has_tried_looks;
-	bool can_look;           /* at a process that we started … */
-	uint64_t closed;         /* … of all others those that may not be looked at */
-	bool is_told[2];         /* … of one by a rule of the system, and by its own wish */
-	struct family family;    /* without rings: whose threads are looked at */
-	struct watched *watched; /* owned; sorted by (pid, tid) */
-	size_t watched_count, watched_capacity, watched_next;
-	uint64_t next_list_ns, next_drain_ns;
-	size_t round_records; /* that the last round brought */
-	bool is_behind;       /* it had no time for all */
-	struct blocked_look look;
-	struct blocked_files proc;
-	struct hash_map kernels; /* process id << 32 | number of the file -> the trace's code id */
-	struct hash_map calls;   /* place in a file's code -> enum unwind_code */
-	size_t frames_count;     /* of the stack that was walked last, innermost first */
-	struct unwind_walk_frame frames[CPU_FRAMES_MOST];
-	const struct memory_piece *pieces[CPU_FRAMES_MOST]; /* of each */
-	struct stack_part *parts;                           /* owned */
+	uint64_t next_drain_ns;
+	size_t round_records;     /* number of records in the last round */
+	bool is_behind;           /* the last round ended before all records were taken */
+	struct hash_map kernels;  /* process id << 32 | code_file.number -> the trace's code id */
+	size_t frames_count;      /* frames of the last sample in walker->frames */
+	struct stack_part *parts; /* owned */
 	size_t part_count, part_capacity;
 	uint32_t frequency_hz;
 	struct cpu_python python;
-	struct cpu_who who;
+	struct switch_causes who;
 	struct cpu_interrupts interrupts;
 };
 
+/* Calls a function for each process of the recording. */
+static inline void cpu_for_each_process(struct cpu *cpu,
+					void (*what)(struct cpu *cpu, struct process *process))
+{
+	size_t cursor = 0;
+	uint64_t value;
+
+	while (hash_map_next(&cpu->processes->by_pid, &cursor, NULL, &value))
+		what(cpu, (struct process *)(uintptr_t)value);
+}
+
 /* ---- cpu.c ---- */
 
-/* Another image of a process; name: "" where it is not known. */
+/* Whether perf events were refused by a rule or a limit, so that polling can replace them. */
+bool cpu_is_refusal(int error);
+/* Switches to polling. The error chain holds the reason why perf events were refused. */
+void cpu_use_states(struct cpu *cpu);
+
+/* ---- cpu/records.c ---- */
+
+/* Takes one perf record: writes its row and updates processes and threads. */
+void cpu_take_record(struct cpu *cpu, const struct perf_record *record);
+/* A process called exec. name: "" if not known. */
 void cpu_begin_image(struct cpu *cpu, uint32_t pid, uint32_t tid, const char *name,
 		     uint64_t time_ns);
-/* Nothing more is told of a process that goes on. */
+/* Counts a process that the kernel no longer reports although it still runs. */
 void cpu_lose_sight(struct cpu *cpu, struct process *process);
-/* Its threads and memory may not be looked at. */
+
+/* ---- cpu/inspection.c ---- */
+
+/* Whether blocked threads and memory of processes may be inspected at all. */
 bool cpu_can_look(struct cpu *cpu);
+/* Counts a process whose threads and memory may not be inspected; reports the first one. */
 void cpu_note_closed(struct cpu *cpu, struct process *process);
+/* Notes the number of such processes, if there are several. */
+void cpu_note_all_closed(struct cpu *cpu);
 
-/* ---- cpu_stacks.c ---- */
+/* ---- cpu/losses.c ---- */
 
-/* A mapping, as the kernel tells it. */
+/* Notes for the report which data is missing, and why. */
+void cpu_note_losses(struct cpu *cpu);
+/* Writes the last losses, including those that no ring could report. */
+void cpu_count_last_losses(struct cpu *cpu);
+
+/* ---- cpu/stacks.c ---- */
+
+/* Adds a mapping that a perf record reports. */
 void cpu_put_piece(struct cpu *cpu, struct process *process, const struct perf_map *map,
 		   const char *path);
-/* All mappings, of a process that was there before us. */
+/* Reads all mappings of a process from /proc. */
 void cpu_read_memory(struct cpu *cpu, struct process *process);
 
 /* The trace's stack of a sample; 0: none. */
 uint32_t cpu_sampled_stack(struct cpu *cpu, struct process *process,
 			   const struct perf_record *record);
-/* Where a thread waits, and what for, as the row of a switch says it. */
+/* A thread's wait: stack, cause and lock holder, as members of the switch row. */
 struct cpu_wait {
 	uint32_t stack, wait_string, holder;
-	bool is_interpreters; /* it waits for the lock of its interpreter */
+	bool is_interpreters; /* it waits for the lock of its Python interpreter (GIL) */
 };
-/* The trace's stack of one of which the kernel told registers and stack when it went; 0: none. */
-uint32_t cpu_told_stack(struct cpu *cpu, struct process *process, uint32_t tid,
-			const struct kernel_stack *told);
-/* Of a thread that does not run; false: it does, is gone, or we may not look. */
+/* The trace's stack of a thread whose registers and stack BPF copied when it blocked; 0: none. */
+uint32_t cpu_bpf_stack(struct cpu *cpu, struct process *process, uint32_t tid,
+		       const struct kernel_stack *stack_row);
+/* Inspects a blocked thread. False: it runs, has ended, or may not be inspected. */
 bool cpu_look_at_blocked(struct cpu *cpu, struct process *process, uint32_t tid,
 			 struct cpu_wait *ret_wait);
 
-/* Names for code that a process made; the last time when it ends. */
+/* Reads new names of the process's JIT code; the second function is for the end of a process. */
 void cpu_name_code(struct cpu *cpu, struct process *process);
 void cpu_finish_code(struct cpu *cpu, struct process *process);
 
-/* Whether the recorder may keep one more stack; a refused one is counted. */
+/* Whether the memory budget admits one more stack; counts a refused one. */
 bool cpu_has_room(struct cpu *cpu);
-uint32_t cpu_cut_mark(const struct cpu *cpu, uint64_t frames);
+/* Charges the memory that a stack took to the budget. */
+void cpu_charge_stacks(struct cpu *cpu, uint64_t bytes);
 
-/* ---- cpu_kernels.c ---- */
+/* ---- cpu/kernels.c ---- */
 
-/* After cpu_sampled_stack: a sample inside a kernel of a CPU device is one of its instructions too. */
+/* Writes an instruction sample if the sample is inside a kernel of a CPU device. Uses the frames of
+ * cpu_sampled_stack, which must have been called for this sample. */
 void cpu_put_instruction(struct cpu *cpu, struct process *process,
 			 const struct event_cpu_sample *sample);
 
-/* ---- cpu_python.c ---- */
+/* ---- cpu/python_interpreters.c ---- */
 
-/* enum stack_python of a file. */
+/* Returns the enum stack_python of a file. */
 uint32_t cpu_python_of(struct cpu *cpu, const struct process *process, struct code_file *file);
-/* Gets ready to read the functions of a process that has this interpreter. */
+/* Prepares to read the Python frames of a process that has mapped this interpreter. */
 void cpu_python_open(struct cpu *cpu, struct process *process, const struct memory_piece *piece);
-/* … that has one mapped somewhere. */
+/* The same; searches the process's mappings for an interpreter. */
 void cpu_python_find(struct cpu *cpu, struct process *process);
-/* Reads the functions for all samples that are new in the rings. */
-void cpu_python_glance(struct cpu *cpu);
-/* Puts a native stack and its functions together in cpu->parts. False: there are none. */
-bool cpu_python_merge(struct cpu *cpu, const struct cpu_walk *walk);
-/* The trace's stack of a running thread of which nothing else is known: of its functions alone; 0: none. */
-uint32_t cpu_python_stack(struct cpu *cpu, struct process *process, uint32_t tid, uint64_t now_ns);
-/* Whether an address that a thread sleeps on is its interpreter's lock; *ret_holder: the trace's thread that has it, or
- * 0. */
+/* Whether the futex address that a thread sleeps on is the lock of its interpreter. *ret_holder:
+ * the trace's id of the thread that holds it; 0: none, or not known. */
 bool cpu_python_lock(struct cpu *cpu, struct process *process, uint32_t tid, uint64_t address,
 		     uint32_t *ret_holder);
-/* How much was read, for the report. */
+
+/* ---- cpu/python.c ---- */
+
+/* Reads the Python frames of the threads of all samples that are new in the rings. */
+void cpu_python_glance(struct cpu *cpu);
+/* Merges a native stack with its Python frames into cpu->parts. False: there are no Python
+ * frames. */
+bool cpu_python_merge(struct cpu *cpu, const struct cpu_walk *walk);
+/* The trace's stack of a running thread without a native stack: Python frames alone; 0: none. */
+uint32_t cpu_python_stack(struct cpu *cpu, struct process *process, uint32_t tid, uint64_t now_ns);
+/* Notes for the report how many samples have Python frames. */
 void cpu_python_note(struct cpu *cpu);
 void cpu_python_fini(struct cpu *cpu);
 
-/* ---- cpu_waits.c ---- */
+/* ---- cpu/python_merge.c ---- */
+
+/* Key of a frame object in cpu_python.objects. Keys may collide, so python_remote_object checks
+ * each address that is found by its key. */
+static inline uint64_t cpu_python_object_key(uint32_t pid, uint64_t address)
+{
+	return address / sizeof(uint64_t) ^ (uint64_t)pid << 44;
+}
+
+/* The trace's frame of a Python frame; 0: its function is not known. */
+uint32_t cpu_python_frame(struct cpu *cpu, const struct python_remote_frame *frame);
+/* Merges a native stack with a glance into cpu->parts; counts the result for a sample. False: no
+ * Python function belongs to this stack. */
+bool cpu_python_merge_glance(struct cpu *cpu, const struct cpu_walk *walk,
+			     const struct python_glance *glance, bool is_sample);
+/* Whether a native stack has frames of the interpreter's evaluation loop. */
+bool cpu_python_has_evaluations(const struct cpu_walk *walk);
+/* Counts a sample without Python frames, by its reason. */
+void cpu_python_count_torn(struct cpu_python *python, const struct python_glance *glance);
+
+/* ---- cpu/waits.c ---- */
 
 void cpu_put_switch(struct cpu *cpu, uint32_t thread, const struct event_switch *row);
-/* A thread goes off its processor and waits; comes back, or ends. */
+/* A thread blocks; it runs again, or ends. */
 void cpu_begin_wait(struct cpu *cpu, struct process *process, struct process_thread *thread,
 		    uint64_t time_ns, uint32_t processor);
 void cpu_end_wait(struct cpu *cpu, struct process_thread *thread, uint64_t time_ns);
-/* drained_ns: all that happened before is known. */
+/* Inspects blocked threads. drained_ns: all records before this time were taken. */
 void cpu_look_at_waiting(struct cpu *cpu, uint64_t drained_ns);
 void cpu_put_all_waits(struct cpu *cpu);
-/* Stack, words and holder of a row, by what a look found, where that is of this wait, and by what the kernel told. */
+/* Sets stack, wait string and holder of a switch row. is_look_valid: the look was during this wait.
+ * The BPF record takes precedence. */
 void cpu_say_wait(const struct thread_wait *wait, bool is_look_valid, struct event_switch *row);
 
-/* ---- cpu_who.c ---- */
+/* ---- cpu/switch_cause.c ---- */
 
-/* Loads the programs, beside all else. */
-void cpu_who_open(struct cpu *cpu, bool is_wanted);
-void cpu_who_close(struct cpu *cpu);
-void cpu_who_losses_text(const struct kernel_losses *losses, char *ret_text, size_t size);
-/* Takes what there is; to be called before perf's records are taken. */
-void cpu_who_drain(struct cpu *cpu);
-void cpu_who_each_second(struct cpu *cpu, uint64_t now_ns);
-void cpu_who_begin_process(struct cpu *cpu, uint32_t pid);
-void cpu_who_end_process(struct cpu *cpu, uint32_t pid);
-/* A thread went: preempted (who got its processor; 0 in both: not known), or blocked (for what it waits: put into its
- * wait). */
-void cpu_who_took(struct cpu *cpu, uint32_t tid, uint64_t time_ns, uint32_t *ret_string,
-		  uint32_t *ret_holder);
-void cpu_who_holds(struct cpu *cpu, struct process *process, struct process_thread *thread,
-		   uint64_t time_ns);
-/* The same of a record that is there: who got the processor; what is waited for; who let it go on. */
-void cpu_who_name_next(struct cpu *cpu, const struct kernel_out *out, uint32_t *ret_string,
-		       uint32_t *ret_holder);
-void cpu_who_tell(struct cpu *cpu, struct process *process, const struct kernel_out *out,
-		  struct thread_wait *wait);
-void cpu_who_name_waker(struct cpu *cpu, const struct kernel_in *in, uint32_t *ret_thread,
+/* Starts loading the BPF programs in the background. is_wanted: the user asked for them. */
+void switch_causes_open(struct cpu *cpu, bool is_wanted);
+void switch_causes_close(struct cpu *cpu);
+/* Describes BPF records without room, as in "the waker of 3 wakings"; "": none. */
+void switch_causes_losses_text(const struct kernel_losses *losses, char *ret_text, size_t size);
+/* Takes the BPF records. To be called before the perf records of the round are taken. */
+void switch_causes_drain(struct cpu *cpu);
+void switch_causes_each_second(struct cpu *cpu, uint64_t now_ns);
+void switch_causes_begin_process(struct cpu *cpu, uint32_t pid);
+void switch_causes_end_process(struct cpu *cpu, uint32_t pid);
+/* After a thread left its processor. took, for a preempted thread: the thread or process that got
+ * the processor (0 in both: not known). holds, for a blocked thread: sets in thread->wait what it
+ * waits for. */
+void switch_causes_took(struct cpu *cpu, uint32_t tid, uint64_t time_ns, uint32_t *ret_string,
+			uint32_t *ret_holder);
+void switch_causes_holds(struct cpu *cpu, struct process *process, struct process_thread *thread,
+			 uint64_t time_ns);
+/* The same from a given BPF record: the next thread on the processor; the cause of the wait; the
+ * waker. */
+void switch_causes_name_next(struct cpu *cpu, const struct kernel_out *out, uint32_t *ret_string,
+			     uint32_t *ret_holder);
+void switch_causes_fill_wait(struct cpu *cpu, struct process *process, const struct kernel_out *out,
+			     struct thread_wait *wait);
+void switch_causes_name_waker(struct cpu *cpu, const struct kernel_in *in, uint32_t *ret_thread,
+			      uint32_t *ret_string);
+/* The waker of a thread that runs again: a trace thread, or a string for others. */
+void switch_causes_woke(struct cpu *cpu, uint32_t tid, uint64_t time_ns, uint32_t *ret_thread,
 			uint32_t *ret_string);
-/* It came back. */
-void cpu_who_woke(struct cpu *cpu, uint32_t tid, uint64_t time_ns, uint32_t *ret_thread,
-		  uint32_t *ret_string);
 
-/* ---- cpu_interrupts.c ---- */
+/* ---- cpu/interrupts.c ---- */
 
 void cpu_interrupts_open(struct cpu *cpu);
-/* Writes what came since the last time, also of processes that have ended since. */
+/* Writes the interrupt time since the last call, also of processes that have ended since. */
 void cpu_interrupts_read(struct cpu *cpu);
-/* … once more. Before cpu_who_close. */
+/* Reads once more. To be called before switch_causes_close. */
 void cpu_interrupts_close(struct cpu *cpu);
 /* "virtio0-input.0 (irq 25)", "softirq NET_RX". */
 void cpu_interrupt_name(const struct kernel_interrupt_key *key,
 			const struct kernel_interrupt *interrupt, char *ret_text, size_t size);
 
-/* ---- cpu_machine.c ---- */
+/* ---- cpu/machine.c ---- */
 
-/* A record of any thread. */
+/* Takes a BPF record of any thread of the machine. */
 void cpu_machine_take(void *context, const struct kernel_head *head);
-/* Writes a loss for each thread of which switches were missed since begin_ns. */
+/* Writes a loss row for each thread with switches that were missed since begin_ns. */
 void cpu_machine_put_losses(struct cpu *cpu, uint64_t begin_ns, uint64_t end_ns);
-/* The thread, made where it is new. NULL: the processor's own idle one, or out of memory. */
+/* Finds or creates a thread. NULL: the idle task of a processor, or out of memory. */
 struct process_thread *cpu_machine_thread(struct cpu *cpu, const struct kernel_task *task,
 					  uint64_t time_ns, struct process **ret_process);
 
-/* ---- cpu_states.c ---- */
+/* ---- cpu/states.c ---- */
 
-/* Looks at the threads of the programs and of what they started. */
+/* Polls the threads of the attached processes and of their descendants. */
 void cpu_look_at_all(struct cpu *cpu, uint64_t now_ns);
 
 #endif

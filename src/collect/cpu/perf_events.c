@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/cpu/perf_events.c - which perf events this kernel gives us, and why it refuses others
+ * collect/cpu/perf_events.c - finds the perf_event_attr variants that this kernel accepts
  *
  * Runs in:  the recorder
- * Gets:     what is wanted   Gives: attributes that the kernel takes
+ * Gets:     the wanted source, frequency and stack size
+ * Gives:    attributes that the kernel accepts
  * Owns:     nothing
- * Fails:    with the kernel's reason, and what to do about it
- * Why three events: who is switched, born and mapped must be known even where samples come faster than they can
- *           be read, so those records come from an event of their own, which has a ring of its own. Of page faults
- *           each thread's every PERF_FAULTS_PERIODth is a sample: at a frequency, as time has it, the kernel tells
- *           for the first samples of a thread weights that are wrong by a factor of a hundred.
+ * Fails:    with the kernel's reason and a remedy
+ * Why three events: records of switches, forks and mappings must not be lost when samples come
+ *           faster than they can be read, so they come from an event with its own ring. Page faults
+ *           are sampled with a period (every PERF_FAULTS_PERIODth of a thread) and not with a
+ *           frequency: with a frequency, the kernel's weights for the first samples of a thread are
+ *           wrong by a factor of 100.
  */
 #include "collect/cpu/perf_events.h"
 
@@ -22,7 +24,7 @@
 #include "base/error.h"
 #include "collect/cpu/perf_rights.h"
 
-/* Registers as <asm/perf_regs.h> numbers them. */
+/* Register numbers from <asm/perf_regs.h>. */
 #if defined(__x86_64__)
 enum { REGISTER_BP = 6, REGISTER_SP = 7, REGISTER_IP = 8 };
 #elif defined(__aarch64__)
@@ -106,7 +108,7 @@ static struct perf_event_attr make_samples(const struct perf_rings_options *opti
 static const struct perf_event_source faults = {
 	.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_PAGE_FAULTS, .name = "page-faults"};
 
-/* The kernel takes a sample of each occurrence of its own events where the period is asked for. */
+/* With PERF_SAMPLE_PERIOD, the kernel would sample each occurrence of a software event. */
 static struct perf_event_attr make_faults(const struct perf_rings_options *options)
 {
 	struct perf_event_attr attribute = make_stacks(options, &faults);
@@ -116,7 +118,7 @@ static struct perf_event_attr make_faults(const struct perf_rings_options *optio
 	return attribute;
 }
 
-/* Tried on ourselves: whether the kernel would take it. */
+/* Whether the kernel accepts the attribute: opens it for the calling thread and closes it. */
 static int try_attribute(const struct perf_event_attr *attribute)
 {
 	int fd = perf_event_start(attribute, 0, -1);
@@ -126,8 +128,9 @@ static int try_attribute(const struct perf_event_attr *attribute)
 	return fd < 0 ? fd : 0;
 }
 
-/* With the kernel's own time where that is allowed, with build ids where the kernel (5.12) tells them, with a count of
- * what was lost (6.0): records tell of it only where a later one had room. */
+/* Drops features until the kernel accepts the attribute: samples inside the kernel (needs rights),
+ * build ids in PERF_RECORD_MMAP2 (Linux 5.12), a counter of lost records (6.0). Without that
+ * counter, losses are known only from PERF_RECORD_LOST, which needs room in the ring. */
 static int negotiate(struct perf_event_attr *attribute)
 {
 	struct perf_event_attr tried = *attribute;

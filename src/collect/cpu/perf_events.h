@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/cpu/perf_events.h - which perf events this kernel gives us, and why it refuses others
+ * collect/cpu/perf_events.h - finds the perf_event_attr variants that this kernel accepts
  */
 #ifndef COLLECT_CPU_PERF_EVENTS_H
 #define COLLECT_CPU_PERF_EVENTS_H
@@ -12,15 +12,16 @@
 
 #include "collect/cpu/perf_rings.h"
 
-/* What is opened for each thread and processor. */
+/* The events that are opened for each thread and processor. */
 enum perf_event_kind {
 	PERF_EVENT_LIFE,    /* switches, lifetimes, mappings; takes no samples */
-	PERF_EVENT_SAMPLES, /* of the source */
-	PERF_EVENT_FAULTS,  /* of page faults */
+	PERF_EVENT_SAMPLES, /* samples of the chosen source */
+	PERF_EVENT_FAULTS,  /* samples of page faults */
 	PERF_EVENT_KINDS
 };
 
-/* A fault takes 0.5 us and more, its sample some 5 us. A prime: programs fault in runs of powers of two. */
+/* One of this many faults is sampled: a fault takes at least 0.5 us, its sample some 5 us. The
+ * number is a prime because programs often fault in runs of powers of two. */
 enum { PERF_FAULTS_PERIOD = 251 };
 
 struct perf_events {
@@ -28,20 +29,22 @@ struct perf_events {
 	bool has[PERF_EVENT_KINDS];
 };
 
-/* Registers of a sample, in the order of their numbers in a record. */
+/* Indexes of a sample's registers: the kernel writes them in the order of their numbers. */
 enum { PERF_PLACE_BP, PERF_PLACE_SP, PERF_PLACE_IP, PERF_REGISTERS };
 
-/* Tries on ourselves what the kernel takes. Errors: as perf_rings_open, with the error chain. */
+/* Finds the accepted attributes by opening events for the calling thread. Errors: as
+ * perf_rings_open, with the error chain. */
 int perf_events_find(const struct perf_rings_options *options, struct perf_events *ret_events,
 		     struct perf_rings_state *ret_state);
 
-/* Whether the kernel wakes who waits for each sample: not where they come faster than somebody could look at each. */
+/* Whether the ring of samples wakes the recorder for each sample. False for frequencies above 1000
+ * Hz, at which the recorder could not handle each sample. */
 bool perf_events_wake(const struct perf_rings_options *options);
 
-/* An event without records, to which a ring may belong. */
+/* An event without records of its own, which owns a ring. */
 struct perf_event_attr perf_events_owner(uint32_t wakeup_bytes);
 
-/* Returns a descriptor, or -errno. */
+/* Calls perf_event_open(2). Returns a descriptor, or -errno. */
 int perf_event_start(const struct perf_event_attr *attribute, pid_t thread, int cpu);
 
 #endif

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/cpu/perf_names.c - perf events by name
+ * collect/cpu/perf_names.c - translates the name of a perf event (option -e)
  *
  * Runs in:  the recorder
- * Gets:     a name   Gives: what perf_event_open wants
+ * Gets:     a name as perf(1) writes it: "cycles", "r1a8", "sched:sched_switch"
+ * Gives:    type and config for perf_event_open(2)
  * Owns:     nothing
- * Fails:    -ENOENT for a name that nobody knows; the message says which there are, and what a tracepoint needs; -EACCES
+ * Fails:    -ENOENT for an unknown name, with a message that lists the names, or if tracefs is not
+ *           mounted; -errno if the id file of a tracepoint cannot be read
  */
 #include "collect/cpu/perf_names.h"
 
@@ -51,7 +53,7 @@ static int unknown_event(const char *name)
 			 name, names);
 }
 
-/* r and hexadecimal digits. */
+/* A raw event: r and hexadecimal digits. */
 static bool find_raw(const char *name, struct perf_event_source *source)
 {
 	char *end;
@@ -63,7 +65,8 @@ static bool find_raw(const char *name, struct perf_event_source *source)
 	return !*end;
 }
 
-/* "sched:sched_switch"; what has a "/" or ".." in it would be a path out of the folder of events. */
+/* "sched:sched_switch". A name with "/" or ".." is refused, because it could lead out of
+ * tracefs. */
 static bool is_tracepoint(const char *name)
 {
 	const char *colon = strchr(name, ':');
@@ -71,7 +74,7 @@ static bool is_tracepoint(const char *name)
 	return colon && colon != name && colon[1] && !strchr(name, '/') && !strstr(name, "..");
 }
 
-/* The kernel numbers its tracepoints anew at each boot; the number is a file in tracefs. */
+/* The number of a tracepoint changes with each boot; a file in tracefs contains it. */
 static int read_id(const char *tracefs, const char *name, uint64_t *ret_id)
 {
 	auto_free char *text = NULL;
@@ -86,7 +89,7 @@ static int read_id(const char *tracefs, const char *name, uint64_t *ret_id)
 	return error;
 }
 
-/* -ENODEV where it is not mounted. */
+/* -ENODEV: tracefs is not mounted there. */
 static int look_into(const char *tracefs, const char *name, uint64_t *ret_id)
 {
 	char events[512];
@@ -106,16 +109,16 @@ static int find_tracepoint(const char *const *places, size_t count, const char *
 	if (error == -ENODEV)
 		return error_set(
 			-ENOENT,
-			"event '%s' is a tracepoint, whose number is in tracefs, which is not "
-			"mounted: sudo mount -t tracefs tracefs /sys/kernel/tracing",
+			"event '%s' is a tracepoint, but tracefs, which contains its id, is "
+			"not mounted: sudo mount -t tracefs tracefs /sys/kernel/tracing",
 			name);
 	if (error == -ENOENT)
 		return error_set(error, "no tracepoint '%s' (sudo ls /sys/kernel/tracing/events)",
 				 name);
 	if (error)
 		return error_set(error,
-				 "event '%s' is a tracepoint, and only root may read its number in "
-				 "tracefs (%s): run duet as root, or take another event",
+				 "event '%s' is a tracepoint, and its id file in tracefs cannot be "
+				 "read (%s): run duet as root, or choose another event",
 				 name, strerror(-error));
 	return 0;
 }

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/cpu/perf_rights.c - what rights are missing, and the commands that give them
+ * collect/cpu/perf_rights.c - why perf events or ptrace access are refused, and the commands that
+ * allow them
  *
  * Runs in:  the recorder; duet doctor
- * Gets:     what the kernel said   Gives: sentences for people
+ * Gets:     the kernel's error number; sysctl values
+ * Gives:    sentences for messages
  * Owns:     nothing
- * Fails:    never: what cannot be found out is left out of the sentence
- * Why:      three rules refuse perf events, and each is mended elsewhere: Debian's and Ubuntu's kernels by a
- *           sysctl above 2, which others do not look at; a container's seccomp filter; a kernel without them. Looks at
- *           threads need what a debugger needs, and Yama's scope 1, the usual one, gives that for children alone
+ * Fails:    never; a value that cannot be read is left out of the sentence
+ * Why:      perf events are refused for three reasons, each with its own remedy:
+ *           kernel.perf_event_paranoid above 2 (a value that only the kernels of Debian and Ubuntu
+ *           check), a container's seccomp filter, a kernel built without perf. Inspection of
+ *           threads needs the rights of a debugger; Yama's usual scope 1 grants those for
+ *           descendants only.
  */
 #include "collect/cpu/perf_rights.h"
 
@@ -24,10 +28,10 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/io.h"
-#include "collect/rights.h"
+#include "collect/start/rights.h"
 
-#define LET_IN                                                          \
-	"let it in there (docker, podman: --cap-add PERFMON; systemd: " \
+#define LET_IN                                                         \
+	"allow it there (docker, podman: --cap-add PERFMON; systemd: " \
 	"SystemCallFilter=perf_event_open)"
 
 static int number_in(const char *path)
@@ -60,9 +64,10 @@ void perf_rights_text(int level, char *ret_text, size_t size)
 	snprintf(ret_text, size, "run '%s', or %s", sysctl, setcap);
 }
 
-/* ---- looks at threads -------------------------------------------------------------------------- */
+/* ---- inspection of threads (ptrace access) --------------------------------------------------- */
 
-/* What Yama's scopes let an ordinary user look at. */
+/* Values of kernel.yama.ptrace_scope: an ordinary user may inspect own processes, own descendants,
+ * nothing; nothing until reboot. */
 enum { SCOPE_ALL, SCOPE_CHILDREN, SCOPE_NOTHING, SCOPE_FOR_GOOD };
 #define SCOPE_SYSCTL "sudo sysctl kernel.yama.ptrace_scope="
 
@@ -88,27 +93,29 @@ void ptrace_rights_text(int scope, bool is_ours, int error, char *ret_text, size
 	rights_setcap_text(RIGHTS_LOOKS, setcap, sizeof(setcap));
 	if (scope >= SCOPE_FOR_GOOD)
 		snprintf(ret_text, size,
-			 "kernel.yama.ptrace_scope is %d, which holds until the machine is started "
-			 "anew: set 1 in /etc/sysctl.d, and do that",
+			 "kernel.yama.ptrace_scope is %d, which cannot be changed before a reboot; "
+			 "set it to 1 in /etc/sysctl.d and reboot",
 			 scope);
 	else if (scope == SCOPE_NOTHING || (scope == SCOPE_CHILDREN && !is_ours))
 		snprintf(ret_text, size,
 			 "kernel.yama.ptrace_scope is %d: run '" SCOPE_SYSCTL "%d', or %s", scope,
 			 is_ours ? SCOPE_CHILDREN : SCOPE_ALL, setcap);
 	else if (is_ours)
-		snprintf(
-			ret_text, size,
-			"%s: a seccomp filter of this container or service allows no "
-			"process_vm_readv, or its /proc shows no threads: let it in there (docker, "
-			"podman: --cap-add SYS_PTRACE; systemd: SystemCallFilter=process_vm_readv)",
-			strerror(-error));
+		snprintf(ret_text, size,
+			 "%s: a seccomp filter of this container or service refuses "
+			 "process_vm_readv, or its "
+			 "/proc shows no threads: allow it there (docker, podman: --cap-add "
+			 "SYS_PTRACE; "
+			 "systemd: SystemCallFilter=process_vm_readv)",
+			 strerror(-error));
 	else
 		snprintf(ret_text, size,
-			 "%s: a rule of this system lets no debugger in: record as root, or %s",
+			 "%s; a security policy of this system refuses debuggers: record as root, "
+			 "or %s",
 			 strerror(-error), setcap);
 }
 
-/* ---- perf events ------------------------------------------------------------------------------- */
+/* ---- perf events ----------------------------------------------------------------------------- */
 
 int perf_refused(int error)
 {
@@ -116,19 +123,17 @@ int perf_refused(int error)
 	int paranoid = perf_paranoid();
 
 	if (error == -ENOSYS)
-		return error_set(
-			error, "perf events: there is no perf_event_open: a seccomp filter of this "
-			       "container or service says so: " LET_IN
-			       ", or this kernel was built without it");
+		return error_set(error, "perf events: perf_event_open is missing; a seccomp filter "
+					"of this container or service hides it: " LET_IN
+					", or this kernel was built without it");
 	if (error == -EMFILE || error == -ENFILE)
 		return error_set(error,
-				 "perf events: %s: each thread takes three for each processor; "
-				 "raise the limit (ulimit -Hn)",
+				 "perf events: %s; raise the limit of open files (ulimit -Hn): "
+				 "each thread needs three per processor",
 				 strerror(-error));
 	if (error == -ENOENT || error == -EOPNOTSUPP)
-		return error_set(error,
-				 "perf events: this machine has no such event (without -e the "
-				 "best that it has is taken)");
+		return error_set(error, "perf events: this machine does not have the event; omit "
+					"-e to use the best one available");
 	if (error != -EPERM && error != -EACCES)
 		return error_set(error, "perf events: %s", strerror(-error));
 	if (paranoid > 2) {
@@ -136,9 +141,9 @@ int perf_refused(int error)
 		return error_set(error, "perf events: kernel.perf_event_paranoid is %d: %s",
 				 paranoid, rights);
 	}
-	return error_set(error,
-			 "perf events are refused (%s), though kernel.perf_event_paranoid is %d: a "
-			 "seccomp filter of this container or service allows no "
-			 "perf_event_open: " LET_IN,
-			 strerror(-error), paranoid);
+	return error_set(
+		error,
+		"perf events are refused (%s) although kernel.perf_event_paranoid is %d: a "
+		"seccomp filter of this container or service refuses perf_event_open: " LET_IN,
+		strerror(-error), paranoid);
 }

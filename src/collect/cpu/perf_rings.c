@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/cpu/perf_rings.c - the kernel's records of what threads do, in the order of time
+ * collect/cpu/perf_rings.c - reads the perf rings and returns their records in the order of time
  *
  * Runs in:  the recorder
- * Gets:     threads   Gives: their samples, switches, lifetimes and mappings, one by one
- * Owns:     a descriptor for each thread that was attached, event and processor; the rings and their mappings
- * Fails:    opening, with the kernel's reason; later records can only be lost, which the kernel counts
- * Why:      an event that its thread's children inherit can be read through a ring of one processor only,
- *           so there are rings for each, and they are merged here: a mapping must be known before a sample
- *           in it. Half a MiB each is about what an ordinary user may lock (perf_event_mlock_kb); samples
- *           are 17 KiB each, and at 20000 a second they fill 33 MiB in the 100 ms for which a busy machine
- *           may keep the recorder off its processor.
+ * Gets:     threads to attach
+ * Gives:    their samples, switches, lifetimes and mappings, one by one
+ * Owns:     a descriptor for each combination of attached thread, event and processor; the rings
+ *           and their mappings
+ * Fails:    when opened, with the kernel's reason. Later, records can only be lost, and the kernel
+ *           counts those
+ * Why:      an inherited event (one that also counts the thread's children) needs a ring for each
+ *           processor. The rings are merged here, because a mapping must be known before a sample
+ *           in it. An ordinary user may lock about 512 KiB for each processor
+ *           (kernel.perf_event_mlock_kb). A sample takes 17 KiB, so 20000 a second fill 33 MiB in
+ *           100 ms; a busy machine may keep the recorder off its processor for that long.
  */
 #include "collect/cpu/perf_rings.h"
 
@@ -30,29 +33,30 @@
 #include "collect/proc.h"
 
 enum {
-	LIFE_BYTES = 512 << 10, /* a ring of switches, lifetimes, mappings: some 10000 records */
+	/* a ring of switches, lifetimes and mappings; holds some 10000 records */
+	LIFE_BYTES = 512 << 10,
 	SAMPLES_BYTES = 512 << 10,
-	SAMPLES_BYTES_MOST = 16 << 20,
-	RING_BYTES_LEAST = 32 << 10,
-	WAKEUP_PART = 4,
-	BEHIND_PART = 10,       /* of a second: so long the recorder may be away */
+	MAX_SAMPLES_BYTES = 16 << 20,
+	MIN_RING_BYTES = 32 << 10,
+	WAKEUP_PART = 4,        /* a ring wakes the recorder when it is 1/4 full */
+	BEHIND_PART = 10,       /* a ring of samples is sized for 1/10 s without the recorder */
 	RECORD_BYTES = 1 << 16, /* a record's size has 16 bits */
 	BUILD_ID_BYTES = 20
 };
-#define ALL_SAMPLES_BYTES ((uint64_t)256 << 20) /* of the rings of all processors */
+#define ALL_SAMPLES_BYTES ((uint64_t)256 << 20) /* limit for the sample rings of all processors */
 
-/* By what lies in it. */
+/* Kind of records in a ring. */
 enum ring_kind { RING_LIFE, RING_SAMPLES, RING_KINDS };
 
 struct ring {
-	struct perf_event_mmap_page *page; /* owned; the records lie behind it; NULL: not there */
+	struct perf_event_mmap_page *page; /* owned; the records follow this page; NULL: no ring */
 	const uint8_t *data;
 	uint32_t bytes; /* a power of two */
-	int fd;         /* owned; of the event whose ring it is; -1: none */
-	uint64_t next;  /* position */
-	uint64_t head;  /* … up to which the kernel has written, as far as we looked */
-	uint64_t time;  /* of the record at next; UINT64_MAX: none */
-	uint64_t seen;  /* up to here perf_rings_glance has told of samples */
+	int fd;         /* owned; the event that owns the ring; -1: none */
+	uint64_t next;  /* read position */
+	uint64_t head;  /* the kernel's write position when it was last read */
+	uint64_t time;  /* timestamp of the record at `next`; UINT64_MAX: no record */
+	uint64_t seen;  /* position up to which perf_rings_glance has returned samples */
 };
 
 struct descriptor {
@@ -68,21 +72,21 @@ struct perf_rings {
 	struct ring *rings; /* owned; RING_KINDS for each processor */
 	int cpu_count;
 	int poll_fd;          /* owned */
-	struct ring *current; /* whose record is with the caller: it is left before the next */
+	struct ring *current; /* the ring whose record the caller still uses; NULL: none */
 	uint64_t current_size;
 	struct descriptor *descriptors; /* owned */
 	size_t descriptor_count, descriptor_capacity;
-	struct hash_map ids;    /* of an event -> kind << 32 | thread that it was opened for */
-	struct hash_map owners; /* thread -> thread whose events tell of it */
-	bool has_owners;        /* more than one was attached */
-	uint32_t owner;         /* of the current record */
-	bool wakes_for_samples; /* whoever polls poll_fd */
-	size_t glanced;         /* ring */
+	struct hash_map ids;    /* event id -> kind << 32 | thread for which it was opened */
+	struct hash_map owners; /* thread -> attached thread whose events report it */
+	bool has_owners;        /* a running thread was attached, so duplicates are possible */
+	uint32_t owner;         /* the attached thread whose event wrote the current record */
+	bool wakes_for_samples; /* each sample makes poll_fd readable */
+	size_t glanced;         /* index of the ring for the next perf_rings_glance */
 	uint64_t scratch[RECORD_BYTES /
-			 sizeof(uint64_t)]; /* a record that goes round the ring's end */
+			 sizeof(uint64_t)]; /* copy of a record that wraps around the ring's end */
 };
 
-/* ---- opening ----------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static size_t page_bytes(void)
 {
@@ -104,7 +108,7 @@ static enum ring_kind kind_of(const struct perf_rings *rings, const struct ring 
 	return (enum ring_kind)((ring - rings->rings) % RING_KINDS);
 }
 
-/* What is sampled in the time for which the recorder may be away. */
+/* Size of a ring that holds the samples of 1/BEHIND_PART second. */
 static uint32_t wanted_bytes(const struct perf_rings *rings)
 {
 	const struct perf_rings_options *options = &rings->options;
@@ -113,7 +117,7 @@ static uint32_t wanted_bytes(const struct perf_rings *rings)
 			  (1 + options->faults) / BEHIND_PART;
 	uint32_t bytes = SAMPLES_BYTES;
 
-	while (bytes < wanted && bytes < SAMPLES_BYTES_MOST && bytes * (uint64_t)2 <= most)
+	while (bytes < wanted && bytes < MAX_SAMPLES_BYTES && bytes * (uint64_t)2 <= most)
 		bytes *= 2;
 	return bytes;
 }
@@ -127,8 +131,8 @@ static void close_ring(struct ring *ring)
 	*ring = (struct ring){.fd = -1, .time = UINT64_MAX};
 }
 
-/* The ring belongs to an event of our own, so that it stays whichever thread ends. A processor that is switched off
- * has none. */
+/* The ring belongs to an event of the recorder, so it outlives the profiled threads. An offline
+ * processor has no ring. */
 static int open_ring(struct perf_rings *rings, struct ring *ring, int cpu, uint32_t bytes)
 {
 	struct perf_event_attr attribute = perf_events_owner(bytes / WAKEUP_PART);
@@ -152,7 +156,7 @@ static int open_ring(struct perf_rings *rings, struct ring *ring, int cpu, uint3
 	ring->page = page;
 	ring->data = (const uint8_t *)page + page_bytes();
 	ring->bytes = bytes;
-	/* else it is read in turn */
+	/* a ring of samples that wakes for each sample is not polled until perf_rings_wake */
 	if (kind_of(rings, ring) == RING_LIFE || !perf_events_wake(&rings->options))
 		epoll_ctl(rings->poll_fd, EPOLL_CTL_ADD, ring->fd, &event);
 	return 0;
@@ -173,14 +177,14 @@ static int open_rings_of(struct perf_rings *rings, uint32_t life_bytes, uint32_t
 	return error;
 }
 
-/* All of one kind have one size: where the limit of locked memory is met at the last processor, all are made
- * smaller, those of samples first. */
+/* All rings of a kind have the same size. If they exceed the limit of locked memory, all are opened
+ * again with half the size, first those of samples. */
 static int open_rings(struct perf_rings *rings)
 {
 	uint32_t life = LIFE_BYTES, samples = wanted_bytes(rings);
 	int error = open_rings_of(rings, life, samples);
 
-	while ((error == -EPERM || error == -ENOMEM) && life > RING_BYTES_LEAST) {
+	while ((error == -EPERM || error == -ENOMEM) && life > MIN_RING_BYTES) {
 		if (samples >= life)
 			samples /= 2;
 		else
@@ -257,9 +261,10 @@ int perf_rings_descriptor(const struct perf_rings *rings)
 	return rings->poll_fd;
 }
 
-/* ---- attaching --------------------------------------------------------------------------------- */
+/* ---- attaching ------------------------------------------------------------------------------- */
 
-/* A record has the id of the event by which the thread was attached, or the one that it was started by. */
+/* A record contains the id of the event that was opened for the attached thread, also when a child
+ * that inherited the event caused it. */
 static int note_id(struct perf_rings *rings, const struct descriptor *descriptor)
 {
 	uint64_t id, value = (uint64_t)descriptor->kind << 32 | (uint32_t)descriptor->thread;
@@ -271,7 +276,7 @@ static int note_id(struct perf_rings *rings, const struct descriptor *descriptor
 	return 0;
 }
 
-/* A processor that is switched off has no ring. */
+/* An offline processor has no ring. */
 static int attach_one(struct perf_rings *rings, enum perf_event_kind kind, pid_t thread, int cpu,
 		      bool on_exec)
 {
@@ -294,7 +299,11 @@ static int attach_one(struct perf_rings *rings, enum perf_event_kind kind, pid_t
 	if (fd < 0)
 		return perf_refused(fd);
 	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) < 0)
-		error = error_set(-errno, "perf events: one ring for all: %s", strerror(errno));
+		error = error_set(
+			-errno,
+			"perf events: cannot send an event to its processor's shared ring "
+			"buffer: %s",
+			strerror(errno));
 	descriptor.fd = fd;
 	if (!error)
 		error = note_id(rings, &descriptor);
@@ -311,7 +320,7 @@ int perf_rings_attach(struct perf_rings *rings, pid_t thread, int pid_fd, bool o
 	size_t before = rings->descriptor_count;
 	int error = 0;
 
-	/* Mappings are told from the first sample on. */
+	/* PERF_EVENT_LIFE comes first, so that mappings are recorded before the first sample */
 	for (int kind = 0; kind < PERF_EVENT_KINDS && !error; kind++)
 		for (int cpu = 0; cpu < rings->cpu_count && !error; cpu++)
 			error = attach_one(rings, (enum perf_event_kind)kind, thread, cpu, on_exec);
@@ -330,14 +339,14 @@ int perf_rings_attach(struct perf_rings *rings, pid_t thread, int pid_fd, bool o
 	return 0;
 }
 
-/* What children lose their parents' events count. */
+/* The event of an attached thread also counts the records that its children lost. */
 void perf_rings_lost(const struct perf_rings *rings, uint64_t *ret_samples, uint64_t *ret_others)
 {
 	uint64_t lost[2] = {0};
 
 	for (size_t i = 0; rings->state.counts_lost && i < rings->descriptor_count; i++) {
 		const struct descriptor *descriptor = &rings->descriptors[i];
-		uint64_t values[2]; /* of the event, lost */
+		uint64_t values[2]; /* count of the event, count of lost records */
 
 		if (read(descriptor->fd, values, sizeof(values)) == (ssize_t)sizeof(values))
 			lost[descriptor->kind == PERF_EVENT_LIFE] += values[1];
@@ -346,9 +355,9 @@ void perf_rings_lost(const struct perf_rings *rings, uint64_t *ret_samples, uint
 	*ret_others = lost[1];
 }
 
-/* ---- reading ----------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
-/* A record lies in 64-bit words, at a place that is a multiple of 8. */
+/* Records are aligned to 8 bytes and have a multiple of 8 bytes. */
 static uint64_t word_at(const struct ring *ring, uint64_t position)
 {
 	uint64_t word;
@@ -366,11 +375,12 @@ static struct perf_event_header header_at(const struct ring *ring)
 	return header;
 }
 
-/* A sample: header, ip, pid and tid, time. All others end with pid and tid, time, id, cpu. */
+/* Offsets of the timestamp. A sample starts with header, ip, pid and tid, time, id. All other
+ * records end with pid and tid, time, id, cpu. */
 enum { SAMPLE_TIME = 24, SAMPLE_ID = 32, TRAILER_BYTES = 32, TRAILER_TIME = 24 };
 
-/* Finds out the time of the ring's next record. */
-static void look(struct ring *ring)
+/* Sets ring->time to the timestamp of its next record. */
+static void ring_read_time(struct ring *ring)
 {
 	struct perf_event_header header;
 
@@ -379,8 +389,8 @@ static void look(struct ring *ring)
 		return;
 	header = header_at(ring);
 	if (header.size < sizeof(header) + TRAILER_BYTES) {
-		ring->next =
-			ring->head; /* the kernel writes no such record: the ring was scribbled over */
+		/* the kernel writes no such record: the memory was overwritten; skips everything */
+		ring->next = ring->head;
 		return;
 	}
 	ring->time = word_at(ring, ring->next + (header.type == PERF_RECORD_SAMPLE
@@ -408,11 +418,11 @@ static void leave_current(struct perf_rings *rings)
 		return;
 	ring->next += rings->current_size;
 	__atomic_store_n(&ring->page->data_tail, ring->next, __ATOMIC_RELEASE);
-	look(ring);
+	ring_read_time(ring);
 	rings->current = NULL;
 }
 
-static struct ring *earliest(struct perf_rings *rings)
+static struct ring *find_earliest(struct perf_rings *rings)
 {
 	struct ring *found = NULL;
 
@@ -423,7 +433,7 @@ static struct ring *earliest(struct perf_rings *rings)
 			continue;
 		if (ring->time == UINT64_MAX) {
 			ring->head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
-			look(ring);
+			ring_read_time(ring);
 		}
 		if (ring->time != UINT64_MAX && (!found || ring->time < found->time))
 			found = ring;
@@ -431,12 +441,12 @@ static struct ring *earliest(struct perf_rings *rings)
 	return found;
 }
 
-/* What a record's fields are taken from; reading beyond the end gives 0. */
+/* Reads the fields of a record one after the other; reads beyond the end return 0. */
 struct cursor {
 	const uint8_t *at, *end;
 };
 
-static uint64_t take(struct cursor *cursor, size_t bytes)
+static uint64_t cursor_take(struct cursor *cursor, size_t bytes)
 {
 	uint64_t value = 0;
 
@@ -449,7 +459,7 @@ static uint64_t take(struct cursor *cursor, size_t bytes)
 	return value;
 }
 
-static const void *skip(struct cursor *cursor, size_t bytes)
+static const void *cursor_skip(struct cursor *cursor, size_t bytes)
 {
 	const uint8_t *at = cursor->at;
 
@@ -471,12 +481,12 @@ static const char *take_text(struct cursor *cursor)
 
 static void take_kernel_chain(struct cursor *cursor, struct perf_record *record)
 {
-	uint64_t count = take(cursor, 8);
-	const uint64_t *chain = count < RECORD_BYTES / 8 ? skip(cursor, count * 8) : NULL;
+	uint64_t count = cursor_take(cursor, 8);
+	const uint64_t *chain = count < RECORD_BYTES / 8 ? cursor_skip(cursor, count * 8) : NULL;
 
 	if (!chain)
 		return;
-	/* the first word says whose addresses follow */
+	/* a marker word before the addresses gives their context: kernel or user */
 	for (uint64_t i = 0; i < count; i++) {
 		if (chain[i] == PERF_CONTEXT_KERNEL) {
 			record->kernel = chain + i + 1;
@@ -492,27 +502,27 @@ static void take_user(struct cursor *cursor, struct perf_record *record)
 {
 	uint64_t registers[PERF_REGISTERS] = {0}, size;
 
-	record->has_user = take(cursor, 8) != PERF_SAMPLE_REGS_ABI_NONE;
+	record->has_user = cursor_take(cursor, 8) != PERF_SAMPLE_REGS_ABI_NONE;
 	if (record->has_user) {
 		for (int i = 0; i < PERF_REGISTERS; i++)
-			registers[i] = take(cursor, 8);
+			registers[i] = cursor_take(cursor, 8);
 		record->bp = registers[PERF_PLACE_BP];
 		record->sp = registers[PERF_PLACE_SP];
 		record->ip = registers[PERF_PLACE_IP];
 	}
-	size = take(cursor, 8);
-	record->stack = size ? skip(cursor, size) : NULL;
+	size = cursor_take(cursor, 8);
+	record->stack = size ? cursor_skip(cursor, size) : NULL;
 	if (record->stack) {
-		record->stack_bytes = take(cursor, 8);
+		record->stack_bytes = cursor_take(cursor, 8);
 		if (record->stack_bytes > size)
 			record->stack_bytes = 0;
 	}
 }
 
-/* Which event tells of it. */
+/* Reads the event id of a record: sets rings->owner, returns the kind of event. */
 static enum perf_event_kind take_id(struct perf_rings *rings, struct cursor *cursor)
 {
-	uint64_t found = hash_map_get(&rings->ids, take(cursor, 8), 0);
+	uint64_t found = hash_map_get(&rings->ids, cursor_take(cursor, 8), 0);
 
 	rings->owner = (uint32_t)found;
 	return (enum perf_event_kind)(found >> 32);
@@ -523,13 +533,13 @@ static void take_sample(struct perf_rings *rings, struct cursor *cursor, uint16_
 {
 	record->kind = PERF_SAMPLE;
 	record->is_kernel = (misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
-	record->address = take(cursor, 8);
-	record->pid = (uint32_t)take(cursor, 4);
-	record->tid = (uint32_t)take(cursor, 4);
-	take(cursor, 8);
+	record->address = cursor_take(cursor, 8);
+	record->pid = (uint32_t)cursor_take(cursor, 4);
+	record->tid = (uint32_t)cursor_take(cursor, 4);
+	cursor_take(cursor, 8);
 	record->is_fault = take_id(rings, cursor) == PERF_EVENT_FAULTS;
-	record->cpu = (uint32_t)take(cursor, 8);
-	record->weight = record->is_fault ? PERF_FAULTS_PERIOD : take(cursor, 8);
+	record->cpu = (uint32_t)cursor_take(cursor, 8);
+	record->weight = record->is_fault ? PERF_FAULTS_PERIOD : cursor_take(cursor, 8);
 	take_kernel_chain(cursor, record);
 	take_user(cursor, record);
 }
@@ -539,43 +549,43 @@ static void take_map(struct cursor *cursor, uint16_t misc, struct perf_record *r
 	struct perf_map *map = &record->map;
 
 	record->kind = PERF_MAP;
-	record->pid = (uint32_t)take(cursor, 4);
-	record->tid = (uint32_t)take(cursor, 4);
-	map->address = take(cursor, 8);
-	map->size_bytes = take(cursor, 8);
-	map->file_offset_bytes = take(cursor, 8);
+	record->pid = (uint32_t)cursor_take(cursor, 4);
+	record->tid = (uint32_t)cursor_take(cursor, 4);
+	map->address = cursor_take(cursor, 8);
+	map->size_bytes = cursor_take(cursor, 8);
+	map->file_offset_bytes = cursor_take(cursor, 8);
 	if (misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
 		const uint8_t *id;
 
-		map->build_id_bytes = (uint32_t)take(cursor, 4) & 0xff;
-		id = skip(cursor, BUILD_ID_BYTES);
+		map->build_id_bytes = (uint32_t)cursor_take(cursor, 4) & 0xff;
+		id = cursor_skip(cursor, BUILD_ID_BYTES);
 		if (map->build_id_bytes > BUILD_ID_BYTES || !id)
 			map->build_id_bytes = 0;
 		memcpy(map->build_id, id ? id : (const uint8_t *)"", map->build_id_bytes);
 	} else {
-		map->major = (uint32_t)take(cursor, 4);
-		map->minor = (uint32_t)take(cursor, 4);
-		map->inode = take(cursor, 8);
-		take(cursor, 8);
+		map->major = (uint32_t)cursor_take(cursor, 4);
+		map->minor = (uint32_t)cursor_take(cursor, 4);
+		map->inode = cursor_take(cursor, 8);
+		cursor_take(cursor, 8);
 	}
-	take(cursor, 8); /* protection and flags */
+	cursor_take(cursor, 8); /* protection and flags */
 	record->text = take_text(cursor);
 }
 
 static void take_task(struct cursor *cursor, enum perf_record_kind kind, struct perf_record *record)
 {
 	record->kind = kind;
-	record->pid = (uint32_t)take(cursor, 4);
-	record->other_pid = (uint32_t)take(cursor, 4);
-	record->tid = (uint32_t)take(cursor, 4);
-	record->other_tid = (uint32_t)take(cursor, 4);
+	record->pid = (uint32_t)cursor_take(cursor, 4);
+	record->other_pid = (uint32_t)cursor_take(cursor, 4);
+	record->tid = (uint32_t)cursor_take(cursor, 4);
+	record->other_tid = (uint32_t)cursor_take(cursor, 4);
 }
 
 static void take_name(struct cursor *cursor, uint16_t misc, struct perf_record *record)
 {
 	record->kind = misc & PERF_RECORD_MISC_COMM_EXEC ? PERF_EXEC : PERF_NAME;
-	record->pid = (uint32_t)take(cursor, 4);
-	record->tid = (uint32_t)take(cursor, 4);
+	record->pid = (uint32_t)cursor_take(cursor, 4);
+	record->tid = (uint32_t)cursor_take(cursor, 4);
 	record->text = take_text(cursor);
 }
 
@@ -585,7 +595,7 @@ static void take_switch(uint16_t misc, struct perf_record *record)
 	record->is_preempted = misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT;
 }
 
-/* False: of a kind that nobody asked for. */
+/* Parses a record. False: the recorder does not use records of this kind. */
 static bool take_record(struct perf_rings *rings, const struct perf_event_header *header,
 			const uint8_t *bytes, struct perf_record *record)
 {
@@ -597,11 +607,11 @@ static bool take_record(struct perf_rings *rings, const struct perf_event_header
 		return true;
 	}
 	cursor.end = trailer.at;
-	record->pid = (uint32_t)take(&trailer, 4);
-	record->tid = (uint32_t)take(&trailer, 4);
-	take(&trailer, 8);
+	record->pid = (uint32_t)cursor_take(&trailer, 4);
+	record->tid = (uint32_t)cursor_take(&trailer, 4);
+	cursor_take(&trailer, 8);
 	take_id(rings, &trailer);
-	record->cpu = (uint32_t)take(&trailer, 4);
+	record->cpu = (uint32_t)cursor_take(&trailer, 4);
 	switch (header->type) {
 	case PERF_RECORD_MMAP2:
 		take_map(&cursor, header->misc, record);
@@ -620,8 +630,8 @@ static bool take_record(struct perf_rings *rings, const struct perf_event_header
 		return true;
 	case PERF_RECORD_LOST:
 		record->kind = PERF_LOST;
-		take(&cursor, 8);
-		record->count = take(&cursor, 8);
+		cursor_take(&cursor, 8);
+		record->count = cursor_take(&cursor, 8);
 		record->has_samples = kind_of(rings, rings->current) == RING_SAMPLES;
 		return true;
 	case PERF_RECORD_THROTTLE:
@@ -632,8 +642,10 @@ static bool take_record(struct perf_rings *rings, const struct perf_event_header
 	}
 }
 
-/* A thread that was found in a list may have been started by one that had its events already, all or some of them: it
- * is told of twice. What its own events tell counts, and with those that it starts the same ones. */
+/* Whether a record is a duplicate. A thread found in /proc/PID/task may also have inherited events
+ * from an attached thread that started it; both then report it. Each thread therefore has one
+ * owner, and only records from the owner's events are used. An attached thread is its own owner. A
+ * thread that it starts gets the same owner. */
 static bool is_double(struct perf_rings *rings, const struct perf_record *record)
 {
 	uint32_t thread = record->kind == PERF_FORK ? record->other_tid : record->tid;
@@ -643,18 +655,19 @@ static bool is_double(struct perf_rings *rings, const struct perf_record *record
 	    record->kind == PERF_THROTTLED)
 		return false;
 	owner = hash_map_get(&rings->owners, thread, rings->owner);
-	/* whichever thread calls exec has the number of its process's first one from then on */
+	/* after exec, the calling thread has the tid of its process's first thread */
 	if (owner != rings->owner && record->kind != PERF_EXEC)
 		return true;
 	if (record->kind == PERF_FORK) {
 		thread = record->tid;
 		if (hash_map_get(&rings->owners, thread, 0) == thread)
-			return false; /* it has events of its own, and these are all there */
+			return false; /* it was attached itself, with all events */
 	}
 	if (record->kind == PERF_EXIT)
 		hash_map_remove(&rings->owners, thread, NULL);
 	else
-		hash_map_put(&rings->owners, thread, rings->owner); /* else the next record tells */
+		/* if this fails, the next record tries again */
+		hash_map_put(&rings->owners, thread, rings->owner);
 	return false;
 }
 
@@ -666,7 +679,7 @@ bool perf_rings_next(struct perf_rings *rings, uint64_t until_ns, struct perf_re
 		struct perf_event_header header;
 
 		leave_current(rings);
-		ring = earliest(rings);
+		ring = find_earliest(rings);
 		if (!ring || ring->time >= until_ns)
 			return false;
 		header = header_at(ring);
@@ -693,7 +706,7 @@ bool perf_rings_are_filling(const struct perf_rings *rings)
 	return false;
 }
 
-/* ---- samples that are new ----------------------------------------------------------------------- */
+/* ---- looking ahead for samples --------------------------------------------------------------- */
 
 void perf_rings_wake(struct perf_rings *rings)
 {
@@ -710,7 +723,7 @@ void perf_rings_wake(struct perf_rings *rings)
 	}
 }
 
-/* The next sample of a ring that nobody was told of; false: there is none. */
+/* Finds the next sample in a ring that was not returned before; false: none. */
 static bool glance_at(const struct perf_rings *rings, struct ring *ring,
 		      struct perf_glance *ret_glance)
 {

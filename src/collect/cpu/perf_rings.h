@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/cpu/perf_rings.h - the kernel's records of what threads do, in the order of time
+ * collect/cpu/perf_rings.h - reads the perf rings and returns their records in the order of time
  *
- * Two rings for each processor, one of samples and one of all else, filled by perf events of the threads that are
- * attached and of all that they start. Needs no rights at perf_event_paranoid up to 2; what is refused is told by
- * perf_rings_open.
+ * Each processor has two rings: one for samples, one for all other records. Perf events of the
+ * attached threads and of all their descendants fill them. With kernel.perf_event_paranoid up to 2
+ * this needs no rights. perf_rings_open reports refusals.
  */
 #ifndef COLLECT_CPU_PERF_RINGS_H
 #define COLLECT_CPU_PERF_RINGS_H
@@ -16,65 +16,70 @@
 
 struct perf_rings;
 
-/* Which event takes samples. */
+/* The event that takes samples. */
 struct perf_event_source {
 	uint32_t type; /* PERF_TYPE_* */
 	uint64_t config, config1, config2;
-	char name[64]; /* as perf names it */
+	char name[64]; /* its name in perf(1) */
 };
 
 struct perf_rings_options {
-	struct perf_event_source
-		source;        /* name "": cycles where the machine counts them, else cpu-clock */
-	uint32_t frequency_hz; /* 0: no samples, switches and lifetimes alone */
-	uint32_t stack_bytes;  /* of the user's stack with each sample; a multiple of 8 */
-	bool faults;           /* samples of page faults too */
+	/* name "": cycles if the machine counts them, otherwise cpu-clock */
+	struct perf_event_source source;
+	uint32_t frequency_hz; /* 0: no samples, only switches and lifetimes */
+	uint32_t stack_bytes;  /* bytes of user stack copied with each sample; a multiple of 8 */
+	bool faults;           /* samples of page faults, too */
 };
 
-/* What can be had. */
+/* The features that the kernel grants. */
 struct perf_rings_state {
 	struct perf_event_source source; /* in use */
-	bool has_kernel;                 /* samples inside the kernel, with its stacks */
+	bool has_kernel;                 /* samples inside the kernel, with kernel stacks */
 	bool has_build_ids;              /* in PERF_RECORD_MMAP2 */
 	bool has_faults;                 /* samples of page faults */
-	bool counts_lost; /* perf_rings_lost says all; else PERF_LOST says some of it */
-	/* Of each ring of samples, and of all else; smaller where the limit of locked memory says so. */
+	/* perf_rings_lost returns all losses; if false, PERF_LOST reports some of them */
+	bool counts_lost;
+	/* Size of each ring of samples and of each other ring; the limit of locked memory may
+	 * reduce both. */
 	uint32_t samples_bytes, life_bytes;
 };
 
-/* Makes the rings, with nothing attached. Errors: -EACCES, -EPERM, -ENOSYS: refused, with the reason and what to
- * do in the error chain; -ENOENT, -EINVAL: no such event; -ENOMEM, -EMFILE. */
+/* Creates the rings without attaching a thread. Errors: -EACCES, -EPERM, -ENOSYS: refused, with
+ * reason and remedy in the error chain; -ENOENT, -EINVAL: no such event; -ENOMEM, -EMFILE. */
 int perf_rings_open(const struct perf_rings_options *options, struct perf_rings **ret_rings);
 void perf_rings_close(struct perf_rings *rings); /* NULL-safe */
 
 void perf_rings_state(const struct perf_rings *rings, struct perf_rings_state *ret_state);
 
-/* Attaches a thread and all that it starts from now on; on_exec: from its next exec on. One that comes with another
- * that was attached is told of once all the same. pid_fd: of its process: where that has ended by the time the thread is
- * attached, it may have been another one's; -1: not asked. Errors: -ESRCH where it is gone, else as perf_rings_open. */
+/* Attaches a thread and all threads and processes that it starts from now on; on_exec: from its
+ * next exec on. A thread that already inherited the events of another attached one is still
+ * reported once. pid_fd: pidfd of its process; if the process has ended when the thread is
+ * attached, the tid may have been reused, and the result is -ESRCH; -1: no such check. Errors:
+ * -ESRCH: the thread has ended; otherwise as perf_rings_open. */
 int perf_rings_attach(struct perf_rings *rings, pid_t thread, int pid_fd, bool on_exec);
 
-/* A descriptor that can be read from when a ring is a quarter full; perf_rings_next takes that back. */
+/* A descriptor that is readable while a ring is at least a quarter full; perf_rings_next empties
+ * the rings. */
 int perf_rings_descriptor(const struct perf_rings *rings);
 
 enum perf_record_kind {
-	PERF_SAMPLE = 1, /* found running; stack */
-	PERF_OUT,        /* it went off its processor */
-	PERF_IN,         /* it came back */
-	PERF_FORK,       /* other_pid, other_tid: who started pid, tid */
+	PERF_SAMPLE = 1, /* a running thread, with its stack */
+	PERF_OUT,        /* the thread left its processor */
+	PERF_IN,         /* the thread runs again */
+	PERF_FORK,       /* other_pid, other_tid: the thread that started pid, tid */
 	PERF_EXIT,
 	PERF_EXEC,     /* text: its new name */
 	PERF_NAME,     /* text: its new name */
-	PERF_MAP,      /* a piece of a file, or of no file, is mapped as code */
-	PERF_LOST,     /* count records of this ring; has_samples says which it is */
-	PERF_THROTTLED /* the kernel takes no samples for a while */
+	PERF_MAP,      /* executable memory was mapped, from a file or anonymous */
+	PERF_LOST,     /* `count` records of one ring were lost; has_samples: the kind of ring */
+	PERF_THROTTLED /* the kernel paused sampling */
 };
 
 struct perf_map {
 	uint64_t address, size_bytes, file_offset_bytes;
 	uint64_t inode;
 	uint32_t major, minor;
-	uint32_t build_id_bytes; /* 0: not told */
+	uint32_t build_id_bytes; /* 0: not known */
 	uint8_t build_id[20];
 };
 
@@ -84,44 +89,47 @@ struct perf_record {
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
 	uint32_t pid, tid, cpu;
 	bool is_preempted; /* PERF_OUT */
-	bool is_kernel;    /* PERF_SAMPLE: it was inside the kernel */
-	bool is_fault;     /* … it faulted; weight: so many faults */
-	bool has_samples;  /* PERF_LOST: samples, else what the others tell */
+	bool is_kernel;    /* PERF_SAMPLE: inside the kernel */
+	bool is_fault;     /* … of a page fault; weight: number of faults it stands for */
+	bool has_samples;  /* PERF_LOST: samples were lost; false: other records */
 	uint32_t other_pid, other_tid;
 	uint64_t count;   /* PERF_LOST */
-	uint64_t weight;  /* PERF_SAMPLE: of the source's unit */
-	uint64_t address; /* … where it was */
-	/* The user's registers and stack from sp on; has_user false: a thread of the kernel. */
+	uint64_t weight;  /* PERF_SAMPLE: in the unit of its source */
+	uint64_t address; /* … instruction pointer */
+	/* User registers and stack from sp upwards; has_user false: a kernel thread. */
 	bool has_user;
 	uint64_t ip, sp, bp;
 	const uint8_t *stack;
 	size_t stack_bytes;
 	const uint64_t *kernel; /* addresses, innermost first */
 	size_t kernel_count;
-	const char *text; /* name, or path of the file that is mapped */
+	const char *text; /* the thread's name, or the path of the mapped file */
 	struct perf_map map;
 };
 
-/* How many samples, and how many other records, the kernel could not write so far. 0 where it does not count them. */
+/* Number of samples and of other records that the kernel could not write so far; 0 if this kernel
+ * does not count them. */
 void perf_rings_lost(const struct perf_rings *rings, uint64_t *ret_samples, uint64_t *ret_others);
 
-/* The next record older than until_ns, over all rings in the order of time. A record that is written may be up to
- * PERF_RINGS_LATE_NS older than the moment when it can be read: until_ns should leave that to the next round. */
+/* Returns the next record older than until_ns, over all rings in the order of time. A record
+ * becomes readable up to PERF_RINGS_LATE_NS after its timestamp. until_ns should therefore be at
+ * least that much before now. */
 enum { PERF_RINGS_LATE_NS = 1000000 };
 bool perf_rings_next(struct perf_rings *rings, uint64_t until_ns, struct perf_record *ret_record);
 
-/* Whether a ring is a quarter full, or more. */
+/* Whether a ring is at least a quarter full. */
 bool perf_rings_are_filling(const struct perf_rings *rings);
 
-/* A sample that is new in its ring: it is read, and told, later. */
+/* A look ahead at a new sample. perf_rings_next returns the whole record later. */
 struct perf_glance {
 	uint64_t time_ns;
 	uint32_t pid, tid;
-	bool is_fault; /* it tells no time */
+	bool is_fault; /* page fault: it does not stand for processor time */
 };
 bool perf_rings_glance(struct perf_rings *rings, struct perf_glance *ret_glance);
 
-/* From now on the descriptor can be read from for each new sample, unless they come too fast for that. */
+/* From now on, each new sample makes the descriptor readable, unless the frequency is too high for
+ * that. */
 void perf_rings_wake(struct perf_rings *rings);
 
 #endif

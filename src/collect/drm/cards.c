@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/drm/cards.c - the GPUs for which the kernel has a DRM driver
+ * collect/drm/cards.c - lists the GPUs for which the kernel has a DRM driver
  *
  * Runs in:  the recorder's main thread
- * Gets:     /sys/class/drm/card*   Gives: driver and address of each
+ * Gets:     /sys/class/drm/card*
+ * Gives:    driver and address of each
  * Owns:     nothing
- * Fails:    a card that says nothing of itself, or is no hardware, is left out
- * Why uevent: driver, address and PCI id stand in one file, where links would have to be followed for each
+ * Fails:    a card without these facts, or without hardware, is left out
+ * Why:      uevent has driver, address and PCI id in one file; otherwise a link would have to be
+ *           followed for each
  */
 #include "collect/drm/cards.h"
 
@@ -20,11 +22,9 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/io.h"
-#include "collect/scan.h"
+#include "collect/counter/scan.h"
 
 #define FOLDER "/sys/class/drm"
-
-extern const struct source drm_sensor_source, drm_client_source, drm_engine_source, own_source;
 
 static const struct source *const all[] = {&drm_sensor_source, &drm_engine_source,
 					   &drm_client_source, &own_source};
@@ -51,7 +51,7 @@ void card_parse(const char *text, size_t length, struct card *card)
 					 (int)(line.end - line.at), line.at);
 }
 
-/* "card0", and not "card0-HDMI-A-1", which is a plug. */
+/* Whether the entry is a card, as "card0". "card0-HDMI-A-1" is a connector. */
 static int is_card(const struct dirent *entry)
 {
 	const char *number = entry->d_name + strlen("card");
@@ -89,7 +89,7 @@ void cards_find(const char *root, struct cards *ret_cards)
 	snprintf(path, sizeof(path), "%s" FOLDER, root);
 	count = scandir(path, &entries, is_card, versionsort);
 	for (int i = 0; i < count; i++) {
-		if (ret_cards->count < CARDS_MOST)
+		if (ret_cards->count < MAX_CARDS)
 			ret_cards->count += read_card(root, entries[i]->d_name,
 						      &ret_cards->all[ret_cards->count]);
 		free(entries[i]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/drm/cards.h - the GPUs for which the kernel has a DRM driver
+ * collect/drm/cards.h - lists the GPUs for which the kernel has a DRM driver
  */
 #ifndef COLLECT_DRM_CARDS_H
 #define COLLECT_DRM_CARDS_H
@@ -9,37 +9,43 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "collect/source.h"
+#include "collect/counter/source.h"
 
-enum { CARDS_MOST = 64, CARD_TEXT_BYTES = 64 };
+enum { MAX_CARDS = 64, CARD_TEXT_BYTES = 64 };
 
 struct card {
-	char name[CARD_TEXT_BYTES]; /* "card0", below /sys/class/drm */
+	char name[CARD_TEXT_BYTES]; /* "card0", its name below /sys/class/drm */
 	char driver[CARD_TEXT_BYTES];
-	char address[CARD_TEXT_BYTES]; /* PCI, "0000:03:00.0"; else what the device tree calls it */
-	char pci_id[CARD_TEXT_BYTES];  /* "1002:744C"; "": it is not on PCI */
-	uint32_t id;                   /* the trace's; 0: it is not described */
+	/* PCI address "0000:03:00.0"; otherwise its name in the device tree. */
+	char address[CARD_TEXT_BYTES];
+	char pci_id[CARD_TEXT_BYTES]; /* "1002:744C"; "": not on PCI */
+	uint32_t id;                  /* id of the trace; 0: not described */
 };
 
-/* The context of all of the collector's sources. */
+/* The context of all sources of the collector. */
 struct cards {
-	struct card all[CARDS_MOST];
+	struct card all[MAX_CARDS];
 	size_t count;
-	bool keeps_awake; /* what keeps a GPU awake is read, too: the user asked for it */
+	bool keeps_awake; /* also read values that keep a GPU awake (option xe-engines) */
 };
 
-/* What a card's uevent says. */
+/* Parses a card's uevent. */
 void card_parse(const char *text, size_t length, struct card *card);
 
-/* Lists them below root. */
+/* Lists the cards below root. */
 void cards_find(const char *root, struct cards *ret_cards);
 
-/* By its address, and, where there is none, by its driver. NULL: none. */
+/* Finds a card by its address or, without one, by its driver. NULL: none. */
 const struct card *cards_match(const struct cards *cards, const char *address, const char *driver);
 
-/* "AMD" … of a card on PCI; "" where the vendor is not known. */
+/* Vendor of a card on PCI, as "AMD"; "": unknown. */
 const char *card_vendor(const struct card *card);
 
 extern const struct source_list drm_sources;
+
+/* The sources, one file each. */
+extern const struct source drm_client_source;
+extern const struct source drm_engine_source;
+extern const struct source drm_sensor_source;
 
 #endif

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/drm/clients.c - engine time and memory of each recorded process, by /proc/PID/fdinfo of its DRM descriptors
+ * collect/drm/clients.c - engine time and memory of each recorded process, from /proc/PID/fdinfo of
+ * its DRM descriptors
  *
  * Runs in:  the sampler of processes
- * Gets:     descriptors of /dev/dri and /dev/accel   Gives: what each client did on engines and has in memory
- * Owns:     a descriptor of the fdinfo of each client
- * Fails:    a client that cannot be read any more has ended; one that is in another descriptor too is found there again, and
- *           goes on from what it had counted; the 129th at a time is not counted
- * Why searched once a second: which of a program's thousands of descriptors are a GPU's is told by a link of each (1 us), so
- *           that SEARCH_FDS links at most are looked at in a tick, and what was found is read by its own descriptor
- *
- * A client is one open() of the device: descriptors that were dup'ed, inherited or sent show the same one, which is counted
- * once, for the process in which it is met first.
+ * Gets:     descriptors of /dev/dri and /dev/accel
+ * Gives:    engine time and memory of each client. A client is one open() of the device; dup'ed,
+ *           inherited or sent descriptors show the same client, which is counted once, for the
+ *           first process that it is found in.
+ * Owns:     a descriptor of each client's fdinfo
+ * Fails:    a client that cannot be read has ended. If another descriptor refers to it, it is found
+ *           there and continues from its last counts. At most 128 clients are counted at a time.
+ * Why:      Clients are searched once a second, because a program may have thousands of
+ *           descriptors, and each needs a readlink (1 us) to see whether it is a GPU's. At most
+ *           SEARCH_FDS links are read per tick. A client that was found is read through a
+ *           descriptor of its own.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -23,72 +26,80 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "collect/counter/sampled_processes.h"
 #include "collect/drm/cards.h"
 #include "collect/drm/fdinfo.h"
 #include "collect/host_clocks.h"
-#include "collect/tracked.h"
 
 enum { ENGINE, CYCLES, TOTAL, SHARED, RESIDENT, ALL_CYCLES, MOST };
 enum {
-	CLIENTS_MOST = 128, /* at a time */
-	KNOWN_MOST = 1024,  /* with those that are gone: who comes back has counted before */
-	PARTS_MOST = FDINFO_ENGINES_MOST + FDINFO_REGIONS_MOST,
+	MAX_CLIENTS = 128, /* limit of open clients */
+	/* Limit including clients that are gone; one that is found again continues its counts. */
+	MAX_KNOWN = 1024,
+	MAX_PARTS = MAX_FDINFO_ENGINES + MAX_FDINFO_REGIONS,
 	SEARCH_FDS = 4096,
 	SEARCH_NS = 1000000000,
-	SEARCH_SHARE = 200 /* a process with very many is searched in a 200th of the time at most */
+	SEARCH_SHARE =
+		200 /* a process with many descriptors is searched for at most 1/200 of the time */
 };
 
 #define OF_PROCESS "/proc/[pid]/fdinfo"
 static const struct metric metrics[] = {
 	[ENGINE] = {"process.gpu.engine", "ns",
-		    "that a client of the process was on engines of a kind: 10^9 in a second is "
-		    "one engine",
+		    "time that the process's work ran on engines of one type; 10^9 ns per second "
+		    "is one busy engine",
 		    "drm-engine-*", METRIC_TOTAL, .limit = LIMIT_VALUE, .limit_value = MOST},
 	[CYCLES] = {"process.gpu.engine.cycles", "cycles",
-		    "share of the cycles of all engines of a kind",
+		    "cycles that the process's work ran on engines of one type, as a share of all "
+		    "their cycles",
 		    "drm-cycles-*, drm-total-cycles-*", METRIC_PART, ALL_CYCLES, LIMIT_WHOLE},
-	[TOTAL] = {"process.gpu.memory.total", "bytes", "of all buffers that a client can reach",
+	[TOTAL] = {"process.gpu.memory.total", "bytes",
+		   "size of all buffers of the process in one kind of GPU memory, resident or not",
 		   "drm-total-*"},
-	[SHARED] = {"process.gpu.memory.shared", "bytes", "… that others can, too", "drm-shared-*"},
-	[RESIDENT] = {"process.gpu.memory.resident", "bytes", "… that are in this memory now",
+	[SHARED] = {"process.gpu.memory.shared", "bytes",
+		    "size of the process's buffers in one kind of GPU memory that others can "
+		    "access too",
+		    "drm-shared-*"},
+	[RESIDENT] = {"process.gpu.memory.resident", "bytes",
+		      "size of the process's buffers that are in one kind of GPU memory now",
 		      "drm-resident-*, drm-memory-*"},
 	[ALL_CYCLES] = {NULL},
 	[MOST] = {NULL},
 };
 
-/* What engines of a kind have counted. */
+/* Counts of all engines of one type. */
 struct counted {
 	char name[FDINFO_NAME_BYTES];
 	uint64_t busy_ns, cycles;
-	uint64_t all_cycles; /* 0: not known */
+	uint64_t all_cycles; /* 0: unknown */
 };
 
 struct client {
-	int fd;           /* owned; of its fdinfo; -1: it is gone, or nobody was here */
-	uint32_t place;   /* of its process … */
-	uint32_t process; /* … which is the trace's */
-	uint32_t card;    /* index */
-	uint64_t id;      /* the kernel's */
-	uint32_t serial;  /* 0: nobody was here */
-	uint64_t
-		since_ns; /* its counts are what they were then, or it was opened after that; 0: not known */
-	uint64_t read_ns; /* last; 0: never */
-	struct counted engines[FDINFO_ENGINES_MOST];
+	int fd;           /* owned; its fdinfo; -1: gone, or the slot is free */
+	uint32_t place;   /* slot of its process in the view */
+	uint32_t process; /* id of that process in the trace */
+	uint32_t card;    /* index of the card */
+	uint64_t id;      /* the kernel's client id */
+	uint32_t serial;  /* 0: the slot is free */
+	/* Time at which its counts are known, or before which it did not exist; 0: unknown. */
+	uint64_t since_ns;
+	uint64_t read_ns; /* time of the last reading; 0: never */
+	struct counted engines[MAX_FDINFO_ENGINES];
 	size_t engines_count;
 };
 
 struct search {
-	uint64_t last_ns, next_ns; /* last 0: never */
+	uint64_t last_ns, next_ns; /* last_ns 0: never */
 };
 
 struct own {
 	struct tracked_view view;
-	struct search searches[TRACKED_MOST]; /* by the process's place */
-	struct client clients[KNOWN_MOST];
+	struct search searches[MAX_TRACKED]; /* indexed by the process's slot */
+	struct client clients[MAX_KNOWN];
 	size_t open_count, known_count;
-	uint64_t new_from[CARDS_MOST]; /* ids below may be of clients that are known no more */
+	uint64_t new_from[MAX_CARDS]; /* lower ids may be those of forgotten clients */
 	uint32_t last_serial;
-	size_t next_place; /* who is searched first when the links of a tick were too few */
+	size_t next_place; /* slot at which the search continues in the next tick */
 	struct fdinfo fdinfo;
 };
 
@@ -101,7 +112,7 @@ static void drop(struct own *own, struct client *client)
 	own->open_count--;
 }
 
-/* ---- finding them ------------------------------------------------------------------------------ */
+/* ---- finding them ---------------------------------------------------------------------------- */
 
 static struct client *find_client(struct own *own, uint32_t card, uint64_t id)
 {
@@ -111,8 +122,8 @@ static struct client *find_client(struct own *own, uint32_t card, uint64_t id)
 	return NULL;
 }
 
-/* Who was read last the longest ago of those that are gone. The kernel's numbers grow: one above those that are forgotten is
- * new. */
+/* Returns the gone client that was read longest ago. Client ids grow, so an id above the forgotten
+ * ones is new. */
 static struct client *forget_client(struct own *own)
 {
 	struct client *oldest = NULL;
@@ -130,8 +141,8 @@ static struct client *forget_client(struct own *own)
 
 static struct client *new_client(struct own *own, uint32_t card, uint64_t id, uint64_t since_ns)
 {
-	struct client *client = own->known_count < KNOWN_MOST ? &own->clients[own->known_count++]
-							      : forget_client(own);
+	struct client *client = own->known_count < MAX_KNOWN ? &own->clients[own->known_count++]
+							     : forget_client(own);
 
 	*client = (struct client){.fd = -1,
 				  .card = card,
@@ -140,7 +151,7 @@ static struct client *new_client(struct own *own, uint32_t card, uint64_t id, ui
 	return client;
 }
 
-/* Into own->fdinfo. */
+/* Reads into own->fdinfo. */
 static bool read_fdinfo(struct own *own, struct tick *tick, int fd)
 {
 	long length = tick_read(tick, fd);
@@ -149,7 +160,7 @@ static bool read_fdinfo(struct own *own, struct tick *tick, int fd)
 	       own->fdinfo.has_client;
 }
 
-/* The card of what own->fdinfo says. NULL: none that is counted. */
+/* Finds the card that own->fdinfo names. NULL: none that is counted. */
 static const struct card *card_of(const struct own *own, const struct tick *tick)
 {
 	const struct card *card =
@@ -160,14 +171,15 @@ static const struct card *card_of(const struct own *own, const struct tick *tick
 
 static bool has_room(const struct own *own, const struct tick *tick)
 {
-	if (own->open_count < CLIENTS_MOST)
+	if (own->open_count < MAX_CLIENTS)
 		return true;
-	series_note(tick->series, "more than 128 clients of GPUs: what the others did is absent",
-		    0);
+	series_note(tick->series,
+		    "more than 128 clients of GPUs; counters of the others are absent", 0);
 	return false;
 }
 
-/* Takes the descriptor, where it is of a client that is not read yet. */
+/* Adds the client of own->fdinfo and takes fd. False: the client is read already, or there is no
+ * room; fd stays with the caller. */
 static bool take_client(struct own *own, const struct tick *tick, size_t place, int fd)
 {
 	const struct tracked_place *who = &own->view.places[place];
@@ -195,7 +207,7 @@ static bool take_client(struct own *own, const struct tick *tick, size_t place, 
 	return true;
 }
 
-static void meet(struct own *own, struct tick *tick, size_t place, const char *descriptor)
+static void meet_client(struct own *own, struct tick *tick, size_t place, const char *descriptor)
 {
 	int fd = tick_open(tick, "/proc/%u/fdinfo/%s", own->view.places[place].pid, descriptor);
 
@@ -212,7 +224,8 @@ static bool is_of_gpu(int folder, const char *descriptor)
 	return strncmp(target, "/dev/dri/", 9) == 0 || strncmp(target, "/dev/accel/", 11) == 0;
 }
 
-/* All descriptors of a process, or none: what was half searched could not say what is new. */
+/* Searches all descriptors of a process. A partial search could not distinguish new clients from
+ * old ones. */
 static void search(struct own *own, struct tick *tick, size_t place, size_t *inout_left)
 {
 	int fd = tick_open(tick, "/proc/%u/fd", own->view.places[place].pid);
@@ -227,7 +240,7 @@ static void search(struct own *own, struct tick *tick, size_t place, size_t *ino
 			continue;
 		*inout_left -= *inout_left > 0;
 		if (is_of_gpu(fd, entry->d_name))
-			meet(own, tick, place, entry->d_name);
+			meet_client(own, tick, place, entry->d_name);
 	}
 	if (folder)
 		closedir(folder);
@@ -252,7 +265,7 @@ static void search_all(struct own *own, struct tick *tick)
 	}
 }
 
-/* Somebody else is at the place, or nobody. */
+/* Called when the process of a slot has changed or ended. */
 static void changed(void *context, size_t place)
 {
 	struct own *own = context;
@@ -263,21 +276,22 @@ static void changed(void *context, size_t place)
 			drop(own, &own->clients[i]);
 }
 
-/* ---- reading them ------------------------------------------------------------------------------ */
+/* ---- reading them ---------------------------------------------------------------------------- */
 
-/* What an engine of the client has counted, by its name: drivers leave out what is 0. NULL: there are too many. */
+/* Finds or adds the counts of a client's engine by name; drivers omit engines with 0. NULL: too
+ * many. */
 static struct counted *counted_of(struct client *client, const char *name)
 {
 	for (size_t i = 0; i < client->engines_count; i++)
 		if (strcmp(client->engines[i].name, name) == 0)
 			return &client->engines[i];
-	if (client->engines_count == FDINFO_ENGINES_MOST)
+	if (client->engines_count == MAX_FDINFO_ENGINES)
 		return NULL;
 	memcpy(client->engines[client->engines_count].name, name, FDINFO_NAME_BYTES);
 	return &client->engines[client->engines_count++];
 }
 
-/* Drivers may go back for a while: what was there already is there still. */
+/* Returns the max so far, because drivers may report a smaller value for a while. */
 static uint64_t highest(uint64_t *most, uint64_t value)
 {
 	if (value > *most)
@@ -285,55 +299,56 @@ static uint64_t highest(uint64_t *most, uint64_t value)
 	return *most;
 }
 
-static struct thing *part_of(struct source_state *state, const struct tick *tick,
-			     const struct client *client, size_t part, const char *name,
-			     bool *ret_is_new)
+static struct metric_instance *part_of(struct source_state *state, const struct tick *tick,
+				       const struct client *client, size_t part, const char *name,
+				       bool *ret_is_new)
 {
 	const struct cards *cards = tick->context;
-	struct thing *thing = things_numbered(
-		&state->things, (uint64_t)client->serial * PARTS_MOST + part, ret_is_new);
+	struct metric_instance *instance = metric_instances_numbered(
+		&state->instances, (uint64_t)client->serial * MAX_PARTS + part, ret_is_new);
 
-	if (!thing)
+	if (!instance)
 		return NULL;
-	thing->of.device = cards->all[client->card].id;
-	thing->of.process = client->process;
-	snprintf(thing->of.instance, sizeof(thing->of.instance), "%s client %llu", name,
+	instance->of.device = cards->all[client->card].id;
+	instance->of.process = client->process;
+	snprintf(instance->of.instance, sizeof(instance->of.instance), "%s client %llu", name,
 		 (unsigned long long)client->id);
-	return thing;
+	return instance;
 }
 
-/* From what it had counted then. Who has been busier than there was time for is older: somebody sent it. */
+/* Starts an engine's counts, or continues them from earlier ones. A client with more busy time than
+ * has passed since since_ns is older: another process sent its descriptor. */
 static void begin_engine(const struct source_state *state, const struct tick *tick,
-			 struct thing *thing, const struct client *client,
+			 struct metric_instance *instance, const struct client *client,
 			 const struct counted *before, const struct fdinfo_engine *engine)
 {
-	const uint64_t values[METRICS_MOST] = {[ENGINE] = before->busy_ns,
-					       [CYCLES] = before->cycles,
-					       [ALL_CYCLES] = before->all_cycles};
+	const uint64_t values[MAX_METRICS] = {[ENGINE] = before->busy_ns,
+					      [CYCLES] = before->cycles,
+					      [ALL_CYCLES] = before->all_cycles};
 	uint64_t most_ns = (tick->time_ns - client->since_ns) * engine->capacity, valid = 0;
 
 	if (engine->busy_ns <= before->busy_ns || engine->busy_ns - before->busy_ns <= most_ns)
 		valid |= 1u << ENGINE;
 	if (before->all_cycles)
 		valid |= 1u << CYCLES | 1u << ALL_CYCLES;
-	thing_begin(&state->things, thing, client->since_ns, values, valid);
+	metric_instance_begin(&state->instances, instance, client->since_ns, values, valid);
 }
 
 static void put_engine(struct source_state *state, const struct tick *tick, struct client *client,
 		       const struct fdinfo_engine *engine)
 {
-	uint64_t values[METRICS_MOST] = {[MOST] = UINT64_C(1000000000) * engine->capacity};
+	uint64_t values[MAX_METRICS] = {[MOST] = UINT64_C(1000000000) * engine->capacity};
 	struct counted *counted = counted_of(client, engine->name);
 	uint64_t valid = 1u << MOST;
-	struct thing *thing;
+	struct metric_instance *instance;
 	bool is_new;
 
 	if (!counted)
 		return;
-	thing = part_of(state, tick, client, (size_t)(counted - client->engines), engine->name,
-			&is_new);
-	if (thing && is_new && client->since_ns)
-		begin_engine(state, tick, thing, client, counted, engine);
+	instance = part_of(state, tick, client, (size_t)(counted - client->engines), engine->name,
+			   &is_new);
+	if (instance && is_new && client->since_ns)
+		begin_engine(state, tick, instance, client, counted, engine);
 	if (engine->values & FDINFO_BUSY) {
 		values[ENGINE] = highest(&counted->busy_ns, engine->busy_ns);
 		valid |= 1u << ENGINE;
@@ -345,8 +360,8 @@ static void put_engine(struct source_state *state, const struct tick *tick, stru
 		counted->all_cycles = values[ALL_CYCLES];
 		valid |= 1u << CYCLES | 1u << ALL_CYCLES;
 	}
-	if (thing)
-		thing_sample(&state->things, thing, tick->time_ns, values, valid);
+	if (instance)
+		metric_instance_sample(&state->instances, instance, tick->time_ns, values, valid);
 }
 
 static void put_region(struct source_state *state, const struct tick *tick,
@@ -356,10 +371,10 @@ static void put_region(struct source_state *state, const struct tick *tick,
 	static const struct {
 		uint8_t value, memory;
 	} levels[] = {{TOTAL, FDINFO_TOTAL}, {SHARED, FDINFO_SHARED}, {RESIDENT, FDINFO_RESIDENT}};
-	uint64_t values[METRICS_MOST] = {0}, valid = 0;
+	uint64_t values[MAX_METRICS] = {0}, valid = 0;
 	bool is_new;
-	struct thing *thing =
-		part_of(state, tick, client, FDINFO_ENGINES_MOST + index, region->name, &is_new);
+	struct metric_instance *instance =
+		part_of(state, tick, client, MAX_FDINFO_ENGINES + index, region->name, &is_new);
 
 	for (size_t i = 0; i < ARRAY_COUNT(levels); i++) {
 		if (!(region->values & 1u << levels[i].memory))
@@ -367,8 +382,8 @@ static void put_region(struct source_state *state, const struct tick *tick,
 		values[levels[i].value] = region->bytes[levels[i].memory];
 		valid |= 1u << levels[i].value;
 	}
-	if (thing)
-		thing_sample(&state->things, thing, tick->time_ns, values, valid);
+	if (instance)
+		metric_instance_sample(&state->instances, instance, tick->time_ns, values, valid);
 }
 
 static void read_client(struct source_state *state, struct tick *tick, struct client *client)
@@ -376,7 +391,7 @@ static void read_client(struct source_state *state, struct tick *tick, struct cl
 	struct own *own = state->own;
 	const struct fdinfo *fdinfo = &own->fdinfo;
 
-	/* The number may be another file's by now. */
+	/* The descriptor number may be another file's by now. */
 	if (!read_fdinfo(own, tick, client->fd) || fdinfo->client != client->id) {
 		drop(own, client);
 		return;
@@ -394,11 +409,11 @@ static void read_clients(struct source_state *state, struct tick *tick)
 
 	tracked_look(tick->tracked, &own->view, changed, own);
 	search_all(own, tick);
-	things_begin_round(&state->things);
+	metric_instances_begin_round(&state->instances);
 	for (size_t i = 0; i < own->known_count; i++)
 		if (own->clients[i].fd >= 0)
 			read_client(state, tick, &own->clients[i]);
-	things_end_round(&state->things, host_clocks_now_ns());
+	metric_instances_end_round(&state->instances, host_clocks_now_ns());
 }
 
 static bool open_clients(struct source_state *state, const struct tick *tick)
@@ -416,14 +431,13 @@ static void close_clients(struct source_state *state)
 		drop(own, &own->clients[i]);
 }
 
-extern const struct source drm_client_source;
 const struct source drm_client_source = {
 	.name = "clients",
 	.file = OF_PROCESS,
 	SOURCE_METRICS(metrics),
 	.group = GROUP_PROCESSES,
-	.most_hz = 100,
-	.things_most = CLIENTS_MOST * 16,
+	.max_hz = 100,
+	.max_instances = MAX_CLIENTS * 16,
 	.own_bytes = sizeof(struct own),
 	.open = open_clients,
 	.read = read_clients,

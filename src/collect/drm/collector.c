@@ -1,68 +1,54 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/drm/collector.c - what the kernel says of GPUs
+ * collect/drm/collector.c - the collector "drm": devices, counters and jobs of GPUs from the
+ * kernel's DRM drivers
  *
- * Runs in:  the recorder's main thread; samplers have their own
- * Gets:     on or off, how often   Gives: devices, counters (collect/counters.h), jobs (kernel_jobs.h)
+ * Runs in:  the recorder's main thread; samplers have threads of their own
+ * Gets:     the options of --collect drm
+ * Gives:    devices, counters (collect/counter/counters.h), jobs (kernel_jobs.h)
  * Owns:     the list of cards
- * Fails:    -ENODEV where there is no card, and no job can be told
- * Why by request: what the files of drivers cost was not measured on GPUs yet; some ask the GPU's own processor for each
- *           value, and fdinfo of some walks all buffers of its client
+ * Fails:    -ENODEV if there is no card and no job can be recorded
+ * Why:      It is not a default, because the cost of the drivers' files was not measured on GPUs
+ *           yet. Some drivers query the GPU's firmware for each value, and some walk all buffers of
+ *           a client for its fdinfo.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "collect/collector.h"
-#include "collect/counters.h"
+#include "collect/counter/counters.h"
 #include "collect/devices.h"
 #include "collect/drm/cards.h"
 #include "collect/drm/kernel_jobs.h"
 
-static const struct collector_option collector_options[] = {
-	{"HZ", "so many readings a second, 1 to 100; otherwise 10"},
-	{"jobs", "what each process gives a GPU to do, and when it does it, as the kernel tells "
-		 "with rights: "
-		 "done anyway; -jobs: not"},
+enum { DRM_JOBS = 1, DRM_ENGINES = 2 };
+
+static const struct collector_option drm_options[] = {
+	{COLLECTOR_RATE_NAME, "1 to 100 readings a second (default 10)"},
+	{"jobs",
+	 "record jobs of GPUs with their process and times, from the kernel's drivers; needs root "
+	 "or BPF rights; on by default; -jobs: off",
+	 .set = DRM_JOBS, .off = DRM_JOBS},
 	{"engines",
-	 "how much of the time each engine of GPUs of the driver xe is busy, which keeps "
-	 "them awake; of i915 it is told anyway"},
-	{NULL, NULL},
+	 "read the busy time of each engine of GPUs with the driver xe, which keeps these GPUs "
+	 "awake; engines of i915 are always read",
+	 .set = DRM_ENGINES, .off = DRM_ENGINES},
+	{NULL},
 };
 
-static const struct collector_rate rate = {
-	.offset = offsetof(struct session_options, drm_hz), .usual_hz = 10, .most_hz = 100};
+static const struct collector_rate rate = {.usual_hz = 10, .max_hz = 100};
 
-enum { JOBS_NS = 20000000 }; /* the kernel has room for 20,000 jobs */
+enum { JOBS_NS = 20000000 }; /* in this time the kernel's ring can hold 20,000 jobs */
 
 struct drm {
 	struct recording *recording; /* borrowed */
-	struct cards
-		*cards; /* the counters', whose samplers may outlive them; without any, owned */
-	struct counters *counters; /* owned; NULL: there is no card */
-	struct kernel_jobs *jobs;  /* owned; NULL: they are not told */
+	/* owned by the counters, whose samplers may outlive them; without counters, owned by us */
+	struct cards *cards;
+	struct counters *counters; /* owned; NULL: no card */
+	struct kernel_jobs *jobs;  /* owned; NULL: jobs are not recorded */
 };
-
-static bool has_option(const char *option)
-{
-	return strcmp(option, "-jobs") == 0 || strcmp(option, "-engines") == 0;
-}
-
-static void choose(struct session_options *session, bool on, const char *option)
-{
-	if (option && strcmp(option, "-jobs") == 0)
-		session->drm_jobs = false;
-	else if (option && strcmp(option, "-engines") == 0)
-		session->drm_engines = false;
-	else if (on && option && strcmp(option, "engines") == 0)
-		session->drm_engines = true;
-	else if (!on || !option || strcmp(option, "jobs") == 0)
-		session->drm_jobs = on;
-	if (!on)
-		session->drm_engines = false;
-}
 
 static void describe_cards(struct recording *recording, struct cards *cards)
 {
@@ -81,28 +67,29 @@ static void describe_cards(struct recording *recording, struct cards *cards)
 	}
 }
 
-/* Errors: -ENODEV where there is no card, with the error chain. */
+/* Errors: -ENODEV: no card, with the error chain. */
 static int open_counters(struct drm *drm, const struct session_options *session)
 {
+	const struct collector_choice *choice = collector_options(session, "drm");
 	const char *root = getenv("DUET_COUNTERS_ROOT");
 	const struct counters_options options = {
 		.collector = "drm",
 		.sources = &drm_sources,
 		.names = {[GROUP_MACHINE] = "drm", [GROUP_PROCESSES] = "drm-processes"},
-		.hz = session->drm_hz,
+		.hz = choice->hz,
 		.context = drm->cards,
 		.close_context = free,
 		.root = root ? root : "",
 		.has_processes = session->command || session->pids_count,
-		.has_others = session->cpu};
+		.has_others = session_collects(session, "cpu")};
 	int error;
 
 	cards_find(options.root, drm->cards);
-	drm->cards->keeps_awake = session->drm_engines;
+	drm->cards->keeps_awake = choice->words & DRM_ENGINES;
 	if (!drm->cards->count)
-		return error_set(-ENODEV, "/sys/class/drm shows no card: the kernel has no DRM "
-					  "driver for a GPU, or, in a "
-					  "container, /sys is not the machine's");
+		return error_set(-ENODEV,
+				 "/sys/class/drm has no card: the kernel has no DRM driver for a "
+				 "GPU, or this container hides the host's /sys");
 	describe_cards(drm->recording, drm->cards);
 	error = counters_open(drm->recording, &options, &drm->counters);
 	if (error)
@@ -131,15 +118,18 @@ static void close_state(void *state)
 	free(drm);
 }
 
-/* Either goes without the other: jobs need rights, counters a card. */
+/* Opens counters, which need a card, and jobs, which need rights. Each may fail without the
+ * other. */
 static int open_state(struct recording *recording, const struct session_options *session,
 		      void **ret_state)
 {
+	const struct collector_choice *choice = collector_options(session, "drm");
+	const bool wants_jobs = choice->words & DRM_JOBS;
 	struct drm *drm;
 	int error;
 
 	*ret_state = NULL;
-	if (!session->drm_hz)
+	if (!choice->hz)
 		return 0;
 	drm = calloc(1, sizeof(*drm));
 	if (drm)
@@ -150,13 +140,13 @@ static int open_state(struct recording *recording, const struct session_options 
 	}
 	drm->recording = recording;
 	error = open_counters(drm, session);
-	if (error && (error != -ENODEV || !session->drm_jobs)) {
+	if (error && (error != -ENODEV || !wants_jobs)) {
 		close_state(drm);
 		return error;
 	}
 	if (error)
 		note_failed(recording);
-	if (session->drm_jobs && kernel_jobs_open(recording, drm->cards, &drm->jobs))
+	if (wants_jobs && kernel_jobs_open(recording, drm->cards, &drm->jobs))
 		note_failed(recording);
 	*ret_state = drm;
 	return 0;
@@ -190,14 +180,29 @@ static uint64_t interval_ns(const void *state)
 	return drm->jobs && counters_ns > JOBS_NS ? JOBS_NS : counters_ns;
 }
 
-static void drain(void *state)
+static void look_for_processes(void *state)
 {
 	struct drm *drm = state;
 
 	if (drm->counters)
-		counters_drain(drm->counters);
+		counters_look(drm->counters);
+}
+
+static void catch_up(void *state, uint64_t until_ns)
+{
+	struct drm *drm = state;
+
+	(void)until_ns;
+	if (drm->counters)
+		counters_catch_up(drm->counters);
 	if (drm->jobs)
 		kernel_jobs_drain(drm->jobs);
+}
+
+static void drain(void *state)
+{
+	look_for_processes(state);
+	catch_up(state, 0);
 }
 
 static void each_second(void *state, uint64_t now_ns)
@@ -217,21 +222,21 @@ static const struct collector_work work = {
 	.descriptor = descriptor,
 	.interval_ns = interval_ns,
 	.drain = drain,
-	.catch_up = drain,
+	.look = look_for_processes,
+	.catch_up = catch_up,
 	.each_second = each_second,
 	.close = close_state,
 };
 
-extern const struct collector drm_collector;
 const struct collector drm_collector = {
 	.name = "drm",
 	.help = "GPUs by their kernel driver: engine time and memory of each process; load, power, "
 		"clocks, temperature; with rights the jobs of all processes",
+	.unverified = true,
 	.sources = &drm_sources,
-	.options = collector_options,
+	.options = drm_options,
+	.named = {.set = DRM_JOBS},
 	.rate = &rate,
 	.by_request = true,
-	.has_option = has_option,
-	.choose = choose,
 	.work = &work,
 };

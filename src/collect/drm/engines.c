@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/drm/engines.c - how much of the time each engine of a GPU is busy, by perf events of the drivers i915 and xe
+ * collect/drm/engines.c - busy time of each engine of a GPU, from perf events of the drivers i915
+ * and xe
  *
- * Runs in:  a sampler's thread; it is opened in the main thread, which has the rights
- * Gets:     folders of /sys/bus/event_source/devices   Gives: rows of the engines that there are
+ * Runs in:  a sampler's thread; opened in the main thread, which has the rights
+ * Gets:     folders of /sys/bus/event_source/devices
+ * Gives:    rows of the engines that exist
  * Owns:     the events' descriptors
- * Fails:    a driver without such events has none; without rights it is noted
- * Why engines are tried: a PMU lists which events there are, and not which engines; the kernel refuses one of an engine that
- *           the GPU has not (ENOENT), so that no list of GPUs has to be kept
- * Why xe by request: as long as such an event is open that driver keeps its GPU awake, and out of its idle state
+ * Fails:    a driver without such events has no rows; missing rights are noted
+ * Why:      Engines are tried, because a PMU lists its events but not the engines. The kernel
+ *           refuses an engine that the GPU lacks (ENOENT), so no list of GPUs is needed. xe is read
+ *           on request only, because that driver keeps its GPU awake while such an event is open.
  */
 #include <errno.h>
 #include <glob.h>
@@ -26,35 +28,36 @@
 
 #define DEVICES "/sys/bus/event_source/devices"
 
-enum { ENGINES_MOST = 256, INSTANCES_MOST = 16, GTS_MOST = 16 };
+enum { MAX_ENGINES = 256, MAX_INSTANCES = 16, MAX_GTS = 16 };
 enum { BUSY, TIME };
 
 static const struct metric metrics[] = {
-	[BUSY] = {"gpu.engine.busy", "ns", "time in which an engine had something to do", NULL,
-		  METRIC_PART, TIME, LIMIT_WHOLE},
+	[BUSY] = {"gpu.engine.busy", "ns",
+		  "share of the time in which one engine of the GPU was busy", NULL, METRIC_PART,
+		  TIME, LIMIT_WHOLE},
 	[TIME] = {NULL},
 };
 
-/* Of xe: its interface's numbers of classes. */
+/* Engine classes of xe, by their number in its interface. */
 static const char *const classes[] = {"rcs", "bcs", "vcs", "vecs", "ccs"};
 
 struct engine {
-	int fd;    /* owned; the group's leader, which is read */
-	int other; /* owned: what went by, in the same ticks; -1: what is read are ns */
+	int fd;    /* owned; leader of the group, which is read */
+	int other; /* owned; event of total ticks; -1: values are in ns */
 	size_t card;
 	char name[SERIES_NAME_BYTES];     /* "rcs0", "gt1 vcs2" */
-	uint64_t active, total, until_ns; /* at the last reading; until_ns 0: there was none */
+	uint64_t active, total, until_ns; /* at the last reading; until_ns 0: none yet */
 	uint64_t busy_ns, of_ns;
 };
 
 struct own {
-	struct engine all[ENGINES_MOST];
+	struct engine all[MAX_ENGINES];
 	size_t count;
 };
 
-/* ---- events ------------------------------------------------------------------------------------ */
+/* ---- events ---------------------------------------------------------------------------------- */
 
-/* A PMU: the driver's, of a GPU. */
+/* The PMU of a GPU. */
 struct pmu {
 	char folder[128]; /* below the root */
 	uint32_t type, cpu;
@@ -72,7 +75,7 @@ static bool read_words(const struct tick *tick, const struct pmu *pmu, const cha
 	return length > 0;
 }
 
-/* False: there is none of this name. */
+/* False: no such PMU. */
 static bool find_pmu(const struct tick *tick, const char *name, struct pmu *ret_pmu)
 {
 	char text[64];
@@ -81,13 +84,13 @@ static bool find_pmu(const struct tick *tick, const char *name, struct pmu *ret_
 	if (!read_words(tick, ret_pmu, "type", text, sizeof(text)))
 		return false;
 	ret_pmu->type = (uint32_t)strtoul(text, NULL, 10);
-	/* "0", or a list of which any will do */
+	/* "0", or a list, of which any processor will do */
 	read_words(tick, ret_pmu, "cpumask", text, sizeof(text));
 	ret_pmu->cpu = (uint32_t)strtoul(text, NULL, 10);
 	return true;
 }
 
-/* "i915_0000_03_00.0"; the one that is a part of the processor has the driver's name alone. */
+/* Finds "i915_0000_03_00.0"; the integrated GPU's PMU is named "i915". */
 static bool find_pmu_of(const struct tick *tick, const struct card *card, struct pmu *ret_pmu)
 {
 	char name[2 * CARD_TEXT_BYTES];
@@ -100,7 +103,7 @@ static bool find_pmu_of(const struct tick *tick, const struct card *card, struct
 	       (strcmp(card->driver, "i915") == 0 && find_pmu(tick, card->driver, ret_pmu));
 }
 
-/* Of the whole machine. -errno. */
+/* Opens an event for the whole machine; -errno. */
 static int open_event(const struct pmu *pmu, const uint64_t words[EVENT_WORDS], int leader)
 {
 	struct perf_event_attr attribute = {.type = pmu->type,
@@ -118,23 +121,23 @@ static int open_event(const struct pmu *pmu, const uint64_t words[EVENT_WORDS], 
 static void note_refused(struct source_state *state, int error)
 {
 	if (error == -EACCES || error == -EPERM)
-		state->why = "how busy engines of Intel's GPUs are is told by perf events of the "
-			     "whole machine, which root and cap_perfmon alone may have; for "
-			     "everybody: 'sudo sysctl kernel.perf_event_paranoid=0'";
+		state->why = "busy time of Intel GPU engines is missing: only root and cap_perfmon "
+			     "may open perf events of the whole machine; to allow all users: 'sudo "
+			     "sysctl kernel.perf_event_paranoid=0'";
 	else if (error == -EMFILE || error == -ENFILE)
-		state->why = "there is no room for more descriptors, of which an engine of a GPU "
-			     "takes two: raise the limit (ulimit -Hn); the others are absent";
+		state->why = "busy time of some GPU engines is missing: the limit of open files is "
+			     "reached, and each engine needs two; raise it (ulimit -Hn)";
 }
 
-/* Takes the descriptors. */
+/* Adds an engine and takes its descriptors. */
 static void add_engine(struct source_state *state, size_t card, int fd, int other, const char *name)
 {
 	struct own *own = state->own;
 	struct engine *engine = &own->all[own->count];
 
-	if (own->count == ENGINES_MOST) {
-		state->why = "GPUs have more than the 256 engines that are read: the others are "
-			     "absent";
+	if (own->count == MAX_ENGINES) {
+		state->why =
+			"busy time of some GPU engines is missing: at most 256 engines are read";
 		close(fd);
 		if (other >= 0)
 			close(other);
@@ -145,7 +148,7 @@ static void add_engine(struct source_state *state, size_t card, int fd, int othe
 	own->count++;
 }
 
-/* ---- i915: an event for each engine ------------------------------------------------------------ */
+/* ---- i915: an event for each engine ---------------------------------------------------------- */
 
 static void open_named(struct source_state *state, const struct tick *tick, const struct pmu *pmu,
 		       size_t card, const char *file)
@@ -182,7 +185,7 @@ static void open_i915(struct source_state *state, const struct tick *tick, const
 	globfree(&found);
 }
 
-/* ---- xe: two events, and fields that say of which engine --------------------------------------- */
+/* ---- xe: two events, whose fields choose the engine ------------------------------------------ */
 
 struct ticks {
 	uint64_t active, total;
@@ -230,7 +233,7 @@ static int open_ticks(const struct pmu *pmu, const struct ticks *ticks, uint64_t
 	return open_event(pmu, words, leader);
 }
 
-/* False: the GPU has not that engine, or it is refused. */
+/* False: the GPU lacks that engine, or it was refused. */
 static bool open_engine(struct source_state *state, const struct pmu *pmu,
 			const struct ticks *ticks, size_t card, uint32_t gt, uint32_t class,
 			uint32_t instance)
@@ -251,12 +254,12 @@ static bool open_engine(struct source_state *state, const struct pmu *pmu,
 	return true;
 }
 
-/* Instances may have gaps: those of media engines that a GPU was sold without. */
+/* Engine instances may have gaps: media engines that are disabled in this model. */
 static void open_gt(struct source_state *state, const struct pmu *pmu, const struct ticks *ticks,
 		    size_t card, uint32_t gt)
 {
 	for (uint32_t class = 0; class < ARRAY_COUNT(classes); class ++)
-		for (uint32_t instance = 0; instance < INSTANCES_MOST && !state->why; instance++)
+		for (uint32_t instance = 0; instance < MAX_INSTANCES && !state->why; instance++)
 			open_engine(state, pmu, ticks, card, gt, class, instance);
 }
 
@@ -276,14 +279,14 @@ static void open_xe(struct source_state *state, const struct tick *tick, const s
 		open_gt(state, pmu, &ticks, card, 0);
 		return;
 	}
-	for (size_t i = 0; i < found.gl_pathc && i < GTS_MOST; i++)
+	for (size_t i = 0; i < found.gl_pathc && i < MAX_GTS; i++)
 		open_gt(state, pmu, &ticks, card,
 			(uint32_t)strtoul(strrchr(found.gl_pathv[i], '/') + strlen("/gt"), NULL,
 					  10));
 	globfree(&found);
 }
 
-/* ---- the source -------------------------------------------------------------------------------- */
+/* ---- the source ------------------------------------------------------------------------------ */
 
 static void close_engines(struct source_state *state)
 {
@@ -315,8 +318,9 @@ static bool open_engines(struct source_state *state, const struct tick *tick)
 	return own->count != 0;
 }
 
-/* What came since the reading before. Where the driver counts ticks, as much of the time as of them. */
-static void take(struct engine *engine, uint64_t now_ns, uint64_t active, uint64_t total)
+/* Adds the busy time since the last reading. If the driver counts ticks, it is the share of ticks
+ * times the elapsed time. */
+static void take_reading(struct engine *engine, uint64_t now_ns, uint64_t active, uint64_t total)
 {
 	const uint64_t took_ns = now_ns - engine->until_ns;
 	const uint64_t busy = active > engine->active ? active - engine->active : 0;
@@ -338,26 +342,28 @@ static void read_engine(struct source_state *state, const struct cards *cards,
 	struct {
 		uint64_t count, values[2];
 	} group = {.count = 0};
-	uint64_t values[METRICS_MOST] = {0}, valid = 0;
+	uint64_t values[MAX_METRICS] = {0}, valid = 0;
 	const size_t wanted = engine->other < 0 ? 1 : 2;
 	const ssize_t length = read(engine->fd, &group, sizeof(group));
 	bool is_new;
-	struct thing *thing = things_numbered(&state->things, index, &is_new);
+	struct metric_instance *instance =
+		metric_instances_numbered(&state->instances, index, &is_new);
 
 	*ret_now_ns = host_clocks_now_ns();
 	if (length >= (ssize_t)((1 + wanted) * sizeof(uint64_t)) && group.count == wanted) {
-		take(engine, *ret_now_ns, group.values[0], wanted > 1 ? group.values[1] : 0);
+		take_reading(engine, *ret_now_ns, group.values[0],
+			     wanted > 1 ? group.values[1] : 0);
 		valid = 1u << BUSY | 1u << TIME;
 	} else {
 		engine->until_ns = 0;
 	}
-	if (!thing)
+	if (!instance)
 		return;
 	values[BUSY] = engine->busy_ns;
 	values[TIME] = engine->of_ns;
-	thing->of.device = cards->all[engine->card].id;
-	memcpy(thing->of.instance, engine->name, sizeof(thing->of.instance));
-	thing_sample(&state->things, thing, *ret_now_ns, values, valid);
+	instance->of.device = cards->all[engine->card].id;
+	memcpy(instance->of.instance, engine->name, sizeof(instance->of.instance));
+	metric_instance_sample(&state->instances, instance, *ret_now_ns, values, valid);
 }
 
 static void read_engines(struct source_state *state, struct tick *tick)
@@ -365,21 +371,20 @@ static void read_engines(struct source_state *state, struct tick *tick)
 	struct own *own = state->own;
 	uint64_t now_ns = host_clocks_now_ns();
 
-	things_begin_round(&state->things);
+	metric_instances_begin_round(&state->instances);
 	for (size_t i = 0; i < own->count; i++)
 		read_engine(state, tick->context, &own->all[i], i, &now_ns);
 	tick->time_ns = now_ns;
-	things_end_round(&state->things, now_ns);
+	metric_instances_end_round(&state->instances, now_ns);
 }
 
-extern const struct source drm_engine_source;
 const struct source drm_engine_source = {
 	.name = "engines",
 	.file = DEVICES,
 	SOURCE_METRICS(metrics),
 	.group = GROUP_MACHINE,
-	.most_hz = 100,
-	.things_most = ENGINES_MOST,
+	.max_hz = 100,
+	.max_instances = MAX_ENGINES,
 	.own_bytes = sizeof(struct own),
 	.open = open_engines,
 	.read = read_engines,

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/drm/fdinfo.c - what /proc/PID/fdinfo/N says of an open DRM device
+ * collect/drm/fdinfo.c - parses /proc/PID/fdinfo/N of an open DRM device
  *
  * Runs in:  the recorder; a pure function of the text
- * Gets:     a text of the kernel   Gives: a client with its engines and memory
+ * Gets:     a text from the kernel
+ * Gives:    a client with its engines and memory
  * Owns:     nothing
- * Fails:    false for descriptors of other things; a number that does not fit is no number
- * Why:      lines are looked up in a table of prefixes, longest first: "drm-engine-capacity-render" would be the engine
- *           "capacity-render" otherwise, as it has been in other readers
+ * Fails:    false for descriptors of other files; a number that does not fit is ignored
+ * Why:      Lines are looked up in a table of prefixes, longest first. Otherwise
+ *           "drm-engine-capacity-render" would be taken for an engine "capacity-render", as some
+ *           other readers do.
  */
 #include "collect/drm/fdinfo.h"
 
@@ -40,7 +42,7 @@ static bool is_word(struct span span, const char *word)
 	return span.length == strlen(word) && memcmp(span.text, word, span.length) == 0;
 }
 
-/* A name that does not fit would be another's. */
+/* A name that does not fit is skipped, because cut it could equal another one. */
 static bool copy_name(struct span span, char ret_name[FDINFO_NAME_BYTES])
 {
 	if (!span.length || span.length >= FDINFO_NAME_BYTES)
@@ -50,7 +52,7 @@ static bool copy_name(struct span span, char ret_name[FDINFO_NAME_BYTES])
 	return true;
 }
 
-/* Digits, and behind them the unit. False for what is no number or more than 64 bits. */
+/* Takes digits and moves behind them, to the unit. False: not a number, or above 64 bits. */
 static bool take_number(struct span *value, uint64_t *ret_number)
 {
 	uint64_t number = 0;
@@ -83,7 +85,7 @@ static const struct unit memory_units[] = {{"", 1},
 static const struct unit frequency_units[] = {
 	{"", 1}, {"Hz", 1}, {"KHz", 1000}, {"kHz", 1000}, {"MHz", 1000000}};
 
-/* In the base unit. */
+/* Parses an amount and converts it to the base unit. */
 static bool parse_amount(struct span value, const struct unit *units, size_t count,
 			 uint64_t *ret_amount)
 {
@@ -100,7 +102,7 @@ static bool parse_amount(struct span value, const struct unit *units, size_t cou
 #define PARSE_AMOUNT(value, units, ret_amount) \
 	parse_amount(value, units, ARRAY_COUNT(units), ret_amount)
 
-/* ---- engines ----------------------------------------------------------------------------------- */
+/* ---- engines --------------------------------------------------------------------------------- */
 
 static struct fdinfo_engine *engine_of(struct fdinfo *fdinfo, struct span name)
 {
@@ -109,7 +111,7 @@ static struct fdinfo_engine *engine_of(struct fdinfo *fdinfo, struct span name)
 	for (size_t i = 0; i < fdinfo->engines_count; i++)
 		if (is_word(name, fdinfo->engines[i].name))
 			return &fdinfo->engines[i];
-	if (fdinfo->engines_count == FDINFO_ENGINES_MOST)
+	if (fdinfo->engines_count == MAX_FDINFO_ENGINES)
 		return NULL;
 	engine = &fdinfo->engines[fdinfo->engines_count];
 	*engine = (struct fdinfo_engine){.capacity = 1};
@@ -147,7 +149,7 @@ static void take_total_cycles(struct fdinfo_engine *engine, struct span value)
 
 static void take_most_frequency(struct fdinfo_engine *engine, struct span value)
 {
-	PARSE_AMOUNT(value, frequency_units, &engine->most_hz);
+	PARSE_AMOUNT(value, frequency_units, &engine->max_hz);
 }
 
 static const struct {
@@ -159,9 +161,10 @@ static const struct {
 	{"drm-maxfreq-", take_most_frequency},
 };
 
-/* ---- memory ------------------------------------------------------------------------------------ */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
-/* amdgpu says drm-memory- for what others call resident, and the kernel's own text has made that its meaning. */
+/* amdgpu writes drm-memory- for what other drivers call resident; the kernel's documentation
+ * defines both as the same. */
 static const struct {
 	const char *prefix;
 	enum fdinfo_memory memory;
@@ -178,7 +181,7 @@ static struct fdinfo_region *region_of(struct fdinfo *fdinfo, struct span name)
 	for (size_t i = 0; i < fdinfo->regions_count; i++)
 		if (is_word(name, fdinfo->regions[i].name))
 			return &fdinfo->regions[i];
-	if (fdinfo->regions_count == FDINFO_REGIONS_MOST)
+	if (fdinfo->regions_count == MAX_FDINFO_REGIONS)
 		return NULL;
 	region = &fdinfo->regions[fdinfo->regions_count];
 	*region = (struct fdinfo_region){.values = 0};
@@ -188,9 +191,9 @@ static struct fdinfo_region *region_of(struct fdinfo *fdinfo, struct span name)
 	return region;
 }
 
-/* ---- lines ------------------------------------------------------------------------------------- */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
-/* What stands behind the prefix; false where the key does not begin with it. */
+/* Returns the rest of the key behind the prefix; false: the key has another prefix. */
 static bool starts_with(struct span key, const char *prefix, struct span *ret_rest)
 {
 	size_t length = strlen(prefix);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/drm/fdinfo.h - what /proc/PID/fdinfo/N says of an open DRM device
+ * collect/drm/fdinfo.h - parses /proc/PID/fdinfo/N of an open DRM device
  *
- * The kernel's Documentation/gpu/drm-usage-stats.rst; docs/design/gpu_counters.md.
+ * Format:   the kernel's Documentation/gpu/drm-usage-stats.rst; docs/design/gpu_counters.md.
  */
 #ifndef COLLECT_DRM_FDINFO_H
 #define COLLECT_DRM_FDINFO_H
@@ -11,32 +11,33 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of i915 there are 5 engine classes, of amdgpu 10 rings at most, of any driver 6 kinds of memory. */
-enum { FDINFO_ENGINES_MOST = 16, FDINFO_REGIONS_MOST = 12, FDINFO_NAME_BYTES = 32 };
+/* i915 has 5 engine classes, amdgpu at most 10 rings, and any driver at most 6 kinds of memory. */
+enum { MAX_FDINFO_ENGINES = 16, MAX_FDINFO_REGIONS = 12, FDINFO_NAME_BYTES = 32 };
 
 enum fdinfo_engine_value {
-	FDINFO_BUSY = 1,         /* busy_ns */
-	FDINFO_CYCLES = 2,       /* cycles */
-	FDINFO_TOTAL_CYCLES = 4, /* total_cycles */
+	FDINFO_BUSY = 1,         /* busy_ns is valid */
+	FDINFO_CYCLES = 2,       /* cycles is valid */
+	FDINFO_TOTAL_CYCLES = 4, /* total_cycles is valid */
 };
 
-/* A kind of engine, of which there may be several. What they counted is since the client came. */
+/* An engine type, of which a GPU may have several engines. Counts start when the client was
+ * opened. */
 struct fdinfo_engine {
 	char name[FDINFO_NAME_BYTES];
-	uint32_t values;   /* enum fdinfo_engine_value: what the driver says */
-	uint32_t capacity; /* how many alike there are; 1 where nothing is said */
+	uint32_t values;   /* enum fdinfo_engine_value: which values the driver reports */
+	uint32_t capacity; /* number of such engines; 1 if not reported */
 	uint64_t busy_ns;
-	uint64_t cycles;       /* in which the client was on it … */
-	uint64_t total_cycles; /* … of so many that went by */
-	uint64_t most_hz;      /* 0: not said */
+	uint64_t cycles;       /* cycles in which the client ran on it */
+	uint64_t total_cycles; /* all cycles of the engine in that time */
+	uint64_t max_hz;       /* max frequency; 0: not reported */
 };
 
 enum fdinfo_memory {
-	FDINFO_TOTAL = 0, /* all that the client can reach */
-	FDINFO_SHARED,    /* … of it what others can, too */
-	FDINFO_RESIDENT,  /* in this memory now */
-	FDINFO_ACTIVE,    /* … and in use by work on its way */
-	FDINFO_PURGEABLE, /* … and may be thrown away */
+	FDINFO_TOTAL = 0, /* all buffers that the client can access */
+	FDINFO_SHARED,    /* buffers that others can access too */
+	FDINFO_RESIDENT,  /* buffers in this memory now */
+	FDINFO_ACTIVE,    /* resident, and used by pending work */
+	FDINFO_PURGEABLE, /* resident, and may be discarded */
 	FDINFO_MEMORY_COUNT
 };
 
@@ -48,16 +49,17 @@ struct fdinfo_region {
 
 struct fdinfo {
 	char driver[FDINFO_NAME_BYTES];
-	char address[FDINFO_NAME_BYTES]; /* PCI, "0000:03:00.0"; "": not said */
+	char address[FDINFO_NAME_BYTES]; /* PCI address, "0000:03:00.0"; "": not reported */
 	bool has_client;
-	uint64_t client; /* one open of the device, whoever has descriptors of it */
+	/* Id of one open() of the device, even if several processes have descriptors of it. */
+	uint64_t client;
 	size_t engines_count, regions_count;
-	struct fdinfo_engine engines[FDINFO_ENGINES_MOST];
-	struct fdinfo_region regions[FDINFO_REGIONS_MOST];
+	struct fdinfo_engine engines[MAX_FDINFO_ENGINES];
+	struct fdinfo_region regions[MAX_FDINFO_REGIONS];
 };
 
-/* False where the descriptor is of no DRM device. A line that makes no sense is left out, and so is what is behind
- * the last engine or region there is room for. */
+/* False: the descriptor is not a DRM device's. Malformed lines are skipped, and so are engines and
+ * regions beyond the array's end. */
 bool fdinfo_parse(const char *text, size_t length, struct fdinfo *ret_fdinfo);
 
 #endif

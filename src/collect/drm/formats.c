@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/drm/formats.c - files of DRM drivers that are more than one number
+ * collect/drm/formats.c - parses files of DRM drivers that contain more than one number
  *
  * Runs in:  a sampler's thread; pure functions of a text
- * Gets:     a text of a driver   Gives: numbers
+ * Gets:     a text from a driver
+ * Gives:    numbers
  * Owns:     nothing
- * Fails:    false for what makes no sense
+ * Fails:    returns false for malformed text
  */
 #include "collect/drm/formats.h"
 
 #include <ctype.h>
 
-#include "collect/scan.h"
+#include "collect/counter/scan.h"
 
-/* "1: 1200Mhz *", in which the level may be a letter ("S: 19Mhz *"). */
+/* Parses "1: 1200Mhz *"; the level may be a letter ("S: 19Mhz *"). */
 static bool level_parse(struct scan line, uint64_t *ret_mhz)
 {
 	struct scan level, frequency;
@@ -33,7 +34,7 @@ bool dpm_parse(const char *text, size_t length, uint64_t *ret_mhz)
 	return false;
 }
 
-/* ---- perf events ------------------------------------------------------------------------------- */
+/* ---- perf events ----------------------------------------------------------------------------- */
 
 static bool take_hexadecimal(struct scan *text, uint64_t *ret_value)
 {

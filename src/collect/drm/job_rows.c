@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/drm/job_rows.c - jobs of GPUs as rows of a recording
+ * collect/drm/job_rows.c - writes jobs of GPUs as rows of a recording
  *
  * Runs in:  the recorder
- * Gets:     jobs, of all processes   Gives: launches and executions, with their devices, queues, processes, threads
+ * Gets:     jobs, of all processes
+ * Gives:    launches and executions, with their devices, queues, processes, threads
  * Owns:     rings and queues
- * Fails:    without memory a job has no row; who is too many at a time is counted, and written as lost
- * Why:      a driver knows buffers of commands and not what is in them. Where a runtime tells of its own commands, its
- *           process's jobs would be the same work once more, so that only those of others are written. A job may be
- *           handed to its ring before the one ahead of it has ended: it starts when that has. A ring's name is no
- *           more than a word: nouveau and panthor have a scheduler for each queue, and one word for all of them.
+ * Fails:    a job has no row when memory runs out; jobs above the limit are counted and written as
+ *           lost
+ * Why:      A driver knows command buffers but not their contents. If a guest records a process's
+ *           runtime, the process's jobs would count the same work twice, so only jobs of other
+ *           processes are written. A job may be handed to its ring before the previous one has
+ *           ended; it starts when that one has ended. Ring names are not unique: nouveau and
+ *           panthor have a scheduler per queue, all with one name.
  */
 #include "collect/drm/job_rows.h"
 
@@ -27,16 +30,17 @@
 #include "event/event.h"
 
 enum {
-	DEFERRED_MOST = 256,
+	MAX_DEFERRED = 256,
 	DEFERRED_NS = 1000000000,
-	RINGS_MOST =
-		1024, /* one that was done with long ago makes room: nothing waits for it any more */
-	/* Guests count commands anew with each attachment, in the highest byte: this one is never theirs alone. */
+	MAX_RINGS =
+		1024, /* the ring that was idle longest is replaced; no job waits for it any more */
+	/* The highest byte of a correlation id. Guests put the number of their attachment there. */
 	CORRELATION_SHIFT = 56
 };
 #define CORRELATION_BASE (UINT64_C(0xff) << CORRELATION_SHIFT)
 
-/* process: 0 of a ring as a whole. No gaps: it is compared as bytes. */
+/* Key of a ring or queue. process 0: the ring as a whole. It has no padding, because it is compared
+ * as bytes. */
 struct place {
 	uint32_t process, device;
 	uint64_t scheduler;
@@ -45,7 +49,7 @@ struct place {
 
 struct ring {
 	struct place place;
-	uint64_t done_ns; /* of the last job */
+	uint64_t done_ns; /* end of its last job */
 };
 
 struct queue {
@@ -53,7 +57,7 @@ struct queue {
 	uint32_t id, pid;
 };
 
-/* A job whose call is not over yet, as it seems: what it is queued in is told when it ends. */
+/* A job whose driver call may be reported later, when the call ends. */
 struct deferred {
 	struct job job;
 	uint64_t start_ns, since_ns;
@@ -63,18 +67,18 @@ struct deferred {
 struct job_rows {
 	struct recording *recording;
 	const struct cards *cards;
-	struct ring rings[RINGS_MOST];
+	struct ring rings[MAX_RINGS];
 	size_t rings_count;
 	struct hash_map by_ring; /* key_of() -> index into rings */
-	struct queue queues[JOB_QUEUES_MOST];
+	struct queue queues[MAX_JOB_QUEUES];
 	size_t queues_count;
-	struct hash_map by_queue; /* … into queues */
-	struct deferred deferred[DEFERRED_MOST];
+	struct hash_map by_queue; /* key_of() -> index into queues */
+	struct deferred deferred[MAX_DEFERRED];
 	size_t deferred_count;
 	uint64_t last_correlation;
 	struct job_rows_counts counts;
-	struct job_rows_lost told; /* so many are written already */
-	uint64_t told_crowded;
+	struct job_rows_lost reported; /* losses that are written already */
+	uint64_t reported_crowded;
 };
 
 struct job_rows *job_rows_new(struct recording *recording, const struct cards *cards)
@@ -99,9 +103,9 @@ void job_rows_free(struct job_rows *rows)
 	free(rows);
 }
 
-/* ---- whose, where ------------------------------------------------------------------------------ */
+/* ---- processes, devices, queues -------------------------------------------------------------- */
 
-/* A fence does not say on which device it is: it is the card's, where its driver has one alone. */
+/* A fence does not name its device. If its driver has only one card, it is that card. */
 static const struct card *card_of(const struct job_rows *rows, const struct job *job)
 {
 	const struct card *found = cards_match(rows->cards, job->device, job->driver);
@@ -147,7 +151,8 @@ static struct place place_of(uint32_t process, uint32_t device, const struct job
 	return place;
 }
 
-/* FNV-1a. Of two places with one key the later one is found: who looks compares. */
+/* FNV-1a. If two entries have one key, the later one is found, so the caller compares the
+ * places. */
 static uint64_t key_of(const struct place *place)
 {
 	const unsigned char *bytes = (const unsigned char *)place;
@@ -171,14 +176,14 @@ static void forget(struct hash_map *map, const struct place *place, size_t index
 		hash_map_remove(map, key, NULL);
 }
 
-/* A place for one more ring. */
+/* Returns a free entry for a ring. */
 static struct ring *make_ring(struct job_rows *rows)
 {
 	struct ring *oldest = rows->rings;
 
-	if (rows->rings_count < RINGS_MOST)
+	if (rows->rings_count < MAX_RINGS)
 		return &rows->rings[rows->rings_count++];
-	for (size_t i = 1; i < RINGS_MOST; i++)
+	for (size_t i = 1; i < MAX_RINGS; i++)
 		if (rows->rings[i].done_ns < oldest->done_ns)
 			oldest = &rows->rings[i];
 	forget(&rows->by_ring, &oldest->place, (size_t)(oldest - rows->rings));
@@ -195,7 +200,7 @@ static struct ring *ring_of(struct job_rows *rows, uint32_t device, const struct
 		return &rows->rings[index];
 	ring = make_ring(rows);
 	*ring = (struct ring){.place = place};
-	/* Without memory each job has a ring of its own. */
+	/* Without memory, the ring is not found again, and each job gets a new entry. */
 	hash_map_put(&rows->by_ring, key_of(&place), (uint64_t)(ring - rows->rings));
 	return ring;
 }
@@ -214,12 +219,12 @@ static uint32_t describe_queue(struct job_rows *rows, const struct job *job, uin
 		.name_string = recording_string(recording, job->ring),
 	};
 
-	recording->kept_bytes += IDENTITY_BYTES + THING_BYTES;
-	trace_writer_thing(recording->writer, EVENT_QUEUE, &row);
+	recording->kept_bytes += IDENTITY_BYTES + ENTITY_BYTES;
+	trace_writer_entity(recording->writer, EVENT_QUEUE, &row);
 	return row.id;
 }
 
-/* 0: there are too many. */
+/* Returns 0 if there are too many. */
 static uint32_t queue_of(struct job_rows *rows, const struct job *job, uint32_t process,
 			 uint32_t device)
 {
@@ -229,7 +234,7 @@ static uint32_t queue_of(struct job_rows *rows, const struct job *job, uint32_t 
 
 	if (index != UINT64_MAX && is_same(&rows->queues[index].place, &place))
 		return rows->queues[index].id;
-	if (rows->queues_count == JOB_QUEUES_MOST ||
+	if (rows->queues_count == MAX_JOB_QUEUES ||
 	    hash_map_put(&rows->by_queue, key_of(&place), rows->queues_count))
 		return 0;
 	queue = &rows->queues[rows->queues_count++];
@@ -237,23 +242,23 @@ static uint32_t queue_of(struct job_rows *rows, const struct job *job, uint32_t 
 	return queue->id;
 }
 
-/* Nothing more comes of it. The last one takes its place. */
+/* Ends a queue. The last queue moves into its entry. */
 static void drop_queue(struct job_rows *rows, size_t index, uint64_t now_ns)
 {
 	const size_t last = --rows->queues_count;
 	struct queue *queue = &rows->queues[index];
 
-	trace_writer_end_thing(rows->recording->writer, EVENT_QUEUE, queue->id, now_ns);
+	trace_writer_end_entity(rows->recording->writer, EVENT_QUEUE, queue->id, now_ns);
 	forget(&rows->by_queue, &queue->place, index);
 	if (index == last)
 		return;
 	forget(&rows->by_queue, &rows->queues[last].place, last);
 	*queue = rows->queues[last];
-	/* Without memory it is described once more. */
+	/* Without memory, the queue is not found again and is described once more. */
 	hash_map_put(&rows->by_queue, key_of(&queue->place), index);
 }
 
-/* ---- rows -------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static void put_launch(struct job_rows *rows, const struct job *job, uint32_t thread,
 		       const struct event_execution *execution)
@@ -275,7 +280,7 @@ static void put_launch(struct job_rows *rows, const struct job *job, uint32_t th
 	trace_writer_row(rows->recording->writer, EVENT_LAUNCH, &source, &row);
 }
 
-/* When the ring has come to it; 0: nobody knows. */
+/* Returns the time at which the ring reached the job; 0: unknown. */
 static uint64_t start_of(struct job_rows *rows, const struct job *job, uint32_t device)
 {
 	struct ring *ring = ring_of(rows, device, job);
@@ -318,14 +323,14 @@ static uint32_t describe_thread(const struct job *job, struct processes *table,
 	return process_thread_describe(table, process, thread);
 }
 
-/* Whether the calls of its driver are recorded. */
+/* Whether submissions of this job's driver are recorded. */
 static bool is_expected(const struct job_rows *rows, const struct job *job)
 {
 	return rows->recording->submissions.catch_up &&
 	       (strcmp(job->driver, "xe") == 0 || strcmp(job->driver, "i915") == 0);
 }
 
-/* False: the call that it was queued in may still be told. */
+/* False: the call that queued the job may still be reported. */
 static bool put_job(struct job_rows *rows, const struct deferred *deferred, bool is_last)
 {
 	const struct job *job = &deferred->job;
@@ -340,16 +345,16 @@ static bool put_job(struct job_rows *rows, const struct deferred *deferred, bool
 	thread = describe_thread(job, table, process);
 	execution.process = process->row.id;
 	if (devices_has_user(rows->recording, deferred->device, execution.process)) {
-		rows->counts.told++;
+		rows->counts.has_runtime++;
 		return true;
 	}
 	execution.correlation = submissions_take(&rows->recording->submissions, execution.process,
 						 job->tid, job->queued_ns, is_fence);
 	if (!execution.correlation && !is_last && is_expected(rows, job))
 		return false;
-	/* of what a call queues one thing is the work */
+	/* a call queues several jobs, of which only one is the work */
 	if (execution.correlation && is_fence) {
-		rows->counts.told++;
+		rows->counts.has_runtime++;
 		return true;
 	}
 	execution.queue = queue_of(rows, job, execution.process, deferred->device);
@@ -375,7 +380,7 @@ void job_rows_put(struct job_rows *rows, const struct job *job)
 	}
 	deferred.device = device_of(rows, job);
 	deferred.start_ns = start_of(rows, job, deferred.device);
-	if (put_job(rows, &deferred, rows->deferred_count == DEFERRED_MOST))
+	if (put_job(rows, &deferred, rows->deferred_count == MAX_DEFERRED))
 		return;
 	deferred.since_ns = host_clocks_now_ns();
 	rows->deferred[rows->deferred_count++] = deferred;
@@ -395,7 +400,7 @@ void job_rows_retry(struct job_rows *rows, bool is_last)
 	rows->deferred_count = kept;
 }
 
-/* Nobody tells of their ends, and their numbers are used again. */
+/* Ends processes that have gone: their ends are not reported, and their pids are reused. */
 static void see_ends(struct job_rows *rows, uint64_t now_ns)
 {
 	size_t cursor = 0;
@@ -430,29 +435,31 @@ void job_rows_each_second(struct job_rows *rows, uint64_t now_ns)
 			drop_queue(rows, i, now_ns);
 }
 
-/* ---- losses ------------------------------------------------------------------------------------ */
+/* ---- losses ---------------------------------------------------------------------------------- */
 
 static void put_loss(struct job_rows *rows, uint32_t kind, uint32_t reason, uint64_t count,
-		     uint64_t *told, uint64_t now_ns)
+		     uint64_t *inout_reported, uint64_t now_ns)
 {
 	const struct trace_source source = {.clock = CLOCK_ID_MONOTONIC};
 	const struct event_loss row = {.begin = now_ns,
 				       .end = now_ns,
 				       .kind = kind,
 				       .reason = reason,
-				       .count = count - *told};
+				       .count = count - *inout_reported};
 
-	if (count > *told)
+	if (count > *inout_reported)
 		trace_writer_row(rows->recording->writer, EVENT_LOSS, &source, &row);
-	*told = count;
+	*inout_reported = count;
 }
 
 void job_rows_put_lost(struct job_rows *rows, const struct job_rows_lost *lost, uint64_t now_ns)
 {
-	put_loss(rows, EVENT_EXECUTION, LOSS_RING_FULL, lost->records, &rows->told.records, now_ns);
-	/* Its launch is there. */
-	put_loss(rows, EVENT_EXECUTION, LOSS_TRACKING, lost->unended, &rows->told.unended, now_ns);
-	put_loss(rows, EVENT_LAUNCH, LOSS_TRACKING, rows->counts.crowded, &rows->told_crowded,
+	put_loss(rows, EVENT_EXECUTION, LOSS_RING_FULL, lost->records, &rows->reported.records,
+		 now_ns);
+	/* The launch of such a job was written. */
+	put_loss(rows, EVENT_EXECUTION, LOSS_TRACKING, lost->unended, &rows->reported.unended,
+		 now_ns);
+	put_loss(rows, EVENT_LAUNCH, LOSS_TRACKING, rows->counts.crowded, &rows->reported_crowded,
 		 now_ns);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/drm/job_rows.h - jobs of GPUs as rows of a recording
+ * collect/drm/job_rows.h - writes jobs of GPUs as rows of a recording
  */
 #ifndef COLLECT_DRM_JOB_ROWS_H
 #define COLLECT_DRM_JOB_ROWS_H
@@ -12,37 +12,36 @@
 #include "collect/drm/jobs.h"
 #include "collect/recording.h"
 
-/* Processes and rings at a time; a process that has ended leaves room. */
-enum { JOB_QUEUES_MOST = 1024 };
+/* Max number of (process, ring) pairs at a time; pairs of ended processes are freed. */
+enum { MAX_JOB_QUEUES = 1024 };
 
 struct job_rows;
 
 struct job_rows_counts {
-	uint64_t ownerless; /* jobs that nobody saw queued: there is no row of them */
-	uint64_t
-		told; /* … of processes whose runtime tells of its own commands on the device: theirs are rows already */
-	uint64_t crowded; /* … of one more process and ring than JOB_QUEUES_MOST */
+	uint64_t ownerless;   /* jobs without a thread that queued them; they have no row */
+	uint64_t has_runtime; /* jobs of processes whose runtime a guest records */
+	uint64_t crowded;     /* jobs beyond MAX_JOB_QUEUES pairs of process and ring */
 };
 
-/* So far, of what comes before rows. */
+/* Losses before rows are made, counted from the start. */
 struct job_rows_lost {
-	uint64_t records; /* of the kernel's that had no room */
-	uint64_t unended; /* jobs whose end will not be seen */
+	uint64_t records; /* records without room in the kernel's ring */
+	uint64_t unended; /* jobs without an end */
 };
 
-/* cards: those of this machine, described; borrowed. NULL: out of memory. */
+/* cards: borrowed; the described cards of this machine. NULL: out of memory. */
 struct job_rows *job_rows_new(struct recording *recording, const struct cards *cards);
 void job_rows_free(struct job_rows *rows); /* NULL-safe */
 
-/* A launch and an execution, of a queue that is its process's part of the ring. */
+/* Writes a launch and an execution, in a queue for this process and ring. */
 void job_rows_put(struct job_rows *rows, const struct job *job);
-/* Those that may be the work of a call that was not over then; is_last: no more of it will be told. */
+/* Writes jobs that waited for the end of a call; is_last: no further call will be reported. */
 void job_rows_retry(struct job_rows *rows, bool is_last);
 
-/* Processes that are not recorded and have ended are forgotten, and queues of all that have. */
+/* Drops ended processes that are not recorded, and ends the queues of all ended processes. */
 void job_rows_each_second(struct job_rows *rows, uint64_t now_ns);
 
-/* Writes what was lost since it was last called, and what is crowded. */
+/* Writes losses since the last call, and crowded jobs. */
 void job_rows_put_lost(struct job_rows *rows, const struct job_rows_lost *lost, uint64_t now_ns);
 
 const struct job_rows_counts *job_rows_counted(const struct job_rows *rows);

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/drm/jobs.c - jobs of GPUs, put together from what the kernel tells of their states
+ * collect/drm/jobs.c - assembles jobs of GPUs from the kernel's records of their states
  *
- * Runs in:  the recorder's thread that reads the kernel's records; knows nothing of where they come from
- * Gets:     records, some of which may be missing   Gives: jobs
- * Owns:     what is open: 3 MB, however much is going on
- * Fails:    what does not fit together is counted; what has been open longest makes room, a fence of which no
- *           scheduler has told before any job: many are never signaled
- * Why:      the kernel names a job by its fence, and its scheduler makes two more, the driver a third. A fence is a job
- *           of its own only where its driver uses no scheduler: else each job would be told three times. What a
- *           scheduler says of a job and what its fence says are the same, so that one may be lost.
+ * Runs in:  the recorder's thread that reads the kernel's records; it does not depend on their
+ *           source
+ * Gets:     records, some of which may be missing
+ * Gives:    jobs
+ * Owns:     open jobs: at most 3 MB
+ * Fails:    inconsistent records are counted. Without room, the oldest open entry is dropped,
+ *           fences without a scheduler before any job, because many of these are never signaled.
+ * Why:      The kernel identifies a job by its fence. Its scheduler makes two more fences, and the
+ *           driver a third. A fence counts as a job only if its driver uses no scheduler; otherwise
+ *           each job would be counted three times. The scheduler's record of a job and its fence's
+ *           record are equivalent, so one of them may be lost.
  */
 #include "collect/drm/jobs.h"
 
@@ -20,27 +23,27 @@
 #include "base/hash.h"
 
 enum {
-	ENDED_MOST =
-		256, /* of jobs that have ended, to know what comes late: records of several processors */
-	/* Contexts: more than src/bpf/drm.bpf.c remembers to have told, so that it tells again what is forgotten here. */
-	NAMES_MOST = 8192,
-	COMPOSED_MOST = 8192,
-	CONTEXTS_MOST = NAMES_MOST + COMPOSED_MOST,
-	DRIVERS_MOST = 16,
+	MAX_ENDED = 256, /* ended jobs are kept to recognize late records from other processors */
+	/* More contexts than src/bpf/drm.bpf.c remembers, so that it reports again those that are
+	 * dropped here. */
+	MAX_NAMES = 8192,
+	MAX_COMPOSED = 8192,
+	MAX_CONTEXTS = MAX_NAMES + MAX_COMPOSED,
+	MAX_DRIVERS = 16,
 	NOWHERE = UINT32_MAX
 };
 
-/* MADE: open, too, a fence that may be no job. */
+/* MADE is open too, for a fence that may not be a job. */
 enum place { FREE, MADE, OPEN, ENDED, PLACES };
 
 struct entry {
 	struct job job;
 	bool is_job;
 	enum place place;
-	uint32_t previous, next; /* of its place; NOWHERE: none */
+	uint32_t previous, next; /* in the list of its place; NOWHERE: none */
 };
 
-/* Entries in the order in which they came. */
+/* A list of entries in the order of arrival. */
 struct entries {
 	uint32_t first, last, count;
 };
@@ -49,8 +52,8 @@ struct names {
 	char driver[DRM_NAME_BYTES], timeline[DRM_NAME_BYTES];
 };
 
-/* In a circle by last use, of those with names or of the composed ones; between the last and the first is the circle's
- * own, which is no context. */
+/* Member of a ring list in order of last use. There is a list of named contexts and a list of
+ * composed ones; each has a head that is not a context. */
 struct context {
 	uint32_t number;
 	uint32_t previous, next;
@@ -59,23 +62,23 @@ struct context {
 struct jobs {
 	jobs_on_job on_job;
 	void *context;
-	struct entry entries[JOBS_OPEN_MOST];
+	struct entry entries[MAX_JOBS_OPEN];
 	struct entries places[PLACES];
-	struct hash_map by_fence; /* index into entries */
-	/* First those with names, then composed ones: of them it is only known that they are. */
-	struct context contexts[CONTEXTS_MOST + 2];
-	struct names names[NAMES_MOST];
-	struct hash_map by_context;                 /* index into contexts */
-	char drivers[DRIVERS_MOST][DRM_NAME_BYTES]; /* those with a scheduler */
+	struct hash_map by_fence; /* fence -> index into entries */
+	/* First the contexts with names, then composed ones, whose names are not needed. */
+	struct context contexts[MAX_CONTEXTS + 2];
+	struct names names[MAX_NAMES];
+	struct hash_map by_context;                /* context -> index into contexts */
+	char drivers[MAX_DRIVERS][DRM_NAME_BYTES]; /* drivers that use a scheduler */
 	size_t drivers_count;
 	struct jobs_counts counts;
 };
 
-/* Fences that only stand for others. */
+/* Drivers of fences that stand for other fences. */
 static const char *const composed[] = {"drm_sched", "dma_fence_array", "dma_fence_chain",
 				       "dma-fence"};
 
-/* ---- entries ----------------------------------------------------------------------------------- */
+/* ---- entries --------------------------------------------------------------------------------- */
 
 static uint32_t index_of(const struct jobs *jobs, const struct entry *entry)
 {
@@ -106,19 +109,19 @@ static void put_last(struct jobs *jobs, struct entry *entry, enum place place)
 	to->count++;
 }
 
-static void move(struct jobs *jobs, struct entry *entry, enum place place)
+static void move_entry(struct jobs *jobs, struct entry *entry, enum place place)
 {
 	take_out(jobs, entry);
 	put_last(jobs, entry, place);
 }
 
-/* Two fences of one key are told apart by who looks; the later one is found. */
+/* If two fences have one key, the later one is found, so the caller compares the fences. */
 static uint64_t key_of(uint64_t context, uint64_t number)
 {
 	return context * UINT64_C(0x9e3779b97f4a7c15) ^ number;
 }
 
-static struct entry *find(struct jobs *jobs, const struct drm_fence *fence)
+static struct entry *find_entry(struct jobs *jobs, const struct drm_fence *fence)
 {
 	const uint64_t index =
 		hash_map_get(&jobs->by_fence, key_of(fence->context, fence->number), NOWHERE);
@@ -135,14 +138,14 @@ static void release(struct jobs *jobs, struct entry *entry)
 
 	if (hash_map_get(&jobs->by_fence, key, NOWHERE) == index_of(jobs, entry))
 		hash_map_remove(&jobs->by_fence, key, NULL);
-	move(jobs, entry, FREE);
+	move_entry(jobs, entry, FREE);
 }
 
-/* ---- telling ----------------------------------------------------------------------------------- */
+/* ---- delivery -------------------------------------------------------------------------------- */
 
 static void put_in_order(struct job *job)
 {
-	/* The clock that can be read in an interrupt may go back by some ns from one processor to the next. */
+	/* The clock that interrupts may read can differ by some ns between processors. */
 	if (job->run_ns && job->run_ns < job->queued_ns)
 		job->run_ns = job->queued_ns;
 	if (job->done_ns && job->done_ns < job->run_ns)
@@ -151,15 +154,15 @@ static void put_in_order(struct job *job)
 		job->done_ns = job->queued_ns;
 }
 
-static void tell(struct jobs *jobs, struct job *job)
+static void deliver_job(struct jobs *jobs, struct job *job)
 {
 	put_in_order(job);
-	jobs->counts.told++;
+	jobs->counts.emitted++;
 	jobs->counts.unqueued += !job->queued_ns;
 	jobs->on_job(jobs->context, job);
 }
 
-/* Of "amdgpu", too, where its fence calls itself "amdgpu_amdkfd_fence". */
+/* "amdgpu" also matches its fences that are named "amdgpu_amdkfd_fence". */
 static bool has_scheduler(const struct jobs *jobs, const char *driver)
 {
 	for (size_t i = 0; i < jobs->drivers_count; i++) {
@@ -182,7 +185,7 @@ static bool is_composed(const char *driver)
 
 static uint32_t circle_of(uint32_t index)
 {
-	return CONTEXTS_MOST + (index >= NAMES_MOST);
+	return MAX_CONTEXTS + (index >= MAX_NAMES);
 }
 
 static void use_last(struct jobs *jobs, uint32_t index)
@@ -204,7 +207,8 @@ static void take_from_circle(struct jobs *jobs, uint32_t index)
 	jobs->contexts[context->next].previous = context->previous;
 }
 
-/* Index of a context that is in use, NOWHERE: its names were never told, or are forgotten. */
+/* Returns the index of a context and marks it as used. NOWHERE: its names were never reported, or
+ * were dropped. */
 static uint32_t use_context(struct jobs *jobs, uint64_t context)
 {
 	const uint64_t index = hash_map_get(&jobs->by_context, (uint32_t)context, NOWHERE);
@@ -216,7 +220,7 @@ static uint32_t use_context(struct jobs *jobs, uint64_t context)
 	return (uint32_t)index;
 }
 
-/* False: the fence is no job. */
+/* False: the fence is not a job. */
 static bool name_fence(struct jobs *jobs, struct job *job)
 {
 	const uint32_t index = use_context(jobs, job->context);
@@ -226,7 +230,7 @@ static bool name_fence(struct jobs *jobs, struct job *job)
 		jobs->counts.unnamed++;
 		return false;
 	}
-	if (index >= NAMES_MOST)
+	if (index >= MAX_NAMES)
 		return false;
 	names = &jobs->names[index];
 	if (has_scheduler(jobs, names->driver))
@@ -243,18 +247,18 @@ static void finish(struct jobs *jobs, struct entry *entry)
 		release(jobs, entry);
 		return;
 	}
-	tell(jobs, &entry->job);
-	move(jobs, entry, ENDED);
-	if (jobs->places[ENDED].count > ENDED_MOST)
+	deliver_job(jobs, &entry->job);
+	move_entry(jobs, entry, ENDED);
+	if (jobs->places[ENDED].count > MAX_ENDED)
 		release(jobs, &jobs->entries[jobs->places[ENDED].first]);
 }
 
-/* It is not known how it ended, and will not be. */
+/* Drops an entry whose end will not be seen. */
 static void give_up(struct jobs *jobs, struct entry *entry)
 {
 	if (entry->is_job) {
 		jobs->counts.unended++;
-		tell(jobs, &entry->job);
+		deliver_job(jobs, &entry->job);
 	}
 	release(jobs, entry);
 }
@@ -264,7 +268,7 @@ static bool is_open(const struct entry *entry)
 	return entry->place == MADE || entry->place == OPEN;
 }
 
-/* ---- states ------------------------------------------------------------------------------------ */
+/* ---- states ---------------------------------------------------------------------------------- */
 
 static struct entry *open_entry(struct jobs *jobs, const struct drm_fence *fence)
 {
@@ -281,14 +285,14 @@ static struct entry *open_entry(struct jobs *jobs, const struct drm_fence *fence
 		return NULL;
 	entry->job = (struct job){.context = fence->context, .number = fence->number};
 	entry->is_job = false;
-	move(jobs, entry, MADE);
+	move_entry(jobs, entry, MADE);
 	return entry;
 }
 
-/* Of a state that begins something: a fence of this name that is there is an earlier one. */
-static struct entry *begin(struct jobs *jobs, const struct drm_fence *fence)
+/* For a state that starts a fence: an existing entry with its numbers is an earlier fence. */
+static struct entry *begin_entry(struct jobs *jobs, const struct drm_fence *fence)
 {
-	struct entry *entry = find(jobs, fence);
+	struct entry *entry = find_entry(jobs, fence);
 
 	if (entry && entry->place == ENDED)
 		release(jobs, entry);
@@ -297,10 +301,10 @@ static struct entry *begin(struct jobs *jobs, const struct drm_fence *fence)
 	return open_entry(jobs, fence);
 }
 
-/* Of a state that goes on; NULL: it comes too late, or there is no room. */
+/* For a later state. NULL: the job has ended already, or there is no room. */
 static struct entry *go_on(struct jobs *jobs, const struct drm_fence *fence)
 {
-	struct entry *entry = find(jobs, fence);
+	struct entry *entry = find_entry(jobs, fence);
 
 	if (!entry)
 		return open_entry(jobs, fence);
@@ -333,23 +337,23 @@ static void set_ring(struct jobs *jobs, struct entry *entry, const struct drm_jo
 	entry->job.client = record->client;
 	entry->is_job = true;
 	if (entry->place == MADE)
-		move(jobs, entry, OPEN);
-	if (jobs->drivers_count < DRIVERS_MOST && !has_scheduler(jobs, entry->job.driver))
+		move_entry(jobs, entry, OPEN);
+	if (jobs->drivers_count < MAX_DRIVERS && !has_scheduler(jobs, entry->job.driver))
 		copy_name(jobs->drivers[jobs->drivers_count++], entry->job.driver);
 }
 
 static void on_queued(struct jobs *jobs, const void *data)
 {
 	const struct drm_job *record = data;
-	struct entry *entry = find(jobs, &record->fence);
+	struct entry *entry = find_entry(jobs, &record->fence);
 
-	/* i915 tells twice of a user's job, one right after the other. */
+	/* i915 reports a user's job twice in a row. */
 	if (entry && entry->place == OPEN && entry->is_job && !entry->job.run_ns &&
 	    entry->job.queued_ns && entry->job.tid == record->fence.head.tid)
 		return;
-	/* Its fence has been made, by who now queues it or by a thread that does that for others. */
+	/* Keep the entry of its fence, which this thread or one that works for it has created. */
 	if (!entry || entry->is_job)
-		entry = begin(jobs, &record->fence);
+		entry = begin_entry(jobs, &record->fence);
 	if (!entry)
 		return;
 	entry->job.queued_ns = record->fence.head.time_ns;
@@ -364,23 +368,23 @@ static void on_run(struct jobs *jobs, const void *data)
 
 	if (!entry)
 		return;
-	/* Made, but nobody saw it queued. */
+	/* The fence was created, but its queueing was not seen. */
 	if (!entry->is_job)
 		entry->job.queued_ns = 0;
 	entry->job.run_ns = record->fence.head.time_ns;
 	set_ring(jobs, entry, record);
 }
 
-static void end(struct jobs *jobs, const struct drm_fence *record, uint32_t flags)
+static void end_entry(struct jobs *jobs, const struct drm_fence *record, uint32_t flags)
 {
-	struct entry *entry = find(jobs, record);
+	struct entry *entry = find_entry(jobs, record);
 
 	if (!entry) {
 		jobs->counts.unseen++;
 		return;
 	}
 	if (entry->place == ENDED)
-		return; /* by its fence */
+		return; /* its fence was reported already */
 	entry->job.done_ns = record->head.time_ns;
 	entry->job.flags |= flags;
 	finish(jobs, entry);
@@ -388,18 +392,18 @@ static void end(struct jobs *jobs, const struct drm_fence *record, uint32_t flag
 
 static void on_done(struct jobs *jobs, const void *record)
 {
-	end(jobs, record, 0);
+	end_entry(jobs, record, 0);
 }
 
 static void on_retired(struct jobs *jobs, const void *record)
 {
-	end(jobs, record, JOB_ENDED_BEFORE);
+	end_entry(jobs, record, JOB_ENDED_BEFORE);
 }
 
 static void on_init(struct jobs *jobs, const void *data)
 {
 	const struct drm_fence *record = data;
-	struct entry *entry = begin(jobs, record);
+	struct entry *entry = begin_entry(jobs, record);
 
 	use_context(jobs, record->context);
 	if (!entry)
@@ -411,7 +415,7 @@ static void on_init(struct jobs *jobs, const void *data)
 static void on_emit(struct jobs *jobs, const void *data)
 {
 	const struct drm_fence *record = data;
-	struct entry *entry = find(jobs, record);
+	struct entry *entry = find_entry(jobs, record);
 
 	if (!entry)
 		entry = open_entry(jobs, record);
@@ -425,22 +429,22 @@ static void on_emit(struct jobs *jobs, const void *data)
 static void on_signaled(struct jobs *jobs, const void *data)
 {
 	const struct drm_fence *record = data;
-	struct entry *entry = find(jobs, record);
+	struct entry *entry = find_entry(jobs, record);
 
-	/* Most are of fences that were made before anybody listened, or of those that are no job. */
+	/* Most are fences that were created before the recording, or that are not jobs. */
 	if (entry && is_open(entry))
-		end(jobs, record, 0);
+		end_entry(jobs, record, 0);
 }
 
-/* Where a context's names go: where they are, or in the place of what was not used for longest. */
+/* Returns the slot for a context's names: its own, or the least recently used one. */
 static uint32_t place_of_names(struct jobs *jobs, uint64_t context, bool nameless)
 {
 	const uint32_t known = use_context(jobs, context);
 	uint32_t index;
 
-	if (known != NOWHERE && (known >= NAMES_MOST) == nameless)
+	if (known != NOWHERE && (known >= MAX_NAMES) == nameless)
 		return known;
-	index = jobs->contexts[CONTEXTS_MOST + nameless].next;
+	index = jobs->contexts[MAX_CONTEXTS + nameless].next;
 	if (hash_map_get(&jobs->by_context, jobs->contexts[index].number, NOWHERE) == index)
 		hash_map_remove(&jobs->by_context, jobs->contexts[index].number, NULL);
 	take_from_circle(jobs, index);
@@ -458,15 +462,15 @@ static void on_names(struct jobs *jobs, const void *data)
 	copy_name(names.timeline, record->timeline);
 	index = place_of_names(jobs, record->context, is_composed(names.driver));
 	jobs->contexts[index].number = (uint32_t)record->context;
-	if (index < NAMES_MOST)
+	if (index < MAX_NAMES)
 		jobs->names[index] = names;
-	/* Without memory it has no name. */
+	/* Without memory, the context has no names. */
 	hash_map_put(&jobs->by_context, (uint32_t)record->context, index);
 }
 
 static void on_wait(struct jobs *jobs, const void *record)
 {
-	(void)jobs, (void)record; /* of a thread, and not of the job */
+	(void)jobs, (void)record; /* waits concern a thread, not a job */
 }
 
 static const struct {
@@ -496,7 +500,7 @@ void jobs_take(struct jobs *jobs, const void *record, size_t size)
 		kinds[head->kind].take(jobs, record);
 }
 
-/* ---- the whole --------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 struct jobs *jobs_new(jobs_on_job on_job, void *context)
 {
@@ -510,11 +514,11 @@ struct jobs *jobs_new(jobs_on_job on_job, void *context)
 	hash_map_init(&jobs->by_context);
 	for (int place = 0; place < PLACES; place++)
 		jobs->places[place] = (struct entries){NOWHERE, NOWHERE, 0};
-	for (uint32_t i = 0; i < JOBS_OPEN_MOST; i++)
+	for (uint32_t i = 0; i < MAX_JOBS_OPEN; i++)
 		put_last(jobs, &jobs->entries[i], FREE);
-	for (uint32_t i = CONTEXTS_MOST; i < CONTEXTS_MOST + 2; i++)
+	for (uint32_t i = MAX_CONTEXTS; i < MAX_CONTEXTS + 2; i++)
 		jobs->contexts[i].previous = jobs->contexts[i].next = i;
-	for (uint32_t i = 0; i < CONTEXTS_MOST; i++)
+	for (uint32_t i = 0; i < MAX_CONTEXTS; i++)
 		use_last(jobs, i);
 	return jobs;
 }
@@ -535,7 +539,7 @@ void jobs_end(struct jobs *jobs)
 	while (jobs->places[OPEN].first != NOWHERE) {
 		struct entry *entry = &jobs->entries[jobs->places[OPEN].first];
 
-		tell(jobs, &entry->job);
+		deliver_job(jobs, &entry->job);
 		release(jobs, entry);
 	}
 }

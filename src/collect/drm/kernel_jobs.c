@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/drm/kernel_jobs.c - jobs of GPUs as the kernel's scheduler and fences tell of them, into a recording
+ * collect/drm/kernel_jobs.c - records jobs of GPUs from the kernel's scheduler and fence events
  *
  * Runs in:  the recorder
- * Gets:     records of src/bpf/drm.bpf.c   Gives: rows (job_rows.c)
- * Owns:     the programs inside the kernel, the jobs that are open
- * Fails:    with a note of what is missing and what would mend it
+ * Gets:     records of src/bpf/drm.bpf.c
+ * Gives:    rows (job_rows.c)
+ * Owns:     the BPF programs, the open jobs
+ * Fails:    with a note of what is missing and how to enable it
  */
 #include "collect/drm/kernel_jobs.h"
 
@@ -21,19 +22,19 @@
 #include "collect/drm/job_rows.h"
 #include "collect/drm/jobs.h"
 #include "collect/host_clocks.h"
-#include "collect/kernel_load.h"
+#include "collect/kernel/program_load.h"
 
 struct kernel_jobs {
 	struct recording *recording; /* borrowed */
-	struct kernel_load *load;    /* owned; NULL: it was refused */
+	struct kernel_load *load;    /* owned; NULL: the load was refused */
 	bool is_ready;
 	uint64_t begin_ns;
 	struct jobs *jobs;     /* owned */
 	struct job_rows *rows; /* owned */
 };
 
-/* A scheduler's events have two names; a kernel has one of them, and i915 has a third. */
-enum { OF_FENCES = 9 }; /* the first that is told by no scheduler */
+/* A scheduler's events have one of two names, depending on the kernel; i915 has a third. */
+enum { OF_FENCES = 9 }; /* index of the first program that serves fences, not schedulers */
 static const struct kernel_program programs[] = {
 	{"on_job_queue", NULL, NULL},
 	{"on_job_run", NULL, NULL},
@@ -44,11 +45,13 @@ static const struct kernel_program programs[] = {
 	{"on_request_queue", NULL, NULL},
 	{"on_request_add", NULL, NULL},
 	{"on_request_retire", NULL, NULL},
-	{"on_fence_init", NULL, "work of drivers without a scheduler"},
+	{"on_fence_init", NULL, "jobs of drivers without the kernel's GPU scheduler"},
 	{"on_fence_emit", NULL, NULL},
-	{"on_fence_signaled", NULL, "when work of drivers without a scheduler has ended"},
+	{"on_fence_signaled", NULL,
+	 "the ends of jobs of drivers without the kernel's GPU scheduler"},
 	{"on_fence_names", NULL,
-	 "work of drivers without a scheduler (whose a fence is, its name says)"},
+	 "jobs of drivers without the kernel's GPU scheduler (duet identifies them by the names of "
+	 "their fences)"},
 };
 
 static void on_job(void *context, const struct job *job)
@@ -94,9 +97,9 @@ int kernel_jobs_open(struct recording *recording, const struct cards *cards,
 	return 0;
 }
 
-/* ---- becoming ready ---------------------------------------------------------------------------- */
+/* ---- becoming ready -------------------------------------------------------------------------- */
 
-static void note(struct kernel_jobs *jobs, uint32_t state, const char *text)
+static void put_note(struct kernel_jobs *jobs, uint32_t state, const char *text)
 {
 	recording_note(jobs->recording, "drm", state, 0, text);
 }
@@ -105,8 +108,8 @@ static void note_refused(struct kernel_jobs *jobs, const char *reason)
 {
 	char text[PATH_MAX + 800];
 
-	snprintf(text, sizeof(text), "jobs of GPUs and whose they are are not told: %s", reason);
-	note(jobs, COLLECTOR_PARTIAL, text);
+	snprintf(text, sizeof(text), "jobs of GPUs are not recorded: %s", reason);
+	put_note(jobs, COLLECTOR_PARTIAL, text);
 	recording_hint(jobs->recording, text);
 }
 
@@ -124,35 +127,34 @@ static void note_missing(struct kernel_jobs *jobs)
 			refused = reports[i].reason;
 		if (reports[i].state == KERNEL_PROGRAM_RUNS || !reports[i].lacks)
 			continue;
-		snprintf(text, sizeof(text), "%s is not told: the kernel %s%s%s", reports[i].lacks,
-			 reports[i].state == KERNEL_PROGRAM_ABSENT ? "has no place to see it"
-								   : "refuses a program",
+		snprintf(text, sizeof(text), "%s are not recorded: the kernel %s%s%s",
+			 reports[i].lacks,
+			 reports[i].state == KERNEL_PROGRAM_ABSENT ? "has no attach point for them"
+								   : "refused the BPF program",
 			 reports[i].reason[0] ? ": " : "", reports[i].reason);
-		note(jobs, COLLECTOR_PARTIAL, text);
+		put_note(jobs, COLLECTOR_PARTIAL, text);
 	}
 	if (refused) {
 		snprintf(text, sizeof(text),
-			 "jobs of drivers with the kernel's scheduler of GPUs, and of i915, are "
-			 "not all told: %s",
+			 "some jobs of i915 and of drivers with the kernel's GPU scheduler are not "
+			 "recorded: %s",
 			 refused);
-		note(jobs, COLLECTOR_PARTIAL, text);
+		put_note(jobs, COLLECTOR_PARTIAL, text);
 	} else if (!has_scheduler)
-		note(jobs, COLLECTOR_PARTIAL,
-		     "no driver that is loaded has the kernel's scheduler of GPUs: jobs are told "
-		     "of "
-		     "by their fences alone, which do not say when they began");
+		put_note(jobs, COLLECTOR_PARTIAL,
+			 "jobs of GPUs have no start times: no loaded driver uses the kernel's GPU "
+			 "scheduler, so only the fences of jobs are seen");
 }
 
-/* Who runs a GPU goes on meanwhile. */
+/* Notes from when on jobs are known, because programs use the GPU during the load. */
 static void note_blind(struct kernel_jobs *jobs)
 {
 	char text[200];
 
 	snprintf(text, sizeof(text),
-		 "jobs of GPUs are known from %.1f ms on; loading the kernel programs took that "
-		 "long",
+		 "jobs of GPUs are known from %.1f ms on; loading the BPF programs took that long",
 		 (double)(host_clocks_now_ns() - jobs->begin_ns) / 1e6);
-	note(jobs, COLLECTOR_AVAILABLE, text);
+	put_note(jobs, COLLECTOR_AVAILABLE, text);
 }
 
 static void look_whether_ready(struct kernel_jobs *jobs)
@@ -184,7 +186,7 @@ void kernel_jobs_drain(struct kernel_jobs *jobs)
 	job_rows_retry(jobs->rows, false);
 }
 
-/* ---- losses ------------------------------------------------------------------------------------ */
+/* ---- losses ---------------------------------------------------------------------------------- */
 
 static void put_lost(struct kernel_jobs *jobs, uint64_t now_ns)
 {
@@ -209,15 +211,16 @@ static void note_counts(struct kernel_jobs *jobs)
 	char text[600];
 
 	snprintf(text, sizeof(text),
-		 "of %" PRIu64 " jobs of GPUs %" PRIu64 " are left out: nobody saw who queued "
-		 "them; %" PRIu64 ": their runtime tells of the same work; %" PRIu64
-		 ": too many processes and rings; the end of %" PRIu64 " was not seen; of %" PRIu64
-		 " more nothing but the end; %" PRIu64 " fences have no name, %" PRIu64
-		 " of the kernel's records made no sense",
-		 counts->told, rows->ownerless, rows->told, rows->crowded, counts->unended,
-		 counts->unseen, counts->unnamed, counts->malformed);
-	if (counts->told || counts->unseen || counts->unnamed || counts->malformed)
-		note(jobs, is_partial ? COLLECTOR_PARTIAL : COLLECTOR_AVAILABLE, text);
+		 "jobs of GPUs: %" PRIu64 " in all; %" PRIu64
+		 " left out because the thread that queued them is unknown, %" PRIu64
+		 " because their process's runtime is recorded, %" PRIu64
+		 " because there are too many processes and rings; %" PRIu64
+		 " without an end; %" PRIu64 " ends without a job; %" PRIu64
+		 " fences without a name; %" PRIu64 " malformed records",
+		 counts->emitted, rows->ownerless, rows->has_runtime, rows->crowded,
+		 counts->unended, counts->unseen, counts->unnamed, counts->malformed);
+	if (counts->emitted || counts->unseen || counts->unnamed || counts->malformed)
+		put_note(jobs, is_partial ? COLLECTOR_PARTIAL : COLLECTOR_AVAILABLE, text);
 }
 
 void kernel_jobs_close(struct kernel_jobs *jobs)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/drm/kernel_jobs.h - jobs of GPUs as the kernel's scheduler and fences tell of them, into a recording
+ * collect/drm/kernel_jobs.h - records jobs of GPUs from the kernel's scheduler and fence events
  */
 #ifndef COLLECT_DRM_KERNEL_JOBS_H
 #define COLLECT_DRM_KERNEL_JOBS_H
@@ -12,11 +12,11 @@
 
 struct kernel_jobs;
 
-/* cards: borrowed. Nothing is told before the kernel's programs are loaded, which goes on beside the caller; what cannot
- * be told is noted. Errors: -ENOMEM, -EAGAIN, -ENOSYS with the error chain. */
+/* cards: borrowed. Records start when the BPF programs are loaded, which happens in another thread;
+ * missing parts are noted. Errors: -ENOMEM, -EAGAIN, -ENOSYS with the error chain. */
 int kernel_jobs_open(struct recording *recording, const struct cards *cards,
 		     struct kernel_jobs **ret_jobs);
-/* Jobs that have not ended are written. */
+/* Writes jobs that have not ended. */
 void kernel_jobs_close(struct kernel_jobs *jobs); /* NULL-safe */
 
 void kernel_jobs_drain(struct kernel_jobs *jobs);

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/drm/sensors.c - what DRM drivers say of a GPU in /sys: how busy, how hot, how fast, what it takes
+ * collect/drm/sensors.c - a GPU's load, temperature, clocks and power, from its DRM driver's files
+ * in /sys
  *
- * Runs in:  a sampler's thread; it is opened in the main thread
- * Gets:     files with one number each, which a table names   Gives: rows of the metrics of GPUs
- * Owns:     a descriptor for each file, and one for each card's power state
- * Fails:    a file that is not there is no sensor; what cannot be read is absent
- * Why a look at runtime_status first: a GPU that sleeps is woken up by being asked how warm it is. Nothing is read of it then.
+ * Runs in:  a sampler's thread; opened in the main thread
+ * Gets:     files with one number each, named in a table
+ * Gives:    rows of the metrics of GPUs
+ * Owns:     a descriptor per file, and one per card for its power state
+ * Fails:    a missing file means no such sensor; a value that cannot be read is absent
+ * Why:      runtime_status is read first, because reading a sleeping GPU's temperature would wake
+ *           it. A sleeping GPU has no values.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,10 +20,10 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "collect/counter/scan.h"
+#include "collect/counter/sensors.h"
 #include "collect/drm/cards.h"
 #include "collect/drm/formats.h"
-#include "collect/scan.h"
-#include "collect/sensors.h"
 
 enum {
 	BUSY,
@@ -36,7 +39,7 @@ enum {
 	TIME,
 	MOST
 };
-enum { DRM_SENSORS_MOST = 512 };
+enum { MAX_DRM_SENSORS = 512 };
 
 #define SHARE(name, help)                                              \
 	{                                                              \
@@ -45,21 +48,29 @@ enum { DRM_SENSORS_MOST = 512 };
 #define LIMITED .limit = LIMIT_VALUE, .limit_value = MOST
 static const struct metric metrics[] = {
 	[BUSY] = SHARE("gpu.busy",
-		       "share of the time, by the driver's own looks, in which the GPU had work"),
-	[MEMORY_BUSY] = SHARE(
-		"gpu.memory.busy",
-		"share of the time, by the driver's own looks, in which device memory had work"),
-	[THROTTLED] =
-		SHARE("gpu.throttled", "share of the looks at which the reason held clocks down"),
-	[USED] = {"gpu.memory.used", "bytes", "given out, to everybody", LIMITED},
-	[CLOCK] = {"gpu.clock", "Hz", "frequency of the moment", LIMITED},
-	[POWER] = {"gpu.power", "mW", "of the moment", LIMITED},
-	[POWER_AVERAGE] = {"gpu.power.average", "mW", "mean of a time that the driver chooses",
-			   LIMITED},
-	[ENERGY] = {"gpu.energy", "uJ", "that the GPU took", .kind = METRIC_TOTAL},
-	[TEMPERATURE] = {"gpu.temperature", "mC", "of a sensor"},
-	[ASLEEP] = {"gpu.asleep", "ns", "in which an engine was powered down (RC6, C6)", NULL,
-		    METRIC_TOTAL, .limit = LIMIT_SECOND},
+		       "share of the time in which the GPU was busy, as the driver samples it"),
+	[MEMORY_BUSY] = SHARE("gpu.memory.busy", "share of the time in which device memory was "
+						 "read or written, as the driver samples it"),
+	[THROTTLED] = SHARE("gpu.throttled", "share of the readings at which one reason, such as "
+					     "heat, kept the GPU's clocks low"),
+	[USED] = {"gpu.memory.used", "bytes",
+		  "GPU memory in use by all processes, for one kind of memory, such as vram",
+		  LIMITED},
+	[CLOCK] = {"gpu.clock", "Hz", "clock frequency of one part of the GPU when it was read",
+		   LIMITED},
+	[POWER] = {"gpu.power", "mW", "power that one sensor of the GPU measured when it was read",
+		   LIMITED},
+	[POWER_AVERAGE] =
+		{"gpu.power.average", "mW",
+		 "mean power at one sensor of the GPU, over an interval that the driver chooses",
+		 LIMITED},
+	[ENERGY] = {"gpu.energy", "uJ", "energy that the GPU used, by one of its sensors",
+		    .kind = METRIC_TOTAL},
+	[TEMPERATURE] = {"gpu.temperature", "mC", "temperature at one sensor of the GPU"},
+	[ASLEEP] = {"gpu.asleep", "ns",
+		    "time in which a GT, a part of the GPU with several engines, was powered down "
+		    "(RC6, C6)",
+		    NULL, METRIC_TOTAL, .limit = LIMIT_SECOND},
 	[TIME] = {NULL},
 	[MOST] = {NULL},
 };
@@ -67,19 +78,20 @@ static const struct metric metrics[] = {
 enum form { NUMBER, STARRED };
 
 enum instance {
-	PLAIN,  /* as the table says */
-	LABEL,  /* what stands in the file's own _label */
-	GT,     /* "gt0", which is in its path */
-	REASON, /* the same, and what stands behind "reason_" */
+	PLAIN,  /* the name in the table */
+	LABEL,  /* the text of the file's _label */
+	GT,     /* "gt0", from its path */
+	REASON, /* "gt0" and the text behind "reason_" */
 };
 
-/* Below the card's folder; drivers name their files once and for all. */
+/* A sensor's file below the card's folder. Drivers do not rename their files. */
 static const struct kind {
-	const char *driver; /* NULL: of any */
+	const char *driver; /* NULL: all drivers */
 	const char *pattern;
 	uint8_t metric, form, instance;
-	const char *name;  /* PLAIN; NULL: none */
-	const char *limit; /* a file beside it, in the same unit; NULL: none */
+	const char *name; /* for PLAIN; NULL: no name */
+	/* Name of a file beside it, in the same unit, with the limit; NULL: none. */
+	const char *limit;
 	uint32_t multiply, divide;
 } kinds[] = {
 	{"amdgpu", "device/gpu_busy_percent", BUSY, .multiply = 1},
@@ -115,17 +127,17 @@ static const struct kind {
 struct drm_sensor {
 	const struct kind *kind;
 	int fd;      /* owned */
-	size_t card; /* its index */
+	size_t card; /* index of its card */
 	char instance[SERIES_NAME_BYTES];
-	uint64_t most; /* 0: not known */
+	uint64_t most; /* limit; 0: unknown */
 	uint64_t part_ns, of_ns, until_ns;
 };
 
 struct own {
-	struct drm_sensor all[DRM_SENSORS_MOST];
+	struct drm_sensor all[MAX_DRM_SENSORS];
 	size_t count;
-	int power_state[CARDS_MOST]; /* owned; -1: it does not say */
-	bool is_asleep[CARDS_MOST];
+	int power_state[MAX_CARDS]; /* owned; -1: not reported */
+	bool is_asleep[MAX_CARDS];
 };
 
 static bool is_share(const struct drm_sensor *sensor)
@@ -133,7 +145,7 @@ static bool is_share(const struct drm_sensor *sensor)
 	return metrics[sensor->kind->metric].kind == METRIC_PART;
 }
 
-/* In the metric's unit; a share's in percent. */
+/* Parses a value into the metric's unit; shares in percent. */
 static bool parse(const struct kind *kind, const char *text, size_t length, uint64_t *ret_value)
 {
 	bool has_number = kind->form == STARRED ? dpm_parse(text, length, ret_value)
@@ -145,9 +157,9 @@ static bool parse(const struct kind *kind, const char *text, size_t length, uint
 	return true;
 }
 
-/* ---- which there are --------------------------------------------------------------------------- */
+/* ---- which there are ------------------------------------------------------------------------- */
 
-/* A file beside another one, whose name it takes the place of. */
+/* Reads a file in the same folder. */
 static ssize_t read_beside(const char *path, const char *file, char *text, size_t size)
 {
 	const char *slash = strrchr(path, '/');
@@ -167,7 +179,7 @@ static ssize_t read_beside(const char *path, const char *file, char *text, size_
 	return got;
 }
 
-/* "temp1_input" is "edge" where temp1_label says so, else "temp1". */
+/* Names "temp1_input" by temp1_label ("edge"), otherwise "temp1". */
 static void name_by_label(const char *path, char *name, size_t size)
 {
 	const char *file = strrchr(path, '/') + 1;
@@ -179,7 +191,7 @@ static void name_by_label(const char *path, char *name, size_t size)
 		snprintf(name, size, "%.*s", stem, file);
 }
 
-/* The part of the path that is gtN; two tiles number theirs together. */
+/* Returns the number N of gtN in the path. Two tiles have separate numbers. */
 static int name_by_gt(const char *path, char *name, size_t size)
 {
 	const char *gt = strstr(path, "/gt");
@@ -224,17 +236,15 @@ static void add_sensor(struct source_state *state, const struct tick *tick, cons
 	struct drm_sensor *sensor = &own->all[own->count];
 	int fd;
 
-	if (own->count == DRM_SENSORS_MOST) {
-		state->why =
-			"GPUs have more than the 512 sensors that are read: the others are absent";
+	if (own->count == MAX_DRM_SENSORS) {
+		state->why = "values of some GPU sensors are missing: at most 512 sensors are read";
 		return;
 	}
 	fd = tick_open(tick, "%s", path + strlen(tick->root));
 	if (fd < 0) {
 		if (errno == EACCES)
-			state->why =
-				"some files of GPUs in /sys may be read by root alone: record as "
-				"root to have them counted";
+			state->why = "values of some GPU sensors are missing: only root may read "
+				     "their files in /sys; record as root";
 		return;
 	}
 	*sensor = (struct drm_sensor){
@@ -267,7 +277,7 @@ static void close_sensors(struct source_state *state)
 
 	for (size_t i = 0; i < own->count; i++)
 		close(own->all[i].fd);
-	for (size_t i = 0; i < CARDS_MOST; i++)
+	for (size_t i = 0; i < MAX_CARDS; i++)
 		if (own->power_state[i] > 0)
 			close(own->power_state[i]);
 }
@@ -288,7 +298,7 @@ static bool open_sensors(struct source_state *state, const struct tick *tick)
 	return own->count != 0;
 }
 
-/* ---- what they say ----------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static bool is_asleep(struct tick *tick, int fd)
 {
@@ -298,7 +308,8 @@ static bool is_asleep(struct tick *tick, int fd)
 	return scan_text(&text, "suspend");
 }
 
-static uint64_t take(struct drm_sensor *sensor, uint64_t now_ns, uint64_t value, uint64_t *values)
+static uint64_t take_value(struct drm_sensor *sensor, uint64_t now_ns, uint64_t value,
+			   uint64_t *values)
 {
 	uint64_t took_ns = now_ns - sensor->until_ns, percent = value < 100 ? value : 100;
 
@@ -322,21 +333,21 @@ static void read_sensor(struct source_state *state, struct tick *tick, size_t in
 	struct own *own = state->own;
 	struct drm_sensor *sensor = &own->all[index];
 	const struct cards *cards = tick->context;
-	uint64_t values[METRICS_MOST] = {0}, value, valid = 0;
+	uint64_t values[MAX_METRICS] = {0}, value, valid = 0;
 	long length = own->is_asleep[sensor->card] ? -1 : tick_read(tick, sensor->fd);
-	struct thing *thing;
+	struct metric_instance *instance;
 	bool is_new;
 
-	thing = things_numbered(&state->things, index, &is_new);
-	if (!thing)
+	instance = metric_instances_numbered(&state->instances, index, &is_new);
+	if (!instance)
 		return;
 	if (length > 0 && parse(sensor->kind, tick->text, (size_t)length, &value))
-		valid = take(sensor, tick->time_ns, value, values);
+		valid = take_value(sensor, tick->time_ns, value, values);
 	else
 		sensor->until_ns = 0;
-	thing->of.device = cards->all[sensor->card].id;
-	memcpy(thing->of.instance, sensor->instance, sizeof(thing->of.instance));
-	thing_sample(&state->things, thing, tick->time_ns, values, valid);
+	instance->of.device = cards->all[sensor->card].id;
+	memcpy(instance->of.instance, sensor->instance, sizeof(instance->of.instance));
+	metric_instance_sample(&state->instances, instance, tick->time_ns, values, valid);
 }
 
 static void read_sensors(struct source_state *state, struct tick *tick)
@@ -346,20 +357,19 @@ static void read_sensors(struct source_state *state, struct tick *tick)
 
 	for (size_t i = 0; i < cards->count; i++)
 		own->is_asleep[i] = is_asleep(tick, own->power_state[i]);
-	things_begin_round(&state->things);
+	metric_instances_begin_round(&state->instances);
 	for (size_t i = 0; i < own->count; i++)
 		read_sensor(state, tick, i);
-	things_end_round(&state->things, tick->time_ns);
+	metric_instances_end_round(&state->instances, tick->time_ns);
 }
 
-extern const struct source drm_sensor_source;
 const struct source drm_sensor_source = {
 	.name = "sensors",
 	.file = "/sys/class/drm",
 	SOURCE_METRICS(metrics),
 	.group = GROUP_MACHINE,
-	.most_hz = 20,
-	.things_most = DRM_SENSORS_MOST,
+	.max_hz = 20,
+	.max_instances = MAX_DRM_SENSORS,
 	.own_bytes = sizeof(struct own),
 	.open = open_sensors,
 	.read = read_sensors,

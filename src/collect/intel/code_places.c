@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/intel/code_places.c - kernels by where they lie in GPUs' address spaces, and by whose they are
+ * collect/intel/code_places.c - index of kernels by process, device and GPU address
  *
  * Runs in:  the recorder
- * Gets:     places   Gives: what lies there
+ * Gets:     address ranges
+ * Gives:    the kernel at an address
  * Owns:     its own entry of each kernel
  * Fails:    -ENOMEM
- * Why:      a program may bind and unbind data 10,000 times a second, and each time all that lies in the range has
- *           ended. To go through a million kernels for each would be 10^10 steps a second; a tree needs 20.
+ * Why:      a program may bind and unbind data 10,000 times a second, and each unbind ends all
+ *           kernels in its range. Scanning a million kernels each time would take 10^10 steps a
+ *           second; a tree takes 20 per operation.
  */
 #include "collect/intel/code_places.h"
 
@@ -18,19 +20,19 @@
 
 #define HASH_ODD UINT64_C(0x9e3779b97f4a7c15)
 
-/* A range of addresses; of a kernel it has one, and of what is looked for process and device may be 0: all. */
+/* A range of addresses. In a query, process and device 0 stand for any. */
 struct span {
 	uint64_t vm, begin, last;
 	uint32_t process, device;
 };
 
 struct placed_code {
-	struct span span; /* the first: the tree knows no more of it */
+	struct span span; /* first, because the tree's comparison sees only this member */
 	uint32_t id;
-	struct placed_code *before, *next; /* of the same process */
+	struct placed_code *before, *next; /* list of the kernels of one process */
 };
 
-/* Which of two comes first; 0: they overlap. So a range finds any that lies in it. */
+/* Orders two ranges; 0: they overlap. So a search for a range finds any entry within it. */
 static int compare(const void *left, const void *right)
 {
 	const struct span *one = left, *other = right;
@@ -82,8 +84,8 @@ void code_places_fini(struct code_places *places)
 	*places = (struct code_places){0};
 }
 
-/* NULL: nothing lies there. Two keys may be the same number: the tree knows better. */
-static struct placed_code *find(const struct code_places *places, const struct span *span)
+/* NULL: no kernel is there. Two places may have the same hash, so the tree's entry is compared. */
+static struct placed_code *find_code(const struct code_places *places, const struct span *span)
 {
 	struct placed_code *found = hash_map_find_pointer(&places->by_key, key_of(span));
 	void *node;
@@ -97,12 +99,12 @@ static struct placed_code *find(const struct code_places *places, const struct s
 uint32_t code_places_find(const struct code_places *places, const struct code_place *place)
 {
 	const struct span span = span_of(place);
-	const struct placed_code *found = find(places, &span);
+	const struct placed_code *found = find_code(places, &span);
 
 	return found ? found->id : 0;
 }
 
-/* ---- of a process ------------------------------------------------------------------------------ */
+/* ---- lists by process ------------------------------------------------------------------------ */
 
 static int link_user(struct code_places *places, struct placed_code *code)
 {
@@ -123,7 +125,7 @@ static void unlink_user(struct code_places *places, struct placed_code *code)
 	if (code->before)
 		code->before->next = code->next;
 	else if (code->next)
-		/* the key is there: nothing is made */
+		/* the key exists already, so nothing is allocated */
 		hash_map_put_pointer(&places->by_user, code->span.process, code->next);
 	else
 		hash_map_remove(&places->by_user, code->span.process, NULL);
@@ -136,7 +138,7 @@ uint32_t code_places_next_user(const struct code_places *places, size_t *cursor)
 	return hash_map_next(&places->by_user, cursor, &process, NULL) ? (uint32_t)process : 0;
 }
 
-/* ---- in and out -------------------------------------------------------------------------------- */
+/* ---- add and remove -------------------------------------------------------------------------- */
 
 int code_places_put(struct code_places *places, const struct code_place *place, uint32_t id)
 {
@@ -165,7 +167,7 @@ int code_places_put(struct code_places *places, const struct code_place *place, 
 	return 0;
 }
 
-static uint32_t take(struct code_places *places, struct placed_code *code)
+static uint32_t take_code(struct code_places *places, struct placed_code *code)
 {
 	const uint64_t key = key_of(&code->span);
 	const uint32_t id = code->id;
@@ -184,18 +186,18 @@ uint32_t code_places_take(struct code_places *places, uint64_t vm, uint64_t begi
 	const struct span span = {.vm = vm, .begin = begin, .last = end - 1};
 	void *node = begin < end ? tfind(&span, &places->tree, compare) : NULL;
 
-	return node ? take(places, *(struct placed_code **)node) : 0;
+	return node ? take_code(places, *(struct placed_code **)node) : 0;
 }
 
 uint32_t code_places_take_of(struct code_places *places, uint32_t process)
 {
 	struct placed_code *code = hash_map_find_pointer(&places->by_user, process);
 
-	return code ? take(places, code) : 0;
+	return code ? take_code(places, code) : 0;
 }
 
 uint32_t code_places_take_any(struct code_places *places)
 {
-	/* a node begins with where its entry is */
-	return places->tree ? take(places, *(struct placed_code **)places->tree) : 0;
+	/* a node of tsearch(3) begins with the pointer to its entry */
+	return places->tree ? take_code(places, *(struct placed_code **)places->tree) : 0;
 }

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/intel/collector.c - what Intel's GPUs execute, and why they do not: samples and counters of their drivers
+ * collect/intel/collector.c - the collector "intel": EU stall samples, OA counters and submissions
+ * of Intel GPUs
  *
  * Runs in:  the recorder; each GPU's stream is read in a thread of its own, counters in a sampler's
- * Gets:     on or off, how often   Gives: devices, samples of instructions by their addresses, counters (oa_source.h)
+ *           thread
+ * Gets:     the options of --collect intel
+ * Gives:    devices, samples of instructions by their addresses, counters (oa_source.h)
  * Owns:     render nodes and streams
- * Fails:    -ENODEV where there is no GPU of theirs; a GPU that cannot be sampled is noted with the reason
- * Why by request: sampling keeps a GPU awake, and was not run on one yet
+ * Fails:    -ENODEV if there is no Intel GPU; a GPU that cannot be sampled is noted with the reason
+ * Why:      It is never a default, because sampling keeps a GPU awake and has not been run on a
+ *           real GPU yet
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -18,24 +22,24 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "collect/collector.h"
-#include "collect/counters.h"
+#include "collect/counter/counters.h"
 #include "collect/devices.h"
 #include "collect/host_clocks.h"
 #include "collect/intel/driver.h"
 #include "collect/intel/eu_stream.h"
-#include "collect/intel/eudebug.h"
-#include "collect/intel/oa_sets.h"
+#include "collect/intel/experimental/eudebug.h"
+#include "collect/intel/experimental/oa_sets.h"
 #include "collect/intel/oa_source.h"
-#include "collect/own_memory.h"
+#include "collect/start/own_memory.h"
 
 enum {
-	GPUS_MOST = 32,
-	NOTES_MOST = GPUS_MOST + 4, /* of what was not opened */
-	CYCLES_MOST = 100000,
-	RING_MIB_MOST = 1024,
+	MAX_GPUS = 32,
+	MAX_NOTES = MAX_GPUS + 4, /* one per GPU, and for other sources that fail to open */
+	MAX_CYCLES = 100000,
+	MAX_RING_MIB = 1024,
 	TELL_NS = 100000000,
 	DRIVER_NS = 20000000,
-	UNSAMPLED_NS = 1000000000, /* … and it is said */
+	UNSAMPLED_NS = 1000000000, /* an end of sampling is reported after this time */
 	MEMORY_USUAL = 1 << 28
 };
 
@@ -46,81 +50,73 @@ struct gpu {
 	struct eu_stream_facts facts;
 	struct eu_stream *stream; /* owned */
 	uint32_t stalls[EU_STALL_REASONS];
-	uint64_t hardware_losses; /* written so far */
+	uint64_t hardware_losses; /* losses that are written already */
 	uint64_t lost;
-	uint64_t ends;     /* of its stream, likewise */
-	uint64_t since_ns; /* an end is not written yet: when it began; 0: there is none */
-	bool is_told;      /* that it is not sampled any more */
+	uint64_t ends;     /* ends of its stream that are written already */
+	uint64_t since_ns; /* start of an end that is not written yet; 0: none */
+	bool is_warned;    /* the user was warned that sampling has stopped */
 };
 
-/* What was not opened: how bad that is, is known when all the rest was tried. */
+/* Sources that failed to open. Whether that is an error depends on whether another one opens. */
 struct unopened {
 	char text[700];
 };
 
 struct intel {
 	struct recording *recording; /* borrowed */
-	struct gpu gpus[GPUS_MOST];
+	struct gpu gpus[MAX_GPUS];
 	size_t count;
-	struct stalls_budget budget; /* of all streams */
-	int64_t memory;              /* of the whole recorder, bytes */
-	uint64_t opened_ns, told_ns;
+	struct quota budget; /* memory limit of all streams */
+	int64_t memory;      /* memory limit of the whole recorder, in bytes */
+	uint64_t opened_ns, emitted_ns;
 	uint32_t cycles_string;
-	struct counters *counters; /* owned; of OA units; NULL: they are not read */
-	struct driver *driver;     /* owned; NULL: not wanted, or not to be had */
-	struct eudebug *debug;     /* the same */
-	struct unopened unopened[NOTES_MOST];
+	struct counters *counters; /* owned; of OA units; NULL: not read */
+	struct driver *driver;     /* owned; submissions; NULL: not wanted, or not available */
+	struct eudebug *debug; /* owned; debugger interface; NULL: not wanted, or not available */
+	struct unopened unopened[MAX_NOTES];
 	size_t unopened_count;
 };
 
-#define SYSCALLS "syscalls"
-
-static const struct collector_option collector_options[] = {
-	{"CYCLES",
-	 "which instructions execute, with so many of the GPU's cycles between two samples; the "
-	 "driver's usual rate otherwise"},
-	{"oa", "how much of the time the GPU and its EUs are busy, and at which clock, by their OA "
-	       "unit, 100 times a second; instead of samples, or beside them where both are said"},
-	{"oa=HZ", "… so many times a second, 1 to 1000, or the next that the hardware has"},
-	{"oa-set=NAME",
-	 "… the counters of a metric set of theirs, too, of those that duet list oa-sets names"},
-	{"driver",
-	 "what is handed to GPUs, by whom, and which kernels are in it, as the drivers xe and "
-	 "i915 see it with rights: done anyway; -driver: not"},
-	{"ring=MIB",
-	 "so much of that may wait to be read, a power of two up to 1024; otherwise 16"},
-	{SYSCALLS,
-	 "… where a kernel shows neither the driver's functions nor the way into all drivers: by "
-	 "what all system calls are, each of which then takes some 0.1 us more, on the whole "
-	 "machine"},
-	{"debug", "code objects with their places, as debuggers of GPU programs are told them by "
-		  "Intel's own "
-		  "builds of xe and i915: of each process that opens a GPU; beside samples, as all "
-		  "options but oa and oa-set are"},
-	{"debug-stop=PID",
-	 "how many threads a process has on the GPU: all are stopped for a moment, ten times a "
-	 "second; 0: of the program that is started. Its code objects too"},
-	{NULL, NULL},
+/* Option bits of the collector. */
+enum {
+	INTEL_ON = 1,     /* EU stall samples and submissions */
+	INTEL_OA = 2,     /* counters of OA units */
+	INTEL_CYCLES = 4, /* the user gave the cycles between two samples */
+	INTEL_NO_DRIVER = 8,
+	INTEL_SYSCALLS = 16,
+	INTEL_DEBUG = 32,      /* code objects through the debugger interface */
+	INTEL_DEBUG_STOPS = 64 /* threads of debug_pid are stopped and counted */
 };
 
-static uint64_t read_cycles(const char *option)
+struct intel_options {
+	struct collector_choice choice;
+	uint32_t oa_hz;
+	uint32_t ring_mib;              /* size of the ring of submissions; 0: the default */
+	uint32_t debug_pid;             /* 0: the program that duet starts */
+	char oa_set[OA_SET_NAME_BYTES]; /* a set of the driver's list; "": duet's own */
+	uint64_t cycles;
+};
+_Static_assert(sizeof(struct intel_options) <= COLLECTOR_OPTIONS_BYTES,
+	       "the options of intel fit into a slot");
+
+static uint64_t parse_cycles(const char *option)
 {
 	char *end;
 	const unsigned long cycles = strtoul(option, &end, 10);
 
-	return *end || end == option || cycles > CYCLES_MOST ? 0 : cycles;
+	return *end || end == option || cycles > MAX_CYCLES ? 0 : cycles;
 }
 
-/* 0: it is none. */
-static uint32_t read_oa_hz(const char *option)
+/* Returns 0 for another text. */
+static uint32_t parse_oa_hz(const char *option)
 {
 	if (strcmp(option, "oa") == 0)
 		return OA_USUAL_HZ;
-	return strncmp(option, "oa=", 3) == 0 ? counters_frequency(option + 3, OA_MOST_HZ) : 0;
+	return strncmp(option, "oa=", 3) == 0 ? counters_frequency(option + 3, OA_MAX_HZ) : 0;
 }
 
-/* MiB, a power of two; 0: it is none. */
-static uint32_t read_ring(const char *option)
+/* Returns MiB, a power of two; 0 for another text. */
+static uint32_t parse_ring(const char *option)
 {
 	static const char before[] = "ring=";
 	unsigned long size;
@@ -130,13 +126,12 @@ static uint32_t read_ring(const char *option)
 		return 0;
 	option += sizeof(before) - 1;
 	size = strtoul(option, &end, 10);
-	return *end || end == option || size > RING_MIB_MOST || (size & (size - 1))
-		       ? 0
-		       : (uint32_t)size;
+	return *end || end == option || size > MAX_RING_MIB || (size & (size - 1)) ? 0
+										   : (uint32_t)size;
 }
 
-/* False: it is none. */
-static bool read_debug_stop(const char *option, uint32_t *ret_pid)
+/* False: another text. */
+static bool parse_debug_stop(const char *option, uint32_t *ret_pid)
 {
 	static const char before[] = "debug-stop=";
 	unsigned long pid;
@@ -153,8 +148,8 @@ static bool read_debug_stop(const char *option, uint32_t *ret_pid)
 	return true;
 }
 
-/* NULL: it is none. */
-static const char *read_oa_set(const char *option)
+/* NULL: another text. */
+static const char *parse_oa_set(const char *option)
 {
 	static const char before[] = "oa-set=";
 	const char *name = option + sizeof(before) - 1;
@@ -164,129 +159,158 @@ static const char *read_oa_set(const char *option)
 	return *name && strlen(name) < OA_SET_NAME_BYTES ? name : NULL;
 }
 
-static bool has_option(const char *option)
-{
-	return read_cycles(option) != 0 || read_oa_hz(option) != 0 || read_ring(option) != 0 ||
-	       read_oa_set(option) || strcmp(option, "-driver") == 0 ||
-	       strcmp(option, "-debug") == 0 || strcmp(option, SYSCALLS) == 0;
-}
-
 static bool has_word(const char *option, const char *word)
 {
 	return strncmp(option, word, strlen(word)) == 0;
 }
 
-/* What a value may be: an option that begins so and was not taken has one that it may not. */
-static int check_option(const char *option)
+/* The functions read_* parse one option each. They set an error if the text begins like the option
+ * and its value is invalid. */
+static int read_cycles(const char *text, void *options)
 {
-	uint32_t pid;
+	struct intel_options *own = options;
+	const uint64_t cycles = parse_cycles(text);
 
-	if (has_option(option) || read_debug_stop(option, &pid))
+	if (cycles) {
+		own->cycles = cycles;
 		return 0;
-	if (*option && strspn(option, "0123456789") == strlen(option))
-		return error_set(-EINVAL,
-				 "intel:%s: between two samples are 1 to %d of the GPU's cycles",
-				 option, CYCLES_MOST);
-	if (has_word(option, "oa="))
-		return error_set(
-			-EINVAL,
-			"intel:%s: the OA unit is read 1 to %d times a second: intel:oa=%d", option,
-			OA_MOST_HZ, OA_USUAL_HZ);
-	if (has_word(option, "oa-set="))
-		return error_set(-EINVAL,
-				 "intel:%s: it is intel:oa-set=NAME, with a metric set's name of "
-				 "1 to %d bytes (duet list oa-sets)",
-				 option, OA_SET_NAME_BYTES - 1);
-	if (has_word(option, "ring="))
-		return error_set(-EINVAL,
-				 "intel:%s: the ring has a power of two from 1 to %d MiB: "
-				 "intel:ring=64",
-				 option, RING_MIB_MOST);
-	if (has_word(option, "debug-stop"))
-		return error_set(
-			-EINVAL,
-			"'%s' makes no sense: it is debug-stop=PID, with the number of one "
-			"process; 0 is the program that is started",
-			option);
-	return -ENOENT;
-}
-
-static void choose_debug(struct session_options *session, const char *option)
-{
-	session->intel_debug |= strcmp(option, "debug") == 0;
-	session->intel_debug_stops |= read_debug_stop(option, &session->intel_debug_pid);
-	if (strcmp(option, "-debug") == 0)
-		session->intel_debug = session->intel_debug_stops = false;
-}
-
-static void choose(struct session_options *session, bool on, const char *option)
-{
-	const uint32_t oa_hz = on && option ? read_oa_hz(option) : 0;
-	const char *set = on && option ? read_oa_set(option) : NULL;
-
-	if (!on) {
-		session->intel_oa_hz = 0;
-		session->intel_oa_set[0] = '\0';
 	}
+	if (!*text || text[strspn(text, "0123456789")])
+		return -ENOENT;
+	return error_set(-EINVAL,
+			 "intel:%s: two samples are 1 to %d of the GPU's cycles apart, for example "
+			 "intel:2000",
+			 text, MAX_CYCLES);
+}
+
+static int read_oa(const char *text, void *options)
+{
+	struct intel_options *own = options;
+	const uint32_t hz = parse_oa_hz(text);
+
+	if (hz)
+		own->oa_hz = hz;
+	if (hz || !has_word(text, "oa="))
+		return hz ? 0 : -ENOENT;
+	return error_set(
+		-EINVAL,
+		"intel:%s: the OA unit is read 1 to %d times a second, for example intel:oa=%d",
+		text, OA_MAX_HZ, OA_USUAL_HZ);
+}
+
+static int read_oa_set(const char *text, void *options)
+{
+	struct intel_options *own = options;
+	const char *set = parse_oa_set(text);
+
 	if (set) {
-		snprintf(session->intel_oa_set, sizeof(session->intel_oa_set), "%s", set);
-		if (!session->intel_oa_hz)
-			session->intel_oa_hz = OA_USUAL_HZ;
-		return;
-	}
-	if (oa_hz) {
-		session->intel_oa_hz = oa_hz;
-		return;
-	}
-	session->intel = on;
-	if (!on || !option) {
-		session->intel_cycles = 0;
-		session->intel_no_driver = session->intel_syscalls = false;
-		if (!on)
-			session->intel_debug = session->intel_debug_stops = false;
-	} else if (strcmp(option, SYSCALLS) == 0) {
-		session->intel_syscalls = true;
-	} else if (read_cycles(option)) {
-		session->intel_cycles = read_cycles(option);
-	} else if (read_ring(option)) {
-		session->intel_ring_mib = read_ring(option);
-	} else if (strstr(option, "debug")) {
-		choose_debug(session, option);
-	} else {
-		session->intel_no_driver = strcmp(option, "-driver") == 0;
-	}
-}
-
-static bool is_chosen(const struct session_options *session)
-{
-	return session->intel || session->intel_oa_hz;
-}
-
-/* A process that has ended is nobody's to stop. */
-static int settle(struct session_options *session, bool is_named)
-{
-	const pid_t pid = (pid_t)session->intel_debug_pid;
-
-	if (!session->intel_debug_stops || !pid || kill(pid, 0) == 0 || errno != ESRCH)
+		snprintf(own->oa_set, sizeof(own->oa_set), "%s", set);
+		if (!own->oa_hz)
+			own->oa_hz = OA_USUAL_HZ;
 		return 0;
-	return error_set(-ESRCH,
-			 "intel:debug-stop=%d: there is no process %d; 0 is the program that is "
-			 "started",
-			 pid, pid);
+	}
+	if (!has_word(text, "oa-set="))
+		return -ENOENT;
+	return error_set(-EINVAL,
+			 "intel:%s: a metric set's name has 1 to %d bytes: intel:oa-set=NAME (duet "
+			 "list oa-sets)",
+			 text, OA_SET_NAME_BYTES - 1);
 }
 
-/* ---- GPUs -------------------------------------------------------------------------------------- */
+static int read_ring(const char *text, void *options)
+{
+	struct intel_options *own = options;
+	const uint32_t mib = parse_ring(text);
+
+	if (mib)
+		own->ring_mib = mib;
+	if (mib || !has_word(text, "ring="))
+		return mib ? 0 : -ENOENT;
+	return error_set(-EINVAL,
+			 "intel:%s: the ring size is a power of two from 1 to %d MiB, for example "
+			 "intel:ring=64",
+			 text, MAX_RING_MIB);
+}
+
+static int read_debug_stop(const char *text, void *options)
+{
+	struct intel_options *own = options;
+
+	if (parse_debug_stop(text, &own->debug_pid))
+		return 0;
+	if (!has_word(text, "debug-stop"))
+		return -ENOENT;
+	return error_set(-EINVAL,
+			 "'%s' is invalid: it is debug-stop=PID, with the pid of one process; 0 is "
+			 "the program that duet starts",
+			 text);
+}
+
+static const struct collector_option intel_options[] = {
+	{"CYCLES",
+	 "sample the instruction pointers of EUs (execution units) every CYCLES GPU cycles "
+	 "(default: the driver's period)",
+	 .set = INTEL_ON | INTEL_CYCLES, .read = read_cycles},
+	{"oa",
+	 "read busy time of the GPU and of its EUs, and the GPU's clock, from its OA counters, 100 "
+	 "times a second; takes no instruction samples unless CYCLES is given too",
+	 .set = INTEL_OA, .read = read_oa},
+	{"oa=HZ",
+	 "read the OA counters HZ times a second, 1 to 1000, rounded up to a rate of the hardware"},
+	{"oa-set=NAME", "also read the counters of the metric set NAME (duet list oa-sets)",
+	 .set = INTEL_OA, .read = read_oa_set},
+	{"driver",
+	 "record submissions to GPUs and their kernels, through the drivers xe and i915; needs "
+	 "root or BPF rights; on by default; -driver: off",
+	 .set = INTEL_ON, .clear = INTEL_NO_DRIVER},
+	{"-driver", NULL, .set = INTEL_ON | INTEL_NO_DRIVER},
+	{"ring=MIB",
+	 "size of the kernel's buffer for submissions, in MiB: a power of two up to 1024 (default "
+	 "16)",
+	 .set = INTEL_ON, .read = read_ring},
+	{"syscalls",
+	 "trace system calls to find submissions if neither the driver's functions nor drm_ioctl "
+	 "can be traced; each system call of the machine then takes some 0.1 us longer",
+	 .set = INTEL_ON | INTEL_SYSCALLS},
+	{"debug",
+	 "record code objects and their addresses in each process that opens a GPU, through the "
+	 "debugger interface of Intel's own builds of xe and i915",
+	 .set = INTEL_ON | INTEL_DEBUG},
+	{"-debug", NULL, .set = INTEL_ON, .clear = INTEL_DEBUG | INTEL_DEBUG_STOPS},
+	{"debug-stop=PID",
+	 "count the GPU threads of process PID ten times a second, stopping all of them briefly, "
+	 "and record its code objects; 0: the program that duet starts",
+	 .set = INTEL_ON | INTEL_DEBUG_STOPS, .read = read_debug_stop},
+	{NULL},
+};
+
+/* Refuses debug-stop=PID for a process that does not exist. */
+static int settle_options(void *options, bool is_named)
+{
+	const struct intel_options *own = options;
+	const pid_t pid = (pid_t)own->debug_pid;
+
+	if (!(own->choice.words & INTEL_DEBUG_STOPS) || !pid || kill(pid, 0) == 0 || errno != ESRCH)
+		return 0;
+	return error_set(
+		-ESRCH,
+		"intel:debug-stop=%d: there is no process %d; 0 is the program that duet starts",
+		pid, pid);
+}
+
+/* ---- GPUs ------------------------------------------------------------------------------------ */
 
 static void note_error(struct intel *intel, const char *text)
 {
-	if (intel->unopened_count < NOTES_MOST)
+	if (intel->unopened_count < MAX_NOTES)
 		snprintf(intel->unopened[intel->unopened_count++].text,
 			 sizeof(intel->unopened[0].text), "%s", text);
 	error_clear();
 }
 
-/* A part is missing where there is another. */
-static void tell_unopened(const struct intel *intel, bool has_any)
+/* Notes sources that failed to open: as a missing part if another source works, otherwise as a
+ * refusal. */
+static void warn_unopened(const struct intel *intel, bool has_any)
 {
 	for (size_t i = 0; i < intel->unopened_count; i++) {
 		const char *text = intel->unopened[i].text;
@@ -319,14 +343,14 @@ static void describe(struct intel *intel, struct gpu *gpu)
 		gpu->stalls[i] = recording_string(intel->recording, gpu->facts.layout->stalls[i]);
 }
 
-/* False: the GPU has not so many GTs. */
+/* False: the GPU has fewer GTs. */
 static bool add_gpu(struct intel *intel, int minor, uint32_t nth, uint64_t cycles)
 {
 	struct gpu *gpu = &intel->gpus[intel->count];
 	char text[700];
 	int error;
 
-	if (intel->count == GPUS_MOST)
+	if (intel->count == MAX_GPUS)
 		return false;
 	*gpu = (struct gpu){.device = 0};
 	if (!gpu_node_open(minor, &gpu->node)) {
@@ -349,7 +373,7 @@ static bool add_gpu(struct intel *intel, int minor, uint32_t nth, uint64_t cycle
 	return false;
 }
 
-/* ---- samples ----------------------------------------------------------------------------------- */
+/* ---- samples --------------------------------------------------------------------------------- */
 
 struct telling {
 	struct intel *intel;
@@ -393,19 +417,21 @@ static void put_loss(const struct telling *telling, enum event_loss_reason reaso
 	trace_writer_row(telling->intel->recording->writer, EVENT_LOSS, &source, &row);
 }
 
-static void tell_end(const struct telling *telling, const struct eu_stream_counts *counts)
+static void warn_end(const struct telling *telling, const struct eu_stream_counts *counts)
 {
 	const struct gpu *gpu = telling->gpu;
 	char text[700];
 
 	eu_stream_refused(gpu->stream, counts->error);
-	snprintf(text, sizeof(text), "GPU %s is not sampled any more until it can be again: %s",
+	snprintf(text, sizeof(text),
+		 "sampling of GPU %s has stopped until its stream can be opened again: %s",
 		 gpu->node.address, error_text());
 	error_clear();
 	recording_warn(telling->intel->recording, text);
 }
 
-/* A row for each end of the stream, from there until it is open again: how much is missing nobody knows. */
+/* Writes a loss row for each end of the stream: from the end until it is open again. The amount
+ * lost is unknown. */
 static void put_ends(struct telling *telling, const struct eu_stream_counts *counts, bool is_last)
 {
 	struct gpu *gpu = telling->gpu;
@@ -416,16 +442,16 @@ static void put_ends(struct telling *telling, const struct eu_stream_counts *cou
 	if (!gpu->since_ns)
 		gpu->since_ns = telling->since_ns;
 	if (counts->ended_ns && !is_last) {
-		if (telling->until_ns - counts->ended_ns >= UNSAMPLED_NS && !gpu->is_told)
-			tell_end(telling, counts);
-		gpu->is_told |= telling->until_ns - counts->ended_ns >= UNSAMPLED_NS;
+		if (telling->until_ns - counts->ended_ns >= UNSAMPLED_NS && !gpu->is_warned)
+			warn_end(telling, counts);
+		gpu->is_warned |= telling->until_ns - counts->ended_ns >= UNSAMPLED_NS;
 		return;
 	}
 	telling->since_ns = gpu->since_ns;
 	for (; gpu->ends < ends; gpu->ends++)
 		put_loss(telling, LOSS_GAP, LOSS_COUNT_UNKNOWN);
 	gpu->since_ns = 0;
-	gpu->is_told = false;
+	gpu->is_warned = false;
 }
 
 static void put_losses(struct telling *telling, bool is_last)
@@ -436,7 +462,7 @@ static void put_losses(struct telling *telling, bool is_last)
 	eu_stream_counted(gpu->stream, &counts);
 	if (counts.lost != gpu->lost)
 		put_loss(telling, LOSS_RING_FULL, counts.lost - gpu->lost);
-	/* once, however often the hardware had no room */
+	/* one row, however often the hardware had no room */
 	if (counts.hardware_losses != gpu->hardware_losses)
 		put_loss(telling, LOSS_RING_FULL, LOSS_COUNT_UNKNOWN);
 	gpu->lost = counts.lost;
@@ -444,7 +470,7 @@ static void put_losses(struct telling *telling, bool is_last)
 	put_ends(telling, &counts, is_last);
 }
 
-static void tell(struct intel *intel, bool is_last)
+static void write_all_samples(struct intel *intel, bool is_last)
 {
 	const uint64_t now_ns = host_clocks_now_ns();
 
@@ -452,16 +478,16 @@ static void tell(struct intel *intel, bool is_last)
 		struct gpu *gpu = &intel->gpus[i];
 		struct telling telling = {
 			intel, gpu,
-			eu_stream_sampled_since(&gpu->facts, intel->opened_ns, intel->told_ns),
+			eu_stream_sampled_since(&gpu->facts, intel->opened_ns, intel->emitted_ns),
 			now_ns};
 
-		eu_stream_tell(gpu->stream, on_counts, &telling);
+		eu_stream_emit(gpu->stream, on_counts, &telling);
 		put_losses(&telling, is_last);
 	}
-	intel->told_ns = now_ns;
+	intel->emitted_ns = now_ns;
 }
 
-/* ---- the collector ----------------------------------------------------------------------------- */
+/* ---- the collector --------------------------------------------------------------------------- */
 
 static void note_end(struct intel *intel, const struct gpu *gpu,
 		     const struct eu_stream_counts *counts)
@@ -470,7 +496,7 @@ static void note_end(struct intel *intel, const struct gpu *gpu,
 
 	eu_stream_refused(gpu->stream, counts->error);
 	snprintf(text, sizeof(text),
-		 "GPU %s was not sampled for the last %" PRIu64 " ms, its stream had ended: %s",
+		 "GPU %s: no samples for the last %" PRIu64 " ms, because its stream had ended: %s",
 		 gpu->node.address, (host_clocks_now_ns() - counts->ended_ns) / 1000000,
 		 error_text());
 	error_clear();
@@ -487,10 +513,10 @@ static void close_gpu(struct intel *intel, struct gpu *gpu)
 		note_end(intel, gpu, &counts);
 	snprintf(text, sizeof(text),
 		 "%" PRIu64 " rows of EU stalls, one sample in %" PRIu64
-		 " cycles; the hardware lost some %" PRIu64 " times; the GPU was reset "
-		 "%" PRIu64 " times%s",
+		 " cycles; the hardware lost some %" PRIu64 " times; the GPU was reset %" PRIu64
+		 " times%s",
 		 counts.rows, gpu->facts.rate_cycles, counts.hardware_losses, counts.resets,
-		 counts.breaks ? "; its stream broke off otherwise, too" : "");
+		 counts.breaks ? "; its stream ended for another reason, too" : "");
 	recording_note(intel->recording, "intel",
 		       counts.hardware_losses || counts.resets || counts.breaks
 			       ? COLLECTOR_PARTIAL
@@ -510,7 +536,7 @@ static void close_state(void *state)
 	driver_close(intel->driver);
 	for (size_t i = 0; i < intel->count; i++)
 		eu_stream_stop(intel->gpus[i].stream);
-	tell(intel, true);
+	write_all_samples(intel, true);
 	for (size_t i = 0; i < intel->count; i++)
 		close_gpu(intel, &intel->gpus[i]);
 	counters_close(intel->counters);
@@ -519,7 +545,7 @@ static void close_state(void *state)
 
 static int open_stalls(struct intel *intel, uint64_t cycles)
 {
-	intel->opened_ns = intel->told_ns = host_clocks_now_ns();
+	intel->opened_ns = intel->emitted_ns = host_clocks_now_ns();
 	intel->cycles_string = recording_string(intel->recording, "cycles");
 	for (int minor = GPU_NODE_FIRST; minor <= GPU_NODE_LAST; minor++)
 		for (uint32_t nth = 0; add_gpu(intel, minor, nth, cycles); nth++)
@@ -527,10 +553,10 @@ static int open_stalls(struct intel *intel, uint64_t cycles)
 	if (intel->count)
 		return 0;
 	return error_set(-ENODEV, "no GPU whose instructions can be sampled by Intel's drivers "
-				  "(duet doctor says what is missing)");
+				  "(duet doctor explains what is missing)");
 }
 
-static int open_oa(struct intel *intel, const struct session_options *session)
+static int open_oa(struct intel *intel, const struct intel_options *own)
 {
 	struct counters_options options = {.collector = "intel",
 					   .sources = &oa_sources,
@@ -539,8 +565,7 @@ static int open_oa(struct intel *intel, const struct session_options *session)
 					   .close_context = oa_units_close,
 					   .root = ""};
 	struct oa_units *units;
-	const int error = oa_units_open(intel->recording, session->intel_oa_hz,
-					session->intel_oa_set, &units);
+	const int error = oa_units_open(intel->recording, own->oa_hz, own->oa_set, &units);
 
 	if (error)
 		return error;
@@ -550,26 +575,28 @@ static int open_oa(struct intel *intel, const struct session_options *session)
 
 static void open_driver(struct intel *intel, const struct session_options *session)
 {
-	const struct driver_options options = {.ring_bytes = session->intel_ring_mib << 20,
-					       .is_timed = session->drm_hz && session->drm_jobs,
+	const struct intel_options *own = collector_options(session, "intel");
+	const struct driver_options options = {.ring_bytes = own->ring_mib << 20,
+					       .is_timed =
+						       session_has_option(session, "drm", "jobs"),
 					       .waits = session->command != NULL,
-					       .may_see_calls = session->intel_syscalls};
+					       .may_see_calls = own->choice.words & INTEL_SYSCALLS};
 	int error;
 
-	if (session->intel_no_driver)
+	if (own->choice.words & INTEL_NO_DRIVER)
 		return;
 	error = driver_open(intel->recording, &options, &intel->driver);
-	/* without a GPU there is none for samples either, which says so */
+	/* -ENODEV: without a GPU, sampling reports the error */
 	if (error && error != -ENODEV)
 		note_error(intel, error_text());
 	error_clear();
 }
 
-static void open_debug(struct intel *intel, const struct session_options *session)
+static void open_debug(struct intel *intel, const struct intel_options *own)
 {
-	const struct eudebug_options options = {.all = session->intel_debug,
-						.stops = session->intel_debug_stops,
-						.pid = session->intel_debug_pid};
+	const struct eudebug_options options = {.all = own->choice.words & INTEL_DEBUG,
+						.stops = own->choice.words & INTEL_DEBUG_STOPS,
+						.pid = own->debug_pid};
 
 	if ((options.all || options.stops) &&
 	    eudebug_open(intel->recording, &options, &intel->debug))
@@ -578,31 +605,36 @@ static void open_debug(struct intel *intel, const struct session_options *sessio
 
 static void open_sampling(struct intel *intel, const struct session_options *session)
 {
-	if (open_stalls(intel, session->intel_cycles))
+	const struct intel_options *own = collector_options(session, "intel");
+
+	if (open_stalls(intel, own->choice.words & INTEL_CYCLES ? own->cycles : 0))
 		note_error(intel, error_text());
 	open_driver(intel, session);
-	open_debug(intel, session);
+	open_debug(intel, own);
 }
 
-/* What everybody else has is not the tables'. A part stays free: for tables that are there twice while they are tidied up, for chunks that
- * are being filled, and for what comes until the next look. */
+/* The tables get the memory that no other part uses. A part of it stays free: for tables that exist
+ * twice while they are rebuilt, for chunks that are being filled, and for rows that arrive before
+ * the next check. */
 static void share_memory(struct intel *intel)
 {
-	const int64_t own = (int64_t)own_memory_bytes(), taken = atomic_load(&intel->budget.taken);
+	const int64_t own = (int64_t)own_memory_bytes(), taken = (int64_t)intel->budget.used;
+	const int64_t limit = intel->memory / 4 * 3 - (own - taken);
 
 	intel->recording->is_memory_full = own > intel->memory;
-	stalls_budget_set(&intel->budget, intel->memory / 4 * 3 - (own - taken));
+	intel->budget.limit = limit > 0 ? (uint64_t)limit : 0;
 }
 
-/* Each goes without the others. */
+/* Opens all parts. Each may fail without the others. */
 static int open_state(struct recording *recording, const struct session_options *session,
 		      void **ret_state)
 {
+	const struct intel_options *own = collector_options(session, "intel");
 	struct intel *intel;
 	bool has_any;
 
 	*ret_state = NULL;
-	if (!is_chosen(session))
+	if (!session_collects(session, "intel"))
 		return 0;
 	intel = calloc(1, sizeof(*intel));
 	if (!intel)
@@ -613,12 +645,12 @@ static int open_state(struct recording *recording, const struct session_options 
 	if (!intel->memory)
 		intel->memory = MEMORY_USUAL;
 	share_memory(intel);
-	if (session->intel)
+	if (own->choice.words & INTEL_ON)
 		open_sampling(intel, session);
-	if (session->intel_oa_hz && open_oa(intel, session))
+	if (own->oa_hz && open_oa(intel, own))
 		note_error(intel, error_text());
 	has_any = intel->count || intel->counters || intel->driver || intel->debug;
-	tell_unopened(intel, has_any);
+	warn_unopened(intel, has_any);
 	if (!has_any) {
 		free(intel);
 		return 0;
@@ -649,21 +681,30 @@ static void drain(void *state)
 		driver_drain(intel->driver);
 	if (intel->debug)
 		eudebug_drain(intel->debug);
-	if (host_clocks_now_ns() - intel->told_ns >= TELL_NS)
-		tell(intel, false);
+	if (host_clocks_now_ns() - intel->emitted_ns >= TELL_NS)
+		write_all_samples(intel, false);
 }
 
-static void catch_up(void *state)
+static void look_for_processes(void *state)
 {
 	struct intel *intel = state;
 
 	if (intel->counters)
-		counters_drain(intel->counters);
+		counters_look(intel->counters);
+}
+
+static void catch_up(void *state, uint64_t until_ns)
+{
+	struct intel *intel = state;
+
+	(void)until_ns;
+	if (intel->counters)
+		counters_catch_up(intel->counters);
 	if (intel->driver)
 		driver_drain(intel->driver);
 	if (intel->debug)
 		eudebug_drain(intel->debug);
-	tell(intel, false);
+	write_all_samples(intel, false);
 }
 
 static void each_second(void *state, uint64_t now_ns)
@@ -702,28 +743,26 @@ static const struct collector_work work = {
 	.descriptor = descriptor,
 	.interval_ns = interval_ns,
 	.drain = drain,
+	.look = look_for_processes,
 	.catch_up = catch_up,
 	.each_second = each_second,
 	.close = close_state,
 };
 
-extern const struct source oa_source, own_source;
-/* Those of oa_sources, and what no sampler reads. */
+/* Sources for lists of metrics: those of oa_sources, and those that no sampler reads. */
 static const struct source *const counted[] = {&oa_source, &eudebug_source, &own_source};
 static const struct source_list counted_sources = {counted, ARRAY_COUNT(counted)};
 
-extern const struct collector intel_collector;
 const struct collector intel_collector = {
 	.name = "intel",
-	.help = "Intel's GPUs by their kernel driver: which instructions execute, and why others "
-		"wait; how busy they are, and their clock; what is handed to them, by whom",
+	.help = "Intel GPUs by their kernel driver: EU stall samples, busy time and clock, "
+		"submissions with their kernels",
+	.unverified = true,
 	.sources = &counted_sources,
-	.options = collector_options,
-	.has_option = has_option,
-	.check_option = check_option,
+	.options = intel_options,
+	.named = {.set = INTEL_ON, .clear = INTEL_CYCLES | INTEL_NO_DRIVER | INTEL_SYSCALLS},
+	.chosen_by = INTEL_ON | INTEL_OA,
 	.by_request = true,
-	.choose = choose,
-	.is_chosen = is_chosen,
-	.settle = settle,
+	.settle = settle_options,
 	.work = &work,
 };

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/intel/driver.c - what programs hand to Intel's GPUs, as the drivers in the kernel see it
+ * collect/intel/driver.c - reads submissions to Intel GPUs from the kernel drivers, by BPF programs
  *
  * Runs in:  the recorder
- * Gets:     records of src/bpf/xe.bpf.c and i915.bpf.c   Gives: rows (launches.c)
- * Owns:     the programs inside the kernel
- * Fails:    with a note of what is missing and what would mend it
- * Why:      a driver's functions can be looked into by their types, by their names alone, or not at all, and then the way
- *           into all drivers is left. Each is tried when the one before does not see submissions: one load more.
+ * Gets:     records of src/bpf/xe.bpf.c and i915.bpf.c
+ * Gives:    rows (launches.c)
+ * Owns:     the loaded BPF programs
+ * Fails:    with a note of what is missing and how to enable it
+ * Why:      depending on the kernel, a driver's functions can be traced with their types (fentry),
+ *           by name (kprobe), or not at all; in the last case system calls remain. Each way is
+ *           tried when the one before it sees no submissions. Each try costs one load of BPF
+ *           programs.
  */
 #include "collect/intel/driver.h"
 
@@ -26,28 +29,29 @@
 #include "collect/intel/generation.h"
 #include "collect/intel/gpu_node.h"
 #include "collect/intel/launches.h"
-#include "collect/kernel_load.h"
-#include "collect/kernel_ring.h"
+#include "collect/kernel/program_load.h"
+#include "collect/kernel/ring.h"
 
 enum {
 	STACKS_A_ROUND = 64,
 	RING_USUAL_BYTES = 16 << 20,
 	DRM_MAJOR = 226,
-	KERNEL_MINOR_BITS = 20 /* of a device number, as the kernel itself keeps it */
+	KERNEL_MINOR_BITS = 20 /* as in the kernel's own device numbers */
 };
-/* To load takes some 100 ms; a machine that is emulated needs seconds. */
-#define READY_MOST_NS UINT64_C(10000000000)
-/* … as a trial, which nobody's program waits for. */
-#define TRIAL_MOST_NS UINT64_C(60000000000)
+/* Max wait until the programs are loaded. A load takes some 100 ms; an emulated machine needs
+ * seconds. */
+#define READY_MAX_NS UINT64_C(10000000000)
+/* The same for a trial, when no program waits. */
+#define TRIAL_MAX_NS UINT64_C(60000000000)
 
-/* The programs of a way to see submissions; the first one tells them. */
+/* The BPF programs of one way to see submissions; the first one reports them. */
 struct level {
 	const char *name;
 	const struct kernel_program *programs;
 	size_t count;
 };
 
-#define LACKS_KERNELS "kernels of batches in buffers that come from now on"
+#define LACKS_KERNELS "kernels of batches in buffers that are bound from now on"
 static const struct kernel_program xe_types[] = {
 	{"exec_exit", NULL, NULL},
 	{"exec_enter", NULL, NULL},
@@ -142,7 +146,7 @@ static const struct kernel_program i915_way_in[] = {
 	{"probe_release", NULL, NULL}, {"probe_release_noglobal", NULL, NULL},
 	{"on_exit", NULL, NULL},
 };
-/* Of either; only where it was asked for. */
+/* For both drivers; used only with intel:syscalls. */
 static const struct kernel_program system_calls[] = {
 	{"call_exit", NULL, NULL},
 	{"call_enter", NULL, NULL},
@@ -180,27 +184,27 @@ static const struct kind kinds[] = {
 	 ARRAY_COUNT(i915_levels)},
 };
 
-/* A driver that has GPUs. */
+/* The BPF programs for one driver. */
 struct tracer {
 	struct driver *owner;
-	const struct kind *kind; /* NULL: it has none */
+	const struct kind *kind; /* NULL: the machine has no GPU with it */
 	size_t level;
-	struct kernel_load *load; /* owned; NULL: it was refused */
+	struct kernel_load *load; /* owned; NULL: the load failed */
 	bool is_ready;
 	struct launches *launches; /* owned */
-	uint64_t told_lost, told_unseen, told_no_memory;
+	uint64_t reported_lost, reported_unseen, reported_no_memory;
 };
 
 struct driver {
 	struct recording *recording; /* borrowed */
 	uint32_t ring_bytes;
-	bool may_see_calls; /* system calls */
+	bool may_see_calls; /* system calls may be traced */
 	uint64_t begin_ns;
-	struct launch_gpu gpus[SUBMIT_MINORS_MOST];
+	struct launch_gpu gpus[MAX_SUBMIT_MINORS];
 	struct tracer tracers[ARRAY_COUNT(kinds)];
 };
 
-/* ---- GPUs -------------------------------------------------------------------------------------- */
+/* ---- GPUs ------------------------------------------------------------------------------------ */
 
 static void look_at_gpu(int minor, struct launch_gpu *gpu)
 {
@@ -226,25 +230,25 @@ static bool has_gpu(const struct driver *driver, const char *name)
 	return false;
 }
 
-/* ---- user stacks ------------------------------------------------------------------------------- */
+/* ---- user stacks ----------------------------------------------------------------------------- */
 
-/* That it has been told is known inside the kernel alone. */
+/* Lets the BPF program report a stack again. It reports each stack once. */
 static void on_forgotten(void *context, uint64_t user_stack)
 {
 	const struct tracer *tracer = context;
 
 	if (tracer->is_ready)
-		kernel_load_remove(tracer->load, "told_stacks", &user_stack);
+		kernel_load_remove(tracer->load, "sent_stacks", &user_stack);
 }
 
-/* ---- loading ----------------------------------------------------------------------------------- */
+/* ---- loading --------------------------------------------------------------------------------- */
 
 static void on_record(void *context, const void *record, size_t size)
 {
 	launches_take(((struct tracer *)context)->launches, record, size);
 }
 
-/* The numbers of a GPU's nodes, its render node's and its card's. */
+/* Adds the device numbers of a GPU's render node and card. */
 static void put_nodes(const struct kernel_object *object, uint32_t minor)
 {
 	char path[64], *render, *card;
@@ -266,12 +270,12 @@ static void put_nodes(const struct kernel_object *object, uint32_t minor)
 	kernel_object_put(object, "nodes", &device, &value);
 }
 
-/* In the thread that loads, which may. */
+/* Runs in the loading thread, which has the right to write into maps. */
 static void on_loaded(void *context, const struct kernel_object *object)
 {
 	const struct tracer *tracer = context;
 
-	for (uint32_t minor = 0; minor < SUBMIT_MINORS_MOST; minor++) {
+	for (uint32_t minor = 0; minor < MAX_SUBMIT_MINORS; minor++) {
 		const struct launch_gpu *gpu = &tracer->owner->gpus[minor];
 
 		kernel_object_put(object, "generations", &minor, &gpu->generation);
@@ -298,7 +302,7 @@ static int start_load(struct tracer *tracer)
 	return kernel_load_start(&options, &tracer->load);
 }
 
-static void note(const struct driver *driver, uint32_t state, const char *text)
+static void put_note(const struct driver *driver, uint32_t state, const char *text)
 {
 	recording_note(driver->recording, "intel", state, 0, text);
 }
@@ -307,13 +311,12 @@ static void note_refused(const struct tracer *tracer, const char *reason)
 {
 	char text[PATH_MAX + 900];
 
-	snprintf(text, sizeof(text), "what is handed to GPUs of %s, and by whom, is not told: %s%s",
+	snprintf(text, sizeof(text), "submissions to GPUs of %s are not recorded: %s%s",
 		 tracer->kind->driver, reason,
-		 tracer->owner->may_see_calls
-			 ? ""
-			 : "; intel:syscalls sees it in system calls, each of which then takes "
-			   "longer, on the whole machine");
-	note(tracer->owner, COLLECTOR_PARTIAL, text);
+		 tracer->owner->may_see_calls ? ""
+					      : "; or record with --collect intel:syscalls, which "
+						"slows down each system call of the machine");
+	put_note(tracer->owner, COLLECTOR_PARTIAL, text);
 	recording_hint(tracer->owner->recording, text);
 }
 
@@ -329,7 +332,7 @@ static size_t levels_of(const struct tracer *tracer)
 	return tracer->kind->levels_count - !tracer->owner->may_see_calls;
 }
 
-/* False: there is no other way, or it cannot be tried. */
+/* False: there is no other way, or it cannot be started. */
 static bool try_next(struct tracer *tracer)
 {
 	stop_load(tracer);
@@ -342,7 +345,7 @@ static bool try_next(struct tracer *tracer)
 	return false;
 }
 
-/* "kernels of … are not told: the kernel …". False: nothing is missing. */
+/* Writes "kernels of … are not recorded: the kernel …". False: nothing is missing. */
 static bool say_missing(const struct tracer *tracer, char *ret_text, size_t size)
 {
 	size_t count;
@@ -351,9 +354,9 @@ static bool say_missing(const struct tracer *tracer, char *ret_text, size_t size
 	for (size_t i = 0; i < count; i++) {
 		if (reports[i].state == KERNEL_PROGRAM_RUNS || !reports[i].lacks)
 			continue;
-		snprintf(ret_text, size, "%s are not told: the kernel %s%s%s", reports[i].lacks,
-			 reports[i].state == KERNEL_PROGRAM_ABSENT ? "has no place to see them"
-								   : "refuses a program",
+		snprintf(ret_text, size, "%s are not recorded: the kernel %s%s%s", reports[i].lacks,
+			 reports[i].state == KERNEL_PROGRAM_ABSENT ? "has no attach point for them"
+								   : "refused the BPF program",
 			 reports[i].reason[0] ? ": " : "", reports[i].reason);
 		return true;
 	}
@@ -367,27 +370,27 @@ static void note_missing(const struct tracer *tracer)
 	if (!say_missing(tracer, what, sizeof(what)))
 		return;
 	snprintf(text, sizeof(text), "%s: %s", tracer->kind->driver, what);
-	note(tracer->owner, COLLECTOR_PARTIAL, text);
+	put_note(tracer->owner, COLLECTOR_PARTIAL, text);
 }
 
-/* Who runs a GPU goes on meanwhile, and what it has made by then is not known. */
+/* Notes the time that the load took: GPU buffers that were bound before are unknown. */
 static void note_blind(const struct tracer *tracer)
 {
 	char text[400];
 
 	snprintf(text, sizeof(text),
-		 "submissions to GPUs of %s are known from %.1f ms on, seen by %s; the kernels in "
-		 "buffers that were bound before are not known%s",
+		 "submissions to GPUs of %s are recorded from %.1f ms on, through %s. Kernels in "
+		 "buffers that were bound earlier are missing%s",
 		 tracer->kind->driver,
 		 (double)(host_clocks_now_ns() - tracer->owner->begin_ns) / 1e6,
 		 tracer->kind->levels[tracer->level].name,
 		 tracer->kind->levels[tracer->level].programs == system_calls
-			 ? "; each system call of the machine takes longer meanwhile, some 0.1 us"
+			 ? "; meanwhile each system call of the machine takes some 0.1 us longer"
 			 : "");
-	note(tracer->owner, COLLECTOR_AVAILABLE, text);
+	put_note(tracer->owner, COLLECTOR_AVAILABLE, text);
 }
 
-/* *ret_why: of REFUSED, why the way at hand is none. */
+/* *ret_why: if REFUSED, the reason why the current way does not work. */
 static enum kernel_load_state state_of(const struct tracer *tracer, char *ret_why, size_t size)
 {
 	const char *reason;
@@ -402,7 +405,8 @@ static enum kernel_load_state state_of(const struct tracer *tracer, char *ret_wh
 	if (reports[0].state == KERNEL_PROGRAM_RUNS)
 		return KERNEL_LOAD_READY;
 	snprintf(ret_why, size, "%s",
-		 reports[0].reason[0] ? reports[0].reason : "the kernel has no place to see it");
+		 reports[0].reason[0] ? reports[0].reason
+				      : "the kernel has no attach point for it");
 	return KERNEL_LOAD_REFUSED;
 }
 
@@ -424,7 +428,7 @@ static void look_whether_ready(struct tracer *tracer)
 	}
 }
 
-/* ---- the recording ----------------------------------------------------------------------------- */
+/* ---- the recording --------------------------------------------------------------------------- */
 
 static int open_tracer(struct driver *driver, size_t index, bool is_timed)
 {
@@ -447,7 +451,7 @@ static void catch_up(void *context)
 	driver_drain(context);
 }
 
-static void settle(void *context)
+static void settle_launches(void *context)
 {
 	const struct driver *driver = context;
 
@@ -461,11 +465,12 @@ static bool is_coming(const struct tracer *tracer)
 	return tracer->load && !tracer->is_ready;
 }
 
-/* What a program binds before is not known in what it submits later. */
+/* Waits for the load, because code that a program binds before it is unknown in its later
+ * submissions. */
 static void wait_ready(struct driver *driver)
 {
 	static const struct timespec nap = {.tv_nsec = 1000000};
-	const uint64_t end_ns = host_clocks_now_ns() + READY_MOST_NS;
+	const uint64_t end_ns = host_clocks_now_ns() + READY_MAX_NS;
 	bool is_waiting = true;
 
 	while (is_waiting && host_clocks_now_ns() < end_ns) {
@@ -480,11 +485,11 @@ static void wait_ready(struct driver *driver)
 	}
 }
 
-/* Waits for the way at hand. */
+/* Waits for the load of the current way. */
 static enum kernel_load_state try_way(const struct tracer *tracer, char *ret_why, size_t size)
 {
 	static const struct timespec nap = {.tv_nsec = 1000000};
-	const uint64_t end_ns = host_clocks_now_ns() + TRIAL_MOST_NS;
+	const uint64_t end_ns = host_clocks_now_ns() + TRIAL_MAX_NS;
 	enum kernel_load_state state;
 
 	while ((state = state_of(tracer, ret_why, size)) == KERNEL_LOAD_GOES_ON &&
@@ -493,7 +498,7 @@ static enum kernel_load_state try_way(const struct tracer *tracer, char *ret_why
 	return state;
 }
 
-/* tracer: its load goes on, or was started. */
+/* Tries all ways. tracer: its load runs, or has ended. */
 static enum kernel_load_state try_ways(struct tracer *tracer, char *ret_text, size_t size)
 {
 	enum kernel_load_state state;
@@ -514,7 +519,7 @@ bool driver_try(const char *name, char *ret_text, size_t size)
 	struct tracer *tracer = driver ? &driver->tracers[0] : NULL;
 	enum kernel_load_state state = KERNEL_LOAD_REFUSED;
 
-	snprintf(ret_text, size, driver ? "duet knows no such driver" : "out of memory");
+	snprintf(ret_text, size, driver ? "duet does not support this driver" : "out of memory");
 	for (size_t i = 0; driver && i < ARRAY_COUNT(kinds); i++)
 		if (strcmp(kinds[i].driver, name) == 0)
 			tracer->kind = &kinds[i];
@@ -528,8 +533,9 @@ bool driver_try(const char *name, char *ret_text, size_t size)
 		}
 	}
 	if (state == KERNEL_LOAD_GOES_ON) {
-		/* left to its thread, with all that it looks at */
-		snprintf(ret_text, size, "the kernel was still looking at it after a minute");
+		/* the thread continues and keeps what it uses */
+		snprintf(ret_text, size,
+			 "the kernel had not verified the BPF programs after a minute");
 		return false;
 	}
 	if (driver)
@@ -564,7 +570,7 @@ int driver_open(struct recording *recording, const struct driver_options *option
 		return error;
 	}
 	recording->submissions.catch_up = catch_up;
-	recording->submissions.settle = settle;
+	recording->submissions.settle = settle_launches;
 	recording->submissions.context = driver;
 	if (options->waits)
 		wait_ready(driver);
@@ -606,36 +612,37 @@ void driver_drain(struct driver *driver)
 	drain(driver);
 }
 
-/* All that is in the kernel's ring; who goes on submitting meanwhile is behind the recording's end. */
+/* Reads all of the kernel's ring once. Submissions that come later are after the end of the
+ * recording. */
 static void drain_all(struct driver *driver)
 {
 	const uint32_t bytes = driver->ring_bytes ? driver->ring_bytes : RING_USUAL_BYTES;
-	/* a head of the ring's own, and the smallest that we write */
+	/* bytes of one record at least: the ring's own header and the smallest record */
 	const uint32_t records = bytes / (8 + sizeof(struct kernel_head));
 	bool is_more = true;
 
 	for (uint32_t i = 0; is_more && i <= records / KERNEL_RING_RECORDS; i++) {
 		is_more = drain(driver);
-		settle(driver);
+		settle_launches(driver);
 	}
 }
 
 static void put_loss(struct tracer *tracer, uint64_t now_ns, uint32_t reason, uint64_t count,
-		     uint64_t *inout_told)
+		     uint64_t *inout_reported)
 {
 	const struct trace_source source = {.clock = CLOCK_ID_MONOTONIC};
 	const struct event_loss row = {.begin = now_ns,
 				       .end = now_ns,
 				       .kind = EVENT_LAUNCH,
 				       .reason = reason,
-				       .count = count - *inout_told};
+				       .count = count - *inout_reported};
 
-	if (count > *inout_told)
+	if (count > *inout_reported)
 		trace_writer_row(tracer->owner->recording->writer, EVENT_LOSS, &source, &row);
-	*inout_told = count;
+	*inout_reported = count;
 }
 
-/* Submissions of which nothing was told. */
+/* Number of submissions that the BPF programs could not report. */
 static uint64_t count_unseen(const struct tracer *tracer)
 {
 	return kernel_load_counted(tracer->load, SUBMIT_COUNT_CALLS) +
@@ -644,13 +651,13 @@ static uint64_t count_unseen(const struct tracer *tracer)
 
 static void put_lost(struct tracer *tracer, uint64_t now_ns)
 {
-	if (kernel_load_lost(tracer->load) > tracer->told_lost)
+	if (kernel_load_lost(tracer->load) > tracer->reported_lost)
 		launches_lost(tracer->launches, now_ns);
 	put_loss(tracer, now_ns, LOSS_RING_FULL, kernel_load_lost(tracer->load),
-		 &tracer->told_lost);
-	put_loss(tracer, now_ns, LOSS_TRACKING, count_unseen(tracer), &tracer->told_unseen);
+		 &tracer->reported_lost);
+	put_loss(tracer, now_ns, LOSS_TRACKING, count_unseen(tracer), &tracer->reported_unseen);
 	put_loss(tracer, now_ns, LOSS_TRACKING, launches_counted(tracer->launches)->no_memory,
-		 &tracer->told_no_memory);
+		 &tracer->reported_no_memory);
 }
 
 void driver_each_second(struct driver *driver, uint64_t now_ns)
@@ -666,55 +673,60 @@ void driver_each_second(struct driver *driver, uint64_t now_ns)
 static void note_counts(const struct tracer *tracer)
 {
 	const struct launches_counts *counts = launches_counted(tracer->launches);
-	/* what is not missing: it was refused, or is told otherwise */
+	/* is_whole: not a loss, because it was refused or another source records it */
 	const struct {
 		uint64_t count;
 		bool is_whole;
 		const char *what;
 	} parts[] = {
-		{counts->told, true,
-		 "submissions left out: a runtime of their process is recorded, and tells of its "
-		 "own work"},
+		{counts->has_runtime, true,
+		 "submissions left out, because a runtime of their process is recorded"},
 		{counts->incomplete, false, "batches that could not be read to the end"},
 		{counts->looping, false, "batches that never end, as those of direct submission"},
-		{counts->cut, false, "batches with more commands than are looked at, or with none"},
+		{counts->cut, false, "batches with more commands than are read, or with none"},
 		{counts->beyond, false,
-		 "submissions with more than 16 batches, of which those were looked at"},
-		{counts->relative, false, "kernels whose base was set before recording"},
+		 "submissions with more than 16 batches, of which 16 were read"},
+		{counts->relative, false,
+		 "kernels whose base address was set before the recording"},
 		{counts->left_out, false,
-		 "kernels beyond 256 of a batch, 128 different ones, or 1,048,576 of all"},
+		 "kernels above the limit of 256 per batch, 128 different ones, or 1,048,576 in "
+		 "all"},
 		{counts->no_memory, false,
-		 "kernels left out as the recorder had all memory that it may (--max-memory)"},
+		 "kernels left out because the recorder had reached its limit of memory "
+		 "(--max-memory)"},
 		{counts->forgotten, false,
-		 "kernels ended as their ends may be among records that had no room"},
-		{counts->unmatched, false, "batches whose end came when they were given up"},
-		{counts->mismatched, false, "commands of another form than their GPU's"},
+		 "kernels ended early, because the records of their end may be lost"},
+		{counts->unmatched, false, "batches whose end came after they were given up"},
+		{counts->mismatched, false, "commands that do not fit the GPU's generation"},
 		{counts->unresolved, false, "descriptors that could not be read"},
-		{counts->too_deep, false, "calls deeper than three, not followed"},
-		{counts->no_space, false, "submissions of queues that were made before"},
-		{counts->no_generation, false, "submissions to GPUs whose commands are not known"},
+		{counts->too_deep, false, "calls nested deeper than three, not followed"},
+		{counts->no_space, false,
+		 "submissions of queues that were created before the recording"},
+		{counts->no_generation, false,
+		 "submissions to GPUs whose command format is not known"},
 		{counts->stackless, false,
-		 "submissions without a user's stack: too many new ones at a time"},
+		 "submissions without a user's stack: too many new stacks at a time"},
 		{counts->unkept, false,
-		 "submissions without a user's stack: it was told, and could not be kept"},
+		 "submissions without a user's stack: it was reported and could not be kept"},
 		{counts->refused_stacks, false, "user stacks beyond 256 MiB of one user"},
 		{counts->no_memory_stacks, false,
-		 "user stacks left out as the recorder had all memory that it may (--max-memory)"},
-		{counts->malformed, false, "records that made no sense"},
+		 "user stacks left out because the recorder had reached its limit of memory "
+		 "(--max-memory)"},
+		{counts->malformed, false, "records that could not be decoded"},
 		{kernel_load_counted(tracer->load, SUBMIT_COUNT_BINDINGS), false,
-		 "bindings that had no room"},
+		 "bindings without room in the kernel's table"},
 		{kernel_load_counted(tracer->load, SUBMIT_COUNT_STACKS), false,
-		 "user stacks that had no room"},
-		{count_unseen(tracer), false, "submissions that nobody could look at"},
-		{kernel_load_lost(tracer->load), false, "records that had no room"},
+		 "user stacks without room in the kernel's table"},
+		{count_unseen(tracer), false, "submissions that could not be inspected"},
+		{kernel_load_lost(tracer->load), false, "records lost because the ring was full"},
 		{kernel_load_counted(tracer->load, SUBMIT_COUNT_MISSED), false,
 		 "calls of the driver whose end was not seen"},
 		{kernel_load_counted(tracer->load, SUBMIT_COUNT_VOIDED), false,
-		 "address spaces of which all that was known had to be forgotten"},
+		 "address spaces whose contents had to be forgotten"},
 		{kernel_load_missed(tracer->load), false,
-		 "runs of programs that the kernel left out, as they ran already"},
+		 "events dropped because the BPF program was running already"},
 		{kernel_load_counted(tracer->load, SUBMIT_COUNT_FAILED), true,
-		 "submissions that the driver refused: no launches"},
+		 "submissions that the driver refused: not launches"},
 	};
 	char text[3000];
 	bool is_whole = true;
@@ -731,17 +743,18 @@ static void note_counts(const struct tracer *tracer)
 		length += (size_t)snprintf(text + length, sizeof(text) - length, "; %" PRIu64 " %s",
 					   parts[i].count, parts[i].what);
 	}
-	note(tracer->owner, is_whole ? COLLECTOR_AVAILABLE : COLLECTOR_PARTIAL, text);
+	put_note(tracer->owner, is_whole ? COLLECTOR_AVAILABLE : COLLECTOR_PARTIAL, text);
 }
 
-/* What goes on inside libbpf ends with the recorder, and has this until then. */
+/* True: libbpf still works in the loading thread, which then keeps what it uses until the recorder
+ * exits. */
 static bool is_loading(const struct tracer *tracer)
 {
 	const char *reason;
 
 	if (!tracer->load || kernel_load_state(tracer->load, &reason) != KERNEL_LOAD_GOES_ON)
 		return false;
-	note_refused(tracer, "the kernel had not loaded what sees it when the recording ended");
+	note_refused(tracer, "the kernel had not loaded the BPF programs when the recording ended");
 	return true;
 }
 

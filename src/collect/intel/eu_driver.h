@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/intel/eu_driver.h - how a driver is asked for its stream of EU-stall rows
+ * collect/intel/eu_driver.h - the functions of a driver for its stream of EU stall rows
  */
 #ifndef COLLECT_INTEL_EU_DRIVER_H
 #define COLLECT_INTEL_EU_DRIVER_H
@@ -10,20 +10,20 @@
 #include "collect/intel/eu_stream.h"
 
 struct eu_driver {
-	/* As eu_stream_ask; facts are all zero before. */
+	/* As eu_stream_ask; facts is all zero before. */
 	int (*ask)(const struct gpu_node *node, uint32_t nth, uint64_t wanted_cycles,
 		   struct eu_stream_facts *facts);
-	/* A descriptor that does not block, of a stream that is on; -errno. */
+	/* Returns a non-blocking descriptor of an enabled stream; -errno. */
 	int (*open)(const struct gpu_node *node, const struct eu_stream_facts *facts);
-	/* What that says, with the error chain. */
+	/* Sets the error chain for that errno and returns an error. */
 	int (*refused)(int error);
-	/* How many times rows were lost, as whole rows themselves say. NULL: reading says it, by EIO. */
+	/* Number of losses that the rows contain. NULL: read() reports losses with EIO. */
 	uint64_t (*count_losses)(const void *rows, size_t size);
 };
 
 extern const struct eu_driver eu_xe_driver, eu_i915_driver;
 
-/* A number of cycles between samples that is a multiple of the hardware's least. */
+/* The cycles between samples are a multiple of the hardware's smallest number. */
 enum { EU_RATE_CYCLES = 251, EU_RATES = 7, EU_RATE_USUAL = 4 };
 
 #endif

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/intel/eu_i915.c - the stream of EU-stall rows of Intel's own i915 for Data Center GPU Max (intel-i915-dkms)
+ * collect/intel/eu_i915.c - EU stall stream of Intel's own i915 for Data Center GPU Max
+ * (intel-i915-dkms)
  *
  * Runs in:  the recorder
- * Gets:     a render node   Gives: what it samples, a stream
+ * Gets:     a render node
+ * Gives:    the sampling that it offers, a stream
  * Owns:     nothing
- * Fails:    with what mends it
- * Why it is tried: that driver has the name and the version of the kernel's own, which refuses its flag
+ * Fails:    with a message that names the remedy
+ * Why:      Its driver has the name and version of the kernel's own i915, so only an attempt shows
+ *           whether it knows the flag
  *
  * Not run on a GPU yet.
  */
@@ -15,25 +18,25 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "abi/i915_perf.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "collect/intel/eu_driver.h"
-#include "collect/intel/i915_perf_abi.h"
 
 enum {
-	ROOM_BYTES = 512 << 10,    /* of each subslice */
-	POLL_PERIOD_NS = 10000000, /* looks of the driver at the hardware's pointers */
-	ANSWER_MOST = 1 << 16,
+	ROOM_BYTES = 512 << 10,    /* buffer size of each subslice */
+	POLL_PERIOD_NS = 10000000, /* interval at which the driver reads the hardware's pointers */
+	MAX_ANSWER = 1 << 16,
 	PVC_MAJOR = 12,
 	PVC_MINOR = 60,
-	PROPERTIES = 5 /* beside engines */
+	PROPERTIES = 5 /* number of properties beside the engines */
 };
 
 #define WHICH                                                                                \
 	"only Intel's own i915 for Data Center GPU Max (intel-i915-dkms) has them, and the " \
 	"driver xe for Xe2 and later"
 
-/* Errors: -errno; the answer is the caller's. */
+/* Errors: -errno. The caller frees the answer. */
 static int ask_engines(const struct gpu_node *node, struct i915_query_engine_info **ret_info,
 		       size_t *ret_size)
 {
@@ -43,7 +46,7 @@ static int ask_engines(const struct gpu_node *node, struct i915_query_engine_inf
 
 	if (node->ioctl(node->fd, I915_IOCTL_QUERY, &query))
 		return -errno;
-	if (item.length < (int)sizeof(**ret_info) || item.length > ANSWER_MOST)
+	if (item.length < (int)sizeof(**ret_info) || item.length > MAX_ANSWER)
 		return item.length < 0 ? item.length : -EPROTO;
 	answer = calloc(1, (size_t)item.length);
 	if (!answer)
@@ -68,10 +71,11 @@ static int ask(const struct gpu_node *node, uint32_t nth, uint64_t wanted_cycles
 	int error;
 
 	if (nth)
-		return error_set(-ENOENT, "EU stalls: one stream is all that i915 has");
+		return error_set(-ENOENT, "EU stalls: i915 has only one stream");
 	error = ask_engines(node, &info, &size);
 	if (error)
-		return error_set(error, "EU stalls: the driver i915 does not tell its engines: %s",
+		return error_set(error,
+				 "EU stalls: the driver i915 does not report its engines: %s",
 				 strerror(-error));
 	for (uint32_t i = 0; i < info->num_engines; i++) {
 		const struct i915_engine_info *engine = &info->engines[i];
@@ -79,7 +83,7 @@ static int ask(const struct gpu_node *node, uint32_t nth, uint64_t wanted_cycles
 		if (size < sizeof(*info) + (i + 1) * sizeof(*engine))
 			break;
 		if (engine->engine_class == I915_ENGINE_CLASS_COMPUTE &&
-		    facts->engines_count < EU_ENGINES_MOST)
+		    facts->engines_count < MAX_EU_ENGINES)
 			facts->engines[facts->engines_count++] = engine->engine_instance;
 	}
 	if (!facts->engines_count)
@@ -98,7 +102,7 @@ static int ask(const struct gpu_node *node, uint32_t nth, uint64_t wanted_cycles
 
 static int open_stream(const struct gpu_node *node, const struct eu_stream_facts *facts)
 {
-	uint64_t properties[PROPERTIES + EU_ENGINES_MOST][2] = {
+	uint64_t properties[PROPERTIES + MAX_EU_ENGINES][2] = {
 		{PRELIM_EU_STALL_BUF_SZ, ROOM_BYTES},
 		{PRELIM_EU_STALL_SAMPLE_RATE, facts->rate_cycles / EU_RATE_CYCLES},
 		{PRELIM_EU_STALL_POLL_PERIOD, POLL_PERIOD_NS},
@@ -130,13 +134,13 @@ static int refused(int error)
 	switch (error) {
 	case EACCES:
 	case EPERM:
-		return error_set(-EACCES, "EU stalls: the driver i915 gives them to root and "
-					  "cap_perfmon alone; for everybody: "
-					  "'sudo sysctl dev.i915.perf_stream_paranoid=0'");
+		return error_set(
+			-EACCES,
+			"EU stalls: the driver i915 allows them for root and cap_perfmon only; to "
+			"allow all users: 'sudo sysctl dev.i915.perf_stream_paranoid=0'");
 	case EBUSY:
-		return error_set(-EBUSY,
-				 "EU stalls: another program samples this GPU already: one can at "
-				 "a time");
+		return error_set(-EBUSY, "EU stalls: another program samples this GPU already; "
+					 "only one can at a time");
 	case EINVAL:
 	case ENODEV:
 	case EOPNOTSUPP:
@@ -148,7 +152,7 @@ static int refused(int error)
 	}
 }
 
-/* All rows that are read of a subslice at a time say it: that is one time. */
+/* All rows of a subslice in one read have the flag; that is one loss. */
 static uint64_t count_losses(const void *rows, size_t size)
 {
 	const uint8_t *bytes = rows;

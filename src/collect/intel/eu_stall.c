@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/intel/eu_stall.c - what a row of Intel's EU-stall sampling says
+ * collect/intel/eu_stall.c - layouts of the rows of Intel's EU stall sampling
  *
  * Runs in:  the recorder
- * Gets:     a GPU's graphics IP   Gives: the layout of its rows
+ * Gets:     a GPU's graphics IP
+ * Gives:    the layout of its rows
  * Owns:     nothing
- * Fails:    with NULL for what is older than PVC: it cannot sample
+ * Fails:    NULL for GPUs before PVC, which cannot sample
  */
 #include "collect/intel/eu_stall.h"
 

@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/intel/eu_xe.c - the stream of EU-stall rows of the driver xe, Linux 6.15 and later
+ * collect/intel/eu_xe.c - EU stall stream of the driver xe, Linux 6.15 and later
  *
  * Runs in:  the recorder
- * Gets:     a render node   Gives: what it samples, a stream
+ * Gets:     a render node
+ * Gives:    the sampling that it offers, a stream
  * Owns:     nothing
- * Fails:    with what mends it
+ * Fails:    with a remedy
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "abi/xe.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "collect/intel/eu_driver.h"
-#include "event/xe_abi.h"
 
-/* The driver's worker looks at the hardware's buffers so often. */
+/* Interval at which the driver's worker polls the hardware's buffers. */
 enum { LOOKS_NS = 5000000 };
 
-/* ---- what the driver says ---------------------------------------------------------------------- */
+/* ---- queries --------------------------------------------------------------------------------- */
 
 static int find_layout(const struct gpu_node *node, uint32_t nth, struct eu_stream_facts *facts)
 {
@@ -36,12 +37,12 @@ static int find_layout(const struct gpu_node *node, uint32_t nth, struct eu_stre
 	if (facts->layout)
 		return 0;
 	return error_set(-ENOTSUP,
-			 "EU stalls: this GPU (graphics IP %u.%02u) has no sampling of them: "
-			 "Data Center GPU Max (PVC) has it, and Xe2 and later",
+			 "EU stalls: this GPU (graphics IP %u.%02u) cannot sample them; Data "
+			 "Center GPU Max (PVC), Xe2 and later can",
 			 gt.major, gt.minor);
 }
 
-/* The shortest time between samples that is not shorter than what is wanted. */
+/* Returns the lowest number of cycles that is not below the wanted one. */
 static uint64_t choose_rate(const struct xe_query_eu_stall *answer, uint64_t wanted_cycles)
 {
 	uint64_t count = answer->num_sampling_rates, rate = answer->sampling_rates[count - 1];
@@ -64,26 +65,24 @@ static int ask(const struct gpu_node *node, uint32_t nth, uint64_t wanted_cycles
 		return error;
 	error = gpu_node_ask(node, XE_QUERY_EU_STALL, (void **)&answer, &size);
 	if (error)
-		return error_set(
-			-ENOTSUP,
-			"EU stalls: the driver xe of this kernel cannot sample them (%s): it can "
-			"since Linux 6.15",
-			strerror(-error));
+		return error_set(-ENOTSUP,
+				 "EU stalls: the driver xe of this kernel cannot sample them (%s); "
+				 "it can since Linux 6.15",
+				 strerror(-error));
 	if (size < sizeof(*answer) || !answer->num_sampling_rates ||
 	    answer->num_sampling_rates > (size - sizeof(*answer)) / sizeof(uint64_t))
-		return error_set(-EPROTO, "EU stalls: the driver xe tells of no rate of sampling");
+		return error_set(-EPROTO, "EU stalls: the driver xe reports no sampling rate");
 	if (answer->record_size != EU_STALL_ROW_BYTES)
-		return error_set(
-			-ENOTSUP,
-			"EU stalls: a row has %llu bytes on this GPU, and not %d: a newer duet "
-			"may know them",
-			answer->record_size, EU_STALL_ROW_BYTES);
+		return error_set(-ENOTSUP,
+				 "EU stalls: a row has %llu bytes on this GPU instead of %d; a "
+				 "newer duet may know the format",
+				 answer->record_size, EU_STALL_ROW_BYTES);
 	ret_facts->late_ns = LOOKS_NS;
 	ret_facts->rate_cycles = choose_rate(answer, wanted_cycles);
 	return 0;
 }
 
-/* ---- the stream -------------------------------------------------------------------------------- */
+/* ---- the stream ------------------------------------------------------------------------------ */
 
 static int refused(int error)
 {
@@ -92,19 +91,18 @@ static int refused(int error)
 	case EPERM:
 		return error_set(
 			-EACCES,
-			"EU stalls: the driver xe gives them to root and cap_perfmon alone; for "
-			"everybody: 'sudo sysctl dev.xe.observation_paranoid=0'");
+			"EU stalls: the driver xe allows them for root and cap_perfmon only; to "
+			"allow all users: 'sudo sysctl dev.xe.observation_paranoid=0'");
 	case EBUSY:
-		return error_set(-EBUSY,
-				 "EU stalls: another program samples this GPU already: one can at "
-				 "a time");
+		return error_set(-EBUSY, "EU stalls: another program samples this GPU already; "
+					 "only one can at a time");
 	default:
 		return error_set(-error, "EU stalls: the driver xe refuses their stream: %s",
 				 strerror(error));
 	}
 }
 
-/* A descriptor; -errno. */
+/* Returns a descriptor; -errno. */
 static int open_stream(const struct gpu_node *node, const struct eu_stream_facts *facts)
 {
 	struct xe_set_property reports = {.property = XE_EU_STALL_WAIT_NUM_REPORTS, .value = 1};
@@ -122,7 +120,8 @@ static int open_stream(const struct gpu_node *node, const struct eu_stream_facts
 
 	if (fd < 0)
 		return -errno;
-	/* the driver gives it to whatever is executed, which must not have it: while anybody does, it is on */
+	/* The descriptor is inherited by exec, which must not happen: the stream stays enabled
+	 * while any process has it. */
 	if (fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 && fcntl(fd, F_SETFL, O_NONBLOCK) == 0 &&
 	    node->ioctl(fd, XE_STREAM_ENABLE, NULL) == 0)
 		return fd;

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/intel/generation.c - which generation of commands an Intel GPU has
+ * collect/intel/generation.c - finds the generation of an Intel GPU's commands
  *
  * Runs in:  the recorder
- * Gets:     a GPU's node   Gives: its generation, as event/batch.h numbers them
+ * Gets:     a GPU's render node
+ * Gives:    its generation, numbered as in event/batch.h
  * Owns:     nothing
- * Fails:    with 0: its batches are not looked through
- * Source:   xe tells its graphics IP; i915 only the number on PCI: the tables of devices in Linux 7.3
- *           (include/drm/intel/pciids.h), by their upper byte
+ * Fails:    returns 0: its batches are not parsed
+ * Source:   xe reports its graphics IP; i915 reports only the PCI device id, whose upper byte is
+ *           looked up as in Linux 7.3's include/drm/intel/pciids.h
  */
 #include "collect/intel/generation.h"
 
 #include <string.h>
 
+#include "abi/i915.h"
 #include "base/array.h"
 #include "base/error.h"
-#include "event/i915_abi.h"
 
 uint32_t generation_of_ip(uint32_t major, uint32_t minor)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/intel/generation.h - which generation of commands an Intel GPU has
+ * collect/intel/generation.h - finds the generation of an Intel GPU's commands
  */
 #ifndef COLLECT_INTEL_GENERATION_H
 #define COLLECT_INTEL_GENERATION_H
@@ -10,12 +10,12 @@
 #include "collect/intel/gpu_node.h"
 #include "event/batch.h"
 
-/* enum batch_generation and 1; 0: it is not known. */
+/* All return enum batch_generation and 1; 0: not known. */
 
-/* By a render node. */
+/* By its render node. */
 uint32_t generation_of(const struct gpu_node *node);
 
-/* By a graphics IP (20, 1: Xe2); by the device number on PCI. */
+/* By a graphics IP (20, 1: Xe2); by the PCI device id. */
 uint32_t generation_of_ip(uint32_t major, uint32_t minor);
 uint32_t generation_of_pci(uint32_t device);
 

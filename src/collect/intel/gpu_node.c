@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/intel/gpu_node.c - a render node of one of Intel's drivers, and what its driver says of the GPU
+ * collect/intel/gpu_node.c - a render node of an Intel driver, and facts that the driver reports
  *
  * Runs in:  the recorder
- * Gets:     a minor number   Gives: the driver's name, its answers, the GPU's generation by its IP's version
+ * Gets:     a minor device number
+ * Gives:    the driver's name, its answers, the GPU's graphics IP
  * Owns:     the descriptor
- * Fails:    with -errno; nothing is changed
- * Why IP versions: a GPU whose PCI id is younger than duet is still of a generation that it knows
+ * Fails:    returns -errno; nothing is changed
+ * Why:      The generation follows from the graphics IP, because a GPU whose PCI id is newer than
+ *           duet may still have a known generation
  */
 #include "collect/intel/gpu_node.h"
 
@@ -20,11 +22,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "abi/xe.h"
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "event/xe_abi.h"
 
-enum { ANSWER_MOST = 1 << 16, MAIN_GT = 0 };
+enum { MAX_ANSWER = 1 << 16, MAIN_GT = 0 };
 
 static int ask_kernel(int fd, unsigned long request, void *argument)
 {
@@ -87,9 +89,9 @@ bool gpu_node_is_shut(const char *root, int minor, char *ret_text, size_t size)
 		return false;
 	group = getgrgid(about.st_gid);
 	snprintf(ret_text, size,
-		 "%s, a GPU of the driver %s, may not be opened by this user: it takes the group "
-		 "%s ('sudo usermod -aG %s $USER', and log in again)",
-		 path, driver, group ? group->gr_name : "of that file",
+		 "%s, a GPU of the driver %s, may not be opened by this user; the user must be in "
+		 "the group %s ('sudo usermod -aG %s $USER', then log in again)",
+		 path, driver, group ? group->gr_name : "that owns the file",
 		 group ? group->gr_name : "render");
 	return true;
 }
@@ -106,7 +108,7 @@ int gpu_node_ask(const struct gpu_node *node, uint32_t what, void **ret_answer, 
 
 	if (node->ioctl(node->fd, XE_IOCTL_DEVICE_QUERY, &query))
 		return -errno;
-	if (!query.size || query.size > ANSWER_MOST)
+	if (!query.size || query.size > MAX_ANSWER)
 		return -EPROTO;
 	answer = calloc(1, query.size);
 	if (!answer)
@@ -127,7 +129,7 @@ int gpu_node_find_gt(const struct gpu_node *node, uint32_t nth, struct gpu_gt *r
 	int error = gpu_node_ask(node, XE_QUERY_GT_LIST, (void **)&list, &size);
 
 	if (error)
-		return error_set(error, "the driver xe does not tell its GTs: %s",
+		return error_set(error, "the driver xe does not report its GTs: %s",
 				 strerror(-error));
 	for (uint32_t i = 0; i < list->num_gt; i++) {
 		const struct xe_gt *gt = &list->gt_list[i];
@@ -139,10 +141,10 @@ int gpu_node_find_gt(const struct gpu_node *node, uint32_t nth, struct gpu_gt *r
 		if (!gt->ip_ver_major)
 			return error_set(-ENOTSUP,
 					 "the driver xe of this kernel is too old: it does not "
-					 "tell which graphics IP its GPU has; it has OA since "
-					 "Linux 6.11 and samples instructions since Linux 6.15");
+					 "report the GPU's graphics IP. It has OA since Linux 6.11 "
+					 "and instruction samples since Linux 6.15");
 		*ret_gt = (struct gpu_gt){gt->gt_id, gt->ip_ver_major, gt->ip_ver_minor};
 		return 0;
 	}
-	return error_set(-ENOENT, "the driver xe tells of %u GTs that compute", nth - left);
+	return error_set(-ENOENT, "the driver xe reports %u compute GTs", nth - left);
 }

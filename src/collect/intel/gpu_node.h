@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/intel/gpu_node.h - a render node of one of Intel's drivers, and what its driver says of the GPU
+ * collect/intel/gpu_node.h - a render node of an Intel driver, and facts that the driver reports
  */
 #ifndef COLLECT_INTEL_GPU_NODE_H
 #define COLLECT_INTEL_GPU_NODE_H
@@ -15,32 +15,33 @@ struct gpu_node {
 	int fd; /* owned */
 	int minor;
 	char driver[16];  /* "xe", "i915" */
-	char address[64]; /* on PCI "0000:03:00.0"; else what its device is called */
-	char folder[64];  /* of its card, in which a driver lists metric sets: below /sys */
-	/* The kernel's, for streams that were opened here, too; a test has its own. */
+	char address[64]; /* PCI address "0000:03:00.0"; otherwise the name of its device */
+	char folder[64];  /* folder of its card below /sys, in which the driver lists metric sets */
+	/* Functions of the kernel, also used for streams of this GPU; tests replace them. */
 	int (*ioctl)(int fd, unsigned long request, void *argument);
 	ssize_t (*read)(int fd, void *buffer, size_t size);
 };
 
-/* False: there is none, it is not ours to open, or it is another vendor's. */
+/* False: there is no such node, no right to open it, or it belongs to another vendor. */
 bool gpu_node_open(int minor, struct gpu_node *ret_node);
-/* Whether it is one of theirs, which this user may not open, and what mends that: "/dev/dri/renderD128 …". root: "", or where
- * /dev and /sys lie. */
+/* Whether it is a node of an Intel driver that this user may not open. ret_text names the remedy:
+ * "/dev/dri/renderD128 …". root: "", or the folder that contains /dev and /sys. */
 bool gpu_node_is_shut(const char *root, int minor, char *ret_text, size_t size);
 void gpu_node_close(struct gpu_node *node);
 
-/* Of xe: the answer to a query (enum xe_query) is the caller's. Errors: -errno, without the error chain. */
+/* xe only: sends a query (enum xe_query). The caller frees the answer. Errors: -errno, without the
+ * error chain. */
 int gpu_node_ask(const struct gpu_node *node, uint32_t query, void **ret_answer,
 		 uint32_t *ret_size);
 
-/* A graphics technology: a part of the GPU with engines of its own. Of several tiles each has one. */
+/* A GT (graphics technology): a part of the GPU with engines of its own. Each tile has its own. */
 struct gpu_gt {
 	uint32_t id;
 	uint32_t major, minor; /* its graphics IP, "20.01" */
 };
 
-/* Of xe: the nth that computes (others are for media). Errors, with the error chain: -ENOENT: there are not so many;
- * -ENOTSUP: the kernel is too old to tell their IP; -errno. */
+/* xe only: the nth compute GT (others are for media). Errors, with the error chain: -ENOENT: there
+ * are fewer; -ENOTSUP: the kernel is too old to report their IP; -errno. */
 int gpu_node_find_gt(const struct gpu_node *node, uint32_t nth, struct gpu_gt *ret_gt);
 
 #endif

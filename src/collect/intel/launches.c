@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/intel/launches.c - submissions to Intel's GPUs, as rows of a recording
+ * collect/intel/launches.c - turns submissions to Intel GPUs into rows of a recording
  *
  * Runs in:  the recorder
- * Gets:     records of src/bpf/xe.bpf.c or i915.bpf.c   Gives: launches of batches, and behind each those of its kernels
- * Owns:     stacks, kernels by their places, records that wait for what guests tell
- * Fails:    without memory a submission has no row
- * Why:      a kernel is known by its address alone here: whoever knows more of what lies there says so with the same
- *           address. Where a runtime's own commands are recorded on the device, a submission would be the same work once
- *           more, and is left out.
+ * Gets:     records of src/bpf/xe.bpf.c or i915.bpf.c
+ * Gives:    launches of batches, each followed by the launches of its kernels
+ * Owns:     stacks, kernels by address, records that wait for a guest's descriptions
+ * Fails:    a submission has no row when memory runs out
+ * Why:      only the address of a kernel is known here; other collectors describe the code at the
+ *           same address. A submission is left out when a runtime's own commands are recorded on
+ *           the device, because it would count the same work twice.
  */
 #include "collect/intel/launches.h"
 
@@ -21,33 +22,34 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "collect/devices.h"
-#include "collect/driver_calls.h"
+#include "collect/guest/driver_calls.h"
 #include "collect/host_clocks.h"
 #include "collect/intel/code_places.h"
 #include "collect/intel/submitters.h"
 #include "collect/processes.h"
-#include "collect/told_stacks.h"
+#include "collect/stack/bpf_stacks.h"
 #include "event/event.h"
 
-/* Beside those of guests, and of jobs (collect/drm/job_rows.c). */
+/* Base of correlation ids, beside those of guests and of jobs (collect/drm/job_rows.c). */
 #define CORRELATION_BASE (UINT64_C(0xfe) << 56)
 #define HASH_ODD         UINT64_C(0x9e3779b97f4a7c15)
 
 enum {
-	OPEN_MOST = 256,      /* twice as many as are kept inside the kernel */
-	CODES_MOST = 1 << 20, /* in all: a trace keeps them to its end, some 200 MiB */
-	QUEUES_MOST = 65536,
-	HELD_WORDS_MOST = 8 << 20 /* 64 MiB */
+	MAX_OPEN = 256, /* twice the limit inside the kernel */
+	MAX_CODES =
+		1 << 20, /* limit in all, because a trace keeps them until its end: some 200 MiB */
+	MAX_QUEUES = 65536,
+	MAX_HELD_WORDS = 8 << 20 /* 64 MiB */
 };
 
-/* A batch of which more may come. */
+/* A batch whose kernels are not all known yet. */
 struct open_batch {
-	struct event_launch launch; /* of its kernels */
-	uint64_t number;            /* 0: there is none */
+	struct event_launch launch; /* template of its kernels' launches */
+	uint64_t number;            /* 0: the entry is free */
 	uint64_t vm;
 	uint32_t process, device, launches;
-	bool is_told;                    /* its process's runtime tells of the same work: no rows */
-	uint32_t told[BATCH_FOUND_MOST]; /* of each kernel found, how often it was named */
+	bool has_guest; /* a guest records the runtime of this process, so no rows are written */
+	uint32_t emitted[MAX_BATCH_FOUND]; /* number of launches of each kernel that were written */
 };
 
 struct launches {
@@ -55,17 +57,17 @@ struct launches {
 	struct launch_gpu *gpus;     /* borrowed */
 	const char *function;
 	bool is_timed;
-	struct told_stacks stacks;
+	struct bpf_stacks stacks;
 	struct submitters submitters;
 	struct code_places codes;
-	uint32_t codes_count; /* that were described */
-	struct hash_map
-		by_queue; /* process << 32 | device, and the driver's number -> the trace's queue */
-	struct open_batch opens[OPEN_MOST];
+	uint32_t codes_count; /* number of kernels that were described */
+	/* process << 32 | device, and the driver's queue id -> the trace's queue */
+	struct hash_map by_queue;
+	struct open_batch opens[MAX_OPEN];
 	uint64_t last_correlation;
-	uint64_t latest_ns; /* the latest time of the records so far */
+	uint64_t latest_ns; /* latest time of the records so far */
 	struct launches_counts counts;
-	/* Records that wait: each behind its size, in whole words. */
+	/* Records that wait. Each follows its size, in whole words. */
 	uint64_t *held; /* owned */
 	size_t held_count, held_capacity;
 };
@@ -81,7 +83,10 @@ struct launches *launches_new(struct recording *recording, const char *function,
 	launches->function = function;
 	launches->gpus = gpus;
 	launches->is_timed = is_timed;
-	told_stacks_init(&launches->stacks, recording);
+	if (bpf_stacks_init(&launches->stacks, recording)) {
+		free(launches);
+		return NULL;
+	}
 	submitters_init(&launches->submitters, recording);
 	code_places_init(&launches->codes);
 	hash_map_init(&launches->by_queue);
@@ -92,7 +97,7 @@ void launches_free(struct launches *launches)
 {
 	if (!launches)
 		return;
-	told_stacks_fini(&launches->stacks);
+	bpf_stacks_fini(&launches->stacks);
 	submitters_fini(&launches->submitters);
 	code_places_fini(&launches->codes);
 	hash_map_fini(&launches->by_queue);
@@ -107,7 +112,7 @@ void launches_on_forgotten(struct launches *launches,
 	launches->stacks.context = context;
 }
 
-/* ---- whose, where ------------------------------------------------------------------------------ */
+/* ---- processes, devices, queues -------------------------------------------------------------- */
 
 static uint32_t describe_thread(const struct submit_record *record, struct processes *table,
 				struct process *process)
@@ -131,7 +136,7 @@ static uint32_t device_of(struct launches *launches, uint32_t minor)
 	const struct device_facts facts = {
 		.address = gpu->address, .name = name, .vendor = "Intel", .driver = gpu->driver};
 
-	/* its node may not be ours to open */
+	/* its node may belong to a user other than ours */
 	if (!*gpu->address)
 		snprintf(gpu->address, sizeof(gpu->address), "renderD%u", minor);
 	snprintf(name, sizeof(name), "Intel GPU %s", gpu->address);
@@ -162,8 +167,8 @@ static uint32_t describe_queue(struct launches *launches, const struct submit_re
 
 	snprintf(name, sizeof(name), "queue %u", record->queue);
 	row.name_string = recording_string(recording, name);
-	recording->kept_bytes += IDENTITY_BYTES + THING_BYTES;
-	trace_writer_thing(recording->writer, EVENT_QUEUE, &row);
+	recording->kept_bytes += IDENTITY_BYTES + ENTITY_BYTES;
+	trace_writer_entity(recording->writer, EVENT_QUEUE, &row);
 	return row.id;
 }
 
@@ -175,14 +180,14 @@ static uint32_t queue_of(struct launches *launches, const struct submit_record *
 
 	if (id)
 		return id;
-	if (launches->by_queue.count >= QUEUES_MOST)
+	if (launches->by_queue.count >= MAX_QUEUES)
 		hash_map_clear(&launches->by_queue);
 	id = describe_queue(launches, record, process, device);
 	hash_map_put(&launches->by_queue, key, id);
 	return id;
 }
 
-/* ---- kernels ----------------------------------------------------------------------------------- */
+/* ---- kernels --------------------------------------------------------------------------------- */
 
 static uint32_t describe_code(struct launches *launches, const struct code_place *place,
 			      uint32_t kind, uint64_t now_ns)
@@ -199,12 +204,12 @@ static uint32_t describe_code(struct launches *launches, const struct code_place
 				       .begin_ns = now_ns,
 				       .address = place->address};
 
-	recording->kept_bytes += THING_BYTES;
-	trace_writer_thing(recording->writer, EVENT_CODE, &row);
+	recording->kept_bytes += ENTITY_BYTES;
+	trace_writer_entity(recording->writer, EVENT_CODE, &row);
 	return row.id;
 }
 
-/* 0: there are too many, or the recorder has as much memory as it may. */
+/* Returns 0 above the limit of kernels, or if the recorder has reached its limit of memory. */
 static uint32_t code_of(struct launches *launches, const struct open_batch *batch,
 			const struct submit_found *found, uint64_t now_ns)
 {
@@ -216,18 +221,18 @@ static uint32_t code_of(struct launches *launches, const struct open_batch *batc
 
 	if (id)
 		return id;
-	if (launches->codes_count == CODES_MOST || launches->recording->is_memory_full)
+	if (launches->codes_count == MAX_CODES || launches->recording->is_memory_full)
 		return 0;
 	launches->codes_count++;
 	id = describe_code(launches, &place, found->kind, now_ns);
-	/* without memory for its place it is another one each time, and never ends */
+	/* Without memory for its place, the kernel gets a new id each time and never ends. */
 	code_places_put(&launches->codes, &place, id);
 	return id;
 }
 
 static void end_code(struct launches *launches, uint32_t id, uint64_t now_ns)
 {
-	trace_writer_end_thing(launches->recording->writer, EVENT_CODE, id, now_ns);
+	trace_writer_end_entity(launches->recording->writer, EVENT_CODE, id, now_ns);
 }
 
 void launches_lost(struct launches *launches, uint64_t now_ns)
@@ -249,7 +254,7 @@ static void take_unbound(struct launches *launches, const struct submit_unbound 
 		end_code(launches, id, unbound->head.time_ns);
 }
 
-/* ---- launches ---------------------------------------------------------------------------------- */
+/* ---- launches -------------------------------------------------------------------------------- */
 
 static void put_launch(struct launches *launches, struct event_launch *row)
 {
@@ -288,14 +293,14 @@ static void put_kernels(struct launches *launches, struct open_batch *batch,
 			const struct submit_record *record)
 {
 	for (uint32_t i = 0; i < record->found_count; i++) {
-		const uint32_t times = record->found[i].count - batch->told[i];
+		const uint32_t times = record->found[i].count - batch->emitted[i];
 
-		batch->told[i] = record->found[i].count;
+		batch->emitted[i] = record->found[i].count;
 		put_kernel(launches, batch, &record->found[i], times);
 	}
 }
 
-/* What the last look at a batch says. */
+/* Counts the result of the last parse of a batch. */
 static void count_status(struct launches_counts *counts, const struct submit_record *record)
 {
 	const struct batch_counts *parsed = &record->counts;
@@ -310,11 +315,11 @@ static void count_status(struct launches_counts *counts, const struct submit_rec
 }
 
 static size_t copy_addresses(const struct submit_record *record,
-			     uint64_t addresses[KERNEL_FRAMES_MOST])
+			     uint64_t addresses[MAX_KERNEL_FRAMES])
 {
 	size_t count = 0;
 
-	for (uint32_t i = record->frames_first; i < record->frames_count && i < KERNEL_FRAMES_MOST;
+	for (uint32_t i = record->frames_first; i < record->frames_count && i < MAX_KERNEL_FRAMES;
 	     i++)
 		addresses[count++] = record->frames[i];
 	return count;
@@ -324,12 +329,12 @@ static uint32_t stack_of(struct launches *launches, const struct submit_record *
 			 uint32_t process)
 {
 	const uint64_t unkept = launches->stacks.unkept;
-	const uint32_t user = told_stacks_find(&launches->stacks, record->user_stack, process);
-	uint64_t addresses[KERNEL_FRAMES_MOST];
+	const uint32_t user = bpf_stacks_find(&launches->stacks, record->user_stack, process);
+	uint64_t addresses[MAX_KERNEL_FRAMES];
 	const size_t count = copy_addresses(record, addresses);
 
 	launches->counts.stackless += user == 0 && launches->stacks.unkept == unkept;
-	return kernel_frames_put(&launches->stacks.kernel_frames, addresses, count, user);
+	return kernel_frames_put(&launches->stacks.walker->kernel_frames, addresses, count, user);
 }
 
 static void remember(struct launches *launches, const struct event_launch *row, uint32_t process,
@@ -365,11 +370,11 @@ static void put_batch(struct launches *launches, struct open_batch *batch,
 	row->flags = LAUNCH_UNTIMED | LAUNCH_FURTHER | LAUNCH_PART;
 }
 
-/* ---- batches of which more may come ------------------------------------------------------------ */
+/* ---- batches that may get more kernels ------------------------------------------------------- */
 
 static struct open_batch *find_open(struct launches *launches, uint64_t number)
 {
-	for (size_t i = 0; number && i < OPEN_MOST; i++)
+	for (size_t i = 0; number && i < MAX_OPEN; i++)
 		if (launches->opens[i].number == number)
 			return &launches->opens[i];
 	return NULL;
@@ -377,23 +382,23 @@ static struct open_batch *find_open(struct launches *launches, uint64_t number)
 
 static void give_up(struct launches *launches, struct open_batch *batch)
 {
-	launches->counts.incomplete += batch->number && !batch->is_told;
+	launches->counts.incomplete += batch->number && !batch->has_guest;
 	*batch = (struct open_batch){0};
 }
 
-/* The oldest gives way: their numbers count up. */
+/* Replaces the oldest batch, which has the lowest number. */
 static void keep_open(struct launches *launches, const struct open_batch *batch)
 {
 	struct open_batch *place = &launches->opens[0];
 
-	for (size_t i = 1; i < OPEN_MOST; i++)
+	for (size_t i = 1; i < MAX_OPEN; i++)
 		if (launches->opens[i].number < place->number)
 			place = &launches->opens[i];
 	give_up(launches, place);
 	*place = *batch;
 }
 
-/* ---- records ----------------------------------------------------------------------------------- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 static bool is_looked_through(const struct submit_record *record)
 {
@@ -428,9 +433,9 @@ static void take_batch(struct launches *launches, const struct submit_record *re
 	thread = describe_thread(record, table, process);
 	batch.process = process->row.id;
 	batch.device = device_of(launches, record->minor);
-	batch.is_told = devices_has_user(launches->recording, batch.device, batch.process);
-	if (batch.is_told)
-		launches->counts.told++;
+	batch.has_guest = devices_has_user(launches->recording, batch.device, batch.process);
+	if (batch.has_guest)
+		launches->counts.has_runtime++;
 	else
 		put_rows(launches, &batch, record, thread);
 	if (record->head.flags & SUBMIT_IS_OPEN)
@@ -445,32 +450,34 @@ static void take_more(struct launches *launches, const struct submit_record *rec
 		launches->counts.unmatched++;
 		return;
 	}
-	if (!batch->is_told)
+	if (!batch->has_guest)
 		put_kernels(launches, batch, record);
 	if (record->head.flags & SUBMIT_IS_OPEN)
 		return;
-	if (!batch->is_told)
+	if (!batch->has_guest)
 		count_status(&launches->counts, record);
 	*batch = (struct open_batch){0};
 }
 
-/* It has no time of its own, and is of a moment behind the records before it. Its process may have been found gone meanwhile:
- * by the time of now it would be a second one's, and so would be all that lies behind it in the ring. */
-static void take_stack(struct launches *launches, const struct kernel_stack *told)
+/* Stores a user stack. Its record has no time, and belongs to records before it in the ring, so the
+ * latest time of these is used. With the present time, a process that has ended meanwhile would be
+ * replaced by a new one, and all later records would be attributed to that. */
+static void take_stack(struct launches *launches, const struct kernel_stack *stack)
 {
 	const uint64_t now_ns = host_clocks_now_ns(), latest_ns = launches->latest_ns;
-	const struct submitter_name name = {
-		.pid = told->tgid, .time_ns = latest_ns && latest_ns < now_ns ? latest_ns : now_ns};
+	const struct submitter_name name = {.pid = stack->tgid,
+					    .time_ns = latest_ns && latest_ns < now_ns ? latest_ns
+										       : now_ns};
 	struct processes *table;
-	struct process *process = told->bytes > KERNEL_STACK_BYTES
+	struct process *process = stack->bytes > KERNEL_STACK_BYTES
 					  ? NULL
 					  : submitters_find(&launches->submitters, &name, &table);
 
 	if (process)
-		told_stacks_take(&launches->stacks, process, told);
+		bpf_stacks_take(&launches->stacks, process, stack);
 }
 
-/* Nothing of it means the same any more. */
+/* Ends all kernels, open batches and stacks of a process. */
 static void end_process(struct launches *launches, uint32_t process, uint64_t time_ns)
 {
 	uint32_t id;
@@ -479,21 +486,21 @@ static void end_process(struct launches *launches, uint32_t process, uint64_t ti
 		return;
 	while ((id = code_places_take_of(&launches->codes, process)))
 		end_code(launches, id, time_ns);
-	for (size_t i = 0; i < OPEN_MOST; i++)
+	for (size_t i = 0; i < MAX_OPEN; i++)
 		if (launches->opens[i].process == process)
 			give_up(launches, &launches->opens[i]);
-	told_stacks_forget(&launches->stacks, process);
+	bpf_stacks_forget(&launches->stacks, process);
 }
 
-static struct submitter_name name_of(const struct submit_process *told)
+static struct submitter_name name_of(const struct submit_process *row)
 {
 	return (struct submitter_name){
-		.pid = told->head.tgid, .time_ns = told->head.time_ns, .start_ns = told->start_ns};
+		.pid = row->head.tgid, .time_ns = row->head.time_ns, .start_ns = row->start_ns};
 }
 
-static void take_met(struct launches *launches, const struct submit_process *told)
+static void take_met(struct launches *launches, const struct submit_process *row)
 {
-	const struct submitter_name name = name_of(told);
+	const struct submitter_name name = name_of(row);
 	struct submitters *submitters = &launches->submitters;
 	struct processes *table;
 	struct process *process;
@@ -501,17 +508,18 @@ static void take_met(struct launches *launches, const struct submit_process *tol
 	end_process(launches, submitters_check(submitters, &name), name.time_ns);
 	process = submitters_find(submitters, &name, &table);
 	if (process)
-		told_stacks_meet(&launches->stacks, process);
+		bpf_stacks_meet(&launches->stacks, process);
 }
 
-static void take_exit(struct launches *launches, const struct submit_process *told)
+static void take_exit(struct launches *launches, const struct submit_process *row)
 {
-	const struct submitter_name name = name_of(told);
+	const struct submitter_name name = name_of(row);
 
 	end_process(launches, submitters_end(&launches->submitters, &name), name.time_ns);
 }
 
-/* It stays as it is. Of one that has been given up here that was counted then. */
+/* The kernel has given up the batch; its rows stay. If it was given up here before, it is counted
+ * already. */
 static void take_dropped(struct launches *launches, const struct submit_dropped *dropped)
 {
 	struct open_batch *batch = find_open(launches, dropped->number);
@@ -523,7 +531,7 @@ static void take_dropped(struct launches *launches, const struct submit_dropped 
 static bool is_whole(const struct submit_record *record, size_t size)
 {
 	return size >= offsetof(struct submit_record, found) &&
-	       record->found_count <= BATCH_FOUND_MOST && record->minor < SUBMIT_MINORS_MOST &&
+	       record->found_count <= MAX_BATCH_FOUND && record->minor < MAX_SUBMIT_MINORS &&
 	       size >= offsetof(struct submit_record, found) +
 			       record->found_count * sizeof(record->found[0]);
 }
@@ -563,7 +571,7 @@ static void take_now(struct launches *launches, const void *data, size_t size)
 		take_more(launches, data);
 }
 
-/* ---- what guests have to tell before ----------------------------------------------------------- */
+/* ---- waiting for descriptions by guests ------------------------------------------------------ */
 
 static size_t words_of(size_t size)
 {
@@ -582,7 +590,7 @@ static int hold(struct launches *launches, const void *data, size_t size)
 {
 	const size_t words = words_of(size);
 
-	if (launches->held_count + words > HELD_WORDS_MOST ||
+	if (launches->held_count + words > MAX_HELD_WORDS ||
 	    array_grow(launches->held, launches->held_capacity, launches->held_count + words))
 		return -ENOMEM;
 	launches->held[launches->held_count] = size;
@@ -604,19 +612,21 @@ void launches_settle(struct launches *launches)
 	launches->held_count = 0;
 }
 
-/* Its guest may ask for it before it is taken. */
+/* Stores the driver call at once, because the guest's launch may ask for it before the record is
+ * taken. */
 static void note_call(struct launches *launches, const struct submit_record *record)
 {
 	const struct driver_call call = {record->enter_ns, record->head.time_ns, record->head.tid};
-	uint64_t addresses[KERNEL_FRAMES_MOST];
+	uint64_t addresses[MAX_KERNEL_FRAMES];
 	const size_t count = copy_addresses(record, addresses);
 
-	driver_calls_put(&launches->recording->driver_calls, &call, &launches->stacks.kernel_frames,
-			 addresses, count);
+	driver_calls_put(&launches->recording->driver_calls, &call,
+			 &launches->stacks.walker->kernel_frames, addresses, count);
 }
 
-/* A guest may have told of the queue and its device, and nobody has read that yet. What comes behind such a record waits with
- * it: in another order an end could come before what it ends. */
+/* A record of a process with a guest waits, because the guest may have described the queue and its
+ * device in a ring that is not read yet. All later records wait behind it; otherwise an end could
+ * precede its start. */
 void launches_take(struct launches *launches, const void *data, size_t size)
 {
 	const bool is_guests = is_recorded(launches, data, size);
@@ -626,13 +636,13 @@ void launches_take(struct launches *launches, const void *data, size_t size)
 	if (!is_guests && !launches->held_count) {
 		take_now(launches, data, size);
 	} else if (hold(launches, data, size)) {
-		/* nobody has asked for so long that what guests tell has to do without */
+		/* no more room to wait: continues without the guest's descriptions */
 		launches_settle(launches);
 		take_now(launches, data, size);
 	}
 }
 
-/* ---- ends -------------------------------------------------------------------------------------- */
+/* ---- ends ------------------------------------------------------------------------------------ */
 
 void launches_each_second(struct launches *launches, uint64_t now_ns)
 {
@@ -642,19 +652,19 @@ void launches_each_second(struct launches *launches, uint64_t now_ns)
 	submitters_look(&launches->submitters, now_ns);
 	while ((process = submitters_take_ended(&launches->submitters)))
 		end_process(launches, process, now_ns);
-	kernel_frames_look(&launches->stacks.kernel_frames);
+	kernel_frames_look(&launches->stacks.walker->kernel_frames);
 	driver_calls_sweep(&recording->driver_calls, now_ns - PROCESSES_LINGER_NS);
 	processes_forget(recording->others, now_ns);
 }
 
 void launches_end(struct launches *launches)
 {
-	for (size_t i = 0; i < OPEN_MOST; i++)
+	for (size_t i = 0; i < MAX_OPEN; i++)
 		give_up(launches, &launches->opens[i]);
 	launches->counts.refused_stacks = launches->stacks.refused;
 	launches->counts.no_memory_stacks = launches->stacks.no_memory;
 	launches->counts.unkept = launches->stacks.unkept;
-	if (kernel_frames_name(&launches->stacks.kernel_frames)) {
+	if (kernel_frames_name(&launches->stacks.walker->kernel_frames)) {
 		recording_note(launches->recording, "intel", COLLECTOR_PARTIAL, 0, error_text());
 		error_clear();
 	}

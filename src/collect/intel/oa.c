@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/intel/oa.c - what a report of Intel's OA unit (observation architecture) says
+ * collect/intel/oa.c - decodes reports of Intel's OA unit (observation architecture)
  *
  * Runs in:  the recorder
- * Gets:     a GPU's graphics IP, reports   Gives: times, cycles, counters
+ * Gets:     a GPU's graphics IP, reports
+ * Gives:    times, cycles, counters
  * Owns:     nothing
- * Fails:    a counter that is not known on a GPU is absent; a report that was not written is told as such
- * Why own metric sets: the driver opens no stream without one, and lists those alone that somebody has given it. Up to MTL
- *           the counters here are wired, and a set with one idle register suffices; since Xe2 each is what its
- *           selector says.
+ * Fails:    A counter that is unknown on a GPU is absent; a report that the GPU has not written is
+ *           flagged
+ * Why:      duet has metric sets of its own, because the driver opens no stream without one and
+ *           lists only sets that programs have added. Up to MTL the counters used here are
+ *           hard-wired, so that a set with one unused register suffices; since Xe2 a selector
+ *           chooses each counter.
  */
 #include "collect/intel/oa.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "abi/i915_perf.h"
+#include "abi/xe.h"
 #include "base/array.h"
-#include "collect/intel/i915_perf_abi.h"
-#include "event/xe_abi.h"
 
 enum { XE_HP = 1255, PVC = 1260, XE2 = 2000, XE3P = 3500, SECOND_NS = 1000000000 };
 enum {
@@ -26,20 +29,20 @@ enum {
 	HAS_CONTEXT = 1 << 16,
 	SHORT_TIME_BITS = 32,
 	LONG_TIME_BITS = 56,
-	EXPONENT_MOST = 30
+	MAX_EXPONENT = 30
 };
 
 #define FORMAT(type, select, size) ((type) | (select) << 8 | (size) << 16)
 
-/* ---- layouts ----------------------------------------------------------------------------------- */
+/* ---- layouts --------------------------------------------------------------------------------- */
 
-/* Of a register with nothing in it: which events a flexible counter of the EUs counts, none of which is read. */
+/* The register selects the events of a flexible EU counter, which is not read. */
 static const struct oa_register wired_registers[] = {{0xe458, 0}};
 static const struct oa_set wired = {"8f3a1c52-6f0e-4d47-9e0b-3a5f0d1c7b21", wired_registers,
 				    ARRAY_COUNT(wired_registers)};
 
-/* The selector of counter N has four levels of 64 bits each, at 0x13000 + level * 0x200 + N * 8. What is of the EUs is
- * chosen in the first, what is of the whole GPU in the three others. */
+/* The selector of counter N has four levels of 64 bits each, at 0x13000 + level * 0x200 + N * 8.
+ * The first level selects EU events, the other three select events of the whole GPU. */
 enum { PEC_EU_STALLED = 20, PEC_EU_ACTIVE = 24, PEC_BUSY = 32 };
 #define SELECT(counter, level, value)                    \
 	{0x13000 + (level)*0x200 + (counter)*8, value},  \
@@ -87,7 +90,7 @@ const struct oa_layout oa_xe_hpg_layout = {
 	true,
 	{[OA_BUSY] = A32(0), [OA_EU_ACTIVE] = A40(7), [OA_EU_STALLED] = A40(8)},
 	&wired};
-/* Nothing that is public says which of its counters are the EUs'. */
+/* No public source names PVC's EU counters. */
 static const struct oa_layout pvc = {"A24u40_A14u32_B8_C8",
 				     FORMAT(XE_OA_FORMAT_OAG, 5, 0),
 				     0,
@@ -108,7 +111,7 @@ static const struct oa_layout xe2 = {"PEC64u64",
 				      [OA_EU_ACTIVE] = PEC(PEC_EU_ACTIVE),
 				      [OA_EU_STALLED] = PEC(PEC_EU_STALLED)},
 				     &selected};
-/* Its selectors are not known: clock and time alone. */
+/* The selectors are not known, so only clock and time are read. */
 static const struct oa_layout xe3p = {"PEC64u64", FORMAT(XE_OA_FORMAT_PEC, 1, 1),
 				      0,          576,
 				      true,       OA_POSITIONS_PEC,
@@ -135,9 +138,10 @@ const struct oa_layout *oa_layout_find(uint32_t major, uint32_t minor)
 	return version < XE3P ? &xe2 : &xe3p;
 }
 
-/* ---- positions --------------------------------------------------------------------------------- */
+/* ---- positions ------------------------------------------------------------------------------- */
 
-/* Of the formats with counters A, B and C: how many A, and their widths as the header's names of the formats count them. */
+/* For formats with counters A, B and C: the number of each, and the widths of A as in the names of
+ * the formats in the header. */
 enum { B_COUNT = 8, C_COUNT = 8, A_GEN12 = 36, A_XE_HPG = 38, LATE_A = 32 };
 enum { LATE_A_AT = 144, B_AT = 192, C_AT = 224, A36_AT = 160, A37_AT = 184 };
 
@@ -148,11 +152,12 @@ static uint32_t count_a(const struct oa_layout *layout)
 
 uint32_t oa_raw_count(const struct oa_layout *layout)
 {
-	return layout->positions == OA_POSITIONS_PEC ? OA_RAW_MOST
+	return layout->positions == OA_POSITIONS_PEC ? MAX_OA_RAW
 						     : count_a(layout) + B_COUNT + C_COUNT;
 }
 
-/* Since DG2 A0 to A3 and A24 to A27 have 32 bits; in the room of their upper 8 lie A36 and A37. */
+/* Since DG2, A0 to A3 and A24 to A27 have 32 bits; A36 and A37 use the room of their upper 8
+ * bits. */
 static struct oa_place place_of_a(const struct oa_layout *layout, uint32_t nth)
 {
 	const bool is_short =
@@ -186,7 +191,7 @@ void oa_raw_name(const struct oa_layout *layout, uint32_t nth, char ret_name[OA_
 	const uint32_t a = count_a(layout);
 
 	if (layout->positions == OA_POSITIONS_PEC)
-		snprintf(ret_name, OA_RAW_NAME_BYTES, "PEC%u", nth % OA_RAW_MOST);
+		snprintf(ret_name, OA_RAW_NAME_BYTES, "PEC%u", nth % MAX_OA_RAW);
 	else if (nth < a)
 		snprintf(ret_name, OA_RAW_NAME_BYTES, "A%u", nth);
 	else if (nth < a + B_COUNT)
@@ -195,7 +200,7 @@ void oa_raw_name(const struct oa_layout *layout, uint32_t nth, char ret_name[OA_
 		snprintf(ret_name, OA_RAW_NAME_BYTES, "C%u", (nth - a - B_COUNT) % C_COUNT);
 }
 
-/* ---- reports ----------------------------------------------------------------------------------- */
+/* ---- reports --------------------------------------------------------------------------------- */
 
 static uint64_t word_at(const uint8_t *bytes, size_t size)
 {
@@ -280,7 +285,7 @@ struct oa_report oa_report_since(const struct oa_layout *layout, const struct oa
 	return since;
 }
 
-/* ---- time -------------------------------------------------------------------------------------- */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 uint64_t oa_time_ns(uint64_t clock_hz, uint64_t time)
 {
@@ -296,7 +301,7 @@ uint32_t oa_exponent_find(uint64_t clock_hz, uint32_t hz)
 {
 	uint32_t exponent = 0;
 
-	while (exponent < EXPONENT_MOST && oa_period_ns(clock_hz, exponent + 1) <= SECOND_NS / hz)
+	while (exponent < MAX_EXPONENT && oa_period_ns(clock_hz, exponent + 1) <= SECOND_NS / hz)
 		exponent++;
 	return exponent;
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/intel/oa_i915.c - the reports of the OA unit of the driver i915, Gen8 to MTL
+ * collect/intel/oa_i915.c - OA reports of the driver i915, Gen8 to MTL
  *
  * Runs in:  the recorder
- * Gets:     a render node   Gives: its one unit, metric sets, streams
+ * Gets:     a render node
+ * Gives:    its one unit, metric sets, streams
  * Owns:     nothing
- * Fails:    with what mends it
- * Why formats are tried: the driver does not tell the GPU's generation, and has one of two that say the same; so a PCI id
- *           need not be known
+ * Fails:    with a message that names the remedy
+ * Why:      Formats are tried, because the driver does not report the GPU's generation. It accepts
+ *           one of two equivalent formats, so no table of PCI ids is needed.
  *
  * Not run on a GPU yet.
  */
@@ -15,12 +16,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "abi/i915_perf.h"
 #include "base/array.h"
 #include "base/error.h"
-#include "collect/intel/i915_perf_abi.h"
 #include "collect/intel/oa_driver.h"
 
-/* 0: it does not say. */
+/* Returns 0 if the driver does not answer. */
 static uint32_t ask_number(const struct gpu_node *node, int32_t param)
 {
 	int value = 0;
@@ -32,13 +33,13 @@ static uint32_t ask_number(const struct gpu_node *node, int32_t param)
 static int ask(const struct gpu_node *node, uint32_t nth, struct oa_facts *facts)
 {
 	if (nth)
-		return error_set(-ENOENT, "OA: one unit is all that i915 has");
+		return error_set(-ENOENT, "OA: i915 has only one unit");
 	facts->clock_hz = ask_number(node, I915_PARAM_OA_TIMESTAMP_FREQUENCY);
 	if (!facts->clock_hz)
 		facts->clock_hz = ask_number(node, I915_PARAM_CS_TIMESTAMP_FREQUENCY);
 	if (!facts->clock_hz)
 		return error_set(-ENOTSUP,
-				 "OA: the driver i915 does not tell how fast its GPU's clock is");
+				 "OA: the driver i915 does not report the GPU's clock rate");
 	facts->eu_count = ask_number(node, I915_PARAM_EU_TOTAL);
 	facts->layout = &oa_xe_hpg_layout;
 	return 0;
@@ -87,7 +88,7 @@ static int open_as(const struct gpu_node *node, const struct oa_facts *facts,
 	return error;
 }
 
-/* The layout becomes the one that the GPU has. */
+/* Tries both layouts and sets the one that the GPU has. */
 static int open_stream(const struct gpu_node *node, struct oa_facts *facts, int set)
 {
 	static const struct oa_layout *const layouts[] = {&oa_xe_hpg_layout, &oa_gen12_layout};
@@ -106,19 +107,18 @@ static int refused(int error)
 	switch (error) {
 	case EACCES:
 	case EPERM:
-		return error_set(-EACCES,
-				 "OA: the driver i915 gives its reports to root and cap_perfmon "
-				 "alone; for everybody: "
-				 "'sudo sysctl dev.i915.perf_stream_paranoid=0'");
+		return error_set(
+			-EACCES,
+			"OA: the driver i915 allows reports for root and cap_perfmon only; to "
+			"allow all users: 'sudo sysctl dev.i915.perf_stream_paranoid=0'");
 	case EBUSY:
-		return error_set(-EBUSY,
-				 "OA: another program reads this GPU's OA unit already: one can at "
-				 "a time");
+		return error_set(-EBUSY, "OA: another program reads this GPU's OA unit already; "
+					 "only one can at a time");
 	case ENODEV:
 	case EINVAL:
 	case EOPNOTSUPP:
-		return error_set(-ENOTSUP, "OA: the driver i915 has no reports of this GPU that "
-					   "are known: it has from Gen8 on");
+		return error_set(-ENOTSUP, "OA: the driver i915 has no known report format for "
+					   "this GPU; it has from Gen8 on");
 	default:
 		return error_set(-error, "OA: the driver i915 refuses a stream of reports: %s",
 				 strerror(error));

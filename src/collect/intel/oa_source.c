@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/intel/oa_source.c - counters of Intel's GPUs by their OA units, as a source of a sampler
+ * collect/intel/oa_source.c - counters of Intel GPUs from their OA units, as a source of a sampler
  *
- * Runs in:  the main thread, which opens and closes; a sampler's, which reads
- * Gets:     reports of streams   Gives: rows with the times at which the GPU wrote them
+ * Runs in:  open and close in the main thread, read in a sampler's thread
+ * Gets:     reports of streams
+ * Gives:    rows with the times at which the GPU wrote them
  * Owns:     render nodes and streams
- * Fails:    a GPU without is noted; lost reports are losses
- * Why read 20 times a second: the GPU itself writes a report each period, into a buffer of the driver's that holds more
- *           than 10 s of them
+ * Fails:    a GPU without OA is noted; lost reports are written as losses
+ * Why:      It is read 20 times a second, because the GPU writes a report each period into a buffer
+ *           of the driver that holds more than 10 s
  */
 #include "collect/intel/oa_source.h"
 
@@ -21,23 +22,29 @@
 #include "collect/devices.h"
 #include "collect/host_clocks.h"
 
-/* ---- the source -------------------------------------------------------------------------------- */
+/* ---- the source ------------------------------------------------------------------------------ */
 
 enum { BUSY, CLOCK, EU_ACTIVE, EU_STALLED, COUNTER, TIME };
 
 static const struct metric metrics[] = {
-	[BUSY] = {"gpu.busy", "ns", "time in which the GPU had something to do, by its own cycles",
+	[BUSY] = {"gpu.busy", "ns",
+		  "share of the time in which the GPU was busy, counted by its OA unit in GPU "
+		  "cycles",
 		  NULL, METRIC_PART, TIME, LIMIT_WHOLE},
-	[CLOCK] = {"gpu.clock", "Hz", "mean of the GPU's clock since the reading before", NULL,
-		   METRIC_LEVEL},
-	[EU_ACTIVE] = {"gpu.eu.active", "ns", "time in which an EU executed, mean of all EUs", NULL,
-		       METRIC_PART, TIME, LIMIT_WHOLE},
-	[EU_STALLED] = {"gpu.eu.stalled", "ns",
-			"… in which it had threads, and none of them executed", NULL, METRIC_PART,
-			TIME, LIMIT_WHOLE},
-	[COUNTER] = {"gpu.oa.counter", "events",
-		     "what a counter of a metric set counted, whatever the set has it count", NULL,
-		     METRIC_TOTAL},
+	[CLOCK] = {"gpu.clock", "Hz", "mean clock frequency of the GPU since the last reading",
+		   NULL, METRIC_LEVEL},
+	[EU_ACTIVE] =
+		{"gpu.eu.active", "ns",
+		 "share of the time in which an EU (execution unit) executed; mean of all EUs",
+		 NULL, METRIC_PART, TIME, LIMIT_WHOLE},
+	[EU_STALLED] =
+		{"gpu.eu.stalled", "ns",
+		 "share of the time in which an EU had threads and executed none; mean of all EUs",
+		 NULL, METRIC_PART, TIME, LIMIT_WHOLE},
+	[COUNTER] =
+		{"gpu.oa.counter", "events",
+		 "one counter of a metric set (intel:oa-set=NAME); the set defines what it counts",
+		 NULL, METRIC_TOTAL},
 	[TIME] = {NULL},
 };
 
@@ -45,22 +52,22 @@ static bool open_source(struct source_state *state, const struct tick *tick)
 {
 	const struct oa_units *units = tick->context;
 
-	/* as the GPU writes, and not as it is read */
+	/* the period of the GPU's reports, not of our reads */
 	for (size_t i = 0; i < units->count; i++)
-		state->things.interval_ns = units->all[i].facts.period_ns;
+		state->instances.interval_ns = units->all[i].facts.period_ns;
 	return units->count != 0;
 }
 
 struct telling {
 	struct source_state *state;
 	struct oa_unit *unit;
-	struct thing *thing;
+	struct metric_instance *instance;
 	size_t index;
-	struct thing *counters[OA_RAW_MOST]; /* NULL: there was no room */
+	struct metric_instance *counters[MAX_OA_RAW]; /* NULL: no room for the counter */
 	uint32_t count;
 };
 
-/* "gt0 GpuBusy" as the set has it, else by its position, "gt0 A7". */
+/* Formats "gt0 GpuBusy" with the set's name of the counter, otherwise "gt0 A7". */
 static void name_counter(const struct oa_unit *unit, uint32_t nth, char *ret_name, size_t size)
 {
 	const struct oa_place place = oa_raw_place(unit->facts.layout, nth);
@@ -72,7 +79,7 @@ static void name_counter(const struct oa_unit *unit, uint32_t nth, char *ret_nam
 	snprintf(ret_name, size, "gt%u %s", unit->facts.gt.id, name ? name : position);
 }
 
-/* Each is a thing of its own, which is there whether something comes of it or not. */
+/* Each counter is an entity of its own, which exists with or without values. */
 static void find_counters(struct telling *telling)
 {
 	const struct oa_unit *unit = telling->unit;
@@ -80,35 +87,37 @@ static void find_counters(struct telling *telling)
 
 	telling->count = *unit->facts.set ? oa_raw_count(unit->facts.layout) : 0;
 	for (uint32_t i = 0; i < telling->count; i++) {
-		struct thing *thing =
-			things_numbered(&telling->state->things,
-					OA_UNITS_MOST + telling->index * OA_RAW_MOST + i, &is_new);
+		struct metric_instance *instance = metric_instances_numbered(
+			&telling->state->instances, MAX_OA_UNITS + telling->index * MAX_OA_RAW + i,
+			&is_new);
 
-		telling->counters[i] = thing;
-		if (!thing || !is_new)
+		telling->counters[i] = instance;
+		if (!instance || !is_new)
 			continue;
-		thing->of.device = unit->device;
-		name_counter(unit, i, thing->of.instance, sizeof(thing->of.instance));
+		instance->of.device = unit->device;
+		name_counter(unit, i, instance->of.instance, sizeof(instance->of.instance));
 	}
 }
 
-/* Where they begin anew the first reading is none. */
+/* After a restart, the first report only sets the base. */
 static void tell_counters(const struct telling *telling, const struct oa_step *step)
 {
 	struct oa_unit *unit = telling->unit;
-	uint64_t values[METRICS_MOST] = {0};
+	uint64_t values[MAX_METRICS] = {0};
 
 	for (uint32_t i = 0; i < telling->count; i++) {
-		struct thing *thing = telling->counters[i];
+		struct metric_instance *instance = telling->counters[i];
 
-		if (!thing)
+		if (!instance)
 			continue;
 		if (!step->took_ns)
-			thing_sample(&telling->state->things, thing, step->end_ns, values, 0);
+			metric_instance_sample(&telling->state->instances, instance, step->end_ns,
+					       values, 0);
 		else if (i < step->raw_count)
 			unit->raw[i] += step->raw[i];
 		values[COUNTER] = unit->raw[i];
-		thing_sample(&telling->state->things, thing, step->end_ns, values, 1u << COUNTER);
+		metric_instance_sample(&telling->state->instances, instance, step->end_ns, values,
+				       1u << COUNTER);
 	}
 }
 
@@ -118,29 +127,32 @@ static void on_step(void *context, const struct oa_step *step)
 	struct oa_unit *unit = telling->unit;
 	uint64_t valid = 1u << TIME | (step->has_busy ? 1u << BUSY : 0) |
 			 (step->has_eu ? 1u << EU_ACTIVE | 1u << EU_STALLED : 0);
-	uint64_t values[METRICS_MOST] = {0};
+	uint64_t values[MAX_METRICS] = {0};
 
 	if (!step->took_ns) {
-		/* what was before is not known: nothing goes on from there */
-		thing_sample(&telling->state->things, telling->thing, step->end_ns, values, 0);
+		/* the base is unknown: no difference yet */
+		metric_instance_sample(&telling->state->instances, telling->instance, step->end_ns,
+				       values, 0);
 		valid = 1u << TIME | 1u << BUSY | 1u << EU_ACTIVE | 1u << EU_STALLED;
 	} else {
 		valid |= 1u << CLOCK;
 	}
-	unit->told_ns += step->took_ns;
+	unit->emitted_ns += step->took_ns;
 	unit->busy_ns += step->busy_ns;
 	unit->eu_active_ns += step->eu_active_ns;
 	unit->eu_stalled_ns += step->eu_stalled_ns;
-	values[TIME] = unit->told_ns;
+	values[TIME] = unit->emitted_ns;
 	values[BUSY] = unit->busy_ns;
 	values[EU_ACTIVE] = unit->eu_active_ns;
 	values[EU_STALLED] = unit->eu_stalled_ns;
 	values[CLOCK] = step->clock_hz;
-	thing_sample(&telling->state->things, telling->thing, step->end_ns, values, valid);
+	metric_instance_sample(&telling->state->instances, telling->instance, step->end_ns, values,
+			       valid);
 	tell_counters(telling, step);
 }
 
-/* From the last row before the end of a stream until it is open again: how much is missing nobody knows. One row each. */
+/* Writes one loss row per end of a stream: from the last row before it until the stream is open
+ * again. The amount lost is unknown. */
 static void tell_ends(struct tick *tick, struct oa_unit *unit, const struct oa_counts *counts)
 {
 	if (unit->ends == counts->resets)
@@ -161,15 +173,18 @@ static void read_unit(struct source_state *state, struct tick *tick, struct oa_u
 		      size_t index)
 {
 	bool is_new;
-	struct thing *thing = things_numbered(&state->things, index, &is_new);
-	struct telling telling = {.state = state, .unit = unit, .thing = thing, .index = index};
+	struct metric_instance *instance =
+		metric_instances_numbered(&state->instances, index, &is_new);
+	struct telling telling = {
+		.state = state, .unit = unit, .instance = instance, .index = index};
 	struct oa_counts counts;
 
-	if (!thing)
+	if (!instance)
 		return;
 	if (is_new) {
-		thing->of.device = unit->device;
-		snprintf(thing->of.instance, sizeof(thing->of.instance), "gt%u", unit->facts.gt.id);
+		instance->of.device = unit->device;
+		snprintf(instance->of.instance, sizeof(instance->of.instance), "gt%u",
+			 unit->facts.gt.id);
 	}
 	find_counters(&telling);
 	oa_stream_read(unit->stream, on_step, &telling);
@@ -183,34 +198,31 @@ static void read_all(struct source_state *state, struct tick *tick)
 {
 	struct oa_units *units = tick->context;
 
-	things_begin_round(&state->things);
+	metric_instances_begin_round(&state->instances);
 	for (size_t i = 0; i < units->count; i++)
 		read_unit(state, tick, &units->all[i], i);
 	tick->time_ns = host_clocks_now_ns();
-	things_end_round(&state->things, tick->time_ns);
+	metric_instances_end_round(&state->instances, tick->time_ns);
 }
 
-extern const struct source oa_source;
 const struct source oa_source = {
 	.name = "oa",
 	.file = "OA unit",
 	SOURCE_METRICS(metrics),
 	.group = GROUP_MACHINE,
-	.most_hz = OA_MOST_HZ,
-	.things_most = OA_UNITS_MOST * (1 + OA_RAW_MOST),
+	.max_hz = OA_MAX_HZ,
+	.max_instances = MAX_OA_UNITS * (1 + MAX_OA_RAW),
 	.open = open_source,
 	.read = read_all,
 };
 
-extern const struct source own_source;
-
 static const struct source *const all[] = {&oa_source, &own_source};
-/* A stream that ended is opened again, which takes cap_perfmon. */
+/* Reopening a stream that ended needs cap_perfmon. */
 const struct source_list oa_sources = {all, ARRAY_COUNT(all), .rights = RIGHTS_OBSERVING};
 
-/* ---- units ------------------------------------------------------------------------------------- */
+/* ---- units ----------------------------------------------------------------------------------- */
 
-static void note(struct recording *recording, const char *text)
+static void put_note(struct recording *recording, const char *text)
 {
 	recording_note(recording, "intel", COLLECTOR_PARTIAL, 0, text);
 	recording_warn(recording, text);
@@ -221,7 +233,7 @@ static void note_failed(struct recording *recording, const struct gpu_node *node
 	char text[700];
 
 	snprintf(text, sizeof(text), "GPU %s: %s", node->address, error_text());
-	note(recording, text);
+	put_note(recording, text);
 	error_clear();
 }
 
@@ -247,11 +259,11 @@ static int choose_set(struct oa_unit *unit, const char *set)
 
 	unit->facts.igdmd = unit->igdmd;
 	snprintf(unit->facts.set, sizeof(unit->facts.set), "%s", set);
-	/* who asks for the next GT of the GPU takes it for one that is not there */
+	/* The caller asks for GT after GT; -ENODEV ends that without an error. */
 	return error == -ENOENT ? error_set(-ENODEV, "%s", error_text()) : error;
 }
 
-/* False: the GPU has not so many, or its node is no more ours. */
+/* False: the GPU has fewer, or its node cannot be opened. */
 static bool add_unit(struct recording *recording, struct oa_units *units, int minor, uint32_t nth,
 		     uint32_t hz, const char *set)
 {
@@ -260,11 +272,11 @@ static bool add_unit(struct recording *recording, struct oa_units *units, int mi
 	int error;
 
 	*unit = (struct oa_unit){.device = 0};
-	if (units->count == OA_UNITS_MOST)
+	if (units->count == MAX_OA_UNITS)
 		return false;
 	if (!gpu_node_open(minor, &unit->node)) {
 		if (gpu_node_is_shut("", minor, text, sizeof(text)))
-			note(recording, text);
+			put_note(recording, text);
 		return false;
 	}
 	error = oa_stream_ask(&unit->node, nth, hz, &unit->facts);
@@ -302,9 +314,8 @@ int oa_units_open(struct recording *recording, uint32_t hz, const char *set,
 		return 0;
 	}
 	free(units);
-	return error_set(-ENODEV,
-			 "no GPU whose OA unit can be read by Intel's drivers (duet doctor "
-			 "says what is missing)");
+	return error_set(-ENODEV, "no GPU whose OA unit can be read by Intel's drivers (duet "
+				  "doctor explains what is missing)");
 }
 
 static void note_counts(struct recording *recording, const struct oa_unit *unit)
@@ -314,8 +325,8 @@ static void note_counts(struct recording *recording, const struct oa_unit *unit)
 
 	snprintf(text, sizeof(text),
 		 "GPU %s, gt%u: %" PRIu64 " reports of its OA unit (%s%s%s), one each %" PRIu64
-		 " us; the hardware lost some %" PRIu64 " times; the stream was opened "
-		 "again %" PRIu64 " times",
+		 " us; the hardware lost some %" PRIu64
+		 " times; the stream was opened again %" PRIu64 " times",
 		 unit->node.address, unit->facts.gt.id, counts->reports, unit->facts.layout->name,
 		 *unit->facts.set ? ", metric set " : "", unit->facts.set,
 		 unit->facts.period_ns / 1000, counts->losses, counts->resets);
@@ -324,7 +335,7 @@ static void note_counts(struct recording *recording, const struct oa_unit *unit)
 		       0, text);
 }
 
-/* Of a stream that is not open again: nobody reads any more. */
+/* For a stream that was not reopened; its reader has stopped. */
 static void put_last_end(struct recording *recording, const struct oa_unit *unit)
 {
 	const struct trace_source source = {.clock = CLOCK_ID_MONOTONIC};

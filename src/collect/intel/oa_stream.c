@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/intel/oa_stream.c - the reports of a GPU's OA unit: asked for, read as they come, and opened again
+ * collect/intel/oa_stream.c - the stream of reports of a GPU's OA unit: opens, reads and reopens it
  *
- * Runs in:  the recorder; a stream in the thread of its sampler
- * Gets:     a render node, and how its driver is asked (oa_driver.h)   Gives: what came from report to report, and when
- * Owns:     the stream's descriptor and room for what is read at a time
- * Fails:    to open: with what mends it. Later lost reports are counted, and a stream that ended is opened anew
- * Why the metric set goes at once: the stream keeps what it was opened with, so that nothing of ours is left in the driver's
- *           list, however the recorder ends
- * Why times are those of the quickest reading: a report is read later than it was written, never earlier. Of all
- *           differences between both clocks the least is next to the truth; it may grow by SLACK_PPM, as clocks drift.
+ * Runs in:  the recorder; a stream is read in the thread of its sampler
+ * Gets:     a render node, and the functions of its driver (oa_driver.h)
+ * Gives:    differences between reports, and their times
+ * Owns:     the stream's descriptor and a read buffer
+ * Fails:    on open, with a remedy. Later, lost reports are counted and a stream that ended is
+ *           reopened.
+ * Why:      The metric set is removed from the driver's list at once. The stream keeps the set that
+ *           it was opened with, so no set of ours stays in the list, however the recorder ends.
+ *           Report times use the smallest difference between the two clocks, because a report is
+ *           read after it was written. The difference may grow by SLACK_PPM, because clocks drift.
  */
 #include "collect/intel/oa_stream.h"
 
@@ -21,34 +23,34 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "abi/xe.h"
 #include "base/error.h"
 #include "collect/host_clocks.h"
 #include "collect/intel/oa_driver.h"
-#include "event/xe_abi.h"
 
 enum {
 	BUFFER_BYTES = 1 << 20,
-	READS_MOST = 64, /* in a tick: what comes faster is lost, and counted */
+	MAX_READS = 64, /* reads per tick; reports beyond these are lost and counted */
 	REOPEN_NS = 20000000,
-	UNKNOWN_NS = 2000000000, /* 32 bits of cycles are full again after that, at 2 GHz */
+	UNKNOWN_NS = 2000000000, /* 32 bits of cycles wrap after this time at 2 GHz */
 	SLACK_PPM = 100,
 	TRIES = 3,
-	CLOCK_MOST_HZ = 1 << 30
+	CLOCK_MAX_HZ = 1 << 30
 };
 
 struct oa_stream {
 	const struct gpu_node *node; /* borrowed */
 	struct oa_facts facts;
-	int fd; /* owned; -1: it ended */
+	int fd; /* owned; -1: the stream has ended */
 	uint64_t ended_ns;
 	uint8_t *buffer; /* owned */
-	/* of the stream at hand */
+	/* state of the open stream */
 	bool has_before, has_newest, has_offset, is_after_loss;
-	struct oa_report before;           /* the last that was told */
-	struct oa_report newest;           /* the last that was read */
-	uint64_t before_time, newest_time; /* of the unit's clock since the first report */
-	uint64_t offset_ns, offset_at_ns;  /* to CLOCK_MONOTONIC, found when */
-	uint64_t told_ns;
+	struct oa_report before;           /* the last report that was delivered */
+	struct oa_report newest;           /* the last report that was read */
+	uint64_t before_time, newest_time; /* ticks of the unit's clock since the first report */
+	uint64_t offset_ns, offset_at_ns;  /* offset to CLOCK_MONOTONIC, and when it was measured */
+	uint64_t emitted_ns;
 	struct oa_counts counts;
 };
 
@@ -61,8 +63,10 @@ int oa_stream_ask(const struct gpu_node *node, uint32_t nth, uint32_t hz,
 
 	if (error)
 		return error;
-	if (!facts.clock_hz || facts.clock_hz > CLOCK_MOST_HZ)
-		return error_set(-EPROTO, "OA: the driver %s says %" PRIu64 " time stamps a second",
+	if (!facts.clock_hz || facts.clock_hz > CLOCK_MAX_HZ)
+		return error_set(-EPROTO,
+				 "OA: the driver %s reports an invalid clock rate: %" PRIu64
+				 " timestamps a second",
 				 node->driver, facts.clock_hz);
 	facts.exponent = oa_exponent_find(facts.clock_hz, hz);
 	facts.period_ns = oa_period_ns(facts.clock_hz, facts.exponent);
@@ -70,9 +74,9 @@ int oa_stream_ask(const struct gpu_node *node, uint32_t nth, uint32_t hz,
 	return 0;
 }
 
-/* ---- the stream -------------------------------------------------------------------------------- */
+/* ---- the stream ------------------------------------------------------------------------------ */
 
-/* What is said of one that was there when it was chosen. */
+/* Sets the message for a metric set that existed when it was chosen. */
 static int set_refused(const struct oa_facts *facts, int error)
 {
 	if (*facts->set && error == -ENOENT)
@@ -80,15 +84,15 @@ static int set_refused(const struct oa_facts *facts, int error)
 				 facts->set, facts->igdmd ? "" : " any more");
 	if (facts->igdmd && error == -EPROTO)
 		return error_set(-EACCES,
-				 "OA: Intel's library of metric sets cannot have the driver list "
-				 "%s: that takes root or cap_perfmon, or that everybody may "
+				 "OA: Intel's library of metric sets cannot add %s to the driver's "
+				 "list: that needs root, cap_perfmon, or that all users may "
 				 "observe GPUs (duet doctor)",
 				 facts->set);
 	return facts->driver->refused(-error);
 }
 
-/* The library's sets are in the list while the stream is opened, as duet's own: who closes the library later may have no rights
- * any more to take them out. */
+/* The library's sets are in the driver's list only while the stream is being opened, as duet's own
+ * set is. Later the recorder may lack the right to remove them. */
 static int open_library_set(const struct gpu_node *node, struct oa_facts *facts, const char *card)
 {
 	const int error = igdmd_begin(facts->igdmd, facts->igdmd_set);
@@ -104,7 +108,7 @@ static int open_library_set(const struct gpu_node *node, struct oa_facts *facts,
 	return fd;
 }
 
-/* Of the driver's list. */
+/* Opens the stream with a set of the driver's list. */
 static int open_listed(const struct gpu_node *node, struct oa_facts *facts, const char *card)
 {
 	const int set = oa_sets_number(card, facts->set);
@@ -112,7 +116,8 @@ static int open_listed(const struct gpu_node *node, struct oa_facts *facts, cons
 	return set < 0 ? set : facts->driver->open(node, facts, set);
 }
 
-/* A descriptor; -errno. A set that another recorder has added may go between being found and being used. */
+/* Returns a descriptor; -errno. A set that another recorder has added may be removed between
+ * finding and using it. */
 static int open_fd(const struct gpu_node *node, struct oa_facts *facts)
 {
 	char card[200];
@@ -149,12 +154,12 @@ static void begin_anew(struct oa_stream *stream)
 	stream->is_after_loss = false;
 }
 
-static void end(struct oa_stream *stream)
+static void end_stream(struct oa_stream *stream)
 {
 	close(stream->fd);
 	stream->fd = -1;
 	stream->ended_ns = host_clocks_now_ns();
-	stream->counts.ended_ns = stream->told_ns ? stream->told_ns : stream->ended_ns;
+	stream->counts.ended_ns = stream->emitted_ns ? stream->emitted_ns : stream->ended_ns;
 	stream->counts.resets++;
 }
 
@@ -217,14 +222,14 @@ struct oa_counts oa_stream_counted(const struct oa_stream *stream)
 	return stream->counts;
 }
 
-/* ---- time -------------------------------------------------------------------------------------- */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 static uint64_t host_ns(const struct oa_stream *stream, uint64_t time)
 {
 	return stream->offset_ns + oa_time_ns(stream->facts.clock_hz, time);
 }
 
-/* The newest report was written before now. */
+/* Compares the clocks: the newest report was written before now. */
 static void compare_clocks(struct oa_stream *stream, uint64_t now_ns)
 {
 	const uint64_t found_ns = now_ns - oa_time_ns(stream->facts.clock_hz, stream->newest_time);
@@ -239,7 +244,7 @@ static void compare_clocks(struct oa_stream *stream, uint64_t now_ns)
 	stream->has_offset = true;
 }
 
-/* ---- reports ----------------------------------------------------------------------------------- */
+/* ---- reports --------------------------------------------------------------------------------- */
 
 static uint64_t share(uint64_t took_ns, uint64_t part, uint64_t whole)
 {
@@ -272,7 +277,7 @@ static void fill_step(const struct oa_stream *stream, const struct oa_report *si
 	step->raw_count = *facts->set ? oa_raw_count(facts->layout) : 0;
 }
 
-/* How many are missing between two, by their distance. */
+/* Estimates the number of missing reports between two, from the time between them. */
 static void count_lost(struct oa_stream *stream, uint64_t took_ns)
 {
 	const uint64_t periods = (took_ns + stream->facts.period_ns / 2) / stream->facts.period_ns;
@@ -282,30 +287,30 @@ static void count_lost(struct oa_stream *stream, uint64_t took_ns)
 	stream->is_after_loss = false;
 }
 
-static void tell(struct oa_stream *stream, const struct oa_report *report, uint64_t time,
-		 oa_on_step on_step, void *context)
+static void deliver_report(struct oa_stream *stream, const struct oa_report *report, uint64_t time,
+			   oa_on_step on_step, void *context)
 {
 	const struct oa_layout *layout = stream->facts.layout;
 	const struct oa_report since = oa_report_since(layout, &stream->before, report);
 	const uint64_t took_ns = oa_time_ns(stream->facts.clock_hz, time - stream->before_time);
 	struct oa_step step = {.end_ns = host_ns(stream, time)};
 
-	/* those of context switches stand between those of the timer */
+	/* reports of context switches come between those of the timer */
 	if (stream->has_before && took_ns < stream->facts.period_ns / 4 * 3)
 		return;
 	count_lost(stream, took_ns);
-	if (step.end_ns <= stream->told_ns)
-		step.end_ns = stream->told_ns + 1;
+	if (step.end_ns <= stream->emitted_ns)
+		step.end_ns = stream->emitted_ns + 1;
 	if (stream->has_before && took_ns < UNKNOWN_NS)
 		fill_step(stream, &since, &step);
 	on_step(context, &step);
-	stream->told_ns = step.end_ns;
+	stream->emitted_ns = step.end_ns;
 	stream->before = *report;
 	stream->before_time = time;
 	stream->has_before = true;
 }
 
-/* Follows the unit's clock to the newest of what was read. */
+/* Updates the clock estimate with the newest report. */
 static void follow(struct oa_stream *stream, size_t size)
 {
 	const struct oa_facts *facts = &stream->facts;
@@ -331,7 +336,7 @@ static void begin_loss(struct oa_stream *stream)
 	stream->is_after_loss = true;
 }
 
-static void take(struct oa_stream *stream, size_t size, oa_on_step on_step, void *context)
+static void take_reports(struct oa_stream *stream, size_t size, oa_on_step on_step, void *context)
 {
 	const struct oa_facts *facts = &stream->facts;
 	const uint64_t now_ns = host_clocks_now_ns();
@@ -354,7 +359,7 @@ static void take(struct oa_stream *stream, size_t size, oa_on_step on_step, void
 		last = report;
 		has_last = true;
 		stream->counts.reports++;
-		tell(stream, &report, time, on_step, context);
+		deliver_report(stream, &report, time, on_step, context);
 	}
 }
 
@@ -366,7 +371,7 @@ static void lose(struct oa_stream *stream)
 
 	if (status & (XE_OA_REPORT_LOST | XE_OA_BUFFER_OVERFLOW))
 		begin_loss(stream);
-	/* what was counted is no difference any more */
+	/* the previous report is no longer a valid base */
 	if (status & XE_OA_COUNTER_OVERFLOW)
 		stream->has_before = false;
 }
@@ -375,17 +380,17 @@ void oa_stream_read(struct oa_stream *stream, oa_on_step on_step, void *context)
 {
 	if (!is_open(stream))
 		return;
-	for (int i = 0; i < READS_MOST; i++) {
+	for (int i = 0; i < MAX_READS; i++) {
 		const ssize_t size = stream->node->read(stream->fd, stream->buffer, BUFFER_BYTES);
 
 		if (size > 0)
-			take(stream, (size_t)size, on_step, context);
+			take_reports(stream, (size_t)size, on_step, context);
 		else if (size < 0 && errno == EIO)
 			lose(stream);
 		else if (size == 0 || errno == EAGAIN)
 			return;
 		else if (errno != EINTR) {
-			end(stream);
+			end_stream(stream);
 			return;
 		}
 	}

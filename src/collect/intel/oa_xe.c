@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/intel/oa_xe.c - the reports of OA units of the driver xe, Linux 6.11 and later
+ * collect/intel/oa_xe.c - OA reports of the driver xe, Linux 6.11 and later
  *
  * Runs in:  the recorder
- * Gets:     a render node   Gives: its units, metric sets, streams
+ * Gets:     a render node
+ * Gives:    its units, metric sets, streams
  * Owns:     nothing
- * Fails:    with what mends it
+ * Fails:    with a message that names the remedy
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "abi/xe.h"
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "collect/intel/oa_driver.h"
-#include "event/xe_abi.h"
 
-/* ---- what the driver says ---------------------------------------------------------------------- */
+/* ---- queries --------------------------------------------------------------------------------- */
 
 static const struct xe_oa_unit *next_unit(const struct xe_query_oa_units *units, uint32_t size,
 					  uint32_t *at)
@@ -32,7 +33,7 @@ static const struct xe_oa_unit *next_unit(const struct xe_query_oa_units *units,
 	return unit;
 }
 
-/* Of the unit's GT; where the driver does not tell which that is, of the one in its order. */
+/* Finds the unit's GT; if the driver does not report it, the GT with the same index. */
 static int find_gt(const struct gpu_node *node, const struct xe_oa_unit *unit, uint32_t nth,
 		   struct gpu_gt *ret_gt)
 {
@@ -60,8 +61,8 @@ static int find_unit(const struct gpu_node *node, uint32_t nth, struct oa_facts 
 
 	if (error)
 		return error_set(-ENOTSUP,
-				 "OA: the driver xe of this kernel has no OA (%s): it has since "
-				 "Linux 6.11",
+				 "OA: the driver xe of this kernel has no OA (%s); it has one "
+				 "since Linux 6.11",
 				 strerror(-error));
 	for (uint32_t i = 0; size >= at && i < units->num_oa_units; i++) {
 		unit = next_unit(units, size, &at);
@@ -73,7 +74,8 @@ static int find_unit(const struct gpu_node *node, uint32_t nth, struct oa_facts 
 		facts->clock_hz = unit->oa_timestamp_freq;
 		return find_gt(node, unit, nth, &facts->gt);
 	}
-	return error_set(-ENOENT, "OA: the driver xe tells of no unit");
+	return error_set(-ENOENT,
+			 "OA: the driver xe reports no unit of type OAG, which duet needs");
 }
 
 static uint32_t count_bits(const struct xe_topology_mask *mask)
@@ -90,7 +92,7 @@ static uint32_t largest(uint32_t left, uint32_t right)
 	return left > right ? left : right;
 }
 
-/* EUs of a GT; 0: not told. */
+/* Number of EUs of a GT; 0: unknown. */
 static uint32_t count_eus(const struct gpu_node *node, uint32_t gt)
 {
 	auto_free uint8_t *answer = NULL;
@@ -123,13 +125,14 @@ static int ask(const struct gpu_node *node, uint32_t nth, struct oa_facts *facts
 		return error;
 	facts->layout = oa_layout_find(facts->gt.major, facts->gt.minor);
 	if (!facts->layout)
-		return error_set(-ENOTSUP, "OA: reports of graphics IP %u.%02u are not known",
+		return error_set(-ENOTSUP,
+				 "OA: the report format of graphics IP %u.%02u is not known",
 				 facts->gt.major, facts->gt.minor);
 	facts->eu_count = count_eus(node, facts->gt.id);
 	return 0;
 }
 
-/* ---- metric sets ------------------------------------------------------------------------------- */
+/* ---- metric sets ----------------------------------------------------------------------------- */
 
 static int add_set(const struct gpu_node *node, const struct oa_set *set)
 {
@@ -154,7 +157,7 @@ static void remove_set(const struct gpu_node *node, int id)
 	node->ioctl(node->fd, XE_IOCTL_OBSERVATION, &remove);
 }
 
-/* ---- the stream -------------------------------------------------------------------------------- */
+/* ---- the stream ------------------------------------------------------------------------------ */
 
 static int refused(int error)
 {
@@ -162,25 +165,22 @@ static int refused(int error)
 	case EACCES:
 	case EPERM:
 		return error_set(-EACCES,
-				 "OA: the driver xe gives its reports to root and cap_perfmon "
-				 "alone; for everybody: "
-				 "'sudo sysctl dev.xe.observation_paranoid=0'");
+				 "OA: the driver xe allows reports for root and cap_perfmon only; "
+				 "to allow all users: 'sudo sysctl dev.xe.observation_paranoid=0'");
 	case EBUSY:
-		return error_set(-EBUSY,
-				 "OA: another program reads this GPU's OA unit already: one can at "
-				 "a time");
+		return error_set(-EBUSY, "OA: another program reads this GPU's OA unit already; "
+					 "only one can at a time");
 	case ENODEV:
 		return error_set(-ENODEV,
-				 "OA: the driver xe has none on this GPU, as on a part of one that "
-				 "a virtual machine "
-				 "was given, or where its firmware GuC is off");
+				 "OA: the driver xe offers no reports on this GPU; virtual "
+				 "functions and GPUs without GuC firmware have none");
 	default:
 		return error_set(-error, "OA: the driver xe refuses a stream of reports: %s",
 				 strerror(error));
 	}
 }
 
-/* A descriptor; -errno. */
+/* Returns a descriptor; -errno. */
 static int open_stream(const struct gpu_node *node, struct oa_facts *facts, int set)
 {
 	const uint64_t values[][2] = {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/intel/stalls.c - rows of EU-stall sampling, added up by instruction
+ * collect/intel/stalls.c - sums rows of EU stall sampling by instruction
  *
  * Runs in:  the thread that reads a stream
- * Gets:     rows, up to millions a second   Gives: counts of each instruction and reason, when it is asked
+ * Gets:     rows, up to millions a second
+ * Gives:    counts by instruction and reason, on request
  * Owns:     a table of instructions
- * Fails:    what has no room is counted
- * Why:      what an instruction belongs to is asked once per instruction, when it is told, and not once per row. So a
- *           row costs a look at one line of the cache, which is fetched while the rows before it are counted; and code
- *           that becomes known late loses nothing.
+ * Fails:    rows without room are counted
+ * Why:      the owner of an instruction is looked up once per instruction, when its counts are
+ *           delivered, and not once per row. A row then costs one access to a cache line, which is
+ *           prefetched while earlier rows are counted. Code that becomes known late loses no rows.
  */
 #include "collect/intel/stalls.h"
 
@@ -16,11 +17,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { LEAST_BITS = 16, MOST_BITS = 20, AHEAD = 32, HUGE_BYTES = 1 << 21 };
+enum { MIN_BITS = 16, MAX_BITS = 20, AHEAD = 32, HUGE_BYTES = 1 << 21 };
 
-/* A line of the cache. */
+/* One cache line. */
 struct instruction {
-	uint64_t key; /* ip, and 1; 0: nobody is here */
+	uint64_t key; /* ip + 1; 0: free */
 	uint32_t round;
 	uint32_t note;
 	uint32_t counts[EU_STALL_REASONS];
@@ -33,11 +34,13 @@ struct stalls {
 	uint64_t ip_mask;
 	struct instruction *instructions; /* owned; 1 << bits */
 	uint32_t bits, count;
-	uint32_t round;  /* 1 … */
-	uint32_t *fresh; /* owned; places, in the order of their first row of the round */
+	uint32_t round; /* counts from 1 */
+	/* Owned; indices of the entries that were counted in this round, in the order of their
+	 * first row. */
+	uint32_t *fresh;
 	size_t fresh_count;
 	uint64_t lost;
-	struct stalls_budget *budget; /* borrowed; NULL: none */
+	struct quota *budget; /* borrowed; NULL: no limit */
 };
 
 static size_t most_of(uint32_t bits)
@@ -45,40 +48,26 @@ static size_t most_of(uint32_t bits)
 	return (size_t)1 << (bits - 1);
 }
 
-static int64_t bytes_of(uint32_t bits)
+static uint64_t bytes_of(uint32_t bits)
 {
-	return (int64_t)((sizeof(struct instruction) << bits) + most_of(bits) * sizeof(uint32_t));
+	return (sizeof(struct instruction) << bits) + most_of(bits) * sizeof(uint32_t);
 }
 
-void stalls_budget_set(struct stalls_budget *budget, int64_t bytes)
-{
-	const int64_t all = atomic_load(&budget->bytes) + atomic_load(&budget->taken);
-
-	atomic_fetch_add(&budget->bytes, bytes - all);
-}
-
-/* For a moment, while it is tidied up, a table may be there twice. */
+/* For a moment, while it is rebuilt, a table may exist twice. */
 static int take_bytes(struct stalls *stalls, uint32_t bits)
 {
-	struct stalls_budget *budget = stalls->budget;
-
-	if (!budget)
+	if (quota_take(stalls->budget, bytes_of(bits)))
 		return 0;
-	if (atomic_fetch_sub(&budget->bytes, bytes_of(bits)) >= bytes_of(bits) ||
-	    bits == LEAST_BITS || bits <= stalls->bits) {
-		atomic_fetch_add(&budget->taken, bytes_of(bits));
-		return 0;
-	}
-	atomic_fetch_add(&budget->bytes, bytes_of(bits));
-	return -1;
+	if (bits != MIN_BITS && bits > stalls->bits)
+		return -1;
+	quota_charge(stalls->budget, bytes_of(bits));
+	return 0;
 }
 
 static void give_bytes(struct stalls *stalls, uint32_t bits)
 {
-	if (!stalls->budget || !bits)
-		return;
-	atomic_fetch_sub(&stalls->budget->taken, bytes_of(bits));
-	atomic_fetch_add(&stalls->budget->bytes, bytes_of(bits));
+	if (bits)
+		quota_give_back(stalls->budget, bytes_of(bits));
 }
 
 static int make_room(struct stalls *stalls, uint32_t bits)
@@ -91,7 +80,7 @@ static int make_room(struct stalls *stalls, uint32_t bits)
 	fresh = malloc(most_of(bits) * sizeof(*fresh));
 	if (fresh && posix_memalign((void **)&instructions, HUGE_BYTES,
 				    sizeof(*instructions) << bits) == 0) {
-		/* without, each look waits for the page's translation, too */
+		/* with small pages, each access also waits for the page's translation */
 		madvise(instructions, sizeof(*instructions) << bits, MADV_HUGEPAGE);
 		memset(instructions, 0, sizeof(*instructions) << bits);
 		stalls->instructions = instructions;
@@ -104,7 +93,7 @@ static int make_room(struct stalls *stalls, uint32_t bits)
 	return -1;
 }
 
-struct stalls *stalls_new(const struct eu_stall_layout *layout, struct stalls_budget *budget)
+struct stalls *stalls_new(const struct eu_stall_layout *layout, struct quota *budget)
 {
 	struct stalls *stalls = calloc(1, sizeof(*stalls));
 
@@ -114,7 +103,7 @@ struct stalls *stalls_new(const struct eu_stall_layout *layout, struct stalls_bu
 	stalls->budget = budget;
 	stalls->ip_mask = ((uint64_t)1 << layout->ip_bits) - 1;
 	stalls->round = 1;
-	if (make_room(stalls, LEAST_BITS)) {
+	if (make_room(stalls, MIN_BITS)) {
 		free(stalls);
 		return NULL;
 	}
@@ -131,14 +120,14 @@ void stalls_free(struct stalls *stalls)
 	free(stalls);
 }
 
-/* ---- the table --------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static inline size_t place_of(const struct stalls *stalls, uint64_t key)
 {
 	return key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - stalls->bits);
 }
 
-static struct instruction *put(struct stalls *stalls, uint64_t key)
+static struct instruction *put_instruction(struct stalls *stalls, uint64_t key)
 {
 	const size_t mask = ((size_t)1 << stalls->bits) - 1;
 	size_t place = place_of(stalls, key);
@@ -150,8 +139,8 @@ static struct instruction *put(struct stalls *stalls, uint64_t key)
 	return &stalls->instructions[place];
 }
 
-/* Moves what is counted in this round, or all, to a table of so many. */
-static int move(struct stalls *stalls, uint32_t bits, int only_fresh)
+/* Moves the entries counted in this round, or all, to a table of the given size. */
+static int move_instructions(struct stalls *stalls, uint32_t bits, int only_fresh)
 {
 	struct instruction *old = stalls->instructions;
 	const uint32_t old_bits = stalls->bits;
@@ -164,32 +153,33 @@ static int move(struct stalls *stalls, uint32_t bits, int only_fresh)
 	stalls->count = 0;
 	for (size_t i = 0; i < fresh_count; i++) {
 		const struct instruction *from = &old[fresh[i]];
-		struct instruction *to = put(stalls, from->key);
+		struct instruction *to = put_instruction(stalls, from->key);
 
 		*to = *from;
 		stalls->fresh[i] = (uint32_t)(to - stalls->instructions);
 	}
 	for (size_t i = 0; i < old_places && !only_fresh; i++)
 		if (old[i].key && old[i].round != stalls->round)
-			*put(stalls, old[i].key) = old[i];
+			*put_instruction(stalls, old[i].key) = old[i];
 	free(old);
 	free(fresh);
 	give_bytes(stalls, old_bits);
 	return 0;
 }
 
-/* Who has counted nothing in this round makes room where there is no more. */
+/* If the table is full, entries without counts in this round are removed. */
 static int grow(struct stalls *stalls)
 {
 	const size_t most = most_of(stalls->bits);
 
-	if (stalls->bits < MOST_BITS && move(stalls, stalls->bits + 1, 0) == 0)
+	if (stalls->bits < MAX_BITS && move_instructions(stalls, stalls->bits + 1, 0) == 0)
 		return 0;
-	return stalls->fresh_count >= most - most / 8 ? -1 : move(stalls, stalls->bits, 1);
+	return stalls->fresh_count >= most - most / 8 ? -1
+						      : move_instructions(stalls, stalls->bits, 1);
 }
 
 /* NULL: there is no room. */
-static struct instruction *find(struct stalls *stalls, uint64_t key)
+static struct instruction *find_instruction(struct stalls *stalls, uint64_t key)
 {
 	const size_t mask = ((size_t)1 << stalls->bits) - 1;
 	size_t place = place_of(stalls, key);
@@ -202,14 +192,14 @@ static struct instruction *find(struct stalls *stalls, uint64_t key)
 	if (stalls->count >= most_of(stalls->bits)) {
 		if (grow(stalls))
 			return NULL;
-		return put(stalls, key);
+		return put_instruction(stalls, key);
 	}
 	stalls->instructions[place].key = key;
 	stalls->count++;
 	return &stalls->instructions[place];
 }
 
-/* ---- counting ---------------------------------------------------------------------------------- */
+/* ---- counting -------------------------------------------------------------------------------- */
 
 static inline uint64_t key_at(const struct stalls *stalls, const uint8_t *row)
 {
@@ -219,16 +209,16 @@ static inline uint64_t key_at(const struct stalls *stalls, const uint8_t *row)
 	return (low & stalls->ip_mask) + 1;
 }
 
-static void begin(struct stalls *stalls, struct instruction *instruction)
+static void begin_instruction(struct stalls *stalls, struct instruction *instruction)
 {
 	instruction->round = stalls->round;
 	memset(instruction->counts, 0, sizeof(instruction->counts));
 	stalls->fresh[stalls->fresh_count++] = (uint32_t)(instruction - stalls->instructions);
 }
 
-/* The counters of a row, moved to a byte's border. */
-static inline void count(const struct stalls *stalls, struct instruction *instruction,
-			 const uint8_t *row)
+/* Counts a row; the counters are moved to a byte boundary first. */
+static inline void count_row(const struct stalls *stalls, struct instruction *instruction,
+			     const uint8_t *row)
 {
 	const uint32_t shift = stalls->layout->ip_bits;
 	uint64_t words[3], low, high;
@@ -244,15 +234,15 @@ static inline void count(const struct stalls *stalls, struct instruction *instru
 
 static void take_one(struct stalls *stalls, const uint8_t *row)
 {
-	struct instruction *instruction = find(stalls, key_at(stalls, row));
+	struct instruction *instruction = find_instruction(stalls, key_at(stalls, row));
 
 	if (!instruction) {
 		stalls->lost++;
 		return;
 	}
 	if (instruction->round != stalls->round)
-		begin(stalls, instruction);
-	count(stalls, instruction, row);
+		begin_instruction(stalls, instruction);
+	count_row(stalls, instruction, row);
 }
 
 void stalls_take(struct stalls *stalls, const void *rows, size_t size)
@@ -271,14 +261,14 @@ void stalls_take(struct stalls *stalls, const void *rows, size_t size)
 	}
 }
 
-/* ---- telling ----------------------------------------------------------------------------------- */
+/* ---- delivery -------------------------------------------------------------------------------- */
 
 size_t stalls_waiting(const struct stalls *stalls)
 {
 	return stalls->fresh_count;
 }
 
-void stalls_tell(struct stalls *stalls, stalls_on_counts on_counts, void *context)
+void stalls_emit(struct stalls *stalls, stalls_on_counts on_counts, void *context)
 {
 	for (size_t i = 0; i < stalls->fresh_count; i++) {
 		struct instruction *instruction = &stalls->instructions[stalls->fresh[i]];
@@ -290,9 +280,10 @@ void stalls_tell(struct stalls *stalls, stalls_on_counts on_counts, void *contex
 	}
 	stalls->fresh_count = 0;
 	stalls->round++;
-	/* others need the memory more: who is not known in the small table comes again */
-	if (stalls->budget && atomic_load(&stalls->budget->bytes) < 0 && stalls->bits > LEAST_BITS)
-		move(stalls, LEAST_BITS, 1);
+	/* The memory is needed elsewhere: entries that are missing in the small table are added
+	 * again later. */
+	if (quota_is_exceeded(stalls->budget) && stalls->bits > MIN_BITS)
+		move_instructions(stalls, MIN_BITS, 1);
 }
 
 uint64_t stalls_lost(const struct stalls *stalls)

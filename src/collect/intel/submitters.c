@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/intel/submitters.c - the processes that hand work to GPUs, as the driver in the kernel numbers them
+ * collect/intel/submitters.c - identifies the processes that submit work to GPUs, from the kernel's
+ * pids
  *
  * Runs in:  the recorder
- * Gets:     pids and times, in the kernel's order   Gives: processes
- * Owns:     when each began, and which program it is
- * Fails:    with NULL where memory is out
- * Why:      records are read up to 20 ms late, and an end is seen by then or up to a second later; a number that is used
- *           again meanwhile would be its former owner's, with its memory and its kernels. So a process counts for what
- *           happened before its end alone, and where no end was told its start and its file say whether it is the same.
+ * Gets:     pids and times, in the kernel's order
+ * Gives:    processes
+ * Owns:     start time and executable of each
+ * Fails:    returns NULL when memory runs out
+ * Why:      Records are read up to 20 ms late, and an end is seen by then or up to a second later.
+ *           A pid that is reused meanwhile would be taken for its former owner, with its memory and
+ *           kernels. So records are attributed to a process only before its end; if no end was
+ *           reported, start time and executable decide whether it is the same process.
  */
 #include "collect/intel/submitters.h"
 
@@ -23,10 +26,10 @@
 #include "collect/host_clocks.h"
 #include "collect/proc.h"
 
-/* Ends of which something may still be said. */
-enum { ENDS_MOST = 4096 };
+/* Max number of ended processes that may still have records. */
+enum { MAX_ENDS = 4096 };
 
-/* All zero where it could not be read. */
+/* All zero if it could not be read. */
 struct program_image {
 	uint64_t start_ticks, device, inode;
 };
@@ -56,7 +59,7 @@ void submitters_fini(struct submitters *submitters)
 	hash_map_fini(&submitters->ends);
 }
 
-/* ---- who it is --------------------------------------------------------------------------------- */
+/* ---- identity -------------------------------------------------------------------------------- */
 
 static struct program_image read_image(uint32_t pid)
 {
@@ -72,7 +75,7 @@ static struct program_image read_image(uint32_t pid)
 	return image;
 }
 
-/* Of what could be read both times. */
+/* Compares the members that could be read both times. */
 static bool is_same(const struct program_image *one, const struct program_image *other)
 {
 	if (one->start_ticks && other->start_ticks && one->start_ticks != other->start_ticks)
@@ -95,9 +98,9 @@ static uint64_t ticks_of(const struct submitter_name *name)
 	return name->start_ns / (second_ns / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
-/* What /proc says is not asked where that is of who has the number now. */
-static void know(struct submitters *submitters, struct processes *table, struct process *process,
-		 const struct submitter_name *name)
+/* Reads start time and executable, unless the pid has another owner already. */
+static void remember_image(struct submitters *submitters, struct processes *table,
+			   struct process *process, const struct submitter_name *name)
 {
 	struct submitter *submitter;
 
@@ -116,7 +119,7 @@ static void know(struct submitters *submitters, struct processes *table, struct 
 		free(submitter);
 }
 
-/* ---- whose number ------------------------------------------------------------------------------ */
+/* ---- owners of a pid ------------------------------------------------------------------------- */
 
 static uint64_t start_of(const struct submitters *submitters, const struct process *process)
 {
@@ -139,8 +142,8 @@ static bool is_its(const struct submitters *submitters, const struct process *pr
 	return process->row.begin_ns > end_ns || end_ns >= name->time_ns;
 }
 
-static struct process *find(const struct submitters *submitters, const struct submitter_name *name,
-			    struct processes **ret_table)
+static struct process *find_process(const struct submitters *submitters,
+				    const struct submitter_name *name, struct processes **ret_table)
 {
 	struct processes *const tables[] = {submitters->recording->processes,
 					    submitters->recording->others};
@@ -158,16 +161,16 @@ static struct process *find(const struct submitters *submitters, const struct su
 struct process *submitters_find(struct submitters *submitters, const struct submitter_name *name,
 				struct processes **ret_table)
 {
-	struct process *process = find(submitters, name, ret_table);
+	struct process *process = find_process(submitters, name, ret_table);
 
 	if (!process)
 		process = processes_begin(*ret_table, name->pid, name->time_ns);
 	if (process)
-		know(submitters, *ret_table, process, name);
+		remember_image(submitters, *ret_table, process, name);
 	return process;
 }
 
-/* ---- ends -------------------------------------------------------------------------------------- */
+/* ---- ends ------------------------------------------------------------------------------------ */
 
 static uint32_t forget(struct submitters *submitters, uint32_t process)
 {
@@ -182,29 +185,29 @@ static uint32_t forget(struct submitters *submitters, uint32_t process)
 uint32_t submitters_end(struct submitters *submitters, const struct submitter_name *name)
 {
 	struct processes *table;
-	struct process *process = find(submitters, name, &table);
+	struct process *process = find_process(submitters, name, &table);
 
 	if (!process)
 		return 0;
-	if (submitters->ends.count >= ENDS_MOST)
+	if (submitters->ends.count >= MAX_ENDS)
 		hash_map_clear(&submitters->ends);
 	hash_map_put(&submitters->ends, name->pid, name->time_ns);
-	/* whoever records a process sees its end, too, and knows more of it */
+	/* the collector that records a process also sees its end, and knows more */
 	if (table == submitters->recording->others)
 		processes_end(table, name->pid, name->time_ns);
 	return process->is_described ? forget(submitters, process->row.id) : 0;
 }
 
-/* Looks at who has the number now. */
+/* Checks whether the pid still belongs to the same process. */
 static bool is_still(const struct submitter *known, struct process *process)
 {
 	const uint64_t begin_ns = host_clocks_now_ns();
 	struct program_image image;
 
-	if (!look_time_is_due(&process->looks, begin_ns))
+	if (!lookup_budget_is_due(&process->looks, begin_ns))
 		return true;
 	image = read_image(process->row.pid);
-	look_time_spend(&process->looks, begin_ns, host_clocks_now_ns());
+	lookup_budget_spend(&process->looks, begin_ns, host_clocks_now_ns());
 	return is_same(&known->image, &image);
 }
 
@@ -221,7 +224,7 @@ uint32_t submitters_check(struct submitters *submitters, const struct submitter_
 	return forget(submitters, process->row.id);
 }
 
-/* Nobody tells of theirs for certain. */
+/* Checks a process, because no source reports ends reliably. */
 static void look_at(struct submitters *submitters, uint32_t process_id,
 		    const struct submitter *submitter, uint64_t now_ns)
 {

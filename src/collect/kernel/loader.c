@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/kernel/loader.c - a BPF object loaded by a program that the kernel runs
+ * collect/kernel/loader.c - loads a BPF object by a program that runs inside the kernel
  *
  * Runs in:  the recorder
- * Gets:     an opened object   Gives: maps and programs inside the kernel
+ * Gets:     an opened object
+ * Gives:    maps and programs inside the kernel
  * Owns:     nothing
- * Fails:    where the kernel is older than 5.17, or refuses anything; libbpf's own way says what it was
- * Why:      libbpf reads and searches all types of the kernel, 5 MB of them, to place the fields that a program reads.
- *           The kernel has them at hand: 23 ms of processor time beside the program that is recorded instead of 64.
+ * Fails:    on a kernel before 5.17, or if the kernel refuses a program. libbpf's own loader then
+ *           finds the reason
+ * Why:      To find the fields that a program reads, libbpf parses all types of the kernel, 5 MB.
+ *           The kernel has them in memory. This way takes 23 ms of CPU time beside the recorded
+ *           program, instead of 64 ms.
  */
 #include "collect/kernel/loader.h"
 
@@ -41,7 +44,8 @@ static size_t count_programs(struct bpf_object *object)
 	return count;
 }
 
-/* The kernel's answer: this head, then maps, then programs, in the object's order. */
+/* Runs the loader program. Its answer is this head, then the maps, then the programs, in the
+ * object's order. */
 static int run_loader(struct bpf_object *object, struct bpf_loader_ctx *answer)
 {
 	LIBBPF_OPTS(gen_loader_opts, loader);
@@ -59,7 +63,7 @@ static int run_loader(struct bpf_object *object, struct bpf_loader_ctx *answer)
 	return bpf_load_and_run(&run);
 }
 
-/* The object gets duplicates. */
+/* Gives each map to the object, which makes a duplicate of the descriptor. */
 static int adopt_maps(struct bpf_object *object, const struct bpf_map_desc *maps)
 {
 	struct bpf_map *map;
@@ -75,7 +79,7 @@ static int adopt_maps(struct bpf_object *object, const struct bpf_map_desc *maps
 	return error;
 }
 
-/* The kernel's answer lists those that it was to load. */
+/* The answer has descriptors only for the programs that were to be loaded. */
 static void adopt_programs(struct bpf_object *object, const struct bpf_prog_desc *answers,
 			   int *ret_fds)
 {
@@ -85,7 +89,7 @@ static void adopt_programs(struct bpf_object *object, const struct bpf_prog_desc
 		bpf_program__autoload(program) ? (answers++)->prog_fd : -1;
 }
 
-/* The layout of the answer is that of the libbpf whose headers this was built with. */
+/* The answer has the layout of the libbpf headers at build time. */
 static bool is_same_libbpf(void)
 {
 	return libbpf_major_version() == LIBBPF_MAJOR_VERSION &&

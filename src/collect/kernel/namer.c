@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/kernel/namer.c - names of the kernel's functions, asked of the kernel itself
+ * collect/kernel/namer.c - names of kernel functions, looked up by the kernel itself
  *
  * Runs in:  the recorder
- * Gets:     addresses   Gives: names, 64 for each call into the kernel
- * Owns:     a BPF object of one program and one map, and the mapping of that map
- * Fails:    -EPERM without rights, or where the kernel is older than its programs; /proc/kallsyms is the other way
- * Why:      /proc/kallsyms takes 38 ms at the end of each recording, which is more than the rest of a short one.
+ * Gets:     addresses in the kernel
+ * Gives:    names, 64 per call into the kernel
+ * Owns:     a BPF object with one program and one map, and the mapping of that map
+ * Fails:    -EPERM without rights; -errno if the kernel is older than the program. The caller then
+ *           reads /proc/kallsyms.
+ * Why:      Reading /proc/kallsyms takes 38 ms at the end of each recording. The rest of a short
+ *           recording takes less.
  */
 #include "collect/kernel/namer.h"
 
@@ -20,14 +23,14 @@
 #include <unistd.h>
 
 #include "bpf/objects.h"
-#include "collect/kernel_object.h"
-#include "collect/rights.h"
+#include "collect/kernel/object.h"
+#include "collect/start/rights.h"
 #include "event/kernel_record.h"
-#include "symbol/kallsyms.h"
+#include "symbol/kernel/kallsyms.h"
 
 struct kernel_namer {
 	struct bpf_object *object;
-	int program_fd;                /* the object's */
+	int program_fd;                /* belongs to the object */
 	struct kernel_texts *exchange; /* mapped */
 	size_t mapped_bytes;
 };
@@ -93,7 +96,7 @@ void kernel_namer_close(struct kernel_namer *names)
 	free(names);
 }
 
-/* At most KERNEL_ADDRESSES_MAX. */
+/* Looks up at most KERNEL_ADDRESSES_MAX addresses. */
 static int find_some(struct kernel_namer *names, struct kernel_symbol *symbols, size_t count)
 {
 	struct kernel_texts *exchange = names->exchange;

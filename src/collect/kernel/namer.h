@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/kernel/namer.h - names of the kernel's functions, asked of the kernel itself
+ * collect/kernel/namer.h - names of kernel functions, looked up by the kernel itself
  */
 #ifndef COLLECT_KERNEL_NAMER_H
 #define COLLECT_KERNEL_NAMER_H
@@ -10,12 +10,14 @@
 struct kernel_namer;
 struct kernel_symbol;
 
-/* Loads src/bpf/names.bpf.c (0.7 ms), while the calling thread may still load programs. Later calls need no rights from
- * Linux 5.19 on. Errors: -ENOSYS: a build without libbpf; -EPERM: no rights; -errno of the kernel. Leaves no error text. */
+/* Loads src/bpf/names.bpf.c, which takes 0.7 ms. The calling thread needs the right to load
+ * programs. Later calls need no rights from Linux 5.19 on. Errors: -ENOSYS: built without libbpf;
+ * -EPERM: no rights; -errno of the kernel. Sets no error text. */
 int kernel_namer_open(struct kernel_namer **ret_names);
 void kernel_namer_close(struct kernel_namer *names); /* NULL-safe */
 
-/* Sets name and distance of each symbol by its address. Errors: -errno of the kernel; names set before it stay. */
+/* Sets name and distance of each symbol, from its address. Errors: -errno of the kernel; names that
+ * were set before stay. */
 int kernel_namer_find(struct kernel_namer *names, struct kernel_symbol *symbols, size_t count);
 
 #endif

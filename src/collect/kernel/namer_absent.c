@@ -3,7 +3,8 @@
  * collect/kernel/namer_absent.c - kernel/namer.h in a build without libbpf
  *
  * Runs in:  the recorder
- * Gets:     nothing   Gives: nothing
+ * Gets:     nothing
+ * Gives:    nothing
  * Owns:     nothing
  * Fails:    always
  */

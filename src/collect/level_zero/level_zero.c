@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/level_zero/level_zero.c - the collector of Level Zero
+ * collect/level_zero/level_zero.c - the collector "level_zero": loads the guest for Level Zero
  *
- * Runs in:  the recorder; the work is done by the guest (inject/level_zero.c)
- * Gets:     on or off, the option of --collect   Gives: the session's options, the program's environment
+ * Runs in:  the recorder; the work is done by the guest (inject/level_zero/level_zero.c)
+ * Gets:     the options of --collect level_zero
+ * Gives:    the session's options, the program's environment
  * Owns:     nothing
- * Fails:    never; what could not be loaded into a program is noted
- * Why:      the loader looks for a layer by the name of its file, where the dynamic linker finds it: a folder with the
- *           guest under that name, put before the others in LD_LIBRARY_PATH, is all it takes. Nothing but the loader of
- *           Level Zero ever asks for that name, so that programs without it stay as they are.
+ * Fails:    never; a guest that could not be loaded is noted
+ * Why:      The loader of Level Zero opens a layer by its file name through the dynamic linker. So
+ *           a folder with the guest under that name is put first in LD_LIBRARY_PATH. No other
+ *           program opens that name, so programs without Level Zero are unaffected.
  */
 #include <errno.h>
 #include <glob.h>
@@ -18,39 +19,33 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "abi/level_zero_options.h"
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "collect/collector.h"
-#include "collect/environment.h"
 #include "collect/level_zero/ways.h"
 #include "collect/recording.h"
+#include "collect/start/environment.h"
 
 #define INTEL_VENDOR "0x8086"
 
+enum { LEVEL_ZERO_ON = 1 };
+
 static const struct collector_option options[] = {
-	{"host", "calls and launches only; no event is added to a command"},
-	{NULL, NULL},
+	{"host", "record calls and launches without device times; adds no event to a command",
+	 .set = LEVEL_ZERO_ON, .clear = LEVEL_ZERO_OPTION_TIME},
+	{NULL},
 };
 
-/* Each folder holds one layer's file, so that the other's is found where it was. */
+/* Each folder contains the file of one layer, so the file of the other layer is still found in its
+ * usual place. */
 static const struct way {
 	const char *variable, *folder;
 } ways[] = {
 	{LEVEL_ZERO_VALIDATION, "level_zero/validation"},
 	{LEVEL_ZERO_TRACING, "level_zero/tracing"},
 };
-
-static void choose(struct session_options *session, bool on, const char *option)
-{
-	session->level_zero = on;
-	session->level_zero_time = on && !(option && strcmp(option, "host") == 0);
-}
-
-static bool is_chosen(const struct session_options *session)
-{
-	return session->level_zero;
-}
 
 static bool is_of_intel(const char *path)
 {
@@ -76,7 +71,7 @@ bool level_zero_has_device(const char *root)
 	return has;
 }
 
-/* Without a GPU of Intel there is nothing for the guest to do. */
+/* The default is off without an Intel GPU, because the guest has nothing to do then. */
 static bool is_default(void)
 {
 	return level_zero_has_device("");
@@ -89,7 +84,7 @@ bool level_zero_is_taken(const char *variable)
 	return value && strcmp(value, "0") != 0;
 }
 
-/* NULL: both are taken. */
+/* NULL: both layers are in use. */
 static const struct way *free_way(void)
 {
 	for (size_t i = 0; i < ARRAY_COUNT(ways); i++)
@@ -98,34 +93,35 @@ static const struct way *free_way(void)
 	return NULL;
 }
 
-const char *level_zero_way(const struct session_options *session, const char **ret_why)
+/* Returns the variable that enables the guest's layer; NULL: none; *ret_why is the reason. */
+static const char *find_variable(const struct session_options *session, const char **ret_why)
 {
+	const char *guest = collector_guest_path(session, "level_zero");
 	const struct way *way = free_way();
 
 	*ret_why = NULL;
-	if (!session->level_zero)
+	if (!session_collects(session, "level_zero"))
 		*ret_why = "Level Zero is not collected";
-	else if (!session->level_zero_guest)
-		*ret_why = "the guest libduet-level_zero.so is neither beside duet nor installed: "
-			   "reinstall duet, or run it from its build folder";
-	/* ld.so splits LD_LIBRARY_PATH at both, and replaces what follows a '$'. */
-	else if (strpbrk(session->level_zero_guest, ":;$"))
-		*ret_why = "the guest's path holds a ':', ';' or '$', which the dynamic linker "
-			   "does not take as they are: move duet to another folder";
+	else if (!guest)
+		*ret_why = COLLECTOR_NO_GUEST(LEVEL_ZERO_GUEST);
+	/* ld.so splits LD_LIBRARY_PATH at ':' and ';', and replaces names behind '$'. */
+	else if (strpbrk(guest, ":;$"))
+		*ret_why = "the guest's path contains a ':', ';' or '$', which the dynamic linker "
+			   "treats specially; move duet to another folder";
 	else if (!way)
-		*ret_why = LEVEL_ZERO_VALIDATION " and " LEVEL_ZERO_TRACING
-						 " are both set, so that there is no layer left "
-						 "to be: unset one of them";
+		*ret_why = LEVEL_ZERO_VALIDATION
+			" and " LEVEL_ZERO_TRACING
+			" are both set, so both layers are in use; unset one of them";
 	return *ret_why ? NULL : way->variable;
 }
 
-/* Before what is there: the layer of that name in the system's own folders is not ours. */
+/* Puts our folder first, because a system folder may have another layer of that name. */
 static int put_before(struct environment *environment, const char *folder)
 {
 	const char *own = getenv("LD_LIBRARY_PATH");
 	char value[2 * PATH_MAX];
 
-	/* What is too long is longer than what a folder may be behind. */
+	/* A longer value does not fit behind the folder, so it keeps its place in front. */
 	if (own && *own && strlen(own) >= PATH_MAX)
 		return environment_append(environment, "LD_LIBRARY_PATH", folder, ':');
 	snprintf(value, sizeof(value), "%s%s%s", folder, own && *own ? ":" : "",
@@ -134,9 +130,10 @@ static int put_before(struct environment *environment, const char *folder)
 }
 
 static int arm(struct recording *recording, const struct session_options *session,
-	       struct environment *environment, bool *ret_armed)
+	       struct environment *environment, bool *ret_armed, const char **ret_why)
 {
-	const char *why, *variable = level_zero_way(session, &why);
+	const char *why, *variable = find_variable(session, &why);
+	const char *guest = collector_guest_path(session, "level_zero");
 	const struct way *way = free_way();
 	char folder[PATH_MAX];
 	const char *slash;
@@ -148,23 +145,59 @@ static int arm(struct recording *recording, const struct session_options *sessio
 	if (!variable)
 		return 0;
 	recording_note(recording, "level_zero", COLLECTOR_AVAILABLE, 0, "");
-	slash = strrchr(session->level_zero_guest, '/');
-	snprintf(folder, sizeof(folder), "%.*s%s",
-		 slash ? (int)(slash + 1 - session->level_zero_guest) : 0,
-		 session->level_zero_guest, way->folder);
+	slash = strrchr(guest, '/');
+	snprintf(folder, sizeof(folder), "%.*s%s", slash ? (int)(slash + 1 - guest) : 0, guest,
+		 way->folder);
 	error = put_before(environment, folder);
 	return error ? error : environment_set(environment, variable, "1");
 }
 
-extern const struct collector level_zero_collector;
+static void describe(const struct session_options *session,
+		     void (*on_line)(void *context, const char *text), void *context)
+{
+	char text[PATH_MAX + 256];
+	const char *why, *variable;
+
+	if (!session->command || !session_collects(session, "level_zero"))
+		return;
+	variable = find_variable(session, &why);
+	if (variable)
+		snprintf(text, sizeof(text), "guest %s, loaded by %s and LD_LIBRARY_PATH",
+			 collector_guest_path(session, "level_zero"), variable);
+	else
+		snprintf(text, sizeof(text), "Level Zero is not recorded: %s", why);
+	on_line(context, text);
+}
+
+_Static_assert((int)LEVEL_ZERO_TROUBLE_VERSION == (int)RING_TROUBLE_GUEST,
+	       "the first of the guest's own");
+
+static const struct guest_fact facts[] = {
+	{LEVEL_ZERO_TROUBLE_VERSION, true, LOSES_NOTHING,
+	 "this major version of Level Zero's loader is not known (only version 1 is): nothing of "
+	 "it is recorded",
+	 NULL},
+	{0},
+};
+
+static const struct guest_way guest_way = {
+	.name = "level_zero",
+	.file = LEVEL_ZERO_GUEST,
+	.runtime = "Level Zero",
+	.calls = LEVEL_ZERO_ON,
+	.facts = facts,
+	.arm = arm,
+	.describe = describe,
+};
+
 const struct collector level_zero_collector = {
 	.name = "level_zero",
 	.help = "Level Zero: every kernel launch, copy and fill of an Intel GPU with its device "
 		"times",
-	.guest = "level_zero",
+	.unverified = true,
+	.way = &guest_way,
 	.options = options,
-	.is_chosen = is_chosen,
+	.named = {.set = LEVEL_ZERO_ON | LEVEL_ZERO_OPTION_TIME},
+	.chosen_by = LEVEL_ZERO_ON,
 	.is_default = is_default,
-	.choose = choose,
-	.arm = arm,
 };

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/nvidia/codec.c - how busy the encoders and decoders of video are
+ * collect/nvidia/codec.c - use of the video encoders and decoders of each GPU
  *
  * Runs in:  a sampler's thread
- * Gets:     percentages of a time before, whose length the driver chooses   Gives: shares of the time
+ * Gets:     percentages of a past interval, whose length the driver chooses
+ * Gives:    shares of the time
  * Owns:     the shares
- * Fails:    what a GPU does not have is absent
+ * Fails:    a value that a GPU lacks is absent
  */
 #include "base/array.h"
 #include "collect/host_clocks.h"
@@ -14,15 +15,17 @@
 enum { ENCODER, DECODER, TIME };
 
 static const struct metric metrics[] = {
-	[ENCODER] = {"gpu.encoder.busy", "ns", "share of the time in which video was encoded",
+	[ENCODER] = {"gpu.encoder.busy", "ns",
+		     "share of the time in which the GPU's video encoder was busy",
 		     "nvmlDeviceGetEncoderUtilization", METRIC_PART, TIME, LIMIT_WHOLE},
-	[DECODER] = {"gpu.decoder.busy", "ns", "share of the time in which video was decoded",
+	[DECODER] = {"gpu.decoder.busy", "ns",
+		     "share of the time in which the GPU's video decoder was busy",
 		     "nvmlDeviceGetDecoderUtilization", METRIC_PART, TIME, LIMIT_WHOLE},
 	[TIME] = {NULL},
 };
 
 struct own {
-	struct share encoders[NVIDIA_DEVICES_MOST], decoders[NVIDIA_DEVICES_MOST];
+	struct share encoders[MAX_NVIDIA_DEVICES], decoders[MAX_NVIDIA_DEVICES];
 };
 
 static uint64_t read_codecs(struct source_state *state, struct tick *tick, size_t index,
@@ -34,7 +37,7 @@ static uint64_t read_codecs(struct source_state *state, struct tick *tick, size_
 	unsigned percent[2] = {0}, period_us;
 	uint64_t now_ns = host_clocks_now_ns();
 
-	/* Both or none: they have one time. */
+	/* Both or neither, because they are for the same interval. */
 	if (!NVIDIA_ASK(nvidia, tick, index, nvmlDeviceGetEncoderUtilization, &percent[ENCODER],
 			&period_us) ||
 	    !NVIDIA_ASK(nvidia, tick, index, nvmlDeviceGetDecoderUtilization, &percent[DECODER],
@@ -53,14 +56,13 @@ static void read_all(struct source_state *state, struct tick *tick)
 	nvidia_read_each(state, tick, read_codecs);
 }
 
-extern const struct source nvidia_codec_source;
 const struct source nvidia_codec_source = {
 	.name = "codec",
 	.file = "NVML",
 	SOURCE_METRICS(metrics),
 	.group = GROUP_MACHINE,
-	.most_hz = 10,
-	.things_most = NVIDIA_DEVICES_MOST,
+	.max_hz = 10,
+	.max_instances = MAX_NVIDIA_DEVICES,
 	.own_bytes = sizeof(struct own),
 	.open = nvidia_open_any,
 	.read = read_all,

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/nvidia/collector.c - the collector of NVIDIA: CUDA (cuda.c), and counters of GPUs, by NVML and by their
- * hardware (pm.c)
+ * collect/nvidia/collector.c - the collector "nvidia": CUDA (cuda.c), and counters of GPUs from
+ * NVML and from their hardware (pm.c)
  *
- * Runs in:  the recorder's main thread; samplers have their own
- * Gets:     on or off, how often   Gives: devices, notes, and rows (collect/counters.h)
+ * Runs in:  the recorder's main thread; samplers have threads of their own
+ * Gets:     the options of --collect nvidia
+ * Gives:    devices, notes, and rows (collect/counter/counters.h)
  * Owns:     the library
- * Fails:    -ENOENT, -ENODEV where there is no driver; a value that is not there is absent
- * Why by request: what NVML costs on a machine with GPUs was not measured yet; nvmlInit alone wakes GPUs that nobody keeps
- *           awake, which takes seconds.
+ * Fails:    -ENOENT, -ENODEV if there is no driver; a value that a GPU lacks is absent
+ * Why:      It is not a default, because the cost of NVML on a machine with GPUs was not measured
+ *           yet. nvmlInit alone wakes sleeping GPUs, which takes seconds
  */
 #include <errno.h>
 #include <stdio.h>
@@ -18,65 +19,85 @@
 
 #include "base/error.h"
 #include "collect/collector.h"
-#include "collect/counters.h"
+#include "collect/counter/counters.h"
 #include "collect/devices.h"
 #include "collect/nvidia/cpu_side.h"
 #include "collect/nvidia/cuda.h"
 #include "collect/nvidia/holders.h"
 #include "collect/nvidia/nvidia.h"
+#include "collect/nvidia/options.h"
 #include "collect/nvidia/pm.h"
 #include "collect/proc.h"
 
-static const struct collector_option collector_options[] = {
-	{"HZ", "so many readings a second, 1 to 100; otherwise 10; of counters alone"},
-	{"cuda", "CUDA's calls, kernels, copies and graphs alone, without counters"},
-	{"-cuda", "counters alone, without CUDA"},
+static int read_windows(const char *text, void *options);
+static int read_pm(const char *text, void *options);
+
+#define CUDA NVIDIA_CUDA | NVIDIA_CUDA_ASKED
+
+static const struct collector_option nvidia_options[] = {
+	{COLLECTOR_RATE_NAME, "1 to 100 readings of counters a second (default 10), without CUDA",
+	 .set = NVIDIA_COUNTERS_ASKED},
+	{"cuda", "record calls, kernels, copies and graphs of CUDA, without counters", .set = CUDA},
+	{"-cuda", "read counters only, without CUDA", .clear = NVIDIA_CUDA},
 	{"graphs",
-	 "CUDA, with each launch of a graph as one command; otherwise each of its nodes is one"},
+	 "CUDA, with each launch of a graph as one command (default: one command per node)",
+	 .set = CUDA | NVIDIA_OPTION_GRAPHS, .off = NVIDIA_OPTION_GRAPHS},
 	{"latency",
-	 "CUDA, with the times when each kernel was queued and submitted, which costs each launch "
-	 "some time"},
-	{"waits", "CUDA, with what the host and streams wait for as CUPTI tells it, as ranges"},
+	 "CUDA, with the times when each kernel was queued and submitted; makes each launch slower",
+	 .set = CUDA | NVIDIA_OPTION_LATENCY, .off = NVIDIA_OPTION_LATENCY},
+	{"waits", "CUDA, and as ranges the waits of host and streams that CUPTI reports",
+	 .set = CUDA | NVIDIA_OPTION_WAITS, .off = NVIDIA_OPTION_WAITS},
 	{"pc",
-	 "CUDA, with samples of what its kernels execute and why they wait, 20 ms of each second"},
-	{"pc=WINDOW/PERIOD", "… so many ms of each so many ms: pc=20/1000"},
+	 "CUDA, with samples of the instructions of its kernels and their stall reasons, during 20 "
+	 "ms of each second",
+	 .set = CUDA | NVIDIA_OPTION_PC, .off = NVIDIA_OPTION_PC | NVIDIA_OPTION_PC_EXACT},
+	{"pc=WINDOW/PERIOD", "as pc, with samples during WINDOW ms of each PERIOD ms: pc=20/1000",
+	 .set = CUDA | NVIDIA_OPTION_PC, .read = read_windows},
 	{"pc-exact",
-	 "… with kernels that run one after the other, so that each sample is one launch's"},
-	{"idle", "CUDA's guest in the program with CUPTI, and nothing switched on: for who "
-		 "measures what that "
-		 "costs; nothing is recorded"},
-	{"idle-subscribed", "… once it has subscribed to CUPTI's callbacks, none of which is on"},
-	{"pm", "what the hardware of each GPU counts, 1000 times a second, without the others"},
-	{"pm=HZ", "… so often, 10 to 200000 times a second (pm=10kHz)"},
-	{NULL, NULL},
+	 "as pc, with kernels run one after the other, so that each sample belongs to one launch",
+	 .set = CUDA | NVIDIA_OPTION_PC | NVIDIA_OPTION_PC_EXACT, .off = NVIDIA_OPTION_PC_EXACT},
+	{"idle",
+	 "load the guest library and CUPTI into the program and record nothing of CUDA, to measure "
+	 "the cost of loading",
+	 .set = NVIDIA_CUDA | NVIDIA_OPTION_IDLE,
+	 .off = NVIDIA_OPTION_IDLE | NVIDIA_OPTION_SUBSCRIBED},
+	{"idle-subscribed",
+	 "as idle, and also subscribe to CUPTI's callbacks, all of which stay disabled",
+	 .set = NVIDIA_CUDA | NVIDIA_OPTION_IDLE | NVIDIA_OPTION_SUBSCRIBED,
+	 .off = NVIDIA_OPTION_SUBSCRIBED},
+	{"pm", "read hardware counters of each GPU 1000 times a second, without the other counters",
+	 .set = NVIDIA_PM, .read = read_pm},
+	{"pm=HZ", "as pm, HZ times a second, 10 to 200000 (pm=10kHz)"},
+	{NULL},
 };
 
 static const struct collector_rate rate = {
-	.offset = offsetof(struct session_options, nvidia_hz), .usual_hz = 10, .most_hz = 100};
+	.usual_hz = 10, .max_hz = 100, .asked = NVIDIA_COUNTERS_ASKED};
 
-enum { PC_PERIOD_MOST_MS = 3600000 };
+enum { PC_PERIOD_MAX_MS = 3600000 };
 
 static const char memory_taken[] =
-	"sampling of instructions takes 512 MiB of the GPU's memory, by CUPTI's documentation, for "
-	"each context of CUDA: a program that fills its GPU may find too little left";
+	"instruction sampling takes 512 MiB of GPU memory for each CUDA context, according to "
+	"CUPTI's documentation; a program that fills its GPU may run out of memory";
 
-/* ---- what is noted ----------------------------------------------------------------------------- */
+/* ---- notes ----------------------------------------------------------------------------------- */
 
-static void note(struct recording *recording, enum event_collector_state state, const char *text)
+static void put_note(struct recording *recording, enum event_collector_state state,
+		     const char *text)
 {
 	recording_note(recording, "nvidia", state, 0, text);
 }
 
 static void note_holders(struct recording *recording)
 {
-	struct holder holders[HOLDERS_MOST];
+	struct holder holders[MAX_HOLDERS];
 	size_t count = holders_find("", false, holders);
-	char text[1024] = "beside this recording: ";
+	char text[1024] = "other processes that may use the GPUs' profiling: ";
 
 	if (!count)
 		return;
 	holders_format(holders, count, text + strlen(text), sizeof(text) - strlen(text));
-	note(recording, COLLECTOR_AVAILABLE, text);
+	put_note(recording, COLLECTOR_AVAILABLE, text);
 }
 
 static void note_device(struct recording *recording, const struct nvidia *nvidia, size_t index)
@@ -87,32 +108,30 @@ static void note_device(struct recording *recording, const struct nvidia *nvidia
 
 	if (device->has_instances)
 		snprintf(text, sizeof(text),
-			 "%s (%s) is divided by MIG: what its instances do is counted for each of "
-			 "them",
+			 "%s (%s) is divided by MIG; each instance has its own counters",
 			 device->name, device->uuid);
 	else if (!device->whole &&
 		 (NVML_CALL(&nvidia->nvml, nvmlGpmQueryDeviceSupport, device->handle, &support) ||
 		  !support.is_supported))
 		snprintf(text, sizeof(text),
-			 "%s (%s) has no GPM, which came with Hopper: what its multiprocessors do "
-			 "is not "
-			 "counted",
+			 "%s (%s) has no GPM, which needs Hopper or later; the activity of its "
+			 "multiprocessors is not counted",
 			 device->name, device->uuid);
 	else
 		return;
-	note(recording, COLLECTOR_AVAILABLE, text);
+	put_note(recording, COLLECTOR_AVAILABLE, text);
 }
 
-/* Whatever else of the collector is refused, this is recorded. */
+/* These counters are recorded even if another part of the collector is refused. */
 static void note_counted(struct recording *recording, uint32_t hz)
 {
 	char text[64];
 
 	snprintf(text, sizeof(text), "counters of NVML, %u times a second", (unsigned int)hz);
-	note(recording, COLLECTOR_AVAILABLE, text);
+	put_note(recording, COLLECTOR_AVAILABLE, text);
 }
 
-/* ---- begin and end ----------------------------------------------------------------------------- */
+/* ---- begin and end --------------------------------------------------------------------------- */
 
 static int find_devices(struct recording *recording, struct nvidia *nvidia)
 {
@@ -121,9 +140,9 @@ static int find_devices(struct recording *recording, struct nvidia *nvidia)
 
 	nvidia->count = nvidia_devices_find(&nvidia->nvml, nvidia->devices, &result);
 	if (result && nvidia->count)
-		note(recording, COLLECTOR_PARTIAL, nvml_result_text(result));
+		put_note(recording, COLLECTOR_PARTIAL, nvml_result_text(result));
 	if (!nvidia->count)
-		return error_set(-ENODEV, "NVML shows no GPU: %s",
+		return error_set(-ENODEV, "NVML finds no GPU: %s",
 				 nvml_result_text(result ? result : NVML_ERROR_GPU_NOT_FOUND));
 	NVML_CALL(&nvidia->nvml, nvmlSystemGetDriverVersion, driver, sizeof(driver));
 	for (size_t i = 0; i < nvidia->count; i++) {
@@ -166,22 +185,24 @@ static int open_nvidia(struct recording *recording, struct nvidia *nvidia)
 static int open_counters(struct recording *recording, const struct session_options *session,
 			 struct counters **ret_counters)
 {
-	struct nvidia *nvidia = session->nvidia_hz ? calloc(1, sizeof(*nvidia)) : NULL;
+	const struct nvidia_options *own = collector_options(session, "nvidia");
+	const uint32_t hz = own->choice.hz;
+	struct nvidia *nvidia = hz ? calloc(1, sizeof(*nvidia)) : NULL;
 	const struct counters_options options = {.collector = "nvidia",
 						 .sources = &nvidia_sources,
 						 .names = {[GROUP_MACHINE] = "nvml",
 							   [GROUP_PROCESSES] = "nvml-processes",
 							   [GROUP_SLOW] = "nvml-slow"},
-						 .hz = session->nvidia_hz,
+						 .hz = hz,
 						 .context = nvidia,
 						 .close_context = close_nvidia,
 						 .root = "",
 						 .has_processes =
 							 session->command || session->pids_count,
-						 .has_others = session->cpu};
+						 .has_others = session_collects(session, "cpu")};
 	int error;
 
-	if (!session->nvidia_hz)
+	if (!hz)
 		return 0;
 	if (!nvidia)
 		return error_set(-ENOMEM, "counters: out of memory");
@@ -191,14 +212,14 @@ static int open_counters(struct recording *recording, const struct session_optio
 	else
 		error = counters_open(recording, &options, ret_counters);
 	if (!error)
-		note_counted(recording, session->nvidia_hz);
+		note_counted(recording, hz);
 	return error;
 }
 
-/* ---- both kinds of counters -------------------------------------------------------------------- */
+/* ---- both kinds of counters ------------------------------------------------------------------ */
 
 struct both {
-	struct counters *counters; /* NULL each: it was not chosen, or is not there */
+	struct counters *counters; /* each is NULL if it was not chosen or is not available */
 	struct pm *pm;
 	struct cpu_side *side;
 	struct recording *recording; /* borrowed */
@@ -210,7 +231,7 @@ static void close_both(void *state)
 
 	if (!both)
 		return;
-	/* The hardware's first: its clocks are let go the sooner. */
+	/* PM sampling first, because it may hold the GPU's clocks. */
 	pm_close(both->pm);
 	counters_close(both->counters);
 	both->recording->on_refused = NULL;
@@ -218,22 +239,23 @@ static void close_both(void *state)
 	free(both);
 }
 
-/* The one that fails is told, where the other is there. */
+/* If only one kind fails, its error is noted; if both fail, it is returned. */
 static int open_each(struct recording *recording, const struct session_options *session,
 		     struct both *both)
 {
+	const struct nvidia_options *own = collector_options(session, "nvidia");
 	int counters_error = open_counters(recording, session, &both->counters), error = 0;
 	char text[512];
 
 	snprintf(text, sizeof(text), "%s", counters_error ? error_text() : "");
-	if (session->nvidia_pm_hz)
-		error = pm_open(recording, session->nvidia_pm_hz, &both->pm);
+	if (own->pm_hz)
+		error = pm_open(recording, own->pm_hz, &both->pm);
 	if (error && both->counters)
-		note(recording, COLLECTOR_REFUSED, error_text());
+		put_note(recording, COLLECTOR_REFUSED, error_text());
 	if (error && both->counters)
 		recording_warn(recording, error_text());
 	if (counters_error && both->pm) {
-		note(recording, COLLECTOR_REFUSED, text);
+		put_note(recording, COLLECTOR_REFUSED, text);
 		recording_warn(recording, text);
 	}
 	if (both->counters || both->pm)
@@ -247,7 +269,7 @@ static void on_refused(void *context, const char *collector, uint32_t pid)
 		cpu_side_watch(context, pid);
 }
 
-/* Where CUPTI will refuse itself is not known before. */
+/* Prepares uprobes, because CUPTI may refuse a process later. */
 static void open_side(struct recording *recording, bool has_stacks, struct both *both)
 {
 	both->side = cpu_side_open(recording, has_stacks);
@@ -260,31 +282,33 @@ static void open_side(struct recording *recording, bool has_stacks, struct both 
 static int open_both(struct recording *recording, const struct session_options *session,
 		     void **ret_state)
 {
+	const struct nvidia_options *own = collector_options(session, "nvidia");
+	const uint32_t words = own->choice.words;
+	const bool has_counters = own->choice.hz || own->pm_hz;
 	struct both *both = NULL;
 	int error;
 
 	*ret_state = NULL;
-	if (session->cuda_pc)
+	if (words & NVIDIA_OPTION_PC)
 		recording_hint(recording, memory_taken);
-	if (!session->nvidia_hz && !session->nvidia_pm_hz && !session->cuda)
+	if (!has_counters && !(words & NVIDIA_CUDA))
 		return 0;
 	both = calloc(1, sizeof(*both));
 	if (!both)
 		return error_set(-ENOMEM, "counters: out of memory");
 	both->recording = recording;
-	error = session->nvidia_hz || session->nvidia_pm_hz ? open_each(recording, session, both)
-							    : 0;
-	if (error && (!session->cuda || !session->cuda_guest)) {
+	error = has_counters ? open_each(recording, session, both) : 0;
+	if (error && (!(words & NVIDIA_CUDA) || !collector_guest_path(session, "nvidia"))) {
 		free(both);
 		return error;
 	}
-	/* CUDA is recorded all the same. */
+	/* CUDA is recorded nevertheless. */
 	if (error) {
-		note(recording, COLLECTOR_REFUSED, error_text());
+		put_note(recording, COLLECTOR_REFUSED, error_text());
 		recording_warn(recording, error_text());
 		error_clear();
 	}
-	if (session->cuda && !session->cuda_idle)
+	if ((words & NVIDIA_CUDA) && !(words & NVIDIA_OPTION_IDLE))
 		open_side(recording, session->native_stacks, both);
 	*ret_state = both;
 	return 0;
@@ -315,16 +339,31 @@ static uint64_t interval_of_both(const void *state)
 	return is_idle ? UINT64_C(1000000000) : counters_interval_ns(NULL);
 }
 
-static void drain_both(void *state)
+static void look_both(void *state)
 {
 	const struct both *both = state;
 
 	if (both->counters)
-		counters_drain(both->counters);
+		counters_look(both->counters);
+}
+
+static void catch_up_both(void *state, uint64_t until_ns)
+{
+	const struct both *both = state;
+
+	(void)until_ns;
+	if (both->counters)
+		counters_catch_up(both->counters);
 	if (both->pm)
 		pm_drain(both->pm);
 	if (both->side)
 		cpu_side_drain(both->side);
+}
+
+static void drain_both(void *state)
+{
+	look_both(state);
+	catch_up_both(state, 0);
 }
 
 static void count_both(void *state, uint64_t now_ns)
@@ -346,159 +385,139 @@ static const struct collector_work work = {
 	.descriptor = counters_work_descriptor,
 	.interval_ns = interval_of_both,
 	.drain = drain_both,
-	.catch_up = drain_both,
+	.look = look_both,
+	.catch_up = catch_up_both,
 	.each_second = count_both,
 	.close = close_both,
 };
 
-/* "pc=20/1000". */
-static bool read_windows(const char *option, uint32_t *ret_window_ms, uint32_t *ret_period_ms)
+/* Parses "pc=20/1000". */
+static bool parse_windows(const char *text, uint32_t *ret_window_ms, uint32_t *ret_period_ms)
 {
 	unsigned int window, period;
 	int length = 0;
 
-	if (sscanf(option, "pc=%6u/%7u%n", &window, &period, &length) != 2 || option[length] ||
-	    option[3] < '0' || option[3] > '9' || !window || window > period ||
-	    period > PC_PERIOD_MOST_MS)
+	if (sscanf(text, "pc=%6u/%7u%n", &window, &period, &length) != 2 || text[length] ||
+	    text[3] < '0' || text[3] > '9' || !window || window > period ||
+	    period > PC_PERIOD_MAX_MS)
 		return false;
 	*ret_window_ms = window;
 	*ret_period_ms = period;
 	return true;
 }
 
-/* With values, and what a file says by a switch that is off. */
-static bool has_option(const char *option)
+static int read_windows(const char *text, void *options)
 {
-	uint32_t window, period;
+	struct nvidia_options *own = options;
 
-	return strcmp(option, "-cuda") == 0 || strcmp(option, "-graphs") == 0 ||
-	       strcmp(option, "-latency") == 0 || strcmp(option, "-waits") == 0 ||
-	       strcmp(option, "-idle") == 0 || strcmp(option, "-idle-subscribed") == 0 ||
-	       strcmp(option, "-pc") == 0 || strcmp(option, "-pc-exact") == 0 ||
-	       read_windows(option, &window, &period);
+	if (strncmp(text, "pc=", 3) != 0)
+		return -ENOENT;
+	if (parse_windows(text, &own->pc_window_ms, &own->pc_period_ms))
+		return 0;
+	return error_set(-EINVAL,
+			 "'%s' is invalid: it is pc=WINDOW/PERIOD in ms, with WINDOW up to PERIOD, "
+			 "and PERIOD up to an hour (pc=20/1000)",
+			 text);
 }
 
-static void choose_pc(struct session_options *session, const char *option)
+static int read_pm(const char *text, void *options)
 {
-	session->cuda_pc = true;
-	if (strcmp(option, "pc-exact") == 0)
-		session->cuda_pc_exact = true;
-	else
-		read_windows(option, &session->cuda_pc_window_ms, &session->cuda_pc_period_ms);
+	struct nvidia_options *own = options;
+
+	return pm_option_read(text, &own->pm_hz);
 }
 
-/* False: it is none that switches something off. */
-static bool choose_off(struct session_options *session, const char *option)
+static int settle_options(void *options, bool is_named)
 {
-	if (strcmp(option, "-graphs") == 0)
-		session->cuda_graphs = false;
-	else if (strcmp(option, "-cuda") == 0)
-		session->cuda = false;
-	else if (strcmp(option, "-latency") == 0)
-		session->cuda_latency = false;
-	else if (strcmp(option, "-waits") == 0)
-		session->cuda_waits = false;
-	else if (strcmp(option, "-pc") == 0)
-		session->cuda_pc = session->cuda_pc_exact = false;
-	else if (strcmp(option, "-pc-exact") == 0)
-		session->cuda_pc_exact = false;
-	else if (strcmp(option, "-idle") == 0)
-		session->cuda_idle = session->cuda_subscribed = false;
-	else if (strcmp(option, "-idle-subscribed") == 0)
-		session->cuda_subscribed = false;
-	else
-		return false;
-	return true;
-}
+	const struct nvidia_options *own = options;
+	const uint32_t words = own->choice.words;
 
-static int check_option(const char *option)
-{
-	uint32_t hz, window, period;
-
-	if (strncmp(option, "pc=", 3) == 0 && !read_windows(option, &window, &period))
-		return error_set(-EINVAL,
-				 "'%s' makes no sense: it is pc=WINDOW/PERIOD, in ms, and a window "
-				 "is as long as its period at most, and that an hour (pc=20/1000)",
-				 option);
-	return pm_option_read(option, &hz);
-}
-
-/* NAME: CUDA and NVML; NAME:cuda, NAME:HZ and NAME:pm: one of them, or those that are said. */
-static void choose(struct session_options *session, bool on, const char *option)
-{
-	bool is_graphs = option && strcmp(option, "graphs") == 0;
-	bool is_pc = option && strncmp(option, "pc", 2) == 0;
-	bool is_latency = option && strcmp(option, "latency") == 0;
-	bool is_waits = option && strcmp(option, "waits") == 0;
-	bool is_idle = option && strncmp(option, "idle", 4) == 0;
-	bool is_cuda = is_graphs || is_pc || is_latency || is_waits || is_idle ||
-		       (option && strcmp(option, "cuda") == 0);
-	bool is_pm = on && option && !pm_option_read(option, &session->nvidia_pm_hz);
-
-	if (!on)
-		session->nvidia_pm_hz = 0;
-	if (on && option && choose_off(session, option))
-		return;
-	session->cuda_graphs = on && (session->cuda_graphs || is_graphs);
-	session->cuda_latency = on && (session->cuda_latency || is_latency);
-	session->cuda_waits = on && (session->cuda_waits || is_waits);
-	session->cuda_idle = on && (session->cuda_idle || is_idle);
-	session->cuda_subscribed = on && (session->cuda_subscribed ||
-					  (is_idle && strcmp(option, "idle-subscribed") == 0));
-	session->cuda_said = on && (session->cuda_said || (is_cuda && !is_idle));
-	session->cuda_pc = on && session->cuda_pc;
-	session->cuda_pc_exact = on && session->cuda_pc_exact;
-	if (on && is_pc)
-		choose_pc(session, option);
-	if (!on || !option)
-		session->cuda = session->nvidia_hz_said = on;
-	else if (is_cuda)
-		session->cuda = true;
-	else if (!is_pm)
-		session->nvidia_hz_said = true;
-	if ((is_cuda || is_pm) && !session->nvidia_hz_said)
-		session->nvidia_hz = 0;
-}
-
-static int settle(struct session_options *session, bool is_named)
-{
 	(void)is_named;
-	if (session->cuda_idle && session->cuda_said)
-		return error_set(
-			-EINVAL,
-			"nvidia:idle and nvidia:idle-subscribed record nothing of CUDA: leave "
-			"them out, or what is to be recorded of it (nvidia:cuda, "
-			"nvidia:graphs, nvidia:latency, nvidia:waits, nvidia:pc)");
+	if ((words & NVIDIA_OPTION_IDLE) && (words & NVIDIA_CUDA_ASKED))
+		return error_set(-EINVAL,
+				 "nvidia:idle and nvidia:idle-subscribed record nothing of CUDA; "
+				 "omit them, or the options that record CUDA (nvidia:cuda, "
+				 "nvidia:graphs, nvidia:latency, nvidia:waits, nvidia:pc)");
 	return 0;
 }
 
-static bool is_chosen(const struct session_options *session)
+static uint32_t guest_options(const struct session_options *session,
+			      uint32_t ret_numbers[RING_NUMBERS])
 {
-	return session->cuda || session->nvidia_hz || session->nvidia_pm_hz;
+	const struct nvidia_options *own = collector_options(session, "nvidia");
+
+	ret_numbers[NVIDIA_NUMBER_PC_WINDOW_MS] = own->pc_window_ms;
+	ret_numbers[NVIDIA_NUMBER_PC_PERIOD_MS] = own->pc_period_ms;
+	return own->choice.words & RING_OPTIONS_OF_GUEST;
 }
 
-extern const struct collector nvidia_collector;
-const struct collector nvidia_collector = {
-	.name = "nvidia",
-	.help = "CUDA: every kernel, copy and graph with its device times, by CUPTI; counters of "
-		"NVIDIA's GPUs: load, power, clocks, memory, links, since Hopper what their "
-		"multiprocessors do; and, by request, what their hardware counts (pm)",
-	.guest = "cuda",
+_Static_assert((int)NVIDIA_TROUBLE_TIMES == (int)RING_TROUBLE_GUEST,
+	       "the first of the guest's own");
+
+static const struct guest_fact facts[] = {
+	{NVIDIA_TROUBLE_QUEUES, false, LOSES_NOTHING, NULL,
+	 "commands were in streams beyond the limit (65536 at a time, a million in all); such "
+	 "streams of a GPU are shown as one queue"},
+	{NVIDIA_TROUBLE_TIMES, false, LOSES_NOTHING, NULL,
+	 "commands have no device times, because CUPTI reported impossible times (as it does after "
+	 "some 25 million nodes of graphs)"},
+	{NVIDIA_TROUBLE_GRAPHS, true, LOSES_NOTHING,
+	 "nodes of CUDA graphs came faster than the limit (DUET_CUDA_NODES, per second); from then "
+	 "on each launch of a graph is one command, as with nvidia:graphs",
+	 NULL},
+	{NVIDIA_TROUBLE_PC_FULL, true, LOSES_NOTHING, NULL,
+	 "times the GPU's buffer of instruction samples was full and later samples were lost; use "
+	 "shorter windows (nvidia:pc=WINDOW/PERIOD, in ms)"},
+	{NVIDIA_TROUBLE_PC_CODE, false, LOSES_NOTHING, NULL,
+	 "instruction samples have no function, because duet did not see their code being loaded"},
+	{NVIDIA_TROUBLE_PC_RARE, true, LOSES_NOTHING,
+	 "instruction samples took more than 1 % of the time to read, so there were fewer windows "
+	 "than requested; shares are not affected",
+	 NULL},
+	{NVIDIA_TROUBLE_PC_OVER, true, LOSES_NOTHING,
+	 "instructions are no longer sampled in this process: the GPU's buffer was full "
+	 "repeatedly, or CUPTI's names took too much of the program's memory",
+	 NULL},
+	{NVIDIA_TROUBLE_MEMORY, false, LOSES_NOTHING, NULL,
+	 "allocations or releases of memory are missing in the counters cuda.memory: more than "
+	 "65536 were open at a time, or threads of the program delayed the count"},
+	{NVIDIA_TROUBLE_PC_CONTEXTS, true, LOSES_NOTHING, NULL,
+	 "contexts have no instruction samples: a process has more than 16 of them, or CUPTI was "
+	 "busy with another one for longer than a program may wait"},
+	{0},
+};
+
+_Static_assert(sizeof(struct nvidia_options) <= COLLECTOR_OPTIONS_BYTES, "a slot has room");
+
+static const struct guest_way guest_way = {
+	.name = "cuda",
+	.file = NVIDIA_GUEST,
 	.runtime = "CUDA",
+	.calls = NVIDIA_CUDA,
 	.ring_bytes = CUDA_RING_BYTES,
 	.explain = cuda_explain,
-	.sources = &nvidia_sources,
-	.options = collector_options,
-	.rate = &rate,
-	.by_request = true,
-	.has_option = has_option,
-	.check_option = check_option,
-	.choose = choose,
-	.is_chosen = is_chosen,
-	.settle = settle,
+	.facts = facts,
+	.options = guest_options,
 	.arm = cuda_arm,
+	.describe = cuda_describe,
 	.enter = cuda_enter,
 	.entered = cuda_entered,
-	.tell_missing = cuda_tell_missing,
+	.explain_missing = cuda_explain_missing,
+};
+
+const struct collector nvidia_collector = {
+	.name = "nvidia",
+	.help = "CUDA kernels, copies and graphs with device times, from CUPTI; counters of NVIDIA "
+		"GPUs: load, power, clocks, memory, links, since Hopper activity of "
+		"multiprocessors; with pm, hardware counters",
+	.unverified = true,
+	.way = &guest_way,
+	.sources = &nvidia_sources,
+	.options = nvidia_options,
+	.named = {.set = NVIDIA_CUDA | NVIDIA_COUNTERS_ASKED},
+	.chosen_by = NVIDIA_CUDA | NVIDIA_PM,
+	.rate = &rate,
+	.by_request = true,
+	.settle = settle_options,
 	.work = &work,
 };

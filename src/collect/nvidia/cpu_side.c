@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/nvidia/cpu_side.c - CUDA's launches where CUPTI is not to be had: seen from outside, without device times
+ * collect/nvidia/cpu_side.c - records CUDA launches without CUPTI: by uprobes, without device times
  *
  * Runs in:  the recorder
- * Gets:     calls of libcuda's functions, by uprobes (collect/call_probes.h)   Gives: launches, and that of each
- *           nothing more is known
- * Owns:     the probes, stacks, what stands for kernels without a name
- * Fails:    with a note: the recording has what it had before
- * Why:      which call of the program launches how often is half of what a user looks for, and it is to be had where another tool
- *           has CUPTI's one subscription, where the driver refuses it, and in a program that runs already. What a kernel is
- *           called only CUPTI tells: the call's name stands for it.
+ * Gets:     calls of libcuda's functions, from uprobes (collect/enter/call_probes.h)
+ * Gives:    launches, each marked as having no device times
+ * Owns:     the probes, stacks, placeholders for unnamed kernels
+ * Fails:    with a note; the rest of the recording is unaffected
+ * Why:      The code that launches, and how often, is half of what a user looks for. Uprobes
+ *           provide it when another tool holds CUPTI's only subscription, when the driver refuses
+ *           CUPTI, and in a running program. Only CUPTI has kernel names, so the name of the call
+ *           is used instead.
  */
 #include "collect/nvidia/cpu_side.h"
 
@@ -24,22 +25,23 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/hash.h"
-#include "collect/call_probes.h"
+#include "collect/enter/call_probes.h"
 #include "collect/host_clocks.h"
-#include "collect/mapped_file.h"
 #include "collect/proc.h"
 #include "collect/processes.h"
-#include "collect/told_stacks.h"
+#include "collect/stack/bpf_stacks.h"
+#include "collect/stack/mapped_file.h"
 #include "event/event.h"
 #include "symbol/proc_maps.h"
 
-/* Beside those of guests, of jobs and of submissions. */
+/* Base of correlation ids, beside those of guests, jobs and submissions. */
 #define CORRELATION_BASE (UINT64_C(0xfd) << 56)
 
-/* Without the dot that comes behind it: a program with that in it counts as one that uses CUDA, and this is in ours. */
+/* Without the dot that follows it in the file name: a program whose file contains the name with the
+ * dot is taken for a user of CUDA, and duet contains this string. */
 static const char library[] = "/libcuda.so";
 
-/* Those that put something into a stream, in all versions that the driver offers. */
+/* Functions that put work into a stream, in all versions that the driver has. */
 #define EACH(name)  name, name "_ptsz"
 #define EACHD(name) name, name "_ptds"
 static const char *const functions[] = {
@@ -74,18 +76,19 @@ static const char *const functions[] = {
 
 struct cpu_side {
 	struct recording *recording; /* borrowed */
-	struct call_probes *probes;  /* owned; NULL: refused says why */
+	struct call_probes *probes;  /* owned; NULL: see refused */
 	char refused[CALL_PROBES_TEXT_BYTES];
-	struct told_stacks stacks;
-	struct hash_map pids;  /* that were told of -> when each began, in the kernel's ticks */
-	bool is_on;            /* one was */
-	struct hash_map codes; /* process << 32 | function -> what stands for its kernels */
+	struct bpf_stacks stacks;
+	struct hash_map pids; /* processes noted so far -> start time in kernel ticks */
+	bool is_on;           /* at least one process was watched */
+	/* process << 32 | function -> code object that stands for its kernels. */
+	struct hash_map codes;
 	uint64_t last_correlation;
 	uint64_t lost[CALL_COUNTS], refused_stacks;
 	uint64_t counted_ns;
 };
 
-/* ---- calls ------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 static uint32_t command_of(const char *name)
 {
@@ -135,16 +138,16 @@ static uint32_t code_of(struct cpu_side *side, uint32_t process, uint32_t functi
 	snprintf(name, sizeof(name), "[%s]", functions[function]);
 	row.id = ++side->recording->last_code;
 	row.name_string = recording_string(side->recording, name);
-	side->recording->kept_bytes += THING_BYTES;
-	trace_writer_thing(side->recording->writer, EVENT_CODE, &row);
+	side->recording->kept_bytes += ENTITY_BYTES;
+	trace_writer_entity(side->recording->writer, EVENT_CODE, &row);
 	hash_map_put(&side->codes, key, row.id);
 	return row.id;
 }
 
-/* The driver's own function is what the row is of: the stack begins with who called it. */
+/* Returns the stack without its innermost frame, which is the driver's function itself. */
 static uint32_t stack_of(struct cpu_side *side, const struct call_record *record, uint32_t process)
 {
-	uint32_t stack = told_stacks_find(&side->stacks, record->user_stack, process);
+	uint32_t stack = bpf_stacks_find(&side->stacks, record->user_stack, process);
 	struct event_stack row;
 
 	return stack && trace_writer_find_stack(side->recording->writer, stack, &row) ? row.caller
@@ -186,14 +189,14 @@ static void take_call(struct cpu_side *side, const struct call_record *record)
 	put_rows(side, &launch, process->row.id);
 }
 
-static void take_stack(struct cpu_side *side, const struct kernel_stack *told)
+static void take_stack(struct cpu_side *side, const struct kernel_stack *stack_row)
 {
-	struct process *process = process_of(side, told->tgid, host_clocks_now_ns());
+	struct process *process = process_of(side, stack_row->tgid, host_clocks_now_ns());
 
-	if (!process || told->bytes > KERNEL_STACK_BYTES)
+	if (!process || stack_row->bytes > KERNEL_STACK_BYTES)
 		return;
 	process_describe(side->recording->processes, process);
-	told_stacks_take(&side->stacks, process, told);
+	bpf_stacks_take(&side->stacks, process, stack_row);
 }
 
 static void on_record(void *context, const void *data, size_t size)
@@ -214,7 +217,7 @@ static void on_forgotten(void *context, uint64_t user_stack)
 	call_probes_forget_stack(side->probes, user_stack);
 }
 
-/* ---- begin and end ----------------------------------------------------------------------------- */
+/* ---- begin and end --------------------------------------------------------------------------- */
 
 struct cpu_side *cpu_side_open(struct recording *recording, bool has_stacks)
 {
@@ -228,7 +231,10 @@ struct cpu_side *cpu_side_open(struct recording *recording, bool has_stacks)
 	if (!side)
 		return NULL;
 	side->recording = recording;
-	told_stacks_init(&side->stacks, recording);
+	if (bpf_stacks_init(&side->stacks, recording)) {
+		free(side);
+		return NULL;
+	}
 	side->stacks.on_forgotten = on_forgotten;
 	side->stacks.context = side;
 	hash_map_init(&side->pids);
@@ -246,7 +252,7 @@ void cpu_side_close(struct cpu_side *side)
 		return;
 	cpu_side_drain(side);
 	call_probes_stop(side->probes);
-	told_stacks_fini(&side->stacks);
+	bpf_stacks_fini(&side->stacks);
 	hash_map_fini(&side->pids);
 	hash_map_fini(&side->codes);
 	free(side);
@@ -257,25 +263,25 @@ bool cpu_side_is_on(const struct cpu_side *side)
 	return side->is_on;
 }
 
-static void note(const struct cpu_side *side, uint32_t pid, uint32_t count, const char *why)
+static void note_process(const struct cpu_side *side, uint32_t pid, uint32_t count, const char *why)
 {
 	char text[CALL_PROBES_TEXT_BYTES + 320];
 
 	if (count && *why)
 		snprintf(text, sizeof(text),
-			 "process %u: CPU side only: its calls of CUDA are seen at %u functions of "
-			 "libcuda (uprobes), with their stacks from now on, and at others they are "
-			 "not (%s); kernels have neither names nor device times",
+			 "process %u: CPU side only. Its CUDA calls are seen at %u functions of "
+			 "libcuda (uprobes), with their stacks from now on. At others they are not "
+			 "seen (%s). Kernels have neither names nor device times",
 			 pid, count, why);
 	else if (count)
 		snprintf(text, sizeof(text),
-			 "process %u: CPU side only: its calls of CUDA that launch kernels, copies "
+			 "process %u: CPU side only. Its CUDA calls that launch kernels, copies "
 			 "and graphs are seen at %u functions of libcuda (uprobes), with their "
-			 "stacks from now on; kernels have neither names nor device times",
+			 "stacks from now on. Kernels have neither names nor device times",
 			 pid, count);
 	else
 		snprintf(text, sizeof(text),
-			 "process %u: its launches of CUDA are not seen by uprobes either: %s", pid,
+			 "process %u: its CUDA launches are not seen by uprobes either: %s", pid,
 			 why);
 	recording_note(side->recording, "nvidia", count ? COLLECTOR_PARTIAL : COLLECTOR_REFUSED, 0,
 		       text);
@@ -293,7 +299,7 @@ static bool is_driver(const struct proc_mapping *mapping)
 	return version[0] == '.' && version[1] && !version[strspn(version, ".0123456789")];
 }
 
-/* -ENOENT: the process has none; -errno: it may not be opened. */
+/* Opens the process's libcuda. -ENOENT: it has none; -errno: it may not be opened. */
 static int open_library(uint32_t pid)
 {
 	struct proc_maps maps = {0};
@@ -320,7 +326,7 @@ static void forget(struct cpu_side *side, uint32_t pid)
 		call_probes_forget(side->probes, pid);
 }
 
-/* Numbers are given out again: what is known of one is of the process that began then. */
+/* Pids are reused: an entry is valid only for the process with this start time. */
 void cpu_side_watch(struct cpu_side *side, uint32_t pid)
 {
 	const uint64_t *known = hash_map_find(&side->pids, pid);
@@ -337,16 +343,16 @@ void cpu_side_watch(struct cpu_side *side, uint32_t pid)
 	hash_map_put(&side->pids, pid, start_ticks);
 	side->is_on = true;
 	if (fd < 0) {
-		note(side, pid, 0, "its libcuda cannot be opened");
+		note_process(side, pid, 0, "its libcuda cannot be opened");
 	} else if (!side->probes) {
 		close(fd);
-		note(side, pid, 0, side->refused);
+		note_process(side, pid, 0, side->refused);
 	} else if (call_probes_watch(side->probes, pid, fd)) {
-		note(side, pid, 0, "so many processes are seen already");
+		note_process(side, pid, 0, "the limit of watched processes is reached");
 	}
 }
 
-/* Who has ended makes room for others. */
+/* Ended processes make room for others. */
 static void forget_ended(struct cpu_side *side)
 {
 	uint64_t pid, start_ticks;
@@ -359,7 +365,7 @@ static void forget_ended(struct cpu_side *side)
 		}
 }
 
-/* ---- each round -------------------------------------------------------------------------------- */
+/* ---- each round ------------------------------------------------------------------------------ */
 
 void cpu_side_drain(struct cpu_side *side)
 {
@@ -369,7 +375,7 @@ void cpu_side_drain(struct cpu_side *side)
 	if (!side->probes || !cpu_side_is_on(side))
 		return;
 	while (call_probes_next(side->probes, &pid, &count, text))
-		note(side, pid, count, text);
+		note_process(side, pid, count, text);
 	call_probes_drain(side->probes);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/nvidia/cuda.h - how CUDA's guest comes into a program, and what to do where it is refused something
+ * collect/nvidia/cuda.h - how CUDA's guest gets into a program, and advice for refusals of CUPTI
  */
 #ifndef COLLECT_NVIDIA_CUDA_H
 #define COLLECT_NVIDIA_CUDA_H
@@ -16,30 +16,30 @@ struct entering_outcome;
 struct environment;
 struct recording;
 
-/* A program may launch 100,000 kernels in the time in which a loaded machine gives the recorder no processor. */
+/* A program may launch 100,000 kernels while the recorder waits for a processor on a loaded
+ * machine. */
 enum { CUDA_RING_BYTES = 16 << 20 };
 
-/* Whether the driver can be told to load the guest. False: *ret_why says why. */
-bool cuda_can_load(const struct session_options *session, const char **ret_why);
-
-/* As in struct collector. */
+/* As in struct guest_way. */
 int cuda_arm(struct recording *recording, const struct session_options *session,
-	     struct environment *environment, bool *ret_armed);
+	     struct environment *environment, bool *ret_armed, const char **ret_why);
+void cuda_describe(const struct session_options *session,
+		   void (*on_line)(void *context, const char *text), void *context);
 bool cuda_enter(const struct session_options *session, pid_t pid, bool is_alone,
 		struct collector_guest *ret_guest, char *ret_why, size_t size);
 uint32_t cuda_entered(const struct session_options *session, const struct entering_outcome *outcome,
 		      char *ret_text, size_t size);
-/* It runs CUDA, and nothing can be brought into it. */
+/* Whether the process runs CUDA without CUPTI, so the guest cannot enter it. */
 bool cuda_is_without_cupti(pid_t pid);
-bool cuda_tell_missing(const struct session_options *session, bool has_guest, bool has_device,
-		       char *ret_text, size_t size);
+bool cuda_explain_missing(const struct session_options *session, bool has_guest, bool has_device,
+			  char *ret_text, size_t size);
 
-/* What CUPTI's function answered, as a sentence with what to do about it (explain_refusal). result: cupti_result; with
- * function "libcupti" there is none. */
+/* The message for the result of a CUPTI function, with a remedy (explain_refusal). result:
+ * cupti_result; unused with function "libcupti". */
 void cuda_explain(const char *function, int32_t result, const char *holder, char *ret_text,
 		  size_t size);
 
-/* What to do about a result of CUPTI's, and its name; NULL: not known here. */
+/* The remedy for a result of CUPTI, and its name; NULL: unknown. */
 const char *cuda_result_advice(int32_t result, const char **ret_name);
 
 #endif

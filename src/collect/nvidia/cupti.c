@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/nvidia/cupti.c - CUDA's driver and libcupti in the recorder itself, for counters of whole GPUs
+ * collect/nvidia/cupti.c - loads CUDA's driver and libcupti in the recorder, for counters of whole
+ * GPUs
  *
- * Runs in:  the recorder's main thread; who samples copies what it found
- * Gets:     DUET_CUPTI, CUDA_HOME, what the loader finds   Gives: functions, sentences about what they refuse
- * Owns:     nothing: what was loaded stays, as both have threads of their own
- * Fails:    -ENOENT, -ENODEV with what to do about it
- * Why secure_getenv: a recorder that has rights of its file's loads no library that its user's environment names
+ * Runs in:  the recorder's main thread; sampling threads copy the result
+ * Gets:     DUET_CUPTI, CUDA_HOME, the loader's search path
+ * Gives:    functions, messages for their errors
+ * Owns:     nothing; both libraries stay loaded, because they have threads of their own
+ * Fails:    -ENOENT, -ENODEV with a remedy
+ * Why:      secure_getenv is used, because a recorder with file capabilities must not load a
+ *           library that the user's environment names
  */
 #include "collect/nvidia/cupti.h"
 
@@ -25,9 +28,10 @@
 
 enum { PATH_BYTES = 4096, DRIVER_MAJOR = 1 };
 
-/* ---- the driver -------------------------------------------------------------------------------- */
+/* ---- the driver ------------------------------------------------------------------------------ */
 
-/* The driver loads what the variable names into whoever calls cuInit: it is meant for programs, not for us. */
+/* Initializes the driver without CUDA_INJECTION64_PATH. The driver loads the library in that
+ * variable into each process that calls cuInit. It is meant for programs, not for the recorder. */
 static CUresult initialize(struct cupti *cupti)
 {
 	const char *named = getenv(INJECTION);
@@ -45,15 +49,14 @@ static CUresult initialize(struct cupti *cupti)
 static int refuse_driver(CUresult result)
 {
 	if (result == CUDA_ERROR_NO_DEVICE)
-		return error_set(-ENODEV,
-				 "CUDA shows no GPU: look whether nvidia-smi lists one, and what "
-				 "CUDA_VISIBLE_DEVICES leaves of them");
+		return error_set(-ENODEV, "CUDA finds no GPU; check that nvidia-smi lists one and "
+					  "that CUDA_VISIBLE_DEVICES does not exclude it");
 	if (result == CUDA_ERROR_STUB_LIBRARY)
-		return error_set(-ENOENT, DRIVER " is the toolkit's stub and no driver: take "
-						 "cuda/lib64/stubs out of LD_LIBRARY_PATH");
+		return error_set(-ENOENT, DRIVER " is the toolkit's stub, not a driver; remove "
+						 "cuda/lib64/stubs from LD_LIBRARY_PATH");
 	return error_set(-ENODEV,
-			 "the CUDA driver does not start (cuInit returned %u): look whether "
-			 "nvidia-smi works; in a container start it with the GPUs (--gpus all)",
+			 "the CUDA driver does not start (cuInit returned %u); check that "
+			 "nvidia-smi works, and start a container with the GPUs (--gpus all)",
 			 (unsigned int)result);
 }
 
@@ -63,20 +66,21 @@ int cupti_open_driver(struct cupti *cupti)
 	char name[sizeof(DRIVER) + 4];
 	CUresult result;
 
-	/* As a whole it is in no program that has this code in it: whose file mentions it uses CUDA (cuda.c). */
+	/* The name is assembled at run time, because a program whose file contains it is taken for
+	 * a user of CUDA (cuda.c). */
 	snprintf(name, sizeof(name), "%s.%d", DRIVER, DRIVER_MAJOR);
 	cupti->driver_handle = dlopen(name, RTLD_NOW | RTLD_GLOBAL);
 	if (!cupti->driver_handle)
-		return error_set(-ENOENT, "there is no CUDA driver (" DRIVER
-					  "): install NVIDIA's driver, or in a "
-					  "container start it with the GPUs (--gpus all)");
+		return error_set(-ENOENT, "no CUDA driver (" DRIVER
+					  "); install NVIDIA's driver, or start the container with "
+					  "the GPUs (--gpus all)");
 #define TAKE(name, parameters) *(void **)&driver->name = dlsym(cupti->driver_handle, #name);
 	CUDA_FUNCTIONS(TAKE)
 #undef TAKE
 	if (!driver->cuInit || !driver->cuDeviceGetCount || !driver->cuDeviceGet ||
 	    !driver->cuDeviceGetUuid_v2 || !driver->cuDeviceGetAttribute)
-		return error_set(-ENOENT, "the CUDA driver is older than CUDA 11.4, and PM "
-					  "sampling came with 12.6: update it");
+		return error_set(-ENOENT, "the CUDA driver is older than CUDA 11.4; update it to "
+					  "12.6 or newer, which PM sampling needs");
 	result = initialize(cupti);
 	if (result)
 		return refuse_driver(result);
@@ -85,9 +89,9 @@ int cupti_open_driver(struct cupti *cupti)
 	return 0;
 }
 
-/* ---- the library ------------------------------------------------------------------------------- */
+/* ---- the library ----------------------------------------------------------------------------- */
 
-/* One that is newer than the driver does not work with it, an older one does. */
+/* A libcupti newer than the driver does not work; an older one does. */
 static const char *const names_13[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so"};
 static const char *const names_12[] = {"libcupti.so.12", "libcupti.so.13", "libcupti.so"};
 
@@ -135,17 +139,18 @@ int cupti_open_library(struct cupti *cupti, uint32_t needs)
 {
 	open_any(cupti);
 	if (!cupti->handle)
-		return error_set(-ENOENT, "no libcupti is found: install CUDA's toolkit (12.6 or "
+		return error_set(-ENOENT, "no libcupti was found; install CUDA's toolkit (12.6 or "
 					  "newer), or name the file in DUET_CUPTI");
 #define TAKE(need, name, parameters) *(void **)&cupti->call.name = dlsym(cupti->handle, #name);
 	CUPTI_FUNCTIONS(TAKE)
 #undef TAKE
 	if (!cupti->call.cuptiGetVersion || cupti->call.cuptiGetVersion(&cupti->version))
-		return error_set(-ENOENT, "libcupti does not say of which version it is: name "
-					  "another one in DUET_CUPTI");
+		return error_set(
+			-ENOENT,
+			"libcupti does not report its version; name another one in DUET_CUPTI");
 	if (cupti->version < needs || !cupti->call.cuptiPmSamplingEnable)
 		return error_set(-ENOENT,
-				 "this libcupti (of CUDA %u, version %u) has no PM sampling: use "
+				 "this libcupti (of CUDA %u, version %u) has no PM sampling; use "
 				 "that of CUDA 12.6 or newer (DUET_CUPTI)",
 				 cupti_major(cupti->version), cupti->version);
 	return 0;
@@ -156,7 +161,7 @@ uint32_t cupti_major(uint32_t version)
 	return version >= 100000 ? version / 10000 : version >= 18 ? 12 : 11;
 }
 
-/* ---- failures ---------------------------------------------------------------------------------- */
+/* ---- failures -------------------------------------------------------------------------------- */
 
 bool cupti_has_worked(struct cupti *cupti, const char *function, cupti_result result)
 {
@@ -172,6 +177,6 @@ void cupti_format_failure(const struct cupti *cupti, char *ret_text, size_t size
 	const char *name = NULL, *text = cuda_result_advice(cupti->result, &name);
 
 	snprintf(ret_text, size, "%s returned %d (%s)%s%s", cupti->why ? cupti->why : "CUPTI",
-		 (int)cupti->result, name ? name : "an error without a name here", text ? ": " : "",
+		 (int)cupti->result, name ? name : "unknown error", text ? ": " : "",
 		 text ? text : "");
 }

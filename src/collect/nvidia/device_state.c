@@ -2,10 +2,11 @@
  *
  * collect/nvidia/device_state.c - power, energy, temperature, clocks and memory of each GPU
  *
- * Runs in:  a sampler's thread; it is opened in the main thread
- * Gets:     a call of NVML for each value   Gives: levels, and energy as what came
- * Owns:     the limits, which are asked for once
- * Fails:    what a GPU does not have is absent
+ * Runs in:  a sampler's thread; opened in the main thread
+ * Gets:     one call of NVML per value
+ * Gives:    levels, and energy as increments
+ * Owns:     the limits, which are read once
+ * Fails:    a value that a GPU lacks is absent
  */
 #include <string.h>
 
@@ -23,58 +24,64 @@ enum {
 	CLOCK_VIDEO,
 	USED,
 	RESERVED,
-	POWER_MOST,
-	CLOCKS_MOST,
-	CLOCK_SM_MOST = CLOCKS_MOST,
-	CLOCK_GRAPHICS_MOST,
-	CLOCK_MEMORY_MOST,
-	CLOCK_VIDEO_MOST,
+	MAX_POWER,
+	MAX_CLOCKS,
+	MAX_CLOCK_SM = MAX_CLOCKS,
+	MAX_CLOCK_GRAPHICS,
+	MAX_CLOCK_MEMORY,
+	MAX_CLOCK_VIDEO,
 	MEMORY_ALL
 };
 
-#define CLOCK(word, most)                                                                     \
-	{                                                                                     \
-		"gpu.clock." word, "Hz", "frequency of the moment", "nvmlDeviceGetClockInfo", \
-			.limit = LIMIT_VALUE, .limit_value = (most)                           \
+#define CLOCK(word, most, text)                                                                \
+	{                                                                                      \
+		"gpu.clock." word, "Hz", text, "nvmlDeviceGetClockInfo", .limit = LIMIT_VALUE, \
+									 .limit_value = (most) \
 	}
 #define MEMORY_FILE "nvmlDeviceGetMemoryInfo_v2"
 
 static const struct metric metrics[] = {
 	[POWER] = {"gpu.power.average", "mW",
-		   "of the GPU and its memory: since Ampere (but GA100) the mean of a second, of "
-		   "the moment before",
-		   "nvmlDeviceGetPowerUsage", .limit = LIMIT_VALUE, .limit_value = POWER_MOST},
-	[ENERGY] = {"gpu.energy", "uJ", "that the GPU took, in steps of a mJ",
+		   "power of GPU and memory: mean of the last second; on GPUs before Ampere and "
+		   "GA100 when it was read",
+		   "nvmlDeviceGetPowerUsage", .limit = LIMIT_VALUE, .limit_value = MAX_POWER},
+	[ENERGY] = {"gpu.energy", "uJ", "energy that the GPU and its memory used, in steps of 1 mJ",
 		    "nvmlDeviceGetTotalEnergyConsumption", METRIC_TOTAL},
-	[TEMPERATURE] = {"gpu.temperature", "mC", "of the GPU's core, in whole degrees",
+	[TEMPERATURE] = {"gpu.temperature", "mC",
+			 "temperature of the GPU's core, in whole degrees Celsius",
 			 "nvmlDeviceGetTemperature"},
-	[CLOCK_SM] = CLOCK("sm", CLOCK_SM_MOST),
-	[CLOCK_GRAPHICS] = CLOCK("graphics", CLOCK_GRAPHICS_MOST),
-	[CLOCK_MEMORY] = CLOCK("memory", CLOCK_MEMORY_MOST),
-	[CLOCK_VIDEO] = CLOCK("video", CLOCK_VIDEO_MOST),
+	[CLOCK_SM] = CLOCK("sm", MAX_CLOCK_SM,
+			   "clock frequency of the GPU's multiprocessors when it was read"),
+	[CLOCK_GRAPHICS] = CLOCK("graphics", MAX_CLOCK_GRAPHICS,
+				 "clock frequency of the GPU's graphics units when it was read"),
+	[CLOCK_MEMORY] = CLOCK("memory", MAX_CLOCK_MEMORY,
+			       "clock frequency of the GPU's device memory when it was read"),
+	[CLOCK_VIDEO] =
+		CLOCK("video", MAX_CLOCK_VIDEO,
+		      "clock frequency of the GPU's video encoder and decoder when it was read"),
 	[USED] = {"gpu.memory.used", "bytes",
-		  "device memory that is given out, to everybody; before R510 with what the driver "
-		  "keeps",
+		  "device memory in use by all processes; before driver R510 also the driver's own "
+		  "reserve",
 		  MEMORY_FILE, .limit = LIMIT_VALUE, .limit_value = MEMORY_ALL},
 	[RESERVED] = {"gpu.memory.reserved", "bytes",
-		      "device memory that the driver keeps for itself", MEMORY_FILE,
+		      "device memory that the driver reserves for itself", MEMORY_FILE,
 		      .limit = LIMIT_VALUE, .limit_value = MEMORY_ALL},
-	[POWER_MOST] = {NULL},
+	[MAX_POWER] = {NULL},
 	[MEMORY_ALL] = {NULL},
 };
-_Static_assert(ARRAY_COUNT(metrics) <= METRICS_MOST, "a reading has room for so many");
+_Static_assert(ARRAY_COUNT(metrics) <= MAX_METRICS, "a reading has room for this number of values");
 
 static const nvmlClockType_t clocks[] = {NVML_CLOCK_SM, NVML_CLOCK_GRAPHICS, NVML_CLOCK_MEM,
 					 NVML_CLOCK_VIDEO};
 
 struct own {
 	struct limits {
-		uint64_t values[METRICS_MOST], valid;
-	} limits[NVIDIA_DEVICES_MOST];
+		uint64_t values[MAX_METRICS], valid;
+	} limits[MAX_NVIDIA_DEVICES];
 };
 
-/* Sets values[index] and returns its bit where the call has worked. */
-static uint64_t take(uint64_t *values, unsigned int index, bool has_worked, uint64_t value)
+/* Sets values[index] and returns its bit if the call has succeeded. */
+static uint64_t take_value(uint64_t *values, unsigned int index, bool has_worked, uint64_t value)
 {
 	if (has_worked)
 		values[index] = value;
@@ -89,11 +96,11 @@ static uint64_t read_memory(struct nvidia *nvidia, const struct tick *tick, size
 	bool has_worked;
 
 	if (NVIDIA_ASK(nvidia, tick, index, nvmlDeviceGetMemoryInfo_v2, &newer))
-		return take(values, USED, true, newer.used_bytes) |
-		       take(values, RESERVED, true, newer.reserved_bytes);
-	/* a statement of its own: what it fills must not be read before */
+		return take_value(values, USED, true, newer.used_bytes) |
+		       take_value(values, RESERVED, true, newer.reserved_bytes);
+	/* a separate statement, so that the outputs are not read before the call */
 	has_worked = NVIDIA_ASK(nvidia, tick, index, nvmlDeviceGetMemoryInfo, &memory);
-	return take(values, USED, has_worked, has_worked ? memory.used_bytes : 0);
+	return take_value(values, USED, has_worked, has_worked ? memory.used_bytes : 0);
 }
 
 static uint64_t read_state(struct source_state *state, struct tick *tick, size_t index,
@@ -108,17 +115,17 @@ static uint64_t read_state(struct source_state *state, struct tick *tick, size_t
 
 	memcpy(values, limits->values, sizeof(limits->values));
 	has_worked = NVIDIA_ASK(nvidia, tick, index, nvmlDeviceGetPowerUsage, &value);
-	valid |= take(values, POWER, has_worked, value);
+	valid |= take_value(values, POWER, has_worked, value);
 	has_worked =
 		NVIDIA_ASK(nvidia, tick, index, nvmlDeviceGetTotalEnergyConsumption, &energy_mj);
-	valid |= take(values, ENERGY, has_worked, energy_mj * 1000);
+	valid |= take_value(values, ENERGY, has_worked, energy_mj * 1000);
 	has_worked = NVIDIA_ASK(nvidia, tick, index, nvmlDeviceGetTemperature, NVML_TEMPERATURE_GPU,
 				&value);
-	valid |= take(values, TEMPERATURE, has_worked, (uint64_t)value * 1000);
+	valid |= take_value(values, TEMPERATURE, has_worked, (uint64_t)value * 1000);
 	for (unsigned int i = 0; i < ARRAY_COUNT(clocks); i++) {
 		has_worked =
 			NVIDIA_ASK(nvidia, tick, index, nvmlDeviceGetClockInfo, clocks[i], &value);
-		valid |= take(values, CLOCKS + i, has_worked, (uint64_t)value * 1000000);
+		valid |= take_value(values, CLOCKS + i, has_worked, (uint64_t)value * 1000000);
 	}
 	return valid | read_memory(nvidia, tick, index, values);
 }
@@ -130,15 +137,15 @@ static void ask_limits(struct nvidia *nvidia, const struct tick *tick, size_t in
 	unsigned value = 0;
 	bool has_worked = NVIDIA_ASK(nvidia, tick, index, nvmlDeviceGetEnforcedPowerLimit, &value);
 
-	limits->valid |= take(values, POWER_MOST, has_worked, value);
+	limits->valid |= take_value(values, MAX_POWER, has_worked, value);
 	for (unsigned int i = 0; i < ARRAY_COUNT(clocks); i++) {
 		has_worked = NVIDIA_ASK(nvidia, tick, index, nvmlDeviceGetMaxClockInfo, clocks[i],
 					&value);
 		limits->valid |=
-			take(values, CLOCKS_MOST + i, has_worked, (uint64_t)value * 1000000);
+			take_value(values, MAX_CLOCKS + i, has_worked, (uint64_t)value * 1000000);
 	}
-	limits->valid |= take(values, MEMORY_ALL, nvidia->devices[index].memory_bytes != 0,
-			      nvidia->devices[index].memory_bytes);
+	limits->valid |= take_value(values, MEMORY_ALL, nvidia->devices[index].memory_bytes != 0,
+				    nvidia->devices[index].memory_bytes);
 }
 
 static bool open_state(struct source_state *state, const struct tick *tick)
@@ -156,14 +163,13 @@ static void read_all(struct source_state *state, struct tick *tick)
 	nvidia_read_each(state, tick, read_state);
 }
 
-extern const struct source nvidia_state_source;
 const struct source nvidia_state_source = {
 	.name = "state",
 	.file = "NVML",
 	SOURCE_METRICS(metrics),
 	.group = GROUP_MACHINE,
-	.most_hz = 100,
-	.things_most = NVIDIA_DEVICES_MOST,
+	.max_hz = 100,
+	.max_instances = MAX_NVIDIA_DEVICES,
 	.own_bytes = sizeof(struct own),
 	.open = open_state,
 	.read = read_all,

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/nvidia/fields.c - NVML's field values: power of the moment, memory's temperature, bytes on PCIe and NVLink
+ * collect/nvidia/fields.c - NVML's field values: current power, memory temperature, bytes on PCIe
+ * and NVLink
  *
  * Runs in:  a sampler's thread
- * Gets:     nvmlDeviceGetFieldValues   Gives: levels, and bytes as what came
+ * Gets:     nvmlDeviceGetFieldValues
+ * Gives:    levels, and bytes as increments
  * Owns:     nothing
- * Fails:    a field that a driver or a GPU does not have is absent; a counter that goes back begins anew
- * Why:      all of them in one call. Bytes counted by the GPU miss nothing, where nvmlDeviceGetPcieThroughput (pcie.c) looks
- *           at 20 ms and blocks for as long.
+ * Fails:    a field that a driver or GPU lacks is absent; a counter that decreases starts anew
+ * Why:      One call reads all of them. The GPU's byte counters miss nothing, whereas
+ *           nvmlDeviceGetPcieThroughput (pcie.c) blocks for the 20 ms that it measures.
  */
 #include "base/array.h"
 #include "collect/nvidia/nvidia.h"
@@ -16,21 +18,25 @@ enum { POWER, TEMPERATURE, PCIE_SENT, PCIE_RECEIVED, NVLINK_SENT, NVLINK_RECEIVE
 
 #define FILE "nvmlDeviceGetFieldValues"
 static const struct metric metrics[FIELDS] = {
-	[POWER] = {"gpu.power", "mW", "of the GPU and its memory, of the moment", FILE " 186"},
-	[TEMPERATURE] = {"gpu.temperature.memory", "mC", "of the device memory", FILE " 82"},
-	[PCIE_SENT] = {"gpu.pcie.sent", "bytes", "that the GPU sent over PCIe", FILE " 197",
+	[POWER] = {"gpu.power", "mW", "power of the GPU and its memory when it was read",
+		   FILE " 186"},
+	[TEMPERATURE] = {"gpu.temperature.memory", "mC", "temperature of the GPU's device memory",
+			 FILE " 82"},
+	[PCIE_SENT] = {"gpu.pcie.sent", "bytes", "bytes that the GPU sent over PCIe", FILE " 197",
 		       METRIC_TOTAL},
-	[PCIE_RECEIVED] = {"gpu.pcie.received", "bytes", "that came to the GPU over PCIe",
+	[PCIE_RECEIVED] = {"gpu.pcie.received", "bytes", "bytes that the GPU received over PCIe",
 			   FILE " 198", METRIC_TOTAL},
-	[NVLINK_SENT] = {"gpu.nvlink.sent", "bytes", "of data, over all links of the GPU",
-			 FILE " 138", METRIC_TOTAL},
-	[NVLINK_RECEIVED] = {"gpu.nvlink.received", "bytes", "of data, over all links of the GPU",
-			     FILE " 139", METRIC_TOTAL},
+	[NVLINK_SENT] = {"gpu.nvlink.sent", "bytes",
+			 "data bytes that the GPU sent over all its NVLinks", FILE " 138",
+			 METRIC_TOTAL},
+	[NVLINK_RECEIVED] = {"gpu.nvlink.received", "bytes",
+			     "data bytes that the GPU received over all its NVLinks", FILE " 139",
+			     METRIC_TOTAL},
 };
 
 static const struct {
 	uint32_t id, scope;
-	uint64_t unit; /* of what is counted */
+	uint64_t unit; /* size of one count */
 } fields[FIELDS] = {
 	[POWER] = {NVML_FI_DEV_POWER_INSTANT, 0, 1},
 	[TEMPERATURE] = {NVML_FI_DEV_MEMORY_TEMP, 0, 1000},
@@ -40,7 +46,7 @@ static const struct {
 	[NVLINK_RECEIVED] = {NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_RX, UINT32_MAX, 1024},
 };
 
-/* False for a type that no whole number is of, and for a negative one. */
+/* False for a negative value and for a type that is not an integer. */
 static bool whole_number(const struct nvml_field_value *field, uint64_t *ret_value)
 {
 	switch (field->value_type) {
@@ -90,14 +96,13 @@ static void read_all(struct source_state *state, struct tick *tick)
 	nvidia_read_each(state, tick, read_fields);
 }
 
-extern const struct source nvidia_fields_source;
 const struct source nvidia_fields_source = {
 	.name = "fields",
 	.file = FILE,
 	SOURCE_METRICS(metrics),
 	.group = GROUP_MACHINE,
-	.most_hz = 50,
-	.things_most = NVIDIA_DEVICES_MOST,
+	.max_hz = 50,
+	.max_instances = MAX_NVIDIA_DEVICES,
 	.open = nvidia_open_any,
 	.read = read_all,
 };

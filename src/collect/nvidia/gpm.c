@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/nvidia/gpm.c - GPM: what the multiprocessors did, since Hopper, without a privilege
+ * collect/nvidia/gpm.c - GPM: activity of multiprocessors, since Hopper, without privileges
  *
  * Runs in:  a sampler's thread; it is opened in the main thread
- * Gets:     pairs of samples, and what NVML makes of them   Gives: shares of the time between them
+ * Gets:     pairs of samples, and the metrics that NVML computes from them
+ * Gives:    shares of the time between them
  * Owns:     two samples for each GPU or MIG instance
- * Fails:    a GPU that has no GPM is left out; a pair that NVML does not take is tried again with a later sample
- * Why at most 5 a second: the GPU renews what is in a sample every 100 ms, and a pair that is nearer than that is refused.
- *           Whether GPM streams (nvmlGpmSetStreamingEnabled) is left as it is found: it is a state of the machine.
+ * Fails:    a GPU without GPM is left out; a pair that NVML rejects is tried again with a later
+ *           sample
+ * Why:      It is read at most 5 times a second, because the GPU updates its samples every 100 ms
+ *           and NVML rejects closer pairs. GPM's streaming mode (nvmlGpmSetStreamingEnabled) is not
+ *           changed, because it is a setting of the whole machine.
  */
 #include "base/array.h"
 #include "collect/host_clocks.h"
 #include "collect/nvidia/nvidia.h"
 
-/* In the order of the table. */
+/* In the order of the metrics' table. */
 enum { SHARES = 13, TIME = SHARES };
 
 #define SHARE(name, help)                                              \
@@ -22,22 +25,31 @@ enum { SHARES = 13, TIME = SHARES };
 	}
 static const struct metric metrics[] = {
 	SHARE("gpu.graphics.active",
-	      "share of the time in which graphics or compute engines had work"),
-	SHARE("gpu.sm.active",
-	      "share of the time, mean of all multiprocessors, with a warp or more on them"),
-	SHARE("gpu.sm.occupancy", "warps there were, of those that there is room for"),
+	      "share of the time in which the GPU's graphics or compute engines were busy"),
+	SHARE("gpu.sm.active", "share of the time in which a multiprocessor had at least one warp; "
+			       "mean of all multiprocessors"),
+	SHARE("gpu.sm.occupancy",
+	      "warps resident on the multiprocessors, as a share of the maximum"),
 	SHARE("gpu.pipe.integer",
-	      "share of the cycles in which the integer pipe had an instruction"),
-	SHARE("gpu.pipe.tensor", "share of the cycles in which any tensor pipe had"),
-	SHARE("gpu.pipe.tensor.dfma", "… for multiplications and additions of double precision"),
-	SHARE("gpu.pipe.tensor.hmma", "… of half precision"),
-	SHARE("gpu.pipe.tensor.dmma", "… for matrices of double precision"),
-	SHARE("gpu.pipe.tensor.imma", "… of integers"),
-	SHARE("gpu.dram.bandwidth", "of the bandwidth that device memory has at most"),
-	SHARE("gpu.pipe.fp64",
-	      "share of the cycles in which the pipe of double precision had an instruction"),
-	SHARE("gpu.pipe.fp32", "… of single precision"),
-	SHARE("gpu.pipe.fp16", "… of half precision"),
+	      "share of the cycles in which the multiprocessors' pipe for integers was active"),
+	SHARE("gpu.pipe.tensor", "share of the cycles in which the multiprocessors' tensor pipe "
+				 "was active, with any type"),
+	SHARE("gpu.pipe.tensor.dfma", "share of the cycles in which the multiprocessors' tensor "
+				      "pipe ran FP64 multiply-adds"),
+	SHARE("gpu.pipe.tensor.hmma",
+	      "share of the cycles in which the multiprocessors' tensor pipe ran FP16 matrices"),
+	SHARE("gpu.pipe.tensor.dmma",
+	      "share of the cycles in which the multiprocessors' tensor pipe ran FP64 matrices"),
+	SHARE("gpu.pipe.tensor.imma",
+	      "share of the cycles in which the multiprocessors' tensor pipe ran integer matrices"),
+	SHARE("gpu.dram.bandwidth",
+	      "bandwidth of the device memory that was used, as a share of its maximum"),
+	SHARE("gpu.pipe.fp64", "share of the cycles in which the multiprocessors' pipe for double "
+			       "precision was active"),
+	SHARE("gpu.pipe.fp32", "share of the cycles in which the multiprocessors' pipe for single "
+			       "precision was active"),
+	SHARE("gpu.pipe.fp16", "share of the cycles in which the multiprocessors' pipe for half "
+			       "precision was active"),
 	[TIME] = {NULL},
 };
 
@@ -52,14 +64,14 @@ static const uint32_t ids[SHARES] = {
 
 struct pair {
 	nvmlGpmSample_t earlier, later; /* owned; NULL: this device has no GPM */
-	uint64_t earlier_ns;            /* 0: none was taken */
-	/* Sums; one that was absent in between is no less a sum of what came then. */
+	uint64_t earlier_ns;            /* 0: no sample yet */
+	/* Sums of the shares; they continue after a gap. */
 	uint64_t part_ns[SHARES], of_ns;
 };
 
 struct own {
 	struct nvidia *nvidia; /* borrowed */
-	struct pair pairs[NVIDIA_DEVICES_MOST];
+	struct pair pairs[MAX_NVIDIA_DEVICES];
 	struct nvml_gpm_metrics_get get;
 };
 
@@ -75,7 +87,7 @@ static bool take_sample(struct nvidia *nvidia, const struct tick *tick, size_t i
 					     device->gpu_instance_id, sample));
 }
 
-/* What NVML makes of the two; 0: nothing, the later one came too early. */
+/* Computes the metrics of the pair. 0: none, because the later sample came too early. */
 static uint64_t compare(struct own *own, const struct tick *tick, size_t index, uint64_t later_ns,
 			uint64_t *values)
 {
@@ -93,7 +105,7 @@ static uint64_t compare(struct own *own, const struct tick *tick, size_t index, 
 		return 0;
 	values[TIME] = pair->of_ns += took_ns;
 	for (size_t i = 0; i < SHARES; i++) {
-		/* Not a number is a value that could not be counted. */
+		/* Not a number: the value could not be counted. */
 		if (own->get.metrics[i].result || !(own->get.metrics[i].value >= 0))
 			continue;
 		values[i] = pair->part_ns[i] += part_of_ns(took_ns, own->get.metrics[i].value);
@@ -115,17 +127,17 @@ static void read_pair(struct source_state *state, struct tick *tick, size_t inde
 {
 	struct own *own = state->own;
 	struct pair *pair = &own->pairs[index];
-	uint64_t values[METRICS_MOST] = {0}, valid, before_ns = host_clocks_now_ns(), now_ns;
-	struct thing *thing = nvidia_thing(state, tick, index, 0);
+	uint64_t values[MAX_METRICS] = {0}, valid, before_ns = host_clocks_now_ns(), now_ns;
+	struct metric_instance *instance = nvidia_instance(state, tick, index, 0);
 
-	if (!thing || !take_sample(own->nvidia, tick, index, pair->later))
+	if (!instance || !take_sample(own->nvidia, tick, index, pair->later))
 		return;
 	now_ns = before_ns + (host_clocks_now_ns() - before_ns) / 2;
-	/* All sums are 0 then: the first row begins here. */
+	/* The first sample: all sums are 0, and the rows start here. */
 	valid = pair->earlier_ns ? compare(own, tick, index, now_ns, values) : UINT64_MAX;
 	if (!valid)
 		return;
-	thing_sample(&state->things, thing, now_ns, values, valid);
+	metric_instance_sample(&state->instances, instance, now_ns, values, valid);
 	swap(pair, now_ns);
 }
 
@@ -133,19 +145,19 @@ static void read_all(struct source_state *state, struct tick *tick)
 {
 	const struct own *own = state->own;
 
-	things_begin_round(&state->things);
+	metric_instances_begin_round(&state->instances);
 	for (size_t i = 0; i < own->nvidia->count; i++)
 		if (own->pairs[i].later && !own->nvidia->is_lost[i])
 			read_pair(state, tick, i);
 	tick->time_ns = host_clocks_now_ns();
-	things_end_round(&state->things, tick->time_ns);
+	metric_instances_end_round(&state->instances, tick->time_ns);
 }
 
 static bool has_gpm(struct nvidia *nvidia, const struct tick *tick, size_t index)
 {
 	struct nvml_gpm_support support = {.version = NVML_GPM_SUPPORT_VERSION};
 
-	/* Of a GPU that is divided the instances are asked. */
+	/* A GPU that is divided by MIG is not asked; its instances are. */
 	return !nvidia->devices[index].has_instances &&
 	       NVIDIA_ASK(nvidia, tick, index, nvmlGpmQueryDeviceSupport, &support) &&
 	       support.is_supported;
@@ -183,14 +195,13 @@ static bool open_pairs(struct source_state *state, const struct tick *tick)
 	return count != 0;
 }
 
-extern const struct source nvidia_gpm_source;
 const struct source nvidia_gpm_source = {
 	.name = "gpm",
 	.file = "nvmlGpmMetricsGet",
 	SOURCE_METRICS(metrics),
 	.group = GROUP_MACHINE,
-	.most_hz = 5,
-	.things_most = NVIDIA_DEVICES_MOST,
+	.max_hz = 5,
+	.max_instances = MAX_NVIDIA_DEVICES,
 	.own_bytes = sizeof(struct own),
 	.open = open_pairs,
 	.read = read_all,

@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/nvidia/gpu_processes.c - memory of GPUs and time on them, of each recorded process
+ * collect/nvidia/gpu_processes.c - memory and time of each recorded process on GPUs
  *
  * Runs in:  the sampler of processes
- * Gets:     NVML's lists of processes and of their samples   Gives: bytes; shares of the time
+ * Gets:     NVML's lists of processes, and of their samples
+ * Gives:    bytes; shares of the time
  * Owns:     the shares
- * Fails:    a process that is not on a GPU any more ends there; without numbers that are ours (another pid namespace than
- *           the driver's) it is not opened
- * Why periods: NVML tells of those processes alone that did something in the driver's last period, a second at most. Where
- *           what it says stood for all of the time since it said something before, a process that came back after
- *           10 s of rest would have been busy for all of them.
+ * Fails:    the series of a process that has left the GPU ends. If our pid namespace is not the
+ *           driver's, pids do not match and the source is not opened.
+ * Why:      Values are for the driver's last period of at most a second, because NVML reports only
+ *           processes that were active in it. If a value covered the whole time since the previous
+ *           one, a process that resumes after 10 s of rest would appear busy for all of them.
  */
 #include <string.h>
 
 #include "base/array.h"
+#include "collect/counter/sampled_processes.h"
 #include "collect/host_clocks.h"
 #include "collect/nvidia/nvidia.h"
-#include "collect/tracked.h"
 
 enum { MEMORY, KERNEL, BUSY, ENCODER, DECODER, SHARES_END, TIME = SHARES_END, SHARES = 4 };
-enum { PROCESSES_MOST = 4096, THINGS_MOST = 1024 };
+enum { MAX_PROCESSES = 4096, MAX_ENTITIES = 1024 };
 enum {
-	PERIOD_NS = 1000000000, /* of the driver's, at most */
-	REST_NS = 2000000000    /* nothing was told for so long: there is nothing to tell */
+	PERIOD_NS = 1000000000, /* max period of the driver */
+	REST_NS = 2000000000    /* without a report for this long, the process is idle */
 };
 
 #define MEMORY_FILE "nvmlDeviceGetComputeRunningProcesses_v3"
@@ -32,35 +33,37 @@ enum {
 		name, "ns", help, SHARE_FILE, METRIC_PART, TIME, LIMIT_WHOLE \
 	}
 static const struct metric metrics[] = {
-	[MEMORY] = {"process.gpu.memory.used", "bytes", "device memory that the process has",
-		    MEMORY_FILE},
-	[KERNEL] = SHARE("process.gpu.kernel.present",
-			 "share of the time in which a kernel of the process was there"),
-	[BUSY] = SHARE("process.gpu.memory.busy",
-		       "share of the time in which it read or wrote device memory"),
-	[ENCODER] =
-		SHARE("process.gpu.encoder.busy", "share of the time in which it encoded video"),
-	[DECODER] =
-		SHARE("process.gpu.decoder.busy", "share of the time in which it decoded video"),
+	[MEMORY] = {"process.gpu.memory.used", "bytes",
+		    "device memory that the process uses on one GPU", MEMORY_FILE},
+	[KERNEL] =
+		SHARE("process.gpu.kernel.present",
+		      "share of the time in which a kernel of the process was running on the GPU"),
+	[BUSY] = SHARE(
+		"process.gpu.memory.busy",
+		"share of the time in which the process read or wrote device memory, at any rate"),
+	[ENCODER] = SHARE("process.gpu.encoder.busy",
+			  "share of the time in which the GPU encoded video for the process"),
+	[DECODER] = SHARE("process.gpu.decoder.busy",
+			  "share of the time in which the GPU decoded video for the process"),
 	[TIME] = {NULL},
 };
 
 struct on_gpu {
 	struct share shares[SHARES];
-	uint64_t round; /* in which its memory was read last */
+	uint64_t round; /* round of the last reading of its memory */
 };
 
 struct own {
 	struct tracked_view view;
-	uint64_t last_us[NVIDIA_DEVICES_MOST]; /* of the driver's samples */
-	bool has_shares[NVIDIA_DEVICES_MOST];
-	uint64_t wall_ns, before_ns;    /* now by the driver's clock; the tick before by ours */
-	struct on_gpu all[THINGS_MOST]; /* by the thing's place */
-	struct nvml_process_v2 processes[PROCESSES_MOST];
-	struct nvml_process_utilization samples[PROCESSES_MOST];
+	uint64_t last_us[MAX_NVIDIA_DEVICES]; /* time of the last sample, in the driver's clock */
+	bool has_shares[MAX_NVIDIA_DEVICES];
+	uint64_t wall_ns, before_ns;     /* now, in the driver's clock; last tick, in ours */
+	struct on_gpu all[MAX_ENTITIES]; /* indexed by the entity's place */
+	struct nvml_process_v2 processes[MAX_PROCESSES];
+	struct nvml_process_utilization samples[MAX_PROCESSES];
 };
 
-/* NULL: it is not recorded. */
+/* NULL: the process is not recorded. */
 static const struct tracked_place *find_recorded(const struct own *own, uint32_t pid)
 {
 	for (size_t i = 0; i < own->view.count; i++)
@@ -69,36 +72,37 @@ static const struct tracked_place *find_recorded(const struct own *own, uint32_t
 	return NULL;
 }
 
-static struct thing *thing_of(struct source_state *state, const struct tick *tick, size_t device,
-			      uint32_t pid, struct on_gpu **ret_on_gpu)
+static struct metric_instance *entity_of(struct source_state *state, const struct tick *tick,
+					 size_t device, uint32_t pid, struct on_gpu **ret_on_gpu)
 {
-	static const uint64_t nothing[METRICS_MOST];
+	static const uint64_t nothing[MAX_METRICS];
 	struct own *own = state->own;
 	const struct nvidia *nvidia = tick->context;
 	const struct tracked_place *who = find_recorded(own, pid);
-	struct thing *thing = NULL;
+	struct metric_instance *instance = NULL;
 	bool is_new;
 
 	if (who)
-		thing = things_numbered(&state->things,
-					(uint64_t)who->generation * NVIDIA_DEVICES_MOST + device,
-					&is_new);
-	if (!thing)
+		instance = metric_instances_numbered(
+			&state->instances, (uint64_t)who->generation * MAX_NVIDIA_DEVICES + device,
+			&is_new);
+	if (!instance)
 		return NULL;
-	*ret_on_gpu = &own->all[thing - state->things.all];
+	*ret_on_gpu = &own->all[instance - state->instances.all];
 	if (is_new) {
 		**ret_on_gpu = (struct on_gpu){.round = 0};
-		thing_begin(&state->things, thing, own->before_ns, nothing, UINT64_MAX);
+		metric_instance_begin(&state->instances, instance, own->before_ns, nothing,
+				      UINT64_MAX);
 	}
-	thing->of.device = nvidia->ids[device];
-	thing->of.process = who->process;
-	return thing;
+	instance->of.device = nvidia->ids[device];
+	instance->of.process = who->process;
+	return instance;
 }
 
-static void put(const struct source_state *state, struct thing *thing, const struct on_gpu *on_gpu,
-		uint64_t time_ns, const uint64_t *memory_bytes)
+static void put_sample(const struct source_state *state, struct metric_instance *instance,
+		       const struct on_gpu *on_gpu, uint64_t time_ns, const uint64_t *memory_bytes)
 {
-	uint64_t values[METRICS_MOST] = {[TIME] = on_gpu->shares[0].of_ns}, valid = 1u << TIME;
+	uint64_t values[MAX_METRICS] = {[TIME] = on_gpu->shares[0].of_ns}, valid = 1u << TIME;
 
 	for (size_t i = 0; i < SHARES; i++) {
 		values[KERNEL + i] = on_gpu->shares[i].part_ns;
@@ -108,17 +112,16 @@ static void put(const struct source_state *state, struct thing *thing, const str
 		values[MEMORY] = *memory_bytes;
 		valid |= 1u << MEMORY;
 	}
-	thing_sample(&state->things, thing, time_ns, values, valid);
+	metric_instance_sample(&state->instances, instance, time_ns, values, valid);
 }
 
-/* ---- memory ------------------------------------------------------------------------------------ */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static void note_too_many(const struct tick *tick, nvmlReturn_t result)
 {
 	if (result == NVML_ERROR_INSUFFICIENT_SIZE)
 		series_note(tick->series,
-			    "more than 4096 processes use a GPU: what each of them does there is "
-			    "absent",
+			    "more than 4096 processes use a GPU; values of each process are absent",
 			    0);
 }
 
@@ -127,7 +130,7 @@ static unsigned list(const struct tick *tick, struct own *own, size_t device, bo
 	const struct nvidia *nvidia = tick->context;
 	const struct nvml *nvml = &nvidia->nvml;
 	nvmlDevice_t handle = nvidia->devices[device].handle;
-	unsigned count = PROCESSES_MOST;
+	unsigned count = MAX_PROCESSES;
 	nvmlReturn_t result;
 
 	if (graphics)
@@ -137,7 +140,7 @@ static unsigned list(const struct tick *tick, struct own *own, size_t device, bo
 		result = NVML_CALL(nvml, nvmlDeviceGetComputeRunningProcesses_v3, handle, &count,
 				   own->processes);
 	if (result == NVML_ERROR_FUNCTION_NOT_FOUND && !graphics) {
-		count = PROCESSES_MOST;
+		count = MAX_PROCESSES;
 		result = NVML_CALL(nvml, nvmlDeviceGetComputeRunningProcesses_v2, handle, &count,
 				   own->processes);
 	}
@@ -151,23 +154,24 @@ static void read_memory(struct source_state *state, struct tick *tick, size_t de
 	unsigned count = list(tick, own, device, graphics);
 
 	tick->time_ns = host_clocks_now_ns();
-	for (unsigned i = 0; i < count && i < PROCESSES_MOST; i++) {
+	for (unsigned i = 0; i < count && i < MAX_PROCESSES; i++) {
 		uint64_t bytes = own->processes[i].used_bytes;
 		struct on_gpu *on_gpu;
-		struct thing *thing = thing_of(state, tick, device, own->processes[i].pid, &on_gpu);
+		struct metric_instance *instance =
+			entity_of(state, tick, device, own->processes[i].pid, &on_gpu);
 
-		/* One that computes and draws is in both lists, with the same memory. */
-		if (!thing || on_gpu->round == state->things.round)
+		/* A process that computes and draws is in both lists, with the same memory. */
+		if (!instance || on_gpu->round == state->instances.round)
 			continue;
-		on_gpu->round = state->things.round;
+		on_gpu->round = state->instances.round;
 		for (size_t share = 0; share < SHARES && own->has_shares[device]; share++)
 			share_add(&on_gpu->shares[share], own->wall_ns - REST_NS, 0);
-		put(state, thing, on_gpu, tick->time_ns,
-		    bytes == (uint64_t)NVML_VALUE_NOT_AVAILABLE ? NULL : &bytes);
+		put_sample(state, instance, on_gpu, tick->time_ns,
+			   bytes == (uint64_t)NVML_VALUE_NOT_AVAILABLE ? NULL : &bytes);
 	}
 }
 
-/* ---- shares ------------------------------------------------------------------------------------ */
+/* ---- shares ---------------------------------------------------------------------------------- */
 
 static void take_sample(struct source_state *state, const struct tick *tick, size_t device,
 			uint64_t after_us, const struct nvml_process_utilization *sample)
@@ -177,23 +181,23 @@ static void take_sample(struct source_state *state, const struct tick *tick, siz
 	uint64_t until_ns = sample->timestamp_us * 1000, begin_ns = after_us * 1000;
 	struct own *own = state->own;
 	struct on_gpu *on_gpu;
-	struct thing *thing = thing_of(state, tick, device, sample->pid, &on_gpu);
+	struct metric_instance *instance = entity_of(state, tick, device, sample->pid, &on_gpu);
 
 	if (until_ns - begin_ns > PERIOD_NS)
 		begin_ns = until_ns - PERIOD_NS;
-	for (size_t i = 0; i < SHARES && thing; i++)
+	for (size_t i = 0; i < SHARES && instance; i++)
 		share_add_period(&on_gpu->shares[i], begin_ns, until_ns, percents[i]);
 	if (sample->timestamp_us > own->last_us[device])
 		own->last_us[device] = sample->timestamp_us;
 }
 
-/* Before the lists, with which they are written. */
+/* Reads the shares first, because they are written together with the lists. */
 static void read_shares(struct source_state *state, struct tick *tick, size_t device)
 {
 	struct own *own = state->own;
 	struct nvidia *nvidia = tick->context;
 	uint64_t after_us = own->last_us[device];
-	unsigned count = PROCESSES_MOST;
+	unsigned count = MAX_PROCESSES;
 	nvmlReturn_t result =
 		NVML_CALL(&nvidia->nvml, nvmlDeviceGetProcessUtilization,
 			  nvidia->devices[device].handle, own->samples, &count, after_us);
@@ -201,7 +205,7 @@ static void read_shares(struct source_state *state, struct tick *tick, size_t de
 	own->has_shares[device] =
 		nvidia_has_answered(nvidia, tick, device, result) || result == NVML_ERROR_NOT_FOUND;
 	note_too_many(tick, result);
-	for (unsigned i = 0; !result && i < count && i < PROCESSES_MOST; i++)
+	for (unsigned i = 0; !result && i < count && i < MAX_PROCESSES; i++)
 		if (own->samples[i].timestamp_us > after_us)
 			take_sample(state, tick, device, after_us, &own->samples[i]);
 }
@@ -216,7 +220,7 @@ static void read_all(struct source_state *state, struct tick *tick)
 	const struct nvidia *nvidia = tick->context;
 
 	tracked_look(tick->tracked, &own->view, changed, own);
-	things_begin_round(&state->things);
+	metric_instances_begin_round(&state->instances);
 	own->wall_ns = nvidia_wall_ns();
 	for (size_t i = 0; i < nvidia->count; i++) {
 		if (nvidia->is_lost[i] || nvidia->devices[i].has_instances)
@@ -226,7 +230,7 @@ static void read_all(struct source_state *state, struct tick *tick)
 		read_memory(state, tick, i, true);
 	}
 	tick->time_ns = own->before_ns = host_clocks_now_ns();
-	things_end_round(&state->things, tick->time_ns);
+	metric_instances_end_round(&state->instances, tick->time_ns);
 }
 
 static bool open_processes(struct source_state *state, const struct tick *tick)
@@ -235,25 +239,22 @@ static bool open_processes(struct source_state *state, const struct tick *tick)
 	struct own *own = state->own;
 
 	own->before_ns = host_clocks_now_ns();
-	for (size_t i = 0; i < NVIDIA_DEVICES_MOST; i++)
+	for (size_t i = 0; i < MAX_NVIDIA_DEVICES; i++)
 		own->last_us[i] = nvidia_wall_ns() / 1000;
 	if (!nvidia->has_pids)
-		state->why =
-			"what each process does on the GPUs is absent: NVML counts processes as "
-			"the "
-			"machine does, and this is another pid namespace; record outside of the "
-			"container, or start it with the machine's (--pid=host)";
+		state->why = "values of each process on the GPUs are absent: NVML uses the pids of "
+			     "the host, which differ in this pid namespace; record from the host, "
+			     "or start the container with the host's pids (--pid=host)";
 	return nvidia->has_pids && tick->tracked && nvidia->count;
 }
 
-extern const struct source nvidia_process_source;
 const struct source nvidia_process_source = {
 	.name = "process",
 	.file = MEMORY_FILE,
 	SOURCE_METRICS(metrics),
 	.group = GROUP_PROCESSES,
-	.most_hz = 10,
-	.things_most = THINGS_MOST,
+	.max_hz = 10,
+	.max_instances = MAX_ENTITIES,
 	.own_bytes = sizeof(struct own),
 	.open = open_processes,
 	.read = read_all,

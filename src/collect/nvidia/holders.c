@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/nvidia/holders.c - who may have a GPU's hardware counters
+ * collect/nvidia/holders.c - finds processes that may hold a GPU's hardware counters
  *
  * Runs in:  the recorder, once; duet doctor
- * Gets:     /proc   Gives: processes
+ * Gets:     /proc
+ * Gives:    processes
  * Owns:     nothing
- * Fails:    never; a process that is not ours to look at is known by its name alone
- * Why:      hardware counters have one user at a time, and CUPTI says "hardware busy" to the next without saying who it is.
- *           What NVML reads here is everybody's: nobody needs to stop for it.
+ * Fails:    never; a process that may not be inspected is recognized by its name only
+ * Why:      Hardware counters have one user at a time, and CUPTI returns "hardware busy" to the
+ *           next one without naming the holder. Metrics that NVML reads are shared, so they have no
+ *           holder.
  */
 #include "collect/nvidia/holders.h"
 
@@ -22,15 +24,14 @@
 #include "base/error.h"
 #include "base/io.h"
 
-enum { MAPS_MOST = 1024, MAPS_BYTES = 8 << 20 };
+enum { MAX_MAPS = 1024, MAPS_BYTES = 8 << 20 };
 
 static const struct {
 	const char *name;
 	const char *what;
 } known[] = {
-	{"nv-hostengine",
-	 "DCGM's service; its profiling metrics take the counters up to Ampere, and are GPM's "
-	 "since Hopper (dcgmi profile --pause)"},
+	{"nv-hostengine", "DCGM's service; its profiling metrics take the counters up to Ampere, "
+			  "and use GPM since Hopper (dcgmi profile --pause)"},
 	{"dcgm-exporter", "DCGM's exporter, as nv-hostengine"},
 	{"nsys", "Nsight Systems"},
 	{"nsys-launcher", "Nsight Systems"},
@@ -78,7 +79,8 @@ static const char *known_by_maps(const char *root, const char *pid)
 	return NULL;
 }
 
-static bool look(const char *root, const char *pid, size_t *inout_maps, struct holder *ret_holder)
+static bool look_at_process(const char *root, const char *pid, size_t *inout_maps,
+			    struct holder *ret_holder)
 {
 	auto_free char *text = NULL;
 	const char *name = read_process(root, pid, "comm", 64, &text);
@@ -94,18 +96,18 @@ static bool look(const char *root, const char *pid, size_t *inout_maps, struct h
 	return holder.what != NULL;
 }
 
-size_t holders_find(const char *root, bool look_at_maps, struct holder holders[HOLDERS_MOST])
+size_t holders_find(const char *root, bool look_at_maps, struct holder holders[MAX_HOLDERS])
 {
-	size_t count = 0, maps = look_at_maps ? MAPS_MOST : 0;
+	size_t count = 0, maps = look_at_maps ? MAX_MAPS : 0;
 	char path[512];
 	struct dirent *entry;
 	DIR *folder;
 
 	snprintf(path, sizeof(path), "%s/proc", root);
 	folder = opendir(path);
-	while (folder && count < HOLDERS_MOST && (entry = readdir(folder)))
+	while (folder && count < MAX_HOLDERS && (entry = readdir(folder)))
 		if (isdigit((unsigned char)entry->d_name[0]))
-			count += look(root, entry->d_name, &maps, &holders[count]);
+			count += look_at_process(root, entry->d_name, &maps, &holders[count]);
 	if (folder)
 		closedir(folder);
 	return count;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/nvidia/holders.h - who may have a GPU's hardware counters
+ * collect/nvidia/holders.h - finds processes that may hold a GPU's hardware counters
  */
 #ifndef COLLECT_NVIDIA_HOLDERS_H
 #define COLLECT_NVIDIA_HOLDERS_H
@@ -9,19 +9,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { HOLDERS_MOST = 16 };
+enum { MAX_HOLDERS = 16 };
 
 struct holder {
 	uint32_t pid;
-	char name[16];    /* as the kernel has it */
-	const char *what; /* what it is known by */
+	char name[16];    /* from /proc/PID/comm */
+	const char *what; /* description of the tool */
 };
 
-/* Looks at all processes below root's /proc: known names, and, with look_at_maps, libraries of CUPTI in the processes that
- * we may look at, of which the first 1024 are. Returns how many were found, at most HOLDERS_MOST. */
-size_t holders_find(const char *root, bool look_at_maps, struct holder holders[HOLDERS_MOST]);
+/* Checks all processes in root's /proc for known names and, with look_at_maps, for loaded CUPTI
+ * libraries (the first 1024 processes that may be inspected). Returns the number found, at most
+ * MAX_HOLDERS. */
+size_t holders_find(const char *root, bool look_at_maps, struct holder holders[MAX_HOLDERS]);
 
-/* "nv-hostengine (812): …; python3 (4711): …" */
+/* Formats "nv-hostengine (812): …; python3 (4711): …". */
 void holders_format(const struct holder *holders, size_t count, char *ret_text, size_t size);
 
 #endif

@@ -1,33 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/nvidia/nvidia.c - what the sources of NVIDIA's counters share, and which there are
+ * collect/nvidia/nvidia.c - functions for all sources of NVIDIA's counters
  *
  * Runs in:  samplers' threads
- * Gets:     answers of NVML   Gives: things, one or several for each device
+ * Gets:     answers of NVML
+ * Gives:    one or several entities per device
  * Owns:     nothing
- * Fails:    a value that a device does not have is absent; a device that is lost ends
+ * Fails:    a value that a device lacks is absent; a lost device ends
  */
 #include "collect/nvidia/nvidia.h"
 
 #include <time.h>
 
-#include "base/array.h"
 #include "collect/host_clocks.h"
 
-enum { THINGS_OF_A_DEVICE = 16 };
-
-extern const struct source nvidia_state_source, nvidia_fields_source, nvidia_load_source,
-	nvidia_throttle_source, nvidia_codec_source, nvidia_gpm_source, nvidia_process_source,
-	nvidia_pcie_source, nvidia_pm_source, own_source;
-
-static const struct source *const all[] = {
-	&nvidia_state_source,   &nvidia_fields_source,
-	&nvidia_load_source,    &nvidia_throttle_source,
-	&nvidia_codec_source,   &nvidia_gpm_source,
-	&nvidia_process_source, &nvidia_pcie_source,
-	&nvidia_pm_source,      &own_source,
-};
-const struct source_list nvidia_sources = {all, ARRAY_COUNT(all), .rights = RIGHTS_ALL};
+enum { ENTITIES_OF_A_DEVICE = 16 };
 
 bool nvidia_has_answered(struct nvidia *nvidia, const struct tick *tick, size_t index,
 			 nvmlReturn_t result)
@@ -37,17 +24,17 @@ bool nvidia_has_answered(struct nvidia *nvidia, const struct tick *tick, size_t 
 	return result == NVML_SUCCESS;
 }
 
-struct thing *nvidia_thing(struct source_state *state, const struct tick *tick, size_t index,
-			   unsigned int nth)
+struct metric_instance *nvidia_instance(struct source_state *state, const struct tick *tick,
+					size_t index, unsigned int nth)
 {
 	const struct nvidia *nvidia = tick->context;
 	bool is_new;
-	struct thing *thing =
-		things_numbered(&state->things, index * THINGS_OF_A_DEVICE + nth, &is_new);
+	struct metric_instance *instance = metric_instances_numbered(
+		&state->instances, index * ENTITIES_OF_A_DEVICE + nth, &is_new);
 
-	if (thing)
-		thing->of.device = nvidia->ids[index];
-	return thing;
+	if (instance)
+		instance->of.device = nvidia->ids[index];
+	return instance;
 }
 
 void nvidia_read_each(struct source_state *state, struct tick *tick,
@@ -56,20 +43,21 @@ void nvidia_read_each(struct source_state *state, struct tick *tick,
 {
 	struct nvidia *nvidia = tick->context;
 
-	things_begin_round(&state->things);
+	metric_instances_begin_round(&state->instances);
 	for (size_t i = 0; i < nvidia->count; i++) {
-		uint64_t values[METRICS_MOST] = {0}, valid, before_ns = host_clocks_now_ns();
-		struct thing *thing;
+		uint64_t values[MAX_METRICS] = {0}, valid, before_ns = host_clocks_now_ns();
+		struct metric_instance *instance;
 
 		if (nvidia->is_lost[i])
 			continue;
 		valid = read(state, tick, i, values);
 		tick->time_ns = before_ns + (host_clocks_now_ns() - before_ns) / 2;
-		thing = nvidia->is_lost[i] ? NULL : nvidia_thing(state, tick, i, 0);
-		if (thing)
-			thing_sample(&state->things, thing, tick->time_ns, values, valid);
+		instance = nvidia->is_lost[i] ? NULL : nvidia_instance(state, tick, i, 0);
+		if (instance)
+			metric_instance_sample(&state->instances, instance, tick->time_ns, values,
+					       valid);
 	}
-	things_end_round(&state->things, host_clocks_now_ns());
+	metric_instances_end_round(&state->instances, host_clocks_now_ns());
 }
 
 bool nvidia_open_any(struct source_state *state, const struct tick *tick)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/nvidia/nvidia.h - what the sources of NVIDIA's counters share
+ * collect/nvidia/nvidia.h - functions for all sources of NVIDIA's counters
  */
 #ifndef COLLECT_NVIDIA_NVIDIA_H
 #define COLLECT_NVIDIA_NVIDIA_H
@@ -10,55 +10,70 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collect/counter/source.h"
 #include "collect/nvidia/nvml.h"
-#include "collect/source.h"
 
 extern const struct source_list nvidia_sources;
 
-/* The context of all of them. What is not atomic is written before they begin. */
+/* The sources, one file each. */
+extern const struct source nvidia_codec_source;
+extern const struct source nvidia_fields_source;
+extern const struct source nvidia_gpm_source;
+extern const struct source nvidia_load_source;
+extern const struct source nvidia_pcie_source;
+extern const struct source nvidia_pm_source;
+extern const struct source nvidia_process_source;
+extern const struct source nvidia_state_source;
+extern const struct source nvidia_throttle_source;
+
+/* The context of all sources. Members that are not atomic are set before the sources start. */
 struct nvidia {
 	struct nvml nvml;
 	size_t count;
-	struct nvidia_device devices[NVIDIA_DEVICES_MOST];
-	uint32_t ids[NVIDIA_DEVICES_MOST]; /* the trace's */
-	atomic_bool is_lost[NVIDIA_DEVICES_MOST];
-	bool has_pids; /* NVML counts processes as we do */
+	struct nvidia_device devices[MAX_NVIDIA_DEVICES];
+	uint32_t ids[MAX_NVIDIA_DEVICES]; /* ids of the trace */
+	atomic_bool is_lost[MAX_NVIDIA_DEVICES];
+	bool has_pids; /* NVML's pids are ours */
 };
 
-/* Whether a call has worked. A device that is lost by its answer has ended: it is asked nothing more. */
+/* Whether a call has succeeded. A device that is reported as lost has ended, and is not asked any
+ * more. */
 bool nvidia_has_answered(struct nvidia *nvidia, const struct tick *tick, size_t index,
 			 nvmlReturn_t result);
 
-/* NVIDIA_ASK(nvidia, tick, index, nvmlDeviceGetPowerUsage, &mw) */
+/* Calls NVML and checks the result: NVIDIA_ASK(nvidia, tick, index, nvmlDeviceGetPowerUsage,
+ * &mw). */
 #define NVIDIA_ASK(nvidia, tick, index, name, ...) \
 	nvidia_has_answered(                       \
 		(nvidia), (tick), (index),         \
 		NVML_CALL(&(nvidia)->nvml, name, (nvidia)->devices[index].handle, __VA_ARGS__))
 
-/* A round over all devices that are there, each of which is one thing: read returns the values it has read, as bits. */
+/* Reads all devices once; each device is an instance. read returns the values that were read, as
+ * bits. */
 void nvidia_read_each(struct source_state *state, struct tick *tick,
 		      uint64_t (*read)(struct source_state *state, struct tick *tick, size_t index,
 				       uint64_t *values));
 
-/* The thing that is the nth (below 16) of a device. NULL: there are too many. */
-struct thing *nvidia_thing(struct source_state *state, const struct tick *tick, size_t index,
-			   unsigned int nth);
+/* Returns the nth entity (below 16) of a device. NULL: there are too many. */
+struct metric_instance *nvidia_instance(struct source_state *state, const struct tick *tick,
+					size_t index, unsigned int nth);
 
-/* Whether there is a device at all. */
+/* Whether there is any device. */
 bool nvidia_open_any(struct source_state *state, const struct tick *tick);
 
-/* Now, by the clock that the driver gives its samples the time of: CLOCK_REALTIME. */
+/* Current time of CLOCK_REALTIME, which the driver uses for its samples. */
 uint64_t nvidia_wall_ns(void);
 
-/* Of a share that is told as a percentage of time that has just gone by: sums of which the parts are exact. */
+/* Turns percentages of past intervals into sums whose differences are exact. */
 struct share {
 	uint64_t part_ns, of_ns;
-	uint64_t until_ns; /* 0: it begins with the next */
+	uint64_t until_ns; /* 0: the first interval comes next */
 };
 void share_add(struct share *share, uint64_t until_ns, double percent);
-/* The same of a time that begins with begin_ns. From what was told before up to then there was nothing. */
+/* The same for a period that starts at begin_ns. Between the previous period and this one the share
+ * is 0. */
 void share_add_period(struct share *share, uint64_t begin_ns, uint64_t until_ns, double percent);
-/* So many percent of a time. */
+/* A percentage of a duration. */
 uint64_t part_of_ns(uint64_t took_ns, double percent);
 
 #endif

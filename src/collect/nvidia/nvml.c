@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/nvidia/nvml.c - libnvidia-ml, loaded where it is there, and the GPUs it shows
+ * collect/nvidia/nvml.c - loads libnvidia-ml if it is installed, and lists the GPUs
  *
  * Runs in:  the recorder
- * Gets:     the library of the driver   Gives: its functions, and who the GPUs are
+ * Gets:     the driver's library
+ * Gives:    its functions, and the identities of the GPUs
  * Owns:     the library, and its state from nvmlInit to nvmlShutdown
- * Fails:    -ENOENT, -ENODEV with what to do
- * Why not linked: the library comes with the driver and with nothing else. Functions are taken by name, each by itself: what
- *           an older driver lacks is a value less and no reason to do without the others.
+ * Fails:    -ENOENT, -ENODEV with a remedy
+ * Why:      The library is not linked, because it comes only with the driver. Each function is
+ *           looked up by name: if an older driver lacks one, one value is missing and the others
+ *           work.
  */
 #include "collect/nvidia/nvml.h"
 
@@ -27,48 +29,48 @@ static const struct {
 	const char *text;
 } results[] = {
 	{NVML_SUCCESS, "it worked"},
-	{NVML_ERROR_UNINITIALIZED, "NVML was not initialised: an error of duet's own"},
+	{NVML_ERROR_UNINITIALIZED, "NVML was not initialised (a bug in duet)"},
 	{NVML_ERROR_INVALID_ARGUMENT,
-	 "the driver took an argument for wrong: it is of a release that duet does not know"},
-	{NVML_ERROR_NOT_SUPPORTED, "this GPU, or its driver in this mode, has no such value"},
+	 "the driver rejected an argument; duet may not support this release of the driver"},
+	{NVML_ERROR_NOT_SUPPORTED, "not supported by this GPU, or by its driver in this mode"},
 	{NVML_ERROR_NO_PERMISSION,
-	 "not for this user: record as root, or have the administrator allow it"},
-	{NVML_ERROR_ALREADY_INITIALIZED, "NVML had been initialised before"},
-	{NVML_ERROR_NOT_FOUND, "there is none"},
-	{NVML_ERROR_INSUFFICIENT_SIZE, "there is more than there was room for"},
+	 "no permission; record as root, or ask the administrator for access"},
+	{NVML_ERROR_ALREADY_INITIALIZED, "NVML is already initialised"},
+	{NVML_ERROR_NOT_FOUND, "not found"},
+	{NVML_ERROR_INSUFFICIENT_SIZE, "the buffer for the result is too small"},
 	{NVML_ERROR_INSUFFICIENT_POWER,
-	 "the power cables of the GPU are not all plugged in: have a look at it"},
-	{NVML_ERROR_DRIVER_NOT_LOADED, "the kernel driver of NVIDIA is not loaded: modprobe "
-				       "nvidia, or in a container start it with the GPUs "
-				       "(--gpus all)"},
+	 "the GPU's power cables are not all plugged in; check them"},
+	{NVML_ERROR_DRIVER_NOT_LOADED,
+	 "NVIDIA's kernel driver is not loaded; run 'modprobe nvidia', or start the container with "
+	 "the GPUs (--gpus all)"},
 	{NVML_ERROR_TIMEOUT, "the driver did not answer in time"},
-	{NVML_ERROR_IRQ_ISSUE, "the kernel has trouble with the GPU's interrupts: see dmesg"},
+	{NVML_ERROR_IRQ_ISSUE, "the kernel cannot handle the GPU's interrupts; see dmesg"},
 	{NVML_ERROR_LIBRARY_NOT_FOUND,
-	 "libnvidia-ml found no other library of its own driver: install the driver again"},
-	{NVML_ERROR_FUNCTION_NOT_FOUND, "this driver is too old for it"},
-	{NVML_ERROR_CORRUPTED_INFOROM, "the GPU's own memory of facts (infoROM) is damaged"},
-	{NVML_ERROR_GPU_IS_LOST, "the GPU is lost: it does not answer on its bus any more; see "
-				 "dmesg for 'Xid', and restart the machine"},
-	{NVML_ERROR_RESET_REQUIRED, "the GPU has to be reset: nvidia-smi --gpu-reset, by root"},
-	{NVML_ERROR_OPERATING_SYSTEM,
-	 "the system, often a control group without the GPU's device files, refuses it"},
-	{NVML_ERROR_LIB_RM_VERSION_MISMATCH, "libnvidia-ml and the kernel's driver are of two "
-					     "releases: restart the machine, or load the driver "
-					     "anew, after an update"},
-	{NVML_ERROR_IN_USE, "somebody else uses the GPU in a way that excludes it"},
+	 "libnvidia-ml does not find another library of its driver; reinstall the driver"},
+	{NVML_ERROR_FUNCTION_NOT_FOUND, "not supported by this driver; update it"},
+	{NVML_ERROR_CORRUPTED_INFOROM, "the GPU's infoROM is corrupted"},
+	{NVML_ERROR_GPU_IS_LOST,
+	 "the GPU no longer answers on its bus; see dmesg for 'Xid', and restart the machine"},
+	{NVML_ERROR_RESET_REQUIRED, "the GPU needs a reset; run 'nvidia-smi --gpu-reset' as root"},
+	{NVML_ERROR_OPERATING_SYSTEM, "the operating system refuses access, often because the "
+				      "control group lacks the GPU's device files"},
+	{NVML_ERROR_LIB_RM_VERSION_MISMATCH,
+	 "libnvidia-ml and the kernel driver have different versions; after an update, reload the "
+	 "driver or restart the machine"},
+	{NVML_ERROR_IN_USE, "the GPU is in use"},
 	{NVML_ERROR_MEMORY, "out of memory"},
-	{NVML_ERROR_NO_DATA, "there is no value yet"},
-	{NVML_ERROR_VGPU_ECC_NOT_SUPPORTED, "not while the GPU corrects its memory's errors (ECC)"},
-	{NVML_ERROR_INSUFFICIENT_RESOURCES, "the driver ran out of something that is not memory"},
-	{NVML_ERROR_FREQ_NOT_SUPPORTED, "the GPU has no such frequency"},
+	{NVML_ERROR_NO_DATA, "no value yet"},
+	{NVML_ERROR_VGPU_ECC_NOT_SUPPORTED, "not available while ECC is enabled"},
+	{NVML_ERROR_INSUFFICIENT_RESOURCES, "the driver ran out of a resource other than memory"},
+	{NVML_ERROR_FREQ_NOT_SUPPORTED, "the GPU does not support this frequency"},
 	{NVML_ERROR_ARGUMENT_VERSION_MISMATCH,
-	 "the driver knows this call in another version than duet"},
-	{NVML_ERROR_DEPRECATED, "the driver has given this up"},
-	{NVML_ERROR_NOT_READY, "the driver is not ready for it yet"},
+	 "the driver and duet use different versions of this call"},
+	{NVML_ERROR_DEPRECATED, "the driver no longer supports this call"},
+	{NVML_ERROR_NOT_READY, "the driver is not ready yet"},
 	{NVML_ERROR_GPU_NOT_FOUND, "no GPU was found"},
-	{NVML_ERROR_INVALID_STATE, "not in the state in which the GPU is"},
+	{NVML_ERROR_INVALID_STATE, "not possible in the GPU's present state"},
 	{NVML_ERROR_RESET_TYPE_NOT_SUPPORTED, "the GPU cannot be reset in this way"},
-	{NVML_ERROR_UNKNOWN, "the driver does not know why: see dmesg"},
+	{NVML_ERROR_UNKNOWN, "unknown error; see dmesg"},
 };
 
 const char *nvml_result_text(nvmlReturn_t result)
@@ -76,10 +78,10 @@ const char *nvml_result_text(nvmlReturn_t result)
 	for (size_t i = 0; i < ARRAY_COUNT(results); i++)
 		if (results[i].result == result)
 			return results[i].text;
-	return "an error that duet does not know: the driver is newer";
+	return "unknown error code; the driver is newer than this duet";
 }
 
-/* ---- the library ------------------------------------------------------------------------------- */
+/* ---- the library ----------------------------------------------------------------------------- */
 
 enum { OPTIONAL, REQUIRED };
 
@@ -87,12 +89,12 @@ static int take_functions(struct nvml *nvml)
 {
 	struct nvml_functions *functions = &nvml->functions;
 
-#define TAKE(need, name, parameters)                                                 \
-	functions->name = (__typeof__(functions->name))dlsym(nvml->handle, #name);   \
-	if (need == REQUIRED && !functions->name)                                    \
-		return error_set(-ENOENT,                                            \
-				 LIBRARY " has no %s: it is of no driver that duet " \
-					 "knows; install one of 2015 or later",      \
+#define TAKE(need, name, parameters)                                                \
+	functions->name = (__typeof__(functions->name))dlsym(nvml->handle, #name);  \
+	if (need == REQUIRED && !functions->name)                                   \
+		return error_set(-ENOENT,                                           \
+				 LIBRARY " has no %s; install a driver of 2015 or " \
+					 "later",                                   \
 				 #name);
 	NVML_FUNCTIONS(TAKE)
 #undef TAKE
@@ -107,9 +109,8 @@ int nvml_open(struct nvml *nvml)
 	*nvml = (struct nvml){.handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL)};
 	if (!nvml->handle)
 		return error_set(-ENOENT,
-				 "%s: there is no driver of NVIDIA here, or, in a container, it "
-				 "was not let in "
-				 "(NVIDIA_DRIVER_CAPABILITIES=utility)",
+				 "%s: NVIDIA driver not found; in a container, start it with the "
+				 "NVIDIA runtime and NVIDIA_DRIVER_CAPABILITIES=utility,compute",
 				 dlerror());
 	error = take_functions(nvml);
 	if (error)
@@ -130,13 +131,14 @@ void nvml_close(struct nvml *nvml)
 	*nvml = (struct nvml){.handle = NULL};
 }
 
-/* ---- the GPUs ---------------------------------------------------------------------------------- */
+/* ---- the GPUs -------------------------------------------------------------------------------- */
 
 void nvidia_address_format(const char *bus_id, char *ret_address, size_t size)
 {
 	size_t domain = strcspn(bus_id, ":");
 
-	/* NVML writes eight digits of the domain, the kernel as many as it takes, at least four. */
+	/* NVML writes eight digits of the PCI domain; the kernel writes as many as needed, at least
+	 * four. */
 	while (domain > 4 && *bus_id == '0') {
 		bus_id++;
 		domain--;
@@ -156,7 +158,7 @@ static uint64_t memory_of(const struct nvml *nvml, nvmlDevice_t handle)
 	return NVML_CALL(nvml, nvmlDeviceGetMemoryInfo, handle, &memory) ? 0 : memory.total_bytes;
 }
 
-/* Without a UUID nothing can be joined with it. */
+/* A device without a UUID is left out, because its data cannot be joined with others. */
 static nvmlReturn_t describe(const struct nvml *nvml, nvmlDevice_t handle,
 			     struct nvidia_device *ret_device)
 {
@@ -199,7 +201,7 @@ static size_t find_instances(const struct nvml *nvml, nvmlDevice_t whole,
 		    NVML_CALL(nvml, nvmlDeviceGetGpuInstanceId, handle, &id) ||
 		    describe(nvml, handle, &instances[count]))
 			continue;
-		/* Its GPU's address is no instance's own. */
+		/* the address belongs to the whole GPU, not to an instance */
 		instances[count].address[0] = '\0';
 		instances[count].whole = whole;
 		instances[count++].gpu_instance_id = id;
@@ -208,14 +210,14 @@ static size_t find_instances(const struct nvml *nvml, nvmlDevice_t whole,
 }
 
 size_t nvidia_devices_find(const struct nvml *nvml,
-			   struct nvidia_device devices[NVIDIA_DEVICES_MOST],
+			   struct nvidia_device devices[MAX_NVIDIA_DEVICES],
 			   nvmlReturn_t *ret_result)
 {
 	unsigned gpus = 0;
 	size_t count = 0;
 
 	*ret_result = nvml->functions.nvmlDeviceGetCount_v2(&gpus);
-	for (unsigned i = 0; i < gpus && count < NVIDIA_DEVICES_MOST; i++) {
+	for (unsigned i = 0; i < gpus && count < MAX_NVIDIA_DEVICES; i++) {
 		struct nvidia_device *gpu = &devices[count];
 		nvmlDevice_t handle;
 		nvmlReturn_t result = nvml->functions.nvmlDeviceGetHandleByIndex_v2(i, &handle);
@@ -230,7 +232,7 @@ size_t nvidia_devices_find(const struct nvml *nvml,
 		count++;
 		if (gpu->has_instances)
 			count += find_instances(nvml, handle, &devices[count],
-						NVIDIA_DEVICES_MOST - count);
+						MAX_NVIDIA_DEVICES - count);
 	}
 	return count;
 }

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/nvidia/pcie.c - throughput of PCIe where the GPU does not count its bytes (fields.c)
+ * collect/nvidia/pcie.c - PCIe throughput of GPUs that do not count bytes (fields.c)
  *
- * Runs in:  the sampler of what is slow
- * Gets:     nvmlDeviceGetPcieThroughput   Gives: bytes in a second, of the 20 ms before
+ * Runs in:  the slow sampler
+ * Gets:     nvmlDeviceGetPcieThroughput
+ * Gives:    bytes per second in the last 20 ms
  * Owns:     nothing
- * Fails:    what a GPU does not have is absent
- * Why slow: a call looks for 20 ms and returns then, and there are two for each GPU. What goes over the bus between two
- *           looks is in none: a level, and no amount that could be summed up.
+ * Fails:    values that a GPU lacks are absent
+ * Why:      It is read slowly, because a call measures for 20 ms and there are two per GPU. Traffic
+ *           between two measurements is missing: the value is a rate, not an amount that could be
+ *           summed
  */
 #include "base/array.h"
 #include "collect/nvidia/nvidia.h"
@@ -16,13 +18,15 @@ enum { SENT, RECEIVED };
 
 static const struct metric metrics[] = {
 	[SENT] = {"gpu.pcie.sent.rate", "bytes/s",
-		  "that the GPU sent over PCIe in 20 ms once a second"},
+		  "rate at which the GPU sends over PCIe; the driver measures it for 20 ms of each "
+		  "second"},
 	[RECEIVED] = {"gpu.pcie.received.rate", "bytes/s",
-		      "that came to the GPU over PCIe in 20 ms once a second"},
+		      "rate at which the GPU receives over PCIe; the driver measures it for 20 ms "
+		      "of each second"},
 };
 
 struct own {
-	bool is_counted[NVIDIA_DEVICES_MOST];
+	bool is_counted[MAX_NVIDIA_DEVICES];
 };
 
 static uint64_t read_throughput(struct source_state *state, struct tick *tick, size_t index,
@@ -50,7 +54,7 @@ static void read_all(struct source_state *state, struct tick *tick)
 	nvidia_read_each(state, tick, read_throughput);
 }
 
-/* Instances of MIG have no bus of their own. */
+/* MIG instances have no bus of their own. */
 static bool open_throughput(struct source_state *state, const struct tick *tick)
 {
 	struct nvidia *nvidia = tick->context;
@@ -69,13 +73,12 @@ static bool open_throughput(struct source_state *state, const struct tick *tick)
 	return left != 0;
 }
 
-extern const struct source nvidia_pcie_source;
 const struct source nvidia_pcie_source = {
 	.name = "pcie",
 	.file = "nvmlDeviceGetPcieThroughput",
 	SOURCE_METRICS(metrics),
 	.group = GROUP_SLOW,
-	.things_most = NVIDIA_DEVICES_MOST,
+	.max_instances = MAX_NVIDIA_DEVICES,
 	.own_bytes = sizeof(struct own),
 	.open = open_throughput,
 	.read = read_all,

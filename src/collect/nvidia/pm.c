@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/nvidia/pm.c - PM sampling: counters of whole GPUs, thousands of times a second, by their hardware
+ * collect/nvidia/pm.c - PM sampling: hardware counters of whole GPUs, thousands of times a second
  *
- * Runs in:  the recorder's main thread; each GPU has its own (pm_device.c)
- * Gets:     a rate   Gives: devices, clocks and their pairs, rows, losses, notes
+ * Runs in:  the recorder's main thread; each GPU has a thread of its own (pm_device.c)
+ * Gets:     a rate
+ * Gives:    devices, clocks and their pairs, rows, losses, notes
  * Owns:     the GPUs' threads and series
- * Fails:    a GPU that refuses is noted with what to do; the recording goes on
- * Why here and not in the program: the counters are of the whole GPU and of all processes, and one sampler is all that a GPU
- *           has room for. Nothing is loaded into the program, and it needs no rights.
+ * Fails:    a GPU that refuses is noted with the remedy; the recording goes on
+ * Why:      The recorder samples, not the guest, because the counters are of the whole GPU and of
+ *           all processes, and a GPU allows one sampler. Nothing is loaded into the program, and
+ *           the program needs no rights.
  */
 #include "collect/nvidia/pm.h"
 
@@ -18,49 +20,46 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "collect/counter/series_rows.h"
+#include "collect/counter/source.h"
 #include "collect/devices.h"
 #include "collect/host_clocks.h"
 #include "collect/nvidia/holders.h"
+#include "collect/nvidia/nvidia.h"
 #include "collect/nvidia/pm_device.h"
-#include "collect/series_rows.h"
-#include "collect/source.h"
 
 enum {
-	SOURCE_FIRST = 32, /* of rows; counters' groups come before */
-	BRACKETS = 20,     /* of the clocks, of which the narrowest counts */
+	SOURCE_FIRST = 32, /* first source number of rows; lower ones are those of counters */
+	BRACKETS = 20,     /* number of clock readings, of which the narrowest is used */
 	BRACKETS_FIRST = 200,
 	OWN_ROWS = 256,
 	OWN_SOURCE = SOURCE_FIRST - 1
 };
 #define STOP_NS UINT64_C(3000000000)
 
-extern const struct source own_source;
-
 struct sampled {
 	struct pm_device *device; /* owned */
-	uint64_t refused;         /* rows, as far as they are written */
-	uint64_t cpu_ns;          /* of its thread, at the last look */
-	uint32_t slot;            /* in the series of its own */
+	uint64_t refused;         /* refused rows that are written as losses already */
+	uint64_t cpu_ns;          /* CPU time of its thread at the last reading */
+	uint32_t slot;            /* its slot in pm.own */
 };
 
 struct pm {
 	struct recording *recording;
 	struct cupti cupti;
-	bool has_profiler; /* cuptiProfilerInitialize has worked: it is not counted, and is ended once */
-	bool is_one_left; /* a thread is inside of CUPTI, and may come back out of it at any time */
-	struct sampled sampled[PM_GPUS_MOST];
+	bool has_profiler; /* cuptiProfilerInitialize succeeded once and must be undone once */
+	bool is_one_left;  /* a thread hangs inside CUPTI and may return at any time */
+	struct sampled sampled[MAX_PM_GPUS];
 	size_t count;
-	struct series own; /* what the samplers cost */
+	struct series own; /* CPU time of the sampling threads */
 	uint64_t counted_ns;
 };
 
-static const char clocks_held[] = "while PM sampling is on the driver may hold the GPU's clocks at "
-				  "a fixed rate, so that kernels "
-				  "take longer, or all the same time, than without it: compare "
-				  "times of recordings of one kind "
-				  "alone";
+static const char clocks_held[] =
+	"during PM sampling, the driver may hold the GPU's clocks at a fixed rate, so kernels may "
+	"take longer or more constant time than without it; compare only recordings of one kind";
 
-/* ---- options ----------------------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 int pm_option_read(const char *option, uint32_t *ret_hz)
 {
@@ -76,39 +75,38 @@ int pm_option_read(const char *option, uint32_t *ret_hz)
 	}
 	text++;
 	hz = *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
-	if (hz && strcmp(end, "kHz") == 0 && hz < PM_MOST_HZ)
+	if (hz && strcmp(end, "kHz") == 0 && hz < PM_MAX_HZ)
 		hz *= 1000;
 	else if (hz && *end && strcmp(end, "Hz") != 0)
 		hz = 0;
-	if (hz < PM_LEAST_HZ || hz > PM_MOST_HZ)
-		return error_set(
-			-EINVAL,
-			"nvidia:%s: so many samples a second are taken of each GPU, from %u "
-			"to %u: nvidia:pm=1000Hz, nvidia:pm=10kHz",
-			option, PM_LEAST_HZ, PM_MOST_HZ);
+	if (hz < PM_LEAST_HZ || hz > PM_MAX_HZ)
+		return error_set(-EINVAL,
+				 "nvidia:%s: the rate is from %u to %u samples a second of each "
+				 "GPU, for example nvidia:pm=1000Hz or nvidia:pm=10kHz",
+				 option, PM_LEAST_HZ, PM_MAX_HZ);
 	*ret_hz = (uint32_t)hz;
 	return 0;
 }
 
-/* ---- notes ------------------------------------------------------------------------------------- */
+/* ---- notes ----------------------------------------------------------------------------------- */
 
-static void note(struct pm *pm, enum event_collector_state state, const char *text)
+static void put_note(struct pm *pm, enum event_collector_state state, const char *text)
 {
 	recording_note(pm->recording, "nvidia", state, 0, text);
 }
 
 static void add_holders(char *text, size_t size)
 {
-	struct holder holders[HOLDERS_MOST];
+	struct holder holders[MAX_HOLDERS];
 	size_t count = holders_find("", false, holders), used = strlen(text);
 
 	if (!count || used + 16 > size)
 		return;
-	used += (size_t)snprintf(text + used, size - used, "; there is ");
+	used += (size_t)snprintf(text + used, size - used, "; running: ");
 	holders_format(holders, count, text + used, size - used);
 }
 
-/* In words, in the error chain. */
+/* Adds the GPU's name, and possible holders of the counters, to the error chain. */
 static void word_refusal(const struct pm_device *device, int error)
 {
 	char text[1024];
@@ -141,16 +139,15 @@ static void note_sampled(struct pm *pm, const struct pm_device *device)
 	snprintf(text, sizeof(text), "PM sampling of %s (%s, %s): %zu counters, %u times a second",
 		 device->gpu.name, device->gpu.uuid, device->chip, device->set.count, device->hz);
 	if (device->trigger == PM_TRIGGER_CYCLE)
-		snprintf(
-			text + strlen(text), sizeof(text) - strlen(text),
-			", about: this chip samples each %llu cycles of its system clock, and rows "
-			"have the times that it took",
-			(unsigned long long)device->cycles);
+		snprintf(text + strlen(text), sizeof(text) - strlen(text),
+			 ", approximately: this chip takes a sample every %llu cycles of its "
+			 "system clock",
+			 (unsigned long long)device->cycles);
 	list_left_out(device, text, sizeof(text));
-	note(pm, COLLECTOR_AVAILABLE, text);
+	put_note(pm, COLLECTOR_AVAILABLE, text);
 }
 
-/* ---- clocks ------------------------------------------------------------------------------------ */
+/* ---- clocks ---------------------------------------------------------------------------------- */
 
 static uint32_t describe_clock(struct recording *recording, uint32_t device)
 {
@@ -160,12 +157,13 @@ static uint32_t describe_clock(struct recording *recording, uint32_t device)
 					  .frequency_hz = 1000000000,
 					  .begin_ns = host_clocks_now_ns()};
 
-	recording->kept_bytes += THING_BYTES;
-	trace_writer_thing(recording->writer, EVENT_CLOCK, &clock);
+	recording->kept_bytes += ENTITY_BYTES;
+	trace_writer_entity(recording->writer, EVENT_CLOCK, &clock);
 	return clock.id;
 }
 
-/* What cuptiGetTimestamp says between two readings of the host's clock; the narrowest of them. False: it says nothing. */
+/* Reads cuptiGetTimestamp between two readings of the host's clock several times, and keeps the
+ * narrowest. False: it failed. */
 static bool read_pair(struct pm *pm, unsigned int times, struct event_clock_pair *ret_pair)
 {
 	bool has_one = false;
@@ -199,7 +197,7 @@ static void write_pair(struct pm *pm, unsigned int times)
 	}
 }
 
-/* ---- begin ------------------------------------------------------------------------------------- */
+/* ---- begin ----------------------------------------------------------------------------------- */
 
 static int open_profiler(struct pm *pm)
 {
@@ -212,8 +210,8 @@ static int open_profiler(struct pm *pm)
 		error = cupti_open_library(&pm->cupti, CUPTI_WITH_PM_SAMPLING);
 	if (error)
 		return error_note(error, "no PM sampling");
-	/* Before anything is on, so that all times are of the host's own clock. Where it is refused they are
-	 * CLOCK_REALTIME's, and the pairs say so. */
+	/* Done before sampling starts, so that all times are of the host's clock. If it is refused,
+	 * the times are CLOCK_REALTIME, and the clock pairs record the offset. */
 	CUPTI_CALL(&pm->cupti, cuptiActivityRegisterTimestampCallback, host_clocks_now_ns);
 	pm->has_profiler = CUPTI_CALL(&pm->cupti, cuptiProfilerInitialize, &params);
 	if (pm->has_profiler)
@@ -222,10 +220,10 @@ static int open_profiler(struct pm *pm)
 	return error_set(-EIO, "no PM sampling: %s", text);
 }
 
-/* Its commands, NVML's values and its samples are one device's. */
-static uint32_t meet(struct recording *recording, const struct pm_gpu *gpu)
+/* Gets the device's id, which is shared with its commands and NVML's values. */
+static uint32_t meet_device(struct recording *recording, const struct pm_gpu *gpu)
 {
-	/* An instance of MIG has the address of the whole GPU, which it is not. */
+	/* A MIG instance has the address of the whole GPU, which must not identify it. */
 	const bool has_address = *gpu->address && !gpu->is_instance;
 	const struct device_facts facts = {.uuid = gpu->uuid,
 					   .address = has_address ? gpu->address : NULL,
@@ -241,10 +239,10 @@ static int start_gpu(struct pm_device *device)
 	uint32_t capability = device->gpu.capability;
 
 	if (pm_trigger_of(capability) == PM_TRIGGER_NONE)
-		return error_set(-ENOTSUP,
-				 "its compute capability is %u.%u, and PM sampling came with 7.5 "
-				 "(Turing)",
-				 capability / 10, capability % 10);
+		return error_set(
+			-ENOTSUP,
+			"its compute capability is %u.%u; PM sampling needs 7.5 (Turing) or newer",
+			capability / 10, capability % 10);
 	return pm_device_start(device);
 }
 
@@ -261,15 +259,15 @@ static int open_gpu(struct pm *pm, const struct pm_gpu *gpu, uint32_t hz)
 	device->hz = hz;
 	error = start_gpu(device);
 	if (!error) {
-		id = meet(pm->recording, gpu);
-		pm_device_tell(device, id, describe_clock(pm->recording, id));
+		id = meet_device(pm->recording, gpu);
+		pm_device_set_id(device, id, describe_clock(pm->recording, id));
 		pm->sampled[pm->count++] =
 			(struct sampled){.device = device, .slot = SERIES_NO_SLOT};
 		note_sampled(pm, device);
 		return 0;
 	}
 	word_refusal(device, error);
-	/* One that still tries keeps what it works with. */
+	/* A thread that still tries to start needs its memory. */
 	if (pm_device_stop(device, 0))
 		pm_device_free(device);
 	else
@@ -277,13 +275,14 @@ static int open_gpu(struct pm *pm, const struct pm_gpu *gpu, uint32_t hz)
 	return error;
 }
 
-/* Where none is sampled the first one's refusal is the whole collector's; else each is told. */
+/* Starts all GPUs. If none can be sampled, the first error is returned; otherwise each refusal is
+ * noted. */
 static int open_gpus(struct pm *pm, uint32_t hz)
 {
-	struct pm_gpu gpus[PM_GPUS_MOST];
+	struct pm_gpu gpus[MAX_PM_GPUS];
 	size_t count = pm_gpus_find(&pm->cupti, gpus), refused = 0;
-	char refusals[PM_GPUS_MOST][PM_TEXT_BYTES];
-	int error = count ? 0 : error_set(-ENODEV, "no PM sampling: CUDA shows no GPU");
+	char refusals[MAX_PM_GPUS][PM_TEXT_BYTES];
+	int error = count ? 0 : error_set(-ENODEV, "no PM sampling: CUDA finds no GPU");
 
 	for (size_t i = 0; i < count; i++) {
 		int gpu_error = open_gpu(pm, &gpus[i], hz);
@@ -295,7 +294,7 @@ static int open_gpus(struct pm *pm, uint32_t hz)
 	if (!pm->count && refused)
 		return error_set(error, "%s", refusals[0]);
 	for (size_t i = 0; i < refused; i++) {
-		note(pm, COLLECTOR_REFUSED, refusals[i]);
+		put_note(pm, COLLECTOR_REFUSED, refusals[i]);
 		recording_warn(pm->recording, refusals[i]);
 	}
 	return pm->count ? 0 : error;
@@ -310,7 +309,7 @@ int pm_open(struct recording *recording, uint32_t hz, struct pm **ret_pm)
 		return error_set(-ENOMEM, "PM sampling: out of memory");
 	pm->recording = recording;
 	pm->counted_ns = host_clocks_now_ns();
-	error = series_open(&pm->own, PM_GPUS_MOST, OWN_ROWS);
+	error = series_open(&pm->own, MAX_PM_GPUS, OWN_ROWS);
 	if (!error)
 		error = open_profiler(pm);
 	if (!error)
@@ -320,13 +319,13 @@ int pm_open(struct recording *recording, uint32_t hz, struct pm **ret_pm)
 		return error;
 	}
 	write_pair(pm, BRACKETS_FIRST);
-	note(pm, COLLECTOR_AVAILABLE, clocks_held);
+	put_note(pm, COLLECTOR_AVAILABLE, clocks_held);
 	recording_hint(recording, clocks_held);
 	*ret_pm = pm;
 	return 0;
 }
 
-/* ---- rows -------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 void pm_drain(struct pm *pm)
 {
@@ -389,7 +388,7 @@ static void put_refused(struct pm *pm, struct sampled *sampled, uint64_t now_ns)
 	sampled->refused += row.count;
 }
 
-static void count(struct pm *pm, uint64_t now_ns)
+static void put_costs(struct pm *pm, uint64_t now_ns)
 {
 	for (size_t i = 0; i < pm->count; i++) {
 		put_cost(pm, &pm->sampled[i], now_ns);
@@ -401,10 +400,10 @@ static void count(struct pm *pm, uint64_t now_ns)
 void pm_each_second(struct pm *pm, uint64_t now_ns)
 {
 	write_pair(pm, BRACKETS);
-	count(pm, now_ns);
+	put_costs(pm, now_ns);
 }
 
-/* ---- end --------------------------------------------------------------------------------------- */
+/* ---- end ------------------------------------------------------------------------------------- */
 
 static void close_profiler(struct pm *pm)
 {
@@ -419,16 +418,16 @@ static bool stop_all(struct pm *pm)
 {
 	bool all = true;
 
-	/* All are told before one is waited for. */
+	/* Signals all threads before the first one is joined. */
 	for (size_t i = 0; i < pm->count; i++)
 		atomic_store(&pm->sampled[i].device->is_stopping, true);
 	for (size_t i = 0; i < pm->count; i++) {
 		if (pm_device_stop(pm->sampled[i].device, STOP_NS))
 			continue;
 		all = false;
-		note(pm, COLLECTOR_PARTIAL,
-		     "PM sampling: the driver did not answer when the recording ended: the last "
-		     "samples are absent");
+		put_note(pm, COLLECTOR_PARTIAL,
+			 "PM sampling: the driver did not answer at the end of the recording, so "
+			 "the last samples are missing");
 	}
 	return all;
 }
@@ -441,14 +440,14 @@ void pm_close(struct pm *pm)
 		return;
 	if (pm->count) {
 		write_pair(pm, BRACKETS_FIRST);
-		count(pm, host_clocks_now_ns());
+		put_costs(pm, host_clocks_now_ns());
 	}
 	all = stop_all(pm);
 	pm_drain(pm);
-	count(pm, host_clocks_now_ns());
+	put_costs(pm, host_clocks_now_ns());
 	for (size_t i = 0; i < pm->count; i++)
-		trace_writer_end_thing(pm->recording->writer, EVENT_CLOCK,
-				       pm->sampled[i].device->clock, host_clocks_now_ns());
+		trace_writer_end_entity(pm->recording->writer, EVENT_CLOCK,
+					pm->sampled[i].device->clock, host_clocks_now_ns());
 	if (!all)
 		return;
 	close_profiler(pm);
@@ -458,15 +457,14 @@ void pm_close(struct pm *pm)
 	free(pm);
 }
 
-/* ---- what there is ----------------------------------------------------------------------------- */
+/* ---- list of metrics ------------------------------------------------------------------------- */
 
-/* For the list of metrics. */
-extern const struct source nvidia_pm_source;
+/* For the list of metrics; nothing is read through it. */
 const struct source nvidia_pm_source = {
 	.name = "pm",
 	.file = "cuptiPmSampling",
 	.metrics = pm_metrics,
 	.metrics_count = PM_METRICS,
 	.group = GROUP_MACHINE,
-	.own_hz = PM_MOST_HZ,
+	.own_hz = PM_MAX_HZ,
 };

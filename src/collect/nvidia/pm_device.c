@@ -3,13 +3,17 @@
  * collect/nvidia/pm_device.c - PM sampling of one GPU, in a thread of its own
  *
  * Runs in:  that thread; started and stopped by the main thread
- * Gets:     a GPU, a rate   Gives: rows, losses and notes in a series
+ * Gets:     a GPU, a rate
+ * Gives:    rows, losses and notes in a series
  * Owns:     the sampling object, its configuration and its counter data
- * Fails:    a GPU that refuses is told with CUPTI's words for it; one that fails later ends its series, with a note
- * Why all calls in one thread: what the kernel allows to profile it asks of the thread, and the main thread gives its
- *           rights up once the recording runs. Decoding waits for the driver, which nobody else should do.
- * Why 10 ms: the hardware's buffer of 64 MiB holds samples of some tenths of a second at 10 kHz, of a GPU with 132
- *           multiprocessors; at 100 decodings a second the wake-ups are no part of the cost.
+ * Fails:    a refusal is reported with CUPTI's text; a later failure ends the GPU's series with a
+ *           note
+ * Why:      All calls are made in one thread, because the kernel checks profiling rights per
+ *           thread, and the main thread drops its rights once the recording runs. Decoding waits
+ *           for the driver, which must not delay other threads.
+ * Why:      The thread decodes every 10 ms. The hardware's buffer of 64 MiB holds some tenths of a
+ *           second of samples at 10 kHz on a GPU with 132 multiprocessors; at 100 decodings per
+ *           second the cost of wake-ups is negligible.
  */
 #include "collect/nvidia/pm_device.h"
 
@@ -27,38 +31,38 @@
 enum {
 	IMAGE_SAMPLES = 1024,
 	HARDWARE_BYTES = 64 << 20,
-	LEAST_WAIT_NS = 10000000,
-	MOST_WAIT_NS = 100000000,
+	MIN_WAIT_NS = 10000000,
+	MAX_WAIT_NS = 100000000,
 	SAMPLES_A_WAIT = 16,
-	SLACK_NS = 2000000, /* by which times of the GPU may be off */
-	DECODES_MOST = 256, /* one after the other, of what keeps coming */
-	DRAINS_MOST = 50,
-	FAILURES_MOST = 5,
+	SLACK_NS = 2000000, /* tolerance for times of the GPU */
+	MAX_DECODES = 256,  /* consecutive decodings while data keeps coming */
+	MAX_DRAINS = 50,
+	MAX_FAILURES = 5,
 	NAP_NS = 1000000,
 	SERIES_SLOTS = PM_METRICS,
 	ROOM_SECONDS = 5,
-	ROWS_LEAST = 1 << 14,
-	ROWS_MOST = 1 << 20
+	MIN_ROWS = 1 << 14,
+	MAX_ROWS = 1 << 20
 };
-#define OPEN_MS 30000 /* where DUET_PM_WAIT_MS does not say otherwise */
+#define OPEN_MS 30000 /* limit unless DUET_PM_WAIT_MS overrides it */
 
 #define PM_CALL(device, name, params) CUPTI_CALL(&(device)->cupti, name, params)
 
-/* ---- words ------------------------------------------------------------------------------------- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 static void refuse(struct pm_device *device, const char *text)
 {
 	snprintf(device->refusal, sizeof(device->refusal), "%s", text);
 }
 
-/* What CUPTI said, in its table's words. */
-static bool refuse_as_told(struct pm_device *device)
+/* Refuses with CUPTI's result and the text of the table. */
+static bool fail_reported(struct pm_device *device)
 {
 	cupti_format_failure(&device->cupti, device->refusal, sizeof(device->refusal));
 	return false;
 }
 
-static void note(struct pm_device *device, enum pm_note which, const char *text)
+static void put_note(struct pm_device *device, enum pm_note which, const char *text)
 {
 	char *room = device->notes[which];
 
@@ -68,7 +72,7 @@ static void note(struct pm_device *device, enum pm_note which, const char *text)
 	series_note(&device->series, room, 0);
 }
 
-/* ---- clocks ------------------------------------------------------------------------------------ */
+/* ---- clocks ---------------------------------------------------------------------------------- */
 
 static uint64_t wall_ns(void)
 {
@@ -92,8 +96,9 @@ static bool lies(uint64_t begin, uint64_t end, uint64_t from, uint64_t to)
 	return begin < end && begin + SLACK_NS >= from && end <= to + SLACK_NS;
 }
 
-/* Whose times samples have is not documented: the clock that CUPTI was given, or the one that it takes by itself. It is
- * one that brackets them: sampling was started before and decoded after. */
+/* Finds the clock of the samples' times, which is not documented: either the one that was given to
+ * CUPTI, or its default. It is the clock whose times bracket the samples, because sampling started
+ * before them and decoding ended after them. */
 static bool choose_clock(struct pm_device *device, uint64_t begin, uint64_t end)
 {
 	struct pm_moment to = now(device);
@@ -104,13 +109,13 @@ static bool choose_clock(struct pm_device *device, uint64_t begin, uint64_t end)
 	else if (lies(begin, end, device->from.wall, to.wall))
 		clock = HOST_CLOCK_REALTIME;
 	if (clock == HOST_CLOCK_REALTIME)
-		note(device, PM_NOTE_CLOCK,
-		     "times of samples are those of CLOCK_REALTIME, and not of the clock that "
-		     "CUPTI was given");
+		put_note(device, PM_NOTE_CLOCK,
+			 "times of samples are less exact: CUPTI took them from CLOCK_REALTIME "
+			 "instead of duet's clock");
 	if (!clock)
-		note(device, PM_NOTE_CLOCK,
-		     "times of samples are of no clock that duet knows: they cannot be placed, and "
-		     "it was ended");
+		put_note(device, PM_NOTE_CLOCK,
+			 "times of samples are of an unknown clock, so they cannot be placed and "
+			 "sampling was stopped");
 	atomic_store(&device->rows_clock, clock);
 	device->has_no_clock = !clock;
 	return clock;
@@ -128,7 +133,7 @@ static uint64_t to_now(struct pm_device *device)
 	return device->rows_clock == device->clock ? to.cupti : to.wall;
 }
 
-/* ---- begin ------------------------------------------------------------------------------------- */
+/* ---- begin ----------------------------------------------------------------------------------- */
 
 static bool refuse_support(struct pm_device *device,
 			   const struct cupti_profiler_device_supported_params *params)
@@ -137,13 +142,14 @@ static bool refuse_support(struct pm_device *device,
 		uint32_t level;
 		const char *text;
 	} reasons[] = {
-		{params->ret_virtual_gpu, "this virtual GPU may not be profiled: ask for it to be "
-					  "switched on in the hypervisor"},
+		{params->ret_virtual_gpu,
+		 "this virtual GPU may not be profiled; ask the administrator to enable its "
+		 "profiling in the hypervisor"},
 		{params->ret_confidential_compute,
 		 "GPUs in confidential computing are not profiled"},
-		{params->ret_sli, "GPUs that are joined by SLI are not profiled: switch it off"},
+		{params->ret_sli, "GPUs that are joined by SLI cannot be profiled; switch SLI off"},
 		{params->ret_cmp, "mining cards (CMP) are not profiled"},
-		{params->ret_wsl, "it does not work in WSL"},
+		{params->ret_wsl, "PM sampling does not work in WSL"},
 	};
 
 	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
@@ -152,8 +158,8 @@ static bool refuse_support(struct pm_device *device,
 			refuse(device, reasons[i].text);
 			return false;
 		}
-	refuse(device, "this libcupti has no PM sampling of this GPU: use that of a newer CUDA "
-		       "(DUET_CUPTI)");
+	refuse(device, "this libcupti has no PM sampling of this GPU; set DUET_CUPTI to the "
+		       "libcupti of a newer CUDA");
 	return false;
 }
 
@@ -168,16 +174,16 @@ static bool ask_device(struct pm_device *device)
 					      .device_index = device->gpu.index};
 
 	if (!PM_CALL(device, cuptiProfilerDeviceSupported, &support))
-		return refuse_as_told(device);
+		return fail_reported(device);
 	if (support.ret_is_supported != CUPTI_PROFILER_CONFIGURATION_SUPPORTED)
 		return refuse_support(device, &support);
 	if (!PM_CALL(device, cuptiDeviceGetChipName, &chip) || !chip.ret_name)
-		return refuse_as_told(device);
+		return fail_reported(device);
 	snprintf(device->chip, sizeof(device->chip), "%s", chip.ret_name);
 	return true;
 }
 
-/* NULL where it is not told: then all counters of the chip are taken to be there. */
+/* NULL: not reported; then all counters of the chip are assumed to exist. */
 static uint8_t *ask_availability(struct pm_device *device)
 {
 	struct cupti_pm_sampling_counter_availability_params params = {
@@ -200,7 +206,7 @@ static bool choose_metrics(struct pm_device *device)
 
 	free(availability);
 	if (!is_good)
-		return refuse_as_told(device);
+		return fail_reported(device);
 	return true;
 }
 
@@ -216,7 +222,7 @@ static bool configure(struct pm_device *device)
 		.trigger_mode = CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_TIME_INTERVAL,
 		.append_mode = CUPTI_PM_SAMPLING_HARDWARE_BUFFER_APPEND_MODE_KEEP_OLDEST};
 
-	/* An older one takes no struct that is longer than its own. */
+	/* An older libcupti rejects a struct that is longer than its own. */
 	if (device->cupti.version < CUPTI_WITH_APPEND_MODE)
 		params.struct_bytes =
 			offsetof(struct cupti_pm_sampling_set_config_params, append_mode);
@@ -226,10 +232,11 @@ static bool configure(struct pm_device *device)
 	}
 	if (PM_CALL(device, cuptiPmSamplingSetConfig, &params))
 		return true;
-	refuse_as_told(device);
+	fail_reported(device);
 	if (device->cupti.result == CUPTI_ERROR_INVALID_PARAMETER)
 		snprintf(device->refusal, sizeof(device->refusal),
-			 "the GPU takes no %u samples a second: ask for fewer (nvidia:pm=%uHz)",
+			 "the GPU does not accept %u samples a second; ask for fewer "
+			 "(nvidia:pm=%uHz)",
 			 device->hz, device->hz / 10 + 1);
 	return false;
 }
@@ -255,17 +262,17 @@ static bool make_image(struct pm_device *device)
 		.max_sample_count = IMAGE_SAMPLES};
 
 	if (!PM_CALL(device, cuptiPmSamplingGetCounterDataSize, &params))
-		return refuse_as_told(device);
+		return fail_reported(device);
 	device->image_bytes = params.ret_bytes;
 	device->image = calloc(1, params.ret_bytes + 1);
 	if (!device->image) {
 		refuse(device, "out of memory");
 		return false;
 	}
-	return clear_image(device) || refuse_as_told(device);
+	return clear_image(device) || fail_reported(device);
 }
 
-static bool start(struct pm_device *device)
+static bool start_sampling(struct pm_device *device)
 {
 	struct cupti_pm_sampling_start_params params = {
 		.struct_bytes = CUpti_PmSampling_Start_Params_STRUCT_SIZE,
@@ -283,7 +290,7 @@ static bool enable(struct pm_device *device)
 		.device_index = device->gpu.index};
 
 	if (!PM_CALL(device, cuptiPmSamplingEnable, &params))
-		return refuse_as_told(device);
+		return fail_reported(device);
 	device->object = params.ret_object;
 	return true;
 }
@@ -291,10 +298,11 @@ static bool enable(struct pm_device *device)
 static bool open_all(struct pm_device *device)
 {
 	return ask_device(device) && choose_metrics(device) && enable(device) &&
-	       configure(device) && make_image(device) && (start(device) || refuse_as_told(device));
+	       configure(device) && make_image(device) &&
+	       (start_sampling(device) || fail_reported(device));
 }
 
-/* Half-built-safe. */
+/* Safe on a half-opened device. */
 static void close_all(struct pm_device *device)
 {
 	struct cupti_pm_sampling_disable_params params = {
@@ -309,9 +317,10 @@ static void close_all(struct pm_device *device)
 	device->image = NULL;
 }
 
-/* ---- samples ----------------------------------------------------------------------------------- */
+/* ---- samples --------------------------------------------------------------------------------- */
 
-/* The first since the start is of a time that began somewhere before it. False: it cannot go on. */
+/* Writes one sample. The first one after a start began at an unknown earlier time and is dropped.
+ * False: sampling cannot go on. */
 static bool take_sample(struct pm_device *device, size_t index, uint64_t until)
 {
 	struct cupti_pm_sampling_sample_info_params params = {
@@ -329,7 +338,7 @@ static bool take_sample(struct pm_device *device, size_t index, uint64_t until)
 		return device->rows_clock ||
 		       choose_clock(device, params.ret_start_ns, params.ret_end_ns);
 	}
-	/* One that cannot be leaves a gap, as one that is missing. */
+	/* A sample whose time cannot be placed leaves a gap, like a missing one. */
 	if (!lies(params.ret_start_ns, params.ret_end_ns, from_of(device), until))
 		return true;
 	if (!pm_set_evaluate(&device->set, &device->cupti, device->image, device->image_bytes,
@@ -361,7 +370,7 @@ static bool take_samples(struct pm_device *device)
 	return !info.ret_completed_count || clear_image(device);
 }
 
-/* What a decoding found out beside samples. */
+/* Results of a decoding beside the samples. */
 struct outcome {
 	bool has_overflowed, has_more, is_over;
 };
@@ -387,7 +396,7 @@ static bool decode(struct pm_device *device, struct outcome *outcome)
 
 static bool drain(struct pm_device *device, struct outcome *outcome)
 {
-	for (uint32_t i = 0; i < DECODES_MOST; i++) {
+	for (uint32_t i = 0; i < MAX_DECODES; i++) {
 		if (!decode(device, outcome))
 			return false;
 		if (!outcome->has_more)
@@ -404,7 +413,7 @@ static void nap(uint64_t ns)
 	nanosleep(&time, NULL);
 }
 
-static bool stop(struct pm_device *device)
+static bool stop_sampling(struct pm_device *device)
 {
 	struct cupti_pm_sampling_stop_params params = {
 		.struct_bytes = CUpti_PmSampling_Stop_Params_STRUCT_SIZE, .object = device->object};
@@ -415,10 +424,10 @@ static bool stop(struct pm_device *device)
 static bool stop_and_drain(struct pm_device *device)
 {
 	struct outcome outcome = {0};
-	bool is_good = stop(device);
+	bool is_good = stop_sampling(device);
 
-	/* A decoding may end for reasons of its own, and goes on where it was. */
-	for (uint32_t i = 0; is_good && i < DRAINS_MOST && !outcome.is_over; i++) {
+	/* A decoding may end early and is continued. */
+	for (uint32_t i = 0; is_good && i < MAX_DRAINS && !outcome.is_over; i++) {
 		is_good = drain(device, &outcome);
 		if (is_good && !outcome.is_over)
 			nap(NAP_NS);
@@ -426,20 +435,22 @@ static bool stop_and_drain(struct pm_device *device)
 	return is_good;
 }
 
-/* The hardware keeps the oldest samples: once its buffer is full nothing more comes until it is started again. */
+/* Restarts sampling after an overflow. The hardware keeps the oldest samples: when its buffer is
+ * full, no more are taken until a restart. */
 static bool restart(struct pm_device *device)
 {
 	device->restarts++;
-	note(device, PM_NOTE_OVERFLOW,
-	     "the hardware's buffer was full before the recorder came to read it: samples are lost "
-	     "where its rows have gaps; take fewer a second, or give the recorder a processor");
+	put_note(device, PM_NOTE_OVERFLOW,
+		 "the hardware's buffer was full before the recorder read it, so samples are "
+		 "missing where its rows have gaps; sample at a lower rate, or leave a processor "
+		 "to the recorder");
 	if (!stop_and_drain(device))
 		return false;
 	pm_samples_overflow(&device->samples);
-	return start(device);
+	return start_sampling(device);
 }
 
-/* ---- the thread -------------------------------------------------------------------------------- */
+/* ---- the thread ------------------------------------------------------------------------------ */
 
 static bool go_on(struct pm_device *device)
 {
@@ -447,7 +458,7 @@ static bool go_on(struct pm_device *device)
 
 	if (drain(device, &outcome))
 		device->failures = 0;
-	else if (device->has_no_clock || ++device->failures == FAILURES_MOST)
+	else if (device->has_no_clock || ++device->failures == MAX_FAILURES)
 		return false;
 	return !outcome.has_overflowed || restart(device);
 }
@@ -459,8 +470,8 @@ static void note_end(struct pm_device *device)
 	if (device->has_no_clock)
 		return;
 	cupti_format_failure(&device->cupti, why, sizeof(why));
-	snprintf(text, sizeof(text), "it ended before the recording: %s", why);
-	note(device, PM_NOTE_END, text);
+	snprintf(text, sizeof(text), "sampling ended before the recording: %s", why);
+	put_note(device, PM_NOTE_END, text);
 }
 
 static void *run(void *argument)
@@ -496,18 +507,18 @@ static uint64_t wait_of(uint32_t hz)
 {
 	uint64_t wait_ns = UINT64_C(1000000000) * SAMPLES_A_WAIT / hz;
 
-	if (wait_ns < LEAST_WAIT_NS)
-		return LEAST_WAIT_NS;
-	return wait_ns < MOST_WAIT_NS ? wait_ns : MOST_WAIT_NS;
+	if (wait_ns < MIN_WAIT_NS)
+		return MIN_WAIT_NS;
+	return wait_ns < MAX_WAIT_NS ? wait_ns : MAX_WAIT_NS;
 }
 
 static size_t rows_of(uint32_t hz)
 {
 	size_t rows = (size_t)hz * PM_METRICS * ROOM_SECONDS;
 
-	if (rows < ROWS_LEAST)
-		return ROWS_LEAST;
-	return rows < ROWS_MOST ? rows : ROWS_MOST;
+	if (rows < MIN_ROWS)
+		return MIN_ROWS;
+	return rows < MAX_ROWS ? rows : MAX_ROWS;
 }
 
 static uint64_t open_ms(void)
@@ -520,7 +531,7 @@ static uint64_t open_ms(void)
 
 static int wait_for_it(const struct pm_device *device)
 {
-	const uint64_t most_ms = open_ms(), end_ns = host_clocks_now_ns() + most_ms * 1000000;
+	const uint64_t max_ms = open_ms(), end_ns = host_clocks_now_ns() + max_ms * 1000000;
 
 	while (atomic_load(&device->state) == PM_OPENING) {
 		if (host_clocks_now_ns() >= end_ns)
@@ -528,7 +539,7 @@ static int wait_for_it(const struct pm_device *device)
 				-ETIMEDOUT,
 				"the driver did not answer within %llu ms (DUET_PM_WAIT_MS): see "
 				"dmesg for 'Xid'",
-				(unsigned long long)most_ms);
+				(unsigned long long)max_ms);
 		nap(NAP_NS);
 	}
 	if (atomic_load(&device->state) == PM_REFUSED)
@@ -547,11 +558,11 @@ int pm_device_start(struct pm_device *device)
 			UINT64_C(1000000000) / device->hz);
 	device->is_started = thread_start(&device->thread, run, device);
 	if (!device->is_started)
-		return error_set(-EAGAIN, "no thread can be made");
+		return error_set(-EAGAIN, "cannot start its thread");
 	return wait_for_it(device);
 }
 
-void pm_device_tell(struct pm_device *device, uint32_t id, uint32_t clock)
+void pm_device_set_id(struct pm_device *device, uint32_t id, uint32_t clock)
 {
 	device->device = id;
 	device->clock = clock;

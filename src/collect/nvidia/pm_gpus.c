@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/nvidia/pm_gpus.c - the GPUs that CUDA shows to the recorder
+ * collect/nvidia/pm_gpus.c - lists the GPUs that CUDA shows to the recorder
  *
  * Runs in:  the recorder's main thread
- * Gets:     the driver   Gives: who is who, by UUID and address; what each can be triggered by
+ * Gets:     the driver
+ * Gives:    UUID and PCI address of each GPU, and the trigger of its samples
  * Owns:     nothing
- * Fails:    a GPU that does not say who it is is left out
+ * Fails:    a GPU without a UUID and address is left out
  */
 #include "collect/nvidia/pm_gpus.h"
 
@@ -16,11 +17,11 @@
 enum {
 	TURING = 75,
 	GA100 = 80,
-	USUAL_SYS_MHZ = 1000, /* where nobody says */
-	LEAST_CYCLES = 1000
+	USUAL_SYS_MHZ = 1000, /* used if the clock is not reported */
+	MIN_CYCLES = 1000
 };
 
-/* "00000000:1B:00.0" or "0000:1B:00.0", as the kernel writes it. */
+/* Converts "00000000:1B:00.0" or "0000:1B:00.0" to the kernel's form. */
 static void read_address(const struct cuda_functions *driver, CUdevice device, char *ret_address,
 			 size_t size)
 {
@@ -58,8 +59,8 @@ static bool describe(const struct cuda_functions *driver, CUdevice device, struc
 	read_address(driver, device, gpu->address, sizeof(gpu->address));
 	if (!driver->cuDeviceGetName ||
 	    driver->cuDeviceGetName(gpu->name, sizeof(gpu->name), device))
-		snprintf(gpu->name, sizeof(gpu->name), "a GPU of NVIDIA");
-	/* The driver says it nowhere else. */
+		snprintf(gpu->name, sizeof(gpu->name), "an NVIDIA GPU");
+	/* Only the name shows that it is an instance. */
 	gpu->is_instance = strstr(gpu->name, " MIG ");
 	format_uuid(&uuid, gpu->is_instance, gpu->uuid);
 	if (driver->cuDeviceTotalMem_v2 && !driver->cuDeviceTotalMem_v2(&bytes, device))
@@ -72,7 +73,7 @@ static bool describe(const struct cuda_functions *driver, CUdevice device, struc
 	return true;
 }
 
-size_t pm_gpus_find(struct cupti *cupti, struct pm_gpu gpus[PM_GPUS_MOST])
+size_t pm_gpus_find(struct cupti *cupti, struct pm_gpu gpus[MAX_PM_GPUS])
 {
 	const struct cuda_functions *driver = &cupti->driver;
 	int shown = 0;
@@ -80,7 +81,7 @@ size_t pm_gpus_find(struct cupti *cupti, struct pm_gpu gpus[PM_GPUS_MOST])
 
 	if (driver->cuDeviceGetCount(&shown))
 		return 0;
-	for (int i = 0; i < shown && count < PM_GPUS_MOST; i++) {
+	for (int i = 0; i < shown && count < MAX_PM_GPUS; i++) {
 		CUdevice device;
 
 		gpus[count] = (struct pm_gpu){.index = (uint32_t)i};
@@ -102,5 +103,5 @@ uint64_t pm_cycles_of(uint64_t sm_hz, uint32_t hz)
 	uint64_t sys_hz = sm_hz ? sm_hz : (uint64_t)USUAL_SYS_MHZ * 1000000;
 	uint64_t cycles = (sys_hz + hz / 2) / hz;
 
-	return cycles > LEAST_CYCLES ? cycles : LEAST_CYCLES;
+	return cycles > MIN_CYCLES ? cycles : MIN_CYCLES;
 }

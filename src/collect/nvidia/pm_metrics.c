@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/nvidia/pm_metrics.c - which counters of a GPU are sampled together, and what their values become
+ * collect/nvidia/pm_metrics.c - chooses the counters sampled together, and converts their values
  *
- * Runs in:  the thread of a GPU that is sampled
- * Gets:     a chip's name, counter data   Gives: a configuration of one pass, values as integers in base units
+ * Runs in:  the thread of a sampled GPU
+ * Gets:     a chip's name, counter data
+ * Gives:    a configuration of one pass, values as integers in base units
  * Owns:     the host object and the configuration, in a pm_set
- * Fails:    by what CUPTI returned; a metric that a chip lacks is left out
- * Why one after the other: what fits into a pass is nowhere written down and differs from chip to chip. Where all do not
- *           fit, each is added to those before it and the passes are counted: 30 ms for 16 of them.
+ * Fails:    returns false with CUPTI's result; a metric that a chip lacks is left out
+ * Why:      Metrics are added one after the other, because the limits of a pass are undocumented
+ *           and differ between chips. If all metrics do not fit, each is added to those before it
+ *           and the passes are counted: 30 ms for 16 metrics.
  */
 #include "collect/nvidia/pm_metrics.h"
 
@@ -38,34 +40,42 @@ enum { SECTOR_BYTES = 32 };
 
 const struct metric pm_metrics[PM_METRICS] = {
 	SHARE("gpu.pm.graphics.active", "gr__cycles_active",
-	      "share of the time in which the graphics and compute engine had work"),
+	      "share of the time in which the GPU's graphics and compute engine was busy"),
 	SHARE("gpu.pm.sm.active", "sm__cycles_active",
-	      "share of the time, mean of all multiprocessors, with a warp or more on them"),
+	      "share of the time in which a multiprocessor had at least one warp; mean of all "
+	      "multiprocessors"),
 	SHARE("gpu.pm.sm.occupancy", "sm__warps_active",
-	      "warps there were, of those that there is room for"),
+	      "warps resident on the multiprocessors, as a share of the maximum"),
 	SHARE("gpu.pm.pipe.tensor", "sm__pipe_tensor_cycles_active",
-	      "share of the cycles in which a tensor pipe was at work"),
+	      "share of the cycles in which the multiprocessors' tensor pipe was active"),
 	SHARE("gpu.pm.dram.bandwidth", "dram__throughput",
-	      "of the bandwidth that device memory has at most"),
-	SHARE("gpu.pm.dram.read", "dram__read_throughput", "… by reading"),
-	SHARE("gpu.pm.dram.write", "dram__write_throughput", "… by writing"),
+	      "bandwidth of the device memory that was used, as a share of its maximum"),
+	SHARE("gpu.pm.dram.read", "dram__read_throughput",
+	      "bandwidth of the device memory that reads used, as a share of its maximum"),
+	SHARE("gpu.pm.dram.write", "dram__write_throughput",
+	      "bandwidth of the device memory that writes used, as a share of its maximum"),
 	AMOUNT("gpu.pm.pcie.read", "bytes", "pcie__read_bytes",
-	       "data of reads on PCIe, in steps of 512 bytes"),
-	AMOUNT("gpu.pm.pcie.write", "bytes", "pcie__write_bytes", "… of writes"),
+	       "bytes that the GPU's PCIe interface counts as read, in steps of 512 bytes"),
+	AMOUNT("gpu.pm.pcie.write", "bytes", "pcie__write_bytes",
+	       "bytes that the GPU's PCIe interface counts as written, in steps of 512 bytes"),
 	AMOUNT("gpu.pm.nvlink.received", "bytes", "nvlrx__bytes",
-	       "on all links of NVLink, protocol and all"),
-	AMOUNT("gpu.pm.nvlink.sent", "bytes", "nvltx__bytes", "the same"),
+	       "bytes that the GPU received over all its NVLinks, protocol bytes included"),
+	AMOUNT("gpu.pm.nvlink.sent", "bytes", "nvltx__bytes",
+	       "bytes that the GPU sent over all its NVLinks, protocol bytes included"),
 	AMOUNT("gpu.pm.l2.bytes", "bytes", "lts__t_sectors",
-	       "what the second-level cache was asked for, in sectors of 32 bytes"),
-	LEVEL("gpu.pm.clock.gpc", "gpc__cycles_elapsed", "clock of the multiprocessors"),
-	LEVEL("gpu.pm.clock.sys", "sys__cycles_elapsed", "clock of the front end"),
+	       "bytes that were requested from the GPU's L2 cache, in sectors of 32 bytes"),
+	LEVEL("gpu.pm.clock.gpc", "gpc__cycles_elapsed",
+	      "mean clock frequency of the GPU's GPCs, the groups of its multiprocessors"),
+	LEVEL("gpu.pm.clock.sys", "sys__cycles_elapsed",
+	      "mean clock frequency of the GPU's front end, which distributes the work"),
 	AMOUNT("gpu.pm.dispatches", "dispatches", "gr__dispatch_count",
-	       "grids that the engine was given"),
+	       "compute grids that the GPU's graphics and compute engine received"),
 	AMOUNT("gpu.pm.instructions", "instructions", "sm__inst_issued",
-	       "instructions that warps were given, on chips that count them beside the rest"),
+	       "instructions that warps issued; absent where the chip cannot count them beside the "
+	       "others"),
 };
 
-/* ---- the choice -------------------------------------------------------------------------------- */
+/* ---- the choice ------------------------------------------------------------------------------ */
 
 static bool open_host(struct pm_set *set, struct cupti *cupti, const char *chip,
 		      const uint8_t *availability)
@@ -133,7 +143,7 @@ static size_t count_passes(const struct pm_set *set, struct cupti *cupti)
 	return CUPTI_CALL(cupti, cuptiProfilerHostGetNumOfPasses, &params) ? params.ret_count : 0;
 }
 
-/* Whether all names of the set go into one pass; it is left open with them then. */
+/* Whether all metrics of the set fit into one pass. If so, the set stays open with them. */
 static bool fits(struct pm_set *set, struct cupti *cupti, const char *chip,
 		 const uint8_t *availability)
 {
@@ -155,7 +165,7 @@ bool pm_set_open(struct pm_set *set, struct cupti *cupti, const char *chip,
 		 const uint8_t *availability)
 {
 	*set = (struct pm_set){0};
-	/* A chip that the library does not know has no metric at all: its answer is the one to tell. */
+	/* The library knows no metric of an unknown chip; the result of the attempt is reported. */
 	if (!open_host(set, cupti, chip, availability))
 		return false;
 	pm_set_close(set, cupti);
@@ -171,7 +181,7 @@ bool pm_set_open(struct pm_set *set, struct cupti *cupti, const char *chip,
 	return set->count && fits(set, cupti, chip, availability);
 }
 
-/* ---- values ------------------------------------------------------------------------------------ */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 bool pm_set_evaluate(const struct pm_set *set, struct cupti *cupti, const uint8_t *image,
 		     size_t image_bytes, size_t index, double values[PM_METRICS])
@@ -194,7 +204,7 @@ bool pm_value_make(size_t index, double value, uint64_t took_ns, struct pm_value
 	const struct metric *metric = &pm_metrics[index];
 	double scale = strcmp(metric->name, "gpu.pm.l2.bytes") == 0 ? SECTOR_BYTES : 1;
 
-	/* Not a number is a value that could not be counted. */
+	/* Not a number: the value could not be counted. */
 	if (!(value >= 0) || value * scale >= 0x1p62)
 		return false;
 	*ret_value = (struct pm_value){0};

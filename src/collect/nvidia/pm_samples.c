@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/nvidia/pm_samples.c - samples of a GPU's counters become rows, and what is missing between them losses
+ * collect/nvidia/pm_samples.c - turns samples of a GPU's counters into rows, and gaps between them
+ * into losses
  *
- * Runs in:  the thread of a GPU that is sampled
- * Gets:     samples with their times and values   Gives: rows, losses
+ * Runs in:  the thread of a sampled GPU
+ * Gets:     samples with their times and values
+ * Gives:    rows, losses
  * Owns:     nothing
- * Fails:    what has no room in the series is counted there
- * Why gaps by time: samples follow each other without a break, so that between the end of one and the begin of the next
- *           there is either nothing or what was lost, whatever the reason was. No sample is made up to fill it.
+ * Fails:    samples without room in the series are counted there
+ * Why:      Gaps are found by time. Samples follow one another without a break, so any time between
+ *           the end of one and the start of the next was lost, for whatever reason. Gaps are not
+ *           filled.
  */
 #include "collect/nvidia/pm_samples.h"
 
@@ -23,7 +26,7 @@ void pm_samples_init(struct pm_samples *samples, struct series *series, const st
 		samples->slots[i] = SERIES_NO_SLOT;
 }
 
-/* ---- losses ------------------------------------------------------------------------------------ */
+/* ---- losses ---------------------------------------------------------------------------------- */
 
 static void put_gap(struct pm_samples *samples, uint64_t until)
 {
@@ -58,7 +61,7 @@ void pm_samples_overflow(struct pm_samples *samples)
 	samples->has_overflowed = true;
 }
 
-/* ---- rows -------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 void pm_samples_begin(struct pm_samples *samples, uint32_t device, uint64_t now_ns)
 {
@@ -92,8 +95,8 @@ static void put_value(struct pm_samples *samples, size_t index, uint64_t begin, 
 
 void pm_samples_put(struct pm_samples *samples, uint64_t begin, uint64_t end, const double *values)
 {
-	/* The GPU's time is put on CUPTI's by a line that is drawn anew with each decoding: neighbours may overlap by its
-	 * error. */
+	/* The driver maps GPU times to CUPTI's by a line that changes with each decoding, so
+	 * neighbours may overlap by its error. */
 	if (begin < samples->last_end)
 		begin = samples->last_end;
 	if (begin >= end)
@@ -110,7 +113,8 @@ void pm_samples_end(struct pm_samples *samples, uint64_t until, uint64_t now_ns)
 {
 	for (size_t i = 0; i < PM_METRICS; i++)
 		put_absent(samples, &samples->absent[i]);
-	/* What has come since the last sample is no loss while nothing was full: it is the one that was not complete. */
+	/* Time after the last sample is a loss only if a buffer was full; otherwise that sample was
+	 * only incomplete. */
 	if (samples->has_overflowed)
 		put_gap(samples, until);
 	for (size_t i = 0; i < PM_METRICS; i++)

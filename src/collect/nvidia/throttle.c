@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/nvidia/throttle.c - why a GPU's clocks are not at their highest
+ * collect/nvidia/throttle.c - reasons why a GPU's clocks are reduced
  *
- * Runs in:  a sampler's thread; it is opened in the main thread
- * Gets:     a set of bits   Gives: for each reason a share of the time
+ * Runs in:  a sampler's thread; opened in the main thread
+ * Gets:     a set of bits, one per reason
+ * Gives:    a share of the time per reason
  * Owns:     the shares
- * Fails:    a reason that the GPU does not know is absent
- * Why shares: a mean of bits says nothing; a mean of these is how much of the time a reason held. Between two looks a
- *           reason is taken to have held as it does at the second.
+ * Fails:    a reason that the GPU does not report is absent
+ * Why:      Shares are recorded, because they can be averaged and bits cannot. A reason is assumed
+ *           to hold between two readings as it does at the second.
  */
 #include <stdio.h>
 
@@ -18,7 +19,9 @@
 enum { PART, TIME };
 
 static const struct metric metrics[] = {
-	[PART] = {"gpu.throttled", "ns", "share of the looks at which the reason held clocks down",
+	[PART] = {"gpu.throttled", "ns",
+		  "share of the readings at which one reason, such as heat, kept the GPU's clocks "
+		  "low",
 		  .kind = METRIC_PART, .of = TIME, .limit = LIMIT_WHOLE},
 	[TIME] = {NULL},
 };
@@ -40,11 +43,11 @@ static const struct {
 enum { REASONS = ARRAY_COUNT(reasons) };
 
 struct own {
-	uint64_t supported[NVIDIA_DEVICES_MOST];
-	struct share shares[NVIDIA_DEVICES_MOST][REASONS];
+	uint64_t supported[MAX_NVIDIA_DEVICES];
+	struct share shares[MAX_NVIDIA_DEVICES][REASONS];
 };
 
-/* The older name of the same, for drivers before R535. */
+/* Falls back to the older name of the function, for drivers before R535. */
 static bool ask_reasons(struct nvidia *nvidia, const struct tick *tick, size_t index,
 			unsigned long long *ret_reasons)
 {
@@ -65,17 +68,19 @@ static void read_device(struct source_state *state, struct tick *tick, size_t in
 	tick->time_ns = host_clocks_now_ns();
 	for (unsigned int i = 0; i < REASONS; i++) {
 		struct share *share = &own->shares[index][i];
-		struct thing *thing;
+		struct metric_instance *instance;
 
 		if (!(own->supported[index] & reasons[i].bit))
 			continue;
 		share_add(share, tick->time_ns, now & reasons[i].bit ? 100 : 0);
-		thing = nvidia_thing(state, tick, index, i);
-		if (!thing)
+		instance = nvidia_instance(state, tick, index, i);
+		if (!instance)
 			continue;
-		snprintf(thing->of.instance, sizeof(thing->of.instance), "%s", reasons[i].name);
-		thing_sample(&state->things, thing, tick->time_ns,
-			     (const uint64_t[METRICS_MOST]){share->part_ns, share->of_ns}, 3);
+		snprintf(instance->of.instance, sizeof(instance->of.instance), "%s",
+			 reasons[i].name);
+		metric_instance_sample(&state->instances, instance, tick->time_ns,
+				       (const uint64_t[MAX_METRICS]){share->part_ns, share->of_ns},
+				       3);
 	}
 }
 
@@ -83,11 +88,11 @@ static void read_all(struct source_state *state, struct tick *tick)
 {
 	struct nvidia *nvidia = tick->context;
 
-	things_begin_round(&state->things);
+	metric_instances_begin_round(&state->instances);
 	for (size_t i = 0; i < nvidia->count; i++)
 		if (!nvidia->is_lost[i])
 			read_device(state, tick, i);
-	things_end_round(&state->things, host_clocks_now_ns());
+	metric_instances_end_round(&state->instances, host_clocks_now_ns());
 }
 
 static bool open_reasons(struct source_state *state, const struct tick *tick)
@@ -108,14 +113,13 @@ static bool open_reasons(struct source_state *state, const struct tick *tick)
 	return nvidia->count != 0;
 }
 
-extern const struct source nvidia_throttle_source;
 const struct source nvidia_throttle_source = {
 	.name = "throttle",
 	.file = "nvmlDeviceGetCurrentClocksEventReasons",
 	SOURCE_METRICS(metrics),
 	.group = GROUP_MACHINE,
-	.most_hz = 50,
-	.things_most = NVIDIA_DEVICES_MOST * REASONS,
+	.max_hz = 50,
+	.max_instances = MAX_NVIDIA_DEVICES * REASONS,
 	.own_bytes = sizeof(struct own),
 	.open = open_reasons,
 	.read = read_all,

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/ranges/collector.c - the collector of ranges, and how its guest comes into a program
+ * collect/ranges/collector.c - the collector "ranges": loads the guest for named ranges
  *
- * Runs in:  the recorder; the work is done by the guest (inject/ranges.c) and collect/ranges.c
- * Gets:     on or off, and the option of --collect   Gives: variables of the program's environment
+ * Runs in:  the recorder; the work is done by the guest (inject/ranges/ranges.c) and
+ *           collect/guest/ranges.c
+ * Gets:     the options of --collect ranges
+ * Gives:    variables of the program's environment
  * Owns:     nothing
- * Fails:    -ENOMEM; what cannot be loaded is noted
- * Why LD_PRELOAD only where there is roctx: NVTX and ITT load a tool themselves, and only into programs that use them.
- *           roctx has no such door, and a preloaded library is in every process that the program starts: one built with
- *           AddressSanitizer refuses to run then, and the loader of a 32-bit one prints an error. A program that does
- *           not name roctx itself, on a machine without ROCm, has nothing to gain from that.
+ * Fails:    -ENOMEM; a guest that cannot be loaded is noted
+ * Why:      NVTX and ITT load a tool themselves, and only into programs that use them. roctx offers
+ *           no such way, so the guest is preloaded for it, into every process that the program
+ *           starts. A program that was built with AddressSanitizer refuses to start then, and the
+ *           loader of a 32-bit one prints an error. So the guest is preloaded only if the program
+ *           names roctx or the machine has ROCm.
  */
 #include <glob.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,29 +23,33 @@
 
 #include "base/array.h"
 #include "collect/collector.h"
-#include "collect/environment.h"
 #include "collect/ranges/ways.h"
 #include "collect/recording.h"
+#include "collect/start/environment.h"
 
-static const struct collector_option collector_options[] = {
-	{"roctx", "loads the guest by LD_PRELOAD for roctx, also where no ROCm is found"},
-	{NULL, NULL},
+struct ranges_ways {
+	/* The interface loads the guest when a program uses it. */
+	bool nvtx, itt;
+	/* Path of the user's own tool for the interface, which is kept; NULL: none. */
+	const char *nvtx_taken, *itt_taken;
+	/* roctx: the guest is loaded before the program. */
+	bool preload;
+	const char *why_no_preload; /* NULL: preloaded, or no roctx on this machine */
 };
 
-static void choose(struct session_options *session, bool on, const char *option)
-{
-	session->ranges = on;
-	session->ranges_preload = on && option && strcmp(option, "roctx") == 0;
-}
+enum { RANGES_ON = 1, RANGES_PRELOAD = 2 };
 
-static bool is_chosen(const struct session_options *session)
-{
-	return session->ranges;
-}
+static const struct collector_option ranges_options[] = {
+	{"roctx",
+	 "load duet's guest library by LD_PRELOAD for roctx ranges, even if no ROCm is found",
+	 .set = RANGES_ON | RANGES_PRELOAD},
+	{NULL},
+};
 
-/* ---- ways in ----------------------------------------------------------------------------------- */
+/* ---- ways in --------------------------------------------------------------------------------- */
 
-/* A number of a library's version has one digit. A search of the whole folder, of 1,400 files, takes 0.4 ms. */
+/* Looks for a library with a one-digit version. Listing the whole folder, of 1,400 files, would
+ * take 0.4 ms. */
 static bool has_library(const char *folder, size_t length, const char *name)
 {
 	char path[4096];
@@ -75,7 +83,8 @@ static bool has_roctx_of_release(void)
 	return has;
 }
 
-/* Where a loader would find it; frameworks bring their own along, for which the driver's device speaks. */
+/* Looks where a loader would find the library. Frameworks bring their own copy, so the driver's
+ * device also counts. */
 bool ranges_has_roctx(void)
 {
 	static const char *const folders[] = {"/opt/rocm/lib",
@@ -98,18 +107,18 @@ bool ranges_has_roctx(void)
 	return has || has_roctx_of_release();
 }
 
-static const char *why_no_preload(const struct session_options *session)
+static const char *why_no_preload(const struct session_options *session, const char *guest)
 {
 	enum program_kind kind = program_kind_of(session->command[0], true);
 
 	/* ld.so splits LD_PRELOAD at both. */
-	if (strpbrk(session->ranges_guest, " :"))
-		return "the guest's path holds a space or a ':', which the dynamic linker takes "
-		       "for a separator: move duet to another folder";
+	if (strpbrk(guest, " :"))
+		return "the guest's path contains a space or a ':', which the dynamic linker takes "
+		       "for a separator; move duet to another folder";
 	return program_kind_text(kind);
 }
 
-/* Of a tool that is not ours; NULL: none. */
+/* Returns the tool of another vendor in the variable; NULL: none. */
 static const char *taken(const char *variable, const char *guest)
 {
 	const char *value = getenv(variable);
@@ -117,34 +126,36 @@ static const char *taken(const char *variable, const char *guest)
 	return value && *value && strcmp(value, guest) != 0 ? value : NULL;
 }
 
-bool ranges_ways_find(const struct session_options *session, struct ranges_ways *ret_ways,
+/* Finds the ways for the session's program. False: none; *ret_why is the reason. */
+static bool find_ways(const struct session_options *session, struct ranges_ways *ret_ways,
 		      const char **ret_why)
 {
+	const struct collector_choice *choice = collector_options(session, "ranges");
+	const char *guest = collector_guest_path(session, "ranges");
 	struct ranges_ways ways = {0};
 
 	*ret_why = NULL;
-	if (!session->ranges)
+	if (!choice->words)
 		*ret_why = "ranges are not collected";
-	else if (!session->ranges_guest)
-		*ret_why = "the guest libduet-ranges.so is neither beside duet nor installed: "
-			   "reinstall duet, or run it from its build folder";
+	else if (!guest)
+		*ret_why = COLLECTOR_NO_GUEST(RANGES_GUEST);
 	if (*ret_why || !session->command)
 		return false;
-	ways.nvtx_taken = taken(RANGES_NVTX_VARIABLE, session->ranges_guest);
-	ways.itt_taken = taken(RANGES_ITT_VARIABLE, session->ranges_guest);
+	ways.nvtx_taken = taken(RANGES_NVTX_VARIABLE, guest);
+	ways.itt_taken = taken(RANGES_ITT_VARIABLE, guest);
 	ways.nvtx = !ways.nvtx_taken;
 	ways.itt = !ways.itt_taken;
-	if (session->ranges_preload || program_mentions(session->command[0], "roctx") ||
+	if ((choice->words & RANGES_PRELOAD) || program_mentions(session->command[0], "roctx") ||
 	    ranges_has_roctx()) {
-		ways.why_no_preload = why_no_preload(session);
+		ways.why_no_preload = why_no_preload(session, guest);
 		ways.preload = !ways.why_no_preload;
 	}
 	*ret_ways = ways;
 	return true;
 }
 
-static void note(struct recording *recording, enum event_collector_state state, const char *what,
-		 const char *why)
+static void put_note(struct recording *recording, enum event_collector_state state,
+		     const char *what, const char *why)
 {
 	char text[600];
 
@@ -152,55 +163,113 @@ static void note(struct recording *recording, enum event_collector_state state, 
 	recording_note(recording, "ranges", state, 0, text);
 }
 
-/* What is not recorded, and why. */
+/* Notes interfaces that are not recorded, with the reason. */
 static void note_ways(struct recording *recording, const struct ranges_ways *ways)
 {
 	if (ways->nvtx && ways->itt && !ways->why_no_preload)
-		note(recording, COLLECTOR_AVAILABLE, "", "");
+		put_note(recording, COLLECTOR_AVAILABLE, "", "");
 	if (ways->nvtx_taken)
-		note(recording, COLLECTOR_PARTIAL,
-		     "ranges of NVTX are not recorded: " RANGES_NVTX_VARIABLE
-		     " is set to another tool, which is kept",
-		     "");
+		put_note(recording, COLLECTOR_PARTIAL,
+			 "ranges of NVTX are not recorded: " RANGES_NVTX_VARIABLE
+			 " is set to another tool, which is kept",
+			 "");
 	if (ways->itt_taken)
-		note(recording, COLLECTOR_PARTIAL,
-		     "ranges of ITT are not recorded: " RANGES_ITT_VARIABLE
-		     " is set to another tool, which is kept",
-		     "");
+		put_note(recording, COLLECTOR_PARTIAL,
+			 "ranges of ITT are not recorded: " RANGES_ITT_VARIABLE
+			 " is set to another tool, which is kept",
+			 "");
 	if (ways->why_no_preload)
-		note(recording, COLLECTOR_PARTIAL,
-		     "ranges of roctx are not recorded: ", ways->why_no_preload);
+		put_note(recording, COLLECTOR_PARTIAL,
+			 "ranges of roctx are not recorded: ", ways->why_no_preload);
 }
 
 static int arm(struct recording *recording, const struct session_options *session,
-	       struct environment *environment, bool *ret_armed)
+	       struct environment *environment, bool *ret_armed, const char **ret_why)
 {
+	const char *why, *guest = collector_guest_path(session, "ranges");
 	struct ranges_ways ways;
-	const char *why;
 	int error = 0;
 
-	*ret_armed = ranges_ways_find(session, &ways, &why);
+	*ret_armed = find_ways(session, &ways, &why);
 	if (!*ret_armed && session->command)
-		note(recording, COLLECTOR_REFUSED, why, "");
+		put_note(recording, COLLECTOR_REFUSED, why, "");
 	if (!*ret_armed)
 		return 0;
 	note_ways(recording, &ways);
 	if (ways.nvtx)
-		error = environment_set(environment, RANGES_NVTX_VARIABLE, session->ranges_guest);
+		error = environment_set(environment, RANGES_NVTX_VARIABLE, guest);
 	if (!error && ways.itt)
-		error = environment_set(environment, RANGES_ITT_VARIABLE, session->ranges_guest);
+		error = environment_set(environment, RANGES_ITT_VARIABLE, guest);
 	if (!error && ways.preload)
-		error = environment_append(environment, "LD_PRELOAD", session->ranges_guest, ':');
+		error = environment_append(environment, "LD_PRELOAD", guest, ':');
 	return error;
 }
 
-extern const struct collector ranges_collector;
+struct listener {
+	void (*on_line)(void *context, const char *text);
+	void *context;
+};
+
+static void describe_taken(const struct listener *listener, const char *what, const char *variable,
+			   const char *path)
+{
+	char text[PATH_MAX + 256];
+
+	if (!path)
+		return;
+	snprintf(text, sizeof(text),
+		 "%s is set to %s, which is kept: ranges of %s are not recorded", variable, path,
+		 what);
+	listener->on_line(listener->context, text);
+}
+
+static void describe_guest(const struct listener *listener, const struct ranges_ways *ways,
+			   const char *guest)
+{
+	char text[PATH_MAX + 256];
+
+	if (!ways->nvtx && !ways->itt && !ways->preload)
+		return;
+	snprintf(text, sizeof(text), "guest %s, loaded by%s%s%s", guest,
+		 ways->nvtx ? " " RANGES_NVTX_VARIABLE : "",
+		 ways->itt ? " " RANGES_ITT_VARIABLE : "", ways->preload ? " LD_PRELOAD" : "");
+	listener->on_line(listener->context, text);
+}
+
+static void describe(const struct session_options *session,
+		     void (*on_line)(void *context, const char *text), void *context)
+{
+	const struct listener listener = {on_line, context};
+	struct ranges_ways ways;
+	char text[512];
+	const char *why;
+
+	if (!find_ways(session, &ways, &why)) {
+		if (why && session_collects(session, "ranges"))
+			on_line(context, why);
+		return;
+	}
+	describe_guest(&listener, &ways, collector_guest_path(session, "ranges"));
+	describe_taken(&listener, "NVTX", RANGES_NVTX_VARIABLE, ways.nvtx_taken);
+	describe_taken(&listener, "ITT", RANGES_ITT_VARIABLE, ways.itt_taken);
+	if (!ways.why_no_preload)
+		return;
+	snprintf(text, sizeof(text), "ranges of roctx are not recorded: %s", ways.why_no_preload);
+	on_line(context, text);
+}
+
+static const struct guest_way guest_way = {
+	.name = "ranges",
+	.file = RANGES_GUEST,
+	.arm = arm,
+	.describe = describe,
+};
+
 const struct collector ranges_collector = {
 	.name = "ranges",
-	.help = "what the program names itself: ranges and marks of roctx, NVTX, ITT and libduet",
-	.guest = "ranges",
-	.options = collector_options,
-	.choose = choose,
-	.is_chosen = is_chosen,
-	.arm = arm,
+	.help = "ranges and marks that the program names through roctx, NVTX, ITT or libduet",
+	.way = &guest_way,
+	.options = ranges_options,
+	.named = {.set = RANGES_ON, .clear = RANGES_PRELOAD},
+	.chosen_by = RANGES_ON,
 };

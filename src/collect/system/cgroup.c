@@ -1,58 +1,66 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/system/cgroup.c - control groups, version 1 and 2: what the program's container may use, and does
+ * collect/system/cgroup.c - limits and use of control groups, version 1 and 2
  *
- * Runs in:  a sampler's thread; it is opened in the main thread
- * Gets:     files of the groups of the processes of -p, or of the recorder's own, in which the program begins
+ * Runs in:  a sampler's thread; opened in the main thread
+ * Gets:     files of the groups of the -p processes, or of the recorder's own group, in which the
+ *           program starts
  * Gives:    bytes, ns, tasks, with their limits
- * Owns:     a descriptor for each file
- * Fails:    what a version or a group does not have is absent: the root group of version 2 has nothing; the 17th group is
- *           noted
- * Why both versions: a machine may have some controllers in the one and some in the other hierarchy
+ * Owns:     a descriptor per file
+ * Fails:    values that a version or a group lacks are absent: the root group of version 2 has
+ *           none. The 17th group is noted.
+ * Why:      Both versions are read, because a machine may have some controllers in one hierarchy
+ *           and some in the other
  */
 #include <stdio.h>
 #include <unistd.h>
 
 #include "base/array.h"
+#include "collect/counter/source.h"
 #include "collect/system/formats.h"
-#include "collect/source.h"
+#include "collect/system/sources.h"
 
-enum { MEMORY, MEMORY_MOST, CPU, CPU_MOST, THROTTLED, TASKS, TASKS_MOST, SWAP };
+enum { MEMORY, MAX_MEMORY, CPU, MAX_CPU, THROTTLED, TASKS, MAX_TASKS, SWAP };
 static const struct metric metrics[] = {
-	[MEMORY] = {"cgroup.memory", "bytes", "memory.current (v1: memory.usage_in_bytes)",
-		    .limit = LIMIT_VALUE, .limit_value = MEMORY_MOST},
-	[MEMORY_MOST] = {NULL},
-	[CPU] = {"cgroup.cpu", "ns", "cpu.stat usage_usec (v1: cpuacct.usage)",
-		 .kind = METRIC_TOTAL, .limit = LIMIT_VALUE, .limit_value = CPU_MOST},
-	[CPU_MOST] = {NULL},
+	[MEMORY] = {"cgroup.memory", "bytes",
+		    "memory of the control group (memory.current; v1: memory.usage_in_bytes)",
+		    .limit = LIMIT_VALUE, .limit_value = MAX_MEMORY},
+	[MAX_MEMORY] = {NULL},
+	[CPU] = {"cgroup.cpu", "ns",
+		 "CPU time of the control group, all CPUs added up (usage_usec in cpu.stat; v1: "
+		 "cpuacct.usage)",
+		 .kind = METRIC_TOTAL, .limit = LIMIT_VALUE, .limit_value = MAX_CPU},
+	[MAX_CPU] = {NULL},
 	[THROTTLED] = {"cgroup.cpu.throttled", "ns",
-		       "cpu.stat throttled_usec (v1: throttled_time): above the limit, and stopped",
+		       "time in which the control group was stopped, because its CPU quota was "
+		       "used up (throttled_usec)",
 		       .kind = METRIC_TOTAL},
-	[TASKS] = {"cgroup.tasks", "tasks", "pids.current", .limit = LIMIT_VALUE,
-		   .limit_value = TASKS_MOST},
-	[TASKS_MOST] = {NULL},
-	[SWAP] = {"cgroup.swap", "bytes", "memory.swap.current"},
+	[TASKS] = {"cgroup.tasks", "tasks", "threads in the control group (pids.current)",
+		   .limit = LIMIT_VALUE, .limit_value = MAX_TASKS},
+	[MAX_TASKS] = {NULL},
+	[SWAP] = {"cgroup.swap", "bytes",
+		  "swap space that the control group uses (memory.swap.current)"},
 };
 
-enum { FILES_MOST = 12, GROUPS_MOST = 16, OWN_BYTES = 4096 };
+enum { MAX_FILES = 12, MAX_GROUPS = 16, OWN_BYTES = 4096 };
 struct file {
 	int fd;
 	uint8_t value;
-	/* All that a file may say at once, or one number for its value. */
+	/* Parses a file into several values, or into one number. */
 	uint64_t (*parse)(const char *text, size_t length, uint64_t *values);
 	bool is_quota; /* cpu.max */
 };
 
 struct control_group {
-	struct file files[FILES_MOST];
+	struct file files[MAX_FILES];
 	size_t count;
 	char name[SERIES_NAME_BYTES];
-	char text[OWN_BYTES]; /* /proc/PID/cgroup, by which it is told from others */
-	bool is_own;          /* the recorder's */
+	char text[OWN_BYTES]; /* its identity: the text of /proc/PID/cgroup */
+	bool is_own;          /* the recorder's own group */
 };
 
 struct own {
-	struct control_group groups[GROUPS_MOST];
+	struct control_group groups[MAX_GROUPS];
 	size_t count;
 };
 
@@ -86,7 +94,7 @@ bool cgroup_path(const char *text, size_t length, const char *controller, struct
 	return false;
 }
 
-/* In us; v1 says throttled_time in ns. */
+/* Converts from us; throttled_time of version 1 is in ns. */
 uint64_t cpu_stat_parse(const char *text, size_t length, uint64_t *values)
 {
 	static const struct scan_field fields[] = {
@@ -115,7 +123,7 @@ static bool per_second(uint64_t quota, uint64_t period, uint64_t *ret_ns)
 	return true;
 }
 
-/* "max 100000": no limit */
+/* "max 100000" means no limit */
 bool cpu_max_parse(const char *text, size_t length, uint64_t *ret_ns)
 {
 	struct scan rest = scan_of(text, length);
@@ -125,7 +133,7 @@ bool cpu_max_parse(const char *text, size_t length, uint64_t *ret_ns)
 	       per_second(quota, period, ret_ns);
 }
 
-/* ---- which files ------------------------------------------------------------------------------- */
+/* ---- which files ----------------------------------------------------------------------------- */
 
 static void add(struct control_group *group, int fd, const struct file *file)
 {
@@ -135,7 +143,8 @@ static void add(struct control_group *group, int fd, const struct file *file)
 	group->files[group->count++].fd = fd;
 }
 
-/* A container sees its own group as the root of what is mounted, and the path outside of it in /proc. */
+/* Opens a file of the group. In a container, the mounted root is its own group, but /proc has the
+ * path as seen outside; both are tried. */
 static int open_in(const struct control_group *group, const struct tick *tick, const char *mount,
 		   const char *path, const char *name)
 {
@@ -149,16 +158,16 @@ static void add_all(struct control_group *group, const struct tick *tick, const 
 {
 	static const struct {
 		bool is_second;
-		const char *mount, *name; /* mount: of the controller, version 1 */
+		const char *mount, *name; /* mount: the controller's, for version 1 */
 		struct file file;
 	} files[] = {
 		{true, "", "memory.current", {.value = MEMORY, .parse = number_parse}},
-		{true, "", "memory.max", {.value = MEMORY_MOST, .parse = number_parse}},
+		{true, "", "memory.max", {.value = MAX_MEMORY, .parse = number_parse}},
 		{true, "", "memory.swap.current", {.value = SWAP, .parse = number_parse}},
 		{true, "", "cpu.stat", {.parse = cpu_stat_parse}},
-		{true, "", "cpu.max", {.value = CPU_MOST, .is_quota = true}},
+		{true, "", "cpu.max", {.value = MAX_CPU, .is_quota = true}},
 		{true, "", "pids.current", {.value = TASKS, .parse = number_parse}},
-		{true, "", "pids.max", {.value = TASKS_MOST, .parse = number_parse}},
+		{true, "", "pids.max", {.value = MAX_TASKS, .parse = number_parse}},
 		{false,
 		 "/memory",
 		 "memory.usage_in_bytes",
@@ -166,15 +175,15 @@ static void add_all(struct control_group *group, const struct tick *tick, const 
 		{false,
 		 "/memory",
 		 "memory.limit_in_bytes",
-		 {.value = MEMORY_MOST, .parse = number_parse}},
+		 {.value = MAX_MEMORY, .parse = number_parse}},
 		{false, "/cpuacct", "cpuacct.usage", {.value = CPU, .parse = number_parse}},
 		{false, "/cpu", "cpu.stat", {.parse = cpu_stat_parse}},
 		{false, "/pids", "pids.current", {.value = TASKS, .parse = number_parse}},
-		{false, "/pids", "pids.max", {.value = TASKS_MOST, .parse = number_parse}},
+		{false, "/pids", "pids.max", {.value = MAX_TASKS, .parse = number_parse}},
 	};
 
 	for (size_t i = 0; i < ARRAY_COUNT(files); i++) {
-		if (files[i].is_second != is_second || group->count == FILES_MOST ||
+		if (files[i].is_second != is_second || group->count == MAX_FILES ||
 		    (!is_second && strcmp(files[i].mount, mount) != 0))
 			continue;
 		add(group, open_in(group, tick, mount, path, files[i].name), &files[i].file);
@@ -185,7 +194,7 @@ static void name_after(struct control_group *group, const char *path)
 {
 	size_t length = strlen(path), most = sizeof(group->name) - 1;
 
-	/* Of a long one its end tells more. */
+	/* A name that is too long keeps its end, which is more specific. */
 	if (length > most)
 		path += length - most;
 	if (!group->name[0] && strcmp(path, "/") != 0)
@@ -207,7 +216,8 @@ static void open_hierarchy(struct control_group *group, const struct tick *tick,
 	name_after(group, path);
 	if (!is_second)
 		snprintf(mount, sizeof(mount), "/%s", controller);
-	/* Where both versions are, the second is mounted beside the controllers of the first. */
+	/* If both versions are mounted, version 2 is in a folder beside the controllers of version
+	 * 1. */
 	fd = is_second ? tick_open(tick, "/sys/fs/cgroup/unified/cgroup.controllers") : -1;
 	if (fd >= 0) {
 		close(fd);
@@ -216,7 +226,7 @@ static void open_hierarchy(struct control_group *group, const struct tick *tick,
 	add_all(group, tick, mount, strcmp(path, "/") == 0 ? "" : path, is_second);
 }
 
-/* Into group->text. Of whom, "self" or a pid. */
+/* Reads /proc/WHO/cgroup into group->text; who: "self" or a pid. */
 static bool read_groups_of(struct control_group *group, const struct tick *tick, const char *who)
 {
 	int fd = tick_open(tick, "/proc/%s/cgroup", who);
@@ -236,7 +246,7 @@ static bool is_there(const struct own *own, const struct control_group *group)
 	return false;
 }
 
-/* Of two processes in one group it is opened once. */
+/* Opens the group of a process, once for all processes in it. */
 static void open_group_of(struct source_state *state, const struct tick *tick, const char *who)
 {
 	static const char *const controllers[] = {"", "memory", "cpuacct", "cpu", "pids"};
@@ -245,9 +255,9 @@ static void open_group_of(struct source_state *state, const struct tick *tick, c
 
 	if (!read_groups_of(&group, tick, who) || is_there(own, &group))
 		return;
-	if (own->count == GROUPS_MOST) {
-		state->why = "the processes are in more than 16 control groups: what the others "
-			     "used is absent";
+	if (own->count == MAX_GROUPS) {
+		state->why =
+			"the processes are in more than 16 control groups; the others are absent";
 		return;
 	}
 	group.is_own = read_groups_of(&ours, tick, "self") && strcmp(ours.text, group.text) == 0;
@@ -279,7 +289,7 @@ static void close_groups(struct source_state *state)
 			close(own->groups[i].files[k].fd);
 }
 
-/* ---- reading ----------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static uint64_t read_file_of(const struct file *file, struct tick *tick, uint64_t *values)
 {
@@ -294,7 +304,7 @@ static uint64_t read_file_of(const struct file *file, struct tick *tick, uint64_
 			       : 0;
 	if (file->parse != number_parse)
 		return file->parse(tick->text, (size_t)length, values);
-	/* 2^63 less a page is how version 1 says that there is no limit. */
+	/* Version 1 writes 2^63 minus a page for no limit. */
 	if (!number_parse(tick->text, (size_t)length, &number) || number > INT64_MAX / 2)
 		return 0;
 	values[file->value] = number;
@@ -304,35 +314,34 @@ static uint64_t read_file_of(const struct file *file, struct tick *tick, uint64_
 static void read_group(struct source_state *state, struct tick *tick, size_t index)
 {
 	const struct control_group *group = &((struct own *)state->own)->groups[index];
-	uint64_t values[METRICS_MOST] = {0}, valid = 0;
-	struct thing *thing;
+	uint64_t values[MAX_METRICS] = {0}, valid = 0;
+	struct metric_instance *instance;
 	bool is_new;
 
 	for (size_t i = 0; i < group->count; i++)
 		valid |= read_file_of(&group->files[i], tick, values);
-	thing = things_numbered(&state->things, index, &is_new);
-	if (!thing)
+	instance = metric_instances_numbered(&state->instances, index, &is_new);
+	if (!instance)
 		return;
-	memcpy(thing->of.instance, group->name, sizeof(group->name));
-	thing_sample(&state->things, thing, tick->time_ns, values, valid);
+	memcpy(instance->of.instance, group->name, sizeof(group->name));
+	metric_instance_sample(&state->instances, instance, tick->time_ns, values, valid);
 }
 
 static void read_groups(struct source_state *state, struct tick *tick)
 {
 	const struct own *own = state->own;
 
-	things_begin_round(&state->things);
+	metric_instances_begin_round(&state->instances);
 	for (size_t i = 0; i < own->count; i++)
 		read_group(state, tick, i);
 }
 
-extern const struct source cgroup_source;
 const struct source cgroup_source = {
 	.name = "cgroup",
 	.file = "/sys/fs/cgroup",
 	SOURCE_METRICS(metrics),
 	.group = GROUP_SLOW,
-	.things_most = GROUPS_MOST,
+	.max_instances = MAX_GROUPS,
 	.own_bytes = sizeof(struct own),
 	.open = open_groups,
 	.read = read_groups,

@@ -1,60 +1,48 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/system/collector.c - the collector of counters as a user names it
+ * collect/system/collector.c - the collector `system`: counters of the machine and of processes
  *
- * Runs in:  the recorder; the work is done in counters.c
- * Gets:     on or off, how often   Gives: the session's options
+ * Runs in:  the recorder; counter/counters.c does the work
+ * Gets:     the options of --collect system
  * Owns:     nothing
- * Fails:    never; what is refused is noted by the session
+ * Fails:    never; the session notes refusals
  */
-#include <string.h>
-
 #include "collect/collector.h"
-#include "collect/counters.h"
+#include "collect/counter/counters.h"
 #include "collect/system/sources.h"
 
-static const struct collector_option collector_options[] = {
-	{"HZ", "so many readings a second, 1 to 1000; otherwise 10"},
+enum { SYSTEM_SMAPS = 1 };
+
+static const struct collector_option system_options[] = {
+	{COLLECTOR_RATE_NAME, "1 to 1000 readings a second (default 10)"},
 	{"smaps",
-	 "what of each process's memory is its own alone: walks all its pages each second; "
-	 "-smaps: not"},
-	{NULL, NULL},
+	 "also read the private memory of each process once a second; the kernel walks all its "
+	 "pages for that; -smaps: off",
+	 .set = SYSTEM_SMAPS, .off = SYSTEM_SMAPS},
+	{NULL},
 };
 
-static const struct collector_rate rate = {
-	.offset = offsetof(struct session_options, system_hz), .usual_hz = 10, .most_hz = 1000};
-
-static bool has_option(const char *option)
-{
-	return strcmp(option, "-smaps") == 0;
-}
-
-static void choose(struct session_options *session, bool on, const char *option)
-{
-	if (!on || (option && strcmp(option, "-smaps") == 0))
-		session->system_smaps = false;
-	else if (option && strcmp(option, "smaps") == 0)
-		session->system_smaps = true;
-}
+static const struct collector_rate rate = {.usual_hz = 10, .max_hz = 1000};
 
 static int open_state(struct recording *recording, const struct session_options *session,
 		      void **ret_state)
 {
+	const struct collector_choice *choice = collector_options(session, "system");
 	const struct counters_options options = {.collector = "system",
 						 .sources = &system_sources,
 						 .names = {[GROUP_MACHINE] = "machine",
 							   [GROUP_PROCESSES] = "processes",
 							   [GROUP_SLOW] = "slow"},
 						 .root = "",
-						 .hz = session->system_hz,
+						 .hz = choice->hz,
 						 .pids = session->pids,
 						 .pids_count = session->pids_count,
-						 .smaps = session->system_smaps,
+						 .smaps = choice->words & SYSTEM_SMAPS,
 						 .has_processes =
 							 session->command || session->pids_count,
-						 .has_others = session->cpu};
+						 .has_others = session_collects(session, "cpu")};
 	struct counters *system = NULL;
-	int error = session->system_hz ? counters_open(recording, &options, &system) : 0;
+	int error = choice->hz ? counters_open(recording, &options, &system) : 0;
 
 	*ret_state = system;
 	return error;
@@ -65,17 +53,14 @@ static const struct collector_work work = {
 	COUNTERS_WORK,
 };
 
-extern const struct collector system_collector;
 const struct collector system_collector = {
 	.name = "system",
-	.help = "counters: processors, memory, disks, network, power; of the machine and of each "
+	.help = "counters: processors, memory, disks, network, power; for the machine and for each "
 		"process",
 	.sources = &system_sources,
-	.options = collector_options,
+	.options = system_options,
 	.rate = &rate,
-	/* Until its cost on a machine is measured by who asks for it. */
+	/* Until its cost has been measured on more machines. */
 	.by_request = true,
-	.has_option = has_option,
-	.choose = choose,
 	.work = &work,
 };

@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/system/disk.c - /proc/diskstats and /sys/block/DEVICE/inflight: what disks and partitions moved
+ * collect/system/disk.c - /proc/diskstats and /sys/block/DEVICE/inflight: traffic of disks and
+ * partitions
  *
- * Runs in:  a sampler's thread; it is opened in the main thread
- * Gets:     cumulated requests, sectors of 512 bytes, ms   Gives: bytes, requests, ns; requests in flight
- * Owns:     a descriptor, and one for each whole disk
- * Fails:    a device that went has no row; the 129th of them is not counted
- * Why no row for the idle: loop and ram devices stand there by the dozen. One that has done nothing since the machine
- *           began has no series; when it does, all of it is counted, because 0 was read before.
+ * Runs in:  a sampler's thread; opened in the main thread
+ * Gets:     cumulative requests, sectors of 512 bytes, ms
+ * Gives:    bytes, requests, ns; requests in flight
+ * Owns:     a descriptor, and one per whole disk
+ * Fails:    a removed device has no row; the 129th device is not counted
+ * Why:      Idle devices have no rows, because there are dozens of loop and ram devices. A device
+ *           that was never used since boot has no series. Its first use is counted completely,
+ *           because 0 was read before.
  */
 #include <stdio.h>
 #include <unistd.h>
 
 #include "base/array.h"
+#include "collect/counter/source.h"
 #include "collect/system/formats.h"
-#include "collect/source.h"
+#include "collect/system/sources.h"
 
 enum {
 	READ,
@@ -33,30 +37,46 @@ enum { DISKS = 128, SECTOR_BYTES = 512, MS = 1000000 };
 
 struct own {
 	struct one_file file;
-	int inflight[DISKS]; /* by the thing's place; -1: none */
+	int inflight[DISKS]; /* indexed by the entity's place; -1: none */
 };
 
 #define INFLIGHT_FILE .file = "/sys/block/*/inflight"
 static const struct metric metrics[] = {
-	[READ] = {"disk.read", "bytes", "sectors read, of 512 bytes", .kind = METRIC_TOTAL},
-	[WRITE] = {"disk.write", "bytes", "sectors written", .kind = METRIC_TOTAL},
-	[READS] = {"disk.read.requests", "requests", "reads that were done", .kind = METRIC_TOTAL},
-	[WRITES] = {"disk.write.requests", "requests", "writes", .kind = METRIC_TOTAL},
-	[READ_TIME] = {"disk.read.time", "ns", "of all reads together", .kind = METRIC_TOTAL},
-	[WRITE_TIME] = {"disk.write.time", "ns", "… of writes", .kind = METRIC_TOTAL},
-	[BUSY] = {"disk.busy", "ns", "there was a request", .kind = METRIC_TOTAL,
-		  .limit = LIMIT_SECOND},
-	[WAITED] = {"disk.waited", "ns", "of all requests: by the time it is how many there were",
+	[READ] = {"disk.read", "bytes", "bytes read from one disk or partition",
+		  .kind = METRIC_TOTAL},
+	[WRITE] = {"disk.write", "bytes", "bytes written to one disk or partition",
+		   .kind = METRIC_TOTAL},
+	[READS] = {"disk.read.requests", "requests",
+		   "completed read requests of one disk or partition", .kind = METRIC_TOTAL},
+	[WRITES] = {"disk.write.requests", "requests",
+		    "completed write requests of one disk or partition", .kind = METRIC_TOTAL},
+	[READ_TIME] = {"disk.read.time", "ns",
+		       "time that completed read requests of one disk or partition took, added up",
+		       .kind = METRIC_TOTAL},
+	[WRITE_TIME] =
+		{"disk.write.time", "ns",
+		 "time that completed write requests of one disk or partition took, added up",
+		 .kind = METRIC_TOTAL},
+	[BUSY] = {"disk.busy", "ns",
+		  "time in which at least one request of one disk or partition was in flight",
+		  .kind = METRIC_TOTAL, .limit = LIMIT_SECOND},
+	[WAITED] = {"disk.waited", "ns",
+		    "time of all requests of a disk, those in flight included; divided by the "
+		    "interval: mean number",
 		    .kind = METRIC_TOTAL},
-	[INFLIGHT] = {"disk.inflight", "requests", "begun and not done"},
-	[READ_INFLIGHT] = {"disk.read.inflight", "requests", "reads", INFLIGHT_FILE},
-	[WRITE_INFLIGHT] = {"disk.write.inflight", "requests", "writes", INFLIGHT_FILE},
+	[INFLIGHT] = {"disk.inflight", "requests",
+		      "requests of one disk or partition that are in flight"},
+	[READ_INFLIGHT] = {"disk.read.inflight", "requests",
+			   "read requests of one disk that are in flight", INFLIGHT_FILE},
+	[WRITE_INFLIGHT] = {"disk.write.inflight", "requests",
+			    "write requests of one disk that are in flight", INFLIGHT_FILE},
 };
 
-/* Behind the name: reads, merged, sectors, ms; the same of writes; in flight, ms busy, ms waited. */
+/* Columns behind the name: reads, merged, sectors, ms; the same of writes; in flight, ms busy, ms
+ * waited. */
 static const struct {
 	uint8_t value;
-	uint32_t unit; /* 0: not of use */
+	uint32_t unit; /* 0: not used */
 } columns[] = {{READS, 1},    {0, 0},     {READ, SECTOR_BYTES},  {READ_TIME, MS},
 	       {WRITES, 1},   {0, 0},     {WRITE, SECTOR_BYTES}, {WRITE_TIME, MS},
 	       {INFLIGHT, 1}, {BUSY, MS}, {WAITED, MS}};
@@ -100,11 +120,11 @@ static bool open_disks(struct source_state *state, const struct tick *tick)
 	return one_file_open(state, tick);
 }
 
-/* "dm-0" says nothing: its maker's name stands beside it. */
-static void name_mapped(const struct tick *tick, struct thing *thing)
+/* Adds the mapper's name, because "dm-0" alone does not identify a device. */
+static void name_mapped(const struct tick *tick, struct metric_instance *instance)
 {
 	char name[SERIES_NAME_BYTES] = "";
-	int fd = tick_open(tick, "/sys/block/%s/dm/name", thing->name);
+	int fd = tick_open(tick, "/sys/block/%s/dm/name", instance->name);
 	ssize_t got;
 
 	if (fd < 0)
@@ -113,17 +133,18 @@ static void name_mapped(const struct tick *tick, struct thing *thing)
 	close(fd);
 	name[strcspn(name, "\n")] = '\0';
 	if (got > 0 && *name)
-		memcpy(thing->of.instance, name, sizeof(name));
+		memcpy(instance->of.instance, name, sizeof(name));
 }
 
-/* A whole disk has a folder of its own in /sys/block, in whose name a '/' is a '!'. */
-static void meet(struct source_state *state, const struct tick *tick, struct thing *thing)
+/* A whole disk has a folder in /sys/block, whose name has '!' for '/'. */
+static void meet_disk(struct source_state *state, const struct tick *tick,
+		      struct metric_instance *instance)
 {
 	struct own *own = state->own;
-	int *fd = &own->inflight[thing - state->things.all];
+	int *fd = &own->inflight[instance - state->instances.all];
 	char name[SERIES_NAME_BYTES];
 
-	memcpy(name, thing->name, sizeof(name));
+	memcpy(name, instance->name, sizeof(name));
 	for (char *at = name; *at; at++)
 		if (*at == '/')
 			*at = '!';
@@ -131,24 +152,24 @@ static void meet(struct source_state *state, const struct tick *tick, struct thi
 		close(*fd);
 	*fd = tick_open(tick, "/sys/block/%s/inflight", name);
 	if (strncmp(name, "dm-", 3) == 0)
-		name_mapped(tick, thing);
+		name_mapped(tick, instance);
 }
 
 static bool is_idle(const struct format_row *row)
 {
 	uint64_t any = 0;
 
-	for (size_t i = 0; i < METRICS_MOST; i++)
+	for (size_t i = 0; i < MAX_METRICS; i++)
 		any |= row->values[i];
 	return !any;
 }
 
-/* Into a text of its own: the list is still being gone through. */
-static void read_inflight(const struct source_state *state, const struct thing *thing,
+/* Reads into a buffer of its own, because tick->text is still being parsed. */
+static void read_inflight(const struct source_state *state, const struct metric_instance *instance,
 			  struct format_row *row)
 {
 	const struct own *own = state->own;
-	int fd = own->inflight[thing - state->things.all];
+	int fd = own->inflight[instance - state->instances.all];
 	char text[64];
 	ssize_t got = fd < 0 ? -1 : pread(fd, text, sizeof(text), 0);
 
@@ -163,26 +184,28 @@ static void read_disks(struct source_state *state, struct tick *tick)
 	struct scan rest = scan_of(tick->text, length > 0 ? (size_t)length : 0);
 	struct format_row row;
 
-	things_begin_round(&state->things);
+	metric_instances_begin_round(&state->instances);
 	while (diskstats_next(&rest, &row)) {
-		struct thing *thing;
+		struct metric_instance *instance;
 		bool is_new;
 
 		if (!row.valid)
 			continue;
-		thing = things_named(&state->things, row.name, row.name_length, &is_new);
-		if (!thing)
+		instance = metric_instances_named(&state->instances, row.name, row.name_length,
+						  &is_new);
+		if (!instance)
 			continue;
 		if (is_new)
-			meet(state, tick, thing);
+			meet_disk(state, tick, instance);
 		if (is_idle(&row)) {
-			thing_was_born(&state->things, thing, tick->time_ns);
+			metric_instance_was_born(&state->instances, instance, tick->time_ns);
 			continue;
 		}
-		read_inflight(state, thing, &row);
-		thing_sample(&state->things, thing, tick->time_ns, row.values, row.valid);
+		read_inflight(state, instance, &row);
+		metric_instance_sample(&state->instances, instance, tick->time_ns, row.values,
+				       row.valid);
 	}
-	things_end_round(&state->things, tick->time_ns);
+	metric_instances_end_round(&state->instances, tick->time_ns);
 }
 
 static void close_disks(struct source_state *state)
@@ -195,13 +218,12 @@ static void close_disks(struct source_state *state)
 	one_file_close(state);
 }
 
-extern const struct source disk_source;
 const struct source disk_source = {
 	.name = "disk",
 	.file = "/proc/diskstats",
 	SOURCE_METRICS(metrics),
-	.most_hz = 100,
-	.things_most = DISKS,
+	.max_hz = 100,
+	.max_instances = DISKS,
 	.own_bytes = sizeof(struct own),
 	.open = open_disks,
 	.read = read_disks,

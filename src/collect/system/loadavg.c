@@ -1,33 +1,41 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/system/loadavg.c - /proc/loadavg: how many tasks run or wait for a disk
+ * collect/system/loadavg.c - /proc/loadavg: number of tasks that run or wait for a disk
  *
- * Runs in:  a sampler's thread; it is opened in the main thread
- * Gets:     three averages and a fraction   Gives: levels; averages in thousandths of a task
+ * Runs in:  a sampler's thread; opened in the main thread
+ * Gets:     three averages and a fraction
+ * Gives:    levels; averages in thousandths of a task
  * Owns:     a descriptor
- * Fails:    never: the file is always there
- * Why two sources: how many run is of this moment, and to read it takes 1 us, so that it is read as often as asked; the
- *           averages change every 5 s
+ * Fails:    never: the file always exists
+ * Why:      There are two sources. The number of running tasks is current and takes 1 us to read,
+ *           so it is read as often as requested; the averages change every 5 s.
  */
 #include "base/array.h"
+#include "collect/counter/source.h"
 #include "collect/system/formats.h"
-#include "collect/source.h"
+#include "collect/system/sources.h"
 
 enum { ONE, FIVE, FIFTEEN, RUNNABLE, TASKS };
 
 static const struct metric load_metrics[] = {
 	[ONE] = {"load.1m", "mtasks",
-		 "tasks that run, could, or wait for a disk; average of a minute"},
-	[FIVE] = {"load.5m", "mtasks", "… of five"},
-	[FIFTEEN] = {"load.15m", "mtasks", "… of fifteen"},
+		 "threads of the machine that run, wait for a CPU or wait for I/O; mean of the "
+		 "last minute"},
+	[FIVE] = {"load.5m", "mtasks",
+		  "threads of the machine that run, wait for a CPU or wait for I/O; mean of the "
+		  "last 5 minutes"},
+	[FIFTEEN] = {"load.15m", "mtasks",
+		     "threads of the machine that run, wait for a CPU or wait for I/O; mean of the "
+		     "last 15 minutes"},
 };
 
 static const struct metric task_metrics[] = {
-	[RUNNABLE] = {"tasks.runnable", "tasks", "threads that run or could, now"},
-	[TASKS] = {"tasks", "tasks", "threads there are"},
+	[RUNNABLE] = {"tasks.runnable", "tasks",
+		      "threads of the machine that run or wait for a CPU"},
+	[TASKS] = {"tasks", "tasks", "threads of the machine"},
 };
 
-/* "12.34" in thousandths */
+/* Parses "12.34" in thousandths. */
 static bool scan_thousandths(struct scan *scan, uint64_t *ret_value)
 {
 	uint64_t whole, hundredths;
@@ -60,13 +68,12 @@ static void read_loadavg(struct source_state *state, struct tick *tick)
 	one_file_read(state, tick, loadavg_parse);
 }
 
-extern const struct source loadavg_source, tasks_source;
 const struct source loadavg_source = {
 	.name = "load",
 	.file = "/proc/loadavg",
 	SOURCE_METRICS(load_metrics),
-	.most_hz = 10,
-	.things_most = 1,
+	.max_hz = 10,
+	.max_instances = 1,
 	.own_bytes = sizeof(struct one_file),
 	.open = one_file_open,
 	.read = read_loadavg,
@@ -76,7 +83,7 @@ const struct source tasks_source = {
 	.name = "tasks",
 	.file = "/proc/loadavg",
 	SOURCE_METRICS(task_metrics),
-	.things_most = 1,
+	.max_instances = 1,
 	.own_bytes = sizeof(struct one_file),
 	.open = one_file_open,
 	.read = read_loadavg,

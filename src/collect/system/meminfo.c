@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/system/meminfo.c - /proc/meminfo: what memory is used for
+ * collect/system/meminfo.c - /proc/meminfo: use of memory
  *
- * Runs in:  a sampler's thread; it is opened in the main thread
- * Gets:     lines in kB, which are KiB   Gives: levels in bytes
+ * Runs in:  a sampler's thread; opened in the main thread
+ * Gets:     lines in kB, which means KiB
+ * Gives:    levels in bytes
  * Owns:     a descriptor
- * Fails:    a line that an older kernel lacks is absent, and what is made of it
- * Why used is made here: it is MemTotal - MemFree - Buffers - Cached, of one reading
+ * Fails:    a line that an older kernel lacks is absent, as are values computed from it
+ * Why:      "used" is computed here, because MemTotal - MemFree - Buffers - Cached must come from
+ *           one reading
  */
 #include "base/array.h"
+#include "collect/counter/source.h"
 #include "collect/system/formats.h"
-#include "collect/source.h"
+#include "collect/system/sources.h"
 
 enum {
 	TOTAL,
@@ -31,20 +34,40 @@ enum {
 
 #define OF_MEMORY .unit = "bytes", .limit = LIMIT_VALUE, .limit_value = TOTAL
 static const struct metric metrics[] = {
-	[TOTAL] = {"memory.total", .help = "MemTotal", OF_MEMORY},
-	[FREE] = {"memory.free", .help = "MemFree", OF_MEMORY},
-	[BUFFERS] = {"memory.buffers", .help = "Buffers", OF_MEMORY},
-	[CACHED] = {"memory.cached", .help = "Cached", OF_MEMORY},
-	[AVAILABLE] = {"memory.available", .help = "MemAvailable: without swapping", OF_MEMORY},
-	[DIRTY] = {"memory.dirty", .help = "Dirty: waits to be written", OF_MEMORY},
-	[WRITEBACK] = {"memory.writeback", .help = "Writeback: is being written", OF_MEMORY},
-	[SHARED] = {"memory.shared", .help = "Shmem", OF_MEMORY},
-	[SLAB] = {"memory.slab", .help = "Slab: the kernel's own", OF_MEMORY},
+	[TOTAL] = {"memory.total", .help = "memory that the operating system can use (MemTotal)",
+		   OF_MEMORY},
+	[FREE] = {"memory.free", .help = "memory that is not used for anything (MemFree)",
+		  OF_MEMORY},
+	[BUFFERS] = {"memory.buffers",
+		     .help = "memory that caches the blocks of disks themselves (Buffers)",
+		     OF_MEMORY},
+	[CACHED] = {"memory.cached",
+		    .help = "memory that caches the contents of files, tmpfs and shared memory "
+			    "included (Cached)",
+		    OF_MEMORY},
+	[AVAILABLE] = {"memory.available",
+		       .help = "memory that programs could get without swapping, an estimate of "
+			       "the kernel (MemAvailable)",
+		       OF_MEMORY},
+	[DIRTY] = {"memory.dirty",
+		   .help = "memory with changed file contents that are not yet being written to "
+			   "disk (Dirty)",
+		   OF_MEMORY},
+	[WRITEBACK] = {"memory.writeback",
+		       .help = "memory with changed file contents that are being written to disk "
+			       "(Writeback)",
+		       OF_MEMORY},
+	[SHARED] = {"memory.shared",
+		    .help = "shared memory of programs, and files in tmpfs (Shmem)", OF_MEMORY},
+	[SLAB] = {"memory.slab", .help = "memory in the kernel's own data structures (Slab)",
+		  OF_MEMORY},
 	[SWAP_TOTAL] = {NULL},
 	[SWAP_FREE] = {NULL},
-	[USED] = {"memory.used", .help = "MemTotal - MemFree - Buffers - Cached", OF_MEMORY},
-	[SWAP_USED] = {"swap.used", "bytes", "SwapTotal - SwapFree", .limit = LIMIT_VALUE,
-		       .limit_value = SWAP_TOTAL},
+	[USED] = {"memory.used",
+		  .help = "memory in use, caches excluded (MemTotal - MemFree - Buffers - Cached)",
+		  OF_MEMORY},
+	[SWAP_USED] = {"swap.used", "bytes", "swap space in use (SwapTotal - SwapFree)",
+		       .limit = LIMIT_VALUE, .limit_value = SWAP_TOTAL},
 };
 
 static bool has(uint64_t valid, uint64_t wanted)
@@ -86,13 +109,12 @@ static void read_meminfo(struct source_state *state, struct tick *tick)
 	one_file_read(state, tick, meminfo_parse);
 }
 
-extern const struct source meminfo_source;
 const struct source meminfo_source = {
 	.name = "memory",
 	.file = "/proc/meminfo",
 	SOURCE_METRICS(metrics),
-	.most_hz = 100,
-	.things_most = 1,
+	.max_hz = 100,
+	.max_instances = 1,
 	.own_bytes = sizeof(struct one_file),
 	.open = one_file_open,
 	.read = read_meminfo,

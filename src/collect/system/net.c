@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/system/net.c - /proc/net/dev: what interfaces received and sent
+ * collect/system/net.c - /proc/net/dev: traffic of network interfaces
  *
- * Runs in:  a sampler's thread; it is opened in the main thread
- * Gets:     cumulated bytes and packets of the recorder's own network name space   Gives: them, by interface
+ * Runs in:  a sampler's thread; opened in the main thread
+ * Gets:     cumulative bytes and packets of the recorder's own network namespace
+ * Gives:    differences per interface
  * Owns:     a descriptor
- * Fails:    an interface that went has no row; the 65th is not counted
- * Why no row for the idle: as with disks
+ * Fails:    a removed interface has no row; the 65th interface is not counted
+ * Why:      Idle interfaces have no rows, as idle disks
  */
 #include "base/array.h"
+#include "collect/counter/source.h"
 #include "collect/system/formats.h"
-#include "collect/source.h"
+#include "collect/system/sources.h"
 
 enum {
 	RECEIVED,
@@ -25,17 +27,30 @@ enum {
 enum { INTERFACES = 64 };
 
 static const struct metric metrics[] = {
-	[RECEIVED] = {"net.receive", "bytes", "received", .kind = METRIC_TOTAL},
-	[RECEIVED_PACKETS] = {"net.receive.packets", "packets", "received", .kind = METRIC_TOTAL},
-	[RECEIVE_ERRORS] = {"net.receive.errors", "packets", "errs", .kind = METRIC_TOTAL},
-	[RECEIVE_DROPS] = {"net.receive.drops", "packets", "drop", .kind = METRIC_TOTAL},
-	[SENT] = {"net.transmit", "bytes", "sent", .kind = METRIC_TOTAL},
-	[SENT_PACKETS] = {"net.transmit.packets", "packets", "sent", .kind = METRIC_TOTAL},
-	[SEND_ERRORS] = {"net.transmit.errors", "packets", "errs", .kind = METRIC_TOTAL},
-	[SEND_DROPS] = {"net.transmit.drops", "packets", "drop", .kind = METRIC_TOTAL},
+	[RECEIVED] = {"net.receive", "bytes", "bytes that one network interface received",
+		      .kind = METRIC_TOTAL},
+	[RECEIVED_PACKETS] = {"net.receive.packets", "packets",
+			      "packets that one network interface received", .kind = METRIC_TOTAL},
+	[RECEIVE_ERRORS] = {"net.receive.errors", "packets",
+			    "packets that one network interface received with errors (errs)",
+			    .kind = METRIC_TOTAL},
+	[RECEIVE_DROPS] = {"net.receive.drops", "packets",
+			   "packets that one network interface received and dropped (drop)",
+			   .kind = METRIC_TOTAL},
+	[SENT] = {"net.transmit", "bytes", "bytes that one network interface sent",
+		  .kind = METRIC_TOTAL},
+	[SENT_PACKETS] = {"net.transmit.packets", "packets",
+			  "packets that one network interface sent", .kind = METRIC_TOTAL},
+	[SEND_ERRORS] = {"net.transmit.errors", "packets",
+			 "packets that one network interface failed to send (errs)",
+			 .kind = METRIC_TOTAL},
+	[SEND_DROPS] = {"net.transmit.drops", "packets",
+			"packets that one network interface dropped instead of sending them (drop)",
+			.kind = METRIC_TOTAL},
 };
 
-/* bytes packets errs drop fifo frame compressed multicast; the same of what was sent from the ninth on */
+/* received: bytes packets errs drop fifo frame compressed multicast; sent: the same, from the ninth
+ * column on */
 static const int8_t columns[] = {
 	RECEIVED, RECEIVED_PACKETS, RECEIVE_ERRORS, RECEIVE_DROPS, -1, -1, -1, -1,
 	SENT,     SENT_PACKETS,     SEND_ERRORS,    SEND_DROPS};
@@ -51,7 +66,7 @@ bool netdev_next(struct scan *rest, struct format_row *ret_row)
 		return false;
 	*ret_row = row;
 	scan_blanks(&line);
-	/* Numbers may follow the colon at once. The two lines of headings have none. */
+	/* A number may follow the colon without a blank. The two header lines have no colon. */
 	colon = memchr(line.at, ':', (size_t)(line.end - line.at));
 	if (!colon)
 		return true;
@@ -78,29 +93,30 @@ static void read_interfaces(struct source_state *state, struct tick *tick)
 	struct scan rest = scan_of(tick->text, length > 0 ? (size_t)length : 0);
 	struct format_row row;
 
-	things_begin_round(&state->things);
+	metric_instances_begin_round(&state->instances);
 	while (netdev_next(&rest, &row)) {
-		struct thing *thing;
+		struct metric_instance *instance;
 		bool is_new;
 
 		if (!row.valid)
 			continue;
-		thing = things_named(&state->things, row.name, row.name_length, &is_new);
-		if (thing && is_idle(&row))
-			thing_was_born(&state->things, thing, tick->time_ns);
-		else if (thing)
-			thing_sample(&state->things, thing, tick->time_ns, row.values, row.valid);
+		instance = metric_instances_named(&state->instances, row.name, row.name_length,
+						  &is_new);
+		if (instance && is_idle(&row))
+			metric_instance_was_born(&state->instances, instance, tick->time_ns);
+		else if (instance)
+			metric_instance_sample(&state->instances, instance, tick->time_ns,
+					       row.values, row.valid);
 	}
-	things_end_round(&state->things, tick->time_ns);
+	metric_instances_end_round(&state->instances, tick->time_ns);
 }
 
-extern const struct source net_source;
 const struct source net_source = {
 	.name = "net",
 	.file = "/proc/net/dev",
 	SOURCE_METRICS(metrics),
-	.most_hz = 100,
-	.things_most = INTERFACES,
+	.max_hz = 100,
+	.max_instances = INTERFACES,
 	.own_bytes = sizeof(struct one_file),
 	.open = one_file_open,
 	.read = read_interfaces,

@@ -1,31 +1,37 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/system/powercap.c - /sys/class/powercap: energy that packages, cores and memory took (RAPL)
+ * collect/system/powercap.c - /sys/class/powercap: energy of packages, cores and memory (RAPL)
  *
- * Runs in:  a sampler's thread; it is opened in the main thread
- * Gets:     microjoules, which begin anew above a largest number   Gives: what came
- * Owns:     a descriptor for each domain
- * Fails:    since Linux 5.10 root alone may read it: then it is absent, and noted
- * Why slow: it asks the package's registers; and it begins anew after a minute at the earliest (2^32 units of 15 uJ at
- *           1000 W), so that nothing is lost between two reads
+ * Runs in:  a sampler's thread; opened in the main thread
+ * Gets:     microjoules; the counter wraps at a maximum
+ * Gives:    differences
+ * Owns:     a descriptor per domain
+ * Fails:    since Linux 5.10 only root may read it; otherwise it is absent and noted
+ * Why:      It is read slowly, because a read accesses the package's registers. The counter wraps
+ *           after a minute at the earliest (2^32 units of 15 uJ at 1000 W), so slow reads lose
+ *           nothing.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "base/array.h"
+#include "collect/counter/sensors.h"
 #include "collect/system/formats.h"
-#include "collect/sensors.h"
+#include "collect/system/sources.h"
 
 #define FOLDER "/sys/class/powercap"
 #define MAPPED "intel-rapl-mmio"
 
-static const struct metric metrics[] = {
-	{"power", "uJ", "energy_uj: what a domain took", .kind = METRIC_TOTAL}};
+static const struct metric metrics[] = {{"power", "uJ",
+					 "energy that one part of the machine used, such as a CPU "
+					 "package or its memory (energy_uj)",
+					 .kind = METRIC_TOTAL}};
 
-/* "intel-rapl:0" is a package, "intel-rapl:0:1" a part of it; "intel-rapl" is none. The same package by the registers in
- * memory is "intel-rapl-mmio:0": its own, with other limits, and named so. */
-static void meet(struct source_state *state, const struct tick *tick, const char *entry)
+/* "intel-rapl:0" is a package, "intel-rapl:0:1" a part of it, and "intel-rapl" neither.
+ * "intel-rapl-mmio:0" is the same package through registers in memory. It has other limits, so it
+ * keeps a name of its own. */
+static void meet_domain(struct source_state *state, const struct tick *tick, const char *entry)
 {
 	const char *first = strchr(entry, ':'), *second = first ? strchr(first + 1, ':') : NULL;
 	char parent[128], part[32], whole[32] = "", name[SERIES_NAME_BYTES];
@@ -36,7 +42,7 @@ static void meet(struct source_state *state, const struct tick *tick, const char
 	fd = tick_open(tick, "%s/%s/energy_uj", FOLDER, entry);
 	if (fd < 0) {
 		if (errno == EACCES)
-			state->why = "energy_uj of /sys/class/powercap may be read by root alone: "
+			state->why = "energy_uj of /sys/class/powercap may be read by root only; "
 				     "record as root, or let others read it (chmod a+r)";
 		return;
 	}
@@ -52,11 +58,11 @@ static void meet(struct source_state *state, const struct tick *tick, const char
 
 static bool open_domains(struct source_state *state, const struct tick *tick)
 {
-	sensors_list(state, tick, FOLDER, "intel-rapl", meet);
+	sensors_list(state, tick, FOLDER, "intel-rapl", meet_domain);
 	return ((struct sensors *)state->own)->count != 0;
 }
 
-/* Each adds up by itself, across the largest number. */
+/* Adds the increase, also across the wrap. */
 static bool add_energy(struct sensor *sensor, uint64_t now)
 {
 	bool went_back = sensor->has_last && now < sensor->last;
@@ -75,29 +81,30 @@ static void read_domains(struct source_state *state, struct tick *tick)
 {
 	const struct sensors *sensors = state->own;
 
-	things_begin_round(&state->things);
+	metric_instances_begin_round(&state->instances);
 	for (size_t i = 0; i < sensors->count; i++) {
 		struct sensor *sensor = &sensors->all[i];
 		long length = tick_read(tick, sensor->fd);
 		uint64_t now, valid;
-		struct thing *thing;
+		struct metric_instance *instance;
 		bool is_new;
 
 		valid = length > 0 ? number_parse(tick->text, (size_t)length, &now) : 0;
 		valid = valid && add_energy(sensor, now);
-		thing = things_named(&state->things, sensor->name, strlen(sensor->name), &is_new);
-		if (thing)
-			thing_sample(&state->things, thing, tick->time_ns, &sensor->total, valid);
+		instance = metric_instances_named(&state->instances, sensor->name,
+						  strlen(sensor->name), &is_new);
+		if (instance)
+			metric_instance_sample(&state->instances, instance, tick->time_ns,
+					       &sensor->total, valid);
 	}
 }
 
-extern const struct source powercap_source;
 const struct source powercap_source = {
 	.name = "power",
 	.file = FOLDER,
 	SOURCE_METRICS(metrics),
 	.group = GROUP_SLOW,
-	.things_most = SENSORS_MOST,
+	.max_instances = MAX_SENSORS,
 	.own_bytes = sizeof(struct sensors),
 	.open = open_domains,
 	.read = read_domains,

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/system/pressure.c - /proc/pressure: time in which tasks waited for a processor, for memory, for a disk
+ * collect/system/pressure.c - /proc/pressure: time in which tasks waited for a processor, memory or
+ * a disk
  *
- * Runs in:  a sampler's thread; it is opened in the main thread
- * Gets:     total= of each line, microseconds   Gives: ns in which some task, or all of them, waited
+ * Runs in:  a sampler's thread; opened in the main thread
+ * Gets:     total= of each line, microseconds
+ * Gives:    ns in which some tasks, or all of them, waited
  * Owns:     three descriptors
- * Fails:    kernels built or booted without (psi=0) have none of it
- * Why total and not avg10: averages are of windows of their own; what came between two readings is exact
+ * Fails:    kernels that were built or booted without PSI (psi=0) have no values
+ * Why:      total is read instead of avg10, because the difference of two totals is exact and
+ *           averages have windows of their own
  */
 #include <unistd.h>
 
 #include "base/array.h"
+#include "collect/counter/source.h"
 #include "collect/system/formats.h"
-#include "collect/source.h"
+#include "collect/system/sources.h"
 
 enum { SOME, FULL };
 enum { FILES = 3 };
@@ -24,8 +28,14 @@ struct own {
 
 #define WAITED .unit = "ns", .kind = METRIC_TOTAL, .limit = LIMIT_SECOND
 static const struct metric metrics[] = {
-	[SOME] = {"pressure.some", .help = "some task waited for it", WAITED},
-	[FULL] = {"pressure.full", .help = "all that had something to do waited for it", WAITED},
+	[SOME] =
+		{"pressure.some",
+		 .help = "time in which at least one task waited for a resource: cpu, memory or io",
+		 WAITED},
+	[FULL] = {"pressure.full",
+		  .help = "time in which all tasks that had work waited for a resource: cpu, "
+			  "memory or io",
+		  WAITED},
 };
 
 static bool find_total(struct scan line, uint64_t *ret_ns)
@@ -69,25 +79,27 @@ static void read_pressure(struct source_state *state, struct tick *tick)
 {
 	const struct own *own = state->own;
 
-	things_begin_round(&state->things);
+	metric_instances_begin_round(&state->instances);
 	for (size_t i = 0; i < FILES; i++) {
-		uint64_t values[METRICS_MOST] = {0}, valid;
+		uint64_t values[MAX_METRICS] = {0}, valid;
 		long length = own->fds[i] < 0 ? -1 : tick_read(tick, own->fds[i]);
-		struct thing *thing;
+		struct metric_instance *instance;
 		bool is_new;
 
-		/* With psi=0 the files are there and cannot be read. */
+		/* With psi=0 the files exist and cannot be read. */
 		if (length <= 0)
 			continue;
 		valid = pressure_parse(tick->text, (size_t)length, values);
-		/* Of processors there is no such thing as all of a machine: it is always 0. */
+		/* "full" is always 0 for the processors of the whole machine, so it is left out. */
 		if (i == 0)
 			valid &= ~(uint64_t)(1u << FULL);
-		thing = things_named(&state->things, files[i], strlen(files[i]), &is_new);
-		if (thing)
-			thing_sample(&state->things, thing, tick->time_ns, values, valid);
+		instance = metric_instances_named(&state->instances, files[i], strlen(files[i]),
+						  &is_new);
+		if (instance)
+			metric_instance_sample(&state->instances, instance, tick->time_ns, values,
+					       valid);
 	}
-	things_end_round(&state->things, tick->time_ns);
+	metric_instances_end_round(&state->instances, tick->time_ns);
 }
 
 static void close_pressure(struct source_state *state)
@@ -99,13 +111,12 @@ static void close_pressure(struct source_state *state)
 			close(own->fds[i]);
 }
 
-extern const struct source pressure_source;
 const struct source pressure_source = {
 	.name = "pressure",
 	.file = "/proc/pressure",
 	SOURCE_METRICS(metrics),
-	.most_hz = 100,
-	.things_most = FILES,
+	.max_hz = 100,
+	.max_instances = FILES,
 	.own_bytes = sizeof(struct own),
 	.open = open_pressure,
 	.read = read_pressure,

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/system/process.c - /proc/PID: processor time and memory of each tracked process
+ * collect/system/process.c - /proc/PID: CPU time and memory of each recorded process
  *
- * Runs in:  a sampler's thread; it is opened in the main thread
- * Gets:     the process's CPU clock, statm   Gives: ns on processors, bytes
- * Owns:     what threads.c remembers
+ * Runs in:  a sampler's thread; opened in the main thread
+ * Gets:     the process's CPU clock, statm
+ * Gives:    ns on processors, bytes
+ * Owns:     the state of threads.c
  * Fails:    as process_files.c
- * Why the CPU clock: it is the sum of what the scheduler counted for all threads, those that have ended too, in one
- *           call: 1 us with 50 threads, where to read schedstat of each takes 50. Where it is refused, threads.c does
- *           that.
- * Why most_hz: of a thread that runs the sum grows in steps, one for each tick of the kernel, 4 ms mostly and up to 10.
- *           In 1 ms a thread would seem to use 0 or 4 processors; of 50 ms a step is 8 %.
+ * Why:      The CPU clock is used, because one call returns the scheduler's sum over all threads,
+ *           including ended ones: 1 us with 50 threads. Reading each thread's schedstat takes 50
+ *           us, and threads.c does so if the clock is refused. max_hz limits the rate, because a
+ *           running thread's sum grows in steps of the kernel's tick, usually 4 ms and up to 10 ms.
+ *           In 1 ms a thread would appear to use 0 or 4 processors; in 50 ms a step is 8 %.
  */
 #include <time.h>
 #include <unistd.h>
@@ -18,12 +19,14 @@
 #include "base/array.h"
 #include "collect/system/formats.h"
 #include "collect/system/process_files.h"
+#include "collect/system/sources.h"
 #include "collect/system/threads.h"
 
 enum { CPU, ALL_CPUS };
 static const struct metric cpu_metrics[] = {
 	[CPU] = {"process.cpu", "ns",
-		 "sum_exec_runtime of all threads: 10^9 in a second is a processor",
+		 "CPU time of the process, all threads added up; 10^9 ns per second is one busy "
+		 "CPU",
 		 "the process's CPU clock", METRIC_TOTAL, .limit = LIMIT_VALUE,
 		 .limit_value = ALL_CPUS},
 	[ALL_CPUS] = {NULL},
@@ -31,18 +34,24 @@ static const struct metric cpu_metrics[] = {
 
 enum { VIRTUAL, RESIDENT, SHARED, PEAK };
 static const struct metric memory_metrics[] = {
-	[VIRTUAL] = {"process.memory.virtual", "bytes", "size pages"},
-	[RESIDENT] = {"process.memory.rss", "bytes", "resident pages"},
-	[SHARED] = {"process.memory.shared", "bytes", "shared pages"},
+	[VIRTUAL] = {"process.memory.virtual", "bytes",
+		     "address space of the process (size in statm)"},
+	[RESIDENT] = {"process.memory.rss", "bytes",
+		      "memory of the process in RAM (resident in statm)"},
+	[SHARED] = {"process.memory.shared", "bytes",
+		    "memory of the process in RAM that is shared or belongs to a file (shared in "
+		    "statm)"},
 	[PEAK] = {"process.memory.peak", "bytes",
-		  "VmHWM, or what was resident since that was read: the most",
+		  "largest process.memory.rss so far (VmHWM, or a larger value that duet read "
+		  "later)",
 		  "/proc/[pid]/status"},
 };
 
 struct own_cpu {
-	struct process_files files; /* statm: that it can be read says whose the number is */
+	struct process_files files; /* statm; if it can be read, the pid is still the process's */
 	struct threads threads;
-	uint64_t all_cpus_ns; /* in a second; to ask for it opens a file */
+	/* CPU time of all processors per second; cached, because asking opens a file. */
+	uint64_t all_cpus_ns;
 };
 
 uint64_t statm_parse(const char *text, size_t length, uint64_t *values)
@@ -56,13 +65,13 @@ uint64_t statm_parse(const char *text, size_t length, uint64_t *values)
 			return valid;
 		valid |= 1u << i;
 	}
-	/* A zombie has no memory any more: that is not 0 bytes of it. */
+	/* A zombie has no memory, which differs from 0 bytes of it. */
 	return values[VIRTUAL] ? valid : 0;
 }
 
 static bool read_clock(uint32_t pid, uint64_t *ret_ns)
 {
-	/* As clock_getcpuclockid(3) makes it, without asking first whether there is such a process. */
+	/* The id that clock_getcpuclockid(3) returns, without its check that the process exists. */
 	clockid_t clock = (clockid_t)(~pid << 3) | 2;
 	struct timespec now;
 
@@ -84,7 +93,8 @@ static uint64_t parse_memory(struct source_state *state, struct tick *tick, size
 	return valid | 1u << PEAK;
 }
 
-/* The clock is found by the number, the file is the process's own: what could not be read is not asked. */
+/* The clock is found by pid, which may be reused. The file belongs to the process, so the clock is
+ * read only if the file can be read. */
 static uint64_t parse_cpu(struct source_state *state, struct tick *tick, size_t place,
 			  size_t length, uint64_t *values)
 {
@@ -125,14 +135,13 @@ static void read_memory(struct source_state *state, struct tick *tick)
 	process_files_read(state, tick, parse_memory);
 }
 
-extern const struct source process_cpu_source, process_statm_source;
 const struct source process_cpu_source = {
 	.name = "process",
 	.file = "/proc/[pid]/statm",
 	SOURCE_METRICS(cpu_metrics),
 	.group = GROUP_PROCESSES,
-	.most_hz = 20,
-	.things_most = TRACKED_MOST,
+	.max_hz = 20,
+	.max_instances = MAX_TRACKED,
 	.own_bytes = sizeof(struct own_cpu),
 	.open = open_cpu,
 	.read = read_cpu,
@@ -143,7 +152,7 @@ const struct source process_statm_source = {
 	.file = "/proc/[pid]/statm",
 	SOURCE_METRICS(memory_metrics),
 	.group = GROUP_PROCESSES,
-	.things_most = TRACKED_MOST,
+	.max_instances = MAX_TRACKED,
 	.own_bytes = sizeof(struct process_files),
 	.open = process_files_open,
 	.read = read_memory,

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/system/process_files.c - a file of each recorded process, read again and again
+ * collect/system/process_files.c - a file of each recorded process, read repeatedly
  *
- * Runs in:  a sampler's thread; it is opened in the main thread
- * Gets:     the processes that are recorded   Gives: a thing for each, with what its file says
- * Owns:     a descriptor for each process
- * Fails:    who has ended cannot be read: its series end. What is not ours to read is absent, which is noted once for
- *           each process
- * Why a descriptor: a number is somebody else's as soon as its process is gone; a file is the process's own
+ * Runs in:  a sampler's thread; opened in the main thread
+ * Gets:     the recorded processes
+ * Gives:    an instance per process, with its file's values
+ * Owns:     a descriptor per process
+ * Fails:    an ended process cannot be read, and its series end. Values that may not be read are
+ *           absent, which is noted once per process.
+ * Why:      A descriptor is kept open, because a pid may be reused as soon as its process is gone;
+ *           an open file stays the process's own
  */
 #include "collect/system/process_files.h"
 
@@ -15,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collect/sampler.h"
+#include "collect/counter/sampler.h"
 
 static void close_file(int *fd)
 {
@@ -30,7 +32,7 @@ static void note_refused(const struct process_files *files, size_t place)
 		series_note(files->tick->series, files->refused, files->view.places[place].process);
 }
 
-static void meet(void *context, size_t place)
+static void meet_process(void *context, size_t place)
 {
 	struct process_files *files = context;
 	uint32_t pid = files->view.places[place].pid;
@@ -44,7 +46,7 @@ static void meet(void *context, size_t place)
 		note_refused(files, place);
 }
 
-/* Some kernels let anybody open a file, and refuse to read. */
+/* Some kernels let any user open a file, and refuse to read it. */
 static long read_file_of(struct process_files *files, struct tick *tick, size_t place)
 {
 	long length = tick_read(tick, files->fds[place]);
@@ -56,20 +58,23 @@ static long read_file_of(struct process_files *files, struct tick *tick, size_t 
 	return length;
 }
 
-static struct thing *thing_of(struct source_state *state, const struct tracked_place *who)
+static struct metric_instance *entity_of(struct source_state *state,
+					 const struct tracked_place *who)
 {
 	bool is_new;
-	struct thing *thing = things_numbered(&state->things, who->generation, &is_new);
+	struct metric_instance *instance =
+		metric_instances_numbered(&state->instances, who->generation, &is_new);
 
-	if (!thing)
+	if (!instance)
 		return NULL;
-	thing->of.process = who->process;
+	instance->of.process = who->process;
 	if (is_new && who->since_ns)
-		thing_was_born(&state->things, thing, who->since_ns);
-	return thing;
+		metric_instance_was_born(&state->instances, instance, who->since_ns);
+	return instance;
 }
 
-/* Who lives for less than the time between two readings has the first one. */
+/* Whether a process is to be read. One that lives for less than the interval has only its first
+ * reading. */
 static bool is_due(const struct source_state *state, const struct tick *tick, size_t place)
 {
 	const struct process_files *files = state->own;
@@ -85,15 +90,15 @@ void process_files_read(struct source_state *state, struct tick *tick,
 	struct process_files *files = state->own;
 
 	files->tick = tick;
-	tracked_look(tick->tracked, &files->view, meet, files);
-	things_begin_round(&state->things);
+	tracked_look(tick->tracked, &files->view, meet_process, files);
+	metric_instances_begin_round(&state->instances);
 	for (size_t i = 0; i < files->view.count; i++) {
-		uint64_t values[METRICS_MOST] = {0}, valid;
-		struct thing *thing;
+		uint64_t values[MAX_METRICS] = {0}, valid;
+		struct metric_instance *instance;
 		long length;
 
 		if (files->fds[i] >= 0 && !is_due(state, tick, i)) {
-			thing_of(state, &files->view.places[i]);
+			entity_of(state, &files->view.places[i]);
 			continue;
 		}
 		length = files->fds[i] < 0 ? -1 : read_file_of(files, tick, i);
@@ -101,18 +106,19 @@ void process_files_read(struct source_state *state, struct tick *tick,
 			continue;
 		files->next[i] = state->ticks + state->divisor;
 		valid = parse(state, tick, i, (size_t)length, values);
-		thing = thing_of(state, &files->view.places[i]);
-		if (thing)
-			thing_sample(&state->things, thing, tick->time_ns, values, valid);
+		instance = entity_of(state, &files->view.places[i]);
+		if (instance)
+			metric_instance_sample(&state->instances, instance, tick->time_ns, values,
+					       valid);
 	}
-	things_end_round(&state->things, tick->time_ns);
+	metric_instances_end_round(&state->instances, tick->time_ns);
 }
 
 bool process_files_open(struct source_state *state, const struct tick *tick)
 {
 	struct process_files *files = state->own;
 
-	for (size_t i = 0; i < TRACKED_MOST; i++)
+	for (size_t i = 0; i < MAX_TRACKED; i++)
 		files->fds[i] = -1;
 	files->name = strrchr(state->source->file, '/') + 1;
 	return tick->tracked != NULL;
@@ -122,6 +128,6 @@ void process_files_close(struct source_state *state)
 {
 	struct process_files *files = state->own;
 
-	for (size_t i = 0; i < TRACKED_MOST; i++)
+	for (size_t i = 0; i < MAX_TRACKED; i++)
 		close_file(&files->fds[i]);
 }

@@ -1,23 +1,28 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/system/process_io.c - /proc/PID/io: what each tracked process fetched from disks and sent to them
+ * collect/system/process_io.c - /proc/PID/io: disk traffic of each recorded process
  *
  * Runs in:  a sampler's thread
- * Gets:     read_bytes and write_bytes   Gives: bytes
+ * Gets:     read_bytes and write_bytes
+ * Gives:    bytes
  * Owns:     nothing beside process_files.c
- * Fails:    as process_files.c: it is the same user's or root's alone to read
- * Why not rchar and wchar: they have what came from the page cache and from pipes. And why most_hz: the kernel adds up
- *           the threads to write it, 10 us for 50 of them
+ * Fails:    as process_files.c; only the same user or root may read it
+ * Why:      rchar and wchar are not used, because they include the page cache and pipes. max_hz
+ *           limits the rate, because the kernel sums over the threads, 10 us for 50 of them
  */
 #include "base/array.h"
 #include "collect/system/formats.h"
 #include "collect/system/process_files.h"
+#include "collect/system/sources.h"
 
 enum { READ, WRITTEN };
 static const struct metric metrics[] = {
-	[READ] = {"process.io.read", "bytes", "read_bytes: fetched from disks",
+	[READ] = {"process.io.read", "bytes",
+		  "bytes that the process read from disks, reads from the page cache excluded "
+		  "(read_bytes)",
 		  .kind = METRIC_TOTAL},
-	[WRITTEN] = {"process.io.write", "bytes", "write_bytes: sent to disks",
+	[WRITTEN] = {"process.io.write", "bytes",
+		     "bytes that the process wrote and that go to disks (write_bytes)",
 		     .kind = METRIC_TOTAL},
 };
 
@@ -37,8 +42,8 @@ static uint64_t parse_io(struct source_state *state, struct tick *tick, size_t p
 static bool open_io(struct source_state *state, const struct tick *tick)
 {
 	((struct process_files *)state->own)->refused =
-		"bytes that the process read and wrote are absent: /proc/PID/io is another "
-		"user's; record as root";
+		"disk traffic of a process is absent, because /proc/PID/io belongs to another "
+		"user; record as root";
 	return process_files_open(state, tick);
 }
 
@@ -47,15 +52,14 @@ static void read_io(struct source_state *state, struct tick *tick)
 	process_files_read(state, tick, parse_io);
 }
 
-extern const struct source process_io_source;
 const struct source process_io_source = {
 	.name = "io",
 	.file = "/proc/[pid]/io",
 	SOURCE_METRICS(metrics),
 	.group = GROUP_PROCESSES,
-	.most_hz = 10,
+	.max_hz = 10,
 	.is_paced = true,
-	.things_most = TRACKED_MOST,
+	.max_instances = MAX_TRACKED,
 	.own_bytes = sizeof(struct process_files),
 	.open = open_io,
 	.read = read_io,

@@ -1,33 +1,44 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/system/process_memory.c - /proc/PID/status and smaps_rollup: what of a process is where in memory
+ * collect/system/process_memory.c - /proc/PID/status and smaps_rollup: memory of each recorded
+ * process by type
  *
- * Runs in:  a sampler's thread; it is opened in the main thread
- * Gets:     lines in kB, which are KiB   Gives: levels in bytes
+ * Runs in:  a sampler's thread; opened in the main thread
+ * Gets:     lines in kB, which means KiB
+ * Gives:    levels in bytes
  * Owns:     nothing beside process_files.c
  * Fails:    as process_files.c
- * Why status once a second: to write it takes the kernel 12 us, eight times what statm takes.
- * Why smaps is slow: it walks all pages with the lock that the process's own page faults take: 1 ms for each GiB of
- *           small ones. It is read by request alone.
+ * Why:      status is read once a second, because the kernel needs 12 us to write it, eight times
+ *           as long as statm. smaps_rollup is read only on request, because the kernel walks all
+ *           pages under the lock that the process's page faults take: 1 ms per GiB of small pages
  */
 #include "base/array.h"
 #include "collect/system/formats.h"
 #include "collect/system/process_files.h"
+#include "collect/system/sources.h"
 
 enum { PEAK, ANONYMOUS, SWAPPED, THREADS };
 static const struct metric status_metrics[] = {
-	[PEAK] = {NULL}, /* with what statm says: process.c */
-	[ANONYMOUS] = {"process.memory.anonymous", "bytes", "RssAnon: of no file"},
-	[SWAPPED] = {"process.memory.swap", "bytes", "VmSwap"},
-	[THREADS] = {"process.threads", "tasks", "Threads"},
+	[PEAK] = {NULL}, /* combined with statm in process.c */
+	[ANONYMOUS] = {"process.memory.anonymous", "bytes",
+		       "memory of the process in RAM that has no file behind it, such as its heap "
+		       "(RssAnon)"},
+	[SWAPPED] =
+		{"process.memory.swap", "bytes",
+		 "memory of the process that was moved to swap, shared memory excluded (VmSwap)"},
+	[THREADS] = {"process.threads", "tasks", "threads of the process (Threads)"},
 };
 
 enum { PROPORTIONAL, SWAP_PROPORTIONAL, UNIQUE };
 static const struct metric smaps_metrics[] = {
 	[PROPORTIONAL] = {"process.memory.pss", "bytes",
-			  "Pss: a page of n processes counts 1/n in each"},
-	[SWAP_PROPORTIONAL] = {"process.memory.pss.swap", "bytes", "SwapPss"},
-	[UNIQUE] = {"process.memory.uss", "bytes", "Private_Clean + Private_Dirty: its own alone"},
+			  "memory of the process in RAM; a page that n processes share counts 1/n "
+			  "in each (Pss)"},
+	[SWAP_PROPORTIONAL] = {"process.memory.pss.swap", "bytes",
+			       "memory of the process in swap; a page that n processes share "
+			       "counts 1/n in each (SwapPss)"},
+	[UNIQUE] = {"process.memory.uss", "bytes",
+		    "memory in RAM that only this process uses (Private_Clean + Private_Dirty)"},
 };
 
 uint64_t status_parse(const char *text, size_t length, uint64_t *values)
@@ -74,8 +85,8 @@ static uint64_t parse_smaps(struct source_state *state, struct tick *tick, size_
 static bool open_smaps(struct source_state *state, const struct tick *tick)
 {
 	((struct process_files *)state->own)->refused =
-		"what of its memory is the process's own alone is absent: "
-		"/proc/PID/smaps_rollup is another user's; record as root";
+		"private memory of a process is absent, because /proc/PID/smaps_rollup belongs to "
+		"another user; record as root";
 	return process_files_open(state, tick);
 }
 
@@ -89,15 +100,14 @@ static void read_smaps(struct source_state *state, struct tick *tick)
 	process_files_read(state, tick, parse_smaps);
 }
 
-extern const struct source process_status_source, process_smaps_source;
 const struct source process_status_source = {
 	.name = "status",
 	.file = "/proc/[pid]/status",
 	SOURCE_METRICS(status_metrics),
 	.group = GROUP_PROCESSES,
-	.most_hz = 1,
+	.max_hz = 1,
 	.is_paced = true,
-	.things_most = TRACKED_MOST,
+	.max_instances = MAX_TRACKED,
 	.own_bytes = sizeof(struct process_files),
 	.open = process_files_open,
 	.read = read_status,
@@ -109,7 +119,7 @@ const struct source process_smaps_source = {
 	SOURCE_METRICS(smaps_metrics),
 	.group = GROUP_SLOW,
 	.by_request = true,
-	.things_most = TRACKED_MOST,
+	.max_instances = MAX_TRACKED,
 	.own_bytes = sizeof(struct process_files),
 	.open = open_smaps,
 	.read = read_smaps,

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/system/stat.c - /proc/stat: where the time of processors went
+ * collect/system/stat.c - /proc/stat: processor time by state
  *
- * Runs in:  a sampler's thread; it is opened in the main thread
- * Gets:     cumulated ticks   Gives: parts of all ticks that passed; switches, forks, interrupts
+ * Runs in:  a sampler's thread; opened in the main thread
+ * Gets:     cumulative ticks
+ * Gives:    shares of the ticks that have passed; switches, forks, interrupts
  * Owns:     a descriptor
- * Fails:    an absent processor (taken off line) has no row
- * Why in ns: a tick is 1/100 s for every reader of this file, whatever the kernel's own are. Ratios are of the ticks that
- *           were counted, not of the time: of processors that sleep the kernel counts late.
+ * Fails:    a processor that is off line has no row
+ * Why:      Times are in ns. A tick is 1/100 s for all readers of this file, whatever the kernel's
+ *           own tick is. Ratios refer to the counted ticks, not to the elapsed time, because the
+ *           kernel counts late for sleeping processors.
  */
 #include <unistd.h>
 
 #include "base/array.h"
+#include "collect/counter/source.h"
 #include "collect/system/formats.h"
-#include "collect/source.h"
+#include "collect/system/sources.h"
 
 enum {
 	BUSY,
@@ -33,24 +36,48 @@ enum {
 
 #define OF_ALL .unit = "ns", .kind = METRIC_PART, .of = TOTAL, .limit = LIMIT_WHOLE
 static const struct metric metrics[] = {
-	[BUSY] = {"cpu.busy", .help = "total - idle - iowait", OF_ALL},
-	[USER] = {"cpu.user", .help = "user + nice; guests are in it", OF_ALL},
-	[SYSTEM] = {"cpu.system", .help = "system", OF_ALL},
-	[IOWAIT] = {"cpu.iowait", .help = "iowait: idle, and somebody waits for a disk", OF_ALL},
-	[IRQ] = {"cpu.irq", .help = "irq + softirq", OF_ALL},
-	[STEAL] = {"cpu.steal", .help = "steal: the hypervisor ran somebody else", OF_ALL},
-	[GUEST] = {"cpu.guest", .help = "guest + guest_nice, which are in user and nice too",
+	[BUSY] = {"cpu.busy",
+		  .help = "share of the time in which a CPU was neither idle nor waiting for I/O",
+		  OF_ALL},
+	[USER] = {"cpu.user",
+		  .help = "share of the time in which a CPU ran user code, guests of virtual "
+			  "machines included (user + nice)",
+		  OF_ALL},
+	[SYSTEM] = {"cpu.system",
+		    .help = "share of the time in which a CPU ran the operating system's kernel, "
+			    "interrupts excluded (system)",
+		    OF_ALL},
+	[IOWAIT] = {"cpu.iowait",
+		    .help = "share of the time in which a CPU was idle while a task waited for I/O "
+			    "(iowait)",
+		    OF_ALL},
+	[IRQ] = {"cpu.irq",
+		 .help = "share of the time in which a CPU handled interrupts (irq + softirq)",
+		 OF_ALL},
+	[STEAL] = {"cpu.steal",
+		   .help = "share of the time in which the hypervisor ran something else on a "
+			   "virtual CPU (steal)",
+		   OF_ALL},
+	[GUEST] = {"cpu.guest",
+		   .help = "share of the time in which a CPU ran guests of virtual machines (guest "
+			   "+ guest_nice)",
 		   OF_ALL},
 	[TOTAL] = {NULL},
-	[SWITCHES] = {"switches", "switches", "ctxt: of threads on processors",
+	[SWITCHES] = {"switches", "switches", "context switches of all CPUs (ctxt)",
 		      .kind = METRIC_TOTAL},
-	[FORKS] = {"forks", "tasks", "processes: and threads that were made", .kind = METRIC_TOTAL},
-	[INTERRUPTS] = {"interrupts", "interrupts", "intr: the sum", .kind = METRIC_TOTAL},
-	[RUNNING] = {"tasks.running", "tasks", "procs_running: on a processor, or could be"},
-	[BLOCKED] = {"tasks.blocked", "tasks", "procs_blocked: wait for a disk"},
+	[FORKS] = {"forks", "tasks",
+		   "processes and threads that were created on the machine (processes)",
+		   .kind = METRIC_TOTAL},
+	[INTERRUPTS] = {"interrupts", "interrupts", "interrupts that all CPUs handled (intr)",
+			.kind = METRIC_TOTAL},
+	[RUNNING] = {"tasks.running", "tasks",
+		     "threads of the machine that run or wait for a CPU (procs_running)"},
+	[BLOCKED] = {"tasks.blocked", "tasks",
+		     "threads of the machine that wait for I/O (procs_blocked)"},
 };
 
-/* user nice system idle iowait irq softirq steal guest guest_nice, of which older kernels lack the last. */
+/* Columns: user nice system idle iowait irq softirq steal guest guest_nice; older kernels lack the
+ * last ones. */
 static uint64_t put_ticks(const uint64_t *ticks, uint64_t unit, uint64_t *values)
 {
 	uint64_t total = 0;
@@ -83,7 +110,7 @@ bool stat_next_cpu(struct scan *rest, uint64_t ticks_hz, struct format_row *ret_
 		return false;
 	while (count < ARRAY_COUNT(ticks) && scan_u64(&line, &ticks[count]))
 		count++;
-	/* Linux 2.6 has five of them at least. */
+	/* Linux 2.6 has at least five columns. */
 	if (count >= 5)
 		row.valid = put_ticks(ticks, 1000000000 / ticks_hz, row.values);
 	*ret_row = row;
@@ -109,29 +136,29 @@ static void read_stat(struct source_state *state, struct tick *tick)
 	uint64_t ticks_hz = (uint64_t)sysconf(_SC_CLK_TCK);
 	struct format_row row;
 
-	things_begin_round(&state->things);
+	metric_instances_begin_round(&state->instances);
 	while (stat_next_cpu(&rest, ticks_hz, &row)) {
 		bool is_all = row.number == CPU_ALL, is_new;
-		struct thing *thing =
-			things_numbered(&state->things, is_all ? 0 : row.number + 1, &is_new);
+		struct metric_instance *instance = metric_instances_numbered(
+			&state->instances, is_all ? 0 : row.number + 1, &is_new);
 
-		if (!thing)
+		if (!instance)
 			continue;
-		thing->of.cpu = is_all ? 0 : (uint32_t)row.number + 1;
+		instance->of.cpu = is_all ? 0 : (uint32_t)row.number + 1;
 		if (is_all)
 			row.valid |= stat_parse(rest.at, (size_t)(rest.end - rest.at), row.values);
-		thing_sample(&state->things, thing, tick->time_ns, row.values, row.valid);
+		metric_instance_sample(&state->instances, instance, tick->time_ns, row.values,
+				       row.valid);
 	}
-	things_end_round(&state->things, tick->time_ns);
+	metric_instances_end_round(&state->instances, tick->time_ns);
 }
 
-extern const struct source stat_source;
 const struct source stat_source = {
 	.name = "cpu",
 	.file = "/proc/stat",
 	SOURCE_METRICS(metrics),
-	.most_hz = 100, /* it counts in 10 ms */
-	.things_most = 1025,
+	.max_hz = 100, /* the file counts in steps of 10 ms */
+	.max_instances = 1025,
 	.own_bytes = sizeof(struct one_file),
 	.open = one_file_open,
 	.read = read_stat,

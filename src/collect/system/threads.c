@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/system/threads.c - /proc/PID/task/TID/schedstat: processor time of a process as the sum of its threads'
+ * collect/system/threads.c - /proc/PID/task/TID/schedstat: CPU time of a process as the sum of its
+ * threads'
  *
- * Runs in:  a sampler's thread; it is opened in the main thread
- * Gets:     field 1, sum_exec_runtime, of each thread   Gives: ns
- * Owns:     what each thread had in the round before
- * Fails:    false where the process is gone
- * Why each thread: /proc/PID/schedstat is the first thread's alone, so that a process of eight busy ones showed one
- *           processor. A thread that is new since the last round has used all it has in this one; of one that has
- *           ended the last slice is lost.
+ * Runs in:  a sampler's thread; opened in the main thread
+ * Gets:     field 1, sum_exec_runtime, of each thread
+ * Gives:    ns
+ * Owns:     the value of each thread in the last round
+ * Fails:    returns false if the process is gone
+ * Why:      Each thread is read, because /proc/PID/schedstat is for the first thread only: a
+ *           process with eight busy threads showed one processor. A thread that is new since the
+ *           last round has used all of its time in this one; the last part of an ended thread's
+ *           time is lost.
  */
 #include "collect/system/threads.h"
 
@@ -21,7 +24,7 @@
 
 #include "collect/system/formats.h"
 
-/* As getdents64(2) gives it: readdir(3) would allocate. */
+/* The layout of getdents64(2); readdir(3) would allocate memory. */
 struct entry {
 	uint64_t inode, offset;
 	uint16_t length;
@@ -70,7 +73,7 @@ static void add_thread(struct threads *threads, size_t place, int folder, const 
 	if (got <= 0 || !schedstat_parse(text, (size_t)got, &now))
 		return;
 	before = hash_map_get(&threads->before, key, 0);
-	/* A number that is less is another thread's, with the same tid. */
+	/* A smaller value belongs to a new thread with the same tid. */
 	threads->totals[place] += now < before ? now : now - before;
 	hash_map_put(&threads->now, key, now);
 }

@@ -2,30 +2,38 @@
  *
  * collect/system/vmstat.c - /proc/vmstat: page faults and swapping
  *
- * Runs in:  a sampler's thread; it is opened in the main thread
- * Gets:     cumulated counts of pages and KiB   Gives: faults and bytes
+ * Runs in:  a sampler's thread; opened in the main thread
+ * Gets:     cumulative counts of pages and KiB
+ * Gives:    faults and bytes
  * Owns:     a descriptor
  * Fails:    a line that the kernel lacks is absent
- * Why most_hz: the kernel adds up 150 counters of all processors to write it, 19 us here: at 1000 Hz that were 2 % of
- *           a processor
+ * Why:      max_hz limits the rate, because the kernel adds up 150 counters of all processors for
+ *           this file, 19 us here: at 1000 Hz that would be 2 % of a processor
  */
 #include <unistd.h>
 
 #include "base/array.h"
+#include "collect/counter/source.h"
 #include "collect/system/formats.h"
-#include "collect/source.h"
+#include "collect/system/sources.h"
 
 enum { FAULTS, MAJOR, SWAP_IN, SWAP_OUT, PAGE_IN, PAGE_OUT, KILLS };
 
 static const struct metric metrics[] = {
-	[FAULTS] = {"memory.faults", "faults", "pgfault", .kind = METRIC_TOTAL},
-	[MAJOR] = {"memory.faults.major", "faults", "pgmajfault: that read a disk",
+	[FAULTS] = {"memory.faults", "faults",
+		    "page faults of all processes, minor and major (pgfault)",
+		    .kind = METRIC_TOTAL},
+	[MAJOR] = {"memory.faults.major", "faults",
+		   "page faults of all processes that had to wait for a disk (pgmajfault)",
 		   .kind = METRIC_TOTAL},
-	[SWAP_IN] = {"swap.in", "bytes", "pswpin pages", .kind = METRIC_TOTAL},
-	[SWAP_OUT] = {"swap.out", "bytes", "pswpout pages", .kind = METRIC_TOTAL},
-	[PAGE_IN] = {"paging.in", "bytes", "pgpgin KiB: read from disks", .kind = METRIC_TOTAL},
-	[PAGE_OUT] = {"paging.out", "bytes", "pgpgout KiB: written to disks", .kind = METRIC_TOTAL},
-	[KILLS] = {"memory.oom_kills", "tasks", "oom_kill: for want of memory",
+	[SWAP_IN] = {"swap.in", "bytes", "bytes read from swap (pswpin)", .kind = METRIC_TOTAL},
+	[SWAP_OUT] = {"swap.out", "bytes", "bytes written to swap (pswpout)", .kind = METRIC_TOTAL},
+	[PAGE_IN] = {"paging.in", "bytes", "bytes that the machine read from disks (pgpgin)",
+		     .kind = METRIC_TOTAL},
+	[PAGE_OUT] = {"paging.out", "bytes", "bytes that the machine wrote to disks (pgpgout)",
+		      .kind = METRIC_TOTAL},
+	[KILLS] = {"memory.oom_kills", "tasks",
+		   "processes that the kernel killed because memory had run out (oom_kill)",
 		   .kind = METRIC_TOTAL},
 };
 
@@ -46,13 +54,12 @@ static void read_vmstat(struct source_state *state, struct tick *tick)
 	one_file_read(state, tick, vmstat_parse);
 }
 
-extern const struct source vmstat_source;
 const struct source vmstat_source = {
 	.name = "vm",
 	.file = "/proc/vmstat",
 	SOURCE_METRICS(metrics),
-	.most_hz = 10,
-	.things_most = 1,
+	.max_hz = 10,
+	.max_instances = 1,
 	.own_bytes = sizeof(struct one_file),
 	.open = one_file_open,
 	.read = read_vmstat,

@@ -1,34 +1,39 @@
 /* SPDX-License-Identifier: MIT
  *
- * symbol/elf/lazy_bytes.c - a part of a file, read where it is needed
+ * symbol/elf/lazy_bytes.c - a part of a file that is read on demand
  *
  * Runs in:  the recorder
- * Gets:     a file, or an image of one   Gives: bytes at places that stay
- * Owns:     address space for all of the part, memory for what was read, for a large part a descriptor
+ * Gets:     a file, or an image of one
+ * Gives:    bytes at stable addresses
+ * Owns:     address space for the whole part, memory for the blocks that were read, and for a large
+ *           part a descriptor if one is left
  * Fails:    -ENODATA, -ENOMEM; a file that is shortened later gives no more bytes
- * Why:      a look into the unwind tables of libLLVM needs 20 KB of their 6.7 MB. To copy them took 10 ms, in which a program
- *           waited for the recorder. They are not mapped, because a file that is shortened would end the recorder (SIGBUS).
+ * Why:      a lookup in the unwind tables of libLLVM needs 20 KB of their 6.7 MB. Copying all of it
+ *           took 10 ms, while a program waited for the recorder. The tables are not mapped, because
+ *           a file that is shortened would kill the recorder (SIGBUS).
  */
 #include "symbol/elf/lazy_bytes.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "symbol/elf_source.h"
+#include "symbol/elf/source.h"
 
 enum {
 	BLOCK_BYTES = 8 << 10,
-	SMALL_BYTES = 256 << 10 /* up to here all is read at once, and no descriptor kept */
+	SMALL_BYTES = 256 << 10 /* up to this size everything is read at once, without keeping a
+				 * descriptor */
 };
 
 struct lazy_bytes {
-	struct source source; /* fd -1: all is read */
+	struct elf_source source; /* fd -1: everything is read */
 	uint64_t offset, size;
 	uint8_t *bytes;   /* mapped */
-	uint8_t *is_read; /* a byte per block; NULL: all is read */
+	uint8_t *is_read; /* a byte per block; NULL: everything is read */
 };
 
 static uint64_t count_blocks(uint64_t size)
@@ -36,29 +41,37 @@ static uint64_t count_blocks(uint64_t size)
 	return (size + BLOCK_BYTES - 1) / BLOCK_BYTES;
 }
 
-/* Before memory is taken: a length in a damaged header is often beyond the end of the file. */
-static int check_end(const struct source *source, uint64_t offset, uint64_t size,
+/* Checked before memory is allocated: a length in a damaged header is often beyond the end of the
+ * file. */
+static int check_end(const struct elf_source *source, uint64_t offset, uint64_t size,
 		     uint64_t max_bytes)
 {
 	uint8_t last;
 
 	if (!size || size > max_bytes || offset > UINT64_MAX - size)
 		return -ENODATA;
-	return read_source(source, &last, 1, offset + size - 1);
+	return elf_source_read(source, &last, 1, offset + size - 1);
 }
 
-static int keep_file(struct lazy_bytes *bytes, const struct source *source)
+/* False: no free descriptor, or no memory. */
+static bool keep_file(struct lazy_bytes *bytes, const struct elf_source *source)
 {
+	int fd = fcntl(source->fd, F_DUPFD_CLOEXEC, 0);
+
+	if (fd < 0)
+		return false;
 	bytes->is_read = calloc(count_blocks(bytes->size), 1);
-	if (!bytes->is_read)
-		return -ENOMEM;
+	if (!bytes->is_read) {
+		close(fd);
+		return false;
+	}
 	bytes->source = *source;
-	bytes->source.fd = fcntl(source->fd, F_DUPFD_CLOEXEC, 0);
-	return bytes->source.fd < 0 ? -errno : 0;
+	bytes->source.fd = fd;
+	return true;
 }
 
-int lazy_bytes_open(const struct source *source, uint64_t offset, uint64_t size, uint64_t max_bytes,
-		    struct lazy_bytes **ret_bytes)
+int lazy_bytes_open(const struct elf_source *source, uint64_t offset, uint64_t size,
+		    uint64_t max_bytes, struct lazy_bytes **ret_bytes)
 {
 	int error = check_end(source, offset, size, max_bytes);
 	struct lazy_bytes *bytes;
@@ -75,10 +88,8 @@ int lazy_bytes_open(const struct source *source, uint64_t offset, uint64_t size,
 		free(bytes);
 		return -ENOMEM;
 	}
-	if (source->fd >= 0 && size > SMALL_BYTES)
-		error = keep_file(bytes, source);
-	else
-		error = read_source(source, bytes->bytes, size, offset);
+	if (source->fd < 0 || size <= SMALL_BYTES || !keep_file(bytes, source))
+		error = elf_source_read(source, bytes->bytes, size, offset);
 	if (error) {
 		lazy_bytes_close(bytes);
 		return error;
@@ -102,7 +113,7 @@ static int read_block(struct lazy_bytes *bytes, uint64_t block)
 {
 	const uint64_t at = block * BLOCK_BYTES;
 	const uint64_t size = bytes->size - at < BLOCK_BYTES ? bytes->size - at : BLOCK_BYTES;
-	int error = read_source(&bytes->source, bytes->bytes + at, size, bytes->offset + at);
+	int error = elf_source_read(&bytes->source, bytes->bytes + at, size, bytes->offset + at);
 
 	bytes->is_read[block] = !error;
 	return error;

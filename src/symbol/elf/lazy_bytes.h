@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * symbol/elf/lazy_bytes.h - a part of a file, read where it is needed
+ * symbol/elf/lazy_bytes.h - a part of a file that is read on demand
  */
 #ifndef SYMBOL_ELF_LAZY_BYTES_H
 #define SYMBOL_ELF_LAZY_BYTES_H
@@ -8,15 +8,16 @@
 #include <stdint.h>
 
 struct lazy_bytes;
-struct source;
+struct elf_source;
 
-/* `size` bytes of a source from an offset on. A large part of a file keeps a descriptor of it. Errors: -ENODATA: empty,
- * larger than `max_bytes`, or beyond the end of the source; -ENOMEM; -errno of reading. The error chain is left alone. */
-int lazy_bytes_open(const struct source *source, uint64_t offset, uint64_t size, uint64_t max_bytes,
-		    struct lazy_bytes **ret_bytes);
+/* `size` bytes of a source, starting at `offset`. A large part keeps a descriptor of its file; if
+ * none is left, everything is read at once. Errors: -ENODATA: empty, larger than `max_bytes`, or
+ * beyond the end of the source; -ENOMEM; -errno of reading. Does not set the error chain. */
+int lazy_bytes_open(const struct elf_source *source, uint64_t offset, uint64_t size,
+		    uint64_t max_bytes, struct lazy_bytes **ret_bytes);
 void lazy_bytes_close(struct lazy_bytes *bytes); /* NULL-safe */
 
-/* Where byte `at` lies, with `size` bytes from there on read; NULL: they are outside, or cannot be read. */
+/* Address of byte `at`, with `size` bytes from there on read; NULL: outside, or unreadable. */
 const uint8_t *lazy_bytes_at(struct lazy_bytes *bytes, uint64_t at, uint64_t size);
 
 #endif

@@ -2,9 +2,10 @@
  *
  * tests/device/capture/capture.h - files that keep what a real GPU's libraries said
  *
- * A file is a header and chunks, little endian, each chunk a multiple of 8 bytes. capture_agent.c and the
- * programs beside it write them on a machine with a GPU; read_capture.py reads them, and a stand-in for the
- * libraries can serve their contents again. Append-only: a chunk of an unknown type is to be skipped.
+ * A file is a header and chunks, little endian, each chunk a multiple of 8 bytes. capture_agent.c
+ * and the programs beside it write them on a machine with a GPU; read_capture.py reads them, and a
+ * stand-in for the libraries can serve their contents again. Append-only: a chunk of an unknown
+ * type is to be skipped.
  */
 #ifndef CAPTURE_H
 #define CAPTURE_H
@@ -18,8 +19,8 @@
 struct capture_header {
 	char magic[8];
 	uint32_t header_bytes, pid;
-	/* As cuptiGetVersion and cuDriverGetVersion say; 0: not asked. The layout of raw records is of this
-	 * CUPTI. */
+	/* As cuptiGetVersion and cuDriverGetVersion say; 0: not asked. The layout of raw records is
+	 * of this CUPTI. */
 	uint32_t cupti_version, driver_version;
 	uint64_t monotonic_ns, realtime_ns; /* when the file was begun */
 	char what[64];                      /* the workload and how it was captured */
@@ -28,8 +29,8 @@ struct capture_header {
 enum capture_type {
 	CAPTURE_FACTS = 1,    /* text: lines of KEY=VALUE */
 	CAPTURE_ACTIVITY = 2, /* the valid part of one activity buffer, as it came */
-	CAPTURE_NAMES =
-		3, /* struct capture_name …: what pointers in the activity buffer before it showed */
+	CAPTURE_NAMES = 3, /* struct capture_name …: what pointers in the activity buffer before it
+			      showed */
 	CAPTURE_CALLBACKS = 4,     /* struct capture_callback … */
 	CAPTURE_CUBIN = 5,         /* struct capture_cubin, then its bytes; own kernels only */
 	CAPTURE_STALL_REASONS = 6, /* struct capture_stall_reason … */
@@ -41,16 +42,16 @@ enum capture_type {
 	CAPTURE_PM_SAMPLES =
 		11, /* struct capture_pm_block, then count x (start, end, values) of 8 bytes each */
 	CAPTURE_SERIES_KEYS = 12, /* text: one key a line */
-	CAPTURE_SERIES =
-		13, /* rows of doubles: CLOCK_MONOTONIC in s, then one value a key; NAN: not there */
+	CAPTURE_SERIES = 13, /* rows of doubles: CLOCK_MONOTONIC in s, then one value a key; NAN:
+				not there */
 };
 
 enum capture_image { CAPTURE_IMAGE_AVAILABILITY, CAPTURE_IMAGE_CONFIG, CAPTURE_IMAGE_COUNTERS };
 
 struct capture_chunk {
 	uint32_t type, number; /* number: counted from 0 within a type, or as the type says */
-	uint64_t
-		bytes; /* of the contents, without the zeros that fill them up to a multiple of 8 */
+	/* of the contents, without the zeros that fill them up to a multiple of 8 */
+	uint64_t bytes;
 	uint64_t monotonic_ns; /* when it was written */
 };
 
@@ -66,9 +67,9 @@ struct capture_callback {
 	uint32_t site; /* 0 enter, 1 exit; resource callbacks: 2 */
 	uint32_t tid;
 	uint32_t correlation_id, context_uid;
-	uint64_t data
-		[2]; /* API: frames of the stack and the cost of taking it in ns; resources: handle, size */
-	char name[24]; /* what the library calls it, cut */
+	uint64_t data[2]; /* API: frames of the stack and the cost of taking it in ns; resources:
+			     handle, size */
+	char name[24];    /* what the library calls it, cut */
 };
 
 struct capture_cubin {
@@ -89,7 +90,8 @@ struct capture_pc_block {
 	uint32_t period_log2, range_id;
 };
 
-/* In a chunk's number: the samples are of the configuration's buffer, after Disable or as they were not given. */
+/* In a chunk's number: the samples are of the configuration's buffer, after Disable or as they were
+ * not given. */
 #define CAPTURE_PC_CONFIGURED UINT32_C(0x80000000)
 
 /* Then reason_count pairs (index, samples) of 4 bytes each, then the function's name, zeros up to a
@@ -116,7 +118,8 @@ struct capture_file;
 int capture_open(const char *path, const char *what, uint32_t cupti_version,
 		 uint32_t driver_version, struct capture_file **ret_file);
 void capture_close(struct capture_file *file);
-/* Parts are written one after the other as one chunk. A disk that is full ends the file at the chunk before. */
+/* Parts are written one after the other as one chunk. A disk that is full ends the file at the
+ * chunk before. */
 struct capture_part {
 	const void *data;
 	size_t bytes;

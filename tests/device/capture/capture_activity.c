@@ -3,12 +3,14 @@
  * tests/device/capture/capture_activity.c - keeps activity buffers as they came
  *
  * Runs in:  the captured program: buffers come on CUPTI's thread, or on that which flushes
- * Gets:     buffers of records   Gives: each buffer, the texts its records point to, counts
- * Owns:     the buffers, which are used again. Where all are in use, one is made that is thrown away with its
- *           records when it comes back, which is counted; what comes back and is not ours is not looked at
+ * Gets:     buffers of records
+ * Gives:    each buffer, the texts its records point to, counts
+ * Owns:     the buffers, which are used again. Where all are in use, one is made that is thrown
+ *           away with its records when it comes back, which is counted; what comes back and is not
+ *           ours is not looked at
  * Fails:    by a fact
- * Why:      no lock is held while records are walked, as cuptiActivityGetNextRecord may wait for one of the
- *           library's that the thread holds which asks for a buffer
+ * Why:      no lock is held while records are walked, as cuptiActivityGetNextRecord may wait for
+ *           one of the library's that the thread holds which asks for a buffer
  */
 #include "capture_agent.h"
 
@@ -19,11 +21,11 @@
 enum {
 	BUFFER_BYTES = 1 << 20,
 	SPARE_BYTES = 1 << 16,
-	BUFFERS_MOST = 512,
-	SPARES_MOST = 64,
+	MAX_BUFFERS = 512,
+	MAX_SPARES = 64,
 	KINDS = 64,
 	NAME_SLOTS = 1 << 14, /* of one buffer: a power of two, more than a buffer has records */
-	NAMES_MOST = NAME_SLOTS / 2
+	MAX_NAMES = NAME_SLOTS / 2
 };
 #define LONGEST_NS INT64_C(100000000000)
 
@@ -47,7 +49,7 @@ struct walker {
 	struct walker *next;
 	struct counts counts;
 	const char *slots[NAME_SLOTS];
-	const char *found[NAMES_MOST];
+	const char *found[MAX_NAMES];
 	uint32_t name_count;
 	char *bytes;
 	size_t used, room;
@@ -55,7 +57,7 @@ struct walker {
 
 static struct {
 	pthread_mutex_t lock;
-	struct buffer buffers[BUFFERS_MOST], spares[SPARES_MOST];
+	struct buffer buffers[MAX_BUFFERS], spares[MAX_SPARES];
 	uint32_t made_count;
 	uint64_t requested_count, completed_count, empty_count, discarded_count, refused_count;
 	uint64_t valid_bytes, written_count, unwritten_count;
@@ -77,7 +79,7 @@ static uint8_t *take_buffer(uint32_t most)
 			state.buffers[i].owner = THEIRS;
 			return state.buffers[i].bytes;
 		}
-	if (state.made_count < most && state.made_count < BUFFERS_MOST) {
+	if (state.made_count < most && state.made_count < MAX_BUFFERS) {
 		uint8_t *bytes = aligned_alloc(8, BUFFER_BYTES);
 
 		if (bytes)
@@ -90,7 +92,7 @@ static uint8_t *take_buffer(uint32_t most)
 /* Under the lock: each its own, as the library writes to it until it gives it back. */
 static uint8_t *make_spare(void)
 {
-	for (uint32_t i = 0; i < SPARES_MOST; i++)
+	for (uint32_t i = 0; i < MAX_SPARES; i++)
 		if (!state.spares[i].bytes) {
 			state.spares[i] = (struct buffer){aligned_alloc(8, SPARE_BYTES), SPARE};
 			return state.spares[i].bytes;
@@ -120,7 +122,7 @@ static struct buffer *find_buffer(const uint8_t *bytes)
 	for (uint32_t i = 0; i < state.made_count; i++)
 		if (state.buffers[i].bytes == bytes)
 			return state.buffers[i].owner == THEIRS ? &state.buffers[i] : NULL;
-	for (uint32_t i = 0; i < SPARES_MOST; i++)
+	for (uint32_t i = 0; i < MAX_SPARES; i++)
 		if (bytes && state.spares[i].bytes == bytes)
 			return &state.spares[i];
 	return NULL;
@@ -158,7 +160,7 @@ static void note_name(struct walker *walker, const char *name)
 {
 	uint64_t hash = ((uint64_t)(uintptr_t)name >> 3) * UINT64_C(0x9e3779b97f4a7c15);
 
-	if (!name || walker->name_count == NAMES_MOST)
+	if (!name || walker->name_count == MAX_NAMES)
 		return;
 	for (uint32_t i = (uint32_t)(hash >> 40);; i++) {
 		const char **slot = &walker->slots[i % NAME_SLOTS];
@@ -185,7 +187,8 @@ static const struct {
 	{CUPTI_ACTIVITY_KIND_FUNCTION, offsetof(struct cupti_activity_function, name), 32},
 };
 
-/* A kernel that ends before it starts, lasts too long, or starts far from the one before it in its buffer. */
+/* A kernel that ends before it starts, lasts too long, or starts far from the one before it in its
+ * buffer. */
 static void note_times(struct counts *counts, const uint64_t times[2])
 {
 	int64_t step = counts->last_start ? (int64_t)(times[0] - counts->last_start) : 0;

@@ -5,11 +5,12 @@
  * Runs in:  the captured program; CUDA_INJECTION64_PATH names it, cuInit calls InitializeInjection
  * Gets:     CAPTURE="key=value,…" (README.md), the callbacks and buffers of CUPTI
  * Gives:    one capture file
- * Owns:     a thread that reads clocks, drains PC samples and flushes; none with mode=null and subscribe
+ * Owns:     a thread that reads clocks, drains PC samples and flushes; none with mode=null and
+ *           subscribe
  * Fails:    by a line in the file; the program goes on
- * Why:      the end runs on a thread of its own and is waited for 5 s, because cuptiActivityFlushAll may
- *           deadlock; what is stuck then would hold up the library's own end as well, so the program ends
- *           there, with its own status
+ * Why:      the end runs on a thread of its own and is waited for 5 s, because
+ *           cuptiActivityFlushAll may deadlock; what is stuck then would hold up the library's own
+ *           end as well, so the program ends there, with its own status
  */
 #include "capture_agent.h"
 

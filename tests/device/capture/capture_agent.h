@@ -68,8 +68,8 @@ struct agent {
 	atomic_bool is_awake; /* a callback came: cuInit is over */
 	pthread_t worker;
 	bool has_worker;
-	uint32_t
-		kind_count; /* that are enabled; 0: the library has nothing to flush, and may hang over it */
+	uint32_t kind_count; /* that are enabled; 0: the library has nothing to flush, and may hang
+				over it */
 	_Atomic(struct capture_thread *) threads;
 	atomic_ullong row_count, rows_lost;
 	const char *stage; /* of the end, for whoever waits for it */

@@ -3,10 +3,12 @@
  * tests/device/capture/capture_callbacks.c - subscribes, and writes down the callbacks that come
  *
  * Runs in:  the captured program, on its own threads, inside of its CUDA calls
- * Gets:     API, RESOURCE and STATE callbacks   Gives: rows, cubins, stacks, contexts to sample PCs in
+ * Gets:     API, RESOURCE and STATE callbacks
+ * Gives:    rows, cubins, stacks, contexts to sample PCs in
  * Owns:     a block of rows for each thread, which is written when it is full
  * Fails:    by a fact; rows beyond the limit are counted
- * Why:      rows and not records of API calls, because those come at another time and cost twice as much
+ * Why:      rows and not records of API calls, because those come at another time and cost twice as
+ *           much
  */
 #include "capture_agent.h"
 
@@ -15,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CBID_LIMIT = 2048, CUBIN_BYTES_MOST = 1 << 18, STATE_FACTS_MOST = 50 };
+enum { CBID_LIMIT = 2048, MAX_CUBIN_BYTES = 1 << 18, MAX_STATE_FACTS = 50 };
 
 enum call_class { NOT_KNOWN, LAUNCH, GRAPH_LAUNCH, COPY, SET, WAIT, MODULE, OTHER };
 
@@ -132,7 +134,7 @@ static void keep_cubin(struct agent *agent, const struct cupti_module_resource *
 		return;
 	if (CUPTI_CALL(&agent->cupti, agent->file, cuptiGetCubinCrc, &params))
 		head.crc = params.ret_crc;
-	if (module->cubin_bytes > CUBIN_BYTES_MOST) {
+	if (module->cubin_bytes > MAX_CUBIN_BYTES) {
 		capture_fact(agent->file, "cubin_too_large", "module %u crc %llx bytes %zu",
 			     module->module_id, (unsigned long long)head.crc, module->cubin_bytes);
 		return;
@@ -146,7 +148,7 @@ static void keep_cubin(struct agent *agent, const struct cupti_module_resource *
 static void describe_graph(struct agent *agent, uint32_t cbid,
 			   const struct cupti_graph_resource *graph, uint64_t ret_data[2])
 {
-	struct cupti_functions *call = &agent->cupti.call;
+	struct cupti_all_functions *call = &agent->cupti.call;
 	uint32_t id = 0, other = 0;
 
 	if (cbid >= CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED &&
@@ -254,7 +256,7 @@ static void on_state(struct agent *agent, uint32_t cbid, const struct cupti_stat
 {
 	static atomic_uint count;
 
-	if (state && atomic_fetch_add(&count, 1) < STATE_FACTS_MOST)
+	if (state && atomic_fetch_add(&count, 1) < MAX_STATE_FACTS)
 		capture_fact(agent->file, cbid == CUPTI_CBID_STATE_WARNING ? "warning" : "error",
 			     "%d %s", (int)state->result, state->message ? state->message : "?");
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/device/capture/capture_cupti.c - finds libcupti, says what its calls returned, reads its clock
+ * tests/device/capture/capture_cupti.c - finds libcupti, says what its calls returned, reads its
+ * clock
  *
  * Runs in:  the captured program and the programs that sample beside it
- * Gets:     what is mapped, CAPTURE_CUPTI, CUDA_HOME   Gives: struct capture_cupti
+ * Gets:     what is mapped, CAPTURE_CUPTI, CUDA_HOME
+ * Gives:    struct capture_cupti
  * Owns:     nothing; the library is never unloaded
  * Fails:    with -ENOENT
  * Why:      two libcupti in one process break each other, so the one that is mapped comes first
@@ -119,7 +121,7 @@ int capture_cupti_open(struct capture_cupti *ret_cupti)
 	if (!open_anywhere(&cupti))
 		return -ENOENT;
 #define FIND(need, name, parameters) *(void **)&cupti.call.name = dlsym(cupti.handle, #name);
-	CUPTI_FUNCTIONS(FIND)
+	CUPTI_ALL_FUNCTIONS(FIND)
 #undef FIND
 	if (!cupti.call.cuptiGetVersion || cupti.call.cuptiGetVersion(&cupti.version) != 0)
 		return -ENOENT;

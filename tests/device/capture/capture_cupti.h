@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/device/capture/capture_cupti.h - a libcupti that is found and opened, and what its calls said
+ * tests/device/capture/capture_cupti.h - a libcupti that is found and opened, and what its calls
+ * said
  */
 #ifndef CAPTURE_CUPTI_H
 #define CAPTURE_CUPTI_H
 
 #include "capture.h"
-#include "event/cupti_abi.h"
+#include "sim/nvidia/cupti_abi.h"
 
 enum {
 	CAPTURE_ABSENT = -1,    /* as a result: the library has no such function */
@@ -19,13 +20,13 @@ struct capture_cupti {
 	uint32_t version;
 	uint32_t major; /* 13 of 130000 and 12 of 19 … 28 */
 	char path[1280];
-	struct cupti_functions call;
+	struct cupti_all_functions call;
 };
 
 enum capture_stamp { CAPTURE_STAMP_DEFAULT, CAPTURE_STAMP_MONOTONIC, CAPTURE_STAMP_BIASED };
 
-/* The one that is mapped already; the one that CAPTURE_CUPTI names; one beside the CUDA libraries that are
- * mapped; the loader's; the toolkit's. -ENOENT: there is none. */
+/* The one that is mapped already; the one that CAPTURE_CUPTI names; one beside the CUDA libraries
+ * that are mapped; the loader's; the toolkit's. -ENOENT: there is none. */
 int capture_cupti_open(struct capture_cupti *ret_cupti);
 
 /* Writes a fact where the call failed. Returns whether it did not. */

@@ -5,14 +5,15 @@
  *	capture_nvml OUT [seconds=N] [hz=N] [device=N] [gpm=0] [what=TEXT]
  *
  * Runs in:  a process of its own; no privilege is needed
- * Gets:     libnvidia-ml.so.1   Gives: a capture: identity as facts, a series of values
+ * Gets:     libnvidia-ml.so.1
+ * Gives:    a capture: identity as facts, a series of values
  * Owns:     two GPM samples
- * Fails:    with status 1; 3: there is no NVML. A value that is not there is NAN in the series, and the code
- *           of its first failure a fact
+ * Fails:    with status 1; 3: there is no NVML. A value that is not there is NAN in the series, and
+ *           the code of its first failure a fact
  * Why:      it is the source of clocks, which PM sampling is said to lock, and needs no CUPTI
  */
 #include "capture.h"
-#include "collect/nvidia/nvml_abi.h"
+#include "abi/nvml.h"
 
 #include <dlfcn.h>
 #include <math.h>
@@ -21,7 +22,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { NO_NVML = 3, GPM_KEYS = 20, PROCESSES_MOST = 64, NVML_ABSENT = 0xffff };
+enum { NO_NVML = 3, GPM_KEYS = 20, MAX_PROCESSES = 64, NVML_ABSENT = 0xffff };
 
 enum key {
 	KEY_SM_MHZ,
@@ -157,8 +158,8 @@ static void read_use(struct meter *meter)
 	struct nvml_utilization use = {0};
 	struct nvml_memory_v2 memory = {.version = NVML_MEMORY_V2};
 	struct nvml_memory older = {0};
-	struct nvml_process_v2 processes[PROCESSES_MOST];
-	unsigned count = PROCESSES_MOST;
+	struct nvml_process_v2 processes[MAX_PROCESSES];
+	unsigned count = MAX_PROCESSES;
 	nvmlReturn_t result;
 
 	result = NVML(meter, nvmlDeviceGetUtilizationRates, meter->device, &use);
@@ -293,8 +294,8 @@ static void write_identity(struct meter *meter)
 
 static void write_processes(struct meter *meter)
 {
-	struct nvml_process_v2 processes[PROCESSES_MOST];
-	unsigned count = PROCESSES_MOST;
+	struct nvml_process_v2 processes[MAX_PROCESSES];
+	unsigned count = MAX_PROCESSES;
 	nvmlReturn_t result = NVML(meter, nvmlDeviceGetComputeRunningProcesses_v3, meter->device,
 				   &count, processes);
 

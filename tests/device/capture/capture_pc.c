@@ -2,13 +2,16 @@
  *
  * tests/device/capture/capture_pc.c - PC samples of the captured program
  *
- * Runs in:  the captured program: starts in the callback of a new context, drains on the agent's thread
- * Gets:     contexts   Gives: the table of stall reasons, blocks of samples
- * Owns:     the buffers that the samples come in. The functions' names are CUPTI's, shared by records, and
- *           are never freed. The buffer of the configuration is CUPTI's while sampling is on: it fills it at
- *           the end of each range, so it is read after Disable and never written to
- * Fails:    by a fact, and sampling of that context is off; an overflow of the hardware's buffer wedges the
- *           session, which is stopped and started again, three times at most
+ * Runs in:  the captured program: starts in the callback of a new context, drains on the agent's
+ *           thread
+ * Gets:     contexts
+ * Gives:    the table of stall reasons, blocks of samples
+ * Owns:     the buffers that the samples come in. The functions' names are CUPTI's, shared by
+ *           records, and are never freed. The buffer of the configuration is CUPTI's while sampling
+ *           is on: it fills it at the end of each range, so it is read after Disable and never
+ *           written to
+ * Fails:    by a fact, and sampling of that context is off; an overflow of the hardware's buffer
+ *           wedges the session, which is stopped and started again, three times at most
  */
 #include "capture_agent.h"
 
@@ -20,12 +23,12 @@
 
 enum {
 	LOCK_WAIT_S = 2,
-	CONTEXTS_MOST = 8,
-	REASONS_MOST = 128,
+	MAX_CONTEXTS = 8,
+	MAX_REASONS = 128,
 	PCS = 2000,
-	RESTARTS_MOST = 3,
-	BLOCKS_MOST = 4000,
-	ROUNDS_MOST = 256
+	MAX_RESTARTS = 3,
+	MAX_BLOCKS = 4000,
+	MAX_ROUNDS = 256
 };
 
 struct pcs {
@@ -50,9 +53,9 @@ struct session {
 
 static struct {
 	pthread_mutex_t lock;
-	struct session sessions[CONTEXTS_MOST];
+	struct session sessions[MAX_CONTEXTS];
 	uint32_t count, reason_count, blocks;
-	uint32_t reasons[REASONS_MOST];
+	uint32_t reasons[MAX_REASONS];
 	bool has_reasons;
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -93,7 +96,7 @@ static bool make_pcs(const struct agent *agent, struct pcs *ret_pcs)
 
 static void write_reasons(struct agent *agent, char **names)
 {
-	struct capture_stall_reason rows[REASONS_MOST];
+	struct capture_stall_reason rows[MAX_REASONS];
 
 	memset(rows, 0, sizeof(rows));
 	for (uint32_t i = 0; i < state.reason_count; i++) {
@@ -106,8 +109,8 @@ static void write_reasons(struct agent *agent, char **names)
 
 static bool find_reasons(struct agent *agent, CUcontext context)
 {
-	static char texts[REASONS_MOST][CUPTI_STALL_REASON_STRING_SIZE];
-	char *names[REASONS_MOST];
+	static char texts[MAX_REASONS][CUPTI_STALL_REASON_STRING_SIZE];
+	char *names[MAX_REASONS];
 	size_t count = 0;
 	struct cupti_pc_sampling_num_stall_reasons_params ask = {
 		.struct_bytes = CUpti_PCSamplingGetNumStallReasonsParamsSize,
@@ -124,9 +127,9 @@ static bool find_reasons(struct agent *agent, CUcontext context)
 	if (!CUPTI_CALL(&agent->cupti, agent->file, cuptiPCSamplingGetNumStallReasons, &ask))
 		return false;
 	capture_fact(agent->file, "pc.stall_reasons", "%zu", count);
-	if (!count || count > REASONS_MOST)
+	if (!count || count > MAX_REASONS)
 		return false;
-	for (uint32_t i = 0; i < REASONS_MOST; i++)
+	for (uint32_t i = 0; i < MAX_REASONS; i++)
 		names[i] = texts[i];
 	get.count = count;
 	if (!CUPTI_CALL(&agent->cupti, agent->file, cuptiPCSamplingGetStallReasons, &get))
@@ -309,7 +312,7 @@ static void write_block(struct agent *agent, struct session *session, const stru
 	session->dropped += data->dropped_count;
 	session->pcs += count;
 	if (!bytes || (!count && result == 0 && !data->sample_count) ||
-	    state.blocks >= BLOCKS_MOST) {
+	    state.blocks >= MAX_BLOCKS) {
 		free(bytes);
 		return;
 	}
@@ -370,8 +373,8 @@ static cupti_result get_data(struct agent *agent, struct session *session)
 	return result;
 }
 
-/* Should the library not give what landed, the next range's samples take its place; this one is over, so nobody
- * writes there now. Each state of the buffer once. */
+/* Should the library not give what landed, the next range's samples take its place; this one is
+ * over, so nobody writes there now. Each state of the buffer once. */
 static void show_landed(struct agent *agent, struct session *session)
 {
 	const struct cupti_pc_sampling_data *live = &session->configured.data;
@@ -387,7 +390,7 @@ static void show_landed(struct agent *agent, struct session *session)
 
 static void drain(struct agent *agent, struct session *session)
 {
-	for (uint32_t round = 0; round < ROUNDS_MOST && session->is_on && !session->is_deaf;
+	for (uint32_t round = 0; round < MAX_ROUNDS && session->is_on && !session->is_deaf;
 	     round++) {
 		cupti_result result = get_data(agent, session);
 
@@ -398,7 +401,7 @@ static void drain(struct agent *agent, struct session *session)
 			return;
 		}
 		session->overflows += result == CUPTI_ERROR_OUT_OF_MEMORY;
-		if (result != CUPTI_ERROR_OUT_OF_MEMORY || session->restarts++ >= RESTARTS_MOST) {
+		if (result != CUPTI_ERROR_OUT_OF_MEMORY || session->restarts++ >= MAX_RESTARTS) {
 			session->is_deaf = true;
 			return;
 		}
@@ -426,7 +429,7 @@ void capture_pc_context(struct agent *agent, CUcontext context)
 
 	if (agent->options.pc == CAPTURE_PC_OFF || !lock_in_time(agent, "start"))
 		return;
-	if (state.count < CONTEXTS_MOST) {
+	if (state.count < MAX_CONTEXTS) {
 		session = &state.sessions[state.count++];
 		session->context = context;
 		if (turn_on(agent, session)) {
@@ -455,8 +458,8 @@ void capture_pc_late(struct agent *agent)
 		capture_pc_context(agent, context);
 }
 
-/* A callback that comes while another thread drains, and waits for what it holds in the library, does not wait
- * for that thread. */
+/* A callback that comes while another thread drains, and waits for what it holds in the library,
+ * does not wait for that thread. */
 void capture_pc_drain(struct agent *agent)
 {
 	if (agent->options.pc == CAPTURE_PC_OFF || pthread_mutex_trylock(&state.lock) != 0)

@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/device/capture/capture_pm.c - samples the counters of a whole GPU, from a process without work on it
+ * tests/device/capture/capture_pm.c - samples the counters of a whole GPU, from a process without
+ * work on it
  *
- *	capture_pm OUT [seconds=N] [hz=N] [set=base|triage] [stamp=default|monotonic|biased] [images=N]
+ *	capture_pm OUT [seconds=N] [hz=N] [set=base|triage] [stamp=default|monotonic|biased]
+ *	    [images=N]
  *		[device=N] [overflow=1] [context=1] [what=TEXT]
- *	capture_pm --metrics CHIP [base|triage]   which metrics of a set fit into one pass; no GPU is needed
- *	capture_pm --offline FILE                 the images of a file, evaluated again; no GPU is needed
+ *	capture_pm --metrics CHIP [base|triage]   which metrics of a set fit into one pass; no GPU
+ *	                                          is needed
+ *	capture_pm --offline FILE                 the images of a file, evaluated again; no GPU is
+ *	                                          needed
  *
  * Runs in:  a process of its own
- * Gets:     counters of all processes' work   Gives: a capture: images, samples, clocks
+ * Gets:     counters of all processes' work
+ * Gives:    a capture: images, samples, clocks
  * Owns:     the sampling object and the images
  * Fails:    with a fact for the call that failed, and status 1; 3: there is no usable driver
  * Why:      the configuration's image has to stay as long as sampling is on
@@ -26,8 +31,8 @@ enum {
 	NO_DRIVER = 3,
 	HARDWARE_BYTES = 64 << 20,
 	POLL_MS = 5,
-	STOPS_MOST = 20,
-	DRAINS_MOST = 50
+	MAX_STOPS = 20,
+	MAX_DRAINS = 50
 };
 
 struct sampler {
@@ -171,12 +176,12 @@ static void ask_availability(struct sampler *sampler)
 
 static bool choose_metrics(struct sampler *sampler)
 {
-	const char *names[PM_METRICS_MOST];
+	const char *names[MAX_PM_METRICS];
 	struct pm_host finder = {.cupti = &sampler->cupti, .file = sampler->file};
 	size_t count =
 		pm_host_names(&finder, sampler->chip, sampler->availability, sampler->set, names);
 	uint64_t begin_ns = capture_now_ns();
-	static char text[PM_METRICS_MOST * 160];
+	static char text[MAX_PM_METRICS * 160];
 	int used = 0;
 
 	if (!pm_host_choose(&sampler->host, sampler->chip, sampler->availability, names, count)) {
@@ -275,7 +280,7 @@ static bool read_sample(struct sampler *sampler, size_t index, uint64_t *row)
 		.counter_data = sampler->image,
 		.counter_data_bytes = sampler->image_bytes,
 		.sample_index = index};
-	double values[PM_METRICS_MOST];
+	double values[MAX_PM_METRICS];
 
 	if (!PM_CALL(sampler, cuptiPmSamplingCounterDataGetSampleInfo, &params) ||
 	    !pm_host_evaluate(&sampler->host, sampler->image, sampler->image_bytes, index, values))
@@ -365,7 +370,7 @@ static bool restart(struct sampler *sampler)
 {
 	capture_fact(sampler->file, "pm.overflow_at_ns", "%llu",
 		     (unsigned long long)capture_now_ns());
-	if (++sampler->stops > STOPS_MOST || !stop(sampler))
+	if (++sampler->stops > MAX_STOPS || !stop(sampler))
 		return false;
 	drain(sampler);
 	return start(sampler);
@@ -395,7 +400,7 @@ static void sample(struct sampler *sampler)
 	}
 	capture_fact(sampler->file, "pm.stopped", "%d", stop(sampler));
 	sampler->last_reason = CUPTI_PM_SAMPLING_DECODE_STOP_REASON_OTHER;
-	for (uint32_t i = 0; i < DRAINS_MOST; i++) {
+	for (uint32_t i = 0; i < MAX_DRAINS; i++) {
 		drain(sampler);
 		if (sampler->last_reason == CUPTI_PM_SAMPLING_DECODE_STOP_REASON_END_OF_RECORDS)
 			break;

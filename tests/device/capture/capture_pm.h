@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/device/capture/capture_pm.h - the host's half of PM sampling: metrics to a configuration, counters to values
+ * tests/device/capture/capture_pm.h - the host's half of PM sampling: metrics to a configuration,
+ * counters to values
  */
 #ifndef CAPTURE_PM_H
 #define CAPTURE_PM_H
 
 #include "capture_cupti.h"
 
-enum { PM_METRICS_MOST = 160 };
+enum { MAX_PM_METRICS = 160 };
 
 struct pm_host {
 	const struct capture_cupti *cupti;
 	struct capture_file *file; /* NULL: facts are not written */
 	cupti_host_object object;
-	const char *metrics[PM_METRICS_MOST];
+	const char *metrics[MAX_PM_METRICS];
 	size_t metric_count;
 	uint8_t *config;
 	size_t config_bytes;
@@ -32,9 +33,10 @@ bool pm_host_evaluate(struct pm_host *host, const uint8_t *counters, size_t byte
 void pm_host_close(struct pm_host *host);
 /* The names of a set, base or triage, that the chip may have: how many. They stay. */
 size_t pm_host_names(struct pm_host *host, const char *chip, const uint8_t *availability,
-		     const char *set, const char *ret_names[PM_METRICS_MOST]);
+		     const char *set, const char *ret_names[MAX_PM_METRICS]);
 
-/* capture_pm_offline.c: evaluates the images of a file, prints what it found. Returns the exit status. */
+/* capture_pm_offline.c: evaluates the images of a file, prints what it found. Returns the exit
+ * status. */
 int pm_offline(const char *path);
 /* Prints which metrics of a set fit into one pass of a chip. */
 int pm_show_metrics(const char *chip, const char *set);

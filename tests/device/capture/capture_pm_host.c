@@ -2,11 +2,13 @@
  *
  * tests/device/capture/capture_pm_host.c - metrics of PM sampling, by the host library alone
  *
- * Runs in:  capture_pm   Gets: a chip's name, metrics' names   Gives: a configuration of one pass, values
+ * Runs in:  capture_pm
+ * Gets:     a chip's name, metrics' names
+ * Gives:    a configuration of one pass, values
  * Owns:     the host object and the configuration
  * Fails:    by a fact of the capture
- * Why:      which metrics fit into one pass is nowhere written down: each is added and the passes counted,
- *           half a millisecond to ten each after the first 50 to 300 ms
+ * Why:      which metrics fit into one pass is nowhere written down: each is added and the passes
+ *           counted, half a millisecond to ten each after the first 50 to 300 ms
  */
 #include "capture_pm.h"
 
@@ -115,7 +117,7 @@ static bool fits(struct pm_host *host, const char *chip, const uint8_t *availabi
 bool pm_host_take(struct pm_host *host, const char *chip, const uint8_t *availability,
 		  const char *const *names, size_t count)
 {
-	host->metric_count = count < PM_METRICS_MOST ? count : PM_METRICS_MOST;
+	host->metric_count = count < MAX_PM_METRICS ? count : MAX_PM_METRICS;
 	memcpy(host->metrics, names, host->metric_count * sizeof(*names));
 	return host->metric_count && fits(host, chip, availability);
 }
@@ -123,10 +125,10 @@ bool pm_host_take(struct pm_host *host, const char *chip, const uint8_t *availab
 bool pm_host_choose(struct pm_host *host, const char *chip, const uint8_t *availability,
 		    const char *const *names, size_t count)
 {
-	const char *good[PM_METRICS_MOST];
+	const char *good[MAX_PM_METRICS];
 	size_t good_count = 0;
 
-	for (size_t i = 0; i < count && good_count < PM_METRICS_MOST; i++) {
+	for (size_t i = 0; i < count && good_count < MAX_PM_METRICS; i++) {
 		struct pm_host trial = {.cupti = host->cupti};
 
 		good[good_count] = names[i];
@@ -189,7 +191,7 @@ static size_t find_named(struct pm_host *host, const char *word, const char *suf
 }
 
 size_t pm_host_names(struct pm_host *host, const char *chip, const uint8_t *availability,
-		     const char *set, const char *ret_names[PM_METRICS_MOST])
+		     const char *set, const char *ret_names[MAX_PM_METRICS])
 {
 	size_t count = 0;
 
@@ -197,7 +199,7 @@ size_t pm_host_names(struct pm_host *host, const char *chip, const uint8_t *avai
 		memcpy(ret_names, base_metrics, sizeof(base_metrics));
 		return BASE_METRICS;
 	}
-	count = find_named(host, "Triage", ".sum", ret_names, PM_METRICS_MOST);
+	count = find_named(host, "Triage", ".sum", ret_names, MAX_PM_METRICS);
 	pm_host_close(host);
 	return count;
 }

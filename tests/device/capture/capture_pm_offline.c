@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/device/capture/capture_pm_offline.c - evaluates kept counter images again, without the GPU they are of
+ * tests/device/capture/capture_pm_offline.c - evaluates kept counter images again, without the GPU
+ * they are of
  *
- * Runs in:  capture_pm   Gets: a capture file   Gives: lines of text: how far the values are from those of then
+ * Runs in:  capture_pm
+ * Gets:     a capture file
+ * Gives:    lines of text: how far the values are from those of then
  * Owns:     the file's bytes
  * Fails:    with status 1
  */
@@ -18,7 +21,7 @@ struct offline {
 	size_t size;
 	const uint8_t *availability;
 	char chip[64], *metrics;
-	const char *names[PM_METRICS_MOST];
+	const char *names[MAX_PM_METRICS];
 	size_t count;
 };
 
@@ -74,7 +77,7 @@ static void read_heads(struct offline *offline)
 			offline->metrics = strndup((const char *)contents, chunk.bytes);
 	}
 	rest = offline->metrics;
-	while (rest && (name = strsep(&rest, "\n")) && offline->count < PM_METRICS_MOST)
+	while (rest && (name = strsep(&rest, "\n")) && offline->count < MAX_PM_METRICS)
 		if (*name)
 			offline->names[offline->count++] = name;
 }
@@ -84,7 +87,7 @@ static void compare(struct pm_host *host, const uint8_t *image, size_t image_byt
 		    const uint8_t *samples, size_t sample_bytes)
 {
 	struct capture_pm_block block;
-	double now[PM_METRICS_MOST], then, worst = 0;
+	double now[MAX_PM_METRICS], then, worst = 0;
 	size_t width = 8 * (2 + host->metric_count), equal = 0, other = 0, failed = 0;
 
 	memcpy(&block, samples, sizeof(block));
@@ -167,7 +170,7 @@ int pm_offline(const char *path)
 
 int pm_show_metrics(const char *chip, const char *set)
 {
-	const char *names[PM_METRICS_MOST];
+	const char *names[MAX_PM_METRICS];
 	struct capture_cupti cupti;
 	struct pm_host host = {.cupti = &cupti}, finder = {.cupti = &cupti};
 	size_t count;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/device/capture/capture_stack.c - takes stacks at launches, and says how far that gets at what cost
+ * tests/device/capture/capture_stack.c - takes stacks at launches, and says how far that gets at
+ * what cost
  *
  * Runs in:  the captured program, in callbacks
  * Gets:     the stack below the callback: ours <- libcupti <- libcuda <- … <- the program
- * Gives:    frames and cost to the callback's row; the median and the 99th percentile, and the frames of the
- *           first different stacks, as facts
+ * Gives:    frames and cost to the callback's row; the median and the 99th percentile, and the
+ *           frames of the first different stacks, as facts
  * Owns:     nothing that is freed
  * Fails:    with a stack of no frames
- * Why:      whether the two libraries have unwind tables is not documented, and a walk by frame pointers ends
- *           in the first function without
+ * Why:      whether the two libraries have unwind tables is not documented, and a walk by frame
+ *           pointers ends in the first function without
  */
 #include "capture_agent.h"
 
@@ -20,11 +21,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FRAMES_MOST = 256, SAMPLES_MOST = 12, SAMPLE_FRAMES = 40 };
+enum { MAX_FRAMES = 256, MAX_SAMPLES = 12, SAMPLE_FRAMES = 40 };
 
 static struct {
 	pthread_mutex_t lock;
-	uint64_t hashes[SAMPLES_MOST];
+	uint64_t hashes[MAX_SAMPLES];
 	_Atomic uint32_t count;
 	atomic_ullong ends[3];
 } samples = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -56,11 +57,11 @@ static void sample(struct agent *agent, const uint64_t *frames, uint32_t count, 
 	number = samples.count;
 	for (uint32_t i = 0; i < number; i++)
 		if (samples.hashes[i] == hash)
-			number = SAMPLES_MOST;
-	if (number < SAMPLES_MOST)
+			number = MAX_SAMPLES;
+	if (number < MAX_SAMPLES)
 		samples.hashes[samples.count++] = hash;
 	pthread_mutex_unlock(&samples.lock);
-	if (number >= SAMPLES_MOST)
+	if (number >= MAX_SAMPLES)
 		return;
 	snprintf(key, sizeof(key), "stack.%u", number);
 	capture_fact(agent->file, key, "%s %u frames", how, count);
@@ -85,12 +86,12 @@ static void find_bounds(struct capture_thread *thread)
 }
 
 static inline __attribute__((always_inline)) uint32_t
-walk_pointers(const struct capture_thread *thread, uint64_t frames[FRAMES_MOST])
+walk_pointers(const struct capture_thread *thread, uint64_t frames[MAX_FRAMES])
 {
 	const uint64_t *frame = __builtin_frame_address(0);
 	uint32_t count = 0;
 
-	while (count < FRAMES_MOST && (uintptr_t)frame % 8 == 0 &&
+	while (count < MAX_FRAMES && (uintptr_t)frame % 8 == 0 &&
 	       (uint64_t)(uintptr_t)frame >= thread->stack_low &&
 	       (uint64_t)(uintptr_t)frame + 16 <= thread->stack_high) {
 		const uint64_t *outer = (const uint64_t *)(uintptr_t)frame[0];
@@ -119,7 +120,7 @@ static void note_cost(struct capture_thread *thread, uint64_t cost_ns, uint32_t 
 static __attribute__((noinline)) void
 take_pointers(struct agent *agent, struct capture_thread *thread, uint64_t ret_data[2])
 {
-	uint64_t frames[FRAMES_MOST], begin_ns, hash = 0;
+	uint64_t frames[MAX_FRAMES], begin_ns, hash = 0;
 	uint32_t count;
 
 	if (!thread->stack_high)
@@ -127,7 +128,7 @@ take_pointers(struct agent *agent, struct capture_thread *thread, uint64_t ret_d
 	begin_ns = capture_now_ns();
 	count = walk_pointers(thread, frames);
 	note_cost(thread, capture_now_ns() - begin_ns, count, ret_data);
-	if (samples.count >= SAMPLES_MOST)
+	if (samples.count >= MAX_SAMPLES)
 		return;
 	for (uint32_t i = 0; i < count; i++)
 		hash = (hash ^ frames[i]) * UINT64_C(0x9e3779b97f4a7c15);
@@ -150,7 +151,7 @@ static void take_tables(struct agent *agent, struct capture_thread *thread, uint
 		return;
 	begin_ns = capture_now_ns() - begin_ns;
 	depth = walker->count - walker->own;
-	is_new = samples.count < SAMPLES_MOST;
+	is_new = samples.count < MAX_SAMPLES;
 	atomic_fetch_add_explicit(&samples.ends[walker->end % 3], 1, memory_order_relaxed);
 	/* steps are kept of stacks that are not too deep alone */
 	if (is_new || !walker->count) {

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/device/capture/capture_toy.c - CUDA programs of known behaviour, by the driver's interface alone
+ * tests/device/capture/capture_toy.c - CUDA programs of known behaviour, by the driver's interface
+ * alone
  *
  * Runs in:  a process of its own, mostly with the capturing library in it
- * Gets:     WORKLOAD [COUNT]   Gives: a line "WORKLOAD …_per_second=…"
+ * Gets:     WORKLOAD [COUNT]
+ * Gives:    a line "WORKLOAD …_per_second=…"
  * Owns:     one context
  * Fails:    with status 1 and the name of the call; status 3: there is no usable driver
- * Why:      no CUDA toolkit is needed to build it, and no runtime library stands between it and the driver
+ * Why:      no CUDA toolkit is needed to build it, and no runtime library stands between it and the
+ *           driver
  */
 #include "capture_toy.h"
 
@@ -56,7 +59,7 @@ void toy_open(struct toy *toy)
 		exit(NO_DRIVER);
 	}
 #define FIND(name, parameters) *(void **)&toy->call.name = dlsym(library, #name);
-	CUDA_FUNCTIONS(FIND)
+	CUDA_ALL_FUNCTIONS(FIND)
 #undef FIND
 	TOY(toy, cuInit, 0);
 	TOY(toy, cuDeviceGet, &toy->device, 0);

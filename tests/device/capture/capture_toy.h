@@ -5,7 +5,7 @@
 #ifndef CAPTURE_TOY_H
 #define CAPTURE_TOY_H
 
-#include "event/cuda_abi.h"
+#include "sim/nvidia/cuda_abi.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@
 enum { TOY_FLOATS = 1 << 20, TOY_GRAPH_KERNELS = 20 };
 
 struct toy {
-	struct cuda_functions call;
+	struct cuda_all_functions call;
 	CUdevice device;
 	CUcontext context;
 	CUmodule module;
@@ -22,7 +22,8 @@ struct toy {
 	void *library;
 };
 
-/* Calls the driver; ends the program with a line that names the call where it fails or is not there. */
+/* Calls the driver; ends the program with a line that names the call where it fails or is not
+ * there. */
 #define TOY(toy, name, ...)                                               \
 	toy_check(#name, (toy)->call.name ? (toy)->call.name(__VA_ARGS__) \
 					  : (CUresult)CUDA_ERROR_NOT_FOUND)
@@ -47,7 +48,8 @@ uint64_t toy_count(char **rest, uint64_t usual);
 /* "NAME WHAT_per_second=…" */
 void toy_report(const char *name, const char *what, uint64_t count, double seconds);
 
-/* capture_toy_shapes.c: the workloads whose shape on the GPU is known, and those that make many kinds of calls. */
+/* capture_toy_shapes.c: the workloads whose shape on the GPU is known, and those that make many
+ * kinds of calls. */
 int toy_busy(struct toy *toy, char **rest);
 int toy_overlap(struct toy *toy, char **rest);
 int toy_calls(struct toy *toy, char **rest);
@@ -56,7 +58,8 @@ int toy_calls(struct toy *toy, char **rest);
 int toy_launches(struct toy *toy, char **rest);
 int toy_graphs(struct toy *toy, char **rest);
 
-/* capture_toy_trouble.c: the workloads that end badly. rest: the words behind the workload's name. */
+/* capture_toy_trouble.c: the workloads that end badly. rest: the words behind the workload's
+ * name. */
 int toy_fork(struct toy *toy, char **rest);
 int toy_second_subscriber(struct toy *toy, char **rest);
 int toy_exit_without_sync(struct toy *toy, char **rest);

@@ -2,24 +2,26 @@
  *
  * tests/device/capture/capture_toy_bursts.c - what a call costs the program that makes it
  *
- * Runs in:  capture_toy   Gets: a context and kernels   Gives: "NAME ns_a_call=…"
+ * Runs in:  capture_toy
+ * Gets:     a context and kernels
+ * Gives:    "NAME ns_a_call=…"
  * Owns:     the times of the bursts
  * Fails:    as capture_toy.c
- * Why:      a queue that is full makes calls wait for the GPU, and then they all cost what a kernel lasts, with
- *           and without a profiler. So calls come in bursts that the queue holds, of at most 500 kernels, and
- *           waiting for the GPU between them is not in the time
+ * Why:      a queue that is full makes calls wait for the GPU, and then they all cost what a kernel
+ *           lasts, with and without a profiler. So calls come in bursts that the queue holds, of at
+ *           most 500 kernels, and waiting for the GPU between them is not in the time
  */
 #include "capture_toy.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { BURST_KERNELS = 500, BURSTS_MOST = 4096 };
+enum { BURST_KERNELS = 500, MAX_BURSTS = 4096 };
 
 struct bursts {
 	uint64_t count, burst_count;
 	double seconds;
-	double ns[BURSTS_MOST]; /* a call, of each burst */
+	double ns[MAX_BURSTS]; /* a call, of each burst */
 };
 
 static int by_value(const void *one, const void *other)
@@ -33,7 +35,7 @@ static void note_burst(struct bursts *bursts, uint32_t calls, double seconds)
 {
 	bursts->count += calls;
 	bursts->seconds += seconds;
-	if (bursts->burst_count < BURSTS_MOST)
+	if (bursts->burst_count < MAX_BURSTS)
 		bursts->ns[bursts->burst_count++] = seconds / calls * 1e9;
 }
 

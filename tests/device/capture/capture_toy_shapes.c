@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/device/capture/capture_toy_shapes.c - workloads whose shape on the GPU is known, and all kinds of launches
+ * tests/device/capture/capture_toy_shapes.c - workloads whose shape on the GPU is known, and all
+ * kinds of launches
  *
- * Runs in:  capture_toy   Gets: a context and kernels   Gives: lines of text, with the times of phases
+ * Runs in:  capture_toy
+ * Gets:     a context and kernels
+ * Gives:    lines of text, with the times of phases
  * Owns:     memory of the GPU and pinned memory, until the end
  * Fails:    as capture_toy.c; a function that the driver does not have is said, and left out
- * Why:      counters show something only where there is something to show: arrays that no cache holds, copies
- *           from pinned memory, tensor cores, and times without any work
+ * Why:      counters show something only where there is something to show: arrays that no cache
+ *           holds, copies from pinned memory, tensor cores, and times without any work
  */
 #include "capture_toy.h"
 
@@ -144,7 +147,8 @@ static double spin_seconds(struct toy *toy, CUstream *streams, uint32_t count, u
 	return toy_seconds() - begin;
 }
 
-/* MS: each kernel has one block and a stream of its own, so all run at one time, unless something serializes them. */
+/* MS: each kernel has one block and a stream of its own, so all run at one time, unless something
+ * serializes them. */
 int toy_overlap(struct toy *toy, char **rest)
 {
 	uint64_t ms = toy_count(rest, OVERLAP_MS);
@@ -167,12 +171,13 @@ int toy_overlap(struct toy *toy, char **rest)
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-/* Functions by their symbols, those of programs with a default stream for each thread among them. */
+/* Functions by their symbols, those of programs with a default stream for each thread among
+ * them. */
 struct calls {
-	__typeof__(((struct cuda_functions *)0)->cuLaunchKernel) kernel;
-	__typeof__(((struct cuda_functions *)0)->cuLaunchKernelEx) kernel_ex;
-	__typeof__(((struct cuda_functions *)0)->cuLaunchCooperativeKernel) cooperative;
-	__typeof__(((struct cuda_functions *)0)->cuLaunchHostFunc) host;
+	__typeof__(((struct cuda_all_functions *)0)->cuLaunchKernel) kernel;
+	__typeof__(((struct cuda_all_functions *)0)->cuLaunchKernelEx) kernel_ex;
+	__typeof__(((struct cuda_all_functions *)0)->cuLaunchCooperativeKernel) cooperative;
+	__typeof__(((struct cuda_all_functions *)0)->cuLaunchHostFunc) host;
 };
 
 static uint32_t host_calls;

@@ -173,8 +173,8 @@ static void report_leak(struct toy *toy, uint64_t done, double seconds)
 	fflush(stdout);
 }
 
-/* NODES SECONDS: replays until as many nodes ran, or so long. A line each second: memory of the GPU, all processes'
- * together, and of this process. */
+/* NODES SECONDS: replays until as many nodes ran, or so long. A line each second: memory of the
+ * GPU, all processes' together, and of this process. */
 int toy_leak(struct toy *toy, char **rest)
 {
 	uint64_t nodes = toy_count(rest, 30000000), done = 0;

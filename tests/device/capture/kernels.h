@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/device/capture/kernels.h - kernels of known behaviour, in PTX: the driver compiles them, no nvcc is needed
+ * tests/device/capture/kernels.h - kernels of known behaviour, in PTX: the driver compiles them, no
+ * nvcc is needed
  *
  *	duet_empty()                        nothing
  *	duet_add(x, y, n)                   y[i] += x[i], one element a thread
- *	duet_chase(table, out, steps)       each load waits for the one before: stalled on long_scoreboard
+ *	duet_chase(table, out, steps)       each load waits for the one before: stalled on
+ *	                                    long_scoreboard
  *	duet_barrier(out, steps)            a barrier a step: stalled on barrier
  *	duet_fma(out, steps)                dependent multiply-adds: stalled on wait
  *	duet_spin(out, cycles)              busy for that many cycles of its multiprocessor
  *
  * and in a module of its own, as older GPUs cannot have it:
  *
- *	duet_tensor(out, steps)             two chains of 16 x 8 x 16 products of halves by the tensor cores
+ *	duet_tensor(out, steps)             two chains of 16 x 8 x 16 products of halves by the
+ *	                                    tensor cores
  */
 #ifndef CAPTURE_KERNELS_H
 #define CAPTURE_KERNELS_H

@@ -289,7 +289,7 @@ compile() {
 	# what an earlier run left is not to be taken for what is built now
 	rm -f "$build"/{libcapture.so,capture_toy,capture_pm,capture_nvml}
 	cd "$here" || return 1
-	local cc="${CC:-gcc} -std=gnu17 -O2 -g -D_GNU_SOURCE -fno-strict-aliasing -fno-omit-frame-pointer -I$source/src ${CAPTURE_FLAGS:-}"
+	local cc="${CC:-gcc} -std=gnu17 -O2 -g -D_GNU_SOURCE -fno-strict-aliasing -fno-omit-frame-pointer -I$source/src -I$source ${CAPTURE_FLAGS:-}"
 	parts="capture_agent.c capture_options.c capture_activity.c capture_callbacks.c capture_stack.c capture_pc.c"
 	$cc -fPIC -shared -fvisibility=hidden -fexceptions -fasynchronous-unwind-tables \
 		-ftls-model=initial-exec -static-libgcc -Wl,--exclude-libs,ALL -Wl,-z,nodelete $parts $library \

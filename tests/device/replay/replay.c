@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/device/replay/replay.c - a program that says again what one with a GPU did: as the driver would, it loads the tool that
- * CUDA_INJECTION64_PATH names, and then has a capture played to it
+ * tests/device/replay/replay.c - a program that says again what one with a GPU did: as the driver
+ * would, it loads the tool that CUDA_INJECTION64_PATH names, and then has a capture played to it
  *
  * Runs in:  a process of its own, below duet record
  * Gets:     CUDA_INJECTION64_PATH, DUET_CUPTI (replay_cupti.c), REPLAY_CAPTURE

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/device/replay/replay_cupti.c - a libcupti that says again what one on a GPU said: a capture, played to a tool
+ * tests/device/replay/replay_cupti.c - a libcupti that says again what one on a GPU said: a
+ * capture, played to a tool
  *
- * Runs in:  tests/device/replay/replay.c, brought in by duet's guest, which DUET_CUPTI tells to take it
- * Gets:     REPLAY_CAPTURE, a file as tests/device/capture writes them   Gives: its callbacks and its records
+ * Runs in:  tests/device/replay/replay.c, brought in by duet's guest, which DUET_CUPTI tells to
+ *           take it
+ * Gets:     REPLAY_CAPTURE, a file as tests/device/capture writes them
+ * Gives:    its callbacks and its records
  * Owns:     the file's bytes, a thread for each that called
  * Fails:    with a line on stderr and status 1: a test with a wrong file must not pass
- * Why:      callbacks come in the order and from as many threads as they came; a record has the bytes that it had, but for
- *           its name, which is a pointer, and its times: they are as far from the call of its correlation now as they were
- *           from it then. So what a real library wrote goes through duet's own decoding, on a machine without a GPU.
+ * Why:      callbacks come in the order and from as many threads as they came; a record has the
+ *           bytes that it had, but for its name, which is a pointer, and its times: they are as far
+ *           from the call of its correlation now as they were from it then. So what a real library
+ *           wrote goes through duet's own decoding, on a machine without a GPU.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -22,11 +26,11 @@
 #include <unistd.h>
 
 #include "../capture/capture.h"
-#include "event/cupti_abi.h"
+#include "sim/nvidia/cupti_abi.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 
-enum { CBIDS = 4096, CALLS = 1 << 20, THREADS_MOST = 256, NAME_BYTES = 25, DAY_S = 86400 };
+enum { CBIDS = 4096, CALLS = 1 << 20, MAX_THREADS = 256, NAME_BYTES = 25, DAY_S = 86400 };
 
 /* A call, by its correlation id: when it came then, and now. */
 struct call {
@@ -61,7 +65,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* ---- the file ---------------------------------------------------------------------------------- */
+/* ---- the file -------------------------------------------------------------------------------- */
 
 /* The next chunk behind *inout_at (0: the first); NULL: the file ends. */
 static const struct capture_chunk *next_chunk(size_t *inout_at)
@@ -118,7 +122,7 @@ static void find_callbacks(void)
 	}
 }
 
-/* ---- records ----------------------------------------------------------------------------------- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 /* Bytes of a record in the file's version; 0: of a kind that is not played. */
 static size_t stride_of(uint32_t kind)
@@ -211,7 +215,8 @@ static void move_times(uint8_t *record, size_t start, uint32_t correlation)
 	memcpy(record + start, times, sizeof(times));
 }
 
-/* Writes what is played of a buffer into another; returns the bytes. learn: nothing is written, only whose kernels they are. */
+/* Writes what is played of a buffer into another; returns the bytes. learn: nothing is written,
+ * only whose kernels they are. */
 static size_t copy_records(const struct capture_chunk *chunk, const struct capture_chunk *names,
 			   size_t *inout_at, uint8_t *to, size_t room, bool learn)
 {
@@ -280,14 +285,14 @@ static void each_buffer(bool learn)
 	}
 }
 
-/* ---- callbacks --------------------------------------------------------------------------------- */
+/* ---- callbacks ------------------------------------------------------------------------------- */
 
 static struct player {
 	pthread_t thread;
 	uint32_t tid;
 	sem_t turn, done;
 	const struct capture_callback *row; /* NULL: it is over */
-} players[THREADS_MOST];
+} players[MAX_THREADS];
 static uint32_t player_count;
 
 static void tell_call(const struct capture_callback *row)
@@ -342,7 +347,7 @@ static struct player *player_of(uint32_t tid)
 		player++;
 	if (player < players + player_count)
 		return player;
-	if (player_count == THREADS_MOST)
+	if (player_count == MAX_THREADS)
 		die("too many threads");
 	player_count++;
 	player->tid = tid;
@@ -408,7 +413,7 @@ EXPORTED int replay_play(void)
 	return 0;
 }
 
-/* ---- the library ------------------------------------------------------------------------------- */
+/* ---- the library ----------------------------------------------------------------------------- */
 
 #define FUNCTION(name, parameters)             \
 	EXPORTED cupti_result name parameters; \

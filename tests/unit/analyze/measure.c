@@ -2,8 +2,9 @@
  *
  * tests/unit/analyze/measure.c - how long a report takes
  *
- * Usage: measure_analyze write FILE ROWS [host|device|addresses] | read FILE. Thirds of API calls, launches and
- * executions by four threads on four queues; or samples that tell addresses, of 10,000 kernels that two stacks each launch.
+ * Usage: measure_analyze write FILE ROWS [host|device|addresses] | read FILE. Thirds of API calls,
+ * launches and executions by four threads on four queues; or samples that tell addresses, of 10,000
+ * kernels that two stacks each launch.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -28,7 +29,7 @@ static double now_s(void)
 	return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-static void write_things(struct trace_writer *writer, uint32_t clock)
+static void write_entities(struct trace_writer *writer, uint32_t clock)
 {
 	struct event_host host = {.id = 1, .begin_ns = 1};
 	struct event_process process = {.id = 1, .pid = 100};
@@ -36,17 +37,17 @@ static void write_things(struct trace_writer *writer, uint32_t clock)
 	struct event_context context = {.id = 1, .process = 1};
 
 	device.name_string = trace_writer_string(writer, "gpu", 3);
-	trace_writer_thing(writer, EVENT_HOST, &host);
-	trace_writer_thing(writer, EVENT_PROCESS, &process);
-	trace_writer_thing(writer, EVENT_DEVICE, &device);
-	trace_writer_thing(writer, EVENT_CONTEXT, &context);
+	trace_writer_entity(writer, EVENT_HOST, &host);
+	trace_writer_entity(writer, EVENT_PROCESS, &process);
+	trace_writer_entity(writer, EVENT_DEVICE, &device);
+	trace_writer_entity(writer, EVENT_CONTEXT, &context);
 	if (clock != CLOCK_ID_MONOTONIC) {
 		struct event_clock row = {.id = clock,
 					  .type = CLOCK_TYPE_DEVICE,
 					  .device = 1,
 					  .frequency_hz = 1000000000};
 
-		trace_writer_thing(writer, EVENT_CLOCK, &row);
+		trace_writer_entity(writer, EVENT_CLOCK, &row);
 	}
 	for (uint32_t i = 1; i <= THREADS; i++) {
 		struct event_thread thread = {.id = i, .process = 1, .tid = 100 + i};
@@ -61,9 +62,9 @@ static void write_things(struct trace_writer *writer, uint32_t clock)
 
 		code.name_string = trace_writer_string(
 			writer, name, (size_t)snprintf(name, sizeof(name), "kernel%u", i));
-		trace_writer_thing(writer, EVENT_THREAD, &thread);
-		trace_writer_thing(writer, EVENT_QUEUE, &queue);
-		trace_writer_thing(writer, EVENT_CODE, &code);
+		trace_writer_entity(writer, EVENT_THREAD, &thread);
+		trace_writer_entity(writer, EVENT_QUEUE, &queue);
+		trace_writer_entity(writer, EVENT_CODE, &code);
 	}
 }
 
@@ -105,7 +106,7 @@ static int write_step(struct trace_writer *writer, uint64_t step, uint32_t clock
 	return error ? error : trace_writer_row(writer, EVENT_EXECUTION, &source, &execution);
 }
 
-/* ---- samples of addresses ---------------------------------------------------------------------- */
+/* ---- samples of addresses -------------------------------------------------------------------- */
 
 enum { KERNELS = 10000, HOT = 32, WINDOW_ROWS = 100000, WINDOW_LAUNCHES = 1000, STALLS = 10 };
 #define WINDOW_NS UINT64_C(100000000)
@@ -119,11 +120,11 @@ static void write_kernels(struct trace_writer *writer)
 	struct event_host host = {.id = 1, .begin_ns = 1};
 
 	device.name_string = trace_writer_string(writer, "gpu", 3);
-	trace_writer_thing(writer, EVENT_HOST, &host);
-	trace_writer_thing(writer, EVENT_PROCESS, &process);
-	trace_writer_thing(writer, EVENT_DEVICE, &device);
-	trace_writer_thing(writer, EVENT_THREAD, &thread);
-	trace_writer_thing(writer, EVENT_QUEUE, &queue);
+	trace_writer_entity(writer, EVENT_HOST, &host);
+	trace_writer_entity(writer, EVENT_PROCESS, &process);
+	trace_writer_entity(writer, EVENT_DEVICE, &device);
+	trace_writer_entity(writer, EVENT_THREAD, &thread);
+	trace_writer_entity(writer, EVENT_QUEUE, &queue);
 	for (uint32_t i = 1; i <= KERNELS; i++) {
 		struct event_code code = {.id = i,
 					  .process = 1,
@@ -132,7 +133,7 @@ static void write_kernels(struct trace_writer *writer)
 					  .begin_ns = 1,
 					  .address = 0x10000000 + (uint64_t)i * 8192};
 
-		trace_writer_thing(writer, EVENT_CODE, &code);
+		trace_writer_entity(writer, EVENT_CODE, &code);
 	}
 }
 
@@ -193,7 +194,7 @@ static int write_addresses(const char *path, uint64_t rows)
 	return trace_writer_close(writer, begin);
 }
 
-/* ---- commands ---------------------------------------------------------------------------------- */
+/* ---- commands -------------------------------------------------------------------------------- */
 
 static int write_trace(const char *path, uint64_t rows, bool is_device)
 {
@@ -204,7 +205,7 @@ static int write_trace(const char *path, uint64_t rows, bool is_device)
 
 	if (error)
 		return error;
-	write_things(writer, clock);
+	write_entities(writer, clock);
 	for (uint64_t step = 0; step < rows / 3 && !error; step++) {
 		error = write_step(writer, step, clock);
 		if (step % 40000 == 39999)
@@ -230,9 +231,9 @@ static int read_trace(const char *path)
 	getrusage(RUSAGE_SELF, &usage);
 	printf("%" PRIu64 " rows: open and clocks %.2f s, sweep %.2f s, %ld MiB, %zu rows and %zu "
 	       "commands at once, matched %" PRIu64 ", exact %d\n",
-	       analysis->rows, opened - start, done - opened, usage.ru_maxrss / 1024,
-	       analysis->peak_rows, analysis->peak_commands, analysis->ledger.matched,
-	       analysis->is_exact);
+	       analysis->checks.rows, opened - start, done - opened, usage.ru_maxrss / 1024,
+	       analysis->checks.peak_rows, analysis->checks.peak_commands, analysis->ledger.matched,
+	       analysis->checks.is_exact);
 	analysis_free(analysis);
 	model_close(model);
 	return 0;

@@ -2,7 +2,7 @@
  *
  * tests/unit/analyze/test_account.c - the arithmetic of the account, number by number
  */
-#include "analyze/account.h"
+#include "analyze/account/account.h"
 #include "harness.h"
 
 static uint64_t shares[512];
@@ -372,36 +372,36 @@ TEST(merged_spans_still_answer)
 /* What is told span by span. */
 static struct {
 	uint64_t at, tags[512], causes[CAUSE_COUNT], count;
-} told;
+} emitted_until;
 
 static int on_span(void *context, const struct account *account, const struct account_span *span)
 {
-	CHECK_EQUAL(span->begin, told.at);
+	CHECK_EQUAL(span->begin, emitted_until.at);
 	CHECK(span->end > span->begin);
-	told.at = span->end;
-	told.count++;
+	emitted_until.at = span->end;
+	emitted_until.count++;
 	if (span->is_busy)
-		told.tags[span->tag] += span->end - span->begin;
+		emitted_until.tags[span->tag] += span->end - span->begin;
 	else
-		told.causes[span->cause] += span->end - span->begin;
+		emitted_until.causes[span->cause] += span->end - span->begin;
 	return 0;
 }
 
-static void start_told(struct account *account, uint64_t from, uint64_t to)
+static void start_spans(struct account *account, uint64_t from, uint64_t to)
 {
 	start(account, from, to);
 	account->on_span = on_span;
-	memset(&told, 0, sizeof(told));
-	told.at = from;
+	memset(&emitted_until, 0, sizeof(emitted_until));
+	emitted_until.at = from;
 }
 
-static void check_told(const struct account *account)
+static void check_spans(const struct account *account)
 {
-	CHECK_EQUAL(told.at, account->to);
+	CHECK_EQUAL(emitted_until.at, account->to);
 	for (size_t i = 0; i < 512; i++)
-		CHECK_EQUAL(told.tags[i], shares[i]);
+		CHECK_EQUAL(emitted_until.tags[i], shares[i]);
 	for (size_t i = 0; i < CAUSE_COUNT; i++)
-		CHECK_EQUAL(told.causes[i], account->causes[i]);
+		CHECK_EQUAL(emitted_until.causes[i], account->causes[i]);
 	CHECK(account_is_exact(account));
 }
 
@@ -411,29 +411,29 @@ TEST(what_is_told_adds_up_to_the_account)
 	struct account_command first = launched(10, 14, 15, 20, 30);
 	struct account_command second = launched(60, 67, 70, 100, 110);
 	struct calls calls;
-	struct dark dark;
+	struct untimed_intervals untimed;
 
 	calls_init(&calls);
-	dark_init(&dark);
+	untimed_intervals_init(&untimed);
 	CHECK_EQUAL(calls_add(&calls, 25, 35, true), 0);
 	CHECK_EQUAL(calls_add(&calls, 40, 45, false), 0);
-	CHECK_EQUAL(dark_add(&dark, 80, 90), 0);
-	CHECK_EQUAL(dark_add(&dark, 120, 130), 0);
-	dark_close(&dark);
-	start_told(&account, 5, 200);
-	account.dark = &dark;
+	CHECK_EQUAL(untimed_intervals_add(&untimed, 80, 90), 0);
+	CHECK_EQUAL(untimed_intervals_add(&untimed, 120, 130), 0);
+	untimed_intervals_close(&untimed);
+	start_spans(&account, 5, 200);
+	account.untimed = &untimed;
 	second.calls = &calls;
 	second.at_enter = calls_until(&calls, 60);
 	second.tag = 7;
 	CHECK_EQUAL(account_add(&account, &first), 0);
 	CHECK_EQUAL(account_add(&account, &second), 0);
 	CHECK_EQUAL(account_finish(&account, UINT64_MAX), 0);
-	check_told(&account);
-	CHECK_EQUAL(told.causes[CAUSE_API_WAIT], 5);
-	CHECK_EQUAL(told.causes[CAUSE_API_CALL], 5);
-	CHECK_EQUAL(told.causes[CAUSE_UNKNOWN], 20);
+	check_spans(&account);
+	CHECK_EQUAL(emitted_until.causes[CAUSE_API_WAIT], 5);
+	CHECK_EQUAL(emitted_until.causes[CAUSE_API_CALL], 5);
+	CHECK_EQUAL(emitted_until.causes[CAUSE_UNKNOWN], 20);
 	calls_fini(&calls);
-	dark_fini(&dark);
+	untimed_intervals_fini(&untimed);
 	account_fini(&account);
 }
 
@@ -450,16 +450,16 @@ TEST(merged_calls_are_told_as_their_sums)
 		CHECK_EQUAL(calls_add(&calls, 30 + 100 * i, 40 + 100 * i, i % 3 == 0), 0);
 	calls_compact(&calls, kept, 1, UINT64_MAX);
 	CHECK_EQUAL(calls.count, 1);
-	start_told(&account, 0, 10020);
+	start_spans(&account, 0, 10020);
 	second.calls = &calls;
 	second.at_enter = calls_until(&calls, 10000);
 	CHECK_EQUAL(account_add(&account, &first), 0);
 	CHECK_EQUAL(account_add(&account, &second), 0);
 	CHECK_EQUAL(account_finish(&account, UINT64_MAX), 0);
-	check_told(&account);
-	CHECK_EQUAL(told.causes[CAUSE_API_WAIT], 300);
-	CHECK_EQUAL(told.causes[CAUSE_API_CALL], 600);
-	CHECK(told.count < 20);
+	check_spans(&account);
+	CHECK_EQUAL(emitted_until.causes[CAUSE_API_WAIT], 300);
+	CHECK_EQUAL(emitted_until.causes[CAUSE_API_CALL], 600);
+	CHECK(emitted_until.count < 20);
 	calls_fini(&calls);
 	account_fini(&account);
 }
@@ -468,16 +468,16 @@ TEST(a_crowd_is_told_as_it_goes)
 {
 	struct account account;
 
-	start_told(&account, 50, 100000);
+	start_spans(&account, 50, 100000);
 	for (uint32_t i = 0; i < 100; i++)
 		add(&account, i, i, 50000 + i);
 	for (uint32_t i = 100; i < 500; i++)
 		add(&account, i, 70 * i, 70 * i + 30 + i % 13);
-	CHECK(account.crowd.count > 64);
+	CHECK(account.fair_share.count > 64);
 	/* all but the latest hundred moments, though the long ones are not over */
-	CHECK(told.at + 100 * 70 > account.cursor);
+	CHECK(emitted_until.at + 100 * 70 > account.cursor);
 	CHECK_EQUAL(account_finish(&account, UINT64_MAX), 0);
-	check_told(&account);
+	check_spans(&account);
 	account_fini(&account);
 }
 

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/analyze/test_addresses.c - samples of addresses where processes, code and rows are many, or come and go
+ * tests/unit/analyze/test_addresses.c - samples of addresses where processes, code and rows are
+ * many, or come and go
  *
- * What a person can check by hand is in tests/golden/account/addresses.txt, and random traces are recomputed by tests/checker.
+ * What a person can check by hand is in tests/golden/account/addresses.txt, and random traces are
+ * recomputed by tests/checker.
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <unistd.h>
 
 #include "../../checker/description.h"
-#include "analyze/code_index.h"
+#include "analyze/sample/code_index.h"
 #include "analyze/model.h"
 #include "harness.h"
 
@@ -73,9 +75,10 @@ static uint64_t samples_of(const struct scene *scene, const char *kernel, uint32
 	return sum;
 }
 
-/* ---- whose ------------------------------------------------------------------------------------- */
+/* ---- whose ----------------------------------------------------------------------------------- */
 
-/* Of two processes at one address one tells times, the other is seen by the driver alone: it launched three times as often. */
+/* Of two processes at one address one tells times, the other is seen by the driver alone: it
+ * launched three times as often. */
 TEST(launches_without_times_count_beside_times)
 {
 	struct scene scene;
@@ -103,7 +106,8 @@ TEST(launches_without_times_count_beside_times)
 	end(&scene);
 }
 
-/* What another process of the kind tells with times says when its commands ran, and those that are waiting did not. */
+/* What another process of the kind tells with times says when its commands ran, and those that are
+ * waiting did not. */
 TEST(launches_that_tell_times_have_none_then)
 {
 	struct scene scene;
@@ -141,7 +145,8 @@ static void describe_spaces(struct scene *scene, uint64_t first, uint64_t second
 	analyze(scene, NULL);
 }
 
-/* Two address spaces have code at addresses with the same lower bits, or at the same ones: neither has replaced the other. */
+/* Two address spaces have code at addresses with the same lower bits, or at the same ones: neither
+ * has replaced the other. */
 TEST(address_spaces_of_one_process_share_samples)
 {
 	static const uint64_t addresses[] = {0x100500000, 0x200500000};
@@ -175,7 +180,7 @@ static void describe_late(struct scene *scene, unsigned int ticks)
 {
 	begin(scene);
 	fprintf(scene->file,
-		"clock 5 1000000000 type=boottime\nprocess 2 1002 second ticks=%u\n"
+		"clock 5 1000000000 type=boottime\nprocess 2 1002 second start_ticks=%u\n"
 		"thread 2 2\nqueue 2 1 process=2\n"
 		"code 202 2 1 0x200500000 0x100 20000000000 0 name=second\n"
 		"launch 1 2 2 20000000000 20000000100 kernel code=202 stack=2 untimed=1\n"
@@ -205,7 +210,7 @@ TEST(late_code_of_a_process_that_was_not_there_is_not_it)
 	end(&scene);
 }
 
-/* ---- many -------------------------------------------------------------------------------------- */
+/* ---- many ------------------------------------------------------------------------------------ */
 
 /* One process after the other has code at the same address, a second each. */
 static void describe_in_turn(struct scene *scene, uint32_t count, bool tells_ends)
@@ -214,7 +219,7 @@ static void describe_in_turn(struct scene *scene, uint32_t count, bool tells_end
 	for (uint32_t i = 0; i < count; i++) {
 		const uint64_t from = (i + 10) * SECOND, to = from + SECOND;
 
-		fprintf(scene->file, "process %u %u p%u end=%" PRIu64 "\n", 10 + i, 2000 + i, i,
+		fprintf(scene->file, "process %u %u p%u end_ns=%" PRIu64 "\n", 10 + i, 2000 + i, i,
 			tells_ends ? 0 : to);
 		fprintf(scene->file,
 			"code %u %u 1 0x500000 0x100 %" PRIu64 " %" PRIu64 " name=k%u\n", 1000 + i,
@@ -274,7 +279,7 @@ TEST(a_million_codes_at_one_address)
 	for (uint32_t i = 1; i <= 1000000; i++) {
 		code.id = i;
 		code.address = i == 1000000 ? 0x500400 : 0x500000;
-		trace_writer_thing(writer, EVENT_CODE, &code);
+		trace_writer_entity(writer, EVENT_CODE, &code);
 	}
 	CHECK_EQUAL(trace_writer_close(writer, 1), 0);
 	CHECK_EQUAL(model_open(path, &model), 0);
@@ -295,7 +300,8 @@ TEST(a_million_codes_at_one_address)
 	unlink(path);
 }
 
-/* 3000 places that launched one kernel equally often, samples one by one: each place has its share. */
+/* 3000 places that launched one kernel equally often, samples one by one: each place has its
+ * share. */
 TEST(thousands_of_places_have_their_shares)
 {
 	enum { PLACES = 3000, ROWS = 30000 };
@@ -331,7 +337,7 @@ TEST(thousands_of_places_have_their_shares)
 	free(counts);
 }
 
-/* ---- what cannot wait -------------------------------------------------------------------------- */
+/* ---- what cannot wait ------------------------------------------------------------------------ */
 
 static void describe_waiting(struct scene *scene)
 {
@@ -349,7 +355,7 @@ static void describe_waiting(struct scene *scene)
 
 TEST(what_could_not_wait_is_marked)
 {
-	const struct analysis_options few = {.waiting_most = 100};
+	const struct analysis_options few = {.max_waiting = 100};
 	struct scene scene;
 
 	describe_waiting(&scene);
@@ -369,7 +375,8 @@ TEST(what_could_not_wait_is_marked)
 	end(&scene);
 }
 
-/* Of a kernel without a size what is behind its begin is a guess; of one with a size it is known. */
+/* Of a kernel without a size what is behind its begin is a guess; of one with a size it is
+ * known. */
 TEST(samples_behind_a_kernel_without_a_size_are_an_estimate)
 {
 	struct scene scene;
@@ -390,7 +397,7 @@ TEST(samples_behind_a_kernel_without_a_size_are_an_estimate)
 	end(&scene);
 }
 
-/* ---- the index, beside looking at all of them -------------------------------------------------- */
+/* ---- the index, beside looking at all of them ------------------------------------------------ */
 
 static uint64_t state = 88172645463325252u;
 
@@ -456,7 +463,7 @@ TEST(any_ranges)
 				.address = ((uint64_t)random_below(3) << 32) + 1 +
 					   random_below(round % 2 ? 64 : 4096),
 				.size_bytes = random_below(round % 3 ? 16 : 2000) + 1};
-			trace_writer_thing(writer, EVENT_CODE, &codes[i]);
+			trace_writer_entity(writer, EVENT_CODE, &codes[i]);
 		}
 		CHECK_EQUAL(trace_writer_close(writer, 1), 0);
 		CHECK_EQUAL(model_open(path, &model), 0);

@@ -8,7 +8,8 @@
 #include "analyze/model.h"
 #include "harness.h"
 
-/* Two threads launch one kernel from one stack; one of them into two queues; a third is sampled in that stack. */
+/* Two threads launch one kernel from one stack; one of them into two queues; a third is sampled in
+ * that stack. */
 static const char text[] =
 	"window 0 1000\ndevice 1 gpu\nthread 1 1\nthread 2 1\nthread 3 2\n"
 	"queue 1 1\nqueue 2 1\nframe 1 jit f\nstack 1 1\n"
@@ -60,9 +61,9 @@ static struct sums add_up(const struct analysis *analysis)
 	sums.samples = analysis->samples_count;
 	for (size_t i = 0; i < analysis->samples_count; i++)
 		sums.weight += analysis->samples[i].weight;
-	sums.aways = analysis->aways_count;
-	for (size_t i = 0; i < analysis->aways_count; i++)
-		sums.away_ns += analysis->aways[i].away_ns;
+	sums.aways = analysis->cpu.aways_count;
+	for (size_t i = 0; i < analysis->cpu.aways_count; i++)
+		sums.away_ns += analysis->cpu.aways[i].away_ns;
 	return sums;
 }
 
@@ -73,7 +74,7 @@ static struct sums analyze(const struct model *model, bool by_thread)
 	struct sums sums = {0};
 
 	CHECK_EQUAL(analysis_new(model, &options, &analysis), 0);
-	CHECK(analysis && analysis->is_exact);
+	CHECK(analysis && analysis->checks.is_exact);
 	if (analysis)
 		sums = add_up(analysis);
 	analysis_free(analysis);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/analyze/test_device_code.c - a place in a device's code: this program's own file is the code object
+ * tests/unit/analyze/test_device_code.c - a place in a device's code: this program's own file is
+ * the code object
  */
 #include <elf.h>
 #include <link.h>
@@ -10,7 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "analyze/device_code.h"
+#include "analyze/sample/device_code.h"
 #include "analyze/model.h"
 #include "base/error.h"
 #include "base/io.h"
@@ -74,7 +75,7 @@ static void put_code(struct trace_writer *writer, uint32_t id, const void *bytes
 
 	if (bytes)
 		trace_writer_content(writer, bytes, size, &row.hash_low, &row.hash_high);
-	trace_writer_thing(writer, EVENT_CODE, &row);
+	trace_writer_entity(writer, EVENT_CODE, &row);
 }
 
 static bool open_trace(size_t cut, struct model **ret_model)
@@ -92,7 +93,7 @@ static bool open_trace(size_t cut, struct model **ret_model)
 	put_code(writer, NO_ELF, noise, sizeof(noise));
 	put_code(writer, CUT, image, cut);
 	put_code(writer, AMD, &amd, sizeof(amd));
-	trace_writer_thing(
+	trace_writer_entity(
 		writer, EVENT_CODE,
 		&(struct event_code){.id = AMD_KERNEL, .type = CODE_KERNEL, .parent = AMD});
 	error = trace_writer_close(writer, 1);
@@ -142,7 +143,8 @@ TEST(an_instruction_of_an_amd_kernel)
 	model_close(model);
 }
 
-/* Each place is an instruction's begin, and the next one begins where it ends: as linear disassembly has it. */
+/* Each place is an instruction's begin, and the next one begins where it ends: as linear
+ * disassembly has it. */
 TEST(every_byte_has_its_instruction)
 {
 	const struct wanted wanted = planted();
@@ -201,11 +203,12 @@ TEST(a_code_object_that_is_cut_off)
 	}
 }
 
-/* ---- many -------------------------------------------------------------------------------------- */
+/* ---- many ------------------------------------------------------------------------------------ */
 
 enum { KERNELS = 10000, DESCRIPTORS = 100 };
 
-/* A library as a compiler of kernels links it, but for what nobody asks for: one function, and its name. */
+/* A library as a compiler of kernels links it, but for what nobody asks for: one function, and its
+ * name. */
 struct small {
 	Elf64_Ehdr head;
 	Elf64_Phdr part;
@@ -274,9 +277,9 @@ static void put_kernel(struct trace_writer *writer, uint32_t i, const char *name
 	kernel.name_string = binary.name_string = trace_writer_string(writer, name, strlen(name));
 	trace_writer_content(writer, name, strlen(name), &source.hash_low, &source.hash_high);
 	trace_writer_content(writer, &small, sizeof(small), &binary.hash_low, &binary.hash_high);
-	trace_writer_thing(writer, EVENT_CODE, &source);
-	trace_writer_thing(writer, EVENT_CODE, &kernel);
-	trace_writer_thing(writer, EVENT_CODE, &binary);
+	trace_writer_entity(writer, EVENT_CODE, &source);
+	trace_writer_entity(writer, EVENT_CODE, &kernel);
+	trace_writer_entity(writer, EVENT_CODE, &binary);
 }
 
 static bool open_kernels(struct model **ret_model)

@@ -2,8 +2,8 @@
  *
  * tests/unit/analyze/test_golden.c - the frozen account: descriptions and what must come of them
  *
- * Usage: test_golden [--print] FILE… - each file of tests/golden/account is a description, "---" and
- * the expected text; --print writes the text that came out instead of comparing.
+ * Usage: test_golden [--print] FILE… - each file of tests/golden/account is a description, "---"
+ * and the expected text; --print writes the text that came out instead of comparing.
  */
 #include <unistd.h>
 
@@ -45,8 +45,8 @@ static void add_devices(struct string_builder *text, const struct analysis *anal
 
 static void add_wakers(struct string_builder *text, const struct analysis *analysis, uint32_t waker)
 {
-	for (; waker; waker = analysis->wakers[waker - 1].before) {
-		const struct analysis_waker *link = &analysis->wakers[waker - 1];
+	for (; waker; waker = analysis->cpu.wakers[waker - 1].before) {
+		const struct analysis_waker *link = &analysis->cpu.wakers[waker - 1];
 
 		if (link->thread)
 			string_builder_appendf(text, ", woken by thread %u", link->thread);
@@ -58,8 +58,8 @@ static void add_wakers(struct string_builder *text, const struct analysis *analy
 
 static void add_waits(struct string_builder *text, const struct analysis *analysis)
 {
-	for (size_t i = 0; i < analysis->states_count; i++) {
-		const struct analysis_state *state = &analysis->states[i];
+	for (size_t i = 0; i < analysis->cpu.states_count; i++) {
+		const struct analysis_state *state = &analysis->cpu.states[i];
 
 		if (state->wait_string && state->cause == CAUSE_BLOCKED)
 			string_builder_appendf(text, "waited for %s, thread %u has it: %" PRIu64,
@@ -74,8 +74,8 @@ static void add_waits(struct string_builder *text, const struct analysis *analys
 		add_wakers(text, analysis, state->waker);
 		string_builder_append(text, "\n");
 	}
-	for (size_t i = 0; i < analysis->holdings_count; i++) {
-		const struct analysis_holding *holding = &analysis->holdings[i];
+	for (size_t i = 0; i < analysis->cpu.holdings_count; i++) {
+		const struct analysis_holding *holding = &analysis->cpu.holdings[i];
 
 		string_builder_appendf(text, "thread %u had %s in stack %u, weight %" PRIu64 "\n",
 				       holding->holder,
@@ -139,8 +139,8 @@ static void add_tables(struct string_builder *text, const struct analysis *analy
 				       analysis_command_name(copy->command), copy->count,
 				       copy->bytes, copy->total_ns, copy->share_ns);
 	}
-	for (size_t i = 0; i < analysis->calls_count; i++) {
-		const struct analysis_call *call = &analysis->calls[i];
+	for (size_t i = 0; i < analysis->program.calls_count; i++) {
+		const struct analysis_call *call = &analysis->program.calls[i];
 
 		string_builder_appendf(
 			text, "call %s count %" PRIu64 " failed %" PRIu64 " total %" PRIu64 "\n",
@@ -237,7 +237,7 @@ static int analyze_file(const char *path, struct string_builder *text)
 	if (!error)
 		error = analysis_new(model, &options, &analysis);
 	if (!error) {
-		CHECK(analysis->is_exact);
+		CHECK(analysis->checks.is_exact);
 		describe(text, analysis);
 	} else {
 		printf("# %s: %s\n", path, error_text());

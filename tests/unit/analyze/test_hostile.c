@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "analyze/analysis.h"
-#include "analyze/findings.h"
-#include "analyze/layers.h"
+#include "analyze/text/findings.h"
+#include "analyze/text/layers.h"
 #include "analyze/model.h"
 #include "base/error.h"
 #include "harness.h"
@@ -37,7 +37,7 @@ static uint64_t time_of(uint64_t step)
 	return anything() % 16 ? 1000000 + step * 100 + anything() % 5000 : anything();
 }
 
-static int write_things(struct trace_writer *writer)
+static int write_entities(struct trace_writer *writer)
 {
 	int error = 0;
 
@@ -65,12 +65,12 @@ static int write_things(struct trace_writer *writer)
 					  .local_bytes = some(100000),
 					  .private_bytes = anything()};
 
-		error = trace_writer_thing(writer, EVENT_PROCESS, &process);
-		error = error ? error : trace_writer_thing(writer, EVENT_THREAD, &thread);
-		error = error ? error : trace_writer_thing(writer, EVENT_QUEUE, &queue);
-		error = error ? error : trace_writer_thing(writer, EVENT_DEVICE, &device);
-		error = error ? error : trace_writer_thing(writer, EVENT_CLOCK, &clock);
-		error = error ? error : trace_writer_thing(writer, EVENT_CODE, &code);
+		error = trace_writer_entity(writer, EVENT_PROCESS, &process);
+		error = error ? error : trace_writer_entity(writer, EVENT_THREAD, &thread);
+		error = error ? error : trace_writer_entity(writer, EVENT_QUEUE, &queue);
+		error = error ? error : trace_writer_entity(writer, EVENT_DEVICE, &device);
+		error = error ? error : trace_writer_entity(writer, EVENT_CLOCK, &clock);
+		error = error ? error : trace_writer_entity(writer, EVENT_CODE, &code);
 	}
 	return error;
 }
@@ -162,7 +162,7 @@ static int write_hostile(const char *path)
 	int error = trace_writer_open(path, &options, &writer);
 
 	if (!error)
-		error = write_things(writer);
+		error = write_entities(writer);
 	for (uint64_t step = 0; step < 3000 && !error; step++)
 		error = write_row(writer, step);
 	return error ? error : trace_writer_close(writer, 1);
@@ -184,7 +184,7 @@ static void check_findings(const struct model *model, const struct analysis *ana
 	for (size_t i = 0; i < count; i++)
 		samples += rows[i].samples;
 	for (size_t i = 0; i < analysis->samples_count; i++)
-		wanted += analysis->samples[i].tells_time ? analysis->samples[i].count : 0;
+		wanted += analysis->samples[i].is_time ? analysis->samples[i].count : 0;
 	CHECK_EQUAL(samples, wanted);
 	free(rows);
 	layers_free(layers);
@@ -198,7 +198,7 @@ static void check_analysis(const struct model *model, const struct analysis_opti
 	CHECK_EQUAL(analysis_new(model, options, &analysis), 0);
 	REQUIRE(analysis);
 	ledger = &analysis->ledger;
-	CHECK(analysis->is_exact);
+	CHECK(analysis->checks.is_exact);
 	check_findings(model, analysis);
 	CHECK_EQUAL(ledger->launched, ledger->matched + ledger->not_executed +
 					      ledger->in_flight_at_exit + ledger->dropped +

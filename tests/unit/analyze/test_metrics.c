@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "../../checker/description.h"
-#include "analyze/metrics.h"
+#include "analyze/text/metrics.h"
 #include "harness.h"
 
 #define ALL UINT64_MAX
@@ -120,7 +120,8 @@ static int shuffled(int index)
 	return index * 7919 % 10000;
 }
 
-/* More readings than are kept: what was merged is still there in sums and extremes, and nearly in the 95th of 100. */
+/* More readings than are kept: what was merged is still there in sums and extremes, and nearly in
+ * the 95th of 100. */
 TEST(many_readings)
 {
 	struct metric_summary summary = {0};
@@ -137,8 +138,8 @@ static int falling(int index)
 	return index < 2000 ? 1000000 - index * 400 : -5000 - index;
 }
 
-/* A tenth of the time at the begin is high and falls, all that comes after it is low: the first values are among many others
- * at the end. */
+/* A tenth of the time at the begin is high and falls, all that comes after it is low: the first
+ * values are among many others at the end. */
 TEST(many_readings_that_fall)
 {
 	struct metric_summary summary = {0};
@@ -147,7 +148,8 @@ TEST(many_readings_that_fall)
 	CHECK(fabs(summary.p95 - 600000) < 600000 * 0.002);
 }
 
-/* The sums of these, in any order of their products, are rounded to one that is above its value and one below. */
+/* The sums of these, in any order of their products, are rounded to one that is above its value and
+ * one below. */
 TEST(what_never_changes_is_its_own_mean)
 {
 	struct model *model = NULL;

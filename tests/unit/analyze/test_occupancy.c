@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * For how many warps a multiprocessor has room; 705,453 cases of ten targets were compared with the calculator in CUDA 13.0's
- * headers, of which these are the corners.
+ * For how many warps a multiprocessor has room; 705,453 cases of ten targets were compared with the
+ * calculator in CUDA 13.0's headers, of which these are the corners.
  */
-#include "analyze/occupancy.h"
+#include "analyze/sample/occupancy.h"
 
 #include "harness.h"
 

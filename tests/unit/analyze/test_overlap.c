@@ -4,8 +4,8 @@
  */
 #include <stdlib.h>
 
-#include "analyze/depth.h"
-#include "analyze/overlap.h"
+#include "analyze/account/queue_depth.h"
+#include "analyze/account/overlap.h"
 #include "harness.h"
 
 enum { SPAN = 400, COMMANDS = 60 };
@@ -140,8 +140,8 @@ static void check_overlap(struct command *commands, size_t count, uint64_t from,
 	overlap_fini(&overlap);
 }
 
-/* Launches come by their enter, executions by their start, `late` more; in between everything that is certain is
- * counted. */
+/* Launches come by their enter, executions by their start, `late` more; in between everything that
+ * is certain is counted. */
 static void check_depth(struct command *commands, size_t count, uint64_t from, uint64_t to,
 			uint64_t late, const struct looked *want)
 {

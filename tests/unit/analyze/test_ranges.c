@@ -8,12 +8,13 @@
 #include "analyze/model.h"
 #include "harness.h"
 
-/* Thread 1: step twice, the second time with load and compute in it; thread 2 launches within what the process has
- * started, and once outside of everything. */
+/* Thread 1: step twice, the second time with load and compute in it; thread 2 launches within what
+ * the process has started, and once outside of everything. */
 static const char text[] =
 	"window 0 10000\ndevice 1 gpu\nthread 1 1\nthread 2 1\nqueue 1 1\n"
 	"range 1 100 1000 step domain=app\n"
-	"range 1 2000 2500 load domain=io\n" /* written when it ended, and so before what is around it */
+	"range 1 2000 2500 load domain=io\n" /* written when it ended, and so before what is around
+						it */
 	"range 1 2000 5000 step domain=app\n"
 	"range 1 2500 4500 compute domain=app\n"
 	"range 1 2600 2600 here domain=app type=mark\n"
@@ -45,21 +46,24 @@ static struct analysis *analyze(const struct analysis_options *options, struct m
 	return analysis;
 }
 
-/* "DOMAIN:NAME<PARENT count open total self idle | launches device | samples cpu" of a row; "": there is none. */
+/* "DOMAIN:NAME<PARENT count open total self idle | launches device | samples cpu" of a row; "":
+ * there is none. */
 static const char *row_of(const struct analysis *analysis, const char *name)
 {
 	static char line[200];
 
 	line[0] = '\0';
-	for (size_t i = 0; i < analysis->ranges_count; i++) {
-		const struct analysis_range *row = &analysis->ranges[i];
+	for (size_t i = 0; i < analysis->program.ranges_count; i++) {
+		const struct analysis_range *row = &analysis->program.ranges[i];
 		const struct analysis_within *within = &row->within;
 
 		if (strcmp(row->name, name) != 0)
 			continue;
 		snprintf(line, sizeof(line), "%s:%s<%s %d %d %d %d %d | %d %d | %d %d", row->domain,
 			 row->name,
-			 row->parent == ANALYSIS_NO_RANGE ? "" : analysis->ranges[row->parent].name,
+			 row->parent == ANALYSIS_NO_RANGE
+				 ? ""
+				 : analysis->program.ranges[row->parent].name,
 			 (int)row->count, (int)row->open, (int)row->total_ns, (int)row->self_ns,
 			 (int)row->idle_ns, (int)within->launches, (int)within->device_ns,
 			 (int)within->samples, (int)within->cpu_ns);
@@ -73,7 +77,7 @@ TEST(sums)
 	struct analysis *analysis = analyze(NULL, &model);
 
 	REQUIRE(analysis != NULL);
-	CHECK_EQUAL(analysis->ranges_count, 6);
+	CHECK_EQUAL(analysis->program.ranges_count, 6);
 	CHECK_TEXT(row_of(analysis, "step"), "app:step< 2 0 3900 1400 2550 | 3 350 | 3 7000");
 	CHECK_TEXT(row_of(analysis, "load"), "io:load<step 1 0 500 500 500 | 1 50 | 1 2000");
 	CHECK_TEXT(row_of(analysis, "compute"),
@@ -82,9 +86,9 @@ TEST(sums)
 	/* two were started when thread 2 launched: it counts once */
 	CHECK_TEXT(row_of(analysis, "epoch"), "app:epoch< 2 0 5100 5100 4100 | 1 1000 | 2 4500");
 	CHECK_TEXT(row_of(analysis, "rest"), ":rest< 1 1 3000 3000 3000 | 0 0 | 0 0");
-	CHECK_EQUAL(analysis->ranges_unbegun, 1);
-	CHECK(analysis->has_range_idle);
-	CHECK(analysis->is_exact);
+	CHECK_EQUAL(analysis->program.ranges_unbegun, 1);
+	CHECK(analysis->program.has_range_idle);
+	CHECK(analysis->checks.is_exact);
 	analysis_free(analysis);
 	model_close(model);
 }

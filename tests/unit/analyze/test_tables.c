@@ -4,8 +4,8 @@
  */
 #include <stdlib.h>
 
-#include "analyze/correlate.h"
-#include "analyze/quantile.h"
+#include "analyze/join/correlate.h"
+#include "base/order/quantile.h"
 #include "harness.h"
 
 TEST(pair_map_agrees_with_an_array)

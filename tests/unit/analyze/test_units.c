@@ -2,7 +2,7 @@
  *
  * What is shown of a series: the number and its unit, by its type and base unit.
  */
-#include "analyze/units.h"
+#include "analyze/text/units.h"
 
 #include <math.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/base/test_json_reader.c - tokens, places of errors, numbers; whatever the pieces are in which bytes come
+ * tests/unit/base/test_json_reader.c - tokens, places of errors, numbers; whatever the pieces are
+ * in which bytes come
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -115,14 +116,14 @@ TEST(errors_have_a_place)
 	check_error("[-]", "line 1, byte 3: expected a digit, found ']'");
 	check_error("[1.]", "line 1, byte 4: expected a digit, found ']'");
 	check_error("[\"a\nb\"]",
-		    "line 1, byte 4: expected the '\"' that ends a text, found byte 0x0a");
+		    "line 1, byte 4: expected the '\"' that ends a string, found byte 0x0a");
 	check_error("[\"\\x\"]",
-		    "line 1, byte 4: expected one of \"\\/bfnrtu behind a backslash, found 'x'");
+		    "line 1, byte 4: expected one of \"\\/bfnrtu after a backslash, found 'x'");
 	check_error("[\"\\u12g4\"]", "line 1, byte 7: expected four hexadecimal digits, found 'g'");
 	check_error("{} x", "line 1, byte 4: expected the end of the document, found 'x'");
 	check_error(
 		"[\"abc",
-		"line 1, byte 6: expected the '\"' that ends a text, found the end of the file");
+		"line 1, byte 6: expected the '\"' that ends a string, found the end of the file");
 	check_error("NaN", "line 1, byte 1: expected a value, found 'N'");
 }
 
@@ -142,7 +143,7 @@ TEST(limits)
 		string_builder_append(&document, "0123456789abcdef");
 	string_builder_append_char(&document, '"');
 	CHECK_EQUAL(read_all(document.text, document.length, SIZE_MAX, &text), -EBADMSG);
-	CHECK(strstr(error_text(), "more than 16 MiB"));
+	CHECK(strstr(error_text(), "a string is longer than 16 MiB"));
 	string_builder_fini(&document);
 	string_builder_fini(&text);
 	error_clear();

@@ -2,7 +2,7 @@
  *
  * tests/unit/base/test_key_sort.c - rows are in the order that comparing them gives
  */
-#include "base/key_sort.h"
+#include "base/order/key_sort.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

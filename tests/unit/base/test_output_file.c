@@ -2,7 +2,8 @@
  *
  * tests/unit/base/test_output_file.c - what duet writes as root lands where root wants it
  *
- * As root: another user's folder has links, files and pipes of that user. As an ordinary user links are followed as ever.
+ * As root: another user's folder has links, files and pipes of that user. As an ordinary user links
+ * are followed as ever.
  */
 #include "harness.h"
 
@@ -14,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/output_file.h"
+#include "base/file/output_file.h"
 
 enum { OTHER = 65534 };
 
@@ -230,16 +231,107 @@ TEST(an_own_file_in_another_users_folder_is_written)
 	unlink(planted);
 }
 
+static int open_folder(const char *path)
+{
+	struct output_folder folder;
+	int error = output_folder_init(&folder, path);
+
+	if (!error)
+		error = output_folder_open(&folder, false);
+	output_folder_fini(&folder);
+	return error;
+}
+
 TEST(a_folder_of_another_user_is_refused)
 {
 	NEEDS_ROOT();
-	CHECK_EQUAL(output_folder_check(own_folder), 0);
-	CHECK_EQUAL(output_folder_check("/tmp/there/is/no/folder"), 0);
-	CHECK_EQUAL(output_folder_check(other_folder), -EPERM);
+	CHECK_EQUAL(open_folder(own_folder), 0);
+	CHECK_EQUAL(open_folder("/tmp/there/is/no/folder"), -ENOENT);
+	CHECK_EQUAL(open_folder(other_folder), -EPERM);
+	CHECK(strstr(error_text(), "is a folder of user") != NULL);
 	plant(make_link);
-	CHECK_EQUAL(output_folder_check(planted), -EPERM);
+	CHECK_EQUAL(open_folder(planted), -EPERM);
+	CHECK(strstr(error_text(), "is a link of user") != NULL);
 	error_clear();
 	unlink(planted);
+}
+
+static void write_stream(struct output_folder *folder, const char *path)
+{
+	int error;
+	FILE *file = output_folder_stream(folder, path, &error);
+
+	CHECK(file != NULL && fputs("seven", file) > 0);
+	if (file)
+		fclose(file);
+}
+
+static const char *own_path(const char *name)
+{
+	static char paths[4][96];
+	static unsigned int next;
+
+	next = (next + 1) % 4;
+	snprintf(paths[next], sizeof(paths[next]), "%s/%s", own_folder, name);
+	return paths[next];
+}
+
+/* As the owner of the folder above it can at any time. */
+TEST(a_folder_that_is_exchanged_is_not_written_into)
+{
+	struct output_folder folder;
+
+	REQUIRE(output_folder_init(&folder, own_path("out")) == 0);
+	CHECK_EQUAL(output_folder_open(&folder, true), 0);
+	CHECK(folder.is_new);
+	REQUIRE(rename(own_path("out"), own_path("moved")) == 0);
+	REQUIRE(mkdir(own_path("aim"), 0700) == 0 &&
+		symlink(own_path("aim"), own_path("out")) == 0);
+	write_stream(&folder, "file");
+	write_stream(&folder, "/below/it/file");
+	check_content(own_path("moved/file"), "seven");
+	check_content(own_path("moved/below/it/file"), "seven");
+	CHECK_EQUAL(unlink(own_path("moved/file")), 0);
+	CHECK_EQUAL(unlink(own_path("moved/below/it/file")), 0);
+	CHECK_EQUAL(rmdir(own_path("moved/below/it")), 0);
+	CHECK_EQUAL(rmdir(own_path("moved/below")), 0);
+	CHECK_EQUAL(rmdir(own_path("moved")), 0);
+	CHECK_EQUAL(rmdir(own_path("aim")), 0); /* with nothing in it */
+	CHECK_EQUAL(unlink(own_path("out")), 0);
+	output_folder_fini(&folder);
+}
+
+TEST(no_path_leads_out_of_a_folder)
+{
+	struct output_folder folder;
+	int error;
+
+	REQUIRE(output_folder_init(&folder, own_path("out///")) == 0);
+	CHECK(!output_folder_stream(&folder, "../file", &error) && error == -EINVAL);
+	CHECK(!output_folder_stream(&folder, "below/../../file", &error) && error == -EINVAL);
+	CHECK(!output_folder_stream(&folder, "below/..", &error) && error == -EINVAL);
+	error_clear();
+	CHECK_EQUAL(rmdir(own_path("out/below")), 0);
+	CHECK_EQUAL(rmdir(own_path("out")), 0);
+	output_folder_fini(&folder);
+}
+
+TEST(a_link_below_a_folder_is_not_followed_by_root)
+{
+	struct output_folder folder;
+	int error;
+
+	NEEDS_ROOT();
+	REQUIRE(mkdir(own_path("out"), 0777) == 0 && chmod(own_path("out"), 0777) == 0);
+	REQUIRE(mkdir(own_path("aim"), 0700) == 0);
+	REQUIRE(symlink(own_path("aim"), own_path("out/below")) == 0);
+	REQUIRE(output_folder_init(&folder, own_path("out")) == 0);
+	CHECK(!output_folder_stream(&folder, "below/file", &error) && error == -EPERM);
+	error_clear();
+	CHECK_EQUAL(rmdir(own_path("aim")), 0); /* with nothing in it */
+	CHECK_EQUAL(unlink(own_path("out/below")), 0);
+	CHECK_EQUAL(rmdir(own_path("out")), 0);
+	output_folder_fini(&folder);
 }
 
 TEST(an_ordinary_user_follows_links)
@@ -285,6 +377,9 @@ int main(void)
 	RUN(a_second_name_of_roots_file_is_refused);
 	RUN(an_own_file_in_another_users_folder_is_written);
 	RUN(a_folder_of_another_user_is_refused);
+	RUN(a_folder_that_is_exchanged_is_not_written_into);
+	RUN(no_path_leads_out_of_a_folder);
+	RUN(a_link_below_a_folder_is_not_followed_by_root);
 	RUN(an_ordinary_user_follows_links);
 	rmdir(own_folder);
 	rmdir(other_folder);

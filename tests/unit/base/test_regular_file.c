@@ -13,7 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/regular_file.h"
+#include "base/file/regular_file.h"
 
 static char folder[] = "/tmp/regular_file.XXXXXX";
 

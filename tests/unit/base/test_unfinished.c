@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/base/test_unfinished.c - what is watched goes with a signal, what is finished or forgotten stays
+ * tests/unit/base/test_unfinished.c - what is watched goes with a signal, what is finished or
+ * forgotten stays
  */
-#include "base/unfinished.h"
+#include "base/file/unfinished.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,10 +76,15 @@ static void finish_one(void)
 		_exit(9);
 }
 
+static int above, deep;
+
 static void watch_folder(void)
 {
-	if (mkdir(path_of("deep"), 0700) || mkdir(path_of("deep/inner"), 0700) ||
-	    unfinished_watch(path_of("deep")))
+	if (mkdir(path_of("deep"), 0700) || mkdir(path_of("deep/inner"), 0700))
+		_exit(9);
+	above = open(folder, O_PATH | O_CLOEXEC);
+	deep = open(path_of("deep"), O_RDONLY | O_CLOEXEC);
+	if (above < 0 || deep < 0 || unfinished_watch_folder(deep, above, "deep"))
 		_exit(9);
 	for (int i = 0; i < 300; i++) {
 		char name[64];
@@ -93,7 +100,16 @@ static void watch_folder(void)
 static void forget_folder(void)
 {
 	watch_folder();
-	unfinished_forget(path_of("deep"));
+	unfinished_forget_folder(deep, above, "deep");
+}
+
+/* As the owner of the folder above it can at any time. */
+static void exchange_folder(void)
+{
+	watch_folder();
+	if (rename(path_of("deep"), path_of("moved")) || mkdir(path_of("deep"), 0700))
+		_exit(9);
+	make_file("deep/other");
 }
 
 static bool is_empty(void)
@@ -103,6 +119,8 @@ static bool is_empty(void)
 
 TEST(a_signal_removes_a_file)
 {
+	/* nohup ignores it for the whole process tree */
+	signal(SIGHUP, SIG_DFL);
 	CHECK_EQUAL(end_child(create_one, SIGTERM), SIGTERM);
 	CHECK_EQUAL(end_child(create_one, SIGINT), SIGINT);
 	CHECK_EQUAL(end_child(create_one, SIGHUP), SIGHUP);
@@ -138,8 +156,20 @@ TEST(a_signal_removes_a_folder_and_follows_no_link)
 	CHECK(is_there("kept"));
 	CHECK_EQUAL(end_child(forget_folder, SIGTERM), SIGTERM);
 	CHECK(is_there("deep/inner/file-with-a-name-1"));
-	unfinished_remove(path_of("deep"));
+	deep = open(path_of("deep"), O_RDONLY | O_CLOEXEC);
+	unfinished_remove_folder(deep, AT_FDCWD, path_of("deep"));
+	close(deep);
 	CHECK_EQUAL(unlink(path_of("kept")), 0);
+	CHECK(is_empty());
+}
+
+TEST(a_folder_that_took_the_name_stays)
+{
+	CHECK_EQUAL(end_child(exchange_folder, SIGTERM), SIGTERM);
+	CHECK(is_there("deep/other"));
+	CHECK_EQUAL(rmdir(path_of("moved")), 0);
+	CHECK_EQUAL(unlink(path_of("deep/other")), 0);
+	CHECK_EQUAL(rmdir(path_of("deep")), 0);
 	CHECK(is_empty());
 }
 
@@ -153,13 +183,13 @@ TEST(ignored_signals_stay_ignored)
 
 TEST(the_table_is_full)
 {
-	CHECK_EQUAL(unfinished_watch("/1"), 0);
-	CHECK_EQUAL(unfinished_watch("/2"), 0);
-	CHECK_EQUAL(unfinished_watch("/3"), 0);
-	CHECK_EQUAL(unfinished_watch("/4"), 0);
-	CHECK_EQUAL(unfinished_watch("/5"), -ENOSPC);
-	unfinished_forget("/2");
-	CHECK_EQUAL(unfinished_watch("/5"), 0);
+	CHECK_EQUAL(unfinished_watch(AT_FDCWD, "/1"), 0);
+	CHECK_EQUAL(unfinished_watch(AT_FDCWD, "/2"), 0);
+	CHECK_EQUAL(unfinished_watch(AT_FDCWD, "/3"), 0);
+	CHECK_EQUAL(unfinished_watch(AT_FDCWD, "/4"), 0);
+	CHECK_EQUAL(unfinished_watch(AT_FDCWD, "/5"), -ENOSPC);
+	unfinished_forget(AT_FDCWD, "/2");
+	CHECK_EQUAL(unfinished_watch(AT_FDCWD, "/5"), 0);
 }
 
 int main(void)
@@ -170,6 +200,7 @@ int main(void)
 	RUN(a_finished_file_stays);
 	RUN(a_file_that_fails_goes);
 	RUN(a_signal_removes_a_folder_and_follows_no_link);
+	RUN(a_folder_that_took_the_name_stays);
 	RUN(ignored_signals_stay_ignored);
 	RUN(the_table_is_full);
 	rmdir(folder);

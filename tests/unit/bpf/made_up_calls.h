@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/bpf/made_up_calls.h - a program of ours inside the kernel is told of calls of a driver that nobody made
+ * tests/unit/bpf/made_up_calls.h - a program of ours inside the kernel is told of calls of a driver
+ * that nobody made
  *
- * For one test each. Buffers are files in memory that this process has mapped; what a call would have written is given. So
- * binds, buffers and batches are looked at in the kernel, in real memory, where there is no driver and no GPU.
+ * For one test each. Buffers are files in memory that this process has mapped; what a call would
+ * have written is given. So binds, buffers and batches are looked at in the kernel, in real memory,
+ * where there is no driver and no GPU.
  */
 #ifndef TESTS_UNIT_BPF_MADE_UP_CALLS_H
 #define TESTS_UNIT_BPF_MADE_UP_CALLS_H
@@ -21,7 +23,7 @@
 enum {
 	PAGE = 4096,
 	BASE = 0x40000000, /* of instructions */
-	RECORDS_MOST = 4096,
+	MAX_RECORDS = 4096,
 };
 #define FILE_A UINT64_C(0x1000)
 #define FILE_B UINT64_C(0x2000)
@@ -30,8 +32,8 @@ enum {
 static struct bpf_object *object;
 static int program, error;
 static struct ring_buffer *ring;
-static struct submit_record records[RECORDS_MOST];
-static struct submit_unbound unbounds[RECORDS_MOST];
+static struct submit_record records[MAX_RECORDS];
+static struct submit_unbound unbounds[MAX_RECORDS];
 static struct submit_process last_exit;
 static uint64_t last_dropped;
 static size_t records_count, stacks_count, unbound_count, met_count, exit_count, dropped_count;
@@ -54,7 +56,7 @@ static inline int on_record(void *context, void *data, size_t size)
 			on_process(data);
 		return 0;
 	case SUBMIT_RECORD_UNBOUND:
-		if (unbound_count < RECORDS_MOST)
+		if (unbound_count < MAX_RECORDS)
 			unbounds[unbound_count] = *(struct submit_unbound *)data;
 		unbound_count++;
 		return 0;
@@ -65,13 +67,13 @@ static inline int on_record(void *context, void *data, size_t size)
 	default:
 		if (size == sizeof(struct kernel_stack))
 			stacks_count++;
-		else if (records_count < RECORDS_MOST)
+		else if (records_count < MAX_RECORDS)
 			memcpy(&records[records_count++], data, size);
 		return 0;
 	}
 }
 
-/* ---- calls ------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 /* What the program answers. */
 static inline uint32_t run(struct submit_request request)
@@ -111,7 +113,7 @@ static inline uint64_t counted(uint32_t key)
 	return sum;
 }
 
-/* ---- buffers ----------------------------------------------------------------------------------- */
+/* ---- buffers --------------------------------------------------------------------------------- */
 
 static inline void *make_buffer(size_t bytes)
 {
@@ -159,7 +161,7 @@ static inline uint64_t kernel_of(const struct submit_record *record)
 	return record->found[0].address - BASE;
 }
 
-/* ---- loading ----------------------------------------------------------------------------------- */
+/* ---- loading --------------------------------------------------------------------------------- */
 
 static char reason[4096];
 

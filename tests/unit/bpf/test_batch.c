@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/bpf/test_batch.c - batch buffers in the memory of this process, looked through inside the kernel
+ * tests/unit/bpf/test_batch.c - batch buffers in the memory of this process, looked through inside
+ * the kernel
  *
  *	test_bpf_batch batch.bpf.o
  *
- * Each buffer lies at the end of pages of its own with a page behind it that nobody may read. What src/bpf/batch.bpf.c
- * finds must be, field for field, what src/isa/batch.c finds in a copy.
+ * Each buffer lies at the end of pages of its own with a page behind it that nobody may read. What
+ * src/bpf/batch.bpf.c finds must be, field for field, what src/isa/batch.c finds in a copy.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -24,7 +25,7 @@ enum { RANDOM_SCENES = 2000, TIMED_RUNS = 200 };
 static struct bpf_object *object;
 static int program, mappings, states;
 
-/* ---- a scene in memory ------------------------------------------------------------------------- */
+/* ---- a scene in memory ----------------------------------------------------------------------- */
 
 /* Pages for a buffer, shared with a file so that they may be there without being mapped yet. */
 struct place {
@@ -33,7 +34,7 @@ struct place {
 	int file;
 };
 
-static struct place places[SCENE_BUFFERS_MOST];
+static struct place places[MAX_SCENE_BUFFERS];
 
 static size_t page_bytes(void)
 {
@@ -99,7 +100,7 @@ static void remove_all(const struct scene *scene)
 		remove_place(&places[i]);
 }
 
-/* ---- the kernel's parser ----------------------------------------------------------------------- */
+/* ---- the kernel's parser --------------------------------------------------------------------- */
 
 static struct batch_request ask(const struct scene *scene, enum batch_generation generation)
 {
@@ -108,7 +109,7 @@ static struct batch_request ask(const struct scene *scene, enum batch_generation
 		.address = scene->start,
 		.bases = scene->bases,
 		.generation = generation,
-		.steps_most = scene->steps_most,
+		.max_steps = scene->max_steps,
 		.mappings_count = (uint32_t)scene->count,
 	};
 }
@@ -149,11 +150,11 @@ static void check_same(void)
 
 static void parse_here(const struct scene *scene, enum batch_generation generation)
 {
-	struct batch_memory memory[SCENE_BUFFERS_MOST];
+	struct batch_memory memory[MAX_SCENE_BUFFERS];
 	const struct batch_source source = scene_source(scene, memory);
 
 	scene_prepare(scene, generation, &here);
-	batch_look(&here, &source, scene->start);
+	batch_parse(&here, &source, scene->start);
 }
 
 static void compare(const struct scene *scene, enum batch_generation generation)
@@ -170,7 +171,7 @@ static void compare(const struct scene *scene, enum batch_generation generation)
 	remove_all(scene);
 }
 
-/* ---- tests ------------------------------------------------------------------------------------- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static const struct corpus_case *at;
 
@@ -215,7 +216,7 @@ static void build_random(struct scene *scene)
 {
 	const size_t count = 1 + random_number() % 3;
 
-	scene->steps_most = 500;
+	scene->max_steps = 500;
 	for (size_t i = 0; i < count; i++) {
 		size_t dwords = 1 + random_number() % 600;
 
@@ -254,7 +255,8 @@ static struct scene build_two(void)
 	return scene;
 }
 
-/* A page that no access has brought in yet: incomplete, until it is there, or until the program may wait for it. */
+/* A page that no access has brought in yet: incomplete, until it is there, or until the program may
+ * wait for it. */
 TEST(pages_that_are_not_there)
 {
 	struct scene scene = build_two();
@@ -295,7 +297,7 @@ TEST(steps_are_bounded)
 	for (int i = 0; i < 4000; i++)
 		scene_put(&scene, 0x02800000);
 	request = ask(&scene, BATCH_XE2);
-	request.steps_most = 1000;
+	request.max_steps = 1000;
 	REQUIRE(place_scene(&scene));
 	touch_all(&scene);
 	run(&request, &there);
@@ -345,7 +347,8 @@ static uint64_t time_scene_ns(struct scene *scene)
 	return best;
 }
 
-/* Says what a batch as runtimes for compute write them costs; asserts nothing of it, for the machine may be busy. */
+/* Says what a batch as runtimes for compute write them costs; asserts nothing of it, for the
+ * machine may be busy. */
 TEST(cost)
 {
 	struct scene scene;
@@ -370,7 +373,7 @@ TEST(cost)
 	       (long long)(all_ns - empty_ns), TIMED_RUNS, (long long)empty_ns);
 }
 
-/* ---- loading ----------------------------------------------------------------------------------- */
+/* ---- loading --------------------------------------------------------------------------------- */
 
 enum { LOG_BYTES = 1 << 26, TAIL_BYTES = 4000 };
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/bpf/test_submit.c - calls of the driver xe that nobody made, as the programs inside the kernel see them
+ * tests/unit/bpf/test_submit.c - calls of the driver xe that nobody made, as the programs inside
+ * the kernel see them
  *
  *	test_bpf_submit xe.bpf.o
  *
- * Buffers are files in memory that this process has mapped; what a call would have written is given. So binds, buffers
- * and batches are looked at in the kernel, in real memory, where there is no driver and no GPU.
+ * Buffers are files in memory that this process has mapped; what a call would have written is
+ * given. So binds, buffers and batches are looked at in the kernel, in real memory, where there is
+ * no driver and no GPU.
  */
 #include "xe_calls.h"
 
@@ -15,7 +17,7 @@ enum {
 	COST_RUNS = 2000,
 };
 
-/* ---- tests ------------------------------------------------------------------------------------- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 TEST(a_batch_and_its_kernels)
 {
@@ -316,7 +318,8 @@ TEST(what_the_driver_refuses_is_none)
 	end();
 }
 
-/* AddressSanitizer puts frames elsewhere with each call, so that pointers to them on the stack are others. */
+/* AddressSanitizer puts frames elsewhere with each call, so that pointers to them on the stack are
+ * others. */
 #ifdef __SANITIZE_ADDRESS__
 enum { IS_SAME_STACK = 0 };
 #else
@@ -340,7 +343,7 @@ TEST(stacks_are_told_once)
 	end();
 }
 
-/* ---- a model ----------------------------------------------------------------------------------- */
+/* ---- a model --------------------------------------------------------------------------------- */
 
 enum { SPARSE = 16, OBJECTS = 4, MODEL_PAGES = 3 << 14 };
 
@@ -437,7 +440,7 @@ TEST(random_binds)
 	end();
 }
 
-/* ---- cost -------------------------------------------------------------------------------------- */
+/* ---- cost ------------------------------------------------------------------------------------ */
 
 /* Of the program, by the kernel's own count. */
 static uint64_t spent_ns(void)
@@ -467,7 +470,8 @@ static uint64_t least_ns(uint64_t address)
 	return least;
 }
 
-/* Says what a submission costs, with both stacks; asserts nothing of it, for the machine may be busy. */
+/* Says what a submission costs, with both stacks; asserts nothing of it, for the machine may be
+ * busy. */
 TEST(cost)
 {
 	const int stats = bpf_enable_stats(BPF_STATS_RUN_TIME);

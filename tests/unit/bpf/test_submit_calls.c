@@ -4,8 +4,9 @@
  *
  *	test_bpf_submit_calls xe.bpf.o
  *
- * The driver is a file system of our own (FUSE), whose one file takes every ioctl and hands back what was written: so calls
- * are real, on a real descriptor, and no driver of a GPU is needed. That file has the device number 0.
+ * The driver is a file system of our own (FUSE), whose one file takes every ioctl and hands back
+ * what was written: so calls are real, on a real descriptor, and no driver of a GPU is needed. That
+ * file has the device number 0.
  */
 #include <fcntl.h>
 #include <linux/fuse.h>
@@ -19,7 +20,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "event/xe_abi.h"
+#include "abi/xe.h"
 #include "made_up_calls.h"
 
 enum {
@@ -34,7 +35,7 @@ enum {
 
 static struct bpf_link *links[4];
 
-/* ---- the driver, in a process of its own -------------------------------------------------------- */
+/* ---- the driver, in a process of its own ----------------------------------------------------- */
 
 static struct fuse_attr attributes_of(uint64_t node)
 {
@@ -148,7 +149,7 @@ static int open_driver(pid_t *ret_pid)
 	return file;
 }
 
-/* ---- calls ------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 static int card;
 
@@ -210,7 +211,7 @@ static const struct submit_record *submit(int file, uint64_t address)
 	return find_batch();
 }
 
-/* ---- tests ------------------------------------------------------------------------------------- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 TEST(a_batch_and_its_kernel)
 {
@@ -325,7 +326,8 @@ TEST(ranges_are_closed)
 	CHECK_EQUAL(vm, 0);
 }
 
-/* Nothing is looked for in all of the tables: says what it takes, in a process that has called no driver. */
+/* Nothing is looked for in all of the tables: says what it takes, in a process that has called no
+ * driver. */
 TEST(ranges_of_others)
 {
 	struct timespec from, to;
@@ -390,7 +392,8 @@ static void detach_all(void)
 	}
 }
 
-/* Says what every system call of the machine costs more; asserts nothing of it, for the machine may be busy. */
+/* Says what every system call of the machine costs more; asserts nothing of it, for the machine may
+ * be busy. */
 TEST(cost)
 {
 	double with_ns, without_ns;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/bpf/test_submit_ends.c - what ends, is forgotten or was missed: in calls of the driver xe that nobody made
+ * tests/unit/bpf/test_submit_ends.c - what ends, is forgotten or was missed: in calls of the driver
+ * xe that nobody made
  *
  *	test_bpf_submit_ends xe.bpf.o
  */
@@ -20,7 +21,8 @@ static void call_seen(uint64_t file, uint32_t what, const void *arguments, uint3
 				    .result = result});
 }
 
-/* A buffer of some batches, mapped as an object; each names the kernel 0x40 times its place from 1 on. */
+/* A buffer of some batches, mapped as an object; each names the kernel 0x40 times its place from 1
+ * on. */
 static char *make_batches(uint32_t handle, uint32_t pages)
 {
 	char *bytes = make_buffer((size_t)pages * PAGE);
@@ -54,7 +56,7 @@ static uint64_t milliseconds(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* ---- open batches ------------------------------------------------------------------------------ */
+/* ---- open batches ---------------------------------------------------------------------------- */
 
 static uint64_t submit_open(uint32_t page)
 {
@@ -102,7 +104,8 @@ static const struct submit_record *submit_last(uint64_t address)
 	return record ? &records[records_count - 1] : NULL;
 }
 
-/* A is read when it has been written, behind B: what B has set holds. What nobody has set since is A's. */
+/* A is read when it has been written, behind B: what B has set holds. What nobody has set since is
+ * A's. */
 TEST(bases_are_those_of_the_later_batch)
 {
 	char *pages = make_buffer(3 * PAGE);
@@ -213,12 +216,12 @@ TEST(more_batches_than_are_kept)
 	REQUIRE(records_count == 1);
 	CHECK_EQUAL(records[0].head.flags, SUBMIT_HAS_MORE);
 	CHECK_EQUAL(records[0].batches, TOO_MANY);
-	CHECK_EQUAL(records[0].found_count, SUBMIT_BATCHES_MOST + 1);
+	CHECK_EQUAL(records[0].found_count, MAX_SUBMIT_BATCHES + 1);
 	munmap(pages, TOO_MANY * PAGE);
 	end();
 }
 
-/* ---- what was missed --------------------------------------------------------------------------- */
+/* ---- what was missed ------------------------------------------------------------------------- */
 
 TEST(a_bind_whose_end_was_missed)
 {
@@ -242,7 +245,8 @@ TEST(a_bind_whose_end_was_missed)
 	end();
 }
 
-/* Arguments in the program's memory that are not there yet: a page of it that is protected stands for one. */
+/* Arguments in the program's memory that are not there yet: a page of it that is protected stands
+ * for one. */
 TEST(a_bind_that_could_not_be_read)
 {
 	char *pages = make_batches(1, 2);
@@ -361,7 +365,7 @@ TEST(a_space_that_is_not_destroyed)
 	end();
 }
 
-/* ---- what is unbound --------------------------------------------------------------------------- */
+/* ---- what is unbound ------------------------------------------------------------------------- */
 
 TEST(what_ends_is_told)
 {
@@ -421,7 +425,7 @@ TEST(nobody_blinds_another)
 	end();
 }
 
-/* ---- how much a call may cost ------------------------------------------------------------------ */
+/* ---- how much a call may cost ---------------------------------------------------------------- */
 
 static struct xe_vm_bind_op operations[BINDS];
 
@@ -456,7 +460,8 @@ TEST(many_binds_are_followed)
 	end();
 }
 
-/* Without an end of it each look through all that may be there would keep the processor for seconds. */
+/* Without an end of it each look through all that may be there would keep the processor for
+ * seconds. */
 TEST(a_call_has_an_end)
 {
 	char *pages = make_batches(1, 2);
@@ -500,7 +505,8 @@ static struct xe_vm_bind_op *make_operations(size_t count, size_t *ret_bytes)
 	return all;
 }
 
-/* Operations that change nothing take time, too; and so many that the kernel's loop refuses them are not none. */
+/* Operations that change nothing take time, too; and so many that the kernel's loop refuses them
+ * are not none. */
 TEST(what_changes_nothing_is_counted)
 {
 	static const uint32_t counts[] = {BINDS, 1 << 14, 1 << 20, (1 << 23) + 1};
@@ -529,7 +535,7 @@ TEST(what_changes_nothing_is_counted)
 	end();
 }
 
-/* ---- what has no object ------------------------------------------------------------------------ */
+/* ---- what has no object ---------------------------------------------------------------------- */
 
 static void bind_flags(uint32_t flags, uint64_t address, uint64_t bytes)
 {

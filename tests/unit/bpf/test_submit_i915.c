@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/bpf/test_submit_i915.c - calls of the driver i915 that nobody made, as the programs inside the kernel see them
+ * tests/unit/bpf/test_submit_i915.c - calls of the driver i915 that nobody made, as the programs
+ * inside the kernel see them
  *
  *	test_bpf_submit_i915 i915.bpf.o
  */
-#include "event/i915_abi.h"
+#include "abi/i915.h"
 #include "made_up_calls.h"
 
 enum { COST_RUNS = 2000, LONG_LIST = 300 };
@@ -39,7 +40,8 @@ static void map_buffer(uint32_t handle, void *bytes)
 				    .offset = arguments.offset});
 }
 
-/* Of a context: a buffer with a batch in it, and one at the instruction base. NULL: there is no record. */
+/* Of a context: a buffer with a batch in it, and one at the instruction base. NULL: there is no
+ * record. */
 static const struct submit_record *submit(uint32_t context, uint32_t batch, uint32_t kernels)
 {
 	const struct i915_exec_object objects[] = {{.handle = kernels, .offset = BASE},
@@ -115,7 +117,8 @@ TEST(a_batch_and_its_kernel)
 	end();
 }
 
-/* Of a list that is longer than what is kept the batch is there, wherever it stands, and the rest is counted. */
+/* Of a list that is longer than what is kept the batch is there, wherever it stands, and the rest
+ * is counted. */
 TEST(long_lists)
 {
 	static struct i915_exec_object objects[LONG_LIST];
@@ -252,7 +255,8 @@ static uint64_t spent_ns(void)
 	return bpf_obj_get_info_by_fd(program, &info, &size) ? 0 : info.run_time_ns;
 }
 
-/* Says what a submission costs, with both stacks; asserts nothing of it, for the machine may be busy. */
+/* Says what a submission costs, with both stacks; asserts nothing of it, for the machine may be
+ * busy. */
 TEST(cost)
 {
 	const int stats = bpf_enable_stats(BPF_STATS_RUN_TIME);

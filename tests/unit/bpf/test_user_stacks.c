@@ -4,7 +4,8 @@
  *
  *	test_bpf_stacks xe.bpf.o [usual|upwards]
  *
- * upwards: as programs are laid out where stacks may grow without limit: what they map lies far from where it is mostly.
+ * upwards: as programs are laid out where stacks may grow without limit: what they map lies far
+ * from where it is mostly.
  */
 #include "xe_calls.h"
 
@@ -37,7 +38,8 @@ static uint64_t second_code(void)
 	return (uintptr_t)&malloc;
 }
 
-/* … of each word, all called from one place. The first one is as the others, but that more is new to it. */
+/* … of each word, all called from one place. The first one is as the others, but that more is new
+ * to it. */
 static __attribute__((noinline)) void look_at_words(const uint64_t *words, size_t count,
 						    uint64_t *ret_stacks)
 {

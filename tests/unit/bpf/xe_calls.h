@@ -5,7 +5,7 @@
 #ifndef TESTS_UNIT_BPF_XE_CALLS_H
 #define TESTS_UNIT_BPF_XE_CALLS_H
 
-#include "event/xe_abi.h"
+#include "abi/xe.h"
 #include "made_up_calls.h"
 
 static inline void make_vm(uint64_t file, uint32_t id)

@@ -25,7 +25,7 @@ static uint32_t string(struct trace_writer *writer, const char *text)
 	return trace_writer_string(writer, text, strlen(text));
 }
 
-static bool write_things(struct trace_writer *writer)
+static bool write_entities(struct trace_writer *writer)
 {
 	struct event_host host = {.id = 1, .begin_ns = BEGIN_NS, .end_ns = END_NS};
 	struct event_process process = {.id = 1, .host = 1, .pid = 4242, .begin_ns = BEGIN_NS};
@@ -43,11 +43,11 @@ static bool write_things(struct trace_writer *writer)
 	device.vendor_string = string(writer, "Napier \"& Sons\"");
 	collector.name_string = string(writer, "opencl");
 	collector.reason_string = string(writer, "no loader");
-	return trace_writer_thing(writer, EVENT_HOST, &host) == 0 &&
-	       trace_writer_thing(writer, EVENT_CLOCK, &clock) == 0 &&
-	       trace_writer_thing(writer, EVENT_PROCESS, &process) == 0 &&
-	       trace_writer_thing(writer, EVENT_DEVICE, &device) == 0 &&
-	       trace_writer_thing(writer, EVENT_COLLECTOR, &collector) == 0;
+	return trace_writer_entity(writer, EVENT_HOST, &host) == 0 &&
+	       trace_writer_entity(writer, EVENT_CLOCK, &clock) == 0 &&
+	       trace_writer_entity(writer, EVENT_PROCESS, &process) == 0 &&
+	       trace_writer_entity(writer, EVENT_DEVICE, &device) == 0 &&
+	       trace_writer_entity(writer, EVENT_COLLECTOR, &collector) == 0;
 }
 
 static bool write_trace(void)
@@ -59,7 +59,7 @@ static bool write_trace(void)
 
 	if (trace_writer_open(path, &options, &writer))
 		return false;
-	ok = write_things(writer);
+	ok = write_entities(writer);
 	for (uint64_t i = 0; i < CALLS; i++) {
 		struct event_api call = {.begin = BEGIN_NS + i * 1000,
 					 .end = BEGIN_NS + i * 1000 + 500};

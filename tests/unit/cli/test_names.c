@@ -2,24 +2,24 @@
  *
  * tests/unit/cli/test_names.c - every table of names has a text for every number
  *
- * Usage: test_names SOURCES - also searches the headers below SOURCES for functions that take a number and return a text:
- * one that is missing here fails the test.
+ * Usage: test_names SOURCES - also searches the headers below SOURCES for functions that take a
+ * number and return a text: one that is missing here fails the test.
  */
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/account.h"
+#include "analyze/account/account.h"
 #include "analyze/analysis.h"
 #include "analyze/clocks.h"
 #include "analyze/collectors.h"
-#include "analyze/findings.h"
+#include "analyze/text/findings.h"
 #include "base/array.h"
 #include "base/json_reader.h"
-#include "collect/program.h"
+#include "collect/start/program.h"
 #include "collect/recording.h"
-#include "export/commands.h"
-#include "export/flame_colour.h"
-#include "export/verdicts.h"
+#include "analyze/join/commands.h"
+#include "flame/colour.h"
+#include "analyze/join/launch_outcomes.h"
 #include "harness.h"
 #include "isa/batch.h"
 #include "isa/isa.h"
@@ -48,7 +48,8 @@
 	TABLE(guest_function_name)      \
 	TABLE(json_token_name)
 
-/* NULL is an answer of these: there is no such processor, and no reason to give. They must not read beyond their table. */
+/* NULL is an answer of these: there is no such processor, and no reason to give. They must not read
+ * beyond their table. */
 #define SEARCHES(SEARCH)             \
 	SEARCH(isa_amdgpu_processor) \
 	SEARCH(program_kind_text)    \

@@ -39,7 +39,7 @@ static const struct option_row rows[] = {
 	{NULL},
 };
 
-static const struct command command = {
+static const struct cli_command command = {
 	.name = "try",
 	.arguments = "[options] [FILE]",
 	.summary = "a command that exists for this test only, with a summary that is long enough "
@@ -232,7 +232,7 @@ TEST(numbers)
 	CHECK(values.top == UINT64_MAX);
 	CHECK_EQUAL(parse_line("--top=0", false), 2);
 	CHECK_EQUAL(parse_line("--top=18446744073709551616", false), -2);
-	CHECK(said("not '18446744073709551616', which is too large"));
+	CHECK(said("; '18446744073709551616' is too large"));
 	CHECK_EQUAL(parse_line("-n 99999999999999999999999999", false), -2);
 	CHECK(said("too large"));
 }
@@ -369,7 +369,7 @@ static const struct option_row filed_rows[] = {
 
 TEST(a_switch_is_taken_back)
 {
-	static const struct command switched = {.name = "try", .options = filed_rows};
+	static const struct cli_command switched = {.name = "try", .options = filed_rows};
 	struct filed filed;
 
 	options_clear(filed_rows, &filed);
@@ -404,13 +404,13 @@ TEST(what_is_said_and_what_is_not)
 
 	options_clear(filed_rows, &filed);
 	for (size_t i = 0; filed_rows[i].name; i++) {
-		CHECK(!option_is_said(&filed_rows[i], &filed));
+		CHECK(!option_is_set(&filed_rows[i], &filed));
 		CHECK_EQUAL(option_set(&filed_rows[i], texts[i], &filed), 0);
-		CHECK(option_is_said(&filed_rows[i], &filed));
+		CHECK(option_is_set(&filed_rows[i], &filed));
 	}
 	CHECK_EQUAL(filed.size, 64 << 20);
 	CHECK_EQUAL(option_set(option_find(filed_rows, "archive"), "false", &filed), 0);
-	CHECK(option_is_said(&filed_rows[0], &filed));
+	CHECK(option_is_set(&filed_rows[0], &filed));
 	CHECK(!option_find(filed_rows, "nothing"));
 }
 
@@ -421,9 +421,8 @@ TEST(a_value_that_is_refused_says_why)
 		{"count", "1.5", "takes a whole number such as 10, not '1.5'"},
 		{"size", "1X", "takes a size in bytes such as 4096, 64K, 64M, 2G or 1T, not '1X'"},
 		{"size", "99999999999999T",
-		 "takes a size in bytes such as 4096, 64K, 64M, 2G or 1T, not '99999999999999T', "
-		 "which is "
-		 "too large"},
+		 "takes a size in bytes such as 4096, 64K, 64M, 2G or 1T; '99999999999999T' is too "
+		 "large"},
 		{"span", "0",
 		 "takes a time above 0 such as 5 (seconds), 2.5, 100ms, 3us, 20ns, 2m or 1h, "
 		 "not '0'"},
@@ -435,7 +434,7 @@ TEST(a_value_that_is_refused_says_why)
 		CHECK_EQUAL(option_set(option_find(filed_rows, bad[i][0]), bad[i][1], &filed),
 			    -EINVAL);
 		CHECK_TEXT(error_text(), bad[i][2]);
-		CHECK(!option_is_said(option_find(filed_rows, bad[i][0]), &filed));
+		CHECK(!option_is_set(option_find(filed_rows, bad[i][0]), &filed));
 	}
 	error_clear();
 }

@@ -46,7 +46,7 @@ TEST(a_name_from_a_trace_does_not_reach_the_terminal_raw)
 
 TEST(wrong_usage)
 {
-	static const struct command command = {.name = "gate"};
+	static const struct cli_command command = {.name = "gate"};
 
 	capture_start(&capture, STDERR_FILENO);
 	CHECK_EQUAL(usage_error(&command, "%s is bad", "x"), STATUS_USAGE);

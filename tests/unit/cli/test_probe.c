@@ -2,7 +2,7 @@
  *
  * tests/unit/cli/test_probe.c - libraries that load, that do not, and one that is no library
  */
-#include "cli/probe.h"
+#include "cli/doctor/probe.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -2,7 +2,7 @@
  *
  * tests/unit/cli/test_tree.c - a folder taken for "/", and a kernel that cannot do that
  */
-#include "cli/tree.h"
+#include "cli/doctor/tree.h"
 
 #include <errno.h>
 #include <linux/filter.h>

@@ -378,7 +378,8 @@ TEST(poor_pairs)
 
 /* The host is slewed: the rate changes by 100 ppm every minute. Pieces follow, the error says how
  * far a line may be off in between. */
-/* A 19.2 MHz counter whose driver says that a tick is 52 ns: 1600 ppm off, three pairs, many bounds. */
+/* A 19.2 MHz counter whose driver says that a tick is 52 ns: 1600 ppm off, three pairs, many
+ * bounds. */
 TEST(pairs_of_a_rounded_rate)
 {
 	struct synthetic device = {123456789, 100 * SECOND, 1000000000, 1600000};

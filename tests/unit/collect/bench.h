@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "collect/decode.h"
+#include "collect/guest/decode.h"
 #include "collect/host_clocks.h"
 #include "trace/reader.h"
 
@@ -27,7 +27,7 @@ struct bench {
 /* This process, as if it had said hello. */
 static inline struct injected_peer bench_peer(void)
 {
-	return (struct injected_peer){.collector = "opencl",
+	return (struct injected_peer){.kind.collector = "opencl",
 				      .guest = "opencl",
 				      .pid = getpid(),
 				      .ns_pid = (uint32_t)getpid(),
@@ -52,13 +52,13 @@ static inline void bench_open(struct bench *bench)
 	recording_describe_host(bench->recording, host_clocks_now_ns(), 0);
 	host_clocks_read(bench->writer, bench->recording->tsc, &bench->recording->first_tsc);
 	bench->recording->last_tsc = bench->recording->first_tsc;
-	if (injected_open(bench->recording, &peer, 0, &bench->injected, &region_fd) < 0)
+	if (injected_open(bench->recording, &peer, &bench->injected, &region_fd) < 0)
 		abort();
 	close(region_fd);
 	bench->ring = &bench->injected->rings[0];
 	bench->ring->thread.id = ++bench->recording->last_thread;
 	bench->ring->thread.process = bench->injected->process->row.id;
-	trace_writer_thing(bench->writer, EVENT_THREAD, &bench->ring->thread);
+	trace_writer_entity(bench->writer, EVENT_THREAD, &bench->ring->thread);
 }
 
 /* Ends the recording and opens what was written. */
@@ -83,8 +83,8 @@ static inline void bench_close(struct bench *bench)
 	unlink(bench->path);
 }
 
-/* All rows of a kind, of all chunks one after the other; the caller's. ret_chunk: the first chunk, may be
- * NULL. */
+/* All rows of a kind, of all chunks one after the other; the caller's. ret_chunk: the first chunk,
+ * may be NULL. */
 static inline void *bench_rows(struct bench *bench, enum event_kind kind, size_t row_size,
 			       size_t *ret_count, struct trace_chunk *ret_chunk)
 {
@@ -119,7 +119,7 @@ static inline const char *text_of(struct bench *bench, uint32_t id)
 	return trace_reader_string(bench->reader, id, NULL);
 }
 
-/* ---- records ----------------------------------------------------------------------------------- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 /* Room for any record; `at` grows with what is appended. */
 struct draft {

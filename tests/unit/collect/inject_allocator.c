@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/collect/inject_allocator.c - a program with an allocator of its own, which notices when it is entered twice
+ * tests/unit/collect/inject_allocator.c - a program with an allocator of its own, which notices
+ * when it is entered twice
  *
  * Runs in:  a process of its own, until its stdin ends
  * Gets:     "allocate": one thread, which allocates; "wait": another one waits for stdin
- * Gives:    "ready", and at the end "wrong N": how often a thread came into the allocator in which it was already
+ * Gives:    "ready", and at the end "wrong N": how often a thread came into the allocator in which
+ *           it was already
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -29,7 +31,8 @@ static _Atomic int wrong;
 static _Atomic bool is_over, is_begun;
 static _Thread_local volatile int inside;
 
-/* Takes its time, as an allocator with locks and lists does. Memory is never given back: the program's own needs none. */
+/* Takes its time, as an allocator with locks and lists does. Memory is never given back: the
+ * program's own needs none. */
 static void *take(size_t bytes)
 {
 	const size_t size = (bytes + 2 * HEAD_BYTES - 1) & ~(size_t)(HEAD_BYTES - 1);

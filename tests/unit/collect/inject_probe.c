@@ -3,7 +3,8 @@
  * tests/unit/collect/inject_probe.c - a library that is brought into a program
  *
  * Runs in:  that program
- * Gets:     the path of a file   Gives: a byte more in it, the number of the call as result; slowly: after a while
+ * Gets:     the path of a file
+ * Gives:    a byte more in it, the number of the call as result; slowly: after a while
  */
 #include <fcntl.h>
 #include <stdatomic.h>

@@ -3,9 +3,11 @@
  * tests/unit/collect/inject_victim.c - a program that notices what is done to its threads
  *
  * Runs in:  a process of its own, until its stdin ends
- * Gets:     what its threads do: read, busy, wide, allocate, threads, alarm, sleep, wait, signals, alone, fiber, hostile
- *           (INJECT_VICTIM_FILE: what that one would have written by somebody else)
- * Gives:    "ready", and at the end "wrong N", what went otherwise than in a program that is let alone
+ * Gets:     what its threads do: read, busy, wide, allocate, threads, alarm, sleep, wait, signals,
+ *           alone, fiber, hostile (INJECT_VICTIM_FILE: what that one would have written by somebody
+ *           else)
+ * Gives:    "ready", and at the end "wrong N", what went otherwise than in a program that is let
+ *           alone
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +30,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "collect/injected_code.h"
+#include "collect/enter/inject_stub.h"
 
 #define NOINLINE __attribute__((noinline))
 
@@ -80,7 +82,8 @@ NOINLINE static double compute(uint64_t seed)
 
 typedef double vector __attribute__((vector_size(32)));
 
-/* Whole vectors, in registers all the time; their upper halves are kept apart from the lower ones. */
+/* Whole vectors, in registers all the time; their upper halves are kept apart from the lower
+ * ones. */
 __attribute__((target("avx"), noinline)) static double compute_wide(uint64_t seed)
 {
 	vector a = {1, 2, 3, 4}, b = {5, 6, 7, 8}, c = {9, 10, 11, 12};
@@ -275,7 +278,7 @@ static void do_alone(void)
 	do_read();
 }
 
-/* ---- a stack in the middle of other memory ----------------------------------------------------- */
+/* ---- a stack in the middle of other memory --------------------------------------------------- */
 
 enum { HEAP_BYTES = 1 << 20, FIBER_BYTES = 4096, FIBER_AT = HEAP_BYTES / 2, PATTERN = 0xa5 };
 
@@ -322,7 +325,7 @@ static void do_fiber(void)
 		}
 }
 
-/* ---- one that lies ----------------------------------------------------------------------------- */
+/* ---- one that lies --------------------------------------------------------------------------- */
 
 static bool write_own(uint64_t address, const void *bytes, size_t size)
 {
@@ -359,7 +362,8 @@ static uint64_t find_block(void)
 	return found;
 }
 
-/* Says as long as the block is there that the library is to be written into a descriptor of its choice. */
+/* Says as long as the block is there that the library is to be written into a descriptor of its
+ * choice. */
 static void do_hostile(void)
 {
 	const char *path = getenv("INJECT_VICTIM_FILE");

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/collect/made_up_node.h - a render node that there is none of: what its driver answers, and what is read of its stream
+ * tests/unit/collect/made_up_node.h - a render node that there is none of: what its driver answers,
+ * and what is read of its stream
  *
- * One at a time. What is read comes in the order in which it was put: bytes, or an errno; behind the last EAGAIN.
+ * One at a time. What is read comes in the order in which it was put: bytes, or an errno; behind
+ * the last EAGAIN.
  */
 #ifndef TESTS_UNIT_MADE_UP_NODE_H
 #define TESTS_UNIT_MADE_UP_NODE_H
@@ -16,15 +18,15 @@
 #include <unistd.h>
 
 #include "collect/intel/gpu_node.h"
-#include "collect/intel/i915_perf_abi.h"
-#include "event/xe_abi.h"
+#include "abi/i915_perf.h"
+#include "abi/xe.h"
 
 /* An answer is the driver's head with what belongs to it, one behind the other. */
 #ifdef __clang__
 #pragma clang diagnostic ignored "-Wgnu-variable-sized-type-not-at-end"
 #endif
 
-enum { READS_PUT_MOST = 32, READ_BYTES_MOST = 1 << 16, QUERIES_MOST = 16, ASKED_MOST = 64 };
+enum { MAX_READS_PUT = 32, MAX_READ_BYTES = 1 << 16, MAX_QUERIES = 16, MAX_ASKED = 64 };
 
 struct made_up_answer {
 	const void *answer;
@@ -33,15 +35,15 @@ struct made_up_answer {
 
 static struct {
 	pthread_mutex_t lock;
-	struct made_up_answer queries[QUERIES_MOST]; /* of xe, by number; NULL: EINVAL */
-	struct made_up_answer engines;               /* of i915 */
-	int params[64];                              /* of i915; 0: EINVAL */
-	uint32_t i915_format;                        /* the one that is opened */
-	_Atomic int open_error, add_error;           /* 0: none */
-	uint64_t status;                             /* of OA, after EIO */
+	struct made_up_answer queries[MAX_QUERIES]; /* of xe, by number; NULL: EINVAL */
+	struct made_up_answer engines;              /* of i915 */
+	int params[64];                             /* of i915; 0: EINVAL */
+	uint32_t i915_format;                       /* the one that is opened */
+	_Atomic int open_error, add_error;          /* 0: none */
+	uint64_t status;                            /* of OA, after EIO */
 	/* what was asked */
-	_Atomic uint64_t values[ASKED_MOST]; /* of properties, by number from 0 or from 1000 on */
-	_Atomic uint32_t instances;          /* of engines, as bits */
+	_Atomic uint64_t values[MAX_ASKED]; /* of properties, by number from 0 or from 1000 on */
+	_Atomic uint32_t instances;         /* of engines, as bits */
 	_Atomic uint32_t opened, added, removed, tried;
 	_Atomic int fd; /* of the last stream */
 	char uuid[XE_OA_UUID_CHARACTERS + 1];
@@ -49,8 +51,8 @@ static struct {
 	struct {
 		int error;
 		size_t size;
-		uint8_t bytes[READ_BYTES_MOST];
-	} reads[READS_PUT_MOST];
+		uint8_t bytes[MAX_READ_BYTES];
+	} reads[MAX_READS_PUT];
 	size_t put, taken;
 } made_up = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -66,7 +68,7 @@ static void made_up_note(uint64_t number, uint64_t value)
 		made_up.instances |= 1u << value;
 	if (number >= 1000)
 		number -= 980;
-	if (number < ASKED_MOST)
+	if (number < MAX_ASKED)
 		made_up.values[number] = value;
 }
 
@@ -131,7 +133,7 @@ static int made_up_engines(const struct i915_query *query)
 static int made_up_query(struct xe_device_query *query)
 {
 	const struct made_up_answer *found =
-		query->query < QUERIES_MOST ? &made_up.queries[query->query] : NULL;
+		query->query < MAX_QUERIES ? &made_up.queries[query->query] : NULL;
 
 	if (!found || !found->answer)
 		return made_up_fail(EINVAL);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/collect/old_nvml.c - libnvidia-ml of an old driver: what every release has, memory, and nothing else
+ * tests/unit/collect/old_nvml.c - libnvidia-ml of an old driver: what every release has, memory,
+ * and nothing else
  */
 #include <stdio.h>
 
-#include "collect/nvidia/nvml_abi.h"
+#include "abi/nvml.h"
 
 #define VISIBLE __attribute__((visibility("default")))
 

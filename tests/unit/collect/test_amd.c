@@ -7,19 +7,31 @@
 
 #include "harness.h"
 
+#include "abi/amd_options.h"
 #include "base/error.h"
 #include "collect/collector.h"
-#include "ring/ring.h"
 
 extern const struct collector amd_collector;
 
 /* As where the driver is there: chosen, by default or by name. Returns settle's. */
 static int settle(const char *mode, bool is_named, struct session_options *ret_options)
 {
-	*ret_options = (struct session_options){.amd = false};
+	struct collector_slot *slot = &ret_options->collected[0];
+
+	*ret_options = (struct session_options){.any = false};
+	slot->collector = &amd_collector;
 	setenv("RTL_MODE", mode, 1);
-	amd_collector.choose(ret_options, true, NULL);
-	return amd_collector.settle(ret_options, is_named);
+	if (collector_option_apply(&amd_collector, NULL, slot))
+		return -EIO;
+	return amd_collector.settle(slot->bytes, is_named);
+}
+
+/* Those of its own that its guests get. */
+static uint32_t guest_options(const struct session_options *options)
+{
+	uint32_t numbers[RING_NUMBERS];
+
+	return amd_collector.way->options(options, numbers) & ~(uint32_t)AMD_OPTION_OPENCL;
 }
 
 TEST(modes_and_what_another_tool_calls_them)
@@ -27,14 +39,13 @@ TEST(modes_and_what_another_tool_calls_them)
 	static const struct {
 		const char *mode;
 		uint32_t options;
-	} rows[] = {{"", 0},    {"lite", RING_OPTION_AMD_LITE}, {"default", 0}, {"standard", 0},
-		    {"hip", 0}, {"full", RING_OPTION_AMD_FULL}};
+	} rows[] = {{"", 0},    {"lite", AMD_OPTION_LITE}, {"default", 0}, {"standard", 0},
+		    {"hip", 0}, {"full", AMD_OPTION_FULL}};
 	struct session_options options;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		CHECK_EQUAL(settle(rows[i].mode, true, &options), 0);
-		CHECK_EQUAL(options.amd_options, rows[i].options);
-		CHECK(!options.rtl_mode);
+		CHECK_EQUAL(guest_options(&options), rows[i].options);
 	}
 }
 
@@ -47,14 +58,13 @@ TEST(a_mode_that_there_is_not)
 	CHECK(strstr(error_text(), "lite, default and full (standard and hip"));
 	error_clear();
 	CHECK_EQUAL(settle("fast", false, &options), 0);
-	CHECK_EQUAL(options.amd_options, 0);
-	CHECK_TEXT(options.rtl_mode, "fast");
+	CHECK_EQUAL(guest_options(&options), 0);
 }
 
 /* The registry says who was named. */
 TEST(named_by_the_list_or_beside_it)
 {
-	struct session_options options = {.amd = false};
+	struct session_options options = {.any = false};
 
 	setenv("RTL_MODE", "fast", 1);
 	CHECK_EQUAL(collectors_choose("amd", NULL, &options), -EINVAL);
@@ -67,7 +77,7 @@ TEST(named_by_the_list_or_beside_it)
 
 TEST(one_mode_at_a_time)
 {
-	struct session_options options = {.amd = false};
+	struct session_options options = {.any = false};
 
 	unsetenv("RTL_MODE");
 	CHECK_EQUAL(collectors_choose("amd:lite,amd:full", NULL, &options), -EINVAL);
@@ -75,7 +85,7 @@ TEST(one_mode_at_a_time)
 	error_clear();
 	CHECK_EQUAL(collectors_choose("amd:lite,amd:nohip,amd:lite", NULL, &options), 0);
 	CHECK_EQUAL(collectors_choose("amd:full", NULL, &options), 0);
-	CHECK_EQUAL(options.amd_options, RING_OPTION_AMD_FULL);
+	CHECK_EQUAL(guest_options(&options), AMD_OPTION_FULL);
 }
 
 int main(void)

@@ -19,7 +19,7 @@
 #include "base/error.h"
 #include "harness.h"
 
-#include "collect/attach.h"
+#include "collect/guest/attach.h"
 
 /* Connects to the recorder's path, whose name comes first. */
 static int connect_to(const struct attach *attach)
@@ -155,7 +155,8 @@ TEST(many_hellos_at_once)
 	attach_close(&attach);
 }
 
-/* Those that say nothing make room, the oldest first, and one that speaks in the last moment is heard. */
+/* Those that say nothing make room, the oldest first, and one that speaks in the last moment is
+ * heard. */
 TEST(only_the_silent_make_room)
 {
 	static int guests[ATTACH_PENDING + 8];
@@ -188,7 +189,8 @@ TEST(only_the_silent_make_room)
 	CHECK_EQUAL(attach.late, 0);
 }
 
-/* Root's recorder for another user: the folder is root's, or the user could put a link in the socket's place. */
+/* Root's recorder for another user: the folder is root's, or the user could put a link in the
+ * socket's place. */
 TEST(the_folder_of_another_users_socket)
 {
 	char folder[] = "/tmp/duet-attach-XXXXXX", path[256], other[256];

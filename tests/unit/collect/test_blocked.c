@@ -88,10 +88,11 @@ TEST(a_futex)
 	pthread_join(thread, NULL);
 }
 
-/* A file that is kept open tells what it would tell when it was opened anew, and nothing of who has ended. */
+/* A file that is kept open tells what it would tell when it was opened anew, and nothing of who has
+ * ended. */
 TEST(files_that_are_kept)
 {
-	static struct blocked_files files;
+	static struct process_reader files;
 	static struct blocked_look look;
 	const uint32_t pid = (uint32_t)getpid();
 	struct blocked_place place;
@@ -107,9 +108,9 @@ TEST(files_that_are_kept)
 			CHECK_EQUAL(look.place.sp, place.sp);
 			CHECK(look.stack_bytes > 0);
 			word++;
-			CHECK_EQUAL(
-				blocked_read(&files, pid, (uintptr_t)&word, &read, sizeof(read)),
-				sizeof(read));
+			CHECK_EQUAL(process_reader_memory(&files, pid, (uintptr_t)&word, &read,
+							  sizeof(read)),
+				    sizeof(read));
 			CHECK_EQUAL(read, word);
 		}
 		waiter.is_over = true;
@@ -123,8 +124,8 @@ TEST(files_that_are_kept)
 			usleep(1000);
 		CHECK_EQUAL(blocked_find(&files, pid, waiter.tid, &place), THREAD_GONE);
 	}
-	CHECK_EQUAL(blocked_read(&files, pid, 8, &read, sizeof(read)), 0);
-	blocked_files_fini(&files);
+	CHECK_EQUAL(process_reader_memory(&files, pid, 8, &read, sizeof(read)), 0);
+	process_reader_fini(&files);
 	for (int fd = 3; fd < 64; fd++) {
 		char path[64], target[256];
 		ssize_t length;
@@ -153,7 +154,7 @@ static size_t open_files_of_proc(void)
 
 TEST(files_of_those_that_ended)
 {
-	static struct blocked_files files;
+	static struct process_reader files;
 	static struct blocked_look look;
 	const uint32_t pid = (uint32_t)getpid();
 	struct blocked_place place;
@@ -163,17 +164,18 @@ TEST(files_of_those_that_ended)
 	CHECK_EQUAL(find(&thread, wait_for_futex, THREAD_WAITS, &place), THREAD_WAITS);
 	CHECK_EQUAL(blocked_look(&files, pid, waiter.tid, &look), THREAD_WAITS);
 	CHECK_EQUAL(open_files_of_proc(), 2);
-	blocked_files_remove(&files, pid, waiter.tid + BLOCKED_FILES); /* another of that slot */
+	process_reader_remove(&files, pid,
+			      waiter.tid + PROCESS_READER_FILES); /* another of that slot */
 	CHECK_EQUAL(open_files_of_proc(), 2);
-	blocked_files_remove(&files, pid, waiter.tid);
+	process_reader_remove(&files, pid, waiter.tid);
 	CHECK_EQUAL(open_files_of_proc(), 1);
-	blocked_files_remove(&files, pid, 0);
+	process_reader_remove(&files, pid, 0);
 	CHECK_EQUAL(open_files_of_proc(), 0);
 	waiter.is_over = true;
 	waiter.word = 1;
 	syscall(SYS_futex, &waiter.word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 	pthread_join(thread, NULL);
-	blocked_files_fini(&files);
+	process_reader_fini(&files);
 }
 
 TEST(a_read)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/collect/test_call_probes.c - calls are seen of the processes that are watched, and others are left as they are
+ * tests/unit/collect/test_call_probes.c - calls are seen of the processes that are watched, and
+ * others are left as they are
  *
- * As root alone. The functions that are probed are this program's own, and those that are watched are its children.
+ * As root alone. The functions that are probed are this program's own, and those that are watched
+ * are its children.
  */
 #include "harness.h"
 
@@ -18,7 +20,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "collect/call_probes.h"
+#include "collect/enter/call_probes.h"
 
 enum { PROCESSES = 66, DEPTHS = 6000 };
 

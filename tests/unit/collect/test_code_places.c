@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/collect/test_code_places.c - kernels by where they lie: found, taken out, and how much that costs
+ * tests/unit/collect/test_code_places.c - kernels by where they lie: found, taken out, and how much
+ * that costs
  */
 #include "collect/intel/code_places.h"
 
@@ -132,7 +133,7 @@ TEST(as_a_list_would_have_it)
 /* To go through all for each range would be 10^10 steps: minutes. */
 TEST(a_range_costs_no_look_at_all_others)
 {
-	enum { CODES = 100000, RANGES = 100000, SECONDS_MOST = 10 };
+	enum { CODES = 100000, RANGES = 100000, MAX_SECONDS = 10 };
 	const clock_t begin = clock();
 	uint32_t found = 0;
 
@@ -144,7 +145,7 @@ TEST(a_range_costs_no_look_at_all_others)
 					  (uint64_t)(i + 1) << 16) != 0;
 	CHECK_EQUAL(found, 0);
 	CHECK_EQUAL(places.count, CODES);
-	CHECK((clock() - begin) / CLOCKS_PER_SEC < SECONDS_MOST);
+	CHECK((clock() - begin) / CLOCKS_PER_SEC < MAX_SECONDS);
 	while (code_places_take_of(&places, 1))
 		found++;
 	CHECK_EQUAL(found, CODES);

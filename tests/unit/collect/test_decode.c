@@ -26,7 +26,7 @@ static void check_whole(struct bench *bench)
 	CHECK(!damage.truncated);
 }
 
-/* ---- happenings -------------------------------------------------------------------------------- */
+/* ---- happenings ------------------------------------------------------------------------------ */
 
 TEST(api_calls)
 {
@@ -54,7 +54,7 @@ TEST(api_calls)
 	draft.api.end = 399;
 	draft.api.argument = 5; /* clFinish: the queue */
 	draft_decode(&bench, &draft);
-	CHECK_EQUAL(bench.injected->broken_times, 0);
+	CHECK_EQUAL(bench.injected->losses.broken_times, 0);
 	bench_read(&bench);
 	rows = ROWS(&bench, EVENT_API, struct event_api, &count, &chunk);
 	REQUIRE(count == 3);
@@ -67,10 +67,10 @@ TEST(api_calls)
 	CHECK_TEXT(text_of(&bench, rows[1].function_string), "clCreateBuffer");
 	CHECK_EQUAL(rows[1].argument, 4096);
 	CHECK_EQUAL(rows[2].type, API_TYPE_WAIT);
-	CHECK(trace_reader_thing(bench.reader, EVENT_QUEUE, (uint32_t)rows[2].argument) != NULL);
+	CHECK(trace_reader_entity(bench.reader, EVENT_QUEUE, (uint32_t)rows[2].argument) != NULL);
 	CHECK_EQUAL(chunk.clock, bench.recording->guest_clock);
-	thread = trace_reader_thing(bench.reader, EVENT_THREAD, rows[0].thread);
-	CHECK(thread && trace_reader_thing(bench.reader, EVENT_PROCESS, thread->process));
+	thread = trace_reader_entity(bench.reader, EVENT_THREAD, rows[0].thread);
+	CHECK(thread && trace_reader_entity(bench.reader, EVENT_PROCESS, thread->process));
 	check_whole(&bench);
 	free(rows);
 	bench_close(&bench);
@@ -111,7 +111,7 @@ TEST(launches)
 	put_queue(&bench, 2, 0, 1);
 	put_code(&bench, 3, 0, CODE_KERNEL, "saxpy", 0);
 	put_launch(&bench, 0, 2, 0);
-	CHECK_EQUAL(bench.injected->broken_times, 0);
+	CHECK_EQUAL(bench.injected->losses.broken_times, 0);
 	bench_read(&bench);
 	rows = ROWS(&bench, EVENT_LAUNCH, struct event_launch, &count, NULL);
 	REQUIRE(count == 2);
@@ -128,8 +128,8 @@ TEST(launches)
 	CHECK_TEXT(text_of(&bench, rows[0].function_string), "clEnqueueNDRangeKernel");
 	CHECK_EQUAL(rows[0].kernel, rows[1].kernel);
 	CHECK_EQUAL(rows[0].queue, rows[1].queue);
-	CHECK(trace_reader_thing(bench.reader, EVENT_QUEUE, rows[0].queue) != NULL);
-	kernel = trace_reader_thing(bench.reader, EVENT_CODE, rows[0].kernel);
+	CHECK(trace_reader_entity(bench.reader, EVENT_QUEUE, rows[0].queue) != NULL);
+	kernel = trace_reader_entity(bench.reader, EVENT_CODE, rows[0].kernel);
 	REQUIRE(kernel);
 	CHECK_TEXT(text_of(&bench, kernel->name_string), "saxpy");
 	waits = ROWS(&bench, EVENT_DEPENDENCY, struct event_dependency, &waits_count, NULL);
@@ -169,7 +169,7 @@ TEST(untimed_launch_is_an_execution_too)
 
 static const struct event_clock *clock_of(struct bench *bench, uint32_t id)
 {
-	return trace_reader_thing(bench->reader, EVENT_CLOCK, id);
+	return trace_reader_entity(bench->reader, EVENT_CLOCK, id);
 }
 
 TEST(executions)
@@ -185,7 +185,7 @@ TEST(executions)
 	put_device(&bench, 1, "key");
 	put_queue(&bench, 2, 1, 1);
 	put_execution(&bench, 2, 9);
-	CHECK_EQUAL(bench.injected->waiting_count, 0);
+	CHECK_EQUAL(bench.injected->pending.executions_count, 0);
 	bench_read(&bench);
 	rows = ROWS(&bench, EVENT_EXECUTION, struct event_execution, &count, &chunk);
 	REQUIRE(count == 1);
@@ -195,9 +195,9 @@ TEST(executions)
 	CHECK_EQUAL(rows[0].ended, 4009);
 	CHECK_EQUAL(rows[0].seen, 5009);
 	CHECK_EQUAL(rows[0].valid, EXECUTION_TIMED);
-	CHECK(trace_reader_thing(bench.reader, EVENT_PROCESS, rows[0].process) != NULL);
+	CHECK(trace_reader_entity(bench.reader, EVENT_PROCESS, rows[0].process) != NULL);
 	clock = clock_of(&bench, chunk.clock);
-	queue = trace_reader_thing(bench.reader, EVENT_QUEUE, rows[0].queue);
+	queue = trace_reader_entity(bench.reader, EVENT_QUEUE, rows[0].queue);
 	REQUIRE(clock && queue);
 	CHECK_EQUAL(clock->type, CLOCK_TYPE_DEVICE);
 	CHECK_EQUAL(clock->frequency_hz, 19200000);
@@ -259,12 +259,12 @@ TEST(counted_samples)
 	put_function(&bench, RECORD_FUNCTION_FIRST + 9, "long_scoreboard");
 	put_samples(&bench, (RECORD_FUNCTION_FIRST + 9) | 1 << 16, 3000, 4000);
 	put_samples(&bench, 3 | 3 << 16, 3000, 3000);
-	CHECK_EQUAL(bench.injected->broken_times, 0);
+	CHECK_EQUAL(bench.injected->losses.broken_times, 0);
 	/* a window that ends before it begins, a reason that was never named */
 	put_samples(&bench, 3, 3000, 2999);
-	CHECK_EQUAL(bench.injected->broken_times, 1);
+	CHECK_EQUAL(bench.injected->losses.broken_times, 1);
 	put_samples(&bench, RECORD_FUNCTION_FIRST + 10, 5000, 6000);
-	CHECK_EQUAL(bench.injected->broken_times, 2);
+	CHECK_EQUAL(bench.injected->losses.broken_times, 2);
 	bench_read(&bench);
 	rows = ROWS(&bench, EVENT_INSTRUCTION_SAMPLE, struct event_instruction_sample, &count,
 		    &chunk);
@@ -300,10 +300,10 @@ TEST(instruction_samples)
 	put_instruction(&bench, 1, 3 | 1 << 16);
 	put_instruction(&bench, 1, 0);
 	put_instruction(&bench, 1, 999 | 999 << 16);
-	CHECK_EQUAL(bench.injected->broken_times, 0);
+	CHECK_EQUAL(bench.injected->losses.broken_times, 0);
 	/* of a device that nobody knows */
 	put_instruction(&bench, 9, 0);
-	CHECK_EQUAL(bench.injected->broken_times, 1);
+	CHECK_EQUAL(bench.injected->losses.broken_times, 1);
 	bench_read(&bench);
 	rows = ROWS(&bench, EVENT_INSTRUCTION_SAMPLE, struct event_instruction_sample, &count,
 		    &chunk);
@@ -317,7 +317,7 @@ TEST(instruction_samples)
 	CHECK_TEXT(text_of(&bench, rows[1].period_unit_string), "ns");
 	CHECK_EQUAL(rows[1].stall_string, 0);
 	CHECK_EQUAL(rows[2].stall_string, 0);
-	kernel = trace_reader_thing(bench.reader, EVENT_CODE, rows[0].code);
+	kernel = trace_reader_entity(bench.reader, EVENT_CODE, rows[0].code);
 	clock = clock_of(&bench, chunk.clock);
 	REQUIRE(kernel && clock);
 	CHECK_TEXT(text_of(&bench, kernel->name_string), "saxpy");
@@ -337,14 +337,14 @@ TEST(execution_before_its_queue_waits)
 	bench_open(&bench);
 	for (uint32_t i = 1; i <= 100; i++)
 		put_execution(&bench, 2, i);
-	CHECK_EQUAL(bench.injected->waiting_count, 100);
+	CHECK_EQUAL(bench.injected->pending.executions_count, 100);
 	decode_waiting(bench.injected, false);
-	CHECK_EQUAL(bench.injected->waiting_count, 100);
+	CHECK_EQUAL(bench.injected->pending.executions_count, 100);
 	put_device(&bench, 1, "key");
 	put_queue(&bench, 2, 1, 1);
 	decode_waiting(bench.injected, false);
-	CHECK_EQUAL(bench.injected->waiting_count, 0);
-	CHECK_EQUAL(bench.injected->broken_times, 0);
+	CHECK_EQUAL(bench.injected->pending.executions_count, 0);
+	CHECK_EQUAL(bench.injected->losses.broken_times, 0);
 	bench_read(&bench);
 	rows = ROWS(&bench, EVENT_EXECUTION, struct event_execution, &count, &chunk);
 	REQUIRE(count == 100);
@@ -369,22 +369,22 @@ TEST(queue_before_its_device_waits)
 	put_queue(&bench, 3, 1, 8); /* whose device never comes */
 	put_execution(&bench, 2, 1);
 	decode_waiting(bench.injected, false);
-	CHECK_EQUAL(bench.injected->waiting_count, 1);
-	CHECK_EQUAL(bench.injected->waiting_queues_count, 2);
+	CHECK_EQUAL(bench.injected->pending.executions_count, 1);
+	CHECK_EQUAL(bench.injected->pending.queues_count, 2);
 	put_device(&bench, 1, "key");
 	decode_waiting(bench.injected, false);
-	CHECK_EQUAL(bench.injected->waiting_count, 0);
-	CHECK_EQUAL(bench.injected->waiting_queues_count, 1);
+	CHECK_EQUAL(bench.injected->pending.executions_count, 0);
+	CHECK_EQUAL(bench.injected->pending.queues_count, 1);
 	bench_read(&bench);
 	rows = ROWS(&bench, EVENT_EXECUTION, struct event_execution, &count, NULL);
 	REQUIRE(count == 1);
 	CHECK_EQUAL(rows[0].valid, EXECUTION_TIMED);
-	queue = trace_reader_thing(bench.reader, EVENT_QUEUE, rows[0].queue);
+	queue = trace_reader_entity(bench.reader, EVENT_QUEUE, rows[0].queue);
 	REQUIRE(queue);
-	device = trace_reader_thing(bench.reader, EVENT_DEVICE, queue->device);
+	device = trace_reader_entity(bench.reader, EVENT_DEVICE, queue->device);
 	REQUIRE(device);
 	CHECK_TEXT(text_of(&bench, device->key_string), "key");
-	CHECK_EQUAL(trace_reader_things(bench.reader, EVENT_QUEUE, &(const void *){NULL}), 2);
+	CHECK_EQUAL(trace_reader_entities(bench.reader, EVENT_QUEUE, &(const void *){NULL}), 2);
 	free(rows);
 	bench_close(&bench);
 }
@@ -420,9 +420,9 @@ TEST(too_many_waiting_executions_are_counted)
 	bench_open(&bench);
 	for (uint32_t i = 0; i < 262144 + 10; i++)
 		put_execution(&bench, 2, i + 1);
-	CHECK_EQUAL(bench.injected->waiting_count, 262144);
-	CHECK_EQUAL(bench.injected->broken_times, 0); /* they made sense */
-	CHECK_EQUAL(bench.injected->waiting_lost, 10);
+	CHECK_EQUAL(bench.injected->pending.executions_count, 262144);
+	CHECK_EQUAL(bench.injected->losses.broken_times, 0); /* they made sense */
+	CHECK_EQUAL(bench.injected->losses.executions, 10);
 	bench_read(&bench);
 	check_whole(&bench);
 	losses = trace_reader_losses(bench.reader, &rows);
@@ -433,7 +433,7 @@ TEST(too_many_waiting_executions_are_counted)
 	bench_close(&bench);
 }
 
-/* ---- things ------------------------------------------------------------------------------------ */
+/* ---- things ---------------------------------------------------------------------------------- */
 
 TEST(devices_contexts_queues)
 {
@@ -455,9 +455,9 @@ TEST(devices_contexts_queues)
 	for (int i = 0; i < 5; i++)
 		draft_text(&draft, "");
 	draft_decode(&bench, &draft);
-	CHECK_EQUAL(bench.injected->broken_times, 0);
+	CHECK_EQUAL(bench.injected->losses.broken_times, 0);
 	bench_read(&bench);
-	REQUIRE(trace_reader_things(bench.reader, EVENT_DEVICE, (const void **)&devices) == 3);
+	REQUIRE(trace_reader_entities(bench.reader, EVENT_DEVICE, (const void **)&devices) == 3);
 	CHECK_TEXT(text_of(&bench, devices[0].key_string), "key 1");
 	CHECK_TEXT(text_of(&bench, devices[0].name_string), "name");
 	CHECK_TEXT(text_of(&bench, devices[0].vendor_string), "vendor");
@@ -467,9 +467,9 @@ TEST(devices_contexts_queues)
 	CHECK_EQUAL(devices[0].compute_units, 7);
 	CHECK_EQUAL(devices[0].memory_bytes, 1 << 30);
 	CHECK_EQUAL(devices[2].type, DEVICE_OTHER);
-	REQUIRE(trace_reader_things(bench.reader, EVENT_CONTEXT, (const void **)&contexts) == 1);
+	REQUIRE(trace_reader_entities(bench.reader, EVENT_CONTEXT, (const void **)&contexts) == 1);
 	CHECK_EQUAL(contexts[0].handle, 0xc004);
-	REQUIRE(trace_reader_things(bench.reader, EVENT_QUEUE, (const void **)&queues) == 2);
+	REQUIRE(trace_reader_entities(bench.reader, EVENT_QUEUE, (const void **)&queues) == 2);
 	CHECK_EQUAL(queues[0].handle, 0x9009);
 	CHECK_EQUAL(queues[0].context, contexts[0].id);
 	CHECK_EQUAL(queues[0].device, devices[0].id);
@@ -501,7 +501,7 @@ TEST(clock_pairs)
 	draft.pair.device = 2; /* unknown */
 	draft_decode(&bench, &draft);
 	bench_read(&bench);
-	REQUIRE(trace_reader_things(bench.reader, EVENT_QUEUE, (const void **)&queues) == 1);
+	REQUIRE(trace_reader_entities(bench.reader, EVENT_QUEUE, (const void **)&queues) == 1);
 	REQUIRE(trace_reader_clock_pairs(bench.reader, queues[0].clock, &pairs) == 1);
 	CHECK_EQUAL(pairs[0].time, 123456);
 	CHECK_EQUAL(pairs[0].host_lower_ns, now_ns);
@@ -509,11 +509,11 @@ TEST(clock_pairs)
 	bench_close(&bench);
 }
 
-/* ---- code -------------------------------------------------------------------------------------- */
+/* ---- code ------------------------------------------------------------------------------------ */
 
 static size_t codes_of(struct bench *bench, const struct event_code **ret_codes)
 {
-	return trace_reader_things(bench->reader, EVENT_CODE, (const void **)ret_codes);
+	return trace_reader_entities(bench->reader, EVENT_CODE, (const void **)ret_codes);
 }
 
 static void put_source(struct bench *bench, uint32_t code, const char *text)
@@ -537,7 +537,7 @@ TEST(source_kernel_and_log)
 	put_code(&bench, 2, 1, CODE_KERNEL, "saxpy", 0);
 	put_code(&bench, 3, 1, CODE_BUILD_LOG, "", 4);
 	put_piece(&bench, 3, 0, "fine", 4);
-	CHECK_EQUAL(bench.injected->broken_times, 0);
+	CHECK_EQUAL(bench.injected->losses.broken_times, 0);
 	bench_read(&bench);
 	count = codes_of(&bench, &codes);
 	REQUIRE(count == 3);
@@ -567,7 +567,7 @@ TEST(same_source_a_thousand_times_is_one)
 		put_code(&bench, 2 * i + 2, 2 * i + 1, CODE_KERNEL, "saxpy", 0);
 	}
 	put_source(&bench, 3001, "kernel void sbxpy() {}");
-	CHECK_EQUAL(bench.injected->broken_times, 0);
+	CHECK_EQUAL(bench.injected->losses.broken_times, 0);
 	bench_read(&bench);
 	CHECK_EQUAL(codes_of(&bench, &codes), 3);
 	bench_close(&bench);
@@ -578,7 +578,7 @@ static void expect_no_content(struct bench *bench, size_t want_codes)
 	const struct event_code *codes;
 	size_t count;
 
-	CHECK_EQUAL(bench->injected->broken_times, 0);
+	CHECK_EQUAL(bench->injected->losses.broken_times, 0);
 	bench_read(bench);
 	count = codes_of(bench, &codes);
 	CHECK_EQUAL(count, want_codes);
@@ -631,7 +631,7 @@ TEST(content_without_a_beginning)
 	expect_no_content(&bench, 3);
 }
 
-/* ---- hostile ----------------------------------------------------------------------------------- */
+/* ---- hostile --------------------------------------------------------------------------------- */
 
 static const struct {
 	uint16_t kind;
@@ -709,12 +709,12 @@ TEST(what_kernels_need)
 	draft_kernel(&draft, 3, "unknown", 1);
 	draft_add(&draft, &none, sizeof(none));
 	draft_decode(&bench, &draft);
-	CHECK_EQUAL(bench.injected->broken_times, 0);
+	CHECK_EQUAL(bench.injected->losses.broken_times, 0);
 	bench_read(&bench);
-	REQUIRE(trace_reader_things(bench.reader, EVENT_DEVICE, (const void **)&devices) == 1);
+	REQUIRE(trace_reader_entities(bench.reader, EVENT_DEVICE, (const void **)&devices) == 1);
 	CHECK_EQUAL(devices[0].local_bytes, 65536);
 	CHECK_EQUAL(devices[0].type, DEVICE_GPU);
-	REQUIRE(trace_reader_things(bench.reader, EVENT_CODE, (const void **)&codes) == 2);
+	REQUIRE(trace_reader_entities(bench.reader, EVENT_CODE, (const void **)&codes) == 2);
 	CHECK_TEXT(text_of(&bench, codes[0].name_string), "saxpy");
 	CHECK_EQUAL(codes[0].type, CODE_KERNEL);
 	CHECK_EQUAL(codes[0].device, devices[0].id);
@@ -757,9 +757,9 @@ TEST(what_launches_take)
 	draft_decode(&bench, &draft);
 	draft_needs(&draft, 1, 40, 4096);
 	draft_decode(&bench, &draft);
-	CHECK_EQUAL(bench.injected->broken_times, 0);
+	CHECK_EQUAL(bench.injected->losses.broken_times, 0);
 	bench_read(&bench);
-	REQUIRE(trace_reader_things(bench.reader, EVENT_CODE, (const void **)&codes) == 1);
+	REQUIRE(trace_reader_entities(bench.reader, EVENT_CODE, (const void **)&codes) == 1);
 	CHECK_TEXT(text_of(&bench, codes[0].name_string), "saxpy");
 	CHECK_EQUAL(codes[0].registers, 40);
 	CHECK_EQUAL(codes[0].local_bytes, 4096);
@@ -789,10 +789,10 @@ TEST(where_kernels_are)
 	draft_kernel(&draft, 4, "a", 0);
 	draft.head.detail |= RECORD_CODE_PLACED;
 	draft_decode(&bench, &draft);
-	CHECK_EQUAL(bench.injected->broken_times, 1);
-	CHECK_EQUAL(bench.injected->contents_lost, 0);
+	CHECK_EQUAL(bench.injected->losses.broken_times, 1);
+	CHECK_EQUAL(bench.injected->losses.contents, 0);
 	bench_read(&bench);
-	REQUIRE(trace_reader_things(bench.reader, EVENT_CODE, (const void **)&codes) == 2);
+	REQUIRE(trace_reader_entities(bench.reader, EVENT_CODE, (const void **)&codes) == 2);
 	/* since its launch, not since it was read, as the other */
 	CHECK_EQUAL(codes[1].begin_ns, launched_ns);
 	CHECK(codes[0].begin_ns > launched_ns);
@@ -822,7 +822,7 @@ TEST(needs_without_room)
 		    offsetof(struct record_device, texts));
 	draft.device.device = 1;
 	draft_decode(&bench, &draft);
-	CHECK_EQUAL(bench.injected->broken_times, 3);
+	CHECK_EQUAL(bench.injected->losses.broken_times, 3);
 	bench_read(&bench);
 	check_whole(&bench);
 	bench_close(&bench);
@@ -835,13 +835,13 @@ TEST(truncated_records_are_counted)
 	bench_open(&bench);
 	for (size_t i = 0; i < KINDS; i++) {
 		for (uint32_t size = 8; size < kinds[i].fixed; size += 8) {
-			uint64_t before = bench.injected->broken_times;
+			uint64_t before = bench.injected->losses.broken_times;
 			struct draft draft;
 
 			begin_kind(&draft, i);
 			draft.at = size;
 			draft_decode(&bench, &draft);
-			CHECK_EQUAL(bench.injected->broken_times, before + 1);
+			CHECK_EQUAL(bench.injected->losses.broken_times, before + 1);
 		}
 	}
 	bench_read(&bench);
@@ -865,7 +865,7 @@ TEST(unknown_kinds_are_counted)
 			continue;
 		draft_begin(&draft, (uint16_t)kind, 0, 64);
 		draft_decode(&bench, &draft);
-		CHECK_EQUAL(bench.injected->broken_times, ++before);
+		CHECK_EQUAL(bench.injected->losses.broken_times, ++before);
 	}
 	bench_read(&bench);
 	bench_close(&bench);
@@ -880,7 +880,7 @@ TEST(lying_counts)
 	draft_begin(&draft, EVENT_LAUNCH, 59, sizeof(draft.launch));
 	draft.launch.wait_count = 1;
 	draft_decode(&bench, &draft);
-	CHECK_EQUAL(bench.injected->broken_times, 1);
+	CHECK_EQUAL(bench.injected->losses.broken_times, 1);
 	draft.launch.wait_count = 65535;
 	draft_decode(&bench, &draft);
 	draft.launch.wait_count = 0;
@@ -891,12 +891,12 @@ TEST(lying_counts)
 	draft_decode(&bench, &draft);
 	draft.launch.dimensions = 65535;
 	draft_decode(&bench, &draft);
-	CHECK_EQUAL(bench.injected->broken_times, 5);
+	CHECK_EQUAL(bench.injected->losses.broken_times, 5);
 	draft_begin(&draft, RECORD_BYTES, 9, sizeof(draft.bytes) + 8);
 	draft_decode(&bench, &draft);
 	draft.head.detail = UINT32_MAX;
 	draft_decode(&bench, &draft);
-	CHECK_EQUAL(bench.injected->broken_times, 7);
+	CHECK_EQUAL(bench.injected->losses.broken_times, 7);
 	bench_read(&bench);
 	bench_close(&bench);
 }
@@ -911,7 +911,7 @@ TEST(texts_without_end)
 	draft.device.device = 1;
 	draft_add(&draft, "aaa\0bbb\0ccc\0ddd\0eeeeeeee", 24); /* the last one ends nowhere */
 	draft_decode(&bench, &draft);
-	CHECK_EQUAL(bench.injected->broken_times, 1);
+	CHECK_EQUAL(bench.injected->losses.broken_times, 1);
 	draft_begin(&draft, EVENT_CODE, CODE_KERNEL, offsetof(struct record_code, texts));
 	draft.code.code = 1;
 	draft_add(&draft, "aaaaaaa\0bbbbbbbb", 16);
@@ -919,7 +919,7 @@ TEST(texts_without_end)
 	draft_begin(&draft, EVENT_CODE, CODE_KERNEL, offsetof(struct record_code, texts));
 	draft.code.code = 1; /* no texts at all */
 	draft_decode(&bench, &draft);
-	CHECK_EQUAL(bench.injected->broken_times, 3);
+	CHECK_EQUAL(bench.injected->losses.broken_times, 3);
 	/* as long as a record can hold: cut for comparing, not overrun */
 	draft_begin(&draft, EVENT_CODE, CODE_SOURCE, offsetof(struct record_code, texts));
 	draft.code.code = 1;
@@ -935,7 +935,7 @@ TEST(texts_without_end)
 	for (int i = 0; i < 5; i++)
 		draft_text(&draft, "");
 	draft_decode(&bench, &draft);
-	CHECK_EQUAL(bench.injected->broken_times, 3);
+	CHECK_EQUAL(bench.injected->losses.broken_times, 3);
 	bench_read(&bench);
 	check_whole(&bench);
 	bench_close(&bench);
@@ -948,14 +948,14 @@ TEST(ids_beyond_the_limit)
 
 	bench_open(&bench);
 	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
-		uint64_t before = bench.injected->broken_times;
+		uint64_t before = bench.injected->losses.broken_times;
 
 		put_device(&bench, ids[i], "key");
 		put_context(&bench, ids[i]);
 		put_queue(&bench, ids[i], 0, 0);
 		put_code(&bench, ids[i], 0, CODE_KERNEL, "k", 0);
 		put_execution(&bench, ids[i], 1);
-		CHECK(bench.injected->broken_times >= before + 4);
+		CHECK(bench.injected->losses.broken_times >= before + 4);
 	}
 	put_device(&bench, 0, "key");
 	put_code(&bench, 0, 0, CODE_KERNEL, "k", 0);
@@ -1008,13 +1008,13 @@ TEST(random_records)
 		draft.head.kind = kinds[random_next() % KINDS].kind;
 		draft_decode(&bench, &draft);
 	}
-	CHECK(bench.injected->broken_times > 0);
+	CHECK(bench.injected->losses.broken_times > 0);
 	bench_read(&bench);
 	check_whole(&bench);
 	bench_close(&bench);
 }
 
-/* ---- through the rings ------------------------------------------------------------------------- */
+/* ---- through the rings ----------------------------------------------------------------------- */
 
 static void write_call(struct ring_writer *writer, uint64_t begin)
 {
@@ -1049,7 +1049,7 @@ TEST(drained_threads_and_losses)
 	size_t count, found = 0;
 
 	bench_open(&bench);
-	region = bench.injected->region;
+	region = bench.injected->region.shared;
 	for (uint32_t i = 0; i < 3; i++) {
 		REQUIRE(ring_claim(region, region->ring_count, region->ring_bytes, 70 + i,
 				   &writers[i]));
@@ -1081,7 +1081,7 @@ TEST(drained_threads_and_losses)
 	bench_read(&bench);
 	rows = ROWS(&bench, EVENT_API, struct event_api, &count, NULL);
 	CHECK_EQUAL(count, 5);
-	count = trace_reader_things(bench.reader, EVENT_THREAD, (const void **)&threads);
+	count = trace_reader_entities(bench.reader, EVENT_THREAD, (const void **)&threads);
 	for (size_t i = 0; i < count; i++) {
 		found += threads[i].ns_tid >= 70 && threads[i].ns_tid <= 80;
 		if (threads[i].ns_tid == 71)
@@ -1105,6 +1105,42 @@ static void take_warning(void *context, const char *text)
 	snprintf(context, 200, "%s", text);
 }
 
+static void count_own_time(struct ring_region *region, uint64_t count, uint64_t ticks)
+{
+	atomic_fetch_add(&region->trouble[RING_TROUBLE_SECTIONS], count);
+	atomic_fetch_add(&region->trouble[RING_TROUBLE_SECTIONS_TICKS], ticks);
+	atomic_fetch_add(&region->trouble[RING_TROUBLE_TIMED_CALLS], count);
+	atomic_fetch_add(&region->trouble[RING_TROUBLE_TIMED_TICKS], ticks);
+}
+
+/* The guest counts on behind the recorder's look at the clock, and before the recorder has seen a
+ * ring. */
+TEST(own_time_of_a_short_interval)
+{
+	const struct event_process *processes;
+	struct ring_region *region;
+	struct bench bench;
+	uint64_t now_ns;
+
+	bench_open(&bench);
+	region = bench.injected->region.shared;
+	usleep(20000);
+	now_ns = host_clocks_now_ns();
+	injected_count_losses(bench.injected, now_ns);
+	count_own_time(region, 5, 40000);
+	injected_count_losses(bench.injected, now_ns);
+	/* what was scribbled */
+	count_own_time(region, 3, UINT64_MAX / 4);
+	injected_count_losses(bench.injected, host_clocks_now_ns());
+	bench_read(&bench);
+	REQUIRE(trace_reader_entities(bench.reader, EVENT_PROCESS, (const void **)&processes) == 1);
+	CHECK_EQUAL(processes[0].guest_sections, 5);
+	CHECK_EQUAL(processes[0].guest_timed_calls, 5);
+	CHECK(processes[0].guest_sections_ns > 0 && processes[0].guest_sections_ns <= 100000);
+	CHECK_EQUAL(processes[0].guest_timed_ns, processes[0].guest_sections_ns);
+	bench_close(&bench);
+}
+
 /* What a guest counts beside losses. */
 TEST(facts_of_the_guest)
 {
@@ -1118,7 +1154,7 @@ TEST(facts_of_the_guest)
 	bench_open(&bench);
 	bench.recording->on_warning = take_warning;
 	bench.recording->warning_context = warning;
-	region = bench.injected->region;
+	region = bench.injected->region.shared;
 	atomic_fetch_add(&region->trouble[RING_TROUBLE_STACKS_CHECKED], 29);
 	atomic_fetch_add(&region->trouble[RING_TROUBLE_STACKS_WRONG], 3);
 	usleep(1000);
@@ -1130,7 +1166,8 @@ TEST(facts_of_the_guest)
 	usleep(1000);
 	injected_count_losses(bench.injected, host_clocks_now_ns());
 	snprintf(wanted, sizeof(wanted),
-		 "%d %s: this Python's frames are not known (version 3.15.0 free-threaded); native "
+		 "%d %s: Python frames are missing, because duet does not support this Python "
+		 "(version 3.15.0 free-threaded); native "
 		 "frames are kept",
 		 (int)getpid(), bench.injected->name);
 	CHECK_TEXT(warning, wanted);
@@ -1141,11 +1178,11 @@ TEST(facts_of_the_guest)
 	usleep(1000);
 	bench_read(&bench);
 	CHECK_TEXT(warning, "");
-	count = trace_reader_things(bench.reader, EVENT_PROCESS, (const void **)&processes);
+	count = trace_reader_entities(bench.reader, EVENT_PROCESS, (const void **)&processes);
 	REQUIRE(count == 1);
 	CHECK_EQUAL(processes[0].stacks_checked, 31);
 	CHECK_EQUAL(processes[0].stacks_wrong, 3);
-	count = trace_reader_things(bench.reader, EVENT_COLLECTOR, (const void **)&notes);
+	count = trace_reader_entities(bench.reader, EVENT_COLLECTOR, (const void **)&notes);
 	REQUIRE(count == 1);
 	CHECK_EQUAL(notes[0].process, processes[0].id);
 	CHECK_EQUAL(notes[0].state, COLLECTOR_PARTIAL);
@@ -1163,11 +1200,12 @@ TEST(a_python_without_a_version)
 	bench_open(&bench);
 	bench.recording->on_warning = take_warning;
 	bench.recording->warning_context = warning;
-	memset(bench.injected->region->python_unknown, 0x1b, RING_PYTHON_BYTES);
-	atomic_fetch_add(&bench.injected->region->trouble[RING_TROUBLE_PYTHON_UNKNOWN], 1);
+	memset(bench.injected->region.shared->python_unknown, 0x1b, RING_PYTHON_BYTES);
+	atomic_fetch_add(&bench.injected->region.shared->trouble[RING_TROUBLE_PYTHON_UNKNOWN], 1);
 	snprintf(wanted, sizeof(wanted),
-		 "%d %s: this Python's frames are not known; native frames are kept", (int)getpid(),
-		 bench.injected->name);
+		 "%d %s: Python frames are missing, because duet does not support this Python; "
+		 "native frames are kept",
+		 (int)getpid(), bench.injected->name);
 	bench_read(&bench);
 	CHECK_TEXT(warning, wanted);
 	bench_close(&bench);
@@ -1196,7 +1234,7 @@ TEST(hostile_states)
 	struct ring_region *region;
 
 	bench_open(&bench);
-	region = bench.injected->region;
+	region = bench.injected->region.shared;
 	for (int round = 0; round < 2000; round++) {
 		for (uint32_t i = 0; i < 8; i++) {
 			struct ring_control *control =
@@ -1212,7 +1250,7 @@ TEST(hostile_states)
 		region->ring_bytes = (uint32_t)random_next();
 		region->ring_count = (uint32_t)random_next();
 		injected_drain(bench.injected, UINT64_MAX);
-		region->ring_bytes = bench.injected->ring_bytes;
+		region->ring_bytes = bench.injected->region.ring_bytes;
 	}
 	injected_count_losses(bench.injected, host_clocks_now_ns());
 	bench_read(&bench);
@@ -1251,6 +1289,7 @@ int main(void)
 	RUN(fields_at_extremes);
 	RUN(random_records);
 	RUN(drained_threads_and_losses);
+	RUN(own_time_of_a_short_interval);
 	RUN(facts_of_the_guest);
 	RUN(a_python_without_a_version);
 	RUN(broken_records_are_losses);

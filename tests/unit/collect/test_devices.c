@@ -62,9 +62,9 @@ TEST(a_program_knows_more_of_what_is_counted)
 	put_device(&bench, 1, "1b0e6f4a-0000-4000-8000-000000000001");
 	put_device(&bench, 1,
 		   "0000:1b:00.0"); /* by another runtime, which changes nothing any more */
-	CHECK_EQUAL(bench.injected->broken_times, 0);
+	CHECK_EQUAL(bench.injected->losses.broken_times, 0);
 	bench_read(&bench);
-	REQUIRE(trace_reader_things(bench.reader, EVENT_DEVICE, (const void **)&devices) == 1);
+	REQUIRE(trace_reader_entities(bench.reader, EVENT_DEVICE, (const void **)&devices) == 1);
 	CHECK_EQUAL(devices[0].compute_units, 7);
 	CHECK_TEXT(text_of(&bench, devices[0].platform_string), "platform");
 	CHECK_TEXT(text_of(&bench, devices[0].key_string), "1b0e6f4a-0000-4000-8000-000000000001");
@@ -81,7 +81,7 @@ TEST(what_a_program_described_stays)
 	put_device(&bench, 1, "0000:1b:00.0");
 	devices_meet(bench.recording, &h200);
 	bench_read(&bench);
-	REQUIRE(trace_reader_things(bench.reader, EVENT_DEVICE, (const void **)&devices) == 1);
+	REQUIRE(trace_reader_entities(bench.reader, EVENT_DEVICE, (const void **)&devices) == 1);
 	CHECK_TEXT(text_of(&bench, devices[0].name_string), "name");
 	CHECK_EQUAL(devices[0].compute_units, 7);
 	bench_close(&bench);

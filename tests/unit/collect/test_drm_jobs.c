@@ -8,11 +8,11 @@
 
 #include "collect/drm/jobs.h"
 
-enum { TOLD_MOST = 64 };
+enum { MAX_TOLD = 64 };
 
 static struct {
 	struct jobs *jobs;
-	struct job told[TOLD_MOST]; /* the first ones */
+	struct job told[MAX_TOLD]; /* the first ones */
 	size_t count;
 	uint64_t time_ns;
 } bench;
@@ -20,7 +20,7 @@ static struct {
 static void on_job(void *context, const struct job *job)
 {
 	(void)context;
-	if (bench.count < TOLD_MOST)
+	if (bench.count < MAX_TOLD)
 		bench.told[bench.count] = *job;
 	bench.count++;
 }
@@ -75,8 +75,8 @@ static void names(uint64_t context, const char *driver, const char *timeline)
 	jobs_take(bench.jobs, &record, sizeof(record));
 }
 
-/* As amdgpu's and xe's kernels tell one job: context is its fence's, context - 1 that of its scheduled fence, and the
- * hardware's fence is in `hardware`. */
+/* As amdgpu's and xe's kernels tell one job: context is its fence's, context - 1 that of its
+ * scheduled fence, and the hardware's fence is in `hardware`. */
 static void whole(uint64_t context, uint64_t number, uint64_t hardware)
 {
 	fence(DRM_RECORD_INIT, context - 1, number, 12);
@@ -295,7 +295,7 @@ TEST(fences_of_a_driver_without_scheduler)
 TEST(too_many_are_open)
 {
 	start();
-	for (uint64_t number = 1; number <= JOBS_OPEN_MOST + 10; number++)
+	for (uint64_t number = 1; number <= MAX_JOBS_OPEN + 10; number++)
 		job(DRM_RECORD_QUEUED, 10, number, 12);
 	CHECK_EQUAL(bench.count, 10);
 	CHECK_EQUAL(jobs_counted(bench.jobs)->unended, 10);
@@ -305,11 +305,11 @@ TEST(too_many_are_open)
 	fence(DRM_RECORD_DONE, 10, 11, 0);
 	CHECK_EQUAL(bench.count, 11);
 	jobs_end(bench.jobs);
-	CHECK_EQUAL(bench.count, JOBS_OPEN_MOST + 10);
+	CHECK_EQUAL(bench.count, MAX_JOBS_OPEN + 10);
 
 	/* fences that nobody ever signals are no loss, and leave room */
 	start();
-	for (uint64_t context = 1; context <= 3 * JOBS_OPEN_MOST; context++)
+	for (uint64_t context = 1; context <= 3 * MAX_JOBS_OPEN; context++)
 		fence(DRM_RECORD_INIT, context, 1, 12);
 	CHECK_EQUAL(jobs_counted(bench.jobs)->unended, 0);
 	job(DRM_RECORD_QUEUED, 10, 2, 12);
@@ -324,7 +324,7 @@ TEST(jobs_outlast_fences_that_nobody_signals)
 	job(DRM_RECORD_QUEUED, 10, 1, 12);
 	fence(DRM_RECORD_INIT, 11, 2, 12);
 	job(DRM_RECORD_QUEUED, 11, 2, 12);
-	for (uint64_t context = 100; context < 100 + 3 * JOBS_OPEN_MOST; context++)
+	for (uint64_t context = 100; context < 100 + 3 * MAX_JOBS_OPEN; context++)
 		fence(DRM_RECORD_INIT, context, 1, 12);
 	CHECK_EQUAL(bench.count, 0);
 	fence(DRM_RECORD_DONE, 10, 1, 0);
@@ -342,7 +342,8 @@ TEST(names_of_a_context_outlast_others)
 
 	start();
 	names(3, "virtio_gpu", "controlq");
-	/* fences of fences each have a context of their own, and leave its place alone even where it is not used */
+	/* fences of fences each have a context of their own, and leave its place alone even where
+	 * it is not used */
 	for (uint64_t i = 1; i <= ROUNDS; i++)
 		names(100 + i, "dma_fence_array", "unbound");
 	/* vgem's, too; those who are in use stay */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/collect/test_eu_stream.c - streams of EU-stall rows of made-up drivers: xe, and Intel's own i915
+ * tests/unit/collect/test_eu_stream.c - streams of EU-stall rows of made-up drivers: xe, and
+ * Intel's own i915
  */
 #include "collect/intel/eu_stream.h"
 
@@ -73,7 +74,7 @@ TEST(what_xe_tells)
 	error_clear();
 }
 
-/* ---- rows of Intel's own i915 ------------------------------------------------------------------ */
+/* ---- rows of Intel's own i915 ---------------------------------------------------------------- */
 
 struct sums {
 	uint64_t active, sbid, places;
@@ -150,7 +151,7 @@ TEST(rows_of_intels_own_i915)
 	CHECK_EQUAL(made_up.instances, 1 << 1 | 1 << 3);
 	CHECK(wait_rows(stream, 7));
 	eu_stream_stop(stream);
-	eu_stream_tell(stream, on_counts, &sums);
+	eu_stream_emit(stream, on_counts, &sums);
 	CHECK_EQUAL(sums.active, 15);
 	CHECK_EQUAL(sums.sbid, 350);
 	CHECK_EQUAL(sums.places, 2);
@@ -208,7 +209,8 @@ TEST(a_gpu_without_engines_that_compute)
 	CHECK_EQUAL(facts.engines_count, 1);
 }
 
-/* Whatever is executed later must not have the stream: while anybody has it, nobody else can open one. */
+/* Whatever is executed later must not have the stream: while anybody has it, nobody else can open
+ * one. */
 TEST(an_exec_closes_the_stream)
 {
 	static const char *const drivers[] = {"xe", "i915"};

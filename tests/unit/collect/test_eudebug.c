@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/collect/test_eudebug.c - what drivers tell debuggers, as bytes; connections to made-up drivers
+ * tests/unit/collect/test_eudebug.c - what drivers tell debuggers, as bytes; connections to made-up
+ * drivers
  */
-#include "collect/intel/eudebug.h"
+#include "collect/intel/experimental/eudebug.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,9 +14,9 @@
 #include <unistd.h>
 
 #include "collect/host_clocks.h"
-#include "collect/intel/eudebug_links.h"
-#include "collect/intel/i915_debug_abi.h"
-#include "event/xe_debug_abi.h"
+#include "collect/intel/experimental/eudebug_links.h"
+#include "abi/i915_debug.h"
+#include "abi/xe_debug.h"
 #include "harness.h"
 
 /* An event is the driver's head with what belongs to it, one behind the other. */
@@ -29,7 +30,7 @@ enum { CLIENT = 3, SPACE = 9, BINARY = 21, QUEUE = 5, LRC = 0x1234, RANDOM_EVENT
 static struct eudebug_refs refs;
 static struct eudebug_event event;
 
-/* ---- bytes ------------------------------------------------------------------------------------- */
+/* ---- bytes ----------------------------------------------------------------------------------- */
 
 /* Decodes all of it; each beginning of it is no event. */
 static bool decode(const struct eudebug_driver *driver, const void *bytes, size_t size)
@@ -273,14 +274,14 @@ TEST(bytes_at_random)
 		memset(bytes + 16, 0, 8);
 		bytes[16] = (uint8_t)size;
 		taken += eudebug_i915_driver.decode(&refs, bytes, size, &event);
-		CHECK(event.binaries_count <= EUDEBUG_BINARIES_MOST);
+		CHECK(event.binaries_count <= MAX_EUDEBUG_BINARIES);
 	}
 	CHECK(taken > RANDOM_EVENTS / 2);
 }
 
-/* ---- a driver that there is none of ------------------------------------------------------------ */
+/* ---- a driver that there is none of ---------------------------------------------------------- */
 
-enum { PUT_MOST = 512, EVENT_MOST = 8192 };
+enum { MAX_PUT = 512, MAX_EVENT = 8192 };
 
 static struct {
 	pthread_mutex_t lock;
@@ -290,8 +291,8 @@ static struct {
 	size_t put, taken;
 	struct {
 		uint32_t size;
-		uint8_t bytes[EVENT_MOST];
-	} events[PUT_MOST];
+		uint8_t bytes[MAX_EVENT];
+	} events[MAX_PUT];
 	_Atomic int refusals; /* so many more calls are refused with EBUSY */
 	size_t repeated;      /* so many events come once … */
 	uint32_t repeats;     /* … and the next one so often once more */
@@ -401,16 +402,16 @@ static int made_ioctl(int fd, unsigned long request, void *argument)
 static struct gpu_node node;
 static struct eudebug_links *links;
 static size_t told_count;
-static struct eudebug_told told[PUT_MOST], told_last[2];
+static struct eudebug_link_event told[MAX_PUT], told_last[2];
 
-static void on_told(void *context, const struct eudebug_told *row)
+static void on_link_event(void *context, const struct eudebug_link_event *row)
 {
-	if (told_count < PUT_MOST)
+	if (told_count < MAX_PUT)
 		told[told_count++] = *row;
 	told_last[0] = told_last[1];
 	told_last[1] = *row;
 	/* told of alone: the bytes are not looked at afterwards */
-	if (row->kind == EUDEBUG_TOLD_BINARY) {
+	if (row->kind == EUDEBUG_LINK_BINARY) {
 		CHECK(row->size == 100 && ((const char *)row->bytes)[99] == 'b');
 		free(row->bytes);
 	}
@@ -443,7 +444,7 @@ static bool wait_told(size_t count)
 	const uint64_t end_ns = host_clocks_now_ns() + PATIENCE_NS;
 
 	while (told_count < count && host_clocks_now_ns() < end_ns) {
-		eudebug_links_take(links, on_told, NULL);
+		eudebug_links_take(links, on_link_event, NULL);
 		usleep(1000);
 	}
 	return told_count >= count;
@@ -461,7 +462,7 @@ static bool wait_for(const _Atomic uint32_t *counter, uint32_t count)
 static void end(struct eudebug_counts *ret_counts)
 {
 	eudebug_links_stop(links);
-	eudebug_links_take(links, on_told, NULL);
+	eudebug_links_take(links, on_link_event, NULL);
 	eudebug_links_counted(links, ret_counts);
 	eudebug_links_close(links);
 }
@@ -488,10 +489,10 @@ TEST(a_program_that_is_there_already)
 	end(&counts);
 	CHECK_EQUAL(told_count, 3);
 	/* the binary comes behind its place */
-	CHECK_EQUAL(told[0].kind, EUDEBUG_TOLD_BOUND);
-	CHECK_EQUAL(told[1].kind, EUDEBUG_TOLD_PLACED);
+	CHECK_EQUAL(told[0].kind, EUDEBUG_LINK_BOUND);
+	CHECK_EQUAL(told[1].kind, EUDEBUG_LINK_PLACED);
 	CHECK_EQUAL(told[1].binary, BINARY);
-	CHECK_EQUAL(told[2].kind, EUDEBUG_TOLD_BINARY);
+	CHECK_EQUAL(told[2].kind, EUDEBUG_LINK_BINARY);
 	CHECK_EQUAL(counts.acknowledged, 1);
 	CHECK_EQUAL(counts.events, 6);
 	CHECK_EQUAL(counts.lost, 1);
@@ -512,7 +513,7 @@ TEST(an_acknowledgement_that_is_never_taken_ends_the_connection)
 	}
 	CHECK(eudebug_links_connect(links, &node, 1, false) > 0);
 	REQUIRE(wait_told(1));
-	CHECK_EQUAL(told[0].kind, EUDEBUG_TOLD_CLOSED);
+	CHECK_EQUAL(told[0].kind, EUDEBUG_LINK_CLOSED);
 	/* by which the driver lets go of who waits */
 	CHECK_EQUAL(fcntl(made.fd, F_GETFD), -1);
 	end(&counts);
@@ -545,13 +546,13 @@ TEST(threads_are_stopped_where_that_was_asked_for)
 	CHECK(eudebug_links_connect(links, &node, 1, true) > 0);
 	REQUIRE(wait_told(2));
 	end(&counts);
-	CHECK_EQUAL(told[0].kind, EUDEBUG_TOLD_STOPPED);
+	CHECK_EQUAL(told[0].kind, EUDEBUG_LINK_STOPPED);
 	CHECK_EQUAL(told[0].size, 16);
 	CHECK(told[0].begin != 0);
 	CHECK_EQUAL(made.interrupts, made.resumes);
 	CHECK(memcmp(made.resumed, made.threads, sizeof(made.resumed)) == 0);
 	CHECK_EQUAL(counts.stops, made.resumes);
-	CHECK(counts.stopped_most_ns && counts.stopped_most_ns <= counts.stopped_ns);
+	CHECK(counts.stopped_max_ns && counts.stopped_max_ns <= counts.stopped_ns);
 }
 
 TEST(threads_that_do_not_go_on_end_the_connection)
@@ -564,7 +565,7 @@ TEST(threads_that_do_not_go_on_end_the_connection)
 	PUT(xe_queue);
 	CHECK(eudebug_links_connect(links, &node, 1, true) > 0);
 	REQUIRE(wait_told(1));
-	CHECK_EQUAL(told[0].kind, EUDEBUG_TOLD_CLOSED);
+	CHECK_EQUAL(told[0].kind, EUDEBUG_LINK_CLOSED);
 	CHECK_EQUAL(fcntl(made.fd, F_GETFD), -1);
 	end(&counts);
 	CHECK_EQUAL(counts.stops, 0);
@@ -609,7 +610,7 @@ TEST(threads_that_cannot_be_looked_at_end_the_connection)
 			put_fault();
 		CHECK(eudebug_links_connect(links, &node, 1, stops) > 0);
 		REQUIRE(wait_told(1));
-		CHECK_EQUAL(told[0].kind, EUDEBUG_TOLD_CLOSED);
+		CHECK_EQUAL(told[0].kind, EUDEBUG_LINK_CLOSED);
 		CHECK_EQUAL(fcntl(made.fd, F_GETFD), -1);
 		end(&counts);
 	}
@@ -637,8 +638,8 @@ TEST(ends_have_room)
 		usleep(1000);
 	end(&counts);
 	CHECK_EQUAL(counts.lost, 1 + PLACED - ROOM);
-	CHECK_EQUAL(told_last[0].kind, EUDEBUG_TOLD_BINARY_END);
-	CHECK_EQUAL(told_last[1].kind, EUDEBUG_TOLD_CLOSED);
+	CHECK_EQUAL(told_last[0].kind, EUDEBUG_LINK_BINARY_END);
+	CHECK_EQUAL(told_last[1].kind, EUDEBUG_LINK_CLOSED);
 	CHECK_EQUAL(told_last[1].error, ENODEV);
 }
 
@@ -677,7 +678,7 @@ TEST(refusals)
 	static const struct {
 		int error;
 		const char *says;
-	} all[] = {{EACCES, "another user's"},
+	} all[] = {{EACCES, "another user"},
 		   {EINVAL, "no interface for debuggers"},
 		   {ENOTTY, "no interface for debuggers"},
 		   {ENODEV, "echo 1"},

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/collect/test_eudebug_code.c - what a recording says of the code that a debugger of GPU programs is told
+ * tests/unit/collect/test_eudebug_code.c - what a recording says of the code that a debugger of GPU
+ * programs is told
  */
 #include "bench.h"
 #include "harness.h"
 
-#include "collect/intel/eudebug.c"
+#include "collect/intel/experimental/eudebug.c"
+#include "collect/intel/experimental/eudebug_code.c"
 
 enum { CLIENT = 3, SPACE = 5, LINK = 1, CODES = 3 };
 
@@ -23,7 +25,7 @@ static int made_ioctl(int fd, unsigned long request, void *argument)
 
 static void begin(void)
 {
-	struct debuggee debuggee = {.pid = 1, .link = LINK};
+	struct eudebug_debuggee debuggee = {.pid = 1, .link = LINK};
 
 	bench_open(&bench);
 	debug = calloc(1, sizeof(*debug));
@@ -50,41 +52,41 @@ static void end(void)
 /* One kernel at each of the addresses 0x1000, 0x2000, … of two address spaces. */
 static void place_some(void)
 {
-	struct kernel kernel = {.size = 0x100};
-	const struct binary binary = {
+	struct eudebug_kernel kernel = {.size = 0x100};
+	const struct eudebug_binary binary = {
 		.link = LINK, .client = CLIENT, .code = 1, .kernels = &kernel, .count = 1};
 
 	for (uint64_t i = 1; i <= CODES; i++) {
 		for (uint64_t space = SPACE; space < SPACE + 2; space++) {
-			const struct place place = {.link = LINK,
-						    .client = CLIENT,
-						    .space = space,
-						    .begin = 0x1000 * i,
-						    .size = 0x100,
-						    .time_ns = 10};
+			const struct eudebug_place place = {.link = LINK,
+							    .client = CLIENT,
+							    .space = space,
+							    .begin = 0x1000 * i,
+							    .size = 0x100,
+							    .time_ns = 10};
 
 			place_kernels(debug, &binary, &place);
 		}
 	}
 }
 
-static void tell(enum eudebug_told_kind kind, uint64_t begin_at, uint64_t size)
+static void tell(enum eudebug_link_event_kind kind, uint64_t begin_at, uint64_t size)
 {
-	const struct eudebug_told told = {.kind = kind,
-					  .link = LINK,
-					  .client = CLIENT,
-					  .space = SPACE,
-					  .begin = begin_at,
-					  .size = size,
-					  .time_ns = 20};
+	const struct eudebug_link_event told = {.kind = kind,
+						.link = LINK,
+						.client = CLIENT,
+						.space = SPACE,
+						.begin = begin_at,
+						.size = size,
+						.time_ns = 20};
 
-	on_told(debug, &told);
+	on_link_event(debug, &told);
 }
 
 static size_t count_ended(void)
 {
 	const struct event_code *codes;
-	const size_t count = trace_reader_things(bench.reader, EVENT_CODE, (const void **)&codes);
+	const size_t count = trace_reader_entities(bench.reader, EVENT_CODE, (const void **)&codes);
 	size_t ended = 0;
 
 	CHECK_EQUAL(count, 2 * CODES);
@@ -97,7 +99,7 @@ static bool is_noted(const char *text)
 {
 	const struct event_collector *notes;
 	const size_t count =
-		trace_reader_things(bench.reader, EVENT_COLLECTOR, (const void **)&notes);
+		trace_reader_entities(bench.reader, EVENT_COLLECTOR, (const void **)&notes);
 	bool is_there = false;
 
 	for (size_t i = 0; i < count; i++)
@@ -110,10 +112,10 @@ TEST(what_is_unbound_without_a_place_ends_nothing)
 {
 	begin();
 	place_some();
-	tell(EUDEBUG_TOLD_BOUND, 0, 0);
+	tell(EUDEBUG_LINK_BOUND, 0, 0);
 	end();
 	CHECK_EQUAL(count_ended(), 0);
-	CHECK(is_noted("1 times something was unbound of which no place was told"));
+	CHECK(is_noted("1 unbinds without a known place"));
 	bench_close(&bench);
 }
 
@@ -121,11 +123,11 @@ TEST(what_is_unbound_ends_what_overlaps)
 {
 	begin();
 	place_some();
-	tell(EUDEBUG_TOLD_BOUND, 0x20ff, 1);
-	tell(EUDEBUG_TOLD_BOUND, 0x2100, 0xf00);
+	tell(EUDEBUG_LINK_BOUND, 0x20ff, 1);
+	tell(EUDEBUG_LINK_BOUND, 0x2100, 0xf00);
 	end();
 	CHECK_EQUAL(count_ended(), 1);
-	CHECK(!is_noted("of which no place was told"));
+	CHECK(!is_noted("unbinds without a known place"));
 	bench_close(&bench);
 }
 
@@ -133,13 +135,13 @@ TEST(an_address_space_ends_with_all_in_it)
 {
 	begin();
 	place_some();
-	tell(EUDEBUG_TOLD_SPACE_END, 0, 0);
+	tell(EUDEBUG_LINK_SPACE_END, 0, 0);
 	end();
 	CHECK_EQUAL(count_ended(), CODES);
 	bench_close(&bench);
 }
 
-/* ---- processes --------------------------------------------------------------------------------- */
+/* ---- processes ------------------------------------------------------------------------------- */
 
 TEST(files_are_known_by_their_names)
 {
@@ -156,7 +158,7 @@ TEST(files_are_known_by_their_names)
 /* What a look takes is its user's. */
 TEST(looks_at_files_are_charged)
 {
-	struct watched watched = {.pid = getpid()};
+	struct eudebug_watched watched = {.pid = getpid()};
 	struct process *process;
 	uint64_t due_ns;
 
@@ -178,24 +180,24 @@ TEST(looks_at_files_are_charged)
 /* A debugger is attached, and goes. */
 TEST(who_was_refused_is_tried_again)
 {
-	const struct watched watched = {.pid = getpid()};
+	const struct eudebug_watched watched = {.pid = getpid()};
 
 	begin();
 	connect_error = EBUSY;
-	meet(debug, &watched, 0, 1);
+	connect_process(debug, &watched, 0, 1);
 	CHECK_EQUAL(connects, 1);
-	meet(debug, &watched, 0, AGAIN_NS);
+	connect_process(debug, &watched, 0, AGAIN_NS);
 	CHECK_EQUAL(connects, 1);
 	connect_error = EACCES;
-	meet(debug, &watched, 0, AGAIN_NS + 1);
+	connect_process(debug, &watched, 0, AGAIN_NS + 1);
 	CHECK_EQUAL(connects, 2);
 	/* that stays so */
-	meet(debug, &watched, 0, 10 * AGAIN_NS);
+	connect_process(debug, &watched, 0, 10 * AGAIN_NS);
 	CHECK_EQUAL(connects, 2);
 	CHECK_EQUAL(debug->debuggees_count, 2);
 	end();
 	CHECK(is_noted("a debugger is attached"));
-	CHECK(is_noted("shuts debuggers out"));
+	CHECK(is_noted("forbids debuggers"));
 	bench_close(&bench);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/collect/test_fdinfo.c - texts of /proc/PID/fdinfo as drivers write them, and worse ones
+ * tests/unit/collect/test_fdinfo.c - texts of /proc/PID/fdinfo as drivers write them, and worse
+ * ones
  */
 #include "collect/drm/fdinfo.h"
 
@@ -92,7 +93,7 @@ TEST(frequencies)
 		      "drm-curfreq-fragment:\t500000000 Hz\n"));
 	CHECK_TEXT(fdinfo.address, "");
 	CHECK_EQUAL(engine("fragment")->values, FDINFO_BUSY | FDINFO_CYCLES);
-	CHECK_EQUAL(engine("fragment")->most_hz, 800000000);
+	CHECK_EQUAL(engine("fragment")->max_hz, 800000000);
 }
 
 TEST(other_descriptors)
@@ -134,12 +135,12 @@ TEST(more_than_there_is_room_for)
 {
 	char text[8192] = "drm-driver: xe\n";
 
-	for (int i = 0; i < 2 * FDINFO_ENGINES_MOST; i++)
+	for (int i = 0; i < 2 * MAX_FDINFO_ENGINES; i++)
 		sprintf(text + strlen(text), "drm-engine-e%d: %d ns\ndrm-total-r%d: %d\n", i, i, i,
 			i);
 	REQUIRE(parse(text));
-	CHECK_EQUAL(fdinfo.engines_count, FDINFO_ENGINES_MOST);
-	CHECK_EQUAL(fdinfo.regions_count, FDINFO_REGIONS_MOST);
+	CHECK_EQUAL(fdinfo.engines_count, MAX_FDINFO_ENGINES);
+	CHECK_EQUAL(fdinfo.regions_count, MAX_FDINFO_REGIONS);
 	CHECK_EQUAL(engine("e15")->busy_ns, 15);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/collect/test_injected.c - what a process shares with the recorder, and what it keeps of it
+ * tests/unit/collect/test_injected.c - what a process shares with the recorder, and what it keeps
+ * of it
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,8 +31,8 @@ static void guest_open(struct bench *bench, struct guest *guest)
 	struct injected_peer peer = bench_peer();
 
 	bench_open(bench);
-	REQUIRE(!injected_open(bench->recording, &peer, 0, &guest->injected, &guest->fd));
-	guest->region = mmap(NULL, guest->injected->region_bytes, PROT_READ | PROT_WRITE,
+	REQUIRE(!injected_open(bench->recording, &peer, &guest->injected, &guest->fd));
+	guest->region = mmap(NULL, guest->injected->region.bytes, PROT_READ | PROT_WRITE,
 			     MAP_SHARED, guest->fd, 0);
 	REQUIRE(guest->region != MAP_FAILED);
 }
@@ -75,9 +76,9 @@ TEST(a_program_that_lives_on_keeps_no_memory)
 	uint32_t ring_count, ring_bytes;
 
 	guest_open(&bench, &guest);
-	ring_count = guest.injected->ring_count;
-	ring_bytes = guest.injected->ring_bytes;
-	bytes = guest.injected->region_bytes;
+	ring_count = guest.injected->region.ring_count;
+	ring_bytes = guest.injected->region.ring_bytes;
+	bytes = guest.injected->region.bytes;
 	REQUIRE(ring_claim(guest.region, ring_count, ring_bytes, (uint32_t)getpid(), &writer));
 	CHECK_EQUAL(write_calls(&writer, CALLS), CALLS);
 	CHECK(held_bytes(&guest) > CALLS * RECORD_API_BYTES);
@@ -87,7 +88,8 @@ TEST(a_program_that_lives_on_keeps_no_memory)
 	injected_close(guest.injected);
 	printf("# %llu bytes are held after the end\n", (unsigned long long)held_bytes(&guest));
 	CHECK(held_bytes(&guest) <= 3 * RING_PAGE);
-	/* a thread that is still inside goes on until its ring is full, and learns that it is over */
+	/* a thread that is still inside goes on until its ring is full, and learns that it is
+	 * over */
 	CHECK_EQUAL(atomic_load(&guest.region->enabled), 0);
 	CHECK(guest.region->magic == RING_MAGIC);
 	CHECK(write_calls(&writer, 2 * ring_bytes / RECORD_API_BYTES) < ring_bytes);
@@ -104,7 +106,7 @@ TEST(a_program_that_lives_on_keeps_no_memory)
 	bench_close(&bench);
 }
 
-/* ---- who it is --------------------------------------------------------------------------------- */
+/* ---- who it is ------------------------------------------------------------------------------- */
 
 static pid_t sleeping_child(void)
 {
@@ -119,7 +121,7 @@ static pid_t sleeping_child(void)
 
 static struct injected_peer peer_of(pid_t pid)
 {
-	return (struct injected_peer){.collector = "opencl",
+	return (struct injected_peer){.kind.collector = "opencl",
 				      .pid = pid,
 				      .ns_pid = (uint32_t)pid,
 				      .uid = geteuid(),
@@ -131,7 +133,8 @@ static bool is_open(int fd)
 	return fcntl(fd, F_GETFD) >= 0;
 }
 
-/* The number may be another's by then: nothing is written of a process that ended under our eyes. */
+/* The number may be another's by then: nothing is written of a process that ended under our
+ * eyes. */
 TEST(a_process_that_ended_is_not_described)
 {
 	struct bench bench;
@@ -143,16 +146,16 @@ TEST(a_process_that_ended_is_not_described)
 	bench_open(&bench);
 	kill(pid, SIGKILL);
 	waitid(P_PID, (id_t)pid, NULL, WEXITED | WNOWAIT); /* a zombie still has its /proc */
-	CHECK_EQUAL(injected_open(bench.recording, &peer, 0, &injected, &fd), -ESRCH);
+	CHECK_EQUAL(injected_open(bench.recording, &peer, &injected, &fd), -ESRCH);
 	CHECK_EQUAL(fd, -1);
 	CHECK(!is_open(peer.pid_fd));
 	peer.pid_fd = -1; /* as on a kernel without pidfd */
-	CHECK_EQUAL(injected_open(bench.recording, &peer, 0, &injected, &fd), -ESRCH);
+	CHECK_EQUAL(injected_open(bench.recording, &peer, &injected, &fd), -ESRCH);
 	waitpid(pid, NULL, 0);
-	CHECK_EQUAL(injected_open(bench.recording, &peer, 0, &injected, &fd), -ESRCH);
+	CHECK_EQUAL(injected_open(bench.recording, &peer, &injected, &fd), -ESRCH);
 	error_clear();
 	bench_read(&bench);
-	CHECK_EQUAL(trace_reader_things(bench.reader, EVENT_PROCESS, &(const void *){NULL}), 1);
+	CHECK_EQUAL(trace_reader_entities(bench.reader, EVENT_PROCESS, &(const void *){NULL}), 1);
 	bench_close(&bench);
 }
 
@@ -169,8 +172,8 @@ TEST(parents_are_named)
 
 	bench_open(&bench);
 	own_id = bench.injected->process->row.id;
-	REQUIRE(!injected_open(bench.recording, &peer, 0, &child, &fd));
-	REQUIRE(!injected_open(bench.recording, &init, 0, &stranger, &other_fd));
+	REQUIRE(!injected_open(bench.recording, &peer, &child, &fd));
+	REQUIRE(!injected_open(bench.recording, &init, &stranger, &other_fd));
 	child_id = child->process->row.id;
 	CHECK_EQUAL(child->process->row.parent, 0);
 	CHECK_EQUAL(child->process->row.uid, geteuid());
@@ -193,10 +196,12 @@ TEST(parents_are_named)
 	close(fd);
 	close(other_fd);
 	bench_read(&bench);
-	row = trace_reader_thing(bench.reader, EVENT_PROCESS, child_id);
+	row = trace_reader_entity(bench.reader, EVENT_PROCESS, child_id);
 	CHECK(row && row->parent == own_id && row->parent_pid == (uint32_t)getpid());
 	bench_close(&bench);
 }
+
+static struct quota nothing;
 
 TEST(what_is_kept_is_counted)
 {
@@ -205,28 +210,28 @@ TEST(what_is_kept_is_counted)
 
 	bench_open(&bench);
 	before = bench.recording->kept_bytes;
-	CHECK(bench.injected->kept_bytes > 0); /* of its own description */
-	CHECK(bench.injected->held_bytes > 0);
+	CHECK(bench.injected->budget.kept > 0); /* of its own description */
+	CHECK(bench.injected->budget.held.used > 0);
 	put_device(&bench, 1, "a key of its own");
 	CHECK(bench.recording->kept_bytes >= before + strlen("a key of its own"));
 	before = bench.recording->kept_bytes;
 	put_device(&bench, 2, "a key of its own");
 	CHECK_EQUAL(bench.recording->kept_bytes, before);
-	bench.injected->room_bytes = 0;
-	undescribed = bench.injected->undescribed;
+	bench.injected->budget.user = &nothing;
+	undescribed = bench.injected->losses.undescribed;
 	put_device(&bench, 3, "another");
 	put_code(&bench, 4, 0, CODE_KERNEL, "kernel", 0);
 	put_context(&bench, 5);
 	put_queue(&bench, 6, 0, 1);
-	CHECK_EQUAL(bench.injected->undescribed, undescribed + 4);
+	CHECK_EQUAL(bench.injected->losses.undescribed, undescribed + 4);
 	CHECK_EQUAL(bench.recording->kept_bytes, before);
-	CHECK_EQUAL(bench.injected->broken_times, 0);
+	CHECK_EQUAL(bench.injected->losses.broken_times, 0);
 	usleep(1000);
 	bench_read(&bench);
 	bench_close(&bench);
 }
 
-/* ---- what others make of it -------------------------------------------------------------------- */
+/* ---- what others make of it ------------------------------------------------------------------ */
 
 /* Bytes that malloc has given out, as far as glibc counts them. */
 static uint64_t allocated_bytes(void)
@@ -309,7 +314,7 @@ static void put_stack_part(struct bench *bench, enum flood flood, uint32_t i)
 		((struct record *)draft.words)->detail = 1;
 		draft_add(&draft, &pattern, sizeof(pattern));
 	}
-	bench->ring = &bench->injected->rings[i % bench->injected->ring_count];
+	bench->ring = &bench->injected->rings[i % bench->injected->region.ring_count];
 	draft_decode(bench, &draft);
 	bench->ring = &bench->injected->rings[0];
 }
@@ -327,7 +332,7 @@ static void put_flood(struct bench *bench, enum flood flood, uint32_t i)
 	case DEVICES_OF_ONE_KEY:
 		return put_device_of(bench, i + 1, "key", 0);
 	case CONTENTS_NEVER_FINISHED:
-		bench->ring = &bench->injected->rings[i % bench->injected->ring_count];
+		bench->ring = &bench->injected->rings[i % bench->injected->region.ring_count];
 		put_code(bench, i + 1, 0, CODE_BINARY, "", 16 << 20);
 		bench->ring = &bench->injected->rings[0];
 		return;
@@ -353,18 +358,19 @@ static void put_flood(struct bench *bench, enum flood flood, uint32_t i)
 	}
 }
 
-/* Whatever a process describes, a recorder keeps no more of it than its user may have: what is counted is
- * what is taken, within a factor of two for the tables' own sizes. */
+/* Whatever a process describes, a recorder keeps no more of it than its user may have: what is
+ * counted is what is taken, within a factor of two for the tables' own sizes. */
 TEST(no_process_fills_the_recorder)
 {
 	enum { ROOM = 4 << 20, TIMES = 100000 };
 
 	for (enum flood flood = 0; flood < FLOODS; flood++) {
+		struct quota room = {.limit = ROOM};
 		uint64_t before, grown, losses;
 		struct bench bench;
 
 		bench_open(&bench);
-		bench.injected->room_bytes = ROOM;
+		bench.injected->budget.user = &room;
 		before = allocated_bytes();
 		for (uint32_t i = 0; i < TIMES; i++) {
 			put_flood(&bench, flood, i);
@@ -373,14 +379,14 @@ TEST(no_process_fills_the_recorder)
 				trace_writer_flush(bench.writer, (i + 1) * (uint64_t)10000000);
 		}
 		grown = allocated_bytes() - before;
-		losses = bench.injected->undescribed + bench.injected->contents_lost +
-			 bench.injected->stacks_refused + bench.injected->waiting_lost;
+		losses = bench.injected->losses.undescribed + bench.injected->losses.contents +
+			 bench.injected->losses.stacks + bench.injected->losses.executions;
 		printf("# flood %d: %llu KiB, %llu refused\n", (int)flood,
 		       (unsigned long long)grown >> 10, (unsigned long long)losses);
 		CHECK(grown < 2 * ROOM + (8 << 20));
 		CHECK(flood == NEW_TEXTS_OF_A_KNOWN_DEVICE || flood == A_DEVICE_AGAIN ||
 		      flood == KERNELS_MENTIONED || losses > 0);
-		CHECK_EQUAL(bench.injected->broken_times, 0);
+		CHECK_EQUAL(bench.injected->losses.broken_times, 0);
 		usleep(1000);
 		bench_read(&bench);
 		bench_close(&bench);
@@ -398,7 +404,7 @@ TEST(calls_of_a_process_without_room_are_taken)
 	bench_open(&bench);
 	put_device(&bench, 1, "key");
 	put_queue(&bench, 1, 0, 1);
-	bench.injected->room_bytes = 0;
+	bench.injected->budget.user = &nothing;
 	put_queue(&bench, 1000, 0, 1);
 	put_launch_of(&bench, 0, 1000);
 	put_launch_of(&bench, 0, 1);
@@ -406,7 +412,7 @@ TEST(calls_of_a_process_without_room_are_taken)
 	put_execution(&bench, 1000, 6);
 	usleep(1000);
 	bench_read(&bench);
-	CHECK_EQUAL(trace_reader_things(bench.reader, EVENT_QUEUE, (const void **)&queues), 1);
+	CHECK_EQUAL(trace_reader_entities(bench.reader, EVENT_QUEUE, (const void **)&queues), 1);
 	free(ROWS(&bench, EVENT_LAUNCH, struct event_launch, &count, NULL));
 	CHECK_EQUAL(count, 2);
 	executions = ROWS(&bench, EVENT_EXECUTION, struct event_execution, &count, NULL);
@@ -418,16 +424,13 @@ TEST(calls_of_a_process_without_room_are_taken)
 	bench_close(&bench);
 }
 
-/* A round begins with what the user has left: all there is, or what the round before has left. */
-static void put_content_in_two_rounds(struct bench *bench, uint64_t room_bytes)
+static void put_content_in_two_pieces(struct bench *bench, struct quota *room)
 {
 	static const char half[6000];
 
-	bench->injected->room_bytes = room_bytes;
+	bench->injected->budget.user = room;
 	put_code(bench, 1, 0, CODE_BINARY, "", 2 * sizeof(half));
 	put_piece(bench, 1, 0, half, sizeof(half));
-	if (room_bytes == UINT64_MAX)
-		bench->injected->room_bytes = UINT64_MAX;
 	put_piece(bench, 1, sizeof(half), half, sizeof(half));
 }
 
@@ -437,15 +440,14 @@ TEST(what_comes_back_leaves_a_process_without_limit)
 	struct bench bench;
 
 	bench_open(&bench);
-	put_content_in_two_rounds(&bench, UINT64_MAX);
-	CHECK(bench.injected->room_bytes > UINT64_MAX / 2);
+	put_content_in_two_pieces(&bench, NULL);
 	put_device(&bench, 1, "key");
 	put_queue(&bench, 1000, 0, 1);
 	put_launch_of(&bench, 0, 1000);
-	CHECK_EQUAL(bench.injected->undescribed, 0);
+	CHECK_EQUAL(bench.injected->losses.undescribed, 0);
 	usleep(1000);
 	bench_read(&bench);
-	REQUIRE(trace_reader_things(bench.reader, EVENT_QUEUE, (const void **)&queues) == 1);
+	REQUIRE(trace_reader_entities(bench.reader, EVENT_QUEUE, (const void **)&queues) == 1);
 	CHECK(queues[0].device != 0);
 	bench_close(&bench);
 }
@@ -455,27 +457,28 @@ TEST(what_comes_back_to_a_process_with_a_limit)
 {
 	enum { ROOM = 1 << 20 };
 	struct bench bench;
+	struct quota room = {.limit = ROOM};
 	uint64_t held_bytes, kept_bytes;
 
 	bench_open(&bench);
-	held_bytes = bench.injected->held_bytes;
+	held_bytes = bench.injected->budget.held.used;
 	kept_bytes = bench.recording->kept_bytes;
-	put_content_in_two_rounds(&bench, ROOM);
-	CHECK_EQUAL(bench.injected->assembling_bytes, 0);
-	CHECK_EQUAL(bench.injected->room_bytes, ROOM - (bench.injected->held_bytes - held_bytes) -
-							(bench.recording->kept_bytes - kept_bytes));
+	put_content_in_two_pieces(&bench, &room);
+	CHECK_EQUAL(bench.injected->budget.contents.used, 0);
+	CHECK_EQUAL(room.used, bench.injected->budget.held.used - held_bytes +
+				       bench.recording->kept_bytes - kept_bytes);
 	usleep(1000);
 	bench_read(&bench);
 	bench_close(&bench);
 }
 
-/* ---- time -------------------------------------------------------------------------------------- */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 static void map_guest(struct injected *injected, int fd, struct guest *guest)
 {
 	*guest = (struct guest){.injected = injected, .fd = fd};
 	guest->region =
-		mmap(NULL, injected->region_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		mmap(NULL, injected->region.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	REQUIRE(guest->region != MAP_FAILED);
 }
 
@@ -499,10 +502,10 @@ TEST(a_round_ends_in_time)
 	int rounds = 0;
 
 	guest_open(&bench, &guest);
-	bytes = guest.injected->region_bytes;
+	bytes = guest.injected->region.bytes;
 	for (int i = 0; i < RINGS; i++) {
-		REQUIRE(ring_claim(guest.region, guest.injected->ring_count,
-				   guest.injected->ring_bytes, 70, &writers[i]));
+		REQUIRE(ring_claim(guest.region, guest.injected->region.ring_count,
+				   guest.injected->region.ring_bytes, 70, &writers[i]));
 		written += write_calls(&writers[i], 200000);
 	}
 	do {
@@ -511,7 +514,7 @@ TEST(a_round_ends_in_time)
 		begin_ns = computed_ns() - begin_ns;
 		longest_ns = begin_ns > longest_ns ? begin_ns : longest_ns;
 		rounds++;
-	} while (guest.injected->has_more);
+	} while (guest.injected->round.has_more);
 	printf("# %d rounds, the longest %llu us\n", rounds, (unsigned long long)longest_ns / 1000);
 	CHECK(rounds > 2 * RINGS);
 	CHECK(longest_ns < 1000000000); /* with a sanitizer */
@@ -519,8 +522,8 @@ TEST(a_round_ends_in_time)
 	injected_freeze(guest.injected);
 	CHECK_EQUAL(write_calls(&writers[0], 1000), 1000);
 	CHECK_EQUAL(injected_drain(guest.injected, UINT64_MAX), 0);
-	CHECK(!guest.injected->has_more);
-	guest.injected->is_frozen = false;
+	CHECK(!guest.injected->round.has_more);
+	guest.injected->round.is_frozen = false;
 	injected_freeze(guest.injected);
 	injected_drain(guest.injected, 0);
 	usleep(1000);
@@ -542,9 +545,9 @@ TEST(what_is_not_read_is_told)
 	size_t bytes, count;
 
 	guest_open(&bench, &guest);
-	bytes = guest.injected->region_bytes;
-	REQUIRE(ring_claim(guest.region, guest.injected->ring_count, guest.injected->ring_bytes, 70,
-			   &writer));
+	bytes = guest.injected->region.bytes;
+	REQUIRE(ring_claim(guest.region, guest.injected->region.ring_count,
+			   guest.injected->region.ring_bytes, 70, &writer));
 	write_calls(&writer, 1);
 	injected_drain(guest.injected, UINT64_MAX);
 	write_calls(&writer, 100);
@@ -561,7 +564,8 @@ TEST(what_is_not_read_is_told)
 	bench_close(&bench);
 }
 
-/* A ring goes from one thread to the next within a second; what the first lost stays the first's. */
+/* A ring goes from one thread to the next within a second; what the first lost stays the
+ * first's. */
 TEST(losses_of_a_thread_that_ended)
 {
 	const struct event_loss *losses;
@@ -572,10 +576,10 @@ TEST(losses_of_a_thread_that_ended)
 	size_t bytes, count;
 
 	guest_open(&bench, &guest);
-	bytes = guest.injected->region_bytes;
+	bytes = guest.injected->region.bytes;
 	for (uint32_t tid = 70; tid < 72; tid++) {
-		REQUIRE(ring_claim(guest.region, guest.injected->ring_count,
-				   guest.injected->ring_bytes, tid, &writer));
+		REQUIRE(ring_claim(guest.region, guest.injected->region.ring_count,
+				   guest.injected->region.ring_bytes, tid, &writer));
 		write_calls(&writer, 1);
 		if (tid == 70)
 			ring_count_lost(&writer, EVENT_API, 5);
@@ -590,12 +594,12 @@ TEST(losses_of_a_thread_that_ended)
 	count = trace_reader_losses(bench.reader, &losses);
 	REQUIRE(count == 1);
 	CHECK_EQUAL(losses[0].count, 5);
-	thread = trace_reader_thing(bench.reader, EVENT_THREAD, losses[0].thread);
+	thread = trace_reader_entity(bench.reader, EVENT_THREAD, losses[0].thread);
 	CHECK(thread && thread->ns_tid == 70);
 	bench_close(&bench);
 }
 
-/* ---- a process that comes back ------------------------------------------------------------------ */
+/* ---- a process that comes back --------------------------------------------------------------- */
 
 TEST(a_process_that_comes_back_is_one)
 {
@@ -609,24 +613,24 @@ TEST(a_process_that_comes_back_is_one)
 	int fd = -1;
 
 	guest_open(&bench, &old);
-	bytes = old.injected->region_bytes;
+	bytes = old.injected->region.bytes;
 	CHECK(injected_is_same_image(old.injected, false));
-	REQUIRE(ring_claim(old.region, old.injected->ring_count, old.injected->ring_bytes, 70,
-			   &writer));
+	REQUIRE(ring_claim(old.region, old.injected->region.ring_count,
+			   old.injected->region.ring_bytes, 70, &writer));
 	write_calls(&writer, 1000);
-	REQUIRE(!injected_renew(old.injected, 0, UINT64_MAX, &fd));
+	REQUIRE(!injected_renew(old.injected, UINT64_MAX, &fd));
 	CHECK_EQUAL(atomic_load(&old.region->enabled), 0);
 	CHECK(held_bytes(&old) <= 3 * RING_PAGE);
 	map_guest(old.injected, fd, &guest);
 	CHECK(guest.region->enabled && guest.region->magic == RING_MAGIC);
-	REQUIRE(ring_claim(guest.region, guest.injected->ring_count, guest.injected->ring_bytes, 70,
-			   &writer));
+	REQUIRE(ring_claim(guest.region, guest.injected->region.ring_count,
+			   guest.injected->region.ring_bytes, 70, &writer));
 	write_calls(&writer, 10);
 	injected_drain(guest.injected, UINT64_MAX);
 	/* commands are counted anew, and are others */
 	bench.injected->attachment = 1;
 	put_queue(&bench, 3, 0, 0);
-	queue = bench.injected->queues[2].id;
+	queue = bench.injected->ids.queues[2].id;
 	{
 		struct draft draft;
 
@@ -642,7 +646,7 @@ TEST(a_process_that_comes_back_is_one)
 	close(old.fd);
 	bench_read(&bench);
 	/* the bench's own, and the one */
-	CHECK_EQUAL(trace_reader_things(bench.reader, EVENT_PROCESS, &(const void *){NULL}), 2);
+	CHECK_EQUAL(trace_reader_entities(bench.reader, EVENT_PROCESS, &(const void *){NULL}), 2);
 	free(ROWS(&bench, EVENT_API, struct event_api, &count, NULL));
 	CHECK_EQUAL(count, 1010);
 	REQUIRE(trace_reader_losses(bench.reader, &losses) == 1);
@@ -662,8 +666,8 @@ static void put_launch_by(struct guest *guest, uint32_t tid)
 	struct record_launch *record;
 	struct ring_writer writer;
 
-	REQUIRE(ring_claim(guest->region, guest->injected->ring_count, guest->injected->ring_bytes,
-			   tid, &writer));
+	REQUIRE(ring_claim(guest->region, guest->injected->region.ring_count,
+			   guest->injected->region.ring_bytes, tid, &writer));
 	record = ring_reserve(&writer, EVENT_LAUNCH, sizeof(*record));
 	REQUIRE(record != NULL);
 	*record = (struct record_launch){
@@ -676,19 +680,20 @@ static void check_one_row_each(struct bench *bench, uint32_t process)
 {
 	const struct event_process *processes;
 	const struct event_thread *threads;
-	size_t count = trace_reader_things(bench->reader, EVENT_PROCESS, (const void **)&processes);
+	size_t count =
+		trace_reader_entities(bench->reader, EVENT_PROCESS, (const void **)&processes);
 
 	/* the bench's own, and the one of two guests, which ends with the second */
 	REQUIRE(count == 2);
 	CHECK_EQUAL(processes[1].id, process);
 	CHECK_EQUAL(processes[1].ended, 1);
-	count = trace_reader_things(bench->reader, EVENT_THREAD, (const void **)&threads);
+	count = trace_reader_entities(bench->reader, EVENT_THREAD, (const void **)&threads);
 	REQUIRE(count == 2);
 	CHECK_EQUAL(threads[1].process, process);
 }
 
-/* The runtimes of two vendors in one process: each guest has its rings, the process one row, a thread one row, and a
- * command a number of its own. */
+/* The runtimes of two vendors in one process: each guest has its rings, the process one row, a
+ * thread one row, and a command a number of its own. */
 TEST(two_guests_of_a_process)
 {
 	struct injected_peer peer = bench_peer();
@@ -702,16 +707,16 @@ TEST(two_guests_of_a_process)
 
 	guest_open(&bench, &first);
 	process = first.injected->process->row.id;
-	peer.collector = "amd";
+	peer.kind.collector = "amd";
 	peer.sibling = first.injected;
-	REQUIRE(!injected_open(bench.recording, &peer, 0, &injected, &fd));
+	REQUIRE(!injected_open(bench.recording, &peer, &injected, &fd));
 	map_guest(injected, fd, &second);
 	CHECK_EQUAL(injected->process->row.id, process);
 	put_launch_by(&first, 70);
 	put_launch_by(&second, 70);
 	first.injected->process->row.ended = 1;
-	munmap(first.region, first.injected->region_bytes);
-	munmap(second.region, injected->region_bytes);
+	munmap(first.region, first.injected->region.bytes);
+	munmap(second.region, injected->region.bytes);
 	injected_close(first.injected);
 	CHECK(!processes_find(bench.recording->processes, (uint32_t)getpid())->has_ended);
 	injected_close(injected);
@@ -729,7 +734,8 @@ TEST(two_guests_of_a_process)
 	bench_close(&bench);
 }
 
-/* A process that found no room in its ring may have given up a recorder that was stopped, and never come back. */
+/* A process that found no room in its ring may have given up a recorder that was stopped, and never
+ * come back. */
 TEST(a_recorder_that_was_stopped)
 {
 	const struct event_loss *losses;
@@ -740,15 +746,15 @@ TEST(a_recorder_that_was_stopped)
 
 	for (int has_lost = 0; has_lost < 2; has_lost++) {
 		guest_open(&bench, &guest);
-		bytes = guest.injected->region_bytes;
-		REQUIRE(ring_claim(guest.region, guest.injected->ring_count,
-				   guest.injected->ring_bytes, 70, &writer));
+		bytes = guest.injected->region.bytes;
+		REQUIRE(ring_claim(guest.region, guest.injected->region.ring_count,
+				   guest.injected->region.ring_bytes, 70, &writer));
 		write_calls(&writer, 10);
 		injected_drain(guest.injected, UINT64_MAX);
-		CHECK(guest.injected->beat_ns);
+		CHECK(guest.injected->region.beat_ns);
 		if (has_lost)
 			ring_count_lost(&writer, EVENT_DEPENDENCY, 1);
-		guest.injected->beat_ns -= UINT64_C(1000000) * (RING_SILENT_MS + 1);
+		guest.injected->region.beat_ns -= UINT64_C(1000000) * (RING_SILENT_MS + 1);
 		usleep(1000);
 		for (int i = 0; i < 3; i++)
 			injected_drain(guest.injected, UINT64_MAX);
@@ -765,7 +771,7 @@ TEST(a_recorder_that_was_stopped)
 	}
 }
 
-/* ---- the end ------------------------------------------------------------------------------------ */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 /* What a process had ends with it, and is then forgotten; a device is everybody's. */
 TEST(things_end_with_their_process)
@@ -785,16 +791,16 @@ TEST(things_end_with_their_process)
 	put_code(&bench, 1, 0, CODE_KERNEL, "kernel", 0);
 	bench.injected->process->row.ended = 1;
 	bench_read(&bench);
-	REQUIRE(trace_reader_things(bench.reader, EVENT_DEVICE, (const void **)&device) == 1);
-	REQUIRE(trace_reader_things(bench.reader, EVENT_CONTEXT, (const void **)&context) == 1);
-	REQUIRE(trace_reader_things(bench.reader, EVENT_QUEUE, (const void **)&queue) == 1);
-	REQUIRE(trace_reader_things(bench.reader, EVENT_CODE, (const void **)&code) == 1);
+	REQUIRE(trace_reader_entities(bench.reader, EVENT_DEVICE, (const void **)&device) == 1);
+	REQUIRE(trace_reader_entities(bench.reader, EVENT_CONTEXT, (const void **)&context) == 1);
+	REQUIRE(trace_reader_entities(bench.reader, EVENT_QUEUE, (const void **)&queue) == 1);
+	REQUIRE(trace_reader_entities(bench.reader, EVENT_CODE, (const void **)&code) == 1);
 	CHECK_EQUAL(device->end_ns, 0);
 	end_ns = context->end_ns;
 	CHECK(end_ns > context->begin_ns);
 	CHECK_EQUAL(queue->end_ns, end_ns);
 	CHECK_EQUAL(code->end_ns, end_ns);
-	clock = trace_reader_thing(bench.reader, EVENT_CLOCK, queue->clock);
+	clock = trace_reader_entity(bench.reader, EVENT_CLOCK, queue->clock);
 	CHECK(clock && clock->end_ns == end_ns);
 	bench_close(&bench);
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/collect/test_injector.c - a library is brought into programs that run, and they do not notice
+ * tests/unit/collect/test_injector.c - a library is brought into programs that run, and they do not
+ * notice
  *
- * INJECTOR_ROUNDS: how often each of them is entered, INJECTOR_KILLS: how often who enters is killed meanwhile.
+ * INJECTOR_ROUNDS: how often each of them is entered, INJECTOR_KILLS: how often who enters is
+ * killed meanwhile.
  */
 #include "harness.h"
 
@@ -21,7 +23,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "collect/injector.h"
+#include "collect/enter/injector.h"
 #include "symbol/proc_maps.h"
 
 struct victim {
@@ -30,7 +32,7 @@ struct victim {
 };
 
 static char probe_path[] = "/tmp/inject_probe.XXXXXX";
-enum { AGAIN_MOST = 10 };
+enum { MAX_AGAIN = 10 };
 
 static int rounds = 3, kills = 6;
 
@@ -163,8 +165,9 @@ static void enter_often(const char *what)
 
 	start(&victim, what);
 	for (int i = 0; i < rounds; i++) {
-		/* Another thread of it may have what the borrowed one needs, and asks to be asked again. */
-		for (int j = 0; j < AGAIN_MOST; j++) {
+		/* Another thread of it may have what the borrowed one needs, and asks to be asked
+		 * again. */
+		for (int j = 0; j < MAX_AGAIN; j++) {
 			enter(victim.pid, &entering);
 			if (entering.error != -EDEADLK)
 				break;
@@ -230,7 +233,7 @@ TEST(fifty_threads)
 	enter_often("threads");
 }
 
-/* ---- who enters is killed ---------------------------------------------------------------------- */
+/* ---- who enters is killed -------------------------------------------------------------------- */
 
 static long now_ns(void)
 {
@@ -277,7 +280,8 @@ static void kill_while_entering(const char *what, bool may_sleep_less)
 	if (entering.error)
 		printf("#   %s\n", entering.text);
 	CHECK_EQUAL(entering.error, 0);
-	if (may_sleep_less) { /* a sleep ends early where nobody is left to have the kernel go on with it */
+	if (may_sleep_less) { /* a sleep ends early where nobody is left to have the kernel go on
+				 with it */
 		kill(victim.pid, SIGKILL);
 		waitpid(victim.pid, NULL, 0);
 		close(victim.in);
@@ -312,7 +316,7 @@ TEST(killed_while_a_thread_sleeps)
 	kill_while_entering("sleep", true);
 }
 
-/* ---- refusals ---------------------------------------------------------------------------------- */
+/* ---- refusals -------------------------------------------------------------------------------- */
 
 static void check_refused(const char *words, struct entering *entering)
 {
@@ -331,7 +335,7 @@ TEST(a_process_that_is_traced)
 	start(&victim, "read");
 	REQUIRE(ptrace(PTRACE_SEIZE, victim.pid, NULL, NULL) == 0);
 	enter(victim.pid, &entering);
-	check_refused("is traced by process", &entering);
+	check_refused("is already traced by process", &entering);
 	ptrace(PTRACE_INTERRUPT, victim.pid, NULL, NULL);
 	waitpid(victim.pid, NULL, __WALL);
 	ptrace(PTRACE_DETACH, victim.pid, NULL, NULL);
@@ -347,7 +351,7 @@ TEST(a_process_that_is_stopped)
 	kill(victim.pid, SIGSTOP);
 	waitpid(victim.pid, NULL, WUNTRACED);
 	enter(victim.pid, &entering);
-	check_refused("is stopped: let it go on first", &entering);
+	check_refused("is stopped: continue it first", &entering);
 	kill(victim.pid, SIGCONT);
 	end(&victim, "wrong 0\n");
 }
@@ -411,7 +415,7 @@ TEST(a_library_that_is_none)
 						     "inject_probe_enter", probe_path};
 	REQUIRE(pthread_create(&thread, NULL, enter_in_thread, &entering) == 0);
 	pthread_join(thread, NULL);
-	check_refused("its loader does not take duet's guest: /etc/passwd", &entering);
+	check_refused("its dynamic loader rejects duet's guest: /etc/passwd", &entering);
 	end(&victim, "wrong 0\n");
 }
 
@@ -468,7 +472,7 @@ TEST(a_file_that_the_process_does_not_see)
 	rmdir(folder);
 }
 
-/* ---- what it must not do ----------------------------------------------------------------------- */
+/* ---- what it must not do --------------------------------------------------------------------- */
 
 /* The stack of a coroutine ends where other memory begins. */
 TEST(a_stack_in_the_middle_of_memory)
@@ -532,14 +536,14 @@ TEST(a_process_that_may_not_have_another_thread)
 	before = count_mappings(victim.pid);
 	CHECK_EQUAL(count_code(victim.pid), 0);
 	enter(victim.pid, &entering);
-	check_refused("it may not have another thread", &entering);
+	check_refused("it may not create another thread", &entering);
 	CHECK_EQUAL(count_code(victim.pid), 0);
 	/* the C library keeps the stack that it had made, and a page before it */
 	CHECK(count_mappings(victim.pid) <= before + 2);
 	end(&victim, "wrong 0\n");
 }
 
-/* ---- a process that lies ----------------------------------------------------------------------- */
+/* ---- a process that lies --------------------------------------------------------------------- */
 
 static const char secret[] = "nobody writes here\n";
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/collect/test_intel_driver.c - what a recording says of submissions that it did not get, by a made-up ring
+ * tests/unit/collect/test_intel_driver.c - what a recording says of submissions that it did not
+ * get, by a made-up ring
  */
 #include "bench.h"
 #include "harness.h"
@@ -91,7 +92,7 @@ int kernel_load_remove(const struct kernel_load *load, const char *map, const vo
 	return 0;
 }
 
-/* ---- recordings -------------------------------------------------------------------------------- */
+/* ---- recordings ------------------------------------------------------------------------------ */
 
 static struct bench bench;
 static struct kernel_load load;
@@ -120,7 +121,7 @@ static uint32_t said_state(const char *text)
 {
 	const struct event_collector *notes;
 	const size_t count =
-		trace_reader_things(bench.reader, EVENT_COLLECTOR, (const void **)&notes);
+		trace_reader_entities(bench.reader, EVENT_COLLECTOR, (const void **)&notes);
 
 	for (size_t i = 0; i < count; i++)
 		if (strstr(text_of(&bench, notes[i].reason_string), text))
@@ -180,7 +181,7 @@ TEST(what_nobody_looked_at_is_a_loss)
 	}
 	CHECK_EQUAL(busy, 7);
 	CHECK_EQUAL(lost, 5);
-	CHECK_EQUAL(said_state("7 submissions that nobody could look at"), COLLECTOR_PARTIAL);
+	CHECK_EQUAL(said_state("7 submissions that could not be inspected"), COLLECTOR_PARTIAL);
 	free(rows);
 	bench_close(&bench);
 }
@@ -200,7 +201,7 @@ static void submit_kernel(const struct driver *driver, uint64_t number, uint64_t
 
 	on_record(load.tracer, &record,
 		  offsetof(struct submit_record, found) + sizeof(record.found[0]));
-	settle((void *)driver);
+	settle_launches((void *)driver);
 }
 
 /* What was unbound may be among it: what is launched at the place later is another kernel. */
@@ -220,11 +221,11 @@ TEST(kernels_end_where_records_are_lost)
 	submit_kernel(driver, 301, 0x1000);
 	driver_close(driver);
 	bench_read(&bench);
-	count = trace_reader_things(bench.reader, EVENT_CODE, (const void **)&codes);
+	count = trace_reader_entities(bench.reader, EVENT_CODE, (const void **)&codes);
 	REQUIRE(count == 2);
 	CHECK_EQUAL(codes[0].end_ns, codes[1].begin_ns - 1);
 	CHECK_EQUAL(codes[1].end_ns, 0);
-	CHECK_EQUAL(said_state("1 kernels ended as their ends"), COLLECTOR_PARTIAL);
+	CHECK_EQUAL(said_state("1 kernels ended early"), COLLECTOR_PARTIAL);
 	bench_close(&bench);
 }
 
@@ -244,9 +245,9 @@ TEST(kernels_without_memory_are_a_loss)
 	REQUIRE(count == 1);
 	CHECK_EQUAL(rows[0].kind, EVENT_LAUNCH);
 	CHECK_EQUAL(rows[0].count, 3);
-	CHECK_EQUAL(said_state("3 kernels left out as the recorder had all memory"),
+	CHECK_EQUAL(said_state("3 kernels left out because the recorder had reached"),
 		    COLLECTOR_PARTIAL);
-	CHECK_EQUAL(said_state("kernels beyond 256"), UINT32_MAX);
+	CHECK_EQUAL(said_state("kernels above the limit"), UINT32_MAX);
 	free(rows);
 	bench_close(&bench);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/collect/test_job_rows.c - whose jobs are on which device, when they began, and which have no row
+ * tests/unit/collect/test_job_rows.c - whose jobs are on which device, when they began, and which
+ * have no row
  */
 #include "collect/drm/job_rows.h"
 
@@ -102,14 +103,14 @@ TEST(a_ring_comes_to_a_job_when_the_one_before_has_ended)
 	CHECK_EQUAL(executions[1].submitted, begin_ns + 400);
 	CHECK_EQUAL(executions[1].started, begin_ns + 1000);
 	CHECK_EQUAL(executions[1].ended, begin_ns + 1500);
-	REQUIRE(trace_reader_things(bench.reader, EVENT_QUEUE, (const void **)&queues) == 2);
+	REQUIRE(trace_reader_entities(bench.reader, EVENT_QUEUE, (const void **)&queues) == 2);
 	CHECK_TEXT(text_of(&bench, queues[0].name_string), "gfx");
 	CHECK_EQUAL(queues[0].device, cards.all[0].id);
 	CHECK_EQUAL(queues[1].device, cards.all[0].id);
-	process = trace_reader_thing(bench.reader, EVENT_PROCESS, queues[1].process);
+	process = trace_reader_entity(bench.reader, EVENT_PROCESS, queues[1].process);
 	REQUIRE(process);
 	CHECK_EQUAL(process->pid, 1);
-	thread = trace_reader_thing(bench.reader, EVENT_THREAD, launches[1].thread);
+	thread = trace_reader_entity(bench.reader, EVENT_THREAD, launches[1].thread);
 	REQUIRE(thread);
 	CHECK_TEXT(text_of(&bench, thread->name_string), "renderer");
 	free(launches);
@@ -132,7 +133,7 @@ TEST(of_who_tells_of_its_own_commands_there_is_no_job)
 	/* another device */
 	memcpy(job.device, cards.all[1].address, sizeof(job.device));
 	job_rows_put(rows, &job);
-	CHECK_EQUAL(job_rows_counted(rows)->told, 1);
+	CHECK_EQUAL(job_rows_counted(rows)->has_runtime, 1);
 	end();
 	executions = ROWS(&bench, EVENT_EXECUTION, struct event_execution, &count, NULL);
 	CHECK_EQUAL(count, 1);
@@ -156,10 +157,10 @@ TEST(a_fence_is_on_the_card_of_its_driver_where_there_is_one_alone)
 		job_rows_put(rows, &job);
 	}
 	end();
-	REQUIRE(trace_reader_things(bench.reader, EVENT_QUEUE, (const void **)&queues) == 3);
+	REQUIRE(trace_reader_entities(bench.reader, EVENT_QUEUE, (const void **)&queues) == 3);
 	CHECK_EQUAL(queues[0].device, cards.all[2].id);
 	for (size_t i = 1; i < 3; i++) {
-		device = trace_reader_thing(bench.reader, EVENT_DEVICE, queues[i].device);
+		device = trace_reader_entity(bench.reader, EVENT_DEVICE, queues[i].device);
 		REQUIRE(device);
 		CHECK_TEXT(text_of(&bench, device->key_string), drivers[i]);
 	}
@@ -217,7 +218,7 @@ TEST(who_has_ended_is_forgotten)
 			   .ring = "gfx"};
 	job_rows_put(rows, &job);
 	end();
-	REQUIRE(trace_reader_things(bench.reader, EVENT_QUEUE, (const void **)&queues) == 2);
+	REQUIRE(trace_reader_entities(bench.reader, EVENT_QUEUE, (const void **)&queues) == 2);
 	CHECK(queues[0].end_ns);
 	CHECK_EQUAL(queues[1].end_ns, 0);
 	CHECK(queues[0].process != queues[1].process);
@@ -247,7 +248,7 @@ TEST(rings_of_one_name_are_told_apart)
 
 		CHECK_EQUAL(executions[i].started, begin_ns + (n < 2 ? 200 + n : 800 + 100 * n));
 	}
-	REQUIRE(trace_reader_things(bench.reader, EVENT_QUEUE, (const void **)&queues) == 2);
+	REQUIRE(trace_reader_entities(bench.reader, EVENT_QUEUE, (const void **)&queues) == 2);
 	for (size_t i = 0; i < 2; i++)
 		CHECK_TEXT(text_of(&bench, queues[i].name_string), "gfx");
 	free(executions);
@@ -266,11 +267,11 @@ TEST(no_ring_is_one_too_many)
 		struct job job = job_of(begin_ns + 1, begin_ns + 2, begin_ns + 1000 + i);
 
 		job.scheduler = 1 + i;
-		job.tgid = job.tid = i < JOB_QUEUES_MOST ? 1 : (uint32_t)getpid();
+		job.tgid = job.tid = i < MAX_JOB_QUEUES ? 1 : (uint32_t)getpid();
 		job_rows_put(rows, &job);
 	}
-	CHECK_EQUAL(job_rows_counted(rows)->crowded, RINGS - JOB_QUEUES_MOST);
-	for (uint64_t i = 0; i < 2 * (uint64_t)JOB_QUEUES_MOST; i++) {
+	CHECK_EQUAL(job_rows_counted(rows)->crowded, RINGS - MAX_JOB_QUEUES);
+	for (uint64_t i = 0; i < 2 * (uint64_t)MAX_JOB_QUEUES; i++) {
 		struct job job = job_of(begin_ns + 1, begin_ns + 9001, begin_ns + 9100 + i % 2);
 
 		job.scheduler = 1 + i / 2;
@@ -279,10 +280,10 @@ TEST(no_ring_is_one_too_many)
 	}
 	end();
 	executions = ROWS(&bench, EVENT_EXECUTION, struct event_execution, &count, NULL);
-	CHECK_EQUAL(count, 3 * JOB_QUEUES_MOST);
+	CHECK_EQUAL(count, 3 * MAX_JOB_QUEUES);
 	for (size_t i = 0; i < count; i++)
 		behind += executions[i].started == begin_ns + 9100;
-	CHECK_EQUAL(behind, JOB_QUEUES_MOST);
+	CHECK_EQUAL(behind, MAX_JOB_QUEUES);
 	free(executions);
 	bench_close(&bench);
 }
@@ -300,7 +301,7 @@ TEST(queues_of_who_has_ended_leave_room)
 	begin();
 	job = job_of(begin_ns + 100, begin_ns + 200, begin_ns + 300);
 	job.tgid = job.tid = ended_child();
-	for (uint64_t i = 0; i < JOB_QUEUES_MOST + 7; i++) {
+	for (uint64_t i = 0; i < MAX_JOB_QUEUES + 7; i++) {
 		job.scheduler = 1 + i;
 		job_rows_put(rows, &job);
 	}
@@ -312,7 +313,7 @@ TEST(queues_of_who_has_ended_leave_room)
 	job_rows_each_second(rows, begin_ns);
 	job_rows_each_second(rows, begin_ns + UINT64_C(1000000000000));
 	job = job_of(begin_ns + 100, begin_ns + 200, begin_ns + 300);
-	for (uint64_t i = 0; i < JOB_QUEUES_MOST; i++) {
+	for (uint64_t i = 0; i < MAX_JOB_QUEUES; i++) {
 		job.scheduler = 1 + i;
 		job_rows_put(rows, &job);
 	}
@@ -324,7 +325,7 @@ TEST(queues_of_who_has_ended_leave_room)
 	CHECK_EQUAL(job_rows_counted(rows)->crowded, 8);
 	end();
 	executions = ROWS(&bench, EVENT_EXECUTION, struct event_execution, &count, NULL);
-	CHECK_EQUAL(count, 2 * JOB_QUEUES_MOST);
+	CHECK_EQUAL(count, 2 * MAX_JOB_QUEUES);
 	losses = ROWS(&bench, EVENT_LOSS, struct event_loss, &count, NULL);
 	CHECK_EQUAL(count, 4);
 	for (size_t i = 0; i < count; i++)

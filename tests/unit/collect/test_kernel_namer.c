@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "harness.h"
-#include "symbol/kallsyms.h"
+#include "symbol/kernel/kallsyms.h"
 
 /* More than the kernel names in one run. */
 enum { SYMBOLS = 200, EVERY = 500 };

@@ -4,7 +4,7 @@
  *
  * As root, where the kernel lets programs in; skipped with the reason otherwise.
  */
-#include "collect/kernel_object.h"
+#include "collect/kernel/object.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -65,7 +65,8 @@ TEST(who_is_not_asked_for_is_not_loaded)
 	CHECK_EQUAL(held_programs(), 0);
 }
 
-/* No kernel has both names of the scheduler's events; of the one that it lacks the rest must not suffer. */
+/* No kernel has both names of the scheduler's events; of the one that it lacks the rest must not
+ * suffer. */
 TEST(who_has_no_place_is_absent)
 {
 	static const struct kernel_program programs[] = {
@@ -103,7 +104,7 @@ TEST(where_nothing_has_a_place_that_is_said)
 	struct kernel_object *object = NULL;
 
 	CHECK_EQUAL(kernel_object_open(&options, &object), -ENOENT);
-	CHECK(strstr(error_text(), "this kernel has nothing that 'drm' could be attached to"));
+	CHECK(strstr(error_text(), "BPF programs 'drm': this kernel has no attach point for them"));
 	error_clear();
 }
 

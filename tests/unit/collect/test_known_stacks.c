@@ -1,28 +1,30 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/collect/test_known_stacks.c - users' stacks that the kernel told: by their numbers, and by what is mapped
+ * tests/unit/collect/test_known_stacks.c - users' stacks that the kernel told: by their numbers,
+ * and by what is mapped
  */
-#include "collect/told_stacks.h"
+#include "collect/stack/bpf_stacks.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <time.h>
 
+#include "base/quota.h"
 #include "bench.h"
 #include "harness.h"
 
-enum { FORGOTTEN_MOST = 64, PIECE = 4096 };
+enum { MAX_FORGOTTEN = 64, PIECE = 4096 };
 
 static struct bench bench;
-static struct told_stacks stacks;
-static uint64_t forgotten[FORGOTTEN_MOST];
+static struct bpf_stacks stacks;
+static uint64_t forgotten[MAX_FORGOTTEN];
 static size_t forgotten_count;
 
 static void on_forgotten(void *context, uint64_t user_stack)
 {
 	if (context != &bench)
 		abort();
-	if (forgotten_count < FORGOTTEN_MOST)
+	if (forgotten_count < MAX_FORGOTTEN)
 		forgotten[forgotten_count] = user_stack;
 	forgotten_count++;
 }
@@ -30,7 +32,8 @@ static void on_forgotten(void *context, uint64_t user_stack)
 static void begin(void)
 {
 	bench_open(&bench);
-	told_stacks_init(&stacks, bench.recording);
+	if (bpf_stacks_init(&stacks, bench.recording))
+		abort();
 	stacks.on_forgotten = on_forgotten;
 	stacks.context = &bench;
 	forgotten_count = 0;
@@ -38,7 +41,7 @@ static void begin(void)
 
 static void end(void)
 {
-	told_stacks_fini(&stacks);
+	bpf_stacks_fini(&stacks);
 	bench_read(&bench);
 }
 
@@ -59,7 +62,7 @@ static void take(uint64_t user_stack, uint64_t ip)
 	told.user_stack = user_stack;
 	told.ip = ip;
 	told.tgid = (uint32_t)getpid();
-	told_stacks_take(&stacks, me(), &told);
+	bpf_stacks_take(&stacks, me(), &told);
 }
 
 /* A program whose stacks are new each time does not take the place of all others for good. */
@@ -68,19 +71,19 @@ TEST(the_oldest_gives_way_and_is_told_again)
 	enum { MORE = 10 };
 
 	begin();
-	for (uint64_t i = 1; i <= TOLD_STACKS_MOST + MORE; i++)
+	for (uint64_t i = 1; i <= MAX_TOLD_STACKS + MORE; i++)
 		take(i, 8 * PIECE + i % 100);
 	CHECK_EQUAL(stacks.refused, 0);
-	CHECK_EQUAL(stacks.by_number.count, TOLD_STACKS_MOST);
+	CHECK_EQUAL(stacks.by_number.count, MAX_TOLD_STACKS);
 	REQUIRE(forgotten_count == MORE);
 	for (uint64_t i = 0; i < MORE; i++)
 		CHECK_EQUAL(forgotten[i], i + 1);
-	CHECK(told_stacks_find(&stacks, TOLD_STACKS_MOST + MORE, my_id()) != 0);
-	CHECK(told_stacks_find(&stacks, MORE + 1, my_id()) != 0);
-	CHECK_EQUAL(told_stacks_find(&stacks, 1, my_id()), 0);
+	CHECK(bpf_stacks_find(&stacks, MAX_TOLD_STACKS + MORE, my_id()) != 0);
+	CHECK(bpf_stacks_find(&stacks, MORE + 1, my_id()) != 0);
+	CHECK_EQUAL(bpf_stacks_find(&stacks, 1, my_id()), 0);
 	CHECK_EQUAL(forgotten_count, MORE + 1);
 	take(1, PIECE);
-	CHECK(told_stacks_find(&stacks, 1, my_id()) != 0);
+	CHECK(bpf_stacks_find(&stacks, 1, my_id()) != 0);
 	/* what is there and told once more takes no other's place */
 	forgotten_count = 0;
 	take(1, PIECE);
@@ -89,17 +92,35 @@ TEST(the_oldest_gives_way_and_is_told_again)
 	bench_close(&bench);
 }
 
+/* What one collector has loaded is there for the next, and stays until the last one ends. */
+TEST(one_walker_for_all_collectors)
+{
+	struct bpf_stacks others;
+
+	begin();
+	REQUIRE(bpf_stacks_init(&others, bench.recording) == 0);
+	CHECK(others.walker == stacks.walker);
+	take(1, (uintptr_t)&begin);
+	CHECK(others.walker->files.count > 0);
+	bpf_stacks_fini(&others);
+	CHECK(bench.recording->walker == stacks.walker);
+	CHECK(bpf_stacks_find(&stacks, 1, my_id()) != 0);
+	end();
+	CHECK(bench.recording->walker == NULL);
+	bench_close(&bench);
+}
+
 TEST(a_number_is_of_one_process)
 {
 	begin();
 	take(5, PIECE);
 	take(6, PIECE);
-	CHECK_EQUAL(told_stacks_find(&stacks, 5, my_id() + 1), 0);
+	CHECK_EQUAL(bpf_stacks_find(&stacks, 5, my_id() + 1), 0);
 	CHECK_EQUAL(forgotten_count, 1);
-	CHECK_EQUAL(told_stacks_find(&stacks, 5, my_id()), 0);
-	told_stacks_forget(&stacks, my_id());
-	CHECK_EQUAL(told_stacks_find(&stacks, 6, my_id()), 0);
-	CHECK_EQUAL(told_stacks_find(&stacks, 0, my_id()), 0);
+	CHECK_EQUAL(bpf_stacks_find(&stacks, 5, my_id()), 0);
+	bpf_stacks_forget(&stacks, my_id());
+	CHECK_EQUAL(bpf_stacks_find(&stacks, 6, my_id()), 0);
+	CHECK_EQUAL(bpf_stacks_find(&stacks, 0, my_id()), 0);
 	CHECK_EQUAL(forgotten_count, 4);
 	CHECK_EQUAL(stacks.by_number.count, 0);
 	end();
@@ -109,22 +130,27 @@ TEST(a_number_is_of_one_process)
 /* The kernel would tell it at each call: 16 KiB a time, for nothing. */
 TEST(what_cannot_be_kept_is_not_told_again)
 {
+	struct quota *full;
+
 	begin();
-	hash_map_put(&stacks.bytes_of_user, me()->row.uid, 256 << 20);
+	take(4, 3 * PIECE); /* its user has a quota from now on */
+	full = hash_map_find_pointer(&stacks.quotas, me()->row.uid);
+	REQUIRE(full != NULL);
+	full->used = 256 << 20;
 	take(5, PIECE);
 	CHECK_EQUAL(stacks.refused, 1);
-	CHECK_EQUAL(told_stacks_find(&stacks, 5, my_id()), 0);
-	CHECK_EQUAL(told_stacks_find(&stacks, 5, my_id()), 0);
+	CHECK_EQUAL(bpf_stacks_find(&stacks, 5, my_id()), 0);
+	CHECK_EQUAL(bpf_stacks_find(&stacks, 5, my_id()), 0);
 	CHECK_EQUAL(forgotten_count, 0);
 	CHECK_EQUAL(stacks.unkept, 2);
 	/* another user has a share of its own */
 	me()->row.uid++;
 	take(6, PIECE);
-	CHECK(told_stacks_find(&stacks, 6, my_id()) != 0);
-	CHECK(hash_map_get(&stacks.bytes_of_user, me()->row.uid, 0) != 0);
+	CHECK(bpf_stacks_find(&stacks, 6, my_id()) != 0);
+	CHECK(((struct quota *)hash_map_find_pointer(&stacks.quotas, me()->row.uid))->used != 0);
 	bench.recording->is_memory_full = true;
 	take(7, 2 * PIECE);
-	CHECK_EQUAL(told_stacks_find(&stacks, 7, my_id()), 0);
+	CHECK_EQUAL(bpf_stacks_find(&stacks, 7, my_id()), 0);
 	CHECK_EQUAL(stacks.no_memory, 1);
 	CHECK_EQUAL(stacks.refused, 1);
 	CHECK_EQUAL(forgotten_count, 0);
@@ -132,7 +158,7 @@ TEST(what_cannot_be_kept_is_not_told_again)
 	bench_close(&bench);
 }
 
-/* ---- what is mapped ---------------------------------------------------------------------------- */
+/* ---- what is mapped -------------------------------------------------------------------------- */
 
 static void *map_at(void *address, const char *path)
 {
@@ -159,7 +185,7 @@ static uint32_t use(uint64_t user_stack)
 		.exit = 2,
 		.thread = bench.ring->thread.id,
 		.correlation = user_stack,
-		.stack = told_stacks_find(&stacks, user_stack, my_id()),
+		.stack = bpf_stacks_find(&stacks, user_stack, my_id()),
 	};
 
 	trace_writer_row(bench.writer, EVENT_LAUNCH, &source, &row);
@@ -206,6 +232,7 @@ TEST(another_library_in_the_place_of_one)
 int main(void)
 {
 	RUN(the_oldest_gives_way_and_is_told_again);
+	RUN(one_walker_for_all_collectors);
 	RUN(a_number_is_of_one_process);
 	RUN(what_cannot_be_kept_is_not_told_again);
 	RUN(another_library_in_the_place_of_one);

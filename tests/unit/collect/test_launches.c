@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/collect/test_launches.c - rows of submissions to Intel's GPUs, and the jobs that are the same work
+ * tests/unit/collect/test_launches.c - rows of submissions to Intel's GPUs, and the jobs that are
+ * the same work
  */
 #include "collect/intel/launches.h"
 
@@ -19,7 +20,7 @@
 enum { MINOR = 128, KERNEL = 0x10000 };
 
 static struct bench bench;
-static struct launch_gpu gpus[SUBMIT_MINORS_MOST];
+static struct launch_gpu gpus[MAX_SUBMIT_MINORS];
 static struct launches *launches;
 static uint64_t begin_ns;
 
@@ -103,13 +104,13 @@ TEST(a_batch_and_behind_it_its_kernels)
 		CHECK(rows[i].correlation != rows[i - 1].correlation);
 	}
 	CHECK_EQUAL(rows[2].kernel, rows[3].kernel);
-	REQUIRE(trace_reader_things(bench.reader, EVENT_CODE, (const void **)&codes) == 3);
+	REQUIRE(trace_reader_entities(bench.reader, EVENT_CODE, (const void **)&codes) == 3);
 	CHECK_EQUAL(codes[0].address, KERNEL);
 	CHECK_EQUAL(codes[0].type, CODE_KERNEL);
 	CHECK_EQUAL(codes[0].size_bytes, 0);
 	CHECK_TEXT(text_of(&bench, codes[0].name_string), "");
 	CHECK_TEXT(text_of(&bench, codes[2].name_string), "[system routine]");
-	REQUIRE(trace_reader_things(bench.reader, EVENT_QUEUE, (const void **)&queues) == 1);
+	REQUIRE(trace_reader_entities(bench.reader, EVENT_QUEUE, (const void **)&queues) == 1);
 	CHECK_EQUAL(queues[0].device, codes[0].device);
 	free(rows);
 	bench_close(&bench);
@@ -134,7 +135,7 @@ TEST(a_kernel_ends_where_it_is_unbound)
 	record = record_of(20, 2);
 	take(&record);
 	end();
-	REQUIRE(trace_reader_things(bench.reader, EVENT_CODE, (const void **)&codes) == 3);
+	REQUIRE(trace_reader_entities(bench.reader, EVENT_CODE, (const void **)&codes) == 3);
 	CHECK_EQUAL(codes[0].end_ns, begin_ns + 100);
 	CHECK_EQUAL(codes[1].end_ns, 0);
 	CHECK_EQUAL(codes[2].address, KERNEL);
@@ -201,12 +202,12 @@ TEST(what_is_not_known_is_counted)
 	record.status = BATCH_INCOMPLETE;
 	take(&record);
 	CHECK_EQUAL(counts->incomplete, 1);
-	record.found_count = BATCH_FOUND_MOST + 1;
+	record.found_count = MAX_BATCH_FOUND + 1;
 	launches_take(launches, &record, sizeof(record));
 	launches_take(launches, &record, 8);
 	launches_settle(launches);
 	record = record_of(3, 0);
-	record.minor = SUBMIT_MINORS_MOST;
+	record.minor = MAX_SUBMIT_MINORS;
 	take(&record);
 	CHECK_EQUAL(counts->malformed, 3);
 	CHECK_EQUAL(counts->submissions, 2);
@@ -226,7 +227,7 @@ TEST(of_who_tells_of_its_own_commands_there_is_none)
 	put_queue(&bench, 1, 1, 1);
 	record = record_of(1, 1);
 	take(&record);
-	CHECK_EQUAL(launches_counted(launches)->told, 1);
+	CHECK_EQUAL(launches_counted(launches)->has_runtime, 1);
 	end();
 	rows = read_launches(&count);
 	CHECK_EQUAL(count, 0);
@@ -250,7 +251,7 @@ TEST(who_tells_of_its_own_commands_may_be_known_later)
 	put_queue(&bench, 1, 1, 1);
 	launches_settle(launches);
 	CHECK_EQUAL(launches_counted(launches)->submissions, 1);
-	CHECK_EQUAL(launches_counted(launches)->told, 1);
+	CHECK_EQUAL(launches_counted(launches)->has_runtime, 1);
 	end();
 	rows = read_launches(&count);
 	CHECK_EQUAL(count, 0);
@@ -292,7 +293,7 @@ TEST(a_job_is_the_submission_that_it_was_queued_in)
 	bench_close(&bench);
 }
 
-/* ---- what is open, and whose ------------------------------------------------------------------- */
+/* ---- what is open, and whose ----------------------------------------------------------------- */
 
 static void take_open(uint64_t number)
 {
@@ -353,7 +354,7 @@ TEST(what_lies_in_another_space_is_another_kernel)
 	unbound.head.time_ns = begin_ns + 100;
 	launches_take(launches, &unbound, sizeof(unbound));
 	end();
-	REQUIRE(trace_reader_things(bench.reader, EVENT_CODE, (const void **)&codes) == 2);
+	REQUIRE(trace_reader_entities(bench.reader, EVENT_CODE, (const void **)&codes) == 2);
 	CHECK_EQUAL(codes[0].end_ns, begin_ns + 100);
 	CHECK_EQUAL(codes[1].end_ns, 0);
 	bench_close(&bench);
@@ -380,7 +381,7 @@ TEST(what_is_left_out_lacks_nothing)
 	take_more(2, BATCH_LOOP);
 	take_open(3);
 	launches_end(launches);
-	CHECK_EQUAL(counts->told, 4);
+	CHECK_EQUAL(counts->has_runtime, 4);
 	CHECK_EQUAL(counts->looping + counts->incomplete + counts->unmatched, 0);
 	CHECK_EQUAL(counts->too_deep + counts->unresolved + counts->mismatched, 0);
 	CHECK_EQUAL(counts->no_space, 0);
@@ -415,11 +416,11 @@ TEST(a_number_that_is_used_again_is_not_its_former_owners)
 	record = record_of_another(20);
 	take(&record);
 	end();
-	count = trace_reader_things(bench.reader, EVENT_PROCESS, (const void **)&processes);
+	count = trace_reader_entities(bench.reader, EVENT_PROCESS, (const void **)&processes);
 	REQUIRE(count == 3);
 	CHECK_EQUAL(processes[1].end_ns, begin_ns + 100);
 	CHECK_EQUAL(processes[2].begin_ns, begin_ns + 200);
-	REQUIRE(trace_reader_things(bench.reader, EVENT_CODE, (const void **)&codes) == 2);
+	REQUIRE(trace_reader_entities(bench.reader, EVENT_CODE, (const void **)&codes) == 2);
 	CHECK_EQUAL(codes[0].process, processes[1].id);
 	CHECK_EQUAL(codes[1].process, processes[2].id);
 	bench_close(&bench);
@@ -454,16 +455,17 @@ TEST(an_end_is_behind_what_was_before)
 	record = record_of_another(20);
 	take(&record);
 	end();
-	REQUIRE(trace_reader_things(bench.reader, EVENT_PROCESS, (const void **)&processes) == 3);
+	REQUIRE(trace_reader_entities(bench.reader, EVENT_PROCESS, (const void **)&processes) == 3);
 	CHECK_EQUAL(processes[1].end_ns, begin_ns + 100);
 	CHECK_EQUAL(processes[2].begin_ns, begin_ns + 200);
-	REQUIRE(trace_reader_things(bench.reader, EVENT_CODE, (const void **)&codes) == 2);
+	REQUIRE(trace_reader_entities(bench.reader, EVENT_CODE, (const void **)&codes) == 2);
 	CHECK_EQUAL(codes[0].end_ns, begin_ns + 100);
 	CHECK_EQUAL(codes[1].process, processes[2].id);
 	bench_close(&bench);
 }
 
-/* Of one that is recorded who records it tells the end; what comes behind it under its number is another's. */
+/* Of one that is recorded who records it tells the end; what comes behind it under its number is
+ * another's. */
 TEST(the_end_of_one_that_is_recorded)
 {
 	const struct event_process *processes;
@@ -479,8 +481,8 @@ TEST(the_end_of_one_that_is_recorded)
 	launches_settle(launches);
 	CHECK(!processes_find(bench.recording->processes, (uint32_t)getpid())->has_ended);
 	end();
-	REQUIRE(trace_reader_things(bench.reader, EVENT_PROCESS, (const void **)&processes) == 2);
-	REQUIRE(trace_reader_things(bench.reader, EVENT_CODE, (const void **)&codes) == 2);
+	REQUIRE(trace_reader_entities(bench.reader, EVENT_PROCESS, (const void **)&processes) == 2);
+	REQUIRE(trace_reader_entities(bench.reader, EVENT_CODE, (const void **)&codes) == 2);
 	CHECK_EQUAL(codes[0].end_ns, begin_ns + 100);
 	CHECK_EQUAL(codes[0].process, processes[0].id);
 	CHECK_EQUAL(codes[1].process, processes[1].id);
@@ -502,11 +504,11 @@ TEST(two_that_began_at_different_times_are_two)
 		take(&record);
 	}
 	end();
-	REQUIRE(trace_reader_things(bench.reader, EVENT_PROCESS, (const void **)&processes) == 3);
+	REQUIRE(trace_reader_entities(bench.reader, EVENT_PROCESS, (const void **)&processes) == 3);
 	CHECK_EQUAL(processes[1].begin_ns, begin_ns + 10);
 	CHECK_EQUAL(processes[1].end_ns, begin_ns + 30);
 	CHECK_EQUAL(processes[2].begin_ns, begin_ns + 30);
-	REQUIRE(trace_reader_things(bench.reader, EVENT_CODE, (const void **)&codes) == 2);
+	REQUIRE(trace_reader_entities(bench.reader, EVENT_CODE, (const void **)&codes) == 2);
 	CHECK_EQUAL(codes[0].process, processes[1].id);
 	CHECK_EQUAL(codes[1].process, processes[2].id);
 	bench_close(&bench);
@@ -525,7 +527,7 @@ TEST(who_has_the_number_now_is_not_who_had_it)
 	record.start_ns = 1;
 	take(&record);
 	end();
-	count = trace_reader_things(bench.reader, EVENT_PROCESS, (const void **)&processes);
+	count = trace_reader_entities(bench.reader, EVENT_PROCESS, (const void **)&processes);
 	REQUIRE(count == 2);
 	CHECK_EQUAL(processes[1].pid, (uint32_t)getppid());
 	CHECK_EQUAL(processes[1].exe_string, 0);
@@ -595,7 +597,7 @@ TEST(another_program_is_another_process)
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
 	end();
-	REQUIRE(trace_reader_things(bench.reader, EVENT_PROCESS, (const void **)&processes) == 3);
+	REQUIRE(trace_reader_entities(bench.reader, EVENT_PROCESS, (const void **)&processes) == 3);
 	CHECK_EQUAL(processes[1].end_ns, begin_ns + 27);
 	CHECK_EQUAL(processes[2].begin_ns, begin_ns + 28);
 	CHECK(strstr(text_of(&bench, processes[2].exe_string), "sleep") != NULL);
@@ -647,9 +649,9 @@ TEST(who_is_gone_takes_its_kernels_with_it)
 	launches_each_second(launches, begin_ns + 1000);
 	CHECK_EQUAL(launches_counted(launches)->incomplete, 1);
 	end();
-	REQUIRE(trace_reader_things(bench.reader, EVENT_PROCESS, (const void **)&processes) == 2);
+	REQUIRE(trace_reader_entities(bench.reader, EVENT_PROCESS, (const void **)&processes) == 2);
 	CHECK_EQUAL(processes[1].end_ns, begin_ns + 1000);
-	REQUIRE(trace_reader_things(bench.reader, EVENT_CODE, (const void **)&codes) == 2);
+	REQUIRE(trace_reader_entities(bench.reader, EVENT_CODE, (const void **)&codes) == 2);
 	CHECK_EQUAL(codes[0].end_ns, 0);
 	CHECK_EQUAL(codes[1].end_ns, begin_ns + 1000);
 	bench_close(&bench);
@@ -673,14 +675,14 @@ TEST(the_last_submissions_of_one_that_is_gone_are_its)
 	take(&record);
 	CHECK_EQUAL(launches_counted(launches)->stackless, 1);
 	end();
-	REQUIRE(trace_reader_things(bench.reader, EVENT_PROCESS, (const void **)&processes) == 2);
+	REQUIRE(trace_reader_entities(bench.reader, EVENT_PROCESS, (const void **)&processes) == 2);
 	CHECK_EQUAL(processes[1].end_ns, begin_ns + 1000);
-	REQUIRE(trace_reader_things(bench.reader, EVENT_CODE, (const void **)&codes) == 2);
+	REQUIRE(trace_reader_entities(bench.reader, EVENT_CODE, (const void **)&codes) == 2);
 	CHECK_EQUAL(codes[1].process, processes[1].id);
 	bench_close(&bench);
 }
 
-/* ---- stacks of guests -------------------------------------------------------------------------- */
+/* ---- stacks of guests ------------------------------------------------------------------------ */
 
 static void on_catch_up(void *context)
 {
@@ -808,7 +810,7 @@ TEST(a_guests_stack_has_the_way_of_its_thread_into_the_driver)
 	bench_close(&bench);
 }
 
-/* ---- a busy system ----------------------------------------------------------------------------- */
+/* ---- a busy system --------------------------------------------------------------------------- */
 
 static uint64_t resident_bytes(void)
 {
@@ -821,8 +823,10 @@ static uint64_t resident_bytes(void)
 	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Of a made-up machine, whose processes are gone whenever they are looked for: 300 processes at a time, each for a tenth of the recording; every 16th submission comes from a place that
- * is new, every 32nd batch stays open; kernels lie in 64 places, of which one is unbound behind every 16th. */
+/* Of a made-up machine, whose processes are gone whenever they are looked for: 300 processes at a
+ * time, each for a tenth of the recording; every 16th submission comes from a place that is new,
+ * every 32nd batch stays open; kernels lie in 64 places, of which one is unbound behind every
+ * 16th. */
 static void take_one_of_many(uint64_t number)
 {
 	enum { LIFE = 100000, AT_ONCE = 300, PLACES = 64 };
@@ -874,9 +878,9 @@ static void take_many(uint64_t from, uint64_t to)
 
 /* Sanitizers keep what was given back for a while, and more beside each allocation. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { GROWN_MOST = 384 << 20 };
+enum { MAX_GROWN = 384 << 20 };
 #else
-enum { GROWN_MOST = 96 << 20 };
+enum { MAX_GROWN = 96 << 20 };
 #endif
 
 TEST(a_million_submissions_are_decoded_in_bounded_memory)
@@ -896,7 +900,7 @@ TEST(a_million_submissions_are_decoded_in_bounded_memory)
 	CHECK_EQUAL(counts->submissions, ALL);
 	CHECK_EQUAL(counts->kernels, ALL);
 	CHECK_EQUAL(counts->malformed + counts->left_out + counts->refused_stacks, 0);
-	CHECK(grown < GROWN_MOST);
+	CHECK(grown < MAX_GROWN);
 	end();
 	for (size_t i = 0; i < trace_reader_chunk_count(bench.reader); i++)
 		if (trace_reader_chunk(bench.reader, i)->kind == EVENT_LAUNCH)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/collect/test_machine.c - switches of the whole machine, of which the kernel does not report some
+ * tests/unit/collect/test_machine.c - switches of the whole machine, of which the kernel does not
+ * report some
  */
 #include "harness.h"
 
@@ -236,6 +237,27 @@ TEST(a_number_of_one_that_ended)
 	stage_close(&stage);
 }
 
+/* The end of a process is seen by other means, too, before all records of its threads are read. */
+TEST(what_is_read_after_the_end_is_of_the_thread_that_ended)
+{
+	struct stage stage;
+	uint32_t before;
+
+	stage_open(&stage);
+	enter(&stage, 10, 0, A, 0, 0);
+	before = stage.threads[0];
+	processes_end(stage.cpu.processes, A, 50);
+	leave(&stage, 20, 0, A, IDLE, 0);
+	enter(&stage, 30, 0, A, 0, 0);
+	leave(&stage, 50, 0, A, IDLE, KERNEL_EXITED);
+	CHECK_EQUAL(stage.threads[0], before);
+	CHECK_EQUAL(stage.ended_ns[0], 50);
+	stage_read(&stage);
+	CHECK_EQUAL(time_of(&stage, A), 30);
+	CHECK_EQUAL(lost(&stage), 0);
+	stage_close(&stage);
+}
+
 int main(void)
 {
 	RUN(nothing_is_missing);
@@ -244,5 +266,6 @@ int main(void)
 	RUN(a_coming_that_its_leaving_shows);
 	RUN(a_waking_that_is_read_early);
 	RUN(a_number_of_one_that_ended);
+	RUN(what_is_read_after_the_end_is_of_the_thread_that_ended);
 	return harness_end();
 }

@@ -2,7 +2,8 @@
  *
  * tests/unit/collect/test_mapped_file.c - the mapped file is opened, or none
  *
- * Each case is judged twice: with the right to /proc/PID/map_files, where the test has it, and without.
+ * Each case is judged twice: with the right to /proc/PID/map_files, where the test has it, and
+ * without.
  */
 #include "harness.h"
 
@@ -14,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collect/mapped_file.h"
+#include "collect/stack/mapped_file.h"
 
 enum { BYTES = 4096, SAME = 1, STALE = 2, OTHER = 3, NO_FILE = 4 };
 

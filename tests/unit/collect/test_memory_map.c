@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "collect/memory_map.h"
+#include "collect/stack/memory_map.h"
 
 enum { ADDRESSES = 200, ROUNDS = 3000 };
 
@@ -91,7 +91,7 @@ TEST(a_renewed_map_has_what_is_mapped)
 		if (memory_map_put(&map, &piece))
 			break;
 	}
-	CHECK(i > MEMORY_PIECES_MOST - 3);
+	CHECK(i > MAX_MEMORY_PIECES - 3);
 	live[0] = (struct memory_piece){40, 45, 100, NULL};
 	live[1] = (struct memory_piece){20 * (i - 1), 20 * (i - 1) + 5, 200, NULL};
 	REQUIRE(memory_map_renew(&map, live, 2) == 0);
@@ -165,12 +165,12 @@ TEST(refuses_what_is_none)
 	piece.end = 9;
 	CHECK_EQUAL(memory_map_put(&map, &piece), -EINVAL);
 	CHECK(memory_map_find(&map, 10) == NULL);
-	for (uint64_t i = 0; i < MEMORY_PIECES_MOST + 10; i++) {
+	for (uint64_t i = 0; i < MAX_MEMORY_PIECES + 10; i++) {
 		piece = (struct memory_piece){20 * i, 20 * i + 10, 0, NULL};
 		if (memory_map_put(&map, &piece) == -ENOSPC)
 			break;
 	}
-	CHECK(map.count <= MEMORY_PIECES_MOST && map.count > MEMORY_PIECES_MOST - 3);
+	CHECK(map.count <= MAX_MEMORY_PIECES && map.count > MAX_MEMORY_PIECES - 3);
 	CHECK(memory_map_find(&map, 5) != NULL && memory_map_find(&map, 15) == NULL);
 	memory_map_fini(&map);
 	memory_map_fini(NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/collect/test_nvml.c - libnvidia-ml of an old driver, what results mean, names and shares, who has counters
+ * tests/unit/collect/test_nvml.c - libnvidia-ml of an old driver, what results mean, names and
+ * shares, who has counters
  *
  * LD_LIBRARY_PATH names the folder with old_nvml as libnvidia-ml.so.1.
  */
@@ -16,7 +17,7 @@
 
 TEST(what_an_old_driver_lacks)
 {
-	static struct nvidia_device devices[NVIDIA_DEVICES_MOST];
+	static struct nvidia_device devices[MAX_NVIDIA_DEVICES];
 	nvmlReturn_t result;
 	struct nvml nvml;
 	unsigned mw;
@@ -116,7 +117,7 @@ static void write_text(const char *root, const char *pid, const char *file, cons
 TEST(holders)
 {
 	char root[] = "/tmp/duet-holders-XXXXXX", path[256], text[512];
-	struct holder holders[HOLDERS_MOST];
+	struct holder holders[MAX_HOLDERS];
 
 	REQUIRE(mkdtemp(root));
 	snprintf(path, sizeof(path), "%s/proc", root);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/collect/test_oa.c - reports of Intel's OA units: each format byte by byte, and streams of made-up drivers
+ * tests/unit/collect/test_oa.c - reports of Intel's OA units: each format byte by byte, and streams
+ * of made-up drivers
  */
 #include "collect/intel/oa.h"
 
@@ -14,9 +15,9 @@
 #include "harness.h"
 #include "made_up_node.h"
 
-enum { STAMPS = 19200000, PERIOD = 1 << 17, EUS = 16, STEPS_MOST = 64 };
+enum { STAMPS = 19200000, PERIOD = 1 << 17, EUS = 16, MAX_STEPS = 64 };
 
-/* ---- one report -------------------------------------------------------------------------------- */
+/* ---- one report ------------------------------------------------------------------------------ */
 
 /* Where each is, as the driver's source and published metric sets say; -1: nowhere. */
 static const struct {
@@ -129,8 +130,8 @@ TEST(differences_over_an_overflow)
 	}
 }
 
-/* Each position has a name and a place of its own, beside the header and inside the report; spot checks with published
- * metric sets' own reading of reports. */
+/* Each position has a name and a place of its own, beside the header and inside the report; spot
+ * checks with published metric sets' own reading of reports. */
 TEST(positions)
 {
 	static const struct {
@@ -219,7 +220,7 @@ TEST(periods)
 	}
 }
 
-/* ---- a stream ---------------------------------------------------------------------------------- */
+/* ---- a stream -------------------------------------------------------------------------------- */
 
 static const struct {
 	struct xe_query_gt_list head;
@@ -265,8 +266,8 @@ static struct gpu_node begin_xe(void)
 }
 
 struct told {
-	struct oa_step steps[STEPS_MOST];
-	uint64_t raw[OA_RAW_MOST]; /* of the last */
+	struct oa_step steps[MAX_STEPS];
+	uint64_t raw[MAX_OA_RAW]; /* of the last */
 	size_t count;
 };
 
@@ -274,7 +275,7 @@ static void on_step(void *context, const struct oa_step *step)
 {
 	struct told *told = context;
 
-	REQUIRE(told->count < STEPS_MOST);
+	REQUIRE(told->count < MAX_STEPS);
 	told->steps[told->count++] = *step;
 	for (uint32_t i = 0; i < step->raw_count; i++)
 		told->raw[i] = step->raw[i];
@@ -421,11 +422,12 @@ static void list_set(const char *folder, const char *uuid, int number)
 	REQUIRE(system(text) == 0);
 }
 
-/* What is asked for by name: it is there, goes, and comes again by another number; what its counters count, by position. */
+/* What is asked for by name: it is there, goes, and comes again by another number; what its
+ * counters count, by position. */
 TEST(a_set_of_the_drivers_list)
 {
 	static const char name[] = "01234567-89ab-cdef-0123-456789abcdef";
-	static uint8_t bytes[READ_BYTES_MOST];
+	static uint8_t bytes[MAX_READ_BYTES];
 	char folder[] = "/tmp/duet-oa-XXXXXX", text[200];
 	struct gpu_node node = begin_xe();
 	struct unit unit = {.which = 5, .time = 1000};
@@ -444,13 +446,13 @@ TEST(a_set_of_the_drivers_list)
 	      strstr(error_text(), "not in the driver's list any more"));
 	error_clear();
 	CHECK_EQUAL(oa_sets_choose(&node, name, &library, &set), -ENOENT);
-	CHECK(strstr(error_text(), name) && strstr(error_text(), "and no other"));
+	CHECK(strstr(error_text(), name) && strstr(error_text(), "nor any other"));
 	error_clear();
 	list_set(folder, "11111111-2222-3333-4444-555555555555", 5);
 	list_set(folder, "not-a-set", 6);
 	list_set(folder, facts.layout->set->uuid, 7);
 	CHECK_EQUAL(oa_sets_choose(&node, name, &library, &set), -ENOENT);
-	CHECK(strstr(error_text(), "it offers: 11111111-2222-3333-4444-555555555555 ("));
+	CHECK(strstr(error_text(), "this GPU has: 11111111-2222-3333-4444-555555555555 ("));
 	error_clear();
 	strcpy(facts.set, "../card0/metrics/not-a-set");
 	CHECK_EQUAL(oa_stream_open(&node, &facts, &stream), -ENOENT);
@@ -493,7 +495,7 @@ TEST(a_library_that_is_none)
 {
 	static const struct {
 		const char *name, *says;
-	} cases[] = {{"/no/such/library.so", "is not there"}, {"libc.so.6", "is too old"}};
+	} cases[] = {{"/no/such/library.so", "was not found"}, {"libc.so.6", "is too old"}};
 	struct igdmd *library = NULL;
 	char why[240];
 
@@ -506,10 +508,11 @@ TEST(a_library_that_is_none)
 	igdmd_close(NULL);
 }
 
-/* Three reports, two at a time and one; an EIO with four missing; one whose counters overflowed; the stream ends. */
+/* Three reports, two at a time and one; an EIO with four missing; one whose counters overflowed;
+ * the stream ends. */
 TEST(steps_losses_and_an_end)
 {
-	static uint8_t bytes[READ_BYTES_MOST];
+	static uint8_t bytes[MAX_READ_BYTES];
 	struct gpu_node node = begin_xe();
 	struct unit unit = {.which = 5, .time = ((uint64_t)1 << 56) - PERIOD, .ticks = 4294000000};
 	struct told told = {.count = 0};
@@ -597,10 +600,11 @@ TEST(steps_losses_and_an_end)
 	oa_stream_close(stream);
 }
 
-/* Reports that were read late are of when they were written: the quickest reading says how the clocks lie. */
+/* Reports that were read late are of when they were written: the quickest reading says how the
+ * clocks lie. */
 TEST(times_of_reports)
 {
-	static uint8_t bytes[READ_BYTES_MOST];
+	static uint8_t bytes[MAX_READ_BYTES];
 	struct gpu_node node = begin_xe();
 	struct unit unit = {.which = 5, .time = 1000};
 	struct told told = {.count = 0};
@@ -631,7 +635,7 @@ TEST(times_of_reports)
 	oa_stream_close(stream);
 }
 
-/* ---- i915 -------------------------------------------------------------------------------------- */
+/* ---- i915 ------------------------------------------------------------------------------------ */
 
 static size_t write_record(uint8_t *bytes, uint32_t type, const struct unit *unit)
 {
@@ -645,7 +649,7 @@ static size_t write_record(uint8_t *bytes, uint32_t type, const struct unit *uni
 
 static void check_i915(uint32_t format, size_t which)
 {
-	static uint8_t bytes[READ_BYTES_MOST];
+	static uint8_t bytes[MAX_READ_BYTES];
 	struct gpu_node node = made_up_begin("i915");
 	struct unit unit = {.which = which, .time = UINT32_MAX - 5};
 	struct told told = {.count = 0};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/collect/test_perf_names.c - events by name, and what is said of those that cannot be had
+ * tests/unit/collect/test_perf_names.c - events by name, and what is said of those that cannot be
+ * had
  */
 #include "collect/cpu/perf_names.c"
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/collect/test_pm.c - PM sampling: options, triggers, what becomes of samples, and which metrics fit into one
- * pass of each chip
+ * tests/unit/collect/test_pm.c - PM sampling: options, triggers, what becomes of samples, and which
+ * metrics fit into one pass of each chip
  *
- * The last is asked of the real libcupti, whose half of the metrics needs no driver, where a CUDA toolkit is installed.
+ * The last is asked of the real libcupti, whose half of the metrics needs no driver, where a CUDA
+ * toolkit is installed.
  */
 #include "collect/nvidia/pm.h"
 
@@ -239,7 +240,8 @@ TEST(neighbours_that_overlap_by_the_error_of_their_clock)
 
 /* ---- the real library ---- */
 
-/* libcupti loads its half of the metrics with RTLD_DEEPBIND, at which sanitizers end the program. */
+/* libcupti loads its half of the metrics with RTLD_DEEPBIND, at which sanitizers end the
+ * program. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define HAS_SANITIZER 1
 #elif defined(__has_feature)

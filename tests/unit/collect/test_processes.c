@@ -11,7 +11,7 @@ enum { PID = 4000001, OTHER = 4000002, TID = 4000003 }; /* above any pid that th
 
 static struct event_process row_of(struct bench *bench, uint32_t id)
 {
-	const struct event_process *found = trace_reader_thing(bench->reader, EVENT_PROCESS, id);
+	const struct event_process *found = trace_reader_entity(bench->reader, EVENT_PROCESS, id);
 
 	return found ? *found : (struct event_process){0};
 }

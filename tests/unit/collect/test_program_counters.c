@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/collect/test_program_counters.c - values that a program names, as libduet sends them and as it does not
+ * tests/unit/collect/test_program_counters.c - values that a program names, as libduet sends them
+ * and as it does not
  */
 #include <stdlib.h>
 
 #include "bench.h"
 #include "harness.h"
 
-enum { SERIES_MOST = 1024 };
+enum { MAX_SERIES = 1024 };
 
 static void count(struct bench *bench, uint64_t time, int64_t value, const char *metric,
 		  const char *unit)
@@ -89,7 +90,7 @@ TEST(more_names_than_are_kept)
 	size_t losses_count;
 
 	bench_open(&bench);
-	for (int i = 0; i < SERIES_MOST + 3; i++) {
+	for (int i = 0; i < MAX_SERIES + 3; i++) {
 		char name[32];
 
 		snprintf(name, sizeof(name), "made.up.%d", i);
@@ -104,7 +105,7 @@ TEST(more_names_than_are_kept)
 	CHECK_EQUAL(lost, 3);
 	CHECK_EQUAL(losses_count, 2); /* and a record that makes no sense */
 	free(ROWS(&bench, EVENT_COUNTER, struct event_counter, &losses_count, NULL));
-	CHECK_EQUAL(losses_count, SERIES_MOST + 1);
+	CHECK_EQUAL(losses_count, MAX_SERIES + 1);
 	bench_close(&bench);
 }
 

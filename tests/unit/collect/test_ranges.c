@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/collect/test_ranges.c - begins and ends of ranges, as a guest sends them and as it does not
+ * tests/unit/collect/test_ranges.c - begins and ends of ranges, as a guest sends them and as it
+ * does not
  */
 #include <stdlib.h>
 
@@ -152,7 +153,7 @@ TEST(open_at_the_end)
 
 	bench_open(&bench);
 	bench.ring->used = true;
-	bench.injected->rings_seen = 1;
+	bench.injected->round.rings_seen = 1;
 	push(&bench, 10, 1, "a", "pushed");
 	start(&bench, ROCTX, 20, 7, "started");
 	CHECK_TEXT(list(&bench), "pushed 10 - 1, started 20 - 1");
@@ -200,7 +201,7 @@ TEST(names_without_end)
 		snprintf(name + sizeof(name) - 24, 24, "%d", i);
 		put_range(&bench, ROCTX | RANGE_MARK, (uint64_t)i, 0, "a", name);
 	}
-	CHECK(bench.injected->ranges.names_bytes <= 32 << 20);
+	CHECK(!quota_is_exceeded(&bench.injected->budget.names));
 	snprintf(name + sizeof(name) - 24, 24, "%d", 0); /* known, and needs no room */
 	put_range(&bench, ROCTX | RANGE_MARK, NAMES, 0, "a", name);
 	bench_read(&bench);
@@ -222,18 +223,18 @@ TEST(nonsense)
 
 	bench_open(&bench);
 	put_range(&bench, ROCTX | RANGE_TYPE_COUNT, 10, 1, "a", "no such type");
-	CHECK_EQUAL(bench.injected->broken_times, 1);
+	CHECK_EQUAL(bench.injected->losses.broken_times, 1);
 	draft_begin(&draft, EVENT_RANGE, ROCTX, offsetof(struct record_range, texts));
 	draft_decode(&bench, &draft); /* without texts */
-	CHECK_EQUAL(bench.injected->broken_times, 2);
+	CHECK_EQUAL(bench.injected->losses.broken_times, 2);
 	draft_begin(&draft, EVENT_RANGE, ROCTX, offsetof(struct record_range, texts));
 	draft_add(&draft, "without an end..", 16);
 	draft_decode(&bench, &draft);
-	CHECK_EQUAL(bench.injected->broken_times, 3);
+	CHECK_EQUAL(bench.injected->losses.broken_times, 3);
 	draft_begin(&draft, EVENT_RANGE, ROCTX, offsetof(struct record_range, texts));
 	draft_add(&draft, "domain\0no end.....", 16);
 	draft_decode(&bench, &draft);
-	CHECK_EQUAL(bench.injected->broken_times, 4);
+	CHECK_EQUAL(bench.injected->losses.broken_times, 4);
 	CHECK_TEXT(list(&bench), "");
 	bench_close(&bench);
 }

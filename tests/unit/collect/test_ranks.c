@@ -2,7 +2,7 @@
  *
  * tests/unit/collect/test_ranks.c - what launchers of jobs tell their processes
  */
-#include "collect/ranks.h"
+#include "collect/start/ranks.h"
 
 #include "harness.h"
 

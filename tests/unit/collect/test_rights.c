@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/collect/test_rights.c - what is said where rights are missing, and whether looks at threads work
+ * tests/unit/collect/test_rights.c - what is said where rights are missing, and whether looks at
+ * threads work
  */
 #include <errno.h>
 #include <limits.h>
@@ -18,7 +19,7 @@
 #include "base/error.h"
 #include "collect/cpu/blocked.h"
 #include "collect/cpu/perf_rights.h"
-#include "collect/rights.h"
+#include "collect/start/rights.h"
 #include "harness.h"
 
 TEST(commands)
@@ -139,11 +140,11 @@ TEST(looks)
 		{1, false, "ptrace_scope is 1: run 'sudo sysctl kernel.yama.ptrace_scope=0', or "},
 		{2, false, "ptrace_scope is 2: run 'sudo sysctl kernel.yama.ptrace_scope=0', or "},
 		{2, true, "ptrace_scope is 2: run 'sudo sysctl kernel.yama.ptrace_scope=1', or "},
-		{3, false, "ptrace_scope is 3, which holds until the machine is started anew"},
-		{3, true, "ptrace_scope is 3, which holds until the machine is started anew"},
+		{3, false, "ptrace_scope is 3, which cannot be changed before a reboot"},
+		{3, true, "ptrace_scope is 3, which cannot be changed before a reboot"},
 		{1, true, "Operation not permitted: a seccomp filter"},
 		{-1, true, "Operation not permitted: a seccomp filter"},
-		{0, false, "Operation not permitted: a rule of this system"},
+		{0, false, "Operation not permitted; a security policy of this system"},
 		{-1, false,
 		 "record as root, or give duet alone the right: 'sudo setcap "
 		 "cap_perfmon,cap_syslog,cap_sys_ptrace+ep /"},
@@ -167,9 +168,9 @@ TEST(refusals)
 		int error;
 		const char *said;
 	} rows[] = {
-		{-ENOSYS, "there is no perf_event_open"},
-		{-ENOENT, "no such event"},
-		{-EOPNOTSUPP, "no such event"},
+		{-ENOSYS, "perf_event_open is missing"},
+		{-ENOENT, "does not have the event"},
+		{-EOPNOTSUPP, "does not have the event"},
 		{-EMFILE, "Too many open files"},
 	};
 

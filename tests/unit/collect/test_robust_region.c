@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/collect/test_robust_region.c - what a program sees in a region when its recorder ends, exits or is killed
+ * tests/unit/collect/test_robust_region.c - what a program sees in a region when its recorder ends,
+ * exits or is killed
  */
 #include <signal.h>
 #include <stdio.h>
@@ -8,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collect/robust_region.h"
+#include "collect/guest/robust_region.h"
 #include "ring/ring.h"
 
 #include "harness.h"

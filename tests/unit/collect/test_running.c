@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/collect/test_running.c - processes that were there before their recording, and others with their numbers
+ * tests/unit/collect/test_running.c - processes that were there before their recording, and others
+ * with their numbers
  */
 #include "harness.h"
 
@@ -14,9 +15,9 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "collect/family.h"
+#include "collect/start/process_tree.h"
 #include "collect/cpu/perf_rings.h"
-#include "collect/running.h"
+#include "collect/start/running.h"
 
 /* wanted: its number; 0: any. Negative: -errno. */
 static pid_t start(pid_t wanted)
@@ -43,7 +44,8 @@ static void stop(pid_t pid)
 	waitpid(pid, NULL, 0);
 }
 
-/* A process that is held ends, and another one gets its number. False: nobody may choose numbers here. */
+/* A process that is held ends, and another one gets its number. False: nobody may choose numbers
+ * here. */
 static bool exchange(pid_t pid)
 {
 	stop(pid);
@@ -68,7 +70,7 @@ TEST(a_child_and_a_stranger)
 	CHECK(running_have_ended(&running));
 	running_close(&running);
 	CHECK_EQUAL(running_open(&running, &child, 1), -ESRCH);
-	CHECK(strstr(error_text(), "there is none"));
+	CHECK(strstr(error_text(), "not found"));
 	error_clear();
 	running_close(NULL);
 }
@@ -101,23 +103,23 @@ TEST(another_one_is_not_attached)
 {
 	const struct perf_rings_options options = {.frequency_hz = 199, .stack_bytes = 4096};
 	struct perf_rings *rings = NULL;
-	struct family family = {0};
+	struct process_tree process_tree = {0};
 	struct running running;
 	pid_t child = start(0);
 	int fd;
 
 	REQUIRE(child > 0 && running_open(&running, &child, 1) == 0);
 	fd = running.processes[0].fd;
-	REQUIRE(family_init(&family) == 0);
-	CHECK_EQUAL(family_add(&family, (uint32_t)child, fd, true), 0);
-	family_fini(&family);
-	REQUIRE(family_init(&family) == 0);
+	REQUIRE(process_tree_init(&process_tree) == 0);
+	CHECK_EQUAL(process_tree_add(&process_tree, (uint32_t)child, fd, true), 0);
+	process_tree_fini(&process_tree);
+	REQUIRE(process_tree_init(&process_tree) == 0);
 	if (perf_rings_open(&options, &rings))
 		error_clear(); /* refused here: looks at threads are left to be tested */
 	if (rings)
 		CHECK_EQUAL(perf_rings_attach(rings, child, fd, false), 0);
 	if (exchange(child)) {
-		CHECK_EQUAL(family_add(&family, (uint32_t)child, fd, true), -ESRCH);
+		CHECK_EQUAL(process_tree_add(&process_tree, (uint32_t)child, fd, true), -ESRCH);
 		if (rings)
 			CHECK_EQUAL(perf_rings_attach(rings, child, fd, false), -ESRCH);
 		stop(child);
@@ -125,7 +127,7 @@ TEST(another_one_is_not_attached)
 		harness_skip_reason = "no right to choose a process's number";
 	}
 	perf_rings_close(rings);
-	family_fini(&family);
+	process_tree_fini(&process_tree);
 	running_close(&running);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/collect/test_session.c - whole recordings of this program, which plays the guest itself
+ * tests/unit/collect/test_session.c - whole recordings of this program, which plays the guest
+ * itself
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +31,7 @@
 static char folder[] = "/tmp/duet-session-XXXXXX";
 static char self[4096];
 
-/* ---- the guest --------------------------------------------------------------------------------- */
+/* ---- the guest ------------------------------------------------------------------------------- */
 
 /* The region stays mapped, as a guest's does. */
 static struct ring_region *map_region(int fd, const struct session_welcome *welcome)
@@ -180,8 +181,8 @@ static void write_half(struct ring_writer *writer, uint64_t offset)
 		     WHOLE_BYTES / 2);
 }
 
-/* A content of which the recorder reads one half before there is the other; with that comes what else there is, to
- * be read in the same round. */
+/* A content of which the recorder reads one half before there is the other; with that comes what
+ * else there is, to be read in the same round. */
 static int halves(struct ring_region *region)
 {
 	const struct record_device device = {.device = 1};
@@ -233,7 +234,7 @@ static int play_guest(char **argv)
 	return atoi(argv[3]);
 }
 
-/* ---- recordings -------------------------------------------------------------------------------- */
+/* ---- recordings ------------------------------------------------------------------------------ */
 
 struct recorded {
 	char path[128];
@@ -246,18 +247,19 @@ struct recorded {
 
 static void record_with(const char *list, char *const *command, struct recorded *recorded)
 {
-	struct session_options options = {.command = command, .guest = "/no/guest.so"};
+	struct session_options options = {.command = command};
 
 	*recorded = (struct recorded){0};
 	snprintf(recorded->path, sizeof(recorded->path), "%s/f.duet", folder);
 	options.output = recorded->path;
 	REQUIRE(!collectors_choose(list, NULL, &options));
+	options.collected[0].guest = "/no/guest.so";
 	recorded->error = session_run(&options, &recorded->result, &recorded->exec_error);
 	if (recorded->error)
 		return;
 	REQUIRE(!trace_reader_open(recorded->path, &recorded->reader));
-	recorded->count = trace_reader_things(recorded->reader, EVENT_PROCESS,
-					      (const void **)&recorded->processes);
+	recorded->count = trace_reader_entities(recorded->reader, EVENT_PROCESS,
+						(const void **)&recorded->processes);
 }
 
 static void record(char *const *command, struct recorded *recorded)
@@ -341,7 +343,7 @@ TEST(a_program_that_comes_back_is_one_process)
 	CHECK_EQUAL(recorded.processes[0].ended, 1);
 	CHECK_EQUAL(recorded.processes[0].status, 0);
 	/* available, and the gap */
-	CHECK_EQUAL(trace_reader_things(recorded.reader, EVENT_COLLECTOR, &(const void *){NULL}),
+	CHECK_EQUAL(trace_reader_entities(recorded.reader, EVENT_COLLECTOR, &(const void *){NULL}),
 		    2);
 	forget(&recorded);
 }
@@ -359,8 +361,9 @@ TEST(two_guests_are_one_process)
 	CHECK_EQUAL(recorded.result.program_status, 0);
 	CHECK_EQUAL(recorded.result.processes, 1);
 	CHECK_EQUAL(recorded.processes[0].ended, 1);
-	/* both collectors, and the gap of the second guest; without /dev/kfd, that there is no device */
-	count = trace_reader_things(recorded.reader, EVENT_COLLECTOR, (const void **)&notes);
+	/* both collectors, and the gap of the second guest; without /dev/kfd, that there is no
+	 * device */
+	count = trace_reader_entities(recorded.reader, EVENT_COLLECTOR, (const void **)&notes);
 	REQUIRE(count == 3 || count == 4);
 	CHECK_EQUAL(notes[2].name_string, notes[1].name_string);
 	CHECK_EQUAL(notes[2].process, recorded.processes[0].id);
@@ -391,7 +394,8 @@ TEST(many_programs_at_once)
 	forget(&recorded);
 }
 
-/* What a content took comes back in a later round than it was taken in: who has no limit has none then either. */
+/* What a content took comes back in a later round than it was taken in: who has no limit has none
+ * then either. */
 TEST(a_content_that_is_read_in_two_rounds)
 {
 	const struct event_queue *queues;
@@ -401,9 +405,9 @@ TEST(a_content_that_is_read_in_two_rounds)
 
 	record_guest("halves", "0", &recorded);
 	CHECK_EQUAL(recorded.result.program_status, 0);
-	REQUIRE(trace_reader_things(recorded.reader, EVENT_QUEUE, (const void **)&queues) == 1);
+	REQUIRE(trace_reader_entities(recorded.reader, EVENT_QUEUE, (const void **)&queues) == 1);
 	CHECK(queues[0].device != 0 && queues[0].clock != 0);
-	REQUIRE(trace_reader_things(recorded.reader, EVENT_CODE, (const void **)&codes) == 2);
+	REQUIRE(trace_reader_entities(recorded.reader, EVENT_CODE, (const void **)&codes) == 2);
 	CHECK(codes[0].hash_low || codes[0].hash_high);
 	for (size_t i = 0; i < trace_reader_chunk_count(recorded.reader); i++)
 		losses += trace_reader_chunk(recorded.reader, i)->kind == EVENT_LOSS;
@@ -411,7 +415,7 @@ TEST(a_content_that_is_read_in_two_rounds)
 	forget(&recorded);
 }
 
-/* ---- users beside each other -------------------------------------------------------------------- */
+/* ---- users beside each other ----------------------------------------------------------------- */
 
 /* What the honest one saw. */
 struct seen {
@@ -467,8 +471,8 @@ static _Noreturn void flood(uid_t uid, const char *name, uint64_t end_ns)
 }
 
 /* Nobody else's recording waits for a user's flood, and neither does its end. */
-/* Half of what a guest waits when it first looks: 490 ms were seen on a machine ten times too busy. What is watched by a sanitizer
- * takes many times as long. */
+/* Half of what a guest waits when it first looks: 490 ms were seen on a machine ten times too busy.
+ * What is watched by a sanitizer takes many times as long. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 #define HELLO_WAIT_NS 2500000000u
 #else

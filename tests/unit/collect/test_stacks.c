@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/collect/test_stacks.c - stacks that a guest describes, and some that no honest one does
+ * tests/unit/collect/test_stacks.c - stacks that a guest describes, and some that no honest one
+ * does
  */
 #include "harness.h"
 
@@ -124,7 +125,7 @@ TEST(native_and_python)
 	put_stack(&bench, 2, mixed, 5, 0, 5, false);
 	put_call(&bench, 1);
 	put_call(&bench, 2);
-	CHECK_EQUAL(bench.injected->broken_times, 0);
+	CHECK_EQUAL(bench.injected->losses.broken_times, 0);
 	bench_read(&bench);
 	rows = ROWS(&bench, EVENT_API, struct event_api, &count, NULL);
 	REQUIRE(count == 2);
@@ -149,7 +150,8 @@ TEST(native_and_python)
 	bench_close(&bench);
 }
 
-/* A program with the interpreter inside it has frames of its own; one called python… need not have any. */
+/* A program with the interpreter inside it has frames of its own; one called python… need not have
+ * any. */
 TEST(embedded_python)
 {
 	const uint64_t mixed[] = {AT(1, 0x400010), AT(2, 0x500010), PYTHON(7, 4),
@@ -185,8 +187,8 @@ TEST(embedded_python)
 	bench_close(&bench);
 }
 
-/* libpython3.11.so leads to libpython3.11.so.1.0, and on Debian on to another folder: the interpreter's frames are left
- * out all the same. */
+/* libpython3.11.so leads to libpython3.11.so.1.0, and on Debian on to another folder: the
+ * interpreter's frames are left out all the same. */
 TEST(interpreter_named_by_links)
 {
 	const uint64_t mixed[] = {PYTHON(7, 4), AT(1, 0x500000), AT(2, 0x400020)};
@@ -276,7 +278,7 @@ TEST(nonsense)
 	put_module(&bench, 1 << 15, 0x1000, "/x");
 	put_function(&bench, 0, "f", "g");
 	put_function(&bench, (1 << 20) + 1, "f", "g");
-	CHECK_EQUAL(bench.injected->broken_times, 6);
+	CHECK_EQUAL(bench.injected->losses.broken_times, 6);
 	/* more frames than the record has */
 	draft_begin(&draft, RECORD_STACK, 400, sizeof(struct record_stack));
 	((struct record_stack *)draft.words)->stack = 3;
@@ -293,7 +295,7 @@ TEST(nonsense)
 	((struct record_python_code *)draft.words)->lines_bytes = UINT32_MAX;
 	draft_add(&draft, "f\0g\0\0\0\0", 8);
 	draft_decode(&bench, &draft);
-	CHECK_EQUAL(bench.injected->broken_times, 9);
+	CHECK_EQUAL(bench.injected->losses.broken_times, 9);
 	/* frames that name nothing are frames all the same */
 	put_stack(&bench, 4, frames, 3, 0, 3, false);
 	put_call(&bench, 4);
@@ -347,8 +349,8 @@ TEST(names_cost_the_time_of_a_user)
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		bench_open(&bench);
-		bench.injected->looks = (struct look_time){
-			host_clocks_now_ns() + cases[i].ahead * LOOK_TIME_AHEAD / 2,
+		bench.injected->looks = (struct lookup_budget){
+			host_clocks_now_ns() + cases[i].ahead * LOOKUP_BUDGET_AHEAD / 2,
 			cases[i].is_limited};
 		put_made(&bench, map_path);
 		/* as it runs only what is due; a round without time left looks for nothing */
@@ -378,7 +380,7 @@ TEST(doubts_cost_the_time_of_a_user)
 	put_module(&bench, 1, 0x1000, "a/lib1.so");
 	CHECK_EQUAL(bench.injected->images.doubts, 1);
 	CHECK(bench.injected->looks.until_ns > until_ns);
-	bench.injected->looks.until_ns = until_ns = host_clocks_now_ns() + 2 * LOOK_TIME_AHEAD;
+	bench.injected->looks.until_ns = until_ns = host_clocks_now_ns() + 2 * LOOKUP_BUDGET_AHEAD;
 	for (uint32_t i = 2; i < 8; i++) {
 		snprintf(told, sizeof(told), "a/lib%u.so", i);
 		put_module(&bench, i, 0x1000, told);

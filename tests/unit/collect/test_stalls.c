@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/collect/test_stalls.c - rows of EU-stall sampling, against a look at each bit and a sum in a plain array
+ * tests/unit/collect/test_stalls.c - rows of EU-stall sampling, against a look at each bit and a
+ * sum in a plain array
  */
 #include "collect/intel/stalls.h"
 
@@ -80,7 +81,8 @@ static void put_bits(uint8_t *row, uint32_t at, uint32_t count, uint64_t value)
 			row[(at + i) / 8] |= (uint8_t)(1 << (at + i) % 8);
 }
 
-/* counts: in the order of `known`. Everything behind what is known is set: it must not be looked at. */
+/* counts: in the order of `known`. Everything behind what is known is set: it must not be looked
+ * at. */
 static void make_row(uint8_t *row, size_t which, uint64_t ip, const uint8_t *counts)
 {
 	uint32_t last = known[which].ip_bits;
@@ -165,7 +167,7 @@ static void check_layout(size_t which)
 		stalls_take(stalls, rows[taken],
 			    count * EU_STALL_ROW_BYTES + (taken + count < ROWS ? 63 : 0));
 		taken += count;
-		stalls_tell(stalls, on_counts, &sums);
+		stalls_emit(stalls, on_counts, &sums);
 		CHECK_EQUAL(stalls_waiting(stalls), 0);
 	}
 	for (size_t i = 0; i < INSTRUCTIONS; i++)
@@ -203,7 +205,7 @@ TEST(what_has_no_room_is_counted)
 {
 	const struct eu_stall_layout *layout = eu_stall_layout_find(20, 1);
 	struct stalls *stalls = stalls_new(layout, NULL);
-	const uint64_t most = STALLS_INSTRUCTIONS_MOST;
+	const uint64_t most = MAX_STALLS_INSTRUCTIONS;
 	const uint8_t counts[EU_STALL_REASONS] = {1};
 	uint64_t told[2] = {0}, next = 0, lost;
 	uint8_t row[EU_STALL_ROW_BYTES];
@@ -215,7 +217,7 @@ TEST(what_has_no_room_is_counted)
 	}
 	lost = stalls_lost(stalls);
 	CHECK(lost >= 1000 && lost < most / 4);
-	stalls_tell(stalls, count_all, told);
+	stalls_emit(stalls, count_all, told);
 	CHECK_EQUAL(told[0] + lost, most + 1000);
 	CHECK_EQUAL(told[1], told[0]);
 	/* those have room again */
@@ -224,17 +226,18 @@ TEST(what_has_no_room_is_counted)
 		stalls_take(stalls, row, sizeof(row));
 	}
 	CHECK_EQUAL(stalls_lost(stalls), lost);
-	stalls_tell(stalls, count_all, told);
+	stalls_emit(stalls, count_all, told);
 	CHECK_EQUAL(told[0] + lost, most + 1000 + most / 2);
 	stalls_free(stalls);
 }
 
-/* Two of them, with room for half of what they would take: what is counted is right, what is not is lost, and bytes come back. */
+/* Two of them, with room for half of what they would take: what is counted is right, what is not is
+ * lost, and bytes come back. */
 TEST(a_budget_is_kept)
 {
 	const struct eu_stall_layout *layout = eu_stall_layout_find(20, 1);
-	const int64_t bytes = INT64_C(40) << 20;
-	struct stalls_budget budget = {bytes};
+	const uint64_t bytes = UINT64_C(40) << 20;
+	struct quota budget = {.limit = bytes};
 	struct stalls *both[] = {stalls_new(layout, &budget), stalls_new(layout, &budget)};
 	const uint8_t counts[EU_STALL_REASONS] = {1};
 	uint8_t row[EU_STALL_ROW_BYTES];
@@ -245,11 +248,11 @@ TEST(a_budget_is_kept)
 	for (uint64_t i = 0; i < EACH_ONCE; i++) {
 		make_row(row, 1, i, counts);
 		stalls_take(both[i & 1], row, sizeof(row));
-		CHECK(atomic_load(&budget.bytes) >= 0);
+		CHECK(!quota_is_exceeded(&budget));
 	}
 	for (unsigned int round = 0; round < 2; round++) {
 		for (unsigned int i = 0; i < 2; i++)
-			stalls_tell(both[i], count_all, told);
+			stalls_emit(both[i], count_all, told);
 		/* others take their places, without more room */
 		for (uint64_t i = 0; i < 1000 && !round; i++) {
 			make_row(row, 1, EACH_ONCE + i, counts);
@@ -261,41 +264,40 @@ TEST(a_budget_is_kept)
 	CHECK_EQUAL(told[0] + lost, EACH_ONCE + 1000);
 	for (unsigned int i = 0; i < 2; i++)
 		stalls_free(both[i]);
-	CHECK_EQUAL(budget.bytes, bytes);
+	CHECK_EQUAL(quota_left(&budget), bytes);
 }
 
-/* When others need the memory, what is told is given back; what comes then and has no room is counted. */
+/* When others need the memory, what is told is given back; what comes then and has no room is
+ * counted. */
 TEST(a_budget_becomes_smaller_and_larger)
 {
 	const struct eu_stall_layout *layout = eu_stall_layout_find(20, 1);
-	struct stalls_budget budget = {INT64_C(40) << 20};
+	struct quota budget = {.limit = UINT64_C(40) << 20};
 	struct stalls *stalls = stalls_new(layout, &budget);
 	const uint8_t counts[EU_STALL_REASONS] = {1};
 	uint8_t row[EU_STALL_ROW_BYTES];
 	uint64_t told[2] = {0}, lost;
-	int64_t large;
+	uint64_t large;
 	enum { TAKEN = 100000 };
 
 	REQUIRE(stalls);
 	for (int round = 0; round < 3; round++) {
-		stalls_budget_set(&budget, round == 1 ? 0 : INT64_C(40) << 20);
-		CHECK_EQUAL(atomic_load(&budget.bytes) + atomic_load(&budget.taken),
-			    round == 1 ? 0 : INT64_C(40) << 20);
-		stalls_tell(stalls, count_all, told);
-		large = atomic_load(&budget.taken);
-		CHECK(round != 1 || large < INT64_C(8) << 20);
+		budget.limit = round == 1 ? 0 : UINT64_C(40) << 20;
+		stalls_emit(stalls, count_all, told);
+		large = budget.used;
+		CHECK(round != 1 || large < UINT64_C(8) << 20);
 		lost = stalls_lost(stalls);
 		for (uint64_t i = 0; i < TAKEN; i++) {
 			make_row(row, 1, i, counts);
 			stalls_take(stalls, row, sizeof(row));
 		}
 		CHECK_EQUAL(stalls_lost(stalls) > lost, round == 1);
-		CHECK_EQUAL(atomic_load(&budget.taken) > INT64_C(8) << 20, round != 1);
+		CHECK_EQUAL(budget.used > UINT64_C(8) << 20, round != 1);
 	}
-	stalls_tell(stalls, count_all, told);
+	stalls_emit(stalls, count_all, told);
 	CHECK_EQUAL(told[0] + stalls_lost(stalls), 3 * TAKEN);
 	stalls_free(stalls);
-	CHECK_EQUAL(budget.taken, 0);
+	CHECK_EQUAL(budget.used, 0);
 }
 
 int main(void)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/collect/test_system.c - what readings become; a tree of files that the test writes; deadlines
+ * tests/unit/collect/test_system.c - what readings become; a tree of files that the test writes;
+ * deadlines
  */
 #include "harness.h"
 
@@ -19,13 +20,13 @@
 #include "base/array.h"
 #include "base/io.h"
 #include "collect/host_clocks.h"
-#include "collect/group.h"
+#include "collect/counter/source_group.h"
 #include "collect/system/sources.h"
-#include "collect/tracked.h"
+#include "collect/counter/sampled_processes.h"
 
 #define MS UINT64_C(1000000)
 
-/* ---- a tree ------------------------------------------------------------------------------------ */
+/* ---- a tree ---------------------------------------------------------------------------------- */
 
 struct tree {
 	char root[64];
@@ -51,15 +52,19 @@ static void tree_write(struct tree *tree, const char *name, const char *text)
 	int fd;
 
 	snprintf(path, sizeof(path), "%s%s", tree->root, name);
-	make_folders_of(path);
+	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		mkdir(path, 0700);
+		*slash = '/';
+	}
 	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	CHECK(fd >= 0 && write_all(fd, text, strlen(text)) == 0);
 	close(fd);
 }
 
-/* ---- what came of it --------------------------------------------------------------------------- */
+/* ---- what came of it ------------------------------------------------------------------------- */
 
-enum { NOTED_MOST = 512 };
+enum { MAX_NOTED = 512 };
 struct noted {
 	char name[96]; /* metric, instance, processor */
 	struct series_item item;
@@ -69,7 +74,7 @@ struct noted {
 struct bench {
 	struct tree tree;
 	struct group group;
-	struct noted rows[NOTED_MOST];
+	struct noted rows[MAX_NOTED];
 	size_t count, ended;
 	const char *noted; /* in the tick; NULL: nothing */
 	const pid_t *pids;
@@ -105,7 +110,7 @@ static void tick(struct bench *bench)
 			series_release(&bench->group.series, item.slot);
 		if (item.what == SERIES_NOTE)
 			bench->noted = item.text;
-		if (item.what != SERIES_ROW || bench->count == NOTED_MOST)
+		if (item.what != SERIES_ROW || bench->count == MAX_NOTED)
 			continue;
 		row->item = item;
 		name_row(row, &bench->group.series.slots[item.slot]);
@@ -161,7 +166,7 @@ static struct bench *bench_new(void)
 	return bench;
 }
 
-/* ---- the machine ------------------------------------------------------------------------------- */
+/* ---- the machine ----------------------------------------------------------------------------- */
 
 TEST(processors)
 {
@@ -279,7 +284,8 @@ static void write_group(struct bench *bench, const char *who, const char *group,
 	tree_write(&bench->tree, name, bytes);
 }
 
-/* The recorder's own group where it starts the program; else those of the processes that are named, each once. */
+/* The recorder's own group where it starts the program; else those of the processes that are named,
+ * each once. */
 TEST(control_groups)
 {
 	static const pid_t pids[] = {71, 72, 73, 74};
@@ -339,7 +345,7 @@ TEST(files_that_say_nothing)
 	bench_close(bench);
 }
 
-/* ---- processes --------------------------------------------------------------------------------- */
+/* ---- processes ------------------------------------------------------------------------------- */
 
 static void write_process(struct bench *bench, unsigned int pid, unsigned int pages)
 {
@@ -448,9 +454,9 @@ TEST(too_many_processes)
 
 	REQUIRE(tracked);
 	tracked_init(tracked);
-	for (uint32_t i = 0; i < TRACKED_MOST; i++)
+	for (uint32_t i = 0; i < MAX_TRACKED; i++)
 		CHECK_EQUAL(tracked_add(tracked, i + 1, 1, 0), i);
-	CHECK_EQUAL(tracked_add(tracked, 4711, 1, 0), TRACKED_MOST);
+	CHECK_EQUAL(tracked_add(tracked, 4711, 1, 0), MAX_TRACKED);
 	tracked_remove(tracked, 77);
 	CHECK_EQUAL(tracked_add(tracked, 4711, 1, 0), 77);
 	tracked_fini(tracked);
@@ -486,24 +492,28 @@ TEST(no_descriptor_is_left)
 	tracked_fini(&tracked);
 }
 
-/* ---- the way to the writer --------------------------------------------------------------------- */
+/* ---- the way to the writer ------------------------------------------------------------------- */
 
-/* Where nobody takes, rows are refused and counted, and what they would have said comes with the next. */
+/* Where nobody takes, rows are refused and counted, and what they would have said comes with the
+ * next. */
 TEST(a_full_ring_loses_no_amount)
 {
 	static const struct metric metrics[] = {{"bytes", "bytes", "", .kind = METRIC_TOTAL}};
 	struct series series;
-	struct things things = {.metrics = metrics, .metrics_count = 1, .series = &series};
+	struct metric_instances instances = {
+		.metrics = metrics, .metrics_count = 1, .series = &series};
 	struct series_item item;
 	uint64_t total = 0, rows = 0;
 	bool is_new;
 
-	REQUIRE(series_open(&series, 4, 8) == 0 && things_open(&things, 1) == 0);
+	REQUIRE(series_open(&series, 4, 8) == 0 && metric_instances_open(&instances, 1) == 0);
 	for (uint64_t i = 0; i < 20; i++) {
-		uint64_t values[METRICS_MOST] = {i * 10};
+		uint64_t values[MAX_METRICS] = {i * 10};
 
-		things_begin_round(&things);
-		thing_sample(&things, things_numbered(&things, 1, &is_new), 1000 + i, values, 1);
+		metric_instances_begin_round(&instances);
+		metric_instance_sample(&instances,
+				       metric_instances_numbered(&instances, 1, &is_new), 1000 + i,
+				       values, 1);
 	}
 	CHECK(series.refused > 0);
 	while (series_take(&series, &item))
@@ -511,9 +521,11 @@ TEST(a_full_ring_loses_no_amount)
 			total += (uint64_t)item.value;
 	CHECK(total < 190);
 	for (uint64_t i = 20; i < 22; i++) {
-		uint64_t values[METRICS_MOST] = {i * 10};
+		uint64_t values[MAX_METRICS] = {i * 10};
 
-		thing_sample(&things, things_numbered(&things, 1, &is_new), 1000 + i, values, 1);
+		metric_instance_sample(&instances,
+				       metric_instances_numbered(&instances, 1, &is_new), 1000 + i,
+				       values, 1);
 	}
 	for (uint64_t last_end = 0; series_take(&series, &item); last_end = item.end, rows++) {
 		total += (uint64_t)item.value;
@@ -521,7 +533,7 @@ TEST(a_full_ring_loses_no_amount)
 	}
 	CHECK_EQUAL(total, 210);
 	CHECK_EQUAL(rows, 2);
-	things_close(&things);
+	metric_instances_close(&instances);
 	series_close(&series);
 }
 
@@ -529,30 +541,34 @@ TEST(no_slot_is_left)
 {
 	static const struct metric metrics[] = {{"level", "bytes", ""}};
 	struct series series;
-	struct things things = {.metrics = metrics, .metrics_count = 1, .series = &series};
-	const uint64_t values[METRICS_MOST] = {1};
+	struct metric_instances instances = {
+		.metrics = metrics, .metrics_count = 1, .series = &series};
+	const uint64_t values[MAX_METRICS] = {1};
 	struct series_item item;
 	size_t ended = 0;
 	bool is_new;
 
-	REQUIRE(series_open(&series, 2, 64) == 0 && things_open(&things, 8) == 0);
-	things_begin_round(&things);
+	REQUIRE(series_open(&series, 2, 64) == 0 && metric_instances_open(&instances, 8) == 0);
+	metric_instances_begin_round(&instances);
 	for (uint64_t key = 1; key <= 3; key++)
-		thing_sample(&things, things_numbered(&things, key, &is_new), 1000, values, 1);
+		metric_instance_sample(&instances,
+				       metric_instances_numbered(&instances, key, &is_new), 1000,
+				       values, 1);
 	CHECK_EQUAL(series.unnamed, 1);
 	/* Those that ended make room when that was taken. */
-	things_begin_round(&things);
-	things_end_round(&things, 2000);
+	metric_instances_begin_round(&instances);
+	metric_instances_end_round(&instances, 2000);
 	while (series_take(&series, &item))
 		if (item.what == SERIES_END) {
 			series_release(&series, item.slot);
 			ended++;
 		}
 	CHECK_EQUAL(ended, 2);
-	things_begin_round(&things);
-	thing_sample(&things, things_numbered(&things, 9, &is_new), 3000, values, 1);
+	metric_instances_begin_round(&instances);
+	metric_instance_sample(&instances, metric_instances_numbered(&instances, 9, &is_new), 3000,
+			       values, 1);
 	CHECK_EQUAL(series.unnamed, 1);
-	things_close(&things);
+	metric_instances_close(&instances);
 	series_close(&series);
 }
 
@@ -560,31 +576,31 @@ TEST(more_things_than_there_is_room_for)
 {
 	static const struct metric metrics[] = {{"level", "bytes", ""}};
 	struct series series;
-	struct things things = {
+	struct metric_instances instances = {
 		.metrics = metrics, .metrics_count = 1, .series = &series, .file = "/proc/many"};
 	struct series_item item;
 	size_t notes = 0;
 	bool is_new;
 
-	REQUIRE(series_open(&series, 8, 64) == 0 && things_open(&things, 2) == 0);
+	REQUIRE(series_open(&series, 8, 64) == 0 && metric_instances_open(&instances, 2) == 0);
 	for (int round = 0; round < 2; round++) {
-		things_begin_round(&things);
-		CHECK(things_numbered(&things, 1, &is_new) != NULL);
-		CHECK(things_numbered(&things, 2, &is_new) != NULL);
-		CHECK(things_numbered(&things, 3, &is_new) == NULL);
-		things_end_round(&things, 1000);
+		metric_instances_begin_round(&instances);
+		CHECK(metric_instances_numbered(&instances, 1, &is_new) != NULL);
+		CHECK(metric_instances_numbered(&instances, 2, &is_new) != NULL);
+		CHECK(metric_instances_numbered(&instances, 3, &is_new) == NULL);
+		metric_instances_end_round(&instances, 1000);
 	}
 	CHECK_EQUAL(series.unnamed, 2);
 	while (series_take(&series, &item)) {
 		notes += item.what == SERIES_NOTE;
-		CHECK(item.what != SERIES_NOTE || strstr(item.text, "/proc/many has more than"));
+		CHECK(item.what != SERIES_NOTE || strstr(item.text, "/proc/many: more than"));
 	}
 	CHECK_EQUAL(notes, 1);
-	things_close(&things);
+	metric_instances_close(&instances);
 	series_close(&series);
 }
 
-/* ---- deadlines --------------------------------------------------------------------------------- */
+/* ---- deadlines ------------------------------------------------------------------------------- */
 
 struct counted {
 	struct sampler sampler;
@@ -617,8 +633,8 @@ static void wait_for_ticks(struct counted *counted, uint64_t ticks)
 		nanosleep(&pause, NULL);
 }
 
-/* However late single ones come, and however long after its look at the clock a tick is: the deadlines up to the last
- * tick are those that passed since the first. */
+/* However late single ones come, and however long after its look at the clock a tick is: the
+ * deadlines up to the last tick are those that passed since the first. */
 TEST(every_deadline_is_kept_or_counted)
 {
 	struct counted counted = {0};

@@ -14,7 +14,7 @@
 #define LENGTH(text) (sizeof(text) - 1)
 #define BIT(index)   ((uint64_t)1 << (index))
 
-static uint64_t values[METRICS_MOST];
+static uint64_t values[MAX_METRICS];
 
 static uint64_t parse(uint64_t (*parser)(const char *text, size_t length, uint64_t *values),
 		      const char *text)

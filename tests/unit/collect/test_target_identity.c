@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/collect/test_target_identity.c - a process that became another one is found, and nothing is written into it
+ * tests/unit/collect/test_target_identity.c - a process that became another one is found, and
+ * nothing is written into it
  */
 #include "harness.h"
 
@@ -12,7 +13,7 @@
 #include <unistd.h>
 
 #include "collect/proc.h"
-#include "collect/target_identity.h"
+#include "collect/enter/target_identity.h"
 
 enum { OTHER = 65534 };
 
@@ -29,7 +30,8 @@ static void say(char letter)
 		_exit(9);
 }
 
-/* Obeys letters: e: executes this program again; u: another effective user; g: another saved group; w: whether word is 8. */
+/* Obeys letters: e: executes this program again; u: another effective user; g: another saved group;
+ * w: whether word is 8. */
 static int obey(void)
 {
 	char letter;
@@ -185,6 +187,7 @@ TEST(another_mapping_of_the_library)
 {
 	struct target_identity identity;
 	const struct proc_mapping *text;
+	struct proc_mapping *library;
 	struct proc_maps maps;
 	struct child child;
 
@@ -194,10 +197,11 @@ TEST(another_mapping_of_the_library)
 	REQUIRE(text);
 	target_identity_set_library(&identity, text);
 	CHECK_EQUAL(target_identity_check_library(&identity), 0);
-	identity.library.inode++;
+	library = &identity.library;
+	library->inode++;
 	CHECK_EQUAL(target_identity_check_library(&identity), -ESTALE);
-	identity.library.inode--;
-	identity.library.start -= 4096;
+	library->inode--;
+	library->start -= 4096;
 	CHECK_EQUAL(target_identity_check_library(&identity), -ESTALE);
 	proc_maps_fini(&maps);
 	target_identity_close(&identity);

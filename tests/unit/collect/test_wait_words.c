@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/collect/test_wait_words.c - words for what threads wait at, from what the kernel knows of it
+ * tests/unit/collect/test_wait_words.c - words for what threads wait at, from what the kernel knows
+ * of it
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,9 +13,9 @@
 #include <unistd.h>
 
 #include "collect/cpu/cpu_private.h"
-#include "collect/file_words.h"
+#include "collect/kernel/fd_describe.h"
 #include "collect/host_clocks.h"
-#include "collect/memory_places.h"
+#include "collect/stack/memory_places.h"
 
 #include "harness.h"
 
@@ -134,7 +135,7 @@ TEST(keys)
 	CHECK(file_words_key(&one) != file_words_key(&other));
 }
 
-/* ---- places in memory -------------------------------------------------------------------------- */
+/* ---- places in memory ------------------------------------------------------------------------ */
 
 static int filled = 7, zeroed[1 << 16];
 extern char __executable_start;
@@ -221,7 +222,8 @@ TEST(files)
 	memory_places_fini(&places);
 }
 
-/* Of a moment behind the reading only those are believed whose state is the same; the others are read again. */
+/* Of a moment behind the reading only those are believed whose state is the same; the others are
+ * read again. */
 TEST(new_mappings)
 {
 	enum { BEFORE = 7, AFTER, LATER };
@@ -259,7 +261,7 @@ TEST(mappings_that_change_often)
 	memory_places_fini(&places);
 }
 
-/* ---- interrupts -------------------------------------------------------------------------------- */
+/* ---- interrupts ------------------------------------------------------------------------------ */
 
 static const char *interrupt(uint32_t number, const char *name)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/config/test_parser.c - what the text format may say, and every mistake with its exact message
+ * tests/unit/config/test_parser.c - what the text format may say, and every mistake with its exact
+ * message
  */
 #include "config/parser.h"
 
@@ -208,7 +209,7 @@ TEST(values_that_a_field_does_not_take)
 		{"a_mode: 2147483648",
 		 "1:9: 'a_mode' takes MODE_LESS, MODE_NONE, MODE_ONE or MODE_MOST, not 2147483648"},
 		{"inner: 5", "1:8: 'inner' takes a group of fields in { }, not 5"},
-		{"an_int32: [1]", "1:11: 'an_int32' takes one value, no list"},
+		{"an_int32: [1]", "1:11: 'an_int32' takes one value, not a list"},
 		{"a_string: 'a text of more than forty characters is cut in what is said of it' "
 		 "a_bool: 'a text of more than forty characters is cut in what is said of it'",
 		 "1:87: 'a_bool' takes true or false, not 'a text of more than forty characters "
@@ -237,7 +238,7 @@ TEST(fields_that_are_not_there_or_there_twice)
 		{"chosen_number: 0 chosen_text: 'x'",
 		 "1:18: 'chosen_text' excludes 'chosen_number', which "
 		 "has a value already: keep one of the two"},
-		{"needs {}", "1:7: the field 'here' is missing here"},
+		{"needs {}", "1:7: the required field 'here' is missing"},
 		{"[every.extension]: 5 a_bool: maybe",
 		 "1:1: an extension ([NAME]) is not read here: write a field by its name\n"
 		 "1:30: 'a_bool' takes true or false, not maybe"},
@@ -254,12 +255,11 @@ TEST(what_is_no_text_format)
 	static const struct pair pairs[] = {
 		{"an_int32 = 5",
 		 "1:10: '=' has no meaning here: a field is written as name: value"},
-		{"a_string: \xc3\xa4",
-		 "1:11: byte 0xc3 stands outside of a text: put texts in quotes"},
+		{"a_string: \xc3\xa4", "1:11: byte 0xc3 is outside quotes: put texts in quotes"},
 		{"a_string: *", "1:11: '*' has no meaning here: put texts in quotes"},
-		{"\001", "1:1: byte 0x01 stands outside of a text: put texts in quotes"},
-		{"an_int32 5", "1:10: expected ':' behind the field's name, found '5'"},
-		{"needs 5", "1:7: expected '{' behind the field's name, found '5'"},
+		{"\001", "1:1: byte 0x01 is outside quotes: put texts in quotes"},
+		{"an_int32 5", "1:10: expected ':' after the field's name, found '5'"},
+		{"needs 5", "1:7: expected '{' after the field's name, found '5'"},
 		{"unknown 5",
 		 "1:1: unknown field 'unknown'; there are: an_int32, an_int64, a_uint32, "
 		 "a_uint64, a_sint32, a_sint64, a_fixed32, a_fixed64, a_sfixed32, "
@@ -268,12 +268,12 @@ TEST(what_is_no_text_format)
 		 "fixed64s, sfixed32s, sfixed64s, floats, doubles, bools, strings, byteses, "
 		 "modes, inners, chosen_number, chosen_text, chosen_needs, chosen_bytes, "
 		 "said, forty_two\n"
-		 "1:9: expected ':' behind the field's name, found '5'"},
-		{"int32s [1]", "1:9: expected ':' behind the field's name, found '1'"},
+		 "1:9: expected ':' after the field's name, found '5'"},
+		{"int32s [1]", "1:9: expected ':' after the field's name, found '1'"},
 		{"an_int32:", "1:10: expected a value, found the end of the text"},
 		{"an_int32: }", "1:11: expected a value, found '}'"},
-		{"an_int32: - ", "1:13: expected a number behind '-', found the end of the text"},
-		{"a_string: -'x'", "1:12: expected a number behind '-', found ''x''"},
+		{"an_int32: - ", "1:13: expected a number after '-', found the end of the text"},
+		{"a_string: -'x'", "1:12: expected a number after '-', found ''x''"},
 		{"int32s: [1, 2",
 		 "1:14: expected ',' or ']' in the list, found the end of the text"},
 		{"int32s: [1 2]", "1:12: expected ',' or ']' in the list, found '2'"},
@@ -283,20 +283,20 @@ TEST(what_is_no_text_format)
 		{"}", "1:1: expected the name of a field, found '}'"},
 		{"a_bool: t,, a_bool: f", "1:11: expected the name of a field, found ','"},
 		{"needs { here: 1 >", "1:17: expected the name of a field, found '>'"},
-		{"needs <\nhere: 1", "1:7: the group that begins here has no end: '>' is missing"},
-		{"inner { inner {", "1:15: the group that begins here has no end: '}' is missing"},
-		{"[a {", "1:4: expected ']' behind the name of an extension, found '{'"},
+		{"needs <\nhere: 1", "1:7: the group that starts here has no end: '>' is missing"},
+		{"inner { inner {", "1:15: the group that starts here has no end: '}' is missing"},
+		{"[a {", "1:4: expected ']' after the name of an extension, found '{'"},
 		{"[a.b",
-		 "1:5: expected ']' behind the name of an extension, found the end of the text"},
+		 "1:5: expected ']' after the name of an extension, found the end of the text"},
 		{"a_string: 'abc\n'",
-		 "1:11: the text that begins here has no end: close it with ' in the "
-		 "same line (\\n is a line's end in it)"},
+		 "1:11: the text that starts here has no end: close it with ' on the "
+		 "same line (write \\n for a line break)"},
 		{"a_string: \"abc\\",
-		 "1:11: the text that begins here has no end: close it with \" in the "
-		 "same line (\\n is a line's end in it)"},
+		 "1:11: the text that starts here has no end: close it with \" on the "
+		 "same line (write \\n for a line break)"},
 		{"a_string: 'abc\\\n'",
-		 "1:11: the text that begins here has no end: close it with ' in "
-		 "the same line (\\n is a line's end in it)"},
+		 "1:11: the text that starts here has no end: close it with ' on "
+		 "the same line (write \\n for a line break)"},
 	};
 
 	CHECK_PAIRS(problems, pairs);
@@ -304,10 +304,9 @@ TEST(what_is_no_text_format)
 
 TEST(numbers_and_escapes_that_are_none)
 {
-	static const char what[] =
-		"write 12, -3, 017 (octal), 0x1f or 1.5e3; a text stands in quotes";
+	static const char what[] = "write 12, -3, 017 (octal), 0x1f or 1.5e3; put texts in quotes";
 	static const char escapes[] =
-		"begins no character: there are \\n \\r \\t \\a \\b \\f \\v \\? \\\\ "
+		"is not an escape; escapes are \\n \\r \\t \\a \\b \\f \\v \\? \\\\ "
 		"\\' \\\" \\101 \\x41 \\u0041 \\U00000041";
 	static const char *const numbers[] = {"08",    "0x",    "0xg", "10bar", "1.2.3", "1e",
 					      "012.5", "0x1.8", "5s",  "1.5ms", "1_000"};
@@ -327,7 +326,7 @@ TEST(numbers_and_escapes_that_are_none)
 
 	for (size_t i = 0; i < ARRAY_COUNT(numbers); i++) {
 		snprintf(text, sizeof(text), "\tan_int32: %s ", numbers[i]);
-		snprintf(expected, sizeof(expected), "1:12: '%s' is no number: %s", numbers[i],
+		snprintf(expected, sizeof(expected), "1:12: '%s' is not a number: %s", numbers[i],
 			 what);
 		CHECK_TEXT(problems(text), expected);
 	}
@@ -340,13 +339,12 @@ TEST(numbers_and_escapes_that_are_none)
 TEST(bytes_that_end_no_text)
 {
 	CHECK_TEXT(problems_of_bytes("a_bool: t\0", 10),
-		   "1:10: byte 0x00 stands outside of a text: put texts in quotes");
+		   "1:10: byte 0x00 is outside quotes: put texts in quotes");
 	CHECK_TEXT(problems_of_bytes("a_string: '\0'", 13),
 		   "1:11: 'a_string' takes a text without the byte \\0");
 	CHECK_TEXT(problems_of_bytes("a_string: 'x' rest", 12),
-		   "1:11: the text that begins here has no end: close it with ' in the same line "
-		   "(\\n is a "
-		   "line's end in it)");
+		   "1:11: the text that starts here has no end: close it with ' on the same line "
+		   "(write \\n for a line break)");
 }
 
 TEST(several_mistakes_are_told_at_once)
@@ -360,7 +358,7 @@ TEST(several_mistakes_are_told_at_once)
 			    "a_uint32: -1\n"),
 		   "1:9: 'a_bool' takes true or false, not maybe\n"
 		   "2:1: unknown field 'an_int23'; did you mean 'an_int32'?\n"
-		   "4:7: the field 'here' is missing here\n"
+		   "4:7: the required field 'here' is missing\n"
 		   "5:13: 'int32s' takes a whole number from -2147483648 to 2147483647, not x\n"
 		   "5:19: 'int32s' takes a whole number from -2147483648 to 2147483647, not y\n"
 		   "6:11: expected a value, found ']'");
@@ -371,8 +369,8 @@ TEST(more_mistakes_than_are_told)
 	string_builder_clear(&said);
 	problems("x:1 x:1 x:1 x:1 x:1 x:1 x:1 x:1 x:1 x:1 x:1 x:1 x:1 x:1 x:1 x:1 x:1 x:1");
 	CHECK_EQUAL(report.count, 18);
-	CHECK_EQUAL(config_report_kept(&report), CONFIG_PROBLEMS_MOST);
-	CHECK_EQUAL(report.problems[CONFIG_PROBLEMS_MOST - 1].place.column, 61);
+	CHECK_EQUAL(config_report_kept(&report), MAX_CONFIG_PROBLEMS);
+	CHECK_EQUAL(report.problems[MAX_CONFIG_PROBLEMS - 1].place.column, 61);
 }
 
 /* `depth` messages in one another, known or not. */
@@ -390,8 +388,8 @@ static const char *nested(const char *name, int depth)
 
 TEST(groups_in_groups_have_an_end)
 {
-	CHECK_TEXT(nested("inner", CONFIG_DEPTH_MOST), "");
-	CHECK_TEXT(nested("inner", CONFIG_DEPTH_MOST + 1),
+	CHECK_TEXT(nested("inner", MAX_CONFIG_DEPTH), "");
+	CHECK_TEXT(nested("inner", MAX_CONFIG_DEPTH + 1),
 		   "1:390: groups are nested deeper than 64");
 	CHECK(strstr(nested("x", 1000), "\n1:130: groups are nested deeper than 64"));
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/event/test_gpu_ranges.c - ranges of an address space in buckets, beside a list of all pages
+ * tests/unit/event/test_gpu_ranges.c - ranges of an address space in buckets, beside a list of all
+ * pages
  *
  * As src/bpf/xe.bpf.c puts them there, with an array in the hash table's place.
  */
 #define GPU_RANGES_FUNCTION static
-#include "event/gpu_ranges.h"
+#include "bpf/gpu_ranges.bpf.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/event/test_xe_abi.c - event/xe_abi.h against the kernel's own interface of the driver xe
+ * tests/unit/event/test_xe_abi.c - abi/xe.h against the kernel's own interface of the driver xe
  *
- * The collector and its mock in the kernel share our declarations, so that a wrong number in them would pass every other
- * test. Numbers below are of include/uapi/drm/xe_drm.h and drm.h of Linux 7.3, as a compiler for x86-64 found them there, and
- * not of ours; an interface that programs use does not change any more.
+ * The collector and its mock in the kernel share our declarations, so that a wrong number in them
+ * would pass every other test. Numbers below are of include/uapi/drm/xe_drm.h and drm.h of Linux
+ * 7.3, as a compiler for x86-64 found them there, and not of ours; an interface that programs use
+ * does not change any more.
  */
-#include "event/xe_abi.h"
+#include "abi/xe.h"
 
 #include <stddef.h>
 

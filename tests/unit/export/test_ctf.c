@@ -11,7 +11,8 @@
 
 #include "base/error.h"
 #include "base/io.h"
-#include "export/ctf_stream.h"
+#include "base/file/output_file.h"
+#include "export/ctf/stream.h"
 #include "harness.h"
 
 enum { HEAD_BYTES = 80, EVENT_HEAD_BYTES = 10 };
@@ -33,8 +34,11 @@ static struct head head_at(const char *data, size_t offset)
 
 static void open_stream(struct ctf_stream *stream, char *folder)
 {
-	REQUIRE(mkdtemp(folder));
-	CHECK_EQUAL(ctf_stream_open(stream, folder, "stream", 0, uuid, 5), 0);
+	struct output_folder output;
+
+	REQUIRE(mkdtemp(folder) && output_folder_init(&output, folder) == 0);
+	CHECK_EQUAL(ctf_stream_open(stream, &output, "stream", 0, uuid, 5), 0);
+	output_folder_fini(&output);
 }
 
 static char *close_and_read(struct ctf_stream *stream, const char *folder, size_t *ret_size)

@@ -12,9 +12,10 @@
 #include "analyze/model.h"
 #include "base/error.h"
 #include "export/exporter.h"
-#include "export/moments.h"
-#include "export/verdicts.h"
-#include "export/protobuf.h"
+#include "analyze/join/ordered_points.h"
+#include "analyze/join/launch_outcomes.h"
+#include "analyze/output_options.h"
+#include "export/common/protobuf.h"
 #include "harness.h"
 
 static void check_bytes(const struct protobuf *message, const char *bytes, size_t size)
@@ -135,7 +136,8 @@ TEST(moments_in_order)
 	check_order(&moments, UINT64_MAX, "B7 B5 E5 B6 E7 E6");
 	CHECK_EQUAL(moments_add(&moments, 8, UINT64_MAX, UINT64_MAX, false), 0);
 	check_order(&moments, UINT64_MAX, "B8 E8");
-	/* single ones: an end before the begin of another, one that comes and goes behind its own begin */
+	/* single ones: an end before the begin of another, one that comes and goes behind its own
+	 * begin */
 	CHECK_EQUAL(moments_add_point(&moments, 1, 5, false, true), 0);
 	CHECK_EQUAL(moments_add_point(&moments, 2, 5, true, false), 0);
 	CHECK_EQUAL(moments_add_point(&moments, 1, 5, true, true), 0);
@@ -226,7 +228,7 @@ static size_t count_packets(const uint8_t *bytes, size_t size)
 
 TEST(a_file_is_packets)
 {
-	const struct export_options options = {0}, nobody = {.pid = 1};
+	const struct output_options options = {0}, nobody = {.pid = 1};
 	struct model *model = open_text("window 90 500\ndevice 1 gpu\nthread 1 1\nqueue 1 1\n"
 					"call 1 150 400 wait clFinish\n"
 					"launch 1 1 1 100 140 kernel name=saxpy\n"
@@ -259,7 +261,7 @@ TEST(a_file_is_packets)
 
 TEST(a_full_disk_is_told)
 {
-	const struct export_options options = {0};
+	const struct output_options options = {0};
 	struct model *model = open_text("window 90 500\n");
 	FILE *file = fopen("/dev/full", "we");
 	uint64_t rows;

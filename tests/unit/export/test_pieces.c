@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/export/test_pieces.c - what several formats are made of: spools, packed lists, escapes, gzip
+ * tests/unit/export/test_pieces.c - what several formats are made of: spools, packed lists,
+ * escapes, gzip
  */
 #include <stdlib.h>
 #include <zlib.h>
 
+#include "analyze/analysis.h"
 #include "base/string.h"
-#include "export/escape.h"
-#include "export/gzip.h"
-#include "export/protobuf.h"
-#include "export/spool.h"
+#include "export/common/escape.h"
+#include "export/common/gzip.h"
+#include "analyze/text/incomplete.h"
+#include "export/common/protobuf.h"
+#include "export/common/multi_stream.h"
 #include "harness.h"
 
 static char *spooled(struct spool *spool, size_t stream)
@@ -113,6 +116,16 @@ TEST(gzip_comes_back)
 	remove(path);
 }
 
+TEST(samples_and_accounts_that_contradict_are_named_apart)
+{
+	struct analysis analysis = {.checks.inexact = 1, .ledger = {.contradictions = 3}};
+
+	CHECK_TEXT(incomplete_analysis(&analysis).text,
+		   "2 samples contradict the account; 1 account does not add up");
+	analysis.ledger.contradictions = 1;
+	CHECK_TEXT(incomplete_analysis(&analysis).text, "1 account does not add up");
+}
+
 /* UndefinedBehaviorSanitizer reports a NULL that is handed to fwrite. */
 TEST(an_empty_message_is_written)
 {
@@ -134,6 +147,7 @@ TEST(an_empty_message_is_written)
 
 int main(void)
 {
+	RUN(samples_and_accounts_that_contradict_are_named_apart);
 	RUN(an_empty_message_is_written);
 	RUN(streams_stay_apart);
 	RUN(packed_lists);

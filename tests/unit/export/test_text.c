@@ -8,6 +8,8 @@
 
 #include "../../checker/description.h"
 #include "analyze/model.h"
+#include "analyze/filter.h"
+#include "analyze/output_options.h"
 #include "base/error.h"
 #include "export/exporter.h"
 #include "harness.h"
@@ -32,7 +34,7 @@ static struct model *open_text(const char *text)
 
 /* To be freed. */
 static char *export(const char *format, const char *description,
-		    const struct export_options *options)
+		    const struct output_options *options)
 {
 	struct model *model = open_text(description);
 	char *text = NULL;
@@ -58,7 +60,7 @@ static const char paper[] = "window 90 500\ndevice 1 gpu\nthread 1 1\nqueue 1 1\
 
 TEST(eight_lines)
 {
-	const struct export_options options = {0};
+	const struct output_options options = {0};
 	char *text = export("text", paper, &options);
 
 	CHECK_TEXT(text, "# time_ns\tprocess\tplace\tkind\tname\tdetails\n"
@@ -77,10 +79,10 @@ TEST(eight_lines)
 
 TEST(filters)
 {
-	const struct export_options window = {
+	const struct output_options window = {
 		.has_from = true, .from_ns = 20, .has_to = true, .to_ns = 50, .is_absolute = true};
-	const struct export_options kinds = {.kinds = "started,api"};
-	const struct export_options nobody = {.pid = 1};
+	const struct output_options kinds = {.kinds = "started,api"};
+	const struct output_options nobody = {.pid = 1};
 	char *text = export("text", paper, &window);
 
 	CHECK_TEXT(text, "# time_ns\tprocess\tplace\tkind\tname\tdetails\n"
@@ -100,7 +102,7 @@ TEST(filters)
 
 TEST(odd_rows)
 {
-	const struct export_options options = {0};
+	const struct output_options options = {0};
 	char *text = export("text",
 			    "window 0 500\ndevice 1 gpu\nthread 1 1\nqueue 1 1\n"
 			    "launch 1 1 1 10 20 read bytes=64 blocking=1 handle=0xa\n"
@@ -135,7 +137,7 @@ TEST(odd_rows)
 
 TEST(json_lines)
 {
-	const struct export_options options = {.kinds = "execution"};
+	const struct output_options options = {.kinds = "execution"};
 	char *text = export("jsonl", paper, &options);
 	const char *last = strstr(text, "{\"kind\":\"execution\"");
 
@@ -150,7 +152,7 @@ TEST(json_lines)
 
 TEST(a_full_disk_is_told)
 {
-	const struct export_options options = {0};
+	const struct output_options options = {0};
 	struct model *model = open_text(paper);
 	FILE *file = fopen("/dev/full", "we");
 	uint64_t rows;
@@ -168,21 +170,21 @@ TEST(words)
 	const struct exporter *as_text = exporter_find("text"), *as_lines = exporter_find("jsonl");
 	size_t count = 0;
 
-	CHECK_EQUAL(export_check_kinds(as_text, NULL), 0);
-	CHECK_EQUAL(export_check_kinds(as_text, "api,started"), 0);
-	CHECK_EQUAL(export_check_kinds(as_text, "api,kernel"), -EINVAL);
-	CHECK_EQUAL(export_check_kinds(as_text, "(begin"), -EINVAL);
-	CHECK_EQUAL(export_check_kinds(as_text, ""), -EINVAL);
-	CHECK_EQUAL(export_check_kinds(as_text, "api,"), -EINVAL);
-	CHECK_EQUAL(export_check_kinds(as_lines, "api,loss"), 0);
-	CHECK_EQUAL(export_check_kinds(as_lines, "api,started"), -EINVAL);
+	CHECK_EQUAL(exporter_check_kinds(as_text, NULL), 0);
+	CHECK_EQUAL(exporter_check_kinds(as_text, "api,started"), 0);
+	CHECK_EQUAL(exporter_check_kinds(as_text, "api,kernel"), -EINVAL);
+	CHECK_EQUAL(exporter_check_kinds(as_text, "(begin"), -EINVAL);
+	CHECK_EQUAL(exporter_check_kinds(as_text, ""), -EINVAL);
+	CHECK_EQUAL(exporter_check_kinds(as_text, "api,"), -EINVAL);
+	CHECK_EQUAL(exporter_check_kinds(as_lines, "api,loss"), 0);
+	CHECK_EQUAL(exporter_check_kinds(as_lines, "api,started"), -EINVAL);
 	CHECK_TEXT(error_text(), "format jsonl has no kind 'started'; it has: api, launch, "
 				 "execution, dependency, cpu_sample, switch, instruction_sample, "
 				 "range, counter, loss");
 	error_clear();
-	CHECK(export_is_wanted("api,started", "started", "execution"));
-	CHECK(export_is_wanted("execution", "started", "execution"));
-	CHECK(!export_is_wanted("start", "started", "execution"));
+	CHECK(filter_is_wanted("api,started", "started", "execution"));
+	CHECK(filter_is_wanted("execution", "started", "execution"));
+	CHECK(!filter_is_wanted("start", "started", "execution"));
 	CHECK(exporter_find("text") && !exporter_find("nothing"));
 	CHECK(exporter_next(exporter_next(NULL)) == exporters[1]);
 	for (const struct exporter *one = NULL; (one = exporter_next(one));)

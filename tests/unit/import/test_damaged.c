@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/import/test_damaged.c - foreign files that are cut off or changed: a whole trace, or an error that says where
+ * tests/unit/import/test_damaged.c - foreign files that are cut off or changed: a whole trace, or
+ * an error that says where
  *
  * The sanitizers' build runs it too. What whole files become is tested in tests/e2e/test_import.py.
  */
@@ -85,7 +86,8 @@ static void write_input(const char *path, const char *bytes, size_t size)
 		fclose(file);
 }
 
-/* 0: the trace is whole and is gone again; else the importer's error, which has a text, and no trace is left. */
+/* 0: the trace is whole and is gone again; else the importer's error, which has a text, and no
+ * trace is left. */
 static int import_bytes(const char *format, const char *bytes, size_t size)
 {
 	char input[64], output[64], part[72];
@@ -131,7 +133,7 @@ TEST(cut_files)
 	/* JSON is whole or it is not */
 	CHECK_EQUAL(import_bytes("chrome", chrome, sizeof(chrome) - 10), -EBADMSG);
 	CHECK(strstr(error_text(),
-		     "line 11, byte 830: expected the '\"' that ends a text, found the end"));
+		     "line 11, byte 830: expected the '\"' that ends a string, found the end"));
 	CHECK(strstr(error_text(), "/in': line"));
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What event/cupti_abi.h and event/cuda_abi.h say. */
+/* What abi/cupti.h and abi/cuda.h, and their other halves in sim/nvidia, declare. */
 #include "cuda_facts.h"
 
-#include "event/cuda_abi.h"
-#include "event/cupti_abi.h"
+#include "sim/nvidia/cuda_abi.h"
+#include "sim/nvidia/cupti_abi.h"
 
 /* cupti_object_id is a union: as typedefs the structs can be named without saying which. */
 #define FIELD(...)
@@ -43,6 +43,6 @@ const struct fact ours_functions[] = {
 #define CALLBACK(name, type, parameters)   {#name, 1},
 #define CUPTI_CALL(need, name, parameters) {#name, 1},
 #define CUDA_CALL(name, parameters)        {#name, 1},
-	CUPTI_CALLBACK_TYPES(CALLBACK) CUPTI_FUNCTIONS(CUPTI_CALL)
-		CUDA_FUNCTIONS(CUDA_CALL){NULL, 0},
+	CUPTI_CALLBACK_TYPES(CALLBACK) CUPTI_ALL_FUNCTIONS(CUPTI_CALL)
+		CUDA_ALL_FUNCTIONS(CUDA_CALL){NULL, 0},
 };

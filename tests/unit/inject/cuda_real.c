@@ -2,8 +2,9 @@
 /* What the installed headers of CUPTI and of the CUDA driver say. */
 #include "cuda_facts.h"
 
-/* Otherwise cuda.h declares no version of a function but the newest, and we call those of CUDA 12. It
- * leaves no room for cupti.h, which declares some of the same for itself: hence the headers below that. */
+/* Otherwise cuda.h declares no version of a function but the newest, and we call those of CUDA 12.
+ * It leaves no room for cupti.h, which declares some of the same for itself: hence the headers
+ * below that. */
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
 #include <cupti_activity.h>
@@ -20,8 +21,8 @@
 
 #define CUDA_ABI_TABLES_ONLY
 #define CUPTI_ABI_TABLES_ONLY
-#include "event/cuda_abi.h"
-#include "event/cupti_abi.h"
+#include "sim/nvidia/cuda_abi.h"
+#include "sim/nvidia/cupti_abi.h"
 
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
@@ -122,7 +123,7 @@ const struct fact real_facts[] = {
 const struct fact real_functions[] = {
 /* Theirs are typedefs of structs without a tag: in our tables the word has to go. */
 #define struct
-	CUPTI_CALLBACK_TYPES(CALLBACK) CUPTI_FUNCTIONS(CUPTI_CALL) CUDA_FUNCTIONS(CUDA_CALL)
+	CUPTI_CALLBACK_TYPES(CALLBACK) CUPTI_ALL_FUNCTIONS(CUPTI_CALL) CUDA_ALL_FUNCTIONS(CUDA_CALL)
 #undef struct
 		{NULL, 0},
 };

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/inject/opencl_facts.h - what our declarations of OpenCL and the real ones are compared by
+ * tests/unit/inject/opencl_facts.h - what our declarations of OpenCL and the real ones are compared
+ * by
  *
- * The two cannot be included together: opencl_ours.c sees ours, opencl_real.c the installed headers, and
- * both fill in what is declared here.
+ * The two cannot be included together: opencl_ours.c sees ours, opencl_real.c the installed
+ * headers, and both fill in what is declared here.
  */
 #ifndef TESTS_OPENCL_FACTS_H
 #define TESTS_OPENCL_FACTS_H
@@ -23,8 +24,8 @@ enum { FUNCTIONS = 256 };
 extern const struct fact ours_slots[FUNCTIONS], real_slots[FUNCTIONS];
 extern const int real_slot_count;
 
-/* Whether our row of a number, read with the real types, declares the real function. 0: it does not; 1: it
- * does; -1: there is no real declaration. */
+/* Whether our row of a number, read with the real types, declares the real function. 0: it does
+ * not; 1: it does; -1: there is no real declaration. */
 int real_is_compatible(int number);
 
 #endif

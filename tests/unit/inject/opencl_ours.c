@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What inject/opencl_abi.h says. */
+/* What abi/opencl.h says. */
 #include "opencl_facts.h"
 
 #include "event/event.h"
-#include "inject/opencl_abi.h"
+#include "abi/opencl.h"
 
 const struct fact ours_facts[] = {
 #define FACT(name) {#name, name},
@@ -43,5 +43,5 @@ const struct fact ours_facts[] = {
 #define ENQUEUE_MAP(number, name, ...)   SLOT(number, name)
 #define PASSED(number, name)             SLOT(number, name)
 const struct fact ours_slots[FUNCTIONS] = {
-#include "event/opencl_calls.h"
+#include "opencl_calls.inc"
 };

@@ -66,20 +66,12 @@ const struct fact real_facts[] = {
 #define PASSED(number, name)             SLOT(number, name)
 #define OPENCL_CORE_ONLY
 const struct fact real_slots[FUNCTIONS] = {
-#include "event/opencl_calls.h"
+#include "opencl_calls.inc"
 };
 #undef OPENCL_CORE_ONLY
 const int real_slot_count = sizeof(struct _cl_icd_dispatch) / sizeof(void (*)(void));
 
-#undef STATUS
-#undef CREATE
-#undef POINTER
-#undef NOTHING
-#undef WAIT
-#undef ENQUEUE
-#undef ENQUEUE_PLAIN
-#undef ENQUEUE_MAP
-#undef PASSED
+#include "abi/opencl_calls_end.h"
 #define COMPARE(number, name, type, parameters) \
 	case number:                            \
 		return __builtin_types_compatible_p(__typeof__(&(name)), type(*) parameters);
@@ -95,13 +87,14 @@ const int real_slot_count = sizeof(struct _cl_icd_dispatch) / sizeof(void (*)(vo
 	COMPARE(number, name, void *, parameters)
 #define PASSED(number, name) /* Direct3D: declared for Windows alone */
 
-/* One function per callback that OpenCL has: in it cl_callback, which our rows call them all, is that one. */
+/* One function per callback that OpenCL has: in it cl_callback, which our rows call them all, is
+ * that one. */
 static int context_notified(int number)
 {
 	typedef void(CL_CALLBACK * cl_callback)(const char *, const void *, size_t, void *);
 
 	switch (number) {
-#include "event/opencl_calls.h"
+#include "opencl_calls.inc"
 	default:
 		return -1;
 	}
@@ -112,7 +105,7 @@ static int context_ended(int number)
 	typedef void(CL_CALLBACK * cl_callback)(cl_context, void *);
 
 	switch (number) {
-#include "event/opencl_calls.h"
+#include "opencl_calls.inc"
 	default:
 		return -1;
 	}
@@ -123,7 +116,7 @@ static int program_notified(int number)
 	typedef void(CL_CALLBACK * cl_callback)(cl_program, void *);
 
 	switch (number) {
-#include "event/opencl_calls.h"
+#include "opencl_calls.inc"
 	default:
 		return -1;
 	}
@@ -134,7 +127,7 @@ static int event_notified(int number)
 	typedef void(CL_CALLBACK * cl_callback)(cl_event, cl_int, void *);
 
 	switch (number) {
-#include "event/opencl_calls.h"
+#include "opencl_calls.inc"
 	default:
 		return -1;
 	}
@@ -145,7 +138,7 @@ static int memory_ended(int number)
 	typedef void(CL_CALLBACK * cl_callback)(cl_mem, void *);
 
 	switch (number) {
-#include "event/opencl_calls.h"
+#include "opencl_calls.inc"
 	default:
 		return -1;
 	}
@@ -156,7 +149,7 @@ static int native_kernel(int number)
 	typedef void(CL_CALLBACK * cl_callback)(void *);
 
 	switch (number) {
-#include "event/opencl_calls.h"
+#include "opencl_calls.inc"
 	default:
 		return -1;
 	}
@@ -167,7 +160,7 @@ static int svm_freed(int number)
 	typedef void(CL_CALLBACK * cl_callback)(cl_command_queue, cl_uint, void *[], void *);
 
 	switch (number) {
-#include "event/opencl_calls.h"
+#include "opencl_calls.inc"
 	default:
 		return -1;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The real libcupti, where one is installed, for what it does without a driver: how long its records are, what it takes for a
- * cubin's checksum, which line of the source an instruction is:
+ * The real libcupti, where one is installed, for what it does without a driver: how long its
+ * records are, what it takes for a cubin's checksum, which line of the source an instruction is:
  *
  *	test_cuda_library FILE.cubin ...
  */
@@ -11,8 +11,8 @@
 #include "harness.h"
 
 #include "base/io.h"
-#include "event/cupti_abi.h"
-#include "symbol/cubin.h"
+#include "sim/nvidia/cupti_abi.h"
+#include "symbol/device/cubin.h"
 
 enum { INSTRUCTION_BYTES = 16, MOST = 1 << 20 };
 
@@ -69,7 +69,7 @@ static const struct {
 #undef X
 };
 
-/* As the table of event/cupti_abi.h has it for a version. */
+/* As CUPTI_RECORD_SIZES has it for a version. */
 static uint32_t bytes_of(uint32_t kind, uint32_t version)
 {
 	uint32_t bytes = 0;
@@ -80,7 +80,8 @@ static uint32_t bytes_of(uint32_t kind, uint32_t version)
 	return bytes;
 }
 
-/* Twice each kind, one after the other: a length that is not the library's own leads it into the middle of a record. */
+/* Twice each kind, one after the other: a length that is not the library's own leads it into the
+ * middle of a record. */
 TEST(records_are_as_long_as_the_table_says)
 {
 	static _Alignas(8) uint8_t buffer[1 << 16];

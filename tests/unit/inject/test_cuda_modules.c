@@ -2,13 +2,14 @@
  *
  * tests/unit/inject/test_cuda_modules.c - where in a cubin a function begins, by its name
  *
- * Why: two names that half a hash takes for one are no accident in a library of ten thousand kernels
+ * Why:      two names that half a hash takes for one are no accident in a library of ten thousand
+ * kernels
  */
 #include <stdlib.h>
 
 #include "harness.h"
 
-#include "inject/cuda.h"
+#include "inject/nvidia/cuda.h"
 #include "inject/describe.h"
 #include "sim/nvidia/driver.h"
 
@@ -17,7 +18,7 @@ enum { CRC = 77, KERNELS = 3 };
 /* The 32 bits that were once compared are the same of the first two. */
 static const char *const names[KERNELS] = {"kernel_25656", "kernel_148962", "reduce"};
 
-/* ---- the rest of the guest --------------------------------------------------------------------- */
+/* ---- the rest of the guest ------------------------------------------------------------------- */
 
 struct guest_page guest_page;
 _Thread_local struct guest_thread *guest_self __attribute__((tls_model("initial-exec")));
@@ -32,7 +33,14 @@ struct guest_thread *guest_enter_slow(void)
 	return NULL;
 }
 
-void guest_trouble(enum ring_trouble trouble)
+void guest_section_end(struct guest_thread *of, enum guest_section section, uint64_t begin)
+{
+	(void)of;
+	(void)section;
+	(void)begin;
+}
+
+void guest_trouble(uint32_t trouble)
 {
 	(void)trouble;
 }
@@ -83,7 +91,7 @@ static cupti_result crc_of(struct cupti_cubin_crc_params *params)
 	return CUPTI_SUCCESS;
 }
 
-/* ---- tests ------------------------------------------------------------------------------------- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static void load(char *const *of, size_t count, size_t *ret_bytes)
 {
@@ -103,7 +111,7 @@ static void load(char *const *of, size_t count, size_t *ret_bytes)
 TEST(functions_are_told_apart_by_their_names)
 {
 	char *copies[KERNELS];
-	struct cuda_place places[KERNELS] = {{0, 0}}, again;
+	struct cuda_code_position places[KERNELS] = {{0, 0}}, again;
 	size_t bytes = 0;
 
 	for (int i = 0; i < KERNELS; i++)

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/inject/test_cuda_samples.c - samples of instructions, with a CUPTI that does what is planned, and no other thread
+ * tests/unit/inject/test_cuda_samples.c - samples of instructions, with a CUPTI that does what is
+ * planned, and no other thread
  *
- * Why: what is lost, and what comes while a context goes away, is a matter of a moment that no program hits at will
+ * Why:      what is lost, and what comes while a context goes away, is a matter of a moment that no
+ * program hits at will
  */
 #include <stdlib.h>
 
 #include "harness.h"
 
-#include "inject/cuda.h"
+#include "inject/nvidia/cuda.h"
 #include "inject/describe.h"
 
 enum { RING_BYTES = 1 << 16, FIRST = 3 };
 
-/* ---- the rest of the guest --------------------------------------------------------------------- */
+/* ---- the rest of the guest ------------------------------------------------------------------- */
 
 struct guest_page guest_page;
 _Thread_local struct guest_thread *guest_self __attribute__((tls_model("initial-exec")));
@@ -37,12 +39,13 @@ bool guest_still_recording(void)
 	return true;
 }
 
-void guest_trouble(enum ring_trouble trouble)
+void guest_trouble(uint32_t trouble)
 {
 	troubles[trouble]++;
 }
 
-/* What CUPTI may still write to when its context has gone is left there on purpose: it is no leak to be found. */
+/* What CUPTI may still write to when its context has gone is left there on purpose: it is no leak
+ * to be found. */
 static void *given[256];
 static size_t given_count;
 
@@ -106,12 +109,12 @@ void cuda_device_here(struct guest_thread *of, uint32_t device)
 }
 
 bool cuda_find_place(struct guest_thread *of, uint64_t crc, const char *name,
-		     struct cuda_place *ret_place)
+		     struct cuda_code_position *ret_place)
 {
 	(void)of;
 	(void)crc;
 	(void)name;
-	*ret_place = (struct cuda_place){.code = 9, .offset = 64};
+	*ret_place = (struct cuda_code_position){.code = 9, .offset = 64};
 	return true;
 }
 
@@ -125,7 +128,7 @@ bool cuda_slots_were_used(void)
 	return true;
 }
 
-/* ---- a CUPTI ----------------------------------------------------------------------------------- */
+/* ---- a CUPTI --------------------------------------------------------------------------------- */
 
 static struct context {
 	bool is_on, is_started, is_gone;
@@ -272,7 +275,7 @@ static void begin(void)
 	atomic_store(&region->enabled, 1);
 	thread.mode++;
 	thread.mode += thread.mode < GUEST_RECORDING ? GUEST_RECORDING : 0;
-	thread.options = RING_OPTION_CUDA_PC;
+	thread.options = NVIDIA_OPTION_PC;
 	thread.region = region;
 	atomic_store(&guest_page.mode, thread.mode);
 	guest_self = &thread;
@@ -314,7 +317,7 @@ static uint64_t lost(void)
 	return atomic_exchange(&thread.writer.control->lost[EVENT_INSTRUCTION_SAMPLE], 0);
 }
 
-/* ---- tests ------------------------------------------------------------------------------------- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 TEST(a_reason_whose_name_finds_no_room_loses_its_samples_and_says_so)
 {
@@ -440,7 +443,7 @@ TEST(where_sampling_is_over_the_gpu_is_left_alone)
 		CHECK(contexts[0].is_started);
 		cuda_samples_turn(&thread, 100);
 	}
-	CHECK_EQUAL(troubles[RING_TROUBLE_CUDA_PC_OVER], 1);
+	CHECK_EQUAL(troubles[NVIDIA_TROUBLE_PC_OVER], 1);
 	cuda_samples_turn(&thread, 100);
 	CHECK(!contexts[0].is_on && !contexts[0].is_started);
 	contexts[0].calls = 0;

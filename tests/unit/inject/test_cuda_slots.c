@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/inject/test_cuda_slots.c - whose command a record of CUPTI's is, and how long one is waited for
+ * tests/unit/inject/test_cuda_slots.c - whose command a record of CUPTI's is, and how long one is
+ * waited for
  *
  * The clock is the test's.
  */
@@ -8,7 +9,7 @@
 #include <time.h>
 
 #include "harness.h"
-#include "inject/cuda.h"
+#include "inject/nvidia/cuda.h"
 
 enum { MODE = 1, SLOTS = 1 << 18 };
 

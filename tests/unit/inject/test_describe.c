@@ -14,7 +14,7 @@
 
 enum { RING_BYTES = 1 << 16, CONTENT = 1 << 20, SCRATCH_BYTES = 1 << 16 };
 
-/* ---- the rest of the guest --------------------------------------------------------------------- */
+/* ---- the rest of the guest ------------------------------------------------------------------- */
 
 struct guest_page guest_page;
 _Thread_local struct guest_thread *guest_self __attribute__((tls_model("initial-exec")));
@@ -24,7 +24,7 @@ bool guest_still_recording(void)
 	return true;
 }
 
-/* ---- a ring, and who empties it ---------------------------------------------------------------- */
+/* ---- a ring, and who empties it -------------------------------------------------------------- */
 
 static struct ring_region *region;
 static struct guest_thread thread;

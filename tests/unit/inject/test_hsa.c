@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/inject/test_hsa.c - the HSA guest over a runtime made up here, with the tables of each release
+ * tests/unit/inject/test_hsa.c - the HSA guest over a runtime made up here, with the tables of each
+ * release
  *
- * The runtime's functions, the device and the helper are played by the test, one step after the other: what depends on
- * who comes first is tested in every order that matters.
+ * The runtime's functions, the device and the helper are played by the test, one step after the
+ * other: what depends on who comes first is tested in every order that matters.
  */
 #include <dlfcn.h>
 #include <elf.h>
@@ -19,9 +20,9 @@
 
 #include "harness.h"
 
-#include "inject/hsa.h"
+#include "inject/amd/hsa.h"
 
-/* ---- a guest without a recorder's process ------------------------------------------------------ */
+/* ---- a guest without a recorder's process ---------------------------------------------------- */
 
 struct guest_page guest_page;
 _Thread_local struct guest_thread *guest_self __attribute__((tls_model("initial-exec")));
@@ -67,12 +68,12 @@ void guest_look_for_recorder(void)
 {
 }
 
-void guest_trouble_many(enum ring_trouble trouble, uint64_t count)
+void guest_trouble_many(uint32_t trouble, uint64_t count)
 {
 	guest.trouble[trouble] += count;
 }
 
-void guest_trouble(enum ring_trouble trouble)
+void guest_trouble(uint32_t trouble)
 {
 	guest_trouble_many(trouble, 1);
 }
@@ -83,7 +84,30 @@ void guest_put_api_timed(struct guest_thread *thread, uint32_t detail, uint64_t 
 	guest_put_api_row(thread, detail, begin, end, result, argument, stack);
 }
 
-void guest_missed(enum ring_trouble trouble)
+void guest_section_end(struct guest_thread *of, enum guest_section section, uint64_t begin)
+{
+	(void)of;
+	(void)section;
+	(void)begin;
+}
+
+void guest_watch_end(struct guest_thread *of, enum guest_section section, uint64_t begin)
+{
+	(void)of;
+	(void)section;
+	(void)begin;
+}
+
+void guest_timing_count(struct guest_thread *of, const struct guest_timing *timing, uint64_t enter,
+			uint64_t exit)
+{
+	(void)of;
+	(void)timing;
+	(void)enter;
+	(void)exit;
+}
+
+void guest_missed(uint32_t trouble)
 {
 	guest_trouble(trouble);
 }
@@ -160,9 +184,9 @@ bool hsa_helper_is_abandoned(void)
 	return false;
 }
 
-bool hsa_helper_stop(uint64_t last_ms, uint64_t most_ms)
+bool hsa_helper_stop(uint64_t last_ms, uint64_t max_ms)
 {
-	helper_wait_ms += most_ms - last_ms;
+	helper_wait_ms += max_ms - last_ms;
 	if (!helper_stays)
 		hsa_finish(last_ms);
 	return !helper_stays;
@@ -287,7 +311,7 @@ static void look(void)
 		;
 }
 
-/* ---- a runtime --------------------------------------------------------------------------------- */
+/* ---- a runtime ------------------------------------------------------------------------------- */
 
 enum { SIGNALS = 16384, QUEUES = 4, WRITTEN = 16384 };
 
@@ -304,7 +328,7 @@ static struct {
 	hsa_signal_handler *on_signal[SIGNALS];
 	void *on_signal_data[SIGNALS];
 	_Atomic bool is_destroyed[SIGNALS];
-	bool refuses_handlers, refuses_copies, refuses_handlers_of_queues;
+	bool refuses_handlers, refuses_copies, refuses_handlers_of_queues, refuses_times;
 	bool is_busy; /* its thread for signals */
 	hsa_signal copy_signal;
 	uint32_t silent_stores, copy_times_asked;
@@ -560,7 +584,7 @@ static hsa_status set_profiler(struct hsa_queue *queue, int enable)
 	(void)queue;
 	runtime.profiled += enable ? 1 : 1000;
 	errno = EIO;
-	return HSA_SUCCESS;
+	return runtime.refuses_times ? HSA_ERROR : HSA_SUCCESS;
 }
 
 static hsa_status async_copy_enable(bool enable)
@@ -678,7 +702,8 @@ static hsa_status iterate_symbols(hsa_executable executable,
 	return each(executable, (hsa_symbol){9}, data);
 }
 
-/* The code object's file, whose instructions are at 0xa00 and meant for 0x1a00, and where it was loaded. */
+/* The code object's file, whose instructions are at 0xa00 and meant for 0x1a00, and where it was
+ * loaded. */
 enum { LOADED_AT = 0x7f0000, LOADED_BYTES = 0x10000, DESCRIPTOR = 0x940 };
 
 static struct {
@@ -749,7 +774,7 @@ static void writer(const void *packets, uint64_t count)
 	errno = EIO;
 }
 
-/* ---- its samples of instructions ---------------------------------------------------------------- */
+/* ---- its samples of instructions ------------------------------------------------------------- */
 
 static void note_pcs(char call)
 {
@@ -844,7 +869,7 @@ static struct hsa_pcs_functions pcs_table = {.version = {1, sizeof(pcs_table), 0
 					     .stop = pcs_stop,
 					     .flush = pcs_flush};
 
-/* ---- its tables -------------------------------------------------------------------------------- */
+/* ---- its tables ------------------------------------------------------------------------------ */
 
 typedef bool on_load(struct hsa_tables *, uint64_t, uint64_t, const char *const *);
 on_load OnLoad;
@@ -961,12 +986,12 @@ static hsa_status destroy_queue(struct hsa_queue *queue)
 }
 
 /* ROCm 6.4.3, and one queue. */
-static struct hsa_queue *start(uint32_t options, uint32_t signals_most)
+static struct hsa_queue *start(uint32_t options, uint32_t max_signals)
 {
 	struct hsa_queue *queue = NULL;
 
 	memset(&runtime, 0, sizeof(runtime));
-	runtime.most = signals_most;
+	runtime.most = max_signals;
 	record(options);
 	make_tables(2, 592, 5, true);
 	CHECK(OnLoad(&tables, 3, 0, NULL));
@@ -1007,7 +1032,7 @@ static hsa_signal signal_of(uint64_t written)
 
 static const hsa_signal no_signal = {0};
 
-/* ---- layouts ----------------------------------------------------------------------------------- */
+/* ---- layouts --------------------------------------------------------------------------------- */
 
 struct layout {
 	const char *release;
@@ -1063,7 +1088,7 @@ TEST(tables_of_each_release)
 		CHECK_EQUAL(runtime.plain, !layout->is_followed);
 		runtime.write_index = 12;
 		destroy_queue(queue);
-		CHECK_EQUAL(guest.trouble[RING_TROUBLE_NOT_FOLLOWED], layout->is_followed ? 0 : 12);
+		CHECK_EQUAL(guest.trouble[AMD_TROUBLE_NOT_FOLLOWED], layout->is_followed ? 0 : 12);
 		if (harness_failed) {
 			printf("#   ROCm %s\n", layout->release);
 			return;
@@ -1079,7 +1104,7 @@ TEST(tables_that_are_too_short)
 	make_tables(1, 296, 0, false);
 	CHECK(OnLoad(&tables, 1, 0, NULL));
 	CHECK_EQUAL(read_entry(tables.core, CORE_QUEUE_CREATE), (uintptr_t)queue_create);
-	CHECK_EQUAL(guest.trouble[RING_TROUBLE_LAYOUT], 1);
+	CHECK_EQUAL(guest.trouble[AMD_TROUBLE_LAYOUT], 1);
 	stop();
 }
 
@@ -1101,7 +1126,7 @@ TEST(force)
 
 	memset(&runtime, 0, sizeof(runtime));
 	runtime.most = SIGNALS;
-	record(RING_OPTION_AMD_FORCE);
+	record(AMD_OPTION_FORCE);
 	make_tables(2, 624, 8, true);
 	CHECK(OnLoad(&tables, 1, 0, NULL));
 	CHECK_EQUAL(create_queue(gpu, 1024, &queue), HSA_SUCCESS);
@@ -1131,11 +1156,12 @@ TEST(queues_by_request)
 	stop();
 }
 
-/* ---- other tools ------------------------------------------------------------------------------- */
+/* ---- other tools ----------------------------------------------------------------------------- */
 
 static uint32_t others_created;
 
-/* Another tool's, which came before us: its queues are intercept queues unless registering is refused. */
+/* Another tool's, which came before us: its queues are intercept queues unless registering is
+ * refused. */
 static hsa_status others_create(hsa_agent agent, uint32_t size, uint32_t type,
 				hsa_queue_error *error, void *data, uint32_t private_bytes,
 				uint32_t group_bytes, struct hsa_queue **ret_queue)
@@ -1174,8 +1200,8 @@ TEST(queues_of_a_tool_that_came_before)
 	look();
 	CHECK_EQUAL(seen.count[EVENT_LAUNCH], 1);
 	CHECK_EQUAL(seen.untimed, 1);
-	CHECK_EQUAL(guest.trouble[RING_TROUBLE_TOOL_BEHIND], 1);
-	CHECK_EQUAL(guest.trouble[RING_TROUBLE_SIGNALS], 0);
+	CHECK_EQUAL(guest.trouble[AMD_TROUBLE_TOOL_BEHIND], 1);
+	CHECK_EQUAL(guest.trouble[AMD_TROUBLE_SIGNALS], 0);
 	stop();
 }
 
@@ -1185,9 +1211,10 @@ TEST(plain_queues_of_a_tool_that_came_before)
 
 	start_behind(0);
 	runtime.refuses_handlers_of_queues = true;
-	/* Neither the tool's nor one of ours can be followed: the program has a queue all the same. */
+	/* Neither the tool's nor one of ours can be followed: the program has a queue all the
+	 * same. */
 	CHECK_EQUAL(create_queue(gpu, 1024, &queue), HSA_SUCCESS);
-	CHECK_EQUAL(guest.trouble[RING_TROUBLE_TOOL_BLIND], 1);
+	CHECK_EQUAL(guest.trouble[AMD_TROUBLE_TOOL_BLIND], 1);
 	CHECK_EQUAL(others_created, 2);
 	runtime.refuses_handlers_of_queues = false;
 	CHECK_EQUAL(create_queue(gpu, 1024, &queue), HSA_SUCCESS);
@@ -1196,6 +1223,33 @@ TEST(plain_queues_of_a_tool_that_came_before)
 	write_dispatch(queue, no_signal);
 	look();
 	CHECK_EQUAL(seen.timed, 1);
+	stop();
+}
+
+/* That something is refused does not make a plain queue of it: the tool is asked for the next one
+ * again. */
+TEST(queues_of_a_tool_that_came_before_and_no_times)
+{
+	struct hsa_queue *queue = NULL;
+
+	start_behind(0);
+	runtime.refuses_times = true;
+	errno = 4711;
+	CHECK_EQUAL(create_queue(gpu, 1024, &queue), HSA_SUCCESS);
+	CHECK_EQUAL(errno, 4711);
+	CHECK(queue && queue != runtime.destroyed_queue);
+	CHECK_EQUAL(guest.trouble[AMD_TROUBLE_TOOL_BLIND], 0);
+	CHECK_EQUAL(others_created, 1);
+	CHECK_EQUAL(runtime.intercepted, 0);
+	runtime.write_index = 3;
+	hsa_count_not_followed();
+	CHECK_EQUAL(guest.trouble[AMD_TROUBLE_QUEUE_REFUSED], 3);
+	runtime.refuses_times = false;
+	errno = 4711;
+	CHECK_EQUAL(create_queue(gpu, 1024, &queue), HSA_SUCCESS);
+	CHECK_EQUAL(errno, 4711);
+	CHECK_EQUAL(others_created, 2);
+	CHECK_EQUAL(runtime.registered, 1);
 	stop();
 }
 
@@ -1255,7 +1309,7 @@ TEST(the_guest_is_the_first_of_the_tools)
 			       sizeof(ordered)));
 }
 
-/* ---- dispatches -------------------------------------------------------------------------------- */
+/* ---- dispatches ------------------------------------------------------------------------------ */
 
 static hsa_status copy(hsa_agent to, hsa_agent from, hsa_signal completion)
 {
@@ -1286,7 +1340,8 @@ TEST(dispatches_have_times)
 	stop();
 }
 
-/* Dispatches of one queue may overlap, and those of others come and go whatever this one waits for. */
+/* Dispatches of one queue may overlap, and those of others come and go whatever this one waits
+ * for. */
 TEST(one_that_hangs_hides_no_other)
 {
 	struct hsa_queue *queue = start(0, SIGNALS), *other = NULL;
@@ -1334,18 +1389,18 @@ TEST(beyond_4096_a_dispatch_goes_without)
 {
 	struct hsa_queue *queue = start(0, SIGNALS);
 
-	for (int i = 0; i < HSA_QUIET_MOST + 10; i++)
+	for (int i = 0; i < MAX_HSA_QUIET + 10; i++)
 		write_dispatch(queue, no_signal);
 	look();
-	CHECK_EQUAL(runtime.written_count, HSA_QUIET_MOST + 10);
-	CHECK_EQUAL(seen.timed, HSA_QUIET_MOST);
+	CHECK_EQUAL(runtime.written_count, MAX_HSA_QUIET + 10);
+	CHECK_EQUAL(seen.timed, MAX_HSA_QUIET);
 	CHECK_EQUAL(seen.untimed, 10);
-	CHECK_EQUAL(guest.trouble[RING_TROUBLE_SIGNALS], 10);
-	CHECK_EQUAL(signal_of(HSA_QUIET_MOST).handle, 0);
-	CHECK(helper_wakes >= HSA_QUIET_MOST / 512);
-	for (uint64_t i = 0; i < HSA_QUIET_MOST; i++)
+	CHECK_EQUAL(guest.trouble[AMD_TROUBLE_SIGNALS], 10);
+	CHECK_EQUAL(signal_of(MAX_HSA_QUIET).handle, 0);
+	CHECK(helper_wakes >= MAX_HSA_QUIET / 512);
+	for (uint64_t i = 0; i < MAX_HSA_QUIET; i++)
 		complete(signal_of(i), 1, 2);
-	CHECK_EQUAL(hsa_harvest(&guest.thread), HSA_QUIET_MOST);
+	CHECK_EQUAL(hsa_harvest(&guest.thread), MAX_HSA_QUIET);
 	write_dispatch(queue, no_signal);
 	look();
 	CHECK_EQUAL(seen.timed, 1);
@@ -1357,13 +1412,13 @@ TEST(done_and_not_looked_at)
 {
 	struct hsa_queue *queue = start(0, SIGNALS);
 
-	for (uint64_t i = 0; i < 3 * HSA_QUIET_MOST; i++) {
+	for (uint64_t i = 0; i < 3 * MAX_HSA_QUIET; i++) {
 		write_dispatch(queue, no_signal);
 		complete(signal_of(i), 1, 2);
 	}
 	look();
-	CHECK_EQUAL(seen.timed, 3 * HSA_QUIET_MOST);
-	CHECK_EQUAL(guest.trouble[RING_TROUBLE_SIGNALS], 0);
+	CHECK_EQUAL(seen.timed, 3 * MAX_HSA_QUIET);
+	CHECK_EQUAL(guest.trouble[AMD_TROUBLE_SIGNALS], 0);
 	stop();
 }
 
@@ -1407,13 +1462,13 @@ TEST(a_harvester_that_loses_its_processor)
 	pthread_create(&helper, NULL, harvest_once, NULL);
 	while (!atomic_load(&stalled.is_in))
 		sched_yield();
-	for (uint64_t i = 1; i < 3 * HSA_QUIET_MOST; i++) {
+	for (uint64_t i = 1; i < 3 * MAX_HSA_QUIET; i++) {
 		write_dispatch(queue, no_signal);
 		complete(signal_of(i), 1, 2);
 	}
 	look();
-	CHECK_EQUAL(seen.timed, 3 * HSA_QUIET_MOST - 1);
-	CHECK_EQUAL(guest.trouble[RING_TROUBLE_SIGNALS], 0);
+	CHECK_EQUAL(seen.timed, 3 * MAX_HSA_QUIET - 1);
+	CHECK_EQUAL(guest.trouble[AMD_TROUBLE_SIGNALS], 0);
 	atomic_store(&stalled.resumes, true);
 	pthread_join(helper, NULL);
 	stop();
@@ -1456,7 +1511,7 @@ TEST(harvesters_side_by_side)
 		pthread_create(&helpers[i], NULL, harvest_along, NULL);
 	pthread_create(&device, NULL, complete_along, NULL);
 	for (uint64_t i = 0; i < THREADED; i++) {
-		while (i > HSA_QUIET_MOST - 64 + atomic_load(&threaded.harvested) + found)
+		while (i > MAX_HSA_QUIET - 64 + atomic_load(&threaded.harvested) + found)
 			found += hsa_harvest(&guest.thread);
 		write_dispatch(queue, no_signal);
 		atomic_fetch_add(&threaded.written, 1);
@@ -1469,7 +1524,7 @@ TEST(harvesters_side_by_side)
 		pthread_join(helpers[i], NULL);
 	found += hsa_harvest(&guest.thread);
 	CHECK_EQUAL(found + atomic_load(&threaded.harvested), THREADED);
-	CHECK_EQUAL(guest.trouble[RING_TROUBLE_SIGNALS], 0);
+	CHECK_EQUAL(guest.trouble[AMD_TROUBLE_SIGNALS], 0);
 	CHECK(!hsa_is_pending());
 	stop();
 	CHECK_EQUAL(runtime.destroyed, runtime.created);
@@ -1517,7 +1572,8 @@ TEST(without_signals)
 	stop();
 }
 
-/* The program finds in its signal what it would have found without us, and before it can the record is written. */
+/* The program finds in its signal what it would have found without us, and before it can the record
+ * is written. */
 TEST(a_signal_of_the_programs_own)
 {
 	struct hsa_queue *queue = start(0, SIGNALS);
@@ -1613,8 +1669,9 @@ TEST(a_signal_that_is_destroyed_beside_us)
 	stop();
 }
 
-/* The runtime's thread for signals is inside of a handler of the program's, which may wait for this very signal: who looks
- * completes it, once, and its slot is used again when our handler has been called. */
+/* The runtime's thread for signals is inside of a handler of the program's, which may wait for this
+ * very signal: who looks completes it, once, and its slot is used again when our handler has been
+ * called. */
 TEST(a_handler_that_comes_late)
 {
 	struct hsa_queue *queue = start(0, SIGNALS);
@@ -1683,7 +1740,7 @@ TEST(without_a_helper)
 	write_dispatch(queue, own);
 	has_no_helper = false;
 	CHECK_EQUAL(signal_of(0).handle, own.handle);
-	CHECK_EQUAL(guest.trouble[RING_TROUBLE_SIGNALS], 1);
+	CHECK_EQUAL(guest.trouble[AMD_TROUBLE_SIGNALS], 1);
 	CHECK(!hsa_is_pending());
 	stop();
 }
@@ -1775,7 +1832,7 @@ TEST(events_of_the_driver)
 	uint32_t destroyed;
 
 	runtime.events = 4096;
-	CHECK_EQUAL(dispatch_with_signals(queue, HSA_WAKING_MOST + 10), HSA_WAKING_MOST);
+	CHECK_EQUAL(dispatch_with_signals(queue, MAX_HSA_WAKING + 10), MAX_HSA_WAKING);
 	CHECK_EQUAL(seen.untimed, 10);
 	stop();
 	memset(&runtime, 0, sizeof(runtime));
@@ -1786,7 +1843,7 @@ TEST(events_of_the_driver)
 	CHECK(OnLoad(&tables, 3, 0, NULL));
 	CHECK_EQUAL(create_queue(gpu, 1024, &queue), HSA_SUCCESS);
 	CHECK_EQUAL(dispatch_with_signals(queue, 30), 20);
-	CHECK_EQUAL(guest.trouble[RING_TROUBLE_SIGNALS], 10);
+	CHECK_EQUAL(guest.trouble[AMD_TROUBLE_SIGNALS], 10);
 	destroyed = runtime.destroyed;
 	CHECK_EQUAL(destroyed, 1);
 	/* It does not try again and again. */
@@ -1827,13 +1884,13 @@ TEST(a_handler_that_is_refused)
 	CHECK_EQUAL(signal_of(0).handle, own.handle);
 	look();
 	CHECK_EQUAL(seen.untimed, 1);
-	CHECK_EQUAL(guest.trouble[RING_TROUBLE_SIGNALS], 1);
+	CHECK_EQUAL(guest.trouble[AMD_TROUBLE_SIGNALS], 1);
 	stop();
 }
 
 TEST(lite_leaves_signals_alone)
 {
-	struct hsa_queue *queue = start(RING_OPTION_AMD_LITE, SIGNALS);
+	struct hsa_queue *queue = start(AMD_OPTION_LITE, SIGNALS);
 	hsa_signal own = {0};
 
 	make_signal(1, &own);
@@ -1844,7 +1901,7 @@ TEST(lite_leaves_signals_alone)
 	look();
 	CHECK_EQUAL(seen.timed, 1);
 	CHECK_EQUAL(seen.untimed, 1);
-	CHECK_EQUAL(guest.trouble[RING_TROUBLE_MODE], 1);
+	CHECK_EQUAL(guest.trouble[AMD_TROUBLE_MODE], 1);
 	stop();
 }
 
@@ -1871,9 +1928,9 @@ TEST(batches)
 	CHECK_EQUAL(seen.count[EVENT_API], 2); /* with its barrier */
 	CHECK_EQUAL(seen.api.argument, 4);
 	CHECK_EQUAL(seen.api.stack, 7);
-	CHECK_EQUAL(guest.trouble[RING_TROUBLE_BATCHES], 4);
+	CHECK_EQUAL(guest.trouble[AMD_TROUBLE_BATCHES], 4);
 	stop();
-	queue = start(RING_OPTION_AMD_FULL | RING_OPTION_NATIVE, SIGNALS);
+	queue = start(AMD_OPTION_FULL | RING_OPTION_NATIVE, SIGNALS);
 	write_batch(queue);
 	look();
 	CHECK_EQUAL(runtime.writes, 1);
@@ -1882,7 +1939,7 @@ TEST(batches)
 	CHECK_EQUAL(seen.timed, 4);
 	CHECK_EQUAL(seen.count[EVENT_API], 2);
 	CHECK_EQUAL(seen.api.argument, 4);
-	CHECK_EQUAL(guest.trouble[RING_TROUBLE_BATCHES], 0);
+	CHECK_EQUAL(guest.trouble[AMD_TROUBLE_BATCHES], 0);
 	for (uint64_t i = 0; i < 5; i++)
 		if (i != 2)
 			complete(signal_of(i), 1, 2);
@@ -1917,7 +1974,8 @@ static hsa_signal_value value_of_written(uint64_t index)
 	return atomic_load(&hsa_signal_at(signal_of(index))->value);
 }
 
-/* When the runtime ends with a queue that a device still works for, what it may write to is neither destroyed nor set. */
+/* When the runtime ends with a queue that a device still works for, what it may write to is neither
+ * destroyed nor set. */
 TEST(a_queue_that_is_there_at_the_end)
 {
 	struct hsa_queue *queue = NULL;
@@ -1940,7 +1998,8 @@ TEST(a_queue_that_is_there_at_the_end)
 		CHECK_EQUAL(value_of_written(i), 1);
 }
 
-/* Another thread counts what was written while a queue goes, and its index may be less than it was. */
+/* Another thread counts what was written while a queue goes, and its index may be less than it
+ * was. */
 TEST(a_queue_that_is_not_followed_and_goes)
 {
 	struct hsa_queue *queue = NULL, *other = NULL;
@@ -1954,12 +2013,12 @@ TEST(a_queue_that_is_not_followed_and_goes)
 	runtime.write_index = 12;
 	runtime.on_destroy = hsa_count_not_followed;
 	CHECK_EQUAL(destroy_queue(queue), HSA_SUCCESS);
-	CHECK_EQUAL(guest.trouble[RING_TROUBLE_NOT_FOLLOWED], 12);
+	CHECK_EQUAL(guest.trouble[AMD_TROUBLE_NOT_FOLLOWED], 12);
 	CHECK_EQUAL(create_queue(gpu, 1024, &other), HSA_SUCCESS);
 	hsa_count_not_followed();
 	runtime.write_index = 10;
 	hsa_count_not_followed();
-	CHECK_EQUAL(guest.trouble[RING_TROUBLE_NOT_FOLLOWED], 24);
+	CHECK_EQUAL(guest.trouble[AMD_TROUBLE_NOT_FOLLOWED], 24);
 	stop();
 }
 
@@ -1969,16 +2028,17 @@ TEST(hip_that_is_found_before_the_guest_is_told_of_where_it_is_wanted)
 		memset(&runtime, 0, sizeof(runtime));
 		runtime.most = SIGNALS;
 		hip_is_first = case_index > 0;
-		record(case_index == 2 ? RING_OPTION_AMD_NO_HIP : 0);
+		record(case_index == 2 ? AMD_OPTION_NO_HIP : 0);
 		make_tables(1, 400, 0, false);
 		CHECK(OnLoad(&tables, 1, 0, NULL));
-		CHECK_EQUAL(guest.trouble[RING_TROUBLE_HIP_BEFORE], case_index == 1);
+		CHECK_EQUAL(guest.trouble[AMD_TROUBLE_HIP_BEFORE], case_index == 1);
 		stop();
 	}
 	hip_is_first = false;
 }
 
-/* Runtimes before 6.0 end the program when their queue is full: ours waits for room, by marks of its own. */
+/* Runtimes before 6.0 end the program when their queue is full: ours waits for room, by marks of
+ * its own. */
 TEST(a_queue_that_must_not_be_full)
 {
 	struct hsa_queue *queue = NULL;
@@ -2032,7 +2092,8 @@ TEST(times_stay_on)
 	stop();
 }
 
-/* Inside of a call of a runtime above, what it launches first is that call: one row with its interval. */
+/* Inside of a call of a runtime above, what it launches first is that call: one row with its
+ * interval. */
 TEST(a_dispatch_inside_of_a_call)
 {
 	struct hsa_queue *queue = start(0, SIGNALS);
@@ -2084,7 +2145,7 @@ TEST(a_copy_by_a_kernel_inside_of_a_call)
 	stop();
 }
 
-/* ---- code -------------------------------------------------------------------------------------- */
+/* ---- code ------------------------------------------------------------------------------------ */
 
 static void freeze_code(hsa_executable executable)
 {
@@ -2135,11 +2196,12 @@ TEST(names_of_kernels)
 	write_dispatch(queue, no_signal);
 	look();
 	CHECK_TEXT(seen.name, "kernel_0x1000");
-	CHECK_EQUAL(guest.trouble[RING_TROUBLE_KERNELS], 1);
+	CHECK_EQUAL(guest.trouble[AMD_TROUBLE_KERNELS], 1);
 	stop();
 }
 
-/* A kernel that was launched and has no name for want of room, and a code object whose kernels are in none. */
+/* A kernel that was launched and has no name for want of room, and a code object whose kernels are
+ * in none. */
 TEST(more_code_than_there_is_room_for)
 {
 	enum { LOADS = 4096, NAME_BYTES = 4000, NAMES = (32 << 20) / (NAME_BYTES - 20) };
@@ -2168,7 +2230,7 @@ TEST(more_code_than_there_is_room_for)
 	stop();
 }
 
-/* ---- samples of instructions ------------------------------------------------------------------- */
+/* ---- samples of instructions ----------------------------------------------------------------- */
 
 static struct hsa_queue *start_sampling(uint32_t method, const char *agent_name)
 {
@@ -2179,7 +2241,7 @@ static struct hsa_queue *start_sampling(uint32_t method, const char *agent_name)
 	runtime.has_loader = true;
 	runtime.pcs_method = method;
 	runtime.agent_name = agent_name;
-	record(RING_OPTION_AMD_PCS | RING_OPTION_CODE);
+	record(AMD_OPTION_PCS | RING_OPTION_CODE);
 	make_tables(2, 592, 5, true);
 	tables.version.size_bytes = sizeof(tables);
 	tables.pcs = (uint8_t *)&pcs_table;
@@ -2237,7 +2299,8 @@ TEST(samples_of_instructions)
 	CHECK_EQUAL(seen.count[EVENT_INSTRUCTION_SAMPLE], 1);
 }
 
-/* A host trap has an interval in microseconds, and no reason; a GPU whose bits are not known has none either. */
+/* A host trap has an interval in microseconds, and no reason; a GPU whose bits are not known has
+ * none either. */
 TEST(samples_without_a_reason)
 {
 	struct hsa_pcs_sample one = {.pc = LOADED_AT + 0x1a10, .snapshot = HSA_PCS_SNAPSHOT_VALID};
@@ -2320,15 +2383,15 @@ TEST(samples_among_many_code_objects)
 
 TEST(nothing_that_samples)
 {
-	start(RING_OPTION_AMD_PCS, SIGNALS);
-	CHECK_EQUAL(guest.trouble[RING_TROUBLE_NO_SAMPLES], 1);
+	start(AMD_OPTION_PCS, SIGNALS);
+	CHECK_EQUAL(guest.trouble[AMD_TROUBLE_NO_SAMPLES], 1);
 	stop();
 	start(0, SIGNALS);
-	CHECK_EQUAL(guest.trouble[RING_TROUBLE_NO_SAMPLES], 0);
+	CHECK_EQUAL(guest.trouble[AMD_TROUBLE_NO_SAMPLES], 0);
 	stop();
 }
 
-/* ---- copies ------------------------------------------------------------------------------------ */
+/* ---- copies ---------------------------------------------------------------------------------- */
 
 /* The times of the program's signal are told by us. */
 TEST(copies)
@@ -2589,7 +2652,7 @@ TEST(a_thread_without_a_ring)
 	CHECK_EQUAL(guest.trouble[RING_TROUBLE_NO_RING], 2);
 	write_batch(queue);
 	CHECK_EQUAL(guest.trouble[RING_TROUBLE_NO_RING], 4); /* with its barrier */
-	CHECK_EQUAL(guest.trouble[RING_TROUBLE_BATCHES], 4);
+	CHECK_EQUAL(guest.trouble[AMD_TROUBLE_BATCHES], 4);
 	CHECK_EQUAL(guest.trouble[RING_TROUBLE_OBJECTS], 0);
 	load_code((hsa_executable){5}, 0x1000, "one.kd");
 	CHECK_EQUAL(guest.trouble[RING_TROUBLE_OBJECTS], 1);
@@ -2602,17 +2665,18 @@ TEST(a_thread_without_a_ring)
 
 TEST(a_batch_without_a_ring)
 {
-	struct hsa_queue *queue = start(RING_OPTION_AMD_FULL, SIGNALS);
+	struct hsa_queue *queue = start(AMD_OPTION_FULL, SIGNALS);
 
 	guest_self = NULL;
 	write_batch(queue);
 	CHECK_EQUAL(guest.trouble[RING_TROUBLE_NO_RING_LAUNCH], 4);
-	CHECK_EQUAL(guest.trouble[RING_TROUBLE_BATCHES], 0);
+	CHECK_EQUAL(guest.trouble[AMD_TROUBLE_BATCHES], 0);
 	guest_self = &guest.thread;
 	stop();
 }
 
-/* What others have launched: a handler's thread, and a helper. Not what an earlier recorder has to do with. */
+/* What others have launched: a handler's thread, and a helper. Not what an earlier recorder has to
+ * do with. */
 TEST(times_that_come_to_a_thread_without_a_ring)
 {
 	struct hsa_queue *queue = start(0, SIGNALS);
@@ -2654,7 +2718,7 @@ TEST(a_copy_that_is_refused)
 	stop();
 }
 
-/* ---- the end ----------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 TEST(kernels_and_no_queue)
 {
@@ -2665,7 +2729,7 @@ TEST(kernels_and_no_queue)
 	CHECK(OnLoad(&tables, 1, 0, NULL));
 	load_code((hsa_executable){5}, 0x1000, "one.kd");
 	guest.backend.at_exit();
-	CHECK_EQUAL(guest.trouble[RING_TROUBLE_NO_QUEUE], 1);
+	CHECK_EQUAL(guest.trouble[AMD_TROUBLE_NO_QUEUE], 1);
 	stop();
 }
 
@@ -2698,7 +2762,8 @@ static long waits_of_its_own(void)
 	return usage.ru_nvcsw;
 }
 
-/* A program that exits shuts the runtime down then: the second end takes what is there and waits no more. */
+/* A program that exits shuts the runtime down then: the second end takes what is there and waits no
+ * more. */
 static struct hsa_queue *interrupted;
 
 static void destroy_interrupted(void)
@@ -2710,7 +2775,8 @@ static void destroy_interrupted(void)
 		destroy_queue(queue);
 }
 
-/* As a handler of a signal would, which has interrupted the thread while it takes the times of that queue. */
+/* As a handler of a signal would, which has interrupted the thread while it takes the times of that
+ * queue. */
 TEST(a_queue_that_ends_inside_of_the_taking_of_its_times)
 {
 	struct hsa_queue *queue = start(0, SIGNALS);
@@ -2770,7 +2836,7 @@ TEST(clocks_of_a_second_runtime)
 	stop();
 }
 
-/* ---- forks ------------------------------------------------------------------------------------- */
+/* ---- forks ----------------------------------------------------------------------------------- */
 
 /* A thread that is inside of the runtime, under a lock of ours, until it is told to go on. */
 static void *load_and_stall(void *unused)
@@ -2791,7 +2857,8 @@ static void *take_and_stall(void *unused)
 	return unused;
 }
 
-/* In a child, with seconds to live: what a program does there. Nothing is asked of the runtime on our account. */
+/* In a child, with seconds to live: what a program does there. Nothing is asked of the runtime on
+ * our account. */
 static void use_in_child(void)
 {
 	uint32_t created = runtime.created;
@@ -2832,7 +2899,8 @@ static int status_of_child(void (*run)(void))
 	return status;
 }
 
-/* A child has copies of our locks, of threads that it does not have, and the sessions of its parent. */
+/* A child has copies of our locks, of threads that it does not have, and the sessions of its
+ * parent. */
 TEST(a_fork_while_locks_are_held)
 {
 	static void *(*const threads[])(void *) = {load_and_stall, take_and_stall};
@@ -2859,7 +2927,7 @@ TEST(a_fork_while_locks_are_held)
 	}
 }
 
-/* ---- errno ------------------------------------------------------------------------------------- */
+/* ---- errno ----------------------------------------------------------------------------------- */
 
 #define KEEPS_ERRNO(call)                  \
 	do {                               \
@@ -2904,6 +2972,7 @@ int main(void)
 	RUN(queues_by_request);
 	RUN(queues_of_a_tool_that_came_before);
 	RUN(plain_queues_of_a_tool_that_came_before);
+	RUN(queues_of_a_tool_that_came_before_and_no_times);
 	RUN(queues_of_a_tool_that_came_after);
 	RUN(a_guest_that_is_named_twice);
 	RUN(the_guest_is_the_first_of_the_tools);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/inject/test_hsa_helper.c - the thread that looks after dispatches, and what it is not like: its maker
+ * tests/unit/inject/test_hsa_helper.c - the thread that looks after dispatches, and what it is not
+ * like: its maker
  */
 #include <dirent.h>
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -11,16 +13,37 @@
 
 #include "harness.h"
 
-#include "inject/hsa.h"
+#include "inject/amd/hsa.h"
 
-/* ---- the rest of the guest --------------------------------------------------------------------- */
+/* ---- the rest of the guest ------------------------------------------------------------------- */
 
 struct guest_page guest_page;
 _Thread_local struct guest_thread *guest_self __attribute__((tls_model("initial-exec")));
 
+_Atomic bool guest_exit_begun;
+
 struct guest_thread *guest_enter_slow(void)
 {
 	return NULL;
+}
+
+static uint32_t missing;
+
+void guest_trouble(uint32_t trouble)
+{
+	missing += trouble == AMD_TROUBLE_NO_HELPER;
+}
+
+static bool has_no_threads;
+
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+			  void *(*run)(void *argument), void *argument);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+			  void *(*run)(void *argument), void *argument);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+			  void *(*run)(void *argument), void *argument)
+{
+	return has_no_threads ? EAGAIN : __real_pthread_create(thread, attributes, run, argument);
 }
 
 static _Atomic uint32_t looks;
@@ -68,7 +91,7 @@ void hsa_finish(uint64_t last_ms)
 	atomic_fetch_add(&finishes, 1);
 }
 
-/* ---- the thread, as the kernel shows it --------------------------------------------------------- */
+/* ---- the thread, as the kernel shows it ------------------------------------------------------ */
 
 static bool read_line(const char *thread, const char *file, const char *key, char line[256])
 {
@@ -94,7 +117,7 @@ static pid_t find_helper(void)
 	pid_t helper = 0;
 
 	while (threads && !helper && (entry = readdir(threads)))
-		if (read_line(entry->d_name, "comm", "duet-rocm\n", line))
+		if (read_line(entry->d_name, "comm", "duet-amd\n", line))
 			helper = atoi(entry->d_name);
 	if (threads)
 		closedir(threads);
@@ -209,11 +232,38 @@ TEST(a_late_helper_asks_nothing)
 	CHECK(hsa_helper_stop(0, 1000));
 }
 
+/* The program's own calls look instead, as long as exit has not begun. */
+TEST(a_program_without_room_for_a_thread)
+{
+	atomic_store(&looks, 0);
+	has_no_threads = true;
+	CHECK(!hsa_helper_start());
+	CHECK(!hsa_helper_start());
+	CHECK_EQUAL(missing, 1);
+	CHECK(hsa_helper_is_asleep());
+	hsa_helper_wake();
+	CHECK(hsa_helper_is_asleep());
+	hsa_helper_wake();
+	CHECK_EQUAL(looks, 2);
+	atomic_store(&guest_exit_begun, true);
+	hsa_helper_wake();
+	CHECK(hsa_helper_stop(0, 1000));
+	CHECK_EQUAL(looks, 2);
+	atomic_store(&guest_exit_begun, false);
+	has_no_threads = false;
+	/* The runtime begins again. */
+	CHECK(hsa_helper_start());
+	CHECK(has_looked());
+	CHECK(hsa_helper_stop(0, 10000));
+	CHECK_EQUAL(missing, 1);
+}
+
 int main(void)
 {
 	RUN(the_helper_is_not_like_its_maker);
 	RUN(a_program_with_many_thread_local_variables);
 	RUN(queues_that_are_not_followed_are_looked_at_though_nothing_is_pending);
 	RUN(a_late_helper_asks_nothing);
+	RUN(a_program_without_room_for_a_thread);
 	return harness_end();
 }

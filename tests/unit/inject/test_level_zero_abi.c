@@ -4,7 +4,7 @@
  */
 #include "harness.h"
 
-#include "inject/level_zero_abi.h"
+#include "abi/level_zero.h"
 
 #ifdef HAVE_LEVEL_ZERO_HEADERS
 #include <level_zero/loader/ze_loader.h>
@@ -91,7 +91,7 @@ PLACE(ze_pci_properties, function, ze_pci_ext_properties_t, address.function);
 SIZE(ze_allocation_properties, ze_memory_allocation_properties_t);
 PLACE(ze_allocation_properties, memory_type, ze_memory_allocation_properties_t, type);
 SIZE(ze_kernel_properties, ze_kernel_properties_t);
-PLACE(ze_kernel_properties, subgroup_most, ze_kernel_properties_t, maxSubgroupSize);
+PLACE(ze_kernel_properties, max_subgroup, ze_kernel_properties_t, maxSubgroupSize);
 PLACE(ze_kernel_properties, local_bytes, ze_kernel_properties_t, localMemSize);
 PLACE(ze_kernel_properties, private_bytes, ze_kernel_properties_t, privateMemSize);
 

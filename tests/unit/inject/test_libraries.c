@@ -132,7 +132,7 @@ TEST(fork_while_a_thread_forks)
 	with_thread(fork_long, fork, can_look);
 }
 
-/* ---- a handler forks ----------------------------------------------------------------------------- */
+/* ---- a handler forks ------------------------------------------------------------------------- */
 
 static pid_t (*handler_makes)(void);
 static volatile pid_t made;
@@ -152,8 +152,8 @@ static int interrupt(struct dl_phdr_info *info, size_t size, void *data)
 	return 1;
 }
 
-/* In the child the look that was interrupted goes on, and ends. After fork() the loader's lock is the parent's thread's
- * for ever, so that nobody can look again there. */
+/* In the child the look that was interrupted goes on, and ends. After fork() the loader's lock is
+ * the parent's thread's for ever, so that nobody can look again there. */
 static void look_and_fork(pid_t (*make)(void), bool can_look_again)
 {
 	handler_makes = make;

@@ -2,7 +2,7 @@
  *
  * tests/unit/inject/test_opencl_abi.c - our declarations of OpenCL against the real headers
  *
- * Argument: the path of src/inject/opencl_abi.h, so that a constant added there is not forgotten here.
+ * Argument: the path of src/abi/opencl.h, so that a constant added there is not forgotten here.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -21,7 +21,8 @@ TEST(numbers_and_names_are_unique)
 			continue;
 		rows++;
 		CHECK(strncmp(ours_slots[i].name, "cl", 2) == 0);
-		/* A number used twice leaves a row that lies behind its place. 149 is not given out. */
+		/* A number used twice leaves a row that lies behind its place. 149 is not given
+		 * out. */
 		CHECK_EQUAL(ours_slots[i].value, i < 149 ? i : i - 1);
 		for (int k = 0; k < i; k++)
 			CHECK(!ours_slots[k].name ||
@@ -93,7 +94,8 @@ TEST(types_of_the_functions)
 		if (compatible == 0)
 			printf("#   %s\n", ours_slots[i].name);
 	}
-	/* all but the 16 of Direct3D and 10 that changed between versions of cl_khr_command_buffer */
+	/* all but the 16 of Direct3D and 10 that changed between versions of
+	 * cl_khr_command_buffer */
 	CHECK_EQUAL(compared, rows - 26);
 }
 #else

@@ -2,8 +2,8 @@
  *
  * tests/unit/inject/test_python_frames.c - Python stacks: real interpreters, and made-up ones
  *
- * Arguments: the folder of the made-up interpreters, the probe, the script that compares, the program that
- * embeds one.
+ * Arguments: the folder of the made-up interpreters, the probe, the script that compares, the
+ * program that embeds one.
  */
 #include "inject/python_frames.h"
 #include "programs/python_find.h"
@@ -20,9 +20,9 @@
 
 static const char *fakes, *probe, *script, *embed;
 
-enum { FRAMES_MOST = 64 };
+enum { MAX_FRAMES = 64 };
 
-/* ---- made-up interpreters ---------------------------------------------------------------------- */
+/* ---- made-up interpreters -------------------------------------------------------------------- */
 
 static void *load_fake(const char *name)
 {
@@ -97,7 +97,7 @@ TEST(made_up_3_14)
 	enum { CODE_BYTES = 240 };
 	static const struct want wants[] = {
 		{0, 10, true}, {-1, 0, true}, {2, 6, true}, {1, 2, true}};
-	struct python_frame frames[FRAMES_MOST];
+	struct python_frame frames[MAX_FRAMES];
 	struct python python = {0};
 	struct python_code code;
 	struct python_key key;
@@ -108,7 +108,7 @@ TEST(made_up_3_14)
 	REQUIRE(fake);
 	REQUIRE(find_python(&python));
 	CHECK(!python_unknown_version(&python));
-	count = python_frames(&python, frames, FRAMES_MOST, &gap);
+	count = python_frames(&python, frames, MAX_FRAMES, &gap);
 	REQUIRE(count == sizeof(wants) / sizeof(wants[0]));
 	CHECK_EQUAL(gap.frames, 0);
 	for (uint32_t i = 0; i < count; i++)
@@ -170,7 +170,7 @@ TEST(nonsense)
 /* A frame chain that leads back into itself. */
 TEST(endless)
 {
-	struct python_frame frames[FRAMES_MOST];
+	struct python_frame frames[MAX_FRAMES];
 	struct python python = {0};
 	struct python_gap gap;
 	void *fake = load_fake("3_14");
@@ -179,14 +179,14 @@ TEST(endless)
 	REQUIRE(fake && find_python(&python));
 	previous = (uint64_t *)dlsym(fake, "fake_frames") + 1;
 	*previous = (uint64_t)(uintptr_t)(previous - 1);
-	CHECK_EQUAL(python_frames(&python, frames, FRAMES_MOST, &gap), FRAMES_MOST);
-	CHECK_EQUAL(gap.frames, PYTHON_DEPTH_MOST - FRAMES_MOST);
+	CHECK_EQUAL(python_frames(&python, frames, MAX_FRAMES, &gap), MAX_FRAMES);
+	CHECK_EQUAL(gap.frames, MAX_PYTHON_DEPTH - MAX_FRAMES);
 	dlclose(fake);
 }
 
 TEST(ending)
 {
-	struct python_frame frames[FRAMES_MOST];
+	struct python_frame frames[MAX_FRAMES];
 	struct python python = {0};
 	struct python_gap gap;
 	void *fake = load_fake("3_14");
@@ -196,13 +196,14 @@ TEST(ending)
 	ending = (uint64_t *)(uintptr_t)(python.interpreters[0].runtime +
 					 python.interpreters[0].at.runtime_finalizing);
 	*ending = (uint64_t)(uintptr_t)&other;
-	CHECK_EQUAL(python_frames(&python, frames, FRAMES_MOST, &gap), 0);
+	CHECK_EQUAL(python_frames(&python, frames, MAX_FRAMES, &gap), 0);
 	*ending = fake_address(fake, "fake_thread");
-	CHECK_EQUAL(python_frames(&python, frames, FRAMES_MOST, &gap), 4);
+	CHECK_EQUAL(python_frames(&python, frames, MAX_FRAMES, &gap), 4);
 	dlclose(fake);
 }
 
-/* An interpreter that ends gives the states of other threads back: whoever was just about to read one finds anything. */
+/* An interpreter that ends gives the states of other threads back: whoever was just about to read
+ * one finds anything. */
 enum { ENDS = 100000 };
 static struct {
 	struct python python;
@@ -212,13 +213,13 @@ static struct {
 
 static void *walk_until_end(void *unused)
 {
-	struct python_frame frames[FRAMES_MOST];
+	struct python_frame frames[MAX_FRAMES];
 	struct python_gap gap;
 
 	for (int i = 1; i <= ENDS; i++) {
 		while (atomic_load(&ends.begun) < i)
 			sched_yield();
-		while (python_frames(&ends.python, frames, FRAMES_MOST, &gap))
+		while (python_frames(&ends.python, frames, MAX_FRAMES, &gap))
 			;
 		atomic_store(&ends.over, i);
 	}
@@ -269,18 +270,18 @@ TEST(ends_while_it_is_read)
 TEST(comes_and_goes)
 {
 	struct python python = {0};
-	struct python_frame frames[FRAMES_MOST];
+	struct python_frame frames[MAX_FRAMES];
 	struct python_gap gap;
 
 	for (int i = 0; i < 2; i++) {
 		void *fake;
 
 		CHECK(!find_python(&python));
-		CHECK_EQUAL(python_frames(&python, frames, FRAMES_MOST, &gap), 0);
+		CHECK_EQUAL(python_frames(&python, frames, MAX_FRAMES, &gap), 0);
 		fake = load_fake("3_14");
 		REQUIRE(fake);
 		CHECK(find_python(&python));
-		CHECK_EQUAL(python_frames(&python, frames, FRAMES_MOST, &gap), 4);
+		CHECK_EQUAL(python_frames(&python, frames, MAX_FRAMES, &gap), 4);
 		dlclose(fake);
 	}
 	CHECK(!find_python(&python));
@@ -290,7 +291,7 @@ TEST(comes_and_goes)
 TEST(two)
 {
 	struct python python = {0};
-	struct python_frame frames[FRAMES_MOST];
+	struct python_frame frames[MAX_FRAMES];
 	struct python_code code;
 	struct python_gap gap;
 	void *first = load_fake("3_14"), *second = load_fake("3_14_other");
@@ -298,7 +299,7 @@ TEST(two)
 	REQUIRE(first && second && first != second && find_python(&python));
 	CHECK_EQUAL(atomic_load(&python.count), 2);
 	*(void **)dlsym(first, "fake_current") = NULL;
-	REQUIRE(python_frames(&python, frames, FRAMES_MOST, &gap) == 4);
+	REQUIRE(python_frames(&python, frames, MAX_FRAMES, &gap) == 4);
 	CHECK_EQUAL(frames[0].code, fake_address(second, "fake_codes"));
 	CHECK(python_code(&python, frames[0].code, &code));
 	CHECK(python_code(&python, fake_address(first, "fake_codes"), &code));
@@ -314,7 +315,8 @@ static uint64_t cold_hot_begin, cold_hot_end;
 
 static void called_rarely(void)
 {
-	/* The caller's caller is the evaluation function; it is the caller where a compiler ends with a jump. */
+	/* The caller's caller is the evaluation function; it is the caller where a compiler ends
+	 * with a jump. */
 	uint64_t pc =
 		(uint64_t)(uintptr_t)__builtin_extract_return_addr(__builtin_return_address(0)) - 1;
 
@@ -347,8 +349,8 @@ TEST(cold)
 
 static atomic_bool race_over;
 
-/* Only threads that an interpreter evaluates for may ask for frames: what is just being loaded cannot be called
- * yet. */
+/* Only threads that an interpreter evaluates for may ask for frames: what is just being loaded
+ * cannot be called yet. */
 static void *race(void *data)
 {
 	struct python *python = data;
@@ -391,7 +393,7 @@ TEST(many_threads_find)
 	dlclose(fakes_loaded[1]);
 }
 
-/* ---- real interpreters ------------------------------------------------------------------------- */
+/* ---- real interpreters ----------------------------------------------------------------------- */
 
 /* Runs a command; what it says that does not begin with "ok" is shown. True: exit status 0. */
 static bool run_command(const char *command, int *ret_ok)
@@ -415,17 +417,18 @@ static const char *interpreter;
 
 TEST(interpreter)
 {
-	enum { STACKS_LEAST = 48 };
+	enum { MIN_STACKS = 48 };
 	char command[12288];
 	int ok;
 
-	/* Threads that come back from calls read their states too, when the interpreter that is ending has freed them: up
-	 * to 3.13 it dies of that where freed memory is scribbled over, as meson asks for. */
+	/* Threads that come back from calls read their states too, when the interpreter that is
+	 * ending has freed them: up to 3.13 it dies of that where freed memory is scribbled over,
+	 * as meson asks for. */
 	snprintf(command, sizeof(command),
 		 "MALLOC_PERTURB_=0 timeout 100 '%s' -W ignore '%s' '%s' 2>&1", interpreter, script,
 		 probe);
 	CHECK(run_command(command, &ok));
-	CHECK(ok >= STACKS_LEAST);
+	CHECK(ok >= MIN_STACKS);
 }
 
 static const char *embedded[3]; /* home, library, another library */

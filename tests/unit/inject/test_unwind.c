@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* inject/unwind.c against libgcc's unwinder, on frames of every shape that compilers make. Built without
- * frame pointers. */
+/* inject/unwind.c against libgcc's unwinder, on frames of every shape that compilers make. Built
+ * without frame pointers. */
 #include <alloca.h>
 #include <dlfcn.h>
 #include <link.h>
@@ -68,7 +68,7 @@ static void begin(void)
 		CHECK(stacks > 0);         \
 	} while (0)
 
-/* ---- shapes ------------------------------------------------------------------------------------ */
+/* ---- shapes ---------------------------------------------------------------------------------- */
 
 typedef int shape(int depth);
 static int go_on(int depth);
@@ -223,7 +223,7 @@ TEST(frames_are_return_addresses)
 	CHECK_EQUAL(taken.truncated, 0);
 }
 
-/* ---- depth ------------------------------------------------------------------------------------- */
+/* ---- depth ----------------------------------------------------------------------------------- */
 
 static NOINLINE int recurse(int depth)
 {
@@ -249,12 +249,12 @@ TEST(depths)
 			if (!base)
 				base = taken.count - 1;
 			CHECK_EQUAL(taken.count + taken.truncated, base + (uint32_t)depths[i]);
-			CHECK_EQUAL(taken.count <= UNWIND_FRAMES_MOST, 1);
+			CHECK_EQUAL(taken.count <= MAX_UNWIND_FRAMES, 1);
 		}
 	}
 }
 
-/* ---- other stacks ------------------------------------------------------------------------------ */
+/* ---- other stacks ---------------------------------------------------------------------------- */
 
 static void on_signal(int number)
 {
@@ -316,8 +316,8 @@ TEST(interrupted_anywhere)
 	timer_delete(timer);
 	CHECK(stacks > 100);
 	CHECK_EQUAL(wrong, 0);
-	/* In a prologue that aligns the stack the frame begins where r10 says, which is not followed: such a
-	 * stack says that it ends early. */
+	/* In a prologue that aligns the stack the frame begins where r10 says, which is not
+	 * followed: such a stack says that it ends early. */
 	CHECK(cut_short * 20 < stacks);
 }
 
@@ -354,7 +354,7 @@ TEST(fibers)
 		munmap(memory[i], 262144);
 }
 
-/* ---- threads ----------------------------------------------------------------------------------- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 static _Atomic uint32_t all_wrong, all_stacks;
 
@@ -387,7 +387,7 @@ TEST(eight_threads)
 	run_threads(thread_main);
 }
 
-/* ---- libraries that come and go ---------------------------------------------------------------- */
+/* ---- libraries that come and go -------------------------------------------------------------- */
 
 static const char *plugin_paths[2];
 
@@ -444,7 +444,7 @@ TEST(unloaded_by_eight_threads)
 	run_threads(thread_with_plugins);
 }
 
-/* ---- the same and not the same ----------------------------------------------------------------- */
+/* ---- the same and not the same --------------------------------------------------------------- */
 
 static NOINLINE uint64_t at_one_place(void)
 {
@@ -503,7 +503,8 @@ TEST(code_without_tables)
 	munmap(page, 4096);
 }
 
-/* A fork waits for who looks at the loader's counters, once a stack, and not for who looks for a row of each frame. */
+/* A fork waits for who looks at the loader's counters, once a stack, and not for who looks for a
+ * row of each frame. */
 TEST(rows_are_found_without_the_loaders_lock)
 {
 	begin();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Built twice with different frames: what is loaded second lies where the first was. Frames are 8 bytes
- * more than a multiple of 16. */
+/* Built twice with different frames: what is loaded second lies where the first was. Frames are 8
+ * bytes more than a multiple of 16. */
 #include <stdint.h>
 #include <string.h>
 
@@ -34,8 +34,9 @@ __attribute__((visibility("hidden"))) int plugin_enter(int (*back)(void))
 #define TEXT_OF(x) #x
 #define TEXT(x)    TEXT_OF(x)
 
-/* Where the call returns to is the same place in both, whatever the compiler makes of the rest: on a page of
- * its own, and the size of the frame takes four bytes (sub and add of a 32-bit number) even if it is small. */
+/* Where the call returns to is the same place in both, whatever the compiler makes of the rest: on
+ * a page of its own, and the size of the frame takes four bytes (sub and add of a 32-bit number)
+ * even if it is small. */
 __asm__(".set plugin_bytes, " TEXT(PLUGIN_BYTES));
 __asm__(".text\n"
 	".balign 4096\n"

@@ -2,8 +2,9 @@
  *
  * tests/unit/isa/fake_llvm.c - a library with LLVM's C interface that does what LLVM must not
  *
- * FAKE_LLVM_MAJOR is its version. The first byte says what happens: 0xde it dies, 0xad it hangs, 0xfe a
- * text with controls, 0xff an endless one, 0x77 a length behind the end, others ".fake", one byte.
+ * FAKE_LLVM_MAJOR is its version. The first byte says what happens: 0xde it dies, 0xad it hangs,
+ * 0xfe a text with controls, 0xff an endless one, 0x77 a length behind the end, others ".fake", one
+ * byte.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/isa/fake_nvdisasm.c - says of each 16 bytes of its input where they are, as nvdisasm writes it
+ * tests/unit/isa/fake_nvdisasm.c - says of each 16 bytes of its input where they are, as nvdisasm
+ * writes it
  */
 #include <stdio.h>
 #include <stdlib.h>

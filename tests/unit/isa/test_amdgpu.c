@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Code objects of AMD GPUs, instruction for instruction, as llvm-objdump of the same release has them:
+ * Code objects of AMD GPUs, instruction for instruction, as llvm-objdump of the same release has
+ * them:
  *
  *	test_amdgpu FILE.cl
  *
@@ -14,7 +15,7 @@
 
 #include "harness.h"
 
-enum { LINE = 4096, PROCESSORS_LEAST = 5, INSTRUCTIONS_LEAST = 200, SHOWN_MOST = 10 };
+enum { LINE = 4096, MIN_PROCESSORS = 5, MIN_INSTRUCTIONS = 200, MAX_SHOWN = 10 };
 
 static const char *source, *why;
 static char folder[] = "/tmp/duet-amdgpu-XXXXXX", object[64];
@@ -127,7 +128,7 @@ static void compare(struct isa *isa, struct instruction *instruction, struct sco
 	score->count++;
 	if (length == instruction->size && strcmp(text, instruction->text) == 0)
 		score->same++;
-	else if (score->count - score->same < SHOWN_MOST)
+	else if (score->count - score->same < MAX_SHOWN)
 		printf("# 0x%llx: '%s' of %zu bytes, objdump has '%s' of %zu\n",
 		       (unsigned long long)instruction->address, text, length, instruction->text,
 		       instruction->size);
@@ -171,10 +172,10 @@ TEST(every_instruction_of_every_processor)
 		compare_object(processors[i], &score);
 		printf("# %s: %zu instructions, %zu as objdump's\n", processors[i], score.count,
 		       score.same);
-		CHECK(score.count >= INSTRUCTIONS_LEAST);
+		CHECK(score.count >= MIN_INSTRUCTIONS);
 		CHECK_EQUAL(score.same, score.count);
 	}
-	CHECK(compiled >= PROCESSORS_LEAST);
+	CHECK(compiled >= MIN_PROCESSORS);
 }
 
 TEST(processors_that_nobody_knows)

@@ -9,7 +9,7 @@
 #include "harness.h"
 
 static struct scene scene;
-static struct batch_memory memory[SCENE_BUFFERS_MOST];
+static struct batch_memory memory[MAX_SCENE_BUFFERS];
 static struct batch_state state;
 static char text[SCENE_TEXT_SIZE];
 
@@ -18,7 +18,7 @@ static void parse(enum batch_generation generation)
 	const struct batch_source source = scene_source(&scene, memory);
 
 	scene_prepare(&scene, generation, &state);
-	batch_look(&state, &source, scene.start);
+	batch_parse(&state, &source, scene.start);
 	scene_describe(&state, text);
 }
 
@@ -45,7 +45,7 @@ TEST(corpus_case)
 	at->build(&scene);
 	parse(at->generation);
 	CHECK(state.status != BATCH_GOING);
-	CHECK(state.found_count <= BATCH_FOUND_MOST && state.level < BATCH_LEVELS);
+	CHECK(state.found_count <= MAX_BATCH_FOUND && state.level < BATCH_LEVELS);
 	if (at->expected)
 		CHECK_TEXT(text, at->expected);
 	scene_fini(&scene);
@@ -79,7 +79,8 @@ TEST(where_it_stands)
 	scene_fini(&scene);
 }
 
-/* A ring that is written while it is read: padding that is not there yet, then a command cut in two, then the rest. */
+/* A ring that is written while it is read: padding that is not there yet, then a command cut in
+ * two, then the rest. */
 TEST(incomplete_goes_on)
 {
 	struct batch_source source;
@@ -88,14 +89,14 @@ TEST(incomplete_goes_on)
 	source = scene_source(&scene, memory);
 	parse(BATCH_XE2);
 	CHECK_TEXT(text, "incomplete without 0x1000a8 1+0");
-	batch_look_on(&state, &source);
+	batch_continue(&state, &source);
 	scene_describe(&state, text);
 	CHECK_TEXT(text, "incomplete without 0x1000a8 1+0");
 
 	for (int i = 0; i < 20 + 50; i++)
 		scene_put(&scene, 0);
 	source = scene_source(&scene, memory);
-	batch_look_on(&state, &source);
+	batch_continue(&state, &source);
 	scene_describe(&state, text);
 	CHECK_TEXT(text, "incomplete without 0x1001c0 2+0; compute 0x700001040");
 	CHECK_EQUAL(state.address,
@@ -104,10 +105,10 @@ TEST(incomplete_goes_on)
 	scene.last = 22 + 40;
 	scene_set(&scene, 0, 0x02800000); /* MI_ARB_CHECK */
 	scene_set(&scene, 1, 0x05000000);
-	batch_look_on(&state, &source);
+	batch_continue(&state, &source);
 	scene_describe(&state, text);
 	CHECK_TEXT(text, "done 4+0; compute 0x700001040");
-	batch_look_on(&state, &source);
+	batch_continue(&state, &source);
 	CHECK_EQUAL(state.status, BATCH_DONE);
 	scene_fini(&scene);
 }
@@ -124,7 +125,7 @@ TEST(incomplete_goes_on_within)
 	scene_command(&scene, 0x72080000, 40);
 	scene_put(&scene, 0x05000000);
 	source = scene_source(&scene, memory);
-	batch_look_on(&state, &source);
+	batch_continue(&state, &source);
 	scene_describe(&state, text);
 	CHECK_TEXT(text, "done 4+0; compute base+0x0; calls 1");
 	scene_fini(&scene);
@@ -151,7 +152,7 @@ TEST(commands_are_told)
 	source = scene_source(&scene, memory);
 	source.on_command = see;
 	scene_prepare(&scene, BATCH_XE2, &state);
-	batch_look(&state, &source, scene.start);
+	batch_parse(&state, &source, scene.start);
 	REQUIRE(seen_count == 3);
 	CHECK_EQUAL(seen[0][0], 0x100000 + 4 * 7);
 	CHECK_EQUAL(seen[0][2], 22);
@@ -197,7 +198,7 @@ static bool guess(const char *name, enum batch_generation *ret_generation)
 
 	build(name);
 	source = scene_source(&scene, memory);
-	is_told = batch_guess_generation(&source, SCENE_VM, scene.start, scene.steps_most,
+	is_told = batch_guess_generation(&source, SCENE_VM, scene.start, scene.max_steps,
 					 ret_generation);
 	scene_fini(&scene);
 	return is_told;

@@ -249,7 +249,8 @@ TEST(what_a_library_says_is_checked)
 	unsetenv("DUET_LLVM");
 }
 
-/* How long a child's answers are waited for. Where one sleeps for ever, nobody has to wait as long as that to see it. */
+/* How long a child's answers are waited for. Where one sleeps for ever, nobody has to wait as long
+ * as that to see it. */
 static struct timeval patience;
 static bool is_impatient;
 int __real_setsockopt(int fd, int level, int name, const void *value, socklen_t size);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Code of NVIDIA GPUs: names with guards for each generation, and bytes that are no code. Names of whole kernels, and what
- * nvdisasm adds, are compared in tests/e2e/test_cuda_pc.py.
+ * Code of NVIDIA GPUs: names with guards for each generation, and bytes that are no code. Names of
+ * whole kernels, and what nvdisasm adds, are compared in tests/e2e/test_cuda_pc.py.
  */
 #include "isa/isa.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Code of Intel GPUs: names and lengths without a library, the library's own table of names, texts, and bytes that are
- * no code. Texts of whole kernels are compared in tests/e2e/test_code_objects.py.
+ * Code of Intel GPUs: names and lengths without a library, the library's own table of names, texts,
+ * and bytes that are no code. Texts of whole kernels are compared in
+ * tests/e2e/test_code_objects.py.
  */
 #include "isa/isa.h"
 
@@ -12,7 +13,7 @@
 
 #include "harness.h"
 
-enum { OPCODES = 128, SPECS_MOST = 1024, COMPACT = 1 << 29 };
+enum { OPCODES = 128, MAX_SPECS = 1024, COMPACT = 1 << 29 };
 
 static char text[ISA_TEXT_SIZE];
 
@@ -119,11 +120,11 @@ TEST(libraries_are_refused)
 	setenv("DUET_IGA", "libc.so.6", 1);
 	isa = make("xe2");
 	unsetenv("DUET_IGA");
-	CHECK(isa_why(isa) && strstr(isa_why(isa), "is no library of IGA"));
+	CHECK(isa_why(isa) && strstr(isa_why(isa), "is not an IGA library"));
 	isa_free(isa);
 }
 
-/* ---- the library ------------------------------------------------------------------------------- */
+/* ---- the library ----------------------------------------------------------------------------- */
 
 static void *open_library(void)
 {
@@ -142,14 +143,14 @@ typedef int number_function(const void *spec, uint32_t *number);
 /* What the library's table says of one generation; 0: it does not know that. */
 static size_t read_names(void *library, uint32_t platform, char names[OPCODES][32])
 {
-	static const void *specs[SPECS_MOST];
+	static const void *specs[MAX_SPECS];
 	enumerate_function *enumerate =
 		(enumerate_function *)dlsym(library, "iga_opspec_enumerate");
 	name_function *mnemonic = (name_function *)dlsym(library, "iga_opspec_mnemonic");
 	number_function *encoding = (number_function *)dlsym(library, "iga_opspec_op_encoding");
 	size_t count = 0, known = 0;
 
-	if (enumerate(platform, NULL, &count) || count > SPECS_MOST ||
+	if (enumerate(platform, NULL, &count) || count > MAX_SPECS ||
 	    enumerate(platform, specs, &count))
 		return 0;
 	for (size_t i = 0; i < count; i++) {
@@ -225,7 +226,7 @@ TEST(texts_with_operands)
 		   "with x");
 }
 
-/* ---- bytes that are no code -------------------------------------------------------------------- */
+/* ---- bytes that are no code ------------------------------------------------------------------ */
 
 static uint64_t random_state = 88172645463325252ULL;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/isa/vectors.c - code with AVX-512 as PoCL's compiler makes it, to be read and never run
+ * tests/unit/isa/vectors.c - code with AVX-512 as PoCL's compiler makes it, to be read and never
+ * run
  */
 #include <stddef.h>
 #include <stdint.h>

@@ -2,7 +2,8 @@
  *
  * tests/unit/lib/test_handle.c - threads, forks and recorders that come and go, below duet.h
  *
- * The library is linked in; the test plays the recorder in a thread of its own. Also run under ThreadSanitizer.
+ * The library is linked in; the test plays the recorder in a thread of its own. Also run under
+ * ThreadSanitizer.
  */
 #include <duet.h>
 #include <errno.h>
@@ -15,15 +16,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collect/attach.h"
+#include "collect/guest/attach.h"
 #include "harness.h"
 #include "lib/handle.h"
 #include "mappings.h"
 #include "ring/ring.h"
 
-enum { RINGS = 8, RING_BYTES = 65536, REGIONS_MOST = 4, THREADS = 4, WAIT_MS = 20000 };
+enum { RINGS = 8, RING_BYTES = 65536, MAX_REGIONS = 4, THREADS = 4, WAIT_MS = 20000 };
 
-/* ---- the recorder's side ----------------------------------------------------------------------- */
+/* ---- the recorder's side --------------------------------------------------------------------- */
 
 struct counted {
 	uint32_t pushes, pops, starts, stops, marks, counters, wrong;
@@ -45,7 +46,7 @@ static struct recorder_thread {
 	_Atomic bool ends, refuses;
 	_Atomic bool rests;     /* as one that is stopped: it hears no hello */
 	_Atomic uint32_t count; /* of regions, of which each is ready to be read */
-	struct region regions[REGIONS_MOST];
+	struct region regions[MAX_REGIONS];
 	uint64_t scratch[8192];
 } recorder;
 
@@ -131,7 +132,7 @@ static struct region *region_of(const struct attach_hello *hello)
 		munmap(region->at, ring_region_bytes(RINGS, RING_BYTES));
 		return region;
 	}
-	if (count == REGIONS_MOST)
+	if (count == MAX_REGIONS)
 		abort();
 	recorder.regions[count] = (struct region){.pid = hello->pid};
 	memcpy(recorder.regions[count].guest, hello->hello.guest, sizeof(hello->hello.guest));
@@ -198,7 +199,7 @@ static void recorder_free(void)
 		munmap(recorder.regions[i].at, ring_region_bytes(RINGS, RING_BYTES));
 }
 
-/* ---- the program's side ------------------------------------------------------------------------ */
+/* ---- the program's side ---------------------------------------------------------------------- */
 
 static struct duet *duet;
 
@@ -348,9 +349,9 @@ TEST(a_child_has_rings_of_its_own)
 	recorder_free();
 }
 
-static bool is_recording_within(uint32_t most_ms, uint32_t *ret_marks)
+static bool is_recording_within(uint32_t max_ms, uint32_t *ret_marks)
 {
-	const uint64_t end_ms = ring_now_ms() + most_ms;
+	const uint64_t end_ms = ring_now_ms() + max_ms;
 
 	while (!duet_is_recording(duet) && ring_now_ms() < end_ms) {
 		duet_mark(duet, NULL, "awaited");
@@ -453,7 +454,7 @@ TEST(who_waits_for_an_answer_leaves_others_descriptors_alone)
 	close(ends[1]);
 }
 
-/* ---- threads that hold rings ------------------------------------------------------------------- */
+/* ---- threads that hold rings ----------------------------------------------------------------- */
 
 static pthread_barrier_t claimed, released;
 
@@ -535,7 +536,7 @@ TEST(a_thread_may_end_while_its_handle_is_closed)
 	recorder_free();
 }
 
-/* ---- handles that come and go ------------------------------------------------------------------ */
+/* ---- handles that come and go ---------------------------------------------------------------- */
 
 enum { CYCLES = 300 };
 

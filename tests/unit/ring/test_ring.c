@@ -2,15 +2,17 @@
  *
  * tests/unit/ring/test_ring.c - the queue from a guest's thread to the recorder
  *
- * Regions lie between two pages that nobody may touch, so that one byte too far ends the test. Records carry
- * their number and a pattern made from it: a torn, lost or repeated one is seen.
+ * Regions lie between two pages that nobody may touch, so that one byte too far ends the test.
+ * Records carry their number and a pattern made from it: a torn, lost or repeated one is seen.
  */
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "harness.h"
 #include "ring/ring.h"
@@ -52,7 +54,7 @@ static double seconds(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* ---- regions between guard pages --------------------------------------------------------------- */
+/* ---- regions between guard pages ------------------------------------------------------------- */
 
 static struct ring_region *region_new(uint32_t count)
 {
@@ -71,7 +73,7 @@ static void region_free(struct ring_region *region, uint32_t count)
 	       ring_region_bytes(count, BYTES) + (size_t)2 * RING_PAGE);
 }
 
-/* ---- records that can be checked --------------------------------------------------------------- */
+/* ---- records that can be checked ------------------------------------------------------------- */
 
 static uint64_t pattern(uint32_t number, uint32_t word)
 {
@@ -145,7 +147,7 @@ static size_t drain(struct setup *setup)
 	return ring_drain(&setup->reader, BYTES, setup->scratch, check_record, &setup->checker);
 }
 
-/* ---- honest use -------------------------------------------------------------------------------- */
+/* ---- honest use ------------------------------------------------------------------------------ */
 
 TEST(round_trip_of_every_size)
 {
@@ -271,7 +273,7 @@ TEST(claim_close_recycle)
 	region_free(region, 2);
 }
 
-/* ---- a producer and a consumer ----------------------------------------------------------------- */
+/* ---- a producer and a consumer --------------------------------------------------------------- */
 
 enum { STREAM_RECORDS = UNDER_TSAN ? 300000 : 3000000 };
 
@@ -319,7 +321,7 @@ TEST(producer_and_consumer)
 	setup_fini(&setup);
 }
 
-/* ---- many threads, few rings ------------------------------------------------------------------- */
+/* ---- many threads, few rings ----------------------------------------------------------------- */
 
 enum { CROWD_RINGS = 5, CROWD_THREADS = 8, CROWD_LIVES = UNDER_TSAN ? 300 : 2000 };
 
@@ -437,7 +439,7 @@ TEST(crowd_shares_rings)
 	region_free(crowd.region, CROWD_RINGS);
 }
 
-/* ---- a signal handler of the same thread ------------------------------------------------------- */
+/* ---- a signal handler of the same thread ----------------------------------------------------- */
 
 static struct {
 	struct setup *setup;
@@ -465,8 +467,8 @@ static void *send_signals(void *context)
 	return NULL;
 }
 
-/* Mostly reservations, so that a signal between any two of their instructions is likely; sizes differ from
- * the handler's, so that a record put over another is seen. */
+/* Mostly reservations, so that a signal between any two of their instructions is likely; sizes
+ * differ from the handler's, so that a record put over another is seen. */
 TEST(signal_handler_writes_in_between)
 {
 	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART}, old;
@@ -527,7 +529,7 @@ TEST(nested_reservation_is_counted)
 	setup_fini(&setup);
 }
 
-/* ---- hostile bytes ----------------------------------------------------------------------------- */
+/* ---- hostile bytes --------------------------------------------------------------------------- */
 
 /* What ring_drain promises of each record, whatever the ring holds. */
 struct witness {
@@ -828,6 +830,39 @@ TEST(hostile_positions_at_claim)
 	}
 }
 
+/* The first ring has no record, the third had a thread that is gone. Of those that were never
+ * claimed one is looked at: to read a page of a file without content makes one. */
+TEST(data_is_given_back)
+{
+	enum { RINGS = 8, CLAIMED = 3 };
+	const size_t bytes = ring_region_bytes(RINGS, BYTES);
+	int fd = memfd_create("rings", MFD_CLOEXEC);
+	struct ring_writer writers[CLAIMED];
+	struct ring_region *region;
+	struct stat before, after;
+
+	REQUIRE(fd >= 0 && ftruncate(fd, (off_t)bytes) == 0);
+	region = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	REQUIRE(region != MAP_FAILED);
+	for (int i = 0; i < CLAIMED; i++)
+		REQUIRE(ring_claim(region, RINGS, BYTES, 77, &writers[i]));
+	for (int i = 1; i < CLAIMED; i++) {
+		memset(ring_reserve(&writers[i], EVENT_API, 64), 1, 64);
+		ring_commit(&writers[i]);
+	}
+	atomic_store(&writers[2].control->state, RING_FREE);
+	CHECK(!fstat(fd, &before));
+	ring_give_back_data(region, RINGS, BYTES);
+	CHECK(!fstat(fd, &after));
+	CHECK_EQUAL(before.st_blocks - after.st_blocks, (2 - 1) * (long)RING_PAGE / 512);
+	for (int i = 1; i < CLAIMED; i++) {
+		CHECK_EQUAL(writers[i].data[0], 0);
+		CHECK_EQUAL(atomic_load(&writers[i].control->head), 64);
+	}
+	munmap(region, bytes);
+	close(fd);
+}
+
 int main(void)
 {
 	RUN(round_trip_of_every_size);
@@ -851,5 +886,6 @@ int main(void)
 #endif
 	RUN(hostile_tail);
 	RUN(hostile_positions_at_claim);
+	RUN(data_is_given_back);
 	return harness_end();
 }

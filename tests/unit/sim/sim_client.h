@@ -2,8 +2,8 @@
  *
  * tests/unit/sim/sim_client.h - what the tests of the simulated NVIDIA libraries share
  *
- * SIM_NVIDIA is read once in a process, so each scenario runs in a process of its own: the test program
- * again, as `PROGRAM FOLDER scenario NAME`. The libraries are taken from FOLDER by path.
+ * SIM_NVIDIA is read once in a process, so each scenario runs in a process of its own: the test
+ * program again, as `PROGRAM FOLDER scenario NAME`. The libraries are taken from FOLDER by path.
  */
 #ifndef TESTS_UNIT_SIM_CLIENT_H
 #define TESTS_UNIT_SIM_CLIENT_H
@@ -17,13 +17,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "event/cuda_abi.h"
-#include "event/cupti_abi.h"
+#include "sim/nvidia/cuda_abi.h"
+#include "sim/nvidia/cupti_abi.h"
 #include "harness.h"
 
 static const char *client_folder;
-static struct cuda_functions cu;
-static struct cupti_functions cupti;
+static struct cuda_all_functions cu;
+static struct cupti_all_functions cupti;
 static CUcontext client_context;
 static CUmodule client_module;
 static CUfunction client_spin, client_other;
@@ -63,7 +63,7 @@ static inline int client_open_cuda(void)
 #define X(name, parameters)                                                    \
 	cu.name = library ? (__typeof__(cu.name))dlsym(library, #name) : NULL; \
 	missing += !cu.name;
-	CUDA_FUNCTIONS(X)
+	CUDA_ALL_FUNCTIONS(X)
 #undef X
 	return missing;
 }
@@ -76,7 +76,7 @@ static inline int client_open_cupti(void)
 #define X(need, name, parameters)                                                    \
 	cupti.name = library ? (__typeof__(cupti.name))dlsym(library, #name) : NULL; \
 	missing += !cupti.name;
-	CUPTI_FUNCTIONS(X)
+	CUPTI_ALL_FUNCTIONS(X)
 #undef X
 	return missing;
 }
@@ -128,12 +128,12 @@ static struct {
 	FILE *dump; /* buffers as they are: bytes and then the buffer */
 } client = {.lock = PTHREAD_MUTEX_INITIALIZER, .buffer_bytes = 65536};
 
-static inline void client_requested(uint8_t **ret_buffer, size_t *ret_bytes, size_t *ret_most)
+static inline void client_requested(uint8_t **ret_buffer, size_t *ret_bytes, size_t *ret_max)
 {
 	client.requested_count++;
 	*ret_buffer = client.gives_none ? NULL : aligned_alloc(8, client.buffer_bytes);
 	*ret_bytes = client.buffer_bytes;
-	*ret_most = 0;
+	*ret_max = 0;
 }
 
 static inline void client_keep(const struct cupti_activity *record, size_t bytes)

@@ -33,7 +33,8 @@ static void check_order(uint32_t stream_id)
 	CHECK(count >= 2);
 }
 
-/* What is so until a time, on a machine that may stop us for longer than that: checked only if it is not over. */
+/* What is so until a time, on a machine that may stop us for longer than that: checked only if it
+ * is not over. */
 #define CHECK_UNTIL(until_ns, condition)               \
 	do {                                           \
 		bool is_so_ = (condition);             \
@@ -520,7 +521,7 @@ static void run_many(void)
 
 /* ---- strides --------------------------------------------------------------------------------- */
 
-static void check_walk(const struct cupti_functions *functions, uint32_t kind, size_t bytes)
+static void check_walk(const struct cupti_all_functions *functions, uint32_t kind, size_t bytes)
 {
 	uint64_t buffer[3 * 32] = {0};
 	struct cupti_activity *record = NULL;
@@ -577,7 +578,7 @@ static void run_old_records(void)
 
 /* ---- the real library ------------------------------------------------------------------------ */
 
-static bool find_real(struct cupti_functions *ret_functions)
+static bool find_real(struct cupti_all_functions *ret_functions)
 {
 	glob_t found;
 	void *library = NULL;
@@ -636,7 +637,7 @@ static void run_dump(void)
 	printf("#   %zu records in %zu buffers\n", count, client.buffer_count);
 }
 
-static void check_buffers(const struct cupti_functions *real, FILE *file)
+static void check_buffers(const struct cupti_all_functions *real, FILE *file)
 {
 	static uint32_t kinds[100000];
 	size_t valid, count = 0, expected = 0, wrong = 0;
@@ -662,7 +663,7 @@ static void check_buffers(const struct cupti_functions *real, FILE *file)
 }
 
 /* Where the second record is in a buffer full of this kind; 0: no such kind. */
-static size_t second_at(const struct cupti_functions *functions, uint32_t kind)
+static size_t second_at(const struct cupti_all_functions *functions, uint32_t kind)
 {
 	struct cupti_activity *record = NULL;
 	uint64_t buffer[128];
@@ -676,7 +677,7 @@ static size_t second_at(const struct cupti_functions *functions, uint32_t kind)
 	return (size_t)((uint8_t *)record - (uint8_t *)buffer);
 }
 
-static void check_kinds(const struct cupti_functions *real)
+static void check_kinds(const struct cupti_all_functions *real)
 {
 	int known = 0;
 
@@ -692,7 +693,7 @@ static void check_kinds(const struct cupti_functions *real)
 
 static void run_real(void)
 {
-	struct cupti_functions real;
+	struct cupti_all_functions real;
 	uint32_t version;
 	int named = 0;
 	FILE *file;

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/sim/test_sim_counters.c - PC sampling, PM sampling and NVML of the simulated NVIDIA libraries
+ * tests/unit/sim/test_sim_counters.c - PC sampling, PM sampling and NVML of the simulated NVIDIA
+ * libraries
  *
  *	test_sim_counters FOLDER      the folder with the libraries
  */
 #include <math.h>
 
 #include "sim_client.h"
-#include "collect/nvidia/nvml_abi.h"
+#include "abi/nvml.h"
 
 /* ---- PC sampling ----------------------------------------------------------------------------- */
 
-enum { STALLS_MOST = 64, PCS_MOST = 256 };
+enum { MAX_STALLS = 64, MAX_PCS = 256 };
 
 static struct {
-	uint8_t bytes[PCS_MOST * sizeof(struct cupti_pc_data)];
-	struct cupti_pc_stall_reason stalls[PCS_MOST][STALLS_MOST];
+	uint8_t bytes[MAX_PCS * sizeof(struct cupti_pc_data)];
+	struct cupti_pc_stall_reason stalls[MAX_PCS][MAX_STALLS];
 	struct cupti_pc_sampling_data data;
 	size_t stride;
 	uint64_t samples_of[2], stalls_sum;
@@ -39,8 +40,8 @@ static void pc_free_names(void)
 		free(pc.names[--pc.name_count]);
 }
 
-static uint32_t stall_indices[STALLS_MOST];
-static char stall_texts[STALLS_MOST][CUPTI_STALL_REASON_STRING_SIZE];
+static uint32_t stall_indices[MAX_STALLS];
+static char stall_texts[MAX_STALLS][CUPTI_STALL_REASON_STRING_SIZE];
 static size_t stall_count;
 
 static cupti_result pc_enable(void)
@@ -76,7 +77,7 @@ static cupti_result pc_configure(uint32_t attribute, uint32_t value)
 
 static void pc_read_names(void)
 {
-	char *names[STALLS_MOST];
+	char *names[MAX_STALLS];
 	struct cupti_pc_sampling_num_stall_reasons_params number = {
 		.struct_bytes = CUpti_PCSamplingGetNumStallReasonsParamsSize,
 		.context = client_context,
@@ -88,7 +89,7 @@ static void pc_read_names(void)
 		.ret_names = names};
 
 	CHECK_EQUAL(cupti.cuptiPCSamplingGetNumStallReasons(&number), 0);
-	REQUIRE(stall_count <= STALLS_MOST);
+	REQUIRE(stall_count <= MAX_STALLS);
 	for (size_t i = 0; i < stall_count; i++)
 		names[i] = stall_texts[i];
 	params.count = stall_count;
@@ -161,7 +162,7 @@ static void run_pc(void)
 	CHECK_EQUAL(stall_count, 38);
 	CHECK_TEXT(stall_texts[0], "smsp__pcsamp_warps_issue_stalled_barrier");
 	CHECK_TEXT(stall_texts[13], "smsp__pcsamp_warps_issue_stalled_long_scoreboard_not_issued");
-	CHECK_EQUAL(pc_get(PCS_MOST, NULL), CUPTI_ERROR_INVALID_OPERATION);
+	CHECK_EQUAL(pc_get(MAX_PCS, NULL), CUPTI_ERROR_INVALID_OPERATION);
 	CHECK_EQUAL(pc_enable(), 0);
 	CHECK_EQUAL(pc_enable(), CUPTI_ERROR_INVALID_OPERATION);
 	CHECK_EQUAL(pc_configure(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD, 4),
@@ -173,7 +174,7 @@ static void run_pc(void)
 	CHECK_EQUAL(pc.data.remaining_count, 28);
 	CHECK_EQUAL(correlation_id, 0);
 	sum = pc.data.sample_count - pc.data.foreign_sample_count;
-	CHECK_EQUAL(pc_get(PCS_MOST, NULL), 0);
+	CHECK_EQUAL(pc_get(MAX_PCS, NULL), 0);
 	sum += pc.data.sample_count - pc.data.foreign_sample_count;
 	CHECK_EQUAL(pc.data.remaining_count, 0);
 	CHECK_EQUAL(sum, pc.samples_of[0] + pc.samples_of[1]);
@@ -193,7 +194,7 @@ static void run_pc_old(void)
 	pc_read_names();
 	CHECK_EQUAL(pc_enable(), 0);
 	pc_run(3);
-	CHECK_EQUAL(pc_get(PCS_MOST, NULL), 0);
+	CHECK_EQUAL(pc_get(MAX_PCS, NULL), 0);
 	CHECK_EQUAL(pc.data.pc_count, 128);
 	CHECK_EQUAL(pc_disable(), 0);
 	pc_free_names();
@@ -225,13 +226,13 @@ static void run_pc_serialized(void)
 	pc_run(1);
 	CHECK_EQUAL(cupti.cuptiPCSamplingStop(&stop), 0);
 	pc_run(1);
-	CHECK_EQUAL(pc_get(PCS_MOST, &correlation_id), 0);
+	CHECK_EQUAL(pc_get(MAX_PCS, &correlation_id), 0);
 	CHECK_EQUAL(pc.data.pc_count, 128);
 	CHECK(correlation_id != 0);
 	range_id = pc.data.range_id;
 	CHECK_EQUAL(cupti.cuptiPCSamplingStart(&start), 0);
 	CHECK_EQUAL(cupti.cuptiPCSamplingStop(&stop), 0);
-	CHECK_EQUAL(pc_get(PCS_MOST, NULL), 0);
+	CHECK_EQUAL(pc_get(MAX_PCS, NULL), 0);
 	CHECK(pc.data.range_id > range_id);
 	CHECK_EQUAL(pc_disable(), 0);
 	pc_free_names();
@@ -239,8 +240,8 @@ static void run_pc_serialized(void)
 
 /* A buffer for the configuration, apart from that of pc_get. */
 static struct {
-	uint8_t bytes[PCS_MOST * sizeof(struct cupti_pc_data)];
-	struct cupti_pc_stall_reason stalls[PCS_MOST][STALLS_MOST];
+	uint8_t bytes[MAX_PCS * sizeof(struct cupti_pc_data)];
+	struct cupti_pc_stall_reason stalls[MAX_PCS][MAX_STALLS];
 	struct cupti_pc_sampling_data data;
 } live;
 
@@ -258,7 +259,7 @@ static void pc_give_buffer(void)
 	live.data = (struct cupti_pc_sampling_data){.struct_bytes = sizeof(live.data),
 						    .capacity_count = 100,
 						    .pcs = (void *)live.bytes};
-	for (size_t i = 0; i < PCS_MOST; i++)
+	for (size_t i = 0; i < MAX_PCS; i++)
 		((struct cupti_pc_data *)(void *)(live.bytes + i * pc.stride))->stalls =
 			live.stalls[i];
 	CHECK_EQUAL(cupti.cuptiPCSamplingSetConfigurationAttribute(&params), 0);
@@ -292,12 +293,12 @@ static void run_pc_ranges(void)
 	CHECK_EQUAL(pc.data.pc_count, 60);
 	CHECK_EQUAL(pc.data.remaining_count, 68);
 	CHECK_EQUAL(live.data.pc_count, 40);
-	CHECK_EQUAL(pc_get(PCS_MOST, NULL), 0);
+	CHECK_EQUAL(pc_get(MAX_PCS, NULL), 0);
 	CHECK_EQUAL(pc.data.pc_count, 68);
 	CHECK_EQUAL(live.data.pc_count + live.data.remaining_count, 0);
 	CHECK_EQUAL(cupti.cuptiPCSamplingStart(&start), 0);
 	pc_run(1);
-	CHECK_EQUAL(pc_get(PCS_MOST, NULL), 0);
+	CHECK_EQUAL(pc_get(MAX_PCS, NULL), 0);
 	CHECK_EQUAL(pc.data.pc_count, 0);
 	CHECK_EQUAL(cupti.cuptiPCSamplingStop(&stop), 0);
 	CHECK_EQUAL(pc_disable(), 0);
@@ -324,7 +325,7 @@ static void run_pc_kernel_ranges(void)
 	CHECK_EQUAL(live.data.pc_count, 64);
 	CHECK_EQUAL(client_launch(client_spin, NULL), 0);
 	CHECK_EQUAL(live.data.pc_count + live.data.remaining_count, 128);
-	CHECK_EQUAL(pc_get(PCS_MOST, NULL), 0);
+	CHECK_EQUAL(pc_get(MAX_PCS, NULL), 0);
 	CHECK_EQUAL(pc.data.pc_count, 128);
 	CHECK_EQUAL(live.data.pc_count, 0);
 	CHECK_EQUAL(pc_disable(), 0);
@@ -339,20 +340,20 @@ static void run_pc_wedge(void)
 	pc_read_names();
 	CHECK_EQUAL(pc_enable(), 0);
 	pc_run(3);
-	CHECK_EQUAL(pc_get(PCS_MOST, NULL), CUPTI_ERROR_OUT_OF_MEMORY);
+	CHECK_EQUAL(pc_get(MAX_PCS, NULL), CUPTI_ERROR_OUT_OF_MEMORY);
 	CHECK(pc.data.is_hardware_buffer_full);
 	CHECK(pc.data.dropped_count > 0);
-	CHECK_EQUAL(pc_get(PCS_MOST, NULL), CUPTI_ERROR_OUT_OF_MEMORY);
+	CHECK_EQUAL(pc_get(MAX_PCS, NULL), CUPTI_ERROR_OUT_OF_MEMORY);
 	CHECK_EQUAL(pc_disable(), 0);
 	CHECK_EQUAL(pc_enable(), 0);
-	CHECK_EQUAL(pc_get(PCS_MOST, NULL), 0);
+	CHECK_EQUAL(pc_get(MAX_PCS, NULL), 0);
 	CHECK_EQUAL(pc_disable(), 0);
 	pc_free_names();
 }
 
 /* ---- PM sampling ----------------------------------------------------------------------------- */
 
-enum { METRICS = 3, SAMPLES_MOST = 100 };
+enum { METRICS = 3, MAX_SAMPLES = 100 };
 
 static const char *metric_names[METRICS] = {"gr__cycles_active.avg.pct_of_peak_sustained_elapsed",
 					    "gpc__cycles_elapsed.avg.per_second",
@@ -490,7 +491,7 @@ static bool pm_begin(void)
 		.struct_bytes = CUpti_PmSampling_GetCounterDataSize_Params_STRUCT_SIZE,
 		.metric_names = metric_names,
 		.metric_count = METRICS,
-		.max_sample_count = SAMPLES_MOST};
+		.max_sample_count = MAX_SAMPLES};
 
 	if (cupti.cuptiPmSamplingGetCounterAvailability(&availability) ||
 	    availability.image_bytes > sizeof(pm.availability))
@@ -544,7 +545,7 @@ static size_t pm_decode(uint32_t *ret_stop_reason, bool *ret_overflow)
 	CHECK_EQUAL(cupti.cuptiPmSamplingCounterDataImageInitialize(&init), 0);
 	CHECK_EQUAL(cupti.cuptiPmSamplingDecodeData(&decode), 0);
 	CHECK_EQUAL(cupti.cuptiPmSamplingGetCounterDataInfo(&info), 0);
-	CHECK_EQUAL(info.ret_total_count, SAMPLES_MOST);
+	CHECK_EQUAL(info.ret_total_count, MAX_SAMPLES);
 	if (ret_stop_reason)
 		*ret_stop_reason = decode.ret_stop_reason;
 	if (ret_overflow)
@@ -588,7 +589,8 @@ static void pm_check_times(size_t count, uint64_t from_ns)
 	CHECK(before_ns < client_now());
 }
 
-/* Samples within the kernel and behind it; it was launched between the two times and takes 30 ms. */
+/* Samples within the kernel and behind it; it was launched between the two times and takes 30
+ * ms. */
 static void pm_check_values(size_t count, uint64_t enter_ns, uint64_t exit_ns)
 {
 	struct cupti_pm_sampling_sample_info_params params = {
@@ -615,7 +617,7 @@ static void pm_check_values(size_t count, uint64_t enter_ns, uint64_t exit_ns)
 		}
 		CHECK(pm_value(i, 1) == 1.98e9);
 	}
-	CHECK(exit_ns - enter_ns > 5000000 || (within && behind) || count == SAMPLES_MOST);
+	CHECK(exit_ns - enter_ns > 5000000 || (within && behind) || count == MAX_SAMPLES);
 }
 
 /* Kernels of 30 ms at one end of 60 ms, by a clock of our own. */
@@ -635,15 +637,15 @@ static void run_pm(void)
 	exit_ns = client_now();
 	usleep(60000);
 	count = pm_decode(&reason, &is_over);
-	CHECK(count >= 59 && count <= SAMPLES_MOST);
+	CHECK(count >= 59 && count <= MAX_SAMPLES);
 	CHECK(reason == CUPTI_PM_SAMPLING_DECODE_STOP_REASON_END_OF_RECORDS ||
-	      count == SAMPLES_MOST);
+	      count == MAX_SAMPLES);
 	CHECK(!is_over);
 	pm_check_times(count, begin_ns);
 	pm_check_values(count, enter_ns, exit_ns);
 	usleep(130000);
 	count = pm_decode(&reason, &is_over);
-	CHECK_EQUAL(count, SAMPLES_MOST);
+	CHECK_EQUAL(count, MAX_SAMPLES);
 	CHECK_EQUAL(reason, CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL);
 	CHECK_EQUAL(pm_stop(), 0);
 	while (reason == CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL)
@@ -842,7 +844,8 @@ static void run_nvml_poor(void)
 	CHECK_EQUAL(support.is_supported, 0);
 }
 
-/* Steps of a quarter and three quarters have a mean of a half, and so has what is used meanwhile. */
+/* Steps of a quarter and three quarters have a mean of a half, and so has what is used
+ * meanwhile. */
 static void run_nvml_script(void)
 {
 	unsigned long long mj, reasons;

@@ -277,7 +277,8 @@ static void run_callbacks(void)
 	CHECK_EQUAL(client_launch(client_spin, NULL), 0);
 	CHECK_EQUAL(call_count, 4);
 	CHECK_EQUAL(cupti.cuptiSubscribe(&subscriber, on_call, NULL), 0);
-	/* A buffer that CUPTI holds at its end is lost, and a leak. The launch may be in one by then. */
+	/* A buffer that CUPTI holds at its end is lost, and a leak. The launch may be in one by
+	 * then. */
 	usleep(20000);
 	CHECK_EQUAL(cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED), 0);
 	CHECK_EQUAL(cupti.cuptiFinalize(), 0);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/sim/test_sim_kfd.c - parts of the simulated AMD GPU that a program of HSA meets by chance only
+ * tests/unit/sim/test_sim_kfd.c - parts of the simulated AMD GPU that a program of HSA meets by
+ * chance only
  *
- * Two threads that wait for one event; doorbells in greater number than are remembered; addresses at the edges of
- * memory; devices of libdrm that outlive the file they were opened with.
+ * Two threads that wait for one event; doorbells in greater number than are remembered; addresses
+ * at the edges of memory; devices of libdrm that outlive the file they were opened with.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -5,8 +5,8 @@
  *	symbolize [OPTION VALUE]... FILE < addresses
  *
  * Options: debug, archive, build-id, alternative, offsets (addresses are file offsets). For each
- * address: itself, then one line per frame: raw name, function, file, line, column; then an empty one.
- * At the end the notes and where names came from, each behind "# ".
+ * address: itself, then one line per frame: raw name, function, file, line, column; then an empty
+ * one. At the end the notes and where names came from, each behind "# ".
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -12,7 +12,7 @@
 
 #include "base/io.h"
 #include "harness.h"
-#include "symbol/build_id.h"
+#include "symbol/elf/build_id.h"
 
 static const uint8_t notes[] = {
 	4, 0, 0, 0, 16, 0, 0, 0, 1,   0,   0,   0, 'G',  'N', 'U',  0, /* another kind */

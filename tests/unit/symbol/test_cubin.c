@@ -4,7 +4,7 @@
  *
  *	test_cubin FILE.cubin ...
  */
-#include "symbol/cubin.h"
+#include "symbol/device/cubin.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -110,11 +110,11 @@ TEST(what_is_none)
 
 	CHECK(!cubin_is("", 0) && !cubin_is(head, sizeof(head)));
 	CHECK_EQUAL(cubin_open(head, sizeof(head), &cubin), -ENOEXEC);
-	CHECK(strstr(error_text(), "no bytes of a cubin"));
+	CHECK(strstr(error_text(), "not a cubin"));
 	head[offsetof(Elf64_Ehdr, e_machine)] = (char)190;
 	CHECK(cubin_is(head, sizeof(head)));
 	CHECK_EQUAL(cubin_open(head, sizeof(head), &cubin), -ENOEXEC);
-	CHECK(strstr(error_text(), "cut off"));
+	CHECK(strstr(error_text(), "truncated"));
 	cubin_close(NULL);
 }
 
@@ -171,8 +171,8 @@ TEST(damaged)
 	}
 }
 
-/* A file of which one half is symbols and the other sections, each of which is the whole file. With a square of its size this
- * takes minutes. */
+/* A file of which one half is symbols and the other sections, each of which is the whole file. With
+ * a square of its size this takes minutes. */
 TEST(the_same_bytes_over_and_over)
 {
 	enum { SECTIONS = 0xfe00, TEXT = 1, SYMBOLS = 2, NAMES = 3, INFO = 64 };

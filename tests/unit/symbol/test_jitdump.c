@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Dumps of generated code, made here record by record: times, moves, lines, ends that come too soon.
+ * Dumps of generated code, made here record by record: times, moves, lines, ends that come too
+ * soon.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -10,7 +11,7 @@
 
 #include "base/error.h"
 #include "harness.h"
-#include "symbol/jitdump.h"
+#include "symbol/jit/jitdump.h"
 
 static uint8_t bytes[4096];
 static size_t size;

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "symbol/kallsyms.h"
+#include "symbol/kernel/kallsyms.h"
 
 static char path[] = "/tmp/duet-test-kallsyms-XXXXXX";
 

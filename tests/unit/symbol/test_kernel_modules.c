@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/symbol/test_kernel_modules.c - modules that come and go, and whose names lie where they were
+ * tests/unit/symbol/test_kernel_modules.c - modules that come and go, and whose names lie where
+ * they were
  */
-#include "symbol/kernel_modules.h"
+#include "symbol/kernel/modules.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +13,7 @@
 
 #include "base/error.h"
 #include "harness.h"
-#include "symbol/kallsyms.h"
+#include "symbol/kernel/kallsyms.h"
 
 static char path[] = "/tmp/duet-test-modules-XXXXXX";
 
@@ -28,7 +29,7 @@ static void write_file(const char *to, const char *text)
 static int look(struct kernel_modules *modules, const char *text)
 {
 	write_file(path, text);
-	return kernel_modules_look(modules, path);
+	return kernel_modules_scan(modules, path);
 }
 
 static const char BOTH[] = "i915 4096000 12 - Live 0xffffffffc0400000 (OE)\n"
@@ -96,7 +97,7 @@ TEST(without_a_list)
 	struct kernel_modules modules = {0};
 
 	unlink(path);
-	CHECK_EQUAL(kernel_modules_look(&modules, path), -ENOENT);
+	CHECK_EQUAL(kernel_modules_scan(&modules, path), -ENOENT);
 	error_clear();
 	CHECK_TEXT(name(&modules, 0xffffffffc0400180), "i915_request_wait [i915]");
 	CHECK_TEXT(name(&modules, 0xffffffffd0000000), "");

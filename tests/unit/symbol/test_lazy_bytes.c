@@ -7,11 +7,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/io.h"
 #include "harness.h"
-#include "symbol/elf_source.h"
+#include "symbol/elf/source.h"
 
 enum { FILE_BYTES = 3 << 20, BEFORE = 12345, LIMIT = 64 << 20 };
 
@@ -71,7 +72,7 @@ TEST(gives_what_the_file_has)
 	const size_t descriptors = count_descriptors();
 
 	for (size_t i = 0; i < 4; i++) {
-		struct source source = {.fd = make_file()};
+		struct elf_source source = {.fd = make_file()};
 		struct lazy_bytes *bytes = NULL;
 
 		CHECK_EQUAL(lazy_bytes_open(&source, BEFORE, sizes[i], LIMIT, &bytes), 0);
@@ -84,9 +85,27 @@ TEST(gives_what_the_file_has)
 	CHECK_EQUAL(count_descriptors(), descriptors);
 }
 
+/* 10 ms for a large table instead of none. */
+TEST(reads_all_where_no_descriptor_is_left)
+{
+	struct elf_source source = {.fd = make_file()};
+	struct rlimit before, none;
+	struct lazy_bytes *bytes = NULL;
+
+	REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
+	none = (struct rlimit){.rlim_cur = 3, .rlim_max = before.rlim_max};
+	REQUIRE(setrlimit(RLIMIT_NOFILE, &none) == 0);
+	CHECK_EQUAL(lazy_bytes_open(&source, BEFORE, FILE_BYTES - BEFORE, LIMIT, &bytes), 0);
+	REQUIRE(setrlimit(RLIMIT_NOFILE, &before) == 0);
+	close(source.fd);
+	REQUIRE(bytes != NULL);
+	check_reads(bytes, FILE_BYTES - BEFORE);
+	lazy_bytes_close(bytes);
+}
+
 TEST(gives_what_an_image_has)
 {
-	struct source source = {.fd = -1, .image = content, .size = FILE_BYTES};
+	struct elf_source source = {.fd = -1, .image = content, .size = FILE_BYTES};
 	struct lazy_bytes *bytes = NULL;
 
 	close(make_file());
@@ -98,7 +117,7 @@ TEST(gives_what_an_image_has)
 
 TEST(refuses_what_is_not_there)
 {
-	struct source source = {.fd = make_file()};
+	struct elf_source source = {.fd = make_file()};
 	struct lazy_bytes *bytes = NULL;
 
 	CHECK_EQUAL(lazy_bytes_open(&source, 0, 0, LIMIT, &bytes), -ENODATA);
@@ -113,7 +132,7 @@ TEST(refuses_what_is_not_there)
 /* What was read stays; the rest is not there any more, and that ends nobody. */
 TEST(survives_a_file_that_is_shortened)
 {
-	struct source source = {.fd = make_file()};
+	struct elf_source source = {.fd = make_file()};
 	struct lazy_bytes *bytes = NULL;
 	const uint8_t *first;
 
@@ -131,6 +150,7 @@ TEST(survives_a_file_that_is_shortened)
 int main(void)
 {
 	RUN(gives_what_the_file_has);
+	RUN(reads_all_where_no_descriptor_is_left);
 	RUN(gives_what_an_image_has);
 	RUN(refuses_what_is_not_there);
 	RUN(survives_a_file_that_is_shortened);

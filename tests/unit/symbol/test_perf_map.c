@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "harness.h"
-#include "symbol/perf_map.h"
+#include "symbol/jit/perf_map.h"
 
 static int file = -1; /* the text of the last map */
 

@@ -9,7 +9,7 @@
 
 #include "base/io.h"
 #include "harness.h"
-#include "symbol/python_lines.h"
+#include "symbol/remote/python_lines.h"
 
 static const char *golden_path;
 

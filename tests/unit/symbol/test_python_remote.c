@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Arguments: python_remote_wait.py, python_remote_busy.py. Every CPython from 3.8 to 3.13 that is installed is tested,
- * in one case each, so that what is skipped does not depend on how many there are.
+ * Arguments: python_remote_wait.py, python_remote_busy.py. Every CPython from 3.8 to 3.13 that is
+ * installed is tested, in one case each, so that what is skipped does not depend on how many there
+ * are.
  */
 #include <elf.h>
 #include <errno.h>
@@ -19,9 +20,9 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "event/python_offsets.h"
-#include "symbol/elf_names.h"
-#include "symbol/python_remote.h"
+#include "abi/python_offsets.h"
+#include "symbol/elf/names.h"
+#include "symbol/remote/python.h"
 
 #include "../../harness.h"
 #include "unattended.h"
@@ -31,11 +32,11 @@
 #else
 #define READS 20000
 #endif
-enum { PYTHONS_MOST = 16, FRAMES_MOST = 1024, THREADS_MOST = 8, EXPECTED_MOST = 700 };
+enum { MAX_PYTHONS = 16, MAX_FRAMES = 1024, MAX_THREADS = 8, MAX_EXPECTED = 700 };
 
 static const char *wait_script, *busy_script;
 
-/* ---- processes ---------------------------------------------------------------------------------- */
+/* ---- processes ------------------------------------------------------------------------------- */
 
 struct child {
 	pid_t pid;
@@ -60,7 +61,7 @@ static int find_pythons(struct path *paths)
 		snprintf(pattern, sizeof(pattern), places[i], home ? home : "");
 		if (glob(pattern, 0, NULL, &found))
 			continue;
-		for (size_t k = 0; k < found.gl_pathc && count < PYTHONS_MOST; k++)
+		for (size_t k = 0; k < found.gl_pathc && count < MAX_PYTHONS; k++)
 			snprintf(paths[count++].text, sizeof(paths[0].text), "%s",
 				 found.gl_pathv[k]);
 		globfree(&found);
@@ -96,7 +97,8 @@ static void child_end(struct child *child)
 	fclose(child->output);
 }
 
-/* Reader and process each on a processor of its own, where there are two: else they never run at once. */
+/* Reader and process each on a processor of its own, where there are two: else they never run at
+ * once. */
 static void part(pid_t pid)
 {
 	static cpu_set_t all;
@@ -186,7 +188,7 @@ static double computed_ns(void)
 	return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
 }
 
-/* ---- stacks that stand -------------------------------------------------------------------------- */
+/* ---- stacks that stand ----------------------------------------------------------------------- */
 
 struct expected_frame {
 	char function[128], file[256];
@@ -196,7 +198,7 @@ struct expected_frame {
 struct expected {
 	uint32_t tid;
 	size_t count;
-	struct expected_frame frames[EXPECTED_MOST];
+	struct expected_frame frames[MAX_EXPECTED];
 };
 
 static bool read_expected(FILE *from, struct expected *ret_expected)
@@ -210,7 +212,7 @@ static bool read_expected(FILE *from, struct expected *ret_expected)
 	while (fgets(line, sizeof(line), from) && line[0] != '.') {
 		struct expected_frame *frame = &ret_expected->frames[ret_expected->count++];
 
-		if (ret_expected->count == EXPECTED_MOST ||
+		if (ret_expected->count == MAX_EXPECTED ||
 		    sscanf(line, "%127[^\t]\t%255[^\t]\t%u\t%u", frame->function, frame->file,
 			   &frame->line, &frame->first_line) != 4)
 			return false;
@@ -253,11 +255,11 @@ static bool is_as_expected(const struct python_remote_frame *frame,
 static void check_again(struct python_remote *remote, uint32_t tid,
 			const struct python_remote_frame *frames, int count)
 {
-	static struct python_remote_frame again[FRAMES_MOST];
+	static struct python_remote_frame again[MAX_FRAMES];
 	struct python_remote_frame object;
 	struct python_remote_gap gap;
 
-	CHECK_EQUAL(python_remote_glance(remote, tid, again, FRAMES_MOST, &gap), count);
+	CHECK_EQUAL(python_remote_glance(remote, tid, again, MAX_FRAMES, &gap), count);
 	CHECK(!gap.frames && !gap.is_moving);
 	for (int i = 0; i < count; i++) {
 		int r = python_remote_object(remote, frames[i].address, &object);
@@ -280,9 +282,9 @@ static void check_again(struct python_remote *remote, uint32_t tid,
 
 static void check_whole(struct python_remote *remote, const struct expected *expected)
 {
-	static struct python_remote_frame frames[FRAMES_MOST];
+	static struct python_remote_frame frames[MAX_FRAMES];
 	struct python_remote_gap gap;
-	int count = read_when_quiet(remote, expected->tid, frames, FRAMES_MOST, &gap);
+	int count = read_when_quiet(remote, expected->tid, frames, MAX_FRAMES, &gap);
 
 	CHECK_EQUAL(count, expected->count);
 	REQUIRE(count == (int)expected->count);
@@ -298,7 +300,7 @@ static void check_whole(struct python_remote *remote, const struct expected *exp
 
 static void check_ends(struct python_remote *remote, const struct expected *expected)
 {
-	static struct python_remote_frame whole[FRAMES_MOST];
+	static struct python_remote_frame whole[MAX_FRAMES];
 	struct python_remote_frame frames[7];
 	struct python_remote_gap gap;
 	uint32_t entries = 0;
@@ -310,7 +312,7 @@ static void check_ends(struct python_remote *remote, const struct expected *expe
 	for (size_t i = 0; i < 7; i++)
 		CHECK(is_as_expected(&frames[i],
 				     &expected->frames[i < 4 ? i : expected->count - 7 + i]));
-	count = python_remote_frames(remote, expected->tid, whole, FRAMES_MOST, &gap);
+	count = python_remote_frames(remote, expected->tid, whole, MAX_FRAMES, &gap);
 	for (int i = 4; i < count - 3; i++)
 		entries += whole[i].is_entry;
 	python_remote_frames(remote, expected->tid, frames, 7, &gap);
@@ -319,14 +321,14 @@ static void check_ends(struct python_remote *remote, const struct expected *expe
 
 static void print_cost(struct python_remote *remote, const struct expected *expected)
 {
-	static struct python_remote_frame frames[FRAMES_MOST];
+	static struct python_remote_frame frames[MAX_FRAMES];
 	const uint64_t calls = python_remote_calls(remote);
 	const int reads = expected->count > 100 ? 200 : 2000;
 	struct python_remote_gap gap;
 	double start = now_ns();
 
 	for (int i = 0; i < reads; i++)
-		REQUIRE(python_remote_frames(remote, expected->tid, frames, FRAMES_MOST, &gap) > 0);
+		REQUIRE(python_remote_frames(remote, expected->tid, frames, MAX_FRAMES, &gap) > 0);
 	printf("#   %zu frames: %.1f us, %.2f system calls\n", expected->count,
 	       (now_ns() - start) / reads / 1e3,
 	       (double)(python_remote_calls(remote) - calls) / reads);
@@ -386,7 +388,7 @@ static void check_waiting(const char *python)
 /* Returns how many there were. */
 static int for_each_python(void (*check)(const char *python))
 {
-	struct path paths[PYTHONS_MOST];
+	struct path paths[MAX_PYTHONS];
 	int count = find_pythons(paths), tested = 0;
 
 	for (int i = 0; i < count; i++) {
@@ -413,17 +415,17 @@ TEST(stacks_that_stand)
 		SKIP("no Python 3.8 to 3.13");
 }
 
-/* ---- stacks that change ------------------------------------------------------------------------- */
+/* ---- stacks that change ---------------------------------------------------------------------- */
 
-enum { LINES_MOST = 200 };
-static char busy_lines[LINES_MOST][160];
+enum { MAX_LINES = 200 };
+static char busy_lines[MAX_LINES][160];
 
 static bool read_busy_lines(void)
 {
 	FILE *file = fopen(busy_script, "re");
 	int count = 1;
 
-	while (file && count < LINES_MOST && fgets(busy_lines[count], sizeof(busy_lines[0]), file))
+	while (file && count < MAX_LINES && fgets(busy_lines[count], sizeof(busy_lines[0]), file))
 		count++;
 	return file && fclose(file) == 0 && count > 40;
 }
@@ -454,7 +456,7 @@ static bool can_call(const struct python_remote_frame *caller,
 					 : strcmp(callee->function, "fresh") == 0;
 	snprintf(call, sizeof(call), "%s(", short_name(callee->function));
 	if (is_ours(caller))
-		return caller->line < LINES_MOST && strstr(busy_lines[caller->line], call);
+		return caller->line < MAX_LINES && strstr(busy_lines[caller->line], call);
 	return strcmp(short_name(caller->function), "run") == 0
 		       ? strcmp(callee->function, "rounds") == 0
 		       : !is_ours(callee); /* threads begin in threading.py */
@@ -493,7 +495,7 @@ static size_t list_threads(pid_t pid, uint32_t *tids)
 	snprintf(pattern, sizeof(pattern), "/proc/%d/task/*", pid);
 	if (glob(pattern, 0, NULL, &found))
 		return 0;
-	for (size_t i = 0; i < found.gl_pathc && count < THREADS_MOST; i++)
+	for (size_t i = 0; i < found.gl_pathc && count < MAX_THREADS; i++)
 		tids[count++] = (uint32_t)strtoul(strrchr(found.gl_pathv[i], '/') + 1, NULL, 10);
 	globfree(&found);
 	return count;
@@ -545,7 +547,7 @@ static void read_one(struct python_remote *remote, uint32_t tid, struct tally *t
 static void check_busy(const char *python, const char *threads, bool is_glance)
 {
 	struct python_remote *remote = NULL;
-	uint32_t tids[THREADS_MOST];
+	uint32_t tids[MAX_THREADS];
 	struct tally tally = {.is_glance = is_glance};
 	const int reads = is_glance ? READS / 4 : READS, most_wrong = is_glance ? reads / 10 : 1;
 	struct child child;
@@ -581,8 +583,8 @@ static void check_busy(const char *python, const char *threads, bool is_glance)
 		       tally.moving_depth / (tally.moving ? tally.moving : 1), tally.torn,
 		       tally.wrong, tally.sum_ns / reads / 1e3, tally.most_ns / 1e3,
 		       (double)calls / reads, spent * 100);
-		/* Nothing is stopped, so that one cannot be ruled out; none of 1.7 million was. A glance may have the
-		 * inner functions of a moment later. */
+		/* Nothing is stopped, so that one cannot be ruled out; none of 1.7 million was. A
+		 * glance may have the inner functions of a moment later. */
 		CHECK(tally.wrong <= most_wrong);
 		CHECK(tally.whole + tally.moving > reads / 100);
 	}
@@ -621,7 +623,7 @@ TEST(glances_at_stacks_that_change)
 		SKIP("no Python 3.8 to 3.13");
 }
 
-/* ---- the interpreter's lock --------------------------------------------------------------------- */
+/* ---- the interpreter's lock ------------------------------------------------------------------ */
 
 /* The address that a thread sleeps on; 0: it does something else. */
 static uint64_t slept_on(pid_t pid, uint32_t tid)
@@ -644,7 +646,7 @@ static uint64_t slept_on(pid_t pid, uint32_t tid)
 static void check_lock(const char *python)
 {
 	struct python_remote *remote = NULL;
-	uint32_t tids[THREADS_MOST], holder;
+	uint32_t tids[MAX_THREADS], holder;
 	int waits = 0, held = 0, others = 0, strangers = 0;
 	struct child child;
 	char line[64];
@@ -685,12 +687,12 @@ TEST(who_has_the_lock)
 		SKIP("no Python 3.8 to 3.13");
 }
 
-/* ---- what is no Python, or none any more -------------------------------------------------------- */
+/* ---- what is no Python, or none any more ----------------------------------------------------- */
 
 /* Its memory is gone before its exit status is fetched. */
 TEST(a_process_that_exits)
 {
-	struct path paths[PYTHONS_MOST];
+	struct path paths[MAX_PYTHONS];
 	struct python_remote_frame frames[64];
 	struct python_remote_gap gap;
 	struct python_remote *remote = NULL;
@@ -718,7 +720,7 @@ TEST(what_is_no_python)
 {
 	struct python_remote_file self = {.fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC)};
 	struct python_remote *remote = NULL;
-	struct path paths[PYTHONS_MOST];
+	struct path paths[MAX_PYTHONS];
 
 	CHECK_EQUAL(python_remote_new((uint32_t)getpid(), &self, NULL, &remote), -ENOENT);
 	close(self.fd);
@@ -731,13 +733,13 @@ TEST(what_is_no_python)
 	self.fd = open(paths[0].text, O_RDONLY | O_CLOEXEC);
 	self.load_address = 0x7000;
 	CHECK_EQUAL(python_remote_new((uint32_t)getpid(), &self, NULL, &remote), -EAGAIN);
-	CHECK(strstr(error_text(), "not there yet"));
+	CHECK(strstr(error_text(), "has not started yet"));
 	error_clear();
 	close(self.fd);
 	CHECK(!remote);
 }
 
-/* ---- memory that was not written by Python ------------------------------------------------------ */
+/* ---- memory that was not written by Python --------------------------------------------------- */
 
 enum {
 	HOSTILE_SYMBOLS = 6,
@@ -747,7 +749,8 @@ enum {
 	HOSTILE_READS = 20
 };
 
-/* Memory of a process that never was an interpreter, as it appears to be one: this process's own. */
+/* Memory of a process that never was an interpreter, as it appears to be one: this process's
+ * own. */
 struct hostile {
 	uint8_t *memory; /* the file's symbols lie in its middle */
 	uint64_t load_address;
@@ -884,7 +887,8 @@ static uint64_t put_frames(struct hostile *hostile)
 	return previous;
 }
 
-/* So that a walk begins: lists of one interpreter and one thread, this one, with frames somewhere. The thread's state. */
+/* So that a walk begins: lists of one interpreter and one thread, this one, with frames somewhere.
+ * The thread's state. */
 static uint64_t lead_in(struct hostile *hostile)
 {
 	const struct python_offsets *at = hostile->at;
@@ -1035,7 +1039,7 @@ TEST(memory_that_lies)
 		SKIP("no Python 3.8 to 3.13");
 }
 
-/* ---- a stack that is large ---------------------------------------------------------------------- */
+/* ---- a stack that is large ------------------------------------------------------------------- */
 
 enum { CHUNK_BYTES = 4 << 20, CHUNKS_FEW = 3, CHUNKS_MANY = 64, CALLS_LEFT_ALONE = 70 };
 
@@ -1065,7 +1069,7 @@ static void put_chunks(struct hostile *hostile, uint64_t state, uint64_t count)
 
 static void check_large(const char *python)
 {
-	static struct python_remote_frame frames[FRAMES_MOST];
+	static struct python_remote_frame frames[MAX_FRAMES];
 	const uint32_t tid = (uint32_t)getpid();
 	struct python_remote *remote = NULL;
 	struct python_remote_file file;
@@ -1079,13 +1083,13 @@ static void check_large(const char *python)
 		state = lead_in(&hostile);
 		REQUIRE(python_remote_new(tid, &file, NULL, &remote) == 0);
 		put_chunks(&hostile, state, CHUNKS_FEW);
-		few = python_remote_frames(remote, tid, frames, FRAMES_MOST, &gap);
+		few = python_remote_frames(remote, tid, frames, MAX_FRAMES, &gap);
 		CHECK(few >= CHUNKS_FEW - 1); /* the outermost one may be none */
 		put_chunks(&hostile, state, CHUNKS_MANY);
-		CHECK_EQUAL(python_remote_frames(remote, tid, frames, FRAMES_MOST, &gap), -E2BIG);
+		CHECK_EQUAL(python_remote_frames(remote, tid, frames, MAX_FRAMES, &gap), -E2BIG);
 		put_chunks(&hostile, state, CHUNKS_FEW);
 		for (int i = 0; i < CALLS_LEFT_ALONE && again == -E2BIG; i++)
-			again = python_remote_glance(remote, tid, frames, FRAMES_MOST, &gap);
+			again = python_remote_glance(remote, tid, frames, MAX_FRAMES, &gap);
 		CHECK_EQUAL(again, few);
 		python_remote_free(remote);
 	}
@@ -1098,7 +1102,7 @@ TEST(a_stack_of_many_bytes)
 		SKIP("no Python 3.8 to 3.13");
 }
 
-/* ---- functions that say much of their lines ------------------------------------------------------ */
+/* ---- functions that say much of their lines -------------------------------------------------- */
 
 enum { TALKERS = 1400, TALK_BYTES = 60000, TALKER_BYTES = 1024, TALKER_LINE = 7 };
 
@@ -1184,11 +1188,12 @@ TEST(functions_that_say_much_of_their_lines)
 		SKIP("no Python 3.8 to 3.13");
 }
 
-/* ---- memory that nobody brings ------------------------------------------------------------------ */
+/* ---- memory that nobody brings --------------------------------------------------------------- */
 
 enum { UNATTENDED_BYTES = 16 * 4096 };
 
-/* One pointer after the other leads there; has it: which. False: there is no such pointer in this version. */
+/* One pointer after the other leads there; has it: which. False: there is no such pointer in this
+ * version. */
 static bool lead_astray(struct hostile *hostile, uint64_t state, int which, uint64_t absent)
 {
 	const struct python_offsets *at = hostile->at;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/symbol/test_remote_memory.c - memory of a process, here this one's, of which parts are not there
+ * tests/unit/symbol/test_remote_memory.c - memory of a process, here this one's, of which parts are
+ * not there
  */
 #include "harness.h"
 
@@ -16,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "symbol/remote_memory.h"
+#include "symbol/remote/memory.h"
 #include "unattended.h"
 
 enum { PAGE = 4096, PAGES = 1500 };

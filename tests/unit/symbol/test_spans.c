@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "harness.h"
-#include "symbol/spans.h"
+#include "symbol/interval_map.h"
 
 static uint64_t state = 1;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The symbolizer asked about this program: its functions, inlined calls, mappings, the vdso; and about
- * damaged copies of a program. What it says of other programs: test_peers.py.
+ * The symbolizer asked about this program: its functions, inlined calls, mappings, the vdso; and
+ * about damaged copies of a program. What it says of other programs: test_peers.py.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 
 #include "base/io.h"
 #include "harness.h"
-#include "symbol/build_id.h"
+#include "symbol/elf/build_id.h"
 #include "symbol/proc_maps.h"
 #include "symbol/symbolizer.h"
 
@@ -270,7 +270,7 @@ TEST(refused_build_id)
 	symbolizer_source(symbolizer, module, &source);
 	CHECK(!source.path && !source.debug_path);
 	REQUIRE(symbolizer_notes(symbolizer, &notes) == 1);
-	CHECK(strstr(notes[0], "/bin/true") && strstr(notes[0], "a build id that is none"));
+	CHECK(strstr(notes[0], "/bin/true") && strstr(notes[0], "an invalid build id"));
 	symbolizer_free(symbolizer);
 }
 

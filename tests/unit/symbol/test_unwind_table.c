@@ -19,7 +19,7 @@
 #include "base/io.h"
 #include "harness.h"
 #include "symbol/proc_maps.h"
-#include "symbol/unwind_table.h"
+#include "symbol/elf/unwind_table.h"
 
 static const char *victim_path, *debug_path;
 static volatile uint64_t sink;
@@ -40,7 +40,7 @@ static int open_path(const char *path, struct unwind_table **ret_table)
 	return fd < 0 ? -errno : unwind_table_open(fd, ret_table);
 }
 
-/* ---- libdw's opinion ------------------------------------------------------------------------------ */
+/* ---- libdw's opinion ------------------------------------------------------------------------- */
 
 enum { BP = 6, SP = 7, RETURN = 16 };
 
@@ -259,7 +259,7 @@ TEST(debug_frame)
 	compare_file(debug_path, true);
 }
 
-/* ---- files that are no such files ----------------------------------------------------------------- */
+/* ---- files that are no such files ------------------------------------------------------------ */
 
 TEST(no_tables)
 {
@@ -397,7 +397,8 @@ TEST(cut_files)
 	free(image.bytes);
 }
 
-/* The rules are the same however the table is found: in file or memory, without sections, without pairs. */
+/* The rules are the same however the table is found: in file or memory, without sections, without
+ * pairs. */
 TEST(other_ways)
 {
 	struct unwind_table *table = NULL;
@@ -425,9 +426,10 @@ TEST(other_ways)
 	free(image.bytes);
 }
 
-/* ---- hostile tables ------------------------------------------------------------------------------- */
+/* ---- hostile tables -------------------------------------------------------------------------- */
 
-/* One function of 4096 bytes whose program is given; its table of `size` bytes lies at 4096, its code at 8192. */
+/* One function of 4096 bytes whose program is given; its table of `size` bytes lies at 4096, its
+ * code at 8192. */
 static void make_hostile(uint8_t *bytes, size_t size, const uint8_t *program, size_t count)
 {
 	static const uint8_t common[] = {20, 0,    0,  0, 0,    0,    0, 0, 1,    'z', 'R', 0,
@@ -521,7 +523,7 @@ TEST(sparse_file)
 	unwind_table_close(table);
 }
 
-/* ---- cost ----------------------------------------------------------------------------------------- */
+/* ---- cost ------------------------------------------------------------------------------------ */
 
 TEST(many_answers)
 {

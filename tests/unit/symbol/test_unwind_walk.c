@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * unwind_walk and unwind_table on stacks of a living program, against elfutils' libdwfl; on stacks made by hand.
+ * unwind_walk and unwind_table on stacks of a living program, against elfutils' libdwfl; on stacks
+ * made by hand.
  *
  *	test_unwind_walk VICTIM [STOPS]
  */
@@ -19,15 +20,15 @@
 #include "base/cleanup.h"
 #include "harness.h"
 #include "symbol/proc_maps.h"
-#include "symbol/unwind_table.h"
-#include "symbol/unwind_walk.h"
+#include "symbol/elf/unwind_table.h"
+#include "symbol/elf/unwind_walk.h"
 
-enum { FRAMES_MOST = 2048, STACK_BYTES = 64 << 10, FILES_MOST = 256 };
+enum { MAX_FRAMES = 2048, STACK_BYTES = 64 << 10, MAX_FILES = 256 };
 
 static const char *victim_path;
 static int stops = 3000;
 
-/* ---- stacks made by hand -------------------------------------------------------------------------- */
+/* ---- stacks made by hand --------------------------------------------------------------------- */
 
 /* Addresses of code, each with a rule of its own. */
 enum {
@@ -268,8 +269,8 @@ TEST(guessed_by_bp)
 	CHECK_EQUAL(made.end, UNWIND_WALK_NO_RULE);
 }
 
-/* A frame of which nothing is known: behind what is no code, code without a call before it and a call in code
- * without tables comes the one. */
+/* A frame of which nothing is known: behind what is no code, code without a call before it and a
+ * call in code without tables comes the one. */
 TEST(guessed_by_search)
 {
 	struct made made = {.ip = AT_NONE,
@@ -319,7 +320,7 @@ TEST(after_call)
 	CHECK(unwind_is_after_call(cases[1].bytes + 5, 2));
 }
 
-/* ---- a living program ----------------------------------------------------------------------------- */
+/* ---- a living program ------------------------------------------------------------------------ */
 
 struct file {
 	uint64_t start, end, file_offset;
@@ -329,10 +330,10 @@ struct file {
 
 static struct process {
 	pid_t pid;
-	struct file files[FILES_MOST];
+	struct file files[MAX_FILES];
 	size_t count;
 	uint8_t stack[STACK_BYTES];
-	struct unwind_walk_frame frames[FRAMES_MOST];
+	struct unwind_walk_frame frames[MAX_FRAMES];
 	size_t frame_count;
 	enum unwind_walk_end end;
 	bool can_guess;
@@ -361,7 +362,7 @@ static void open_files(struct process *of)
 
 	if (proc_maps_read(of->pid, &maps))
 		return;
-	for (size_t i = 0; i < maps.count && of->count < FILES_MOST; i++) {
+	for (size_t i = 0; i < maps.count && of->count < MAX_FILES; i++) {
 		const struct proc_mapping *mapping = &maps.mappings[i];
 		struct unwind_table *table;
 
@@ -451,13 +452,13 @@ static bool walk_victim(struct process *of, bool has_bp)
 	state = (struct unwind_state){registers.rip, registers.rsp, has_bp ? registers.rbp : 0,
 				      of->stack,     (size_t)got,   has_bp};
 	of->frame_count = unwind_walk(&state, find_rule, of->can_guess ? find_code : NULL, of,
-				      of->frames, FRAMES_MOST, &of->end);
+				      of->frames, MAX_FRAMES, &of->end);
 	return true;
 }
 
 /* The second opinion. */
 struct opinion {
-	struct unwind_walk_frame frames[FRAMES_MOST + 1];
+	struct unwind_walk_frame frames[MAX_FRAMES + 1];
 	size_t count;
 	bool is_whole;
 };
@@ -468,7 +469,7 @@ static int on_dwfl_frame(Dwfl_Frame *frame, void *context)
 	Dwarf_Addr pc;
 	bool is_exact;
 
-	if (opinion->count > FRAMES_MOST || !dwfl_frame_pc(frame, &pc, &is_exact))
+	if (opinion->count > MAX_FRAMES || !dwfl_frame_pc(frame, &pc, &is_exact))
 		return DWARF_CB_ABORT;
 	opinion->frames[opinion->count++] = (struct unwind_walk_frame){pc, 0, !is_exact, false};
 	return DWARF_CB_OK;
@@ -543,8 +544,8 @@ static void compare(struct tally *tally, const struct process *of, const struct 
 	}
 }
 
-/* Until the next stop that is ours; signals go to the program. One that is stopped by a signal is not interrupted as
- * well: it would stop again before it ran. */
+/* Until the next stop that is ours; signals go to the program. One that is stopped by a signal is
+ * not interrupted as well: it would stop again before it ran. */
 static bool run_until_stop(pid_t pid, enum __ptrace_request how)
 {
 	bool is_run = how == PTRACE_CONT;
@@ -639,7 +640,7 @@ static void measure(struct process *of)
 				      of->stack,     STACK_BYTES,   true};
 	begin = now_ns();
 	for (int i = 0; i < ROUNDS; i++)
-		unwind_walk(&state, find_rule, NULL, of, of->frames, FRAMES_MOST, &of->end);
+		unwind_walk(&state, find_rule, NULL, of, of->frames, MAX_FRAMES, &of->end);
 	end = now_ns();
 	printf("# %.1f ns a frame whose rule is known (stack of %zu frames, %zu files)\n",
 	       (end - begin) / ROUNDS / (double)of->frame_count, of->frame_count, of->count);
@@ -680,8 +681,8 @@ TEST(living)
 	CHECK_EQUAL(all.stops, stops);
 	print_tally(&all, "all registers");
 	print_tally(&without, "in system calls, rbp not known");
-	/* what is left: ten instructions of a function that aligns its stack, where only r10 knows the frame; and
-	 * guesses of libdwfl's */
+	/* what is left: ten instructions of a function that aligns its stack, where only r10 knows
+	 * the frame; and guesses of libdwfl's */
 	CHECK(all.same + all.short_same + all.libdwfl_short >= stops * 99 / 100);
 	CHECK(all.other <= stops / 500 && without.other <= stops / 500);
 }

@@ -6,7 +6,7 @@
  *
  * What is in whole ones is compared with other tools in tests/e2e/test_code_objects.py.
  */
-#include "symbol/zebin.h"
+#include "symbol/device/zebin.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include "base/io.h"
 #include "harness.h"
 #include "symbol/symbolizer.h"
-#include "symbol/ze_info.h"
+#include "symbol/device/ze_info.h"
 
 enum { FLIPS = 400 };
 
@@ -47,7 +47,8 @@ static char *read_zebin(const char *path, size_t *ret_size)
 	return exact;
 }
 
-/* Whatever is in it, what it says of itself lies in it; its lines are looked up at every 8th byte. */
+/* Whatever is in it, what it says of itself lies in it; its lines are looked up at every 8th
+ * byte. */
 static bool use(const char *bytes, size_t size, bool has_lines)
 {
 	const struct symbolizer_options options = {.has_lines = true, .has_inlines = true};
@@ -104,7 +105,7 @@ TEST(what_is_none)
 
 	CHECK(!zebin_is("", 0) && !zebin_is(elf, sizeof(elf)));
 	CHECK_EQUAL(zebin_open(elf, sizeof(elf), &zebin), -ENOEXEC);
-	CHECK(strstr(error_text(), "no code object of an Intel GPU"));
+	CHECK(strstr(error_text(), "not a code object of an Intel GPU"));
 	zebin_close(NULL);
 }
 
@@ -168,7 +169,8 @@ TEST(damaged)
 	CHECK(opened > 0);
 }
 
-/* A kernel without a symbol is as long as its section, and one that .ze_info does not name has no numbers. */
+/* A kernel without a symbol is as long as its section, and one that .ze_info does not name has no
+ * numbers. */
 TEST(what_is_not_said_is_not_there)
 {
 	const struct zebin_kernel *kernels;
@@ -198,7 +200,7 @@ TEST(what_is_not_said_is_not_there)
 	free(bytes);
 }
 
-/* ---- what takes long --------------------------------------------------------------------------- */
+/* ---- what takes long ------------------------------------------------------------------------- */
 
 struct told {
 	size_t count;
@@ -206,7 +208,7 @@ struct told {
 	struct ze_info_kernel last;
 };
 
-static void on_told(void *context, const char *name, const struct ze_info_kernel *kernel)
+static void on_link_event(void *context, const char *name, const struct ze_info_kernel *kernel)
 {
 	struct told *told = context;
 	const size_t used = strlen(told->names);
@@ -244,7 +246,7 @@ TEST(yaml_that_takes_long)
 		memcpy(text, cases[i].begin, begin);
 		for (; size + again <= most; size += again)
 			memcpy(text + size, cases[i].again, again);
-		CHECK_EQUAL(ze_info_read(text, size, on_told, &told), 0);
+		CHECK_EQUAL(ze_info_read(text, size, on_link_event, &told), 0);
 		CHECK_EQUAL(told.count, 0);
 		printf("# %s: %.3f s\n", cases[i].again[0] == '%' ? "directives" : "nested",
 		       (double)(clock() - before) / CLOCKS_PER_SEC);
@@ -268,21 +270,23 @@ TEST(yaml_in_other_forms)
 		"  - name: three\n";
 	struct told told = {0};
 
-	CHECK_EQUAL(ze_info_read(text, strlen(text), on_told, &told), 0);
+	CHECK_EQUAL(ze_info_read(text, strlen(text), on_link_event, &told), 0);
 	CHECK_TEXT(told.names, "one two three ");
 	CHECK_EQUAL(told.last.simd_size, 0);
 	/* up to the damage: the third's end is not there */
 	told = (struct told){0};
-	CHECK_EQUAL(ze_info_read(text, strstr(text, "three") - text, on_told, &told), 0);
+	CHECK_EQUAL(ze_info_read(text, strstr(text, "three") - text, on_link_event, &told), 0);
 	CHECK_EQUAL(told.count, 2);
 	told = (struct told){0};
-	CHECK_EQUAL(ze_info_read(text, strstr(text, "  - nameless") - text, on_told, &told), 0);
+	CHECK_EQUAL(ze_info_read(text, strstr(text, "  - nameless") - text, on_link_event, &told),
+		    0);
 	CHECK_EQUAL(told.count, 2);
 	CHECK_EQUAL(told.last.slm_size, 0);
 	CHECK_EQUAL(told.last.spill_size, 64);
 }
 
-/* A file of many units of debug information and many kernels, none of which has as much code as a unit says. */
+/* A file of many units of debug information and many kernels, none of which has as much code as a
+ * unit says. */
 enum { UNITS = 100000, KERNELS = 60000, SECTIONS = 5 };
 
 static void put_section(uint8_t *bytes, size_t index, uint32_t name, uint32_t type, uint64_t offset,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/symbol/unattended.h - pages that a userfaultfd has to bring, which nobody reads: who touches one waits for ever
+ * tests/unit/symbol/unattended.h - pages that a userfaultfd has to bring, which nobody reads: who
+ * touches one waits for ever
  */
 #ifndef TESTS_UNIT_SYMBOL_UNATTENDED_H
 #define TESTS_UNIT_SYMBOL_UNATTENDED_H

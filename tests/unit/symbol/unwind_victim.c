@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A program with frames of every shape that compilers make, which test_unwind_walk stops at any instruction.
- * Built with -O2 -fomit-frame-pointer and without sanitizers. Writes a byte when it is ready; ends with its parent.
+ * A program with frames of every shape that compilers make, which test_unwind_walk stops at any
+ * instruction. Built with -O2 -fomit-frame-pointer and without sanitizers. Writes a byte when it is
+ * ready; ends with its parent.
  *
  *	unwind_victim [leaf|frame]      in code without tables, as if it had been made at run time
  */

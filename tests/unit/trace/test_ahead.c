@@ -217,9 +217,9 @@ TEST(is_as_far_ahead_as_is_wanted)
 	decoded = 0;
 	REQUIRE(!trace_ahead_new(reader, chunks, CHUNKS, count_it, NULL, &ahead));
 	CHECK_EQUAL(decoded_of(AHEAD_CHUNKS + 1), AHEAD_CHUNKS + 1);
-	trace_ahead_want(ahead, 2 * AHEAD_CHUNKS);
+	trace_ahead_set_limit(ahead, 2 * AHEAD_CHUNKS);
 	CHECK_EQUAL(decoded_of(2 * AHEAD_CHUNKS + 1), 2 * AHEAD_CHUNKS + 1);
-	trace_ahead_want(ahead, SIZE_MAX);
+	trace_ahead_set_limit(ahead, SIZE_MAX);
 	CHECK_EQUAL(decoded_of(CHUNKS), CHUNKS);
 	trace_ahead_free(ahead);
 	close_trace();

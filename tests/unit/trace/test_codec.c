@@ -78,7 +78,8 @@ TEST(tables_are_the_schema)
 	CHECK_EQUAL(kinds, SCHEMAS);
 }
 
-/* Every byte of a row struct that is not padding must be in a column: fields cannot be forgotten. */
+/* Every byte of a row struct that is not padding must be in a column: fields cannot be
+ * forgotten. */
 TEST(tables_cover_the_structs)
 {
 	for (size_t i = 0; i < SCHEMAS; i++) {

@@ -31,7 +31,7 @@ static char *make_trace(size_t *ret_size)
 	if (trace_writer_open(path, NULL, &writer))
 		return NULL;
 	process.name_string = trace_writer_string(writer, "program", 7);
-	trace_writer_thing(writer, EVENT_PROCESS, &process);
+	trace_writer_entity(writer, EVENT_PROCESS, &process);
 	for (uint32_t c = 0; c < CHUNKS; c++) {
 		for (uint64_t i = 0; i < ROWS; i++) {
 			struct event_api row = api_row(1000 * c + i * 7, 1);
@@ -356,7 +356,8 @@ TEST(kill_9_of_the_writer)
 				CHECK(rows[i].begin == next++);
 			free(rows);
 		}
-		/* flushed every 0.1 s of 1000 rows: 1 s of 10000 rows, and what came after the flush */
+		/* flushed every 0.1 s of 1000 rows: 1 s of 10000 rows, and what came after the
+		 * flush */
 		CHECK(next + 10000 + 1000 >= 100000);
 		trace_reader_damage(reader, &damage);
 		CHECK(damage.chunks <= 1 && damage.index_rebuilt && damage.truncated);

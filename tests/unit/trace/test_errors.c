@@ -133,7 +133,7 @@ TEST(full_at_every_size)
 		limit_files(limit);
 		REQUIRE(trace_writer_open(path, NULL, &writer) == 0);
 		process.name_string = trace_writer_string(writer, "name", 4);
-		trace_writer_thing(writer, EVENT_PROCESS, &process);
+		trace_writer_entity(writer, EVENT_PROCESS, &process);
 		trace_writer_content(writer, &stats, sizeof(stats), &low, &high);
 		for (uint64_t i = 0; i < 10; i++) {
 			total = add_rows(writer, total, 1000, &error);
@@ -147,7 +147,8 @@ TEST(full_at_every_size)
 	}
 }
 
-/* A source or binary that did not go in is missed like a row; one that does the next time is there. */
+/* A source or binary that did not go in is missed like a row; one that does the next time is
+ * there. */
 TEST(a_content_on_a_full_disk)
 {
 	const struct event_loss *losses;
@@ -207,7 +208,7 @@ TEST(a_full_file_system)
 	}
 	snprintf(path, sizeof(path), "%s/x.duet", folder);
 	if (trace_writer_open(path, NULL, &writer) == 0) {
-		trace_writer_thing(writer, EVENT_PROCESS, &process);
+		trace_writer_entity(writer, EVENT_PROCESS, &process);
 		total = add_rows(writer, 0, 100000, &error);
 		CHECK_EQUAL(error, -ENOSPC);
 		/* small chunks, until nothing goes in any more */
@@ -220,12 +221,12 @@ TEST(a_full_file_system)
 			trace_writer_flush(writer, (2 * i + 2) * SECOND);
 		}
 		process.end_ns = 3000 * SECOND;
-		trace_writer_thing(writer, EVENT_PROCESS, &process);
+		trace_writer_entity(writer, EVENT_PROCESS, &process);
 		CHECK_EQUAL(trace_writer_finish(writer, 3000 * SECOND, &stats), -ENOSPC);
 		CHECK(stats.rows > 0 && stats.rows_lost > 0);
 		check_file(path, &stats, total, true);
 		REQUIRE(trace_reader_open(path, &reader) == 0);
-		CHECK(trace_reader_thing(reader, EVENT_PROCESS, 1) != NULL);
+		CHECK(trace_reader_entity(reader, EVENT_PROCESS, 1) != NULL);
 		trace_reader_close(reader);
 	} else {
 		CHECK(!"open on a tmpfs");
@@ -265,7 +266,7 @@ TEST(a_held_file_is_left_alone)
 	make_path(path);
 	put_text(path, "wanted");
 	REQUIRE(trace_writer_open(path, &options, &writer) == 0);
-	trace_writer_thing(writer, EVENT_PROCESS, &process);
+	trace_writer_entity(writer, EVENT_PROCESS, &process);
 	trace_writer_string(writer, "name", 4);
 	CHECK_EQUAL(trace_writer_open(path, &options, &other), -EBUSY);
 	check_text(path, "wanted");
@@ -275,12 +276,12 @@ TEST(a_held_file_is_left_alone)
 	for (int i = 0; i < 2; i++) {
 		put_text(path, "unwanted, and longer than the trace that comes into its place");
 		REQUIRE(trace_writer_open(path, &options, &writer) == 0);
-		trace_writer_thing(writer, EVENT_PROCESS, &process);
+		trace_writer_entity(writer, EVENT_PROCESS, &process);
 		if (i)
 			CHECK_EQUAL(trace_writer_begin(writer), 0);
 		CHECK_EQUAL(trace_writer_close(writer, SECOND), 0);
 		REQUIRE(trace_reader_open(path, &reader) == 0);
-		CHECK(trace_reader_thing(reader, EVENT_PROCESS, 1) != NULL);
+		CHECK(trace_reader_entity(reader, EVENT_PROCESS, 1) != NULL);
 		trace_reader_close(reader);
 	}
 	trace_writer_abandon(NULL);

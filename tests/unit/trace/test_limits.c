@@ -17,7 +17,7 @@
 
 #define SECOND ((uint64_t)1000000000)
 
-enum { THING = 7 };
+enum { ENTITY = 7 };
 
 struct recording {
 	struct trace_writer *writer;
@@ -31,10 +31,10 @@ static char content[100000];
 static void begin(struct recording *recording, const char *path,
 		  const struct trace_writer_options *options)
 {
-	struct event_process process = {.id = THING, .pid = 77};
-	struct event_process dead = {.id = THING + 1, .pid = 78, .end_ns = 1};
-	struct event_thread thread = {.id = THING, .process = THING};
-	struct event_code code = {.id = THING, .process = THING, .type = CODE_BINARY};
+	struct event_process process = {.id = ENTITY, .pid = 77};
+	struct event_process dead = {.id = ENTITY + 1, .pid = 78, .end_ns = 1};
+	struct event_thread thread = {.id = ENTITY, .process = ENTITY};
+	struct event_code code = {.id = ENTITY, .process = ENTITY, .type = CODE_BINARY};
 	struct event_clock_pair pair = {5, 6, 7};
 	struct trace_source source = {1, 4, 0};
 
@@ -47,10 +47,10 @@ static void begin(struct recording *recording, const char *path,
 		    0);
 	recording->hash_low = code.hash_low;
 	recording->hash_high = code.hash_high;
-	trace_writer_thing(recording->writer, EVENT_PROCESS, &process);
-	trace_writer_thing(recording->writer, EVENT_PROCESS, &dead);
-	trace_writer_thing(recording->writer, EVENT_THREAD, &thread);
-	trace_writer_thing(recording->writer, EVENT_CODE, &code);
+	trace_writer_entity(recording->writer, EVENT_PROCESS, &process);
+	trace_writer_entity(recording->writer, EVENT_PROCESS, &dead);
+	trace_writer_entity(recording->writer, EVENT_THREAD, &thread);
+	trace_writer_entity(recording->writer, EVENT_CODE, &code);
 	trace_writer_row(recording->writer, EVENT_CLOCK_PAIR, &source, &pair);
 	recording->function = trace_writer_string(recording->writer, "function", 8);
 }
@@ -63,7 +63,7 @@ static void add_rows(struct recording *recording, uint64_t count, uint64_t now)
 	for (uint64_t i = 0; i < count; i++) {
 		struct event_api row = {.begin = now + i,
 					.end = random_next(),
-					.thread = THING,
+					.thread = ENTITY,
 					.function_string = recording->function,
 					.argument = recording->next++,
 					.stack = (uint32_t)random_next()};
@@ -107,9 +107,9 @@ static void check_file(const char *path, const struct recording *recording, stru
 		free(rows);
 	}
 	found->segments = trace_reader_segment_count(reader);
-	CHECK(trace_reader_thing(reader, EVENT_PROCESS, THING) != NULL);
-	CHECK(trace_reader_thing(reader, EVENT_THREAD, THING) != NULL);
-	CHECK(trace_reader_thing(reader, EVENT_CODE, THING) != NULL);
+	CHECK(trace_reader_entity(reader, EVENT_PROCESS, ENTITY) != NULL);
+	CHECK(trace_reader_entity(reader, EVENT_THREAD, ENTITY) != NULL);
+	CHECK(trace_reader_entity(reader, EVENT_CODE, ENTITY) != NULL);
 	CHECK_EQUAL(trace_reader_clock_pairs(reader, 4, &pairs), 1);
 	bytes = trace_reader_content(reader, recording->hash_low, recording->hash_high, &size);
 	CHECK(bytes && size == sizeof(content) && memcmp(bytes, content, size) == 0);
@@ -182,7 +182,7 @@ TEST(old_segments_are_dropped)
 	CHECK_EQUAL(found.last + 1, recording.next);
 	CHECK(stat(path, &status) == 0 && status.st_size < 40000 * 20);
 	REQUIRE(trace_reader_open(path, &reader) == 0);
-	CHECK(trace_reader_thing(reader, EVENT_PROCESS, THING + 1) == NULL);
+	CHECK(trace_reader_entity(reader, EVENT_PROCESS, ENTITY + 1) == NULL);
 	trace_reader_close(reader);
 	unlink(path);
 }
@@ -221,7 +221,8 @@ TEST(a_crash_while_shortening_costs_nothing)
 }
 
 /* Not only between its calls: the child is killed anywhere. */
-/* Until something is written: on a busy machine a new process may wait long for its first moment. */
+/* Until something is written: on a busy machine a new process may wait long for its first
+ * moment. */
 static void wait_for_growth(const char *path, off_t before)
 {
 	struct stat about;
@@ -307,7 +308,7 @@ TEST(contents_count)
 	make_path(path);
 	begin(&recording, path, &options);
 	for (uint32_t i = 0; i < 3 * CODES; i++, now += SECOND / 10) {
-		struct event_code code = {.id = 100 + i, .process = THING, .type = CODE_BINARY};
+		struct event_code code = {.id = 100 + i, .process = ENTITY, .type = CODE_BINARY};
 		uint64_t size;
 
 		for (size_t k = 0; k < SIZE / sizeof(*bytes); k++)
@@ -315,7 +316,7 @@ TEST(contents_count)
 		if (i < CODES) {
 			refused += trace_writer_content(recording.writer, bytes, SIZE,
 							&code.hash_low, &code.hash_high) != 0;
-			trace_writer_thing(recording.writer, EVENT_CODE, &code);
+			trace_writer_entity(recording.writer, EVENT_CODE, &code);
 		}
 		size = file_bytes(path);
 		largest = size > largest ? size : largest;
@@ -374,14 +375,14 @@ TEST(the_limit_holds_whatever_is_described)
 	make_path(path);
 	begin(&recording, path, &options);
 	for (uint32_t i = 0; i < THREADS; i++, now += SECOND / 50) {
-		struct event_thread thread = {.id = 100 + i, .process = THING};
+		struct event_thread thread = {.id = 100 + i, .process = ENTITY};
 		uint64_t name[64], size;
 
 		for (size_t k = 0; k < 64; k++)
 			name[k] = random_next();
 		thread.name_string =
 			trace_writer_string(recording.writer, (char *)name, sizeof(name));
-		trace_writer_thing(recording.writer, EVENT_THREAD, &thread);
+		trace_writer_entity(recording.writer, EVENT_THREAD, &thread);
 		add_rows(&recording, 20, now);
 		trace_writer_flush(recording.writer, now);
 		size = file_bytes(path);
@@ -397,11 +398,11 @@ TEST(the_limit_holds_whatever_is_described)
 	unlink(path);
 }
 
-/* Processes that come and go, each with things of its own: what has ended is repeated once, for what is read
- * of it afterwards, and then the file is as if it had never been. */
+/* Processes that come and go, each with things of its own: what has ended is repeated once, for
+ * what is read of it afterwards, and then the file is as if it had never been. */
 TEST(what_has_ended_is_forgotten)
 {
-	enum { PROCESSES = 400, THINGS = 20 };
+	enum { PROCESSES = 400, ENTITIES = 20 };
 	struct trace_writer_options options = {.keep_ns = 4 * SECOND};
 	struct trace_source source = {1, 2, 0};
 	struct event_execution row = {.valid = EXECUTION_TIMED};
@@ -416,32 +417,32 @@ TEST(what_has_ended_is_forgotten)
 		struct event_process process = {.id = i, .pid = i, .begin_ns = now};
 
 		trace_writer_flush(writer, now);
-		trace_writer_thing(writer, EVENT_PROCESS, &process);
-		for (uint32_t k = 0; k < THINGS; k++) {
+		trace_writer_entity(writer, EVENT_PROCESS, &process);
+		for (uint32_t k = 0; k < ENTITIES; k++) {
 			struct event_queue queue = {
-				.id = i * THINGS + k, .process = i, .begin_ns = now};
+				.id = i * ENTITIES + k, .process = i, .begin_ns = now};
 
-			trace_writer_thing(writer, EVENT_QUEUE, &queue);
+			trace_writer_entity(writer, EVENT_QUEUE, &queue);
 		}
 		process.end_ns = now + 1;
-		trace_writer_thing(writer, EVENT_PROCESS, &process);
-		for (uint32_t k = 0; k < THINGS; k++)
-			trace_writer_end_thing(writer, EVENT_QUEUE, i * THINGS + k, now + 1);
-		trace_writer_end_thing(writer, EVENT_QUEUE, i * THINGS, now + 2); /* once */
-		trace_writer_end_thing(writer, EVENT_QUEUE, 1u << 30, now + 1);   /* never known */
+		trace_writer_entity(writer, EVENT_PROCESS, &process);
+		for (uint32_t k = 0; k < ENTITIES; k++)
+			trace_writer_end_entity(writer, EVENT_QUEUE, i * ENTITIES + k, now + 1);
+		trace_writer_end_entity(writer, EVENT_QUEUE, i * ENTITIES, now + 2); /* once */
+		trace_writer_end_entity(writer, EVENT_QUEUE, 1u << 30, now + 1); /* never known */
 		/* read a moment after its queue has gone, perhaps in the next segment */
 		row.process = i;
-		row.queue = i * THINGS;
+		row.queue = i * ENTITIES;
 		row.started = row.ended = now + 1;
 		trace_writer_row(writer, EVENT_EXECUTION, &source, &row);
 	}
 	CHECK_EQUAL(trace_writer_close(writer, now), 0);
 	REQUIRE(trace_reader_open(path, &reader) == 0);
-	count = trace_reader_things(reader, EVENT_QUEUE, &(const void *){NULL});
-	printf("# %llu of %d queues, %llu bytes\n", (unsigned long long)count, PROCESSES * THINGS,
+	count = trace_reader_entities(reader, EVENT_QUEUE, &(const void *){NULL});
+	printf("# %llu of %d queues, %llu bytes\n", (unsigned long long)count, PROCESSES * ENTITIES,
 	       (unsigned long long)file_bytes(path));
 	/* 4 s and a segment or two, of 10 processes a second */
-	CHECK(count >= 40 * THINGS && count <= 80 * THINGS);
+	CHECK(count >= 40 * ENTITIES && count <= 80 * ENTITIES);
 	CHECK(file_bytes(path) < 200000);
 	for (size_t c = 0; c < trace_reader_chunk_count(reader); c++) {
 		struct event_execution *rows;
@@ -452,7 +453,7 @@ TEST(what_has_ended_is_forgotten)
 		REQUIRE(trace_reader_rows(reader, c, (void **)&rows, &rows_count) == 0);
 		for (size_t i = 0; i < rows_count; i++) {
 			const struct event_queue *queue =
-				trace_reader_thing(reader, EVENT_QUEUE, rows[i].queue);
+				trace_reader_entity(reader, EVENT_QUEUE, rows[i].queue);
 
 			CHECK(queue && queue->end_ns == rows[i].ended);
 		}

@@ -32,8 +32,8 @@ static void write_kind(struct trace_writer *writer, uint32_t kind, const char *r
 				trace_field_write(&row, format->columns[j].offset, FIELD_STRING,
 						  strings[i % 10]);
 		}
-		if (is_thing(kind))
-			CHECK_EQUAL(trace_writer_thing(writer, kind, &row), 0);
+		if (is_entity(kind))
+			CHECK_EQUAL(trace_writer_entity(writer, kind, &row), 0);
 		else
 			CHECK_EQUAL(trace_writer_row(writer, kind, &source, &row), 0);
 	}
@@ -113,16 +113,16 @@ static void check_kind(struct trace_reader *reader, uint32_t kind, const char *r
 	free(seen);
 }
 
-static void check_things(struct trace_reader *reader, uint32_t kind, const char *rows)
+static void check_entities(struct trace_reader *reader, uint32_t kind, const char *rows)
 {
 	const struct trace_format *format = trace_format_find(kind);
 	const void *all;
 
-	CHECK_EQUAL(trace_reader_things(reader, kind, &all), ROWS);
+	CHECK_EQUAL(trace_reader_entities(reader, kind, &all), ROWS);
 	for (size_t i = 0; i < ROWS; i++) {
 		uint32_t id = (uint32_t)trace_field_read(rows + i * format->row_size, 0, FIELD_U32);
 		union any_row row;
-		const void *found = trace_reader_thing(reader, kind, id);
+		const void *found = trace_reader_entity(reader, kind, id);
 
 		REQUIRE(found != NULL);
 		memcpy(&row, found, format->row_size);
@@ -133,7 +133,7 @@ static void check_things(struct trace_reader *reader, uint32_t kind, const char 
 			      trace_field_read((const char *)all + (i - 1) * format->row_size, 0,
 					       FIELD_U32));
 	}
-	CHECK(trace_reader_thing(reader, kind, 4000000000u) == NULL);
+	CHECK(trace_reader_entity(reader, kind, 4000000000u) == NULL);
 }
 
 TEST(every_kind_and_field)
@@ -159,7 +159,7 @@ TEST(every_kind_and_field)
 		REQUIRE(rows[kind] != NULL);
 		for (uint32_t i = 0; i < ROWS; i++) {
 			fill_row(format, rows[kind] + i * format->row_size);
-			if (format->is_thing)
+			if (format->is_entity)
 				trace_field_write(rows[kind] + i * format->row_size, 0, FIELD_U32,
 						  (i * 7919 % ROWS + 1) * 3);
 		}
@@ -168,8 +168,8 @@ TEST(every_kind_and_field)
 	CHECK_EQUAL(trace_writer_close(writer, SECOND), 0);
 	REQUIRE(trace_reader_open(path, &reader) == 0);
 	for (uint32_t kind = 1; kind < EVENT_KIND_COUNT; kind++) {
-		if (is_thing(kind))
-			check_things(reader, kind, rows[kind]);
+		if (is_entity(kind))
+			check_entities(reader, kind, rows[kind]);
 		else if (is_happening(kind))
 			check_kind(reader, kind, rows[kind]);
 		free(rows[kind]);
@@ -270,7 +270,7 @@ TEST(segments_roll)
 	struct trace_reader *reader;
 	struct trace_source source = {1, 2, 0};
 	const struct event_clock_pair *pairs;
-	const void *things;
+	const void *entities;
 	char path[64];
 	size_t total = 0;
 	uint32_t function;
@@ -288,7 +288,7 @@ TEST(segments_roll)
 
 		row.function_string = function;
 		CHECK_EQUAL(trace_writer_row(writer, EVENT_API, &source, &row), 0);
-		CHECK_EQUAL(trace_writer_thing(writer, EVENT_PROCESS, &process), 0);
+		CHECK_EQUAL(trace_writer_entity(writer, EVENT_PROCESS, &process), 0);
 		if (now % SECOND == 0)
 			CHECK_EQUAL(trace_writer_row(writer, EVENT_CLOCK_PAIR, &source, &pair), 0);
 		CHECK_EQUAL(trace_writer_flush(writer, now), 0);
@@ -296,7 +296,7 @@ TEST(segments_roll)
 	CHECK_EQUAL(trace_writer_close(writer, 31 * SECOND), 0);
 	REQUIRE(trace_reader_open(path, &reader) == 0);
 	CHECK(trace_reader_segment_count(reader) >= 25 && trace_reader_segment_count(reader) <= 31);
-	CHECK_EQUAL(trace_reader_things(reader, EVENT_PROCESS, &things), 30);
+	CHECK_EQUAL(trace_reader_entities(reader, EVENT_PROCESS, &entities), 30);
 	CHECK_EQUAL(trace_reader_clock_pairs(reader, 2, &pairs), 30);
 	for (size_t i = 0; i < 30; i++)
 		CHECK_EQUAL(pairs[i].time, (i + 1) * SECOND);
@@ -392,8 +392,8 @@ TEST(refuses_wrong_calls)
 	REQUIRE(trace_writer_open(path, NULL, &writer) == 0);
 	CHECK_EQUAL(trace_writer_row(writer, EVENT_PROCESS, &source, &process), -EINVAL);
 	CHECK_EQUAL(trace_writer_row(writer, EVENT_GRAPH, &source, &process), -EINVAL);
-	CHECK_EQUAL(trace_writer_thing(writer, EVENT_API, &process), -EINVAL);
-	CHECK_EQUAL(trace_writer_thing(writer, EVENT_PROCESS, &process), -EINVAL);
+	CHECK_EQUAL(trace_writer_entity(writer, EVENT_API, &process), -EINVAL);
+	CHECK_EQUAL(trace_writer_entity(writer, EVENT_PROCESS, &process), -EINVAL);
 	CHECK_EQUAL(trace_writer_open(path, NULL, &other), -EBUSY);
 	CHECK(strstr(error_text(), path) != NULL);
 	CHECK_EQUAL(trace_writer_close(writer, 1), 0);

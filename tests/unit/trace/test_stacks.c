@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/trace/test_stacks.c - stacks that go into a file come out of it, and each segment has its own
+ * tests/unit/trace/test_stacks.c - stacks that go into a file come out of it, and each segment has
+ * its own
  */
 #include "harness.h"
 
@@ -11,12 +12,12 @@
 
 #define SECOND ((uint64_t)1000000000)
 
-enum { FRAMES = 700, STACKS = 400, DEPTH_MOST = 512, ROWS_A_SECOND = 500, SECONDS = 60 };
+enum { FRAMES = 700, STACKS = 400, MAX_DEPTH = 512, ROWS_A_SECOND = 500, SECONDS = 60 };
 
 static char path[] = "/tmp/duet-test-stacks-XXXXXX";
 
 struct known_stack {
-	uint32_t frames[DEPTH_MOST]; /* outermost first, numbers from 0 */
+	uint32_t frames[MAX_DEPTH]; /* outermost first, numbers from 0 */
 	uint32_t depth;
 	uint32_t id;
 };
@@ -55,7 +56,7 @@ static void make_stacks(struct trace_writer *writer)
 		/* Many share their outer half. */
 		uint32_t shared = i % 4 ? stacks[i - 1].depth / 2 : 0;
 
-		stack->depth = 1 + (uint32_t)(random_next() % (i % 10 ? 40 : DEPTH_MOST - 1));
+		stack->depth = 1 + (uint32_t)(random_next() % (i % 10 ? 40 : MAX_DEPTH - 1));
 		for (uint32_t j = 0; j < stack->depth; j++) {
 			stack->frames[j] = j < shared ? stacks[i - 1].frames[j]
 						      : (uint32_t)(random_next() % FRAMES);
@@ -219,7 +220,8 @@ TEST(what_is_not_there)
 	trace_reader_close(reader);
 }
 
-/* A frame that gets its name after the rows that lead to it were written, in the same segment and in a later one. */
+/* A frame that gets its name after the rows that lead to it were written, in the same segment and
+ * in a later one. */
 static void name_later(uint64_t segment_ns)
 {
 	struct trace_writer_options options = {.segment_ns = segment_ns};

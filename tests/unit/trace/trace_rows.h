@@ -39,14 +39,14 @@ static inline bool is_happening(uint32_t kind)
 {
 	const struct trace_format *format = trace_format_find(kind);
 
-	return kind < EVENT_KIND_COUNT && format && !format->is_thing;
+	return kind < EVENT_KIND_COUNT && format && !format->is_entity;
 }
 
-static inline bool is_thing(uint32_t kind)
+static inline bool is_entity(uint32_t kind)
 {
 	const struct trace_format *format = trace_format_find(kind);
 
-	return format && format->is_thing;
+	return format && format->is_entity;
 }
 
 /* Fills every field but strings (0) with small, large and extreme values. */

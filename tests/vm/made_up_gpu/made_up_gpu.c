@@ -3,10 +3,12 @@
  * tests/vm/made_up_gpu/made_up_gpu.c - a GPU that there is none of, on the kernel's real scheduler
  *
  * Runs in:  the kernel of a virtual machine
- * Gets:     write: a job of so many milliseconds (__u32)   Gives: read: what became of the oldest job that has ended
+ * Gets:     write: a job of so many milliseconds (__u32)
+ * Gives:    read: what became of the oldest job that has ended
  * Owns:     jobs, until the machine ends
- * Why:      no GPU that qemu has uses the scheduler, whose events are told of jobs of real ones. One job runs at a time.
- *           This shows when the kernel says what, and nothing about any hardware.
+ * Why:      no GPU that qemu has uses the scheduler, whose events are told of jobs of real ones.
+ *           One job runs at a time. This shows when the kernel says what, and nothing about any
+ *           hardware.
  */
 #include <drm/gpu_scheduler.h>
 #include <linux/fs.h>

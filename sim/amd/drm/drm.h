@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sim/amd/drm/drm.h - stand-in for the kernel's header of that name, which Debian leaves out of
+ * linux-libc-dev
+ *
+ * <linux/kfd_ioctl.h> needs only its integer types.
+ */
+#ifndef SIM_KFD_DRM_DRM_H
+#define SIM_KFD_DRM_DRM_H
+
+#include <linux/ioctl.h>
+#include <linux/types.h>
+
+#endif

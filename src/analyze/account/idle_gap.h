@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * analyze/account/idle_gap.h - one idle gap: how much of it each cause has, and where in the gap
+ *
+ * Private to analyze/. The sums are the account's and exact. The places of the causes come from the
+ * calls and times of which the sums were made. If those do not contain the places (merged calls,
+ * clamped rows), the remaining causes follow one after the other. So the spans of a gap always add
+ * up to its sums.
+ */
+#ifndef ANALYZE_ACCOUNT_IDLE_GAP_H
+#define ANALYZE_ACCOUNT_IDLE_GAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analyze/account/account.h"
+
+struct gap {
+	struct account *account;
+	const struct account_command *command; /* its owner; NULL: none */
+	uint64_t at, end;           /* spans are passed up to `at`; clamped to the window */
+	uint64_t left[CAUSE_COUNT]; /* not passed to on_span yet */
+	enum account_cause rest;    /* cause of time outside of calls */
+	bool has_away;              /* command->away explains that time instead */
+};
+
+/* `begin` and `end` may be outside of the window. */
+void gap_init(struct gap *gap, struct account *account, const struct account_command *command,
+	      uint64_t begin, uint64_t end);
+
+/* Adds idle_ns to a cause, for the gap and for the account. */
+void gap_add(struct gap *gap, enum account_cause cause, uint64_t idle_ns);
+
+/* Call once all was added. Passes the gap to on_span: one cause, except for untimed intervals. */
+void gap_emit(struct gap *gap, enum account_cause cause);
+/* The same for a gap that is divided by what the command's launching thread did. */
+void gap_emit_thread(struct gap *gap);
+
+#endif

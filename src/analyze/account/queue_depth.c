@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * analyze/account/queue_depth.c - how many commands of a queue are in flight, over time
+ *
+ * Runs in:  our own process, in all commands that read a trace
+ * Gets:     enter times of launches, end times of commands
+ * Gives:    mean and maximum in flight, time without any
+ * Owns:     enters and ends that are not counted yet, because commands are in flight or the clock's
+ *           error may bring earlier ones
+ * Fails:    -ENOMEM
+ * Why a heap: an out-of-order queue ends its commands in any order. For an in-order queue the heap
+ *           has one element.
+ */
+#include "analyze/account/queue_depth.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+void depth_init(struct depth *depth, uint64_t from, uint64_t to)
+{
+	*depth = (struct depth){.from = from, .to = to < from ? from : to, .cursor = from};
+}
+
+void depth_fini(struct depth *depth)
+{
+	if (!depth)
+		return;
+	free(depth->enters);
+	free(depth->ends);
+	depth->enters = depth->ends = NULL;
+	depth->enters_count = depth->enters_capacity = 0;
+	depth->ends_count = depth->ends_capacity = 0;
+}
+
+/* Copies the ring into one twice as large, the oldest first. */
+static int grow_enters(struct depth *depth)
+{
+	size_t capacity = depth->enters_capacity ? 2 * depth->enters_capacity : 16;
+	uint64_t *enters = calloc(capacity, sizeof(*enters));
+	size_t first = depth->enters_first, before = depth->enters_capacity - first;
+
+	if (!enters)
+		return -ENOMEM;
+	if (depth->enters_count) {
+		memcpy(enters, depth->enters + first, before * sizeof(*enters));
+		memcpy(enters + before, depth->enters, first * sizeof(*enters));
+	}
+	free(depth->enters);
+	depth->enters = enters;
+	depth->enters_first = 0;
+	depth->enters_capacity = capacity;
+	return 0;
+}
+
+int depth_enter(struct depth *depth, uint64_t enter_ns)
+{
+	if (depth->enters_count == depth->enters_capacity && grow_enters(depth))
+		return -ENOMEM;
+	depth->enters[(depth->enters_first + depth->enters_count++) &
+		      (depth->enters_capacity - 1)] = enter_ns;
+	return 0;
+}
+
+int depth_leave(struct depth *depth, uint64_t end_ns)
+{
+	size_t i = depth->ends_count;
+
+	if (array_grow(depth->ends, depth->ends_capacity, i + 1))
+		return -ENOMEM;
+	for (; i && depth->ends[(i - 1) / 2] > end_ns; i = (i - 1) / 2)
+		depth->ends[i] = depth->ends[(i - 1) / 2];
+	depth->ends[i] = end_ns;
+	depth->ends_count++;
+	return 0;
+}
+
+static void drop_earliest_end(struct depth *depth)
+{
+	uint64_t last = depth->ends[--depth->ends_count];
+	size_t i = 0, child;
+
+	while ((child = 2 * i + 1) < depth->ends_count) {
+		if (child + 1 < depth->ends_count && depth->ends[child + 1] < depth->ends[child])
+			child++;
+		if (depth->ends[child] >= last)
+			break;
+		depth->ends[i] = depth->ends[child];
+		i = child;
+	}
+	if (depth->ends_count)
+		depth->ends[i] = last;
+}
+
+/* Counts the interval from the cursor to `until`, in which `count` commands were in flight. */
+static void count_until(struct depth *depth, uint64_t until)
+{
+	uint64_t end = until < depth->to ? until : depth->to;
+
+	if (end <= depth->cursor)
+		return;
+	depth->sum += (unsigned __int128)depth->count * (end - depth->cursor);
+	if (!depth->count)
+		depth->empty_ns += end - depth->cursor;
+	else if (depth->count > depth->max)
+		depth->max = depth->count;
+	depth->cursor = end;
+}
+
+/* At equal times, ends come before enters. */
+void depth_advance(struct depth *depth, uint64_t until)
+{
+	for (;;) {
+		uint64_t enter =
+			depth->enters_count ? depth->enters[depth->enters_first] : UINT64_MAX;
+		uint64_t end = depth->ends_count ? depth->ends[0] : UINT64_MAX;
+
+		if ((enter < end ? enter : end) >= until)
+			return;
+		if (end <= enter && depth->count) {
+			count_until(depth, end);
+			depth->count--;
+			drop_earliest_end(depth);
+		} else if (depth->enters_count) {
+			count_until(depth, enter);
+			depth->count++;
+			depth->enters_first =
+				(depth->enters_first + 1) & (depth->enters_capacity - 1);
+			depth->enters_count--;
+		} else {
+			drop_earliest_end(depth); /* an end without an enter */
+		}
+	}
+}
+
+void depth_finish(struct depth *depth, uint64_t to)
+{
+	if (to < depth->to)
+		depth->to = to < depth->from ? depth->from : to;
+	depth_advance(depth, UINT64_MAX);
+	count_until(depth, depth->to);
+}
+
+double depth_mean(const struct depth *depth)
+{
+	uint64_t wall_ns = depth->to - depth->from;
+
+	return wall_ns ? (double)depth->sum / (double)wall_ns : 0;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * analyze/entity_index.c - the entities of one kind, and the index of each in the reader's list
+ *
+ * Runs in:  our own process, in all commands that read a trace
+ * Gets:     a reader's sorted lists
+ * Gives:    dense indices
+ * Owns:     nothing
+ * Fails:    never; all unknown ids share the index entities->count
+ * Why:      a file may contain any 32-bit id, so an array indexed by id could take 4 GiB. An array
+ *           indexed by position cannot. The recorder numbers entities 1, 2, 3, …, so the id is
+ *           usually the position + 1, and one comparison confirms it.
+ */
+#include "analyze/entity_index.h"
+
+#include "base/array.h"
+#include "trace/reader.h"
+
+static size_t size_of(enum event_kind kind)
+{
+	switch (kind) {
+	case EVENT_HOST:
+		return sizeof(struct event_host);
+	case EVENT_PROCESS:
+		return sizeof(struct event_process);
+	case EVENT_THREAD:
+		return sizeof(struct event_thread);
+	case EVENT_DEVICE:
+		return sizeof(struct event_device);
+	case EVENT_CONTEXT:
+		return sizeof(struct event_context);
+	case EVENT_QUEUE:
+		return sizeof(struct event_queue);
+	case EVENT_CLOCK:
+		return sizeof(struct event_clock);
+	case EVENT_COLLECTOR:
+		return sizeof(struct event_collector);
+	case EVENT_CODE:
+		return sizeof(struct event_code);
+	case EVENT_SERIES:
+		return sizeof(struct event_series);
+	default:
+		return sizeof(struct event_mapping);
+	}
+}
+
+void entity_index_init(struct entity_index *entities, const struct trace_reader *reader,
+		       enum event_kind kind)
+{
+	const void *rows = NULL;
+
+	entities->count = trace_reader_entities(reader, kind, &rows);
+	entities->rows = rows;
+	entities->size = size_of(kind);
+}
+
+static uint32_t id_at(const struct entity_index *entities, size_t index)
+{
+	return *(const uint32_t *)(const void *)(entities->rows + index * entities->size);
+}
+
+size_t entity_index_find(const struct entity_index *entities, uint32_t id)
+{
+	size_t low;
+
+	if (id && id <= entities->count && id_at(entities, id - 1) == id)
+		return id - 1;
+	low = LOWER_BOUND(entities->count, i, id_at(entities, i) < id);
+	return low < entities->count && id_at(entities, low) == id ? low : entities->count;
+}
+
+const void *entity_index_row(const struct entity_index *entities, size_t index)
+{
+	return index < entities->count ? entities->rows + index * entities->size : NULL;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * analyze/entity_index.h - the entities of one kind, and the index of each in the reader's list
+ *
+ * The analysis has an array of its own for each list of entities, one item longer. The last item
+ * stands for all ids without a row in the file.
+ */
+#ifndef ANALYZE_ENTITY_INDEX_H
+#define ANALYZE_ENTITY_INDEX_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "event/event.h"
+
+struct trace_reader;
+
+struct entity_index {
+	const char *rows; /* the reader's rows, sorted by id, which is each row's first field */
+	size_t count, size;
+};
+
+void entity_index_init(struct entity_index *entities, const struct trace_reader *reader,
+		       enum event_kind kind);
+
+/* The index of `id`; things->count if there is no such row. O(1) for ids without gaps, otherwise
+ * O(log n). */
+size_t entity_index_find(const struct entity_index *entities, uint32_t id);
+
+/* The row at an index; NULL for things->count. */
+const void *entity_index_row(const struct entity_index *entities, size_t index);
+
+#endif

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * analyze/join/correlate.c - the open launches by correlation id, and the dependencies between them
+ *
+ * Runs in:  our own process, in all commands that read a trace
+ * Gets:     launches, wait-list entries and executions in host time
+ * Gives:    the launch of an execution; the latest end among the commands that it waited for
+ * Owns:     the open commands, their wait lists, and a heap of the ends of commands with a handle
+ * Fails:    -ENOMEM
+ * Why commands are removed after their end: a command launched later cannot have been delayed by
+ *           them. A command that an open one waits for stays until that one is done. So 10^7
+ *           commands with an event each need a table only for the few that are open.
+ */
+#include "analyze/join/correlate.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+
+void correlate_init(struct correlate *correlate)
+{
+	*correlate = (struct correlate){.free_wait = CORRELATE_NONE};
+	pair_map_init(&correlate->open);
+	pair_map_init(&correlate->handles);
+}
+
+void correlate_fini(struct correlate *correlate)
+{
+	if (!correlate)
+		return;
+	free(correlate->commands);
+	free(correlate->free_places);
+	free(correlate->waits);
+	free(correlate->ends);
+	pair_map_fini(&correlate->open);
+	pair_map_fini(&correlate->handles);
+	correlate_init(correlate);
+}
+
+static int take_place(struct correlate *correlate, uint32_t *ret_place)
+{
+	if (correlate->free_count) {
+		*ret_place = correlate->free_places[--correlate->free_count];
+		return 0;
+	}
+	if (correlate->count >= CORRELATE_NONE - 1 ||
+	    array_grow(correlate->commands, correlate->capacity, correlate->count + 1) ||
+	    array_grow(correlate->free_places, correlate->free_capacity, correlate->count + 1))
+		return -ENOMEM;
+	*ret_place = (uint32_t)correlate->count++;
+	return 0;
+}
+
+/* Cannot fail: take_place reserved room in free_places. */
+static void free_if_unused(struct correlate *correlate, uint32_t place)
+{
+	struct open_command *command = &correlate->commands[place];
+
+	if (command->state != OPEN_DONE || command->references || command->has_handle)
+		return;
+	command->state = OPEN_FREE;
+	correlate->free_places[correlate->free_count++] = place;
+}
+
+static int open_place(struct correlate *correlate, uint32_t process, uint64_t correlation,
+		      uint32_t *ret_place)
+{
+	uint32_t place = CORRELATE_NONE;
+	int error = take_place(correlate, &place);
+
+	if (error)
+		return error;
+	correlate->commands[place] = (struct open_command){.process = process,
+							   .correlation = correlation,
+							   .over_by = UINT64_MAX,
+							   .waits = CORRELATE_NONE,
+							   .launches = CORRELATE_NONE,
+							   .previous = CORRELATE_NONE,
+							   .next = CORRELATE_NONE,
+							   .state = OPEN_EXPECTED};
+	error = pair_map_put(&correlate->open, process, correlation, place);
+	if (error) {
+		correlate->commands[place].state = OPEN_DONE;
+		free_if_unused(correlate, place);
+		return error;
+	}
+	*ret_place = place;
+	return 0;
+}
+
+static void forget_handle(struct correlate *correlate, uint32_t place)
+{
+	struct open_command *command = &correlate->commands[place];
+
+	if (!command->has_handle)
+		return;
+	command->has_handle = false;
+	if (pair_map_find(&correlate->handles, command->process, command->handle) == place)
+		pair_map_remove(&correlate->handles, command->process, command->handle);
+	free_if_unused(correlate, place);
+}
+
+static int remember_handle(struct correlate *correlate, uint32_t place)
+{
+	struct open_command *command = &correlate->commands[place];
+	uint32_t before = pair_map_find(&correlate->handles, command->process, command->handle);
+	int error = pair_map_put(&correlate->handles, command->process, command->handle, place);
+
+	if (error)
+		return error;
+	command->has_handle = true;
+	if (before != CORRELATE_NONE && before != place) {
+		correlate->commands[before].has_handle = false;
+		free_if_unused(correlate, before);
+	}
+	return 0;
+}
+
+static void drop_waits(struct correlate *correlate, struct open_command *command)
+{
+	uint32_t next;
+
+	for (uint32_t i = command->waits; i != CORRELATE_NONE; i = next) {
+		struct correlate_wait *wait = &correlate->waits[i];
+
+		next = wait->next;
+		correlate->commands[wait->on].references--;
+		free_if_unused(correlate, wait->on);
+		wait->next = correlate->free_wait;
+		correlate->free_wait = i;
+	}
+	command->waits = CORRELATE_NONE;
+}
+
+/* Removes the command from the table of open commands. */
+static void close_place(struct correlate *correlate, uint32_t place, uint64_t ended)
+{
+	struct open_command *command = &correlate->commands[place];
+
+	pair_map_remove(&correlate->open, command->process, command->correlation);
+	drop_waits(correlate, command);
+	command->state = OPEN_DONE;
+	command->ended = ended;
+}
+
+static int place_for_launch(struct correlate *correlate, uint32_t process, uint64_t correlation,
+			    uint32_t *ret_place)
+{
+	uint32_t place = pair_map_find(&correlate->open, process, correlation);
+
+	if (place != CORRELATE_NONE && correlate->commands[place].state == OPEN_LAUNCHED) {
+		correlate_done(correlate, place, 0);
+		place = CORRELATE_NONE;
+	}
+	if (place == CORRELATE_NONE)
+		return open_place(correlate, process, correlation, ret_place);
+	*ret_place = place;
+	return 0;
+}
+
+int correlate_launch(struct correlate *correlate, uint32_t process, const struct event_launch *row,
+		     uint32_t *ret_place)
+{
+	struct open_command *command;
+	uint32_t place = CORRELATE_NONE;
+	int error = place_for_launch(correlate, process, row->correlation, &place);
+
+	if (error)
+		return error;
+	command = &correlate->commands[place];
+	command->state = OPEN_LAUNCHED;
+	command->enter = row->enter;
+	command->exit = row->exit;
+	command->bytes = row->bytes;
+	command->handle = row->handle;
+	command->kernel = row->kernel;
+	command->type = row->command;
+	command->flags = row->flags;
+	if (row->handle)
+		error = remember_handle(correlate, place);
+	if (!error)
+		*ret_place = place;
+	return error;
+}
+
+static int take_wait(struct correlate *correlate, uint32_t *ret_wait)
+{
+	if (correlate->free_wait != CORRELATE_NONE) {
+		*ret_wait = correlate->free_wait;
+		correlate->free_wait = correlate->waits[*ret_wait].next;
+		return 0;
+	}
+	if (correlate->waits_count >= CORRELATE_NONE - 1 ||
+	    array_grow(correlate->waits, correlate->waits_capacity, correlate->waits_count + 1))
+		return -ENOMEM;
+	*ret_wait = (uint32_t)correlate->waits_count++;
+	return 0;
+}
+
+int correlate_dependency(struct correlate *correlate, const struct event_dependency *row)
+{
+	uint32_t on = pair_map_find(&correlate->handles, row->process, row->handle);
+	uint32_t place = pair_map_find(&correlate->open, row->process, row->correlation);
+	uint32_t wait = CORRELATE_NONE;
+	int error = 0;
+
+	if (on == CORRELATE_NONE || on == place || !row->correlation)
+		return 0;
+	if (place == CORRELATE_NONE)
+		error = open_place(correlate, row->process, row->correlation, &place);
+	if (!error)
+		error = take_wait(correlate, &wait);
+	if (error)
+		return error;
+	correlate->waits[wait] =
+		(struct correlate_wait){.on = on, .next = correlate->commands[place].waits};
+	correlate->commands[place].waits = wait;
+	correlate->commands[on].references++;
+	return 0;
+}
+
+uint32_t correlate_find(const struct correlate *correlate, uint32_t process, uint64_t correlation)
+{
+	uint32_t place = pair_map_find(&correlate->open, process, correlation);
+
+	if (place == CORRELATE_NONE || correlate->commands[place].state != OPEN_LAUNCHED)
+		return CORRELATE_NONE;
+	return place;
+}
+
+uint64_t correlate_dependency_end(const struct correlate *correlate, uint32_t place, uint64_t after,
+				  uint64_t until)
+{
+	uint64_t latest = 0;
+
+	for (uint32_t i = correlate->commands[place].waits; i != CORRELATE_NONE;
+	     i = correlate->waits[i].next) {
+		const struct open_command *on = &correlate->commands[correlate->waits[i].on];
+
+		if (on->state == OPEN_DONE && on->ended > after && on->ended <= until &&
+		    on->ended > latest)
+			latest = on->ended;
+	}
+	return latest;
+}
+
+static int push_end(struct correlate *correlate, uint32_t place, uint64_t ended)
+{
+	size_t i = correlate->ends_count;
+	struct correlate_end *ends;
+
+	if (array_grow(correlate->ends, correlate->ends_capacity, i + 1))
+		return -ENOMEM;
+	ends = correlate->ends;
+	correlate->ends_count++;
+	while (i && ended < ends[(i - 1) / 2].ended) {
+		ends[i] = ends[(i - 1) / 2];
+		i = (i - 1) / 2;
+	}
+	ends[i] = (struct correlate_end){ended, place};
+	return 0;
+}
+
+static void pop_end(struct correlate *correlate)
+{
+	struct correlate_end *ends = correlate->ends, moved = ends[--correlate->ends_count];
+	size_t i = 0;
+
+	for (;;) {
+		size_t child = 2 * i + 1;
+
+		if (child >= correlate->ends_count)
+			break;
+		if (child + 1 < correlate->ends_count && ends[child + 1].ended < ends[child].ended)
+			child++;
+		if (moved.ended <= ends[child].ended)
+			break;
+		ends[i] = ends[child];
+		i = child;
+	}
+	ends[i] = moved;
+}
+
+int correlate_done(struct correlate *correlate, uint32_t place, uint64_t ended)
+{
+	close_place(correlate, place, ended);
+	if (correlate->commands[place].has_handle && ended) {
+		/* The heap's entry holds one more reference. */
+		int error = push_end(correlate, place, ended);
+
+		if (error)
+			return error;
+		correlate->commands[place].references++;
+		return 0;
+	}
+	if (correlate->commands[place].has_handle)
+		forget_handle(correlate, place);
+	else
+		free_if_unused(correlate, place);
+	return 0;
+}
+
+void correlate_expire(struct correlate *correlate, uint64_t now)
+{
+	while (correlate->ends_count && correlate->ends[0].ended <= now) {
+		uint32_t place = correlate->ends[0].place;
+
+		pop_end(correlate);
+		correlate->commands[place].references--;
+		if (correlate->commands[place].has_handle)
+			forget_handle(correlate, place);
+		else
+			free_if_unused(correlate, place);
+	}
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * analyze/sweep/gil.c - threads that wait for the GIL while its holder waits for a device
+ *
+ * Runs in:  our own process, in all commands that read a trace
+ * Gets:     calls that wait for a device, switches with the reason of the wait
+ * Gives:    one row for each function and stack of the holder
+ * Owns:     nothing; the rows belong to the analysis
+ * Fails:    -ENOMEM
+ * Why at the switch: a thread that waits for the GIL wakes up every 5 ms (the interpreter's switch
+ *           interval). So each interval off the processor has one holder, and the holder's state
+ *           when the interval begins holds until the interval or the holder's call ends.
+ */
+#include "analyze/sweep/sweep.h"
+
+#include <errno.h>
+
+#include "base/array.h"
+
+void sweep_note_wait(struct sweep *sweep, size_t thread, const struct event_api *row)
+{
+	struct thread_state *state;
+
+	if (thread == sweep->entities.threads.count)
+		return;
+	state = &sweep->per_thread.states[thread];
+	state->wait_end = row->end;
+	state->wait_function = row->function_string;
+	state->wait_stack = row->stack;
+}
+
+void sweep_await_gil(struct sweep *sweep, size_t thread, const struct event_switch *row)
+{
+	struct thread_state *state = &sweep->per_thread.states[thread];
+	size_t holder = entity_index_find(&sweep->entities.threads, row->holder);
+	const struct thread_state *other = &sweep->per_thread.states[holder];
+
+	state->gil_until = 0;
+	if (!row->wait_string || holder == sweep->entities.threads.count || holder == thread ||
+	    other->wait_end <= row->time ||
+	    sweep->entities.thread_process[holder] != sweep->entities.thread_process[thread] ||
+	    !analysis_is_gil(model_text(sweep->analysis->model, row->wait_string, "")))
+		return;
+	state->gil_until = other->wait_end;
+	state->gil_function = other->wait_function;
+	state->gil_stack = other->wait_stack;
+}
+
+static int find_row(struct sweep *sweep, uint32_t function, uint32_t stack,
+		    struct analysis_gil **ret_row)
+{
+	struct analysis *analysis = sweep->analysis;
+	uint32_t index = pair_map_find(&sweep->thread_states.gils.rows, function, stack);
+
+	if (index == PAIR_MAP_NONE) {
+		index = (uint32_t)analysis->cpu.gils_count;
+		if (array_grow(analysis->cpu.gils, sweep->thread_states.gils.capacity,
+			       index + (size_t)1) ||
+		    pair_map_put(&sweep->thread_states.gils.rows, function, stack, index))
+			return -ENOMEM;
+		analysis->cpu.gils[index] = (struct analysis_gil){
+			.name = model_text(analysis->model, function, "[unknown function]"),
+			.stack = stack};
+		analysis->cpu.gils_count++;
+	}
+	*ret_row = &analysis->cpu.gils[index];
+	return 0;
+}
+
+int sweep_count_gil(struct sweep *sweep, size_t thread, uint64_t since_ns, uint64_t until_ns)
+{
+	const struct analysis *analysis = sweep->analysis;
+	struct thread_state *state = &sweep->per_thread.states[thread];
+	uint64_t end = smaller(smaller(until_ns, state->gil_until), analysis->to_ns);
+	uint64_t begin = since_ns > analysis->from_ns ? since_ns : analysis->from_ns;
+	struct analysis_gil *row;
+
+	state->gil_until = 0;
+	if (begin >= end)
+		return 0;
+	if (find_row(sweep, state->gil_function, state->gil_stack, &row))
+		return -ENOMEM;
+	row->count++;
+	row->blocked_ns += end - begin;
+	return 0;
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * analyze/sweep/launches.c - calls of the program, and the commands that they launch
+ *
+ * Runs in:  our own process, in all commands that read a trace
+ * Gets:     rows of calls and launches
+ * Gives:    open commands to the join, calls to their threads
+ * Owns:     nothing
+ * Fails:    -ENOMEM, errors of the observer
+ */
+#include "analyze/sweep/sweep.h"
+
+#include <errno.h>
+
+static int add_span(struct sweep *sweep, size_t thread, const struct event_api *row, bool is_launch)
+{
+	int error;
+
+	const bool is_section = row->type == API_TYPE_DUET;
+
+	if (thread == sweep->entities.threads.count)
+		return 0;
+	error = sweep_come_back(sweep, thread, row->begin, 0);
+	if (!error)
+		error = sweep_thread_called(sweep, thread, row);
+	if (!error)
+		error = is_section ? sweep_cut_call(&sweep->per_thread, thread, row)
+				   : sweep_note_call(sweep, thread, row, is_launch);
+	if (error)
+		return error;
+	sweep_compact_calls(sweep, &sweep->per_thread.calls[thread], row->begin);
+	return calls_add(&sweep->per_thread.calls[thread], row->begin, row->end,
+			 is_section                   ? CALLS_DUET
+			 : row->type == API_TYPE_WAIT ? CALLS_WAIT
+						      : CALLS_CALL);
+}
+
+/* Remembers a batch, because the launches of its parts come next. */
+static void remember_batch(struct thread_state *state, const struct event_launch *row,
+			   uint32_t command)
+{
+	if (command != COMMAND_BATCH)
+		return;
+	state->batch_enter = row->enter;
+	/* A batch without times has no times for its parts either. */
+	state->batch_correlation = row->flags & LAUNCH_UNTIMED ? 0 : row->correlation;
+}
+
+static int open_launch(struct sweep *sweep, const struct event_launch *row, size_t thread)
+{
+	struct analysis *analysis = sweep->analysis;
+	size_t process_index = sweep->entities.thread_process[thread];
+	size_t queue = entity_index_find(&sweep->entities.queues, row->queue);
+	const struct event_process *process = analysis->processes[process_index].process;
+	struct open_command *command;
+	uint32_t replaced, place = 0;
+	int error;
+
+	analysis->ledger.launched++;
+	analysis->devices[analysis->queues[queue].device].all_launches++;
+	if (is_in_window(analysis, row->enter, row->exit)) {
+		analysis->processes[process_index].launches++;
+		analysis->queues[queue].launches++;
+		analysis->devices[analysis->queues[queue].device].launches++;
+	}
+	replaced = join_find(&sweep->join, process ? process->id : 0, row->correlation);
+	error = replaced == CORRELATE_NONE ? 0 : sweep_replace_open(sweep, replaced, row->enter);
+	if (!error)
+		error = join_open(&sweep->join, process ? process->id : 0, row, &place);
+	if (error)
+		return error;
+	command = &sweep->join.correlate.commands[place];
+	command->thread = (uint32_t)thread;
+	command->number = sweep->launches;
+	command->type = analysis_launch_command(analysis->model, row);
+	command->stack = row->stack;
+	command->function = row->function_string;
+	command->over_by = UINT64_MAX;
+	remember_batch(&sweep->per_thread.states[thread], row, command->type);
+	if (sweep->addresses && sweep_note_launched(sweep, command, 0))
+		return -ENOMEM;
+	sweep_measure_groups(sweep, row, command);
+	error = sweep_launch_in_ranges(sweep, command,
+				       is_in_window(analysis, row->enter, row->exit));
+	if (error)
+		return error;
+	sweep_link_open(sweep, place);
+	error = sweep_enter_queue(sweep, command);
+	if (!error)
+		error = sweep_count_launch(sweep, place);
+	if (error)
+		return error;
+	command = &sweep->join.correlate.commands[place];
+	if (thread < sweep->entities.threads.count)
+		command->at_enter = calls_until(&sweep->per_thread.calls[thread], row->enter);
+	return sweep_match_early(sweep, place);
+}
+
+/* Notes a launch for instruction samples. batch: as for sweep_note_launched. */
+static int note_launcher(struct sweep *sweep, const struct event_launch *row, uint64_t batch)
+{
+	const size_t thread = entity_index_find(&sweep->entities.threads, row->thread);
+	const struct event_thread *known = entity_index_row(&sweep->entities.threads, thread);
+	const struct open_command command = {
+		.enter = row->enter,
+		.process = known ? known->process : 0,
+		.thread = (uint32_t)thread,
+		.queue = (uint32_t)entity_index_find(&sweep->entities.queues, row->queue),
+		.kernel = row->kernel,
+		.stack = row->stack,
+		.function = row->function_string,
+		.flags = row->flags};
+
+	return sweep_note_launched(sweep, &command, batch);
+}
+
+/* Counts a launch that did not execute, as a call and in the ledger only. A kernel may have run
+ * without a record; its samples are then attributed to this launch. */
+static int skip_launch(struct sweep *sweep, const struct event_launch *row, size_t thread)
+{
+	struct analysis *analysis = sweep->analysis;
+	const size_t queue = entity_index_find(&sweep->entities.queues, row->queue);
+
+	analysis->ledger.launched++;
+	analysis->ledger.passed++;
+	analysis->devices[analysis->queues[queue].device].all_launches++;
+	if (is_in_window(analysis, row->enter, row->exit))
+		analysis->processes[sweep->entities.thread_process[thread]].launches++;
+	remember_batch(&sweep->per_thread.states[thread], row,
+		       analysis_launch_command(analysis->model, row));
+	return note_launcher(sweep, row, 0);
+}
+
+int sweep_take_call(struct sweep *sweep, const struct event_api *row)
+{
+	size_t thread = entity_index_find(&sweep->entities.threads, row->thread);
+	int error;
+
+	if (row->type == API_TYPE_DUET) {
+		sweep_count_section(sweep, row);
+		return add_span(sweep, thread, row, false);
+	}
+	error = sweep_count_call(sweep, sweep->entities.thread_process[thread], row, false);
+	sweep->analysis->processes[sweep->entities.thread_process[thread]].has_calls = true;
+
+	if (error)
+		return error;
+	sweep_note_finished(sweep, row);
+	unexecuted_add_call(&sweep->join.unexecuted, row);
+	if (row->type == API_TYPE_WAIT)
+		sweep_note_wait(sweep, thread, row);
+	return add_span(sweep, thread, row, false);
+}
+
+/* A part of a batch has no execution of its own and does not count as a command: the batch does. */
+static int note_part(struct sweep *sweep, const struct event_launch *row)
+{
+	const size_t thread = entity_index_find(&sweep->entities.threads, row->thread);
+	const struct thread_state *state = &sweep->per_thread.states[thread];
+
+	if (row->result || sweep->is_scouting)
+		return 0;
+	return note_launcher(sweep, row,
+			     state->batch_enter == row->enter ? state->batch_correlation : 0);
+}
+
+int sweep_take_launch(struct sweep *sweep, const struct event_launch *row)
+{
+	size_t thread = entity_index_find(&sweep->entities.threads, row->thread);
+	bool is_wait = row->flags & LAUNCH_BLOCKING;
+	struct event_api call = {.begin = row->enter,
+				 .end = row->exit,
+				 .function_string = row->function_string,
+				 .result = row->result,
+				 .type = is_wait ? API_TYPE_WAIT : API_TYPE_CALL,
+				 .stack = row->stack};
+	int error = 0;
+
+	if (row->flags & LAUNCH_PART)
+		return note_part(sweep, row);
+	if (!(row->flags & LAUNCH_FURTHER))
+		error = sweep_count_call(sweep, sweep->entities.thread_process[thread], &call,
+					 true);
+	sweep->analysis->processes[sweep->entities.thread_process[thread]].has_calls = true;
+
+	if (!error && row->result == 0)
+		error = sweep_is_skipped(sweep) ? skip_launch(sweep, row, thread)
+						: open_launch(sweep, row, thread);
+	if (error)
+		return error;
+	if (is_wait)
+		sweep_note_wait(sweep, thread, &call);
+	return add_span(sweep, thread, &call, true);
+}
+
+int sweep_scout_launch(struct sweep *sweep, const struct event_launch *row)
+{
+	struct event_launch launch = *row;
+
+	if (row->result || (row->flags & LAUNCH_PART))
+		return 0;
+	launch.handle = 0; /* the scouting sweep needs no dependencies */
+	return open_launch(sweep, &launch,
+			   entity_index_find(&sweep->entities.threads, row->thread));
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * analyze/sweep/moments.c - shortens the lists of threads up to the moments at which an idle gap
+ * may begin
+ *
+ * Runs in:  our own process, in all commands that read a trace
+ * Gets:     calls, samples and intervals of threads
+ * Gives:    shorter lists of them
+ * Owns:     nothing
+ * Fails:    -ENOMEM
+ */
+#include "analyze/sweep/sweep.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/array.h"
+
+/* Moments kept per thread: 20 s of samples. In a longer gap the last ones represent all of them. */
+#define MAX_MOMENTS ((size_t)1 << 12)
+
+static void forget_first(struct thread_state *state, size_t count)
+{
+	state->moments_first += count;
+	if (state->moments_first * 2 < state->moments_count)
+		return;
+	state->moments_count -= state->moments_first;
+	if (state->moments_count)
+		memmove(state->moments, state->moments + state->moments_first,
+			state->moments_count * sizeof(*state->moments));
+	state->moments_first = 0;
+}
+
+int sweep_keep_moment(struct thread_state *state, const struct thread_moment *moment)
+{
+	if (state->moments_count - state->moments_first >= MAX_MOMENTS)
+		forget_first(state, MAX_MOMENTS / 2);
+	if (array_grow(state->moments, state->moments_capacity, state->moments_count + 1))
+		return -ENOMEM;
+	state->moments[state->moments_count++] = *moment;
+	return 0;
+}
+
+static void forget_moments(struct sweep_per_thread *per_thread, size_t thread, const uint64_t *kept,
+			   size_t count)
+{
+	struct thread_state *state = &per_thread->states[thread];
+	uint64_t earliest = UINT64_MAX;
+	size_t old = 0, all = state->moments_count - state->moments_first;
+
+	for (size_t i = 0; i < count; i++)
+		if (kept[i] < earliest)
+			earliest = kept[i];
+	while (old < all && state->moments[state->moments_first + old].end < earliest)
+		old++;
+	forget_first(state, old);
+}
+
+/* A gap may begin at the last end of each device, and the window may cut it. */
+size_t sweep_list_kept(struct sweep *sweep)
+{
+	const struct analysis *analysis = sweep->analysis;
+	size_t count = 0;
+
+	for (size_t i = 0; i <= analysis->devices_count; i++) {
+		if (analysis->devices[i].account.commands)
+			sweep->per_thread.kept[count++] = analysis->devices[i].account.last_end;
+	}
+	sweep->per_thread.kept[count++] = analysis->from_ns;
+	sweep->per_thread.kept[count++] = analysis->to_ns;
+	return count;
+}
+
+void sweep_compact_calls(struct sweep *sweep, struct calls *calls, uint64_t now_ns)
+{
+	if (calls_is_full(calls))
+		calls_compact(calls, sweep->per_thread.kept, sweep_list_kept(sweep),
+			      now_ns > sweep->delay_ns ? now_ns - sweep->delay_ns : 0);
+}
+
+/* The last two entries of `kept` are the window's ends, where no gap begins. */
+void sweep_compact_state(struct sweep *sweep, size_t thread, uint64_t now_ns)
+{
+	struct calls *away = &sweep->per_thread.states[thread].away;
+
+	if (!calls_is_full(away))
+		return;
+	sweep_compact_calls(sweep, away, now_ns);
+	forget_moments(&sweep->per_thread, thread, sweep->per_thread.kept,
+		       sweep_list_kept(sweep) - 2);
+}

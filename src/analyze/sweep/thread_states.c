@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * analyze/sweep/thread_states.c - when threads were away from their processors
+ *
+ * Runs in:  our own process, in all commands that read a trace
+ * Gets:     switches and samples of threads
+ * Gives:    intervals in which a thread was away from its processor; samples of it
+ * Owns:     each thread's moments since the earliest gap that is still open
+ * Fails:    -ENOMEM
+ */
+#include "analyze/sweep/sweep.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* Calls do not overlap and come in order of time, so only the last one can contain a moment at or
+ * after its begin. */
+static bool is_in_call(const struct sweep_per_thread *per_thread, size_t thread, uint64_t time_ns)
+{
+	const struct calls *calls = &per_thread->calls[thread];
+
+	return calls->count && calls->spans[calls->count - 1].end > time_ns;
+}
+
+/* Watches a thread only if the trace has switches: samples alone, as in imported traces, do not
+ * show that the thread stayed on its processor. */
+static void mark_watched(struct sweep *sweep, uint32_t id, uint64_t time_ns)
+{
+	size_t thread = entity_index_find(&sweep->entities.threads, id);
+
+	if (sweep->trace.has_switches && thread < sweep->entities.threads.count &&
+	    sweep->per_thread.states[thread].watched_ns == UINT64_MAX)
+		sweep->per_thread.states[thread].watched_ns = time_ns;
+}
+
+/* Adds the waker to a wait, unless the holder is known: the holder is the waker then. */
+static int add_wait_waker(struct sweep *sweep, struct thread_state *state, uint32_t waker)
+{
+	struct state_wait wait = {.waker = waker};
+
+	if (!waker || (state->wait && sweep->thread_states.waits[state->wait].holder))
+		return 0;
+	/* An interval without a reason stays without one: its time is divided among the intervals
+	 * with stacks. */
+	if (!state->wait)
+		return 0;
+	wait.string = sweep->thread_states.waits[state->wait].string;
+	return sweep_find_wait(sweep, &wait, &state->wait);
+}
+
+int sweep_come_back(struct sweep *sweep, size_t thread, uint64_t time_ns, uint32_t waker)
+{
+	struct thread_state *state = &sweep->per_thread.states[thread];
+	uint64_t since_ns = state->since_ns;
+	struct thread_moment moment;
+	int error = 0;
+
+	if (thread == sweep->entities.threads.count || since_ns == UINT64_MAX)
+		return 0;
+	state->since_ns = UINT64_MAX;
+	sweep_compact_state(sweep, thread, time_ns);
+	if (!state->is_preempted)
+		error = add_wait_waker(sweep, state, waker);
+	moment = (struct thread_moment){since_ns,     time_ns,     time_ns - since_ns,
+					state->stack, state->wait, state->is_preempted};
+	if (!error && (!state->is_preempted || state->wait))
+		error = sweep_keep_moment(state, &moment);
+	if (!error && !state->is_preempted && state->gil_until)
+		error = sweep_count_gil(sweep, thread, since_ns, time_ns);
+	return error ? error
+		     : calls_add(&state->away, since_ns, time_ns,
+				 state->is_preempted ? CALLS_WAIT : CALLS_CALL);
+}
+
+/* Whether the thread that got the processor belongs to the process of the thread that lost it. */
+static bool is_own(const struct sweep_entities *entities, const struct event_switch *row)
+{
+	const struct event_thread *thread = entity_index_row(
+		&entities->threads, entity_index_find(&entities->threads, row->previous));
+	const struct event_thread *next = entity_index_row(
+		&entities->threads, entity_index_find(&entities->threads, row->holder));
+
+	return thread && next && thread->process == next->process;
+}
+
+/* A thread that leaves its processor inside of a call also returns inside of it, so that time
+ * belongs to the call. */
+static int go_away(struct sweep *sweep, size_t thread, const struct event_switch *row)
+{
+	struct thread_state *state = &sweep->per_thread.states[thread];
+
+	if (thread == sweep->entities.threads.count || state->since_ns != UINT64_MAX)
+		return 0;
+	if (is_in_call(&sweep->per_thread, thread, row->time)) {
+		sweep_see_in_call(sweep, thread, row->time, row->stack);
+		return 0;
+	}
+	state->since_ns = row->time;
+	state->is_preempted = row->reason == SWITCH_PREEMPTED;
+	state->stack = row->stack;
+	sweep_await_gil(sweep, thread, row);
+	return sweep_find_wait(sweep,
+			       &(struct state_wait){.string = row->wait_string,
+						    .holder = row->holder,
+						    .is_own = state->is_preempted &&
+							      is_own(&sweep->entities, row)},
+			       &state->wait);
+}
+
+int sweep_take_switch(struct sweep *sweep, const struct event_switch *row)
+{
+	size_t next = entity_index_find(&sweep->entities.threads, row->next);
+	struct thread_state *state = &sweep->per_thread.states[next];
+	uint32_t waker = 0;
+	int error;
+
+	mark_watched(sweep, row->previous, row->time);
+	mark_watched(sweep, row->next, row->time);
+	error = go_away(sweep, entity_index_find(&sweep->entities.threads, row->previous), row);
+	/* A preempted thread did not wait, so its previous waker stays. */
+	if (!error && next < sweep->entities.threads.count && state->since_ns != UINT64_MAX &&
+	    !state->is_preempted) {
+		error = sweep_find_waker(sweep, row, state->since_ns, &waker);
+		state->woken_until = row->time;
+		state->waker = waker;
+	}
+	return error ? error : sweep_come_back(sweep, next, row->time, waker);
+}
+
+int sweep_take_sample(struct sweep *sweep, const struct event_cpu_sample *row)
+{
+	size_t thread = entity_index_find(&sweep->entities.threads, row->thread);
+
+	mark_watched(sweep, row->thread, row->time);
+	if (thread == sweep->entities.threads.count ||
+	    !sweep_source_is_time(sweep, row->source_string))
+		return 0;
+	if (is_in_call(&sweep->per_thread, thread, row->time)) {
+		sweep_see_in_call(sweep, thread, row->time, row->stack);
+		return 0;
+	}
+	return sweep_keep_moment(
+		&sweep->per_thread.states[thread],
+		&(struct thread_moment){row->time, row->time, row->weight, row->stack, 0, false});
+}
+
+void sweep_states_fini(struct sweep *sweep)
+{
+	struct sweep_thread_states *states = &sweep->thread_states;
+
+	for (size_t i = 0; sweep->per_thread.states && i <= sweep->entities.threads.count; i++) {
+		calls_fini(&sweep->per_thread.states[i].away);
+		free(sweep->per_thread.states[i].moments);
+		free(sweep->per_thread.states[i].called.calls);
+	}
+	free(sweep->per_thread.states);
+	free(states->waits);
+	pair_map_fini(&states->states.rows);
+	pair_map_fini(&states->holdings.rows);
+	pair_map_fini(&states->wakers.rows);
+	pair_map_fini(&states->aways.rows);
+	pair_map_fini(&states->gils.rows);
+	pair_map_fini(&states->wait_numbers);
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * analyze/sweep/untimed_commands.c - commands without run times
+ *
+ * Runs in:  our own process, in all commands that read a trace
+ * Gets:     launches, executions, waits
+ * Gives:    untimed intervals of each device; commands in flight
+ * Owns:     nothing
+ * Fails:    -ENOMEM
+ * Why bounds: without a bound, one lost execution row would make all later idle time unknown. An
+ *           in-order queue that starts the next command, or a call that waited for the whole queue,
+ *           shows that the command had ended.
+ */
+#include "analyze/sweep/sweep.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+
+/* NULL: the trace does not describe the queue. */
+static struct queue_list *list_of(const struct sweep *sweep, uint32_t queue)
+{
+	return sweep->analysis->queues[queue].queue ? &sweep->untimed.lists[queue] : NULL;
+}
+
+void sweep_link_open(struct sweep *sweep, uint32_t place)
+{
+	struct open_command *commands = sweep->join.correlate.commands;
+	struct queue_list *list = list_of(sweep, commands[place].queue);
+
+	commands[place].previous = commands[place].next = CORRELATE_NONE;
+	if (!list)
+		return;
+	commands[place].previous = list->last;
+	if (list->last == CORRELATE_NONE)
+		list->first = place;
+	else
+		commands[list->last].next = place;
+	list->last = place;
+}
+
+void sweep_unlink_open(struct sweep *sweep, uint32_t place)
+{
+	struct open_command *commands = sweep->join.correlate.commands, *command = &commands[place];
+	struct queue_list *list = list_of(sweep, command->queue);
+
+	if (!list || (command->previous == CORRELATE_NONE && list->first != place))
+		return;
+	if (command->previous == CORRELATE_NONE)
+		list->first = command->next;
+	else
+		commands[command->previous].next = command->next;
+	if (command->next == CORRELATE_NONE)
+		list->last = command->previous;
+	else
+		commands[command->next].previous = command->previous;
+	command->previous = command->next = CORRELATE_NONE;
+}
+
+static void note_over(struct open_command *command, uint64_t over_by)
+{
+	if (over_by < command->over_by)
+		command->over_by = over_by;
+}
+
+/* In an in-order queue all earlier commands had ended when this one started. */
+static void note_started(struct sweep *sweep, uint32_t place, uint64_t started)
+{
+	struct open_command *commands = sweep->join.correlate.commands;
+	struct queue_list *list = list_of(sweep, commands[place].queue);
+
+	if (!list ||
+	    (sweep->analysis->queues[commands[place].queue].queue->flags & QUEUE_OUT_OF_ORDER))
+		return;
+	while (list->first != CORRELATE_NONE &&
+	       commands[list->first].enter < commands[place].enter) {
+		note_over(&commands[list->first], started);
+		sweep_unlink_open(sweep, list->first);
+	}
+}
+
+/* When a call that waits for a whole queue returns, all commands launched before the call have
+ * ended. Commands that had ended before the call leave the list: no later bound can be earlier. */
+void sweep_note_finished(struct sweep *sweep, const struct event_api *row)
+{
+	struct open_command *commands = sweep->join.correlate.commands;
+	size_t queue = entity_index_find(&sweep->entities.queues, (uint32_t)row->argument);
+	struct queue_list *list;
+	uint32_t next;
+
+	if (row->type != API_TYPE_WAIT || row->result != 0 || row->argument > UINT32_MAX ||
+	    !(list = list_of(sweep, (uint32_t)queue)))
+		return;
+	for (uint32_t place = list->first; place != CORRELATE_NONE; place = next) {
+		next = commands[place].next;
+		if (commands[place].over_by <= row->begin)
+			sweep_unlink_open(sweep, place);
+		else if (commands[place].exit <= row->begin)
+			note_over(&commands[place], row->end);
+	}
+}
+
+static int add_untimed(struct sweep *sweep, size_t device, uint64_t begin, uint64_t end)
+{
+	if (sweep->untimed.uses_intervals)
+		return 0;
+	if (!sweep->is_scouting && begin < end &&
+	    sweep->analysis->devices[device].account.commands) {
+		sweep->is_scouting = true;
+		order_narrow(sweep->order);
+	}
+	return untimed_intervals_add(&sweep->untimed.intervals[device], begin, end);
+}
+
+/* The run time bounds the commands before it. A launch without one makes an untimed interval. */
+int sweep_note_done(struct sweep *sweep, const struct joined *joined)
+{
+	int error = 0;
+
+	if (is_in_account(joined))
+		note_started(sweep, joined->place, joined->row->started);
+	else
+		error = add_untimed(sweep, joined->device, joined->launch->enter,
+				    joined->row->seen);
+	sweep_unlink_open(sweep, joined->place);
+	return error;
+}
+
+/* ---- launches that never executed ------------------------------------------------------------ */
+
+/* All commands but copies and fills may have run without a record, as kernels do in CUPTI's range
+ * mode. The device was then perhaps not idle, so that time is untimed. */
+static int skip_launch(struct sweep *sweep, const struct open_command *command)
+{
+	struct sweep_skipped *skipped = sweep->untimed.skipped;
+
+	if (array_grow(skipped->numbers, skipped->capacity, skipped->count + 1))
+		return -ENOMEM;
+	skipped->numbers[skipped->count++] = command->number;
+	if (analysis_class(command->type) == ACCOUNT_COPY)
+		return 0;
+	return untimed_intervals_add(
+		&sweep->untimed.intervals[sweep->analysis->queues[command->queue].device],
+		command->enter, command->over_by);
+}
+
+static int compare_numbers(const void *left, const void *right)
+{
+	const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+	return (a > b) - (a < b);
+}
+
+static int skip_passed(struct sweep *sweep)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < sweep->join.correlate.count && !error; i++) {
+		struct open_command *command = &sweep->join.correlate.commands[i];
+
+		if (!join_is_passed(&sweep->join, (uint32_t)i))
+			continue;
+		error = skip_launch(sweep, command);
+		command->state = OPEN_EXPECTED; /* no longer open */
+	}
+	if (sweep->untimed.skipped->count)
+		qsort(sweep->untimed.skipped->numbers, sweep->untimed.skipped->count,
+		      sizeof(uint64_t), compare_numbers);
+	return error;
+}
+
+int sweep_find_unexecuted(struct sweep *sweep)
+{
+	struct analysis_ledger *ledger = &sweep->analysis->ledger;
+	uint64_t passed = 0;
+
+	for (size_t i = 0; i < sweep->join.correlate.count; i++)
+		passed += join_is_passed(&sweep->join, (uint32_t)i);
+	ledger->passed += passed;
+	if (!passed || sweep->untimed.uses_intervals ||
+	    !unexecuted_is_certain(sweep->analysis->model, ledger))
+		return 0;
+	return skip_passed(sweep);
+}
+
+bool sweep_is_skipped(struct sweep *sweep)
+{
+	const struct sweep_skipped *skipped = sweep->untimed.skipped;
+
+	if (!sweep->untimed.uses_intervals || sweep->untimed.skipped_next == skipped->count ||
+	    skipped->numbers[sweep->untimed.skipped_next] != sweep->launches)
+		return false;
+	sweep->untimed.skipped_next++;
+	return true;
+}
+
+/* ---- in flight ------------------------------------------------------------------------------- */
+
+static int note_in_flight(struct sweep *sweep, const struct open_command *command)
+{
+	size_t device = sweep->analysis->queues[command->queue].device;
+
+	account_in_flight(&sweep->analysis->devices[device].account, command->enter);
+	return add_untimed(sweep, device, command->enter, command->over_by);
+}
+
+/* A new launch uses the correlation id again, so no execution can be joined to this one. Its end is
+ * not known better than that. */
+int sweep_replace_open(struct sweep *sweep, uint32_t place, uint64_t enter)
+{
+	struct open_command *command = &sweep->join.correlate.commands[place];
+	int error = sweep_end_queued(sweep, command, enter);
+
+	sweep_unlink_open(sweep, place);
+	note_over(command, enter);
+	return error ? error : note_in_flight(sweep, command);
+}
+
+static void note_longest(struct sweep *sweep, const struct open_command *command)
+{
+	struct analysis_in_flight *longest = &sweep->analysis->longest_in_flight;
+	uint32_t id;
+
+	if (longest->name && longest->enter <= command->enter)
+		return;
+	longest->name = sweep_launch_name(sweep, command, command->type, &id);
+	longest->enter = command->enter;
+	longest->stack = command->stack;
+}
+
+/* A launch without an execution may run to the end of the recording. */
+int sweep_note_all_in_flight(struct sweep *sweep)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < sweep->join.correlate.count && !error; i++) {
+		const struct open_command *command = &sweep->join.correlate.commands[i];
+
+		if (command->state != OPEN_LAUNCHED)
+			continue;
+		note_longest(sweep, command);
+		error = note_in_flight(sweep, command);
+	}
+	return error;
+}

@@ -1,0 +1,694 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * analyze/text/findings.c - findings: probable problems in a recording, with their numbers
+ *
+ * Runs in:  our own process, in all commands that read a trace
+ * Gets:     a finished analysis
+ * Gives:    findings: failures first, then by falling cost
+ * Owns:     the list
+ * Fails:    -ENOMEM; a rule whose numbers were not measured finds nothing
+ * Why thresholds: users ignore a report that always finds something. Each rule computes the time
+ *           that a change would save and stays quiet below 1 % of the wall time, because two runs
+ *           differ by that much anyway. Rules with weaker assumptions need a larger share.
+ */
+#include "analyze/text/findings.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+#define MIN_SMALL  100 /* transfers: fewer cannot save a millisecond at 10 us each */
+#define MIN_TINY   100
+#define MIN_PROMPT 100 /* launches: with fewer, the 99th percentile is simply the slowest one */
+#define MIN_COPIES 10  /* enough for a pattern, not only copies at the program's start and end */
+#define MIN_SERIAL 20
+
+const char *finding_id(enum finding_kind kind)
+{
+	static const char *const ids[FINDING_COUNT] = {
+		[FINDING_FAILED_LAUNCHES] = "failed_launches",
+		[FINDING_FAILED_BUILDS] = "failed_builds",
+		[FINDING_FAILED_ALLOCATIONS] = "failed_allocations",
+		[FINDING_FAILED_COMMANDS] = "failed_commands",
+		[FINDING_SMALL_TRANSFERS] = "small_transfers",
+		[FINDING_CPU_PREEMPTION] = "cpu_preemption",
+		[FINDING_STARVED_QUEUE] = "starved_queue",
+		[FINDING_BLOCKED_HOST] = "blocked_host",
+		[FINDING_DEVICE_SHARED] = "device_shared",
+		[FINDING_NO_OVERLAP] = "no_overlap",
+		[FINDING_SYNC_COPIES] = "sync_copies",
+		[FINDING_SERIAL_QUEUES] = "serial_queues",
+		[FINDING_TINY_KERNELS] = "tiny_kernels",
+		[FINDING_LOW_OCCUPANCY] = "low_occupancy",
+		[FINDING_LAUNCH_LATENCY] = "launch_latency",
+		[FINDING_WAIT_UNDER_GIL] = "wait_under_gil",
+		[FINDING_HIDDEN_LAUNCHES] = "hidden_launches",
+	};
+
+	return array_text(ids, ARRAY_COUNT(ids), kind, "other");
+}
+
+static uint64_t wall_of(const struct analysis *analysis)
+{
+	return analysis->to_ns - analysis->from_ns;
+}
+
+/* Whether part is at least `percent` of the whole. The 128-bit product cannot overflow. */
+static bool is_share(uint64_t part, uint64_t whole, unsigned int percent)
+{
+	return (unsigned __int128)part * 100 >= (unsigned __int128)whole * percent;
+}
+
+const char *finding_severity(const struct analysis *analysis, const struct finding *finding)
+{
+	bool is_early = finding->kind <= FINDING_SMALL_TRANSFERS; /* those have no cost */
+
+	return is_early || is_share(finding->cost_ns, wall_of(analysis), 10) ? "warning" : "info";
+}
+
+static void append_number(struct finding *finding, const char *name, uint64_t value)
+{
+	if (finding->numbers_count < FINDING_NUMBERS)
+		finding->numbers[finding->numbers_count++] = (struct finding_number){name, value};
+}
+
+uint64_t finding_value(const struct finding *finding, const char *name)
+{
+	for (size_t i = 0; i < finding->numbers_count; i++)
+		if (strcmp(finding->numbers[i].name, name) == 0)
+			return finding->numbers[i].value;
+	return 0;
+}
+
+static int append_finding(struct findings *findings, const struct finding *finding)
+{
+	if (array_grow(findings->list, findings->capacity, findings->count + 1))
+		return -ENOMEM;
+	findings->list[findings->count++] = *finding;
+	return 0;
+}
+
+static bool is_cpu(const struct analysis_device *device)
+{
+	return device->device && device->device->type == DEVICE_CPU;
+}
+
+/* ---- rules for devices: each fills in the finding, or returns false -------------------------- */
+
+static uint64_t copies_ns(const struct analysis *analysis, size_t device)
+{
+	uint64_t total_ns = 0;
+
+	for (size_t i = 0; i < analysis->copies_count; i++) {
+		const struct analysis_copy *copy = &analysis->copies[i];
+
+		if (copy->device == device && analysis_class(copy->command) == ACCOUNT_COPY)
+			total_ns += copy->total_ns;
+	}
+	return total_ns;
+}
+
+static bool find_small_transfers(const struct analysis *analysis, size_t device,
+				 struct finding *finding)
+{
+	const struct analysis_transfers *small = &analysis->devices[device].small;
+	uint64_t all_ns;
+
+	if (small->count < MIN_SMALL)
+		return false;
+	all_ns = copies_ns(analysis, device);
+	if (!is_share(small->total_ns, all_ns, 10) ||
+	    !is_share(small->total_ns + small->calls_ns, wall_of(analysis), 1))
+		return false;
+	append_number(finding, "limit_bytes", ANALYSIS_SMALL_BYTES);
+	append_number(finding, "count", small->count);
+	append_number(finding, "bytes", small->bytes);
+	append_number(finding, "total_ns", small->total_ns);
+	append_number(finding, "calls_ns", small->calls_ns);
+	append_number(finding, "copies_ns", all_ns);
+	return true;
+}
+
+/* Whether one cause's idle time is at least `percent` of the wall time. */
+static bool find_cause(const struct analysis *analysis, size_t device, enum account_cause cause,
+		       unsigned int percent, struct finding *finding)
+{
+	const struct account *account = &analysis->devices[device].account;
+
+	finding->cost_ns = account->causes[cause];
+	return account->commands && finding->cost_ns &&
+	       is_share(finding->cost_ns, wall_of(analysis), percent);
+}
+
+static const struct analysis_path *find_delayed(const struct analysis *analysis, size_t device,
+						enum account_cause cause, size_t *ret_count)
+{
+	const struct analysis_path *most = NULL;
+
+	*ret_count = 0;
+	for (size_t i = 0; i < analysis->paths_count; i++) {
+		const struct analysis_path *path = &analysis->paths[i];
+
+		if (path->device != device || !path->name || !path->causes[cause])
+			continue;
+		++*ret_count;
+		if (!most || path->causes[cause] > most->causes[cause])
+			most = path;
+	}
+	return most;
+}
+
+static bool find_preemption(const struct analysis *analysis, size_t device, struct finding *finding)
+{
+	const struct account *account = &analysis->devices[device].account;
+	size_t count;
+
+	if (!find_cause(analysis, device, CAUSE_PREEMPTED, 2, finding))
+		return false;
+	finding->path = find_delayed(analysis, device, CAUSE_PREEMPTED, &count);
+	append_number(finding, "preempted_ns", finding->cost_ns);
+	append_number(finding, "idle_ns", account->idle_ns);
+	append_number(finding, "wall_ns", account->wall_ns);
+	append_number(finding, "paths", count);
+	return true;
+}
+
+static bool find_state(const struct analysis *analysis, size_t device, enum account_cause cause,
+		       struct finding *finding)
+{
+	const struct account *account = &analysis->devices[device].account;
+
+	if (!find_cause(analysis, device, cause, 10, finding))
+		return false;
+	append_number(finding, cause == CAUSE_ON_CPU ? "on_cpu_ns" : "blocked_ns",
+		      finding->cost_ns);
+	append_number(finding, "idle_ns", account->idle_ns);
+	append_number(finding, "wall_ns", account->wall_ns);
+	return true;
+}
+
+static bool find_starved(const struct analysis *analysis, size_t device, struct finding *finding)
+{
+	return find_state(analysis, device, CAUSE_ON_CPU, finding);
+}
+
+static bool find_blocked(const struct analysis *analysis, size_t device, struct finding *finding)
+{
+	return find_state(analysis, device, CAUSE_BLOCKED, finding);
+}
+
+static bool find_shared(const struct analysis *analysis, size_t device, struct finding *finding)
+{
+	const struct overlap *overlap = &analysis->devices[device].overlap;
+	const struct account *account = &analysis->devices[device].account;
+
+	const uint64_t most_ns = overlap->processes_ns > overlap->waited_ns ? overlap->processes_ns
+									    : overlap->waited_ns;
+
+	if (overlap->users_count < 2 || !most_ns || !is_share(most_ns, account->busy_ns, 5) ||
+	    !is_share(most_ns, wall_of(analysis), 1))
+		return false;
+	finding->cost_ns = most_ns;
+	append_number(finding, "overlap_ns", overlap->processes_ns);
+	append_number(finding, "waited_ns", overlap->waited_ns);
+	append_number(finding, "busy_ns", account->busy_ns);
+	append_number(finding, "wall_ns", account->wall_ns);
+	return true;
+}
+
+/* Number of timed copies, or of timed kernels. */
+static uint64_t count_class(const struct analysis *analysis, size_t device, bool is_copy)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; is_copy && i < analysis->copies_count; i++)
+		if (analysis->copies[i].device == device &&
+		    analysis_class(analysis->copies[i].command) == ACCOUNT_COPY)
+			count += analysis->copies[i].timed;
+	for (size_t i = 0; !is_copy && i < analysis->kernels_count; i++)
+		if (analysis->kernels[i].device == device)
+			count += analysis->kernels[i].timed;
+	return count;
+}
+
+struct queues_of {
+	size_t used, out_of_order;
+};
+
+static struct queues_of count_queues(const struct analysis *analysis, size_t device)
+{
+	struct queues_of queues = {0};
+
+	for (size_t i = 0; i <= analysis->queues_count; i++) {
+		const struct analysis_queue *queue = &analysis->queues[i];
+
+		if (queue->device != device || !queue->account.commands)
+			continue;
+		queues.used++;
+		queues.out_of_order += queue->queue && queue->queue->flags & QUEUE_OUT_OF_ORDER;
+	}
+	return queues;
+}
+
+/* Whether copies and kernels take at least 5 % of the wall time each but hardly ever run at the
+ * same time. */
+static bool takes_turns(const struct analysis *analysis, size_t device, uint64_t *ret_saved_ns)
+{
+	const struct analysis_device *at = &analysis->devices[device];
+	const struct overlap *overlap = &at->overlap;
+
+	*ret_saved_ns =
+		overlap->copies_ns < overlap->kernels_ns ? overlap->copies_ns : overlap->kernels_ns;
+	return !is_cpu(at) && *ret_saved_ns && is_share(*ret_saved_ns, wall_of(analysis), 5) &&
+	       !is_share(overlap->both_ns, *ret_saved_ns, 1) &&
+	       count_class(analysis, device, true) >= MIN_COPIES &&
+	       count_class(analysis, device, false) >= MIN_COPIES;
+}
+
+static void note_turns(const struct analysis *analysis, size_t device, struct finding *finding)
+{
+	const struct overlap *overlap = &analysis->devices[device].overlap;
+
+	append_number(finding, "copies_ns", overlap->copies_ns);
+	append_number(finding, "kernels_ns", overlap->kernels_ns);
+	append_number(finding, "both_ns", overlap->both_ns);
+	append_number(finding, "saved_at_most_ns", finding->cost_ns);
+}
+
+/* Applies only if most copies are asynchronous. Otherwise find_sync_copies reports, because that is
+ * to be changed first. */
+static bool find_no_overlap(const struct analysis *analysis, size_t device, struct finding *finding)
+{
+	struct queues_of queues;
+
+	if (!takes_turns(analysis, device, &finding->cost_ns) ||
+	    is_share(analysis->devices[device].sync.device_ns, copies_ns(analysis, device), 50))
+		return false;
+	queues = count_queues(analysis, device);
+	note_turns(analysis, device, finding);
+	append_number(finding, "queues", queues.used);
+	append_number(finding, "out_of_order_queues", queues.out_of_order);
+	return true;
+}
+
+static bool find_sync_copies(const struct analysis *analysis, size_t device,
+			     struct finding *finding)
+{
+	const struct analysis_sync *sync = &analysis->devices[device].sync;
+
+	if (sync->count < MIN_COPIES || !takes_turns(analysis, device, &finding->cost_ns) ||
+	    !is_share(sync->device_ns, copies_ns(analysis, device), 50) ||
+	    !is_share(sync->calls_ns, wall_of(analysis), 10))
+		return false;
+	append_number(finding, "count", sync->count);
+	append_number(finding, "bytes", sync->bytes);
+	append_number(finding, "waited_ns", sync->calls_ns);
+	append_number(finding, "device_ns", sync->device_ns);
+	note_turns(analysis, device, finding);
+	return true;
+}
+
+static bool find_serial(const struct analysis *analysis, size_t device, struct finding *finding)
+{
+	const struct analysis_serial *serial = &analysis->devices[device].serial;
+	const struct overlap *overlap = &analysis->devices[device].overlap;
+	const struct account *account = &analysis->devices[device].account;
+	struct queues_of queues;
+
+	if (serial->count < MIN_SERIAL || !is_share(serial->count, serial->switches, 25) ||
+	    is_share(overlap->several_ns, account->busy_ns, 1) ||
+	    !is_share(account->busy_ns, wall_of(analysis), 5) ||
+	    !is_share(serial->waited_ns, account->busy_ns, 10))
+		return false;
+	queues = count_queues(analysis, device);
+	append_number(finding, "queues", queues.used);
+	append_number(finding, "waited", serial->count);
+	append_number(finding, "switches", serial->switches);
+	append_number(finding, "waited_ns", serial->waited_ns);
+	append_number(finding, "several_ns", overlap->several_ns);
+	append_number(finding, "busy_ns", account->busy_ns);
+	return true;
+}
+
+static bool find_tiny(const struct analysis *analysis, size_t device, struct finding *finding)
+{
+	const struct account *account = &analysis->devices[device].account;
+	struct analysis_part tiny = {0};
+	uint64_t calls_ns = 0;
+
+	for (size_t i = 0; account->commands && i < analysis->kernels_count; i++) {
+		const struct analysis_kernel *kernel = &analysis->kernels[i];
+
+		if (kernel->device != device || !kernel->tiny.count)
+			continue;
+		if (!finding->kernel || kernel->tiny.count > finding->kernel->tiny.count)
+			finding->kernel = kernel;
+		tiny.count += kernel->tiny.count;
+		tiny.total_ns += kernel->tiny.total_ns;
+		calls_ns += kernel->tiny_calls_ns;
+	}
+	if (tiny.count < MIN_TINY ||
+	    !is_share(tiny.count, count_class(analysis, device, false), 50) ||
+	    !is_share(calls_ns, wall_of(analysis), 5) ||
+	    !is_share(account->idle_ns, account->wall_ns, 10))
+		return false;
+	finding->cost_ns = calls_ns - tiny.total_ns;
+	append_number(finding, "count", tiny.count);
+	append_number(finding, "kernels", count_class(analysis, device, false));
+	append_number(finding, "total_ns", tiny.total_ns);
+	append_number(finding, "mean_ns", tiny.total_ns / tiny.count);
+	append_number(finding, "calls_ns", calls_ns);
+	append_number(finding, "mean_call_ns", calls_ns / tiny.count);
+	return true;
+}
+
+/* Samples of several kernels without a visible launch mean that launches were missed. Samples of a
+ * single such kernel may come from one that runs for a long time. */
+static bool find_hidden(const struct analysis *analysis, size_t device, struct finding *finding)
+{
+	const struct analysis_hidden *hidden = &analysis->devices[device].hidden;
+
+	if (!hidden->samples || !is_share(hidden->hidden, hidden->samples, 10) ||
+	    (hidden->kernels < 2 && !is_share(hidden->never_launched, hidden->samples, 10)))
+		return false;
+	append_number(finding, "samples", hidden->samples);
+	append_number(finding, "hidden", hidden->hidden);
+	append_number(finding, "never_launched", hidden->never_launched);
+	append_number(finding, "kernels", hidden->kernels);
+	return true;
+}
+
+static const struct {
+	enum finding_kind kind;
+	bool (*find)(const struct analysis *analysis, size_t device, struct finding *finding);
+} device_rules[] = {
+	{FINDING_SMALL_TRANSFERS, find_small_transfers},
+	{FINDING_CPU_PREEMPTION, find_preemption},
+	{FINDING_STARVED_QUEUE, find_starved},
+	{FINDING_BLOCKED_HOST, find_blocked},
+	{FINDING_DEVICE_SHARED, find_shared},
+	{FINDING_NO_OVERLAP, find_no_overlap},
+	{FINDING_SYNC_COPIES, find_sync_copies},
+	{FINDING_SERIAL_QUEUES, find_serial},
+	{FINDING_TINY_KERNELS, find_tiny},
+	{FINDING_HIDDEN_LAUNCHES, find_hidden},
+};
+
+static int find_of_devices(const struct analysis *analysis, struct findings *findings)
+{
+	for (size_t rule = 0; rule < ARRAY_COUNT(device_rules); rule++) {
+		for (size_t i = 0; i <= analysis->devices_count; i++) {
+			struct finding found = {.kind = device_rules[rule].kind, .device = i};
+
+			if (device_rules[rule].find(analysis, i, &found) &&
+			    append_finding(findings, &found))
+				return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+/* ---- rules for kernels, queues and processes ------------------------------------------------- */
+
+/* The device time that the kernel's executions leave idle, for the largest single reason. */
+static uint64_t lost_ns(const struct analysis_fill *fill)
+{
+	uint64_t lost_ns = fill->few_lost_ns + fill->tail_lost_ns;
+
+	return lost_ns > fill->odd_lost_ns ? lost_ns : fill->odd_lost_ns;
+}
+
+/* Whether the part is at least half of the kernel's time. */
+static bool is_mostly(const struct analysis_part *part, const struct analysis_fill *fill)
+{
+	return part->count && is_share(part->total_ns, fill->known.total_ns, 50);
+}
+
+/* Whether a unit has room for only one work-group, of at most half the possible size. While its
+ * work items wait for memory, nothing else runs on that unit. The cost is not known. */
+static bool is_alone(const struct analysis_device *device, const struct analysis_fill *fill)
+{
+	return is_mostly(&fill->local, fill) && !is_cpu(device) && fill->units &&
+	       fill->groups >= 2 * fill->units && fill->items <= fill->group_most / 2;
+}
+
+static void note_fill(struct finding *finding, const char *name, const char *lost_name,
+		      const struct analysis_part *part, uint64_t lost_ns)
+{
+	if (!part->count)
+		return;
+	append_number(finding, name, part->count);
+	append_number(finding, lost_name, lost_ns);
+}
+
+static bool find_fill(const struct analysis *analysis, const struct analysis_kernel *kernel,
+		      struct finding *finding)
+{
+	const struct analysis_fill *fill = &kernel->fill;
+	bool is_few = is_mostly(&fill->few, fill), is_odd = is_mostly(&fill->odd, fill);
+	bool is_tail = is_mostly(&fill->tail, fill);
+	bool is_lone = is_alone(&analysis->devices[kernel->device], fill);
+
+	finding->kernel = kernel;
+	if (is_few || is_odd || is_tail)
+		finding->cost_ns = lost_ns(fill);
+	if (!(finding->cost_ns && is_share(finding->cost_ns, wall_of(analysis), 5)) && !is_lone)
+		return false;
+	if (!is_share(kernel->share_ns, wall_of(analysis), 10))
+		return false;
+	append_number(finding, "executions", fill->known.count);
+	append_number(finding, "total_ns", fill->known.total_ns);
+	append_number(finding, "groups", fill->groups);
+	append_number(finding, "items", fill->items);
+	append_number(finding, "units", fill->units);
+	if (fill->group_multiple)
+		append_number(finding, "group_multiple", fill->group_multiple);
+	if (fill->group_most)
+		append_number(finding, "group_most", fill->group_most);
+	if (is_lone) {
+		append_number(finding, "local_bytes", fill->local_bytes);
+		append_number(finding, "unit_local_bytes", fill->unit_local_bytes);
+	}
+	note_fill(finding, "few_groups", "few_groups_lost_ns", &fill->few, fill->few_lost_ns);
+	note_fill(finding, "tail", "tail_lost_ns", &fill->tail, fill->tail_lost_ns);
+	note_fill(finding, "odd_size", "odd_size_lost_ns", &fill->odd, fill->odd_lost_ns);
+	return true;
+}
+
+/* Whether work-groups fill lanes of the device. On a CPU the preferred multiple is a vector width,
+ * and kernels that use vectors themselves do not need it. */
+static bool has_lanes(const struct analysis_device *device)
+{
+	return device->device && device->device->type == DEVICE_GPU;
+}
+
+static int find_of_kernels(const struct analysis *analysis, struct findings *findings)
+{
+	for (size_t i = 0; i < analysis->kernels_count; i++) {
+		struct finding found = {.kind = FINDING_LOW_OCCUPANCY,
+					.device = analysis->kernels[i].device};
+
+		if (has_lanes(&analysis->devices[found.device]) &&
+		    find_fill(analysis, &analysis->kernels[i], &found) &&
+		    append_finding(findings, &found))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* quantile_get sorts the values, which does not change the result of later calls. So the cast is
+ * safe. */
+static uint64_t quantile_of(const struct quantile *quantile, unsigned int percent)
+{
+	return quantile_get((struct quantile *)quantile, percent, 100);
+}
+
+static bool find_latency(const struct analysis *analysis, const struct analysis_queue *queue,
+			 struct finding *finding)
+{
+	const struct quantile *prompt = &queue->prompt;
+	uint64_t middle, slow, usual_ns;
+
+	if (prompt->count < MIN_PROMPT)
+		return false;
+	middle = quantile_of(prompt, 50);
+	slow = quantile_of(prompt, 99);
+	usual_ns = prompt->count * middle;
+	finding->cost_ns = prompt->sum > usual_ns ? prompt->sum - usual_ns : 0;
+	finding->queue = queue;
+	if (slow < 10 * middle || slow <= analysis->clock_error_ns || !finding->cost_ns ||
+	    !is_share(finding->cost_ns, wall_of(analysis), 2))
+		return false;
+	if (queue->queue)
+		append_number(finding, "queue", queue->queue->id);
+	append_number(finding, "launches", prompt->count);
+	append_number(finding, "p50_ns", middle);
+	append_number(finding, "p99_ns", slow);
+	append_number(finding, "max_ns", prompt->max);
+	append_number(finding, "above_p50_ns", finding->cost_ns);
+	return true;
+}
+
+static int find_of_queues(const struct analysis *analysis, struct findings *findings)
+{
+	for (size_t i = 0; i <= analysis->queues_count; i++) {
+		struct finding found = {.kind = FINDING_LAUNCH_LATENCY,
+					.device = analysis->queues[i].device};
+
+		if (find_latency(analysis, &analysis->queues[i], &found) &&
+		    append_finding(findings, &found))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int find_gil(const struct analysis *analysis, struct findings *findings)
+{
+	struct finding found = {.kind = FINDING_WAIT_UNDER_GIL, .device = FINDING_NO_DEVICE};
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < analysis->cpu.gils_count; i++) {
+		const struct analysis_gil *gil = &analysis->cpu.gils[i];
+
+		if (!found.gil || gil->blocked_ns > found.gil->blocked_ns)
+			found.gil = gil;
+		count += gil->count;
+		found.cost_ns += gil->blocked_ns;
+	}
+	if (!found.gil || !is_share(found.cost_ns, wall_of(analysis), 1))
+		return 0;
+	append_number(&found, "count", count);
+	append_number(&found, "blocked_ns", found.cost_ns);
+	append_number(&found, "wall_ns", wall_of(analysis));
+	return append_finding(findings, &found);
+}
+
+/* ---- failures -------------------------------------------------------------------------------- */
+
+/* Whether this HIP function launches. If it fails, the trace has no launch row for it, only a
+ * call. */
+static bool is_hip_launch(const char *function)
+{
+#define HIP_CALL(number, name, ...)
+#define HIP_WAIT(number, name, ...)
+#define HIP_LAUNCH(number, name, ...)   #name,
+#define HIP_COPY(number, name, ...)     #name,
+#define HIP_COPY_NOW(number, name, ...) #name,
+#define HIP_OTHER_SYMBOL(name, symbol, version)
+	static const char *const names[] = {
+#include "abi/hip_calls.h"
+	};
+
+	for (size_t i = 0; i < ARRAY_COUNT(names); i++)
+		if (strcmp(function, names[i]) == 0)
+			return true;
+	return false;
+}
+
+/* By the start of the function's name. Other calls fail in correct programs too, such as queries
+ * for absent devices. */
+static const struct {
+	const char *begin;
+	enum finding_kind kind;
+} failing_calls[] = {
+	{"clBuildProgram", FINDING_FAILED_BUILDS},
+	{"clCompileProgram", FINDING_FAILED_BUILDS},
+	{"clLinkProgram", FINDING_FAILED_BUILDS},
+	{"clCreateKernel", FINDING_FAILED_BUILDS},
+	{"clCreateBuffer", FINDING_FAILED_ALLOCATIONS},
+	{"clCreateImage", FINDING_FAILED_ALLOCATIONS},
+	{"hipModuleLoad", FINDING_FAILED_BUILDS},
+	{"hipMalloc", FINDING_FAILED_ALLOCATIONS},
+	{"hipHostMalloc", FINDING_FAILED_ALLOCATIONS},
+	{"hipExtMalloc", FINDING_FAILED_ALLOCATIONS},
+	{"hipMemAlloc", FINDING_FAILED_ALLOCATIONS},
+	{"zeModuleCreate", FINDING_FAILED_BUILDS},
+	{"zeKernelCreate", FINDING_FAILED_BUILDS},
+	{"zeMemAlloc", FINDING_FAILED_ALLOCATIONS},
+	{"zeCommandListAppend", FINDING_FAILED_LAUNCHES},
+	{"zeCommandQueueExecuteCommandLists", FINDING_FAILED_LAUNCHES},
+};
+
+/* The kind of finding for a failure; FINDING_COUNT: none. */
+static enum finding_kind kind_of_failure(const struct analysis_failure *failure)
+{
+	if (failure->kind == FAILURE_COMMAND)
+		return FINDING_FAILED_COMMANDS;
+	if (failure->kind == FAILURE_LAUNCH || is_hip_launch(failure->name))
+		return FINDING_FAILED_LAUNCHES;
+	for (size_t i = 0; i < ARRAY_COUNT(failing_calls); i++)
+		if (strncmp(failure->name, failing_calls[i].begin,
+			    strlen(failing_calls[i].begin)) == 0)
+			return failing_calls[i].kind;
+	return FINDING_COUNT;
+}
+
+static bool find_failure(const struct analysis_failure *failure, struct finding *finding)
+{
+	finding->kind = kind_of_failure(failure);
+	if (finding->kind == FINDING_COUNT)
+		return false;
+	finding->failure = failure;
+	append_number(finding, "count", failure->count);
+	return true;
+}
+
+static int find_failures(const struct analysis *analysis, struct findings *findings)
+{
+	for (size_t i = 0; i < analysis->program.failures_count; i++) {
+		struct finding found = {.device = FINDING_NO_DEVICE};
+
+		if (find_failure(&analysis->program.failures[i], &found) &&
+		    append_finding(findings, &found))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* A stable sort: findings of the same cost stay in the order of the rules. */
+static void sort_by_cost(struct finding *list, size_t count)
+{
+	for (size_t i = 1; i < count; i++) {
+		struct finding moved = list[i];
+		size_t at = i;
+
+		for (; at && list[at - 1].cost_ns < moved.cost_ns; at--)
+			list[at] = list[at - 1];
+		list[at] = moved;
+	}
+}
+
+int findings_find(const struct analysis *analysis, struct findings *ret_findings)
+{
+	struct findings findings = {0};
+	size_t failures;
+	int error = find_failures(analysis, &findings);
+
+	failures = findings.count;
+	if (!error)
+		error = find_of_devices(analysis, &findings);
+	if (!error)
+		error = find_of_kernels(analysis, &findings);
+	if (!error)
+		error = find_of_queues(analysis, &findings);
+	if (!error)
+		error = find_gil(analysis, &findings);
+	if (error) {
+		findings_fini(&findings);
+		return error;
+	}
+	if (findings.count > failures)
+		sort_by_cost(findings.list + failures, findings.count - failures);
+	*ret_findings = findings;
+	return 0;
+}
+
+void findings_fini(struct findings *findings)
+{
+	if (!findings)
+		return;
+	free(findings->list);
+	*findings = (struct findings){0};
+}

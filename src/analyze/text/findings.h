@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * analyze/text/findings.h - findings: probable problems in a recording, with their numbers
+ *
+ * The rules, with the reason of each threshold, are docs/design/findings.md.
+ */
+#ifndef ANALYZE_TEXT_FINDINGS_H
+#define ANALYZE_TEXT_FINDINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/analysis.h"
+
+enum finding_kind {
+	FINDING_FAILED_LAUNCHES,
+	FINDING_FAILED_BUILDS,
+	FINDING_FAILED_ALLOCATIONS,
+	FINDING_FAILED_COMMANDS,
+	FINDING_SMALL_TRANSFERS,
+	FINDING_CPU_PREEMPTION,
+	FINDING_STARVED_QUEUE,
+	FINDING_BLOCKED_HOST,
+	FINDING_DEVICE_SHARED,
+	FINDING_NO_OVERLAP,
+	FINDING_SYNC_COPIES,
+	FINDING_SERIAL_QUEUES,
+	FINDING_TINY_KERNELS,
+	FINDING_LOW_OCCUPANCY,
+	FINDING_LAUNCH_LATENCY,
+	FINDING_WAIT_UNDER_GIL,
+	FINDING_HIDDEN_LAUNCHES,
+	FINDING_COUNT
+};
+
+#define FINDING_NO_DEVICE SIZE_MAX
+enum { FINDING_NUMBERS = 16 };
+
+/* One number of a finding. Its name is a JSON key and must not change. */
+struct finding_number {
+	const char *name; /* the name includes the unit: "preempted_ns" */
+	uint64_t value;
+};
+
+struct finding {
+	enum finding_kind kind;
+	size_t device;    /* index into the analysis, or FINDING_NO_DEVICE */
+	uint64_t cost_ns; /* upper limit of the time that a change would save; 0: not known */
+	const struct analysis_failure *failure; /* FINDING_FAILED_… */
+	const struct analysis_kernel
+		*kernel; /* LOW_OCCUPANCY; TINY_KERNELS: the one with the most tiny executions */
+	const struct analysis_queue *queue; /* LAUNCH_LATENCY */
+	const struct analysis_gil *gil;     /* WAIT_UNDER_GIL: the one with the longest waits */
+	const struct analysis_path *path;   /* CPU_PREEMPTION: the path with the longest delay */
+	struct finding_number numbers[FINDING_NUMBERS];
+	size_t numbers_count;
+};
+
+struct findings {
+	struct finding *list; /* failures first, then by falling cost */
+	size_t count, capacity;
+};
+
+/* "small_transfers", …: a stable name for programs. */
+const char *finding_id(enum finding_kind kind);
+/* "info" for a cost below a tenth of the wall time, otherwise "warning". Failures and small
+ * transfers have no cost and are always warnings. */
+const char *finding_severity(const struct analysis *analysis, const struct finding *finding);
+/* The finding's number of this name; 0 if it has none. */
+uint64_t finding_value(const struct finding *finding, const char *name);
+
+/* analysis must outlive the findings. Errors: -ENOMEM. */
+int findings_find(const struct analysis *analysis, struct findings *ret_findings);
+void findings_fini(struct findings *findings); /* NULL-safe */
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * base/file/regular_file.h - open regular files whose paths come from other users
+ */
+#ifndef BASE_FILE_REGULAR_FILE_H
+#define BASE_FILE_REGULAR_FILE_H
+
+/* Opens a regular file for reading. Links are followed. A device, a pipe, a socket or a folder is
+ * refused without being opened. Errors: -errno; -EINVAL: not a regular file. The error chain is
+ * left alone. */
+int regular_file_open(const char *path);
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/counter/counters.h - a collector of counters: runs samplers, keeps the list of processes,
+ * writes rows
+ */
+#ifndef COLLECT_COUNTER_COUNTERS_H
+#define COLLECT_COUNTER_COUNTERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "collect/counter/source.h"
+#include "collect/recording.h"
+
+struct counters;
+
+struct counters_options {
+	const char *collector; /* name for notes */
+	const struct source_list *sources;
+	const char *names[GROUP_COUNT]; /* names of the groups' threads; NULL: no such group */
+	uint32_t hz;
+	void *context; /* context of all its sources */
+	/* Releases context when no sampler uses it any more, even if counters_open fails. NULL:
+	 * context is not owned. */
+	void (*close_context)(void *context);
+	const char *root;  /* prefix of /proc and /sys; "": the real ones */
+	const pid_t *pids; /* running processes that the user gave */
+	size_t pids_count; /* 0: none */
+	bool smaps;
+	/* Count processes of the program or of -p; otherwise the machine only. */
+	bool has_processes;
+	bool has_others; /* another collector reports new processes, so wait for it */
+};
+
+/* Errors, with the error chain: -ENOMEM, -EAGAIN: a thread cannot be started. */
+int counters_open(struct recording *recording, const struct counters_options *options,
+		  struct counters **ret_counters);
+/* Takes a last reading. A sampler that hangs is left alone with its memory. NULL-safe. */
+void counters_close(struct counters *counters);
+
+/* Parses a rate in Hz; 0: not a rate. */
+uint32_t counters_frequency(const char *option, uint32_t max_hz);
+
+/* Adds a process that is about to become the program by its next exec, or a running one. Errors:
+ * -ENOMEM; -ESRCH. */
+int counters_watch(struct counters *counters, pid_t pid);
+int counters_attach(struct counters *counters, pid_t pid, int pid_fd);
+
+uint64_t counters_interval_ns(const struct counters *counters);
+/* Writes the rows that samplers have queued. */
+void counters_catch_up(struct counters *counters);
+/* Looks for new and ended processes, if that is due. */
+void counters_look(struct counters *counters);
+/* counters_catch_up and counters_look. */
+void counters_drain(struct counters *counters);
+/* Writes losses since the last call. */
+void counters_count_losses(struct counters *counters, uint64_t now_ns);
+
+/* Members of a collector_work whose state is a struct counters. */
+int counters_work_watch(void *state, pid_t pid);
+int counters_work_attach(void *state, pid_t pid, int pid_fd);
+int counters_work_descriptor(const void *state);
+uint64_t counters_work_interval_ns(const void *state);
+void counters_work_drain(void *state);
+void counters_work_look(void *state);
+void counters_work_catch_up(void *state, uint64_t until_ns);
+void counters_work_each_second(void *state, uint64_t now_ns);
+void counters_work_close(void *state);
+#define COUNTERS_WORK                                                                     \
+	.watch = counters_work_watch, .attach = counters_work_attach,                     \
+	.descriptor = counters_work_descriptor, .interval_ns = counters_work_interval_ns, \
+	.drain = counters_work_drain, .look = counters_work_look,                         \
+	.catch_up = counters_work_catch_up, .each_second = counters_work_each_second,     \
+	.close = counters_work_close
+
+#endif

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/cpu/stacks.c - turns registers and copies of stacks into stacks of the trace
+ *
+ * Runs in:  the recorder
+ * Gets:     registers and stack copies of samples, of blocked threads and from BPF
+ * Gives:    ids of stacks in the trace, with Python frames
+ * Owns:     nothing
+ * Fails:    with a stack that ends with a mark frame, or 0
+ * Why:      perf reports each new mapping in order with the samples, so /proc/PID/maps is read only
+ *           if such records may have been lost.
+ */
+#include "collect/cpu/cpu_private.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "collect/guest/stacks.h"
+#include "collect/host_clocks.h"
+#include "collect/stack/memory_map.h"
+
+/* ---- memory maps ----------------------------------------------------------------------------- */
+
+static struct memory_piece piece_of(struct cpu *cpu, const struct perf_map *map, const char *path)
+{
+	char build_id[BUILD_ID_TEXT_SIZE] = "";
+	struct code_file_key key = {path, build_id, map->major, map->minor, map->inode};
+
+	for (uint32_t i = 0; i < map->build_id_bytes; i++)
+		snprintf(build_id + 2 * i, 3, "%02x", map->build_id[i]);
+	return (struct memory_piece){.start = map->address,
+				     .end = map->address + map->size_bytes,
+				     .file_offset = map->file_offset_bytes,
+				     .file = code_files_find(&cpu->walker->files, &key)};
+}
+
+static bool has_own_map(struct process *process)
+{
+	if (!process->memory)
+		process->memory = memory_map_new();
+	return process->memory && memory_map_own(&process->memory) == 0;
+}
+
+void cpu_put_piece(struct cpu *cpu, struct process *process, const struct perf_map *map,
+		   const char *path)
+{
+	struct memory_piece piece = piece_of(cpu, map, path);
+	int error;
+
+	if (!has_own_map(process))
+		return;
+	error = memory_map_put(process->memory, &piece);
+	/* perf does not report unmapping, so most pieces of a full map no longer exist */
+	if (error == -ENOSPC && process->memory->most < MEMORY_PIECES_LIMIT) {
+		cpu_read_memory(cpu, process);
+		error = memory_map_put(process->memory, &piece);
+	}
+	cpu->walker->left_out += error == -ENOSPC;
+}
+
+void cpu_read_memory(struct cpu *cpu, struct process *process)
+{
+	if (has_own_map(process))
+		stack_walker_read_map(cpu->walker, process->row.pid, process->memory);
+}
+
+/* ---- stacks ---------------------------------------------------------------------------------- */
+
+/* The recorder keeps stacks in memory until it ends, so their memory has a budget. */
+bool cpu_has_room(struct cpu *cpu)
+{
+	return quota_admit(&cpu->second_stacks) && quota_admit(&cpu->all_stacks);
+}
+
+void cpu_charge_stacks(struct cpu *cpu, uint64_t bytes)
+{
+	quota_charge(&cpu->second_stacks, bytes);
+	quota_charge(&cpu->all_stacks, bytes);
+}
+
+/* Reads all mappings again if the address lies in none of them and records of mappings may have
+ * been lost since the last reading. */
+static void mend_memory(struct cpu *cpu, struct process *process, uint64_t ip)
+{
+	uint64_t begin_ns = host_clocks_now_ns();
+
+	if (process->memory_round == cpu->round ||
+	    !lookup_budget_is_due(&process->looks, begin_ns) ||
+	    (process->memory && memory_map_find(process->memory, ip)))
+		return;
+	process->memory_round = cpu->round;
+	cpu_read_memory(cpu, process);
+	lookup_budget_spend(&process->looks, begin_ns, host_clocks_now_ns());
+}
+
+/* Opens the Python interpreter whose code is in the stack, so that its frames can be read. */
+static void find_interpreters(struct cpu *cpu, const struct stack_walk *walk)
+{
+	struct process *process = walk->process;
+
+	for (size_t i = 0; i < walk->count && cpu->python.is_wanted; i++) {
+		const struct memory_piece *piece = walk->pieces[i];
+
+		if (piece && piece->file && !process->python && !process->is_python_refused &&
+		    cpu_python_of(cpu, process, piece->file) != PYTHON_NONE)
+			cpu_python_open(cpu, process, piece);
+	}
+}
+
+static uint32_t walk_stack(struct cpu *cpu, struct cpu_walk *walk)
+{
+	struct stack_walk *native = &walk->native;
+	uint64_t before;
+	bool is_merged;
+	uint32_t stack;
+
+	cpu->frames_count = 0;
+	if (!cpu_has_room(cpu))
+		return 0;
+	mend_memory(cpu, native->process, native->state->ip);
+	native->memory = native->process->memory;
+	stack_walker_walk(cpu->walker, native);
+	cpu->frames_count = native->count;
+	find_interpreters(cpu, native);
+	is_merged = native->process->python && cpu_python_merge(cpu, walk);
+	before = cpu->recording->kept_bytes;
+	stack = stack_walker_put_stack(cpu->walker, native, is_merged ? cpu->parts : NULL,
+				       cpu->part_count);
+	cpu_charge_stacks(cpu, cpu->recording->kept_bytes - before);
+	return stack;
+}
+
+static uint32_t user_stack(struct cpu *cpu, struct process *process,
+			   const struct perf_record *record)
+{
+	const struct unwind_state state = {.ip = record->ip,
+					   .sp = record->sp,
+					   .bp = record->bp,
+					   .stack = record->stack,
+					   .stack_bytes = record->stack_bytes,
+					   .has_bp = true};
+	struct cpu_walk walk = {.native = {.process = process, .state = &state},
+				.tid = record->tid,
+				.time_ns = record->time_ns};
+
+	return walk_stack(cpu, &walk);
+}
+
+/* Adds kernel frames to the user stack. */
+static uint32_t kernel_stack(struct cpu *cpu, const struct perf_record *record, uint32_t stack)
+{
+	const uint64_t *addresses = record->kernel_count ? record->kernel : &record->address;
+	const size_t count = record->kernel_count ? record->kernel_count : 1;
+
+	return kernel_frames_put(&cpu->walker->kernel_frames, addresses, count, stack);
+}
+
+uint32_t cpu_sampled_stack(struct cpu *cpu, struct process *process,
+			   const struct perf_record *record)
+{
+	uint32_t stack;
+
+	cpu->frames_count = 0;
+	stack = record->has_user ? user_stack(cpu, process, record) : 0;
+
+	return record->is_kernel ? kernel_stack(cpu, record, stack) : stack;
+}
+
+static uint32_t blocked_stack(struct cpu *cpu, struct process *process, uint32_t tid)
+{
+	const struct blocked_look *look = &cpu->blocked.look;
+	const struct unwind_state state = {.ip = look->place.ip,
+					   .sp = look->place.sp,
+					   .stack = (const uint8_t *)look->stack,
+					   .stack_bytes = look->stack_bytes};
+	struct cpu_walk walk = {.native = {.process = process, .state = &state}, .tid = tid};
+
+	return walk_stack(cpu, &walk);
+}
+
+uint32_t cpu_bpf_stack(struct cpu *cpu, struct process *process, uint32_t tid,
+		       const struct kernel_stack *stack_row)
+{
+	const struct unwind_state state = {.ip = stack_row->ip,
+					   .sp = stack_row->sp,
+					   .bp = stack_row->bp,
+					   .stack = stack_row->stack,
+					   .stack_bytes = stack_row->bytes,
+					   .has_bp = true};
+	struct cpu_walk walk = {.native = {.process = process, .state = &state}, .tid = tid};
+
+	return walk_stack(cpu, &walk);
+}
+
+/* The cause of a wait: the name of its system call, or "Python GIL" if the futex address lies in
+ *                      the interpreter's lock. */
+static const char *find_cause(struct cpu *cpu, struct process *process, uint32_t tid,
+			      struct cpu_wait *wait)
+{
+	const struct blocked_place *place = &cpu->blocked.look.place;
+
+	wait->is_interpreters = blocked_is_futex(place) &&
+				cpu_python_lock(cpu, process, tid, place->argument, &wait->holder);
+	return wait->is_interpreters ? "Python GIL" : blocked_call_name(place);
+}
+
+bool cpu_look_at_blocked(struct cpu *cpu, struct process *process, uint32_t tid,
+			 struct cpu_wait *ret_wait)
+{
+	struct cpu_wait wait = {0};
+	enum thread_place place;
+	const char *cause;
+
+	if (process->is_closed)
+		return false;
+	place = blocked_look(&cpu->walker->reader, process->row.pid, tid, &cpu->blocked.look);
+	if (place == THREAD_REFUSED)
+		cpu_note_closed(cpu, process);
+	if (place != THREAD_WAITS)
+		return false;
+	wait.stack = blocked_stack(cpu, process, tid);
+	cause = find_cause(cpu, process, tid, &wait);
+	wait.wait_string = cause ? recording_string(cpu->recording, cause) : 0;
+	*ret_wait = wait;
+	return true;
+}
+
+/* ---- JIT code -------------------------------------------------------------------------------- */
+
+void cpu_name_code(struct cpu *cpu, struct process *process)
+{
+	stack_walker_name_code(cpu->walker, process);
+}
+
+void cpu_finish_code(struct cpu *cpu, struct process *process)
+{
+	cpu->nameless += stack_walker_finish_code(cpu->walker, process);
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/cpu/waits.c - tracks blocked threads and inspects where they wait
+ *
+ * Runs in:  the recorder
+ * Gets:     switches
+ * Gives:    switch rows with stack and cause
+ * Owns:     the list of waiting threads
+ * Fails:    with rows without a stack; a cause from BPF is still written
+ * Why:      the stack of a blocked thread does not change, so one look per wait is enough. The row
+ *           of its switch is held back until that look or the end of the wait, at most 1 s.
+ */
+#include "collect/cpu/cpu_private.h"
+
+#include "base/array.h"
+#include "collect/host_clocks.h"
+
+enum {
+	LOOK_AFTER_NS = 200000, /* shorter waits are not inspected */
+	LONG_NS = 2000000,      /* longer waits have precedence */
+	LOOK_SHARE = 400,       /* budget: 1/400 of the time … */
+	SAMPLED_SHARE = 800,    /* … plus 1/800 of the sampled time */
+	MAX_LOOK_NS = 5000000,  /* max budget that can accumulate */
+	MIN_SHORT_NS = 2500000, /* … of which this much is reserved for long waits */
+	HELD_MAX_NS = 1000000000
+};
+
+void cpu_put_switch(struct cpu *cpu, uint32_t thread, const struct event_switch *row)
+{
+	struct trace_source source = {.source = thread, .clock = CLOCK_ID_MONOTONIC};
+
+	trace_writer_row(cpu->recording->writer, EVENT_SWITCH, &source, row);
+}
+
+/* Prefers the BPF record, which names the file or lock of the system call. Only a look can find
+ * that the thread waits for its interpreter's lock. */
+void cpu_say_wait(const struct thread_wait *wait, bool is_look_valid, struct event_switch *row)
+{
+	if (is_look_valid) {
+		row->stack = wait->stack;
+		row->wait_string = wait->wait_string;
+		row->holder = wait->holder;
+	}
+	if (wait->bpf_stack)
+		row->stack = wait->bpf_stack;
+	if (wait->bpf_string && !(is_look_valid && wait->is_interpreters)) {
+		row->wait_string = wait->bpf_string;
+		row->holder = wait->bpf_holder;
+	}
+}
+
+/* Writes the switch row of a wait. until_ns: the thread was off its processor until then; a look
+ * that ended later may have seen another wait and is not used. */
+static void put_wait(struct cpu *cpu, struct process_thread *thread, uint64_t until_ns)
+{
+	struct thread_wait *wait = &thread->wait;
+	struct event_switch row = {.time = wait->since_ns,
+				   .previous = thread->row.id,
+				   .cpu = wait->cpu,
+				   .reason = SWITCH_BLOCKED};
+
+	cpu_say_wait(wait, wait->looked_ns < until_ns, &row);
+	if (wait->since_ns && !wait->is_written)
+		cpu_put_switch(cpu, thread->row.id, &row);
+	wait->is_written = true;
+}
+
+/* The row is held back until the wait was inspected or has ended, at most HELD_MAX_NS (1 s). It is
+ * written at once if BPF recorded the stack. */
+void cpu_begin_wait(struct cpu *cpu, struct process *process, struct process_thread *thread,
+		    uint64_t time_ns, uint32_t processor)
+{
+	put_wait(cpu, thread, 0);
+	thread->wait = (struct thread_wait){.since_ns = time_ns, .cpu = processor};
+	switch_causes_holds(cpu, process, thread, time_ns);
+	if (thread->wait.bpf_stack ||
+	    array_grow(cpu->blocked.threads, cpu->blocked.capacity, cpu->blocked.count + 1))
+		put_wait(cpu, thread, 0);
+	else
+		cpu->blocked.threads[cpu->blocked.count++] =
+			(struct blocked_thread){process->row.pid, thread->row.tid, time_ns};
+}
+
+void cpu_end_wait(struct cpu *cpu, struct process_thread *thread, uint64_t time_ns)
+{
+	put_wait(cpu, thread, time_ns);
+	thread->wait = (struct thread_wait){0};
+}
+
+static struct process_thread *find_waiting(const struct cpu *cpu,
+					   const struct blocked_thread *waiting,
+					   struct process **ret_process)
+{
+	struct process *process = processes_find(cpu->processes, waiting->pid);
+	struct process_thread *thread =
+		process ? hash_map_find_pointer(&process->threads, waiting->tid) : NULL;
+
+	*ret_process = process;
+	return thread && thread->wait.since_ns == waiting->since_ns && !thread->wait.is_written
+		       ? thread
+		       : NULL;
+}
+
+static void give_time(struct cpu *cpu)
+{
+	uint64_t now_ns = host_clocks_now_ns();
+
+	cpu->blocked.budget_ns +=
+		cpu->blocked.given_ns ? (int64_t)((now_ns - cpu->blocked.given_ns) / LOOK_SHARE +
+						  cpu->blocked.sampled_ns / SAMPLED_SHARE)
+				      : MAX_LOOK_NS;
+	if (cpu->blocked.budget_ns > MAX_LOOK_NS)
+		cpu->blocked.budget_ns = MAX_LOOK_NS;
+	cpu->blocked.given_ns = now_ns;
+	cpu->blocked.sampled_ns = 0;
+}
+
+/* A look may overdraw the budget; later looks then wait until it is refilled. */
+static bool has_time(const struct cpu *cpu, uint64_t waited_ns)
+{
+	return cpu->blocked.budget_ns > (waited_ns < LONG_NS ? MIN_SHORT_NS : 0);
+}
+
+static void inspect_wait(struct cpu *cpu, struct process *process, uint32_t tid,
+			 struct thread_wait *wait)
+{
+	uint64_t begin_ns = host_clocks_own_ns();
+	struct cpu_wait found;
+
+	if (cpu_look_at_blocked(cpu, process, tid, &found)) {
+		wait->stack = found.stack;
+		wait->wait_string = found.wait_string;
+		wait->holder = found.holder;
+		wait->is_interpreters = found.is_interpreters;
+	}
+	wait->looked_ns = host_clocks_now_ns();
+	cpu->blocked.budget_ns -= (int64_t)(host_clocks_own_ns() - begin_ns);
+}
+
+/* drained_ns: all records before this time were taken. True: the wait is done and leaves the
+ * list. */
+static bool look_at(struct cpu *cpu, const struct blocked_thread *waiting, uint64_t drained_ns)
+{
+	struct process *process;
+	struct process_thread *thread = find_waiting(cpu, waiting, &process);
+	struct thread_wait *wait;
+	uint64_t now_ns;
+
+	if (!thread)
+		return true;
+	wait = &thread->wait;
+	now_ns = host_clocks_now_ns();
+	if (!wait->looked_ns && now_ns - wait->since_ns > LOOK_AFTER_NS &&
+	    has_time(cpu, now_ns - wait->since_ns)) {
+		inspect_wait(cpu, process, waiting->tid, wait);
+		return false;
+	}
+	if ((wait->looked_ns && wait->looked_ns < drained_ns) ||
+	    now_ns - wait->since_ns > HELD_MAX_NS) {
+		put_wait(cpu, thread, drained_ns);
+		return true;
+	}
+	return false;
+}
+
+void cpu_look_at_waiting(struct cpu *cpu, uint64_t drained_ns)
+{
+	size_t kept = 0;
+
+	give_time(cpu);
+
+	for (size_t i = 0; i < cpu->blocked.count; i++)
+		if (!look_at(cpu, &cpu->blocked.threads[i], drained_ns))
+			cpu->blocked.threads[kept++] = cpu->blocked.threads[i];
+	cpu->blocked.count = kept;
+}
+
+void cpu_put_all_waits(struct cpu *cpu)
+{
+	for (size_t i = 0; i < cpu->blocked.count; i++) {
+		struct process *process;
+		struct process_thread *thread =
+			find_waiting(cpu, &cpu->blocked.threads[i], &process);
+
+		if (thread)
+			put_wait(cpu, thread, UINT64_MAX);
+	}
+	cpu->blocked.count = 0;
+}

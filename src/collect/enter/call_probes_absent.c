@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/enter/call_probes_absent.c - call_probes.h in a build without libbpf
+ *
+ * Runs in:  the recorder
+ * Gets:     nothing
+ * Gives:    nothing
+ * Owns:     nothing
+ * Fails:    always, with the reason
+ */
+#include "collect/enter/call_probes.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+int call_probes_start(const struct call_probes_options *options, struct call_probes **ret_probes)
+{
+	return error_set(-ENOSYS, "this duet was built without libbpf");
+}
+
+void call_probes_stop(struct call_probes *probes)
+{
+}
+
+int call_probes_watch(struct call_probes *probes, uint32_t pid, int file_fd)
+{
+	close(file_fd);
+	return -ENOSYS;
+}
+
+void call_probes_forget(struct call_probes *probes, uint32_t pid)
+{
+}
+
+bool call_probes_next(struct call_probes *probes, uint32_t *ret_pid, uint32_t *ret_functions,
+		      char ret_text[CALL_PROBES_TEXT_BYTES])
+{
+	return false;
+}
+
+void call_probes_forget_stack(struct call_probes *probes, uint64_t user_stack)
+{
+}
+
+void call_probes_drain(struct call_probes *probes)
+{
+}
+
+uint64_t call_probes_lost(const struct call_probes *probes, enum call_count which)
+{
+	return 0;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/kernel/fd_describe.h - text for the object that a system call waits for: a disk, pipe,
+ * connection or device
+ */
+#ifndef COLLECT_KERNEL_FD_DESCRIBE_H
+#define COLLECT_KERNEL_FD_DESCRIBE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "event/kernel_record.h"
+
+/* Returns a key: records with equal keys have equal texts. */
+uint64_t file_words_key(const struct kernel_out *out);
+
+/* Writes "disk sda1", "ext4 at /home", "pipe", "unix socket", "TCP, port 443 of the peer" or
+ * "device dri/renderD128". pid: the process whose mounts are used. False: no text. */
+bool file_words(uint32_t pid, const struct kernel_out *out, char *ret_text, size_t size);
+
+#endif

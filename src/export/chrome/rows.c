@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * export/chrome/rows.c - assign pids and tids of a Chrome trace, and place slices on rows
+ *
+ * Runs in:  our own process
+ * Gets:     entities of a model; the spans of calls and commands, ordered by start
+ * Gives:    events of type M that name rows, and the row of each span
+ * Owns:     the assigned numbers, the lanes of each row
+ * Fails:    -ENOMEM; the writer keeps errors of writing
+ * Why numbers from 2^22 + 1 on: the Linux kernel assigns no pid above 2^22, so the number of a
+ *           device is never that of a process.
+ */
+#include "export/chrome/rows.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "analyze/filter.h"
+#include "analyze/model.h"
+#include "analyze/text/row_names.h"
+#include "base/array.h"
+#include "base/json.h"
+#include "base/string.h"
+
+#define MAX_PID ((uint64_t)1 << 22)
+
+/* ---- numbers and names ---- */
+
+/* Assigns the number `wanted`, or one of our own if `wanted` is 0 or taken. Errors: -ENOMEM. */
+static int assign_number(struct chrome_rows *rows, struct hash_map *taken, uint64_t wanted,
+			 uint64_t *ret_number)
+{
+	uint64_t number = wanted;
+
+	while (!number || hash_map_find(taken, number))
+		number = MAX_PID + ++rows->made;
+	*ret_number = number;
+	return hash_map_put(taken, number, 1);
+}
+
+static void put_meta(struct chrome_rows *rows, uint64_t pid, uint64_t tid, const char *what)
+{
+	struct json_writer *json = rows->json;
+
+	json_newline(json);
+	json_object_begin(json);
+	json_pair_text(json, "ph", "M");
+	json_pair_u64(json, "pid", pid);
+	json_pair_u64(json, "tid", tid);
+	json_pair_text(json, "name", what);
+	json_key(json, "args");
+	json_object_begin(json);
+}
+
+static void end_meta(struct chrome_rows *rows)
+{
+	json_object_end(rows->json);
+	json_object_end(rows->json);
+}
+
+static void put_name(struct chrome_rows *rows, uint64_t pid, uint64_t tid, const char *what,
+		     const char *name)
+{
+	put_meta(rows, pid, tid, what);
+	json_pair_text(rows->json, "name", name);
+	end_meta(rows);
+}
+
+/* ---- processes and devices ---- */
+
+static int describe_process(struct chrome_rows *rows, const struct event_process *row,
+			    uint64_t *ret_pid)
+{
+	const char *name =
+		row ? model_text(rows->model, row->name_string, "[unknown process]") : NULL;
+	struct string_builder text;
+	int error = assign_number(rows, &rows->pids, row ? row->pid : 0, ret_pid);
+
+	string_builder_init(&text);
+	string_builder_append(&text, name ? name : "[unknown process]");
+	if (row && *ret_pid != row->pid)
+		string_builder_appendf(&text, " (pid %" PRIu32 ")", row->pid);
+	if (!error)
+		error = text.error;
+	if (!error)
+		put_name(rows, *ret_pid, 0, "process_name", string_builder_text(&text));
+	string_builder_fini(&text);
+	return error;
+}
+
+static int describe_device(struct chrome_rows *rows, const struct event_device *row,
+			   uint64_t *ret_pid)
+{
+	struct string_builder text;
+	int error = assign_number(rows, &rows->pids, 0, ret_pid);
+
+	string_builder_init(&text);
+	row_name_device(rows->model, row, &text);
+	if (!error)
+		error = text.error;
+	if (!error)
+		put_name(rows, *ret_pid, 0, "process_name", string_builder_text(&text));
+	string_builder_fini(&text);
+	return error;
+}
+
+/* The index of an entity in the model's list; the list's length if the trace does not describe
+ * it. */
+static size_t index_of(const struct chrome_rows *rows, enum event_kind kind, uint32_t id,
+		       size_t size)
+{
+	const char *row = model_entity(rows->model, kind, id);
+	const void *first = NULL;
+	size_t count = model_entities(rows->model, kind, &first);
+
+	return row ? (size_t)(row - (const char *)first) / size : count;
+}
+
+static int process_pid(struct chrome_rows *rows, uint32_t id, uint64_t *ret_pid)
+{
+	size_t index = index_of(rows, EVENT_PROCESS, id, sizeof(struct event_process));
+	uint64_t *pid = &rows->processes[index];
+	int error =
+		*pid ? 0
+		     : describe_process(rows, model_entity(rows->model, EVENT_PROCESS, id), pid);
+
+	*ret_pid = *pid;
+	return error;
+}
+
+static int device_pid(struct chrome_rows *rows, uint32_t id, uint64_t *ret_pid)
+{
+	size_t index = index_of(rows, EVENT_DEVICE, id, sizeof(struct event_device));
+	uint64_t *pid = &rows->devices[index];
+	int error =
+		*pid ? 0 : describe_device(rows, model_entity(rows->model, EVENT_DEVICE, id), pid);
+
+	*ret_pid = *pid;
+	return error;
+}
+
+/* ---- rows and their lanes ---- */
+
+/* Lanes of one row get the same sort index. Viewers sort by index and then by tid, so the lanes
+ * stay together. */
+static int add_lane(struct chrome_rows *rows, struct chrome_row *row, uint64_t wanted,
+		    const char *name)
+{
+	uint64_t tid;
+	int error = assign_number(rows, &rows->tids, wanted, &tid);
+
+	if (error || array_grow(row->tids, row->tids_capacity, row->tids_count + 1))
+		return -ENOMEM;
+	row->tids[row->tids_count++] = tid;
+	put_name(rows, row->pid, tid, "thread_name", name);
+	put_meta(rows, row->pid, tid, "thread_sort_index");
+	json_pair_u64(rows->json, "sort_index", row->tids[0]);
+	end_meta(rows);
+	return 0;
+}
+
+static void name_thread(const struct chrome_rows *rows, uint32_t id, struct string_builder *name)
+{
+	const struct event_thread *thread = model_entity(rows->model, EVENT_THREAD, id);
+	const char *own =
+		thread ? model_text(rows->model, thread->name_string, "") : "[unknown thread]";
+
+	string_builder_append(name, own);
+	if (!*own)
+		string_builder_appendf(name, "thread %" PRIu32, thread->tid);
+}
+
+static void name_queue(const struct chrome_rows *rows, uint32_t id, struct string_builder *name)
+{
+	row_name_queue(rows->model, model_entity(rows->model, EVENT_QUEUE, id), name);
+}
+
+static int find_thread(struct chrome_rows *rows, uint32_t id, struct chrome_row **ret_row)
+{
+	const struct event_thread *thread = model_entity(rows->model, EVENT_THREAD, id);
+	struct chrome_row *row = &rows->threads[index_of(rows, EVENT_THREAD, id, sizeof(*thread))];
+	struct string_builder name;
+	int error = 0;
+
+	*ret_row = row;
+	if (row->is_described)
+		return 0;
+	string_builder_init(&name);
+	name_thread(rows, id, &name);
+	error = process_pid(rows, thread ? thread->process : 0, &row->pid);
+	if (!error)
+		error = add_lane(rows, row, thread ? thread->tid : 0, string_builder_text(&name));
+	row->is_described = !error;
+	string_builder_fini(&name);
+	return error;
+}
+
+static int find_queue(struct chrome_rows *rows, uint32_t id, struct chrome_row **ret_row)
+{
+	const struct event_queue *queue = model_entity(rows->model, EVENT_QUEUE, id);
+	struct chrome_row *row = &rows->queues[chrome_rows_queue_index(rows, id)];
+	struct string_builder name;
+	int error = 0;
+
+	*ret_row = row;
+	if (row->is_described)
+		return 0;
+	string_builder_init(&name);
+	name_queue(rows, id, &name);
+	error = device_pid(rows, queue ? queue->device : 0, &row->pid);
+	if (!error)
+		error = add_lane(rows, row, 0, string_builder_text(&name));
+	row->is_described = !error;
+	string_builder_fini(&name);
+	return error;
+}
+
+static int place_span(struct chrome_rows *rows, struct chrome_row *row, size_t lane, uint32_t id,
+		      void (*append_name)(const struct chrome_rows *rows, uint32_t id,
+					  struct string_builder *name),
+		      struct chrome_place *ret_place)
+{
+	struct string_builder name;
+	int error = 0;
+
+	if (lane == row->tids_count) {
+		string_builder_init(&name);
+		append_name(rows, id, &name);
+		string_builder_appendf(&name, ", lane %zu", lane + 1);
+		error = add_lane(rows, row, 0, string_builder_text(&name));
+		string_builder_fini(&name);
+	}
+	if (!error)
+		*ret_place = (struct chrome_place){row->pid, row->tids[lane]};
+	return error;
+}
+
+int chrome_rows_call(struct chrome_rows *rows, uint32_t thread, uint64_t begin, uint64_t end,
+		     struct chrome_place *ret_place)
+{
+	struct chrome_row *row;
+	size_t lane = 0;
+	int error = find_thread(rows, thread, &row);
+
+	if (!error)
+		error = lanes_place_call(&row->lanes, begin, end, &lane);
+	return error ? error : place_span(rows, row, lane, thread, name_thread, ret_place);
+}
+
+int chrome_rows_thread(struct chrome_rows *rows, uint32_t thread, struct chrome_place *ret_place)
+{
+	struct chrome_row *row;
+	int error = find_thread(rows, thread, &row);
+
+	return error ? error : place_span(rows, row, 0, thread, name_thread, ret_place);
+}
+
+int chrome_rows_command(struct chrome_rows *rows, uint32_t queue, uint64_t begin, uint64_t end,
+			struct chrome_place *ret_place)
+{
+	struct chrome_row *row;
+	size_t lane = 0;
+	int error = find_queue(rows, queue, &row);
+
+	if (!error)
+		error = lanes_place_command(&row->lanes, begin, end, &lane);
+	return error ? error : place_span(rows, row, lane, queue, name_queue, ret_place);
+}
+
+uint64_t chrome_rows_tid(const struct chrome_rows *rows, uint32_t thread)
+{
+	const struct chrome_row *row =
+		&rows->threads[index_of(rows, EVENT_THREAD, thread, sizeof(struct event_thread))];
+
+	return row->is_described ? row->tids[0] : 0;
+}
+
+int chrome_rows_queue(struct chrome_rows *rows, uint32_t queue, struct chrome_place *ret_place)
+{
+	struct chrome_row *row;
+	int error = find_queue(rows, queue, &row);
+
+	return error ? error : place_span(rows, row, 0, queue, name_queue, ret_place);
+}
+
+/* Finds or adds a row that viewers show as a process, such as "duet" or "system". */
+static int find_made(struct chrome_rows *rows, const char *name, uint64_t *pid)
+{
+	int error;
+
+	if (*pid)
+		return 0;
+	error = assign_number(rows, &rows->pids, 0, pid);
+	if (!error)
+		put_name(rows, *pid, 0, "process_name", name);
+	return error;
+}
+
+int chrome_rows_duet(struct chrome_rows *rows, struct chrome_place *ret_place)
+{
+	int error = find_made(rows, "duet", &rows->duet);
+
+	*ret_place = (struct chrome_place){rows->duet, rows->duet};
+	return error;
+}
+
+int chrome_rows_series(struct chrome_rows *rows, const struct event_series *series,
+		       struct chrome_place *ret_place)
+{
+	uint64_t pid = 0;
+	int error;
+
+	if (series->process)
+		error = process_pid(rows, series->process, &pid);
+	else if (series->device)
+		error = device_pid(rows, series->device, &pid);
+	else
+		error = find_made(rows, "system", &rows->system);
+	*ret_place = (struct chrome_place){pid ? pid : rows->system, 0};
+	return error;
+}
+
+size_t chrome_rows_queue_index(const struct chrome_rows *rows, uint32_t queue)
+{
+	return index_of(rows, EVENT_QUEUE, queue, sizeof(struct event_queue));
+}
+
+/* ---- entities of the trace ---- */
+
+static int add_process(struct chrome_rows *rows, uint32_t id)
+{
+	uint64_t pid;
+
+	return process_pid(rows, id, &pid);
+}
+
+static int add_thread(struct chrome_rows *rows, uint32_t id)
+{
+	struct chrome_row *row;
+
+	return find_thread(rows, id, &row);
+}
+
+static int add_queue(struct chrome_rows *rows, uint32_t id)
+{
+	struct chrome_row *row;
+
+	return find_queue(rows, id, &row);
+}
+
+/* Adds rows for all entities, also for those without events. */
+static int describe_entities(struct chrome_rows *rows)
+{
+	static const struct {
+		enum event_kind kind;
+		size_t size, id, process; /* row bytes; offsets of its id and process id */
+		int (*add)(struct chrome_rows *rows, uint32_t id);
+	} kinds[] = {
+		{EVENT_PROCESS, sizeof(struct event_process), offsetof(struct event_process, id),
+		 offsetof(struct event_process, id), add_process},
+		{EVENT_THREAD, sizeof(struct event_thread), offsetof(struct event_thread, id),
+		 offsetof(struct event_thread, process), add_thread},
+		{EVENT_QUEUE, sizeof(struct event_queue), offsetof(struct event_queue, id),
+		 offsetof(struct event_queue, process), add_queue},
+	};
+	int error = 0;
+
+	for (size_t k = 0; k < ARRAY_COUNT(kinds); k++) {
+		const void *entities = NULL;
+		size_t count = model_entities(rows->model, kinds[k].kind, &entities);
+
+		for (size_t i = 0; i < count && !error; i++) {
+			const char *row = (const char *)entities + i * kinds[k].size;
+			const uint32_t *id = (const void *)(row + kinds[k].id);
+			const uint32_t *process = (const void *)(row + kinds[k].process);
+
+			if (filter_has_process(rows->filter, *process))
+				error = kinds[k].add(rows, *id);
+		}
+	}
+	return error;
+}
+
+static int allocate(struct chrome_rows *rows)
+{
+	const void *entities = NULL;
+
+	rows->processes_count = model_entities(rows->model, EVENT_PROCESS, &entities);
+	rows->threads_count = model_entities(rows->model, EVENT_THREAD, &entities);
+	rows->devices_count = model_entities(rows->model, EVENT_DEVICE, &entities);
+	rows->queues_count = model_entities(rows->model, EVENT_QUEUE, &entities);
+	rows->processes = calloc(rows->processes_count + 1, sizeof(*rows->processes));
+	rows->threads = calloc(rows->threads_count + 1, sizeof(*rows->threads));
+	rows->devices = calloc(rows->devices_count + 1, sizeof(*rows->devices));
+	rows->queues = calloc(rows->queues_count + 1, sizeof(*rows->queues));
+	return rows->processes && rows->threads && rows->devices && rows->queues ? 0 : -ENOMEM;
+}
+
+int chrome_rows_init(struct chrome_rows *rows, const struct model *model,
+		     const struct filter *filter, struct json_writer *json)
+{
+	int error;
+
+	*rows = (struct chrome_rows){.model = model, .filter = filter, .json = json};
+	hash_map_init(&rows->pids);
+	hash_map_init(&rows->tids);
+	error = allocate(rows);
+	return error ? error : describe_entities(rows);
+}
+
+static void free_rows(struct chrome_row *rows, size_t count)
+{
+	for (size_t i = 0; rows && i <= count; i++) {
+		lanes_fini(&rows[i].lanes);
+		free(rows[i].tids);
+	}
+	free(rows);
+}
+
+void chrome_rows_fini(struct chrome_rows *rows)
+{
+	if (!rows)
+		return;
+	free_rows(rows->threads, rows->threads_count);
+	free_rows(rows->queues, rows->queues_count);
+	free(rows->processes);
+	free(rows->devices);
+	hash_map_fini(&rows->pids);
+	hash_map_fini(&rows->tids);
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * flame/drawing.h - shared by the parts of duet flame: drawing.c makes the graph of an analysis,
+ * about.c its description
+ */
+#ifndef FLAME_DRAWING_H
+#define FLAME_DRAWING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/account/account.h"
+
+struct analysis;
+struct device_code;
+struct flame;
+struct frames;
+struct frames_options;
+struct layers;
+struct model;
+struct string_builder;
+
+#define DRAWING_ALL_DEVICES SIZE_MAX
+
+struct flame_view {
+	const char *name, *unit, *title;
+	bool busy, idle, count, cpu, offcpu, stall;
+};
+
+/* "total", "gpu", "idle", "launch", "cpu", "offcpu", "stall"; NULL: there is no such view. */
+const struct flame_view *drawing_find_view(const char *name);
+
+/* name NULL: the devices' whole time; if no device was used, the stalls of its instructions,
+ * otherwise the threads' activity. */
+const struct flame_view *drawing_view(const char *name, const struct analysis *analysis);
+
+/* Whether idle time of that cause is divided by the observed activity of threads. */
+bool drawing_has_states(enum account_cause cause);
+
+/* The part of an analysis that a stack of the graph represents. */
+enum drawing_kind {
+	DRAWN_PATH,   /* index of paths; part: the cause of idle time, or DRAWN_BUSY */
+	DRAWN_BEFORE, /* a device's idle time outside all commands; part: its cause */
+	DRAWN_AFTER,
+	DRAWN_STATE, /* index of states, or DRAWN_NOBODY: time without samples, divided among the
+			states */
+	DRAWN_INSTRUCTION, /* index of instructions */
+	DRAWN_LAUNCHES,    /* index of launches; part: enum drawing_outcome */
+	DRAWN_LOST,        /* launches that were lost */
+	DRAWN_SAMPLE,      /* index of samples */
+	DRAWN_AWAY,        /* index of aways */
+	DRAWN_STALL,       /* index of instructions, by number of samples */
+	DRAWN_KINDS
+};
+enum drawing_outcome { DRAWN_MATCHED, DRAWN_REJECTED, DRAWN_OPEN };
+#define DRAWN_BUSY   CAUSE_COUNT
+#define DRAWN_NOBODY UINT32_MAX
+
+struct drawing_row {
+	enum drawing_kind kind;
+	uint32_t index, part;
+	uint32_t device; /* for DRAWN_NOBODY, with the cause in part */
+};
+
+struct drawing {
+	const struct flame_view *view;
+	const struct model *model;
+	const struct analysis *analysis;
+	struct frames *frames;
+	struct device_code *code;
+	struct layers *layers;
+	struct flame *flame;
+	/* only launches and threads of this process (the analysis needs by_thread); 0: all */
+	uint64_t pid;
+	bool has_lines;  /* a frame for each line, not for each function */
+	size_t device;   /* DRAWING_ALL_DEVICES, or the index of one */
+	uint32_t *stack; /* frames of the graph, root first */
+	size_t capacity, count;
+	struct drawing_row row; /* the item that the stack represents */
+	/* NULL: stacks are added to the graph. Otherwise it is called for each row with its stack,
+	 *       even if the row has no time in the window. A kernel then gets its own time, and its
+	 *       instructions get their weights. */
+	int (*on_stack)(void *context, const struct drawing *drawing, uint64_t value);
+	void *context;
+};
+
+/* Opens the names of its model. -ENOMEM in the error chain. */
+int drawing_open(struct drawing *drawing, const struct frames_options *options);
+/* Frees everything except model and analysis; accepts a half-built drawing. */
+void drawing_fini(struct drawing *drawing);
+
+/* Fills the graph. Errors: -ENOMEM, and what flame_add fails with, in the error chain. */
+int drawing_draw(struct drawing *drawing);
+
+/* The unit of the values: "ns", "launches", or a perf event. */
+const char *drawing_unit(const struct drawing *drawing);
+
+bool drawing_shows(const struct drawing *drawing, size_t device);
+
+/* ---- flame/about.c ---- */
+
+/* The reason why nothing can be drawn, as text for an error; NULL if something can. */
+const char *drawing_refusal(const struct drawing *drawing);
+
+/* The command line, and in a second line host, time, window, devices and total. */
+void drawing_describe(const struct drawing *drawing, struct string_builder *subtitle);
+
+/* A warning about incomplete data; nothing if the data is complete. */
+void drawing_warn(const struct drawing *drawing, struct string_builder *warning);
+
+#endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * flame/drawing_stack.c - the frames of one stack of a flame graph, and which rows are drawn
+ *
+ * Runs in:  our own process
+ * Gets:     names of frames, stacks of the trace
+ * Gives:    frames on the drawing's stack, values of stacks to the graph or to on_stack
+ * Owns:     nothing; the stack belongs to the drawing
+ * Fails:    with the error chain
+ * Why apart from drawing.c: all views push frames in the same way; drawing.c and
+ *           drawing_instructions.c decide which rows are drawn
+ */
+#include <errno.h>
+#include <stdio.h>
+
+#include "analyze/frames.h"
+#include "analyze/model.h"
+#include "base/array.h"
+#include "base/error.h"
+#include "base/string.h"
+#include "flame/drawing_private.h"
+#include "flame/flame.h"
+
+bool drawing_shows(const struct drawing *drawing, size_t device)
+{
+	return drawing->device == DRAWING_ALL_DEVICES || drawing->device == device;
+}
+
+bool drawing_is_of_process(const struct drawing *drawing, const struct event_process *process)
+{
+	return !drawing->pid || (process && process->pid == drawing->pid);
+}
+
+int drawing_out_of_memory(void)
+{
+	return error_set(-ENOMEM, "flame graph: out of memory");
+}
+
+int drawing_push(struct drawing *drawing, const char *name, enum flame_class class)
+{
+	uint32_t frame = flame_frame(drawing->flame, name, class);
+
+	if (frame == UINT32_MAX ||
+	    array_grow(drawing->stack, drawing->capacity, drawing->count + 1))
+		return drawing_out_of_memory();
+	drawing->stack[drawing->count++] = frame;
+	return 0;
+}
+
+static enum flame_class class_of(const struct frame_name *name)
+{
+	static const enum flame_class classes[] = {
+		[FRAME_CLASS_HOST] = FLAME_HOST,
+		[FRAME_CLASS_PYTHON] = FLAME_PYTHON,
+		[FRAME_CLASS_JIT] = FLAME_JIT,
+		[FRAME_CLASS_INLINED] = FLAME_INLINED,
+		[FRAME_CLASS_TRUNCATED] = FLAME_TRUNCATED,
+		[FRAME_CLASS_KERNEL] = FLAME_KERNEL,
+	};
+
+	return classes[name->class];
+}
+
+/* The frame of a Python function includes its file and first line, because its name alone is
+ * ambiguous. All lines of a function share one box. */
+static int push_host(struct drawing *drawing, const struct frame_name *name)
+{
+	bool is_python = name->class == FRAME_CLASS_PYTHON;
+	uint32_t line = drawing->has_lines ? name->line : is_python ? name->first_line : 0;
+	const char *file = name->file ? path_base(name->file) : NULL;
+	char text[4096];
+
+	if (!file || (!line && !is_python))
+		return drawing_push(drawing, name->function, class_of(name));
+	if (line)
+		snprintf(text, sizeof(text), "%s (%s:%u)", name->function, file, line);
+	else
+		snprintf(text, sizeof(text), "%s (%s)", name->function, file);
+	return drawing_push(drawing, text, class_of(name));
+}
+
+/* Pushes frames, the outermost first. An empty stack gets one frame with the reason. */
+static int add_names(struct drawing *drawing, const struct frame_name *names, size_t count)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < count && !error; i++)
+		error = push_host(drawing, &names[i]);
+	if (!count)
+		error = drawing_push(drawing, frames_none(drawing->frames), FLAME_HOST);
+	return error;
+}
+
+int drawing_push_names(struct drawing *drawing, const struct frame_name *names, size_t count)
+{
+	drawing->count = 0;
+	return add_names(drawing, names, count);
+}
+
+int drawing_push_stack(struct drawing *drawing, uint32_t stack)
+{
+	const struct frame_name *names;
+	size_t count;
+
+	if (frames_of_stack(drawing->frames, stack, &names, &count))
+		return drawing_out_of_memory();
+	return drawing_push_names(drawing, names, count);
+}
+
+int drawing_add(struct drawing *drawing, uint64_t value)
+{
+	if (drawing->on_stack)
+		return drawing->on_stack(drawing->context, drawing, value);
+	return flame_add(drawing->flame, drawing->stack, drawing->count, value);
+}
+
+/* Adds a device box `name`, and a box `above` it if that is not NULL, on top of the host code on
+ * the stack. */
+int drawing_add_beyond(struct drawing *drawing, const char *name, enum flame_class class,
+		       const char *above, uint64_t value)
+{
+	size_t below = drawing->count;
+	int error;
+
+	if (!value)
+		return 0;
+	error = drawing_push(drawing, "-", FLAME_SEPARATOR);
+	if (!error)
+		error = drawing_push(drawing, name, class);
+	if (!error && above)
+		error = drawing_push(drawing, above, FLAME_IDLE);
+	if (!error)
+		error = drawing_add(drawing, value);
+	drawing->count = below;
+	return error;
+}
+
+/* Pushes the runtime's function and the frames of the kernel (operating system) that it called. */
+int drawing_push_call(struct drawing *drawing, uint32_t stack, const char *function)
+{
+	const struct frame_name *names;
+	size_t count, callers;
+	int error;
+
+	if (frames_of_call(drawing->frames, stack, function, &names, &count, &callers))
+		return drawing_out_of_memory();
+	for (error = 0; callers < count && !error; callers++)
+		error = push_host(drawing, &names[callers]);
+	return error;
+}
+
+/* Pushes the program's frames that called the runtime. */
+int drawing_push_callers(struct drawing *drawing, uint32_t stack)
+{
+	const struct frame_name *names;
+	size_t count, callers;
+
+	if (frames_of_call(drawing->frames, stack, "", &names, &count, &callers))
+		return drawing_out_of_memory();
+	/* without callers the stack has only frames of the operating system */
+	return callers || !count ? add_names(drawing, names, callers) : 0;
+}

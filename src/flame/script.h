@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * flame/script.h - flame.js, embedded by the build
+ */
+#ifndef FLAME_SCRIPT_H
+#define FLAME_SCRIPT_H
+
+#include <stddef.h>
+
+extern const char flame_script[];
+extern const size_t flame_script_size; /* without the NUL at its end */
+
+#endif

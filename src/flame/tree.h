@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * flame/tree.h - the tree of a flame graph, for its writers
+ */
+#ifndef FLAME_TREE_H
+#define FLAME_TREE_H
+
+#include "base/hash.h"
+#include "flame/flame.h"
+
+#define FLAME_NONE UINT32_MAX
+
+struct flame_name {
+	uint32_t string; /* id in names */
+	uint8_t frame_class;
+};
+
+/* A piece of a path without branches: `length` frames of the pool, from `first` on. Node 0 is the
+ * root above all stacks; it has no frames and is its own parent. */
+struct flame_node {
+	uint64_t self; /* value of the stacks that end with its last frame */
+	uint32_t parent;
+	uint32_t first, length;
+	uint32_t hash; /* hash of the path up to its first frame, which gives its slot */
+};
+
+/* Slot of the child of `parent` that starts with `frame`. node 0: a free slot, because the root is
+ * not a child. */
+struct flame_slot {
+	uint32_t parent, frame, node;
+	uint32_t length; /* the node's; if it is 1, the node itself need not be read */
+};
+
+/* A text shown in the tooltip of a frame. A graph has few of them. */
+struct flame_note {
+	uint32_t frame;
+	char *text; /* owned */
+};
+
+struct flame {
+	struct string_table names;
+	struct hash_map frame_ids; /* string and class -> frame */
+	struct flame_name *frames;
+	size_t frames_capacity;
+	uint32_t frames_count;
+	struct flame_note *notes;
+	size_t notes_capacity, notes_count;
+	uint32_t *pool; /* the frames of all nodes */
+	size_t pool_capacity, pool_count;
+	struct flame_node *nodes;
+	size_t nodes_capacity;
+	uint32_t nodes_count;
+	struct flame_slot *slots;
+	size_t slots_count; /* a power of two */
+	uint64_t *hashes;   /* path hashes of the stack that is being added */
+	size_t hashes_capacity;
+	uint64_t total;
+};
+
+/* Ranks the frames by `texts`, and frames with equal texts by class. ret_ranks[frame], which the
+ * caller frees, counts from 0. *ret_has_equals: two frames have the same text. */
+struct flame_text {
+	const char *bytes;
+	size_t size;
+};
+int flame_rank(const struct flame *flame, const struct flame_text *texts, uint32_t **ret_ranks,
+	       bool *ret_has_equals);
+
+/* NULL: there is none. */
+const struct flame_note *flame_find_note(const struct flame *flame, uint32_t frame);
+
+/* The name's bytes. */
+struct flame_text flame_frame_name(const struct flame *flame, uint32_t frame);
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * import/chrome/commands.c - the type, times and sizes of a command in a Chrome trace
+ *
+ * Runs in:  our own process; pure functions
+ * Gets:     names and arguments of events
+ * Gives:    members of launches and executions
+ * Owns:     nothing
+ * Fails:    never; an unknown name has the type that the caller gives
+ * Why names: the format has no field for the type of a command. PyTorch names a copy "Memcpy HtoD
+ *           (Pageable -> Device)", duet names it "write".
+ */
+#include "import/chrome/commands.h"
+
+#include <string.h>
+
+#include "base/array.h"
+#include "event/command_names.h"
+#include "event/event.h"
+
+uint32_t chrome_commands_by_name(const char *name, uint32_t otherwise)
+{
+	static const struct {
+		const char *name;
+		uint32_t command;
+	} rows[] = {{"Memcpy HtoD", COMMAND_WRITE},
+		    {"Memcpy DtoH", COMMAND_READ},
+		    {"Memcpy", COMMAND_COPY},
+		    {"Memset", COMMAND_FILL}};
+
+	/* a copy may have the name of any command except that of kernels */
+	for (uint32_t i = 0; i < COMMAND_COUNT; i++)
+		if (i != COMMAND_KERNEL && strcmp(command_names[i], name) == 0)
+			return i;
+	if (strcmp(name, "marker") == 0)
+		return COMMAND_BARRIER;
+	for (size_t i = 0; i < ARRAY_COUNT(rows); i++)
+		if (strncmp(rows[i].name, name, strlen(rows[i].name)) == 0)
+			return rows[i].command;
+	return otherwise;
+}
+
+uint32_t chrome_commands_type(enum chrome_class category, const char *name)
+{
+	static const uint32_t otherwise[] = {[CHROME_COPY] = COMMAND_COPY,
+					     [CHROME_FILL] = COMMAND_FILL,
+					     [CHROME_OTHER] = COMMAND_OTHER,
+					     [CHROME_REJECTED] = COMMAND_KERNEL};
+
+	return category == CHROME_KERNEL ? COMMAND_KERNEL
+					 : chrome_commands_by_name(name, otherwise[category]);
+}
+
+bool chrome_commands_is_launch(const char *name)
+{
+	static const char *const parts[] = {"Launch", "Memcpy", "Memset"};
+
+	for (size_t i = 0; i < ARRAY_COUNT(parts); i++)
+		if (strstr(name, parts[i]))
+			return true;
+	return false;
+}
+
+void chrome_commands_take_times(const struct chrome_event *event, struct event_execution *row)
+{
+	const struct chrome_arguments *arguments = &event->arguments;
+	int64_t waited = arguments->submitted_to_started.value;
+	int64_t queued = arguments->queued_to_submitted.value;
+
+	row->valid = EXECUTION_STARTED | EXECUTION_ENDED;
+	if (!arguments->submitted_to_started.is_known || waited < 0 ||
+	    (uint64_t)waited > row->started)
+		return;
+	row->submitted = row->started - (uint64_t)waited;
+	row->valid |= EXECUTION_SUBMITTED;
+	if (!arguments->queued_to_submitted.is_known || queued < 0 ||
+	    (uint64_t)queued > row->submitted)
+		return;
+	row->queued = row->submitted - (uint64_t)queued;
+	row->valid |= EXECUTION_QUEUED;
+}
+
+void chrome_commands_take_sizes(const struct chrome_arguments *arguments,
+				struct event_launch *launch)
+{
+	bool has_groups = !arguments->dimensions && arguments->grid[0];
+
+	launch->dimensions = has_groups ? 3 : arguments->dimensions;
+	for (int i = 0; i < 3; i++) {
+		uint64_t items = arguments->block[i] ? arguments->block[i] : 1;
+
+		launch->local_size[i] = has_groups ? items : arguments->local[i];
+		if (!has_groups)
+			launch->global_size[i] = arguments->global[i];
+		else if (__builtin_mul_overflow(arguments->grid[i] ? arguments->grid[i] : 1, items,
+						&launch->global_size[i]))
+			launch->global_size[i] = UINT64_MAX;
+	}
+}

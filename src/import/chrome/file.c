@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * import/chrome/file.c - read a Chrome trace event by event
+ *
+ * Runs in:  our own process
+ * Gets:     JSON: an array of events, or an object that contains one
+ * Gives:    events, stack frames, samples
+ * Owns:     the current event
+ * Fails:    -EBADMSG with line and byte for invalid JSON, or an element in the wrong place
+ * Why tables of keys: an event may have any keys in any order; unknown ones are skipped without
+ *           being stored
+ */
+#include "import/chrome/file.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/error.h"
+#include "base/json_reader.h"
+#include "import/source.h"
+
+/* ns: 73 years. Times of this century fit, and so does their distance from an equally large
+ * negative time. */
+#define MAX_TIME (INT64_MAX / 4)
+
+enum field_type { FIELD_TEXT, FIELD_NUMBER, FIELD_US, FIELD_SIZES, FIELD_OBJECT };
+
+struct field {
+	const char *key;
+	enum field_type type;
+	size_t offset;
+	const struct fields *inner; /* FIELD_OBJECT */
+};
+
+struct fields {
+	const struct field *rows;
+	size_t count;
+};
+
+#define ARGUMENT(key, type, member)                                        \
+	{                                                                  \
+		key, type, offsetof(struct chrome_arguments, member), NULL \
+	}
+#define EVENT(key, type, member)                                       \
+	{                                                              \
+		key, type, offsetof(struct chrome_event, member), NULL \
+	}
+#define FRAME(key, member)                                                   \
+	{                                                                    \
+		key, FIELD_TEXT, offsetof(struct chrome_frame, member), NULL \
+	}
+#define SAMPLE(key, type, member)                                       \
+	{                                                               \
+		key, type, offsetof(struct chrome_sample, member), NULL \
+	}
+
+static const struct field argument_rows[] = {
+	ARGUMENT("name", FIELD_TEXT, name),
+	ARGUMENT("labels", FIELD_TEXT, labels),
+	ARGUMENT("command", FIELD_TEXT, command),
+	ARGUMENT("queue", FIELD_TEXT, queue),
+	ARGUMENT("stream", FIELD_TEXT, stream),
+	ARGUMENT("no_launch", FIELD_TEXT, no_launch),
+	ARGUMENT("no_execution", FIELD_TEXT, no_execution),
+	ARGUMENT("domain", FIELD_TEXT, domain),
+	ARGUMENT("correlation", FIELD_NUMBER, correlation),
+	ARGUMENT("pid", FIELD_NUMBER, pid),
+	ARGUMENT("bytes", FIELD_NUMBER, bytes),
+	ARGUMENT("result", FIELD_NUMBER, result),
+	ARGUMENT("status", FIELD_NUMBER, status),
+	ARGUMENT("further", FIELD_NUMBER, further),
+	ARGUMENT("queued_to_submitted_ns", FIELD_NUMBER, queued_to_submitted),
+	ARGUMENT("submitted_to_started_ns", FIELD_NUMBER, submitted_to_started),
+	ARGUMENT("global", FIELD_SIZES, global),
+	ARGUMENT("local", FIELD_SIZES, local),
+	ARGUMENT("grid", FIELD_SIZES, grid),
+	ARGUMENT("block", FIELD_SIZES, block),
+};
+static const struct fields argument_fields = {argument_rows, ARRAY_COUNT(argument_rows)};
+
+static const struct field event_rows[] = {
+	EVENT("ph", FIELD_TEXT, phase),
+	EVENT("name", FIELD_TEXT, name),
+	EVENT("cat", FIELD_TEXT, category),
+	EVENT("pid", FIELD_TEXT, pid),
+	EVENT("tid", FIELD_TEXT, tid),
+	EVENT("sf", FIELD_TEXT, stack),
+	EVENT("ts", FIELD_US, ts_ns),
+	EVENT("dur", FIELD_US, dur_ns),
+	{"args", FIELD_OBJECT, offsetof(struct chrome_event, arguments), &argument_fields},
+};
+static const struct fields event_fields = {event_rows, ARRAY_COUNT(event_rows)};
+
+static const struct field frame_rows[] = {FRAME("name", name), FRAME("category", category),
+					  FRAME("parent", parent)};
+static const struct fields frame_fields = {frame_rows, ARRAY_COUNT(frame_rows)};
+
+static const struct field sample_rows[] = {
+	SAMPLE("tid", FIELD_TEXT, tid),   SAMPLE("name", FIELD_TEXT, name),
+	SAMPLE("sf", FIELD_TEXT, stack),  SAMPLE("ts", FIELD_US, ts_ns),
+	SAMPLE("cpu", FIELD_NUMBER, cpu), SAMPLE("weight", FIELD_NUMBER, weight),
+};
+static const struct fields sample_fields = {sample_rows, ARRAY_COUNT(sample_rows)};
+
+/* ---- fields ---- */
+
+static void clear_fields(const struct fields *fields, void *values)
+{
+	for (size_t i = 0; i < fields->count; i++) {
+		const struct field *field = &fields->rows[i];
+		void *value = (char *)values + field->offset;
+
+		if (field->type == FIELD_TEXT)
+			string_builder_clear(value);
+		else if (field->type == FIELD_SIZES)
+			memset(value, 0, 3 * sizeof(uint64_t));
+		else if (field->type == FIELD_OBJECT)
+			clear_fields(field->inner, value);
+		else
+			*(struct chrome_number *)value = (struct chrome_number){0};
+	}
+}
+
+static void fini(const struct fields *fields, void *values)
+{
+	for (size_t i = 0; i < fields->count; i++) {
+		const struct field *field = &fields->rows[i];
+		void *value = (char *)values + field->offset;
+
+		if (field->type == FIELD_TEXT)
+			string_builder_fini(value);
+		else if (field->type == FIELD_OBJECT)
+			fini(field->inner, value);
+	}
+}
+
+static const struct field *find_field(const struct fields *fields, const char *key)
+{
+	for (size_t i = 0; i < fields->count; i++)
+		if (strcmp(fields->rows[i].key, key) == 0)
+			return &fields->rows[i];
+	return NULL;
+}
+
+/* Takes a string or a number as text, up to the first NUL. */
+static int take_text(struct json_reader *reader, struct string_builder *text)
+{
+	string_builder_clear(text);
+	string_builder_append(text, json_reader_text(reader, NULL));
+	return text->error;
+}
+
+static void take_number(const char *text, struct chrome_number *number)
+{
+	char *end;
+
+	errno = 0;
+	number->value = strtoll(text, &end, 10);
+	number->is_known = end != text && !*end && !errno;
+}
+
+/* Takes a time in microseconds; some programs write it as a string. */
+static int take_us(struct json_reader *reader, const char *key, struct chrome_number *number)
+{
+	const char *text = json_reader_text(reader, NULL);
+
+	if (json_parse_thousandths(text, &number->value) || number->value > MAX_TIME ||
+	    number->value < -MAX_TIME)
+		return error_set(-EBADMSG,
+				 "line %llu, byte %llu: expected a time in microseconds as '%s', "
+				 "within 2e15 of 0, found '%.40s'",
+				 (unsigned long long)json_reader_line(reader),
+				 (unsigned long long)json_reader_byte(reader), key, text);
+	number->is_known = true;
+	return 0;
+}
+
+/* Returns 0 (unknown) unless the text is a whole number. */
+static uint64_t size_of(const char *text)
+{
+	unsigned long long value;
+	char *end;
+
+	errno = 0;
+	value = strtoull(text, &end, 10);
+	return *text == '-' || *end || errno ? 0 : value;
+}
+
+static int take_sizes(struct json_reader *reader, uint64_t sizes[3])
+{
+	size_t count = 0;
+	int token;
+
+	while ((token = json_reader_next(reader)) > JSON_END && token != JSON_ARRAY_END) {
+		if (token == JSON_NUMBER && count < 3)
+			sizes[count++] = size_of(json_reader_text(reader, NULL));
+		else
+			token = json_reader_skip(reader, token);
+		if (token < 0)
+			break;
+	}
+	return token < 0 ? token : 0;
+}
+
+static int read_object(struct json_reader *reader, const struct fields *fields, void *values);
+
+/* Ignores a value whose type is not that of the field. */
+static int read_field(struct json_reader *reader, const struct field *field, void *values)
+{
+	void *value = (char *)values + (field ? field->offset : 0);
+	int token = json_reader_next(reader);
+	bool is_scalar = token == JSON_STRING || token == JSON_NUMBER;
+
+	if (field && field->type == FIELD_OBJECT && token == JSON_OBJECT_BEGIN)
+		return read_object(reader, field->inner, value);
+	if (field && field->type == FIELD_SIZES && token == JSON_ARRAY_BEGIN)
+		return take_sizes(reader, value);
+	if (!field || !is_scalar)
+		return json_reader_skip(reader, token);
+	if (field->type == FIELD_TEXT)
+		return take_text(reader, value);
+	if (field->type == FIELD_US)
+		return take_us(reader, field->key, value);
+	if (field->type == FIELD_NUMBER)
+		take_number(json_reader_text(reader, NULL), value);
+	return 0;
+}
+
+/* To be called after '{' was read. */
+static int read_object(struct json_reader *reader, const struct fields *fields, void *values)
+{
+	int token, error = 0;
+
+	while (!error && (token = json_reader_next(reader)) == JSON_KEY)
+		error = read_field(reader, find_field(fields, json_reader_text(reader, NULL)),
+				   values);
+	return error ? error : (token < 0 ? token : 0);
+}
+
+/* ---- lists ---- */
+
+static int wrong_item(struct json_reader *reader, const char *what, int token)
+{
+	return token < 0 ? token
+			 : error_set(-EBADMSG, "line %llu, byte %llu: expected %s, found %s",
+				     (unsigned long long)json_reader_line(reader),
+				     (unsigned long long)json_reader_byte(reader), what,
+				     json_token_name(token));
+}
+
+static uint32_t count_dimensions(const uint64_t sizes[3])
+{
+	return !sizes[0] ? 0 : !sizes[1] ? 1 : !sizes[2] ? 2 : 3;
+}
+
+static int read_events(struct json_reader *reader, const struct chrome_visitor *visitor,
+		       void *context)
+{
+	struct chrome_event event = {0};
+	int token, error = 0;
+
+	while (!error && (token = json_reader_next(reader)) == JSON_OBJECT_BEGIN) {
+		clear_fields(&event_fields, &event);
+		event.line = json_reader_line(reader);
+		event.byte = json_reader_byte(reader);
+		error = read_object(reader, &event_fields, &event);
+		event.arguments.dimensions = count_dimensions(event.arguments.global);
+		if (!error && visitor->on_event)
+			error = visitor->on_event(context, &event);
+	}
+	if (!error && token != JSON_ARRAY_END)
+		error = wrong_item(reader, "an event, which is an object", token);
+	fini(&event_fields, &event);
+	return error;
+}
+
+static int read_samples(struct json_reader *reader, const struct chrome_visitor *visitor,
+			void *context)
+{
+	struct chrome_sample sample = {0};
+	int token, error = 0;
+
+	while (!error && (token = json_reader_next(reader)) == JSON_OBJECT_BEGIN) {
+		clear_fields(&sample_fields, &sample);
+		error = read_object(reader, &sample_fields, &sample);
+		if (!error && visitor->on_sample)
+			error = visitor->on_sample(context, &sample);
+	}
+	if (!error && token != JSON_ARRAY_END)
+		error = wrong_item(reader, "a sample, which is an object", token);
+	fini(&sample_fields, &sample);
+	return error;
+}
+
+static int read_frames(struct json_reader *reader, const struct chrome_visitor *visitor,
+		       void *context)
+{
+	struct chrome_frame frame = {0};
+	int token, error = 0;
+
+	while (!error && (token = json_reader_next(reader)) == JSON_KEY) {
+		clear_fields(&frame_fields, &frame);
+		error = take_text(reader, &frame.id);
+		if (!error)
+			error = json_reader_expect(reader, JSON_OBJECT_BEGIN);
+		if (!error)
+			error = read_object(reader, &frame_fields, &frame);
+		if (!error && visitor->on_frame)
+			error = visitor->on_frame(context, &frame);
+	}
+	fini(&frame_fields, &frame);
+	string_builder_fini(&frame.id);
+	return error ? error : (token < 0 ? token : 0);
+}
+
+/* ---- the document ---- */
+
+static int read_member(struct json_reader *reader, const struct chrome_visitor *visitor,
+		       void *context, bool *has_events)
+{
+	static const struct {
+		const char *key;
+		int begin; /* enum json_token */
+		int (*read)(struct json_reader *reader, const struct chrome_visitor *visitor,
+			    void *context);
+	} members[] = {{"traceEvents", JSON_ARRAY_BEGIN, read_events},
+		       {"samples", JSON_ARRAY_BEGIN, read_samples},
+		       {"stackFrames", JSON_OBJECT_BEGIN, read_frames}};
+	const char *key = json_reader_text(reader, NULL);
+	size_t i = 0;
+	int token;
+
+	while (i < ARRAY_COUNT(members) && strcmp(members[i].key, key) != 0)
+		i++;
+	token = json_reader_next(reader);
+	if (i == ARRAY_COUNT(members))
+		return json_reader_skip(reader, token);
+	if (token != members[i].begin)
+		return wrong_item(reader, json_token_name(members[i].begin), token);
+	*has_events |= i == 0;
+	return members[i].read(reader, visitor, context);
+}
+
+static int read_document(struct json_reader *reader, const struct chrome_visitor *visitor,
+			 void *context)
+{
+	int token = json_reader_next(reader), error = 0;
+	bool has_events = false;
+
+	if (token == JSON_ARRAY_BEGIN)
+		return read_events(reader, visitor, context);
+	if (token != JSON_OBJECT_BEGIN)
+		return wrong_item(reader, "an object with traceEvents, or an array of events",
+				  token);
+	while (!error && (token = json_reader_next(reader)) == JSON_KEY)
+		error = read_member(reader, visitor, context, &has_events);
+	if (error || token < 0)
+		return error ? error : token;
+	if (!has_events)
+		return error_set(-EBADMSG, "expected the key 'traceEvents', found none");
+	return 0;
+}
+
+int chrome_file_read(struct import_source *source, const struct chrome_visitor *visitor,
+		     void *context, bool *ret_is_cut)
+{
+	struct json_reader *reader;
+	int error = json_reader_new(import_source_read, source, &reader);
+
+	if (error)
+		return error;
+	error = read_document(reader, visitor, context);
+	*ret_is_cut = json_reader_is_cut(reader);
+	if (*ret_is_cut) {
+		error_clear();
+		error = 0;
+	} else if (!error) {
+		error = json_reader_expect(reader, JSON_END);
+	}
+	json_reader_free(reader);
+	return error;
+}
+
+int chrome_file_fail(const struct chrome_event *event, const char *format, ...)
+{
+	char text[256];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	return error_set(-EBADMSG, "line %llu, byte %llu: %s", (unsigned long long)event->line,
+			 (unsigned long long)event->byte, text);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * import/chrome/file.h - read a Chrome trace event by event
+ */
+#ifndef IMPORT_CHROME_FILE_H
+#define IMPORT_CHROME_FILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/string.h"
+
+struct import_source;
+
+/* An optional number. */
+struct chrome_number {
+	bool is_known;
+	int64_t value;
+};
+
+struct chrome_arguments {
+	struct string_builder name, labels, command, queue, stream, no_launch, no_execution, domain;
+	struct chrome_number correlation, pid, bytes, result, status, further;
+	struct chrome_number queued_to_submitted, submitted_to_started; /* ns */
+	uint64_t global[3], local[3]; /* 0: not known. A file gives either these */
+	uint64_t grid[3], block[3];   /* or the number of groups and of items in a group */
+	uint32_t dimensions;          /* number of sizes in global */
+};
+
+/* Absent texts are "". pid and tid are texts; a number is kept as written. */
+struct chrome_event {
+	struct string_builder phase, name, category, pid, tid, stack;
+	struct chrome_number ts_ns, dur_ns;
+	struct chrome_arguments arguments;
+	uint64_t line, byte; /* position of its first byte */
+};
+
+struct chrome_frame {
+	struct string_builder id, name, category, parent;
+};
+
+struct chrome_sample {
+	struct string_builder tid, name, stack;
+	struct chrome_number ts_ns, weight, cpu;
+};
+
+/* Callbacks for the parts of a file. Each may be NULL. A result other than 0 ends chrome_file_read
+ * with that result. */
+struct chrome_visitor {
+	int (*on_event)(void *context, const struct chrome_event *event);
+	int (*on_frame)(void *context, const struct chrome_frame *frame);
+	int (*on_sample)(void *context, const struct chrome_sample *sample);
+};
+
+/* *ret_is_cut: the array has no ']', which the format allows for writers that may be killed.
+ * Errors: -EBADMSG with line and byte, errors of the source, -ENOMEM. */
+int chrome_file_read(struct import_source *source, const struct chrome_visitor *visitor,
+		     void *context, bool *ret_is_cut);
+
+/* Returns -EBADMSG; the text contains the event's line and byte. */
+__attribute__((format(printf, 2, 3))) int chrome_file_fail(const struct chrome_event *event,
+							   const char *format, ...);
+
+#endif

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * inject/opencl/handles.h - from an OpenCL handle to the guest's data for it
+ *
+ * Lookups take no lock: entries never move and are never freed. Every function that changes an
+ * entry is called with handles_lock held, except handle_forget and handle_describe_again.
+ */
+#ifndef INJECT_OPENCL_HANDLES_H
+#define INJECT_OPENCL_HANDLES_H
+
+#include "inject/opencl/opencl.h"
+
+#pragma GCC visibility push(hidden)
+
+/* Tables of growing size: the first has room for an ordinary program. */
+enum { HANDLE_TABLES = 4, HANDLE_FIRST_BITS = 15, HANDLE_BITS_MORE = 2 };
+
+enum handle_mode {
+	/* larger values: guest mode of the attachment that knows the object */
+	HANDLE_UNDESCRIBED = 0,
+	HANDLE_FORGOTTEN = 1 /* another object has the handle now */
+};
+
+struct handle {
+	_Atomic uintptr_t key;
+	_Atomic uint32_t mode; /* enum handle_mode, or the mode of an attachment */
+	uint32_t id;
+	uint32_t id_mode;   /* attachment in which the id was given out */
+	uint32_t signature; /* hash of a described kernel's name and program; otherwise 0 */
+	/* Separate pointers, because an address may be a device's now and a queue's or program's
+	 * later. */
+	struct opencl_queue *queue;
+	struct opencl_device *device;
+	struct opencl_program *program;
+	cl_command_queue made_for; /* queue for which a command buffer was created */
+};
+
+extern struct handle *_Atomic handle_tables[HANDLE_TABLES];
+
+/* Returns the entry of a key in one table, or the free entry for it. */
+static inline struct handle *handle_probe(struct handle *handles, uint32_t bits, uintptr_t key,
+					  bool *ret_found)
+{
+	for (uint32_t i = (uint32_t)((key >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> (64 - bits));;
+	     i++) {
+		struct handle *handle = &handles[i & ((1u << bits) - 1)];
+		uintptr_t found = atomic_load_explicit(&handle->key, memory_order_acquire);
+
+		if (found == key || found == 0) {
+			*ret_found = found != 0;
+			return handle;
+		}
+	}
+}
+
+/* NULL: the object was never seen. */
+static inline struct handle *handle_find(const void *object)
+{
+	for (uint32_t table = 0; object && table < HANDLE_TABLES; table++) {
+		struct handle *handles =
+			atomic_load_explicit(&handle_tables[table], memory_order_acquire);
+		struct handle *handle;
+		bool found;
+
+		if (!handles)
+			return NULL;
+		handle = handle_probe(handles, HANDLE_FIRST_BITS + HANDLE_BITS_MORE * table,
+				      (uintptr_t)object, &found);
+		if (GUEST_LIKELY(found))
+			return handle;
+	}
+	return NULL;
+}
+
+static inline bool handle_is_known(const struct guest_thread *thread, const struct handle *handle)
+{
+	return atomic_load_explicit(&handle->mode, memory_order_acquire) == thread->mode;
+}
+
+/* NULL if this recorder does not know the object. */
+static inline struct handle *handle_find_known(const struct guest_thread *thread,
+					       const void *object)
+{
+	struct handle *handle = handle_find(object);
+
+	return GUEST_LIKELY(handle && handle_is_known(thread, handle)) ? handle : NULL;
+}
+
+/* As opencl_device and similar functions in opencl.h. */
+struct opencl_queue *opencl_meet_queue(struct guest_thread *thread, cl_command_queue handle);
+
+static inline struct opencl_queue *opencl_queue(struct guest_thread *thread,
+						cl_command_queue handle)
+{
+	struct handle *entry = handle_find_known(thread, handle);
+
+	return GUEST_LIKELY(entry != NULL) ? entry->queue : opencl_meet_queue(thread, handle);
+}
+
+bool handles_lock(void);
+void handles_unlock(void);
+void handles_forked(void);
+
+/* The object's entry, added if missing. NULL: no room, counted. */
+struct handle *handle_add(const void *object);
+
+/* Returns the id of an object that is not described; *last is increased for a new id. The id stays
+ * the same until the description is written, because commands launched meanwhile refer to it.
+ * Writing takes several attempts if the ring is full. */
+uint32_t handle_give_id(const struct guest_thread *thread, struct handle *handle,
+			_Atomic uint32_t *last);
+
+/* Called when the description was written. */
+void handle_make_known(const struct guest_thread *thread, struct handle *handle);
+
+/* Returns zeroed memory for a structure that is never freed; NULL if memory is refused. */
+void *handle_memory(size_t bytes);
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,576 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * page/view/tracks.c - the tracks of a view, filled during the sweep of an analysis
+ *
+ * Runs in:  our own process
+ * Gets:     rows, commands and spans of the account
+ * Gives:    items of tracks
+ * Owns:     the tracks, and the open spans of each thread, device and process
+ * Fails:    -ENOMEM, errors of the store
+ * Why tracks are created on demand: a machine-wide recording describes thousands of threads, but
+ *           only a few of them have events.
+ */
+#include "page/view/tracks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/entity_index.h"
+#include "analyze/model.h"
+#include "base/array.h"
+
+#define MAX_TIME   (INT64_C(1) << 53) /* largest integer range that a double represents exactly */
+#define FIRST_PATH 16                 /* device tracks: smaller numbers are causes */
+
+_Static_assert(CAUSE_COUNT <= FIRST_PATH, "causes and paths have numbers of their own");
+
+static const struct {
+	enum pyramid_type type;
+	unsigned int columns;
+} kinds[VIEW_KIND_COUNT] = {
+	[VIEW_CALLS] = {PYRAMID_SPANS, 8},     [VIEW_OFF] = {PYRAMID_SPANS, 7},
+	[VIEW_SAMPLES] = {PYRAMID_MOMENTS, 4}, [VIEW_DEVICE] = {PYRAMID_SPANS, 7},
+	[VIEW_CONTEXT] = {PYRAMID_SPANS, 7},   [VIEW_QUEUE] = {PYRAMID_SPANS, 7},
+	[VIEW_WAITING] = {PYRAMID_CROWDS, 7},  [VIEW_REJECTED] = {PYRAMID_SPANS, 7},
+	[VIEW_METRIC] = {PYRAMID_VALUES, 2},   [VIEW_CLOCK] = {PYRAMID_VALUES, 2},
+	[VIEW_RANGES] = {PYRAMID_SPANS, 7},    [VIEW_COUNTER] = {PYRAMID_READINGS, 4},
+};
+
+int64_t view_tracks_time(const struct view_tracks *tracks, uint64_t host_ns)
+{
+	uint64_t begin_ns = tracks->analysis->begin_ns;
+
+	if (host_ns >= begin_ns)
+		return host_ns - begin_ns < MAX_TIME ? (int64_t)(host_ns - begin_ns) : MAX_TIME;
+	return begin_ns - host_ns < MAX_TIME ? -(int64_t)(begin_ns - host_ns) : -MAX_TIME;
+}
+
+/* The same rule as in the report's tables: without --from and --to everything is shown. */
+bool view_tracks_is_shown(const struct view_tracks *tracks, uint64_t begin, uint64_t end)
+{
+	const struct analysis *analysis = tracks->analysis;
+
+	if (!analysis->has_window)
+		return true;
+	if (begin == end)
+		return begin >= analysis->from_ns && begin < analysis->to_ns;
+	return begin < analysis->to_ns && end > analysis->from_ns;
+}
+
+int view_tracks_new(struct view_tracks *tracks, enum view_kind kind, size_t entity,
+		    struct view_track **ret_track)
+{
+	const struct analysis *analysis = tracks->analysis;
+	int64_t from = view_tracks_time(tracks, analysis->from_ns), to = MAX_TIME;
+	struct view_track *track = calloc(1, sizeof(*track));
+
+	if (!track || array_grow(tracks->all, tracks->capacity, tracks->count + 1)) {
+		free(track);
+		return -ENOMEM;
+	}
+	if (analysis->has_window)
+		to = view_tracks_time(tracks, analysis->to_ns);
+	if (kind == VIEW_CALLS || kind == VIEW_OFF || kind == VIEW_SAMPLES || kind == VIEW_RANGES)
+		tracks->has_threads[tracks->process_of[entity]] = true;
+	track->kind = kind;
+	track->entity = entity;
+	pyramid_init(&track->pyramid, kinds[kind].type, kinds[kind].columns, 2 * kind, from,
+		     to > from ? to : from + 1, tracks->store);
+	tracks->all[tracks->count++] = track;
+	*ret_track = track;
+	return 0;
+}
+
+/* list: the tracks of one kind, by index of the entity. */
+static int find_track(struct view_tracks *tracks, struct view_track **list, enum view_kind kind,
+		      size_t entity, struct view_track **ret_track)
+{
+	int error = list[entity] ? 0 : view_tracks_new(tracks, kind, entity, &list[entity]);
+
+	*ret_track = list[entity];
+	return error;
+}
+
+/* ---- spans ---- */
+
+/* The values from which the columns of a span are computed, see docs/design/view.md. */
+struct span {
+	uint64_t begin, end; /* host ns */
+	uint64_t what, stack, link, extra;
+	uint64_t argument; /* only calls have that column */
+	bool is_uncovered;
+};
+
+static uint64_t length_of(const struct view_tracks *tracks, uint64_t begin, uint64_t end)
+{
+	return (uint64_t)(view_tracks_time(tracks, end) - view_tracks_time(tracks, begin));
+}
+
+static int add_span(struct view_tracks *tracks, struct view_track *track, const struct span *span)
+{
+	uint64_t length = length_of(tracks, span->begin, span->end), values[7];
+	const struct pyramid_item item = {.begin_ns = view_tracks_time(tracks, span->begin),
+					  .duration_ns = length,
+					  .what = span->what,
+					  .is_uncovered = span->is_uncovered,
+					  .values = values};
+	size_t lane;
+
+	if (lanes_place_command(&track->lanes, span->begin, span->end, &lane))
+		return -ENOMEM;
+	memcpy(values,
+	       (uint64_t[]){length, lane, span->what, span->stack, span->link, span->extra,
+			    span->argument},
+	       sizeof(values));
+	return pyramid_add(&track->pyramid, &item);
+}
+
+/* Adds a span to the track of `thing`, see find_track. name: number in view_code. */
+static int add_named(struct view_tracks *tracks, struct view_track **list, enum view_kind kind,
+		     size_t entity, uint32_t name, uint32_t stack_id, struct span *span)
+{
+	struct view_track *track;
+	uint32_t stack;
+	int error = find_track(tracks, list, kind, entity, &track);
+
+	if (!error)
+		error = view_code_stack(tracks->code, stack_id, &stack);
+	if (error)
+		return error;
+	span->what = name;
+	span->stack = stack;
+	return add_span(tracks, track, span);
+}
+
+/* ---- thread activity ---- */
+
+/* The thread is on a processor again, or showed activity: ends its span off the processor. */
+static int end_away(struct view_tracks *tracks, size_t thread, uint64_t time_ns)
+{
+	struct view_away *away = &tracks->away[thread];
+	const struct event_switch *row = &away->row;
+	struct span span = {.begin = away->since_ns, .end = time_ns};
+	uint32_t name;
+	int error;
+
+	away->since_ns = UINT64_MAX;
+	if (span.begin >= time_ns || !view_tracks_is_shown(tracks, span.begin, time_ns))
+		return 0;
+	error = row->wait_string
+			? view_code_string(tracks->code, row->wait_string, &name)
+			: view_code_name(tracks->code, analysis_switch_name(row->reason), &name);
+	if (error)
+		return error;
+	if (row->holder)
+		span.extra = entity_index_find(&tracks->threads, row->holder) + 1;
+	return add_named(tracks, tracks->off, VIEW_OFF, thread, name, row->stack, &span);
+}
+
+static int add_call(struct view_tracks *tracks, uint32_t thread_id, uint32_t function,
+		    uint32_t stack_id, struct span *span)
+{
+	size_t thread = entity_index_find(&tracks->threads, thread_id);
+	uint32_t name;
+	int error = end_away(tracks, thread, span->begin);
+
+	if (error || !view_tracks_is_shown(tracks, span->begin, span->end))
+		return error;
+	error = view_code_string(tracks->code, function, &name);
+	return error ? error
+		     : add_named(tracks, tracks->calls, VIEW_CALLS, thread, name, stack_id, span);
+}
+
+static int on_api(struct view_tracks *tracks, const struct event_api *row)
+{
+	struct span span = {.begin = row->begin,
+			    .end = row->end,
+			    .extra = view_zigzag(row->result),
+			    .argument = row->argument};
+
+	return add_call(tracks, row->thread, row->function_string, row->stack, &span);
+}
+
+static int on_launch(struct view_tracks *tracks, const struct event_launch *row, uint64_t number)
+{
+	struct span span = {.begin = row->enter,
+			    .end = row->exit,
+			    .link = number,
+			    .extra = view_zigzag(row->result),
+			    .argument = row->bytes};
+
+	return add_call(tracks, row->thread, row->function_string, row->stack, &span);
+}
+
+static int find_samples(struct view_tracks *tracks, size_t thread, uint32_t source,
+			struct view_track **ret_track)
+{
+	uint32_t index = pair_map_find(&tracks->samples, thread, source);
+	int error;
+
+	if (index != PAIR_MAP_NONE) {
+		*ret_track = tracks->all[index];
+		return 0;
+	}
+	error = view_tracks_new(tracks, VIEW_SAMPLES, thread, ret_track);
+	if (error)
+		return error;
+	(*ret_track)->source = source;
+	tracks->has_samples[thread] = true;
+	return pair_map_put(&tracks->samples, thread, source, (uint32_t)tracks->count - 1);
+}
+
+static int on_sample(struct view_tracks *tracks, const struct event_cpu_sample *row)
+{
+	size_t thread = entity_index_find(&tracks->threads, row->thread);
+	struct view_track *track;
+	uint32_t stack;
+	int error = end_away(tracks, thread, row->time);
+
+	if (!error)
+		error = view_values_sampled(tracks, thread, row);
+	if (error || !view_tracks_is_shown(tracks, row->time, row->time))
+		return error;
+	error = find_samples(tracks, thread, row->source_string, &track);
+	if (!error)
+		error = view_code_stack(tracks->code, row->stack, &stack);
+	if (error)
+		return error;
+	return pyramid_add(
+		&track->pyramid,
+		&(struct pyramid_item){
+			.begin_ns = view_tracks_time(tracks, row->time),
+			.weight = row->weight,
+			.what = stack,
+			.values = (uint64_t[]){row->weight, stack, row->mode == MODE_KERNEL}});
+}
+
+static int on_switch(struct view_tracks *tracks, const struct event_switch *row)
+{
+	size_t previous = entity_index_find(&tracks->threads, row->previous);
+	size_t next = entity_index_find(&tracks->threads, row->next);
+
+	if (previous != tracks->threads.count && row->reason != SWITCH_EXITED &&
+	    tracks->away[previous].since_ns == UINT64_MAX)
+		tracks->away[previous] = (struct view_away){row->time, *row};
+	return end_away(tracks, next, row->time);
+}
+
+static int on_range(struct view_tracks *tracks, const struct event_range *row)
+{
+	struct span span = {.begin = row->begin, .end = row->end};
+	size_t thread = entity_index_find(&tracks->threads, row->thread);
+	uint32_t name, domain;
+	int error;
+
+	if (!view_tracks_is_shown(tracks, row->begin, row->end))
+		return 0;
+	error = view_code_name(tracks->code, model_range_name(tracks->model, row), &name);
+	if (!error)
+		error = view_code_string(tracks->code, row->domain_string, &domain);
+	if (error)
+		return error;
+	span.extra = domain;
+	return add_named(tracks, tracks->ranges, VIEW_RANGES, thread, name, row->stack, &span);
+}
+
+int view_tracks_row(struct view_tracks *tracks, const struct order_item *item, uint64_t launches)
+{
+	switch (item->kind) {
+	case EVENT_API:
+		return on_api(tracks, item->row);
+	case EVENT_LAUNCH:
+		return on_launch(tracks, item->row, launches);
+	case EVENT_CPU_SAMPLE:
+		return on_sample(tracks, item->row);
+	case EVENT_RANGE:
+		return on_range(tracks, item->row);
+	case EVENT_COUNTER:
+		return view_counters_row(tracks, item->row);
+	default:
+		return on_switch(tracks, item->row);
+	}
+}
+
+/* ---- device activity ---- */
+
+/* Adds the waiting time of a command, from its earliest timestamp to its start. Without both
+ * timestamps, all of it counts as time in the device's queue. */
+static int add_waiting(struct view_tracks *tracks, const struct observed_command *command)
+{
+	const struct event_execution *row = command->row;
+	bool has_queued = row->valid & EXECUTION_QUEUED;
+	bool has_submitted = row->valid & EXECUTION_SUBMITTED;
+	uint64_t begin = has_queued ? row->queued : row->submitted, between = begin, values[6];
+	struct view_track *track;
+	size_t lane;
+	int error;
+
+	if (!has_queued && !has_submitted)
+		return 0;
+	if (has_queued && has_submitted)
+		between = row->submitted;
+	error = find_track(tracks, tracks->waiting, VIEW_WAITING, command->queue, &track);
+	if (!error && lanes_place_command(&track->lanes, begin, row->started, &lane))
+		error = -ENOMEM;
+	if (error)
+		return error;
+	memcpy(values,
+	       (uint64_t[]){length_of(tracks, begin, between), lane,
+			    length_of(tracks, between, row->started), command->path,
+			    command->launch, 0},
+	       sizeof(values));
+	return pyramid_add(&track->pyramid,
+			   &(struct pyramid_item){.begin_ns = view_tracks_time(tracks, begin),
+						  .duration_ns = values[0] + values[2],
+						  .what = command->path,
+						  .values = values});
+}
+
+const struct view_track *view_tracks_context(const struct view_tracks *tracks, size_t device,
+					     size_t context)
+{
+	uint32_t index = pair_map_find(&tracks->contexts, device, context);
+
+	return index == PAIR_MAP_NONE ? NULL : tracks->all[index];
+}
+
+/* Adds a command to the track of its context, unless the context has only one queue. */
+static int add_to_context(struct view_tracks *tracks, const struct observed_command *command,
+			  const struct span *span)
+{
+	struct view_track *track;
+	uint32_t index;
+	int error;
+
+	if (!tracks->shares_context[command->queue])
+		return 0;
+	index = pair_map_find(&tracks->contexts, command->device, command->context);
+	if (index != PAIR_MAP_NONE)
+		return add_span(tracks, tracks->all[index], span);
+	error = view_tracks_new(tracks, VIEW_CONTEXT, command->context, &track);
+	if (!error)
+		error = pair_map_put(&tracks->contexts, command->device, command->context,
+				     (uint32_t)tracks->count - 1);
+	return error ? error : add_span(tracks, track, span);
+}
+
+static int add_execution(struct view_tracks *tracks, const struct observed_command *command)
+{
+	const struct event_execution *row = command->row;
+	struct span span = {.begin = row->started,
+			    .end = row->ended,
+			    .what = command->path,
+			    .link = command->launch,
+			    .extra = command->bytes ? command->bytes : command->work_items};
+	struct view_track *track;
+	int error = find_track(tracks, tracks->queues, VIEW_QUEUE, command->queue, &track);
+
+	if (!error)
+		error = add_span(tracks, track, &span);
+	span.extra = 0;
+	return error ? error : add_to_context(tracks, command, &span);
+}
+
+/* Adds a rejected command: its device times contradict each other, so it is in no account. The span
+ * lasts from its launch to the time at which the host saw its end. */
+static int add_rejected(struct view_tracks *tracks, const struct observed_command *command)
+{
+	const struct event_execution *row = command->row;
+	uint64_t begin = command->enter ? command->enter : row->seen;
+	struct span span = {.begin = begin < row->seen ? begin : row->seen,
+			    .end = row->seen,
+			    .link = command->launch,
+			    .extra = view_zigzag(row->status)};
+	uint32_t name;
+	int error;
+
+	if (!view_tracks_is_shown(tracks, span.begin, span.end))
+		return 0;
+	error = view_code_name(tracks->code, command->name, &name);
+	return error ? error
+		     : add_named(tracks, tracks->rejected, VIEW_REJECTED, command->queue, name,
+				 command->stack, &span);
+}
+
+int view_tracks_command(struct view_tracks *tracks, const struct observed_command *command)
+{
+	const struct event_execution *row = command->row;
+	int error;
+
+	if (command->is_rejected)
+		return add_rejected(tracks, command);
+	if (!command->is_in_account || !view_tracks_is_shown(tracks, row->started, row->ended))
+		return 0;
+	error = add_execution(tracks, command);
+	return error ? error : add_waiting(tracks, command);
+}
+
+static int put_state(struct view_tracks *tracks, size_t device)
+{
+	const struct account_span *span = &tracks->states[device].span;
+	struct span item = {.begin = span->begin, .end = span->end, .is_uncovered = !span->is_busy};
+	struct view_track *track;
+	int error = find_track(tracks, tracks->devices, VIEW_DEVICE, device, &track);
+
+	item.what = span->is_busy ? (uint64_t)span->tag + FIRST_PATH : span->cause;
+	if (!span->is_busy && span->has_owner)
+		item.stack = (uint64_t)span->tag + 1;
+	return error ? error : add_span(tracks, track, &item);
+}
+
+static bool goes_on(const struct view_state *state, const struct account_span *span)
+{
+	const struct account_span *last = &state->span;
+
+	return state->has_span && last->end == span->begin && last->is_busy == span->is_busy &&
+	       last->has_owner == span->has_owner && last->tag == span->tag &&
+	       last->cause == span->cause;
+}
+
+int view_tracks_span(struct view_tracks *tracks, size_t device, const struct account_span *span)
+{
+	struct view_state *state = &tracks->states[device];
+	int error = 0;
+
+	if (goes_on(state, span)) {
+		state->span.end = span->end;
+		return 0;
+	}
+	if (state->has_span)
+		error = put_state(tracks, device);
+	*state = (struct view_state){true, *span};
+	return error;
+}
+
+/* ---- creation and release ---- */
+
+static void init_thread(struct view_tracks *tracks, size_t thread)
+{
+	const struct event_thread *row = entity_index_row(&tracks->threads, thread);
+
+	tracks->away[thread].since_ns = UINT64_MAX;
+	tracks->process_of[thread] =
+		(uint32_t)entity_index_find(&tracks->processes, row ? row->process : 0);
+}
+
+/* Marks queues that share a context. first: (device, context) -> its first queue. */
+static int init_queue(struct view_tracks *tracks, size_t index, struct pair_map *first)
+{
+	const struct analysis_queue *queue = &tracks->analysis->queues[index];
+	uint32_t other = pair_map_find(first, queue->device, queue->context);
+
+	if (other == PAIR_MAP_NONE)
+		return pair_map_put(first, queue->device, queue->context, (uint32_t)index);
+	tracks->shares_context[index] = tracks->shares_context[other] = true;
+	return 0;
+}
+
+static int init_queues(struct view_tracks *tracks)
+{
+	struct pair_map first;
+	int error = 0;
+
+	pair_map_init(&first);
+	for (size_t i = 0; i <= tracks->event_queues.count && !error; i++)
+		error = init_queue(tracks, i, &first);
+	pair_map_fini(&first);
+	return error;
+}
+
+static int make_lists(struct view_tracks *tracks)
+{
+	size_t threads = tracks->threads.count + 1, queues = tracks->event_queues.count + 1;
+
+	tracks->calls = calloc(threads, sizeof(*tracks->calls));
+	tracks->off = calloc(threads, sizeof(*tracks->off));
+	tracks->ranges = calloc(threads, sizeof(*tracks->ranges));
+	tracks->away = calloc(threads, sizeof(*tracks->away));
+	tracks->has_samples = calloc(threads, sizeof(*tracks->has_samples));
+	tracks->process_of = calloc(threads, sizeof(*tracks->process_of));
+	tracks->has_threads = calloc(tracks->processes_count + 1, sizeof(*tracks->has_threads));
+	tracks->queues = calloc(queues, sizeof(*tracks->queues));
+	tracks->waiting = calloc(queues, sizeof(*tracks->waiting));
+	tracks->rejected = calloc(queues, sizeof(*tracks->rejected));
+	tracks->shares_context = calloc(queues, sizeof(*tracks->shares_context));
+	tracks->devices = calloc(tracks->devices_count + 1, sizeof(*tracks->devices));
+	tracks->states = calloc(tracks->devices_count + 1, sizeof(*tracks->states));
+	if (!tracks->calls || !tracks->off || !tracks->ranges || !tracks->away || !tracks->queues ||
+	    !tracks->waiting || !tracks->rejected || !tracks->devices || !tracks->states ||
+	    !tracks->has_samples || !tracks->process_of || !tracks->shares_context ||
+	    !tracks->has_threads)
+		return -ENOMEM;
+	for (size_t i = 0; i < threads; i++)
+		init_thread(tracks, i);
+	return init_queues(tracks);
+}
+
+int view_tracks_init(struct view_tracks *tracks, const struct analysis *analysis,
+		     struct view_store *store, struct view_code *code)
+{
+	const struct trace_reader *reader = analysis->model->reader;
+	int error;
+
+	*tracks = (struct view_tracks){.model = analysis->model,
+				       .analysis = analysis,
+				       .store = store,
+				       .code = code,
+				       .devices_count = analysis->devices_count,
+				       .contexts_count = analysis->contexts_count,
+				       .processes_count = analysis->processes_count};
+	entity_index_init(&tracks->threads, reader, EVENT_THREAD);
+	entity_index_init(&tracks->processes, reader, EVENT_PROCESS);
+	entity_index_init(&tracks->event_queues, reader, EVENT_QUEUE);
+	pair_map_init(&tracks->contexts);
+	pair_map_init(&tracks->samples);
+	error = make_lists(tracks);
+	if (!error)
+		error = view_values_init(tracks);
+	return error ? error : view_counters_init(tracks);
+}
+
+void view_tracks_fini(struct view_tracks *tracks)
+{
+	if (!tracks)
+		return;
+	for (size_t i = 0; i < tracks->count; i++) {
+		pyramid_fini(&tracks->all[i]->pyramid);
+		lanes_fini(&tracks->all[i]->lanes);
+		free(tracks->all[i]);
+	}
+	view_values_fini(tracks);
+	view_counters_fini(tracks);
+	free(tracks->all);
+	free(tracks->calls);
+	free(tracks->off);
+	free(tracks->ranges);
+	free(tracks->away);
+	free(tracks->has_samples);
+	free(tracks->has_threads);
+	free(tracks->process_of);
+	free(tracks->queues);
+	free(tracks->waiting);
+	free(tracks->rejected);
+	free(tracks->shares_context);
+	free(tracks->devices);
+	free(tracks->states);
+	pair_map_fini(&tracks->contexts);
+	pair_map_fini(&tracks->samples);
+	*tracks = (struct view_tracks){0};
+}
+
+int view_tracks_finish(struct view_tracks *tracks)
+{
+	uint64_t wall_ns = tracks->analysis->end_ns - tracks->analysis->begin_ns;
+	int error = 0;
+
+	for (size_t i = 0; i < tracks->threads.count && !error; i++)
+		error = end_away(tracks, i, tracks->analysis->end_ns);
+	for (size_t i = 0; i <= tracks->devices_count && !error; i++)
+		error = tracks->states[i].has_span ? put_state(tracks, i) : 0;
+	if (!error)
+		error = view_values_finish(tracks);
+	for (size_t i = 0; i < tracks->count && !error; i++)
+		error = pyramid_finish(&tracks->all[i]->pyramid, wall_ns);
+	return error;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * page/view/tracks.h - the tracks of a view, filled during the sweep of an analysis
+ */
+#ifndef PAGE_VIEW_TRACKS_H
+#define PAGE_VIEW_TRACKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/analysis.h"
+#include "analyze/entity_index.h"
+#include "analyze/observer.h"
+#include "analyze/text/units.h"
+#include "base/lane_assign.h"
+#include "page/view/code.h"
+#include "page/view/metrics.h"
+#include "page/view/pyramid.h"
+#include "page/view/store.h"
+
+enum view_kind {
+	VIEW_CALLS,
+	VIEW_OFF,
+	VIEW_SAMPLES,
+	VIEW_DEVICE,
+	VIEW_CONTEXT,
+	VIEW_QUEUE,
+	VIEW_WAITING,
+	VIEW_REJECTED,
+	VIEW_METRIC,
+	VIEW_CLOCK,
+	VIEW_RANGES,
+	VIEW_COUNTER,
+	VIEW_KIND_COUNT
+};
+
+/* A track. thing: index of its thread, device, context, queue or series in the trace's list. */
+struct view_track {
+	enum view_kind kind;
+	size_t entity;
+	uint32_t source;                   /* SAMPLES: string id of the source */
+	const struct clocks_domain *clock; /* CLOCK */
+	struct pyramid pyramid;
+	struct lanes lanes;
+};
+
+/* A thread that is off the processor. */
+struct view_away {
+	uint64_t since_ns; /* UINT64_MAX: on a processor */
+	struct event_switch row;
+};
+
+/* The latest state of a device, which the next span may extend. */
+struct view_state {
+	bool has_span;
+	struct account_span span;
+};
+
+/* Lists of entities have one additional item for entities that the trace does not describe. */
+struct view_tracks {
+	const struct model *model; /* borrowed, like store and code */
+	const struct analysis *analysis;
+	struct view_store *store;
+	struct view_code *code;
+	struct view_track **all; /* in the order of creation */
+	size_t count, capacity;
+	struct view_track **calls, **off; /* by thread */
+	struct view_track **ranges;       /* by thread */
+	struct view_track **devices;      /* by device */
+	struct pair_map contexts;         /* (device, context) -> index of all */
+	bool *shares_context;             /* by queue: its context has other queues on the device */
+	struct view_track **queues, **waiting, **rejected; /* by queue */
+	bool *has_samples, *has_threads; /* by thread; by process: one has a track */
+	uint32_t *process_of;            /* by thread: index of its process */
+	struct pair_map samples;         /* (thread, source) -> index of all */
+	struct entity_index threads, processes, event_queues;
+	size_t devices_count, contexts_count, processes_count;
+	struct view_away *away;    /* by thread */
+	struct view_state *states; /* by device */
+	/* Values: */
+	bool has_flights;            /* no execution was lost, so flights are shown */
+	struct view_track **flights; /* by device: commands in flight */
+	struct view_level *levels;   /* by device: state of flights */
+	struct view_track **used;    /* by process: processors in use */
+	struct view_use *uses;       /* by process: state of used */
+	/* Counters: */
+	struct entity_index series;
+	struct view_track **counters; /* by series */
+	struct unit_shown *units;     /* by series */
+};
+
+int view_tracks_init(struct view_tracks *tracks, const struct analysis *analysis,
+		     struct view_store *store, struct view_code *code);
+void view_tracks_fini(struct view_tracks *tracks); /* NULL-safe */
+
+/* Callbacks of an analysis_observer. */
+int view_tracks_row(struct view_tracks *tracks, const struct order_item *item, uint64_t launches);
+int view_tracks_command(struct view_tracks *tracks, const struct observed_command *command);
+int view_tracks_span(struct view_tracks *tracks, size_t device, const struct account_span *span);
+
+/* To be called when the analysis is complete: ends open spans and finishes all pyramids. */
+int view_tracks_finish(struct view_tracks *tracks);
+
+/* The track of a context on a device; NULL: none. */
+const struct view_track *view_tracks_context(const struct view_tracks *tracks, size_t device,
+					     size_t context);
+
+/* Whether a time span is in the shown window, by the rule of the report's tables. */
+bool view_tracks_is_shown(const struct view_tracks *tracks, uint64_t begin, uint64_t end);
+
+/* Nanoseconds since the start of the recording, limited to the exact range of a double. */
+int64_t view_tracks_time(const struct view_tracks *tracks, uint64_t host_ns);
+
+int view_tracks_new(struct view_tracks *tracks, enum view_kind kind, size_t entity,
+		    struct view_track **ret_track);
+
+/* ---- view/values.c ---- */
+
+int view_values_init(struct view_tracks *tracks); /* -ENOMEM */
+void view_values_fini(struct view_tracks *tracks);
+int view_values_flight(struct view_tracks *tracks, size_t device, uint64_t time_ns, int by);
+int view_values_sampled(struct view_tracks *tracks, size_t thread,
+			const struct event_cpu_sample *row);
+int view_values_finish(struct view_tracks *tracks);
+
+/* ---- view/counters.c ---- */
+
+int view_counters_init(struct view_tracks *tracks); /* -ENOMEM */
+void view_counters_fini(struct view_tracks *tracks);
+int view_counters_row(struct view_tracks *tracks, const struct event_counter *row);
+
+#endif

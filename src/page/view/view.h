@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * page/view/view.h - a page with the timeline of a run: the writing half of docs/design/view.md
+ *
+ * 	view_new(model, frames, "run.html", &view);
+ * 	view_observe(view, &observer);
+ * 	analysis_new(model, &(struct analysis_options){.observer = &observer}, &analysis);
+ * 	view_write(view, analysis, &about, file);
+ * 	view_free(view);
+ */
+#ifndef PAGE_VIEW_VIEW_H
+#define PAGE_VIEW_VIEW_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+struct analysis;
+struct analysis_observer;
+struct frames;
+struct json_writer;
+struct model;
+struct view;
+
+/* Texts of the page. */
+struct view_about {
+	const char *title, *version;
+	const char *incomplete; /* text about missing data; "": complete */
+	uint64_t max_bytes;     /* approximate limit of the file's size */
+	/* Writes the value of the head's key "report". */
+	int (*write_report)(void *context, struct json_writer *json);
+	void *context;
+};
+
+/* model and frames are borrowed. Chunks go into an unnamed file in the folder of `beside`; NULL: in
+ * $TMPDIR. Errors: -ENOMEM, -errno with a text. */
+int view_new(const struct model *model, struct frames *frames, const char *beside,
+	     struct view **ret_view);
+void view_free(struct view *view); /* NULL-safe */
+
+/* Sets the observer's callbacks, which fill the view. */
+void view_observe(struct view *view, struct analysis_observer *ret_observer);
+
+/* Writes the whole page after the observed analysis has finished. Errors: -errno with a text. */
+int view_write(struct view *view, const struct analysis *analysis, const struct view_about *about,
+	       FILE *file);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * report/by.c - the tables that --by prints, each as text and as JSON
+ *
+ * Runs in:  our own process
+ * Gets:     an analysis and its frames
+ * Gives:    the values of --by, the JSON list "by"
+ * Owns:     nothing
+ * Fails:    -ENOMEM
+ * Why:      help, error message, text and JSON use one table of the values
+ */
+#include "report/report.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/json.h"
+
+const struct report_by report_bys[] = {
+	{"kernel", "busy time by kernel (default)", report_put_kernels, report_write_by_kernel},
+	{"stack", "busy time by the stack that launched", report_put_stacks, report_write_by_stack},
+	{"line", "busy time by the source line that launched", report_put_lines,
+	 report_write_by_line},
+	{"instruction", "sampled device instructions", report_put_instructions,
+	 report_write_by_instruction},
+	{"stall", "reasons for which sampled device instructions waited", report_put_stalls,
+	 report_write_stalls},
+	{"queue", "use of each queue", report_put_queues, report_write_by_queue},
+	{"process", "launches, calls and processor time by process", report_put_by_process,
+	 report_write_by_process},
+	{"thread", "processor time by thread", report_put_threads, report_write_threads},
+	{"range", "ranges that the program named", report_put_ranges, report_write_by_range},
+	{"wait", "waiting calls by source line", report_put_waits, report_write_by_wait},
+	{"cpu", "CPU samples by function", report_put_cpu, report_write_cpu},
+};
+const size_t report_bys_count = ARRAY_COUNT(report_bys);
+
+const struct report_by *report_by_find(const char *name)
+{
+	for (size_t i = 0; i < report_bys_count; i++)
+		if (!name || strcmp(report_bys[i].name, name) == 0)
+			return &report_bys[i];
+	return NULL;
+}
+
+void report_by_list(char *ret_text, size_t size)
+{
+	size_t length = 0;
+
+	for (size_t i = 0; i < report_bys_count && length < size; i++)
+		length += (size_t)snprintf(ret_text + length, size - length, "%s%s",
+					   !i                         ? ""
+					   : i + 1 < report_bys_count ? ", "
+								      : " or ",
+					   report_bys[i].name);
+}
+
+int report_write_by(const struct report *report, struct json_writer *json)
+{
+	const struct report_by *by = report_by_find(report->values->by);
+	int error;
+
+	json_newline(json);
+	json_pair_text(json, "grouped_by", by->name);
+	json_newline(json);
+	json_key(json, "by");
+	json_array_begin(json);
+	error = by->write(report, json);
+	json_array_end(json);
+	return error;
+}

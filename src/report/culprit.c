@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * report/culprit.c - the function in which launching threads were while a device was idle
+ *
+ * Runs in:  our own process
+ * Gets:     states of an analysis, frames
+ * Gives:    the program's own function that has most of a cause's time, otherwise any function; at
+ *           most the 512 longest states are counted
+ * Owns:     nothing that outlives a call
+ * Fails:    out of memory: returns no function and sets the report's state->error
+ * Why by function: samples of a loop hit a hundred places, and no single stack has a tenth of its
+ *           time
+ */
+#include "report/report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/frames.h"
+
+enum { MAX_STACKS = 512 }; /* stacks looked at, the longest first */
+
+bool report_place_of(const struct report *report, uint32_t stack,
+		     struct report_culprit *ret_culprit)
+{
+	const struct frame_name *names, *best;
+	size_t count = stack ? report_frames(report, stack, &names) : 0;
+
+	best = frames_own(names, count);
+	if (!best || best->class == FRAME_CLASS_TRUNCATED)
+		return false;
+	*ret_culprit = (struct report_culprit){.function = best->function,
+					       .file = best->file,
+					       .line = best->line,
+					       .stack = stack,
+					       .is_own = frames_is_own(best)};
+	return true;
+}
+
+static int compare_states(const void *left, const void *right)
+{
+	const struct analysis_state *a = *(const struct analysis_state *const *)left;
+	const struct analysis_state *b = *(const struct analysis_state *const *)right;
+
+	if (a->idle_ns != b->idle_ns)
+		return a->idle_ns < b->idle_ns ? 1 : -1;
+	return (a->stack > b->stack) - (a->stack < b->stack);
+}
+
+static size_t list_states(const struct report *report, size_t device, enum account_cause cause,
+			  const struct analysis_state **ret_states)
+{
+	const struct analysis *analysis = report->analysis;
+	size_t count = 0;
+
+	for (size_t i = 0; i < analysis->cpu.states_count; i++) {
+		const struct analysis_state *state = &analysis->cpu.states[i];
+
+		if (state->device == device && state->cause == cause && state->idle_ns)
+			ret_states[count++] = state;
+	}
+	qsort(ret_states, count, sizeof(*ret_states), compare_states);
+	return count < MAX_STACKS ? count : MAX_STACKS;
+}
+
+static void add_place(struct report_culprit *culprits, size_t *count,
+		      const struct report_culprit *place, uint64_t ns)
+{
+	size_t i = 0;
+
+	while (i < *count && strcmp(culprits[i].function, place->function) != 0)
+		i++;
+	if (i == *count)
+		culprits[(*count)++] = *place;
+	culprits[i].ns += ns;
+}
+
+/* A function of the program is better than any other: stacks without one lack frames, and the user
+ * cannot change the code that they show. */
+static bool is_worse(const struct report_culprit *left, const struct report_culprit *right)
+{
+	return left->is_own != right->is_own ? right->is_own : left->ns < right->ns;
+}
+
+bool report_find_culprit(const struct report *report, size_t device, enum account_cause cause,
+			 struct report_culprit *ret_culprit)
+{
+	const struct analysis *analysis = report->analysis;
+	const struct analysis_state **states;
+	struct report_culprit culprits[MAX_STACKS], place;
+	size_t count, known = 0, best = 0;
+
+	states = calloc(analysis->cpu.states_count + 1, sizeof(*states));
+	if (!states) {
+		report->state->error = -ENOMEM;
+		return false;
+	}
+	count = list_states(report, device, cause, states);
+	for (size_t i = 0; i < count; i++)
+		if (report_place_of(report, states[i]->stack, &place))
+			add_place(culprits, &known, &place, states[i]->idle_ns);
+	free(states);
+	for (size_t i = 1; i < known; i++)
+		if (is_worse(&culprits[best], &culprits[i]))
+			best = i;
+	if (known)
+		*ret_culprit = culprits[best];
+	return known > 0;
+}

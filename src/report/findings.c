@@ -1,0 +1,630 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * report/findings.c - the findings as sentences, for text and JSON
+ *
+ * Runs in:  our own process
+ * Gets:     findings
+ * Gives:    a sentence for each, or the JSON list "findings"
+ * Owns:     nothing
+ * Fails:    -ENOMEM
+ * Why:      both outputs have the same sentence, which ends with the remedy. Programs read the
+ *           numbers from "evidence" and need not parse the sentence.
+ */
+#include "report/report.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/text/findings.h"
+#include "base/json.h"
+#include "base/string.h"
+#include "report/table.h"
+
+enum { TEXT_WIDTH = 98, NAME_LENGTH = 120, USERS_SHOWN = 3 };
+
+struct sentence {
+	char text[1024];
+	size_t length;
+};
+
+__attribute__((format(printf, 2, 3))) static void say(struct sentence *sentence, const char *format,
+						      ...)
+{
+	size_t room = sizeof(sentence->text) - sentence->length;
+	va_list arguments;
+	int length;
+
+	va_start(arguments, format);
+	length = vsnprintf(sentence->text + sentence->length, room, format, arguments);
+	va_end(arguments);
+	if (length > 0)
+		sentence->length += (size_t)length < room ? (size_t)length : room - 1;
+}
+
+static struct number time_of(const struct finding *finding, const char *name)
+{
+	return format_duration(finding_value(finding, name));
+}
+
+/* "NAME (FILE:LINE)" */
+static void say_place(struct sentence *sentence, const struct report_culprit *place)
+{
+	say(sentence, "%.*s", NAME_LENGTH, place->function);
+	if (place->file && place->line)
+		say(sentence, " (%.*s:%" PRIu32 ")", NAME_LENGTH, path_base(place->file),
+		    place->line);
+}
+
+/* ---- one function per kind ---------------------------------------------------------------------
+ * */
+
+static void say_failure(const struct report *report, const struct finding *finding,
+			struct sentence *sentence)
+{
+	const struct analysis_failure *failure = finding->failure;
+	bool is_command = failure->kind == FAILURE_COMMAND;
+	const char *error = analysis_error_name(failure->name, failure->result);
+
+	(void)report;
+	say(sentence, "%.120s failed %" PRIu64 " %s%s: %s%s%" PRId32 "%s", failure->name,
+	    failure->count, table_noun(failure->count, "time", "times"),
+	    is_command ? " on its device" : "", *error ? error : "error ", *error ? " (" : "",
+	    failure->result, *error ? ")" : "");
+}
+
+static void say_transfers(const struct report *report, const struct finding *finding,
+			  struct sentence *sentence)
+{
+	(void)report;
+	say(sentence,
+	    "%" PRIu64 " transfers up to %s: %s of %s copy time, %s in their calls; batch them",
+	    finding_value(finding, "count"), format_size(ANALYSIS_SMALL_BYTES).text,
+	    time_of(finding, "total_ns").text, time_of(finding, "copies_ns").text,
+	    time_of(finding, "calls_ns").text);
+}
+
+static void say_idle(const struct report *report, const struct finding *finding,
+		     struct sentence *sentence, const char *what)
+{
+	uint64_t wall_ns = report->analysis->to_ns - report->analysis->from_ns;
+
+	say(sentence, "the device idled %s (%s of the wall) while its launching thread %s",
+	    format_duration(finding->cost_ns).text, format_percent(finding->cost_ns, wall_ns).text,
+	    what);
+}
+
+static void say_preemption(const struct report *report, const struct finding *finding,
+			   struct sentence *sentence)
+{
+	const struct analysis_path *path = finding->path;
+	struct report_culprit place;
+	const char *by;
+	uint64_t by_ns;
+
+	say_idle(report, finding, sentence, "was preempted");
+	if (report_find_preemptor(report, finding->device, &by, &by_ns))
+		say(sentence, ", %s of it by %.*s", format_duration(by_ns).text, NAME_LENGTH, by);
+	if (path) {
+		say(sentence, ", %s of it before %.*s",
+		    format_duration(path->causes[CAUSE_PREEMPTED]).text, NAME_LENGTH,
+		    *path->name ? path->name : "a command");
+		if (report_place_of(report, path->stack, &place)) {
+			say(sentence, " of ");
+			say_place(sentence, &place);
+		}
+	}
+	say(sentence, "; give the thread its own processor, or move the threads that preempt it");
+}
+
+/* False: no function is known. */
+static bool say_culprit(const struct report *report, const struct finding *finding,
+			enum account_cause cause, struct sentence *sentence,
+			struct report_culprit *ret_place)
+{
+	if (!report_find_culprit(report, finding->device, cause, ret_place))
+		return false;
+	say(sentence, ", %s of it in ", format_duration(ret_place->ns).text);
+	say_place(sentence, ret_place);
+	return true;
+}
+
+/* Names the wait of the culprit, or of all waiting threads, if one wait took at least half of the
+ * time. */
+static void say_wait(const struct report *report, const struct report_wait *wait, uint64_t whole_ns,
+		     struct sentence *sentence)
+{
+	if (wait->wait_ns < whole_ns / 2)
+		return;
+	if (analysis_is_gil(wait->wait))
+		say(sentence, ", waiting for the Python GIL");
+	else
+		say(sentence, ", waiting %s %.*s", wait->holder ? "for a" : "in", NAME_LENGTH,
+		    wait->wait);
+	if (wait->holder)
+		say(sentence, ", which thread %" PRIu32 " (%.*s) held%s", wait->holder->tid,
+		    NAME_LENGTH, model_text(report->model, wait->holder->name_string, "thread"),
+		    wait->holder_ns < wait->wait_ns ? " most of the time" : "");
+}
+
+static void say_starved(const struct report *report, const struct finding *finding,
+			struct sentence *sentence)
+{
+	struct report_culprit place;
+
+	say_idle(report, finding, sentence, "computed");
+	say_culprit(report, finding, CAUSE_ON_CPU, sentence, &place);
+	say(sentence, "; launch the next commands before that work, or do it in another thread");
+}
+
+static void say_blocked(const struct report *report, const struct finding *finding,
+			struct sentence *sentence)
+{
+	struct report_culprit place;
+	struct report_wait wait;
+	bool has_place;
+
+	say_idle(report, finding, sentence, "was blocked");
+	has_place = say_culprit(report, finding, CAUSE_BLOCKED, sentence, &place);
+	if (report_find_wait(report, finding->device, has_place ? place.function : NULL, &wait))
+		say_wait(report, &wait, has_place ? place.ns : finding->cost_ns, sentence);
+	say(sentence, "; launch the next commands before it waits, or wait in another thread");
+}
+
+/* The processes with the largest shares of the device, the largest first. */
+static size_t list_users(const struct overlap *overlap,
+			 const struct overlap_user *ret_users[USERS_SHOWN])
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < overlap->users_count; i++) {
+		const struct overlap_user *user = &overlap->users[i];
+		size_t at = count < USERS_SHOWN ? count++ : USERS_SHOWN;
+
+		for (; at && ret_users[at - 1]->share_ns < user->share_ns; at--)
+			if (at < USERS_SHOWN)
+				ret_users[at] = ret_users[at - 1];
+		if (at < USERS_SHOWN)
+			ret_users[at] = user;
+	}
+	return count;
+}
+
+static void say_shared(const struct report *report, const struct finding *finding,
+		       struct sentence *sentence)
+{
+	const struct analysis *analysis = report->analysis;
+	const struct overlap *overlap = &analysis->devices[finding->device].overlap;
+	const struct overlap_user *users[USERS_SHOWN];
+	size_t count = list_users(overlap, users);
+
+	say(sentence,
+	    "%zu processes used the device, two or more at the same time for %s (%s of its busy "
+	    "time)",
+	    overlap->users_count, time_of(finding, "overlap_ns").text,
+	    format_percent(finding_value(finding, "overlap_ns"), finding_value(finding, "busy_ns"))
+		    .text);
+	if (overlap->waited_ns)
+		say(sentence, ", and processes waited %s for another one",
+		    time_of(finding, "waited_ns").text);
+	say(sentence, ":");
+	for (size_t i = 0; i < count; i++) {
+		const struct analysis_process *process = &analysis->processes[users[i]->process];
+
+		say(sentence, "%s %.40s", i ? "," : "", process->name);
+		if (process->process)
+			say(sentence, " (pid %" PRIu32 ")", process->process->pid);
+		say(sentence, " has %s",
+		    format_percent(users[i]->share_ns, finding_value(finding, "busy_ns")).text);
+		if (users[i]->waited_ns)
+			say(sentence, " and waited %s", format_duration(users[i]->waited_ns).text);
+	}
+	say(sentence, "; run them one after another, or give each its own device");
+}
+
+static void say_turns(const struct finding *finding, struct sentence *sentence)
+{
+	say(sentence, "; this saves at most %s", time_of(finding, "saved_at_most_ns").text);
+}
+
+static void say_no_overlap(const struct report *report, const struct finding *finding,
+			   struct sentence *sentence)
+{
+	uint64_t queues = finding_value(finding, "queues");
+
+	(void)report;
+	say(sentence,
+	    "copies (%s) and kernels (%s) %snever ran at the same time, all in %" PRIu64
+	    " %s%s; copy the data of the next step in a separate queue while this step computes",
+	    time_of(finding, "copies_ns").text, time_of(finding, "kernels_ns").text,
+	    finding_value(finding, "both_ns") ? "almost " : "", queues,
+	    queues == 1 && !finding_value(finding, "out_of_order_queues") ? "in-order " : "",
+	    table_noun(queues, "queue", "queues"));
+	say_turns(finding, sentence);
+}
+
+static void say_sync_copies(const struct report *report, const struct finding *finding,
+			    struct sentence *sentence)
+{
+	(void)report;
+	say(sentence,
+	    "%" PRIu64
+	    " blocking copies of %s in total took the program %s, and no kernel ran at the "
+	    "same time; copy without blocking in a separate queue, and wait where the data is "
+	    "needed",
+	    finding_value(finding, "count"),
+	    format_size((double)finding_value(finding, "bytes")).text,
+	    time_of(finding, "waited_ns").text);
+	say_turns(finding, sentence);
+}
+
+static void say_serial(const struct report *report, const struct finding *finding,
+		       struct sentence *sentence)
+{
+	(void)report;
+	say(sentence,
+	    "%" PRIu64 " queues, but their commands ran one after another: %" PRIu64 " of %" PRIu64
+	    " that followed one of another queue were ready before that one ended; this device or "
+	    "its driver runs one command at a time, so more than one queue gains nothing here",
+	    finding_value(finding, "queues"), finding_value(finding, "waited"),
+	    finding_value(finding, "switches"));
+}
+
+static void say_tiny(const struct report *report, const struct finding *finding,
+		     struct sentence *sentence)
+{
+	(void)report;
+	say(sentence,
+	    "%" PRIu64 " of %" PRIu64
+	    " kernels took less time (%s on average) than their launching call "
+	    "(%s), most often %.*s: %s of calls for %s of work; give each launch more work, or "
+	    "merge the kernels",
+	    finding_value(finding, "count"), finding_value(finding, "kernels"),
+	    time_of(finding, "mean_ns").text, time_of(finding, "mean_call_ns").text, NAME_LENGTH,
+	    finding->kernel->name, time_of(finding, "calls_ns").text,
+	    time_of(finding, "total_ns").text);
+}
+
+static void say_occupancy(const struct report *report, const struct finding *finding,
+			  struct sentence *sentence)
+{
+	uint64_t groups = finding_value(finding, "groups"), items = finding_value(finding, "items");
+	uint64_t units = finding_value(finding, "units");
+	const char *comma = ":";
+
+	say(sentence, "%.*s does not fill the device", NAME_LENGTH, finding->kernel->name);
+	if (finding_value(finding, "few_groups")) {
+		say(sentence, "%s %" PRIu64 " %s for %" PRIu64 " compute units", comma, groups,
+		    table_noun(groups, "work-group", "work-groups"), units);
+		comma = ",";
+	}
+	if (finding_value(finding, "tail")) {
+		say(sentence,
+		    "%s %" PRIu64 " work-groups for %" PRIu64
+		    " compute units do not divide evenly, so units are idle at the end",
+		    comma, groups, units);
+		comma = ",";
+	}
+	if (finding_value(finding, "odd_size")) {
+		say(sentence, "%s work-groups of %" PRIu64 " items, not a multiple of %" PRIu64,
+		    comma, items, finding_value(finding, "group_multiple"));
+		comma = ",";
+	}
+	if (finding_value(finding, "local_bytes"))
+		say(sentence,
+		    "%s a work-group of %" PRIu64
+		    " items takes %s of a unit's %s local memory, so only one runs at a time",
+		    comma, items, format_size((double)finding_value(finding, "local_bytes")).text,
+		    format_size((double)finding_value(finding, "unit_local_bytes")).text);
+	if (finding->cost_ns)
+		say(sentence, "; about %s of %s are lost", format_duration(finding->cost_ns).text,
+		    time_of(finding, "total_ns").text);
+	say(sentence, "; change the work-group size or the work of a work item");
+}
+
+static void say_latency(const struct report *report, const struct finding *finding,
+			struct sentence *sentence)
+{
+	char name[96];
+
+	report_name_queue(report, finding->queue, name, sizeof(name));
+	say(sentence,
+	    "%s: commands launched to an idle device start after %s (median), but 1 %% of them "
+	    "after "
+	    "%s or more (at most %s), %s above the median in total; flush after launching, and "
+	    "check what else ran at that time",
+	    name, time_of(finding, "p50_ns").text, time_of(finding, "p99_ns").text,
+	    time_of(finding, "max_ns").text, time_of(finding, "above_p50_ns").text);
+}
+
+static void say_gil(const struct report *report, const struct finding *finding,
+		    struct sentence *sentence)
+{
+	struct report_culprit place;
+
+	say(sentence, "%.*s", NAME_LENGTH, finding->gil->name);
+	if (report_place_of(report, finding->gil->stack, &place)) {
+		say(sentence, " from ");
+		say_place(sentence, &place);
+	}
+	say(sentence,
+	    " waited for the device while it held the Python GIL: other threads waited at least %s "
+	    "for the GIL; release it around the call (ctypes: CDLL, not PyDLL)",
+	    time_of(finding, "blocked_ns").text);
+}
+
+static void say_hidden(const struct report *report, const struct finding *finding,
+		       struct sentence *sentence)
+{
+	const uint64_t kernels = finding_value(finding, "kernels");
+	const double share = 100.0 * (double)finding_value(finding, "hidden") /
+			     (double)finding_value(finding, "samples");
+
+	say(sentence,
+	    "%.1f %% of the samples with known code belong to %" PRIu64
+	    " %s without a recorded launch in the second before: the driver gives work to the GPU "
+	    "without a system call (direct submission), or they run for longer than a second; "
+	    "record with --collect level_zero, which records each launch, or run the program with "
+	    "NEOReadDebugKeys=1 EnableDirectSubmission=0",
+	    share, kernels, table_noun(kernels, "kernel", "kernels"));
+}
+
+static const struct {
+	void (*say)(const struct report *report, const struct finding *finding,
+		    struct sentence *sentence);
+} sentences[FINDING_COUNT] = {
+	[FINDING_FAILED_LAUNCHES] = {say_failure},    [FINDING_FAILED_BUILDS] = {say_failure},
+	[FINDING_FAILED_ALLOCATIONS] = {say_failure}, [FINDING_FAILED_COMMANDS] = {say_failure},
+	[FINDING_SMALL_TRANSFERS] = {say_transfers},  [FINDING_CPU_PREEMPTION] = {say_preemption},
+	[FINDING_STARVED_QUEUE] = {say_starved},      [FINDING_BLOCKED_HOST] = {say_blocked},
+	[FINDING_DEVICE_SHARED] = {say_shared},       [FINDING_NO_OVERLAP] = {say_no_overlap},
+	[FINDING_SYNC_COPIES] = {say_sync_copies},    [FINDING_SERIAL_QUEUES] = {say_serial},
+	[FINDING_TINY_KERNELS] = {say_tiny},          [FINDING_LOW_OCCUPANCY] = {say_occupancy},
+	[FINDING_LAUNCH_LATENCY] = {say_latency},     [FINDING_WAIT_UNDER_GIL] = {say_gil},
+	[FINDING_HIDDEN_LAUNCHES] = {say_hidden},
+};
+
+static void describe(const struct report *report, const struct finding *finding,
+		     struct sentence *ret_sentence)
+{
+	ret_sentence->text[0] = '\0';
+	ret_sentence->length = 0;
+	sentences[finding->kind].say(report, finding, ret_sentence);
+	if (finding->device != FINDING_NO_DEVICE && analysis_devices_shown(report->analysis) > 1)
+		say(ret_sentence, " (device %zu)", finding->device);
+}
+
+static bool is_shown(const struct report *report, const struct finding *finding)
+{
+	return finding->device == FINDING_NO_DEVICE || report_shows_device(report, finding->device);
+}
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+static size_t columns_of(const char *text, size_t length)
+{
+	size_t columns = 0;
+
+	for (size_t i = 0; i < length; i++)
+		columns += ((unsigned char)text[i] & 0xc0) != 0x80;
+	return columns;
+}
+
+/* Wraps between words and indents all lines but the first. A word that is longer than a line is
+ * cut. */
+static void put_wrapped(const char *text)
+{
+	size_t used = 0;
+
+	while (*text) {
+		size_t length = strcspn(text, " "), columns = columns_of(text, length);
+		char word[512];
+
+		if (used && used + 1 + columns > TEXT_WIDTH) {
+			fputs("\n      ", stdout);
+			used = 6;
+		} else if (used) {
+			putchar(' ');
+			used++;
+		}
+		snprintf(word, sizeof(word), "%.*s", (int)length, text);
+		table_put_text(word, TEXT_WIDTH - 8);
+		used += columns;
+		text += length + strspn(text + length, " ");
+	}
+}
+
+int report_put_findings(const struct report *report)
+{
+	struct findings findings;
+	size_t shown = 0, all = 0;
+	int error = findings_find(report->analysis, &findings);
+
+	for (size_t i = 0; !error && i < findings.count; i++) {
+		struct sentence sentence;
+
+		if (!is_shown(report, &findings.list[i]) ||
+		    (all++, report_is_over_top(report, shown)))
+			continue;
+		if (!shown++)
+			printf("\nFINDINGS\n");
+		describe(report, &findings.list[i], &sentence);
+		fputs("  ", stdout);
+		put_wrapped(sentence.text);
+		putchar('\n');
+	}
+	table_put_rest(shown, all, "finding", "findings");
+	if (!error)
+		findings_fini(&findings);
+	return error;
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static void write_failure(const struct finding *finding, struct json_writer *json)
+{
+	json_pair_text(json, "name", finding->failure->name);
+	json_pair_u64(json, "count", finding->failure->count);
+	json_key(json, "result");
+	json_i64(json, finding->failure->result);
+	json_pair_text(json, "error",
+		       analysis_error_name(finding->failure->name, finding->failure->result));
+}
+
+static void write_users(const struct report *report, const struct overlap *overlap,
+			struct json_writer *json)
+{
+	json_key(json, "processes");
+	json_array_begin(json);
+	for (size_t i = 0; i < overlap->users_count; i++) {
+		const struct overlap_user *user = &overlap->users[i];
+		const struct analysis_process *process =
+			&report->analysis->processes[user->process];
+
+		json_object_begin(json);
+		json_pair_u64(json, "pid", process->process ? process->process->pid : 0);
+		json_pair_text(json, "name", process->name);
+		json_pair_u64(json, "commands", user->commands);
+		json_pair_u64(json, "share_ns", user->share_ns);
+		json_pair_u64(json, "waited_ns", user->waited_ns);
+		json_pair_u64(json, "kept_waiting_ns", user->kept_ns);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
+static void write_culprit(const struct report *report, const struct report_culprit *place,
+			  struct json_writer *json)
+{
+	json_pair_text(json, "function", place->function);
+	if (place->file)
+		json_pair_text(json, "file", place->file);
+	if (place->line)
+		json_pair_u64(json, "line", place->line);
+	if (place->ns)
+		json_pair_u64(json, "function_ns", place->ns);
+	report_write_frames(report, place->stack, json);
+}
+
+/* The longest wait in the function, and its holder. */
+static void write_wait(const struct report *report, size_t device, const char *function,
+		       struct json_writer *json)
+{
+	struct report_wait wait;
+
+	if (!report_find_wait(report, device, function, &wait))
+		return;
+	json_pair_text(json, "wait", wait.wait);
+	json_pair_u64(json, "wait_ns", wait.wait_ns);
+	if (!wait.holder)
+		return;
+	json_key(json, "holder");
+	json_object_begin(json);
+	report_write_thread(report, wait.holder, json);
+	json_pair_u64(json, "holder_ns", wait.holder_ns);
+	json_object_end(json);
+}
+
+/* The launches that preemption delayed, in the order of their device's busy time; at most 10. */
+static void write_delayed(const struct report *report, size_t device, struct json_writer *json)
+{
+	size_t shown = 0;
+
+	json_key(json, "launches");
+	json_array_begin(json);
+	for (size_t i = 0; i < report->paths.count && shown < 10; i++) {
+		const struct analysis_path *path = report->paths.by_share[i];
+
+		if (path->device != device || !path->name || !path->causes[CAUSE_PREEMPTED])
+			continue;
+		shown++;
+		json_object_begin(json);
+		json_pair_text(json, "name", path->name);
+		json_pair_u64(json, "preempted_ns", path->causes[CAUSE_PREEMPTED]);
+		report_write_frames(report, path->stack, json);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
+static void write_more(const struct report *report, const struct finding *finding,
+		       struct json_writer *json)
+{
+	enum account_cause cause =
+		finding->kind == FINDING_STARVED_QUEUE ? CAUSE_ON_CPU : CAUSE_BLOCKED;
+	struct report_culprit place;
+
+	switch (finding->kind) {
+	case FINDING_DEVICE_SHARED:
+		return write_users(report, &report->analysis->devices[finding->device].overlap,
+				   json);
+	case FINDING_CPU_PREEMPTION:
+		return write_delayed(report, finding->device, json);
+	case FINDING_STARVED_QUEUE:
+	case FINDING_BLOCKED_HOST:
+		place.function = NULL;
+		if (report_find_culprit(report, finding->device, cause, &place))
+			write_culprit(report, &place, json);
+		if (finding->kind == FINDING_BLOCKED_HOST)
+			write_wait(report, finding->device, place.function, json);
+		return;
+	case FINDING_WAIT_UNDER_GIL:
+		json_pair_text(json, "call", finding->gil->name);
+		if (report_place_of(report, finding->gil->stack, &place))
+			write_culprit(report, &place, json);
+		return;
+	default:
+		return;
+	}
+}
+
+static void write_evidence(const struct report *report, const struct finding *finding,
+			   struct json_writer *json)
+{
+	json_key(json, "evidence");
+	json_object_begin(json);
+	if (finding->failure) {
+		write_failure(finding, json);
+		json_object_end(json);
+		return;
+	}
+	if (finding->device != FINDING_NO_DEVICE)
+		json_pair_text(json, "device",
+			       report_device_key(&report->analysis->devices[finding->device]));
+	if (finding->kernel)
+		json_pair_text(json, "kernel", finding->kernel->name);
+	for (size_t i = 0; i < finding->numbers_count; i++)
+		json_pair_u64(json, finding->numbers[i].name, finding->numbers[i].value);
+	write_more(report, finding, json);
+	json_object_end(json);
+}
+
+int report_write_findings(const struct report *report, struct json_writer *json)
+{
+	struct findings findings;
+	int error = findings_find(report->analysis, &findings);
+
+	json_newline(json);
+	json_key(json, "findings");
+	json_array_begin(json);
+	for (size_t i = 0; !error && i < findings.count; i++) {
+		struct sentence sentence;
+
+		if (!is_shown(report, &findings.list[i]))
+			continue;
+		describe(report, &findings.list[i], &sentence);
+		json_newline(json);
+		json_object_begin(json);
+		json_pair_text(json, "id", finding_id(findings.list[i].kind));
+		json_pair_text(json, "severity",
+			       finding_severity(report->analysis, &findings.list[i]));
+		json_pair_text(json, "text", sentence.text);
+		write_evidence(report, &findings.list[i], json);
+		json_object_end(json);
+	}
+	json_array_end(json);
+	if (!error)
+		findings_fini(&findings);
+	return error;
+}

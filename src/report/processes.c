@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * report/processes.c - the tables of processes: launches, calls, times, and exit status
+ *
+ * Runs in:  our own process
+ * Gets:     an analysis
+ * Gives:    a table on stdout, lists of the document
+ * Owns:     nothing
+ * Fails:    never
+ * Why:      the text shows only processes that called a runtime, because a shell starts dozens that
+ *           do not. JSON lists all of them, and --by process those with calls, samples or switches.
+ */
+#include "report/report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/wait.h>
+
+#include "base/json.h"
+#include "report/table.h"
+
+static const struct event_process *process_of(const void *row)
+{
+	return ((const struct analysis_process *)row)->process;
+}
+
+/* The name with the rank, because all processes of a job have the same name. */
+static void format_process_name(const struct report *report, const void *row, char *ret_name,
+				size_t size)
+{
+	const struct event_process *process = process_of(row);
+	const char *name = ((const struct analysis_process *)row)->name;
+
+	(void)report;
+	if (process->rank && process->rank_count)
+		snprintf(ret_name, size, "%.64s, rank %" PRIu32 " of %" PRIu32, name,
+			 process->rank - 1, process->rank_count);
+	else if (process->rank)
+		snprintf(ret_name, size, "%.64s, rank %" PRIu32, name, process->rank - 1);
+	else
+		snprintf(ret_name, size, "%.64s", name);
+}
+
+static struct table_cell process_pid(const struct report *report, const void *row)
+{
+	(void)report;
+	return (struct table_cell){.value = process_of(row)->pid};
+}
+
+static struct table_cell process_command(const struct report *report, const void *row)
+{
+	return (struct table_cell){
+		.text = model_text(report->model, process_of(row)->command_string, "")};
+}
+
+static void write_rank(const struct report *report, const void *row, struct json_writer *json)
+{
+	const struct event_process *process = process_of(row);
+
+	(void)report;
+	if (process->rank)
+		json_pair_u64(json, "rank", process->rank - 1);
+	if (process->local_rank)
+		json_pair_u64(json, "local_rank", process->local_rank - 1);
+	if (process->rank_count)
+		json_pair_u64(json, "ranks", process->rank_count);
+}
+
+/* The exit status, or the signal, of a process that duet started. */
+static void write_end(const struct report *report, const void *row, struct json_writer *json)
+{
+	const int32_t status = process_of(row)->status;
+
+	(void)report;
+	if (status == -1)
+		return;
+	if (WIFSIGNALED(status))
+		json_pair_u64(json, "signal", (uint64_t)WTERMSIG(status));
+	else
+		json_pair_u64(json, "exit_status", (uint64_t)WEXITSTATUS(status));
+}
+
+static void write_times(const struct report *report, const void *row, struct json_writer *json)
+{
+	const struct report_times times = report_process_times(row);
+
+	(void)report;
+	report_write_times(&times, json);
+}
+
+static bool has_called(const struct report *report, const void *row)
+{
+	(void)report;
+	return ((const struct analysis_process *)row)->has_calls;
+}
+
+static bool has_done_something(const struct report *report, const void *row)
+{
+	const struct analysis_process *process = row;
+
+	(void)report;
+	return process->has_calls || process->samples || process->has_times;
+}
+
+#define PROCESS(member) TABLE_MEMBER(struct analysis_process, member)
+
+static const struct table_column columns[] = {
+	{NULL, NULL, TABLE_NAME},
+	{"pid", "pid", TABLE_COUNT, .get = process_pid},
+	{"name", NULL, TABLE_TEXT, .value = PROCESS(name)},
+	{"command", NULL, TABLE_TEXT, .get = process_command},
+	{.write = write_rank},
+	{.write = write_end},
+	{"launches", "launches", TABLE_COUNT, .value = PROCESS(launches)},
+	{"executions", "executions", TABLE_COUNT, .value = PROCESS(executions)},
+	{"device_ns", "busy", TABLE_TIME, .value = PROCESS(share_ns)},
+	{"calls", "calls", TABLE_COUNT, .value = PROCESS(calls)},
+	{"calls_ns", "in calls", TABLE_TIME, .value = PROCESS(calls_ns)},
+	{.write = write_times},
+	{0},
+};
+
+static const struct table called_table = {
+	.title = "PROCESSES",
+	.one = "process",
+	.many = "processes",
+	.width = 34,
+	.is_shown = has_called,
+	.format_name = format_process_name,
+	.columns = columns,
+};
+
+static const struct table all_table = {.columns = columns};
+
+static const struct table by_process_table = {
+	.is_shown = has_done_something,
+	.columns =
+		(const struct table_column[]){
+			{"key", NULL, TABLE_NAME, .value = PROCESS(name)},
+			{"pid", NULL, TABLE_COUNT, .get = process_pid},
+			{.write = write_rank},
+			{"count", NULL, TABLE_COUNT, .value = PROCESS(executions)},
+			{"launches", NULL, TABLE_COUNT, .value = PROCESS(launches)},
+			{"share_ns", NULL, TABLE_TIME, .value = PROCESS(share_ns)},
+			{"calls", NULL, TABLE_COUNT, .value = PROCESS(calls)},
+			{"calls_ns", NULL, TABLE_TIME, .value = PROCESS(calls_ns)},
+			{.write = write_times},
+			{0},
+		},
+};
+
+static struct table_rows process_rows(const struct report *report)
+{
+	return TABLE_ROWS(report->analysis->processes, report->analysis->processes_count);
+}
+
+void report_put_processes(const struct report *report)
+{
+	table_put(report, &called_table, process_rows(report));
+}
+
+int report_put_by_process(const struct report *report)
+{
+	report_put_processes(report);
+	return report_put_process_times(report);
+}
+
+void report_write_processes(const struct report *report, struct json_writer *json)
+{
+	table_write_list(report, "processes", &all_table, process_rows(report), json);
+}
+
+int report_write_by_process(const struct report *report, struct json_writer *json)
+{
+	table_write(report, &by_process_table, process_rows(report), json);
+	return 0;
+}

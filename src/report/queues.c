@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * report/queues.c - the tables of queues: use, depth, waiting times; contexts
+ *
+ * Runs in:  our own process
+ * Gets:     an analysis
+ * Gives:    three tables on stdout; the lists "queues" and "contexts", and the rows of --by queue,
+ *           as JSON
+ * Owns:     nothing
+ * Fails:    never
+ * Why three tables: one row with the 16 values of a queue would be wider than 100 columns
+ */
+#include "report/report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/json.h"
+#include "report/table.h"
+
+void report_name_queue(const struct report *report, const struct analysis_queue *queue,
+		       char *ret_name, size_t size_of_name)
+{
+	char label[REPORT_NAME_BYTES];
+
+	if (!queue->queue)
+		snprintf(ret_name, size_of_name, "[unknown queue]");
+	else
+		snprintf(ret_name, size_of_name, "queue %" PRIu32 "%s%.64s%s of %s",
+			 queue->queue->id, queue->queue->name_string ? " " : "",
+			 model_text(report->analysis->model, queue->queue->name_string, ""),
+			 queue->queue->flags & QUEUE_OUT_OF_ORDER ? " (out of order)" : "",
+			 analysis_device_label(report->analysis, queue->device, label,
+					       sizeof(label)));
+}
+
+static void format_queue_name(const struct report *report, const void *row, char *ret_name,
+			      size_t size)
+{
+	report_name_queue(report, row, ret_name, size);
+}
+
+static bool shows_queue(const struct report *report, const void *row)
+{
+	return report_shows_device(report, ((const struct analysis_queue *)row)->device);
+}
+
+static bool shows_depth(const struct report *report, const void *row)
+{
+	return shows_queue(report, row) && ((const struct analysis_queue *)row)->has_depth;
+}
+
+static bool shows_zones(const struct report *report, const void *row)
+{
+	return shows_queue(report, row) && ((const struct analysis_queue *)row)->executions;
+}
+
+static struct table_cell queue_device(const struct report *report, const void *row)
+{
+	const struct analysis_queue *queue = row;
+
+	return (struct table_cell){
+		.text = report_device_key(&report->analysis->devices[queue->device])};
+}
+
+static struct table_cell queue_id(const struct report *report, const void *row)
+{
+	const struct event_queue *queue = ((const struct analysis_queue *)row)->queue;
+
+	(void)report;
+	return (struct table_cell){.value = queue ? queue->id : 0, .is_blank = !queue};
+}
+
+/* ---- use ------------------------------------------------------------------------------------- */
+
+static bool is_timed(const struct analysis_queue *queue)
+{
+	return !queue->executions || queue->account.commands;
+}
+
+static struct table_cell queue_busy(const struct report *report, const void *row)
+{
+	const struct analysis_queue *queue = row;
+
+	(void)report;
+	return (struct table_cell){.value = queue->account.busy_ns,
+				   .whole = queue->account.wall_ns,
+				   .is_blank = !is_timed(queue)};
+}
+
+static struct table_cell queue_idle(const struct report *report, const void *row)
+{
+	const struct analysis_queue *queue = row;
+
+	(void)report;
+	return (struct table_cell){.value = queue->account.idle_ns, .is_blank = !is_timed(queue)};
+}
+
+static void write_flags(const struct report *report, const void *row, struct json_writer *json)
+{
+	const struct event_queue *queue = ((const struct analysis_queue *)row)->queue;
+	const uint32_t flags = queue ? queue->flags : 0;
+
+	(void)report;
+	json_pair_u64(json, "context", queue ? queue->context : 0);
+	json_pair_u64(json, "id", queue ? queue->id : 0);
+	json_pair_u64(json, "process", queue ? queue->process : 0);
+	json_pair_bool(json, "out_of_order", flags & QUEUE_OUT_OF_ORDER);
+	json_pair_bool(json, "timed", flags & QUEUE_TIMED);
+	json_pair_bool(json, "timing_forced", flags & QUEUE_TIMING_FORCED);
+}
+
+/* ---- waiting times, depth, latency ----------------------------------------------------------- */
+
+/* Casts const away: quantile_get sorts the values inside, which does not change any result. */
+static uint64_t get_quantile(const struct quantile *quantile, unsigned int percent)
+{
+	return quantile_get((struct quantile *)quantile, percent, 100);
+}
+
+static struct table_cell zone_cell(const void *row, unsigned int zone, unsigned int percent)
+{
+	const struct quantile *quantile = &((const struct analysis_queue *)row)->zones[zone];
+
+	return quantile->count ? (struct table_cell){.value = get_quantile(quantile, percent)}
+			       : (struct table_cell){.is_blank = true};
+}
+
+static struct table_cell latency_cell(const void *row, unsigned int percent)
+{
+	return (struct table_cell){
+		.value = get_quantile(&((const struct analysis_queue *)row)->latency, percent)};
+}
+
+/* Defines the getter `name` of one quantile. */
+#define ZONE_GETTER(name, zone, percent)                                            \
+	static struct table_cell name(const struct report *report, const void *row) \
+	{                                                                           \
+		(void)report;                                                       \
+		return zone_cell(row, zone, percent);                               \
+	}
+#define LATENCY_GETTER(name, percent)                                               \
+	static struct table_cell name(const struct report *report, const void *row) \
+	{                                                                           \
+		(void)report;                                                       \
+		return latency_cell(row, percent);                                  \
+	}
+
+ZONE_GETTER(submit_p50, ZONE_QUEUED_SUBMITTED, 50)
+ZONE_GETTER(submit_p99, ZONE_QUEUED_SUBMITTED, 99)
+ZONE_GETTER(start_p50, ZONE_SUBMITTED_STARTED, 50)
+ZONE_GETTER(start_p99, ZONE_SUBMITTED_STARTED, 99)
+ZONE_GETTER(end_p50, ZONE_STARTED_ENDED, 50)
+ZONE_GETTER(end_p99, ZONE_STARTED_ENDED, 99)
+LATENCY_GETTER(latency_p50, 50)
+LATENCY_GETTER(latency_p99, 99)
+
+static struct table_cell mean_depth(const struct report *report, const void *row)
+{
+	(void)report;
+	return (struct table_cell){
+		.number = depth_mean(&((const struct analysis_queue *)row)->depth)};
+}
+
+static void write_quantile(const char *key, const struct quantile *quantile, bool has_max,
+			   struct json_writer *json)
+{
+	json_key(json, key);
+	json_object_begin(json);
+	json_pair_u64(json, "count", quantile->count);
+	json_pair_u64(json, "sum", quantile->sum);
+	json_pair_u64(json, "p50", get_quantile(quantile, 50));
+	json_pair_u64(json, "p99", get_quantile(quantile, 99));
+	if (has_max)
+		json_pair_u64(json, "max", quantile->max);
+	json_object_end(json);
+}
+
+static void write_zones(const struct report *report, const void *row, struct json_writer *json)
+{
+	const struct analysis_queue *queue = row;
+
+	(void)report;
+	json_key(json, "zones");
+	json_object_begin(json);
+	for (unsigned int i = 0; i < ZONE_COUNT; i++)
+		write_quantile(analysis_zone_name(i), &queue->zones[i], false, json);
+	json_object_end(json);
+}
+
+/* Null if the ends of its commands are not known. */
+static void write_depth(const struct report *report, const void *row, struct json_writer *json)
+{
+	const struct analysis_queue *queue = row;
+
+	(void)report;
+	json_key(json, "depth");
+	if (!queue->has_depth) {
+		json_null(json);
+		return;
+	}
+	json_object_begin(json);
+	json_key(json, "mean");
+	json_double(json, depth_mean(&queue->depth));
+	json_pair_u64(json, "max", queue->depth.max);
+	json_pair_u64(json, "empty_ns", queue->depth.empty_ns);
+	json_object_end(json);
+}
+
+static void write_latencies(const struct report *report, const void *row, struct json_writer *json)
+{
+	const struct analysis_queue *queue = row;
+
+	(void)report;
+	write_quantile("latency", &queue->latency, true, json);
+	write_quantile("idle_latency", &queue->prompt, true, json);
+}
+
+/* ---- the tables ------------------------------------------------------------------------------ */
+
+#define QUEUE(member) TABLE_MEMBER(struct analysis_queue, member)
+
+static const struct table queues_table = {
+	.title = "QUEUES",
+	.one = "queue",
+	.many = "queues",
+	.width = 50,
+	.is_shown = shows_queue,
+	.format_name = format_queue_name,
+	.columns =
+		(const struct table_column[]){
+			{NULL, NULL, TABLE_NAME},
+			{"device", NULL, TABLE_TEXT, .get = queue_device},
+			{.write = write_flags},
+			{"launches", NULL, TABLE_COUNT, .value = QUEUE(launches)},
+			{"executions", "executions", TABLE_COUNT, .value = QUEUE(executions)},
+			{"wall_ns", NULL, TABLE_TIME, .value = QUEUE(account.wall_ns)},
+			{"busy_ns", "busy", TABLE_TIME, .get = queue_busy,
+			 .in_json = BLANK_HAS_VALUE, .blank = "not timed"},
+			{NULL, "of wall", TABLE_PERCENT, .get = queue_busy, .blank = ""},
+			{"idle_ns", "idle", TABLE_TIME, .get = queue_idle,
+			 .in_json = BLANK_HAS_VALUE, .blank = ""},
+			{.write = write_zones},
+			{.write = write_depth},
+			{.write = write_latencies},
+			{0},
+		},
+};
+
+static const struct table by_queue_table = {
+	.is_shown = shows_queue,
+	.format_name = format_queue_name,
+	.columns =
+		(const struct table_column[]){
+			{"key", NULL, TABLE_NAME},
+			{"id", NULL, TABLE_COUNT, .get = queue_id},
+			{"device", NULL, TABLE_TEXT, .get = queue_device},
+			{"count", NULL, TABLE_COUNT, .value = QUEUE(executions)},
+			{"timed", NULL, TABLE_COUNT, .value = QUEUE(account.commands)},
+			{"total_ns", NULL, TABLE_TIME,
+			 .value = QUEUE(zones[ZONE_STARTED_ENDED].sum)},
+			{"share_ns", NULL, TABLE_TIME, .value = QUEUE(account.busy_ns)},
+			{"wall_ns", NULL, TABLE_TIME, .value = QUEUE(account.wall_ns)},
+			{"idle_ns", NULL, TABLE_TIME, .value = QUEUE(account.idle_ns)},
+			{0},
+		},
+};
+
+static const struct table depths_table = {
+	.title = "QUEUE DEPTH, LAUNCH LATENCY",
+	.one = "queue",
+	.many = "queues",
+	.width = 34,
+	.is_shown = shows_depth,
+	.format_name = format_queue_name,
+	.columns =
+		(const struct table_column[]){
+			{NULL, NULL, TABLE_NAME},
+			{NULL, "mean", TABLE_DECIMAL, .get = mean_depth},
+			{NULL, "max", TABLE_COUNT, .value = QUEUE(depth.max)},
+			{NULL, "empty", TABLE_PERCENT, .value = QUEUE(depth.empty_ns),
+			 .whole = QUEUE(account.wall_ns)},
+			{NULL, "to start", TABLE_TIME, .get = latency_p50},
+			{NULL, "p99", TABLE_TIME, .get = latency_p99},
+			{NULL, "max", TABLE_TIME, .value = QUEUE(latency.max)},
+			{0},
+		},
+};
+
+static const struct table zones_table = {
+	.title = "WAITING TIMES (p50 and p99)",
+	.one = "queue",
+	.many = "queues",
+	.width = 34,
+	.is_shown = shows_zones,
+	.format_name = format_queue_name,
+	.columns =
+		(const struct table_column[]){
+			{NULL, NULL, TABLE_NAME},
+			{NULL, "to submit", TABLE_TIME, .get = submit_p50},
+			{NULL, "p99", TABLE_TIME, .get = submit_p99},
+			{NULL, "to start", TABLE_TIME, .get = start_p50},
+			{NULL, "p99", TABLE_TIME, .get = start_p99},
+			{NULL, "to end", TABLE_TIME, .get = end_p50},
+			{NULL, "p99", TABLE_TIME, .get = end_p99},
+			{0},
+		},
+};
+
+static struct table_cell context_id(const struct report *report, const void *row)
+{
+	(void)report;
+	return (struct table_cell){.value = ((const struct analysis_context *)row)->context->id};
+}
+
+static struct table_cell context_process(const struct report *report, const void *row)
+{
+	(void)report;
+	return (struct table_cell){
+		.value = ((const struct analysis_context *)row)->context->process};
+}
+
+#define CONTEXT(member) TABLE_MEMBER(struct analysis_context, member)
+
+static const struct table contexts_table = {
+	.columns =
+		(const struct table_column[]){
+			{"id", NULL, TABLE_COUNT, .get = context_id},
+			{"process", NULL, TABLE_COUNT, .get = context_process},
+			{"wall_ns", NULL, TABLE_TIME, .value = CONTEXT(account.wall_ns)},
+			{"busy_ns", NULL, TABLE_TIME, .value = CONTEXT(account.busy_ns)},
+			{"idle_ns", NULL, TABLE_TIME, .value = CONTEXT(account.idle_ns)},
+			{0},
+		},
+};
+
+static struct table_rows queue_rows(const struct report *report)
+{
+	return TABLE_ROWS(report->analysis->queues, analysis_queues_shown(report->analysis));
+}
+
+int report_put_queues(const struct report *report)
+{
+	table_put(report, &queues_table, queue_rows(report));
+	return 0;
+}
+
+void report_put_waiting_times(const struct report *report)
+{
+	table_put(report, &zones_table, queue_rows(report));
+	table_put(report, &depths_table, queue_rows(report));
+}
+
+void report_write_queues(const struct report *report, struct json_writer *json)
+{
+	const struct analysis *analysis = report->analysis;
+
+	table_write_list(report, "queues", &queues_table, queue_rows(report), json);
+	table_write_list(report, "contexts", &contexts_table,
+			 TABLE_ROWS(analysis->contexts, analysis->contexts_count), json);
+}
+
+int report_write_by_queue(const struct report *report, struct json_writer *json)
+{
+	table_write(report, &by_queue_table, queue_rows(report), json);
+	return 0;
+}

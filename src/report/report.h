@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * report/report.h - interface between the parts of duet report; cli/cmd_report.c fills struct
+ * report, the files of report/ print it
+ */
+#ifndef REPORT_REPORT_H
+#define REPORT_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/analysis.h"
+#include "analyze/model.h"
+#include "base/hash.h"
+
+struct frame_name;
+struct frames;
+struct json_writer;
+struct layers;
+struct string_builder;
+struct unit_shown;
+
+#define ALL_DEVICES SIZE_MAX /* SELECTION_ALL_DEVICES */
+
+enum { REPORT_NAME_BYTES = 256 };
+
+struct report_values {
+	bool json;
+	const char *by, *device, *layers;
+	uint64_t top, from_ns, to_ns;
+};
+
+/* The paths of the analysis (launching stack, command, device) that are shown. */
+struct report_paths {
+	const struct analysis_path **by_share; /* the largest share first */
+	const struct analysis_path **by_name;  /* by class, name, share */
+	size_t count;
+};
+
+/* State that changes while the report is printed. */
+struct report_state {
+	uint64_t frames_bytes; /* bytes of frames written to the JSON document so far */
+	int error;             /* -ENOMEM: parts are left out; the report fails at its end */
+};
+
+struct report {
+	const struct report_values *values;
+	const struct model *model;
+	const struct analysis *analysis;
+	struct frames *frames;
+	struct layers *layers;
+	struct report_state *state;
+	struct report_paths paths;
+	const char *path;
+	size_t device; /* index or ALL_DEVICES */
+	uint64_t top;
+};
+
+/* ---- report.c ---- */
+
+bool report_shows_device(const struct report *report, size_t device);
+/* Whether a table that has `shown` lines is full. */
+bool report_is_over_top(const struct report *report, size_t shown);
+/* The frames of a stack, root first, valid until the next call. Out of memory: returns 0 and sets
+ * state->error. */
+size_t report_frames(const struct report *report, uint32_t stack,
+		     const struct frame_name **ret_names);
+const char *report_device_key(const struct analysis_device *device);
+/* The recorded command: model_command. */
+const char *report_command(const struct report *report);
+/* Whether the recording has several processes and none that duet started. */
+bool report_is_of_all(const struct report *report);
+/* The sums of each command of a class over all devices shown, the largest total first. ret_copies
+ * has room for ANALYSIS_COMMAND_COUNT. */
+size_t report_list_copies(const struct report *report, enum account_class class,
+			  struct analysis_copy *ret_copies);
+/* Bytes per second; 0 if no bytes moved or the copies took no longer than the clock's error. */
+double report_copy_rate(const struct report *report, const struct analysis_copy *copy);
+
+/* ---- report/problems.c ---- */
+
+void report_put_kept(const struct report *report);
+/* The lines that begin with "!". put_problems: problems that change the result, above all numbers;
+ * put_notes: the others, below the account. */
+void report_put_problems(const struct report *report);
+void report_put_notes(const struct report *report);
+
+/* ---- report/tables.c ---- */
+
+int report_put_kernels(const struct report *report);
+/* The key "kernels", and the rows of the key "by". */
+void report_write_kernels(const struct report *report, struct json_writer *json);
+int report_write_by_kernel(const struct report *report, struct json_writer *json);
+/* A table, and the keys "copies" and "other_commands". */
+void report_put_copies(const struct report *report, enum account_class class);
+void report_write_copies(const struct report *report, enum account_class class,
+			 struct json_writer *json);
+/* A table, and the key "api". */
+void report_put_calls(const struct report *report);
+void report_write_calls(const struct report *report, struct json_writer *json);
+
+/* ---- report/processes.c ---- */
+
+/* Processes that called a runtime. */
+void report_put_processes(const struct report *report);
+/* The key "processes": all processes. */
+void report_write_processes(const struct report *report, struct json_writer *json);
+int report_put_by_process(const struct report *report); /* -ENOMEM */
+int report_write_by_process(const struct report *report, struct json_writer *json);
+
+/* ---- report/queues.c ---- */
+
+int report_put_queues(const struct report *report);
+/* Two tables: the waiting times of commands; the depth of queues and the latency of launches. */
+void report_put_waiting_times(const struct report *report);
+/* The keys "queues" and "contexts". */
+void report_write_queues(const struct report *report, struct json_writer *json);
+int report_write_by_queue(const struct report *report, struct json_writer *json);
+
+void report_name_queue(const struct report *report, const struct analysis_queue *queue,
+		       char *ret_name, size_t size_of_name);
+
+/* ---- report/stacks.c ---- */
+
+int report_sort_paths(const struct report *report, struct report_paths *ret_paths); /* -ENOMEM */
+void report_paths_fini(struct report_paths *paths);                                 /* NULL-safe */
+int report_put_stacks(const struct report *report);
+int report_write_by_stack(const struct report *report, struct json_writer *json);
+/* The key "frames". */
+void report_write_frames(const struct report *report, uint32_t stack, struct json_writer *json);
+/* An array of the stacks that launched a kernel or command on a device, or on ALL_DEVICES. */
+void report_write_stacks(const struct report *report, enum account_class class, const char *name,
+			 size_t device, struct json_writer *json);
+
+/* ---- report/calls.c ---- */
+
+/* The host time that duet itself took in the program: a table, and the key "duet_itself". */
+void report_put_own_time(const struct report *report);
+void report_write_own_time(const struct report *report, struct json_writer *json);
+
+/* The calls in which a device's launching threads were while it was idle. cause: CAUSE_API_WAIT or
+ * CAUSE_API_CALL. */
+int report_put_idle_calls(const struct report *report, size_t device, enum account_cause cause,
+			  void (*put)(const char *name, uint64_t part,
+				      uint64_t wall)); /* -ENOMEM */
+/* The key "idle_calls". -ENOMEM. */
+int report_write_idle_calls(const struct report *report, size_t device, struct json_writer *json);
+
+/* ---- report/waits.c ---- */
+
+/* The waits of a device's launching threads (CAUSE_BLOCKED), or the threads that preempted them
+ * (CAUSE_PREEMPTED). The first `what` bytes of the name are the wait or the preemptor; its holder
+ * and wakers follow. */
+int report_put_idle_waits(const struct report *report, size_t device, enum account_cause cause,
+			  void (*put)(const char *name, size_t what, uint64_t part,
+				      uint64_t wall)); /* -ENOMEM */
+/* The wait that took most of the blocked time. */
+struct report_wait {
+	const char *wait; /* the system call and its disk, "mutex" or "Python GIL" */
+	uint64_t wait_ns;
+	const struct event_thread *holder; /* the holder for most of wait_ns; NULL: not known */
+	uint64_t holder_ns;
+};
+
+/* The longest wait while `function` was the program's innermost function; NULL: in any function.
+ * False: not known. */
+bool report_find_wait(const struct report *report, size_t device, const char *function,
+		      struct report_wait *ret_wait);
+/* The keys pid, tid and name of a thread. */
+void report_write_thread(const struct report *report, const struct event_thread *thread,
+			 struct json_writer *json);
+/* The program that ran for most of the time in which the launching threads were preempted, and that
+ * time. False: not known. */
+bool report_find_preemptor(const struct report *report, size_t device, const char **ret_by,
+			   uint64_t *ret_ns);
+/* The keys "idle_waits" and "idle_preempted". -ENOMEM. */
+int report_write_idle_waits(const struct report *report, size_t device, struct json_writer *json);
+int report_write_idle_preempted(const struct report *report, size_t device,
+				struct json_writer *json);
+
+/* ---- report/lines.c ---- */
+
+int report_put_lines(const struct report *report); /* -ENOMEM */
+int report_put_waits(const struct report *report); /* -ENOMEM */
+/* The rows of the list "by". -ENOMEM. */
+int report_write_by_line(const struct report *report, struct json_writer *json);
+int report_write_by_wait(const struct report *report, struct json_writer *json);
+
+/* ---- report/instructions.c ---- */
+
+int report_put_instructions(const struct report *report); /* -ENOMEM */
+/* The rows of a list, which the caller begins and ends. -ENOMEM. */
+int report_write_instructions(const struct report *report, struct json_writer *json);
+int report_write_by_instruction(const struct report *report, struct json_writer *json);
+
+/* Prints the reason why there are no instruction samples, and the collectors that record some. */
+void report_put_no_instructions(const struct report *report);
+/* Whether its device is shown. */
+bool report_shows_instruction(const struct report *report,
+			      const struct analysis_instruction *instruction);
+/* Prints the share of the samples whose attribution is not certain, by reason. */
+void report_put_doubts(const struct report *report);
+
+/* ---- report/stalls.c ---- */
+
+int report_put_stalls(const struct report *report); /* -ENOMEM */
+/* The rows of the list "by". -ENOMEM. */
+int report_write_stalls(const struct report *report, struct json_writer *json);
+
+/* ---- report/cpu.c ---- */
+
+/* A table for each source of CPU samples, the sources that measure time first. -ENOMEM. */
+int report_put_cpu(const struct report *report);
+/* The key "cpu": the sums of each source. */
+void report_write_sources(const struct report *report, struct json_writer *json);
+/* The rows of a list, which the caller begins and ends. -ENOMEM. */
+int report_write_cpu(const struct report *report, struct json_writer *json);
+
+/* ---- report/threads.c ---- */
+
+/* Times of a thread, or of all threads of a process. */
+struct report_times {
+	bool is_known; /* switches were recorded */
+	uint64_t on_cpu_ns, blocked_ns, preempted_ns;
+	uint64_t samples;
+};
+
+int report_put_threads(const struct report *report);       /* -ENOMEM */
+int report_put_process_times(const struct report *report); /* -ENOMEM; prints only known times */
+/* The rows of a list, which the caller begins and ends. -ENOMEM. */
+int report_write_threads(const struct report *report, struct json_writer *json);
+struct report_times report_process_times(const struct analysis_process *process);
+/* The keys samples, on_cpu_ns, blocked_ns and preempted_ns, as far as they are known. */
+void report_write_times(const struct report_times *times, struct json_writer *json);
+
+/* ---- report/ranges.c ---- */
+
+int report_put_ranges(const struct report *report); /* -ENOMEM */
+/* The rows of a list, which the caller begins and ends. -ENOMEM. */
+int report_write_ranges(const struct report *report, struct json_writer *json);
+int report_write_by_range(const struct report *report, struct json_writer *json);
+
+/* ---- report/metrics.c ---- */
+
+/* Prints nothing without counters. -ENOMEM, errors of the reader. */
+int report_put_metrics(const struct report *report);
+/* The rows of a list, which the caller begins and ends. -ENOMEM, errors of the reader. */
+int report_write_metrics(const struct report *report, struct json_writer *json);
+
+/* "disk.read nvme0n1, MB/s", with the name and pid of its process. If it is longer than width
+ * bytes, names lose their middles, so that the unit is always shown. */
+void report_name_series(const struct report *report, const struct event_series *series,
+			const struct unit_shown *unit, size_t width, struct string_builder *name);
+/* The keys that identify a series: "name", "instance", "pid", "process", "device", "cpu". */
+void report_write_series(const struct report *report, const struct event_series *series,
+			 struct json_writer *json);
+
+/* ---- report/by.c ---- */
+
+/* A value of --by. */
+struct report_by {
+	const char *name, *help;
+	int (*put)(const struct report *report);                             /* -ENOMEM */
+	int (*write)(const struct report *report, struct json_writer *json); /* -ENOMEM */
+};
+
+/* In the order of the help; the first is the default. */
+extern const struct report_by report_bys[];
+extern const size_t report_bys_count;
+
+/* name NULL: the default. Returns NULL for an unknown name. */
+const struct report_by *report_by_find(const char *name);
+/* All values of --by: "kernel, stack or line". */
+void report_by_list(char *ret_text, size_t size);
+/* The keys "grouped_by" and "by". -ENOMEM. */
+int report_write_by(const struct report *report, struct json_writer *json);
+
+/* ---- report/culprit.c ---- */
+
+/* A function, and the idle time that it explains. */
+struct report_culprit {
+	const char *function;
+	const char *file; /* NULL: not known */
+	uint32_t line;    /* 0: not known */
+	uint32_t stack;   /* one of the stacks with it */
+	bool is_own; /* a function of the program; false: the innermost frame of a stack without one
+		      */
+	uint64_t ns;
+};
+
+/* The innermost function of a stack that belongs to the program, or the innermost of all if there
+ * is none. False: the stack is not known, or its inner frames are missing. */
+bool report_place_of(const struct report *report, uint32_t stack,
+		     struct report_culprit *ret_culprit);
+/* The function in which the launching threads spent most of a device's idle time of this cause,
+ * CAUSE_ON_CPU or CAUSE_BLOCKED. */
+bool report_find_culprit(const struct report *report, size_t device, enum account_cause cause,
+			 struct report_culprit *ret_culprit);
+
+/* ---- report/findings.c ---- */
+
+/* -ENOMEM. */
+int report_put_findings(const struct report *report);
+/* The key "findings". -ENOMEM. */
+int report_write_findings(const struct report *report, struct json_writer *json);
+
+/* ---- report/layers.c ---- */
+
+/* -ENOMEM. */
+int report_put_layers(const struct report *report);
+/* The key "host_layers". -ENOMEM. */
+int report_write_layers(const struct report *report, struct json_writer *json);
+
+/* ---- report/text.c, report/json.c ---- */
+
+int report_print_text(const struct report *report); /* -ENOMEM */
+int report_print_json(const struct report *report); /* -ENOMEM */
+/* The document as a value inside of another document. -ENOMEM. */
+int report_write_json(const struct report *report, struct json_writer *json);
+
+#endif

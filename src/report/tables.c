@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * report/tables.c - the tables of kernels, copies, other commands and API calls
+ *
+ * Runs in:  our own process
+ * Gets:     an analysis
+ * Gives:    tables on stdout, lists of the document
+ * Owns:     nothing
+ * Fails:    never
+ * Why:      a table without rows is not printed at all: a program without copies has no COPIES
+ */
+#include "report/report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/sample/occupancy.h"
+#include "base/json.h"
+#include "report/table.h"
+
+/* ---- kernels --------------------------------------------------------------------------------- */
+
+/* The name with its device if several devices are shown. */
+static void format_kernel_name(const struct report *report, const void *row, char *ret_name,
+			       size_t size)
+{
+	const struct analysis_kernel *kernel = row;
+	char label[REPORT_NAME_BYTES];
+
+	if (report->device != ALL_DEVICES || analysis_devices_shown(report->analysis) < 2)
+		snprintf(ret_name, size, "%s", kernel->name);
+	else
+		snprintf(ret_name, size, "%.*s on %s", REPORT_NAME_BYTES, kernel->name,
+			 analysis_device_label(report->analysis, kernel->device, label,
+					       sizeof(label)));
+}
+
+static void put_occupancy(const struct report *report, const void *row)
+{
+	struct occupancy occupancy;
+
+	if (occupancy_of_kernel(report->analysis, row, &occupancy))
+		printf("    a multiprocessor has room for %s%" PRIu64 " of %" PRIu64
+		       " warps, limited by %s\n",
+		       occupancy.is_at_most    ? "at most "
+		       : occupancy.is_at_least ? "at least "
+					       : "",
+		       occupancy.warps, occupancy.of_warps, occupancy.limit);
+}
+
+static void write_occupancy(const struct report *report, const void *row, struct json_writer *json)
+{
+	struct occupancy occupancy;
+
+	if (!occupancy_of_kernel(report->analysis, row, &occupancy))
+		return;
+	json_key(json, "occupancy");
+	json_object_begin(json);
+	json_pair_u64(json, "warps", occupancy.warps);
+	json_pair_u64(json, "of_warps", occupancy.of_warps);
+	json_pair_text(json, "limit", occupancy.limit);
+	json_pair_bool(json, "is_at_most", occupancy.is_at_most);
+	json_pair_bool(json, "is_at_least", occupancy.is_at_least);
+	json_object_end(json);
+}
+
+/* The key "symbol" of a kernel that is shown by another name. */
+static void write_symbol(const struct report *report, const void *row, struct json_writer *json)
+{
+	const struct analysis_kernel *kernel = row;
+
+	(void)report;
+	if (*kernel->symbol && strcmp(kernel->name, kernel->symbol) != 0)
+		json_pair_text(json, "symbol", kernel->symbol);
+}
+
+static void write_kernel_stacks(const struct report *report, const void *row,
+				struct json_writer *json)
+{
+	const struct analysis_kernel *kernel = row;
+
+	json_key(json, "stacks");
+	report_write_stacks(report, ACCOUNT_KERNEL, kernel->name, kernel->device, json);
+}
+
+static struct table_cell kernel_device(const struct report *report, const void *row)
+{
+	const struct analysis_kernel *kernel = row;
+
+	return (struct table_cell){
+		.text = report_device_key(&report->analysis->devices[kernel->device])};
+}
+
+static struct table_cell kernel_share(const struct report *report, const void *row)
+{
+	const struct analysis_kernel *kernel = row;
+
+	return (struct table_cell){
+		.value = kernel->share_ns,
+		.whole = report->analysis->devices[kernel->device].account.busy_ns,
+		.is_blank = !kernel->timed};
+}
+
+static bool shows_kernel(const struct report *report, const void *row)
+{
+	return report_shows_device(report, ((const struct analysis_kernel *)row)->device);
+}
+
+#define KERNEL(member) TABLE_MEMBER(struct analysis_kernel, member)
+
+static const struct table kernels_table = {
+	.title = "KERNELS",
+	.one = "kernel",
+	.many = "kernels",
+	.width = 34,
+	.is_shown = shows_kernel,
+	.format_name = format_kernel_name,
+	.put_below = put_occupancy,
+	.columns =
+		(const struct table_column[]){
+			{"name", NULL, TABLE_NAME, .value = KERNEL(name)},
+			{.write = write_symbol},
+			{"device", NULL, TABLE_TEXT, .get = kernel_device},
+			{"count", "count", TABLE_COUNT, .value = KERNEL(count)},
+			{"timed", NULL, TABLE_COUNT, .value = KERNEL(timed)},
+			{"total_ns", "total", TABLE_TIME, .value = KERNEL(total_ns),
+			 .needs = KERNEL(timed), .in_json = BLANK_HAS_VALUE, .blank = "not timed"},
+			{NULL, "of busy", TABLE_PERCENT, .get = kernel_share, .blank = ""},
+			{NULL, "mean", TABLE_TIME, .value = KERNEL(total_ns), .per = KERNEL(timed),
+			 .needs = KERNEL(timed), .blank = ""},
+			{"min_ns", "min", TABLE_TIME, .value = KERNEL(min_ns),
+			 .needs = KERNEL(timed), .in_json = BLANK_IS_NULL, .blank = ""},
+			{"max_ns", "max", TABLE_TIME, .value = KERNEL(max_ns),
+			 .needs = KERNEL(timed), .in_json = BLANK_IS_NULL, .blank = ""},
+			{"share_ns", NULL, TABLE_TIME, .value = KERNEL(share_ns)},
+			{"percent", NULL, TABLE_PERCENT, .get = kernel_share,
+			 .in_json = BLANK_HAS_VALUE},
+			{.write = write_occupancy},
+			{.write = write_kernel_stacks},
+			{0},
+		},
+};
+
+/* The rows of the list "by". */
+static const struct table by_kernel_table = {
+	.is_shown = shows_kernel,
+	.columns =
+		(const struct table_column[]){
+			{"key", NULL, TABLE_NAME, .value = KERNEL(name)},
+			{.write = write_symbol},
+			{"device", NULL, TABLE_TEXT, .get = kernel_device},
+			{"count", NULL, TABLE_COUNT, .value = KERNEL(count)},
+			{"timed", NULL, TABLE_COUNT, .value = KERNEL(timed)},
+			{"total_ns", NULL, TABLE_TIME, .value = KERNEL(total_ns)},
+			{"share_ns", NULL, TABLE_TIME, .value = KERNEL(share_ns)},
+			{0},
+		},
+};
+
+static struct table_rows kernel_rows(const struct report *report)
+{
+	return TABLE_ROWS(report->analysis->kernels, report->analysis->kernels_count);
+}
+
+int report_put_kernels(const struct report *report)
+{
+	table_put(report, &kernels_table, kernel_rows(report));
+	return 0;
+}
+
+void report_write_kernels(const struct report *report, struct json_writer *json)
+{
+	table_write_list(report, "kernels", &kernels_table, kernel_rows(report), json);
+}
+
+int report_write_by_kernel(const struct report *report, struct json_writer *json)
+{
+	table_write(report, &by_kernel_table, kernel_rows(report), json);
+	return 0;
+}
+
+/* ---- copies and other commands --------------------------------------------------------------- */
+
+static const char *copy_command(const void *row)
+{
+	return analysis_command_name(((const struct analysis_copy *)row)->command);
+}
+
+static void format_copy_name(const struct report *report, const void *row, char *ret_name,
+			     size_t size)
+{
+	const uint32_t command = ((const struct analysis_copy *)row)->command;
+
+	(void)report;
+	snprintf(ret_name, size, "%s%s", copy_command(row),
+		 command == COMMAND_READ    ? " (device to host)"
+		 : command == COMMAND_WRITE ? " (host to device)"
+					    : "");
+}
+
+static void write_copy_command(const struct report *report, const void *row,
+			       struct json_writer *json)
+{
+	const enum account_class class =
+		analysis_class(((const struct analysis_copy *)row)->command);
+
+	(void)report;
+	json_pair_text(json, class == ACCOUNT_COPY ? "direction" : "command", copy_command(row));
+}
+
+static struct table_cell copy_mean_size(const struct report *report, const void *row)
+{
+	const struct analysis_copy *copy = row;
+
+	(void)report;
+	return (struct table_cell){.number = (double)copy->bytes / (double)copy->count,
+				   .is_blank = !copy->bytes};
+}
+
+static struct table_cell copy_rate(const struct report *report, const void *row)
+{
+	const double rate = report_copy_rate(report, row);
+
+	return (struct table_cell){.number = rate, .is_blank = rate <= 0};
+}
+
+static void write_copy_stacks(const struct report *report, const void *row,
+			      struct json_writer *json)
+{
+	const struct analysis_copy *copy = row;
+
+	json_key(json, "stacks");
+	report_write_stacks(report, analysis_class(copy->command), copy_command(row),
+			    report->device, json);
+}
+
+#define COPY(member) TABLE_MEMBER(struct analysis_copy, member)
+
+static const struct table_column copy_columns[] = {
+	{NULL, NULL, TABLE_NAME},
+	{.write = write_copy_command},
+	{"count", "count", TABLE_COUNT, .value = COPY(count)},
+	{"timed", NULL, TABLE_COUNT, .value = COPY(timed)},
+	{NULL, "total", TABLE_TIME, .value = COPY(total_ns), .needs = COPY(timed),
+	 .blank = "not timed"},
+	{NULL, "mean", TABLE_TIME, .value = COPY(total_ns), .per = COPY(timed),
+	 .needs = COPY(timed)},
+	{"bytes", "bytes", TABLE_BYTES, .value = COPY(bytes)},
+	{"total_ns", NULL, TABLE_TIME, .value = COPY(total_ns)},
+	{"share_ns", NULL, TABLE_TIME, .value = COPY(share_ns)},
+	{"mean_bytes", "mean size", TABLE_SIZE, .get = copy_mean_size, .in_json = BLANK_HAS_VALUE},
+	{"bytes_per_s", "bytes/s", TABLE_SIZE, .get = copy_rate, .in_json = BLANK_IS_NULL},
+	{.write = write_copy_stacks},
+	{0},
+};
+
+static const struct table copies_table = {
+	.title = "COPIES",
+	.one = "kind",
+	.many = "kinds",
+	.width = 34,
+	.format_name = format_copy_name,
+	.columns = copy_columns,
+};
+
+static const struct table others_table = {
+	.title = "OTHER COMMANDS",
+	.one = "kind",
+	.many = "kinds",
+	.width = 34,
+	.format_name = format_copy_name,
+	.columns = copy_columns,
+};
+
+void report_put_copies(const struct report *report, enum account_class class)
+{
+	struct analysis_copy copies[ANALYSIS_COMMAND_COUNT];
+	size_t count = report_list_copies(report, class, copies);
+
+	table_put(report, class == ACCOUNT_COPY ? &copies_table : &others_table,
+		  TABLE_ROWS(copies, count));
+}
+
+void report_write_copies(const struct report *report, enum account_class class,
+			 struct json_writer *json)
+{
+	struct analysis_copy copies[ANALYSIS_COMMAND_COUNT];
+	size_t count = report_list_copies(report, class, copies);
+
+	table_write_list(report, class == ACCOUNT_COPY ? "copies" : "other_commands", &copies_table,
+			 TABLE_ROWS(copies, count), json);
+}
+
+/* ---- API calls ------------------------------------------------------------------------------- */
+
+static struct table_cell call_remark(const struct report *report, const void *row)
+{
+	(void)report;
+	return (struct table_cell){.text = ((const struct analysis_call *)row)->is_wait ? "waits"
+											: ""};
+}
+
+#define CALL(member) TABLE_MEMBER(struct analysis_call, member)
+
+static const struct table calls_table = {
+	.title = "API CALLS",
+	.one = "function",
+	.many = "functions",
+	.width = 40,
+	.columns =
+		(const struct table_column[]){
+			{"name", NULL, TABLE_NAME, .value = CALL(name)},
+			{"count", "count", TABLE_COUNT, .value = CALL(count)},
+			{"failed", NULL, TABLE_COUNT, .value = CALL(failed)},
+			{"total_ns", "total", TABLE_TIME, .value = CALL(total_ns)},
+			{NULL, "mean", TABLE_TIME, .value = CALL(total_ns), .per = CALL(count)},
+			{NULL, "failed", TABLE_COUNT, .value = CALL(failed), .needs = CALL(failed)},
+			{"launches", NULL, TABLE_FLAG, .value = CALL(is_launch)},
+			{"waits", NULL, TABLE_FLAG, .value = CALL(is_wait)},
+			{NULL, "", TABLE_REMARK, .get = call_remark},
+			{0},
+		},
+};
+
+void report_put_calls(const struct report *report)
+{
+	table_put(
+		report, &calls_table,
+		TABLE_ROWS(report->analysis->program.calls, report->analysis->program.calls_count));
+}
+
+void report_write_calls(const struct report *report, struct json_writer *json)
+{
+	table_write_list(
+		report, "api", &calls_table,
+		TABLE_ROWS(report->analysis->program.calls, report->analysis->program.calls_count),
+		json);
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * symbol/remote/python.h - the Python functions that a thread of another process is executing
+ *
+ * Supports CPython 3.8 to 3.14. The process keeps running: the result is the stack at one moment of
+ * the call, or nothing.
+ */
+#ifndef SYMBOL_REMOTE_PYTHON_H
+#define SYMBOL_REMOTE_PYTHON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct python_remote; /* one interpreter in one process */
+
+/* A file that the process has mapped, and its load address to add to symbol values. */
+struct python_remote_file {
+	int fd; /* borrowed, and not needed after python_remote_new */
+	uint64_t load_address;
+};
+
+/* file: contains the interpreter, libpython or the program. program: the program itself, which may
+ * hold the copies of a library's data that are in use; NULL: file is the program. Errors, with
+ * their cause in the error chain except the first: -ENOENT: no interpreter in this file; -ENOTSUP:
+ * an unsupported one (too old, too new, free-threaded, with Py_TRACE_REFS); -EAGAIN: it cannot be
+ * read (yet); -EPERM, -ESRCH, -ENOMEM. */
+int python_remote_new(uint32_t pid, const struct python_remote_file *file,
+		      const struct python_remote_file *program, struct python_remote **ret_remote);
+void python_remote_free(struct python_remote *remote); /* NULL-safe */
+
+struct python_remote_frame {
+	/* qualified (Class.method) from 3.11 on; NULL: unreadable, or already freed */
+	const char *function;
+	const char *file;          /* both live until python_remote_free */
+	uint32_t first_line, line; /* 0: not known */
+	bool is_entry;             /* the outermost frame of its C evaluation frame */
+	uint64_t address;          /* address of the interpreter's frame object; 0: already freed */
+	uint64_t c_address; /* is_entry: an address in that C frame (3.12 and later); 0: unknown */
+};
+
+struct python_remote_gap {
+	uint32_t at, frames; /* number of frames left out before frame `at`; 0: none */
+	uint32_t entries;    /* number of left-out frames with is_entry */
+	/* calls and returns happened during the read: the frames inside the first one are unknown;
+	 * for a glance see python_remote_glance */
+	bool is_moving;
+};
+
+/* Innermost first; returns the number written, at most `most`; of a deeper stack, both ends are
+ * kept. 0: the thread runs no Python. Errors: -EAGAIN: its stack changed during every read, or data
+ * is inconsistent; -E2BIG: deeper than the limit, or than the limit of a first read; -ESRCH,
+ * -EPERM, -ENOMEM. Does not set the error chain. */
+int python_remote_frames(struct python_remote *remote, uint32_t tid,
+			 struct python_remote_frame *frames, size_t most,
+			 struct python_remote_gap *ret_gap);
+
+/* The same from one copy: takes half as long, and short functions are not under-reported.
+ *                         is_moving: functions returned during the read, so the innermost functions
+ *                         may be a microsecond newer than the lines of the outer ones. */
+int python_remote_glance(struct python_remote *remote, uint32_t tid,
+			 struct python_remote_frame *frames, size_t most,
+			 struct python_remote_gap *ret_gap);
+
+/* Up to 3.10: the function of a frame whose address was returned before, whether it still runs or
+ * not; the line is unknown. Such an object belongs to its function as long as that lives, except
+ * for recursive calls. -EAGAIN: no frame there, or one with an unknown code object; -ENOTSUP: from
+ * 3.11 on; -ESRCH, -EPERM, -ENOMEM. */
+int python_remote_object(struct python_remote *remote, uint64_t address,
+			 struct python_remote_frame *ret_frame);
+
+/* Whether an address lies in the interpreter's evaluation function; for a return address pass the
+ * byte before. */
+bool python_remote_is_evaluation(const struct python_remote *remote, uint64_t pc);
+
+/* Whether an address that a thread sleeps on belongs to the lock (the GIL) of an interpreter, and
+ * its holder. 1: yes, *ret_holder is the holder's thread id, 0 if it is free or the id is unknown;
+ * 0: no. Errors: -EAGAIN: inconsistent data; -ESRCH, -EPERM, -ENOMEM. Does not set the error chain.
+ */
+int python_remote_lock(struct python_remote *remote, uint32_t tid, uint64_t address,
+		       uint32_t *ret_holder);
+
+/* 0xMMmm: 0x030b for 3.11. */
+uint16_t python_remote_version(const struct python_remote *remote);
+
+/* Number of system calls made so far to read its memory. */
+uint64_t python_remote_calls(const struct python_remote *remote);
+
+#endif

@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Every --json document is valid under its docs/*.schema.json, and the schema names each of its keys."""
+import glob
+import json
+import os
+import struct
+
+import duet_test
+from duet_test import DUET, ROOT, run, text
+from export_readers import closed
+
+try:
+    import jsonschema
+except ImportError as missing:
+    print(f"1..0 # SKIP {missing} (python3-jsonschema)")
+    raise SystemExit from missing
+
+t = duet_test.Suite(needs_opencl=False)
+GOLDEN = os.path.join(ROOT, "tests", "golden")
+TOPICS = ("collectors", "formats", "metrics", "stalls", "oa-sets")
+BYS = ("kernel", "stack", "line", "instruction", "stall", "queue", "process", "thread", "range", "wait", "cpu")
+
+
+def validator(name):
+    with open(os.path.join(ROOT, "docs", f"{name}.schema.json"), encoding="utf-8") as file:
+        schema = json.load(file)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(closed(schema))
+
+
+def check(valid, *arguments):
+    result = run([DUET, *arguments])
+    found = list(valid.iter_errors(json.loads(result.stdout))) if result.stdout else []
+    t.true(result.stdout and not found,
+           f"{arguments}: {text(result.stderr)[:200]} {[(error.message[:300], list(error.absolute_path)) for error in found[:2]]}")
+
+
+with t.case("list"):
+    for topic in TOPICS:
+        check(validator("list"), "list", "--json", topic)
+
+with t.case("doctor"):
+    check(validator("doctor"), "doctor", "--json")
+
+with t.case("info of traces and of GPU code objects"):
+    for pattern in ("trace/*.duet", "zebin/*.bin", "cubin/*.cubin"):
+        for path in sorted(glob.glob(os.path.join(GOLDEN, pattern))):
+            check(validator("info"), "info", "--json", path)
+
+with t.case("info --batch"):
+    path = t.path("batch.bin")
+    with open(path, "wb") as file:
+        file.write(struct.pack("<1I", 0x05000000))
+    check(validator("info-batch"), "info", "--json", "--batch", "--gen", "xe2", path)
+    with open(path, "wb") as file:
+        file.write(struct.pack("<43I", 0x72080000 | 38, *[0] * 18, 0x1040, *[0] * 20, 0x18800100 | 1, 0x5000, 0))
+    check(validator("info-batch"), "info", "--json", "--batch", path)
+
+with t.case("report, each table of --by"):
+    for path in sorted(glob.glob(os.path.join(GOLDEN, "trace", "*.duet"))):
+        check(validator("report"), "report", "--json", path)
+    with open(os.path.join(GOLDEN, "export", "cpu_gpu.txt"), encoding="utf-8") as file:
+        trace = t.described("cpu_gpu.duet", file.read())
+    for by in BYS:
+        check(validator("report"), "report", "--json", "--by", by, trace)
+
+with t.case("every schema that a document names is in docs"):
+    names = {os.path.basename(path)[:-len(".schema.json")] for path in glob.glob(os.path.join(ROOT, "docs", "*.schema.json"))}
+    t.equal(names, {"list", "doctor", "info", "info-batch", "report", "export"}, "docs/*.schema.json")
+
+t.end()

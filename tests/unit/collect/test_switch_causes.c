@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tests/unit/collect/test_switch_causes.c - what rows say of who waits, of whom and what for, from
+ * what the kernel told
+ */
+#include "harness.h"
+
+#include <linux/futex.h>
+#include <sys/socket.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "bench.h"
+#include "collect/cpu/cpu_private.h"
+
+/* ---- what a look found, and what the kernel told --------------------------------------------- */
+
+enum { LOOKED_STACK = 11, LOOKED_WORDS, LOOKED_HOLDER, BPF_STACK, TOLD_WORDS, TOLD_HOLDER };
+
+static struct event_switch say(const struct thread_wait *wait, bool is_look_valid)
+{
+	struct event_switch row = {0};
+
+	cpu_say_wait(wait, is_look_valid, &row);
+	return row;
+}
+
+#define CHECK_WAIT(row, its_stack, words, its_holder)   \
+	do {                                            \
+		const struct event_switch said = (row); \
+                                                        \
+		CHECK_EQUAL(said.stack, its_stack);     \
+		CHECK_EQUAL(said.wait_string, words);   \
+		CHECK_EQUAL(said.holder, its_holder);   \
+	} while (0)
+
+TEST(told_words_need_no_stack)
+{
+	struct thread_wait wait = {.bpf_string = TOLD_WORDS, .bpf_holder = TOLD_HOLDER};
+
+	CHECK_WAIT(say(&wait, true), 0, TOLD_WORDS, TOLD_HOLDER);
+	CHECK_WAIT(say(&wait, false), 0, TOLD_WORDS, TOLD_HOLDER);
+	wait.bpf_stack = BPF_STACK;
+	CHECK_WAIT(say(&wait, false), BPF_STACK, TOLD_WORDS, TOLD_HOLDER);
+	/* the call's name is less than what the kernel says of it */
+	wait = (struct thread_wait){.stack = LOOKED_STACK,
+				    .wait_string = LOOKED_WORDS,
+				    .bpf_string = TOLD_WORDS,
+				    .bpf_holder = TOLD_HOLDER};
+	CHECK_WAIT(say(&wait, true), LOOKED_STACK, TOLD_WORDS, TOLD_HOLDER);
+}
+
+TEST(an_interpreters_lock_stays)
+{
+	struct thread_wait wait = {.stack = LOOKED_STACK,
+				   .wait_string = LOOKED_WORDS,
+				   .is_interpreters = true,
+				   .bpf_string = TOLD_WORDS,
+				   .bpf_holder = TOLD_HOLDER};
+
+	CHECK_WAIT(say(&wait, true), LOOKED_STACK, LOOKED_WORDS, 0);
+	wait.holder = LOOKED_HOLDER;
+	CHECK_WAIT(say(&wait, true), LOOKED_STACK, LOOKED_WORDS, LOOKED_HOLDER);
+	/* of a later wait: what the kernel told is of this one */
+	CHECK_WAIT(say(&wait, false), 0, TOLD_WORDS, TOLD_HOLDER);
+	wait.bpf_string = 0;
+	CHECK_WAIT(say(&wait, false), 0, 0, 0);
+}
+
+/* ---- the same of whole records --------------------------------------------------------------- */
+
+enum { HOLDER_TID = 4000001, ADDRESSES = 1500, PORTS = 1500 };
+
+struct stage {
+	struct bench bench;
+	struct cpu cpu;
+	struct process *process; /* this one, so that its mappings are there */
+	struct process_thread *waiter, *holder;
+	struct event_switch *rows; /* owned; as they were read back */
+	size_t count;
+};
+
+static void stage_open(struct stage *stage)
+{
+	struct processes *processes;
+
+	memset(stage, 0, sizeof(*stage));
+	bench_open(&stage->bench);
+	processes = stage->bench.recording->processes;
+	stage->cpu.recording = stage->bench.recording;
+	stage->cpu.processes = processes;
+	stage->process = processes_begin(processes, (uint32_t)getpid(), 1);
+	stage->waiter = process_thread(processes, stage->process, (uint32_t)getpid(), 1);
+	stage->holder = process_thread(processes, stage->process, HOLDER_TID, 1);
+	process_thread_describe(processes, stage->process, stage->waiter);
+	process_thread_describe(processes, stage->process, stage->holder);
+}
+
+/* A row in the trace; its number. */
+static size_t put(struct stage *stage, uint32_t string, uint32_t holder)
+{
+	const struct event_switch row = {.time = 10 + stage->count,
+					 .previous = stage->waiter->row.id,
+					 .wait_string = string,
+					 .holder = holder};
+
+	cpu_put_switch(&stage->cpu, stage->waiter->row.id, &row);
+	return stage->count++;
+}
+
+static void stage_read(struct stage *stage)
+{
+	const size_t put_count = stage->count;
+
+	bench_read(&stage->bench);
+	stage->rows = ROWS(&stage->bench, EVENT_SWITCH, struct event_switch, &stage->count, NULL);
+	if (stage->count != put_count)
+		abort();
+}
+
+static const char *said(struct stage *stage, size_t row)
+{
+	return text_of(&stage->bench, stage->rows[row].wait_string);
+}
+
+static void stage_close(struct stage *stage)
+{
+	struct switch_causes *who = &stage->cpu.who;
+
+	hash_map_fini(&who->names);
+	hash_map_fini(&who->waits);
+	hash_map_fini(&who->locks);
+	memory_places_fini(&who->places);
+	free(stage->rows);
+	bench_close(&stage->bench);
+}
+
+static struct kernel_out futex_of(const struct stage *stage, uint64_t address)
+{
+	return (struct kernel_out){.head = {.time_ns = 10,
+					    .flags = KERNEL_IN_CALL | KERNEL_HAS_LOCK,
+					    .tid = stage->waiter->row.tid,
+					    .tgid = stage->process->row.pid},
+				   .call = SYS_futex,
+				   .arguments = {address, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 2},
+				   .lock = {.word = 2, .owner = HOLDER_TID, .kind = 0}};
+}
+
+/* What it waits for, as a row says it. */
+static size_t tell(struct stage *stage, const struct kernel_out *out)
+{
+	struct thread_wait wait = {0};
+
+	switch_causes_fill_wait(&stage->cpu, stage->process, out, &wait);
+	return put(stage, wait.bpf_string, wait.bpf_holder);
+}
+
+TEST(holders)
+{
+	static int lock;
+	struct kernel_out out, plain;
+	struct stage stage;
+	uint32_t holder;
+
+	stage_open(&stage);
+	holder = stage.holder->row.id;
+	plain = out = futex_of(&stage, (uintptr_t)&lock);
+	tell(&stage, &out);
+	/* what else sleeps on a 2 */
+	out.lock.word = 1;
+	tell(&stage, &out);
+	out = plain;
+	out.lock.kind = 0x5f3a2210;
+	tell(&stage, &out);
+	out = plain;
+	out.lock.owner = stage.waiter->row.tid;
+	tell(&stage, &out);
+	out.lock.owner = HOLDER_TID + 1;
+	tell(&stage, &out);
+	out = plain;
+	out.arguments[2] = 1;
+	tell(&stage, &out);
+	out = plain;
+	out.head.flags &= ~(uint32_t)KERNEL_HAS_LOCK;
+	tell(&stage, &out);
+	process_thread_end(stage.cpu.processes, stage.process, HOLDER_TID, 20);
+	tell(&stage, &plain);
+	stage_read(&stage);
+	CHECK_EQUAL(stage.rows[0].holder, holder);
+	CHECK(strncmp(said(&stage, 0), "mutex (", 7) == 0);
+	for (size_t i = 1; i < stage.count; i++) {
+		CHECK_EQUAL(stage.rows[i].holder, 0);
+		CHECK(strncmp(said(&stage, i), "futex (", 7) == 0);
+	}
+	stage_close(&stage);
+}
+
+/* Of a file that is unmapped, its name is not told of what lies there next; of the same state it
+ * is. */
+TEST(a_place_that_is_mapped_anew)
+{
+	enum { BYTES = 1 << 16 };
+	char path[] = "/tmp/switch_XXXXXX";
+	const int file = mkstemp(path);
+	void *mapped, *again;
+	struct kernel_out out;
+	struct stage stage;
+
+	REQUIRE(file >= 0 && ftruncate(file, BYTES) == 0);
+	mapped = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	REQUIRE(mapped != MAP_FAILED);
+	stage_open(&stage);
+	out = futex_of(&stage, (uintptr_t)mapped + 64);
+	out.lock.word = 1;
+	out.mappings = 1;
+	tell(&stage, &out);
+	again = mmap(mapped, BYTES, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	REQUIRE(again == mapped);
+	out.head.time_ns = host_clocks_now_ns();
+	tell(&stage, &out);
+	out.mappings = 2;
+	/* the mappings may be read again at once */
+	for (size_t i = 0; i < MEMORY_PLACES_KEPT; i++)
+		stage.cpu.who.places.kept[i].cost_ns = 0;
+	tell(&stage, &out);
+	stage_read(&stage);
+	CHECK(strncmp(said(&stage, 0), "futex (switch_", 14) == 0);
+	CHECK_TEXT(said(&stage, 1), said(&stage, 0));
+	CHECK(strncmp(said(&stage, 2), "futex (0x", 9) == 0);
+	stage_close(&stage);
+	munmap(mapped, BYTES);
+	unlink(path);
+	close(file);
+}
+
+static void name_next(struct stage *stage, const struct kernel_out *out)
+{
+	uint32_t string = 0, holder = 0;
+
+	switch_causes_name_next(&stage->cpu, out, &string, &holder);
+	put(stage, string, holder);
+}
+
+/* A number is given to another process, and a process becomes another program. */
+TEST(names_of_others)
+{
+	struct kernel_out out = {.head = {.time_ns = 10}, .next = {5000001, 5000001, "first"}};
+	struct stage stage;
+
+	stage_open(&stage);
+	name_next(&stage, &out);
+	memcpy(out.next.name, "other", 6);
+	name_next(&stage, &out);
+	memcpy(out.next.name, "first\0rest", 11);
+	name_next(&stage, &out);
+	out.next.tgid++;
+	name_next(&stage, &out);
+	CHECK_EQUAL(stage.cpu.who.names.count, 3);
+	stage_read(&stage);
+	CHECK_TEXT(said(&stage, 0), "first (process 5000001)");
+	CHECK_TEXT(said(&stage, 1), "other (process 5000001)");
+	CHECK_TEXT(said(&stage, 2), "first (process 5000001)");
+	CHECK_TEXT(said(&stage, 3), "first (process 5000002)");
+	stage_close(&stage);
+}
+
+TEST(tables_are_limited)
+{
+	struct kernel_out out = {.head = {.time_ns = 10, .flags = KERNEL_IN_CALL},
+				 .call = SYS_recvfrom,
+				 .file_mode = S_IFSOCK,
+				 .family = AF_INET,
+				 .socket_type = SOCK_STREAM};
+	size_t last = 0, full, free_again;
+	struct stage stage;
+
+	stage_open(&stage);
+	for (uint16_t port = 1; port <= PORTS; port++) {
+		out.peer_port = port;
+		last = tell(&stage, &out);
+	}
+	CHECK_EQUAL(stage.cpu.who.waits.count, 1024);
+	for (uint64_t i = 0; i < ADDRESSES; i++) {
+		out = futex_of(&stage, 16 + 4 * i);
+		tell(&stage, &out);
+	}
+	CHECK_EQUAL(stage.cpu.who.locks.count, 1024);
+	/* of this program's own code it would be told where that lies */
+	out = (struct kernel_out){.head = {.time_ns = 10, .flags = KERNEL_FAULT},
+				  .call = -1,
+				  .fault_address = (uintptr_t)&stage_open};
+	full = tell(&stage, &out);
+	hash_map_clear(&stage.cpu.who.locks);
+	free_again = tell(&stage, &out);
+	stage_read(&stage);
+	CHECK_TEXT(said(&stage, 0), "recvfrom (TCP, port 1 of the peer)");
+	CHECK_TEXT(said(&stage, last), "recvfrom");
+	CHECK_TEXT(said(&stage, full), "page fault");
+	CHECK(strncmp(said(&stage, free_again), "page fault (/", 13) == 0);
+	stage_close(&stage);
+}
+
+static const char *losses(struct kernel_losses losses)
+{
+	static char text[240];
+
+	switch_causes_losses_text(&losses, text, sizeof(text));
+	return text;
+}
+
+TEST(losses_inside_the_kernel)
+{
+	CHECK_TEXT(losses((struct kernel_losses){0}), "");
+	CHECK_TEXT(losses((struct kernel_losses){.kernel_stacks = 1}),
+		   "the kernel stack of 1 switch");
+	CHECK_TEXT(losses((struct kernel_losses){3, 4, 5}),
+		   "the waker of 3 wakings, the kernel stack of 4 switches, the user stack of 5 "
+		   "switches");
+}
+
+int main(void)
+{
+	RUN(told_words_need_no_stack);
+	RUN(an_interpreters_lock_stays);
+	RUN(holders);
+	RUN(a_place_that_is_mapped_anew);
+	RUN(names_of_others);
+	RUN(tables_are_limited);
+	RUN(losses_inside_the_kernel);
+	return harness_end();
+}
