@@ -74,6 +74,7 @@ static const struct option_row rows[] = {
 	ROW(pc_chips, INTEGER),
 	ROW(context_reuse, INTEGER),
 	ROW(pc_keep, INTEGER),
+	ROW(pc_fixed, INTEGER),
 	ROW(pc_forget, INTEGER),
 	ROW(pc_plan, TEXT),
 	ROW(pm_buffer, INTEGER),

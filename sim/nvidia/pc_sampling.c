@@ -616,7 +616,8 @@ static cupti_result configure(struct context *context,
 {
 	switch (info->attribute) {
 	case CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD:
-		if (info->value.period_exponent < 5 || info->value.period_exponent > 31)
+		if (info->value.period_exponent < 5 || info->value.period_exponent > 31 ||
+		    sim_options()->pc_fixed)
 			return CUPTI_ERROR_INVALID_PARAMETER;
 		context->exponent = info->value.period_exponent;
 		break;

@@ -62,6 +62,7 @@
  *	                   range overwrites them
  *	pc_plan=FILE       samples per run of a kernel, instead of a share of the time: lines of
  *	                   kernel, instruction number, reason, and number of samples
+ *	pc_fixed=0         1: refuses a sampling period, which stays 2^12 cycles
  *	pc_forget=0        1: loaded code is not reported, as if the tool had come too late
  *	pm_buffer=4096     samples that the hardware buffer of PM sampling holds
  *	pm_load=-1         the share of the time in which PM sampling sees a kernel, 0 to 1; -1:
@@ -110,7 +111,7 @@ struct sim_options {
 	int64_t drop_every, untimed_every, null_crash, bad_after, flush_hang, stray_buffer;
 	int64_t stream_step, silent_sets, range_first, range_last;
 	int64_t finalize_crash;
-	int64_t pc_buffer, pc_lag_us, pc_late, pc_slow_ms, pc_chips, pc_keep, pc_forget;
+	int64_t pc_buffer, pc_lag_us, pc_late, pc_slow_ms, pc_chips, pc_keep, pc_fixed, pc_forget;
 	int64_t context_reuse, pm_buffer, pm_nan_every, pm_other_every;
 	int64_t pm_full_ms, pm_hang_ms, pm_clock;
 	int64_t nvml_unsupported, nvml_step_ms, nvml_pid, nvml_reasons, nvml_lost_ms,

@@ -20,8 +20,7 @@ enum nvidia_option {
 
 /* Numbers of a region; 0: default. */
 enum nvidia_number {
-	NVIDIA_NUMBER_PC_WINDOW_MS, /* length of a sampling window … */
-	NVIDIA_NUMBER_PC_PERIOD_MS  /* … and the period of windows */
+	NVIDIA_NUMBER_PC_EXPONENT /* instructions are sampled every 2^this cycles, 5 to 31 */
 };
 
 /* Counters of the guest, from RING_TROUBLE_GUEST on. */
@@ -31,8 +30,7 @@ enum nvidia_trouble {
 	NVIDIA_TROUBLE_GRAPHS,
 	NVIDIA_TROUBLE_PC_FULL, /* times that the GPU's sample buffer was full */
 	NVIDIA_TROUBLE_PC_CODE, /* samples of kernels whose code the guest has not seen */
-	NVIDIA_TROUBLE_PC_RARE, /* sampling windows became rarer than requested */
-	NVIDIA_TROUBLE_PC_OVER, /* … and ended for good */
+	NVIDIA_TROUBLE_PC_OVER, /* sampling ended for good */
 	/* contexts without sampling: there are too many, or the helper is inside CUPTI */
 	NVIDIA_TROUBLE_PC_CONTEXTS,
 	/* commands in streams that share one queue, because there are too many streams */

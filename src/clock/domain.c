@@ -164,9 +164,15 @@ static bool is_plausible(const struct candidate *candidate)
 	return least <= PLAUSIBLE_NS;
 }
 
-/* The tightest candidate, and the first of equals. The room above an enqueue decides before the
- * room below a completion: QUEUED is taken within a microsecond, but a completion may be detected
- * much later. */
+/* By more than the candidate's own error. */
+static bool is_tighter(const struct candidate *candidate, uint64_t slack_ns, uint64_t other_ns)
+{
+	return slack_ns < other_ns && other_ns - slack_ns > candidate->error_ns;
+}
+
+/* The tightest candidate, and the first of equals: on a host that never slept, BOOTTIME is
+ * MONOTONIC but for its error. The room above an enqueue decides before the room below a
+ * completion: QUEUED is taken within a microsecond, but a completion may be detected much later. */
 static int choose_candidate(const struct clock_domain *domain)
 {
 	int best = -1;
@@ -177,9 +183,9 @@ static int choose_candidate(const struct clock_domain *domain)
 
 		if (!is_plausible(candidate))
 			continue;
-		if (best < 0 || candidate->slack_ns[0] < other->slack_ns[0] ||
+		if (best < 0 || is_tighter(candidate, candidate->slack_ns[0], other->slack_ns[0]) ||
 		    (candidate->slack_ns[0] == other->slack_ns[0] &&
-		     candidate->slack_ns[1] < other->slack_ns[1]))
+		     is_tighter(candidate, candidate->slack_ns[1], other->slack_ns[1])))
 			best = (int)i;
 	}
 	return best;

@@ -164,6 +164,7 @@ static const char *explain_loss(uint32_t reason)
 		[LOSS_RING_BROKEN] = "the program overwrote its own ring",
 		[LOSS_TRACKING] = "a limit of tracked objects was reached",
 		[LOSS_DISK] = "the file could not be written; free space on its disk",
+		[LOSS_GAP] = "they could not be read for some time; the rows have gaps there",
 	};
 
 	return array_text(texts, ARRAY_COUNT(texts), reason,

@@ -224,7 +224,7 @@ with t.case("recordings that end just after their commands have all of these and
         t.equal(len(file.readlines()), sum(int(line.split()[1]) for line in live.told), "what ran by the stand-in's own count")
     t.equal((status, said.splitlines()[-1], errors), (7, "wrong 0", ""), "the program")
 
-ALWAYS_OPEN = "nvidia:pc=900000/900000"  # one window
+SAMPLED = "nvidia:pc"
 GIVEN_BACK = ("cuptiSubscribe", "cuptiUnsubscribe", "cuptiFinalize")
 
 with t.case("a CUPTI that takes longer than the program may wait is released nevertheless"):
@@ -232,7 +232,7 @@ with t.case("a CUPTI that takes longer than the program may wait is released nev
     live = Live("read", sim=f"gate={gate}")
     before = live.threads()
     for turn in range(1, 4):
-        recorder = Recorder(live.pid, t.path("late.duet"), ("--collect", ALWAYS_OPEN))
+        recorder = Recorder(live.pid, t.path("late.duet"), ("--collect", SAMPLED))
         live.tell("context 3")
         until("3 commands", lambda: ledger(t.path("late.duet"))["matched"] >= 3)
         with open(gate, "w", encoding="ascii"):
@@ -257,7 +257,7 @@ with t.case("a CUPTI that takes longer than the program may wait is released nev
 with t.case("a graph that is made while nobody records, and CUPTI before 12.6 is not given back yet, keeps it from being given back"):
     gate = t.path("late_gate")
     # a recorder of its own, whose signal is not the program's
-    command = [DUET, "record", "--collect", ALWAYS_OPEN, "-o", t.path("graphless.duet"), "--", program("cuda_live"), "read", "later"]
+    command = [DUET, "record", "--collect", SAMPLED, "-o", t.path("graphless.duet"), "--", program("cuda_live"), "read", "later"]
     live = Live(command=command, sim=f"version=22,finalize_crash=1,gate={gate}")
     live.tell("launch 3")
     until("sampling", lambda: live.count("cuptiPCSamplingEnable") == (1,))
@@ -288,7 +288,7 @@ with t.case("options of the first recording are off in the second"):
 with t.case("a context that is made just after a recording has taken over is sampled, once"):
     live = Live("read")
     for turn in range(2):
-        recorder = Recorder(live.pid, t.path("taken.duet"), ("--collect", ALWAYS_OPEN))
+        recorder = Recorder(live.pid, t.path("taken.duet"), ("--collect", SAMPLED))
         if turn:
             live.tell("context 9")
             until("samples", lambda: ledger(t.path("taken.duet")).get("samples"))
@@ -325,7 +325,7 @@ with t.case("a recording that takes over has its own options"):
     said = record_once(live, t.path("two.duet"), 3, 2, ("--collect", "nvidia:graphs"), nodes=1)
     t.true("those of CLOCK_REALTIME" in said, f"a refusal is told to each: {said}")
     record_once(live, t.path("three.duet"), 2, 2)
-    recorder = Recorder(live.pid, t.path("four.duet"), ("--collect", ALWAYS_OPEN))
+    recorder = Recorder(live.pid, t.path("four.duet"), ("--collect", SAMPLED))
     live.tell("context 9")
     until("samples", lambda: ledger(t.path("four.duet")).get("samples"))
     t.equal(recorder.end(), 0, "status")
@@ -350,7 +350,7 @@ with t.case("ranges of CUPTI's own time go to a recording that takes over"):
 
 with t.case("the recorder sets the length of sample windows"):
     live = Live("read")
-    recorder = Recorder(live.pid, t.path("windows.duet"), ("--collect", ALWAYS_OPEN))
+    recorder = Recorder(live.pid, t.path("windows.duet"), ("--collect", SAMPLED))
     live.tell("context 9")
     until("samples", lambda: ledger(t.path("windows.duet")).get("samples"))
     flushed = live.count("flushed")[0]

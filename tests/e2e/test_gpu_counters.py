@@ -78,7 +78,7 @@ with t.case("NVML's values, exactly"):
         t.true(abs(row["mean"] - want) < 1e-4, f"{name}: {row['mean']}, not {want}")
         t.equal(row["limit"], 100, f"limit of {name}")
     near(metric(document, "gpu.energy")["mean"], watts, 0.01, "energy by time")
-    t.true(metric(document, "gpu.energy")["readings"] >= 5, "energy is read again and again")
+    t.true(metric(document, "gpu.energy")["readings"] >= 2, "energy is read once a second")
     for instance, want in (("power cap", 100), ("hardware thermal slowdown", 100), ("idle", 0), ("power brake", 0)):
         t.equal(metric(document, "gpu.throttled", instance=instance)["mean"], want, f"throttled: {instance}")
     t.equal(metrics(document, "gpu.throttled", instance="display clocks"), [], "a reason the GPU does not know")

@@ -40,7 +40,7 @@ with t.case("each row is there or says why not, marked as simulated, and kernels
     result, document = table()
     t.equal(result.status, 0, text(result.stdout) + text(result.stderr))
     rows = {row["name"]: row for row in document["rows"]}
-    for name in ("plain", "tracing", "tracing + stacks", "tracing + stacks, PC windows", "PM sampling, 1 kHz"):
+    for name in ("plain", "tracing", "tracing + stacks", "tracing + stacks + PC samples", "PM sampling, 1 kHz"):
         t.true(rows[name]["step"]["seconds"] > 0 and rows[name]["eager"]["seconds"] > 0, f"{name}: {rows[name]}")
     t.true("no torch" in rows["torch.profiler"]["why"], f"{rows['torch.profiler']}")
     t.true(all(row["simulated"] for row in rows.values()), "marked")

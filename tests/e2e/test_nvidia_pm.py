@@ -248,7 +248,7 @@ with t.case("each refusal has a remedy, and the recording continues"):
     for trace in (trace, t.path("nvml.duet")):
         report = text(run([DUET, "report", trace]).stdout)
         t.true("! nvidia: partial: " in report and "not at all" not in report, f"in part: {report}")
-        t.true("nvidia   partial, unverified on hardware: " in notes(trace), notes(trace))
+        t.true("nvidia   partial: " in notes(trace), notes(trace))
 
 with t.case("a GPU that fails while it is sampled ends there"):
     trace, _ = record("fails.duet", ["sleep", "0.4"], "nvidia:pm", "fail_cuptiPmSamplingDecodeData=9")

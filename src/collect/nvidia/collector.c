@@ -29,7 +29,7 @@
 #include "collect/nvidia/pm.h"
 #include "collect/proc.h"
 
-static int read_windows(const char *text, void *options);
+static int read_exponent(const char *text, void *options);
 static int read_pm(const char *text, void *options);
 
 #define CUDA NVIDIA_CUDA | NVIDIA_CUDA_ASKED
@@ -47,12 +47,10 @@ static const struct collector_option nvidia_options[] = {
 	 .set = CUDA | NVIDIA_OPTION_LATENCY, .off = NVIDIA_OPTION_LATENCY},
 	{"waits", "CUDA, and as ranges the waits of host and streams that CUPTI reports",
 	 .set = CUDA | NVIDIA_OPTION_WAITS, .off = NVIDIA_OPTION_WAITS},
-	{"pc",
-	 "CUDA, with samples of the instructions of its kernels and their stall reasons, during 20 "
-	 "ms of each second",
+	{"pc", "CUDA, with samples of the instructions of its kernels and their stall reasons",
 	 .set = CUDA | NVIDIA_OPTION_PC, .off = NVIDIA_OPTION_PC | NVIDIA_OPTION_PC_EXACT},
-	{"pc=WINDOW/PERIOD", "as pc, with samples during WINDOW ms of each PERIOD ms: pc=20/1000",
-	 .set = CUDA | NVIDIA_OPTION_PC, .read = read_windows},
+	{"pc=N", "as pc; each multiprocessor is sampled every 2^N cycles, N from 5 to 31",
+	 .set = CUDA | NVIDIA_OPTION_PC, .read = read_exponent},
 	{"pc-exact",
 	 "as pc, with kernels run one after the other, so that each sample belongs to one launch",
 	 .set = CUDA | NVIDIA_OPTION_PC | NVIDIA_OPTION_PC_EXACT, .off = NVIDIA_OPTION_PC_EXACT},
@@ -74,11 +72,11 @@ static const struct collector_option nvidia_options[] = {
 static const struct collector_rate rate = {
 	.usual_hz = 10, .max_hz = 100, .asked = NVIDIA_COUNTERS_ASKED};
 
-enum { PC_PERIOD_MAX_MS = 3600000 };
+enum { PC_MIN_EXPONENT = 5, PC_MAX_EXPONENT = 31 };
 
 static const char memory_taken[] =
-	"instruction sampling takes 512 MiB of GPU memory for each CUDA context, according to "
-	"CUPTI's documentation; a program that fills its GPU may run out of memory";
+	"instruction sampling takes 64 MiB of GPU memory for each CUDA context (512 MiB if CUPTI "
+	"refuses that size); a program that fills its GPU may run out of memory";
 
 /* ---- notes ----------------------------------------------------------------------------------- */
 
@@ -391,32 +389,23 @@ static const struct collector_work work = {
 	.close = close_both,
 };
 
-/* Parses "pc=20/1000". */
-static bool parse_windows(const char *text, uint32_t *ret_window_ms, uint32_t *ret_period_ms)
-{
-	unsigned int window, period;
-	int length = 0;
-
-	if (sscanf(text, "pc=%6u/%7u%n", &window, &period, &length) != 2 || text[length] ||
-	    text[3] < '0' || text[3] > '9' || !window || window > period ||
-	    period > PC_PERIOD_MAX_MS)
-		return false;
-	*ret_window_ms = window;
-	*ret_period_ms = period;
-	return true;
-}
-
-static int read_windows(const char *text, void *options)
+/* Parses "pc=19". */
+static int read_exponent(const char *text, void *options)
 {
 	struct nvidia_options *own = options;
+	unsigned int exponent = 0;
+	int length = 0;
 
 	if (strncmp(text, "pc=", 3) != 0)
 		return -ENOENT;
-	if (parse_windows(text, &own->pc_window_ms, &own->pc_period_ms))
+	if (sscanf(text, "pc=%2u%n", &exponent, &length) == 1 && !text[length] && text[3] >= '0' &&
+	    text[3] <= '9' && exponent >= PC_MIN_EXPONENT && exponent <= PC_MAX_EXPONENT) {
+		own->pc_exponent = exponent;
 		return 0;
+	}
 	return error_set(-EINVAL,
-			 "'%s' is invalid: it is pc=WINDOW/PERIOD in ms, with WINDOW up to PERIOD, "
-			 "and PERIOD up to an hour (pc=20/1000)",
+			 "'%s' is invalid: it is pc=N, with N from 5 to 31; each multiprocessor is "
+			 "sampled every 2^N cycles",
 			 text);
 }
 
@@ -446,8 +435,7 @@ static uint32_t guest_options(const struct session_options *session,
 {
 	const struct nvidia_options *own = collector_options(session, "nvidia");
 
-	ret_numbers[NVIDIA_NUMBER_PC_WINDOW_MS] = own->pc_window_ms;
-	ret_numbers[NVIDIA_NUMBER_PC_PERIOD_MS] = own->pc_period_ms;
+	ret_numbers[NVIDIA_NUMBER_PC_EXPONENT] = own->pc_exponent;
 	return own->choice.words & RING_OPTIONS_OF_GUEST;
 }
 
@@ -466,14 +454,10 @@ static const struct guest_fact facts[] = {
 	 "on each launch of a graph is one command, as with nvidia:graphs",
 	 NULL},
 	{NVIDIA_TROUBLE_PC_FULL, true, LOSES_NOTHING, NULL,
-	 "times the GPU's buffer of instruction samples was full and later samples were lost; use "
-	 "shorter windows (nvidia:pc=WINDOW/PERIOD, in ms)"},
+	 "times the GPU's buffer of instruction samples was full and later samples were lost; "
+	 "sample less often (nvidia:pc=N, every 2^N cycles)"},
 	{NVIDIA_TROUBLE_PC_CODE, false, LOSES_NOTHING, NULL,
 	 "instruction samples have no function, because duet did not see their code being loaded"},
-	{NVIDIA_TROUBLE_PC_RARE, true, LOSES_NOTHING,
-	 "instruction samples took more than 1 % of the time to read, so there were fewer windows "
-	 "than requested; shares are not affected",
-	 NULL},
 	{NVIDIA_TROUBLE_PC_OVER, true, LOSES_NOTHING,
 	 "instructions are no longer sampled in this process: the GPU's buffer was full "
 	 "repeatedly, or CUPTI's names took too much of the program's memory",
@@ -493,6 +477,7 @@ static const struct guest_way guest_way = {
 	.name = "cuda",
 	.file = NVIDIA_GUEST,
 	.runtime = "CUDA",
+	.device_file = "/dev/nvidiactl",
 	.calls = NVIDIA_CUDA,
 	.ring_bytes = CUDA_RING_BYTES,
 	.explain = cuda_explain,
@@ -510,7 +495,6 @@ const struct collector nvidia_collector = {
 	.help = "CUDA kernels, copies and graphs with device times, from CUPTI; counters of NVIDIA "
 		"GPUs: load, power, clocks, memory, links, since Hopper activity of "
 		"multiprocessors; with pm, hardware counters",
-	.unverified = true,
 	.way = &guest_way,
 	.sources = &nvidia_sources,
 	.options = nvidia_options,

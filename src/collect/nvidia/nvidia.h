@@ -24,6 +24,7 @@ extern const struct source nvidia_pcie_source;
 extern const struct source nvidia_pm_source;
 extern const struct source nvidia_process_source;
 extern const struct source nvidia_state_source;
+extern const struct source nvidia_energy_source;
 extern const struct source nvidia_throttle_source;
 
 /* The context of all sources. Members that are not atomic are set before the sources start. */

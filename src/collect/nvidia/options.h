@@ -21,7 +21,7 @@ enum nvidia_word {
 struct nvidia_options {
 	struct collector_choice choice; /* hz: rate of NVML's counters */
 	uint32_t pm_hz;
-	uint32_t pc_window_ms, pc_period_ms; /* 0: the defaults */
+	uint32_t pc_exponent; /* 0: by the size of the GPU */
 };
 
 #endif

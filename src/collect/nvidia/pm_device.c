@@ -29,6 +29,8 @@
 #include "collect/host_clocks.h"
 
 enum {
+	/* 10 MB on an H200. Clearing a larger one takes longer: with 5000 samples at 10 kHz the
+	 * hardware's buffer became full meanwhile. */
 	IMAGE_SAMPLES = 1024,
 	HARDWARE_BYTES = 64 << 20,
 	MIN_WAIT_NS = 10000000,
@@ -97,16 +99,17 @@ static bool lies(uint64_t begin, uint64_t end, uint64_t from, uint64_t to)
 }
 
 /* Finds the clock of the samples' times, which is not documented: either the one that was given to
- * CUPTI, or its default. It is the clock whose times bracket the samples, because sampling started
- * before them and decoding ended after them. */
-static bool choose_clock(struct pm_device *device, uint64_t begin, uint64_t end)
+ * CUPTI (as on an H200 with CUPTI 13.0), or its default. It is the clock whose times bracket the
+ * end of the first sample, because sampling started before it and decoding ended after it. The
+ * first sample begins when the device was enabled, up to 0.6 s before sampling started. */
+static bool choose_clock(struct pm_device *device, uint64_t end)
 {
 	struct pm_moment to = now(device);
 	uint32_t clock = 0;
 
-	if (lies(begin, end, device->from.cupti, to.cupti))
+	if (lies(end - 1, end, device->from.cupti, to.cupti))
 		clock = device->clock;
-	else if (lies(begin, end, device->from.wall, to.wall))
+	else if (lies(end - 1, end, device->from.wall, to.wall))
 		clock = HOST_CLOCK_REALTIME;
 	if (clock == HOST_CLOCK_REALTIME)
 		put_note(device, PM_NOTE_CLOCK,
@@ -319,7 +322,7 @@ static void close_all(struct pm_device *device)
 
 /* ---- samples --------------------------------------------------------------------------------- */
 
-/* Writes one sample. The first one after a start began at an unknown earlier time and is dropped.
+/* Writes one sample. The first one after a start began before it and is dropped.
  * False: sampling cannot go on. */
 static bool take_sample(struct pm_device *device, size_t index, uint64_t until)
 {
@@ -335,8 +338,7 @@ static bool take_sample(struct pm_device *device, size_t index, uint64_t until)
 		return false;
 	if (device->is_first) {
 		device->is_first = false;
-		return device->rows_clock ||
-		       choose_clock(device, params.ret_start_ns, params.ret_end_ns);
+		return device->rows_clock || choose_clock(device, params.ret_end_ns);
 	}
 	/* A sample whose time cannot be placed leaves a gap, like a missing one. */
 	if (!lies(params.ret_start_ns, params.ret_end_ns, from_of(device), until))
@@ -447,7 +449,11 @@ static bool restart(struct pm_device *device)
 	if (!stop_and_drain(device))
 		return false;
 	pm_samples_overflow(&device->samples);
-	return start_sampling(device);
+	if (start_sampling(device))
+		return true;
+	/* On an H200 CUPTI 13.0 did not start again after an overflow (999). */
+	close_all(device);
+	return open_all(device);
 }
 
 /* ---- the thread ------------------------------------------------------------------------------ */

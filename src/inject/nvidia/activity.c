@@ -35,6 +35,7 @@ static struct {
 	uint32_t count;
 	_Atomic uint64_t last_node;
 	_Atomic bool walk_refused;
+	_Atomic bool is_last; /* a forced flush: records without times are of commands in flight */
 } activity;
 
 static _Alignas(ACTIVITY_RECORD_ALIGNMENT) uint8_t discard[DISCARD_BYTES];
@@ -209,9 +210,12 @@ static void put_node(struct guest_thread *thread, const struct work *work, uint3
 
 static void put_work(struct guest_thread *thread, const struct work *work)
 {
-	enum cuda_slot_kind kind = cuda_slot_take(work->correlation, thread->mode);
+	enum cuda_slot_kind kind;
 	uint32_t queue;
 
+	if (atomic_load(&activity.is_last) && (!work->started || !work->ended))
+		return;
+	kind = cuda_slot_take(work->correlation, thread->mode);
 	if (kind == CUDA_SLOT_NONE)
 		guest_trouble(RING_TROUBLE_TRACKING);
 	if (kind == CUDA_SLOT_NONE || kind == CUDA_SLOT_OTHERS)
@@ -372,6 +376,11 @@ void cuda_activity_reset(void)
 	if (out == MAX_BUFFERS)
 		memset(activity.is_out, 0, sizeof(activity.is_out));
 	guest_unlock(&activity.lock);
+}
+
+void cuda_activity_set_last(bool is_last)
+{
+	atomic_store(&activity.is_last, is_last);
 }
 
 void cuda_activity_forked(void)

@@ -107,8 +107,6 @@ bool cuda_slots_are_awaited(void);
 bool cuda_slots_are_open(void);
 /* True if a graph was launched. Its contents are unknown, and so is whether all of it has run. */
 bool cuda_slots_have_graphs(void);
-/* True if any command was ever launched. */
-bool cuda_slots_were_used(void);
 
 /* ---- activity (activity.c) ------------------------------------------------------------------- */
 
@@ -120,6 +118,9 @@ void cuda_count_dropped(void);
 /* Number of records of graph nodes so far. */
 uint64_t cuda_nodes(void);
 void cuda_activity_reset(void);
+/* True: the records that CUPTI delivers now are of a forced flush. One without times is of a
+ * command that has not completed. */
+void cuda_activity_set_last(bool is_last);
 void cuda_activity_forked(void);
 
 /* ---- overheads (overheads.c) ----------------------------------------------------------------- */
@@ -145,6 +146,8 @@ enum { MAX_CUDA_DEVICES = 64 };
 /* Return ids that the recorder knows; a new object is described first. 0: none, or no room. device:
  * CUDA's ordinal. */
 uint32_t cuda_device(struct guest_thread *thread, uint32_t device);
+/* Number of multiprocessors of a device that cuda_device returned; 0: unknown. */
+uint32_t cuda_device_units(uint32_t device);
 /* Describes the device in this thread's ring too. The recorder reads rings one after the other, and
  * loses a record with device times that it reads before the description. */
 void cuda_device_here(struct guest_thread *thread, uint32_t device);
@@ -198,9 +201,8 @@ bool cuda_samples_renew(struct guest_thread *thread, bool *ret_is_kept);
 /* Called in the callbacks for a created and a destroyed context. */
 void cuda_samples_add(CUcontext context);
 void cuda_samples_remove(CUcontext context);
-/* Opens and closes windows and reads samples. Returns the ms until its next call, at most
- * max_ms. */
-uint32_t cuda_samples_turn(struct guest_thread *thread, uint32_t max_ms);
+/* Reads the samples of all contexts. */
+void cuda_samples_turn(struct guest_thread *thread);
 /* Switches sampling off until the next turn. Called while there is no recorder. */
 void cuda_samples_rest(void);
 /* Reads the remaining samples and switches sampling off. */

@@ -24,7 +24,8 @@
 
 enum {
 	FLUSH_MS = 100,
-	LAST_MS = 100 /* time for short commands to complete */,
+	LAST_MS = 100 /* time for short commands to complete … */,
+	EXIT_MS = 20 /* … and at the end of the program, which waits meanwhile */,
 	LAST_NAP_MS = 2,
 	MAX_NODES = 200000 /* graph nodes per second */
 };
@@ -66,14 +67,17 @@ static void watch_graphs(struct guest_thread *thread)
 	last_ms = now_ms;
 }
 
-/* Does not force records of commands that have not completed, because they have no times. */
-static void flush_activity(void)
+/* Without `is_last` CUPTI keeps a buffer in which a command has not completed. With it, CUPTI
+ * delivers that buffer too; commands without times stay in flight. */
+static void flush_activity(bool is_last)
 {
 	struct guest_thread *thread = guest_enter();
 
 	if (!thread)
 		return;
-	cuda_cupti.cuptiActivityFlushAll(0);
+	cuda_activity_set_last(is_last);
+	cuda_cupti.cuptiActivityFlushAll(is_last ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
+	cuda_activity_set_last(false);
 	cuda_count_dropped();
 	/* Nothing is enabled any more at the end. */
 	if (!atomic_load(&helper.is_told_to_end))
@@ -81,17 +85,14 @@ static void flush_activity(void)
 	cuda_read_clock(thread, false);
 }
 
-/* Samples in between, because windows of sampling are shorter than the interval of flushes. Returns
- * the ms to sleep. */
-static uint32_t turn_samples(void)
+static void turn_samples(void)
 {
 	struct guest_thread *thread = guest_enter();
 
 	if (thread)
-		return cuda_samples_turn(thread, FLUSH_MS);
-	if (guest_is_idle())
+		cuda_samples_turn(thread);
+	else if (guest_is_idle())
 		cuda_samples_rest();
-	return FLUSH_MS;
 }
 
 static void flush_when_due(void)
@@ -108,7 +109,23 @@ static void flush_when_due(void)
 	/* Graphs without recent records are flushed half as often. A program that is killed may
 	 * then lose 200 ms. */
 	if (cuda_slots_are_open() || (is_odd && cuda_slots_have_graphs()))
-		flush_activity();
+		flush_activity(false);
+}
+
+/* Waits max_ms until short commands have completed, and takes what is left. */
+static void flush_last(uint64_t max_ms)
+{
+	const bool was_told_to_end = atomic_load(&helper.is_told_to_end);
+	uint64_t end_ms = ring_now_ms() + max_ms;
+
+	flush_activity(false);
+	while (cuda_slots_are_awaited() && ring_now_ms() < end_ms &&
+	       atomic_load(&helper.is_told_to_end) == was_told_to_end) {
+		sleep_ms(atomic_load(&helper.wake), LAST_NAP_MS);
+		flush_activity(false);
+	}
+	if (cuda_slots_are_awaited())
+		flush_activity(true);
 }
 
 /* A recording ends before its program. New calls are not recorded from then on, so that commands in
@@ -116,24 +133,18 @@ static void flush_when_due(void)
 static void hand_over_when_asked(void)
 {
 	struct guest_thread *thread = guest_is_asked_last() ? guest_enter() : NULL;
-	uint64_t end_ms = ring_now_ms() + LAST_MS;
 
 	if (!thread)
 		return;
 	cuda_calls_end(thread->mode);
-	flush_activity();
-	while (cuda_slots_are_awaited() && ring_now_ms() < end_ms &&
-	       !atomic_load(&helper.is_told_to_end)) {
-		sleep_ms(atomic_load(&helper.wake), LAST_NAP_MS);
-		flush_activity();
-	}
+	flush_last(LAST_MS);
 	turn_samples();
 	guest_give_last();
 }
 
 static void *run(void *unused)
 {
-	uint32_t wake, ms;
+	uint32_t wake;
 
 	(void)unused;
 	helper_thread_become_ordinary("duet-nvidia");
@@ -141,12 +152,12 @@ static void *run(void *unused)
 		wake = atomic_load(&helper.wake);
 		flush_when_due();
 		hand_over_when_asked();
-		ms = turn_samples();
+		turn_samples();
 		if (!atomic_load(&helper.is_told_to_end))
-			sleep_ms(wake, ms);
+			sleep_ms(wake, FLUSH_MS);
 	}
 	cuda_samples_end(guest_enter());
-	flush_activity();
+	flush_last(EXIT_MS);
 	guest_give_last();
 	atomic_store(&helper.has_ended, true);
 	return NULL;

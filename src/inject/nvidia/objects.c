@@ -195,6 +195,11 @@ uint32_t cuda_device(struct guest_thread *thread, uint32_t ordinal)
 	return ordinal + 1;
 }
 
+uint32_t cuda_device_units(uint32_t device)
+{
+	return device && device <= MAX_CUDA_DEVICES ? objects.devices[device - 1].compute_units : 0;
+}
+
 void cuda_device_here(struct guest_thread *thread, uint32_t device)
 {
 	static _Thread_local struct {

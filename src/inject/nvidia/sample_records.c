@@ -234,7 +234,7 @@ static void put_stall(struct guest_thread *thread, const struct cuda_session *se
 }
 
 /* Start of the samples read now. CUPTI's own thread collects them every 100 ms, so they may be some
- * rounds old. */
+ * rounds older than the last ones. */
 static uint64_t begin_of(const struct cuda_session *session)
 {
 	return session->read > session->begin + LATE_NS ? session->read - LATE_NS : session->begin;

@@ -2,22 +2,20 @@
  *
  * inject/nvidia/samples.c - sample the instructions that GPUs execute, on request
  *
- * Runs in:  the profiled process: started with a context; windows and reading on the helper's
- *           thread
+ * Runs in:  the profiled process: started with a context; reading on the helper's thread
  * Gets:     CUPTI's PC sampling (CUDA 11.3 and newer)
  * Gives:    buffers of samples, which sample_records.c records
  * Owns:     one session for each context, with its buffers
  * Fails:    by sampling nothing, which is reported with CUPTI's result; samples dropped by CUPTI
  *           and the GPU are counted. If the helper is inside CUPTI for too long while the program
  *           destroys a context, CUPTI is not called for that context any more
- * Why:      sampling is on for windows of 20 ms in each second, at a changing position in it, so
- *           that neither its cost nor a program's own rhythm matters; if reading takes more than
- *           one hundredth of the time, windows become rarer. At a window's end samples are in a
- *           buffer that CUPTI owns while sampling is on, and which it may deliver or not: the guest
- *           reads that buffer too, each state once, and never writes to it. Samples that come after
- *           a window are read before the next one starts, and get the times of their own window. A
- *           full GPU buffer gives nothing more until sampling was off and on again. Written from
- *           the headers of CUDA 13.0 and not yet tried on a GPU.
+ * Why:      sampling is on from a context's creation to its end, at a rate of at most 4 million
+ *           samples a second, and is never started or stopped in between: with CUPTI 13.0 on an
+ *           H200, cuptiPCSamplingStop while kernels ran did not return, and the program hung. At
+ *           CUPTI's own rate there, 2^11 cycles, the GPU's buffer of 512 MiB was full after 0.4 s,
+ *           and the program hung too. A full buffer gives nothing more until sampling was off and
+ *           on again. The last samples come when sampling is disabled, into a buffer that CUPTI
+ *           owns until then
  */
 #include <errno.h>
 #include <stdio.h>
@@ -30,38 +28,30 @@ enum {
 	MAX_SESSIONS = 16,
 	MAX_ROUNDS = 256,
 	MAX_RESTARTS = 8,
-	MAX_SLOWER = 64,
-	COST_PART = 100, /* reading may take 1/COST_PART of the time */
 	VERSION_11_5 = 16,
 	VERSION_12_0 = 19
 };
 
-enum { WINDOW_MS = 20, PERIOD_MS = 1000, MIN_MS = 1, MAX_MS = 3600000 };
+/* Size of the GPU's buffer for each context. At most 4 million samples a second are read every 100 ms:
+ * this is ten times as much as they take. */
+enum { BUFFER_BYTES = 64 << 20 };
+/* A multiprocessor gives four samples each 2^exponent cycles, and has about 2^31 cycles a second.
+ */
+enum { MIN_EXPONENT = 5, MAX_EXPONENT = 31, EXPONENT_OF_ONE = 11 };
 
 static struct {
 	struct guest_lock lock;
 	struct cuda_session sessions[MAX_SESSIONS];
 	bool is_wanted;
-	bool is_resting; /* no recorder: sampling is off until there is one */
-	/* Windows, in ms of ring_now_ms. */
-	uint32_t window_ms, period_ms, slower;
-	uint64_t next_ms, end_ms;
-	bool is_open, has_begun;
-	uint64_t spent_ns, random;
+	bool is_resting;   /* no recorder: sampling is off until there is one */
+	uint32_t exponent; /* requested; 0: by the size of the GPU */
 } samples;
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-/* Reads the lengths of windows from the recorder's options. */
-static void take_windows(const struct guest_thread *thread)
+static void take_exponent(const struct guest_thread *thread)
 {
-	const uint32_t window = thread->numbers[NVIDIA_NUMBER_PC_WINDOW_MS];
-	const uint32_t period = thread->numbers[NVIDIA_NUMBER_PC_PERIOD_MS];
-	const bool is_said = window >= MIN_MS && window <= period && period <= MAX_MS;
-
-	samples.window_ms = is_said ? window : WINDOW_MS;
-	samples.period_ms = is_said ? period : PERIOD_MS;
-	samples.slower = 1;
+	samples.exponent = thread->numbers[NVIDIA_NUMBER_PC_EXPONENT];
 }
 
 /* Sampling that has ended for good does not resume in this process; each recording gets this
@@ -76,11 +66,9 @@ bool cuda_samples_begin(const struct guest_thread *thread)
 {
 	if (!(thread->options & NVIDIA_OPTION_PC))
 		return false;
-	take_windows(thread);
+	take_exponent(thread);
 	cuda_samples_are_exact = thread->options & NVIDIA_OPTION_PC_EXACT;
-	samples.random = ring_now_ms() | 1;
-	samples.is_resting = samples.is_open = samples.has_begun = false;
-	samples.next_ms = 0;
+	samples.is_resting = false;
 	samples.is_wanted = true;
 	report_over();
 	return true;
@@ -89,7 +77,6 @@ bool cuda_samples_begin(const struct guest_thread *thread)
 static bool has_functions(void)
 {
 	return cuda_cupti.cuptiPCSamplingEnable && cuda_cupti.cuptiPCSamplingDisable &&
-	       cuda_cupti.cuptiPCSamplingStart && cuda_cupti.cuptiPCSamplingStop &&
 	       cuda_cupti.cuptiPCSamplingGetData &&
 	       cuda_cupti.cuptiPCSamplingSetConfigurationAttribute &&
 	       cuda_cupti.cuptiPCSamplingGetNumStallReasons &&
@@ -137,19 +124,12 @@ static void free_pcs(struct cuda_pcs *pcs)
 
 /* ---- buffers --------------------------------------------------------------------------------- */
 
-/* End of the samples read now. Samples that come after the window's end were taken inside it. */
-static uint64_t end_of(const struct cuda_session *session)
-{
-	return session->end ? session->end : cuda_samples_now();
-}
-
-/* Records samples from the configured buffer while sampling is stopped. If CUPTI never delivers
- * them, the next window's samples overwrite them. */
+/* Records samples from the configured buffer, once sampling is off. */
 static void put_landed(struct guest_thread *thread, struct cuda_session *session, uint64_t end)
 {
 	const struct cupti_pc_sampling_data *live = &session->configured.data;
 
-	if (session->is_started || !live->pc_count ||
+	if (!live->pc_count ||
 	    (live->range_id == session->shown_range_id && live->pc_count == session->shown_count))
 		return;
 	session->shown_range_id = live->range_id;
@@ -159,8 +139,22 @@ static void put_landed(struct guest_thread *thread, struct cuda_session *session
 
 /* ---- enabling and disabling ------------------------------------------------------------------ */
 
+enum { MAX_INFOS = 6, NEEDED_INFOS = 4 };
+
+/* log2 of the cycles between two samples: the more multiprocessors, the more cycles. */
+static uint32_t exponent_of(const struct cuda_session *session)
+{
+	uint32_t units = cuda_device_units(session->device), exponent = EXPONENT_OF_ONE;
+
+	if (samples.exponent >= MIN_EXPONENT && samples.exponent <= MAX_EXPONENT)
+		return samples.exponent;
+	while (units > 1u << (exponent - EXPONENT_OF_ONE) && exponent < MAX_EXPONENT)
+		exponent++;
+	return exponent;
+}
+
 static uint32_t fill_infos(struct cuda_session *session,
-			   struct cupti_pc_sampling_configuration_info infos[5])
+			   struct cupti_pc_sampling_configuration_info infos[MAX_INFOS])
 {
 	uint32_t count = 0;
 
@@ -179,13 +173,15 @@ static uint32_t fill_infos(struct cuda_session *session,
 		.attribute = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER,
 		.value.data_buffer = &session->configured.data};
 	infos[count++] = (struct cupti_pc_sampling_configuration_info){
-		.attribute = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_ENABLE_START_STOP_CONTROL,
-		.value.is_start_stop_controlled = 1};
+		.attribute = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD,
+		.value.period_exponent = exponent_of(session)};
+	infos[count++] = (struct cupti_pc_sampling_configuration_info){
+		.attribute = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_HARDWARE_BUFFER_SIZE,
+		.value.hardware_buffer_bytes = BUFFER_BYTES};
 	return count;
 }
 
-/* Returns the sampling period that CUPTI chose by the size of the GPU. The guest does not set it,
- * because some versions refuse the value or work worse with it. */
+/* Returns the sampling period in cycles, as CUPTI has it. */
 static uint64_t ask_period(const struct cuda_session *session)
 {
 	struct cupti_pc_sampling_configuration_info info = {
@@ -198,22 +194,26 @@ static uint64_t ask_period(const struct cuda_session *session)
 
 	if (!cuda_cupti.cuptiPCSamplingGetConfigurationAttribute ||
 	    cuda_cupti.cuptiPCSamplingGetConfigurationAttribute(&params) ||
-	    info.value.period_exponent < 5 || info.value.period_exponent > 31)
+	    info.value.period_exponent < MIN_EXPONENT || info.value.period_exponent > MAX_EXPONENT)
 		return 0;
 	return UINT64_C(1) << info.value.period_exponent;
 }
 
 static bool configure_session(struct guest_thread *thread, struct cuda_session *session)
 {
-	struct cupti_pc_sampling_configuration_info infos[5];
+	struct cupti_pc_sampling_configuration_info infos[MAX_INFOS];
 	struct cupti_pc_sampling_configuration_params params = {
 		.struct_bytes = CUpti_PCSamplingConfigurationInfoParamsSize,
 		.context = session->context,
 		.info_count = fill_infos(session, infos),
 		.infos = infos};
 
-	if (!CUDA_SAMPLES_CALL(thread, cuptiPCSamplingSetConfigurationAttribute, &params))
-		return false;
+	if (cuda_cupti.cuptiPCSamplingSetConfigurationAttribute(&params)) {
+		/* The period and the size of the buffer are CUPTI's own then. */
+		params.info_count = NEEDED_INFOS;
+		if (!CUDA_SAMPLES_CALL(thread, cuptiPCSamplingSetConfigurationAttribute, &params))
+			return false;
+	}
 	session->period = ask_period(session);
 	return true;
 }
@@ -240,7 +240,7 @@ static void turn_off(struct guest_thread *thread, struct cuda_session *session)
 		return;
 	/* Samples that were not read before arrive here. remaining_count is the number of entries
 	 * that found no room. */
-	put_landed(thread, session, end_of(session));
+	put_landed(thread, session, cuda_samples_now());
 	ring_count_lost(&thread->writer, EVENT_INSTRUCTION_SAMPLE,
 			session->configured.data.remaining_count);
 }
@@ -262,7 +262,10 @@ static bool turn_on(struct guest_thread *thread, struct cuda_session *session)
 		cuda_samples_refused(thread, "cuptiPCSamplingEnable", CUPTI_ERROR_OUT_OF_MEMORY);
 		return false;
 	}
-	return configure_session(thread, session);
+	if (!configure_session(thread, session))
+		return false;
+	session->begin = session->read = cuda_samples_now();
+	return true;
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -292,7 +295,6 @@ static bool has_more(const struct cuda_session *session)
 static void begin_anew(struct guest_thread *thread, struct cuda_session *session)
 {
 	guest_trouble(NVIDIA_TROUBLE_PC_FULL);
-	session->is_started = false;
 	turn_off(thread, session);
 	if (session->restarts++ == MAX_RESTARTS)
 		guest_trouble(NVIDIA_TROUBLE_PC_OVER);
@@ -302,71 +304,27 @@ static void begin_anew(struct guest_thread *thread, struct cuda_session *session
 
 static void drain_session(struct guest_thread *thread, struct cuda_session *session)
 {
-	uint64_t end = end_of(session);
+	uint64_t end = cuda_samples_now();
 	cupti_result result = CUPTI_SUCCESS;
+	bool has_samples = false;
 
 	for (uint32_t round = 0; round < MAX_ROUNDS && !result && !is_gone(session); round++) {
 		result = get_data(session);
+		has_samples |= session->drain.data.pc_count != 0;
 		cuda_put_pcs(thread, session, &session->drain, end);
 		if (!has_more(session))
 			break;
 	}
-	put_landed(thread, session, end);
-	session->read = end;
+	/* The samples that CUPTI has kept since then come later: on an H200 the last ones came 0.8
+	 * s after their kernels, when sampling was disabled. */
+	if (has_samples)
+		session->read = end;
 	if (is_gone(session))
 		return;
 	if (result == CUPTI_ERROR_OUT_OF_MEMORY)
 		begin_anew(thread, session);
 	else if (result)
 		cuda_samples_refused(thread, "cuptiPCSamplingGetData", result);
-}
-
-/* ---- windows --------------------------------------------------------------------------------- */
-
-static void start_range(struct guest_thread *thread, struct cuda_session *session)
-{
-	struct cupti_pc_sampling_start_params params = {
-		.struct_bytes = CUpti_PCSamplingStartParamsSize, .context = session->context};
-
-	if (!session->is_on || session->is_started || cuda_samples_are_over)
-		return;
-	/* Samples that came late belong to the previous window. */
-	if (session->end)
-		drain_session(thread, session);
-	if (!session->is_on || is_gone(session))
-		return;
-	session->begin = session->read = cuda_samples_now();
-	session->end = 0;
-	session->is_started = CUDA_SAMPLES_CALL(thread, cuptiPCSamplingStart, &params);
-}
-
-static void stop_range(struct guest_thread *thread, struct cuda_session *session)
-{
-	struct cupti_pc_sampling_stop_params params = {
-		.struct_bytes = CUpti_PCSamplingStopParamsSize, .context = session->context};
-
-	if (!session->is_started || is_gone(session))
-		return;
-	session->is_started = false;
-	CUDA_SAMPLES_CALL(thread, cuptiPCSamplingStop, &params);
-	session->end = cuda_samples_now();
-	drain_session(thread, session);
-}
-
-static uint64_t random_below(uint64_t most)
-{
-	samples.random =
-		samples.random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-	return most ? (samples.random >> 33) % most : 0;
-}
-
-/* Plans the next window at a random position in the next period. */
-static void plan_next(uint64_t now_ms)
-{
-	uint64_t period_ms = (uint64_t)samples.period_ms * samples.slower;
-
-	samples.next_ms = now_ms + (period_ms - samples.window_ms) / 2 +
-			  random_below(period_ms - samples.window_ms + 1);
 }
 
 /* NULL: no session here, or CUPTI may not be called for its context. */
@@ -377,89 +335,17 @@ static struct cuda_session *session_at(uint32_t place)
 	return session->context && !is_gone(session) ? session : NULL;
 }
 
-/* If windows are as long as periods, the next one opens at once. */
-static void open_windows(struct guest_thread *thread, uint64_t now_ms)
-{
-	samples.is_open = true;
-	samples.end_ms = now_ms + samples.window_ms;
-	for (uint32_t i = 0; i < MAX_SESSIONS; i++)
-		if (session_at(i))
-			start_range(thread, &samples.sessions[i]);
-}
-
-static void close_windows(struct guest_thread *thread, uint64_t now_ms)
-{
-	samples.is_open = false;
-	for (uint32_t i = 0; i < MAX_SESSIONS; i++)
-		if (session_at(i))
-			stop_range(thread, &samples.sessions[i]);
-	plan_next(now_ms);
-}
-
-/* In the middle of a long window, so that the GPU's buffer does not become full. */
 static void drain_all(struct guest_thread *thread)
 {
 	for (uint32_t i = 0; i < MAX_SESSIONS; i++)
-		if (session_at(i) && samples.sessions[i].is_started) {
+		if (session_at(i) && samples.sessions[i].is_on)
 			drain_session(thread, &samples.sessions[i]);
-			/* The drain may have restarted sampling. */
-			start_range(thread, &samples.sessions[i]);
-		}
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-/* After a window: adapts the pause to the cost of the window. */
-static void adapt_pause(void)
-{
-	uint64_t allowed_ns = (uint64_t)samples.period_ms * samples.slower * 1000000 / COST_PART;
-
-	if (samples.spent_ns > allowed_ns && samples.slower < MAX_SLOWER &&
-	    samples.window_ms < samples.period_ms) {
-		samples.slower *= 2;
-		guest_trouble(NVIDIA_TROUBLE_PC_RARE);
-	} else if (samples.spent_ns * 4 < allowed_ns && samples.slower > 1) {
-		samples.slower /= 2;
-	}
-	samples.spent_ns = 0;
-}
-
-/* The caller holds the lock. */
-static void run_windows(struct guest_thread *thread)
-{
-	uint64_t begin_ns = now_ns(), now_ms = ring_now_ms();
-
-	/* The first window stays open until a command runs, because nothing is sampled before that.
-	 */
-	if (samples.is_open && !samples.has_begun && cuda_slots_were_used()) {
-		samples.has_begun = true;
-		samples.end_ms = now_ms + samples.window_ms;
-	}
-	if (samples.is_open && samples.has_begun && now_ms >= samples.end_ms) {
-		close_windows(thread, now_ms);
-		samples.spent_ns += now_ns() - begin_ns;
-		adapt_pause();
-	} else if (samples.is_open && samples.has_begun) {
-		drain_all(thread);
-		samples.spent_ns += now_ns() - begin_ns;
-	}
-	if (!samples.is_open && now_ms >= samples.next_ms) {
-		begin_ns = now_ns();
-		open_windows(thread, now_ms);
-		samples.spent_ns += now_ns() - begin_ns;
-	}
 }
 
 static void remove_session(struct guest_thread *thread, struct cuda_session *session)
 {
-	if (thread)
-		stop_range(thread, session);
+	if (thread && session->is_on)
+		drain_session(thread, session);
 	if (session->is_on)
 		turn_off(thread, session);
 	free_pcs(&session->drain);
@@ -478,8 +364,7 @@ static void remove_all(struct guest_thread *thread)
 /* The caller holds the lock. There is a recorder again. */
 static void resume_sessions(struct guest_thread *thread)
 {
-	samples.is_resting = samples.is_open = samples.has_begun = false;
-	samples.next_ms = 0;
+	samples.is_resting = false;
 	for (uint32_t i = 0; i < MAX_SESSIONS; i++) {
 		struct cuda_session *session = session_at(i);
 
@@ -492,30 +377,20 @@ static void resume_sessions(struct guest_thread *thread)
 	}
 }
 
-uint32_t cuda_samples_turn(struct guest_thread *thread, uint32_t max_ms)
+void cuda_samples_turn(struct guest_thread *thread)
 {
-	uint64_t now_ms, due_ms;
-
 	if (!samples.is_wanted || !guest_lock(&samples.lock))
-		return max_ms;
+		return;
 	if (cuda_samples_are_over) {
 		/* Otherwise the GPU would go on sampling without a reader, and would keep its
 		 * memory. */
 		remove_all(thread);
-		guest_unlock(&samples.lock);
-		return max_ms;
+	} else {
+		if (samples.is_resting)
+			resume_sessions(thread);
+		drain_all(thread);
 	}
-	if (samples.is_resting)
-		resume_sessions(thread);
-	run_windows(thread);
-	now_ms = ring_now_ms();
-	due_ms = !samples.is_open    ? samples.next_ms
-		 : samples.has_begun ? samples.end_ms
-				     : now_ms + WINDOW_MS;
 	guest_unlock(&samples.lock);
-	if (due_ms <= now_ms)
-		return MIN_MS;
-	return due_ms - now_ms < max_ms ? (uint32_t)(due_ms - now_ms) : max_ms;
 }
 
 void cuda_samples_rest(void)
@@ -527,8 +402,6 @@ void cuda_samples_rest(void)
 		if (session_at(i)) {
 			struct cuda_session *session = &samples.sessions[i];
 
-			session->is_started = false;
-			session->end = 0;
 			if (session->is_on)
 				turn_off(NULL, session);
 		}
@@ -573,8 +446,7 @@ static struct cuda_session *find_place(CUcontext context)
 	return session;
 }
 
-/* The caller holds the lock. The first window opens as soon as there is a context, because the
- * program may be short. */
+/* The caller holds the lock. */
 static void add_session(struct guest_thread *thread, CUcontext context)
 {
 	struct cuda_session *session = find_place(context);
@@ -589,14 +461,8 @@ static void add_session(struct guest_thread *thread, CUcontext context)
 	if (!cuda_cupti.cuptiGetDeviceId(context, &ordinal))
 		session->device = cuda_device(thread, ordinal);
 	session->context = context;
-	if (!turn_on(thread, session)) {
+	if (!turn_on(thread, session))
 		remove_session(thread, session);
-		return;
-	}
-	if (samples.is_open)
-		start_range(thread, session);
-	else if (!samples.next_ms)
-		open_windows(thread, ring_now_ms());
 }
 
 void cuda_samples_add(CUcontext context)
@@ -652,7 +518,7 @@ bool cuda_samples_renew(struct guest_thread *thread, bool *ret_is_kept)
 		 * sampling again. */
 		cuda_samples_rest();
 		if (guest_lock(&samples.lock)) {
-			take_windows(thread);
+			take_exponent(thread);
 			guest_unlock(&samples.lock);
 		}
 		report_over();

@@ -2,7 +2,7 @@
  *
  * inject/nvidia/samples.h - sessions of PC sampling
  *
- * Shared by samples.c (sessions and windows) and sample_records.c (their samples) only.
+ * Shared by samples.c (sessions) and sample_records.c (their samples) only.
  */
 #ifndef INJECT_NVIDIA_SAMPLES_H
 #define INJECT_NVIDIA_SAMPLES_H
@@ -33,12 +33,11 @@ struct cuda_session {
 	CUcontext _Atomic gone;
 	struct cuda_pcs drain, configured;
 	struct cuda_reasons reasons;
-	bool is_on, is_started;
+	bool is_on;
 	uint32_t device, restarts;
 	uint64_t period; /* cycles between two samples; 0: unknown */
-	uint64_t begin;  /* start of the window, by CUPTI's clock */
-	uint64_t end;    /* its end; 0: the window is open */
-	uint64_t read;   /* when samples were last read */
+	uint64_t begin;  /* when sampling was enabled, by CUPTI's clock */
+	uint64_t read;   /* when CUPTI last gave samples */
 	uint64_t shown_range_id;
 	size_t shown_count;
 };

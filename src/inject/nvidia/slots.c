@@ -145,11 +145,6 @@ enum cuda_slot_kind cuda_slot_take(uint64_t correlation, uint32_t mode)
 	return CUDA_SLOT_NODE;
 }
 
-bool cuda_slots_were_used(void)
-{
-	return atomic_load(&table.opened) != 0;
-}
-
 bool cuda_slots_have_graphs(void)
 {
 	return atomic_load(&table.graphs_ms) != 0;

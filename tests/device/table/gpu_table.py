@@ -34,7 +34,7 @@ WORKLOADS = {"step": "training step", "eager": "eager, small kernels"}
 # Seconds that a run takes beyond its steps: PyTorch's start, a profiler's end.
 AROUND = 25
 AGREE = 0.001
-TARGETS = {"idle": 0.005, "idle, subscribed": 0.005, "tracing + stacks": 0.03, "tracing + stacks, PC windows": 0.03}
+TARGETS = {"idle": 0.005, "idle, subscribed": 0.005, "tracing + stacks": 0.03, "tracing + stacks + PC samples": 0.03}
 
 Row = collections.namedtuple("Row", "name options tool", defaults=("duet",))
 BESIDE = ("tracing + stacks", "torch.profiler")  # costs less than
@@ -44,7 +44,7 @@ ROWS = [
     Row("idle, subscribed", "nvidia:idle-subscribed"),
     Row("tracing", "nvidia:cuda --stacks none"),
     Row("tracing + stacks", "nvidia:cuda"),
-    Row("tracing + stacks, PC windows", "nvidia:pc"),
+    Row("tracing + stacks + PC samples", "nvidia:pc"),
     Row("PM sampling, 1 kHz", "nvidia:pm=1kHz"),
     Row("tracing + stacks, PM 1 kHz", "nvidia:cuda,nvidia:pm=1kHz"),
     Row("torch.profiler", None, "torch"),

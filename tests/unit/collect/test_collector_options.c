@@ -28,7 +28,7 @@ TEST(words_and_rates_of_cuda)
 	enum { CUDA = NVIDIA_CUDA | NVIDIA_CUDA_ASKED, BOTH = NVIDIA_CUDA | NVIDIA_COUNTERS_ASKED };
 	static const struct {
 		const char *list;
-		uint32_t words, hz, pm_hz, window_ms;
+		uint32_t words, hz, pm_hz, pc_exponent;
 	} cases[] = {
 		{"nvidia", BOTH, 10, 0, 0},
 		{"nvidia:20", NVIDIA_COUNTERS_ASKED, 20, 0, 0},
@@ -39,12 +39,12 @@ TEST(words_and_rates_of_cuda)
 		{"nvidia:graphs,nvidia:latency",
 		 CUDA | NVIDIA_OPTION_GRAPHS | NVIDIA_OPTION_LATENCY, 0, 0, 0},
 		{"nvidia,nvidia:graphs,nvidia:-graphs", BOTH | CUDA, 10, 0, 0},
-		{"nvidia:pc=5/100", CUDA | NVIDIA_OPTION_PC, 0, 0, 5},
+		{"nvidia:pc=17", CUDA | NVIDIA_OPTION_PC, 0, 0, 17},
 		{"nvidia,nvidia:pc-exact,nvidia:-pc", BOTH | CUDA, 10, 0, 0},
 		{"nvidia:idle-subscribed",
 		 NVIDIA_CUDA | NVIDIA_OPTION_IDLE | NVIDIA_OPTION_SUBSCRIBED, 0, 0, 0},
 		{"nvidia:pm=20kHz", NVIDIA_PM, 0, 20000, 0},
-		{"nvidia:pc=5/100,-nvidia,nvidia:cuda", CUDA, 0, 0, 0},
+		{"nvidia:pc=17,-nvidia,nvidia:cuda", CUDA, 0, 0, 0},
 	};
 
 	for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
@@ -55,7 +55,7 @@ TEST(words_and_rates_of_cuda)
 		CHECK_EQUAL(own->choice.words, cases[i].words);
 		CHECK_EQUAL(own->choice.hz, cases[i].hz);
 		CHECK_EQUAL(own->pm_hz, cases[i].pm_hz);
-		CHECK_EQUAL(own->pc_window_ms, cases[i].window_ms);
+		CHECK_EQUAL(own->pc_exponent, cases[i].pc_exponent);
 		CHECK(session_collects(&options, "nvidia"));
 	}
 }
@@ -100,7 +100,7 @@ TEST(what_is_refused_and_why)
 		const char *list, *text;
 	} cases[] = {
 		{"nvidia:101", "reads 1 to 100 times a second"},
-		{"nvidia:pc=5/4", "it is pc=WINDOW/PERIOD"},
+		{"nvidia:pc=4", "it is pc=N"},
 		{"nvidia:pm=1", "nvidia:pm=1: the rate is from 10"},
 		{"nvidia:idle,nvidia:cuda", "record nothing of CUDA"},
 		{"nvidia:smaps", "(system:smaps has)"},
@@ -127,7 +127,7 @@ TEST(what_is_refused_and_why)
 TEST(a_refused_option_changes_nothing)
 {
 	struct session_options options;
-	const struct nvidia_options *own = choose("nvidia:pc=5/100", "nvidia", &options);
+	const struct nvidia_options *own = choose("nvidia:pc=17", "nvidia", &options);
 
 	REQUIRE(own);
 	for (size_t i = 0; i < collectors_count; i++) {
@@ -135,10 +135,10 @@ TEST(a_refused_option_changes_nothing)
 
 		if (strcmp(collectors[i]->name, "nvidia") != 0)
 			continue;
-		CHECK_EQUAL(collector_option_apply(collectors[i], "pc=9/8", slot), -EINVAL);
+		CHECK_EQUAL(collector_option_apply(collectors[i], "pc=32", slot), -EINVAL);
 		CHECK_EQUAL(collector_option_apply(collectors[i], "none", slot), -ENOENT);
 	}
-	CHECK_EQUAL(own->pc_window_ms, 5);
+	CHECK_EQUAL(own->pc_exponent, 17);
 	CHECK_EQUAL(own->choice.words, NVIDIA_CUDA | NVIDIA_CUDA_ASKED | NVIDIA_OPTION_PC);
 	error_clear();
 }
@@ -151,7 +151,7 @@ TEST(options_of_guests)
 	const struct collector_choice *level_zero;
 
 	level_zero =
-		choose("nvidia:pc=5/100,nvidia:waits,amd:full,level_zero", "level_zero", &options);
+		choose("nvidia:pc=17,nvidia:waits,amd:full,level_zero", "level_zero", &options);
 	REQUIRE(level_zero);
 	CHECK_EQUAL(level_zero->words & RING_OPTIONS_OF_GUEST, LEVEL_ZERO_OPTION_TIME);
 	for (size_t i = 0; i < collectors_count; i++) {
@@ -162,8 +162,7 @@ TEST(options_of_guests)
 			CHECK_EQUAL(collectors[i]->way->options(&options, numbers),
 				    AMD_OPTION_FULL);
 	}
-	CHECK_EQUAL(numbers[NVIDIA_NUMBER_PC_WINDOW_MS], 5);
-	CHECK_EQUAL(numbers[NVIDIA_NUMBER_PC_PERIOD_MS], 100);
+	CHECK_EQUAL(numbers[NVIDIA_NUMBER_PC_EXPONENT], 17);
 }
 
 int main(void)
