@@ -184,6 +184,37 @@ static bool lacks_calls(const struct session_options *options, const struct sess
 	return options->pids_count ? *result->note != '\0' : result->has_program;
 }
 
+/* A collector of a runtime that was not requested although the machine has its device; NULL: none.
+ */
+static const struct collector *find_unasked(const struct session_options *options)
+{
+	for (size_t i = 0; i < collectors_count; i++) {
+		const struct guest_way *way = collectors[i]->way;
+
+		if (way && way->device_file && !access(way->device_file, F_OK) &&
+		    !collector_slot_has_calls(&options->collected[i]))
+			return collectors[i];
+	}
+	return NULL;
+}
+
+static void print_no_calls(const struct session_options *options,
+			   const struct session_result *result)
+{
+	const struct collector *unasked = result->note[0] ? NULL : find_unasked(options);
+
+	fprintf(stderr, "duet: no %s call was recorded%s",
+		result->missed ? result->missed : first_runtime(options),
+		result->has_others ? ", only events of other collectors" : "");
+	if (unasked)
+		fprintf(stderr, "; if the program uses %s, record it with --collect cpu,%s\n",
+			unasked->way->runtime, unasked->name);
+	else if (result->note[0])
+		fprintf(stderr, ": %s\n", format_text(result->note).text);
+	else
+		fprintf(stderr, " (if the program uses it, run duet doctor)\n");
+}
+
 /* Messages that are printed even without a terminal: a killed program prints nothing itself, and a
  * trace without calls is useless. */
 static void print_surprises(const struct session_options *options,
@@ -193,13 +224,8 @@ static void print_surprises(const struct session_options *options,
 		fprintf(stderr, "duet: program killed by signal %s%s\n",
 			format_signal(WTERMSIG(result->program_status)).text,
 			WCOREDUMP(result->program_status) ? ", core dumped" : "");
-	if (!lacks_calls(options, result))
-		return;
-	fprintf(stderr, "duet: no %s call was recorded%s%s%s\n",
-		result->missed ? result->missed : first_runtime(options),
-		result->has_others ? ", only events of other collectors" : "",
-		result->note[0] ? ": " : " (if the program uses it, run duet doctor)",
-		result->note[0] ? format_text(result->note).text : "");
+	if (lacks_calls(options, result))
+		print_no_calls(options, result);
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
