@@ -30,7 +30,14 @@
 
 #define EXPORTED __attribute__((visibility("default")))
 
-enum { CBIDS = 4096, CALLS = 1 << 20, MAX_THREADS = 256, NAME_BYTES = 25, DAY_S = 86400 };
+enum {
+	CBIDS = 4096,
+	KINDS = 128,
+	CALLS = 1 << 20,
+	MAX_THREADS = 256,
+	NAME_BYTES = 25,
+	DAY_S = 86400
+};
 
 /* A call, by its correlation id: when it came then, and now. */
 struct call {
@@ -47,8 +54,10 @@ static struct {
 	char names[CBIDS][NAME_BYTES];
 	cupti_buffer_requested requested;
 	cupti_buffer_completed completed;
-	struct call *calls;   /* CALLS */
-	const char **symbols; /* CALLS: of the kernel that a call launched */
+	uint64_t latest_ns;    /* time in a record that was copied */
+	size_t strides[KINDS]; /* of records, as the capture noted them; 0: none seen */
+	struct call *calls;    /* CALLS */
+	const char **symbols;  /* CALLS: of the kernel that a call launched */
 } replay;
 
 static void die(const char *text)
@@ -122,9 +131,39 @@ static void find_callbacks(void)
 	}
 }
 
+/* Facts are lines of KEY=VALUE; those of records are "stride.KIND=BYTES". */
+static void read_strides(const char *at, const char *end)
+{
+	static const char key[] = "stride.";
+
+	while (at < end) {
+		const char *line_end = memchr(at, '\n', (size_t)(end - at));
+		unsigned int kind, bytes;
+		char line[64] = "";
+
+		line_end = line_end ? line_end : end;
+		if ((size_t)(line_end - at) < sizeof(line))
+			memcpy(line, at, (size_t)(line_end - at));
+		if (!strncmp(line, key, sizeof(key) - 1) &&
+		    sscanf(line + sizeof(key) - 1, "%u=%u", &kind, &bytes) == 2 && kind < KINDS)
+			replay.strides[kind] = bytes;
+		at = line_end + 1;
+	}
+}
+
+static void find_strides(void)
+{
+	const struct capture_chunk *chunk;
+
+	for (size_t at = 0; (chunk = next_chunk(&at));)
+		if (chunk->type == CAPTURE_FACTS)
+			read_strides((const char *)(chunk + 1),
+				     (const char *)(chunk + 1) + chunk->bytes);
+}
+
 /* ---- records --------------------------------------------------------------------------------- */
 
-/* Bytes of a record in the file's version; 0: of a kind that is not played. */
+/* Bytes of a record in the file's version; 0: unknown. */
 static size_t stride_of(uint32_t kind)
 {
 	static const struct {
@@ -141,7 +180,7 @@ static size_t stride_of(uint32_t kind)
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
 		if (sizes[i].kind == wanted && sizes[i].version <= replay.header.cupti_version)
 			bytes = sizes[i].bytes;
-	return bytes;
+	return bytes || kind >= KINDS ? bytes : replay.strides[kind];
 }
 
 static bool is_work(uint32_t kind)
@@ -211,6 +250,7 @@ static void move_times(uint8_t *record, size_t start, uint32_t correlation)
 		if (times[i] + (uint64_t)DAY_S * 1000000000u > replay.header.realtime_ns)
 			times[i] -= real;
 		times[i] += call->now_ns - call->then_ns;
+		replay.latest_ns = times[i] > replay.latest_ns ? times[i] : replay.latest_ns;
 	}
 	memcpy(record + start, times, sizeof(times));
 }
@@ -262,6 +302,15 @@ static size_t copy_records(const struct capture_chunk *chunk, const struct captu
 	return used;
 }
 
+/* A record comes after its command has ended. */
+static void wait_for_latest(void)
+{
+	const struct timespec until = {.tv_sec = (time_t)(replay.latest_ns / 1000000000),
+				       .tv_nsec = (long)(replay.latest_ns % 1000000000)};
+
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+}
+
 static void each_buffer(bool learn)
 {
 	const struct capture_chunk *chunk, *names;
@@ -279,8 +328,10 @@ static void each_buffer(bool learn)
 			if (!learn && !buffer)
 				die("no buffer");
 			used = copy_records(chunk, names, &done, buffer, bytes, learn);
-			if (!learn)
-				replay.completed(NULL, 0, buffer, bytes, used);
+			if (learn)
+				continue;
+			wait_for_latest();
+			replay.completed(NULL, 0, buffer, bytes, used);
 		}
 	}
 }
@@ -310,9 +361,11 @@ static void tell_call(const struct capture_callback *row)
 	};
 	struct call *call = &replay.calls[row->correlation_id % CALLS];
 
+	replay.callback(replay.user, row->domain, row->callback_id, &data);
+	/* After the guest has noted the call's begin: before it, a thread that was held up in
+	 * between would show a command that started before its call. */
 	if (row->site == CUPTI_API_ENTER)
 		*call = (struct call){row->monotonic_ns, now_ns()};
-	replay.callback(replay.user, row->domain, row->callback_id, &data);
 }
 
 static void tell_node(void)
@@ -437,6 +490,7 @@ FUNCTION(cuptiSubscribe,
 	 (cupti_subscriber * ret_subscriber, cupti_callback_function callback, void *user))
 {
 	find_callbacks();
+	find_strides();
 	replay.callback = callback;
 	replay.user = user;
 	*ret_subscriber = (cupti_subscriber)&replay;
