@@ -293,8 +293,8 @@ class RecordedSubmissions:
         strangers = self.executions - {row["correlation"] for row in self.batches}
         if strangers or len(self.executions) < len(self.batches) - unknown:
             yield f"{len(self.executions)} executions, {len(strangers)} of no batch of {len(self.batches)}"
-        if not any(f"seen by {self.way}" in note for note in self.notes):
-            yield f"not seen by {self.way}: {self.notes}"
+        if not any(f"through {self.way}" in note for note in self.notes):
+            yield f"not recorded through {self.way}: {self.notes}"
         yield from self.replaced_complaints()
         yield from self.path_complaints()
 
@@ -521,8 +521,8 @@ class Chain:
                 found[self.devices.get(code.get("device")), code.get("address")] += 1
         if not wanted or found != wanted:
             yield f"submitted {found - wanted} too many, {wanted - found} too few"
-        if not any(f"seen by its functions' {self.way}" in note for note in self.notes):
-            yield f"not seen by its functions' {self.way}: {self.notes}"
+        if not any(f"through its functions' {self.way}" in note for note in self.notes):
+            yield f"not recorded through its functions' {self.way}: {self.notes}"
 
     def of_paths(self, lines, name_of):
         """Folded lines of launches: each has the whole stack of its place, twenty calls deep without frame pointers."""
@@ -896,7 +896,7 @@ class NamedSet(RecordedSet):
 
 def complaints_of_doctor(lines):
     """tests/vm/oa.sh: of each machine, whether Intel's GPUs can be recorded, and checks that have to be there."""
-    wanted = {"root": (True, {"rights": True, "eu_stalls": True, "oa": True, "submissions": True}, "is seen by its functions' types"),
+    wanted = {"root": (True, {"rights": True, "eu_stalls": True, "oa": True, "submissions": True}, "are recorded through its functions' types"),
               "user": (False, {"rights": False, "eu_stalls": True, "oa": True, "submissions": False}, "sysctl dev.xe.observation_paranoid=0"),
               "open": (True, {"rights": True, "eu_stalls": True, "oa": True, "submissions": False}, "are not recorded: more rights are needed"),
               "old": (True, {"rights": True, "eu_stalls": False, "oa": True}, "since Linux 6.15"),
