@@ -32,8 +32,8 @@ enum {
 	VERSION_12_0 = 19
 };
 
-/* Size of the GPU's buffer for each context. At most 4 million samples a second are read every 100 ms:
- * this is ten times as much as they take. */
+/* Size of the GPU's buffer for each context. At most 4 million samples a second are read every 100
+ * ms: this is ten times as much as they take. */
 enum { BUFFER_BYTES = 64 << 20 };
 /* A multiprocessor gives four samples each 2^exponent cycles, and has about 2^31 cycles a second.
  */
