@@ -169,7 +169,7 @@ bool hsa_before_queue(hsa_agent agent);
 enum hsa_join {
 	HSA_JOINED,
 	HSA_JOIN_PLAIN,  /* a plain queue, on which the runtime registers no handler */
-	HSA_JOIN_REFUSED /* no memory, signals or times for it */
+	HSA_JOIN_REFUSED /* no memory, signals, times or handler for it */
 };
 enum hsa_join hsa_join_queue(struct hsa_queue *handle, hsa_agent agent, bool is_above);
 /* Whether a queue of this size and type can be tracked. */

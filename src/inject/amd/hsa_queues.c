@@ -177,6 +177,17 @@ static void free_buffers(struct hsa_tracked_queue *queue)
 	free_batch(queue);
 }
 
+/* The runtime answers that a plain queue is invalid. Any other error, such as too little memory,
+ * does not show the type of the queue. */
+static enum hsa_join register_handler(struct hsa_queue *handle, struct hsa_tracked_queue *queue)
+{
+	hsa_status status = hsa_next.intercept_register(handle, hsa_on_packets, queue);
+
+	if (status == HSA_SUCCESS)
+		return HSA_JOINED;
+	return status == HSA_ERROR_INVALID_QUEUE ? HSA_JOIN_PLAIN : HSA_JOIN_REFUSED;
+}
+
 static enum hsa_join track_queue(struct hsa_queue *handle, struct hsa_device *device, bool is_above)
 {
 	struct hsa_tracked_queue *queue = new_queue(handle, device);
@@ -187,9 +198,7 @@ static enum hsa_join track_queue(struct hsa_queue *handle, struct hsa_device *de
 	queue->is_above = is_above;
 	if (allocate_buffers(queue, handle->size) &&
 	    hsa_next.set_profiler(handle, 1) == HSA_SUCCESS)
-		joined = hsa_next.intercept_register(handle, hsa_on_packets, queue) == HSA_SUCCESS
-				 ? HSA_JOINED
-				 : HSA_JOIN_PLAIN;
+		joined = register_handler(handle, queue);
 	if (joined == HSA_JOINED) {
 		queue->is_followed = true;
 		return HSA_JOINED;

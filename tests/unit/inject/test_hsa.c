@@ -328,8 +328,9 @@ static struct {
 	hsa_signal_handler *on_signal[SIGNALS];
 	void *on_signal_data[SIGNALS];
 	_Atomic bool is_destroyed[SIGNALS];
-	bool refuses_handlers, refuses_copies, refuses_handlers_of_queues, refuses_times;
-	bool is_busy; /* its thread for signals */
+	bool refuses_handlers, refuses_copies, refuses_times;
+	hsa_status no_handler_of_queues; /* HSA_SUCCESS: handlers of queues are taken */
+	bool is_busy;                    /* its thread for signals */
 	hsa_signal copy_signal;
 	uint32_t silent_stores, copy_times_asked;
 	uint64_t copy_time;    /* start of the copies that end now */
@@ -549,8 +550,8 @@ static hsa_status intercept_create(hsa_agent agent, uint32_t size, uint32_t type
 static hsa_status intercept_register(struct hsa_queue *queue, hsa_packet_handler *handler,
 				     void *data)
 {
-	if (runtime.refuses_handlers_of_queues)
-		return HSA_ERROR;
+	if (runtime.no_handler_of_queues)
+		return runtime.no_handler_of_queues;
 	runtime.handler[queue - runtime.queues] = handler;
 	runtime.data[queue - runtime.queues] = data;
 	runtime.registered++;
@@ -1210,13 +1211,13 @@ TEST(plain_queues_of_a_tool_that_came_before)
 	struct hsa_queue *queue = NULL;
 
 	start_behind(0);
-	runtime.refuses_handlers_of_queues = true;
+	runtime.no_handler_of_queues = HSA_ERROR_INVALID_QUEUE;
 	/* Neither the tool's nor one of ours can be followed: the program has a queue all the
 	 * same. */
 	CHECK_EQUAL(create_queue(gpu, 1024, &queue), HSA_SUCCESS);
 	CHECK_EQUAL(guest.trouble[AMD_TROUBLE_TOOL_BLIND], 1);
 	CHECK_EQUAL(others_created, 2);
-	runtime.refuses_handlers_of_queues = false;
+	runtime.no_handler_of_queues = HSA_SUCCESS;
 	CHECK_EQUAL(create_queue(gpu, 1024, &queue), HSA_SUCCESS);
 	CHECK_EQUAL(others_created, 2);
 	CHECK_EQUAL(runtime.registered, 1);
@@ -1228,12 +1229,13 @@ TEST(plain_queues_of_a_tool_that_came_before)
 
 /* That something is refused does not make a plain queue of it: the tool is asked for the next one
  * again. */
-TEST(queues_of_a_tool_that_came_before_and_no_times)
+static void join_after_a_refusal(bool times, hsa_status handler)
 {
 	struct hsa_queue *queue = NULL;
 
 	start_behind(0);
-	runtime.refuses_times = true;
+	runtime.refuses_times = !times;
+	runtime.no_handler_of_queues = handler;
 	errno = 4711;
 	CHECK_EQUAL(create_queue(gpu, 1024, &queue), HSA_SUCCESS);
 	CHECK_EQUAL(errno, 4711);
@@ -1245,12 +1247,19 @@ TEST(queues_of_a_tool_that_came_before_and_no_times)
 	hsa_count_not_followed();
 	CHECK_EQUAL(guest.trouble[AMD_TROUBLE_QUEUE_REFUSED], 3);
 	runtime.refuses_times = false;
+	runtime.no_handler_of_queues = HSA_SUCCESS;
 	errno = 4711;
 	CHECK_EQUAL(create_queue(gpu, 1024, &queue), HSA_SUCCESS);
 	CHECK_EQUAL(errno, 4711);
 	CHECK_EQUAL(others_created, 2);
 	CHECK_EQUAL(runtime.registered, 1);
 	stop();
+}
+
+TEST(queues_of_a_tool_that_came_before_and_a_refusal)
+{
+	join_after_a_refusal(false, HSA_SUCCESS);
+	join_after_a_refusal(true, HSA_ERROR);
 }
 
 TEST(queues_of_a_tool_that_came_after)
@@ -2972,7 +2981,7 @@ int main(void)
 	RUN(queues_by_request);
 	RUN(queues_of_a_tool_that_came_before);
 	RUN(plain_queues_of_a_tool_that_came_before);
-	RUN(queues_of_a_tool_that_came_before_and_no_times);
+	RUN(queues_of_a_tool_that_came_before_and_a_refusal);
 	RUN(queues_of_a_tool_that_came_after);
 	RUN(a_guest_that_is_named_twice);
 	RUN(the_guest_is_the_first_of_the_tools);
