@@ -43,19 +43,13 @@ char *output_beside(const char *trace, const char *end)
 
 /* ---- a file that is complete or absent ---- */
 
-/* The existing file at the path, by lstat: a link is not followed. */
-struct place {
-	struct stat about;
-	bool exists;
-};
-
 /* Gives the new file the mode of the file that it replaces, otherwise the default mode. */
-static void copy_mode(int fd, const struct place *place)
+static void copy_mode(int fd, const struct stat *existing)
 {
 	mode_t mask;
 
-	if (place->exists) {
-		fchmod(fd, place->about.st_mode & 0777);
+	if (existing) {
+		fchmod(fd, existing->st_mode & 0777);
 		return;
 	}
 	mask = umask(0);
@@ -63,46 +57,51 @@ static void copy_mode(int fd, const struct place *place)
 	fchmod(fd, 0666 & ~mask);
 }
 
-static int open_part(struct whole_file *output, const struct place *place)
+/* existing: the file at the path; NULL: none. */
+static int open_part(struct whole_file *output, const struct stat *existing)
 {
-	int fd, error = unfinished_create(output->path, &output->part, &fd);
+	const struct output_place *place = &output->place;
+	int fd, error = unfinished_create(place->above, place->name, &output->part, &fd);
 
 	if (error) {
 		/* the file is writable, but its folder is not: write in place */
-		if (place->exists && (error == -EACCES || error == -EROFS || error == -EPERM))
+		if (existing && (error == -EACCES || error == -EROFS || error == -EPERM))
 			return 0;
 		errno = -error;
 		return create_refused(output->path);
 	}
-	copy_mode(fd, place);
+	copy_mode(fd, existing);
 	output->file = fdopen(fd, "w");
 	if (output->file)
 		return 0;
 	close(fd);
-	unfinished_finish(output->part, NULL);
+	unfinished_finish(place->above, output->part, NULL);
 	return error_set(-ENOMEM, "write '%s': out of memory", output->path);
 }
 
 int whole_file_open(struct whole_file *output, const char *path)
 {
-	struct place place;
+	struct stat about;
+	bool exists;
 	int error = 0;
 
 	*output = (struct whole_file){.path = path, .file = path ? NULL : stdout};
 	if (!path)
 		return 0;
-	error = output_path_check(path);
+	error = output_place_open(path, &output->place);
 	if (error)
 		return error;
 	/* Checked once. If another user puts a link there afterwards, rename replaces it and does
 	 * not follow it. */
-	place.exists = lstat(path, &place.about) == 0;
-	if (output_file_is_replaceable(path, place.exists ? &place.about : NULL))
-		error = open_part(output, &place);
+	exists = output_place_find(&output->place, &about);
+	if (output_place_is_replaceable(&output->place, exists ? &about : NULL))
+		error = open_part(output, exists ? &about : NULL);
 	if (!error && !output->file)
 		output->file = output_file_stream(path, &error);
-	if (error)
-		free(output->part);
+	if (!error)
+		return 0;
+	free(output->part);
+	output_place_close(&output->place);
 	return error;
 }
 
@@ -117,12 +116,14 @@ int whole_file_close(struct whole_file *output, int error)
 	if (fclose(output->file) && !error)
 		error = error_set(-errno, "write '%s': %s", output->path, strerror(errno));
 	if (output->part) {
-		renamed = unfinished_finish(output->part, error ? NULL : output->path);
+		renamed = unfinished_finish(output->place.above, output->part,
+					    error ? NULL : output->place.name);
 		if (renamed)
 			error = error_set(renamed, "write '%s': %s", output->path,
 					  strerror(-renamed));
 	}
 	free(output->part);
+	output_place_close(&output->place);
 	return error;
 }
 

@@ -7,6 +7,8 @@
 
 #include <stdio.h>
 
+#include "base/file/output_file.h"
+
 /* The trace's name with another ending (".html"), freed by the caller. NULL: no memory, with the
  * error chain. */
 char *output_beside(const char *trace, const char *end);
@@ -17,7 +19,8 @@ char *output_beside(const char *trace, const char *end);
 struct whole_file {
 	FILE *file;
 	const char *path; /* NULL: stdout */
-	char *part;       /* path of the temporary file; NULL: written in place */
+	struct output_place place;
+	char *part; /* name of the temporary file in `place`; NULL: written in place */
 };
 
 /* path NULL: stdout. Errors: -errno with the error chain, which names the file. */

@@ -28,6 +28,7 @@
 #include "base/file/copy.h"
 #include "base/file/output_file.h"
 #include "base/file/unfinished.h"
+#include "base/string.h"
 
 /* ---- opening ---- */
 
@@ -36,20 +37,43 @@ static bool is_folder_refused(int error)
 	return error == -EACCES || error == -EPERM || error == -EROFS;
 }
 
+/* The writer opens the part by its path. It refuses links of other users, too. */
+static int set_path(struct import_part *part)
+{
+	const char *name = path_base(part->output);
+	int length = part->above >= 0 ? (int)(name - part->output) : 0;
+
+	if (asprintf(&part->path, "%.*s%s", length, part->output, part->name) >= 0)
+		return 0;
+	part->path = NULL;
+	unfinished_finish(part->above, part->name, NULL);
+	close(part->fd);
+	free(part->name);
+	return -ENOMEM;
+}
+
+static int create(struct import_part *part, int above, const char *path)
+{
+	int error = unfinished_create(above, path, &part->name, &part->fd);
+
+	part->above = above;
+	return error ? error : set_path(part);
+}
+
 /* Creates the part beside the file to which the output's link leads, or in the folder for temporary
  * files if that folder is not writable. */
 static int make_beside_target(struct import_part *part)
 {
 	const char *temporary = getenv("TMPDIR");
 	char *path = realpath(part->output, NULL);
-	int error = path ? unfinished_create(path, &part->path, &part->fd) : -errno;
+	int error = path ? create(part, AT_FDCWD, path) : -errno;
 
 	free(path);
 	if (!is_folder_refused(error))
 		return error;
 	if (asprintf(&path, "%s/duet-import", temporary && *temporary ? temporary : "/tmp") < 0)
 		return -ENOMEM;
-	error = unfinished_create(path, &part->path, &part->fd);
+	error = create(part, AT_FDCWD, path);
 	free(path);
 	return error;
 }
@@ -104,25 +128,37 @@ static int open_for_copy(struct import_part *part)
 	return error;
 }
 
-int import_part_open(struct import_part *part, const char *output)
+static int open_in_place(struct import_part *part)
 {
+	const char *output = part->output;
 	struct stat named, followed;
-	bool exists = lstat(output, &named) == 0;
-	int error = output_path_check(output);
+	bool exists = output_place_find(&part->place, &named);
+	int error;
 
-	*part = (struct import_part){.output = output, .fd = -1, .target = -1};
-	if (error)
-		return error;
 	if (stat(output, &followed) == 0 && !S_ISREG(followed.st_mode))
 		return error_set(-EINVAL,
 				 "'%s' is not a regular file: choose another name for the trace",
 				 output);
-	if (!output_file_is_replaceable(output, exists ? &named : NULL))
+	if (!output_place_is_replaceable(&part->place, exists ? &named : NULL))
 		return open_for_copy(part);
-	error = unfinished_create(output, &part->path, &part->fd);
+	error = create(part, part->place.above, part->place.name);
 	if (exists && is_folder_refused(error))
 		return open_for_copy(part);
 	return error ? error_set(error, "write beside '%s': %s", output, strerror(-error)) : 0;
+}
+
+int import_part_open(struct import_part *part, const char *output)
+{
+	int error;
+
+	*part = (struct import_part){.output = output, .fd = -1, .target = -1};
+	error = output_place_open(output, &part->place);
+	if (error)
+		return error;
+	error = open_in_place(part);
+	if (error)
+		output_place_close(&part->place);
+	return error;
 }
 
 /* ---- closing ---- */
@@ -171,14 +207,14 @@ static int finish_copy(struct import_part *part, int error)
 	if (!error)
 		error = copy_part(part);
 	close_target(part, !error);
-	unfinished_finish(part->path, NULL);
+	unfinished_finish(part->above, part->name, NULL);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return error;
 }
 
 static int finish_rename(struct import_part *part, int error)
 {
-	int renamed = unfinished_finish(part->path, error ? NULL : part->output);
+	int renamed = unfinished_finish(part->above, part->name, error ? NULL : part->place.name);
 
 	return renamed ? error_set(renamed, "write '%s': %s", part->output, strerror(-renamed))
 		       : error;
@@ -189,5 +225,7 @@ int import_part_close(struct import_part *part, int error)
 	error = part->target < 0 ? finish_rename(part, error) : finish_copy(part, error);
 	close(part->fd);
 	free(part->path);
+	free(part->name);
+	output_place_close(&part->place);
 	return error;
 }

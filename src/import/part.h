@@ -7,9 +7,14 @@
 
 #include <stdbool.h>
 
+#include "base/file/output_file.h"
+
 struct import_part {
 	const char *output; /* borrowed */
-	char *path;         /* path of the part; owned */
+	struct output_place place;
+	char *path; /* path of the part; owned */
+	char *name; /* its name below `above`; owned */
+	int above;  /* the descriptor of `place`, or AT_FDCWD */
 	char *made; /* path of the output if this import created it, otherwise NULL; owned */
 	int fd;     /* the part */
 	int target; /* the output, into which the part is copied; -1: the part is renamed */

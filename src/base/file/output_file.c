@@ -7,14 +7,15 @@
  *           buffer)
  * Gets:     a path from the command line, or a default name in the current folder
  * Gives:    a descriptor for writing
- * Owns:     the descriptors of an output folder
+ * Owns:     the descriptors of an output folder and of a place
  * Fails:    -errno with the path and what to do; an existing file is then unchanged
  * Why:      root writes by default into the current folder, which may belong to another user. That
  *           user could place a link there and make root overwrite any file; fs.protected_symlinks
  *           prevents this only in sticky folders. A file of that user would be readable by that
  *           user. The checked file is compared with the opened one, to detect an exchange in
  *           between. A folder is opened first, checked by its descriptor, and used only through it,
- *           because the owner of its parent folder can exchange its name at any time.
+ *           because the owner of its parent folder can exchange its name at any time. The same
+ *           holds for the folder that contains an output file.
  */
 #include "base/file/output_file.h"
 
@@ -93,12 +94,11 @@ static char *folder_above(const char *path)
 	return name > path ? strndup(path, (size_t)(name - path)) : strdup(".");
 }
 
-static bool is_in_root_folder(const char *path, bool is_strict)
+static bool is_in_root_folder(int above, bool is_strict)
 {
-	auto_free char *folder = folder_above(path);
 	struct stat about;
 
-	return folder && stat(folder, &about) == 0 && is_root_folder(&about, is_strict);
+	return fstat(above, &about) == 0 && is_root_folder(&about, is_strict);
 }
 
 /* Only root makes devices. open(2) refuses a folder. */
@@ -109,7 +109,7 @@ static bool has_no_owner(const struct stat *about)
 
 /* One regular file with several names: one of them may lie in a folder where only root may write.
  */
-static int check_owner(const char *path, const struct stat *about)
+static int check_owner(const char *path, int above, const struct stat *about)
 {
 	if (has_no_owner(about))
 		return 0;
@@ -117,7 +117,7 @@ static int check_owner(const char *path, const struct stat *about)
 		return refuse_output(path, S_ISFIFO(about->st_mode) ? "a pipe" : "a file",
 				     about->st_uid);
 	/* In a sticky folder a user can add another name of a file of root. */
-	if (S_ISREG(about->st_mode) && about->st_nlink > 1 && !is_in_root_folder(path, true))
+	if (S_ISREG(about->st_mode) && about->st_nlink > 1 && !is_in_root_folder(above, true))
 		return error_set(-EPERM,
 				 "create '%s': it is one of several names of a file of root, in a "
 				 "folder of another user; remove it, or name another file",
@@ -233,32 +233,47 @@ static int open_above(const char *path)
 	return fd == -EPERM ? refuse_inner_link(path, owner) : fd;
 }
 
-int output_path_check(const char *path)
+int output_place_open(const char *path, struct output_place *ret_place)
 {
-	auto_close int fd = -1;
+	const char *name = path_base(path);
+	int above;
 
+	*ret_place = (struct output_place){AT_FDCWD, path};
 	if (geteuid() != 0 || is_descriptor(path))
 		return 0;
-	fd = open_above(path);
-	if (fd == -ENOMEM)
-		return error_set(-ENOMEM, "create '%s': out of memory", path);
-	/* Other failures recur, with their message, when the file is opened. */
-	return fd == -EPERM ? -EPERM : 0;
+	above = open_above(path);
+	if (above == -EPERM)
+		return above;
+	if (above < 0) {
+		errno = -above;
+		return create_refused(path);
+	}
+	*ret_place = (struct output_place){above, *name ? name : "."};
+	return 0;
+}
+
+void output_place_close(struct output_place *place)
+{
+	if (place->above >= 0)
+		close(place->above);
+	place->above = AT_FDCWD;
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
 struct opening {
-	const char *path;
+	const char *path; /* for messages */
+	struct output_place place;
 	int flags;
 	mode_t mode;
 	bool is_new;
 	bool is_refused; /* with its own message in the error chain */
 };
 
-static int open_file(const char *path, int flags, mode_t mode)
+static int open_file(const struct opening *opening, int flags, mode_t mode)
 {
-	int fd = open(path, flags | O_CLOEXEC | O_NOCTTY, mode);
+	int fd = openat(opening->place.above, opening->place.name, flags | O_CLOEXEC | O_NOCTTY,
+			mode);
 
 	return fd < 0 ? -errno : fd;
 }
@@ -266,11 +281,11 @@ static int open_file(const char *path, int flags, mode_t mode)
 /* Follows links, also a link to a missing file, which is then made. */
 static int open_linked(struct opening *opening)
 {
-	int fd = open_file(opening->path, opening->flags, 0);
+	int fd = open_file(opening, opening->flags, 0);
 
 	if (fd != -ENOENT)
 		return fd;
-	fd = open_file(opening->path, opening->flags | O_CREAT, opening->mode);
+	fd = open_file(opening, opening->flags | O_CREAT, opening->mode);
 	opening->is_new = fd >= 0;
 	return fd;
 }
@@ -279,7 +294,7 @@ static int open_linked(struct opening *opening)
 static int open_checked(struct opening *opening, const struct stat *checked)
 {
 	const int flags = opening->flags;
-	auto_close int fd = open_file(opening->path, (flags & ~O_TRUNC) | O_NOFOLLOW, 0);
+	auto_close int fd = open_file(opening, (flags & ~O_TRUNC) | O_NOFOLLOW, 0);
 	struct stat about;
 
 	if (fd < 0)
@@ -299,44 +314,55 @@ static int open_checked(struct opening *opening, const struct stat *checked)
 }
 
 /* The last part of the path is followed only if root made the link, in a folder owned by root. */
-static bool is_followed(const char *path, const struct stat *about)
+static bool is_followed(const struct output_place *place, const struct stat *about)
 {
-	return S_ISLNK(about->st_mode) && about->st_uid == 0 && is_in_root_folder(path, false);
+	return S_ISLNK(about->st_mode) && about->st_uid == 0 &&
+	       is_in_root_folder(place->above, false);
 }
 
 static int open_as_root(struct opening *opening)
 {
-	const char *path = opening->path;
+	const struct output_place *place = &opening->place;
 	struct stat about;
 	int error;
 
-	if (is_descriptor(path))
+	if (is_descriptor(opening->path))
 		return open_linked(opening);
-	if (lstat(path, &about) < 0)
+	if (!output_place_find(place, &about))
 		return -errno;
-	if (is_followed(path, &about))
+	if (is_followed(place, &about))
 		return open_linked(opening);
-	error = S_ISLNK(about.st_mode) ? refuse_link(path, about.st_uid)
-				       : check_owner(path, &about);
+	error = S_ISLNK(about.st_mode) ? refuse_link(opening->path, about.st_uid)
+				       : check_owner(opening->path, place->above, &about);
 	opening->is_refused = error != 0;
 	return error ? error : open_checked(opening, &about);
+}
+
+static int create_or_open(struct opening *opening)
+{
+	int first = open_file(opening, (opening->flags & ~O_TRUNC) | O_CREAT | O_EXCL,
+			      opening->mode),
+	    fd;
+
+	opening->is_new = first >= 0;
+	if (first >= 0)
+		return first;
+	fd = geteuid() == 0 ? open_as_root(opening) : open_linked(opening);
+	if (fd >= 0 || opening->is_refused)
+		return fd;
+	errno = fd == -ENOENT && first != -EEXIST ? -first : -fd;
+	return create_refused(opening->path);
 }
 
 int output_file_open(const char *path, int flags, mode_t mode, bool *ret_is_new)
 {
 	struct opening opening = {.path = path, .flags = flags, .mode = mode};
-	int fd = output_path_check(path), first;
+	int fd = output_place_open(path, &opening.place);
 
 	if (fd)
 		return fd;
-	first = fd = open_file(path, (flags & ~O_TRUNC) | O_CREAT | O_EXCL, mode);
-	opening.is_new = fd >= 0;
-	if (fd < 0)
-		fd = geteuid() == 0 ? open_as_root(&opening) : open_linked(&opening);
-	if (fd < 0 && !opening.is_refused) {
-		errno = fd == -ENOENT && first != -EEXIST ? -first : -fd;
-		return create_refused(path);
-	}
+	fd = create_or_open(&opening);
+	output_place_close(&opening.place);
 	if (fd >= 0 && ret_is_new)
 		*ret_is_new = opening.is_new;
 	return fd;
@@ -355,13 +381,18 @@ FILE *output_file_stream(const char *path, int *ret_error)
 	return file;
 }
 
-bool output_file_is_replaceable(const char *path, const struct stat *about)
+bool output_place_find(const struct output_place *place, struct stat *ret_about)
 {
-	if (is_descriptor(path))
+	return fstatat(place->above, place->name, ret_about, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+bool output_place_is_replaceable(const struct output_place *place, const struct stat *about)
+{
+	if (is_descriptor(place->name))
 		return false;
 	return !about ||
 	       (S_ISREG(about->st_mode) && about->st_nlink == 1 && about->st_uid == geteuid() &&
-		about->st_gid == getegid() && access(path, W_OK) == 0);
+		about->st_gid == getegid() && faccessat(place->above, place->name, W_OK, 0) == 0);
 }
 
 /* ---- folders --------------------------------------------------------------------------------- */

@@ -22,15 +22,26 @@ int output_file_open(const char *path, int flags, mode_t mode, bool *ret_is_new)
 /* The same as an empty file with mode 0666. NULL: -errno is in *ret_error. */
 FILE *output_file_stream(const char *path, int *ret_error);
 
-/* As root, -EPERM with the error chain if a folder of the path is a link that another user may have
- * placed: the file would be written where that user wants it. 0 otherwise, also if the path does
- * not exist. */
-int output_path_check(const char *path);
+/* The folder that contains an output, and the output's name in it. As root, the folder is opened
+ * once, so an exchange of its name has no effect. Otherwise, and for duet's own descriptors, above
+ * is AT_FDCWD and name is the path. */
+struct output_place {
+	int above;
+	const char *name; /* borrowed from the path */
+};
+
+/* Errors: -errno with the error chain. As root, -EPERM if a folder of the path is a link that
+ * another user may have placed: the file would be written where that user wants it. */
+int output_place_open(const char *path, struct output_place *ret_place);
+void output_place_close(struct output_place *place);
+
+/* lstat of the output. False: failed with errno. */
+bool output_place_find(const struct output_place *place, struct stat *ret_about);
 
 /* Whether a new file may take the name by a rename: the name is free (about is NULL), or it is a
  * regular file of the user's own, with one name, and the new file can have its owner and group.
- * Other files are opened as above. about: result of lstat(2). */
-bool output_file_is_replaceable(const char *path, const struct stat *about);
+ * Other files are opened as above. about: result of output_place_find. */
+bool output_place_is_replaceable(const struct output_place *place, const struct stat *about);
 
 /* An output folder. It is opened once, and as root it must be owned by root and not be a link that
  * another user may have placed. Everything below it is made from its descriptor. */

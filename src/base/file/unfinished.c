@@ -23,12 +23,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/array.h"
 
-enum { WATCHED_MAX = 4, DEPTH_MAX = 4 };
+enum { WATCHED_MAX = 4, DEPTH_MAX = 4, ENDING = 6, TRIES_MAX = 100 };
 
 struct watched {
 	int above, folder; /* folder -1: it is a file */
@@ -187,40 +189,66 @@ void unfinished_block_signals(sigset_t *ret_before)
 	pthread_sigmask(SIG_BLOCK, &blocked, ret_before);
 }
 
-int unfinished_create(const char *path, char **ret_name, int *ret_fd)
+/* Six letters or digits. */
+static void draw_ending(char ending[ENDING])
+{
+	static const char letters[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+	uint64_t random = 0;
+
+	if (getrandom(&random, sizeof(random), GRND_NONBLOCK) < 0)
+		random = (uint64_t)getpid() << 32 | (uint32_t)clock();
+	for (size_t i = 0; i < ENDING; i++, random /= sizeof(letters) - 1)
+		ending[i] = letters[random % (sizeof(letters) - 1)];
+}
+
+/* mkostemp below a folder: `name` ends with a place for the random ending. */
+static int create_new(int above, char *name)
+{
+	int fd = -1;
+
+	for (int i = 0; i < TRIES_MAX; i++) {
+		draw_ending(name + strlen(name) - ENDING);
+		fd = openat(above, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+		if (fd >= 0 || errno != EEXIST)
+			break;
+	}
+	return fd < 0 ? -errno : fd;
+}
+
+int unfinished_create(int above, const char *path, char **ret_name, int *ret_fd)
 {
 	sigset_t before;
 	char *name;
-	int fd, error;
+	int fd;
 
 	if (asprintf(&name, "%s.XXXXXX", path) < 0)
 		return -ENOMEM;
 	unfinished_block_signals(&before);
-	fd = mkostemp(name, O_CLOEXEC);
-	error = fd < 0 ? -errno : 0;
-	if (!error)
-		unfinished_watch(AT_FDCWD, name);
+	fd = create_new(above, name);
+	if (fd >= 0)
+		unfinished_watch(above, name);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (error) {
+	if (fd < 0) {
 		free(name);
-		return error;
+		return fd;
 	}
 	*ret_name = name;
 	*ret_fd = fd;
 	return 0;
 }
 
-int unfinished_finish(const char *name, const char *path)
+int unfinished_finish(int above, const char *name, const char *path)
 {
 	sigset_t before;
 	int error = 0;
 
 	unfinished_block_signals(&before);
-	if (path && rename(name, path) != 0)
+	if (path && renameat(above, name, above, path) != 0)
 		error = -errno;
 	if (!path || error)
-		unlink(name);
-	unfinished_forget(AT_FDCWD, name);
+		unlinkat(above, name, 0);
+	unfinished_forget(above, name);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return error;
 }

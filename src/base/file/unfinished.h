@@ -9,11 +9,12 @@
 #include <stdbool.h>
 
 /* Creates and opens a new file PATH.XXXXXX, readable and writable by its owner only; its name is to
- * be freed. -errno without a message. */
-int unfinished_create(const char *path, char **ret_name, int *ret_fd);
+ * be freed. Names are below the descriptor `above`, which may be AT_FDCWD and must stay open until
+ * the file is finished. -errno without a message. */
+int unfinished_create(int above, const char *path, char **ret_name, int *ret_fd);
 
 /* Renames it to `path`, or removes it if that fails or `path` is NULL. -errno without a message. */
-int unfinished_finish(const char *name, const char *path);
+int unfinished_finish(int above, const char *name, const char *path);
 
 /* From watch to forget, a signal that ends the process removes the file; `name` is below the
  * descriptor `above`, which may be AT_FDCWD. -ENOSPC beyond 4 names or if one is too long: it is

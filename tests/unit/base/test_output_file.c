@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "base/file/output_file.h"
+#include "base/file/unfinished.h"
 
 enum { OTHER = 65534 };
 
@@ -301,6 +302,38 @@ TEST(a_folder_that_is_exchanged_is_not_written_into)
 	output_folder_fini(&folder);
 }
 
+/* As above, between the check of a place and its use. */
+TEST(a_place_in_a_folder_that_is_exchanged_stays)
+{
+	char path[96];
+	struct output_place place;
+	struct stat about;
+	char *name = NULL;
+	int fd = -1;
+
+	NEEDS_ROOT();
+	snprintf(path, sizeof(path), "%s/out/file", own_folder);
+	REQUIRE(mkdir(own_path("out"), 0700) == 0);
+	CHECK_EQUAL(output_place_open(path, &place), 0);
+	CHECK(!output_place_find(&place, &about) && errno == ENOENT);
+	CHECK_EQUAL(unfinished_create(place.above, place.name, &name, &fd), 0);
+	REQUIRE(rename(own_path("out"), own_path("moved")) == 0);
+	REQUIRE(mkdir(own_path("aim"), 0700) == 0 &&
+		symlink(own_path("aim"), own_path("out")) == 0);
+	CHECK_EQUAL(write(fd, "seven", 5), 5);
+	CHECK_EQUAL(unfinished_finish(place.above, name, place.name), 0);
+	close(fd);
+	free(name);
+	CHECK(output_place_find(&place, &about) && S_ISREG(about.st_mode));
+	CHECK(output_place_is_replaceable(&place, &about));
+	output_place_close(&place);
+	check_content(own_path("moved/file"), "seven");
+	CHECK_EQUAL(unlink(own_path("moved/file")), 0);
+	CHECK_EQUAL(rmdir(own_path("moved")), 0);
+	CHECK_EQUAL(rmdir(own_path("aim")), 0); /* with nothing in it */
+	CHECK_EQUAL(unlink(own_path("out")), 0);
+}
+
 TEST(no_path_leads_out_of_a_folder)
 {
 	struct output_folder folder;
@@ -378,6 +411,7 @@ int main(void)
 	RUN(an_own_file_in_another_users_folder_is_written);
 	RUN(a_folder_of_another_user_is_refused);
 	RUN(a_folder_that_is_exchanged_is_not_written_into);
+	RUN(a_place_in_a_folder_that_is_exchanged_stays);
 	RUN(no_path_leads_out_of_a_folder);
 	RUN(a_link_below_a_folder_is_not_followed_by_root);
 	RUN(an_ordinary_user_follows_links);

@@ -62,7 +62,7 @@ static void create_one(void)
 	char *name;
 	int fd;
 
-	if (unfinished_create(path_of("one"), &name, &fd) || access(name, F_OK))
+	if (unfinished_create(AT_FDCWD, path_of("one"), &name, &fd) || access(name, F_OK))
 		_exit(9);
 }
 
@@ -71,8 +71,8 @@ static void finish_one(void)
 	char *name;
 	int fd;
 
-	if (unfinished_create(path_of("one"), &name, &fd) ||
-	    unfinished_finish(name, path_of("one")))
+	if (unfinished_create(AT_FDCWD, path_of("one"), &name, &fd) ||
+	    unfinished_finish(AT_FDCWD, name, path_of("one")))
 		_exit(9);
 }
 
@@ -140,11 +140,11 @@ TEST(a_file_that_fails_goes)
 	char *name;
 	int fd;
 
-	CHECK_EQUAL(unfinished_create(path_of("two"), &name, &fd), 0);
+	CHECK_EQUAL(unfinished_create(AT_FDCWD, path_of("two"), &name, &fd), 0);
 	close(fd);
-	CHECK_EQUAL(unfinished_finish(name, path_of("no/such/folder")), -ENOENT);
+	CHECK_EQUAL(unfinished_finish(AT_FDCWD, name, path_of("no/such/folder")), -ENOENT);
 	free(name);
-	CHECK_EQUAL(unfinished_create(path_of("no/such/folder"), &name, &fd), -ENOENT);
+	CHECK_EQUAL(unfinished_create(AT_FDCWD, path_of("no/such/folder"), &name, &fd), -ENOENT);
 	CHECK(is_empty());
 }
 
