@@ -200,6 +200,18 @@ static void note_missing(struct cpu *cpu)
 	}
 }
 
+/* A program that replaces another one may give less certain data. */
+static void note_weakened(struct cpu *cpu)
+{
+	size_t count;
+	const struct kernel_program_report *reports = kernel_watch_reports(cpu->who.watch, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (reports[i].state == KERNEL_PROGRAM_RUNS && reports[i].weakens)
+			recording_note(cpu->recording, "cpu", COLLECTOR_PARTIAL, 0,
+				       reports[i].weakens);
+}
+
 /* The profiled program already runs while the BPF programs are being loaded. */
 static void note_blind(struct cpu *cpu)
 {
@@ -252,6 +264,7 @@ static void look_whether_ready(struct cpu *cpu)
 		who->is_ready = true;
 		give_up_rights(cpu, kernel_watch_needs_right(who->watch));
 		note_missing(cpu);
+		note_weakened(cpu);
 		note_blind(cpu);
 		if (!who->is_machine)
 			add_all(cpu);

@@ -250,6 +250,7 @@ static void choose_all(const struct kernel_object_options *options, struct kerne
 		object->reports[i] = (struct kernel_program_report){
 			.name = options->programs[i].name,
 			.lacks = options->programs[i].lacks,
+			.weakens = options->programs[i].weakens,
 			.state = options->programs[i].instead_of || options->programs[i].is_spared
 					 ? KERNEL_PROGRAM_SPARED
 					 : KERNEL_PROGRAM_RUNS};

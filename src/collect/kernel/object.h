@@ -22,6 +22,7 @@ struct kernel_program {
 	const char *name;
 	const char *instead_of; /* loaded only if that earlier program is refused; NULL: always */
 	const char *lacks;      /* the missing data, "the waker of a thread"; NULL: no report */
+	const char *weakens;    /* a sentence for reports if the program runs; NULL: no report */
 	bool is_spared;         /* do not load it in this recording */
 };
 
@@ -49,7 +50,7 @@ enum kernel_program_state {
 };
 
 struct kernel_program_report {
-	const char *name, *lacks; /* those of the options */
+	const char *name, *lacks, *weakens; /* those of the options */
 	enum kernel_program_state state;
 	char reason[KERNEL_REASON_BYTES]; /* text from the kernel; "": none */
 };

@@ -87,7 +87,13 @@ struct kernel_watch {
 static const struct kernel_program programs[] = {
 	{.name = "on_switch", .lacks = "the cause of context switches"},
 	{.name = "on_waking"},
-	{.name = "on_waking_unsure", .instead_of = "on_waking", .lacks = "the waker of threads"},
+	{.name = "on_waking_unsure",
+	 .instead_of = "on_waking",
+	 .lacks = "the waker of threads",
+	 .weakens =
+		 "some wakers are wrong: a thread that an interrupt meets inside of a system call "
+		 "is taken for the waker, because the place of this kernel's preempt_count is "
+		 "not known"},
 	{.name = "on_fork", .lacks = "the scheduling of child processes"},
 	{.name = "on_request", .lacks = "the disk that a thread waits for"},
 	{.name = "on_fault", .lacks = "the file of a page fault"},

@@ -114,7 +114,7 @@ static size_t open_sched(bool is_of_events, enum kernel_program_state *ret_state
 	static const struct kernel_program programs[] = {
 		{.name = "on_switch"},
 		{.name = "on_waking"},
-		{.name = "on_waking_unsure", .instead_of = "on_waking"},
+		{.name = "on_waking_unsure", .instead_of = "on_waking", .weakens = "wakers"},
 		{.name = "on_fork"},
 		{.name = "on_none"}};
 	const struct kernel_object_options options = {.name = "sched",
@@ -133,6 +133,8 @@ static size_t open_sched(bool is_of_events, enum kernel_program_state *ret_state
 	reports = kernel_object_reports(object, &count);
 	for (size_t i = 0; i < count; i++)
 		ret_states[i] = reports[i].state;
+	CHECK(!reports[1].weakens);
+	CHECK_TEXT(reports[2].weakens, "wakers");
 	CHECK(kernel_object_map(object, "watched") != NULL);
 	CHECK_EQUAL(kernel_object_missed(object), 0);
 	held = held_programs();
