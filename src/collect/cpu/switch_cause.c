@@ -200,7 +200,7 @@ static void note_missing(struct cpu *cpu)
 	}
 }
 
-/* A program that replaces another one may give less certain data. */
+/* A program that replaces another one may give less certain data. Nothing is missing then. */
 static void note_weakened(struct cpu *cpu)
 {
 	size_t count;
@@ -208,7 +208,7 @@ static void note_weakened(struct cpu *cpu)
 
 	for (size_t i = 0; i < count; i++)
 		if (reports[i].state == KERNEL_PROGRAM_RUNS && reports[i].weakens)
-			recording_note(cpu->recording, "cpu", COLLECTOR_PARTIAL, 0,
+			recording_note(cpu->recording, "cpu", COLLECTOR_AVAILABLE, 0,
 				       reports[i].weakens);
 }
 

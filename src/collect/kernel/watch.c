@@ -90,10 +90,9 @@ static const struct kernel_program programs[] = {
 	{.name = "on_waking_unsure",
 	 .instead_of = "on_waking",
 	 .lacks = "the waker of threads",
-	 .weakens =
-		 "some wakers are wrong: a thread that an interrupt meets inside of a system call "
-		 "is taken for the waker, because the place of this kernel's preempt_count is "
-		 "not known"},
+	 .weakens = "some wakers may be wrong: a thread that an interrupt meets inside of a system "
+		    "call is taken for the waker, because the place of this kernel's preempt_count "
+		    "is not known"},
 	{.name = "on_fork", .lacks = "the scheduling of child processes"},
 	{.name = "on_request", .lacks = "the disk that a thread waits for"},
 	{.name = "on_fault", .lacks = "the file of a page fault"},
