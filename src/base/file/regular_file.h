@@ -10,4 +10,8 @@
  * left alone. */
 int regular_file_open(const char *path);
 
+/* The same in the folder `root`, as a process sees it whose root folder that is: its links cannot
+ * lead out. A kernel without openat2 (before Linux 5.6) follows links out of it. */
+int regular_file_open_in(int root, const char *path);
+
 #endif

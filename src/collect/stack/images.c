@@ -17,6 +17,7 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -143,16 +144,17 @@ static const struct image_mapping *mapping_at(const struct images *images, uint6
 
 int images_open_file(uint32_t pid, const char *path)
 {
-	char from_root[PATH_MAX + 64];
-	int fd;
+	auto_close int root = -1;
+	char link[64];
 
 	if (path[0] != '/')
 		return -ENOENT;
-	snprintf(from_root, sizeof(from_root), "/proc/%u/root%s", pid, path);
-	fd = regular_file_open(from_root);
-	return fd >= 0 ? fd
-		       /* the process has ended; most likely it had the recorder's root folder */
-		       : regular_file_open(path);
+	snprintf(link, sizeof(link), "/proc/%u/root", pid);
+	root = open(link, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root >= 0)
+		return regular_file_open_in(root, path);
+	/* the process has ended; most likely it had the recorder's root folder */
+	return regular_file_open(path);
 }
 
 static struct proc_mapping as_mapped(const struct image_mapping *mapping)

@@ -65,7 +65,8 @@ void images_find(struct images *images, const struct images_process *process, ui
 bool images_find_name(struct images *images, const struct images_process *process, const char *name,
 		      char ret_path[PATH_MAX]);
 
-/* Opens a regular file for reading, by its path below the process's root folder. Errors: -errno. */
+/* Opens a regular file for reading, by its path below the process's root folder, out of which no
+ * link of the process leads. Errors: -errno. */
 int images_open_file(uint32_t pid, const char *path);
 
 #endif

@@ -61,6 +61,35 @@ TEST(a_link_to_a_file_is_followed)
 	CHECK_EQUAL(regular_file_open(path_of("file")), -ENOENT);
 }
 
+/* As a container's link leads to a file of the container. */
+TEST(no_link_leads_out_of_a_root)
+{
+	char wanted[128], text[8] = "";
+	int root, fd;
+
+	REQUIRE(mkdir(path_of("root"), 0700) == 0);
+	make_file("file");
+	snprintf(wanted, sizeof(wanted), "%s", path_of("file"));
+	REQUIRE(symlink(wanted, path_of("root/absolute")) == 0);
+	REQUIRE(symlink("../file", path_of("root/upwards")) == 0);
+	REQUIRE(symlink("/inner", path_of("root/inside")) == 0);
+	make_file("root/inner");
+	root = open(path_of("root"), O_PATH | O_CLOEXEC);
+	CHECK_EQUAL(regular_file_open_in(root, "/absolute"), -ENOENT);
+	CHECK_EQUAL(regular_file_open_in(root, "/upwards"), -ENOENT);
+	fd = regular_file_open_in(root, "/inside");
+	CHECK(fd >= 0 && read(fd, text, 6) == 6);
+	CHECK_TEXT(text, "seven\n");
+	close(fd);
+	close(root);
+	unlink(path_of("root/absolute"));
+	unlink(path_of("root/upwards"));
+	unlink(path_of("root/inside"));
+	unlink(path_of("root/inner"));
+	unlink(path_of("file"));
+	CHECK_EQUAL(rmdir(path_of("root")), 0);
+}
+
 TEST(a_file_without_a_name_is_opened)
 {
 	int memory = memfd_create("regular", MFD_CLOEXEC), fd;
@@ -104,6 +133,7 @@ int main(void)
 		return 1;
 	RUN(a_file_is_opened);
 	RUN(a_link_to_a_file_is_followed);
+	RUN(no_link_leads_out_of_a_root);
 	RUN(a_file_without_a_name_is_opened);
 	RUN(a_pipe_is_refused_at_once);
 	RUN(devices_folders_and_sockets_are_refused);
