@@ -53,7 +53,7 @@ print_sources() {
 	if [ -z "$found" ]; then
 		# This machine's lists are empty. They are fetched to another folder, so that it stays as it is.
 		mkdir -p "$folder/partial"
-		apt-get update -q -o Dir::State::lists="$folder" >&2
+		limited apt-get update -q -o Dir::State::lists="$folder" >&2
 		found=$(list_sources "$folder")
 	fi
 	echo "$found"

@@ -53,6 +53,14 @@ begin() {
 	touch "$folder/build/build.ninja" "$folder/build/meson-private/coredata.dat"
 }
 
+# begin_again PACKAGE...: the same with the folder that is there
+begin_again() {
+	mv "$folder/build" "$folder/kept"
+	begin "$@"
+	rm -rf "$folder/build"
+	mv "$folder/kept" "$folder/build"
+}
+
 # setup UID SUDO [ARGUMENT...]: sets `status` and `said`
 setup() {
 	local uid=$1 sudo=$2
@@ -126,6 +134,15 @@ elif CC="env gcc" PATH=/usr/bin:/bin:$PATH meson setup "$folder/build" "$folder/
 	[ $status = 0 ] && grep -q 'Message: FOUND' "$folder/log" && grep -q 'compiler.*: env gcc ' "$folder/log" &&
 		grep -q 'buildtype: release' "$folder/log"
 	check "$configured"
+
+	# the same folder, as another version of meson may have left it
+	echo "not a pickle" >"$folder/build/meson-private/coredata.dat"
+	begin_again meson
+	setup 0 no
+	PATH=/usr/bin:/bin:$PATH ninja -C "$folder/build" >"$folder/log" 2>&1
+	said+=$(cat "$folder/log")
+	[ $status = 0 ] && grep -q 'buildtype: release' "$folder/log"
+	check "… and its options where meson cannot read what it stored of the folder"
 else
 	status=$? said=$(cat "$folder/log")
 	false

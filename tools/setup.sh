@@ -68,13 +68,23 @@ clear_answers() {
 	END
 }
 
+# forget_all FOLDER: for stored data that this meson cannot read, such as those of another version. With an empty
+# coredata.dat meson takes the options from cmd_line.txt. Without the file it takes the defaults. The compiler is lost.
+forget_all() {
+	if [ -s "$1/meson-private/cmd_line.txt" ]; then
+		: >"$1/meson-private/coredata.dat"
+	else
+		rm -f "$1/build.ninja" "$1/meson-private/coredata.dat"
+	fi
+}
+
 # Folders that were configured before are configured again.
 forget_configuration() {
 	local folder
 	for folder in "${BUILD:-build}" build-asan build-tsan build-fuzz; do
 		[ -e "$folder/build.ninja" ] || continue
 		echo "setup: $folder will be configured again, because packages were installed"
-		clear_answers "$folder" || rm -f "$folder/build.ninja" "$folder/meson-private/coredata.dat"
+		clear_answers "$folder" || forget_all "$folder"
 	done
 }
 
