@@ -148,6 +148,22 @@ for mode, native, python in (("none", False, False), ("native", True, False),
         t.equal("__libc_start" in joined, native, "native frames")
         t.equal("paths.py" in joined, python, "Python frames")
 
+with t.case("launches without an execution: as many as in the ledger, with or without a lost row"):
+    t.wanted()
+    accounts = os.path.join(duet_test.ROOT, "tests", "golden", "account")
+    # Two sweeps read a trace that has a command without times.
+    untimed = ("launch 20 1 2 1700 1710 graph", "execution 1 20 2 - - - - seen=1800")
+    for name, label in (("not_executed", "[in flight]"), ("not_executed_lost", "[in flight or dropped]")):
+        with open(os.path.join(accounts, f"{name}.txt"), encoding="utf-8") as file:
+            described = file.read().split("\n---")[0]
+        for more in ((), untimed):
+            trace = t.described("lost.duet", described, *more)
+            ledger = t.report(trace)["ledger"]
+            stacks = folded(trace, "--view", "launch")
+            t.equal(sum(stacks.values()), ledger["launched"] - ledger["not_executed"], f"{name}: launches that are drawn")
+            t.equal(sum(count for stack, count in stacks.items() if stack[-1] == label),
+                    ledger["in_flight_at_exit"] + ledger["dropped"], f"{name}: {label}")
+
 HOSTILE = ("</text><script>alert(1)</script>", "a<b>&\"'`]]>", "%1b[31mred%00".replace("%00", "%01"), "%c2%9b2J",
            "%ff%fe not UTF-8", "<!--", "&amp;&lt;", "x;y z", "%e2%80%aertl", "</svg>", "<![CDATA[", "$(touch x)")
 
