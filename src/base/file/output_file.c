@@ -209,7 +209,7 @@ static int refuse_inner_link(const char *path, uid_t uid)
 
 	return error_set(-EPERM,
 			 "create '%s': a folder of the path is a link %s%s; as root, duet does not "
-			 "follow it. Name the folder that it leads to",
+			 "follow it; name the target folder instead",
 			 path, uid ? "of " : "in a folder that another user can change",
 			 uid ? name_user(uid, user) : "");
 }
