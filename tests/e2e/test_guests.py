@@ -39,7 +39,7 @@ def cuda(*arguments, sim="kernel_us=20"):
 
 def cuda_pc(*arguments):
     collect, command = cuda(*arguments)
-    return collect.replace("cuda", "pc=1/1"), command
+    return collect.replace("cuda", "pc"), command
 
 
 def hsa(*arguments, sim="kernel_us=20"):
