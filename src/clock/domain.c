@@ -164,10 +164,15 @@ static bool is_plausible(const struct candidate *candidate)
 	return least <= PLAUSIBLE_NS;
 }
 
-/* By more than the candidate's own error. */
-static bool is_tighter(const struct candidate *candidate, uint64_t slack_ns, uint64_t other_ns)
+/* By more than the error of both. */
+static bool is_tighter(const struct candidate *candidate, const struct candidate *other,
+		       enum clock_side side)
 {
-	return slack_ns < other_ns && other_ns - slack_ns > candidate->error_ns;
+	uint64_t slack_ns = candidate->slack_ns[side], other_ns = other->slack_ns[side];
+	uint64_t error_ns =
+		candidate->error_ns > other->error_ns ? candidate->error_ns : other->error_ns;
+
+	return slack_ns < other_ns && other_ns - slack_ns > error_ns;
 }
 
 /* The tightest candidate, and the first of equals: on a host that never slept, BOOTTIME is
@@ -183,9 +188,9 @@ static int choose_candidate(const struct clock_domain *domain)
 
 		if (!is_plausible(candidate))
 			continue;
-		if (best < 0 || is_tighter(candidate, candidate->slack_ns[0], other->slack_ns[0]) ||
-		    (candidate->slack_ns[0] == other->slack_ns[0] &&
-		     is_tighter(candidate, candidate->slack_ns[1], other->slack_ns[1])))
+		if (best < 0 || is_tighter(candidate, other, CLOCK_FLOOR) ||
+		    (!is_tighter(other, candidate, CLOCK_FLOOR) &&
+		     is_tighter(candidate, other, CLOCK_CEILING)))
 			best = (int)i;
 	}
 	return best;

@@ -208,7 +208,8 @@ static void put_losses(const struct report *report)
 			continue;
 		if (loss->reason == LOSS_UNSEEN)
 			put_unseen_switches(loss);
-		else if (loss->kind == EVENT_CODE && loss->reason == LOSS_RING_FULL &&
+		else if (loss->kind == EVENT_CODE &&
+			 (loss->reason == LOSS_RING_FULL || loss->reason == LOSS_TRACKING) &&
 			 loss->count && !loss->uncounted)
 			put_lost_code(loss);
 		else

@@ -116,7 +116,7 @@ with t.case("every option is a field, and every field an option"):
 with t.case("every option of a collector with a group is a field of it, and collectors with a rate have a group"):
     groups = groups_of_schema()
     for name in collectors().split():
-        # pc=WINDOW/PERIOD is a field of pc's own kind, and -cuda is cuda: false
+        # pc=N is a field of pc's own kind, and -cuda is cuda: false
         options = ["rate_hz" if option == "HZ" else option for option in options_of_collector(name)
                    if "=" not in option and not option.startswith("_")]
         t.true("rate_hz" not in options or name in groups, f"{name} has a group")

@@ -348,19 +348,6 @@ with t.case("ranges of CUPTI's own time go to a recording that takes over"):
         t.true(any(row["domain"] == "CUPTI" for row in t.report(t.path("ranges.duet"))["ranges"]), f"ranges of recording {turn}")
     t.equal((live.count(*GIVEN_BACK), live.end()[0]), ((1, 0, 0), 7), "not given back; the program")
 
-with t.case("the recorder sets the length of sample windows"):
-    live = Live("read")
-    recorder = Recorder(live.pid, t.path("windows.duet"), ("--collect", SAMPLED))
-    live.tell("context 9")
-    until("samples", lambda: ledger(t.path("windows.duet")).get("samples"))
-    flushed = live.count("flushed")[0]
-    live.tell("context 9")
-    # a window of the usual 20 ms would have been over in one of these rounds of the helper's
-    live.launch_until("flushed", lambda: live.count("flushed")[0] > flushed + 5)
-    t.equal(live.count("cuptiPCSamplingStop"), (0,), "a window of a quarter of an hour is not over")
-    t.equal(recorder.end(), 0, "status")
-    t.equal(live.end()[0], 7, "the program")
-
 with t.case("nvidia:idle loads only the guest and CUPTI"):
     for option, subscribed in (("nvidia:idle", 0), ("nvidia:idle-subscribed", 1)):
         live = Live("read")

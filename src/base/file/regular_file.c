@@ -25,6 +25,8 @@
 
 #include "base/cleanup.h"
 
+enum { MAX_RACES = 8 };
+
 /* place: a descriptor with O_PATH. */
 static int open_place(int place)
 {
@@ -53,6 +55,9 @@ int regular_file_open_in(int root, const char *path)
 	struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT};
 	auto_close int place = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
 
+	/* a folder was renamed or mounted meanwhile */
+	for (int i = 0; i < MAX_RACES && place < 0 && errno == EAGAIN; i++)
+		place = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
 	/* seccomp filters of some containers refuse unknown calls with EPERM */
 	if (place < 0 && (errno == ENOSYS || errno == EPERM))
 		place = openat(root, path + strspn(path, "/"), O_PATH | O_CLOEXEC);

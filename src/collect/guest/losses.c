@@ -256,7 +256,7 @@ void injected_count_losses(struct injected *injected, uint64_t now_ns)
 	put_own_loss(injected, EVENT_EXECUTION, LOSS_TRACKING, &injected->losses.executions,
 		     now_ns);
 	put_own_loss(injected, EVENT_CODE, LOSS_TRACKING, &injected->losses.undescribed, now_ns);
-	put_own_loss(injected, EVENT_CODE, LOSS_RING_FULL, &injected->losses.contents, now_ns);
+	put_own_loss(injected, EVENT_CODE, LOSS_TRACKING, &injected->losses.contents, now_ns);
 	put_own_loss(injected, LOSS_KIND_STACK, LOSS_TRACKING, &injected->losses.stacks, now_ns);
 	put_own_loss(injected, EVENT_RANGE, LOSS_TRACKING, &injected->ranges.lost, now_ns);
 	put_own_loss(injected, EVENT_COUNTER, LOSS_TRACKING, &injected->counters.lost, now_ns);

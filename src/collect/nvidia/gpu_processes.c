@@ -253,7 +253,7 @@ const struct source nvidia_process_source = {
 	.file = MEMORY_FILE,
 	SOURCE_METRICS(metrics),
 	.group = GROUP_PROCESSES,
-	.max_hz = 2,
+	.max_hz = 2, /* a reading took 2.6 ms of processor time on an H200 */
 	.max_instances = MAX_ENTITIES,
 	.own_bytes = sizeof(struct own),
 	.open = open_processes,

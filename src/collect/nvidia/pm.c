@@ -260,10 +260,11 @@ static int open_gpu(struct pm *pm, const struct pm_gpu *gpu, uint32_t hz)
 	error = start_gpu(device);
 	if (!error) {
 		id = meet_device(pm->recording, gpu);
+		/* The note comes first: with its id the device's thread may open it again. */
+		note_sampled(pm, device);
 		pm_device_set_id(device, id, describe_clock(pm->recording, id));
 		pm->sampled[pm->count++] =
 			(struct sampled){.device = device, .slot = SERIES_NO_SLOT};
-		note_sampled(pm, device);
 		return 0;
 	}
 	word_refusal(device, error);

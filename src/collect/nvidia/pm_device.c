@@ -453,6 +453,7 @@ static bool restart(struct pm_device *device)
 		return true;
 	/* On an H200 CUPTI 13.0 did not start again after an overflow (999). */
 	close_all(device);
+	*device->refusal = '\0';
 	return open_all(device);
 }
 
@@ -475,7 +476,10 @@ static void note_end(struct pm_device *device)
 
 	if (device->has_no_clock)
 		return;
-	cupti_format_failure(&device->cupti, why, sizeof(why));
+	if (*device->refusal)
+		snprintf(why, sizeof(why), "%.447s", device->refusal);
+	else
+		cupti_format_failure(&device->cupti, why, sizeof(why));
 	snprintf(text, sizeof(text), "sampling ended before the recording: %s", why);
 	put_note(device, PM_NOTE_END, text);
 }

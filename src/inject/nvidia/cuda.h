@@ -13,7 +13,7 @@
  *	objects.c     ids of devices, contexts, streams and kernels; the clock
  *	modules.c     code of kernels, if instructions are sampled
  *	samples.c     samples of instructions
- *	helper.c      thread that flushes buffers and opens windows of sampling
+ *	helper.c      thread that flushes buffers and reads samples
  */
 #ifndef INJECT_NVIDIA_CUDA_H
 #define INJECT_NVIDIA_CUDA_H
@@ -193,16 +193,18 @@ void cuda_modules_forked(void);
 
 /* ---- samples of instructions (samples.c) ----------------------------------------------------- */
 
-/* Reads the requested windows. False: sampling was not requested. */
+/* Reads the requested period. False: sampling was not requested. */
 bool cuda_samples_begin(const struct guest_thread *thread);
 /* As cuda_samples_begin, if an earlier recording left sampling on. ret_is_kept: sampling stays
- * configured, with the windows of the new recording. */
+ * configured; a new period counts from the next context on. */
 bool cuda_samples_renew(struct guest_thread *thread, bool *ret_is_kept);
 /* Called in the callbacks for a created and a destroyed context. */
 void cuda_samples_add(CUcontext context);
 void cuda_samples_remove(CUcontext context);
 /* Reads the samples of all contexts. */
 void cuda_samples_turn(struct guest_thread *thread);
+/* Takes the last samples of a recording, which CUPTI gives when sampling is disabled. */
+void cuda_samples_last(struct guest_thread *thread);
 /* Switches sampling off until the next turn. Called while there is no recorder. */
 void cuda_samples_rest(void);
 /* Reads the remaining samples and switches sampling off. */

@@ -112,19 +112,21 @@ static void flush_when_due(void)
 		flush_activity(false);
 }
 
-/* Waits max_ms until short commands have completed, and takes what is left. */
-static void flush_last(uint64_t max_ms)
+/* Waits max_ms until short commands have completed, and takes what is left. is_end: the program
+ * waits; otherwise its end stops the wait. */
+static void flush_last(uint64_t max_ms, bool is_end)
 {
-	const bool was_told_to_end = atomic_load(&helper.is_told_to_end);
 	uint64_t end_ms = ring_now_ms() + max_ms;
 
+	if (!guest_enter())
+		return;
 	flush_activity(false);
 	while (cuda_slots_are_awaited() && ring_now_ms() < end_ms &&
-	       atomic_load(&helper.is_told_to_end) == was_told_to_end) {
+	       (is_end || !atomic_load(&helper.is_told_to_end))) {
 		sleep_ms(atomic_load(&helper.wake), LAST_NAP_MS);
 		flush_activity(false);
 	}
-	if (cuda_slots_are_awaited())
+	if (cuda_slots_are_open())
 		flush_activity(true);
 }
 
@@ -137,8 +139,8 @@ static void hand_over_when_asked(void)
 	if (!thread)
 		return;
 	cuda_calls_end(thread->mode);
-	flush_last(LAST_MS);
-	turn_samples();
+	flush_last(LAST_MS, false);
+	cuda_samples_last(thread);
 	guest_give_last();
 }
 
@@ -157,7 +159,7 @@ static void *run(void *unused)
 			sleep_ms(wake, FLUSH_MS);
 	}
 	cuda_samples_end(guest_enter());
-	flush_last(EXIT_MS);
+	flush_last(EXIT_MS, true);
 	guest_give_last();
 	atomic_store(&helper.has_ended, true);
 	return NULL;

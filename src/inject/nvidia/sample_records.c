@@ -4,7 +4,7 @@
  *
  * Runs in:  the profiled process, on the helper's thread or in the call that ends a context
  * Gets:     buffers of samples that CUPTI has filled
- * Gives:    a record for each instruction and reason in a window
+ * Gives:    a record for each instruction and reason in a reading
  * Owns:     the names of stall reasons, and the list of function names that CUPTI has allocated
  * Fails:    by counting the samples of a record that has no room
  * Why:      CUPTI allocates the names of functions and shares them between records. When the last

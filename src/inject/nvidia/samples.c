@@ -33,18 +33,19 @@ enum {
 };
 
 /* Size of the GPU's buffer for each context. At most 4 million samples a second are read every 100
- * ms: this is ten times as much as they take. */
+ * ms: this is four times as much as they take. */
 enum { BUFFER_BYTES = 64 << 20 };
 /* A multiprocessor gives four samples each 2^exponent cycles, and has about 2^31 cycles a second.
  */
-enum { MIN_EXPONENT = 5, MAX_EXPONENT = 31, EXPONENT_OF_ONE = 11 };
+enum { MIN_EXPONENT = 5, MAX_EXPONENT = 31, EXPONENT_OF_ONE = 11, UNKNOWN_UNITS = 256 };
 
 static struct {
 	struct guest_lock lock;
 	struct cuda_session sessions[MAX_SESSIONS];
 	bool is_wanted;
-	bool is_resting;   /* no recorder: sampling is off until there is one */
-	uint32_t exponent; /* requested; 0: by the size of the GPU */
+	bool is_resting;     /* no recorder: sampling is off until there is one */
+	uint32_t ended_mode; /* attachment whose last samples were taken */
+	uint32_t exponent;   /* requested; 0: by the size of the GPU */
 } samples;
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -129,16 +130,13 @@ static void put_landed(struct guest_thread *thread, struct cuda_session *session
 {
 	const struct cupti_pc_sampling_data *live = &session->configured.data;
 
-	if (!live->pc_count ||
-	    (live->range_id == session->shown_range_id && live->pc_count == session->shown_count))
-		return;
-	session->shown_range_id = live->range_id;
-	session->shown_count = live->pc_count;
-	cuda_put_pcs(thread, session, &session->configured, end);
+	if (live->pc_count)
+		cuda_put_pcs(thread, session, &session->configured, end);
 }
 
 /* ---- enabling and disabling ------------------------------------------------------------------ */
 
+/* The last one is the size of the buffer, the one before it the period. */
 enum { MAX_INFOS = 6, NEEDED_INFOS = 4 };
 
 /* log2 of the cycles between two samples: the more multiprocessors, the more cycles. */
@@ -148,6 +146,8 @@ static uint32_t exponent_of(const struct cuda_session *session)
 
 	if (samples.exponent >= MIN_EXPONENT && samples.exponent <= MAX_EXPONENT)
 		return samples.exponent;
+	/* The rate of a small GPU would fill the buffer of a large one. */
+	units = units ? units : UNKNOWN_UNITS;
 	while (units > 1u << (exponent - EXPONENT_OF_ONE) && exponent < MAX_EXPONENT)
 		exponent++;
 	return exponent;
@@ -207,13 +207,14 @@ static bool configure_session(struct guest_thread *thread, struct cuda_session *
 		.context = session->context,
 		.info_count = fill_infos(session, infos),
 		.infos = infos};
+	cupti_result result;
 
-	if (cuda_cupti.cuptiPCSamplingSetConfigurationAttribute(&params)) {
-		/* The period and the size of the buffer are CUPTI's own then. */
-		params.info_count = NEEDED_INFOS;
-		if (!CUDA_SAMPLES_CALL(thread, cuptiPCSamplingSetConfigurationAttribute, &params))
-			return false;
-	}
+	/* What CUPTI refuses keeps CUPTI's own value. */
+	do
+		result = cuda_cupti.cuptiPCSamplingSetConfigurationAttribute(&params);
+	while (result == CUPTI_ERROR_INVALID_PARAMETER && params.info_count-- > NEEDED_INFOS);
+	if (!cuda_samples_was_done(thread, "cuptiPCSamplingSetConfigurationAttribute", result))
+		return false;
 	session->period = ask_period(session);
 	return true;
 }
@@ -256,7 +257,6 @@ static bool turn_on(struct guest_thread *thread, struct cuda_session *session)
 	if (!cuda_find_reasons(thread, session))
 		return false;
 	free_pcs(&session->configured);
-	session->shown_range_id = session->shown_count = 0;
 	if ((!session->drain.stride && !make_pcs(&session->drain, session->reasons.all_count)) ||
 	    !make_pcs(&session->configured, session->reasons.all_count)) {
 		cuda_samples_refused(thread, "cuptiPCSamplingEnable", CUPTI_ERROR_OUT_OF_MEMORY);
@@ -302,7 +302,8 @@ static void begin_anew(struct guest_thread *thread, struct cuda_session *session
 		turn_off(thread, session);
 }
 
-static void drain_session(struct guest_thread *thread, struct cuda_session *session)
+/* is_last: sampling is about to end, so it is not restarted if the GPU's buffer was full. */
+static void drain_session(struct guest_thread *thread, struct cuda_session *session, bool is_last)
 {
 	uint64_t end = cuda_samples_now();
 	cupti_result result = CUPTI_SUCCESS;
@@ -321,7 +322,9 @@ static void drain_session(struct guest_thread *thread, struct cuda_session *sess
 		session->read = end;
 	if (is_gone(session))
 		return;
-	if (result == CUPTI_ERROR_OUT_OF_MEMORY)
+	if (result == CUPTI_ERROR_OUT_OF_MEMORY && is_last)
+		guest_trouble(NVIDIA_TROUBLE_PC_FULL);
+	else if (result == CUPTI_ERROR_OUT_OF_MEMORY)
 		begin_anew(thread, session);
 	else if (result)
 		cuda_samples_refused(thread, "cuptiPCSamplingGetData", result);
@@ -339,15 +342,29 @@ static void drain_all(struct guest_thread *thread)
 {
 	for (uint32_t i = 0; i < MAX_SESSIONS; i++)
 		if (session_at(i) && samples.sessions[i].is_on)
-			drain_session(thread, &samples.sessions[i]);
+			drain_session(thread, &samples.sessions[i], false);
 }
 
+/* Takes all samples and disables sampling. The last ones may be as old as those that CUPTI would
+ * have given before. */
+static void end_session(struct guest_thread *thread, struct cuda_session *session)
+{
+	const uint64_t read = session->read;
+
+	if (!session->is_on)
+		return;
+	drain_session(thread, session, true);
+	session->read = read;
+	turn_off(thread, session);
+}
+
+/* thread NULL: its samples are not wanted. */
 static void remove_session(struct guest_thread *thread, struct cuda_session *session)
 {
-	if (thread && session->is_on)
-		drain_session(thread, session);
+	if (thread)
+		end_session(thread, session);
 	if (session->is_on)
-		turn_off(thread, session);
+		turn_off(NULL, session);
 	free_pcs(&session->drain);
 	free_pcs(&session->configured);
 	memset(session, 0, sizeof(*session));
@@ -373,7 +390,7 @@ static void resume_sessions(struct guest_thread *thread)
 		session->restarts = 0;
 		/* A session whose context was created in the meantime is on. */
 		if (!session->is_on && !turn_on(thread, session))
-			remove_session(thread, session);
+			remove_session(NULL, session);
 	}
 }
 
@@ -386,10 +403,22 @@ void cuda_samples_turn(struct guest_thread *thread)
 		 * memory. */
 		remove_all(thread);
 	} else {
-		if (samples.is_resting)
+		if (samples.is_resting && samples.ended_mode != thread->mode)
 			resume_sessions(thread);
 		drain_all(thread);
 	}
+	guest_unlock(&samples.lock);
+}
+
+void cuda_samples_last(struct guest_thread *thread)
+{
+	if (!samples.is_wanted || samples.is_resting || !guest_lock(&samples.lock))
+		return;
+	samples.is_resting = true;
+	samples.ended_mode = thread->mode;
+	for (uint32_t i = 0; i < MAX_SESSIONS; i++)
+		if (session_at(i))
+			end_session(thread, &samples.sessions[i]);
 	guest_unlock(&samples.lock);
 }
 
@@ -462,7 +491,7 @@ static void add_session(struct guest_thread *thread, CUcontext context)
 		session->device = cuda_device(thread, ordinal);
 	session->context = context;
 	if (!turn_on(thread, session))
-		remove_session(thread, session);
+		remove_session(NULL, session);
 }
 
 void cuda_samples_add(CUcontext context)

@@ -38,8 +38,6 @@ struct cuda_session {
 	uint64_t period; /* cycles between two samples; 0: unknown */
 	uint64_t begin;  /* when sampling was enabled, by CUPTI's clock */
 	uint64_t read;   /* when CUPTI last gave samples */
-	uint64_t shown_range_id;
-	size_t shown_count;
 };
 
 /* Sampling has ended for good in this process: the names of functions take too much memory. */
