@@ -209,7 +209,7 @@ static bool configure_session(struct guest_thread *thread, struct cuda_session *
 		.infos = infos};
 	cupti_result result;
 
-	/* What CUPTI refuses keeps CUPTI's own value. */
+	/* An attribute that CUPTI refuses keeps CUPTI's own value. */
 	do
 		result = cuda_cupti.cuptiPCSamplingSetConfigurationAttribute(&params);
 	while (result == CUPTI_ERROR_INVALID_PARAMETER && params.info_count-- > NEEDED_INFOS);
