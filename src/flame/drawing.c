@@ -286,13 +286,13 @@ static int pass_unsampled_states(struct drawing *drawing, size_t device)
 	int error = 0;
 
 	for (unsigned int i = 0; i < CAUSE_COUNT && !error; i++) {
-		const struct analysis_state nobody = {.device = device,
-						      .cause = (enum account_cause)i};
+		const struct analysis_state unsampled = {.device = device,
+							 .cause = (enum account_cause)i};
 
 		drawing->row = (struct drawing_row){
-			.kind = DRAWN_STATE, .index = DRAWN_NOBODY, .device = (uint32_t)device};
-		if (drawing_has_states(nobody.cause))
-			error = draw_state(drawing, &nobody, 1);
+			.kind = DRAWN_STATE, .index = DRAWN_UNSAMPLED, .device = (uint32_t)device};
+		if (drawing_has_states(unsampled.cause))
+			error = draw_state(drawing, &unsampled, 1);
 	}
 	return error;
 }

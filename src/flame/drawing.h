@@ -43,7 +43,7 @@ enum drawing_kind {
 	DRAWN_PATH,   /* index of paths; part: the cause of idle time, or DRAWN_BUSY */
 	DRAWN_BEFORE, /* a device's idle time outside all commands; part: its cause */
 	DRAWN_AFTER,
-	DRAWN_STATE, /* index of states, or DRAWN_NOBODY: time without samples, divided among the
+	DRAWN_STATE, /* index of states, or DRAWN_UNSAMPLED: time without samples, divided among the
 			states */
 	DRAWN_INSTRUCTION, /* index of instructions */
 	DRAWN_LAUNCHES,    /* index of launches; part: enum drawing_outcome */
@@ -54,13 +54,13 @@ enum drawing_kind {
 	DRAWN_KINDS
 };
 enum drawing_outcome { DRAWN_MATCHED, DRAWN_REJECTED, DRAWN_OPEN };
-#define DRAWN_BUSY   CAUSE_COUNT
-#define DRAWN_NOBODY UINT32_MAX
+#define DRAWN_BUSY      CAUSE_COUNT
+#define DRAWN_UNSAMPLED UINT32_MAX
 
 struct drawing_row {
 	enum drawing_kind kind;
 	uint32_t index, part;
-	uint32_t device; /* for DRAWN_NOBODY, with the cause in part */
+	uint32_t device; /* for DRAWN_UNSAMPLED, with the cause in part */
 };
 
 struct drawing {

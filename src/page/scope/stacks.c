@@ -61,7 +61,7 @@ static struct scope_item item_of(const struct drawing *drawing)
 
 	switch (row->kind) {
 	case DRAWN_STATE:
-		if (row->index == DRAWN_NOBODY)
+		if (row->index == DRAWN_UNSAMPLED)
 			return (struct scope_item){SCOPE_DIVIDED, row->device, row->part};
 		return (struct scope_item){DRAWN_STATE, row->index, 0};
 	case DRAWN_SAMPLE:

@@ -49,7 +49,7 @@ struct used_item {
 /* An amount that the page divides among stacks. */
 struct group {
 	uint32_t rule, stack; /* stack: gets the amount if no sample divides it */
-	uint32_t nobody;      /* 1 + row of the time that no sample covers; 0: none */
+	uint32_t unsampled;   /* 1 + row of the time that no sample covers; 0: none */
 };
 
 /* An instruction. rank: its position in the order of addresses, which orders instructions with
@@ -118,7 +118,7 @@ static int use_state(struct page *page, const struct scope_item *item, struct us
 
 	used->role = ROLE_KNOWN + item->part;
 	if (!error && !state->stack && !state->wait_string)
-		page->groups[used->group].nobody = item->index + 1;
+		page->groups[used->group].unsampled = item->index + 1;
 	return error;
 }
 
@@ -301,7 +301,7 @@ static uint64_t group_stack_at(const void *rows, size_t i)
 
 static uint64_t nobody_at(const void *rows, size_t i)
 {
-	return ((const struct group *)rows)[i].nobody;
+	return ((const struct group *)rows)[i].unsampled;
 }
 
 /* Writes the columns of the items that are in the file. */
