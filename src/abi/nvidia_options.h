@@ -23,6 +23,8 @@ enum nvidia_number {
 	NVIDIA_NUMBER_PC_EXPONENT /* instructions are sampled every 2^this cycles, 5 to 31 */
 };
 
+enum { NVIDIA_PC_MIN_EXPONENT = 5, NVIDIA_PC_MAX_EXPONENT = 31 };
+
 /* Counters of the guest, from RING_TROUBLE_GUEST on. */
 enum nvidia_trouble {
 	NVIDIA_TROUBLE_TIMES = 16, /* records of CUPTI with impossible times */

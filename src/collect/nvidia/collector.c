@@ -72,8 +72,6 @@ static const struct collector_option nvidia_options[] = {
 static const struct collector_rate rate = {
 	.usual_hz = 10, .max_hz = 100, .asked = NVIDIA_COUNTERS_ASKED};
 
-enum { PC_MIN_EXPONENT = 5, PC_MAX_EXPONENT = 31 };
-
 static const char memory_taken[] =
 	"instruction sampling takes 64 MiB of GPU memory for each CUDA context (512 MiB if CUPTI "
 	"refuses that size); a program that fills its GPU may run out of memory";
@@ -399,7 +397,8 @@ static int read_exponent(const char *text, void *options)
 	if (strncmp(text, "pc=", 3) != 0)
 		return -ENOENT;
 	if (sscanf(text, "pc=%2u%n", &exponent, &length) == 1 && !text[length] && text[3] >= '0' &&
-	    text[3] <= '9' && exponent >= PC_MIN_EXPONENT && exponent <= PC_MAX_EXPONENT) {
+	    text[3] <= '9' && exponent >= NVIDIA_PC_MIN_EXPONENT &&
+	    exponent <= NVIDIA_PC_MAX_EXPONENT) {
 		own->pc_exponent = exponent;
 		return 0;
 	}

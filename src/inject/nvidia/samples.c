@@ -37,7 +37,7 @@ enum {
 enum { BUFFER_BYTES = 64 << 20 };
 /* A multiprocessor gives four samples each 2^exponent cycles, and has about 2^31 cycles a second.
  */
-enum { MIN_EXPONENT = 5, MAX_EXPONENT = 31, EXPONENT_OF_ONE = 11, UNKNOWN_UNITS = 256 };
+enum { EXPONENT_OF_ONE = 11, UNKNOWN_UNITS = 256 };
 
 static struct {
 	struct guest_lock lock;
@@ -139,16 +139,21 @@ static void put_landed(struct guest_thread *thread, struct cuda_session *session
 /* The last one is the size of the buffer, the one before it the period. */
 enum { MAX_INFOS = 6, NEEDED_INFOS = 4 };
 
+static bool is_exponent(uint32_t exponent)
+{
+	return exponent >= NVIDIA_PC_MIN_EXPONENT && exponent <= NVIDIA_PC_MAX_EXPONENT;
+}
+
 /* log2 of the cycles between two samples: the more multiprocessors, the more cycles. */
 static uint32_t exponent_of(const struct cuda_session *session)
 {
 	uint32_t units = cuda_device_units(session->device), exponent = EXPONENT_OF_ONE;
 
-	if (samples.exponent >= MIN_EXPONENT && samples.exponent <= MAX_EXPONENT)
+	if (is_exponent(samples.exponent))
 		return samples.exponent;
 	/* The rate of a small GPU would fill the buffer of a large one. */
 	units = units ? units : UNKNOWN_UNITS;
-	while (units > 1u << (exponent - EXPONENT_OF_ONE) && exponent < MAX_EXPONENT)
+	while (units > 1u << (exponent - EXPONENT_OF_ONE) && exponent < NVIDIA_PC_MAX_EXPONENT)
 		exponent++;
 	return exponent;
 }
@@ -194,7 +199,7 @@ static uint64_t ask_period(const struct cuda_session *session)
 
 	if (!cuda_cupti.cuptiPCSamplingGetConfigurationAttribute ||
 	    cuda_cupti.cuptiPCSamplingGetConfigurationAttribute(&params) ||
-	    info.value.period_exponent < MIN_EXPONENT || info.value.period_exponent > MAX_EXPONENT)
+	    !is_exponent(info.value.period_exponent))
 		return 0;
 	return UINT64_C(1) << info.value.period_exponent;
 }
@@ -378,6 +383,12 @@ static void remove_all(struct guest_thread *thread)
 			remove_session(thread, &samples.sessions[i]);
 }
 
+/* The last samples of this attachment were taken: nothing is sampled until the next one. */
+static bool has_ended(const struct guest_thread *thread)
+{
+	return samples.is_resting && samples.ended_mode == thread->mode;
+}
+
 /* The caller holds the lock. There is a recorder again. */
 static void resume_sessions(struct guest_thread *thread)
 {
@@ -403,7 +414,7 @@ void cuda_samples_turn(struct guest_thread *thread)
 		 * memory. */
 		remove_all(thread);
 	} else {
-		if (samples.is_resting && samples.ended_mode != thread->mode)
+		if (samples.is_resting && !has_ended(thread))
 			resume_sessions(thread);
 		drain_all(thread);
 	}
@@ -428,12 +439,8 @@ void cuda_samples_rest(void)
 		return;
 	samples.is_resting = true;
 	for (uint32_t i = 0; i < MAX_SESSIONS; i++)
-		if (session_at(i)) {
-			struct cuda_session *session = &samples.sessions[i];
-
-			if (session->is_on)
-				turn_off(NULL, session);
-		}
+		if (session_at(i) && samples.sessions[i].is_on)
+			turn_off(NULL, &samples.sessions[i]);
 	guest_unlock(&samples.lock);
 }
 
@@ -478,7 +485,7 @@ static struct cuda_session *find_place(CUcontext context)
 /* The caller holds the lock. */
 static void add_session(struct guest_thread *thread, CUcontext context)
 {
-	struct cuda_session *session = find_place(context);
+	struct cuda_session *session = has_ended(thread) ? NULL : find_place(context);
 	uint32_t ordinal = 0;
 
 	if (!session)
