@@ -345,7 +345,9 @@ static int open_session(struct session *session)
 	return 0;
 }
 
-static void close_session(struct session *session)
+/* Closes the writer last, because collectors write their last rows when they are closed. is_failed:
+ * the program was never started, and the file keeps its old content. */
+static void close_session(struct session *session, bool is_failed)
 {
 	int signal;
 
@@ -353,7 +355,10 @@ static void close_session(struct session *session)
 	session_close_collectors(session);
 	if (session->recording_open)
 		recording_fini(&session->recording);
-	session_close_writer(session);
+	if (is_failed)
+		trace_writer_abandon(session->writer);
+	else
+		session_close_writer(session);
 	attach_close(&session->attach);
 	environment_fini(&session->environment);
 	if (session->signal_fd >= 0) {
@@ -403,11 +408,7 @@ int session_run(const struct session_options *options, struct session_result *re
 		session_close_writer(session);
 		session_wait_for_program(session);
 	}
-	if (error) {
-		trace_writer_abandon(session->writer);
-		session->writer = NULL;
-	}
-	close_session(session);
+	close_session(session, error != 0);
 	free(session);
 	return error;
 }
