@@ -111,6 +111,17 @@ for way, before in (("perf", []), ("looks", ["no_perf", "1"])):
                 t.true(words in said, f"{what} does not say '{words}': {said[:1200]}")
             t.true("other rights" not in said, f"{what}: it is no setuid program: {said[:1200]}")
 
+with t.case("a recorder that is killed while it starts leaves no process behind"):
+    trace = t.path("early.duet")
+    process = started("cpu_limits", "doze", "150")
+    recorded = run([DUET, "record", "-p", str(process.pid), *CPU, "-o", trace], env={"LD_PRELOAD": program("dies_early.so")})
+    t.equal(recorded.status, 137, "the recorder was killed")
+    deadline = time.monotonic() + 10
+    while run(["pgrep", "-f", trace]).stdout and time.monotonic() < deadline:
+        time.sleep(0.05)
+    t.equal(text(run(["pkill", "-9", "-e", "-f", trace]).stdout), "", "processes that are left")
+    end(process)
+
 with t.case("-d and SIGINT end the recording; the program goes on"):
     trace = t.path("goes_on.duet")
     process = started("cpu_limits", "busy", "2500")

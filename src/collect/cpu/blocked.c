@@ -180,11 +180,15 @@ enum thread_place blocked_look(struct process_reader *reader, uint32_t pid, uint
  * inspected. */
 static pid_t start_sleeper(void)
 {
+	const pid_t parent = getpid();
 	pid_t pid = (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, NULL);
 
 	if (pid)
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* The parent may have been killed before this call. */
+	if (getppid() != parent)
+		_exit(0);
 	prctl(PR_SET_DUMPABLE, 1);
 	for (;;)
 		pause();
