@@ -85,6 +85,11 @@ for name, command, status in (("no such program", ["/no/such/program"], 127),
         t.equal(result.status, status, "status")
         t.true(command[0].encode() in result.stderr, f"the message names it: {result.stderr}")
 
+with t.case("status 127: a search that is long enough for samples of the child"):
+    result = run([DUET, "record", "-o", t.path("search.duet"), "--", "no-such-program-anywhere"],
+                 env={"PATH": ":".join(["/x"] * 40000)})
+    t.equal(result.status, 127, f"status: {text(result.stderr)[:400]}")
+
 for name, arguments in (("wrong option", ["--no-such-option", "--", "true"]),
                         ("output not writable", ["-o", "/no/such/folder/f.duet", "--", "true"])):
     with t.case(f"status 125: {name}"):
