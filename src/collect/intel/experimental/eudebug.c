@@ -109,7 +109,7 @@ static void note_refused(struct eudebug *debug, struct eudebug_gpu *gpu, pid_t p
 			continue;
 		gpu->refused[i] = error;
 		eudebug_explain(&gpu->node, pid, error, reason, sizeof(reason));
-		snprintf(text, sizeof(text), "code objects by debugging: %s", reason);
+		snprintf(text, sizeof(text), "intel:debug: %s", reason);
 		put_note(debug, COLLECTOR_PARTIAL, text);
 		return;
 	}
@@ -404,7 +404,7 @@ static void end_link(struct eudebug *debug, const struct eudebug_link_event *lin
 	if (link_event->error == ENOTCONN || link_event->error == ENODEV)
 		return;
 	snprintf(text, sizeof(text),
-		 "code objects by debugging: GPU %s stopped reporting process %u: %s",
+		 "intel:debug: GPU %s stopped reporting process %u: %s",
 		 debug->gpus[debuggee->gpu].node.address, debuggee->process->row.pid,
 		 strerror(link_event->error));
 	put_note(debug, COLLECTOR_PARTIAL, text);
@@ -469,7 +469,7 @@ static int check_options(const struct eudebug *debug)
 	char path[40];
 
 	if (!debug->gpus_count)
-		return error_set(-ENODEV, "code objects by debugging: no GPU of Intel's drivers xe "
+		return error_set(-ENODEV, "intel:debug: there is no GPU of Intel's drivers xe "
 					  "and i915 that this user may open");
 	if (!debug->options.stops)
 		return 0;
@@ -489,7 +489,7 @@ int eudebug_open(struct recording *recording, const struct eudebug_options *opti
 	int error;
 
 	if (!debug)
-		return error_set(-ENOMEM, "code objects by debugging: out of memory");
+		return error_set(-ENOMEM, "intel:debug: out of memory");
 	debug->recording = recording;
 	debug->options = *options;
 	for (int minor = GPU_NODE_FIRST; minor <= GPU_NODE_LAST; minor++)
@@ -515,7 +515,7 @@ static void note_counts(const struct eudebug *debug)
 
 	eudebug_links_counted(debug->links, &counts);
 	length = snprintf(text, sizeof(text),
-			  "code objects by debugging: %zu processes, %" PRIu64
+			  "intel:debug: %zu processes, %" PRIu64
 			  " events of which %" PRIu64 " were waited for, %" PRIu64 " kernels",
 			  debug->debuggees_count, counts.events, counts.acknowledged,
 			  debug->kernels);
