@@ -457,8 +457,9 @@ static void cut_back(struct clock_line *line, const struct clock_line *next)
 	line->host_last = next->host_first;
 }
 
-/* Difference of two lines at their junction. If the rate changed, it was wrong by as much before
- * the change was noticed; if the clock stepped, that may have happened at any time between them. */
+/* Difference of two lines at their junction. If the clock's rate changed, times converted just
+ * before the change was noticed are wrong by this much. If the clock stepped, the step may have
+ * happened at any time between the two lines. */
 static uint64_t disagreement(const struct clock_line *line, const struct clock_line *next)
 {
 	uint64_t run = line->last - line->first, ahead = next->first - line->first;

@@ -9,8 +9,8 @@
  * Owns:     the commands in execution at the sweep's moment, and a row for each process of the
  *           device
  * Fails:    -ENOMEM
- * Why not in account.c: the account divides time among commands, and its results are fixed. This
- *           file only counts which commands overlap.
+ * Why not in account.c: the account gives each nanosecond to one command, and its sum is the
+ *           device's time. Overlaps count the same nanosecond for several commands.
  */
 #include "analyze/account/overlap.h"
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * analyze/join/points.c - visits all moments of a trace; moments of executions come with their
- * launch
+ * analyze/join/points.c - visits all starts and ends of a trace in the order of time; those of
+ * executions come with their launch
  *
  * Runs in:  our own process
  * Gets:     an order of moments (order_options.points)
  * Gives:    a callback per moment
- * Owns:     the rows of the open launches, the moments that wait for their launch
+ * Owns:     the rows of launches whose execution has not been read yet, and starts and ends of
+ *           executions whose launch has not been read yet
  * Fails:    -ENOMEM, errors of the reader, results of a callback
  */
 #include "analyze/join/points.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * analyze/join/points.h - visits all moments of a trace; moments of executions come with their
- * launch
+ * analyze/join/points.h - visits all starts and ends of a trace; those of executions come with
+ * their launch
  */
 #ifndef ANALYZE_JOIN_POINTS_H
 #define ANALYZE_JOIN_POINTS_H

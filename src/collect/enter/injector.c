@@ -407,7 +407,8 @@ static int make_thread(struct injector *injector)
 		 "%s: "
 		 "try again",
 		 ROUNDS,
-		 injector->why ? injector->why : "wait inside the kernel, or handle all signals");
+		 injector->why ? injector->why
+			       : "are blocked in the kernel, or have handlers for all signals");
 	return refuse(injector, -EBUSY, text);
 }
 

@@ -7,8 +7,8 @@
  * Gives:    a sealed memfd and its mapping
  * Owns:     the mapping
  * Fails:    opening returns -errno if even the smallest region is refused
- * Why:      The recorder creates the memory, because a memfd of the guest would kill a program
- *           under `ulimit -f` (SIGXFSZ) and fail under `ulimit -v`. The memfd is sealed, so that
+ * Why:      The recorder creates the memory, because to grow a memfd in the guest would kill a
+ *           program that has `ulimit -f` (SIGXFSZ). The memfd is sealed, so that
  *           the program cannot shrink it while the recorder reads (SIGBUS).
  */
 #include "collect/guest/region.h"

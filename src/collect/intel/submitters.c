@@ -8,9 +8,9 @@
  * Gives:    processes
  * Owns:     start time and executable of each
  * Fails:    returns NULL when memory runs out
- * Why:      Records are read up to 20 ms late, and an end is seen by then or up to a second later.
- *           A pid that is reused meanwhile would be taken for its former owner, with its memory and
- *           kernels. So records are attributed to a process only before its end; if no end was
+ * Why:      A record is read up to 20 ms after its event, and the end of a process is noticed up to
+ *           a second late. A pid that is reused meanwhile would be taken for its former owner, with
+ * its memory and kernels. So records are attributed to a process only before its end; if no end was
  *           reported, start time and executable decide whether it is the same process.
  */
 #include "collect/intel/submitters.h"

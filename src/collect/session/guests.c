@@ -64,8 +64,8 @@ static bool has_share(struct session *session, uid_t uid)
 			 (unsigned)uid, SHARE_PROCESSES);
 	else
 		snprintf(text, sizeof(text),
-			 "some programs of user %u are not recorded: descriptions of its programs "
-			 "have reached the limit of %d MiB",
+			 "some programs of user %u are not recorded: the recorder's memory for "
+			 "this user has reached its limit of %d MiB",
 			 (unsigned)uid, SHARE_BYTES >> 20);
 	session_refuse(session, state == SHARE_PROCESSES_SPENT ? REFUSED_PROCESSES : REFUSED_BYTES,
 		       text);
@@ -194,9 +194,10 @@ bool attached_is_alive(const struct attached *attached)
 	return proc_is_alive(attached->injected->pid_fd, (uint32_t)attached->injected->pid);
 }
 
-/* Handles a further hello of an attached process. Either it has another guest, or a guest came
- * back, or the process called exec and the old image is over. True: a guest came back and was
- * answered. False: *ret_sibling is another guest of the process, or NULL. */
+/* Handles a further hello of an attached process. Either it is from another guest, or from the same
+ * guest that attaches again, or the process called exec and the old image is over. True: the same
+ * guest attached again and was answered. False: *ret_sibling is another guest of the process, or
+ * NULL. */
 static bool take_again(struct session *session, const struct attach_hello *hello, bool is_welcome,
 		       struct injected **ret_sibling)
 {

@@ -3,11 +3,11 @@
  * export/iaprof/lines.c - write the lines of the four forms of iaprof's profiles
  *
  * Runs in:  our own process
- * Gets:     places whose texts have numbers
+ * Gets:     places (stacks, kernels, instructions) as ids of the texts written before
  * Gives:    lines
  * Owns:     nothing
  * Fails:    -ENOMEM
- * Why form tiber is the default: it can express more than the others
+ * Why the form of iaprof's tag tiber is the default: it can express more than the other forms
  */
 #include <errno.h>
 #include <inttypes.h>

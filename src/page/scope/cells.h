@@ -18,7 +18,7 @@ enum scope_kind {
 	SCOPE_DIVIDED = DRAWN_KINDS, /* a device's idle time by states; part: the cause */
 };
 
-/* Parts of a state: these, followed by one for each class of lengths. Then the parts of an
+/* Parts of a state: known and seen, then one for each class of durations. Below: the parts of an
  * instruction. */
 enum { SCOPE_KNOWN, SCOPE_SEEN, SCOPE_LENGTHS };
 enum { SCOPE_WEIGHT, SCOPE_COUNT };

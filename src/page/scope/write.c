@@ -27,8 +27,8 @@
 #include "page/scope/stacks.h"
 #include "page/view/sections.h"
 
-/* The roles of items in the page's format. ROLE_LENGTHS is followed by one number for each class of
- * lengths. */
+/* The roles of items in the page's format. ROLE_LENGTHS is the first of several: one for
+ * each class of durations. */
 enum role {
 	ROLE_PLAIN,
 	ROLE_DIVIDED,

@@ -75,8 +75,8 @@ static int put_column(struct view_column *column, uint32_t count, uint64_t value
 	return error ? error : append_value(column, value);
 }
 
-/* Encodes a link as the difference to the expected one: the links of a queue, and of the calls of
- * its thread, count upwards. */
+/* Encodes a link as its difference to the link of the row before plus one. In a queue, and among a
+ * thread's calls, most links are consecutive, so most differences are 0. */
 static uint64_t link_of(struct view_rows *rows, uint64_t link)
 {
 	uint64_t expected = rows->link ? rows->link + 1 : 1;

@@ -403,8 +403,7 @@ static void end_link(struct eudebug *debug, const struct eudebug_link_event *lin
 	/* the process has ended */
 	if (link_event->error == ENOTCONN || link_event->error == ENODEV)
 		return;
-	snprintf(text, sizeof(text),
-		 "intel:debug: GPU %s stopped reporting process %u: %s",
+	snprintf(text, sizeof(text), "intel:debug: GPU %s stopped reporting process %u: %s",
 		 debug->gpus[debuggee->gpu].node.address, debuggee->process->row.pid,
 		 strerror(link_event->error));
 	put_note(debug, COLLECTOR_PARTIAL, text);
@@ -515,8 +514,8 @@ static void note_counts(const struct eudebug *debug)
 
 	eudebug_links_counted(debug->links, &counts);
 	length = snprintf(text, sizeof(text),
-			  "intel:debug: %zu processes, %" PRIu64
-			  " events of which %" PRIu64 " were waited for, %" PRIu64 " kernels",
+			  "intel:debug: %zu processes, %" PRIu64 " events of which %" PRIu64
+			  " were waited for, %" PRIu64 " kernels",
 			  debug->debuggees_count, counts.events, counts.acknowledged,
 			  debug->kernels);
 	if (debug->reported)

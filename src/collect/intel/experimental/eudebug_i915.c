@@ -8,9 +8,9 @@
  * Gives:    decoded events
  * Owns:     nothing
  * Fails:    with -errno; other bytes are not events
- * Why:      Threads cannot be stopped here. The engine of a queue's threads appears only in events
- *           of programs that run under their runtime's debugger, and a wrong engine would stop
- *           another program.
+ * Why no threads are stopped with this driver: it names the engine of a queue's threads only in
+ *           events of programs that their runtime has started for debugging. A wrong engine would
+ *           stop the threads of another program.
  */
 #include <errno.h>
 #include <fcntl.h>
