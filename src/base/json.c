@@ -19,6 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
+
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 
 void json_init_file(struct json_writer *json, FILE *file)
@@ -38,7 +40,7 @@ static void put_bytes(struct json_writer *json, const void *bytes, size_t size)
 	if (json->text) {
 		string_builder_append_bytes(json->text, bytes, size);
 		json->error = json->text->error;
-	} else if (fwrite(bytes, 1, size, json->file) != size) {
+	} else if (fwrite_unlocked(bytes, 1, size, json->file) != size) {
 		json->error = errno ? -errno : -EIO;
 	}
 }
@@ -174,20 +176,24 @@ void json_string(struct json_writer *json, const char *text)
 		json_null(json);
 }
 
+static void put_number(struct json_writer *json, uint64_t size, bool is_negative)
+{
+	char text[24], *end = text + sizeof(text), *at = number_digits(end, size);
+
+	if (is_negative)
+		*--at = '-';
+	begin_value(json);
+	put_bytes(json, at, (size_t)(end - at));
+}
+
 void json_u64(struct json_writer *json, uint64_t value)
 {
-	char text[24];
-
-	begin_value(json);
-	put_bytes(json, text, (size_t)snprintf(text, sizeof(text), "%" PRIu64, value));
+	put_number(json, value, false);
 }
 
 void json_i64(struct json_writer *json, int64_t value)
 {
-	char text[24];
-
-	begin_value(json);
-	put_bytes(json, text, (size_t)snprintf(text, sizeof(text), "%" PRId64, value));
+	put_number(json, value < 0 ? -(uint64_t)value : (uint64_t)value, value < 0);
 }
 
 void json_double(struct json_writer *json, double value)

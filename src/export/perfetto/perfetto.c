@@ -630,13 +630,17 @@ static int prepare_verdicts(struct perfetto *perfetto, struct about *about)
 			     perfetto->to_ns);
 }
 
-/* Contradictions are a result of the account, so an analysis is needed. */
+/* Only the account knows whether instruction samples contradict it. Without such samples the
+ * analysis, which takes as long as the rest of the export, is not made. */
 static int count_contradictions(struct perfetto *perfetto)
 {
 	const struct analysis_options window = filter_window(perfetto->options);
 	struct analysis *analysis = NULL;
-	int error = analysis_new(perfetto->model, &window, &analysis);
+	int error;
 
+	if (!model_has(perfetto->model, EVENT_INSTRUCTION_SAMPLE))
+		return 0;
+	error = analysis_new(perfetto->model, &window, &analysis);
 	if (error)
 		return error;
 	perfetto->verdicts.ledger.contradictions = analysis->ledger.contradictions;

@@ -16,17 +16,9 @@
 #include "analyze/analysis.h"
 #include "analyze/join/commands.h"
 #include "analyze/model.h"
+#include "base/number.h"
 #include "export/perfetto/packets.h"
 #include "perfetto_trace.numbers.h"
-
-/* Writes decimal digits before `end`; returns the first. */
-static char *write_digits(char *end, uint64_t value)
-{
-	do
-		*--end = (char)('0' + value % 10);
-	while (value /= 10);
-	return end;
-}
 
 static void put_sizes(struct packets *packets, enum packets_key key, const uint64_t sizes[3],
 		      uint32_t count)
@@ -36,7 +28,7 @@ static void put_sizes(struct packets *packets, enum packets_key key, const uint6
 	if (!count || !sizes[0])
 		return;
 	for (uint32_t i = count < 3 ? count : 3; i-- > 0;) {
-		at = write_digits(at, sizes[i]);
+		at = number_digits(at, sizes[i]);
 		if (i)
 			*--at = 'x';
 	}
