@@ -72,7 +72,7 @@ struct host {
 	struct utsname uname;
 	char cpu[128];
 	char clock_source[64];
-	bool has_invariant_tsc;
+	bool has_usable_tsc;
 	long cpu_count;
 	uint64_t memory_bytes;
 	uint64_t open_files;
@@ -138,12 +138,14 @@ static void examine_cpu(struct doctor *doctor)
 		doctor, "/sys/devices/system/clocksource/clocksource0/current_clocksource");
 	char flags[8192];
 
-	if (!text || !source)
+	if (!text)
 		return;
 	find_cpu_line(text, "model name", host->cpu, sizeof(host->cpu));
 	find_cpu_line(text, "flags", flags, sizeof(flags));
-	host->has_invariant_tsc = strstr(flags, "constant_tsc") && strstr(flags, "nonstop_tsc");
-	snprintf(host->clock_source, sizeof(host->clock_source), "%s", source);
+	snprintf(host->clock_source, sizeof(host->clock_source), "%s", source ? source : "");
+	/* as host_clocks_have_tsc, for another root folder */
+	host->has_usable_tsc =
+		strstr(flags, "nonstop_tsc") != NULL || strncmp(host->clock_source, "tsc", 3) == 0;
 	host->cpu_count = sysconf(_SC_NPROCESSORS_ONLN);
 }
 
@@ -587,7 +589,7 @@ static void json_host(struct json_writer *json, const struct host *host)
 	json_key(json, "clock_source");
 	json_string(json, *host->clock_source ? host->clock_source : NULL);
 	json_key(json, "invariant_tsc");
-	json_bool(json, host->has_invariant_tsc);
+	json_bool(json, host->has_usable_tsc);
 	json_key(json, "open_files");
 	json_u64(json, host->open_files);
 	json_key(json, "locked_memory_bytes");
@@ -674,10 +676,10 @@ static void print_host(const struct host *host)
 	printf("host      %s, Linux %s %s\n", host->name, host->uname.release, host->uname.machine);
 	printf("cpu       %ld x %s, memory %" PRIu64 " MiB\n", host->cpu_count,
 	       *host->cpu ? host->cpu : "(unknown model)", host->memory_bytes >> 20);
-	if (host->has_invariant_tsc)
-		printf("clock     invariant TSC: a timestamp is one read of the counter\n");
+	if (host->has_usable_tsc)
+		printf("clock     TSC: a timestamp is one read of the counter\n");
 	else
-		printf("clock     no invariant TSC: a timestamp is a clock_gettime call, "
+		printf("clock     no usable TSC: a timestamp is a clock_gettime call, "
 		       "so tracing a call costs more\n");
 	print_limits(host);
 }

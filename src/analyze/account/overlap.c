@@ -10,7 +10,7 @@
  *           device
  * Fails:    -ENOMEM
  * Why not in account.c: the account gives each nanosecond to one command, and its sum is the
- *           device's time. Overlaps count the same nanosecond for several commands.
+ *           device's time. An overlap counts the same nanosecond for several kinds and processes.
  */
 #include "analyze/account/overlap.h"
 

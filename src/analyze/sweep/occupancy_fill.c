@@ -100,8 +100,8 @@ static void count_lanes(struct analysis_fill *fill, uint64_t items, uint64_t ns)
 	fill->odd_lost_ns += part_of(ns, multiple - over, items - over + multiple);
 }
 
-/* The runtime reports a kernel's limits on work-groups (registers, local memory) for the device on
- * which it was launched first. They are not applied to other devices. */
+/* The runtime reports a kernel's limits on the size of work-groups and its local memory for the
+ * device on which it was launched first. They are not applied to other devices. */
 static void learn_needs(struct sweep *sweep, struct analysis_fill *fill,
 			const struct joined *joined)
 {

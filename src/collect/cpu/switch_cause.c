@@ -221,8 +221,8 @@ static void note_blind(struct cpu *cpu)
 	if (!who->begin_ns)
 		return;
 	snprintf(text, sizeof(text),
-		 "preemptors and wakers are known from %.1f ms on; loading the BPF programs took "
-		 "that long",
+		 "preemptors and wakers are known from %.1f ms on, when the BPF programs had been "
+		 "loaded",
 		 (double)(host_clocks_now_ns() - who->begin_ns) / 1e6);
 	recording_note(cpu->recording, "cpu", COLLECTOR_AVAILABLE, 0, text);
 }

@@ -152,7 +152,7 @@ static void note_blind(struct kernel_jobs *jobs)
 	char text[200];
 
 	snprintf(text, sizeof(text),
-		 "jobs of GPUs are known from %.1f ms on; loading the BPF programs took that long",
+		 "jobs of GPUs are known from %.1f ms on, when the BPF programs had been loaded",
 		 (double)(host_clocks_now_ns() - jobs->begin_ns) / 1e6);
 	put_note(jobs, COLLECTOR_AVAILABLE, text);
 }

@@ -323,7 +323,8 @@ static void close_all(struct pm_device *device)
 /* ---- samples --------------------------------------------------------------------------------- */
 
 /* Writes one sample. The first one after a start began before it and is dropped.
- * False: sampling cannot go on. */
+ * False: the sample was not read; sampling stops after MAX_FAILURES of these, and without a clock.
+ */
 static bool take_sample(struct pm_device *device, size_t index, uint64_t until)
 {
 	struct cupti_pm_sampling_sample_info_params params = {

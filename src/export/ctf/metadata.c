@@ -9,8 +9,8 @@
  * Fails:    -errno of the file, with a text
  * Why device times are converted to the host's clock: CTF has one offset and one frequency per
  *           clock for the whole trace, so a drifting clock would be wrong by microseconds. Each
- *           device clock is described nevertheless, with the points that its conversion is based on
- *           and with its error bound as precision.
+ *           device clock is described nevertheless, with the method of its conversion, its offset
+ * and its drift, and with its error bound as precision.
  */
 #include "export/ctf/metadata.h"
 

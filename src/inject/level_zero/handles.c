@@ -7,7 +7,7 @@
  * Gets:     handles
  * Gives:    structures
  * Owns:     the tables and the structures, mapped on first use; a structure is reused, never freed
- * Fails:    with NULL if memory is refused or three million handles are known; counted
+ * Fails:    with NULL if memory is refused or two million handles are known; counted
  * Why:      a lookup is one hash and one compare and takes no lock because nothing moves: a full
  *           table gets a larger one beside it. Objects are tracked from their creation on, recorded
  *           or not: Level Zero has no query for a list's context or a kernel's group size.

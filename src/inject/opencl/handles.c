@@ -6,7 +6,7 @@
  * Gets:     OpenCL handles
  * Gives:    entries
  * Owns:     the tables and the structures behind them, mapped on first use, never freed
- * Fails:    with NULL if memory is refused or three million handles are known; counted
+ * Fails:    with NULL if memory is refused or two million handles are known; counted
  * Why:      a lookup is one hash and one compare, 2-3 ns. It needs no lock because nothing moves: a
  *           full table gets a larger one beside it instead of a larger one in its place.
  */
