@@ -243,7 +243,7 @@ def write(path, head, tracks, texts_apart=False, keep_from_ns=0, cut_off=0):
     tracks = [dict(track) for track in tracks]
     add_levels(file, tracks, head["wall_ns"], keep_from_ns)
     file.close_section()
-    head.update(schema="duet.view/1", duet="0.1.0", tracks=tracks, sections=len(file.sections))
+    head.update(schema="duet.view/1", duet="0.2.0", tracks=tracks, sections=len(file.sections))
     extra = []
     if texts_apart:
         texts = {key: head.pop(key) for key in ("frames", "stacks")}
