@@ -168,14 +168,15 @@ static void take_number(const char *text, struct chrome_number *number)
 static int take_us(struct json_reader *reader, const char *key, struct chrome_number *number)
 {
 	const char *text = json_reader_text(reader, NULL);
+	char expected[128], found[64];
 
 	if (json_parse_thousandths(text, &number->value) || number->value > MAX_TIME ||
-	    number->value < -MAX_TIME)
-		return error_set(-EBADMSG,
-				 "line %llu, byte %llu: expected a time in microseconds as '%s', "
-				 "within 2e15 of 0, found '%.40s'",
-				 (unsigned long long)json_reader_line(reader),
-				 (unsigned long long)json_reader_byte(reader), key, text);
+	    number->value < -MAX_TIME) {
+		snprintf(expected, sizeof(expected),
+			 "a time in microseconds as '%s', within 2e15 of 0", key);
+		snprintf(found, sizeof(found), "'%.40s'", text);
+		return json_reader_fail(reader, expected, found);
+	}
 	number->is_known = true;
 	return 0;
 }
@@ -246,11 +247,7 @@ static int read_object(struct json_reader *reader, const struct fields *fields, 
 
 static int wrong_item(struct json_reader *reader, const char *what, int token)
 {
-	return token < 0 ? token
-			 : error_set(-EBADMSG, "line %llu, byte %llu: expected %s, found %s",
-				     (unsigned long long)json_reader_line(reader),
-				     (unsigned long long)json_reader_byte(reader), what,
-				     json_token_name(token));
+	return token < 0 ? token : json_reader_fail(reader, what, json_token_name(token));
 }
 
 static uint32_t count_dimensions(const uint64_t sizes[3])
