@@ -295,7 +295,7 @@ static int write_kernel(struct rocm *rocm, sqlite3_stmt *statement, int64_t gpu,
 	if (!error && launch.command == COMMAND_KERNEL)
 		error = string_at(rocm, statement, 5, &text);
 	if (!error && launch.command == COMMAND_KERNEL)
-		error = import_target_kernel(rocm->target, rocm->process, text, &launch.kernel);
+		error = import_target_kernel(rocm->target, rocm->process, "", text, &launch.kernel);
 	if (!error)
 		error = import_target_launch(rocm->target, &launch);
 	if (!error)

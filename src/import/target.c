@@ -28,7 +28,7 @@
 
 struct import_target {
 	struct trace_writer *writer;
-	struct string_table processes, threads, devices, queues, kernels,
+	struct string_table processes, threads, devices, queues, code,
 		series;            /* keys; their ids are those of the entities */
 	uint64_t begin_ns, end_ns; /* time span of all rows */
 	uint64_t rows, correlations;
@@ -47,7 +47,7 @@ int import_target_open(const char *path, struct import_target **ret_target)
 	string_table_init(&target->threads);
 	string_table_init(&target->devices);
 	string_table_init(&target->queues);
-	string_table_init(&target->kernels);
+	string_table_init(&target->code);
 	string_table_init(&target->series);
 	string_builder_init(&target->notes);
 	string_builder_init(&target->faults);
@@ -66,7 +66,7 @@ static void target_free(struct import_target *target)
 	string_table_fini(&target->threads);
 	string_table_fini(&target->devices);
 	string_table_fini(&target->queues);
-	string_table_fini(&target->kernels);
+	string_table_fini(&target->code);
 	string_table_fini(&target->series);
 	string_builder_fini(&target->notes);
 	string_builder_fini(&target->faults);
@@ -195,59 +195,28 @@ int import_target_queue(struct import_target *target, uint32_t process, uint32_t
 	return trace_writer_entity(target->writer, EVENT_QUEUE, &row);
 }
 
-int import_target_kernel(struct import_target *target, uint32_t process, const char *name,
-			 uint32_t *ret_kernel)
+static int describe_code(struct import_target *target, struct event_code *row, const char *name)
 {
-	struct event_code row = {.type = CODE_KERNEL, .process = process};
-	struct string_builder key;
+	int error = import_target_text(target, name, &row->name_string);
+	const uint32_t key[] = {row->type, row->process, row->parent, row->name_string};
 	bool is_new = false;
-	int error;
 
-	string_builder_init(&key);
-	string_builder_appendf(&key, "%u/%s", process, name);
-	error = key.error ? key.error
-			  : find_id(&target->kernels, string_builder_text(&key), key.length,
-				    ret_kernel, &is_new);
-	string_builder_fini(&key);
-	if (error || !is_new)
-		return error;
-	row.id = *ret_kernel;
-	error = import_target_text(target, name, &row.name_string);
-	return error ? error : trace_writer_entity(target->writer, EVENT_CODE, &row);
-}
-
-/* name: "" for the source itself. The numbers in the key keep names apart that contain '/'. */
-static int describe_code(struct import_target *target, struct event_code *row, const char *file,
-			 const char *name)
-{
-	struct string_builder key;
-	bool is_new = false;
-	int error;
-
-	string_builder_init(&key);
-	string_builder_appendf(&key, "%u/%u:%zu/%s%s", row->type, row->process, strlen(file), file,
-			       name);
-	error = key.error ? key.error
-			  : find_id(&target->kernels, string_builder_text(&key), key.length,
-				    &row->id, &is_new);
-	string_builder_fini(&key);
-	if (!error && is_new)
-		error = import_target_text(target, row->type == CODE_KERNEL ? name : file,
-					   &row->name_string);
+	if (!error)
+		error = find_id(&target->code, key, sizeof(key), &row->id, &is_new);
 	return error || !is_new ? error : trace_writer_entity(target->writer, EVENT_CODE, row);
 }
 
-int import_target_code(struct import_target *target, uint32_t process, const char *file,
-		       const char *name, uint32_t *ret_code)
+int import_target_kernel(struct import_target *target, uint32_t process, const char *file,
+			 const char *name, uint32_t *ret_kernel)
 {
 	struct event_code source = {.type = CODE_SOURCE, .process = process};
 	struct event_code kernel = {.type = CODE_KERNEL, .process = process};
-	int error = *file ? describe_code(target, &source, file, "") : 0;
+	int error = *file ? describe_code(target, &source, file) : 0;
 
 	kernel.parent = source.id;
 	if (!error)
-		error = describe_code(target, &kernel, file, name);
-	*ret_code = kernel.id;
+		error = describe_code(target, &kernel, name);
+	*ret_kernel = kernel.id;
 	return error;
 }
 
@@ -255,22 +224,16 @@ int import_target_series(struct import_target *target, const char *metric, const
 			 enum event_series_type type, uint32_t device, uint32_t *ret_series)
 {
 	struct event_series row = {.type = type, .host = 1, .device = device};
-	struct string_builder key;
+	int error = import_target_text(target, metric, &row.metric_string);
+	const uint32_t key[] = {device, row.metric_string};
 	bool is_new = false;
-	int error;
 
-	string_builder_init(&key);
-	string_builder_appendf(&key, "%u/%s", device, metric);
-	error = key.error ? key.error
-			  : find_id(&target->series, string_builder_text(&key), key.length,
-				    ret_series, &is_new);
-	string_builder_fini(&key);
+	if (!error)
+		error = find_id(&target->series, key, sizeof(key), ret_series, &is_new);
 	if (error || !is_new)
 		return error;
 	row.id = *ret_series;
-	error = import_target_text(target, metric, &row.metric_string);
-	if (!error)
-		error = import_target_text(target, unit, &row.unit_string);
+	error = import_target_text(target, unit, &row.unit_string);
 	if (!error)
 		error = import_target_text(target, "import", &row.source_string);
 	return error ? error : trace_writer_entity(target->writer, EVENT_SERIES, &row);

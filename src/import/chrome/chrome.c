@@ -253,7 +253,7 @@ static int write_command(struct chrome *chrome, struct chrome_joined *joined,
 		error = find_thread(chrome, row.process, &launch);
 		if (!error && command->kernel_name)
 			error = import_target_kernel(
-				chrome->target, row.process,
+				chrome->target, row.process, "",
 				string_table_text(&chrome->texts, command->kernel_name, NULL),
 				&launch.kernel);
 		if (!error)
@@ -388,7 +388,7 @@ static int name_command(struct chrome *chrome, const struct chrome_event *event,
 	call->command = chrome_commands_by_name(command, COMMAND_KERNEL);
 	if (call->command != COMMAND_KERNEL)
 		return 0;
-	return import_target_kernel(chrome->target, process, command, &call->kernel);
+	return import_target_kernel(chrome->target, process, "", command, &call->kernel);
 }
 
 static bool waits(const struct chrome_event *event)
