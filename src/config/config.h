@@ -25,7 +25,8 @@ struct config_value {
 	struct config_place place;
 };
 
-/* An empty config of this type of message; NULL: DuetConfig. Errors: -ENOMEM with the error chain. */
+/* An empty config of this type of message; NULL: DuetConfig. Errors: -ENOMEM with the error chain.
+ */
 int config_new(const ProtobufCMessageDescriptor *type, struct config **ret_config);
 
 /* Reads a file. The report must be empty before. Errors: -EINVAL with problems in the report;
