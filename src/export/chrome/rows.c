@@ -177,50 +177,50 @@ static void name_queue(const struct chrome_rows *rows, uint32_t id, struct strin
 	row_name_queue(rows->model, model_entity(rows->model, EVENT_QUEUE, id), name);
 }
 
+typedef void append_row_name(const struct chrome_rows *rows, uint32_t id,
+			     struct string_builder *name);
+
+/* Adds a row's first lane. tid: the wanted one; error: that of the row's process. */
+static int describe_row(struct chrome_rows *rows, struct chrome_row *row, uint32_t id, uint64_t tid,
+			append_row_name *append_name, int error)
+{
+	struct string_builder name;
+
+	string_builder_init(&name);
+	append_name(rows, id, &name);
+	if (!error)
+		error = add_lane(rows, row, tid, string_builder_text(&name));
+	row->is_described = !error;
+	string_builder_fini(&name);
+	return error;
+}
+
 static int find_thread(struct chrome_rows *rows, uint32_t id, struct chrome_row **ret_row)
 {
 	const struct event_thread *thread = model_entity(rows->model, EVENT_THREAD, id);
 	struct chrome_row *row = &rows->threads[index_of(rows, EVENT_THREAD, id, sizeof(*thread))];
-	struct string_builder name;
-	int error = 0;
 
 	*ret_row = row;
 	if (row->is_described)
 		return 0;
-	string_builder_init(&name);
-	name_thread(rows, id, &name);
-	error = process_pid(rows, thread ? thread->process : 0, &row->pid);
-	if (!error)
-		error = add_lane(rows, row, thread ? thread->tid : 0, string_builder_text(&name));
-	row->is_described = !error;
-	string_builder_fini(&name);
-	return error;
+	return describe_row(rows, row, id, thread ? thread->tid : 0, name_thread,
+			    process_pid(rows, thread ? thread->process : 0, &row->pid));
 }
 
 static int find_queue(struct chrome_rows *rows, uint32_t id, struct chrome_row **ret_row)
 {
 	const struct event_queue *queue = model_entity(rows->model, EVENT_QUEUE, id);
 	struct chrome_row *row = &rows->queues[chrome_rows_queue_index(rows, id)];
-	struct string_builder name;
-	int error = 0;
 
 	*ret_row = row;
 	if (row->is_described)
 		return 0;
-	string_builder_init(&name);
-	name_queue(rows, id, &name);
-	error = device_pid(rows, queue ? queue->device : 0, &row->pid);
-	if (!error)
-		error = add_lane(rows, row, 0, string_builder_text(&name));
-	row->is_described = !error;
-	string_builder_fini(&name);
-	return error;
+	return describe_row(rows, row, id, 0, name_queue,
+			    device_pid(rows, queue ? queue->device : 0, &row->pid));
 }
 
 static int place_span(struct chrome_rows *rows, struct chrome_row *row, size_t lane, uint32_t id,
-		      void (*append_name)(const struct chrome_rows *rows, uint32_t id,
-					  struct string_builder *name),
-		      struct chrome_place *ret_place)
+		      append_row_name *append_name, struct chrome_place *ret_place)
 {
 	struct string_builder name;
 	int error = 0;
