@@ -16,7 +16,7 @@ struct nvdisasm;
 struct sass;
 struct xe;
 
-enum { WHY_BYTES = 512, RAW_BYTES = 512 }; /* of a reason; of an instruction's text */
+enum { WHY_BYTES = 512, RAW_BYTES = 512 }; /* room for a reason, and for an instruction */
 
 /* ---- processors.c: AMDGPU processors, and the LLVM releases that support them ---- */
 

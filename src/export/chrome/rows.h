@@ -45,7 +45,7 @@ struct chrome_rows {
 	uint64_t made;               /* number of numbers of our own */
 	uint64_t *processes, *devices;
 	struct chrome_row *threads, *queues;
-	struct entity_index all_processes, all_devices, all_threads, all_queues; /* of the trace */
+	struct entity_index all_processes, all_devices, all_threads, all_queues; /* the trace's */
 	uint64_t duet;   /* pid of the rows about the trace itself; 0: none yet */
 	uint64_t system; /* pid of the machine's counters; 0: none yet */
 };
