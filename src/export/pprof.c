@@ -221,13 +221,14 @@ static size_t list_locations(struct pprof *pprof, const struct profile_row *row)
 
 static void put_text(struct pprof *pprof, const char *key, const char *text)
 {
+	uint32_t text_id = text_of(pprof, text);
 	size_t begin;
 
 	if (!*text)
 		return;
 	begin = protobuf_begin(&pprof->message, PPROF_SAMPLE_LABEL);
 	protobuf_u64(&pprof->message, PPROF_LABEL_KEY, text_of(pprof, key));
-	protobuf_u64(&pprof->message, PPROF_LABEL_STR, text_of(pprof, text));
+	protobuf_u64(&pprof->message, PPROF_LABEL_STR, text_id);
 	protobuf_end(&pprof->message, begin);
 }
 
