@@ -18,7 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/io.h"
@@ -38,21 +37,6 @@ int config_new(const ProtobufCMessageDescriptor *type, struct config **ret_confi
 	config->type = type ? type : &duet__duet_config__descriptor;
 	arena_init(&config->arena);
 	*ret_config = config;
-	return 0;
-}
-
-int config_append(struct config *config, const char *path, const struct string_builder *text,
-		  struct config_place place)
-{
-	const struct config_value value = {
-		.path = arena_copy(&config->arena, path, strlen(path)),
-		.text = arena_copy(&config->arena, string_builder_text(text), text->length),
-		.place = place};
-
-	if (text->error || !value.path || !value.text ||
-	    array_grow(config->values, config->capacity, config->count + 1))
-		return error_set(-ENOMEM, "out of memory");
-	config->values[config->count++] = value;
 	return 0;
 }
 

@@ -19,6 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+#include "base/error.h"
 #include "base/string.h"
 #include "base/suggest.h"
 #include "config/config_private.h"
@@ -44,6 +46,22 @@ struct parser {
 };
 
 static int parse_fields(struct parser *parser, struct scope *scope, char close);
+
+/* Copies path and text. Errors: -ENOMEM, also of the builder. */
+static int append_value(struct config *config, const char *path, const struct string_builder *text,
+			struct config_place place)
+{
+	const struct config_value value = {
+		.path = arena_copy(&config->arena, path, strlen(path)),
+		.text = arena_copy(&config->arena, string_builder_text(text), text->length),
+		.place = place};
+
+	if (text->error || !value.path || !value.text ||
+	    array_grow(config->values, config->capacity, config->count + 1))
+		return error_set(-ENOMEM, "out of memory");
+	config->values[config->count++] = value;
+	return 0;
+}
 
 /* ---- tokens ---------------------------------------------------------------------------------- */
 
@@ -213,7 +231,7 @@ static int parse_scalar(struct parser *parser, const ProtobufCFieldDescriptor *f
 	string_builder_clear(&parser->value);
 	if (config_value_read(field, &literal, parser->report, &parser->value))
 		return 0;
-	return config_append(parser->config, string_builder_text(&parser->path), &parser->value,
+	return append_value(parser->config, string_builder_text(&parser->path), &parser->value,
 			     literal.place);
 }
 
@@ -232,7 +250,7 @@ static int open_message(struct parser *parser, const ProtobufCFieldDescriptor *f
 	if (!scope->lines)
 		return -ENOMEM;
 	string_builder_clear(&parser->value);
-	return config_append(parser->config, string_builder_text(&parser->path), &parser->value,
+	return append_value(parser->config, string_builder_text(&parser->path), &parser->value,
 			     scope->place);
 }
 
@@ -449,7 +467,7 @@ int config_set(struct config *config, const char *path, const char *text)
 	string_builder_append(&parser.path, path);
 	string_builder_append(&parser.value, text);
 	if (field->type == PROTOBUF_C_TYPE_MESSAGE || field->type == PROTOBUF_C_TYPE_STRING)
-		error = config_append(config, string_builder_text(&parser.path), &parser.value,
+		error = append_value(config, string_builder_text(&parser.path), &parser.value,
 				      (struct config_place){0});
 	else
 		error = set_scalar(&parser, field);
