@@ -20,6 +20,7 @@
 
 #include "base/arena.h"
 #include "base/array.h"
+#include "base/bytes.h"
 #include "base/cleanup.h"
 #include "base/hash.h"
 
@@ -61,22 +62,6 @@ struct jitdump {
 	size_t stay_count, stay_capacity;
 	struct hash_map newest; /* address -> the newest stay that starts there, while loading */
 };
-
-static uint32_t get_u32(const uint8_t *bytes)
-{
-	uint32_t value;
-
-	memcpy(&value, bytes, sizeof(value));
-	return value;
-}
-
-static uint64_t get_u64(const uint8_t *bytes)
-{
-	uint64_t value;
-
-	memcpy(&value, bytes, sizeof(value));
-	return value;
-}
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
@@ -144,10 +129,10 @@ static int keep_load(struct loading *loading, uint64_t at, uint32_t size)
 
 	if (!head || dump->kept_bytes > KEPT_LIMIT)
 		return 0;
-	record = (struct record){.time = get_u64(head + 8),
-				 .start = get_u64(head + RECORD_BYTES + 16),
-				 .size = get_u64(head + RECORD_BYTES + 24),
-				 .id = get_u64(head + RECORD_BYTES + 32)};
+	record = (struct record){.time = word_at(head, 8),
+				 .start = word_at(head, RECORD_BYTES + 16),
+				 .size = word_at(head, RECORD_BYTES + 24),
+				 .id = word_at(head, RECORD_BYTES + 32)};
 	if (!is_wanted(loading, record.start, record.size) &&
 	    !hash_map_find(&loading->moved, record.id))
 		return 0;
@@ -170,11 +155,11 @@ static int keep_move(struct loading *loading, uint64_t at, uint32_t size)
 
 	if (!head)
 		return 0;
-	record = (struct record){.time = get_u64(head + 8),
-				 .old = get_u64(head + RECORD_BYTES + 16),
-				 .start = get_u64(head + RECORD_BYTES + 24),
-				 .size = get_u64(head + RECORD_BYTES + 32),
-				 .id = get_u64(head + RECORD_BYTES + 40)};
+	record = (struct record){.time = word_at(head, 8),
+				 .old = word_at(head, RECORD_BYTES + 16),
+				 .start = word_at(head, RECORD_BYTES + 24),
+				 .size = word_at(head, RECORD_BYTES + 32),
+				 .id = word_at(head, RECORD_BYTES + 40)};
 	if (is_wanted(loading, record.start, record.size)) {
 		loading->has_moved = true;
 		if (hash_map_put(&loading->moved, record.id, 1))
@@ -189,12 +174,12 @@ static int read_head(struct loading *loading, uint64_t *ret_at)
 {
 	const uint8_t *head = window_bytes(&loading->window, 0, HEAD_BYTES);
 
-	if (!head || (get_u32(head) != MAGIC && get_u32(head) != MAGIC_SWAPPED))
+	if (!head || (half_at(head, 0) != MAGIC && half_at(head, 0) != MAGIC_SWAPPED))
 		return -EPROTO;
-	if (get_u32(head) == MAGIC_SWAPPED || get_u32(head + 4) != VERSION)
+	if (half_at(head, 0) == MAGIC_SWAPPED || half_at(head, 4) != VERSION)
 		return -ENOTSUP;
-	*ret_at = get_u32(head + 8);
-	loading->dump->has_cpu_clock = get_u64(head + 32) & CPU_CLOCK;
+	*ret_at = half_at(head, 8);
+	loading->dump->has_cpu_clock = word_at(head, 32) & CPU_CLOCK;
 	return *ret_at < HEAD_BYTES ? -EPROTO : 0;
 }
 
@@ -206,7 +191,7 @@ static int read_records(struct loading *loading)
 
 	loading->dump->record_count = loading->dump->kept_bytes = 0;
 	while (!error && (head = window_bytes(&loading->window, at, RECORD_BYTES))) {
-		uint32_t kind = get_u32(head), size = get_u32(head + 4);
+		uint32_t kind = half_at(head, 0), size = half_at(head, 4);
 
 		if (size < RECORD_BYTES || kind == RECORD_CLOSE)
 			break;
