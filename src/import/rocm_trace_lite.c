@@ -455,9 +455,8 @@ static void put_notes(const struct rocm *rocm)
 			   "launched it: duet adds a launch of no duration to each of %" PRIu64
 			   " %s",
 			   rocm->launches, format_noun(rocm->launches, "command", "commands"));
-	if (rocm->markers)
-		import_target_note(rocm->target, "%" PRIu64 " %s of roctx left out", rocm->markers,
-				   format_noun(rocm->markers, "marker", "markers"));
+	import_target_note_count(rocm->target, rocm->markers, "marker of roctx", "markers of roctx",
+				 "left out");
 }
 
 static int read_rocm(struct import_source *source, struct import_target *target)

@@ -32,6 +32,10 @@ void import_target_abandon(struct import_target *target);
 __attribute__((format(printf, 2, 3))) void import_target_note(struct import_target *target,
 							      const char *format, ...);
 
+/* A note that begins with a number of things, "7 samples", followed by `text`; none for 0. */
+void import_target_note_count(struct import_target *target, uint64_t count, const char *one,
+			      const char *many, const char *text);
+
 /* An invalid part of the file that is left out, reported once: "left out line 7: …". */
 __attribute__((format(printf, 2, 3))) void import_target_fault(struct import_target *target,
 							       const char *format, ...);
