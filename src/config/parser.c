@@ -232,7 +232,7 @@ static int parse_scalar(struct parser *parser, const ProtobufCFieldDescriptor *f
 	if (config_value_read(field, &literal, parser->report, &parser->value))
 		return 0;
 	return append_value(parser->config, string_builder_text(&parser->path), &parser->value,
-			     literal.place);
+			    literal.place);
 }
 
 static int open_message(struct parser *parser, const ProtobufCFieldDescriptor *field,
@@ -251,7 +251,7 @@ static int open_message(struct parser *parser, const ProtobufCFieldDescriptor *f
 		return -ENOMEM;
 	string_builder_clear(&parser->value);
 	return append_value(parser->config, string_builder_text(&parser->path), &parser->value,
-			     scope->place);
+			    scope->place);
 }
 
 static int parse_message(struct parser *parser, const ProtobufCFieldDescriptor *field)
@@ -468,7 +468,7 @@ int config_set(struct config *config, const char *path, const char *text)
 	string_builder_append(&parser.value, text);
 	if (field->type == PROTOBUF_C_TYPE_MESSAGE || field->type == PROTOBUF_C_TYPE_STRING)
 		error = append_value(config, string_builder_text(&parser.path), &parser.value,
-				      (struct config_place){0});
+				     (struct config_place){0});
 	else
 		error = set_scalar(&parser, field);
 	parser_fini(&parser);

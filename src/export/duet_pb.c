@@ -202,20 +202,13 @@ static const char *device_key(const struct pb *pb, uint32_t device)
 	return row ? model_text(pb->filter.model, row->key_string, "") : "";
 }
 
-static uint32_t pid_of(const struct pb *pb, uint32_t process)
-{
-	const struct event_process *row = model_entity(pb->filter.model, EVENT_PROCESS, process);
-
-	return row ? row->pid : 0;
-}
-
 /* Writes the process or device of a series in a field for numbers or in one for texts. */
 static void put_key(const struct pb *pb, struct protobuf *message, const struct pb_field *field,
 		    const struct event_series *series, unsigned int pids, unsigned int devices)
 {
 	switch (field->key) {
 	case KEY_PROCESS:
-		protobuf_u64(message, pids, pid_of(pb, series->process));
+		protobuf_u64(message, pids, model_pid(pb->filter.model, series->process));
 		break;
 	case KEY_INSTANCE:
 		protobuf_text(message, devices,
@@ -507,7 +500,7 @@ static void put_region(struct pb *pb, struct protobuf *message, const struct eve
 	protobuf_text(message, DUET_PB_REGION_NAME, model_range_name(model, row));
 	protobuf_u64(message, DUET_PB_REGION_START_NS, row->begin);
 	protobuf_u64(message, DUET_PB_REGION_END_NS, row->end);
-	protobuf_u64(message, DUET_PB_REGION_PID, pid_of(pb, row->process));
+	protobuf_u64(message, DUET_PB_REGION_PID, model_pid(pb->filter.model, row->process));
 	if (thread)
 		protobuf_u64(message, DUET_PB_REGION_TID, thread->tid);
 	protobuf_text(message, DUET_PB_REGION_DOMAIN, model_text(model, row->domain_string, ""));

@@ -64,12 +64,9 @@ struct perfetto {
 
 static bool is_of_process(const struct perfetto *perfetto, uint32_t process)
 {
-	const struct event_process *row;
+	uint64_t pid = perfetto->options->pid;
 
-	if (!perfetto->options->pid)
-		return true;
-	row = model_entity(perfetto->model, EVENT_PROCESS, process);
-	return row && row->pid == perfetto->options->pid;
+	return !pid || model_pid(perfetto->model, process) == pid;
 }
 
 static bool is_of_thread(const struct perfetto *perfetto, uint32_t thread)

@@ -69,9 +69,7 @@ int tracks_describe(struct tracks *tracks, uint64_t parent, const char *name, ui
 
 static bool is_wanted(const struct tracks *tracks, uint32_t process)
 {
-	const struct event_process *row = model_entity(tracks->model, EVENT_PROCESS, process);
-
-	return !tracks->pid || (row && row->pid == tracks->pid);
+	return !tracks->pid || model_pid(tracks->model, process) == tracks->pid;
 }
 
 static void put_host_label(struct tracks *tracks, uint32_t id)
