@@ -67,12 +67,9 @@ bool filter_has_time(const struct filter *filter, uint64_t time_ns)
 
 bool filter_has_process(const struct filter *filter, uint32_t process)
 {
-	const struct event_process *row;
+	uint64_t pid = filter->options->pid;
 
-	if (!filter->options->pid)
-		return true;
-	row = model_entity(filter->model, EVENT_PROCESS, process);
-	return row && row->pid == filter->options->pid;
+	return !pid || model_pid(filter->model, process) == pid;
 }
 
 uint32_t filter_process_of(const struct filter *filter, uint32_t thread)

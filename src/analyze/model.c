@@ -91,6 +91,13 @@ uint32_t model_process_of(const struct model *model, uint32_t thread)
 	return row && model_entity(model, EVENT_PROCESS, row->process) ? row->process : 0;
 }
 
+uint32_t model_pid(const struct model *model, uint32_t process)
+{
+	const struct event_process *row = model_entity(model, EVENT_PROCESS, process);
+
+	return row ? row->pid : 0;
+}
+
 const struct event_frame *model_frame(const struct model *model, uint32_t id)
 {
 	return trace_reader_frame(model->reader, id);

@@ -44,6 +44,9 @@ const void *model_entity(const struct model *model, enum event_kind kind, uint32
 /* Id of a thread's process; 0 if the trace has no row for the thread or the process. */
 uint32_t model_process_of(const struct model *model, uint32_t thread);
 
+/* The pid of a process by its id; 0 if the trace has no row for it. */
+uint32_t model_pid(const struct model *model, uint32_t process);
+
 /* A frame by its id; NULL if there is none. */
 const struct event_frame *model_frame(const struct model *model, uint32_t id);
 

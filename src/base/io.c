@@ -23,74 +23,60 @@
 
 #define READ_FIRST ((size_t)4096)
 
-int write_all(int fd, const void *bytes, size_t size)
+/* offset NULL: at the descriptor's own position. */
+static int write_from(int fd, const char *bytes, size_t size, const uint64_t *offset)
 {
-	const char *position = bytes;
+	size_t done = 0;
 
-	while (size) {
-		ssize_t written = write(fd, position, size);
+	while (done < size) {
+		ssize_t written =
+			offset ? pwrite(fd, bytes + done, size - done, (off_t)(*offset + done))
+			       : write(fd, bytes + done, size - done);
 
 		if (written < 0 && errno == EINTR)
 			continue;
 		if (written <= 0)
 			return written ? -errno : -EIO;
-		position += written;
-		size -= (size_t)written;
+		done += (size_t)written;
 	}
 	return 0;
+}
+
+static int read_to(int fd, char *bytes, size_t size, const uint64_t *offset)
+{
+	size_t done = 0;
+
+	while (done < size) {
+		ssize_t got = offset ? pread(fd, bytes + done, size - done, (off_t)(*offset + done))
+				     : read(fd, bytes + done, size - done);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return got ? -errno : -ENODATA;
+		done += (size_t)got;
+	}
+	return 0;
+}
+
+int write_all(int fd, const void *bytes, size_t size)
+{
+	return write_from(fd, bytes, size, NULL);
 }
 
 int pwrite_all(int fd, const void *bytes, size_t size, uint64_t offset)
 {
-	const char *position = bytes;
-
-	while (size) {
-		ssize_t written = pwrite(fd, position, size, (off_t)offset);
-
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written <= 0)
-			return written ? -errno : -EIO;
-		position += written;
-		offset += (uint64_t)written;
-		size -= (size_t)written;
-	}
-	return 0;
+	return write_from(fd, bytes, size, &offset);
 }
 
 int read_all(int fd, void *bytes, size_t size)
 {
-	char *position = bytes;
-
-	while (size) {
-		ssize_t got = read(fd, position, size);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return got ? -errno : -ENODATA;
-		position += got;
-		size -= (size_t)got;
-	}
-	return 0;
+	return read_to(fd, bytes, size, NULL);
 }
 
 int pread_all(int fd, void *bytes, size_t size, uint64_t offset)
 {
-	char *position = bytes;
-
-	while (size) {
-		ssize_t got = pread(fd, position, size, (off_t)offset);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return got ? -errno : -ENODATA;
-		position += got;
-		offset += (uint64_t)got;
-		size -= (size_t)got;
-	}
-	return 0;
+	return read_to(fd, bytes, size, &offset);
 }
 
 /* Doubles *bytes; room for a NUL is always kept. */

@@ -91,6 +91,14 @@ static int pass_blanks(struct json_reader *reader)
 	return byte;
 }
 
+int json_reader_fail(const struct json_reader *reader, const char *expected, const char *found)
+{
+	return error_set(-EBADMSG, "line %llu, byte %llu: expected %s, found %s",
+			 (unsigned long long)reader->token_line,
+			 (unsigned long long)reader->token_byte, expected, found);
+}
+
+/* Fails at the next byte. */
 static int fail_expected(struct json_reader *reader, const char *expected)
 {
 	char found[32];
@@ -104,9 +112,9 @@ static int fail_expected(struct json_reader *reader, const char *expected)
 		snprintf(found, sizeof(found), "'%c'", byte);
 	else
 		snprintf(found, sizeof(found), "byte 0x%02x", (unsigned int)byte);
-	return reader->error = error_set(-EBADMSG, "line %llu, byte %llu: expected %s, found %s",
-					 (unsigned long long)reader->line,
-					 (unsigned long long)reader->byte, expected, found);
+	reader->token_line = reader->line;
+	reader->token_byte = reader->byte;
+	return reader->error = json_reader_fail(reader, expected, found);
 }
 
 /* ---- strings ---- */
@@ -139,30 +147,10 @@ static int read_hex(struct json_reader *reader, unsigned int *ret_value)
 	return 0;
 }
 
-static int append_character(struct json_reader *reader, unsigned int character)
+static int append_character(struct json_reader *reader, uint32_t character)
 {
-	char bytes[4];
-	size_t size = 1;
-
-	if (character < 0x80) {
-		bytes[0] = (char)character;
-	} else if (character < 0x800) {
-		bytes[0] = (char)(0xc0 | character >> 6);
-		bytes[1] = (char)(0x80 | (character & 0x3f));
-		size = 2;
-	} else if (character < 0x10000) {
-		bytes[0] = (char)(0xe0 | character >> 12);
-		bytes[1] = (char)(0x80 | (character >> 6 & 0x3f));
-		bytes[2] = (char)(0x80 | (character & 0x3f));
-		size = 3;
-	} else {
-		bytes[0] = (char)(0xf0 | character >> 18);
-		bytes[1] = (char)(0x80 | (character >> 12 & 0x3f));
-		bytes[2] = (char)(0x80 | (character >> 6 & 0x3f));
-		bytes[3] = (char)(0x80 | (character & 0x3f));
-		size = 4;
-	}
-	return append(reader, bytes, size);
+	string_builder_append_character(&reader->text, character);
+	return append(reader, "", 0);
 }
 
 /* Two surrogates make one character; a single one becomes U+FFFD. */
@@ -435,10 +423,8 @@ int json_reader_expect(struct json_reader *reader, enum json_token token)
 
 	if (found < 0 || found == (int)token)
 		return found < 0 ? found : 0;
-	return reader->error = error_set(-EBADMSG, "line %llu, byte %llu: expected %s, found %s",
-					 (unsigned long long)reader->token_line,
-					 (unsigned long long)reader->token_byte,
-					 json_token_name(token), json_token_name(found));
+	return reader->error =
+		       json_reader_fail(reader, json_token_name(token), json_token_name(found));
 }
 
 bool json_reader_is_cut(const struct json_reader *reader)

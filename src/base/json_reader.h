@@ -50,6 +50,10 @@ int json_reader_next(struct json_reader *reader);
 /* Reads a token, which must be this one: 0, or -EBADMSG with a message. */
 int json_reader_expect(struct json_reader *reader, enum json_token token);
 
+/* Returns -EBADMSG with the message "line 3, byte 47: expected EXPECTED, found FOUND", at the
+ * token. */
+int json_reader_fail(const struct json_reader *reader, const char *expected, const char *found);
+
 /* Whether reading failed because the file ends between two items of an array that is the document.
  */
 bool json_reader_is_cut(const struct json_reader *reader);

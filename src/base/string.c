@@ -113,6 +113,18 @@ void string_builder_append_utf8(struct string_builder *builder, const char *text
 	}
 }
 
+void string_builder_append_character(struct string_builder *builder, uint32_t character)
+{
+	static const unsigned char heads[] = {0, 0xc0, 0xe0, 0xf0};
+	size_t more = character < 0x80 ? 0 : character < 0x800 ? 1 : character < 0x10000 ? 2 : 3;
+	char bytes[4];
+
+	for (size_t i = more; i > 0; i--, character >>= 6)
+		bytes[i] = (char)(0x80 | (character & 0x3f));
+	bytes[0] = (char)(heads[more] | character);
+	string_builder_append_bytes(builder, bytes, more + 1);
+}
+
 void string_builder_append_hex(struct string_builder *builder, const void *bytes, size_t size)
 {
 	for (size_t i = 0; i < size; i++)

@@ -29,6 +29,9 @@ __attribute__((format(printf, 2, 3))) void string_builder_appendf(struct string_
 /* Appends a text as UTF-8; malformed bytes become U+FFFD. */
 void string_builder_append_utf8(struct string_builder *builder, const char *text);
 
+/* A Unicode character, as UTF-8. */
+void string_builder_append_character(struct string_builder *builder, uint32_t character);
+
 /* Each byte as \xNN. */
 void string_builder_append_hex(struct string_builder *builder, const void *bytes, size_t size);
 

@@ -21,7 +21,6 @@
 #include "base/error.h"
 #include "base/string.h"
 #include "cli/command.h"
-#include "config/parser.h"
 
 enum { NAME_SIZE = 64 };
 
@@ -163,7 +162,7 @@ void option_file_forget(struct option_file *file, const char *field)
 
 /* ---- from options to a file ------------------------------------------------------------------ */
 
-static int set_words(ProtobufCMessage *message, const char *field, const char *words)
+static int set_words(struct config *config, const char *field, const char *words)
 {
 	int error = 0;
 
@@ -173,14 +172,14 @@ static int set_words(ProtobufCMessage *message, const char *field, const char *w
 
 		if (!word)
 			return -ENOMEM;
-		error = length ? config_set(message, field, word) : 0;
+		error = length ? config_set(config, field, word) : 0;
 		free(word);
 		words += length + (words[length] == ',');
 	}
 	return error;
 }
 
-int option_to_config(const struct option_row *row, const void *values, ProtobufCMessage *message)
+int option_to_config(const struct option_row *row, const void *values, struct config *config)
 {
 	struct string_builder text;
 	char field[NAME_SIZE];
@@ -191,9 +190,9 @@ int option_to_config(const struct option_row *row, const void *values, ProtobufC
 	error = text.error;
 	field_of(row, field);
 	if (!error && row->type == OPTION_LIST)
-		error = set_words(message, field, string_builder_text(&text));
+		error = set_words(config, field, string_builder_text(&text));
 	else if (!error)
-		error = config_set(message, field, string_builder_text(&text));
+		error = config_set(config, field, string_builder_text(&text));
 	if (error)
 		error_set(error,
 			  "--%s '%s' cannot be written to a configuration file as field '%s'",

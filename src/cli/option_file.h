@@ -48,9 +48,8 @@ const struct config_value *option_file_next(const struct option_file *file, cons
 					    const struct config_value *after);
 void option_file_forget(struct option_file *file, const char *field);
 
-/* Writes the value of a row, which must be set, into a field of the message. Errors: -errno with
- * the error chain. */
-int option_to_config(const struct option_row *row, const void *values, ProtobufCMessage *message);
+/* Adds the value of a row, which must be set, to a config. Errors: -errno with the error chain. */
+int option_to_config(const struct option_row *row, const void *values, struct config *config);
 
 /* The option's name for messages: "FILE:LINE:COLUMN: NAME" if its value comes from the file,
  * otherwise "--NAME" or "-N". */

@@ -26,8 +26,6 @@
 #include "base/string.h"
 #include "collect/collector.h"
 #include "collect/start/owner.h"
-#include "config/parser.h"
-#include "config/printer.h"
 
 enum {
 	MIN_MAX_SIZE = 1 << 20,
@@ -312,20 +310,20 @@ static bool is_no_field(const struct option_row *row)
 /* Writes pids as plain decimal numbers: 012 means 12 on a command line but 10 in a file. Pid 0 is
  * written only if no program is given. */
 static int set_pids(const struct request *request, const struct session_options *options,
-		    ProtobufCMessage *message)
+		    struct config *config)
 {
 	const bool is_zero = request->has_pid_zero && !request->program;
-	int error = is_zero ? config_set(message, "pid", "0") : 0;
+	int error = is_zero ? config_set(config, "pid", "0") : 0;
 	char number[16];
 
 	for (size_t i = 0; i < options->pids_count && !error; i++) {
 		snprintf(number, sizeof(number), "%d", (int)options->pids[i]);
-		error = config_set(message, "pid", number);
+		error = config_set(config, "pid", number);
 	}
 	return error;
 }
 
-static int set_groups(const struct request *request, ProtobufCMessage *message)
+static int set_groups(const struct request *request, struct config *config)
 {
 	int error = 0;
 
@@ -334,36 +332,36 @@ static int set_groups(const struct request *request, ProtobufCMessage *message)
 
 		while (!error &&
 		       (value = option_file_next(&request->file, collectors[i]->name, value)))
-			error = config_set(message, value->path, value->text);
+			error = config_set(config, value->path, value->text);
 	}
 	return error;
 }
 
 static int fill_config(const struct request *request, const struct session_options *options,
-		       ProtobufCMessage *message)
+		       struct config *config)
 {
-	int error = set_pids(request, options, message);
+	int error = set_pids(request, options, config);
 
 	for (const struct option_row *row = request_options; row->name && !error; row++)
 		if (!is_no_field(row) && option_is_set(row, &request->values))
-			error = option_to_config(row, &request->values, message);
+			error = option_to_config(row, &request->values, config);
 	for (char *const *word = options->command; word && *word && !error; word++)
-		error = config_set(message, "command", *word);
-	return error ? error : set_groups(request, message);
+		error = config_set(config, "command", *word);
+	return error ? error : set_groups(request, config);
 }
 
 int request_print(const struct request *request, const struct session_options *options)
 {
-	ProtobufCMessage *message = config_message_new();
+	struct config *config = NULL;
 	struct string_builder text;
-	int error = message ? fill_config(request, options, message)
-			    : error_set(-ENOMEM, "out of memory");
+	int error = config_new(NULL, &config);
 
+	if (!error)
+		error = fill_config(request, options, config);
 	string_builder_init(&text);
 	if (!error)
-		config_format(message, &text);
-	if (message)
-		protobuf_c_message_free_unpacked(message, NULL);
+		config_format(config, &text);
+	config_close(config);
 	if (error)
 		print_error("record", NULL);
 	else

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 
 struct clock_piece {
@@ -116,34 +117,19 @@ static uint64_t backward(const struct clock_piece *piece, uint64_t ticks)
 	return delta > piece->host ? 0 : piece->host - (uint64_t)delta;
 }
 
+/* The last piece that starts before or at a time; the first piece if there is none. */
 static size_t find_by_time(const struct clock_map *map, uint64_t time)
 {
-	size_t low = 0, high = map->count;
+	size_t after = LOWER_BOUND(map->count, i, map->pieces[i].time <= time);
 
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-
-		if (map->pieces[middle].time <= time)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
+	return after ? after - 1 : 0;
 }
 
 static size_t find_by_host(const struct clock_map *map, uint64_t host_ns)
 {
-	size_t low = 0, high = map->count;
+	size_t after = LOWER_BOUND(map->count, i, map->pieces[i].host <= host_ns);
 
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-
-		if (map->pieces[middle].host <= host_ns)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
+	return after ? after - 1 : 0;
 }
 
 /* A map never lies in read-only memory. The cached index is only a hint: threads that share a map

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * config/config.h - read a configuration file of duet (proto/duet_config.proto)
+ * config/config.h - the values of a configuration file of duet (proto/duet_config.proto)
  *
  *	struct config_report report = {0};
  *	struct config *config;
@@ -13,6 +13,7 @@
 
 #include <protobuf-c/protobuf-c.h>
 
+#include "base/string.h"
 #include "config/report.h"
 
 struct config;
@@ -24,8 +25,12 @@ struct config_value {
 	struct config_place place;
 };
 
-/* The report must be empty before. Errors: -EINVAL with problems in the report; otherwise -errno
- * with the error chain. */
+/* An empty config of this type of message; NULL: DuetConfig. Errors: -ENOMEM with the error chain.
+ */
+int config_new(const ProtobufCMessageDescriptor *type, struct config **ret_config);
+
+/* Reads a file. The report must be empty before. Errors: -EINVAL with problems in the report;
+ * otherwise -errno with the error chain. */
 int config_open(const char *path, struct config_report *report, struct config **ret_config);
 void config_close(struct config *config); /* NULL-safe */
 
@@ -37,8 +42,12 @@ const struct config_value *config_next(const struct config *config, const char *
 /* Removes the values of a field or group. */
 void config_forget(struct config *config, const char *path);
 
-/* An empty DuetConfig, for config_set and config_format; freed by
- * protobuf_c_message_free_unpacked(message, NULL). NULL: no memory. */
-ProtobufCMessage *config_message_new(void);
+/* Adds a value to a field. text: as in struct config_value. Errors: -EINVAL: no such field, or an
+ * invalid value; -ENOMEM. */
+int config_set(struct config *config, const char *path, const char *text);
+
+/* Appends the values in the text format, one line per field, in the order of the schema; a list is
+ * one line. Reading the text gives the same values. */
+void config_format(const struct config *config, struct string_builder *text);
 
 #endif

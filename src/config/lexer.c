@@ -270,26 +270,6 @@ static size_t scan_code(const char *text, size_t most, unsigned base, uint32_t *
 	return count;
 }
 
-static void append_utf8(struct string_builder *text, uint32_t code)
-{
-	if (code < 0x80) {
-		string_builder_append_char(text, (char)code);
-		return;
-	}
-	if (code < 0x800) {
-		string_builder_append_char(text, (char)(0xc0 | code >> 6));
-	} else {
-		if (code < 0x10000) {
-			string_builder_append_char(text, (char)(0xe0 | code >> 12));
-		} else {
-			string_builder_append_char(text, (char)(0xf0 | code >> 18));
-			string_builder_append_char(text, (char)(0x80 | (code >> 12 & 0x3f)));
-		}
-		string_builder_append_char(text, (char)(0x80 | (code >> 6 & 0x3f)));
-	}
-	string_builder_append_char(text, (char)(0x80 | (code & 0x3f)));
-}
-
 /* Reads a character: \u and four digits, or \U and eight. Two \u surrogates are not joined; a
  *                    character beyond U+FFFF needs \U. */
 static size_t take_character(const char *at, struct string_builder *text)
@@ -300,7 +280,7 @@ static size_t take_character(const char *at, struct string_builder *text)
 	if (scan_code(at + 2, wanted, 16, &code) != wanted || code > 0x10ffff ||
 	    (code >= 0xd800 && code < 0xe000))
 		return 0;
-	append_utf8(text, code);
+	string_builder_append_character(text, code);
 	return 2 + wanted;
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * config/parser.c - parse protobuf's text format into a message of any protobuf-c type
+ * config/parser.c - parse protobuf's text format into the values of a config
  *
  * Runs in:  our own process
- * Gets:     a text and the descriptor of a message
- * Gives:    the message; calls a listener with each value
- * Owns:     the message until it is returned
+ * Gets:     a text; the config has the descriptor of its message
+ * Gives:    the values, each with its place
+ * Owns:     nothing
  * Fails:    -EINVAL with problems in the report, -ENOMEM
  * Why:      there are two kinds of mistakes. After a syntax error ("expected ':'") parsing stops,
  *           because further messages would be guesses. An unknown field or an invalid value is
@@ -19,9 +19,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
+#include "base/array.h"
+#include "base/error.h"
 #include "base/string.h"
 #include "base/suggest.h"
+#include "config/config_private.h"
 #include "config/lexer.h"
 #include "config/value.h"
 
@@ -29,7 +31,7 @@ enum { MAX_SHOWN = 40 };
 
 /* A message whose fields are read. */
 struct scope {
-	ProtobufCMessage *message; /* NULL: the fields of an unknown group, which are skipped */
+	const ProtobufCMessageDescriptor *type; /* NULL: an unknown group, which is skipped */
 	unsigned *lines;           /* line of each field's first occurrence; 0: none yet */
 	struct config_place place; /* start of the message */
 };
@@ -38,18 +40,28 @@ struct parser {
 	struct lexer lexer;
 	struct token token; /* the next one */
 	struct config_report *report;
-	const struct config_listener *listener;
-	struct string_builder path, string;
+	struct config *config;
+	struct string_builder path, string, value;
 	unsigned depth;
 };
 
-/* The field that the next value is stored in. */
-struct target {
-	struct scope *scope;
-	const ProtobufCFieldDescriptor *field; /* NULL: the value is skipped */
-};
-
 static int parse_fields(struct parser *parser, struct scope *scope, char close);
+
+/* Copies path and text. Errors: -ENOMEM, also of the builder. */
+static int append_value(struct config *config, const char *path, const struct string_builder *text,
+			struct config_place place)
+{
+	const struct config_value value = {
+		.path = arena_copy(&config->arena, path, strlen(path)),
+		.text = arena_copy(&config->arena, string_builder_text(text), text->length),
+		.place = place};
+
+	if (text->error || !value.path || !value.text ||
+	    array_grow(config->values, config->capacity, config->count + 1))
+		return error_set(-ENOMEM, "out of memory");
+	config->values[config->count++] = value;
+	return 0;
+}
 
 /* ---- tokens ---------------------------------------------------------------------------------- */
 
@@ -146,25 +158,12 @@ static const ProtobufCFieldDescriptor *find_field(const ProtobufCMessageDescript
 	return NULL;
 }
 
-/* The member of its group that is set. */
-static const ProtobufCFieldDescriptor *find_rival(const ProtobufCMessage *message,
-						  const ProtobufCFieldDescriptor *field)
-{
-	uint32_t id;
-
-	if (!(field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF))
-		return NULL;
-	memcpy(&id, (const char *)message + field->quantifier_offset, sizeof(id));
-	return id ? protobuf_c_message_descriptor_get_field(message->descriptor, id) : NULL;
-}
-
 /* Whether the field may have a value here. A second one would hide the first: which of the two was
  * meant? */
 static bool accept_field(struct parser *parser, struct scope *scope,
 			 const ProtobufCFieldDescriptor *field, const struct token *name)
 {
-	unsigned *line = &scope->lines[field - scope->message->descriptor->fields];
-	const ProtobufCFieldDescriptor *rival = find_rival(scope->message, field);
+	unsigned *line = &scope->lines[field - scope->type->fields];
 
 	if (*line && field->label != PROTOBUF_C_LABEL_REPEATED) {
 		config_report_add(parser->report, name->place,
@@ -174,45 +173,10 @@ static bool accept_field(struct parser *parser, struct scope *scope,
 	}
 	if (!*line)
 		*line = name->place.line;
-	if (rival && rival != field) {
-		config_report_add(
-			parser->report, name->place,
-			"'%s' excludes '%s', which has a value already: keep one of the two",
-			field->name, rival->name);
-		return false;
-	}
 	return true;
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
-
-static void free_value(const ProtobufCFieldDescriptor *field, const union config_value_store *value)
-{
-	if (field->type == PROTOBUF_C_TYPE_STRING)
-		free(value->string);
-	else if (field->type == PROTOBUF_C_TYPE_BYTES)
-		free(value->bytes.data);
-	else if (field->type == PROTOBUF_C_TYPE_MESSAGE)
-		protobuf_c_message_free_unpacked(value->message, NULL);
-}
-
-/* The value is the message's, or freed. */
-static int store_value(struct parser *parser, const struct target *target,
-		       const union config_value_store *value, struct config_place place)
-{
-	const ProtobufCFieldDescriptor *field = target->field;
-	ProtobufCMessage *message = target->scope->message;
-
-	if (config_value_store(message, field, value)) {
-		free_value(field, value);
-		return -ENOMEM;
-	}
-	if (!parser->listener)
-		return 0;
-	return parser->listener->on_value(parser->listener->context,
-					  string_builder_text(&parser->path), field,
-					  config_value_last(message, field), place);
-}
 
 /* Pieces of a string that follow each other are one. */
 static int parse_string(struct parser *parser, struct literal *literal, bool *ret_is_good)
@@ -255,59 +219,42 @@ static int parse_literal(struct parser *parser, struct literal *literal, bool *r
 	return advance(parser);
 }
 
-static int parse_scalar(struct parser *parser, const struct target *target)
+/* field: NULL for a value that is skipped, here and below. */
+static int parse_scalar(struct parser *parser, const ProtobufCFieldDescriptor *field)
 {
-	union config_value_store value;
 	struct literal literal;
 	bool is_good;
 	int error = parse_literal(parser, &literal, &is_good);
 
-	if (error || !is_good || !target->field)
+	if (error || !is_good || !field)
 		return error;
-	error = config_value_read(target->field, &literal, parser->report, &value);
-	if (error)
-		return error == -ENOMEM ? error : 0;
-	return store_value(parser, target, &value, literal.place);
-}
-
-static ProtobufCMessage *new_message(const ProtobufCMessageDescriptor *type)
-{
-	ProtobufCMessage *message = calloc(1, type->sizeof_message);
-
-	if (message)
-		protobuf_c_message_init(type, message);
-	return message;
-}
-
-/* The message is stored in its parent before its fields are read, so freeing the parent after an
- * error frees it too. */
-static int open_message(struct parser *parser, const struct target *target, struct scope *scope)
-{
-	const ProtobufCMessageDescriptor *type;
-	union config_value_store value;
-	int error;
-
-	scope->place = parser->token.place;
-	if (!target->field)
+	string_builder_clear(&parser->value);
+	if (config_value_read(field, &literal, parser->report, &parser->value))
 		return 0;
-	if (target->field->type != PROTOBUF_C_TYPE_MESSAGE) {
-		config_value_refuse(target->field, scope->place, "a group of fields",
-				    parser->report);
+	return append_value(parser->config, string_builder_text(&parser->path), &parser->value,
+			    literal.place);
+}
+
+static int open_message(struct parser *parser, const ProtobufCFieldDescriptor *field,
+			struct scope *scope)
+{
+	scope->place = parser->token.place;
+	if (!field)
+		return 0;
+	if (field->type != PROTOBUF_C_TYPE_MESSAGE) {
+		config_value_refuse(field, scope->place, "a group of fields", parser->report);
 		return 0;
 	}
-	type = target->field->descriptor;
-	value.message = new_message(type);
-	if (!value.message)
+	scope->type = field->descriptor;
+	scope->lines = calloc(scope->type->n_fields + 1, sizeof(*scope->lines));
+	if (!scope->lines)
 		return -ENOMEM;
-	error = store_value(parser, target, &value, scope->place);
-	if (error)
-		return error;
-	scope->message = value.message;
-	scope->lines = calloc(type->n_fields + 1, sizeof(*scope->lines));
-	return scope->lines ? 0 : -ENOMEM;
+	string_builder_clear(&parser->value);
+	return append_value(parser->config, string_builder_text(&parser->path), &parser->value,
+			    scope->place);
 }
 
-static int parse_message(struct parser *parser, const struct target *target)
+static int parse_message(struct parser *parser, const ProtobufCFieldDescriptor *field)
 {
 	char close = is_mark(parser, '{') ? '}' : '>';
 	struct scope scope = {0};
@@ -316,7 +263,7 @@ static int parse_message(struct parser *parser, const struct target *target)
 	if (parser->depth == MAX_CONFIG_DEPTH)
 		return config_report_add(parser->report, parser->token.place,
 					 "groups are nested deeper than %d", MAX_CONFIG_DEPTH);
-	error = open_message(parser, target, &scope);
+	error = open_message(parser, field, &scope);
 	if (!error)
 		error = advance(parser);
 	parser->depth++;
@@ -328,27 +275,26 @@ static int parse_message(struct parser *parser, const struct target *target)
 }
 
 /* One value, of a list or alone. has_colon: without one it can only be a message. */
-static int parse_value(struct parser *parser, const struct target *target, bool has_colon)
+static int parse_value(struct parser *parser, const ProtobufCFieldDescriptor *field, bool has_colon)
 {
 	if (is_open(parser))
-		return parse_message(parser, target);
+		return parse_message(parser, field);
 	if (!has_colon)
-		return unexpected(parser,
-				  target->field && target->field->type == PROTOBUF_C_TYPE_MESSAGE
-					  ? "'{' after the field's name"
-					  : "':' after the field's name");
-	return parse_scalar(parser, target);
+		return unexpected(parser, field && field->type == PROTOBUF_C_TYPE_MESSAGE
+						  ? "'{' after the field's name"
+						  : "':' after the field's name");
+	return parse_scalar(parser, field);
 }
 
-static int parse_list(struct parser *parser, struct target *target, bool has_colon)
+static int parse_list(struct parser *parser, const ProtobufCFieldDescriptor *field, bool has_colon)
 {
 	bool ends, goes_on = true;
 	int error;
 
-	if (target->field && target->field->label != PROTOBUF_C_LABEL_REPEATED) {
+	if (field && field->label != PROTOBUF_C_LABEL_REPEATED) {
 		config_report_add(parser->report, parser->token.place,
-				  "'%s' takes one value, not a list", target->field->name);
-		target->field = NULL;
+				  "'%s' takes one value, not a list", field->name);
+		field = NULL;
 	}
 	error = advance(parser);
 	if (!error)
@@ -356,7 +302,7 @@ static int parse_list(struct parser *parser, struct target *target, bool has_col
 	if (error || ends)
 		return error;
 	while (!error && goes_on) {
-		error = parse_value(parser, target, has_colon);
+		error = parse_value(parser, field, has_colon);
 		if (!error)
 			error = accept_mark(parser, ',', &goes_on);
 	}
@@ -366,15 +312,15 @@ static int parse_list(struct parser *parser, struct target *target, bool has_col
 }
 
 /* Parses the part after a field's name. */
-static int parse_values(struct parser *parser, struct target *target)
+static int parse_values(struct parser *parser, const ProtobufCFieldDescriptor *field)
 {
 	bool has_colon, ends;
 	int error = accept_mark(parser, ':', &has_colon);
 
 	if (error)
 		return error;
-	error = is_mark(parser, '[') ? parse_list(parser, target, has_colon)
-				     : parse_value(parser, target, has_colon);
+	error = is_mark(parser, '[') ? parse_list(parser, field, has_colon)
+				     : parse_value(parser, field, has_colon);
 	if (error)
 		return error;
 	error = accept_mark(parser, ',', &ends);
@@ -385,7 +331,6 @@ static int parse_values(struct parser *parser, struct target *target)
 static int parse_bracketed(struct parser *parser)
 {
 	struct config_place place = parser->token.place;
-	struct target nowhere = {0};
 	bool is_any = false;
 	int error = advance(parser);
 
@@ -401,13 +346,13 @@ static int parse_bracketed(struct parser *parser)
 	config_report_add(parser->report, place, "%s is not read here: write a field by its name",
 			  is_any ? "a message of any type ([HOST/TYPE])" : "an extension ([NAME])");
 	error = advance(parser);
-	return error ? error : parse_values(parser, &nowhere);
+	return error ? error : parse_values(parser, NULL);
 }
 
 static int parse_field(struct parser *parser, struct scope *scope)
 {
 	struct token name = parser->token;
-	struct target target = {scope, NULL};
+	const ProtobufCFieldDescriptor *field = NULL;
 	size_t outer = parser->path.length;
 	int error;
 
@@ -415,31 +360,20 @@ static int parse_field(struct parser *parser, struct scope *scope)
 		return parse_bracketed(parser);
 	if (name.type != TOKEN_NAME)
 		return unexpected(parser, "the name of a field");
-	if (scope->message) {
-		target.field = find_field(scope->message->descriptor, name.text, name.length);
-		if (!target.field)
-			unknown_field(parser, scope->message->descriptor, &name);
-		else if (!accept_field(parser, scope, target.field, &name))
-			target.field = NULL;
+	if (scope->type) {
+		field = find_field(scope->type, name.text, name.length);
+		if (!field)
+			unknown_field(parser, scope->type, &name);
+		else if (!accept_field(parser, scope, field, &name))
+			field = NULL;
 	}
-	if (target.field)
-		path_push(parser, target.field->name);
+	if (field)
+		path_push(parser, field->name);
 	error = parser->path.error ? parser->path.error : advance(parser);
 	if (!error)
-		error = parse_values(parser, &target);
+		error = parse_values(parser, field);
 	path_pop(parser, outer);
 	return error;
-}
-
-static void check_required(struct parser *parser, const struct scope *scope)
-{
-	const ProtobufCMessageDescriptor *type = scope->message->descriptor;
-
-	for (unsigned i = 0; i < type->n_fields; i++)
-		if (type->fields[i].label == PROTOBUF_C_LABEL_REQUIRED && !scope->lines[i])
-			config_report_add(parser->report, scope->place,
-					  "the required field '%s' is missing",
-					  type->fields[i].name);
 }
 
 /* Parses fields up to the mark that closes the message; close '\0': up to the end of the text. */
@@ -454,113 +388,89 @@ static int parse_fields(struct parser *parser, struct scope *scope, char close)
 				"the group that starts here has no end: '%c' is missing", close);
 		error = parse_field(parser, scope);
 	}
-	if (!error && scope->message)
-		check_required(parser, scope);
 	return error;
 }
 
-/* ---- a text ---------------------------------------------------------------------------------- */
+/* ---- a text, or one value -------------------------------------------------------------------- */
 
-int config_parse(const char *text, size_t length, const ProtobufCMessageDescriptor *type,
-		 const struct config_listener *listener, struct config_report *report,
-		 ProtobufCMessage **ret_message)
+static void parser_init(struct parser *parser, struct config *config, struct config_report *report,
+			const char *text, size_t length)
 {
-	struct parser parser = {.report = report, .listener = listener};
-	struct scope scope = {.place = {1, 1}};
+	*parser = (struct parser){.config = config, .report = report};
+	string_builder_init(&parser->path);
+	string_builder_init(&parser->string);
+	string_builder_init(&parser->value);
+	lexer_init(&parser->lexer, text, length);
+}
+
+static void parser_fini(struct parser *parser)
+{
+	string_builder_fini(&parser->path);
+	string_builder_fini(&parser->string);
+	string_builder_fini(&parser->value);
+}
+
+int config_parse(struct config *config, const char *text, size_t length,
+		 struct config_report *report)
+{
+	struct scope scope = {.type = config->type, .place = {1, 1}};
+	struct parser parser;
 	int error;
 
-	scope.message = new_message(type);
-	scope.lines = calloc(type->n_fields + 1, sizeof(*scope.lines));
-	string_builder_init(&parser.path);
-	string_builder_init(&parser.string);
-	lexer_init(&parser.lexer, text, length);
-	error = scope.message && scope.lines ? advance(&parser) : -ENOMEM;
+	parser_init(&parser, config, report, text, length);
+	scope.lines = calloc(scope.type->n_fields + 1, sizeof(*scope.lines));
+	error = scope.lines ? advance(&parser) : -ENOMEM;
 	if (!error)
 		error = parse_fields(&parser, &scope, '\0');
 	if (!error && report->count)
 		error = -EINVAL;
 	free(scope.lines);
-	string_builder_fini(&parser.path);
-	string_builder_fini(&parser.string);
-	if (!error && ret_message)
-		*ret_message = take_ptr(scope.message);
-	protobuf_c_message_free_unpacked(scope.message, NULL);
+	parser_fini(&parser);
 	return error;
 }
 
-/* ---- one value ------------------------------------------------------------------------------- */
-
-/* The message in a field; creates it if the field is empty. NULL: no memory. */
-static ProtobufCMessage *get_message(ProtobufCMessage *message,
-				     const ProtobufCFieldDescriptor *field)
-{
-	union config_value_store value;
-
-	memcpy(&value.message, config_value_last(message, field), sizeof(value.message));
-	if (value.message)
-		return value.message;
-	value.message = new_message(field->descriptor);
-	if (value.message)
-		config_value_store(message, field, &value);
-	return value.message;
-}
-
-static int set_scalar(ProtobufCMessage *message, const ProtobufCFieldDescriptor *field,
-		      const char *text)
-{
-	struct config_report report = {.count = 0};
-	struct parser parser = {.report = &report};
-	struct scope scope = {.message = message};
-	const struct target target = {&scope, field};
-	int error;
-
-	string_builder_init(&parser.string);
-	lexer_init(&parser.lexer, text, strlen(text));
-	error = advance(&parser);
-	if (!error)
-		error = parse_scalar(&parser, &target);
-	string_builder_fini(&parser.string);
-	return error || (!report.count && parser.token.type == TOKEN_END) ? error : -EINVAL;
-}
-
-static int set_string(ProtobufCMessage *message, const ProtobufCFieldDescriptor *field,
-		      const char *text)
-{
-	union config_value_store value = {.string = strdup(text)};
-	int error = value.string ? config_value_store(message, field, &value) : -ENOMEM;
-
-	if (error)
-		free_value(field, &value);
-	return error;
-}
-
-static int set_message(ProtobufCMessage *message, const ProtobufCFieldDescriptor *field,
-		       const char *text)
-{
-	if (*text || field->label == PROTOBUF_C_LABEL_REPEATED)
-		return -EINVAL;
-	return get_message(message, field) ? 0 : -ENOMEM;
-}
-
-int config_set(ProtobufCMessage *message, const char *path, const char *text)
+static const ProtobufCFieldDescriptor *find_path(const ProtobufCMessageDescriptor *type,
+						 const char *path)
 {
 	const ProtobufCFieldDescriptor *field;
 	size_t length;
 
 	for (; length = strcspn(path, "."), path[length]; path += length + 1) {
-		field = find_field(message->descriptor, path, length);
-		if (!field || field->type != PROTOBUF_C_TYPE_MESSAGE ||
-		    field->label == PROTOBUF_C_LABEL_REPEATED)
-			return -EINVAL;
-		message = get_message(message, field);
-		if (!message)
-			return -ENOMEM;
+		field = find_field(type, path, length);
+		if (!field || field->type != PROTOBUF_C_TYPE_MESSAGE)
+			return NULL;
+		type = field->descriptor;
 	}
-	field = find_field(message->descriptor, path, length);
-	if (!field)
+	return find_field(type, path, length);
+}
+
+static int set_scalar(struct parser *parser, const ProtobufCFieldDescriptor *field)
+{
+	int error = advance(parser);
+
+	if (!error)
+		error = parse_scalar(parser, field);
+	return error || (!parser->report->count && parser->token.type == TOKEN_END) ? error
+										    : -EINVAL;
+}
+
+int config_set(struct config *config, const char *path, const char *text)
+{
+	const ProtobufCFieldDescriptor *field = find_path(config->type, path);
+	struct config_report report = {.count = 0};
+	struct parser parser;
+	int error;
+
+	if (!field || (field->type == PROTOBUF_C_TYPE_MESSAGE && *text))
 		return -EINVAL;
-	if (field->type == PROTOBUF_C_TYPE_MESSAGE)
-		return set_message(message, field, text);
-	return field->type == PROTOBUF_C_TYPE_STRING ? set_string(message, field, text)
-						     : set_scalar(message, field, text);
+	parser_init(&parser, config, &report, text, strlen(text));
+	string_builder_append(&parser.path, path);
+	string_builder_append(&parser.value, text);
+	if (field->type == PROTOBUF_C_TYPE_MESSAGE || field->type == PROTOBUF_C_TYPE_STRING)
+		error = append_value(config, string_builder_text(&parser.path), &parser.value,
+				     (struct config_place){0});
+	else
+		error = set_scalar(&parser, field);
+	parser_fini(&parser);
+	return error;
 }

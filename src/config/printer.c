@@ -1,100 +1,111 @@
 /* SPDX-License-Identifier: MIT
  *
- * config/printer.c - print a message in protobuf's text format
+ * config/printer.c - print a config in protobuf's text format
  *
  * Runs in:  our own process
- * Gets:     a message of any type
- * Gives:    its text
+ * Gets:     the values of a config
+ * Gives:    their text
  * Owns:     nothing
  * Fails:    never; the builder keeps -ENOMEM
- * Why:      it uses descriptors like the parser, so it prints everything that the parser reads. One
- *           test checks both: a text that is parsed, printed and parsed again gives the same
- *           message
+ * Why the schema's order: values come from options, files and the command line in any order
  */
-#include "config/printer.h"
-
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "config/value.h"
+#include "config/config_private.h"
 
-static void format_fields(const ProtobufCMessage *message, int indent, struct string_builder *text);
+enum { MAX_PATH = 256 };
 
-static const void *member_of(const ProtobufCMessage *message, size_t offset)
+static void format_escape(unsigned char byte, struct string_builder *text)
 {
-	return (const char *)message + offset;
-}
+	const char *named = byte ? strchr("\nn\rr\tt\"\"\\\\", byte) : NULL;
 
-/* Number of values of a field: 0 or 1 unless it is repeated. A proto3 field without presence counts
- * unless it is 0. */
-static size_t count_values(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
-{
-	static const union config_value_store nothing;
-	const void *member = member_of(message, field->offset);
-	uint32_t quantifier;
-
-	if (field->label == PROTOBUF_C_LABEL_REPEATED)
-		return *(const size_t *)member_of(message, field->quantifier_offset);
-	memcpy(&quantifier, member_of(message, field->quantifier_offset), sizeof(quantifier));
-	if (field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF)
-		return quantifier == field->id;
-	if (field->label == PROTOBUF_C_LABEL_REQUIRED)
-		return 1;
-	if (field->type == PROTOBUF_C_TYPE_STRING || field->type == PROTOBUF_C_TYPE_MESSAGE) {
-		const void *pointer = *(void *const *)member;
-
-		return pointer && pointer != field->default_value;
-	}
-	if (field->quantifier_offset)
-		return quantifier != 0;
-	return memcmp(member, &nothing, config_value_size(field->type)) != 0;
-}
-
-static void format_message(const ProtobufCMessage *message, int indent, struct string_builder *text)
-{
-	string_builder_append(text, "{\n");
-	format_fields(message, indent + 2, text);
-	string_builder_appendf(text, "%*s}", indent, "");
-}
-
-static void format_value(const ProtobufCFieldDescriptor *field, const void *member, int indent,
-			 struct string_builder *text)
-{
-	if (field->type == PROTOBUF_C_TYPE_MESSAGE)
-		format_message(*(ProtobufCMessage *const *)member, indent, text);
+	/* the list has pairs: a character and its escape letter */
+	if (named)
+		string_builder_appendf(text, "\\%c", named[1]);
 	else
-		config_value_format(field, member, text);
+		string_builder_appendf(text, "\\%03o", byte);
 }
 
-static void format_field(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field,
-			 int indent, struct string_builder *text)
+static bool is_plain(unsigned char byte)
 {
-	bool is_message = field->type == PROTOBUF_C_TYPE_MESSAGE;
-	size_t count = count_values(message, field), size = config_value_size(field->type);
-	const char *values = member_of(message, field->offset);
+	return byte != '"' && byte != '\\';
+}
 
-	if (!count)
-		return;
-	string_builder_appendf(text, "%*s%s%s ", indent, "", field->name, is_message ? "" : ":");
-	if (field->label != PROTOBUF_C_LABEL_REPEATED) {
-		format_value(field, values, indent, text);
-		string_builder_append_char(text, '\n');
-		return;
+/* Keeps printable UTF-8 and escapes all other bytes. */
+static void format_string(const char *bytes, struct string_builder *text)
+{
+	size_t length = strlen(bytes);
+
+	string_builder_append_char(text, '"');
+	for (size_t i = 0; i < length;) {
+		int shown = utf8_printable(bytes + i, length - i);
+		size_t size = (size_t)(shown < 0 ? -shown : shown);
+
+		if (shown > 0 && is_plain((unsigned char)bytes[i]))
+			string_builder_append_bytes(text, bytes + i, size);
+		else
+			for (size_t j = 0; j < size; j++)
+				format_escape((unsigned char)bytes[i + j], text);
+		i += size;
 	}
-	values = *(char *const *)values;
-	for (size_t i = 0; i < count; i++) {
-		string_builder_append(text, i ? ", " : "[");
-		format_value(field, values + i * size, indent, text);
+	string_builder_append_char(text, '"');
+}
+
+static void format_fields(const struct config *config, const ProtobufCMessageDescriptor *type,
+			  const char *group, int indent, struct string_builder *text);
+
+static void format_values(const struct config *config, const ProtobufCFieldDescriptor *field,
+			  const struct config_value *first, struct string_builder *text)
+{
+	bool is_list = field->label == PROTOBUF_C_LABEL_REPEATED;
+
+	for (const struct config_value *value = first; value;) {
+		if (is_list)
+			string_builder_append(text, value == first ? "[" : ", ");
+		if (field->type == PROTOBUF_C_TYPE_STRING)
+			format_string(value->text, text);
+		else
+			string_builder_append(text, value->text);
+		value = is_list ? config_next(config, first->path, value) : NULL;
 	}
-	string_builder_append(text, "]\n");
+	if (is_list)
+		string_builder_append_char(text, ']');
 }
 
-static void format_fields(const ProtobufCMessage *message, int indent, struct string_builder *text)
+static void format_field(const struct config *config, const ProtobufCFieldDescriptor *field,
+			 const char *path, int indent, struct string_builder *text)
 {
-	for (unsigned i = 0; i < message->descriptor->n_fields; i++)
-		format_field(message, &message->descriptor->fields[i], indent, text);
+	const struct config_value *value = config_next(config, path, NULL);
+
+	if (!value)
+		return;
+	string_builder_appendf(text, "%*s%s", indent, "", field->name);
+	if (field->type == PROTOBUF_C_TYPE_MESSAGE) {
+		string_builder_append(text, " {\n");
+		format_fields(config, field->descriptor, path, indent + 2, text);
+		string_builder_appendf(text, "%*s}", indent, "");
+	} else {
+		string_builder_append(text, ": ");
+		format_values(config, field, value, text);
+	}
+	string_builder_append_char(text, '\n');
 }
 
-void config_format(const ProtobufCMessage *message, struct string_builder *text)
+static void format_fields(const struct config *config, const ProtobufCMessageDescriptor *type,
+			  const char *group, int indent, struct string_builder *text)
 {
-	format_fields(message, 0, text);
+	char path[MAX_PATH];
+
+	for (unsigned i = 0; i < type->n_fields; i++) {
+		snprintf(path, sizeof(path), "%s%s%s", group, *group ? "." : "",
+			 type->fields[i].name);
+		format_field(config, &type->fields[i], path, indent, text);
+	}
+}
+
+void config_format(const struct config *config, struct string_builder *text)
+{
+	format_fields(config, config->type, "", 0, text);
 }

@@ -97,6 +97,14 @@ static void put_time(struct csv *csv, uint64_t time_ns)
 	put_i64(csv, filter_time(&csv->filter, time_ns));
 }
 
+static void put_optional_time(struct csv *csv, bool is_known, uint64_t time_ns)
+{
+	if (is_known)
+		put_time(csv, time_ns);
+	else
+		put_nothing(csv);
+}
+
 static void put_bytes(struct csv *csv, const char *text)
 {
 	for (size_t left = strlen(text); left;) {
@@ -252,13 +260,8 @@ static void put_launch_sizes(struct csv *csv, const struct event_launch *launch)
 #define CALL_COLUMNS "enter_ns,exit_ns"
 static void put_call(struct csv *csv, const struct event_launch *launch)
 {
-	if (!launch) {
-		put_nothing(csv);
-		put_nothing(csv);
-		return;
-	}
-	put_time(csv, launch->enter);
-	put_time(csv, launch->exit);
+	put_optional_time(csv, launch, launch ? launch->enter : 0);
+	put_optional_time(csv, launch, launch ? launch->exit : 0);
 }
 
 #define MOMENT_COLUMNS "queued_ns,submitted_ns,started_ns,ended_ns,seen_ns,duration_ns,status"
@@ -269,16 +272,11 @@ static void put_moments(struct csv *csv, const struct command *command)
 				  row ? row->started : 0, row ? row->ended : 0};
 	uint64_t duration_ns;
 
-	for (unsigned int i = 0; i < ARRAY_COUNT(times); i++) {
-		if (row && (row->valid & 1u << i) && !(row->valid & ORDER_UNPLACED))
-			put_time(csv, times[i]);
-		else
-			put_nothing(csv);
-	}
-	if (row && row->seen)
-		put_time(csv, row->seen);
-	else
-		put_nothing(csv);
+	for (unsigned int i = 0; i < ARRAY_COUNT(times); i++)
+		put_optional_time(csv,
+				  row && (row->valid & 1u << i) && !(row->valid & ORDER_UNPLACED),
+				  times[i]);
+	put_optional_time(csv, row && row->seen, row ? row->seen : 0);
 	if (command_duration(command, &duration_ns))
 		put_u64(csv, duration_ns);
 	else

@@ -202,11 +202,24 @@ static const char *device_key(const struct pb *pb, uint32_t device)
 	return row ? model_text(pb->filter.model, row->key_string, "") : "";
 }
 
-static uint32_t pid_of(const struct pb *pb, uint32_t process)
+/* Writes the process or device of a series in a field for numbers or in one for texts. */
+static void put_key(const struct pb *pb, struct protobuf *message, const struct pb_field *field,
+		    const struct event_series *series, unsigned int pids, unsigned int devices)
 {
-	const struct event_process *row = model_entity(pb->filter.model, EVENT_PROCESS, process);
-
-	return row ? row->pid : 0;
+	switch (field->key) {
+	case KEY_PROCESS:
+		protobuf_u64(message, pids, model_pid(pb->filter.model, series->process));
+		break;
+	case KEY_INSTANCE:
+		protobuf_text(message, devices,
+			      model_text(pb->filter.model, series->instance_string, ""));
+		break;
+	case KEY_DEVICE:
+		protobuf_text(message, devices, device_key(pb, series->device));
+		break;
+	default:
+		break;
+	}
 }
 
 /* Sets *ret_is_new if the process or device of a series is not yet described in the file. */
@@ -231,21 +244,8 @@ static int put_tracked(struct pb *pb, struct protobuf *message, size_t index)
 
 	if (error || !is_new)
 		return error;
-	switch (pb->of_series[index]->key) {
-	case KEY_PROCESS:
-		protobuf_u64(message, DUET_PB_RECORDING_TRACKED_PIDS, pid_of(pb, row->process));
-		break;
-	case KEY_INSTANCE:
-		protobuf_text(message, DUET_PB_RECORDING_TRACKED_DEVICES,
-			      model_text(pb->filter.model, row->instance_string, ""));
-		break;
-	case KEY_DEVICE:
-		protobuf_text(message, DUET_PB_RECORDING_TRACKED_DEVICES,
-			      device_key(pb, row->device));
-		break;
-	default:
-		break;
-	}
+	put_key(pb, message, pb->of_series[index], row, DUET_PB_RECORDING_TRACKED_PIDS,
+		DUET_PB_RECORDING_TRACKED_DEVICES);
 	return 0;
 }
 
@@ -366,26 +366,6 @@ static bool is_same_part(const struct reading *a, const struct reading *b)
 	       (a->series->device || a->series->instance_string == b->series->instance_string);
 }
 
-static void put_key(const struct pb *pb, struct protobuf *message, const struct reading *reading)
-{
-	switch (reading->field->key) {
-	case KEY_PROCESS:
-		protobuf_u64(message, DUET_PB_GPU_DEVICE_METRICS_DEVICE,
-			     pid_of(pb, reading->series->process));
-		break;
-	case KEY_INSTANCE:
-		protobuf_text(message, DUET_PB_GPU_DEVICE_METRICS_DEVICE,
-			      model_text(pb->filter.model, reading->series->instance_string, ""));
-		break;
-	case KEY_DEVICE:
-		protobuf_text(message, DUET_PB_GPU_DEVICE_METRICS_DEVICE,
-			      device_key(pb, reading->series->device));
-		break;
-	default:
-		break;
-	}
-}
-
 static double value_of(const struct pb *pb, const struct reading *reading)
 {
 	struct unit_shown unit = unit_shown_of(pb->filter.model, reading->series);
@@ -439,7 +419,8 @@ static int put_sample(struct pb *pb, size_t first, size_t end)
 	for (size_t i = first; i < end;) {
 		size_t part = protobuf_begin(message, readings[i].field->part), of = i;
 
-		put_key(pb, message, &readings[of]);
+		put_key(pb, message, readings[of].field, readings[of].series,
+			DUET_PB_GPU_DEVICE_METRICS_DEVICE, DUET_PB_GPU_DEVICE_METRICS_DEVICE);
 		for (; i < end && is_same_part(&readings[of], &readings[i]); i++)
 			put_value(pb, message, &readings[i]);
 		protobuf_end(message, part);
@@ -519,7 +500,7 @@ static void put_region(struct pb *pb, struct protobuf *message, const struct eve
 	protobuf_text(message, DUET_PB_REGION_NAME, model_range_name(model, row));
 	protobuf_u64(message, DUET_PB_REGION_START_NS, row->begin);
 	protobuf_u64(message, DUET_PB_REGION_END_NS, row->end);
-	protobuf_u64(message, DUET_PB_REGION_PID, pid_of(pb, row->process));
+	protobuf_u64(message, DUET_PB_REGION_PID, model_pid(pb->filter.model, row->process));
 	if (thread)
 		protobuf_u64(message, DUET_PB_REGION_TID, thread->tid);
 	protobuf_text(message, DUET_PB_REGION_DOMAIN, model_text(model, row->domain_string, ""));

@@ -15,17 +15,6 @@
 
 #include "base/error.h"
 
-const struct exporter *exporter_next(const struct exporter *previous)
-{
-	size_t i = 0;
-
-	if (!previous)
-		return exporters[0];
-	while (exporters[i] && exporters[i] != previous)
-		i++;
-	return exporters[i] ? exporters[i + 1] : NULL;
-}
-
 const struct exporter *exporter_find(const char *name)
 {
 	for (size_t i = 0; exporters[i]; i++) {

@@ -40,9 +40,6 @@ struct exporter {
 /* In the order of `duet list formats`; ends with NULL. */
 extern const struct exporter *const exporters[];
 
-/* The one after `previous`, the first after NULL; NULL at the end. */
-const struct exporter *exporter_next(const struct exporter *previous);
-
 /* NULL if there is none of that name. */
 const struct exporter *exporter_find(const char *name);
 

@@ -219,19 +219,17 @@ static size_t list_locations(struct pprof *pprof, const struct profile_row *row)
 
 /* ---- samples --------------------------------------------------------------------------------- */
 
-static void put_label(struct pprof *pprof, uint32_t key, uint32_t text)
-{
-	size_t begin = protobuf_begin(&pprof->message, PPROF_SAMPLE_LABEL);
-
-	protobuf_u64(&pprof->message, PPROF_LABEL_KEY, key);
-	protobuf_u64(&pprof->message, PPROF_LABEL_STR, text);
-	protobuf_end(&pprof->message, begin);
-}
-
 static void put_text(struct pprof *pprof, const char *key, const char *text)
 {
-	if (*text)
-		put_label(pprof, text_of(pprof, key), text_of(pprof, text));
+	uint32_t text_id = text_of(pprof, text);
+	size_t begin;
+
+	if (!*text)
+		return;
+	begin = protobuf_begin(&pprof->message, PPROF_SAMPLE_LABEL);
+	protobuf_u64(&pprof->message, PPROF_LABEL_KEY, text_of(pprof, key));
+	protobuf_u64(&pprof->message, PPROF_LABEL_STR, text_id);
+	protobuf_end(&pprof->message, begin);
 }
 
 static void put_number(struct pprof *pprof, const char *key, uint64_t number)

@@ -57,13 +57,6 @@ static void write_escaped(struct text *text, const char *name)
 	fputs(string_builder_text(&text->escaped), text->file);
 }
 
-static uint32_t pid_of(const struct text *text, uint32_t process)
-{
-	const struct event_process *row = model_entity(text->model, EVENT_PROCESS, process);
-
-	return row ? row->pid : 0;
-}
-
 static bool is_wanted(const struct text *text, const struct line *line)
 {
 	return filter_has_time(&text->filter, line->time_ns) &&
@@ -81,7 +74,7 @@ static int write_line(struct text *text, const struct line *line)
 		fprintf(file, "%" PRIu64, line->time_ns);
 	else
 		fprintf(file, "%" PRId64, (int64_t)(line->time_ns - text->filter.begin_ns));
-	fprintf(file, "\t%" PRIu32 "\t%s\t%s\t", pid_of(text, line->process), line->place,
+	fprintf(file, "\t%" PRIu32 "\t%s\t%s\t", model_pid(text->model, line->process), line->place,
 		line->kind);
 	write_escaped(text, *line->name ? line->name : "-");
 	putc('\t', file);

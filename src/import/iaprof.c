@@ -21,7 +21,6 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "base/format.h"
 #include "base/hash.h"
 #include "import/faults.h"
 #include "import/formats.h"
@@ -267,27 +266,22 @@ static int read_lines(struct iaprof_import *iaprof)
 	return error ? error : check_lines(iaprof);
 }
 
-static void add_count_note(struct iaprof_import *iaprof, uint64_t count, const char *one,
-			   const char *many, const char *what)
-{
-	if (count)
-		import_target_note(iaprof->target, "%" PRIu64 " %s%s", count,
-				   format_noun(count, one, many), what);
-}
-
 static void add_notes(struct iaprof_import *iaprof)
 {
-	add_count_note(iaprof, iaprof->again, "number", "numbers",
-		       " redefined by a later line, which is valid from there on");
-	add_count_note(iaprof, iaprof->cut_stacks, "stack", "stacks",
-		       " with more than 512 frames; the middle frames are left out");
-	add_count_note(iaprof, iaprof->routines, "line", "lines",
-		       " for system routines or debug areas, recognized only by name");
-	add_count_note(iaprof, iaprof->anew, "time", "times",
-		       " before that of the previous interval: another recording starts there");
-	add_count_note(iaprof, iaprof->frames, "line", "lines", " 'frame' left out");
+	struct import_target *target = iaprof->target;
+
+	import_target_note_count(target, iaprof->again, "number", "numbers",
+				 "redefined by a later line, which is valid from there on");
+	import_target_note_count(target, iaprof->cut_stacks, "stack", "stacks",
+				 "with more than 512 frames; the middle frames are left out");
+	import_target_note_count(target, iaprof->routines, "line", "lines",
+				 "for system routines or debug areas, recognized only by name");
+	import_target_note_count(
+		target, iaprof->anew, "time", "times",
+		"before that of the previous interval: another recording starts there");
+	import_target_note_count(target, iaprof->frames, "line", "lines", "'frame' left out");
 	import_target_note(
-		iaprof->target,
+		target,
 		"no device commands, no times of commands, no threads, no sampling period%s",
 		iaprof->has_times
 			? "; a sample lies in the interval that ends at its timestamp; the "

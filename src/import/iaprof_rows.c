@@ -216,7 +216,7 @@ static int find_code(struct iaprof_import *iaprof, const struct iaprof_origin *p
 	if (!file || !symbol)
 		return -ENOMEM;
 	iaprof->code = 0;
-	return import_target_code(iaprof->target, iaprof->process, file, symbol, ret_code);
+	return import_target_kernel(iaprof->target, iaprof->process, file, symbol, ret_code);
 }
 
 int iaprof_import_find_device(struct iaprof_import *iaprof)

@@ -20,7 +20,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/format.h"
 #include "base/string.h"
 #include "import/faults.h"
 #include "import/formats.h"
@@ -437,21 +436,12 @@ static void put_notes(const struct script *script)
 {
 	import_target_note(script->target,
 			   "no calls and no device commands; symbols are those that perf found");
-	if (script->without_stack)
-		import_target_note(script->target, "%" PRIu64 " %s without a stack",
-				   script->without_stack,
-				   format_noun(script->without_stack, "sample", "samples"));
-	if (script->without_period)
-		import_target_note(script->target,
-				   "%" PRIu64 " %s without a period, counted as 1 each",
-				   script->without_period,
-				   format_noun(script->without_period, "sample", "samples"));
-	if (script->without_time)
-		import_target_note(script->target,
-				   "%" PRIu64
-				   " %s without a time, placed 1 ns after the previous one",
-				   script->without_time,
-				   format_noun(script->without_time, "sample", "samples"));
+	import_target_note_count(script->target, script->without_stack, "sample", "samples",
+				 "without a stack");
+	import_target_note_count(script->target, script->without_period, "sample", "samples",
+				 "without a period, counted as 1 each");
+	import_target_note_count(script->target, script->without_time, "sample", "samples",
+				 "without a time, placed 1 ns after the previous one");
 }
 
 static int read_perf_script(struct import_source *source, struct import_target *target)

@@ -295,7 +295,7 @@ static int write_kernel(struct rocm *rocm, sqlite3_stmt *statement, int64_t gpu,
 	if (!error && launch.command == COMMAND_KERNEL)
 		error = string_at(rocm, statement, 5, &text);
 	if (!error && launch.command == COMMAND_KERNEL)
-		error = import_target_kernel(rocm->target, rocm->process, text, &launch.kernel);
+		error = import_target_kernel(rocm->target, rocm->process, "", text, &launch.kernel);
 	if (!error)
 		error = import_target_launch(rocm->target, &launch);
 	if (!error)
@@ -455,9 +455,8 @@ static void put_notes(const struct rocm *rocm)
 			   "launched it: duet adds a launch of no duration to each of %" PRIu64
 			   " %s",
 			   rocm->launches, format_noun(rocm->launches, "command", "commands"));
-	if (rocm->markers)
-		import_target_note(rocm->target, "%" PRIu64 " %s of roctx left out", rocm->markers,
-				   format_noun(rocm->markers, "marker", "markers"));
+	import_target_note_count(rocm->target, rocm->markers, "marker of roctx", "markers of roctx",
+				 "left out");
 }
 
 static int read_rocm(struct import_source *source, struct import_target *target)

@@ -12,6 +12,7 @@
 #include "import/target.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -19,6 +20,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/format.h"
 #include "base/hash.h"
 #include "base/string.h"
 #include "import/importer.h"
@@ -28,9 +30,8 @@
 
 struct import_target {
 	struct trace_writer *writer;
-	struct string_table processes, threads, devices, queues, kernels,
-		series;            /* keys; their ids are those of the entities */
-	uint64_t begin_ns, end_ns; /* time span of all rows */
+	struct string_table keys[EVENT_ENTITY_LAST + 1]; /* their ids are those of the entities */
+	uint64_t begin_ns, end_ns;                       /* time span of all rows */
 	uint64_t rows, correlations;
 	struct string_builder notes, faults; /* a line each */
 };
@@ -43,12 +44,8 @@ int import_target_open(const char *path, struct import_target **ret_target)
 
 	if (!target)
 		return -ENOMEM;
-	string_table_init(&target->processes);
-	string_table_init(&target->threads);
-	string_table_init(&target->devices);
-	string_table_init(&target->queues);
-	string_table_init(&target->kernels);
-	string_table_init(&target->series);
+	for (size_t kind = 0; kind <= EVENT_ENTITY_LAST; kind++)
+		string_table_init(&target->keys[kind]);
 	string_builder_init(&target->notes);
 	string_builder_init(&target->faults);
 	target->begin_ns = UINT64_MAX;
@@ -62,12 +59,8 @@ int import_target_open(const char *path, struct import_target **ret_target)
 
 static void target_free(struct import_target *target)
 {
-	string_table_fini(&target->processes);
-	string_table_fini(&target->threads);
-	string_table_fini(&target->devices);
-	string_table_fini(&target->queues);
-	string_table_fini(&target->kernels);
-	string_table_fini(&target->series);
+	for (size_t kind = 0; kind <= EVENT_ENTITY_LAST; kind++)
+		string_table_fini(&target->keys[kind]);
 	string_builder_fini(&target->notes);
 	string_builder_fini(&target->faults);
 	free(target);
@@ -98,6 +91,14 @@ void import_target_note(struct import_target *target, const char *format, ...)
 	va_end(arguments);
 }
 
+void import_target_note_count(struct import_target *target, uint64_t count, const char *one,
+			      const char *many, const char *text)
+{
+	if (count)
+		import_target_note(target, "%" PRIu64 " %s %s", count,
+				   format_noun(count, one, many), text);
+}
+
 void import_target_fault(struct import_target *target, const char *format, ...)
 {
 	va_list arguments;
@@ -116,9 +117,10 @@ int import_target_text(struct import_target *target, const char *text, uint32_t 
 /* ---- entities ---- */
 
 /* *ret_is_new: the id is new, so the caller must describe the entity. */
-static int find_id(struct string_table *table, const void *key, size_t size, uint32_t *ret_id,
-		   bool *ret_is_new)
+static int find_id(struct import_target *target, enum event_kind kind, const void *key, size_t size,
+		   uint32_t *ret_id, bool *ret_is_new)
 {
+	struct string_table *table = &target->keys[kind];
 	uint32_t before = table->count;
 
 	*ret_id = string_table_add(table, key, size);
@@ -131,7 +133,7 @@ int import_target_process(struct import_target *target, const char *key, uint32_
 {
 	struct event_process row = {.host = 1, .pid = pid, .ns_pid = pid, .status = -1};
 	bool is_new;
-	int error = find_id(&target->processes, key, strlen(key) + 1, ret_process, &is_new);
+	int error = find_id(target, EVENT_PROCESS, key, strlen(key) + 1, ret_process, &is_new);
 
 	if (error || !is_new)
 		return error;
@@ -147,7 +149,7 @@ int import_target_thread(struct import_target *target, uint32_t process, uint32_
 	const uint32_t key[] = {process, tid};
 	struct event_thread row = {.process = process, .tid = tid, .ns_tid = tid};
 	bool is_new;
-	int error = find_id(&target->threads, key, sizeof(key), ret_thread, &is_new);
+	int error = find_id(target, EVENT_THREAD, key, sizeof(key), ret_thread, &is_new);
 
 	if (error || !is_new)
 		return error;
@@ -161,7 +163,7 @@ int import_target_device(struct import_target *target, const char *key, const ch
 {
 	struct event_device row = {.type = type};
 	bool is_new;
-	int error = find_id(&target->devices, key, strlen(key) + 1, ret_device, &is_new);
+	int error = find_id(target, EVENT_DEVICE, key, strlen(key) + 1, ret_device, &is_new);
 
 	if (error || !is_new)
 		return error;
@@ -186,8 +188,8 @@ int import_target_queue(struct import_target *target, uint32_t process, uint32_t
 	string_builder_init(&whole);
 	string_builder_appendf(&whole, "%u/%u/%s", process, device, key);
 	error = whole.error ? whole.error
-			    : find_id(&target->queues, string_builder_text(&whole), whole.length,
-				      ret_queue, &is_new);
+			    : find_id(target, EVENT_QUEUE, string_builder_text(&whole),
+				      whole.length, ret_queue, &is_new);
 	string_builder_fini(&whole);
 	if (error || !is_new)
 		return error;
@@ -195,59 +197,28 @@ int import_target_queue(struct import_target *target, uint32_t process, uint32_t
 	return trace_writer_entity(target->writer, EVENT_QUEUE, &row);
 }
 
-int import_target_kernel(struct import_target *target, uint32_t process, const char *name,
-			 uint32_t *ret_kernel)
+static int describe_code(struct import_target *target, struct event_code *row, const char *name)
 {
-	struct event_code row = {.type = CODE_KERNEL, .process = process};
-	struct string_builder key;
+	int error = import_target_text(target, name, &row->name_string);
+	const uint32_t key[] = {row->type, row->process, row->parent, row->name_string};
 	bool is_new = false;
-	int error;
 
-	string_builder_init(&key);
-	string_builder_appendf(&key, "%u/%s", process, name);
-	error = key.error ? key.error
-			  : find_id(&target->kernels, string_builder_text(&key), key.length,
-				    ret_kernel, &is_new);
-	string_builder_fini(&key);
-	if (error || !is_new)
-		return error;
-	row.id = *ret_kernel;
-	error = import_target_text(target, name, &row.name_string);
-	return error ? error : trace_writer_entity(target->writer, EVENT_CODE, &row);
-}
-
-/* name: "" for the source itself. The numbers in the key keep names apart that contain '/'. */
-static int describe_code(struct import_target *target, struct event_code *row, const char *file,
-			 const char *name)
-{
-	struct string_builder key;
-	bool is_new = false;
-	int error;
-
-	string_builder_init(&key);
-	string_builder_appendf(&key, "%u/%u:%zu/%s%s", row->type, row->process, strlen(file), file,
-			       name);
-	error = key.error ? key.error
-			  : find_id(&target->kernels, string_builder_text(&key), key.length,
-				    &row->id, &is_new);
-	string_builder_fini(&key);
-	if (!error && is_new)
-		error = import_target_text(target, row->type == CODE_KERNEL ? name : file,
-					   &row->name_string);
+	if (!error)
+		error = find_id(target, EVENT_CODE, key, sizeof(key), &row->id, &is_new);
 	return error || !is_new ? error : trace_writer_entity(target->writer, EVENT_CODE, row);
 }
 
-int import_target_code(struct import_target *target, uint32_t process, const char *file,
-		       const char *name, uint32_t *ret_code)
+int import_target_kernel(struct import_target *target, uint32_t process, const char *file,
+			 const char *name, uint32_t *ret_kernel)
 {
 	struct event_code source = {.type = CODE_SOURCE, .process = process};
 	struct event_code kernel = {.type = CODE_KERNEL, .process = process};
-	int error = *file ? describe_code(target, &source, file, "") : 0;
+	int error = *file ? describe_code(target, &source, file) : 0;
 
 	kernel.parent = source.id;
 	if (!error)
-		error = describe_code(target, &kernel, file, name);
-	*ret_code = kernel.id;
+		error = describe_code(target, &kernel, name);
+	*ret_kernel = kernel.id;
 	return error;
 }
 
@@ -255,22 +226,16 @@ int import_target_series(struct import_target *target, const char *metric, const
 			 enum event_series_type type, uint32_t device, uint32_t *ret_series)
 {
 	struct event_series row = {.type = type, .host = 1, .device = device};
-	struct string_builder key;
+	int error = import_target_text(target, metric, &row.metric_string);
+	const uint32_t key[] = {device, row.metric_string};
 	bool is_new = false;
-	int error;
 
-	string_builder_init(&key);
-	string_builder_appendf(&key, "%u/%s", device, metric);
-	error = key.error ? key.error
-			  : find_id(&target->series, string_builder_text(&key), key.length,
-				    ret_series, &is_new);
-	string_builder_fini(&key);
+	if (!error)
+		error = find_id(target, EVENT_SERIES, key, sizeof(key), ret_series, &is_new);
 	if (error || !is_new)
 		return error;
 	row.id = *ret_series;
-	error = import_target_text(target, metric, &row.metric_string);
-	if (!error)
-		error = import_target_text(target, unit, &row.unit_string);
+	error = import_target_text(target, unit, &row.unit_string);
 	if (!error)
 		error = import_target_text(target, "import", &row.source_string);
 	return error ? error : trace_writer_entity(target->writer, EVENT_SERIES, &row);

@@ -32,6 +32,10 @@ void import_target_abandon(struct import_target *target);
 __attribute__((format(printf, 2, 3))) void import_target_note(struct import_target *target,
 							      const char *format, ...);
 
+/* A note that begins with a number of things, "7 samples", followed by `text`; none for 0. */
+void import_target_note_count(struct import_target *target, uint64_t count, const char *one,
+			      const char *many, const char *text);
+
 /* An invalid part of the file that is left out, reported once: "left out line 7: …". */
 __attribute__((format(printf, 2, 3))) void import_target_fault(struct import_target *target,
 							       const char *format, ...);
@@ -49,12 +53,10 @@ int import_target_device(struct import_target *target, const char *key, const ch
 			 enum event_device_type type, uint32_t *ret_device);
 int import_target_queue(struct import_target *target, uint32_t process, uint32_t device,
 			const char *key, uint32_t *ret_queue);
-int import_target_kernel(struct import_target *target, uint32_t process, const char *name,
-			 uint32_t *ret_kernel);
-
 /* A kernel of a program file; file "": unknown. */
-int import_target_code(struct import_target *target, uint32_t process, const char *file,
-		       const char *name, uint32_t *ret_code);
+int import_target_kernel(struct import_target *target, uint32_t process, const char *file,
+			 const char *name, uint32_t *ret_kernel);
+
 /* A counter series of a device, in a base unit. */
 int import_target_series(struct import_target *target, const char *metric, const char *unit,
 			 enum event_series_type type, uint32_t device, uint32_t *ret_series);

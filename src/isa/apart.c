@@ -12,7 +12,7 @@
  *           40,000 (LLVM 14) random instructions, and the bytes come from a trace. For x86-64 and
  *           arm64 it never crashed in 10,000,000, so these need no child.
  */
-#include "isa/apart.h"
+#include "isa/decoders.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,8 +25,6 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include "isa/llvm.h"
 
 /* Limits of the child's CPU time (HANG_S) and of the elapsed time (SLEEP_S), which is longer
  * because a busy machine takes long for 2 s of CPU time. */
@@ -47,7 +45,7 @@ struct request {
 
 struct reply {
 	uint32_t length;
-	char text[APART_TEXT_SIZE];
+	char text[RAW_BYTES];
 };
 
 /* The child is a fork of the reader. It must not keep the reader's files open, write anything, or
@@ -173,8 +171,8 @@ size_t apart_decode(struct apart *apart, const uint8_t *bytes, size_t size, uint
 		apart->deaths += stop(apart);
 		return 0;
 	}
-	memcpy(text, reply.text, APART_TEXT_SIZE);
-	text[APART_TEXT_SIZE - 1] = '\0'; /* the child's memory may be corrupted */
+	memcpy(text, reply.text, RAW_BYTES);
+	text[RAW_BYTES - 1] = '\0'; /* the child's memory may be corrupted */
 	return reply.length <= request.size ? reply.length : 0;
 }
 

@@ -11,12 +11,11 @@
  *           useless without such a GPU. Its C interface has been the same since it was published in
  *           2018.
  */
-#include "isa/iga.h"
+#include "isa/decoders.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,19 +61,6 @@ struct search {
 	char *why; /* the first refusal, from the newest library */
 };
 
-__attribute__((format(printf, 2, 3))) static bool refuse(struct search *search, const char *format,
-							 ...)
-{
-	va_list arguments;
-
-	if (search->why[0])
-		return false;
-	va_start(arguments, format);
-	vsnprintf(search->why, IGA_WHY_MAX, format, arguments);
-	va_end(arguments);
-	return false;
-}
-
 static bool knows_platform(platforms_function *list, uint32_t platform)
 {
 	uint32_t platforms[MAX_PLATFORMS];
@@ -99,14 +85,16 @@ static bool create_context(struct search *search, void *library, const char *nam
 	iga->decode = (decode_function *)dlsym(library, "iga_context_disassemble_instruction");
 	iga->release = (release_function *)dlsym(library, "iga_context_release");
 	if (!version || !list || !create || !iga->decode || !iga->release)
-		return refuse(search, "%s is not an IGA library with a C interface", name);
+		return text_refuse(search->why, "%s is not an IGA library with a C interface",
+				   name);
 	if (!knows_platform(list, search->platform))
-		return refuse(search,
-			      "%s does not support %s; install a newer one (libigc2 has "
-			      "libiga64.so.2). Instructions are shown without operands",
-			      name, search->name);
+		return text_refuse(search->why,
+				   "%s does not support %s; install a newer one (libigc2 has "
+				   "libiga64.so.2). Instructions are shown without operands",
+				   name, search->name);
 	if (create(&options, &iga->context))
-		return refuse(search, "%s has no disassembler for %s", name, search->name);
+		return text_refuse(search->why, "%s has no disassembler for %s", name,
+				   search->name);
 	snprintf(iga->name, sizeof(iga->name), "IGA %s (%s)", version(), name);
 	return true;
 }
@@ -116,7 +104,8 @@ static bool try_library(struct search *search, const char *name, bool is_chosen)
 	void *library = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
 
 	if (!library)
-		return is_chosen ? refuse(search, "DUET_IGA names no library: %s", dlerror())
+		return is_chosen ? text_refuse(search->why, "DUET_IGA names no library: %s",
+					       dlerror())
 				 : false;
 	return create_context(search, library, name);
 }
@@ -135,12 +124,13 @@ static bool try_all(struct search *search)
 	}
 	if (try_library(search, "libiga64.so", false))
 		return true;
-	return refuse(search,
-		      "no IGA library was found (libiga64.so.%d to libiga64.so.%d): instructions "
-		      "of Intel GPUs are shown without operands; install one (Debian 12: libigc1, "
-		      "up to Xe HPC; libigc2 of newer ones: Xe2 and Xe3 too), or name one in "
-		      "DUET_IGA",
-		      IGA_NEWEST, IGA_OLDEST);
+	return text_refuse(
+		search->why,
+		"no IGA library was found (libiga64.so.%d to libiga64.so.%d): instructions "
+		"of Intel GPUs are shown without operands; install one (Debian 12: libigc1, "
+		"up to Xe HPC; libigc2 of newer ones: Xe2 and Xe3 too), or name one in "
+		"DUET_IGA",
+		IGA_NEWEST, IGA_OLDEST);
 }
 
 int iga_open(uint32_t platform, const char *name, struct iga **ret_iga, char *ret_why)

@@ -24,13 +24,9 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/string.h"
-#include "isa/apart.h"
-#include "isa/llvm.h"
-#include "isa/sass.h"
-#include "isa/text.h"
-#include "isa/xe.h"
+#include "isa/decoders.h"
 
-enum { RAW_SIZE = APART_TEXT_SIZE, BYTES_MAX = APART_BYTES_MAX, X86_LENGTH_MAX = 15, LOCK = 0xf0 };
+enum { BYTES_MAX = APART_BYTES_MAX, X86_LENGTH_MAX = 15, LOCK = 0xf0 };
 
 /* LLVM's X86 decodes all instructions in 64-bit mode without any feature. */
 static const struct llvm_features no_features[] = {{0, ""}};
@@ -85,18 +81,13 @@ static const struct kind kinds[] = {
 	[ISA_SASS] = {.is_sass = true, .word_size = 4, .word_directive = ".long"},
 };
 
-_Static_assert((int)XE_TEXT_SIZE <= (int)RAW_SIZE && XE_WHY_MAX <= LLVM_WHY_MAX,
-	       "the text of xe.h fits");
-_Static_assert((int)SASS_TEXT_SIZE <= (int)RAW_SIZE && (int)SASS_WHY_MAX <= (int)LLVM_WHY_MAX,
-	       "the text of sass.h fits");
-
 struct isa {
 	const struct kind *kind;
 	struct llvm *llvm;   /* NULL: hexadecimal */
 	struct apart *apart; /* NULL: in this process */
 	struct xe *xe;       /* NULL: another set, or an unknown generation */
 	struct sass *sass;   /* NULL: as xe */
-	char why[LLVM_WHY_MAX];
+	char why[WHY_BYTES];
 };
 
 static int find_processor(struct isa *isa, const char *name, const struct processor **ret_processor)
@@ -197,14 +188,14 @@ static size_t decode_raw(struct isa *isa, const uint8_t *bytes, size_t size, uin
 {
 	if (isa->apart)
 		return apart_decode(isa->apart, bytes, size, address, raw);
-	return llvm_decode(isa->llvm, bytes, size, address, raw, RAW_SIZE);
+	return llvm_decode(isa->llvm, bytes, size, address, raw, RAW_BYTES);
 }
 
 /* LLVM decodes a leading prefix 0xf0 as a separate instruction; this joins it with the next one. */
 static size_t join_lock(struct isa *isa, const uint8_t *bytes, size_t size, uint64_t address,
 			char *raw)
 {
-	char rest[RAW_SIZE - 8];
+	char rest[RAW_BYTES - 8];
 	size_t length;
 
 	if (size < 2 || bytes[1] == LOCK)
@@ -212,7 +203,7 @@ static size_t join_lock(struct isa *isa, const uint8_t *bytes, size_t size, uint
 	length = llvm_decode(isa->llvm, bytes + 1, size - 1, address + 1, rest, sizeof(rest));
 	if (!length || length + 1 > X86_LENGTH_MAX)
 		return 1;
-	snprintf(raw, RAW_SIZE, "lock %s", rest);
+	snprintf(raw, RAW_BYTES, "lock %s", rest);
 	return length + 1;
 }
 
@@ -228,7 +219,7 @@ static void set_words_target(char *raw, uint64_t next)
 	for (size_t i = 0; i < ARRAY_COUNT(branches); i++)
 		if (strncmp(raw, branches[i], strlen(branches[i])) == 0 && last &&
 		    sscanf(last + 1, "%u%c", &words, &end) == 1)
-			text_set_last_operand(raw, RAW_SIZE,
+			text_set_last_operand(raw, RAW_BYTES,
 					      next + (uint64_t)((int64_t)(int16_t)words * 4));
 }
 
@@ -253,7 +244,7 @@ static size_t decode_text(struct isa *isa, const uint8_t *bytes, size_t size, ui
 	/* only the comment contains its page */
 	if (isa->kind == &kinds[ISA_ARM64] && strncmp(raw, "adrp ", 5) == 0 &&
 	    strncmp(comment, "0x", 2) == 0)
-		text_set_last_operand(raw, RAW_SIZE, strtoull(comment, NULL, 16));
+		text_set_last_operand(raw, RAW_BYTES, strtoull(comment, NULL, 16));
 	if (isa->kind == &kinds[ISA_AMDGPU])
 		set_words_target(raw, address + length);
 	return raw[0] ? length : 0;
@@ -264,11 +255,11 @@ static size_t format_hex(const struct isa *isa, const uint8_t *bytes, size_t siz
 	uint32_t word;
 
 	if (isa->kind->word_size == 1 || size < sizeof(word)) {
-		snprintf(raw, RAW_SIZE, ".byte 0x%02x", bytes[0]);
+		snprintf(raw, RAW_BYTES, ".byte 0x%02x", bytes[0]);
 		return 1;
 	}
 	memcpy(&word, bytes, sizeof(word));
-	snprintf(raw, RAW_SIZE, "%s 0x%08" PRIx32, isa->kind->word_directive, le32toh(word));
+	snprintf(raw, RAW_BYTES, "%s 0x%08" PRIx32, isa->kind->word_directive, le32toh(word));
 	/* its length is known, whatever the opcode */
 	if (isa->kind->is_sass && size >= SASS_INSTRUCTION_BYTES)
 		return SASS_INSTRUCTION_BYTES;
@@ -278,7 +269,7 @@ static size_t format_hex(const struct isa *isa, const uint8_t *bytes, size_t siz
 int isa_decode(struct isa *isa, const uint8_t *bytes, size_t size, uint64_t address, char *text,
 	       size_t text_size, size_t *ret_length)
 {
-	char raw[RAW_SIZE];
+	char raw[RAW_BYTES];
 	size_t length;
 
 	if (!size)

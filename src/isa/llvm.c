@@ -10,12 +10,11 @@
  * Why dlopen: libLLVM is 110 MB and its name differs in each release, but a machine with PoCL, Mesa
  *           or ROCm has one. Its C interface has been the same since version 3.
  */
-#include "isa/llvm.h"
+#include "isa/decoders.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,19 +74,6 @@ static const char *find_no_symbol(void *self, uint64_t value, uint64_t *referenc
 	return NULL;
 }
 
-__attribute__((format(printf, 2, 3))) static bool refuse(struct search *search, const char *format,
-							 ...)
-{
-	va_list arguments;
-
-	if (search->why[0])
-		return false;
-	va_start(arguments, format);
-	vsnprintf(search->why, LLVM_WHY_MAX, format, arguments);
-	va_end(arguments);
-	return false;
-}
-
 /* LLVMGetVersion came with 16. Before that the exported names contain the major version. 0:
  * neither. */
 static int find_version(void *library, const char *name, struct llvm *llvm)
@@ -145,11 +131,11 @@ static bool knows_processor(struct search *search, const char *name, int major)
 	if (!processor)
 		return true;
 	if (major < processor->first_major)
-		return refuse(search, "%s: LLVM %d or newer is needed to decode %s", name,
-			      processor->first_major, processor->name);
+		return text_refuse(search->why, "%s: LLVM %d or newer is needed to decode %s", name,
+				   processor->first_major, processor->name);
 	if (processor->last_major && major > processor->last_major)
-		return refuse(search, "%s: LLVM %d or older is needed to decode %s", name,
-			      processor->last_major, processor->name);
+		return text_refuse(search->why, "%s: LLVM %d or older is needed to decode %s", name,
+				   processor->last_major, processor->name);
 	return true;
 }
 
@@ -162,18 +148,19 @@ static bool create_context(struct search *search, void *library, const char *nam
 	llvm->decode = (decode_function *)dlsym(library, "LLVMDisasmInstruction");
 	llvm->dispose = (dispose_function *)dlsym(library, "LLVMDisasmDispose");
 	if (!create || !set_options || !llvm->decode || !llvm->dispose)
-		return refuse(search, "%s is not an LLVM library with a C interface", name);
+		return text_refuse(search->why, "%s is not an LLVM library with a C interface",
+				   name);
 	if (!initialize_target(library, search->target->name))
-		return refuse(search, "%s was built without the target %s", name,
-			      search->target->name);
+		return text_refuse(search->why, "%s was built without the target %s", name,
+				   search->target->name);
 	/* no self: AMDGPU misinterprets it as a pointer to its own vector, not as the lookup's
 	 * argument */
 	llvm->context =
 		create(search->target->triple, search->processor ? search->processor->name : "",
 		       find_features(search->target, major), NULL, 0, NULL, find_no_symbol);
 	if (!llvm->context)
-		return refuse(search, "%s has no disassembler for %s", name,
-			      search->target->triple);
+		return text_refuse(search->why, "%s has no disassembler for %s", name,
+				   search->target->triple);
 	set_options(llvm->context, OPTION_HEX_IMMEDIATES);
 	return true;
 }
@@ -186,11 +173,12 @@ static bool try_library(struct search *search, const char *name, bool is_chosen)
 	int major;
 
 	if (!library)
-		return is_chosen ? refuse(search, "DUET_LLVM names no library: %s", dlerror())
+		return is_chosen ? text_refuse(search->why, "DUET_LLVM names no library: %s",
+					       dlerror())
 				 : false;
 	major = find_version(library, name, search->llvm);
 	if (major < LLVM_OLDEST)
-		return refuse(search, "%s is not LLVM %d or newer", name, LLVM_OLDEST);
+		return text_refuse(search->why, "%s is not LLVM %d or newer", name, LLVM_OLDEST);
 	return knows_processor(search, name, major) && create_context(search, library, name, major);
 }
 
@@ -217,11 +205,12 @@ static bool try_all(struct search *search)
 			return true;
 	if (try_library(search, "libLLVM.so", false))
 		return true;
-	return refuse(search,
-		      "no LLVM library was found (libLLVM.so.%d.1 to libLLVM-%d.so.1): install "
-		      "one (Debian 12: "
-		      "libllvm14), or name one in DUET_LLVM",
-		      LLVM_NEWEST, LLVM_OLDEST);
+	return text_refuse(
+		search->why,
+		"no LLVM library was found (libLLVM.so.%d.1 to libLLVM-%d.so.1): install "
+		"one (Debian 12: "
+		"libllvm14), or name one in DUET_LLVM",
+		LLVM_NEWEST, LLVM_OLDEST);
 }
 
 int llvm_open(const struct llvm_target *target, const struct processor *processor,

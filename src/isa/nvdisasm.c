@@ -12,7 +12,7 @@
  *           start, so it decodes 256 instructions at a time. Their texts are kept by address and
  *           bytes, up to 262,144 of them; then they are dropped and decoded again.
  */
-#include "isa/nvdisasm.h"
+#include "isa/decoders.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -50,7 +50,7 @@ struct nvdisasm {
 	struct string_table strings;
 	size_t count;
 	int failures;
-	char why[NVDISASM_WHY_MAX]; /* reason why it is not run any more; "": it is run */
+	char why[WHY_BYTES]; /* reason why it is not run any more; "": it is run */
 };
 
 /* ---- finding the program --------------------------------------------------------------------- */
@@ -101,7 +101,7 @@ int nvdisasm_new(const char *name, struct nvdisasm **ret_nvdisasm, char *ret_why
 		return -ENOMEM;
 	if (!find_program(nvdisasm->path, sizeof(nvdisasm->path))) {
 		free(nvdisasm);
-		snprintf(ret_why, NVDISASM_WHY_MAX,
+		snprintf(ret_why, WHY_BYTES,
 			 "instructions of NVIDIA GPUs are shown without operands because nvdisasm "
 			 "is missing; "
 			 "install the CUDA toolkit or set DUET_NVDISASM");
@@ -289,8 +289,7 @@ static bool keep_line(struct nvdisasm *nvdisasm, const uint8_t *bytes, size_t si
 	    (at - address) % INSTRUCTION_BYTES)
 		return false;
 	id = string_table_add(&nvdisasm->strings, text,
-			      text_length < NVDISASM_TEXT_SIZE ? text_length
-							       : NVDISASM_TEXT_SIZE - 1);
+			      text_length < RAW_BYTES ? text_length : RAW_BYTES - 1);
 	if (!id || hash_map_put(&nvdisasm->texts, key_of(bytes + (at - address), at), id))
 		return false;
 	nvdisasm->count++;
@@ -370,7 +369,6 @@ bool nvdisasm_decode(struct nvdisasm *nvdisasm, const uint8_t *bytes, size_t siz
 	}
 	if (!id || id == (uint64_t)NOTHING)
 		return false;
-	snprintf(text, NVDISASM_TEXT_SIZE, "%s",
-		 string_table_text(&nvdisasm->strings, (uint32_t)id, NULL));
+	snprintf(text, RAW_BYTES, "%s", string_table_text(&nvdisasm->strings, (uint32_t)id, NULL));
 	return true;
 }

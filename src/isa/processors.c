@@ -12,7 +12,7 @@
  *           15, 16, 19, 22. Numbers in code objects: EF_AMDGPU_MACH in LLVM's user guide for
  *           AMDGPU.
  */
-#include "isa/processors.h"
+#include "isa/decoders.h"
 
 #include <stddef.h>
 #include <string.h>

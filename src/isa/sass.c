@@ -16,7 +16,7 @@
  *           is always true. The numbers come from other people's assemblers and tables for sm_70 to
  *           sm_121.
  */
-#include "isa/sass.h"
+#include "isa/decoders.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -27,7 +27,6 @@
 
 #include "base/array.h"
 #include "base/string.h"
-#include "isa/nvdisasm.h"
 
 enum {
 	NAME_MASK = 0x1ff,
@@ -315,7 +314,7 @@ int sass_new(const char *name, struct sass **ret_sass, char *ret_why)
 	struct sass *sass;
 
 	if (!generation) {
-		snprintf(ret_why, SASS_WHY_MAX,
+		snprintf(ret_why, WHY_BYTES,
 			 "duet decodes code of NVIDIA GPUs from sm_70 (Volta) to sm_121 "
 			 "(Blackwell); "
 			 "this code is for '%s'",
@@ -361,9 +360,9 @@ static void format_name(const struct sass *sass, uint32_t word, char *text)
 	const char *uniform = number >= UNIFORM_FIRST && number <= UNIFORM_LAST ? "U" : "";
 
 	if ((guard & (GUARD_NUMBER | GUARD_NOT)) == GUARD_NUMBER)
-		snprintf(text, SASS_TEXT_SIZE, "%s", sass->names[number]);
+		snprintf(text, RAW_BYTES, "%s", sass->names[number]);
 	else
-		snprintf(text, SASS_TEXT_SIZE, "@%s%sP%s %s", guard & GUARD_NOT ? "!" : "", uniform,
+		snprintf(text, RAW_BYTES, "@%s%sP%s %s", guard & GUARD_NOT ? "!" : "", uniform,
 			 (guard & GUARD_NUMBER) == GUARD_NUMBER
 				 ? "T"
 				 : (const char[]){(char)('0' + (guard & GUARD_NUMBER)), '\0'},

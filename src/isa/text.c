@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * isa/text.c - tidy LLVM's text of an instruction
+ * isa/text.c - texts of instructions and of refusals
  *
  * Runs in:  our own process, in all commands that read a trace
  * Gets:     "\tadrp\tx0, 16 // 0x411000"
@@ -9,9 +9,10 @@
  * Fails:    never
  * Why:      LLVM writes for assembler files, with tabs and columns; reports have their own columns
  */
-#include "isa/text.h"
+#include "isa/decoders.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -32,6 +33,18 @@ static size_t squeeze(char *text)
 		length--;
 	text[length] = 0;
 	return length;
+}
+
+bool text_refuse(char *why, const char *format, ...)
+{
+	va_list arguments;
+
+	if (why[0])
+		return false;
+	va_start(arguments, format);
+	vsnprintf(why, WHY_BYTES, format, arguments);
+	va_end(arguments);
+	return false;
 }
 
 const char *text_tidy(char *text, const char *comment)

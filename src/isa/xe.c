@@ -12,7 +12,7 @@
  *           the instruction has 8 bytes or 16. The numbers are those of IGA's own table
  *           (iga_opspec_enumerate), and the tests compare them.
  */
-#include "isa/xe.h"
+#include "isa/decoders.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -22,9 +22,7 @@
 
 #include "base/array.h"
 #include "base/string.h"
-#include "isa/iga.h"
 #include "isa/isa.h"
-#include "isa/text.h"
 
 enum { COMPACT_BYTE = 3, COMPACT_BIT = 0x20, OPCODE_MASK = 0x7f, SHORT = 8, LONG = 16 };
 
@@ -207,12 +205,12 @@ static void explain(const char *name, char *ret_why)
 	char printable[64];
 
 	if (!name || !*name)
-		snprintf(ret_why, XE_WHY_MAX,
+		snprintf(ret_why, WHY_BYTES,
 			 "the generation of the Intel GPU is unknown to this duet, so its code is "
 			 "not "
 			 "decoded");
 	else
-		snprintf(ret_why, XE_WHY_MAX,
+		snprintf(ret_why, WHY_BYTES,
 			 "unknown generation '%s' of Intel GPUs; a newer duet may support it",
 			 string_make_printable(name, printable, sizeof(printable)));
 }
@@ -265,13 +263,13 @@ size_t xe_length(const uint8_t *bytes, size_t size)
 static void keep_message(char *text, const char *comment)
 {
 	const char *message = strncmp(comment, "wr:", 3) == 0 ? strstr(comment, "; ") : NULL;
-	char kept[XE_TEXT_SIZE];
+	char kept[RAW_BYTES];
 	size_t length = strlen(text);
 
 	if (!message)
 		return;
 	snprintf(kept, sizeof(kept), " // %s", message + 2);
-	snprintf(text + length, XE_TEXT_SIZE - length, "%s", kept);
+	snprintf(text + length, RAW_BYTES - length, "%s", kept);
 }
 
 size_t xe_decode(struct xe *xe, const uint8_t *bytes, size_t size, uint64_t address, char *text)
@@ -286,9 +284,9 @@ size_t xe_decode(struct xe *xe, const uint8_t *bytes, size_t size, uint64_t addr
 	memcpy(whole, bytes, length);
 	if (xe->iga)
 		decoded = iga_decode(xe->iga, whole, address);
-	snprintf(text, XE_TEXT_SIZE, "%s", decoded ? decoded : name);
+	snprintf(text, RAW_BYTES, "%s", decoded ? decoded : name);
 	keep_message(text, text_tidy(text, "//"));
 	if (!*text)
-		snprintf(text, XE_TEXT_SIZE, "%s", name);
+		snprintf(text, RAW_BYTES, "%s", name);
 	return length;
 }

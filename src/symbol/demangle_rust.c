@@ -10,6 +10,9 @@
  * Why a step count: a back reference may stand for text that contains back references, so that a
  *           short name takes exponential time without printing anything. Real names take fewer than
  *           2,000 steps. The grammar is that of Rust's RFC 2603.
+ * Why our own: libiberty (version of 2023) counts the lifetimes of a binder one by one, so the
+ *           name "_RNvC1r4mainIC1aFGzzzzzzzzz_EuE" takes it 10^16 steps. LLVM decodes only the
+ *           newer scheme.
  */
 #include <stdint.h>
 #include <stdlib.h>

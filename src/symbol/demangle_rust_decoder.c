@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/utf8.h"
 #include "symbol/demangle.h"
 #include "symbol/demangle_rust_private.h"
 
@@ -56,25 +57,9 @@ void rust_print_number(struct rust_decoder *decoder, uint64_t number)
 
 void rust_print_character(struct rust_decoder *decoder, uint32_t character)
 {
-	char utf8[4];
-	size_t size = 0;
+	char utf8[MAX_UTF8_BYTES];
 
-	if (character < 0x80) {
-		utf8[size++] = (char)character;
-	} else if (character < 0x800) {
-		utf8[size++] = (char)(0xc0 | character >> 6);
-		utf8[size++] = (char)(0x80 | (character & 63));
-	} else if (character < 0x10000) {
-		utf8[size++] = (char)(0xe0 | character >> 12);
-		utf8[size++] = (char)(0x80 | (character >> 6 & 63));
-		utf8[size++] = (char)(0x80 | (character & 63));
-	} else {
-		utf8[size++] = (char)(0xf0 | character >> 18);
-		utf8[size++] = (char)(0x80 | (character >> 12 & 63));
-		utf8[size++] = (char)(0x80 | (character >> 6 & 63));
-		utf8[size++] = (char)(0x80 | (character & 63));
-	}
-	rust_print_bytes(decoder, utf8, size);
+	rust_print_bytes(decoder, utf8, utf8_encode(character, utf8));
 }
 
 bool rust_is_character(uint64_t number)

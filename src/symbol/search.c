@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "base/cleanup.h"
 #include "base/file/regular_file.h"
@@ -102,27 +103,11 @@ static bool is_recorded(const char *path, const struct search_wanted *wanted,
 	       has_time(&status, wanted->file_modified_ns, likeness);
 }
 
-static uint32_t crc_update(uint32_t crc, const uint8_t *bytes, size_t size)
-{
-	static const uint32_t table[16] = {
-		0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4,
-		0x4db26158, 0x5005713c, 0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,
-		0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c,
-	};
-
-	for (size_t i = 0; i < size; i++) {
-		crc ^= bytes[i];
-		crc = crc >> 4 ^ table[crc & 15];
-		crc = crc >> 4 ^ table[crc & 15];
-	}
-	return crc;
-}
-
 static bool has_crc(const char *path, uint32_t wanted)
 {
 	auto_close int fd = regular_file_open(path);
 	auto_free uint8_t *bytes = malloc(CRC_CHUNK);
-	uint32_t crc = UINT32_MAX;
+	uLong crc = 0;
 	ssize_t got;
 
 	if (fd < 0 || !bytes)
@@ -130,9 +115,9 @@ static bool has_crc(const char *path, uint32_t wanted)
 	while ((got = read(fd, bytes, CRC_CHUNK)) != 0) {
 		if (got < 0 && errno != EINTR)
 			return false;
-		crc = crc_update(crc, bytes, got > 0 ? (size_t)got : 0);
+		crc = crc32(crc, bytes, got > 0 ? (uInt)got : 0);
 	}
-	return ~crc == wanted;
+	return crc == wanted;
 }
 
 /* Frees a candidate that does not fit. */

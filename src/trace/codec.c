@@ -19,6 +19,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/order/key_sort.h"
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -294,53 +295,25 @@ int trace_decode(const struct trace_format *format, const uint8_t *bytes, size_t
 	return 0;
 }
 
-struct sort_item {
-	uint64_t key;
-	size_t index;
-};
-
-/* Bottom-up merge sort. It is stable, so that equal input gives equal files. */
-static struct sort_item *merge_sort(struct sort_item *items, struct sort_item *other, size_t count)
-{
-	for (size_t width = 1; width < count; width *= 2) {
-		struct sort_item *swapped = items;
-
-		for (size_t start = 0; start < count; start += 2 * width) {
-			size_t middle = start + width < count ? start + width : count;
-			size_t end = middle + width < count ? middle + width : count;
-			size_t left = start, right = middle;
-
-			for (size_t i = start; i < end; i++) {
-				if (left < middle &&
-				    (right == end || items[left].key <= items[right].key))
-					other[i] = items[left++];
-				else
-					other[i] = items[right++];
-			}
-		}
-		items = other;
-		other = swapped;
-	}
-	return items;
-}
-
 int trace_sort(void *rows, size_t count, size_t row_size, unsigned int key_offset,
 	       unsigned int key_type)
 {
-	auto_free struct sort_item *items = malloc(2 * count * sizeof(*items) + 1);
+	auto_free struct sort_key *keys = calloc(2 * count + 1, sizeof(*keys));
 	auto_free char *sorted = malloc(count * row_size + 1);
-	struct sort_item *order;
+	const struct sort_key *order;
 
 	if (count < 2)
 		return 0;
-	if (!items || !sorted)
+	if (!keys || !sorted)
 		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		keys[i].words[0] =
+			trace_field_read((char *)rows + i * row_size, key_offset, key_type);
+		keys[i].row = (uint32_t)i;
+	}
+	order = key_sort(keys, count, NULL, NULL);
 	for (size_t i = 0; i < count; i++)
-		items[i] = (struct sort_item){
-			trace_field_read((char *)rows + i * row_size, key_offset, key_type), i};
-	order = merge_sort(items, items + count, count);
-	for (size_t i = 0; i < count; i++)
-		memcpy(sorted + i * row_size, (char *)rows + order[i].index * row_size, row_size);
+		memcpy(sorted + i * row_size, (char *)rows + order[i].row * row_size, row_size);
 	memcpy(rows, sorted, count * row_size);
 	return 0;
 }

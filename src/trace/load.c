@@ -56,20 +56,13 @@ uint32_t load_translate(void *opaque, uint32_t id)
 {
 	struct load_context *context = opaque;
 	struct dictionary *dictionary = context->dictionary;
-	size_t low = 0, high = dictionary ? dictionary->count : 0;
+	size_t after = LOWER_BOUND(dictionary ? dictionary->count : 0, i,
+				   dictionary->ranges[i].first <= id);
+	const struct string_range *range = after ? &dictionary->ranges[after - 1] : NULL;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct string_range *range = &dictionary->ranges[middle];
-
-		if (id < range->first)
-			high = middle;
-		else if (id - range->first >= range->count)
-			low = middle + 1;
-		else
-			return context->reader->strings.ids[range->start + (id - range->first)];
-	}
-	return 0;
+	return range && id - range->first < range->count
+		       ? context->reader->strings.ids[range->start + (id - range->first)]
+		       : 0;
 }
 
 /* ---- one function per chunk kind ---- */

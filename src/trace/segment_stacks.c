@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * trace/segment_stacks.c - the frames and stacks that make a segment readable alone
+ * trace/segment_stacks.c - a writer's frames and stacks, and those that make a segment readable
+ * alone
  *
  * Runs in:  the recorder, as a part of a writer
- * Gets:     rows that refer to stacks; gives the chunks that describe these stacks, before the rows
- * Owns:     nothing of its own
- * Fails:    -errno; unwritten frames and stacks are written with the next chunk
- * Why only those in use: a program that runs for a day has more stacks than any ten seconds of it
+ * Gets:     frames, and pairs of a caller and a frame; gives ids that count from 1, equal ones for
+ *           equal frames and stacks. Rows that refer to stacks; gives the chunks that describe
+ *           these stacks, before the rows
+ * Owns:     the tables of frames and stacks
+ * Fails:    id 0 if memory has run out; -errno; unwritten frames and stacks are written with the
+ *           next chunk
+ * Why a tree: the stacks of a program share their outer frames. A node costs 8 bytes and a slot of
+ *           the map, while a separate stack of 24 frames would cost 96 bytes.
+ * Why a segment has only those in use: a program that runs for a day has more stacks than any ten
+ *           seconds of it
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,30 +24,64 @@
 #include "base/error.h"
 #include "trace/writer_private.h"
 
+_Static_assert(sizeof(struct event_frame) == 8 * sizeof(uint32_t) + 3 * sizeof(uint64_t),
+	       "a frame is compared as bytes and must have no padding");
+
+static uint32_t add_frame(struct writer_stacks *stacks, const struct event_frame *frame,
+			  const void *key, size_t key_size)
+{
+	uint32_t count = stacks->frames.count, id;
+
+	if (array_grow(stacks->rows, stacks->rows_capacity, count + (size_t)1))
+		return 0;
+	id = string_table_add(&stacks->frames, key, key_size);
+	if (id > count)
+		stacks->rows[id - 1] = *frame;
+	return id;
+}
+
 uint32_t trace_writer_frame(struct trace_writer *writer, const struct event_frame *frame)
 {
-	return stack_table_frame(&writer->stacks.table, frame);
+	return add_frame(&writer->stacks, frame, frame, sizeof(*frame));
 }
 
 uint32_t trace_writer_own_frame(struct trace_writer *writer, const struct event_frame *frame,
 				uint32_t owner)
 {
-	return stack_table_own_frame(&writer->stacks.table, frame, owner);
+	struct {
+		struct event_frame frame;
+		uint64_t owner; /* a longer key: never that of a shared frame */
+	} key = {*frame, owner};
+
+	return add_frame(&writer->stacks, frame, &key, sizeof(key));
 }
 
 uint32_t trace_writer_stack(struct trace_writer *writer, uint32_t caller, uint32_t frame)
 {
-	return stack_table_node(&writer->stacks.table, caller, frame);
+	struct writer_stacks *stacks = &writer->stacks;
+	uint64_t key = (uint64_t)caller << 32 | frame, known;
+
+	if (!frame || frame > stacks->frames.count || caller > stacks->count ||
+	    stacks->count == UINT32_MAX)
+		return 0;
+	known = hash_map_get(&stacks->by_pair, key, 0);
+	if (known)
+		return (uint32_t)known;
+	if (array_grow(stacks->nodes, stacks->nodes_capacity, stacks->count + (size_t)1) ||
+	    hash_map_put(&stacks->by_pair, key, stacks->count + (uint64_t)1))
+		return 0;
+	stacks->nodes[stacks->count] = (struct event_stack){caller, frame};
+	return ++stacks->count;
 }
 
 bool trace_writer_find_stack(const struct trace_writer *writer, uint32_t stack,
 			     struct event_stack *ret_stack)
 {
-	const struct event_stack *found = stack_table_find(&writer->stacks.table, stack);
+	bool is_known = stack && stack <= writer->stacks.count;
 
-	if (found)
-		*ret_stack = *found;
-	return found != NULL;
+	if (is_known)
+		*ret_stack = writer->stacks.nodes[stack - 1];
+	return is_known;
 }
 
 static int out_of_memory(const struct trace_writer *writer)
@@ -67,12 +108,12 @@ static int need_id(struct needed_ids *needed, uint32_t id)
 
 int trace_writer_name_frame(struct trace_writer *writer, uint32_t frame, uint32_t name_string)
 {
-	if (!frame || frame > writer->stacks.table.frames.count)
+	if (!frame || frame > writer->stacks.frames.count)
 		return -ENOENT;
 	if (array_grow(writer->stacks.named, writer->stacks.named_capacity,
 		       writer->stacks.named_count + 1))
 		return -ENOMEM;
-	writer->stacks.table.rows[frame - 1].name_string = name_string;
+	writer->stacks.rows[frame - 1].name_string = name_string;
 	writer->stacks.named[writer->stacks.named_count++] = frame;
 	return 0;
 }
@@ -101,13 +142,12 @@ static int need_named(struct trace_writer *writer)
 /* Marks a stack and all its callers as needed. */
 static int need_stack(struct trace_writer *writer, uint32_t id)
 {
-	const struct event_stack *node;
+	struct event_stack node;
 
-	for (; id && !is_needed(&writer->stacks.needed, id); id = node->caller) {
-		node = stack_table_find(&writer->stacks.table, id);
-		if (!node)
+	for (; !is_needed(&writer->stacks.needed, id); id = node.caller) {
+		if (!trace_writer_find_stack(writer, id, &node))
 			return 0;
-		if (need_id(&writer->stacks.needed_frames, node->frame) ||
+		if (need_id(&writer->stacks.needed_frames, node.frame) ||
 		    need_id(&writer->stacks.needed, id))
 			return -ENOMEM;
 	}
@@ -169,7 +209,7 @@ static int write_frames(struct trace_writer *writer)
 	count = take_batch(&writer->stacks.needed_frames, ids);
 	for (uint32_t i = 0; i < count; i++) {
 		rows[i].id = ids[i];
-		rows[i].frame = *stack_table_find_frame(&writer->stacks.table, ids[i]);
+		rows[i].frame = writer->stacks.rows[ids[i] - 1];
 	}
 	return write_batch(writer, TRACE_FRAMES, &writer->stacks.needed_frames, rows, count);
 }
@@ -185,7 +225,7 @@ static int write_nodes(struct trace_writer *writer)
 	count = take_batch(&writer->stacks.needed, ids);
 	for (uint32_t i = 0; i < count; i++) {
 		rows[i].id = ids[i];
-		rows[i].stack = *stack_table_find(&writer->stacks.table, ids[i]);
+		rows[i].stack = writer->stacks.nodes[ids[i] - 1];
 	}
 	return write_batch(writer, TRACE_STACKS, &writer->stacks.needed, rows, count);
 }
@@ -246,4 +286,17 @@ void segment_forget_stacks(struct trace_writer *writer)
 {
 	forget_ids(&writer->stacks.needed_frames);
 	forget_ids(&writer->stacks.needed);
+}
+
+void segment_stacks_fini(struct writer_stacks *stacks)
+{
+	string_table_fini(&stacks->frames);
+	hash_map_fini(&stacks->by_pair);
+	free(stacks->rows);
+	free(stacks->nodes);
+	free(stacks->needed_frames.known);
+	free(stacks->needed_frames.ids);
+	free(stacks->needed.known);
+	free(stacks->needed.ids);
+	free(stacks->named);
 }

@@ -115,12 +115,7 @@ static void free_writer(struct trace_writer *writer)
 	free(writer->message.bytes);
 	free(writer->dictionary.ids);
 	free(writer->dictionary.strings);
-	stack_table_fini(&writer->stacks.table);
-	free(writer->stacks.needed_frames.known);
-	free(writer->stacks.needed_frames.ids);
-	free(writer->stacks.named);
-	free(writer->stacks.needed.known);
-	free(writer->stacks.needed.ids);
+	segment_stacks_fini(&writer->stacks);
 	free(writer->contents.items);
 	free(writer->pairs.items);
 	free(writer->segments.items);

@@ -10,7 +10,6 @@
 #include "trace/chunk.h"
 #include "trace/codec.h"
 #include "trace/format.h"
-#include "trace/stacks.h"
 #include "trace/writer.h"
 
 /* A chunk whose rows are not in the file yet. */
@@ -121,8 +120,15 @@ struct segment_dictionary {
 	uint32_t count, written;
 };
 
+/* All zero: empty. */
 struct writer_stacks {
-	struct stack_table table;
+	struct string_table frames; /* their bytes, stored as strings: a frame has no padding */
+	struct event_frame *rows;   /* by id - 1 */
+	size_t rows_capacity;
+	struct hash_map by_pair;   /* caller << 32 | frame -> id */
+	struct event_stack *nodes; /* by id - 1 */
+	size_t nodes_capacity;
+	uint32_t count;
 	struct needed_ids needed_frames, needed; /* needed: stacks */
 	uint32_t *named; /* ids of frames that were named, perhaps after they were written */
 	size_t named_count, named_capacity;
@@ -221,6 +227,7 @@ int segment_write_stacks(struct trace_writer *writer, uint32_t kind, const void 
 /* Writes the frames that were named since. */
 int segment_write_needed(struct trace_writer *writer);
 void segment_forget_stacks(struct trace_writer *writer);
+void segment_stacks_fini(struct writer_stacks *stacks);
 int segment_write_end(struct trace_writer *writer); /* END, after segment_end */
 
 /* row_buffer.c: appends a row to the open chunk of its kind and source. Returns the chunk; NULL

@@ -85,8 +85,8 @@ static struct python_glance read_frames(struct cpu *cpu, struct process *process
 {
 	struct python_glance glance = {.tid = tid};
 	uint64_t before = cpu->recording->kept_bytes;
-	int r = (is_running ? python_remote_glance : python_remote_frames)(
-		process->python, tid, cpu->python.frames, STACK_FRAMES_MAX, &glance.gap);
+	int r = python_remote_frames(process->python, tid, is_running, cpu->python.frames,
+				     STACK_FRAMES_MAX, &glance.gap);
 
 	glance.status = r;
 	if (r > 0)

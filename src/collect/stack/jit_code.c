@@ -24,7 +24,6 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/error.h"
 #include "base/file/regular_file.h"
 #include "collect/host_clocks.h"
 #include "collect/time_namespace.h"
@@ -184,25 +183,18 @@ static void name_from_dump(struct jit_code *code, const struct jit_code_owner *o
 {
 	auto_free uint64_t *addresses = malloc((code->count + 1) * sizeof(*addresses));
 	struct jitdump *dump = NULL;
-	struct jitdump_frame found;
-	struct jitdump_info info;
 
 	if (code->dump_fd < 0 || !addresses)
 		return;
 	for (size_t i = 0; i < code->count; i++)
 		addresses[i] = code->frames[i].address;
-	if (jitdump_open_part(code->dump_fd, max_bytes(owner), addresses, code->count, &dump)) {
-		error_clear();
+	if (jitdump_open(code->dump_fd, max_bytes(owner), addresses, code->count, &dump))
 		return;
-	}
-	jitdump_info(dump, &info);
 	for (size_t i = 0; i < code->count; i++) {
 		struct made_frame *frame = &code->frames[i];
-		uint64_t time = info.has_cpu_clock ? JITDUMP_LATEST
-						   : frame->seen_ns + (uint64_t)code->shift_ns;
+		uint64_t time = frame->seen_ns + (uint64_t)code->shift_ns;
 
-		if (jitdump_find(dump, frame->address, time, &found) == 0)
-			give_name(owner, frame, found.name);
+		give_name(owner, frame, jitdump_find(dump, frame->address, time));
 	}
 	jitdump_close(dump);
 }

@@ -359,8 +359,8 @@ static int write_events(struct chrome *chrome)
 	json_key(&chrome->json, "traceEvents");
 	json_array_begin(&chrome->json);
 	error = chrome_rows_init(&chrome->rows, model, &chrome->filter, &chrome->json);
-	chrome->depths = calloc(chrome->rows.queues_count + 1, sizeof(*chrome->depths));
-	chrome->queues = calloc(chrome->rows.queues_count + 1, sizeof(*chrome->queues));
+	chrome->depths = calloc(chrome->rows.all_queues.count + 1, sizeof(*chrome->depths));
+	chrome->queues = calloc(chrome->rows.all_queues.count + 1, sizeof(*chrome->queues));
 	if (!error && (!chrome->depths || !chrome->queues))
 		error = -ENOMEM;
 	if (!error)

@@ -70,24 +70,30 @@ static void put_name(struct chrome_rows *rows, uint64_t pid, uint64_t tid, const
 
 /* ---- processes and devices ---- */
 
+/* Writes the name of a pid unless there is an error, and frees the text. */
+static int end_process(struct chrome_rows *rows, uint64_t pid, struct string_builder *text,
+		       int error)
+{
+	if (!error)
+		error = text->error;
+	if (!error)
+		put_name(rows, pid, 0, "process_name", string_builder_text(text));
+	string_builder_fini(text);
+	return error;
+}
+
 static int describe_process(struct chrome_rows *rows, const struct event_process *row,
 			    uint64_t *ret_pid)
 {
-	const char *name =
-		row ? model_text(rows->model, row->name_string, "[unknown process]") : NULL;
 	struct string_builder text;
 	int error = assign_number(rows, &rows->pids, row ? row->pid : 0, ret_pid);
 
 	string_builder_init(&text);
-	string_builder_append(&text, name ? name : "[unknown process]");
+	string_builder_append(
+		&text, model_text(rows->model, row ? row->name_string : 0, "[unknown process]"));
 	if (row && *ret_pid != row->pid)
 		string_builder_appendf(&text, " (pid %" PRIu32 ")", row->pid);
-	if (!error)
-		error = text.error;
-	if (!error)
-		put_name(rows, *ret_pid, 0, "process_name", string_builder_text(&text));
-	string_builder_fini(&text);
-	return error;
+	return end_process(rows, *ret_pid, &text, error);
 }
 
 static int describe_device(struct chrome_rows *rows, const struct event_device *row,
@@ -98,33 +104,16 @@ static int describe_device(struct chrome_rows *rows, const struct event_device *
 
 	string_builder_init(&text);
 	row_name_device(rows->model, row, &text);
-	if (!error)
-		error = text.error;
-	if (!error)
-		put_name(rows, *ret_pid, 0, "process_name", string_builder_text(&text));
-	string_builder_fini(&text);
-	return error;
-}
-
-/* The index of an entity in the model's list; the list's length if the trace does not describe
- * it. */
-static size_t index_of(const struct chrome_rows *rows, enum event_kind kind, uint32_t id,
-		       size_t size)
-{
-	const char *row = model_entity(rows->model, kind, id);
-	const void *first = NULL;
-	size_t count = model_entities(rows->model, kind, &first);
-
-	return row ? (size_t)(row - (const char *)first) / size : count;
+	return end_process(rows, *ret_pid, &text, error);
 }
 
 static int process_pid(struct chrome_rows *rows, uint32_t id, uint64_t *ret_pid)
 {
-	size_t index = index_of(rows, EVENT_PROCESS, id, sizeof(struct event_process));
+	size_t index = entity_index_find(&rows->all_processes, id);
 	uint64_t *pid = &rows->processes[index];
 	int error =
 		*pid ? 0
-		     : describe_process(rows, model_entity(rows->model, EVENT_PROCESS, id), pid);
+		     : describe_process(rows, entity_index_row(&rows->all_processes, index), pid);
 
 	*ret_pid = *pid;
 	return error;
@@ -132,10 +121,10 @@ static int process_pid(struct chrome_rows *rows, uint32_t id, uint64_t *ret_pid)
 
 static int device_pid(struct chrome_rows *rows, uint32_t id, uint64_t *ret_pid)
 {
-	size_t index = index_of(rows, EVENT_DEVICE, id, sizeof(struct event_device));
+	size_t index = entity_index_find(&rows->all_devices, id);
 	uint64_t *pid = &rows->devices[index];
 	int error =
-		*pid ? 0 : describe_device(rows, model_entity(rows->model, EVENT_DEVICE, id), pid);
+		*pid ? 0 : describe_device(rows, entity_index_row(&rows->all_devices, index), pid);
 
 	*ret_pid = *pid;
 	return error;
@@ -177,50 +166,50 @@ static void name_queue(const struct chrome_rows *rows, uint32_t id, struct strin
 	row_name_queue(rows->model, model_entity(rows->model, EVENT_QUEUE, id), name);
 }
 
+typedef void append_row_name(const struct chrome_rows *rows, uint32_t id,
+			     struct string_builder *name);
+
+/* Adds a row's first lane. tid: the wanted one; error: that of the row's process. */
+static int describe_row(struct chrome_rows *rows, struct chrome_row *row, uint32_t id, uint64_t tid,
+			append_row_name *append_name, int error)
+{
+	struct string_builder name;
+
+	string_builder_init(&name);
+	append_name(rows, id, &name);
+	if (!error)
+		error = add_lane(rows, row, tid, string_builder_text(&name));
+	row->is_described = !error;
+	string_builder_fini(&name);
+	return error;
+}
+
 static int find_thread(struct chrome_rows *rows, uint32_t id, struct chrome_row **ret_row)
 {
 	const struct event_thread *thread = model_entity(rows->model, EVENT_THREAD, id);
-	struct chrome_row *row = &rows->threads[index_of(rows, EVENT_THREAD, id, sizeof(*thread))];
-	struct string_builder name;
-	int error = 0;
+	struct chrome_row *row = &rows->threads[entity_index_find(&rows->all_threads, id)];
 
 	*ret_row = row;
 	if (row->is_described)
 		return 0;
-	string_builder_init(&name);
-	name_thread(rows, id, &name);
-	error = process_pid(rows, thread ? thread->process : 0, &row->pid);
-	if (!error)
-		error = add_lane(rows, row, thread ? thread->tid : 0, string_builder_text(&name));
-	row->is_described = !error;
-	string_builder_fini(&name);
-	return error;
+	return describe_row(rows, row, id, thread ? thread->tid : 0, name_thread,
+			    process_pid(rows, thread ? thread->process : 0, &row->pid));
 }
 
 static int find_queue(struct chrome_rows *rows, uint32_t id, struct chrome_row **ret_row)
 {
 	const struct event_queue *queue = model_entity(rows->model, EVENT_QUEUE, id);
 	struct chrome_row *row = &rows->queues[chrome_rows_queue_index(rows, id)];
-	struct string_builder name;
-	int error = 0;
 
 	*ret_row = row;
 	if (row->is_described)
 		return 0;
-	string_builder_init(&name);
-	name_queue(rows, id, &name);
-	error = device_pid(rows, queue ? queue->device : 0, &row->pid);
-	if (!error)
-		error = add_lane(rows, row, 0, string_builder_text(&name));
-	row->is_described = !error;
-	string_builder_fini(&name);
-	return error;
+	return describe_row(rows, row, id, 0, name_queue,
+			    device_pid(rows, queue ? queue->device : 0, &row->pid));
 }
 
 static int place_span(struct chrome_rows *rows, struct chrome_row *row, size_t lane, uint32_t id,
-		      void (*append_name)(const struct chrome_rows *rows, uint32_t id,
-					  struct string_builder *name),
-		      struct chrome_place *ret_place)
+		      append_row_name *append_name, struct chrome_place *ret_place)
 {
 	struct string_builder name;
 	int error = 0;
@@ -272,7 +261,7 @@ int chrome_rows_command(struct chrome_rows *rows, uint32_t queue, uint64_t begin
 uint64_t chrome_rows_tid(const struct chrome_rows *rows, uint32_t thread)
 {
 	const struct chrome_row *row =
-		&rows->threads[index_of(rows, EVENT_THREAD, thread, sizeof(struct event_thread))];
+		&rows->threads[entity_index_find(&rows->all_threads, thread)];
 
 	return row->is_described ? row->tids[0] : 0;
 }
@@ -324,7 +313,7 @@ int chrome_rows_series(struct chrome_rows *rows, const struct event_series *seri
 
 size_t chrome_rows_queue_index(const struct chrome_rows *rows, uint32_t queue)
 {
-	return index_of(rows, EVENT_QUEUE, queue, sizeof(struct event_queue));
+	return entity_index_find(&rows->all_queues, queue);
 }
 
 /* ---- entities of the trace ---- */
@@ -353,27 +342,21 @@ static int add_queue(struct chrome_rows *rows, uint32_t id)
 /* Adds rows for all entities, also for those without events. */
 static int describe_entities(struct chrome_rows *rows)
 {
-	static const struct {
-		enum event_kind kind;
-		size_t size, id, process; /* row bytes; offsets of its id and process id */
+	const struct {
+		const struct entity_index *entities;
+		size_t process; /* offset of a row's process id */
 		int (*add)(struct chrome_rows *rows, uint32_t id);
 	} kinds[] = {
-		{EVENT_PROCESS, sizeof(struct event_process), offsetof(struct event_process, id),
-		 offsetof(struct event_process, id), add_process},
-		{EVENT_THREAD, sizeof(struct event_thread), offsetof(struct event_thread, id),
-		 offsetof(struct event_thread, process), add_thread},
-		{EVENT_QUEUE, sizeof(struct event_queue), offsetof(struct event_queue, id),
-		 offsetof(struct event_queue, process), add_queue},
+		{&rows->all_processes, offsetof(struct event_process, id), add_process},
+		{&rows->all_threads, offsetof(struct event_thread, process), add_thread},
+		{&rows->all_queues, offsetof(struct event_queue, process), add_queue},
 	};
 	int error = 0;
 
 	for (size_t k = 0; k < ARRAY_COUNT(kinds); k++) {
-		const void *entities = NULL;
-		size_t count = model_entities(rows->model, kinds[k].kind, &entities);
-
-		for (size_t i = 0; i < count && !error; i++) {
-			const char *row = (const char *)entities + i * kinds[k].size;
-			const uint32_t *id = (const void *)(row + kinds[k].id);
+		for (size_t i = 0; i < kinds[k].entities->count && !error; i++) {
+			const char *row = entity_index_row(kinds[k].entities, i);
+			const uint32_t *id = (const void *)row;
 			const uint32_t *process = (const void *)(row + kinds[k].process);
 
 			if (filter_has_process(rows->filter, *process))
@@ -385,16 +368,10 @@ static int describe_entities(struct chrome_rows *rows)
 
 static int allocate(struct chrome_rows *rows)
 {
-	const void *entities = NULL;
-
-	rows->processes_count = model_entities(rows->model, EVENT_PROCESS, &entities);
-	rows->threads_count = model_entities(rows->model, EVENT_THREAD, &entities);
-	rows->devices_count = model_entities(rows->model, EVENT_DEVICE, &entities);
-	rows->queues_count = model_entities(rows->model, EVENT_QUEUE, &entities);
-	rows->processes = calloc(rows->processes_count + 1, sizeof(*rows->processes));
-	rows->threads = calloc(rows->threads_count + 1, sizeof(*rows->threads));
-	rows->devices = calloc(rows->devices_count + 1, sizeof(*rows->devices));
-	rows->queues = calloc(rows->queues_count + 1, sizeof(*rows->queues));
+	rows->processes = calloc(rows->all_processes.count + 1, sizeof(*rows->processes));
+	rows->threads = calloc(rows->all_threads.count + 1, sizeof(*rows->threads));
+	rows->devices = calloc(rows->all_devices.count + 1, sizeof(*rows->devices));
+	rows->queues = calloc(rows->all_queues.count + 1, sizeof(*rows->queues));
 	return rows->processes && rows->threads && rows->devices && rows->queues ? 0 : -ENOMEM;
 }
 
@@ -406,6 +383,10 @@ int chrome_rows_init(struct chrome_rows *rows, const struct model *model,
 	*rows = (struct chrome_rows){.model = model, .filter = filter, .json = json};
 	hash_map_init(&rows->pids);
 	hash_map_init(&rows->tids);
+	entity_index_init(&rows->all_processes, model->reader, EVENT_PROCESS);
+	entity_index_init(&rows->all_devices, model->reader, EVENT_DEVICE);
+	entity_index_init(&rows->all_threads, model->reader, EVENT_THREAD);
+	entity_index_init(&rows->all_queues, model->reader, EVENT_QUEUE);
 	error = allocate(rows);
 	return error ? error : describe_entities(rows);
 }
@@ -423,8 +404,8 @@ void chrome_rows_fini(struct chrome_rows *rows)
 {
 	if (!rows)
 		return;
-	free_rows(rows->threads, rows->threads_count);
-	free_rows(rows->queues, rows->queues_count);
+	free_rows(rows->threads, rows->all_threads.count);
+	free_rows(rows->queues, rows->all_queues.count);
 	free(rows->processes);
 	free(rows->devices);
 	hash_map_fini(&rows->pids);

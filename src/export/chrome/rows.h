@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/entity_index.h"
 #include "base/hash.h"
 #include "base/lane_assign.h"
 #include "event/event.h"
@@ -44,7 +45,7 @@ struct chrome_rows {
 	uint64_t made;               /* number of numbers of our own */
 	uint64_t *processes, *devices;
 	struct chrome_row *threads, *queues;
-	size_t processes_count, devices_count, threads_count, queues_count;
+	struct entity_index all_processes, all_devices, all_threads, all_queues; /* the trace's */
 	uint64_t duet;   /* pid of the rows about the trace itself; 0: none yet */
 	uint64_t system; /* pid of the machine's counters; 0: none yet */
 };

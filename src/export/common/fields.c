@@ -16,6 +16,7 @@
 #include "analyze/join/commands.h"
 #include "analyze/model.h"
 #include "analyze/order.h"
+#include "base/bytes.h"
 #include "export/common/field_values.h"
 
 const struct field_list *field_list_find(const struct field_list *lists, enum event_kind kind)
@@ -211,22 +212,6 @@ bool field_execution_has_ended(const void *row)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static uint32_t read_u32(const void *at)
-{
-	uint32_t value;
-
-	__builtin_memcpy(&value, at, sizeof(value));
-	return value;
-}
-
-static uint64_t read_u64(const void *at)
-{
-	uint64_t value;
-
-	__builtin_memcpy(&value, at, sizeof(value));
-	return value;
-}
-
 /* Follows the steps from a row to the last named row. */
 static const void *follow_steps(const struct field_step *step, const struct model *model,
 				const void *row)
@@ -234,8 +219,7 @@ static const void *follow_steps(const struct field_step *step, const struct mode
 	static const struct event_process zeros[2]; /* larger than any row of an entity */
 
 	for (; step->kind != EVENT_PADDING; step++) {
-		uint64_t id = step->number ? step->number(model, row)
-					   : read_u32((const char *)row + step->offset);
+		uint64_t id = step->number ? step->number(model, row) : half_at(row, step->offset);
 
 		row = model_entity(model, step->kind, (uint32_t)id);
 		if (!row)
@@ -296,30 +280,31 @@ bool field_read(const struct field_column *column, const struct model *model, co
 		return false;
 	switch (column->value) {
 	case FIELD_VALUE_U32:
-		return set_number(cell, column, FIELD_CELL_U64, read_u32(at));
+		return set_number(cell, column, FIELD_CELL_U64, half_at(at, 0));
 	case FIELD_VALUE_I32:
 		return set_number(cell, column, FIELD_CELL_I64,
-				  (uint64_t)(int64_t)(int32_t)read_u32(at));
+				  (uint64_t)(int64_t)(int32_t)half_at(at, 0));
 	case FIELD_VALUE_U64:
-		return set_number(cell, column, FIELD_CELL_U64, read_u64(at));
+		return set_number(cell, column, FIELD_CELL_U64, word_at(at, 0));
 	case FIELD_VALUE_I64:
-		return set_number(cell, column, FIELD_CELL_I64, read_u64(at));
+		return set_number(cell, column, FIELD_CELL_I64, word_at(at, 0));
 	case FIELD_VALUE_TIME:
-		return set_number(cell, column, FIELD_CELL_TIME, read_u64(at));
+		return set_number(cell, column, FIELD_CELL_TIME, word_at(at, 0));
 	case FIELD_VALUE_STACK:
-		return set_number(cell, column, FIELD_CELL_STACK, read_u32(at));
+		return set_number(cell, column, FIELD_CELL_STACK, half_at(at, 0));
 	case FIELD_VALUE_TEXT:
-		return set_text(cell, model_text(model, read_u32(at), "")) &&
-		       (read_u32(at) || !column->is_optional);
+		return set_text(cell, model_text(model, half_at(at, 0), "")) &&
+		       (half_at(at, 0) || !column->is_optional);
 	case FIELD_VALUE_NEXT:
-		set_number(cell, column, FIELD_CELL_I64, (uint64_t)((int64_t)read_u32(at) - 1));
-		return read_u32(at) != 0;
+		set_number(cell, column, FIELD_CELL_I64, (uint64_t)((int64_t)half_at(at, 0) - 1));
+		return half_at(at, 0) != 0;
 	case FIELD_VALUE_SIZES:
 		return set_sizes(cell, at, row);
 	case FIELD_VALUE_BIT:
-		return set_number(cell, column, FIELD_CELL_BOOL, (read_u32(at) & column->bit) != 0);
+		return set_number(cell, column, FIELD_CELL_BOOL,
+				  (half_at(at, 0) & column->bit) != 0);
 	case FIELD_VALUE_NAME:
-		return set_text(cell, column->of.name(read_u32(at)));
+		return set_text(cell, column->of.name(half_at(at, 0)));
 	case FIELD_VALUE_TEXT_OF:
 		return set_text(cell, column->of.text(model, row, cell->buffer));
 	case FIELD_VALUE_TIME_OF:

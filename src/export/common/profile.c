@@ -175,9 +175,9 @@ static int push_instruction(struct profile *profile, const struct analysis_instr
 
 static bool is_of_process(const struct profile *profile, uint32_t process)
 {
-	const struct event_process *row = model_entity(profile->model, EVENT_PROCESS, process);
+	uint64_t pid = profile->options->pid;
 
-	return !profile->options->pid || (row && row->pid == profile->options->pid);
+	return !pid || model_pid(profile->model, process) == pid;
 }
 
 static int finish_row(struct profile *profile, struct profile_row *row,
@@ -307,10 +307,7 @@ int profile_each(struct profile *profile,
 
 uint32_t profile_pid(const struct profile *profile, const struct profile_row *row)
 {
-	const struct event_process *process =
-		model_entity(profile->model, EVENT_PROCESS, row->process);
-
-	return process ? process->pid : 0;
+	return model_pid(profile->model, row->process);
 }
 
 uint32_t profile_tid(const struct profile *profile, const struct profile_row *row)

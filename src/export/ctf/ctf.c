@@ -90,16 +90,13 @@ static const char *text_of(const struct ctf *ctf, uint32_t string)
 	return model_text(ctf->filter.model, string, "");
 }
 
-static const struct event_process *process_of(const struct ctf *ctf, uint32_t process)
-{
-	return model_entity(ctf->filter.model, EVENT_PROCESS, process);
-}
-
 static void begin_host(struct ctf *ctf, enum ctf_event event, uint64_t time_ns, uint32_t process,
 		       uint32_t thread)
 {
-	const struct event_thread *row = model_entity(ctf->filter.model, EVENT_THREAD, thread);
-	const struct event_process *owner = process_of(ctf, row ? row->process : process);
+	const struct model *model = ctf->filter.model;
+	const struct event_thread *row = model_entity(model, EVENT_THREAD, thread);
+	const struct event_process *owner =
+		model_entity(model, EVENT_PROCESS, row ? row->process : process);
 
 	ctf->rows++;
 	ctf_stream_begin(&ctf->host, event, time_ns);
@@ -139,14 +136,16 @@ static void put_cell(struct ctf_stream *stream, enum field_value value,
 }
 
 /* An unknown field is written as 0 or "", because CTF fields cannot be absent. */
-static int put_row(struct ctf *ctf, enum ctf_event event, const void *row)
+static int put_row(struct ctf *ctf, enum ctf_event event, const struct order_item *item,
+		   uint32_t process, uint32_t thread)
 {
 	const struct field_list *list = &field_ctf_lists[event];
 	struct field_cell cell;
 
+	begin_host(ctf, event, item->time_ns, process, thread);
 	cell.steps = NULL;
 	for (size_t i = 0; i < list->count; i++) {
-		field_read(&list->columns[i], ctf->filter.model, row, &cell);
+		field_read(&list->columns[i], ctf->filter.model, item->row, &cell);
 		put_cell(&ctf->host, list->columns[i].value, &cell);
 	}
 	return ctf_stream_end(&ctf->host);
@@ -155,10 +154,9 @@ static int put_row(struct ctf *ctf, enum ctf_event event, const void *row)
 static int on_api(struct ctf *ctf, const struct order_item *item)
 {
 	const struct event_api *row = item->row;
-	enum ctf_event event = item->point == POINT_BEGIN ? CTF_CALL_BEGIN : CTF_CALL_END;
 
-	begin_host(ctf, event, item->time_ns, 0, row->thread);
-	return put_row(ctf, event, row);
+	return put_row(ctf, item->point == POINT_BEGIN ? CTF_CALL_BEGIN : CTF_CALL_END, item, 0,
+		       row->thread);
 }
 
 static const char *command_of(const struct ctf *ctf, const struct event_launch *row)
@@ -169,26 +167,23 @@ static const char *command_of(const struct ctf *ctf, const struct event_launch *
 static int on_launch(struct ctf *ctf, const struct order_item *item)
 {
 	const struct event_launch *row = item->row;
-	enum ctf_event event = item->point == POINT_BEGIN ? CTF_LAUNCH_BEGIN : CTF_LAUNCH_END;
 
-	begin_host(ctf, event, item->time_ns, 0, row->thread);
-	return put_row(ctf, event, row);
+	return put_row(ctf, item->point == POINT_BEGIN ? CTF_LAUNCH_BEGIN : CTF_LAUNCH_END, item, 0,
+		       row->thread);
 }
 
 static int on_sample(struct ctf *ctf, const struct order_item *item)
 {
 	const struct event_cpu_sample *row = item->row;
 
-	begin_host(ctf, CTF_CPU_SAMPLE, item->time_ns, 0, row->thread);
-	return put_row(ctf, CTF_CPU_SAMPLE, row);
+	return put_row(ctf, CTF_CPU_SAMPLE, item, 0, row->thread);
 }
 
 static int on_switch(struct ctf *ctf, const struct order_item *item)
 {
 	const struct event_switch *row = item->row;
 
-	begin_host(ctf, CTF_SWITCH, item->time_ns, 0, row->previous ? row->previous : row->next);
-	return put_row(ctf, CTF_SWITCH, row);
+	return put_row(ctf, CTF_SWITCH, item, 0, row->previous ? row->previous : row->next);
 }
 
 /* A range whose start was not recorded has only an end event. */
@@ -202,8 +197,7 @@ static int on_range(struct ctf *ctf, const struct order_item *item)
 		event = CTF_MARK;
 	if (is_end ? row->type == RANGE_MARK : row->flags & RANGE_UNBEGUN)
 		return 0;
-	begin_host(ctf, event, item->time_ns, row->process, row->thread);
-	return put_row(ctf, event, row);
+	return put_row(ctf, event, item, row->process, row->thread);
 }
 
 /* A reading, unconverted, at its start time. */
@@ -213,10 +207,7 @@ static int on_counter(struct ctf *ctf, const struct order_item *item)
 	const struct event_series *series =
 		model_entity(ctf->filter.model, EVENT_SERIES, row->series);
 
-	if (!series)
-		return 0;
-	begin_host(ctf, CTF_COUNTER, item->time_ns, series->process, 0);
-	return put_row(ctf, CTF_COUNTER, row);
+	return series ? put_row(ctf, CTF_COUNTER, item, series->process, 0) : 0;
 }
 
 /* ---- losses ---- */
@@ -253,10 +244,7 @@ static int on_loss(struct ctf *ctf, const struct order_item *item)
 		/* CTF has no unknown count, so 1 is written: at least one row was lost */
 		error = ctf_stream_discard(stream, item->time_ns,
 					   row->count == LOSS_COUNT_UNKNOWN ? 1 : row->count);
-	if (error)
-		return error;
-	begin_host(ctf, CTF_LOST, item->time_ns, row->process, row->thread);
-	return put_row(ctf, CTF_LOST, row);
+	return error ? error : put_row(ctf, CTF_LOST, item, row->process, row->thread);
 }
 
 /* ---- device events ---- */
@@ -284,7 +272,6 @@ static int write_point(struct ctf *ctf, const struct order_item *item,
 {
 	const struct event_execution *row = item->row;
 	const struct event_queue *queue = model_entity(ctf->filter.model, EVENT_QUEUE, row->queue);
-	const struct event_process *process = process_of(ctf, row->process);
 	int number = (int)item->point - POINT_QUEUED;
 	struct ctf_stream *stream;
 	int error = find_device(ctf, row->queue, &stream);
@@ -293,7 +280,7 @@ static int write_point(struct ctf *ctf, const struct order_item *item,
 		return error;
 	ctf->rows++;
 	ctf_stream_begin(stream, (uint16_t)(CTF_COMMAND_QUEUED + number), item->time_ns);
-	ctf_stream_u32(stream, process ? process->pid : 0);
+	ctf_stream_u32(stream, model_pid(ctf->filter.model, row->process));
 	ctf_stream_u64(stream, row->correlation);
 	ctf_stream_u32(stream, row->queue);
 	ctf_stream_u32(stream, queue ? queue->device : 0);

@@ -25,6 +25,22 @@ static const char *text_of(const struct iaprof *iaprof, enum iaprof_names names,
 	return string_table_text(table, number, NULL);
 }
 
+int iaprof_define(struct iaprof *iaprof, enum iaprof_names names, const char *text,
+		  uint32_t *ret_number)
+{
+	struct string_table *table = &iaprof->names[iaprof->form->words[names] ? names : 0];
+	const char *word = iaprof->form->words[iaprof->form->words[names] ? names : 0];
+	uint32_t before = table->count;
+
+	*ret_number = string_table_add(table, text, strlen(text));
+	if (!*ret_number && *text)
+		return -ENOMEM;
+	if (table->count > before && !iaprof->form->by_kernel)
+		fprintf(iaprof->file, "%s%c%" PRIu32 "%c%s\n", word, iaprof->form->separator,
+			*ret_number, iaprof->form->separator, text);
+	return 0;
+}
+
 /* The program writes "unknown" for a reason without a name. */
 static int define_stall(struct iaprof *iaprof, const struct iaprof_place *place,
 			uint32_t *ret_number)

@@ -15,6 +15,7 @@
 #include "analyze/model.h"
 #include "analyze/output_options.h"
 #include "analyze/text/incomplete.h"
+#include "base/array.h"
 #include "export/common/protobuf.h"
 #include "otlp.numbers.h"
 
@@ -22,40 +23,39 @@
 _Static_assert(OTLP_RESOURCE_PROFILES_RESOURCE == OTLP_RESOURCE_METRICS_RESOURCE, "Resource");
 _Static_assert(OTLP_SCOPE_PROFILES_SCOPE == OTLP_SCOPE_METRICS_SCOPE, "InstrumentationScope");
 
+static size_t begin_value(struct protobuf *message, unsigned int field, const char *key,
+			  size_t *ret_value)
+{
+	size_t begin = protobuf_begin(message, field);
+
+	protobuf_text(message, OTLP_KEY_VALUE_KEY, key);
+	*ret_value = protobuf_begin(message, OTLP_KEY_VALUE_VALUE);
+	return begin;
+}
+
+static void end_value(struct protobuf *message, size_t begin, size_t value)
+{
+	protobuf_end(message, value);
+	protobuf_end(message, begin);
+}
+
 void otlp_put_text(struct protobuf *message, unsigned int field, const char *key, const char *text)
 {
 	size_t begin, value;
 
 	if (!*text)
 		return;
-	begin = protobuf_begin(message, field);
-	protobuf_text(message, OTLP_KEY_VALUE_KEY, key);
-	value = protobuf_begin(message, OTLP_KEY_VALUE_VALUE);
+	begin = begin_value(message, field, key, &value);
 	protobuf_text(message, OTLP_ANY_VALUE_STRING_VALUE, text);
-	protobuf_end(message, value);
-	protobuf_end(message, begin);
+	end_value(message, begin, value);
 }
 
-void otlp_put_int(struct protobuf *message, unsigned int field, const char *key, int64_t value)
+void otlp_put_int(struct protobuf *message, unsigned int field, const char *key, int64_t number)
 {
-	size_t begin = protobuf_begin(message, field), inner;
+	size_t value, begin = begin_value(message, field, key, &value);
 
-	protobuf_text(message, OTLP_KEY_VALUE_KEY, key);
-	inner = protobuf_begin(message, OTLP_KEY_VALUE_VALUE);
-	protobuf_i64(message, OTLP_ANY_VALUE_INT_VALUE, value);
-	protobuf_end(message, inner);
-	protobuf_end(message, begin);
-}
-
-void otlp_put_bool(struct protobuf *message, unsigned int field, const char *key, bool value)
-{
-	size_t begin = protobuf_begin(message, field), inner;
-
-	protobuf_text(message, OTLP_KEY_VALUE_KEY, key);
-	inner = protobuf_begin(message, OTLP_KEY_VALUE_VALUE);
-	protobuf_u64(message, OTLP_ANY_VALUE_BOOL_VALUE, value);
-	protobuf_end(message, inner);
-	protobuf_end(message, begin);
+	protobuf_i64(message, OTLP_ANY_VALUE_INT_VALUE, number);
+	end_value(message, begin, value);
 }
 
 void otlp_put_resource(struct protobuf *message, const struct analysis *analysis)
@@ -75,20 +75,20 @@ void otlp_put_resource(struct protobuf *message, const struct analysis *analysis
 
 static void put_ledger(struct protobuf *message, const struct analysis_ledger *ledger)
 {
-	otlp_put_int(message, OTLP_INSTRUMENTATION_SCOPE_ATTRIBUTES, "duet.ledger.launched",
-		     (int64_t)ledger->launched);
-	otlp_put_int(message, OTLP_INSTRUMENTATION_SCOPE_ATTRIBUTES, "duet.ledger.matched",
-		     (int64_t)ledger->matched);
-	otlp_put_int(message, OTLP_INSTRUMENTATION_SCOPE_ATTRIBUTES, "duet.ledger.not_executed",
-		     (int64_t)ledger->not_executed);
-	otlp_put_int(message, OTLP_INSTRUMENTATION_SCOPE_ATTRIBUTES,
-		     "duet.ledger.in_flight_at_exit", (int64_t)ledger->in_flight_at_exit);
-	otlp_put_int(message, OTLP_INSTRUMENTATION_SCOPE_ATTRIBUTES, "duet.ledger.dropped",
-		     (int64_t)ledger->dropped);
-	otlp_put_int(message, OTLP_INSTRUMENTATION_SCOPE_ATTRIBUTES, "duet.ledger.rejected",
-		     (int64_t)ledger->rejected);
-	otlp_put_int(message, OTLP_INSTRUMENTATION_SCOPE_ATTRIBUTES, "duet.ledger.contradictions",
-		     (int64_t)ledger->contradictions);
+	const struct {
+		const char *key;
+		uint64_t count;
+	} counts[] = {{"duet.ledger.launched", ledger->launched},
+		      {"duet.ledger.matched", ledger->matched},
+		      {"duet.ledger.not_executed", ledger->not_executed},
+		      {"duet.ledger.in_flight_at_exit", ledger->in_flight_at_exit},
+		      {"duet.ledger.dropped", ledger->dropped},
+		      {"duet.ledger.rejected", ledger->rejected},
+		      {"duet.ledger.contradictions", ledger->contradictions}};
+
+	for (size_t i = 0; i < ARRAY_COUNT(counts); i++)
+		otlp_put_int(message, OTLP_INSTRUMENTATION_SCOPE_ATTRIBUTES, counts[i].key,
+			     (int64_t)counts[i].count);
 }
 
 static uint64_t violations_of(const struct clocks *clocks)
@@ -103,7 +103,7 @@ static uint64_t violations_of(const struct clocks *clocks)
 void otlp_put_scope(struct protobuf *message, const struct analysis *analysis,
 		    const struct output_options *options)
 {
-	size_t begin = protobuf_begin(message, OTLP_SCOPE_PROFILES_SCOPE);
+	size_t begin = protobuf_begin(message, OTLP_SCOPE_PROFILES_SCOPE), complete, value;
 
 	protobuf_text(message, OTLP_INSTRUMENTATION_SCOPE_NAME, "duet");
 	protobuf_text(message, OTLP_INSTRUMENTATION_SCOPE_VERSION, options->version);
@@ -111,8 +111,10 @@ void otlp_put_scope(struct protobuf *message, const struct analysis *analysis,
 		      OTLP_VERSION);
 	otlp_put_text(message, OTLP_INSTRUMENTATION_SCOPE_ATTRIBUTES, "duet.command",
 		      model_command(analysis->model));
-	otlp_put_bool(message, OTLP_INSTRUMENTATION_SCOPE_ATTRIBUTES, "duet.complete",
-		      analysis_is_complete(analysis));
+	complete = begin_value(message, OTLP_INSTRUMENTATION_SCOPE_ATTRIBUTES, "duet.complete",
+			       &value);
+	protobuf_u64(message, OTLP_ANY_VALUE_BOOL_VALUE, analysis_is_complete(analysis));
+	end_value(message, complete, value);
 	otlp_put_text(message, OTLP_INSTRUMENTATION_SCOPE_ATTRIBUTES, "duet.incomplete",
 		      incomplete_analysis(analysis).text);
 	put_ledger(message, &analysis->ledger);

@@ -18,8 +18,7 @@ struct protobuf;
 
 /* Write a KeyValue in `field`; an empty text is left out. */
 void otlp_put_text(struct protobuf *message, unsigned int field, const char *key, const char *text);
-void otlp_put_int(struct protobuf *message, unsigned int field, const char *key, int64_t value);
-void otlp_put_bool(struct protobuf *message, unsigned int field, const char *key, bool value);
+void otlp_put_int(struct protobuf *message, unsigned int field, const char *key, int64_t number);
 
 /* The Resource (the machine) and the InstrumentationScope (duet, the command, the ledger,
  * losses). */

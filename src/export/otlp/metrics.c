@@ -88,27 +88,25 @@ static void put_text(struct metrics *metrics, const char *key, const char *text)
 	otlp_put_text(&metrics->message, OTLP_NUMBER_DATA_POINT_ATTRIBUTES, key, text);
 }
 
-static void put_int(struct metrics *metrics, uint64_t value)
+static void end_point(struct metrics *metrics, size_t begin, uint64_t value)
 {
 	protobuf_fixed64(&metrics->message, OTLP_NUMBER_DATA_POINT_AS_INT,
 			 value > INT64_MAX ? INT64_MAX : value);
+	protobuf_end(&metrics->message, begin);
 }
 
-static void put_double(struct metrics *metrics, double value)
-{
-	protobuf_double(&metrics->message, OTLP_NUMBER_DATA_POINT_AS_DOUBLE, value);
-}
-
-static void put_device(struct metrics *metrics, const struct analysis_device *device)
+static size_t begin_device_point(struct metrics *metrics, const struct analysis_device *device)
 {
 	const struct model *model = metrics->analysis->model;
 	const struct event_device *row = device->device;
+	size_t begin = begin_point(metrics);
 
 	put_text(metrics, "hw.id", *device->key ? device->key : device->name);
 	put_text(metrics, "hw.name", device->name);
 	put_text(metrics, "hw.vendor", device->vendor);
 	put_text(metrics, "hw.driver_version", model_text(model, row ? row->driver_string : 0, ""));
 	put_text(metrics, "hw.type", row && row->type == DEVICE_CPU ? "cpu" : "gpu");
+	return begin;
 }
 
 /* ---- devices --------------------------------------------------------------------------------- */
@@ -132,11 +130,10 @@ static void put_utilization(struct metrics *metrics)
 
 		if (!is_gpu(device) || !device->is_measured || !device->account.wall_ns)
 			continue;
-		point = begin_point(metrics);
-		put_device(metrics, device);
+		point = begin_device_point(metrics, device);
 		put_text(metrics, "hw.gpu.task", "general");
-		put_double(metrics,
-			   (double)device->account.busy_ns / (double)device->account.wall_ns);
+		protobuf_double(&metrics->message, OTLP_NUMBER_DATA_POINT_AS_DOUBLE,
+				(double)device->account.busy_ns / (double)device->account.wall_ns);
 		protobuf_end(&metrics->message, point);
 	}
 	end_metric(metrics);
@@ -151,14 +148,10 @@ static void put_memory(struct metrics *metrics)
 	begin_metric(metrics, &metric);
 	for (size_t i = 0; i < analysis->devices_count; i++) {
 		const struct analysis_device *device = &analysis->devices[i];
-		size_t point;
 
-		if (!is_gpu(device) || !device->device->memory_bytes)
-			continue;
-		point = begin_point(metrics);
-		put_device(metrics, device);
-		put_int(metrics, device->device->memory_bytes);
-		protobuf_end(&metrics->message, point);
+		if (is_gpu(device) && device->device->memory_bytes)
+			end_point(metrics, begin_device_point(metrics, device),
+				  device->device->memory_bytes);
 	}
 	end_metric(metrics);
 }
@@ -179,12 +172,10 @@ static void put_transfers(struct metrics *metrics)
 		if (!is_gpu(device) ||
 		    (copy->command != COMMAND_READ && copy->command != COMMAND_WRITE))
 			continue;
-		point = begin_point(metrics);
-		put_device(metrics, device);
+		point = begin_device_point(metrics, device);
 		put_text(metrics, "network.io.direction",
 			 copy->command == COMMAND_WRITE ? "receive" : "transmit");
-		put_int(metrics, copy->bytes);
-		protobuf_end(&metrics->message, point);
+		end_point(metrics, point, copy->bytes);
 	}
 	end_metric(metrics);
 }
@@ -192,13 +183,11 @@ static void put_transfers(struct metrics *metrics)
 static void put_part(struct metrics *metrics, const struct analysis_device *device,
 		     const struct account_part *part)
 {
-	size_t point = begin_point(metrics);
+	size_t point = begin_device_point(metrics, device);
 
-	put_device(metrics, device);
 	put_text(metrics, "duet.part", part->is_busy ? "busy" : "idle");
 	put_text(metrics, "duet.what", part->what);
-	put_int(metrics, part->time_ns);
-	protobuf_end(&metrics->message, point);
+	end_point(metrics, point, part->time_ns);
 }
 
 static void put_account(struct metrics *metrics)
@@ -240,14 +229,13 @@ static void put_kernels(struct metrics *metrics, enum kernel_value value)
 	begin_metric(metrics, &table[value]);
 	for (size_t i = 0; i < analysis->kernels_count; i++) {
 		const struct analysis_kernel *kernel = &analysis->kernels[i];
-		size_t point = begin_point(metrics);
+		size_t point = begin_device_point(metrics, &analysis->devices[kernel->device]);
 
-		put_device(metrics, &analysis->devices[kernel->device]);
 		put_text(metrics, "duet.kernel", kernel->name);
-		put_int(metrics, value == KERNEL_COUNT   ? kernel->count
-				 : value == KERNEL_TOTAL ? kernel->total_ns
-							 : kernel->share_ns);
-		protobuf_end(&metrics->message, point);
+		end_point(metrics, point,
+			  value == KERNEL_COUNT   ? kernel->count
+			  : value == KERNEL_TOTAL ? kernel->total_ns
+						  : kernel->share_ns);
 	}
 	end_metric(metrics);
 }
@@ -259,8 +247,7 @@ static void put_state(struct metrics *metrics, const char *state, uint64_t count
 	size_t point = begin_point(metrics);
 
 	put_text(metrics, "duet.state", state);
-	put_int(metrics, count);
-	protobuf_end(&metrics->message, point);
+	end_point(metrics, point, count);
 }
 
 static void put_ledger(struct metrics *metrics)
@@ -285,12 +272,9 @@ static void put_contradictions(struct metrics *metrics)
 					     "Samples in kernels while the account has their "
 					     "device idle, and accounts that do not add up",
 					     .is_sum = true, .is_monotonic = true};
-	size_t point;
 
 	begin_metric(metrics, &metric);
-	point = begin_point(metrics);
-	put_int(metrics, metrics->analysis->ledger.contradictions);
-	protobuf_end(&metrics->message, point);
+	end_point(metrics, begin_point(metrics), metrics->analysis->ledger.contradictions);
 	end_metric(metrics);
 }
 
@@ -311,8 +295,7 @@ static void put_losses(struct metrics *metrics)
 		put_text(metrics, "duet.kind", analysis_kind_name(loss->kind));
 		put_text(metrics, "duet.reason",
 			 loss->reason ? analysis_loss_name(loss->reason) : "damage");
-		put_int(metrics, loss->count);
-		protobuf_end(&metrics->message, point);
+		end_point(metrics, point, loss->count);
 	}
 	end_metric(metrics);
 }

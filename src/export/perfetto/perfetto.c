@@ -64,12 +64,9 @@ struct perfetto {
 
 static bool is_of_process(const struct perfetto *perfetto, uint32_t process)
 {
-	const struct event_process *row;
+	uint64_t pid = perfetto->options->pid;
 
-	if (!perfetto->options->pid)
-		return true;
-	row = model_entity(perfetto->model, EVENT_PROCESS, process);
-	return row && row->pid == perfetto->options->pid;
+	return !pid || model_pid(perfetto->model, process) == pid;
 }
 
 static bool is_of_thread(const struct perfetto *perfetto, uint32_t thread)
@@ -546,20 +543,18 @@ static int on_row(void *context, const struct order_item *item)
 /* Adds the ends of threads: an ended thread is no longer off the processor. */
 static int add_ends(struct perfetto *perfetto)
 {
-	const struct event_thread *threads;
-	const void *rows = NULL;
-	size_t count = model_entities(perfetto->model, EVENT_THREAD, &rows);
+	const struct entity_index *threads = &perfetto->tracks.all_threads;
 	int error = 0;
 
-	threads = rows;
-	for (size_t i = 0; i < count && !error && perfetto->has_states; i++) {
+	for (size_t i = 0; i < threads->count && !error && perfetto->has_states; i++) {
+		const struct event_thread *row = entity_index_row(threads, i);
 		struct slice *slice = new_slice(perfetto, EVENT_THREAD);
 
 		if (!slice)
 			return -ENOMEM;
-		slice->row.thread = threads[i].id;
-		if (threads[i].end_ns)
-			error = add_slice(perfetto, slice, threads[i].end_ns, threads[i].end_ns);
+		slice->row.thread = row->id;
+		if (row->end_ns)
+			error = add_slice(perfetto, slice, row->end_ns, row->end_ns);
 	}
 	return error;
 }

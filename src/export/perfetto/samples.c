@@ -337,13 +337,12 @@ static int count_weight(struct samples_stream *stream, const struct event_cpu_sa
 static void put_sample(struct samples *samples, const struct event_cpu_sample *row, uint64_t sum)
 {
 	const struct event_thread *thread = model_entity(samples->model, EVENT_THREAD, row->thread);
-	const struct event_process *process =
-		thread ? model_entity(samples->model, EVENT_PROCESS, thread->process) : NULL;
+	uint32_t pid = thread ? model_pid(samples->model, thread->process) : 0;
 	struct protobuf *packet = &samples->packets->packet;
 	size_t begin = protobuf_begin(packet, PF_TRACE_PACKET_PERF_SAMPLE);
 
 	protobuf_u64(packet, PF_PERF_SAMPLE_CPU, row->cpu);
-	protobuf_u64(packet, PF_PERF_SAMPLE_PID, process ? process->pid & INT32_MAX : 0);
+	protobuf_u64(packet, PF_PERF_SAMPLE_PID, pid & INT32_MAX);
 	protobuf_u64(packet, PF_PERF_SAMPLE_TID, thread ? thread->tid : 0);
 	if (row->stack)
 		protobuf_u64(packet, PF_PERF_SAMPLE_CALLSTACK_IID, row->stack);

@@ -28,12 +28,9 @@
 int states_init(struct states *states, const struct model *model, struct packets *packets,
 		struct tracks *tracks, struct samples *samples)
 {
-	const void *entities = NULL;
-
 	*states = (struct states){
 		.model = model, .packets = packets, .tracks = tracks, .samples = samples};
-	states->is_away = calloc(model_entities(model, EVENT_THREAD, &entities) + 1,
-				 sizeof(*states->is_away));
+	states->is_away = calloc(tracks->all_threads.count + 1, sizeof(*states->is_away));
 	return states->is_away ? 0 : -ENOMEM;
 }
 
@@ -46,11 +43,10 @@ void states_fini(struct states *states)
 /* NULL if the trace does not describe the thread. */
 static bool *find_thread(const struct states *states, uint32_t id)
 {
-	const struct event_thread *row = model_entity(states->model, EVENT_THREAD, id);
-	const void *rows = NULL;
+	const struct entity_index *threads = &states->tracks->all_threads;
+	size_t index = entity_index_find(threads, id);
 
-	model_entities(states->model, EVENT_THREAD, &rows);
-	return row ? &states->is_away[row - (const struct event_thread *)rows] : NULL;
+	return index < threads->count ? &states->is_away[index] : NULL;
 }
 
 static void put_name(struct states *states, const struct event_switch *row)
@@ -144,13 +140,13 @@ int states_switch(struct states *states, const struct event_switch *row, bool is
 
 int states_end(struct states *states, uint64_t time_ns)
 {
-	const struct event_thread *threads;
-	const void *rows = NULL;
-	size_t count = model_entities(states->model, EVENT_THREAD, &rows);
+	const struct entity_index *threads = &states->tracks->all_threads;
 	int error = 0;
 
-	threads = rows;
-	for (size_t i = 0; i < count && !error; i++)
-		error = states_back(states, threads[i].id, time_ns);
+	for (size_t i = 0; i < threads->count && !error; i++) {
+		const struct event_thread *row = entity_index_row(threads, i);
+
+		error = states_back(states, row->id, time_ns);
+	}
 	return error;
 }

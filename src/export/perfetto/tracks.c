@@ -69,9 +69,7 @@ int tracks_describe(struct tracks *tracks, uint64_t parent, const char *name, ui
 
 static bool is_wanted(const struct tracks *tracks, uint32_t process)
 {
-	const struct event_process *row = model_entity(tracks->model, EVENT_PROCESS, process);
-
-	return !tracks->pid || (row && row->pid == tracks->pid);
+	return !tracks->pid || model_pid(tracks->model, process) == tracks->pid;
 }
 
 static void put_host_label(struct tracks *tracks, uint32_t id)
@@ -195,7 +193,7 @@ static void put_queue_description(struct tracks *tracks, const struct event_queu
 static size_t device_index(const struct tracks *tracks, const struct event_queue *queue)
 {
 	return queue ? entity_index_find(&tracks->all_devices, queue->device)
-		     : tracks->devices_count;
+		     : tracks->all_devices.count;
 }
 
 /* Finds the device of a queue; adds a track if the trace does not describe the device. */
@@ -229,35 +227,14 @@ static int describe_queue(struct tracks *tracks, const struct event_queue *row, 
 	return end_descriptor(tracks, mark);
 }
 
-/* unit NULL: a plain number. */
-static int describe_counter(struct tracks *tracks, uint64_t parent, const char *name,
-			    const char *unit, uint64_t rank, uint32_t *counter)
-{
-	struct protobuf *packet = &tracks->packets->packet;
-	size_t mark, inner;
-
-	if (array_grow(tracks->counters, tracks->counters_capacity, tracks->counters_count + 1))
-		return -ENOMEM;
-	*counter = (uint32_t)tracks->counters_count++;
-	tracks->counters[*counter].uuid = begin_descriptor(tracks, parent, name, &mark);
-	put_rank(tracks, rank);
-	inner = protobuf_begin(packet, PF_TRACK_DESCRIPTOR_COUNTER);
-	if (unit)
-		protobuf_text(packet, PF_COUNTER_DESCRIPTOR_UNIT_NAME, unit);
-	else
-		protobuf_u64(packet, PF_COUNTER_DESCRIPTOR_UNIT, PF_UNIT_COUNT);
-	protobuf_end(packet, inner);
-	return end_descriptor(tracks, mark);
-}
-
-int tracks_describe_counter(struct tracks *tracks, uint64_t parent, const char *name,
+static int describe_counter(struct tracks *tracks, uint64_t parent, const char *name, uint64_t rank,
 			    const struct tracks_counter_about *about, uint64_t *ret_uuid)
 {
 	struct protobuf *packet = &tracks->packets->packet;
 	size_t mark, inner;
 
 	*ret_uuid = begin_descriptor(tracks, parent, name, &mark);
-	put_rank(tracks, RANK_RECORDED);
+	put_rank(tracks, rank);
 	if (*about->description)
 		protobuf_text(packet, PF_TRACK_DESCRIPTOR_DESCRIPTION, about->description);
 	inner = protobuf_begin(packet, PF_TRACK_DESCRIPTOR_COUNTER);
@@ -267,6 +244,28 @@ int tracks_describe_counter(struct tracks *tracks, uint64_t parent, const char *
 		protobuf_text(packet, PF_COUNTER_DESCRIPTOR_UNIT_NAME, about->unit_name);
 	protobuf_end(packet, inner);
 	return end_descriptor(tracks, mark);
+}
+
+int tracks_describe_counter(struct tracks *tracks, uint64_t parent, const char *name,
+			    const struct tracks_counter_about *about, uint64_t *ret_uuid)
+{
+	return describe_counter(tracks, parent, name, RANK_RECORDED, about, ret_uuid);
+}
+
+/* Adds a counter that the export computes. unit "": a plain number. */
+static int add_counter(struct tracks *tracks, uint64_t parent, const char *name, const char *unit,
+		       uint64_t rank, uint32_t *counter)
+{
+	const struct tracks_counter_about about = {.unit = *unit ? PF_UNIT_UNSPECIFIED
+								 : PF_UNIT_COUNT,
+						   .unit_name = unit,
+						   .description = ""};
+
+	if (array_grow(tracks->counters, tracks->counters_capacity, tracks->counters_count + 1))
+		return -ENOMEM;
+	*counter = (uint32_t)tracks->counters_count++;
+	return describe_counter(tracks, parent, name, rank, &about,
+				&tracks->counters[*counter].uuid);
 }
 
 uint64_t tracks_process(const struct tracks *tracks, uint32_t process)
@@ -297,17 +296,17 @@ static int compare_members(const void *left, const void *right)
 
 static int list_members(const struct tracks *tracks, struct member **ret_members)
 {
-	struct member *members = calloc(tracks->threads_count + 1, sizeof(*members));
-	const struct event_thread *rows;
-	const void *entities = NULL;
+	size_t count = tracks->all_threads.count;
+	struct member *members = calloc(count + 1, sizeof(*members));
 
 	if (!members)
 		return -ENOMEM;
-	model_entities(tracks->model, EVENT_THREAD, &entities);
-	rows = entities;
-	for (size_t i = 0; i < tracks->threads_count; i++)
-		members[i] = (struct member){rows[i].process, (uint32_t)i};
-	qsort(members, tracks->threads_count, sizeof(*members), compare_members);
+	for (size_t i = 0; i < count; i++) {
+		const struct event_thread *row = entity_index_row(&tracks->all_threads, i);
+
+		members[i] = (struct member){row->process, (uint32_t)i};
+	}
+	qsort(members, count, sizeof(*members), compare_members);
 	*ret_members = members;
 	return 0;
 }
@@ -316,17 +315,16 @@ static int list_members(const struct tracks *tracks, struct member **ret_members
 static int describe_members(struct tracks *tracks, const struct member *members, uint32_t process,
 			    size_t *at)
 {
-	const struct event_thread *rows;
-	const void *entities = NULL;
+	size_t count = tracks->all_threads.count;
 	int error = 0;
 
-	model_entities(tracks->model, EVENT_THREAD, &entities);
-	rows = entities;
-	for (; *at < tracks->threads_count && members[*at].process <= process && !error; ++*at) {
+	for (; *at < count && members[*at].process <= process && !error; ++*at) {
 		uint32_t index = members[*at].index;
 
 		if (is_wanted(tracks, members[*at].process))
-			error = describe_thread(tracks, &rows[index], &tracks->threads[index].uuid);
+			error = describe_thread(tracks,
+						entity_index_row(&tracks->all_threads, index),
+						&tracks->threads[index].uuid);
 	}
 	return error;
 }
@@ -335,21 +333,19 @@ static int describe_members(struct tracks *tracks, const struct member *members,
  * assigns a thread to the one described last. Processes are sorted by id. */
 static int describe_processes(struct tracks *tracks)
 {
-	const struct event_process *rows;
-	const void *entities = NULL;
 	struct member *members;
 	size_t at = 0;
 	int error = list_members(tracks, &members);
 
 	if (error)
 		return error;
-	model_entities(tracks->model, EVENT_PROCESS, &entities);
-	rows = entities;
-	for (size_t i = 0; i < tracks->processes_count && !error; i++) {
-		if (is_wanted(tracks, rows[i].id))
-			error = describe_process(tracks, &rows[i], &tracks->processes[i]);
+	for (size_t i = 0; i < tracks->all_processes.count && !error; i++) {
+		const struct event_process *row = entity_index_row(&tracks->all_processes, i);
+
+		if (is_wanted(tracks, row->id))
+			error = describe_process(tracks, row, &tracks->processes[i]);
 		if (!error)
-			error = describe_members(tracks, members, rows[i].id, &at);
+			error = describe_members(tracks, members, row->id, &at);
 	}
 	if (!error)
 		error = describe_members(tracks, members, UINT32_MAX, &at);
@@ -359,51 +355,43 @@ static int describe_processes(struct tracks *tracks)
 
 static int describe_devices(struct tracks *tracks)
 {
-	const struct event_device *rows;
-	const void *entities = NULL;
 	int error = 0;
 
-	model_entities(tracks->model, EVENT_DEVICE, &entities);
-	rows = entities;
-	for (size_t i = 0; i < tracks->devices_count && !error; i++)
-		error = describe_device(tracks, &rows[i], &tracks->devices[i].uuid);
+	for (size_t i = 0; i < tracks->all_devices.count && !error; i++)
+		error = describe_device(tracks, entity_index_row(&tracks->all_devices, i),
+					&tracks->devices[i].uuid);
 	return error;
 }
 
 static int describe_queues(struct tracks *tracks)
 {
-	const struct event_queue *rows;
-	const void *entities = NULL;
 	int error = 0;
 
-	model_entities(tracks->model, EVENT_QUEUE, &entities);
-	rows = entities;
-	for (size_t i = 0; i < tracks->queues_count && !error; i++) {
-		if (is_wanted(tracks, rows[i].process))
-			error = describe_queue(tracks, &rows[i], &tracks->queues[i].uuid);
+	for (size_t i = 0; i < tracks->all_queues.count && !error; i++) {
+		const struct event_queue *row = entity_index_row(&tracks->all_queues, i);
+
+		if (is_wanted(tracks, row->process))
+			error = describe_queue(tracks, row, &tracks->queues[i].uuid);
 	}
 	return error;
 }
 
 static int allocate(struct tracks *tracks)
 {
-	const void *rows = NULL;
+	size_t threads = tracks->all_threads.count + 1, queues = tracks->all_queues.count + 1;
+	size_t devices = tracks->all_devices.count + 1;
 
-	tracks->processes_count = model_entities(tracks->model, EVENT_PROCESS, &rows);
-	tracks->threads_count = model_entities(tracks->model, EVENT_THREAD, &rows);
-	tracks->queues_count = model_entities(tracks->model, EVENT_QUEUE, &rows);
-	tracks->devices_count = model_entities(tracks->model, EVENT_DEVICE, &rows);
-	tracks->processes = calloc(tracks->processes_count + 1, sizeof(*tracks->processes));
-	tracks->threads = calloc(tracks->threads_count + 1, sizeof(*tracks->threads));
-	tracks->started = calloc(tracks->threads_count + 1, sizeof(*tracks->started));
-	tracks->queues = calloc(tracks->queues_count + 1, sizeof(*tracks->queues));
-	tracks->devices = calloc(tracks->devices_count + 1, sizeof(*tracks->devices));
+	tracks->processes = calloc(tracks->all_processes.count + 1, sizeof(*tracks->processes));
+	tracks->threads = calloc(threads, sizeof(*tracks->threads));
+	tracks->started = calloc(threads, sizeof(*tracks->started));
+	tracks->queues = calloc(queues, sizeof(*tracks->queues));
+	tracks->devices = calloc(devices, sizeof(*tracks->devices));
 	if (!tracks->processes || !tracks->threads || !tracks->started || !tracks->queues ||
 	    !tracks->devices)
 		return -ENOMEM;
-	for (size_t i = 0; i <= tracks->queues_count; i++)
+	for (size_t i = 0; i < queues; i++)
 		tracks->queues[i].depth = TRACKS_NO_COUNTER;
-	for (size_t i = 0; i <= tracks->devices_count; i++) {
+	for (size_t i = 0; i < devices; i++) {
 		tracks->devices[i].busy = TRACKS_NO_COUNTER;
 		for (size_t j = 0; j < ANALYSIS_COMMAND_COUNT; j++)
 			tracks->devices[i].rates[j] = TRACKS_NO_COUNTER;
@@ -444,9 +432,9 @@ void tracks_fini(struct tracks *tracks)
 {
 	if (!tracks)
 		return;
-	free_rows(tracks->threads, tracks->threads_count + 1);
-	free_rows(tracks->started, tracks->threads_count + 1);
-	free_rows(tracks->queues, tracks->queues_count + 1);
+	free_rows(tracks->threads, tracks->all_threads.count + 1);
+	free_rows(tracks->started, tracks->all_threads.count + 1);
+	free_rows(tracks->queues, tracks->all_queues.count + 1);
 	free(tracks->processes);
 	free(tracks->devices);
 	free(tracks->counters);
@@ -564,8 +552,7 @@ int tracks_depth(struct tracks *tracks, uint32_t queue, uint32_t *ret_counter)
 	int error = find_queue(tracks, queue, &row);
 
 	if (!error && row->depth == TRACKS_NO_COUNTER)
-		error = describe_counter(tracks, row->uuid, "commands in flight", NULL, 0,
-					 &row->depth);
+		error = add_counter(tracks, row->uuid, "commands in flight", "", 0, &row->depth);
 	if (!error)
 		*ret_counter = row->depth;
 	return error;
@@ -577,8 +564,8 @@ int tracks_busy(struct tracks *tracks, uint32_t queue, uint32_t *ret_counter)
 	int error = find_device(tracks, queue_row(tracks, queue), &device);
 
 	if (!error && device->busy == TRACKS_NO_COUNTER)
-		error = describe_counter(tracks, device->uuid, "busy: commands running", NULL,
-					 RANK_BUSY, &device->busy);
+		error = add_counter(tracks, device->uuid, "busy: commands running", "", RANK_BUSY,
+				    &device->busy);
 	if (!error)
 		*ret_counter = device->busy;
 	return error;
@@ -596,8 +583,8 @@ int tracks_rate(struct tracks *tracks, uint32_t queue, uint32_t command, uint32_
 		command = COMMAND_OTHER;
 	if (device->rates[command] == TRACKS_NO_COUNTER) {
 		snprintf(name, sizeof(name), "%s bytes/s", analysis_command_name(command));
-		error = describe_counter(tracks, device->uuid, name, "bytes/s", RANK_RATE + command,
-					 &device->rates[command]);
+		error = add_counter(tracks, device->uuid, name, "bytes/s", RANK_RATE + command,
+				    &device->rates[command]);
 	}
 	if (!error)
 		*ret_counter = device->rates[command];

@@ -56,9 +56,8 @@ struct tracks {
 	struct tracks_device *devices;
 	uint64_t *processes; /* uuids in the order of the trace; 0: not described */
 	struct tracks_counter *counters;
-	struct entity_index all_processes, all_threads, all_queues,
-		all_devices; /* lists of the trace */
-	size_t processes_count, threads_count, queues_count, devices_count;
+	/* lists of the trace */
+	struct entity_index all_processes, all_threads, all_queues, all_devices;
 	size_t counters_count, counters_capacity;
 };
 

@@ -153,13 +153,18 @@ static void put_i64(struct database *database, int64_t value)
 	database->library.bind_int64(database->row, ++database->column, value);
 }
 
+static void put_optional(struct database *database, bool is_known, int64_t value)
+{
+	if (is_known)
+		put_i64(database, value);
+	else
+		put_nothing(database);
+}
+
 /* 0 is written as NULL. */
 static void put_known(struct database *database, uint64_t value)
 {
-	if (value)
-		put_u64(database, value);
-	else
-		put_nothing(database);
+	put_optional(database, value != 0, (int64_t)value);
 }
 
 /* A stack that was lost with a damaged chunk is written as NULL. */
@@ -255,51 +260,43 @@ static int put_list_row(struct database *database, enum table table, const void 
 
 /* ---- the recording --------------------------------------------------------------------------- */
 
-static int put_meta_text(struct database *database, const char *key, const char *value)
+static int put_meta_row(struct database *database, const char *key, const char *text,
+			int64_t number)
 {
 	int error = begin_row(database, TABLE_META);
 
 	if (error)
 		return error;
 	put_text(database, key);
-	put_text(database, value);
-	return end_row(database);
-}
-
-static int put_meta_number(struct database *database, const char *key, int64_t value)
-{
-	int error = begin_row(database, TABLE_META);
-
-	if (error)
-		return error;
-	put_text(database, key);
-	put_i64(database, value);
+	if (text)
+		put_text(database, text);
+	else
+		put_i64(database, number);
 	return end_row(database);
 }
 
 static int put_meta(struct database *database)
 {
 	const struct analysis *analysis = database->analysis;
-	uint64_t realtime_ns;
-	int error = put_meta_text(database, "schema", "duet.sqlite/1");
+	const struct filter *filter = &database->filter;
+	uint64_t realtime_ns = 0;
+	bool has_realtime = model_wall_clock(database->model, analysis->begin_ns, &realtime_ns);
+	const struct {
+		const char *key, *text; /* NULL: a number */
+		int64_t number;
+	} rows[] = {{"schema", "duet.sqlite/1", 0},
+		    {"version", filter->options->version, 0},
+		    {"command", model_command(database->model), 0},
+		    {"complete", NULL, analysis_is_complete(analysis)},
+		    {"begin_monotonic_ns", NULL, (int64_t)analysis->begin_ns},
+		    {"from_ns", NULL, filter_time(filter, analysis->from_ns)},
+		    {"to_ns", NULL, filter_time(filter, analysis->to_ns)},
+		    {"begin_realtime_ns", NULL, (int64_t)realtime_ns}};
+	size_t count = ARRAY_COUNT(rows) - !has_realtime;
+	int error = 0;
 
-	if (!error)
-		error = put_meta_text(database, "version", database->filter.options->version);
-	if (!error)
-		error = put_meta_text(database, "command", model_command(database->model));
-	if (!error)
-		error = put_meta_number(database, "complete", analysis_is_complete(analysis));
-	if (!error)
-		error = put_meta_number(database, "begin_monotonic_ns",
-					(int64_t)analysis->begin_ns);
-	if (!error)
-		error = put_meta_number(database, "from_ns",
-					filter_time(&database->filter, analysis->from_ns));
-	if (!error)
-		error = put_meta_number(database, "to_ns",
-					filter_time(&database->filter, analysis->to_ns));
-	if (!error && model_wall_clock(database->model, analysis->begin_ns, &realtime_ns))
-		error = put_meta_number(database, "begin_realtime_ns", (int64_t)realtime_ns);
+	for (size_t i = 0; i < count && !error; i++)
+		error = put_meta_row(database, rows[i].key, rows[i].text, rows[i].number);
 	return error;
 }
 
@@ -319,14 +316,9 @@ static int put_clocks(struct database *database)
 		put_text(database, clocks_name(clocks, database->model->reader, domain));
 		put_text(database, clocks_method_name(certificate->method));
 		put_i64(database, certificate->offset_ns);
-		if (certificate->has_drift)
-			put_i64(database, certificate->drift_ppb);
-		else
-			put_nothing(database);
-		if (certificate->error_ns == UINT64_MAX)
-			put_nothing(database);
-		else
-			put_u64(database, certificate->error_ns);
+		put_optional(database, certificate->has_drift, certificate->drift_ppb);
+		put_optional(database, certificate->error_ns != UINT64_MAX,
+			     (int64_t)certificate->error_ns);
 		put_u64(database, certificate->violations);
 		error = end_row(database);
 	}
@@ -381,22 +373,17 @@ static void put_moments(struct database *database, const struct event_execution 
 {
 	const uint64_t times[] = {row->queued, row->submitted, row->started, row->ended};
 
-	for (unsigned int i = 0; i < ARRAY_COUNT(times); i++) {
-		if ((row->valid & 1u << i) && !(row->valid & ORDER_UNPLACED))
-			put_time(database, times[i]);
-		else
-			put_nothing(database);
-	}
-	if (row->seen)
-		put_time(database, row->seen);
-	else
-		put_nothing(database);
+	for (unsigned int i = 0; i < ARRAY_COUNT(times); i++)
+		put_optional(database, (row->valid & 1u << i) && !(row->valid & ORDER_UNPLACED),
+			     filter_time(&database->filter, times[i]));
+	put_optional(database, row->seen != 0, filter_time(&database->filter, row->seen));
 }
 
 static int put_execution(struct database *database, const struct command *command)
 {
 	const struct event_execution *row = command->execution;
-	uint64_t duration_ns;
+	uint64_t duration_ns = 0;
+	bool has_duration = command_duration(command, &duration_ns);
 	int error = begin_row(database, TABLE_EXECUTIONS);
 
 	if (error)
@@ -408,10 +395,7 @@ static int put_execution(struct database *database, const struct command *comman
 	put_known(database, row->correlation);
 	put_text(database, commands_state_name(command->state));
 	put_moments(database, row);
-	if (command_duration(command, &duration_ns))
-		put_u64(database, duration_ns);
-	else
-		put_nothing(database);
+	put_optional(database, has_duration, (int64_t)duration_ns);
 	put_i64(database, row->status);
 	put_u64(database, command_is_in_account(command));
 	database->rows++;

@@ -253,7 +253,7 @@ static int write_command(struct chrome *chrome, struct chrome_joined *joined,
 		error = find_thread(chrome, row.process, &launch);
 		if (!error && command->kernel_name)
 			error = import_target_kernel(
-				chrome->target, row.process,
+				chrome->target, row.process, "",
 				string_table_text(&chrome->texts, command->kernel_name, NULL),
 				&launch.kernel);
 		if (!error)
@@ -388,7 +388,7 @@ static int name_command(struct chrome *chrome, const struct chrome_event *event,
 	call->command = chrome_commands_by_name(command, COMMAND_KERNEL);
 	if (call->command != COMMAND_KERNEL)
 		return 0;
-	return import_target_kernel(chrome->target, process, command, &call->kernel);
+	return import_target_kernel(chrome->target, process, "", command, &call->kernel);
 }
 
 static bool waits(const struct chrome_event *event)
@@ -661,25 +661,15 @@ static void put_notes(struct chrome *chrome)
 		import_target_note(target,
 				   "times are moved by %" PRId64 " ns, so that none is negative",
 				   -chrome->names.first_ns);
-	if (chrome->made_up)
-		import_target_note(
-			target, "%" PRIu64 " %s without a call: duet adds a launch of no duration",
-			chrome->made_up, format_noun(chrome->made_up, "command", "commands"));
-	if (chrome->captured)
-		import_target_note(
-			target,
-			"%" PRIu64
-			" %s under a stream capture: imported as a call, because it became a "
-			"node of a graph",
-			chrome->captured, format_noun(chrome->captured, "launch", "launches"));
-	if (chrome->unbalanced)
-		import_target_note(target, "%" PRIu64 " %s without begin or end event",
-				   chrome->unbalanced,
-				   format_noun(chrome->unbalanced, "slice", "slices"));
-	if (chrome->left_out)
-		import_target_note(
-			target, "%" PRIu64 " %s left out: counters, instants, flow arrows, …",
-			chrome->left_out, format_noun(chrome->left_out, "event", "events"));
+	import_target_note_count(target, chrome->made_up, "command", "commands",
+				 "without a call: duet adds a launch of no duration");
+	import_target_note_count(target, chrome->captured, "launch", "launches",
+				 "under a stream capture: imported as a call, because it became a "
+				 "node of a graph");
+	import_target_note_count(target, chrome->unbalanced, "slice", "slices",
+				 "without begin or end event");
+	import_target_note_count(target, chrome->left_out, "event", "events",
+				 "left out: counters, instants, flow arrows, …");
 	if (chrome->names.is_cut)
 		import_target_note(target,
 				   "the array of events has no end: the file may be cut off");

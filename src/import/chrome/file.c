@@ -42,68 +42,57 @@ struct fields {
 	size_t count;
 };
 
-#define ARGUMENT(key, type, member)                                        \
-	{                                                                  \
-		key, type, offsetof(struct chrome_arguments, member), NULL \
-	}
-#define EVENT(key, type, member)                                       \
-	{                                                              \
-		key, type, offsetof(struct chrome_event, member), NULL \
-	}
-#define FRAME(key, member)                                                   \
-	{                                                                    \
-		key, FIELD_TEXT, offsetof(struct chrome_frame, member), NULL \
-	}
-#define SAMPLE(key, type, member)                                       \
-	{                                                               \
-		key, type, offsetof(struct chrome_sample, member), NULL \
+#define FIELD(object, key, type, member)                                  \
+	{                                                                 \
+		key, type, offsetof(struct chrome_##object, member), NULL \
 	}
 
 static const struct field argument_rows[] = {
-	ARGUMENT("name", FIELD_TEXT, name),
-	ARGUMENT("labels", FIELD_TEXT, labels),
-	ARGUMENT("command", FIELD_TEXT, command),
-	ARGUMENT("queue", FIELD_TEXT, queue),
-	ARGUMENT("stream", FIELD_TEXT, stream),
-	ARGUMENT("no_launch", FIELD_TEXT, no_launch),
-	ARGUMENT("no_execution", FIELD_TEXT, no_execution),
-	ARGUMENT("domain", FIELD_TEXT, domain),
-	ARGUMENT("correlation", FIELD_NUMBER, correlation),
-	ARGUMENT("pid", FIELD_NUMBER, pid),
-	ARGUMENT("bytes", FIELD_NUMBER, bytes),
-	ARGUMENT("result", FIELD_NUMBER, result),
-	ARGUMENT("status", FIELD_NUMBER, status),
-	ARGUMENT("further", FIELD_NUMBER, further),
-	ARGUMENT("queued_to_submitted_ns", FIELD_NUMBER, queued_to_submitted),
-	ARGUMENT("submitted_to_started_ns", FIELD_NUMBER, submitted_to_started),
-	ARGUMENT("global", FIELD_SIZES, global),
-	ARGUMENT("local", FIELD_SIZES, local),
-	ARGUMENT("grid", FIELD_SIZES, grid),
-	ARGUMENT("block", FIELD_SIZES, block),
+	FIELD(arguments, "name", FIELD_TEXT, name),
+	FIELD(arguments, "labels", FIELD_TEXT, labels),
+	FIELD(arguments, "command", FIELD_TEXT, command),
+	FIELD(arguments, "queue", FIELD_TEXT, queue),
+	FIELD(arguments, "stream", FIELD_TEXT, stream),
+	FIELD(arguments, "no_launch", FIELD_TEXT, no_launch),
+	FIELD(arguments, "no_execution", FIELD_TEXT, no_execution),
+	FIELD(arguments, "domain", FIELD_TEXT, domain),
+	FIELD(arguments, "correlation", FIELD_NUMBER, correlation),
+	FIELD(arguments, "pid", FIELD_NUMBER, pid),
+	FIELD(arguments, "bytes", FIELD_NUMBER, bytes),
+	FIELD(arguments, "result", FIELD_NUMBER, result),
+	FIELD(arguments, "status", FIELD_NUMBER, status),
+	FIELD(arguments, "further", FIELD_NUMBER, further),
+	FIELD(arguments, "queued_to_submitted_ns", FIELD_NUMBER, queued_to_submitted),
+	FIELD(arguments, "submitted_to_started_ns", FIELD_NUMBER, submitted_to_started),
+	FIELD(arguments, "global", FIELD_SIZES, global),
+	FIELD(arguments, "local", FIELD_SIZES, local),
+	FIELD(arguments, "grid", FIELD_SIZES, grid),
+	FIELD(arguments, "block", FIELD_SIZES, block),
 };
 static const struct fields argument_fields = {argument_rows, ARRAY_COUNT(argument_rows)};
 
 static const struct field event_rows[] = {
-	EVENT("ph", FIELD_TEXT, phase),
-	EVENT("name", FIELD_TEXT, name),
-	EVENT("cat", FIELD_TEXT, category),
-	EVENT("pid", FIELD_TEXT, pid),
-	EVENT("tid", FIELD_TEXT, tid),
-	EVENT("sf", FIELD_TEXT, stack),
-	EVENT("ts", FIELD_US, ts_ns),
-	EVENT("dur", FIELD_US, dur_ns),
+	FIELD(event, "ph", FIELD_TEXT, phase),
+	FIELD(event, "name", FIELD_TEXT, name),
+	FIELD(event, "cat", FIELD_TEXT, category),
+	FIELD(event, "pid", FIELD_TEXT, pid),
+	FIELD(event, "tid", FIELD_TEXT, tid),
+	FIELD(event, "sf", FIELD_TEXT, stack),
+	FIELD(event, "ts", FIELD_US, ts_ns),
+	FIELD(event, "dur", FIELD_US, dur_ns),
 	{"args", FIELD_OBJECT, offsetof(struct chrome_event, arguments), &argument_fields},
 };
 static const struct fields event_fields = {event_rows, ARRAY_COUNT(event_rows)};
 
-static const struct field frame_rows[] = {FRAME("name", name), FRAME("category", category),
-					  FRAME("parent", parent)};
+static const struct field frame_rows[] = {FIELD(frame, "name", FIELD_TEXT, name),
+					  FIELD(frame, "category", FIELD_TEXT, category),
+					  FIELD(frame, "parent", FIELD_TEXT, parent)};
 static const struct fields frame_fields = {frame_rows, ARRAY_COUNT(frame_rows)};
 
 static const struct field sample_rows[] = {
-	SAMPLE("tid", FIELD_TEXT, tid),   SAMPLE("name", FIELD_TEXT, name),
-	SAMPLE("sf", FIELD_TEXT, stack),  SAMPLE("ts", FIELD_US, ts_ns),
-	SAMPLE("cpu", FIELD_NUMBER, cpu), SAMPLE("weight", FIELD_NUMBER, weight),
+	FIELD(sample, "tid", FIELD_TEXT, tid),   FIELD(sample, "name", FIELD_TEXT, name),
+	FIELD(sample, "sf", FIELD_TEXT, stack),  FIELD(sample, "ts", FIELD_US, ts_ns),
+	FIELD(sample, "cpu", FIELD_NUMBER, cpu), FIELD(sample, "weight", FIELD_NUMBER, weight),
 };
 static const struct fields sample_fields = {sample_rows, ARRAY_COUNT(sample_rows)};
 
@@ -168,14 +157,15 @@ static void take_number(const char *text, struct chrome_number *number)
 static int take_us(struct json_reader *reader, const char *key, struct chrome_number *number)
 {
 	const char *text = json_reader_text(reader, NULL);
+	char expected[128], found[64];
 
 	if (json_parse_thousandths(text, &number->value) || number->value > MAX_TIME ||
-	    number->value < -MAX_TIME)
-		return error_set(-EBADMSG,
-				 "line %llu, byte %llu: expected a time in microseconds as '%s', "
-				 "within 2e15 of 0, found '%.40s'",
-				 (unsigned long long)json_reader_line(reader),
-				 (unsigned long long)json_reader_byte(reader), key, text);
+	    number->value < -MAX_TIME) {
+		snprintf(expected, sizeof(expected),
+			 "a time in microseconds as '%s', within 2e15 of 0", key);
+		snprintf(found, sizeof(found), "'%.40s'", text);
+		return json_reader_fail(reader, expected, found);
+	}
 	number->is_known = true;
 	return 0;
 }
@@ -246,11 +236,7 @@ static int read_object(struct json_reader *reader, const struct fields *fields, 
 
 static int wrong_item(struct json_reader *reader, const char *what, int token)
 {
-	return token < 0 ? token
-			 : error_set(-EBADMSG, "line %llu, byte %llu: expected %s, found %s",
-				     (unsigned long long)json_reader_line(reader),
-				     (unsigned long long)json_reader_byte(reader), what,
-				     json_token_name(token));
+	return token < 0 ? token : json_reader_fail(reader, what, json_token_name(token));
 }
 
 static uint32_t count_dimensions(const uint64_t sizes[3])

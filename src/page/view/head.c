@@ -163,13 +163,6 @@ static void write_processes(struct writer *writer, bool with_calls)
 
 /* ---- devices ---- */
 
-static uint32_t pid_of(const struct view_tracks *tracks, uint32_t process)
-{
-	const struct event_process *row = model_entity(tracks->model, EVENT_PROCESS, process);
-
-	return row ? row->pid : 0;
-}
-
 static bool is_queue_shown(const struct view_tracks *tracks, size_t queue)
 {
 	return tracks->queues[queue] || tracks->rejected[queue];
@@ -199,7 +192,7 @@ static void write_queue(struct writer *writer, size_t parent, size_t queue)
 		snprintf(name, sizeof(name), "queue %u%s%.40s of process %u", row->queue->id,
 			 row->queue->name_string ? " " : "",
 			 model_text(tracks->analysis->model, row->queue->name_string, ""),
-			 pid_of(tracks, row->queue->process));
+			 model_pid(tracks->model, row->queue->process));
 		snprintf(detail, sizeof(detail), "%s order",
 			 row->queue->flags & QUEUE_OUT_OF_ORDER ? "out of" : "in");
 	}
@@ -234,7 +227,7 @@ static void write_context(struct writer *writer, size_t parent, size_t device, s
 		return;
 	if (row)
 		snprintf(name, sizeof(name), "context %u of process %u", row->id,
-			 pid_of(tracks, row->process));
+			 model_pid(tracks->model, row->process));
 	view_track_begin(&writer->track, "context", parent, name);
 	json_pair_u64(&writer->json, "device", device);
 	view_track_end(&writer->track, view_tracks_context(tracks, device, context));

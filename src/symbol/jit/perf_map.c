@@ -2,11 +2,11 @@
  *
  * symbol/jit/perf_map.c - names of JIT code from /tmp/perf-PID.map
  *
- * Runs in:  the recorder, which keeps the sampled part, and all commands that read a trace
+ * Runs in:  the recorder
  * Gets:     a text that the profiled program wrote, and may still be writing
  * Gives:    names
- * Owns:     the names and a flat table of their addresses
- * Fails:    -ENOMEM, -errno of reading; a damaged line is left out and counted
+ * Owns:     a block of the file while it is read
+ * Fails:    -ENOMEM, -errno of reading; a damaged line is left out
  * Why the later line wins: a runtime reuses the memory of discarded code and cannot remove its
  *           line. The last line counts only with its newline: without one it is half written.
  */
@@ -18,24 +18,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/arena.h"
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/error.h"
 #include "base/io.h"
-#include "symbol/interval_map.h"
 
-#define SIZE_LIMIT  ((size_t)1 << 30) /* max file size; a larger file is not a list of functions */
 #define BLOCK_BYTES ((size_t)1 << 18) /* a line is shorter */
 #define MAX_STEPS   (UINT64_C(1) << 26)
-
-struct perf_map {
-	struct arena arena;
-	const char **names;
-	size_t count, capacity;
-	size_t damaged_count;
-	struct span_table where; /* depth: the line; value: index into names */
-};
 
 /* Hexadecimal, with or without 0x; returns the address after it, NULL if it is not a number. */
 static const char *parse_number(const char *text, const char *end, uint64_t *ret_number)
@@ -92,72 +80,6 @@ static bool scan_line(const char *text, const char *end, struct line *ret_line)
 	return name < end && !memchr(name, '\0', ret_line->length) && size &&
 	       !__builtin_add_overflow(ret_line->start, size, &ret_line->end);
 }
-
-/* -EBADMSG for an invalid line. */
-static int parse_line(struct perf_map *map, const char *text, const char *end)
-{
-	struct interval interval = {.depth = (uint32_t)map->count, .value = (uint32_t)map->count};
-	struct line line;
-
-	if (!scan_line(text, end, &line) || map->count >= SPAN_NONE)
-		return -EBADMSG;
-	if (array_grow(map->names, map->capacity, map->count + 1))
-		return -ENOMEM;
-	map->names[map->count] = arena_copy(&map->arena, line.name, line.length);
-	if (!map->names[map->count])
-		return -ENOMEM;
-	interval.start = line.start;
-	interval.end = line.end;
-	map->count++;
-	return span_table_add(&map->where, &interval);
-}
-
-int perf_map_parse(const char *text, size_t size, struct perf_map **ret_map)
-{
-	struct perf_map *map = calloc(1, sizeof(*map));
-	const char *end = text + size, *newline;
-	int error = map ? 0 : -ENOMEM;
-
-	while (!error && text < end && (newline = memchr(text, '\n', (size_t)(end - text)))) {
-		error = parse_line(map, text, newline);
-		if (error == -EBADMSG) {
-			map->damaged_count++;
-			error = 0;
-		}
-		text = newline + 1;
-	}
-	if (!error)
-		error = span_table_build(&map->where);
-	if (error)
-		perf_map_close(map);
-	else
-		*ret_map = map;
-	return error;
-}
-
-int perf_map_open(const char *path, struct perf_map **ret_map)
-{
-	auto_free char *text = NULL;
-	size_t size;
-	int error = read_file(path, SIZE_LIMIT, &text, &size);
-
-	if (error)
-		return error;
-	error = perf_map_parse(text, size, ret_map);
-	return error ? error_set(error, "read '%s': out of memory", path) : 0;
-}
-
-void perf_map_close(struct perf_map *map)
-{
-	if (!map)
-		return;
-	span_table_fini(&map->where);
-	free(map->names);
-	arena_fini(&map->arena);
-	free(map);
-}
-
-/* ---- without a map in memory ---- */
 
 struct search {
 	struct perf_map_wanted *wanted;
@@ -238,25 +160,4 @@ char *perf_map_name(int fd, const struct perf_map_wanted *wanted)
 		return name;
 	free(name);
 	return NULL;
-}
-
-int perf_map_find(const struct perf_map *map, uint64_t address, struct perf_map_entry *ret_entry)
-{
-	const struct interval *found = span_table_find(&map->where, address);
-
-	if (!found)
-		return -ENOENT;
-	*ret_entry = (struct perf_map_entry){map->names[found->value], found->start,
-					     found->end - found->start};
-	return 0;
-}
-
-size_t perf_map_count(const struct perf_map *map)
-{
-	return map->count;
-}
-
-size_t perf_map_damaged_count(const struct perf_map *map)
-{
-	return map->damaged_count;
 }

@@ -8,7 +8,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 struct remote_memory {
 	uint32_t pid;
@@ -34,22 +33,5 @@ int64_t remote_memory_gather(struct remote_memory *memory, const struct remote_p
 
 /* 0; -EFAULT if a part cannot be read, -ESRCH, -EPERM. */
 int remote_memory_read(struct remote_memory *memory, uint64_t address, void *to, size_t size);
-
-/* The word at an offset of a copy. */
-static inline uint64_t word_at(const uint8_t *bytes, size_t at)
-{
-	uint64_t value;
-
-	memcpy(&value, bytes + at, sizeof(value));
-	return value;
-}
-
-static inline uint32_t half_at(const uint8_t *bytes, size_t at)
-{
-	uint32_t value;
-
-	memcpy(&value, bytes + at, sizeof(value));
-	return value;
-}
 
 #endif

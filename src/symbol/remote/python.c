@@ -203,9 +203,9 @@ static int read_known_stack(struct python_remote *remote, bool *ret_is_moving)
 	return -EAGAIN;
 }
 
-static int read_frames(struct python_remote *remote, uint32_t tid,
-		       struct python_remote_frame *frames, size_t most,
-		       struct python_remote_gap *ret_gap)
+int python_remote_frames(struct python_remote *remote, uint32_t tid, bool is_glance,
+			 struct python_remote_frame *frames, size_t most,
+			 struct python_remote_gap *ret_gap)
 {
 	struct python_remote_gap gap = {0};
 	int r;
@@ -217,6 +217,7 @@ static int read_frames(struct python_remote *remote, uint32_t tid,
 		remote->thread->pause--;
 		return -E2BIG;
 	}
+	remote->is_glance = is_glance;
 	remote->fetches = 0;
 	remote->fetched_bytes = 0;
 	r = read_known_stack(remote, &gap.is_moving);
@@ -228,22 +229,6 @@ static int read_frames(struct python_remote *remote, uint32_t tid,
 	r = (int)write_frames(remote, frames, most, &gap);
 	*ret_gap = gap;
 	return r;
-}
-
-int python_remote_frames(struct python_remote *remote, uint32_t tid,
-			 struct python_remote_frame *frames, size_t most,
-			 struct python_remote_gap *ret_gap)
-{
-	remote->is_glance = false;
-	return read_frames(remote, tid, frames, most, ret_gap);
-}
-
-int python_remote_glance(struct python_remote *remote, uint32_t tid,
-			 struct python_remote_frame *frames, size_t most,
-			 struct python_remote_gap *ret_gap)
-{
-	remote->is_glance = true;
-	return read_frames(remote, tid, frames, most, ret_gap);
 }
 
 /* A freed object still contains its code. */

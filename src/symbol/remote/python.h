@@ -42,23 +42,18 @@ struct python_remote_frame {
 struct python_remote_gap {
 	uint32_t at, frames; /* number of frames left out before frame `at`; 0: none */
 	uint32_t entries;    /* number of left-out frames with is_entry */
-	/* calls and returns happened during the read: the frames inside the first one are unknown;
-	 * for a glance see python_remote_glance */
+	/* Calls and returns happened during the read: the frames inside the first one are unknown.
+	 * At a glance: functions returned, so the innermost functions may be a microsecond newer
+	 * than the lines of the outer ones. */
 	bool is_moving;
 };
 
 /* Innermost first; returns the number written, at most `most`; of a deeper stack, both ends are
- * kept. 0: the thread runs no Python. Errors: -EAGAIN: its stack changed during every read, or data
+ * kept. 0: the thread runs no Python. is_glance: from one copy, which takes half as long and does
+ * not under-report short functions. Errors: -EAGAIN: its stack changed during every read, or data
  * is inconsistent; -E2BIG: deeper than the limit, or than the limit of a first read; -ESRCH,
  * -EPERM, -ENOMEM. Does not set the error chain. */
-int python_remote_frames(struct python_remote *remote, uint32_t tid,
-			 struct python_remote_frame *frames, size_t most,
-			 struct python_remote_gap *ret_gap);
-
-/* The same from one copy: takes half as long, and short functions are not under-reported.
- *                         is_moving: functions returned during the read, so the innermost functions
- *                         may be a microsecond newer than the lines of the outer ones. */
-int python_remote_glance(struct python_remote *remote, uint32_t tid,
+int python_remote_frames(struct python_remote *remote, uint32_t tid, bool is_glance,
 			 struct python_remote_frame *frames, size_t most,
 			 struct python_remote_gap *ret_gap);
 

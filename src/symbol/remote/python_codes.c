@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/bytes.h"
 #include "base/hash.h"
 #include "shared/utf8.h"
 #include "symbol/remote/python_lines.h"

@@ -82,7 +82,7 @@ struct python_remote {
 	uint32_t fetches;
 	size_t fetched_bytes;
 	bool is_missed; /* the walk needed memory that was not read together with the rest */
-	bool is_glance; /* one copy only; see python_remote_glance */
+	bool is_glance; /* one copy only; see python_remote_frames */
 	struct python_raw_frames raw[2];
 	struct python_built_frame *built;
 	size_t built_count, built_capacity;

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/io.h"
+#include "config/config_private.h"
 #include "harness.h"
 
 static char path[] = "/tmp/test_config.XXXXXX";
@@ -106,8 +107,40 @@ TEST(files_that_cannot_be_read)
 	error_clear();
 }
 
+/* src/config reads only these types, and no lists of groups. */
+static void check_types(const ProtobufCMessageDescriptor *type)
+{
+	static const ProtobufCType types[] = {PROTOBUF_C_TYPE_BOOL,   PROTOBUF_C_TYPE_UINT32,
+					      PROTOBUF_C_TYPE_UINT64, PROTOBUF_C_TYPE_STRING,
+					      PROTOBUF_C_TYPE_ENUM,   PROTOBUF_C_TYPE_MESSAGE};
+
+	for (unsigned i = 0; i < type->n_fields; i++) {
+		const ProtobufCFieldDescriptor *field = &type->fields[i];
+		bool is_known = false, is_group = field->type == PROTOBUF_C_TYPE_MESSAGE;
+
+		for (size_t j = 0; j < sizeof(types) / sizeof(types[0]); j++)
+			is_known |= field->type == types[j];
+		CHECK(is_known);
+		CHECK(field->label == PROTOBUF_C_LABEL_OPTIONAL ||
+		      (field->label == PROTOBUF_C_LABEL_REPEATED && !is_group));
+		CHECK(!(field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF));
+		if (is_group)
+			check_types(field->descriptor);
+	}
+}
+
+TEST(types_of_the_schema)
+{
+	struct config *config;
+
+	REQUIRE(config_new(NULL, &config) == 0);
+	check_types(config->type);
+	config_close(config);
+}
+
 int main(void)
 {
+	RUN(types_of_the_schema);
 	RUN(values_in_their_order);
 	RUN(groups_with_what_is_in_them);
 	RUN(mistakes);

@@ -168,7 +168,6 @@ TEST(a_full_disk_is_told)
 TEST(words)
 {
 	const struct exporter *as_text = exporter_find("text"), *as_lines = exporter_find("jsonl");
-	size_t count = 0;
 
 	CHECK_EQUAL(exporter_check_kinds(as_text, NULL), 0);
 	CHECK_EQUAL(exporter_check_kinds(as_text, "api,started"), 0);
@@ -186,10 +185,8 @@ TEST(words)
 	CHECK(filter_is_wanted("execution", "started", "execution"));
 	CHECK(!filter_is_wanted("start", "started", "execution"));
 	CHECK(exporter_find("text") && !exporter_find("nothing"));
-	CHECK(exporter_next(exporter_next(NULL)) == exporters[1]);
-	for (const struct exporter *one = NULL; (one = exporter_next(one));)
-		CHECK(one == exporters[count++]);
-	CHECK(count >= 3 && !exporters[count]);
+	for (size_t i = 0; exporters[i]; i++)
+		CHECK(exporter_find(exporters[i]->name) == exporters[i]);
 }
 
 int main(void)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "isa/processors.h"
-#include "isa/text.h"
+#include "isa/decoders.h"
 #include "harness.h"
 
 static char text[256], comment[256];

@@ -228,7 +228,7 @@ static int read_when_quiet(struct python_remote *remote, uint32_t tid,
 	int count = -EAGAIN;
 
 	for (int i = 0; i < 200; i++) {
-		count = python_remote_frames(remote, tid, frames, most, gap);
+		count = python_remote_frames(remote, tid, false, frames, most, gap);
 		if (count > 0 && !gap->is_moving && i >= 20 && frames[0].function &&
 		    strcmp(frames[0].function, "wait") == 0)
 			break;
@@ -259,7 +259,7 @@ static void check_again(struct python_remote *remote, uint32_t tid,
 	struct python_remote_frame object;
 	struct python_remote_gap gap;
 
-	CHECK_EQUAL(python_remote_glance(remote, tid, again, MAX_FRAMES, &gap), count);
+	CHECK_EQUAL(python_remote_frames(remote, tid, true, again, MAX_FRAMES, &gap), count);
 	CHECK(!gap.frames && !gap.is_moving);
 	for (int i = 0; i < count; i++) {
 		int r = python_remote_object(remote, frames[i].address, &object);
@@ -312,10 +312,10 @@ static void check_ends(struct python_remote *remote, const struct expected *expe
 	for (size_t i = 0; i < 7; i++)
 		CHECK(is_as_expected(&frames[i],
 				     &expected->frames[i < 4 ? i : expected->count - 7 + i]));
-	count = python_remote_frames(remote, expected->tid, whole, MAX_FRAMES, &gap);
+	count = python_remote_frames(remote, expected->tid, false, whole, MAX_FRAMES, &gap);
 	for (int i = 4; i < count - 3; i++)
 		entries += whole[i].is_entry;
-	python_remote_frames(remote, expected->tid, frames, 7, &gap);
+	python_remote_frames(remote, expected->tid, false, frames, 7, &gap);
 	CHECK_EQUAL(gap.entries, entries);
 }
 
@@ -328,7 +328,8 @@ static void print_cost(struct python_remote *remote, const struct expected *expe
 	double start = now_ns();
 
 	for (int i = 0; i < reads; i++)
-		REQUIRE(python_remote_frames(remote, expected->tid, frames, MAX_FRAMES, &gap) > 0);
+		REQUIRE(python_remote_frames(remote, expected->tid, false, frames, MAX_FRAMES,
+					     &gap) > 0);
 	printf("#   %zu frames: %.1f us, %.2f system calls\n", expected->count,
 	       (now_ns() - start) / reads / 1e3,
 	       (double)(python_remote_calls(remote) - calls) / reads);
@@ -524,8 +525,7 @@ static void read_one(struct python_remote *remote, uint32_t tid, struct tally *t
 	struct python_remote_frame frames[200];
 	struct python_remote_gap gap = {0};
 	double start = now_ns(), cost;
-	int count = (tally->is_glance ? python_remote_glance
-				      : python_remote_frames)(remote, tid, frames, 200, &gap);
+	int count = python_remote_frames(remote, tid, tally->is_glance, frames, 200, &gap);
 
 	cost = now_ns() - start;
 	tally->sum_ns += cost;
@@ -708,7 +708,7 @@ TEST(a_process_that_exits)
 	for (int i = 0; remote && i < 2000000 && r != -ESRCH; i++) {
 		if (i == 1000)
 			kill(child.pid, SIGKILL);
-		r = python_remote_frames(remote, (uint32_t)child.pid, frames, 64, &gap);
+		r = python_remote_frames(remote, (uint32_t)child.pid, false, frames, 64, &gap);
 		CHECK(r > 0 || r == -EAGAIN || r == -ESRCH || r == 0);
 	}
 	CHECK_EQUAL(r, -ESRCH);
@@ -947,8 +947,7 @@ static double read_hostile(struct hostile *hostile, const struct python_remote_f
 	for (int i = 0; remote && i < HOSTILE_READS; i++) {
 		double start = computed_ns();
 
-		r = (i % 2 ? python_remote_glance
-			   : python_remote_frames)(remote, (uint32_t)getpid(), frames, 32, &gap);
+		r = python_remote_frames(remote, (uint32_t)getpid(), i % 2, frames, 32, &gap);
 		CHECK(r <= 32);
 		CHECK(python_remote_lock(remote, (uint32_t)getpid(),
 					 (uint64_t)(uintptr_t)hostile->memory, &holder) <= 1);
@@ -1083,13 +1082,14 @@ static void check_large(const char *python)
 		state = lead_in(&hostile);
 		REQUIRE(python_remote_new(tid, &file, NULL, &remote) == 0);
 		put_chunks(&hostile, state, CHUNKS_FEW);
-		few = python_remote_frames(remote, tid, frames, MAX_FRAMES, &gap);
+		few = python_remote_frames(remote, tid, false, frames, MAX_FRAMES, &gap);
 		CHECK(few >= CHUNKS_FEW - 1); /* the outermost one may be none */
 		put_chunks(&hostile, state, CHUNKS_MANY);
-		CHECK_EQUAL(python_remote_frames(remote, tid, frames, MAX_FRAMES, &gap), -E2BIG);
+		CHECK_EQUAL(python_remote_frames(remote, tid, false, frames, MAX_FRAMES, &gap),
+			    -E2BIG);
 		put_chunks(&hostile, state, CHUNKS_FEW);
 		for (int i = 0; i < CALLS_LEFT_ALONE && again == -E2BIG; i++)
-			again = python_remote_glance(remote, tid, frames, MAX_FRAMES, &gap);
+			again = python_remote_frames(remote, tid, true, frames, MAX_FRAMES, &gap);
 		CHECK_EQUAL(again, few);
 		python_remote_free(remote);
 	}
@@ -1171,7 +1171,7 @@ static void check_talkers(const char *python)
 	REQUIRE(hostile_begin(&hostile, python, &file));
 	put_talkers(&hostile, lead_in(&hostile));
 	REQUIRE(python_remote_new(tid, &file, NULL, &remote) == 0);
-	count = python_remote_frames(remote, tid, frames, TALKERS, &gap);
+	count = python_remote_frames(remote, tid, false, frames, TALKERS, &gap);
 	CHECK(count >= TALKERS - 1); /* the outermost one may be none */
 	for (int i = 0; i < count; i++)
 		with_line += frames[i].line == TALKER_LINE;
@@ -1250,8 +1250,8 @@ static void check_unattended(const char *python)
 		state = lead_in(&hostile);
 		REQUIRE(python_remote_new(tid, &file, NULL, &remote) == 0);
 		if (lead_astray(&hostile, state, which, (uintptr_t)unattended + 256)) {
-			python_remote_frames(remote, tid, frames, 32, &gap);
-			python_remote_glance(remote, tid, frames, 32, &gap);
+			python_remote_frames(remote, tid, false, frames, 32, &gap);
+			python_remote_frames(remote, tid, true, frames, 32, &gap);
 			python_remote_lock(remote, tid, (uintptr_t)unattended, &holder);
 			python_remote_object(remote, (uintptr_t)unattended + 256, &frames[0]);
 		}

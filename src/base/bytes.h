@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * base/bytes.h - numbers in bytes that need not be aligned
+ */
+#ifndef BASE_BYTES_H
+#define BASE_BYTES_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* The word of 64 bits at an offset, and the half word of 32. */
+static inline uint64_t word_at(const uint8_t *bytes, size_t at)
+{
+	uint64_t value;
+
+	memcpy(&value, bytes + at, sizeof(value));
+	return value;
+}
+
+static inline uint32_t half_at(const uint8_t *bytes, size_t at)
+{
+	uint32_t value;
+
+	memcpy(&value, bytes + at, sizeof(value));
+	return value;
+}
+
+#endif

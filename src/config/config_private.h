@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * config/config_private.h - the parts of a config
+ */
+#ifndef CONFIG_CONFIG_PRIVATE_H
+#define CONFIG_CONFIG_PRIVATE_H
+
+#include "base/arena.h"
+#include "config/config.h"
+
+struct config {
+	const ProtobufCMessageDescriptor *type;
+	struct arena arena;
+	struct config_value *values; /* a group comes before its fields */
+	size_t count, capacity;
+};
+
+#endif
