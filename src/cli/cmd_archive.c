@@ -24,7 +24,6 @@ static const struct option_row archive_options[] = {{NULL}};
 
 static void print_missing(void *context, const char *path)
 {
-	(void)context;
 	fprintf(stderr, "duet archive: '%s' was removed or replaced since the recording\n",
 		format_text(path).text);
 }

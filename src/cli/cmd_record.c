@@ -120,7 +120,6 @@ static char *expand_output(const char *pattern, uint64_t turn)
 
 static void print_warning(void *context, const char *text)
 {
-	(void)context;
 	fprintf(stderr, "duet: %s\n", format_text(text).text);
 }
 
@@ -255,7 +254,6 @@ static int exit_status(const struct session_result *result)
 
 static void print_missing(void *context, const char *path)
 {
-	(void)context;
 	fprintf(stderr, "duet: the symbol file of '%s' could not be copied\n",
 		format_text(path).text);
 }

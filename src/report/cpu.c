@@ -197,7 +197,6 @@ static void write_source(const struct source *source, struct json_writer *json)
 
 static void write_row_source(const struct report *report, const void *row, struct json_writer *json)
 {
-	(void)report;
 	write_source(((const struct row *)row)->source, json);
 }
 
@@ -205,7 +204,6 @@ static struct table_cell row_share(const struct report *report, const void *row)
 {
 	const struct row *function = row;
 
-	(void)report;
 	return (struct table_cell){.value = function->self, .whole = function->source->weight};
 }
 

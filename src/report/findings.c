@@ -67,7 +67,6 @@ static void say_failure(const struct report *report, const struct finding *findi
 	bool is_command = failure->kind == FAILURE_COMMAND;
 	const char *error = analysis_error_name(failure->name, failure->result);
 
-	(void)report;
 	say(sentence, "%.120s failed %" PRIu64 " %s%s: %s%s%" PRId32 "%s", failure->name,
 	    failure->count, table_noun(failure->count, "time", "times"),
 	    is_command ? " on its device" : "", *error ? error : "error ", *error ? " (" : "",
@@ -77,7 +76,6 @@ static void say_failure(const struct report *report, const struct finding *findi
 static void say_transfers(const struct report *report, const struct finding *finding,
 			  struct sentence *sentence)
 {
-	(void)report;
 	say(sentence,
 	    "%" PRIu64 " transfers up to %s: %s of %s copy time, %s in their calls; batch them",
 	    finding_value(finding, "count"), format_size(ANALYSIS_SMALL_BYTES).text,
@@ -233,7 +231,6 @@ static void say_no_overlap(const struct report *report, const struct finding *fi
 {
 	uint64_t queues = finding_value(finding, "queues");
 
-	(void)report;
 	say(sentence,
 	    "copies (%s) and kernels (%s) %snever ran at the same time, all in %" PRIu64
 	    " %s%s; copy the data of the next step in a separate queue while this step computes",
@@ -247,7 +244,6 @@ static void say_no_overlap(const struct report *report, const struct finding *fi
 static void say_sync_copies(const struct report *report, const struct finding *finding,
 			    struct sentence *sentence)
 {
-	(void)report;
 	say(sentence,
 	    "%" PRIu64
 	    " blocking copies of %s in total took the program %s, and no kernel ran at the "
@@ -262,7 +258,6 @@ static void say_sync_copies(const struct report *report, const struct finding *f
 static void say_serial(const struct report *report, const struct finding *finding,
 		       struct sentence *sentence)
 {
-	(void)report;
 	say(sentence,
 	    "%" PRIu64 " queues, but their commands ran one after another: %" PRIu64 " of %" PRIu64
 	    " that followed one of another queue were ready before that one ended; this device or "
@@ -274,7 +269,6 @@ static void say_serial(const struct report *report, const struct finding *findin
 static void say_tiny(const struct report *report, const struct finding *finding,
 		     struct sentence *sentence)
 {
-	(void)report;
 	say(sentence,
 	    "%" PRIu64 " of %" PRIu64
 	    " kernels took less time (%s on average) than their launching call "

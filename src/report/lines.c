@@ -256,7 +256,6 @@ static void format_line_name(const struct report *report, const void *row, char 
 {
 	const struct line *line = row;
 
-	(void)report;
 	if (line->file)
 		snprintf(ret_name, size, "%s:%" PRIu32 " %s",
 			 line->is_ambiguous ? line->file : path_base(line->file), line->line,

@@ -31,7 +31,6 @@ static void format_process_name(const struct report *report, const void *row, ch
 	const struct event_process *process = process_of(row);
 	const char *name = ((const struct analysis_process *)row)->name;
 
-	(void)report;
 	if (process->rank && process->rank_count)
 		snprintf(ret_name, size, "%.64s, rank %" PRIu32 " of %" PRIu32, name,
 			 process->rank - 1, process->rank_count);
@@ -43,7 +42,6 @@ static void format_process_name(const struct report *report, const void *row, ch
 
 static struct table_cell process_pid(const struct report *report, const void *row)
 {
-	(void)report;
 	return (struct table_cell){.value = process_of(row)->pid};
 }
 
@@ -57,7 +55,6 @@ static void write_rank(const struct report *report, const void *row, struct json
 {
 	const struct event_process *process = process_of(row);
 
-	(void)report;
 	if (process->rank)
 		json_pair_u64(json, "rank", process->rank - 1);
 	if (process->local_rank)
@@ -71,7 +68,6 @@ static void write_end(const struct report *report, const void *row, struct json_
 {
 	const int32_t status = process_of(row)->status;
 
-	(void)report;
 	if (status == -1)
 		return;
 	if (WIFSIGNALED(status))
@@ -84,13 +80,11 @@ static void write_times(const struct report *report, const void *row, struct jso
 {
 	const struct report_times times = report_process_times(row);
 
-	(void)report;
 	report_write_times(&times, json);
 }
 
 static bool has_called(const struct report *report, const void *row)
 {
-	(void)report;
 	return ((const struct analysis_process *)row)->has_calls;
 }
 
@@ -98,7 +92,6 @@ static bool has_done_something(const struct report *report, const void *row)
 {
 	const struct analysis_process *process = row;
 
-	(void)report;
 	return process->has_calls || process->samples || process->has_times;
 }
 

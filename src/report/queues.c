@@ -67,7 +67,6 @@ static struct table_cell queue_id(const struct report *report, const void *row)
 {
 	const struct event_queue *queue = ((const struct analysis_queue *)row)->queue;
 
-	(void)report;
 	return (struct table_cell){.value = queue ? queue->id : 0, .is_blank = !queue};
 }
 
@@ -82,7 +81,6 @@ static struct table_cell queue_busy(const struct report *report, const void *row
 {
 	const struct analysis_queue *queue = row;
 
-	(void)report;
 	return (struct table_cell){.value = queue->account.busy_ns,
 				   .whole = queue->account.wall_ns,
 				   .is_blank = !is_timed(queue)};
@@ -92,7 +90,6 @@ static struct table_cell queue_idle(const struct report *report, const void *row
 {
 	const struct analysis_queue *queue = row;
 
-	(void)report;
 	return (struct table_cell){.value = queue->account.idle_ns, .is_blank = !is_timed(queue)};
 }
 
@@ -101,7 +98,6 @@ static void write_flags(const struct report *report, const void *row, struct jso
 	const struct event_queue *queue = ((const struct analysis_queue *)row)->queue;
 	const uint32_t flags = queue ? queue->flags : 0;
 
-	(void)report;
 	json_pair_u64(json, "context", queue ? queue->context : 0);
 	json_pair_u64(json, "id", queue ? queue->id : 0);
 	json_pair_u64(json, "process", queue ? queue->process : 0);
@@ -136,13 +132,11 @@ static struct table_cell latency_cell(const void *row, unsigned int percent)
 #define ZONE_GETTER(name, zone, percent)                                            \
 	static struct table_cell name(const struct report *report, const void *row) \
 	{                                                                           \
-		(void)report;                                                       \
 		return zone_cell(row, zone, percent);                               \
 	}
 #define LATENCY_GETTER(name, percent)                                               \
 	static struct table_cell name(const struct report *report, const void *row) \
 	{                                                                           \
-		(void)report;                                                       \
 		return latency_cell(row, percent);                                  \
 	}
 
@@ -157,7 +151,6 @@ LATENCY_GETTER(latency_p99, 99)
 
 static struct table_cell mean_depth(const struct report *report, const void *row)
 {
-	(void)report;
 	return (struct table_cell){
 		.number = depth_mean(&((const struct analysis_queue *)row)->depth)};
 }
@@ -180,7 +173,6 @@ static void write_zones(const struct report *report, const void *row, struct jso
 {
 	const struct analysis_queue *queue = row;
 
-	(void)report;
 	json_key(json, "zones");
 	json_object_begin(json);
 	for (unsigned int i = 0; i < ZONE_COUNT; i++)
@@ -193,7 +185,6 @@ static void write_depth(const struct report *report, const void *row, struct jso
 {
 	const struct analysis_queue *queue = row;
 
-	(void)report;
 	json_key(json, "depth");
 	if (!queue->has_depth) {
 		json_null(json);
@@ -211,7 +202,6 @@ static void write_latencies(const struct report *report, const void *row, struct
 {
 	const struct analysis_queue *queue = row;
 
-	(void)report;
 	write_quantile("latency", &queue->latency, true, json);
 	write_quantile("idle_latency", &queue->prompt, true, json);
 }
@@ -309,13 +299,11 @@ static const struct table zones_table = {
 
 static struct table_cell context_id(const struct report *report, const void *row)
 {
-	(void)report;
 	return (struct table_cell){.value = ((const struct analysis_context *)row)->context->id};
 }
 
 static struct table_cell context_process(const struct report *report, const void *row)
 {
-	(void)report;
 	return (struct table_cell){
 		.value = ((const struct analysis_context *)row)->context->process};
 }

@@ -217,7 +217,6 @@ static struct table_cell path_name(const struct report *report, const void *row)
 {
 	const struct analysis_path *path = row;
 
-	(void)report;
 	return (struct table_cell){.text = *path->name ? path->name : "[unknown command]"};
 }
 
@@ -226,7 +225,6 @@ static struct table_cell path_class(const struct report *report, const void *row
 	static const char *const classes[ACCOUNT_CLASS_COUNT] = {
 		[ACCOUNT_KERNEL] = "kernel", [ACCOUNT_COPY] = "copy", [ACCOUNT_OTHER] = "other"};
 
-	(void)report;
 	return (struct table_cell){.text = classes[((const struct analysis_path *)row)->class]};
 }
 

@@ -124,7 +124,6 @@ static struct table_cell row_name(const struct report *report, const void *row)
 {
 	const char *stall = ((const struct row *)row)->stall;
 
-	(void)report;
 	return (struct table_cell){.text = *stall ? stall : "[no reason reported]"};
 }
 
@@ -132,7 +131,6 @@ static struct table_cell row_kernel(const struct report *report, const void *row
 {
 	const char *kernel = ((const struct row *)row)->kernel;
 
-	(void)report;
 	return (struct table_cell){.text = *kernel ? kernel : "[unknown code]"};
 }
 
@@ -157,7 +155,6 @@ static void put_reason(const struct report *report, const void *row)
 {
 	const struct stall_reason *reason = stall_reason_find(((const struct row *)row)->stall);
 
-	(void)report;
 	if (!reason)
 		return;
 	put_sentence("    ", reason->meaning);
@@ -168,7 +165,6 @@ static void write_reason(const struct report *report, const void *row, struct js
 {
 	const struct stall_reason *reason = stall_reason_find(((const struct row *)row)->stall);
 
-	(void)report;
 	if (!reason)
 		return;
 	json_pair_text(json, "meaning", reason->meaning);

@@ -70,7 +70,6 @@ static void write_symbol(const struct report *report, const void *row, struct js
 {
 	const struct analysis_kernel *kernel = row;
 
-	(void)report;
 	if (*kernel->symbol && strcmp(kernel->name, kernel->symbol) != 0)
 		json_pair_text(json, "symbol", kernel->symbol);
 }
@@ -192,7 +191,6 @@ static void format_copy_name(const struct report *report, const void *row, char 
 {
 	const uint32_t command = ((const struct analysis_copy *)row)->command;
 
-	(void)report;
 	snprintf(ret_name, size, "%s%s", copy_command(row),
 		 command == COMMAND_READ    ? " (device to host)"
 		 : command == COMMAND_WRITE ? " (host to device)"
@@ -205,7 +203,6 @@ static void write_copy_command(const struct report *report, const void *row,
 	const enum account_class class =
 		analysis_class(((const struct analysis_copy *)row)->command);
 
-	(void)report;
 	json_pair_text(json, class == ACCOUNT_COPY ? "direction" : "command", copy_command(row));
 }
 
@@ -213,7 +210,6 @@ static struct table_cell copy_mean_size(const struct report *report, const void 
 {
 	const struct analysis_copy *copy = row;
 
-	(void)report;
 	return (struct table_cell){.number = (double)copy->bytes / (double)copy->count,
 				   .is_blank = !copy->bytes};
 }
@@ -296,7 +292,6 @@ void report_write_copies(const struct report *report, enum account_class class,
 
 static struct table_cell call_remark(const struct report *report, const void *row)
 {
-	(void)report;
 	return (struct table_cell){.text = ((const struct analysis_call *)row)->is_wait ? "waits"
 											: ""};
 }

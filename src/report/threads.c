@@ -102,7 +102,6 @@ static int list_rows(const struct report *report, bool is_process, struct rows *
 
 static void write_row_times(const struct report *report, const void *row, struct json_writer *json)
 {
-	(void)report;
 	report_write_times(&((const struct row *)row)->times, json);
 }
 
