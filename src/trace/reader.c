@@ -421,6 +421,13 @@ size_t trace_reader_entities(const struct trace_reader *reader, enum event_kind 
 	return known ? reader->entities[kind].count : 0;
 }
 
+size_t trace_reader_row_size(enum event_kind kind)
+{
+	const struct trace_format *format = trace_format_find((uint32_t)kind);
+
+	return format ? format->row_size : 0;
+}
+
 const void *trace_reader_entity(const struct trace_reader *reader, enum event_kind kind,
 				uint32_t id)
 {

@@ -74,6 +74,8 @@ size_t trace_reader_frame_count(const struct trace_reader *reader);
 /* Entities of one kind, sorted by id. Each id has its newest description. */
 size_t trace_reader_entities(const struct trace_reader *reader, enum event_kind kind,
 			     const void **ret_rows);
+/* Bytes of a row of this kind; 0: the kind has no rows. */
+size_t trace_reader_row_size(enum event_kind kind);
 /* One entity by id, NULL if there is none. O(1). */
 const void *trace_reader_entity(const struct trace_reader *reader, enum event_kind kind,
 				uint32_t id);
