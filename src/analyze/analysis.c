@@ -193,11 +193,9 @@ static int close_device(struct analysis_device *device, uint64_t to_ns, bool end
 static void find_counted(struct sweep *sweep)
 {
 	struct analysis *analysis = sweep->analysis;
-	const void *entities;
 	const struct event_series *series;
-	size_t count = model_entities(analysis->model, EVENT_SERIES, &entities);
+	size_t count = model_entities(analysis->model, EVENT_SERIES, &series);
 
-	series = entities;
 	for (size_t i = 0; i < count; i++)
 		if (series[i].device)
 			analysis->devices[entity_index_find(&sweep->entities.devices,
@@ -251,10 +249,9 @@ static void close_window(struct sweep *sweep)
 static void find_window(struct sweep *sweep, const struct analysis_options *options)
 {
 	struct analysis *analysis = sweep->analysis;
-	const void *hosts = NULL;
 
-	if (model_entities(analysis->model, EVENT_HOST, &hosts))
-		analysis->host = hosts;
+	if (!model_entities(analysis->model, EVENT_HOST, &analysis->host))
+		analysis->host = NULL;
 	model_window(analysis->model, sweep->order, &analysis->begin_ns, &analysis->end_ns);
 	analysis->dropped_before_ns = model_dropped_ns(analysis->model);
 	analysis->from_ns = analysis->begin_ns;

@@ -69,10 +69,8 @@ const struct clocks_domain *clocks_find(const struct clocks *clocks, uint32_t id
 static int list_domains(struct clocks *clocks, const struct trace_reader *reader)
 {
 	const struct event_clock *rows;
-	const void *list = NULL;
-	size_t count = trace_reader_entities(reader, EVENT_CLOCK, &list);
+	size_t count = trace_reader_entities(reader, EVENT_CLOCK, &rows);
 
-	rows = list;
 	clocks->domains = calloc(count + 1, sizeof(*clocks->domains));
 	if (!clocks->domains)
 		return -ENOMEM;

@@ -19,10 +19,7 @@
 void entity_index_init(struct entity_index *entities, const struct trace_reader *reader,
 		       enum event_kind kind)
 {
-	const void *rows = NULL;
-
-	entities->count = trace_reader_entities(reader, kind, &rows);
-	entities->rows = rows;
+	entities->count = trace_reader_entities(reader, kind, &entities->rows);
 	entities->size = trace_reader_row_size(kind);
 }
 

@@ -51,9 +51,8 @@ struct frames {
 
 static int list_programs(struct frames *frames)
 {
-	const void *entities = NULL;
-	size_t count = model_entities(frames->model, EVENT_PROCESS, &entities);
-	const struct event_process *processes = entities;
+	const struct event_process *processes;
+	size_t count = model_entities(frames->model, EVENT_PROCESS, &processes);
 
 	for (size_t i = 0; i < count; i++)
 		if (processes[i].exe_string &&

@@ -84,10 +84,8 @@ static int unknown_format(const struct cli_command *command, const char *name)
 static void print_processes(const struct model *model)
 {
 	const struct event_process *processes;
-	const void *entities = NULL;
-	size_t count = model_entities(model, EVENT_PROCESS, &entities);
+	size_t count = model_entities(model, EVENT_PROCESS, &processes);
 
-	processes = entities;
 	fprintf(stderr, "Processes:%s\n", count ? "" : " none");
 	for (size_t i = 0; i < count && i < MAX_PROCESSES; i++)
 		fprintf(stderr, "  %" PRIu32 "  %s\n", processes[i].pid,
@@ -104,10 +102,8 @@ static uint64_t length_ns(const struct model *model)
 {
 	uint64_t begin_ns = UINT64_MAX, end_ns = 0;
 	const struct event_host *hosts;
-	const void *entities = NULL;
-	size_t count = model_entities(model, EVENT_HOST, &entities);
+	size_t count = model_entities(model, EVENT_HOST, &hosts);
 
-	hosts = entities;
 	for (size_t i = 0; i < count; i++) {
 		if (!hosts[i].end_ns)
 			return UINT64_MAX;
@@ -123,11 +119,9 @@ static int check_process(const struct cli_command *command, const struct model *
 			 const struct output_options *options, const char *path)
 {
 	const struct event_process *processes;
-	const void *entities = NULL;
-	size_t count = model_entities(model, EVENT_PROCESS, &entities);
+	size_t count = model_entities(model, EVENT_PROCESS, &processes);
 	int status;
 
-	processes = entities;
 	for (size_t i = 0; i < count; i++) {
 		if (processes[i].pid == options->pid)
 			return STATUS_DONE;

@@ -88,9 +88,8 @@ static void widen(struct info *info, uint64_t begin_ns, uint64_t end_ns)
  * time in the host's clock counts as the end. */
 static void find_times(struct info *info)
 {
-	const void *entities;
-	size_t count = trace_reader_entities(info->reader, EVENT_HOST, &entities);
-	const struct event_host *hosts = entities;
+	const struct event_host *hosts;
+	size_t count = trace_reader_entities(info->reader, EVENT_HOST, &hosts);
 
 	for (size_t i = 0; i < count; i++)
 		widen(info, hosts[i].begin_ns, hosts[i].end_ns);
@@ -134,9 +133,8 @@ static uint64_t duration_ns(const struct info *info)
 
 static void print_processes(const struct info *info)
 {
-	const void *entities;
-	size_t count = trace_reader_entities(info->reader, EVENT_PROCESS, &entities);
-	const struct event_process *processes = entities;
+	const struct event_process *processes;
+	size_t count = trace_reader_entities(info->reader, EVENT_PROCESS, &processes);
 
 	printf("\nprocesses %zu\n", count);
 	for (size_t i = 0; i < count; i++)
@@ -154,9 +152,8 @@ struct checked_stacks {
 
 static struct checked_stacks count_checked(const struct info *info)
 {
-	const void *entities;
-	size_t count = trace_reader_entities(info->reader, EVENT_PROCESS, &entities);
-	const struct event_process *processes = entities;
+	const struct event_process *processes;
+	size_t count = trace_reader_entities(info->reader, EVENT_PROCESS, &processes);
 	struct checked_stacks stacks = {0};
 
 	for (size_t i = 0; i < count; i++) {
@@ -178,9 +175,8 @@ static void print_stacks(const struct info *info)
 
 static void print_devices(const struct info *info)
 {
-	const void *entities;
-	size_t count = trace_reader_entities(info->reader, EVENT_DEVICE, &entities);
-	const struct event_device *devices = entities;
+	const struct event_device *devices;
+	size_t count = trace_reader_entities(info->reader, EVENT_DEVICE, &devices);
 
 	printf("\ndevices   %zu\n", count);
 	for (size_t i = 0; i < count; i++)
@@ -232,11 +228,9 @@ static void print_collector(const struct info *info, const struct collector_rows
 
 static void print_collectors(const struct info *info)
 {
-	const void *entities;
 	struct collector_rows all;
 
-	all.count = trace_reader_entities(info->reader, EVENT_COLLECTOR, &entities);
-	all.rows = entities;
+	all.count = trace_reader_entities(info->reader, EVENT_COLLECTOR, &all.rows);
 	printf("\ncollectors %zu\n", count_collectors(&all));
 	for (size_t i = 0; i < all.count; i++)
 		if (collectors_is_first(all.rows, i))
@@ -260,9 +254,8 @@ static void print_damage(const struct trace_damage *damage)
 /* Wall-clock time of the recording's start; "" if the trace does not contain it. */
 static struct number date_of(const struct info *info)
 {
-	const void *entities;
-	size_t count = trace_reader_entities(info->reader, EVENT_CLOCK, &entities);
-	const struct event_clock *clocks = entities;
+	const struct event_clock *clocks;
+	size_t count = trace_reader_entities(info->reader, EVENT_CLOCK, &clocks);
 	const struct event_clock_pair *pairs;
 
 	for (size_t i = 0; i < count; i++) {
@@ -302,9 +295,8 @@ static void print_text(const struct info *info)
 
 static void json_processes(struct json_writer *json, const struct info *info)
 {
-	const void *entities;
-	size_t count = trace_reader_entities(info->reader, EVENT_PROCESS, &entities);
-	const struct event_process *processes = entities;
+	const struct event_process *processes;
+	size_t count = trace_reader_entities(info->reader, EVENT_PROCESS, &processes);
 
 	json_array_begin(json);
 	for (size_t i = 0; i < count; i++) {
@@ -329,9 +321,8 @@ static void json_processes(struct json_writer *json, const struct info *info)
 
 static void json_devices(struct json_writer *json, const struct info *info)
 {
-	const void *entities;
-	size_t count = trace_reader_entities(info->reader, EVENT_DEVICE, &entities);
-	const struct event_device *devices = entities;
+	const struct event_device *devices;
+	size_t count = trace_reader_entities(info->reader, EVENT_DEVICE, &devices);
 
 	json_array_begin(json);
 	for (size_t i = 0; i < count; i++) {
@@ -354,9 +345,8 @@ static void json_devices(struct json_writer *json, const struct info *info)
 
 static void json_collectors(struct json_writer *json, const struct info *info)
 {
-	const void *entities;
-	size_t count = trace_reader_entities(info->reader, EVENT_COLLECTOR, &entities);
-	const struct event_collector *collectors = entities;
+	const struct event_collector *collectors;
+	size_t count = trace_reader_entities(info->reader, EVENT_COLLECTOR, &collectors);
 
 	json_array_begin(json);
 	for (size_t i = 0; i < count; i++) {

@@ -87,9 +87,8 @@ static bool is_metrics_only(const struct report *report)
 
 static bool has_collector(const struct report *report, const char *name)
 {
-	const void *entities = NULL;
-	size_t count = model_entities(report->model, EVENT_COLLECTOR, &entities);
-	const struct event_collector *rows = entities;
+	const struct event_collector *rows;
+	size_t count = model_entities(report->model, EVENT_COLLECTOR, &rows);
 
 	for (size_t i = 0; i < count; i++)
 		if (strcmp(model_text(report->model, rows[i].name_string, ""), name) == 0)
@@ -171,9 +170,8 @@ static bool lacks_calls(const struct report *report)
 /* Whether a line with "!" already prints the reason: a collector was refused. */
 static bool has_reason(const struct report *report)
 {
-	const void *entities = NULL;
-	size_t count = model_entities(report->model, EVENT_COLLECTOR, &entities);
-	const struct event_collector *rows = entities;
+	const struct event_collector *rows;
+	size_t count = model_entities(report->model, EVENT_COLLECTOR, &rows);
 
 	for (size_t i = 0; i < count; i++)
 		if (rows[i].state == COLLECTOR_REFUSED)

@@ -412,8 +412,8 @@ size_t trace_reader_frame_count(const struct trace_reader *reader)
 	return reader->frames.count;
 }
 
-size_t trace_reader_entities(const struct trace_reader *reader, enum event_kind kind,
-			     const void **ret_rows)
+size_t trace_reader_entity_list(const struct trace_reader *reader, enum event_kind kind,
+				const void **ret_rows)
 {
 	bool known = (unsigned int)kind <= EVENT_ENTITY_LAST;
 

@@ -69,10 +69,8 @@ static uint32_t whole_device(const struct code_index *index, uint32_t device)
 	const struct event_device *row = model_entity(index->model, EVENT_DEVICE, device), *rows;
 	const char *key = row ? model_text(index->model, row->key_string, "") : "";
 	const char *part = strchr(key, '/');
-	const void *entities = NULL;
-	size_t count = part ? model_entities(index->model, EVENT_DEVICE, &entities) : 0;
+	size_t count = part ? model_entities(index->model, EVENT_DEVICE, &rows) : 0;
 
-	rows = entities;
 	for (size_t i = 0; i < count; i++) {
 		const char *other = model_text(index->model, rows[i].key_string, "");
 
@@ -247,13 +245,11 @@ static int list_ranges(struct code_index *index)
 int code_index_new(const struct model *model, struct code_index **ret_index)
 {
 	struct code_index *index = calloc(1, sizeof(*index));
-	const void *entities = NULL;
 
 	if (!index)
 		return -ENOMEM;
 	index->model = model;
-	index->codes_count = model_entities(model, EVENT_CODE, &entities);
-	index->codes = entities;
+	index->codes_count = model_entities(model, EVENT_CODE, &index->codes);
 	hash_map_init(&index->offsets);
 	if (list_ranges(index)) {
 		code_index_free(index);

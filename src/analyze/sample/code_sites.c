@@ -547,7 +547,6 @@ int code_sites_resolve(struct code_sites *sites, struct event_instruction_sample
 {
 	const struct code_range *range;
 	const struct event_code *codes;
-	const void *entities = NULL;
 	uint32_t set, place;
 	int error;
 
@@ -559,9 +558,8 @@ int code_sites_resolve(struct code_sites *sites, struct event_instruction_sample
 	if (!range)
 		return error;
 	error = code_index_offset(sites->index, range, row->offset, &row->offset);
-	if (error || !model_entities(sites->model, EVENT_CODE, &entities))
+	if (error || !model_entities(sites->model, EVENT_CODE, &codes))
 		return error;
-	codes = entities;
 	row->code = codes[range->code].id;
 	row->process = range->process;
 	return 0;

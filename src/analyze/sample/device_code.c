@@ -84,9 +84,8 @@ static uint64_t kernel_key(const struct event_code *row)
 /* Maps each kernel to its program's source. */
 static int index_sources(struct device_code *code)
 {
-	const void *entities = NULL;
-	size_t count = model_entities(code->model, EVENT_CODE, &entities);
-	const struct event_code *rows = entities;
+	const struct event_code *rows;
+	size_t count = model_entities(code->model, EVENT_CODE, &rows);
 	int error = 0;
 
 	for (size_t i = 0; i < count && !error; i++) {

@@ -67,9 +67,8 @@ void json_about_clocks(struct json_writer *json, const struct model *model)
 
 void json_about_collectors(struct json_writer *json, const struct model *model)
 {
-	const void *entities = NULL;
-	size_t count = model_entities(model, EVENT_COLLECTOR, &entities);
-	const struct event_collector *rows = entities;
+	const struct event_collector *rows;
+	size_t count = model_entities(model, EVENT_COLLECTOR, &rows);
 
 	json_array_begin(json);
 	for (size_t i = 0; i < count; i++) {

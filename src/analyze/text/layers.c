@@ -106,9 +106,8 @@ struct layers {
 int layers_new(const struct model *model, struct layers **ret_layers)
 {
 	struct layers *layers = calloc(1, sizeof(*layers));
-	const void *entities = NULL;
-	size_t count = model_entities(model, EVENT_PROCESS, &entities);
-	const struct event_process *processes = entities;
+	const struct event_process *processes;
+	size_t count = model_entities(model, EVENT_PROCESS, &processes);
 
 	if (!layers)
 		return -ENOMEM;

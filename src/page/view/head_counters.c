@@ -238,11 +238,9 @@ static void write_family(const struct view_head_counters *counters,
 static const char *host_name(const struct model *model)
 {
 	const struct event_host *host;
-	const void *rows = NULL;
 
-	if (model_entities(model, EVENT_HOST, &rows) != 1)
+	if (model_entities(model, EVENT_HOST, &host) != 1)
 		return "";
-	host = rows;
 	return model_text(model, host->name_string, "");
 }
 
