@@ -298,22 +298,15 @@ static void json_processes(struct json_writer *json, const struct info *info)
 	const struct event_process *processes;
 	size_t count = trace_reader_entities(info->reader, EVENT_PROCESS, &processes);
 
-	json_array_begin(json);
+	json_pair_array(json, "processes");
 	for (size_t i = 0; i < count; i++) {
-		json_newline(json);
-		json_object_begin(json);
-		json_key(json, "pid");
-		json_u64(json, processes[i].pid);
-		json_key(json, "name");
-		json_string(json, text_of(info, processes[i].name_string));
-		json_key(json, "exe");
-		json_string(json, text_of(info, processes[i].exe_string));
-		json_key(json, "command");
-		json_string(json, text_of(info, processes[i].command_string));
-		json_key(json, "begin_ns");
-		json_u64(json, processes[i].begin_ns);
-		json_key(json, "end_ns");
-		json_u64(json, processes[i].end_ns);
+		json_line_begin(json);
+		json_pair_u64(json, "pid", processes[i].pid);
+		json_pair_text(json, "name", text_of(info, processes[i].name_string));
+		json_pair_text(json, "exe", text_of(info, processes[i].exe_string));
+		json_pair_text(json, "command", text_of(info, processes[i].command_string));
+		json_pair_u64(json, "begin_ns", processes[i].begin_ns);
+		json_pair_u64(json, "end_ns", processes[i].end_ns);
 		json_object_end(json);
 	}
 	json_array_end(json);
@@ -324,20 +317,16 @@ static void json_devices(struct json_writer *json, const struct info *info)
 	const struct event_device *devices;
 	size_t count = trace_reader_entities(info->reader, EVENT_DEVICE, &devices);
 
-	json_array_begin(json);
+	json_pair_array(json, "devices");
 	for (size_t i = 0; i < count; i++) {
-		json_newline(json);
-		json_object_begin(json);
-		json_key(json, "name");
-		json_string(json, text_of(info, devices[i].name_string));
-		json_key(json, "vendor");
-		json_string(json, text_of(info, devices[i].vendor_string));
-		json_key(json, "key");
-		json_string(json, text_of(info, devices[i].key_string));
-		json_key(json, "type");
-		json_string(json, devices[i].type < ARRAY_COUNT(device_types)
-					  ? device_types[devices[i].type]
-					  : NULL);
+		json_line_begin(json);
+		json_pair_text(json, "name", text_of(info, devices[i].name_string));
+		json_pair_text(json, "vendor", text_of(info, devices[i].vendor_string));
+		json_pair_text(json, "key", text_of(info, devices[i].key_string));
+		json_pair_text(json, "type",
+			       devices[i].type < ARRAY_COUNT(device_types)
+				       ? device_types[devices[i].type]
+				       : NULL);
 		json_object_end(json);
 	}
 	json_array_end(json);
@@ -348,18 +337,15 @@ static void json_collectors(struct json_writer *json, const struct info *info)
 	const struct event_collector *collectors;
 	size_t count = trace_reader_entities(info->reader, EVENT_COLLECTOR, &collectors);
 
-	json_array_begin(json);
+	json_pair_array(json, "collectors");
 	for (size_t i = 0; i < count; i++) {
-		json_newline(json);
-		json_object_begin(json);
-		json_key(json, "name");
-		json_string(json, text_of(info, collectors[i].name_string));
-		json_key(json, "state");
-		json_string(json, collectors_state_name(collectors[i].state));
-		json_key(json, "reason");
-		json_string(json, collectors[i].reason_string
-					  ? text_of(info, collectors[i].reason_string)
-					  : NULL);
+		json_line_begin(json);
+		json_pair_text(json, "name", text_of(info, collectors[i].name_string));
+		json_pair_text(json, "state", collectors_state_name(collectors[i].state));
+		json_pair_text(json, "reason",
+			       collectors[i].reason_string
+				       ? text_of(info, collectors[i].reason_string)
+				       : NULL);
 		if (collectors[i].unverified)
 			json_pair_bool(json, "unverified", true);
 		json_object_end(json);
@@ -369,18 +355,14 @@ static void json_collectors(struct json_writer *json, const struct info *info)
 
 static void json_kinds(struct json_writer *json, const struct info *info)
 {
-	json_array_begin(json);
+	json_pair_array(json, "kinds");
 	for (int kind = 0; kind < EVENT_KIND_COUNT; kind++) {
 		if (!is_kind(kind))
 			continue;
-		json_newline(json);
-		json_object_begin(json);
-		json_key(json, "kind");
-		json_string(json, analysis_kind_name(kind));
-		json_key(json, "chunks");
-		json_u64(json, info->kinds[kind].chunks);
-		json_key(json, "rows");
-		json_u64(json, info->kinds[kind].rows);
+		json_line_begin(json);
+		json_pair_text(json, "kind", analysis_kind_name(kind));
+		json_pair_u64(json, "chunks", info->kinds[kind].chunks);
+		json_pair_u64(json, "rows", info->kinds[kind].rows);
 		json_object_end(json);
 	}
 	json_array_end(json);
@@ -390,8 +372,7 @@ static void json_stacks(struct json_writer *json, const struct info *info)
 {
 	const struct checked_stacks stacks = count_checked(info);
 
-	json_key(json, "stacks");
-	json_object_begin(json);
+	json_pair_object(json, "stacks");
 	json_pair_u64(json, "checked", stacks.checked);
 	json_pair_u64(json, "wrong", stacks.wrong);
 	json_object_end(json);
@@ -399,21 +380,14 @@ static void json_stacks(struct json_writer *json, const struct info *info)
 
 static void json_damage(struct json_writer *json, const struct trace_damage *damage)
 {
-	json_object_begin(json);
-	json_key(json, "damaged");
-	json_bool(json, is_damaged(damage));
-	json_key(json, "chunks");
-	json_u64(json, damage->chunks);
-	json_key(json, "rows");
-	json_u64(json, damage->rows);
-	json_key(json, "bytes");
-	json_u64(json, damage->bytes);
-	json_key(json, "truncated");
-	json_bool(json, damage->truncated);
-	json_key(json, "index_missing");
-	json_bool(json, damage->index_missing);
-	json_key(json, "index_rebuilt");
-	json_bool(json, damage->index_rebuilt);
+	json_pair_object(json, "damage");
+	json_pair_bool(json, "damaged", is_damaged(damage));
+	json_pair_u64(json, "chunks", damage->chunks);
+	json_pair_u64(json, "rows", damage->rows);
+	json_pair_u64(json, "bytes", damage->bytes);
+	json_pair_bool(json, "truncated", damage->truncated);
+	json_pair_bool(json, "index_missing", damage->index_missing);
+	json_pair_bool(json, "index_rebuilt", damage->index_rebuilt);
 	json_object_end(json);
 }
 
@@ -423,36 +397,21 @@ static void print_json(const struct info *info)
 
 	json_init_file(&json, stdout);
 	json_object_begin(&json);
-	json_key(&json, "schema");
-	json_string(&json, "duet.info/1");
-	json_key(&json, "file");
-	json_string(&json, info->path);
-	json_key(&json, "trace_schema");
-	json_i64(&json, EVENT_SCHEMA_MAJOR);
-	json_key(&json, "size_bytes");
-	json_u64(&json, trace_reader_size_bytes(info->reader));
-	json_key(&json, "segments");
-	json_u64(&json, trace_reader_segment_count(info->reader));
-	json_key(&json, "chunks");
-	json_u64(&json, trace_reader_chunk_count(info->reader));
-	json_key(&json, "begin_ns");
-	json_u64(&json, info->begin_ns);
-	json_key(&json, "end_ns");
-	json_u64(&json, info->end_ns);
-	if (info->begin_ns && *date_of(info).text) {
-		json_key(&json, "recorded_at");
-		json_string(&json, date_of(info).text);
-	}
-	json_key(&json, "processes");
+	json_pair_text(&json, "schema", "duet.info/1");
+	json_pair_text(&json, "file", info->path);
+	json_pair_i64(&json, "trace_schema", EVENT_SCHEMA_MAJOR);
+	json_pair_u64(&json, "size_bytes", trace_reader_size_bytes(info->reader));
+	json_pair_u64(&json, "segments", trace_reader_segment_count(info->reader));
+	json_pair_u64(&json, "chunks", trace_reader_chunk_count(info->reader));
+	json_pair_u64(&json, "begin_ns", info->begin_ns);
+	json_pair_u64(&json, "end_ns", info->end_ns);
+	if (info->begin_ns && *date_of(info).text)
+		json_pair_text(&json, "recorded_at", date_of(info).text);
 	json_processes(&json, info);
-	json_key(&json, "devices");
 	json_devices(&json, info);
-	json_key(&json, "collectors");
 	json_collectors(&json, info);
 	json_stacks(&json, info);
-	json_key(&json, "kinds");
 	json_kinds(&json, info);
-	json_key(&json, "damage");
 	json_damage(&json, &info->damage);
 	json_object_end(&json);
 	printf("\n");

@@ -251,17 +251,12 @@ static void print_json(const struct topic *topic, const struct found *found)
 
 	json_init_file(&json, stdout);
 	json_object_begin(&json);
-	json_key(&json, "schema");
-	json_string(&json, "duet.list/1");
-	json_key(&json, topic->name);
-	json_array_begin(&json);
+	json_pair_text(&json, "schema", "duet.list/1");
+	json_pair_array(&json, topic->name);
 	for (size_t i = 0; topic->next(found, i, &item); i++) {
-		json_newline(&json);
-		json_object_begin(&json);
-		json_key(&json, "name");
-		json_string(&json, item.name);
-		json_key(&json, "help");
-		json_string(&json, item.help);
+		json_line_begin(&json);
+		json_pair_text(&json, "name", item.name);
+		json_pair_text(&json, "help", item.help);
 		if (item.unit) {
 			json_pair_text(&json, "unit", item.unit);
 			json_pair_text(&json, "source", item.source);

@@ -63,9 +63,7 @@ int report_write_by(const struct report *report, struct json_writer *json)
 
 	json_newline(json);
 	json_pair_text(json, "grouped_by", by->name);
-	json_newline(json);
-	json_key(json, "by");
-	json_array_begin(json);
+	json_line_array(json, "by");
 	error = by->write(report, json);
 	json_array_end(json);
 	return error;

@@ -138,8 +138,7 @@ int report_write_idle_calls(const struct report *report, size_t device, struct j
 {
 	int error;
 
-	json_key(json, "idle_calls");
-	json_array_begin(json);
+	json_pair_array(json, "idle_calls");
 	error = write_cause(report, device, CAUSE_API_WAIT, json);
 	if (!error)
 		error = write_cause(report, device, CAUSE_API_CALL, json);

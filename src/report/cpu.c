@@ -310,12 +310,9 @@ void report_write_sources(const struct report *report, struct json_writer *json)
 	struct source sources[MAX_SOURCES];
 	size_t count = find_sources(report->analysis, sources);
 
-	json_newline(json);
-	json_key(json, "cpu");
-	json_array_begin(json);
+	json_line_array(json, "cpu");
 	for (size_t i = 0; i < count; i++) {
-		json_newline(json);
-		json_object_begin(json);
+		json_line_begin(json);
 		write_source(&sources[i], json);
 		json_pair_bool(json, "tells_time", analysis_source_is_time(sources[i].name));
 		json_pair_u64(json, "samples", sources[i].samples);

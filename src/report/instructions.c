@@ -595,8 +595,7 @@ static void write_row(const struct report *report, const struct rows *rows, cons
 {
 	char key[4 * TEXT_BYTES];
 
-	json_newline(json);
-	json_object_begin(json);
+	json_line_begin(json);
 	if (is_by) {
 		format_row(row, key, sizeof(key));
 		json_pair_text(json, "key", key);
@@ -609,8 +608,7 @@ static void write_row(const struct report *report, const struct rows *rows, cons
 	write_place(&row->place, json);
 	json_pair_u64(json, "samples", row->samples);
 	json_pair_u64(json, "estimated", row->estimated);
-	json_key(json, "stalls");
-	json_object_begin(json);
+	json_pair_object(json, "stalls");
 	for (size_t i = 0; i < row->stalls; i++) {
 		const struct stall *stall = &rows->stalls[row->first_stall + i];
 

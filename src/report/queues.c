@@ -158,8 +158,7 @@ static struct table_cell mean_depth(const struct report *report, const void *row
 static void write_quantile(const char *key, const struct quantile *quantile, bool has_max,
 			   struct json_writer *json)
 {
-	json_key(json, key);
-	json_object_begin(json);
+	json_pair_object(json, key);
 	json_pair_u64(json, "count", quantile->count);
 	json_pair_u64(json, "sum", quantile->sum);
 	json_pair_u64(json, "p50", get_quantile(quantile, 50));
@@ -173,8 +172,7 @@ static void write_zones(const struct report *report, const void *row, struct jso
 {
 	const struct analysis_queue *queue = row;
 
-	json_key(json, "zones");
-	json_object_begin(json);
+	json_pair_object(json, "zones");
 	for (unsigned int i = 0; i < ZONE_COUNT; i++)
 		write_quantile(analysis_zone_name(i), &queue->zones[i], false, json);
 	json_object_end(json);
@@ -191,8 +189,7 @@ static void write_depth(const struct report *report, const void *row, struct jso
 		return;
 	}
 	json_object_begin(json);
-	json_key(json, "mean");
-	json_double(json, depth_mean(&queue->depth));
+	json_pair_double(json, "mean", depth_mean(&queue->depth));
 	json_pair_u64(json, "max", queue->depth.max);
 	json_pair_u64(json, "empty_ns", queue->depth.empty_ns);
 	json_object_end(json);

@@ -160,8 +160,7 @@ void report_write_frames(const struct report *report, uint32_t stack, struct jso
 	const struct frame_name *names;
 	size_t count = report_frames(report, stack, &names);
 
-	json_key(json, "frames"); /* root first */
-	json_array_begin(json);
+	json_pair_array(json, "frames"); /* root first */
 	/* Leaves out the frames [first, last), but never a single one, because its replacement
 	 * takes as much room. */
 	first = last = count;

@@ -380,8 +380,7 @@ void table_write(const struct report *report, const struct table *table, struct 
 		if (!is_shown(report, table, row))
 			continue;
 		shown++;
-		json_newline(json);
-		json_object_begin(json);
+		json_line_begin(json);
 		for (const struct table_column *column = table->columns; !is_last(column); column++)
 			write_column(report, table, column, row, json);
 		json_object_end(json);
@@ -391,9 +390,7 @@ void table_write(const struct report *report, const struct table *table, struct 
 void table_write_list(const struct report *report, const char *key, const struct table *table,
 		      struct table_rows rows, struct json_writer *json)
 {
-	json_newline(json);
-	json_key(json, key);
-	json_array_begin(json);
+	json_line_array(json, key);
 	table_write(report, table, rows, json);
 	json_array_end(json);
 }

@@ -55,8 +55,7 @@ static void write_occupancy(const struct report *report, const void *row, struct
 
 	if (!occupancy_of_kernel(report->analysis, row, &occupancy))
 		return;
-	json_key(json, "occupancy");
-	json_object_begin(json);
+	json_pair_object(json, "occupancy");
 	json_pair_u64(json, "warps", occupancy.warps);
 	json_pair_u64(json, "of_warps", occupancy.of_warps);
 	json_pair_text(json, "limit", occupancy.limit);

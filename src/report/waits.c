@@ -495,8 +495,7 @@ static void write_holder(const struct report *report, const char *key, const str
 
 	if (!holder)
 		return;
-	json_key(json, key);
-	json_object_begin(json);
+	json_pair_object(json, key);
 	report_write_thread(report, holder, json);
 	if (row->function)
 		json_pair_text(json, "function", row->function);
@@ -511,8 +510,7 @@ static void write_wakers(const struct report *report, uint32_t waker, struct jso
 {
 	if (!waker)
 		return;
-	json_key(json, "wakers");
-	json_array_begin(json);
+	json_pair_array(json, "wakers");
 	while (waker) {
 		const struct analysis_waker *link = &report->analysis->cpu.wakers[waker - 1];
 		const struct event_thread *thread =
@@ -537,8 +535,7 @@ int report_write_idle_waits(const struct report *report, size_t device, struct j
 
 	if (error)
 		return error;
-	json_key(json, "idle_waits");
-	json_array_begin(json);
+	json_pair_array(json, "idle_waits");
 	for (size_t i = 0; i < rows.count; i++) {
 		const struct wait_row *row = &rows.rows[i];
 
@@ -564,8 +561,7 @@ int report_write_idle_preempted(const struct report *report, size_t device,
 
 	if (error)
 		return error;
-	json_key(json, "idle_preempted");
-	json_array_begin(json);
+	json_pair_array(json, "idle_preempted");
 	for (size_t i = 0; i < rows.count; i++) {
 		const struct wait_row *row = &rows.rows[i];
 

@@ -327,17 +327,14 @@ static void print_text(const struct batch_info *info)
 
 static void json_kernels(struct json_writer *json, const struct batch_state *state)
 {
-	json_key(json, "kernels");
-	json_array_begin(json);
+	json_pair_array(json, "kernels");
 	for (uint32_t i = 0; i < state->found_count; i++) {
 		const struct batch_found *found = &state->found[i];
 
-		json_newline(json);
-		json_object_begin(json);
+		json_line_begin(json);
 		json_pair_text(json, "kind", batch_kind_name(found->kind));
 		json_pair_u64(json, "address", found->address);
-		json_key(json, "relative");
-		json_bool(json, found->flags & BATCH_IS_RELATIVE);
+		json_pair_bool(json, "relative", found->flags & BATCH_IS_RELATIVE);
 		json_pair_u64(json, "pointer", found->pointer);
 		json_pair_u64(json, "count", found->count);
 		json_pair_text(json, "command", batch_command_name(found->row));
@@ -349,20 +346,17 @@ static void json_kernels(struct json_writer *json, const struct batch_state *sta
 
 static void json_commands(struct json_writer *json, const struct batch_info *info)
 {
-	json_key(json, "commands");
-	json_array_begin(json);
+	json_pair_array(json, "commands");
 	for (uint32_t row = 0; row < ROWS; row++) {
 		if (!info->rows[row])
 			continue;
-		json_newline(json);
-		json_object_begin(json);
+		json_line_begin(json);
 		json_pair_text(json, "name", row ? batch_command_name(row) : NULL);
 		json_pair_u64(json, "count", info->rows[row]);
 		json_object_end(json);
 	}
 	json_array_end(json);
-	json_key(json, "unknown_headers");
-	json_array_begin(json);
+	json_pair_array(json, "unknown_headers");
 	for (size_t i = 0; i < info->unknown_count; i++)
 		json_u64(json, info->unknown[i]);
 	json_array_end(json);
@@ -370,8 +364,7 @@ static void json_commands(struct json_writer *json, const struct batch_info *inf
 
 static void json_counts(struct json_writer *json, const struct batch_counts *counts)
 {
-	json_key(json, "counts");
-	json_object_begin(json);
+	json_pair_object(json, "counts");
 	json_pair_u64(json, "commands", counts->commands);
 	json_pair_u64(json, "noops", counts->noops);
 	json_pair_u64(json, "unknown", counts->unknown);

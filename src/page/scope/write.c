@@ -251,16 +251,14 @@ static void write_frames(const struct page *page, struct json_writer *json)
 	struct string_builder text;
 
 	string_builder_init(&text);
-	json_key(json, "names");
-	json_array_begin(json);
+	json_pair_array(json, "names");
 	for (uint32_t i = 0; i < flame->frames_count; i++) {
 		string_builder_clear(&text);
 		flame_escape_shown(&text, flame_frame_name(flame, i));
 		json_string(json, string_builder_text(&text));
 	}
 	json_array_end(json);
-	json_key(json, "classes");
-	json_array_begin(json);
+	json_pair_array(json, "classes");
 	for (uint32_t i = 0; i < flame->frames_count; i++)
 		json_u64(json, flame->frames[i].frame_class);
 	json_array_end(json);
@@ -272,8 +270,7 @@ static void write_frames(const struct page *page, struct json_writer *json)
 static void write_column(struct json_writer *json, const char *key, size_t count,
 			 uint64_t (*at)(const void *rows, size_t i), const void *rows)
 {
-	json_key(json, key);
-	json_array_begin(json);
+	json_pair_array(json, key);
 	for (size_t i = 0; i < count; i++)
 		json_u64(json, at(rows, i));
 	json_array_end(json);
@@ -310,8 +307,7 @@ static void write_items(const struct page *page, struct json_writer *json)
 	static const char *const keys[] = {"roles", "stacks", "groups", "rows"};
 
 	for (size_t column = 0; column < ARRAY_COUNT(keys); column++) {
-		json_key(json, keys[column]);
-		json_array_begin(json);
+		json_pair_array(json, keys[column]);
 		for (size_t i = 0; i < page->cells->items_count; i++) {
 			const struct used_item *used = &page->items[i];
 			const uint32_t values[] = {used->role, used->stack, used->group, used->row};
@@ -323,27 +319,21 @@ static void write_items(const struct page *page, struct json_writer *json)
 	}
 }
 
-static void write_object(struct json_writer *json, const char *key)
-{
-	json_key(json, key);
-	json_object_begin(json);
-}
-
 static void write_tables(const struct page *page, struct json_writer *json)
 {
 	const struct scope_stacks *stacks = &page->stacks;
 
-	write_object(json, "frames");
+	json_pair_object(json, "frames");
 	write_frames(page, json);
 	json_object_end(json);
-	write_object(json, "stacks");
+	json_pair_object(json, "stacks");
 	write_column(json, "parents", stacks->nodes_count - 1, parent_at, stacks->nodes);
 	write_column(json, "frames", stacks->nodes_count - 1, frame_at, stacks->nodes);
 	json_object_end(json);
-	write_object(json, "items");
+	json_pair_object(json, "items");
 	write_items(page, json);
 	json_object_end(json);
-	write_object(json, "groups");
+	json_pair_object(json, "groups");
 	write_column(json, "rules", page->groups_count, rule_at, page->groups);
 	write_column(json, "stacks", page->groups_count, group_stack_at, page->groups);
 	write_column(json, "nobodies", page->groups_count, nobody_at, page->groups);
@@ -417,8 +407,7 @@ static void write_cells(const struct page *page, struct json_writer *json)
 	for (size_t column = 0; column < ARRAY_COUNT(keys); column++) {
 		uint32_t last_cell = 0;
 
-		json_key(json, keys[column]);
-		json_array_begin(json);
+		json_pair_array(json, keys[column]);
 		for (size_t i = 0; i < cells->values_count; i++) {
 			const struct scope_value *value = &cells->values[i];
 

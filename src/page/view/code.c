@@ -205,8 +205,7 @@ static void write_texts(const struct string_table *table, uint32_t first, struct
 
 void view_code_write_names(const struct view_code *code, struct json_writer *json)
 {
-	json_key(json, "names");
-	json_array_begin(json);
+	json_pair_array(json, "names");
 	write_texts(&code->names, 0, json);
 	json_array_end(json);
 }
@@ -218,13 +217,11 @@ static uint64_t text_of(const struct view_code *code, uint32_t text)
 
 void view_code_write(const struct view_code *code, struct json_writer *json)
 {
-	json_key(json, "names");
-	json_array_begin(json);
+	json_pair_array(json, "names");
 	write_texts(&code->names, 0, json);
 	write_texts(&code->texts, 1, json);
 	json_array_end(json);
-	json_key(json, "frames");
-	json_array_begin(json);
+	json_pair_array(json, "frames");
 	for (size_t i = 0; i < code->frames_count; i++) {
 		json_u64(json, text_of(code, code->frames_list[i].function));
 		json_u64(json, text_of(code, code->frames_list[i].file));
@@ -232,8 +229,7 @@ void view_code_write(const struct view_code *code, struct json_writer *json)
 		json_u64(json, code->frames_list[i].class);
 	}
 	json_array_end(json);
-	json_key(json, "stacks");
-	json_array_begin(json);
+	json_pair_array(json, "stacks");
 	for (size_t i = 0; i < code->stacks_count; i++) {
 		json_u64(json, code->stacks[i].caller);
 		json_u64(json, code->stacks[i].frame);

@@ -123,12 +123,6 @@ static size_t find_series(const struct view_head_counters *counters, uint32_t pr
 
 /* ---- tracks ---- */
 
-static void put_number(struct json_writer *json, const char *key, double value)
-{
-	json_key(json, key);
-	json_double(json, value);
-}
-
 static void write_chart(const struct view_head_counters *counters, struct view_track_writer *writer,
 			size_t parent, size_t index)
 {
@@ -145,9 +139,9 @@ static void write_chart(const struct view_head_counters *counters, struct view_t
 	json_pair_text(json, "detail", model_text(tracks->model, row->source_string, ""));
 	json_pair_text(json, "type", analysis_series_type(row->type));
 	json_pair_text(json, "unit", unit->text);
-	put_number(json, "factor", unit->factor);
+	json_pair_double(json, "factor", unit->factor);
 	if (row->limit)
-		put_number(json, "max", unit_limit(unit, row->type, row->limit));
+		json_pair_double(json, "max", unit_limit(unit, row->type, row->limit));
 	if (row->interval_ns)
 		json_pair_u64(json, "interval_ns", row->interval_ns);
 	view_track_end(writer, tracks->counters[counters->series[index]]);

@@ -203,8 +203,7 @@ static void write_row(const struct view_stall *row, struct json_writer *json)
 void view_stalls_write(const struct view_stalls *stalls, struct json_writer *json)
 {
 	json_object_begin(json);
-	json_key(json, "names");
-	json_array_begin(json);
+	json_pair_array(json, "names");
 	for (uint32_t i = 0; i <= stalls->names.count; i++) {
 		size_t length;
 		const char *text = string_table_text(&stalls->names, i, &length);
@@ -212,13 +211,11 @@ void view_stalls_write(const struct view_stalls *stalls, struct json_writer *jso
 		json_bytes(json, text, length);
 	}
 	json_array_end(json);
-	json_key(json, "rows");
-	json_array_begin(json);
+	json_pair_array(json, "rows");
 	for (size_t i = 0; i < stalls->count; i++)
 		write_row(&stalls->rows[i], json);
 	json_array_end(json);
-	json_key(json, "rest");
-	json_array_begin(json);
+	json_pair_array(json, "rest");
 	for (size_t i = 0; i < stalls->rest_count; i++) {
 		json_u64(json, stalls->rest[i].reason);
 		json_u64(json, stalls->rest[i].samples);
