@@ -224,10 +224,7 @@ static int forget_half(struct pass *pass, uint64_t process, uint64_t correlation
 
 	if (place == PAIR_MAP_NONE)
 		return 0;
-	if (array_grow(pass->free_halves, pass->free_capacity, pass->free_count + 1))
-		return -ENOMEM;
-	pass->free_halves[pass->free_count++] = place;
-	return 0;
+	return array_append(pass->free_halves, pass->free_capacity, pass->free_count, place);
 }
 
 /* Whether the launch's execution can have timestamps of a device clock. */

@@ -106,10 +106,7 @@ void frames_free(struct frames *frames)
 
 static int add_name(struct frames *frames, const struct frame_name *name)
 {
-	if (array_grow(frames->names, frames->names_capacity, frames->names_count + 1))
-		return -ENOMEM;
-	frames->names[frames->names_count++] = *name;
-	return 0;
+	return array_append(frames->names, frames->names_capacity, frames->names_count, *name);
 }
 
 static const char *keep_text(struct frames *frames, const char *text)
@@ -318,9 +315,8 @@ int frames_of_stack(struct frames *frames, uint32_t stack, const struct frame_na
 	size_t depth = 0, count = 0;
 
 	for (; (node = trace_reader_stack(reader, stack)); stack = node->caller) {
-		if (array_grow(frames->chain, frames->chain_capacity, depth + 1))
+		if (array_append(frames->chain, frames->chain_capacity, depth, node->frame))
 			return -ENOMEM;
-		frames->chain[depth++] = node->frame;
 	}
 	while (depth-- > 0) {
 		struct known_frame known;

@@ -117,9 +117,8 @@ static int look_at_note(struct svg *svg, uint32_t frame)
 
 	if (!note)
 		return 0;
-	if (array_grow(svg->notes, svg->notes_capacity, svg->notes_count + (size_t)1))
+	if (array_append(svg->notes, svg->notes_capacity, svg->notes_count, note))
 		return -ENOMEM;
-	svg->notes[svg->notes_count++] = note;
 	svg->looks[frame].note_index = svg->notes_count;
 	return 0;
 }
@@ -140,9 +139,8 @@ static int look_at(struct svg *svg, uint32_t frame)
 		return -ENOMEM;
 	if (strlen(look->text) <= TITLE_BYTES)
 		return 0;
-	if (array_grow(svg->long_frames, svg->long_capacity, svg->long_count + (size_t)1))
+	if (array_append(svg->long_frames, svg->long_capacity, svg->long_count, frame))
 		return -ENOMEM;
-	svg->long_frames[svg->long_count++] = frame;
 	look->long_index = svg->long_count;
 	return 0;
 }

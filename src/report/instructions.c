@@ -80,9 +80,9 @@ static int add_stall(struct rows *rows, struct row *row, const struct analysis_i
 		rows->stalls[rows->stalls_count - 1].samples += from->samples;
 		return 0;
 	}
-	if (array_grow(rows->stalls, rows->stalls_capacity, rows->stalls_count + 1))
+	if (array_append(rows->stalls, rows->stalls_capacity, rows->stalls_count,
+			 (struct stall){from->stall, from->samples}))
 		return -ENOMEM;
-	rows->stalls[rows->stalls_count++] = (struct stall){from->stall, from->samples};
 	row->stalls++;
 	return 0;
 }
@@ -108,9 +108,8 @@ static int add_name(struct names *names, const char *text)
 
 	if (hash_map_find(&names->by_address, address))
 		return 0;
-	if (array_grow(names->texts, names->capacity, names->count + 1))
+	if (array_append(names->texts, names->capacity, names->count, text))
 		return -ENOMEM;
-	names->texts[names->count++] = text;
 	return hash_map_put(&names->by_address, address, 0);
 }
 
@@ -236,10 +235,7 @@ static int add_row(const struct merging *merging, const struct analysis_instruct
 		return error;
 	if (!*row.place.text)
 		row.place.text = instruction->text;
-	if (array_grow(rows->rows, rows->capacity, rows->count + 1))
-		return -ENOMEM;
-	rows->rows[rows->count++] = row;
-	return 0;
+	return array_append(rows->rows, rows->capacity, rows->count, row);
 }
 
 static int add_to_place(const struct merging *merging, const struct sort_key *key,

@@ -64,12 +64,12 @@ static int list_rows(const struct report *report, struct rows *rows)
 
 		if (!report_shows_instruction(report, from))
 			continue;
-		if (array_grow(rows->rows, rows->capacity, rows->count + 1))
+		if (array_append(rows->rows, rows->capacity, rows->count,
+				 (struct row){.stall = from->stall,
+					      .kernel = from->kernel,
+					      .samples = from->samples,
+					      .estimated = from->estimated}))
 			return -ENOMEM;
-		rows->rows[rows->count++] = (struct row){.stall = from->stall,
-							 .kernel = from->kernel,
-							 .samples = from->samples,
-							 .estimated = from->estimated};
 		rows->samples += from->samples;
 	}
 	return 0;

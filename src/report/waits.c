@@ -169,10 +169,7 @@ static int add_row(struct wait_rows *rows, const struct wait_row *row)
 {
 	if (!row->ns)
 		return 0;
-	if (array_grow(rows->rows, rows->capacity, rows->count + 1))
-		return -ENOMEM;
-	rows->rows[rows->count++] = *row;
-	return 0;
+	return array_append(rows->rows, rows->capacity, rows->count, *row);
 }
 
 /* The part of a wait's time for its first functions with this weight together. With all functions

@@ -70,11 +70,8 @@ int untimed_intervals_add(struct untimed_intervals *untimed, uint64_t begin, uin
 			join(untimed);
 		}
 	}
-	if (array_grow(untimed->intervals, untimed->capacity, untimed->count + 1))
-		return -ENOMEM;
-	untimed->intervals[untimed->count++] =
-		(struct untimed_interval){.begin = begin, .end = end};
-	return 0;
+	return array_append(untimed->intervals, untimed->capacity, untimed->count,
+			    (struct untimed_interval){.begin = begin, .end = end});
 }
 
 void untimed_intervals_close(struct untimed_intervals *untimed)

@@ -322,9 +322,9 @@ static int find_debt(struct addresses *addresses, uint32_t code, uint32_t path, 
 	if (*ret_debt != PAIR_MAP_NONE)
 		return 0;
 	*ret_debt = (uint32_t)addresses->debts_count;
-	if (array_grow(addresses->debts, addresses->debts_capacity, addresses->debts_count + 1))
+	if (array_append(addresses->debts, addresses->debts_capacity, addresses->debts_count,
+			 (struct debt){0}))
 		return -ENOMEM;
-	addresses->debts[addresses->debts_count++] = (struct debt){0};
 	return pair_map_put(&addresses->debt_rows, code, path, *ret_debt);
 }
 

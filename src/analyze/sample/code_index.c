@@ -332,10 +332,7 @@ static int append_range(struct search *search, const struct code_range *range)
 		return -E2BIG;
 	if (!holds(range, search->device, search->address))
 		return 0;
-	if (array_grow(found->ranges, found->capacity, found->count + 1))
-		return -ENOMEM;
-	found->ranges[found->count++] = range;
-	return 0;
+	return array_append(found->ranges, found->capacity, found->count, range);
 }
 
 /* Visits the node that covers `width` leaves from `first` on. The recursion depth is log2 of the

@@ -222,10 +222,8 @@ static int add_site(struct choice *choice, const struct code_range *range, enum 
 		choice->is_full = true;
 		return 0;
 	}
-	if (array_grow(choice->sites, choice->capacity, choice->count + 1))
-		return -ENOMEM;
-	choice->sites[choice->count++] = (struct code_site){range, role, replaced_ns};
-	return 0;
+	return array_append(choice->sites, choice->capacity, choice->count,
+			    (struct code_site){range, role, replaced_ns});
 }
 
 /* Number of ranges that were loaded before the end of the window. */
@@ -246,11 +244,9 @@ static int list_present(struct choice *choice, const struct spot *spot)
 	for (size_t i = first; i < come; i++) {
 		if (spot->ranges[i]->end_ns <= choice->begin)
 			continue;
-		if (array_grow(choice->present, choice->present_capacity,
-			       choice->present_count + 1))
+		if (array_append(choice->present, choice->present_capacity, choice->present_count,
+				 (struct present){.range = spot->ranges[i], .order = (uint32_t)i}))
 			return -ENOMEM;
-		choice->present[choice->present_count++] =
-			(struct present){.range = spot->ranges[i], .order = (uint32_t)i};
 	}
 	return 0;
 }

@@ -415,9 +415,8 @@ static int index_lines(struct object *object)
 	while (at < object->source_size) {
 		const char *end = memchr(text + at, '\n', object->source_size - at);
 
-		if (array_grow(object->lines, object->line_capacity, object->line_count + 1))
+		if (array_append(object->lines, object->line_capacity, object->line_count, at))
 			return -ENOMEM;
-		object->lines[object->line_count++] = at;
 		at = end ? (size_t)(end - text) + 1 : object->source_size;
 	}
 	return 0;

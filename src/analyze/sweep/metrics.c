@@ -217,14 +217,13 @@ int sweep_range_metrics(struct sweep *sweep, const struct event_range *row, uint
 		return 0;
 	if (metrics->ranges_count >= metrics->retire_at)
 		retire(metrics, row->begin);
-	if (array_grow(metrics->ranges, metrics->ranges_capacity, metrics->ranges_count + 1))
-		return -ENOMEM;
-	metrics->ranges[metrics->ranges_count++] = (struct counted_range){
-		.begin = row->begin,
-		.end = row->end,
-		.row = index,
-		.process = entity_index_find(&sweep->entities.processes, row->process)};
-	return 0;
+	return array_append(
+		metrics->ranges, metrics->ranges_capacity, metrics->ranges_count,
+		(struct counted_range){
+			.begin = row->begin,
+			.end = row->end,
+			.row = index,
+			.process = entity_index_find(&sweep->entities.processes, row->process)});
 }
 
 static int compare(const void *left, const void *right)

@@ -70,10 +70,8 @@ static struct open_range *around(struct open_ranges *open, uint64_t begin, uint6
 
 static int add_open(struct open_ranges *open, uint64_t end, uint32_t row)
 {
-	if (array_grow(open->ranges, open->capacity, open->count + 1))
-		return -ENOMEM;
-	open->ranges[open->count++] = (struct open_range){.end = end, .row = row};
-	return 0;
+	return array_append(open->ranges, open->capacity, open->count,
+			    (struct open_range){.end = end, .row = row});
 }
 
 /* Finds or adds the row for a name, a type and a parent. */

@@ -135,9 +135,8 @@ static int skip_launch(struct sweep *sweep, const struct open_command *command)
 {
 	struct sweep_skipped *skipped = sweep->untimed.skipped;
 
-	if (array_grow(skipped->numbers, skipped->capacity, skipped->count + 1))
+	if (array_append(skipped->numbers, skipped->capacity, skipped->count, command->number))
 		return -ENOMEM;
-	skipped->numbers[skipped->count++] = command->number;
 	if (analysis_class(command->type) == ACCOUNT_COPY)
 		return 0;
 	return untimed_intervals_add(

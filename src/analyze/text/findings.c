@@ -84,10 +84,7 @@ uint64_t finding_value(const struct finding *finding, const char *name)
 
 static int append_finding(struct findings *findings, const struct finding *finding)
 {
-	if (array_grow(findings->list, findings->capacity, findings->count + 1))
-		return -ENOMEM;
-	findings->list[findings->count++] = *finding;
-	return 0;
+	return array_append(findings->list, findings->capacity, findings->count, *finding);
 }
 
 static bool is_cpu(const struct analysis_device *device)

@@ -143,10 +143,9 @@ int view_sections_write(struct view_sections *sections, size_t index, FILE *file
 
 static int open_section(struct view_sections *sections)
 {
-	if (array_grow(sections->sections, sections->capacity, sections->count + 1))
+	if (array_append(sections->sections, sections->capacity, sections->count,
+			 (struct view_section){.first = sections->pieces_count}))
 		return -ENOMEM;
-	sections->sections[sections->count++] =
-		(struct view_section){.first = sections->pieces_count};
 	sections->is_open = true;
 	return 0;
 }

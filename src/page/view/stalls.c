@@ -65,10 +65,7 @@ static int start_row(struct view_stalls *stalls, const struct analysis *analysis
 
 static int append_row(struct view_stalls *stalls, const struct view_stall *row)
 {
-	if (array_grow(stalls->rows, stalls->capacity, stalls->count + 1))
-		return -ENOMEM;
-	stalls->rows[stalls->count++] = *row;
-	return 0;
+	return array_append(stalls->rows, stalls->capacity, stalls->count, *row);
 }
 
 static int add_row(struct view_stalls *stalls, const struct analysis *analysis, instruction from,
