@@ -59,6 +59,28 @@ static int on_switch(struct sweep *sweep, const struct event_switch *row)
 	return error ? error : sweep_take_switch(sweep, row);
 }
 
+/* A sample with only an address goes to sample/addresses.c, one with code and a window to
+ * sample/windows.c, any other to sample/runners.c. Samples come after the executions that they may
+ * belong to. */
+static int on_instruction(struct sweep *sweep, const struct event_instruction_sample *row)
+{
+	bool is_estimated;
+	uint32_t path;
+
+	note_time(sweep, row->begin);
+	if (sweep_add_sampled(sweep, row))
+		return -ENOMEM;
+	if (row->device)
+		sweep->analysis->devices[entity_index_find(&sweep->entities.devices, row->device)]
+			.is_counted = true;
+	if (sweep_is_address(row))
+		return sweep_take_address(sweep, row);
+	if (sweep_is_window(row))
+		return sweep_take_window(sweep, row);
+	path = sweep_find_runner(sweep, row, &is_estimated);
+	return sweep_give_instruction(sweep, row, path, is_estimated);
+}
+
 static int on_item(struct sweep *sweep, const struct order_item *item)
 {
 	int error;
@@ -87,7 +109,7 @@ static int on_item(struct sweep *sweep, const struct order_item *item)
 	case EVENT_SWITCH:
 		return on_switch(sweep, item->row);
 	case EVENT_INSTRUCTION_SAMPLE:
-		return sweep_take_instruction(sweep, item->row);
+		return on_instruction(sweep, item->row);
 	case EVENT_RANGE:
 		return sweep_take_range(sweep, item->row);
 	case EVENT_COUNTER:

@@ -89,19 +89,15 @@ static int add_state(struct division *division, const struct analysis_state *sta
 {
 	const uint64_t first = (uint64_t)state->wait_string << 32 | state->holder;
 	const uint64_t second = (uint64_t)state->is_own << 32 | state->waker;
-	uint32_t index = pair_map_find(&division->by_wait, first, second);
+	uint32_t index = pair_map_add(&division->by_wait, first, second, division->wholes,
+				      division->wholes_capacity, division->wholes_count,
+				      (struct whole){.wait_string = state->wait_string,
+						     .holder = state->holder,
+						     .waker = state->waker,
+						     .is_own = state->is_own});
 
-	if (index == PAIR_MAP_NONE) {
-		index = (uint32_t)division->wholes_count;
-		if (array_grow(division->wholes, division->wholes_capacity, index + (size_t)1) ||
-		    pair_map_put(&division->by_wait, first, second, index))
-			return -ENOMEM;
-		division->wholes[index] = (struct whole){.wait_string = state->wait_string,
-							 .holder = state->holder,
-							 .waker = state->waker,
-							 .is_own = state->is_own};
-		division->wholes_count++;
-	}
+	if (index == PAIR_MAP_NONE)
+		return -ENOMEM;
 	division->wholes[index].ns += state->idle_ns;
 	return 0;
 }

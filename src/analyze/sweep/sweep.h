@@ -176,6 +176,9 @@ struct sweep_rows {
 	size_t capacity;      /* the list's */
 };
 
+/* pair_map_add for such a list. */
+#define sweep_rows_add(table, first, second, list, count, ...) \
+	pair_map_add(&(table)->rows, first, second, list, (table)->capacity, count, __VA_ARGS__)
 /* sweep/entities.c: descriptions in the trace, and the process of each thread. */
 struct sweep_entities {
 	struct entity_index devices, queues, contexts, processes, threads, codes;
@@ -190,7 +193,7 @@ struct sweep_per_thread {
 	uint64_t *kept; /* owned; moments at which a gap may begin or the window cuts one */
 };
 
-/* sweep/tables.c and sweep/waits.c */
+/* sweep/tables.c */
 struct sweep_tables {
 	struct sweep_rows kernels;  /* (name string, device index) */
 	struct sweep_rows copies;   /* (command, device index) */
@@ -438,10 +441,6 @@ int sweep_count_outcome(struct sweep *sweep, const struct joined *joined);
 int sweep_close_paths(struct sweep *sweep);
 void sweep_paths_fini(struct sweep_paths *paths);
 
-/* ---- sweep/waits.c ---- */
-
-int sweep_count_wait(struct sweep *sweep, const struct event_api *row);
-
 /* ---- sweep/cpu.c ---- */
 
 int sweep_count_sample(struct sweep *sweep, const struct event_cpu_sample *row);
@@ -515,7 +514,7 @@ int sweep_count_in_ranges(struct sweep *sweep, const struct event_counter *row);
 int sweep_range_metrics(struct sweep *sweep, const struct event_range *row, uint32_t index);
 int sweep_close_metrics(struct sweep *sweep);
 
-/* ---- sample/runners.c, sample/instruction_rows.c and sample/instructions.c ---- */
+/* ---- sample/runners.c and sample/instruction_rows.c ---- */
 
 /* The path of a sample, or ANALYSIS_NO_PATH. If several paths are possible, it returns them in turn
  * and sets *ret_is_estimated. */
@@ -525,7 +524,6 @@ uint32_t sweep_find_runner(struct sweep *sweep, const struct event_instruction_s
 void sweep_instructions_fini(struct sweep_instructions *instructions);
 /* Notes that a matched execution of this path ran. */
 int sweep_note_runner(struct sweep *sweep, const struct joined *joined, uint32_t path);
-int sweep_take_instruction(struct sweep *sweep, const struct event_instruction_sample *row);
 /* Start of the first timed, matched command that ran this kernel; UINT64_MAX: none so far. */
 uint64_t sweep_first_run(const struct sweep *sweep, uint32_t process, uint32_t code);
 /* Counts a sample whose path is known, or ANALYSIS_NO_PATH. */

@@ -17,7 +17,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "base/array.h"
 #include "base/cleanup.h"
 
 void scope_cells_init(struct scope_cells *cells, const struct scope_grid *grid)
@@ -50,30 +49,21 @@ static int find_item(struct scope_cells *cells, const struct scope_item *item, u
 {
 	uint64_t key = (uint64_t)item->kind << 32 | item->part;
 
-	*ret_number = pair_map_find(&cells->item_numbers, key, item->index);
-	if (*ret_number != PAIR_MAP_NONE)
-		return 0;
-	if (array_grow(cells->items, cells->items_capacity, cells->items_count + 1) ||
-	    pair_map_put(&cells->item_numbers, key, item->index, (uint32_t)cells->items_count))
-		return -ENOMEM;
-	*ret_number = (uint32_t)cells->items_count;
-	cells->items[cells->items_count++] = *item;
-	return 0;
+	*ret_number = pair_map_add(&cells->item_numbers, key, item->index, cells->items,
+				   cells->items_capacity, cells->items_count, *item);
+	return *ret_number == PAIR_MAP_NONE ? -ENOMEM : 0;
 }
 
 static int put_value(struct scope_cells *cells, const struct scope_value *value)
 {
-	uint32_t found = pair_map_find(&cells->value_numbers, value->cell, value->item);
+	uint32_t number =
+		pair_map_add(&cells->value_numbers, value->cell, value->item, cells->values,
+			     cells->values_capacity, cells->values_count,
+			     (struct scope_value){.cell = value->cell, .item = value->item});
 
-	if (found != PAIR_MAP_NONE) {
-		cells->values[found].value += value->value;
-		return 0;
-	}
-	if (array_grow(cells->values, cells->values_capacity, cells->values_count + 1) ||
-	    pair_map_put(&cells->value_numbers, value->cell, value->item,
-			 (uint32_t)cells->values_count))
+	if (number == PAIR_MAP_NONE)
 		return -ENOMEM;
-	cells->values[cells->values_count++] = *value;
+	cells->values[number].value += value->value;
 	return 0;
 }
 

@@ -76,17 +76,11 @@ static int find_group(struct page *page, enum rule rule, uint32_t of, uint32_t c
 		      uint32_t *ret_group)
 {
 	uint64_t key = (uint64_t)rule << 32 | of;
-	uint32_t number = pair_map_find(&page->group_numbers, key, cause);
 
-	if (number == PAIR_MAP_NONE) {
-		number = (uint32_t)page->groups_count;
-		if (array_grow(page->groups, page->groups_capacity, number + (size_t)1) ||
-		    pair_map_put(&page->group_numbers, key, cause, number))
-			return -ENOMEM;
-		page->groups[page->groups_count++] = (struct group){.rule = rule};
-	}
-	*ret_group = number;
-	return 0;
+	*ret_group =
+		pair_map_add(&page->group_numbers, key, cause, page->groups, page->groups_capacity,
+			     page->groups_count, (struct group){.rule = rule});
+	return *ret_group == PAIR_MAP_NONE ? -ENOMEM : 0;
 }
 
 static int use_divided(struct page *page, struct used_item *used, enum rule rule, uint32_t of,

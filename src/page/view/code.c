@@ -95,38 +95,23 @@ static int find_frame(struct view_code *code, const struct frame_name *name, uin
 {
 	struct view_frame row = {.line = name->line, .class = class_of(name)};
 	uint64_t first, second;
-	uint32_t index;
 
 	if (add_text(&code->texts, name->function, &row.function) ||
 	    add_text(&code->texts, name->file ? name->file : "", &row.file))
 		return -ENOMEM;
 	first = (uint64_t)row.function << 32 | row.file;
 	second = (uint64_t)row.line << 8 | row.class;
-	index = pair_map_find(&code->frame_rows, first, second);
-	if (index == PAIR_MAP_NONE) {
-		index = (uint32_t)code->frames_count;
-		if (array_grow(code->frames_list, code->frames_capacity, index + (size_t)1) ||
-		    pair_map_put(&code->frame_rows, first, second, index))
-			return -ENOMEM;
-		code->frames_list[code->frames_count++] = row;
-	}
-	*ret_frame = index;
-	return 0;
+	*ret_frame = pair_map_add(&code->frame_rows, first, second, code->frames_list,
+				  code->frames_capacity, code->frames_count, row);
+	return *ret_frame == PAIR_MAP_NONE ? -ENOMEM : 0;
 }
 
 static int find_node(struct view_code *code, uint32_t caller, uint32_t frame, uint32_t *ret_stack)
 {
-	uint32_t index = pair_map_find(&code->stack_rows, caller, frame);
-
-	if (index == PAIR_MAP_NONE) {
-		index = (uint32_t)code->stacks_count;
-		if (array_grow(code->stacks, code->stacks_capacity, index + (size_t)1) ||
-		    pair_map_put(&code->stack_rows, caller, frame, index))
-			return -ENOMEM;
-		code->stacks[code->stacks_count++] = (struct view_stack){caller, frame};
-	}
-	*ret_stack = index;
-	return 0;
+	*ret_stack =
+		pair_map_add(&code->stack_rows, caller, frame, code->stacks, code->stacks_capacity,
+			     code->stacks_count, (struct view_stack){caller, frame});
+	return *ret_stack == PAIR_MAP_NONE ? -ENOMEM : 0;
 }
 
 static int put_names(struct view_code *code, const struct frame_name *names, size_t count,
