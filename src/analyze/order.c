@@ -27,6 +27,7 @@
 
 #include "analyze/clocks.h"
 #include "base/array.h"
+#include "base/order/heap.h"
 #include "trace/ahead.h"
 #include "trace/reader.h"
 
@@ -448,39 +449,12 @@ static inline bool is_before(const struct entry *a, const struct entry *b)
 	return is_before_at_once(a->cursor, b->cursor);
 }
 
-static void sift_down(struct order *order)
-{
-	struct entry *heap = order->heap, moved = heap[0];
-	size_t i = 0;
-
-	for (;;) {
-		size_t child = 2 * i + 1;
-
-		if (child >= order->heap_count)
-			break;
-		if (child + 1 < order->heap_count)
-			child += is_before(&heap[child + 1], &heap[child]);
-		if (!is_before(&heap[child], &moved))
-			break;
-		heap[i] = heap[child];
-		i = child;
-	}
-	heap[i] = moved;
-}
-
 static int heap_push(struct order *order, struct cursor *cursor)
 {
-	struct entry pushed = {cursor->time, cursor};
-	size_t i = order->heap_count;
-
-	if (array_grow(order->heap, order->heap_capacity, i + 1))
+	if (array_append(order->heap, order->heap_capacity, order->heap_count,
+			 (struct entry){cursor->time, cursor}))
 		return -ENOMEM;
-	order->heap_count++;
-	while (i && is_before(&pushed, &order->heap[(i - 1) / 2])) {
-		order->heap[i] = order->heap[(i - 1) / 2];
-		i = (i - 1) / 2;
-	}
-	order->heap[i] = pushed;
+	HEAP_LIFT(order->heap, order->heap_count, is_before(a, b));
 	return 0;
 }
 
@@ -528,7 +502,7 @@ static void advance_top(struct order *order)
 		cursor_free(top);
 	}
 	if (order->heap_count)
-		sift_down(order);
+		HEAP_SINK(order->heap, order->heap_count, is_before(a, b));
 }
 
 int order_next(struct order *order, struct order_item *ret_item)

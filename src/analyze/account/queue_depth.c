@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/order/heap.h"
 
 void depth_init(struct depth *depth, uint64_t from, uint64_t to)
 {
@@ -66,32 +67,15 @@ int depth_enter(struct depth *depth, uint64_t enter_ns)
 
 int depth_leave(struct depth *depth, uint64_t end_ns)
 {
-	size_t i = depth->ends_count;
-
-	if (array_grow(depth->ends, depth->ends_capacity, i + 1))
+	if (array_append(depth->ends, depth->ends_capacity, depth->ends_count, end_ns))
 		return -ENOMEM;
-	for (; i && depth->ends[(i - 1) / 2] > end_ns; i = (i - 1) / 2)
-		depth->ends[i] = depth->ends[(i - 1) / 2];
-	depth->ends[i] = end_ns;
-	depth->ends_count++;
+	HEAP_LIFT(depth->ends, depth->ends_count, *a < *b);
 	return 0;
 }
 
-static void drop_earliest_end(struct depth *depth)
+static uint64_t take_earliest_end(struct depth *depth)
 {
-	uint64_t last = depth->ends[--depth->ends_count];
-	size_t i = 0, child;
-
-	while ((child = 2 * i + 1) < depth->ends_count) {
-		if (child + 1 < depth->ends_count && depth->ends[child + 1] < depth->ends[child])
-			child++;
-		if (depth->ends[child] >= last)
-			break;
-		depth->ends[i] = depth->ends[child];
-		i = child;
-	}
-	if (depth->ends_count)
-		depth->ends[i] = last;
+	return HEAP_POP(depth->ends, depth->ends_count, *a < *b);
 }
 
 /* Counts the interval from the cursor to `until`, in which `count` commands were in flight. */
@@ -122,7 +106,7 @@ void depth_advance(struct depth *depth, uint64_t until)
 		if (end <= enter && depth->count) {
 			count_until(depth, end);
 			depth->count--;
-			drop_earliest_end(depth);
+			take_earliest_end(depth);
 		} else if (depth->enters_count) {
 			count_until(depth, enter);
 			depth->count++;
@@ -130,7 +114,7 @@ void depth_advance(struct depth *depth, uint64_t until)
 				(depth->enters_first + 1) & (depth->enters_capacity - 1);
 			depth->enters_count--;
 		} else {
-			drop_earliest_end(depth); /* an end without an enter */
+			take_earliest_end(depth); /* an end without an enter */
 		}
 	}
 }

@@ -15,7 +15,6 @@
 
 #include <errno.h>
 
-
 void sweep_note_wait(struct sweep *sweep, size_t thread, const struct event_api *row)
 {
 	struct thread_state *state;

@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 static int call_row(struct sweep *sweep, uint32_t function, bool is_launch,
 		    struct analysis_call **ret_call)
 {

@@ -171,6 +171,7 @@ TEST(tells_errors)
 int main(void)
 {
 	RUN(writes_every_type);
+	RUN(writes_keys_with_their_values);
 	RUN(thousandths_are_exact);
 	RUN(breaks_lines_after_commas);
 	RUN(escapes_control_bytes);
