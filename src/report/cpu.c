@@ -269,38 +269,39 @@ static void put_sum(const struct source *source)
 	putchar('\n');
 }
 
-static int put_source(const struct report *report, const struct source *source)
+static int print_source(const struct report *report, const struct source *source,
+			struct json_writer *json)
 {
-	struct table table;
+	const struct shown title = name_source(source);
+	const struct table table = make_table(source, title.text);
 	struct rows rows;
-	struct shown title;
 
 	if (find_rows(report, source, &rows))
 		return -ENOMEM;
-	title = name_source(source);
-	table = make_table(source, title.text);
-	table_put(report, &table, TABLE_ROWS(rows.rows, rows.count));
-	put_sum(source);
+	table_print(report, &table, &table, TABLE_ROWS(rows.rows, rows.count), json);
+	if (!json)
+		put_sum(source);
 	rows_fini(&rows);
 	return 0;
 }
 
-int report_put_cpu(const struct report *report)
+int report_by_cpu(const struct report *report, struct json_writer *json)
 {
 	struct source sources[MAX_SOURCES];
 	size_t count = find_sources(report->analysis, sources);
-
 	int error = 0;
 
 	for (size_t i = 0; i < count && !error; i++)
-		error = put_source(report, &sources[i]);
-	if (!count && model_has_recorded(report->model, "cpu") && !report_is_of_all(report))
+		error = print_source(report, &sources[i], json);
+	if (count || json)
+		return error;
+	if (model_has_recorded(report->model, "cpu") && !report_is_of_all(report))
 		printf("\nno CPU samples, because the run ended before the first one was due or "
 		       "its threads only waited; duet record -F HZ samples more often\n");
-	else if (!count)
+	else
 		printf("\nno CPU samples; the collector cpu records them (duet record --collect "
 		       "cpu), but not with -a\n");
-	return error;
+	return 0;
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
@@ -320,21 +321,4 @@ void report_write_sources(const struct report *report, struct json_writer *json)
 		json_object_end(json);
 	}
 	json_array_end(json);
-}
-
-int report_write_cpu(const struct report *report, struct json_writer *json)
-{
-	struct source sources[MAX_SOURCES];
-	size_t count = find_sources(report->analysis, sources);
-
-	for (size_t i = 0; i < count; i++) {
-		const struct table table = make_table(&sources[i], "");
-		struct rows rows;
-
-		if (find_rows(report, &sources[i], &rows))
-			return -ENOMEM;
-		table_write(report, &table, TABLE_ROWS(rows.rows, rows.count), json);
-		rows_fini(&rows);
-	}
-	return 0;
 }

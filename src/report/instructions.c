@@ -633,7 +633,7 @@ int report_write_instructions(const struct report *report, struct json_writer *j
 	return write_rows(report, false, json);
 }
 
-int report_write_by_instruction(const struct report *report, struct json_writer *json)
+int report_by_instruction(const struct report *report, struct json_writer *json)
 {
-	return write_rows(report, true, json);
+	return json ? write_rows(report, true, json) : report_put_instructions(report);
 }

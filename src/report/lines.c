@@ -332,38 +332,24 @@ static const struct table waits_table = {
 		},
 };
 
-/* Prints a table, or rows of the list "by" if json is not NULL. */
-static int print_lines(const struct report *report, bool are_waits, struct json_writer *json)
+int report_by_line(const struct report *report, struct json_writer *json)
 {
-	const struct table *table = are_waits ? &waits_table : &lines_table;
 	struct lines lines = {0};
 
-	if (are_waits ? find_waits(report, &lines) : find_lines(report, &lines))
+	if (find_lines(report, &lines))
 		return -ENOMEM;
-	if (json)
-		table_write(report, table, TABLE_ROWS(lines.rows, lines.count), json);
-	else
-		table_put(report, table, TABLE_ROWS(lines.rows, lines.count));
+	table_print(report, &lines_table, &lines_table, TABLE_ROWS(lines.rows, lines.count), json);
 	lines_fini(&lines);
 	return 0;
 }
 
-int report_put_lines(const struct report *report)
+int report_by_wait(const struct report *report, struct json_writer *json)
 {
-	return print_lines(report, false, NULL);
-}
+	struct lines lines = {0};
 
-int report_put_waits(const struct report *report)
-{
-	return print_lines(report, true, NULL);
-}
-
-int report_write_by_line(const struct report *report, struct json_writer *json)
-{
-	return print_lines(report, false, json);
-}
-
-int report_write_by_wait(const struct report *report, struct json_writer *json)
-{
-	return print_lines(report, true, json);
+	if (find_waits(report, &lines))
+		return -ENOMEM;
+	table_print(report, &waits_table, &waits_table, TABLE_ROWS(lines.rows, lines.count), json);
+	lines_fini(&lines);
+	return 0;
 }

@@ -152,19 +152,13 @@ void report_put_processes(const struct report *report)
 	table_put(report, &called_table, process_rows(report));
 }
 
-int report_put_by_process(const struct report *report)
-{
-	report_put_processes(report);
-	return report_put_process_times(report);
-}
-
 void report_write_processes(const struct report *report, struct json_writer *json)
 {
 	table_write_list(report, "processes", &all_table, process_rows(report), json);
 }
 
-int report_write_by_process(const struct report *report, struct json_writer *json)
+int report_by_process(const struct report *report, struct json_writer *json)
 {
-	table_write(report, &by_process_table, process_rows(report), json);
-	return 0;
+	table_print(report, &called_table, &by_process_table, process_rows(report), json);
+	return json ? 0 : report_put_process_times(report);
 }

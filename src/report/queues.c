@@ -324,12 +324,6 @@ static struct table_rows queue_rows(const struct report *report)
 	return TABLE_ROWS(report->analysis->queues, analysis_queues_shown(report->analysis));
 }
 
-int report_put_queues(const struct report *report)
-{
-	table_put(report, &queues_table, queue_rows(report));
-	return 0;
-}
-
 void report_put_waiting_times(const struct report *report)
 {
 	table_put(report, &zones_table, queue_rows(report));
@@ -345,8 +339,7 @@ void report_write_queues(const struct report *report, struct json_writer *json)
 			 TABLE_ROWS(analysis->contexts, analysis->contexts_count), json);
 }
 
-int report_write_by_queue(const struct report *report, struct json_writer *json)
+int report_by_queue(const struct report *report, struct json_writer *json)
 {
-	table_write(report, &by_queue_table, queue_rows(report), json);
-	return 0;
+	return table_print(report, &queues_table, &by_queue_table, queue_rows(report), json);
 }

@@ -348,7 +348,7 @@ int report_write_ranges(const struct report *report, struct json_writer *json)
 	return write_rows(report, false, json);
 }
 
-int report_write_by_range(const struct report *report, struct json_writer *json)
+int report_by_range(const struct report *report, struct json_writer *json)
 {
-	return write_rows(report, true, json);
+	return json ? write_rows(report, true, json) : report_put_ranges(report);
 }

@@ -275,19 +275,8 @@ static const struct table stacks_table = {
 		},
 };
 
-static struct table_rows path_rows(const struct report *report)
+int report_by_stack(const struct report *report, struct json_writer *json)
 {
-	return TABLE_POINTERS(report->paths.by_share, report->paths.count);
-}
-
-int report_put_stacks(const struct report *report)
-{
-	table_put(report, &stacks_table, path_rows(report));
-	return 0;
-}
-
-int report_write_by_stack(const struct report *report, struct json_writer *json)
-{
-	table_write(report, &stacks_table, path_rows(report), json);
-	return 0;
+	return table_print(report, &stacks_table, &stacks_table,
+			   TABLE_POINTERS(report->paths.by_share, report->paths.count), json);
 }

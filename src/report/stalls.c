@@ -191,27 +191,17 @@ static const struct table stalls_table = {
 		},
 };
 
-int report_put_stalls(const struct report *report)
+int report_by_stall(const struct report *report, struct json_writer *json)
 {
 	struct rows rows;
 
 	if (find_rows(report, &rows))
 		return -ENOMEM;
-	if (!rows.count)
+	if (!rows.count && !json)
 		report_put_no_instructions(report);
-	table_put(report, &stalls_table, TABLE_ROWS(rows.rows, rows.count));
-	report_put_doubts(report);
-	free(rows.rows);
-	return 0;
-}
-
-int report_write_stalls(const struct report *report, struct json_writer *json)
-{
-	struct rows rows;
-
-	if (find_rows(report, &rows))
-		return -ENOMEM;
-	table_write(report, &stalls_table, TABLE_ROWS(rows.rows, rows.count), json);
+	table_print(report, &stalls_table, &stalls_table, TABLE_ROWS(rows.rows, rows.count), json);
+	if (!json)
+		report_put_doubts(report);
 	free(rows.rows);
 	return 0;
 }

@@ -394,3 +394,13 @@ void table_write_list(const struct report *report, const char *key, const struct
 	table_write(report, table, rows, json);
 	json_array_end(json);
 }
+
+int table_print(const struct report *report, const struct table *text, const struct table *list,
+		struct table_rows rows, struct json_writer *json)
+{
+	if (json)
+		table_write(report, list, rows, json);
+	else
+		table_put(report, text, rows);
+	return 0;
+}

@@ -124,7 +124,11 @@ size_t table_put(const struct report *report, const struct table *table, struct 
 /* The same rows as items of an array, each on a line of its own. */
 void table_write(const struct report *report, const struct table *table, struct table_rows rows,
 		 struct json_writer *json);
-/* The same, with the array as the value of a key. */
+/* Prints `text` if json is NULL, otherwise the rows of `list`. Returns 0, for the tables of --by.
+ */
+int table_print(const struct report *report, const struct table *text, const struct table *list,
+		struct table_rows rows, struct json_writer *json);
+/* The same as table_write, with the array as the value of a key. */
 void table_write_list(const struct report *report, const char *key, const struct table *table,
 		      struct table_rows rows, struct json_writer *json);
 

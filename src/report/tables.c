@@ -161,21 +161,14 @@ static struct table_rows kernel_rows(const struct report *report)
 	return TABLE_ROWS(report->analysis->kernels, report->analysis->kernels_count);
 }
 
-int report_put_kernels(const struct report *report)
-{
-	table_put(report, &kernels_table, kernel_rows(report));
-	return 0;
-}
-
 void report_write_kernels(const struct report *report, struct json_writer *json)
 {
 	table_write_list(report, "kernels", &kernels_table, kernel_rows(report), json);
 }
 
-int report_write_by_kernel(const struct report *report, struct json_writer *json)
+int report_by_kernel(const struct report *report, struct json_writer *json)
 {
-	table_write(report, &by_kernel_table, kernel_rows(report), json);
-	return 0;
+	return table_print(report, &kernels_table, &by_kernel_table, kernel_rows(report), json);
 }
 
 /* ---- copies and other commands --------------------------------------------------------------- */

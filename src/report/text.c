@@ -412,9 +412,9 @@ int report_print_text(const struct report *report)
 	if (is_cpu_only(report))
 		report_put_notes(report);
 	if (!by && is_cpu_only(report)) {
-		error = is_metrics_only(report) ? 0 : report_put_cpu(report);
+		error = is_metrics_only(report) ? 0 : report_by_cpu(report, NULL);
 		if (!error && !is_metrics_only(report))
-			error = report_put_threads(report);
+			error = report_by_thread(report, NULL);
 		if (!error)
 			error = report_put_ranges(report);
 		if (!error)
@@ -426,7 +426,7 @@ int report_print_text(const struct report *report)
 		report_put_notes(report);
 	}
 	if (!error)
-		error = report_by_find(by)->put(report);
+		error = report_by_find(by)->print(report, NULL);
 	if (!by && has_ranks(report))
 		report_put_processes(report);
 	if (!error && !by)
