@@ -699,10 +699,8 @@ static int run_doctor(const struct cli_command *command, int argc, char **argv)
 		return STATUS_FAILED;
 	}
 	doctor->root = root ? root : "";
-	if (examine_host(doctor)) {
-		print_error(command->name, NULL);
-		return STATUS_FAILED;
-	}
+	if (examine_host(doctor))
+		return print_failure(command);
 	examine_opencl(doctor);
 	examine_threads(doctor);
 	doctor_examine_amd(&doctor->amd, doctor->root);

@@ -51,12 +51,7 @@ static const struct option_row output_options[] = {
 	 offsetof(struct export_values, format)},
 	{"output", 'o', OPTION_OUTPUT, "FILE", "output file, or folder for ctf (default stdout)",
 	 offsetof(struct export_values, output)},
-	{"from", 0, OPTION_DURATION, "T",
-	 "start of the time window, relative to the start of the recording",
-	 offsetof(struct export_values, from_ns)},
-	{"to", 0, OPTION_DURATION, "T",
-	 "end of the time window, relative to the start of the recording",
-	 offsetof(struct export_values, to_ns)},
+	OPTION_WINDOW(struct export_values),
 	{"kind", 0, OPTION_TEXT, "LIST",
 	 "only these kinds, such as api,launch,execution (a wrong name lists all); for csv the "
 	 "table, for folded and svg the view, for iaprof the form",
@@ -268,16 +263,12 @@ static bool is_filtered(const struct output_options *options)
 static int finish_export(const struct cli_command *command, const struct export_values *values,
 			 const char *path, int error)
 {
-	if (error == -EPIPE && !values->output) {
-		clearerr(stdout);
-		error_clear();
+	if (output_is_cut(values->output, error))
 		return STATUS_DONE;
-	}
 	if (error) {
 		if (!*error_text())
 			error_set(error, "export '%s': %s", path, strerror(-error));
-		print_error(command->name, NULL);
-		return STATUS_FAILED;
+		return print_failure(command);
 	}
 	return finish_output(command->name, STATUS_DONE);
 }

@@ -453,8 +453,7 @@ static int run_info(const struct cli_command *command, int argc, char **argv)
 	error = trace_reader_open(info.path, &info.reader);
 	if (error) {
 		selection_explain(info.path, error);
-		print_error(command->name, NULL);
-		return STATUS_FAILED;
+		return print_failure(command);
 	}
 	count_rows(&info);
 	find_times(&info);

@@ -220,10 +220,8 @@ static int run_install(const struct cli_command *command, int argc, char **argv)
 		error = values.system ? install_all(&tree, values.profiling) : remove_all(&tree);
 		tree_close(&tree);
 	}
-	if (error) {
-		print_error(command->name, NULL);
-		return STATUS_FAILED;
-	}
+	if (error)
+		return print_failure(command);
 	return finish_output(command->name, STATUS_DONE);
 }
 

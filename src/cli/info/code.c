@@ -178,9 +178,7 @@ int info_code(const struct cli_command *command, const char *path, bool is_json)
 			error = print_code(&file, is_json);
 	}
 	fini(&file);
-	if (error) {
-		print_error(command->name, NULL);
-		return STATUS_FAILED;
-	}
+	if (error)
+		return print_failure(command);
 	return STATUS_DONE;
 }
