@@ -230,8 +230,7 @@ static int forget_half(struct pass *pass, uint64_t process, uint64_t correlation
 /* Whether the launch's execution can have timestamps of a device clock. */
 static bool is_of_use(const struct pass *pass, const struct event_launch *row)
 {
-	const struct event_queue *queue =
-		entity_index_row(&pass->queues, entity_index_find(&pass->queues, row->queue));
+	const struct event_queue *queue = entity_index_get(&pass->queues, row->queue);
 	size_t domain = queue && queue->clock ? find_index(pass->clocks, queue->clock)
 					      : pass->clocks->count;
 
@@ -250,8 +249,7 @@ static int pass_launches(struct pass *pass, const struct trace_chunk *chunk,
 	for (size_t i = 0; i < count; i++) {
 		if (!is_of_use(pass, &rows[i]))
 			continue;
-		thread = entity_index_row(&pass->threads,
-					  entity_index_find(&pass->threads, rows[i].thread));
+		thread = entity_index_get(&pass->threads, rows[i].thread);
 		half.time = clocks_to_host(pass->clocks, chunk->clock, rows[i].enter);
 		error = join_half(pass, thread ? thread->process : 0, rows[i].correlation, &half);
 		if (error)

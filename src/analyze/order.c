@@ -27,6 +27,7 @@
 
 #include "analyze/clocks.h"
 #include "base/array.h"
+#include "base/number.h"
 #include "base/order/heap.h"
 #include "trace/ahead.h"
 #include "trace/reader.h"
@@ -189,13 +190,6 @@ static int compare_executions(const void *left, const void *right)
 	return (a->correlation > b->correlation) - (a->correlation < b->correlation);
 }
 
-static int compare_begins(const void *left, const void *right)
-{
-	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-
-	return (a > b) - (a < b);
-}
-
 /* The first two members of calls and launches are begin and end. */
 static int compare_intervals(const void *left, const void *right)
 {
@@ -224,7 +218,7 @@ static compare_rows *comparator_of(enum event_kind kind)
 		return compare_executions;
 	if (kind == EVENT_API || kind == EVENT_LAUNCH)
 		return compare_intervals;
-	return kind == EVENT_RANGE ? compare_ranges : compare_begins;
+	return kind == EVENT_RANGE ? compare_ranges : compare_u64;
 }
 
 /* A chunk can be out of order after the conversion, or if its head is damaged. */

@@ -23,6 +23,7 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "base/number.h"
 #include "base/order/key_sort.h"
 #include "base/string.h"
 #include "report/table.h"
@@ -372,16 +373,6 @@ static const struct stall *commonest_stall(const struct rows *rows, const struct
 /* Widths of columns for the rows that are shown. */ struct widths {
 	size_t name, stall; /* stall 0: no column, there are no reasons */
 };
-
-static size_t larger(size_t left, size_t right)
-{
-	return left > right ? left : right;
-}
-
-static size_t smaller(size_t left, size_t right)
-{
-	return left < right ? left : right;
-}
 
 static struct widths find_widths(const struct report *report, const struct rows *rows)
 {

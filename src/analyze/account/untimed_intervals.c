@@ -19,17 +19,12 @@
 
 #include "base/array.h"
 
-void untimed_intervals_init(struct untimed_intervals *untimed)
-{
-	*untimed = (struct untimed_intervals){0};
-}
-
 void untimed_intervals_fini(struct untimed_intervals *untimed)
 {
 	if (!untimed)
 		return;
 	free(untimed->intervals);
-	untimed_intervals_init(untimed);
+	*untimed = (struct untimed_intervals){0};
 }
 
 static int compare(const void *left, const void *right)

@@ -23,6 +23,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/hash.h"
+#include "base/number.h"
 #include "event/event.h"
 #include "symbol/device/zebin.h"
 #include "trace/reader.h"
@@ -179,13 +180,6 @@ static uint64_t end_of(const struct code_range *range)
 	return (uint64_t)range->start + range->size;
 }
 
-static int compare_numbers(const void *left, const void *right)
-{
-	const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-
-	return (a > b) - (a < b);
-}
-
 static int list_bounds(struct code_index *index)
 {
 	size_t kept = 1;
@@ -197,7 +191,7 @@ static int list_bounds(struct code_index *index)
 		index->bounds[2 * i + 1] = index->ranges[i].start;
 		index->bounds[2 * i + 2] = end_of(&index->ranges[i]);
 	}
-	qsort(index->bounds, 2 * index->count + 1, sizeof(*index->bounds), compare_numbers);
+	qsort(index->bounds, 2 * index->count + 1, sizeof(*index->bounds), compare_u64);
 	for (size_t i = 1; i < 2 * index->count + 1; i++)
 		if (index->bounds[i] != index->bounds[kept - 1])
 			index->bounds[kept++] = index->bounds[i];

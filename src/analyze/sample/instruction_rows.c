@@ -82,9 +82,7 @@ static const char *kernel_of(const struct sweep *sweep, const struct sweep_found
 	if (*name)
 		return name;
 	return model_code_name(sweep->analysis->model,
-			       entity_index_row(&sweep->entities.codes,
-						entity_index_find(&sweep->entities.codes, code)),
-			       "");
+			       entity_index_get(&sweep->entities.codes, code), "");
 }
 
 static int make_row(struct sweep *sweep, const struct event_instruction_sample *row,

@@ -167,8 +167,7 @@ static int add_launch(struct kernel_runs *kernel, uint32_t path)
 int sweep_note_window_run(struct sweep *sweep, const struct joined *joined, uint32_t path)
 {
 	const struct event_code *code =
-		entity_index_row(&sweep->entities.codes,
-				 entity_index_find(&sweep->entities.codes, joined->launch->kernel));
+		entity_index_get(&sweep->entities.codes, joined->launch->kernel);
 	const bool has_times = is_in_account(joined);
 	const uint64_t started = has_times ? joined->row->started : joined->launch->enter,
 		       ended = has_times ? joined->row->ended : started;
@@ -345,8 +344,7 @@ static int divide_sample(struct sweep *sweep, struct kernel_runs *kernel,
 static struct kernel_runs *kernel_of(const struct sweep *sweep,
 				     const struct event_instruction_sample *row)
 {
-	const struct event_code *code = entity_index_row(
-		&sweep->entities.codes, entity_index_find(&sweep->entities.codes, row->code));
+	const struct event_code *code = entity_index_get(&sweep->entities.codes, row->code);
 
 	return code && code->name_string
 		       ? find_kernel(sweep->windows, row->process, code->name_string, false)

@@ -183,9 +183,8 @@ static int find_launches(struct sweep *sweep, const struct open_command *command
 		return -ENOMEM;
 	second = (uint64_t)command->function << 32 | whom;
 	if (row.class == ACCOUNT_KERNEL) {
-		const struct event_code *code = entity_index_row(
-			&sweep->entities.codes,
-			entity_index_find(&sweep->entities.codes, command->kernel));
+		const struct event_code *code =
+			entity_index_get(&sweep->entities.codes, command->kernel);
 
 		name = code ? code->name_string : 0;
 		row.name = model_code_name(analysis->model, code, "[unknown kernel]");

@@ -20,6 +20,7 @@
 #include "analyze/model.h"
 #include "analyze/observer.h"
 #include "analyze/order.h"
+#include "base/number.h"
 #include "base/pair_map.h"
 
 /* The tag of a path: the index of its row in the kernels or, with TAG_COPY, in the copies. */
@@ -363,16 +364,6 @@ static inline size_t sweep_device_of(const struct sweep *sweep, const struct acc
 static inline bool is_in_account(const struct joined *joined)
 {
 	return joined->is_timed && joined->is_placed && !ledger_rejects(joined->row);
-}
-
-static inline uint64_t larger(uint64_t left, uint64_t right)
-{
-	return left > right ? left : right;
-}
-
-static inline uint64_t smaller(uint64_t left, uint64_t right)
-{
-	return left < right ? left : right;
 }
 
 /* ---- sweep/observer.c ---- */

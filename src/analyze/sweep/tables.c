@@ -56,8 +56,7 @@ const char *sweep_launch_name(const struct sweep *sweep, const struct open_comma
 		*ret_id = type | TAG_COPY;
 		return analysis_command_name(type);
 	}
-	code = entity_index_row(&sweep->entities.codes,
-				entity_index_find(&sweep->entities.codes, launch->kernel));
+	code = entity_index_get(&sweep->entities.codes, launch->kernel);
 	*ret_id = code ? code->name_string : 0;
 	return model_code_name(sweep->analysis->model, code, "[unknown kernel]");
 }
@@ -160,8 +159,7 @@ static int kernel_row(struct sweep *sweep, const struct open_command *launch, si
 		      uint32_t *ret_index)
 {
 	struct analysis *analysis = sweep->analysis;
-	const struct event_code *code = entity_index_row(
-		&sweep->entities.codes, entity_index_find(&sweep->entities.codes, launch->kernel));
+	const struct event_code *code = entity_index_get(&sweep->entities.codes, launch->kernel);
 	uint32_t name = code ? code->name_string : 0;
 
 	*ret_index = sweep_rows_add(

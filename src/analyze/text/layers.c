@@ -276,7 +276,8 @@ static int find_layer(struct layers *layers, uint32_t frame, const char **ret_la
 	return 0;
 }
 
-const char *layers_of_stack(struct layers *layers, uint32_t stack)
+/* The layer of a stack; "unknown" if no frame has one; NULL: out of memory. */
+static const char *layer_of_stack(struct layers *layers, uint32_t stack)
 {
 	const struct trace_reader *reader = layers->model->reader;
 	const struct event_stack *node;
@@ -416,7 +417,7 @@ int layers_divide(struct layers *layers, const struct analysis *analysis,
 			continue;
 		/* The mode counts, because without privileges a stack contains no kernel frames. */
 		row.layer = sample->mode == MODE_KERNEL ? "kernel"
-							: layers_of_stack(layers, sample->stack);
+							: layer_of_stack(layers, sample->stack);
 		if (!row.layer) {
 			free(rows);
 			return -ENOMEM;
