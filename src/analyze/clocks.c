@@ -399,7 +399,6 @@ static int solve_all_devices(struct clocks *clocks, struct trace_reader *reader)
 
 	entity_index_init(&pass.threads, reader, EVENT_THREAD);
 	entity_index_init(&pass.queues, reader, EVENT_QUEUE);
-	pair_map_init(&pass.open);
 	error = start_solvers(&pass, &any);
 	if (any && !error)
 		error = pass_chunks(&pass);

@@ -419,10 +419,9 @@ int frames_check(struct frames *frames, struct frames_files *ret_files)
 {
 	const struct trace_reader *reader = frames->model->reader;
 	struct frames_files files = {0};
-	struct hash_map seen; /* path string << 32 | build id string */
+	struct hash_map seen = {0}; /* path string << 32 | build id string */
 	int error = 0;
 
-	hash_map_init(&seen);
 	for (size_t i = 0; !error && i < trace_reader_frame_count(reader); i++) {
 		const struct event_frame *frame = trace_reader_frame_at(reader, i);
 		uint64_t key = (uint64_t)frame->module_string << 32 | frame->build_id_string;

@@ -18,6 +18,7 @@ struct pair_slot {
 	uint32_t value; /* PAIR_MAP_NONE: free */
 };
 
+/* All zero: empty. */
 struct pair_map {
 	struct pair_slot *slots;
 	size_t capacity; /* a power of two, or 0 before the first insertion */

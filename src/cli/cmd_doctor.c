@@ -538,9 +538,8 @@ static void join_missing(const struct doctor_collector *collector, bool fixes,
 static void json_joined(struct json_writer *json, const struct doctor_collector *collector,
 			bool fixes)
 {
-	struct string_builder text;
+	struct string_builder text = {0};
 
-	string_builder_init(&text);
 	join_missing(collector, fixes, &text);
 	json_string(json, text.length ? string_builder_text(&text) : NULL);
 	string_builder_fini(&text);
@@ -658,7 +657,7 @@ static void print_host(const struct host *host)
 
 static void print_collector(const struct doctor_collector *collector)
 {
-	struct string_builder fixes;
+	struct string_builder fixes = {0};
 
 	printf("\n%-9s %s\n", collector->name,
 	       is_available(collector) ? "can be recorded" : "cannot be recorded");
@@ -675,7 +674,6 @@ static void print_collector(const struct doctor_collector *collector)
 			printf("; to fix it: %s", check->fix);
 		putchar('\n');
 	}
-	string_builder_init(&fixes);
 	join_missing(collector, true, &fixes);
 	if (fixes.length)
 		printf("\nTo fix it: %s\n", string_builder_text(&fixes));

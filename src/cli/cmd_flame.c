@@ -75,7 +75,7 @@ static int write_graph(void *context, FILE *out)
 	const struct output *output = context;
 	const struct drawing *drawing = output->drawing;
 	const struct flame_values *values = output->values;
-	struct string_builder subtitle;
+	struct string_builder subtitle = {0};
 	struct flame_options options = {
 		.title = values->title ? values->title : drawing->view->title,
 		.warning = *output->warning ? output->warning : NULL,
@@ -88,7 +88,6 @@ static int write_graph(void *context, FILE *out)
 
 	if (values->folded)
 		return flame_write_folded(drawing->flame, out);
-	string_builder_init(&subtitle);
 	drawing_describe(drawing, &subtitle);
 	options.subtitle = string_builder_text(&subtitle);
 	error = flame_write_svg(drawing->flame, &options, out);

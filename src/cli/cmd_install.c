@@ -79,10 +79,9 @@ static const struct place {
 static int write_place(const struct place *place, const struct tree *tree, const char *guest,
 		       bool profiling)
 {
-	struct string_builder text;
+	struct string_builder text = {0};
 	int error;
 
-	string_builder_init(&text);
 	string_builder_append(&text, place->before);
 	string_builder_append_escaped(&text, guest, strlen(guest), place->escapes);
 	string_builder_append(&text, place->after);

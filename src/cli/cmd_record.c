@@ -90,9 +90,8 @@ static const char *find_turn_place(const char *pattern, uint64_t turn)
 static char *expand_output(const char *pattern, uint64_t turn)
 {
 	const char *place = find_turn_place(pattern, turn);
-	struct string_builder name;
+	struct string_builder name = {0};
 
-	string_builder_init(&name);
 	for (;;) {
 		int length;
 

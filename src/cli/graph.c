@@ -105,7 +105,6 @@ int graph_open(const struct cli_command *command, struct graph *graph)
 	};
 	int error = selection_check_output(request->output, request->path);
 
-	string_builder_init(&graph->warning);
 	if (!error)
 		error = selection_open(request->path, &graph->model);
 	if (!error && (error = analysis_new(graph->model, &options, &graph->analysis)) &&

@@ -355,11 +355,10 @@ static int fill_config(const struct request *request, const struct session_optio
 int request_print(const struct request *request, const struct session_options *options)
 {
 	ProtobufCMessage *message = config_message_new();
-	struct string_builder text;
+	struct string_builder text = {0};
 	int error = message ? fill_config(request, options, message)
 			    : error_set(-ENOMEM, "out of memory");
 
-	string_builder_init(&text);
 	if (!error)
 		config_format(message, &text);
 	if (message)
@@ -495,10 +494,9 @@ static int check_any(const struct session_options *options)
 
 static int choose_collectors(struct request *request, struct session_options *options)
 {
-	struct string_builder groups;
+	struct string_builder groups = {0};
 	int status, error;
 
-	string_builder_init(&groups);
 	status = read_groups(request, &groups);
 	error = groups.error ? error_set(groups.error, "out of memory") : 0;
 	if (!status && !error)

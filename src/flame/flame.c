@@ -158,8 +158,6 @@ struct flame *flame_new(void)
 
 	if (!flame)
 		return NULL;
-	string_table_init(&flame->names);
-	hash_map_init(&flame->frame_ids);
 	flame->slots = calloc(SLOTS_FIRST, sizeof(*flame->slots));
 	flame->slots_count = SLOTS_FIRST;
 	if (!flame->slots || reserve(flame, 0)) {

@@ -73,7 +73,6 @@ static int find_rows(const struct report *report, size_t device, enum account_ca
 	struct rows rows = {0};
 	int error = 0;
 
-	string_table_init(&rows.functions);
 	for (size_t i = 0; i < analysis->cpu.states_count && !error; i++) {
 		const struct analysis_state *state = &analysis->cpu.states[i];
 

@@ -170,7 +170,6 @@ static int find_rows(const struct report *report, const struct source *source,
 	struct rows rows = {0};
 	int error = 0;
 
-	string_table_init(&rows.keys);
 	for (size_t i = 0; i < analysis->samples_count && !error; i++)
 		if (strcmp(analysis->samples[i].source, source->name) == 0)
 			error = add_sample(report, &analysis->samples[i], (uint32_t)i, &rows);

@@ -318,7 +318,6 @@ static int find_rows(const struct report *report, struct rows *ret_rows)
 	struct merging merging = {.report = report, .rows = &rows};
 	int error = device_code_new(report->model, &rows.code);
 
-	hash_map_init(&merging.names.by_address);
 	merging.keys = malloc((2 * count + 1) * sizeof(*merging.keys));
 	if (!error)
 		error = merging.keys ? merge_rows(&merging) : -ENOMEM;

@@ -162,12 +162,10 @@ static int note_file(struct string_table *names, struct hash_map *files, struct 
  * pass marks the first file of each name too. */
 static int mark_ambiguous(struct lines *lines)
 {
-	struct string_table names;
-	struct hash_map files;
+	struct string_table names = {0};
+	struct hash_map files = {0};
 	int error = 0;
 
-	string_table_init(&names);
-	hash_map_init(&files);
 	for (int turn = 0; turn < 2; turn++)
 		for (size_t i = 0; i < lines->count && !error; i++)
 			if (lines->rows[i].file)
@@ -217,7 +215,6 @@ static int find_lines(const struct report *report, struct lines *ret_lines)
 	struct lines lines = {0};
 	int error = 0;
 
-	string_table_init(&lines.keys);
 	for (size_t i = 0; i < report->paths.count && !error; i++) {
 		const struct analysis_path *path = report->paths.by_share[i];
 		const struct numbers numbers = {path->count, path->timed, path->total_ns,
@@ -236,7 +233,6 @@ static int find_waits(const struct report *report, struct lines *ret_lines)
 	struct lines lines = {0};
 	int error = 0;
 
-	string_table_init(&lines.keys);
 	for (size_t i = 0; i < analysis->program.waits_count && !error; i++) {
 		const struct analysis_wait *wait = &analysis->program.waits[i];
 		const struct numbers numbers = {wait->count, wait->count, wait->total_ns,

@@ -99,9 +99,8 @@ void report_name_series(const struct report *report, const struct event_series *
 	const char *names[] = {model_text(report->model, series->instance_string, ""),
 			       process ? model_text(report->model, process->name_string, "") : ""};
 	size_t used, count = (size_t)(*names[0] != '\0') + (*names[1] != '\0');
-	struct string_builder rest;
+	struct string_builder rest = {0};
 
-	string_builder_init(&rest);
 	append_rest(report, series, process, unit, &rest);
 	used = strlen(metric) + rest.length + count;
 	string_builder_append(name, metric);
@@ -118,9 +117,8 @@ void report_name_series(const struct report *report, const struct event_series *
 static void put_name(const struct report *report, const struct event_series *series,
 		     const struct unit_shown *unit)
 {
-	struct string_builder name;
+	struct string_builder name = {0};
 
-	string_builder_init(&name);
 	report_name_series(report, series, unit, NAME_WIDTH - 2, &name);
 	table_put_name(string_builder_text(&name), NAME_WIDTH);
 	string_builder_fini(&name);

@@ -120,9 +120,8 @@ static void put_name(const struct analysis *analysis, const struct analysis_rang
 {
 	const struct analysis_range *parent = parent_of(analysis, range);
 	bool is_own = !parent || strcmp(parent->domain, range->domain) != 0;
-	struct string_builder name;
+	struct string_builder name = {0};
 
-	string_builder_init(&name);
 	string_builder_appendf(&name, "%*s", 2 * (int)depth_of(analysis, range), "");
 	if (is_own && range->domain[0])
 		string_builder_appendf(&name, "%s: ", range->domain);
@@ -165,9 +164,8 @@ static void put_range(const struct report *report, const struct analysis_range *
 static void put_metric(const struct report *report, const struct analysis_range_metric *metric)
 {
 	struct unit_shown unit = unit_shown_of(report->model, metric->series);
-	struct string_builder name;
+	struct string_builder name = {0};
 
-	string_builder_init(&name);
 	string_builder_append(&name, "    ");
 	report_name_series(report, metric->series, &unit, NAME_WIDTH - 6, &name);
 	table_put_name(string_builder_text(&name), NAME_WIDTH);

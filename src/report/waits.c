@@ -71,12 +71,6 @@ struct division {
 	struct string_table keys; /* of helds: an id is an index + 1 */
 };
 
-static void division_init(struct division *division)
-{
-	pair_map_init(&division->by_wait);
-	string_table_init(&division->keys);
-}
-
 static void division_fini(struct division *division)
 {
 	free(division->wholes);
@@ -261,7 +255,6 @@ static int find_rows(const struct report *report, size_t device, enum account_ca
 	struct wait_rows rows = {0};
 	int error;
 
-	division_init(&division);
 	error = divide(&division, device, cause, &rows);
 	division_fini(&division);
 	if (error) {
@@ -328,7 +321,6 @@ static struct whole find_longest(const struct report *report, size_t device, con
 	struct division division = {.report = report};
 	struct whole found = {0};
 
-	division_init(&division);
 	if (sum_waits(&division, device, function, wait_string))
 		report->state->error = -ENOMEM;
 	if (longest(&division))

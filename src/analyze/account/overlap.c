@@ -25,7 +25,6 @@
 void overlap_init(struct overlap *overlap, uint64_t from, uint64_t to)
 {
 	*overlap = (struct overlap){.from = from, .to = to < from ? from : to, .cursor = from};
-	pair_map_init(&overlap->user_rows);
 }
 
 void overlap_fini(struct overlap *overlap)

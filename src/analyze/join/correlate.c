@@ -22,8 +22,6 @@
 void correlate_init(struct correlate *correlate)
 {
 	*correlate = (struct correlate){.free_wait = CORRELATE_NONE};
-	pair_map_init(&correlate->open);
-	pair_map_init(&correlate->handles);
 }
 
 void correlate_fini(struct correlate *correlate)

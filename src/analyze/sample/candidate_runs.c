@@ -71,9 +71,6 @@ int sweep_make_runs(struct sweep *sweep)
 {
 	struct addresses *addresses = sweep->addresses;
 
-	pair_map_init(&addresses->way_rows);
-	pair_map_init(&addresses->debt_rows);
-	pair_map_init(&addresses->batch_rows);
 	addresses->free_part = PAIR_MAP_NONE;
 	addresses->runs = calloc(sweep->entities.codes.count + 1, sizeof(*addresses->runs));
 	return addresses->runs ? 0 : -ENOMEM;

@@ -244,7 +244,6 @@ int code_index_new(const struct model *model, struct code_index **ret_index)
 		return -ENOMEM;
 	index->model = model;
 	index->codes_count = model_entities(model, EVENT_CODE, &index->codes);
-	hash_map_init(&index->offsets);
 	if (list_ranges(index)) {
 		code_index_free(index);
 		return -ENOMEM;

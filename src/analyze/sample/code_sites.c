@@ -96,9 +96,6 @@ int code_sites_new(struct code_index *index, struct code_sites **ret_sites)
 		return -ENOMEM;
 	sites->index = index;
 	sites->latest_spot = PAIR_MAP_NONE;
-	arena_init(&sites->memory);
-	pair_map_init(&sites->spot_rows);
-	pair_map_init(&sites->set_rows);
 	*ret_sites = sites;
 	return 0;
 }

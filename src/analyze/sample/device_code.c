@@ -111,8 +111,6 @@ int device_code_new(const struct model *model, struct device_code **ret_code)
 		free(code);
 		return -ENOMEM;
 	}
-	hash_map_init(&code->objects);
-	hash_map_init(&code->sources);
 	if (index_sources(code)) {
 		device_code_free(code);
 		return -ENOMEM;

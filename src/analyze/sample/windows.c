@@ -74,10 +74,7 @@ int sweep_make_windows(struct sweep *sweep)
 	if (!sweep->trace.has_instructions)
 		return 0;
 	sweep->windows = calloc(1, sizeof(*sweep->windows));
-	if (!sweep->windows)
-		return -ENOMEM;
-	pair_map_init(&sweep->windows->rows);
-	return 0;
+	return sweep->windows ? 0 : -ENOMEM;
 }
 
 void sweep_windows_fini(struct sweep *sweep)

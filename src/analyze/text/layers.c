@@ -112,8 +112,6 @@ int layers_new(const struct model *model, struct layers **ret_layers)
 	if (!layers)
 		return -ENOMEM;
 	layers->model = model;
-	hash_map_init(&layers->by_frame);
-	hash_map_init(&layers->programs);
 	for (size_t i = 0; i < count; i++) {
 		if (!processes[i].exe_string ||
 		    !hash_map_put(&layers->programs, processes[i].exe_string, 1))

@@ -22,8 +22,6 @@
 void scope_cells_init(struct scope_cells *cells, const struct scope_grid *grid)
 {
 	*cells = (struct scope_cells){.grid = *grid, .asked_row_ns = grid->row_ns};
-	pair_map_init(&cells->item_numbers);
-	pair_map_init(&cells->value_numbers);
 }
 
 void scope_cells_fini(struct scope_cells *cells)

@@ -97,8 +97,6 @@ int scope_stacks_init(struct scope_stacks *stacks, struct drawing *drawing)
 	int error;
 
 	*stacks = (struct scope_stacks){.nodes_count = 1};
-	pair_map_init(&stacks->node_numbers);
-	pair_map_init(&stacks->stacks);
 	if (array_grow(stacks->nodes, stacks->nodes_capacity, 1))
 		return -ENOMEM;
 	drawing->on_stack = on_stack;

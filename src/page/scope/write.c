@@ -218,7 +218,6 @@ static int page_init(struct page *page)
 {
 	int error = find_places(page);
 
-	pair_map_init(&page->group_numbers);
 	if (!error)
 		error = scope_stacks_init(&page->stacks, page->drawing);
 	if (!error)
@@ -242,9 +241,8 @@ static void page_fini(struct page *page)
 static void write_frames(const struct page *page, struct json_writer *json)
 {
 	const struct flame *flame = page->drawing->flame;
-	struct string_builder text;
+	struct string_builder text = {0};
 
-	string_builder_init(&text);
 	json_pair_array(json, "names");
 	for (uint32_t i = 0; i < flame->frames_count; i++) {
 		string_builder_clear(&text);
@@ -355,9 +353,8 @@ static void write_grid(const struct page *page, struct json_writer *json)
 static void write_about(const struct page *page, struct json_writer *json)
 {
 	const struct drawing *drawing = page->drawing;
-	struct string_builder subtitle;
+	struct string_builder subtitle = {0};
 
-	string_builder_init(&subtitle);
 	drawing_describe(drawing, &subtitle);
 	json_pair_text(json, "schema", "duet.flamescope/1");
 	json_pair_text(json, "version", page->about->version);
@@ -421,11 +418,10 @@ static int write_section(const struct page *page, const char *id,
 			 FILE *file)
 {
 	struct view_deflater deflater;
-	struct string_builder text;
+	struct string_builder text = {0};
 	struct json_writer json;
 	int error = view_deflater_init(&deflater);
 
-	string_builder_init(&text);
 	json_init_text(&json, &text);
 	json_object_begin(&json);
 	write(page, &json);

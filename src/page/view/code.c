@@ -24,12 +24,6 @@
 int view_code_init(struct view_code *code, const struct model *model, struct frames *frames)
 {
 	*code = (struct view_code){.model = model, .frames = frames};
-	string_table_init(&code->names);
-	string_table_init(&code->texts);
-	hash_map_init(&code->by_string);
-	hash_map_init(&code->by_stack);
-	pair_map_init(&code->frame_rows);
-	pair_map_init(&code->stack_rows);
 	if (array_grow(code->stacks, code->stacks_capacity, 1))
 		return -ENOMEM;
 	code->stacks_count = 1;

@@ -130,9 +130,8 @@ static void write_chart(const struct view_head_counters *counters, struct view_t
 	const struct event_series *row = row_at(counters, index);
 	const struct unit_shown *unit = &tracks->units[counters->series[index]];
 	struct json_writer *json = writer->json;
-	struct string_builder name;
+	struct string_builder name = {0};
 
-	string_builder_init(&name);
 	row_name_series(tracks->model, row, &name);
 	view_track_begin(writer, "counter", parent, string_builder_text(&name));
 	string_builder_fini(&name);

@@ -158,8 +158,6 @@ int view_stalls_init(struct view_stalls *stalls, const struct analysis *analysis
 	int error = -ENOMEM;
 
 	*stalls = (struct view_stalls){0};
-	string_table_init(&stalls->names);
-	pair_map_init(&stalls->several);
 	if (!count)
 		return 0;
 	sorted = calloc(count, sizeof(*sorted));

@@ -468,10 +468,9 @@ static int init_queue(struct view_tracks *tracks, size_t index, struct pair_map 
 
 static int init_queues(struct view_tracks *tracks)
 {
-	struct pair_map first;
+	struct pair_map first = {0};
 	int error = 0;
 
-	pair_map_init(&first);
 	for (size_t i = 0; i <= tracks->event_queues.count && !error; i++)
 		error = init_queue(tracks, i, &first);
 	pair_map_fini(&first);
@@ -521,8 +520,6 @@ int view_tracks_init(struct view_tracks *tracks, const struct analysis *analysis
 	entity_index_init(&tracks->threads, reader, EVENT_THREAD);
 	entity_index_init(&tracks->processes, reader, EVENT_PROCESS);
 	entity_index_init(&tracks->event_queues, reader, EVENT_QUEUE);
-	pair_map_init(&tracks->contexts);
-	pair_map_init(&tracks->samples);
 	error = make_lists(tracks);
 	if (!error)
 		error = view_values_init(tracks);

@@ -119,11 +119,10 @@ void view_observe(struct view *view, struct analysis_observer *ret_observer)
 static int write_json(struct view *view, const char *id, const struct view_stalls *stalls,
 		      FILE *file)
 {
-	struct string_builder text;
+	struct string_builder text = {0};
 	struct json_writer json;
 	int error;
 
-	string_builder_init(&text);
 	json_init_text(&json, &text);
 	if (stalls) {
 		view_stalls_write(stalls, &json);
@@ -172,10 +171,9 @@ static int write_sections(struct view *view, const struct view_about *about,
 				 .sections = sections,
 				 .has_texts = view_code_size(&view->code) > TEXTS_BYTES,
 				 .has_stalls = stalls->count != 0};
-	struct string_builder text;
+	struct string_builder text = {0};
 	int error = view_sections_pack(sections, &view->tracks);
 
-	string_builder_init(&text);
 	if (!error)
 		error = view_head_write(&head, &text);
 	if (!error)
