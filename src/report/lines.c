@@ -260,23 +260,6 @@ static void format_line_name(const struct report *report, const void *row, char 
 		snprintf(ret_name, size, "%s", line->function);
 }
 
-static struct table_cell line_device(const struct report *report, const void *row)
-{
-	const struct line *line = row;
-
-	return (struct table_cell){
-		.text = report_device_key(&report->analysis->devices[line->device])};
-}
-
-static struct table_cell line_share(const struct report *report, const void *row)
-{
-	const struct line *line = row;
-
-	return (struct table_cell){.value = line->numbers.share_ns,
-				   .whole = report->analysis->devices[line->device].account.busy_ns,
-				   .is_blank = !line->numbers.timed};
-}
-
 #define LINE(member) TABLE_MEMBER(struct line, member)
 
 static const struct table lines_table = {
@@ -291,13 +274,14 @@ static const struct table lines_table = {
 			{"function", NULL, TABLE_TEXT, .value = LINE(function)},
 			{"file", NULL, TABLE_TEXT, .value = LINE(file), .needs = LINE(file)},
 			{"line", NULL, TABLE_COUNT, .value = LINE(line), .needs = LINE(file)},
-			{"device", NULL, TABLE_TEXT, .get = line_device},
+			{"device", NULL, TABLE_TEXT, .device = LINE(device)},
 			{"count", "count", TABLE_COUNT, .value = LINE(numbers.count)},
 			{"timed", NULL, TABLE_COUNT, .value = LINE(numbers.timed)},
 			{"total_ns", "total", TABLE_TIME, .value = LINE(numbers.total_ns),
 			 .needs = LINE(numbers.timed), .in_json = BLANK_HAS_VALUE,
 			 .blank = "not timed"},
-			{NULL, "of busy", TABLE_PERCENT, .get = line_share, .blank = ""},
+			{NULL, "of busy", TABLE_PERCENT, .value = LINE(numbers.share_ns),
+			 .device = LINE(device), .needs = LINE(numbers.timed), .blank = ""},
 			{NULL, "mean", TABLE_TIME, .value = LINE(numbers.total_ns),
 			 .per = LINE(numbers.timed), .needs = LINE(numbers.timed), .blank = ""},
 			{"share_ns", NULL, TABLE_TIME, .value = LINE(numbers.share_ns)},

@@ -83,12 +83,7 @@ static void write_times(const struct report *report, const void *row, struct jso
 	report_write_times(&times, json);
 }
 
-static bool has_called(const struct report *report, const void *row)
-{
-	return ((const struct analysis_process *)row)->has_calls;
-}
-
-static bool has_done_something(const struct report *report, const void *row)
+static bool has_done_something(const void *row)
 {
 	const struct analysis_process *process = row;
 
@@ -118,7 +113,7 @@ static const struct table called_table = {
 	.one = "process",
 	.many = "processes",
 	.width = 34,
-	.is_shown = has_called,
+	.needs = PROCESS(has_calls),
 	.format_name = format_process_name,
 	.columns = columns,
 };

@@ -40,29 +40,6 @@ static void format_queue_name(const struct report *report, const void *row, char
 	report_name_queue(report, row, ret_name, size);
 }
 
-static bool shows_queue(const struct report *report, const void *row)
-{
-	return report_shows_device(report, ((const struct analysis_queue *)row)->device);
-}
-
-static bool shows_depth(const struct report *report, const void *row)
-{
-	return shows_queue(report, row) && ((const struct analysis_queue *)row)->has_depth;
-}
-
-static bool shows_zones(const struct report *report, const void *row)
-{
-	return shows_queue(report, row) && ((const struct analysis_queue *)row)->executions;
-}
-
-static struct table_cell queue_device(const struct report *report, const void *row)
-{
-	const struct analysis_queue *queue = row;
-
-	return (struct table_cell){
-		.text = report_device_key(&report->analysis->devices[queue->device])};
-}
-
 static struct table_cell queue_id(const struct report *report, const void *row)
 {
 	const struct event_queue *queue = ((const struct analysis_queue *)row)->queue;
@@ -212,12 +189,12 @@ static const struct table queues_table = {
 	.one = "queue",
 	.many = "queues",
 	.width = 50,
-	.is_shown = shows_queue,
+	.device = QUEUE(device),
 	.format_name = format_queue_name,
 	.columns =
 		(const struct table_column[]){
 			{NULL, NULL, TABLE_NAME},
-			{"device", NULL, TABLE_TEXT, .get = queue_device},
+			{"device", NULL, TABLE_TEXT, .device = QUEUE(device)},
 			{.write = write_flags},
 			{"launches", NULL, TABLE_COUNT, .value = QUEUE(launches)},
 			{"executions", "executions", TABLE_COUNT, .value = QUEUE(executions)},
@@ -235,13 +212,13 @@ static const struct table queues_table = {
 };
 
 static const struct table by_queue_table = {
-	.is_shown = shows_queue,
+	.device = QUEUE(device),
 	.format_name = format_queue_name,
 	.columns =
 		(const struct table_column[]){
 			{"key", NULL, TABLE_NAME},
 			{"id", NULL, TABLE_COUNT, .get = queue_id},
-			{"device", NULL, TABLE_TEXT, .get = queue_device},
+			{"device", NULL, TABLE_TEXT, .device = QUEUE(device)},
 			{"count", NULL, TABLE_COUNT, .value = QUEUE(executions)},
 			{"timed", NULL, TABLE_COUNT, .value = QUEUE(account.commands)},
 			{"total_ns", NULL, TABLE_TIME,
@@ -258,7 +235,8 @@ static const struct table depths_table = {
 	.one = "queue",
 	.many = "queues",
 	.width = 34,
-	.is_shown = shows_depth,
+	.device = QUEUE(device),
+	.needs = QUEUE(has_depth),
 	.format_name = format_queue_name,
 	.columns =
 		(const struct table_column[]){
@@ -279,7 +257,8 @@ static const struct table zones_table = {
 	.one = "queue",
 	.many = "queues",
 	.width = 34,
-	.is_shown = shows_zones,
+	.device = QUEUE(device),
+	.needs = QUEUE(executions),
 	.format_name = format_queue_name,
 	.columns =
 		(const struct table_column[]){

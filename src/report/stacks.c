@@ -212,36 +212,12 @@ void report_write_stacks(const struct report *report, enum account_class class, 
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-static struct table_cell path_name(const struct report *report, const void *row)
-{
-	const struct analysis_path *path = row;
-
-	return (struct table_cell){.text = *path->name ? path->name : "[unknown command]"};
-}
-
 static struct table_cell path_class(const struct report *report, const void *row)
 {
 	static const char *const classes[ACCOUNT_CLASS_COUNT] = {
 		[ACCOUNT_KERNEL] = "kernel", [ACCOUNT_COPY] = "copy", [ACCOUNT_OTHER] = "other"};
 
 	return (struct table_cell){.text = classes[((const struct analysis_path *)row)->class]};
-}
-
-static struct table_cell path_device(const struct report *report, const void *row)
-{
-	const struct analysis_path *path = row;
-
-	return (struct table_cell){
-		.text = report_device_key(&report->analysis->devices[path->device])};
-}
-
-static struct table_cell path_share(const struct report *report, const void *row)
-{
-	const struct analysis_path *path = row;
-
-	return (struct table_cell){.value = path->share_ns,
-				   .whole = report->analysis->devices[path->device].account.busy_ns,
-				   .is_blank = !path->timed};
 }
 
 static void write_frames(const struct report *report, const void *row, struct json_writer *json)
@@ -259,14 +235,16 @@ static const struct table stacks_table = {
 	.put_below = put_frames,
 	.columns =
 		(const struct table_column[]){
-			{"key", NULL, TABLE_NAME, .get = path_name},
+			{"key", NULL, TABLE_NAME, .value = PATH(name),
+			 .empty = "[unknown command]"},
 			{"class", NULL, TABLE_TEXT, .get = path_class},
-			{"device", NULL, TABLE_TEXT, .get = path_device},
+			{"device", NULL, TABLE_TEXT, .device = PATH(device)},
 			{"count", "count", TABLE_COUNT, .value = PATH(count)},
 			{"timed", NULL, TABLE_COUNT, .value = PATH(timed)},
 			{"total_ns", "total", TABLE_TIME, .value = PATH(total_ns),
 			 .needs = PATH(timed), .in_json = BLANK_HAS_VALUE, .blank = "not timed"},
-			{NULL, "of busy", TABLE_PERCENT, .get = path_share, .blank = ""},
+			{NULL, "of busy", TABLE_PERCENT, .value = PATH(share_ns),
+			 .device = PATH(device), .needs = PATH(timed), .blank = ""},
 			{NULL, "mean", TABLE_TIME, .value = PATH(total_ns), .per = PATH(timed),
 			 .needs = PATH(timed), .blank = ""},
 			{"share_ns", NULL, TABLE_TIME, .value = PATH(share_ns)},

@@ -120,20 +120,6 @@ static int find_rows(const struct report *report, struct rows *ret_rows)
 	return 0;
 }
 
-static struct table_cell row_name(const struct report *report, const void *row)
-{
-	const char *stall = ((const struct row *)row)->stall;
-
-	return (struct table_cell){.text = *stall ? stall : "[no reason reported]"};
-}
-
-static struct table_cell row_kernel(const struct report *report, const void *row)
-{
-	const char *kernel = ((const struct row *)row)->kernel;
-
-	return (struct table_cell){.text = *kernel ? kernel : "[unknown code]"};
-}
-
 /* Prints a text wrapped between words; the first line starts with `begin`. */
 static void put_sentence(const char *begin, const char *text)
 {
@@ -181,11 +167,13 @@ static const struct table stalls_table = {
 	.put_below = put_reason,
 	.columns =
 		(const struct table_column[]){
-			{"key", NULL, TABLE_NAME, .get = row_name},
+			{"key", NULL, TABLE_NAME, .value = ROW(stall),
+			 .empty = "[no reason reported]"},
 			{"count", "samples", TABLE_COUNT, .value = ROW(samples)},
 			{"estimated", NULL, TABLE_COUNT, .value = ROW(estimated)},
 			{NULL, "of all", TABLE_PERCENT, .value = ROW(samples), .whole = ROW(all)},
-			{"kernel", "  most in", TABLE_REMARK, .get = row_kernel, .width = 40},
+			{"kernel", "  most in", TABLE_REMARK, .value = ROW(kernel),
+			 .empty = "[unknown code]", .width = 40},
 			{.write = write_reason},
 			{0},
 		},

@@ -177,6 +177,7 @@ static struct table_cell read_cell(const struct report *report, const struct tab
 {
 	const bool is_blank = is_missing(&column->needs, row);
 	struct table_cell cell = {.is_blank = true};
+	const struct analysis_device *device;
 
 	if (is_blank && column->in_json != BLANK_HAS_VALUE)
 		return cell;
@@ -188,6 +189,13 @@ static struct table_cell read_cell(const struct report *report, const struct tab
 				   .text = read_text(&column->value, row),
 				   .is_blank = is_blank};
 	divide_cell(&column->per, row, &cell);
+	if (column->empty && !*cell.text)
+		cell.text = column->empty;
+	if (column->device.type != TABLE_NO_MEMBER) {
+		device = &report->analysis->devices[read_integer(&column->device, row)];
+		cell.text = report_device_key(device);
+		cell.whole = device->account.busy_ns;
+	}
 	return cell;
 }
 
@@ -305,7 +313,10 @@ static const void *row_at(const struct table_rows *rows, size_t index)
 
 static bool is_shown(const struct report *report, const struct table *table, const void *row)
 {
-	return !table->is_shown || table->is_shown(report, row);
+	if (table->device.type != TABLE_NO_MEMBER &&
+	    !report_shows_device(report, read_integer(&table->device, row)))
+		return false;
+	return !is_missing(&table->needs, row) && (!table->is_shown || table->is_shown(row));
 }
 
 size_t table_put(const struct report *report, const struct table *table, struct table_rows rows)

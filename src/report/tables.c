@@ -82,29 +82,6 @@ static void write_kernel_stacks(const struct report *report, const void *row,
 	report_write_stacks(report, ACCOUNT_KERNEL, kernel->name, kernel->device, json);
 }
 
-static struct table_cell kernel_device(const struct report *report, const void *row)
-{
-	const struct analysis_kernel *kernel = row;
-
-	return (struct table_cell){
-		.text = report_device_key(&report->analysis->devices[kernel->device])};
-}
-
-static struct table_cell kernel_share(const struct report *report, const void *row)
-{
-	const struct analysis_kernel *kernel = row;
-
-	return (struct table_cell){
-		.value = kernel->share_ns,
-		.whole = report->analysis->devices[kernel->device].account.busy_ns,
-		.is_blank = !kernel->timed};
-}
-
-static bool shows_kernel(const struct report *report, const void *row)
-{
-	return report_shows_device(report, ((const struct analysis_kernel *)row)->device);
-}
-
 #define KERNEL(member) TABLE_MEMBER(struct analysis_kernel, member)
 
 static const struct table kernels_table = {
@@ -112,19 +89,20 @@ static const struct table kernels_table = {
 	.one = "kernel",
 	.many = "kernels",
 	.width = 34,
-	.is_shown = shows_kernel,
+	.device = KERNEL(device),
 	.format_name = format_kernel_name,
 	.put_below = put_occupancy,
 	.columns =
 		(const struct table_column[]){
 			{"name", NULL, TABLE_NAME, .value = KERNEL(name)},
 			{.write = write_symbol},
-			{"device", NULL, TABLE_TEXT, .get = kernel_device},
+			{"device", NULL, TABLE_TEXT, .device = KERNEL(device)},
 			{"count", "count", TABLE_COUNT, .value = KERNEL(count)},
 			{"timed", NULL, TABLE_COUNT, .value = KERNEL(timed)},
 			{"total_ns", "total", TABLE_TIME, .value = KERNEL(total_ns),
 			 .needs = KERNEL(timed), .in_json = BLANK_HAS_VALUE, .blank = "not timed"},
-			{NULL, "of busy", TABLE_PERCENT, .get = kernel_share, .blank = ""},
+			{NULL, "of busy", TABLE_PERCENT, .value = KERNEL(share_ns),
+			 .device = KERNEL(device), .needs = KERNEL(timed), .blank = ""},
 			{NULL, "mean", TABLE_TIME, .value = KERNEL(total_ns), .per = KERNEL(timed),
 			 .needs = KERNEL(timed), .blank = ""},
 			{"min_ns", "min", TABLE_TIME, .value = KERNEL(min_ns),
@@ -132,7 +110,8 @@ static const struct table kernels_table = {
 			{"max_ns", "max", TABLE_TIME, .value = KERNEL(max_ns),
 			 .needs = KERNEL(timed), .in_json = BLANK_IS_NULL, .blank = ""},
 			{"share_ns", NULL, TABLE_TIME, .value = KERNEL(share_ns)},
-			{"percent", NULL, TABLE_PERCENT, .get = kernel_share,
+			{"percent", NULL, TABLE_PERCENT, .value = KERNEL(share_ns),
+			 .device = KERNEL(device), .needs = KERNEL(timed),
 			 .in_json = BLANK_HAS_VALUE},
 			{.write = write_occupancy},
 			{.write = write_kernel_stacks},
@@ -142,12 +121,12 @@ static const struct table kernels_table = {
 
 /* The rows of the list "by". */
 static const struct table by_kernel_table = {
-	.is_shown = shows_kernel,
+	.device = KERNEL(device),
 	.columns =
 		(const struct table_column[]){
 			{"key", NULL, TABLE_NAME, .value = KERNEL(name)},
 			{.write = write_symbol},
-			{"device", NULL, TABLE_TEXT, .get = kernel_device},
+			{"device", NULL, TABLE_TEXT, .device = KERNEL(device)},
 			{"count", NULL, TABLE_COUNT, .value = KERNEL(count)},
 			{"timed", NULL, TABLE_COUNT, .value = KERNEL(timed)},
 			{"total_ns", NULL, TABLE_TIME, .value = KERNEL(total_ns)},
