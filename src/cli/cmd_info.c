@@ -19,16 +19,10 @@
 #include "analyze/collectors.h"
 #include "base/array.h"
 #include "base/json.h"
-#include "cli/info/batch.h"
-#include "cli/info/code.h"
+#include "cli/info/info.h"
 #include "cli/selection.h"
 #include "report/table.h"
 #include "trace/reader.h"
-
-struct info_values {
-	bool json, batch;
-	const char *generation, *address, *start;
-};
 
 static const struct option_row info_options[] = {
 	{"json", 0, OPTION_FLAG, NULL, "print one JSON document (schema duet.info/1)",
@@ -417,20 +411,6 @@ static void print_json(const struct info *info)
 	printf("\n");
 }
 
-static int run_batch(const struct cli_command *command, const struct info_values *values,
-		     const char *path)
-{
-	const struct info_batch_request request = {.path = path,
-						   .generation = values->generation,
-						   .address = values->address,
-						   .start = values->start,
-						   .json = values->json};
-
-	if (!path)
-		return usage_error(command, "--batch needs a FILE that contains the buffer");
-	return info_batch(command, &request);
-}
-
 static int run_info(const struct cli_command *command, int argc, char **argv)
 {
 	struct info_values values = {0};
@@ -442,8 +422,10 @@ static int run_info(const struct cli_command *command, int argc, char **argv)
 	if (argc - operand > 1)
 		return usage_error(command, "one FILE at a time; unexpected '%s'",
 				   argv[operand + 1]);
+	if (values.batch && operand == argc)
+		return usage_error(command, "--batch needs a FILE that contains the buffer");
 	if (values.batch)
-		return run_batch(command, &values, argv[operand]);
+		return info_batch(command, &values, argv[operand]);
 	if (values.generation || values.address || values.start)
 		return usage_error(command, "--gen, --address and --start need --batch");
 	if (operand < argc)

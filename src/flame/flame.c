@@ -21,7 +21,6 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "flame/memory.h"
 #include "flame/tree.h"
 
 #define SLOTS_FIRST ((size_t)64)

@@ -20,7 +20,6 @@
 #include "flame/escape.h"
 #include "flame/output.h"
 #include "flame/tree.h"
-#include "flame/walk.h"
 
 struct folded {
 	const struct flame *flame;

@@ -11,12 +11,11 @@
  *                        is inserted before its siblings. This is linear and compares only names,
  *                        not stacks: 20,000 names for a million stacks of a kilobyte each.
  */
-#include "flame/walk.h"
+#include "flame/tree.h"
 
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "flame/memory.h"
 
 static uint32_t rank_of(const struct flame *flame, const uint32_t *ranks, uint32_t node)
 {

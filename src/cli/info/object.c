@@ -8,7 +8,7 @@
  * Owns:     nothing
  * Fails:    -errno of the disassembler or of the line table
  */
-#include "cli/info/object.h"
+#include "cli/info/info.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
  * Owns:     the texts of the file's sections, during a call
  * Fails:    -ENOMEM, errors of the file
  */
-#include "page/scope/write.h"
+#include "page/scope/cells.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -22,7 +22,6 @@
 #include "base/json.h"
 #include "flame/drawing.h"
 #include "flame/escape.h"
-#include "page/scope/cells.h"
 #include "page/scope/page.h"
 #include "page/scope/stacks.h"
 #include "page/view/sections.h"

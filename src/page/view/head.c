@@ -24,8 +24,6 @@
 #include "base/json.h"
 #include "base/string.h"
 #include "page/view/code.h"
-#include "page/view/head_counters.h"
-#include "page/view/head_track.h"
 #include "page/view/sections.h"
 #include "page/view/tracks.h"
 #include "page/view/view.h"

@@ -10,10 +10,9 @@
  * Why groups: 256 processors appear as one collapsed row, not as 256 rows. The hundred metrics of a
  *           machine appear as one row per family; the family is the first word of a metric's name.
  */
-#include "page/view/head_counters.h"
+#include "page/view/head.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +21,6 @@
 #include "base/array.h"
 #include "base/json.h"
 #include "base/string.h"
-#include "page/view/head_track.h"
 #include "page/view/tracks.h"
 
 static const struct event_series *row_at(const struct view_head_counters *counters, size_t index)

@@ -10,7 +10,7 @@
  * Why in two halves: each kind of track has keys of its own, which its writer adds between the
  *           halves.
  */
-#include "page/view/head_track.h"
+#include "page/view/head.h"
 
 #include "base/json.h"
 #include "page/view/tracks.h"
