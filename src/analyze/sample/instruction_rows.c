@@ -197,7 +197,7 @@ int sweep_count_instruction(struct sweep *sweep, const struct event_instruction_
 		add_to(&ledger->instructions_no_device, row->count);
 	if (found->is_unknown_code)
 		add_to(&ledger->instructions_unknown_code, row->count);
-	if (!is_in_window(sweep->analysis, row->begin, row->begin))
+	if (!analysis_shows(sweep->analysis, row->begin, row->begin))
 		return 0;
 	return count_row(sweep, row, found);
 }

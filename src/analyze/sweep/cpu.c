@@ -158,7 +158,7 @@ int sweep_count_sample(struct sweep *sweep, const struct event_cpu_sample *row)
 	struct sample_sum *sum;
 
 	sweep->analysis->ledger.samples++;
-	if (!is_in_window(sweep->analysis, row->time, row->time))
+	if (!analysis_shows(sweep->analysis, row->time, row->time))
 		return 0;
 	if (find_kind(sweep, row, entity_index_find(&sweep->entities.threads, row->thread), &kind))
 		return -ENOMEM;

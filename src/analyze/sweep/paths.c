@@ -219,7 +219,7 @@ int sweep_count_launch(struct sweep *sweep, uint32_t place)
 	int error;
 
 	command->launches = CORRELATE_NONE;
-	if (sweep->is_scouting || !is_in_window(sweep->analysis, command->enter, command->enter))
+	if (sweep->is_scouting || !analysis_shows(sweep->analysis, command->enter, command->enter))
 		return 0;
 	error = find_launches(sweep, command, &command->launches);
 	if (error)

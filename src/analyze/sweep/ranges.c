@@ -98,7 +98,7 @@ static int count_range(struct sweep *sweep, const struct event_range *row, uint3
 	struct analysis_range *range = &sweep->analysis->program.ranges[index];
 	uint64_t length = row->end - row->begin;
 
-	if (!is_in_window(sweep->analysis, row->begin, row->end))
+	if (!analysis_shows(sweep->analysis, row->begin, row->end))
 		return 0;
 	range->count++;
 	range->open += (row->flags & RANGE_OPEN) != 0;
@@ -242,7 +242,7 @@ int sweep_sample_in_ranges(struct sweep *sweep, const struct event_cpu_sample *r
 	struct within_ranges within;
 
 	if (!sweep->analysis->program.ranges_count ||
-	    !is_in_window(sweep->analysis, row->time, row->time) ||
+	    !analysis_shows(sweep->analysis, row->time, row->time) ||
 	    !sweep_source_is_time(sweep, row->source_string))
 		return 0;
 	if (strcmp(analysis_source_unit(source), "ns") == 0)

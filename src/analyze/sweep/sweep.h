@@ -342,17 +342,6 @@ static inline void note_time(struct sweep *sweep, uint64_t time_ns)
 		sweep->last_ns = time_ns;
 }
 
-/* Without --from and --to every row is in the window, even a call that lasts longer than the
- * recording, so the tables contain all recorded rows. */
-static inline bool is_in_window(const struct analysis *analysis, uint64_t begin, uint64_t end)
-{
-	if (!analysis->has_window)
-		return true;
-	if (begin == end)
-		return begin >= analysis->from_ns && begin < analysis->to_ns;
-	return begin < analysis->to_ns && end > analysis->from_ns;
-}
-
 /* The index of the device to which an account belongs. */
 static inline size_t sweep_device_of(const struct sweep *sweep, const struct account *account)
 {

@@ -73,7 +73,8 @@ int sweep_count_failed(struct sweep *sweep, const struct joined *joined)
 	const char *name;
 	uint32_t id;
 
-	if (joined->row->status >= 0 || !is_in_window(sweep->analysis, launch->enter, launch->exit))
+	if (joined->row->status >= 0 ||
+	    !analysis_shows(sweep->analysis, launch->enter, launch->exit))
 		return 0;
 	name = sweep_command_name(sweep, joined, &id);
 	return count_failure(sweep, FAILURE_COMMAND, id, name, joined->row->status);
@@ -107,7 +108,7 @@ void sweep_count_section(struct sweep *sweep, const struct event_api *row)
 	size_t i = 0;
 
 	note_time(sweep, row->end);
-	if (!is_in_window(analysis, row->begin, row->end))
+	if (!analysis_shows(analysis, row->begin, row->end))
 		return;
 	while (i < analysis->program.sections_count && section[i].string != row->function_string)
 		i++;
@@ -132,7 +133,7 @@ int sweep_count_call(struct sweep *sweep, size_t process, const struct event_api
 	int error;
 
 	note_time(sweep, row->end);
-	if (!is_in_window(analysis, row->begin, row->end))
+	if (!analysis_shows(analysis, row->begin, row->end))
 		return 0;
 	error = call_row(sweep, row->function_string, is_launch, &call);
 	if (error)

@@ -112,7 +112,7 @@ int sweep_thread_sampled(struct sweep *sweep, const struct event_cpu_sample *row
 	size_t thread = entity_index_find(&sweep->entities.threads, row->thread);
 
 	if (thread < sweep->entities.threads.count &&
-	    is_in_window(sweep->analysis, row->time, row->time) &&
+	    analysis_shows(sweep->analysis, row->time, row->time) &&
 	    sweep_source_is_time(sweep, row->source_string))
 		sweep->analysis->cpu.threads[thread].samples++;
 	return note_on_cpu(sweep, thread, row->time, row->stack);
