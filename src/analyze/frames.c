@@ -76,11 +76,7 @@ int frames_new(const struct model *model, const struct frames_options *options,
 	if (!frames)
 		return -ENOMEM;
 	frames->model = model;
-	if (symbolizer_new(&symbolizer, &frames->symbolizer)) {
-		free(frames);
-		return -ENOMEM;
-	}
-	if (list_programs(frames)) {
+	if (symbolizer_new(&symbolizer, &frames->symbolizer) || list_programs(frames)) {
 		frames_free(frames);
 		return -ENOMEM;
 	}

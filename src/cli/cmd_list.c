@@ -22,6 +22,7 @@
 
 #include "analyze/sample/stalls.h"
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/json.h"
 #include "collect/collector.h"
 #include "collect/counter/source_group.h"
@@ -185,7 +186,7 @@ static void name_device(const struct cards *cards, const char *card, char *ret_n
 static void list_oa_sets(struct list *list)
 {
 	const char *named = getenv("DUET_COUNTERS_ROOT"), *root = named ? named : "";
-	struct oa_sets *sets = malloc(sizeof(*sets));
+	auto_free struct oa_sets *sets = malloc(sizeof(*sets));
 	char pattern[PATH_MAX], device[CARD_TEXT_BYTES];
 	struct cards cards;
 	glob_t paths;
@@ -199,10 +200,8 @@ static void list_oa_sets(struct list *list)
 				"the drivers of this machine's Intel GPUs list none, and Intel's "
 				"library (libigdmd.so.1) is missing or has none for these GPUs";
 	snprintf(pattern, sizeof(pattern), "%s/sys/class/drm/card[0-9]*", root);
-	if (!sets || glob(pattern, 0, NULL, &paths)) {
-		free(sets);
+	if (!sets || glob(pattern, 0, NULL, &paths))
 		return;
-	}
 	for (size_t i = 0; i < paths.gl_pathc; i++) {
 		name_device(&cards, paths.gl_pathv[i], device, sizeof(device));
 		oa_sets_find(paths.gl_pathv[i], device, sets);
@@ -212,7 +211,6 @@ static void list_oa_sets(struct list *list)
 						     .device = device});
 	}
 	globfree(&paths);
-	free(sets);
 }
 
 static const struct topic {

@@ -21,6 +21,7 @@
 
 #include "analyze/sample/device_code.h"
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/number.h"
@@ -291,23 +292,19 @@ static void sum_kernels(struct rows *rows)
  * places. */
 static int sort_by_samples(struct rows *rows)
 {
-	struct sort_key *keys = malloc((2 * rows->count + 1) * sizeof(*keys));
-	struct row *sorted = malloc((rows->count + 1) * sizeof(*sorted));
+	auto_free struct sort_key *keys = malloc((2 * rows->count + 1) * sizeof(*keys));
+	auto_free struct row *sorted = malloc((rows->count + 1) * sizeof(*sorted));
 	const struct sort_key *order;
 
-	if (!keys || !sorted) {
-		free(keys);
-		free(sorted);
+	if (!keys || !sorted)
 		return -ENOMEM;
-	}
 	for (size_t i = 0; i < rows->count; i++)
 		keys[i] = (struct sort_key){{~rows->rows[i].samples}, (uint32_t)i};
 	order = key_sort(keys, rows->count, NULL, NULL);
 	for (size_t i = 0; i < rows->count; i++)
 		sorted[i] = rows->rows[order[i].row];
-	free(keys);
 	free(rows->rows);
-	rows->rows = sorted;
+	rows->rows = take_ptr(sorted);
 	return 0;
 }
 

@@ -107,11 +107,7 @@ int device_code_new(const struct model *model, struct device_code **ret_code)
 	if (!code)
 		return -ENOMEM;
 	code->model = model;
-	if (symbolizer_new(&options, &code->symbolizer)) {
-		free(code);
-		return -ENOMEM;
-	}
-	if (index_sources(code)) {
+	if (symbolizer_new(&options, &code->symbolizer) || index_sources(code)) {
 		device_code_free(code);
 		return -ENOMEM;
 	}

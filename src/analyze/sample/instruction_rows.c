@@ -269,13 +269,11 @@ int sweep_sort_instructions(struct analysis *analysis)
 	enum { AHEAD = 16 };
 	const size_t count = analysis->instructions_count;
 	auto_free struct sort_key *keys = malloc((2 * count + 1) * sizeof(*keys));
-	struct analysis_instruction *rows = malloc((count + 1) * sizeof(*rows));
+	auto_free struct analysis_instruction *rows = malloc((count + 1) * sizeof(*rows));
 	const struct sort_key *sorted;
 
-	if (!keys || !rows) {
-		free(rows);
+	if (!keys || !rows)
 		return -ENOMEM;
-	}
 	fill_keys(analysis, keys);
 	sorted = key_sort(keys, count, compare_rows, analysis->instructions);
 	for (size_t i = 0; i < count; i++) {
@@ -288,7 +286,7 @@ int sweep_sort_instructions(struct analysis *analysis)
 		rows[i] = analysis->instructions[sorted[i].row];
 	}
 	free(analysis->instructions);
-	analysis->instructions = rows;
+	analysis->instructions = take_ptr(rows);
 	return 0;
 }
 

@@ -398,7 +398,7 @@ static void sum_groups(struct layers_row *rows, size_t count)
 int layers_divide(struct layers *layers, const struct analysis *analysis,
 		  struct layers_row **ret_rows, size_t *ret_count)
 {
-	struct layers_row *rows = calloc(analysis->samples_count + 1, sizeof(*rows));
+	auto_free struct layers_row *rows = calloc(analysis->samples_count + 1, sizeof(*rows));
 	size_t count = 0;
 
 	if (!rows)
@@ -416,17 +416,15 @@ int layers_divide(struct layers *layers, const struct analysis *analysis,
 		/* The mode counts, because without privileges a stack contains no kernel frames. */
 		row.layer = sample->mode == MODE_KERNEL ? "kernel"
 							: layer_of_stack(layers, sample->stack);
-		if (!row.layer) {
-			free(rows);
+		if (!row.layer)
 			return -ENOMEM;
-		}
 		rows[count++] = row;
 	}
 	qsort(rows, count, sizeof(*rows), compare_names);
 	count = merge_rows(rows, count);
 	sum_groups(rows, count);
 	qsort(rows, count, sizeof(*rows), compare_weights);
-	*ret_rows = rows;
+	*ret_rows = take_ptr(rows);
 	*ret_count = count;
 	return 0;
 }

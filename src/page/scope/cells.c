@@ -155,13 +155,11 @@ int scope_cells_add(struct scope_cells *cells, const struct scope_item *item,
  * rounding to the first values. */
 static int sort_by_cell(struct scope_cells *cells, uint32_t count)
 {
-	struct scope_value *sorted = calloc(cells->values_count + 1, sizeof(*sorted));
+	auto_free struct scope_value *sorted = calloc(cells->values_count + 1, sizeof(*sorted));
 	auto_free size_t *starts = calloc(count + (size_t)2, sizeof(*starts));
 
-	if (!sorted || !starts) {
-		free(sorted);
+	if (!sorted || !starts)
 		return -ENOMEM;
-	}
 	for (size_t i = 0; i < cells->values_count; i++)
 		starts[cells->values[i].cell + 1]++;
 	for (uint32_t i = 0; i < count; i++)
@@ -169,7 +167,7 @@ static int sort_by_cell(struct scope_cells *cells, uint32_t count)
 	for (size_t i = 0; i < cells->values_count; i++)
 		sorted[starts[cells->values[i].cell]++] = cells->values[i];
 	free(cells->values);
-	cells->values = sorted;
+	cells->values = take_ptr(sorted);
 	cells->values_capacity = cells->values_count + 1;
 	return 0;
 }

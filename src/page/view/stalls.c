@@ -24,6 +24,7 @@
 #include "analyze/model.h"
 #include "analyze/sample/device_code.h"
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/json.h"
 #include "page/view/code.h"
 
@@ -154,21 +155,17 @@ int view_stalls_init(struct view_stalls *stalls, const struct analysis *analysis
 		     struct view_code *code)
 {
 	const size_t count = analysis->instructions_count;
-	instruction *sorted;
-	int error = -ENOMEM;
+	auto_free instruction *sorted = calloc(count + 1, sizeof(*sorted));
 
 	*stalls = (struct view_stalls){0};
+	if (!sorted)
+		return -ENOMEM;
 	if (!count)
 		return 0;
-	sorted = calloc(count, sizeof(*sorted));
-	if (sorted) {
-		for (size_t i = 0; i < count; i++)
-			sorted[i] = &analysis->instructions[i];
-		qsort(sorted, count, sizeof(*sorted), compare_samples);
-		error = add_all(stalls, analysis, sorted, code);
-	}
-	free(sorted);
-	return error;
+	for (size_t i = 0; i < count; i++)
+		sorted[i] = &analysis->instructions[i];
+	qsort(sorted, count, sizeof(*sorted), compare_samples);
+	return add_all(stalls, analysis, sorted, code);
 }
 
 void view_stalls_fini(struct view_stalls *stalls)
