@@ -27,6 +27,14 @@ int array_reserve(void **items, size_t *capacity, size_t count, size_t size);
 		 ? -ENOMEM                                \
 		 : ((items)[(count)++] = (__VA_ARGS__), 0))
 
+/* Makes room for one more item in a ring of `count`, whose capacity is a power of two, and whose
+ * item i is at (first + i) & (capacity - 1): 0, or -ENOMEM without a change. */
+int array_reserve_ring(void **items, size_t *capacity, size_t first, size_t count, size_t size);
+
+/* The same for typed lvalues; capacity is a size_t. */
+#define array_grow_ring(items, capacity, first, count) \
+	array_reserve_ring((void **)&(items), &(capacity), (first), (count), sizeof(*(items)))
+
 #define ARRAY_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Binary search: how many of `count` elements come before a place. `is_before` is an expression of

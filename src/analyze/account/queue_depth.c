@@ -15,7 +15,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/array.h"
 #include "base/order/heap.h"
@@ -36,29 +35,10 @@ void depth_fini(struct depth *depth)
 	depth->ends_count = depth->ends_capacity = 0;
 }
 
-/* Copies the ring into one twice as large, the oldest first. */
-static int grow_enters(struct depth *depth)
-{
-	size_t capacity = depth->enters_capacity ? 2 * depth->enters_capacity : 16;
-	uint64_t *enters = calloc(capacity, sizeof(*enters));
-	size_t first = depth->enters_first, before = depth->enters_capacity - first;
-
-	if (!enters)
-		return -ENOMEM;
-	if (depth->enters_count) {
-		memcpy(enters, depth->enters + first, before * sizeof(*enters));
-		memcpy(enters + before, depth->enters, first * sizeof(*enters));
-	}
-	free(depth->enters);
-	depth->enters = enters;
-	depth->enters_first = 0;
-	depth->enters_capacity = capacity;
-	return 0;
-}
-
 int depth_enter(struct depth *depth, uint64_t enter_ns)
 {
-	if (depth->enters_count == depth->enters_capacity && grow_enters(depth))
+	if (array_grow_ring(depth->enters, depth->enters_capacity, depth->enters_first,
+			    depth->enters_count))
 		return -ENOMEM;
 	depth->enters[(depth->enters_first + depth->enters_count++) &
 		      (depth->enters_capacity - 1)] = enter_ns;

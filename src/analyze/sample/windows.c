@@ -374,21 +374,9 @@ int sweep_take_window(struct sweep *sweep, const struct event_instruction_sample
 	/* no launches, as in some imported traces: waiting is useless */
 	if (!sweep->trace.has_launches)
 		return sweep_give_instruction(sweep, row, ANALYSIS_NO_PATH, false);
-	if (windows->waiting_count == windows->waiting_capacity) {
-		const size_t capacity =
-			windows->waiting_capacity ? 2 * windows->waiting_capacity : 256;
-		struct event_instruction_sample *rows = calloc(capacity, sizeof(*rows));
-
-		if (!rows)
-			return -ENOMEM;
-		for (size_t i = 0; i < windows->waiting_count; i++)
-			rows[i] = windows->waiting[(windows->first + i) &
-						   (windows->waiting_capacity - 1)];
-		free(windows->waiting);
-		windows->waiting = rows;
-		windows->waiting_capacity = capacity;
-		windows->first = 0;
-	}
+	if (array_grow_ring(windows->waiting, windows->waiting_capacity, windows->first,
+			    windows->waiting_count))
+		return -ENOMEM;
 	windows->waiting[(windows->first + windows->waiting_count++) &
 			 (windows->waiting_capacity - 1)] = *row;
 	return 0;
