@@ -59,6 +59,28 @@ static int on_switch(struct sweep *sweep, const struct event_switch *row)
 	return error ? error : sweep_take_switch(sweep, row);
 }
 
+/* A sample with only an address goes to sample/addresses.c, one with code and a window to
+ * sample/windows.c, any other to sample/runners.c. Samples come after the executions that they may
+ * belong to. */
+static int on_instruction(struct sweep *sweep, const struct event_instruction_sample *row)
+{
+	bool is_estimated;
+	uint32_t path;
+
+	note_time(sweep, row->begin);
+	if (sweep_add_sampled(sweep, row))
+		return -ENOMEM;
+	if (row->device)
+		sweep->analysis->devices[entity_index_find(&sweep->entities.devices, row->device)]
+			.is_counted = true;
+	if (sweep_is_address(row))
+		return sweep_take_address(sweep, row);
+	if (sweep_is_window(row))
+		return sweep_take_window(sweep, row);
+	path = sweep_find_runner(sweep, row, &is_estimated);
+	return sweep_give_instruction(sweep, row, path, is_estimated);
+}
+
 static int on_item(struct sweep *sweep, const struct order_item *item)
 {
 	int error;
@@ -87,7 +109,7 @@ static int on_item(struct sweep *sweep, const struct order_item *item)
 	case EVENT_SWITCH:
 		return on_switch(sweep, item->row);
 	case EVENT_INSTRUCTION_SAMPLE:
-		return sweep_take_instruction(sweep, item->row);
+		return on_instruction(sweep, item->row);
 	case EVENT_RANGE:
 		return sweep_take_range(sweep, item->row);
 	case EVENT_COUNTER:
@@ -193,11 +215,9 @@ static int close_device(struct analysis_device *device, uint64_t to_ns, bool end
 static void find_counted(struct sweep *sweep)
 {
 	struct analysis *analysis = sweep->analysis;
-	const void *entities;
 	const struct event_series *series;
-	size_t count = model_entities(analysis->model, EVENT_SERIES, &entities);
+	size_t count = model_entities(analysis->model, EVENT_SERIES, &series);
 
-	series = entities;
 	for (size_t i = 0; i < count; i++)
 		if (series[i].device)
 			analysis->devices[entity_index_find(&sweep->entities.devices,
@@ -251,10 +271,9 @@ static void close_window(struct sweep *sweep)
 static void find_window(struct sweep *sweep, const struct analysis_options *options)
 {
 	struct analysis *analysis = sweep->analysis;
-	const void *hosts = NULL;
 
-	if (model_entities(analysis->model, EVENT_HOST, &hosts))
-		analysis->host = hosts;
+	if (!model_entities(analysis->model, EVENT_HOST, &analysis->host))
+		analysis->host = NULL;
 	model_window(analysis->model, sweep->order, &analysis->begin_ns, &analysis->end_ns);
 	analysis->dropped_before_ns = model_dropped_ns(analysis->model);
 	analysis->from_ns = analysis->begin_ns;

@@ -548,6 +548,17 @@ struct analysis {
 	uint64_t clock_error_ns;
 };
 
+/* Without --from and --to every row is in the window, even a call that lasts longer than the
+ * recording, so the tables contain all recorded rows. */
+static inline bool analysis_shows(const struct analysis *analysis, uint64_t begin, uint64_t end)
+{
+	if (!analysis->has_window)
+		return true;
+	if (begin == end)
+		return begin >= analysis->from_ns && begin < analysis->to_ns;
+	return begin < analysis->to_ns && end > analysis->from_ns;
+}
+
 /* model must outlive the analysis. Errors: -ENOMEM and those of the reader. */
 int analysis_new(const struct model *model, const struct analysis_options *options,
 		 struct analysis **ret_analysis);

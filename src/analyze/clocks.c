@@ -69,10 +69,8 @@ const struct clocks_domain *clocks_find(const struct clocks *clocks, uint32_t id
 static int list_domains(struct clocks *clocks, const struct trace_reader *reader)
 {
 	const struct event_clock *rows;
-	const void *list = NULL;
-	size_t count = trace_reader_entities(reader, EVENT_CLOCK, &list);
+	size_t count = trace_reader_entities(reader, EVENT_CLOCK, &rows);
 
-	rows = list;
 	clocks->domains = calloc(count + 1, sizeof(*clocks->domains));
 	if (!clocks->domains)
 		return -ENOMEM;
@@ -226,17 +224,13 @@ static int forget_half(struct pass *pass, uint64_t process, uint64_t correlation
 
 	if (place == PAIR_MAP_NONE)
 		return 0;
-	if (array_grow(pass->free_halves, pass->free_capacity, pass->free_count + 1))
-		return -ENOMEM;
-	pass->free_halves[pass->free_count++] = place;
-	return 0;
+	return array_append(pass->free_halves, pass->free_capacity, pass->free_count, place);
 }
 
 /* Whether the launch's execution can have timestamps of a device clock. */
 static bool is_of_use(const struct pass *pass, const struct event_launch *row)
 {
-	const struct event_queue *queue =
-		entity_index_row(&pass->queues, entity_index_find(&pass->queues, row->queue));
+	const struct event_queue *queue = entity_index_get(&pass->queues, row->queue);
 	size_t domain = queue && queue->clock ? find_index(pass->clocks, queue->clock)
 					      : pass->clocks->count;
 
@@ -255,8 +249,7 @@ static int pass_launches(struct pass *pass, const struct trace_chunk *chunk,
 	for (size_t i = 0; i < count; i++) {
 		if (!is_of_use(pass, &rows[i]))
 			continue;
-		thread = entity_index_row(&pass->threads,
-					  entity_index_find(&pass->threads, rows[i].thread));
+		thread = entity_index_get(&pass->threads, rows[i].thread);
 		half.time = clocks_to_host(pass->clocks, chunk->clock, rows[i].enter);
 		error = join_half(pass, thread ? thread->process : 0, rows[i].correlation, &half);
 		if (error)
@@ -406,7 +399,6 @@ static int solve_all_devices(struct clocks *clocks, struct trace_reader *reader)
 
 	entity_index_init(&pass.threads, reader, EVENT_THREAD);
 	entity_index_init(&pass.queues, reader, EVENT_QUEUE);
-	pair_map_init(&pass.open);
 	error = start_solvers(&pass, &any);
 	if (any && !error)
 		error = pass_chunks(&pass);

@@ -16,42 +16,11 @@
 #include "base/array.h"
 #include "trace/reader.h"
 
-static size_t size_of(enum event_kind kind)
-{
-	switch (kind) {
-	case EVENT_HOST:
-		return sizeof(struct event_host);
-	case EVENT_PROCESS:
-		return sizeof(struct event_process);
-	case EVENT_THREAD:
-		return sizeof(struct event_thread);
-	case EVENT_DEVICE:
-		return sizeof(struct event_device);
-	case EVENT_CONTEXT:
-		return sizeof(struct event_context);
-	case EVENT_QUEUE:
-		return sizeof(struct event_queue);
-	case EVENT_CLOCK:
-		return sizeof(struct event_clock);
-	case EVENT_COLLECTOR:
-		return sizeof(struct event_collector);
-	case EVENT_CODE:
-		return sizeof(struct event_code);
-	case EVENT_SERIES:
-		return sizeof(struct event_series);
-	default:
-		return sizeof(struct event_mapping);
-	}
-}
-
 void entity_index_init(struct entity_index *entities, const struct trace_reader *reader,
 		       enum event_kind kind)
 {
-	const void *rows = NULL;
-
-	entities->count = trace_reader_entities(reader, kind, &rows);
-	entities->rows = rows;
-	entities->size = size_of(kind);
+	entities->count = trace_reader_entities(reader, kind, &entities->rows);
+	entities->size = trace_reader_row_size(kind);
 }
 
 static uint32_t id_at(const struct entity_index *entities, size_t index)

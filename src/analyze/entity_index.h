@@ -30,4 +30,10 @@ size_t entity_index_find(const struct entity_index *entities, uint32_t id);
 /* The row at an index; NULL for things->count. */
 const void *entity_index_row(const struct entity_index *entities, size_t index);
 
+/* The row of `id`; NULL if there is none. */
+static inline const void *entity_index_get(const struct entity_index *entities, uint32_t id)
+{
+	return entity_index_row(entities, entity_index_find(entities, id));
+}
+
 #endif

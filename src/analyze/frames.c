@@ -51,9 +51,8 @@ struct frames {
 
 static int list_programs(struct frames *frames)
 {
-	const void *entities = NULL;
-	size_t count = model_entities(frames->model, EVENT_PROCESS, &entities);
-	const struct event_process *processes = entities;
+	const struct event_process *processes;
+	size_t count = model_entities(frames->model, EVENT_PROCESS, &processes);
 
 	for (size_t i = 0; i < count; i++)
 		if (processes[i].exe_string &&
@@ -77,11 +76,7 @@ int frames_new(const struct model *model, const struct frames_options *options,
 	if (!frames)
 		return -ENOMEM;
 	frames->model = model;
-	if (symbolizer_new(&symbolizer, &frames->symbolizer)) {
-		free(frames);
-		return -ENOMEM;
-	}
-	if (list_programs(frames)) {
+	if (symbolizer_new(&symbolizer, &frames->symbolizer) || list_programs(frames)) {
 		frames_free(frames);
 		return -ENOMEM;
 	}
@@ -107,10 +102,7 @@ void frames_free(struct frames *frames)
 
 static int add_name(struct frames *frames, const struct frame_name *name)
 {
-	if (array_grow(frames->names, frames->names_capacity, frames->names_count + 1))
-		return -ENOMEM;
-	frames->names[frames->names_count++] = *name;
-	return 0;
+	return array_append(frames->names, frames->names_capacity, frames->names_count, *name);
 }
 
 static const char *keep_text(struct frames *frames, const char *text)
@@ -319,9 +311,8 @@ int frames_of_stack(struct frames *frames, uint32_t stack, const struct frame_na
 	size_t depth = 0, count = 0;
 
 	for (; (node = trace_reader_stack(reader, stack)); stack = node->caller) {
-		if (array_grow(frames->chain, frames->chain_capacity, depth + 1))
+		if (array_append(frames->chain, frames->chain_capacity, depth, node->frame))
 			return -ENOMEM;
-		frames->chain[depth++] = node->frame;
 	}
 	while (depth-- > 0) {
 		struct known_frame known;
@@ -424,10 +415,9 @@ int frames_check(struct frames *frames, struct frames_files *ret_files)
 {
 	const struct trace_reader *reader = frames->model->reader;
 	struct frames_files files = {0};
-	struct hash_map seen; /* path string << 32 | build id string */
+	struct hash_map seen = {0}; /* path string << 32 | build id string */
 	int error = 0;
 
-	hash_map_init(&seen);
 	for (size_t i = 0; !error && i < trace_reader_frame_count(reader); i++) {
 		const struct event_frame *frame = trace_reader_frame_at(reader, i);
 		uint64_t key = (uint64_t)frame->module_string << 32 | frame->build_id_string;

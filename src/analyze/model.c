@@ -22,9 +22,8 @@
 
 static uint32_t find_boot_clock(const struct model *model)
 {
-	const void *entities = NULL;
-	const size_t count = model_entities(model, EVENT_CLOCK, &entities);
-	const struct event_clock *clocks = entities;
+	const struct event_clock *clocks;
+	const size_t count = model_entities(model, EVENT_CLOCK, &clocks);
 
 	for (size_t i = 0; i < count; i++)
 		if (clocks[i].type == CLOCK_TYPE_BOOTTIME &&
@@ -74,9 +73,9 @@ const char *model_text(const struct model *model, uint32_t string, const char *o
 	return *text ? text : otherwise;
 }
 
-size_t model_entities(const struct model *model, enum event_kind kind, const void **ret_rows)
+size_t model_entity_list(const struct model *model, enum event_kind kind, const void **ret_rows)
 {
-	return trace_reader_entities(model->reader, kind, ret_rows);
+	return trace_reader_entity_list(model->reader, kind, ret_rows);
 }
 
 const void *model_entity(const struct model *model, enum event_kind kind, uint32_t id)
@@ -220,11 +219,9 @@ void model_window(const struct model *model, const struct order *order, uint64_t
 		  uint64_t *ret_end_ns)
 {
 	const struct event_host *hosts;
-	const void *rows = NULL;
-	size_t count = trace_reader_entities(model->reader, EVENT_HOST, &rows);
+	size_t count = trace_reader_entities(model->reader, EVENT_HOST, &hosts);
 	uint64_t begin = UINT64_MAX, end = 0;
 
-	hosts = rows;
 	for (size_t i = 0; i < count; i++) {
 		if (hosts[i].begin_ns < begin)
 			begin = hosts[i].begin_ns;
@@ -247,11 +244,9 @@ void model_window(const struct model *model, const struct order *order, uint64_t
 uint64_t model_dropped_ns(const struct model *model)
 {
 	const struct event_host *hosts;
-	const void *rows = NULL;
-	size_t count = trace_reader_entities(model->reader, EVENT_HOST, &rows);
+	size_t count = trace_reader_entities(model->reader, EVENT_HOST, &hosts);
 	uint64_t kept = trace_reader_begin_ns(model->reader), begin = kept;
 
-	hosts = rows;
 	for (size_t i = 0; i < count; i++) {
 		if (hosts[i].begin_ns < begin)
 			begin = hosts[i].begin_ns;
@@ -263,9 +258,8 @@ uint64_t model_dropped_ns(const struct model *model)
  * queue. */
 static bool has_queue(const struct model *model, uint32_t process)
 {
-	const void *entities = NULL;
-	size_t count = model_entities(model, EVENT_QUEUE, &entities);
-	const struct event_queue *queues = entities;
+	const struct event_queue *queues;
+	size_t count = model_entities(model, EVENT_QUEUE, &queues);
 
 	for (size_t i = 0; i < count; i++)
 		if (queues[i].process == process)
@@ -293,9 +287,9 @@ static bool is_rather(const struct model *model, const struct event_process *fir
 
 const struct event_process *model_main_process(const struct model *model)
 {
-	const void *entities = NULL;
-	size_t count = model_entities(model, EVENT_PROCESS, &entities);
-	const struct event_process *processes = entities, *best = NULL;
+	const struct event_process *processes;
+	size_t count = model_entities(model, EVENT_PROCESS, &processes);
+	const struct event_process *best = NULL;
 
 	for (size_t i = 0; i < count; i++)
 		if (!best || is_rather(model, &processes[i], best))
@@ -305,9 +299,8 @@ const struct event_process *model_main_process(const struct model *model)
 
 const char *model_started(const struct model *model)
 {
-	const void *entities = NULL;
-	size_t count = model_entities(model, EVENT_HOST, &entities);
-	const struct event_host *hosts = entities;
+	const struct event_host *hosts;
+	size_t count = model_entities(model, EVENT_HOST, &hosts);
 
 	for (size_t i = 0; i < count; i++)
 		if (hosts[i].command_string)
@@ -329,9 +322,8 @@ const char *model_command(const struct model *model)
 
 bool model_has_recorded(const struct model *model, const char *collector)
 {
-	const void *entities = NULL;
-	size_t count = model_entities(model, EVENT_COLLECTOR, &entities);
-	const struct event_collector *rows = entities;
+	const struct event_collector *rows;
+	size_t count = model_entities(model, EVENT_COLLECTOR, &rows);
 
 	for (size_t i = 0; i < count; i++)
 		if (rows[i].state != COLLECTOR_REFUSED &&
@@ -342,9 +334,8 @@ bool model_has_recorded(const struct model *model, const char *collector)
 
 const char *model_imported_from(const struct model *model)
 {
-	const void *entities = NULL;
-	size_t count = model_entities(model, EVENT_COLLECTOR, &entities);
-	const struct event_collector *rows = entities;
+	const struct event_collector *rows;
+	size_t count = model_entities(model, EVENT_COLLECTOR, &rows);
 
 	for (size_t i = 0; i < count; i++)
 		if (strcmp(model_text(model, rows[i].name_string, ""), "import") == 0)

@@ -38,7 +38,9 @@ const char *model_text(const struct model *model, uint32_t string, const char *o
 
 /* Same as trace_reader_entities and trace_reader_entity: all rows of an entity kind, and one by its
  * id. */
-size_t model_entities(const struct model *model, enum event_kind kind, const void **ret_rows);
+size_t model_entity_list(const struct model *model, enum event_kind kind, const void **ret_rows);
+#define model_entities(model, kind, ret_rows) \
+	model_entity_list(model, kind, (const void **)(ret_rows))
 const void *model_entity(const struct model *model, enum event_kind kind, uint32_t id);
 
 /* Id of a thread's process; 0 if the trace has no row for the thread or the process. */

@@ -27,6 +27,8 @@
 
 #include "analyze/clocks.h"
 #include "base/array.h"
+#include "base/number.h"
+#include "base/order/heap.h"
 #include "trace/ahead.h"
 #include "trace/reader.h"
 
@@ -74,34 +76,6 @@ struct order {
 	uint64_t begin_ns;
 	uint64_t damaged[EVENT_KIND_COUNT];
 };
-
-static size_t row_size(enum event_kind kind)
-{
-	switch (kind) {
-	case EVENT_API:
-		return sizeof(struct event_api);
-	case EVENT_LAUNCH:
-		return sizeof(struct event_launch);
-	case EVENT_DEPENDENCY:
-		return sizeof(struct event_dependency);
-	case EVENT_EXECUTION:
-		return sizeof(struct event_execution);
-	case EVENT_CPU_SAMPLE:
-		return sizeof(struct event_cpu_sample);
-	case EVENT_SWITCH:
-		return sizeof(struct event_switch);
-	case EVENT_INSTRUCTION_SAMPLE:
-		return sizeof(struct event_instruction_sample);
-	case EVENT_COUNTER:
-		return sizeof(struct event_counter);
-	case EVENT_RANGE:
-		return sizeof(struct event_range);
-	case EVENT_LOSS:
-		return sizeof(struct event_loss);
-	default:
-		return 0;
-	}
-}
 
 static bool is_in_order(const struct event_execution *row)
 {
@@ -162,41 +136,23 @@ static void convert_interval(const struct placing *placing, uint64_t *begin, uin
 		*end = *begin;
 }
 
+/* Rows that begin with the start and the end of an interval; all others begin with their time. */
+static bool is_interval(enum event_kind kind)
+{
+	return kind == EVENT_API || kind == EVENT_LAUNCH || kind == EVENT_LOSS ||
+	       kind == EVENT_INSTRUCTION_SAMPLE || kind == EVENT_COUNTER || kind == EVENT_RANGE;
+}
+
 static void convert_row(const struct placing *placing, enum event_kind kind, void *row)
 {
-	struct event_launch *launch = row;
-	struct event_api *api = row;
-	struct event_loss *loss = row;
-	struct event_instruction_sample *sample = row;
-	struct event_counter *counter = row;
-	struct event_range *range = row;
-	uint64_t *moment = row;
+	uint64_t *times = row;
 
-	switch (kind) {
-	case EVENT_API:
-		convert_interval(placing, &api->begin, &api->end);
-		break;
-	case EVENT_LAUNCH:
-		convert_interval(placing, &launch->enter, &launch->exit);
-		break;
-	case EVENT_LOSS:
-		convert_interval(placing, &loss->begin, &loss->end);
-		break;
-	case EVENT_INSTRUCTION_SAMPLE:
-		convert_interval(placing, &sample->begin, &sample->end);
-		break;
-	case EVENT_COUNTER:
-		convert_interval(placing, &counter->begin, &counter->end);
-		break;
-	case EVENT_RANGE:
-		convert_interval(placing, &range->begin, &range->end);
-		break;
-	case EVENT_EXECUTION:
+	if (kind == EVENT_EXECUTION)
 		convert_execution(placing, row);
-		break;
-	default: /* a row with one time, its first member */
-		*moment = clocks_domain_to_host(placing->clock, *moment);
-	}
+	else if (is_interval(kind))
+		convert_interval(placing, &times[0], &times[1]);
+	else
+		times[0] = clocks_domain_to_host(placing->clock, times[0]);
 }
 
 static uint64_t execution_key(const struct event_execution *row)
@@ -234,13 +190,6 @@ static int compare_executions(const void *left, const void *right)
 	return (a->correlation > b->correlation) - (a->correlation < b->correlation);
 }
 
-static int compare_begins(const void *left, const void *right)
-{
-	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-
-	return (a > b) - (a < b);
-}
-
 /* The first two members of calls and launches are begin and end. */
 static int compare_intervals(const void *left, const void *right)
 {
@@ -261,29 +210,23 @@ static int compare_ranges(const void *left, const void *right)
 	return (a->end < b->end) - (a->end > b->end);
 }
 
-static int compare_rows(enum event_kind kind, const void *left, const void *right)
+typedef int compare_rows(const void *left, const void *right);
+
+static compare_rows *comparator_of(enum event_kind kind)
 {
 	if (kind == EVENT_EXECUTION)
-		return compare_executions(left, right);
+		return compare_executions;
 	if (kind == EVENT_API || kind == EVENT_LAUNCH)
-		return compare_intervals(left, right);
-	if (kind == EVENT_RANGE)
-		return compare_ranges(left, right);
-	return compare_begins(left, right);
+		return compare_intervals;
+	return kind == EVENT_RANGE ? compare_ranges : compare_u64;
 }
 
 /* A chunk can be out of order after the conversion, or if its head is damaged. */
 static void sort_rows(enum event_kind kind, char *rows, size_t count)
 {
-	size_t size = row_size(kind);
-	int (*compare)(const void *, const void *) = compare_begins;
+	size_t size = trace_reader_row_size(kind);
+	compare_rows *compare = comparator_of(kind);
 
-	if (kind == EVENT_EXECUTION)
-		compare = compare_executions;
-	else if (kind == EVENT_API || kind == EVENT_LAUNCH)
-		compare = compare_intervals;
-	else if (kind == EVENT_RANGE)
-		compare = compare_ranges;
 	for (size_t i = 1; i < count; i++) {
 		const char *row = rows + i * size;
 
@@ -324,7 +267,7 @@ static size_t place_rows(const void *context, size_t index, void *rows, size_t c
 	const struct placing placing = {.clock = clocks_find(order->clocks, chunk->clock),
 					.seen_clock = clocks_find(order->clocks, chunk->seen_clock),
 					.is_placed = clocks_is_placed(order->clocks, chunk->clock)};
-	size_t size = row_size(chunk->kind);
+	size_t size = trace_reader_row_size(chunk->kind);
 
 	if (__atomic_load_n(&order->is_narrow, __ATOMIC_RELAXED)) {
 		if (chunk->kind == EVENT_API)
@@ -439,7 +382,7 @@ static int make_cursor(struct order *order, size_t index, int error, void *rows,
 		return count ? -ENOMEM : 0;
 	}
 	cursor->chunk = chunk;
-	cursor->row_size = row_size(chunk->kind);
+	cursor->row_size = trace_reader_row_size(chunk->kind);
 	cursor->rows = rows;
 	cursor->row_count = cursor->count = count;
 	*ret_cursor = cursor;
@@ -483,7 +426,7 @@ static bool is_before_at_once(const struct cursor *a, const struct cursor *b)
 	if (a->rank != b->rank)
 		return a->rank < b->rank;
 	if (a->chunk->kind == b->chunk->kind && !a->moments) {
-		int difference = compare_rows(a->chunk->kind, cursor_row(a), cursor_row(b));
+		int difference = comparator_of(a->chunk->kind)(cursor_row(a), cursor_row(b));
 
 		if (difference)
 			return difference < 0;
@@ -500,39 +443,12 @@ static inline bool is_before(const struct entry *a, const struct entry *b)
 	return is_before_at_once(a->cursor, b->cursor);
 }
 
-static void sift_down(struct order *order)
-{
-	struct entry *heap = order->heap, moved = heap[0];
-	size_t i = 0;
-
-	for (;;) {
-		size_t child = 2 * i + 1;
-
-		if (child >= order->heap_count)
-			break;
-		if (child + 1 < order->heap_count)
-			child += is_before(&heap[child + 1], &heap[child]);
-		if (!is_before(&heap[child], &moved))
-			break;
-		heap[i] = heap[child];
-		i = child;
-	}
-	heap[i] = moved;
-}
-
 static int heap_push(struct order *order, struct cursor *cursor)
 {
-	struct entry pushed = {cursor->time, cursor};
-	size_t i = order->heap_count;
-
-	if (array_grow(order->heap, order->heap_capacity, i + 1))
+	if (array_append(order->heap, order->heap_capacity, order->heap_count,
+			 (struct entry){cursor->time, cursor}))
 		return -ENOMEM;
-	order->heap_count++;
-	while (i && is_before(&pushed, &order->heap[(i - 1) / 2])) {
-		order->heap[i] = order->heap[(i - 1) / 2];
-		i = (i - 1) / 2;
-	}
-	order->heap[i] = pushed;
+	HEAP_LIFT(order->heap, order->heap_count, is_before(a, b));
 	return 0;
 }
 
@@ -580,7 +496,7 @@ static void advance_top(struct order *order)
 		cursor_free(top);
 	}
 	if (order->heap_count)
-		sift_down(order);
+		HEAP_SINK(order->heap, order->heap_count, is_before(a, b));
 }
 
 int order_next(struct order *order, struct order_item *ret_item)
@@ -691,7 +607,8 @@ static int list_chunks(struct order *order)
 		struct pending pending = {.chunk = i};
 		int error;
 
-		if ((unsigned int)chunk->kind >= EVENT_KIND_COUNT || !row_size(chunk->kind) ||
+		if ((unsigned int)chunk->kind >= EVENT_KIND_COUNT ||
+		    !trace_reader_row_size(chunk->kind) ||
 		    !(order->options.kinds & 1u << chunk->kind))
 			continue;
 		error = lowest(order, i, &pending.low);

@@ -9,6 +9,7 @@
 
 struct arena_block;
 
+/* All zero: empty. */
 struct arena {
 	struct arena_block *blocks; /* newest first */
 	size_t used;                /* in the newest block */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * base/array.c - growable arrays
+ * base/array.c - growable arrays and rings
  *
  * Runs in:  the recorder, and all commands that read a trace, any thread; no state of its own
  * Gets:     the owner's pointer and capacity
@@ -39,5 +39,18 @@ int array_reserve(void **items, size_t *capacity, size_t count, size_t size)
 	memset((char *)moved + *capacity * size, 0, (wanted - *capacity) * size);
 	*items = moved;
 	*capacity = wanted;
+	return 0;
+}
+
+int array_reserve_ring(void **items, size_t *capacity, size_t first, size_t count, size_t size)
+{
+	const size_t before = *capacity;
+
+	if (count < before)
+		return 0;
+	if (array_reserve(items, capacity, count + 1, size))
+		return -ENOMEM;
+	/* the items at the ring's start follow those at its end */
+	memcpy((char *)*items + before * size, *items, first * size);
 	return 0;
 }

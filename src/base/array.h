@@ -4,13 +4,13 @@
  *
  *	struct thing *things = NULL;
  *	size_t count = 0, capacity = 0;
- *	if (array_grow(things, capacity, count + 1))
+ *	if (array_append(things, capacity, count, thing))
  *		return -ENOMEM;
- *	things[count++] = thing;
  */
 #ifndef BASE_ARRAY_H
 #define BASE_ARRAY_H
 
+#include <errno.h>
 #include <stddef.h>
 
 /* Makes room for at least `count` items of `size` bytes in *items, doubling *capacity (items).
@@ -20,6 +20,20 @@ int array_reserve(void **items, size_t *capacity, size_t count, size_t size);
 /* The same for typed lvalues; capacity is a size_t. */
 #define array_grow(items, capacity, count) \
 	array_reserve((void **)&(items), &(capacity), (count), sizeof(*(items)))
+
+/* Appends an item: 0, or -ENOMEM without a change. */
+#define array_append(items, capacity, count, ...)         \
+	(array_grow(items, capacity, (count) + (size_t)1) \
+		 ? -ENOMEM                                \
+		 : ((items)[(count)++] = (__VA_ARGS__), 0))
+
+/* Makes room for one more item in a ring of `count`, whose capacity is a power of two, and whose
+ * item i is at (first + i) & (capacity - 1): 0, or -ENOMEM without a change. */
+int array_reserve_ring(void **items, size_t *capacity, size_t first, size_t count, size_t size);
+
+/* The same for typed lvalues; capacity is a size_t. */
+#define array_grow_ring(items, capacity, first, count) \
+	array_reserve_ring((void **)&(items), &(capacity), (first), (count), sizeof(*(items)))
 
 #define ARRAY_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

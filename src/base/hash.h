@@ -15,7 +15,7 @@ struct hash_slot {
 	uint64_t key, value;
 };
 
-/* Any key and any value, 0 included. Operations take O(1) on average. */
+/* All zero: empty. Any key and any value, 0 included. Operations take O(1) on average. */
 struct hash_map {
 	struct hash_slot *slots;
 	uint64_t *used;  /* one bit per slot */
@@ -61,8 +61,8 @@ struct string_entry {
 	uint64_t hash;
 };
 
-/* Byte strings <-> ids that count from 1; id 0 is the empty string. A string keeps its id and its
- * address until string_table_fini. */
+/* All zero: empty. Byte strings <-> ids that count from 1; id 0 is the empty string. A string keeps
+ * its id and its address until string_table_fini. */
 struct string_table {
 	struct arena arena;
 	struct string_entry *entries; /* by id - 1 */

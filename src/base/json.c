@@ -252,15 +252,51 @@ void json_pair_u64(struct json_writer *json, const char *key, uint64_t value)
 	json_u64(json, value);
 }
 
+void json_pair_i64(struct json_writer *json, const char *key, int64_t value)
+{
+	json_key(json, key);
+	json_i64(json, value);
+}
+
+void json_pair_double(struct json_writer *json, const char *key, double value)
+{
+	json_key(json, key);
+	json_double(json, value);
+}
+
 void json_pair_bool(struct json_writer *json, const char *key, bool value)
 {
 	json_key(json, key);
 	json_bool(json, value);
 }
 
+void json_pair_object(struct json_writer *json, const char *key)
+{
+	json_key(json, key);
+	json_object_begin(json);
+}
+
+void json_pair_array(struct json_writer *json, const char *key)
+{
+	json_key(json, key);
+	json_array_begin(json);
+}
+
 void json_newline(struct json_writer *json)
 {
 	json->newline = true;
+}
+
+void json_line_begin(struct json_writer *json)
+{
+	json_newline(json);
+	json_object_begin(json);
+}
+
+void json_line_array(struct json_writer *json, const char *key)
+{
+	json_newline(json);
+	json_pair_array(json, key);
 }
 
 int json_error(const struct json_writer *json)

@@ -58,11 +58,19 @@ void json_null(struct json_writer *json);
 /* A key and its value. */
 void json_pair_text(struct json_writer *json, const char *key, const char *text); /* NULL: null */
 void json_pair_u64(struct json_writer *json, const char *key, uint64_t value);
+void json_pair_i64(struct json_writer *json, const char *key, int64_t value);
+void json_pair_double(struct json_writer *json, const char *key, double value);
 void json_pair_bool(struct json_writer *json, const char *key, bool value);
+/* A key and the begin of its object or array. */
+void json_pair_object(struct json_writer *json, const char *key);
+void json_pair_array(struct json_writer *json, const char *key);
 
 /* Puts a line break before the next item (after its comma) or closing bracket, so that a long array
  * has one item per line. */
 void json_newline(struct json_writer *json);
+/* Begins an object on a line of its own; the same for a key and its array. */
+void json_line_begin(struct json_writer *json);
+void json_line_array(struct json_writer *json, const char *key);
 
 /* 0 or the first error: -ENOMEM, -EIO of the file, -E2BIG for nesting above JSON_DEPTH. */
 int json_error(const struct json_writer *json);

@@ -29,4 +29,22 @@ static inline char *number_digits(char *end, uint64_t number)
 	return end;
 }
 
+static inline uint64_t larger(uint64_t left, uint64_t right)
+{
+	return left > right ? left : right;
+}
+
+static inline uint64_t smaller(uint64_t left, uint64_t right)
+{
+	return left < right ? left : right;
+}
+
+/* For qsort: uint64_t, or structs that begin with one. */
+static inline int compare_u64(const void *left, const void *right)
+{
+	const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+	return (a > b) - (a < b);
+}
+
 #endif

@@ -18,6 +18,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/array.h"
+
 #define PAIR_MAP_FIRST 64
 #define NEAR           8u
 
@@ -93,6 +95,23 @@ int pair_map_put(struct pair_map *map, uint64_t first, uint64_t second, uint32_t
 	map->count += map->slots[i].value == PAIR_MAP_NONE;
 	map->slots[i] = (struct pair_slot){first, second, value};
 	return 0;
+}
+
+uint32_t pair_map_reserve(struct pair_map *map, uint64_t first, uint64_t second, void **rows,
+			  size_t *capacity, size_t *count, size_t size, bool *ret_is_new)
+{
+	uint32_t index = pair_map_find(map, first, second);
+
+	*ret_is_new = false;
+	if (index != PAIR_MAP_NONE)
+		return index;
+	index = (uint32_t)*count;
+	if (array_reserve(rows, capacity, index + (size_t)1, size) ||
+	    pair_map_put(map, first, second, index))
+		return PAIR_MAP_NONE;
+	++*count;
+	*ret_is_new = true;
+	return index;
 }
 
 /* Moves later members of the run into the hole, so that no search stops early. */

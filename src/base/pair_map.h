@@ -18,6 +18,7 @@ struct pair_slot {
 	uint32_t value; /* PAIR_MAP_NONE: free */
 };
 
+/* All zero: empty. */
 struct pair_map {
 	struct pair_slot *slots;
 	size_t capacity; /* a power of two, or 0 before the first insertion */
@@ -33,6 +34,25 @@ uint32_t pair_map_find(const struct pair_map *map, uint64_t first, uint64_t seco
 
 /* Sets or replaces; value below PAIR_MAP_NONE. -ENOMEM leaves the map as it was. */
 int pair_map_put(struct pair_map *map, uint64_t first, uint64_t second, uint32_t value);
+
+/* The index of a pair's row in an array. A new pair gets the row (*count)++, and *ret_is_new is
+ * set. PAIR_MAP_NONE: out of memory. */
+uint32_t pair_map_reserve(struct pair_map *map, uint64_t first, uint64_t second, void **rows,
+			  size_t *capacity, size_t *count, size_t size, bool *ret_is_new);
+
+/* The same for typed lvalues. The last argument is the value of a new row; it is evaluated for a
+ * new pair only. */
+#define pair_map_add(map, first, second, rows, capacity, count, ...)                        \
+	({                                                                                  \
+		bool is_new_;                                                               \
+		const uint32_t index_ =                                                     \
+			pair_map_reserve(map, first, second, (void **)&(rows), &(capacity), \
+					 &(count), sizeof(*(rows)), &is_new_);              \
+                                                                                            \
+		if (is_new_)                                                                \
+			(rows)[index_] = (__VA_ARGS__);                                     \
+		index_;                                                                     \
+	})
 
 /* The removed value, PAIR_MAP_NONE if there was none. */
 uint32_t pair_map_remove(struct pair_map *map, uint64_t first, uint64_t second);

@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* When memory runs out, `error` keeps that and later pieces are ignored, so that callers check
- * once, at the end. */
+/* All zero: empty. When memory runs out, `error` keeps that and later pieces are ignored, so that
+ * callers check once, at the end. */
 struct string_builder {
 	char *text; /* NUL-terminated once anything was appended; use string_builder_text */
 	size_t length, capacity;

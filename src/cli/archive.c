@@ -44,6 +44,13 @@ char *archive_folder(const char *trace)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
+struct frames_options archive_names(const char *archive)
+{
+	return (struct frames_options){.has_lines = true,
+				       .may_download = getenv("DEBUGINFOD_URLS") != NULL,
+				       .archive = archive};
+}
+
 /* The copy gets the read permissions of the file. */
 static mode_t copy_mode(int in)
 {

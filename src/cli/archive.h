@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/frames.h"
+
 struct archive_result {
 	size_t copied, kept; /* files; kept: were already there */
 	size_t missing;      /* modules whose file is gone or was replaced */
@@ -17,6 +19,9 @@ struct archive_result {
 
 /* The archive folder of a trace, FILE.symbols. Freed by the caller; NULL: no memory. */
 char *archive_folder(const char *trace);
+
+/* Names of frames with their lines, from the archive first. */
+struct frames_options archive_names(const char *archive);
 
 /* Copies the programs, libraries and debug files of all frames of the trace into its folder. Calls
  * on_missing for each module that could not be copied. Errors: -errno with the error chain. */

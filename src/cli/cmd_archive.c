@@ -24,7 +24,6 @@ static const struct option_row archive_options[] = {{NULL}};
 
 static void print_missing(void *context, const char *path)
 {
-	(void)context;
 	fprintf(stderr, "duet archive: '%s' was removed or replaced since the recording\n",
 		format_text(path).text);
 }
@@ -45,8 +44,7 @@ static int run_archive(const struct cli_command *command, int argc, char **argv)
 	error = archive_trace(trace, print_missing, NULL, &result);
 	if (error) {
 		selection_explain(trace, error);
-		print_error(command->name, NULL);
-		return STATUS_FAILED;
+		return print_failure(command);
 	}
 	printf("%zu files (%s) copied to %s.symbols, %zu were already there, %zu missing\n",
 	       result.copied, format_size((double)result.bytes).text, trace, result.kept,

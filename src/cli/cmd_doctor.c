@@ -540,9 +540,8 @@ static void join_missing(const struct doctor_collector *collector, bool fixes,
 static void json_joined(struct json_writer *json, const struct doctor_collector *collector,
 			bool fixes)
 {
-	struct string_builder text;
+	struct string_builder text = {0};
 
-	string_builder_init(&text);
 	join_missing(collector, fixes, &text);
 	json_string(json, text.length ? string_builder_text(&text) : NULL);
 	string_builder_fini(&text);
@@ -550,22 +549,16 @@ static void json_joined(struct json_writer *json, const struct doctor_collector 
 
 static void json_checks(struct json_writer *json, const struct doctor_collector *collector)
 {
-	json_array_begin(json);
+	json_pair_array(json, "checks");
 	for (size_t i = 0; i < collector->check_count; i++) {
 		const struct doctor_check *check = &collector->checks[i];
 
-		json_newline(json);
-		json_object_begin(json);
-		json_key(json, "name");
-		json_string(json, check->name);
-		json_key(json, "ok");
-		json_bool(json, check->ok);
-		json_key(json, "needed");
-		json_bool(json, check->needed);
-		json_key(json, "text");
-		json_string(json, check->text);
-		json_key(json, "fix");
-		json_string(json, check->fix);
+		json_line_begin(json);
+		json_pair_text(json, "name", check->name);
+		json_pair_bool(json, "ok", check->ok);
+		json_pair_bool(json, "needed", check->needed);
+		json_pair_text(json, "text", check->text);
+		json_pair_text(json, "fix", check->fix);
 		json_object_end(json);
 	}
 	json_array_end(json);
@@ -573,25 +566,16 @@ static void json_checks(struct json_writer *json, const struct doctor_collector 
 
 static void json_host(struct json_writer *json, const struct host *host)
 {
-	json_object_begin(json);
-	json_key(json, "name");
-	json_string(json, host->name);
-	json_key(json, "kernel");
-	json_string(json, host->uname.release);
-	json_key(json, "machine");
-	json_string(json, host->uname.machine);
-	json_key(json, "cpu");
-	json_string(json, *host->cpu ? host->cpu : NULL);
-	json_key(json, "cpu_count");
-	json_i64(json, host->cpu_count);
-	json_key(json, "memory_bytes");
-	json_u64(json, host->memory_bytes);
-	json_key(json, "clock_source");
-	json_string(json, *host->clock_source ? host->clock_source : NULL);
-	json_key(json, "invariant_tsc");
-	json_bool(json, host->has_usable_tsc);
-	json_key(json, "open_files");
-	json_u64(json, host->open_files);
+	json_pair_object(json, "host");
+	json_pair_text(json, "name", host->name);
+	json_pair_text(json, "kernel", host->uname.release);
+	json_pair_text(json, "machine", host->uname.machine);
+	json_pair_text(json, "cpu", *host->cpu ? host->cpu : NULL);
+	json_pair_i64(json, "cpu_count", host->cpu_count);
+	json_pair_u64(json, "memory_bytes", host->memory_bytes);
+	json_pair_text(json, "clock_source", *host->clock_source ? host->clock_source : NULL);
+	json_pair_bool(json, "invariant_tsc", host->has_usable_tsc);
+	json_pair_u64(json, "open_files", host->open_files);
 	json_key(json, "locked_memory_bytes");
 	if (host->locked_memory_bytes == UINT64_MAX)
 		json_null(json);
@@ -607,17 +591,13 @@ static void json_host(struct json_writer *json, const struct host *host)
 
 static void json_collector(struct json_writer *json, const struct doctor_collector *collector)
 {
-	json_newline(json);
-	json_object_begin(json);
-	json_key(json, "name");
-	json_string(json, collector->name);
-	json_key(json, "available");
-	json_bool(json, is_available(collector));
+	json_line_begin(json);
+	json_pair_text(json, "name", collector->name);
+	json_pair_bool(json, "available", is_available(collector));
 	json_key(json, "reason");
 	json_joined(json, collector, false);
 	json_key(json, "fix");
 	json_joined(json, collector, true);
-	json_key(json, "checks");
 	json_checks(json, collector);
 	json_object_end(json);
 }
@@ -640,19 +620,12 @@ static int print_json(const struct doctor *doctor)
 
 	json_init_file(&json, stdout);
 	json_object_begin(&json);
-	json_key(&json, "schema");
-	json_string(&json, "duet.doctor/1");
+	json_pair_text(&json, "schema", "duet.doctor/1");
 	json_newline(&json);
-	json_key(&json, "host");
 	json_host(&json, &doctor->host);
-	json_newline(&json);
-	json_key(&json, "collectors");
-	json_array_begin(&json);
-	for (size_t i = 0; i < EXAMINED; i++) {
-		if (i)
-			json_newline(&json);
+	json_line_array(&json, "collectors");
+	for (size_t i = 0; i < EXAMINED; i++)
 		json_collector(&json, collector_at(doctor, i));
-	}
 	json_array_end(&json);
 	json_object_end(&json);
 	printf("\n");
@@ -686,7 +659,7 @@ static void print_host(const struct host *host)
 
 static void print_collector(const struct doctor_collector *collector)
 {
-	struct string_builder fixes;
+	struct string_builder fixes = {0};
 
 	printf("\n%-9s %s\n", collector->name,
 	       is_available(collector) ? "can be recorded" : "cannot be recorded");
@@ -703,7 +676,6 @@ static void print_collector(const struct doctor_collector *collector)
 			printf("; to fix it: %s", check->fix);
 		putchar('\n');
 	}
-	string_builder_init(&fixes);
 	join_missing(collector, true, &fixes);
 	if (fixes.length)
 		printf("\nTo fix it: %s\n", string_builder_text(&fixes));
@@ -727,10 +699,8 @@ static int run_doctor(const struct cli_command *command, int argc, char **argv)
 		return STATUS_FAILED;
 	}
 	doctor->root = root ? root : "";
-	if (examine_host(doctor)) {
-		print_error(command->name, NULL);
-		return STATUS_FAILED;
-	}
+	if (examine_host(doctor))
+		return print_failure(command);
 	examine_opencl(doctor);
 	examine_threads(doctor);
 	doctor_examine_amd(&doctor->amd, doctor->root);

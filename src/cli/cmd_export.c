@@ -51,12 +51,7 @@ static const struct option_row output_options[] = {
 	 offsetof(struct export_values, format)},
 	{"output", 'o', OPTION_OUTPUT, "FILE", "output file, or folder for ctf (default stdout)",
 	 offsetof(struct export_values, output)},
-	{"from", 0, OPTION_DURATION, "T",
-	 "start of the time window, relative to the start of the recording",
-	 offsetof(struct export_values, from_ns)},
-	{"to", 0, OPTION_DURATION, "T",
-	 "end of the time window, relative to the start of the recording",
-	 offsetof(struct export_values, to_ns)},
+	OPTION_WINDOW(struct export_values),
 	{"kind", 0, OPTION_TEXT, "LIST",
 	 "only these kinds, such as api,launch,execution (a wrong name lists all); for csv the "
 	 "table, for folded and svg the view, for iaprof the form",
@@ -84,10 +79,8 @@ static int unknown_format(const struct cli_command *command, const char *name)
 static void print_processes(const struct model *model)
 {
 	const struct event_process *processes;
-	const void *entities = NULL;
-	size_t count = model_entities(model, EVENT_PROCESS, &entities);
+	size_t count = model_entities(model, EVENT_PROCESS, &processes);
 
-	processes = entities;
 	fprintf(stderr, "Processes:%s\n", count ? "" : " none");
 	for (size_t i = 0; i < count && i < MAX_PROCESSES; i++)
 		fprintf(stderr, "  %" PRIu32 "  %s\n", processes[i].pid,
@@ -104,10 +97,8 @@ static uint64_t length_ns(const struct model *model)
 {
 	uint64_t begin_ns = UINT64_MAX, end_ns = 0;
 	const struct event_host *hosts;
-	const void *entities = NULL;
-	size_t count = model_entities(model, EVENT_HOST, &entities);
+	size_t count = model_entities(model, EVENT_HOST, &hosts);
 
-	hosts = entities;
 	for (size_t i = 0; i < count; i++) {
 		if (!hosts[i].end_ns)
 			return UINT64_MAX;
@@ -123,11 +114,9 @@ static int check_process(const struct cli_command *command, const struct model *
 			 const struct output_options *options, const char *path)
 {
 	const struct event_process *processes;
-	const void *entities = NULL;
-	size_t count = model_entities(model, EVENT_PROCESS, &entities);
+	size_t count = model_entities(model, EVENT_PROCESS, &processes);
 	int status;
 
-	processes = entities;
 	for (size_t i = 0; i < count; i++) {
 		if (processes[i].pid == options->pid)
 			return STATUS_DONE;
@@ -274,16 +263,12 @@ static bool is_filtered(const struct output_options *options)
 static int finish_export(const struct cli_command *command, const struct export_values *values,
 			 const char *path, int error)
 {
-	if (error == -EPIPE && !values->output) {
-		clearerr(stdout);
-		error_clear();
+	if (output_is_cut(values->output, error))
 		return STATUS_DONE;
-	}
 	if (error) {
 		if (!*error_text())
 			error_set(error, "export '%s': %s", path, strerror(-error));
-		print_error(command->name, NULL);
-		return STATUS_FAILED;
+		return print_failure(command);
 	}
 	return finish_output(command->name, STATUS_DONE);
 }

@@ -49,12 +49,7 @@ static const struct option_row flame_rows[] = {
 	 offsetof(struct flame_values, lines)},
 	{"device", 0, OPTION_TEXT, "D", "only this device: its key, name or number",
 	 offsetof(struct flame_values, device)},
-	{"from", 0, OPTION_DURATION, "T",
-	 "start of the time window, relative to the start of the recording",
-	 offsetof(struct flame_values, from_ns)},
-	{"to", 0, OPTION_DURATION, "T",
-	 "end of the time window, relative to the start of the recording",
-	 offsetof(struct flame_values, to_ns)},
+	OPTION_WINDOW(struct flame_values),
 	{"title", 0, OPTION_TEXT, "TEXT", "title of the picture",
 	 offsetof(struct flame_values, title)},
 	{"width", 0, OPTION_NUMBER, "PX", "width of the picture in pixels (default 1200)",
@@ -80,7 +75,7 @@ static int write_graph(void *context, FILE *out)
 	const struct output *output = context;
 	const struct drawing *drawing = output->drawing;
 	const struct flame_values *values = output->values;
-	struct string_builder subtitle;
+	struct string_builder subtitle = {0};
 	struct flame_options options = {
 		.title = values->title ? values->title : drawing->view->title,
 		.warning = *output->warning ? output->warning : NULL,
@@ -93,7 +88,6 @@ static int write_graph(void *context, FILE *out)
 
 	if (values->folded)
 		return flame_write_folded(drawing->flame, out);
-	string_builder_init(&subtitle);
 	drawing_describe(drawing, &subtitle);
 	options.subtitle = string_builder_text(&subtitle);
 	error = flame_write_svg(drawing->flame, &options, out);
@@ -121,10 +115,8 @@ static int make_picture(const struct cli_command *command, struct graph *graph,
 
 	if (!error)
 		error = output_write(output_path(values), write_graph, &output);
-	if (error) {
-		print_error(command->name, NULL);
-		return STATUS_FAILED;
-	}
+	if (error)
+		return print_failure(command);
 	graph_print_notes(command, graph);
 	return STATUS_DONE;
 }

@@ -53,12 +53,7 @@ static const struct option_row scope_rows[] = {
 	 offsetof(struct scope_values, column_s)},
 	{"device", 0, OPTION_TEXT, "D", "only this device: its key, name or number",
 	 offsetof(struct scope_values, device)},
-	{"from", 0, OPTION_DURATION, "T",
-	 "start of the time window, relative to the start of the recording",
-	 offsetof(struct scope_values, from_ns)},
-	{"to", 0, OPTION_DURATION, "T",
-	 "end of the time window, relative to the start of the recording",
-	 offsetof(struct scope_values, to_ns)},
+	OPTION_WINDOW(struct scope_values),
 	{"title", 0, OPTION_TEXT, "TEXT", "title of the page",
 	 offsetof(struct scope_values, title)},
 	{NULL},
@@ -108,15 +103,10 @@ static int make_page(const struct cli_command *command, struct heat_map *map)
 	if (status != STATUS_DONE)
 		return status;
 	error = output_write(map->graph.request->output, write_page, map);
-	if (error == -EPIPE && !map->graph.request->output) {
-		clearerr(stdout);
-		error_clear();
+	if (output_is_cut(map->graph.request->output, error))
 		return STATUS_DONE;
-	}
-	if (error) {
-		print_error(command->name, NULL);
-		return STATUS_FAILED;
-	}
+	if (error)
+		return print_failure(command);
 	graph_print_notes(command, &map->graph);
 	print_coarser(command, map);
 	return STATUS_DONE;
@@ -139,10 +129,8 @@ static int run_file(const struct cli_command *command, const struct scope_values
 	struct heat_map map = {.values = values, .graph = {.request = &request}};
 	int status;
 
-	if (scope_new(&grid, values->view ? drawing_find_view(values->view) : NULL, &map.scope)) {
-		print_error(command->name, NULL);
-		return STATUS_FAILED;
-	}
+	if (scope_new(&grid, values->view ? drawing_find_view(values->view) : NULL, &map.scope))
+		return print_failure(command);
 	scope_observe(map.scope, &observer);
 	status = make_page(command, &map);
 	graph_close(&map.graph);
@@ -187,10 +175,8 @@ static int run_flamescope(const struct cli_command *command, int argc, char **ar
 		return status;
 	path = first < argc ? argv[first] : SELECTION_FILE;
 	made = output_beside(path, ".flamescope.html");
-	if (!made) {
-		print_error(command->name, NULL);
-		return STATUS_FAILED;
-	}
+	if (!made)
+		return print_failure(command);
 	output = values.output ? values.output : made;
 	status = run_file(command, &values, path, strcmp(output, "-") == 0 ? NULL : output);
 	return finish_output(command->name, status);

@@ -78,10 +78,8 @@ static int import_one(const struct cli_command *command, const struct importer *
 
 	if (!error)
 		error = import_file(importer, path, output, &result);
-	if (error) {
-		print_error(command->name, NULL);
-		return STATUS_FAILED;
-	}
+	if (error)
+		return print_failure(command);
 	printf("%" PRIu64 " %s in %s\n", result.rows, table_noun(result.rows, "row", "rows"),
 	       format_text(output).text);
 	print_faults(command, result.faults);

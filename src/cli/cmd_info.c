@@ -19,16 +19,10 @@
 #include "analyze/collectors.h"
 #include "base/array.h"
 #include "base/json.h"
-#include "cli/info/batch.h"
-#include "cli/info/code.h"
+#include "cli/info/info.h"
 #include "cli/selection.h"
 #include "report/table.h"
 #include "trace/reader.h"
-
-struct info_values {
-	bool json, batch;
-	const char *generation, *address, *start;
-};
 
 static const struct option_row info_options[] = {
 	{"json", 0, OPTION_FLAG, NULL, "print one JSON document (schema duet.info/1)",
@@ -88,9 +82,8 @@ static void widen(struct info *info, uint64_t begin_ns, uint64_t end_ns)
  * time in the host's clock counts as the end. */
 static void find_times(struct info *info)
 {
-	const void *entities;
-	size_t count = trace_reader_entities(info->reader, EVENT_HOST, &entities);
-	const struct event_host *hosts = entities;
+	const struct event_host *hosts;
+	size_t count = trace_reader_entities(info->reader, EVENT_HOST, &hosts);
 
 	for (size_t i = 0; i < count; i++)
 		widen(info, hosts[i].begin_ns, hosts[i].end_ns);
@@ -134,9 +127,8 @@ static uint64_t duration_ns(const struct info *info)
 
 static void print_processes(const struct info *info)
 {
-	const void *entities;
-	size_t count = trace_reader_entities(info->reader, EVENT_PROCESS, &entities);
-	const struct event_process *processes = entities;
+	const struct event_process *processes;
+	size_t count = trace_reader_entities(info->reader, EVENT_PROCESS, &processes);
 
 	printf("\nprocesses %zu\n", count);
 	for (size_t i = 0; i < count; i++)
@@ -154,9 +146,8 @@ struct checked_stacks {
 
 static struct checked_stacks count_checked(const struct info *info)
 {
-	const void *entities;
-	size_t count = trace_reader_entities(info->reader, EVENT_PROCESS, &entities);
-	const struct event_process *processes = entities;
+	const struct event_process *processes;
+	size_t count = trace_reader_entities(info->reader, EVENT_PROCESS, &processes);
 	struct checked_stacks stacks = {0};
 
 	for (size_t i = 0; i < count; i++) {
@@ -178,9 +169,8 @@ static void print_stacks(const struct info *info)
 
 static void print_devices(const struct info *info)
 {
-	const void *entities;
-	size_t count = trace_reader_entities(info->reader, EVENT_DEVICE, &entities);
-	const struct event_device *devices = entities;
+	const struct event_device *devices;
+	size_t count = trace_reader_entities(info->reader, EVENT_DEVICE, &devices);
 
 	printf("\ndevices   %zu\n", count);
 	for (size_t i = 0; i < count; i++)
@@ -232,11 +222,9 @@ static void print_collector(const struct info *info, const struct collector_rows
 
 static void print_collectors(const struct info *info)
 {
-	const void *entities;
 	struct collector_rows all;
 
-	all.count = trace_reader_entities(info->reader, EVENT_COLLECTOR, &entities);
-	all.rows = entities;
+	all.count = trace_reader_entities(info->reader, EVENT_COLLECTOR, &all.rows);
 	printf("\ncollectors %zu\n", count_collectors(&all));
 	for (size_t i = 0; i < all.count; i++)
 		if (collectors_is_first(all.rows, i))
@@ -260,9 +248,8 @@ static void print_damage(const struct trace_damage *damage)
 /* Wall-clock time of the recording's start; "" if the trace does not contain it. */
 static struct number date_of(const struct info *info)
 {
-	const void *entities;
-	size_t count = trace_reader_entities(info->reader, EVENT_CLOCK, &entities);
-	const struct event_clock *clocks = entities;
+	const struct event_clock *clocks;
+	size_t count = trace_reader_entities(info->reader, EVENT_CLOCK, &clocks);
 	const struct event_clock_pair *pairs;
 
 	for (size_t i = 0; i < count; i++) {
@@ -302,26 +289,18 @@ static void print_text(const struct info *info)
 
 static void json_processes(struct json_writer *json, const struct info *info)
 {
-	const void *entities;
-	size_t count = trace_reader_entities(info->reader, EVENT_PROCESS, &entities);
-	const struct event_process *processes = entities;
+	const struct event_process *processes;
+	size_t count = trace_reader_entities(info->reader, EVENT_PROCESS, &processes);
 
-	json_array_begin(json);
+	json_pair_array(json, "processes");
 	for (size_t i = 0; i < count; i++) {
-		json_newline(json);
-		json_object_begin(json);
-		json_key(json, "pid");
-		json_u64(json, processes[i].pid);
-		json_key(json, "name");
-		json_string(json, text_of(info, processes[i].name_string));
-		json_key(json, "exe");
-		json_string(json, text_of(info, processes[i].exe_string));
-		json_key(json, "command");
-		json_string(json, text_of(info, processes[i].command_string));
-		json_key(json, "begin_ns");
-		json_u64(json, processes[i].begin_ns);
-		json_key(json, "end_ns");
-		json_u64(json, processes[i].end_ns);
+		json_line_begin(json);
+		json_pair_u64(json, "pid", processes[i].pid);
+		json_pair_text(json, "name", text_of(info, processes[i].name_string));
+		json_pair_text(json, "exe", text_of(info, processes[i].exe_string));
+		json_pair_text(json, "command", text_of(info, processes[i].command_string));
+		json_pair_u64(json, "begin_ns", processes[i].begin_ns);
+		json_pair_u64(json, "end_ns", processes[i].end_ns);
 		json_object_end(json);
 	}
 	json_array_end(json);
@@ -329,24 +308,19 @@ static void json_processes(struct json_writer *json, const struct info *info)
 
 static void json_devices(struct json_writer *json, const struct info *info)
 {
-	const void *entities;
-	size_t count = trace_reader_entities(info->reader, EVENT_DEVICE, &entities);
-	const struct event_device *devices = entities;
+	const struct event_device *devices;
+	size_t count = trace_reader_entities(info->reader, EVENT_DEVICE, &devices);
 
-	json_array_begin(json);
+	json_pair_array(json, "devices");
 	for (size_t i = 0; i < count; i++) {
-		json_newline(json);
-		json_object_begin(json);
-		json_key(json, "name");
-		json_string(json, text_of(info, devices[i].name_string));
-		json_key(json, "vendor");
-		json_string(json, text_of(info, devices[i].vendor_string));
-		json_key(json, "key");
-		json_string(json, text_of(info, devices[i].key_string));
-		json_key(json, "type");
-		json_string(json, devices[i].type < ARRAY_COUNT(device_types)
-					  ? device_types[devices[i].type]
-					  : NULL);
+		json_line_begin(json);
+		json_pair_text(json, "name", text_of(info, devices[i].name_string));
+		json_pair_text(json, "vendor", text_of(info, devices[i].vendor_string));
+		json_pair_text(json, "key", text_of(info, devices[i].key_string));
+		json_pair_text(json, "type",
+			       devices[i].type < ARRAY_COUNT(device_types)
+				       ? device_types[devices[i].type]
+				       : NULL);
 		json_object_end(json);
 	}
 	json_array_end(json);
@@ -354,22 +328,18 @@ static void json_devices(struct json_writer *json, const struct info *info)
 
 static void json_collectors(struct json_writer *json, const struct info *info)
 {
-	const void *entities;
-	size_t count = trace_reader_entities(info->reader, EVENT_COLLECTOR, &entities);
-	const struct event_collector *collectors = entities;
+	const struct event_collector *collectors;
+	size_t count = trace_reader_entities(info->reader, EVENT_COLLECTOR, &collectors);
 
-	json_array_begin(json);
+	json_pair_array(json, "collectors");
 	for (size_t i = 0; i < count; i++) {
-		json_newline(json);
-		json_object_begin(json);
-		json_key(json, "name");
-		json_string(json, text_of(info, collectors[i].name_string));
-		json_key(json, "state");
-		json_string(json, collectors_state_name(collectors[i].state));
-		json_key(json, "reason");
-		json_string(json, collectors[i].reason_string
-					  ? text_of(info, collectors[i].reason_string)
-					  : NULL);
+		json_line_begin(json);
+		json_pair_text(json, "name", text_of(info, collectors[i].name_string));
+		json_pair_text(json, "state", collectors_state_name(collectors[i].state));
+		json_pair_text(json, "reason",
+			       collectors[i].reason_string
+				       ? text_of(info, collectors[i].reason_string)
+				       : NULL);
 		if (collectors[i].unverified)
 			json_pair_bool(json, "unverified", true);
 		json_object_end(json);
@@ -379,18 +349,14 @@ static void json_collectors(struct json_writer *json, const struct info *info)
 
 static void json_kinds(struct json_writer *json, const struct info *info)
 {
-	json_array_begin(json);
+	json_pair_array(json, "kinds");
 	for (int kind = 0; kind < EVENT_KIND_COUNT; kind++) {
 		if (!is_kind(kind))
 			continue;
-		json_newline(json);
-		json_object_begin(json);
-		json_key(json, "kind");
-		json_string(json, analysis_kind_name(kind));
-		json_key(json, "chunks");
-		json_u64(json, info->kinds[kind].chunks);
-		json_key(json, "rows");
-		json_u64(json, info->kinds[kind].rows);
+		json_line_begin(json);
+		json_pair_text(json, "kind", analysis_kind_name(kind));
+		json_pair_u64(json, "chunks", info->kinds[kind].chunks);
+		json_pair_u64(json, "rows", info->kinds[kind].rows);
 		json_object_end(json);
 	}
 	json_array_end(json);
@@ -400,8 +366,7 @@ static void json_stacks(struct json_writer *json, const struct info *info)
 {
 	const struct checked_stacks stacks = count_checked(info);
 
-	json_key(json, "stacks");
-	json_object_begin(json);
+	json_pair_object(json, "stacks");
 	json_pair_u64(json, "checked", stacks.checked);
 	json_pair_u64(json, "wrong", stacks.wrong);
 	json_object_end(json);
@@ -409,21 +374,14 @@ static void json_stacks(struct json_writer *json, const struct info *info)
 
 static void json_damage(struct json_writer *json, const struct trace_damage *damage)
 {
-	json_object_begin(json);
-	json_key(json, "damaged");
-	json_bool(json, is_damaged(damage));
-	json_key(json, "chunks");
-	json_u64(json, damage->chunks);
-	json_key(json, "rows");
-	json_u64(json, damage->rows);
-	json_key(json, "bytes");
-	json_u64(json, damage->bytes);
-	json_key(json, "truncated");
-	json_bool(json, damage->truncated);
-	json_key(json, "index_missing");
-	json_bool(json, damage->index_missing);
-	json_key(json, "index_rebuilt");
-	json_bool(json, damage->index_rebuilt);
+	json_pair_object(json, "damage");
+	json_pair_bool(json, "damaged", is_damaged(damage));
+	json_pair_u64(json, "chunks", damage->chunks);
+	json_pair_u64(json, "rows", damage->rows);
+	json_pair_u64(json, "bytes", damage->bytes);
+	json_pair_bool(json, "truncated", damage->truncated);
+	json_pair_bool(json, "index_missing", damage->index_missing);
+	json_pair_bool(json, "index_rebuilt", damage->index_rebuilt);
 	json_object_end(json);
 }
 
@@ -433,53 +391,24 @@ static void print_json(const struct info *info)
 
 	json_init_file(&json, stdout);
 	json_object_begin(&json);
-	json_key(&json, "schema");
-	json_string(&json, "duet.info/1");
-	json_key(&json, "file");
-	json_string(&json, info->path);
-	json_key(&json, "trace_schema");
-	json_i64(&json, EVENT_SCHEMA_MAJOR);
-	json_key(&json, "size_bytes");
-	json_u64(&json, trace_reader_size_bytes(info->reader));
-	json_key(&json, "segments");
-	json_u64(&json, trace_reader_segment_count(info->reader));
-	json_key(&json, "chunks");
-	json_u64(&json, trace_reader_chunk_count(info->reader));
-	json_key(&json, "begin_ns");
-	json_u64(&json, info->begin_ns);
-	json_key(&json, "end_ns");
-	json_u64(&json, info->end_ns);
-	if (info->begin_ns && *date_of(info).text) {
-		json_key(&json, "recorded_at");
-		json_string(&json, date_of(info).text);
-	}
-	json_key(&json, "processes");
+	json_pair_text(&json, "schema", "duet.info/1");
+	json_pair_text(&json, "file", info->path);
+	json_pair_i64(&json, "trace_schema", EVENT_SCHEMA_MAJOR);
+	json_pair_u64(&json, "size_bytes", trace_reader_size_bytes(info->reader));
+	json_pair_u64(&json, "segments", trace_reader_segment_count(info->reader));
+	json_pair_u64(&json, "chunks", trace_reader_chunk_count(info->reader));
+	json_pair_u64(&json, "begin_ns", info->begin_ns);
+	json_pair_u64(&json, "end_ns", info->end_ns);
+	if (info->begin_ns && *date_of(info).text)
+		json_pair_text(&json, "recorded_at", date_of(info).text);
 	json_processes(&json, info);
-	json_key(&json, "devices");
 	json_devices(&json, info);
-	json_key(&json, "collectors");
 	json_collectors(&json, info);
 	json_stacks(&json, info);
-	json_key(&json, "kinds");
 	json_kinds(&json, info);
-	json_key(&json, "damage");
 	json_damage(&json, &info->damage);
 	json_object_end(&json);
 	printf("\n");
-}
-
-static int run_batch(const struct cli_command *command, const struct info_values *values,
-		     const char *path)
-{
-	const struct info_batch_request request = {.path = path,
-						   .generation = values->generation,
-						   .address = values->address,
-						   .start = values->start,
-						   .json = values->json};
-
-	if (!path)
-		return usage_error(command, "--batch needs a FILE that contains the buffer");
-	return info_batch(command, &request);
 }
 
 static int run_info(const struct cli_command *command, int argc, char **argv)
@@ -493,8 +422,10 @@ static int run_info(const struct cli_command *command, int argc, char **argv)
 	if (argc - operand > 1)
 		return usage_error(command, "one FILE at a time; unexpected '%s'",
 				   argv[operand + 1]);
+	if (values.batch && operand == argc)
+		return usage_error(command, "--batch needs a FILE that contains the buffer");
 	if (values.batch)
-		return run_batch(command, &values, argv[operand]);
+		return info_batch(command, &values, argv[operand]);
 	if (values.generation || values.address || values.start)
 		return usage_error(command, "--gen, --address and --start need --batch");
 	if (operand < argc)
@@ -504,8 +435,7 @@ static int run_info(const struct cli_command *command, int argc, char **argv)
 	error = trace_reader_open(info.path, &info.reader);
 	if (error) {
 		selection_explain(info.path, error);
-		print_error(command->name, NULL);
-		return STATUS_FAILED;
+		return print_failure(command);
 	}
 	count_rows(&info);
 	find_times(&info);

@@ -79,10 +79,9 @@ static const struct place {
 static int write_place(const struct place *place, const struct tree *tree, const char *guest,
 		       bool profiling)
 {
-	struct string_builder text;
+	struct string_builder text = {0};
 	int error;
 
-	string_builder_init(&text);
 	string_builder_append(&text, place->before);
 	string_builder_append_escaped(&text, guest, strlen(guest), place->escapes);
 	string_builder_append(&text, place->after);
@@ -220,10 +219,8 @@ static int run_install(const struct cli_command *command, int argc, char **argv)
 		error = values.system ? install_all(&tree, values.profiling) : remove_all(&tree);
 		tree_close(&tree);
 	}
-	if (error) {
-		print_error(command->name, NULL);
-		return STATUS_FAILED;
-	}
+	if (error)
+		return print_failure(command);
 	return finish_output(command->name, STATUS_DONE);
 }
 

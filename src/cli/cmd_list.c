@@ -22,6 +22,7 @@
 
 #include "analyze/sample/stalls.h"
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/json.h"
 #include "collect/collector.h"
 #include "collect/counter/source_group.h"
@@ -39,22 +40,11 @@ struct item {
 	bool unverified;             /* collector only: no hardware has run it */
 };
 
-/* Items found on this machine, for a topic that depends on it (oa-sets). */
-struct found {
-	struct found_set {
-		struct oa_set_name set;
-		char device[CARD_TEXT_BYTES];
-	} * sets; /* owned */
-	size_t count;
-	const char *why; /* reason for an empty list; NULL: unknown */
-};
-
-struct topic {
-	const char *name;
-	/* The item at `index`; false after the last. */
-	bool (*next)(const struct found *found, size_t index, struct item *ret_item);
-	void (*look)(struct found *found); /* called first; NULL: the items do not depend on the
-					      machine */
+/* State while the items of a topic are printed. */
+struct list {
+	struct json_writer *json; /* NULL: text */
+	size_t count;             /* items so far */
+	const char *why;          /* reason for an empty list; NULL: unknown */
 };
 
 struct list_values {
@@ -67,24 +57,68 @@ static const struct option_row list_options[] = {
 	{NULL},
 };
 
-static bool next_collector(const struct found *found, size_t index, struct item *ret_item)
+/* ---- one item -------------------------------------------------------------------------------- */
+
+static void print_item(const struct item *item)
 {
-	if (index >= collectors_count)
-		return false;
-	*ret_item = (struct item){.name = collectors[index]->name,
-				  .help = collectors[index]->help,
-				  .unverified = collectors[index]->unverified};
-	return true;
+	if (item->unit)
+		printf("%-26s %-10s %4u/s %-24s %s\n", item->name, item->unit, item->max_hz,
+		       item->source, item->help);
+	else if (item->remedy)
+		printf("%-24s %-5s %s. Usual remedy: %s.\n", item->name, item->vendor, item->help,
+		       item->remedy);
+	else if (item->device)
+		printf("%-36s %s %s\n", item->name, item->device, item->help);
+	else
+		printf("%-14s %s%s\n", item->name, item->help ? item->help : "",
+		       item->unverified ? " (unverified on hardware)" : "");
 }
 
-static bool next_format(const struct found *found, size_t index, struct item *ret_item)
+static void write_item(const struct item *item, struct json_writer *json)
 {
-	for (size_t i = 0; i <= index; i++) {
-		if (!exporters[i])
-			return false;
+	json_line_begin(json);
+	json_pair_text(json, "name", item->name);
+	json_pair_text(json, "help", item->help);
+	if (item->unit) {
+		json_pair_text(json, "unit", item->unit);
+		json_pair_text(json, "source", item->source);
+		json_pair_u64(json, "most_hz", item->max_hz);
 	}
-	*ret_item = (struct item){.name = exporters[index]->name, .help = exporters[index]->help};
-	return true;
+	if (item->remedy) {
+		json_pair_text(json, "vendor", item->vendor);
+		json_pair_text(json, "remedy", item->remedy);
+	}
+	if (item->device)
+		json_pair_text(json, "device", item->device);
+	if (item->unverified)
+		json_pair_bool(json, "unverified", true);
+	json_object_end(json);
+}
+
+static void put_item(struct list *list, struct item item)
+{
+	list->count++;
+	if (list->json)
+		write_item(&item, list->json);
+	else
+		print_item(&item);
+}
+
+/* ---- the topics ------------------------------------------------------------------------------ */
+
+static void list_collectors(struct list *list)
+{
+	for (size_t i = 0; i < collectors_count; i++)
+		put_item(list, (struct item){.name = collectors[i]->name,
+					     .help = collectors[i]->help,
+					     .unverified = collectors[i]->unverified});
+}
+
+static void list_formats(struct list *list)
+{
+	for (size_t i = 0; exporters[i]; i++)
+		put_item(list,
+			 (struct item){.name = exporters[i]->name, .help = exporters[i]->help});
 }
 
 /* Whether a collector before this one has the source: metrics of the samplers' own cost are in
@@ -98,62 +132,38 @@ static bool was_listed(const struct source *source, size_t collector)
 	return false;
 }
 
-static bool next_metric_of(const struct source *source, uint32_t max_hz, size_t *inout_index,
-			   struct item *ret_item)
+static void list_source(struct list *list, const struct source *source, uint32_t max_hz)
 {
 	for (size_t i = 0; i < source->metrics_count; i++) {
 		const struct metric *metric = &source->metrics[i];
 
-		if (!metric->name || (*inout_index)--)
-			continue;
-		*ret_item = (struct item){metric->name, metric->help, metric->unit,
-					  metric->file ? metric->file : source->file,
-					  group_source_hz(source, max_hz)};
-		return true;
+		if (metric->name)
+			put_item(list, (struct item){metric->name, metric->help, metric->unit,
+						     metric->file ? metric->file : source->file,
+						     group_source_hz(source, max_hz)});
 	}
-	return false;
 }
 
-static bool next_metric(const struct found *found, size_t index, struct item *ret_item)
+static void list_metrics(struct list *list)
 {
 	for (size_t i = 0; i < collectors_count; i++) {
-		const struct source_list *list = collectors[i]->sources;
+		const struct source_list *sources = collectors[i]->sources;
 		const struct collector_rate *rate = collectors[i]->rate;
 
-		for (size_t j = 0; list && j < list->count; j++)
-			if (!was_listed(list->all[j], i) &&
-			    next_metric_of(list->all[j], rate ? rate->max_hz : UINT32_MAX, &index,
-					   ret_item))
-				return true;
+		for (size_t j = 0; sources && j < sources->count; j++)
+			if (!was_listed(sources->all[j], i))
+				list_source(list, sources->all[j],
+					    rate ? rate->max_hz : UINT32_MAX);
 	}
-	return false;
 }
 
-static bool next_stall(const struct found *found, size_t index, struct item *ret_item)
+static void list_stalls(struct list *list)
 {
-	if (index >= stall_reasons_count)
-		return false;
-	*ret_item = (struct item){.name = stall_reasons[index].name,
-				  .help = stall_reasons[index].meaning,
-				  .vendor = stall_reasons[index].vendor,
-				  .remedy = stall_reasons[index].remedy};
-	return true;
-}
-
-static void add_sets(struct found *found, const char *device, const struct oa_sets *sets)
-{
-	struct found_set *more =
-		reallocarray(found->sets, found->count + sets->count + 1, sizeof(*more));
-
-	if (!more)
-		return;
-	found->sets = more;
-	for (size_t i = 0; i < sets->count; i++) {
-		struct found_set *added = &found->sets[found->count++];
-
-		added->set = sets->all[i];
-		snprintf(added->device, sizeof(added->device), "%s", device);
-	}
+	for (size_t i = 0; i < stall_reasons_count; i++)
+		put_item(list, (struct item){.name = stall_reasons[i].name,
+					     .help = stall_reasons[i].meaning,
+					     .vendor = stall_reasons[i].vendor,
+					     .remedy = stall_reasons[i].remedy});
 }
 
 /* Names a GPU by its PCI address, otherwise by the name of its device folder, otherwise by its card
@@ -173,110 +183,66 @@ static void name_device(const struct cards *cards, const char *card, char *ret_n
 			snprintf(ret_name, size, "%s", cards->all[i].address);
 }
 
-static void find_oa_sets(struct found *found)
+static void list_oa_sets(struct list *list)
 {
 	const char *named = getenv("DUET_COUNTERS_ROOT"), *root = named ? named : "";
-	struct oa_sets *sets = malloc(sizeof(*sets));
+	auto_free struct oa_sets *sets = malloc(sizeof(*sets));
 	char pattern[PATH_MAX], device[CARD_TEXT_BYTES];
 	struct cards cards;
 	glob_t paths;
 
 	cards_find(root, &cards);
-	found->why = "this machine has no GPU with Intel's drivers xe or i915";
+	list->why = "this machine has no GPU with Intel's drivers xe or i915";
 	for (size_t i = 0; i < cards.count; i++)
 		if (strcmp(cards.all[i].driver, "xe") == 0 ||
 		    strcmp(cards.all[i].driver, "i915") == 0)
-			found->why =
+			list->why =
 				"the drivers of this machine's Intel GPUs list none, and Intel's "
 				"library (libigdmd.so.1) is missing or has none for these GPUs";
 	snprintf(pattern, sizeof(pattern), "%s/sys/class/drm/card[0-9]*", root);
-	if (!sets || glob(pattern, 0, NULL, &paths)) {
-		free(sets);
+	if (!sets || glob(pattern, 0, NULL, &paths))
 		return;
-	}
 	for (size_t i = 0; i < paths.gl_pathc; i++) {
 		name_device(&cards, paths.gl_pathv[i], device, sizeof(device));
 		oa_sets_find(paths.gl_pathv[i], device, sets);
-		add_sets(found, device, sets);
+		for (size_t j = 0; j < sets->count; j++)
+			put_item(list, (struct item){.name = sets->all[j].name,
+						     .help = sets->all[j].text,
+						     .device = device});
 	}
 	globfree(&paths);
-	free(sets);
 }
 
-static bool next_oa_set(const struct found *found, size_t index, struct item *ret_item)
-{
-	if (index >= found->count)
-		return false;
-	*ret_item = (struct item){.name = found->sets[index].set.name,
-				  .help = found->sets[index].set.text,
-				  .device = found->sets[index].device};
-	return true;
-}
-
-static const struct topic topics[] = {
-	{"collectors", next_collector, NULL},   {"formats", next_format, NULL},
-	{"metrics", next_metric, NULL},         {"stalls", next_stall, NULL},
-	{"oa-sets", next_oa_set, find_oa_sets},
+static const struct topic {
+	const char *name;
+	void (*list)(struct list *list);
+} topics[] = {
+	{"collectors", list_collectors}, {"formats", list_formats}, {"metrics", list_metrics},
+	{"stalls", list_stalls},         {"oa-sets", list_oa_sets},
 };
 
-static void print_text(const struct topic *topic, const struct found *found)
+static void print_text(const struct topic *topic)
 {
-	struct item item;
-	size_t count = 0;
+	struct list list = {0};
 
-	for (; topic->next(found, count, &item); count++) {
-		if (item.unit)
-			printf("%-26s %-10s %4u/s %-24s %s\n", item.name, item.unit, item.max_hz,
-			       item.source, item.help);
-		else if (item.remedy)
-			printf("%-24s %-5s %s. Usual remedy: %s.\n", item.name, item.vendor,
-			       item.help, item.remedy);
-		else if (item.device)
-			printf("%-36s %s %s\n", item.name, item.device, item.help);
-		else
-			printf("%-14s %s%s\n", item.name, item.help ? item.help : "",
-			       item.unverified ? " (unverified on hardware)" : "");
-	}
-	if (!count) {
-		fflush(stdout);
-		fprintf(stderr, "duet list: no %s%s%s\n", topic->name, found->why ? ": " : " yet",
-			found->why ? found->why : "");
-	}
+	topic->list(&list);
+	if (list.count)
+		return;
+	fflush(stdout);
+	fprintf(stderr, "duet list: no %s%s%s\n", topic->name, list.why ? ": " : " yet",
+		list.why ? list.why : "");
 }
 
-static void print_json(const struct topic *topic, const struct found *found)
+static void print_json(const struct topic *topic)
 {
 	struct json_writer json;
-	struct item item;
+	struct list list = {.json = &json};
 
 	json_init_file(&json, stdout);
 	json_object_begin(&json);
-	json_key(&json, "schema");
-	json_string(&json, "duet.list/1");
-	json_key(&json, topic->name);
-	json_array_begin(&json);
-	for (size_t i = 0; topic->next(found, i, &item); i++) {
-		json_newline(&json);
-		json_object_begin(&json);
-		json_key(&json, "name");
-		json_string(&json, item.name);
-		json_key(&json, "help");
-		json_string(&json, item.help);
-		if (item.unit) {
-			json_pair_text(&json, "unit", item.unit);
-			json_pair_text(&json, "source", item.source);
-			json_pair_u64(&json, "most_hz", item.max_hz);
-		}
-		if (item.remedy) {
-			json_pair_text(&json, "vendor", item.vendor);
-			json_pair_text(&json, "remedy", item.remedy);
-		}
-		if (item.device)
-			json_pair_text(&json, "device", item.device);
-		if (item.unverified)
-			json_pair_bool(&json, "unverified", true);
-		json_object_end(&json);
-	}
+	json_pair_text(&json, "schema", "duet.list/1");
+	json_pair_array(&json, topic->name);
+	topic->list(&list);
 	json_array_end(&json);
 	json_object_end(&json);
 	printf("\n");
@@ -294,7 +260,6 @@ static const struct topic *find_topic(const char *name)
 static int run_list(const struct cli_command *command, int argc, char **argv)
 {
 	struct list_values values = {0};
-	struct found found = {0};
 	int operand = options_parse(command, argc, argv, false, &values);
 	const struct topic *topic;
 
@@ -309,13 +274,10 @@ static int run_list(const struct cli_command *command, int argc, char **argv)
 				   "unknown topic '%s'; topics are collectors, formats, metrics, "
 				   "stalls and oa-sets",
 				   argv[operand]);
-	if (topic->look)
-		topic->look(&found);
 	if (values.json)
-		print_json(topic, &found);
+		print_json(topic);
 	else
-		print_text(topic, &found);
-	free(found.sets);
+		print_text(topic);
 	return finish_output(command->name, STATUS_DONE);
 }
 

@@ -90,9 +90,8 @@ static const char *find_turn_place(const char *pattern, uint64_t turn)
 static char *expand_output(const char *pattern, uint64_t turn)
 {
 	const char *place = find_turn_place(pattern, turn);
-	struct string_builder name;
+	struct string_builder name = {0};
 
-	string_builder_init(&name);
 	for (;;) {
 		int length;
 
@@ -120,7 +119,6 @@ static char *expand_output(const char *pattern, uint64_t turn)
 
 static void print_warning(void *context, const char *text)
 {
-	(void)context;
 	fprintf(stderr, "duet: %s\n", format_text(text).text);
 }
 
@@ -255,7 +253,6 @@ static int exit_status(const struct session_result *result)
 
 static void print_missing(void *context, const char *path)
 {
-	(void)context;
 	fprintf(stderr, "duet: the symbol file of '%s' could not be copied\n",
 		format_text(path).text);
 }

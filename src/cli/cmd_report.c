@@ -35,12 +35,7 @@ static const struct option_row report_options[] = {
 	 offsetof(struct report_values, by)},
 	{"top", 0, OPTION_NUMBER, "N", "rows of each table; 0: all (default 10, with --json all)",
 	 offsetof(struct report_values, top)},
-	{"from", 0, OPTION_DURATION, "T",
-	 "start of the time window, relative to the start of the recording",
-	 offsetof(struct report_values, from_ns)},
-	{"to", 0, OPTION_DURATION, "T",
-	 "end of the time window, relative to the start of the recording",
-	 offsetof(struct report_values, to_ns)},
+	OPTION_WINDOW(struct report_values),
 	{"device", 0, OPTION_TEXT, "D", "only this device: its UUID, PCI address, name or index",
 	 offsetof(struct report_values, device)},
 	{"layers", 0, OPTION_TEXT, "FILE",
@@ -86,11 +81,7 @@ static int report_file(const struct cli_command *command, const struct report_va
 					   .has_to = values->to_ns != UINT64_MAX,
 					   .to_ns = values->to_ns};
 	auto_free char *archive = archive_folder(path);
-	const struct frames_options frames_options = {
-		.has_lines = true,
-		.may_download = getenv("DEBUGINFOD_URLS") != NULL,
-		.archive = archive,
-	};
+	const struct frames_options frames_options = archive_names(archive);
 	struct analysis *analysis = NULL;
 	struct frames *frames = NULL;
 	struct layers *layers = NULL;

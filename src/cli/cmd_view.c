@@ -47,12 +47,7 @@ static const struct option_row view_rows[] = {
 	{"output", 'o', OPTION_TEXT, "FILE",
 	 "output file, - for stdout (default: the trace's name with .html)",
 	 offsetof(struct view_values, output)},
-	{"from", 0, OPTION_DURATION, "T",
-	 "start of the time window, relative to the start of the recording",
-	 offsetof(struct view_values, from_ns)},
-	{"to", 0, OPTION_DURATION, "T",
-	 "end of the time window, relative to the start of the recording",
-	 offsetof(struct view_values, to_ns)},
+	OPTION_WINDOW(struct view_values),
 	{"title", 0, OPTION_TEXT, "TEXT", "title of the page", offsetof(struct view_values, title)},
 	{NULL},
 };
@@ -120,11 +115,7 @@ static const char *beside(const char *output)
 static int analyze(struct page *page)
 {
 	auto_free char *archive = archive_folder(page->path);
-	const struct frames_options frames = {
-		.has_lines = true,
-		.may_download = getenv("DEBUGINFOD_URLS") != NULL,
-		.archive = archive,
-	};
+	const struct frames_options frames = archive_names(archive);
 	struct analysis_observer observer;
 	const struct analysis_options options = {
 		.has_from = page->values->from_ns != 0,
@@ -181,16 +172,12 @@ static int make_page(const struct cli_command *command, struct page *page)
 			return status;
 		error = output_write(page->output, write_page, page);
 	}
-	if (error == -EPIPE && !page->output) {
-		clearerr(stdout);
-		error_clear();
+	if (output_is_cut(page->output, error))
 		return STATUS_DONE;
-	}
 	if (error) {
 		if (!*error_text())
 			error_set(error, "view '%s': %s", page->path, strerror(-error));
-		print_error(command->name, NULL);
-		return STATUS_FAILED;
+		return print_failure(command);
 	}
 	print_notes(command, page);
 	return STATUS_DONE;
@@ -213,10 +200,8 @@ static int run_view(const struct cli_command *command, int argc, char **argv)
 		return usage_error(command, "--to is before --from");
 	page.path = first < argc ? argv[first] : SELECTION_FILE;
 	made = output_beside(page.path, ".html");
-	if (!made) {
-		print_error(command->name, NULL);
-		return STATUS_FAILED;
-	}
+	if (!made)
+		return print_failure(command);
 	page.output = values.output ? values.output : made;
 	if (strcmp(page.output, "-") == 0)
 		page.output = NULL;

@@ -38,6 +38,8 @@ int record_program(const struct cli_command *command, int argc, char **argv, boo
  * chain and clears it. */
 void print_error(const char *verb, const char *text);
 
+/* Prints the error chain; returns STATUS_FAILED. */
+int print_failure(const struct cli_command *command);
 /* Prints a usage error and how to get help; returns STATUS_USAGE. */
 __attribute__((format(printf, 2, 3))) int usage_error(const struct cli_command *command,
 						      const char *format, ...);

@@ -24,12 +24,6 @@
 #include "cli/archive.h"
 #include "cli/selection.h"
 
-static int print_failure(const struct cli_command *command)
-{
-	print_error(command->name, NULL);
-	return STATUS_FAILED;
-}
-
 static void print_choice(const struct cli_command *command, const struct flame_view *view)
 {
 	if (view->cpu)
@@ -81,11 +75,7 @@ static int open_drawing(const struct cli_command *command, struct graph *graph)
 	const struct graph_request *request = graph->request;
 	struct drawing *drawing = &graph->drawing;
 	auto_free char *archive = archive_folder(request->path);
-	const struct frames_options options = {
-		.has_lines = true,
-		.may_download = getenv("DEBUGINFOD_URLS") != NULL,
-		.archive = archive,
-	};
+	const struct frames_options options = archive_names(archive);
 	const struct analysis *analysis = graph->analysis;
 	int status = selection_check_window(command, request->from_ns,
 					    analysis->end_ns - analysis->begin_ns);
@@ -115,7 +105,6 @@ int graph_open(const struct cli_command *command, struct graph *graph)
 	};
 	int error = selection_check_output(request->output, request->path);
 
-	string_builder_init(&graph->warning);
 	if (!error)
 		error = selection_open(request->path, &graph->model);
 	if (!error && (error = analysis_new(graph->model, &options, &graph->analysis)) &&

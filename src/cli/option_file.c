@@ -89,11 +89,10 @@ static int join_values(struct option_file *file, const struct config_value *valu
 		       const char **ret_text)
 {
 	char **list = &file->lists[0];
-	struct string_builder text;
+	struct string_builder text = {0};
 
 	while (*list)
 		list++;
-	string_builder_init(&text);
 	for (; value; value = config_next(file->config, value->path, value)) {
 		if (!*value->text || strchr(value->text, ',')) {
 			string_builder_fini(&text);
@@ -181,11 +180,10 @@ static int set_words(struct config *config, const char *field, const char *words
 
 int option_to_config(const struct option_row *row, const void *values, struct config *config)
 {
-	struct string_builder text;
+	struct string_builder text = {0};
 	char field[NAME_SIZE];
 	int error;
 
-	string_builder_init(&text);
 	option_format(row, values, &text);
 	error = text.error;
 	field_of(row, field);

@@ -45,6 +45,20 @@ struct option_row {
 	size_t offset;        /* offset of the value in the caller's struct */
 };
 
+/* The rows of the members from_ns and to_ns. */
+#define OPTION_WINDOW(values)                                                             \
+	{"from",                                                                          \
+	 0,                                                                               \
+	 OPTION_DURATION,                                                                 \
+	 "T",                                                                             \
+	 "start of the time window, relative to the start of the recording",              \
+	 offsetof(values, from_ns)},                                                      \
+	{                                                                                 \
+		"to", 0, OPTION_DURATION, "T",                                            \
+			"end of the time window, relative to the start of the recording", \
+			offsetof(values, to_ns)                                           \
+	}
+
 struct cli_command;
 struct string_builder;
 

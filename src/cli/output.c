@@ -139,3 +139,12 @@ int output_write(const char *path, int (*write)(void *context, FILE *out), void 
 		fprintf(stderr, "duet: wrote %s\n", format_text(path).text);
 	return error;
 }
+
+bool output_is_cut(const char *path, int error)
+{
+	if (path || error != -EPIPE)
+		return false;
+	clearerr(stdout);
+	error_clear();
+	return true;
+}

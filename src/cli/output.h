@@ -5,6 +5,7 @@
 #ifndef CLI_OUTPUT_H
 #define CLI_OUTPUT_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "base/file/output_file.h"
@@ -33,5 +34,8 @@ int whole_file_close(struct whole_file *output, int error);
 /* Writes to a file, or to stdout if path is NULL. On a terminal it prints the file's name. Errors:
  * that of write; -errno with the error chain, which names the file. */
 int output_write(const char *path, int (*write)(void *context, FILE *out), void *context);
+
+/* Whether the reader of stdout has closed it, which is no error: clears it. path NULL: stdout. */
+bool output_is_cut(const char *path, int error);
 
 #endif

@@ -49,6 +49,12 @@ void print_error(const char *verb, const char *text)
 		error_clear();
 }
 
+int print_failure(const struct cli_command *command)
+{
+	print_error(command->name, NULL);
+	return STATUS_FAILED;
+}
+
 int usage_error(const struct cli_command *command, const char *format, ...)
 {
 	const char *verb = command ? command->name : NULL;

@@ -353,12 +353,11 @@ static int fill_config(const struct request *request, const struct session_optio
 int request_print(const struct request *request, const struct session_options *options)
 {
 	struct config *config = NULL;
-	struct string_builder text;
+	struct string_builder text = {0};
 	int error = config_new(NULL, &config);
 
 	if (!error)
 		error = fill_config(request, options, config);
-	string_builder_init(&text);
 	if (!error)
 		config_format(config, &text);
 	config_close(config);
@@ -493,10 +492,9 @@ static int check_any(const struct session_options *options)
 
 static int choose_collectors(struct request *request, struct session_options *options)
 {
-	struct string_builder groups;
+	struct string_builder groups = {0};
 	int status, error;
 
-	string_builder_init(&groups);
 	status = read_groups(request, &groups);
 	error = groups.error ? error_set(groups.error, "out of memory") : 0;
 	if (!status && !error)

@@ -21,7 +21,6 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "flame/memory.h"
 #include "flame/tree.h"
 
 #define SLOTS_FIRST ((size_t)64)
@@ -85,16 +84,14 @@ const struct flame_note *flame_find_note(const struct flame *flame, uint32_t fra
 
 int flame_note(struct flame *flame, uint32_t frame, const char *note)
 {
-	char *text;
+	auto_free char *text = NULL;
 
 	if (flame_find_note(flame, frame))
 		return 0;
 	text = strdup(note);
-	if (!text || array_grow(flame->notes, flame->notes_capacity, flame->notes_count + 1)) {
-		free(text);
+	if (!text || array_grow(flame->notes, flame->notes_capacity, flame->notes_count + 1))
 		return -ENOMEM;
-	}
-	flame->notes[flame->notes_count++] = (struct flame_note){frame, text};
+	flame->notes[flame->notes_count++] = (struct flame_note){frame, take_ptr(text)};
 	return 0;
 }
 
@@ -158,8 +155,6 @@ struct flame *flame_new(void)
 
 	if (!flame)
 		return NULL;
-	string_table_init(&flame->names);
-	hash_map_init(&flame->frame_ids);
 	flame->slots = calloc(SLOTS_FIRST, sizeof(*flame->slots));
 	flame->slots_count = SLOTS_FIRST;
 	if (!flame->slots || reserve(flame, 0)) {

@@ -20,7 +20,6 @@
 #include "flame/escape.h"
 #include "flame/output.h"
 #include "flame/tree.h"
-#include "flame/walk.h"
 
 struct folded {
 	const struct flame *flame;
@@ -203,10 +202,8 @@ static int write_folded(struct folded *folded, FILE *out)
 int flame_write_folded(const struct flame *flame, FILE *out)
 {
 	struct folded folded = {.flame = flame};
-	int error;
+	int error = write_folded(&folded, out);
 
-	string_builder_init(&folded.encoded);
-	error = write_folded(&folded, out);
 	folded_fini(&folded);
 	if (error == -ENOMEM)
 		return error_set(error, "folded stacks: out of memory");

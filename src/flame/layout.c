@@ -19,8 +19,6 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/number.h"
-#include "flame/memory.h"
-#include "flame/walk.h"
 
 struct plan {
 	const struct flame *flame;

@@ -11,10 +11,9 @@
  *           memory. With pages of 4 KiB most visits also miss the TLB. Adding and writing a million
  *           stacks of 24 frames takes a fifth less with pages of 2 MiB.
  */
-#include "flame/memory.h"
+#include "flame/tree.h"
 
 #include <errno.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

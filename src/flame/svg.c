@@ -85,9 +85,8 @@ static void flush_text(struct svg *svg)
 /* Appends text with its characters made visible and escaped for XML. */
 static void append_text(struct svg *svg, const char *text)
 {
-	struct string_builder shown;
+	struct string_builder shown = {0};
 
-	string_builder_init(&shown);
 	if (*text)
 		flame_escape_shown(&shown, (struct flame_text){text, strlen(text)});
 	flame_escape_xml(&svg->text, string_builder_text(&shown), shown.length);
@@ -99,12 +98,11 @@ static void append_text(struct svg *svg, const char *text)
 /* Appends escaped text, cut between characters if it is longer than limit bytes. */
 static char *bounded_xml(const char *text, size_t limit)
 {
-	struct string_builder xml;
+	struct string_builder xml = {0};
 	size_t size = strlen(text), fit = size <= limit ? size : limit;
 
 	while (fit < size && fit && ((unsigned char)text[fit] & 0xc0) == 0x80)
 		fit--;
-	string_builder_init(&xml);
 	flame_escape_xml(&xml, text, fit);
 	if (fit < size)
 		string_builder_append(&xml, "\342\200\246");
@@ -117,9 +115,8 @@ static int look_at_note(struct svg *svg, uint32_t frame)
 
 	if (!note)
 		return 0;
-	if (array_grow(svg->notes, svg->notes_capacity, svg->notes_count + (size_t)1))
+	if (array_append(svg->notes, svg->notes_capacity, svg->notes_count, note))
 		return -ENOMEM;
-	svg->notes[svg->notes_count++] = note;
 	svg->looks[frame].note_index = svg->notes_count;
 	return 0;
 }
@@ -128,11 +125,10 @@ static int look_at(struct svg *svg, uint32_t frame)
 {
 	struct look *look = &svg->looks[frame];
 	struct flame_text name = flame_frame_name(svg->flame, frame);
-	struct string_builder shown;
+	struct string_builder shown = {0};
 
 	look->shade = flame_shade(name);
 	svg->is_used[svg->flame->frames[frame].frame_class][look->shade] = true;
-	string_builder_init(&shown);
 	flame_escape_shown(&shown, name);
 	look->text = string_builder_take(&shown);
 	look->xml = look->text ? bounded_xml(look->text, TITLE_BYTES) : NULL;
@@ -140,9 +136,8 @@ static int look_at(struct svg *svg, uint32_t frame)
 		return -ENOMEM;
 	if (strlen(look->text) <= TITLE_BYTES)
 		return 0;
-	if (array_grow(svg->long_frames, svg->long_capacity, svg->long_count + (size_t)1))
+	if (array_append(svg->long_frames, svg->long_capacity, svg->long_count, frame))
 		return -ENOMEM;
-	svg->long_frames[svg->long_count++] = frame;
 	look->long_index = svg->long_count;
 	return 0;
 }
@@ -262,9 +257,8 @@ static void write_legend(struct svg *svg, uint32_t *y)
 static void append_value(struct svg *svg, uint64_t value)
 {
 	const char *unit = svg->options.unit;
-	struct string_builder text;
+	struct string_builder text = {0};
 
-	string_builder_init(&text);
 	flame_format_human(&text, value, unit);
 	if ((strcmp(unit, "ns") == 0 && value >= 1000) || value >= 1024) {
 		string_builder_append(&text, " (");
@@ -351,12 +345,11 @@ static void write_attribute(struct flame_output *output, const char *name, uint6
 static void write_title(struct svg *svg, const struct flame_box *box)
 {
 	bool is_cut = box->depth && svg->flame->frames[box->frame].frame_class == FLAME_TRUNCATED;
-	struct string_builder share;
+	struct string_builder share = {0};
 
 	string_builder_append_char(&svg->text, '\n');
 	append_value(svg, box->value);
 	string_builder_append(&svg->text, ", ");
-	string_builder_init(&share);
 	flame_format_share(&share, box->value, svg->flame->total);
 	append_text(svg, string_builder_text(&share));
 	svg->text.error = share.error ? share.error : svg->text.error;
@@ -548,7 +541,6 @@ int flame_write_svg(const struct flame *flame, const struct flame_options *optio
 
 	if (error)
 		return error;
-	string_builder_init(&svg.text);
 	error = flame_output_init(&svg.output, out);
 	if (!error)
 		error = flame_layout_init(&svg.layout, flame, svg.options.width_px - 2.0 * PAD,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * flame/tree.h - the tree of a flame graph, for its writers
+ * flame/tree.h - the tree of a flame graph for its writers, its walk, and memory for large arrays
  */
 #ifndef FLAME_TREE_H
 #define FLAME_TREE_H
@@ -71,5 +71,34 @@ const struct flame_note *flame_find_note(const struct flame *flame, uint32_t fra
 
 /* The name's bytes. */
 struct flame_text flame_frame_name(const struct flame *flame, uint32_t frame);
+
+/* ---- flame/walk.c ---- */
+
+/* A copy of a node with its place in the tree. first_child, next_sibling 0: none, because the root
+ * is not a child. */
+struct flame_step {
+	uint64_t self;
+	uint32_t parent, first, length;
+	uint32_t first_child, next_sibling;
+};
+
+/* The nodes as a tree with children in the order of their first frames' ranks; freed by the caller.
+ * NULL: no memory. */
+struct flame_step *flame_walk(const struct flame *flame, const uint32_t *ranks);
+
+/* The next node in an order that puts parents before children; 0 at the end. Adds the difference of
+ * depth to *depth, which may be NULL. */
+uint32_t flame_walk_next(const struct flame_step *steps, uint32_t node, size_t *depth);
+
+/* ---- flame/memory.c ---- */
+
+/* `count` items of `size` bytes, not initialised, in huge pages if they are large enough; for
+ * free().
+ * NULL: no memory. */
+void *flame_allocate(size_t count, size_t size);
+
+/* Makes room for at least `count` items of `size` bytes in *items, and grows it by at least a half.
+ * *items is NULL or comes from flame_allocate. -ENOMEM changes nothing. */
+int flame_grow(void **items, size_t *capacity, size_t count, size_t size);
 
 #endif

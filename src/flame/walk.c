@@ -11,12 +11,11 @@
  *                        is inserted before its siblings. This is linear and compares only names,
  *                        not stacks: 20,000 names for a million stacks of a kilobyte each.
  */
-#include "flame/walk.h"
+#include "flame/tree.h"
 
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "flame/memory.h"
 
 static uint32_t rank_of(const struct flame *flame, const uint32_t *ranks, uint32_t node)
 {
@@ -27,30 +26,26 @@ static uint32_t rank_of(const struct flame *flame, const uint32_t *ranks, uint32
 static uint32_t *order_by_rank(const struct flame *flame, const uint32_t *ranks)
 {
 	auto_free uint32_t *starts = calloc(flame->frames_count + (size_t)2, sizeof(*starts));
-	uint32_t *order = flame_allocate(flame->nodes_count, sizeof(*order));
+	auto_free uint32_t *order = flame_allocate(flame->nodes_count, sizeof(*order));
 
-	if (!starts || !order) {
-		free(order);
+	if (!starts || !order)
 		return NULL;
-	}
 	for (uint32_t i = 1; i < flame->nodes_count; i++)
 		starts[rank_of(flame, ranks, i) + 1]++;
 	for (uint32_t i = 0; i < flame->frames_count; i++)
 		starts[i + 1] += starts[i];
 	for (uint32_t i = 1; i < flame->nodes_count; i++)
 		order[starts[rank_of(flame, ranks, i)]++] = i;
-	return order;
+	return take_ptr(order);
 }
 
 struct flame_step *flame_walk(const struct flame *flame, const uint32_t *ranks)
 {
 	auto_free uint32_t *order = order_by_rank(flame, ranks);
-	struct flame_step *steps = flame_allocate(flame->nodes_count, sizeof(*steps));
+	auto_free struct flame_step *steps = flame_allocate(flame->nodes_count, sizeof(*steps));
 
-	if (!order || !steps) {
-		free(steps);
+	if (!order || !steps)
 		return NULL;
-	}
 	for (uint32_t i = 0; i < flame->nodes_count; i++) {
 		const struct flame_node *node = &flame->nodes[i];
 
@@ -63,7 +58,7 @@ struct flame_step *flame_walk(const struct flame *flame, const uint32_t *ranks)
 		step->next_sibling = steps[step->parent].first_child;
 		steps[step->parent].first_child = order[i - 1];
 	}
-	return steps;
+	return take_ptr(steps);
 }
 
 uint32_t flame_walk_next(const struct flame_step *steps, uint32_t node, size_t *depth)

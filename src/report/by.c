@@ -18,21 +18,17 @@
 #include "base/json.h"
 
 const struct report_by report_bys[] = {
-	{"kernel", "busy time by kernel (default)", report_put_kernels, report_write_by_kernel},
-	{"stack", "busy time by the stack that launched", report_put_stacks, report_write_by_stack},
-	{"line", "busy time by the source line that launched", report_put_lines,
-	 report_write_by_line},
-	{"instruction", "sampled device instructions", report_put_instructions,
-	 report_write_by_instruction},
-	{"stall", "reasons for which sampled device instructions waited", report_put_stalls,
-	 report_write_stalls},
-	{"queue", "use of each queue", report_put_queues, report_write_by_queue},
-	{"process", "launches, calls and processor time by process", report_put_by_process,
-	 report_write_by_process},
-	{"thread", "processor time by thread", report_put_threads, report_write_threads},
-	{"range", "ranges that the program named", report_put_ranges, report_write_by_range},
-	{"wait", "waiting calls by source line", report_put_waits, report_write_by_wait},
-	{"cpu", "CPU samples by function", report_put_cpu, report_write_cpu},
+	{"kernel", "busy time by kernel (default)", report_by_kernel},
+	{"stack", "busy time by the stack that launched", report_by_stack},
+	{"line", "busy time by the source line that launched", report_by_line},
+	{"instruction", "sampled device instructions", report_by_instruction},
+	{"stall", "reasons for which sampled device instructions waited", report_by_stall},
+	{"queue", "use of each queue", report_by_queue},
+	{"process", "launches, calls and processor time by process", report_by_process},
+	{"thread", "processor time by thread", report_by_thread},
+	{"range", "ranges that the program named", report_by_range},
+	{"wait", "waiting calls by source line", report_by_wait},
+	{"cpu", "CPU samples by function", report_by_cpu},
 };
 const size_t report_bys_count = ARRAY_COUNT(report_bys);
 
@@ -63,10 +59,8 @@ int report_write_by(const struct report *report, struct json_writer *json)
 
 	json_newline(json);
 	json_pair_text(json, "grouped_by", by->name);
-	json_newline(json);
-	json_key(json, "by");
-	json_array_begin(json);
-	error = by->write(report, json);
+	json_line_array(json, "by");
+	error = by->print(report, json);
 	json_array_end(json);
 	return error;
 }

@@ -73,7 +73,6 @@ static int find_rows(const struct report *report, size_t device, enum account_ca
 	struct rows rows = {0};
 	int error = 0;
 
-	string_table_init(&rows.functions);
 	for (size_t i = 0; i < analysis->cpu.states_count && !error; i++) {
 		const struct analysis_state *state = &analysis->cpu.states[i];
 
@@ -138,8 +137,7 @@ int report_write_idle_calls(const struct report *report, size_t device, struct j
 {
 	int error;
 
-	json_key(json, "idle_calls");
-	json_array_begin(json);
+	json_pair_array(json, "idle_calls");
 	error = write_cause(report, device, CAUSE_API_WAIT, json);
 	if (!error)
 		error = write_cause(report, device, CAUSE_API_CALL, json);

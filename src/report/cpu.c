@@ -170,7 +170,6 @@ static int find_rows(const struct report *report, const struct source *source,
 	struct rows rows = {0};
 	int error = 0;
 
-	string_table_init(&rows.keys);
 	for (size_t i = 0; i < analysis->samples_count && !error; i++)
 		if (strcmp(analysis->samples[i].source, source->name) == 0)
 			error = add_sample(report, &analysis->samples[i], (uint32_t)i, &rows);
@@ -197,7 +196,6 @@ static void write_source(const struct source *source, struct json_writer *json)
 
 static void write_row_source(const struct report *report, const void *row, struct json_writer *json)
 {
-	(void)report;
 	write_source(((const struct row *)row)->source, json);
 }
 
@@ -205,7 +203,6 @@ static struct table_cell row_share(const struct report *report, const void *row)
 {
 	const struct row *function = row;
 
-	(void)report;
 	return (struct table_cell){.value = function->self, .whole = function->source->weight};
 }
 
@@ -271,38 +268,39 @@ static void put_sum(const struct source *source)
 	putchar('\n');
 }
 
-static int put_source(const struct report *report, const struct source *source)
+static int print_source(const struct report *report, const struct source *source,
+			struct json_writer *json)
 {
-	struct table table;
+	const struct shown title = name_source(source);
+	const struct table table = make_table(source, title.text);
 	struct rows rows;
-	struct shown title;
 
 	if (find_rows(report, source, &rows))
 		return -ENOMEM;
-	title = name_source(source);
-	table = make_table(source, title.text);
-	table_put(report, &table, TABLE_ROWS(rows.rows, rows.count));
-	put_sum(source);
+	table_print(report, &table, &table, TABLE_ROWS(rows.rows, rows.count), json);
+	if (!json)
+		put_sum(source);
 	rows_fini(&rows);
 	return 0;
 }
 
-int report_put_cpu(const struct report *report)
+int report_by_cpu(const struct report *report, struct json_writer *json)
 {
 	struct source sources[MAX_SOURCES];
 	size_t count = find_sources(report->analysis, sources);
-
 	int error = 0;
 
 	for (size_t i = 0; i < count && !error; i++)
-		error = put_source(report, &sources[i]);
-	if (!count && model_has_recorded(report->model, "cpu") && !report_is_of_all(report))
+		error = print_source(report, &sources[i], json);
+	if (count || json)
+		return error;
+	if (model_has_recorded(report->model, "cpu") && !report_is_of_all(report))
 		printf("\nno CPU samples, because the run ended before the first one was due or "
 		       "its threads only waited; duet record -F HZ samples more often\n");
-	else if (!count)
+	else
 		printf("\nno CPU samples; the collector cpu records them (duet record --collect "
 		       "cpu), but not with -a\n");
-	return error;
+	return 0;
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
@@ -312,12 +310,9 @@ void report_write_sources(const struct report *report, struct json_writer *json)
 	struct source sources[MAX_SOURCES];
 	size_t count = find_sources(report->analysis, sources);
 
-	json_newline(json);
-	json_key(json, "cpu");
-	json_array_begin(json);
+	json_line_array(json, "cpu");
 	for (size_t i = 0; i < count; i++) {
-		json_newline(json);
-		json_object_begin(json);
+		json_line_begin(json);
 		write_source(&sources[i], json);
 		json_pair_bool(json, "tells_time", analysis_source_is_time(sources[i].name));
 		json_pair_u64(json, "samples", sources[i].samples);
@@ -325,21 +320,4 @@ void report_write_sources(const struct report *report, struct json_writer *json)
 		json_object_end(json);
 	}
 	json_array_end(json);
-}
-
-int report_write_cpu(const struct report *report, struct json_writer *json)
-{
-	struct source sources[MAX_SOURCES];
-	size_t count = find_sources(report->analysis, sources);
-
-	for (size_t i = 0; i < count; i++) {
-		const struct table table = make_table(&sources[i], "");
-		struct rows rows;
-
-		if (find_rows(report, &sources[i], &rows))
-			return -ENOMEM;
-		table_write(report, &table, TABLE_ROWS(rows.rows, rows.count), json);
-		rows_fini(&rows);
-	}
-	return 0;
 }

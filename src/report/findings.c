@@ -67,7 +67,6 @@ static void say_failure(const struct report *report, const struct finding *findi
 	bool is_command = failure->kind == FAILURE_COMMAND;
 	const char *error = analysis_error_name(failure->name, failure->result);
 
-	(void)report;
 	say(sentence, "%.120s failed %" PRIu64 " %s%s: %s%s%" PRId32 "%s", failure->name,
 	    failure->count, table_noun(failure->count, "time", "times"),
 	    is_command ? " on its device" : "", *error ? error : "error ", *error ? " (" : "",
@@ -77,7 +76,6 @@ static void say_failure(const struct report *report, const struct finding *findi
 static void say_transfers(const struct report *report, const struct finding *finding,
 			  struct sentence *sentence)
 {
-	(void)report;
 	say(sentence,
 	    "%" PRIu64 " transfers up to %s: %s of %s copy time, %s in their calls; batch them",
 	    finding_value(finding, "count"), format_size(ANALYSIS_SMALL_BYTES).text,
@@ -233,7 +231,6 @@ static void say_no_overlap(const struct report *report, const struct finding *fi
 {
 	uint64_t queues = finding_value(finding, "queues");
 
-	(void)report;
 	say(sentence,
 	    "copies (%s) and kernels (%s) %snever ran at the same time, all in %" PRIu64
 	    " %s%s; copy the data of the next step in a separate queue while this step computes",
@@ -247,7 +244,6 @@ static void say_no_overlap(const struct report *report, const struct finding *fi
 static void say_sync_copies(const struct report *report, const struct finding *finding,
 			    struct sentence *sentence)
 {
-	(void)report;
 	say(sentence,
 	    "%" PRIu64
 	    " blocking copies of %s in total took the program %s, and no kernel ran at the "
@@ -262,7 +258,6 @@ static void say_sync_copies(const struct report *report, const struct finding *f
 static void say_serial(const struct report *report, const struct finding *finding,
 		       struct sentence *sentence)
 {
-	(void)report;
 	say(sentence,
 	    "%" PRIu64 " queues, but their commands ran one after another: %" PRIu64 " of %" PRIu64
 	    " that followed one of another queue were ready before that one ended; this device or "
@@ -274,7 +269,6 @@ static void say_serial(const struct report *report, const struct finding *findin
 static void say_tiny(const struct report *report, const struct finding *finding,
 		     struct sentence *sentence)
 {
-	(void)report;
 	say(sentence,
 	    "%" PRIu64 " of %" PRIu64
 	    " kernels took less time (%s on average) than their launching call "
@@ -466,8 +460,7 @@ static void write_failure(const struct finding *finding, struct json_writer *jso
 {
 	json_pair_text(json, "name", finding->failure->name);
 	json_pair_u64(json, "count", finding->failure->count);
-	json_key(json, "result");
-	json_i64(json, finding->failure->result);
+	json_pair_i64(json, "result", finding->failure->result);
 	json_pair_text(json, "error",
 		       analysis_error_name(finding->failure->name, finding->failure->result));
 }
@@ -475,8 +468,7 @@ static void write_failure(const struct finding *finding, struct json_writer *jso
 static void write_users(const struct report *report, const struct overlap *overlap,
 			struct json_writer *json)
 {
-	json_key(json, "processes");
-	json_array_begin(json);
+	json_pair_array(json, "processes");
 	for (size_t i = 0; i < overlap->users_count; i++) {
 		const struct overlap_user *user = &overlap->users[i];
 		const struct analysis_process *process =
@@ -519,8 +511,7 @@ static void write_wait(const struct report *report, size_t device, const char *f
 	json_pair_u64(json, "wait_ns", wait.wait_ns);
 	if (!wait.holder)
 		return;
-	json_key(json, "holder");
-	json_object_begin(json);
+	json_pair_object(json, "holder");
 	report_write_thread(report, wait.holder, json);
 	json_pair_u64(json, "holder_ns", wait.holder_ns);
 	json_object_end(json);
@@ -531,8 +522,7 @@ static void write_delayed(const struct report *report, size_t device, struct jso
 {
 	size_t shown = 0;
 
-	json_key(json, "launches");
-	json_array_begin(json);
+	json_pair_array(json, "launches");
 	for (size_t i = 0; i < report->paths.count && shown < 10; i++) {
 		const struct analysis_path *path = report->paths.by_share[i];
 
@@ -582,8 +572,7 @@ static void write_more(const struct report *report, const struct finding *findin
 static void write_evidence(const struct report *report, const struct finding *finding,
 			   struct json_writer *json)
 {
-	json_key(json, "evidence");
-	json_object_begin(json);
+	json_pair_object(json, "evidence");
 	if (finding->failure) {
 		write_failure(finding, json);
 		json_object_end(json);
@@ -605,17 +594,14 @@ int report_write_findings(const struct report *report, struct json_writer *json)
 	struct findings findings;
 	int error = findings_find(report->analysis, &findings);
 
-	json_newline(json);
-	json_key(json, "findings");
-	json_array_begin(json);
+	json_line_array(json, "findings");
 	for (size_t i = 0; !error && i < findings.count; i++) {
 		struct sentence sentence;
 
 		if (!is_shown(report, &findings.list[i]))
 			continue;
 		describe(report, &findings.list[i], &sentence);
-		json_newline(json);
-		json_object_begin(json);
+		json_line_begin(json);
 		json_pair_text(json, "id", finding_id(findings.list[i].kind));
 		json_pair_text(json, "severity",
 			       finding_severity(report->analysis, &findings.list[i]));

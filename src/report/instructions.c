@@ -21,8 +21,10 @@
 
 #include "analyze/sample/device_code.h"
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "base/number.h"
 #include "base/order/key_sort.h"
 #include "base/string.h"
 #include "report/table.h"
@@ -80,9 +82,9 @@ static int add_stall(struct rows *rows, struct row *row, const struct analysis_i
 		rows->stalls[rows->stalls_count - 1].samples += from->samples;
 		return 0;
 	}
-	if (array_grow(rows->stalls, rows->stalls_capacity, rows->stalls_count + 1))
+	if (array_append(rows->stalls, rows->stalls_capacity, rows->stalls_count,
+			 (struct stall){from->stall, from->samples}))
 		return -ENOMEM;
-	rows->stalls[rows->stalls_count++] = (struct stall){from->stall, from->samples};
 	row->stalls++;
 	return 0;
 }
@@ -108,9 +110,8 @@ static int add_name(struct names *names, const char *text)
 
 	if (hash_map_find(&names->by_address, address))
 		return 0;
-	if (array_grow(names->texts, names->capacity, names->count + 1))
+	if (array_append(names->texts, names->capacity, names->count, text))
 		return -ENOMEM;
-	names->texts[names->count++] = text;
 	return hash_map_put(&names->by_address, address, 0);
 }
 
@@ -236,10 +237,7 @@ static int add_row(const struct merging *merging, const struct analysis_instruct
 		return error;
 	if (!*row.place.text)
 		row.place.text = instruction->text;
-	if (array_grow(rows->rows, rows->capacity, rows->count + 1))
-		return -ENOMEM;
-	rows->rows[rows->count++] = row;
-	return 0;
+	return array_append(rows->rows, rows->capacity, rows->count, row);
 }
 
 static int add_to_place(const struct merging *merging, const struct sort_key *key,
@@ -294,23 +292,19 @@ static void sum_kernels(struct rows *rows)
  * places. */
 static int sort_by_samples(struct rows *rows)
 {
-	struct sort_key *keys = malloc((2 * rows->count + 1) * sizeof(*keys));
-	struct row *sorted = malloc((rows->count + 1) * sizeof(*sorted));
+	auto_free struct sort_key *keys = malloc((2 * rows->count + 1) * sizeof(*keys));
+	auto_free struct row *sorted = malloc((rows->count + 1) * sizeof(*sorted));
 	const struct sort_key *order;
 
-	if (!keys || !sorted) {
-		free(keys);
-		free(sorted);
+	if (!keys || !sorted)
 		return -ENOMEM;
-	}
 	for (size_t i = 0; i < rows->count; i++)
 		keys[i] = (struct sort_key){{~rows->rows[i].samples}, (uint32_t)i};
 	order = key_sort(keys, rows->count, NULL, NULL);
 	for (size_t i = 0; i < rows->count; i++)
 		sorted[i] = rows->rows[order[i].row];
-	free(keys);
 	free(rows->rows);
-	rows->rows = sorted;
+	rows->rows = take_ptr(sorted);
 	return 0;
 }
 
@@ -321,7 +315,6 @@ static int find_rows(const struct report *report, struct rows *ret_rows)
 	struct merging merging = {.report = report, .rows = &rows};
 	int error = device_code_new(report->model, &rows.code);
 
-	hash_map_init(&merging.names.by_address);
 	merging.keys = malloc((2 * count + 1) * sizeof(*merging.keys));
 	if (!error)
 		error = merging.keys ? merge_rows(&merging) : -ENOMEM;
@@ -376,16 +369,6 @@ static const struct stall *commonest_stall(const struct rows *rows, const struct
 /* Widths of columns for the rows that are shown. */ struct widths {
 	size_t name, stall; /* stall 0: no column, there are no reasons */
 };
-
-static size_t larger(size_t left, size_t right)
-{
-	return left > right ? left : right;
-}
-
-static size_t smaller(size_t left, size_t right)
-{
-	return left < right ? left : right;
-}
 
 static struct widths find_widths(const struct report *report, const struct rows *rows)
 {
@@ -595,8 +578,7 @@ static void write_row(const struct report *report, const struct rows *rows, cons
 {
 	char key[4 * TEXT_BYTES];
 
-	json_newline(json);
-	json_object_begin(json);
+	json_line_begin(json);
 	if (is_by) {
 		format_row(row, key, sizeof(key));
 		json_pair_text(json, "key", key);
@@ -609,8 +591,7 @@ static void write_row(const struct report *report, const struct rows *rows, cons
 	write_place(&row->place, json);
 	json_pair_u64(json, "samples", row->samples);
 	json_pair_u64(json, "estimated", row->estimated);
-	json_key(json, "stalls");
-	json_object_begin(json);
+	json_pair_object(json, "stalls");
 	for (size_t i = 0; i < row->stalls; i++) {
 		const struct stall *stall = &rows->stalls[row->first_stall + i];
 
@@ -639,7 +620,7 @@ int report_write_instructions(const struct report *report, struct json_writer *j
 	return write_rows(report, false, json);
 }
 
-int report_write_by_instruction(const struct report *report, struct json_writer *json)
+int report_by_instruction(const struct report *report, struct json_writer *json)
 {
-	return write_rows(report, true, json);
+	return json ? write_rows(report, true, json) : report_put_instructions(report);
 }

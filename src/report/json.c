@@ -19,25 +19,12 @@
 #include "base/json.h"
 #include "report/table.h"
 
-static void json_list(struct json_writer *json, const char *key)
-{
-	json_newline(json);
-	json_key(json, key);
-	json_array_begin(json);
-}
-
-static void json_item(struct json_writer *json)
-{
-	json_newline(json);
-	json_object_begin(json);
-}
-
 static int write_device(const struct report *report, struct json_writer *json, size_t index)
 {
 	const struct analysis_device *device = &report->analysis->devices[index];
 	int error;
 
-	json_item(json);
+	json_line_begin(json);
 	json_pair_u64(json, "index", index);
 	json_pair_text(json, "key", report_device_key(device));
 	json_pair_text(json, "name", device->name);
@@ -61,7 +48,7 @@ static int write_devices(const struct report *report, struct json_writer *json)
 	size_t shown = analysis_devices_shown(analysis);
 	int error = 0;
 
-	json_list(json, "devices");
+	json_line_array(json, "devices");
 	for (size_t i = 0; i < shown && !error; i++) {
 		if (report_shows_device(report, i))
 			error = write_device(report, json, i);
@@ -76,7 +63,7 @@ static void write_clock(const struct report *report, const struct clocks_domain 
 	const struct clock_certificate *certificate = &domain->certificate;
 	const struct clocks *clocks = report->model->clocks;
 
-	json_item(json);
+	json_line_begin(json);
 	json_pair_text(json, "domain", clocks_name(clocks, report->model->reader, domain));
 	json_pair_u64(json, "id", domain->id);
 	json_pair_text(json, "method", clocks_method_name(certificate->method));
@@ -84,12 +71,9 @@ static void write_clock(const struct report *report, const struct clocks_domain 
 		json_pair_text(json, "is",
 			       clocks_name(clocks, report->model->reader,
 					   clocks_at(clocks, (size_t)certificate->candidate)));
-	json_key(json, "offset_ns");
-	json_i64(json, certificate->offset_ns);
-	if (certificate->has_drift) {
-		json_key(json, "drift_ppb");
-		json_i64(json, certificate->drift_ppb);
-	}
+	json_pair_i64(json, "offset_ns", certificate->offset_ns);
+	if (certificate->has_drift)
+		json_pair_i64(json, "drift_ppb", certificate->drift_ppb);
 	json_key(json, "error_ns");
 	if (certificate->error_ns == UINT64_MAX)
 		json_null(json);
@@ -104,7 +88,7 @@ static void write_clocks(const struct report *report, struct json_writer *json)
 {
 	const struct clocks *clocks = report->model->clocks;
 
-	json_list(json, "clocks");
+	json_line_array(json, "clocks");
 	for (size_t i = 0; i < clocks_count(clocks); i++)
 		write_clock(report, clocks_at(clocks, i), json);
 	json_array_end(json);
@@ -115,8 +99,7 @@ static void write_ledger(const struct report *report, struct json_writer *json)
 	const struct analysis_ledger *ledger = &report->analysis->ledger;
 
 	json_newline(json);
-	json_key(json, "ledger");
-	json_object_begin(json);
+	json_pair_object(json, "ledger");
 	json_about_ledger(json, ledger);
 	json_pair_u64(json, "samples", ledger->instructions);
 	json_pair_u64(json, "samples_estimated", ledger->instructions_estimated);
@@ -140,11 +123,11 @@ static void write_losses(const struct report *report, struct json_writer *json)
 {
 	const struct analysis *analysis = report->analysis;
 
-	json_list(json, "losses");
+	json_line_array(json, "losses");
 	for (size_t i = 0; i < analysis->losses_count; i++) {
 		const struct analysis_loss *loss = &analysis->losses[i];
 
-		json_item(json);
+		json_line_begin(json);
 		json_pair_text(json, "kind", analysis_kind_name(loss->kind));
 		json_pair_text(json, "reason",
 			       loss->reason ? analysis_loss_name(loss->reason) : "damage");
@@ -156,8 +139,7 @@ static void write_losses(const struct report *report, struct json_writer *json)
 	}
 	json_array_end(json);
 	json_newline(json);
-	json_key(json, "damage");
-	json_object_begin(json);
+	json_pair_object(json, "damage");
 	json_pair_u64(json, "chunks", analysis->damage.chunks);
 	json_pair_u64(json, "rows", analysis->damage.rows);
 	json_pair_u64(json, "bytes", analysis->damage.bytes);
@@ -170,8 +152,7 @@ static void write_code(const struct report *report, struct json_writer *json)
 	const struct analysis_code *code = &report->analysis->code;
 
 	json_newline(json);
-	json_key(json, "code_objects");
-	json_object_begin(json);
+	json_pair_object(json, "code_objects");
 	json_pair_u64(json, "sources", code->sources);
 	json_pair_u64(json, "binaries", code->binaries);
 	json_pair_u64(json, "il", code->il);
@@ -188,13 +169,24 @@ static void write_cost(const struct report *report, struct json_writer *json)
 	for (size_t i = 0; i < analysis->queues_count; i++)
 		forced += (analysis->queues[i].queue->flags & QUEUE_TIMING_FORCED) != 0;
 	json_newline(json);
-	json_key(json, "cost");
-	json_object_begin(json);
+	json_pair_object(json, "cost");
 	json_pair_u64(json, "rows", analysis->checks.rows);
 	json_pair_u64(json, "file_bytes", trace_reader_size_bytes(report->model->reader));
 	json_pair_u64(json, "queues_timing_forced", forced);
 	report_write_own_time(report, json);
 	json_object_end(json);
+}
+
+static int write_list(const struct report *report, const char *key,
+		      int (*write)(const struct report *report, struct json_writer *json),
+		      struct json_writer *json)
+{
+	int error;
+
+	json_line_array(json, key);
+	error = write(report, json);
+	json_array_end(json);
+	return error;
 }
 
 int report_write_json(const struct report *report, struct json_writer *json)
@@ -223,25 +215,13 @@ int report_write_json(const struct report *report, struct json_writer *json)
 	report_write_calls(report, json);
 	if (!error)
 		error = report_write_by(report, json);
-	json_newline(json);
-	json_key(json, "instructions");
-	json_array_begin(json);
 	if (!error)
-		error = report_write_instructions(report, json);
-	json_array_end(json);
+		error = write_list(report, "instructions", report_write_instructions, json);
 	report_write_sources(report, json);
-	json_newline(json);
-	json_key(json, "metrics");
-	json_array_begin(json);
 	if (!error)
-		error = report_write_metrics(report, json);
-	json_array_end(json);
-	json_newline(json);
-	json_key(json, "ranges");
-	json_array_begin(json);
+		error = write_list(report, "metrics", report_write_metrics, json);
 	if (!error)
-		error = report_write_ranges(report, json);
-	json_array_end(json);
+		error = write_list(report, "ranges", report_write_ranges, json);
 	if (!error)
 		error = report_write_layers(report, json);
 	if (!error)

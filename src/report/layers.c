@@ -86,15 +86,12 @@ int report_write_layers(const struct report *report, struct json_writer *json)
 	size_t count = 0;
 	int error = layers_divide(report->layers, report->analysis, &rows, &count);
 
-	json_newline(json);
-	json_key(json, "host_layers");
-	json_array_begin(json);
+	json_line_array(json, "host_layers");
 	for (size_t i = 0; i < count; i++) {
 		const struct layers_row *row = &rows[i];
 		const struct analysis_process *process = &report->analysis->processes[row->process];
 
-		json_newline(json);
-		json_object_begin(json);
+		json_line_begin(json);
 		json_pair_u64(json, "process", process->process ? process->process->pid : 0);
 		json_pair_text(json, "threads", row->is_launching ? "launching" : "other");
 		json_pair_text(json, "source", row->source);
@@ -102,8 +99,8 @@ int report_write_layers(const struct report *report, struct json_writer *json)
 		json_pair_u64(json, "samples", row->samples);
 		json_pair_u64(json, "weight", row->weight);
 		json_pair_text(json, "unit", analysis_source_unit(row->source));
-		json_key(json, "share");
-		json_double(json, row->all ? (double)row->weight / (double)row->all : 0);
+		json_pair_double(json, "share",
+				 row->all ? (double)row->weight / (double)row->all : 0);
 		json_object_end(json);
 	}
 	json_array_end(json);

@@ -162,12 +162,10 @@ static int note_file(struct string_table *names, struct hash_map *files, struct 
  * pass marks the first file of each name too. */
 static int mark_ambiguous(struct lines *lines)
 {
-	struct string_table names;
-	struct hash_map files;
+	struct string_table names = {0};
+	struct hash_map files = {0};
 	int error = 0;
 
-	string_table_init(&names);
-	hash_map_init(&files);
 	for (int turn = 0; turn < 2; turn++)
 		for (size_t i = 0; i < lines->count && !error; i++)
 			if (lines->rows[i].file)
@@ -217,7 +215,6 @@ static int find_lines(const struct report *report, struct lines *ret_lines)
 	struct lines lines = {0};
 	int error = 0;
 
-	string_table_init(&lines.keys);
 	for (size_t i = 0; i < report->paths.count && !error; i++) {
 		const struct analysis_path *path = report->paths.by_share[i];
 		const struct numbers numbers = {path->count, path->timed, path->total_ns,
@@ -236,7 +233,6 @@ static int find_waits(const struct report *report, struct lines *ret_lines)
 	struct lines lines = {0};
 	int error = 0;
 
-	string_table_init(&lines.keys);
 	for (size_t i = 0; i < analysis->program.waits_count && !error; i++) {
 		const struct analysis_wait *wait = &analysis->program.waits[i];
 		const struct numbers numbers = {wait->count, wait->count, wait->total_ns,
@@ -256,30 +252,12 @@ static void format_line_name(const struct report *report, const void *row, char 
 {
 	const struct line *line = row;
 
-	(void)report;
 	if (line->file)
 		snprintf(ret_name, size, "%s:%" PRIu32 " %s",
 			 line->is_ambiguous ? line->file : path_base(line->file), line->line,
 			 line->function);
 	else
 		snprintf(ret_name, size, "%s", line->function);
-}
-
-static struct table_cell line_device(const struct report *report, const void *row)
-{
-	const struct line *line = row;
-
-	return (struct table_cell){
-		.text = report_device_key(&report->analysis->devices[line->device])};
-}
-
-static struct table_cell line_share(const struct report *report, const void *row)
-{
-	const struct line *line = row;
-
-	return (struct table_cell){.value = line->numbers.share_ns,
-				   .whole = report->analysis->devices[line->device].account.busy_ns,
-				   .is_blank = !line->numbers.timed};
 }
 
 #define LINE(member) TABLE_MEMBER(struct line, member)
@@ -296,13 +274,14 @@ static const struct table lines_table = {
 			{"function", NULL, TABLE_TEXT, .value = LINE(function)},
 			{"file", NULL, TABLE_TEXT, .value = LINE(file), .needs = LINE(file)},
 			{"line", NULL, TABLE_COUNT, .value = LINE(line), .needs = LINE(file)},
-			{"device", NULL, TABLE_TEXT, .get = line_device},
+			{"device", NULL, TABLE_TEXT, .device = LINE(device)},
 			{"count", "count", TABLE_COUNT, .value = LINE(numbers.count)},
 			{"timed", NULL, TABLE_COUNT, .value = LINE(numbers.timed)},
 			{"total_ns", "total", TABLE_TIME, .value = LINE(numbers.total_ns),
 			 .needs = LINE(numbers.timed), .in_json = BLANK_HAS_VALUE,
 			 .blank = "not timed"},
-			{NULL, "of busy", TABLE_PERCENT, .get = line_share, .blank = ""},
+			{NULL, "of busy", TABLE_PERCENT, .value = LINE(numbers.share_ns),
+			 .device = LINE(device), .needs = LINE(numbers.timed), .blank = ""},
 			{NULL, "mean", TABLE_TIME, .value = LINE(numbers.total_ns),
 			 .per = LINE(numbers.timed), .needs = LINE(numbers.timed), .blank = ""},
 			{"share_ns", NULL, TABLE_TIME, .value = LINE(numbers.share_ns)},
@@ -333,38 +312,24 @@ static const struct table waits_table = {
 		},
 };
 
-/* Prints a table, or rows of the list "by" if json is not NULL. */
-static int print_lines(const struct report *report, bool are_waits, struct json_writer *json)
+int report_by_line(const struct report *report, struct json_writer *json)
 {
-	const struct table *table = are_waits ? &waits_table : &lines_table;
 	struct lines lines = {0};
 
-	if (are_waits ? find_waits(report, &lines) : find_lines(report, &lines))
+	if (find_lines(report, &lines))
 		return -ENOMEM;
-	if (json)
-		table_write(report, table, TABLE_ROWS(lines.rows, lines.count), json);
-	else
-		table_put(report, table, TABLE_ROWS(lines.rows, lines.count));
+	table_print(report, &lines_table, &lines_table, TABLE_ROWS(lines.rows, lines.count), json);
 	lines_fini(&lines);
 	return 0;
 }
 
-int report_put_lines(const struct report *report)
+int report_by_wait(const struct report *report, struct json_writer *json)
 {
-	return print_lines(report, false, NULL);
-}
+	struct lines lines = {0};
 
-int report_put_waits(const struct report *report)
-{
-	return print_lines(report, true, NULL);
-}
-
-int report_write_by_line(const struct report *report, struct json_writer *json)
-{
-	return print_lines(report, false, json);
-}
-
-int report_write_by_wait(const struct report *report, struct json_writer *json)
-{
-	return print_lines(report, true, json);
+	if (find_waits(report, &lines))
+		return -ENOMEM;
+	table_print(report, &waits_table, &waits_table, TABLE_ROWS(lines.rows, lines.count), json);
+	lines_fini(&lines);
+	return 0;
 }

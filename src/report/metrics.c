@@ -99,9 +99,8 @@ void report_name_series(const struct report *report, const struct event_series *
 	const char *names[] = {model_text(report->model, series->instance_string, ""),
 			       process ? model_text(report->model, process->name_string, "") : ""};
 	size_t used, count = (size_t)(*names[0] != '\0') + (*names[1] != '\0');
-	struct string_builder rest;
+	struct string_builder rest = {0};
 
-	string_builder_init(&rest);
 	append_rest(report, series, process, unit, &rest);
 	used = strlen(metric) + rest.length + count;
 	string_builder_append(name, metric);
@@ -118,9 +117,8 @@ void report_name_series(const struct report *report, const struct event_series *
 static void put_name(const struct report *report, const struct event_series *series,
 		     const struct unit_shown *unit)
 {
-	struct string_builder name;
+	struct string_builder name = {0};
 
-	string_builder_init(&name);
 	report_name_series(report, series, unit, NAME_WIDTH - 2, &name);
 	table_put_name(string_builder_text(&name), NAME_WIDTH);
 	string_builder_fini(&name);
@@ -234,12 +232,6 @@ void report_write_series(const struct report *report, const struct event_series 
 		json_pair_u64(json, "cpu", series->cpu - 1);
 }
 
-static void write_number(struct json_writer *json, const char *key, double value)
-{
-	json_key(json, key);
-	json_double(json, value);
-}
-
 static void write_metric(const struct report *report, const struct metric_summary *summary,
 			 struct json_writer *json)
 {
@@ -251,17 +243,17 @@ static void write_metric(const struct report *report, const struct metric_summar
 	json_pair_text(json, "type", analysis_series_type(series->type));
 	json_pair_text(json, "unit", shown.text);
 	json_pair_text(json, "source", model_text(report->model, series->source_string, ""));
-	write_number(json, "min", summary->min * shown.factor);
-	write_number(json, "mean", summary->mean * shown.factor);
-	write_number(json, "p95", summary->p95 * shown.factor);
-	write_number(json, "max", summary->max * shown.factor);
+	json_pair_double(json, "min", summary->min * shown.factor);
+	json_pair_double(json, "mean", summary->mean * shown.factor);
+	json_pair_double(json, "p95", summary->p95 * shown.factor);
+	json_pair_double(json, "max", summary->max * shown.factor);
 	if (series->limit)
-		write_number(json, "limit", (double)series->limit * shown.factor);
+		json_pair_double(json, "limit", (double)series->limit * shown.factor);
 	json_pair_u64(json, "readings", summary->readings);
 	json_pair_u64(json, "covered_ns", summary->covered_ns);
 	if (series->type != SERIES_AMOUNT)
 		return;
-	write_number(json, "sum", summary->sum);
+	json_pair_double(json, "sum", summary->sum);
 	json_pair_text(json, "sum_unit", unit);
 }
 
@@ -271,8 +263,7 @@ int report_write_metrics(const struct report *report, struct json_writer *json)
 	int error = make_metrics(report, &metrics);
 
 	for (size_t i = 0; i < metrics.count && !error; i++) {
-		json_newline(json);
-		json_object_begin(json);
+		json_line_begin(json);
 		write_metric(report, &metrics.all[i], json);
 		json_object_end(json);
 	}

@@ -94,10 +94,8 @@ void report_write_own_time(const struct report *report, struct json_writer *json
 	const struct analysis *analysis = report->analysis;
 	const struct own_time sum = sum_own_time(report);
 
-	json_key(json, "duet_itself");
-	json_object_begin(json);
-	json_key(json, "sections");
-	json_array_begin(json);
+	json_pair_object(json, "duet_itself");
+	json_pair_array(json, "sections");
 	for (size_t i = 0; i < analysis->program.sections_count; i++) {
 		const struct analysis_section *section = &analysis->program.sections[i];
 

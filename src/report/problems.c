@@ -289,10 +289,8 @@ static const char *title_of(const char *collector)
 static void put_collectors(const struct report *report)
 {
 	const struct event_collector *rows;
-	const void *entities = NULL;
-	size_t rows_count = model_entities(report->model, EVENT_COLLECTOR, &entities);
+	size_t rows_count = model_entities(report->model, EVENT_COLLECTOR, &rows);
 
-	rows = entities;
 	for (size_t i = 0; i < rows_count; i++) {
 		if (rows[i].state != COLLECTOR_PARTIAL && rows[i].state != COLLECTOR_REFUSED)
 			continue;
@@ -308,9 +306,8 @@ static void put_collectors(const struct report *report)
 /* Names of the collectors that recorded and that no hardware has run yet. */
 static void put_unverified(const struct report *report)
 {
-	const void *entities = NULL;
-	size_t count = model_entities(report->model, EVENT_COLLECTOR, &entities);
-	const struct event_collector *rows = entities;
+	const struct event_collector *rows;
+	size_t count = model_entities(report->model, EVENT_COLLECTOR, &rows);
 	char names[256] = "";
 	size_t found = 0;
 
@@ -331,9 +328,8 @@ static void put_unverified(const struct report *report)
 /* Prints only wrong stacks; duet info prints the number of checked ones. */
 static void put_wrong_stacks(const struct report *report)
 {
-	const void *entities = NULL;
-	size_t count = model_entities(report->model, EVENT_PROCESS, &entities);
-	const struct event_process *rows = entities;
+	const struct event_process *rows;
+	size_t count = model_entities(report->model, EVENT_PROCESS, &rows);
 	uint64_t checked = 0, wrong = 0;
 
 	for (size_t i = 0; i < count; i++) {

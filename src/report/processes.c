@@ -31,7 +31,6 @@ static void format_process_name(const struct report *report, const void *row, ch
 	const struct event_process *process = process_of(row);
 	const char *name = ((const struct analysis_process *)row)->name;
 
-	(void)report;
 	if (process->rank && process->rank_count)
 		snprintf(ret_name, size, "%.64s, rank %" PRIu32 " of %" PRIu32, name,
 			 process->rank - 1, process->rank_count);
@@ -43,7 +42,6 @@ static void format_process_name(const struct report *report, const void *row, ch
 
 static struct table_cell process_pid(const struct report *report, const void *row)
 {
-	(void)report;
 	return (struct table_cell){.value = process_of(row)->pid};
 }
 
@@ -57,7 +55,6 @@ static void write_rank(const struct report *report, const void *row, struct json
 {
 	const struct event_process *process = process_of(row);
 
-	(void)report;
 	if (process->rank)
 		json_pair_u64(json, "rank", process->rank - 1);
 	if (process->local_rank)
@@ -71,7 +68,6 @@ static void write_end(const struct report *report, const void *row, struct json_
 {
 	const int32_t status = process_of(row)->status;
 
-	(void)report;
 	if (status == -1)
 		return;
 	if (WIFSIGNALED(status))
@@ -84,21 +80,13 @@ static void write_times(const struct report *report, const void *row, struct jso
 {
 	const struct report_times times = report_process_times(row);
 
-	(void)report;
 	report_write_times(&times, json);
 }
 
-static bool has_called(const struct report *report, const void *row)
-{
-	(void)report;
-	return ((const struct analysis_process *)row)->has_calls;
-}
-
-static bool has_done_something(const struct report *report, const void *row)
+static bool has_done_something(const void *row)
 {
 	const struct analysis_process *process = row;
 
-	(void)report;
 	return process->has_calls || process->samples || process->has_times;
 }
 
@@ -125,7 +113,7 @@ static const struct table called_table = {
 	.one = "process",
 	.many = "processes",
 	.width = 34,
-	.is_shown = has_called,
+	.needs = PROCESS(has_calls),
 	.format_name = format_process_name,
 	.columns = columns,
 };
@@ -159,19 +147,13 @@ void report_put_processes(const struct report *report)
 	table_put(report, &called_table, process_rows(report));
 }
 
-int report_put_by_process(const struct report *report)
-{
-	report_put_processes(report);
-	return report_put_process_times(report);
-}
-
 void report_write_processes(const struct report *report, struct json_writer *json)
 {
 	table_write_list(report, "processes", &all_table, process_rows(report), json);
 }
 
-int report_write_by_process(const struct report *report, struct json_writer *json)
+int report_by_process(const struct report *report, struct json_writer *json)
 {
-	table_write(report, &by_process_table, process_rows(report), json);
-	return 0;
+	table_print(report, &called_table, &by_process_table, process_rows(report), json);
+	return json ? 0 : report_put_process_times(report);
 }

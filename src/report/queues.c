@@ -40,34 +40,10 @@ static void format_queue_name(const struct report *report, const void *row, char
 	report_name_queue(report, row, ret_name, size);
 }
 
-static bool shows_queue(const struct report *report, const void *row)
-{
-	return report_shows_device(report, ((const struct analysis_queue *)row)->device);
-}
-
-static bool shows_depth(const struct report *report, const void *row)
-{
-	return shows_queue(report, row) && ((const struct analysis_queue *)row)->has_depth;
-}
-
-static bool shows_zones(const struct report *report, const void *row)
-{
-	return shows_queue(report, row) && ((const struct analysis_queue *)row)->executions;
-}
-
-static struct table_cell queue_device(const struct report *report, const void *row)
-{
-	const struct analysis_queue *queue = row;
-
-	return (struct table_cell){
-		.text = report_device_key(&report->analysis->devices[queue->device])};
-}
-
 static struct table_cell queue_id(const struct report *report, const void *row)
 {
 	const struct event_queue *queue = ((const struct analysis_queue *)row)->queue;
 
-	(void)report;
 	return (struct table_cell){.value = queue ? queue->id : 0, .is_blank = !queue};
 }
 
@@ -82,7 +58,6 @@ static struct table_cell queue_busy(const struct report *report, const void *row
 {
 	const struct analysis_queue *queue = row;
 
-	(void)report;
 	return (struct table_cell){.value = queue->account.busy_ns,
 				   .whole = queue->account.wall_ns,
 				   .is_blank = !is_timed(queue)};
@@ -92,7 +67,6 @@ static struct table_cell queue_idle(const struct report *report, const void *row
 {
 	const struct analysis_queue *queue = row;
 
-	(void)report;
 	return (struct table_cell){.value = queue->account.idle_ns, .is_blank = !is_timed(queue)};
 }
 
@@ -101,7 +75,6 @@ static void write_flags(const struct report *report, const void *row, struct jso
 	const struct event_queue *queue = ((const struct analysis_queue *)row)->queue;
 	const uint32_t flags = queue ? queue->flags : 0;
 
-	(void)report;
 	json_pair_u64(json, "context", queue ? queue->context : 0);
 	json_pair_u64(json, "id", queue ? queue->id : 0);
 	json_pair_u64(json, "process", queue ? queue->process : 0);
@@ -136,13 +109,11 @@ static struct table_cell latency_cell(const void *row, unsigned int percent)
 #define ZONE_GETTER(name, zone, percent)                                            \
 	static struct table_cell name(const struct report *report, const void *row) \
 	{                                                                           \
-		(void)report;                                                       \
 		return zone_cell(row, zone, percent);                               \
 	}
 #define LATENCY_GETTER(name, percent)                                               \
 	static struct table_cell name(const struct report *report, const void *row) \
 	{                                                                           \
-		(void)report;                                                       \
 		return latency_cell(row, percent);                                  \
 	}
 
@@ -157,7 +128,6 @@ LATENCY_GETTER(latency_p99, 99)
 
 static struct table_cell mean_depth(const struct report *report, const void *row)
 {
-	(void)report;
 	return (struct table_cell){
 		.number = depth_mean(&((const struct analysis_queue *)row)->depth)};
 }
@@ -165,8 +135,7 @@ static struct table_cell mean_depth(const struct report *report, const void *row
 static void write_quantile(const char *key, const struct quantile *quantile, bool has_max,
 			   struct json_writer *json)
 {
-	json_key(json, key);
-	json_object_begin(json);
+	json_pair_object(json, key);
 	json_pair_u64(json, "count", quantile->count);
 	json_pair_u64(json, "sum", quantile->sum);
 	json_pair_u64(json, "p50", get_quantile(quantile, 50));
@@ -180,9 +149,7 @@ static void write_zones(const struct report *report, const void *row, struct jso
 {
 	const struct analysis_queue *queue = row;
 
-	(void)report;
-	json_key(json, "zones");
-	json_object_begin(json);
+	json_pair_object(json, "zones");
 	for (unsigned int i = 0; i < ZONE_COUNT; i++)
 		write_quantile(analysis_zone_name(i), &queue->zones[i], false, json);
 	json_object_end(json);
@@ -193,15 +160,13 @@ static void write_depth(const struct report *report, const void *row, struct jso
 {
 	const struct analysis_queue *queue = row;
 
-	(void)report;
 	json_key(json, "depth");
 	if (!queue->has_depth) {
 		json_null(json);
 		return;
 	}
 	json_object_begin(json);
-	json_key(json, "mean");
-	json_double(json, depth_mean(&queue->depth));
+	json_pair_double(json, "mean", depth_mean(&queue->depth));
 	json_pair_u64(json, "max", queue->depth.max);
 	json_pair_u64(json, "empty_ns", queue->depth.empty_ns);
 	json_object_end(json);
@@ -211,7 +176,6 @@ static void write_latencies(const struct report *report, const void *row, struct
 {
 	const struct analysis_queue *queue = row;
 
-	(void)report;
 	write_quantile("latency", &queue->latency, true, json);
 	write_quantile("idle_latency", &queue->prompt, true, json);
 }
@@ -225,12 +189,12 @@ static const struct table queues_table = {
 	.one = "queue",
 	.many = "queues",
 	.width = 50,
-	.is_shown = shows_queue,
+	.device = QUEUE(device),
 	.format_name = format_queue_name,
 	.columns =
 		(const struct table_column[]){
 			{NULL, NULL, TABLE_NAME},
-			{"device", NULL, TABLE_TEXT, .get = queue_device},
+			{"device", NULL, TABLE_TEXT, .device = QUEUE(device)},
 			{.write = write_flags},
 			{"launches", NULL, TABLE_COUNT, .value = QUEUE(launches)},
 			{"executions", "executions", TABLE_COUNT, .value = QUEUE(executions)},
@@ -248,13 +212,13 @@ static const struct table queues_table = {
 };
 
 static const struct table by_queue_table = {
-	.is_shown = shows_queue,
+	.device = QUEUE(device),
 	.format_name = format_queue_name,
 	.columns =
 		(const struct table_column[]){
 			{"key", NULL, TABLE_NAME},
 			{"id", NULL, TABLE_COUNT, .get = queue_id},
-			{"device", NULL, TABLE_TEXT, .get = queue_device},
+			{"device", NULL, TABLE_TEXT, .device = QUEUE(device)},
 			{"count", NULL, TABLE_COUNT, .value = QUEUE(executions)},
 			{"timed", NULL, TABLE_COUNT, .value = QUEUE(account.commands)},
 			{"total_ns", NULL, TABLE_TIME,
@@ -271,7 +235,8 @@ static const struct table depths_table = {
 	.one = "queue",
 	.many = "queues",
 	.width = 34,
-	.is_shown = shows_depth,
+	.device = QUEUE(device),
+	.needs = QUEUE(has_depth),
 	.format_name = format_queue_name,
 	.columns =
 		(const struct table_column[]){
@@ -292,7 +257,8 @@ static const struct table zones_table = {
 	.one = "queue",
 	.many = "queues",
 	.width = 34,
-	.is_shown = shows_zones,
+	.device = QUEUE(device),
+	.needs = QUEUE(executions),
 	.format_name = format_queue_name,
 	.columns =
 		(const struct table_column[]){
@@ -309,13 +275,11 @@ static const struct table zones_table = {
 
 static struct table_cell context_id(const struct report *report, const void *row)
 {
-	(void)report;
 	return (struct table_cell){.value = ((const struct analysis_context *)row)->context->id};
 }
 
 static struct table_cell context_process(const struct report *report, const void *row)
 {
-	(void)report;
 	return (struct table_cell){
 		.value = ((const struct analysis_context *)row)->context->process};
 }
@@ -339,12 +303,6 @@ static struct table_rows queue_rows(const struct report *report)
 	return TABLE_ROWS(report->analysis->queues, analysis_queues_shown(report->analysis));
 }
 
-int report_put_queues(const struct report *report)
-{
-	table_put(report, &queues_table, queue_rows(report));
-	return 0;
-}
-
 void report_put_waiting_times(const struct report *report)
 {
 	table_put(report, &zones_table, queue_rows(report));
@@ -360,8 +318,7 @@ void report_write_queues(const struct report *report, struct json_writer *json)
 			 TABLE_ROWS(analysis->contexts, analysis->contexts_count), json);
 }
 
-int report_write_by_queue(const struct report *report, struct json_writer *json)
+int report_by_queue(const struct report *report, struct json_writer *json)
 {
-	table_write(report, &by_queue_table, queue_rows(report), json);
-	return 0;
+	return table_print(report, &queues_table, &by_queue_table, queue_rows(report), json);
 }

@@ -120,9 +120,8 @@ static void put_name(const struct analysis *analysis, const struct analysis_rang
 {
 	const struct analysis_range *parent = parent_of(analysis, range);
 	bool is_own = !parent || strcmp(parent->domain, range->domain) != 0;
-	struct string_builder name;
+	struct string_builder name = {0};
 
-	string_builder_init(&name);
 	string_builder_appendf(&name, "%*s", 2 * (int)depth_of(analysis, range), "");
 	if (is_own && range->domain[0])
 		string_builder_appendf(&name, "%s: ", range->domain);
@@ -165,9 +164,8 @@ static void put_range(const struct report *report, const struct analysis_range *
 static void put_metric(const struct report *report, const struct analysis_range_metric *metric)
 {
 	struct unit_shown unit = unit_shown_of(report->model, metric->series);
-	struct string_builder name;
+	struct string_builder name = {0};
 
-	string_builder_init(&name);
 	string_builder_append(&name, "    ");
 	report_name_series(report, metric->series, &unit, NAME_WIDTH - 6, &name);
 	table_put_name(string_builder_text(&name), NAME_WIDTH);
@@ -260,8 +258,7 @@ static void write_path(const struct analysis *analysis, const struct analysis_ra
 
 	for (; range; range = parent_of(analysis, range))
 		around[count++] = range;
-	json_key(json, "path");
-	json_array_begin(json);
+	json_pair_array(json, "path");
 	while (count)
 		json_string(json, around[--count]->name);
 	json_array_end(json);
@@ -299,18 +296,15 @@ static void write_metrics(const struct report *report, const struct analysis_ran
 
 	if (!count)
 		return;
-	json_key(json, "metrics");
-	json_array_begin(json);
+	json_pair_array(json, "metrics");
 	for (size_t i = 0; i < count; i++) {
 		struct unit_shown unit = unit_shown_of(report->model, metrics[i].series);
 
 		json_object_begin(json);
 		report_write_series(report, metrics[i].series, json);
 		json_pair_text(json, "unit", unit.text);
-		json_key(json, "mean");
-		json_double(json, analysis_range_mean(&metrics[i], &unit));
-		json_key(json, "max");
-		json_double(json, analysis_range_max(&metrics[i], &unit));
+		json_pair_double(json, "mean", analysis_range_mean(&metrics[i], &unit));
+		json_pair_double(json, "max", analysis_range_max(&metrics[i], &unit));
 		json_pair_u64(json, "readings", metrics[i].readings);
 		json_object_end(json);
 	}
@@ -330,8 +324,7 @@ static int write_rows(const struct report *report, bool is_by, struct json_write
 	for (size_t i = 0; i < tree.count && !error && !report_is_over_top(report, i); i++) {
 		const struct analysis_range *range = tree.rows[i];
 
-		json_newline(json);
-		json_object_begin(json);
+		json_line_begin(json);
 		if (is_by)
 			json_pair_text(json, "key", range->name);
 		else
@@ -353,7 +346,7 @@ int report_write_ranges(const struct report *report, struct json_writer *json)
 	return write_rows(report, false, json);
 }
 
-int report_write_by_range(const struct report *report, struct json_writer *json)
+int report_by_range(const struct report *report, struct json_writer *json)
 {
-	return write_rows(report, true, json);
+	return json ? write_rows(report, true, json) : report_put_ranges(report);
 }

@@ -88,10 +88,8 @@ void report_put_notes(const struct report *report);
 
 /* ---- report/tables.c ---- */
 
-int report_put_kernels(const struct report *report);
-/* The key "kernels", and the rows of the key "by". */
+/* The key "kernels". */
 void report_write_kernels(const struct report *report, struct json_writer *json);
-int report_write_by_kernel(const struct report *report, struct json_writer *json);
 /* A table, and the keys "copies" and "other_commands". */
 void report_put_copies(const struct report *report, enum account_class class);
 void report_write_copies(const struct report *report, enum account_class class,
@@ -106,17 +104,13 @@ void report_write_calls(const struct report *report, struct json_writer *json);
 void report_put_processes(const struct report *report);
 /* The key "processes": all processes. */
 void report_write_processes(const struct report *report, struct json_writer *json);
-int report_put_by_process(const struct report *report); /* -ENOMEM */
-int report_write_by_process(const struct report *report, struct json_writer *json);
 
 /* ---- report/queues.c ---- */
 
-int report_put_queues(const struct report *report);
 /* Two tables: the waiting times of commands; the depth of queues and the latency of launches. */
 void report_put_waiting_times(const struct report *report);
 /* The keys "queues" and "contexts". */
 void report_write_queues(const struct report *report, struct json_writer *json);
-int report_write_by_queue(const struct report *report, struct json_writer *json);
 
 void report_name_queue(const struct report *report, const struct analysis_queue *queue,
 		       char *ret_name, size_t size_of_name);
@@ -125,8 +119,6 @@ void report_name_queue(const struct report *report, const struct analysis_queue 
 
 int report_sort_paths(const struct report *report, struct report_paths *ret_paths); /* -ENOMEM */
 void report_paths_fini(struct report_paths *paths);                                 /* NULL-safe */
-int report_put_stacks(const struct report *report);
-int report_write_by_stack(const struct report *report, struct json_writer *json);
 /* The key "frames". */
 void report_write_frames(const struct report *report, uint32_t stack, struct json_writer *json);
 /* An array of the stacks that launched a kernel or command on a device, or on ALL_DEVICES. */
@@ -179,20 +171,11 @@ int report_write_idle_waits(const struct report *report, size_t device, struct j
 int report_write_idle_preempted(const struct report *report, size_t device,
 				struct json_writer *json);
 
-/* ---- report/lines.c ---- */
-
-int report_put_lines(const struct report *report); /* -ENOMEM */
-int report_put_waits(const struct report *report); /* -ENOMEM */
-/* The rows of the list "by". -ENOMEM. */
-int report_write_by_line(const struct report *report, struct json_writer *json);
-int report_write_by_wait(const struct report *report, struct json_writer *json);
-
 /* ---- report/instructions.c ---- */
 
 int report_put_instructions(const struct report *report); /* -ENOMEM */
 /* The rows of a list, which the caller begins and ends. -ENOMEM. */
 int report_write_instructions(const struct report *report, struct json_writer *json);
-int report_write_by_instruction(const struct report *report, struct json_writer *json);
 
 /* Prints the reason why there are no instruction samples, and the collectors that record some. */
 void report_put_no_instructions(const struct report *report);
@@ -202,20 +185,10 @@ bool report_shows_instruction(const struct report *report,
 /* Prints the share of the samples whose attribution is not certain, by reason. */
 void report_put_doubts(const struct report *report);
 
-/* ---- report/stalls.c ---- */
-
-int report_put_stalls(const struct report *report); /* -ENOMEM */
-/* The rows of the list "by". -ENOMEM. */
-int report_write_stalls(const struct report *report, struct json_writer *json);
-
 /* ---- report/cpu.c ---- */
 
-/* A table for each source of CPU samples, the sources that measure time first. -ENOMEM. */
-int report_put_cpu(const struct report *report);
 /* The key "cpu": the sums of each source. */
 void report_write_sources(const struct report *report, struct json_writer *json);
-/* The rows of a list, which the caller begins and ends. -ENOMEM. */
-int report_write_cpu(const struct report *report, struct json_writer *json);
 
 /* ---- report/threads.c ---- */
 
@@ -226,10 +199,7 @@ struct report_times {
 	uint64_t samples;
 };
 
-int report_put_threads(const struct report *report);       /* -ENOMEM */
 int report_put_process_times(const struct report *report); /* -ENOMEM; prints only known times */
-/* The rows of a list, which the caller begins and ends. -ENOMEM. */
-int report_write_threads(const struct report *report, struct json_writer *json);
 struct report_times report_process_times(const struct analysis_process *process);
 /* The keys samples, on_cpu_ns, blocked_ns and preempted_ns, as far as they are known. */
 void report_write_times(const struct report_times *times, struct json_writer *json);
@@ -239,7 +209,6 @@ void report_write_times(const struct report_times *times, struct json_writer *js
 int report_put_ranges(const struct report *report); /* -ENOMEM */
 /* The rows of a list, which the caller begins and ends. -ENOMEM. */
 int report_write_ranges(const struct report *report, struct json_writer *json);
-int report_write_by_range(const struct report *report, struct json_writer *json);
 
 /* ---- report/metrics.c ---- */
 
@@ -261,9 +230,22 @@ void report_write_series(const struct report *report, const struct event_series 
 /* A value of --by. */
 struct report_by {
 	const char *name, *help;
-	int (*put)(const struct report *report);                             /* -ENOMEM */
-	int (*write)(const struct report *report, struct json_writer *json); /* -ENOMEM */
+	/* Prints the table; json not NULL: writes the rows of the list "by". -ENOMEM. */
+	int (*print)(const struct report *report, struct json_writer *json);
 };
+
+int report_by_kernel(const struct report *report, struct json_writer *json);
+int report_by_stack(const struct report *report, struct json_writer *json);
+int report_by_line(const struct report *report, struct json_writer *json);
+int report_by_instruction(const struct report *report, struct json_writer *json);
+int report_by_stall(const struct report *report, struct json_writer *json);
+int report_by_queue(const struct report *report, struct json_writer *json);
+int report_by_process(const struct report *report, struct json_writer *json);
+int report_by_thread(const struct report *report, struct json_writer *json);
+int report_by_range(const struct report *report, struct json_writer *json);
+int report_by_wait(const struct report *report, struct json_writer *json);
+/* A table for each source of CPU samples, the sources that measure time first. */
+int report_by_cpu(const struct report *report, struct json_writer *json);
 
 /* In the order of the help; the first is the default. */
 extern const struct report_by report_bys[];

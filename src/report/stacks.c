@@ -160,8 +160,7 @@ void report_write_frames(const struct report *report, uint32_t stack, struct jso
 	const struct frame_name *names;
 	size_t count = report_frames(report, stack, &names);
 
-	json_key(json, "frames"); /* root first */
-	json_array_begin(json);
+	json_pair_array(json, "frames"); /* root first */
 	/* Leaves out the frames [first, last), but never a single one, because its replacement
 	 * takes as much room. */
 	first = last = count;
@@ -213,38 +212,12 @@ void report_write_stacks(const struct report *report, enum account_class class, 
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-static struct table_cell path_name(const struct report *report, const void *row)
-{
-	const struct analysis_path *path = row;
-
-	(void)report;
-	return (struct table_cell){.text = *path->name ? path->name : "[unknown command]"};
-}
-
 static struct table_cell path_class(const struct report *report, const void *row)
 {
 	static const char *const classes[ACCOUNT_CLASS_COUNT] = {
 		[ACCOUNT_KERNEL] = "kernel", [ACCOUNT_COPY] = "copy", [ACCOUNT_OTHER] = "other"};
 
-	(void)report;
 	return (struct table_cell){.text = classes[((const struct analysis_path *)row)->class]};
-}
-
-static struct table_cell path_device(const struct report *report, const void *row)
-{
-	const struct analysis_path *path = row;
-
-	return (struct table_cell){
-		.text = report_device_key(&report->analysis->devices[path->device])};
-}
-
-static struct table_cell path_share(const struct report *report, const void *row)
-{
-	const struct analysis_path *path = row;
-
-	return (struct table_cell){.value = path->share_ns,
-				   .whole = report->analysis->devices[path->device].account.busy_ns,
-				   .is_blank = !path->timed};
 }
 
 static void write_frames(const struct report *report, const void *row, struct json_writer *json)
@@ -262,14 +235,16 @@ static const struct table stacks_table = {
 	.put_below = put_frames,
 	.columns =
 		(const struct table_column[]){
-			{"key", NULL, TABLE_NAME, .get = path_name},
+			{"key", NULL, TABLE_NAME, .value = PATH(name),
+			 .empty = "[unknown command]"},
 			{"class", NULL, TABLE_TEXT, .get = path_class},
-			{"device", NULL, TABLE_TEXT, .get = path_device},
+			{"device", NULL, TABLE_TEXT, .device = PATH(device)},
 			{"count", "count", TABLE_COUNT, .value = PATH(count)},
 			{"timed", NULL, TABLE_COUNT, .value = PATH(timed)},
 			{"total_ns", "total", TABLE_TIME, .value = PATH(total_ns),
 			 .needs = PATH(timed), .in_json = BLANK_HAS_VALUE, .blank = "not timed"},
-			{NULL, "of busy", TABLE_PERCENT, .get = path_share, .blank = ""},
+			{NULL, "of busy", TABLE_PERCENT, .value = PATH(share_ns),
+			 .device = PATH(device), .needs = PATH(timed), .blank = ""},
 			{NULL, "mean", TABLE_TIME, .value = PATH(total_ns), .per = PATH(timed),
 			 .needs = PATH(timed), .blank = ""},
 			{"share_ns", NULL, TABLE_TIME, .value = PATH(share_ns)},
@@ -278,19 +253,8 @@ static const struct table stacks_table = {
 		},
 };
 
-static struct table_rows path_rows(const struct report *report)
+int report_by_stack(const struct report *report, struct json_writer *json)
 {
-	return TABLE_POINTERS(report->paths.by_share, report->paths.count);
-}
-
-int report_put_stacks(const struct report *report)
-{
-	table_put(report, &stacks_table, path_rows(report));
-	return 0;
-}
-
-int report_write_by_stack(const struct report *report, struct json_writer *json)
-{
-	table_write(report, &stacks_table, path_rows(report), json);
-	return 0;
+	return table_print(report, &stacks_table, &stacks_table,
+			   TABLE_POINTERS(report->paths.by_share, report->paths.count), json);
 }

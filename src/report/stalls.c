@@ -64,12 +64,12 @@ static int list_rows(const struct report *report, struct rows *rows)
 
 		if (!report_shows_instruction(report, from))
 			continue;
-		if (array_grow(rows->rows, rows->capacity, rows->count + 1))
+		if (array_append(rows->rows, rows->capacity, rows->count,
+				 (struct row){.stall = from->stall,
+					      .kernel = from->kernel,
+					      .samples = from->samples,
+					      .estimated = from->estimated}))
 			return -ENOMEM;
-		rows->rows[rows->count++] = (struct row){.stall = from->stall,
-							 .kernel = from->kernel,
-							 .samples = from->samples,
-							 .estimated = from->estimated};
 		rows->samples += from->samples;
 	}
 	return 0;
@@ -120,22 +120,6 @@ static int find_rows(const struct report *report, struct rows *ret_rows)
 	return 0;
 }
 
-static struct table_cell row_name(const struct report *report, const void *row)
-{
-	const char *stall = ((const struct row *)row)->stall;
-
-	(void)report;
-	return (struct table_cell){.text = *stall ? stall : "[no reason reported]"};
-}
-
-static struct table_cell row_kernel(const struct report *report, const void *row)
-{
-	const char *kernel = ((const struct row *)row)->kernel;
-
-	(void)report;
-	return (struct table_cell){.text = *kernel ? kernel : "[unknown code]"};
-}
-
 /* Prints a text wrapped between words; the first line starts with `begin`. */
 static void put_sentence(const char *begin, const char *text)
 {
@@ -157,7 +141,6 @@ static void put_reason(const struct report *report, const void *row)
 {
 	const struct stall_reason *reason = stall_reason_find(((const struct row *)row)->stall);
 
-	(void)report;
 	if (!reason)
 		return;
 	put_sentence("    ", reason->meaning);
@@ -168,7 +151,6 @@ static void write_reason(const struct report *report, const void *row, struct js
 {
 	const struct stall_reason *reason = stall_reason_find(((const struct row *)row)->stall);
 
-	(void)report;
 	if (!reason)
 		return;
 	json_pair_text(json, "meaning", reason->meaning);
@@ -185,37 +167,29 @@ static const struct table stalls_table = {
 	.put_below = put_reason,
 	.columns =
 		(const struct table_column[]){
-			{"key", NULL, TABLE_NAME, .get = row_name},
+			{"key", NULL, TABLE_NAME, .value = ROW(stall),
+			 .empty = "[no reason reported]"},
 			{"count", "samples", TABLE_COUNT, .value = ROW(samples)},
 			{"estimated", NULL, TABLE_COUNT, .value = ROW(estimated)},
 			{NULL, "of all", TABLE_PERCENT, .value = ROW(samples), .whole = ROW(all)},
-			{"kernel", "  most in", TABLE_REMARK, .get = row_kernel, .width = 40},
+			{"kernel", "  most in", TABLE_REMARK, .value = ROW(kernel),
+			 .empty = "[unknown code]", .width = 40},
 			{.write = write_reason},
 			{0},
 		},
 };
 
-int report_put_stalls(const struct report *report)
+int report_by_stall(const struct report *report, struct json_writer *json)
 {
 	struct rows rows;
 
 	if (find_rows(report, &rows))
 		return -ENOMEM;
-	if (!rows.count)
+	if (!rows.count && !json)
 		report_put_no_instructions(report);
-	table_put(report, &stalls_table, TABLE_ROWS(rows.rows, rows.count));
-	report_put_doubts(report);
-	free(rows.rows);
-	return 0;
-}
-
-int report_write_stalls(const struct report *report, struct json_writer *json)
-{
-	struct rows rows;
-
-	if (find_rows(report, &rows))
-		return -ENOMEM;
-	table_write(report, &stalls_table, TABLE_ROWS(rows.rows, rows.count), json);
+	table_print(report, &stalls_table, &stalls_table, TABLE_ROWS(rows.rows, rows.count), json);
+	if (!json)
+		report_put_doubts(report);
 	free(rows.rows);
 	return 0;
 }

@@ -177,6 +177,7 @@ static struct table_cell read_cell(const struct report *report, const struct tab
 {
 	const bool is_blank = is_missing(&column->needs, row);
 	struct table_cell cell = {.is_blank = true};
+	const struct analysis_device *device;
 
 	if (is_blank && column->in_json != BLANK_HAS_VALUE)
 		return cell;
@@ -188,6 +189,13 @@ static struct table_cell read_cell(const struct report *report, const struct tab
 				   .text = read_text(&column->value, row),
 				   .is_blank = is_blank};
 	divide_cell(&column->per, row, &cell);
+	if (column->empty && !*cell.text)
+		cell.text = column->empty;
+	if (column->device.type != TABLE_NO_MEMBER) {
+		device = &report->analysis->devices[read_integer(&column->device, row)];
+		cell.text = report_device_key(device);
+		cell.whole = device->account.busy_ns;
+	}
 	return cell;
 }
 
@@ -305,7 +313,10 @@ static const void *row_at(const struct table_rows *rows, size_t index)
 
 static bool is_shown(const struct report *report, const struct table *table, const void *row)
 {
-	return !table->is_shown || table->is_shown(report, row);
+	if (table->device.type != TABLE_NO_MEMBER &&
+	    !report_shows_device(report, read_integer(&table->device, row)))
+		return false;
+	return !is_missing(&table->needs, row) && (!table->is_shown || table->is_shown(row));
 }
 
 size_t table_put(const struct report *report, const struct table *table, struct table_rows rows)
@@ -380,8 +391,7 @@ void table_write(const struct report *report, const struct table *table, struct 
 		if (!is_shown(report, table, row))
 			continue;
 		shown++;
-		json_newline(json);
-		json_object_begin(json);
+		json_line_begin(json);
 		for (const struct table_column *column = table->columns; !is_last(column); column++)
 			write_column(report, table, column, row, json);
 		json_object_end(json);
@@ -391,9 +401,17 @@ void table_write(const struct report *report, const struct table *table, struct 
 void table_write_list(const struct report *report, const char *key, const struct table *table,
 		      struct table_rows rows, struct json_writer *json)
 {
-	json_newline(json);
-	json_key(json, key);
-	json_array_begin(json);
+	json_line_array(json, key);
 	table_write(report, table, rows, json);
 	json_array_end(json);
+}
+
+int table_print(const struct report *report, const struct table *text, const struct table *list,
+		struct table_rows rows, struct json_writer *json)
+{
+	if (json)
+		table_write(report, list, rows, json);
+	else
+		table_put(report, text, rows);
+	return 0;
 }

@@ -88,9 +88,12 @@ struct table_column {
 	struct table_member value;
 	struct table_member per;   /* divisor of the value */
 	struct table_member whole; /* TABLE_PERCENT */
+	/* The index of a device, whose key is the text, and whose busy time is the whole. */
+	struct table_member device;
 	struct table_member needs; /* 0, NULL or false: the cell is blank */
 	enum table_blank in_json;
 	const char *blank; /* NULL: "-" */
+	const char *empty; /* replaces an empty text of the row; NULL: nothing does */
 	unsigned int width;
 	/* Replaces the members above. */
 	struct table_cell (*get)(const struct report *report, const void *row);
@@ -101,8 +104,11 @@ struct table_column {
 struct table {
 	const char *title, *one, *many; /* one, many: nouns for rows; NULL: --top does not apply */
 	size_t width;                   /* columns of the name with its indent */
-	const struct table_column *columns;                             /* ends with {0} */
-	bool (*is_shown)(const struct report *report, const void *row); /* NULL: shows all */
+	const struct table_column *columns; /* ends with {0} */
+	/* A row is shown if it passes all that are given: its device is shown, the member is not 0,
+	 * the function returns true. */
+	struct table_member device, needs;
+	bool (*is_shown)(const void *row);
 	/* The name in text, and in JSON if the column TABLE_NAME has no value. */
 	void (*format_name)(const struct report *report, const void *row, char *ret_name,
 			    size_t size);
@@ -124,7 +130,11 @@ size_t table_put(const struct report *report, const struct table *table, struct 
 /* The same rows as items of an array, each on a line of its own. */
 void table_write(const struct report *report, const struct table *table, struct table_rows rows,
 		 struct json_writer *json);
-/* The same, with the array as the value of a key. */
+/* Prints `text` if json is NULL, otherwise the rows of `list`. Returns 0, for the tables of --by.
+ */
+int table_print(const struct report *report, const struct table *text, const struct table *list,
+		struct table_rows rows, struct json_writer *json);
+/* The same as table_write, with the array as the value of a key. */
 void table_write_list(const struct report *report, const char *key, const struct table *table,
 		      struct table_rows rows, struct json_writer *json);
 

@@ -55,8 +55,7 @@ static void write_occupancy(const struct report *report, const void *row, struct
 
 	if (!occupancy_of_kernel(report->analysis, row, &occupancy))
 		return;
-	json_key(json, "occupancy");
-	json_object_begin(json);
+	json_pair_object(json, "occupancy");
 	json_pair_u64(json, "warps", occupancy.warps);
 	json_pair_u64(json, "of_warps", occupancy.of_warps);
 	json_pair_text(json, "limit", occupancy.limit);
@@ -70,7 +69,6 @@ static void write_symbol(const struct report *report, const void *row, struct js
 {
 	const struct analysis_kernel *kernel = row;
 
-	(void)report;
 	if (*kernel->symbol && strcmp(kernel->name, kernel->symbol) != 0)
 		json_pair_text(json, "symbol", kernel->symbol);
 }
@@ -84,29 +82,6 @@ static void write_kernel_stacks(const struct report *report, const void *row,
 	report_write_stacks(report, ACCOUNT_KERNEL, kernel->name, kernel->device, json);
 }
 
-static struct table_cell kernel_device(const struct report *report, const void *row)
-{
-	const struct analysis_kernel *kernel = row;
-
-	return (struct table_cell){
-		.text = report_device_key(&report->analysis->devices[kernel->device])};
-}
-
-static struct table_cell kernel_share(const struct report *report, const void *row)
-{
-	const struct analysis_kernel *kernel = row;
-
-	return (struct table_cell){
-		.value = kernel->share_ns,
-		.whole = report->analysis->devices[kernel->device].account.busy_ns,
-		.is_blank = !kernel->timed};
-}
-
-static bool shows_kernel(const struct report *report, const void *row)
-{
-	return report_shows_device(report, ((const struct analysis_kernel *)row)->device);
-}
-
 #define KERNEL(member) TABLE_MEMBER(struct analysis_kernel, member)
 
 static const struct table kernels_table = {
@@ -114,19 +89,20 @@ static const struct table kernels_table = {
 	.one = "kernel",
 	.many = "kernels",
 	.width = 34,
-	.is_shown = shows_kernel,
+	.device = KERNEL(device),
 	.format_name = format_kernel_name,
 	.put_below = put_occupancy,
 	.columns =
 		(const struct table_column[]){
 			{"name", NULL, TABLE_NAME, .value = KERNEL(name)},
 			{.write = write_symbol},
-			{"device", NULL, TABLE_TEXT, .get = kernel_device},
+			{"device", NULL, TABLE_TEXT, .device = KERNEL(device)},
 			{"count", "count", TABLE_COUNT, .value = KERNEL(count)},
 			{"timed", NULL, TABLE_COUNT, .value = KERNEL(timed)},
 			{"total_ns", "total", TABLE_TIME, .value = KERNEL(total_ns),
 			 .needs = KERNEL(timed), .in_json = BLANK_HAS_VALUE, .blank = "not timed"},
-			{NULL, "of busy", TABLE_PERCENT, .get = kernel_share, .blank = ""},
+			{NULL, "of busy", TABLE_PERCENT, .value = KERNEL(share_ns),
+			 .device = KERNEL(device), .needs = KERNEL(timed), .blank = ""},
 			{NULL, "mean", TABLE_TIME, .value = KERNEL(total_ns), .per = KERNEL(timed),
 			 .needs = KERNEL(timed), .blank = ""},
 			{"min_ns", "min", TABLE_TIME, .value = KERNEL(min_ns),
@@ -134,7 +110,8 @@ static const struct table kernels_table = {
 			{"max_ns", "max", TABLE_TIME, .value = KERNEL(max_ns),
 			 .needs = KERNEL(timed), .in_json = BLANK_IS_NULL, .blank = ""},
 			{"share_ns", NULL, TABLE_TIME, .value = KERNEL(share_ns)},
-			{"percent", NULL, TABLE_PERCENT, .get = kernel_share,
+			{"percent", NULL, TABLE_PERCENT, .value = KERNEL(share_ns),
+			 .device = KERNEL(device), .needs = KERNEL(timed),
 			 .in_json = BLANK_HAS_VALUE},
 			{.write = write_occupancy},
 			{.write = write_kernel_stacks},
@@ -144,12 +121,12 @@ static const struct table kernels_table = {
 
 /* The rows of the list "by". */
 static const struct table by_kernel_table = {
-	.is_shown = shows_kernel,
+	.device = KERNEL(device),
 	.columns =
 		(const struct table_column[]){
 			{"key", NULL, TABLE_NAME, .value = KERNEL(name)},
 			{.write = write_symbol},
-			{"device", NULL, TABLE_TEXT, .get = kernel_device},
+			{"device", NULL, TABLE_TEXT, .device = KERNEL(device)},
 			{"count", NULL, TABLE_COUNT, .value = KERNEL(count)},
 			{"timed", NULL, TABLE_COUNT, .value = KERNEL(timed)},
 			{"total_ns", NULL, TABLE_TIME, .value = KERNEL(total_ns)},
@@ -163,21 +140,14 @@ static struct table_rows kernel_rows(const struct report *report)
 	return TABLE_ROWS(report->analysis->kernels, report->analysis->kernels_count);
 }
 
-int report_put_kernels(const struct report *report)
-{
-	table_put(report, &kernels_table, kernel_rows(report));
-	return 0;
-}
-
 void report_write_kernels(const struct report *report, struct json_writer *json)
 {
 	table_write_list(report, "kernels", &kernels_table, kernel_rows(report), json);
 }
 
-int report_write_by_kernel(const struct report *report, struct json_writer *json)
+int report_by_kernel(const struct report *report, struct json_writer *json)
 {
-	table_write(report, &by_kernel_table, kernel_rows(report), json);
-	return 0;
+	return table_print(report, &kernels_table, &by_kernel_table, kernel_rows(report), json);
 }
 
 /* ---- copies and other commands --------------------------------------------------------------- */
@@ -192,7 +162,6 @@ static void format_copy_name(const struct report *report, const void *row, char 
 {
 	const uint32_t command = ((const struct analysis_copy *)row)->command;
 
-	(void)report;
 	snprintf(ret_name, size, "%s%s", copy_command(row),
 		 command == COMMAND_READ    ? " (device to host)"
 		 : command == COMMAND_WRITE ? " (host to device)"
@@ -205,7 +174,6 @@ static void write_copy_command(const struct report *report, const void *row,
 	const enum account_class class =
 		analysis_class(((const struct analysis_copy *)row)->command);
 
-	(void)report;
 	json_pair_text(json, class == ACCOUNT_COPY ? "direction" : "command", copy_command(row));
 }
 
@@ -213,7 +181,6 @@ static struct table_cell copy_mean_size(const struct report *report, const void 
 {
 	const struct analysis_copy *copy = row;
 
-	(void)report;
 	return (struct table_cell){.number = (double)copy->bytes / (double)copy->count,
 				   .is_blank = !copy->bytes};
 }
@@ -296,7 +263,6 @@ void report_write_copies(const struct report *report, enum account_class class,
 
 static struct table_cell call_remark(const struct report *report, const void *row)
 {
-	(void)report;
 	return (struct table_cell){.text = ((const struct analysis_call *)row)->is_wait ? "waits"
 											: ""};
 }

@@ -87,9 +87,8 @@ static bool is_metrics_only(const struct report *report)
 
 static bool has_collector(const struct report *report, const char *name)
 {
-	const void *entities = NULL;
-	size_t count = model_entities(report->model, EVENT_COLLECTOR, &entities);
-	const struct event_collector *rows = entities;
+	const struct event_collector *rows;
+	size_t count = model_entities(report->model, EVENT_COLLECTOR, &rows);
 
 	for (size_t i = 0; i < count; i++)
 		if (strcmp(model_text(report->model, rows[i].name_string, ""), name) == 0)
@@ -171,9 +170,8 @@ static bool lacks_calls(const struct report *report)
 /* Whether a line with "!" already prints the reason: a collector was refused. */
 static bool has_reason(const struct report *report)
 {
-	const void *entities = NULL;
-	size_t count = model_entities(report->model, EVENT_COLLECTOR, &entities);
-	const struct event_collector *rows = entities;
+	const struct event_collector *rows;
+	size_t count = model_entities(report->model, EVENT_COLLECTOR, &rows);
 
 	for (size_t i = 0; i < count; i++)
 		if (rows[i].state == COLLECTOR_REFUSED)
@@ -414,9 +412,9 @@ int report_print_text(const struct report *report)
 	if (is_cpu_only(report))
 		report_put_notes(report);
 	if (!by && is_cpu_only(report)) {
-		error = is_metrics_only(report) ? 0 : report_put_cpu(report);
+		error = is_metrics_only(report) ? 0 : report_by_cpu(report, NULL);
 		if (!error && !is_metrics_only(report))
-			error = report_put_threads(report);
+			error = report_by_thread(report, NULL);
 		if (!error)
 			error = report_put_ranges(report);
 		if (!error)
@@ -428,7 +426,7 @@ int report_print_text(const struct report *report)
 		report_put_notes(report);
 	}
 	if (!error)
-		error = report_by_find(by)->put(report);
+		error = report_by_find(by)->print(report, NULL);
 	if (!by && has_ranks(report))
 		report_put_processes(report);
 	if (!error && !by)

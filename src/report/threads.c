@@ -102,7 +102,6 @@ static int list_rows(const struct report *report, bool is_process, struct rows *
 
 static void write_row_times(const struct report *report, const void *row, struct json_writer *json)
 {
-	(void)report;
 	report_write_times(&((const struct row *)row)->times, json);
 }
 
@@ -151,14 +150,15 @@ static const struct table processes_table = {
 		},
 };
 
-int report_put_threads(const struct report *report)
+int report_by_thread(const struct report *report, struct json_writer *json)
 {
 	struct rows rows;
 
 	if (list_rows(report, false, &rows))
 		return -ENOMEM;
-	if (!table_put(report, &threads_table, TABLE_ROWS(rows.rows, rows.count)) &&
-	    !model_imported_from(report->model))
+	table_print(report, &threads_table, &threads_table, TABLE_ROWS(rows.rows, rows.count),
+		    json);
+	if (!rows.count && !json && !model_imported_from(report->model))
 		printf("\nno threads were recorded; the collector cpu records them (duet record "
 		       "--collect cpu)\n");
 	free(rows.rows);
@@ -186,15 +186,4 @@ void report_write_times(const struct report_times *times, struct json_writer *js
 	json_pair_u64(json, "on_cpu_ns", times->on_cpu_ns);
 	json_pair_u64(json, "blocked_ns", times->blocked_ns);
 	json_pair_u64(json, "preempted_ns", times->preempted_ns);
-}
-
-int report_write_threads(const struct report *report, struct json_writer *json)
-{
-	struct rows rows;
-
-	if (list_rows(report, false, &rows))
-		return -ENOMEM;
-	table_write(report, &threads_table, TABLE_ROWS(rows.rows, rows.count), json);
-	free(rows.rows);
-	return 0;
 }

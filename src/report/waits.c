@@ -71,12 +71,6 @@ struct division {
 	struct string_table keys; /* of helds: an id is an index + 1 */
 };
 
-static void division_init(struct division *division)
-{
-	pair_map_init(&division->by_wait);
-	string_table_init(&division->keys);
-}
-
 static void division_fini(struct division *division)
 {
 	free(division->wholes);
@@ -89,19 +83,15 @@ static int add_state(struct division *division, const struct analysis_state *sta
 {
 	const uint64_t first = (uint64_t)state->wait_string << 32 | state->holder;
 	const uint64_t second = (uint64_t)state->is_own << 32 | state->waker;
-	uint32_t index = pair_map_find(&division->by_wait, first, second);
+	uint32_t index = pair_map_add(&division->by_wait, first, second, division->wholes,
+				      division->wholes_capacity, division->wholes_count,
+				      (struct whole){.wait_string = state->wait_string,
+						     .holder = state->holder,
+						     .waker = state->waker,
+						     .is_own = state->is_own});
 
-	if (index == PAIR_MAP_NONE) {
-		index = (uint32_t)division->wholes_count;
-		if (array_grow(division->wholes, division->wholes_capacity, index + (size_t)1) ||
-		    pair_map_put(&division->by_wait, first, second, index))
-			return -ENOMEM;
-		division->wholes[index] = (struct whole){.wait_string = state->wait_string,
-							 .holder = state->holder,
-							 .waker = state->waker,
-							 .is_own = state->is_own};
-		division->wholes_count++;
-	}
+	if (index == PAIR_MAP_NONE)
+		return -ENOMEM;
 	division->wholes[index].ns += state->idle_ns;
 	return 0;
 }
@@ -169,10 +159,7 @@ static int add_row(struct wait_rows *rows, const struct wait_row *row)
 {
 	if (!row->ns)
 		return 0;
-	if (array_grow(rows->rows, rows->capacity, rows->count + 1))
-		return -ENOMEM;
-	rows->rows[rows->count++] = *row;
-	return 0;
+	return array_append(rows->rows, rows->capacity, rows->count, *row);
 }
 
 /* The part of a wait's time for its first functions with this weight together. With all functions
@@ -268,7 +255,6 @@ static int find_rows(const struct report *report, size_t device, enum account_ca
 	struct wait_rows rows = {0};
 	int error;
 
-	division_init(&division);
 	error = divide(&division, device, cause, &rows);
 	division_fini(&division);
 	if (error) {
@@ -335,7 +321,6 @@ static struct whole find_longest(const struct report *report, size_t device, con
 	struct division division = {.report = report};
 	struct whole found = {0};
 
-	division_init(&division);
 	if (sum_waits(&division, device, function, wait_string))
 		report->state->error = -ENOMEM;
 	if (longest(&division))
@@ -495,8 +480,7 @@ static void write_holder(const struct report *report, const char *key, const str
 
 	if (!holder)
 		return;
-	json_key(json, key);
-	json_object_begin(json);
+	json_pair_object(json, key);
 	report_write_thread(report, holder, json);
 	if (row->function)
 		json_pair_text(json, "function", row->function);
@@ -511,8 +495,7 @@ static void write_wakers(const struct report *report, uint32_t waker, struct jso
 {
 	if (!waker)
 		return;
-	json_key(json, "wakers");
-	json_array_begin(json);
+	json_pair_array(json, "wakers");
 	while (waker) {
 		const struct analysis_waker *link = &report->analysis->cpu.wakers[waker - 1];
 		const struct event_thread *thread =
@@ -537,8 +520,7 @@ int report_write_idle_waits(const struct report *report, size_t device, struct j
 
 	if (error)
 		return error;
-	json_key(json, "idle_waits");
-	json_array_begin(json);
+	json_pair_array(json, "idle_waits");
 	for (size_t i = 0; i < rows.count; i++) {
 		const struct wait_row *row = &rows.rows[i];
 
@@ -564,8 +546,7 @@ int report_write_idle_preempted(const struct report *report, size_t device,
 
 	if (error)
 		return error;
-	json_key(json, "idle_preempted");
-	json_array_begin(json);
+	json_pair_array(json, "idle_preempted");
 	for (size_t i = 0; i < rows.count; i++) {
 		const struct wait_row *row = &rows.rows[i];
 

@@ -412,13 +412,20 @@ size_t trace_reader_frame_count(const struct trace_reader *reader)
 	return reader->frames.count;
 }
 
-size_t trace_reader_entities(const struct trace_reader *reader, enum event_kind kind,
-			     const void **ret_rows)
+size_t trace_reader_entity_list(const struct trace_reader *reader, enum event_kind kind,
+				const void **ret_rows)
 {
 	bool known = (unsigned int)kind <= EVENT_ENTITY_LAST;
 
 	*ret_rows = known ? reader->entities[kind].rows : NULL;
 	return known ? reader->entities[kind].count : 0;
+}
+
+size_t trace_reader_row_size(enum event_kind kind)
+{
+	const struct trace_format *format = trace_format_find((uint32_t)kind);
+
+	return format ? format->row_size : 0;
 }
 
 const void *trace_reader_entity(const struct trace_reader *reader, enum event_kind kind,

@@ -71,9 +71,14 @@ size_t trace_reader_stack_count(const struct trace_reader *reader);
 size_t trace_reader_stacks_cut(const struct trace_reader *reader);
 size_t trace_reader_frame_count(const struct trace_reader *reader);
 
-/* Entities of one kind, sorted by id. Each id has its newest description. */
-size_t trace_reader_entities(const struct trace_reader *reader, enum event_kind kind,
-			     const void **ret_rows);
+/* Entities of one kind, sorted by id. Each id has its newest description. The macro takes the
+ * address of a pointer to the rows' own struct. */
+size_t trace_reader_entity_list(const struct trace_reader *reader, enum event_kind kind,
+				const void **ret_rows);
+#define trace_reader_entities(reader, kind, ret_rows) \
+	trace_reader_entity_list(reader, kind, (const void **)(ret_rows))
+/* Bytes of a row of this kind; 0: the kind has no rows. */
+size_t trace_reader_row_size(enum event_kind kind);
 /* One entity by id, NULL if there is none. O(1). */
 const void *trace_reader_entity(const struct trace_reader *reader, enum event_kind kind,
 				uint32_t id);

@@ -19,20 +19,11 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/number.h"
 
 #define CALLS_LIMIT 64
 
 enum { AROUND_MAX = 8 };
-
-static uint64_t smaller(uint64_t left, uint64_t right)
-{
-	return left < right ? left : right;
-}
-
-static uint64_t larger(uint64_t left, uint64_t right)
-{
-	return left > right ? left : right;
-}
 
 void calls_init(struct calls *calls)
 {

@@ -16,12 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CAPACITY_FIRST ((size_t)256) /* capacities are powers of two */
+#include "base/order/heap.h"
 
-void fair_share_init(struct fair_share *fair_share)
-{
-	*fair_share = (struct fair_share){0};
-}
+#define CAPACITY_FIRST ((size_t)256) /* capacities are powers of two */
 
 void fair_share_fini(struct fair_share *fair_share)
 {
@@ -31,7 +28,7 @@ void fair_share_fini(struct fair_share *fair_share)
 	free(fair_share->extras);
 	free(fair_share->present);
 	free(fair_share->heap);
-	fair_share_init(fair_share);
+	*fair_share = (struct fair_share){0};
 }
 
 static void add_present(struct fair_share *fair_share, size_t index, uint32_t difference)
@@ -76,42 +73,12 @@ static size_t find_present(const struct fair_share *fair_share, uint64_t nth)
 
 /* ---- the heap ---- */
 
-static uint64_t end_at(const struct fair_share *fair_share, size_t place)
-{
-	return fair_share->members[fair_share->heap[place]].ended;
-}
-
 static void push(struct fair_share *fair_share, uint32_t index)
 {
-	size_t i = fair_share->count++;
+	const struct fair_share_member *members = fair_share->members;
 
-	while (i && fair_share->members[index].ended < end_at(fair_share, (i - 1) / 2)) {
-		fair_share->heap[i] = fair_share->heap[(i - 1) / 2];
-		i = (i - 1) / 2;
-	}
-	fair_share->heap[i] = index;
-}
-
-static uint32_t pop(struct fair_share *fair_share)
-{
-	uint32_t top = fair_share->heap[0], moved = fair_share->heap[--fair_share->count];
-	size_t i = 0;
-
-	for (;;) {
-		size_t child = 2 * i + 1;
-
-		if (child >= fair_share->count)
-			break;
-		if (child + 1 < fair_share->count &&
-		    end_at(fair_share, child + 1) < end_at(fair_share, child))
-			child++;
-		if (fair_share->members[moved].ended <= end_at(fair_share, child))
-			break;
-		fair_share->heap[i] = fair_share->heap[child];
-		i = child;
-	}
-	fair_share->heap[i] = moved;
-	return top;
+	fair_share->heap[fair_share->count++] = index;
+	HEAP_LIFT(fair_share->heap, fair_share->count, members[*a].ended < members[*b].ended);
 }
 
 /* ---- members ---- */
@@ -208,7 +175,7 @@ void fair_share_divide(struct fair_share *fair_share, uint64_t length)
 
 uint64_t fair_share_earliest_end(const struct fair_share *fair_share)
 {
-	return fair_share->count ? end_at(fair_share, 0) : UINT64_MAX;
+	return fair_share->count ? fair_share->members[fair_share->heap[0]].ended : UINT64_MAX;
 }
 
 void fair_share_emit(struct fair_share *fair_share,
@@ -228,11 +195,13 @@ void fair_share_emit(struct fair_share *fair_share,
 
 struct fair_share_member fair_share_leave(struct fair_share *fair_share)
 {
-	size_t index = pop(fair_share);
-	struct fair_share_member member = fair_share->members[index];
+	struct fair_share_member *members = fair_share->members;
+	size_t index = HEAP_POP(fair_share->heap, fair_share->count,
+				members[*a].ended < members[*b].ended);
+	struct fair_share_member member = members[index];
 
 	member.share_ns = share_of(fair_share, index);
-	fair_share->members[index].is_gone = true;
+	members[index].is_gone = true;
 	add_present(fair_share, index, (uint32_t)-1);
 	return member;
 }

@@ -35,7 +35,6 @@ struct fair_share {
 	uint64_t extras_sum;
 };
 
-void fair_share_init(struct fair_share *fair_share);
 void fair_share_fini(struct fair_share *fair_share); /* NULL-safe */
 
 /* -ENOMEM. */

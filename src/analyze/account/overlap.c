@@ -18,13 +18,13 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/order/heap.h"
 
 #define FEW 8 /* processes that are searched one by one, which is faster than a table */
 
 void overlap_init(struct overlap *overlap, uint64_t from, uint64_t to)
 {
 	*overlap = (struct overlap){.from = from, .to = to < from ? from : to, .cursor = from};
-	pair_map_init(&overlap->user_rows);
 }
 
 void overlap_fini(struct overlap *overlap)
@@ -79,20 +79,9 @@ static void count_until(struct overlap *overlap, uint64_t until)
 
 static void leave(struct overlap *overlap)
 {
-	struct overlap_member *members = overlap->members, first = members[0];
-	struct overlap_member last = members[--overlap->members_count];
-	size_t i = 0, child;
+	const struct overlap_member first =
+		HEAP_POP(overlap->members, overlap->members_count, a->ended < b->ended);
 
-	while ((child = 2 * i + 1) < overlap->members_count) {
-		if (child + 1 < overlap->members_count &&
-		    members[child + 1].ended < members[child].ended)
-			child++;
-		if (members[child].ended >= last.ended)
-			break;
-		members[i] = members[child];
-		i = child;
-	}
-	members[i] = last;
 	overlap->active[first.class]--;
 	if (!--overlap->users[first.user].active) {
 		overlap->active_users--;
@@ -134,7 +123,6 @@ int overlap_add(struct overlap *overlap, uint64_t started, uint64_t ended, enum 
 		uint32_t process)
 {
 	struct overlap_member added = {.ended = ended, .class = class};
-	size_t i = overlap->members_count;
 
 	if (find_user(overlap, process, &added.user))
 		return -ENOMEM;
@@ -143,13 +131,10 @@ int overlap_add(struct overlap *overlap, uint64_t started, uint64_t ended, enum 
 	if (ended <= started || ended <= overlap->cursor)
 		return 0;
 	count_until(overlap, started);
-	i = overlap->members_count;
-	if (array_grow(overlap->members, overlap->members_capacity, i + 1))
+	if (array_append(overlap->members, overlap->members_capacity, overlap->members_count,
+			 added))
 		return -ENOMEM;
-	for (; i && overlap->members[(i - 1) / 2].ended > ended; i = (i - 1) / 2)
-		overlap->members[i] = overlap->members[(i - 1) / 2];
-	overlap->members[i] = added;
-	overlap->members_count++;
+	HEAP_LIFT(overlap->members, overlap->members_count, a->ended < b->ended);
 	overlap->active[class]++;
 	if (!overlap->users[added.user].active++) {
 		overlap->active_users++;

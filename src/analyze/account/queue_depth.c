@@ -15,9 +15,9 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/array.h"
+#include "base/order/heap.h"
 
 void depth_init(struct depth *depth, uint64_t from, uint64_t to)
 {
@@ -35,29 +35,10 @@ void depth_fini(struct depth *depth)
 	depth->ends_count = depth->ends_capacity = 0;
 }
 
-/* Copies the ring into one twice as large, the oldest first. */
-static int grow_enters(struct depth *depth)
-{
-	size_t capacity = depth->enters_capacity ? 2 * depth->enters_capacity : 16;
-	uint64_t *enters = calloc(capacity, sizeof(*enters));
-	size_t first = depth->enters_first, before = depth->enters_capacity - first;
-
-	if (!enters)
-		return -ENOMEM;
-	if (depth->enters_count) {
-		memcpy(enters, depth->enters + first, before * sizeof(*enters));
-		memcpy(enters + before, depth->enters, first * sizeof(*enters));
-	}
-	free(depth->enters);
-	depth->enters = enters;
-	depth->enters_first = 0;
-	depth->enters_capacity = capacity;
-	return 0;
-}
-
 int depth_enter(struct depth *depth, uint64_t enter_ns)
 {
-	if (depth->enters_count == depth->enters_capacity && grow_enters(depth))
+	if (array_grow_ring(depth->enters, depth->enters_capacity, depth->enters_first,
+			    depth->enters_count))
 		return -ENOMEM;
 	depth->enters[(depth->enters_first + depth->enters_count++) &
 		      (depth->enters_capacity - 1)] = enter_ns;
@@ -66,32 +47,15 @@ int depth_enter(struct depth *depth, uint64_t enter_ns)
 
 int depth_leave(struct depth *depth, uint64_t end_ns)
 {
-	size_t i = depth->ends_count;
-
-	if (array_grow(depth->ends, depth->ends_capacity, i + 1))
+	if (array_append(depth->ends, depth->ends_capacity, depth->ends_count, end_ns))
 		return -ENOMEM;
-	for (; i && depth->ends[(i - 1) / 2] > end_ns; i = (i - 1) / 2)
-		depth->ends[i] = depth->ends[(i - 1) / 2];
-	depth->ends[i] = end_ns;
-	depth->ends_count++;
+	HEAP_LIFT(depth->ends, depth->ends_count, *a < *b);
 	return 0;
 }
 
-static void drop_earliest_end(struct depth *depth)
+static uint64_t take_earliest_end(struct depth *depth)
 {
-	uint64_t last = depth->ends[--depth->ends_count];
-	size_t i = 0, child;
-
-	while ((child = 2 * i + 1) < depth->ends_count) {
-		if (child + 1 < depth->ends_count && depth->ends[child + 1] < depth->ends[child])
-			child++;
-		if (depth->ends[child] >= last)
-			break;
-		depth->ends[i] = depth->ends[child];
-		i = child;
-	}
-	if (depth->ends_count)
-		depth->ends[i] = last;
+	return HEAP_POP(depth->ends, depth->ends_count, *a < *b);
 }
 
 /* Counts the interval from the cursor to `until`, in which `count` commands were in flight. */
@@ -122,7 +86,7 @@ void depth_advance(struct depth *depth, uint64_t until)
 		if (end <= enter && depth->count) {
 			count_until(depth, end);
 			depth->count--;
-			drop_earliest_end(depth);
+			take_earliest_end(depth);
 		} else if (depth->enters_count) {
 			count_until(depth, enter);
 			depth->count++;
@@ -130,7 +94,7 @@ void depth_advance(struct depth *depth, uint64_t until)
 				(depth->enters_first + 1) & (depth->enters_capacity - 1);
 			depth->enters_count--;
 		} else {
-			drop_earliest_end(depth); /* an end without an enter */
+			take_earliest_end(depth); /* an end without an enter */
 		}
 	}
 }

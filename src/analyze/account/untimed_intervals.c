@@ -19,17 +19,12 @@
 
 #include "base/array.h"
 
-void untimed_intervals_init(struct untimed_intervals *untimed)
-{
-	*untimed = (struct untimed_intervals){0};
-}
-
 void untimed_intervals_fini(struct untimed_intervals *untimed)
 {
 	if (!untimed)
 		return;
 	free(untimed->intervals);
-	untimed_intervals_init(untimed);
+	*untimed = (struct untimed_intervals){0};
 }
 
 static int compare(const void *left, const void *right)
@@ -70,11 +65,8 @@ int untimed_intervals_add(struct untimed_intervals *untimed, uint64_t begin, uin
 			join(untimed);
 		}
 	}
-	if (array_grow(untimed->intervals, untimed->capacity, untimed->count + 1))
-		return -ENOMEM;
-	untimed->intervals[untimed->count++] =
-		(struct untimed_interval){.begin = begin, .end = end};
-	return 0;
+	return array_append(untimed->intervals, untimed->capacity, untimed->count,
+			    (struct untimed_interval){.begin = begin, .end = end});
 }
 
 void untimed_intervals_close(struct untimed_intervals *untimed)

@@ -25,7 +25,6 @@ struct untimed_intervals {
 	uint64_t grain_ns; /* breaks shorter than this are part of an interval too */
 };
 
-void untimed_intervals_init(struct untimed_intervals *untimed);
 void untimed_intervals_fini(struct untimed_intervals *untimed); /* NULL-safe */
 
 /* Ignores empty intervals. -ENOMEM. */

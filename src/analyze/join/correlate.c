@@ -17,12 +17,11 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/order/heap.h"
 
 void correlate_init(struct correlate *correlate)
 {
 	*correlate = (struct correlate){.free_wait = CORRELATE_NONE};
-	pair_map_init(&correlate->open);
-	pair_map_init(&correlate->handles);
 }
 
 void correlate_fini(struct correlate *correlate)
@@ -247,39 +246,11 @@ uint64_t correlate_dependency_end(const struct correlate *correlate, uint32_t pl
 
 static int push_end(struct correlate *correlate, uint32_t place, uint64_t ended)
 {
-	size_t i = correlate->ends_count;
-	struct correlate_end *ends;
-
-	if (array_grow(correlate->ends, correlate->ends_capacity, i + 1))
+	if (array_append(correlate->ends, correlate->ends_capacity, correlate->ends_count,
+			 (struct correlate_end){ended, place}))
 		return -ENOMEM;
-	ends = correlate->ends;
-	correlate->ends_count++;
-	while (i && ended < ends[(i - 1) / 2].ended) {
-		ends[i] = ends[(i - 1) / 2];
-		i = (i - 1) / 2;
-	}
-	ends[i] = (struct correlate_end){ended, place};
+	HEAP_LIFT(correlate->ends, correlate->ends_count, a->ended < b->ended);
 	return 0;
-}
-
-static void pop_end(struct correlate *correlate)
-{
-	struct correlate_end *ends = correlate->ends, moved = ends[--correlate->ends_count];
-	size_t i = 0;
-
-	for (;;) {
-		size_t child = 2 * i + 1;
-
-		if (child >= correlate->ends_count)
-			break;
-		if (child + 1 < correlate->ends_count && ends[child + 1].ended < ends[child].ended)
-			child++;
-		if (moved.ended <= ends[child].ended)
-			break;
-		ends[i] = ends[child];
-		i = child;
-	}
-	ends[i] = moved;
 }
 
 int correlate_done(struct correlate *correlate, uint32_t place, uint64_t ended)
@@ -304,9 +275,9 @@ int correlate_done(struct correlate *correlate, uint32_t place, uint64_t ended)
 void correlate_expire(struct correlate *correlate, uint64_t now)
 {
 	while (correlate->ends_count && correlate->ends[0].ended <= now) {
-		uint32_t place = correlate->ends[0].place;
+		uint32_t place =
+			HEAP_POP(correlate->ends, correlate->ends_count, a->ended < b->ended).place;
 
-		pop_end(correlate);
 		correlate->commands[place].references--;
 		if (correlate->commands[place].has_handle)
 			forget_handle(correlate, place);

@@ -112,7 +112,6 @@ static int on_launch(void *context, const struct event_launch *row, uint64_t num
 {
 	const struct verdicts *verdicts = context;
 
-	(void)number;
 	*ret_tag = expected_of(verdicts->model, row);
 	return 0;
 }

@@ -95,11 +95,8 @@ static int wait_for_launch(struct points *points, const struct order_item *item)
 		points->pending_first = 0;
 		points->pending_count = left;
 	}
-	if (array_grow(points->pending, points->pending_capacity, points->pending_count + 1))
-		return -ENOMEM;
-	points->pending[points->pending_count++] =
-		(struct pending){*item, *(const struct event_execution *)item->row};
-	return 0;
+	return array_append(points->pending, points->pending_capacity, points->pending_count,
+			    (struct pending){*item, *(const struct event_execution *)item->row});
 }
 
 static int on_item(struct points *points, const struct order_item *item)

@@ -252,7 +252,7 @@ static void count_hidden(struct sweep *sweep, const struct given *given)
 	const struct split *split = given->split;
 	const uint64_t count = given->row.count;
 
-	if (!is_in_window(sweep->analysis, given->row.begin, given->row.begin))
+	if (!analysis_shows(sweep->analysis, given->row.begin, given->row.begin))
 		return;
 	hidden->samples = add_saturated(hidden->samples, count);
 	if (!split->is_hidden || given->set->is_late)

@@ -71,9 +71,6 @@ int sweep_make_runs(struct sweep *sweep)
 {
 	struct addresses *addresses = sweep->addresses;
 
-	pair_map_init(&addresses->way_rows);
-	pair_map_init(&addresses->debt_rows);
-	pair_map_init(&addresses->batch_rows);
 	addresses->free_part = PAIR_MAP_NONE;
 	addresses->runs = calloc(sweep->entities.codes.count + 1, sizeof(*addresses->runs));
 	return addresses->runs ? 0 : -ENOMEM;
@@ -185,16 +182,10 @@ static int find_way(struct sweep *sweep, uint32_t code, const struct open_comman
 
 	if (error)
 		return error;
-	*ret_way = pair_map_find(&addresses->way_rows, first, second);
-	if (*ret_way != PAIR_MAP_NONE)
-		return 0;
-	*ret_way = (uint32_t)addresses->ways_count;
-	if (array_grow(addresses->ways, addresses->ways_capacity, addresses->ways_count + 1) ||
-	    pair_map_put(&addresses->way_rows, first, second, *ret_way))
-		return -ENOMEM;
-	addresses->ways[addresses->ways_count++] =
-		(struct way){.command = *command, .path = ANALYSIS_NO_PATH};
-	return 0;
+	*ret_way = pair_map_add(&addresses->way_rows, first, second, addresses->ways,
+				addresses->ways_capacity, addresses->ways_count,
+				(struct way){.command = *command, .path = ANALYSIS_NO_PATH});
+	return *ret_way == PAIR_MAP_NONE ? -ENOMEM : 0;
 }
 
 static int find_path(struct sweep *sweep, struct way *way, uint32_t code, uint32_t *ret_path)
@@ -318,14 +309,10 @@ struct search {
 
 static int find_debt(struct addresses *addresses, uint32_t code, uint32_t path, uint32_t *ret_debt)
 {
-	*ret_debt = pair_map_find(&addresses->debt_rows, code, path);
-	if (*ret_debt != PAIR_MAP_NONE)
-		return 0;
-	*ret_debt = (uint32_t)addresses->debts_count;
-	if (array_grow(addresses->debts, addresses->debts_capacity, addresses->debts_count + 1))
-		return -ENOMEM;
-	addresses->debts[addresses->debts_count++] = (struct debt){0};
-	return pair_map_put(&addresses->debt_rows, code, path, *ret_debt);
+	*ret_debt =
+		pair_map_add(&addresses->debt_rows, code, path, addresses->debts,
+			     addresses->debts_capacity, addresses->debts_count, (struct debt){0});
+	return *ret_debt == PAIR_MAP_NONE ? -ENOMEM : 0;
 }
 
 /* Adds weight to the candidate for a site and path. Each site and path has one debt and one

@@ -23,6 +23,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/hash.h"
+#include "base/number.h"
 #include "event/event.h"
 #include "symbol/device/zebin.h"
 #include "trace/reader.h"
@@ -69,10 +70,8 @@ static uint32_t whole_device(const struct code_index *index, uint32_t device)
 	const struct event_device *row = model_entity(index->model, EVENT_DEVICE, device), *rows;
 	const char *key = row ? model_text(index->model, row->key_string, "") : "";
 	const char *part = strchr(key, '/');
-	const void *entities = NULL;
-	size_t count = part ? model_entities(index->model, EVENT_DEVICE, &entities) : 0;
+	size_t count = part ? model_entities(index->model, EVENT_DEVICE, &rows) : 0;
 
-	rows = entities;
 	for (size_t i = 0; i < count; i++) {
 		const char *other = model_text(index->model, rows[i].key_string, "");
 
@@ -181,13 +180,6 @@ static uint64_t end_of(const struct code_range *range)
 	return (uint64_t)range->start + range->size;
 }
 
-static int compare_numbers(const void *left, const void *right)
-{
-	const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-
-	return (a > b) - (a < b);
-}
-
 static int list_bounds(struct code_index *index)
 {
 	size_t kept = 1;
@@ -199,7 +191,7 @@ static int list_bounds(struct code_index *index)
 		index->bounds[2 * i + 1] = index->ranges[i].start;
 		index->bounds[2 * i + 2] = end_of(&index->ranges[i]);
 	}
-	qsort(index->bounds, 2 * index->count + 1, sizeof(*index->bounds), compare_numbers);
+	qsort(index->bounds, 2 * index->count + 1, sizeof(*index->bounds), compare_u64);
 	for (size_t i = 1; i < 2 * index->count + 1; i++)
 		if (index->bounds[i] != index->bounds[kept - 1])
 			index->bounds[kept++] = index->bounds[i];
@@ -247,14 +239,11 @@ static int list_ranges(struct code_index *index)
 int code_index_new(const struct model *model, struct code_index **ret_index)
 {
 	struct code_index *index = calloc(1, sizeof(*index));
-	const void *entities = NULL;
 
 	if (!index)
 		return -ENOMEM;
 	index->model = model;
-	index->codes_count = model_entities(model, EVENT_CODE, &entities);
-	index->codes = entities;
-	hash_map_init(&index->offsets);
+	index->codes_count = model_entities(model, EVENT_CODE, &index->codes);
 	if (list_ranges(index)) {
 		code_index_free(index);
 		return -ENOMEM;
@@ -336,10 +325,7 @@ static int append_range(struct search *search, const struct code_range *range)
 		return -E2BIG;
 	if (!holds(range, search->device, search->address))
 		return 0;
-	if (array_grow(found->ranges, found->capacity, found->count + 1))
-		return -ENOMEM;
-	found->ranges[found->count++] = range;
-	return 0;
+	return array_append(found->ranges, found->capacity, found->count, range);
 }
 
 /* Visits the node that covers `width` leaves from `first` on. The recursion depth is log2 of the

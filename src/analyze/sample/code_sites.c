@@ -96,9 +96,6 @@ int code_sites_new(struct code_index *index, struct code_sites **ret_sites)
 		return -ENOMEM;
 	sites->index = index;
 	sites->latest_spot = PAIR_MAP_NONE;
-	arena_init(&sites->memory);
-	pair_map_init(&sites->spot_rows);
-	pair_map_init(&sites->set_rows);
 	*ret_sites = sites;
 	return 0;
 }
@@ -222,10 +219,8 @@ static int add_site(struct choice *choice, const struct code_range *range, enum 
 		choice->is_full = true;
 		return 0;
 	}
-	if (array_grow(choice->sites, choice->capacity, choice->count + 1))
-		return -ENOMEM;
-	choice->sites[choice->count++] = (struct code_site){range, role, replaced_ns};
-	return 0;
+	return array_append(choice->sites, choice->capacity, choice->count,
+			    (struct code_site){range, role, replaced_ns});
 }
 
 /* Number of ranges that were loaded before the end of the window. */
@@ -246,11 +241,9 @@ static int list_present(struct choice *choice, const struct spot *spot)
 	for (size_t i = first; i < come; i++) {
 		if (spot->ranges[i]->end_ns <= choice->begin)
 			continue;
-		if (array_grow(choice->present, choice->present_capacity,
-			       choice->present_count + 1))
+		if (array_append(choice->present, choice->present_capacity, choice->present_count,
+				 (struct present){.range = spot->ranges[i], .order = (uint32_t)i}))
 			return -ENOMEM;
-		choice->present[choice->present_count++] =
-			(struct present){.range = spot->ranges[i], .order = (uint32_t)i};
 	}
 	return 0;
 }
@@ -547,7 +540,6 @@ int code_sites_resolve(struct code_sites *sites, struct event_instruction_sample
 {
 	const struct code_range *range;
 	const struct event_code *codes;
-	const void *entities = NULL;
 	uint32_t set, place;
 	int error;
 
@@ -559,9 +551,8 @@ int code_sites_resolve(struct code_sites *sites, struct event_instruction_sample
 	if (!range)
 		return error;
 	error = code_index_offset(sites->index, range, row->offset, &row->offset);
-	if (error || !model_entities(sites->model, EVENT_CODE, &entities))
+	if (error || !model_entities(sites->model, EVENT_CODE, &codes))
 		return error;
-	codes = entities;
 	row->code = codes[range->code].id;
 	row->process = range->process;
 	return 0;

@@ -84,9 +84,8 @@ static uint64_t kernel_key(const struct event_code *row)
 /* Maps each kernel to its program's source. */
 static int index_sources(struct device_code *code)
 {
-	const void *entities = NULL;
-	size_t count = model_entities(code->model, EVENT_CODE, &entities);
-	const struct event_code *rows = entities;
+	const struct event_code *rows;
+	size_t count = model_entities(code->model, EVENT_CODE, &rows);
 	int error = 0;
 
 	for (size_t i = 0; i < count && !error; i++) {
@@ -108,13 +107,7 @@ int device_code_new(const struct model *model, struct device_code **ret_code)
 	if (!code)
 		return -ENOMEM;
 	code->model = model;
-	if (symbolizer_new(&options, &code->symbolizer)) {
-		free(code);
-		return -ENOMEM;
-	}
-	hash_map_init(&code->objects);
-	hash_map_init(&code->sources);
-	if (index_sources(code)) {
+	if (symbolizer_new(&options, &code->symbolizer) || index_sources(code)) {
 		device_code_free(code);
 		return -ENOMEM;
 	}
@@ -416,9 +409,8 @@ static int index_lines(struct object *object)
 	while (at < object->source_size) {
 		const char *end = memchr(text + at, '\n', object->source_size - at);
 
-		if (array_grow(object->lines, object->line_capacity, object->line_count + 1))
+		if (array_append(object->lines, object->line_capacity, object->line_count, at))
 			return -ENOMEM;
-		object->lines[object->line_count++] = at;
 		at = end ? (size_t)(end - text) + 1 : object->source_size;
 	}
 	return 0;

@@ -82,9 +82,7 @@ static const char *kernel_of(const struct sweep *sweep, const struct sweep_found
 	if (*name)
 		return name;
 	return model_code_name(sweep->analysis->model,
-			       entity_index_row(&sweep->entities.codes,
-						entity_index_find(&sweep->entities.codes, code)),
-			       "");
+			       entity_index_get(&sweep->entities.codes, code), "");
 }
 
 static int make_row(struct sweep *sweep, const struct event_instruction_sample *row,
@@ -199,7 +197,7 @@ int sweep_count_instruction(struct sweep *sweep, const struct event_instruction_
 		add_to(&ledger->instructions_no_device, row->count);
 	if (found->is_unknown_code)
 		add_to(&ledger->instructions_unknown_code, row->count);
-	if (!is_in_window(sweep->analysis, row->begin, row->begin))
+	if (!analysis_shows(sweep->analysis, row->begin, row->begin))
 		return 0;
 	return count_row(sweep, row, found);
 }
@@ -271,13 +269,11 @@ int sweep_sort_instructions(struct analysis *analysis)
 	enum { AHEAD = 16 };
 	const size_t count = analysis->instructions_count;
 	auto_free struct sort_key *keys = malloc((2 * count + 1) * sizeof(*keys));
-	struct analysis_instruction *rows = malloc((count + 1) * sizeof(*rows));
+	auto_free struct analysis_instruction *rows = malloc((count + 1) * sizeof(*rows));
 	const struct sort_key *sorted;
 
-	if (!keys || !rows) {
-		free(rows);
+	if (!keys || !rows)
 		return -ENOMEM;
-	}
 	fill_keys(analysis, keys);
 	sorted = key_sort(keys, count, compare_rows, analysis->instructions);
 	for (size_t i = 0; i < count; i++) {
@@ -290,7 +286,7 @@ int sweep_sort_instructions(struct analysis *analysis)
 		rows[i] = analysis->instructions[sorted[i].row];
 	}
 	free(analysis->instructions);
-	analysis->instructions = rows;
+	analysis->instructions = take_ptr(rows);
 	return 0;
 }
 

@@ -196,9 +196,8 @@ bool occupancy_of_kernel(const struct analysis *analysis, const struct analysis_
 {
 	const struct model *model = analysis->model;
 	const char *name = *kernel->symbol ? kernel->symbol : kernel->name;
-	const void *entities = NULL;
-	size_t count = model_entities(model, EVENT_CODE, &entities);
-	const struct event_code *rows = entities;
+	const struct event_code *rows;
+	size_t count = model_entities(model, EVENT_CODE, &rows);
 
 	if (find_from_launches(analysis, kernel, ret_occupancy))
 		return true;

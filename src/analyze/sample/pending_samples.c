@@ -16,58 +16,14 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
-enum { FIRST_CAPACITY = 64 };
+#include "base/array.h"
 
 void pending_samples_fini(struct pending_samples *waiting)
 {
 	free(waiting->windows);
 	free(waiting->rows);
 	*waiting = (struct pending_samples){0};
-}
-
-/* Returns a copy of the ring with twice the capacity. The first item is at index 0. */
-static void *grow(const void *ring, size_t size, size_t first, size_t capacity)
-{
-	const size_t larger = capacity ? 2 * capacity : FIRST_CAPACITY, behind = capacity - first;
-	char *made = malloc(larger * size);
-
-	if (!made || !capacity)
-		return made;
-	memcpy(made, (const char *)ring + first * size, behind * size);
-	memcpy(made + behind * size, ring, first * size);
-	return made;
-}
-
-static int make_room(struct pending_samples *waiting)
-{
-	if (waiting->rows_count == waiting->rows_capacity) {
-		struct pending_row *rows = grow(waiting->rows, sizeof(*rows), waiting->rows_first,
-						waiting->rows_capacity);
-
-		if (!rows)
-			return -ENOMEM;
-		free(waiting->rows);
-		waiting->rows = rows;
-		waiting->rows_first = 0;
-		waiting->rows_capacity =
-			waiting->rows_capacity ? 2 * waiting->rows_capacity : FIRST_CAPACITY;
-	}
-	if (waiting->windows_count == waiting->windows_capacity) {
-		struct pending_window *windows =
-			grow(waiting->windows, sizeof(*windows), waiting->windows_first,
-			     waiting->windows_capacity);
-
-		if (!windows)
-			return -ENOMEM;
-		free(waiting->windows);
-		waiting->windows = windows;
-		waiting->windows_first = 0;
-		waiting->windows_capacity =
-			waiting->windows_capacity ? 2 * waiting->windows_capacity : FIRST_CAPACITY;
-	}
-	return 0;
 }
 
 static bool is_alike(const struct event_instruction_sample *a,
@@ -84,7 +40,10 @@ int pending_samples_put(struct pending_samples *waiting, const struct event_inst
 {
 	struct pending_window *last;
 
-	if (make_room(waiting))
+	if (array_grow_ring(waiting->rows, waiting->rows_capacity, waiting->rows_first,
+			    waiting->rows_count) ||
+	    array_grow_ring(waiting->windows, waiting->windows_capacity, waiting->windows_first,
+			    waiting->windows_count))
 		return -ENOMEM;
 	last = &waiting->windows[(waiting->windows_first + waiting->windows_count - 1) &
 				 (waiting->windows_capacity - 1)];

@@ -95,8 +95,7 @@ static void retire_ended(struct runners *runners, uint64_t time_ns)
 int sweep_note_runner(struct sweep *sweep, const struct joined *joined, uint32_t path)
 {
 	const struct event_code *code =
-		entity_index_row(&sweep->entities.codes,
-				 entity_index_find(&sweep->entities.codes, joined->launch->kernel));
+		entity_index_get(&sweep->entities.codes, joined->launch->kernel);
 	const struct runner runner = {.started = joined->row->started,
 				      .ended = joined->row->ended,
 				      .correlation = joined->row->correlation,
@@ -127,8 +126,7 @@ static bool is_candidate(const struct runner *runner, const struct event_instruc
 
 static struct runners *runners_of(const struct sweep *sweep, uint32_t process, uint32_t code)
 {
-	const struct event_code *row = entity_index_row(
-		&sweep->entities.codes, entity_index_find(&sweep->entities.codes, code));
+	const struct event_code *row = entity_index_get(&sweep->entities.codes, code);
 	uint32_t index = row && row->name_string ? pair_map_find(&sweep->instructions.runner_rows,
 								 process, row->name_string)
 						 : PAIR_MAP_NONE;

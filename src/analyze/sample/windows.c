@@ -74,10 +74,7 @@ int sweep_make_windows(struct sweep *sweep)
 	if (!sweep->trace.has_instructions)
 		return 0;
 	sweep->windows = calloc(1, sizeof(*sweep->windows));
-	if (!sweep->windows)
-		return -ENOMEM;
-	pair_map_init(&sweep->windows->rows);
-	return 0;
+	return sweep->windows ? 0 : -ENOMEM;
 }
 
 void sweep_windows_fini(struct sweep *sweep)
@@ -167,8 +164,7 @@ static int add_launch(struct kernel_runs *kernel, uint32_t path)
 int sweep_note_window_run(struct sweep *sweep, const struct joined *joined, uint32_t path)
 {
 	const struct event_code *code =
-		entity_index_row(&sweep->entities.codes,
-				 entity_index_find(&sweep->entities.codes, joined->launch->kernel));
+		entity_index_get(&sweep->entities.codes, joined->launch->kernel);
 	const bool has_times = is_in_account(joined);
 	const uint64_t started = has_times ? joined->row->started : joined->launch->enter,
 		       ended = has_times ? joined->row->ended : started;
@@ -345,8 +341,7 @@ static int divide_sample(struct sweep *sweep, struct kernel_runs *kernel,
 static struct kernel_runs *kernel_of(const struct sweep *sweep,
 				     const struct event_instruction_sample *row)
 {
-	const struct event_code *code = entity_index_row(
-		&sweep->entities.codes, entity_index_find(&sweep->entities.codes, row->code));
+	const struct event_code *code = entity_index_get(&sweep->entities.codes, row->code);
 
 	return code && code->name_string
 		       ? find_kernel(sweep->windows, row->process, code->name_string, false)
@@ -379,21 +374,9 @@ int sweep_take_window(struct sweep *sweep, const struct event_instruction_sample
 	/* no launches, as in some imported traces: waiting is useless */
 	if (!sweep->trace.has_launches)
 		return sweep_give_instruction(sweep, row, ANALYSIS_NO_PATH, false);
-	if (windows->waiting_count == windows->waiting_capacity) {
-		const size_t capacity =
-			windows->waiting_capacity ? 2 * windows->waiting_capacity : 256;
-		struct event_instruction_sample *rows = calloc(capacity, sizeof(*rows));
-
-		if (!rows)
-			return -ENOMEM;
-		for (size_t i = 0; i < windows->waiting_count; i++)
-			rows[i] = windows->waiting[(windows->first + i) &
-						   (windows->waiting_capacity - 1)];
-		free(windows->waiting);
-		windows->waiting = rows;
-		windows->waiting_capacity = capacity;
-		windows->first = 0;
-	}
+	if (array_grow_ring(windows->waiting, windows->waiting_capacity, windows->first,
+			    windows->waiting_count))
+		return -ENOMEM;
 	windows->waiting[(windows->first + windows->waiting_count++) &
 			 (windows->waiting_capacity - 1)] = *row;
 	return 0;

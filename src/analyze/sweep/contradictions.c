@@ -225,7 +225,7 @@ int sweep_add_sampled(struct sweep *sweep, const struct event_instruction_sample
 		return 0;
 	device = device_of(sweep, row);
 	if (device >= sweep->analysis->devices_count ||
-	    !is_in_window(sweep->analysis, row->begin, row->begin))
+	    !analysis_shows(sweep->analysis, row->begin, row->begin))
 		return 0;
 	if (contradictions->first > contradictions->count) {
 		memmove(contradictions->waiting, contradictions->waiting + contradictions->first,

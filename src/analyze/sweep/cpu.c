@@ -141,21 +141,13 @@ static struct sample_sum *find_dense(struct sample_kind *kind, uint32_t stack)
 
 static struct sample_sum *find_sparse(struct sweep *sweep, uint32_t stack)
 {
+	struct sweep_samples *samples = &sweep->samples;
 	uint32_t index =
-		pair_map_find(&sweep->samples.sparse_rows, sweep->samples.last_kind, stack);
+		pair_map_add(&samples->sparse_rows, samples->last_kind, stack, samples->sparse,
+			     samples->sparse_capacity, samples->sparse_count,
+			     (struct sample_sparse){.kind = samples->last_kind, .stack = stack});
 
-	if (index == PAIR_MAP_NONE) {
-		index = (uint32_t)sweep->samples.sparse_count;
-		if (array_grow(sweep->samples.sparse, sweep->samples.sparse_capacity,
-			       index + (size_t)1) ||
-		    pair_map_put(&sweep->samples.sparse_rows, sweep->samples.last_kind, stack,
-				 index))
-			return NULL;
-		sweep->samples.sparse[index] = (struct sample_sparse){
-			.kind = sweep->samples.last_kind, .stack = stack, .sum = {0}};
-		sweep->samples.sparse_count++;
-	}
-	return &sweep->samples.sparse[index].sum;
+	return index == PAIR_MAP_NONE ? NULL : &samples->sparse[index].sum;
 }
 
 /* With 10^7 samples, hashing each one would take a third of the time, and a row of the analysis for
@@ -166,7 +158,7 @@ int sweep_count_sample(struct sweep *sweep, const struct event_cpu_sample *row)
 	struct sample_sum *sum;
 
 	sweep->analysis->ledger.samples++;
-	if (!is_in_window(sweep->analysis, row->time, row->time))
+	if (!analysis_shows(sweep->analysis, row->time, row->time))
 		return 0;
 	if (find_kind(sweep, row, entity_index_find(&sweep->entities.threads, row->thread), &kind))
 		return -ENOMEM;

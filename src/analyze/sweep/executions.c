@@ -105,10 +105,10 @@ static int count_match(struct sweep *sweep, const struct joined *joined, uint32_
 	int error;
 
 	if (joined->is_timed && joined->is_placed)
-		in_window = is_in_window(sweep->analysis, row->started, row->ended);
+		in_window = analysis_shows(sweep->analysis, row->started, row->ended);
 	else
-		in_window =
-			is_in_window(sweep->analysis, joined->launch->enter, joined->launch->exit);
+		in_window = analysis_shows(sweep->analysis, joined->launch->enter,
+					   joined->launch->exit);
 	error = sweep_count_command(sweep, joined, in_window, ret_tag);
 	if (!error)
 		error = sweep_find_path(sweep, joined, *ret_tag, ret_tag);
@@ -150,8 +150,8 @@ static void count_execution(struct sweep *sweep, const struct joined *joined)
 	struct analysis *analysis = sweep->analysis;
 	const struct event_execution *row = joined->row;
 	bool has_span = joined->is_timed && joined->is_placed;
-	bool in_window = has_span ? is_in_window(analysis, row->started, row->ended)
-				  : is_in_window(analysis, row->seen, row->seen);
+	bool in_window = has_span ? analysis_shows(analysis, row->started, row->ended)
+				  : analysis_shows(analysis, row->seen, row->seen);
 
 	analysis->ledger.executed++;
 	analysis->devices[joined->device].all_executions++;

@@ -15,8 +15,6 @@
 
 #include <errno.h>
 
-#include "base/array.h"
-
 void sweep_note_wait(struct sweep *sweep, size_t thread, const struct event_api *row)
 {
 	struct thread_state *state;
@@ -49,21 +47,16 @@ void sweep_await_gil(struct sweep *sweep, size_t thread, const struct event_swit
 static int find_row(struct sweep *sweep, uint32_t function, uint32_t stack,
 		    struct analysis_gil **ret_row)
 {
-	struct analysis *analysis = sweep->analysis;
-	uint32_t index = pair_map_find(&sweep->thread_states.gils.rows, function, stack);
+	const struct model *model = sweep->analysis->model;
+	struct analysis_cpu *cpu = &sweep->analysis->cpu;
+	uint32_t index = sweep_rows_add(
+		&sweep->thread_states.gils, function, stack, cpu->gils, cpu->gils_count,
+		(struct analysis_gil){.name = model_text(model, function, "[unknown function]"),
+				      .stack = stack});
 
-	if (index == PAIR_MAP_NONE) {
-		index = (uint32_t)analysis->cpu.gils_count;
-		if (array_grow(analysis->cpu.gils, sweep->thread_states.gils.capacity,
-			       index + (size_t)1) ||
-		    pair_map_put(&sweep->thread_states.gils.rows, function, stack, index))
-			return -ENOMEM;
-		analysis->cpu.gils[index] = (struct analysis_gil){
-			.name = model_text(analysis->model, function, "[unknown function]"),
-			.stack = stack};
-		analysis->cpu.gils_count++;
-	}
-	*ret_row = &analysis->cpu.gils[index];
+	if (index == PAIR_MAP_NONE)
+		return -ENOMEM;
+	*ret_row = &cpu->gils[index];
 	return 0;
 }
 

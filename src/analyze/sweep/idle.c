@@ -17,6 +17,7 @@
 
 #include "base/array.h"
 #include "base/number.h"
+#include "base/order/heap.h"
 
 /* Busy time of all devices together up to `time`. No known command starts after `time`. */
 static uint64_t busy_until(const struct busy *busy, uint64_t time)
@@ -28,34 +29,10 @@ static uint64_t busy_until(const struct busy *busy, uint64_t time)
 
 static int add_moment(struct busy *busy, struct busy_moment moment)
 {
-	size_t i = busy->moments_count;
-
-	if (array_grow(busy->moments, busy->moments_capacity, i + 1))
+	if (array_append(busy->moments, busy->moments_capacity, busy->moments_count, moment))
 		return -ENOMEM;
-	for (; i && busy->moments[(i - 1) / 2].time > moment.time; i = (i - 1) / 2)
-		busy->moments[i] = busy->moments[(i - 1) / 2];
-	busy->moments[i] = moment;
-	busy->moments_count++;
+	HEAP_LIFT(busy->moments, busy->moments_count, a->time < b->time);
 	return 0;
-}
-
-static struct busy_moment take_earliest(struct busy *busy)
-{
-	const struct busy_moment earliest = busy->moments[0];
-	const struct busy_moment last = busy->moments[--busy->moments_count];
-	size_t i = 0, child;
-
-	while ((child = 2 * i + 1) < busy->moments_count) {
-		if (child + 1 < busy->moments_count &&
-		    busy->moments[child + 1].time < busy->moments[child].time)
-			child++;
-		if (busy->moments[child].time >= last.time)
-			break;
-		busy->moments[i] = busy->moments[child];
-		i = child;
-	}
-	busy->moments[i] = last;
-	return earliest;
 }
 
 /* Counts the moments up to `until`: no later execution starts before it. The begin of a range is
@@ -65,7 +42,8 @@ static void count_moments(struct sweep *sweep, uint64_t until)
 	struct busy *busy = &sweep->ranges.busy;
 
 	while (busy->moments_count && busy->moments[0].time <= until) {
-		const struct busy_moment moment = take_earliest(busy);
+		const struct busy_moment moment =
+			HEAP_POP(busy->moments, busy->moments_count, a->time < b->time);
 		const uint64_t busy_ns = busy_until(busy, moment.time);
 		struct analysis_range *range = &sweep->analysis->program.ranges[moment.row];
 

@@ -28,55 +28,42 @@
 static int find_row(struct sweep *sweep, size_t device, enum account_cause cause, uint32_t stack,
 		    uint32_t wait, struct analysis_state **ret_row)
 {
-	struct analysis *analysis = sweep->analysis;
-	uint64_t key = (uint64_t)device << 32 | cause, second = (uint64_t)wait << 32 | stack;
-	uint32_t index = pair_map_find(&sweep->thread_states.states.rows, key, second);
+	static const struct state_wait none;
+	const struct state_wait *about = wait ? &sweep->thread_states.waits[wait] : &none;
+	struct analysis_cpu *cpu = &sweep->analysis->cpu;
+	uint32_t index =
+		sweep_rows_add(&sweep->thread_states.states, (uint64_t)device << 32 | cause,
+			       (uint64_t)wait << 32 | stack, cpu->states, cpu->states_count,
+			       (struct analysis_state){.device = device,
+						       .cause = cause,
+						       .stack = stack,
+						       .wait_string = about->string,
+						       .holder = about->holder,
+						       .waker = about->waker,
+						       .is_own = about->is_own});
 
-	if (index == PAIR_MAP_NONE) {
-		index = (uint32_t)analysis->cpu.states_count;
-		if (array_grow(analysis->cpu.states, sweep->thread_states.states.capacity,
-			       index + (size_t)1) ||
-		    pair_map_put(&sweep->thread_states.states.rows, key, second, index))
-			return -ENOMEM;
-		analysis->cpu.states[index] =
-			(struct analysis_state){.device = device, .cause = cause, .stack = stack};
-		if (wait) {
-			analysis->cpu.states[index].wait_string =
-				sweep->thread_states.waits[wait].string;
-			analysis->cpu.states[index].holder =
-				sweep->thread_states.waits[wait].holder;
-			analysis->cpu.states[index].waker = sweep->thread_states.waits[wait].waker;
-			analysis->cpu.states[index].is_own =
-				sweep->thread_states.waits[wait].is_own;
-		}
-		analysis->cpu.states_count++;
-	}
-	*ret_row = &analysis->cpu.states[index];
+	if (index == PAIR_MAP_NONE)
+		return -ENOMEM;
+	*ret_row = &cpu->states[index];
 	return 0;
 }
 
 static int add_holding(struct sweep *sweep, size_t device, uint32_t wait, uint32_t stack,
 		       uint64_t weight)
 {
-	struct analysis *analysis = sweep->analysis;
-	uint64_t key = (uint64_t)device << 32 | wait;
-	uint32_t index = pair_map_find(&sweep->thread_states.holdings.rows, key, stack);
+	const struct state_wait *about = &sweep->thread_states.waits[wait];
+	struct analysis_cpu *cpu = &sweep->analysis->cpu;
+	uint32_t index =
+		sweep_rows_add(&sweep->thread_states.holdings, (uint64_t)device << 32 | wait, stack,
+			       cpu->holdings, cpu->holdings_count,
+			       (struct analysis_holding){.device = device,
+							 .wait_string = about->string,
+							 .holder = about->holder,
+							 .stack = stack});
 
-	if (index == PAIR_MAP_NONE) {
-		index = (uint32_t)analysis->cpu.holdings_count;
-		if (array_grow(analysis->cpu.holdings, sweep->thread_states.holdings.capacity,
-			       index + (size_t)1) ||
-		    pair_map_put(&sweep->thread_states.holdings.rows, key, stack, index))
-			return -ENOMEM;
-		analysis->cpu.holdings[index] = (struct analysis_holding){
-			.device = device,
-			.wait_string = sweep->thread_states.waits[wait].string,
-			.holder = sweep->thread_states.waits[wait].holder,
-			.stack = stack};
-		analysis->cpu.holdings_count++;
-	}
-	analysis->cpu.holdings[index].weight =
-		add_saturated(analysis->cpu.holdings[index].weight, weight);
+	if (index == PAIR_MAP_NONE)
+		return -ENOMEM;
+	cpu->holdings[index].weight = add_saturated(cpu->holdings[index].weight, weight);
 	return 0;
 }
 

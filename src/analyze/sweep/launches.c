@@ -58,7 +58,7 @@ static int open_launch(struct sweep *sweep, const struct event_launch *row, size
 
 	analysis->ledger.launched++;
 	analysis->devices[analysis->queues[queue].device].all_launches++;
-	if (is_in_window(analysis, row->enter, row->exit)) {
+	if (analysis_shows(analysis, row->enter, row->exit)) {
 		analysis->processes[process_index].launches++;
 		analysis->queues[queue].launches++;
 		analysis->devices[analysis->queues[queue].device].launches++;
@@ -81,7 +81,7 @@ static int open_launch(struct sweep *sweep, const struct event_launch *row, size
 		return -ENOMEM;
 	sweep_measure_groups(sweep, row, command);
 	error = sweep_launch_in_ranges(sweep, command,
-				       is_in_window(analysis, row->enter, row->exit));
+				       analysis_shows(analysis, row->enter, row->exit));
 	if (error)
 		return error;
 	sweep_link_open(sweep, place);
@@ -124,7 +124,7 @@ static int skip_launch(struct sweep *sweep, const struct event_launch *row, size
 	analysis->ledger.launched++;
 	analysis->ledger.passed++;
 	analysis->devices[analysis->queues[queue].device].all_launches++;
-	if (is_in_window(analysis, row->enter, row->exit))
+	if (analysis_shows(analysis, row->enter, row->exit))
 		analysis->processes[sweep->entities.thread_process[thread]].launches++;
 	remember_batch(&sweep->per_thread.states[thread], row,
 		       analysis_launch_command(analysis->model, row));

@@ -77,21 +77,16 @@ static int find_row(struct sweep *sweep, uint32_t range, size_t series,
 		    struct analysis_range_metric **ret_row)
 {
 	struct range_metrics *metrics = &sweep->ranges.metrics;
-	struct analysis *analysis = sweep->analysis;
-	uint32_t index = pair_map_find(&metrics->rows, range, series);
+	struct analysis_program *program = &sweep->analysis->program;
+	uint32_t index = pair_map_add(
+		&metrics->rows, range, series, program->range_metrics, metrics->rows_capacity,
+		program->range_metrics_count,
+		(struct analysis_range_metric){
+			.range = range, .series = entity_index_row(&metrics->series, series)});
 
-	if (index == PAIR_MAP_NONE) {
-		index = (uint32_t)analysis->program.range_metrics_count;
-		if (array_grow(analysis->program.range_metrics, metrics->rows_capacity,
-			       index + (size_t)1) ||
-		    pair_map_put(&metrics->rows, range, series, index))
-			return -ENOMEM;
-		analysis->program.range_metrics[analysis->program.range_metrics_count++] =
-			(struct analysis_range_metric){
-				.range = range,
-				.series = entity_index_row(&metrics->series, series)};
-	}
-	*ret_row = &analysis->program.range_metrics[index];
+	if (index == PAIR_MAP_NONE)
+		return -ENOMEM;
+	*ret_row = &program->range_metrics[index];
 	return 0;
 }
 
@@ -217,14 +212,13 @@ int sweep_range_metrics(struct sweep *sweep, const struct event_range *row, uint
 		return 0;
 	if (metrics->ranges_count >= metrics->retire_at)
 		retire(metrics, row->begin);
-	if (array_grow(metrics->ranges, metrics->ranges_capacity, metrics->ranges_count + 1))
-		return -ENOMEM;
-	metrics->ranges[metrics->ranges_count++] = (struct counted_range){
-		.begin = row->begin,
-		.end = row->end,
-		.row = index,
-		.process = entity_index_find(&sweep->entities.processes, row->process)};
-	return 0;
+	return array_append(
+		metrics->ranges, metrics->ranges_capacity, metrics->ranges_count,
+		(struct counted_range){
+			.begin = row->begin,
+			.end = row->end,
+			.row = index,
+			.process = entity_index_find(&sweep->entities.processes, row->process)});
 }
 
 static int compare(const void *left, const void *right)

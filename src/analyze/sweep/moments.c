@@ -35,10 +35,7 @@ int sweep_keep_moment(struct thread_state *state, const struct thread_moment *mo
 {
 	if (state->moments_count - state->moments_first >= MAX_MOMENTS)
 		forget_first(state, MAX_MOMENTS / 2);
-	if (array_grow(state->moments, state->moments_capacity, state->moments_count + 1))
-		return -ENOMEM;
-	state->moments[state->moments_count++] = *moment;
-	return 0;
+	return array_append(state->moments, state->moments_capacity, state->moments_count, *moment);
 }
 
 static void forget_moments(struct sweep_per_thread *per_thread, size_t thread, const uint64_t *kept,

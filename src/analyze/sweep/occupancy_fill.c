@@ -107,8 +107,7 @@ static void learn_needs(struct sweep *sweep, struct analysis_fill *fill,
 {
 	const struct event_device *device = sweep->analysis->devices[joined->device].device;
 	const struct event_code *code =
-		entity_index_row(&sweep->entities.codes,
-				 entity_index_find(&sweep->entities.codes, joined->launch->kernel));
+		entity_index_get(&sweep->entities.codes, joined->launch->kernel);
 
 	if (device) {
 		fill->units = device->compute_units;

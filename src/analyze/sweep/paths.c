@@ -183,9 +183,8 @@ static int find_launches(struct sweep *sweep, const struct open_command *command
 		return -ENOMEM;
 	second = (uint64_t)command->function << 32 | whom;
 	if (row.class == ACCOUNT_KERNEL) {
-		const struct event_code *code = entity_index_row(
-			&sweep->entities.codes,
-			entity_index_find(&sweep->entities.codes, command->kernel));
+		const struct event_code *code =
+			entity_index_get(&sweep->entities.codes, command->kernel);
 
 		name = code ? code->name_string : 0;
 		row.name = model_code_name(analysis->model, code, "[unknown kernel]");
@@ -220,7 +219,7 @@ int sweep_count_launch(struct sweep *sweep, uint32_t place)
 	int error;
 
 	command->launches = CORRELATE_NONE;
-	if (sweep->is_scouting || !is_in_window(sweep->analysis, command->enter, command->enter))
+	if (sweep->is_scouting || !analysis_shows(sweep->analysis, command->enter, command->enter))
 		return 0;
 	error = find_launches(sweep, command, &command->launches);
 	if (error)

@@ -59,7 +59,7 @@ int sweep_count_latency(struct analysis *analysis, const struct joined *joined,
 	uint64_t latency_ns;
 	int error;
 
-	if (!launch || !is_in_window(analysis, joined->row->started, joined->row->ended))
+	if (!launch || !analysis_shows(analysis, joined->row->started, joined->row->ended))
 		return 0;
 	latency_ns = command->started > launch->enter ? command->started - launch->enter : 0;
 	error = quantile_add(&queue->latency, latency_ns);
@@ -79,7 +79,7 @@ static void count_serial(struct sweep *sweep, const struct joined *joined)
 	uint64_t ready;
 
 	if (!last->ended || last->queue == joined->queue || !launch ||
-	    !is_in_window(analysis, joined->row->started, joined->row->ended))
+	    !analysis_shows(analysis, joined->row->started, joined->row->ended))
 		return;
 	serial->switches++;
 	ready = launch->exit;

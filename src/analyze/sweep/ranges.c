@@ -70,36 +70,26 @@ static struct open_range *around(struct open_ranges *open, uint64_t begin, uint6
 
 static int add_open(struct open_ranges *open, uint64_t end, uint32_t row)
 {
-	if (array_grow(open->ranges, open->capacity, open->count + 1))
-		return -ENOMEM;
-	open->ranges[open->count++] = (struct open_range){.end = end, .row = row};
-	return 0;
+	return array_append(open->ranges, open->capacity, open->count,
+			    (struct open_range){.end = end, .row = row});
 }
 
 /* Finds or adds the row for a name, a type and a parent. */
 static int find_row(struct sweep *sweep, const struct event_range *row, uint32_t parent,
 		    uint32_t *ret_index)
 {
-	struct analysis *analysis = sweep->analysis;
-	uint64_t first = (uint64_t)row->domain_string << 32 | row->name_string;
-	uint64_t second = (uint64_t)parent << 32 | row->type;
-	uint32_t index = pair_map_find(&sweep->ranges.rows.rows, first, second);
+	const struct model *model = sweep->analysis->model;
+	struct analysis_program *program = &sweep->analysis->program;
 
-	*ret_index = index;
-	if (index != PAIR_MAP_NONE)
-		return 0;
-	index = *ret_index = (uint32_t)analysis->program.ranges_count;
-	if (array_grow(analysis->program.ranges, sweep->ranges.rows.capacity, index + (size_t)1) ||
-	    pair_map_put(&sweep->ranges.rows.rows, first, second, index))
-		return -ENOMEM;
-	analysis->program.ranges_count++;
-	analysis->program.ranges[index] = (struct analysis_range){
-		.domain = model_text(analysis->model, row->domain_string, ""),
-		.name = model_range_name(analysis->model, row),
-		.type = row->type,
-		.parent = parent,
-		.min_ns = UINT64_MAX};
-	return 0;
+	*ret_index = sweep_rows_add(
+		&sweep->ranges.rows, (uint64_t)row->domain_string << 32 | row->name_string,
+		(uint64_t)parent << 32 | row->type, program->ranges, program->ranges_count,
+		(struct analysis_range){.domain = model_text(model, row->domain_string, ""),
+					.name = model_range_name(model, row),
+					.type = row->type,
+					.parent = parent,
+					.min_ns = UINT64_MAX});
+	return *ret_index == PAIR_MAP_NONE ? -ENOMEM : 0;
 }
 
 /* Adds a range to its row. -ENOMEM. */
@@ -108,7 +98,7 @@ static int count_range(struct sweep *sweep, const struct event_range *row, uint3
 	struct analysis_range *range = &sweep->analysis->program.ranges[index];
 	uint64_t length = row->end - row->begin;
 
-	if (!is_in_window(sweep->analysis, row->begin, row->end))
+	if (!analysis_shows(sweep->analysis, row->begin, row->end))
 		return 0;
 	range->count++;
 	range->open += (row->flags & RANGE_OPEN) != 0;
@@ -168,18 +158,13 @@ static int compare_rows(const void *left, const void *right)
  * the empty set. */
 static int add_to_set(struct sweep *sweep, uint32_t row, uint32_t rest, uint32_t *ret_set)
 {
-	uint32_t index = pair_map_find(&sweep->ranges.set_rows, row, rest);
+	struct sweep_ranges *ranges = &sweep->ranges;
+	uint32_t index =
+		pair_map_add(&ranges->set_rows, row, rest, ranges->sets, ranges->sets_capacity,
+			     ranges->sets_count, (struct range_set){row, rest});
 
-	if (index == PAIR_MAP_NONE) {
-		index = (uint32_t)sweep->ranges.sets_count;
-		if (array_grow(sweep->ranges.sets, sweep->ranges.sets_capacity,
-			       index + (size_t)1) ||
-		    pair_map_put(&sweep->ranges.set_rows, row, rest, index))
-			return -ENOMEM;
-		sweep->ranges.sets[sweep->ranges.sets_count++] = (struct range_set){row, rest};
-	}
 	*ret_set = index + 1;
-	return 0;
+	return index == PAIR_MAP_NONE ? -ENOMEM : 0;
 }
 
 /* The set of the rows of all open ranges, each row once. */
@@ -257,7 +242,7 @@ int sweep_sample_in_ranges(struct sweep *sweep, const struct event_cpu_sample *r
 	struct within_ranges within;
 
 	if (!sweep->analysis->program.ranges_count ||
-	    !is_in_window(sweep->analysis, row->time, row->time) ||
+	    !analysis_shows(sweep->analysis, row->time, row->time) ||
 	    !sweep_source_is_time(sweep, row->source_string))
 		return 0;
 	if (strcmp(analysis_source_unit(source), "ns") == 0)

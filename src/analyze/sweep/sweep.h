@@ -20,6 +20,7 @@
 #include "analyze/model.h"
 #include "analyze/observer.h"
 #include "analyze/order.h"
+#include "base/number.h"
 #include "base/pair_map.h"
 
 /* The tag of a path: the index of its row in the kernels or, with TAG_COPY, in the copies. */
@@ -176,6 +177,9 @@ struct sweep_rows {
 	size_t capacity;      /* the list's */
 };
 
+/* pair_map_add for such a list. */
+#define sweep_rows_add(table, first, second, list, count, ...) \
+	pair_map_add(&(table)->rows, first, second, list, (table)->capacity, count, __VA_ARGS__)
 /* sweep/entities.c: descriptions in the trace, and the process of each thread. */
 struct sweep_entities {
 	struct entity_index devices, queues, contexts, processes, threads, codes;
@@ -190,7 +194,7 @@ struct sweep_per_thread {
 	uint64_t *kept; /* owned; moments at which a gap may begin or the window cuts one */
 };
 
-/* sweep/tables.c and sweep/waits.c */
+/* sweep/tables.c */
 struct sweep_tables {
 	struct sweep_rows kernels;  /* (name string, device index) */
 	struct sweep_rows copies;   /* (command, device index) */
@@ -338,17 +342,6 @@ static inline void note_time(struct sweep *sweep, uint64_t time_ns)
 		sweep->last_ns = time_ns;
 }
 
-/* Without --from and --to every row is in the window, even a call that lasts longer than the
- * recording, so the tables contain all recorded rows. */
-static inline bool is_in_window(const struct analysis *analysis, uint64_t begin, uint64_t end)
-{
-	if (!analysis->has_window)
-		return true;
-	if (begin == end)
-		return begin >= analysis->from_ns && begin < analysis->to_ns;
-	return begin < analysis->to_ns && end > analysis->from_ns;
-}
-
 /* The index of the device to which an account belongs. */
 static inline size_t sweep_device_of(const struct sweep *sweep, const struct account *account)
 {
@@ -360,16 +353,6 @@ static inline size_t sweep_device_of(const struct sweep *sweep, const struct acc
 static inline bool is_in_account(const struct joined *joined)
 {
 	return joined->is_timed && joined->is_placed && !ledger_rejects(joined->row);
-}
-
-static inline uint64_t larger(uint64_t left, uint64_t right)
-{
-	return left > right ? left : right;
-}
-
-static inline uint64_t smaller(uint64_t left, uint64_t right)
-{
-	return left < right ? left : right;
 }
 
 /* ---- sweep/observer.c ---- */
@@ -437,10 +420,6 @@ int sweep_count_outcome(struct sweep *sweep, const struct joined *joined);
 /* Adds each device's idle time that belongs to no path. Call after the accounts were closed. */
 int sweep_close_paths(struct sweep *sweep);
 void sweep_paths_fini(struct sweep_paths *paths);
-
-/* ---- sweep/waits.c ---- */
-
-int sweep_count_wait(struct sweep *sweep, const struct event_api *row);
 
 /* ---- sweep/cpu.c ---- */
 
@@ -515,7 +494,7 @@ int sweep_count_in_ranges(struct sweep *sweep, const struct event_counter *row);
 int sweep_range_metrics(struct sweep *sweep, const struct event_range *row, uint32_t index);
 int sweep_close_metrics(struct sweep *sweep);
 
-/* ---- sample/runners.c, sample/instruction_rows.c and sample/instructions.c ---- */
+/* ---- sample/runners.c and sample/instruction_rows.c ---- */
 
 /* The path of a sample, or ANALYSIS_NO_PATH. If several paths are possible, it returns them in turn
  * and sets *ret_is_estimated. */
@@ -525,7 +504,6 @@ uint32_t sweep_find_runner(struct sweep *sweep, const struct event_instruction_s
 void sweep_instructions_fini(struct sweep_instructions *instructions);
 /* Notes that a matched execution of this path ran. */
 int sweep_note_runner(struct sweep *sweep, const struct joined *joined, uint32_t path);
-int sweep_take_instruction(struct sweep *sweep, const struct event_instruction_sample *row);
 /* Start of the first timed, matched command that ran this kernel; UINT64_MAX: none so far. */
 uint64_t sweep_first_run(const struct sweep *sweep, uint32_t process, uint32_t code);
 /* Counts a sample whose path is known, or ANALYSIS_NO_PATH. */

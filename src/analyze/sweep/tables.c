@@ -16,46 +16,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
-
 static int call_row(struct sweep *sweep, uint32_t function, bool is_launch,
 		    struct analysis_call **ret_call)
 {
-	struct analysis *analysis = sweep->analysis;
-	uint32_t index = pair_map_find(&sweep->tables.calls.rows, function, is_launch);
+	const struct trace_reader *reader = sweep->analysis->model->reader;
+	struct analysis_program *program = &sweep->analysis->program;
+	uint32_t index = sweep_rows_add(
+		&sweep->tables.calls, function, is_launch, program->calls, program->calls_count,
+		(struct analysis_call){.name = trace_reader_string(reader, function, NULL),
+				       .is_launch = is_launch});
 
-	if (index == PAIR_MAP_NONE) {
-		index = (uint32_t)analysis->program.calls_count;
-		if (array_grow(analysis->program.calls, sweep->tables.calls.capacity, index + 1) ||
-		    pair_map_put(&sweep->tables.calls.rows, function, is_launch, index))
-			return -ENOMEM;
-		analysis->program.calls_count++;
-		analysis->program.calls[index] = (struct analysis_call){
-			.name = trace_reader_string(analysis->model->reader, function, NULL),
-			.is_launch = is_launch};
-	}
-	*ret_call = &analysis->program.calls[index];
+	if (index == PAIR_MAP_NONE)
+		return -ENOMEM;
+	*ret_call = &program->calls[index];
 	return 0;
 }
 
 static int count_failure(struct sweep *sweep, enum analysis_failure_kind kind, uint32_t id,
 			 const char *name, int32_t result)
 {
-	struct analysis *analysis = sweep->analysis;
-	uint64_t key = (uint64_t)kind << 32 | id;
-	uint32_t index = pair_map_find(&sweep->tables.failures.rows, key, (uint32_t)result);
+	struct analysis_program *program = &sweep->analysis->program;
+	uint32_t index = sweep_rows_add(
+		&sweep->tables.failures, (uint64_t)kind << 32 | id, (uint32_t)result,
+		program->failures, program->failures_count,
+		(struct analysis_failure){.kind = kind, .name = name, .result = result});
 
-	if (index == PAIR_MAP_NONE) {
-		index = (uint32_t)analysis->program.failures_count;
-		if (array_grow(analysis->program.failures, sweep->tables.failures.capacity,
-			       index + (size_t)1) ||
-		    pair_map_put(&sweep->tables.failures.rows, key, (uint32_t)result, index))
-			return -ENOMEM;
-		analysis->program.failures[index] =
-			(struct analysis_failure){.kind = kind, .name = name, .result = result};
-		analysis->program.failures_count++;
-	}
-	analysis->program.failures[index].count++;
+	if (index == PAIR_MAP_NONE)
+		return -ENOMEM;
+	program->failures[index].count++;
 	return 0;
 }
 
@@ -68,8 +56,7 @@ const char *sweep_launch_name(const struct sweep *sweep, const struct open_comma
 		*ret_id = type | TAG_COPY;
 		return analysis_command_name(type);
 	}
-	code = entity_index_row(&sweep->entities.codes,
-				entity_index_find(&sweep->entities.codes, launch->kernel));
+	code = entity_index_get(&sweep->entities.codes, launch->kernel);
 	*ret_id = code ? code->name_string : 0;
 	return model_code_name(sweep->analysis->model, code, "[unknown kernel]");
 }
@@ -86,10 +73,31 @@ int sweep_count_failed(struct sweep *sweep, const struct joined *joined)
 	const char *name;
 	uint32_t id;
 
-	if (joined->row->status >= 0 || !is_in_window(sweep->analysis, launch->enter, launch->exit))
+	if (joined->row->status >= 0 ||
+	    !analysis_shows(sweep->analysis, launch->enter, launch->exit))
 		return 0;
 	name = sweep_command_name(sweep, joined, &id);
 	return count_failure(sweep, FAILURE_COMMAND, id, name, joined->row->status);
+}
+
+/* Counts a call that waited for a device. These calls have a table of their own: the table of API
+ * calls has a dozen functions, but waits have up to 10^5 stacks. */
+static int count_wait(struct sweep *sweep, const struct event_api *row)
+{
+	const struct trace_reader *reader = sweep->analysis->model->reader;
+	struct analysis_program *program = &sweep->analysis->program;
+	uint32_t index =
+		sweep_rows_add(&sweep->tables.waits, row->function_string, row->stack,
+			       program->waits, program->waits_count,
+			       (struct analysis_wait){.name = trace_reader_string(
+							      reader, row->function_string, NULL),
+						      .stack = row->stack});
+
+	if (index == PAIR_MAP_NONE)
+		return -ENOMEM;
+	program->waits[index].count++;
+	program->waits[index].total_ns += row->end - row->begin;
+	return 0;
 }
 
 void sweep_count_section(struct sweep *sweep, const struct event_api *row)
@@ -100,7 +108,7 @@ void sweep_count_section(struct sweep *sweep, const struct event_api *row)
 	size_t i = 0;
 
 	note_time(sweep, row->end);
-	if (!is_in_window(analysis, row->begin, row->end))
+	if (!analysis_shows(analysis, row->begin, row->end))
 		return;
 	while (i < analysis->program.sections_count && section[i].string != row->function_string)
 		i++;
@@ -125,7 +133,7 @@ int sweep_count_call(struct sweep *sweep, size_t process, const struct event_api
 	int error;
 
 	note_time(sweep, row->end);
-	if (!is_in_window(analysis, row->begin, row->end))
+	if (!analysis_shows(analysis, row->begin, row->end))
 		return 0;
 	error = call_row(sweep, row->function_string, is_launch, &call);
 	if (error)
@@ -137,7 +145,7 @@ int sweep_count_call(struct sweep *sweep, size_t process, const struct event_api
 	analysis->processes[process].calls++;
 	analysis->processes[process].calls_ns += row->end - row->begin;
 	if (row->type == API_TYPE_WAIT)
-		error = sweep_count_wait(sweep, row);
+		error = count_wait(sweep, row);
 	if (error)
 		return error;
 	if (row->result)
@@ -152,42 +160,27 @@ static int kernel_row(struct sweep *sweep, const struct open_command *launch, si
 		      uint32_t *ret_index)
 {
 	struct analysis *analysis = sweep->analysis;
-	const struct event_code *code = entity_index_row(
-		&sweep->entities.codes, entity_index_find(&sweep->entities.codes, launch->kernel));
+	const struct event_code *code = entity_index_get(&sweep->entities.codes, launch->kernel);
 	uint32_t name = code ? code->name_string : 0;
-	uint32_t index = pair_map_find(&sweep->tables.kernels.rows, name, device);
 
-	if (index == PAIR_MAP_NONE) {
-		index = (uint32_t)analysis->kernels_count;
-		if (array_grow(analysis->kernels, sweep->tables.kernels.capacity, index + 1) ||
-		    pair_map_put(&sweep->tables.kernels.rows, name, device, index))
-			return -ENOMEM;
-		analysis->kernels_count++;
-		analysis->kernels[index] = (struct analysis_kernel){
+	*ret_index = sweep_rows_add(
+		&sweep->tables.kernels, name, device, analysis->kernels, analysis->kernels_count,
+		(struct analysis_kernel){
 			.name = model_kernel_text(analysis->model, name, "[unknown kernel]"),
 			.symbol = model_text(analysis->model, name, ""),
 			.device = device,
-			.min_ns = UINT64_MAX};
-	}
-	*ret_index = index;
-	return 0;
+			.min_ns = UINT64_MAX});
+	return *ret_index == PAIR_MAP_NONE ? -ENOMEM : 0;
 }
 
 static int copy_row(struct sweep *sweep, uint32_t type, size_t device, uint32_t *ret_index)
 {
 	struct analysis *analysis = sweep->analysis;
-	uint32_t index = pair_map_find(&sweep->tables.copies.rows, type, device);
 
-	if (index == PAIR_MAP_NONE) {
-		index = (uint32_t)analysis->copies_count;
-		if (array_grow(analysis->copies, sweep->tables.copies.capacity, index + 1) ||
-		    pair_map_put(&sweep->tables.copies.rows, type, device, index))
-			return -ENOMEM;
-		analysis->copies_count++;
-		analysis->copies[index] = (struct analysis_copy){.command = type, .device = device};
-	}
-	*ret_index = index;
-	return 0;
+	*ret_index = sweep_rows_add(&sweep->tables.copies, type, device, analysis->copies,
+				    analysis->copies_count,
+				    (struct analysis_copy){.command = type, .device = device});
+	return *ret_index == PAIR_MAP_NONE ? -ENOMEM : 0;
 }
 
 static void count_kernel(struct sweep *sweep, struct analysis_kernel *kernel,

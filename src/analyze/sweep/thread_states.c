@@ -75,10 +75,8 @@ int sweep_come_back(struct sweep *sweep, size_t thread, uint64_t time_ns, uint32
 /* Whether the thread that got the processor belongs to the process of the thread that lost it. */
 static bool is_own(const struct sweep_entities *entities, const struct event_switch *row)
 {
-	const struct event_thread *thread = entity_index_row(
-		&entities->threads, entity_index_find(&entities->threads, row->previous));
-	const struct event_thread *next = entity_index_row(
-		&entities->threads, entity_index_find(&entities->threads, row->holder));
+	const struct event_thread *thread = entity_index_get(&entities->threads, row->previous);
+	const struct event_thread *next = entity_index_get(&entities->threads, row->holder);
 
 	return thread && next && thread->process == next->process;
 }

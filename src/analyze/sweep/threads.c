@@ -38,28 +38,20 @@ static struct analysis_whom whom_of(const struct sweep *sweep, size_t thread)
 static int add_away(struct sweep *sweep, size_t thread, uint64_t since_ns, uint64_t away_ns)
 {
 	const struct thread_time *time = &sweep->per_thread.times[thread];
-	struct analysis *analysis = sweep->analysis;
+	struct analysis_cpu *cpu = &sweep->analysis->cpu;
 	struct analysis_whom whom = whom_of(sweep, thread);
-	uint64_t first = (uint64_t)whom.thread << 32 | time->stack;
-	uint64_t second = (uint64_t)time->wait_string << 1 | time->is_preempted;
-	uint32_t index = pair_map_find(&sweep->thread_states.aways.rows, first, second);
+	uint32_t index = sweep_rows_add(
+		&sweep->thread_states.aways, (uint64_t)whom.thread << 32 | time->stack,
+		(uint64_t)time->wait_string << 1 | time->is_preempted, cpu->aways, cpu->aways_count,
+		(struct analysis_away){.whom = whom,
+				       .stack = time->stack,
+				       .wait_string = time->wait_string,
+				       .is_preempted = time->is_preempted});
 
-	if (index == PAIR_MAP_NONE) {
-		index = (uint32_t)analysis->cpu.aways_count;
-		if (array_grow(analysis->cpu.aways, sweep->thread_states.aways.capacity,
-			       index + (size_t)1) ||
-		    pair_map_put(&sweep->thread_states.aways.rows, first, second, index))
-			return -ENOMEM;
-		analysis->cpu.aways[index] =
-			(struct analysis_away){.whom = whom,
-					       .stack = time->stack,
-					       .wait_string = time->wait_string,
-					       .is_preempted = time->is_preempted};
-		analysis->cpu.aways_count++;
-	}
-	analysis->cpu.aways[index].count++;
-	analysis->cpu.aways[index].away_ns =
-		add_saturated(analysis->cpu.aways[index].away_ns, away_ns);
+	if (index == PAIR_MAP_NONE)
+		return -ENOMEM;
+	cpu->aways[index].count++;
+	cpu->aways[index].away_ns = add_saturated(cpu->aways[index].away_ns, away_ns);
 	return sweep_observe_part(sweep, &(struct observed_part){.table = OBSERVED_AWAY,
 								 .row = index,
 								 .begin = since_ns,
@@ -120,7 +112,7 @@ int sweep_thread_sampled(struct sweep *sweep, const struct event_cpu_sample *row
 	size_t thread = entity_index_find(&sweep->entities.threads, row->thread);
 
 	if (thread < sweep->entities.threads.count &&
-	    is_in_window(sweep->analysis, row->time, row->time) &&
+	    analysis_shows(sweep->analysis, row->time, row->time) &&
 	    sweep_source_is_time(sweep, row->source_string))
 		sweep->analysis->cpu.threads[thread].samples++;
 	return note_on_cpu(sweep, thread, row->time, row->stack);

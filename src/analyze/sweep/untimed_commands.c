@@ -17,6 +17,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/number.h"
 
 /* NULL: the trace does not describe the queue. */
 static struct queue_list *list_of(const struct sweep *sweep, uint32_t queue)
@@ -135,21 +136,13 @@ static int skip_launch(struct sweep *sweep, const struct open_command *command)
 {
 	struct sweep_skipped *skipped = sweep->untimed.skipped;
 
-	if (array_grow(skipped->numbers, skipped->capacity, skipped->count + 1))
+	if (array_append(skipped->numbers, skipped->capacity, skipped->count, command->number))
 		return -ENOMEM;
-	skipped->numbers[skipped->count++] = command->number;
 	if (analysis_class(command->type) == ACCOUNT_COPY)
 		return 0;
 	return untimed_intervals_add(
 		&sweep->untimed.intervals[sweep->analysis->queues[command->queue].device],
 		command->enter, command->over_by);
-}
-
-static int compare_numbers(const void *left, const void *right)
-{
-	const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-
-	return (a > b) - (a < b);
 }
 
 static int skip_passed(struct sweep *sweep)
@@ -166,7 +159,7 @@ static int skip_passed(struct sweep *sweep)
 	}
 	if (sweep->untimed.skipped->count)
 		qsort(sweep->untimed.skipped->numbers, sweep->untimed.skipped->count,
-		      sizeof(uint64_t), compare_numbers);
+		      sizeof(uint64_t), compare_u64);
 	return error;
 }
 

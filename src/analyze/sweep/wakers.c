@@ -52,14 +52,16 @@ static int add_waker(struct sweep *sweep, uint32_t thread, uint32_t name_string,
 	if (number == PAIR_MAP_NONE && analysis->cpu.wakers_count == ANALYSIS_WAKERS_KEPT)
 		return 0;
 	if (number == PAIR_MAP_NONE) {
-		if (array_grow(analysis->cpu.wakers, sweep->thread_states.wakers.capacity,
-			       analysis->cpu.wakers_count + 1))
+		if (array_append(
+			    analysis->cpu.wakers, sweep->thread_states.wakers.capacity,
+			    analysis->cpu.wakers_count,
+			    (struct analysis_waker){
+				    .thread = thread,
+				    .name_string = name_string,
+				    .before = before,
+				    .depth = before ? analysis->cpu.wakers[before - 1].depth + 1
+						    : 1}))
 			return -ENOMEM;
-		analysis->cpu.wakers[analysis->cpu.wakers_count++] = (struct analysis_waker){
-			.thread = thread,
-			.name_string = name_string,
-			.before = before,
-			.depth = before ? analysis->cpu.wakers[before - 1].depth + 1 : 1};
 		number = (uint32_t)analysis->cpu.wakers_count;
 		if (pair_map_put(&sweep->thread_states.wakers.rows, who, before, number))
 			return -ENOMEM;

@@ -18,12 +18,6 @@
 #include "analyze/model.h"
 #include "base/json.h"
 
-static void write_i64(struct json_writer *json, const char *key, int64_t value)
-{
-	json_key(json, key);
-	json_i64(json, value);
-}
-
 void json_about_recording(struct json_writer *json, const struct analysis *analysis,
 			  const char *version)
 {
@@ -43,14 +37,13 @@ static void write_clock(struct json_writer *json, const struct model *model,
 {
 	const struct clock_certificate *certificate = &domain->certificate;
 
-	json_newline(json);
-	json_object_begin(json);
+	json_line_begin(json);
 	json_pair_u64(json, "id", domain->id);
 	json_pair_text(json, "domain", clocks_name(model->clocks, model->reader, domain));
 	json_pair_text(json, "method", clocks_method_name(certificate->method));
-	write_i64(json, "offset_ns", certificate->offset_ns);
+	json_pair_i64(json, "offset_ns", certificate->offset_ns);
 	if (certificate->has_drift)
-		write_i64(json, "drift_ppb", certificate->drift_ppb);
+		json_pair_i64(json, "drift_ppb", certificate->drift_ppb);
 	if (certificate->error_ns != UINT64_MAX)
 		json_pair_u64(json, "error_ns", certificate->error_ns);
 	json_pair_u64(json, "violations", certificate->violations);
@@ -67,14 +60,12 @@ void json_about_clocks(struct json_writer *json, const struct model *model)
 
 void json_about_collectors(struct json_writer *json, const struct model *model)
 {
-	const void *entities = NULL;
-	size_t count = model_entities(model, EVENT_COLLECTOR, &entities);
-	const struct event_collector *rows = entities;
+	const struct event_collector *rows;
+	size_t count = model_entities(model, EVENT_COLLECTOR, &rows);
 
 	json_array_begin(json);
 	for (size_t i = 0; i < count; i++) {
-		json_newline(json);
-		json_object_begin(json);
+		json_line_begin(json);
 		json_pair_text(json, "name", model_text(model, rows[i].name_string, ""));
 		json_pair_text(json, "state", collectors_state_name(rows[i].state));
 		if (rows[i].reason_string)
@@ -95,8 +86,7 @@ void json_about_account(struct json_writer *json, const struct account *account)
 	json_pair_u64(json, "copies_ns", account->classes[ACCOUNT_COPY]);
 	json_pair_u64(json, "other_ns", account->classes[ACCOUNT_OTHER]);
 	json_pair_u64(json, "idle_ns", account->idle_ns);
-	json_key(json, "idle_causes");
-	json_object_begin(json);
+	json_pair_object(json, "idle_causes");
 	for (unsigned int cause = 0; cause < CAUSE_COUNT; cause++)
 		json_pair_u64(json, account_cause_name(cause), account->causes[cause]);
 	json_object_end(json);

@@ -27,25 +27,8 @@
 
 const char *finding_id(enum finding_kind kind)
 {
-	static const char *const ids[FINDING_COUNT] = {
-		[FINDING_FAILED_LAUNCHES] = "failed_launches",
-		[FINDING_FAILED_BUILDS] = "failed_builds",
-		[FINDING_FAILED_ALLOCATIONS] = "failed_allocations",
-		[FINDING_FAILED_COMMANDS] = "failed_commands",
-		[FINDING_SMALL_TRANSFERS] = "small_transfers",
-		[FINDING_CPU_PREEMPTION] = "cpu_preemption",
-		[FINDING_STARVED_QUEUE] = "starved_queue",
-		[FINDING_BLOCKED_HOST] = "blocked_host",
-		[FINDING_DEVICE_SHARED] = "device_shared",
-		[FINDING_NO_OVERLAP] = "no_overlap",
-		[FINDING_SYNC_COPIES] = "sync_copies",
-		[FINDING_SERIAL_QUEUES] = "serial_queues",
-		[FINDING_TINY_KERNELS] = "tiny_kernels",
-		[FINDING_LOW_OCCUPANCY] = "low_occupancy",
-		[FINDING_LAUNCH_LATENCY] = "launch_latency",
-		[FINDING_WAIT_UNDER_GIL] = "wait_under_gil",
-		[FINDING_HIDDEN_LAUNCHES] = "hidden_launches",
-	};
+#define FINDING_ID(KIND, name) #name,
+	static const char *const ids[] = {FINDING_KINDS(FINDING_ID)};
 
 	return array_text(ids, ARRAY_COUNT(ids), kind, "other");
 }
@@ -84,10 +67,7 @@ uint64_t finding_value(const struct finding *finding, const char *name)
 
 static int append_finding(struct findings *findings, const struct finding *finding)
 {
-	if (array_grow(findings->list, findings->capacity, findings->count + 1))
-		return -ENOMEM;
-	findings->list[findings->count++] = *finding;
-	return 0;
+	return array_append(findings->list, findings->capacity, findings->count, *finding);
 }
 
 static bool is_cpu(const struct analysis_device *device)
@@ -175,28 +155,18 @@ static bool find_preemption(const struct analysis *analysis, size_t device, stru
 	return true;
 }
 
-static bool find_state(const struct analysis *analysis, size_t device, enum account_cause cause,
-		       struct finding *finding)
+/* The time in which the launching thread computed, or was blocked. */
+static bool find_state(const struct analysis *analysis, size_t device, struct finding *finding)
 {
 	const struct account *account = &analysis->devices[device].account;
+	const bool is_starved = finding->kind == FINDING_STARVED_QUEUE;
 
-	if (!find_cause(analysis, device, cause, 10, finding))
+	if (!find_cause(analysis, device, is_starved ? CAUSE_ON_CPU : CAUSE_BLOCKED, 10, finding))
 		return false;
-	append_number(finding, cause == CAUSE_ON_CPU ? "on_cpu_ns" : "blocked_ns",
-		      finding->cost_ns);
+	append_number(finding, is_starved ? "on_cpu_ns" : "blocked_ns", finding->cost_ns);
 	append_number(finding, "idle_ns", account->idle_ns);
 	append_number(finding, "wall_ns", account->wall_ns);
 	return true;
-}
-
-static bool find_starved(const struct analysis *analysis, size_t device, struct finding *finding)
-{
-	return find_state(analysis, device, CAUSE_ON_CPU, finding);
-}
-
-static bool find_blocked(const struct analysis *analysis, size_t device, struct finding *finding)
-{
-	return find_state(analysis, device, CAUSE_BLOCKED, finding);
 }
 
 static bool find_shared(const struct analysis *analysis, size_t device, struct finding *finding)
@@ -386,8 +356,8 @@ static const struct {
 } device_rules[] = {
 	{FINDING_SMALL_TRANSFERS, find_small_transfers},
 	{FINDING_CPU_PREEMPTION, find_preemption},
-	{FINDING_STARVED_QUEUE, find_starved},
-	{FINDING_BLOCKED_HOST, find_blocked},
+	{FINDING_STARVED_QUEUE, find_state},
+	{FINDING_BLOCKED_HOST, find_state},
 	{FINDING_DEVICE_SHARED, find_shared},
 	{FINDING_NO_OVERLAP, find_no_overlap},
 	{FINDING_SYNC_COPIES, find_sync_copies},

@@ -13,26 +13,28 @@
 
 #include "analyze/analysis.h"
 
-enum finding_kind {
-	FINDING_FAILED_LAUNCHES,
-	FINDING_FAILED_BUILDS,
-	FINDING_FAILED_ALLOCATIONS,
-	FINDING_FAILED_COMMANDS,
-	FINDING_SMALL_TRANSFERS,
-	FINDING_CPU_PREEMPTION,
-	FINDING_STARVED_QUEUE,
-	FINDING_BLOCKED_HOST,
-	FINDING_DEVICE_SHARED,
-	FINDING_NO_OVERLAP,
-	FINDING_SYNC_COPIES,
-	FINDING_SERIAL_QUEUES,
-	FINDING_TINY_KERNELS,
-	FINDING_LOW_OCCUPANCY,
-	FINDING_LAUNCH_LATENCY,
-	FINDING_WAIT_UNDER_GIL,
-	FINDING_HIDDEN_LAUNCHES,
-	FINDING_COUNT
-};
+/* Each kind, and its stable name for programs. The order is that of the rules. */
+#define FINDING_KINDS(KIND)                          \
+	KIND(FAILED_LAUNCHES, failed_launches)       \
+	KIND(FAILED_BUILDS, failed_builds)           \
+	KIND(FAILED_ALLOCATIONS, failed_allocations) \
+	KIND(FAILED_COMMANDS, failed_commands)       \
+	KIND(SMALL_TRANSFERS, small_transfers)       \
+	KIND(CPU_PREEMPTION, cpu_preemption)         \
+	KIND(STARVED_QUEUE, starved_queue)           \
+	KIND(BLOCKED_HOST, blocked_host)             \
+	KIND(DEVICE_SHARED, device_shared)           \
+	KIND(NO_OVERLAP, no_overlap)                 \
+	KIND(SYNC_COPIES, sync_copies)               \
+	KIND(SERIAL_QUEUES, serial_queues)           \
+	KIND(TINY_KERNELS, tiny_kernels)             \
+	KIND(LOW_OCCUPANCY, low_occupancy)           \
+	KIND(LAUNCH_LATENCY, launch_latency)         \
+	KIND(WAIT_UNDER_GIL, wait_under_gil)         \
+	KIND(HIDDEN_LAUNCHES, hidden_launches)
+
+#define FINDING_KIND(KIND, name) FINDING_##KIND,
+enum finding_kind { FINDING_KINDS(FINDING_KIND) FINDING_COUNT };
 
 #define FINDING_NO_DEVICE SIZE_MAX
 enum { FINDING_NUMBERS = 16 };
@@ -62,7 +64,7 @@ struct findings {
 	size_t count, capacity;
 };
 
-/* "small_transfers", …: a stable name for programs. */
+/* "small_transfers", … */
 const char *finding_id(enum finding_kind kind);
 /* "info" for a cost below a tenth of the wall time, otherwise "warning". Failures and small
  * transfers have no cost and are always warnings. */

@@ -91,9 +91,8 @@ static int add_place(struct kernel_names *names, const struct event_code *row)
 
 static int list_kernels(struct kernel_names *names, const struct trace_reader *reader)
 {
-	const void *entities = NULL;
-	size_t count = trace_reader_entities(reader, EVENT_CODE, &entities);
-	const struct event_code *codes = entities;
+	const struct event_code *codes;
+	size_t count = trace_reader_entities(reader, EVENT_CODE, &codes);
 
 	if (array_grow(names->rows, names->capacity, count))
 		return -ENOMEM;

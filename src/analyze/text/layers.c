@@ -106,15 +106,12 @@ struct layers {
 int layers_new(const struct model *model, struct layers **ret_layers)
 {
 	struct layers *layers = calloc(1, sizeof(*layers));
-	const void *entities = NULL;
-	size_t count = model_entities(model, EVENT_PROCESS, &entities);
-	const struct event_process *processes = entities;
+	const struct event_process *processes;
+	size_t count = model_entities(model, EVENT_PROCESS, &processes);
 
 	if (!layers)
 		return -ENOMEM;
 	layers->model = model;
-	hash_map_init(&layers->by_frame);
-	hash_map_init(&layers->programs);
 	for (size_t i = 0; i < count; i++) {
 		if (!processes[i].exe_string ||
 		    !hash_map_put(&layers->programs, processes[i].exe_string, 1))
@@ -277,7 +274,8 @@ static int find_layer(struct layers *layers, uint32_t frame, const char **ret_la
 	return 0;
 }
 
-const char *layers_of_stack(struct layers *layers, uint32_t stack)
+/* The layer of a stack; "unknown" if no frame has one; NULL: out of memory. */
+static const char *layer_of_stack(struct layers *layers, uint32_t stack)
 {
 	const struct trace_reader *reader = layers->model->reader;
 	const struct event_stack *node;
@@ -400,7 +398,7 @@ static void sum_groups(struct layers_row *rows, size_t count)
 int layers_divide(struct layers *layers, const struct analysis *analysis,
 		  struct layers_row **ret_rows, size_t *ret_count)
 {
-	struct layers_row *rows = calloc(analysis->samples_count + 1, sizeof(*rows));
+	auto_free struct layers_row *rows = calloc(analysis->samples_count + 1, sizeof(*rows));
 	size_t count = 0;
 
 	if (!rows)
@@ -417,18 +415,16 @@ int layers_divide(struct layers *layers, const struct analysis *analysis,
 			continue;
 		/* The mode counts, because without privileges a stack contains no kernel frames. */
 		row.layer = sample->mode == MODE_KERNEL ? "kernel"
-							: layers_of_stack(layers, sample->stack);
-		if (!row.layer) {
-			free(rows);
+							: layer_of_stack(layers, sample->stack);
+		if (!row.layer)
 			return -ENOMEM;
-		}
 		rows[count++] = row;
 	}
 	qsort(rows, count, sizeof(*rows), compare_names);
 	count = merge_rows(rows, count);
 	sum_groups(rows, count);
 	qsort(rows, count, sizeof(*rows), compare_weights);
-	*ret_rows = rows;
+	*ret_rows = take_ptr(rows);
 	*ret_count = count;
 	return 0;
 }

@@ -27,10 +27,6 @@ void layers_free(struct layers *layers); /* NULL-safe */
  * chain: those of the system, and -EINVAL with the number of an invalid line. */
 int layers_read(struct layers *layers, const char *path);
 
-/* The layer of a stack; "unknown" if no frame has one; NULL: out of memory. The text lives as long
- * as `layers`. */
-const char *layers_of_stack(struct layers *layers, uint32_t stack);
-
 /* Finds the part of a stack that called into a runtime: the frames outside all frames of runtimes,
  * drivers and duet's guests. *ret_caller is 0 if there are no such frames, or none outside them.
  * Errors: -ENOMEM. */

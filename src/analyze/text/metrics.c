@@ -95,9 +95,9 @@ static int add_value(struct gathered *gathered, double value, double weight, boo
 		gathered->room = VALUES_EXACT;
 	if (gathered->count == gathered->room)
 		merge_values(gathered);
-	if (array_grow(gathered->values, gathered->capacity, gathered->count + 1))
+	if (array_append(gathered->values, gathered->capacity, gathered->count,
+			 (struct weighted){value, weight}))
 		return -ENOMEM;
-	gathered->values[gathered->count++] = (struct weighted){value, weight};
 	widen(&gathered->all_min, &gathered->all_max, value, !gathered->readings);
 	if (is_full)
 		widen(&gathered->min, &gathered->max, value, !gathered->full);

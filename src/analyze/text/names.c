@@ -112,31 +112,12 @@ const char *analysis_mode_name(uint32_t mode)
 
 const char *analysis_kind_name(uint32_t kind)
 {
+#define ENTITY(event, KIND, ...)    [EVENT_##KIND] = #event,
+#define HAPPENING(event, KIND, ...) [EVENT_##KIND] = #event,
 	static const char *const names[LOSS_KIND_STACK + 1] = {
 		[EVENT_PADDING] = "unknown",
-		[EVENT_HOST] = "host",
-		[EVENT_PROCESS] = "process",
-		[EVENT_THREAD] = "thread",
-		[EVENT_MAPPING] = "mapping",
-		[EVENT_DEVICE] = "device",
-		[EVENT_CONTEXT] = "context",
-		[EVENT_QUEUE] = "queue",
-		[EVENT_CLOCK] = "clock",
-		[EVENT_COLLECTOR] = "collector",
-		[EVENT_CODE] = "code",
-		[EVENT_SERIES] = "series",
-		[EVENT_API] = "api",
-		[EVENT_LAUNCH] = "launch",
-		[EVENT_DEPENDENCY] = "dependency",
-		[EVENT_EXECUTION] = "execution",
+#include "event/fields.def"
 		[EVENT_GRAPH] = "graph",
-		[EVENT_INSTRUCTION_SAMPLE] = "instruction_sample",
-		[EVENT_CPU_SAMPLE] = "cpu_sample",
-		[EVENT_SWITCH] = "switch",
-		[EVENT_COUNTER] = "counter",
-		[EVENT_RANGE] = "range",
-		[EVENT_CLOCK_PAIR] = "clock_pair",
-		[EVENT_LOSS] = "loss",
 		[LOSS_KIND_STACK] = "stack",
 	};
 

@@ -64,11 +64,10 @@ static bool runs(const struct kernel_program_report *report)
 
 static void check_programs(struct doctor_collector *collector, const struct kernel_watch *watch)
 {
-	struct string_builder names;
+	struct string_builder names = {0};
 	size_t count;
 	const struct kernel_program_report *reports = kernel_watch_reports(watch, &count);
 
-	string_builder_init(&names);
 	for (size_t i = 0; i < count; i++) {
 		if (runs(&reports[i])) {
 			string_builder_append(&names, names.length ? ", " : "");

@@ -11,7 +11,7 @@
  * Why:      during a recording a BPF program parses the buffers inside the kernel, where the result
  *           cannot be inspected; here the same parser runs on a copy
  */
-#include "cli/info/batch.h"
+#include "cli/info/info.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -23,6 +23,7 @@
 #include "base/error.h"
 #include "base/io.h"
 #include "base/json.h"
+#include "cli/command.h"
 #include "isa/batch.h"
 #include "report/table.h"
 
@@ -32,7 +33,8 @@ enum { MAX_SIZE = 1 << 30, MAX_STEPS = 1 << 24, UNKNOWN_SHOWN = 16, ROWS = 256 }
 enum source { SOURCE_OPTION, SOURCE_COMMANDS, SOURCE_ASSUMED };
 
 struct batch_info {
-	const struct info_batch_request *request;
+	const struct info_values *values;
+	const char *path;
 	struct batch_memory memory;
 	uint64_t start;
 	char *bytes;
@@ -68,15 +70,15 @@ static int parse_address(const struct cli_command *command, const char *option, 
 
 static int parse_addresses(const struct cli_command *command, struct batch_info *info)
 {
-	const struct info_batch_request *request = info->request;
+	const struct info_values *values = info->values;
 	struct batch_memory *memory = &info->memory;
 	int status = STATUS_DONE;
 
-	if (request->address)
-		status = parse_address(command, "address", request->address, &memory->address);
+	if (values->address)
+		status = parse_address(command, "address", values->address, &memory->address);
 	info->start = memory->address;
-	if (!status && request->start)
-		status = parse_address(command, "start", request->start, &info->start);
+	if (!status && values->start)
+		status = parse_address(command, "start", values->start, &info->start);
 	return status;
 }
 
@@ -87,18 +89,18 @@ static int check_addresses(const struct cli_command *command, const struct batch
 	if (memory->size > UINT64_MAX - memory->address)
 		return usage_error(command,
 				   "--address %s: the file would end beyond the largest address",
-				   info->request->address);
+				   info->values->address);
 	if (info->start - memory->address >= memory->size)
 		return usage_error(
 			command,
 			"--start %s is not in the file, which is at 0x%" PRIx64 " to 0x%" PRIx64,
-			info->request->start, memory->address, memory->address + memory->size);
+			info->values->start, memory->address, memory->address + memory->size);
 	return STATUS_DONE;
 }
 
 static int read_buffer(struct batch_info *info)
 {
-	const char *path = info->request->path;
+	const char *path = info->path;
 	size_t size;
 	int error = read_file(path, MAX_SIZE, &info->bytes, &size);
 
@@ -146,7 +148,7 @@ static void parse_buffer(struct batch_info *info)
 					    .on_command = count_command,
 					    .context = info};
 
-	if (!info->request->generation)
+	if (!info->values->generation)
 		info->source = batch_guess_generation(&source, 0, info->start, MAX_STEPS,
 						      &info->generation)
 				       ? SOURCE_COMMANDS
@@ -310,8 +312,8 @@ static void print_commands(const struct batch_info *info)
 
 static void print_text(const struct batch_info *info)
 {
-	printf("file        %s: %zu bytes at 0x%" PRIx64 "\n",
-	       format_text(info->request->path).text, info->memory.size, info->memory.address);
+	printf("file        %s: %zu bytes at 0x%" PRIx64 "\n", format_text(info->path).text,
+	       info->memory.size, info->memory.address);
 	printf("generation  %s (%s), %s\n", batch_generation_name(info->generation),
 	       batch_generation_devices(info->generation), sources[info->source]);
 	print_result(info);
@@ -327,17 +329,14 @@ static void print_text(const struct batch_info *info)
 
 static void json_kernels(struct json_writer *json, const struct batch_state *state)
 {
-	json_key(json, "kernels");
-	json_array_begin(json);
+	json_pair_array(json, "kernels");
 	for (uint32_t i = 0; i < state->found_count; i++) {
 		const struct batch_found *found = &state->found[i];
 
-		json_newline(json);
-		json_object_begin(json);
+		json_line_begin(json);
 		json_pair_text(json, "kind", batch_kind_name(found->kind));
 		json_pair_u64(json, "address", found->address);
-		json_key(json, "relative");
-		json_bool(json, found->flags & BATCH_IS_RELATIVE);
+		json_pair_bool(json, "relative", found->flags & BATCH_IS_RELATIVE);
 		json_pair_u64(json, "pointer", found->pointer);
 		json_pair_u64(json, "count", found->count);
 		json_pair_text(json, "command", batch_command_name(found->row));
@@ -349,20 +348,17 @@ static void json_kernels(struct json_writer *json, const struct batch_state *sta
 
 static void json_commands(struct json_writer *json, const struct batch_info *info)
 {
-	json_key(json, "commands");
-	json_array_begin(json);
+	json_pair_array(json, "commands");
 	for (uint32_t row = 0; row < ROWS; row++) {
 		if (!info->rows[row])
 			continue;
-		json_newline(json);
-		json_object_begin(json);
+		json_line_begin(json);
 		json_pair_text(json, "name", row ? batch_command_name(row) : NULL);
 		json_pair_u64(json, "count", info->rows[row]);
 		json_object_end(json);
 	}
 	json_array_end(json);
-	json_key(json, "unknown_headers");
-	json_array_begin(json);
+	json_pair_array(json, "unknown_headers");
 	for (size_t i = 0; i < info->unknown_count; i++)
 		json_u64(json, info->unknown[i]);
 	json_array_end(json);
@@ -370,8 +366,7 @@ static void json_commands(struct json_writer *json, const struct batch_info *inf
 
 static void json_counts(struct json_writer *json, const struct batch_counts *counts)
 {
-	json_key(json, "counts");
-	json_object_begin(json);
+	json_pair_object(json, "counts");
 	json_pair_u64(json, "commands", counts->commands);
 	json_pair_u64(json, "noops", counts->noops);
 	json_pair_u64(json, "unknown", counts->unknown);
@@ -403,7 +398,7 @@ static void print_json(const struct batch_info *info)
 	json_init_file(&json, stdout);
 	json_object_begin(&json);
 	json_pair_text(&json, "schema", "duet.info.batch/1");
-	json_pair_text(&json, "file", info->request->path);
+	json_pair_text(&json, "file", info->path);
 	json_pair_u64(&json, "size_bytes", info->memory.size);
 	json_pair_u64(&json, "address", info->memory.address);
 	json_pair_u64(&json, "start", info->start);
@@ -430,8 +425,8 @@ static int describe(const struct cli_command *command, struct batch_info *info)
 
 	if (status)
 		return status;
-	if (info->request->generation &&
-	    batch_find_generation(info->request->generation, &info->generation)) {
+	if (info->values->generation &&
+	    batch_find_generation(info->values->generation, &info->generation)) {
 		status = usage_error(command, "--gen: %s", error_text());
 		error_clear();
 		return status;
@@ -445,16 +440,17 @@ static int describe(const struct cli_command *command, struct batch_info *info)
 	if (status)
 		return status;
 	parse_buffer(info);
-	if (info->request->json)
+	if (info->values->json)
 		print_json(info);
 	else
 		print_text(info);
 	return finish_output(command->name, STATUS_DONE);
 }
 
-int info_batch(const struct cli_command *command, const struct info_batch_request *request)
+int info_batch(const struct cli_command *command, const struct info_values *values,
+	       const char *path)
 {
-	struct batch_info info = {.request = request};
+	struct batch_info info = {.values = values, .path = path};
 	int status = describe(command, &info);
 
 	free(info.state);

@@ -10,7 +10,7 @@
  * Why it stops at the end of the code and not of the section: the rest of the section is padding
  *           that is never executed: instructions, a hash of the kernel, and zeros
  */
-#include "cli/info/code.h"
+#include "cli/info/info.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -27,8 +27,6 @@
 #include "base/format.h"
 #include "base/io.h"
 #include "cli/command.h"
-#include "cli/info/cubin.h"
-#include "cli/info/object.h"
 #include "isa/isa.h"
 #include "symbol/device/cubin.h"
 #include "symbol/device/zebin.h"
@@ -178,9 +176,7 @@ int info_code(const struct cli_command *command, const char *path, bool is_json)
 			error = print_code(&file, is_json);
 	}
 	fini(&file);
-	if (error) {
-		print_error(command->name, NULL);
-		return STATUS_FAILED;
-	}
+	if (error)
+		return print_failure(command);
 	return STATUS_DONE;
 }

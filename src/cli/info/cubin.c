@@ -8,7 +8,7 @@
  * Owns:     a disassembler
  * Fails:    -errno if the file is damaged
  */
-#include "cli/info/cubin.h"
+#include "cli/info/info.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -17,7 +17,6 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "cli/info/object.h"
 #include "isa/isa.h"
 #include "symbol/device/cubin.h"
 

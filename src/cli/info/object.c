@@ -8,7 +8,7 @@
  * Owns:     nothing
  * Fails:    -errno of the disassembler or of the line table
  */
-#include "cli/info/object.h"
+#include "cli/info/info.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -117,8 +117,7 @@ static void write_text(struct json_writer *json, const char *key, const char *te
 
 static void write_instruction(const struct instruction *instruction, struct json_writer *json)
 {
-	json_newline(json);
-	json_object_begin(json);
+	json_line_begin(json);
 	json_pair_u64(json, "offset", instruction->offset);
 	json_pair_u64(json, "length", instruction->length);
 	json_pair_text(json, "text", instruction->text);
@@ -135,19 +134,16 @@ static int write_kernel(const struct info_object *object, const struct info_kern
 	struct instruction one = {0};
 	int error = 0;
 
-	json_newline(json);
-	json_object_begin(json);
+	json_line_begin(json);
 	json_pair_text(json, "name", kernel->name);
-	json_key(json, "is_kernel");
-	json_bool(json, !kernel->is_called);
+	json_pair_bool(json, "is_kernel", !kernel->is_called);
 	json_pair_u64(json, "offset", kernel->offset);
 	json_pair_u64(json, "size_bytes", kernel->size_bytes);
 	json_pair_u64(json, "code_bytes", kernel->code_bytes);
 	for (size_t i = 0; i < ARRAY_COUNT(kernel->facts); i++)
 		if (kernel->facts[i].value)
 			json_pair_u64(json, kernel->facts[i].key, kernel->facts[i].value);
-	json_key(json, "instructions");
-	json_array_begin(json);
+	json_pair_array(json, "instructions");
 	for (uint64_t at = 0; at < kernel->code_bytes && !error; at += one.length) {
 		error = read_instruction(object, kernel, at, &one);
 		if (!error)
@@ -168,14 +164,12 @@ static int print_json(const struct info_object *object)
 	json_pair_text(&json, "schema", "duet.info/1");
 	json_pair_text(&json, "file", object->path);
 	json_pair_u64(&json, "size_bytes", object->size_bytes);
-	json_key(&json, "code_object");
-	json_object_begin(&json);
+	json_pair_object(&json, "code_object");
 	json_pair_text(&json, "vendor", object->vendor);
 	write_text(&json, "generation", object->generation);
 	write_text(&json, "ip_version", object->ip_version);
 	write_text(&json, "decoder", isa_library(object->isa));
-	json_key(&json, "kernels");
-	json_array_begin(&json);
+	json_pair_array(&json, "kernels");
 	for (size_t i = 0; i < object->kernel_count && !error; i++)
 		error = write_kernel(object, &object->kernels[i], &json);
 	json_array_end(&json);

@@ -17,14 +17,11 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "base/array.h"
 #include "base/cleanup.h"
 
 void scope_cells_init(struct scope_cells *cells, const struct scope_grid *grid)
 {
 	*cells = (struct scope_cells){.grid = *grid, .asked_row_ns = grid->row_ns};
-	pair_map_init(&cells->item_numbers);
-	pair_map_init(&cells->value_numbers);
 }
 
 void scope_cells_fini(struct scope_cells *cells)
@@ -50,30 +47,21 @@ static int find_item(struct scope_cells *cells, const struct scope_item *item, u
 {
 	uint64_t key = (uint64_t)item->kind << 32 | item->part;
 
-	*ret_number = pair_map_find(&cells->item_numbers, key, item->index);
-	if (*ret_number != PAIR_MAP_NONE)
-		return 0;
-	if (array_grow(cells->items, cells->items_capacity, cells->items_count + 1) ||
-	    pair_map_put(&cells->item_numbers, key, item->index, (uint32_t)cells->items_count))
-		return -ENOMEM;
-	*ret_number = (uint32_t)cells->items_count;
-	cells->items[cells->items_count++] = *item;
-	return 0;
+	*ret_number = pair_map_add(&cells->item_numbers, key, item->index, cells->items,
+				   cells->items_capacity, cells->items_count, *item);
+	return *ret_number == PAIR_MAP_NONE ? -ENOMEM : 0;
 }
 
 static int put_value(struct scope_cells *cells, const struct scope_value *value)
 {
-	uint32_t found = pair_map_find(&cells->value_numbers, value->cell, value->item);
+	uint32_t number =
+		pair_map_add(&cells->value_numbers, value->cell, value->item, cells->values,
+			     cells->values_capacity, cells->values_count,
+			     (struct scope_value){.cell = value->cell, .item = value->item});
 
-	if (found != PAIR_MAP_NONE) {
-		cells->values[found].value += value->value;
-		return 0;
-	}
-	if (array_grow(cells->values, cells->values_capacity, cells->values_count + 1) ||
-	    pair_map_put(&cells->value_numbers, value->cell, value->item,
-			 (uint32_t)cells->values_count))
+	if (number == PAIR_MAP_NONE)
 		return -ENOMEM;
-	cells->values[cells->values_count++] = *value;
+	cells->values[number].value += value->value;
 	return 0;
 }
 
@@ -167,13 +155,11 @@ int scope_cells_add(struct scope_cells *cells, const struct scope_item *item,
  * rounding to the first values. */
 static int sort_by_cell(struct scope_cells *cells, uint32_t count)
 {
-	struct scope_value *sorted = calloc(cells->values_count + 1, sizeof(*sorted));
+	auto_free struct scope_value *sorted = calloc(cells->values_count + 1, sizeof(*sorted));
 	auto_free size_t *starts = calloc(count + (size_t)2, sizeof(*starts));
 
-	if (!sorted || !starts) {
-		free(sorted);
+	if (!sorted || !starts)
 		return -ENOMEM;
-	}
 	for (size_t i = 0; i < cells->values_count; i++)
 		starts[cells->values[i].cell + 1]++;
 	for (uint32_t i = 0; i < count; i++)
@@ -181,7 +167,7 @@ static int sort_by_cell(struct scope_cells *cells, uint32_t count)
 	for (size_t i = 0; i < cells->values_count; i++)
 		sorted[starts[cells->values[i].cell]++] = cells->values[i];
 	free(cells->values);
-	cells->values = sorted;
+	cells->values = take_ptr(sorted);
 	cells->values_capacity = cells->values_count + 1;
 	return 0;
 }

@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/pair_map.h"
 #include "flame/drawing.h"
@@ -66,5 +67,12 @@ int scope_cells_add(struct scope_cells *cells, const struct scope_item *item,
 /* Joins cells until the number of cells up to `end_ns` is within the limit, and sorts values by
  * cell. Nothing can be added afterwards. Errors: -ENOMEM. */
 int scope_cells_finish(struct scope_cells *cells, uint64_t end_ns);
+
+/* ---- page/scope/write.c ---- */
+
+/* cells: finished; drawing: opened for the analysis that filled them. Errors: -ENOMEM, -errno with
+ * a text. */
+int scope_write_page(const struct scope_cells *cells, struct drawing *drawing,
+		     const struct scope_about *about, FILE *file);
 
 #endif

@@ -22,7 +22,6 @@
 #include "analyze/observer.h"
 #include "base/error.h"
 #include "page/scope/cells.h"
-#include "page/scope/write.h"
 
 struct scope {
 	const struct flame_view *view; /* NULL: all values are kept */

@@ -23,16 +23,12 @@ static int find_node(struct scope_stacks *stacks, uint32_t parent, uint32_t fram
 		     uint32_t *ret_node)
 {
 	*ret_node = pair_map_find(&stacks->node_numbers, parent, frame);
-	if (*ret_node != PAIR_MAP_NONE)
+	if (*ret_node != PAIR_MAP_NONE || stacks->nodes_count >= MAX_SCOPE_NODES)
 		return 0;
-	if (stacks->nodes_count >= MAX_SCOPE_NODES)
-		return 0;
-	if (array_grow(stacks->nodes, stacks->nodes_capacity, stacks->nodes_count + 1) ||
-	    pair_map_put(&stacks->node_numbers, parent, frame, (uint32_t)stacks->nodes_count))
-		return -ENOMEM;
-	*ret_node = (uint32_t)stacks->nodes_count;
-	stacks->nodes[stacks->nodes_count++] = (struct scope_node){parent, frame};
-	return 0;
+	*ret_node = pair_map_add(&stacks->node_numbers, parent, frame, stacks->nodes,
+				 stacks->nodes_capacity, stacks->nodes_count,
+				 (struct scope_node){parent, frame});
+	return *ret_node == PAIR_MAP_NONE ? -ENOMEM : 0;
 }
 
 /* Finds or adds the nodes of the current stack; cuts it if the tree is full. */
@@ -101,8 +97,6 @@ int scope_stacks_init(struct scope_stacks *stacks, struct drawing *drawing)
 	int error;
 
 	*stacks = (struct scope_stacks){.nodes_count = 1};
-	pair_map_init(&stacks->node_numbers);
-	pair_map_init(&stacks->stacks);
 	if (array_grow(stacks->nodes, stacks->nodes_capacity, 1))
 		return -ENOMEM;
 	drawing->on_stack = on_stack;

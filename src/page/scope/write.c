@@ -8,7 +8,7 @@
  * Owns:     the texts of the file's sections, during a call
  * Fails:    -ENOMEM, errors of the file
  */
-#include "page/scope/write.h"
+#include "page/scope/cells.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -22,7 +22,6 @@
 #include "base/json.h"
 #include "flame/drawing.h"
 #include "flame/escape.h"
-#include "page/scope/cells.h"
 #include "page/scope/page.h"
 #include "page/scope/stacks.h"
 #include "page/view/sections.h"
@@ -76,17 +75,11 @@ static int find_group(struct page *page, enum rule rule, uint32_t of, uint32_t c
 		      uint32_t *ret_group)
 {
 	uint64_t key = (uint64_t)rule << 32 | of;
-	uint32_t number = pair_map_find(&page->group_numbers, key, cause);
 
-	if (number == PAIR_MAP_NONE) {
-		number = (uint32_t)page->groups_count;
-		if (array_grow(page->groups, page->groups_capacity, number + (size_t)1) ||
-		    pair_map_put(&page->group_numbers, key, cause, number))
-			return -ENOMEM;
-		page->groups[page->groups_count++] = (struct group){.rule = rule};
-	}
-	*ret_group = number;
-	return 0;
+	*ret_group =
+		pair_map_add(&page->group_numbers, key, cause, page->groups, page->groups_capacity,
+			     page->groups_count, (struct group){.rule = rule});
+	return *ret_group == PAIR_MAP_NONE ? -ENOMEM : 0;
 }
 
 static int use_divided(struct page *page, struct used_item *used, enum rule rule, uint32_t of,
@@ -224,7 +217,6 @@ static int page_init(struct page *page)
 {
 	int error = find_places(page);
 
-	pair_map_init(&page->group_numbers);
 	if (!error)
 		error = scope_stacks_init(&page->stacks, page->drawing);
 	if (!error)
@@ -248,19 +240,16 @@ static void page_fini(struct page *page)
 static void write_frames(const struct page *page, struct json_writer *json)
 {
 	const struct flame *flame = page->drawing->flame;
-	struct string_builder text;
+	struct string_builder text = {0};
 
-	string_builder_init(&text);
-	json_key(json, "names");
-	json_array_begin(json);
+	json_pair_array(json, "names");
 	for (uint32_t i = 0; i < flame->frames_count; i++) {
 		string_builder_clear(&text);
 		flame_escape_shown(&text, flame_frame_name(flame, i));
 		json_string(json, string_builder_text(&text));
 	}
 	json_array_end(json);
-	json_key(json, "classes");
-	json_array_begin(json);
+	json_pair_array(json, "classes");
 	for (uint32_t i = 0; i < flame->frames_count; i++)
 		json_u64(json, flame->frames[i].frame_class);
 	json_array_end(json);
@@ -272,8 +261,7 @@ static void write_frames(const struct page *page, struct json_writer *json)
 static void write_column(struct json_writer *json, const char *key, size_t count,
 			 uint64_t (*at)(const void *rows, size_t i), const void *rows)
 {
-	json_key(json, key);
-	json_array_begin(json);
+	json_pair_array(json, key);
 	for (size_t i = 0; i < count; i++)
 		json_u64(json, at(rows, i));
 	json_array_end(json);
@@ -310,8 +298,7 @@ static void write_items(const struct page *page, struct json_writer *json)
 	static const char *const keys[] = {"roles", "stacks", "groups", "rows"};
 
 	for (size_t column = 0; column < ARRAY_COUNT(keys); column++) {
-		json_key(json, keys[column]);
-		json_array_begin(json);
+		json_pair_array(json, keys[column]);
 		for (size_t i = 0; i < page->cells->items_count; i++) {
 			const struct used_item *used = &page->items[i];
 			const uint32_t values[] = {used->role, used->stack, used->group, used->row};
@@ -323,27 +310,21 @@ static void write_items(const struct page *page, struct json_writer *json)
 	}
 }
 
-static void write_object(struct json_writer *json, const char *key)
-{
-	json_key(json, key);
-	json_object_begin(json);
-}
-
 static void write_tables(const struct page *page, struct json_writer *json)
 {
 	const struct scope_stacks *stacks = &page->stacks;
 
-	write_object(json, "frames");
+	json_pair_object(json, "frames");
 	write_frames(page, json);
 	json_object_end(json);
-	write_object(json, "stacks");
+	json_pair_object(json, "stacks");
 	write_column(json, "parents", stacks->nodes_count - 1, parent_at, stacks->nodes);
 	write_column(json, "frames", stacks->nodes_count - 1, frame_at, stacks->nodes);
 	json_object_end(json);
-	write_object(json, "items");
+	json_pair_object(json, "items");
 	write_items(page, json);
 	json_object_end(json);
-	write_object(json, "groups");
+	json_pair_object(json, "groups");
 	write_column(json, "rules", page->groups_count, rule_at, page->groups);
 	write_column(json, "stacks", page->groups_count, group_stack_at, page->groups);
 	write_column(json, "nobodies", page->groups_count, nobody_at, page->groups);
@@ -371,9 +352,8 @@ static void write_grid(const struct page *page, struct json_writer *json)
 static void write_about(const struct page *page, struct json_writer *json)
 {
 	const struct drawing *drawing = page->drawing;
-	struct string_builder subtitle;
+	struct string_builder subtitle = {0};
 
-	string_builder_init(&subtitle);
 	drawing_describe(drawing, &subtitle);
 	json_pair_text(json, "schema", "duet.flamescope/1");
 	json_pair_text(json, "version", page->about->version);
@@ -417,8 +397,7 @@ static void write_cells(const struct page *page, struct json_writer *json)
 	for (size_t column = 0; column < ARRAY_COUNT(keys); column++) {
 		uint32_t last_cell = 0;
 
-		json_key(json, keys[column]);
-		json_array_begin(json);
+		json_pair_array(json, keys[column]);
 		for (size_t i = 0; i < cells->values_count; i++) {
 			const struct scope_value *value = &cells->values[i];
 
@@ -438,11 +417,10 @@ static int write_section(const struct page *page, const char *id,
 			 FILE *file)
 {
 	struct view_deflater deflater;
-	struct string_builder text;
+	struct string_builder text = {0};
 	struct json_writer json;
 	int error = view_deflater_init(&deflater);
 
-	string_builder_init(&text);
 	json_init_text(&json, &text);
 	json_object_begin(&json);
 	write(page, &json);

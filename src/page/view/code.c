@@ -24,12 +24,6 @@
 int view_code_init(struct view_code *code, const struct model *model, struct frames *frames)
 {
 	*code = (struct view_code){.model = model, .frames = frames};
-	string_table_init(&code->names);
-	string_table_init(&code->texts);
-	hash_map_init(&code->by_string);
-	hash_map_init(&code->by_stack);
-	pair_map_init(&code->frame_rows);
-	pair_map_init(&code->stack_rows);
 	if (array_grow(code->stacks, code->stacks_capacity, 1))
 		return -ENOMEM;
 	code->stacks_count = 1;
@@ -95,38 +89,23 @@ static int find_frame(struct view_code *code, const struct frame_name *name, uin
 {
 	struct view_frame row = {.line = name->line, .class = class_of(name)};
 	uint64_t first, second;
-	uint32_t index;
 
 	if (add_text(&code->texts, name->function, &row.function) ||
 	    add_text(&code->texts, name->file ? name->file : "", &row.file))
 		return -ENOMEM;
 	first = (uint64_t)row.function << 32 | row.file;
 	second = (uint64_t)row.line << 8 | row.class;
-	index = pair_map_find(&code->frame_rows, first, second);
-	if (index == PAIR_MAP_NONE) {
-		index = (uint32_t)code->frames_count;
-		if (array_grow(code->frames_list, code->frames_capacity, index + (size_t)1) ||
-		    pair_map_put(&code->frame_rows, first, second, index))
-			return -ENOMEM;
-		code->frames_list[code->frames_count++] = row;
-	}
-	*ret_frame = index;
-	return 0;
+	*ret_frame = pair_map_add(&code->frame_rows, first, second, code->frames_list,
+				  code->frames_capacity, code->frames_count, row);
+	return *ret_frame == PAIR_MAP_NONE ? -ENOMEM : 0;
 }
 
 static int find_node(struct view_code *code, uint32_t caller, uint32_t frame, uint32_t *ret_stack)
 {
-	uint32_t index = pair_map_find(&code->stack_rows, caller, frame);
-
-	if (index == PAIR_MAP_NONE) {
-		index = (uint32_t)code->stacks_count;
-		if (array_grow(code->stacks, code->stacks_capacity, index + (size_t)1) ||
-		    pair_map_put(&code->stack_rows, caller, frame, index))
-			return -ENOMEM;
-		code->stacks[code->stacks_count++] = (struct view_stack){caller, frame};
-	}
-	*ret_stack = index;
-	return 0;
+	*ret_stack =
+		pair_map_add(&code->stack_rows, caller, frame, code->stacks, code->stacks_capacity,
+			     code->stacks_count, (struct view_stack){caller, frame});
+	return *ret_stack == PAIR_MAP_NONE ? -ENOMEM : 0;
 }
 
 static int put_names(struct view_code *code, const struct frame_name *names, size_t count,
@@ -205,8 +184,7 @@ static void write_texts(const struct string_table *table, uint32_t first, struct
 
 void view_code_write_names(const struct view_code *code, struct json_writer *json)
 {
-	json_key(json, "names");
-	json_array_begin(json);
+	json_pair_array(json, "names");
 	write_texts(&code->names, 0, json);
 	json_array_end(json);
 }
@@ -218,13 +196,11 @@ static uint64_t text_of(const struct view_code *code, uint32_t text)
 
 void view_code_write(const struct view_code *code, struct json_writer *json)
 {
-	json_key(json, "names");
-	json_array_begin(json);
+	json_pair_array(json, "names");
 	write_texts(&code->names, 0, json);
 	write_texts(&code->texts, 1, json);
 	json_array_end(json);
-	json_key(json, "frames");
-	json_array_begin(json);
+	json_pair_array(json, "frames");
 	for (size_t i = 0; i < code->frames_count; i++) {
 		json_u64(json, text_of(code, code->frames_list[i].function));
 		json_u64(json, text_of(code, code->frames_list[i].file));
@@ -232,8 +208,7 @@ void view_code_write(const struct view_code *code, struct json_writer *json)
 		json_u64(json, code->frames_list[i].class);
 	}
 	json_array_end(json);
-	json_key(json, "stacks");
-	json_array_begin(json);
+	json_pair_array(json, "stacks");
 	for (size_t i = 0; i < code->stacks_count; i++) {
 		json_u64(json, code->stacks[i].caller);
 		json_u64(json, code->stacks[i].frame);

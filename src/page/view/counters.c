@@ -13,8 +13,6 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "analyze/model.h"
 #include "page/view/tracks.h"
@@ -24,20 +22,15 @@
 int view_counters_init(struct view_tracks *tracks)
 {
 	entity_index_init(&tracks->series, tracks->model->reader, EVENT_SERIES);
-	tracks->counters = calloc(tracks->series.count + 1, sizeof(*tracks->counters));
-	tracks->units = calloc(tracks->series.count + 1, sizeof(*tracks->units));
+	tracks->counters =
+		view_tracks_list(tracks, tracks->series.count + 1, sizeof(*tracks->counters));
+	tracks->units = view_tracks_list(tracks, tracks->series.count + 1, sizeof(*tracks->units));
 	if (!tracks->counters || !tracks->units)
 		return -ENOMEM;
 	for (size_t i = 0; i < tracks->series.count; i++)
 		tracks->units[i] =
 			unit_shown_of(tracks->model, entity_index_row(&tracks->series, i));
 	return 0;
-}
-
-void view_counters_fini(struct view_tracks *tracks)
-{
-	free(tracks->counters);
-	free(tracks->units);
 }
 
 static int64_t clamp_value(int64_t value)
@@ -71,7 +64,7 @@ int view_counters_row(struct view_tracks *tracks, const struct event_counter *ro
 	uint64_t values[3];
 	int error = 0;
 
-	if (!series || !view_tracks_is_shown(tracks, row->begin, row->end))
+	if (!series || !analysis_shows(tracks->analysis, row->begin, row->end))
 		return 0;
 	if (!*track)
 		error = view_tracks_new(tracks, VIEW_COUNTER, index, track);

@@ -24,8 +24,6 @@
 #include "base/json.h"
 #include "base/string.h"
 #include "page/view/code.h"
-#include "page/view/head_counters.h"
-#include "page/view/head_track.h"
 #include "page/view/sections.h"
 #include "page/view/tracks.h"
 #include "page/view/view.h"
@@ -289,9 +287,7 @@ static void write_tracks(struct writer *writer)
 	size_t devices = analysis_devices_shown(writer->tracks->analysis);
 	bool has_called;
 
-	json_newline(&writer->json);
-	json_key(&writer->json, "tracks");
-	json_array_begin(&writer->json);
+	json_line_array(&writer->json, "tracks");
 	write_processes(writer, true);
 	has_called = writer->track.written != 0;
 	for (size_t i = 0; i < devices; i++)
@@ -309,9 +305,7 @@ static void write_tracks(struct writer *writer)
 static void write_causes(struct json_writer *json, const char *key,
 			 const char *(*name)(enum account_cause cause))
 {
-	json_newline(json);
-	json_key(json, key);
-	json_array_begin(json);
+	json_line_array(json, key);
 	for (unsigned int cause = 0; cause < CAUSE_COUNT; cause++)
 		json_string(json, name((enum account_cause)cause));
 	json_array_end(json);
@@ -325,9 +319,7 @@ static int write_paths(struct writer *writer)
 	uint32_t name, function, stack;
 	int error = 0;
 
-	json_newline(json);
-	json_key(json, "paths");
-	json_array_begin(json);
+	json_line_array(json, "paths");
 	/* paths without a name follow: the time of a device that no command has */
 	for (size_t i = 0; i < analysis->paths_count && analysis->paths[i].name && !error; i++) {
 		const struct analysis_path *path = &analysis->paths[i];
@@ -371,8 +363,7 @@ static void write_cut(struct writer *writer)
 
 	if (!cut)
 		return;
-	json_key(json, "cut");
-	json_object_begin(json);
+	json_pair_object(json, "cut");
 	json_pair_u64(json, "tracks", cut);
 	json_pair_text(json, "reason", "the file would be too large");
 	json_object_end(json);
@@ -391,8 +382,7 @@ static void write_stalls(struct json_writer *json, const struct analysis *analys
 {
 	char text[512];
 
-	json_key(json, "stall_texts");
-	json_object_begin(json);
+	json_pair_object(json, "stall_texts");
 	for (size_t i = 0; i < stall_reasons_count; i++) {
 		const struct stall_reason *reason = &stall_reasons[i];
 

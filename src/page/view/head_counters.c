@@ -10,10 +10,9 @@
  * Why groups: 256 processors appear as one collapsed row, not as 256 rows. The hundred metrics of a
  *           machine appear as one row per family; the family is the first word of a metric's name.
  */
-#include "page/view/head_counters.h"
+#include "page/view/head.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +21,6 @@
 #include "base/array.h"
 #include "base/json.h"
 #include "base/string.h"
-#include "page/view/head_track.h"
 #include "page/view/tracks.h"
 
 static const struct event_series *row_at(const struct view_head_counters *counters, size_t index)
@@ -123,12 +121,6 @@ static size_t find_series(const struct view_head_counters *counters, uint32_t pr
 
 /* ---- tracks ---- */
 
-static void put_number(struct json_writer *json, const char *key, double value)
-{
-	json_key(json, key);
-	json_double(json, value);
-}
-
 static void write_chart(const struct view_head_counters *counters, struct view_track_writer *writer,
 			size_t parent, size_t index)
 {
@@ -136,18 +128,17 @@ static void write_chart(const struct view_head_counters *counters, struct view_t
 	const struct event_series *row = row_at(counters, index);
 	const struct unit_shown *unit = &tracks->units[counters->series[index]];
 	struct json_writer *json = writer->json;
-	struct string_builder name;
+	struct string_builder name = {0};
 
-	string_builder_init(&name);
 	row_name_series(tracks->model, row, &name);
 	view_track_begin(writer, "counter", parent, string_builder_text(&name));
 	string_builder_fini(&name);
 	json_pair_text(json, "detail", model_text(tracks->model, row->source_string, ""));
 	json_pair_text(json, "type", analysis_series_type(row->type));
 	json_pair_text(json, "unit", unit->text);
-	put_number(json, "factor", unit->factor);
+	json_pair_double(json, "factor", unit->factor);
 	if (row->limit)
-		put_number(json, "max", unit_limit(unit, row->type, row->limit));
+		json_pair_double(json, "max", unit_limit(unit, row->type, row->limit));
 	if (row->interval_ns)
 		json_pair_u64(json, "interval_ns", row->interval_ns);
 	view_track_end(writer, tracks->counters[counters->series[index]]);
@@ -238,11 +229,9 @@ static void write_family(const struct view_head_counters *counters,
 static const char *host_name(const struct model *model)
 {
 	const struct event_host *host;
-	const void *rows = NULL;
 
-	if (model_entities(model, EVENT_HOST, &rows) != 1)
+	if (model_entities(model, EVENT_HOST, &host) != 1)
 		return "";
-	host = rows;
 	return model_text(model, host->name_string, "");
 }
 

@@ -10,7 +10,7 @@
  * Why in two halves: each kind of track has keys of its own, which its writer adds between the
  *           halves.
  */
-#include "page/view/head_track.h"
+#include "page/view/head.h"
 
 #include "base/json.h"
 #include "page/view/tracks.h"
@@ -20,8 +20,7 @@ void view_track_begin(struct view_track_writer *writer, const char *kind, size_t
 {
 	struct json_writer *json = writer->json;
 
-	json_newline(json);
-	json_object_begin(json);
+	json_line_begin(json);
 	json_pair_u64(json, "id", writer->written++);
 	if (parent != VIEW_TRACK_NONE)
 		json_pair_u64(json, "parent", parent);
@@ -46,8 +45,7 @@ static void write_level(struct json_writer *json, const struct pyramid_level *le
 {
 	json_object_begin(json);
 	json_pair_u64(json, "bin_ns", pyramid_bin_ns(index));
-	json_key(json, "chunks");
-	json_array_begin(json);
+	json_pair_array(json, "chunks");
 	for (size_t i = 0; i < level->chunks_count; i++)
 		write_chunk(json, &level->chunks[i]);
 	json_array_end(json);
@@ -61,8 +59,7 @@ void view_track_end(struct view_track_writer *writer, const struct view_track *t
 	if (track) {
 		json_pair_u64(json, "lanes", track->lanes.count ? track->lanes.count : 1);
 		json_pair_u64(json, "items", track->pyramid.items);
-		json_key(json, "levels");
-		json_array_begin(json);
+		json_pair_array(json, "levels");
 		for (unsigned int i = 0; i < PYRAMID_LEVELS; i++) {
 			if (track->pyramid.levels[i].chunks_count)
 				write_level(json, &track->pyramid.levels[i], i);

@@ -17,6 +17,7 @@
 
 #include "base/array.h"
 #include "base/number.h"
+#include "base/order/heap.h"
 
 #define USE_BIN_NS INT64_C(100000000)
 
@@ -63,33 +64,16 @@ void view_level_fini(struct view_level *level)
 
 int view_level_add(struct view_level *level, int64_t time_ns, int64_t by)
 {
-	size_t i = level->count;
-
-	if (array_grow(level->heap, level->capacity, i + 1))
+	if (array_append(level->heap, level->capacity, level->count,
+			 (struct view_step){time_ns, by}))
 		return -ENOMEM;
-	level->count++;
-	for (; i && time_ns < level->heap[(i - 1) / 2].time_ns; i = (i - 1) / 2)
-		level->heap[i] = level->heap[(i - 1) / 2];
-	level->heap[i] = (struct view_step){time_ns, by};
+	HEAP_LIFT(level->heap, level->count, a->time_ns < b->time_ns);
 	return 0;
 }
 
 static struct view_step pop_step(struct view_level *level)
 {
-	struct view_step top = level->heap[0], moved = level->heap[--level->count];
-	size_t i = 0, child;
-
-	while ((child = 2 * i + 1) < level->count) {
-		if (child + 1 < level->count &&
-		    level->heap[child + 1].time_ns < level->heap[child].time_ns)
-			child++;
-		if (moved.time_ns <= level->heap[child].time_ns)
-			break;
-		level->heap[i] = level->heap[child];
-		i = child;
-	}
-	level->heap[i] = moved;
-	return top;
+	return HEAP_POP(level->heap, level->count, a->time_ns < b->time_ns);
 }
 
 int view_level_take(struct view_level *level, int64_t limit_ns, struct pyramid *pyramid)

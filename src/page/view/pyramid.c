@@ -22,6 +22,7 @@
 
 #include "base/array.h"
 #include "base/number.h"
+#include "base/order/heap.h"
 
 enum {
 	BIN_COLUMNS = 5,
@@ -265,38 +266,24 @@ static int cover_kind(struct pyramid_level *level, uint64_t kind, uint64_t amoun
 
 static int hold_span(struct pyramid *pyramid, int64_t end_ns, uint64_t kind)
 {
-	size_t i = pyramid->open_count, parent;
-
-	if (array_grow(pyramid->open, pyramid->open_capacity, i + 1) ||
+	if (array_append(pyramid->open, pyramid->open_capacity, pyramid->open_count,
+			 (struct pyramid_open){end_ns, kind}) ||
 	    view_tally_add(&pyramid->standing, kind, 1))
 		return -ENOMEM;
-	for (; i && end_ns < pyramid->open[parent = (i - 1) / 2].end_ns; i = parent)
-		pyramid->open[i] = pyramid->open[parent];
-	pyramid->open[i] = (struct pyramid_open){end_ns, kind};
-	pyramid->open_count++;
+	HEAP_LIFT(pyramid->open, pyramid->open_count, a->end_ns < b->end_ns);
 	return 0;
 }
 
 /* Removes and returns the open span that ends first. */
 static struct pyramid_open release_span(struct pyramid *pyramid)
 {
-	struct pyramid_open *open = pyramid->open, top = open[0];
-	struct pyramid_open moved = open[--pyramid->open_count];
-	size_t i = 0, child;
+	const struct pyramid_open first =
+		HEAP_POP(pyramid->open, pyramid->open_count, a->end_ns < b->end_ns);
 
-	while ((child = 2 * i + 1) < pyramid->open_count) {
-		if (child + 1 < pyramid->open_count && open[child + 1].end_ns < open[child].end_ns)
-			child++;
-		if (moved.end_ns <= open[child].end_ns)
-			break;
-		open[i] = open[child];
-		i = child;
-	}
-	open[i] = moved;
-	view_tally_take(&pyramid->standing, top.kind, 1);
+	view_tally_take(&pyramid->standing, first.kind, 1);
 	if (!pyramid->open_count)
 		view_tally_clear(&pyramid->standing);
-	return top;
+	return first;
 }
 
 /* Adds the open spans, from `begin_ns` on, to the finest level's bin. Spans that end in the bin are

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "page/view/tracks.h"
 
@@ -143,10 +144,9 @@ int view_sections_write(struct view_sections *sections, size_t index, FILE *file
 
 static int open_section(struct view_sections *sections)
 {
-	if (array_grow(sections->sections, sections->capacity, sections->count + 1))
+	if (array_append(sections->sections, sections->capacity, sections->count,
+			 (struct view_section){.first = sections->pieces_count}))
 		return -ENOMEM;
-	sections->sections[sections->count++] =
-		(struct view_section){.first = sections->pieces_count};
 	sections->is_open = true;
 	return 0;
 }
@@ -261,16 +261,14 @@ static int pack_groups(struct view_sections *sections, struct group *groups, siz
 
 int view_sections_pack(struct view_sections *sections, struct view_tracks *tracks)
 {
-	struct group *groups = calloc(tracks->count * PYRAMID_LEVELS + 1, sizeof(*groups));
+	auto_free struct group *groups =
+		calloc(tracks->count * PYRAMID_LEVELS + 1, sizeof(*groups));
 	struct group *end = groups;
-	int error;
 
 	if (!groups)
 		return -ENOMEM;
 	for (size_t i = 0; i < tracks->count; i++)
 		end = add_groups(end, &tracks->all[i]->pyramid, i, sections->store);
 	qsort(groups, (size_t)(end - groups), sizeof(*groups), compare_groups);
-	error = pack_groups(sections, groups, (size_t)(end - groups));
-	free(groups);
-	return error;
+	return pack_groups(sections, groups, (size_t)(end - groups));
 }

@@ -24,6 +24,7 @@
 #include "analyze/model.h"
 #include "analyze/sample/device_code.h"
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/json.h"
 #include "page/view/code.h"
 
@@ -65,10 +66,7 @@ static int start_row(struct view_stalls *stalls, const struct analysis *analysis
 
 static int append_row(struct view_stalls *stalls, const struct view_stall *row)
 {
-	if (array_grow(stalls->rows, stalls->capacity, stalls->count + 1))
-		return -ENOMEM;
-	stalls->rows[stalls->count++] = *row;
-	return 0;
+	return array_append(stalls->rows, stalls->capacity, stalls->count, *row);
 }
 
 static int add_row(struct view_stalls *stalls, const struct analysis *analysis, instruction from,
@@ -157,23 +155,17 @@ int view_stalls_init(struct view_stalls *stalls, const struct analysis *analysis
 		     struct view_code *code)
 {
 	const size_t count = analysis->instructions_count;
-	instruction *sorted;
-	int error = -ENOMEM;
+	auto_free instruction *sorted = calloc(count + 1, sizeof(*sorted));
 
 	*stalls = (struct view_stalls){0};
-	string_table_init(&stalls->names);
-	pair_map_init(&stalls->several);
+	if (!sorted)
+		return -ENOMEM;
 	if (!count)
 		return 0;
-	sorted = calloc(count, sizeof(*sorted));
-	if (sorted) {
-		for (size_t i = 0; i < count; i++)
-			sorted[i] = &analysis->instructions[i];
-		qsort(sorted, count, sizeof(*sorted), compare_samples);
-		error = add_all(stalls, analysis, sorted, code);
-	}
-	free(sorted);
-	return error;
+	for (size_t i = 0; i < count; i++)
+		sorted[i] = &analysis->instructions[i];
+	qsort(sorted, count, sizeof(*sorted), compare_samples);
+	return add_all(stalls, analysis, sorted, code);
 }
 
 void view_stalls_fini(struct view_stalls *stalls)
@@ -203,8 +195,7 @@ static void write_row(const struct view_stall *row, struct json_writer *json)
 void view_stalls_write(const struct view_stalls *stalls, struct json_writer *json)
 {
 	json_object_begin(json);
-	json_key(json, "names");
-	json_array_begin(json);
+	json_pair_array(json, "names");
 	for (uint32_t i = 0; i <= stalls->names.count; i++) {
 		size_t length;
 		const char *text = string_table_text(&stalls->names, i, &length);
@@ -212,13 +203,11 @@ void view_stalls_write(const struct view_stalls *stalls, struct json_writer *jso
 		json_bytes(json, text, length);
 	}
 	json_array_end(json);
-	json_key(json, "rows");
-	json_array_begin(json);
+	json_pair_array(json, "rows");
 	for (size_t i = 0; i < stalls->count; i++)
 		write_row(&stalls->rows[i], json);
 	json_array_end(json);
-	json_key(json, "rest");
-	json_array_begin(json);
+	json_pair_array(json, "rest");
 	for (size_t i = 0; i < stalls->rest_count; i++) {
 		json_u64(json, stalls->rest[i].reason);
 		json_u64(json, stalls->rest[i].samples);

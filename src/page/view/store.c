@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "base/io.h"
 #include "base/string.h"
@@ -65,7 +66,7 @@ struct view_store {
  * once. */
 static int open_unlinked(const char *folder)
 {
-	char *path = NULL;
+	auto_free char *path = NULL;
 	int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 
 	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT))
@@ -75,7 +76,6 @@ static int open_unlinked(const char *folder)
 	fd = mkostemp(path, O_CLOEXEC);
 	if (fd >= 0)
 		unlink(path);
-	free(path);
 	return fd;
 }
 
@@ -92,16 +92,14 @@ static char *folder_of(const char *beside)
 
 static int open_file(struct view_store *store, const char *beside)
 {
-	char *folder = folder_of(beside);
-	int error = 0;
+	auto_free char *folder = folder_of(beside);
 
 	if (!folder)
 		return -ENOMEM;
 	store->fd = open_unlinked(folder);
 	if (store->fd < 0)
-		error = error_set(-errno, "write into '%s': %s", folder, strerror(errno));
-	free(folder);
-	return error;
+		return error_set(-errno, "write into '%s': %s", folder, strerror(errno));
+	return 0;
 }
 
 /* ---- pieces ---- */

@@ -46,18 +46,6 @@ int64_t view_tracks_time(const struct view_tracks *tracks, uint64_t host_ns)
 	return begin_ns - host_ns < MAX_TIME ? -(int64_t)(begin_ns - host_ns) : -MAX_TIME;
 }
 
-/* The same rule as in the report's tables: without --from and --to everything is shown. */
-bool view_tracks_is_shown(const struct view_tracks *tracks, uint64_t begin, uint64_t end)
-{
-	const struct analysis *analysis = tracks->analysis;
-
-	if (!analysis->has_window)
-		return true;
-	if (begin == end)
-		return begin >= analysis->from_ns && begin < analysis->to_ns;
-	return begin < analysis->to_ns && end > analysis->from_ns;
-}
-
 int view_tracks_new(struct view_tracks *tracks, enum view_kind kind, size_t entity,
 		    struct view_track **ret_track)
 {
@@ -155,7 +143,7 @@ static int end_away(struct view_tracks *tracks, size_t thread, uint64_t time_ns)
 	int error;
 
 	away->since_ns = UINT64_MAX;
-	if (span.begin >= time_ns || !view_tracks_is_shown(tracks, span.begin, time_ns))
+	if (span.begin >= time_ns || !analysis_shows(tracks->analysis, span.begin, time_ns))
 		return 0;
 	error = row->wait_string
 			? view_code_string(tracks->code, row->wait_string, &name)
@@ -174,7 +162,7 @@ static int add_call(struct view_tracks *tracks, uint32_t thread_id, uint32_t fun
 	uint32_t name;
 	int error = end_away(tracks, thread, span->begin);
 
-	if (error || !view_tracks_is_shown(tracks, span->begin, span->end))
+	if (error || !analysis_shows(tracks->analysis, span->begin, span->end))
 		return error;
 	error = view_code_string(tracks->code, function, &name);
 	return error ? error
@@ -229,7 +217,7 @@ static int on_sample(struct view_tracks *tracks, const struct event_cpu_sample *
 
 	if (!error)
 		error = view_values_sampled(tracks, thread, row);
-	if (error || !view_tracks_is_shown(tracks, row->time, row->time))
+	if (error || !analysis_shows(tracks->analysis, row->time, row->time))
 		return error;
 	error = find_samples(tracks, thread, row->source_string, &track);
 	if (!error)
@@ -263,7 +251,7 @@ static int on_range(struct view_tracks *tracks, const struct event_range *row)
 	uint32_t name, domain;
 	int error;
 
-	if (!view_tracks_is_shown(tracks, row->begin, row->end))
+	if (!analysis_shows(tracks->analysis, row->begin, row->end))
 		return 0;
 	error = view_code_name(tracks->code, model_range_name(tracks->model, row), &name);
 	if (!error)
@@ -274,8 +262,10 @@ static int on_range(struct view_tracks *tracks, const struct event_range *row)
 	return add_named(tracks, tracks->ranges, VIEW_RANGES, thread, name, row->stack, &span);
 }
 
-int view_tracks_row(struct view_tracks *tracks, const struct order_item *item, uint64_t launches)
+static int on_item(void *context, const struct order_item *item, uint64_t launches)
 {
+	struct view_tracks *tracks = context;
+
 	switch (item->kind) {
 	case EVENT_API:
 		return on_api(tracks, item->row);
@@ -385,7 +375,7 @@ static int add_rejected(struct view_tracks *tracks, const struct observed_comman
 	uint32_t name;
 	int error;
 
-	if (!view_tracks_is_shown(tracks, span.begin, span.end))
+	if (!analysis_shows(tracks->analysis, span.begin, span.end))
 		return 0;
 	error = view_code_name(tracks->code, command->name, &name);
 	return error ? error
@@ -393,14 +383,15 @@ static int add_rejected(struct view_tracks *tracks, const struct observed_comman
 				 command->stack, &span);
 }
 
-int view_tracks_command(struct view_tracks *tracks, const struct observed_command *command)
+static int on_command(void *context, const struct observed_command *command)
 {
+	struct view_tracks *tracks = context;
 	const struct event_execution *row = command->row;
 	int error;
 
 	if (command->is_rejected)
 		return add_rejected(tracks, command);
-	if (!command->is_in_account || !view_tracks_is_shown(tracks, row->started, row->ended))
+	if (!command->is_in_account || !analysis_shows(tracks->analysis, row->started, row->ended))
 		return 0;
 	error = add_execution(tracks, command);
 	return error ? error : add_waiting(tracks, command);
@@ -428,8 +419,9 @@ static bool goes_on(const struct view_state *state, const struct account_span *s
 	       last->cause == span->cause;
 }
 
-int view_tracks_span(struct view_tracks *tracks, size_t device, const struct account_span *span)
+static int on_span(void *context, size_t device, const struct account_span *span)
 {
+	struct view_tracks *tracks = context;
 	struct view_state *state = &tracks->states[device];
 	int error = 0;
 
@@ -468,33 +460,40 @@ static int init_queue(struct view_tracks *tracks, size_t index, struct pair_map 
 
 static int init_queues(struct view_tracks *tracks)
 {
-	struct pair_map first;
+	struct pair_map first = {0};
 	int error = 0;
 
-	pair_map_init(&first);
 	for (size_t i = 0; i <= tracks->event_queues.count && !error; i++)
 		error = init_queue(tracks, i, &first);
 	pair_map_fini(&first);
 	return error;
 }
 
+void *view_tracks_list(struct view_tracks *tracks, size_t count, size_t size)
+{
+	void *list = arena_alloc(&tracks->lists, count * size);
+
+	return list ? memset(list, 0, count * size) : NULL;
+}
+
 static int make_lists(struct view_tracks *tracks)
 {
 	size_t threads = tracks->threads.count + 1, queues = tracks->event_queues.count + 1;
+	size_t devices = tracks->devices_count + 1, processes = tracks->processes_count + 1;
 
-	tracks->calls = calloc(threads, sizeof(*tracks->calls));
-	tracks->off = calloc(threads, sizeof(*tracks->off));
-	tracks->ranges = calloc(threads, sizeof(*tracks->ranges));
-	tracks->away = calloc(threads, sizeof(*tracks->away));
-	tracks->has_samples = calloc(threads, sizeof(*tracks->has_samples));
-	tracks->process_of = calloc(threads, sizeof(*tracks->process_of));
-	tracks->has_threads = calloc(tracks->processes_count + 1, sizeof(*tracks->has_threads));
-	tracks->queues = calloc(queues, sizeof(*tracks->queues));
-	tracks->waiting = calloc(queues, sizeof(*tracks->waiting));
-	tracks->rejected = calloc(queues, sizeof(*tracks->rejected));
-	tracks->shares_context = calloc(queues, sizeof(*tracks->shares_context));
-	tracks->devices = calloc(tracks->devices_count + 1, sizeof(*tracks->devices));
-	tracks->states = calloc(tracks->devices_count + 1, sizeof(*tracks->states));
+	tracks->calls = view_tracks_list(tracks, threads, sizeof(*tracks->calls));
+	tracks->off = view_tracks_list(tracks, threads, sizeof(*tracks->off));
+	tracks->ranges = view_tracks_list(tracks, threads, sizeof(*tracks->ranges));
+	tracks->away = view_tracks_list(tracks, threads, sizeof(*tracks->away));
+	tracks->has_samples = view_tracks_list(tracks, threads, sizeof(*tracks->has_samples));
+	tracks->process_of = view_tracks_list(tracks, threads, sizeof(*tracks->process_of));
+	tracks->has_threads = view_tracks_list(tracks, processes, sizeof(*tracks->has_threads));
+	tracks->queues = view_tracks_list(tracks, queues, sizeof(*tracks->queues));
+	tracks->waiting = view_tracks_list(tracks, queues, sizeof(*tracks->waiting));
+	tracks->rejected = view_tracks_list(tracks, queues, sizeof(*tracks->rejected));
+	tracks->shares_context = view_tracks_list(tracks, queues, sizeof(*tracks->shares_context));
+	tracks->devices = view_tracks_list(tracks, devices, sizeof(*tracks->devices));
+	tracks->states = view_tracks_list(tracks, devices, sizeof(*tracks->states));
 	if (!tracks->calls || !tracks->off || !tracks->ranges || !tracks->away || !tracks->queues ||
 	    !tracks->waiting || !tracks->rejected || !tracks->devices || !tracks->states ||
 	    !tracks->has_samples || !tracks->process_of || !tracks->shares_context ||
@@ -505,28 +504,42 @@ static int make_lists(struct view_tracks *tracks)
 	return init_queues(tracks);
 }
 
-int view_tracks_init(struct view_tracks *tracks, const struct analysis *analysis,
-		     struct view_store *store, struct view_code *code)
+static int on_begin(void *context, const struct analysis *analysis)
 {
+	struct view_tracks *tracks = context;
 	const struct trace_reader *reader = analysis->model->reader;
-	int error;
+	struct view_tracks empty = {.model = analysis->model,
+				    .analysis = analysis,
+				    .store = tracks->store,
+				    .code = tracks->code,
+				    .devices_count = analysis->devices_count,
+				    .contexts_count = analysis->contexts_count,
+				    .processes_count = analysis->processes_count};
+	int error = view_store_clear(tracks->store);
 
-	*tracks = (struct view_tracks){.model = analysis->model,
-				       .analysis = analysis,
-				       .store = store,
-				       .code = code,
-				       .devices_count = analysis->devices_count,
-				       .contexts_count = analysis->contexts_count,
-				       .processes_count = analysis->processes_count};
+	view_tracks_fini(tracks);
+	*tracks = empty;
 	entity_index_init(&tracks->threads, reader, EVENT_THREAD);
 	entity_index_init(&tracks->processes, reader, EVENT_PROCESS);
 	entity_index_init(&tracks->event_queues, reader, EVENT_QUEUE);
-	pair_map_init(&tracks->contexts);
-	pair_map_init(&tracks->samples);
-	error = make_lists(tracks);
+	if (!error)
+		error = make_lists(tracks);
 	if (!error)
 		error = view_values_init(tracks);
 	return error ? error : view_counters_init(tracks);
+}
+
+void view_tracks_observe(struct view_tracks *tracks, struct view_store *store,
+			 struct view_code *code, struct analysis_observer *ret_observer)
+{
+	tracks->store = store;
+	tracks->code = code;
+	*ret_observer = (struct analysis_observer){.context = tracks,
+						   .on_begin = on_begin,
+						   .on_row = on_item,
+						   .on_command = on_command,
+						   .on_flight = view_values_flight,
+						   .on_span = on_span};
 }
 
 void view_tracks_fini(struct view_tracks *tracks)
@@ -539,21 +552,8 @@ void view_tracks_fini(struct view_tracks *tracks)
 		free(tracks->all[i]);
 	}
 	view_values_fini(tracks);
-	view_counters_fini(tracks);
 	free(tracks->all);
-	free(tracks->calls);
-	free(tracks->off);
-	free(tracks->ranges);
-	free(tracks->away);
-	free(tracks->has_samples);
-	free(tracks->has_threads);
-	free(tracks->process_of);
-	free(tracks->queues);
-	free(tracks->waiting);
-	free(tracks->rejected);
-	free(tracks->shares_context);
-	free(tracks->devices);
-	free(tracks->states);
+	arena_fini(&tracks->lists);
 	pair_map_fini(&tracks->contexts);
 	pair_map_fini(&tracks->samples);
 	*tracks = (struct view_tracks){0};

@@ -13,6 +13,7 @@
 #include "analyze/entity_index.h"
 #include "analyze/observer.h"
 #include "analyze/text/units.h"
+#include "base/arena.h"
 #include "base/lane_assign.h"
 #include "page/view/code.h"
 #include "page/view/metrics.h"
@@ -57,7 +58,8 @@ struct view_state {
 	struct account_span span;
 };
 
-/* Lists of entities have one additional item for entities that the trace does not describe. */
+/* Lists of entities are in the arena, and have one additional item for entities that the trace does
+ * not describe. */
 struct view_tracks {
 	const struct model *model; /* borrowed, like store and code */
 	const struct analysis *analysis;
@@ -65,6 +67,7 @@ struct view_tracks {
 	struct view_code *code;
 	struct view_track **all; /* in the order of creation */
 	size_t count, capacity;
+	struct arena lists;
 	struct view_track **calls, **off; /* by thread */
 	struct view_track **ranges;       /* by thread */
 	struct view_track **devices;      /* by device */
@@ -90,14 +93,10 @@ struct view_tracks {
 	struct unit_shown *units;     /* by series */
 };
 
-int view_tracks_init(struct view_tracks *tracks, const struct analysis *analysis,
-		     struct view_store *store, struct view_code *code);
+/* Makes tracks during an analysis with this observer, anew in each of its passes. */
+void view_tracks_observe(struct view_tracks *tracks, struct view_store *store,
+			 struct view_code *code, struct analysis_observer *ret_observer);
 void view_tracks_fini(struct view_tracks *tracks); /* NULL-safe */
-
-/* Callbacks of an analysis_observer. */
-int view_tracks_row(struct view_tracks *tracks, const struct order_item *item, uint64_t launches);
-int view_tracks_command(struct view_tracks *tracks, const struct observed_command *command);
-int view_tracks_span(struct view_tracks *tracks, size_t device, const struct account_span *span);
 
 /* To be called when the analysis is complete: ends open spans and finishes all pyramids. */
 int view_tracks_finish(struct view_tracks *tracks);
@@ -106,20 +105,21 @@ int view_tracks_finish(struct view_tracks *tracks);
 const struct view_track *view_tracks_context(const struct view_tracks *tracks, size_t device,
 					     size_t context);
 
-/* Whether a time span is in the shown window, by the rule of the report's tables. */
-bool view_tracks_is_shown(const struct view_tracks *tracks, uint64_t begin, uint64_t end);
-
 /* Nanoseconds since the start of the recording, limited to the exact range of a double. */
 int64_t view_tracks_time(const struct view_tracks *tracks, uint64_t host_ns);
 
 int view_tracks_new(struct view_tracks *tracks, enum view_kind kind, size_t entity,
 		    struct view_track **ret_track);
 
+/* A list of `count` items of `size` bytes that are zero, valid until view_tracks_fini. NULL: no
+ * memory. */
+void *view_tracks_list(struct view_tracks *tracks, size_t count, size_t size);
+
 /* ---- view/values.c ---- */
 
 int view_values_init(struct view_tracks *tracks); /* -ENOMEM */
 void view_values_fini(struct view_tracks *tracks);
-int view_values_flight(struct view_tracks *tracks, size_t device, uint64_t time_ns, int by);
+int view_values_flight(void *tracks, size_t device, uint64_t time_ns, int by); /* on_flight */
 int view_values_sampled(struct view_tracks *tracks, size_t thread,
 			const struct event_cpu_sample *row);
 int view_values_finish(struct view_tracks *tracks);
@@ -127,7 +127,6 @@ int view_values_finish(struct view_tracks *tracks);
 /* ---- view/counters.c ---- */
 
 int view_counters_init(struct view_tracks *tracks); /* -ENOMEM */
-void view_counters_fini(struct view_tracks *tracks);
 int view_counters_row(struct view_tracks *tracks, const struct event_counter *row);
 
 #endif

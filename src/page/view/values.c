@@ -11,7 +11,6 @@
  *           flight until the end.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/model.h"
@@ -30,11 +29,13 @@ static bool lost_executions(const struct model *model)
 
 int view_values_init(struct view_tracks *tracks)
 {
+	size_t devices = tracks->devices_count + 1, processes = tracks->processes_count + 1;
+
 	tracks->has_flights = !lost_executions(tracks->model);
-	tracks->flights = calloc(tracks->devices_count + 1, sizeof(*tracks->flights));
-	tracks->levels = calloc(tracks->devices_count + 1, sizeof(*tracks->levels));
-	tracks->used = calloc(tracks->processes_count + 1, sizeof(*tracks->used));
-	tracks->uses = calloc(tracks->processes_count + 1, sizeof(*tracks->uses));
+	tracks->flights = view_tracks_list(tracks, devices, sizeof(*tracks->flights));
+	tracks->levels = view_tracks_list(tracks, devices, sizeof(*tracks->levels));
+	tracks->used = view_tracks_list(tracks, processes, sizeof(*tracks->used));
+	tracks->uses = view_tracks_list(tracks, processes, sizeof(*tracks->uses));
 	return tracks->flights && tracks->levels && tracks->used && tracks->uses ? 0 : -ENOMEM;
 }
 
@@ -42,16 +43,13 @@ void view_values_fini(struct view_tracks *tracks)
 {
 	for (size_t i = 0; tracks->levels && i <= tracks->devices_count; i++)
 		view_level_fini(&tracks->levels[i]);
-	free(tracks->flights);
-	free(tracks->levels);
-	free(tracks->used);
-	free(tracks->uses);
 }
 
 /* Adds a start or end of a command. Executions come up to the clocks' error late, so steps are
  * taken only up to that time before. */
-int view_values_flight(struct view_tracks *tracks, size_t device, uint64_t time_ns, int by)
+int view_values_flight(void *context, size_t device, uint64_t time_ns, int by)
 {
+	struct view_tracks *tracks = context;
 	uint64_t delay_ns = tracks->analysis->clock_error_ns;
 	struct view_track **track = &tracks->flights[device];
 	int error;

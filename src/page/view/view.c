@@ -72,45 +72,9 @@ void view_free(struct view *view)
 	free(view);
 }
 
-/* ---- callbacks of the analysis ---- */
-
-static int on_begin(void *context, const struct analysis *analysis)
-{
-	struct view *view = context;
-	int error = view_store_clear(view->store);
-
-	view_tracks_fini(&view->tracks);
-	return error ? error : view_tracks_init(&view->tracks, analysis, view->store, &view->code);
-}
-
-static int on_row(void *context, const struct order_item *item, uint64_t launches)
-{
-	return view_tracks_row(&((struct view *)context)->tracks, item, launches);
-}
-
-static int on_command(void *context, const struct observed_command *command)
-{
-	return view_tracks_command(&((struct view *)context)->tracks, command);
-}
-
-static int on_flight(void *context, size_t device, uint64_t time_ns, int by)
-{
-	return view_values_flight(&((struct view *)context)->tracks, device, time_ns, by);
-}
-
-static int on_span(void *context, size_t device, const struct account_span *span)
-{
-	return view_tracks_span(&((struct view *)context)->tracks, device, span);
-}
-
 void view_observe(struct view *view, struct analysis_observer *ret_observer)
 {
-	*ret_observer = (struct analysis_observer){.context = view,
-						   .on_begin = on_begin,
-						   .on_row = on_row,
-						   .on_command = on_command,
-						   .on_flight = on_flight,
-						   .on_span = on_span};
+	view_tracks_observe(&view->tracks, view->store, &view->code, ret_observer);
 }
 
 /* ---- the page ---- */
@@ -119,11 +83,10 @@ void view_observe(struct view *view, struct analysis_observer *ret_observer)
 static int write_json(struct view *view, const char *id, const struct view_stalls *stalls,
 		      FILE *file)
 {
-	struct string_builder text;
+	struct string_builder text = {0};
 	struct json_writer json;
 	int error;
 
-	string_builder_init(&text);
 	json_init_text(&json, &text);
 	if (stalls) {
 		view_stalls_write(stalls, &json);
@@ -172,10 +135,9 @@ static int write_sections(struct view *view, const struct view_about *about,
 				 .sections = sections,
 				 .has_texts = view_code_size(&view->code) > TEXTS_BYTES,
 				 .has_stalls = stalls->count != 0};
-	struct string_builder text;
+	struct string_builder text = {0};
 	int error = view_sections_pack(sections, &view->tracks);
 
-	string_builder_init(&text);
 	if (!error)
 		error = view_head_write(&head, &text);
 	if (!error)

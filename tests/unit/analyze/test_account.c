@@ -411,10 +411,9 @@ TEST(what_is_told_adds_up_to_the_account)
 	struct account_command first = launched(10, 14, 15, 20, 30);
 	struct account_command second = launched(60, 67, 70, 100, 110);
 	struct calls calls;
-	struct untimed_intervals untimed;
+	struct untimed_intervals untimed = {0};
 
 	calls_init(&calls);
-	untimed_intervals_init(&untimed);
 	CHECK_EQUAL(calls_add(&calls, 25, 35, true), 0);
 	CHECK_EQUAL(calls_add(&calls, 40, 45, false), 0);
 	CHECK_EQUAL(untimed_intervals_add(&untimed, 80, 90), 0);

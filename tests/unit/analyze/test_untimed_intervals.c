@@ -15,11 +15,10 @@ TEST(agrees_with_an_array)
 {
 	for (unsigned int round = 0; round < 50; round++) {
 		static uint8_t is_dark[MOMENTS];
-		struct untimed_intervals untimed;
+		struct untimed_intervals untimed = {0};
 		size_t wrong = 0;
 
 		srand(round);
-		untimed_intervals_init(&untimed);
 		memset(is_dark, 0, sizeof(is_dark));
 		for (unsigned int i = 0; i < 5 * round; i++) {
 			uint64_t begin = (uint64_t)rand() % MOMENTS;
@@ -46,9 +45,8 @@ TEST(agrees_with_an_array)
 
 TEST(without_an_end)
 {
-	struct untimed_intervals untimed;
+	struct untimed_intervals untimed = {0};
 
-	untimed_intervals_init(&untimed);
 	CHECK_EQUAL(untimed_intervals_inside(&untimed, 0, UINT64_MAX), 0);
 	CHECK_EQUAL(untimed_intervals_add(&untimed, 100, UINT64_MAX), 0);
 	CHECK_EQUAL(untimed_intervals_add(&untimed, 50, 50), 0);
@@ -64,10 +62,9 @@ TEST(without_an_end)
 /* Ten times as many as are kept, each 10 ns, one break of 40 long: the short ones are given up. */
 TEST(bounded)
 {
-	struct untimed_intervals untimed;
+	struct untimed_intervals untimed = {0};
 	uint64_t at = 0, truth = 0;
 
-	untimed_intervals_init(&untimed);
 	for (unsigned int i = 0; i < 10 * MAX_UNTIMED_INTERVALS; i++) {
 		CHECK_EQUAL(untimed_intervals_add(&untimed, at, at + 10), 0);
 		at += i % 40 ? 10 + 5 : 10 + 1000000;

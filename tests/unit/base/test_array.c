@@ -40,6 +40,29 @@ TEST(array_refuses_what_overflows)
 	free(items);
 }
 
+TEST(ring_keeps_its_order)
+{
+	int *items = NULL, next = 0, oldest = 0;
+	size_t capacity = 0, first = 0, count = 0;
+
+	/* three in, one out: the ring grows with its first item at many places */
+	for (size_t i = 0; i < 1000; i++) {
+		for (size_t j = 0; j < 3; j++) {
+			REQUIRE(array_grow_ring(items, capacity, first, count) == 0);
+			items[(first + count++) & (capacity - 1)] = next++;
+		}
+		CHECK(items[first] == oldest++);
+		first = (first + 1) & (capacity - 1);
+		count--;
+	}
+	for (; count; count--) {
+		CHECK(items[first] == oldest++);
+		first = (first + 1) & (capacity - 1);
+	}
+	CHECK_EQUAL(oldest, next);
+	free(items);
+}
+
 TEST(arena_keeps_what_it_gave)
 {
 	struct arena arena;
@@ -71,6 +94,7 @@ int main(void)
 {
 	RUN(array_grows_and_zeroes);
 	RUN(array_refuses_what_overflows);
+	RUN(ring_keeps_its_order);
 	RUN(arena_keeps_what_it_gave);
 	return harness_end();
 }

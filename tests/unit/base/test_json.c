@@ -45,6 +45,32 @@ TEST(writes_every_type)
 	string_builder_fini(&text);
 }
 
+TEST(writes_keys_with_their_values)
+{
+	struct string_builder text;
+	struct json_writer json;
+
+	string_builder_init(&text);
+	json_init_text(&json, &text);
+	json_object_begin(&json);
+	json_pair_i64(&json, "a", -1);
+	json_pair_double(&json, "b", 0.5);
+	json_pair_object(&json, "c");
+	json_pair_bool(&json, "d", true);
+	json_object_end(&json);
+	json_pair_array(&json, "e");
+	json_line_begin(&json);
+	json_object_end(&json);
+	json_array_end(&json);
+	json_line_array(&json, "f");
+	json_array_end(&json);
+	json_object_end(&json);
+	CHECK_EQUAL(json_error(&json), 0);
+	CHECK_TEXT(string_builder_text(&text),
+		   "{\"a\":-1,\"b\":0.5,\"c\":{\"d\":true},\"e\":[\n{}],\n\"f\":[]}");
+	string_builder_fini(&text);
+}
+
 TEST(breaks_lines_after_commas)
 {
 	struct string_builder text;
@@ -145,6 +171,7 @@ TEST(tells_errors)
 int main(void)
 {
 	RUN(writes_every_type);
+	RUN(writes_keys_with_their_values);
 	RUN(thousandths_are_exact);
 	RUN(breaks_lines_after_commas);
 	RUN(escapes_control_bytes);

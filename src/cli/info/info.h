@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * cli/info/object.h - print a code object of any vendor for `duet info`
+ * cli/info/info.h - `duet info` for files that are not traces: code objects, batch buffers
  */
-#ifndef CLI_INFO_OBJECT_H
-#define CLI_INFO_OBJECT_H
+#ifndef CLI_INFO_INFO_H
+#define CLI_INFO_INFO_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+struct cli_command;
 struct isa;
+
+/* ---- cli/info/object.c: a code object of any vendor ---- */
 
 enum { MAX_INFO_FACTS = 5 };
 
@@ -48,5 +51,28 @@ struct info_object {
 /* Prints the object as text, or as JSON "duet.info/1" with the key code_object. Errors: -errno with
  * the error chain. */
 int info_object_print(const struct info_object *object, bool is_json);
+
+/* ---- cli/info/code.c, cli/info/cubin.c: one vendor's ---- */
+
+/* Whether the file is an ELF file, and therefore not a trace. */
+bool info_is_code(const char *path);
+
+/* Prints the code object; returns the command's status. */
+int info_code(const struct cli_command *command, const char *path, bool is_json);
+
+/* Prints a cubin (NVIDIA). Errors: -errno with the error chain. */
+int info_cubin(const char *path, const void *bytes, size_t size, bool is_json);
+
+/* ---- cli/info/batch.c ---- */
+
+/* Values of the command's options; NULL: not set. */
+struct info_values {
+	bool json, batch;
+	const char *generation, *address, *start; /* for --batch */
+};
+
+/* Describes the batch buffer in a file, and returns the exit status. */
+int info_batch(const struct cli_command *command, const struct info_values *values,
+	       const char *path);
 
 #endif
