@@ -201,8 +201,7 @@ static void write_pair(struct pm *pm, unsigned int times)
 
 static int open_profiler(struct pm *pm)
 {
-	struct cupti_profiler_initialize_params params = {
-		.struct_bytes = CUpti_Profiler_Initialize_Params_STRUCT_SIZE};
+	struct cupti_profiler_initialize_params params = {.struct_bytes = sizeof(params)};
 	char text[PM_TEXT_BYTES];
 	int error = cupti_open_driver(&pm->cupti);
 
@@ -408,8 +407,7 @@ void pm_each_second(struct pm *pm, uint64_t now_ns)
 
 static void close_profiler(struct pm *pm)
 {
-	struct cupti_profiler_deinitialize_params params = {
-		.struct_bytes = CUpti_Profiler_DeInitialize_Params_STRUCT_SIZE};
+	struct cupti_profiler_deinitialize_params params = {.struct_bytes = sizeof(params)};
 
 	if (pm->has_profiler && !pm->is_one_left)
 		CUPTI_CALL(&pm->cupti, cuptiProfilerDeInitialize, &params);
