@@ -6,8 +6,8 @@
  * Gives:    submit_record, at once or after a later call completes the batch
  * Fails:    a batch that cannot be read or is too long is sent as far as it was parsed
  *
- * A part of submit.bpf.h. Include with these macros defined: SUBMIT_FIND, SUBMIT_FOUND,
- * SUBMIT_MISSED.
+ * A part of submit.bpf.h. Include with these macros defined, or functions: find_range, on_found,
+ * on_missed.
  */
 #ifndef BPF_SUBMIT_BATCHES_H
 #define BPF_SUBMIT_BATCHES_H
@@ -185,7 +185,7 @@ static __always_inline void parse_and_send(struct submit_scratch *scratch)
 		look_through(scratch);
 		open->found_before = open->found_sent;
 		open->found_sent = open->state.found_count;
-		SUBMIT_FOUND(scratch);
+		on_found(scratch);
 		put_found(scratch);
 		if (open->state.status == BATCH_INCOMPLETE && open->tries++ < MAX_SUBMIT_TRIES &&
 		    keep_open(open))

@@ -6,8 +6,8 @@
  * Gives:    one submit_call per thread from entry to return
  * Fails:    a call whose end was missed is dropped at the next one of its thread
  *
- * A part of submit.bpf.h. Include with these macros defined: SUBMIT_FIND, SUBMIT_FOUND,
- * SUBMIT_MISSED.
+ * A part of submit.bpf.h. Include with these macros defined, or functions: find_range, on_found,
+ * on_missed.
  */
 #ifndef BPF_SUBMIT_CALLS_H
 #define BPF_SUBMIT_CALLS_H
@@ -71,7 +71,7 @@ static __always_inline void miss_call(__u32 tid)
 	if (!missed)
 		return;
 	count(SUBMIT_COUNT_MISSED);
-	SUBMIT_MISSED(missed);
+	on_missed(missed);
 }
 
 static __always_inline struct submit_call *begin_call(__u32 what, const void *data,

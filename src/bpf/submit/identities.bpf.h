@@ -6,8 +6,8 @@
  * Gives:    numbers by pointer and handle
  * Fails:    an object beyond the size of a map has no number
  *
- * A part of submit.bpf.h. Include with these macros defined: SUBMIT_FIND, SUBMIT_FOUND,
- * SUBMIT_MISSED.
+ * A part of submit.bpf.h. Include with these macros defined, or functions: find_range, on_found,
+ * on_missed.
  */
 #ifndef BPF_SUBMIT_IDENTITIES_H
 #define BPF_SUBMIT_IDENTITIES_H

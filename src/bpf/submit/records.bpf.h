@@ -6,8 +6,8 @@
  * Gives:    the ring `records`, the array `counts`, new numbers
  * Fails:    a record without room is counted in `counts`
  *
- * A part of submit.bpf.h. Include with these macros defined: SUBMIT_FIND, SUBMIT_FOUND,
- * SUBMIT_MISSED.
+ * A part of submit.bpf.h. Include with these macros defined, or functions: find_range, on_found,
+ * on_missed.
  */
 #ifndef BPF_SUBMIT_RECORDS_H
 #define BPF_SUBMIT_RECORDS_H
