@@ -16,21 +16,11 @@
 enum { MAX_EXTENSIONS = 16, PLACES = 16384, MAX_KNOWN = 32 };
 
 /* Address spaces by their ids in the file: a context uses one of them, or has its own. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 4096);
-	__type(key, struct submit_id);
-	__type(value, __u64);
-} spaces SEC(".maps");
+MAP(spaces, LRU_HASH, 4096, struct submit_id, __u64);
 
 /* By our number: how many contexts and ids in files refer to it. The address space ends with the
  * last of them. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 8192);
-	__type(key, __u64);
-	__type(value, __u64);
-} holders SEC(".maps");
+MAP(holders, LRU_HASH, 8192, __u64, __u64);
 
 /* Address of a known kernel, and its object. Each kernel has one slot in the table, by its address:
  * a hash table took a third of the cost of a submission. */
@@ -40,12 +30,7 @@ struct place {
 	__u64 homes_ended; /* value of homes_ended at that time */
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, PLACES);
-	__type(key, __u32);
-	__type(value, struct place);
-} places SEC(".maps");
+MAP(places, ARRAY, PLACES, __u32, struct place);
 
 __u64 homes_ended; /* counter: entries from before must be checked again */
 
@@ -54,12 +39,7 @@ struct home {
 	__u64 vm, begin, end;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 4096);
-	__type(key, __u64);
-	__type(value, struct home);
-} homes SEC(".maps");
+MAP(homes, LRU_HASH, 4096, __u64, struct home);
 
 /* An object that is memory of its process. */
 struct user_memory {
@@ -68,12 +48,7 @@ struct user_memory {
 };
 
 /* Object -> its home. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 4096);
-	__type(key, __u64);
-	__type(value, struct user_memory);
-} user_memories SEC(".maps");
+MAP(user_memories, LRU_HASH, 4096, __u64, struct user_memory);
 
 /* An object's size is not in the list, and the address space is its process's own. So the object is
  * assumed to extend, as far as it is mapped, up to the next one of the list. */

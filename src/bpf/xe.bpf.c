@@ -38,12 +38,7 @@ struct space {
 };
 
 /* By its id in the file. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 4096);
-	__type(key, struct submit_id);
-	__type(value, struct space);
-} spaces SEC(".maps");
+MAP(spaces, LRU_HASH, 4096, struct submit_id, struct space);
 
 /* Buckets are removed with their address space, or its file. */
 struct {

@@ -56,12 +56,7 @@ struct submit_open_key {
 	__u32 tgid, slot;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, MAX_SUBMIT_OPENS);
-	__type(key, struct submit_open_key);
-	__type(value, struct submit_open);
-} opens SEC(".maps");
+MAP(opens, HASH, MAX_SUBMIT_OPENS, struct submit_open_key, struct submit_open);
 
 __u32 opens_count; /* upper bound of their number: most calls find none and skip the search */
 

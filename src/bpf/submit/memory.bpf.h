@@ -31,12 +31,7 @@ struct submit_mappings_key {
 	__u64 tgid;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 8192);
-	__type(key, struct submit_mappings_key);
-	__type(value, struct submit_mappings);
-} mappings SEC(".maps");
+MAP(mappings, LRU_HASH, 8192, struct submit_mappings_key, struct submit_mappings);
 
 static const struct submit_mappings no_mappings;
 
@@ -168,12 +163,7 @@ struct submit_scratch {
 	__u64 work[32]; /* for the including file, too large for the stack */
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, SUBMIT_SCRATCHES);
-	__type(key, __u32);
-	__type(value, struct submit_scratch);
-} scratches SEC(".maps");
+MAP(scratches, ARRAY, SUBMIT_SCRATCHES, __u32, struct submit_scratch);
 
 /* Not per processor, because some kinds of programs can be interrupted by others. NULL: all are in
  * use. */

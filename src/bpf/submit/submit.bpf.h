@@ -23,6 +23,7 @@
 
 #define GPU_RANGES_FUNCTION __attribute__((noinline))
 #include "bpf/gpu_ranges.bpf.h"
+#include "bpf/maps.h"
 #include "event/submit_record.h"
 
 struct submit_scratch;
