@@ -659,11 +659,6 @@ static int open_state(struct recording *recording, const struct session_options 
 	return 0;
 }
 
-static int descriptor(const void *state)
-{
-	return -1;
-}
-
 static uint64_t interval_ns(const void *state)
 {
 	const struct intel *intel = state;
@@ -675,8 +670,7 @@ static void drain(void *state)
 {
 	struct intel *intel = state;
 
-	if (intel->counters)
-		counters_drain(intel->counters);
+	counters_drain(intel->counters);
 	if (intel->driver)
 		driver_drain(intel->driver);
 	if (intel->debug)
@@ -687,19 +681,14 @@ static void drain(void *state)
 
 static void look_for_processes(void *state)
 {
-	struct intel *intel = state;
-
-	if (intel->counters)
-		counters_look(intel->counters);
+	counters_look(((struct intel *)state)->counters);
 }
 
 static void catch_up(void *state, uint64_t until_ns)
 {
 	struct intel *intel = state;
 
-	(void)until_ns;
-	if (intel->counters)
-		counters_catch_up(intel->counters);
+	counters_catch_up(intel->counters, until_ns);
 	if (intel->driver)
 		driver_drain(intel->driver);
 	if (intel->debug)
@@ -712,8 +701,7 @@ static void each_second(void *state, uint64_t now_ns)
 	struct intel *intel = state;
 
 	share_memory(intel);
-	if (intel->counters)
-		counters_count_losses(intel->counters, now_ns);
+	counters_count_losses(intel->counters, now_ns);
 	if (intel->driver)
 		driver_each_second(intel->driver, now_ns);
 }
@@ -740,7 +728,6 @@ static const struct collector_work work = {
 	.open = open_state,
 	.watch = watch,
 	.attach = attach,
-	.descriptor = descriptor,
 	.interval_ns = interval_ns,
 	.drain = drain,
 	.look = look_for_processes,
