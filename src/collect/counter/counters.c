@@ -80,16 +80,8 @@ static void take_rows(struct counters *counters)
 static void put_loss(struct counters *counters, uint32_t reason, uint64_t count, uint64_t *written,
 		     uint64_t now_ns)
 {
-	const struct trace_source source = {.clock = CLOCK_ID_MONOTONIC};
-	const struct event_loss row = {.begin = counters->counted_ns,
-				       .end = now_ns,
-				       .kind = EVENT_COUNTER,
-				       .reason = reason,
-				       .count = count - *written};
-
-	if (row.count)
-		trace_writer_row(counters->recording->writer, EVENT_LOSS, &source, &row);
-	*written = count;
+	recording_lose_more(counters->recording, EVENT_COUNTER, reason, counters->counted_ns,
+			    now_ns, count, written);
 }
 
 void counters_count_losses(void *state, uint64_t now_ns)

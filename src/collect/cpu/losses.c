@@ -21,15 +21,8 @@
 static void put_loss(struct cpu *cpu, uint32_t kind, uint32_t reason, uint64_t count,
 		     uint64_t now_ns)
 {
-	struct trace_source source = {.clock = CLOCK_ID_MONOTONIC};
-	const struct event_loss row = {.begin = cpu->losses.since_ns,
-				       .end = now_ns,
-				       .kind = kind,
-				       .reason = reason,
-				       .count = count};
-
 	if (count)
-		trace_writer_row(cpu->recording->writer, EVENT_LOSS, &source, &row);
+		recording_lose(cpu->recording, kind, reason, cpu->losses.since_ns, now_ns, count);
 }
 
 static void end_if_gone(struct cpu *cpu, struct process *process)

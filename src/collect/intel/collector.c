@@ -407,14 +407,8 @@ static void on_counts(void *context, uint64_t address, const uint32_t *counts, u
 
 static void put_loss(const struct telling *telling, enum event_loss_reason reason, uint64_t count)
 {
-	const struct trace_source source = {.clock = CLOCK_ID_MONOTONIC};
-	const struct event_loss row = {.begin = telling->since_ns,
-				       .end = telling->until_ns,
-				       .kind = EVENT_INSTRUCTION_SAMPLE,
-				       .reason = reason,
-				       .count = count};
-
-	trace_writer_row(telling->intel->recording->writer, EVENT_LOSS, &source, &row);
+	recording_lose(telling->intel->recording, EVENT_INSTRUCTION_SAMPLE, reason,
+		       telling->since_ns, telling->until_ns, count);
 }
 
 static void warn_end(const struct telling *telling, const struct eu_stream_counts *counts)

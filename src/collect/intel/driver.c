@@ -555,21 +555,6 @@ static void drain_all(struct driver *driver)
 	}
 }
 
-static void put_loss(struct tracer *tracer, uint64_t now_ns, uint32_t reason, uint64_t count,
-		     uint64_t *inout_reported)
-{
-	const struct trace_source source = {.clock = CLOCK_ID_MONOTONIC};
-	const struct event_loss row = {.begin = now_ns,
-				       .end = now_ns,
-				       .kind = EVENT_LAUNCH,
-				       .reason = reason,
-				       .count = count - *inout_reported};
-
-	if (count > *inout_reported)
-		trace_writer_row(tracer->owner->recording->writer, EVENT_LOSS, &source, &row);
-	*inout_reported = count;
-}
-
 /* Number of submissions that the BPF programs could not report. */
 static uint64_t count_unseen(const struct tracer *tracer)
 {
@@ -579,13 +564,17 @@ static uint64_t count_unseen(const struct tracer *tracer)
 
 static void put_lost(struct tracer *tracer, uint64_t now_ns)
 {
+	struct recording *recording = tracer->owner->recording;
+
 	if (kernel_load_lost(tracer->load) > tracer->reported_lost)
 		launches_lost(tracer->launches, now_ns);
-	put_loss(tracer, now_ns, LOSS_RING_FULL, kernel_load_lost(tracer->load),
-		 &tracer->reported_lost);
-	put_loss(tracer, now_ns, LOSS_TRACKING, count_unseen(tracer), &tracer->reported_unseen);
-	put_loss(tracer, now_ns, LOSS_TRACKING, launches_counted(tracer->launches)->no_memory,
-		 &tracer->reported_no_memory);
+	recording_lose_more(recording, EVENT_LAUNCH, LOSS_RING_FULL, now_ns, now_ns,
+			    kernel_load_lost(tracer->load), &tracer->reported_lost);
+	recording_lose_more(recording, EVENT_LAUNCH, LOSS_TRACKING, now_ns, now_ns,
+			    count_unseen(tracer), &tracer->reported_unseen);
+	recording_lose_more(recording, EVENT_LAUNCH, LOSS_TRACKING, now_ns, now_ns,
+			    launches_counted(tracer->launches)->no_memory,
+			    &tracer->reported_no_memory);
 }
 
 void driver_each_second(struct driver *driver, uint64_t now_ns)
