@@ -81,11 +81,11 @@ static bool read_clock(uint32_t pid, uint64_t *ret_ns)
 	return true;
 }
 
-static uint64_t parse_memory(struct source_state *state, struct tick *tick, size_t place,
-			     size_t length, uint64_t *values)
+static uint64_t read_memory(struct source_state *state, struct tick *tick, size_t place,
+			    uint64_t *values)
 {
 	const struct process_files *files = state->own;
-	uint64_t valid = statm_parse(tick->text, length, values);
+	uint64_t valid = statm_parse(tick->text, tick->length, values);
 
 	if (!(valid >> RESIDENT & 1))
 		return valid;
@@ -95,8 +95,8 @@ static uint64_t parse_memory(struct source_state *state, struct tick *tick, size
 
 /* The clock is found by pid, which may be reused. The file belongs to the process, so the clock is
  * read only if the file can be read. */
-static uint64_t parse_cpu(struct source_state *state, struct tick *tick, size_t place,
-			  size_t length, uint64_t *values)
+static uint64_t read_cpu(struct source_state *state, struct tick *tick, size_t place,
+			 uint64_t *values)
 {
 	struct own_cpu *own = state->own;
 	const struct tracked_place *who = &own->files.view.places[place];
@@ -118,21 +118,16 @@ static bool open_cpu(struct source_state *state, const struct tick *tick)
 	return process_files_open(state, tick);
 }
 
-static void read_cpu(struct source_state *state, struct tick *tick)
+static void read_cpus(struct source_state *state, struct tick *tick)
 {
 	threads_begin_round(&((struct own_cpu *)state->own)->threads);
-	process_files_read(state, tick, parse_cpu);
+	process_files_read(state, tick);
 }
 
 static void close_cpu(struct source_state *state)
 {
 	threads_fini(&((struct own_cpu *)state->own)->threads);
 	process_files_close(state);
-}
-
-static void read_memory(struct source_state *state, struct tick *tick)
-{
-	process_files_read(state, tick, parse_memory);
 }
 
 const struct source process_cpu_source = {
@@ -144,7 +139,8 @@ const struct source process_cpu_source = {
 	.max_instances = MAX_TRACKED,
 	.own_bytes = sizeof(struct own_cpu),
 	.open = open_cpu,
-	.read = read_cpu,
+	.read = read_cpus,
+	.read_one = read_cpu,
 	.close = close_cpu,
 };
 const struct source process_statm_source = {
@@ -152,9 +148,6 @@ const struct source process_statm_source = {
 	.file = "/proc/[pid]/statm",
 	SOURCE_METRICS(memory_metrics),
 	.group = GROUP_PROCESSES,
-	.max_instances = MAX_TRACKED,
-	.own_bytes = sizeof(struct process_files),
-	.open = process_files_open,
-	.read = read_memory,
-	.close = process_files_close,
+	.read_one = read_memory,
+	PROCESS_FILES_SOURCE,
 };
