@@ -99,69 +99,20 @@ struct intel_options {
 _Static_assert(sizeof(struct intel_options) <= COLLECTOR_OPTIONS_BYTES,
 	       "the options of intel fit into a slot");
 
-static uint64_t parse_cycles(const char *option)
+/* The text behind the word; NULL: another text. */
+static const char *value_of(const char *option, const char *word)
+{
+	const size_t length = strlen(word);
+
+	return strncmp(option, word, length) == 0 ? option + length : NULL;
+}
+
+static bool parse_number(const char *text, unsigned long most, unsigned long *ret_number)
 {
 	char *end;
-	const unsigned long cycles = strtoul(option, &end, 10);
 
-	return *end || end == option || cycles > MAX_CYCLES ? 0 : cycles;
-}
-
-/* Returns 0 for another text. */
-static uint32_t parse_oa_hz(const char *option)
-{
-	if (strcmp(option, "oa") == 0)
-		return OA_USUAL_HZ;
-	return strncmp(option, "oa=", 3) == 0 ? counters_frequency(option + 3, OA_MAX_HZ) : 0;
-}
-
-/* Returns MiB, a power of two; 0 for another text. */
-static uint32_t parse_ring(const char *option)
-{
-	static const char before[] = "ring=";
-	unsigned long size;
-	char *end;
-
-	if (strncmp(option, before, sizeof(before) - 1) != 0)
-		return 0;
-	option += sizeof(before) - 1;
-	size = strtoul(option, &end, 10);
-	return *end || end == option || size > MAX_RING_MIB || (size & (size - 1)) ? 0
-										   : (uint32_t)size;
-}
-
-/* False: another text. */
-static bool parse_debug_stop(const char *option, uint32_t *ret_pid)
-{
-	static const char before[] = "debug-stop=";
-	unsigned long pid;
-	char *end;
-
-	if (strncmp(option, before, sizeof(before) - 1) != 0)
-		return false;
-	option += sizeof(before) - 1;
-	errno = 0;
-	pid = strtoul(option, &end, 10);
-	if (*end || end == option || *option == '-' || errno || pid > INT32_MAX)
-		return false;
-	*ret_pid = (uint32_t)pid;
-	return true;
-}
-
-/* NULL: another text. */
-static const char *parse_oa_set(const char *option)
-{
-	static const char before[] = "oa-set=";
-	const char *name = option + sizeof(before) - 1;
-
-	if (strncmp(option, before, sizeof(before) - 1) != 0)
-		return NULL;
-	return *name && strlen(name) < OA_SET_NAME_BYTES ? name : NULL;
-}
-
-static bool has_word(const char *option, const char *word)
-{
-	return strncmp(option, word, strlen(word)) == 0;
+	*ret_number = strtoul(text, &end, 10);
+	return !*end && end != text && *text != '-' && *ret_number <= most;
 }
 
 /* The functions read_* parse one option each. They set an error if the text begins like the option
@@ -169,9 +120,9 @@ static bool has_word(const char *option, const char *word)
 static int read_cycles(const char *text, void *options)
 {
 	struct intel_options *own = options;
-	const uint64_t cycles = parse_cycles(text);
+	unsigned long cycles;
 
-	if (cycles) {
+	if (parse_number(text, MAX_CYCLES, &cycles) && cycles) {
 		own->cycles = cycles;
 		return 0;
 	}
@@ -186,11 +137,14 @@ static int read_cycles(const char *text, void *options)
 static int read_oa(const char *text, void *options)
 {
 	struct intel_options *own = options;
-	const uint32_t hz = parse_oa_hz(text);
+	const char *value = value_of(text, "oa=");
+	const uint32_t hz = value                     ? counters_frequency(value, OA_MAX_HZ)
+			    : strcmp(text, "oa") == 0 ? OA_USUAL_HZ
+						      : 0;
 
 	if (hz)
 		own->oa_hz = hz;
-	if (hz || !has_word(text, "oa="))
+	if (hz || !value)
 		return hz ? 0 : -ENOENT;
 	return error_set(
 		-EINVAL,
@@ -201,49 +155,53 @@ static int read_oa(const char *text, void *options)
 static int read_oa_set(const char *text, void *options)
 {
 	struct intel_options *own = options;
-	const char *set = parse_oa_set(text);
+	const char *name = value_of(text, "oa-set=");
 
-	if (set) {
-		snprintf(own->oa_set, sizeof(own->oa_set), "%s", set);
-		if (!own->oa_hz)
-			own->oa_hz = OA_USUAL_HZ;
-		return 0;
-	}
-	if (!has_word(text, "oa-set="))
+	if (!name)
 		return -ENOENT;
-	return error_set(-EINVAL,
-			 "intel:%s: a metric set's name has 1 to %d bytes: intel:oa-set=NAME (duet "
-			 "list oa-sets)",
-			 text, OA_SET_NAME_BYTES - 1);
+	if (!*name || strlen(name) >= OA_SET_NAME_BYTES)
+		return error_set(-EINVAL,
+				 "intel:%s: a metric set's name has 1 to %d bytes: "
+				 "intel:oa-set=NAME (duet list oa-sets)",
+				 text, OA_SET_NAME_BYTES - 1);
+	snprintf(own->oa_set, sizeof(own->oa_set), "%s", name);
+	if (!own->oa_hz)
+		own->oa_hz = OA_USUAL_HZ;
+	return 0;
 }
 
 static int read_ring(const char *text, void *options)
 {
 	struct intel_options *own = options;
-	const uint32_t mib = parse_ring(text);
+	const char *value = value_of(text, "ring=");
+	unsigned long mib;
 
-	if (mib)
-		own->ring_mib = mib;
-	if (mib || !has_word(text, "ring="))
-		return mib ? 0 : -ENOENT;
-	return error_set(-EINVAL,
-			 "intel:%s: the ring size is a power of two from 1 to %d MiB, for example "
-			 "intel:ring=64",
-			 text, MAX_RING_MIB);
+	if (!value)
+		return -ENOENT;
+	if (!parse_number(value, MAX_RING_MIB, &mib) || !mib || (mib & (mib - 1)))
+		return error_set(-EINVAL,
+				 "intel:%s: the ring size is a power of two from 1 to %d MiB, for "
+				 "example intel:ring=64",
+				 text, MAX_RING_MIB);
+	own->ring_mib = (uint32_t)mib;
+	return 0;
 }
 
 static int read_debug_stop(const char *text, void *options)
 {
 	struct intel_options *own = options;
+	const char *value = value_of(text, "debug-stop=");
+	unsigned long pid;
 
-	if (parse_debug_stop(text, &own->debug_pid))
-		return 0;
-	if (!has_word(text, "debug-stop"))
+	if (!value_of(text, "debug-stop"))
 		return -ENOENT;
-	return error_set(-EINVAL,
-			 "'%s' is invalid: it is debug-stop=PID, with the pid of one process; 0 is "
-			 "the program that duet starts",
-			 text);
+	if (!value || !parse_number(value, INT32_MAX, &pid))
+		return error_set(-EINVAL,
+				 "'%s' is invalid: it is debug-stop=PID, with the pid of one "
+				 "process; 0 is the program that duet starts",
+				 text);
+	own->debug_pid = (uint32_t)pid;
+	return 0;
 }
 
 static const struct collector_option intel_options[] = {

@@ -263,11 +263,6 @@ void stalls_take(struct stalls *stalls, const void *rows, size_t size)
 
 /* ---- delivery -------------------------------------------------------------------------------- */
 
-size_t stalls_waiting(const struct stalls *stalls)
-{
-	return stalls->fresh_count;
-}
-
 void stalls_emit(struct stalls *stalls, stalls_on_counts on_counts, void *context)
 {
 	for (size_t i = 0; i < stalls->fresh_count; i++) {

@@ -30,9 +30,6 @@ void stalls_free(struct stalls *stalls); /* NULL-safe */
 /* Counts whole rows as they were read; a partial row at the end is ignored. */
 void stalls_take(struct stalls *stalls, const void *rows, size_t size);
 
-/* Number of instructions with counts since the last stalls_emit. */
-size_t stalls_waiting(const struct stalls *stalls);
-
 /* Passes each entry to the callback, in order of first appearance, and resets the counts. Addresses
  * are the low bits that the layout has. */
 void stalls_emit(struct stalls *stalls, stalls_on_counts on_counts, void *context);
