@@ -410,51 +410,14 @@ static int32_t answer_of(ze_result result)
 }
 
 /* Two functions per row: record_NAME, and the hook before it (GUEST_HOOK). */
-#define ZE_CALL(number, name, table, slot, minor, parameters, arguments, callee, look, argument,   \
-		after)                                                                             \
-	static __attribute__((noinline)) ze_result record_##name parameters                        \
-	{                                                                                          \
-		struct guest_thread *thread;                                                       \
-		uint64_t begin;                                                                    \
-		ze_result result;                                                                  \
-                                                                                                   \
-		look;                                                                              \
-		thread = guest_enter();                                                            \
-		if (!thread) {                                                                     \
-			guest_missed(RING_TROUBLE_NO_RING);                                        \
-			return CALLEE_##callee(name) arguments;                                    \
-		}                                                                                  \
-		begin = guest_now(thread);                                                         \
-		result = CALLEE_##callee(name) arguments;                                          \
-		guest_put_api(thread, number, begin, guest_now(thread), (int32_t)result, argument, \
-			      0);                                                                  \
-		after;                                                                             \
-		POLL_##callee(thread);                                                             \
-		return result;                                                                     \
-	}                                                                                          \
-	GUEST_HOOK(ze_result, name, parameters, arguments, look, CALLEE_##callee(name))
-#define ZE_WAIT(number, name, table, slot, minor, parameters, arguments, argument)                 \
-	static __attribute__((noinline)) ze_result record_##name parameters                        \
-	{                                                                                          \
-		struct guest_thread *thread = guest_enter();                                       \
-		uint64_t begin, end;                                                               \
-		uint32_t stack;                                                                    \
-		ze_result result;                                                                  \
-                                                                                                   \
-		if (!thread) {                                                                     \
-			guest_missed(RING_TROUBLE_NO_RING);                                        \
-			return next.name arguments;                                                \
-		}                                                                                  \
-		stack = guest_stack(thread);                                                       \
-		begin = guest_now(thread);                                                         \
-		result = next.name arguments;                                                      \
-		end = guest_now(thread);                                                           \
-		guest_put_api(thread, number | API_TYPE_WAIT << 16, begin, end, answer_of(result), \
-			      argument, stack);                                                    \
-		level_zero_harvest_all(thread);                                                    \
-		return result;                                                                     \
-	}                                                                                          \
-	GUEST_HOOK(ze_result, name, parameters, arguments, LOOK, next.name)
+#define ZE_CALL(number, name, table, slot, minor, parameters, arguments, callee, look, argument, \
+		after)                                                                           \
+	GUEST_CALL(ze_result, number, name, parameters, arguments, CALLEE_##callee(name), look,  \
+		   (int32_t)result, argument, , after;                                           \
+		   POLL_##callee(thread))
+#define ZE_WAIT(number, name, table, slot, minor, parameters, arguments, argument)               \
+	GUEST_WAIT(ze_result, number, name, parameters, arguments, next.name, answer_of(result), \
+		   argument, level_zero_harvest_all(thread))
 #define ZE_APPEND(number, name, table, slot, minor, command_kind, parameters, arguments, describe) \
 	static __attribute__((noinline)) ze_result record_##name parameters                        \
 	{                                                                                          \
@@ -523,27 +486,35 @@ static int32_t answer_of(ze_result result)
 
 /* ---- the tables of the loader ---------------------------------------------------------------- */
 
-/* Tables with a row, by the name that a row gives them. */
+/* Tables with a row: X(the function that gives it, the name by which rows refer to it). Not
+ * formatted, because clang-format would put several into one line. */
+/* clang-format off */
+#define HOOKED_TABLES(X) \
+	X(zeGetGlobalProcAddrTable, global) \
+	X(zeGetDriverProcAddrTable, driver) \
+	X(zeGetDeviceProcAddrTable, device) \
+	X(zeGetContextProcAddrTable, context) \
+	X(zeGetCommandQueueProcAddrTable, command_queue) \
+	X(zeGetCommandListProcAddrTable, command_list) \
+	X(zeGetCommandListExpProcAddrTable, command_list_exp) \
+	X(zeGetEventPoolProcAddrTable, event_pool) \
+	X(zeGetEventProcAddrTable, event) \
+	X(zeGetEventExpProcAddrTable, event_exp) \
+	X(zeGetFenceProcAddrTable, fence) \
+	X(zeGetModuleProcAddrTable, module) \
+	X(zeGetKernelProcAddrTable, kernel) \
+	X(zeGetMemProcAddrTable, mem) \
+	X(zeGetPhysicalMemProcAddrTable, physical_mem) \
+	X(zeGetVirtualMemProcAddrTable, virtual_mem) \
+	X(zeGetImageProcAddrTable, image) \
+	X(zerGetGlobalProcAddrTable, zer_global)
+/* clang-format on */
+
 enum table {
 	TABLE_NONE, /* not hooked */
-	TABLE_global,
-	TABLE_driver,
-	TABLE_device,
-	TABLE_context,
-	TABLE_command_queue,
-	TABLE_command_list,
-	TABLE_command_list_exp,
-	TABLE_event_pool,
-	TABLE_event,
-	TABLE_event_exp,
-	TABLE_fence,
-	TABLE_module,
-	TABLE_kernel,
-	TABLE_mem,
-	TABLE_physical_mem,
-	TABLE_virtual_mem,
-	TABLE_image,
-	TABLE_zer_global
+#define TABLE(function, name) TABLE_##name,
+	HOOKED_TABLES(TABLE)
+#undef TABLE
 };
 
 #define ROW(name, table, slot, minor, hook) \
@@ -642,23 +613,7 @@ static ze_result take_table(enum table table, uint32_t version, void *functions,
 	}
 /* The loader rejects a layer that lacks one of these functions, and then fails itself. The list has
  * all functions up to loader 1.17. */
-GIVES(zeGetGlobalProcAddrTable, global)
-GIVES(zeGetDriverProcAddrTable, driver)
-GIVES(zeGetDeviceProcAddrTable, device)
-GIVES(zeGetContextProcAddrTable, context)
-GIVES(zeGetCommandQueueProcAddrTable, command_queue)
-GIVES(zeGetCommandListProcAddrTable, command_list)
-GIVES(zeGetCommandListExpProcAddrTable, command_list_exp)
-GIVES(zeGetEventPoolProcAddrTable, event_pool)
-GIVES(zeGetEventProcAddrTable, event)
-GIVES(zeGetEventExpProcAddrTable, event_exp)
-GIVES(zeGetFenceProcAddrTable, fence)
-GIVES(zeGetModuleProcAddrTable, module)
-GIVES(zeGetKernelProcAddrTable, kernel)
-GIVES(zeGetMemProcAddrTable, mem)
-GIVES(zeGetPhysicalMemProcAddrTable, physical_mem)
-GIVES(zeGetVirtualMemProcAddrTable, virtual_mem)
-GIVES(zeGetImageProcAddrTable, image)
+HOOKED_TABLES(GIVES)
 GIVES(zeGetDeviceExpProcAddrTable, NONE)
 GIVES(zeGetDriverExpProcAddrTable, NONE)
 GIVES(zeGetExecutableGraphProcAddrTable, NONE)
@@ -717,6 +672,5 @@ GIVES(zesGetSchedulerProcAddrTable, NONE)
 GIVES(zesGetStandbyProcAddrTable, NONE)
 GIVES(zesGetTemperatureProcAddrTable, NONE)
 GIVES(zesGetVFManagementExpProcAddrTable, NONE)
-GIVES(zerGetGlobalProcAddrTable, zer_global)
 /* Only tracing layers provide this one. A program that wants to trace gets an error. */
 GIVES(zelGetTracerApiProcAddrTable, NONE)
