@@ -113,6 +113,16 @@ void one_file_read(struct source_state *state, struct tick *tick);
 	.max_instances = 1, .own_bytes = sizeof(struct one_file), .open = one_file_open, \
 	.read = one_file_read, .parse = (parser), .close = one_file_close
 
+/* The values of one instance, by the source's parse or read_one. */
+static inline uint64_t source_values(struct source_state *state, struct tick *tick, size_t index,
+				     uint64_t *values)
+{
+	const struct source *source = state->source;
+
+	return source->parse ? source->parse(tick->text, tick->length, values)
+			     : source->read_one(state, tick, index, values);
+}
+
 #define SOURCE_METRICS(table) .metrics = (table), .metrics_count = ARRAY_COUNT(table)
 
 #endif

@@ -86,11 +86,10 @@ static bool is_due(const struct source_state *state, const struct tick *tick, si
 
 void process_files_read(struct source_state *state, struct tick *tick)
 {
-	const struct source *source = state->source;
 	struct process_files *files = state->own;
 
 	files->tick = tick;
-	files->source = source;
+	files->source = state->source;
 	tracked_look(tick->tracked, &files->view, meet_process, files);
 	metric_instances_begin_round(&state->instances);
 	for (size_t i = 0; i < files->view.count; i++) {
@@ -106,8 +105,7 @@ void process_files_read(struct source_state *state, struct tick *tick)
 		if (length <= 0)
 			continue;
 		files->next[i] = state->ticks + state->divisor;
-		valid = source->parse ? source->parse(tick->text, (size_t)length, values)
-				      : source->read_one(state, tick, i, values);
+		valid = source_values(state, tick, i, values);
 		instance = entity_of(state, &files->view.places[i]);
 		if (instance)
 			metric_instance_sample(&state->instances, instance, tick->time_ns, values,
