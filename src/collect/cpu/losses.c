@@ -42,8 +42,10 @@ static uint64_t take_refused_stacks(struct cpu *cpu)
 
 /* Lost records that are not samples are counted as switches: the kernel does not report their
  * kind. */
-void cpu_count_losses(struct cpu *cpu, uint64_t now_ns)
+void cpu_count_losses(void *state, uint64_t now_ns)
 {
+	struct cpu *cpu = state;
+
 	put_loss(cpu, EVENT_CPU_SAMPLE, LOSS_RING_FULL, cpu->losses.samples, now_ns);
 	put_loss(cpu, EVENT_SWITCH, LOSS_RING_FULL, cpu->losses.others, now_ns);
 	put_loss(cpu, LOSS_KIND_STACK, LOSS_TRACKING, take_refused_stacks(cpu), now_ns);
