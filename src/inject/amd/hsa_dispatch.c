@@ -119,7 +119,7 @@ static void fill_slot(struct hsa_slot *slot, const struct hsa_tracked_queue *que
 	slot->queue_id = queue->id;
 	slot->mode = thread->mode;
 	slot->is_copy = false;
-	slot->agent = hsa_device_agent(queue->device);
+	slot->agent = queue->device->agent;
 	slot->original.handle = 0;
 	slot->correlation = correlation;
 }
