@@ -11,14 +11,14 @@
  *
  * If a driver lacks a function, try the one listed behind it. The struct of a versioned function
  * differs in size with the version, as noted at each struct.
+ *
+ * Declarations for the simulated library and tests alone are in sim/nvidia/nvml_abi.h.
  */
 #ifndef ABI_NVML_H
 #define ABI_NVML_H
 
 #include <stddef.h>
 #include <stdint.h>
-
-#ifndef NVML_ABI_TABLES_ONLY
 
 typedef struct nvmlDevice_st *nvmlDevice_t;
 typedef struct nvmlGpmSample_st *nvmlGpmSample_t;
@@ -28,7 +28,6 @@ typedef uint32_t nvmlReturn_t;
 typedef uint32_t nvmlClockType_t;
 typedef uint32_t nvmlTemperatureSensors_t;
 typedef uint32_t nvmlPcieUtilCounter_t;
-typedef uint32_t nvmlPstates_t;
 typedef uint32_t nvmlSamplingType_t;
 typedef uint32_t nvmlValueType_t;
 
@@ -103,11 +102,8 @@ enum {
 	NVML_PCIE_UTIL_TX_BYTES = 0,
 	NVML_PCIE_UTIL_RX_BYTES = 1,
 
-	NVML_TOTAL_POWER_SAMPLES = 0,
 	NVML_GPU_UTILIZATION_SAMPLES = 1,
 	NVML_MEMORY_UTILIZATION_SAMPLES = 2,
-	NVML_PROCESSOR_CLK_SAMPLES = 5,
-	NVML_MEMORY_CLK_SAMPLES = 6,
 
 	NVML_VALUE_TYPE_UNSIGNED_INT = 1,
 	NVML_VALUE_TYPE_UNSIGNED_LONG = 2,
@@ -116,13 +112,9 @@ enum {
 	NVML_VALUE_TYPE_SIGNED_INT = 5,
 
 	NVML_FI_DEV_MEMORY_TEMP = 82,
-	NVML_FI_DEV_TOTAL_ENERGY_CONSUMPTION = 83,
 	/* KiB; scope_id is the link, or UINT32_MAX for all together */
 	NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX = 138,
 	NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_RX = 139,
-	NVML_FI_DEV_NVLINK_THROUGHPUT_RAW_TX = 140,
-	NVML_FI_DEV_NVLINK_THROUGHPUT_RAW_RX = 141,
-	NVML_FI_DEV_POWER_AVERAGE = 185,
 	NVML_FI_DEV_POWER_INSTANT = 186,
 	NVML_FI_DEV_PCIE_COUNT_TX_BYTES = 197,
 	NVML_FI_DEV_PCIE_COUNT_RX_BYTES = 198,
@@ -159,13 +151,6 @@ enum {
 	NVML_GPM_METRIC_FP64_UTIL = 11,
 	NVML_GPM_METRIC_FP32_UTIL = 12,
 	NVML_GPM_METRIC_FP16_UTIL = 13,
-	NVML_GPM_METRIC_PCIE_TX_PER_SEC = 20,
-	NVML_GPM_METRIC_PCIE_RX_PER_SEC = 21,
-	NVML_GPM_METRIC_NVDEC_0_UTIL = 30,
-	NVML_GPM_METRIC_NVJPG_0_UTIL = 40,
-	NVML_GPM_METRIC_NVOFA_0_UTIL = 50,
-	NVML_GPM_METRIC_NVLINK_TOTAL_RX_PER_SEC = 60,
-	NVML_GPM_METRIC_NVLINK_TOTAL_TX_PER_SEC = 61,
 
 	NVML_GPM_METRICS_GET_VERSION = 1,
 	NVML_GPM_SUPPORT_VERSION = 1,
@@ -207,12 +192,6 @@ struct nvml_pci_info {
 	uint32_t device_id;
 	uint32_t subsystem_id;
 	char bus_id[NVML_DEVICE_PCI_BUS_ID_BUFFER_SIZE];
-};
-
-/* nvmlDeviceGetComputeRunningProcesses: 16 bytes */
-struct nvml_process {
-	uint32_t pid;
-	unsigned long long used_bytes;
 };
 
 /* nvmlDeviceGetComputeRunningProcesses_v2 and _v3: 24 bytes */
@@ -278,8 +257,6 @@ struct nvml_gpm_support {
 	uint32_t is_supported;
 };
 
-#endif
-
 /*
  * Functions: X(need, name, parameters); each returns an nvmlReturn_t. Names are those of the
  * symbols, with the suffixes that nvml.h hides. Not formatted, because clang-format takes each *
@@ -290,19 +267,12 @@ struct nvml_gpm_support {
 	X(REQUIRED, nvmlInit_v2, (void)) \
 	X(REQUIRED, nvmlShutdown, (void)) \
 	X(OPTIONAL, nvmlSystemGetDriverVersion, (char *ret_text, unsigned bytes)) \
-	X(OPTIONAL, nvmlSystemGetNVMLVersion, (char *ret_text, unsigned bytes)) \
-	X(OPTIONAL, nvmlSystemGetCudaDriverVersion_v2, (int *ret_version)) \
 	X(REQUIRED, nvmlDeviceGetCount_v2, (unsigned *ret_count)) \
 	X(REQUIRED, nvmlDeviceGetHandleByIndex_v2, (unsigned index, nvmlDevice_t *ret_device)) \
-	X(OPTIONAL, nvmlDeviceGetHandleByUUID, (const char *uuid, nvmlDevice_t *ret_device)) \
-	X(OPTIONAL, nvmlDeviceGetHandleByPciBusId_v2, (const char *bus_id, \
-	  nvmlDevice_t *ret_device)) \
 	X(REQUIRED, nvmlDeviceGetName, (nvmlDevice_t device, char *ret_text, unsigned bytes)) \
 	X(REQUIRED, nvmlDeviceGetUUID, (nvmlDevice_t device, char *ret_text, unsigned bytes)) \
 	X(OPTIONAL, nvmlDeviceGetPciInfo_v3, (nvmlDevice_t device, \
 	  struct nvml_pci_info *ret_info)) \
-	X(OPTIONAL, nvmlDeviceGetCudaComputeCapability, (nvmlDevice_t device, int *ret_major, \
-	  int *ret_minor)) \
 	X(OPTIONAL, nvmlDeviceGetUtilizationRates, (nvmlDevice_t device, \
 	  struct nvml_utilization *ret_utilization)) \
 	X(OPTIONAL, nvmlDeviceGetMemoryInfo_v2, (nvmlDevice_t device, \
@@ -319,9 +289,6 @@ struct nvml_gpm_support {
 	  unsigned *ret_mhz)) \
 	X(OPTIONAL, nvmlDeviceGetTemperature, (nvmlDevice_t device, \
 	  nvmlTemperatureSensors_t sensor, unsigned *ret_celsius)) \
-	X(OPTIONAL, nvmlDeviceGetFanSpeed, (nvmlDevice_t device, unsigned *ret_percent)) \
-	X(OPTIONAL, nvmlDeviceGetPerformanceState, (nvmlDevice_t device, \
-	  nvmlPstates_t *ret_state)) \
 	X(OPTIONAL, nvmlDeviceGetPcieThroughput, (nvmlDevice_t device, \
 	  nvmlPcieUtilCounter_t counter, unsigned *ret_kb_s)) \
 	X(OPTIONAL, nvmlDeviceGetEncoderUtilization, (nvmlDevice_t device, unsigned *ret_percent, \
@@ -340,8 +307,6 @@ struct nvml_gpm_support {
 	  unsigned *count, struct nvml_process_v2 *ret_processes)) \
 	X(OPTIONAL, nvmlDeviceGetComputeRunningProcesses_v2, (nvmlDevice_t device, \
 	  unsigned *count, struct nvml_process_v2 *ret_processes)) \
-	X(OPTIONAL, nvmlDeviceGetComputeRunningProcesses, (nvmlDevice_t device, unsigned *count, \
-	  struct nvml_process *ret_processes)) \
 	X(OPTIONAL, nvmlDeviceGetGraphicsRunningProcesses_v3, (nvmlDevice_t device, \
 	  unsigned *count, struct nvml_process_v2 *ret_processes)) \
 	X(OPTIONAL, nvmlDeviceGetProcessUtilization, (nvmlDevice_t device, \
@@ -370,14 +335,10 @@ struct nvml_gpm_support {
 	X(OPTIONAL, nvmlGpmMetricsGet, (struct nvml_gpm_metrics_get *metrics))
 /* clang-format on */
 
-#ifndef NVML_ABI_TABLES_ONLY
-
 struct nvml_functions {
 #define NVML_FUNCTION(need, name, parameters) nvmlReturn_t(*name) parameters;
 	NVML_FUNCTIONS(NVML_FUNCTION)
 #undef NVML_FUNCTION
-	const char *(*nvmlErrorString)(nvmlReturn_t result);
 };
 
-#endif
 #endif
