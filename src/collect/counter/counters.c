@@ -299,7 +299,6 @@ static void on_absent(void *context, const struct source *source, const char *wh
 {
 	struct counters *counters = context;
 
-	(void)source;
 	recording_note(counters->recording, counters->options.collector, COLLECTOR_PARTIAL, 0, why);
 }
 

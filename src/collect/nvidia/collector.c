@@ -406,7 +406,6 @@ static int settle_options(void *options, bool is_named)
 	const struct nvidia_options *own = options;
 	const uint32_t words = own->choice.words;
 
-	(void)is_named;
 	if ((words & NVIDIA_OPTION_IDLE) && (words & NVIDIA_CUDA_ASKED))
 		return error_set(-EINVAL,
 				 "nvidia:idle and nvidia:idle-subscribed record nothing of CUDA; "

@@ -181,7 +181,6 @@ static uint64_t read_energy(struct source_state *state, struct tick *tick, size_
 	bool has_worked =
 		NVIDIA_ASK(nvidia, tick, index, nvmlDeviceGetTotalEnergyConsumption, &energy_mj);
 
-	(void)state;
 	return take_value(values, 0, has_worked, energy_mj * 1000);
 }
 

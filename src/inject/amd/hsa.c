@@ -488,9 +488,6 @@ EXPORTED bool OnLoad(struct hsa_tables *tables, uint64_t runtime_version, uint64
 	struct guest_thread *thread;
 	int saved = errno;
 
-	(void)runtime_version;
-	(void)failed_count;
-	(void)failed_names;
 	hsa_start_guest();
 	thread = guest_enter_first();
 	/* The runtime calls OnLoad twice if two names of HSA_TOOLS_LIB are the same library. */

@@ -385,7 +385,6 @@ static hsa_status add_symbol(hsa_executable executable, hsa_symbol symbol, void 
 	uint64_t object = 0;
 	struct kernel *kernel;
 
-	(void)data;
 	if (ask_symbol(symbol, HSA_SYMBOL_TYPE) != HSA_SYMBOL_IS_KERNEL ||
 	    hsa_next.symbol_get_info(symbol, HSA_SYMBOL_KERNEL_OBJECT, &object) != HSA_SUCCESS)
 		return HSA_SUCCESS;

@@ -390,7 +390,6 @@ void hsa_on_packets(const void *packets, uint64_t count, uint64_t index, void *d
 	struct guest_thread *thread = guest_enter();
 	int saved = errno;
 
-	(void)index;
 	if (GUEST_UNLIKELY(count != 1))
 		write_batch(thread, queue, packets, count, writer);
 	else

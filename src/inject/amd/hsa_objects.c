@@ -107,7 +107,6 @@ static hsa_status add_agent(hsa_agent agent, void *data)
 	uint32_t type = UINT32_MAX;
 	char product[64];
 
-	(void)data;
 	if (hsa_next.agent_get_info(agent, HSA_AGENT_DEVICE, &type) != HSA_SUCCESS ||
 	    type != HSA_DEVICE_GPU || objects.count == MAX_DEVICES)
 		return HSA_SUCCESS;

@@ -319,9 +319,6 @@ void cuda_buffer_completed(CUcontext context, uint32_t stream, uint8_t *buffer, 
 	struct guest_thread *thread;
 	int saved = errno;
 
-	(void)context;
-	(void)stream;
-	(void)bytes;
 	guest_notice_fork();
 	thread = cuda_is_live() ? guest_enter() : NULL;
 	if (buffer == discard)

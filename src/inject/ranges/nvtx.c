@@ -159,7 +159,6 @@ static int DomainRangePop(const void *domain)
 
 static const void *DomainRegisterStringA(const void *domain, const char *text)
 {
-	(void)domain;
 	return keep_text(record_text_of(text));
 }
 
@@ -167,7 +166,6 @@ static const void *DomainRegisterStringW(const void *domain, const wchar_t *text
 {
 	struct range_wide wide;
 
-	(void)domain;
 	return keep_text(record_text_wide(text, &wide));
 }
 
