@@ -25,8 +25,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "../xe_calls.h"
 #include "../xe_commands.h"
-#include "abi/xe.h"
 #include "sim.h"
 
 enum {

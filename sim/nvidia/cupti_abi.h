@@ -133,6 +133,7 @@ enum {
 
 enum {
 	CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SCRATCH_BUFFER_SIZE = 3,
+	CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_ENABLE_START_STOP_CONTROL = 6,
 
 	CUPTI_PM_SAMPLING_DECODE_STOP_REASON_OTHER = 0,
 
@@ -142,7 +143,38 @@ enum {
 	CUPTI_METRIC_TYPE_THROUGHPUT = 2,
 };
 
+/* Value of struct_bytes in a parameter struct, where abi/cupti.h has none. */
 enum {
+	CUpti_SubscriberParams_STRUCT_SIZE = 32,
+	CUpti_PCSamplingConfigurationInfoParamsSize = 40,
+	CUpti_PCSamplingGetDataParamsSize = 32,
+	CUpti_PCSamplingEnableParamsSize = 24,
+	CUpti_PCSamplingDisableParamsSize = 24,
+	CUpti_PCSamplingStartParamsSize = 24,
+	CUpti_PCSamplingStopParamsSize = 24,
+	CUpti_PCSamplingGetNumStallReasonsParamsSize = 32,
+	CUpti_PCSamplingGetStallReasonsParamsSize = 48,
+	CUpti_GetCubinCrcParamsSize = 32,
+	CUpti_PmSampling_SetConfig_Params_STRUCT_SIZE = 64,
+	CUpti_PmSampling_Enable_Params_STRUCT_SIZE = 32,
+	CUpti_PmSampling_Disable_Params_STRUCT_SIZE = 24,
+	CUpti_PmSampling_Start_Params_STRUCT_SIZE = 24,
+	CUpti_PmSampling_Stop_Params_STRUCT_SIZE = 24,
+	CUpti_PmSampling_GetCounterAvailability_Params_STRUCT_SIZE = 40,
+	CUpti_PmSampling_GetCounterDataSize_Params_STRUCT_SIZE = 56,
+	CUpti_PmSampling_CounterDataImage_Initialize_Params_STRUCT_SIZE = 40,
+	CUpti_PmSampling_GetCounterDataInfo_Params_STRUCT_SIZE = 56,
+	CUpti_PmSampling_CounterData_GetSampleInfo_Params_STRUCT_SIZE = 64,
+	CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE = 48,
+	CUpti_Profiler_Host_Deinitialize_Params_STRUCT_SIZE = 24,
+	CUpti_Profiler_Host_EvaluateToGpuValues_Params_STRUCT_SIZE = 72,
+	CUpti_Profiler_Host_ConfigAddMetrics_Params_STRUCT_SIZE = 40,
+	CUpti_Profiler_Host_GetConfigImageSize_Params_STRUCT_SIZE = 32,
+	CUpti_Profiler_Host_GetConfigImage_Params_STRUCT_SIZE = 40,
+	CUpti_Profiler_Host_GetNumOfPasses_Params_STRUCT_SIZE = 40,
+	CUpti_Profiler_Initialize_Params_STRUCT_SIZE = 16,
+	CUpti_Profiler_DeInitialize_Params_STRUCT_SIZE = 16,
+	CUpti_Device_GetChipName_Params_STRUCT_SIZE = 32,
 	CUpti_Profiler_Host_GetBaseMetrics_Params_STRUCT_SIZE = 48,
 };
 
@@ -442,6 +474,18 @@ struct cupti_host_max_metrics_per_pass_params {
 	size_t ret_count;
 };
 
+struct cupti_pc_sampling_start_params {
+	size_t struct_bytes;
+	void *reserved0;
+	CUcontext context;
+};
+
+struct cupti_pc_sampling_stop_params {
+	size_t struct_bytes;
+	void *reserved0;
+	CUcontext context;
+};
+
 #endif
 
 /* clang-format off */
@@ -484,6 +528,8 @@ struct cupti_host_max_metrics_per_pass_params {
 	X(OPTIONAL, cuptiDeviceSupported, (CUdevice device, int *ret_support)) \
 	X(OPTIONAL, cuptiGetSassToSourceCorrelation, (struct cupti_sass_to_source_params *params)) \
 	X(OPTIONAL, cuptiRegisterComputeCrcCallback, (cupti_crc_function function)) \
+	X(OPTIONAL, cuptiPCSamplingStart, (struct cupti_pc_sampling_start_params *params)) \
+	X(OPTIONAL, cuptiPCSamplingStop, (struct cupti_pc_sampling_stop_params *params)) \
 	X(OPTIONAL, cuptiProfilerHostGetSupportedChips, \
 	  (struct cupti_host_supported_chips_params *params)) \
 	X(OPTIONAL, cuptiProfilerHostGetBaseMetrics, \

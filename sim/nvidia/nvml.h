@@ -11,10 +11,10 @@
 #define SIM_NVIDIA_NVML_H
 
 #include "sim.h"
-#include "abi/nvml.h"
+#include "nvml_abi.h"
 
 #define X(need, name, parameters) SIM_EXPORT nvmlReturn_t name parameters;
-NVML_FUNCTIONS(X)
+NVML_ALL_FUNCTIONS(X)
 #undef X
 SIM_EXPORT const char *nvmlErrorString(nvmlReturn_t result);
 

@@ -130,7 +130,6 @@ enum {
 	CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_STALL_REASON = 2,
 	CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_HARDWARE_BUFFER_SIZE = 4,
 	CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE = 5,
-	CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_ENABLE_START_STOP_CONTROL = 6,
 	CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_OUTPUT_DATA_FORMAT = 7,
 	CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER = 8,
 
@@ -151,40 +150,11 @@ enum {
 	CUPTI_PROFILER_PM_SAMPLING = 3,
 };
 
-/* Value of struct_bytes in a parameter struct: the end of its last field, without padding. */
+/* Value of struct_bytes in a parameter struct: the end of its last field. These two end before the
+ * struct's padding; all others have sizeof. */
 enum {
-	CUpti_SubscriberParams_STRUCT_SIZE = 32,
-	CUpti_PCSamplingConfigurationInfoParamsSize = 40,
-	CUpti_PCSamplingGetDataParamsSize = 32,
-	CUpti_PCSamplingEnableParamsSize = 24,
-	CUpti_PCSamplingDisableParamsSize = 24,
-	CUpti_PCSamplingStartParamsSize = 24,
-	CUpti_PCSamplingStopParamsSize = 24,
-	CUpti_PCSamplingGetNumStallReasonsParamsSize = 32,
-	CUpti_PCSamplingGetStallReasonsParamsSize = 48,
-	CUpti_GetCubinCrcParamsSize = 32,
-	CUpti_PmSampling_SetConfig_Params_STRUCT_SIZE = 64,
-	CUpti_PmSampling_Enable_Params_STRUCT_SIZE = 32,
-	CUpti_PmSampling_Disable_Params_STRUCT_SIZE = 24,
-	CUpti_PmSampling_Start_Params_STRUCT_SIZE = 24,
-	CUpti_PmSampling_Stop_Params_STRUCT_SIZE = 24,
 	CUpti_PmSampling_DecodeData_Params_STRUCT_SIZE = 45,
-	CUpti_PmSampling_GetCounterAvailability_Params_STRUCT_SIZE = 40,
-	CUpti_PmSampling_GetCounterDataSize_Params_STRUCT_SIZE = 56,
-	CUpti_PmSampling_CounterDataImage_Initialize_Params_STRUCT_SIZE = 40,
-	CUpti_PmSampling_GetCounterDataInfo_Params_STRUCT_SIZE = 56,
-	CUpti_PmSampling_CounterData_GetSampleInfo_Params_STRUCT_SIZE = 64,
-	CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE = 48,
-	CUpti_Profiler_Host_Deinitialize_Params_STRUCT_SIZE = 24,
-	CUpti_Profiler_Host_EvaluateToGpuValues_Params_STRUCT_SIZE = 72,
-	CUpti_Profiler_Host_ConfigAddMetrics_Params_STRUCT_SIZE = 40,
-	CUpti_Profiler_Host_GetConfigImageSize_Params_STRUCT_SIZE = 32,
-	CUpti_Profiler_Host_GetConfigImage_Params_STRUCT_SIZE = 40,
-	CUpti_Profiler_Host_GetNumOfPasses_Params_STRUCT_SIZE = 40,
-	CUpti_Profiler_Initialize_Params_STRUCT_SIZE = 16,
-	CUpti_Profiler_DeInitialize_Params_STRUCT_SIZE = 16,
 	CUpti_Profiler_DeviceSupported_Params_STRUCT_SIZE = 52,
-	CUpti_Device_GetChipName_Params_STRUCT_SIZE = 32,
 };
 
 /* Activity records. A device id is CUDA's ordinal after CUDA_VISIBLE_DEVICES; join devices by
@@ -489,8 +459,7 @@ struct cupti_subscriber_params {
 };
 
 /* PC sampling, 11.3 (15). The first member is the size of the caller's struct, which determines its
- * fields: in parameter structs the constant above, in data structs sizeof.
- */
+ * fields. */
 
 struct cupti_pc_stall_reason {
 	uint32_t stall_index;
@@ -552,13 +521,11 @@ struct cupti_pc_sampling_configuration_info {
 			size_t count;
 			uint32_t *indices;
 		} stall_reasons;
-		size_t scratch_buffer_bytes;
 		size_t hardware_buffer_bytes;
 		uint32_t collection_mode;
 		uint32_t is_start_stop_controlled;
 		uint32_t output_format;
 		struct cupti_pc_sampling_data *data_buffer;
-		uint32_t worker_sleep_ms;
 	} value;
 };
 
@@ -585,18 +552,6 @@ struct cupti_pc_sampling_enable_params {
 };
 
 struct cupti_pc_sampling_disable_params {
-	size_t struct_bytes;
-	void *reserved0;
-	CUcontext context;
-};
-
-struct cupti_pc_sampling_start_params {
-	size_t struct_bytes;
-	void *reserved0;
-	CUcontext context;
-};
-
-struct cupti_pc_sampling_stop_params {
 	size_t struct_bytes;
 	void *reserved0;
 	CUcontext context;
@@ -876,8 +831,6 @@ struct cupti_chip_name_params {
 	X(OPTIONAL, cuptiPCSamplingGetData, (struct cupti_pc_sampling_get_data_params *params)) \
 	X(OPTIONAL, cuptiPCSamplingEnable, (struct cupti_pc_sampling_enable_params *params)) \
 	X(OPTIONAL, cuptiPCSamplingDisable, (struct cupti_pc_sampling_disable_params *params)) \
-	X(OPTIONAL, cuptiPCSamplingStart, (struct cupti_pc_sampling_start_params *params)) \
-	X(OPTIONAL, cuptiPCSamplingStop, (struct cupti_pc_sampling_stop_params *params)) \
 	X(OPTIONAL, cuptiPCSamplingGetNumStallReasons, \
 	  (struct cupti_pc_sampling_num_stall_reasons_params *params)) \
 	X(OPTIONAL, cuptiPCSamplingGetStallReasons, \

@@ -24,24 +24,24 @@
  *		copies or fills, and waits for it
  *	HIP_OTHER_SYMBOL(name, symbol, version)
  *		another symbol of the row's function
+ *
+ * HIP_BOTH is two rows: a function, and the one with the suffix _spt, which uses the default stream
+ * of its thread and takes the same arguments.
  */
 /* clang-format off */
+#define HIP_BOTH(kind, number, spt_number, name, version, spt_version, ...) \
+	kind(number, name, version, __VA_ARGS__)                            \
+	kind(spt_number, name##_spt, spt_version, __VA_ARGS__)
 
 /* ---- kernels and graphs ---- */
-HIP_LAUNCH(288, hipLaunchKernel, "hip_4.2",
-	(const void *function, struct hip_size grid, struct hip_size block, void **values, size_t shared_bytes,
-	hip_handle stream), (function, grid, block, values, shared_bytes, stream))
-HIP_LAUNCH(289, hipLaunchKernel_spt, "hip_5.2",
+HIP_BOTH(HIP_LAUNCH, 288, 289, hipLaunchKernel, "hip_4.2", "hip_5.2",
 	(const void *function, struct hip_size grid, struct hip_size block, void **values, size_t shared_bytes,
 	hip_handle stream), (function, grid, block, values, shared_bytes, stream))
 HIP_LAUNCH(290, hipExtLaunchKernel, "hip_4.2",
 	(const void *function, struct hip_size grid, struct hip_size block, void **values, size_t shared_bytes,
 	hip_handle stream, hip_handle first, hip_handle last, int flags), (function, grid, block, values, shared_bytes,
 	stream, first, last, flags))
-HIP_LAUNCH(291, hipLaunchCooperativeKernel, "hip_4.2",
-	(const void *function, struct hip_size grid, struct hip_size block, void **values, uint32_t shared_bytes,
-	hip_handle stream), (function, grid, block, values, shared_bytes, stream))
-HIP_LAUNCH(292, hipLaunchCooperativeKernel_spt, "hip_5.2",
+HIP_BOTH(HIP_LAUNCH, 291, 292, hipLaunchCooperativeKernel, "hip_4.2", "hip_5.2",
 	(const void *function, struct hip_size grid, struct hip_size block, void **values, uint32_t shared_bytes,
 	hip_handle stream), (function, grid, block, values, shared_bytes, stream))
 HIP_LAUNCH(293, hipLaunchCooperativeKernelMultiDevice, "hip_4.2",
@@ -74,20 +74,13 @@ HIP_LAUNCH(301, hipLaunchKernelExC, "hip_6.5",
 	(const void *how, const void *function, void **values), (how, function, values))
 HIP_LAUNCH(302, hipDrvLaunchKernelEx, "hip_6.5",
 	(const void *how, hip_handle function, void **values, void **extra), (how, function, values, extra))
-HIP_LAUNCH(303, hipGraphLaunch, "hip_4.3",
-	(hip_handle graph, hip_handle stream), (graph, stream))
-HIP_LAUNCH(304, hipGraphLaunch_spt, "hip_5.3",
+HIP_BOTH(HIP_LAUNCH, 303, 304, hipGraphLaunch, "hip_4.3", "hip_5.3",
 	(hip_handle graph, hip_handle stream), (graph, stream))
 
 /* ---- copies ---- */
-HIP_COPY_NOW(305, hipMemcpy, "hip_4.2",
+HIP_BOTH(HIP_COPY_NOW, 305, 306, hipMemcpy, "hip_4.2", "hip_5.2",
 	(void *to, const void *from, size_t bytes, int kind), (to, from, bytes, kind), direction(kind), bytes)
-HIP_COPY_NOW(306, hipMemcpy_spt, "hip_5.2",
-	(void *to, const void *from, size_t bytes, int kind), (to, from, bytes, kind), direction(kind), bytes)
-HIP_COPY(307, hipMemcpyAsync, "hip_4.2",
-	(void *to, const void *from, size_t bytes, int kind, hip_handle stream), (to, from, bytes, kind, stream),
-	direction(kind), bytes)
-HIP_COPY(308, hipMemcpyAsync_spt, "hip_5.2",
+HIP_BOTH(HIP_COPY, 307, 308, hipMemcpyAsync, "hip_4.2", "hip_5.2",
 	(void *to, const void *from, size_t bytes, int kind, hip_handle stream), (to, from, bytes, kind, stream),
 	direction(kind), bytes)
 HIP_COPY_NOW(309, hipMemcpyWithStream, "hip_4.2",
@@ -111,75 +104,41 @@ HIP_COPY_NOW(316, hipMemcpyPeer, "hip_4.2",
 HIP_COPY(317, hipMemcpyPeerAsync, "hip_4.2",
 	(void *to, int to_device, const void *from, int from_device, size_t bytes, hip_handle stream), (to, to_device,
 	from, from_device, bytes, stream), COMMAND_COPY, bytes)
-HIP_COPY_NOW(318, hipMemcpyToSymbol, "hip_4.2",
+HIP_BOTH(HIP_COPY_NOW, 318, 319, hipMemcpyToSymbol, "hip_4.2", "hip_5.2",
 	(const void *symbol, const void *from, size_t bytes, size_t offset, int kind), (symbol, from, bytes, offset,
 	kind), direction(kind), bytes)
-HIP_COPY_NOW(319, hipMemcpyToSymbol_spt, "hip_5.2",
-	(const void *symbol, const void *from, size_t bytes, size_t offset, int kind), (symbol, from, bytes, offset,
-	kind), direction(kind), bytes)
-HIP_COPY(320, hipMemcpyToSymbolAsync, "hip_4.2",
+HIP_BOTH(HIP_COPY, 320, 321, hipMemcpyToSymbolAsync, "hip_4.2", "hip_5.3",
 	(const void *symbol, const void *from, size_t bytes, size_t offset, int kind, hip_handle stream), (symbol,
 	from, bytes, offset, kind, stream), direction(kind), bytes)
-HIP_COPY(321, hipMemcpyToSymbolAsync_spt, "hip_5.3",
-	(const void *symbol, const void *from, size_t bytes, size_t offset, int kind, hip_handle stream), (symbol,
-	from, bytes, offset, kind, stream), direction(kind), bytes)
-HIP_COPY_NOW(322, hipMemcpyFromSymbol, "hip_4.2",
+HIP_BOTH(HIP_COPY_NOW, 322, 323, hipMemcpyFromSymbol, "hip_4.2", "hip_5.2",
 	(void *to, const void *symbol, size_t bytes, size_t offset, int kind), (to, symbol, bytes, offset, kind),
 	direction(kind), bytes)
-HIP_COPY_NOW(323, hipMemcpyFromSymbol_spt, "hip_5.2",
-	(void *to, const void *symbol, size_t bytes, size_t offset, int kind), (to, symbol, bytes, offset, kind),
-	direction(kind), bytes)
-HIP_COPY(324, hipMemcpyFromSymbolAsync, "hip_4.2",
+HIP_BOTH(HIP_COPY, 324, 325, hipMemcpyFromSymbolAsync, "hip_4.2", "hip_5.3",
 	(void *to, const void *symbol, size_t bytes, size_t offset, int kind, hip_handle stream), (to, symbol, bytes,
 	offset, kind, stream), direction(kind), bytes)
-HIP_COPY(325, hipMemcpyFromSymbolAsync_spt, "hip_5.3",
-	(void *to, const void *symbol, size_t bytes, size_t offset, int kind, hip_handle stream), (to, symbol, bytes,
-	offset, kind, stream), direction(kind), bytes)
-HIP_COPY_NOW(326, hipMemcpy2D, "hip_4.2",
+HIP_BOTH(HIP_COPY_NOW, 326, 327, hipMemcpy2D, "hip_4.2", "hip_5.2",
 	(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height, int kind), (to,
 	to_pitch, from, from_pitch, width, height, kind), direction(kind), width * height)
-HIP_COPY_NOW(327, hipMemcpy2D_spt, "hip_5.2",
-	(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height, int kind), (to,
-	to_pitch, from, from_pitch, width, height, kind), direction(kind), width * height)
-HIP_COPY(328, hipMemcpy2DAsync, "hip_4.2",
+HIP_BOTH(HIP_COPY, 328, 329, hipMemcpy2DAsync, "hip_4.2", "hip_5.3",
 	(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height, int kind,
 	hip_handle stream), (to, to_pitch, from, from_pitch, width, height, kind, stream), direction(kind), width *
 	height)
-HIP_COPY(329, hipMemcpy2DAsync_spt, "hip_5.3",
-	(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height, int kind,
-	hip_handle stream), (to, to_pitch, from, from_pitch, width, height, kind, stream), direction(kind), width *
-	height)
-HIP_COPY_NOW(330, hipMemcpy2DToArray, "hip_4.2",
+HIP_BOTH(HIP_COPY_NOW, 330, 331, hipMemcpy2DToArray, "hip_4.2", "hip_5.2",
 	(hip_handle to, size_t x, size_t y, const void *from, size_t from_pitch, size_t width, size_t height, int
 	kind), (to, x, y, from, from_pitch, width, height, kind), direction(kind), width * height)
-HIP_COPY_NOW(331, hipMemcpy2DToArray_spt, "hip_5.2",
-	(hip_handle to, size_t x, size_t y, const void *from, size_t from_pitch, size_t width, size_t height, int
-	kind), (to, x, y, from, from_pitch, width, height, kind), direction(kind), width * height)
-HIP_COPY(332, hipMemcpy2DToArrayAsync, "hip_4.3",
+HIP_BOTH(HIP_COPY, 332, 333, hipMemcpy2DToArrayAsync, "hip_4.3", "hip_5.3",
 	(hip_handle to, size_t x, size_t y, const void *from, size_t from_pitch, size_t width, size_t height, int kind,
 	hip_handle stream), (to, x, y, from, from_pitch, width, height, kind, stream), direction(kind), width * height)
-HIP_COPY(333, hipMemcpy2DToArrayAsync_spt, "hip_5.3",
-	(hip_handle to, size_t x, size_t y, const void *from, size_t from_pitch, size_t width, size_t height, int kind,
-	hip_handle stream), (to, x, y, from, from_pitch, width, height, kind, stream), direction(kind), width * height)
-HIP_COPY_NOW(334, hipMemcpy2DFromArray, "hip_4.2",
+HIP_BOTH(HIP_COPY_NOW, 334, 335, hipMemcpy2DFromArray, "hip_4.2", "hip_5.2",
 	(void *to, size_t to_pitch, hip_handle from, size_t x, size_t y, size_t width, size_t height, int kind), (to,
 	to_pitch, from, x, y, width, height, kind), direction(kind), width * height)
-HIP_COPY_NOW(335, hipMemcpy2DFromArray_spt, "hip_5.2",
-	(void *to, size_t to_pitch, hip_handle from, size_t x, size_t y, size_t width, size_t height, int kind), (to,
-	to_pitch, from, x, y, width, height, kind), direction(kind), width * height)
-HIP_COPY(336, hipMemcpy2DFromArrayAsync, "hip_4.2",
-	(void *to, size_t to_pitch, hip_handle from, size_t x, size_t y, size_t width, size_t height, int kind,
-	hip_handle stream), (to, to_pitch, from, x, y, width, height, kind, stream), direction(kind), width * height)
-HIP_COPY(337, hipMemcpy2DFromArrayAsync_spt, "hip_5.3",
+HIP_BOTH(HIP_COPY, 336, 337, hipMemcpy2DFromArrayAsync, "hip_4.2", "hip_5.3",
 	(void *to, size_t to_pitch, hip_handle from, size_t x, size_t y, size_t width, size_t height, int kind,
 	hip_handle stream), (to, to_pitch, from, x, y, width, height, kind, stream), direction(kind), width * height)
 HIP_COPY_NOW(338, hipMemcpyToArray, "hip_4.2",
 	(hip_handle to, size_t x, size_t y, const void *from, size_t bytes, int kind), (to, x, y, from, bytes, kind),
 	direction(kind), bytes)
-HIP_COPY_NOW(339, hipMemcpyFromArray, "hip_4.2",
-	(void *to, hip_handle from, size_t x, size_t y, size_t bytes, int kind), (to, from, x, y, bytes, kind),
-	direction(kind), bytes)
-HIP_COPY_NOW(340, hipMemcpyFromArray_spt, "hip_5.3",
+HIP_BOTH(HIP_COPY_NOW, 339, 340, hipMemcpyFromArray, "hip_4.2", "hip_5.3",
 	(void *to, hip_handle from, size_t x, size_t y, size_t bytes, int kind), (to, from, x, y, bytes, kind),
 	direction(kind), bytes)
 HIP_COPY_NOW(341, hipMemcpyAtoH, "hip_4.2",
@@ -187,13 +146,9 @@ HIP_COPY_NOW(341, hipMemcpyAtoH, "hip_4.2",
 HIP_COPY_NOW(342, hipMemcpyHtoA, "hip_4.2",
 	(hip_handle to, size_t offset, const void *from, size_t bytes), (to, offset, from, bytes), COMMAND_WRITE,
 	bytes)
-HIP_COPY_NOW(343, hipMemcpy3D, "hip_4.2",
+HIP_BOTH(HIP_COPY_NOW, 343, 344, hipMemcpy3D, "hip_4.2", "hip_5.2",
 	(const struct hip_copy_3d *copy), (copy), direction_3d(copy), bytes_3d(copy))
-HIP_COPY_NOW(344, hipMemcpy3D_spt, "hip_5.2",
-	(const struct hip_copy_3d *copy), (copy), direction_3d(copy), bytes_3d(copy))
-HIP_COPY(345, hipMemcpy3DAsync, "hip_4.2",
-	(const struct hip_copy_3d *copy, hip_handle stream), (copy, stream), direction_3d(copy), bytes_3d(copy))
-HIP_COPY(346, hipMemcpy3DAsync_spt, "hip_5.3",
+HIP_BOTH(HIP_COPY, 345, 346, hipMemcpy3DAsync, "hip_4.2", "hip_5.3",
 	(const struct hip_copy_3d *copy, hip_handle stream), (copy, stream), direction_3d(copy), bytes_3d(copy))
 HIP_COPY_NOW(347, hipMemcpyParam2D, "hip_4.2",
 	(const struct hip_copy_2d *copy), (copy), COMMAND_COPY, bytes_2d(copy))
@@ -210,13 +165,9 @@ HIP_COPY(352, hipMemPrefetchAsync, "hip_4.2",
 	COMMAND_MIGRATE, bytes)
 
 /* ---- fills ---- */
-HIP_COPY(353, hipMemset, "hip_4.2",
+HIP_BOTH(HIP_COPY, 353, 354, hipMemset, "hip_4.2", "hip_5.2",
 	(void *to, int value, size_t bytes), (to, value, bytes), COMMAND_FILL, bytes)
-HIP_COPY(354, hipMemset_spt, "hip_5.2",
-	(void *to, int value, size_t bytes), (to, value, bytes), COMMAND_FILL, bytes)
-HIP_COPY(355, hipMemsetAsync, "hip_4.2",
-	(void *to, int value, size_t bytes, hip_handle stream), (to, value, bytes, stream), COMMAND_FILL, bytes)
-HIP_COPY(356, hipMemsetAsync_spt, "hip_5.3",
+HIP_BOTH(HIP_COPY, 355, 356, hipMemsetAsync, "hip_4.2", "hip_5.3",
 	(void *to, int value, size_t bytes, hip_handle stream), (to, value, bytes, stream), COMMAND_FILL, bytes)
 HIP_COPY(357, hipMemsetD8, "hip_4.2",
 	(void *to, unsigned char value, size_t count), (to, value, count), COMMAND_FILL, count)
@@ -232,28 +183,16 @@ HIP_COPY(361, hipMemsetD32, "hip_4.2",
 	(void *to, int value, size_t count), (to, value, count), COMMAND_FILL, 4 * count)
 HIP_COPY(362, hipMemsetD32Async, "hip_4.2",
 	(void *to, int value, size_t count, hip_handle stream), (to, value, count, stream), COMMAND_FILL, 4 * count)
-HIP_COPY(363, hipMemset2D, "hip_4.2",
+HIP_BOTH(HIP_COPY, 363, 364, hipMemset2D, "hip_4.2", "hip_5.2",
 	(void *to, size_t pitch, int value, size_t width, size_t height), (to, pitch, value, width, height),
 	COMMAND_FILL, width * height)
-HIP_COPY(364, hipMemset2D_spt, "hip_5.2",
-	(void *to, size_t pitch, int value, size_t width, size_t height), (to, pitch, value, width, height),
-	COMMAND_FILL, width * height)
-HIP_COPY(365, hipMemset2DAsync, "hip_4.2",
+HIP_BOTH(HIP_COPY, 365, 366, hipMemset2DAsync, "hip_4.2", "hip_5.3",
 	(void *to, size_t pitch, int value, size_t width, size_t height, hip_handle stream), (to, pitch, value, width,
 	height, stream), COMMAND_FILL, width * height)
-HIP_COPY(366, hipMemset2DAsync_spt, "hip_5.3",
-	(void *to, size_t pitch, int value, size_t width, size_t height, hip_handle stream), (to, pitch, value, width,
-	height, stream), COMMAND_FILL, width * height)
-HIP_COPY(367, hipMemset3D, "hip_4.2",
+HIP_BOTH(HIP_COPY, 367, 368, hipMemset3D, "hip_4.2", "hip_5.2",
 	(struct hip_pitched to, int value, struct hip_extent extent), (to, value, extent), COMMAND_FILL, extent.width *
 	extent.height * extent.depth)
-HIP_COPY(368, hipMemset3D_spt, "hip_5.2",
-	(struct hip_pitched to, int value, struct hip_extent extent), (to, value, extent), COMMAND_FILL, extent.width *
-	extent.height * extent.depth)
-HIP_COPY(369, hipMemset3DAsync, "hip_4.2",
-	(struct hip_pitched to, int value, struct hip_extent extent, hip_handle stream), (to, value, extent, stream),
-	COMMAND_FILL, extent.width * extent.height * extent.depth)
-HIP_COPY(370, hipMemset3DAsync_spt, "hip_5.3",
+HIP_BOTH(HIP_COPY, 369, 370, hipMemset3DAsync, "hip_4.2", "hip_5.3",
 	(struct hip_pitched to, int value, struct hip_extent extent, hip_handle stream), (to, value, extent, stream),
 	COMMAND_FILL, extent.width * extent.height * extent.depth)
 
@@ -262,9 +201,7 @@ HIP_WAIT(371, hipDeviceSynchronize, "hip_4.2",
 	(void), ())
 HIP_WAIT(372, hipCtxSynchronize, "hip_4.2",
 	(void), ())
-HIP_WAIT(373, hipStreamSynchronize, "hip_4.2",
-	(hip_handle stream), (stream))
-HIP_WAIT(374, hipStreamSynchronize_spt, "hip_5.2",
+HIP_BOTH(HIP_WAIT, 373, 374, hipStreamSynchronize, "hip_4.2", "hip_5.2",
 	(hip_handle stream), (stream))
 HIP_WAIT(375, hipEventSynchronize, "hip_4.2",
 	(hip_handle event), (event))
@@ -280,21 +217,13 @@ HIP_CALL(379, hipExtStreamCreateWithCUMask, "hip_4.2",
 	(hip_handle *stream, uint32_t words, const uint32_t *mask), (stream, words, mask), 0)
 HIP_CALL(380, hipStreamDestroy, "hip_4.2",
 	(hip_handle stream), (stream), 0)
-HIP_CALL(381, hipStreamQuery, "hip_4.2",
+HIP_BOTH(HIP_CALL, 381, 382, hipStreamQuery, "hip_4.2", "hip_5.2",
 	(hip_handle stream), (stream), 0)
-HIP_CALL(382, hipStreamQuery_spt, "hip_5.2",
-	(hip_handle stream), (stream), 0)
-HIP_CALL(383, hipStreamWaitEvent, "hip_4.2",
+HIP_BOTH(HIP_CALL, 383, 384, hipStreamWaitEvent, "hip_4.2", "hip_5.2",
 	(hip_handle stream, hip_handle event, uint32_t flags), (stream, event, flags), 0)
-HIP_CALL(384, hipStreamWaitEvent_spt, "hip_5.2",
-	(hip_handle stream, hip_handle event, uint32_t flags), (stream, event, flags), 0)
-HIP_CALL(385, hipStreamAddCallback, "hip_4.2",
+HIP_BOTH(HIP_CALL, 385, 386, hipStreamAddCallback, "hip_4.2", "hip_5.3",
 	(hip_handle stream, void *callback, void *data, uint32_t flags), (stream, callback, data, flags), 0)
-HIP_CALL(386, hipStreamAddCallback_spt, "hip_5.3",
-	(hip_handle stream, void *callback, void *data, uint32_t flags), (stream, callback, data, flags), 0)
-HIP_CALL(387, hipLaunchHostFunc, "hip_5.3",
-	(hip_handle stream, void *callback, void *data), (stream, callback, data), 0)
-HIP_CALL(388, hipLaunchHostFunc_spt, "hip_5.3",
+HIP_BOTH(HIP_CALL, 387, 388, hipLaunchHostFunc, "hip_5.3", "hip_5.3",
 	(hip_handle stream, void *callback, void *data), (stream, callback, data), 0)
 HIP_CALL(389, hipStreamWaitValue32, "hip_4.4",
 	(hip_handle stream, void *place, uint32_t value, uint32_t flags, uint32_t mask), (stream, place, value, flags,
@@ -310,9 +239,7 @@ HIP_CALL(393, hipEventCreate, "hip_4.2",
 	(hip_handle *event), (event), 0)
 HIP_CALL(394, hipEventCreateWithFlags, "hip_4.2",
 	(hip_handle *event, uint32_t flags), (event, flags), 0)
-HIP_CALL(395, hipEventRecord, "hip_4.2",
-	(hip_handle event, hip_handle stream), (event, stream), 0)
-HIP_CALL(396, hipEventRecord_spt, "hip_5.2",
+HIP_BOTH(HIP_CALL, 395, 396, hipEventRecord, "hip_4.2", "hip_5.2",
 	(hip_handle event, hip_handle stream), (event, stream), 0)
 HIP_CALL(397, hipEventRecordWithFlags, "hip_6.4",
 	(hip_handle event, hip_handle stream, uint32_t flags), (event, stream, flags), 0)
@@ -324,13 +251,9 @@ HIP_CALL(400, hipEventElapsedTime, "hip_4.2",
 	(float *ms, hip_handle first, hip_handle last), (ms, first, last), 0)
 
 /* ---- graphs ---- */
-HIP_CALL(401, hipStreamBeginCapture, "hip_4.3",
+HIP_BOTH(HIP_CALL, 401, 402, hipStreamBeginCapture, "hip_4.3", "hip_5.3",
 	(hip_handle stream, int mode), (stream, mode), 0)
-HIP_CALL(402, hipStreamBeginCapture_spt, "hip_5.3",
-	(hip_handle stream, int mode), (stream, mode), 0)
-HIP_CALL(403, hipStreamEndCapture, "hip_4.3",
-	(hip_handle stream, hip_handle *graph), (stream, graph), 0)
-HIP_CALL(404, hipStreamEndCapture_spt, "hip_5.3",
+HIP_BOTH(HIP_CALL, 403, 404, hipStreamEndCapture, "hip_4.3", "hip_5.3",
 	(hip_handle stream, hip_handle *graph), (stream, graph), 0)
 HIP_CALL(405, hipGraphCreate, "hip_4.3",
 	(hip_handle *graph, uint32_t flags), (graph, flags), 0)
@@ -414,3 +337,4 @@ HIP_OTHER_SYMBOL(hipExtModuleLaunchKernel,
 HIP_OTHER_SYMBOL(hipHccModuleLaunchKernel,
 	"_Z24hipHccModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_", "hip_4.2")
 /* clang-format on */
+#undef HIP_BOTH

@@ -149,51 +149,66 @@ struct hsa_tables {
 	uint8_t *pcs;   /* from ROCm 6.2 on, if the table's size includes it */
 };
 
-/* Offsets of entries in the tables. */
-enum {
-	CORE_SYSTEM_GET_INFO = 32,
-	CORE_ITERATE_AGENTS = 56,
-	CORE_AGENT_GET_INFO = 64,
-	CORE_QUEUE_CREATE = 72,
-	CORE_QUEUE_DESTROY = 88,
-	CORE_QUEUE_WRITE_INDEX = 128,
-	CORE_MEMORY_COPY = 296,
-	CORE_SIGNAL_CREATE = 312,
-	CORE_SIGNAL_DESTROY = 320,
-	CORE_SIGNAL_WAIT_RELAXED = 360,
-	CORE_SIGNAL_WAIT_SCACQUIRE = 368,
-	CORE_SIGNAL_SUBTRACT_SCRELEASE = 552,
-	CORE_EXECUTABLE_DESTROY = 688,
-	CORE_EXECUTABLE_FREEZE = 704,
-	CORE_SYMBOL_GET_INFO = 760,
-	CORE_ITERATE_SYMBOLS = 768,
-	CORE_EXTENSION_TABLE = 800,
-	CORE_SIGNAL_SILENT_STORE = 832,
-	CORE_LOAD_AGENT_CODE = 976,
-	CORE_BYTES = 1016, /* size of the core table in all releases */
+/* Functions of the two tables that the guest calls: X(offset, name of the offset, member of
+ * struct hsa_functions, type). Not formatted, because clang-format would dissolve the columns. */
+/* clang-format off */
+#define HSA_CORE_FUNCTIONS(X)                                                                      \
+	X(32,  CORE_SYSTEM_GET_INFO, system_get_info, hsa_system_get_info_function)                \
+	X(56,  CORE_ITERATE_AGENTS, iterate_agents, hsa_iterate_agents_function)                   \
+	X(64,  CORE_AGENT_GET_INFO, agent_get_info, hsa_agent_get_info_function)                   \
+	X(72,  CORE_QUEUE_CREATE, queue_create, hsa_queue_create_function)                         \
+	X(88,  CORE_QUEUE_DESTROY, queue_destroy, hsa_queue_destroy_function)                      \
+	X(128, CORE_QUEUE_WRITE_INDEX, queue_write_index, hsa_queue_index_function)                \
+	X(296, CORE_MEMORY_COPY, memory_copy, hsa_memory_copy_function)                            \
+	X(312, CORE_SIGNAL_CREATE, signal_create, hsa_signal_create_function)                      \
+	X(320, CORE_SIGNAL_DESTROY, signal_destroy, hsa_signal_destroy_function)                   \
+	X(360, CORE_SIGNAL_WAIT_RELAXED, wait_relaxed, hsa_signal_wait_function)                   \
+	X(368, CORE_SIGNAL_WAIT_SCACQUIRE, wait_scacquire, hsa_signal_wait_function)               \
+	X(552, CORE_SIGNAL_SUBTRACT_SCRELEASE, subtract, hsa_signal_change_function)               \
+	X(688, CORE_EXECUTABLE_DESTROY, executable_destroy, hsa_executable_destroy_function)       \
+	X(704, CORE_EXECUTABLE_FREEZE, executable_freeze, hsa_executable_freeze_function)          \
+	X(760, CORE_SYMBOL_GET_INFO, symbol_get_info, hsa_symbol_get_info_function)                \
+	X(768, CORE_ITERATE_SYMBOLS, iterate_symbols, hsa_iterate_symbols_function)                \
+	X(800, CORE_EXTENSION_TABLE, extension_table, hsa_extension_table_function)                \
+	X(832, CORE_SIGNAL_SILENT_STORE, silent_store, hsa_signal_change_function)                 \
+	X(976, CORE_LOAD_AGENT_CODE, load_agent_code, hsa_load_agent_code_function)
 
-	AMD_SET_PROFILER = 32,
-	AMD_ASYNC_COPY_ENABLE = 40,
-	AMD_DISPATCH_TIME = 48,
-	AMD_COPY_TIME = 56,
-	AMD_ASYNC_HANDLER = 72,
-	AMD_POOL_GET_INFO = 104,
-	AMD_ITERATE_POOLS = 112,
-	AMD_ASYNC_COPY = 136,
-	AMD_ASYNC_COPY_ON_ENGINE = 144, /* from ROCm 5.6 on */
-	/* Offsets before ROCm 5.6; since then AMD_INSERTED_BYTES more. */
-	AMD_MEMORY_FILL = 192,
-	AMD_POINTER_INFO = 224,
-	AMD_SIGNAL_CREATE = 264,
-	AMD_INTERCEPT_CREATE = 296,
-	AMD_INTERCEPT_REGISTER = 304,
-	AMD_ASYNC_COPY_RECT = 320,
+#define HSA_AMD_FUNCTIONS(X)                                                                       \
+	X(32,  AMD_SET_PROFILER, set_profiler, hsa_set_profiler_function)                          \
+	X(40,  AMD_ASYNC_COPY_ENABLE, async_copy_enable, hsa_async_copy_enable_function)           \
+	X(48,  AMD_DISPATCH_TIME, dispatch_time, hsa_dispatch_time_function)                       \
+	X(56,  AMD_COPY_TIME, copy_time, hsa_copy_time_function)                                   \
+	X(72,  AMD_ASYNC_HANDLER, async_handler, hsa_async_handler_function)                       \
+	X(104, AMD_POOL_GET_INFO, pool_get_info, hsa_pool_get_info_function)                       \
+	X(112, AMD_ITERATE_POOLS, iterate_pools, hsa_iterate_pools_function)                       \
+	X(136, AMD_ASYNC_COPY, async_copy, hsa_async_copy_function)                                \
+	/* from ROCm 5.6 on */                                                                     \
+	X(144, AMD_ASYNC_COPY_ON_ENGINE, async_copy_on_engine, hsa_async_copy_on_engine_function)  \
+	/* offsets before ROCm 5.6; since then AMD_INSERTED_BYTES more */                          \
+	X(192, AMD_MEMORY_FILL, memory_fill, hsa_memory_fill_function)                             \
+	X(224, AMD_POINTER_INFO, pointer_info, hsa_pointer_info_function)                          \
+	X(264, AMD_SIGNAL_CREATE, amd_signal_create, hsa_amd_signal_create_function)               \
+	X(296, AMD_INTERCEPT_CREATE, intercept_create, hsa_queue_create_function)                  \
+	X(304, AMD_INTERCEPT_REGISTER, intercept_register, hsa_intercept_register_function)        \
+	X(320, AMD_ASYNC_COPY_RECT, async_copy_rect, hsa_async_copy_rect_function)                 \
+	/* from ROCm 7.13 on */                                                                    \
+	X(640, AMD_COPY_BATCH, copy_batch, hsa_copy_batch_function)                                \
+	/* from ROCm 10 on */                                                                      \
+	X(704, AMD_QUEUE_CREATE, amd_queue_create, hsa_amd_queue_create_function)
+/* clang-format on */
+
+enum {
+#define HSA_OFFSET(offset, name, ...) name = (offset),
+	HSA_CORE_FUNCTIONS(HSA_OFFSET) HSA_AMD_FUNCTIONS(HSA_OFFSET)
+#undef HSA_OFFSET
+};
+
+enum {
+	CORE_BYTES = 1016, /* size of the core table in all releases */
 	AMD_INSERTED_BYTES = 16,
 	AMD_INSERTED_FROM = 456, /* tables of this size or larger have the inserted entries */
-	AMD_COPY_BATCH = 640,    /* from ROCm 7.13 on */
-	AMD_QUEUE_CREATE = 704,
 	AMD_QUEUE_CREATE_STEP =
-		0x10, /* … from this step version on: a nightly build had another entry there */
+		0x10, /* from this step version on: a nightly build had another entry there */
 	/* ROCm 7.0 to 7.2: an intercept queue writes beyond the end of its own buffer. */
 	AMD_OVERFLOW_FROM = 600,
 	AMD_OVERFLOW_BELOW = 632,
@@ -406,45 +421,16 @@ struct hsa_loader_functions {
 	hsa_loaded_get_info_function *get_info;
 };
 
-/* Functions of the runtime's tables before the guest changed them. */
+/* Functions of the runtime's tables before the guest changed them. NULL: this runtime does not have
+ * the function. */
 struct hsa_functions {
-	hsa_system_get_info_function *system_get_info;
-	hsa_iterate_agents_function *iterate_agents;
-	hsa_agent_get_info_function *agent_get_info;
-	hsa_queue_create_function *queue_create;
-	hsa_queue_destroy_function *queue_destroy;
-	hsa_queue_index_function *queue_write_index;
-	hsa_signal_create_function *signal_create;
-	hsa_signal_destroy_function *signal_destroy;
-	hsa_signal_wait_function *wait_relaxed, *wait_scacquire;
-	hsa_signal_change_function *subtract, *silent_store;
-	hsa_executable_destroy_function *executable_destroy;
-	hsa_executable_freeze_function *executable_freeze;
-	hsa_symbol_get_info_function *symbol_get_info;
-	hsa_iterate_symbols_function *iterate_symbols;
-	hsa_extension_table_function *extension_table;
-	hsa_load_agent_code_function *load_agent_code;
-	hsa_set_profiler_function *set_profiler;
-	hsa_async_copy_enable_function *async_copy_enable;
-	hsa_dispatch_time_function *dispatch_time;
-	hsa_copy_time_function *copy_time;
-	hsa_async_handler_function *async_handler;
-	hsa_pool_get_info_function *pool_get_info;
-	hsa_iterate_pools_function *iterate_pools;
-	hsa_async_copy_function *async_copy;
-	hsa_async_copy_on_engine_function *async_copy_on_engine; /* NULL before ROCm 5.6 */
-	hsa_async_copy_rect_function *async_copy_rect;
-	hsa_copy_batch_function *copy_batch; /* NULL before ROCm 7.13 */
-	hsa_memory_copy_function *memory_copy;
-	hsa_memory_fill_function *memory_fill;
-	hsa_pointer_info_function *pointer_info;
-	hsa_amd_signal_create_function *amd_signal_create;
-	hsa_queue_create_function *intercept_create;
-	hsa_intercept_register_function *intercept_register;
-	hsa_amd_queue_create_function *amd_queue_create; /* NULL before ROCm 10 */
-	hsa_loaded_get_info_function *loaded_get_info;   /* NULL: no loader extension */
-	hsa_host_address_function *host_address;         /* NULL: no loader extension */
-	const struct hsa_pcs_functions *pcs;             /* NULL before ROCm 6.2 */
+#define HSA_MEMBER(offset, name, member, type) type *member;
+	HSA_CORE_FUNCTIONS(HSA_MEMBER)
+	HSA_AMD_FUNCTIONS(HSA_MEMBER)
+#undef HSA_MEMBER
+	hsa_loaded_get_info_function *loaded_get_info; /* NULL: no loader extension */
+	hsa_host_address_function *host_address;       /* NULL: no loader extension */
+	const struct hsa_pcs_functions *pcs;           /* NULL before ROCm 6.2 */
 };
 
 #endif

@@ -72,8 +72,6 @@ struct i915_execbuffer2 {
 	__u64 rsvd2;
 };
 enum {
-	/* relocations identify objects by their index in the list */
-	I915_EXEC_HANDLE_LUT = 1 << 12,
 	I915_EXEC_BATCH_FIRST = 1 << 18, /* the batch is the first object; otherwise the last */
 };
 
@@ -109,7 +107,5 @@ struct i915_context_destroy {
 };
 
 #define I915_IOCTL_GETPARAM _IOWR('d', I915_COMMAND_BASE + I915_GETPARAM, struct i915_getparam)
-#define I915_IOCTL_EXECBUFFER2 \
-	_IOW('d', I915_COMMAND_BASE + I915_GEM_EXECBUFFER2, struct i915_execbuffer2)
 
 #endif

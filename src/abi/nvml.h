@@ -11,14 +11,14 @@
  *
  * If a driver lacks a function, try the one listed behind it. The struct of a versioned function
  * differs in size with the version, as noted at each struct.
+ *
+ * Declarations for the simulated library and tests alone are in sim/nvidia/nvml_abi.h.
  */
 #ifndef ABI_NVML_H
 #define ABI_NVML_H
 
 #include <stddef.h>
 #include <stdint.h>
-
-#ifndef NVML_ABI_TABLES_ONLY
 
 typedef struct nvmlDevice_st *nvmlDevice_t;
 typedef struct nvmlGpmSample_st *nvmlGpmSample_t;
@@ -28,44 +28,70 @@ typedef uint32_t nvmlReturn_t;
 typedef uint32_t nvmlClockType_t;
 typedef uint32_t nvmlTemperatureSensors_t;
 typedef uint32_t nvmlPcieUtilCounter_t;
-typedef uint32_t nvmlPstates_t;
 typedef uint32_t nvmlSamplingType_t;
 typedef uint32_t nvmlValueType_t;
 
-enum {
-	NVML_SUCCESS = 0,
-	NVML_ERROR_UNINITIALIZED = 1,
-	NVML_ERROR_INVALID_ARGUMENT = 2,
-	NVML_ERROR_NOT_SUPPORTED = 3,
-	NVML_ERROR_NO_PERMISSION = 4,
-	NVML_ERROR_ALREADY_INITIALIZED = 5,
-	NVML_ERROR_NOT_FOUND = 6,
-	NVML_ERROR_INSUFFICIENT_SIZE = 7,
-	NVML_ERROR_INSUFFICIENT_POWER = 8,
-	NVML_ERROR_DRIVER_NOT_LOADED = 9,
-	NVML_ERROR_TIMEOUT = 10,
-	NVML_ERROR_IRQ_ISSUE = 11,
-	NVML_ERROR_LIBRARY_NOT_FOUND = 12,
-	NVML_ERROR_FUNCTION_NOT_FOUND = 13,
-	NVML_ERROR_CORRUPTED_INFOROM = 14,
-	NVML_ERROR_GPU_IS_LOST = 15,
-	NVML_ERROR_RESET_REQUIRED = 16,
-	NVML_ERROR_OPERATING_SYSTEM = 17,
-	NVML_ERROR_LIB_RM_VERSION_MISMATCH = 18,
-	NVML_ERROR_IN_USE = 19,
-	NVML_ERROR_MEMORY = 20,
-	NVML_ERROR_NO_DATA = 21,
-	NVML_ERROR_VGPU_ECC_NOT_SUPPORTED = 22,
-	NVML_ERROR_INSUFFICIENT_RESOURCES = 23,
-	NVML_ERROR_FREQ_NOT_SUPPORTED = 24,
-	NVML_ERROR_ARGUMENT_VERSION_MISMATCH = 25,
-	NVML_ERROR_DEPRECATED = 26,
-	NVML_ERROR_NOT_READY = 27,
-	NVML_ERROR_GPU_NOT_FOUND = 28,
-	NVML_ERROR_INVALID_STATE = 29,
-	NVML_ERROR_RESET_TYPE_NOT_SUPPORTED = 30,
-	NVML_ERROR_UNKNOWN = 999,
+/* X(name, number, its meaning and a remedy). Not formatted, because clang-format would put
+ * several rows into one line. */
+/* clang-format off */
+#define NVML_RESULTS(X)                                                                            \
+	X(NVML_SUCCESS, 0, "it worked")                                                            \
+	X(NVML_ERROR_UNINITIALIZED, 1, "NVML was not initialised (a bug in duet)")                 \
+	X(NVML_ERROR_INVALID_ARGUMENT, 2,                                                          \
+	  "the driver rejected an argument; duet may not support this release of the driver")      \
+	X(NVML_ERROR_NOT_SUPPORTED, 3,                                                             \
+	  "not supported by this GPU, or by its driver in this mode")                              \
+	X(NVML_ERROR_NO_PERMISSION, 4,                                                             \
+	  "no permission; record as root, or ask the administrator for access")                    \
+	X(NVML_ERROR_ALREADY_INITIALIZED, 5, "NVML is already initialised")                        \
+	X(NVML_ERROR_NOT_FOUND, 6, "not found")                                                    \
+	X(NVML_ERROR_INSUFFICIENT_SIZE, 7, "the buffer for the result is too small")               \
+	X(NVML_ERROR_INSUFFICIENT_POWER, 8,                                                        \
+	  "the GPU's power cables are not all plugged in; check them")                             \
+	X(NVML_ERROR_DRIVER_NOT_LOADED, 9,                                                         \
+	  "NVIDIA's kernel driver is not loaded; run 'modprobe nvidia', or start the "             \
+	  "container with the GPUs (--gpus all)")                                                  \
+	X(NVML_ERROR_TIMEOUT, 10, "the driver did not answer in time")                             \
+	X(NVML_ERROR_IRQ_ISSUE, 11, "the kernel cannot handle the GPU's interrupts; see dmesg")    \
+	X(NVML_ERROR_LIBRARY_NOT_FOUND, 12,                                                        \
+	  "libnvidia-ml does not find another library of its driver; reinstall the driver")        \
+	X(NVML_ERROR_FUNCTION_NOT_FOUND, 13, "not supported by this driver; update it")            \
+	X(NVML_ERROR_CORRUPTED_INFOROM, 14, "the GPU's infoROM is corrupted")                      \
+	X(NVML_ERROR_GPU_IS_LOST, 15,                                                              \
+	  "the GPU no longer answers on its bus; see dmesg for 'Xid', and restart the "            \
+	  "machine")                                                                               \
+	X(NVML_ERROR_RESET_REQUIRED, 16,                                                           \
+	  "the GPU needs a reset; run 'nvidia-smi --gpu-reset' as root")                           \
+	X(NVML_ERROR_OPERATING_SYSTEM, 17,                                                         \
+	  "the operating system refuses access, often because the control group lacks the "        \
+	  "GPU's device files")                                                                    \
+	X(NVML_ERROR_LIB_RM_VERSION_MISMATCH, 18,                                                  \
+	  "libnvidia-ml and the kernel driver have different versions; after an update, "          \
+	  "reload the driver or restart the machine")                                              \
+	X(NVML_ERROR_IN_USE, 19, "the GPU is in use")                                              \
+	X(NVML_ERROR_MEMORY, 20, "out of memory")                                                  \
+	X(NVML_ERROR_NO_DATA, 21, "no value yet")                                                  \
+	X(NVML_ERROR_VGPU_ECC_NOT_SUPPORTED, 22, "not available while ECC is enabled")             \
+	X(NVML_ERROR_INSUFFICIENT_RESOURCES, 23,                                                   \
+	  "the driver ran out of a resource other than memory")                                    \
+	X(NVML_ERROR_FREQ_NOT_SUPPORTED, 24, "the GPU does not support this frequency")            \
+	X(NVML_ERROR_ARGUMENT_VERSION_MISMATCH, 25,                                                \
+	  "the driver and duet use different versions of this call")                               \
+	X(NVML_ERROR_DEPRECATED, 26, "the driver no longer supports this call")                    \
+	X(NVML_ERROR_NOT_READY, 27, "the driver is not ready yet")                                 \
+	X(NVML_ERROR_GPU_NOT_FOUND, 28, "no GPU was found")                                        \
+	X(NVML_ERROR_INVALID_STATE, 29, "not possible in the GPU's present state")                 \
+	X(NVML_ERROR_RESET_TYPE_NOT_SUPPORTED, 30, "the GPU cannot be reset in this way")          \
+	X(NVML_ERROR_UNKNOWN, 999, "unknown error; see dmesg")
+/* clang-format on */
 
+enum {
+#define NVML_RESULT(name, number, text) name = (number),
+	NVML_RESULTS(NVML_RESULT)
+#undef NVML_RESULT
+};
+
+enum {
 	NVML_CLOCK_GRAPHICS = 0,
 	NVML_CLOCK_SM = 1,
 	NVML_CLOCK_MEM = 2,
@@ -76,28 +102,19 @@ enum {
 	NVML_PCIE_UTIL_TX_BYTES = 0,
 	NVML_PCIE_UTIL_RX_BYTES = 1,
 
-	NVML_TOTAL_POWER_SAMPLES = 0,
 	NVML_GPU_UTILIZATION_SAMPLES = 1,
 	NVML_MEMORY_UTILIZATION_SAMPLES = 2,
-	NVML_PROCESSOR_CLK_SAMPLES = 5,
-	NVML_MEMORY_CLK_SAMPLES = 6,
 
-	NVML_VALUE_TYPE_DOUBLE = 0,
 	NVML_VALUE_TYPE_UNSIGNED_INT = 1,
 	NVML_VALUE_TYPE_UNSIGNED_LONG = 2,
 	NVML_VALUE_TYPE_UNSIGNED_LONG_LONG = 3,
 	NVML_VALUE_TYPE_SIGNED_LONG_LONG = 4,
 	NVML_VALUE_TYPE_SIGNED_INT = 5,
-	NVML_VALUE_TYPE_UNSIGNED_SHORT = 6,
 
 	NVML_FI_DEV_MEMORY_TEMP = 82,
-	NVML_FI_DEV_TOTAL_ENERGY_CONSUMPTION = 83,
 	/* KiB; scope_id is the link, or UINT32_MAX for all together */
 	NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX = 138,
 	NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_RX = 139,
-	NVML_FI_DEV_NVLINK_THROUGHPUT_RAW_TX = 140,
-	NVML_FI_DEV_NVLINK_THROUGHPUT_RAW_RX = 141,
-	NVML_FI_DEV_POWER_AVERAGE = 185,
 	NVML_FI_DEV_POWER_INSTANT = 186,
 	NVML_FI_DEV_PCIE_COUNT_TX_BYTES = 197,
 	NVML_FI_DEV_PCIE_COUNT_RX_BYTES = 198,
@@ -134,13 +151,6 @@ enum {
 	NVML_GPM_METRIC_FP64_UTIL = 11,
 	NVML_GPM_METRIC_FP32_UTIL = 12,
 	NVML_GPM_METRIC_FP16_UTIL = 13,
-	NVML_GPM_METRIC_PCIE_TX_PER_SEC = 20,
-	NVML_GPM_METRIC_PCIE_RX_PER_SEC = 21,
-	NVML_GPM_METRIC_NVDEC_0_UTIL = 30,
-	NVML_GPM_METRIC_NVJPG_0_UTIL = 40,
-	NVML_GPM_METRIC_NVOFA_0_UTIL = 50,
-	NVML_GPM_METRIC_NVLINK_TOTAL_RX_PER_SEC = 60,
-	NVML_GPM_METRIC_NVLINK_TOTAL_TX_PER_SEC = 61,
 
 	NVML_GPM_METRICS_GET_VERSION = 1,
 	NVML_GPM_SUPPORT_VERSION = 1,
@@ -184,12 +194,6 @@ struct nvml_pci_info {
 	char bus_id[NVML_DEVICE_PCI_BUS_ID_BUFFER_SIZE];
 };
 
-/* nvmlDeviceGetComputeRunningProcesses: 16 bytes */
-struct nvml_process {
-	uint32_t pid;
-	unsigned long long used_bytes;
-};
-
 /* nvmlDeviceGetComputeRunningProcesses_v2 and _v3: 24 bytes */
 struct nvml_process_v2 {
 	uint32_t pid;
@@ -208,13 +212,11 @@ struct nvml_process_utilization {
 };
 
 union nvml_value {
-	double real;
 	int32_t signed_int;
 	uint32_t unsigned_int;
 	unsigned long unsigned_long;
 	unsigned long long unsigned_long_long;
 	long long signed_long_long;
-	uint16_t unsigned_short;
 };
 
 struct nvml_sample {
@@ -255,8 +257,6 @@ struct nvml_gpm_support {
 	uint32_t is_supported;
 };
 
-#endif
-
 /*
  * Functions: X(need, name, parameters); each returns an nvmlReturn_t. Names are those of the
  * symbols, with the suffixes that nvml.h hides. Not formatted, because clang-format takes each *
@@ -267,19 +267,12 @@ struct nvml_gpm_support {
 	X(REQUIRED, nvmlInit_v2, (void)) \
 	X(REQUIRED, nvmlShutdown, (void)) \
 	X(OPTIONAL, nvmlSystemGetDriverVersion, (char *ret_text, unsigned bytes)) \
-	X(OPTIONAL, nvmlSystemGetNVMLVersion, (char *ret_text, unsigned bytes)) \
-	X(OPTIONAL, nvmlSystemGetCudaDriverVersion_v2, (int *ret_version)) \
 	X(REQUIRED, nvmlDeviceGetCount_v2, (unsigned *ret_count)) \
 	X(REQUIRED, nvmlDeviceGetHandleByIndex_v2, (unsigned index, nvmlDevice_t *ret_device)) \
-	X(OPTIONAL, nvmlDeviceGetHandleByUUID, (const char *uuid, nvmlDevice_t *ret_device)) \
-	X(OPTIONAL, nvmlDeviceGetHandleByPciBusId_v2, (const char *bus_id, \
-	  nvmlDevice_t *ret_device)) \
 	X(REQUIRED, nvmlDeviceGetName, (nvmlDevice_t device, char *ret_text, unsigned bytes)) \
 	X(REQUIRED, nvmlDeviceGetUUID, (nvmlDevice_t device, char *ret_text, unsigned bytes)) \
 	X(OPTIONAL, nvmlDeviceGetPciInfo_v3, (nvmlDevice_t device, \
 	  struct nvml_pci_info *ret_info)) \
-	X(OPTIONAL, nvmlDeviceGetCudaComputeCapability, (nvmlDevice_t device, int *ret_major, \
-	  int *ret_minor)) \
 	X(OPTIONAL, nvmlDeviceGetUtilizationRates, (nvmlDevice_t device, \
 	  struct nvml_utilization *ret_utilization)) \
 	X(OPTIONAL, nvmlDeviceGetMemoryInfo_v2, (nvmlDevice_t device, \
@@ -296,9 +289,6 @@ struct nvml_gpm_support {
 	  unsigned *ret_mhz)) \
 	X(OPTIONAL, nvmlDeviceGetTemperature, (nvmlDevice_t device, \
 	  nvmlTemperatureSensors_t sensor, unsigned *ret_celsius)) \
-	X(OPTIONAL, nvmlDeviceGetFanSpeed, (nvmlDevice_t device, unsigned *ret_percent)) \
-	X(OPTIONAL, nvmlDeviceGetPerformanceState, (nvmlDevice_t device, \
-	  nvmlPstates_t *ret_state)) \
 	X(OPTIONAL, nvmlDeviceGetPcieThroughput, (nvmlDevice_t device, \
 	  nvmlPcieUtilCounter_t counter, unsigned *ret_kb_s)) \
 	X(OPTIONAL, nvmlDeviceGetEncoderUtilization, (nvmlDevice_t device, unsigned *ret_percent, \
@@ -317,8 +307,6 @@ struct nvml_gpm_support {
 	  unsigned *count, struct nvml_process_v2 *ret_processes)) \
 	X(OPTIONAL, nvmlDeviceGetComputeRunningProcesses_v2, (nvmlDevice_t device, \
 	  unsigned *count, struct nvml_process_v2 *ret_processes)) \
-	X(OPTIONAL, nvmlDeviceGetComputeRunningProcesses, (nvmlDevice_t device, unsigned *count, \
-	  struct nvml_process *ret_processes)) \
 	X(OPTIONAL, nvmlDeviceGetGraphicsRunningProcesses_v3, (nvmlDevice_t device, \
 	  unsigned *count, struct nvml_process_v2 *ret_processes)) \
 	X(OPTIONAL, nvmlDeviceGetProcessUtilization, (nvmlDevice_t device, \
@@ -347,14 +335,10 @@ struct nvml_gpm_support {
 	X(OPTIONAL, nvmlGpmMetricsGet, (struct nvml_gpm_metrics_get *metrics))
 /* clang-format on */
 
-#ifndef NVML_ABI_TABLES_ONLY
-
 struct nvml_functions {
 #define NVML_FUNCTION(need, name, parameters) nvmlReturn_t(*name) parameters;
 	NVML_FUNCTIONS(NVML_FUNCTION)
 #undef NVML_FUNCTION
-	const char *(*nvmlErrorString)(nvmlReturn_t result);
 };
 
-#endif
 #endif

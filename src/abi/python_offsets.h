@@ -23,36 +23,72 @@ enum python_layout {
 	PYTHON_LAYOUT_SHIM = 3 /* 3.12 and later: a frame without code represents each C frame */
 };
 
-/* Byte offsets in the structure whose name is the prefix of the member. */
+/* X(type, member, its value in each version from 3.8 to 3.14): byte offsets in the structure whose
+ * name is the prefix of the member; 0 also where a version has no such member, and in 3.14 for
+ * offsets that are read from the interpreter. Not formatted, because clang-format would dissolve
+ * the columns. */
+/* clang-format off */
+#define PYTHON_OFFSETS(X)                                                                          \
+	X(uint16_t, version,              0x0308, 0x0309, 0x030a, 0x030b, 0x030c, 0x030d, 0x030e)  \
+	X(uint8_t, layout, PYTHON_LAYOUT_OBJECTS, PYTHON_LAYOUT_OBJECTS, PYTHON_LAYOUT_OBJECTS,    \
+	  PYTHON_LAYOUT_ENTRY, PYTHON_LAYOUT_SHIM, PYTHON_LAYOUT_SHIM, PYTHON_LAYOUT_SHIM)         \
+	/* bytes per unit of frame_instruction; 0: that field is a pointer into the code */        \
+	X(uint8_t, unit,                       1,      1,      2,      0,      0,      0,      0)  \
+	/* frame_owner of a frame without code */                                                  \
+	X(uint8_t, shim,                       0,      0,      0,      0,      3,      3,      3)  \
+	/* 1: thread_frame leads to a structure that has the frame at cframe_frame */              \
+	X(uint8_t, cframe,                     0,      0,      0,      1,      1,      0,      0)  \
+	/* thread state that ends the interpreter */                                               \
+	X(uint16_t, runtime_finalizing,       16,     16,     16,     24,     24,    608,      0)  \
+	/* lists: the first entry */                                                               \
+	X(uint16_t, runtime_interpreters,     32,     32,     32,     40,     40,    632,      0)  \
+	X(uint16_t, interpreter_next,          0,      0,      0,      0,      0,   7264,      0)  \
+	X(uint16_t, interpreter_threads,       8,      8,      8,     16,     72,   7344,      0)  \
+	X(uint16_t, thread_next,               8,      8,      8,      8,      8,      8,      0)  \
+	X(uint16_t, thread_native_id,          0,      0,      0,    160,    144,    160,      0)  \
+	/* newest chunk of the data stack, followed by the stack's end */                          \
+	X(uint16_t, thread_chunk,              0,      0,      0,    296,    232,    232,      0)  \
+	X(uint16_t, thread_id,               176,    176,    176,    152,    136,    152,      0)  \
+	X(uint16_t, thread_frame,             24,     24,     24,     56,     56,     72,      0)  \
+	X(uint16_t, cframe_frame,              0,      0,      0,      8,      0,      0,      0)  \
+	/* The interpreter's lock (GIL): part of _PyRuntime up to 3.11, behind a pointer           \
+	 * in the interpreter from 3.12 on. Its holder is a thread state, which remains            \
+	 * there after it has released the lock. */                                                \
+	X(uint16_t, runtime_lock,           1152,    352,    352,    360,      0,      0,      0)  \
+	X(uint16_t, interpreter_lock,          0,      0,      0,      0,    384,     16,      0)  \
+	X(uint16_t, thread_interpreter,       16,     16,     16,     16,     16,     16,      0)  \
+	X(uint16_t, lock_holder,               8,      8,      8,      8,      8,      8,      8)  \
+	/* an int: 1 */                                                                            \
+	X(uint16_t, lock_taken,               16,     16,     16,     16,     16,     16,     16)  \
+	X(uint16_t, lock_bytes,              208,    208,    208,    208,    208,    208,    208)  \
+	X(uint16_t, frame_previous,           24,     24,     24,     48,      8,      8,      8)  \
+	X(uint16_t, frame_code,               32,     32,     32,     32,      0,      0,      0)  \
+	X(uint16_t, frame_instruction,       104,    104,     96,     56,     56,     56,     56)  \
+	X(uint16_t, frame_owner,               0,      0,      0,     69,     70,     70,     74)  \
+	X(uint16_t, frame_entry,               0,      0,      0,     68,      0,      0,      0)  \
+	X(uint16_t, object_type,               8,      8,      8,      8,      8,      8,      8)  \
+	X(uint16_t, code_first_line,          40,     40,     40,     72,     68,     68,     68)  \
+	X(uint16_t, code_file,               104,    104,    104,    112,    112,    112,    112)  \
+	X(uint16_t, code_name,               112,    112,    112,    120,    120,    120,    120)  \
+	X(uint16_t, code_qualified_name,       0,      0,      0,    128,    128,    128,    128)  \
+	X(uint16_t, code_lines,              120,    120,    120,    136,    136,    136,    136)  \
+	X(uint16_t, code_first_traceable,      0,      0,      0,    168,    176,    184,    192)  \
+	X(uint16_t, code_instructions,         0,      0,      0,    184,    192,    200,    208)  \
+	/* a number that is unique among the code objects of the process */                        \
+	X(uint16_t, code_version,              0,      0,      0,      0,     92,     92,      0)  \
+	X(uint16_t, text_length,              16,     16,     16,     16,     16,     16,     16)  \
+	X(uint16_t, text_state,               32,     32,     32,     32,     32,     32,     32)  \
+	/* sizes: offset of the characters */                                                      \
+	X(uint16_t, text_ascii,               48,     48,     48,     48,     40,     40,     40)  \
+	X(uint16_t, text_compact,             72,     72,     72,     72,     56,     56,     56)  \
+	X(uint16_t, bytes_length,             16,     16,     16,     16,     16,     16,     16)  \
+	X(uint16_t, bytes_data,               32,     32,     32,     32,     32,     32,     32)
+/* clang-format on */
+
 struct python_offsets {
-	uint16_t version; /* 0x030b: 3.11 */
-	uint8_t layout;   /* enum python_layout */
-	/* bytes per unit of frame_instruction; 0: that field is a pointer into the code */
-	uint8_t unit;
-	uint8_t shim;   /* frame_owner of a frame without code */
-	uint8_t cframe; /* 1: thread_frame leads to a structure that has the frame at cframe_frame
-			 */
-	uint16_t runtime_finalizing; /* thread state that ends the interpreter */
-	uint16_t runtime_interpreters, interpreter_next,
-		interpreter_threads; /* lists: the first entry */
-	uint16_t thread_next, thread_native_id /* 0: none */;
-	/* newest chunk of the data stack, followed by the stack's end; 0: none */
-	uint16_t thread_chunk;
-	uint16_t thread_id, thread_frame, cframe_frame;
-	/* The interpreter's lock (GIL): part of _PyRuntime up to 3.11, behind a pointer in the
-	 * interpreter from 3.12 on. Its holder is a thread state, which remains there after it has
-	 * released the lock. */
-	uint16_t runtime_lock, interpreter_lock, thread_interpreter;
-	uint16_t lock_holder, lock_taken /* an int: 1 */, lock_bytes;
-	uint16_t frame_previous, frame_code, frame_instruction, frame_owner, frame_entry;
-	uint16_t object_type;
-	uint16_t code_first_line, code_file, code_name, code_qualified_name /* 0: none */,
-		code_lines, code_first_traceable, code_instructions;
-	/* a number that is unique among the code objects of the process; 0: none */
-	uint16_t code_version;
-	uint16_t text_length, text_state;
-	uint16_t text_ascii, text_compact; /* sizes: offset of the characters */
-	uint16_t bytes_length, bytes_data;
+#define PYTHON_MEMBER(type, name, ...) type name;
+	PYTHON_OFFSETS(PYTHON_MEMBER)
+#undef PYTHON_MEMBER
 };
 
 /* The data stack consists of chunks: previous chunk, size, words in use (not in the newest),
@@ -63,244 +99,22 @@ enum {
 	PYTHON_CHUNK_DATA = 24
 };
 
-#define PYTHON_ROW(minor) ((minor)-8)
-
+#define PYTHON_ROW(minor)                                           ((minor)-8)
+#define PYTHON_IN_8(type, name, value, ...)                         .name = value,
+#define PYTHON_IN_9(type, name, v8, value, ...)                     .name = value,
+#define PYTHON_IN_10(type, name, v8, v9, value, ...)                .name = value,
+#define PYTHON_IN_11(type, name, v8, v9, v10, value, ...)           .name = value,
+#define PYTHON_IN_12(type, name, v8, v9, v10, v11, value, ...)      .name = value,
+#define PYTHON_IN_13(type, name, v8, v9, v10, v11, v12, value, ...) .name = value,
+#define PYTHON_IN_14(type, name, v8, v9, v10, v11, v12, v13, value) .name = value,
 static const struct python_offsets python_offsets[] = {
-	[PYTHON_ROW(8)] =
-		{
-			.version = 0x0308,
-			.layout = PYTHON_LAYOUT_OBJECTS,
-			.unit = 1,
-			.runtime_finalizing = 16,
-			.runtime_interpreters = 32,
-			.interpreter_threads = 8,
-			.thread_next = 8,
-			.thread_id = 176,
-			.thread_frame = 24,
-			.runtime_lock = 1152,
-			.thread_interpreter = 16,
-			.lock_holder = 8,
-			.lock_taken = 16,
-			.lock_bytes = 208,
-			.frame_previous = 24,
-			.frame_code = 32,
-			.frame_instruction = 104,
-			.object_type = 8,
-			.code_first_line = 40,
-			.code_file = 104,
-			.code_name = 112,
-			.code_lines = 120,
-			.text_length = 16,
-			.text_state = 32,
-			.text_ascii = 48,
-			.text_compact = 72,
-			.bytes_length = 16,
-			.bytes_data = 32,
-		},
-	[PYTHON_ROW(9)] =
-		{
-			.version = 0x0309,
-			.layout = PYTHON_LAYOUT_OBJECTS,
-			.unit = 1,
-			.runtime_finalizing = 16,
-			.runtime_interpreters = 32,
-			.interpreter_threads = 8,
-			.thread_next = 8,
-			.thread_id = 176,
-			.thread_frame = 24,
-			.runtime_lock = 352,
-			.thread_interpreter = 16,
-			.lock_holder = 8,
-			.lock_taken = 16,
-			.lock_bytes = 208,
-			.frame_previous = 24,
-			.frame_code = 32,
-			.frame_instruction = 104,
-			.object_type = 8,
-			.code_first_line = 40,
-			.code_file = 104,
-			.code_name = 112,
-			.code_lines = 120,
-			.text_length = 16,
-			.text_state = 32,
-			.text_ascii = 48,
-			.text_compact = 72,
-			.bytes_length = 16,
-			.bytes_data = 32,
-		},
-	[PYTHON_ROW(10)] =
-		{
-			.version = 0x030a,
-			.layout = PYTHON_LAYOUT_OBJECTS,
-			.unit = 2,
-			.runtime_finalizing = 16,
-			.runtime_interpreters = 32,
-			.interpreter_threads = 8,
-			.thread_next = 8,
-			.thread_id = 176,
-			.thread_frame = 24,
-			.runtime_lock = 352,
-			.thread_interpreter = 16,
-			.lock_holder = 8,
-			.lock_taken = 16,
-			.lock_bytes = 208,
-			.frame_previous = 24,
-			.frame_code = 32,
-			.frame_instruction = 96,
-			.object_type = 8,
-			.code_first_line = 40,
-			.code_file = 104,
-			.code_name = 112,
-			.code_lines = 120,
-			.text_length = 16,
-			.text_state = 32,
-			.text_ascii = 48,
-			.text_compact = 72,
-			.bytes_length = 16,
-			.bytes_data = 32,
-		},
-	[PYTHON_ROW(11)] =
-		{
-			.version = 0x030b,
-			.layout = PYTHON_LAYOUT_ENTRY,
-			.cframe = 1,
-			.runtime_finalizing = 24,
-			.runtime_interpreters = 40,
-			.interpreter_threads = 16,
-			.thread_next = 8,
-			.thread_native_id = 160,
-			.thread_chunk = 296,
-			.thread_id = 152,
-			.thread_frame = 56,
-			.cframe_frame = 8,
-			.runtime_lock = 360,
-			.thread_interpreter = 16,
-			.lock_holder = 8,
-			.lock_taken = 16,
-			.lock_bytes = 208,
-			.frame_previous = 48,
-			.frame_code = 32,
-			.frame_instruction = 56,
-			.frame_owner = 69,
-			.frame_entry = 68,
-			.object_type = 8,
-			.code_first_line = 72,
-			.code_file = 112,
-			.code_name = 120,
-			.code_qualified_name = 128,
-			.code_lines = 136,
-			.code_first_traceable = 168,
-			.code_instructions = 184,
-			.text_length = 16,
-			.text_state = 32,
-			.text_ascii = 48,
-			.text_compact = 72,
-			.bytes_length = 16,
-			.bytes_data = 32,
-		},
-	[PYTHON_ROW(12)] =
-		{
-			.version = 0x030c,
-			.layout = PYTHON_LAYOUT_SHIM,
-			.shim = 3,
-			.cframe = 1,
-			.runtime_finalizing = 24,
-			.runtime_interpreters = 40,
-			.interpreter_threads = 72,
-			.thread_next = 8,
-			.thread_native_id = 144,
-			.thread_chunk = 232,
-			.thread_id = 136,
-			.thread_frame = 56,
-			.interpreter_lock = 384,
-			.thread_interpreter = 16,
-			.lock_holder = 8,
-			.lock_taken = 16,
-			.lock_bytes = 208,
-			.frame_previous = 8,
-			.frame_instruction = 56,
-			.frame_owner = 70,
-			.object_type = 8,
-			.code_first_line = 68,
-			.code_file = 112,
-			.code_name = 120,
-			.code_qualified_name = 128,
-			.code_lines = 136,
-			.code_first_traceable = 176,
-			.code_instructions = 192,
-			.code_version = 92,
-			.text_length = 16,
-			.text_state = 32,
-			.text_ascii = 40,
-			.text_compact = 56,
-			.bytes_length = 16,
-			.bytes_data = 32,
-		},
-	[PYTHON_ROW(13)] =
-		{
-			.version = 0x030d,
-			.layout = PYTHON_LAYOUT_SHIM,
-			.shim = 3,
-			.runtime_finalizing = 608,
-			.runtime_interpreters = 632,
-			.interpreter_next = 7264,
-			.interpreter_threads = 7344,
-			.thread_next = 8,
-			.thread_native_id = 160,
-			.thread_chunk = 232,
-			.thread_id = 152,
-			.thread_frame = 72,
-			.interpreter_lock = 16,
-			.thread_interpreter = 16,
-			.lock_holder = 8,
-			.lock_taken = 16,
-			.lock_bytes = 208,
-			.frame_previous = 8,
-			.frame_instruction = 56,
-			.frame_owner = 70,
-			.object_type = 8,
-			.code_first_line = 68,
-			.code_file = 112,
-			.code_name = 120,
-			.code_qualified_name = 128,
-			.code_lines = 136,
-			.code_first_traceable = 184,
-			.code_instructions = 200,
-			.code_version = 92,
-			.text_length = 16,
-			.text_state = 32,
-			.text_ascii = 40,
-			.text_compact = 56,
-			.bytes_length = 16,
-			.bytes_data = 32,
-		},
-	/* Members that are 0 here and are used come from the interpreter. */
-	[PYTHON_ROW(14)] =
-		{
-			.version = 0x030e,
-			.layout = PYTHON_LAYOUT_SHIM,
-			.shim = 3,
-			.lock_holder = 8,
-			.lock_taken = 16,
-			.lock_bytes = 208,
-			.frame_previous = 8,
-			.frame_instruction = 56,
-			.frame_owner = 74,
-			.object_type = 8,
-			.code_first_line = 68,
-			.code_file = 112,
-			.code_name = 120,
-			.code_qualified_name = 128,
-			.code_lines = 136,
-			.code_first_traceable = 192,
-			.code_instructions = 208,
-			.text_length = 16,
-			.text_state = 32,
-			.text_ascii = 40,
-			.text_compact = 56,
-			.bytes_length = 16,
-			.bytes_data = 32,
-		},
+	[PYTHON_ROW(8)] = {PYTHON_OFFSETS(PYTHON_IN_8)},
+	[PYTHON_ROW(9)] = {PYTHON_OFFSETS(PYTHON_IN_9)},
+	[PYTHON_ROW(10)] = {PYTHON_OFFSETS(PYTHON_IN_10)},
+	[PYTHON_ROW(11)] = {PYTHON_OFFSETS(PYTHON_IN_11)},
+	[PYTHON_ROW(12)] = {PYTHON_OFFSETS(PYTHON_IN_12)},
+	[PYTHON_ROW(13)] = {PYTHON_OFFSETS(PYTHON_IN_13)},
+	[PYTHON_ROW(14)] = {PYTHON_OFFSETS(PYTHON_IN_14)},
 };
 
 #define PYTHON_DEBUG_COOKIE 0x7970677562656478u /* "xdebugpy" */

@@ -176,8 +176,6 @@ enum xe_debug_control_command {
 #define XE_IOCTL_DEBUG_CONNECT _IOWR('d', 0x40 + XE_DEBUG_CONNECT, struct xe_debug_connect)
 #define XE_IOCTL_DEBUG_METADATA_CREATE \
 	_IOWR('d', 0x40 + XE_DEBUG_METADATA_CREATE, struct xe_debug_metadata_create)
-#define XE_IOCTL_DEBUG_METADATA_DESTROY \
-	_IOW('d', 0x40 + XE_DEBUG_METADATA_DESTROY, struct xe_debug_metadata_destroy)
 #define XE_DEBUG_IOCTL_READ_EVENT    _IO('j', 0)
 #define XE_DEBUG_IOCTL_CONTROL       _IOWR('j', 2, struct xe_debug_control)
 #define XE_DEBUG_IOCTL_READ_METADATA _IOWR('j', 3, struct xe_debug_read_metadata)

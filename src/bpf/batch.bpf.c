@@ -13,6 +13,7 @@
  *           be compared with those of our own process.
  */
 #include "bpf/kernel_types.h"
+#include "bpf/maps.h"
 
 #define BATCH_FUNCTION                                      static __attribute__((noinline))
 #define BATCH_READ                                          read_memory
@@ -27,19 +28,8 @@ enum { MAX_LOOPS = 1 << 23 }; /* the kernel's max */
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, MAX_BATCH_MAPPINGS);
-	__type(key, __u32);
-	__type(value, struct batch_mapping);
-} mappings SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct batch_state);
-} states SEC(".maps");
+MAP(mappings, ARRAY, MAX_BATCH_MAPPINGS, __u32, struct batch_mapping);
+MAP(states, ARRAY, 1, __u32, struct batch_state);
 
 struct work {
 	struct batch_state *state;

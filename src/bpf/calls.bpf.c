@@ -11,37 +11,17 @@
  *           so the end of a call is not recorded.
  */
 #include "bpf/kernel_types.h"
+#include "bpf/maps.h"
 #include "event/call_record.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4 << 20);
-} records SEC(".maps");
+RING(records, 4 << 20);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, CALL_COUNTS);
-	__type(key, __u32);
-	__type(value, __u64);
-} counts SEC(".maps");
+COUNTS(CALL_COUNTS)
 
 /* Watched processes: tgid -> 1. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 4096);
-	__type(key, __u32);
-	__type(value, __u8);
-} watched SEC(".maps");
-
-static __always_inline void count(__u32 which)
-{
-	__u64 *value = bpf_map_lookup_elem(&counts, &which);
-
-	if (value)
-		++*value;
-}
+MAP(watched, HASH, 4096, __u32, __u8);
 
 #define USER_STACKS_RING records
 #define USER_STACKS_LOST CALL_COUNT_STACKS

@@ -14,6 +14,7 @@
  *           7.3 refuses a program that does not.
  */
 #include "bpf/drm_types.h"
+#include "bpf/maps.h"
 
 #include "event/drm_record.h"
 
@@ -23,42 +24,24 @@ enum {
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4 << 20);
-} records SEC(".maps");
+RING(records, 4 << 20);
 
 /* Contexts whose names were sent: fewer than src/collect/drm/jobs.c keeps. The names of an evicted
  * one are sent again. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 2048);
-	__type(key, __u32);
-	__type(value, __u8);
-} named SEC(".maps");
+MAP(named, LRU_HASH, 2048, __u32, __u8);
 
 /* Index 0: records without room. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u64);
-} counts SEC(".maps");
+COUNTS(1)
 
 static __always_inline void *reserve(__u32 size)
 {
 	void *record = bpf_ringbuf_reserve(&records, size, 0);
-	__u64 *lost;
-	__u32 first = 0;
 
-	if (record) {
+	if (record)
 		__builtin_memset(record, 0, size);
-		return record;
-	}
-	lost = bpf_map_lookup_elem(&counts, &first);
-	if (lost)
-		++*lost;
-	return NULL;
+	else
+		count(0);
+	return record;
 }
 
 static __always_inline void fill_head(struct kernel_head *head, __u32 kind)

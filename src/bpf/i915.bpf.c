@@ -8,42 +8,19 @@
  * Why:      a submission carries a list of all its objects with their GPU addresses, so binds need
  *           not be tracked. The list is kept as long as its batch may be parsed again.
  */
-#define SUBMIT_FIND   find_range
-#define SUBMIT_FOUND  on_found
-#define SUBMIT_MISSED on_missed
 #include "bpf/submit/submit.bpf.h"
 
 #include "abi/i915.h"
+#include "bpf/submit/functions.h"
 
-enum {
-	CALL_EXEC = SUBMIT_I915_EXEC,
-	CALL_CONTEXT_CREATE = SUBMIT_I915_CONTEXT_CREATE,
-	CALL_MMAP_OFFSET = SUBMIT_I915_MMAP_OFFSET,
-	CALL_GEM_MMAP = SUBMIT_I915_GEM_MMAP,
-	CALL_USERPTR = SUBMIT_I915_USERPTR,
-	CALL_MMAP = SUBMIT_I915_MMAP,
-	CALL_SETPARAM = SUBMIT_I915_CONTEXT_SETPARAM,
-	CALL_GETPARAM = SUBMIT_I915_CONTEXT_GETPARAM,
-	CALL_VM_CREATE = SUBMIT_I915_VM_CREATE
-};
 enum { MAX_EXTENSIONS = 16, PLACES = 16384, MAX_KNOWN = 32 };
 
 /* Address spaces by their ids in the file: a context uses one of them, or has its own. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 4096);
-	__type(key, struct submit_id);
-	__type(value, __u64);
-} spaces SEC(".maps");
+MAP(spaces, LRU_HASH, 4096, struct submit_id, __u64);
 
 /* By our number: how many contexts and ids in files refer to it. The address space ends with the
  * last of them. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 8192);
-	__type(key, __u64);
-	__type(value, __u64);
-} holders SEC(".maps");
+MAP(holders, LRU_HASH, 8192, __u64, __u64);
 
 /* Address of a known kernel, and its object. Each kernel has one slot in the table, by its address:
  * a hash table took a third of the cost of a submission. */
@@ -53,12 +30,7 @@ struct place {
 	__u64 homes_ended; /* value of homes_ended at that time */
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, PLACES);
-	__type(key, __u32);
-	__type(value, struct place);
-} places SEC(".maps");
+MAP(places, ARRAY, PLACES, __u32, struct place);
 
 __u64 homes_ended; /* counter: entries from before must be checked again */
 
@@ -67,12 +39,7 @@ struct home {
 	__u64 vm, begin, end;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 4096);
-	__type(key, __u64);
-	__type(value, struct home);
-} homes SEC(".maps");
+MAP(homes, LRU_HASH, 4096, __u64, struct home);
 
 /* An object that is memory of its process. */
 struct user_memory {
@@ -81,12 +48,7 @@ struct user_memory {
 };
 
 /* Object -> its home. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 4096);
-	__type(key, __u64);
-	__type(value, struct user_memory);
-} user_memories SEC(".maps");
+MAP(user_memories, LRU_HASH, 4096, __u64, struct user_memory);
 
 /* An object's size is not in the list, and the address space is its process's own. So the object is
  * assumed to extend, as far as it is mapped, up to the next one of the list. */
@@ -540,7 +502,7 @@ SUBMIT_CALL on_file_close(const void *file)
 /* Objects and their addresses come with each submission: a missed end leaves nothing wrong. */
 static __always_inline void on_missed(const struct submit_call *call)
 {
-	if (call->what == CALL_EXEC)
+	if (call->what == SUBMIT_EXEC)
 		count(SUBMIT_COUNT_CALLS);
 }
 
@@ -624,18 +586,18 @@ static __always_inline void on_exec(const struct submit_call *call, struct submi
 /* Other calls that the driver has completed. */
 static __always_inline void on_done(__u32 what, const struct submit_call *call)
 {
-	if (what == CALL_CONTEXT_CREATE)
+	if (what == SUBMIT_I915_CONTEXT_CREATE)
 		on_context_create(call);
-	else if (what == CALL_MMAP_OFFSET)
+	else if (what == SUBMIT_I915_MMAP_OFFSET)
 		on_mmap_offset(call);
-	else if (what == CALL_GEM_MMAP)
+	else if (what == SUBMIT_I915_GEM_MMAP)
 		on_gem_mmap(call);
-	else if (what == CALL_USERPTR)
+	else if (what == SUBMIT_I915_USERPTR)
 		on_userptr(call);
-	else if (what == CALL_VM_CREATE)
+	else if (what == SUBMIT_I915_VM_CREATE)
 		on_vm_create(call);
-	else if (what == CALL_SETPARAM || what == CALL_GETPARAM)
-		on_param(call, what == CALL_SETPARAM);
+	else if (what == SUBMIT_I915_CONTEXT_SETPARAM || what == SUBMIT_I915_CONTEXT_GETPARAM)
+		on_param(call, what == SUBMIT_I915_CONTEXT_SETPARAM);
 }
 
 /* The call number of a drm_ioctl; 0: not of interest. */
@@ -643,21 +605,21 @@ static __always_inline __u32 call_of(__u32 command)
 {
 	switch (command) {
 	case I915_GEM_MMAP:
-		return CALL_GEM_MMAP;
+		return SUBMIT_I915_GEM_MMAP;
 	case I915_GEM_MMAP_OFFSET:
-		return CALL_MMAP_OFFSET;
+		return SUBMIT_I915_MMAP_OFFSET;
 	case I915_GEM_EXECBUFFER2:
-		return CALL_EXEC;
+		return SUBMIT_EXEC;
 	case I915_GEM_CONTEXT_CREATE:
-		return CALL_CONTEXT_CREATE;
+		return SUBMIT_I915_CONTEXT_CREATE;
 	case I915_GEM_USERPTR:
-		return CALL_USERPTR;
+		return SUBMIT_I915_USERPTR;
 	case I915_GEM_CONTEXT_SETPARAM:
-		return CALL_SETPARAM;
+		return SUBMIT_I915_CONTEXT_SETPARAM;
 	case I915_GEM_CONTEXT_GETPARAM:
-		return CALL_GETPARAM;
+		return SUBMIT_I915_CONTEXT_GETPARAM;
 	case I915_GEM_VM_CREATE:
-		return CALL_VM_CREATE;
+		return SUBMIT_I915_VM_CREATE;
 	default:
 		return 0;
 	}
@@ -672,96 +634,27 @@ static __always_inline void on_before(__u32 command, const void *data, const voi
 		on_vm_destroy(data, file, 1);
 }
 
+/* The same for a simulated call. False: it is not such a call. */
+static __always_inline bool run_before(__u32 what, const void *data, const void *file)
+{
+	if (what == SUBMIT_I915_VM_DESTROY)
+		on_vm_destroy(data, file, 1);
+	else if (what == SUBMIT_I915_CONTEXT_DESTROY)
+		on_context_destroy(data, file, 1);
+	else
+		return false;
+	return true;
+}
+
 static const char driver_name[] = "i915";
 
 #include "bpf/submit/programs.bpf.h"
 
-/* ---- by the driver's functions, with their types --------------------------------------------- */
+/* ---- the programs ---------------------------------------------------------------------------- */
 
-ON_ENTRY(exec_enter, i915_gem_execbuffer2_ioctl, CALL_EXEC)
-ON_EXIT(exec_exit, i915_gem_execbuffer2_ioctl, CALL_EXEC)
-ON_ENTRY(context_create_enter, i915_gem_context_create_ioctl, CALL_CONTEXT_CREATE)
-ON_EXIT(context_create_exit, i915_gem_context_create_ioctl, CALL_CONTEXT_CREATE)
-ON_ENTRY(mmap_offset_enter, i915_gem_mmap_offset_ioctl, CALL_MMAP_OFFSET)
-ON_EXIT(mmap_offset_exit, i915_gem_mmap_offset_ioctl, CALL_MMAP_OFFSET)
-ON_ENTRY(gem_mmap_enter, i915_gem_mmap_ioctl, CALL_GEM_MMAP)
-ON_EXIT(gem_mmap_exit, i915_gem_mmap_ioctl, CALL_GEM_MMAP)
-ON_ENTRY(userptr_enter, i915_gem_userptr_ioctl, CALL_USERPTR)
-ON_EXIT(userptr_exit, i915_gem_userptr_ioctl, CALL_USERPTR)
-ON_ENTRY(setparam_enter, i915_gem_context_setparam_ioctl, CALL_SETPARAM)
-ON_EXIT(setparam_exit, i915_gem_context_setparam_ioctl, CALL_SETPARAM)
-ON_ENTRY(getparam_enter, i915_gem_context_getparam_ioctl, CALL_GETPARAM)
-ON_EXIT(getparam_exit, i915_gem_context_getparam_ioctl, CALL_GETPARAM)
-ON_ENTRY(vm_create_enter, i915_gem_vm_create_ioctl, CALL_VM_CREATE)
-ON_EXIT(vm_create_exit, i915_gem_vm_create_ioctl, CALL_VM_CREATE)
-ON_BEGIN(vm_destroy, i915_gem_vm_destroy_ioctl, on_vm_destroy)
-ON_BEGIN(context_destroy, i915_gem_context_destroy_ioctl, on_context_destroy)
-ON_BEGIN(gem_close, drm_gem_close_ioctl, on_gem_close)
-ON_CLOSE(file_close, i915_driver_postclose)
-ON_MMAP(mmap_enter, mmap_exit, i915_gem_mmap)
-
-/* ---- by the driver's functions, without types ------------------------------------------------ */
-
-ON_PROBE(probe_exec, i915_gem_execbuffer2_ioctl, CALL_EXEC)
-ON_RETURN(return_exec, i915_gem_execbuffer2_ioctl, CALL_EXEC)
-ON_PROBE(probe_context_create, i915_gem_context_create_ioctl, CALL_CONTEXT_CREATE)
-ON_RETURN(return_context_create, i915_gem_context_create_ioctl, CALL_CONTEXT_CREATE)
-ON_PROBE(probe_mmap_offset, i915_gem_mmap_offset_ioctl, CALL_MMAP_OFFSET)
-ON_RETURN(return_mmap_offset, i915_gem_mmap_offset_ioctl, CALL_MMAP_OFFSET)
-ON_PROBE(probe_gem_mmap, i915_gem_mmap_ioctl, CALL_GEM_MMAP)
-ON_RETURN(return_gem_mmap, i915_gem_mmap_ioctl, CALL_GEM_MMAP)
-ON_PROBE(probe_userptr, i915_gem_userptr_ioctl, CALL_USERPTR)
-ON_RETURN(return_userptr, i915_gem_userptr_ioctl, CALL_USERPTR)
-ON_PROBE(probe_setparam, i915_gem_context_setparam_ioctl, CALL_SETPARAM)
-ON_RETURN(return_setparam, i915_gem_context_setparam_ioctl, CALL_SETPARAM)
-ON_PROBE(probe_getparam, i915_gem_context_getparam_ioctl, CALL_GETPARAM)
-ON_RETURN(return_getparam, i915_gem_context_getparam_ioctl, CALL_GETPARAM)
-ON_PROBE(probe_vm_create, i915_gem_vm_create_ioctl, CALL_VM_CREATE)
-ON_RETURN(return_vm_create, i915_gem_vm_create_ioctl, CALL_VM_CREATE)
-ON_PROBE_BEGIN(probe_vm_destroy, i915_gem_vm_destroy_ioctl, on_vm_destroy)
-ON_PROBE_BEGIN(probe_context_destroy, i915_gem_context_destroy_ioctl, on_context_destroy)
-ON_PROBE_BEGIN(probe_gem_close, drm_gem_close_ioctl, on_gem_close)
-ON_PROBE_CLOSE(probe_file_close, i915_driver_postclose)
-ON_PROBE_MMAP(probe_mmap, return_mmap, i915_gem_mmap)
-
-/* ---- by drm_ioctl, the entry to all drivers -------------------------------------------------- */
-
-ON_WAY_IN(way_enter, way_exit)
+ON_CALL(exec, i915_gem_execbuffer2_ioctl, SUBMIT_EXEC, NULL)
+I915_FUNCTIONS(ON_CALL, ON_BEGIN)
+ON_CLOSE(i915_driver_postclose)
+ON_MMAP(i915_gem_mmap)
 
 #include "bpf/submit/syscalls.bpf.h"
-
-/* ---- without a driver ------------------------------------------------------------------------ */
-
-SEC("syscall")
-int run_call(struct submit_request *request)
-{
-	const void *data = (const void *)request->data, *file = (const void *)request->file;
-
-	switch (request->call) {
-	case SUBMIT_I915_VM_DESTROY:
-		on_vm_destroy(data, file, 1);
-		return 0;
-	case SUBMIT_I915_CONTEXT_DESTROY:
-		on_context_destroy(data, file, 1);
-		return 0;
-	case SUBMIT_I915_GEM_CLOSE:
-		on_gem_close(data, file, 1);
-		return 0;
-	case SUBMIT_I915_FILE_CLOSE:
-		on_file_close(file);
-		return 0;
-	case SUBMIT_I915_NAME:
-		return run_name(data);
-	case SUBMIT_I915_ANY:
-		try_again();
-		return 0;
-	case SUBMIT_I915_EXIT:
-		end_process(bpf_get_current_pid_tgid() >> 32);
-		return 0;
-	case SUBMIT_I915_MMAP:
-		run_mmap(request);
-		return 0;
-	default:
-		return run_through(request);
-	}
-}

@@ -32,12 +32,7 @@ struct handling {
 	__u32 tgid, reserved;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct handling);
-} handlings SEC(".maps");
+MAP(handlings, PERCPU_ARRAY, 1, __u32, struct handling);
 
 static __always_inline struct handling *handling_here(void)
 {

@@ -15,6 +15,7 @@
 #include "bpf/kernel_types.h"
 
 #include "bpf/interrupts.bpf.h"
+#include "bpf/maps.h"
 #include "bpf/watched.h"
 #include "event/kernel_record.h"
 
@@ -48,10 +49,7 @@ extern const struct pcpu_hot pcpu_hot __ksym __weak;
 extern const int __preempt_count __ksym __weak;
 #endif
 
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 8 << 20);
-} records SEC(".maps");
+RING(records, 8 << 20);
 
 struct waking {
 	__u64 time_ns;
@@ -61,20 +59,10 @@ struct waking {
 };
 
 /* tid -> its waker, until it runs. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 16384);
-	__type(key, __u32);
-	__type(value, struct waking);
-} wakings SEC(".maps");
+MAP(wakings, LRU_HASH, 16384, __u32, struct waking);
 
 /* tid -> device of its last request. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 4096);
-	__type(key, __u32);
-	__type(value, __u32);
-} disks SEC(".maps");
+MAP(disks, LRU_HASH, 4096, __u32, __u32);
 
 /* Position of a page fault: address, instruction and stack identify it. */
 struct fault {
@@ -83,20 +71,10 @@ struct fault {
 };
 
 /* The last fault on this processor, of any thread. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct fault);
-} last_faults SEC(".maps");
+MAP(last_faults, PERCPU_ARRAY, 1, __u32, struct fault);
 
 /* tid -> the fault that it last waited in: it may continue with it on another processor. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 4096);
-	__type(key, __u32);
-	__type(value, struct fault);
-} faults SEC(".maps");
+MAP(faults, LRU_HASH, 4096, __u32, struct fault);
 
 /* There are few kernel stacks; each is kept once and never replaced, so that its number stays
  * valid. */
@@ -109,10 +87,7 @@ struct {
 
 /* Most stacks repeat, so each is written once. The recorder allows 32 more (0.5 MiB) after it has
  * read all of them, and another 32 may have been written meanwhile. The ring has room for both. */
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 2 << 20);
-} user_stacks SEC(".maps");
+RING(user_stacks, 2 << 20);
 
 #define USER_STACKS_RING user_stacks
 #define USER_STACKS_LOST KERNEL_COUNT_USER_STACKS

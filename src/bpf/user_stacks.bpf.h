@@ -16,6 +16,7 @@
 #define BPF_USER_STACKS_H
 
 #include "bpf/kernel_types.h"
+#include "bpf/maps.h"
 #include "event/kernel_record.h"
 
 enum {
@@ -31,12 +32,7 @@ enum {
 	(1ULL << 40) /* below the start of mappings, or above it if they grow upwards \
 		      */
 
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 65536);
-	__type(key, __u64);
-	__type(value, __u8);
-} sent_stacks SEC(".maps");
+MAP(sent_stacks, LRU_HASH, 65536, __u64, __u8);
 
 struct words {
 	__u64 words[PART_WORDS];
@@ -46,20 +42,10 @@ struct top {
 	struct words parts[TOP_WORDS / PART_WORDS];
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct top);
-} tops SEC(".maps");
+MAP(tops, PERCPU_ARRAY, 1, __u32, struct top);
 
 /* How many more stacks may be sent; the recorder refills it. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __s64);
-} allowance SEC(".maps");
+MAP(allowance, ARRAY, 1, __u32, __s64);
 
 /* Address ranges of a process's code, data and heap: its program, and the start of mappings. A
  * kernel may place them anywhere, so the upper bits of a word identify nothing; and times in

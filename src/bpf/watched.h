@@ -6,6 +6,7 @@
 #define BPF_WATCHED_H
 
 #include "bpf/kernel_types.h"
+#include "bpf/maps.h"
 #include "event/kernel_record.h"
 
 /* Watched processes: tgid -> 1. They are removed as they end; the recorder removes one that it
@@ -22,20 +23,7 @@ struct {
 __u32 watches_all;
 __u32 watches_not; /* except this process: the recorder itself */
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, KERNEL_COUNTS);
-	__type(key, __u32);
-	__type(value, __u64);
-} counts SEC(".maps");
-
-static __always_inline void count(__u32 which)
-{
-	__u64 *value = bpf_map_lookup_elem(&counts, &which);
-
-	if (value)
-		++*value;
-}
+COUNTS(KERNEL_COUNTS)
 
 static __always_inline bool is_watched(__u32 tgid)
 {

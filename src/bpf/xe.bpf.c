@@ -11,12 +11,10 @@
  *           known; by kprobe; or drm_ioctl, the entry to all drivers, with the program's arguments.
  *           The recorder loads one.
  */
-#define SUBMIT_FIND   find_range
-#define SUBMIT_FOUND  on_found
-#define SUBMIT_MISSED on_missed
 #include "bpf/submit/submit.bpf.h"
 
 #include "abi/xe.h"
+#include "bpf/submit/functions.h"
 
 enum {
 	MAX_BUCKETS = 8192,
@@ -33,16 +31,6 @@ enum {
 	WALK_FROM = 1024     /* with more buckets than this, a walk is faster than lookups */
 };
 
-enum {
-	CALL_EXEC = SUBMIT_XE_EXEC,
-	CALL_VM_CREATE = SUBMIT_XE_VM_CREATE,
-	CALL_VM_BIND = SUBMIT_XE_VM_BIND,
-	CALL_QUEUE_CREATE = SUBMIT_XE_QUEUE_CREATE,
-	CALL_MMAP_OFFSET = SUBMIT_XE_MMAP_OFFSET,
-	CALL_MMAP = SUBMIT_XE_MMAP,
-	CALL_VM_DESTROY = SUBMIT_XE_VM_DESTROY
-};
-
 /* An address space. It gets a new number when its binds are no longer known. */
 struct space {
 	__u64 number;
@@ -50,12 +38,7 @@ struct space {
 };
 
 /* By its id in the file. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 4096);
-	__type(key, struct submit_id);
-	__type(value, struct space);
-} spaces SEC(".maps");
+MAP(spaces, LRU_HASH, 4096, struct submit_id, struct space);
 
 /* Buckets are removed with their address space, or its file. */
 struct {
@@ -130,8 +113,9 @@ static __always_inline void drop_files(__u64 number)
 static __always_inline bool read_space(__u32 what, const void *data, const void *file,
 				       __u32 is_user, struct submit_id *ret_key)
 {
-	const __u64 place = what == CALL_VM_BIND ? __builtin_offsetof(struct xe_vm_bind, vm_id)
-						 : __builtin_offsetof(struct xe_vm_destroy, vm_id);
+	const __u64 place = what == SUBMIT_XE_VM_BIND
+				    ? __builtin_offsetof(struct xe_vm_bind, vm_id)
+				    : __builtin_offsetof(struct xe_vm_destroy, vm_id);
 	__u32 id = 0;
 	const bool is_read = read_data(&id, sizeof(id), (const char *)data + place, is_user);
 
@@ -142,7 +126,7 @@ static __always_inline bool read_space(__u32 what, const void *data, const void 
 
 static __always_inline bool has_space(__u32 what)
 {
-	return what == CALL_VM_BIND || what == CALL_VM_DESTROY;
+	return what == SUBMIT_XE_VM_BIND || what == SUBMIT_XE_VM_DESTROY;
 }
 
 /* The program names the address space of a call, and its memory may be readable here for the last
@@ -173,7 +157,7 @@ static __always_inline void on_found(struct submit_scratch *scratch)
 
 static __always_inline void on_missed(const struct submit_call *call)
 {
-	if (call->what == CALL_EXEC)
+	if (call->what == SUBMIT_EXEC)
 		count(SUBMIT_COUNT_CALLS);
 	else if (has_space(call->what) && call->space.file)
 		void_space(&call->space);
@@ -347,15 +331,15 @@ static __always_inline void on_done(__u32 what, struct submit_call *call)
 {
 	if (has_space(what) && !call->space.file && !begin_late(call))
 		return;
-	if (what == CALL_VM_BIND)
+	if (what == SUBMIT_XE_VM_BIND)
 		end_bind(call);
-	else if (what == CALL_VM_CREATE)
+	else if (what == SUBMIT_XE_VM_CREATE)
 		on_vm_create(call);
-	else if (what == CALL_VM_DESTROY)
+	else if (what == SUBMIT_XE_VM_DESTROY)
 		on_vm_destroy(call);
-	else if (what == CALL_QUEUE_CREATE)
+	else if (what == SUBMIT_XE_QUEUE_CREATE)
 		on_queue_create(call);
-	else if (what == CALL_MMAP_OFFSET)
+	else if (what == SUBMIT_XE_MMAP_OFFSET)
 		on_mmap_offset(call);
 }
 
@@ -364,17 +348,17 @@ static __always_inline __u32 call_of(__u32 command)
 {
 	switch (command) {
 	case XE_GEM_MMAP_OFFSET:
-		return CALL_MMAP_OFFSET;
+		return SUBMIT_XE_MMAP_OFFSET;
 	case XE_VM_CREATE:
-		return CALL_VM_CREATE;
+		return SUBMIT_XE_VM_CREATE;
 	case XE_VM_DESTROY:
-		return CALL_VM_DESTROY;
+		return SUBMIT_XE_VM_DESTROY;
 	case XE_VM_BIND:
-		return CALL_VM_BIND;
+		return SUBMIT_XE_VM_BIND;
 	case XE_EXEC_QUEUE_CREATE:
-		return CALL_QUEUE_CREATE;
+		return SUBMIT_XE_QUEUE_CREATE;
 	case XE_EXEC:
-		return CALL_EXEC;
+		return SUBMIT_EXEC;
 	default:
 		return 0;
 	}
@@ -387,85 +371,24 @@ static __always_inline void on_before(__u32 command, const void *data, const voi
 		on_queue_destroy(data, file, 1);
 }
 
+/* The same for a simulated call. False: it is not such a call. */
+static __always_inline bool run_before(__u32 what, const void *data, const void *file)
+{
+	if (what != SUBMIT_XE_QUEUE_DESTROY)
+		return false;
+	on_queue_destroy(data, file, 1);
+	return true;
+}
+
 static const char driver_name[] = "xe";
 
 #include "bpf/submit/programs.bpf.h"
 
-/* ---- by the driver's functions, with their types --------------------------------------------- */
+/* ---- the programs ---------------------------------------------------------------------------- */
 
-ON_ENTRY(exec_enter, xe_exec_ioctl, CALL_EXEC)
-ON_EXIT(exec_exit, xe_exec_ioctl, CALL_EXEC)
-ON_ENTRY(vm_create_enter, xe_vm_create_ioctl, CALL_VM_CREATE)
-ON_EXIT(vm_create_exit, xe_vm_create_ioctl, CALL_VM_CREATE)
-ON_ENTRY(vm_bind_enter, xe_vm_bind_ioctl, CALL_VM_BIND)
-ON_EXIT(vm_bind_exit, xe_vm_bind_ioctl, CALL_VM_BIND)
-ON_ENTRY(queue_create_enter, xe_exec_queue_create_ioctl, CALL_QUEUE_CREATE)
-ON_EXIT(queue_create_exit, xe_exec_queue_create_ioctl, CALL_QUEUE_CREATE)
-ON_ENTRY(mmap_offset_enter, xe_gem_mmap_offset_ioctl, CALL_MMAP_OFFSET)
-ON_EXIT(mmap_offset_exit, xe_gem_mmap_offset_ioctl, CALL_MMAP_OFFSET)
-ON_ENTRY(vm_destroy_enter, xe_vm_destroy_ioctl, CALL_VM_DESTROY)
-ON_EXIT(vm_destroy_exit, xe_vm_destroy_ioctl, CALL_VM_DESTROY)
-ON_BEGIN(queue_destroy, xe_exec_queue_destroy_ioctl, on_queue_destroy)
-ON_BEGIN(gem_close, drm_gem_close_ioctl, on_gem_close)
-
-ON_CLOSE(file_close, xe_file_close)
-ON_MMAP(mmap_enter, mmap_exit, drm_gem_mmap)
-
-/* ---- by the driver's functions, without types ------------------------------------------------ */
-
-ON_PROBE(probe_exec, xe_exec_ioctl, CALL_EXEC)
-ON_RETURN(return_exec, xe_exec_ioctl, CALL_EXEC)
-ON_PROBE(probe_vm_create, xe_vm_create_ioctl, CALL_VM_CREATE)
-ON_RETURN(return_vm_create, xe_vm_create_ioctl, CALL_VM_CREATE)
-ON_PROBE(probe_vm_bind, xe_vm_bind_ioctl, CALL_VM_BIND)
-ON_RETURN(return_vm_bind, xe_vm_bind_ioctl, CALL_VM_BIND)
-ON_PROBE(probe_queue_create, xe_exec_queue_create_ioctl, CALL_QUEUE_CREATE)
-ON_RETURN(return_queue_create, xe_exec_queue_create_ioctl, CALL_QUEUE_CREATE)
-ON_PROBE(probe_mmap_offset, xe_gem_mmap_offset_ioctl, CALL_MMAP_OFFSET)
-ON_RETURN(return_mmap_offset, xe_gem_mmap_offset_ioctl, CALL_MMAP_OFFSET)
-ON_PROBE(probe_vm_destroy, xe_vm_destroy_ioctl, CALL_VM_DESTROY)
-ON_RETURN(return_vm_destroy, xe_vm_destroy_ioctl, CALL_VM_DESTROY)
-ON_PROBE_BEGIN(probe_queue_destroy, xe_exec_queue_destroy_ioctl, on_queue_destroy)
-ON_PROBE_BEGIN(probe_gem_close, drm_gem_close_ioctl, on_gem_close)
-
-ON_PROBE_CLOSE(probe_file_close, xe_file_close)
-ON_PROBE_MMAP(probe_mmap, return_mmap, drm_gem_mmap)
-
-/* ---- by drm_ioctl, the entry to all drivers -------------------------------------------------- */
-
-ON_WAY_IN(way_enter, way_exit)
+ON_CALL(exec, xe_exec_ioctl, SUBMIT_EXEC, NULL)
+XE_FUNCTIONS(ON_CALL, ON_BEGIN)
+ON_CLOSE(xe_file_close)
+ON_MMAP(drm_gem_mmap)
 
 #include "bpf/submit/syscalls.bpf.h"
-
-/* ---- without a driver ------------------------------------------------------------------------ */
-
-SEC("syscall")
-int run_call(struct submit_request *request)
-{
-	const void *data = (const void *)request->data, *file = (const void *)request->file;
-
-	switch (request->call) {
-	case SUBMIT_XE_QUEUE_DESTROY:
-		on_queue_destroy(data, file, 1);
-		return 0;
-	case SUBMIT_XE_GEM_CLOSE:
-		on_gem_close(data, file, 1);
-		return 0;
-	case SUBMIT_XE_FILE_CLOSE:
-		on_file_close(file);
-		return 0;
-	case SUBMIT_XE_NAME:
-		return run_name(data);
-	case SUBMIT_XE_ANY:
-		try_again();
-		return 0;
-	case SUBMIT_XE_MMAP:
-		run_mmap(request);
-		return 0;
-	case SUBMIT_XE_EXIT:
-		end_process(bpf_get_current_pid_tgid() >> 32);
-		return 0;
-	default:
-		return run_through(request);
-	}
-}

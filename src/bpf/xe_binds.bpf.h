@@ -7,7 +7,8 @@
  * Gives:    `buckets`, which map GPU addresses to objects
  * Fails:    a bucket that is full, or a call with too many steps: what is left is counted as lost
  *
- * A part of xe.bpf.c. Include with these macros defined: SUBMIT_FIND, SUBMIT_FOUND, SUBMIT_MISSED.
+ * A part of xe.bpf.c. Include with these macros defined, or functions: find_range, on_found,
+ * on_missed.
  */
 #ifndef BPF_XE_BINDS_H
 #define BPF_XE_BINDS_H

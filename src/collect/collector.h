@@ -53,10 +53,11 @@ struct collector_work {
 	/* Adds a running process. pid_fd: to check that the pid was not reused; -1: the kernel has
 	 * no pidfds. Errors: -ESRCH if it has ended; otherwise as watch. */
 	int (*attach)(void *state, pid_t pid, int pid_fd);
-	/* Becomes readable when drain should be called early; -1: never. */
+	/* Becomes readable when drain should be called early; -1, or NULL: never. */
 	int (*descriptor)(const void *state);
 	/* Max time until the next call of drain. */
 	uint64_t (*interval_ns)(const void *state);
+	/* NULL: look and catch_up are called. */
 	void (*drain)(void *state);
 	/* Adds processes from /proc, if nothing else reports them. It is called before a guest is
 	 * answered: the guest's process stands still until then, so /proc shows the image that said

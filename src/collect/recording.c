@@ -269,6 +269,25 @@ uint32_t recording_note(struct recording *recording, const char *collector, uint
 	return row.id;
 }
 
+void recording_lose(struct recording *recording, uint32_t kind, uint32_t reason, uint64_t begin_ns,
+		    uint64_t end_ns, uint64_t count)
+{
+	const struct trace_source source = {.clock = CLOCK_ID_MONOTONIC};
+	const struct event_loss row = {
+		.begin = begin_ns, .end = end_ns, .kind = kind, .reason = reason, .count = count};
+
+	trace_writer_row(recording->writer, EVENT_LOSS, &source, &row);
+}
+
+void recording_lose_more(struct recording *recording, uint32_t kind, uint32_t reason,
+			 uint64_t begin_ns, uint64_t end_ns, uint64_t count,
+			 uint64_t *inout_written)
+{
+	if (count > *inout_written)
+		recording_lose(recording, kind, reason, begin_ns, end_ns, count - *inout_written);
+	*inout_written = count;
+}
+
 void recording_warn(const struct recording *recording, const char *text)
 {
 	if (recording->on_warning)

@@ -137,6 +137,14 @@ void recording_begin_second(struct recording *recording);
 uint32_t recording_note(struct recording *recording, const char *collector, uint32_t state,
 			uint32_t process, const char *reason);
 
+/* Writes how many rows of a kind (enum event_kind, or LOSS_KIND_STACK) are missing in a time. */
+void recording_lose(struct recording *recording, uint32_t kind, uint32_t reason, uint64_t begin_ns,
+		    uint64_t end_ns, uint64_t count);
+/* The same for a count since the start; nothing if it has not grown since the last call. */
+void recording_lose_more(struct recording *recording, uint32_t kind, uint32_t reason,
+			 uint64_t begin_ns, uint64_t end_ns, uint64_t count,
+			 uint64_t *inout_written);
+
 void recording_warn(const struct recording *recording, const char *text);
 void recording_hint(const struct recording *recording, const char *text);
 

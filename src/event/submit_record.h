@@ -113,44 +113,41 @@ enum submit_count {
 
 enum { MAX_SUBMIT_MINORS = 256 };
 
-/* ---- tests: simulated calls of xe (src/bpf/xe.bpf.c, BPF_PROG_TEST_RUN) ---------------------- */
+/* ---- calls of a driver; tests simulate them (BPF_PROG_TEST_RUN) -------------------------------
+ */
+
+/* Calls that both drivers have. */
+enum submit_call_number {
+	SUBMIT_EXEC = 1,
+	SUBMIT_MMAP, /* simulated: only the end of an mmap that exists already */
+	SUBMIT_GEM_CLOSE,
+	SUBMIT_FILE_CLOSE,
+	SUBMIT_ANY,  /* any call: it parses open batches again */
+	SUBMIT_EXIT, /* the last thread of the process ends */
+	SUBMIT_NAME, /* tests whether a driver of this name (data) is ours */
+	SUBMIT_OWN   /* calls of one driver, from here on */
+};
 
 enum submit_xe_call {
-	SUBMIT_XE_EXEC = 1,
-	SUBMIT_XE_VM_CREATE,
+	SUBMIT_XE_VM_CREATE = SUBMIT_OWN,
 	SUBMIT_XE_VM_BIND,
 	SUBMIT_XE_QUEUE_CREATE,
 	SUBMIT_XE_MMAP_OFFSET,
-	SUBMIT_XE_MMAP, /* only the end of an mmap that exists already */
 	SUBMIT_XE_VM_DESTROY,
-	/* The following calls are seen before the driver executes them. */
-	SUBMIT_XE_QUEUE_DESTROY,
-	SUBMIT_XE_GEM_CLOSE,
-	SUBMIT_XE_FILE_CLOSE,
-	SUBMIT_XE_ANY,  /* any call: it parses open batches again */
-	SUBMIT_XE_EXIT, /* the last thread of the process ends */
-	SUBMIT_XE_NAME  /* tests whether a driver of this name (data) is xe */
+	SUBMIT_XE_QUEUE_DESTROY /* seen before the driver executes it */
 };
 
-/* The same for i915 (src/bpf/i915.bpf.c). */
 enum submit_i915_call {
-	SUBMIT_I915_EXEC = 1,
-	SUBMIT_I915_CONTEXT_CREATE,
+	SUBMIT_I915_CONTEXT_CREATE = SUBMIT_OWN,
 	SUBMIT_I915_MMAP_OFFSET,
 	SUBMIT_I915_GEM_MMAP,
 	SUBMIT_I915_USERPTR,
-	SUBMIT_I915_MMAP, /* only the end of an mmap that exists already */
 	SUBMIT_I915_CONTEXT_SETPARAM,
 	SUBMIT_I915_CONTEXT_GETPARAM,
 	SUBMIT_I915_VM_CREATE,
 	/* The following calls are seen before the driver executes them. */
 	SUBMIT_I915_VM_DESTROY,
-	SUBMIT_I915_CONTEXT_DESTROY,
-	SUBMIT_I915_GEM_CLOSE,
-	SUBMIT_I915_FILE_CLOSE,
-	SUBMIT_I915_ANY,
-	SUBMIT_I915_EXIT,
-	SUBMIT_I915_NAME
+	SUBMIT_I915_CONTEXT_DESTROY
 };
 
 /* The part of a simulated call that the program sees. */
@@ -159,8 +156,8 @@ enum submit_seen { SUBMIT_SEEN = 0, SUBMIT_SEEN_BEGIN = 1, SUBMIT_SEEN_END = 2 }
 struct submit_request {
 	__u64 file;            /* stands for an open file; not a real address */
 	__u64 data;            /* the call's arguments, in the caller's memory */
-	__u64 address, offset; /* SUBMIT_XE_MMAP: address of the mapping, and offset in the file */
-	__u32 call;            /* enum submit_xe_call, or enum submit_i915_call */
+	__u64 address, offset; /* SUBMIT_MMAP: address of the mapping, and offset in the file */
+	__u32 call;            /* enum submit_call_number, and the driver's own */
 	__s32 result;          /* the driver's result */
 	__u32 seen;            /* enum submit_seen */
 	__u32 reserved;

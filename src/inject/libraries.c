@@ -73,7 +73,6 @@ bool libraries_iterate(int (*callback)(struct dl_phdr_info *info, size_t size, v
 /* Stops at the first object: the counters are the same in each. */
 static int take_counts(struct dl_phdr_info *info, size_t size, void *ret_counts)
 {
-	(void)size;
 	*(struct libraries_counts *)ret_counts =
 		(struct libraries_counts){info->dlpi_adds, info->dlpi_subs};
 	return 1;
@@ -96,7 +95,6 @@ static int find_span(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct libraries_span *span = data;
 
-	(void)size;
 	for (uint32_t i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
 		uint64_t begin = info->dlpi_addr + segment->p_vaddr;

@@ -95,7 +95,6 @@ static int take_module(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct entry entry = {.path = info->dlpi_name ? info->dlpi_name : ""};
 
-	(void)size;
 	entry.build_id_bytes = find_build_id(info, &entry.build_id);
 	entry.content =
 		add_bytes(add_bytes(UINT64_C(0xcbf29ce484222325), entry.path, strlen(entry.path)),

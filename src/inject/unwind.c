@@ -400,20 +400,15 @@ __attribute__((noinline)) bool unwind_check(const struct unwind *stack)
 
 bool unwind_take(struct unwind_thread *thread, uint64_t *ret_hash)
 {
-	(void)thread;
-	(void)ret_hash;
 	return false;
 }
 
 void unwind_done(struct unwind_thread *thread)
 {
-	(void)thread;
 }
 
 bool unwind_has(const struct unwind_thread *thread, bool (*is)(uint64_t frame))
 {
-	(void)thread;
-	(void)is;
 	return false;
 }
 
@@ -424,7 +419,6 @@ void unwind_stack(const struct unwind_thread *thread, struct unwind *ret_stack)
 
 bool unwind_check(const struct unwind *stack)
 {
-	(void)stack;
 	return true;
 }
 

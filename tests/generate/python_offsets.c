@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/generate/python_offsets.c - one row of abi/python_offsets.h, from a version's own headers
+ * tests/generate/python_offsets.c - one column of abi/python_offsets.h, from a version's own
+ * headers
  *
  * Runs in:  a test; compiled by python_offsets.py against each installed version
- * Gives:    the row as C text, or with --check what in the table differs from it
+ * Gives:    a line for each member, or with --check what in the table differs from it
  * Fails:    by exit status 1: the table disagrees
  */
 #define Py_BUILD_CORE 1
@@ -127,53 +128,8 @@ struct member {
 	size_t at, size;
 };
 
-#define MEMBER(name)                                                                         \
-	{                                                                                    \
-#name, offsetof(struct python_offsets, name), sizeof(python_offsets[0].name) \
-	}
-static const struct member members[] = {
-	MEMBER(version),
-	MEMBER(layout),
-	MEMBER(unit),
-	MEMBER(shim),
-	MEMBER(cframe),
-	MEMBER(runtime_finalizing),
-	MEMBER(runtime_interpreters),
-	MEMBER(interpreter_next),
-	MEMBER(interpreter_threads),
-	MEMBER(thread_next),
-	MEMBER(thread_native_id),
-	MEMBER(thread_chunk),
-	MEMBER(thread_id),
-	MEMBER(thread_frame),
-	MEMBER(cframe_frame),
-	MEMBER(runtime_lock),
-	MEMBER(interpreter_lock),
-	MEMBER(thread_interpreter),
-	MEMBER(lock_holder),
-	MEMBER(lock_taken),
-	MEMBER(lock_bytes),
-	MEMBER(frame_previous),
-	MEMBER(frame_code),
-	MEMBER(frame_instruction),
-	MEMBER(frame_owner),
-	MEMBER(frame_entry),
-	MEMBER(object_type),
-	MEMBER(code_first_line),
-	MEMBER(code_file),
-	MEMBER(code_name),
-	MEMBER(code_qualified_name),
-	MEMBER(code_lines),
-	MEMBER(code_first_traceable),
-	MEMBER(code_instructions),
-	MEMBER(code_version),
-	MEMBER(text_length),
-	MEMBER(text_state),
-	MEMBER(text_ascii),
-	MEMBER(text_compact),
-	MEMBER(bytes_length),
-	MEMBER(bytes_data),
-};
+#define MEMBER(type, name, ...) {#name, offsetof(struct python_offsets, name), sizeof(type)},
+static const struct member members[] = {PYTHON_OFFSETS(MEMBER)};
 
 static unsigned value(const struct python_offsets *row, const struct member *member)
 {
@@ -186,17 +142,10 @@ static unsigned value(const struct python_offsets *row, const struct member *mem
 	return word;
 }
 
-static void print_row(const struct python_offsets *row)
+static void print_column(const struct python_offsets *row)
 {
-	static const char *const layouts[] = {"0", "PYTHON_LAYOUT_OBJECTS", "PYTHON_LAYOUT_ENTRY",
-					      "PYTHON_LAYOUT_SHIM"};
-
-	printf("\t[PYTHON_ROW(%d)] = {.version = 0x%04x,\n\t .layout = %s,\n", row->version & 0xff,
-	       row->version, layouts[row->layout]);
-	for (size_t i = 2; i < sizeof(members) / sizeof(members[0]); i++)
-		if (value(row, &members[i]))
-			printf("\t .%s = %u,\n", members[i].name, value(row, &members[i]));
-	printf("\t},\n");
+	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
+		printf("%s %u\n", members[i].name, value(row, &members[i]));
 }
 
 static int check_row(const struct python_offsets *measured)
@@ -223,6 +172,6 @@ int main(int argc, char **argv)
 
 	if (argc > 1 && strcmp(argv[1], "--check") == 0)
 		return check_row(&row);
-	print_row(&row);
+	print_column(&row);
 	return 0;
 }

@@ -4,7 +4,7 @@
 
 Each version's headers are compiled into python_offsets.c, which measures with offsetof.
 
-    python_offsets.py           print the rows
+    python_offsets.py           print the members, with a column for each version
     python_offsets.py --check   compare them with the table; TAP
 """
 import argparse
@@ -77,14 +77,15 @@ def main():
         return 0
     if options.check:
         return check(folders, options.compiler)
-    rows = {}
+    columns = {}
     for folder in folders:
         text, status = measure(folder, options.compiler, [])
         if status:
             print(text, file=sys.stderr)
             return 1
-        rows.setdefault(minor_version(folder), text)
-    print("".join(rows.values()), end="")
+        columns.setdefault(minor_version(folder), [line.split() for line in text.splitlines()])
+    for cells in zip(*columns.values()):
+        print(f"{cells[0][0]:24}" + "".join(f"{value + ',':>7}" for _, value in cells))
     return 0
 
 

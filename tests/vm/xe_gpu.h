@@ -15,8 +15,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "../../sim/xe_calls.h"
 #include "../../sim/xe_commands.h"
-#include "abi/xe.h"
 
 struct xe_gpu {
 	int fd;

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 
 #include "../../sim/mock_xe/mock_control.h"
-#include "collect/intel/eu_stall.h"
+#include "collect/intel/stalls.h"
 #include "xe_gpu.h"
 
 enum { MOST = 256 };

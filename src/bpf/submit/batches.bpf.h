@@ -6,8 +6,8 @@
  * Gives:    submit_record, at once or after a later call completes the batch
  * Fails:    a batch that cannot be read or is too long is sent as far as it was parsed
  *
- * A part of submit.bpf.h. Include with these macros defined: SUBMIT_FIND, SUBMIT_FOUND,
- * SUBMIT_MISSED.
+ * A part of submit.bpf.h. Include with these macros defined, or functions: find_range, on_found,
+ * on_missed.
  */
 #ifndef BPF_SUBMIT_BATCHES_H
 #define BPF_SUBMIT_BATCHES_H
@@ -56,12 +56,7 @@ struct submit_open_key {
 	__u32 tgid, slot;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, MAX_SUBMIT_OPENS);
-	__type(key, struct submit_open_key);
-	__type(value, struct submit_open);
-} opens SEC(".maps");
+MAP(opens, HASH, MAX_SUBMIT_OPENS, struct submit_open_key, struct submit_open);
 
 __u32 opens_count; /* upper bound of their number: most calls find none and skip the search */
 
@@ -185,7 +180,7 @@ static __always_inline void parse_and_send(struct submit_scratch *scratch)
 		look_through(scratch);
 		open->found_before = open->found_sent;
 		open->found_sent = open->state.found_count;
-		SUBMIT_FOUND(scratch);
+		on_found(scratch);
 		put_found(scratch);
 		if (open->state.status == BATCH_INCOMPLETE && open->tries++ < MAX_SUBMIT_TRIES &&
 		    keep_open(open))

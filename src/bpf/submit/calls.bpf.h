@@ -6,8 +6,8 @@
  * Gives:    one submit_call per thread from entry to return
  * Fails:    a call whose end was missed is dropped at the next one of its thread
  *
- * A part of submit.bpf.h. Include with these macros defined: SUBMIT_FIND, SUBMIT_FOUND,
- * SUBMIT_MISSED.
+ * A part of submit.bpf.h. Include with these macros defined, or functions: find_range, on_found,
+ * on_missed.
  */
 #ifndef BPF_SUBMIT_CALLS_H
 #define BPF_SUBMIT_CALLS_H
@@ -32,22 +32,12 @@ struct submit_call {
 };
 
 /* Removed when the call ends; if its end was missed, when the thread ends. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 4096);
-	__type(key, __u32);
-	__type(value, struct submit_call);
-} calls SEC(".maps");
+MAP(calls, HASH, 4096, __u32, struct submit_call);
 
 static const struct submit_call no_call;
 
 /* Processes that have called the driver: only their ends are of interest. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 8192);
-	__type(key, __u32);
-	__type(value, __u8);
-} callers SEC(".maps");
+MAP(callers, LRU_HASH, 8192, __u32, __u8);
 
 __u32 has_callers;
 
@@ -71,7 +61,7 @@ static __always_inline void miss_call(__u32 tid)
 	if (!missed)
 		return;
 	count(SUBMIT_COUNT_MISSED);
-	SUBMIT_MISSED(missed);
+	on_missed(missed);
 }
 
 static __always_inline struct submit_call *begin_call(__u32 what, const void *data,
@@ -109,12 +99,7 @@ struct submit_frames {
 	__u64 all[MAX_KERNEL_FRAMES];
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 64);
-	__type(key, struct submit_frames_key);
-	__type(value, struct submit_frames);
-} kernel_frames SEC(".maps");
+MAP(kernel_frames, LRU_HASH, 64, struct submit_frames_key, struct submit_frames);
 
 static const struct submit_frames no_frames;
 

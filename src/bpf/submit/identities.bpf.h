@@ -6,8 +6,8 @@
  * Gives:    numbers by pointer and handle
  * Fails:    an object beyond the size of a map has no number
  *
- * A part of submit.bpf.h. Include with these macros defined: SUBMIT_FIND, SUBMIT_FOUND,
- * SUBMIT_MISSED.
+ * A part of submit.bpf.h. Include with these macros defined, or functions: find_range, on_found,
+ * on_missed.
  */
 #ifndef BPF_SUBMIT_IDENTITIES_H
 #define BPF_SUBMIT_IDENTITIES_H
@@ -15,12 +15,7 @@
 /* ---- identities ------------------------------------------------------------------------------ */
 
 /* Address of an open file -> its number. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 8192);
-	__type(key, __u64);
-	__type(value, __u64);
-} files SEC(".maps");
+MAP(files, LRU_HASH, 8192, __u64, __u64);
 
 /* An id that is unique only within a file. */
 struct submit_id {
@@ -28,20 +23,10 @@ struct submit_id {
 	__u64 id;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 16384);
-	__type(key, struct submit_id);
-	__type(value, __u64);
-} handles SEC(".maps");
+MAP(handles, LRU_HASH, 16384, struct submit_id, __u64);
 
 /* File offsets by which buffers are mapped. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 16384);
-	__type(key, struct submit_id);
-	__type(value, __u64);
-} offsets SEC(".maps");
+MAP(offsets, LRU_HASH, 16384, struct submit_id, __u64);
 
 /* State that commands have set in a queue, and the queue's address space: for xe its id in the
  * file, because the space may become void; for i915 our number. */
@@ -51,12 +36,7 @@ struct submit_queue {
 	__u64 bases_by, descriptors_by; /* the last submission that set them */
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 4096);
-	__type(key, struct submit_id);
-	__type(value, struct submit_queue);
-} queues SEC(".maps");
+MAP(queues, LRU_HASH, 4096, struct submit_id, struct submit_queue);
 
 static __always_inline __u64 number_of(void *map, const void *key)
 {
@@ -86,12 +66,7 @@ struct submit_owner {
 	__u32 tgid, reserved;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 8192);
-	__type(key, __u64);
-	__type(value, struct submit_owner);
-} owners SEC(".maps");
+MAP(owners, LRU_HASH, 8192, __u64, struct submit_owner);
 
 __u32 has_owners;
 

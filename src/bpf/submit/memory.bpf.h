@@ -6,8 +6,8 @@
  * Gives:    the bytes at an address of the GPU
  * Fails:    false if the object is not mapped by the program
  *
- * A part of submit.bpf.h. Include with these macros defined: SUBMIT_FIND, SUBMIT_FOUND,
- * SUBMIT_MISSED.
+ * A part of submit.bpf.h. Include with these macros defined, or functions: find_range, on_found,
+ * on_missed.
  */
 #ifndef BPF_SUBMIT_MEMORY_H
 #define BPF_SUBMIT_MEMORY_H
@@ -31,12 +31,7 @@ struct submit_mappings_key {
 	__u64 tgid;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 8192);
-	__type(key, struct submit_mappings_key);
-	__type(value, struct submit_mappings);
-} mappings SEC(".maps");
+MAP(mappings, LRU_HASH, 8192, struct submit_mappings_key, struct submit_mappings);
 
 static const struct submit_mappings no_mappings;
 
@@ -69,10 +64,10 @@ static __always_inline void fill_mapping(struct submit_mapping *mapping,
 }
 
 /* A driver's mmap: at its start, because it may change the file offset, and at its end. */
-static __always_inline void begin_mmap(__u32 what, const struct file *file,
-				       struct vm_area_struct *area)
+static __always_inline void begin_mmap(const struct file *file, struct vm_area_struct *area)
 {
-	struct submit_call *call = begin_call(what, NULL, BPF_CORE_READ(file, private_data), 0);
+	struct submit_call *call =
+		begin_call(SUBMIT_MMAP, NULL, BPF_CORE_READ(file, private_data), 0);
 
 	if (!call)
 		return;
@@ -80,9 +75,9 @@ static __always_inline void begin_mmap(__u32 what, const struct file *file,
 	call->offset = BPF_CORE_READ(area, vm_pgoff) << PAGE_SHIFT;
 }
 
-static __always_inline void end_mmap(__u32 what, int result)
+static __always_inline void end_mmap(int result)
 {
-	struct submit_call *call = find_call(what);
+	struct submit_call *call = find_call(SUBMIT_MMAP);
 	struct submit_mapping *mapping;
 	struct submit_id key = {0};
 	__u64 *object;
@@ -168,12 +163,7 @@ struct submit_scratch {
 	__u64 work[32]; /* for the including file, too large for the stack */
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, SUBMIT_SCRATCHES);
-	__type(key, __u32);
-	__type(value, struct submit_scratch);
-} scratches SEC(".maps");
+MAP(scratches, ARRAY, SUBMIT_SCRATCHES, __u32, struct submit_scratch);
 
 /* Not per processor, because some kinds of programs can be interrupted by others. NULL: all are in
  * use. */
@@ -280,7 +270,7 @@ static __always_inline bool find_piece(struct submit_scratch *scratch, __u64 add
 
 	piece->bytes = 0;
 	/* bound after the batch was submitted: another object */
-	if (!SUBMIT_FIND(scratch, address, range) || range->number > scratch->open.number)
+	if (!find_range(scratch, address, range) || range->number > scratch->open.number)
 		return false;
 	if (!(range->object & SUBMIT_USER_POINTER))
 		return find_in_object(scratch, address);

@@ -9,9 +9,7 @@
  * Include with these macros defined, after the functions of a driver: on_begin(what, call),
  * on_exec(call, scratch), on_done(what, call), on_lost(what, data, file, is_user),
  * call_of(command), on_before(command, data, file), on_gem_close, on_file_close,
- * drop_files(number), and driver_name.
- *
- *	CALL_EXEC, CALL_MMAP	its numbers for these calls
+ * run_before(what, data, file), drop_files(number), and driver_name.
  */
 #ifndef BPF_SUBMIT_PROGRAMS_H
 #define BPF_SUBMIT_PROGRAMS_H
@@ -48,16 +46,16 @@ static __always_inline int finish(__u32 what, long result, const void *data, con
 	struct submit_call *call = find_call(what);
 
 	if (!call) {
-		if (what == CALL_EXEC)
+		if (what == SUBMIT_EXEC)
 			count(SUBMIT_COUNT_CALLS);
 		else if (!result)
 			on_lost(what, data, file, is_user);
 		return 0;
 	}
 	if (result) {
-		if (what == CALL_EXEC)
+		if (what == SUBMIT_EXEC)
 			count(SUBMIT_COUNT_FAILED);
-	} else if (what == CALL_EXEC) {
+	} else if (what == SUBMIT_EXEC) {
 		end_exec(call);
 	} else {
 		on_done(what, call);
@@ -72,7 +70,7 @@ SUBMIT_CALL run_begin(const struct submit_request *request)
 	const void *data = (const void *)request->data, *file = (const void *)request->file;
 	struct submit_call *call = enter(request->call, data, file, 1);
 	struct submit_frames *frames =
-		call && request->call == CALL_EXEC ? need_frames(call, 0) : NULL;
+		call && request->call == SUBMIT_EXEC ? need_frames(call, 0) : NULL;
 
 	if (frames)
 		put_frames(frames,
@@ -91,95 +89,92 @@ static __always_inline int run_through(const struct submit_request *request)
 		      (const void *)request->file, 1);
 }
 
-#define ON_ENTRY(name, function, what)                                      \
-	SEC("fentry/" #function)                                            \
-	int BPF_PROG(name, void *device, void *data, struct drm_file *file) \
-	{                                                                   \
-		struct submit_call *call = enter(what, data, file, 0);      \
-                                                                            \
-		if (call && what == CALL_EXEC)                              \
-			take_frames(ctx, call, bpf_get_func_ip(ctx));       \
-		return 0;                                                   \
-	}
-#define ON_EXIT(name, function, what)                                                   \
-	SEC("fexit/" #function)                                                         \
-	int BPF_PROG(name, void *device, void *data, struct drm_file *file, int result) \
-	{                                                                               \
-		return finish(what, result, data, file, 0);                             \
-	}
-#define ON_BEGIN(name, function, does)                                      \
-	SEC("fentry/" #function)                                            \
-	int BPF_PROG(name, void *device, void *data, struct drm_file *file) \
-	{                                                                   \
-		does(data, file, 0);                                        \
-		return 0;                                                   \
+/* The programs at a function of the driver, for both ways to attach them: with its types, and
+ * without them. */
+#define ON_CALL(name, function, what, lacks)                                                   \
+	SEC("fentry/" #function)                                                               \
+	int BPF_PROG(name##_enter, void *device, void *data, struct drm_file *file)            \
+	{                                                                                      \
+		struct submit_call *call = enter(what, data, file, 0);                         \
+                                                                                               \
+		if (call && what == SUBMIT_EXEC)                                               \
+			take_frames(ctx, call, bpf_get_func_ip(ctx));                          \
+		return 0;                                                                      \
+	}                                                                                      \
+	SEC("fexit/" #function)                                                                \
+	int BPF_PROG(name##_exit, void *device, void *data, struct drm_file *file, int result) \
+	{                                                                                      \
+		return finish(what, result, data, file, 0);                                    \
+	}                                                                                      \
+	SEC("kprobe/" #function)                                                               \
+	int probe_##name(struct pt_regs *registers)                                            \
+	{                                                                                      \
+		struct submit_call *call = enter(what, (const void *)registers->si,            \
+						 (const struct drm_file *)registers->dx, 0);   \
+                                                                                               \
+		if (call && what == SUBMIT_EXEC)                                               \
+			take_frames(registers, call, registers->ip);                           \
+		return 0;                                                                      \
+	}                                                                                      \
+	SEC("kretprobe/" #function)                                                            \
+	int return_##name(struct pt_regs *registers)                                           \
+	{                                                                                      \
+		return finish(what, (int)registers->ax, NULL, NULL, 0);                        \
 	}
 
-#define ON_PROBE(name, function, what)                                                       \
-	SEC("kprobe/" #function)                                                             \
-	int name(struct pt_regs *registers)                                                  \
-	{                                                                                    \
-		struct submit_call *call = enter(what, (const void *)registers->si,          \
-						 (const struct drm_file *)registers->dx, 0); \
-                                                                                             \
-		if (call && what == CALL_EXEC)                                               \
-			take_frames(registers, call, registers->ip);                         \
-		return 0;                                                                    \
-	}
-#define ON_RETURN(name, function, what)                                 \
-	SEC("kretprobe/" #function)                                     \
-	int name(struct pt_regs *registers)                             \
-	{                                                               \
-		return finish(what, (int)registers->ax, NULL, NULL, 0); \
-	}
-#define ON_PROBE_BEGIN(name, function, does)                                       \
+#define ON_BEGIN(name, function, does)                                             \
+	SEC("fentry/" #function)                                                   \
+	int BPF_PROG(name, void *device, void *data, struct drm_file *file)        \
+	{                                                                          \
+		does(data, file, 0);                                               \
+		return 0;                                                          \
+	}                                                                          \
 	SEC("kprobe/" #function)                                                   \
-	int name(struct pt_regs *registers)                                        \
+	int probe_##name(struct pt_regs *registers)                                \
 	{                                                                          \
 		does((const void *)registers->si, (const void *)registers->dx, 0); \
 		return 0;                                                          \
 	}
 
-#define ON_CLOSE(name, function)                                \
-	SEC("fentry/" #function)                                \
-	int BPF_PROG(name, void *device, struct drm_file *file) \
-	{                                                       \
-		on_file_close(file);                            \
-		return 0;                                       \
+#define ON_CLOSE(function)                                            \
+	SEC("fentry/" #function)                                      \
+	int BPF_PROG(file_close, void *device, struct drm_file *file) \
+	{                                                             \
+		on_file_close(file);                                  \
+		return 0;                                             \
+	}                                                             \
+	SEC("kprobe/" #function)                                      \
+	int probe_file_close(struct pt_regs *registers)               \
+	{                                                             \
+		on_file_close((const void *)registers->si);           \
+		return 0;                                             \
 	}
-#define ON_MMAP(enter, exit, function)                                                 \
-	SEC("fentry/" #function)                                                       \
-	int BPF_PROG(enter, struct file *file, struct vm_area_struct *area)            \
-	{                                                                              \
-		begin_mmap(CALL_MMAP, file, area);                                     \
-		return 0;                                                              \
-	}                                                                              \
-	SEC("fexit/" #function)                                                        \
-	int BPF_PROG(exit, struct file *file, struct vm_area_struct *area, int result) \
-	{                                                                              \
-		end_mmap(CALL_MMAP, result);                                           \
-		return 0;                                                              \
-	}
-#define ON_PROBE_CLOSE(name, function)                      \
-	SEC("kprobe/" #function)                            \
-	int name(struct pt_regs *registers)                 \
-	{                                                   \
-		on_file_close((const void *)registers->si); \
-		return 0;                                   \
-	}
-#define ON_PROBE_MMAP(enter, exit, function)                              \
-	SEC("kprobe/" #function)                                          \
-	int enter(struct pt_regs *registers)                              \
-	{                                                                 \
-		begin_mmap(CALL_MMAP, (const struct file *)registers->di, \
-			   (struct vm_area_struct *)registers->si);       \
-		return 0;                                                 \
-	}                                                                 \
-	SEC("kretprobe/" #function)                                       \
-	int exit(struct pt_regs *registers)                               \
-	{                                                                 \
-		end_mmap(CALL_MMAP, (int)registers->ax);                  \
-		return 0;                                                 \
+
+#define ON_MMAP(function)                                                                   \
+	SEC("fentry/" #function)                                                            \
+	int BPF_PROG(mmap_enter, struct file *file, struct vm_area_struct *area)            \
+	{                                                                                   \
+		begin_mmap(file, area);                                                     \
+		return 0;                                                                   \
+	}                                                                                   \
+	SEC("fexit/" #function)                                                             \
+	int BPF_PROG(mmap_exit, struct file *file, struct vm_area_struct *area, int result) \
+	{                                                                                   \
+		end_mmap(result);                                                           \
+		return 0;                                                                   \
+	}                                                                                   \
+	SEC("kprobe/" #function)                                                            \
+	int probe_mmap(struct pt_regs *registers)                                           \
+	{                                                                                   \
+		begin_mmap((const struct file *)registers->di,                              \
+			   (struct vm_area_struct *)registers->si);                         \
+		return 0;                                                                   \
+	}                                                                                   \
+	SEC("kretprobe/" #function)                                                         \
+	int return_mmap(struct pt_regs *registers)                                          \
+	{                                                                                   \
+		end_mmap((int)registers->ax);                                               \
+		return 0;                                                                   \
 	}
 
 SEC("fentry/drm_ioctl")
@@ -267,7 +262,7 @@ static __always_inline void enter_way(void *context, const struct drm_file *file
 	if (!is_command(command, file))
 		return;
 	call = enter_command(command & 0xff, file, data);
-	if (call && call->what == CALL_EXEC)
+	if (call && call->what == SUBMIT_EXEC)
 		take_frames(context, call, function);
 }
 
@@ -280,35 +275,37 @@ static __always_inline void exit_way(int result)
 		finish(call->what, result, NULL, NULL, 0);
 }
 
-#define ON_WAY_IN(enter, exit)                                                                  \
-	SEC("kprobe/drm_ioctl")                                                                 \
-	int enter(struct pt_regs *registers)                                                    \
-	{                                                                                       \
-		const struct file *file = (const struct file *)registers->di;                   \
-                                                                                                \
-		try_again();                                                                    \
-		enter_way(registers, BPF_CORE_READ(file, private_data), (__u32)registers->si,   \
-			  (const void *)registers->dx, registers->ip);                          \
-		return 0;                                                                       \
-	}                                                                                       \
-	SEC("kretprobe/drm_ioctl")                                                              \
-	int exit(struct pt_regs *registers)                                                     \
-	{                                                                                       \
-		exit_way((int)registers->ax);                                                   \
-		return 0;                                                                       \
-	}                                                                                       \
-	SEC("kprobe/drm_release")                                                               \
-	int probe_release(struct pt_regs *registers)                                            \
-	{                                                                                       \
-		on_file_close(BPF_CORE_READ((const struct file *)registers->si, private_data)); \
-		return 0;                                                                       \
-	}                                                                                       \
-	SEC("kprobe/drm_release_noglobal")                                                      \
-	int probe_release_noglobal(struct pt_regs *registers)                                   \
-	{                                                                                       \
-		on_file_close(BPF_CORE_READ((const struct file *)registers->si, private_data)); \
-		return 0;                                                                       \
-	}
+SEC("kprobe/drm_ioctl")
+int way_enter(struct pt_regs *registers)
+{
+	const struct file *file = (const struct file *)registers->di;
+
+	try_again();
+	enter_way(registers, BPF_CORE_READ(file, private_data), (__u32)registers->si,
+		  (const void *)registers->dx, registers->ip);
+	return 0;
+}
+
+SEC("kretprobe/drm_ioctl")
+int way_exit(struct pt_regs *registers)
+{
+	exit_way((int)registers->ax);
+	return 0;
+}
+
+SEC("kprobe/drm_release")
+int probe_release(struct pt_regs *registers)
+{
+	on_file_close(BPF_CORE_READ((const struct file *)registers->si, private_data));
+	return 0;
+}
+
+SEC("kprobe/drm_release_noglobal")
+int probe_release_noglobal(struct pt_regs *registers)
+{
+	on_file_close(BPF_CORE_READ((const struct file *)registers->si, private_data));
+	return 0;
+}
 
 /* ---- ends ------------------------------------------------------------------------------------ */
 
@@ -366,6 +363,36 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	if (task->signal->live.counter == 0)
 		end_process(tgid);
 	return 0;
+}
+
+/* ---- without a driver ------------------------------------------------------------------------ */
+
+SEC("syscall")
+int run_call(struct submit_request *request)
+{
+	const void *data = (const void *)request->data, *file = (const void *)request->file;
+
+	switch (request->call) {
+	case SUBMIT_GEM_CLOSE:
+		on_gem_close(data, file, 1);
+		return 0;
+	case SUBMIT_FILE_CLOSE:
+		on_file_close(file);
+		return 0;
+	case SUBMIT_NAME:
+		return run_name(data);
+	case SUBMIT_ANY:
+		try_again();
+		return 0;
+	case SUBMIT_MMAP:
+		run_mmap(request);
+		return 0;
+	case SUBMIT_EXIT:
+		end_process(bpf_get_current_pid_tgid() >> 32);
+		return 0;
+	default:
+		return run_before(request->call, data, file) ? 0 : run_through(request);
+	}
 }
 
 #endif

@@ -6,8 +6,8 @@
  * Gives:    the ring `records`, the array `counts`, new numbers
  * Fails:    a record without room is counted in `counts`
  *
- * A part of submit.bpf.h. Include with these macros defined: SUBMIT_FIND, SUBMIT_FOUND,
- * SUBMIT_MISSED.
+ * A part of submit.bpf.h. Include with these macros defined, or functions: find_range, on_found,
+ * on_missed.
  */
 #ifndef BPF_SUBMIT_RECORDS_H
 #define BPF_SUBMIT_RECORDS_H
@@ -28,25 +28,9 @@ enum {
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 /* The recorder sets its size on request. */
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 16 << 20);
-} records SEC(".maps");
+RING(records, 16 << 20);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, SUBMIT_COUNTS);
-	__type(key, __u32);
-	__type(value, __u64);
-} counts SEC(".maps");
-
-static __always_inline void count(__u32 which)
-{
-	__u64 *value = bpf_map_lookup_elem(&counts, &which);
-
-	if (value)
-		++*value;
-}
+COUNTS(SUBMIT_COUNTS)
 
 #define USER_STACKS_RING records
 #define USER_STACKS_LOST SUBMIT_COUNT_STACKS
@@ -55,12 +39,7 @@ static __always_inline void count(__u32 which)
 #include "bpf/user_stacks.bpf.h"
 
 /* By the minor of a render node: enum batch_generation + 1, set by the recorder; 0: unknown. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, MAX_SUBMIT_MINORS);
-	__type(key, __u32);
-	__type(value, __u32);
-} generations SEC(".maps");
+MAP(generations, ARRAY, MAX_SUBMIT_MINORS, __u32, __u32);
 
 /* One sequence numbers files, address spaces, objects, bindings and submissions, so that it also
  * orders them. */

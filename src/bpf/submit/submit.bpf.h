@@ -14,13 +14,7 @@
  *           list shows that the mapping is unchanged. So munmap, which every process calls, need
  *           not be traced.
  *
- * Include with these macros defined:
- *
- *	SUBMIT_FIND(scratch, address, ret_range)	the range at an address of the submission's
- *							address space; false: unknown
- *	SUBMIT_FOUND(scratch)				kernels were found and are sent next
- *	SUBMIT_MISSED(call)				the end of a call was missed: drop the state
- *							that it may have changed
+ * Include with these macros defined, or functions: find_range, on_found, on_missed.
  */
 #ifndef BPF_SUBMIT_SUBMIT_H
 #define BPF_SUBMIT_SUBMIT_H
@@ -29,14 +23,18 @@
 
 #define GPU_RANGES_FUNCTION __attribute__((noinline))
 #include "bpf/gpu_ranges.bpf.h"
+#include "bpf/maps.h"
 #include "event/submit_record.h"
 
 struct submit_scratch;
 struct submit_call;
-static __always_inline void SUBMIT_MISSED(const struct submit_call *call);
-static __always_inline void SUBMIT_FOUND(struct submit_scratch *scratch);
-static __always_inline bool SUBMIT_FIND(struct submit_scratch *scratch, __u64 address,
-					struct gpu_range *ret_range);
+/* The end of a call was missed: drops the state that it may have changed. */
+static __always_inline void on_missed(const struct submit_call *call);
+/* Kernels were found and are sent next. */
+static __always_inline void on_found(struct submit_scratch *scratch);
+/* The range at an address of the submission's address space; false: unknown. */
+static __always_inline bool find_range(struct submit_scratch *scratch, __u64 address,
+				       struct gpu_range *ret_range);
 
 #define BATCH_FUNCTION                                      static __attribute__((noinline))
 #define BATCH_READ                                          submit_fetch

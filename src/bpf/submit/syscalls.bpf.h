@@ -35,12 +35,7 @@ enum {
 };
 
 /* A node's device number -> the minor of its GPU's render node + 1. Set by the recorder. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 512);
-	__type(key, __u32);
-	__type(value, __u32);
-} nodes SEC(".maps");
+MAP(nodes, HASH, 512, __u32, __u32);
 
 static __always_inline bool is_compat(const struct task_struct *task)
 {

@@ -141,7 +141,6 @@ static uint32_t guest_options(const struct session_options *session,
 {
 	const struct amd_options *amd = collector_options(session, "amd");
 
-	(void)ret_numbers;
 	return (amd->choice.words & RING_OPTIONS_OF_GUEST) |
 	       (session_collects(session, "opencl") ? AMD_OPTION_OPENCL : 0);
 }

@@ -80,20 +80,16 @@ static void take_rows(struct counters *counters)
 static void put_loss(struct counters *counters, uint32_t reason, uint64_t count, uint64_t *written,
 		     uint64_t now_ns)
 {
-	const struct trace_source source = {.clock = CLOCK_ID_MONOTONIC};
-	const struct event_loss row = {.begin = counters->counted_ns,
-				       .end = now_ns,
-				       .kind = EVENT_COUNTER,
-				       .reason = reason,
-				       .count = count - *written};
-
-	if (row.count)
-		trace_writer_row(counters->recording->writer, EVENT_LOSS, &source, &row);
-	*written = count;
+	recording_lose_more(counters->recording, EVENT_COUNTER, reason, counters->counted_ns,
+			    now_ns, count, written);
 }
 
-void counters_count_losses(struct counters *counters, uint64_t now_ns)
+void counters_count_losses(void *state, uint64_t now_ns)
 {
+	struct counters *counters = state;
+
+	if (!counters)
+		return;
 	for (size_t i = 0; i < GROUP_COUNT; i++) {
 		const struct series *series = &counters->groups[i].series;
 
@@ -278,18 +274,22 @@ static int add_to_family(struct counters *counters, pid_t pid, int pid_fd, bool 
 	return error;
 }
 
-int counters_watch(struct counters *counters, pid_t pid)
+int counters_watch(void *state, pid_t pid)
 {
+	struct counters *counters = state;
+
+	if (!counters)
+		return 0;
 	counters->program = pid;
 	return add_to_family(counters, pid, -1, false);
 }
 
-int counters_attach(struct counters *counters, pid_t pid, int pid_fd)
+int counters_attach(void *state, pid_t pid, int pid_fd)
 {
-	int error = add_to_family(counters, pid, pid_fd, true);
+	int error = state ? add_to_family(state, pid, pid_fd, true) : 0;
 
-	if (!error)
-		look_for_processes(counters, host_clocks_now_ns());
+	if (state && !error)
+		look_for_processes(state, host_clocks_now_ns());
 	return error;
 }
 
@@ -299,7 +299,6 @@ static void on_absent(void *context, const struct source *source, const char *wh
 {
 	struct counters *counters = context;
 
-	(void)source;
 	recording_note(counters->recording, counters->options.collector, COLLECTOR_PARTIAL, 0, why);
 }
 
@@ -360,30 +359,33 @@ int counters_open(struct recording *recording, const struct counters_options *op
 	return 0;
 }
 
-uint64_t counters_interval_ns(const struct counters *counters)
+uint64_t counters_interval_ns(const void *state)
 {
-	(void)counters;
-	return DRAIN_NS;
+	return state ? DRAIN_NS : UINT64_MAX;
 }
 
-void counters_catch_up(struct counters *counters)
+void counters_catch_up(void *state, uint64_t until_ns)
 {
-	read_last_of_program(counters);
-	take_rows(counters);
+	if (!state)
+		return;
+	read_last_of_program(state);
+	take_rows(state);
 }
 
-void counters_look(struct counters *counters)
+void counters_look(void *state)
 {
+	struct counters *counters = state;
 	uint64_t now_ns = host_clocks_now_ns();
 
-	if (counters->process_tree.is_open && now_ns - counters->last_look_ns >= counters->look_ns)
+	if (counters && counters->process_tree.is_open &&
+	    now_ns - counters->last_look_ns >= counters->look_ns)
 		look_for_processes(counters, now_ns);
 }
 
-void counters_drain(struct counters *counters)
+void counters_drain(void *state)
 {
-	counters_catch_up(counters);
-	counters_look(counters);
+	counters_catch_up(state, UINT64_MAX);
+	counters_look(state);
 }
 
 /* False: a sampler hangs and may continue at any time. */
@@ -406,8 +408,9 @@ static bool stop_samplers(struct counters *counters)
 	return all;
 }
 
-void counters_close(struct counters *counters)
+void counters_close(void *state)
 {
+	struct counters *counters = state;
 	uint64_t pid;
 	size_t cursor = 0;
 
@@ -441,52 +444,4 @@ uint32_t counters_frequency(const char *option, uint32_t max_hz)
 	if (strcmp(end, "Hz") == 0)
 		end += strlen(end);
 	return *end == '\0' && *option >= '1' && *option <= '9' && hz <= max_hz ? (uint32_t)hz : 0;
-}
-
-/* ---- as a collector does --------------------------------------------------------------------- */
-
-int counters_work_watch(void *state, pid_t pid)
-{
-	return counters_watch(state, pid);
-}
-
-int counters_work_attach(void *state, pid_t pid, int pid_fd)
-{
-	return counters_attach(state, pid, pid_fd);
-}
-
-int counters_work_descriptor(const void *state)
-{
-	return -1;
-}
-
-uint64_t counters_work_interval_ns(const void *state)
-{
-	return counters_interval_ns(state);
-}
-
-void counters_work_drain(void *state)
-{
-	counters_drain(state);
-}
-
-void counters_work_look(void *state)
-{
-	counters_look(state);
-}
-
-void counters_work_catch_up(void *state, uint64_t until_ns)
-{
-	(void)until_ns;
-	counters_catch_up(state);
-}
-
-void counters_work_each_second(void *state, uint64_t now_ns)
-{
-	counters_count_losses(state, now_ns);
-}
-
-void counters_work_close(void *state)
-{
-	counters_close(state);
 }

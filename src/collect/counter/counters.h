@@ -36,42 +36,25 @@ struct counters_options {
 /* Errors, with the error chain: -ENOMEM, -EAGAIN: a thread cannot be started. */
 int counters_open(struct recording *recording, const struct counters_options *options,
 		  struct counters **ret_counters);
-/* Takes a last reading. A sampler that hangs is left alone with its memory. NULL-safe. */
-void counters_close(struct counters *counters);
-
 /* Parses a rate in Hz; 0: not a rate. */
 uint32_t counters_frequency(const char *option, uint32_t max_hz);
 
+/* Members of a collector_work; the state is a struct counters, or NULL: there are none. */
+
 /* Adds a process that is about to become the program by its next exec, or a running one. Errors:
  * -ENOMEM; -ESRCH. */
-int counters_watch(struct counters *counters, pid_t pid);
-int counters_attach(struct counters *counters, pid_t pid, int pid_fd);
-
-uint64_t counters_interval_ns(const struct counters *counters);
-/* Writes the rows that samplers have queued. */
-void counters_catch_up(struct counters *counters);
-/* Looks for new and ended processes, if that is due. */
-void counters_look(struct counters *counters);
+int counters_watch(void *state, pid_t pid);
+int counters_attach(void *state, pid_t pid, int pid_fd);
+uint64_t counters_interval_ns(const void *state);
 /* counters_catch_up and counters_look. */
-void counters_drain(struct counters *counters);
+void counters_drain(void *state);
+/* Looks for new and ended processes, if that is due. */
+void counters_look(void *state);
+/* Writes the rows that samplers have queued. */
+void counters_catch_up(void *state, uint64_t until_ns);
 /* Writes losses since the last call. */
-void counters_count_losses(struct counters *counters, uint64_t now_ns);
-
-/* Members of a collector_work whose state is a struct counters. */
-int counters_work_watch(void *state, pid_t pid);
-int counters_work_attach(void *state, pid_t pid, int pid_fd);
-int counters_work_descriptor(const void *state);
-uint64_t counters_work_interval_ns(const void *state);
-void counters_work_drain(void *state);
-void counters_work_look(void *state);
-void counters_work_catch_up(void *state, uint64_t until_ns);
-void counters_work_each_second(void *state, uint64_t now_ns);
-void counters_work_close(void *state);
-#define COUNTERS_WORK                                                                     \
-	.watch = counters_work_watch, .attach = counters_work_attach,                     \
-	.descriptor = counters_work_descriptor, .interval_ns = counters_work_interval_ns, \
-	.drain = counters_work_drain, .look = counters_work_look,                         \
-	.catch_up = counters_work_catch_up, .each_second = counters_work_each_second,     \
-	.close = counters_work_close
+void counters_count_losses(void *state, uint64_t now_ns);
+/* Takes a last reading. A sampler that hangs is left alone with its memory. */
+void counters_close(void *state);
 
 #endif

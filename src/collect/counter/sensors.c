@@ -21,7 +21,7 @@
 #include "base/array.h"
 #include "collect/counter/scan.h"
 
-void sensors_list(struct source_state *state, const struct tick *tick, const char *folder,
+bool sensors_list(struct source_state *state, const struct tick *tick, const char *folder,
 		  const char *prefix,
 		  void (*meet)(struct source_state *state, const struct tick *tick,
 			       const char *entry))
@@ -38,6 +38,7 @@ void sensors_list(struct source_state *state, const struct tick *tick, const cha
 		free(entries[i]);
 	}
 	free(entries);
+	return ((struct sensors *)state->own)->count != 0;
 }
 
 void sensors_add(struct source_state *state, int fd, const char *name, uint64_t number)
@@ -77,6 +78,27 @@ uint64_t sensor_number(const struct tick *tick, const char *folder, const char *
 	sensor_text(tick, folder, entry, file, text, sizeof(text));
 	number_parse(text, strlen(text), &number);
 	return number;
+}
+
+void sensors_read(struct source_state *state, struct tick *tick)
+{
+	const struct sensors *sensors = state->own;
+
+	metric_instances_begin_round(&state->instances);
+	for (size_t i = 0; i < sensors->count; i++) {
+		const struct sensor *sensor = &sensors->all[i];
+		uint64_t values[MAX_METRICS] = {0}, valid = 0;
+		struct metric_instance *instance;
+		bool is_new;
+
+		if (tick_read(tick, sensor->fd) > 0)
+			valid = source_values(state, tick, i, values);
+		instance = metric_instances_named(&state->instances, sensor->name,
+						  strlen(sensor->name), &is_new);
+		if (instance)
+			metric_instance_sample(&state->instances, instance, tick->time_ns, values,
+					       valid);
+	}
 }
 
 void sensors_close(struct source_state *state)

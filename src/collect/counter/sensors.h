@@ -27,8 +27,8 @@ struct sensors {
 };
 
 /* Calls `meet` for each entry of a folder that begins with `prefix`, in the order of their names.
- * `meet` adds sensors. */
-void sensors_list(struct source_state *state, const struct tick *tick, const char *folder,
+ * `meet` adds sensors. False: there are none. */
+bool sensors_list(struct source_state *state, const struct tick *tick, const char *folder,
 		  const char *prefix,
 		  void (*meet)(struct source_state *state, const struct tick *tick,
 			       const char *entry));
@@ -40,6 +40,8 @@ void sensor_text(const struct tick *tick, const char *folder, const char *entry,
 /* Reads a number from a file; 0: none. */
 uint64_t sensor_number(const struct tick *tick, const char *folder, const char *entry,
 		       const char *file);
+/* Reads all sensors, each of which is an instance with its name. */
+void sensors_read(struct source_state *state, struct tick *tick);
 void sensors_close(struct source_state *state);
 
 /* Parses a file of /sys with one number; "max", as in control groups, is not one. */

@@ -69,6 +69,7 @@ long tick_read(struct tick *tick, int fd)
 		used += got > 0 ? (size_t)got : 0;
 	} while (got >= PIECE_BYTES && used < tick->text_bytes);
 	tick->time_ns = before_ns + (host_clocks_now_ns() - before_ns) / 2;
+	tick->length = used;
 	return got < 0 ? -1 : (long)used;
 }
 
@@ -87,8 +88,7 @@ void one_file_close(struct source_state *state)
 	close(((struct one_file *)state->own)->fd);
 }
 
-void one_file_read(struct source_state *state, struct tick *tick,
-		   uint64_t (*parse)(const char *text, size_t length, uint64_t *values))
+void one_file_read(struct source_state *state, struct tick *tick)
 {
 	uint64_t values[MAX_METRICS] = {0}, valid;
 	struct metric_instances *instances = &state->instances;
@@ -98,7 +98,7 @@ void one_file_read(struct source_state *state, struct tick *tick,
 
 	metric_instances_begin_round(instances);
 	instance = metric_instances_numbered(instances, 0, &is_new);
-	valid = length > 0 ? parse(tick->text, (size_t)length, values) : 0;
+	valid = length > 0 ? state->source->parse(tick->text, (size_t)length, values) : 0;
 	if (instance)
 		metric_instance_sample(instances, instance, tick->time_ns, values, valid);
 }

@@ -37,6 +37,7 @@ struct tick {
 	struct series *series;
 	char *text; /* buffer of tick_read */
 	size_t text_bytes;
+	size_t length;                 /* bytes of the text that was read last */
 	uint64_t time_ns;              /* time at which the kernel produced the last text */
 	const struct sampler *sampler; /* the sampler of this tick */
 	void *context;                 /* context of all sources of a collector */
@@ -70,6 +71,13 @@ struct source {
 	/* False: nothing to read; the source is left out. */
 	bool (*open)(struct source_state *state, const struct tick *tick);
 	void (*read)(struct source_state *state, struct tick *tick);
+	/* For a `read` that reads each instance alike: sets the values of one, and returns as bits
+	 * which were found. index: the place of a process, or a device. If only the text matters,
+	 * parse does it instead. */
+	uint64_t (*read_one)(struct source_state *state, struct tick *tick, size_t index,
+			     uint64_t *values);
+	uint64_t (*parse)(const char *text, size_t length, uint64_t *values);
+	const char *refused; /* note for a process whose file may not be read; NULL: no note */
 	void (*close)(
 		struct source_state *state); /* frees what open allocated; NULL: nothing to free */
 };
@@ -99,9 +107,21 @@ struct one_file {
 };
 bool one_file_open(struct source_state *state, const struct tick *tick);
 void one_file_close(struct source_state *state);
-/* Reads a source with a single instance; parse returns the values found, as bits. */
-void one_file_read(struct source_state *state, struct tick *tick,
-		   uint64_t (*parse)(const char *text, size_t length, uint64_t *values));
+/* Reads a source with a single instance. */
+void one_file_read(struct source_state *state, struct tick *tick);
+#define ONE_FILE_SOURCE(parser)                                                          \
+	.max_instances = 1, .own_bytes = sizeof(struct one_file), .open = one_file_open, \
+	.read = one_file_read, .parse = (parser), .close = one_file_close
+
+/* The values of one instance, by the source's parse or read_one. */
+static inline uint64_t source_values(struct source_state *state, struct tick *tick, size_t index,
+				     uint64_t *values)
+{
+	const struct source *source = state->source;
+
+	return source->parse ? source->parse(tick->text, tick->length, values)
+			     : source->read_one(state, tick, index, values);
+}
 
 #define SOURCE_METRICS(table) .metrics = (table), .metrics_count = ARRAY_COUNT(table)
 

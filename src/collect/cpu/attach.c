@@ -63,8 +63,9 @@ static int look_instead(struct cpu *cpu, int error)
 	return 0;
 }
 
-int cpu_attach_program(struct cpu *cpu, pid_t pid)
+int cpu_attach_program(void *state, pid_t pid)
 {
+	struct cpu *cpu = state;
 	int error =
 		cpu->rings ? look_instead(cpu, perf_rings_attach(cpu->rings, pid, -1, true)) : 0;
 
@@ -143,8 +144,9 @@ static int attach_threads(struct cpu *cpu, struct process *process, int pid_fd)
 	return error;
 }
 
-int cpu_attach_process(struct cpu *cpu, pid_t pid, int pid_fd)
+int cpu_attach_process(void *state, pid_t pid, int pid_fd)
 {
+	struct cpu *cpu = state;
 	uint64_t now_ns = host_clocks_now_ns();
 	struct process *process = processes_begin(cpu->processes, (uint32_t)pid, now_ns);
 	int error = 0;

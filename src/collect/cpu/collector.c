@@ -67,63 +67,18 @@ static int open_state(struct recording *recording, const struct session_options 
 	return error;
 }
 
-static int watch(void *state, pid_t pid)
-{
-	return cpu_attach_program(state, pid);
-}
-
-static int attach(void *state, pid_t pid, int pid_fd)
-{
-	return cpu_attach_process(state, pid, pid_fd);
-}
-
-static int descriptor(const void *state)
-{
-	return cpu_descriptor(state);
-}
-
-static uint64_t interval_ns(const void *state)
-{
-	return cpu_interval_ns(state);
-}
-
-static void drain(void *state)
-{
-	cpu_drain(state);
-}
-
-static void look(void *state)
-{
-	cpu_look(state);
-}
-
-static void catch_up(void *state, uint64_t until_ns)
-{
-	cpu_drain_all(state, until_ns);
-}
-
-static void each_second(void *state, uint64_t now_ns)
-{
-	cpu_count_losses(state, now_ns);
-}
-
-static void close_state(void *state)
-{
-	cpu_close(state);
-}
-
 static const struct collector_work work = {
-	.interval_ns = interval_ns,
+	.interval_ns = cpu_interval_ns,
 	.check = check,
 	.open = open_state,
-	.watch = watch,
-	.attach = attach,
-	.descriptor = descriptor,
-	.drain = drain,
-	.look = look,
-	.catch_up = catch_up,
-	.each_second = each_second,
-	.close = close_state,
+	.watch = cpu_attach_program,
+	.attach = cpu_attach_process,
+	.descriptor = cpu_descriptor,
+	.drain = cpu_drain,
+	.look = cpu_look,
+	.catch_up = cpu_drain_all,
+	.each_second = cpu_count_losses,
+	.close = cpu_close,
 };
 
 const struct collector cpu_collector = {

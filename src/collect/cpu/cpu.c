@@ -135,8 +135,10 @@ int cpu_open(struct recording *recording, const struct cpu_options *options, str
 
 /* ---- rounds ---------------------------------------------------------------------------------- */
 
-uint64_t cpu_interval_ns(const struct cpu *cpu)
+uint64_t cpu_interval_ns(const void *state)
 {
+	const struct cpu *cpu = state;
+
 	if (cpu->is_behind)
 		return 0;
 	if (cpu->rings && !cpu->round_records)
@@ -144,8 +146,9 @@ uint64_t cpu_interval_ns(const struct cpu *cpu)
 	return cpu->round_records > CROWD ? CROWDED_NS : INTERVAL_NS;
 }
 
-void cpu_drain_all(struct cpu *cpu, uint64_t until_ns)
+void cpu_drain_all(void *state, uint64_t until_ns)
 {
+	struct cpu *cpu = state;
 	struct perf_record record;
 
 	switch_causes_drain(cpu);
@@ -170,14 +173,17 @@ static uint64_t drain_round(struct cpu *cpu, uint64_t until_ns)
 	return cpu->is_behind ? record.time_ns : until_ns;
 }
 
-void cpu_look(struct cpu *cpu)
+void cpu_look(void *state)
 {
+	struct cpu *cpu = state;
+
 	if (!cpu->rings)
 		cpu_look_at_all(cpu, host_clocks_now_ns());
 }
 
-void cpu_drain(struct cpu *cpu)
+void cpu_drain(void *state)
 {
+	struct cpu *cpu = state;
 	uint64_t now_ns = host_clocks_now_ns(), known_ns;
 
 	if (cpu->rings && cpu->python.is_there)
@@ -200,8 +206,10 @@ static void name_kernel(struct cpu *cpu)
 	error_clear();
 }
 
-void cpu_close(struct cpu *cpu)
+void cpu_close(void *state)
 {
+	struct cpu *cpu = state;
+
 	if (!cpu)
 		return;
 	cpu_drain_all(cpu, UINT64_MAX);
@@ -224,7 +232,9 @@ void cpu_close(struct cpu *cpu)
 	free(cpu);
 }
 
-int cpu_descriptor(const struct cpu *cpu)
+int cpu_descriptor(const void *state)
 {
+	const struct cpu *cpu = state;
+
 	return cpu->rings ? perf_rings_descriptor(cpu->rings) : -1;
 }

@@ -29,35 +29,37 @@ struct cpu_options {
 /* Errors: as perf_rings_open, with the error chain; the collector then does not run. */
 int cpu_open(struct recording *recording, const struct cpu_options *options, struct cpu **ret_cpu);
 
+/* The functions below are members of a collector_work; the state is a struct cpu. */
+
 /* Takes the remaining records and writes the losses. NULL-safe. */
-void cpu_close(struct cpu *cpu);
+void cpu_close(void *state);
 
 /* Attaches a process of duet's that will become the profiled program at its next exec. Errors:
  * -errno. */
-int cpu_attach_program(struct cpu *cpu, pid_t pid);
+int cpu_attach_program(void *state, pid_t pid);
 
 /* Attaches a running process: all its threads, and the threads and processes that they start from
  * now on. pid_fd: a pidfd of the process; -1: none. Errors: -errno; -ESRCH: it has ended. */
-int cpu_attach_process(struct cpu *cpu, pid_t pid, int pid_fd);
+int cpu_attach_process(void *state, pid_t pid, int pid_fd);
 
 /* A descriptor that becomes readable when records should be taken before the next round is due; -1:
  * none. */
-int cpu_descriptor(const struct cpu *cpu);
+int cpu_descriptor(const void *state);
 
 /* Max time until the next call of cpu_drain. */
-uint64_t cpu_interval_ns(const struct cpu *cpu);
+uint64_t cpu_interval_ns(const void *state);
 
 /* Takes the records up to 1 ms before now. */
-void cpu_drain(struct cpu *cpu);
+void cpu_drain(void *state);
 
 /* Takes all records before until_ns. An older record may still be written afterwards. */
-void cpu_drain_all(struct cpu *cpu, uint64_t until_ns);
+void cpu_drain_all(void *state, uint64_t until_ns);
 
 /* Without perf rings: polls the processes and threads in /proc if the next round is due. cpu_drain
  *                     does so, too. */
-void cpu_look(struct cpu *cpu);
+void cpu_look(void *state);
 
 /* Writes the losses since the last call, and does the work of once a second. */
-void cpu_count_losses(struct cpu *cpu, uint64_t now_ns);
+void cpu_count_losses(void *state, uint64_t now_ns);
 
 #endif

@@ -21,15 +21,8 @@
 static void put_loss(struct cpu *cpu, uint32_t kind, uint32_t reason, uint64_t count,
 		     uint64_t now_ns)
 {
-	struct trace_source source = {.clock = CLOCK_ID_MONOTONIC};
-	const struct event_loss row = {.begin = cpu->losses.since_ns,
-				       .end = now_ns,
-				       .kind = kind,
-				       .reason = reason,
-				       .count = count};
-
 	if (count)
-		trace_writer_row(cpu->recording->writer, EVENT_LOSS, &source, &row);
+		recording_lose(cpu->recording, kind, reason, cpu->losses.since_ns, now_ns, count);
 }
 
 static void end_if_gone(struct cpu *cpu, struct process *process)
@@ -49,8 +42,10 @@ static uint64_t take_refused_stacks(struct cpu *cpu)
 
 /* Lost records that are not samples are counted as switches: the kernel does not report their
  * kind. */
-void cpu_count_losses(struct cpu *cpu, uint64_t now_ns)
+void cpu_count_losses(void *state, uint64_t now_ns)
 {
+	struct cpu *cpu = state;
+
 	put_loss(cpu, EVENT_CPU_SAMPLE, LOSS_RING_FULL, cpu->losses.samples, now_ns);
 	put_loss(cpu, EVENT_SWITCH, LOSS_RING_FULL, cpu->losses.others, now_ns);
 	put_loss(cpu, LOSS_KIND_STACK, LOSS_TRACKING, take_refused_stacks(cpu), now_ns);

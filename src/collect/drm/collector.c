@@ -154,63 +154,40 @@ static int open_state(struct recording *recording, const struct session_options 
 
 static int watch(void *state, pid_t pid)
 {
-	struct drm *drm = state;
-
-	return drm->counters ? counters_watch(drm->counters, pid) : 0;
+	return counters_watch(((struct drm *)state)->counters, pid);
 }
 
 static int attach(void *state, pid_t pid, int pid_fd)
 {
-	struct drm *drm = state;
-
-	return drm->counters ? counters_attach(drm->counters, pid, pid_fd) : 0;
-}
-
-static int descriptor(const void *state)
-{
-	return -1;
+	return counters_attach(((struct drm *)state)->counters, pid, pid_fd);
 }
 
 static uint64_t interval_ns(const void *state)
 {
 	const struct drm *drm = state;
-	const uint64_t counters_ns =
-		drm->counters ? counters_interval_ns(drm->counters) : UINT64_MAX;
 
-	return drm->jobs && counters_ns > JOBS_NS ? JOBS_NS : counters_ns;
+	return drm->jobs ? JOBS_NS : counters_interval_ns(drm->counters);
 }
 
 static void look_for_processes(void *state)
 {
-	struct drm *drm = state;
-
-	if (drm->counters)
-		counters_look(drm->counters);
+	counters_look(((struct drm *)state)->counters);
 }
 
 static void catch_up(void *state, uint64_t until_ns)
 {
 	struct drm *drm = state;
 
-	(void)until_ns;
-	if (drm->counters)
-		counters_catch_up(drm->counters);
+	counters_catch_up(drm->counters, until_ns);
 	if (drm->jobs)
 		kernel_jobs_drain(drm->jobs);
-}
-
-static void drain(void *state)
-{
-	look_for_processes(state);
-	catch_up(state, 0);
 }
 
 static void each_second(void *state, uint64_t now_ns)
 {
 	struct drm *drm = state;
 
-	if (drm->counters)
-		counters_count_losses(drm->counters, now_ns);
+	counters_count_losses(drm->counters, now_ns);
 	if (drm->jobs)
 		kernel_jobs_each_second(drm->jobs, now_ns);
 }
@@ -219,9 +196,7 @@ static const struct collector_work work = {
 	.open = open_state,
 	.watch = watch,
 	.attach = attach,
-	.descriptor = descriptor,
 	.interval_ns = interval_ns,
-	.drain = drain,
 	.look = look_for_processes,
 	.catch_up = catch_up,
 	.each_second = each_second,

@@ -440,16 +440,7 @@ void job_rows_each_second(struct job_rows *rows, uint64_t now_ns)
 static void put_loss(struct job_rows *rows, uint32_t kind, uint32_t reason, uint64_t count,
 		     uint64_t *inout_reported, uint64_t now_ns)
 {
-	const struct trace_source source = {.clock = CLOCK_ID_MONOTONIC};
-	const struct event_loss row = {.begin = now_ns,
-				       .end = now_ns,
-				       .kind = kind,
-				       .reason = reason,
-				       .count = count - *inout_reported};
-
-	if (count > *inout_reported)
-		trace_writer_row(rows->recording->writer, EVENT_LOSS, &source, &row);
-	*inout_reported = count;
+	recording_lose_more(rows->recording, kind, reason, now_ns, now_ns, count, inout_reported);
 }
 
 void job_rows_put_lost(struct job_rows *rows, const struct job_rows_lost *lost, uint64_t now_ns)

@@ -29,13 +29,14 @@
 #include "base/error.h"
 #include "base/thread.h"
 #include "bpf/objects.h"
+#include "collect/kernel/object.h"
+#include "collect/kernel/ring.h"
 #include "collect/proc.h"
 #include "collect/start/rights.h"
 #include "symbol/elf/names.h"
 
 enum {
 	MAX_WATCHED = 64,
-	MAX_PROCESSORS = 1024,
 	MAX_NAMES = 32 /* names per search in a library */
 };
 enum { STACKS_A_SECOND = 2000 };
@@ -69,7 +70,6 @@ struct call_probes {
 	bool has_tried;
 	char refusal[CALL_PROBES_TEXT_BYTES];
 	time_t allowed_s; /* second in which stacks were last allowed; 0: never */
-	int processors;
 };
 
 /* ---- loading --------------------------------------------------------------------------------- */
@@ -79,14 +79,6 @@ static int on_record(void *context, void *data, size_t size)
 	struct call_probes *probes = context;
 
 	probes->options.on_record(probes->options.context, data, size);
-	return 0;
-}
-
-static int on_words(enum libbpf_print_level level, const char *format, va_list arguments)
-{
-	(void)level;
-	(void)format;
-	(void)arguments;
 	return 0;
 }
 
@@ -112,7 +104,7 @@ static bool load_object(struct call_probes *probes)
 	if (probes->has_tried)
 		return probes->ring != NULL;
 	probes->has_tried = true;
-	libbpf_set_print(on_words);
+	kernel_object_keep_words();
 	probes->object = bpf_object__open_mem(bpf_calls, bpf_calls_size, &how);
 	error = probes->object ? bpf_object__load(probes->object) : -errno;
 	if (!error)
@@ -329,7 +321,6 @@ int call_probes_start(const struct call_probes_options *options, struct call_pro
 		return error_set(-ENOMEM, "out of memory");
 	probes->options = *options;
 	probes->counts_fd = probes->stacks_fd = -1;
-	probes->processors = libbpf_num_possible_cpus();
 	pthread_mutex_init(&probes->lock, NULL);
 	pthread_cond_init(&probes->changed, NULL);
 	if (!thread_start(&probes->thread, run, probes)) {
@@ -430,13 +421,5 @@ void call_probes_drain(struct call_probes *probes)
 
 uint64_t call_probes_lost(const struct call_probes *probes, enum call_count which)
 {
-	uint64_t values[MAX_PROCESSORS], sum = 0;
-	const uint32_t key = which;
-
-	if (probes->counts_fd < 0 || probes->processors > (int)ARRAY_COUNT(values) ||
-	    bpf_map_lookup_elem(probes->counts_fd, &key, values))
-		return 0;
-	for (int i = 0; i < probes->processors; i++)
-		sum += values[i];
-	return sum;
+	return probes->counts_fd < 0 ? 0 : kernel_ring_sum(probes->counts_fd, which);
 }

@@ -15,14 +15,20 @@
 
 #include "base/error.h"
 
-int call_probes_start(const struct call_probes_options *options, struct call_probes **ret_probes)
-{
-	return error_set(-ENOSYS, "this duet was built without libbpf");
-}
+/* Not formatted, because clang-format takes each * for a product. */
+/* clang-format off */
 
-void call_probes_stop(struct call_probes *probes)
-{
-}
+/* type, name, parameters, result */
+#define ABSENT(type, name, parameters, result) \
+	type name parameters                   \
+	{                                      \
+		return result;                 \
+	}
+
+ABSENT(int, call_probes_start,
+	(const struct call_probes_options *options, struct call_probes **ret_probes),
+	error_set(-ENOSYS, "this duet was built without libbpf"))
+ABSENT(void, call_probes_stop, (struct call_probes *probes), )
 
 int call_probes_watch(struct call_probes *probes, uint32_t pid, int file_fd)
 {
@@ -30,25 +36,11 @@ int call_probes_watch(struct call_probes *probes, uint32_t pid, int file_fd)
 	return -ENOSYS;
 }
 
-void call_probes_forget(struct call_probes *probes, uint32_t pid)
-{
-}
-
-bool call_probes_next(struct call_probes *probes, uint32_t *ret_pid, uint32_t *ret_functions,
-		      char ret_text[CALL_PROBES_TEXT_BYTES])
-{
-	return false;
-}
-
-void call_probes_forget_stack(struct call_probes *probes, uint64_t user_stack)
-{
-}
-
-void call_probes_drain(struct call_probes *probes)
-{
-}
-
-uint64_t call_probes_lost(const struct call_probes *probes, enum call_count which)
-{
-	return 0;
-}
+ABSENT(void, call_probes_forget, (struct call_probes *probes, uint32_t pid), )
+ABSENT(bool, call_probes_next,
+	(struct call_probes *probes, uint32_t *ret_pid, uint32_t *ret_functions, char
+	ret_text[CALL_PROBES_TEXT_BYTES]), false)
+ABSENT(void, call_probes_forget_stack, (struct call_probes *probes, uint64_t user_stack), )
+ABSENT(void, call_probes_drain, (struct call_probes *probes), )
+ABSENT(uint64_t, call_probes_lost, (const struct call_probes *probes, enum call_count which), 0)
+/* clang-format on */

@@ -23,15 +23,14 @@
 
 enum { MAX_REFUSALS = 16 }; /* notes of refusals per guest */
 
-static void decode_clock_pair(struct injected *injected, const struct record *head)
+static void decode_clock_pair(struct injected *injected, struct injected_ring *ring,
+			      const struct record *head)
 {
 	const struct record_clock_pair *record = (const struct record_clock_pair *)head;
 	struct trace_source source = {0};
 	struct event_clock_pair row;
 	uint64_t before_error, after_error;
 
-	if (head->size < sizeof(*record))
-		return decode_broken(injected);
 	source.clock = decode_get_id(&injected->ids.device_clocks, record->device);
 	row = (struct event_clock_pair){
 		.time = record->time,
@@ -106,13 +105,11 @@ static void write_samples(struct injected *injected, const struct injected_ring 
 	trace_writer_row(injected->recording->writer, EVENT_INSTRUCTION_SAMPLE, &source, &row);
 }
 
-static void decode_instruction(struct injected *injected, const struct injected_ring *ring,
+static void decode_instruction(struct injected *injected, struct injected_ring *ring,
 			       const struct record *head)
 {
 	const struct record_instruction *record = (const struct record_instruction *)head;
 
-	if (head->size < sizeof(*record))
-		return decode_broken(injected);
 	write_samples(injected, ring, head->detail,
 		      &(struct record_samples){.begin = record->time,
 					       .end = record->time,
@@ -123,12 +120,12 @@ static void decode_instruction(struct injected *injected, const struct injected_
 					       .device = record->device});
 }
 
-static void decode_samples(struct injected *injected, const struct injected_ring *ring,
+static void decode_samples(struct injected *injected, struct injected_ring *ring,
 			   const struct record *head)
 {
 	const struct record_samples *record = (const struct record_samples *)head;
 
-	if (head->size < sizeof(*record) || record->end < record->begin)
+	if (record->end < record->begin)
 		return decode_broken(injected);
 	write_samples(injected, ring, head->detail, record);
 }
@@ -142,7 +139,8 @@ static void tell_refused(const struct injected *injected)
 				      injected->process->row.pid);
 }
 
-static void decode_refused(struct injected *injected, const struct record *head)
+static void decode_refused(struct injected *injected, struct injected_ring *ring,
+			   const struct record *head)
 {
 	const struct record_refused *record = (const struct record_refused *)head;
 	const struct event_process *process = &injected->process->row;
@@ -150,7 +148,7 @@ static void decode_refused(struct injected *injected, const struct record *head)
 	char text[512];
 	int length;
 
-	if (head->size < sizeof(*record) || !injected->kind.explain ||
+	if (!injected->kind.explain ||
 	    !record_texts(head, offsetof(struct record_refused, texts), 0, texts, 2))
 		return decode_broken(injected);
 	if (++injected->notes.refusals > MAX_REFUSALS)
@@ -194,55 +192,48 @@ static void decode_stack_record(struct injected *injected, struct injected_ring 
 		decode_broken(injected);
 }
 
+static const struct {
+	void (*decode)(struct injected *injected, struct injected_ring *ring,
+		       const struct record *head);
+	uint32_t least; /* bytes: a shorter record is broken */
+} decoders[RECORD_KIND_END] = {
+	[EVENT_API] = {decode_api, RECORD_API_BYTES},
+	[EVENT_LAUNCH] = {decode_launch, sizeof(struct record_launch)},
+	[EVENT_EXECUTION] = {decode_execution, sizeof(struct record_execution)},
+	[EVENT_INSTRUCTION_SAMPLE] = {decode_instruction, sizeof(struct record_instruction)},
+	[RECORD_SAMPLES] = {decode_samples, sizeof(struct record_samples)},
+	[EVENT_DEVICE] = {decode_device, sizeof(struct record_device)},
+	[EVENT_CONTEXT] = {decode_context, sizeof(struct record_context)},
+	[EVENT_QUEUE] = {decode_queue, sizeof(struct record_queue)},
+	[EVENT_CODE] = {decode_code, sizeof(struct record_code)},
+	[RECORD_BYTES] = {decode_bytes, sizeof(struct record_bytes)},
+	[EVENT_CLOCK_PAIR] = {decode_clock_pair, sizeof(struct record_clock_pair)},
+	[RECORD_FUNCTION] = {decode_function, 0},
+	[RECORD_NODE] = {decode_node, sizeof(struct record_node)},
+	[RECORD_KERNEL_NEEDS] = {decode_kernel_needs, sizeof(struct record_kernel_needs)},
+	[RECORD_CAPTURED] = {decode_captured, sizeof(struct record_captured)},
+	[RECORD_REFUSED] = {decode_refused, sizeof(struct record_refused)},
+};
+
 static void decode(struct injected *injected, struct injected_ring *ring,
 		   const struct record *record)
 {
 	switch (record->kind) {
-	case EVENT_API:
-		return decode_api(injected, ring, record);
-	case EVENT_LAUNCH:
-		return decode_launch(injected, ring, record);
-	case EVENT_EXECUTION:
-		return decode_execution(injected, record);
-	case EVENT_INSTRUCTION_SAMPLE:
-		return decode_instruction(injected, ring, record);
-	case RECORD_SAMPLES:
-		return decode_samples(injected, ring, record);
-	case EVENT_DEVICE:
-		return decode_device(injected, record);
-	case EVENT_CONTEXT:
-		return decode_context(injected, record);
-	case EVENT_QUEUE:
-		return decode_queue(injected, record);
-	case EVENT_CODE:
-		return decode_code(injected, ring, record);
-	case RECORD_BYTES:
-		return decode_bytes(injected, ring, record);
 	case EVENT_RANGE:
 		return ranges_take(injected, ring, record) ? (void)0 : decode_broken(injected);
 	case EVENT_COUNTER:
 		return program_counters_take(injected, record) ? (void)0 : decode_broken(injected);
-	case EVENT_CLOCK_PAIR:
-		return decode_clock_pair(injected, record);
-	case RECORD_FUNCTION:
-		return decode_function(injected, ring, record);
-	case RECORD_NODE:
-		return decode_node(injected, record);
-	case RECORD_KERNEL_NEEDS:
-		return decode_kernel_needs(injected, record);
-	case RECORD_CAPTURED:
-		return decode_captured(injected, ring, record);
-	case RECORD_REFUSED:
-		return decode_refused(injected, record);
 	case RECORD_STACK:
 		return decode_stack_record(injected, ring, stacks_take_stack, record);
 	case RECORD_PYTHON_CODE:
 		return decode_stack_record(injected, ring, stacks_take_function, record);
 	case RECORD_MODULE:
 		return decode_stack_record(injected, ring, stacks_take_module, record);
-	default:
-		return decode_broken(injected);
 	}
+	if (record->kind >= RECORD_KIND_END || !decoders[record->kind].decode ||
+	    record->size < decoders[record->kind].least)
+		return decode_broken(injected);
+	decoders[record->kind].decode(injected, ring, record);
 }
 
 void decode_record(struct injected *injected, struct injected_ring *ring,

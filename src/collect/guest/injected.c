@@ -24,7 +24,6 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "collect/guest/decode.h"
-#include "collect/guest/losses.h"
 #include "collect/guest/robust_region.h"
 #include "collect/host_clocks.h"
 #include "collect/proc.h"

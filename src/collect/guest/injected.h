@@ -247,4 +247,17 @@ bool injected_has_given_last(const struct injected *injected);
 /* Disables the guest's rings: they are not read any more. */
 void injected_stop(struct injected *injected);
 
+/* ---- losses (losses.c) ------------------------------------------------------------------------
+ */
+
+/* Writes a loss since the last call of injected_count_losses. thread: id of the trace, or 0. */
+void injected_put_loss(struct injected *injected, uint32_t thread, uint32_t kind, uint32_t reason,
+		       uint64_t count, uint64_t now_ns);
+/* Writes losses of one ring, whose thread ends. */
+void injected_count_ring_losses(struct injected *injected, struct injected_ring *ring,
+				uint64_t now_ns);
+/* Write the notes for the end of a guest. */
+void injected_note_facts(const struct injected *injected);
+void injected_note_untimed_queues(const struct injected *injected);
+
 #endif

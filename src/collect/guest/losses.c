@@ -10,7 +10,7 @@
  * Why:      The program can overwrite its counts. So each is compared with the time in which it was
  *           counted, and a count that decreases is ignored.
  */
-#include "collect/guest/losses.h"
+#include "collect/guest/injected.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -131,13 +131,6 @@ static void unlink_user(struct code_places *places, struct placed_code *code)
 		hash_map_remove(&places->by_user, code->span.process, NULL);
 }
 
-uint32_t code_places_next_user(const struct code_places *places, size_t *cursor)
-{
-	uint64_t process;
-
-	return hash_map_next(&places->by_user, cursor, &process, NULL) ? (uint32_t)process : 0;
-}
-
 /* ---- add and remove -------------------------------------------------------------------------- */
 
 int code_places_put(struct code_places *places, const struct code_place *place, uint32_t id)

@@ -41,8 +41,4 @@ uint32_t code_places_take(struct code_places *places, uint64_t vm, uint64_t begi
 uint32_t code_places_take_of(struct code_places *places, uint32_t process);
 uint32_t code_places_take_any(struct code_places *places);
 
-/* Iterates over the processes that have kernels: start with *cursor = 0; 0: the end. The index must
- * not change meanwhile. */
-uint32_t code_places_next_user(const struct code_places *places, size_t *cursor);
-
 #endif

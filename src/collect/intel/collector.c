@@ -99,69 +99,20 @@ struct intel_options {
 _Static_assert(sizeof(struct intel_options) <= COLLECTOR_OPTIONS_BYTES,
 	       "the options of intel fit into a slot");
 
-static uint64_t parse_cycles(const char *option)
+/* The text behind the word; NULL: another text. */
+static const char *value_of(const char *option, const char *word)
+{
+	const size_t length = strlen(word);
+
+	return strncmp(option, word, length) == 0 ? option + length : NULL;
+}
+
+static bool parse_number(const char *text, unsigned long most, unsigned long *ret_number)
 {
 	char *end;
-	const unsigned long cycles = strtoul(option, &end, 10);
 
-	return *end || end == option || cycles > MAX_CYCLES ? 0 : cycles;
-}
-
-/* Returns 0 for another text. */
-static uint32_t parse_oa_hz(const char *option)
-{
-	if (strcmp(option, "oa") == 0)
-		return OA_USUAL_HZ;
-	return strncmp(option, "oa=", 3) == 0 ? counters_frequency(option + 3, OA_MAX_HZ) : 0;
-}
-
-/* Returns MiB, a power of two; 0 for another text. */
-static uint32_t parse_ring(const char *option)
-{
-	static const char before[] = "ring=";
-	unsigned long size;
-	char *end;
-
-	if (strncmp(option, before, sizeof(before) - 1) != 0)
-		return 0;
-	option += sizeof(before) - 1;
-	size = strtoul(option, &end, 10);
-	return *end || end == option || size > MAX_RING_MIB || (size & (size - 1)) ? 0
-										   : (uint32_t)size;
-}
-
-/* False: another text. */
-static bool parse_debug_stop(const char *option, uint32_t *ret_pid)
-{
-	static const char before[] = "debug-stop=";
-	unsigned long pid;
-	char *end;
-
-	if (strncmp(option, before, sizeof(before) - 1) != 0)
-		return false;
-	option += sizeof(before) - 1;
-	errno = 0;
-	pid = strtoul(option, &end, 10);
-	if (*end || end == option || *option == '-' || errno || pid > INT32_MAX)
-		return false;
-	*ret_pid = (uint32_t)pid;
-	return true;
-}
-
-/* NULL: another text. */
-static const char *parse_oa_set(const char *option)
-{
-	static const char before[] = "oa-set=";
-	const char *name = option + sizeof(before) - 1;
-
-	if (strncmp(option, before, sizeof(before) - 1) != 0)
-		return NULL;
-	return *name && strlen(name) < OA_SET_NAME_BYTES ? name : NULL;
-}
-
-static bool has_word(const char *option, const char *word)
-{
-	return strncmp(option, word, strlen(word)) == 0;
+	*ret_number = strtoul(text, &end, 10);
+	return !*end && end != text && *text != '-' && *ret_number <= most;
 }
 
 /* The functions read_* parse one option each. They set an error if the text begins like the option
@@ -169,9 +120,9 @@ static bool has_word(const char *option, const char *word)
 static int read_cycles(const char *text, void *options)
 {
 	struct intel_options *own = options;
-	const uint64_t cycles = parse_cycles(text);
+	unsigned long cycles;
 
-	if (cycles) {
+	if (parse_number(text, MAX_CYCLES, &cycles) && cycles) {
 		own->cycles = cycles;
 		return 0;
 	}
@@ -186,11 +137,14 @@ static int read_cycles(const char *text, void *options)
 static int read_oa(const char *text, void *options)
 {
 	struct intel_options *own = options;
-	const uint32_t hz = parse_oa_hz(text);
+	const char *value = value_of(text, "oa=");
+	const uint32_t hz = value                     ? counters_frequency(value, OA_MAX_HZ)
+			    : strcmp(text, "oa") == 0 ? OA_USUAL_HZ
+						      : 0;
 
 	if (hz)
 		own->oa_hz = hz;
-	if (hz || !has_word(text, "oa="))
+	if (hz || !value)
 		return hz ? 0 : -ENOENT;
 	return error_set(
 		-EINVAL,
@@ -201,49 +155,53 @@ static int read_oa(const char *text, void *options)
 static int read_oa_set(const char *text, void *options)
 {
 	struct intel_options *own = options;
-	const char *set = parse_oa_set(text);
+	const char *name = value_of(text, "oa-set=");
 
-	if (set) {
-		snprintf(own->oa_set, sizeof(own->oa_set), "%s", set);
-		if (!own->oa_hz)
-			own->oa_hz = OA_USUAL_HZ;
-		return 0;
-	}
-	if (!has_word(text, "oa-set="))
+	if (!name)
 		return -ENOENT;
-	return error_set(-EINVAL,
-			 "intel:%s: a metric set's name has 1 to %d bytes: intel:oa-set=NAME (duet "
-			 "list oa-sets)",
-			 text, OA_SET_NAME_BYTES - 1);
+	if (!*name || strlen(name) >= OA_SET_NAME_BYTES)
+		return error_set(-EINVAL,
+				 "intel:%s: a metric set's name has 1 to %d bytes: "
+				 "intel:oa-set=NAME (duet list oa-sets)",
+				 text, OA_SET_NAME_BYTES - 1);
+	snprintf(own->oa_set, sizeof(own->oa_set), "%s", name);
+	if (!own->oa_hz)
+		own->oa_hz = OA_USUAL_HZ;
+	return 0;
 }
 
 static int read_ring(const char *text, void *options)
 {
 	struct intel_options *own = options;
-	const uint32_t mib = parse_ring(text);
+	const char *value = value_of(text, "ring=");
+	unsigned long mib;
 
-	if (mib)
-		own->ring_mib = mib;
-	if (mib || !has_word(text, "ring="))
-		return mib ? 0 : -ENOENT;
-	return error_set(-EINVAL,
-			 "intel:%s: the ring size is a power of two from 1 to %d MiB, for example "
-			 "intel:ring=64",
-			 text, MAX_RING_MIB);
+	if (!value)
+		return -ENOENT;
+	if (!parse_number(value, MAX_RING_MIB, &mib) || !mib || (mib & (mib - 1)))
+		return error_set(-EINVAL,
+				 "intel:%s: the ring size is a power of two from 1 to %d MiB, for "
+				 "example intel:ring=64",
+				 text, MAX_RING_MIB);
+	own->ring_mib = (uint32_t)mib;
+	return 0;
 }
 
 static int read_debug_stop(const char *text, void *options)
 {
 	struct intel_options *own = options;
+	const char *value = value_of(text, "debug-stop=");
+	unsigned long pid;
 
-	if (parse_debug_stop(text, &own->debug_pid))
-		return 0;
-	if (!has_word(text, "debug-stop"))
+	if (!value_of(text, "debug-stop"))
 		return -ENOENT;
-	return error_set(-EINVAL,
-			 "'%s' is invalid: it is debug-stop=PID, with the pid of one process; 0 is "
-			 "the program that duet starts",
-			 text);
+	if (!value || !parse_number(value, INT32_MAX, &pid))
+		return error_set(-EINVAL,
+				 "'%s' is invalid: it is debug-stop=PID, with the pid of one "
+				 "process; 0 is the program that duet starts",
+				 text);
+	own->debug_pid = (uint32_t)pid;
+	return 0;
 }
 
 static const struct collector_option intel_options[] = {
@@ -407,14 +365,8 @@ static void on_counts(void *context, uint64_t address, const uint32_t *counts, u
 
 static void put_loss(const struct telling *telling, enum event_loss_reason reason, uint64_t count)
 {
-	const struct trace_source source = {.clock = CLOCK_ID_MONOTONIC};
-	const struct event_loss row = {.begin = telling->since_ns,
-				       .end = telling->until_ns,
-				       .kind = EVENT_INSTRUCTION_SAMPLE,
-				       .reason = reason,
-				       .count = count};
-
-	trace_writer_row(telling->intel->recording->writer, EVENT_LOSS, &source, &row);
+	recording_lose(telling->intel->recording, EVENT_INSTRUCTION_SAMPLE, reason,
+		       telling->since_ns, telling->until_ns, count);
 }
 
 static void warn_end(const struct telling *telling, const struct eu_stream_counts *counts)
@@ -659,11 +611,6 @@ static int open_state(struct recording *recording, const struct session_options 
 	return 0;
 }
 
-static int descriptor(const void *state)
-{
-	return -1;
-}
-
 static uint64_t interval_ns(const void *state)
 {
 	const struct intel *intel = state;
@@ -675,8 +622,7 @@ static void drain(void *state)
 {
 	struct intel *intel = state;
 
-	if (intel->counters)
-		counters_drain(intel->counters);
+	counters_drain(intel->counters);
 	if (intel->driver)
 		driver_drain(intel->driver);
 	if (intel->debug)
@@ -687,19 +633,14 @@ static void drain(void *state)
 
 static void look_for_processes(void *state)
 {
-	struct intel *intel = state;
-
-	if (intel->counters)
-		counters_look(intel->counters);
+	counters_look(((struct intel *)state)->counters);
 }
 
 static void catch_up(void *state, uint64_t until_ns)
 {
 	struct intel *intel = state;
 
-	(void)until_ns;
-	if (intel->counters)
-		counters_catch_up(intel->counters);
+	counters_catch_up(intel->counters, until_ns);
 	if (intel->driver)
 		driver_drain(intel->driver);
 	if (intel->debug)
@@ -712,8 +653,7 @@ static void each_second(void *state, uint64_t now_ns)
 	struct intel *intel = state;
 
 	share_memory(intel);
-	if (intel->counters)
-		counters_count_losses(intel->counters, now_ns);
+	counters_count_losses(intel->counters, now_ns);
 	if (intel->driver)
 		driver_each_second(intel->driver, now_ns);
 }
@@ -740,7 +680,6 @@ static const struct collector_work work = {
 	.open = open_state,
 	.watch = watch,
 	.attach = attach,
-	.descriptor = descriptor,
 	.interval_ns = interval_ns,
 	.drain = drain,
 	.look = look_for_processes,

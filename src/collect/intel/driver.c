@@ -25,6 +25,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "bpf/objects.h"
+#include "bpf/submit/functions.h"
 #include "collect/host_clocks.h"
 #include "collect/intel/generation.h"
 #include "collect/intel/gpu_node.h"
@@ -51,137 +52,64 @@ struct level {
 	size_t count;
 };
 
-#define LACKS_KERNELS "kernels of batches in buffers that are bound from now on"
-static const struct kernel_program xe_types[] = {
-	{"exec_exit", NULL, NULL},
-	{"exec_enter", NULL, NULL},
-	{"vm_create_enter", NULL, NULL},
-	{"vm_create_exit", NULL, NULL},
-	{"vm_bind_enter", NULL, NULL},
-	{"vm_bind_exit", NULL, LACKS_KERNELS},
-	{"queue_create_enter", NULL, NULL},
-	{"queue_create_exit", NULL, LACKS_KERNELS},
-	{"mmap_offset_enter", NULL, NULL},
-	{"mmap_offset_exit", NULL, LACKS_KERNELS},
-	{"vm_destroy_enter", NULL, NULL},
-	{"vm_destroy_exit", NULL, NULL},
-	{"queue_destroy", NULL, NULL},
-	{"gem_close", NULL, NULL},
-	{"file_close", NULL, NULL},
-	{"mmap_enter", NULL, NULL},
-	{"mmap_exit", NULL, LACKS_KERNELS},
-	{"again", NULL, NULL},
-	{"on_exit", NULL, NULL},
-};
-static const struct kernel_program xe_names[] = {
-	{"return_exec", NULL, NULL},
-	{"probe_exec", NULL, NULL},
-	{"probe_vm_create", NULL, NULL},
-	{"return_vm_create", NULL, NULL},
-	{"probe_vm_bind", NULL, NULL},
-	{"return_vm_bind", NULL, LACKS_KERNELS},
-	{"probe_queue_create", NULL, NULL},
-	{"return_queue_create", NULL, LACKS_KERNELS},
-	{"probe_mmap_offset", NULL, NULL},
-	{"return_mmap_offset", NULL, LACKS_KERNELS},
-	{"probe_vm_destroy", NULL, NULL},
-	{"return_vm_destroy", NULL, NULL},
-	{"probe_queue_destroy", NULL, NULL},
-	{"probe_gem_close", NULL, NULL},
-	{"probe_file_close", NULL, NULL},
-	{"probe_mmap", NULL, NULL},
-	{"return_mmap", NULL, LACKS_KERNELS},
-	{"probe_again", NULL, NULL},
-	{"on_exit", NULL, NULL},
-};
-static const struct kernel_program xe_way_in[] = {
+/* Not formatted, because clang-format breaks lists in a macro at each brace. */
+/* clang-format off */
+#define TYPED(name, function, number, lacks) \
+	{#name "_enter", NULL, NULL}, {#name "_exit", NULL, lacks},
+#define TYPED_BEGIN(name, function, does) {#name, NULL, NULL},
+#define BY_TYPES(functions) { \
+	{"exec_exit", NULL, NULL}, {"exec_enter", NULL, NULL}, functions(TYPED, TYPED_BEGIN) \
+	{"file_close", NULL, NULL}, {"mmap_enter", NULL, NULL}, {"mmap_exit", NULL, LACKS_KERNELS}, \
+	{"again", NULL, NULL}, {"on_exit", NULL, NULL}}
+
+#define NAMED(name, function, number, lacks) \
+	{"probe_" #name, NULL, NULL}, {"return_" #name, NULL, lacks},
+#define NAMED_BEGIN(name, function, does) {"probe_" #name, NULL, NULL},
+#define BY_NAMES(functions) { \
+	{"return_exec", NULL, NULL}, {"probe_exec", NULL, NULL}, functions(NAMED, NAMED_BEGIN) \
+	{"probe_file_close", NULL, NULL}, {"probe_mmap", NULL, NULL}, \
+	{"return_mmap", NULL, LACKS_KERNELS}, {"probe_again", NULL, NULL}, {"on_exit", NULL, NULL}}
+
+#define LEVELS(types, names) { \
+	{"its functions' types", types, ARRAY_COUNT(types)}, \
+	{"its functions' names", names, ARRAY_COUNT(names)}, \
+	{"drm_ioctl", way_in, ARRAY_COUNT(way_in)}, \
+	{"system calls", system_calls, ARRAY_COUNT(system_calls)}}
+/* clang-format on */
+
+static const struct kernel_program xe_types[] = BY_TYPES(XE_FUNCTIONS);
+static const struct kernel_program xe_names[] = BY_NAMES(XE_FUNCTIONS);
+static const struct kernel_program i915_types[] = BY_TYPES(I915_FUNCTIONS);
+static const struct kernel_program i915_names[] = BY_NAMES(I915_FUNCTIONS);
+
+/* The next two are for both drivers. */
+static const struct kernel_program way_in[] = {
 	{"way_exit", NULL, NULL},      {"way_enter", NULL, NULL},
 	{"probe_mmap", NULL, NULL},    {"return_mmap", NULL, LACKS_KERNELS},
 	{"probe_release", NULL, NULL}, {"probe_release_noglobal", NULL, NULL},
 	{"on_exit", NULL, NULL},
 };
-static const struct kernel_program i915_types[] = {
-	{"exec_exit", NULL, NULL},
-	{"exec_enter", NULL, NULL},
-	{"context_create_enter", NULL, NULL},
-	{"context_create_exit", NULL, NULL},
-	{"mmap_offset_enter", NULL, NULL},
-	{"mmap_offset_exit", NULL, LACKS_KERNELS},
-	{"gem_mmap_enter", NULL, NULL},
-	{"gem_mmap_exit", NULL, NULL},
-	{"userptr_enter", NULL, NULL},
-	{"userptr_exit", NULL, NULL},
-	{"setparam_enter", NULL, NULL},
-	{"setparam_exit", NULL, NULL},
-	{"getparam_enter", NULL, NULL},
-	{"getparam_exit", NULL, NULL},
-	{"vm_create_enter", NULL, NULL},
-	{"vm_create_exit", NULL, NULL},
-	{"vm_destroy", NULL, NULL},
-	{"context_destroy", NULL, NULL},
-	{"gem_close", NULL, NULL},
-	{"file_close", NULL, NULL},
-	{"mmap_enter", NULL, NULL},
-	{"mmap_exit", NULL, LACKS_KERNELS},
-	{"again", NULL, NULL},
-	{"on_exit", NULL, NULL},
-};
-static const struct kernel_program i915_names[] = {
-	{"return_exec", NULL, NULL},          {"probe_exec", NULL, NULL},
-	{"probe_context_create", NULL, NULL}, {"return_context_create", NULL, NULL},
-	{"probe_mmap_offset", NULL, NULL},    {"return_mmap_offset", NULL, LACKS_KERNELS},
-	{"probe_gem_mmap", NULL, NULL},       {"return_gem_mmap", NULL, NULL},
-	{"probe_userptr", NULL, NULL},        {"return_userptr", NULL, NULL},
-	{"probe_setparam", NULL, NULL},       {"return_setparam", NULL, NULL},
-	{"probe_getparam", NULL, NULL},       {"return_getparam", NULL, NULL},
-	{"probe_vm_create", NULL, NULL},      {"return_vm_create", NULL, NULL},
-	{"probe_vm_destroy", NULL, NULL},     {"probe_context_destroy", NULL, NULL},
-	{"probe_gem_close", NULL, NULL},      {"probe_file_close", NULL, NULL},
-	{"probe_mmap", NULL, NULL},           {"return_mmap", NULL, LACKS_KERNELS},
-	{"probe_again", NULL, NULL},          {"on_exit", NULL, NULL},
-};
-static const struct kernel_program i915_way_in[] = {
-	{"way_exit", NULL, NULL},      {"way_enter", NULL, NULL},
-	{"probe_mmap", NULL, NULL},    {"return_mmap", NULL, LACKS_KERNELS},
-	{"probe_release", NULL, NULL}, {"probe_release_noglobal", NULL, NULL},
-	{"on_exit", NULL, NULL},
-};
-/* For both drivers; used only with intel:syscalls. */
+/* Used only with intel:syscalls. */
 static const struct kernel_program system_calls[] = {
 	{"call_exit", NULL, NULL},
 	{"call_enter", NULL, NULL},
 	{"call_exec", NULL, NULL},
 	{"on_exit", NULL, NULL},
 };
-#define SYSTEM_CALLS                                                    \
-	{                                                               \
-		"system calls", system_calls, ARRAY_COUNT(system_calls) \
-	}
-static const struct level xe_levels[] = {
-	{"its functions' types", xe_types, ARRAY_COUNT(xe_types)},
-	{"its functions' names", xe_names, ARRAY_COUNT(xe_names)},
-	{"drm_ioctl", xe_way_in, ARRAY_COUNT(xe_way_in)},
-	SYSTEM_CALLS,
-};
-static const struct level i915_levels[] = {
-	{"its functions' types", i915_types, ARRAY_COUNT(i915_types)},
-	{"its functions' names", i915_names, ARRAY_COUNT(i915_names)},
-	{"drm_ioctl", i915_way_in, ARRAY_COUNT(i915_way_in)},
-	SYSTEM_CALLS,
-};
+
+enum { LEVELS_COUNT = 4 };
 
 struct kind {
 	const char *driver, *function;
 	const unsigned char *elf;
 	const size_t *elf_bytes;
-	const struct level *levels;
-	size_t levels_count;
+	struct level levels[LEVELS_COUNT];
 };
 
 static const struct kind kinds[] = {
-	{"xe", "xe_exec_ioctl", bpf_xe, &bpf_xe_size, xe_levels, ARRAY_COUNT(xe_levels)},
-	{"i915", "i915_gem_execbuffer2_ioctl", bpf_i915, &bpf_i915_size, i915_levels,
-	 ARRAY_COUNT(i915_levels)},
+	{"xe", "xe_exec_ioctl", bpf_xe, &bpf_xe_size, LEVELS(xe_types, xe_names)},
+	{"i915", "i915_gem_execbuffer2_ioctl", bpf_i915, &bpf_i915_size,
+	 LEVELS(i915_types, i915_names)},
 };
 
 /* The BPF programs for one driver. */
@@ -329,7 +257,7 @@ static void stop_load(struct tracer *tracer)
 
 static size_t levels_of(const struct tracer *tracer)
 {
-	return tracer->kind->levels_count - !tracer->owner->may_see_calls;
+	return LEVELS_COUNT - !tracer->owner->may_see_calls;
 }
 
 /* False: there is no other way, or it cannot be started. */
@@ -627,21 +555,6 @@ static void drain_all(struct driver *driver)
 	}
 }
 
-static void put_loss(struct tracer *tracer, uint64_t now_ns, uint32_t reason, uint64_t count,
-		     uint64_t *inout_reported)
-{
-	const struct trace_source source = {.clock = CLOCK_ID_MONOTONIC};
-	const struct event_loss row = {.begin = now_ns,
-				       .end = now_ns,
-				       .kind = EVENT_LAUNCH,
-				       .reason = reason,
-				       .count = count - *inout_reported};
-
-	if (count > *inout_reported)
-		trace_writer_row(tracer->owner->recording->writer, EVENT_LOSS, &source, &row);
-	*inout_reported = count;
-}
-
 /* Number of submissions that the BPF programs could not report. */
 static uint64_t count_unseen(const struct tracer *tracer)
 {
@@ -651,13 +564,17 @@ static uint64_t count_unseen(const struct tracer *tracer)
 
 static void put_lost(struct tracer *tracer, uint64_t now_ns)
 {
+	struct recording *recording = tracer->owner->recording;
+
 	if (kernel_load_lost(tracer->load) > tracer->reported_lost)
 		launches_lost(tracer->launches, now_ns);
-	put_loss(tracer, now_ns, LOSS_RING_FULL, kernel_load_lost(tracer->load),
-		 &tracer->reported_lost);
-	put_loss(tracer, now_ns, LOSS_TRACKING, count_unseen(tracer), &tracer->reported_unseen);
-	put_loss(tracer, now_ns, LOSS_TRACKING, launches_counted(tracer->launches)->no_memory,
-		 &tracer->reported_no_memory);
+	recording_lose_more(recording, EVENT_LAUNCH, LOSS_RING_FULL, now_ns, now_ns,
+			    kernel_load_lost(tracer->load), &tracer->reported_lost);
+	recording_lose_more(recording, EVENT_LAUNCH, LOSS_TRACKING, now_ns, now_ns,
+			    count_unseen(tracer), &tracer->reported_unseen);
+	recording_lose_more(recording, EVENT_LAUNCH, LOSS_TRACKING, now_ns, now_ns,
+			    launches_counted(tracer->launches)->no_memory,
+			    &tracer->reported_no_memory);
 }
 
 void driver_each_second(struct driver *driver, uint64_t now_ns)

@@ -21,6 +21,9 @@ struct eu_driver {
 	uint64_t (*count_losses)(const void *rows, size_t size);
 };
 
+static const struct gpu_stream_words eu_words = {"EU stalls", "them", "samples this GPU",
+						 "their stream"};
+
 extern const struct eu_driver eu_xe_driver, eu_i915_driver;
 
 /* The cycles between samples are a multiple of the hardware's smallest number. */

@@ -16,7 +16,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "abi/i915_perf.h"
 #include "base/cleanup.h"
@@ -113,43 +112,21 @@ static int open_stream(const struct gpu_node *node, const struct eu_stream_facts
 						     I915_PERF_DISABLED | PRELIM_I915_PERF_EU_STALL,
 					    .num_properties = PROPERTIES + facts->engines_count,
 					    .properties_ptr = (uintptr_t)properties};
-	int fd, error;
 
 	for (uint32_t i = 0; i < facts->engines_count; i++) {
 		properties[PROPERTIES + i][0] = PRELIM_EU_STALL_ENGINE_INSTANCE;
 		properties[PROPERTIES + i][1] = facts->engines[i];
 	}
-	fd = node->ioctl(node->fd, I915_IOCTL_PERF_OPEN, &open);
-	if (fd < 0)
-		return -errno;
-	if (node->ioctl(fd, I915_STREAM_ENABLE, NULL) == 0)
-		return fd;
-	error = -errno;
-	close(fd);
-	return error;
+	return gpu_node_begin(node, node->ioctl(node->fd, I915_IOCTL_PERF_OPEN, &open), false,
+			      I915_STREAM_ENABLE);
 }
 
 static int refused(int error)
 {
-	switch (error) {
-	case EACCES:
-	case EPERM:
-		return error_set(
-			-EACCES,
-			"EU stalls: the driver i915 allows them for root and cap_perfmon only; to "
-			"allow all users: 'sudo sysctl dev.i915.perf_stream_paranoid=0'");
-	case EBUSY:
-		return error_set(-EBUSY, "EU stalls: another program samples this GPU already; "
-					 "only one can at a time");
-	case EINVAL:
-	case ENODEV:
-	case EOPNOTSUPP:
+	if (error == EINVAL || error == ENODEV || error == EOPNOTSUPP)
 		return error_set(-ENOTSUP,
 				 "EU stalls: the driver i915 of this kernel has none: " WHICH);
-	default:
-		return error_set(-error, "EU stalls: the driver i915 refuses their stream: %s",
-				 strerror(error));
-	}
+	return gpu_node_refused(&eu_words, "i915", error);
 }
 
 /* All rows of a subslice in one read have the flag; that is one loss. */

@@ -9,9 +9,7 @@
  * Fails:    with a remedy
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "abi/xe.h"
 #include "base/cleanup.h"
@@ -86,20 +84,7 @@ static int ask(const struct gpu_node *node, uint32_t nth, uint64_t wanted_cycles
 
 static int refused(int error)
 {
-	switch (error) {
-	case EACCES:
-	case EPERM:
-		return error_set(
-			-EACCES,
-			"EU stalls: the driver xe allows them for root and cap_perfmon only; to "
-			"allow all users: 'sudo sysctl dev.xe.observation_paranoid=0'");
-	case EBUSY:
-		return error_set(-EBUSY, "EU stalls: another program samples this GPU already; "
-					 "only one can at a time");
-	default:
-		return error_set(-error, "EU stalls: the driver xe refuses their stream: %s",
-				 strerror(error));
-	}
+	return gpu_node_refused(&eu_words, "xe", error);
 }
 
 /* Returns a descriptor; -errno. */
@@ -115,19 +100,11 @@ static int open_stream(const struct gpu_node *node, const struct eu_stream_facts
 	struct xe_observation_param open = {.observation_type = XE_OBSERVATION_EU_STALL,
 					    .observation_op = XE_OBSERVATION_OPEN,
 					    .param = (uintptr_t)&gt};
-	const int fd = node->ioctl(node->fd, XE_IOCTL_OBSERVATION, &open);
-	int error;
 
-	if (fd < 0)
-		return -errno;
 	/* The descriptor is inherited by exec, which must not happen: the stream stays enabled
 	 * while any process has it. */
-	if (fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 && fcntl(fd, F_SETFL, O_NONBLOCK) == 0 &&
-	    node->ioctl(fd, XE_STREAM_ENABLE, NULL) == 0)
-		return fd;
-	error = -errno;
-	close(fd);
-	return error;
+	return gpu_node_begin(node, node->ioctl(node->fd, XE_IOCTL_OBSERVATION, &open), true,
+			      XE_STREAM_ENABLE);
 }
 
 const struct eu_driver eu_xe_driver = {

@@ -101,6 +101,40 @@ void gpu_node_close(struct gpu_node *node)
 	close(node->fd);
 }
 
+int gpu_node_begin(const struct gpu_node *node, int fd, bool keeps, unsigned long enable)
+{
+	int error;
+
+	if (fd < 0)
+		return -errno;
+	if ((!keeps ||
+	     (fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 && fcntl(fd, F_SETFL, O_NONBLOCK) == 0)) &&
+	    (!enable || node->ioctl(fd, enable, NULL) == 0))
+		return fd;
+	error = -errno;
+	close(fd);
+	return error;
+}
+
+int gpu_node_refused(const struct gpu_stream_words *words, const char *driver, int error)
+{
+	switch (error) {
+	case EACCES:
+	case EPERM:
+		return error_set(-EACCES,
+				 "%s: the driver %s allows %s for root and cap_perfmon only; to "
+				 "allow all users: 'sudo sysctl dev.%s_paranoid=0'",
+				 words->what, driver, words->allowed,
+				 strcmp(driver, "xe") == 0 ? "xe.observation" : "i915.perf_stream");
+	case EBUSY:
+		return error_set(-EBUSY, "%s: another program %s already; only one can at a time",
+				 words->what, words->busy);
+	default:
+		return error_set(-error, "%s: the driver %s refuses %s: %s", words->what, driver,
+				 words->stream, strerror(error));
+	}
+}
+
 int gpu_node_ask(const struct gpu_node *node, uint32_t what, void **ret_answer, uint32_t *ret_size)
 {
 	struct xe_device_query query = {.query = what};

@@ -29,6 +29,18 @@ bool gpu_node_open(int minor, struct gpu_node *ret_node);
 bool gpu_node_is_shut(const char *root, int minor, char *ret_text, size_t size);
 void gpu_node_close(struct gpu_node *node);
 
+/* Makes a descriptor usable that an ioctl has just returned, or -1 with errno. keeps: reads do not
+ * wait, and exec does not inherit it; for a driver that has no flags for that. enable: the request
+ * that starts the stream; 0: none. Returns the descriptor; -errno: it is closed. */
+int gpu_node_begin(const struct gpu_node *node, int fd, bool keeps, unsigned long enable);
+
+/* Why a driver may refuse a stream, in the words of its kind. */
+struct gpu_stream_words {
+	const char *what, *allowed, *busy, *stream;
+};
+/* Sets the error chain for that errno and returns an error. */
+int gpu_node_refused(const struct gpu_stream_words *words, const char *driver, int error);
+
 /* xe only: sends a query (enum xe_query). The caller frees the answer. Errors: -errno, without the
  * error chain. */
 int gpu_node_ask(const struct gpu_node *node, uint32_t query, void **ret_answer,

@@ -34,6 +34,9 @@ struct oa_driver {
 	uint64_t (*status)(const struct gpu_node *node, int fd);
 };
 
+static const struct gpu_stream_words oa_words = {"OA", "reports", "reads this GPU's OA unit",
+						 "a stream of reports"};
+
 extern const struct oa_driver oa_xe_driver, oa_i915_driver;
 
 #endif

@@ -14,7 +14,6 @@
  */
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "abi/i915_perf.h"
 #include "base/array.h"
@@ -76,16 +75,9 @@ static int open_as(const struct gpu_node *node, const struct oa_facts *facts,
 						     I915_PERF_DISABLED,
 					    .num_properties = ARRAY_COUNT(properties),
 					    .properties_ptr = (uintptr_t)properties};
-	const int fd = node->ioctl(node->fd, I915_IOCTL_PERF_OPEN, &open);
-	int error;
 
-	if (fd < 0)
-		return -errno;
-	if (node->ioctl(fd, I915_STREAM_ENABLE, NULL) == 0)
-		return fd;
-	error = -errno;
-	close(fd);
-	return error;
+	return gpu_node_begin(node, node->ioctl(node->fd, I915_IOCTL_PERF_OPEN, &open), false,
+			      I915_STREAM_ENABLE);
 }
 
 /* Tries both layouts and sets the one that the GPU has. */
@@ -104,25 +96,10 @@ static int open_stream(const struct gpu_node *node, struct oa_facts *facts, int 
 
 static int refused(int error)
 {
-	switch (error) {
-	case EACCES:
-	case EPERM:
-		return error_set(
-			-EACCES,
-			"OA: the driver i915 allows reports for root and cap_perfmon only; to "
-			"allow all users: 'sudo sysctl dev.i915.perf_stream_paranoid=0'");
-	case EBUSY:
-		return error_set(-EBUSY, "OA: another program reads this GPU's OA unit already; "
-					 "only one can at a time");
-	case ENODEV:
-	case EINVAL:
-	case EOPNOTSUPP:
+	if (error == EINVAL || error == ENODEV || error == EOPNOTSUPP)
 		return error_set(-ENOTSUP, "OA: the driver i915 has no known report format for "
 					   "this GPU; it has from Gen8 on");
-	default:
-		return error_set(-error, "OA: the driver i915 refuses a stream of reports: %s",
-				 strerror(error));
-	}
+	return gpu_node_refused(&oa_words, "i915", error);
 }
 
 static enum oa_next next(const struct oa_layout *layout, const uint8_t *bytes, size_t size,

@@ -338,15 +338,9 @@ static void note_counts(struct recording *recording, const struct oa_unit *unit)
 /* For a stream that was not reopened; its reader has stopped. */
 static void put_last_end(struct recording *recording, const struct oa_unit *unit)
 {
-	const struct trace_source source = {.clock = CLOCK_ID_MONOTONIC};
-	const struct event_loss row = {.begin = unit->since_ns,
-				       .end = host_clocks_now_ns(),
-				       .kind = EVENT_COUNTER,
-				       .reason = LOSS_GAP,
-				       .count = LOSS_COUNT_UNKNOWN};
-
 	for (uint64_t i = unit->ends; i < unit->counted.resets; i++)
-		trace_writer_row(recording->writer, EVENT_LOSS, &source, &row);
+		recording_lose(recording, EVENT_COUNTER, LOSS_GAP, unit->since_ns,
+			       host_clocks_now_ns(), LOSS_COUNT_UNKNOWN);
 }
 
 void oa_units_close(void *context)

@@ -9,9 +9,7 @@
  * Fails:    with a message that names the remedy
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "abi/xe.h"
 #include "base/array.h"
@@ -161,23 +159,11 @@ static void remove_set(const struct gpu_node *node, int id)
 
 static int refused(int error)
 {
-	switch (error) {
-	case EACCES:
-	case EPERM:
-		return error_set(-EACCES,
-				 "OA: the driver xe allows reports for root and cap_perfmon only; "
-				 "to allow all users: 'sudo sysctl dev.xe.observation_paranoid=0'");
-	case EBUSY:
-		return error_set(-EBUSY, "OA: another program reads this GPU's OA unit already; "
-					 "only one can at a time");
-	case ENODEV:
+	if (error == ENODEV)
 		return error_set(-ENODEV,
 				 "OA: the driver xe offers no reports on this GPU; virtual "
 				 "functions and GPUs without GuC firmware have none");
-	default:
-		return error_set(-error, "OA: the driver xe refuses a stream of reports: %s",
-				 strerror(error));
-	}
+	return gpu_node_refused(&oa_words, "xe", error);
 }
 
 /* Returns a descriptor; -errno. */
@@ -195,7 +181,6 @@ static int open_stream(const struct gpu_node *node, struct oa_facts *facts, int 
 	struct xe_observation_param open = {.observation_type = XE_OBSERVATION_OA,
 					    .observation_op = XE_OBSERVATION_OPEN,
 					    .param = (uintptr_t)properties};
-	int fd, error;
 
 	for (size_t i = 0; i < ARRAY_COUNT(values); i++) {
 		properties[i].property = (uint32_t)values[i][0];
@@ -203,15 +188,8 @@ static int open_stream(const struct gpu_node *node, struct oa_facts *facts, int 
 		properties[i].next_extension =
 			i + 1 < ARRAY_COUNT(values) ? (uintptr_t)&properties[i + 1] : 0;
 	}
-	fd = node->ioctl(node->fd, XE_IOCTL_OBSERVATION, &open);
-	if (fd < 0)
-		return -errno;
-	if (fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 && fcntl(fd, F_SETFL, O_NONBLOCK) == 0 &&
-	    node->ioctl(fd, XE_STREAM_ENABLE, NULL) == 0)
-		return fd;
-	error = -errno;
-	close(fd);
-	return error;
+	return gpu_node_begin(node, node->ioctl(node->fd, XE_IOCTL_OBSERVATION, &open), true,
+			      XE_STREAM_ENABLE);
 }
 
 static enum oa_next next(const struct oa_layout *layout, const uint8_t *bytes, size_t size,

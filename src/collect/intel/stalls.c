@@ -19,6 +19,39 @@
 
 enum { MIN_BITS = 16, MAX_BITS = 20, AHEAD = 32, HUGE_BYTES = 1 << 21 };
 
+/* ---- layouts --------------------------------------------------------------------------------- */
+
+enum { PVC = 1260, XE2 = 2000, XE3P = 3500 };
+
+static const struct eu_stall_layout pvc = {"PVC",
+					   29,
+					   9,
+					   {"active", "other", "control", "pipestall", "send",
+					    "dist_acc", "sbid", "sync", "inst_fetch"}};
+static const struct eu_stall_layout xe2 = {"Xe2",
+					   29,
+					   10,
+					   {"tdr", "other", "control", "pipestall", "send",
+					    "dist_acc", "sbid", "sync", "inst_fetch", "active"}};
+static const struct eu_stall_layout xe3p = {"Xe3p",
+					    61,
+					    10,
+					    {"tdr", "other", "control", "pipestall", "send",
+					     "dist_acc", "sbid", "sync", "inst_fetch", "active"}};
+
+const struct eu_stall_layout *eu_stall_layout_find(uint32_t major, uint32_t minor)
+{
+	const uint32_t version = major * 100 + minor;
+
+	if (version >= XE3P)
+		return &xe3p;
+	if (version >= XE2)
+		return &xe2;
+	return version == PVC ? &pvc : NULL;
+}
+
+/* ---- its types ------------------------------------------------------------------------------- */
+
 /* One cache line. */
 struct instruction {
 	uint64_t key; /* ip + 1; 0: free */
@@ -262,11 +295,6 @@ void stalls_take(struct stalls *stalls, const void *rows, size_t size)
 }
 
 /* ---- delivery -------------------------------------------------------------------------------- */
-
-size_t stalls_waiting(const struct stalls *stalls)
-{
-	return stalls->fresh_count;
-}
 
 void stalls_emit(struct stalls *stalls, stalls_on_counts on_counts, void *context)
 {

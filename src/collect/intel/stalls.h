@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/intel/stalls.h - sums rows of EU stall sampling by instruction
+ * collect/intel/stalls.h - rows of Intel's EU stall sampling, summed by instruction
+ *
+ * Source:   xe_drm.h and xe_eu_stall.c of Linux 6.15 and later (layouts of PVC and Xe2), 7.x
+ * (Xe3p). A row is for one instruction pointer in one XeCore. For each reason it counts the EU
+ *           threads that stood there since the row before. It has no time, no process and no
+ * address space; these follow from the time of the read and from the code that was at the address.
  */
 #ifndef COLLECT_INTEL_STALLS_H
 #define COLLECT_INTEL_STALLS_H
@@ -9,7 +14,25 @@
 #include <stdint.h>
 
 #include "base/quota.h"
-#include "collect/intel/eu_stall.h"
+
+enum {
+	EU_STALL_ROW_BYTES = 64,
+	EU_STALL_REASONS = 10,
+	EU_STALL_IP_SHIFT =
+		3 /* an instruction pointer counts 8 bytes, the size of a compacted instruction */
+};
+
+/* Counters of one byte each follow the instruction pointer. */
+struct eu_stall_layout {
+	const char *name; /* "Xe2" */
+	uint32_t ip_bits; /* number of known address bits, after the shift */
+	uint32_t reasons; /* number of counters */
+	/* Names of the counters, lowest byte first; "active": it executed. */
+	const char *stalls[EU_STALL_REASONS];
+};
+
+/* Finds the layout for a graphics IP, major and minor ("12.60": PVC). NULL: none is known. */
+const struct eu_stall_layout *eu_stall_layout_find(uint32_t major, uint32_t minor);
 
 struct stalls;
 
@@ -29,9 +52,6 @@ void stalls_free(struct stalls *stalls); /* NULL-safe */
 
 /* Counts whole rows as they were read; a partial row at the end is ignored. */
 void stalls_take(struct stalls *stalls, const void *rows, size_t size);
-
-/* Number of instructions with counts since the last stalls_emit. */
-size_t stalls_waiting(const struct stalls *stalls);
 
 /* Passes each entry to the callback, in order of first appearance, and resets the counts. Addresses
  * are the low bits that the layout has. */

@@ -107,16 +107,21 @@ bool kernel_ring_drain(struct kernel_ring *ring)
 	return !ring->left;
 }
 
-uint64_t kernel_ring_counted(const struct kernel_object *object, uint32_t key)
+uint64_t kernel_ring_sum(int counts_fd, uint32_t key)
 {
-	const struct bpf_map *counts = kernel_object_map(object, "counts");
 	const int processors = libbpf_num_possible_cpus();
 	uint64_t values[MAX_PROCESSORS], sum = 0;
 
-	if (!counts || processors > (int)ARRAY_COUNT(values) ||
-	    bpf_map_lookup_elem(bpf_map__fd(counts), &key, values))
+	if (processors > (int)ARRAY_COUNT(values) || bpf_map_lookup_elem(counts_fd, &key, values))
 		return 0;
 	for (int i = 0; i < processors; i++)
 		sum += values[i];
 	return sum;
+}
+
+uint64_t kernel_ring_counted(const struct kernel_object *object, uint32_t key)
+{
+	const struct bpf_map *counts = kernel_object_map(object, "counts");
+
+	return counts ? kernel_ring_sum(bpf_map__fd(counts), key) : 0;
 }

@@ -29,7 +29,9 @@ void kernel_ring_close(struct kernel_ring *ring); /* NULL-safe */
 /* Reads the records so far. True: there are more. */
 bool kernel_ring_drain(struct kernel_ring *ring);
 
-/* Sum of an entry of the object's map `counts` over all processors; 0: it cannot be read. */
+/* Sum of an entry of a map of counts, or of the object's map `counts`, over all processors; 0: it
+ * cannot be read. */
+uint64_t kernel_ring_sum(int counts_fd, uint32_t key);
 uint64_t kernel_ring_counted(const struct kernel_object *object, uint32_t key);
 
 #endif

@@ -51,11 +51,6 @@ static uint64_t read_codecs(struct source_state *state, struct tick *tick, size_
 	return 1u << ENCODER | 1u << DECODER | 1u << TIME;
 }
 
-static void read_all(struct source_state *state, struct tick *tick)
-{
-	nvidia_read_each(state, tick, read_codecs);
-}
-
 const struct source nvidia_codec_source = {
 	.name = "codec",
 	.file = "NVML",
@@ -65,5 +60,6 @@ const struct source nvidia_codec_source = {
 	.max_instances = MAX_NVIDIA_DEVICES,
 	.own_bytes = sizeof(struct own),
 	.open = nvidia_open_any,
-	.read = read_all,
+	.read = nvidia_read_each,
+	.read_one = read_codecs,
 };

@@ -314,7 +314,7 @@ static int watch_both(void *state, pid_t pid)
 {
 	const struct both *both = state;
 
-	return both->counters ? counters_watch(both->counters, pid) : 0;
+	return counters_watch(both->counters, pid);
 }
 
 static int attach_both(void *state, pid_t pid, int pid_fd)
@@ -323,7 +323,7 @@ static int attach_both(void *state, pid_t pid, int pid_fd)
 
 	if (both->side && cuda_is_without_cupti(pid))
 		cpu_side_watch(both->side, (uint32_t)pid);
-	return both->counters ? counters_attach(both->counters, pid, pid_fd) : 0;
+	return counters_attach(both->counters, pid, pid_fd);
 }
 
 static uint64_t interval_of_both(const void *state)
@@ -332,42 +332,30 @@ static uint64_t interval_of_both(const void *state)
 	const bool is_idle =
 		!both->counters && !both->pm && !(both->side && cpu_side_is_on(both->side));
 
-	return is_idle ? UINT64_C(1000000000) : counters_interval_ns(NULL);
+	return is_idle ? UINT64_C(1000000000) : UINT64_C(100000000);
 }
 
 static void look_both(void *state)
 {
-	const struct both *both = state;
-
-	if (both->counters)
-		counters_look(both->counters);
+	counters_look(((const struct both *)state)->counters);
 }
 
 static void catch_up_both(void *state, uint64_t until_ns)
 {
 	const struct both *both = state;
 
-	(void)until_ns;
-	if (both->counters)
-		counters_catch_up(both->counters);
+	counters_catch_up(both->counters, until_ns);
 	if (both->pm)
 		pm_drain(both->pm);
 	if (both->side)
 		cpu_side_drain(both->side);
 }
 
-static void drain_both(void *state)
-{
-	look_both(state);
-	catch_up_both(state, 0);
-}
-
 static void count_both(void *state, uint64_t now_ns)
 {
 	const struct both *both = state;
 
-	if (both->counters)
-		counters_count_losses(both->counters, now_ns);
+	counters_count_losses(both->counters, now_ns);
 	if (both->pm)
 		pm_each_second(both->pm, now_ns);
 	if (both->side)
@@ -378,9 +366,7 @@ static const struct collector_work work = {
 	.open = open_both,
 	.watch = watch_both,
 	.attach = attach_both,
-	.descriptor = counters_work_descriptor,
 	.interval_ns = interval_of_both,
-	.drain = drain_both,
 	.look = look_both,
 	.catch_up = catch_up_both,
 	.each_second = count_both,
@@ -420,7 +406,6 @@ static int settle_options(void *options, bool is_named)
 	const struct nvidia_options *own = options;
 	const uint32_t words = own->choice.words;
 
-	(void)is_named;
 	if ((words & NVIDIA_OPTION_IDLE) && (words & NVIDIA_CUDA_ASKED))
 		return error_set(-EINVAL,
 				 "nvidia:idle and nvidia:idle-subscribed record nothing of CUDA; "

@@ -379,32 +379,18 @@ void cpu_side_drain(struct cpu_side *side)
 	call_probes_drain(side->probes);
 }
 
-static void put_loss(struct cpu_side *side, uint32_t kind, uint64_t count, uint64_t now_ns)
-{
-	const struct trace_source source = {.clock = CLOCK_ID_MONOTONIC};
-	const struct event_loss row = {.begin = side->counted_ns ? side->counted_ns : now_ns,
-				       .end = now_ns,
-				       .kind = kind,
-				       .reason = LOSS_RING_FULL,
-				       .count = count};
-
-	if (row.count)
-		trace_writer_row(side->recording->writer, EVENT_LOSS, &source, &row);
-}
-
 void cpu_side_count(struct cpu_side *side, uint64_t now_ns)
 {
 	static const uint32_t kinds[CALL_COUNTS] = {
 		[CALL_COUNT_RECORDS] = EVENT_LAUNCH, [CALL_COUNT_STACKS] = LOSS_KIND_STACK};
+	const uint64_t begin_ns = side->counted_ns ? side->counted_ns : now_ns;
 
-	for (int i = 0; i < CALL_COUNTS && side->probes; i++) {
-		const uint64_t lost = call_probes_lost(side->probes, (enum call_count)i);
-
-		put_loss(side, kinds[i], lost - side->lost[i], now_ns);
-		side->lost[i] = lost;
-	}
-	put_loss(side, LOSS_KIND_STACK, side->stacks.refused - side->refused_stacks, now_ns);
-	side->refused_stacks = side->stacks.refused;
+	for (int i = 0; i < CALL_COUNTS && side->probes; i++)
+		recording_lose_more(side->recording, kinds[i], LOSS_RING_FULL, begin_ns, now_ns,
+				    call_probes_lost(side->probes, (enum call_count)i),
+				    &side->lost[i]);
+	recording_lose_more(side->recording, LOSS_KIND_STACK, LOSS_RING_FULL, begin_ns, now_ns,
+			    side->stacks.refused, &side->refused_stacks);
 	side->counted_ns = now_ns;
 	forget_ended(side);
 }

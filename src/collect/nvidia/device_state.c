@@ -153,11 +153,6 @@ static bool open_state(struct source_state *state, const struct tick *tick)
 	return nvidia->count != 0;
 }
 
-static void read_all(struct source_state *state, struct tick *tick)
-{
-	nvidia_read_each(state, tick, read_state);
-}
-
 const struct source nvidia_state_source = {
 	.name = "state",
 	.file = "NVML",
@@ -167,7 +162,8 @@ const struct source nvidia_state_source = {
 	.max_instances = MAX_NVIDIA_DEVICES,
 	.own_bytes = sizeof(struct own),
 	.open = open_state,
-	.read = read_all,
+	.read = nvidia_read_each,
+	.read_one = read_state,
 };
 
 /* ---- energy ---------------------------------------------------------------------------------- */
@@ -185,13 +181,7 @@ static uint64_t read_energy(struct source_state *state, struct tick *tick, size_
 	bool has_worked =
 		NVIDIA_ASK(nvidia, tick, index, nvmlDeviceGetTotalEnergyConsumption, &energy_mj);
 
-	(void)state;
 	return take_value(values, 0, has_worked, energy_mj * 1000);
-}
-
-static void read_energies(struct source_state *state, struct tick *tick)
-{
-	nvidia_read_each(state, tick, read_energy);
 }
 
 const struct source nvidia_energy_source = {
@@ -202,5 +192,6 @@ const struct source nvidia_energy_source = {
 	.max_hz = 1,
 	.max_instances = MAX_NVIDIA_DEVICES,
 	.open = nvidia_open_any,
-	.read = read_energies,
+	.read = nvidia_read_each,
+	.read_one = read_energy,
 };

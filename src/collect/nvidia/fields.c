@@ -91,11 +91,6 @@ static uint64_t read_fields(struct source_state *state, struct tick *tick, size_
 	return valid;
 }
 
-static void read_all(struct source_state *state, struct tick *tick)
-{
-	nvidia_read_each(state, tick, read_fields);
-}
-
 const struct source nvidia_fields_source = {
 	.name = "fields",
 	.file = FILE,
@@ -104,5 +99,6 @@ const struct source nvidia_fields_source = {
 	.max_hz = 50,
 	.max_instances = MAX_NVIDIA_DEVICES,
 	.open = nvidia_open_any,
-	.read = read_all,
+	.read = nvidia_read_each,
+	.read_one = read_fields,
 };

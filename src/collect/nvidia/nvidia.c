@@ -37,9 +37,7 @@ struct metric_instance *nvidia_instance(struct source_state *state, const struct
 	return instance;
 }
 
-void nvidia_read_each(struct source_state *state, struct tick *tick,
-		      uint64_t (*read)(struct source_state *state, struct tick *tick, size_t index,
-				       uint64_t *values))
+void nvidia_read_each(struct source_state *state, struct tick *tick)
 {
 	struct nvidia *nvidia = tick->context;
 
@@ -50,7 +48,7 @@ void nvidia_read_each(struct source_state *state, struct tick *tick,
 
 		if (nvidia->is_lost[i])
 			continue;
-		valid = read(state, tick, i, values);
+		valid = state->source->read_one(state, tick, i, values);
 		tick->time_ns = before_ns + (host_clocks_now_ns() - before_ns) / 2;
 		instance = nvidia->is_lost[i] ? NULL : nvidia_instance(state, tick, i, 0);
 		if (instance)

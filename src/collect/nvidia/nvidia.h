@@ -49,11 +49,8 @@ bool nvidia_has_answered(struct nvidia *nvidia, const struct tick *tick, size_t 
 		(nvidia), (tick), (index),         \
 		NVML_CALL(&(nvidia)->nvml, name, (nvidia)->devices[index].handle, __VA_ARGS__))
 
-/* Reads all devices once; each device is an instance. read returns the values that were read, as
- * bits. */
-void nvidia_read_each(struct source_state *state, struct tick *tick,
-		      uint64_t (*read)(struct source_state *state, struct tick *tick, size_t index,
-				       uint64_t *values));
+/* Reads all devices once; each device is an instance. */
+void nvidia_read_each(struct source_state *state, struct tick *tick);
 
 /* Returns the nth entity (below 16) of a device. NULL: there are too many. */
 struct metric_instance *nvidia_instance(struct source_state *state, const struct tick *tick,

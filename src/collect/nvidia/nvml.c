@@ -28,49 +28,9 @@ static const struct {
 	nvmlReturn_t result;
 	const char *text;
 } results[] = {
-	{NVML_SUCCESS, "it worked"},
-	{NVML_ERROR_UNINITIALIZED, "NVML was not initialised (a bug in duet)"},
-	{NVML_ERROR_INVALID_ARGUMENT,
-	 "the driver rejected an argument; duet may not support this release of the driver"},
-	{NVML_ERROR_NOT_SUPPORTED, "not supported by this GPU, or by its driver in this mode"},
-	{NVML_ERROR_NO_PERMISSION,
-	 "no permission; record as root, or ask the administrator for access"},
-	{NVML_ERROR_ALREADY_INITIALIZED, "NVML is already initialised"},
-	{NVML_ERROR_NOT_FOUND, "not found"},
-	{NVML_ERROR_INSUFFICIENT_SIZE, "the buffer for the result is too small"},
-	{NVML_ERROR_INSUFFICIENT_POWER,
-	 "the GPU's power cables are not all plugged in; check them"},
-	{NVML_ERROR_DRIVER_NOT_LOADED,
-	 "NVIDIA's kernel driver is not loaded; run 'modprobe nvidia', or start the container with "
-	 "the GPUs (--gpus all)"},
-	{NVML_ERROR_TIMEOUT, "the driver did not answer in time"},
-	{NVML_ERROR_IRQ_ISSUE, "the kernel cannot handle the GPU's interrupts; see dmesg"},
-	{NVML_ERROR_LIBRARY_NOT_FOUND,
-	 "libnvidia-ml does not find another library of its driver; reinstall the driver"},
-	{NVML_ERROR_FUNCTION_NOT_FOUND, "not supported by this driver; update it"},
-	{NVML_ERROR_CORRUPTED_INFOROM, "the GPU's infoROM is corrupted"},
-	{NVML_ERROR_GPU_IS_LOST,
-	 "the GPU no longer answers on its bus; see dmesg for 'Xid', and restart the machine"},
-	{NVML_ERROR_RESET_REQUIRED, "the GPU needs a reset; run 'nvidia-smi --gpu-reset' as root"},
-	{NVML_ERROR_OPERATING_SYSTEM, "the operating system refuses access, often because the "
-				      "control group lacks the GPU's device files"},
-	{NVML_ERROR_LIB_RM_VERSION_MISMATCH,
-	 "libnvidia-ml and the kernel driver have different versions; after an update, reload the "
-	 "driver or restart the machine"},
-	{NVML_ERROR_IN_USE, "the GPU is in use"},
-	{NVML_ERROR_MEMORY, "out of memory"},
-	{NVML_ERROR_NO_DATA, "no value yet"},
-	{NVML_ERROR_VGPU_ECC_NOT_SUPPORTED, "not available while ECC is enabled"},
-	{NVML_ERROR_INSUFFICIENT_RESOURCES, "the driver ran out of a resource other than memory"},
-	{NVML_ERROR_FREQ_NOT_SUPPORTED, "the GPU does not support this frequency"},
-	{NVML_ERROR_ARGUMENT_VERSION_MISMATCH,
-	 "the driver and duet use different versions of this call"},
-	{NVML_ERROR_DEPRECATED, "the driver no longer supports this call"},
-	{NVML_ERROR_NOT_READY, "the driver is not ready yet"},
-	{NVML_ERROR_GPU_NOT_FOUND, "no GPU was found"},
-	{NVML_ERROR_INVALID_STATE, "not possible in the GPU's present state"},
-	{NVML_ERROR_RESET_TYPE_NOT_SUPPORTED, "the GPU cannot be reset in this way"},
-	{NVML_ERROR_UNKNOWN, "unknown error; see dmesg"},
+#define RESULT(name, number, text) {name, text},
+	NVML_RESULTS(RESULT)
+#undef RESULT
 };
 
 const char *nvml_result_text(nvmlReturn_t result)

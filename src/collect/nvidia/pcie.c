@@ -49,11 +49,6 @@ static uint64_t read_throughput(struct source_state *state, struct tick *tick, s
 	return valid;
 }
 
-static void read_all(struct source_state *state, struct tick *tick)
-{
-	nvidia_read_each(state, tick, read_throughput);
-}
-
 /* MIG instances have no bus of their own. */
 static bool open_throughput(struct source_state *state, const struct tick *tick)
 {
@@ -81,5 +76,6 @@ const struct source nvidia_pcie_source = {
 	.max_instances = MAX_NVIDIA_DEVICES,
 	.own_bytes = sizeof(struct own),
 	.open = open_throughput,
-	.read = read_all,
+	.read = nvidia_read_each,
+	.read_one = read_throughput,
 };

@@ -201,8 +201,7 @@ static void write_pair(struct pm *pm, unsigned int times)
 
 static int open_profiler(struct pm *pm)
 {
-	struct cupti_profiler_initialize_params params = {
-		.struct_bytes = CUpti_Profiler_Initialize_Params_STRUCT_SIZE};
+	struct cupti_profiler_initialize_params params = {.struct_bytes = sizeof(params)};
 	char text[PM_TEXT_BYTES];
 	int error = cupti_open_driver(&pm->cupti);
 
@@ -374,26 +373,13 @@ static void put_cost(struct pm *pm, struct sampled *sampled, uint64_t now_ns)
 	sampled->cpu_ns = cpu_ns;
 }
 
-static void put_refused(struct pm *pm, struct sampled *sampled, uint64_t now_ns)
-{
-	const struct trace_source source = {.clock = CLOCK_ID_MONOTONIC};
-	const struct event_loss row = {.begin = pm->counted_ns,
-				       .end = now_ns,
-				       .kind = EVENT_COUNTER,
-				       .reason = LOSS_RING_FULL,
-				       .count = atomic_load(&sampled->device->series.refused) -
-						sampled->refused};
-
-	if (row.count)
-		trace_writer_row(pm->recording->writer, EVENT_LOSS, &source, &row);
-	sampled->refused += row.count;
-}
-
 static void put_costs(struct pm *pm, uint64_t now_ns)
 {
 	for (size_t i = 0; i < pm->count; i++) {
 		put_cost(pm, &pm->sampled[i], now_ns);
-		put_refused(pm, &pm->sampled[i], now_ns);
+		recording_lose_more(pm->recording, EVENT_COUNTER, LOSS_RING_FULL, pm->counted_ns,
+				    now_ns, atomic_load(&pm->sampled[i].device->series.refused),
+				    &pm->sampled[i].refused);
 	}
 	pm->counted_ns = now_ns;
 }
@@ -408,8 +394,7 @@ void pm_each_second(struct pm *pm, uint64_t now_ns)
 
 static void close_profiler(struct pm *pm)
 {
-	struct cupti_profiler_deinitialize_params params = {
-		.struct_bytes = CUpti_Profiler_DeInitialize_Params_STRUCT_SIZE};
+	struct cupti_profiler_deinitialize_params params = {.struct_bytes = sizeof(params)};
 
 	if (pm->has_profiler && !pm->is_one_left)
 		CUPTI_CALL(&pm->cupti, cuptiProfilerDeInitialize, &params);

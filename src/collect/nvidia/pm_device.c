@@ -172,8 +172,7 @@ static bool ask_device(struct pm_device *device)
 		.struct_bytes = CUpti_Profiler_DeviceSupported_Params_STRUCT_SIZE,
 		.device = (CUdevice)device->gpu.index,
 		.api = CUPTI_PROFILER_PM_SAMPLING};
-	struct cupti_chip_name_params chip = {.struct_bytes =
-						      CUpti_Device_GetChipName_Params_STRUCT_SIZE,
+	struct cupti_chip_name_params chip = {.struct_bytes = sizeof(chip),
 					      .device_index = device->gpu.index};
 
 	if (!PM_CALL(device, cuptiProfilerDeviceSupported, &support))
@@ -190,8 +189,7 @@ static bool ask_device(struct pm_device *device)
 static uint8_t *ask_availability(struct pm_device *device)
 {
 	struct cupti_pm_sampling_counter_availability_params params = {
-		.struct_bytes = CUpti_PmSampling_GetCounterAvailability_Params_STRUCT_SIZE,
-		.device_index = device->gpu.index};
+		.struct_bytes = sizeof(params), .device_index = device->gpu.index};
 
 	if (!PM_CALL(device, cuptiPmSamplingGetCounterAvailability, &params))
 		return NULL;
@@ -216,7 +214,7 @@ static bool choose_metrics(struct pm_device *device)
 static bool configure(struct pm_device *device)
 {
 	struct cupti_pm_sampling_set_config_params params = {
-		.struct_bytes = CUpti_PmSampling_SetConfig_Params_STRUCT_SIZE,
+		.struct_bytes = sizeof(params),
 		.object = device->object,
 		.config_bytes = device->set.config_bytes,
 		.config = device->set.config,
@@ -247,7 +245,7 @@ static bool configure(struct pm_device *device)
 static bool clear_image(struct pm_device *device)
 {
 	struct cupti_pm_sampling_counter_data_initialize_params params = {
-		.struct_bytes = CUpti_PmSampling_CounterDataImage_Initialize_Params_STRUCT_SIZE,
+		.struct_bytes = sizeof(params),
 		.object = device->object,
 		.counter_data_bytes = device->image_bytes,
 		.counter_data = device->image};
@@ -258,7 +256,7 @@ static bool clear_image(struct pm_device *device)
 static bool make_image(struct pm_device *device)
 {
 	struct cupti_pm_sampling_counter_data_size_params params = {
-		.struct_bytes = CUpti_PmSampling_GetCounterDataSize_Params_STRUCT_SIZE,
+		.struct_bytes = sizeof(params),
 		.object = device->object,
 		.metric_names = device->set.names,
 		.metric_count = device->set.count,
@@ -277,9 +275,8 @@ static bool make_image(struct pm_device *device)
 
 static bool start_sampling(struct pm_device *device)
 {
-	struct cupti_pm_sampling_start_params params = {
-		.struct_bytes = CUpti_PmSampling_Start_Params_STRUCT_SIZE,
-		.object = device->object};
+	struct cupti_pm_sampling_start_params params = {.struct_bytes = sizeof(params),
+							.object = device->object};
 
 	device->from = now(device);
 	device->is_first = true;
@@ -288,9 +285,8 @@ static bool start_sampling(struct pm_device *device)
 
 static bool enable(struct pm_device *device)
 {
-	struct cupti_pm_sampling_enable_params params = {
-		.struct_bytes = CUpti_PmSampling_Enable_Params_STRUCT_SIZE,
-		.device_index = device->gpu.index};
+	struct cupti_pm_sampling_enable_params params = {.struct_bytes = sizeof(params),
+							 .device_index = device->gpu.index};
 
 	if (!PM_CALL(device, cuptiPmSamplingEnable, &params))
 		return fail_reported(device);
@@ -308,9 +304,8 @@ static bool open_all(struct pm_device *device)
 /* Safe on a half-opened device. */
 static void close_all(struct pm_device *device)
 {
-	struct cupti_pm_sampling_disable_params params = {
-		.struct_bytes = CUpti_PmSampling_Disable_Params_STRUCT_SIZE,
-		.object = device->object};
+	struct cupti_pm_sampling_disable_params params = {.struct_bytes = sizeof(params),
+							  .object = device->object};
 
 	if (device->object)
 		PM_CALL(device, cuptiPmSamplingDisable, &params);
@@ -327,12 +322,12 @@ static void close_all(struct pm_device *device)
  */
 static bool take_sample(struct pm_device *device, size_t index, uint64_t until)
 {
-	struct cupti_pm_sampling_sample_info_params params = {
-		.struct_bytes = CUpti_PmSampling_CounterData_GetSampleInfo_Params_STRUCT_SIZE,
-		.object = device->object,
-		.counter_data = device->image,
-		.counter_data_bytes = device->image_bytes,
-		.sample_index = index};
+	struct cupti_pm_sampling_sample_info_params params = {.struct_bytes = sizeof(params),
+							      .object = device->object,
+							      .counter_data = device->image,
+							      .counter_data_bytes =
+								      device->image_bytes,
+							      .sample_index = index};
 	double values[PM_METRICS] = {0};
 
 	if (!PM_CALL(device, cuptiPmSamplingCounterDataGetSampleInfo, &params))
@@ -353,10 +348,10 @@ static bool take_sample(struct pm_device *device, size_t index, uint64_t until)
 
 static bool take_samples(struct pm_device *device)
 {
-	struct cupti_pm_sampling_counter_data_info_params info = {
-		.struct_bytes = CUpti_PmSampling_GetCounterDataInfo_Params_STRUCT_SIZE,
-		.counter_data = device->image,
-		.counter_data_bytes = device->image_bytes};
+	struct cupti_pm_sampling_counter_data_info_params info = {.struct_bytes = sizeof(info),
+								  .counter_data = device->image,
+								  .counter_data_bytes =
+									  device->image_bytes};
 	uint64_t until;
 
 	if (!PM_CALL(device, cuptiPmSamplingGetCounterDataInfo, &info))
@@ -418,8 +413,8 @@ static void nap(uint64_t ns)
 
 static bool stop_sampling(struct pm_device *device)
 {
-	struct cupti_pm_sampling_stop_params params = {
-		.struct_bytes = CUpti_PmSampling_Stop_Params_STRUCT_SIZE, .object = device->object};
+	struct cupti_pm_sampling_stop_params params = {.struct_bytes = sizeof(params),
+						       .object = device->object};
 
 	return PM_CALL(device, cuptiPmSamplingStop, &params);
 }

@@ -80,11 +80,11 @@ const struct metric pm_metrics[PM_METRICS] = {
 static bool open_host(struct pm_set *set, struct cupti *cupti, const char *chip,
 		      const uint8_t *availability)
 {
-	struct cupti_host_initialize_params params = {
-		.struct_bytes = CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE,
-		.profiler_type = CUPTI_PROFILER_TYPE_PM_SAMPLING,
-		.chip_name = chip,
-		.counter_availability = availability};
+	struct cupti_host_initialize_params params = {.struct_bytes = sizeof(params),
+						      .profiler_type =
+							      CUPTI_PROFILER_TYPE_PM_SAMPLING,
+						      .chip_name = chip,
+						      .counter_availability = availability};
 
 	if (!CUPTI_CALL(cupti, cuptiProfilerHostInitialize, &params))
 		return false;
@@ -94,9 +94,8 @@ static bool open_host(struct pm_set *set, struct cupti *cupti, const char *chip,
 
 void pm_set_close(struct pm_set *set, struct cupti *cupti)
 {
-	struct cupti_host_deinitialize_params params = {
-		.struct_bytes = CUpti_Profiler_Host_Deinitialize_Params_STRUCT_SIZE,
-		.object = set->host};
+	struct cupti_host_deinitialize_params params = {.struct_bytes = sizeof(params),
+							.object = set->host};
 
 	if (set->host)
 		CUPTI_CALL(cupti, cuptiProfilerHostDeinitialize, &params);
@@ -107,23 +106,20 @@ void pm_set_close(struct pm_set *set, struct cupti *cupti)
 
 static bool add_names(struct pm_set *set, struct cupti *cupti)
 {
-	struct cupti_host_config_add_metrics_params params = {
-		.struct_bytes = CUpti_Profiler_Host_ConfigAddMetrics_Params_STRUCT_SIZE,
-		.object = set->host,
-		.metric_names = set->names,
-		.metric_count = set->count};
+	struct cupti_host_config_add_metrics_params params = {.struct_bytes = sizeof(params),
+							      .object = set->host,
+							      .metric_names = set->names,
+							      .metric_count = set->count};
 
 	return CUPTI_CALL(cupti, cuptiProfilerHostConfigAddMetrics, &params);
 }
 
 static bool make_config(struct pm_set *set, struct cupti *cupti)
 {
-	struct cupti_host_config_image_size_params ask = {
-		.struct_bytes = CUpti_Profiler_Host_GetConfigImageSize_Params_STRUCT_SIZE,
-		.object = set->host};
-	struct cupti_host_config_image_params get = {
-		.struct_bytes = CUpti_Profiler_Host_GetConfigImage_Params_STRUCT_SIZE,
-		.object = set->host};
+	struct cupti_host_config_image_size_params ask = {.struct_bytes = sizeof(ask),
+							  .object = set->host};
+	struct cupti_host_config_image_params get = {.struct_bytes = sizeof(get),
+						     .object = set->host};
 
 	if (!CUPTI_CALL(cupti, cuptiProfilerHostGetConfigImageSize, &ask))
 		return false;
@@ -135,10 +131,9 @@ static bool make_config(struct pm_set *set, struct cupti *cupti)
 
 static size_t count_passes(const struct pm_set *set, struct cupti *cupti)
 {
-	struct cupti_host_num_of_passes_params params = {
-		.struct_bytes = CUpti_Profiler_Host_GetNumOfPasses_Params_STRUCT_SIZE,
-		.image_bytes = set->config_bytes,
-		.image = set->config};
+	struct cupti_host_num_of_passes_params params = {.struct_bytes = sizeof(params),
+							 .image_bytes = set->config_bytes,
+							 .image = set->config};
 
 	return CUPTI_CALL(cupti, cuptiProfilerHostGetNumOfPasses, &params) ? params.ret_count : 0;
 }
@@ -186,15 +181,14 @@ bool pm_set_open(struct pm_set *set, struct cupti *cupti, const char *chip,
 bool pm_set_evaluate(const struct pm_set *set, struct cupti *cupti, const uint8_t *image,
 		     size_t image_bytes, size_t index, double values[PM_METRICS])
 {
-	struct cupti_host_evaluate_params params = {
-		.struct_bytes = CUpti_Profiler_Host_EvaluateToGpuValues_Params_STRUCT_SIZE,
-		.object = set->host,
-		.counter_data = image,
-		.counter_data_bytes = image_bytes,
-		.range_index = index,
-		.metric_names = (const char **)set->names,
-		.metric_count = set->count,
-		.ret_values = values};
+	struct cupti_host_evaluate_params params = {.struct_bytes = sizeof(params),
+						    .object = set->host,
+						    .counter_data = image,
+						    .counter_data_bytes = image_bytes,
+						    .range_index = index,
+						    .metric_names = (const char **)set->names,
+						    .metric_count = set->count,
+						    .ret_values = values};
 
 	return CUPTI_CALL(cupti, cuptiProfilerHostEvaluateToGpuValues, &params);
 }

@@ -40,7 +40,6 @@ static uint32_t guest_options(const struct session_options *session,
 {
 	const struct collector_choice *choice = collector_options(session, "opencl");
 
-	(void)ret_numbers;
 	return choice->words & OPENCL_TIME ? RING_OPTION_DEVICE_TIME : 0;
 }
 

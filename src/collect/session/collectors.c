@@ -170,7 +170,7 @@ size_t session_poll_collectors(const struct session *session, struct pollfd *ent
 	size_t count = 0;
 
 	for (size_t i = 0; i < collectors_count; i++)
-		if (session->states[i])
+		if (session->states[i] && collectors[i]->work->descriptor)
 			entries[count++] = (struct pollfd){
 				.fd = collectors[i]->work->descriptor(session->states[i]),
 				.events = POLLIN};
@@ -201,9 +201,16 @@ void session_second_collectors(struct session *session, uint64_t now_ns)
 
 void session_drain_collectors(struct session *session)
 {
-	for (size_t i = 0; i < collectors_count; i++)
-		if (session->states[i])
-			collectors[i]->work->drain(session->states[i]);
+	for (size_t i = 0; i < collectors_count; i++) {
+		const struct collector_work *work = collectors[i]->work;
+
+		if (session->states[i] && work->drain) {
+			work->drain(session->states[i]);
+		} else if (session->states[i]) {
+			work->look(session->states[i]);
+			work->catch_up(session->states[i], UINT64_MAX);
+		}
+	}
 }
 
 void session_close_collectors(struct session *session)

@@ -50,7 +50,14 @@ static int open_state(struct recording *recording, const struct session_options 
 
 static const struct collector_work work = {
 	.open = open_state,
-	COUNTERS_WORK,
+	.watch = counters_watch,
+	.attach = counters_attach,
+	.interval_ns = counters_interval_ns,
+	.drain = counters_drain,
+	.look = counters_look,
+	.catch_up = counters_catch_up,
+	.each_second = counters_count_losses,
+	.close = counters_close,
 };
 
 const struct collector system_collector = {

@@ -39,8 +39,7 @@ static void meet_processor(struct source_state *state, const struct tick *tick, 
 
 static bool open_processors(struct source_state *state, const struct tick *tick)
 {
-	sensors_list(state, tick, FOLDER, "cpu", meet_processor);
-	return ((struct sensors *)state->own)->count != 0;
+	return sensors_list(state, tick, FOLDER, "cpu", meet_processor);
 }
 
 static void read_processors(struct source_state *state, struct tick *tick)

@@ -63,29 +63,16 @@ uint64_t loadavg_parse(const char *text, size_t length, uint64_t *values)
 	return valid;
 }
 
-static void read_loadavg(struct source_state *state, struct tick *tick)
-{
-	one_file_read(state, tick, loadavg_parse);
-}
-
 const struct source loadavg_source = {
 	.name = "load",
 	.file = "/proc/loadavg",
 	SOURCE_METRICS(load_metrics),
 	.max_hz = 10,
-	.max_instances = 1,
-	.own_bytes = sizeof(struct one_file),
-	.open = one_file_open,
-	.read = read_loadavg,
-	.close = one_file_close,
+	ONE_FILE_SOURCE(loadavg_parse),
 };
 const struct source tasks_source = {
 	.name = "tasks",
 	.file = "/proc/loadavg",
 	SOURCE_METRICS(task_metrics),
-	.max_instances = 1,
-	.own_bytes = sizeof(struct one_file),
-	.open = one_file_open,
-	.read = read_loadavg,
-	.close = one_file_close,
+	ONE_FILE_SOURCE(loadavg_parse),
 };

@@ -104,19 +104,10 @@ uint64_t meminfo_parse(const char *text, size_t length, uint64_t *values)
 	return valid;
 }
 
-static void read_meminfo(struct source_state *state, struct tick *tick)
-{
-	one_file_read(state, tick, meminfo_parse);
-}
-
 const struct source meminfo_source = {
 	.name = "memory",
 	.file = "/proc/meminfo",
 	SOURCE_METRICS(metrics),
 	.max_hz = 100,
-	.max_instances = 1,
-	.own_bytes = sizeof(struct one_file),
-	.open = one_file_open,
-	.read = read_meminfo,
-	.close = one_file_close,
+	ONE_FILE_SOURCE(meminfo_parse),
 };

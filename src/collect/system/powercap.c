@@ -58,8 +58,7 @@ static void meet_domain(struct source_state *state, const struct tick *tick, con
 
 static bool open_domains(struct source_state *state, const struct tick *tick)
 {
-	sensors_list(state, tick, FOLDER, "intel-rapl", meet_domain);
-	return ((struct sensors *)state->own)->count != 0;
+	return sensors_list(state, tick, FOLDER, "intel-rapl", meet_domain);
 }
 
 /* Adds the increase, also across the wrap. */
@@ -77,26 +76,16 @@ static bool add_energy(struct sensor *sensor, uint64_t now)
 	return !(went_back && !sensor->number);
 }
 
-static void read_domains(struct source_state *state, struct tick *tick)
+static uint64_t read_domain(struct source_state *state, struct tick *tick, size_t index,
+			    uint64_t *values)
 {
-	const struct sensors *sensors = state->own;
+	struct sensor *sensor = &((struct sensors *)state->own)->all[index];
+	uint64_t now;
+	const bool is_valid =
+		number_parse(tick->text, tick->length, &now) && add_energy(sensor, now);
 
-	metric_instances_begin_round(&state->instances);
-	for (size_t i = 0; i < sensors->count; i++) {
-		struct sensor *sensor = &sensors->all[i];
-		long length = tick_read(tick, sensor->fd);
-		uint64_t now, valid;
-		struct metric_instance *instance;
-		bool is_new;
-
-		valid = length > 0 ? number_parse(tick->text, (size_t)length, &now) : 0;
-		valid = valid && add_energy(sensor, now);
-		instance = metric_instances_named(&state->instances, sensor->name,
-						  strlen(sensor->name), &is_new);
-		if (instance)
-			metric_instance_sample(&state->instances, instance, tick->time_ns,
-					       &sensor->total, valid);
-	}
+	values[0] = sensor->total;
+	return is_valid;
 }
 
 const struct source powercap_source = {
@@ -107,6 +96,7 @@ const struct source powercap_source = {
 	.max_instances = MAX_SENSORS,
 	.own_bytes = sizeof(struct sensors),
 	.open = open_domains,
-	.read = read_domains,
+	.read = sensors_read,
+	.read_one = read_domain,
 	.close = sensors_close,
 };

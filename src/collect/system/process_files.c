@@ -28,8 +28,9 @@ static void close_file(int *fd)
 
 static void note_refused(const struct process_files *files, size_t place)
 {
-	if (errno == EACCES && files->refused)
-		series_note(files->tick->series, files->refused, files->view.places[place].process);
+	if (errno == EACCES && files->source->refused)
+		series_note(files->tick->series, files->source->refused,
+			    files->view.places[place].process);
 }
 
 static void meet_process(void *context, size_t place)
@@ -83,13 +84,12 @@ static bool is_due(const struct source_state *state, const struct tick *tick, si
 	       tick->sampler->is_extra;
 }
 
-void process_files_read(struct source_state *state, struct tick *tick,
-			uint64_t (*parse)(struct source_state *state, struct tick *tick,
-					  size_t place, size_t length, uint64_t *values))
+void process_files_read(struct source_state *state, struct tick *tick)
 {
 	struct process_files *files = state->own;
 
 	files->tick = tick;
+	files->source = state->source;
 	tracked_look(tick->tracked, &files->view, meet_process, files);
 	metric_instances_begin_round(&state->instances);
 	for (size_t i = 0; i < files->view.count; i++) {
@@ -105,7 +105,7 @@ void process_files_read(struct source_state *state, struct tick *tick,
 		if (length <= 0)
 			continue;
 		files->next[i] = state->ticks + state->divisor;
-		valid = parse(state, tick, i, (size_t)length, values);
+		valid = source_values(state, tick, i, values);
 		instance = entity_of(state, &files->view.places[i]);
 		if (instance)
 			metric_instance_sample(&state->instances, instance, tick->time_ns, values,

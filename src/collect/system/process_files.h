@@ -15,18 +15,19 @@ struct process_files {
 	int fds[MAX_TRACKED];       /* -1: not open */
 	uint64_t next[MAX_TRACKED]; /* for a paced source: the tick of the next reading */
 	const struct tick *tick;
+	const struct source *source;
 	const char *name;
-	const char *refused; /* note for a process whose file may not be read */
 };
 
 /* False: no processes are recorded. */
 bool process_files_open(struct source_state *state, const struct tick *tick);
 void process_files_close(struct source_state *state);
 
-/* Reads the file of each process. parse sets the values found for the process of a slot, and
- * returns them as bits. */
-void process_files_read(struct source_state *state, struct tick *tick,
-			uint64_t (*parse)(struct source_state *state, struct tick *tick,
-					  size_t place, size_t length, uint64_t *values));
+/* Reads the file of each process. */
+void process_files_read(struct source_state *state, struct tick *tick);
+
+#define PROCESS_FILES_SOURCE                                                     \
+	.max_instances = MAX_TRACKED, .own_bytes = sizeof(struct process_files), \
+	.open = process_files_open, .read = process_files_read, .close = process_files_close
 
 #endif

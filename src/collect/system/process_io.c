@@ -33,25 +33,6 @@ uint64_t io_parse(const char *text, size_t length, uint64_t *values)
 	return scan_fields(text, length, fields, ARRAY_COUNT(fields), values);
 }
 
-static uint64_t parse_io(struct source_state *state, struct tick *tick, size_t place, size_t length,
-			 uint64_t *values)
-{
-	return io_parse(tick->text, length, values);
-}
-
-static bool open_io(struct source_state *state, const struct tick *tick)
-{
-	((struct process_files *)state->own)->refused =
-		"disk traffic of a process is absent, because /proc/PID/io belongs to another "
-		"user; record as root";
-	return process_files_open(state, tick);
-}
-
-static void read_io(struct source_state *state, struct tick *tick)
-{
-	process_files_read(state, tick, parse_io);
-}
-
 const struct source process_io_source = {
 	.name = "io",
 	.file = "/proc/[pid]/io",
@@ -59,9 +40,8 @@ const struct source process_io_source = {
 	.group = GROUP_PROCESSES,
 	.max_hz = 10,
 	.is_paced = true,
-	.max_instances = MAX_TRACKED,
-	.own_bytes = sizeof(struct process_files),
-	.open = open_io,
-	.read = read_io,
-	.close = process_files_close,
+	.parse = io_parse,
+	.refused = "disk traffic of a process is absent, because /proc/PID/io belongs to another "
+		   "user; record as root",
+	PROCESS_FILES_SOURCE,
 };

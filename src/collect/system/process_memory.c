@@ -65,39 +65,15 @@ uint64_t smaps_rollup_parse(const char *text, size_t length, uint64_t *values)
 	return (valid & 3) | 1u << UNIQUE;
 }
 
-static uint64_t parse_status(struct source_state *state, struct tick *tick, size_t place,
-			     size_t length, uint64_t *values)
+static uint64_t read_status(struct source_state *state, struct tick *tick, size_t place,
+			    uint64_t *values)
 {
 	const struct process_files *files = state->own;
-	uint64_t valid = status_parse(tick->text, length, values);
+	uint64_t valid = status_parse(tick->text, tick->length, values);
 
 	if (valid >> PEAK & 1)
 		tracked_raise_peak(tick->tracked, &files->view, place, values[PEAK]);
 	return valid;
-}
-
-static uint64_t parse_smaps(struct source_state *state, struct tick *tick, size_t place,
-			    size_t length, uint64_t *values)
-{
-	return smaps_rollup_parse(tick->text, length, values);
-}
-
-static bool open_smaps(struct source_state *state, const struct tick *tick)
-{
-	((struct process_files *)state->own)->refused =
-		"private memory of a process is absent, because /proc/PID/smaps_rollup belongs to "
-		"another user; record as root";
-	return process_files_open(state, tick);
-}
-
-static void read_status(struct source_state *state, struct tick *tick)
-{
-	process_files_read(state, tick, parse_status);
-}
-
-static void read_smaps(struct source_state *state, struct tick *tick)
-{
-	process_files_read(state, tick, parse_smaps);
 }
 
 const struct source process_status_source = {
@@ -107,11 +83,8 @@ const struct source process_status_source = {
 	.group = GROUP_PROCESSES,
 	.max_hz = 1,
 	.is_paced = true,
-	.max_instances = MAX_TRACKED,
-	.own_bytes = sizeof(struct process_files),
-	.open = process_files_open,
-	.read = read_status,
-	.close = process_files_close,
+	.read_one = read_status,
+	PROCESS_FILES_SOURCE,
 };
 const struct source process_smaps_source = {
 	.name = "smaps",
@@ -119,9 +92,8 @@ const struct source process_smaps_source = {
 	SOURCE_METRICS(smaps_metrics),
 	.group = GROUP_SLOW,
 	.by_request = true,
-	.max_instances = MAX_TRACKED,
-	.own_bytes = sizeof(struct process_files),
-	.open = open_smaps,
-	.read = read_smaps,
-	.close = process_files_close,
+	.parse = smaps_rollup_parse,
+	.refused = "private memory of a process is absent, because /proc/PID/smaps_rollup belongs "
+		   "to another user; record as root",
+	PROCESS_FILES_SOURCE,
 };

@@ -49,29 +49,7 @@ static void meet_zone(struct source_state *state, const struct tick *tick, const
 
 static bool open_zones(struct source_state *state, const struct tick *tick)
 {
-	sensors_list(state, tick, FOLDER, "thermal_zone", meet_zone);
-	return ((struct sensors *)state->own)->count != 0;
-}
-
-static void read_zones(struct source_state *state, struct tick *tick)
-{
-	const struct sensors *sensors = state->own;
-
-	metric_instances_begin_round(&state->instances);
-	for (size_t i = 0; i < sensors->count; i++) {
-		const struct sensor *sensor = &sensors->all[i];
-		uint64_t values[MAX_METRICS] = {0}, valid;
-		long length = tick_read(tick, sensor->fd);
-		struct metric_instance *instance;
-		bool is_new;
-
-		instance = metric_instances_named(&state->instances, sensor->name,
-						  strlen(sensor->name), &is_new);
-		valid = length > 0 ? temperature_parse(tick->text, (size_t)length, values) : 0;
-		if (instance)
-			metric_instance_sample(&state->instances, instance, tick->time_ns, values,
-					       valid);
-	}
+	return sensors_list(state, tick, FOLDER, "thermal_zone", meet_zone);
 }
 
 const struct source thermal_source = {
@@ -82,6 +60,7 @@ const struct source thermal_source = {
 	.max_instances = MAX_SENSORS,
 	.own_bytes = sizeof(struct sensors),
 	.open = open_zones,
-	.read = read_zones,
+	.read = sensors_read,
+	.parse = temperature_parse,
 	.close = sensors_close,
 };

@@ -49,19 +49,10 @@ uint64_t vmstat_parse(const char *text, size_t length, uint64_t *values)
 	return scan_fields(text, length, fields, ARRAY_COUNT(fields), values);
 }
 
-static void read_vmstat(struct source_state *state, struct tick *tick)
-{
-	one_file_read(state, tick, vmstat_parse);
-}
-
 const struct source vmstat_source = {
 	.name = "vm",
 	.file = "/proc/vmstat",
 	SOURCE_METRICS(metrics),
 	.max_hz = 10,
-	.max_instances = 1,
-	.own_bytes = sizeof(struct one_file),
-	.open = one_file_open,
-	.read = read_vmstat,
-	.close = one_file_close,
+	ONE_FILE_SOURCE(vmstat_parse),
 };

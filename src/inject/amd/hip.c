@@ -81,7 +81,6 @@ static int find_library(struct dl_phdr_info *about, size_t size, void *ret_libra
 	const char *slash = strrchr(about->dlpi_name, '/');
 	struct library *library = ret_library;
 
-	(void)size;
 	if (strncmp(slash ? slash + 1 : about->dlpi_name, LIBRARY, strlen(LIBRARY)) != 0)
 		return 0;
 	library->path = about->dlpi_name;

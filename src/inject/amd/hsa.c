@@ -38,25 +38,9 @@ static struct {
 
 static void take_core(uint8_t *core)
 {
-	hsa_next.system_get_info = hsa_table_entry(core, CORE_SYSTEM_GET_INFO);
-	hsa_next.iterate_agents = hsa_table_entry(core, CORE_ITERATE_AGENTS);
-	hsa_next.agent_get_info = hsa_table_entry(core, CORE_AGENT_GET_INFO);
-	hsa_next.queue_create = hsa_table_entry(core, CORE_QUEUE_CREATE);
-	hsa_next.queue_destroy = hsa_table_entry(core, CORE_QUEUE_DESTROY);
-	hsa_next.queue_write_index = hsa_table_entry(core, CORE_QUEUE_WRITE_INDEX);
-	hsa_next.memory_copy = hsa_table_entry(core, CORE_MEMORY_COPY);
-	hsa_next.signal_create = hsa_table_entry(core, CORE_SIGNAL_CREATE);
-	hsa_next.signal_destroy = hsa_table_entry(core, CORE_SIGNAL_DESTROY);
-	hsa_next.wait_relaxed = hsa_table_entry(core, CORE_SIGNAL_WAIT_RELAXED);
-	hsa_next.wait_scacquire = hsa_table_entry(core, CORE_SIGNAL_WAIT_SCACQUIRE);
-	hsa_next.subtract = hsa_table_entry(core, CORE_SIGNAL_SUBTRACT_SCRELEASE);
-	hsa_next.silent_store = hsa_table_entry(core, CORE_SIGNAL_SILENT_STORE);
-	hsa_next.executable_destroy = hsa_table_entry(core, CORE_EXECUTABLE_DESTROY);
-	hsa_next.executable_freeze = hsa_table_entry(core, CORE_EXECUTABLE_FREEZE);
-	hsa_next.symbol_get_info = hsa_table_entry(core, CORE_SYMBOL_GET_INFO);
-	hsa_next.iterate_symbols = hsa_table_entry(core, CORE_ITERATE_SYMBOLS);
-	hsa_next.extension_table = hsa_table_entry(core, CORE_EXTENSION_TABLE);
-	hsa_next.load_agent_code = hsa_table_entry(core, CORE_LOAD_AGENT_CODE);
+#define TAKE(offset, name, member, type) hsa_next.member = hsa_table_entry(core, name);
+	HSA_CORE_FUNCTIONS(TAKE)
+#undef TAKE
 }
 
 static bool has_queue_create(const struct hsa_tables *tables)
@@ -69,26 +53,13 @@ static bool has_queue_create(const struct hsa_tables *tables)
 
 static void take_amd(const struct hsa_tables *tables)
 {
-	hsa_next.set_profiler = hsa_amd_entry(tables, AMD_SET_PROFILER);
-	hsa_next.async_copy_enable = hsa_amd_entry(tables, AMD_ASYNC_COPY_ENABLE);
-	hsa_next.dispatch_time = hsa_amd_entry(tables, AMD_DISPATCH_TIME);
-	hsa_next.copy_time = hsa_amd_entry(tables, AMD_COPY_TIME);
-	hsa_next.async_handler = hsa_amd_entry(tables, AMD_ASYNC_HANDLER);
-	hsa_next.pool_get_info = hsa_amd_entry(tables, AMD_POOL_GET_INFO);
-	hsa_next.iterate_pools = hsa_amd_entry(tables, AMD_ITERATE_POOLS);
-	hsa_next.async_copy = hsa_amd_entry(tables, AMD_ASYNC_COPY);
-	hsa_next.async_copy_on_engine = hsa_table_bytes(tables->amd) >= AMD_INSERTED_FROM
-						? hsa_amd_entry(tables, AMD_ASYNC_COPY_ON_ENGINE)
-						: NULL;
-	hsa_next.async_copy_rect = hsa_amd_entry(tables, AMD_ASYNC_COPY_RECT);
-	hsa_next.copy_batch = hsa_amd_entry(tables, AMD_COPY_BATCH);
-	hsa_next.memory_fill = hsa_amd_entry(tables, AMD_MEMORY_FILL);
-	hsa_next.pointer_info = hsa_amd_entry(tables, AMD_POINTER_INFO);
-	hsa_next.amd_signal_create = hsa_amd_entry(tables, AMD_SIGNAL_CREATE);
-	hsa_next.intercept_create = hsa_amd_entry(tables, AMD_INTERCEPT_CREATE);
-	hsa_next.intercept_register = hsa_amd_entry(tables, AMD_INTERCEPT_REGISTER);
-	hsa_next.amd_queue_create =
-		has_queue_create(tables) ? hsa_amd_entry(tables, AMD_QUEUE_CREATE) : NULL;
+#define TAKE(offset, name, member, type) hsa_next.member = hsa_amd_entry(tables, name);
+	HSA_AMD_FUNCTIONS(TAKE)
+#undef TAKE
+	if (hsa_table_bytes(tables->amd) < AMD_INSERTED_FROM)
+		hsa_next.async_copy_on_engine = NULL;
+	if (!has_queue_create(tables))
+		hsa_next.amd_queue_create = NULL;
 }
 
 static void take_loader(void)
@@ -517,9 +488,6 @@ EXPORTED bool OnLoad(struct hsa_tables *tables, uint64_t runtime_version, uint64
 	struct guest_thread *thread;
 	int saved = errno;
 
-	(void)runtime_version;
-	(void)failed_count;
-	(void)failed_names;
 	hsa_start_guest();
 	thread = guest_enter_first();
 	/* The runtime calls OnLoad twice if two names of HSA_TOOLS_LIB are the same library. */

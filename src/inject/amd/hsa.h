@@ -35,26 +35,30 @@ extern bool hsa_overflow_fatal;
 
 /* ---- devices and queues (hsa_objects.c) ------------------------------------------------------ */
 
-struct hsa_device; /* a GPU */
+/* A GPU. */
+struct hsa_device {
+	uint32_t id; /* in the records, from 1 on */
+	hsa_agent agent;
+	_Atomic uint32_t mode; /* attachment in which the device is described */
+	uint32_t copy_queue;   /* id of the pseudo queue for its copy engines */
+	uint32_t compute_units;
+	/* Work items of a work-group: the max, and a multiple that suits the device. */
+	uint32_t group_most, group_multiple;
+	bool is_cdna3; /* or 4 */
+	uint64_t memory_bytes, local_bytes;
+	char key[64], name[64], vendor[64];
+};
 
 /* Lists the agents, once. */
 void hsa_devices_init(void);
 /* NULL: not a GPU, or more GPUs than we track. */
 struct hsa_device *hsa_device_of(hsa_agent agent);
-hsa_agent hsa_device_agent(const struct hsa_device *device);
-/* Work items of a work-group: the max, and a multiple that suits the device. */
-uint32_t max_hsa_device_group(const struct hsa_device *device);
-uint32_t hsa_device_group_multiple(const struct hsa_device *device);
-uint32_t hsa_device_id(const struct hsa_device *device);
-bool hsa_device_is_cdna3(const struct hsa_device *device); /* or 4 */
 /* The next GPU; NULL: the first; NULL when there are no more. */
 struct hsa_device *hsa_device_next(const struct hsa_device *device);
 
 /* Describes everything that this recorder does not know yet: all devices, their copy engines, a
  * context. */
 void hsa_describe_devices(struct guest_thread *thread);
-/* Id of the pseudo queue for the copy engines of a device. */
-uint32_t hsa_copy_queue(const struct hsa_device *device);
 /* Returns a new id for a queue. */
 uint32_t hsa_new_queue(void);
 bool hsa_describe_queue(struct guest_thread *thread, const struct hsa_queue *queue, uint32_t id,

@@ -118,7 +118,7 @@ static void put_code(struct guest_thread *thread, const struct load *load, uint6
 		.handle = handle,
 		.size_bytes = bytes ? size : 0,
 		.code = load->code,
-		.device = device ? hsa_device_id(device) : 0,
+		.device = device ? device->id : 0,
 	};
 	const char *texts[] = {"", ""};
 	const struct guest_tail tail = {.texts = texts, .text_count = 2};
@@ -385,7 +385,6 @@ static hsa_status add_symbol(hsa_executable executable, hsa_symbol symbol, void 
 	uint64_t object = 0;
 	struct kernel *kernel;
 
-	(void)data;
 	if (ask_symbol(symbol, HSA_SYMBOL_TYPE) != HSA_SYMBOL_IS_KERNEL ||
 	    hsa_next.symbol_get_info(symbol, HSA_SYMBOL_KERNEL_OBJECT, &object) != HSA_SUCCESS)
 		return HSA_SUCCESS;
@@ -463,8 +462,8 @@ static void describe_kernel(struct guest_thread *thread, struct kernel *kernel, 
 	const char *texts[] = {kernel->name, ""};
 	const struct hsa_device *device = kernel->device;
 	struct record_needs needs = {
-		.group_most = device ? max_hsa_device_group(device) : 0,
-		.group_multiple = device ? hsa_device_group_multiple(device) : 0,
+		.group_most = device ? device->group_most : 0,
+		.group_multiple = device ? device->group_multiple : 0,
 		.local_bytes = kernel->group_bytes,
 		.private_bytes = kernel->private_bytes,
 	};
@@ -473,7 +472,7 @@ static void describe_kernel(struct guest_thread *thread, struct kernel *kernel, 
 		.head = {.kind = EVENT_CODE, .detail = CODE_KERNEL | RECORD_CODE_NEEDS},
 		.handle = object,
 		.parent = kernel->parent,
-		.device = device ? hsa_device_id(device) : 0,
+		.device = device ? device->id : 0,
 	};
 
 	if (!kernel->executable) {

@@ -103,7 +103,7 @@ static void begin_slot(struct copy *copy, const struct hsa_device *device, hsa_s
 	slot->queue_id = copy->launch.queue_id;
 	slot->mode = copy->thread->mode;
 	slot->is_copy = true;
-	slot->agent = hsa_device_agent(device);
+	slot->agent = device->agent;
 	slot->original = *completion;
 	slot->correlation = copy->launch.correlation;
 	if (!hsa_expect(slot)) {
@@ -135,7 +135,7 @@ static void begin_untimed(struct copy *copy, const struct kind_of_copy *kind)
 	copy->launch = (struct hsa_launch){
 		.command = kind->command,
 		.flags = LAUNCH_UNTIMED,
-		.queue_id = hsa_copy_queue(kind->device),
+		.queue_id = kind->device->copy_queue,
 		.correlation = guest_new_correlation(copy->thread),
 		.bytes = kind->bytes,
 	};

@@ -119,7 +119,7 @@ static void fill_slot(struct hsa_slot *slot, const struct hsa_tracked_queue *que
 	slot->queue_id = queue->id;
 	slot->mode = thread->mode;
 	slot->is_copy = false;
-	slot->agent = hsa_device_agent(queue->device);
+	slot->agent = queue->device->agent;
 	slot->original.handle = 0;
 	slot->correlation = correlation;
 }
@@ -390,7 +390,6 @@ void hsa_on_packets(const void *packets, uint64_t count, uint64_t index, void *d
 	struct guest_thread *thread = guest_enter();
 	int saved = errno;
 
-	(void)index;
 	if (GUEST_UNLIKELY(count != 1))
 		write_batch(thread, queue, packets, count, writer);
 	else

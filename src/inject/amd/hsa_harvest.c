@@ -285,7 +285,6 @@ static bool on_ended(hsa_signal_value value, void *data)
 	bool is_first = number && take_slot(slot, number);
 	int saved = errno;
 
-	(void)value;
 	release_slot(slot);
 	if (is_first)
 		end_command(thread, slot, number);

@@ -100,7 +100,6 @@ static void *run(void *unused)
 	uint64_t nap_ns = NAP_LEAST_NS;
 	uint32_t idle = 0;
 
-	(void)unused;
 	helper_thread_become_ordinary("duet-amd");
 	prctl(PR_SET_TIMERSLACK, 1000);
 	while (!atomic_load(&helper.is_told_to_end)) {

@@ -25,16 +25,6 @@
 
 enum { MAX_DEVICES = 64, CONTEXT = 1, SUSPEND_LEAST_NS = 10000000 };
 
-struct hsa_device {
-	hsa_agent agent;
-	_Atomic uint32_t mode; /* attachment in which the device is described */
-	uint32_t copy_queue;
-	uint32_t compute_units, group_most, group_multiple;
-	bool is_cdna3;
-	uint64_t memory_bytes, local_bytes;
-	char key[64], name[64], vendor[64];
-};
-
 static struct {
 	struct guest_lock lock;
 	struct hsa_device devices[MAX_DEVICES];
@@ -117,11 +107,11 @@ static hsa_status add_agent(hsa_agent agent, void *data)
 	uint32_t type = UINT32_MAX;
 	char product[64];
 
-	(void)data;
 	if (hsa_next.agent_get_info(agent, HSA_AGENT_DEVICE, &type) != HSA_SUCCESS ||
 	    type != HSA_DEVICE_GPU || objects.count == MAX_DEVICES)
 		return HSA_SUCCESS;
-	*device = (struct hsa_device){.agent = agent, .copy_queue = hsa_new_queue()};
+	*device = (struct hsa_device){
+		.id = objects.count + 1, .agent = agent, .copy_queue = hsa_new_queue()};
 	agent_text(agent, HSA_AGENT_NAME, device->name);
 	device->is_cdna3 =
 		strncmp(device->name, "gfx94", 5) == 0 || strncmp(device->name, "gfx95", 5) == 0;
@@ -162,41 +152,11 @@ struct hsa_device *hsa_device_of(hsa_agent agent)
 	return NULL;
 }
 
-hsa_agent hsa_device_agent(const struct hsa_device *device)
-{
-	return device->agent;
-}
-
-uint32_t max_hsa_device_group(const struct hsa_device *device)
-{
-	return device->group_most;
-}
-
-uint32_t hsa_device_group_multiple(const struct hsa_device *device)
-{
-	return device->group_multiple;
-}
-
-uint32_t hsa_device_id(const struct hsa_device *device)
-{
-	return (uint32_t)(device - objects.devices) + 1;
-}
-
-bool hsa_device_is_cdna3(const struct hsa_device *device)
-{
-	return device->is_cdna3;
-}
-
 struct hsa_device *hsa_device_next(const struct hsa_device *device)
 {
-	uint32_t index = device ? hsa_device_id(device) : 0;
+	uint32_t index = device ? device->id : 0;
 
 	return index < objects.count ? &objects.devices[index] : NULL;
-}
-
-uint32_t hsa_copy_queue(const struct hsa_device *device)
-{
-	return device->copy_queue;
 }
 
 uint32_t hsa_new_queue(void)
@@ -210,7 +170,7 @@ static bool describe_device(struct guest_thread *thread, const struct hsa_device
 {
 	struct record_device record = {
 		.head = {.kind = EVENT_DEVICE, .detail = DEVICE_GPU | RECORD_DEVICE_LOCAL},
-		.device = hsa_device_id(device),
+		.device = device->id,
 		.compute_units = device->compute_units,
 		.memory_bytes = device->memory_bytes,
 		.frequency_hz = 1000000000,
@@ -253,7 +213,7 @@ static bool put_queue(struct guest_thread *thread, uint64_t handle, uint32_t id,
 	record->handle = handle;
 	record->queue = id;
 	record->context = CONTEXT;
-	record->device = hsa_device_id(device);
+	record->device = device->id;
 	record->reserved = 0;
 	ring_commit(&thread->writer);
 	return true;

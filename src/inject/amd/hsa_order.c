@@ -85,7 +85,6 @@ static int find_first(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct order *order = data;
 
-	(void)size;
 	order->is_guest_first = has_address(info, order->guest);
 	return order->is_guest_first || has_address(info, order->library);
 }

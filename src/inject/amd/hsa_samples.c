@@ -87,7 +87,7 @@ static uint32_t stall_of(const struct session *session, const struct hsa_pcs_sam
 {
 	uint32_t bits = sample->snapshot;
 
-	if (session->how.method != HSA_PCS_STOCHASTIC || !hsa_device_is_cdna3(session->device) ||
+	if (session->how.method != HSA_PCS_STOCHASTIC || !session->device->is_cdna3 ||
 	    !(bits & HSA_PCS_SNAPSHOT_VALID) || bits & HSA_PCS_SNAPSHOT_ERROR ||
 	    bits & HSA_PCS_SNAPSHOT_ISSUED)
 		return 0;
@@ -114,7 +114,7 @@ static void put_sample(struct guest_thread *thread, const struct session *sessio
 	record->offset = place.offset;
 	record->period = session->interval * (is_us ? 1000 : 1);
 	record->code = place.code;
-	record->device = hsa_device_id(session->device);
+	record->device = session->device->id;
 	ring_commit(&thread->writer);
 }
 
@@ -149,11 +149,11 @@ static void on_samples(void *data, size_t bytes, size_t lost, hsa_pcs_copy *copy
 static bool begin_session(struct session *session, const struct hsa_device *device)
 {
 	*session = (struct session){.device = device};
-	if (hsa_next.pcs->iterate(hsa_device_agent(device), choose, session) != HSA_SUCCESS ||
+	if (hsa_next.pcs->iterate(device->agent, choose, session) != HSA_SUCCESS ||
 	    !session->how.longest)
 		return false;
 	session->interval = interval_of(&session->how);
-	if (hsa_next.pcs->create(hsa_device_agent(device), session->how.method, session->how.units,
+	if (hsa_next.pcs->create(device->agent, session->how.method, session->how.units,
 				 session->interval, LATENCY_US, BUFFER_BYTES, on_samples, session,
 				 &session->handle) != HSA_SUCCESS)
 		return false;

@@ -8,15 +8,13 @@
  * Gives:    structures
  * Owns:     the tables and the structures, mapped on first use; a structure is reused, never freed
  * Fails:    with NULL if memory is refused or two million handles are known; counted
- * Why:      a lookup is one hash and one compare and takes no lock because nothing moves: a full
- *           table gets a larger one beside it. Objects are tracked from their creation on, recorded
- *           or not: Level Zero has no query for a list's context or a kernel's group size.
+ * Why:      Objects are tracked from their creation on, recorded or not: Level Zero has no query for
+ *           a list's context or a kernel's group size.
  */
 #include <string.h>
 
+#include "inject/handle_tables.h"
 #include "inject/level_zero/level_zero.h"
-
-enum { TABLES = 4, FIRST_BITS = 15, BITS_MORE = 2 };
 
 struct entry {
 	_Atomic uintptr_t key;
@@ -25,8 +23,7 @@ struct entry {
 
 static struct {
 	struct guest_lock lock;
-	struct entry *_Atomic tables[TABLES];
-	uint32_t used[TABLES];
+	struct handle_tables tables;
 	struct guest_pool pool; /* for new structures */
 	struct level_zero_object *free[LEVEL_ZERO_KINDS];
 	uint64_t last_serial;
@@ -43,38 +40,9 @@ static const size_t sizes[LEVEL_ZERO_KINDS] = {
 	[LEVEL_ZERO_KERNEL] = sizeof(struct level_zero_kernel),
 };
 
-/* Returns the entry of a key in one table, or the free entry for it. */
-static struct entry *probe_entry(struct entry *entries, uint32_t bits, uintptr_t key,
-				 bool *ret_found)
-{
-	for (uint32_t i = (uint32_t)((key >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> (64 - bits));;
-	     i++) {
-		struct entry *entry = &entries[i & ((1u << bits) - 1)];
-		uintptr_t found = atomic_load_explicit(&entry->key, memory_order_acquire);
-
-		if (found == key || found == 0) {
-			*ret_found = found != 0;
-			return entry;
-		}
-	}
-}
-
 static struct entry *find_entry(ze_handle handle)
 {
-	for (uint32_t table = 0; handle && table < TABLES; table++) {
-		struct entry *entries =
-			atomic_load_explicit(&handles.tables[table], memory_order_acquire);
-		struct entry *entry;
-		bool found;
-
-		if (!entries)
-			return NULL;
-		entry = probe_entry(entries, FIRST_BITS + BITS_MORE * table, (uintptr_t)handle,
-				    &found);
-		if (GUEST_LIKELY(found))
-			return entry;
-	}
-	return NULL;
+	return handle_tables_find(&handles.tables, sizeof(struct entry), handle);
 }
 
 void *level_zero_find(ze_handle handle, enum level_zero_kind kind)
@@ -85,42 +53,6 @@ void *level_zero_find(ze_handle handle, enum level_zero_kind kind)
 
 	return GUEST_LIKELY(object && object->kind == kind && level_zero_is_there(object)) ? object
 											   : NULL;
-}
-
-/* The caller holds the lock. Returns the smallest table that has room. */
-static struct entry *table_with_room(uint32_t *ret_table)
-{
-	for (uint32_t table = 0; table < TABLES; table++) {
-		size_t size = (size_t)1 << (FIRST_BITS + BITS_MORE * table);
-		struct entry *entries = atomic_load(&handles.tables[table]);
-
-		if (handles.used[table] >= size / 4 * 3)
-			continue;
-		if (!entries)
-			entries = guest_memory(size * sizeof(*entries));
-		atomic_store_explicit(&handles.tables[table], entries, memory_order_release);
-		*ret_table = table;
-		return entries;
-	}
-	return NULL;
-}
-
-/* The caller holds the lock. */
-static struct entry *add_entry(ze_handle handle)
-{
-	struct entry *entry = find_entry(handle), *entries;
-	uint32_t table = 0;
-	bool found;
-
-	if (entry)
-		return entry;
-	entries = table_with_room(&table);
-	if (!entries)
-		return NULL;
-	entry = probe_entry(entries, FIRST_BITS + BITS_MORE * table, (uintptr_t)handle, &found);
-	handles.used[table]++;
-	atomic_store_explicit(&entry->key, (uintptr_t)handle, memory_order_release);
-	return entry;
 }
 
 /* The caller holds the lock. */
@@ -145,7 +77,7 @@ static struct level_zero_object *take_object(enum level_zero_kind kind)
 /* The caller holds the lock. */
 static void *put_handle(ze_handle handle, enum level_zero_kind kind)
 {
-	struct entry *entry = add_entry(handle);
+	struct entry *entry = handle_tables_add(&handles.tables, sizeof(*entry), handle);
 	struct level_zero_object *object = entry ? take_object(kind) : NULL, *before;
 
 	if (!object)

@@ -73,83 +73,52 @@ static void describe_module(struct guest_thread *thread, ze_result result,
 
 /* ---- objects that come and go: tracked even if nothing is recorded --------------------------- */
 
-static ze_result own_zeContextCreate(ze_handle driver, const void *desc, ze_handle *ret_context)
-{
-	ze_result result = next.zeContextCreate(driver, desc, ret_context);
-
-	if (result == ZE_SUCCESS)
-		level_zero_context_made(*ret_context, driver);
-	return result;
-}
-
-static ze_result own_zeContextCreateEx(ze_handle driver, const void *desc, uint32_t count,
-				       ze_handle *devices, ze_handle *ret_context)
-{
-	ze_result result = next.zeContextCreateEx(driver, desc, count, devices, ret_context);
-
-	if (result == ZE_SUCCESS)
-		level_zero_context_made(*ret_context, driver);
-	return result;
-}
-
-static ze_result own_zeContextDestroy(ze_handle context)
-{
-	bool is_unused = level_zero_before_context_goes(guest_enter(), context);
-
-	level_zero_remove(context, LEVEL_ZERO_CONTEXT, is_unused);
-	return next.zeContextDestroy(context);
-}
-
-static ze_result own_zeCommandQueueCreate(ze_handle context, ze_handle device,
-					  const struct ze_queue_desc *desc, ze_handle *ret_queue)
-{
-	ze_result result = next.zeCommandQueueCreate(context, device, desc, ret_queue);
-
-	if (result == ZE_SUCCESS)
-		level_zero_queue_made(*ret_queue, context, device, desc);
-	return result;
-}
-
-static ze_result own_zeCommandQueueDestroy(ze_handle queue)
-{
-	bool is_unused = level_zero_before_queue_goes(guest_enter(), queue);
-
-	level_zero_remove(queue, LEVEL_ZERO_QUEUE, is_unused);
-	return next.zeCommandQueueDestroy(queue);
-}
-
-static ze_result own_zeCommandListCreate(ze_handle context, ze_handle device, const void *desc,
-					 ze_handle *ret_list)
-{
-	ze_result result = next.zeCommandListCreate(context, device, desc, ret_list);
-
-	if (result == ZE_SUCCESS)
-		level_zero_list_made(*ret_list, context, device, NULL);
-	return result;
-}
-
-static ze_result own_zeCommandListCreateImmediate(ze_handle context, ze_handle device,
-						  const struct ze_queue_desc *desc,
-						  ze_handle *ret_list)
-{
-	static const struct ze_queue_desc usual;
-	ze_result result = next.zeCommandListCreateImmediate(context, device, desc, ret_list);
-
-	if (result == ZE_SUCCESS)
-		level_zero_list_made(*ret_list, context, device, desc ? desc : &usual);
-	return result;
-}
-
-static ze_result own_zeCommandListCreateCloneExp(ze_handle list, ze_handle *ret_list)
-{
-	ze_result result = next.zeCommandListCreateCloneExp(list, ret_list);
-
-	if (result == ZE_SUCCESS) {
-		level_zero_list_cloned(guest_enter(), list);
-		level_zero_clone_made(*ret_list, list);
+/* Our body around a function that makes an object: `made` runs after it has succeeded. */
+#define MAKES(name, parameters, arguments, made)        \
+	static ze_result own_##name parameters          \
+	{                                               \
+		ze_result result = next.name arguments; \
+                                                        \
+		if (result == ZE_SUCCESS) {             \
+			made;                           \
+		}                                       \
+		return result;                          \
 	}
-	return result;
-}
+/* The same for one that ends or changes an object: `before` runs first. */
+#define CHANGES(name, object, before)                 \
+	static ze_result own_##name(ze_handle object) \
+	{                                             \
+		before;                               \
+		return next.name(object);             \
+	}
+
+MAKES(zeContextCreate, (ze_handle driver, const void *desc, ze_handle *ret_context),
+      (driver, desc, ret_context), level_zero_context_made(*ret_context, driver))
+MAKES(zeContextCreateEx,
+      (ze_handle driver, const void *desc, uint32_t count, ze_handle *devices,
+       ze_handle *ret_context),
+      (driver, desc, count, devices, ret_context), level_zero_context_made(*ret_context, driver))
+CHANGES(zeContextDestroy, context,
+	level_zero_remove(context, LEVEL_ZERO_CONTEXT,
+			  level_zero_before_context_goes(guest_enter(), context)))
+MAKES(zeCommandQueueCreate,
+      (ze_handle context, ze_handle device, const struct ze_queue_desc *desc, ze_handle *ret_queue),
+      (context, device, desc, ret_queue), level_zero_queue_made(*ret_queue, context, device, desc))
+CHANGES(zeCommandQueueDestroy, queue,
+	level_zero_remove(queue, LEVEL_ZERO_QUEUE,
+			  level_zero_before_queue_goes(guest_enter(), queue)))
+MAKES(zeCommandListCreate,
+      (ze_handle context, ze_handle device, const void *desc, ze_handle *ret_list),
+      (context, device, desc, ret_list), level_zero_list_made(*ret_list, context, device, NULL))
+
+static const struct ze_queue_desc usual_queue;
+MAKES(zeCommandListCreateImmediate,
+      (ze_handle context, ze_handle device, const struct ze_queue_desc *desc, ze_handle *ret_list),
+      (context, device, desc, ret_list),
+      level_zero_list_made(*ret_list, context, device, desc ? desc : &usual_queue))
+MAKES(zeCommandListCreateCloneExp, (ze_handle list, ze_handle *ret_list), (list, ret_list),
+      level_zero_list_cloned(guest_enter(), list);
+      level_zero_clone_made(*ret_list, list))
 
 static ze_result own_zeCommandListDestroy(ze_handle list)
 {
@@ -166,43 +135,21 @@ static ze_result own_zeCommandListDestroy(ze_handle list)
 	return next.zeCommandListDestroy(list);
 }
 
-static ze_result own_zeCommandListReset(ze_handle list)
-{
-	level_zero_before_list_changes(guest_enter(), list);
-	return next.zeCommandListReset(list);
-}
+CHANGES(zeCommandListReset, list, level_zero_before_list_changes(guest_enter(), list))
 
-static ze_result own_zeModuleCreate(ze_handle context, ze_handle device, const void *desc,
-				    ze_handle *ret_module, ze_handle *ret_log)
-{
-	ze_result result = next.zeModuleCreate(context, device, desc, ret_module, ret_log);
+MAKES(zeModuleCreate,
+      (ze_handle context, ze_handle device, const void *desc, ze_handle *ret_module,
+       ze_handle *ret_log),
+      (context, device, desc, ret_module, ret_log),
+      level_zero_module_made(*ret_module, context, device))
 
-	if (result == ZE_SUCCESS)
-		level_zero_module_made(*ret_module, context, device);
-	return result;
-}
+CHANGES(zeModuleDestroy, module, level_zero_before_module_goes(module);
+	level_zero_remove(module, LEVEL_ZERO_MODULE, true))
 
-static ze_result own_zeModuleDestroy(ze_handle module)
-{
-	level_zero_before_module_goes(module);
-	level_zero_remove(module, LEVEL_ZERO_MODULE, true);
-	return next.zeModuleDestroy(module);
-}
+MAKES(zeKernelCreate, (ze_handle module, const void *desc, ze_handle *ret_kernel),
+      (module, desc, ret_kernel), level_zero_kernel_made(*ret_kernel, module))
 
-static ze_result own_zeKernelCreate(ze_handle module, const void *desc, ze_handle *ret_kernel)
-{
-	ze_result result = next.zeKernelCreate(module, desc, ret_kernel);
-
-	if (result == ZE_SUCCESS)
-		level_zero_kernel_made(*ret_kernel, module);
-	return result;
-}
-
-static ze_result own_zeKernelDestroy(ze_handle kernel)
-{
-	level_zero_remove(kernel, LEVEL_ZERO_KERNEL, true);
-	return next.zeKernelDestroy(kernel);
-}
+CHANGES(zeKernelDestroy, kernel, level_zero_remove(kernel, LEVEL_ZERO_KERNEL, true))
 
 static ze_result own_zeKernelSetGroupSize(ze_handle kernel, uint32_t x, uint32_t y, uint32_t z)
 {
@@ -260,11 +207,7 @@ static ze_result own_zeEventPoolCreate(ze_handle context, const struct ze_event_
 	return result;
 }
 
-static ze_result own_zeEventPoolDestroy(ze_handle pool)
-{
-	level_zero_remove(pool, LEVEL_ZERO_POOL, true);
-	return next.zeEventPoolDestroy(pool);
-}
+CHANGES(zeEventPoolDestroy, pool, level_zero_remove(pool, LEVEL_ZERO_POOL, true))
 
 static ze_result own_zeEventPoolGetFlags(ze_handle pool, uint32_t *ret_flags)
 {
@@ -294,36 +237,18 @@ static ze_result own_zeEventCreate(ze_handle pool, const struct ze_event_desc *d
 	return result;
 }
 
-static ze_result own_zeEventDestroy(ze_handle event)
-{
-	bool is_unused = level_zero_before_event_goes(guest_enter(), event);
+CHANGES(zeEventDestroy, event,
+	level_zero_remove(event, LEVEL_ZERO_EVENT,
+			  level_zero_before_event_goes(guest_enter(), event)))
 
-	level_zero_remove(event, LEVEL_ZERO_EVENT, is_unused);
-	return next.zeEventDestroy(event);
-}
+CHANGES(zeEventHostSignal, event, level_zero_before_event_changes(guest_enter(), event))
 
-static ze_result own_zeEventHostSignal(ze_handle event)
-{
-	level_zero_before_event_changes(guest_enter(), event);
-	return next.zeEventHostSignal(event);
-}
-
-static ze_result own_zeEventHostReset(ze_handle event)
-{
-	level_zero_before_event_changes(guest_enter(), event);
-	return next.zeEventHostReset(event);
-}
+CHANGES(zeEventHostReset, event, level_zero_before_event_changes(guest_enter(), event))
 
 /* Reads the times here as well as in synchronizing calls, because a program may poll in a loop.
  * Nothing is read at exit. */
-static ze_result own_zeEventQueryStatus(ze_handle event)
-{
-	ze_result result = next.zeEventQueryStatus(event);
-
-	if (result == ZE_SUCCESS)
-		level_zero_event_is_over(guest_enter(), event);
-	return result;
-}
+MAKES(zeEventQueryStatus, (ze_handle event), (event),
+      level_zero_event_is_over(guest_enter(), event))
 
 static bool is_forced(ze_handle handle)
 {
@@ -410,51 +335,14 @@ static int32_t answer_of(ze_result result)
 }
 
 /* Two functions per row: record_NAME, and the hook before it (GUEST_HOOK). */
-#define ZE_CALL(number, name, table, slot, minor, parameters, arguments, callee, look, argument,   \
-		after)                                                                             \
-	static __attribute__((noinline)) ze_result record_##name parameters                        \
-	{                                                                                          \
-		struct guest_thread *thread;                                                       \
-		uint64_t begin;                                                                    \
-		ze_result result;                                                                  \
-                                                                                                   \
-		look;                                                                              \
-		thread = guest_enter();                                                            \
-		if (!thread) {                                                                     \
-			guest_missed(RING_TROUBLE_NO_RING);                                        \
-			return CALLEE_##callee(name) arguments;                                    \
-		}                                                                                  \
-		begin = guest_now(thread);                                                         \
-		result = CALLEE_##callee(name) arguments;                                          \
-		guest_put_api(thread, number, begin, guest_now(thread), (int32_t)result, argument, \
-			      0);                                                                  \
-		after;                                                                             \
-		POLL_##callee(thread);                                                             \
-		return result;                                                                     \
-	}                                                                                          \
-	GUEST_HOOK(ze_result, name, parameters, arguments, look, CALLEE_##callee(name))
-#define ZE_WAIT(number, name, table, slot, minor, parameters, arguments, argument)                 \
-	static __attribute__((noinline)) ze_result record_##name parameters                        \
-	{                                                                                          \
-		struct guest_thread *thread = guest_enter();                                       \
-		uint64_t begin, end;                                                               \
-		uint32_t stack;                                                                    \
-		ze_result result;                                                                  \
-                                                                                                   \
-		if (!thread) {                                                                     \
-			guest_missed(RING_TROUBLE_NO_RING);                                        \
-			return next.name arguments;                                                \
-		}                                                                                  \
-		stack = guest_stack(thread);                                                       \
-		begin = guest_now(thread);                                                         \
-		result = next.name arguments;                                                      \
-		end = guest_now(thread);                                                           \
-		guest_put_api(thread, number | API_TYPE_WAIT << 16, begin, end, answer_of(result), \
-			      argument, stack);                                                    \
-		level_zero_harvest_all(thread);                                                    \
-		return result;                                                                     \
-	}                                                                                          \
-	GUEST_HOOK(ze_result, name, parameters, arguments, LOOK, next.name)
+#define ZE_CALL(number, name, table, slot, minor, parameters, arguments, callee, look, argument, \
+		after)                                                                           \
+	GUEST_CALL(ze_result, number, name, parameters, arguments, CALLEE_##callee(name), look,  \
+		   (int32_t)result, argument, , after;                                           \
+		   POLL_##callee(thread))
+#define ZE_WAIT(number, name, table, slot, minor, parameters, arguments, argument)               \
+	GUEST_WAIT(ze_result, number, name, parameters, arguments, next.name, answer_of(result), \
+		   argument, level_zero_harvest_all(thread))
 #define ZE_APPEND(number, name, table, slot, minor, command_kind, parameters, arguments, describe) \
 	static __attribute__((noinline)) ze_result record_##name parameters                        \
 	{                                                                                          \
@@ -523,27 +411,35 @@ static int32_t answer_of(ze_result result)
 
 /* ---- the tables of the loader ---------------------------------------------------------------- */
 
-/* Tables with a row, by the name that a row gives them. */
+/* Tables with a row: X(the function that gives it, the name by which rows refer to it). Not
+ * formatted, because clang-format would put several into one line. */
+/* clang-format off */
+#define HOOKED_TABLES(X) \
+	X(zeGetGlobalProcAddrTable, global) \
+	X(zeGetDriverProcAddrTable, driver) \
+	X(zeGetDeviceProcAddrTable, device) \
+	X(zeGetContextProcAddrTable, context) \
+	X(zeGetCommandQueueProcAddrTable, command_queue) \
+	X(zeGetCommandListProcAddrTable, command_list) \
+	X(zeGetCommandListExpProcAddrTable, command_list_exp) \
+	X(zeGetEventPoolProcAddrTable, event_pool) \
+	X(zeGetEventProcAddrTable, event) \
+	X(zeGetEventExpProcAddrTable, event_exp) \
+	X(zeGetFenceProcAddrTable, fence) \
+	X(zeGetModuleProcAddrTable, module) \
+	X(zeGetKernelProcAddrTable, kernel) \
+	X(zeGetMemProcAddrTable, mem) \
+	X(zeGetPhysicalMemProcAddrTable, physical_mem) \
+	X(zeGetVirtualMemProcAddrTable, virtual_mem) \
+	X(zeGetImageProcAddrTable, image) \
+	X(zerGetGlobalProcAddrTable, zer_global)
+/* clang-format on */
+
 enum table {
 	TABLE_NONE, /* not hooked */
-	TABLE_global,
-	TABLE_driver,
-	TABLE_device,
-	TABLE_context,
-	TABLE_command_queue,
-	TABLE_command_list,
-	TABLE_command_list_exp,
-	TABLE_event_pool,
-	TABLE_event,
-	TABLE_event_exp,
-	TABLE_fence,
-	TABLE_module,
-	TABLE_kernel,
-	TABLE_mem,
-	TABLE_physical_mem,
-	TABLE_virtual_mem,
-	TABLE_image,
-	TABLE_zer_global
+#define TABLE(function, name) TABLE_##name,
+	HOOKED_TABLES(TABLE)
+#undef TABLE
 };
 
 #define ROW(name, table, slot, minor, hook) \
@@ -642,23 +538,7 @@ static ze_result take_table(enum table table, uint32_t version, void *functions,
 	}
 /* The loader rejects a layer that lacks one of these functions, and then fails itself. The list has
  * all functions up to loader 1.17. */
-GIVES(zeGetGlobalProcAddrTable, global)
-GIVES(zeGetDriverProcAddrTable, driver)
-GIVES(zeGetDeviceProcAddrTable, device)
-GIVES(zeGetContextProcAddrTable, context)
-GIVES(zeGetCommandQueueProcAddrTable, command_queue)
-GIVES(zeGetCommandListProcAddrTable, command_list)
-GIVES(zeGetCommandListExpProcAddrTable, command_list_exp)
-GIVES(zeGetEventPoolProcAddrTable, event_pool)
-GIVES(zeGetEventProcAddrTable, event)
-GIVES(zeGetEventExpProcAddrTable, event_exp)
-GIVES(zeGetFenceProcAddrTable, fence)
-GIVES(zeGetModuleProcAddrTable, module)
-GIVES(zeGetKernelProcAddrTable, kernel)
-GIVES(zeGetMemProcAddrTable, mem)
-GIVES(zeGetPhysicalMemProcAddrTable, physical_mem)
-GIVES(zeGetVirtualMemProcAddrTable, virtual_mem)
-GIVES(zeGetImageProcAddrTable, image)
+HOOKED_TABLES(GIVES)
 GIVES(zeGetDeviceExpProcAddrTable, NONE)
 GIVES(zeGetDriverExpProcAddrTable, NONE)
 GIVES(zeGetExecutableGraphProcAddrTable, NONE)
@@ -717,6 +597,5 @@ GIVES(zesGetSchedulerProcAddrTable, NONE)
 GIVES(zesGetStandbyProcAddrTable, NONE)
 GIVES(zesGetTemperatureProcAddrTable, NONE)
 GIVES(zesGetVFManagementExpProcAddrTable, NONE)
-GIVES(zerGetGlobalProcAddrTable, zer_global)
 /* Only tracing layers provide this one. A program that wants to trace gets an error. */
 GIVES(zelGetTracerApiProcAddrTable, NONE)

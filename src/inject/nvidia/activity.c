@@ -252,33 +252,19 @@ static void take_kernel(struct guest_thread *thread, const struct cupti_activity
 				  (uint32_t)record->dynamic_shared_bytes);
 }
 
-static void take_copy(struct guest_thread *thread, const struct cupti_activity_memcpy *record)
-{
-	struct work work = WORK(record, copy_command(record->copy_kind));
-
-	work.bytes = record->size_bytes;
-	work.graph_node = record->graph_node_id;
-	put_work(thread, &work);
-}
-
-static void take_peer_copy(struct guest_thread *thread,
-			   const struct cupti_activity_memcpy_peer *record)
-{
-	struct work work = WORK(record, COMMAND_COPY);
-
-	work.bytes = record->size_bytes;
-	work.graph_node = record->graph_node_id;
-	put_work(thread, &work);
-}
-
-static void take_set(struct guest_thread *thread, const struct cupti_activity_memset *record)
-{
-	struct work work = WORK(record, COMMAND_FILL);
-
-	work.bytes = record->size_bytes;
-	work.graph_node = record->graph_node_id;
-	put_work(thread, &work);
-}
+/* Work on memory: the records of a copy, a copy between devices, and a fill. */
+#define TAKE(name, type, command)                                                \
+	static void name(struct guest_thread *thread, const struct type *record) \
+	{                                                                        \
+		struct work work = WORK(record, command);                        \
+                                                                                 \
+		work.bytes = record->size_bytes;                                 \
+		work.graph_node = record->graph_node_id;                         \
+		put_work(thread, &work);                                         \
+	}
+TAKE(take_copy, cupti_activity_memcpy, copy_command(record->copy_kind))
+TAKE(take_peer_copy, cupti_activity_memcpy_peer, COMMAND_COPY)
+TAKE(take_set, cupti_activity_memset, COMMAND_FILL)
 
 static void take_graph(struct guest_thread *thread, const struct cupti_activity_graph_trace *record)
 {
@@ -333,9 +319,6 @@ void cuda_buffer_completed(CUcontext context, uint32_t stream, uint8_t *buffer, 
 	struct guest_thread *thread;
 	int saved = errno;
 
-	(void)context;
-	(void)stream;
-	(void)bytes;
 	guest_notice_fork();
 	thread = cuda_is_live() ? guest_enter() : NULL;
 	if (buffer == discard)

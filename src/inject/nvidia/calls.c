@@ -619,7 +619,6 @@ void cuda_on_callback(void *user, cupti_domain domain, uint32_t cbid, const void
 {
 	int saved = errno;
 
-	(void)user;
 	guest_notice_fork();
 	if (cuda_is_live() && domain == CUPTI_CB_DOMAIN_RESOURCE) {
 		on_resource(cbid, data);

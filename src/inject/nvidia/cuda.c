@@ -88,7 +88,7 @@ enum { HOLDER_BYTES = 128 };
 static void ask_holder(char holder[HOLDER_BYTES])
 {
 	struct cupti_subscriber_params params = {
-		.struct_bytes = CUpti_SubscriberParams_STRUCT_SIZE,
+		.struct_bytes = sizeof(params),
 		.name = "duet",
 		.old_name = holder,
 		.old_name_bytes = HOLDER_BYTES,

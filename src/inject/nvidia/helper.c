@@ -148,7 +148,6 @@ static void *run(void *unused)
 {
 	uint32_t wake;
 
-	(void)unused;
 	helper_thread_become_ordinary("duet-nvidia");
 	while (!atomic_load(&helper.is_told_to_end)) {
 		wake = atomic_load(&helper.wake);

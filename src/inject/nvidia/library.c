@@ -95,7 +95,6 @@ static int look_at_library(struct dl_phdr_info *info, size_t size, void *data)
 	struct places *places = data;
 	const char *package;
 
-	(void)size;
 	if (!name)
 		return 0;
 	if (strncmp(name, "/libcupti.so", 12) == 0 && strlen(path) < PATH_BYTES)

@@ -267,7 +267,7 @@ static uint32_t device_of(struct guest_thread *thread, CUcontext context)
 void cuda_module_loaded(CUcontext context, const struct cupti_module_resource *resource)
 {
 	struct guest_thread *thread = guest_enter();
-	struct cupti_cubin_crc_params params = {.struct_bytes = CUpti_GetCubinCrcParamsSize};
+	struct cupti_cubin_crc_params params = {.struct_bytes = sizeof(params)};
 	struct module *module;
 	uint64_t begin;
 

@@ -118,14 +118,11 @@ bool cuda_find_reasons(struct guest_thread *thread, struct cuda_session *session
 	char *names[MAX_REASONS];
 	size_t count = 0;
 	struct cupti_pc_sampling_num_stall_reasons_params ask = {
-		.struct_bytes = CUpti_PCSamplingGetNumStallReasonsParamsSize,
-		.context = session->context,
-		.ret_count = &count};
-	struct cupti_pc_sampling_stall_reasons_params get = {
-		.struct_bytes = CUpti_PCSamplingGetStallReasonsParamsSize,
-		.context = session->context,
-		.ret_indices = indices,
-		.ret_names = names};
+		.struct_bytes = sizeof(ask), .context = session->context, .ret_count = &count};
+	struct cupti_pc_sampling_stall_reasons_params get = {.struct_bytes = sizeof(get),
+							     .context = session->context,
+							     .ret_indices = indices,
+							     .ret_names = names};
 
 	if (reasons->count)
 		return true;

@@ -191,11 +191,10 @@ static uint64_t ask_period(const struct cuda_session *session)
 {
 	struct cupti_pc_sampling_configuration_info info = {
 		.attribute = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD};
-	struct cupti_pc_sampling_configuration_params params = {
-		.struct_bytes = CUpti_PCSamplingConfigurationInfoParamsSize,
-		.context = session->context,
-		.info_count = 1,
-		.infos = &info};
+	struct cupti_pc_sampling_configuration_params params = {.struct_bytes = sizeof(params),
+								.context = session->context,
+								.info_count = 1,
+								.infos = &info};
 
 	if (!cuda_cupti.cuptiPCSamplingGetConfigurationAttribute ||
 	    cuda_cupti.cuptiPCSamplingGetConfigurationAttribute(&params) ||
@@ -207,11 +206,11 @@ static uint64_t ask_period(const struct cuda_session *session)
 static bool configure_session(struct guest_thread *thread, struct cuda_session *session)
 {
 	struct cupti_pc_sampling_configuration_info infos[MAX_INFOS];
-	struct cupti_pc_sampling_configuration_params params = {
-		.struct_bytes = CUpti_PCSamplingConfigurationInfoParamsSize,
-		.context = session->context,
-		.info_count = fill_infos(session, infos),
-		.infos = infos};
+	struct cupti_pc_sampling_configuration_params params = {.struct_bytes = sizeof(params),
+								.context = session->context,
+								.info_count =
+									fill_infos(session, infos),
+								.infos = infos};
 	cupti_result result;
 
 	/* An attribute that CUPTI refuses keeps CUPTI's own value. */
@@ -233,8 +232,8 @@ static bool is_gone(const struct cuda_session *session)
 
 static void turn_off(struct guest_thread *thread, struct cuda_session *session)
 {
-	struct cupti_pc_sampling_disable_params params = {
-		.struct_bytes = CUpti_PCSamplingDisableParamsSize, .context = session->context};
+	struct cupti_pc_sampling_disable_params params = {.struct_bytes = sizeof(params),
+							  .context = session->context};
 
 	session->is_on = false;
 	if (is_gone(session) || cuda_cupti.cuptiPCSamplingDisable(&params)) {
@@ -253,8 +252,8 @@ static void turn_off(struct guest_thread *thread, struct cuda_session *session)
 
 static bool turn_on(struct guest_thread *thread, struct cuda_session *session)
 {
-	struct cupti_pc_sampling_enable_params params = {
-		.struct_bytes = CUpti_PCSamplingEnableParamsSize, .context = session->context};
+	struct cupti_pc_sampling_enable_params params = {.struct_bytes = sizeof(params),
+							 .context = session->context};
 
 	if (is_gone(session) || !CUDA_SAMPLES_CALL(thread, cuptiPCSamplingEnable, &params))
 		return false;
@@ -277,10 +276,9 @@ static bool turn_on(struct guest_thread *thread, struct cuda_session *session)
 
 static cupti_result get_data(struct cuda_session *session)
 {
-	struct cupti_pc_sampling_get_data_params params = {
-		.struct_bytes = CUpti_PCSamplingGetDataParamsSize,
-		.context = session->context,
-		.data = &session->drain.data};
+	struct cupti_pc_sampling_get_data_params params = {.struct_bytes = sizeof(params),
+							   .context = session->context,
+							   .data = &session->drain.data};
 	struct cupti_pc_sampling_data *data = &session->drain.data;
 
 	data->pc_count = data->remaining_count = 0;

@@ -7,16 +7,13 @@
  * Gives:    entries
  * Owns:     the tables and the structures behind them, mapped on first use, never freed
  * Fails:    with NULL if memory is refused or two million handles are known; counted
- * Why:      a lookup is one hash and one compare, 2-3 ns. It needs no lock because nothing moves: a
- *           full table gets a larger one beside it instead of a larger one in its place.
  */
 #include "inject/opencl/handles.h"
 
-struct handle *_Atomic handle_tables[HANDLE_TABLES];
+struct handle_tables handle_tables;
 
 static struct {
 	struct guest_lock lock;
-	uint32_t used[HANDLE_TABLES];
 	struct guest_pool pool; /* for new structures */
 } handles;
 
@@ -38,41 +35,12 @@ void handles_forked(void)
 	atomic_store(&handles.lock.taken, 0);
 }
 
-/* Returns the smallest table that has room. */
-static struct handle *table_with_room(uint32_t *ret_table)
-{
-	for (uint32_t table = 0; table < HANDLE_TABLES; table++) {
-		size_t size = (size_t)1 << (HANDLE_FIRST_BITS + HANDLE_BITS_MORE * table);
-		struct handle *entries = atomic_load(&handle_tables[table]);
-
-		if (handles.used[table] >= size / 4 * 3)
-			continue;
-		if (!entries)
-			entries = guest_memory(size * sizeof(*entries));
-		atomic_store_explicit(&handle_tables[table], entries, memory_order_release);
-		*ret_table = table;
-		return entries;
-	}
-	return NULL;
-}
-
 struct handle *handle_add(const void *object)
 {
-	struct handle *handle = handle_find(object), *entries;
-	uint32_t table = 0;
-	bool found;
+	struct handle *handle = handle_tables_add(&handle_tables, sizeof(*handle), object);
 
-	if (handle || !object)
-		return handle;
-	entries = table_with_room(&table);
-	if (!entries) {
+	if (object && !handle)
 		guest_trouble(RING_TROUBLE_OBJECTS);
-		return NULL;
-	}
-	handle = handle_probe(entries, HANDLE_FIRST_BITS + HANDLE_BITS_MORE * table,
-			      (uintptr_t)object, &found);
-	handles.used[table]++;
-	atomic_store_explicit(&handle->key, (uintptr_t)object, memory_order_release);
 	return handle;
 }
 

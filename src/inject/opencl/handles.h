@@ -8,12 +8,10 @@
 #ifndef INJECT_OPENCL_HANDLES_H
 #define INJECT_OPENCL_HANDLES_H
 
+#include "inject/handle_tables.h"
 #include "inject/opencl/opencl.h"
 
 #pragma GCC visibility push(hidden)
-
-/* Tables of growing size: the first has room for an ordinary program. */
-enum { HANDLE_TABLES = 4, HANDLE_FIRST_BITS = 15, HANDLE_BITS_MORE = 2 };
 
 enum handle_mode {
 	/* larger values: guest mode of the attachment that knows the object */
@@ -35,41 +33,12 @@ struct handle {
 	cl_command_queue made_for; /* queue for which a command buffer was created */
 };
 
-extern struct handle *_Atomic handle_tables[HANDLE_TABLES];
-
-/* Returns the entry of a key in one table, or the free entry for it. */
-static inline struct handle *handle_probe(struct handle *handles, uint32_t bits, uintptr_t key,
-					  bool *ret_found)
-{
-	for (uint32_t i = (uint32_t)((key >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> (64 - bits));;
-	     i++) {
-		struct handle *handle = &handles[i & ((1u << bits) - 1)];
-		uintptr_t found = atomic_load_explicit(&handle->key, memory_order_acquire);
-
-		if (found == key || found == 0) {
-			*ret_found = found != 0;
-			return handle;
-		}
-	}
-}
+extern struct handle_tables handle_tables;
 
 /* NULL: the object was never seen. */
 static inline struct handle *handle_find(const void *object)
 {
-	for (uint32_t table = 0; object && table < HANDLE_TABLES; table++) {
-		struct handle *handles =
-			atomic_load_explicit(&handle_tables[table], memory_order_acquire);
-		struct handle *handle;
-		bool found;
-
-		if (!handles)
-			return NULL;
-		handle = handle_probe(handles, HANDLE_FIRST_BITS + HANDLE_BITS_MORE * table,
-				      (uintptr_t)object, &found);
-		if (GUEST_LIKELY(found))
-			return handle;
-	}
-	return NULL;
+	return handle_tables_find(&handle_tables, sizeof(struct handle), object);
 }
 
 static inline bool handle_is_known(const struct guest_thread *thread, const struct handle *handle)

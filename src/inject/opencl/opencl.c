@@ -245,29 +245,10 @@ static void *own_clGetExtensionFunctionAddressForPlatform(cl_platform_id platfor
 /* ---- the wrappers ---------------------------------------------------------------------------- */
 
 /* Two functions per row: record_NAME, and the hook before it (GUEST_HOOK). */
-#define STATUS(number, name, parameters, arguments, callee, look, value, after)            \
-	static __attribute__((noinline)) cl_int record_##name parameters                   \
-	{                                                                                  \
-		struct guest_thread *thread;                                               \
-		uint64_t begin;                                                            \
-		cl_int result;                                                             \
-                                                                                           \
-		look;                                                                      \
-		thread = guest_enter();                                                    \
-		if (!thread) {                                                             \
-			guest_missed(RING_TROUBLE_NO_RING);                                \
-			result = CALLEE_##callee(name) arguments;                          \
-			after;                                                             \
-			return result;                                                     \
-		}                                                                          \
-		begin = guest_now(thread);                                                 \
-		result = CALLEE_##callee(name) arguments;                                  \
-		guest_put_api(thread, number, begin, guest_now(thread), result, value, 0); \
-		after;                                                                     \
-		END_##callee(thread);                                                      \
-		return result;                                                             \
-	}                                                                                  \
-	GUEST_HOOK(cl_int, name, parameters, arguments, look, CALLEE_##callee(name))
+#define STATUS(number, name, parameters, arguments, callee, look, value, after)              \
+	GUEST_CALL(cl_int, number, name, parameters, arguments, CALLEE_##callee(name), look, \
+		   result, value, after, after;                                              \
+		   END_##callee(thread))
 #define CREATE(number, name, type, parameters, arguments, callee, look, value, after)      \
 	static __attribute__((noinline)) type record_##name parameters                     \
 	{                                                                                  \
@@ -301,24 +282,8 @@ static void *own_clGetExtensionFunctionAddressForPlatform(cl_platform_id platfor
 	}                                                                                  \
 	GUEST_HOOK(type, name, parameters, arguments, look, CALLEE_##callee(name))
 #define POINTER(number, name, parameters, arguments, callee, value)                             \
-	static __attribute__((noinline)) void *record_##name parameters                         \
-	{                                                                                       \
-		struct guest_thread *thread = guest_enter();                                    \
-		uint64_t begin;                                                                 \
-		void *object;                                                                   \
-                                                                                                \
-		if (!thread) {                                                                  \
-			guest_missed(RING_TROUBLE_NO_RING);                                     \
-			return CALLEE_##callee(name) arguments;                                 \
-		}                                                                               \
-		begin = guest_now(thread);                                                      \
-		object = CALLEE_##callee(name) arguments;                                       \
-		guest_put_api(thread, number, begin, guest_now(thread), object ? 0 : -1, value, \
-			      0);                                                               \
-		end_call(thread);                                                               \
-		return object;                                                                  \
-	}                                                                                       \
-	GUEST_HOOK(void *, name, parameters, arguments, NO_LOOK, CALLEE_##callee(name))
+	GUEST_CALL(void *, number, name, parameters, arguments, CALLEE_##callee(name), NO_LOOK, \
+		   result ? 0 : -1, value, , end_call(thread))
 #define NOTHING(number, name, parameters, arguments)                              \
 	static __attribute__((noinline)) void record_##name parameters            \
 	{                                                                         \
@@ -344,28 +309,8 @@ static void *own_clGetExtensionFunctionAddressForPlatform(cl_platform_id platfor
 		}                                                                 \
 		record_##name arguments;                                          \
 	}
-#define WAIT(number, name, parameters, arguments, value, after)                                \
-	static __attribute__((noinline)) cl_int record_##name parameters                       \
-	{                                                                                      \
-		struct guest_thread *thread = guest_enter();                                   \
-		uint64_t begin, end;                                                           \
-		uint32_t stack;                                                                \
-		cl_int result;                                                                 \
-                                                                                               \
-		if (!thread) {                                                                 \
-			guest_missed(RING_TROUBLE_NO_RING);                                    \
-			return next.name arguments;                                            \
-		}                                                                              \
-		stack = guest_stack(thread);                                                   \
-		begin = guest_now(thread);                                                     \
-		result = next.name arguments;                                                  \
-		end = guest_now(thread);                                                       \
-		guest_put_api(thread, number | API_TYPE_WAIT << 16, begin, end, result, value, \
-			      stack);                                                          \
-		after;                                                                         \
-		return result;                                                                 \
-	}                                                                                      \
-	GUEST_HOOK(cl_int, name, parameters, arguments, LOOK, next.name)
+#define WAIT(number, name, parameters, arguments, value, after) \
+	GUEST_WAIT(cl_int, number, name, parameters, arguments, next.name, result, value, after)
 #define ENQUEUE_WITH(number, name, command_kind, parameters, arguments, type, begin, get_result, \
 		     describe)                                                                   \
 	static __attribute__((noinline)) type record_##name parameters                           \

@@ -98,6 +98,11 @@ static struct record_text message_of(const struct nvtx_attributes *attributes,
 	}
 }
 
+static void mark(const void *domain, struct record_text name)
+{
+	ranges_mark(RANGE_OF_NVTX, domain_of(domain), name);
+}
+
 static uint64_t start(const void *domain, struct record_text name)
 {
 	uint64_t id = ranges_new_id();
@@ -114,30 +119,36 @@ static int push_range(const void *domain, struct record_text name)
 
 /* ---- the functions of the tables, named as the vendor does ----------------------------------- */
 
-static void DomainMarkEx(const void *domain, const struct nvtx_attributes *attributes)
-{
-	struct range_wide wide;
-
-	ranges_mark(RANGE_OF_NVTX, domain_of(domain), message_of(attributes, &wide));
-}
-
-static uint64_t DomainRangeStartEx(const void *domain, const struct nvtx_attributes *attributes)
-{
-	struct range_wide wide;
-
-	return start(domain, message_of(attributes, &wide));
-}
+/* The four forms of a function: with attributes for a domain, and for the default domain with
+ * attributes, a text, or a wide text. */
+#define FORMS(type, name, does)                                                                    \
+	static type Domain##name##Ex(const void *domain, const struct nvtx_attributes *attributes) \
+	{                                                                                          \
+		struct range_wide wide;                                                            \
+                                                                                                   \
+		return does(domain, message_of(attributes, &wide));                                \
+	}                                                                                          \
+	static type name##Ex(const struct nvtx_attributes *attributes)                             \
+	{                                                                                          \
+		return Domain##name##Ex(NULL, attributes);                                         \
+	}                                                                                          \
+	static type name##A(const char *text)                                                      \
+	{                                                                                          \
+		return does(NULL, record_text_of(text));                                           \
+	}                                                                                          \
+	static type name##W(const wchar_t *text)                                                   \
+	{                                                                                          \
+		struct range_wide wide;                                                            \
+                                                                                                   \
+		return does(NULL, record_text_wide(text, &wide));                                  \
+	}
+FORMS(void, Mark, mark)
+FORMS(uint64_t, RangeStart, start)
+FORMS(int, RangePush, push_range)
 
 static void DomainRangeEnd(const void *domain, uint64_t id)
 {
 	ranges_stop(RANGE_OF_NVTX, domain_of(domain), id);
-}
-
-static int DomainRangePushEx(const void *domain, const struct nvtx_attributes *attributes)
-{
-	struct range_wide wide;
-
-	return push_range(domain, message_of(attributes, &wide));
 }
 
 static int DomainRangePop(const void *domain)
@@ -148,7 +159,6 @@ static int DomainRangePop(const void *domain)
 
 static const void *DomainRegisterStringA(const void *domain, const char *text)
 {
-	(void)domain;
 	return keep_text(record_text_of(text));
 }
 
@@ -156,7 +166,6 @@ static const void *DomainRegisterStringW(const void *domain, const wchar_t *text
 {
 	struct range_wide wide;
 
-	(void)domain;
 	return keep_text(record_text_wide(text, &wide));
 }
 
@@ -172,60 +181,9 @@ static const void *DomainCreateW(const wchar_t *text)
 	return keep_text(record_text_wide(text, &wide));
 }
 
-static void MarkEx(const struct nvtx_attributes *attributes)
-{
-	DomainMarkEx(NULL, attributes);
-}
-
-static void MarkA(const char *text)
-{
-	ranges_mark(RANGE_OF_NVTX, domain_of(NULL), record_text_of(text));
-}
-
-static void MarkW(const wchar_t *text)
-{
-	struct range_wide wide;
-
-	ranges_mark(RANGE_OF_NVTX, domain_of(NULL), record_text_wide(text, &wide));
-}
-
-static uint64_t RangeStartEx(const struct nvtx_attributes *attributes)
-{
-	return DomainRangeStartEx(NULL, attributes);
-}
-
-static uint64_t RangeStartA(const char *text)
-{
-	return start(NULL, record_text_of(text));
-}
-
-static uint64_t RangeStartW(const wchar_t *text)
-{
-	struct range_wide wide;
-
-	return start(NULL, record_text_wide(text, &wide));
-}
-
 static void RangeEnd(uint64_t id)
 {
 	DomainRangeEnd(NULL, id);
-}
-
-static int RangePushEx(const struct nvtx_attributes *attributes)
-{
-	return DomainRangePushEx(NULL, attributes);
-}
-
-static int RangePushA(const char *text)
-{
-	return push_range(NULL, record_text_of(text));
-}
-
-static int RangePushW(const wchar_t *text)
-{
-	struct range_wide wide;
-
-	return push_range(NULL, record_text_wide(text, &wide));
 }
 
 static int RangePop(void)

@@ -13,7 +13,7 @@
  * Why:      it is the source of clocks, which PM sampling is said to lock, and needs no CUPTI
  */
 #include "capture.h"
-#include "abi/nvml.h"
+#include "sim/nvidia/nvml_abi.h"
 
 #include <dlfcn.h>
 #include <math.h>
@@ -77,7 +77,7 @@ static const struct {
 };
 
 struct meter {
-	struct nvml_functions call;
+	struct nvml_all_functions call;
 	struct capture_file *file;
 	nvmlDevice_t device;
 	nvmlGpmSample_t samples[2];
@@ -316,7 +316,7 @@ static bool open_library(struct meter *meter)
 		return false;
 	}
 #define FIND(need, name, parameters) *(void **)&meter->call.name = dlsym(library, #name);
-	NVML_FUNCTIONS(FIND)
+	NVML_ALL_FUNCTIONS(FIND)
 #undef FIND
 	*(void **)&meter->call.nvmlErrorString = dlsym(library, "nvmlErrorString");
 	result = NVML(meter, nvmlInit_v2);

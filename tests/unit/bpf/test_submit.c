@@ -167,7 +167,7 @@ TEST(numbers_that_are_used_again)
 	CHECK_EQUAL(kernel_of(submit(FILE_A, 1, AREA)), 0x40);
 
 	/* the handle: what is bound stays bound, and a new buffer is not mapped anywhere */
-	call_of(FILE_A, SUBMIT_XE_GEM_CLOSE, &handle);
+	call_of(FILE_A, SUBMIT_GEM_CLOSE, &handle);
 	CHECK_EQUAL(kernel_of(submit(FILE_A, 1, AREA)), 0x40);
 	bind(FILE_A, 1, 7, 0, AREA, PAGE);
 	CHECK_EQUAL(kernel_of(submit(FILE_A, 1, AREA)), 0);
@@ -290,7 +290,7 @@ TEST(several_batches_in_a_call)
 	put_batch(page + PAGE, 0x80);
 	map_buffer(FILE_A, 1, page);
 	bind(FILE_A, 1, 1, 0, AREA, 2 * PAGE);
-	call_of(FILE_A, SUBMIT_XE_EXEC, &arguments);
+	call_of(FILE_A, SUBMIT_EXEC, &arguments);
 	take_records();
 	CHECK_EQUAL(records_count, 1);
 	CHECK_EQUAL(records[0].batches, 2);
@@ -309,10 +309,10 @@ TEST(what_the_driver_refuses_is_none)
 
 	begin();
 	run((struct submit_request){.file = FILE_A,
-				    .call = SUBMIT_XE_EXEC,
+				    .call = SUBMIT_EXEC,
 				    .data = (uintptr_t)&arguments,
 				    .result = -EINVAL});
-	call_of(FILE_A, SUBMIT_XE_EXEC, &waits);
+	call_of(FILE_A, SUBMIT_EXEC, &waits);
 	take_records();
 	CHECK_EQUAL(records_count, 0);
 	end();
@@ -334,7 +334,7 @@ TEST(stacks_are_told_once)
 	begin();
 	stacks_count = 0;
 	for (int i = 0; i < 10; i++)
-		call_of(FILE_A, SUBMIT_XE_EXEC, &arguments);
+		call_of(FILE_A, SUBMIT_EXEC, &arguments);
 	take_records();
 	REQUIRE(records_count == 10);
 	CHECK(stacks_count >= 1 && stacks_count <= (IS_SAME_STACK ? 1 : 10));
@@ -460,7 +460,7 @@ static uint64_t least_ns(uint64_t address)
 
 	for (int i = 0; i < COST_RUNS; i++) {
 		before = spent_ns();
-		call_of(FILE_A, SUBMIT_XE_EXEC, &arguments);
+		call_of(FILE_A, SUBMIT_EXEC, &arguments);
 		took = spent_ns() - before;
 		least = took < least ? took : least;
 		if (i % 256 == 0)
@@ -501,12 +501,12 @@ TEST(cost)
 
 TEST(names_of_drivers)
 {
-	CHECK_EQUAL(is_name_of(SUBMIT_XE_NAME, "xe"), 1);
-	CHECK_EQUAL(is_name_of(SUBMIT_XE_NAME, "xendrm-du"), 0);
-	CHECK_EQUAL(is_name_of(SUBMIT_XE_NAME, "xe2"), 0);
-	CHECK_EQUAL(is_name_of(SUBMIT_XE_NAME, "x"), 0);
-	CHECK_EQUAL(is_name_of(SUBMIT_XE_NAME, ""), 0);
-	CHECK_EQUAL(is_name_of(SUBMIT_XE_NAME, "i915"), 0);
+	CHECK_EQUAL(is_name_of(SUBMIT_NAME, "xe"), 1);
+	CHECK_EQUAL(is_name_of(SUBMIT_NAME, "xendrm-du"), 0);
+	CHECK_EQUAL(is_name_of(SUBMIT_NAME, "xe2"), 0);
+	CHECK_EQUAL(is_name_of(SUBMIT_NAME, "x"), 0);
+	CHECK_EQUAL(is_name_of(SUBMIT_NAME, ""), 0);
+	CHECK_EQUAL(is_name_of(SUBMIT_NAME, "i915"), 0);
 }
 
 int main(int argc, char **argv)

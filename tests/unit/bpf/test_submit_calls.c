@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "abi/xe.h"
+#include "../../../sim/xe_calls.h"
 #include "made_up_calls.h"
 
 enum {

@@ -160,8 +160,8 @@ TEST(a_process_that_ends)
 	begin();
 	CHECK(submit_open(0) && submit_open(1));
 	take_records();
-	call_of(FILE_A, SUBMIT_XE_EXIT, &nothing);
-	call_of(FILE_A, SUBMIT_XE_EXIT, &nothing);
+	call_of(FILE_A, SUBMIT_EXIT, &nothing);
+	call_of(FILE_A, SUBMIT_EXIT, &nothing);
 	ring_buffer__consume(ring);
 	CHECK_EQUAL(dropped_count, 2);
 	CHECK_EQUAL(exit_count, 1);
@@ -184,7 +184,7 @@ TEST(further_batches_are_those_of_the_call)
 	put_batch(pages + 2 * PAGE, 0xc0);
 	map_buffer(FILE_A, 1, pages);
 	bind(FILE_A, 1, 1, 0, AREA, 3 * PAGE);
-	call_of(FILE_A, SUBMIT_XE_EXEC, &arguments);
+	call_of(FILE_A, SUBMIT_EXEC, &arguments);
 	take_records();
 	CHECK(records_count == 1 && records[0].head.flags == SUBMIT_IS_OPEN);
 	put_batch(pages, 0x40);
@@ -211,7 +211,7 @@ TEST(more_batches_than_are_kept)
 	bind(FILE_A, 1, 1, 0, AREA, TOO_MANY * PAGE);
 	for (uint32_t i = 0; i < TOO_MANY; i++)
 		addresses[i] = AREA + (uint64_t)i * PAGE;
-	call_of(FILE_A, SUBMIT_XE_EXEC, &arguments);
+	call_of(FILE_A, SUBMIT_EXEC, &arguments);
 	take_records();
 	REQUIRE(records_count == 1);
 	CHECK_EQUAL(records[0].head.flags, SUBMIT_HAS_MORE);
@@ -285,11 +285,11 @@ TEST(submissions_that_were_missed)
 	const uint64_t before = counted(SUBMIT_COUNT_CALLS);
 
 	begin();
-	call_seen(FILE_A, SUBMIT_XE_EXEC, &arguments, SUBMIT_SEEN_BEGIN, 0);
+	call_seen(FILE_A, SUBMIT_EXEC, &arguments, SUBMIT_SEEN_BEGIN, 0);
 	CHECK_EQUAL(counted(SUBMIT_COUNT_CALLS), before);
 	CHECK(submit(FILE_A, 1, AREA) != NULL);
 	CHECK_EQUAL(counted(SUBMIT_COUNT_CALLS), before + 1);
-	call_seen(FILE_A, SUBMIT_XE_EXEC, &arguments, SUBMIT_SEEN_END, 0);
+	call_seen(FILE_A, SUBMIT_EXEC, &arguments, SUBMIT_SEEN_END, 0);
 	CHECK_EQUAL(counted(SUBMIT_COUNT_CALLS), before + 2);
 	CHECK(submit(FILE_A, 1, AREA) != NULL);
 	CHECK_EQUAL(counted(SUBMIT_COUNT_CALLS), before + 2);
@@ -394,7 +394,7 @@ TEST(what_ends_is_told)
 	CHECK_EQUAL(kernel_of(submit(FILE_A, 1, AREA)), 0);
 	CHECK_EQUAL(kernel_of(submit(FILE_A, 1, AREA + PAGE)), 0x40);
 	take_records();
-	call_of(FILE_A, SUBMIT_XE_FILE_CLOSE, &nothing);
+	call_of(FILE_A, SUBMIT_FILE_CLOSE, &nothing);
 	ring_buffer__consume(ring);
 	CHECK_EQUAL(unbound_count, 1);
 	CHECK(has_unbound(0, 0));

@@ -35,7 +35,7 @@ static void map_buffer(uint32_t handle, void *bytes)
 
 	call_of(FILE_A, SUBMIT_I915_MMAP_OFFSET, &arguments);
 	run((struct submit_request){.file = FILE_A,
-				    .call = SUBMIT_I915_MMAP,
+				    .call = SUBMIT_MMAP,
 				    .address = (uintptr_t)bytes,
 				    .offset = arguments.offset});
 }
@@ -52,7 +52,7 @@ static const struct submit_record *submit(uint32_t context, uint32_t batch, uint
 						   .rsvd1 = context};
 
 	take_records();
-	call_of(FILE_A, SUBMIT_I915_EXEC, &arguments);
+	call_of(FILE_A, SUBMIT_EXEC, &arguments);
 	ring_buffer__consume(ring);
 	return records_count ? &records[0] : NULL;
 }
@@ -94,8 +94,8 @@ static void end(void)
 {
 	const uint32_t nothing = 0;
 
-	call_of(FILE_A, SUBMIT_I915_FILE_CLOSE, &nothing);
-	call_of(FILE_A, SUBMIT_I915_EXIT, &nothing);
+	call_of(FILE_A, SUBMIT_FILE_CLOSE, &nothing);
+	call_of(FILE_A, SUBMIT_EXIT, &nothing);
 	take_records();
 }
 
@@ -134,7 +134,7 @@ TEST(long_lists)
 	put_batch(page, 0x40);
 	map_buffer(7, page);
 	take_records();
-	call_of(FILE_A, SUBMIT_I915_EXEC, &arguments);
+	call_of(FILE_A, SUBMIT_EXEC, &arguments);
 	ring_buffer__consume(ring);
 	REQUIRE(records_count == 1);
 	CHECK_EQUAL(kernel_of(&records[0]), 0x40);
@@ -211,7 +211,7 @@ TEST(what_ends_with_the_file)
 	for (uint32_t i = 0; i < 3; i++)
 		spaces[i] = space_of(i);
 	take_records();
-	call_of(FILE_A, SUBMIT_I915_FILE_CLOSE, &nothing);
+	call_of(FILE_A, SUBMIT_FILE_CLOSE, &nothing);
 	for (uint32_t i = 0; i < 3; i++)
 		CHECK_EQUAL(ends_of(spaces[i]), 1);
 	CHECK(space_of(1) != spaces[1]);
@@ -233,7 +233,7 @@ TEST(kernels_end_with_their_object)
 	vm = records[0].vm;
 	for (int i = 0; i < 2; i++) {
 		take_records();
-		call_of(FILE_A, SUBMIT_I915_GEM_CLOSE, &handle);
+		call_of(FILE_A, SUBMIT_GEM_CLOSE, &handle);
 		ring_buffer__consume(ring);
 		REQUIRE(unbound_count == 1);
 		CHECK_EQUAL(unbounds[0].vm, vm);
@@ -285,10 +285,10 @@ TEST(cost)
 
 TEST(names_of_drivers)
 {
-	CHECK_EQUAL(is_name_of(SUBMIT_I915_NAME, "i915"), 1);
-	CHECK_EQUAL(is_name_of(SUBMIT_I915_NAME, "i9150"), 0);
-	CHECK_EQUAL(is_name_of(SUBMIT_I915_NAME, "i91"), 0);
-	CHECK_EQUAL(is_name_of(SUBMIT_I915_NAME, "xe"), 0);
+	CHECK_EQUAL(is_name_of(SUBMIT_NAME, "i915"), 1);
+	CHECK_EQUAL(is_name_of(SUBMIT_NAME, "i9150"), 0);
+	CHECK_EQUAL(is_name_of(SUBMIT_NAME, "i91"), 0);
+	CHECK_EQUAL(is_name_of(SUBMIT_NAME, "xe"), 0);
 }
 
 int main(int argc, char **argv)

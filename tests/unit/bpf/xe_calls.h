@@ -31,7 +31,7 @@ static inline void map_buffer(uint64_t file, uint32_t handle, void *bytes)
 
 	call_of(file, SUBMIT_XE_MMAP_OFFSET, &arguments);
 	run((struct submit_request){.file = file,
-				    .call = SUBMIT_XE_MMAP,
+				    .call = SUBMIT_MMAP,
 				    .address = (uintptr_t)bytes,
 				    .offset = arguments.offset});
 }
@@ -69,7 +69,7 @@ static inline const struct submit_record *submit(uint64_t file, uint32_t queue, 
 		.exec_queue_id = queue, .address = address, .num_batch_buffer = 1};
 
 	take_records();
-	call_of(file, SUBMIT_XE_EXEC, &arguments);
+	call_of(file, SUBMIT_EXEC, &arguments);
 	take_records();
 	return records_count ? &records[0] : NULL;
 }
@@ -78,7 +78,7 @@ static inline const struct submit_record *look_again(void)
 {
 	const uint32_t nothing = 0;
 
-	call_of(FILE_A, SUBMIT_XE_ANY, &nothing);
+	call_of(FILE_A, SUBMIT_ANY, &nothing);
 	take_records();
 	return records_count ? &records[0] : NULL;
 }
@@ -96,9 +96,9 @@ static inline void end(void)
 {
 	const uint32_t nothing = 0;
 
-	call_of(FILE_A, SUBMIT_XE_FILE_CLOSE, &nothing);
-	call_of(FILE_B, SUBMIT_XE_FILE_CLOSE, &nothing);
-	call_of(FILE_A, SUBMIT_XE_EXIT, &nothing);
+	call_of(FILE_A, SUBMIT_FILE_CLOSE, &nothing);
+	call_of(FILE_B, SUBMIT_FILE_CLOSE, &nothing);
+	call_of(FILE_A, SUBMIT_EXIT, &nothing);
 	take_records();
 }
 

@@ -8,11 +8,8 @@
 #include <sys/wait.h>
 
 #include "bench.h"
-#include "collect/collector.h"
 #include "collect/counter/counters.h"
 #include "collect/processes.h"
-
-static const struct collector_work work = {COUNTERS_WORK};
 
 static void wait_ms(long ms)
 {
@@ -75,17 +72,17 @@ TEST(an_exec_is_seen_by_a_look_and_not_by_what_follows_an_answer)
 
 	bench_open(&bench);
 	CHECK_EQUAL(counters_open(bench.recording, &options, &counters), 0);
-	CHECK_EQUAL(work.attach(counters, pid, -1), 0);
+	CHECK_EQUAL(counters_attach(counters, pid, -1), 0);
 	before = id_of(&bench, pid);
 	CHECK(before != 0);
 	CHECK_EQUAL(write(go, "", 1), 1);
 	while (!has_become_sleep(pid))
 		wait_ms(1);
 	wait_ms(300); /* a look is due */
-	work.catch_up(counters, host_clocks_now_ns());
+	counters_catch_up(counters, host_clocks_now_ns());
 	CHECK_EQUAL(id_of(&bench, pid), before);
 	for (int i = 0; i < 1000 && id_of(&bench, pid) == before; i++) {
-		work.look(counters);
+		counters_look(counters);
 		wait_ms(10);
 	}
 	CHECK(id_of(&bench, pid) != before);

@@ -312,15 +312,13 @@ TEST(every_metric_is_one_of_a_real_chip)
 	if (!open_real(&cupti))
 		SKIP("no libcupti of CUDA 12.6 or newer is installed");
 	for (size_t i = 0; i < PM_METRICS; i++) {
-		struct cupti_host_initialize_params host = {
-			.struct_bytes = CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE,
-			.profiler_type = CUPTI_PROFILER_TYPE_PM_SAMPLING,
-			.chip_name = "GH100"};
+		struct cupti_host_initialize_params host = {.struct_bytes = sizeof(host),
+							    .profiler_type =
+								    CUPTI_PROFILER_TYPE_PM_SAMPLING,
+							    .chip_name = "GH100"};
 		const char *name = pm_metrics[i].file;
 		struct cupti_host_config_add_metrics_params add = {
-			.struct_bytes = CUpti_Profiler_Host_ConfigAddMetrics_Params_STRUCT_SIZE,
-			.metric_names = &name,
-			.metric_count = 1};
+			.struct_bytes = sizeof(add), .metric_names = &name, .metric_count = 1};
 		struct pm_set set = {0};
 
 		REQUIRE(CUPTI_CALL(&cupti, cuptiProfilerHostInitialize, &host));

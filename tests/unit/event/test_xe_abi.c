@@ -7,7 +7,7 @@
  * 7.3, as a compiler for x86-64 found them there, and not of ours; an interface that programs use
  * does not change any more.
  */
-#include "abi/xe.h"
+#include "../../../sim/xe_calls.h"
 
 #include <stddef.h>
 

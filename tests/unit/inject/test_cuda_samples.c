@@ -174,19 +174,6 @@ static cupti_result disable(struct cupti_pc_sampling_disable_params *params)
 	return CUPTI_SUCCESS;
 }
 
-/* On hardware these never returned while kernels ran. */
-static cupti_result start(struct cupti_pc_sampling_start_params *params)
-{
-	context_of(params->context)->wrong_calls++;
-	return CUPTI_ERROR_INVALID_PARAMETER;
-}
-
-static cupti_result stop(struct cupti_pc_sampling_stop_params *params)
-{
-	context_of(params->context)->wrong_calls++;
-	return CUPTI_ERROR_INVALID_PARAMETER;
-}
-
 static cupti_result get_data(struct cupti_pc_sampling_get_data_params *params)
 {
 	struct context *context = context_of(params->context);
@@ -260,8 +247,6 @@ static void begin(void)
 	cuda_cupti = (struct cupti_functions){
 		.cuptiPCSamplingEnable = enable,
 		.cuptiPCSamplingDisable = disable,
-		.cuptiPCSamplingStart = start,
-		.cuptiPCSamplingStop = stop,
 		.cuptiPCSamplingGetData = get_data,
 		.cuptiPCSamplingSetConfigurationAttribute = configure,
 		.cuptiPCSamplingGetNumStallReasons = count_reasons,

@@ -20,7 +20,7 @@ enum { RING_BYTES = 1 << 20, EVENTS = 100 };
 struct guest_page guest_page;
 _Thread_local struct guest_thread *guest_self __attribute__((tls_model("initial-exec")));
 _Atomic bool guest_exit_begun;
-struct handle *_Atomic handle_tables[HANDLE_TABLES];
+struct handle_tables handle_tables;
 
 static struct guest_thread thread = {.mode = GUEST_RECORDING, .clock = RING_CLOCK_MONOTONIC};
 static uint32_t sections;

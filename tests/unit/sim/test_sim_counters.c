@@ -8,7 +8,7 @@
 #include <math.h>
 
 #include "sim_client.h"
-#include "abi/nvml.h"
+#include "sim/nvidia/nvml_abi.h"
 
 /* ---- PC sampling ----------------------------------------------------------------------------- */
 
@@ -693,7 +693,7 @@ static void run_busy(void)
 
 /* ---- NVML ------------------------------------------------------------------------------------ */
 
-static struct nvml_functions nvml;
+static struct nvml_all_functions nvml;
 static nvmlDevice_t device;
 
 static bool nvml_open(void)
@@ -706,7 +706,7 @@ static bool nvml_open(void)
 	nvml.name = (__typeof__(nvml.name))dlsym(library, #name); \
 	if (!nvml.name)                                           \
 		return false;
-	NVML_FUNCTIONS(X)
+	NVML_ALL_FUNCTIONS(X)
 #undef X
 	return true;
 }

@@ -195,15 +195,14 @@ void decode_code(struct injected *injected, struct injected_ring *ring, const st
 
 /* Guests report the needs of a kernel when its launch is over. The kernel has been described by
  * then. */
-void decode_kernel_needs(struct injected *injected, const struct record *head)
+void decode_kernel_needs(struct injected *injected, struct injected_ring *ring,
+			 const struct record *head)
 {
 	const struct record_kernel_needs *record = (const struct record_kernel_needs *)head;
 	struct trace_writer *writer = injected->recording->writer;
 	struct event_code row;
 	uint32_t id;
 
-	if (head->size < sizeof(*record))
-		return decode_broken(injected);
 	id = decode_get_id(&injected->ids.codes, record->code);
 	if (!id || !trace_writer_find_entity(writer, EVENT_CODE, id, &row) ||
 	    row.type != CODE_KERNEL)
@@ -219,7 +218,7 @@ void decode_bytes(struct injected *injected, struct injected_ring *ring, const s
 	struct assembly *assembly = &ring->assembly;
 	uint32_t length = head->detail;
 
-	if (head->size < sizeof(*record) || length > head->size - sizeof(*record))
+	if (length > head->size - sizeof(*record))
 		return decode_broken(injected);
 	/* An earlier piece was lost. The rest does not fit, and decode_end_assembly counts the
 	 * loss. */

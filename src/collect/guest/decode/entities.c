@@ -189,7 +189,7 @@ static uint32_t describe_device(struct injected *injected, const struct record_d
 	return device.id;
 }
 
-void decode_device(struct injected *injected, const struct record *head)
+void decode_device(struct injected *injected, struct injected_ring *ring, const struct record *head)
 {
 	const struct record_device *record = (const struct record_device *)head;
 	const char *texts[5]; /* key, name, vendor, driver, platform */
@@ -219,7 +219,8 @@ void decode_device(struct injected *injected, const struct record *head)
 	decode_put_waiting_queues(injected, record->device);
 }
 
-void decode_context(struct injected *injected, const struct record *head)
+void decode_context(struct injected *injected, struct injected_ring *ring,
+		    const struct record *head)
 {
 	const struct record_context *record = (const struct record_context *)head;
 	struct event_context context = {
@@ -227,8 +228,6 @@ void decode_context(struct injected *injected, const struct record *head)
 		.begin_ns = host_clocks_now_ns(),
 	};
 
-	if (head->size < sizeof(*record))
-		return decode_broken(injected);
 	context.id = decode_map_id(injected, &injected->ids.contexts, record->context,
 				   &injected->recording->last_context);
 	context.handle = record->handle;
@@ -238,14 +237,12 @@ void decode_context(struct injected *injected, const struct record *head)
 		decode_undescribed(injected);
 }
 
-void decode_queue(struct injected *injected, const struct record *head)
+void decode_queue(struct injected *injected, struct injected_ring *ring, const struct record *head)
 {
 	const struct record_queue *record = (const struct record_queue *)head;
 	struct injected_queue *queue;
 	struct waiting_queue waiting;
 
-	if (head->size < sizeof(*record))
-		return decode_broken(injected);
 	queue = decode_find_queue(injected, record->queue);
 	if (!queue) {
 		if (record->queue && record->queue <= MAX_GUEST_ID)

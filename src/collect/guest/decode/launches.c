@@ -79,8 +79,6 @@ void decode_api(struct injected *injected, struct injected_ring *ring, const str
 	const struct record_api *record = (const struct record_api *)head;
 	struct event_api row;
 
-	if (head->size < RECORD_API_BYTES)
-		return decode_broken(injected);
 	row = (struct event_api){
 		.begin = record->begin,
 		.end = record->end,
@@ -223,7 +221,7 @@ void decode_launch(struct injected *injected, struct injected_ring *ring, const 
 	struct injected_queue *queue;
 	struct event_launch row;
 
-	if (head->size < sizeof(*record) || record->dimensions > 3 ||
+	if (record->dimensions > 3 ||
 	    head->size - sizeof(*record) < 8u * (2u * record->dimensions + record->wait_count))
 		return decode_broken(injected);
 	queue = decode_find_queue(injected, record->queue);
@@ -288,14 +286,13 @@ static void take_execution(struct injected *injected, const struct event_executi
 		put_execution(injected, row, queue ? queue->clock : 0);
 }
 
-void decode_execution(struct injected *injected, const struct record *head)
+void decode_execution(struct injected *injected, struct injected_ring *ring,
+		      const struct record *head)
 {
 	const struct record_execution *record = (const struct record_execution *)head;
 	struct injected_queue *queue;
 	struct event_execution row;
 
-	if (head->size < sizeof(*record))
-		return decode_broken(injected);
 	queue = decode_find_queue(injected, record->queue);
 	row = (struct event_execution){
 		.queued = record->queued,
@@ -334,7 +331,7 @@ static bool keep_node(struct injected *injected, const struct waiting_node *node
 	return true;
 }
 
-void decode_node(struct injected *injected, const struct record *head)
+void decode_node(struct injected *injected, struct injected_ring *ring, const struct record *head)
 {
 	const struct record_node *record = (const struct record_node *)head;
 	const struct node_call *call;
@@ -342,8 +339,7 @@ void decode_node(struct injected *injected, const struct record *head)
 	struct waiting_node node;
 	bool is_whole;
 
-	if (head->size < sizeof(*record) || record->dimensions > 3 ||
-	    head->size - sizeof(*record) < 16u * record->dimensions)
+	if (record->dimensions > 3 || head->size - sizeof(*record) < 16u * record->dimensions)
 		return decode_broken(injected);
 	queue = decode_find_queue(injected, record->queue);
 	node = (struct waiting_node){
@@ -393,7 +389,7 @@ void decode_captured(struct injected *injected, struct injected_ring *ring,
 	const struct record_captured *record = (const struct record_captured *)head;
 	struct captured captured;
 
-	if (head->size < sizeof(*record) || !record->node)
+	if (!record->node)
 		return decode_broken(injected);
 	if (!guest_budget_hold(&injected->budget, CAPTURED_BYTES))
 		return decode_undescribed(injected);

@@ -59,14 +59,17 @@ struct injected_queue *decode_find_queue(struct injected *injected, uint32_t gue
 /* Writes the queues that wait for guest_device; 0: all of them, even if their device was never
  * described. */
 void decode_put_waiting_queues(struct injected *injected, uint32_t guest_device);
-void decode_device(struct injected *injected, const struct record *head);
-void decode_context(struct injected *injected, const struct record *head);
-void decode_queue(struct injected *injected, const struct record *head);
+void decode_device(struct injected *injected, struct injected_ring *ring,
+		   const struct record *head);
+void decode_context(struct injected *injected, struct injected_ring *ring,
+		    const struct record *head);
+void decode_queue(struct injected *injected, struct injected_ring *ring, const struct record *head);
 
 /* ---- code.c ---------------------------------------------------------------------------------- */
 
 void decode_code(struct injected *injected, struct injected_ring *ring, const struct record *head);
-void decode_kernel_needs(struct injected *injected, const struct record *head);
+void decode_kernel_needs(struct injected *injected, struct injected_ring *ring,
+			 const struct record *head);
 void decode_bytes(struct injected *injected, struct injected_ring *ring, const struct record *head);
 
 /* ---- launches.c ------------------------------------------------------------------------------ */
@@ -83,8 +86,9 @@ void decode_function(struct injected *injected, struct injected_ring *ring,
 void decode_api(struct injected *injected, struct injected_ring *ring, const struct record *head);
 void decode_launch(struct injected *injected, struct injected_ring *ring,
 		   const struct record *head);
-void decode_execution(struct injected *injected, const struct record *head);
-void decode_node(struct injected *injected, const struct record *head);
+void decode_execution(struct injected *injected, struct injected_ring *ring,
+		      const struct record *head);
+void decode_node(struct injected *injected, struct injected_ring *ring, const struct record *head);
 void decode_captured(struct injected *injected, struct injected_ring *ring,
 		     const struct record *head);
 

@@ -13,10 +13,8 @@
  *           stop the threads of another program.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stddef.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "abi/i915_debug.h"
 #include "collect/intel/experimental/eudebug_driver.h"
@@ -24,16 +22,9 @@
 static int connect_to(const struct gpu_node *node, pid_t pid)
 {
 	struct i915_debugger_open open = {.pid = (uint64_t)pid, .flags = I915_DEBUG_NONBLOCK};
-	const int fd = node->ioctl(node->fd, I915_IOCTL_DEBUGGER_OPEN, &open);
-	int error;
 
-	if (fd < 0)
-		return -errno;
-	if (fcntl(fd, F_SETFD, FD_CLOEXEC) == 0)
-		return fd;
-	error = -errno;
-	close(fd);
-	return error;
+	return gpu_node_begin(node, node->ioctl(node->fd, I915_IOCTL_DEBUGGER_OPEN, &open), true,
+			      0);
 }
 
 static ssize_t read_event(const struct gpu_node *node, int fd, void *bytes, size_t size,

@@ -13,7 +13,6 @@
  *           bind whose events are further apart is counted
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -26,20 +25,12 @@ static int connect_to(const struct gpu_node *node, pid_t pid)
 {
 	struct xe_debug_connect connect = {.pid = (uint64_t)pid};
 	const int fd = node->ioctl(node->fd, XE_IOCTL_DEBUG_CONNECT, &connect);
-	int error;
 
-	if (fd < 0)
-		return -errno;
-	if (connect.version != XE_DEBUG_VERSION) {
+	if (fd >= 0 && connect.version != XE_DEBUG_VERSION) {
 		close(fd);
 		return -ENOTTY;
 	}
-	/* the driver has no flag for either */
-	if (fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 && fcntl(fd, F_SETFL, O_NONBLOCK) == 0)
-		return fd;
-	error = -errno;
-	close(fd);
-	return error;
+	return gpu_node_begin(node, fd, true, 0);
 }
 
 static ssize_t read_event(const struct gpu_node *node, int fd, void *bytes, size_t size,
