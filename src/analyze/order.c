@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * analyze/order.c - iterates over a trace in the order of host time, row by row or moment by moment
+ * (a moment is one of the times in a row)
  *
  * Runs in:  commands that read a trace; an order belongs to one thread and starts a second one that
  *           decodes ahead
