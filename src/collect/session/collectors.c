@@ -8,8 +8,8 @@
  * Owns:     nothing; the states belong to the session
  * Fails:    a collector that cannot run is noted and skipped
  * Why:      All loops over the collectors of a session are here, so that its other files do not
- *           depend on which collectors exist. Only the first one has a part of its own in notes.c
- *           and session.c.
+ *           depend on which collectors exist. The exception is the registry's first collector,
+ *           which notes.c and session.c use directly.
  */
 #include "collect/session/private.h"
 

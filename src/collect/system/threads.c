@@ -9,9 +9,9 @@
  * Owns:     the value of each thread in the last round
  * Fails:    returns false if the process is gone
  * Why:      Each thread is read, because /proc/PID/schedstat is for the first thread only: a
- *           process with eight busy threads showed one processor. A thread that is new since the
- *           last round has used all of its time in this one; the last part of an ended thread's
- *           time is lost.
+ *           process with eight busy threads appeared to use one processor. All time of a thread
+ *           that is new since the previous round counts in this round. The time that an ended
+ *           thread used after its last reading is lost.
  */
 #include "collect/system/threads.h"
 
