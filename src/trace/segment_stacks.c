@@ -6,7 +6,8 @@
  * Gets:     rows that refer to stacks; gives the chunks that describe these stacks, before the rows
  * Owns:     nothing of its own
  * Fails:    -errno; unwritten frames and stacks are written with the next chunk
- * Why only those in use: a program that runs for a day has more stacks than any ten seconds of it
+ * Why only the stacks to which rows of the segment refer: a program that runs for a day has more
+ *           stacks than any ten seconds of it
  */
 #include <errno.h>
 #include <stdlib.h>

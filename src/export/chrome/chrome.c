@@ -9,8 +9,8 @@
  *           one, ids of stacks
  * Fails:    -ENOMEM, errors of the reader; -EPIPE ends it silently
  * Why complete events (X) and not pairs of B and E: a row has both times, so each row is one event.
- *           Viewers sort slices by start time and keep the file's order for equal times. Of two
- *           slices with the same start the outer one must come first, otherwise viewers drop it.
+ *           Viewers sort slices by start time and keep the file's order for equal times. If two
+ *           slices have the same start, the outer one must come first, otherwise viewers drop it.
  *           Only calls with the same start time are collected and sorted.
  */
 #include <errno.h>

@@ -2,13 +2,14 @@
  *
  * symbol/jit/jitdump.c - names, lines and bytes of JIT code from jit-PID.dump
  *
- * Runs in:  the recorder, which keeps the sampled part, and all commands that read a trace
+ * Runs in:  the recorder, which stores the records of sampled code in the trace, and all commands
+ *           that read a trace
  * Gets:     a file that the profiled program wrote (version 1 of perf's format)
  * Gives:    code by address and time
  * Owns:     a copy of the file; names and code point into it
  * Fails:    -EPROTO, -ENOTSUP, -ENOMEM; a damaged record is left out and counted
- * Why with times: runtimes reuse addresses within milliseconds, and the newest function at an
- *           address is often not the one that ran at the time of the sample
+ * Why code is looked up by time too: runtimes reuse addresses within milliseconds, and the newest
+ *           function at an address is often not the one that ran at the time of the sample
  */
 #include "symbol/jit/jitdump.h"
 

@@ -2,13 +2,15 @@
  *
  * symbol/jit/perf_map.c - names of JIT code from /tmp/perf-PID.map
  *
- * Runs in:  the recorder, which keeps the sampled part, and all commands that read a trace
+ * Runs in:  the recorder, which stores the names of sampled code in the trace, and all commands
+ *           that read a trace
  * Gets:     a text that the profiled program wrote, and may still be writing
  * Gives:    names
  * Owns:     the names and a flat table of their addresses
  * Fails:    -ENOMEM, -errno of reading; a damaged line is left out and counted
- * Why the later line wins: a runtime reuses the memory of discarded code and cannot remove its
- *           line. The last line counts only with its newline: without one it is half written.
+ * Why the later line wins: a runtime reuses the memory of discarded code and cannot remove the old
+ *           code's line. The last line of the file counts only with its newline: without a newline
+ *           it is half written.
  */
 #include "symbol/jit/perf_map.h"
 
