@@ -7,9 +7,9 @@
  * Gives:    its text
  * Owns:     nothing
  * Fails:    never; the builder keeps -ENOMEM
- * Why:      it uses descriptors like the parser, so it prints everything that the parser reads. One
- *           test checks both: a text that is parsed, printed and parsed again gives the same
- *           message
+ * Why descriptors: the printer uses the same descriptors as the parser, so it prints everything
+ *           that the parser reads. One test checks both: a text that is parsed, printed and parsed
+ *           again gives the same message
  */
 #include "config/printer.h"
 

@@ -8,8 +8,8 @@
  * Owns:     nothing; stored values belong to the message and come from malloc, because protobuf-c
  *           frees them
  * Fails:    -EINVAL with a problem in the report that describes valid values; -ENOMEM
- * Why:      protobuf-c stores a count but no capacity. So a repeated field grows when its count is
- *           a power of two: a list of 100,000 values is moved 17 times
+ * Why:      protobuf-c stores a count but no capacity. So the array of a repeated field is doubled
+ *           when its count is a power of two: a list of 100,000 values is moved 17 times
  */
 #include "config/value.h"
 

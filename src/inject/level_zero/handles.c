@@ -9,8 +9,9 @@
  * Owns:     the tables and the structures, mapped on first use; a structure is reused, never freed
  * Fails:    with NULL if memory is refused or two million handles are known; counted
  * Why:      a lookup is one hash and one compare and takes no lock because nothing moves: a full
- *           table gets a larger one beside it. Objects are tracked from their creation on, recorded
- *           or not: Level Zero has no query for a list's context or a kernel's group size.
+ *           table gets a larger one beside it. Objects are tracked from their creation on, also
+ *           while no recorder is attached, because Level Zero has no query for a list's context or
+ *           a kernel's group size.
  */
 #include <string.h>
 
