@@ -3,7 +3,7 @@
  * collect/submissions.h - submissions to GPUs, from the calls of their drivers
  *
  * The kernel's GPU scheduler reports the same work as jobs, a moment later and with the times of
- * execution. Both are one command with one correlation id.
+ * execution. A submission and its job become one command with one correlation id.
  */
 #ifndef COLLECT_SUBMISSIONS_H
 #define COLLECT_SUBMISSIONS_H

@@ -11,9 +11,9 @@
  *           loop has a constant limit
  * Fails:    never: if memory is not readable yet, a later call continues from the same state
  * Why:      lengths come from the commands, not from a table, because a driver may use a command
- *           that no table has. One wrong length would make the rest of the buffer wrong. Memory is
- *           read in windows that end at a multiple of their size. None crosses a page, so a missing
- *           page hides nothing of the page before it.
+ *           that no table has. After one wrong length, the rest of the buffer would be misread.
+ *           Memory is read in windows that end at a multiple of their size. None crosses a page, so
+ *           a page that is not present does not prevent reading the page before it.
  *
  * Include with these macros defined:
  *

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * trace/stacks.h - tables of frames and stacks; equal ones get the same id. For this room only
+ * trace/stacks.h - tables of frames and stacks; equal ones get the same id. Only trace/ includes
+ * this
  */
 #ifndef TRACE_STACKS_H
 #define TRACE_STACKS_H

@@ -2,11 +2,11 @@
  *
  * collect/intel/eu_stall.h - layouts of the rows of Intel's EU stall sampling
  *
- * Source:   Source: xe_drm.h and xe_eu_stall.c of Linux 6.15 and later (layouts of PVC and Xe2),
- *           7.x (Xe3p). A row is for one instruction pointer in one XeCore. For each reason it
- *           counts the EU threads that stood there since the row before. It has no time, no process
- *           and no address space; these follow from the time of the read and from the code that was
- *           at the address.
+ * Source:   xe_drm.h and xe_eu_stall.c of Linux 6.15 and later (layouts of PVC and Xe2), 7.x
+ *           (Xe3p). A row is for one instruction pointer in one XeCore. For each reason it counts
+ *           the EU threads that were stopped at the instruction since the previous row. A row has
+ *           no time, no process and no address space; these follow from the time of the read and
+ *           from the code that was at the address.
  */
 #ifndef COLLECT_INTEL_EU_STALL_H
 #define COLLECT_INTEL_EU_STALL_H

@@ -8,9 +8,9 @@
  * Owns:     the line that it reads
  * Fails:    -EACCES if all addresses are 0, -ENOMEM, -errno
  * Why during the recording and not in the report: modules are loaded and unloaded, and a reboot
- *           moves all addresses, so names are read while the sampled kernel still runs. Why no
- *           table: a table of all names takes 12 ms more to parse and sort than a search for the
- *           few addresses.
+ *           moves all addresses, so names are read while the sampled kernel still runs.
+ * Why no table: a table of all names takes 12 ms more to parse and sort than a search for the few
+ *           addresses.
  */
 #include "symbol/kernel/kallsyms.h"
 
