@@ -10,8 +10,8 @@
  * Owns:     the decoded chunks that overlap the current time, with their times converted in place
  * Fails:    -ENOMEM; a damaged chunk is skipped and its rows are counted
  * Why a merge of chunks: a chunk is sorted and its head contains its first time, so the sweep
- *           decodes it only when it gets there. 10^7 rows are in 2500 chunks, of which about ten
- *           are open at a time: 3 MiB instead of 800. Some heads do not contain the earliest
+ *           decodes it only when it reaches that time. 10^7 rows are in 2500 chunks, of which about
+ *           ten are open at a time: 3 MiB instead of 800. Some heads do not contain the earliest
  *           moment, because executions are sorted by start and were queued long before. Those
  *           chunks are decoded once in advance.
  *

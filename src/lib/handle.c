@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * lib/handle.c - connect a struct duet to a recorder's memory and give each thread a ring there
+ * lib/handle.c - connect a struct duet to a recorder's shared memory and give each thread a ring in
+ * it
  *
  * Runs in:  the user's program
  * Gets:     a recorder's addresses

@@ -4,7 +4,7 @@
  *
  * Runs in:  BPF programs, over the memory of the submitting process, and our own process, over
  *           files; freestanding
- * Gets:     a GPU address, and a function that reads there
+ * Gets:     a GPU address, and a function that reads at GPU addresses
  * Gives:    addresses of kernels, and counts of commands that were not understood
  * Manners:  one step is one command. It allocates nothing, does not recurse, and trusts no length
  *           and no address. The verifier accepts it from Linux 6.1 on: every index is masked, every

@@ -12,10 +12,10 @@
  * Why:      A recorder that was killed cannot inform its guests. A guest that checked for the
  *           recorder by a clock or a descriptor would pay for the check in each call. When a thread
  *           dies, even by SIGKILL, the kernel walks its list of robust futexes and writes into each
- *           futex that the thread owns; guests read that word anyway. The links of the list are
- *           outside the shared memory, because a program that could write them would choose where
- *           the kernel and the recorder write. The kernel follows at most 2048 links; guests of
- *           further regions do not notice the recorder's death.
+ *           futex that the thread owns; guests read that word in each call for other reasons, too.
+ *           The links of the list are outside the shared memory, because a program that could write
+ *           them would choose where the kernel and the recorder write. The kernel follows at most
+ *           2048 links; guests of further regions do not notice the recorder's death.
  */
 #include "collect/guest/robust_region.h"
 

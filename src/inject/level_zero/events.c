@@ -10,8 +10,8 @@
  * Why:      an event is reset and reused, because creating one takes the driver more than a
  *           microsecond. The guest's events have no scope: they order no memory accesses, and so
  *           cause no flush. An event whose command is not tracked (no room, no lock) waits until
- *           the device has signalled it: otherwise a program that appends meanwhile would need a
- *           new event for each append, 50,000 of them a second.
+ *           the device has signalled it: otherwise a program that appends many commands in that
+ *           time would need a new event for each append, 50,000 of them a second.
  */
 #include "inject/level_zero/level_zero.h"
 
