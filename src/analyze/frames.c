@@ -8,7 +8,7 @@
  * Owns:     a symbolizer and its results, one per frame
  * Fails:    -ENOMEM; a frame without a name is shown as module and offset
  * Why when a report is made: symbolizing while the program runs would take processor time from it.
- *           Why each frame once: a thousand stacks have a few hundred different frames.
+ * Why each frame once: a thousand stacks have a few hundred different frames.
  */
 #include "analyze/frames.h"
 

@@ -13,10 +13,10 @@
  *           for all earlier launches. A recording of PyTorch has 1567 launches in one stream
  *           capture that never ran.
  * Why a wait alone proves nothing: if a program is killed after cuStreamSynchronize, its commands
- * ran but CUPTI still holds their records. Only a later record of the same queue proves that the
- * earlier record will not come. Why only queues with a row: imported traces name a launch's queue
- * only if the command ran. A later command may belong to another queue while the launch still runs
- * or hangs.
+ *           ran but CUPTI still holds their records. Only a later record of the same queue proves
+ *           that the earlier record will not come.
+ * Why only queues with a row: imported traces name a launch's queue only if the command ran. A
+ *           later command may belong to another queue while the launch still runs or hangs.
  */
 #include "analyze/join/unexecuted.h"
 

@@ -15,7 +15,7 @@
  *           futex that the thread owns; guests read that word in each call for other reasons, too.
  *           The links of the list are outside the shared memory, because a program that could write
  *           them would choose where the kernel and the recorder write. The kernel follows at most
- *           2048 links; guests of further regions do not notice the recorder's death.
+ *           2048 links; further regions lack this protection.
  */
 #include "collect/guest/robust_region.h"
 

@@ -9,7 +9,7 @@
  * Fails:    a collector that cannot run is noted and skipped
  * Why:      This file has all loops over the collectors of a session, so that the other files of
  *           session/ do not depend on which collectors exist. The exception is the registry's first
- *           collector, which notes.c and session.c use directly.
+ *           collector (opencl), which notes.c and session.c use directly.
  */
 #include "collect/session/private.h"
 

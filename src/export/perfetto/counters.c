@@ -9,7 +9,8 @@
  * Fails:    -ENOMEM, errors of writing
  * Why a value is written at the start of its reading: the viewer shows a value from its time to
  *           that of the next value, and a rate describes the time after its start. Perfetto cannot
- *           express an unknown value: in a gap the last value remains.
+ *           express an unknown value: in a gap between readings the viewer continues to show the
+ *           last value.
  */
 #include "export/perfetto/counters.h"
 
