@@ -6,10 +6,10 @@
  * the real headers where those are installed. Constants carry the vendor's names, so that a search
  * finds them in its manual; structs and fields are ours.
  *
- * Activity records only ever grow at their end. The structs here are those of 13.0; a version in a
- * comment applies to the fields from there on. An older library writes shorter records: walk with
- * cuptiActivityGetNextRecord, never by sizeof, and check the version before reading a field at the
- * end.
+ * Activity records only ever grow at their end. The structs in this file are those of 13.0; a
+ * version in a comment applies to its field and all fields after it. An older library writes
+ * shorter records: walk with cuptiActivityGetNextRecord, never by sizeof, and check the version
+ * before reading a field at the end.
  *
  * Declarations for the simulated library and tests alone are in sim/nvidia/cupti_abi.h.
  *

@@ -6,7 +6,7 @@
  *
  *	FUNCTION_NAME(number, text)
  *
- * A runtime with calls of its own has its table of them included here.
+ * This file includes the table of calls of each runtime.
  */
 #define STATUS(number, name, ...)        FUNCTION_NAME(number, #name)
 #define CREATE(number, name, ...)        FUNCTION_NAME(number, #name)

@@ -8,9 +8,9 @@
  *
  * The number is the function id in records. It differs from those of abi/hsa_calls.h and is never
  * given to another function. The version is that of the symbol. A program linked to HIP contains
- * it, so it never changes. Queries that a program may make millions of times and that neither
- * launch nor wait (hipGetDevice, hipGetLastError, attributes) have no row: they go straight to the
- * runtime and cost nothing. Include with these macros defined:
+ * the version, so it never changes. Queries that a program may make millions of times and that
+ * neither launch nor wait (hipGetDevice, hipGetLastError, attributes) have no row: they go straight
+ * to the runtime and cost nothing. Include with these macros defined:
  *
  *	HIP_CALL(number, name, version, parameters, arguments, argument)
  *		argument: argument of the record

@@ -2,8 +2,8 @@
  *
  * abi/i915.h - the part of the interface of Linux's driver i915 that duet uses
  *
- * Source:   include/uapi/drm/i915_drm.h of Linux 6.1 to 7.3, which are the same here. Own
- *           declarations, as abi/xe.h.
+ * Source:   include/uapi/drm/i915_drm.h of Linux 6.1 to 7.3, in which the parts used are the same.
+ *           Own declarations, as abi/xe.h.
  */
 #ifndef ABI_I915_H
 #define ABI_I915_H

@@ -34,9 +34,9 @@
  *		only the guest calls it
  *
  * callee: next (the next function) or own (our own body around it); with the suffix _gone if the
- * call releases something, because pending commands are not polled then. look: LOOK if an idle
- * guest looks for a recorder in this call. argument: argument of the record. after: code that runs
- * when the call was recorded.
+ * call releases something, because pending commands are not polled in such a call. look: LOOK if an
+ * idle guest looks for a recorder in this call. argument: argument of the record. after: code that
+ * runs when the call was recorded.
  */
 /* clang-format off */
 /* ---- initialization ---- */

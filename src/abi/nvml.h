@@ -2,12 +2,13 @@
  *
  * abi/nvml.h - the part of NVML's binary interface that duet uses
  *
- * Our own declarations, from the public reference. No machine of ours has nvml.h installed, so no
- * test compares them. In November 2026 every constant, size, offset and function type here was
- * compared once with the public nvml.h of NVML 13.3: all equal but NVML_GPM_METRIC_MAX, which is 98
- * in 11.8 to 12.8, 210 to 13.1 and 333 since. The struct's version stayed 1 and its array is last,
- * so the library can only use metric_count. Our constant is the smallest of the three. No real
- * library has confirmed this, or the units, yet.
+ * Our own declarations, from the public reference. No machine of the project has nvml.h installed,
+ * so no test compares them. In November 2026 every constant, size, offset and function type in this
+ * file was compared once with the public nvml.h of NVML 13.3: all are equal except
+ * NVML_GPM_METRIC_MAX, which is 98 in NVML 11.8 to 12.8, 210 up to 13.1 and 333 since then. The
+ * struct's version stayed 1 and its array is last, so the library can only use metric_count. Our
+ * constant is the smallest of the three values. NVML and GPM were read with the library of driver
+ * 580.159 on an H200.
  *
  * If a driver lacks a function, try the one listed behind it. The struct of a versioned function
  * differs in size with the version, as noted at each struct.

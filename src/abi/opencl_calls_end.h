@@ -2,7 +2,8 @@
  *
  * abi/opencl_calls_end.h - undefines the macros of opencl_calls.inc, for the next use of that table
  *
- * Without a guard: it is included behind each use that another one follows.
+ * This file has no include guard, because it is included after each use of the table that another
+ * use follows.
  */
 #undef STATUS
 #undef CREATE

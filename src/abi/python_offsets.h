@@ -7,7 +7,8 @@
  *           tests/generate/python_offsets.py and compared with every installed version's headers by
  *           the test python-offsets. 3.14: from its published headers, not compared with an
  *           interpreter. From 3.13 on an interpreter contains most offsets itself, in struct
- *           _Py_DebugOffsets at the start of _PyRuntime. Those are used instead of the table.
+ *           _Py_DebugOffsets at the start of _PyRuntime. The offsets from the interpreter are used
+ *           instead of the table.
  */
 #ifndef ABI_PYTHON_OFFSETS_H
 #define ABI_PYTHON_OFFSETS_H

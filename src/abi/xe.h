@@ -2,11 +2,11 @@
  *
  * abi/xe.h - the part of the interface of Linux's driver xe that duet uses
  *
- * Source:   include/uapi/drm/xe_drm.h of Linux 7.3; the numbers have not changed since the driver
- *           has them (6.8; OA 6.11; EU stalls 6.15). Own declarations, because few machines have
- *           the header, and on most of them it is older than the kernel. A test compares them with
- *           the kernel's numbers (tests/unit/event/test_xe_abi.c). BPF programs and the driver of
- *           sim/mock_xe use them too.
+ * Source:   include/uapi/drm/xe_drm.h of Linux 7.3; the numbers have not changed since they were
+ *           added to the driver (Linux 6.8; OA 6.11; EU stalls 6.15). Own declarations, because few
+ *           machines have the header, and on most of them it is older than the kernel. A test
+ *           compares them with the kernel's numbers (tests/unit/event/test_xe_abi.c). BPF programs
+ *           and the driver of sim/mock_xe use them too.
  */
 #ifndef ABI_XE_H
 #define ABI_XE_H

@@ -5,9 +5,9 @@
  *
  * Source:   xe_drm_prelim.h of Intel's own builds of the driver (xekmd-backports), version 1 of the
  *           interface. No kernel of kernel.org has it. Its calls are numbered downwards from 0x5f,
- *           where that kernel has no calls, so it refuses them. A later series for kernel.org has
- *           other numbers and no code objects, and is not supported. The driver of sim/mock_xe
- *           implements this interface.
+ *           where the kernel of kernel.org has no calls, so that kernel refuses them. A later
+ *           series for kernel.org has other numbers and no code objects, and is not supported. The
+ *           driver of sim/mock_xe implements this interface.
  */
 #ifndef ABI_XE_DEBUG_H
 #define ABI_XE_DEBUG_H

@@ -5,12 +5,12 @@
  * Runs in:  our own process, in all commands that read a trace
  * Gets:     an open trace and a window
  * Gives:    the account, the ledger and the tables of a report
- * Owns:     its tables; open commands while it sweeps
+ * Owns:     its tables; during the sweep, commands that were launched and have not ended
  * Fails:    -ENOMEM and errors of the reader; rows of damaged chunks are counted as lost
  * Why one sweep in time order: the cause of an idle gap follows from what the launching thread did
- *           before it and from the command after it. A sweep in time order has both at hand. Memory
- *           grows with kernels, functions, queues and open commands, not with rows: 10^7 rows take
- *           as much as 10^5.
+ *           before the gap and from the command after the gap. A sweep in time order has both at
+ *           hand. Memory grows with kernels, functions, queues and open commands, not with rows: a
+ *           trace of 10^7 rows takes as much memory as one of 10^5.
  */
 #include "analyze/analysis.h"
 

@@ -4,13 +4,15 @@
  *
  * Runs in:  our own process, in all commands that read a trace
  * Gets:     clock pairs; launches and executions, whose order bounds the device clocks
- * Gives:    a map to host time and a certificate for each domain
- * Owns:     the maps; during the pass, launches and executions that wait for each other
+ * Gives:    for each domain a map to host time and a certificate (offset, drift, error bound,
+ *           violations)
+ * Owns:     the maps; during the pass, launches whose execution, and executions whose launch, has
+ *           not been read yet
  * Fails:    -ENOMEM; a damaged chunk only reduces the number of bounds
- * Why host clocks first: each device clock is compared with the host clocks as candidates, so their
- *           maps and errors must exist before the pass. A trace without a device clock (a CPU
- *           device, whose timestamps are host time) needs no pass, which saves half the time of a
- *           report.
+ * Why host clocks first: a device clock may be one of the host clocks. Each host clock is therefore
+ *           a candidate map for each device clock, and must be aligned before the pass over
+ *           launches and executions. A trace without a device clock (a CPU device, whose timestamps
+ *           are host time) needs no pass, which saves half the time of a report.
  */
 #include "analyze/clocks.h"
 

@@ -8,8 +8,8 @@
  * Owns:     nothing
  * Fails:    never
  * Why together: each part of a collector (calls, counters, samples) writes its own note, and one
- *           part can be refused alone. A report that took one note for the whole collector printed
- *           "not at all" above 12,325 timed commands.
+ *           part can be refused alone. A report that took the state of the whole collector from one
+ *           note printed "not recorded at all" above 12,325 commands that were recorded with times.
  */
 #include "analyze/collectors.h"
 

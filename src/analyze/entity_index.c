@@ -7,9 +7,9 @@
  * Gives:    dense indices
  * Owns:     nothing
  * Fails:    never; all unknown ids share the index entities->count
- * Why:      a file may contain any 32-bit id, so an array indexed by id could take 4 GiB. An array
- *           indexed by position cannot. The recorder numbers entities 1, 2, 3, …, so the id is
- *           usually the position + 1, and one comparison confirms it.
+ * Why an index by position: a file may contain any 32-bit id, so an array indexed by id could take
+ *           4 GiB. An array indexed by position cannot. The recorder numbers entities 1, 2, 3, …,
+ *           so the id is usually the position + 1, and one comparison confirms it.
  */
 #include "analyze/entity_index.h"
 

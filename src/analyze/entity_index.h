@@ -2,8 +2,8 @@
  *
  * analyze/entity_index.h - the entities of one kind, and the index of each in the reader's list
  *
- * The analysis has an array of its own for each list of entities, one item longer. The last item
- * stands for all ids without a row in the file.
+ * For each list of entities the analysis has an array of its own, which is one item longer. The
+ * last item stands for all ids that have no row in the file.
  */
 #ifndef ANALYZE_ENTITY_INDEX_H
 #define ANALYZE_ENTITY_INDEX_H

@@ -7,7 +7,7 @@
  * Gives:    a boolean per row, and times for output
  * Owns:     nothing
  * Fails:    never, except filter_open: errors of the reader
- * Why:      all exporters call these functions, so --from, --to, --pid and --kind select the same
+ * Why shared: all exporters call these functions, so --from, --to, --pid and --kind select the same
  *           rows in every format
  */
 #include "analyze/filter.h"

@@ -7,8 +7,8 @@
  * Gives:    functions, files and lines, inlined callers included
  * Owns:     a symbolizer and its results, one per frame
  * Fails:    -ENOMEM; a frame without a name is shown as module and offset
- * Why here: frames are symbolized when a report is made, not while the program runs, and each frame
- *           once. A thousand stacks have a few hundred different frames.
+ * Why when a report is made: symbolizing while the program runs would take processor time from it.
+ * Why each frame once: a thousand stacks have a few hundred different frames.
  */
 #include "analyze/frames.h"
 

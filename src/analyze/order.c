@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * analyze/order.c - iterates over a trace in the order of host time, row by row or moment by moment
+ * (a moment is one of the times in a row)
  *
  * Runs in:  commands that read a trace; an order belongs to one thread and starts a second one that
  *           decodes ahead
@@ -9,8 +10,8 @@
  * Owns:     the decoded chunks that overlap the current time, with their times converted in place
  * Fails:    -ENOMEM; a damaged chunk is skipped and its rows are counted
  * Why a merge of chunks: a chunk is sorted and its head contains its first time, so the sweep
- *           decodes it only when it gets there. 10^7 rows are in 2500 chunks, of which about ten
- *           are open at a time: 3 MiB instead of 800. Some heads do not contain the earliest
+ *           decodes it only when it reaches that time. 10^7 rows are in 2500 chunks, of which about
+ *           ten are open at a time: 3 MiB instead of 800. Some heads do not contain the earliest
  *           moment, because executions are sorted by start and were queued long before. Those
  *           chunks are decoded once in advance.
  *

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * analyze/order.h - iterates over a trace in the order of host time, row by row or moment by moment
+ * (a moment is one of the times in a row)
  *
  * Memory holds only the chunks that overlap the current time, never the whole trace. A chunk is
  * decoded when the sweep reaches its earliest moment and freed after its last.

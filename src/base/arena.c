@@ -8,9 +8,9 @@
  * Gives:    pointers that live as long as the arena
  * Owns:     its blocks, freed by arena_fini
  * Fails:    NULL if malloc fails or a size overflows
- * Why 4 KiB to 256 KiB: blocks double from one page, so that a thousand small arenas cost 4 MB, and
- *           a dictionary of millions of strings needs few allocations. An allocation larger than a
- *           block gets a block of its own
+ * Why blocks of 4 KiB to 256 KiB: each block is twice the size of the one before, so that a
+ *           thousand small arenas cost 4 MB, and a dictionary of millions of strings needs few
+ *           allocations. An allocation larger than a block gets a block of its own
  */
 #include "base/arena.h"
 

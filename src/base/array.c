@@ -7,7 +7,7 @@
  * Gives:    zeroed room for more items
  * Owns:     nothing: the owner frees the array with free()
  * Fails:    -ENOMEM, also if count * size overflows; the array is unchanged
- * Why 8 items at first: most lists in a trace stay below that
+ * Why room for 8 items at first: most lists in a trace have fewer items
  */
 #include "base/array.h"
 

@@ -4,7 +4,8 @@
  *
  * Runs in:  the recorder, and all commands that read a trace, any thread; never inside a guest
  * Gets:     a code and a printf format
- * Gives:    the same code, so that `return error_set(...)` fails and sets the message in one line
+ * Gives:    the same code, so that one line, `return error_set(...)`, sets the message and returns
+ *           the error
  * Owns:     one fixed buffer per thread: messages must work when memory has run out
  * Fails:    never; a text longer than the buffer loses its innermost end. The outer parts are kept
  *           because they name the command and the file

@@ -7,7 +7,7 @@
  * Gives:    short texts
  * Owns:     nothing
  * Fails:    never; a text that does not fit is truncated
- * Why here: terminal output, pictures and foreign files use the same formats
+ * Why one place for all: terminal output, pictures and foreign files use the same formats
  */
 #include "base/format.h"
 

@@ -8,8 +8,9 @@
  * Owns:     its slots; the table also owns copies of the strings, in an arena
  * Fails:    -ENOMEM (map) or id 0 (table), with everything unchanged
  * Why linear probing with backward shift: deletion leaves no tombstone, so a map stays fast
- *           although millions of pending commands pass through it a few at a time. Keys are mixed
- *           first, because handles share their low bits. At most 3/4 full.
+ *           although millions of pending commands are added and removed, a few of them present at
+ *           any time. Keys are mixed first, because handles share their low bits. A table is at
+ *           most 3/4 full.
  */
 #include "base/hash.h"
 

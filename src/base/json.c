@@ -8,8 +8,8 @@
  * Gives:    JSON in a FILE or a string builder that it borrows
  * Owns:     nothing
  * Fails:    keeps the first error, which json_error returns at the end
- * Why runs: bytes that need no escape are written in one piece; kernel names and paths rarely need
- *           one, and the timeline export writes millions of them
+ * Why runs of bytes: bytes that need no escape are written in one piece; kernel names and paths
+ *           rarely need one, and the timeline export writes millions of them
  */
 #include "base/json.h"
 

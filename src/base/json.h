@@ -12,7 +12,7 @@
  *		...
  *
  * Commas and quotes are the writer's work. The output is always valid UTF-8: bytes that are not
- * become U+FFFD, one for each maximal malformed sequence.
+ * valid become U+FFFD, one for each maximal malformed sequence.
  */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H

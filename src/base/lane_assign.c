@@ -8,8 +8,8 @@
  * Owns:     the spans that are still open in each lane
  * Fails:    -ENOMEM
  * Why lanes: if two slices overlap on one track, a viewer closes the wrong one first, so both
- *           lengths are wrong, or it drops one. An out-of-order queue with k commands in execution
- *           gets k lanes.
+ *           lengths are wrong, or it drops one. An out-of-order queue that executes k commands at
+ *           once gets k lanes.
  */
 #include "base/lane_assign.h"
 

@@ -8,8 +8,8 @@
  * Gives:    one NUL-terminated text
  * Owns:     the text until string_builder_take
  * Fails:    keeps -ENOMEM in the builder; a half-appended piece is removed
- * Why two passes in appendf: the first formats into the free room, so only the about log2(length)
- *           pieces that make the text grow are formatted twice
+ * Why appendf may format twice: it first formats into the free room. Only pieces that do not fit,
+ *           about log2(length) of them, are formatted again
  */
 #include "base/string.h"
 

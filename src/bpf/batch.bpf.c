@@ -8,9 +8,9 @@
  * Gives:    its results in `states`, where an incomplete parse also continues
  * Fails:    memory that is not mapped, or not present, makes the result incomplete, without an
  *           error
- * Why:      only the process that maps a batch can read it. This is the parser of the programs at a
- *           driver's submissions, without a driver and without a GPU: its results for a buffer can
- *           be compared with those of our own process.
+ * Why:      only the process that maps a batch can read it. This program has the same parser as the
+ *           BPF programs that run at a driver's submissions, but needs no driver and no GPU. So the
+ *           parser's results inside the kernel can be compared with those of isa/batch.c.
  */
 #include "bpf/kernel_types.h"
 #include "bpf/maps.h"

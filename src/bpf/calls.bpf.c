@@ -5,10 +5,10 @@
  * Runs in:  the kernel, in the calling thread, before the function starts
  * Gives:    struct call_record and kernel_stack in `records`
  * Fails:    records without room are counted in `counts`
- * Why:      it needs nothing inside the process: calls are recorded even if another tool uses the
- *           runtime's own interface, or the interface is unavailable in a running program. A return
- *           probe would replace the return address on the stack, which could then not be unwound,
- *           so the end of a call is not recorded.
+ * Why a probe in the kernel: it needs nothing inside the process. So calls are recorded even if
+ *           another tool uses the runtime's own interface, or the interface is unavailable in a
+ *           running program. A return probe would replace the return address on the stack, which
+ *           could then not be unwound, so the end of a call is not recorded.
  */
 #include "bpf/kernel_types.h"
 #include "bpf/maps.h"

@@ -9,9 +9,9 @@
  * Fails:    records without room are counted in `counts`
  * Why:      the scheduler's events are the same for all drivers that use it: under stable names
  *           since 6.17, before that under others. i915 has a scheduler of its own, and drivers of
- *           displays and virtual GPUs have none; their fences still show when work started and
- *           ended. The verifier allows an event's argument to be NULL, so each is checked first:
- *           7.3 refuses a program that does not.
+ *           displays and virtual GPUs have none; but their fences show the start and end of work,
+ *           too. The verifier allows an event's argument to be NULL, so each argument is checked
+ *           first: Linux 7.3 refuses a program without these checks.
  */
 #include "bpf/drm_types.h"
 #include "bpf/maps.h"

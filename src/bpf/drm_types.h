@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * bpf/drm_types.h - the fields that we read of the kernel's GPU structures; as bpf/kernel_types.h
+ * bpf/drm_types.h - the fields of the kernel's GPU structures that duet reads; as
+ * bpf/kernel_types.h
  */
 #ifndef BPF_DRM_TYPES_H
 #define BPF_DRM_TYPES_H

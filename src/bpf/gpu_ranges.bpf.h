@@ -9,11 +9,12 @@
  * Fails:    a range that finds no room is dropped and counted: its addresses become unknown, and
  *           never resolve to another object
  * Why:      the kernel's programs have hash tables but no trees. A range is stored in the buckets
- *           of the level whose buckets are at least as large as the range, so in two of them at
- *           most, cut at their border. A bind or unbind cuts its range out of all levels, so that a
- *           lookup finds the last bind of an address.
+ *           of the level whose buckets are at least as large as the range, so in at most two
+ *           buckets, and is cut at their border. A bind or unbind cuts its range out of all levels,
+ *           so that a lookup finds the last bind of an address.
  *
- * A bucket is changed under its own lock; a reader checks whether it changed meanwhile.
+ * A bucket is changed under its own lock; a reader checks whether the bucket changed while it was
+ * read.
  *
  * Include with these macros defined:
  *

@@ -6,7 +6,8 @@
  * Gets:     buffers and submissions of all processes
  * Gives:    see bpf/submit/submit.bpf.h
  * Why:      a submission carries a list of all its objects with their GPU addresses, so binds need
- *           not be tracked. The list is kept as long as its batch may be parsed again.
+ *           not be tracked. The list is kept as long as the batch of its submission may be parsed
+ *           again.
  */
 #include "bpf/submit/submit.bpf.h"
 

@@ -7,8 +7,8 @@
  * Gives:    sums by process and handler in `interrupts`, read by the recorder
  * Fails:    a handler without room is counted in `counts`
  * Why sums: a network card often has 10^5 interrupts a second, and single ones are not of interest.
- *           It is part of that object because another object would have the kernel's types read
- *           once more; loaded on request only.
+ * Why a part of sched.bpf.c: for an object of its own, the kernel's types would have to
+ *           be read once more. These programs are loaded on request only.
  */
 #ifndef BPF_INTERRUPTS_H
 #define BPF_INTERRUPTS_H

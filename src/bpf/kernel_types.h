@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * bpf/kernel_types.h - the fields that we read of the kernel's structures
+ * bpf/kernel_types.h - the fields of the kernel's structures that duet reads
  *
  * Names are the kernel's; offsets are those of the running kernel, filled in when a program is
  * loaded. A field that some kernels lack is checked with bpf_core_field_exists first.

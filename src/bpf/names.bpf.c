@@ -7,8 +7,8 @@
  * Gives:    "function+0x12/0x80 [module]" for each
  * Owns:     nothing
  * Fails:    with an empty text
- * Why:      62 names take 0.2 ms here. /proc/kallsyms takes 38 ms, because the kernel formats all
- *           of its 180,000 names.
+ * Why:      62 names take this program 0.2 ms. Reading /proc/kallsyms takes 38 ms, because the
+ *           kernel formats all of its 180,000 names.
  */
 #include <linux/bpf.h>
 

@@ -2,14 +2,15 @@
  *
  * bpf/preempt.bpf.c - detect the variable that holds this kernel's preempt_count
  *
- * Runs in:  nowhere: if the kernel loads one of these programs, it has that variable
+ * Runs in:  nowhere: the programs are only loaded. If the kernel accepts one of them, the kernel
+ *           has that variable
  * Gets:     nothing
  * Gives:    nothing
  * Owns:     nothing
  * Fails:    to load if the kernel's types, or its list of symbols (CONFIG_KALLSYMS_ALL), lack the
  *           variable
- * Why:      a refused program of sched.bpf.c costs all of its maps and a second load (8 to 40 ms);
- *           one of these costs 0.5 ms.
+ * Why a trial: if the kernel refuses a program of sched.bpf.c, all maps were created in vain and
+ *           must be loaded again (8 to 40 ms). Loading a program of this file costs 0.5 ms.
  */
 #include "bpf/kernel_types.h"
 

@@ -7,10 +7,10 @@
  *           machine
  * Gives:    kernel_out, kernel_in in `records`
  * Fails:    a record without room is counted in `counts`
- * Why:      perf shows an ordinary user only that its thread left and came back. Here both threads
- *           of a switch are known, and the state of the leaving one: its system call, the file, the
- *           lock's owner. A thread that is not watched costs one table lookup (about 30 ns) a
- *           switch and a wake-up.
+ * Why:      perf shows an ordinary user only that its thread left and came back. A BPF program sees
+ *           both threads of a switch, and the state of the leaving one: its system call, the file,
+ *           the lock's owner. A thread that is not watched costs one table lookup (about 30 ns) for
+ *           each switch and each wake-up.
  */
 #include "bpf/kernel_types.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * bpf/user_stacks.bpf.h - send each user stack once, and a number for it afterwards
+ * bpf/user_stacks.bpf.h - send each user stack once, and later only its number
  *
  * Runs in:  the kernel, in the thread whose stack is read
- * Gives:    struct kernel_stack in a ring, and a number that identifies it from then on
+ * Gives:    struct kernel_stack in a ring, and a number that identifies the stack in later records
  *
  * Include with these macros defined, after a ring, the map `counts` and count():
  *

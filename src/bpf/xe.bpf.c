@@ -5,11 +5,11 @@
  * Runs in:  the kernel, in threads that call the driver
  * Gets:     address spaces, binds, queues, buffers and submissions of all processes
  * Gives:    see bpf/submit/submit.bpf.h
- * Why:      a batch names kernels by GPU addresses, and is read at addresses of its process: binds
- *           map GPU addresses to objects, and mappings map objects to the process. There are three
- *           ways to the same data: the driver's functions by fentry and fexit, if its types are
- *           known; by kprobe; or drm_ioctl, the entry to all drivers, with the program's arguments.
- *           The recorder loads one.
+ * Why:      a batch names kernels by GPU addresses, and the batch itself is read at addresses of
+ *           its process. Binds map GPU addresses to objects, and mappings map objects to the
+ *           process. There are three ways to the same data: the driver's functions by fentry and
+ *           fexit, if its types are known; by kprobe; or drm_ioctl, the entry to all drivers, with
+ *           the program's arguments. The recorder loads the programs of one way.
  */
 #include "bpf/submit/submit.bpf.h"
 

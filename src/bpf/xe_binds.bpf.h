@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * bpf/xe_binds.bpf.h - the binds of xe's address spaces: look them up, cut them, put new ones
+ * bpf/xe_binds.bpf.h - the binds of xe's address spaces: look them up, cut them, add new ones
  *
  * Runs in:  the kernel, in the thread that calls the driver
  * Gets:     the arguments of DRM_XE_VM_BIND
  * Gives:    `buckets`, which map GPU addresses to objects
- * Fails:    a bucket that is full, or a call with too many steps: what is left is counted as lost
+ * Fails:    if a bucket is full or a call has too many steps, the remaining binds are counted as
+ *           lost
  *
  * A part of xe.bpf.c. Include with these macros defined, or functions: find_range, on_found,
  * on_missed.

@@ -4,7 +4,8 @@
  *
  * Runs in:  our own process
  * Gets:     a trace
- * Gives:    FILE.symbols/.build-id/xx/rest and rest.debug; files without a build id by their path
+ * Gives:    FILE.symbols/.build-id/xx/rest and rest.debug (xx and rest: the first two and the other
+ *           digits of a build id); files without a build id by their path
  * Owns:     nothing
  * Fails:    with -errno and the name of the file that could not be read or written; files copied
  *           before that stay. A path that would leave the folder or is too long is left out

@@ -4,11 +4,11 @@
  *
  * Runs in:  our own process
  * Gets:     a trace file
- * Gives:    the folder FILE.symbols, which the other verbs search automatically
+ * Gives:    the folder FILE.symbols, which the other commands of duet search automatically
  * Owns:     nothing
  * Fails:    with a message and the statuses of the other verbs; a missing file is only reported
- * Why:      symbols are looked up when a report is made. By then, the trace may be on another
- *           machine or the program may have been rebuilt
+ * Why:      symbols are looked up when a report is made. At that time the trace may be on another
+ *           machine, or the program may have been rebuilt
  */
 #include "cli/archive.h"
 

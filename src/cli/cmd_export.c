@@ -10,8 +10,8 @@
  *           the reader of stdout closes the pipe, duet ends without a message. If no row matches
  *           the filters, a message on stderr describes the trace, and the status is 0. A message
  *           also reports samples that the format cannot hold
- * Why:      many users run `duet export | head`; the rest of 10^7 lines must neither be computed
- *           nor end in an error
+ * Why:      many users run `duet export | head`; the remaining lines of 10^7 must not be computed,
+ *           and the closed pipe must not be an error
  */
 #include "cli/command.h"
 

@@ -4,13 +4,15 @@
  *
  * Runs in:  our own process
  * Gets:     a foreign file and its format
- * Gives:    a trace, on which every other verb works
+ * Gives:    a trace, which every other command of duet accepts
  * Owns:     nothing
- * Fails:    an unknown format is a usage error that lists the formats. An invalid file is status
- *           1; the message has the place, the expected and the found text, and no trace is written
- * Why left-out rows are on stderr: the trace does not contain the whole file, which is a fault
- * Why it prints what the format lacks: a report has gaps that duet's own recordings do not have,
- *           and readers must not take them for results
+ * Fails:    an unknown format is a usage error that lists the formats. An invalid file is status 1;
+ *           the message contains the place, the expected and the found text, and no trace is
+ *           written
+ * Why left-out rows are reported on stderr: the user must learn that the trace does not contain the
+ *           whole file
+ * Why the data that the format lacks are listed: the report of an imported trace has gaps that
+ *           duet's own recordings do not have, and readers must not take the gaps for results
  */
 #include "cli/command.h"
 

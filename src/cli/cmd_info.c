@@ -7,8 +7,8 @@
  * Gives:    text, or JSON "duet.info/1"
  * Owns:     the reader
  * Fails:    status 1 if the file is not a trace; a damaged trace is described, status 0
- * Why:      it decodes no rows: the heads of chunks contain the counts, and the checksums show
- *           whether the rest is intact. So it runs at the speed of the disk
+ * Why no rows are decoded: the heads of chunks contain the counts, and the checksums show whether
+ *           the rest is intact. So it runs at the speed of the disk
  */
 #include "cli/command.h"
 

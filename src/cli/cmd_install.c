@@ -10,7 +10,7 @@
  *           could change the guest; files written before are removed again
  * Why:      duet writes separate files into drop-in folders and never edits an existing file, so
  *           removal restores the previous state. The OpenCL loader silently skips a missing layer,
- *           so programs still run after duet was deleted by hand.
+ *           so programs still run if duet is deleted without duet install --remove.
  */
 #include <ctype.h>
 #include <errno.h>

@@ -8,8 +8,8 @@
  * Gives:    one line per item, or JSON "duet.list/1"
  * Owns:     nothing
  * Fails:    an unknown topic is a usage error that lists the topics
- * Why:      each line starts with the name and there is no heading, because the usual reader is a
- *           shell loop or a completion script
+ * Why:      each line starts with the name and there is no heading, because the output is usually
+ *           read by a shell loop or a completion script
  */
 #include "cli/command.h"
 

@@ -8,8 +8,8 @@
  * Owns:     nothing
  * Fails:    with 125 if duet itself fails, 126 or 127 if the program cannot be run. Otherwise the
  *           status is the program's, so `duet record --` can precede any command of a script
- * Why:      it prints nothing if stderr is not a terminal, because a recording must not change the
- *           program's output. Warnings are in the trace, and `duet report` prints them.
+ * Why:      duet record prints nothing if stderr is not a terminal, because a recording must not
+ *           change the program's output. Warnings are in the trace, and `duet report` prints them.
  */
 #include <errno.h>
 #include <limits.h>

@@ -7,7 +7,8 @@
  * Gives:    a path
  * Owns:     nothing
  * Fails:    NULL
- * Why:      searched relative to the running program, so that a moved or copied installation works
+ * Why:      guests are searched relative to the running program, so that a moved or copied
+ *           installation works
  */
 #include "cli/guest_path.h"
 

@@ -7,9 +7,9 @@
  * Gives:    the values, completed from the file
  * Owns:     the file's texts; values point into them
  * Fails:    -EINVAL after printing every mistake with its place
- * Why:      the command line's rows also describe the file, not a second table. A field accepts
- *           what its option accepts, with the same checks and messages, and a new option works in
- *           the file at once
+ * Why no second table: the rows that describe the command line also describe the file. A field
+ *           accepts what its option accepts, with the same checks and messages, and a new option
+ *           works in the file at once
  */
 #include "cli/option_file.h"
 

@@ -7,7 +7,8 @@
  * Gives:    an open model, a device, or a message and a status
  * Owns:     nothing
  * Fails:    with the statuses of the other verbs
- * Why here: `flame -o X X` once overwrote its trace, because only export checked for that
+ * Why one place for all commands: `flame -o X X` once overwrote its trace, because only `duet
+ *           export` checked whether the output is the trace
  */
 #include "cli/selection.h"
 

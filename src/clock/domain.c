@@ -7,8 +7,10 @@
  * Gives:    a map to CLOCK_MONOTONIC and its certificate (offset, drift, error bound, violations)
  * Owns:     the pairs, and bounds in at most BANDS bands of time
  * Fails:    -ENOMEM
- * Why in this order: a known host clock is exact. Pairs are exact to their windows. Causality
- *           bounds are only as tight as the shortest latencies, so they decide last
+ * Why host clocks are tried first, then pairs, then bounds: if the clock is one of the host's, that
+ *           clock's map is exact. Pairs are exact to the width of their windows. Causality bounds
+ *           (a command starts after its launch) are only as tight as the shortest latencies, so
+ *           they decide last
  */
 #include "clock/clock.h"
 

@@ -4,17 +4,18 @@
  *
  * Runs in:  our own process
  * Gets:     bounds, roughly by time
- * Gives:    the middle line of all that fit, and how far the truth can be from it
+ * Gives:    the middle of all lines that satisfy the bounds, and the maximum distance of the true
+ *           line from it
  * Owns:     two arrays of at most CLOCK_HULL_POINTS points per band
  * Fails:    -ENOMEM; -ERANGE for a bound too far from the others to calculate with
- * Why only the extreme slopes: over a range [first, last] that contains all bounds, the highest
- *           and lowest feasible values at both ends are reached at the greatest and the least
- *           feasible slope. The rectangle of these four values is the feasible set's bounding box
- *           in the plane (value at first, value at last), its centre always lies in the (convex)
- *           set, and no other line has a smaller maximum distance to the truth. The feasible width
- *           is convex in time, so it is largest at one of the two ends. All calculations use
- *           128-bit integers: times are within 2^61 of the origin and differences below 2^62, so
- *           every product is below 2^125.
+ * Why only the extreme slopes: over a range [first, last] that contains all bounds, the highest and
+ *           lowest values that a line within the bounds can have at both ends are reached at the
+ *           greatest and the least possible slope. The rectangle of these four values is the
+ *           feasible set's bounding box in the plane (value at first, value at last), its centre
+ *           always lies in the (convex) set, and no other line has a smaller maximum distance to
+ *           the truth. The feasible width is convex in time, so it is largest at one of the two
+ *           ends. All calculations use 128-bit integers: times are within 2^61 of the origin and
+ *           differences below 2^62, so every product is below 2^125.
  */
 #include "clock/hull.h"
 

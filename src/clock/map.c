@@ -7,9 +7,9 @@
  * Gives:    conversions in both directions, monotonic and rounded to the nearest
  * Owns:     the pieces
  * Fails:    -ENOMEM when a map is made; a conversion saturates at 0 and UINT64_MAX
- * Why 64 bits of slope: the relative error is below 2^-63, so after 2^62 ns (146 years) the
- *           product is still exact to half a nanosecond. A double (53 bits) is wrong by 1 ns after
- *           104 days.
+ * Why 64 bits of slope: the relative error of the slope is below 2^-63, so after 2^62 ns (146
+ *           years) the product is still exact to half a nanosecond. A double (53 bits) is wrong by
+ *           1 ns after 104 days.
  */
 #include "clock/map.h"
 

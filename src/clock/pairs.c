@@ -7,10 +7,11 @@
  * Gives:    a map through the middles of the narrow pairs, kept inside the wide ones, and its error
  * Owns:     at most CLOCK_PAIRS_KEPT pairs
  * Fails:    only if it cannot allocate
- * Why not through all pairs: two readings 40 ns wide and 1 ms apart leave the slope open by 40 ppm,
- *           which is 40 us after a second. So knots are far enough apart that the windows of two
- *           neighbours leave less than 1 ppm. A thread preempted during a reading gives a window of
- *           milliseconds, so a pair wider than WIDE times the median only bounds the line.
+ * Why not through all pairs: two readings 40 ns wide and 1 ms apart leave the slope uncertain by 40
+ *           ppm, which is an error of 40 us after a second. So the pairs through which the line
+ *           runs (its knots) are so far apart that the windows of two neighbours leave less than 1
+ *           ppm. A thread preempted during a reading gives a window of milliseconds, so a pair
+ *           wider than WIDE times the median only bounds the line.
  */
 #include "clock/pairs.h"
 

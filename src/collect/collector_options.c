@@ -6,9 +6,10 @@
  * Gets:     the text behind "NAME:", the collector's table
  * Gives:    bits and values in the collector's own struct
  * Owns:     nothing
- * Fails:    -EINVAL for a value that an option does not take
- * Why:      This file finds collectors through the session's options, not through the registry. So
- *           collectors may call it, while the registry calls collectors.
+ * Fails:    -EINVAL for a value that the option does not accept
+ * Why not through the registry: the registry depends on the collectors, so collectors must not
+ *           depend on it. This file finds a collector in the session's options, so collectors may
+ *           call it.
  */
 #include "collect/collector_options.h"
 

@@ -7,8 +7,9 @@
  * Gives:    ids, one for each device
  * Owns:     nothing; the identities belong to the recording
  * Fails:    without memory, a device may get a second id
- * Why:      A device is known by all its names, because NVML gives UUID and address, OpenCL one of
- *           them, and the kernel an address only. Ordinals depend on the process that asks.
+ * Why all names: A device is known by all its names, because NVML gives UUID and address, OpenCL
+ *           one of them, and the kernel an address only. An ordinal identifies no device, because
+ *           it depends on the process.
  */
 #include "collect/devices.h"
 

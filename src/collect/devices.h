@@ -3,8 +3,8 @@
  * collect/devices.h - one id per device, whichever collector sees it first
  *
  * Collectors of counters see a device before a program uses it, and under another name than the
- * program's runtime. Both get one id here. The runtime knows more about the device and describes it
- * again.
+ * program's runtime does. Both names get the same id. The runtime reports more about the device, so
+ * it describes the device again.
  */
 #ifndef COLLECT_DEVICES_H
 #define COLLECT_DEVICES_H

@@ -8,7 +8,8 @@
  * Owns:     nothing
  * Fails:    with the writer's errors
  * Why:      A clock is read between two readings of CLOCK_MONOTONIC. The narrowest of several such
- *           windows is used: 40 ns here. An interrupt may widen a single window to milliseconds.
+ *           windows is used; it was 40 ns on our machines. An interrupt may widen a single window
+ *           to milliseconds.
  */
 #include "collect/host_clocks.h"
 

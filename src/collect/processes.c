@@ -6,10 +6,10 @@
  * Gets:     pids and tids
  * Gives:    rows and ids
  * Owns:     the table
- * Fails:    returns NULL without memory; the caller goes on without
- * Why:      A process is written when a row refers to it. A shell script may start 5000 processes
- *           without any such row. Reading /proc takes 30 us each, which would be a third of the
- *           script's cost.
+ * Fails:    returns NULL without memory; the caller then writes no process or thread
+ * Why a process is written only when a row refers to it: a shell script may start 5000 processes to
+ *           which no row refers. Reading /proc for each takes 30 us, a third of the time that the
+ *           script itself takes.
  */
 #include "collect/processes.h"
 

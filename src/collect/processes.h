@@ -2,8 +2,8 @@
  *
  * collect/processes.h - one id per process and thread, whichever collector sees it first
  *
- * Guests and kernel records report the same processes; each gets one id here. An exec makes a new
- * image, which is a process of its own in the trace. A pid refers to its newest image.
+ * Guests and kernel records report the same processes; each process gets one id. An exec makes a
+ * new image, which is a process of its own in the trace. A pid refers to its newest image.
  */
 #ifndef COLLECT_PROCESSES_H
 #define COLLECT_PROCESSES_H

@@ -6,7 +6,7 @@
  * Gets:     --collect LIST
  * Owns:     nothing
  * Fails:    -EINVAL for an unknown name or option; the message lists the known ones
- * Why:      An explicit table: a new collector is one file, and one row here.
+ * Why an explicit table: a new collector needs one file, and one row in this table.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -3,9 +3,10 @@
  * collect/submissions.c - submissions to GPUs, from the calls of their drivers
  *
  * Runs in:  the recorder
- * Gets:     driver calls with their times; then asks for the one that contains a job's time
- * Owns:     the latest MAX_SUBMISSIONS of them
- * Fails:    an older one is not found; its job becomes a command of its own
+ * Gets:     driver calls with their times; later the time of a GPU job, whose driver call is looked
+ *           up
+ * Owns:     the latest MAX_SUBMISSIONS driver calls
+ * Fails:    an older call is not found; its job becomes a second command for the same work
  */
 #include "collect/submissions.h"
 

@@ -2,8 +2,8 @@
  *
  * collect/submissions.h - submissions to GPUs, from the calls of their drivers
  *
- * The kernel's GPU scheduler reports the same work as jobs, a moment later and with the times of
- * execution. Both are one command with one correlation id.
+ * The kernel's GPU scheduler reports the same work as jobs, slightly later and with the times of
+ * execution. A submission and its job become one command with one correlation id.
  */
 #ifndef COLLECT_SUBMISSIONS_H
 #define COLLECT_SUBMISSIONS_H

@@ -7,9 +7,9 @@
  * Gives:    sentences for the user
  * Owns:     nothing
  * Fails:    returns what is known; processes that /proc hides are left out
- * Why:      /proc shows the reason while the process lives; later the trace cannot. Only
- *           environments of processes younger than the program are read, because those of all
- *           processes took 5 ms.
+ * Why:      /proc shows the reason while the process lives, and the trace does not contain it. Only
+ *           environments of processes younger than the program are read, because reading those of
+ *           all processes took 5 ms.
  */
 #include "collect/unrecorded.h"
 

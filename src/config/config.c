@@ -8,7 +8,7 @@
  * Owns:     copies of the values
  * Fails:    -EINVAL with problems in the report, -errno with the error chain if the file cannot be
  *           read
- * Why:      values stay texts, because the command line's options also check texts, so one check
+ * Why:      values stay texts, because options on the command line are texts too, so one check
  *           serves both
  */
 #include "config/config.h"

@@ -2,7 +2,7 @@
  *
  * event/event.h - the kinds of rows in a trace, and their structs
  *
- * Runs in:  every territory; freestanding, needs no libc
+ * Runs in:  BPF programs, guests and our own process; freestanding, needs no libc
  * Frozen:   kinds, their numbers and the meaning of each field. A field may be added at the end of
  *           a row; none is removed or given another meaning (docs/design/events.md,
  *           tests/golden/event).

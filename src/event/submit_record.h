@@ -4,8 +4,8 @@
  * recorder
  *
  * Written by src/bpf/xe.bpf.c and i915.bpf.c, read by src/collect/intel. Like
- * event/kernel_record.h, the format may change at any time. The same ring contains struct
- * kernel_stack, each before the first record that names it. The reader recognises them by their
+ * event/kernel_record.h, the format may change at any time. The same ring contains a struct
+ * kernel_stack before the first record that refers to it. The reader recognises these by their
  * size.
  */
 #ifndef EVENT_SUBMIT_RECORD_H

@@ -6,7 +6,8 @@
  * Gets:     a model, filters and the name of a table
  * Gives:    a line of column names, then a line per row
  * Owns:     the text of each stack
- * Fails:    -EINVAL for more than one table, -ENOMEM, errors of the reader; -EPIPE ends it silently
+ * Fails:    -EINVAL for more than one table, -ENOMEM, errors of the reader; -EPIPE ends the export
+ *           silently
  * Why an apostrophe before '=', '+', '-', '@', tab and carriage return: a spreadsheet executes a
  *           text that starts with one of them as a formula, and names come from the recorded
  *           program.

@@ -9,7 +9,7 @@
  * Owns:     the message of each file, the readings of the current sample
  * Fails:    -ENOMEM, -errno of a file, errors of the reader
  * Why batches of 512 samples: a reader needs memory for one batch only. Each message repeats 60
- *           bytes so that it can be read alone, which is one byte in five hundred.
+ *           bytes so that it can be read alone; that is one byte in five hundred.
  */
 #include <errno.h>
 #include <math.h>

@@ -6,7 +6,8 @@
  * Gets:     names and lists of kinds
  * Gives:    exporters
  * Owns:     nothing
- * Fails:    find returns NULL; a kind that the format does not have is -EINVAL with a text
+ * Fails:    exporter_find returns NULL for an unknown name; a kind that the format does not have is
+ *           -EINVAL with a text
  */
 #include "export/exporter.h"
 

@@ -7,7 +7,8 @@
  * Gives:    a line for each stack
  * Owns:     nothing
  * Fails:    like picture_open and the writer
- * Why also an exporter: a script that exports to several formats in a loop needs no second verb
+ * Why also an exporter: a script that exports to several formats in a loop then needs no second
+ *           command of duet
  */
 #include "analyze/output_options.h"
 #include "export/formats.h"

@@ -7,8 +7,8 @@
  * Gives:    the exporters, in the order in which they are listed
  * Owns:     nothing
  * Fails:    never
- * Why:      an explicit table sets the order of `duet list formats`; 17 formats are a table of 17
- *           lines. An exporter that is linked but has no row here cannot be used.
+ * Why an explicit table: it sets the order of `duet list formats`, and 17 formats need only 17
+ *           lines. An exporter that is linked but has no row in this table cannot be used.
  */
 #include "export/exporter.h"
 

@@ -8,7 +8,8 @@
  * Owns:     frames, rows by profile; the queues' events in a temporary file
  * Fails:    -ENOMEM, errors of the reader or the temporary file; -EPIPE ends it silently
  * Why lanes: in speedscope spans must nest, but commands of a queue may overlap. An overlapping
- *           command goes into the next profile of its queue (a lane), so that `at` never decreases.
+ *           command goes into the next profile of its queue (a lane), so that `at`, the time of an
+ *           event, never decreases within a profile.
  */
 #include <errno.h>
 #include <inttypes.h>

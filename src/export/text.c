@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * export/text.c - export one moment per line, ordered by time
+ * export/text.c - export one moment (one of the times in a row) per line, ordered by time
  *
  * Runs in:  our own process
  * Gets:     a model and filters

@@ -7,8 +7,8 @@
  * Gives:    the lines above the picture, the warnings, and the reason why a view cannot be drawn
  * Owns:     nothing
  * Fails:    out of memory: the builder keeps the error
- * Why:      a picture is sent around without its trace, so it must itself contain its subject, time
- *           and totals
+ * Why lines above the picture: a picture is sent to others without its trace, so the picture itself
+ *           must contain its subject, time and totals
  */
 #include <inttypes.h>
 #include <stdio.h>

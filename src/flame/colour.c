@@ -7,8 +7,9 @@
  * Gives:    a shade, a colour
  * Owns:     nothing
  * Fails:    never
- * Why 16 shades: neighbours in a row differ in 15 of 16 cases, and all shades of all classes, for
- *           light and dark pages, are 9 KB of style instead of a colour in each of 100,000 boxes.
+ * Why 16 shades: neighbours in a row differ in 15 of 16 cases. All shades of all classes, for light
+ *           and dark pages, are 9 KB of style. A colour of its own would have to be written into
+ *           each of 100,000 boxes.
  */
 #include "flame/colour.h"
 

@@ -9,8 +9,8 @@
  * Owns:     the graph, the frames, the device code and the layers, from drawing_open to
  *           drawing_fini
  * Fails:    -ENOMEM and errors of the reader, with the error chain
- * Why separate roots: no code causes the idle time before the first and after the last command.
- *           When that idle time was drawn above the first launch, it took 79 % of one picture's
+ * Why the idle time before the first and after the last command has a root of its own: no code
+ *           causes it. When it was drawn above the first launch, it took 79 % of one picture's
  *           width.
  */
 #include "flame/drawing.h"

@@ -7,8 +7,8 @@
  * Gives:    boxes above their kernel, or the view "stall": stacks down to the stall reason
  * Owns:     nothing
  * Fails:    with the error chain
- * Why two forms: above a kernel's time the samples divide that time; in the view "stall" they are
- *           the unit, so that it also works without device times
+ * Why two forms: boxes above a kernel divide the kernel's time in proportion to its samples. In the
+ *           view "stall" the samples are the unit, so this view also works without device times
  */
 #include <errno.h>
 #include <stdio.h>

@@ -7,8 +7,9 @@
  * Gives:    text without separators of folded lines, markup and invisible characters
  * Owns:     nothing
  * Fails:    never; the string_builder keeps -ENOMEM
- * Why a lone '\' is escaped too: so each \xNN means one byte, and folded text can be converted back
- *           to the names. It costs 3 bytes in rare names.
+ * Why a lone '\' is escaped too: otherwise a name that contains "\xNN" would look like an escaped
+ *           byte. With the escape, folded text can be converted back to the names. It costs 3 bytes
+ *           in rare names.
  */
 #include "flame/escape.h"
 

@@ -10,7 +10,8 @@
  * Why a node has all frames up to the next branch: in a million stacks of 24 frames, each ends with
  *           about 8 frames of its own. One node per frame took 500 MB instead of 180. Slots are
  *           placed by the hash of the whole path, so all slots of a stack are known in advance and
- *           can be prefetched. Going from node to node would wait for memory at each step.
+ *           can be prefetched. Without the hash, a search from node to node would wait for memory
+ *           at each step.
  */
 #include "flame/flame.h"
 

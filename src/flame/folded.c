@@ -7,8 +7,8 @@
  * Gives:    sorted lines
  * Owns:     during a call, a walk over the nodes and the text of each frame
  * Fails:    -ENOMEM, errors of the file
- * Why one line buffer: consecutive stacks share most frames, and only the others are copied to the
- *                      line: 0.4 GB of an output of 1.4 GB.
+ * Why one line buffer: consecutive stacks share most frames, and only the frames that differ are
+ *           copied into the buffer: 0.4 GB for an output of 1.4 GB.
  */
 #include <errno.h>
 #include <stdlib.h>

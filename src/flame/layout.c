@@ -7,8 +7,9 @@
  * Gives:    boxes in units of value
  * Owns:     the boxes; during a call also a walk and 16 bytes per node
  * Fails:    -ENOMEM
- * Why all nodes are ordered, not only the drawn ones: ordering is linear, and then one backward
- *           pass gives all sums and one forward pass all boxes. 2 million nodes take 50 ms.
+ * Why all nodes are ordered, not only the drawn ones: ordering takes linear time. After it one
+ *           backward pass gives all sums, and one forward pass gives all boxes. 2 million nodes
+ *           take 50 ms.
  */
 #include "flame/layout.h"
 

@@ -7,9 +7,9 @@
  * Gives:    sorted lists of children
  * Owns:     4 bytes per node during a call
  * Fails:    NULL if out of memory
- * Why no sort of stacks: nodes are taken by the rank of their first frame, the last first, and each
- *                        is inserted before its siblings. This is linear and compares only names,
- *                        not stacks: 20,000 names for a million stacks of a kilobyte each.
+ * Why stacks are not sorted: nodes are taken by the rank of their first frame in descending order,
+ *           and each is inserted before its siblings. This takes linear time, and compares only
+ *           names and not stacks: 20,000 names instead of a million stacks of a kilobyte each.
  */
 #include "flame/tree.h"
 

@@ -7,7 +7,8 @@
  * Gives:    notes about the parts left out
  * Owns:     nothing
  * Fails:    -EBADMSG for a file without any readable part
- * Why:      one broken line of 10^6 must neither discard the other lines nor go unnoticed
+ * Why neither an error nor silence: one broken line of 10^6 must not discard the other lines, and
+ *           the user must learn of it
  */
 #include "import/faults.h"
 

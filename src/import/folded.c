@@ -8,7 +8,8 @@
  * Gives:    a CPU sample per line; its weight is the count
  * Owns:     nothing
  * Fails:    a file without a valid line; bad lines among others are left out and reported
- * Why device frames are only frames: a line contains neither the command of a device nor its time
+ * Why frames of device code become frames of CPU samples and no commands: a line contains neither
+ *           the command of a device nor its time
  */
 #include <ctype.h>
 #include <errno.h>

@@ -10,7 +10,7 @@
  * Fails:    if no line is valid, or if bad lines leave no sample; a single bad line is reported
  *           with its number and left out
  * Why the form is detected per line: no form has a header, and no two forms have the same sample
- *           line. Two recordings in one file are then read as two recordings.
+ *           line. So two recordings in one file, even in two forms, are read as two recordings.
  */
 #include <errno.h>
 #include <inttypes.h>

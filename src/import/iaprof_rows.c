@@ -7,8 +7,8 @@
  * Gives:    instruction samples in the target
  * Owns:     nothing; the state is that of the import
  * Fails:    -EBADMSG with a text, -ENOMEM
- * Why the last origin is kept: a sample usually has the origin of the one before, so most samples
- *           need no lookup of process, code and stack
+ * Why the last origin (process, code and stack) is kept: a sample usually has the origin of the
+ *           sample before it, so most samples need no lookup
  */
 #include <errno.h>
 #include <stdio.h>

@@ -8,10 +8,11 @@
  * Owns:     the temporary file; while it is copied, also the output, which is locked
  * Fails:    -errno with a text. The output then has its old content, unless the copy itself fails
  *           after its disk space was reserved.
- * Why:      a failed import leaves the old trace as it was. A rename would replace a symbolic link,
- *           separate one of several hard links, or change the group of a file. The inode of such a
- *           file is kept and the temporary file is copied into it. The disk space is reserved
- *           first, and signals are blocked until the copy is complete.
+ * Why a temporary file: a failed import leaves the old trace unchanged.
+ * Why not always a rename: it would replace a symbolic link, separate one of several hard links, or
+ *           change the group of a file. The inode of such a file is kept and the temporary file is
+ *           copied into it. The disk space is reserved first, and signals are blocked until the
+ *           copy is complete.
  */
 #include "import/part.h"
 

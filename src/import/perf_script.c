@@ -3,8 +3,8 @@
  * import/perf_script.c - import the output of `perf script`: samples with their stacks
  *
  * Runs in:  our own process
- * Gets:     lines. A sample has one with thread, time and event, then one for each frame, then an
- *           empty line
+ * Gets:     lines. A sample has one line with thread, time and event, then one line for each frame,
+ *           then an empty line
  * Gives:    CPU samples
  * Owns:     the frames of the current sample
  * Fails:    a file without a sample; a sample with a bad line is left out and reported

@@ -6,7 +6,7 @@
  * Gets:     a name, a foreign file
  * Gives:    an importer, a trace file
  * Owns:     nothing
- * Fails:    find returns NULL; an import's error starts with the path
+ * Fails:    importer_find returns NULL for an unknown name; an import's error starts with the path
  * Why a temporary file: an import that fails leaves an existing trace unchanged
  */
 #include <stdlib.h>

@@ -9,10 +9,10 @@
  * Owns:     the loaded SQLite library, the open database
  * Fails:    -EBADMSG with the table, the row's id, the expected and the actual value
  * Why no views: a file of 24 KB can contain a view that never ends, or a text of 400 MB. Only plain
- *           tables are read, texts are limited to 1 MiB and not joined into the rows that SQLite
- *           sorts, and the number of SQLite's steps is limited by the size of the file.
+ *           tables are read, texts are limited to 1 MiB and are looked up apart from the rows that
+ *           SQLite sorts, and the number of SQLite's steps is limited by the size of the file.
  * Why all launches are synthetic: the file links no kernel to the call or thread that launched it.
- *           A launch of no duration at the kernel's start carries the kernel's name and claims
+ *           So a launch of no duration at the kernel's start carries the kernel's name; it implies
  *           nothing about the host.
  */
 #include <ctype.h>

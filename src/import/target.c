@@ -7,7 +7,8 @@
  * Gives:    a trace file
  * Owns:     the writer, the ids of entities, notes
  * Fails:    -ENOMEM, -errno of a write with a message
- * Why the host's row comes last: the window of the recording is the time span of all rows
+ * Why the row of the host is written last: it contains the window of the recording, which is the
+ *           time span of all rows
  */
 #include "import/target.h"
 

@@ -6,10 +6,10 @@
  * Gets:     addresses as code is loaded
  * Gives:    the entry that covers an address
  * Owns:     the list, until the process ends
- * Fails:    by refusing one more entry
+ * Fails:    by refusing an entry when the list is full
  * Why:      samples come by the thousand but code is loaded rarely. A sorted list answers each
- *           lookup in 17 steps with 65,536 loaded kernels, and entries at rising addresses are
- *           appended.
+ *           lookup in 17 steps with 65,536 loaded kernels, and an entry above all others is
+ *           appended without moving them.
  */
 #include "inject/addresses.h"
 

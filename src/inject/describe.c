@@ -7,9 +7,9 @@
  * Gives:    records in the calling thread's ring
  * Owns:     nothing
  * Fails:    by leaving a record out; lost contents are counted
- * Why:      a content is split because a record is at most half a ring. If it exceeds the free room
- *           in the ring, the thread sleeps while the recorder empties the ring, 50 ms in total: the
- *           program would notice a longer wait.
+ * Why:      a content is split because a record is at most half a ring. If the content exceeds the
+ *           free room in the ring, the thread sleeps while the recorder empties the ring, but at
+ *           most 50 ms in total: the program would notice a longer wait.
  */
 #include <errno.h>
 #include <string.h>

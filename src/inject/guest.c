@@ -6,11 +6,13 @@
  * Gets:     DUET_SESSION as it was at the first call, or the machine-wide recorder's name
  * Gives:    guest_enter's result
  * Owns:     the mapping of the region, the array of guest_threads, one pthread key
- * Fails:    by going idle; troubles are counted in the region or sent in the farewell
- * Why:      the program gets no thread and no lock from us: one idle second thread made a blocking
- *           4-byte read twice as slow. The mode lives on a page that the kernel wipes on fork (raw
- *           clone included). So a child never writes into its parent's rings and pays nothing until
- *           it has an event to record: 5000 short forks attach nothing.
+ * Fails:    by going idle; troubles are counted in the region, and a mapping that failed is
+ *           reported in session_attached
+ * Why:      the guest adds no thread and no lock to the program: one idle second thread made a
+ *           blocking 4-byte read twice as slow. The guest's mode (unattached, recording) is on a
+ *           page that the kernel clears in a child (fork or raw clone). So a child never writes
+ *           into its parent's rings and pays nothing until it has an event to record: 5000
+ *           short-lived children attach to no recorder.
  */
 #include "inject/guest.h"
 #include "inject/libraries.h"

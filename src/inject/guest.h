@@ -4,7 +4,7 @@
  *
  * Runs in:  the profiled process
  * Manners:  never prints (unless DUET_DEBUG), exits, aborts, blocks, allocates on the hot path or
- *           changes errno. On trouble it goes quiet and counts it for the recorder.
+ *           changes errno. After an error it stops recording and counts the error for the recorder.
  */
 #ifndef INJECT_GUEST_H
 #define INJECT_GUEST_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * inject/helper_thread.c - a thread of our own in the profiled process, if its runtime has threads
- * anyway
+ * inject/helper_thread.c - starts a thread of the guest in the profiled process, used only with
+ * runtimes that have threads of their own
  *
  * Runs in:  the profiled process
  * Gets:     the thread's function

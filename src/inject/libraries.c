@@ -5,12 +5,13 @@
  * Runs in:  the profiled process, at launches; around its forks
  * Gets:     callbacks
  * Gives:    the callback's calls by dl_iterate_phdr
- * Owns:     two counters, on a page that the kernel wipes in a child
- * Fails:    by not listing
- * Why:      one forked child in a thousand hung forever in dlopen when two threads launched all the
- *           time. A child made by a raw clone runs no fork handler: with its parent's counters it
- *           would never list again, or wait 100 ms at each of its own forks for threads that it
- *           does not have.
+ * Owns:     two counters, on a page that the kernel clears in a child
+ * Fails:    by not listing the libraries
+ * Why:      a fork while another thread lists libraries copies the loader's lock in its locked
+ *           state. When two threads launched all the time, one forked child in a thousand hung
+ *           forever in dlopen. A child made by a raw clone runs no fork handler. With its parent's
+ *           counters it would never list libraries again, or wait 100 ms at each of its own forks
+ *           for threads that it does not have.
  */
 #include "inject/libraries.h"
 

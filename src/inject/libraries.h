@@ -3,9 +3,10 @@
  * inject/libraries.h - list the loaded libraries without harm to a fork
  *
  * Runs in:  the profiled process, at launches
- * Manners:  dl_iterate_phdr takes a lock of the loader that fork does not reset: if another thread
- *           of ours holds it, a child hangs in its first dlopen. So a fork waits for those threads,
- *           about 20 ns, and keeps others out meanwhile.
+ * Manners:  dl_iterate_phdr takes a lock of the loader that fork does not reset: if a thread lists
+ *           libraries during a fork, the child hangs in its first dlopen. So a fork first waits for
+ *           threads that list libraries (this takes about 20 ns), and no thread begins to list
+ *           libraries until the fork is over.
  */
 #ifndef INJECT_LIBRARIES_H
 #define INJECT_LIBRARIES_H

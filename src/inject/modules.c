@@ -7,8 +7,9 @@
  * Gives:    modules
  * Owns:     one list, mapped on first use
  * Fails:    with id 0
- * Why:      only the process itself knows the library at an address at the time of the stack: a
- *           recorder that reads /proc/PID/maps a millisecond later may find another library there.
+ * Why in the process: only the process itself can find out which library is at an address at the
+ *           time of the stack. A recorder that reads /proc/PID/maps a millisecond later may find
+ *           another library at that address.
  */
 #include "inject/modules.h"
 

@@ -7,9 +7,9 @@
  * Gives:    the interpreters in it: addresses, offsets, the range of the evaluation function
  * Owns:     nothing; the data it reads belongs to the interpreter
  * Fails:    by finding nothing: false; the version of an unsupported interpreter is kept
- * Why:      symbols are looked up in each object's own table and not with dlsym: an interpreter
- *           loaded with RTLD_LOCAL is outside our scope, and each of two interpreters needs its own
- *           symbols.
+ * Why not dlsym: symbols are looked up in each object's own table, because dlsym does not find
+ *           those of an interpreter that was loaded with RTLD_LOCAL, and each of two interpreters
+ *           needs its own symbols.
  */
 #include "inject/python_frames.h"
 

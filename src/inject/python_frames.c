@@ -8,8 +8,8 @@
  * Owns:     nothing; the data it reads belongs to the interpreter
  * Fails:    by finding nothing: 0 frames, false
  * Why:      frames are read from memory, because the interpreter's functions need its lock, which a
- *           thread inside an OpenCL call has usually released. A frame takes 1.7 ns (1.1 up
- * to 3.10) and a stack 9 more.
+ *           thread inside an OpenCL call has usually released. A frame takes 1.7 ns (1.1 ns up to
+ *           Python 3.10), and each stack 9 ns more.
  */
 #include "inject/python_frames.h"
 

@@ -8,10 +8,10 @@
  * Owns:     for each ring the table of the stacks, functions and modules it has described
  * Fails:    with id 0, counted
  * Why:      programs launch millions of times from a few hundred places: a repeated stack costs the
- *           walk, a hash and one lookup. Each thread describes for itself: it takes no lock on the
- *           way, and the recorder, which reads one ring after the other, never reads a stack before
- *           its description. For Python, the frames of the interpreter's evaluation function become
- *           the functions it evaluates.
+ *           walk, a hash and one lookup. Each thread describes its stacks in its own ring: so it
+ *           takes no lock, and the recorder, which reads one ring after the other, never reads a
+ *           stack before its description. In Python programs, frames of the interpreter's
+ *           evaluation function are replaced by the Python functions that it evaluates.
  */
 #include <errno.h>
 #include <string.h>

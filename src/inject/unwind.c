@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * inject/unwind.c - walk the stack by rules
+ * inject/unwind.c - walk the stack by the unwind rules of unwind_rules.c
  *
  * Runs in:  the profiled process, at launches and waits
  * Gets:     the registers of the caller
@@ -8,9 +8,9 @@
  * Owns:     nothing; the steps of the last walk are in the thread's memory
  * Fails:    with a stack that ends early, and the reason; never with a fault: memory is checked
  *           before it is read
- * Why:      programs are built without frame pointers. With rules that were learned before, a frame
- *           takes 5 ns. If the outer frames are those of the last walk, checking them takes 1 ns
- *           each.
+ * Why:      programs are built without frame pointers. With a rule that is already in the table, a
+ *           frame takes 5 ns. If the outer frames are those of the last walk, checking them takes 1
+ *           ns each.
  */
 #include "inject/unwind.h"
 

@@ -4,7 +4,7 @@
  *
  * Runs in:  the profiled process, at launches
  * Manners:  reads only the stack it runs on and the unwind tables of loaded code; no descriptor, no
- *           lock of ours, no allocation except its table
+ *           lock of the guest, no allocation except its table
  */
 #ifndef INJECT_UNWIND_H
 #define INJECT_UNWIND_H

@@ -10,9 +10,9 @@
  *           write
  * Why:      libgcc searches the table row of an address and executes it anew for each frame of each
  *           stack, a microsecond a frame. A row contains only the start of the frame and the
- *           position of rbp: read once, it is 16 bytes. libgcc still searches the rows
- *           (_Unwind_Find_FDE). A hidden copy of it is linked in, because a library that exports
- *           _Unwind_* takes over the program's exceptions.
+ *           position of rbp, so it is read once and kept as a rule of 16 bytes. libgcc still
+ *           searches the row of a new address (_Unwind_Find_FDE). A hidden copy of libgcc is linked
+ *           in, because a library that exports _Unwind_* takes over the program's exceptions.
  */
 #include "inject/unwind_rules.h"
 

@@ -2,7 +2,8 @@
  *
  * inject/unwind_rules.h - from a call site to the start of its caller's frame
  *
- * For the unwinder only: unwind.c walks, unwind_rules.c learns.
+ * Only for the unwinder: unwind.c walks the stack, unwind_rules.c reads the rules from unwind
+ * tables.
  */
 #ifndef INJECT_UNWIND_RULES_H
 #define INJECT_UNWIND_RULES_H

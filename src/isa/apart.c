@@ -10,7 +10,7 @@
  * Fails:    returns 0, as for bytes that are not an instruction
  * Why:      LLVM crashes (SIGSEGV) on some bytes for AMDGPU: on about one of 3,000 (LLVM 22) to
  *           40,000 (LLVM 14) random instructions, and the bytes come from a trace. For x86-64 and
- *           arm64 it never crashed in 10,000,000, so these need no child.
+ *           arm64 it never crashed on 10,000,000 random instructions, so these need no child.
  */
 #include "isa/decoders.h"
 

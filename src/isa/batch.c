@@ -7,8 +7,8 @@
  * Gives:    the results declared in event/batch.h
  * Owns:     nothing
  * Fails:    never; commands that were not understood are counted
- * Why:      the same parser runs as a BPF program inside the kernel. It is compiled here again, so
- *           a buffer that was misread there can be examined
+ * Why:      the same parser runs as a BPF program inside the kernel. This file compiles the parser
+ *           for our own process, so a buffer that the BPF program misread can be examined
  */
 #include "isa/batch.h"
 

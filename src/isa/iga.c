@@ -7,9 +7,9 @@
  * Gives:    IGA's text
  * Owns:     a context of the library; the library stays loaded
  * Fails:    -ENOENT with a sentence, -ENOMEM
- * Why dlopen: it comes with Intel's compiler, whose release determines the supported GPUs, and is
- *           useless without such a GPU. Its C interface has been the same since it was published in
- *           2018.
+ * Why dlopen: the library (IGA) comes with Intel's compiler, whose release determines the supported
+ *           GPUs, and is useless without such a GPU. Its C interface has been the same since it was
+ *           published in 2018.
  */
 #include "isa/decoders.h"
 

@@ -8,8 +8,8 @@
  * Owns:     an LLVM disassembler, for AMDGPU a process to run it in; for Xe Intel's disassembler;
  *           for SASS the output of NVIDIA's
  * Fails:    -ENOMEM, -EINVAL; without LLVM hexadecimal numbers, and the reason in isa_why
- * Why LLVM: it has the tables that the compilers of these kernels used. Capstone 4.0.2, Debian
- *           12's, fails on 22 % of the instructions with AVX-512 in kernels of PoCL.
+ * Why LLVM: it has the tables that the compilers of these kernels used. Capstone 4.0.2 (of Debian
+ *           12) fails on 22 % of the instructions with AVX-512 in kernels of PoCL.
  */
 #include "isa/isa.h"
 

@@ -8,7 +8,7 @@
  * Owns:     the disassembler; the library stays loaded
  * Fails:    -ENOENT with a sentence, -ENOMEM
  * Why dlopen: libLLVM is 110 MB and its name differs in each release, but a machine with PoCL, Mesa
- *           or ROCm has one. Its C interface has been the same since version 3.
+ *           or ROCm has some release of it. Its C interface has been the same since version 3.
  */
 #include "isa/decoders.h"
 

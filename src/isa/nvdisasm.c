@@ -8,9 +8,10 @@
  * Owns:     the texts of decoded instructions
  * Fails:    returns false. After four runs that hang, crash or write invalid output, the program is
  *           not run again, and nvdisasm_why has the reason
- * Why a child: it is a program whose licence forbids shipping it with ours. It takes tens of ms to
- *           start, so it decodes 256 instructions at a time. Their texts are kept by address and
- *           bytes, up to 262,144 of them; then they are dropped and decoded again.
+ * Why a child: nvdisasm is a program, not a library, and its licence forbids shipping it with duet.
+ *           It takes tens of ms to start, so it decodes 256 instructions at a time. Their texts are
+ *           kept by address and bytes, up to 262,144 of them; then all are dropped, and decoded
+ *           again when needed.
  */
 #include "isa/decoders.h"
 

@@ -13,7 +13,7 @@
  *           instruction is 16 bytes since Volta. Its lowest 9 bits are the opcode, the 3 above them
  *           the kind of operands (registers, constants, the word itself), so that one row covers
  *           all forms. The next 4 are the guard: a predicate's number and whether it is negated; 7
- *           is always true. The numbers come from other people's assemblers and tables for sm_70 to
+ *           is always true. The numbers are taken from public assemblers and tables for sm_70 to
  *           sm_121.
  */
 #include "isa/decoders.h"

@@ -7,7 +7,7 @@
  * Gives:    "adrp x0, 16" and "0x411000"
  * Owns:     nothing
  * Fails:    never
- * Why:      LLVM writes for assembler files, with tabs and columns; reports have their own columns
+ * Why:      LLVM's text has the tabs and columns of assembler files; reports have their own columns
  */
 #include "isa/decoders.h"
 

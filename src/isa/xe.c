@@ -7,9 +7,9 @@
  * Gives:    one line of text
  * Owns:     a context of IGA, if it is installed
  * Fails:    -ENOENT for an unknown generation, -ENOMEM; without IGA names have no operands
- * Why names of our own: most samples hit a send, a math or a wait for one, and the opcode shows
- *           that everywhere: it is in the lowest seven bits since Gen4, and bit 29 shows whether
- *           the instruction has 8 bytes or 16. The numbers are those of IGA's own table
+ * Why names of our own: most samples hit a send, a math or a wait for one of them, and the opcode
+ *           alone shows this. The opcode is in the lowest seven bits since Gen4, and bit 29 shows
+ *           whether the instruction has 8 bytes or 16. The numbers are those of IGA's own table
  *           (iga_opspec_enumerate), and the tests compare them.
  */
 #include "isa/decoders.h"

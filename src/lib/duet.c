@@ -7,10 +7,10 @@
  * Gives:    one record per call in the calling thread's ring
  * Owns:     struct duet, from open to close
  * Fails:    start and stop with -errno and a message; records that do not fit into a ring are
- *           counted there
- * Why an existing recorder comes first: a program that is built to record itself is run under `duet
- *           record` when its user wants more detail, and one trace of a run is more useful than two
- *           halves
+ *           counted in the ring
+ * Why an existing recorder is used before a new one is started: a program that records itself may
+ *           be run under `duet record` by a user who wants more detail, and one trace of the run is
+ *           more useful than two halves
  */
 #include <duet.h>
 

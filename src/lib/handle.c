@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * lib/handle.c - connect a struct duet to a recorder's memory and give each thread a ring there
+ * lib/handle.c - connect a struct duet to a recorder's shared memory and give each thread a ring in
+ * it
  *
  * Runs in:  the user's program
  * Gets:     a recorder's addresses
  * Gives:    the calling thread's ring
  * Owns:     the mappings of rings, the memory of their threads
  * Fails:    attaching with -errno and a message; entering a call by writing nothing
- * Why a pthread key for a thread's ring and not _Thread_local: handles come and go, also with a
- *           plug-in that contains this library, and no thread may keep the ring of a closed handle.
- *           Deleting a key leaves nothing behind. It costs 2 ns more.
+ * Why a pthread key for a thread's ring and not _Thread_local: handles are opened and closed, also
+ *           by a plug-in that contains this library and is unloaded, and no thread may keep the
+ *           ring of a closed handle. Deleting a key leaves nothing behind. A key costs 2 ns more
+ *           than _Thread_local per access.
  */
 #include "lib/handle.h"
 

@@ -5,10 +5,10 @@
  * Runs in:  the user's program: in open and close, and in a thread that ends
  * Gets:     handles
  * Gives:    an index for each
- * Owns:     the only process-wide state of the library. It is in a page that a fork wipes: a
- *           child's handles get their index when they first do something, and a thread of the
- *           parent never holds its lock
- * Fails:    with -errno if all are taken
+ * Owns:     the only process-wide state of the library. It is in a page that the kernel clears in a
+ *           child of fork: a child's handles get their index at their first use, and the child's
+ *           lock is never held by a thread of the parent
+ * Fails:    with -errno if all indexes are taken
  * Why:      a key's destructor may be running while another thread deletes the key and frees its
  *           argument. Only memory that is never freed can detect that. Indexes are reused: ten
  *           thousand handles one after the other cost a recorder as much as one.

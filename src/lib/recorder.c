@@ -7,9 +7,9 @@
  * Gives:    the recorder's address
  * Owns:     one end of a socket pair, and the file that is the recorder's stderr
  * Fails:    with -errno and one line of text: the recorder's own message if it wrote one
- * Why stderr is a file: its messages are for duet_error(), not for the program's terminal. A pipe
- *           that is not read would block the recorder in the middle of its work; a file in memory
- *           never does.
+ * Why the recorder's stderr is a file: its messages are for duet_error(), not for the program's
+ *           terminal. A pipe that is not read would block the recorder in the middle of its work; a
+ *           file in memory never does.
  */
 #include "lib/recorder.h"
 

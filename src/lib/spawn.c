@@ -15,9 +15,10 @@
  *           vfork does): no page of a program of many gigabytes is copied, and no pthread_atfork
  *           handler runs.
  * Why a keeper: orphans become children of the nearest subreaper, or of process 1, with a SIGCHLD.
- *           If that is the program itself (a container's first process), the first of the two stays
- *           as the parent of the second, as a child that only wait() with __WCLONE sees. It shares
- *           the program's memory and does nothing but wait.
+ *           If that is the program itself (a container's first process), the first of the two
+ *           processes stays as the keeper: the parent of the second, and a child of the program
+ *           that only wait() with __WCLONE sees. The keeper shares the program's memory and does
+ *           nothing but wait.
  */
 #include "lib/spawn.h"
 

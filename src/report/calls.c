@@ -8,7 +8,7 @@
  * Owns:     the rows while they are printed
  * Fails:    -ENOMEM
  * Why by function: clBuildProgram and clFinish need different remedies, so the cause "in a call"
- *                  alone does not help
+ *           without a function does not help
  */
 #include "report/report.h"
 

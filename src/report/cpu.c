@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * report/cpu.c - CPU samples by function: in the function itself, and in it and its callees
+ * report/cpu.c - CPU samples by function: those in the function itself, and those in the function
+ * and its callees
  *
  * Runs in:  our own process
  * Gets:     an analysis and its frames
  * Gives:    tables on stdout, rows as JSON
  * Owns:     the rows
  * Fails:    -ENOMEM
- * Why by source: nanoseconds, cycles and page faults cannot be added up, and a function with many
- *                page faults need not take much time
+ * Why one table per source of samples: nanoseconds, cycles and page faults cannot be added up, and
+ *           a function with many page faults need not take much time
  */
 #include "report/report.h"
 

@@ -7,8 +7,8 @@
  * Gives:    a sentence for each, or the JSON list "findings"
  * Owns:     nothing
  * Fails:    -ENOMEM
- * Why:      both outputs have the same sentence, which ends with the remedy. Programs read the
- *           numbers from "evidence" and need not parse the sentence.
+ * Why one sentence for both outputs: it ends with the remedy, which must be the same in text and
+ *           JSON. Programs read the numbers from "evidence" and need not parse the sentence.
  */
 #include "report/report.h"
 

@@ -7,9 +7,10 @@
  * Gives:    a row for each instruction of each kernel, summed over all launching stacks
  * Owns:     the rows while they are printed
  * Fails:    -ENOMEM
- * Why merged here: the offset recorded for a caller lies inside of its call instruction, that of a
- *                  sample at the start of one. Only analyze/sample/device_code.c, which decodes the
- *                  instructions and so knows their lengths, can map both to one place.
+ * Why rows are merged in the report and not in the analysis: the offset recorded for a caller lies
+ *           inside of its call instruction, the offset of a sample at the start of an instruction.
+ *           Only analyze/sample/device_code.c, which decodes the instructions and so has their
+ *           lengths, can map both to one place.
  */
 #include "report/report.h"
 

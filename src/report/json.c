@@ -7,8 +7,8 @@
  * Gives:    one JSON document on stdout
  * Owns:     nothing
  * Fails:    -ENOMEM
- * Why:      numbers are whole nanoseconds and bytes, not rounded, so that a script can check that
- *           the parts of the account add up
+ * Why no rounding: numbers are whole nanoseconds and bytes, so that a script can check that the
+ *           parts of the account add up
  */
 #include "report/report.h"
 

@@ -7,8 +7,8 @@
  * Gives:    a table of the threads that launch, or of all threads if none does; JSON of all threads
  * Owns:     nothing
  * Fails:    -ENOMEM
- * Why these threads: a device waits for the work of its launching threads. Workers of the program
- *                    or of the runtime would hide that work in the sums.
+ * Why only threads that launch: a device waits for the work of its launching threads. Workers of
+ *           the program or of the runtime would hide that work in the sums.
  */
 #include "report/report.h"
 

@@ -7,10 +7,10 @@
  * Gives:    lines, the largest share first; tables on stdout
  * Owns:     the lines
  * Fails:    -ENOMEM
- * Why not the innermost line: the line of the program's own code matters. It is the innermost line
- *           of Python, otherwise of the executable, otherwise of a library with debug information.
- *           With python3-dbg the innermost line of each launch by ctypes would be callproc.c:923. A
- *           stack without a line is shown by its function.
+ * Why not the innermost line of a stack: the user needs the line of the program's own code. That is
+ *           the innermost line of Python, otherwise of the executable, otherwise of a library with
+ *           debug information. With python3-dbg the innermost line of each launch by ctypes would
+ *           be callproc.c:923. A stack without a line is shown by its function.
  */
 #include "report/report.h"
 

@@ -8,7 +8,8 @@
  * Owns:     the sums while they are printed
  * Fails:    -ENOMEM, errors of the reader
  * Why single processors, duet's own counters and counters that were always 0 are not in the table:
- *           on 32 processors the first and the last are 224 of 300 lines. JSON has all of them.
+ *           on 32 processors, single processors and counters that were always 0 are 224 of 300
+ *           lines. JSON has all of them.
  */
 #include "report/report.h"
 

@@ -3,14 +3,15 @@
  * report/own.c - the host time that duet itself took in the program
  *
  * Runs in:  our own process
- * Gets:     sections of guests, and the sums in process rows of sections without rows
+ * Gets:     rows of sections (pieces of a guest's work), and the sums in process rows of sections
+ *           that have no row
  * Gives:    a table, keys of the JSON
  * Owns:     nothing
  * Fails:    never
- * Why three kinds: a section (a piece of the guest's work) of 16 us or more is recorded as a row
- *           with its times; shorter ones only as a sum for each process. Recording a call costs
- *           about 50 ns. The guest measures that in one call of 256, and the total is estimated
- *           from the number of calls.
+ * Why three kinds of numbers: a section of 16 us or more is recorded as a row with its times;
+ *           shorter ones only as a sum for each process. Recording a call costs about 50 ns. The
+ *           guest measures this cost in one call of 256, and the total is estimated from the number
+ *           of calls.
  */
 #include "report/report.h"
 

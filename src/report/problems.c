@@ -7,9 +7,9 @@
  * Gives:    text on stdout, nothing if the data is complete
  * Owns:     nothing
  * Fails:    never
- * Why in two parts: a total over 80 % of the launches that is taken for one over all of them is
- *                   worse than none. So problems that change the result come first, and all others
- *                   below the account.
+ * Why in two parts: a total of 80 % of the launches that a reader takes for the total of all
+ *           launches is worse than no total. So problems that change the result come first, and all
+ *           others below the account.
  */
 #include "report/report.h"
 

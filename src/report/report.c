@@ -7,7 +7,7 @@
  * Gives:    which rows are shown, in which order
  * Owns:     nothing
  * Fails:    never; report_frames sets the report's state->error
- * Why:      both outputs call these functions, so --top and --device select the same rows in both
+ * Why shared: both outputs call these functions, so --top and --device select the same rows in both
  */
 #include "report/report.h"
 

@@ -7,7 +7,8 @@
  * Gives:    a table on stdout, stacks as JSON
  * Owns:     the order of the paths
  * Fails:    -ENOMEM; leaves out frames if there is no memory for their names
- * Why sorted once: a document with 10^4 kernels looks up the stacks of each
+ * Why the paths are sorted once: a JSON document with 10^4 kernels looks up the stacks of each
+ *           kernel
  */
 #include "report/report.h"
 

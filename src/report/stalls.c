@@ -7,8 +7,8 @@
  * Gives:    a row for each reason, with its meaning and the usual remedy
  * Owns:     the rows while they are printed
  * Fails:    -ENOMEM
- * Why not in instructions.c: the most frequent reason of all shows what to look for, before the
- *           place matters.
+ * Why a table apart from instructions.c: the most frequent reason of the whole recording shows the
+ *           kind of problem to look for. The instructions show its places.
  */
 #include "report/report.h"
 

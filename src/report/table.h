@@ -10,7 +10,8 @@
  *		{0}};
  *
  * A column without a key is not in JSON, and one without a title is not in text. So one value can
- * have two columns, which gives the two outputs different orders.
+ * have two columns, one for text and one for JSON, which gives the two outputs different orders of
+ * columns.
  */
 #ifndef REPORT_TABLE_H
 #define REPORT_TABLE_H

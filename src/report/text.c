@@ -7,8 +7,8 @@
  * Gives:    text of at most 100 columns
  * Owns:     nothing
  * Fails:    never; finish_output checks that stdout was written
- * Why:      the order is that of a reader's questions: is the data complete, how was the device's
- *           time spent, on which kernels, and how exact is it
+ * Why this order: it is that of a reader's questions. Is the data complete, how was the device's
+ *           time spent, on which kernels, and how exact are the numbers?
  */
 #include "report/report.h"
 

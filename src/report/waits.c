@@ -7,9 +7,9 @@
  * Gives:    lines below "blocked" and "preempted" on stdout, idle_waits and idle_preempted as JSON
  * Owns:     the rows while they are printed
  * Fails:    -ENOMEM
- * Why by function: the name of the thread that holds a lock does not help, but its work does. The
- *                  waiting time is divided among the functions in which the holder was found
- *                  meanwhile.
+ * Why by the lock holder's function: the name of the thread that holds a lock does not help the
+ *           user, but the function that the thread executes does. The waiting time is divided among
+ *           the functions in which the holder was found during the wait.
  */
 #include "report/report.h"
 

@@ -8,9 +8,10 @@
  * Gives:    a mapped region
  * Owns:     nothing; a descriptor is closed as soon as it has been used
  * Fails:    with -errno, quietly
- * Why:      a mapped file that is smaller than promised, or shrinks later, kills the program:
- *           touching memory behind a file's end raises SIGBUS. So a region is mapped only if its
- *           file is sealed and its recorder belongs to our own user or root.
+ * Why:      a mapped file that is smaller than the recorder's message states, or shrinks later,
+ *           kills the program: touching memory behind a file's end raises SIGBUS. So a region is
+ *           mapped only if its file is sealed and its recorder runs as the program's own user or as
+ *           root.
  */
 #include "ring/handshake.h"
 

@@ -5,7 +5,7 @@
  *
  * Runs in:  the profiled process: guests and libduet
  * Manners:  never prints, allocates or takes a lock; waits for an answer no longer than wait_ms;
- *           preserves errno no better than libc does
+ *           changes errno as libc does
  */
 #ifndef RING_HANDSHAKE_H
 #define RING_HANDSHAKE_H

@@ -5,7 +5,7 @@
  * Runs in:  the profiled process: the guest of ranges and libduet
  * Why the text itself and not an id: real programs put numbers into their names ("aten::mm, seq =
  *           1234"), so a table of names would be full after a second and would have to be sent
- *           again to each recorder. This way threads share nothing.
+ *           again to each recorder. With the text in each record, threads share nothing.
  */
 #ifndef RING_RECORD_TEXT_H
 #define RING_RECORD_TEXT_H

@@ -12,14 +12,14 @@
  *           with a leading '@' for programs that do not share the recorder's file system. Without
  *           it a guest tries the machine-wide recorders SESSION_ANY of its own user and of root.
  * Taken:    any user can take an abstract name. A guest does not trust a listener of another user,
- *           so a taken name prevents recordings from starting (they report its owner) and reveals
- *           nothing.
- * Again:    a guest that saw no beat for 10 s says hello again. If its earlier region is still
- *           mapped in the process, the recorder treats it as the same guest and gives it a new
- *           region. Nothing is missing between the two if the earlier region records that the guest
- *           had left it. A guest of another name in the same process gets another region. A name
- *           may end in ':' and a suffix that distinguishes several guests of one kind: libduet may
- *           be in a process more than once.
+ *           so a taken name only prevents recordings from starting (they report the owner of the
+ *           name), and reveals no data of the guest.
+ * Again:    a guest that saw no heartbeat of the recorder for 10 s sends a session_hello again. If
+ *           its earlier region is still mapped in the process, the recorder treats it as the same
+ *           guest and gives it a new region. No records are missing between the two regions if the
+ *           earlier one records that the guest had left it. A guest of another name in the same
+ *           process gets another region. A name may end in ':' and a suffix that distinguishes
+ *           several guests of one kind: libduet may be in a process more than once.
  * Entered:  a process that a recorder injects a guest into has no variables in its environment. The
  *           recorder passes both values to the guest's entry function: SESSION_VARIABLE's and,
  *           after a newline, SESSION_SECCOMP_VARIABLE's.

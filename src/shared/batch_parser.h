@@ -4,16 +4,16 @@
  *
  * Runs in:  BPF programs, over the memory of the submitting process, and our own process, over
  *           files; freestanding
- * Gets:     a GPU address, and a function that reads there
+ * Gets:     a GPU address, and a function that reads at GPU addresses
  * Gives:    addresses of kernels, and counts of commands that were not understood
  * Manners:  one step is one command. It allocates nothing, does not recurse, and trusts no length
  *           and no address. The verifier accepts it from Linux 6.1 on: every index is masked, every
  *           loop has a constant limit
  * Fails:    never: if memory is not readable yet, a later call continues from the same state
  * Why:      lengths come from the commands, not from a table, because a driver may use a command
- *           that no table has. One wrong length would make the rest of the buffer wrong. Memory is
- *           read in windows that end at a multiple of their size. None crosses a page, so a missing
- *           page hides nothing of the page before it.
+ *           that no table has. After one wrong length, the rest of the buffer would be misread.
+ *           Memory is read in windows that end at a multiple of their size. None crosses a page, so
+ *           a page that is not present does not prevent reading the page before it.
  *
  * Include with these macros defined:
  *

@@ -8,8 +8,8 @@
  * Gets:     a build id
  * Gives:    the path of a file that the client library downloaded
  * Owns:     the client
- * Fails:    -errno of the client; -ENOSYS if there is none; opening returns NULL if no server is
- *           configured or the library is missing
+ * Fails:    -errno of the client; -ENOSYS if there is no client; opening returns NULL if no server
+ *           is configured or the library is missing
  * Why dlopen: libdebuginfod brings libcurl and about thirty libraries along, which every start of
  *           the program would load although most machines do not use them
  */

@@ -7,8 +7,8 @@
  * Gives:    numbers and identifiers; text in the decoder's string builder
  * Owns:     nothing; the decoder is the caller's
  * Fails:    by setting is_wrong, after which nothing more is read or printed
- * Why:      the grammar (demangle_rust.c) then needs no checks of its own: all limits on depth,
- *           steps and output are here. Identifiers with other letters than ASCII are in Punycode
+ * Why:      the grammar (demangle_rust.c) then needs no checks of its own: this file has all limits
+ *           on depth, steps and output. Identifiers with other letters than ASCII are in Punycode
  *           (RFC 3492)
  */
 #include <stdlib.h>

@@ -8,8 +8,8 @@
  * Owns:     its two arrays
  * Fails:    -ENOMEM
  * Why flat: a lookup that descends from scope to scope reads all siblings of each level, which for
- *           100,000 addresses of libstdc++ takes eu-addr2line 47 s. After one sweep every lookup is
- *           a bisection, and the same takes 0.3 s, most of it reading
+ *           100,000 addresses of libstdc++ takes eu-addr2line 47 s. In a flat list every lookup is
+ *           a bisection, and the same addresses take 0.3 s, mostly for reading the file
  */
 #include "symbol/interval_map.h"
 

@@ -7,9 +7,9 @@
  * Gives:    mappings
  * Owns:     the mappings and one block with all their paths
  * Fails:    -ENOMEM, -errno of reading; a damaged line is left out and counted
- * Why by hand: sscanf reads "%s" only up to a space, which paths may contain, and accepts a number
- *           that overflows. The kernel writes a newline in a path as \012 and every other character
- *           as it is
+ * Why not sscanf: sscanf reads "%s" only up to a space, which paths may contain, and accepts a
+ *           number that overflows. The kernel writes a newline in a path as \012 and every other
+ *           character as it is
  */
 #include "symbol/proc_maps.h"
 

@@ -9,7 +9,7 @@
  *           and the notes
  * Fails:    -ENOMEM; every other failure gives an address without a name
  * Why results are kept: the addresses of a profile repeat, often 10,000 different ones in a million
- *           samples, and the caller may keep the texts without copying them
+ *           samples, and as long as results are kept the caller need not copy the texts
  */
 #include "symbol/symbolizer.h"
 

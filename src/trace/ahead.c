@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * trace/ahead.c - decode the rows of a list of chunks in a second thread, before the owner needs
- * them
+ * trace/ahead.c - decode the rows of a list of chunks in a second thread, before the thread that
+ * owns the list needs them
  *
  * Runs in:  our own process, in all commands that read a trace: the owner's thread and one thread
  *           of its own

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * trace/ahead.h - decode the rows of a list of chunks in a second thread, before the owner needs
- * them
+ * trace/ahead.h - decode the rows of a list of chunks in a second thread, before the thread that
+ * owns the list needs them
  *
  * A second thread decodes the chunks of a list in the list's order and calls the owner's work
  * function on their rows. The owner takes the chunks one by one. At most AHEAD_CHUNKS chunks are

@@ -11,8 +11,8 @@
  *           launch with its execution, for about a tenth more time.
  * Why a block per column: the low bytes of jittered times and of function ids have different
  *           statistics; compressed in separate blocks they take 6 to 8 % less.
- * Why some payloads are stored raw: readers refuse payloads that expand more than 1024-fold, as a
- *           guard of their memory. A writer must not produce such payloads.
+ * Why some payloads are stored raw: readers refuse payloads that expand more than 1024-fold, to
+ *           protect their memory. So a payload that compresses that well is stored uncompressed.
  */
 #include "trace/chunk.h"
 

@@ -7,9 +7,9 @@
  * Owns:     the list of the file offsets of all contents, but not the bytes
  * Fails:    -errno, and the content is counted as lost; a content that was written in part is
  *           written again on the next call
- * Why not repeated: the device binaries of a program are easily 100 MB, and a segment starts every
- *           10 s. A content is copied from the file into the present segment only when its segment
- *           is dropped and a code object that is still described refers to it.
+ * Why contents are not repeated in each segment: the device binaries of a program are easily 100
+ *           MB, and a segment starts every 10 s. A content is copied into the current segment only
+ *           when the segment that contains it is dropped and a living code object refers to it.
  * Why parts of 1 MiB: writer and reader must hold one part in memory at a time
  */
 #include <errno.h>

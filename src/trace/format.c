@@ -7,9 +7,10 @@
  *           these tables, so a new kind needs only a table and a message in the schema
  * Owns:     constants
  * Fails:    NULL for a kind without rows
- * Why the references: stored as differences, a jittered API call takes 4.2 bytes of file
- *           (bench_trace), while its two times alone take 16 bytes in memory. A test compares
- *           names, numbers and types with the schema.
+ * Why a field is stored as the difference to a reference (another field or the row before): an API
+ *           call with jittered times then takes 4.2 bytes of file (bench_trace), while its two
+ *           times alone take 16 bytes in memory. A test compares names, numbers and types with the
+ *           schema.
  */
 #include "trace/format.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * trace/format.h - the numbers and tables behind proto/duet_trace.proto; for this room only
+ * trace/format.h - the numbers and tables behind proto/duet_trace.proto; only trace/ includes this
  */
 #ifndef TRACE_FORMAT_H
 #define TRACE_FORMAT_H

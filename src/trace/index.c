@@ -7,9 +7,9 @@
  * Owns:     nothing of its own
  * Fails:    -ENOENT without an index, -EBADMSG for an inconsistent one; the caller then scans the
  *           file
- * Why 64 KiB: an END message has at most 4096 rows (11 hours of segments) of two columns. That is
- *           below 64 KiB while segments are below 128 MiB. If no END message is found in the last
- *           64 KiB, the file is scanned.
+ * Why 64 KiB: the index is an END message of at most 4096 rows (11 hours of segments) of two
+ *           columns. It is shorter than 64 KiB while segments are below 128 MiB. If no END message
+ *           is found in the last 64 KiB, the file is scanned.
  */
 #include <errno.h>
 #include <string.h>

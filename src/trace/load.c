@@ -7,8 +7,8 @@
  *           list of contents and the list of chunks with rows
  * Owns:     nothing of its own; all goes into the reader
  * Fails:    -ENOMEM, -EPROTONOSUPPORT for a newer schema; a damaged chunk is counted and left out
- * Why ranges: the ids of a dictionary form a few contiguous ranges. Stored as ranges, a hostile
- *           first_id of 4 * 10^9 costs twelve bytes instead of a table of that size.
+ * Why ranges: the ids of a dictionary form a few contiguous ranges. Because ranges are stored, a
+ *           hostile first_id of 4 * 10^9 costs twelve bytes instead of a table of 4 * 10^9 entries.
  */
 #include <errno.h>
 #include <stdlib.h>

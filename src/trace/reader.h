@@ -2,12 +2,12 @@
  *
  * trace/reader.h - read a trace file, complete or damaged
  *
- * Opening reads the index (or, without one, every chunk's head), all dictionaries, entities, clock
- * pairs and losses. Rows of events are decoded on demand, one chunk at a time. Nothing in a file is
- * trusted: every length, count and id is checked. Damage costs the damaged chunk and is counted.
- * The string and stack ids in rows are translated to ids of this reader, which are unique over all
- * segments. After open, several threads may use a reader until it is closed. A "thing" in names of
- * functions is an entity of the glossary: a row with an id and a lifetime.
+ * Opening reads the index (or, without an index, every chunk's head), all dictionaries, entities,
+ * clock pairs and losses. Rows of events are decoded on demand, one chunk at a time. Nothing in a
+ * file is trusted: every length, count and id is checked. Damage costs the damaged chunk and is
+ * counted. The string and stack ids in rows are translated to ids of this reader, which are unique
+ * over all segments. After open, several threads may use a reader until it is closed. A "thing" in
+ * names of functions is an entity of the glossary: a row with an id and a lifetime.
  */
 #ifndef TRACE_READER_H
 #define TRACE_READER_H

@@ -6,9 +6,10 @@
  * Gets:     untrusted bytes; gives the list of intact chunks and the amount of skipped data
  * Owns:     nothing of its own
  * Fails:    -ENOMEM
- * Why a budget: a hostile file can be full of sync bytes that follow forged lengths; each candidate
- *           must be checksummed before it is refused. After 64 times the file's size in failed
- *           checks the rest of the file is counted as damaged. Real damage costs one chunk's bytes.
+ * Why a budget: a hostile file can be full of sync bytes that follow forged lengths; each possible
+ *           chunk must be checksummed before it is refused. After 64 times the file's size in
+ *           failed checks the rest of the file is counted as damaged. Real damage costs one chunk's
+ *           bytes.
  */
 #include <errno.h>
 #include <string.h>

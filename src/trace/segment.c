@@ -7,11 +7,11 @@
  * Gets:     the writer's tables; gives the chunks that every segment repeats
  * Owns:     nothing of its own
  * Fails:    -errno; unwritten data stay marked and are written with the next chunk
- * Why one more segment: an entity is repeated while it lives and in the segment after its end,
- *           because the completion of a command may be read after its queue or process has gone.
- *           The entities that a living one refers to (a thread's process, a kernel's program) are
- *           repeated with it. All others are forgotten, which bounds the memory of a week's
- *           recording.
+ * Why an ended entity is repeated in one more segment: an entity is repeated while it lives and in
+ *           the segment after its end, because the completion of a command may be read after its
+ *           queue or process has gone. The entities to which a living one refers (a thread's
+ *           process, a kernel's program) are repeated with it. All other entities are removed from
+ *           memory, which bounds the memory of a week's recording.
  */
 #include <errno.h>
 #include <stdlib.h>

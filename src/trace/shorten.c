@@ -12,20 +12,21 @@
  *           (SegmentHead.first_segment). The remaining segments are then copied towards the start
  *           in steps of whole chunks. A step is at most as long as the distance of the move, and
  *           the copies are on disk (one fdatasync per distance) before their old places are
- *           overwritten. Meanwhile the file keeps growing at its end; copying is eight times as
- *           fast. When the copy reaches the end, the file is truncated. A crash during the move
- *           leaves some chunks twice and one torn; readers recognise copies by their checksums.
+ *           overwritten. During the copying the file keeps growing at its end, but copying is eight
+ *           times as fast. When the copy reaches the end, the file is truncated. A crash during the
+ *           move leaves some chunks twice and one torn; readers recognise copies by their
+ *           checksums.
  *
  * Why in place: FALLOC_FL_COLLAPSE_RANGE needs ext4 or xfs and segments aligned to blocks. A new
- *           file needs up to max_bytes of additional disk space, which the limit says is not
- *           available.
+ *           file would need up to max_bytes of additional disk space, which would exceed the limit.
  *
  * Why 3/4 and 1/2: when the file reaches 3/4 of max_bytes, segments (at most 1/16 each) are dropped
- *           until 1/2 is left. A byte is then copied about twice while it is kept, the end grows by
- *           1/14 meanwhile, and a content of the maximum size fits into the remainder. So between
- *           1/2 and 7/8 of max_bytes is kept. With keep_ns alone the file is moved when more than
- *           half of it is dropped. Contents that are carried over exist twice in the file for a
- *           while, so they count twice. They may use at most 1/4 of max_bytes.
+ *           until 1/2 is left. A byte is then copied about twice while it is kept, the file grows
+ *           by 1/14 of max_bytes at its end during the copying, and a content of the maximum size
+ *           fits into the remainder. So between 1/2 and 7/8 of max_bytes is kept. With keep_ns
+ *           alone the file is moved when more than half of it is dropped. Contents that are copied
+ *           out of a dropped segment exist twice in the file for a while, so they count twice. They
+ *           may use at most 1/4 of max_bytes.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  *
  * trace/unpack.h - distinguish a damaged message from a lack of memory
  *
- * The unpack functions of protobuf-c return NULL for both:
+ * The unpack functions of protobuf-c return NULL in both cases:
  *
  *	struct unpack unpack;
  *

@@ -7,11 +7,12 @@
  *           readable after any crash
  * Owns:     the file descriptor (locked), the rows that are not written yet, all texts
  * Fails:    -errno with the path in the chain. A failed write loses its chunk; the loss is counted
- *           and recorded in loss rows. The next chunk is tried again, because the disk may have
- *           space by then.
- * Why 1 s:  measured, a chunk of one row takes 68 bytes, one of ten rows 90, one of a hundred rows
- *           248. A thread with 100 calls per second would take 9 bytes per row if written every 100
- *           ms, and takes 2.5 if written every second. A kill -9 loses at most that second.
+ *           and recorded in loss rows. The next chunk is written as usual, because the disk may
+ *           have space again.
+ * Why chunks are written once a second: a chunk of one row takes 68 bytes, one of ten rows 90, one
+ *           of a hundred rows 248 (measured). A thread with 100 calls per second would take 9 bytes
+ *           per row if written every 100 ms, and takes 2.5 if written every second. A kill -9 loses
+ *           at most that second.
  */
 #include "trace/writer.h"
 

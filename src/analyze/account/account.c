@@ -6,11 +6,12 @@
  * Runs in:  our own process, in all commands that read a trace
  * Gets:     the commands of one device, queue or context in the order of their start
  * Gives:    busy time by class and by command, idle time by cause; exact sums
- * Owns:     the commands in execution at the sweep's moment
+ * Owns:     the commands that are executing at the time that the sweep has reached
  * Fails:    -ENOMEM
  * Why integers: shares of k overlapping commands as doubles lose up to k/2 ns by rounding at each
- *           of 10^7 instants, and then no sum can be checked. Here the remainder of each span goes
- *           to the commands that started first, 1 ns each, and the parts add up to the wall time.
+ *           of 10^7 starts and ends, and no sum could be checked. With integers the remainder of
+ *           each span goes to the commands that started first, 1 ns each, and the parts add up to
+ *           the wall time.
  */
 #include "analyze/account/account.h"
 

@@ -5,13 +5,14 @@
  * Runs in:  our own process, in all commands that read a trace
  * Gets:     the calls of one thread in order
  * Gives:    time inside waiting calls, other calls and guests' sections
- * Owns:     64 spans per thread, or twice as many as the last merging left if that is more
+ * Owns:     per thread 64 spans, or twice the number of spans that the last merging left, whichever
+ *           is more
  * Fails:    -ENOMEM
- * Why merging: an idle gap of a device may last as long as 10^7 calls of a polling thread, and its
- *           begin is known only when the next command comes. But it can begin only where the last
- *           command of a device ended, which is one moment for each device. So all calls between
- *           two such moments are merged to one span. The sums stay exact, and the number of spans
- *           is bounded by the number of devices.
+ * Why merging: an idle gap of a device may last as long as 10^7 calls of a polling thread, and the
+ *           start of the gap is known only when the next command comes. A gap can start only at the
+ *           end of a device's last command, which is one time for each device. So all calls between
+ *           two such times are merged to one span. The sums stay exact, and the number of spans is
+ *           bounded by the number of devices.
  */
 #include "analyze/account/calls.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * analyze/account/calls.h - how long a thread was inside runtime calls, between any two moments
- * that compaction has kept
+ * analyze/account/calls.h - how long a thread was inside runtime calls, between any two times that
+ * the merging of spans has kept
  */
 #ifndef ANALYZE_ACCOUNT_CALLS_H
 #define ANALYZE_ACCOUNT_CALLS_H

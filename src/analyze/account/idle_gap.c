@@ -8,8 +8,8 @@
  * Owns:     nothing
  * Fails:    stores an error of on_span in the account
  * Why sums first: the calls of a thread that polled through a long gap are merged, and only their
- *           sums are left. Each span is cut to the rest of its cause, so spans add up exactly to
- *           the account.
+ *           sums are left. Each span is cut to the part of its cause's sum that is still left, so
+ *           spans add up exactly to the account.
  */
 #include "analyze/account/idle_gap.h"
 

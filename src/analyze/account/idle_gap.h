@@ -2,10 +2,10 @@
  *
  * analyze/account/idle_gap.h - one idle gap: how much of it each cause has, and where in the gap
  *
- * Private to analyze/. The sums are the account's and exact. The places of the causes come from the
- * calls and times of which the sums were made. If those do not contain the places (merged calls,
- * clamped rows), the remaining causes follow one after the other. So the spans of a gap always add
- * up to its sums.
+ * Private to analyze/. The sums per cause are those of the account, and exact. The places of the
+ * causes in the gap come from the calls and times that were summed up. If these do not contain the
+ * places (merged calls, clamped rows), the remaining causes follow one after the other. So the
+ * spans of a gap always add up to its sums.
  */
 #ifndef ANALYZE_ACCOUNT_IDLE_GAP_H
 #define ANALYZE_ACCOUNT_IDLE_GAP_H

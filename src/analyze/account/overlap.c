@@ -6,8 +6,8 @@
  * Runs in:  our own process, in all commands that read a trace
  * Gets:     commands in the order of their start
  * Gives:    how long kernels, copies and processes overlapped
- * Owns:     the commands in execution at the sweep's moment, and a row for each process of the
- *           device
+ * Owns:     the commands that are executing at the time that the sweep has reached, and a row for
+ *           each process of the device
  * Fails:    -ENOMEM
  * Why not in account.c: the account gives each nanosecond to one command, and its sum is the
  *           device's time. An overlap counts the same nanosecond for several kinds and processes.

@@ -5,8 +5,8 @@
  * Runs in:  our own process, in all commands that read a trace
  * Gets:     enter times of launches, end times of commands
  * Gives:    mean and maximum in flight, time without any
- * Owns:     enters and ends that are not counted yet, because commands are in flight or the clock's
- *           error may bring earlier ones
+ * Owns:     enter and end times that are not counted yet, because their command is in flight or
+ *           because earlier times may still come (the clock has an error)
  * Fails:    -ENOMEM
  * Why a heap: an out-of-order queue ends its commands in any order. For an in-order queue the heap
  *           has one element.

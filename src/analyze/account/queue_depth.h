@@ -2,9 +2,9 @@
  *
  * analyze/account/queue_depth.h - how many commands of a queue are in flight, over time
  *
- * A command is in flight from the enter of its launch to its end. The caller adds enters and ends
- * of commands, each in order but for the error of the clocks. They are counted once depth_advance
- * says that nothing earlier can come.
+ * A command is in flight from the enter of its launch to its end. The caller adds the enter and end
+ * times of commands, each kind in order except for the error of the clocks. They are counted when
+ * the caller states by depth_advance that no earlier time can come.
  */
 #ifndef ANALYZE_ACCOUNT_QUEUE_DEPTH_H
 #define ANALYZE_ACCOUNT_QUEUE_DEPTH_H

@@ -8,9 +8,9 @@
  * Gives:    how much of a span they cover
  * Owns:     at most MAX_UNTIMED_INTERVALS intervals, 1.5 MiB
  * Fails:    -ENOMEM
- * Why:      each of 10^7 untimed commands may be alone on the device. Above MAX_UNTIMED_INTERVALS
- *           intervals the shortest breaks between them are closed: slightly more time is unknown,
- *           never less.
+ * Why a limit: each of 10^7 untimed commands may have an interval that touches no other one. Above
+ *           MAX_UNTIMED_INTERVALS intervals the shortest breaks between them are closed: slightly
+ *           more time is unknown, never less.
  */
 #include "analyze/account/untimed_intervals.h"
 

@@ -5,7 +5,7 @@
  * Runs in:  our own process
  * Gets:     a model
  * Gives:    a callback per command; the ledger
- * Owns:     the rows of the open launches
+ * Owns:     the rows of the open launches (whose command has not ended)
  * Fails:    -ENOMEM, errors of the reader, results of a callback
  */
 #include "analyze/join/commands.h"

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * analyze/join/correlate.c - the open launches by correlation id, and the dependencies between them
+ * analyze/join/correlate.c - the open launches (whose command has not ended) by correlation id, and
+ * the dependencies between them
  *
  * Runs in:  our own process, in all commands that read a trace
  * Gets:     launches, wait-list entries and executions in host time
  * Gives:    the launch of an execution; the latest end among the commands that it waited for
  * Owns:     the open commands, their wait lists, and a heap of the ends of commands with a handle
  * Fails:    -ENOMEM
- * Why commands are removed after their end: a command launched later cannot have been delayed by
- *           them. A command that an open one waits for stays until that one is done. So 10^7
- *           commands with an event each need a table only for the few that are open.
+ * Why commands are removed after their end: an ended command cannot delay a command that is
+ *           launched later. A command for which an open command waits stays until the waiting one
+ *           is done. So 10^7 commands with an event each need a table only for the few that are
+ *           open.
  */
 #include "analyze/join/correlate.h"
 

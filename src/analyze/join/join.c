@@ -5,8 +5,8 @@
  * Runs in:  our own process, in all commands that read a trace
  * Gets:     launches and executions in host time
  * Gives:    the launch of an execution, even if the execution came first
- * Owns:     the open launches; a ring of the latest executions without a launch; the times of each
- *           queue (unexecuted.c)
+ * Owns:     the open launches (without an execution so far); a ring of the latest executions
+ *           without a launch; the times of each queue (unexecuted.c)
  * Fails:    -ENOMEM, results of a callback
  * Why 4096 executions are kept: an execution comes before its launch only if a clock's real error
  *           exceeds its error bound, and then only by a few rows.

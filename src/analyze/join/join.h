@@ -2,8 +2,8 @@
  *
  * analyze/join/join.h - the one join of launches with their executions
  *
- * The analysis, the list of commands (join/commands.h) and the list of moments (join/points.h) use
- * it, so all of them match the same pairs.
+ * The analysis, the list of commands (join/commands.h) and the list of starts and ends
+ * (join/points.h) use it, so all of them match the same pairs.
  */
 #ifndef ANALYZE_JOIN_JOIN_H
 #define ANALYZE_JOIN_JOIN_H

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * analyze/join/ordered_points.c - sorts begins and ends: slices go in by begin, moments come out by
- * time
+ * analyze/join/ordered_points.c - sorts begins and ends: slices go in by begin, begins and ends
+ * come out by time
  *
  * Runs in:  our own process
  * Gets:     slices (intervals), in the order of their begins
  * Gives:    their begins and ends, in the order of time
- * Owns:     the moments that were not taken yet: two for each open slice
+ * Owns:     the begins and ends that were not taken yet: two for each open slice
  * Fails:    -ENOMEM
- * Why a heap and not the moments of order_next: an execution is delayed by the clock's error until
- *           it is joined to its launch, as in the report. Its moments must then be sorted back into
- *           the order of time.
+ * Why a heap, although order_next returns times in order: an execution is held back for the length
+ *           of the clock's error until it is joined to its launch, as in the report. Its begin and
+ *           end then come too late and must be sorted back into the order of time.
  */
 #include "analyze/join/ordered_points.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * analyze/join/ordered_points.h - sorts begins and ends: slices go in by begin, moments come out by
- * time
+ * analyze/join/ordered_points.h - sorts begins and ends: slices go in by begin, begins and ends
+ * come out by time
  *
  * The order at equal times: ends of slices that began earlier, begins of calls (longer calls first,
  * because they enclose the others), begins of commands. A slice without duration ends right after

@@ -4,7 +4,7 @@
  * executions come with their launch
  *
  * Runs in:  our own process
- * Gets:     an order of moments (order_options.points)
+ * Gets:     an order of moments, which are the single times in rows (order_options.points)
  * Gives:    a callback per moment
  * Owns:     the rows of launches whose execution has not been read yet, and starts and ends of
  *           executions whose launch has not been read yet

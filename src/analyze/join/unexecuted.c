@@ -8,14 +8,15 @@
  * Gives:    whether the queue has passed an open launch
  * Owns:     two times for each queue
  * Fails:    -ENOMEM
- * Why one time per queue and no list: in an in-order queue, a launch cannot run after a later
- *           launch has started. The latest enter of all launches that ran decides for all earlier
- *           ones. A recording of PyTorch has 1567 such launches in one stream capture.
+ * Why no list of launches per queue: in an in-order queue, a launch cannot run after a later launch
+ *           has started. So one time per queue, the latest enter of all launches that ran, decides
+ *           for all earlier launches. A recording of PyTorch has 1567 launches in one stream
+ *           capture that never ran.
  * Why a wait alone proves nothing: if a program is killed after cuStreamSynchronize, its commands
- * ran but CUPTI still holds their records. Only a later record of the same queue proves that the
- * earlier record will not come. Why only queues with a row: imported traces name a launch's queue
- * only if the command ran. A later command may belong to another queue while the launch still runs
- * or hangs.
+ *           ran but CUPTI still holds their records. Only a later record of the same queue proves
+ *           that the earlier record will not come.
+ * Why only queues with a row: imported traces name a launch's queue only if the command ran. A
+ *           later command may belong to another queue while the launch still runs or hangs.
  */
 #include "analyze/join/unexecuted.h"
 

@@ -11,9 +11,9 @@
  * Fails:    -ENOMEM
  * Why samples wait: the rows of a 100 ms window come at its begin, before the executions in it.
  *           Samples at an address whose code appears later wait for that code. At most 2^22 rows
- *           wait. Beyond that the oldest are attributed with what is known, and the ledger counts
- *           them as early. The largest window of the recorder has 2^19 instructions, so 2^22 rows
- *           hold several.
+ *           wait. Beyond that the oldest are attributed by the executions and code known so far,
+ *           and the ledger counts them as early. The largest window of the recorder has 2^19
+ *           instructions, so 2^22 rows hold several.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -7,11 +7,12 @@
  * Gives:    whole parts that add up to the amount
  * Owns:     nothing
  * Fails:    never
- * Why debts: samples come as rows of one or two. With weights 2 and 1, the larger share would get
- *           every single sample and the other share none.
- * Why turns: with thousands of shares and rows of one sample, a loop over all shares per row is too
- *           slow. The fractional parts of multiples of the golden ratio are evenly spread, so each
- *           share is hit in proportion to its weight.
+ * Why each share's rounding error is kept as a debt: samples come as rows of one or two. With
+ *           weights 2 and 1, the larger share would get every single sample and the other share
+ *           none.
+ * Why shares take turns: with thousands of shares and rows of one sample, a loop over all shares
+ *           per row is too slow. The fractional parts of multiples of the golden ratio are evenly
+ *           spread, so each share is hit in proportion to its weight.
  */
 #include "analyze/sample/apportion.h"
 

@@ -8,8 +8,8 @@
  * Gives:    paths with weights, for a code set and a window
  * Owns:     for each kernel, the executions and launches that a pending window may need
  * Fails:    -ENOMEM
- * Why binary search in both lists: late code keeps the launches of 30 s, and a program may have
- *           10^4 launches per second
+ * Why binary search in both lists: samples may wait 30 s for code that is reported late, and the
+ *           launches of that time are kept, and a program may have 10^4 launches per second
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -10,8 +10,8 @@
  * Fails:    -ENOMEM
  * Why a list and a tree of ends: ranges of different processes and times overlap, and a file may
  *           have 10^6 of them at one address. The tree stores the largest end of each half of the
- *           list, so that a search visits only ranges that match. The result is the same for all
- *           addresses of a stretch, so the caller can keep it.
+ *           list, so that a search visits only ranges that match. All addresses between two
+ *           neighbouring range limits have the same result, so the caller can keep it.
  */
 #include "analyze/sample/code_index.h"
 

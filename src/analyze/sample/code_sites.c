@@ -6,12 +6,12 @@
  * Runs in:  our own process, in all commands that read a trace
  * Gets:     an address, a window
  * Gives:    a numbered set of kernels
- * Owns:     the ranges found at each stretch of addresses, and the sets
+ * Owns:     the code ranges found for each stretch of addresses, and the sets of kernels
  * Fails:    -ENOMEM
  * Why sets: all addresses of one kernel have the same set, so candidates are searched once per
  *           window and set instead of once per sample. Processes that share a device load the same
  *           program at the same addresses, one after the other. There can be 10^4 such ranges, and
- *           only those of the window are examined.
+ *           only those loaded during the window are examined.
  */
 #include "analyze/sample/code_sites.h"
 

@@ -8,8 +8,8 @@
  * Gives:    texts
  * Owns:     the opened code objects and all texts; a disassembler for each processor type
  * Fails:    -ENOMEM; a code object without bytes gives only the offset
- * Why from the trace: the recorded file was in a compiler cache. By now it may be deleted or
- *           replaced.
+ * Why from the trace: the file of the code object was in a compiler's cache. It may be deleted or
+ *           replaced when the trace is read.
  */
 #include "analyze/sample/device_code.h"
 

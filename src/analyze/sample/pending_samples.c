@@ -8,8 +8,8 @@
  * Gives:    the samples, window by window
  * Owns:     a row for each sample, and each window's common members once
  * Fails:    -ENOMEM
- * Why so:   a window of a busy GPU has 10^5 rows that differ only in offset, reason and count. A
- *           row takes 24 bytes instead of 104.
+ * Why common members once: a window of a busy GPU has 10^5 rows that differ only in offset, reason
+ *           and count. So a row takes 24 bytes instead of 104.
  */
 #include "analyze/sample/pending_samples.h"
 

@@ -7,11 +7,11 @@
  * Gives:    the path of a sample
  * Owns:     the latest executions of each kernel of each process
  * Fails:    -ENOMEM
- * Why by name and time: threads of a CPU device run kernels outside any API call, so their stack
+ * Why by kernel and time: threads of a CPU device run kernels outside any API call, so their stack
  *           does not name the launch. The code gives the kernel, and the sample belongs to one of
- *           its executions at that time. If those are of different paths, samples are given to them
- *           in turns and count as estimated. A sample with a correlation id belongs to the
- *           execution with the same id.
+ *           its executions at that time. If these executions belong to different paths, samples are
+ *           given to them in turns and count as estimated. A sample with a correlation id belongs
+ *           to the execution with the same id.
  */
 #include "analyze/sweep/sweep.h"
 

@@ -7,8 +7,8 @@
  * Gives:    two texts: meaning and remedy
  * Owns:     nothing
  * Fails:    NULL for an unknown name
- * Why here: lists, reports and tooltips must explain a reason with the same words. Intel's reasons
- *           are the counters of EU stall records, AMD's are from perf_snapshot_data
+ * Why one table: lists, reports and tooltips must explain a reason with the same words. Intel's
+ *           reasons are the counters of EU stall records, AMD's are from perf_snapshot_data
  *           (event/pc_sampling.h). NVIDIA's are from PC sampling (CUPTI 13.0 and its metrics
  *           library), without the prefix smsp__pcsamp_warps_issue_stalled_.
  */

@@ -10,7 +10,7 @@
  * Fails:    -ENOMEM
  * Why merged: a gap may last as long as 10^7 calls of a polling thread. It can begin only where the
  *           last command of a device ended, and end only where the thread launched. Calls from one
- *           place between two such moments are merged to one sum.
+ *           place between two possible starts or ends of a gap are merged to one sum.
  */
 #include "analyze/sweep/sweep.h"
 

@@ -8,10 +8,11 @@
  * Gives:    the number of samples that contradict the account
  * Owns:     the samples that later executions may still cover
  * Fails:    -ENOMEM
- * Why a millisecond: PoCL timestamps a command before its first and after its last work-group, and
- *           one interrupt takes both a sample's time and its registers. So the two agree up to the
- *           error of the clocks. In 50 recordings of kernels of 0.1 to 1 ms, on two processors with
- *           a load of 17, no sample was outside by more.
+ * Why a tolerance of 1 ms (SLACK_NS): PoCL timestamps a command before its first and after its last
+ *           work-group, and one interrupt takes both a sample's time and its registers. So a sample
+ *           in a kernel lies within the command's times, up to the error of the clocks. In 50
+ *           recordings of kernels of 0.1 to 1 ms, on two processors with a load average of 17, no
+ *           sample was more than 1 ms outside.
  */
 #include "analyze/sweep/sweep.h"
 

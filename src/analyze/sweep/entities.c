@@ -7,8 +7,9 @@
  * Gives:    a row for each device, queue, context, process and thread
  * Owns:     nothing; the lists belong to the analysis
  * Fails:    -ENOMEM
- * Why one row more: a loss or damage can remove the description of a device on which commands ran.
- *           These commands are then shown on an unknown device instead of being left out.
+ * Why one row more than entities: a loss or damage can remove the description of a device on which
+ *           commands ran. These commands are then shown on an unknown device instead of being left
+ *           out.
  */
 #include "analyze/sweep/sweep.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * analyze/sweep/executions.c - counts executions, each with its launch if that is known
+ * analyze/sweep/executions.c - counts executions, each with its launch if the launch is known
  *
  * Runs in:  our own process, in all commands that read a trace
  * Gets:     execution rows

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * analyze/sweep/gil.c - threads that wait for the GIL while its holder waits for a device
+ * analyze/sweep/gil.c - threads that wait for Python's global interpreter lock (GIL) while the
+ * lock's holder waits for a device
  *
  * Runs in:  our own process, in all commands that read a trace
  * Gets:     calls that wait for a device, switches with the reason of the wait
  * Gives:    one row for each function and stack of the holder
  * Owns:     nothing; the rows belong to the analysis
  * Fails:    -ENOMEM
- * Why at the switch: a thread that waits for the GIL wakes up every 5 ms (the interpreter's switch
- *           interval). So each interval off the processor has one holder, and the holder's state
- *           when the interval begins holds until the interval or the holder's call ends.
+ * Why the holder is looked up only at a switch: a thread that waits for the GIL wakes up every 5 ms
+ *           (the interpreter's switch interval). So each interval off the processor has one holder.
+ *           If the holder waits for a device when the interval begins, it does so until the
+ *           interval or the holder's call ends.
  */
 #include "analyze/sweep/sweep.h"
 

@@ -7,9 +7,9 @@
  * Gives:    idle_ns of each row of ranges
  * Owns:     begins and ends of ranges for which earlier executions may still come
  * Fails:    -ENOMEM
- * Why two moments: the busy time within a range is the busy time until its end less the busy time
- *           until its begin. So a range costs two insertions and two removals in a heap, whatever
- *           the number of commands in it, and ranges may overlap freely.
+ * Why only two times per range: the busy time within a range is the busy time until its end minus
+ *           the busy time until its begin. So a range costs two insertions and two removals in a
+ *           heap, whatever the number of commands in it, and ranges may overlap freely.
  */
 #include "analyze/sweep/sweep.h"
 

@@ -8,10 +8,11 @@
  * Gives:    idle time of each device by cause, stack and wait of the launching thread
  * Owns:     nothing; the lists belong to the analysis
  * Fails:    -ENOMEM
- * Why two ways: an interval off the processor has a length and, if the recorder took one, a stack.
- *           Time on the processor has only samples, and most gaps are shorter than the sampling
- *           period. So the sum of such time in all gaps of a device is divided in proportion to the
- *           samples in all of these gaps.
+ * Why times off and on the processor are counted differently: an interval off the processor has a
+ *           length and, if the recorder took one, a stack. Time on the processor has only samples,
+ *           and most gaps are shorter than the sampling period. So the time on the processor is
+ *           summed over all gaps of a device and divided in proportion to the samples in all of
+ *           these gaps.
  */
 #include "analyze/sweep/sweep.h"
 

@@ -8,9 +8,9 @@
  * Gives:    a row for each row of ranges and each chosen series
  * Owns:     readings that may overlap later ranges, and ranges that later readings may overlap
  * Fails:    -ENOMEM
- * Why a reading waits for its end: a range comes at its begin, and one that begins within a reading
- *           gets a part of the reading. At 100 readings per second, 10 ms of ranges are kept.
- *           Nothing more is, so memory does not grow with the trace.
+ * Why a reading is counted only at its end: a range that begins within a reading gets a part of the
+ *           reading, and the sweep reaches a range at its begin. At 100 readings per second, only
+ *           the ranges of 10 ms are kept, so memory does not grow with the trace.
  */
 #include "analyze/sweep/sweep.h"
 

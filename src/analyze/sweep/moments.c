@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * analyze/sweep/moments.c - shortens the lists of threads up to the moments at which an idle gap
- * may begin
+ * analyze/sweep/moments.c - removes from the lists of threads all entries before the earliest time
+ * at which an idle gap may begin
  *
  * Runs in:  our own process, in all commands that read a trace
  * Gets:     calls, samples and intervals of threads

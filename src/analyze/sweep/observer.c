@@ -7,8 +7,9 @@
  * Gives:    the same to the observer, if there is one
  * Owns:     nothing
  * Fails:    errors of the observer
- * Why causes change here: only the end of a sweep shows that rows were lost, and with them the
- *           states of threads. An observed sweep is then repeated with the losses of the first one.
+ * Why this file may change the cause of an idle span: lost rows make the states of threads, and so
+ *           some causes, unknown. Only the end of a sweep shows whether rows were lost. If they
+ *           were, the sweep is repeated for the observer, with the losses of the first one.
  */
 #include "analyze/sweep/sweep.h"
 

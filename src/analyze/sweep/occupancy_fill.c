@@ -10,7 +10,7 @@
  * Fails:    never; sums leave out what a launch or a runtime did not report
  * Why rounds: a unit that runs one work-group at a time takes ceil(groups / units) rounds, and the
  *           units without a group in the last round are idle. Units that run several groups at a
- *           time share their throughput among them, so the bound holds there too.
+ *           time share their throughput among them, so the share of idle units holds for them too.
  */
 #include "analyze/sweep/sweep.h"
 

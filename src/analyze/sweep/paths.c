@@ -8,9 +8,9 @@
  *           each process, thread and queue
  * Owns:     nothing; the paths belong to the analysis
  * Fails:    -ENOMEM
- * Why a rest: idle time that no command follows, and commands whose launch is not in the trace,
- *           belong to no stack. With a path for this rest the paths of a device add up to its wall
- *           time, as its account does.
+ * Why a path without a stack: idle time that no command follows, and commands whose launch is not
+ *           in the trace, belong to no stack. With a path for these the paths of a device add up to
+ *           its wall time, as its account does.
  */
 #include "analyze/sweep/sweep.h"
 

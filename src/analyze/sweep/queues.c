@@ -7,8 +7,9 @@
  * Gives:    commands in flight, latencies, overlap of commands
  * Owns:     nothing
  * Fails:    -ENOMEM
- * Why two latencies: the time from enter to start is mostly the queue's backlog, if there is one.
- *           The latency of launching alone shows only on a device that has nothing else to do.
+ * Why two latencies, of all launches and of launches on an idle device: if a queue has a backlog,
+ *           the time from enter to start is mostly that backlog. Only on an idle device is it the
+ *           latency of the launch alone.
  */
 #include "analyze/sweep/sweep.h"
 

@@ -6,12 +6,12 @@
  * Runs in:  our own process, in all commands that read a trace
  * Gets:     ranges in the order of their begin, launches, executions and samples
  * Gives:    a row for each name within each parent range
- * Owns:     each thread's and process's ranges that are open at the sweep's moment
+ * Owns:     each thread's and process's ranges that are open at the time that the sweep has reached
  * Fails:    -ENOMEM
- * Why a tree: a launch counts in its range and in all ranges around it. It is counted in the
- *           innermost one, and the outer ones get its sums at the end. So the cost of a launch does
- *           not depend on the depth. Ranges that were started and stopped do not nest: a launch
- *           counts in each one that is open in its process.
+ * Why a tree: a launch counts in its range and in all ranges around it. The sweep adds it to the
+ *           innermost range only, and adds inner sums to the outer ranges at the end. So the cost
+ *           of a launch does not depend on the depth. Ranges that the program starts and stops by a
+ *           handle do not nest: a launch counts in each one that is open in its process.
  */
 #include "analyze/sweep/sweep.h"
 

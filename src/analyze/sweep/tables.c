@@ -8,7 +8,8 @@
  * Owns:     nothing; the rows belong to the analysis
  * Fails:    -ENOMEM
  * Why merged at the end: one name can have several string ids, in a merged file or from two
- *           programs. During the sweep an id is one look-up; a name would be a hash of its bytes.
+ *           programs. During the sweep a row is found by its id in one look-up; to find it by name
+ *           would need a hash of the name's bytes.
  */
 #include "analyze/sweep/sweep.h"
 

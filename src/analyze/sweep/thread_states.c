@@ -5,7 +5,7 @@
  * Runs in:  our own process, in all commands that read a trace
  * Gets:     switches and samples of threads
  * Gives:    intervals in which a thread was away from its processor; samples of it
- * Owns:     each thread's moments since the earliest gap that is still open
+ * Owns:     each thread's intervals and samples since the earliest idle gap that is still open
  * Fails:    -ENOMEM
  */
 #include "analyze/sweep/sweep.h"

@@ -7,9 +7,9 @@
  * Gives:    sums for each thread; its time away by stack and reason
  * Owns:     nothing; the rows belong to the analysis
  * Fails:    -ENOMEM
- * Why not thread_states.c: there, time inside of a call belongs to the call, and only time in which
- *           a device was idle is kept. Here all time of a thread counts, whatever it called, also
- *           in programs without devices.
+ * Why not in thread_states.c: that file leaves time inside of a call to the call, and keeps only
+ *           time in which a device was idle. In this file all time of a thread counts, whatever it
+ *           called, also in programs without devices.
  */
 #include "analyze/sweep/sweep.h"
 

@@ -7,9 +7,9 @@
  * Gives:    untimed intervals of each device; commands in flight
  * Owns:     nothing
  * Fails:    -ENOMEM
- * Why bounds: without a bound, one lost execution row would make all later idle time unknown. An
- *           in-order queue that starts the next command, or a call that waited for the whole queue,
- *           shows that the command had ended.
+ * Why an untimed interval is bounded: otherwise one lost execution row would make all later idle
+ *           time unknown. An in-order queue that starts the next command, or a call that waited for
+ *           the whole queue, shows that the command had ended.
  */
 #include "analyze/sweep/sweep.h"
 

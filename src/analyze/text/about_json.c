@@ -7,8 +7,8 @@
  * Gives:    JSON keys and values
  * Owns:     nothing
  * Fails:    with the errors of the JSON writer
- * Why:      an exported file that is passed on without the report still lists its losses and the
- *           error bounds of its clocks
+ * Why in every JSON format: an exported file that is passed on without the report still lists its
+ *           losses and the error bounds of its clocks
  */
 #include "analyze/text/about_json.h"
 

@@ -7,8 +7,8 @@
  * Gives:    the error's name
  * Owns:     nothing
  * Fails:    returns "" for an error without a name
- * Why by function: OpenCL's errors are below 0. The other runtimes count upwards from 1 and use the
- *           same number for different errors.
+ * Why the function is needed: OpenCL's errors are below 0. The other runtimes count upwards from 1
+ *           and use the same number for different errors.
  */
 #include <string.h>
 

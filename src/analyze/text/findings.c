@@ -4,12 +4,13 @@
  *
  * Runs in:  our own process, in all commands that read a trace
  * Gets:     a finished analysis
- * Gives:    findings: failures first, then by falling cost
+ * Gives:    findings: failures first, the others by falling cost
  * Owns:     the list
  * Fails:    -ENOMEM; a rule whose numbers were not measured finds nothing
  * Why thresholds: users ignore a report that always finds something. Each rule computes the time
- *           that a change would save and stays quiet below 1 % of the wall time, because two runs
- *           differ by that much anyway. Rules with weaker assumptions need a larger share.
+ *           that a change would save and gives no finding below 1 % of the wall time, because two
+ *           runs of one program differ by as much. Rules with weaker assumptions need a larger
+ *           share.
  */
 #include "analyze/text/findings.h"
 

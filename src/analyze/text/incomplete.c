@@ -7,8 +7,8 @@
  * Gives:    text
  * Owns:     nothing
  * Fails:    never; a text that is too long is cut
- * Why here: a picture or an exported file is passed on without the report, which prints
- *           "INCOMPLETE"
+ * Why not only in the report: a picture or an exported file is passed on without the report, which
+ *           prints "INCOMPLETE"
  */
 #include "analyze/text/incomplete.h"
 

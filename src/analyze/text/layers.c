@@ -7,9 +7,10 @@
  * Gives:    a layer for each stack; samples by layer
  * Owns:     the user's rules; the layer of each frame that was looked up
  * Fails:    -ENOMEM; errors in a rule file, with path and line in the error chain
- * Why the innermost frame that has a layer: the processor was there. A memcpy in libc for a library
- *           is time in the system libraries, not in all its callers; the flame graph shows the
- *           callers. A sample in kernel mode is in the layer "kernel", whatever its stack.
+ * Why the innermost frame that has a layer: the processor was executing that layer. A memcpy in
+ *           libc that a library calls is time in the system libraries, not in the library; the
+ *           flame graph shows the callers. A sample in kernel mode is in the layer "kernel",
+ *           whatever its stack.
  */
 #include "analyze/text/layers.h"
 

@@ -9,8 +9,9 @@
  * Owns:     up to 1024 exact values of each series during the pass; with more readings, values
  *           rounded to 256 steps per power of two, and equal ones merged
  * Fails:    -ENOMEM and errors of the reader
- * Why by time: readings have different lengths. A recorder that was stopped for a minute has one
- *           reading for that minute. It must weigh as much as 600 readings of a tenth of a second.
+ * Why readings are weighted by their length: readings have different lengths. A recorder that was
+ *           stopped for a minute has one reading for that minute. That reading must weigh as much
+ *           as 600 readings of a tenth of a second.
  */
 #include "analyze/text/metrics.h"
 

@@ -7,8 +7,8 @@
  * Gives:    constant texts, "other" for a number without a name
  * Owns:     nothing
  * Fails:    never
- * Why here: the report and every exporter use the same name, and a new kind of event gets its name
- *           in one place.
+ * Why one place: the report and every exporter use the same name, and a new kind of event gets its
+ *           name in one place.
  */
 #include "analyze/analysis.h"
 

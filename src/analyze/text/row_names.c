@@ -7,7 +7,7 @@
  * Gives:    names
  * Owns:     nothing
  * Fails:    out of memory is recorded in the string builder
- * Why:      a user who compares two viewers finds the same names in both
+ * Why one place: a user who compares two viewers finds the same names in both
  */
 #include "analyze/text/row_names.h"
 

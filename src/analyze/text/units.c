@@ -7,8 +7,8 @@
  * Gives:    a factor and a text; sums of readings in the displayed unit
  * Owns:     nothing
  * Fails:    never; a division by 0 gives NAN
- * Why here: if the recorder wrote percentages, their mean could not be computed. So it writes base
- *           units, and readers convert them.
+ * Why on reading: if the recorder wrote percentages, their mean could not be computed. So it writes
+ *           base units, and readers convert them.
  */
 #include "analyze/text/units.h"
 

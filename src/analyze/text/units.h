@@ -2,8 +2,9 @@
  *
  * analyze/text/units.h - converts the base units of counters to units for display
  *
- * A trace contains whole numbers of base units (docs/design/events.md). All conversions for display
- * are here, so that the report, the view and every export show the same number with the same unit.
+ * A trace contains whole numbers of base units (docs/design/events.md). This file contains all
+ * conversions for display, so that the report, the view and every export show the same number with
+ * the same unit.
  */
 #ifndef ANALYZE_TEXT_UNITS_H
 #define ANALYZE_TEXT_UNITS_H

@@ -11,11 +11,11 @@
  * Fails:    -errno with the path and what to do; an existing file is then unchanged
  * Why:      root writes by default into the current folder, which may belong to another user. That
  *           user could place a link there and make root overwrite any file; fs.protected_symlinks
- *           prevents this only in sticky folders. A file of that user would be readable by that
- *           user. The checked file is compared with the opened one, to detect an exchange in
- *           between. A folder is opened first, checked by its descriptor, and used only through it,
- *           because the owner of its parent folder can exchange its name at any time. The same
- *           holds for the folder that contains an output file.
+ *           prevents this only in sticky folders. Also, a file that belongs to that user would let
+ *           that user read the output. The checked file is compared with the opened one, to detect
+ *           an exchange in between. A folder is opened first, checked by its descriptor, and used
+ *           only through it, because the owner of its parent folder can exchange its name at any
+ *           time. The folder that contains an output file is handled in the same way.
  */
 #include "base/file/output_file.h"
 

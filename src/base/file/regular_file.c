@@ -8,9 +8,9 @@
  * Owns:     nothing that outlives a call
  * Fails:    -errno
  * Why:      open(2) of a FIFO waits until another process writes, and open(2) of some devices acts
- *           on them (tapes, watchdogs). O_PATH does neither. The type is checked on that
- *           descriptor, and the same inode is opened through /proc/self/fd, so a file that another
- *           user exchanges in between is not opened.
+ *           on them (tapes, watchdogs). An open with O_PATH does neither. The type is checked on
+ *           the O_PATH descriptor, and the same inode is opened through /proc/self/fd, so a file
+ *           that another user exchanges in between is not opened.
  */
 #include "base/file/regular_file.h"
 

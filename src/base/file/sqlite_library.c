@@ -7,7 +7,8 @@
  * Gives:    SQLite's functions
  * Owns:     the loaded library
  * Fails:    -ENOENT if it is missing, or lacks a function that is used
- * Why not linked: loading it takes 0.7 ms at every start, a quarter of the cost of `duet record`.
+ * Why not linked: loading SQLite takes 0.7 ms at every start, a quarter of the cost of `duet
+ *           record`.
  */
 #include "base/file/sqlite_library.h"
 

@@ -7,9 +7,9 @@
  * Gives:    the keys, sorted
  * Owns:     nothing
  * Fails:    never
- * Why a radix sort by bytes: among 10^6 rows, most bytes of the keys are equal in all rows, and
- *           one pass finds these. Only the other bytes are sorted, one after the other, without
- *           comparing keys
+ * Why a radix sort by bytes: among 10^6 rows, most bytes of the keys are equal in all rows, and one
+ *           pass finds the bytes that are not. Only these are sorted, one byte after the other,
+ *           without comparing keys
  */
 #include "base/order/key_sort.h"
 

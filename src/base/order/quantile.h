@@ -3,8 +3,8 @@
  * base/order/quantile.h - sum, count and quantiles of durations in bounded memory
  *
  * A quantile q is the value of nearest rank: the ceil(q * count)-th smallest. It is exact up to
- * QUANTILE_EXACT values; with more it is the middle of a class 1/128 of its value wide, so within
- * 0.4 % of the truth; values below 256 ns are exact always.
+ * QUANTILE_EXACT values; with more values it is the middle of a class whose width is 1/128 of the
+ * value, so it is within 0.4 % of the true value. Values below 256 ns are always exact.
  */
 #ifndef BASE_ORDER_QUANTILE_H
 #define BASE_ORDER_QUANTILE_H

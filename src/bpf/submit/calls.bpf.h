@@ -4,7 +4,7 @@
  *
  * Runs in:  the kernel, in the thread that calls the driver
  * Gives:    one submit_call per thread from entry to return
- * Fails:    a call whose end was missed is dropped at the next one of its thread
+ * Fails:    a call whose end was missed is dropped at the next call of its thread
  *
  * A part of submit.bpf.h. Include with these macros defined, or functions: find_range, on_found,
  * on_missed.

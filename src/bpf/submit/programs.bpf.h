@@ -3,8 +3,8 @@
  * bpf/submit/programs.bpf.h - the programs at a driver's functions, attached by type or by name
  *
  * Runs in:  the kernel, in threads that call the driver
- * Why:      all functions that serve user calls have the same arguments: device, the user's data,
- *           its file
+ * Why one file for all drivers: all driver functions that serve calls of programs have the same
+ *           arguments (device, the program's data, its open file)
  *
  * Include with these macros defined, after the functions of a driver: on_begin(what, call),
  * on_exec(call, scratch), on_done(what, call), on_lost(what, data, file, is_user),

@@ -8,8 +8,8 @@
  *           `records`
  * Fails:    records without room are counted in `counts`
  * Why:      a driver's ids, handles and pointers are reused. State that outlives a call is kept
- *           under numbers that are never reused: a file gets one at its first use, its address
- *           spaces and buffers get theirs. A closed file or buffer is no longer found under any
+ *           under numbers that are never reused: a file, its address spaces and its buffers each
+ *           get a number at their first use. A closed file or buffer is no longer found under any
  *           number. Memory is read through the program's mapping, and only while the kernel's own
  *           list shows that the mapping is unchanged. So munmap, which every process calls, need
  *           not be traced.

@@ -9,8 +9,8 @@
  *           of no interest is dropped by its number, and an ioctl by its type, before anything is
  *           read. The driver's files are then recognized by the device number of their node, which
  *           the recorder provides: no type of the driver or of DRM is needed. There is no event for
- *           the final close of a file. It is detected when the last reference goes: in a call that
- *           closes a descriptor, or when the process ends or calls exec.
+ *           the final close of a file. The final close is detected when the last reference is
+ *           dropped: in a call that closes a descriptor, or when the process ends or calls exec.
  *
  * x86-64's numbers and registers. Include with these macros defined, after
  * bpf/submit/programs.bpf.h: those that it needs.

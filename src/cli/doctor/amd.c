@@ -8,8 +8,8 @@
  * Owns:     nothing
  * Fails:    never; a missing part is a result
  * Why:      the system's runtime is optional, because frameworks bring their own. Without a GPU the
- *           runtime does not show its API tables, which the guest needs. So the release is taken
- *           from the file's name.
+ *           runtime does not show its API tables, which the guest needs. So the runtime's release
+ *           is taken from the name of its file.
  */
 #include <errno.h>
 #include <limits.h>

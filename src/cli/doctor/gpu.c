@@ -7,8 +7,9 @@
  * Gives:    checks
  * Owns:     nothing
  * Fails:    never; a missing part is a result
- * Why the holders: only one process at a time can use the hardware counters. A refused process
- *           gets the error "busy" without the name of the holder.
+ * Why processes that may hold the counters are listed: only one process at a time can use the
+ *           hardware counters. A refused process gets the error "busy" without the name of the
+ *           holder.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
  * Gives:    checks
  * Owns:     nothing
  * Fails:    never; a missing part is a result
- * Why drivers are queried, and no stream is opened: only one program at a time may have one
+ * Why drivers are queried, and no stream is opened: only one program at a time may have a stream
  * Why the newest generation first: a library that supports a generation supports all older ones,
  *           and the user needs the newest supported one
  */

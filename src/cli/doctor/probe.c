@@ -7,7 +7,7 @@
  * Gives:    whether it loads, from which path, and its devices
  * Owns:     one child and one pipe at a time
  * Fails:    never; a crash of the child or a timeout of 20 s is a result
- * Why:      dlopen runs the driver's constructor. A crash there would end `duet doctor` on exactly
+ * Why:      dlopen runs the driver's constructor. A crash in it would end `duet doctor` on exactly
  *           the machine that needs it. The limit is 20 s because the first start of a GPU runtime,
  *           which compiles its built-in kernels, took up to 10 s
  */

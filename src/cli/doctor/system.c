@@ -7,7 +7,7 @@
  * Gives:    checks
  * Owns:     nothing
  * Fails:    never; a missing part is a result
- * Why:      each source is opened as in a recording, so the result is what a recording gets
+ * Why:      each source is opened as in a recording, so a recording gets the same result
  */
 #include <string.h>
 

@@ -4,12 +4,12 @@
  *
  * Runs in:  our own process, often as root
  * Gets:     a folder and paths below it
- * Gives:    files written, removed, judged
+ * Gives:    files written, removed, or checked (owner and rights)
  * Owns:     the folder's descriptor
  * Fails:    with -errno and the error chain, which contains the file's path on the host
- * Why:      an image is untrusted: its /etc may be a link to the host's /etc. A path made from
- *           folder and name would follow that link into the host, as root. openat2 with
- *           RESOLVE_IN_ROOT (Linux 5.6) resolves links as inside the image
+ * Why:      the folder may be an untrusted image of a system: its /etc may be a link to the host's
+ *           /etc. A path made from folder and name would follow that link into the host, as root.
+ *           openat2 with RESOLVE_IN_ROOT (Linux 5.6) resolves links as inside the image
  */
 #include "cli/doctor/tree.h"
 

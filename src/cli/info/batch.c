@@ -9,7 +9,7 @@
  * Fails:    status 1 if the file cannot be read or has fewer than 4 bytes, 2 for wrong options; an
  *           incomplete or invalid buffer is described, status 0
  * Why:      during a recording a BPF program parses the buffers inside the kernel, where the result
- *           cannot be inspected; here the same parser runs on a copy
+ *           cannot be inspected. This command runs the same parser on a copy of a buffer
  */
 #include "cli/info/info.h"
 

@@ -7,8 +7,8 @@
  * Gives:    text, or JSON "duet.info/1" with the key code_object
  * Owns:     the bytes, a disassembler, a symbolizer
  * Fails:    status 1 if the file cannot be read or is not a supported code object
- * Why it stops at the end of the code and not of the section: the rest of the section is padding
- *           that is never executed: instructions, a hash of the kernel, and zeros
+ * Why the listing stops at the end of the code, before the end of the section: the rest of the
+ *           section is padding that is never executed (instructions, a hash of the kernel, zeros)
  */
 #include "cli/info/info.h"
 

@@ -7,9 +7,9 @@
  * Gives:    the session's options, the program's environment
  * Owns:     nothing
  * Fails:    for a mode that does not exist; a guest that could not be loaded is noted
- * Why:      There are three modes. Timing a dispatch that carries a signal of the program delays
- *           its completion by a few microseconds, so `lite` does not time those. Dispatches of a
- *           batch may depend on being written together, so only `full` times them.
+ * Why three modes: timing a dispatch that carries a signal of the program delays its completion by
+ *           a few microseconds, so `lite` does not time such dispatches. Dispatches that a program
+ *           writes into the queue in one batch may depend on this, so only `full` times them.
  */
 #include <errno.h>
 #include <limits.h>

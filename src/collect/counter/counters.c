@@ -9,8 +9,9 @@
  * Owns:     a group of sources for each sampler, the list of processes
  * Fails:    losses are counted; a sampler that hangs in the kernel at the end is left alone with
  *           its memory
- * Why:      Samplers have threads of their own, because the writer may wait for a disk for seconds,
- *           and because guests' rings come first. A late sample would describe another moment.
+ * Why:      Samplers have threads of their own, because the main thread may wait for a disk for
+ *           seconds, and reads the guests' rings first. A sampler in the main thread would read its
+ *           values too late.
  */
 #include "collect/counter/counters.h"
 

@@ -6,10 +6,10 @@
  * Gets:     readings of a source, with times
  * Gives:    rows of series
  * Owns:     the last reading of each instance
- * Fails:    instances above the limit are not counted, which is written as a loss and noted once; a
- *           row without room is merged into the next one
- * Why:      A row covers the time from reading to reading. With the nominal interval instead, a
- *           tick that is 5 ms late at 100 Hz would show a busy thread at 150 %.
+ * Fails:    instances above the limit are left out, which is written as a loss and noted once; a
+ *           row that does not fit into the queue is merged into the next one
+ * Why:      A row covers the measured time between two readings, not the nominal interval. With the
+ *           nominal interval, a tick that is 5 ms late at 100 Hz would show a busy thread at 150 %.
  */
 #include "collect/counter/metric_instances.h"
 

@@ -4,8 +4,8 @@
  * readings
  *
  * A source reads files. This file turns a reading into a level, an increase since the last reading,
- * or a share of such an increase. A value that was not read is absent, and the next one starts a
- * new difference.
+ * or a share of such an increase. A value that was not read is absent, and the next value that is
+ * read starts a new difference.
  */
 #ifndef COLLECT_COUNTER_METRIC_INSTANCES_H
 #define COLLECT_COUNTER_METRIC_INSTANCES_H

@@ -6,9 +6,9 @@
  * Gets:     pids
  * Gives:    changes of each slot, to samplers
  * Owns:     the list
- * Fails:    process 1025 is not counted
- * Why:      Processes have slots, because a source keeps files open per slot. A pid may be reused;
- *           a generation never is.
+ * Fails:    the counters of a 1025th process are not read
+ * Why slots: a source keeps the files of a process open, in the process's slot. Each slot has a
+ *           generation number, because the pid alone may be reused for another process.
  */
 #include "collect/counter/sampled_processes.h"
 

@@ -7,8 +7,8 @@
  * Gives:    rows, like those of any other metric
  * Owns:     nothing
  * Fails:    never
- * Why:      The cost is recorded in the trace, so that on an overloaded machine the chart itself
- *           explains its gaps
+ * Why:      The samplers' cost is in the trace, so that on an overloaded machine the chart of their
+ *           lateness explains the gaps in other charts
  */
 #include <string.h>
 

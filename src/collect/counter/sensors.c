@@ -6,8 +6,8 @@
  * Gets:     a folder
  * Owns:     descriptors of the files
  * Fails:    files that cannot be opened are left out; state->why is set if rights are missing
- * Why:      Sensors are listed once, because they do not come and go, and listing a folder
- *           allocates memory
+ * Why:      Sensors are listed once, because no sensor appears or disappears during a recording,
+ *           and listing a folder allocates memory
  */
 #include "collect/counter/sensors.h"
 

@@ -7,9 +7,9 @@
  * Gives:    the same, in order
  * Owns:     a ring and a table of slots, both of fixed size
  * Fails:    if one is full, the row is refused and counted
- * Why:      A series has a slot with its description, because only the main thread may describe it
- *           to the writer, which may wait for a disk. The slot is free again when the main thread
- *           has taken the series' end.
+ * Why:      The description of a series stays in a slot until the main thread passes it to the
+ *           writer, because the writer may wait for a disk and a sampler must not. The slot is free
+ *           again when the main thread has taken the series' end.
  */
 #include "collect/counter/series.h"
 

@@ -6,7 +6,8 @@
  * Gets:     the table of sources
  * Owns:     the state of each source
  * Fails:    a source whose files are missing is left out
- * Why:      The ring has room for 10 s, because a disk that hangs for 5 s must cost no row
+ * Why:      The ring from the sampler to the writer has room for the rows of 10 s, because a disk
+ *           that hangs for 5 s must cost no row
  */
 #include "collect/counter/source_group.h"
 

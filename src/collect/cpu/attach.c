@@ -8,8 +8,9 @@
  *           blocked; without perf, an entry in the polled list
  * Owns:     nothing
  * Fails:    with the kernel's reason; a refusal of perf events switches to polling
- * Why passes: a process may start threads while its threads are attached one by one. The list in
- *           /proc/PID/task is therefore read until it has no new thread, at most MAX_LISTS times.
+ * Why the list of threads is read repeatedly: a process may start threads while its threads are
+ *           attached one by one. The list in /proc/PID/task is therefore read until it contains no
+ *           new thread, at most MAX_LISTS times.
  */
 #include "collect/cpu/cpu_private.h"
 

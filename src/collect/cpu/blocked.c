@@ -7,10 +7,10 @@
  * Gives:    the thread's registers, its system call and a copy of its stack
  * Owns:     nothing
  * Fails:    with THREAD_GONE or THREAD_REFUSED
- * Why:      a perf event on each switch could copy the stack too, but only for root, and it would
- *           copy 16 KiB for each of 10^5 switches a second. The stack of a blocked thread does not
- *           change. One look per wait therefore gets the stacks of all long waits, and of short
- *           waits in proportion to their length.
+ * Why not from perf: a perf event on each switch could copy the stack too, but only for root, and
+ *           it would copy 16 KiB for each of 10^5 switches a second. The stack of a blocked thread
+ *           does not change. One inspection per wait therefore suffices. It gets the stacks of all
+ *           long waits, and of short waits in proportion to their length.
  */
 #include "collect/cpu/blocked.h"
 

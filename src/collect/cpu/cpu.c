@@ -7,7 +7,7 @@
  * Gives:    trace rows of samples, switches, processes and threads (written in records.c)
  * Owns:     the perf rings and a reference to the stack walker
  * Fails:    only when opened. Later, lost records are counted, and a stack that cannot be unwound
- *           further ends with a mark frame
+ *           further ends with a mark frame (a frame that states that frames are missing)
  * Why two ways: perf records are exact and cheap, but a container or a service may refuse them
  *           (seccomp, a stricter kernel). The collector then polls the state of each thread 200
  *           times a second.

@@ -7,8 +7,8 @@
  * Gives:    notes and warnings with the remedy
  * Owns:     nothing
  * Fails:    never
- * Why a trial: seccomp filters, Yama and capabilities all may refuse the inspection. Trying it on a
- *           child of the recorder takes 1 ms and covers all of them.
+ * Why a trial: seccomp filters, Yama and capabilities all may refuse the inspection. Inspecting a
+ *           child of the recorder as a trial takes 1 ms and shows the effect of all three.
  */
 #include "collect/cpu/cpu_private.h"
 

@@ -4,7 +4,7 @@
  *
  * Runs in:  the recorder
  * Gets:     CPU samples whose stack was just walked
- * Gives:    rows of instruction samples, and of the code objects that they are in
+ * Gives:    rows of instruction samples, and of the code objects that contain the instructions
  * Owns:     nothing
  * Fails:    never; a sample outside of all kernels gets no row, and neither does one of an event
  *           that does not measure time

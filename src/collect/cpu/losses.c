@@ -8,8 +8,8 @@
  *           the collector, such as naming JIT code
  * Owns:     nothing
  * Fails:    never
- * Why:      a full ring reports its losses only when it has room again, so the last losses are read
- *           from the counters of the perf events.
+ * Why:      a full ring reports its losses only when it has room again, which may never happen
+ *           before the end. So the last losses are read from the counters of the perf events.
  */
 #include "collect/cpu/cpu_private.h"
 

@@ -7,8 +7,8 @@
  * Gives:    rows of switches, processes and threads, including kernel threads
  * Owns:     nothing; the recording owns the processes and drops them after their end
  * Fails:    records that come faster than they are read are lost and counted as switches. A switch
- *           without a record is counted as unseen; its thread's running time then ends at the last
- *           moment at which the thread is known to have run
+ *           without a record is counted as unseen; its thread is then taken to have run only until
+ *           the last time at which it is known to have run
  * Why without perf: perf needs a descriptor for each thread, or a ring for each processor that also
  *           gets all mappings of all processes. The BPF records contain the same data about a
  *           switch. Stacks and samples are recorded only for programs that the user names.

@@ -8,10 +8,11 @@
  * Owns:     nothing
  * Fails:    with the kernel's reason and a remedy
  * Why three events: records of switches, forks and mappings must not be lost when samples come
- *           faster than they can be read, so they come from an event with its own ring. Page faults
- *           are sampled with a period (every PERF_FAULTS_PERIODth of a thread) and not with a
- *           frequency: with a frequency, the kernel's weights for the first samples of a thread are
- *           wrong by a factor of 100.
+ *           faster than the recorder reads them, so these records have an event with a ring of its
+ *           own. The other two sample running time and page faults. Page faults are sampled with a
+ *           period (every PERF_FAULTS_PERIODth of a thread) and not with a frequency: with a
+ *           frequency, the kernel's weights for the first samples of a thread are wrong by a factor
+ *           of 100.
  */
 #include "collect/cpu/perf_events.h"
 

@@ -10,7 +10,7 @@
  * Fails:    when opened, with the kernel's reason. Later, records can only be lost, and the kernel
  *           counts those
  * Why:      an inherited event (one that also counts the thread's children) needs a ring for each
- *           processor. The rings are merged here, because a mapping must be known before a sample
+ *           processor. This file merges the rings, because a mapping must be known before a sample
  *           in it. An ordinary user may lock about 512 KiB for each processor
  *           (kernel.perf_event_mlock_kb). A sample takes 17 KiB, so 20000 a second fill 33 MiB in
  *           100 ms; a busy machine may keep the recorder off its processor for that long.

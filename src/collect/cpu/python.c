@@ -8,8 +8,8 @@
  * Owns:     the Python frames read for samples that are still in the rings
  * Fails:    Python frames that could not be read become a mark frame in the stack, and the sample
  *           is counted
- * Why at once: a sample is taken from its ring up to 6 ms after it was made, and its Python
- *           function may have returned by then. The ring therefore wakes the recorder, which reads
+ * Why each sample wakes the recorder: without a wake-up a sample is taken from its ring up to 6 ms
+ *           after it was made, and its Python function may have returned. The woken recorder reads
  *           the Python frames some 50 us after the sample. Only frames that match the sample's copy
  *           of the native stack are used.
  */

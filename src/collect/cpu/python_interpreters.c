@@ -7,8 +7,8 @@
  * Gives:    process->python, with which the frames of its threads can be read
  * Owns:     nothing; the process owns its opened interpreter
  * Fails:    with a note; samples of the process then have the interpreter's native frames
- * Why once: an interpreter that was refused is not tried again, except if it was not initialised
- *           yet.
+ * Why an interpreter that was refused is not tried again: the result would be the same, except if
+ *           the interpreter was not initialised yet. Then it is tried again.
  */
 #include "collect/cpu/cpu_private.h"
 

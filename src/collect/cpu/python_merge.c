@@ -8,7 +8,7 @@
  * Owns:     nothing
  * Fails:    Python frames that do not match the native stack become a mark frame
  * Why:      the Python frames are read some 50 us after the native stack was copied, and functions
- *           may have returned or been called since. Each group of Python frames is therefore
+ *           may have returned or been called in between. Each group of Python frames is therefore
  *           matched with the copied stack.
  */
 #include "collect/cpu/cpu_private.h"

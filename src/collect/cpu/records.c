@@ -4,7 +4,7 @@
  *
  * Runs in:  the recorder
  * Gets:     perf records in the order of time
- * Gives:    trace rows; the present processes and threads of the recording
+ * Gives:    trace rows; updates of the recording's lists of living processes and threads
  * Owns:     nothing
  * Fails:    never; a process that the kernel hides is counted and noted
  * Why:      a guest may report a process before perf does, and perf may lose the record of a fork.

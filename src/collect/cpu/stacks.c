@@ -7,8 +7,8 @@
  * Gives:    ids of stacks in the trace, with Python frames
  * Owns:     nothing
  * Fails:    with a stack that ends with a mark frame, or 0
- * Why:      perf reports each new mapping in order with the samples, so /proc/PID/maps is read only
- *           if such records may have been lost.
+ * Why /proc/PID/maps is rarely read: perf reports each new mapping, in order with the samples. The
+ *           file is read only if records of mappings may have been lost.
  */
 #include "collect/cpu/cpu_private.h"
 

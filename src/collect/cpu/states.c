@@ -10,8 +10,8 @@
  * Fails:    a thread that may not be inspected has waits without stacks. A process whose program is
  *           hidden from the user has no rows
  * Why:      a seccomp filter that refuses perf_event_open still lets users read /proc of their own
- *           processes. A poll every 5 ms finds a thread's state at that moment; the scheduler's
- *           counters add the sums.
+ *           processes. A poll every 5 ms finds each thread's state at the time of the poll; the
+ *           scheduler's counters provide the sums of the times between two polls.
  */
 #include "collect/cpu/cpu_private.h"
 

@@ -10,7 +10,7 @@
  * Fails:    rows lack the causes; a note gives the reason and the remedy
  * Why:      if a device idles because its thread was preempted, the user needs the name of the
  *           other process. If the thread waits for a lock, the user needs the holder. The kernel
- *           reveals both only to root (or cap_bpf and cap_perfmon).
+ *           reveals both only to root (or to a process with CAP_BPF and CAP_PERFMON).
  */
 #include "collect/cpu/cpu_private.h"
 

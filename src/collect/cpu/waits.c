@@ -7,8 +7,9 @@
  * Gives:    switch rows with stack and cause
  * Owns:     the list of waiting threads
  * Fails:    with rows without a stack; a cause from BPF is still written
- * Why:      the stack of a blocked thread does not change, so one look per wait is enough. The row
- *           of its switch is held back until that look or the end of the wait, at most 1 s.
+ * Why:      the stack of a blocked thread does not change, so one inspection per wait is enough.
+ *           The row of its switch is held back until the inspection or the end of the wait, at most
+ *           1 s.
  */
 #include "collect/cpu/cpu_private.h"
 

@@ -7,8 +7,8 @@
  * Gives:    driver and address of each
  * Owns:     nothing
  * Fails:    a card without these facts, or without hardware, is left out
- * Why:      uevent has driver, address and PCI id in one file; otherwise a link would have to be
- *           followed for each
+ * Why the file uevent: it contains driver, address and PCI id; outside of it, each needs a link or
+ *           file of its own
  */
 #include "collect/drm/cards.h"
 

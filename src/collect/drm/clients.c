@@ -9,10 +9,11 @@
  *           inherited or sent descriptors show the same client, which is counted once, for the
  *           first process that it is found in.
  * Owns:     a descriptor of each client's fdinfo
- * Fails:    a client that cannot be read has ended. If another descriptor refers to it, it is found
- *           there and continues from its last counts. At most 128 clients are counted at a time.
+ * Fails:    a client that cannot be read has ended. If only its descriptor was closed and another
+ *           descriptor refers to the client, the client is found by that one and continues from its
+ *           last counts. At most 128 clients are counted at a time.
  * Why:      Clients are searched once a second, because a program may have thousands of
- *           descriptors, and each needs a readlink (1 us) to see whether it is a GPU's. At most
+ *           descriptors, and only a readlink (1 us) of each shows whether it is a GPU's. At most
  *           SEARCH_FDS links are read per tick. A client that was found is read through a
  *           descriptor of its own.
  */

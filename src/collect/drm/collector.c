@@ -8,9 +8,9 @@
  * Gives:    devices, counters (collect/counter/counters.h), jobs (kernel_jobs.h)
  * Owns:     the list of cards
  * Fails:    -ENODEV if there is no card and no job can be recorded
- * Why:      It is not a default, because the cost of the drivers' files was not measured on GPUs
- *           yet. Some drivers query the GPU's firmware for each value, and some walk all buffers of
- *           a client for its fdinfo.
+ * Why:      This collector is not a default, because the cost of the drivers' files was not
+ *           measured on GPUs yet. Some drivers query the GPU's firmware for each value, and some
+ *           walk all buffers of a client for its fdinfo.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -8,10 +8,10 @@
  * Gives:    rows of the engines that exist
  * Owns:     the events' descriptors
  * Fails:    a driver without such events has no rows; missing rights are noted
- * Why:      i915 lists an event per engine. xe lists its events but not the engines, so engines are
- *           tried: the kernel refuses one that the GPU lacks (ENOENT), and no list of GPUs is
- *           needed. xe is read on request only, because that driver keeps its GPU awake while such
- *           an event is open.
+ * Why:      i915 lists an event per engine. xe lists its events but not the engines, so an event of
+ *           every possible engine is opened: the kernel refuses an engine that the GPU lacks
+ *           (ENOENT), and no list of GPUs is needed. Events of xe are opened on request only,
+ *           because xe keeps its GPU awake while such an event is open.
  */
 #include <errno.h>
 #include <glob.h>

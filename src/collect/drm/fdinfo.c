@@ -8,8 +8,8 @@
  * Owns:     nothing
  * Fails:    false for descriptors of other files; a number that does not fit is ignored
  * Why:      Lines are looked up in a table of prefixes, longest first. Otherwise
- *           "drm-engine-capacity-render" would be taken for an engine "capacity-render", as some
- *           other readers do.
+ *           "drm-engine-capacity-render" would be taken for an engine "capacity-render", a mistake
+ *           of some other tools.
  */
 #include "collect/drm/fdinfo.h"
 

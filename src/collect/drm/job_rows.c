@@ -8,11 +8,11 @@
  * Owns:     rings and queues
  * Fails:    a job has no row when memory runs out; jobs above the limit are counted and written as
  *           lost
- * Why:      A driver knows command buffers but not their contents. If a guest records a process's
- *           runtime, the process's jobs would count the same work twice, so only jobs of other
- *           processes are written. A job may be handed to its ring before the previous one has
- *           ended; it starts when that one has ended. Ring names are not unique: nouveau and
- *           panthor have a scheduler per queue, all with one name.
+ * Why:      A driver knows command buffers but not their contents. If a guest records the runtime
+ *           of a process, rows of the process's jobs would count the same work twice, so only jobs
+ *           of other processes are written. A job may be handed to its ring before the previous job
+ *           has ended; it starts when the previous one has ended. Ring names are not unique:
+ *           nouveau and panthor have a scheduler per queue, all with one name.
  */
 #include "collect/drm/job_rows.h"
 

@@ -7,8 +7,9 @@
  * Gets:     records, some of which may be missing
  * Gives:    jobs
  * Owns:     open jobs: at most 3 MB
- * Fails:    inconsistent records are counted. Without room, the oldest open entry is dropped,
- *           fences without a scheduler before any job, because many of these are never signaled.
+ * Fails:    inconsistent records are counted. Without room, the oldest open entry is dropped: first
+ *           fences that belong to no scheduler's job, because many of them are never signaled, then
+ *           jobs.
  * Why:      The kernel identifies a job by its fence. Its scheduler makes two more fences, and the
  *           driver a third. A fence counts as a job only if its driver uses no scheduler; otherwise
  *           each job would be counted three times. The scheduler's record of a job and its fence's

@@ -7,11 +7,11 @@
  * Gives:    records of bpf/calls.bpf.c
  * Owns:     the BPF object, its probes, descriptors of libraries
  * Fails:    per process, with the reason
- * Why:      probes are needed only after a runtime has refused its own interface. By then the
- *           recorder may have given up the rights, so that a thread that keeps only these rights
- *           waits for that moment. A probe takes 0.1 ms to create and 1 to 2 us per call. It covers
- *           only the watched process: one for all processes would slow down every user of the
- *           library on the machine.
+ * Why a thread: probes are needed only after a runtime has refused its own interface. The recorder
+ *           may have dropped the rights for probes before that, so a thread that keeps only these
+ *           rights waits for the refusal. A probe takes 0.1 ms to create and 1 to 2 us per call. It
+ *           covers only the watched process: a probe for all processes would slow down every user
+ *           of the library on the machine.
  */
 #include "collect/enter/call_probes.h"
 

@@ -2,8 +2,7 @@
  *
  * collect/enter/call_probes.h - uprobes on a library's functions in chosen processes
  *
- * Only watched processes are probed. The BPF programs are loaded when the first process is to be
- * watched.
+ * Only watched processes are probed. The BPF programs are loaded when the first process is added.
  */
 #ifndef COLLECT_ENTER_CALL_PROBES_H
 #define COLLECT_ENTER_CALL_PROBES_H

@@ -9,8 +9,9 @@
  * Owns:     the threads
  * Fails:    with a note and a warning; the recording continues without that guest
  * Why:      a guest connects during its injection, and the recorder's main loop must answer it. The
- *           main loop can therefore not do the injection itself. Also, the kernel releases a
- *           thread's tracees when the thread ends, so no process stays stopped after an error.
+ *           main loop can therefore not do the injection itself. Also, when a thread ends, the
+ *           kernel releases the processes that it traces with ptrace(2), so no process stays
+ *           stopped after an error.
  */
 #include "collect/enter/inject_running.h"
 

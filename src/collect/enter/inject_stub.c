@@ -3,17 +3,17 @@
  * collect/enter/inject_stub.c - machine code that is copied into a process to load a library
  * (x86-64)
  *
- * Runs in:  the target process; here it is data
+ * Runs in:  the target process; in the recorder it is data
  * Gets:     a struct injected_block
  * Gives:    a loaded library whose entry function was called
  * Owns:     its own pages, which it unmaps itself
  * Fails:    with an error in the block
  * Why:      the borrowed thread only creates another thread. A library's constructors and entry
  *           function may take the loader's and the allocator's locks, wait and sleep; that is
- *           harmless in a new thread, but not in the middle of the program's own function. A signal
- *           that is ignored by default stops the borrowed thread for its tracer. Without a tracer
- *           the signal does nothing, and the thread returns by a frame like that of a signal
- *           handler. The thread therefore continues even if the recorder is gone.
+ *           harmless in a new thread, but not in the middle of the program's own function. At its
+ *           end the code sends the borrowed thread a signal that is ignored by default, which stops
+ *           the thread for its tracer, the recorder. If the recorder is gone, the signal does
+ *           nothing, and the thread returns by a frame like that of a signal handler and continues.
  */
 #include "collect/enter/inject_stub.h"
 

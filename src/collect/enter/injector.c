@@ -6,13 +6,15 @@
  * Gets:     a process, a library's file, the name of its entry function
  * Gives:    the function's result
  * Owns:     nothing
- * Fails:    with a message. Until the new thread runs, the process is unchanged; after that the
- *           guest may still start, if only its loader was too slow
- * Why:      a thread is borrowed for a millisecond, chosen by what it is doing: a waiting thread
- *           holds no lock of the C library. If all are busy they are checked again, up to ROUNDS
- *           times; a program that spends half of its time in the allocator is soon found outside of
- *           it. The library is loaded by its own path if the process sees the same file there,
- *           because a memfd is a new library each time; otherwise by a memfd.
+ * Fails:    with a message. Until the new thread in the process runs, the process is unchanged.
+ *           After that the guest may still start in spite of the message, if the process's dynamic
+ *           loader was only too slow
+ * Why:      a thread of the process is borrowed for a millisecond to start the new thread. A
+ *           waiting thread is chosen, because it holds no lock of the C library. If all are busy
+ *           they are checked again, up to ROUNDS times; a program that spends half of its time in
+ *           the allocator is soon found outside of it. The library is loaded by its own path if the
+ *           process sees the same file there, because a memfd is a new library each time; otherwise
+ *           by a memfd.
  */
 #include "collect/enter/injector.h"
 

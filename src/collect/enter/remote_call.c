@@ -3,17 +3,19 @@
  * collect/enter/remote_call.c - makes a thread of another process execute code, then lets it
  * continue (x86-64)
  *
- * Runs in:  the recorder, in a thread of its own: the kernel releases its tracees when it ends
+ * Runs in:  the recorder, in a thread of its own: when that ends, the kernel releases the threads
+ *           that it has stopped
  * Gets:     pid and tid of a thread
- * Gives:    memory in its process, and execution of code there
+ * Gives:    memory in its process, and execution of code in it
  * Owns:     the stopped thread; a copy of its vector registers
  * Fails:    leaves the thread unchanged
  * Why:      a recorder that is killed half-way must not harm the target. So the thread's registers
  *           are first saved on its stack, in a frame like that of a signal handler, and our code
- *           returns through it: the thread recovers without the recorder. While the recorder lives
- *           it writes the registers back instead, because only then does the kernel restart a sleep
- *           with its remaining time. The thread stops by sending itself a signal that is ignored
- *           without a tracer.
+ *           returns through it: the thread recovers without the recorder. A living recorder does
+ *           not use that frame but writes the registers back itself, because only so does the
+ *           kernel restart an interrupted sleep with its remaining time. To end the execution, the
+ *           thread sends itself a signal that stops it for the recorder, and that is ignored if the
+ *           recorder is gone.
  */
 #include "collect/enter/remote_call_private.h"
 

@@ -5,15 +5,17 @@
  *
  * Runs in:  the recorder, in the injecting thread
  * Gets:     a pid
- * Gives:    whether process, program and user are still the same; writes that reach only that image
+ * Gives:    whether process, program and user are still the same; writes that reach only the
+ *           program image that was checked
  * Owns:     a pidfd and a descriptor of /proc/PID/mem
  * Fails:    -ESTALE for another image; nothing is written then
  * Why:      the recorder reads from the process's memory the addresses that a thread shall execute.
- *           If the process then ran a set-user-ID program, it would control what that program
- *           executes. Device, inode and ids detect another program or user. AT_RANDOM detects an
- *           exec of the same program: the kernel creates 16 random bytes for each exec, which the
- *           earlier image cannot know. A descriptor of /proc/PID/mem belongs to the memory on which
- *           it was opened, so a write after an exec fails instead of reaching the new program.
+ *           If the process ran a set-user-ID program between this reading and the execution, a
+ *           hostile process would control what that program executes. Device, inode and ids detect
+ *           another program or user. AT_RANDOM detects an exec of the same program: the kernel
+ *           creates 16 random bytes for each exec, which the program cannot know before the exec. A
+ *           descriptor of /proc/PID/mem belongs to the memory on which it was opened, so a write
+ *           after an exec fails instead of reaching the new program.
  */
 #include "collect/enter/target_identity.h"
 

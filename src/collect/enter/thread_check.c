@@ -9,8 +9,8 @@
  * Owns:     nothing
  * Fails:    with "no" if anything cannot be read
  * Why:      the borrowed thread calls mmap and pthread_create of the C library. If it already holds
- *           a lock that these need, it would wait for itself. Its stack is therefore walked out of
- *           the C library.
+ *           a lock that these need, it would wait for itself. Its stack is therefore walked up to
+ *           the first frame outside of the C library.
  */
 #include "collect/enter/remote_call_private.h"
 

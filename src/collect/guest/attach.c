@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/guest/attach.c - the sockets on which guests say hello: listen, check the caller, send it
- * its rings
+ * collect/guest/attach.c - the sockets to which guests connect: listen, check the caller's first
+ * message (its hello), send it its rings
  *
  * Runs in:  the recorder
  * Gets:     connections of guests
  * Gives:    hellos, each with the pid and uid that the kernel reports for the connection
  * Owns:     the listening sockets, their folder, connections that have not said hello yet
  * Fails:    opening returns -errno; a connection that sends anything but a hello is closed
- * Why:      There are two addresses because containers do not share every path, and network
- *           namespaces do not share abstract names. The pid comes from SO_PEERCRED, which the
- *           kernel translates into our pid namespace; the guest knows only the pid of its own
- *           namespace. The kernel reuses pids, so the recorder holds the process by a pidfd that it
- *           opens while the connection exists.
+ * Why:      Each recorder listens on two addresses, a path and an abstract name, because containers
+ *           do not share every path, and network namespaces do not share abstract names. The pid
+ *           comes from SO_PEERCRED, which the kernel translates into our pid namespace; the guest
+ *           knows only the pid of its own namespace. The kernel reuses pids, so the recorder holds
+ *           the process by a pidfd that it opens while the connection exists.
  */
 #include "collect/guest/attach.h"
 

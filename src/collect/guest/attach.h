@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/guest/attach.h - the sockets on which guests say hello
+ * collect/guest/attach.h - the sockets to which guests connect
  */
 #ifndef COLLECT_GUEST_ATTACH_H
 #define COLLECT_GUEST_ATTACH_H

@@ -3,10 +3,10 @@
  * collect/guest/budget.c - how much memory the recorder spends on one guest
  *
  * Runs in:  the recorder
- * Gets:     sizes of what a guest's records make the recorder keep
+ * Gets:     sizes of the data that the recorder must keep for a guest's records
  * Gives:    the answer whether there is room
  * Owns:     nothing
- * Fails:    refuses: the entity is not described; calls and commands are still recorded
+ * Fails:    without room the entity is not described; calls and commands are still recorded
  * Why:      A real program describes some thousands of devices, queues and kernels, with 100 KiB of
  *           text. The limits are about a hundred times that, and they keep one guest from filling
  *           the machine's memory.

@@ -7,8 +7,8 @@
  * Gives:    rows and entities in the trace
  * Owns:     nothing; the tables of ids belong to struct injected
  * Fails:    a record that makes no sense is counted and left out
- * Why:      The guest writes as little as it can: its own ids, raw times. All expensive work is
- *           done here. It takes about 100 ns per record, against 2 ns in the guest.
+ * Why:      The guest writes as little as it can: its own ids, raw times. The recorder does all
+ *           expensive work, in this file. It takes about 100 ns per record, the guest only 2 ns.
  */
 #include "collect/guest/decode/private.h"
 

@@ -8,9 +8,10 @@
  * Gives:    stacks that lead from the program through the runtime into the driver
  * Owns:     the latest 1024 driver calls of each thread
  * Fails:    without memory, or beyond 1024 threads, a stack ends in the runtime
- * Why:      A submission may wait for a later call or run in another thread; the launching call did
- *           not make it then. So a driver call belongs to a runtime call only if the same thread
- *           made it and its times lie within. Nothing is guessed.
+ * Why:      A runtime may submit a launch in a later call or in another thread, and then the
+ *           launching call did not make the driver call. So a driver call belongs to a runtime call
+ *           only if the same thread made it and its times lie within. All other driver calls extend
+ *           no stack.
  */
 #include "collect/guest/driver_calls.h"
 

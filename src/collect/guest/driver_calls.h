@@ -3,7 +3,7 @@
  * collect/guest/driver_calls.h - driver calls of threads, to extend the stacks of runtime calls
  * into the kernel
  *
- * A guest knows the stack that called the runtime. The eBPF programs know the kernel frames of
+ * A guest records the stack that called the runtime. The eBPF programs record the kernel frames of
  * driver calls. If a thread's driver call lies within its runtime call, the two are joined to one
  * stack.
  */

@@ -9,8 +9,8 @@
  * Owns:     the latest calls, and the stacks that created the nodes of graphs
  * Fails:    returns NULL; the command then has no thread and no stack
  * Why:      The device reports the commands of a graph after it has run them, up to 200 ms after
- *           the call and through a thread of the runtime. Correlation ids count up, so a table
- *           indexed by them holds the last 65536 calls without a search. A graph is launched in one
+ *           the call and through a thread of the runtime. Correlation ids count up, so a table of
+ *           the last 65536 calls is indexed by them and needs no search. A graph is launched in one
  *           place and built in another; a user who looks for a kernel's cause needs both.
  */
 #include "collect/guest/graph_nodes.h"

@@ -3,14 +3,14 @@
  * collect/guest/injected.c - one guest: attach it, read its rings, detach it
  *
  * Runs in:  the recorder
- * Gets:     the pid of a process whose guest said hello
+ * Gets:     the pid of a process whose guest has connected
  * Gives:    rows, entities and losses in the trace
  * Owns:     the rings of a guest, the tables of ids, a pidfd
  * Fails:    opening returns -errno if the region is refused. Later only the writer can fail, and it
  *           counts that.
  * Why:      At the end of a recording the recorder frees the pages of the region: the program keeps
- *           its mapping, and each recording would otherwise cost it 8 MiB per thread for the rest
- *           of its life.
+ *           the region mapped, and each recording would otherwise cost the program 8 MiB per thread
+ *           for the rest of its life.
  */
 #include "collect/guest/injected.h"
 

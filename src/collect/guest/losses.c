@@ -6,7 +6,8 @@
  * Gets:     counts in a guest's shared region, and counts of the recorder
  * Gives:    loss rows, notes, the process's row
  * Owns:     nothing; the counts that are written already belong to struct injected
- * Fails:    never; a count that cannot be true is written as a broken one
+ * Fails:    never; a count that cannot be true is written as one loss with the reason
+ *           LOSS_RING_BROKEN
  * Why:      The program can overwrite its counts. So each is compared with the time in which it was
  *           counted, and a count that decreases is ignored.
  */

@@ -7,10 +7,10 @@
  * Gives:    a row per range, written when it has ended
  * Owns:     open ranges: those pushed, per ring, and those started, per process
  * Fails:    a range without room is counted as lost
- * Why:      The recorder joins them, because it knows the ranges that were open when the program
- *           was killed, and because a guest without memory of ranges costs nothing. Each push and
- *           pop carries the depth of its thread's stack. After lost records, later ones find their
- *           partners again by it.
+ * Why the recorder joins starts and ends, and not the guest: the recorder still knows the ranges
+ *           that were open when the program was killed, and a guest that stores no ranges costs the
+ *           program nothing. Each push and pop carries the depth of its thread's stack of ranges.
+ *           By this depth, later records find their partners even after lost ones.
  */
 #include "collect/guest/ranges.h"
 

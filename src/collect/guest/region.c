@@ -7,7 +7,7 @@
  * Gives:    a sealed memfd and its mapping
  * Owns:     the mapping
  * Fails:    opening returns -errno if even the smallest region is refused
- * Why:      The recorder creates the memory, because to grow a memfd in the guest would kill a
+ * Why:      The recorder creates the memory, because growing a memfd in the guest would kill a
  *           program that has `ulimit -f` (SIGXFSZ). The memfd is sealed, so that the program cannot
  *           shrink it while the recorder reads (SIGBUS).
  */

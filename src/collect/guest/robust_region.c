@@ -7,15 +7,15 @@
  * Gets:     a memfd
  * Gives:    its mapping, with a private page of the recorder in front
  * Owns:     the mapping; this thread's list of robust futexes (set_robust_list(2))
- * Fails:    mapping returns NULL with errno. On a kernel without such lists guests stop when their
- *           ring is full.
- * Why:      A recorder that was killed cannot inform its guests. A guest that checked a clock or a
- *           descriptor would pay for that in each call. When a thread dies, even by SIGKILL, the
- *           kernel walks its list of robust futexes and writes into each futex that the thread
- *           owns; guests read that word anyway. The links of the list are outside the shared
- *           memory, because a program that could write them would choose where the kernel and the
- *           recorder write. The kernel follows at most 2048 links; further regions have no such
- *           protection.
+ * Fails:    mapping returns NULL with errno. On a kernel without robust futexes a guest only stops
+ *           when its ring is full.
+ * Why:      A recorder that was killed cannot inform its guests. A guest that checked for the
+ *           recorder by a clock or a descriptor would pay for the check in each call. When a thread
+ *           dies, even by SIGKILL, the kernel walks its list of robust futexes and writes into each
+ *           futex that the thread owns; guests read that word in each call for other reasons, too.
+ *           The links of the list are outside the shared memory, because a program that could write
+ *           them would choose where the kernel and the recorder write. The kernel follows at most
+ *           2048 links; further regions lack this protection.
  */
 #include "collect/guest/robust_region.h"
 

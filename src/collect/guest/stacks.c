@@ -8,9 +8,9 @@
  * Gives:    frames and stacks of the trace
  * Owns:     the tables of each ring
  * Fails:    a record that makes no sense is refused; the memory for stacks of a process is limited
- * Why:      A frame in the trace is (file, build id, offset) or (function, file, line). It can be
- *           read without the process, and a library that a hundred processes use has its frames
- *           once.
+ * Why:      A frame in the trace is (file, build id, offset) or (function, file, line). Such a
+ *           frame can be symbolized without the process. A library that a hundred processes use has
+ *           its frames in the trace once.
  */
 #include "collect/guest/stacks.h"
 

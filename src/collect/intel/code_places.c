@@ -7,9 +7,9 @@
  * Gives:    the kernel at an address
  * Owns:     its own entry of each kernel
  * Fails:    -ENOMEM
- * Why:      a program may bind and unbind data 10,000 times a second, and each unbind ends all
- *           kernels in its range. Scanning a million kernels each time would take 10^10 steps a
- *           second; a tree takes 20 per operation.
+ * Why:      a program may bind and unbind data 10,000 times a second, and each unbind removes all
+ *           kernels in its range of addresses. Scanning a million kernels at each unbind would take
+ *           10^10 steps a second; a tree takes 20 steps per unbind.
  */
 #include "collect/intel/code_places.h"
 

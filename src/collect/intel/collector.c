@@ -9,8 +9,8 @@
  * Gives:    devices, samples of instructions by their addresses, counters (oa_source.h)
  * Owns:     render nodes and streams
  * Fails:    -ENODEV if there is no Intel GPU; a GPU that cannot be sampled is noted with the reason
- * Why:      It is never a default, because sampling keeps a GPU awake and has not been run on a
- *           real GPU yet
+ * Why:      This collector is never a default, because sampling keeps a GPU awake and has not been
+ *           run on a real GPU yet
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -8,9 +8,9 @@
  * Owns:     the loaded BPF programs
  * Fails:    with a note of what is missing and how to enable it
  * Why:      depending on the kernel, a driver's functions can be traced with their types (fentry),
- *           by name (kprobe), or not at all; in the last case system calls remain. Each way is
- *           tried when the one before it sees no submissions. Each try costs one load of BPF
- *           programs.
+ *           by name (kprobe), or not at all; in the last case system calls remain. The next way is
+ *           tried if the previous one sees no submissions. Each try loads the BPF programs once
+ *           more.
  */
 #include "collect/intel/driver.h"
 

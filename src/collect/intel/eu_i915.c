@@ -8,8 +8,8 @@
  * Gives:    the sampling that it offers, a stream
  * Owns:     nothing
  * Fails:    with a message that names the remedy
- * Why:      Its driver has the name and version of the kernel's own i915, so only an attempt shows
- *           whether it knows the flag
+ * Why:      Intel's own i915 has the name and version of the kernel's i915, so only an attempt to
+ *           open a stream shows whether the driver knows the flag for EU stalls
  *
  * Not run on a GPU yet.
  */

@@ -5,7 +5,8 @@
  * Runs in:  the recorder; reading in a thread of its own
  * Gets:     a render node, and the functions of its driver (eu_driver.h)
  * Gives:    counts by instruction
- * Owns:     the stream's descriptor, and two tables: one is filled while the other is written out
+ * Owns:     the stream's descriptor, and two tables: one is filled while the counts in the other
+ *           are written to the trace
  * Fails:    on open, with a remedy. A later GPU reset ends the stream and another is opened; while
  *           that fails, the recorder reports since when and why.
  * Why:      the driver polls the hardware's buffers every 5 ms; reading more often returns smaller

@@ -7,9 +7,9 @@
  * Gives:    launches of batches, each followed by the launches of its kernels
  * Owns:     stacks, kernels by address, records that wait for a guest's descriptions
  * Fails:    a submission has no row when memory runs out
- * Why:      only the address of a kernel is known here; other collectors describe the code at the
- *           same address. A submission is left out when a runtime's own commands are recorded on
- *           the device, because it would count the same work twice.
+ * Why:      a submission contains only the addresses of its kernels; other collectors describe the
+ *           code at the same address. A submission is left out if a guest records the commands of
+ *           its process on the device, because the submission would count the same work twice.
  */
 #include "collect/intel/launches.h"
 

@@ -9,9 +9,9 @@
  * Fails:    A counter that is unknown on a GPU is absent; a report that the GPU has not written is
  *           flagged
  * Why:      duet has metric sets of its own, because the driver opens no stream without one and
- *           lists only sets that programs have added. Up to MTL the counters used here are
- *           hard-wired, so that a set with one unused register suffices; since Xe2 a selector
- *           chooses each counter.
+ *           lists only sets that programs have added. Up to MTL (Meteor Lake) the counters that
+ *           duet uses are hard-wired, so a set that writes one unused register suffices; since Xe2
+ *           a selector chooses each counter.
  */
 #include "collect/intel/oa.h"
 

@@ -4,8 +4,8 @@
  *
  * Source:   xe_oa.c of Linux 7.3 (formats, their sizes and headers), the descriptions of metric
  *           sets that Intel publishes for drivers (which counter is which; the selectors of Xe2 and
- *           later). A report holds all counters at one moment. The counters never reset, so that
- *           the count between two reports is their difference.
+ *           later). A report holds the values of all counters at one time. The counters never
+ *           reset, so that the count between two reports is their difference.
  */
 #ifndef COLLECT_INTEL_OA_H
 #define COLLECT_INTEL_OA_H

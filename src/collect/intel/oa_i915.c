@@ -7,8 +7,8 @@
  * Gives:    its one unit, metric sets, streams
  * Owns:     nothing
  * Fails:    with a message that names the remedy
- * Why:      Formats are tried, because the driver does not report the GPU's generation. It accepts
- *           one of two equivalent formats, so no table of PCI ids is needed.
+ * Why:      Formats are tried, because the driver does not report the GPU's generation. Each GPU
+ *           accepts one of two equivalent formats, so trying both needs no table of PCI ids.
  *
  * Not run on a GPU yet.
  */

@@ -7,8 +7,8 @@
  * Gives:    rows with the times at which the GPU wrote them
  * Owns:     render nodes and streams
  * Fails:    a GPU without OA is noted; lost reports are written as losses
- * Why:      It is read 20 times a second, because the GPU writes a report each period into a buffer
- *           of the driver that holds more than 10 s
+ * Why:      The source is read 20 times a second, because the GPU writes a report each period into
+ *           a buffer of the driver that holds more than 10 s
  */
 #include "collect/intel/oa_source.h"
 

@@ -8,10 +8,11 @@
  * Owns:     the stream's descriptor and a read buffer
  * Fails:    on open, with a remedy. Later, lost reports are counted and a stream that ended is
  *           reopened.
- * Why:      The metric set is removed from the driver's list at once. The stream keeps the set that
- *           it was opened with, so no set of ours stays in the list, however the recorder ends.
- *           Report times use the smallest difference between the two clocks, because a report is
- *           read after it was written. The difference may grow by SLACK_PPM, because clocks drift.
+ * Why:      The metric set of duet is removed from the driver's list as soon as the stream is open.
+ *           The stream keeps the set that it was opened with, so no set of duet stays in the list,
+ *           however the recorder ends. Report times use the smallest difference between the two
+ *           clocks, because a report is read after it was written. The difference may grow by
+ *           SLACK_PPM, because clocks drift.
  */
 #include "collect/intel/oa_stream.h"
 

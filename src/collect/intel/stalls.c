@@ -9,7 +9,8 @@
  * Fails:    rows without room are counted
  * Why:      the owner of an instruction is looked up once per instruction, when its counts are
  *           delivered, and not once per row. A row then costs one access to a cache line, which is
- *           prefetched while earlier rows are counted. Code that becomes known late loses no rows.
+ *           prefetched while earlier rows are counted. So rows of code that becomes known only
+ *           later are not lost.
  */
 #include "collect/intel/stalls.h"
 

@@ -9,9 +9,10 @@
  * Owns:     start time and executable of each
  * Fails:    returns NULL when memory runs out
  * Why:      A record is read up to 20 ms after its event, and the end of a process is noticed up to
- *           a second late. A pid that is reused meanwhile would be taken for its former owner, with
- *           its memory and kernels. So records are attributed to a process only before its end; if
- *           no end was reported, start time and executable decide whether it is the same process.
+ *           a second late. If a pid is reused within that time, its records would be attributed to
+ *           its former owner, with the former owner's memory and kernels. So records are attributed
+ *           to a process only before its end; if no end was reported, start time and executable
+ *           decide whether it is the same process.
  */
 #include "collect/intel/submitters.h"
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/kernel/loader.c - loads a BPF object by a program that runs inside the kernel
+ * collect/kernel/loader.c - loads a BPF object by a loader program that runs inside the kernel
  *
  * Runs in:  the recorder
  * Gets:     an opened object
  * Gives:    maps and programs inside the kernel
  * Owns:     nothing
- * Fails:    on a kernel before 5.17, or if the kernel refuses a program. libbpf's own loader then
- *           finds the reason
+ * Fails:    on a kernel before 5.17, or if the kernel refuses a program. The caller then uses
+ *           libbpf's own loader, which finds the reason
  * Why:      To find the fields that a program reads, libbpf parses all types of the kernel, 5 MB.
- *           The kernel has them in memory. This way takes 23 ms of CPU time beside the recorded
- *           program, instead of 64 ms.
+ *           The kernel has its types in memory. The loader program takes 23 ms of CPU time, while
+ *           the recorded program already runs; libbpf's loader takes 64 ms.
  */
 #include "collect/kernel/loader.h"
 

@@ -10,9 +10,9 @@
  * Owns:     the object and its links
  * Fails:    only if no program can be loaded
  * Why:      An object is loaded as a whole: one program that the kernel refuses, or cannot attach,
- *           makes all fail. libbpf reports which one it was; that one is left out and the rest is
- *           loaded again. If many programs may fail, their attach points are first looked up in the
- *           names of the kernel's types.
+ *           makes all fail. libbpf reports the program that failed; that one is left out and the
+ *           rest is loaded again. If many programs may fail, their attach points are first looked
+ *           up in the names of the kernel's types.
  */
 #include "collect/kernel/object.h"
 

@@ -3,8 +3,8 @@
  * collect/kernel/program_load.h - loads a BPF object in a thread of its own, and reads its records
  *
  * Loading takes 10 to 20 ms of CPU time if all attach points are looked up first, as for drm.bpf.c.
- * Each program that the kernel refuses costs as much again. A thread of its own does it, so that
- * the program starts without waiting.
+ * Each program that the kernel refuses costs as much again. A thread of its own loads the object,
+ * so that the profiled program starts without waiting.
  */
 #ifndef COLLECT_KERNEL_PROGRAM_LOAD_H
 #define COLLECT_KERNEL_PROGRAM_LOAD_H

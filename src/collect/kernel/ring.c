@@ -7,8 +7,8 @@
  * Gives:    its records, in the order in which the kernel wrote them
  * Owns:     the libbpf reader of its ring buffers
  * Fails:    -ENOMEM
- * Why:      At most 32768 records are read at a time. Otherwise a kernel that writes as fast as we
- *           read would stop all other work of the recorder.
+ * Why:      At most 32768 records are read at a time. Otherwise BPF programs that write as fast as
+ *           the recorder reads would stop all other work of the recorder.
  */
 #include "collect/kernel/ring.h"
 

@@ -7,10 +7,10 @@
  * Gives:    the record of a given thread and time
  * Owns:     the BPF object, and records that have not been asked for yet (at most 65 536, 9 MiB)
  * Fails:    a failed load leaves no records; records without room are counted
- * Why:      perf records each switch, from the first instruction on, with its time. BPF adds the
- *           next thread, the waker and the cause. Both are matched by thread and time: the BPF
- *           program writes its record first, and perf some 100 ns later, before the thread can do
- *           anything else.
+ * Why perf and BPF: perf records each switch with its time, from the program's first instruction
+ *           on. BPF adds the next thread, the waker and the cause. The two records of a switch are
+ *           matched by thread and time: the BPF program writes its record first, and perf some 100
+ *           ns later, before the thread can do anything else.
  */
 #include "collect/kernel/watch.h"
 

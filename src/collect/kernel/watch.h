@@ -3,8 +3,8 @@
  * collect/kernel/watch.h - records of the scheduler's BPF programs: the next thread, the waker, the
  * cause of a switch
  *
- * The object is loaded in a thread of its own beside the program's start. Switches before it is
- * ready, and switches whose record is lost, have no such data.
+ * The BPF object is loaded in a thread of its own, while the profiled program starts. Switches
+ * before the object is ready, and switches whose record is lost, have no such data.
  */
 #ifndef COLLECT_KERNEL_WATCH_H
 #define COLLECT_KERNEL_WATCH_H

@@ -3,7 +3,7 @@
  * collect/nvidia/codec.c - use of the video encoders and decoders of each GPU
  *
  * Runs in:  a sampler's thread
- * Gets:     percentages of a past interval, whose length the driver chooses
+ * Gets:     percentages of an interval before the reading, whose length the driver chooses
  * Gives:    shares of the time
  * Owns:     the shares
  * Fails:    a value that a GPU lacks is absent

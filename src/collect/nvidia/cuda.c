@@ -7,9 +7,9 @@
  * Gives:    the program's environment, messages
  * Owns:     nothing
  * Fails:    a guest that cannot be loaded is noted
- * Why:      the driver reads CUDA_INJECTION64_PATH in the program's first cuInit, and it names one
- *           library. A library that the user has put there stays. Children that use CUDA inherit
- *           the variable; other children never load anything.
+ * Why:      the driver reads CUDA_INJECTION64_PATH in the program's first cuInit. The variable can
+ *           name only one library, and if the user has set it, it stays unchanged. Children that
+ *           use CUDA inherit the variable; children that do not use CUDA never load the guest.
  */
 #include "collect/nvidia/cuda.h"
 

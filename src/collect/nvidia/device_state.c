@@ -7,8 +7,9 @@
  * Gives:    levels, and energy as increments
  * Owns:     the limits, which are read once
  * Fails:    a value that a GPU lacks is absent
- * Why:      energy is a source of its own, which is read once a second: a reading took 4 ms of
- *           processor time on an H200, the others microseconds. It is a sum, so nothing is lost
+ * Why:      energy is a source of its own, which is read once a second, because a reading took 4 ms
+ *           of processor time on an H200, and readings of the other values microseconds. The GPU
+ *           adds up its energy, so rare readings lose nothing
  */
 #include <string.h>
 

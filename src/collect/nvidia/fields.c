@@ -8,7 +8,7 @@
  * Gives:    levels, and bytes as increments
  * Owns:     nothing
  * Fails:    a field that a driver or GPU lacks is absent; a counter that decreases starts anew
- * Why:      One call reads all of them. The GPU's byte counters miss nothing, whereas
+ * Why:      One call reads all fields. The GPU's byte counters miss nothing, whereas
  *           nvmlDeviceGetPcieThroughput (pcie.c) blocks for the 20 ms that it measures.
  */
 #include "base/array.h"

@@ -8,7 +8,7 @@
  * Owns:     two samples for each GPU or MIG instance
  * Fails:    a GPU without GPM is left out; a pair that NVML rejects is tried again with a later
  *           sample
- * Why:      It is read at most 5 times a second, because the GPU updates its samples every 100 ms
+ * Why:      GPM is read at most 5 times a second, because the GPU updates its samples every 100 ms
  *           and NVML rejects closer pairs. GPM's streaming mode (nvmlGpmSetStreamingEnabled) is not
  *           changed, because it is a setting of the whole machine.
  */

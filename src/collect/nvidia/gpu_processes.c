@@ -6,11 +6,12 @@
  * Gets:     NVML's lists of processes, and of their samples
  * Gives:    bytes; shares of the time
  * Owns:     the shares
- * Fails:    the series of a process that has left the GPU ends. If our pid namespace is not the
- *           driver's, pids do not match and the source is not opened.
+ * Fails:    the series of a process that has left the GPU ends. If the recorder's pid namespace is
+ *           not the driver's, pids do not match and the source is not opened.
  * Why:      Values are for the driver's last period of at most a second, because NVML reports only
- *           processes that were active in it. If a value covered the whole time since the previous
- *           one, a process that resumes after 10 s of rest would appear busy for all of them.
+ *           processes that were active in that period. If a value covered the whole time since the
+ *           previous value, a process that resumes after 10 s of rest would appear busy for all 10
+ *           s.
  */
 #include <string.h>
 

@@ -8,8 +8,8 @@
  * Owns:     nothing
  * Fails:    never; a process that may not be inspected is recognized by its name only
  * Why:      Hardware counters have one user at a time, and CUPTI returns "hardware busy" to the
- *           next one without naming the holder. Metrics that NVML reads are shared, so they have no
- *           holder.
+ *           next one without naming the holder. Any number of processes can read NVML's metrics at
+ *           once, so these have no holder.
  */
 #include "collect/nvidia/holders.h"
 

@@ -3,14 +3,14 @@
  * collect/nvidia/load.c - use of each GPU and of its memory, from the driver's samples
  *
  * Runs in:  a sampler's thread; opened in the main thread
- * Gets:     percentages with the time of each, or one of the last 1/6 to 1 s
+ * Gets:     percentages, each with its time; without these, one percentage of the last 1/6 to 1 s
  * Gives:    shares of the time
  * Owns:     the shares
  * Fails:    if the driver keeps no samples, the mean of the past interval stands for the time since
  *           the last reading
  * Why:      nvmlDeviceGetUtilizationRates covers an interval of unknown length and end. Samples
- *           have their times, so each is counted exactly once. They are read once a second, because
- *           a reading took 2.5 ms of processor time on an H200
+ *           have their times, so each is counted exactly once. Samples are read once a second,
+ *           because a reading took 2.5 ms of processor time on an H200
  */
 #include "base/array.h"
 #include "collect/host_clocks.h"

@@ -2,14 +2,13 @@
  *
  * collect/nvidia/pcie.c - PCIe throughput of GPUs that do not count bytes (fields.c)
  *
- * Runs in:  the slow sampler
+ * Runs in:  the sampler that reads once a second
  * Gets:     nvmlDeviceGetPcieThroughput
  * Gives:    bytes per second in the last 20 ms
  * Owns:     nothing
  * Fails:    values that a GPU lacks are absent
- * Why:      It is read slowly, because a call measures for 20 ms and there are two per GPU. Traffic
- *           between two measurements is missing: the value is a rate, not an amount that could be
- *           summed
+ * Why once a second: a call measures for 20 ms, and there are two calls per GPU. Traffic between
+ *           two measurements is missing, so the value is a rate, not an amount that could be summed
  */
 #include "base/array.h"
 #include "collect/nvidia/nvidia.h"

@@ -6,7 +6,7 @@
  * Gets:     a rate
  * Gives:    devices, clocks and their pairs, rows, losses, notes
  * Owns:     the GPUs' threads and series
- * Fails:    a GPU that refuses is noted with the remedy; the recording goes on
+ * Fails:    a GPU that refuses to be sampled is noted with the remedy; the recording goes on
  * Why:      The recorder samples, not the guest, because the counters are of the whole GPU and of
  *           all processes, and a GPU allows one sampler. Nothing is loaded into the program, and
  *           the program needs no rights.

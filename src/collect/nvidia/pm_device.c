@@ -2,18 +2,18 @@
  *
  * collect/nvidia/pm_device.c - PM sampling of one GPU, in a thread of its own
  *
- * Runs in:  that thread; started and stopped by the main thread
+ * Runs in:  the GPU's thread, which the main thread starts and stops
  * Gets:     a GPU, a rate
  * Gives:    rows, losses and notes in a series
  * Owns:     the sampling object, its configuration and its counter data
  * Fails:    a refusal is reported with CUPTI's text; a later failure ends the GPU's series with a
  *           note
- * Why:      All calls are made in one thread, because the kernel checks profiling rights per
+ * Why one thread: all calls are made in one thread, because the kernel checks profiling rights per
  *           thread, and the main thread drops its rights once the recording runs. Decoding waits
  *           for the driver, which must not delay other threads.
- * Why:      The thread decodes every 10 ms. The hardware's buffer of 64 MiB holds some tenths of a
- *           second of samples at 10 kHz on a GPU with 132 multiprocessors; at 100 decodings per
- *           second the cost of wake-ups is negligible.
+ * Why a decoding every 10 ms: the hardware's buffer of 64 MiB holds some tenths of a second of
+ *           samples at 10 kHz on a GPU with 132 multiprocessors; at 100 decodings per second the
+ *           cost of wake-ups is negligible.
  */
 #include "collect/nvidia/pm_device.h"
 

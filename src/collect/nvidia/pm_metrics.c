@@ -8,8 +8,8 @@
  * Owns:     the host object and the configuration, in a pm_set
  * Fails:    returns false with CUPTI's result; a metric that a chip lacks is left out
  * Why:      Metrics are added one after the other, because the limits of a pass are undocumented
- *           and differ between chips. If all metrics do not fit, each is added to those before it
- *           and the passes are counted: 30 ms for 16 metrics.
+ *           and differ between chips. If all metrics do not fit, each metric is added in turn to
+ *           those already chosen and the passes are counted, which takes 30 ms for 16 metrics.
  */
 #include "collect/nvidia/pm_metrics.h"
 

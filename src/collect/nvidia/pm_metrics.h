@@ -2,7 +2,7 @@
  *
  * collect/nvidia/pm_metrics.h - chooses the counters sampled together, and converts their values
  *
- * It uses the host part of CUPTI, which needs the name of a chip and no GPU.
+ * This file uses the host part of CUPTI, which needs the name of a chip and no GPU.
  */
 #ifndef COLLECT_NVIDIA_PM_METRICS_H
 #define COLLECT_NVIDIA_PM_METRICS_H

@@ -7,7 +7,7 @@
  * Gets:     samples with their times and values
  * Gives:    rows, losses
  * Owns:     nothing
- * Fails:    samples without room in the series are counted there
+ * Fails:    samples without room in the series are counted in the series
  * Why:      Gaps are found by time. Samples follow one another without a break, so any time between
  *           the end of one and the start of the next was lost, for whatever reason. Gaps are not
  *           filled.

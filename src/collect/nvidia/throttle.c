@@ -7,8 +7,8 @@
  * Gives:    a share of the time per reason
  * Owns:     the shares
  * Fails:    a reason that the GPU does not report is absent
- * Why:      Shares are recorded, because they can be averaged and bits cannot. A reason is assumed
- *           to hold between two readings as it does at the second.
+ * Why:      Shares are recorded, because they can be averaged and bits cannot. The time between two
+ *           readings is counted for the reasons that the second reading returns.
  */
 #include <stdio.h>
 

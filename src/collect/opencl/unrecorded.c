@@ -7,7 +7,8 @@
  * Gives:    sentences, to be put behind the name of the process
  * Owns:     nothing
  * Fails:    returns what is known
- * Why:      /proc shows the mappings of a process while it lives; later the trace cannot
+ * Why:      /proc shows the mappings of a process while it lives, and the trace does not contain
+ *           them
  */
 #include <stdio.h>
 

@@ -8,11 +8,11 @@
  * Gives:    variables of the program's environment
  * Owns:     nothing
  * Fails:    -ENOMEM; a guest that cannot be loaded is noted
- * Why:      NVTX and ITT load a tool themselves, and only into programs that use them. roctx offers
- *           no such way, so the guest is preloaded for it, into every process that the program
- *           starts. A program that was built with AddressSanitizer refuses to start then, and the
- *           loader of a 32-bit one prints an error. So the guest is preloaded only if the program
- *           names roctx or the machine has ROCm.
+ * Why:      NVTX and ITT load a tool themselves, and only into programs that use them. roctx cannot
+ *           load a tool, so the guest is preloaded for it (LD_PRELOAD), into every process that the
+ *           program starts. With a preloaded guest, a program that was built with AddressSanitizer
+ *           refuses to start, and the loader of a 32-bit program prints an error. So the guest is
+ *           preloaded only if the program names roctx or the machine has ROCm.
  */
 #include <glob.h>
 #include <limits.h>

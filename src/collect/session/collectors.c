@@ -7,9 +7,9 @@
  * Gives:    open collectors (session.states), guests in the environment
  * Owns:     nothing; the states belong to the session
  * Fails:    a collector that cannot run is noted and skipped
- * Why:      All loops over the collectors of a session are here, so that its other files do not
- *           depend on which collectors exist. Only the first one has a part of its own in notes.c
- *           and session.c.
+ * Why:      This file has all loops over the collectors of a session, so that the other files of
+ *           session/ do not depend on which collectors exist. The exception is the registry's first
+ *           collector (opencl), which notes.c and session.c use directly.
  */
 #include "collect/session/private.h"
 

@@ -8,7 +8,8 @@
  * Owns:     nothing
  * Fails:    never; a failed write is in the result
  * Why:      Runtimes hold back data about finished commands, so each guest gets 500 ms to hand them
- *           over. The rest in the rings of limited users is read for at most 1 s.
+ *           over. Then the records left in the rings are read; for users with a quota this takes at
+ *           most 1 s.
  */
 #include "collect/session/private.h"
 

@@ -3,7 +3,7 @@
  * collect/session/guests.c - attaches guests, reads their rings and removes them
  *
  * Runs in:  the recorder; one thread
- * Gets:     hellos, rings
+ * Gets:     hellos (the first messages of guests), rings
  * Gives:    rows, through collect/guest/injected.h; notes about refusals
  * Owns:     nothing; attached processes belong to the session
  * Fails:    never; a guest that is refused gets an answer, and the reason is noted

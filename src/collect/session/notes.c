@@ -7,8 +7,8 @@
  * Gives:    notes in the trace, the note of the result
  * Owns:     nothing
  * Fails:    never
- * Why:      The first refusal of each kind is noted, and their number at the end. A program that
- *           says hello 1000 times per second must not fill the trace with notes.
+ * Why:      The first refusal of each kind is noted, and their number at the end. A program whose
+ *           guest is refused 1000 times per second must not fill the trace with notes.
  */
 #include "collect/session/private.h"
 

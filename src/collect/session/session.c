@@ -8,8 +8,8 @@
  * Owns:     the writer, the sockets, every attached process, a signalfd
  * Fails:    before the program starts with -errno; afterwards the program always runs on to its own
  *           end
- * Why:      The recorder polls the rings, every 1 to 10 ms while guests are attached. To wake it
- *           would cost the program a system call.
+ * Why:      The recorder polls the rings, every 1 to 10 ms while guests are attached. If the guests
+ *           woke the recorder instead, each wake-up would cost the program a system call.
  */
 #include "collect/session/private.h"
 

@@ -9,12 +9,13 @@
  *           trace stacks
  * Fails:    with a stack that ends with a mark frame, or 0
  * Why:      a thread that calls a driver may belong to a process that no other collector follows,
- *           so its mappings are read here: at most once a second, and when a stack leads outside of
- *           the known mappings. Many stacks are new in each call because they contain changing
- *           pointers; BPF copies at most 3200 a second. When 65,536 ids are known, the oldest one
- *           is dropped here and in the kernel, so that one process cannot block others. Frames stay
- *           in memory until the end (40 bytes each); the limit is 256 MiB per user. A stack beyond
- *           the limit keeps its id: otherwise BPF would copy 16 KiB again at each call.
+ *           so this file reads the process's mappings: at most once a second, and when a stack
+ *           leads outside of the known mappings. Many stacks are new in each call because they
+ *           contain changing pointers; BPF copies at most 3200 a second. When 65,536 ids are known,
+ *           the oldest one is dropped from this table and from the kernel's, so that one process
+ *           cannot block others. Frames stay in memory until the end (40 bytes each); the limit is
+ *           256 MiB per user. A stack beyond the limit keeps its id: otherwise BPF would copy 16
+ *           KiB again at each call.
  */
 #include "collect/stack/bpf_stacks.h"
 

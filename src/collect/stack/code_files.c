@@ -9,7 +9,8 @@
  * Owns:     at most MAX_FILES files and MAX_TABLES open unwind tables
  * Fails:    a file that cannot be read, or was replaced, has no unwind rules; a stack ends in it
  * Why:      an unwind table has some 10 % of its library's size (libc: 120 KB), and a machine has
- *           thousands of libraries. When too many are open, the least recently used one is closed.
+ *           thousands of libraries. When more than MAX_TABLES tables are open, the least recently
+ *           used one is closed.
  */
 #include "collect/stack/code_files.h"
 

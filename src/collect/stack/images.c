@@ -7,11 +7,11 @@
  * Gives:    absolute path, size and modification time of the file; a descriptor
  * Owns:     a copy of the process's executable mappings
  * Fails:    never; a path that cannot be resolved stays as the process reported it
- * Why:      a loader may name a library by a relative path ("rl/libx.so"), which is useless from
- *           another folder or after a chdir. /proc/PID/maps has the absolute path, but only of the
- *           file that is mapped now. An absolute path from the loader is preferred, because several
- *           plug-ins may be loaded at one address in turn. Reading /proc/PID/maps takes 0.1 to 30
- *           ms, so one reading serves all libraries of a stack.
+ * Why:      a loader may name a library by a relative path ("rl/libx.so"), which cannot be opened
+ *           from another folder or after a chdir. /proc/PID/maps has the absolute path, but only of
+ *           the file that is mapped at the time of reading. An absolute path from the loader is
+ *           preferred, because several plug-ins may be loaded at one address in turn. Reading
+ *           /proc/PID/maps takes 0.1 to 30 ms, so one reading serves all libraries of a stack.
  */
 #include "collect/stack/images.h"
 

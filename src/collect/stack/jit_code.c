@@ -9,8 +9,8 @@
  * Fails:    never; frames without a name are counted
  * Why:      a runtime writes these files while it runs, sometimes after the code was called, and
  *           they may be megabytes long. They are read repeatedly, but only if they have changed,
- *           and all processes of a user get at most 1/50 of the time. They are held open because
- *           /proc/PID/root is gone after the process's end.
+ *           and all processes of a user together get at most 1/50 of the recorder's time. The files
+ *           are held open because /proc/PID/root is gone after the process's end.
  */
 #include "collect/stack/jit_code.h"
 

@@ -11,8 +11,8 @@
  *           /proc/PID/map_files leads to the mapped file itself, but only with
  *           CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN. Without these, the file at the path is
  *           compared with the mapping. On btrfs and overlayfs stat(2) reports another device than
- *           /proc/PID/maps does; there the file is mapped into the recorder, and the two lines of
- *           maps are compared.
+ *           /proc/PID/maps does; on these the recorder maps the file into its own memory, and
+ *           compares the two processes' lines in /proc/PID/maps.
  */
 #include "collect/stack/mapped_file.h"
 

@@ -6,7 +6,7 @@
  * Gets:     mappings in the order in which the process made them; for memory_map_renew, a list of
  *           the present mappings
  * Gives:    the mapping at an address
- * Owns:     the pieces
+ * Owns:     the pieces (executable mappings that do not overlap)
  * Fails:    -ENOMEM; -ENOSPC: the map is full; -EINVAL: an empty mapping
  * Why:      a sorted array with a gap. A program has some 30 pieces, and each frame of hundreds of
  *           stacks a second needs a lookup. The free space (gap) is where the last piece was

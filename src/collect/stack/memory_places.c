@@ -8,10 +8,10 @@
  * Owns:     copies of /proc/PID/maps of 16 program images
  * Fails:    with NULL or false: the process has ended, has unmapped the address, or changes its
  *           mappings so often that reading them would take more than 1/50 of the time
- * Why kept: reading the mappings of a large program takes 1 ms, and a thread that waits for one
- *           page of a file will wait for the next ones, too. A mapping that was removed since must
- *           not name an address: without that check, memory that was mapped at the place of an
- *           unloaded library got its name in 50 of 50 waits.
+ * Why copies are kept: reading the mappings of a large program takes 1 ms, and a thread that waits
+ *           for one page of a file will wait for the next pages, too. A mapping that was removed
+ *           after the copy was made must not name an address: without that check, memory that was
+ *           mapped at the place of an unloaded library got its name in 50 of 50 waits.
  */
 #include "collect/stack/memory_places.h"
 

@@ -5,12 +5,12 @@
  *
  * Runs in:  the recorder
  * Gets:     pid, tid, address
- * Gives:    the present content of the file or the memory
+ * Gives:    the content of the file or the memory at the time of the call
  * Owns:     PROCESS_READER_FILES open files
  * Fails:    with -1, or fewer bytes
  * Why:      inspecting a blocked thread takes two small reads; opening the files each time would
- *           triple the cost. An open file still belongs to the old process or image after exec or
- *           pid reuse, so its data is checked.
+ *           triple the cost. After an exec or a reuse of the pid, an open file still belongs to the
+ *           old image or process, so the data read from it is checked.
  */
 #include "collect/stack/process_reader.h"
 

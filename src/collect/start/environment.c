@@ -8,9 +8,9 @@
  * Gives:    a copy with the guests' variables
  * Owns:     the copy
  * Fails:    -ENOMEM
- * Why:      an appended entry of a list variable stands behind the user's entries, so that a layer
- *           of the user is nearer to the program than duet's. A prepended one stands in front, as
- *           AMD's runtime needs it for HSA_TOOLS_LIB.
+ * Why some entries are appended and others prepended: an appended entry of a list variable stands
+ *           behind the user's entries, so that a layer of the user is nearer to the program than
+ *           duet's. A prepended one stands in front, as AMD's runtime needs it for HSA_TOOLS_LIB.
  */
 #include "collect/start/environment.h"
 

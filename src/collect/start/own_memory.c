@@ -8,7 +8,6 @@
  * Owns:     nothing
  * Fails:    with 0
  * Why not a sum of all allocations: the memory grows in dozens of places, and in libraries
- * Why not added up: the memory grows in dozens of places, and in libraries
  */
 #include "collect/start/own_memory.h"
 

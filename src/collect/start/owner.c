@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/start/owner.c - talks to the program that started this recorder for itself (libduet)
+ * collect/start/owner.c - talks to the program that started this recorder to record itself
+ * (libduet)
  *
  * Runs in:  the recorder
  * Gets:     an inherited socket (option --owner)
@@ -10,8 +11,8 @@
  * Fails:    -EINVAL if the descriptor is not such a socket; -errno if the program has closed its
  *           end
  * Why:      the program is not the recorder's parent, so it cannot wait for the exit status (the
- *           reason is in lib/spawn.c). This socket is their only connection: each notices the
- *           other's end when the socket is closed
+ *           reason is in lib/spawn.c). This socket is their only connection: each process notices
+ *           the end of the other one by the closed socket
  */
 #include "collect/start/owner.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/start/owner.h - talks to the program that started this recorder for itself (libduet)
+ * collect/start/owner.h - talks to the program that started this recorder to record itself
+ * (libduet)
  */
 #ifndef COLLECT_START_OWNER_H
 #define COLLECT_START_OWNER_H

@@ -8,9 +8,9 @@
  * Owns:     nothing
  * Fails:    never; sets that cannot be read count as empty, and the kernel never refuses a smaller
  *           set
- * Why:      the recorder parses untrusted data: memory and files of programs, records of guests. An
- *           exploited bug there would give an attacker the recorder's rights. It therefore drops
- *           the rights to change the kernel as soon as nothing is left to load.
+ * Why:      the recorder parses untrusted data: memory and files of programs, records of guests. A
+ *           bug in this parsing could give an attacker the recorder's rights. The recorder
+ *           therefore drops the rights to change the kernel as soon as nothing is left to load.
  */
 #include "collect/start/rights.h"
 

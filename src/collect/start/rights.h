@@ -3,7 +3,7 @@
  * collect/start/rights.h - the recorder's capabilities, and how it drops them
  *
  * Linux capabilities belong to a thread, and a thread can only drop its own. Each thread of the
- * recorder therefore does so itself.
+ * recorder therefore drops its rights itself.
  */
 #ifndef COLLECT_START_RIGHTS_H
 #define COLLECT_START_RIGHTS_H

@@ -8,9 +8,9 @@
  *           ended
  * Owns:     a pidfd for each process
  * Fails:    before the recording starts, with the process and the missing right
- * Why:      for another user's process, each kernel interface fails in its own way, or samples lack
- *           stacks. All depend on the same right as reading the process's program path, so that is
- *           tried once at the start
+ * Why one check at the start: for another user's process, each kernel interface fails in its own
+ *           way, or samples lack stacks. All these interfaces require the right that also reading
+ *           the path of the process's program requires, so that path is read as a test
  */
 #include "collect/start/running.h"
 

@@ -8,9 +8,9 @@
  * Owns:     an epoll instance
  * Fails:    never; without registered descriptors a wait lasts for the given time
  * Why:      poll(2) checks every descriptor before and after each wait. The recorder waits some
- *           hundred times a second, mostly until the time is over. Beside a program with 10^4
- *           switches a second, polling seven descriptors took 1/6 of the recorder's processor time;
- *           epoll avoids that.
+ *           hundred times a second, mostly until the timeout. Beside a program with 10^4 switches a
+ *           second, polling seven descriptors took 1/6 of the recorder's processor time; epoll
+ *           avoids that.
  */
 #include "collect/start/wake.h"
 

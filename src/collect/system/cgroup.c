@@ -8,7 +8,7 @@
  * Gives:    bytes, ns, tasks, with their limits
  * Owns:     a descriptor per file
  * Fails:    values that a version or a group lacks are absent: the root group of version 2 has
- *           none. The 17th group is noted.
+ *           none. A 17th group is not read, which is noted.
  * Why:      Both versions are read, because a machine may have some controllers in one hierarchy
  *           and some in the other
  */

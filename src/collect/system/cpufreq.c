@@ -6,8 +6,8 @@
  * Gets:     kHz
  * Gives:    levels in Hz
  * Owns:     a descriptor per processor
- * Fails:    virtual machines have no such files
- * Why:      It is read slowly, because some drivers wake the processor to ask it
+ * Fails:    without these files, as in most virtual machines, there are no rows
+ * Why once a second: some drivers must wake a processor to read its frequency
  */
 #include <stdlib.h>
 #include <unistd.h>

@@ -10,7 +10,7 @@
  * Fails:    a removed device has no row; the 129th device is not counted
  * Why:      Idle devices have no rows, because there are dozens of loop and ram devices. A device
  *           that was never used since boot has no series. Its first use is counted completely,
- *           because 0 was read before.
+ *           because its counts were read as 0 before.
  */
 #include <stdio.h>
 #include <unistd.h>

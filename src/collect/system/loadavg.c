@@ -6,7 +6,7 @@
  * Gets:     three averages and a fraction
  * Gives:    levels; averages in thousandths of a task
  * Owns:     a descriptor
- * Fails:    never: the file always exists
+ * Fails:    never, because the file always exists
  * Why:      There are two sources. The number of running tasks is current and takes 1 us to read,
  *           so it is read as often as requested; the averages change every 5 s.
  */

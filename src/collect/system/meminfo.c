@@ -7,8 +7,8 @@
  * Gives:    levels in bytes
  * Owns:     a descriptor
  * Fails:    a line that an older kernel lacks is absent, as are values computed from it
- * Why:      "used" is computed here, because MemTotal - MemFree - Buffers - Cached must come from
- *           one reading
+ * Why the recorder computes "used": MemTotal - MemFree - Buffers - Cached must come from one
+ *           reading
  */
 #include "base/array.h"
 #include "collect/counter/source.h"

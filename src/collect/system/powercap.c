@@ -6,10 +6,10 @@
  * Gets:     microjoules; the counter wraps at a maximum
  * Gives:    differences
  * Owns:     a descriptor per domain
- * Fails:    since Linux 5.10 only root may read it; otherwise it is absent and noted
- * Why:      It is read slowly, because a read accesses the package's registers. The counter wraps
- *           after a minute at the earliest (2^32 units of 15 uJ at 1000 W), so slow reads lose
- *           nothing.
+ * Fails:    since Linux 5.10 only root may read the counter; for other users the values are absent,
+ *           which is noted
+ * Why once a second: a read accesses the package's registers. The counter wraps after a minute at
+ *           the earliest (2^32 units of 15 uJ at 1000 W), so slow reads lose nothing.
  */
 #include <errno.h>
 #include <stdio.h>

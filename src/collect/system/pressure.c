@@ -8,8 +8,8 @@
  * Gives:    ns in which some tasks, or all of them, waited
  * Owns:     three descriptors
  * Fails:    kernels that were built or booted without PSI (psi=0) have no values
- * Why:      total is read instead of avg10, because the difference of two totals is exact and
- *           averages have windows of their own
+ * Why:      total is read instead of avg10, because the difference of two totals is exact and an
+ *           average covers the kernel's own window of 10 s
  */
 #include <unistd.h>
 

@@ -10,8 +10,9 @@
  *           including ended ones: 1 us with 50 threads. Reading each thread's schedstat takes 50
  *           us, and is done if the clock is refused. /proc/PID/schedstat is for the first thread
  *           only: a process with eight busy threads showed one processor. max_hz limits the rate,
- * because a running thread's sum grows in steps of the kernel's tick, usually 4 ms and up to 10 ms.
- *           In 1 ms a thread would appear to use 0 or 4 processors; in 50 ms a step is 8 %.
+ *           because a running thread's sum grows in steps of the kernel's tick, usually 4 ms and up
+ *           to 10 ms. With a reading every 1 ms a running thread would appear to use 0 or 4
+ *           processors; with one every 50 ms, a step of 4 ms is 8 % of a processor.
  */
 #include <fcntl.h>
 #include <stdio.h>

@@ -9,7 +9,7 @@
  * Fails:    an ended process cannot be read, and its series end. Values that may not be read are
  *           absent, which is noted once per process.
  * Why:      A descriptor is kept open, because a pid may be reused as soon as its process is gone;
- *           an open file stays the process's own
+ *           an open file still belongs to the process that it was opened for
  */
 #include "collect/system/process_files.h"
 

@@ -8,7 +8,8 @@
  * Owns:     nothing beside process_files.c
  * Fails:    as process_files.c; only the same user or root may read it
  * Why:      rchar and wchar are not used, because they include the page cache and pipes. max_hz
- *           limits the rate, because the kernel sums over the threads, 10 us for 50 of them
+ *           limits the rate, because the kernel sums over the process's threads at each reading,
+ *           which takes 10 us for 50 threads
  */
 #include "base/array.h"
 #include "collect/system/formats.h"

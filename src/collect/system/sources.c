@@ -7,7 +7,7 @@
  * Gives:    the table
  * Owns:     nothing
  * Fails:    never
- * Why:      A new source is one file, and one row here
+ * Why:      A new source needs one file, and one row in this table
  */
 #include "base/array.h"
 #include "collect/system/sources.h"

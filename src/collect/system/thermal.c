@@ -7,7 +7,7 @@
  * Gives:    levels
  * Owns:     a descriptor per zone
  * Fails:    a zone that is switched off cannot be read and has no row
- * Why:      It is read slowly, because some zones ask the firmware, which takes milliseconds
+ * Why once a second: drivers of some zones query the firmware, which takes milliseconds
  */
 #include <stdio.h>
 #include <unistd.h>

@@ -8,10 +8,10 @@
  * Owns:     the commands in flight of each queue, calls that start at the same time as the latest
  *           one, ids of stacks
  * Fails:    -ENOMEM, errors of the reader; -EPIPE ends it silently
- * Why complete events (X) and not pairs of B and E: a row has both times, so each row is
- *           one event. Viewers sort slices by start time and keep the file's order for equal times;
- *           the outer slice must come first, otherwise they drop it. Only calls with the same start
- * time are collected and sorted.
+ * Why complete events (X) and not pairs of B and E: a row has both times, so each row is one event.
+ *           Viewers sort slices by start time and keep the file's order for equal times. If two
+ *           slices have the same start, the outer one must come first, otherwise viewers drop it.
+ *           Only calls with the same start time are collected and sorted.
  */
 #include <errno.h>
 #include <math.h>

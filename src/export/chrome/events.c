@@ -8,7 +8,7 @@
  * Owns:     nothing
  * Fails:    like the JSON writer
  * Why the categories kernel, gpu_memcpy and gpu_memset: PyTorch uses them, and programs that read
- *           its traces find the device's commands by them; so does `duet import`.
+ *           its traces find the device's commands by these categories; so does `duet import`.
  */
 #include "export/chrome/events.h"
 

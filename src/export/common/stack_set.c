@@ -8,7 +8,7 @@
  * Owns:     two sets of ids
  * Fails:    -ENOMEM
  * Why:      an export of a part of a trace contains only the stacks of that part. Otherwise a small
- *           export would spend most of its time on symbols of other stacks.
+ *           export would spend most of its time on symbols of stacks that it does not contain.
  */
 #include "export/common/stack_set.h"
 

@@ -7,7 +7,7 @@
  * Gives:    texts
  * Owns:     a text for each stack that was requested
  * Fails:    NULL if memory has run out
- * Why:      a million commands come from some hundred stacks of thirty frames
+ * Why a cache: a million commands are launched from some hundred stacks of thirty frames
  */
 #include "export/common/stack_texts.h"
 

@@ -9,8 +9,8 @@
  * Owns:     the streams
  * Fails:    -ENOMEM, errors of the reader and of files
  * Why a stream per clock: times in a stream must not decrease, but device times converted to the
- *           host's clock may, within the clock's error. The moments of a command are delayed by
- *           that error, so that its launch is known when they are written.
+ *           host's clock may decrease, within the clock's error. The events of a command are held
+ *           back for the length of that error, so that its launch is known when they are written.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -7,8 +7,8 @@
  * Gives:    packets
  * Owns:     the file, the packet that is being filled
  * Fails:    -ENOMEM, -errno of the file with a text
- * Why a loss ends the packet: readers compute losses as the difference between two packets and show
- *           them in the time between these.
+ * Why a loss ends the packet: readers compute the losses as the difference of the loss counts of
+ *           two packets, and show them in the time between the two packets.
  */
 #include "export/ctf/stream.h"
 

@@ -9,8 +9,8 @@
  * Owns:     two analyses, the counts of the current interval, the texts that were defined
  * Fails:    -EINVAL for more than one form, -ENOMEM, errors of the reader and the file
  * Why two analyses: the launching stack of a sample is known only at the end of the first. The
- *           second then has the time of each sample. To keep both in memory would take as much as
- *           the trace.
+ *           second then has the time of each sample. To keep the stack and time of each sample in
+ *           memory would take as much as the trace.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -7,7 +7,8 @@
  * Gives:    lines
  * Owns:     nothing
  * Fails:    -ENOMEM
- * Why the form of iaprof's tag tiber is the default: it can express more than the other forms
+ * Why `tiber` is the default (the form that iaprof writes at its git tag of that name): it can
+ *           contain more data than the other three forms
  */
 #include <errno.h>
 #include <inttypes.h>

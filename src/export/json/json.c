@@ -8,8 +8,8 @@
  * Gives:    entities, rows by kind, the stacks that they refer to, the account
  * Owns:     the ids of the stacks
  * Fails:    -ENOMEM, errors of the reader; -EPIPE ends it silently
- * Why a pass per kind: each list has rows of one kind. The chunks of a kind are read once in either
- *           case, and only ids of stacks must be kept in memory.
+ * Why a pass per kind: each list has rows of one kind. As each chunk has rows of one kind too, no
+ *           chunk is read twice. Only ids of stacks must be kept in memory.
  */
 #include <errno.h>
 #include <stdlib.h>

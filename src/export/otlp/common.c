@@ -7,7 +7,8 @@
  * Gives:    a Resource and an InstrumentationScope
  * Owns:     nothing
  * Fails:    like the message
- * Why the ledger is in the scope: it describes what duet recorded, so it must accompany the data
+ * Why the ledger is in the scope: the ledger states how many launches duet recorded completely, so
+ *           it must accompany the data
  */
 #include "export/otlp/common.h"
 

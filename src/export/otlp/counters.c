@@ -7,9 +7,9 @@
  * Gives:    gauges of levels and ratios, sums of amounts (delta)
  * Owns:     the points of each metric until all are read
  * Fails:    -ENOMEM, errors of the reader
- * Why in memory: a metric contains all of its points, of all processors and disks, while readings
- *           come tick by tick. A point takes about 80 bytes. The message must be complete anyway
- *           before its length can be written.
+ * Why all points are kept in memory (about 80 bytes each): a metric contains all of its points, of
+ *           all processors and disks, while readings come tick by tick. Also, the message must be
+ *           complete before its length can be written.
  */
 #include "export/otlp/counters.h"
 

@@ -8,8 +8,8 @@
  * Gives:    clock snapshots and instants on the track "duet"
  * Owns:     nothing
  * Fails:    -ENOMEM, errors of writing
- * Why checksums are checked first: the start of the file states whether the recording is complete,
- *           and most chunks are decoded later.
+ * Why the checksums of all chunks are checked first: the start of the file states whether the
+ *           recording is complete, but most chunks are decoded only after it is written.
  */
 #include "export/perfetto/about.h"
 

@@ -7,9 +7,10 @@
  * Gives:    counter tracks below the track of their process, device or machine, and the values
  * Owns:     units and numbers of tracks
  * Fails:    -ENOMEM, errors of writing
- * Why at the start of a reading: the viewer shows a value from its time to that of the next value,
- *           and a rate describes the time after its start. Perfetto cannot express an unknown
- *           value: in a gap the last value remains.
+ * Why a value is written at the start of its reading: the viewer shows a value from its time to
+ *           that of the next value, and a rate describes the time after its start. Perfetto cannot
+ *           express an unknown value: in a gap between readings the viewer continues to show the
+ *           last value.
  */
 #include "export/perfetto/counters.h"
 

@@ -7,9 +7,9 @@
  * Gives:    PerfSample packets, and the texts, frames and stacks that they refer to by number
  * Owns:     symbols; for each sampled event, the texts, frames and stacks that are already written
  * Fails:    -ENOMEM, errors of writing
- * Why PerfSample and not slices: perf and traced_perf produce it, so the viewer draws flame graphs
- *           of any part of the timeline. A counter that grows by each sample's weight expresses the
- *           weights.
+ * Why PerfSample and not slices: perf and traced_perf produce PerfSample packets, so the viewer
+ *           draws flame graphs of any part of the timeline. PerfSample has no weight, so a counter
+ *           that grows by each sample's weight expresses it.
  */
 #include "export/perfetto/samples.h"
 

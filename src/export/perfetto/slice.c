@@ -7,7 +7,7 @@
  * Gives:    category, name, flow and arguments in the current event packet
  * Owns:     nothing
  * Fails:    never; errors are kept in the packets
- * Why no printf for sizes: it took a twentieth of an export
+ * Why sizes are not formatted by printf: printf took a twentieth of an export's time
  */
 #include "export/perfetto/slice.h"
 

@@ -8,9 +8,9 @@
  * Gives:    slices "blocked: futex", "preempted"
  * Owns:     the set of threads that are off the processor
  * Fails:    -ENOMEM, errors of writing
- * Why slices and not the viewer's own thread states: the viewer takes those from scheduler events
- *           only. It would know neither a Python lock nor its holder, and needs the switches of all
- *           threads of the machine.
+ * Why slices and not the viewer's own thread states: the viewer takes its thread states from
+ *           scheduler events only. These need the switches of all threads of the machine, and
+ *           express neither a Python lock nor its holder.
  */
 #include "export/perfetto/states.h"
 

@@ -7,7 +7,8 @@
  * Gives:    TrackDescriptor packets, and the track of each span
  * Owns:     the lists of tracks and their lanes
  * Fails:    -ENOMEM, errors of writing
- * Why:      a lane costs one descriptor of 40 bytes, so every overlap can have a lane
+ * Why the number of lanes is not limited: a lane (a further track for slices that overlap) costs
+ *           one descriptor of 40 bytes
  */
 #include "export/perfetto/tracks.h"
 

@@ -10,7 +10,7 @@
  * Fails:    -ENOMEM
  * Why:      a launch during a capture becomes a node of a graph and never has a command of its own.
  *           The file does not name the stream of such a launch, so no later command shows that it
- *           did not execute. PyTorch captures 1567 launches at a time.
+ *           did not execute. A recording of PyTorch has 1567 launches in one capture.
  */
 #include "import/chrome/captures.h"
 

@@ -10,8 +10,8 @@
  *           their call
  * Fails:    -EBADMSG with line and byte
  * Why a call waits for its command: the row of a launch contains its queue and kernel, and in this
- *           format only the command has them. A waiting call takes about 200 bytes. If the file
- *           lists all calls first, all launches wait.
+ *           format only the event of the command has them. A waiting call takes about 200 bytes. If
+ *           the file lists all calls first, all launches wait.
  */
 #include <ctype.h>
 #include <errno.h>

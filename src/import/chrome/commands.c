@@ -7,8 +7,8 @@
  * Gives:    members of launches and executions
  * Owns:     nothing
  * Fails:    never; an unknown name has the type that the caller gives
- * Why names: the format has no field for the type of a command. PyTorch names a copy "Memcpy HtoD
- *           (Pageable -> Device)", duet names it "write".
+ * Why the type follows from the name: the format has no field for the type of a command. PyTorch
+ *           names a copy "Memcpy HtoD (Pageable -> Device)", duet names it "write".
  */
 #include "import/chrome/commands.h"
 

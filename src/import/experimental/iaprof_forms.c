@@ -7,8 +7,9 @@
  * Gives:    texts with numbers, instruction samples
  * Owns:     nothing; the state is that of the import
  * Fails:    -EBADMSG with a text, -ENOMEM
- * Why apart: iaprof was rewritten in 2026 and writes only form head since. Old recordings are
- *           still readable, but none of these forms was tested with a profile of real hardware.
+ * Why apart from iaprof.c: iaprof was rewritten in 2026 and has written only form head since then.
+ *           Old recordings are still readable, but none of these forms was tested with a profile of
+ *           real hardware.
  */
 #include <errno.h>
 #include <stdlib.h>

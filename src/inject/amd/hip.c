@@ -7,12 +7,12 @@
  * Gives:    one record a call, and a launch record if it launched something
  * Owns:     the table of HIP's own functions
  * Fails:    never for the program: each call behaves as without the guest
- * Why:      a dispatch that HIP writes into a queue does not identify the call behind it. The
- *           wrapper stores the call in the thread (hsa_caller), and the HSA guest makes the first
- *           dispatch or copy of the call its one row: one name, one interval, one stack. Wrappers
- *           are exported under the versions of HIP's own symbols, and never as the default:
- *           programs linked to HIP bind to them, dlsym does not find them. A program that checks
- *           for HIP, or for a call of HIP, gets the same answer as without us.
+ * Why:      a dispatch that HIP writes into a queue does not identify the call behind it. So the
+ *           wrapper stores the call in the thread (hsa_caller). The HSA guest writes the call and
+ *           its first dispatch or copy as one row: one name, one interval, one stack. Wrappers are
+ *           exported under the versions of HIP's own symbols, and never as default versions.
+ *           Programs linked to HIP bind to the wrappers, but dlsym does not find them. So a program
+ *           that checks for HIP, or for a call of HIP, gets the same answer as without the guest.
  */
 #include <dlfcn.h>
 #include <errno.h>

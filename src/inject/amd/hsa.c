@@ -10,8 +10,8 @@
  * Fails:    never for the program: without a recorder, or with unknown tables, nothing is changed
  * Why:      the program's calls go through tables that the runtime hands to tools at its start.
  *           They grow from release to release, and once entries were inserted without a new
- *           version. So the layout follows from their size, and nothing beyond it is read: one
- *           library serves ROCm 5.2 to 10.
+ *           version. So the guest derives the layout of a table from its size, and reads nothing
+ *           beyond that size: one library serves ROCm 5.2 to 10.
  */
 #include <dlfcn.h>
 #include <errno.h>

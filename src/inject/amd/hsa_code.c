@@ -7,11 +7,12 @@
  * Gets:     executables
  * Gives:    ids, and records that describe code once per recorder
  * Owns:     a row for each kernel; rows of unloaded code are reused
- * Fails:    with an unnamed kernel if the code was not seen, and id 0 without room for another one
+ * Fails:    with an unnamed kernel if the guest did not see the load of the code, and id 0 without
+ *           room for another kernel
  * Why:      a packet contains only the address of a kernel, and addresses are reused when code is
  *           unloaded: the launch record gets the id that the address has at that time. Code is read
- *           while it is loaded, from the address that the loader gives, which does not depend on
- *           how the program obtained it.
+ *           while it is loaded, from the address that the loader gives. This works however the
+ *           program obtained the code.
  */
 #include <elf.h>
 #include <stdio.h>

@@ -8,9 +8,9 @@
  * Owns:     the times of the last copies, for the program's own queries
  * Fails:    by passing a copy on unchanged, untimed and counted
  * Why:      the runtime keeps the times of a copy beside its signal, in memory that tools cannot
- *           write. So our signal replaces the program's, and we answer queries for the times of the
- *           program's signal. This happens in every mode, unlike dispatches, because the runtime's
- *           own thread ends a copy in any case if a program reads its times.
+ *           write. So a signal of the guest replaces the program's, and the guest answers queries
+ *           for the times of the program's signal. This happens in every mode, unlike dispatches,
+ *           because the runtime's own thread ends a copy in any case if a program reads its times.
  */
 #include <errno.h>
 #include <string.h>

@@ -6,14 +6,15 @@
  * Gets:     packets on their way to the device
  * Gives:    launch records; pending dispatches, whose times hsa_harvest.c reads
  * Owns:     the list of pending dispatches of each queue, which only this thread extends
- * Fails:    by passing a packet on without a signal of ours: it runs untimed, and is counted
+ * Fails:    by passing a packet on without a signal of the guest: it runs untimed, and is counted
  * Why:      a device writes the times of a packet into the packet's completion signal. A packet
- *           without a signal gets a quiet one of ours, which the guest polls. Each queue has its
- *           own list of pending dispatches, because a dispatch may wait for a later one of another
- *           queue: no list may wait for the oldest dispatch of all queues. A packet with a signal
- *           of the program gets a waking one of ours instead, and the runtime calls the guest when
- *           it completes. Only then does the guest complete the program's signal, and copies the
- *           times into it for the program to read.
+ *           without a signal gets a quiet one of the guest, which raises no interrupt and which the
+ *           guest polls. Each queue has its own list of pending dispatches, because a dispatch may
+ *           wait for a later one of another queue: no list may wait for the oldest dispatch of all
+ *           queues. In a packet with a signal of the program, a waking signal of the guest replaces
+ *           it, and the runtime calls the guest when that signal completes. Only then does the
+ *           guest complete the program's signal, and copies the times into it for the program to
+ *           read.
  */
 #include <errno.h>
 #include <sched.h>

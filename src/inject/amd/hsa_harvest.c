@@ -10,8 +10,9 @@
  * Fails:    by leaving a command pending: it is in flight at exit
  * Why:      several threads may harvest at once, without a lock: a thread that loses its processor
  *           delays only the commands that it has claimed. The runtime has one thread for all
- *           handlers, and a handler of the program may wait there for a signal that ours has still
- *           to complete. So a command whose handler is late is ended without it.
+ *           handlers, and a handler of the program may wait in that thread for a signal that the
+ *           guest's handler has not completed yet. So the guest ends a command whose handler is
+ *           late without that handler.
  */
 #include <errno.h>
 #include <sched.h>

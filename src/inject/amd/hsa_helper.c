@@ -7,12 +7,12 @@
  * Gets:     a wake-up when it sleeps
  * Gives:    timestamps read soon after a dispatch has ended
  * Owns:     the thread
- * Fails:    if no thread can be created, calls of the program harvest; dispatches that they miss
- *           stay in flight and are counted
- * Why:      polling a signal raises no interrupt and costs the device nothing. It must happen
- *           within a millisecond, so that little is lost with a program that is killed, and before
- *           the pool is empty (4096 dispatches of 300 ns). The thread sleeps while nothing is
- *           pending, and takes none of the program's signals.
+ * Fails:    if no thread can be created, the program's own calls collect dispatches; those that
+ *           they miss stay in flight and are counted
+ * Why:      polling a signal raises no interrupt and costs the device nothing. The polling must
+ *           happen within a millisecond, so that little is lost with a program that is killed, and
+ *           before the pool of signals is empty (after 4096 dispatches of 300 ns). The thread
+ *           sleeps while nothing is pending, and takes none of the program's signals.
  */
 #include <errno.h>
 #include <limits.h>

@@ -7,10 +7,10 @@
  * Gives:    a launch record each
  * Owns:     the thread's current call of a runtime above HSA
  * Fails:    by losing a record, which the ring counts
- * Why:      a HIP call is one row with its own interval, which is known when the call has ended:
- *           the record of its first launch waits for that. Further launches (the kernels of a
- *           graph, a copy in pieces) are marked as part of the call, so that it is not counted
- *           twice.
+ * Why:      a HIP call is one row with its own interval, which is known when the call has ended: so
+ *           the record of its first launch is written when the call ends. Further launches (the
+ *           kernels of a graph, a copy in pieces) are marked as part of the call, so that the call
+ *           is not counted twice.
  */
 #include "inject/amd/hsa.h"
 

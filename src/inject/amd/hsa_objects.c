@@ -3,17 +3,17 @@
  * inject/amd/hsa_objects.c - the GPUs of a process, pseudo queues for their copy engines, and the
  * runtime's clock
  *
- * Runs in:  the profiled process: in OnLoad, and once for each recorder that comes
+ * Runs in:  the profiled process: in OnLoad, and once for each recorder that attaches
  * Gets:     agents
  * Gives:    ids, descriptions of devices and queues, pairs of clocks
  * Owns:     the properties of each GPU, from OnLoad to the process's end
  * Fails:    by leaving out properties that the runtime does not provide
  * Why:      all queries to the runtime are made in OnLoad, so that a later recorder is served from
- *           memory, in whatever call of the program that happens. The times of all its GPUs are
- *           those of one clock, the nanoseconds of CLOCK_BOOTTIME, which the runtime derives from
- *           the GPU's own counter. Pairs are read from the runtime, not from the kernel, because
- *           the recorder has to judge the runtime's times. That clock jumps ahead when the machine
- *           was suspended; the jump is subtracted, so that it runs on as the device does.
+ *           memory, whichever call of the program attaches to it. The times of all GPUs are those
+ *           of one clock, the nanoseconds of CLOCK_BOOTTIME, which the runtime derives from the
+ *           GPU's own counter. Pairs are read from the runtime, not from the kernel, because it is
+ *           the runtime's times that the recorder must align. CLOCK_BOOTTIME jumps ahead when the
+ *           machine was suspended; the jump is subtracted, because the GPU's counter has no jump.
  */
 #include <stdio.h>
 #include <string.h>

@@ -9,10 +9,10 @@
  * Fails:    by leaving the variable unchanged: dispatches then have no device times, and the report
  *           mentions it
  * Why:      the runtime calls the handlers of a queue in the reverse order of their registration,
- *           so the tool that is loaded first is next to the device. A tool there that replaces
- *           completion signals (rocm-trace-lite) keeps their times for itself; we pass them on.
- *           duet record puts the guest first, but a wrapper in between may put its own tool in
- *           front, or replace the list (`rtl trace` of rocm-trace-lite).
+ *           so the tool that is loaded first is next to the device. A tool next to the device that
+ *           replaces completion signals (rocm-trace-lite) does not pass their times on to other
+ *           tools; the guest does. duet record puts the guest first, but a wrapper in between may
+ *           put its own tool in front, or replace the list (`rtl trace` of rocm-trace-lite).
  */
 #include <dlfcn.h>
 #include <errno.h>

@@ -8,8 +8,9 @@
  * Owns:     the state of each queue; it is reused, and never freed
  * Fails:    with an error of the runtime: the caller then creates an ordinary queue, which is
  *           counted
- * Why:      the state of a queue outlives it, because a harvester may still be inside. Signals that
- *           a device may write to later are never used again.
+ * Why:      the state of a queue outlives the queue, because a thread that collects times
+ *           (hsa_harvest.c) may still use it. Signals that a device may write to later are never
+ *           used again.
  */
 #include <errno.h>
 #include <sys/mman.h>

@@ -7,12 +7,12 @@
  * Gets:     the runtime's table for sampling (ROCm 6.2 and newer)
  * Gives:    a record per sample
  * Owns:     one session for each GPU, and the memory that its samples are copied to
- * Fails:    by sampling nothing, which is counted; samples that the runtime or we lose are counted
- *           too
+ * Fails:    by sampling nothing, which is counted; samples that the runtime or the guest loses are
+ *           counted too
  * Why:      the runtime makes the driver stop waves (host trap) or uses the hardware (stochastic,
  *           with the reason why a wave waits), and collects the samples in its own thread, so the
- *           guest needs none. Sampling must be configured before queues are created. Written from
- *           the runtime's headers and not yet tried on a GPU.
+ *           guest needs none. Sampling must be configured before queues are created. This file was
+ *           written from the runtime's headers and not yet tried on a GPU.
  */
 #include <errno.h>
 #include <string.h>

@@ -3,6 +3,7 @@
  * inject/amd/hsa_signals.c - a pool of signals for commands
  *
  * Runs in:  the profiled process, when packets are written and when commands end; and in the helper
+ *           thread
  * Gets:     slots that are free again
  * Gives:    free slots; the value of their signals is 1
  * Owns:     all signals of the guest, until the runtime ends

@@ -2,8 +2,8 @@
  *
  * inject/level_zero/code.c - describe modules and kernels
  *
- * Runs in:  the profiled process, at the first launch of a kernel that a recorder sees, and when a
- *           module is created
+ * Runs in:  the profiled process, at a kernel's first launch during a recording, and when a module
+ *           is created
  * Gets:     structures of modules and kernels
  * Gives:    ids, and records that describe each once per recorder; the binaries of modules
  * Owns:     the ids of code

@@ -6,10 +6,10 @@
  * Gets:     appends and executions before and after
  * Gives:    launches, which pending.c records and tracks
  * Owns:     the appended commands of each list
- * Fails:    no room: the command is not remembered, and its executions count as unseen
+ * Fails:    without room the command is not stored, and its executions count as unseen
  * Why:      a list's commands are put into a queue when the list is executed, perhaps many times:
- *           each execution is a launch of each command, with the stack of the append, which shows
- *           who requested the work.
+ *           each execution is a launch of each command, with the stack of the append, which is the
+ *           code that requested the work.
  */
 #include <errno.h>
 #include <string.h>

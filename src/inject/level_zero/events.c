@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * inject/level_zero/events.c - events of ours, for commands without one of the program
+ * inject/level_zero/events.c - events of the guest, for commands without one of the program
  *
  * Runs in:  the profiled process, before a command is appended
  * Gets:     a context
  * Gives:    events with timestamps that only the guest uses
- * Owns:     pools of events, by context; they are destroyed with it, or with the process
+ * Owns:     pools of events, by context; a pool is destroyed with its context, or with the process
  * Fails:    with NULL if the driver refuses: the command has no timestamps
  * Why:      an event is reset and reused, because creating one takes the driver more than a
- *           microsecond. It has no scope: it orders no memory, so that it causes no flush. An event
- *           whose command is not tracked (no room, no lock) waits until the device has signalled
- *           it: otherwise a program that appends meanwhile would need a new event for each append,
- *           50,000 of them a second.
+ *           microsecond. The guest's events have no scope: they order no memory accesses, and so
+ *           cause no flush. An event whose command is not tracked (no room, no lock) waits until
+ *           the device has signalled it: otherwise a program that appends many commands in that
+ *           time would need a new event for each append, 50,000 of them a second.
  */
 #include "inject/level_zero/level_zero.h"
 

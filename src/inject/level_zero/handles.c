@@ -8,8 +8,8 @@
  * Gives:    structures
  * Owns:     the tables and the structures, mapped on first use; a structure is reused, never freed
  * Fails:    with NULL if memory is refused or two million handles are known; counted
- * Why:      Objects are tracked from their creation on, recorded or not: Level Zero has no query for
- *           a list's context or a kernel's group size.
+ * Why:      Objects are tracked from their creation on, also while no recorder is attached, because
+ *           Level Zero has no query for a list's context or a kernel's group size.
  */
 #include <string.h>
 

@@ -10,8 +10,9 @@
  * Why:      the loader passes its tables of functions through its layers and calls the result. So a
  *           call is seen however the program obtained the loader: linked to it, by dlsym (Python's
  *           ctypes) or through the static loader of newer SYCL, which bypasses a preloaded library.
- *           We are in the place of the validation layer and not in the tracing layer, whose
- *           callbacks take two allocations a call, and which the program may use itself.
+ *           The guest takes the place of the validation layer and not of the tracing layer, because
+ *           the callbacks of the tracing layer take two allocations a call, and because the program
+ *           may use that layer itself.
  */
 #include <dlfcn.h>
 #include <errno.h>

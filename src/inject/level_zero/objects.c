@@ -8,9 +8,10 @@
  * Owns:     the ids
  * Fails:    with id 0 if memory is refused or the driver does not answer
  * Why:      an object is described at its first use while recorded, so that unused objects cost
- *           nothing and a recorder may start late. The driver is never called with the lock held. A
- *           command's timestamp has 32 bits on many devices and wraps after four minutes: a reading
- *           of the device's clock next to the host's resolves the wrap.
+ *           nothing and a recorder may attach later than the object was created. The driver is
+ *           never called with the guest's lock held. A command's timestamp has 32 bits on many
+ *           devices and wraps after four minutes: a reading of the device's clock next to the
+ *           host's resolves the wrap.
  */
 #include <errno.h>
 #include <stdio.h>

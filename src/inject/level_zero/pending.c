@@ -7,12 +7,14 @@
  * Gets:     launched commands with their events
  * Gives:    launch records, later execution records
  * Owns:     a pool of pending commands, mapped in blocks; a list of them for each queue
- * Fails:    no room, no lock in time: the command is launched, not tracked, and counted
+ * Fails:    without room, or without the lock in time, the command is launched, but not tracked,
+ *           and counted
  * Why:      completion is polled, because Level Zero has no callbacks. A list that is executed
- *           again before its timestamps were read overwrites them: ambiguous timestamps are
- *           dropped. An event holds the timestamps of one command. If another command signals it
- *           before the first has completed, the first command gets no times. A program may destroy
- *           an event that a list names, so each command has the generation of the event's
+ *           again before its timestamps were read overwrites them, so timestamps that may belong to
+ *           either execution are dropped. An event holds the timestamps of one command. If another
+ *           command signals it before the first has completed, the first command gets no times. A
+ *           program may destroy an event that a list refers to, and the guest may reuse its
+ *           structure for another event. So each command contains the generation number of the
  *           structure.
  */
 #include <errno.h>

@@ -8,11 +8,12 @@
  * Owns:     the buffers, which are reused
  * Fails:    if all buffers are in use CUPTI drops records and counts them; a record with impossible
  *           times has none
- * Why:      records only grow at their end, so a field is read if the version has it, and CUPTI
- *           itself gives the start of the next record. A buffer's records are converted at once and
- *           it goes back: 64 MiB at most, which stay untouched while the recorder keeps up. CUPTI
- *           before 12.9 crashes without a buffer: it gets a small one, and the guest only counts
- *           the records in it.
+ * Why:      newer versions of CUPTI only append fields to a record. So a field is read if CUPTI's
+ *           version has it, and CUPTI itself gives the start of the next record. The records of a
+ *           buffer are converted at once and the buffer is reused. There are at most 64 MiB of
+ *           buffers, and most of them stay unused while the recorder keeps up. CUPTI before 12.9
+ *           crashes if it gets no buffer. When all are in use it gets a small one, and the guest
+ *           only counts the records in it.
  */
 #include <errno.h>
 #include <string.h>

@@ -8,11 +8,11 @@
  * Owns:     the map from callbacks to calls; each thread's open calls
  * Fails:    by leaving a record out, counted
  * Why:      every program uses the driver's calls: the runtime's calls go through them, with the
- *           same correlation id, and cuBLAS and Triton call nothing else. CUPTI is queried for them
- *           by name, so that new launch calls of a driver are not missed. A call that is captured
- *           into a graph launches nothing: CUPTI reports the node while the call runs. The
- *           direction of a copy between any addresses, and the contents of a graph, come only from
- *           the device's records.
+ *           same correlation id, and cuBLAS and Triton call only the driver. CUPTI is queried for
+ *           the driver's calls by name, so that new launch calls of a driver are not missed. A call
+ *           that is captured into a graph launches nothing: CUPTI reports the node while the call
+ *           runs. The direction of a copy between any addresses, and the contents of a graph, come
+ *           only from the device's records.
  */
 #include <errno.h>
 #include <stdio.h>

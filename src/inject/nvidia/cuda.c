@@ -6,15 +6,16 @@
  * Runs in:  the profiled process
  * Gets:     CUDA_INJECTION64_PATH's entry point
  * Gives:    enabled callbacks and kinds of activity
- * Owns:     CUPTI's only subscription, from there to the end
+ * Owns:     CUPTI's only subscription, from the first cuInit to the end of the process
  * Fails:    never for the program: each refusal of CUPTI goes to the recorder with its number, and
  *           the other kinds are still recorded; if another tool has subscribed, the guest changes
  *           nothing
  * Why:      CUPTI uses the clock that the guest gives it, if it is set before a kind is enabled.
- *           The guest gives CLOCK_MONOTONIC, as everywhere. Child processes of a process that has
- *           used CUDA cannot use CUDA and are not recorded. If CUPTI stayed enabled it would cost
- *           the program 10 to 20 % until its end. So when the recorder is gone, the next call of
- *           the program gives everything back at its end, where CUPTI allows that.
+ *           The guest gives CLOCK_MONOTONIC, which duet uses everywhere. Child processes of a
+ *           process that has used CUDA cannot use CUDA and are not recorded. If CUPTI stayed
+ *           enabled it would cost the program 10 to 20 % until its end. So when the recorder is
+ *           gone, the guest gives the subscription back at the end of the program's next call,
+ *           where CUPTI allows that.
  */
 #include <errno.h>
 #include <pthread.h>

@@ -6,11 +6,12 @@
  * Gets:     nothing
  * Gives:    partly filled buffers, after 100 ms at the latest; readings of the clock
  * Owns:     the thread
- * Fails:    if no thread can be made: buffers come when they are full, and at the end
+ * Fails:    if no thread can be made: CUPTI then delivers buffers only when they are full, and at
+ *           the end
  * Why:      CUPTI delivers full buffers by itself, but a program that is killed would lose the
  *           others. A flush may never return, so no thread of the program does it: at its end the
- *           program waits for this thread at most a second, and a recorder that ends earlier half
- *           of that.
+ *           program waits for this thread at most one second, and a recorder that ends earlier
+ *           waits at most half a second.
  */
 #include <errno.h>
 #include <limits.h>

@@ -7,10 +7,11 @@
  * Gives:    libcupti's functions
  * Owns:     nothing: an opened library is never closed
  * Fails:    with the name of the missing library or function
- * Why:      two of them in one process break each other, so a loaded one comes first, then the one
- *           that the user names. A libcupti newer than the driver does not work with it, an older
- *           one does: those of the driver's own major version come before older ones, and newer
- *           ones come last. Frameworks ship theirs beside their runtime.
+ * Why this order: two libcuptis in one process break each other, so one that is already loaded
+ *           comes first, then the one that the user names. A libcupti newer than the driver does
+ *           not work with it, an older one does. So libcuptis of the driver's own major version
+ *           come before older ones, and newer ones come last. Frameworks ship a libcupti beside
+ *           their CUDA runtime.
  */
 #include <dlfcn.h>
 #include <stdio.h>

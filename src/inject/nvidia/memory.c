@@ -7,9 +7,10 @@
  * Gives:    a counter of the allocated bytes, by device and kind
  * Owns:     the sums, and the sizes of allocations
  * Fails:    beyond 65536 allocations at a time: the others are left out, and counted
- * Why:      NVML reports a process's memory ten times a second and in steps of 2 MiB; the calls'
- *           stacks show at the same time which call allocated it. Allocations from before the
- *           recording are not included: their releases are ignored, so that no sum falls below 0.
+ * Why:      NVML reports a process's memory ten times a second and in steps of 2 MiB; CUPTI's
+ *           records have the exact size and time, and the stacks of the calls at that time show
+ *           which call allocated the memory. Allocations from before the recording are not
+ *           included: their releases are ignored, so that no sum falls below 0.
  */
 #include <string.h>
 

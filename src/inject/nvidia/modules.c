@@ -6,7 +6,7 @@
  *           samples
  * Gets:     CUPTI's callbacks
  * Gives:    code objects with their content, ids of the kernels in them
- * Owns:     for each module CUPTI's checksum and a row for each function, to the process's end
+ * Owns:     for each module CUPTI's checksum and a row for each function, until the process's end
  * Fails:    a sample of a module that the guest has not seen, or has no room for, has no position
  *           and is counted
  * Why:      a sample contains the checksum of a cubin, a function's name and an offset in the

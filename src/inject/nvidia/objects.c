@@ -12,9 +12,9 @@
  *           have both; a handle is reused when its stream is destroyed. Some programs make a stream
  *           for each request: slots of destroyed streams are reused, because a command whose queue
  *           has no id has no times either. A device is identified by its UUID, because its ordinal
- *           depends on a variable. Records have times of CLOCK_MONOTONIC if CUPTI accepts it from
- *           us, otherwise of CLOCK_REALTIME. Pairs are read from CUPTI's clock, so that the
- *           recorder can judge either.
+ *           depends on the environment variable CUDA_VISIBLE_DEVICES. Records have times of
+ *           CLOCK_MONOTONIC if CUPTI accepts it from the guest, otherwise of CLOCK_REALTIME. Pairs
+ *           are read from CUPTI's clock, so that the recorder can align either clock.
  */
 #include <stdio.h>
 #include <string.h>

@@ -8,9 +8,9 @@
  * Owns:     the first reading of both clocks
  * Fails:    by leaving one out while the two readings are too close to each other
  * Why:      a gap before a kernel that is due to loading code, or to a buffer of CUPTI, is not the
- *           program's fault but looks as if it were. Records are in CLOCK_MONOTONIC, which CUPTI
- *           has from us; ranges are in the host clock of the ring: times between two readings of
- *           both are interpolated.
+ *           program's fault but looks as if it were. Records have times of CLOCK_MONOTONIC, which
+ *           the guest gave to CUPTI. Ranges have times of the ring's host clock. A time is
+ *           converted by interpolation between two readings of both clocks.
  */
 #include <string.h>
 #include <time.h>

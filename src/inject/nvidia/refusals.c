@@ -7,8 +7,8 @@
  * Gives:    a record in the thread's ring
  * Owns:     the first refusals, for a recorder that takes over
  * Fails:    by not repeating refusals beyond the first 16
- * Why:      a second recorder finds CUPTI as the first one left it. It must learn what is missing,
- *           although the refused calls are not made again.
+ * Why:      a second recorder finds CUPTI as the first one left it. It must get the list of missing
+ *           data, although the refused calls are not made again.
  */
 #include <string.h>
 

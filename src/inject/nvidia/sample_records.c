@@ -7,10 +7,10 @@
  * Gives:    a record for each instruction and reason in a reading
  * Owns:     the names of stall reasons, and the list of function names that CUPTI has allocated
  * Fails:    by counting the samples of a record that has no room
- * Why:      CUPTI allocates the names of functions and shares them between records. When the last
- *           record with a name has come is unknown, so names are never freed. When they reach 32
+ * Why:      CUPTI allocates the names of functions and shares them between records. No record shows
+ *           that it is the last one with its name, so names are never freed. When all names take 32
  *           MiB, sampling ends. Each chip numbers its reasons in its own way, so each session
- *           queries them itself.
+ *           queries the numbers of its chip.
  */
 #include <string.h>
 

@@ -10,12 +10,12 @@
  *           and the GPU are counted. If the helper is inside CUPTI for too long while the program
  *           destroys a context, CUPTI is not called for that context any more
  * Why:      sampling is on from a context's creation to its end, at a rate of at most 4 million
- *           samples a second, and is never started or stopped in between: with CUPTI 13.0 on an
- *           H200, cuptiPCSamplingStop while kernels ran did not return, and the program hung. At
- *           CUPTI's own rate there, 2^11 cycles, the GPU's buffer of 512 MiB was full after 0.4 s,
- *           and the program hung too. A full buffer gives nothing more until sampling was off and
- *           on again. The last samples come when sampling is disabled, into a buffer that CUPTI
- *           owns until then
+ *           samples a second, and is never stopped and started again within a context's life: with
+ *           CUPTI 13.0 on an H200, cuptiPCSamplingStop while kernels ran did not return, and the
+ *           program hung. At CUPTI's default rate on the H200, a sample every 2^11 cycles, the
+ *           GPU's buffer of 512 MiB was full after 0.4 s, and the program hung too. A full buffer
+ *           gives nothing more until sampling was off and on again. The last samples come when
+ *           sampling is disabled, into a buffer that CUPTI owns until then
  */
 #include <errno.h>
 #include <stdio.h>

@@ -11,7 +11,7 @@
  * Why:      ids count up by one with each call of the driver, so that a slot is found without a
  *           search or a lock. They have 32 bits and wrap after hours of small kernels, so an id is
  *           extended to the value nearest to the latest id. CUPTI also delivers records of commands
- *           launched before the recorder came. Only commands in the table have a launch; those
+ *           launched before the recorder attached. Only commands in the table have a launch; those
  *           launched outside a recording, or in an earlier one, are not losses of this one.
  */
 #include "inject/nvidia/cuda.h"

@@ -11,7 +11,7 @@
  *           ring
  * Why:      everything is queried from the runtime after the build instead of copied from the
  *           program's arguments: one path for sources, binaries, IL and built-in kernels, and it
- *           works for programs made before the recorder came. Binaries are queried only on
+ *           works for programs built before the recorder attached. Binaries are queried only on
  *           platforms that have them ready: PoCL 3.1 compiles every kernel of the program to answer
  *           (1.5 s became 14.4 s).
  */

@@ -6,12 +6,13 @@
  * Gets:     an enqueue call before and after
  * Gives:    a launch record, later an execution record
  * Owns:     a pool of command slots mapped in blocks; one reference to each pending command's event
- * Fails:    no slot, no lock in time: the command is launched, not tracked, and counted
- * Why:      completion is polled because a callback is a thread or a lock in many drivers. On
+ * Fails:    without a slot, or without the lock in time, the command is launched, but not tracked,
+ *           and counted
+ * Why:      completion is polled, because many drivers need a thread or a lock for a callback. On
  *           platforms whose callbacks are tested (PoCL) the guest uses them too, because a program
  *           that sleeps and ends by _exit makes no call in which to poll (100 of 100 commands have
  *           times instead of 0). No driver function is called with the lock held, because a driver
- *           may call us back under its own lock.
+ *           may call the guest back under the driver's own lock.
  */
 #include <errno.h>
 #include <string.h>

@@ -8,8 +8,8 @@
  * Owns:     nothing
  * Fails:    never; a list that the program has changed stays as it is
  * Why:      ocl-icd 2.3 parses the list in place and writes a NUL over each colon. The program's
- *           children would inherit only the first layer: if the user has a layer too, they would no
- *           longer be recorded.
+ *           children would inherit only the first layer: if the user has a layer in front of
+ *           duet's, the children would no longer be recorded.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -8,9 +8,10 @@
  * Owns:     the guest's data of each queue, device and program
  * Fails:    with id 0 if memory is refused or the runtime does not answer
  * Why:      objects are queried at their first use, not at their creation: unused objects cost
- *           nothing, the ways to make one need no hooks, and a recorder may come late. The runtime
- *           is never called with the lock held: a callback of the program, run under one of the
- *           runtime's locks, may wait for ours.
+ *           nothing, the many functions that create objects need no hooks, and a recorder may
+ *           attach after their creation. The runtime is never called with the guest's lock held: a
+ *           callback of the program, which runs under one of the runtime's locks, may wait for the
+ *           guest's lock.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -9,10 +9,11 @@
  * Gives:    one record a call, a launch record for an enqueue
  * Owns:     the table of wrappers and the table of the next functions
  * Fails:    never for the program: each call behaves as without the guest
- * Why:      the wrappers are made from abi/opencl_calls.table, typed, so that each costs only what
- * its own arguments cost: idle 0.7 ns a call; recording two reads of the time stamp counter (9.5 ns
- * each) and a 32-byte record. The layer is the default because dlopen with an absolute path cannot
- * avoid it and sanitizers accept it; a preloaded library fails at both.
+ * Why:      the wrappers are made from abi/opencl_calls.table, typed, so that each costs only the
+ *           copying of its own arguments. Without a recorder a call costs 0.7 ns more; with one,
+ *           two reads of the time stamp counter (9.5 ns each) and a 32-byte record. The layer is
+ *           the default: a program that opens OpenCL by dlopen with an absolute path does not avoid
+ *           it, and sanitizers accept it. A preloaded library fails in both cases.
  */
 #include <dlfcn.h>
 #include <errno.h>

@@ -7,8 +7,8 @@
  * Gives:    queues whose events have timestamps
  * Owns:     nothing; a queue's structure has the properties that the program requested
  * Fails:    by creating the queue as the program requested it: its commands have no times
- * Why:      OpenCL has timestamps only for queues that were created with the flag. The program did
- *           not request it, so its queries return its own properties and no times.
+ * Why:      OpenCL has timestamps only for queues that were created with the profiling flag. If the
+ *           program did not request the flag, its queries return its own properties and no times.
  */
 #include <string.h>
 

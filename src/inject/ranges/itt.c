@@ -7,7 +7,8 @@
  * Gets:     the program's calls
  * Gives:    their ranges
  * Owns:     nothing: domains and texts are the program's, and stay
- * Fails:    never for the program: functions not provided here behave as without a tool
+ * Fails:    never for the program: functions that the guest does not provide behave as without a
+ *           tool
  */
 #include <stdbool.h>
 #include <string.h>

@@ -8,7 +8,8 @@
  * Gives:    their ranges; ids, handles of domains and texts
  * Owns:     names of domains and registered texts, until the process ends: handles point at them
  * Fails:    never for the program: a text that does not fit shares its handle with others
- * Why no levels: a push returns the same as without a tool, so that the program behaves the same
+ * Why no range levels are returned: a push returns the same value as without a tool, so that the
+ *           program behaves the same
  */
 #include <stdatomic.h>
 #include <string.h>

@@ -6,9 +6,9 @@
  * Gets:     starts, ends and marks
  * Gives:    a record each
  * Owns:     for each thread the number of ranges that it has open while recording
- * Fails:    never for the program; records that do not fit into the ring are counted there
+ * Fails:    never for the program; records that do not fit into the ring are counted in the ring
  * Why separate records for start and end: the recorder then knows the open ranges of a killed
- *           program, and nothing is stored here
+ *           program, and the guest stores no ranges
  */
 #include "inject/ranges/ranges.h"
 

@@ -3,7 +3,7 @@
  * inject/ranges/ranges.h - the interface of roctx.c, nvtx.c and itt.c to the ranges guest
  *
  * Runs in:  the profiled process
- * Manners:  as inject/guest.h; without a recorder a call here is a load and a compare
+ * Manners:  as inject/guest.h; without a recorder a call of these functions is a load and a compare
  */
 #ifndef INJECT_RANGES_RANGES_H
 #define INJECT_RANGES_RANGES_H

@@ -10,8 +10,8 @@
  *           tool
  * Why both libraries: ROCm has libroctx64 and its successor librocprofiler-sdk-roctx with the same
  *           functions. A program that opens either with dlopen and looks up functions in that
- *           handle with dlsym bypasses us: intercepting that would mean replacing dlsym itself,
- *           which breaks programs that already do.
+ *           handle with dlsym bypasses the guest: intercepting such calls would mean replacing
+ *           dlsym itself, which breaks programs that already do.
  */
 #include <dlfcn.h>
 #include <errno.h>

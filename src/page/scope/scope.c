@@ -7,7 +7,7 @@
  * Gives:    cells, from which scope/write.c makes the page
  * Owns:     the cells
  * Fails:    -ENOMEM
- * Why shared amounts are stored undivided: computing time within a device's idle time is
+ * Why shared amounts are stored undivided: processor time within a device's idle time is
  *           apportioned to stacks by CPU samples, but a cell of 20 ms has only two or three of
  *           them. So cells contain the samples and the total amount. The page divides the amounts
  *           of a selected range, like the flame graph of that range.

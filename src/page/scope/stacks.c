@@ -8,7 +8,7 @@
  * Owns:     the tree
  * Fails:    -ENOMEM
  * Why a tree: cells refer to rows of the analysis. There are thousands of rows and millions of
- *           values, so each stack is drawn once.
+ *           values in cells, so the tree has each stack once.
  */
 #include "page/scope/stacks.h"
 

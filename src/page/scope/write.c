@@ -4,7 +4,7 @@
  *
  * Runs in:  our own process
  * Gets:     cells, a drawing
- * Gives:    an HTML file with both; docs/design/flamescope.md describes its content
+ * Gives:    an HTML file with cells and drawing; docs/design/flamescope.md describes its content
  * Owns:     the texts of the file's sections, during a call
  * Fails:    -ENOMEM, errors of the file
  */

@@ -7,9 +7,9 @@
  * Gives:    items of tracks
  * Owns:     nothing; the tracks own all data
  * Fails:    -ENOMEM, errors of the store
- * Why items are raw readings and not displayed values: the page adds up items of a range, so that
- *           its mean equals that of the report. Bins are only displayed, so they contain displayed
- *           values.
+ * Why items are raw readings and not displayed values: the page adds up the readings of a selected
+ *           range, so that its mean equals the mean in the report. Bins are only displayed, so they
+ *           contain displayed values.
  */
 #include <errno.h>
 #include <math.h>

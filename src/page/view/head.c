@@ -7,8 +7,8 @@
  * Gives:    a JSON document
  * Owns:     nothing
  * Fails:    -ENOMEM, errors of the report
- * Why the tree is built here: tracks are created on demand, so the threads and processes that have
- *           one are known only at the end.
+ * Why the tree of tracks is built in this file: tracks are created on demand, so the threads and
+ *           processes that have a track are known only when the head is written, at the end.
  */
 #include "page/view/head.h"
 

@@ -7,8 +7,8 @@
  * Gives:    an object of JSON
  * Owns:     nothing
  * Fails:    like the JSON writer
- * Why in two halves: each kind of track has keys of its own, which its writer adds between the
- *           halves.
+ * Why a track is written in two halves (view_track_begin, view_track_end): each kind of track has
+ *           keys of its own, which its writer adds between the halves.
  */
 #include "page/view/head.h"
 

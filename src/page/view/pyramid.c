@@ -11,7 +11,7 @@
  * Why only the finest level reads items: a bin of the next level is the sum of eight bins, and so
  *           on, so 10^7 items cost little more than one level. A level is dropped during the
  *           recording if it has nearly as many bins as items, or if long spans cover too many of
- *           its bins. The next level is the finest then.
+ *           its bins. Then the next level becomes the finest one.
  */
 #include "page/view/pyramid.h"
 

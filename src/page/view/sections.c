@@ -7,9 +7,9 @@
  * Gives:    sections: sequences of chunks, deflated, in base64
  * Owns:     the list of sections
  * Fails:    -ENOMEM, errors of the store and of the file
- * Why from coarse to fine: the page draws coarse levels first, so they are read first. If the file
- *           is too large, its end is left out: the finest levels of the largest tracks. The
- *           coarsest levels of all tracks form the first section.
+ * Why from coarse to fine: the page draws coarse levels first, so they come first in the file. If
+ *           the file would be too large, its end is left out: the finest levels of the largest
+ *           tracks. The coarsest levels of all tracks form the first section.
  */
 #include "page/view/sections.h"
 

@@ -9,9 +9,9 @@
  * Owns:     the rows and the names that only they use
  * Fails:    -ENOMEM
  * Why at most 16384 instructions have rows of their own: a picture of 4000 px shows no box below a
- *           4000th part. The others are added up by stack, kernel and reason (4096 rows), and the
- *           rest by reason, so that no sample is lost. A trace of 10^6 addresses adds 164 KiB to
- *           the page.
+ *           4000th part. The other instructions are added up by stack, kernel and reason (at most
+ *           4096 rows). Samples that do not fit into these rows are added up by reason alone, so
+ *           that no sample is lost. A trace of 10^6 addresses adds 164 KiB to the page.
  */
 #include "page/view/stalls.h"
 

@@ -9,9 +9,9 @@
  * Gives:    the compressed chunks, in any order
  * Owns:     an unlinked file, the thread
  * Fails:    -errno, with the folder that has no space, at the next piece or at the end
- * Why a file: the head of a view comes first and contains the places of all chunks, which are known
- *           last. 10^8 events take a GiB of chunks, which should not be in memory. An unlinked file
- *           leaves nothing behind, however the program ends.
+ * Why a file: the head of a view comes first and contains the places of all chunks, but these
+ *           places are known last. 10^8 events take a GiB of chunks, which should not be in memory.
+ *           An unlinked file leaves nothing behind, however the program ends.
  */
 #include "page/view/store.h"
 

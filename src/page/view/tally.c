@@ -3,13 +3,13 @@
  * page/view/tally.c - the amount of each of several contents in a stretch of time
  *
  * Runs in:  our own process
- * Gets:     contents and amounts
+ * Gets:     contents (such as function names) and amounts
  * Gives:    the content with the largest amount
  * Owns:     its entries
  * Fails:    -ENOMEM
- * Why a list first: a bin of the finest level has one or two contents, and 10^7 bins are filled and
- *           cleared. A hash table is worth the cost of clearing only for coarse bins with hundreds
- *           of contents.
+ * Why a list first: a bin of the finest level has one or two contents, so a list suffices. 10^7
+ *           such bins are filled and cleared, and clearing a hash table costs more. It pays only
+ *           for coarse bins with hundreds of contents.
  */
 #include "page/view/tally.h"
 

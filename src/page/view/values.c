@@ -7,8 +7,8 @@
  * Gives:    items of tracks
  * Owns:     nothing; the tracks own all data
  * Fails:    -ENOMEM, errors of the store
- * Why commands in flight are left out if executions were lost: the lost ones would be counted as in
- *           flight until the end.
+ * Why commands in flight are left out if executions were lost: the commands without an execution
+ *           would be counted as in flight until the end.
  */
 #include <errno.h>
 #include <string.h>

@@ -4,12 +4,12 @@
  *
  * Runs in:  our own process
  * Gets:     the callbacks of an analysis during its sweep
- * Gives:    an HTML file with all of it
+ * Gives:    an HTML file that contains the whole timeline
  * Owns:     the tracks, the names, a file of chunks
  * Fails:    -ENOMEM, -errno with a text if a file has no space
  * Why all data of the trace are base64: a kernel may have any name, but text in base64 cannot
- *           contain markup or end an element. It costs a third of the size, and no escaping can be
- *           forgotten.
+ *           contain markup or end an element. base64 makes the data a third larger, but no escaping
+ *           can be forgotten.
  */
 #include "page/view/view.h"
 

@@ -7,10 +7,10 @@
  * Gives:    its functions and the GPU that they are compiled for
  * Owns:     the lists of functions and lines
  * Fails:    -ENOEXEC with a text, -ENOMEM; .nv.info records of an unknown format are skipped
- * Why by hand: only the symbols and three numbers are needed, and all kernels have the same
+ * Why not libelf: only the symbols and three numbers are needed, and all kernels have the same
  *           address. The file comes from a trace, so every offset is checked. Its sections may
- *           overlap, therefore all reads together are limited to about the file's size. Otherwise a
- *           file that names the same bytes repeatedly would cost time quadratic in its size.
+ *           overlap, so a file that refers to the same bytes repeatedly would cost time quadratic
+ *           in its size. Therefore all reads together are limited to about the file's size.
  */
 #include "symbol/device/cubin.h"
 

@@ -8,9 +8,9 @@
  * Owns:     a copy of the file while it reads
  * Fails:    lines that cannot be read are missing
  * Why a copy: -lineinfo makes a line table without compilation units, and each function in it
- *           starts at 0 plus a relocation. libdw does not know the relocations of this machine. So
- *           we relocate the table in a copy, and libdw walks that. NVIDIA's own line operations,
- *           which describe inlining, are skipped by their length.
+ *           starts at 0 plus a relocation. libdw does not know the relocations of NVIDIA's ELF
+ *           machine type. So duet relocates the table in a copy, and libdw walks the copy. NVIDIA's
+ *           own line operations, which describe inlining, are skipped by their length.
  */
 #include <elfutils/libdw.h>
 #include <errno.h>

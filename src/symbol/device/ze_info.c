@@ -7,9 +7,10 @@
  * Gives:    numbers of each kernel
  * Owns:     libyaml's parser while it reads
  * Fails:    -ENOMEM; invalid YAML, and everything beyond a limit, gives nothing
- * Why event by event: for a whole document libyaml needs some hundred times the text's size, and
- *           time grows with the square of the nesting depth or of the anchors: 200 KB of "[" took
- *           95 s. So the depth is limited to that of a real section, and aliases are not followed
+ * Why the YAML is parsed event by event: for a whole document libyaml needs some hundred times the
+ *           text's size, and time grows with the square of the nesting depth or of the anchors: 200
+ *           KB of "[" took 95 s. So the depth is limited to the depth of a real section, and
+ *           aliases are not followed
  */
 #include "symbol/device/ze_info.h"
 

@@ -7,8 +7,8 @@
  * Gives:    its kernels and the GPU that they are compiled for
  * Owns:     the list of kernels
  * Fails:    -ENOEXEC with a text, -ENOMEM; an invalid note is skipped
- * Why by hand: only five sections are needed, found by name. The file comes from a trace, so every
- *           offset must be checked.
+ * Why not libelf: only five sections are needed, found by name. The file comes from a trace, so
+ *           every offset must be checked.
  */
 #include "symbol/device/zebin.h"
 

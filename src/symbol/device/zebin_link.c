@@ -8,12 +8,12 @@
  * Gives:    an image that libdw can read
  * Owns:     nothing; the image is the caller's
  * Fails:    -ENOMEM; invalid relocations are skipped, addresses of unknown kernels become NOWHERE
- * Why here: every kernel starts at address 0, and libdw (elfutils 0.188) does not apply this
- *           machine's relocations, so it cannot distinguish kernels. A symbol ".text.X" in a debug
- *           section means the start of section .text.X, as in Intel's compute-runtime. Intel's
- *           compiler 2.40 names only one of these symbols and leaves the others empty. A unit of
- *           debug information is then matched to a kernel by code length and by order, because
- *           units and kernels have the same order.
+ * Why duet links the file: every kernel starts at address 0, and libdw (elfutils 0.188) does not
+ *           apply the relocations of Intel's ELF machine type, so it cannot distinguish kernels. A
+ *           symbol ".text.X" in a debug section means the start of section .text.X, as in Intel's
+ *           compute-runtime. Intel's compiler 2.40 names only one of these symbols and leaves the
+ *           names of the others empty. In that case a unit of debug information is matched to a
+ *           kernel by code length and by order, because units and kernels have the same order.
  */
 #include <errno.h>
 #include <stdint.h>

@@ -6,9 +6,9 @@
  * Gets:     a path or bytes
  * Gives:    hexadecimal text
  * Owns:     nothing
- * Fails:    -ENODATA, -ENOEXEC or -errno; never reads outside what it was given
+ * Fails:    -ENODATA, -ENOEXEC or -errno; never reads outside the given bytes
  * Why not libelf: the build id is read for every mapping of every recorded process. libelf needs a
- *           dozen system calls to open a file; here three reads suffice. Sections are searched
+ *           dozen system calls to open a file; this file needs three reads. Sections are searched
  *           before segments, because the segments' offsets in a separate debug file are invalid
  */
 #include "symbol/elf/build_id.h"

@@ -7,9 +7,9 @@
  * Gives:    the head, sections, symbols and texts
  * Owns:     nothing
  * Fails:    -ENOEXEC; false or "" for anything outside the bytes
- * Why texts end at the last NUL: the end is searched once per table. Every name before it then has
- *           a NUL, so reading a name costs only its length. Otherwise a file with many unterminated
- *           names would cost time quadratic in its size.
+ * Why texts end at the last NUL: the end is searched once per table. Every name before that NUL is
+ *           terminated, so reading a name costs only its length. Otherwise a file with many
+ *           unterminated names would cost time quadratic in its size.
  */
 #include "symbol/elf/image.h"
 

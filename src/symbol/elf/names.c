@@ -7,8 +7,8 @@
  * Gives:    bits for the names that are defined, symbol values
  * Owns:     nothing
  * Fails:    never: a file that cannot be read defines no names
- * Why not libdw: it maps the file. If a program's file is shortened meanwhile, the recorder would
- *           be killed (SIGBUS). Here each table is read into a copy of at most 64 MiB.
+ * Why not libdw: it maps the file. If a program's file is shortened while it is mapped, the
+ *           recorder is killed (SIGBUS). This file reads each table into a copy of at most 64 MiB.
  */
 #include "symbol/elf/names.h"
 

@@ -5,11 +5,11 @@
  * Runs in:  our own process, in all commands that read a trace
  * Gets:     an ELF file or an image of one
  * Gives:    addresses, symbols and libdw's view of its DWARF
- * Owns:     libdwfl's session with the file, its debug file and the shared one
+ * Owns:     libdwfl's session with the file, its debug file and the file that several debug files
+ *           share (dwz)
  * Fails:    -ENOEXEC; damaged parts are left out
  * Why a session per file: libdwfl then needs no address space for the modules, a damaged file
- *           affects no other, and its adjustments for prelinked files and .gnu_debugdata come for
- *           free
+ *           affects no other, and libdwfl handles prelinked files and .gnu_debugdata
  */
 #include "symbol/elf/object.h"
 

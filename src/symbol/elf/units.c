@@ -7,8 +7,8 @@
  * Gives:    the chain of functions around an address
  * Owns:     for each compilation unit that was looked up, a table of its pieces of code
  * Fails:    with fewer frames; everything outside of code is ignored
- * Why its own tables: libdw's search for scopes reads a unit from its beginning for every address.
- *           Here a unit is read once, and an address costs three bisections.
+ * Why tables of duet's own: libdw's search for scopes reads a unit from its beginning for every
+ *           address. This file reads a unit once, and an address then costs three bisections.
  */
 #include "symbol/elf/units.h"
 

@@ -7,10 +7,10 @@
  * Gives:    the rule that finds the caller's frame
  * Owns:     the parts of the tables that were read, an index if the file has none, cached answers
  * Fails:    -ENOMEM, -ENOEXEC, -ENODATA; a damaged table gives no rules or wrong ones
- * Why not libdw: it trusts the tables, but a recorder of a whole machine must not. A hostile
- *           library of 13 KB makes libdw allocate 3 GiB (shared/cfi.h). Here a lookup allocates
- *           nothing and takes at most MAX_PROGRAM steps. Each part of a table is copied once
- *           (elf/lazy_bytes.c).
+ * Why not libdw: it trusts the tables, but a recorder of a whole machine must not trust them. A
+ *           hostile library of 13 KB makes libdw allocate 3 GiB (shared/cfi.h). A lookup in this
+ *           file allocates nothing and takes at most MAX_PROGRAM steps. Each part of a table is
+ *           copied once (elf/lazy_bytes.c).
  */
 #include "symbol/elf/unwind_table.h"
 

@@ -7,9 +7,9 @@
  * Gives:    addresses
  * Owns:     nothing
  * Fails:    with a stack that ends early, and the reason; never reads outside the copy
- * Why:      JIT code often has no tables. An OpenCL kernel for the CPU is usually one function
- *           without calls, so only one guess is needed to find its caller. The outer frames have
- *           tables and lead to the launching code
+ * Why a caller is guessed: JIT code often has no tables. An OpenCL kernel for the CPU is usually
+ *           one function without calls, so only one guess is needed to find its caller. The outer
+ *           frames have tables and lead to the launching code
  */
 #include "symbol/elf/unwind_walk.h"
 

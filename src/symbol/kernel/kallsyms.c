@@ -5,11 +5,12 @@
  * Runs in:  the recorder, at the end of a recording
  * Gets:     "ADDRESS TYPE NAME" or "ADDRESS TYPE NAME\t[MODULE]", one per line, in any order
  * Gives:    a name per address
- * Owns:     one line
+ * Owns:     the line that it reads
  * Fails:    -EACCES if all addresses are 0, -ENOMEM, -errno
- * Why at the end: modules are loaded and unloaded, and a reboot moves all addresses, so names are
- *           read while the sampled kernel still runs. A table of all names takes 12 ms more to
- *           parse and sort than a search for the few addresses.
+ * Why during the recording and not in the report: modules are loaded and unloaded, and a reboot
+ *           moves all addresses, so names are read while the sampled kernel still runs.
+ * Why no table: a table of all names takes 12 ms more to parse and sort than a search for the few
+ *           addresses.
  */
 #include "symbol/kernel/kallsyms.h"
 

@@ -7,8 +7,9 @@
  * Gives:    modules by address
  * Owns:     the modules found by each scan, 80 bytes a module
  * Fails:    -EACCES, -ENOMEM, -errno; modules already found stay
- * Why:      the kernel's names are read once, at the end. A module that was unloaded before has no
- *           names then, and the nearest name before its addresses belongs to other code.
+ * Why:      the kernel's names are read once, at the end of a recording. A module that was unloaded
+ *           before the end has no names, and the nearest name before its addresses belongs to other
+ *           code.
  */
 #include "symbol/kernel/modules.h"
 

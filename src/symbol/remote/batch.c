@@ -7,8 +7,8 @@
  * Gives:    windows, sorted
  * Owns:     the list
  * Fails:    NULL
- * Why:      following a chain of pointers needs one read per pointer the first time. The next time
- *           the data is usually at the same addresses, so all of it is read again in one call
+ * Why:      following a chain of pointers needs one read per pointer the first time. In the next
+ *           walk the data is usually at the same addresses, so all of it is read again in one call
  */
 #include "symbol/remote/batch.h"
 

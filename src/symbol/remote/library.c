@@ -8,8 +8,8 @@
  * Owns:     nothing
  * Fails:    open: -ENOEXEC, -ENOTSUP or the error of the read; find: 0. Sizes and positions that
  *           are read are always checked
- * Why:      the file may have been replaced, or be in a container. So the mapped memory is read
- *           instead, which always includes the dynamic symbol table
+ * Why:      the file may have been replaced, or be in a container. So the process's mapped memory
+ *           is read instead of the file. It always includes the dynamic symbol table
  */
 #include "symbol/remote/library.h"
 

@@ -7,15 +7,15 @@
  * Gives:    copies
  * Owns:     a file of /proc, if there is no better way
  * Fails:    -EFAULT, -ESRCH, -EPERM; by returning less
- * Why:      one system call reads many pieces: a call takes 1.1 us, each further piece 0.4 us.
- *           Reading a page that is not in memory waits until it is brought in. That wait never ends
- *           if the program itself provides the page (userfaultfd, FUSE), and only SIGKILL
- *           interrupts it. So each read first checks which pages are present. move_pages without a
- *           target answers for all of them at once, 0.9 us and 0.15 us a page; /proc/PID/pagemap
- *           takes 0.95 us a page. Pages present a moment ago usually still are, but skipping the
- *           check would save only a microsecond, and a harmless program may free a page between two
- *           reads. A hostile program can free it between check and read: it then blocks only its
- *           own recorder.
+ * Why:      one system call reads many pieces: a call with one piece takes 1.1 us, each further
+ *           piece 0.4 us. Reading a page that is not in memory waits until it is brought in. That
+ *           wait never ends if the program itself provides the page (userfaultfd, FUSE), and only
+ *           SIGKILL interrupts it. So each read first checks which pages are present. move_pages
+ *           without a target answers for all of them at once, 0.9 us and 0.15 us a page;
+ *           /proc/PID/pagemap takes 0.95 us a page. Pages that were present at the previous read
+ *           usually still are. But skipping the check would save only a microsecond, and a harmless
+ *           program may free a page between two reads. A hostile program can free it between check
+ *           and read: then it blocks only the recorder that records it.
  */
 #include "symbol/remote/memory.h"
 

@@ -2,8 +2,8 @@
  *
  * symbol/remote/python.h - the Python functions that a thread of another process is executing
  *
- * Supports CPython 3.8 to 3.14. The process keeps running: the result is the stack at one moment of
- * the call, or nothing.
+ * Supports CPython 3.8 to 3.14. The process keeps running: the result is the stack as it was at one
+ * time during the call, or nothing.
  */
 #ifndef SYMBOL_REMOTE_PYTHON_H
 #define SYMBOL_REMOTE_PYTHON_H

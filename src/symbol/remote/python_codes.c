@@ -9,7 +9,7 @@
  * Fails:    -EAGAIN if another object is at an address, -ENOMEM, -ESRCH, -EPERM
  * Why:      an address does not identify a code object, because the next one may reuse it. So the
  *           heads of all code objects of a stack are read each time, 0.3 us each in one system
- *           call; names and line tables only if a head is new, 6 us
+ *           call; names and line tables are read only if a head is new, which takes 6 us
  */
 #include "symbol/remote/python_codes.h"
 

@@ -8,10 +8,10 @@
  * Owns:     nothing
  * Fails:    by finding none (x86-64 only)
  * Why:      the compiler splits the evaluation function into a hot and a cold part, and
- *           distributions strip the symbol of the cold part. In Debian's Python 3.11 it is a fifth
- *           of the function. As in the guest, it is found as the common target of conditional jumps
- *           out of the hot part. Bytes that only look like a jump rarely have a common target, and
- *           even more rarely one at the start of a frame.
+ *           distributions strip the symbol of the cold part. In Debian's Python 3.11 the cold part
+ *           is a fifth of the function. As in the guest, it is found as the common target of
+ *           conditional jumps out of the hot part. Bytes that only look like a jump rarely have a
+ *           common target, and even more rarely one at the start of a frame.
  */
 #include "symbol/remote/python_evaluation.h"
 

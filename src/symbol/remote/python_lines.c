@@ -8,7 +8,8 @@
  * Owns:     nothing
  * Fails:    -ENOTSUP, -ENODATA, -EBADMSG; never reads outside the table
  * Why three readers: 3.10 replaced co_lnotab, which cannot express "no line", by ranges (PEP 626),
- *           and 3.11 those by locations with columns (PEP 657). 3.12 to 3.14 kept the format.
+ *           and 3.11 replaced the ranges by locations with columns (PEP 657). 3.12 to 3.14 kept the
+ *           format of 3.11.
  */
 #include "symbol/remote/python_lines.h"
 

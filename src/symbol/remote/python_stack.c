@@ -9,9 +9,9 @@
  * Fails:    -EAGAIN if the thread changed its stack during every read, -E2BIG if it is too deep
  * Why:      the program is never stopped. All memory that the last walk visited is read in one
  *           system call, in this order: the thread's state, all frames, the state, all frames, the
- *           state. Frames that are equal in both copies were valid together at one moment in the
- *           microsecond or two between them. A stack takes two such calls, and two more that check
- *           whether its pages are in memory.
+ *           state. Frames that are equal in both copies were all valid at one time in the
+ *           microsecond or two between the copies. A stack takes two such calls, and two more that
+ *           check whether its pages are in memory.
  */
 #include <errno.h>
 #include <string.h>

@@ -9,9 +9,9 @@
  * Owns:     render nodes, connections, the state in eudebug_private.h
  * Fails:    a process to which no connection can be made is noted, once per reason and GPU
  * Why:      A connection belongs to a process and a GPU, and the driver first reports everything
- *           that the process already has. So it suffices to notice soon that a process has opened
- *           the GPU: the links in /proc/PID/fd are read every 100 ms, and after ten seconds once a
- *           second.
+ *           that the process already has. So a connection may be made shortly after the process has
+ *           opened the GPU. To notice that, the links in /proc/PID/fd are read every 100 ms, and
+ *           after ten seconds once a second.
  */
 #include "collect/intel/experimental/eudebug_private.h"
 

@@ -7,8 +7,8 @@
  * Gives:    code objects with their bytes, kernels with their addresses
  * Owns:     the kernels of each binary, the list of places
  * Fails:    places and kernels above the limit, or without memory, are counted
- * Why:      A bind may be reported before the bytes of its code object could be read. Its place
- * then waits for them.
+ * Why:      A bind may be reported before the bytes of its code object could be read. The place, an
+ *           address of the code, then waits for the bytes.
  */
 #include "collect/intel/experimental/eudebug_private.h"
 

@@ -11,10 +11,10 @@
  * Fails:    A connection that fails is closed, which lets its process continue
  * Why:      A thread reads the events. The driver queues 64 events; after that the process blocks
  *           in its own call until they are read. A bind whose fence needs an acknowledgement also
- *           blocks until it arrives, so it is sent at once, whatever the event contains. If the
- *           driver cannot accept it yet, it is sent again every 5 ms. If too many are unsent the
- *           connection is closed, which releases all of them. The kernel also closes it when the
- *           recorder is killed.
+ *           blocks the process until the acknowledgement arrives. So the acknowledgement is sent at
+ *           once, whatever the event contains. If the driver cannot accept it yet, it is sent again
+ *           every 5 ms. If too many acknowledgements are unsent the connection is closed, which
+ *           releases all blocked binds. The kernel also closes it when the recorder is killed.
  */
 #include "collect/intel/experimental/eudebug_links.h"
 

@@ -8,9 +8,9 @@
  * Gives:    decoded events
  * Owns:     nothing
  * Fails:    with -errno; other bytes are not events
- * Why:      A bind is one event, each of its operations a second one that refers to the bind, and
- *           the code at it a third one that refers to the operation. 256 references are kept; a
- *           bind whose events are further apart is counted
+ * Why:      A bind is one event. Each operation of the bind is a second event that refers to the
+ *           first, and the code that it binds is a third event that refers to the second. 256
+ *           references are kept; a bind whose events are further apart is lost and counted
  */
 #include <errno.h>
 #include <string.h>

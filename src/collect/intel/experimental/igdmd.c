@@ -8,9 +8,9 @@
  * Gives:    sets, names of counters; adds a set to the driver's list
  * Owns:     the objects opened in the library, which stays loaded
  * Fails:    with a message; a library with an unexpected layout is not used
- * Why:      Only names and registers are taken from the library, because duet knows the report
- *           formats and streams of each driver. Only the library has the selectors of each set and
- *           generation.
+ * Why:      The library is needed, because it alone has the registers that select the counters of
+ *           each set and generation. Only names and these registers are taken from it, because duet
+ *           knows the report formats and streams of each driver.
  *
  * Not run with the real library and a GPU yet.
  */

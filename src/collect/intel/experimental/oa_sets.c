@@ -7,8 +7,8 @@
  * Gives:    names, the driver's ids
  * Owns:     nothing
  * Fails:    an unknown set is reported together with the available ones
- * Why:      The list is read again each time, because the program that added a set may remove it at
- *           any time, and its id is then reused
+ * Why:      The list is read again for each use, because the program that added a set may remove it
+ *           at any time, and its id is then reused
  */
 #include "collect/intel/experimental/oa_sets.h"
 
