@@ -35,7 +35,8 @@ int whole_file_close(struct whole_file *output, int error);
  * that of write; -errno with the error chain, which names the file. */
 int output_write(const char *path, int (*write)(void *context, FILE *out), void *context);
 
-/* Whether the reader of stdout has closed it, which is no error: clears it. path NULL: stdout. */
+/* Whether the reader of stdout has closed it. That error is cleared, as it is not a failure. path
+ * NULL: stdout. */
 bool output_is_cut(const char *path, int error);
 
 #endif
