@@ -208,7 +208,8 @@ with t.case("doctor: its keys"):
         t.true({"name", "available", "reason", "fix"} <= set(collector), f"keys: {collector}")
         if collector["available"]:
             t.equal((collector["reason"], collector["fix"]), (None, None), "nothing to mend")
-    t.equal([c["name"] for c in parsed["collectors"]], ["opencl", "cpu", "amd", "level_zero", "ranges", "system", "nvidia", "drm", "intel"], "collectors")
+    listed = document("list", "collectors", "--json")["collectors"]
+    t.equal(sorted(c["name"] for c in parsed["collectors"]), sorted(c["name"] for c in listed), "collectors")
     t.equal(duet("doctor", "x").status, 2, "an operand is one too many")
 
 with t.case("doctor: a machine without OpenCL"):
