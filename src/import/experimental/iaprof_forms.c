@@ -11,7 +11,6 @@
  *           still readable, but none of these forms was tested with a profile of real hardware.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"

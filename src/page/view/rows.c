@@ -35,8 +35,7 @@ static int append_value(struct view_column *column, uint64_t value)
 	if (column->capacity < column->size + MAX_VARINT &&
 	    array_grow(column->bytes, column->capacity, column->size + MAX_VARINT))
 		return -ENOMEM;
-	column->size =
-		(size_t)(varint_write(column->bytes + column->size, value) - column->bytes);
+	column->size = (size_t)(varint_write(column->bytes + column->size, value) - column->bytes);
 	return 0;
 }
 
