@@ -11,7 +11,6 @@
  */
 #include "base/array.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * base/bytes.h - numbers in bytes that need not be aligned
+ * base/bytes.h - numbers in bytes: unaligned words, and protobuf's varints
  */
 #ifndef BASE_BYTES_H
 #define BASE_BYTES_H
@@ -24,6 +24,19 @@ static inline uint32_t half_at(const uint8_t *bytes, size_t at)
 
 	memcpy(&value, bytes + at, sizeof(value));
 	return value;
+}
+
+enum { MAX_VARINT = 10 }; /* bytes */
+
+/* Returns the end of the varint. */
+static inline uint8_t *varint_write(uint8_t *at, uint64_t value)
+{
+	while (value >= 0x80) {
+		*at++ = (uint8_t)value | 0x80;
+		value >>= 7;
+	}
+	*at++ = (uint8_t)value;
+	return at;
 }
 
 #endif

@@ -14,7 +14,6 @@
 #include "base/quota.h"
 
 #include <stdatomic.h>
-#include <stddef.h>
 
 uint64_t quota_left(const struct quota *quota)
 {

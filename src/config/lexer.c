@@ -14,10 +14,8 @@
 #include "config/lexer.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
 #define BYTE_ORDER_MARK "\xef\xbb\xbf"

@@ -25,6 +25,7 @@
 #include "analyze/text/row_names.h"
 #include "analyze/text/units.h"
 #include "base/array.h"
+#include "base/bytes.h"
 #include "base/error.h"
 #include "base/file/output_file.h"
 #include "base/file/stream.h"
@@ -303,13 +304,13 @@ static int open_file(struct pb *pb, enum pb_file file)
 /* Writes a batch: called when it is full and at the end of the export. */
 static int write_message(struct output *output)
 {
-	uint8_t length[MAX_PROTOBUF_VARINT];
+	uint8_t length[MAX_VARINT];
 	size_t size = output->recording.size + output->message.size;
 	int error = output->recording.error ? output->recording.error : output->message.error;
 
 	if (error)
 		return error;
-	fwrite(length, 1, (size_t)(protobuf_put_varint(length, size) - length), output->file);
+	fwrite(length, 1, (size_t)(varint_write(length, size) - length), output->file);
 	protobuf_write(&output->recording, output->file);
 	protobuf_write(&output->message, output->file);
 	protobuf_clear(&output->message);

@@ -13,8 +13,6 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "analyze/analysis.h"
 #include "analyze/filter.h"

@@ -12,7 +12,6 @@
  *           commands. A view that adds up all samples would count that time twice.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -12,7 +12,6 @@
  *           waited for it take eight lines: enter, queued, submitted, exit, begin, started, ended,
  *           end.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>

@@ -19,7 +19,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { FORMAT_LOADS_AND_STORES = 0x40, MAX_PLATFORMS = 64 };
 

@@ -15,7 +15,6 @@
 #include "isa/decoders.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -15,7 +15,6 @@
  *           newer scheme.
  */
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/string.h"

@@ -11,7 +11,6 @@
  *           on depth, steps and output. Identifiers with other letters than ASCII are in Punycode
  *           (RFC 3492)
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "shared/utf8.h"

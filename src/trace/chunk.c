@@ -23,6 +23,7 @@
 #include <zstd.h>
 
 #include "base/array.h"
+#include "base/bytes.h"
 #include "trace/codec.h"
 #include "trace/format.h"
 #include "trace/unpack.h"
@@ -141,7 +142,7 @@ int chunk_pack(struct chunk_packer *packer, const struct chunk_head *head,
 	length = duet__chunk__get_packed_size(&chunk);
 	if (array_grow(packer->bytes, packer->bytes_capacity, length + LENGTH_MAX))
 		return -ENOMEM;
-	before = (size_t)(trace_varint_write(packer->bytes, length) - packer->bytes);
+	before = (size_t)(varint_write(packer->bytes, length) - packer->bytes);
 	message = packer->bytes + before;
 	duet__chunk__pack(&chunk, message);
 	checksum = XXH3_64bits(message + TRACE_PREFIX_BYTES, length - TRACE_PREFIX_BYTES);

@@ -18,12 +18,13 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/bytes.h"
 #include "base/cleanup.h"
 #include "base/order/key_sort.h"
 
 #define INLINE static inline __attribute__((always_inline))
 
-enum { VARINT_MAX = 10, HEADER_MAX = 16 };
+enum { HEADER_MAX = 16 };
 
 /* The compiler makes a specialised copy of this loop for each type and reference. */
 INLINE void gather_as(const struct trace_column *column, const char *row, size_t row_size,
@@ -105,7 +106,7 @@ static size_t make_column(const struct trace_format *format, const struct trace_
 	return count;
 }
 
-/* at has room for count * VARINT_MAX + HEADER_MAX bytes. */
+/* at has room for count * MAX_VARINT + HEADER_MAX bytes. */
 static uint8_t *write_column(const struct trace_column *column, const uint64_t *values,
 			     size_t count, uint8_t *at)
 {
@@ -114,10 +115,10 @@ static uint8_t *write_column(const struct trace_column *column, const uint64_t *
 	if (!count)
 		return at;
 	for (size_t i = 0; i < count; i++)
-		end = trace_varint_write(end, values[i]);
+		end = varint_write(end, values[i]);
 	/* the length is known only now: it takes 2 or 3 of the 16 bytes left for the header */
-	at = trace_varint_write(at, (uint64_t)column->number << 3 | 2);
-	at = trace_varint_write(at, (uint64_t)(end - body));
+	at = varint_write(at, (uint64_t)column->number << 3 | 2);
+	at = varint_write(at, (uint64_t)(end - body));
 	memmove(at, body, (size_t)(end - body));
 	return at + (end - body);
 }
@@ -151,7 +152,7 @@ int trace_encode(const struct trace_format *format, const void *rows, size_t cou
 			filled = other ? other : 1;
 		}
 		if (array_grow(message->bytes, message->capacity,
-			       message->size + filled * VARINT_MAX + HEADER_MAX))
+			       message->size + filled * MAX_VARINT + HEADER_MAX))
 			return -ENOMEM;
 		message->size = (size_t)(write_column(column, values, filled,
 						      message->bytes + message->size) -

@@ -46,16 +46,6 @@ static inline uint64_t trace_unzigzag(uint64_t value)
 	return value >> 1 ^ (0 - (value & 1));
 }
 
-static inline uint8_t *trace_varint_write(uint8_t *at, uint64_t value)
-{
-	while (value >= 0x80) {
-		*at++ = (uint8_t)value | 0x80;
-		value >>= 7;
-	}
-	*at++ = (uint8_t)value;
-	return at;
-}
-
 /* Returns the end of the varint at `at`; NULL if it is cut off or longer than 10 bytes. */
 static inline const uint8_t *trace_varint_read(const uint8_t *at, const uint8_t *end,
 					       uint64_t *ret_value)

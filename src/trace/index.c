@@ -12,7 +12,6 @@
  *           is found in the last 64 KiB, the file is scanned.
  */
 #include <errno.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "trace/reader_private.h"

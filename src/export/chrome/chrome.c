@@ -16,7 +16,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyze/analysis.h"
 #include "analyze/filter.h"

@@ -57,12 +57,12 @@ static void append_bytes(struct protobuf *message, const void *bytes, size_t siz
 
 void protobuf_bytes(struct protobuf *message, unsigned int field, const void *bytes, size_t size)
 {
-	uint8_t *at = protobuf_reserve(message, 2 * MAX_PROTOBUF_VARINT + size);
+	uint8_t *at = protobuf_reserve(message, 2 * MAX_VARINT + size);
 
 	if (!at)
 		return;
-	at = protobuf_put_varint(at, field << 3 | PROTOBUF_BYTES);
-	at = protobuf_put_varint(at, size);
+	at = varint_write(at, field << 3 | PROTOBUF_BYTES);
+	at = varint_write(at, size);
 	message->size = (size_t)(at - message->bytes);
 	append_bytes(message, bytes, size);
 }
@@ -82,12 +82,12 @@ void protobuf_packed(struct protobuf *message, unsigned int field, const uint64_
 		     size_t count)
 {
 	size_t begin = count ? protobuf_begin(message, field) : 0;
-	uint8_t *at = count ? protobuf_reserve(message, count * MAX_PROTOBUF_VARINT) : NULL;
+	uint8_t *at = count ? protobuf_reserve(message, count * MAX_VARINT) : NULL;
 
 	if (!at)
 		return;
 	for (size_t i = 0; i < count; i++)
-		at = protobuf_put_varint(at, values[i]);
+		at = varint_write(at, values[i]);
 	message->size = (size_t)(at - message->bytes);
 	protobuf_end(message, begin);
 }
@@ -112,9 +112,9 @@ void protobuf_text(struct protobuf *message, unsigned int field, const char *tex
 
 static size_t varint_size(uint64_t value)
 {
-	uint8_t bytes[MAX_PROTOBUF_VARINT];
+	uint8_t bytes[MAX_VARINT];
 
-	return (size_t)(protobuf_put_varint(bytes, value) - bytes);
+	return (size_t)(varint_write(bytes, value) - bytes);
 }
 
 void protobuf_end_long(struct protobuf *message, size_t begin)
@@ -128,6 +128,6 @@ void protobuf_end_long(struct protobuf *message, size_t begin)
 		return;
 	if (more)
 		memmove(message->bytes + begin + more, message->bytes + begin, size);
-	protobuf_put_varint(message->bytes + begin - 1, size);
+	varint_write(message->bytes + begin - 1, size);
 	message->size += more;
 }

@@ -18,6 +18,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/bytes.h"
+
 struct protobuf {
 	uint8_t *bytes;
 	size_t size, capacity;
@@ -45,7 +47,7 @@ void protobuf_write(const struct protobuf *message, FILE *file);
 
 /* ---- Inline functions for every field: with a constant field number its tag is a constant too. */
 
-enum { PROTOBUF_VARINT = 0, PROTOBUF_FIXED64 = 1, PROTOBUF_BYTES = 2, MAX_PROTOBUF_VARINT = 10 };
+enum { PROTOBUF_VARINT = 0, PROTOBUF_FIXED64 = 1, PROTOBUF_BYTES = 2 };
 
 /* Returns space for `size` bytes at the end of the message; NULL without memory. */
 uint8_t *protobuf_grow(struct protobuf *message, size_t size);
@@ -57,25 +59,15 @@ static inline uint8_t *protobuf_reserve(struct protobuf *message, size_t size)
 	return message->bytes + message->size;
 }
 
-static inline uint8_t *protobuf_put_varint(uint8_t *at, uint64_t value)
-{
-	while (value >= 0x80) {
-		*at++ = (uint8_t)value | 0x80;
-		value >>= 7;
-	}
-	*at++ = (uint8_t)value;
-	return at;
-}
-
 /* For uint32, uint64, bool and enum, and for non-negative int32 and int64. */
 static inline void protobuf_u64(struct protobuf *message, unsigned int field, uint64_t value)
 {
-	uint8_t *at = protobuf_reserve(message, 2 * MAX_PROTOBUF_VARINT);
+	uint8_t *at = protobuf_reserve(message, 2 * MAX_VARINT);
 
 	if (!at)
 		return;
-	at = protobuf_put_varint(at, field << 3 | PROTOBUF_VARINT);
-	at = protobuf_put_varint(at, value);
+	at = varint_write(at, field << 3 | PROTOBUF_VARINT);
+	at = varint_write(at, value);
 	message->size = (size_t)(at - message->bytes);
 }
 
@@ -86,11 +78,11 @@ static inline void protobuf_i64(struct protobuf *message, unsigned int field, in
 
 static inline void protobuf_fixed64(struct protobuf *message, unsigned int field, uint64_t value)
 {
-	uint8_t *at = protobuf_reserve(message, MAX_PROTOBUF_VARINT + 8);
+	uint8_t *at = protobuf_reserve(message, MAX_VARINT + 8);
 
 	if (!at)
 		return;
-	at = protobuf_put_varint(at, field << 3 | PROTOBUF_FIXED64);
+	at = varint_write(at, field << 3 | PROTOBUF_FIXED64);
 	for (unsigned int i = 0; i < 8; i++)
 		*at++ = (uint8_t)(value >> 8 * i);
 	message->size = (size_t)(at - message->bytes);
@@ -110,11 +102,11 @@ void protobuf_end_long(struct protobuf *message, size_t begin);
 /* Starts an inner message; all fields up to protobuf_end belong to it. */
 static inline size_t protobuf_begin(struct protobuf *message, unsigned int field)
 {
-	uint8_t *at = protobuf_reserve(message, MAX_PROTOBUF_VARINT + 1);
+	uint8_t *at = protobuf_reserve(message, MAX_VARINT + 1);
 
 	if (!at)
 		return 0;
-	at = protobuf_put_varint(at, field << 3 | PROTOBUF_BYTES);
+	at = varint_write(at, field << 3 | PROTOBUF_BYTES);
 	message->size = (size_t)(at - message->bytes) + 1;
 	return message->size;
 }

@@ -13,7 +13,6 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyze/analysis.h"
 #include "analyze/frames.h"

@@ -12,8 +12,6 @@
  *           duet.device.* contains every device.
  */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "analyze/analysis.h"
 #include "analyze/filter.h"

@@ -13,9 +13,6 @@
  */
 #include "export/perfetto/about.h"
 
-#include <inttypes.h>
-#include <string.h>
-
 #include "analyze/analysis.h"
 #include "analyze/ledger.h"
 #include "analyze/model.h"

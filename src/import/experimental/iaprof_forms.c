@@ -12,7 +12,6 @@
  *           real hardware.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"

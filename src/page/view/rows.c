@@ -17,24 +17,13 @@
 #include <string.h>
 
 #include "base/array.h"
-
-enum { MAX_VARINT = 10 };
+#include "base/bytes.h"
 
 void view_rows_fini(struct view_rows *rows)
 {
 	for (size_t i = 0; i < VIEW_COLUMNS; i++)
 		free(rows->columns[i].bytes);
 	*rows = (struct view_rows){0};
-}
-
-static size_t encode(uint64_t value, uint8_t bytes[MAX_VARINT])
-{
-	size_t size = 0;
-
-	for (; value >= 0x80; value >>= 7)
-		bytes[size++] = (uint8_t)(value | 0x80);
-	bytes[size++] = (uint8_t)value;
-	return size;
 }
 
 static int append_value(struct view_column *column, uint64_t value)
@@ -46,7 +35,7 @@ static int append_value(struct view_column *column, uint64_t value)
 	if (column->capacity < column->size + MAX_VARINT &&
 	    array_grow(column->bytes, column->capacity, column->size + MAX_VARINT))
 		return -ENOMEM;
-	column->size += encode(value, column->bytes + column->size);
+	column->size = (size_t)(varint_write(column->bytes + column->size, value) - column->bytes);
 	return 0;
 }
 
@@ -152,7 +141,7 @@ static int put_value(struct view_bytes *to, uint64_t value)
 {
 	uint8_t bytes[MAX_VARINT];
 
-	return put_bytes(to, bytes, encode(value, bytes));
+	return put_bytes(to, bytes, (size_t)(varint_write(bytes, value) - bytes));
 }
 
 static int write_columns(struct view_rows *rows, unsigned int columns, struct view_bytes *to)

@@ -16,7 +16,6 @@
 #include <elfutils/libdw.h>
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/array.h"
 #include "base/hash.h"
