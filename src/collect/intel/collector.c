@@ -511,17 +511,17 @@ static int open_stalls(struct intel *intel, uint64_t cycles)
 static int open_oa(struct intel *intel, const struct intel_options *own)
 {
 	struct counters_options options = {.collector = "intel",
-					   .sources = &oa_sources,
+					   .group.sources = &oa_sources,
 					   .names = {[GROUP_MACHINE] = "intel-oa"},
-					   .hz = OA_READS_HZ,
+					   .group.hz = OA_READS_HZ,
 					   .close_context = oa_units_close,
-					   .root = ""};
+					   .group.root = ""};
 	struct oa_units *units;
 	const int error = oa_units_open(intel->recording, own->oa_hz, own->oa_set, &units);
 
 	if (error)
 		return error;
-	options.context = units;
+	options.group.sources_context = units;
 	return counters_open(intel->recording, &options, &intel->counters);
 }
 

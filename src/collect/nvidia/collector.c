@@ -185,14 +185,14 @@ static int open_counters(struct recording *recording, const struct session_optio
 	const uint32_t hz = own->choice.hz;
 	struct nvidia *nvidia = hz ? calloc(1, sizeof(*nvidia)) : NULL;
 	const struct counters_options options = {.collector = "nvidia",
-						 .sources = &nvidia_sources,
+						 .group.sources = &nvidia_sources,
 						 .names = {[GROUP_MACHINE] = "nvml",
 							   [GROUP_PROCESSES] = "nvml-processes",
 							   [GROUP_SLOW] = "nvml-slow"},
-						 .hz = hz,
-						 .context = nvidia,
+						 .group.hz = hz,
+						 .group.sources_context = nvidia,
 						 .close_context = close_nvidia,
-						 .root = "",
+						 .group.root = "",
 						 .has_processes =
 							 session->command || session->pids_count,
 						 .has_others = session_collects(session, "cpu")};
