@@ -30,7 +30,7 @@
 #include "collect/intel/experimental/eudebug.h"
 #include "collect/intel/experimental/oa_sets.h"
 #include "collect/intel/oa_source.h"
-#include "collect/start/own_memory.h"
+#include "collect/proc.h"
 
 enum {
 	MAX_GPUS = 32,
