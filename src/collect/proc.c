@@ -15,6 +15,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -317,4 +318,17 @@ bool proc_counts_as_machine(void)
 	 * PROC_PID_INIT_INO */
 	return readlink("/proc/self/ns/pid", name, sizeof(name) - 1) > 0 &&
 	       strcmp(name, "pid:[4026531836]") == 0;
+}
+
+uint64_t own_memory_bytes(void)
+{
+	FILE *file = fopen("/proc/self/statm", "re");
+	uint64_t pages = 0, shared = 0;
+
+	if (!file)
+		return 0;
+	if (fscanf(file, "%*u %" SCNu64 " %" SCNu64, &pages, &shared) != 2 || shared > pages)
+		pages = shared = 0;
+	fclose(file);
+	return (pages - shared) * (uint64_t)sysconf(_SC_PAGESIZE);
 }

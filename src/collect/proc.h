@@ -71,4 +71,8 @@ bool proc_has_variable(uint32_t pid, const char *variable);
 /* Whether the process's mappings contain the word, for example the path of a loaded library. */
 bool proc_maps_word(uint32_t pid, const char *word);
 
+/* Bytes of private anonymous memory of the recorder in RAM; 0: not known. Measured instead of added
+ * up, because the memory grows in dozens of places, and in libraries. */
+uint64_t own_memory_bytes(void);
+
 #endif

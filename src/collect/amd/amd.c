@@ -347,30 +347,25 @@ static const struct guest_fact facts[] = {
 	 "and takes them; name libduet-amd.so first in HSA_TOOLS_LIB"},
 	{AMD_TROUBLE_TOOL_BLIND, true, LOSES_NOTHING,
 	 "another tool in HSA_TOOLS_LIB does not see the queues of this program: it creates plain "
-	 "queues, which cannot be intercepted; name libduet-amd.so first in HSA_TOOLS_LIB",
-	 NULL},
+	 "queues, which cannot be intercepted; name libduet-amd.so first in HSA_TOOLS_LIB"},
 	{AMD_TROUBLE_NO_HELPER, true, LOSES_NOTHING,
 	 "duet's guest could not start a thread (ulimit -u, or the container's limit on "
 	 "processes), so device times are read only in the program's own calls, and commands after "
-	 "its last call have none",
-	 NULL},
+	 "its last call have none"},
 	{AMD_TROUBLE_KERNELS, false, LOSES_NOTHING, NULL,
 	 "kernels have no name, because it is unknown how their code was loaded"},
 	{AMD_TROUBLE_NO_QUEUE, true, LOSES_NOTHING,
 	 "kernels were loaded and no queue was seen: this ROCm creates its queues in an unknown "
-	 "way, and no dispatch is recorded",
-	 NULL},
+	 "way, and no dispatch is recorded"},
 	{AMD_TROUBLE_LAYOUT, true, LOSES_NOTHING,
 	 "the tables of this ROCm runtime are not known: nothing of it is recorded", NULL},
 	{AMD_TROUBLE_HIP_BEFORE, true, LOSES_NOTHING,
 	 "calls of HIP are not recorded, only their dispatches, because the guest was not "
 	 "preloaded. A wrapper that sets LD_PRELOAD must keep its value "
-	 "(LD_PRELOAD=OWN:$LD_PRELOAD)",
-	 NULL},
+	 "(LD_PRELOAD=OWN:$LD_PRELOAD)"},
 	{AMD_TROUBLE_NO_SAMPLES, true, LOSES_NOTHING,
 	 "no instructions are sampled: this ROCm (6.2 is needed), its driver or its GPUs offer no "
-	 "PC sampling, or another tool uses it",
-	 NULL},
+	 "PC sampling, or another tool uses it"},
 	{0},
 };
 

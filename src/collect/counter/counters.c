@@ -24,7 +24,6 @@
 #include "base/error.h"
 #include "collect/counter/sampled_processes.h"
 #include "collect/counter/series_rows.h"
-#include "collect/counter/source_group.h"
 #include "collect/host_clocks.h"
 #include "collect/processes.h"
 #include "collect/start/process_tree.h"
@@ -305,21 +304,14 @@ static void on_absent(void *context, const struct source *source, const char *wh
 
 static int open_group(struct counters *counters, enum group_id id)
 {
-	const struct group_options options = {
-		.id = id,
-		.name = counters->options.names[id],
-		.hz = counters->options.hz,
-		.sources = counters->options.sources,
-		.sources_context = counters->options.context,
-		.root = counters->options.root,
-		.tracked = counters->options.has_processes ? &counters->tracked : NULL,
-		.pids = counters->options.pids,
-		.pids_count = counters->options.pids_count,
-		.smaps = counters->options.smaps,
-		.on_absent = on_absent,
-		.context = counters};
+	struct group_options options = counters->options.group;
 	int error;
 
+	options.id = id;
+	options.name = counters->options.names[id];
+	options.tracked = counters->options.has_processes ? &counters->tracked : NULL;
+	options.on_absent = on_absent;
+	options.context = counters;
 	if (!options.name || (id == GROUP_PROCESSES && !options.tracked))
 		return 0;
 	error = group_open(&counters->groups[id], &options);
@@ -330,7 +322,7 @@ static int open_group(struct counters *counters, enum group_id id)
 static void close_context(const struct counters_options *options)
 {
 	if (options->close_context)
-		options->close_context(options->context);
+		options->close_context(options->group.sources_context);
 }
 
 int counters_open(struct recording *recording, const struct counters_options *options,

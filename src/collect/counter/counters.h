@@ -10,24 +10,19 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "collect/counter/source.h"
+#include "collect/counter/source_group.h"
 #include "collect/recording.h"
 
 struct counters;
 
 struct counters_options {
-	const char *collector; /* name for notes */
-	const struct source_list *sources;
+	const char *collector;          /* name for notes */
 	const char *names[GROUP_COUNT]; /* names of the groups' threads; NULL: no such group */
-	uint32_t hz;
-	void *context; /* context of all its sources */
-	/* Releases context when no sampler uses it any more, even if counters_open fails. NULL:
-	 * context is not owned. */
+	/* For all groups: sources and their context, rate, root, pids, smaps. */
+	struct group_options group;
+	/* Releases the sources' context when no sampler uses it any more, even if counters_open
+	 * fails. NULL: it is not owned. */
 	void (*close_context)(void *context);
-	const char *root;  /* prefix of /proc and /sys; "": the real ones */
-	const pid_t *pids; /* running processes that the user gave */
-	size_t pids_count; /* 0: none */
-	bool smaps;
 	/* Count processes of the program or of -p; otherwise the machine only. */
 	bool has_processes;
 	bool has_others; /* another collector reports new processes, so wait for it */

@@ -74,17 +74,17 @@ static int open_counters(struct drm *drm, const struct session_options *session)
 	const char *root = getenv("DUET_COUNTERS_ROOT");
 	const struct counters_options options = {
 		.collector = "drm",
-		.sources = &drm_sources,
+		.group.sources = &drm_sources,
 		.names = {[GROUP_MACHINE] = "drm", [GROUP_PROCESSES] = "drm-processes"},
-		.hz = choice->hz,
-		.context = drm->cards,
+		.group.hz = choice->hz,
+		.group.sources_context = drm->cards,
 		.close_context = free,
-		.root = root ? root : "",
+		.group.root = root ? root : "",
 		.has_processes = session->command || session->pids_count,
 		.has_others = session_collects(session, "cpu")};
 	int error;
 
-	cards_find(options.root, drm->cards);
+	cards_find(options.group.root, drm->cards);
 	drm->cards->keeps_awake = choice->words & DRM_ENGINES;
 	if (!drm->cards->count)
 		return error_set(-ENODEV,

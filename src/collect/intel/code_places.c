@@ -18,8 +18,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#define HASH_ODD UINT64_C(0x9e3779b97f4a7c15)
-
 /* A range of addresses. In a query, process and device 0 stand for any. */
 struct span {
 	uint64_t vm, begin, last;
@@ -50,15 +48,10 @@ static int compare(const void *left, const void *right)
 	return one->device == other->device ? 0 : one->device < other->device ? -1 : 1;
 }
 
-static uint64_t mix(uint64_t hash, uint64_t word)
-{
-	hash = (hash ^ word) * HASH_ODD;
-	return hash ^ hash >> 29;
-}
-
 static uint64_t key_of(const struct span *span)
 {
-	return mix(mix(span->vm, span->begin), (uint64_t)span->process << 32 | span->device);
+	return code_places_mix(code_places_mix(span->vm, span->begin),
+			       (uint64_t)span->process << 32 | span->device);
 }
 
 static struct span span_of(const struct code_place *place)

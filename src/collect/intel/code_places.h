@@ -41,4 +41,11 @@ uint32_t code_places_take(struct code_places *places, uint64_t vm, uint64_t begi
 uint32_t code_places_take_of(struct code_places *places, uint32_t process);
 uint32_t code_places_take_any(struct code_places *places);
 
+/* Adds a word to a hash. */
+static inline uint64_t code_places_mix(uint64_t hash, uint64_t word)
+{
+	hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+	return hash ^ hash >> 29;
+}
+
 #endif

@@ -30,7 +30,7 @@
 #include "collect/intel/experimental/eudebug.h"
 #include "collect/intel/experimental/oa_sets.h"
 #include "collect/intel/oa_source.h"
-#include "collect/start/own_memory.h"
+#include "collect/proc.h"
 
 enum {
 	MAX_GPUS = 32,
@@ -57,11 +57,6 @@ struct gpu {
 	bool is_warned;    /* the user was warned that sampling has stopped */
 };
 
-/* Sources that failed to open. Whether that is an error depends on whether another one opens. */
-struct unopened {
-	char text[700];
-};
-
 struct intel {
 	struct recording *recording; /* borrowed */
 	struct gpu gpus[MAX_GPUS];
@@ -73,7 +68,9 @@ struct intel {
 	struct counters *counters; /* owned; of OA units; NULL: not read */
 	struct driver *driver;     /* owned; submissions; NULL: not wanted, or not available */
 	struct eudebug *debug; /* owned; debugger interface; NULL: not wanted, or not available */
-	struct unopened unopened[MAX_NOTES];
+	/* Sources that failed to open. Whether that is an error depends on whether another one
+	 * opens. */
+	char unopened[MAX_NOTES][700];
 	size_t unopened_count;
 };
 
@@ -261,8 +258,8 @@ static int settle_options(void *options, bool is_named)
 static void note_error(struct intel *intel, const char *text)
 {
 	if (intel->unopened_count < MAX_NOTES)
-		snprintf(intel->unopened[intel->unopened_count++].text,
-			 sizeof(intel->unopened[0].text), "%s", text);
+		snprintf(intel->unopened[intel->unopened_count++], sizeof(intel->unopened[0]), "%s",
+			 text);
 	error_clear();
 }
 
@@ -271,7 +268,7 @@ static void note_error(struct intel *intel, const char *text)
 static void warn_unopened(const struct intel *intel, bool has_any)
 {
 	for (size_t i = 0; i < intel->unopened_count; i++) {
-		const char *text = intel->unopened[i].text;
+		const char *text = intel->unopened[i];
 
 		recording_note(intel->recording, "intel",
 			       has_any ? COLLECTOR_PARTIAL : COLLECTOR_REFUSED, 0, text);
@@ -511,17 +508,17 @@ static int open_stalls(struct intel *intel, uint64_t cycles)
 static int open_oa(struct intel *intel, const struct intel_options *own)
 {
 	struct counters_options options = {.collector = "intel",
-					   .sources = &oa_sources,
+					   .group.sources = &oa_sources,
 					   .names = {[GROUP_MACHINE] = "intel-oa"},
-					   .hz = OA_READS_HZ,
+					   .group.hz = OA_READS_HZ,
 					   .close_context = oa_units_close,
-					   .root = ""};
+					   .group.root = ""};
 	struct oa_units *units;
 	const int error = oa_units_open(intel->recording, own->oa_hz, own->oa_set, &units);
 
 	if (error)
 		return error;
-	options.context = units;
+	options.group.sources_context = units;
 	return counters_open(intel->recording, &options, &intel->counters);
 }
 

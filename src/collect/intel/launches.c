@@ -32,7 +32,6 @@
 
 /* Base of correlation ids, beside those of guests and of jobs (collect/drm/job_rows.c). */
 #define CORRELATION_BASE (UINT64_C(0xfe) << 56)
-#define HASH_ODD         UINT64_C(0x9e3779b97f4a7c15)
 
 enum {
 	MAX_OPEN = 256, /* twice the limit inside the kernel */
@@ -145,12 +144,6 @@ static uint32_t device_of(struct launches *launches, uint32_t minor)
 	return gpu->device;
 }
 
-static uint64_t mix(uint64_t hash, uint64_t word)
-{
-	hash = (hash ^ word) * HASH_ODD;
-	return hash ^ hash >> 29;
-}
-
 static uint32_t describe_queue(struct launches *launches, const struct submit_record *record,
 			       uint32_t process, uint32_t device)
 {
@@ -175,7 +168,8 @@ static uint32_t describe_queue(struct launches *launches, const struct submit_re
 static uint32_t queue_of(struct launches *launches, const struct submit_record *record,
 			 uint32_t process, uint32_t device)
 {
-	const uint64_t key = mix(mix(record->vm, record->queue), (uint64_t)process << 32 | device);
+	const uint64_t key = code_places_mix(code_places_mix(record->vm, record->queue),
+					     (uint64_t)process << 32 | device);
 	uint32_t id = (uint32_t)hash_map_get(&launches->by_queue, key, 0);
 
 	if (id)

@@ -175,8 +175,7 @@ _Static_assert((int)LEVEL_ZERO_TROUBLE_VERSION == (int)RING_TROUBLE_GUEST,
 static const struct guest_fact facts[] = {
 	{LEVEL_ZERO_TROUBLE_VERSION, true, LOSES_NOTHING,
 	 "this major version of Level Zero's loader is not known (only version 1 is): nothing of "
-	 "it is recorded",
-	 NULL},
+	 "it is recorded"},
 	{0},
 };
 

@@ -186,14 +186,14 @@ static int open_counters(struct recording *recording, const struct session_optio
 	const uint32_t hz = own->choice.hz;
 	struct nvidia *nvidia = hz ? calloc(1, sizeof(*nvidia)) : NULL;
 	const struct counters_options options = {.collector = "nvidia",
-						 .sources = &nvidia_sources,
+						 .group.sources = &nvidia_sources,
 						 .names = {[GROUP_MACHINE] = "nvml",
 							   [GROUP_PROCESSES] = "nvml-processes",
 							   [GROUP_SLOW] = "nvml-slow"},
-						 .hz = hz,
-						 .context = nvidia,
+						 .group.hz = hz,
+						 .group.sources_context = nvidia,
 						 .close_context = close_nvidia,
-						 .root = "",
+						 .group.root = "",
 						 .has_processes =
 							 session->command || session->pids_count,
 						 .has_others = session_collects(session, "cpu")};
@@ -436,8 +436,7 @@ static const struct guest_fact facts[] = {
 	 "some 25 million nodes of graphs)"},
 	{NVIDIA_TROUBLE_GRAPHS, true, LOSES_NOTHING,
 	 "nodes of CUDA graphs came faster than the limit (DUET_CUDA_NODES, per second); from then "
-	 "on each launch of a graph is one command, as with nvidia:graphs",
-	 NULL},
+	 "on each launch of a graph is one command, as with nvidia:graphs"},
 	{NVIDIA_TROUBLE_PC_FULL, true, LOSES_NOTHING, NULL,
 	 "times the GPU's buffer of instruction samples was full and later samples were lost; "
 	 "sample less often (nvidia:pc=N, every 2^N cycles)"},
@@ -445,8 +444,7 @@ static const struct guest_fact facts[] = {
 	 "instruction samples have no function, because duet did not see their code being loaded"},
 	{NVIDIA_TROUBLE_PC_OVER, true, LOSES_NOTHING,
 	 "instructions are no longer sampled in this process: the GPU's buffer was full "
-	 "repeatedly, or CUPTI's names took too much of the program's memory",
-	 NULL},
+	 "repeatedly, or CUPTI's names took too much of the program's memory"},
 	{NVIDIA_TROUBLE_MEMORY, false, LOSES_NOTHING, NULL,
 	 "allocations or releases of memory are missing in the counters cuda.memory: more than "
 	 "65536 were open at a time, or threads of the program delayed the count"},

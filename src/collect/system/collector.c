@@ -29,15 +29,15 @@ static int open_state(struct recording *recording, const struct session_options 
 {
 	const struct collector_choice *choice = collector_options(session, "system");
 	const struct counters_options options = {.collector = "system",
-						 .sources = &system_sources,
+						 .group.sources = &system_sources,
 						 .names = {[GROUP_MACHINE] = "machine",
 							   [GROUP_PROCESSES] = "processes",
 							   [GROUP_SLOW] = "slow"},
-						 .root = "",
-						 .hz = choice->hz,
-						 .pids = session->pids,
-						 .pids_count = session->pids_count,
-						 .smaps = choice->words & SYSTEM_SMAPS,
+						 .group.root = "",
+						 .group.hz = choice->hz,
+						 .group.pids = session->pids,
+						 .group.pids_count = session->pids_count,
+						 .group.smaps = choice->words & SYSTEM_SMAPS,
 						 .has_processes =
 							 session->command || session->pids_count,
 						 .has_others = session_collects(session, "cpu")};

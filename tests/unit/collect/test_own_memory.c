@@ -2,7 +2,7 @@
  *
  * tests/unit/collect/test_own_memory.c - what counts as the recorder's memory
  */
-#include "collect/start/own_memory.h"
+#include "collect/proc.h"
 
 #include <string.h>
 #include <sys/mman.h>

@@ -286,6 +286,21 @@ static void take_execution(struct injected *injected, const struct event_executi
 		put_execution(injected, row, queue ? queue->clock : 0);
 }
 
+/* The row of a record with the times of a command, of which there are two kinds. */
+#define EXECUTION(injected, head, record, of)                                       \
+	((struct event_execution){                                                  \
+		.queued = (record)->queued,                                         \
+		.submitted = (record)->submitted,                                   \
+		.started = (record)->started,                                       \
+		.ended = (record)->ended,                                           \
+		.seen = (record)->seen,                                             \
+		.correlation = decode_correlation(injected, (record)->correlation), \
+		.process = (injected)->process->row.id,                             \
+		.queue = (of) ? (of)->id : 0,                                       \
+		.valid = (head)->detail & EXECUTION_TIMED,                          \
+		.status = (record)->status,                                         \
+	})
+
 void decode_execution(struct injected *injected, struct injected_ring *ring,
 		      const struct record *head)
 {
@@ -294,18 +309,7 @@ void decode_execution(struct injected *injected, struct injected_ring *ring,
 	struct event_execution row;
 
 	queue = decode_find_queue(injected, record->queue);
-	row = (struct event_execution){
-		.queued = record->queued,
-		.submitted = record->submitted,
-		.started = record->started,
-		.ended = record->ended,
-		.seen = record->seen,
-		.correlation = decode_correlation(injected, record->correlation),
-		.process = injected->process->row.id,
-		.queue = queue ? queue->id : 0,
-		.valid = head->detail & EXECUTION_TIMED,
-		.status = record->status,
-	};
+	row = EXECUTION(injected, head, record, queue);
 	take_execution(injected, &row, record->queue);
 }
 
@@ -356,16 +360,7 @@ void decode_node(struct injected *injected, struct injected_ring *ring, const st
 						   &injected->recording->last_code),
 			   .dimensions = record->dimensions,
 			   .bytes = record->bytes},
-		.execution = {.queued = record->queued,
-			      .submitted = record->submitted,
-			      .started = record->started,
-			      .ended = record->ended,
-			      .seen = record->seen,
-			      .correlation = decode_correlation(injected, record->correlation),
-			      .process = injected->process->row.id,
-			      .queue = queue ? queue->id : 0,
-			      .valid = head->detail & EXECUTION_TIMED,
-			      .status = record->status},
+		.execution = EXECUTION(injected, head, record, queue),
 	};
 	if (node.launch.command >= COMMAND_COUNT)
 		node.launch.command = COMMAND_OTHER;
