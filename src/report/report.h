@@ -166,10 +166,9 @@ void report_write_thread(const struct report *report, const struct event_thread 
  * time. False: not known. */
 bool report_find_preemptor(const struct report *report, size_t device, const char **ret_by,
 			   uint64_t *ret_ns);
-/* The keys "idle_waits" and "idle_preempted". -ENOMEM. */
-int report_write_idle_waits(const struct report *report, size_t device, struct json_writer *json);
-int report_write_idle_preempted(const struct report *report, size_t device,
-				struct json_writer *json);
+/* The key "idle_waits" of CAUSE_BLOCKED, "idle_preempted" of CAUSE_PREEMPTED. -ENOMEM. */
+int report_write_idle_waits(const struct report *report, size_t device, enum account_cause cause,
+			    struct json_writer *json);
 
 /* ---- report/instructions.c ---- */
 

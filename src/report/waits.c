@@ -513,47 +513,26 @@ static void write_wakers(const struct report *report, uint32_t waker, struct jso
 	json_array_end(json);
 }
 
-int report_write_idle_waits(const struct report *report, size_t device, struct json_writer *json)
+int report_write_idle_waits(const struct report *report, size_t device, enum account_cause cause,
+			    struct json_writer *json)
 {
+	const bool is_preempted = cause == CAUSE_PREEMPTED;
 	struct wait_rows rows;
-	int error = find_rows(report, device, CAUSE_BLOCKED, &rows);
+	int error = find_rows(report, device, cause, &rows);
 
 	if (error)
 		return error;
-	json_pair_array(json, "idle_waits");
+	json_pair_array(json, is_preempted ? "idle_preempted" : "idle_waits");
 	for (size_t i = 0; i < rows.count; i++) {
 		const struct wait_row *row = &rows.rows[i];
 
 		json_object_begin(json);
 		if (row->wait_string)
-			json_pair_text(json, "wait",
+			json_pair_text(json, is_preempted ? "by" : "wait",
 				       model_text(report->model, row->wait_string, ""));
-		write_holder(report, "holder", row, json);
-		write_wakers(report, row->waker, json);
-		json_pair_u64(json, "ns", row->ns);
-		json_object_end(json);
-	}
-	json_array_end(json);
-	free(rows.rows);
-	return 0;
-}
-
-int report_write_idle_preempted(const struct report *report, size_t device,
-				struct json_writer *json)
-{
-	struct wait_rows rows;
-	int error = find_rows(report, device, CAUSE_PREEMPTED, &rows);
-
-	if (error)
-		return error;
-	json_pair_array(json, "idle_preempted");
-	for (size_t i = 0; i < rows.count; i++) {
-		const struct wait_row *row = &rows.rows[i];
-
-		json_object_begin(json);
-		if (row->wait_string)
-			json_pair_text(json, "by", model_text(report->model, row->wait_string, ""));
-		write_holder(report, "thread", row, json);
+		write_holder(report, is_preempted ? "thread" : "holder", row, json);
+		if (!is_preempted)
+			write_wakers(report, row->waker, json);
 		json_pair_u64(json, "ns", row->ns);
 		json_object_end(json);
 	}

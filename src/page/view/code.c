@@ -172,7 +172,8 @@ size_t view_code_size(const struct view_code *code)
 	return size;
 }
 
-static void write_texts(const struct string_table *table, uint32_t first, struct json_writer *json)
+void view_code_write_texts(const struct string_table *table, uint32_t first,
+			   struct json_writer *json)
 {
 	for (uint32_t i = first; i <= table->count; i++) {
 		size_t length;
@@ -185,7 +186,7 @@ static void write_texts(const struct string_table *table, uint32_t first, struct
 void view_code_write_names(const struct view_code *code, struct json_writer *json)
 {
 	json_pair_array(json, "names");
-	write_texts(&code->names, 0, json);
+	view_code_write_texts(&code->names, 0, json);
 	json_array_end(json);
 }
 
@@ -197,8 +198,8 @@ static uint64_t text_of(const struct view_code *code, uint32_t text)
 void view_code_write(const struct view_code *code, struct json_writer *json)
 {
 	json_pair_array(json, "names");
-	write_texts(&code->names, 0, json);
-	write_texts(&code->texts, 1, json);
+	view_code_write_texts(&code->names, 0, json);
+	view_code_write_texts(&code->texts, 1, json);
 	json_array_end(json);
 	json_pair_array(json, "frames");
 	for (size_t i = 0; i < code->frames_count; i++) {

@@ -51,6 +51,9 @@ int view_code_stack(struct view_code *code, uint32_t stack, uint32_t *ret_stack)
 
 /* Approximate size of all tables as JSON, in bytes. */
 size_t view_code_size(const struct view_code *code);
+/* Writes the texts of a table as items of an array, from id `first` on; id 0 is "". */
+void view_code_write_texts(const struct string_table *table, uint32_t first,
+			   struct json_writer *json);
 /* Writes the key "names", with the names of items only. */
 void view_code_write_names(const struct view_code *code, struct json_writer *json);
 /* Writes the keys "names", "frames" and "stacks". */

@@ -196,12 +196,7 @@ void view_stalls_write(const struct view_stalls *stalls, struct json_writer *jso
 {
 	json_object_begin(json);
 	json_pair_array(json, "names");
-	for (uint32_t i = 0; i <= stalls->names.count; i++) {
-		size_t length;
-		const char *text = string_table_text(&stalls->names, i, &length);
-
-		json_bytes(json, text, length);
-	}
+	view_code_write_texts(&stalls->names, 0, json);
 	json_array_end(json);
 	json_pair_array(json, "rows");
 	for (size_t i = 0; i < stalls->count; i++)
