@@ -2,8 +2,7 @@
  *
  * bench/rounds.h - the host's time, and what is said of repeated measurements
  */
-#ifndef BENCH_ROUNDS_H
-#define BENCH_ROUNDS_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -33,5 +32,3 @@ static inline void rounds_print(double *rounds, int count)
 	qsort(rounds, (size_t)count, sizeof(rounds[0]), rounds_compare);
 	printf("least %.1f middle %.1f\n", rounds[0], rounds[count / 2]);
 }
-
-#endif

@@ -3,8 +3,7 @@
  * sim/option_list.h - a list of name=value, separated by commas, from an environment variable of a
  * simulated runtime
  */
-#ifndef SIM_OPTION_LIST_H
-#define SIM_OPTION_LIST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,5 +54,3 @@ bool option_list_read(const struct option_list *list, char *wrong, size_t bytes)
 
 /* Returns the last value of `name`, or `otherwise`. */
 double option_prefix_find(const struct option_prefix *prefix, const char *name, double otherwise);
-
-#endif

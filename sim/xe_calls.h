@@ -4,8 +4,7 @@
  *
  * Continues abi/xe.h by the same rules.
  */
-#ifndef SIM_XE_CALLS_H
-#define SIM_XE_CALLS_H
+#pragma once
 
 #include "abi/xe.h"
 
@@ -40,5 +39,3 @@ struct xe_sync_wait {
 #define XE_IOCTL_SYNC_CREATE  _IOWR('d', 0xbf, struct xe_sync_object)
 #define XE_IOCTL_SYNC_DESTROY _IOWR('d', 0xc0, struct xe_sync_object)
 #define XE_IOCTL_SYNC_WAIT    _IOWR('d', 0xc3, struct xe_sync_wait)
-
-#endif

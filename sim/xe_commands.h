@@ -4,8 +4,7 @@
  *
  * Source:   Mesa's genxml, gen200: numbers, lengths, and the dwords that contain addresses
  */
-#ifndef SIM_XE_COMMANDS_H
-#define SIM_XE_COMMANDS_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -43,5 +42,3 @@ static inline uint32_t *xe_put_end(uint32_t *dwords)
 	*dwords = XE2_BATCH_END;
 	return dwords + 1;
 }
-
-#endif

@@ -5,8 +5,7 @@
  * Parsed in our own process by tests/unit/isa/test_batch.c, inside the kernel by
  * tests/unit/bpf/test_batch.c.
  */
-#ifndef TESTS_BATCH_CORPUS_H
-#define TESTS_BATCH_CORPUS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -66,5 +65,3 @@ void scene_prepare(const struct scene *scene, enum batch_generation generation,
 
 /* text: SCENE_TEXT_SIZE bytes. */
 void scene_describe(const struct batch_state *state, char *text);
-
-#endif

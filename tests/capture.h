@@ -2,8 +2,7 @@
  *
  * tests/unit/cli/capture.h - what a function printed
  */
-#ifndef TESTS_UNIT_CLI_CAPTURE_H
-#define TESTS_UNIT_CLI_CAPTURE_H
+#pragma once
 
 #include <stdio.h>
 #include <string.h>
@@ -38,5 +37,3 @@ static inline const char *capture_stop(struct capture *capture)
 	fclose(capture->file);
 	return capture->text;
 }
-
-#endif

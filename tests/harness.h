@@ -8,8 +8,7 @@
  *	TEST(adds) { CHECK(1 + 1 == 2); CHECK_EQUAL(2 + 2, 4); }
  *	int main(void) { RUN(adds); return harness_end(); }
  */
-#ifndef TESTS_HARNESS_H
-#define TESTS_HARNESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -80,5 +79,3 @@ static inline int harness_end(void)
 	printf("1..%d\n", harness_count);
 	return harness_failures ? 1 : 0;
 }
-
-#endif

@@ -2,8 +2,7 @@
  *
  * tests/mappings.h - how many mappings this process has
  */
-#ifndef TESTS_MAPPINGS_H
-#define TESTS_MAPPINGS_H
+#pragma once
 
 #include <stdio.h>
 
@@ -18,5 +17,3 @@ static inline int count_mappings(void)
 		fclose(file);
 	return count;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * sim/amd/libdrm.h - the functions of libdrm_amdgpu that ROCm calls; for five functions its headers
  * are not worth a dependency
  */
-#ifndef SIM_KFD_LIBDRM_H
-#define SIM_KFD_LIBDRM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -25,5 +24,3 @@ int amdgpu_device_deinitialize(struct device *device);
 int amdgpu_device_get_fd(const struct device *device);
 const char *amdgpu_get_marketing_name(const struct device *device);
 int amdgpu_query_gpu_info(const struct device *device, struct gpu_info *ret_info);
-
-#endif

@@ -54,8 +54,7 @@
  *	                   index in the queue or, of a copy engine, how many bytes are before it
  *	trace=0            1: ioctls, 2: packets too, on stderr
  */
-#ifndef SIM_KFD_SIM_H
-#define SIM_KFD_SIM_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -251,5 +250,3 @@ const char *sim_blit_find(uint64_t object, sim_execute **ret_execute);
 /* The memory of a kernel at an address that is one of its arguments. Aborts where the GPU has
  * none. */
 void *sim_array(uint64_t address, uint64_t bytes);
-
-#endif

@@ -6,8 +6,7 @@
  * to fill in; without a tool a call does nothing. This header creates domains and string handles.
  * It has only the functions that the test programs use.
  */
-#ifndef SIM_ITTNOTIFY_H
-#define SIM_ITTNOTIFY_H
+#pragma once
 
 #include <dlfcn.h>
 #include <stdint.h>
@@ -158,5 +157,3 @@ static inline void __itt_marker(const __itt_domain *domain, __itt_id id, __itt_s
 	if (function)
 		function(domain, id, name, scope);
 }
-
-#endif

@@ -17,8 +17,7 @@
  * Runs in a test program, loaded by the real libze_loader (ZE_ENABLE_ALT_DRIVERS). It
  * simulates a driver that no test machine has.
  */
-#ifndef SIM_LEVEL_ZERO_SIM_H
-#define SIM_LEVEL_ZERO_SIM_H
+#pragma once
 
 #include <level_zero/ze_api.h>
 #include <level_zero/ze_ddi.h>
@@ -271,5 +270,3 @@ void sim_fill_newer_drivers(ze_api_version_t version, void **slots);
 void sim_fill_newer_lists(ze_api_version_t version, void **slots);
 extern struct _ze_driver_handle_t sim_driver;
 ze_result_t sim_kernel_address(ze_kernel_handle_t kernel, uint64_t *ret_address);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * sim/mock_xe/mock_control.h - commands for the GPUs of sim/mock_xe, written into /dev/mock_xe
  */
-#ifndef MOCK_CONTROL_H
-#define MOCK_CONTROL_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -47,5 +46,3 @@ struct mock_control {
 	__u32 rows_count;
 	struct mock_rows rows[];
 };
-
-#endif

@@ -3,8 +3,7 @@
  * sim/mock_xe/mock_xe.h - parts of a simulated GPU, under the name and the interface of the driver
  * xe
  */
-#ifndef MOCK_XE_H
-#define MOCK_XE_H
+#pragma once
 
 #include <drm/drm_device.h>
 #include <drm/drm_file.h>
@@ -167,5 +166,3 @@ int mock_debug_attention(struct mock_gpu *gpu);
 int xe_eudebug_connect_ioctl(struct drm_device *device, void *data, struct drm_file *file);
 int xe_debug_metadata_create_ioctl(struct drm_device *device, void *data, struct drm_file *file);
 int xe_debug_metadata_destroy_ioctl(struct drm_device *device, void *data, struct drm_file *file);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * Continues abi/cuda.h by the same rules.
  */
-#ifndef SIM_NVIDIA_CUDA_ABI_H
-#define SIM_NVIDIA_CUDA_ABI_H
+#pragma once
 
 #include "abi/cuda.h"
 
@@ -252,5 +251,4 @@ struct cuda_all_functions {
 #undef CUDA_FUNCTION
 };
 
-#endif
 #endif

@@ -13,8 +13,7 @@
  *	pm_sampling.c   counters of a device over time
  *	host_metrics.c  names and values of counters
  */
-#ifndef SIM_NVIDIA_CUPTI_H
-#define SIM_NVIDIA_CUPTI_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -157,5 +156,3 @@ struct sim_data_image {
 	uint32_t capacity, count;
 	struct sim_sample samples[];
 };
-
-#endif

@@ -5,8 +5,7 @@
  * Continues abi/cupti.h by the same rules. The tables of calls and of record sizes are here because
  * duet asks the library for both.
  */
-#ifndef SIM_NVIDIA_CUPTI_ABI_H
-#define SIM_NVIDIA_CUPTI_ABI_H
+#pragma once
 
 #include "abi/cupti.h"
 
@@ -893,5 +892,4 @@ struct cupti_all_functions {
 #undef CUPTI_FUNCTION
 };
 
-#endif
 #endif

@@ -14,8 +14,7 @@
  *	launch.c     kernels
  *	graph.c      graphs, streams captured into them
  */
-#ifndef SIM_NVIDIA_DRIVER_H
-#define SIM_NVIDIA_DRIVER_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -292,5 +291,3 @@ uint64_t sim_node_id(CUgraphNode node);
 uint32_t sim_graph_id(CUgraph graph);
 uint32_t sim_graph_exec_id(CUgraphExec graph_exec);
 uint32_t sim_graph_exec_count(void);
-
-#endif

@@ -7,8 +7,7 @@
  *	nvml_gpm.c       GPM
  *	nvml_load.c      the load, from which all values are computed
  */
-#ifndef SIM_NVIDIA_NVML_H
-#define SIM_NVIDIA_NVML_H
+#pragma once
 
 #include "sim.h"
 #include "nvml_abi.h"
@@ -61,5 +60,3 @@ double sim_nvml_load(nvmlDevice_t device, uint64_t from_ns, uint64_t to_ns);
 /* nvmlInit was called. */
 void sim_nvml_begin(void);
 uint64_t sim_nvml_begin_ns(void);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Continues abi/nvml.h by the same rules.
  */
-#ifndef SIM_NVIDIA_NVML_ABI_H
-#define SIM_NVIDIA_NVML_ABI_H
+#pragma once
 
 #include "abi/nvml.h"
 
@@ -61,5 +60,3 @@ struct nvml_all_functions {
 #undef NVML_FUNCTION
 	const char *(*nvmlErrorString)(nvmlReturn_t result);
 };
-
-#endif

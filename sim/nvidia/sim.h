@@ -87,8 +87,7 @@
  *	gpm=1              0: no GPM, as before Hopper
  *	gpm_least_ms=0     samples closer together than this are refused
  */
-#ifndef SIM_NVIDIA_SIM_H
-#define SIM_NVIDIA_SIM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -265,5 +264,3 @@ uint64_t sim_cubin_crc(const void *bytes, size_t size);
 
 /* The simulated driver if it is loaded and initialized, otherwise NULL. */
 const struct sim_driver *sim_find_driver(void);
-
-#endif

@@ -16,8 +16,7 @@
  * Runs in a test program, loaded by the ICD loader. It simulates drivers that no test machine
  * has.
  */
-#ifndef SIM_OPENCL_SIM_H
-#define SIM_OPENCL_SIM_H
+#pragma once
 
 #define CL_TARGET_OPENCL_VERSION 300
 #define CL_USE_DEPRECATED_OPENCL_1_0_APIS
@@ -397,5 +396,3 @@ void sim_only_install(void);
 /* void simOnly(const char *NAME): from now on a call of any other function of the table aborts the
  * program. */
 void *sim_only_extension(const char *name);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * abi/amd_options.h - options and trouble counters, shared by the amd collector and its guest
  */
-#ifndef ABI_AMD_OPTIONS_H
-#define ABI_AMD_OPTIONS_H
+#pragma once
 
 /* Bits from RING_OPTION_GUEST on (ring/ring.h). */
 enum amd_option {
@@ -41,5 +40,3 @@ enum amd_trouble {
 	AMD_TROUBLE_TOOL_BLIND,
 	AMD_TROUBLE_NO_HELPER /* the guest's thread could not be started */
 };
-
-#endif

@@ -10,8 +10,7 @@
  * With CUDA_ABI_TABLES_ONLY defined only the table is declared: a test reads it beside the real
  * header.
  */
-#ifndef ABI_CUDA_H
-#define ABI_CUDA_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -81,5 +80,4 @@ struct cuda_functions {
 #undef CUDA_FUNCTION
 };
 
-#endif
 #endif

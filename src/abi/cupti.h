@@ -16,8 +16,7 @@
  * With CUPTI_ABI_TABLES_ONLY defined only the tables are declared: a test reads them beside the
  * real headers, whose constants have the same names as ours.
  */
-#ifndef ABI_CUPTI_H
-#define ABI_CUPTI_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -887,5 +886,4 @@ struct cupti_functions {
 #undef CUPTI_FUNCTION
 };
 
-#endif
 #endif

@@ -6,8 +6,7 @@
  * ones where those are installed. Source: hip_runtime_api.h and driver_types.h of HIP 5.2. Structs
  * that grow from release to release are declared only in part, from their start.
  */
-#ifndef ABI_HIP_H
-#define ABI_HIP_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -78,5 +77,3 @@ struct hip_drv_copy_3d {
 	uint32_t to_pitch, to_height;
 	uint32_t width_bytes, height, depth;
 };
-
-#endif

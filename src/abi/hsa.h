@@ -12,8 +12,7 @@
  * the table of AMD's extensions, and did not change the version. The offset of an entry behind them
  * therefore follows from the table's size. Later releases only append.
  */
-#ifndef ABI_HSA_H
-#define ABI_HSA_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -432,5 +431,3 @@ struct hsa_functions {
 	hsa_host_address_function *host_address;       /* NULL: no loader extension */
 	const struct hsa_pcs_functions *pcs;           /* NULL before ROCm 6.2 */
 };
-
-#endif

@@ -5,8 +5,7 @@
  * Source:   include/uapi/drm/i915_drm.h of Linux 6.1 to 7.3, in which the parts used are the same.
  *           Own declarations, as abi/xe.h.
  */
-#ifndef ABI_I915_H
-#define ABI_I915_H
+#pragma once
 
 #include <linux/ioctl.h>
 #include <linux/types.h>
@@ -107,5 +106,3 @@ struct i915_context_destroy {
 };
 
 #define I915_IOCTL_GETPARAM _IOWR('d', I915_COMMAND_BASE + I915_GETPARAM, struct i915_getparam)
-
-#endif

@@ -5,8 +5,7 @@
  * Source:   i915_drm_prelim.h of intel-i915-dkms (Data Center GPU Max), version 3 of the interface.
  *           No other i915 has it; all others refuse the call.
  */
-#ifndef ABI_I915_DEBUG_H
-#define ABI_I915_DEBUG_H
+#pragma once
 
 #include <linux/ioctl.h>
 #include <linux/types.h>
@@ -75,5 +74,3 @@ struct i915_debug_ack {
 #define I915_DEBUG_IOCTL_READ_EVENT _IO('j', 0)
 #define I915_DEBUG_IOCTL_READ_UUID  _IOWR('j', 1, struct i915_debug_read_uuid)
 #define I915_DEBUG_IOCTL_ACK        _IOW('j', 4, struct i915_debug_ack)
-
-#endif

@@ -8,8 +8,7 @@
  *           i915_drm_prelim.h). Their numbers differ from all others, so every other i915 refuses
  *           them.
  */
-#ifndef ABI_I915_PERF_H
-#define ABI_I915_PERF_H
+#pragma once
 
 #include "abi/i915.h"
 
@@ -116,5 +115,3 @@ enum { PRELIM_EU_STALL_DROPPED = 1 << 8 /* rows of this subslice were lost befor
 #define I915_IOCTL_PERF_OPEN \
 	_IOW('d', I915_COMMAND_BASE + I915_PERF_OPEN, struct i915_perf_open_param)
 #define I915_STREAM_ENABLE _IO('i', 0)
-
-#endif

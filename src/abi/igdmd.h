@@ -10,8 +10,7 @@
  *         for the destructor. Later versions append functions; a function that they override keeps
  *         its entry. Structures grow only at their ends.
  */
-#ifndef ABI_IGDMD_H
-#define ABI_IGDMD_H
+#pragma once
 
 #include <stdint.h>
 
@@ -180,5 +179,3 @@ struct md_adapters {
 /* The only function that the library exports. */
 #define MD_OPEN "OpenAdapterGroup"
 typedef int32_t md_open(struct md_adapters **ret_adapters);
-
-#endif

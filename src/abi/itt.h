@@ -5,8 +5,7 @@
  * Our own declarations, so that building duet needs no header of ITT. Source: Intel's ittnotify.h
  * and ittnotify_config.h (interface version 3).
  */
-#ifndef ABI_ITT_H
-#define ABI_ITT_H
+#pragma once
 
 #include <pthread.h>
 #include <stdint.h>
@@ -57,5 +56,3 @@ struct itt_global {
 	const char **library_path;
 	struct itt_function *functions; /* ends with a NULL name */
 };
-
-#endif

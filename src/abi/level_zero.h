@@ -6,8 +6,7 @@
  * the real ones where those are installed. Source: ze_api.h and ze_ddi.h of Level Zero 1.4 (Debian
  * 12) to 1.17, the loader's public releases.
  */
-#ifndef ABI_LEVEL_ZERO_H
-#define ABI_LEVEL_ZERO_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -163,5 +162,3 @@ typedef ze_result zex_kernel_get_base_address(ze_handle kernel, uint64_t *ret_ad
 
 /* Function of the loader: returns the driver's handle for a handle of the loader. */
 typedef ze_result zel_translate_handle(uint32_t type, ze_handle handle, ze_handle *ret_handle);
-
-#endif

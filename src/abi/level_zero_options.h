@@ -3,8 +3,7 @@
  * abi/level_zero_options.h - options and trouble counters, shared by the level_zero collector and
  * its guest
  */
-#ifndef ABI_LEVEL_ZERO_OPTIONS_H
-#define ABI_LEVEL_ZERO_OPTIONS_H
+#pragma once
 
 /* Bits from RING_OPTION_GUEST on (ring/ring.h). */
 enum level_zero_option {
@@ -15,5 +14,3 @@ enum level_zero_option {
 enum level_zero_trouble {
 	LEVEL_ZERO_TROUBLE_VERSION = 16 /* function tables of the loader with an unknown layout */
 };
-
-#endif

@@ -2,8 +2,7 @@
  *
  * abi/nvidia_options.h - options and trouble counters, shared by the nvidia collector and its guest
  */
-#ifndef ABI_NVIDIA_OPTIONS_H
-#define ABI_NVIDIA_OPTIONS_H
+#pragma once
 
 /* Bits from RING_OPTION_GUEST on (ring/ring.h). */
 enum nvidia_option {
@@ -39,5 +38,3 @@ enum nvidia_trouble {
 	NVIDIA_TROUBLE_QUEUES,
 	NVIDIA_TROUBLE_MEMORY /* allocations beyond the table's size */
 };
-
-#endif

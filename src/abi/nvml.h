@@ -15,8 +15,7 @@
  *
  * Declarations for the simulated library and tests alone are in sim/nvidia/nvml_abi.h.
  */
-#ifndef ABI_NVML_H
-#define ABI_NVML_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -341,5 +340,3 @@ struct nvml_functions {
 	NVML_FUNCTIONS(NVML_FUNCTION)
 #undef NVML_FUNCTION
 };
-
-#endif

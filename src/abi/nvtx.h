@@ -6,8 +6,7 @@
  * them with the real ones where those are installed. Constants carry the vendor's names; fields are
  * ours. Source: nvToolsExt.h and nvtxTypes.h of NVTX 3; NVTX 2 loads a tool in the same way.
  */
-#ifndef ABI_NVTX_H
-#define ABI_NVTX_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -74,5 +73,3 @@ struct nvtx_callbacks {
 };
 
 typedef const void *nvtx_get_export_table(uint32_t id);
-
-#endif

@@ -6,8 +6,7 @@
  * them with the real ones where those are installed. Source: the OpenCL 3.0 specification and
  * cl_icd.h.
  */
-#ifndef ABI_OPENCL_H
-#define ABI_OPENCL_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -135,5 +134,3 @@ struct opencl_functions {
 
 /* Slots of the loader's dispatch table; the extension functions follow. */
 enum { OPENCL_SLOTS = 149 };
-
-#endif

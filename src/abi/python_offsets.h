@@ -10,8 +10,7 @@
  *           _Py_DebugOffsets at the start of _PyRuntime. The offsets from the interpreter are used
  *           instead of the table.
  */
-#ifndef ABI_PYTHON_OFFSETS_H
-#define ABI_PYTHON_OFFSETS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -217,5 +216,3 @@ static inline bool python_offsets_read(const uint64_t *words, struct python_offs
 	*offsets = said;
 	return true;
 }
-
-#endif

@@ -8,8 +8,7 @@
  *           compares them with the kernel's numbers (tests/unit/event/test_xe_abi.c). BPF programs
  *           and the driver of sim/mock_xe use them too.
  */
-#ifndef ABI_XE_H
-#define ABI_XE_H
+#pragma once
 
 #include <linux/ioctl.h>
 #include <linux/types.h>
@@ -285,5 +284,3 @@ enum xe_oa_status {
 #define XE_STREAM_ENABLE  _IO('i', 0)
 #define XE_STREAM_DISABLE _IO('i', 1)
 #define XE_STREAM_STATUS  _IO('i', 3) /* only OA streams */
-
-#endif

@@ -9,8 +9,7 @@
  *           series for kernel.org has other numbers and no code objects, and is not supported. The
  *           driver of sim/mock_xe implements this interface.
  */
-#ifndef ABI_XE_DEBUG_H
-#define ABI_XE_DEBUG_H
+#pragma once
 
 #include <linux/ioctl.h>
 #include <linux/types.h>
@@ -180,5 +179,3 @@ enum xe_debug_control_command {
 #define XE_DEBUG_IOCTL_CONTROL       _IOWR('j', 2, struct xe_debug_control)
 #define XE_DEBUG_IOCTL_READ_METADATA _IOWR('j', 3, struct xe_debug_read_metadata)
 #define XE_DEBUG_IOCTL_ACK           _IOW('j', 4, struct xe_debug_ack)
-
-#endif

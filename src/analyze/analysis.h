@@ -2,8 +2,7 @@
  *
  * analyze/analysis.h - the result of analysing a trace: the tables and sums that a report shows
  */
-#ifndef ANALYZE_ANALYSIS_H
-#define ANALYZE_ANALYSIS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -598,5 +597,3 @@ size_t analysis_devices_shown(const struct analysis *analysis);
 const char *analysis_device_label(const struct analysis *analysis, size_t device, char *ret_label,
 				  size_t size);
 size_t analysis_queues_shown(const struct analysis *analysis);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * analyze/clocks.h - aligns every clock domain of a trace with host time
  */
-#ifndef ANALYZE_CLOCKS_H
-#define ANALYZE_CLOCKS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -58,5 +57,3 @@ uint64_t clocks_device_error_ns(const struct clocks *clocks);
 const char *clocks_name(const struct clocks *clocks, const struct trace_reader *reader,
 			const struct clocks_domain *domain);
 const char *clocks_method_name(enum clock_method method);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * analyze/collectors.h - the overall state of a collector, from all its notes
  */
-#ifndef ANALYZE_COLLECTORS_H
-#define ANALYZE_COLLECTORS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,5 +21,3 @@ bool collectors_is_first(const struct event_collector *rows, size_t index);
 
 /* "available", "partial" or "refused"; "unknown" for any other number. */
 const char *collectors_state_name(uint32_t state);
-
-#endif

@@ -5,8 +5,7 @@
  * For each list of entities the analysis has an array of its own, which is one item longer. The
  * last item stands for all ids that have no row in the file.
  */
-#ifndef ANALYZE_ENTITY_INDEX_H
-#define ANALYZE_ENTITY_INDEX_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ static inline const void *entity_index_get(const struct entity_index *entities, 
 {
 	return entity_index_row(entities, entity_index_find(entities, id));
 }
-
-#endif

@@ -2,8 +2,7 @@
  *
  * analyze/filter.h - selects the rows that --from, --to, --pid and --kind ask for
  */
-#ifndef ANALYZE_FILTER_H
-#define ANALYZE_FILTER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -64,5 +63,3 @@ uint32_t filter_process_of(const struct filter *filter, uint32_t thread);
 
 /* Whether `kind` or `group` is in the comma-separated list. NULL contains everything. */
 bool filter_is_wanted(const char *list, const char *kind, const char *group);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * analyze/frames.h - function, file and line of each frame of a stack
  */
-#ifndef ANALYZE_FRAMES_H
-#define ANALYZE_FRAMES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -86,5 +85,3 @@ int frames_check(struct frames *frames, struct frames_files *ret_files); /* -ENO
 /* Warnings for the user, such as "'/usr/bin/x' was replaced since the recording"; returns their
  * number. */
 size_t frames_notes(struct frames *frames, const char *const **ret_notes);
-
-#endif

@@ -3,8 +3,7 @@
  * analyze/ledger.h - the outcome of every launch: matched, not executed, in flight, dropped or
  * rejected
  */
-#ifndef ANALYZE_LEDGER_H
-#define ANALYZE_LEDGER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -73,5 +72,3 @@ uint64_t ledger_expected(const struct analysis_ledger *ledger);
 /* Whether less than 95 % are matched or there are contradictions: results may be wrong. Final only
  * after all accounts are closed. */
 bool ledger_is_incomplete(const struct analysis_ledger *ledger);
-
-#endif

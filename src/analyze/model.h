@@ -3,8 +3,7 @@
  * analyze/model.h - an open trace with all its times converted to host time; the base of the
  * analysis and of the exporters
  */
-#ifndef ANALYZE_MODEL_H
-#define ANALYZE_MODEL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -112,5 +111,3 @@ const char *model_imported_from(const struct model *model);
 
 /* Converts a host time to CLOCK_REALTIME, ns since 1970; false if the trace has no such clock. */
 bool model_wall_clock(const struct model *model, uint64_t host_ns, uint64_t *ret_realtime_ns);
-
-#endif

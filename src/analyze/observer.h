@@ -5,8 +5,7 @@
  * The writers of timelines need the spans from which the account is summed. With callbacks, a trace
  * of 10^8 rows need not be read a second time.
  */
-#ifndef ANALYZE_OBSERVER_H
-#define ANALYZE_OBSERVER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -77,5 +76,3 @@ struct analysis_observer {
 	int (*on_span)(void *context, size_t device, const struct account_span *span);
 	int (*on_part)(void *context, const struct observed_part *part);
 };
-
-#endif

@@ -6,8 +6,7 @@
  * Memory holds only the chunks that overlap the current time, never the whole trace. A chunk is
  * decoded when the sweep reaches its earliest moment and freed after its last.
  */
-#ifndef ANALYZE_ORDER_H
-#define ANALYZE_ORDER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -77,5 +76,3 @@ uint64_t order_begin_ns(const struct order *order);
 
 /* Max number of rows in memory at once, so far. */
 size_t order_peak_rows(const struct order *order);
-
-#endif

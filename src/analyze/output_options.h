@@ -2,8 +2,7 @@
  *
  * analyze/output_options.h - which part of a trace an export, a flame graph or a page contains
  */
-#ifndef ANALYZE_OUTPUT_OPTIONS_H
-#define ANALYZE_OUTPUT_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ struct output_options {
 	 * be NULL. */
 	void (*on_note)(const char *line);
 };
-
-#endif

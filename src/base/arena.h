@@ -2,8 +2,7 @@
  *
  * base/arena.h - memory that is freed all at once
  */
-#ifndef BASE_ARENA_H
-#define BASE_ARENA_H
+#pragma once
 
 #include <stddef.h>
 
@@ -25,5 +24,3 @@ void *arena_alloc(struct arena *arena, size_t size);
 
 /* A copy of `size` bytes followed by one NUL, unaligned. NULL: no memory. */
 char *arena_copy(struct arena *arena, const void *bytes, size_t size);
-
-#endif

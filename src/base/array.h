@@ -7,8 +7,7 @@
  *	if (array_append(things, capacity, count, thing))
  *		return -ENOMEM;
  */
-#ifndef BASE_ARRAY_H
-#define BASE_ARRAY_H
+#pragma once
 
 #include <errno.h>
 #include <stddef.h>
@@ -64,5 +63,3 @@ static inline const char *array_text(const char *const *texts, size_t count, siz
 {
 	return index < count && texts[index] ? texts[index] : unknown;
 }
-
-#endif

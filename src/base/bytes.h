@@ -2,8 +2,7 @@
  *
  * base/bytes.h - numbers in bytes: unaligned words, and protobuf's varints
  */
-#ifndef BASE_BYTES_H
-#define BASE_BYTES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ static inline uint8_t *varint_write(uint8_t *at, uint64_t value)
 	*at++ = (uint8_t)value;
 	return at;
 }
-
-#endif

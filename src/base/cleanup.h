@@ -9,8 +9,7 @@
  *
  * errno survives, so that `return -errno` works in a function that holds such locals.
  */
-#ifndef BASE_CLEANUP_H
-#define BASE_CLEANUP_H
+#pragma once
 
 #include <errno.h>
 #include <stdio.h>
@@ -63,5 +62,3 @@ static inline int take_fd(int *fd)
 	*fd = -1;
 	return taken;
 }
-
-#endif

@@ -6,8 +6,7 @@
  * error_note. The function that handles the failure reads and clears the chain. Only cli/ prints
  * it.
  */
-#ifndef BASE_ERROR_H
-#define BASE_ERROR_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -29,5 +28,3 @@ void error_clear(void);
 int error_no_memory(void);
 bool error_had_no_memory(void);
 void error_forget_memory(void); /* call it before another verb runs in the same process */
-
-#endif

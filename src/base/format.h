@@ -2,8 +2,7 @@
  *
  * base/format.h - format numbers, dates and names for people
  */
-#ifndef BASE_FORMAT_H
-#define BASE_FORMAT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -32,5 +31,3 @@ struct number format_count(uint64_t value);
 
 /* `one` if value is 1, otherwise `many`. */
 const char *format_noun(uint64_t value, const char *one, const char *many);
-
-#endif

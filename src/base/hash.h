@@ -2,8 +2,7 @@
  *
  * base/hash.h - a map from 64-bit keys to 64-bit values, and a table that interns byte strings
  */
-#ifndef BASE_HASH_H
-#define BASE_HASH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -83,5 +82,3 @@ uint32_t string_table_find(const struct string_table *table, const void *bytes, 
 
 /* Never NULL: "" for an id that is not in the table. ret_length may be NULL. */
 const char *string_table_text(const struct string_table *table, uint32_t id, size_t *ret_length);
-
-#endif

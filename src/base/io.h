@@ -2,8 +2,7 @@
  *
  * base/io.h - whole reads and whole writes
  */
-#ifndef BASE_IO_H
-#define BASE_IO_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ int read_file(const char *path, size_t max_size, char **ret_bytes, size_t *ret_s
 
 /* The same for an open descriptor, from its current position; does not set the error chain. */
 int read_fd(int fd, size_t max_size, char **ret_bytes, size_t *ret_size);
-
-#endif

@@ -14,8 +14,7 @@
  * Commas and quotes are the writer's work. The output is always valid UTF-8: bytes that are not
  * valid become U+FFFD, one for each maximal malformed sequence.
  */
-#ifndef BASE_JSON_H
-#define BASE_JSON_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -74,5 +73,3 @@ void json_line_array(struct json_writer *json, const char *key);
 
 /* 0 or the first error: -ENOMEM, -EIO of the file, -E2BIG for nesting above JSON_DEPTH. */
 int json_error(const struct json_writer *json);
-
-#endif

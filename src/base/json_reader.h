@@ -9,8 +9,7 @@
  *
  * Memory holds one token and the brackets that are open, never a document.
  */
-#ifndef BASE_JSON_READER_H
-#define BASE_JSON_READER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -75,5 +74,3 @@ const char *json_token_name(int token);
 /* A number times 1000: us as ns. Exact if it has at most three decimals, otherwise rounded.
  * -EINVAL: not a number; -ERANGE: the result does not fit. */
 int json_parse_thousandths(const char *text, int64_t *ret_value);
-
-#endif

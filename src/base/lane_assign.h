@@ -5,8 +5,7 @@
  * Spans of one thread must nest in a lane; commands of a queue must not even nest. An overlapping
  * span gets the first free lane, so the same trace always gives the same picture.
  */
-#ifndef BASE_LANE_ASSIGN_H
-#define BASE_LANE_ASSIGN_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ int lanes_place_call(struct lanes *lanes, uint64_t begin, uint64_t end, size_t *
 int lanes_place_command(struct lanes *lanes, uint64_t begin, uint64_t end, size_t *ret_lane);
 
 void lanes_fini(struct lanes *lanes);
-
-#endif

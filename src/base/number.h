@@ -2,8 +2,7 @@
  *
  * base/number.h - arithmetic with numbers from a file, which may be of any size; their digits
  */
-#ifndef BASE_NUMBER_H
-#define BASE_NUMBER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -46,5 +45,3 @@ static inline int compare_u64(const void *left, const void *right)
 
 	return (a > b) - (a < b);
 }
-
-#endif

@@ -4,8 +4,7 @@
  *
  * For keys that are unique only within a process: (process, correlation), (process, event handle).
  */
-#ifndef BASE_PAIR_MAP_H
-#define BASE_PAIR_MAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -56,5 +55,3 @@ uint32_t pair_map_reserve(struct pair_map *map, uint64_t first, uint64_t second,
 
 /* The removed value, PAIR_MAP_NONE if there was none. */
 uint32_t pair_map_remove(struct pair_map *map, uint64_t first, uint64_t second);
-
-#endif

@@ -5,8 +5,7 @@
  * Every memory budget of duet is a quota. Threads may share a quota. All functions accept NULL,
  * which means no limit.
  */
-#ifndef BASE_QUOTA_H
-#define BASE_QUOTA_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ bool quota_take(struct quota *quota, uint64_t bytes);
 void quota_charge(struct quota *quota, uint64_t bytes);
 
 void quota_give_back(struct quota *quota, uint64_t bytes);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * base/string.h - build a text piece by piece; UTF-8
  */
-#ifndef BASE_STRING_H
-#define BASE_STRING_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -68,5 +67,3 @@ int utf8_printable(const void *bytes, size_t size);
 /* Copies the text with such bytes replaced by '?', and with "…" at the end if it is cut to fit into
  * `size` bytes, at least 8, including its NUL. Returns ret_text. */
 char *string_make_printable(const char *text, char *ret_text, size_t size);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * base/suggest.h - suggest a name for a mistyped word
  */
-#ifndef BASE_SUGGEST_H
-#define BASE_SUGGEST_H
+#pragma once
 
 #include <stddef.h>
 
@@ -11,5 +10,3 @@
  * with a const char * to its name; NULL if none is near enough. Rows with a NULL name are skipped.
  */
 const char *suggest_name(const char *word, const void *rows, size_t count, size_t stride);
-
-#endif

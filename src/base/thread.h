@@ -2,8 +2,7 @@
  *
  * base/thread.h - worker threads of our own process
  */
-#ifndef BASE_THREAD_H
-#define BASE_THREAD_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -13,5 +12,3 @@ bool thread_has_processor(void);
 
 /* Signals stay with the first thread. False: no thread was created. */
 bool thread_start(pthread_t *thread, void *(*run)(void *argument), void *argument);
-
-#endif

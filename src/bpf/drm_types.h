@@ -3,8 +3,7 @@
  * bpf/drm_types.h - the fields of the kernel's GPU structures that duet reads; as
  * bpf/kernel_types.h
  */
-#ifndef BPF_DRM_TYPES_H
-#define BPF_DRM_TYPES_H
+#pragma once
 
 #include "bpf/kernel_types.h"
 
@@ -84,5 +83,3 @@ struct trace_event_raw_dma_fence {
 	__u32 __data_loc_driver, __data_loc_timeline;
 	__u32 context;
 } KERNEL_TYPE;
-
-#endif

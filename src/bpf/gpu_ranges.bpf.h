@@ -20,8 +20,7 @@
  *
  *	GPU_RANGES_FUNCTION	storage class of functions that are called
  */
-#ifndef BPF_GPU_RANGES_H
-#define BPF_GPU_RANGES_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -172,5 +171,3 @@ GPU_RANGES_FUNCTION int gpu_bucket_find(const struct gpu_bucket *bucket, __u64 a
 	}
 	return 0;
 }
-
-#endif

@@ -10,8 +10,7 @@
  * Why a part of sched.bpf.c: for an object of its own, the kernel's types would have to
  *           be read once more. These programs are loaded on request only.
  */
-#ifndef BPF_INTERRUPTS_H
-#define BPF_INTERRUPTS_H
+#pragma once
 
 #include "bpf/watched.h"
 #include "event/kernel_record.h"
@@ -117,5 +116,3 @@ int BPF_PROG(on_soft_interrupt_end, unsigned int vector)
 	here->soft_ns = 0;
 	return 0;
 }
-
-#endif

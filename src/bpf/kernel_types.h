@@ -5,8 +5,7 @@
  * Names are the kernel's; offsets are those of the running kernel, filled in when a program is
  * loaded. A field that some kernels lack is checked with bpf_core_field_exists first.
  */
-#ifndef BPF_KERNEL_TYPES_H
-#define BPF_KERNEL_TYPES_H
+#pragma once
 
 #include <linux/bpf.h>
 #include <stdbool.h>
@@ -130,5 +129,3 @@ struct pt_regs {
 struct pcpu_hot {
 	int preempt_count;
 } KERNEL_TYPE;
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Runs in:  the kernel
  */
-#ifndef BPF_MAPS_H
-#define BPF_MAPS_H
+#pragma once
 
 #include <linux/bpf.h>
 
@@ -37,5 +36,3 @@
 		if (value)                                           \
 			++*value;                                    \
 	}
-
-#endif

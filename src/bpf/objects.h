@@ -2,8 +2,7 @@
  *
  * bpf/objects.h - the compiled programs for the kernel
  */
-#ifndef BPF_OBJECTS_H
-#define BPF_OBJECTS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -21,5 +20,3 @@ BPF_OBJECT(batch);
 BPF_OBJECT(preempt);
 BPF_OBJECT(names);
 #undef BPF_OBJECT
-
-#endif

@@ -12,8 +12,7 @@
  *	USER_STACKS_OVER	the count for stacks over the recorder's limit; optional
  *	USER_STACKS_TOP		number of words that identify a stack: 64 times a power of two
  */
-#ifndef BPF_USER_STACKS_H
-#define BPF_USER_STACKS_H
+#pragma once
 
 #include "bpf/kernel_types.h"
 #include "bpf/maps.h"
@@ -175,5 +174,3 @@ static __always_inline __u64 find_stack(struct task_struct *task)
 	bpf_map_update_elem(&sent_stacks, &known, &one, BPF_ANY);
 	return known;
 }
-
-#endif

@@ -2,8 +2,7 @@
  *
  * bpf/watched.h - part of sched.bpf.c: the watched processes, and losses
  */
-#ifndef BPF_WATCHED_H
-#define BPF_WATCHED_H
+#pragma once
 
 #include "bpf/kernel_types.h"
 #include "bpf/maps.h"
@@ -31,5 +30,3 @@ static __always_inline bool is_watched(__u32 tgid)
 		return tgid && tgid != watches_not;
 	return tgid && bpf_map_lookup_elem(&watched, &tgid);
 }
-
-#endif

@@ -11,8 +11,7 @@
  * A part of xe.bpf.c. Include with these macros defined, or functions: find_range, on_found,
  * on_missed.
  */
-#ifndef BPF_XE_BINDS_H
-#define BPF_XE_BINDS_H
+#pragma once
 
 /* ---- lookups --------------------------------------------------------------------------------- */
 
@@ -472,5 +471,3 @@ static __always_inline void on_vm_bind(const struct submit_call *call,
 }
 
 _Static_assert(sizeof(struct bind) <= sizeof(((struct submit_scratch *)0)->work), "it has room");
-
-#endif

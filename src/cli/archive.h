@@ -2,8 +2,7 @@
  *
  * cli/archive.h - copy the symbol files of a trace into a folder beside it
  */
-#ifndef CLI_ARCHIVE_H
-#define CLI_ARCHIVE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,5 +26,3 @@ struct frames_options archive_names(const char *archive);
  * on_missing for each module that could not be copied. Errors: -errno with the error chain. */
 int archive_trace(const char *trace, void (*on_missing)(void *context, const char *path),
 		  void *context, struct archive_result *ret_result);
-
-#endif

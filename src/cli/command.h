@@ -2,8 +2,7 @@
  *
  * cli/command.h - a verb of the command line: one row in main.c's table
  */
-#ifndef CLI_COMMAND_H
-#define CLI_COMMAND_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -47,5 +46,3 @@ __attribute__((format(printf, 2, 3))) int usage_error(const struct cli_command *
 /* Flushes stdout and checks that all output was written; a closed pipe is not an error. Returns
  * `status`, or STATUS_FAILED with a message. */
 int finish_output(const char *verb, int status);
-
-#endif

@@ -8,8 +8,7 @@
  *		… graph.drawing …
  *	graph_close(&graph);
  */
-#ifndef CLI_GRAPH_H
-#define CLI_GRAPH_H
+#pragma once
 
 #include <stdint.h>
 
@@ -43,5 +42,3 @@ void graph_close(struct graph *graph); /* safe after a failed open */
 
 /* Prints the picture's warnings and the chosen view on stderr. */
 void graph_print_notes(const struct cli_command *command, const struct graph *graph);
-
-#endif

@@ -9,8 +9,7 @@
  *	if (option_file_apply(&file, "record", &values))
  *		...
  */
-#ifndef CLI_OPTION_FILE_H
-#define CLI_OPTION_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -58,5 +57,3 @@ bool option_file_sets(const struct option_file *file, const char *name);
 
 /* "FILE:LINE:COLUMN", the prefix of messages about this value. */
 struct shown option_file_place(const struct option_file *file, const struct config_value *value);
-
-#endif

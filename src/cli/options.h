@@ -10,8 +10,7 @@
  *		    output)},
  *		{NULL}};
  */
-#ifndef CLI_OPTIONS_H
-#define CLI_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -84,5 +83,3 @@ int option_set(const struct option_row *row, const char *text, void *values);
 
 /* Appends the value as text that option_set can parse. */
 void option_format(const struct option_row *row, const void *values, struct string_builder *text);
-
-#endif

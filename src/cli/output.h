@@ -2,8 +2,7 @@
  *
  * cli/output.h - write a verb's output file: default name, temporary file, message
  */
-#ifndef CLI_OUTPUT_H
-#define CLI_OUTPUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -38,5 +37,3 @@ int output_write(const char *path, int (*write)(void *context, FILE *out), void 
 /* Whether the reader of stdout has closed it. That error is cleared, as it is not a failure. path
  * NULL: stdout. */
 bool output_is_cut(const char *path, int error);
-
-#endif

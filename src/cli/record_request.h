@@ -2,8 +2,7 @@
  *
  * cli/record_request.h - read the command line and configuration file of `duet record`
  */
-#ifndef CLI_RECORD_REQUEST_H
-#define CLI_RECORD_REQUEST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -53,5 +52,3 @@ int request_print(const struct request *request, const struct session_options *o
  * RECORD_FAILED. */
 __attribute__((format(printf, 3, 4))) int
 request_refuse(const struct request *request, const char *option, const char *format, ...);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * cli/selection.h - open the trace, and check the window and device that the command line selects
  */
-#ifndef CLI_SELECTION_H
-#define CLI_SELECTION_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ int selection_check_window(const struct cli_command *command, uint64_t from_ns, 
  * devices and returns STATUS_USAGE. */
 int selection_find_device(const struct cli_command *command, const struct analysis *analysis,
 			  const char *wanted, const char *path, size_t *ret_device);
-
-#endif

@@ -6,8 +6,7 @@
  * function to host nanoseconds) and a clock_certificate (its offset, drift, error bound and the
  * number of causality violations). Memory does not grow with the number of bounds.
  */
-#ifndef CLOCK_CLOCK_H
-#define CLOCK_CLOCK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -78,5 +77,3 @@ int clock_domain_solve(struct clock_domain *domain, struct clock_certificate *re
 
 /* The map of CLOCK_MONOTONIC to itself. */
 int clock_map_identity(struct clock_map **ret_map);
-
-#endif

@@ -6,8 +6,7 @@
  * (f(time) <= host). A line can touch only corners of the two convex hulls, so only these are kept,
  * at most CLOCK_HULL_POINTS of each.
  */
-#ifndef CLOCK_HULL_H
-#define CLOCK_HULL_H
+#pragma once
 
 #include "clock/map.h"
 
@@ -81,5 +80,3 @@ void clock_band_solve_relaxed(const struct clock_band *band, const struct clock_
 /* Number of kept bounds that the map breaks by more than tolerance_ns. */
 uint64_t clock_band_violations(const struct clock_band *band, const struct clock_map *map,
 			       uint64_t tolerance_ns);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * clock/map.h - how a map is built; only clock/ includes this
  */
-#ifndef CLOCK_MAP_H
-#define CLOCK_MAP_H
+#pragma once
 
 #include "clock/clock.h"
 
@@ -28,5 +27,3 @@ void clock_map_append(struct clock_map *map, uint64_t time, __int128 host, __int
 
 int clock_map_copy(const struct clock_map *map, struct clock_map **ret_map);
 bool clock_map_is_identity(const struct clock_map *map);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * clock/pairs.h - a piecewise linear map from paired readings of a clock and the host clock
  */
-#ifndef CLOCK_PAIRS_H
-#define CLOCK_PAIRS_H
+#pragma once
 
 #include "clock/map.h"
 
@@ -33,5 +32,3 @@ int clock_pairs_solve(const struct clock_pairs *pairs, uint64_t first, uint64_t 
 
 uint64_t clock_pairs_violations(const struct clock_pairs *pairs, const struct clock_map *map,
 				uint64_t tolerance_ns);
-
-#endif

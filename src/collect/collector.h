@@ -2,8 +2,7 @@
  *
  * collect/collector.h - the interface of a collector: a source of events with a name
  */
-#ifndef COLLECT_COLLECTOR_H
-#define COLLECT_COLLECTOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -171,5 +170,3 @@ int collectors_choose(const char *list, const char *beside, struct session_optio
 
 /* Checks one word of such a list. Errors: -EINVAL as above. */
 int collectors_check(const char *word);
-
-#endif

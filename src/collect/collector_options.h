@@ -14,8 +14,7 @@
  *	...
  *	const struct lamp_options *own = collector_options(session, "lamp");
  */
-#ifndef COLLECT_COLLECTOR_OPTIONS_H
-#define COLLECT_COLLECTOR_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -78,5 +77,3 @@ bool collector_slot_has_calls(const struct collector_slot *slot);
 int collector_option_apply(const struct collector *collector, const char *option,
 			   struct collector_slot *slot);
 void collector_leave_out(struct collector_slot *slot);
-
-#endif

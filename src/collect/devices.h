@@ -6,8 +6,7 @@
  * program's runtime does. Both names get the same id. The runtime reports more about the device, so
  * it describes the device again.
  */
-#ifndef COLLECT_DEVICES_H
-#define COLLECT_DEVICES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ bool devices_has_user(const struct recording *recording, uint32_t id, uint32_t p
 /* If only a collector of counters has described the device: returns since when, and the caller must
  * describe it again. Later calls return 0. */
 uint64_t devices_take_sketch(struct recording *recording, uint32_t id);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * collect/host_clocks.h - reads each host clock together with CLOCK_MONOTONIC
  */
-#ifndef COLLECT_HOST_CLOCKS_H
-#define COLLECT_HOST_CLOCKS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ uint64_t host_clocks_now_tsc(void);
 
 /* Returns a pair of the TSC without writing it. */
 struct event_clock_pair host_clocks_read_tsc(void);
-
-#endif

@@ -3,8 +3,7 @@
  * collect/proc.h - facts about processes from /proc, and translation of thread ids from pid
  * namespaces
  */
-#ifndef COLLECT_PROC_H
-#define COLLECT_PROC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -74,5 +73,3 @@ bool proc_maps_word(uint32_t pid, const char *word);
 /* Bytes of private anonymous memory of the recorder in RAM; 0: not known. Measured instead of added
  * up, because the memory grows in dozens of places, and in libraries. */
 uint64_t own_memory_bytes(void);
-
-#endif

@@ -29,7 +29,6 @@
 void processes_init(struct processes *processes, struct recording *recording)
 {
 	*processes = (struct processes){.recording = recording};
-	hash_map_init(&processes->by_pid);
 }
 
 struct process *process_get(struct process *process)
@@ -102,7 +101,6 @@ struct process *processes_begin(struct processes *processes, uint32_t pid, uint6
 					      .ns_pid = pid,
 					      .status = -1,
 					      .begin_ns = now_ns};
-	hash_map_init(&process->threads);
 	if (before && !before->has_ended)
 		processes_end(processes, pid, now_ns);
 	if (hash_map_put_pointer(&processes->by_pid, pid, process)) {

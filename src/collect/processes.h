@@ -5,8 +5,7 @@
  * Guests and kernel records report the same processes; each process gets one id. An exec makes a
  * new image, which is a process of its own in the trace. A pid refers to its newest image.
  */
-#ifndef COLLECT_PROCESSES_H
-#define COLLECT_PROCESSES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -133,5 +132,3 @@ void process_adopt(struct processes *processes, uint32_t pid, struct event_proce
 /* Ends an adopted process as processes_end does, unless a newer image has its pid. */
 void process_abandon(struct processes *processes, const struct event_process *row);
 void process_thread_adopt(struct processes *processes, uint32_t pid, struct event_thread *ret_row);
-
-#endif

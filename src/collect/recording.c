@@ -89,10 +89,7 @@ int recording_init(struct recording *recording, struct trace_writer *writer)
 	processes_init(recording->processes, recording);
 	processes_init(recording->others, recording);
 	identities_init(&recording->device_table.known);
-	hash_map_init(&recording->device_table.sketches);
-	hash_map_init(&recording->device_table.users);
 	identities_init(&recording->file_notes.gone);
-	hash_map_init(&recording->file_notes.pythons);
 	return host_clocks_describe(writer, recording->tsc);
 }
 

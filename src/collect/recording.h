@@ -2,8 +2,7 @@
  *
  * collect/recording.h - one recording: the writer, the last ids, the identities
  */
-#ifndef COLLECT_RECORDING_H
-#define COLLECT_RECORDING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -150,5 +149,3 @@ void recording_hint(const struct recording *recording, const char *text);
 
 /* Name of a function by its number in abi/function_names.h; "": no such function. */
 const char *guest_function_name(uint32_t function);
-
-#endif

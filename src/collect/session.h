@@ -2,8 +2,7 @@
  *
  * collect/session.h - a recording, from its start to its end
  */
-#ifndef COLLECT_SESSION_H
-#define COLLECT_SESSION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -65,5 +64,3 @@ int session_check(const struct session_options *options);
  * exec; 0: the error is not that of exec. */
 int session_run(const struct session_options *options, struct session_result *ret_result,
 		int *ret_exec_error);
-
-#endif

@@ -5,8 +5,7 @@
  * The kernel's GPU scheduler reports the same work as jobs, slightly later and with the times of
  * execution. A submission and its job become one command with one correlation id.
  */
-#ifndef COLLECT_SUBMISSIONS_H
-#define COLLECT_SUBMISSIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ int submissions_put(struct submissions *submissions, const struct submission *su
  * other job gets it; a fence (is_fence) does not and may share it. 0: none. */
 uint64_t submissions_take(struct submissions *submissions, uint32_t process, uint32_t tid,
 			  uint64_t queued_ns, bool is_fence);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * collect/unrecorded.h - reasons why a process has no recorded call
  */
-#ifndef COLLECT_UNRECORDED_H
-#define COLLECT_UNRECORDED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ struct unrecorded_left {
 	char names[200]; /* the first few, "NAME (PID), …" */
 };
 void unrecorded_find_left(pid_t program, const char *variable, struct unrecorded_left *ret_left);
-
-#endif

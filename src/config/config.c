@@ -35,7 +35,6 @@ int config_new(const ProtobufCMessageDescriptor *type, struct config **ret_confi
 	if (!config)
 		return error_set(-ENOMEM, "out of memory");
 	config->type = type ? type : &duet__duet_config__descriptor;
-	arena_init(&config->arena);
 	*ret_config = config;
 	return 0;
 }

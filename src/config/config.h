@@ -8,8 +8,7 @@
  *		... // the report's problems, or the error chain if it has none
  *	value = config_next(config, "max_size", NULL);
  */
-#ifndef CONFIG_CONFIG_H
-#define CONFIG_CONFIG_H
+#pragma once
 
 #include <protobuf-c/protobuf-c.h>
 
@@ -49,5 +48,3 @@ int config_set(struct config *config, const char *path, const char *text);
 /* Appends the values in the text format, one line per field, in the order of the schema; a list is
  * one line. Reading the text gives the same values. */
 void config_format(const struct config *config, struct string_builder *text);
-
-#endif

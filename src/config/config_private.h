@@ -2,8 +2,7 @@
  *
  * config/config_private.h - the parts of a config
  */
-#ifndef CONFIG_CONFIG_PRIVATE_H
-#define CONFIG_CONFIG_PRIVATE_H
+#pragma once
 
 #include "base/arena.h"
 #include "config/config.h"
@@ -14,5 +13,3 @@ struct config {
 	struct config_value *values; /* a group comes before its fields */
 	size_t count, capacity;
 };
-
-#endif

@@ -8,8 +8,7 @@
  *	while (!lexer_next(&lexer, &token, &report) && token.type != TOKEN_END)
  *		...
  */
-#ifndef CONFIG_LEXER_H
-#define CONFIG_LEXER_H
+#pragma once
 
 #include <stddef.h>
 
@@ -47,5 +46,3 @@ int lexer_next(struct lexer *lexer, struct token *ret_token, struct config_repor
  * report for each invalid escape. The builder keeps -ENOMEM. */
 int token_unescape(const struct token *token, struct string_builder *text,
 		   struct config_report *report);
-
-#endif

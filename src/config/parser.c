@@ -127,9 +127,8 @@ static int unknown_field(struct parser *parser, const ProtobufCMessageDescriptor
 {
 	const char *group = string_builder_text(&parser->path), *near = NULL;
 	char word[MAX_SHOWN + 1];
-	struct string_builder rest;
+	struct string_builder rest = {0};
 
-	string_builder_init(&rest);
 	snprintf(word, sizeof(word), "%.*s", (int)name->length, name->text);
 	if (name->length <= MAX_SHOWN)
 		near = suggest_name(word, type->fields, type->n_fields, sizeof(*type->fields));
@@ -397,9 +396,6 @@ static void parser_init(struct parser *parser, struct config *config, struct con
 			const char *text, size_t length)
 {
 	*parser = (struct parser){.config = config, .report = report};
-	string_builder_init(&parser->path);
-	string_builder_init(&parser->string);
-	string_builder_init(&parser->value);
 	lexer_init(&parser->lexer, text, length);
 }
 

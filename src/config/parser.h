@@ -2,8 +2,7 @@
  *
  * config/parser.h - parse protobuf's text format into the values of a config
  */
-#ifndef CONFIG_PARSER_H
-#define CONFIG_PARSER_H
+#pragma once
 
 #include <stddef.h>
 
@@ -16,5 +15,3 @@ enum { MAX_CONFIG_DEPTH = 64 };
  * unknown field or an invalid value. Errors: -EINVAL with a problem in the report, -ENOMEM. */
 int config_parse(struct config *config, const char *text, size_t length,
 		 struct config_report *report);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * config/report.h - a list of problems in a configuration file, with their places
  */
-#ifndef CONFIG_REPORT_H
-#define CONFIG_REPORT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -31,5 +30,3 @@ config_report_add(struct config_report *report, struct config_place place, const
 
 /* Number of entries in report->problems. */
 size_t config_report_kept(const struct config_report *report);
-
-#endif

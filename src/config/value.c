@@ -77,10 +77,9 @@ static const char *nearest_enum_name(const ProtobufCFieldDescriptor *field,
 int config_value_refuse(const ProtobufCFieldDescriptor *field, struct config_place place,
 			const char *found, struct config_report *report)
 {
-	struct string_builder expected;
+	struct string_builder expected = {0};
 	int error;
 
-	string_builder_init(&expected);
 	append_expectation(field, &expected);
 	error = config_report_add(report, place, "'%s' takes %s, not %s", field->name,
 				  string_builder_text(&expected), found);

@@ -2,8 +2,7 @@
  *
  * config/value.h - one value of a field: check it and bring it into its usual form
  */
-#ifndef CONFIG_VALUE_H
-#define CONFIG_VALUE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,5 +31,3 @@ int config_value_read(const ProtobufCFieldDescriptor *field, const struct litera
 /* Reports "'FIELD' takes EXPECTED, not FOUND". Returns -EINVAL. */
 int config_value_refuse(const ProtobufCFieldDescriptor *field, struct config_place place,
 			const char *found, struct config_report *report);
-
-#endif

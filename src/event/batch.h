@@ -7,8 +7,7 @@
  * A batch buffer contains commands for the GPU. A command is a header of 32 bits, which has the
  * opcode and usually the length, and further dwords. The parser is shared/batch_parser.h.
  */
-#ifndef EVENT_BATCH_H
-#define EVENT_BATCH_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -189,5 +188,3 @@ struct batch_request {
 			  the members before it are ignored */
 	__u32 reserved;
 };
-
-#endif

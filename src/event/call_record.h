@@ -6,8 +6,7 @@
  * Written by src/bpf/calls.bpf.c, read by src/collect/enter/call_probes.c. Both are always of one
  * build, so the format may change at any time.
  */
-#ifndef EVENT_CALL_RECORD_H
-#define EVENT_CALL_RECORD_H
+#pragma once
 
 #include "event/kernel_record.h"
 
@@ -26,5 +25,3 @@ enum { CALL_RECORD = 1 };
 
 /* Counts of data that did not fit into a map or ring: indices of the BPF map `counts`. */
 enum call_count { CALL_COUNT_RECORDS = 0, CALL_COUNT_STACKS = 1, CALL_COUNTS };
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Runs in:  our own process
  */
-#ifndef EVENT_COMMAND_NAMES_H
-#define EVENT_COMMAND_NAMES_H
+#pragma once
 
 #include "event/event.h"
 
@@ -28,5 +27,3 @@ static const char *const command_names[COMMAND_COUNT] = {
 	[COMMAND_FREE] = "free",
 	[COMMAND_BATCH] = "batch",
 };
-
-#endif

@@ -7,8 +7,7 @@
  * context, whose number is unique until the machine reboots, and a sequence number that grows
  * within the context.
  */
-#ifndef EVENT_DRM_RECORD_H
-#define EVENT_DRM_RECORD_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -57,5 +56,3 @@ struct drm_timeline {
 	char driver[DRM_NAME_BYTES];
 	char timeline[DRM_NAME_BYTES];
 };
-
-#endif

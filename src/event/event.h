@@ -14,8 +14,7 @@
  * 0 means "none" or "not known". A `_string` field is the id of a text in the trace's dictionary, 0
  * for the empty text.
  */
-#ifndef EVENT_EVENT_H
-#define EVENT_EVENT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -256,5 +255,3 @@ enum event_loss_reason {
 enum { LOSS_KIND_STACK = 70 }; /* a loss of stacks; extends enum event_kind */
 
 enum { LOSS_COUNT_UNKNOWN = 0 }; /* rows were lost, but their number is not known */
-
-#endif

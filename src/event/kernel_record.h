@@ -6,8 +6,7 @@
  * Written by src/bpf, read by src/collect. Both are always of one build, so the format may change
  * at any time. It uses the OS kernel's integer types, because BPF programs have no other headers.
  */
-#ifndef EVENT_KERNEL_RECORD_H
-#define EVENT_KERNEL_RECORD_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -127,5 +126,3 @@ struct kernel_texts {
 	__u64 addresses[KERNEL_ADDRESSES_MAX];
 	char texts[KERNEL_ADDRESSES_MAX][KERNEL_TEXT_BYTES];
 };
-
-#endif

@@ -12,8 +12,7 @@
  * the region (struct ring_region.clock). Texts are NUL-terminated. They follow the fixed part in
  * the order that the comment of the struct gives.
  */
-#ifndef EVENT_RECORD_H
-#define EVENT_RECORD_H
+#pragma once
 
 #include <stdint.h>
 
@@ -321,5 +320,3 @@ struct record_module {
 	uint8_t build_id[32];
 	char texts[];
 };
-
-#endif

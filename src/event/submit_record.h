@@ -8,8 +8,7 @@
  * kernel_stack before the first record that refers to it. The reader recognises these by their
  * size.
  */
-#ifndef EVENT_SUBMIT_RECORD_H
-#define EVENT_SUBMIT_RECORD_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -162,5 +161,3 @@ struct submit_request {
 	__u32 seen;            /* enum submit_seen */
 	__u32 reserved;
 };
-
-#endif

@@ -7,8 +7,7 @@
  * The samples of these sources are proportional to time. Samples of other sources, such as page
  * faults, are not, and no time is apportioned by them.
  */
-#ifndef EVENT_TIME_SOURCES_H
-#define EVENT_TIME_SOURCES_H
+#pragma once
 
 #include <stddef.h>
 
@@ -28,5 +27,3 @@ static inline const char *time_source_unit(const char *name)
 			return time_sources[i].unit;
 	return NULL;
 }
-
-#endif

@@ -381,9 +381,8 @@ static void put_gpu_metric(const struct pb *pb, struct protobuf *message,
 {
 	struct unit_shown unit = unit_shown_of(pb->filter.model, reading->series);
 	size_t begin = protobuf_begin(message, DUET_PB_GPU_DEVICE_METRICS_METRICS);
-	struct string_builder name;
+	struct string_builder name = {0};
 
-	string_builder_init(&name);
 	row_name_series(pb->filter.model, reading->series, &name);
 	protobuf_text(message, DUET_PB_GPU_METRIC_NAME, string_builder_text(&name));
 	protobuf_text(message, DUET_PB_GPU_METRIC_UNIT, unit.text);
@@ -567,7 +566,6 @@ static int write_duet_pb(const struct model *model, const struct output_options 
 	struct pb pb = {.folder = folder, .sample = 1};
 	int error = filter_open(&pb.filter, model, options);
 
-	pair_map_init(&pb.tracked);
 	if (!error)
 		error = write_all(&pb);
 	for (enum pb_file file = 0; file < FILE_COUNT; file++) {

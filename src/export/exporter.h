@@ -2,8 +2,7 @@
  *
  * export/exporter.h - a writer of a foreign format: one file, one row in the registry
  */
-#ifndef EXPORT_EXPORTER_H
-#define EXPORT_EXPORTER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ const struct exporter *exporter_find(const char *name);
 
 /* Returns -EINVAL if a word of `list` is not one of the exporter's kinds; the text lists them. */
 int exporter_check_kinds(const struct exporter *exporter, const char *list);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * export/formats.h - the exporters by name, for the registry
  */
-#ifndef EXPORT_FORMATS_H
-#define EXPORT_FORMATS_H
+#pragma once
 
 #include "export/exporter.h"
 
@@ -12,5 +11,3 @@ extern const struct exporter export_text, export_jsonl, export_perfetto, export_
 extern const struct exporter export_folded, export_svg, export_pprof, export_speedscope,
 	export_perf_script, export_csv, export_json, export_sqlite, export_otlp,
 	export_otlp_metrics, export_iaprof;
-
-#endif

@@ -133,10 +133,9 @@ static int make_group(struct speedscope *speedscope, const struct profile_row *r
 	bool is_ns = row->kind == PROFILE_EXECUTION ||
 		     (row->kind == PROFILE_CPU_SAMPLE && strcmp(row->unit, "ns") == 0);
 	struct group group = {.unit = is_ns ? "nanoseconds" : "none"};
-	struct string_builder name;
+	struct string_builder name = {0};
 	int error;
 
-	string_builder_init(&name);
 	name_group(speedscope, row, &name);
 	error = name.error ? name.error
 			   : string_of(speedscope, string_builder_text(&name), &group.name);
@@ -371,10 +370,9 @@ static void name_lane(const struct speedscope *speedscope, const struct lane *la
 static int write_evented(struct speedscope *speedscope, size_t index)
 {
 	struct json_writer *json = &speedscope->json;
-	struct string_builder name;
+	struct string_builder name = {0};
 	int error;
 
-	string_builder_init(&name);
 	name_lane(speedscope, &speedscope->lanes[index], &name);
 	begin_profile(speedscope, "evented", string_builder_text(&name), "nanoseconds",
 		      speedscope->begin, (uint64_t)speedscope->end);
@@ -427,11 +425,10 @@ static void append_line(void *context, const char *line)
 static void write_head(struct speedscope *speedscope)
 {
 	struct json_writer *json = &speedscope->json;
-	struct string_builder text;
+	struct string_builder text = {0};
 
 	json_object_begin(json);
 	json_pair_text(json, "$schema", "https://www.speedscope.app/file-format-schema.json");
-	string_builder_init(&text);
 	string_builder_appendf(&text, "duet@%s", speedscope->filter.options->version);
 	json_pair_text(json, "exporter", string_builder_text(&text));
 	string_builder_clear(&text);

@@ -2,8 +2,7 @@
  *
  * flame/colour.h - the colour of a frame, the same in every graph
  */
-#ifndef FLAME_COLOUR_H
-#define FLAME_COLOUR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ uint32_t flame_colour(enum flame_class frame_class, uint32_t shade, bool is_dark
 /* The class's word in the legend, and the letter that begins its style classes. */
 const char *flame_class_word(enum flame_class frame_class);
 char flame_class_letter(enum flame_class frame_class);
-
-#endif

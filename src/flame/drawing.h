@@ -3,8 +3,7 @@
  * flame/drawing.h - shared by the parts of duet flame: drawing.c makes the graph of an analysis,
  * about.c its description
  */
-#ifndef FLAME_DRAWING_H
-#define FLAME_DRAWING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -108,5 +107,3 @@ void drawing_describe(const struct drawing *drawing, struct string_builder *subt
 
 /* A warning about incomplete data; nothing if the data is complete. */
 void drawing_warn(const struct drawing *drawing, struct string_builder *warning);
-
-#endif

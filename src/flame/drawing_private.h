@@ -5,8 +5,7 @@
  *
  * All that return int set a text in the error chain on failure.
  */
-#ifndef FLAME_DRAWING_PRIVATE_H
-#define FLAME_DRAWING_PRIVATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -65,5 +64,3 @@ int drawing_draw_stalls(struct drawing *drawing);
 
 /* Adds the meaning of each stall reason as a tooltip. */
 int drawing_note_stalls(struct drawing *drawing);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * flame/escape.h - names and numbers of a flame graph as text
  */
-#ifndef FLAME_ESCAPE_H
-#define FLAME_ESCAPE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ void flame_format_human(struct string_builder *builder, uint64_t value, const ch
 
 /* "12.34 %", "< 0.01 %" */
 void flame_format_share(struct string_builder *builder, uint64_t part, uint64_t whole);
-
-#endif

@@ -9,8 +9,7 @@
  *	flame_write_svg(flame, &(struct flame_options){.title = "heat", .unit = "ns"}, file);
  *	flame_free(flame);
  */
-#ifndef FLAME_FLAME_H
-#define FLAME_FLAME_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -78,5 +77,3 @@ int flame_write_folded(const struct flame *flame, FILE *out);
  * in which they were added does not matter. Errors: as above, and -EINVAL for options out of range.
  * */
 int flame_write_svg(const struct flame *flame, const struct flame_options *options, FILE *out);
-
-#endif

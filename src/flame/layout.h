@@ -2,8 +2,7 @@
  *
  * flame/layout.h - choose the frames of a flame graph that are drawn, and place them
  */
-#ifndef FLAME_LAYOUT_H
-#define FLAME_LAYOUT_H
+#pragma once
 
 #include "flame/tree.h"
 
@@ -32,5 +31,3 @@ struct flame_layout {
 int flame_layout_init(struct flame_layout *layout, const struct flame *flame, double plot_width,
 		      double min_width);
 void flame_layout_fini(struct flame_layout *layout); /* NULL-safe */
-
-#endif

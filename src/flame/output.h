@@ -2,8 +2,7 @@
  *
  * flame/output.h - buffer bytes and write them in large pieces
  */
-#ifndef FLAME_OUTPUT_H
-#define FLAME_OUTPUT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ void flame_output_hundredths(struct flame_output *output, uint64_t value);
 
 /* Writes the rest of the buffer and flushes the file: 0, or -errno with a text. */
 int flame_output_end(struct flame_output *output);
-
-#endif

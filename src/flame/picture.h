@@ -2,8 +2,7 @@
  *
  * flame/picture.h - a trace as a flame graph, for the exporters folded and svg
  */
-#ifndef FLAME_PICTURE_H
-#define FLAME_PICTURE_H
+#pragma once
 
 #include "flame/drawing.h"
 
@@ -25,5 +24,3 @@ int picture_check(const struct output_options *options);
 int picture_open(const struct model *model, const struct output_options *options,
 		 struct picture *ret_picture);
 void picture_close(struct picture *picture); /* accepts a half-built picture */
-
-#endif

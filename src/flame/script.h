@@ -2,12 +2,9 @@
  *
  * flame/script.h - flame.js, embedded by the build
  */
-#ifndef FLAME_SCRIPT_H
-#define FLAME_SCRIPT_H
+#pragma once
 
 #include <stddef.h>
 
 extern const char flame_script[];
 extern const size_t flame_script_size; /* without the NUL at its end */
-
-#endif

@@ -2,8 +2,7 @@
  *
  * flame/tree.h - the tree of a flame graph for its writers, its walk, and memory for large arrays
  */
-#ifndef FLAME_TREE_H
-#define FLAME_TREE_H
+#pragma once
 
 #include "base/hash.h"
 #include "flame/flame.h"
@@ -100,5 +99,3 @@ void *flame_allocate(size_t count, size_t size);
 /* Makes room for at least `count` items of `size` bytes in *items, and grows it by at least a half.
  * *items is NULL or comes from flame_allocate. -ENOMEM changes nothing. */
 int flame_grow(void **items, size_t *capacity, size_t count, size_t size);
-
-#endif

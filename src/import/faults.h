@@ -2,8 +2,7 @@
  *
  * import/faults.h - invalid parts of a foreign file: left out, counted and reported
  */
-#ifndef IMPORT_FAULTS_H
-#define IMPORT_FAULTS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -27,5 +26,3 @@ int import_faults_add_unread(struct import_faults *faults, struct import_source 
 /* Reports the number of faults that were not shown. Returns -EBADMSG if there were faults and
  * `usable` is 0. `usable` is the number of readable items; `what` is their name ("sample"). */
 int import_faults_end(struct import_faults *faults, uint64_t usable, const char *what);
-
-#endif

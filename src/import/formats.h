@@ -2,12 +2,9 @@
  *
  * import/formats.h - the importers by name, for the registry
  */
-#ifndef IMPORT_FORMATS_H
-#define IMPORT_FORMATS_H
+#pragma once
 
 #include "import/importer.h"
 
 extern const struct importer import_folded, import_perf_script, import_chrome, import_iaprof,
 	import_rocm_trace_lite;
-
-#endif

@@ -2,8 +2,7 @@
  *
  * import/frame.h - frames of folded text: an escaped name, and a suffix for the kind of code
  */
-#ifndef IMPORT_FRAME_H
-#define IMPORT_FRAME_H
+#pragma once
 
 #include <stdint.h>
 
@@ -18,5 +17,3 @@ void import_frame_unescape(char *text);
  * of a frame without a suffix. Errors: -ENOMEM. */
 int import_frame_push(struct import_target *target, char *frame, enum event_frame_type type,
 		      uint32_t *stack);
-
-#endif

@@ -157,7 +157,6 @@ static int take_metric(struct iaprof_import *iaprof, char **fields)
 
 static int take_frame(struct iaprof_import *iaprof, char **fields)
 {
-	(void)fields;
 	iaprof->frames++;
 	return 0;
 }
@@ -294,8 +293,6 @@ static int read_iaprof(struct import_source *source, struct import_target *targe
 		.source = source, .target = target, .faults = {target, "line", "lines"}};
 	int error;
 
-	string_table_init(&iaprof.texts);
-	hash_map_init(&iaprof.stacks);
 	for (size_t i = 0; i < IAPROF_NUMBERS_COUNT; i++)
 		hash_map_init(&iaprof.ids[i]);
 	error = read_lines(&iaprof);

@@ -5,8 +5,7 @@
  *
  * All errors are -EBADMSG with a text that contains the line's number.
  */
-#ifndef IMPORT_IAPROF_LINE_H
-#define IMPORT_IAPROF_LINE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ int iaprof_line_number(const struct import_source *source, const char *what, con
 int iaprof_line_offset(const struct import_source *source, const char *field, uint64_t *ret_offset);
 /* "12.345678" seconds. */
 int iaprof_line_time(const struct import_source *source, const char *field, uint64_t *ret_ns);
-
-#endif

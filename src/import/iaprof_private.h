@@ -3,8 +3,7 @@
  * import/iaprof_private.h - the state of an iaprof import, shared by iaprof.c, iaprof_rows.c and
  * experimental/iaprof_forms.c
  */
-#ifndef IMPORT_IAPROF_PRIVATE_H
-#define IMPORT_IAPROF_PRIVATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -114,5 +113,3 @@ int iaprof_import_take_interval(struct iaprof_import *iaprof, char **fields);
 extern const struct iaprof_line_form iaprof_old_forms[];
 /* The line 'eustall' of v0.5.0, whose word form head uses too. */
 int iaprof_import_take_whole(struct iaprof_import *iaprof, char **fields);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * import/importer.h - a reader of a foreign format: one file, one row in the registry
  */
-#ifndef IMPORT_IMPORTER_H
-#define IMPORT_IMPORTER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ struct import_result {
  * new trace is complete. Errors: those of the importer with the path, those of writing. */
 int import_file(const struct importer *importer, const char *path, const char *output,
 		struct import_result *ret_result);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * import/part.h - the temporary file that an import writes until its trace is complete
  */
-#ifndef IMPORT_PART_H
-#define IMPORT_PART_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -27,5 +26,3 @@ int import_part_open(struct import_part *part, const char *output);
 /* Replaces the output by the part, or removes the part if `error` is not 0. Returns `error`, or
  * -errno with a text. */
 int import_part_close(struct import_part *part, int error);
-
-#endif

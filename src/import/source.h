@@ -2,8 +2,7 @@
  *
  * import/source.h - read a foreign file from front to back, compressed by gzip or not
  */
-#ifndef IMPORT_SOURCE_H
-#define IMPORT_SOURCE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ int import_source_skip(struct import_source *source);
 /* Returns -EBADMSG with the text "line 7: expected …, found '…'"; without "found" if found is
  * NULL. */
 int import_source_fail(const struct import_source *source, const char *expected, const char *found);
-
-#endif

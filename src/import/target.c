@@ -47,8 +47,6 @@ int import_target_open(const char *path, struct import_target **ret_target)
 		return -ENOMEM;
 	for (size_t kind = 0; kind <= EVENT_ENTITY_LAST; kind++)
 		string_table_init(&target->keys[kind]);
-	string_builder_init(&target->notes);
-	string_builder_init(&target->faults);
 	target->begin_ns = UINT64_MAX;
 	error = trace_writer_open(path, &options, &target->writer);
 	if (error)
@@ -182,11 +180,10 @@ int import_target_queue(struct import_target *target, uint32_t process, uint32_t
 				  .device = device,
 				  .clock = CLOCK_ID_MONOTONIC,
 				  .flags = QUEUE_TIMED};
-	struct string_builder whole;
+	struct string_builder whole = {0};
 	bool is_new = false;
 	int error;
 
-	string_builder_init(&whole);
 	string_builder_appendf(&whole, "%u/%u/%s", process, device, key);
 	error = whole.error ? whole.error
 			    : find_id(target, EVENT_QUEUE, string_builder_text(&whole),
@@ -344,10 +341,9 @@ static void append_lines(struct string_builder *text, const struct string_builde
 static int describe_import(struct import_target *target, const char *format, const char *path)
 {
 	struct event_collector row = {.id = 1, .state = COLLECTOR_AVAILABLE};
-	struct string_builder text;
+	struct string_builder text = {0};
 	int error;
 
-	string_builder_init(&text);
 	string_builder_appendf(&text, "from %s '%s'", format, path);
 	append_lines(&text, &target->faults, ": ");
 	append_lines(&text, &target->notes, target->faults.length ? "; " : ": ");

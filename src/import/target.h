@@ -5,8 +5,7 @@
  * The first use of a key describes its entity; later uses return the same id. Times are the file's
  * own, in ns, and are stored as CLOCK_MONOTONIC.
  */
-#ifndef IMPORT_TARGET_H
-#define IMPORT_TARGET_H
+#pragma once
 
 #include <stdint.h>
 
@@ -78,5 +77,3 @@ int import_target_sample(struct import_target *target, const struct event_cpu_sa
 int import_target_instruction(struct import_target *target,
 			      const struct event_instruction_sample *row);
 int import_target_counter(struct import_target *target, const struct event_counter *row);
-
-#endif

@@ -6,8 +6,7 @@
  *           kept
  * Locks:    the caller's
  */
-#ifndef INJECT_ADDRESSES_H
-#define INJECT_ADDRESSES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ const struct start_address *start_addresses_find(const struct start_addresses *a
 						 uint64_t at);
 
 #pragma GCC visibility pop
-
-#endif

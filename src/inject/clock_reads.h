@@ -3,8 +3,7 @@
  * inject/clock_reads.h - schedule paired readings of a device's clock and the host's, and record
  * them
  */
-#ifndef INJECT_CLOCK_READS_H
-#define INJECT_CLOCK_READS_H
+#pragma once
 
 #include "inject/guest.h"
 
@@ -58,5 +57,3 @@ static inline bool clock_reads_put(struct guest_thread *thread, uint32_t device,
 	ring_commit(&thread->writer);
 	return true;
 }
-
-#endif

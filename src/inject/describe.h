@@ -2,8 +2,7 @@
  *
  * inject/describe.h - records of variable length: texts behind a fixed part, and contents in pieces
  */
-#ifndef INJECT_DESCRIBE_H
-#define INJECT_DESCRIBE_H
+#pragma once
 
 #include "inject/guest.h"
 
@@ -29,5 +28,3 @@ void guest_put_content(struct guest_thread *thread, uint32_t code, const uint8_t
 void guest_count_lost_code(struct guest_thread *thread);
 
 #pragma GCC visibility pop
-
-#endif

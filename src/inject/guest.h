@@ -6,8 +6,7 @@
  * Manners:  never prints (unless DUET_DEBUG), exits, aborts, blocks, allocates on the hot path or
  *           changes errno. After an error it stops recording and counts the error for the recorder.
  */
-#ifndef INJECT_GUEST_H
-#define INJECT_GUEST_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -422,5 +421,3 @@ static inline void guest_unlock(struct guest_lock *lock)
 	GUEST_HOOK(type, name, parameters, arguments, guest_look_for_recorder(), callee)
 
 #pragma GCC visibility pop
-
-#endif

@@ -6,8 +6,7 @@
  * never freed, and a full table gets a larger one beside it instead of a larger one in its place.
  * An entry is a struct that starts with the key. All functions get its size, which is a constant.
  */
-#ifndef INJECT_HANDLE_TABLES_H
-#define INJECT_HANDLE_TABLES_H
+#pragma once
 
 #include "inject/guest.h"
 
@@ -83,5 +82,3 @@ static inline void *handle_tables_add(struct handle_tables *tables, size_t bytes
 	}
 	return known;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * inject/helper_thread.h - starts a thread of the guest in the profiled process, used only with
  * runtimes that have threads of their own
  */
-#ifndef INJECT_HELPER_THREAD_H
-#define INJECT_HELPER_THREAD_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -15,5 +14,3 @@ bool helper_thread_start(void *(*run)(void *argument));
  * helper with the same settings would take its CPU time. The kernel excludes processors outside the
  * process's cpuset; if it refuses, the settings stay. name: 15 characters at most. */
 void helper_thread_become_ordinary(const char *name);
-
-#endif

@@ -8,8 +8,7 @@
  *           threads that list libraries (this takes about 20 ns), and no thread begins to list
  *           libraries until the fork is over.
  */
-#ifndef INJECT_LIBRARIES_H
-#define INJECT_LIBRARIES_H
+#pragma once
 
 #include <link.h>
 #include <stdbool.h>
@@ -44,5 +43,3 @@ void libraries_after_fork(void);
 void libraries_after_fork_in_child(void);
 
 #pragma GCC visibility pop
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Runs in:  the profiled process, at the first occurrence of a stack
  */
-#ifndef INJECT_MODULES_H
-#define INJECT_MODULES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ bool modules_describe(uint32_t id, struct module *ret_module);
 void modules_forked(void);
 
 #pragma GCC visibility pop
-
-#endif

@@ -8,8 +8,7 @@
  *           thread's own state: that state and its frames are changed only by this thread, whether
  *           or not it holds the interpreter's lock.
  */
-#ifndef INJECT_PYTHON_FRAMES_H
-#define INJECT_PYTHON_FRAMES_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -122,5 +121,3 @@ void python_keys(const struct python *python, const struct python_frame *frames,
 		 struct python_key *ret_keys);
 
 #pragma GCC visibility pop
-
-#endif

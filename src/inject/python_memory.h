@@ -4,8 +4,7 @@
  *
  * Included by python_find.c and python_frames.c only. The caller knows that the address is mapped.
  */
-#ifndef INJECT_PYTHON_MEMORY_H
-#define INJECT_PYTHON_MEMORY_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -27,5 +26,3 @@ static inline uint8_t byte_at(uint64_t address, uint64_t offset)
 {
 	return *(const uint8_t *)(uintptr_t)(address + offset);
 }
-
-#endif

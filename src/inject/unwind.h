@@ -6,8 +6,7 @@
  * Manners:  reads only the stack it runs on and the unwind tables of loaded code; no descriptor, no
  *           lock of the guest, no allocation except its table
  */
-#ifndef INJECT_UNWIND_H
-#define INJECT_UNWIND_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -88,5 +87,3 @@ struct unwind_counts {
 struct unwind_counts unwind_counts(void);
 
 #pragma GCC visibility pop
-
-#endif

@@ -5,8 +5,7 @@
  * Only for the unwinder: unwind.c walks the stack, unwind_rules.c reads the rules from unwind
  * tables.
  */
-#ifndef INJECT_UNWIND_RULES_H
-#define INJECT_UNWIND_RULES_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -87,5 +86,4 @@ uint64_t unwind_forget_unloaded(uint64_t *ret_loads);
 
 #pragma GCC visibility pop
 
-#endif
 #endif

@@ -150,10 +150,9 @@ static bool is_alias(const char *aliases, const char *name)
 
 static int refuse_name(const char *name)
 {
-	struct string_builder text;
+	struct string_builder text = {0};
 	int error;
 
-	string_builder_init(&text);
 	for (size_t i = 0; i < BATCH_GENERATIONS; i++)
 		string_builder_appendf(&text, "%s%s (%s)", i ? "; " : "", generations[i].name,
 				       generations[i].devices);

@@ -2,8 +2,7 @@
  *
  * isa/batch.h - find the kernels in batch buffers of Intel GPUs
  */
-#ifndef ISA_BATCH_H
-#define ISA_BATCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -56,5 +55,3 @@ const char *batch_generation_devices(uint32_t generation);
  * *ret_generation is set in either case. */
 bool batch_guess_generation(const struct batch_source *source, uint64_t vm, uint64_t address,
 			    uint32_t max_steps, enum batch_generation *ret_generation);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * isa/decoders.h - the decoders behind isa.h, and their texts
  */
-#ifndef ISA_DECODERS_H
-#define ISA_DECODERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -162,5 +161,3 @@ const char *text_tidy(char *text, const char *comment);
 /* Replaces the last operand by a number: "adrp x0, 16" becomes "adrp x0, 0x411000". A text without
  * operands stays. */
 void text_set_last_operand(char *text, size_t text_size, uint64_t value);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * isa/isa.h - disassemble machine code
  */
-#ifndef ISA_ISA_H
-#define ISA_ISA_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -58,5 +57,3 @@ const char *isa_library(const struct isa *isa);
  * if text_size is 0. Errors: -EINVAL for size 0. */
 int isa_decode(struct isa *isa, const uint8_t *bytes, size_t size, uint64_t address, char *text,
 	       size_t text_size, size_t *ret_length);
-
-#endif

@@ -111,8 +111,6 @@ int nvdisasm_new(const char *name, struct nvdisasm **ret_nvdisasm, char *ret_why
 	ret_why[0] = '\0';
 	snprintf(nvdisasm->target, sizeof(nvdisasm->target), "SM%s", name + strlen("sm_"));
 	snprintf(nvdisasm->name, sizeof(nvdisasm->name), "nvdisasm (%s)", nvdisasm->path);
-	hash_map_init(&nvdisasm->texts);
-	string_table_init(&nvdisasm->strings);
 	*ret_nvdisasm = nvdisasm;
 	return 0;
 }

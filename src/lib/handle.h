@@ -4,8 +4,7 @@
  *
  * Runs in:  the user's program
  */
-#ifndef LIB_HANDLE_H
-#define LIB_HANDLE_H
+#pragma once
 
 #include <duet.h>
 #include <pthread.h>
@@ -162,5 +161,3 @@ static inline struct handle_thread *handle_enter(struct duet *duet, enum ring_tr
 void *handle_reserve(struct handle_thread *thread, uint16_t kind, uint32_t size, uint32_t detail);
 
 #pragma GCC visibility pop
-
-#endif

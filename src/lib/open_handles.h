@@ -4,8 +4,7 @@
  *
  * Runs in:  the user's program
  */
-#ifndef LIB_OPEN_HANDLES_H
-#define LIB_OPEN_HANDLES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -37,5 +36,3 @@ void open_handles_forget(uint32_t place);
 void open_handles_on_thread_exit(void *thread);
 
 #pragma GCC visibility pop
-
-#endif

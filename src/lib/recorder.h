@@ -4,8 +4,7 @@
  *
  * Runs in:  the user's program
  */
-#ifndef LIB_RECORDER_H
-#define LIB_RECORDER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -45,5 +44,3 @@ int recorder_stop(struct recorder *recorder, struct recorder_text *ret_text);
 bool recorder_is_there(const struct recorder *recorder);
 
 #pragma GCC visibility pop
-
-#endif

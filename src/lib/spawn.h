@@ -4,8 +4,7 @@
  *
  * Runs in:  the user's program
  */
-#ifndef LIB_SPAWN_H
-#define LIB_SPAWN_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -36,5 +35,3 @@ int spawn_orphan(const struct spawn *spawn, struct spawn_keeper *ret_keeper);
 void spawn_end(struct spawn_keeper *keeper);
 
 #pragma GCC visibility pop
-
-#endif

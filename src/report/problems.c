@@ -44,7 +44,7 @@ static void put_incomplete(const struct report *report)
 		return;
 	put_warning("INCOMPLETE: totals cover %" PRIu64 " of %" PRIu64 " launched %s (%s): %" PRIu64
 		    " in flight at exit, %" PRIu64 " dropped, %" PRIu64
-		    " rejected (failed, or impossible times)",
+		    " rejected by duet (failed, or impossible times)",
 		    ledger->matched, expected, table_noun(expected, "command", "commands"),
 		    format_percent(ledger->matched, expected).text, ledger->in_flight_at_exit,
 		    ledger->dropped, ledger->rejected);

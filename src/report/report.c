@@ -6,7 +6,7 @@
  * Gets:     an analysis and the options
  * Gives:    which rows are shown, in which order
  * Owns:     nothing
- * Fails:    never; report_frames sets the report's state->error
+ * Fails:    never here; report_frames keeps -ENOMEM in state->error, for the caller
  * Why shared: both outputs call these functions, so --top and --device select the same rows in both
  */
 #include "report/report.h"

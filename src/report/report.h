@@ -3,8 +3,7 @@
  * report/report.h - interface between the parts of duet report; cli/cmd_report.c fills struct
  * report, the files of report/ print it
  */
-#ifndef REPORT_REPORT_H
-#define REPORT_REPORT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -299,5 +298,3 @@ int report_print_text(const struct report *report); /* -ENOMEM */
 int report_print_json(const struct report *report); /* -ENOMEM */
 /* The document as a value inside of another document. -ENOMEM. */
 int report_write_json(const struct report *report, struct json_writer *json);
-
-#endif

@@ -13,8 +13,7 @@
  * have two columns, one for text and one for JSON, which gives the two outputs different orders of
  * columns.
  */
-#ifndef REPORT_TABLE_H
-#define REPORT_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -172,5 +171,3 @@ void table_put_name(const char *name, size_t width);
 void table_put_cell(struct number number);
 /* Prints the number of lines that --top left out, unless it is 0. */
 void table_put_rest(size_t shown, size_t all, const char *one, const char *many);
-
-#endif

@@ -7,8 +7,7 @@
  * Manners:  never prints, allocates or takes a lock; waits for an answer no longer than wait_ms;
  *           changes errno as libc does
  */
-#ifndef RING_HANDSHAKE_H
-#define RING_HANDSHAKE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -69,5 +68,3 @@ void handshake_rings_close(struct handshake_rings *rings);
 bool handshake_wait(int fd, uint32_t wait_ms);
 
 #pragma GCC visibility pop
-
-#endif

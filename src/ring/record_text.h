@@ -7,8 +7,7 @@
  *           1234"), so a table of names would be full after a second and would have to be sent
  *           again to each recorder. With the text in each record, threads share nothing.
  */
-#ifndef RING_RECORD_TEXT_H
-#define RING_RECORD_TEXT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -83,5 +82,3 @@ static inline uint32_t record_range_detail(enum record_range_of of, enum event_r
 {
 	return (uint32_t)of << 8 | (uint32_t)type;
 }
-
-#endif

@@ -15,8 +15,7 @@
  *
  * Writing never blocks, locks or allocates; a record that does not fit is counted in lost[].
  */
-#ifndef RING_RING_H
-#define RING_RING_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -275,5 +274,3 @@ size_t ring_drain(struct ring_reader *reader, size_t most, void *scratch, ring_t
 
 /* After ring_drain returned 0 on a closed ring: frees it for another thread. */
 void ring_recycle(struct ring_reader *reader);
-
-#endif

@@ -28,8 +28,7 @@
  *           the other end sends no more (shut down, or gone with the program), and sends a
  *           session_ended when the file is complete.
  */
-#ifndef RING_SESSION_H
-#define RING_SESSION_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -110,5 +109,3 @@ static inline socklen_t session_address(const char *name, size_t length,
 	/* A path ends with a NUL, an abstract name at its length. */
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length + (name[0] != '@'));
 }
-
-#endif

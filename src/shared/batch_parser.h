@@ -27,8 +27,7 @@
  *		runs for each command except MI_NOOP; may be empty. number: its row, enum
  *		batch_row_number
  */
-#ifndef SHARED_BATCH_PARSER_H
-#define SHARED_BATCH_PARSER_H
+#pragma once
 
 #include "event/batch.h"
 
@@ -701,5 +700,3 @@ BATCH_INLINE int batch_step(struct batch_state *state, void *context)
 		batch_give_up(state);
 	return state->status != BATCH_GOING;
 }
-
-#endif

@@ -10,8 +10,7 @@
  *
  * Included by unwind_rules.c and unwind_table.c only.
  */
-#ifndef SHARED_CFI_H
-#define SHARED_CFI_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -459,5 +458,3 @@ static inline union unwind_rule cfi_find_rule(const struct cfi_common *common,
 	return machine.failed ? (union unwind_rule){.type = RULE_UNKNOWN}
 			      : cfi_rule(&machine.row, pc);
 }
-
-#endif

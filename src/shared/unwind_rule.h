@@ -4,8 +4,7 @@
  *
  * Runs in:  guests, which walk their own stack, and the recorder, which walks copies; freestanding
  */
-#ifndef SHARED_UNWIND_RULE_H
-#define SHARED_UNWIND_RULE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -41,5 +40,3 @@ union unwind_rule {
 /* Byte offsets of the interrupted registers in the kernel's struct ucontext, which lies at rsp if
  * the rule is RULE_SIGNAL. */
 enum { UNWIND_UC_BP = 120, UNWIND_UC_SP = 160, UNWIND_UC_IP = 168 };
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Runs in:  guests and our own process; freestanding
  */
-#ifndef SHARED_UTF8_H
-#define SHARED_UTF8_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ static inline size_t utf8_encode(uint32_t character, char to[MAX_UTF8_BYTES])
 	to[0] = (char)(heads[bytes] | character);
 	return bytes;
 }
-
-#endif

@@ -5,8 +5,7 @@
  *
  * Only symbol/ includes this.
  */
-#ifndef SYMBOL_DEBUGINFOD_H
-#define SYMBOL_DEBUGINFOD_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -20,5 +19,3 @@ void debuginfod_close(struct debuginfod *debuginfod); /* NULL-safe */
  * the program or library itself. Errors: -errno of the client; -ENOSYS for debuginfod NULL. */
 int debuginfod_find(struct debuginfod *debuginfod, const char *build_id, bool is_debug,
 		    char **ret_path);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * symbol/demangle.h - demangle C++ and Rust names
  */
-#ifndef SYMBOL_DEMANGLE_H
-#define SYMBOL_DEMANGLE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -31,5 +30,3 @@ char *demangle_rust(const char *name);
 
 /* Drops parameter lists, template arguments and everything after them, in place. */
 void demangle_shorten(char *name);
-
-#endif

@@ -476,7 +476,6 @@ static char *demangle_new(const char *name)
 {
 	struct rust_decoder decoder = {.text = name + 2, .length = strcspn(name + 2, ".$")};
 
-	string_builder_init(&decoder.out);
 	/* a version number follows: not supported */
 	if (rust_is_digit(rust_peek(&decoder)))
 		return NULL;
@@ -553,7 +552,6 @@ static char *demangle_legacy(const char *name)
 	struct rust_decoder decoder = {.text = name + 3, .length = strlen(name + 3)};
 	bool has_hash = false;
 
-	string_builder_init(&decoder.out);
 	while (!decoder.is_wrong && !rust_accept(&decoder, 'E')) {
 		struct rust_identifier part;
 

@@ -3,8 +3,7 @@
  * symbol/demangle_rust_private.h - the decoder that demangle_rust.c and demangle_rust_decoder.c
  * share
  */
-#ifndef SYMBOL_DEMANGLE_RUST_PRIVATE_H
-#define SYMBOL_DEMANGLE_RUST_PRIVATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -58,5 +57,3 @@ uint64_t rust_read_optional(struct rust_decoder *decoder, char tag);
 struct rust_identifier rust_read_counted(struct rust_decoder *decoder, bool has_separator);
 struct rust_identifier rust_read_plain_identifier(struct rust_decoder *decoder);
 struct rust_identifier rust_read_identifier(struct rust_decoder *decoder);
-
-#endif

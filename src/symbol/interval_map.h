@@ -4,8 +4,7 @@
  *
  * Only symbol/ includes this.
  */
-#ifndef SYMBOL_INTERVAL_MAP_H
-#define SYMBOL_INTERVAL_MAP_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ int span_table_build(struct span_table *table);
 /* The deepest interval around `address`; of equally deep ones, the one that starts last; NULL:
  * none. */
 const struct interval *span_table_find(const struct span_table *table, uint64_t address);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * symbol/proc_maps.h - the mappings of a process, from /proc/PID/maps
  */
-#ifndef SYMBOL_PROC_MAPS_H
-#define SYMBOL_PROC_MAPS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,5 +45,3 @@ void proc_maps_fini(struct proc_maps *maps); /* NULL-safe */
 
 /* The mapping that contains `address`; NULL: none. */
 const struct proc_mapping *proc_maps_find(const struct proc_maps *maps, uint64_t address);
-
-#endif

@@ -134,11 +134,10 @@ static int take_if(bool fits, struct string_builder *candidate, char **ret_path)
 /* ROOT/.build-id/xx/yyySUFFIX */
 static int try_build_id(const char *root, const char *build_id, const char *suffix, char **ret_path)
 {
-	struct string_builder candidate;
+	struct string_builder candidate = {0};
 
 	if (strlen(build_id) < 3)
 		return -ENOENT;
-	string_builder_init(&candidate);
 	string_builder_appendf(&candidate, "%s/.build-id/%.2s/%s%s", root, build_id, build_id + 2,
 			       suffix);
 	return take_if(has_build_id(string_builder_text(&candidate), build_id), &candidate,
@@ -158,9 +157,8 @@ static int download(struct search *search, const char *build_id, bool is_debug, 
 static int try_path(const char *folder, const char *path, const struct search_wanted *wanted,
 		    enum likeness likeness, char **ret_path)
 {
-	struct string_builder candidate;
+	struct string_builder candidate = {0};
 
-	string_builder_init(&candidate);
 	string_builder_append(&candidate, folder);
 	string_builder_append(&candidate, path);
 	return take_if(is_recorded(string_builder_text(&candidate), wanted, likeness), &candidate,
@@ -249,9 +247,8 @@ static bool fits_link(const char *path, const struct link *link)
 static int try_link(const char *root, const char *folder, size_t folder_length, const char *below,
 		    const struct link *link, char **ret_path)
 {
-	struct string_builder candidate;
+	struct string_builder candidate = {0};
 
-	string_builder_init(&candidate);
 	string_builder_append(&candidate, root);
 	string_builder_append_bytes(&candidate, folder, folder_length);
 	string_builder_append(&candidate, below);
@@ -306,12 +303,11 @@ int search_shared_debug(struct search *search, const char *path, const char *lin
 			const char *build_id, char **ret_path)
 {
 	const char *slash = strrchr(path, '/');
-	struct string_builder candidate;
+	struct string_builder candidate = {0};
 	int error;
 
 	if (!*build_id)
 		return -ENOENT;
-	string_builder_init(&candidate);
 	if (link[0] != '/' && slash)
 		string_builder_append_bytes(&candidate, path, (size_t)(slash - path) + 1);
 	string_builder_append(&candidate, link);

@@ -4,8 +4,7 @@
  *
  * Only symbol/ includes this.
  */
-#ifndef SYMBOL_SEARCH_H
-#define SYMBOL_SEARCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,5 +53,3 @@ int search_debug(struct search *search, const char *path, const char *build_id, 
  * Errors: -ENOENT, -ENOMEM. */
 int search_shared_debug(struct search *search, const char *path, const char *link,
 			const char *build_id, char **ret_path);
-
-#endif

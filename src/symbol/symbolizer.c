@@ -91,11 +91,6 @@ int symbolizer_new(const struct symbolizer_options *options, struct symbolizer *
 	if (!symbolizer)
 		return error_set(-ENOMEM, "symbolizer: out of memory");
 	symbolizer->options = *options;
-	arena_init(&symbolizer->arena);
-	string_table_init(&symbolizer->texts);
-	hash_map_init(&symbolizer->name_ids);
-	string_table_init(&symbolizer->file_keys);
-	string_table_init(&symbolizer->module_keys);
 	error = search_init(&symbolizer->search, options->debug_folders,
 			    options->debug_folder_count, options->archive, options->may_download);
 	if (!error)
@@ -268,13 +263,12 @@ static int add_module(struct symbolizer *symbolizer, const struct symbol_mapping
 int symbolizer_module(struct symbolizer *symbolizer, const struct symbol_mapping *mapping,
 		      struct symbol_module **ret_module)
 {
-	struct string_builder key;
+	struct string_builder key = {0};
 	struct file *file;
 	uint32_t id = 0;
 	bool is_new;
 	int error;
 
-	string_builder_init(&key);
 	string_builder_append_bytes(&key, mapping->path, strlen(mapping->path) + 1);
 	string_builder_append_bytes(&key, mapping->build_id, strlen(mapping->build_id) + 1);
 	string_builder_append_bytes(&key, &mapping->file_size_bytes,
@@ -489,7 +483,7 @@ static int name_outermost(struct symbolizer *symbolizer, struct file *file, uint
 static int set_file(struct symbolizer *symbolizer, const struct file *file,
 		    const struct unit_frame *from, struct symbol_frame *frame)
 {
-	struct string_builder path;
+	struct string_builder path = {0};
 	int error;
 
 	frame->line = from->line;
@@ -497,7 +491,6 @@ static int set_file(struct symbolizer *symbolizer, const struct file *file,
 	frame->file = from->file;
 	if (!from->file || from->file[0] == '/' || !from->folder)
 		return file->image ? keep_text(symbolizer, from->file, &frame->file) : 0;
-	string_builder_init(&path);
 	string_builder_appendf(&path, "%s/%s", from->folder, from->file);
 	error = path.error ? -ENOMEM
 			   : keep_text(symbolizer, string_builder_text(&path), &frame->file);

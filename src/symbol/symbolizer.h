@@ -5,8 +5,7 @@
  * Used when a report is made, in our own process; the recorded process has usually ended. The
  * search order of files is in docs/design/symbol.md.
  */
-#ifndef SYMBOL_SYMBOLIZER_H
-#define SYMBOL_SYMBOLIZER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -100,5 +99,3 @@ size_t symbolizer_notes(const struct symbolizer *symbolizer, const char *const *
 /* The function's name, or "[libfoo.so]+0x1234" if it is unknown. Returns the full length, as
  * snprintf does. */
 size_t symbol_format(const struct symbol *symbol, size_t frame_index, char *text, size_t size);
-
-#endif

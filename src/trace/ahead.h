@@ -9,8 +9,7 @@
  * started for a short list, on a machine with one processor, or if pthread_create fails. Each chunk
  * is then decoded when the owner asks for it, with the same result.
  */
-#ifndef TRACE_AHEAD_H
-#define TRACE_AHEAD_H
+#pragma once
 
 #include <stddef.h>
 
@@ -38,5 +37,3 @@ int trace_ahead_next(struct trace_ahead *ahead, void **ret_rows, size_t *ret_cou
 /* Sets the max number of chunks that are decoded and not yet taken (AHEAD_CHUNKS … MAX_AHEAD). For
  * callers that take many chunks at once and then none for a long time. */
 void trace_ahead_set_limit(struct trace_ahead *ahead, size_t chunks);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * trace/chunk.h - one message of the file: envelope, checksum, compression
  */
-#ifndef TRACE_CHUNK_H
-#define TRACE_CHUNK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -74,5 +73,3 @@ int chunk_head(const uint8_t *message, size_t size, struct chunk_head *ret_head)
  * message. Errors: -EBADMSG, -ENOMEM. */
 int chunk_open(struct chunk_opener *opener, const uint8_t *message, size_t size,
 	       struct chunk_head *ret_head, const uint8_t **ret_payload, size_t *ret_size);
-
-#endif

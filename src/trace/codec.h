@@ -2,8 +2,7 @@
  *
  * trace/codec.h - encode rows as columns and decode them
  */
-#ifndef TRACE_CODEC_H
-#define TRACE_CODEC_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -63,5 +62,3 @@ static inline const uint8_t *trace_varint_read(const uint8_t *at, const uint8_t 
 	}
 	return NULL;
 }
-
-#endif

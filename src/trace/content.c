@@ -203,11 +203,10 @@ static int carry_one(struct trace_writer *writer, struct content *content)
 
 int content_carry(struct trace_writer *writer, uint32_t first_segment)
 {
-	struct hash_map named;
+	struct hash_map named = {0};
 	size_t kept = 0;
 	int error;
 
-	hash_map_init(&named);
 	error = named_contents(writer, &named);
 	for (size_t i = 0; !error && i < writer->contents.count; i++) {
 		struct content *content = &writer->contents.items[i];

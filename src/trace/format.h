@@ -2,8 +2,7 @@
  *
  * trace/format.h - the numbers and tables behind proto/duet_trace.proto; only trace/ includes this
  */
-#ifndef TRACE_FORMAT_H
-#define TRACE_FORMAT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -118,5 +117,3 @@ static inline void trace_field_write(void *row, unsigned int offset, unsigned in
 	else
 		__builtin_memcpy(field, &narrow, sizeof(narrow));
 }
-
-#endif

@@ -267,10 +267,7 @@ static int load_content(struct trace_reader *reader, size_t index)
 	content = &reader->contents.items[known - 1];
 	if (content->hash_high != head->last)
 		return 0;
-	if (array_grow(content->parts, content->parts_capacity, content->parts_count + 1))
-		return -ENOMEM;
-	content->parts[content->parts_count++] = index;
-	return 0;
+	return array_append(content->parts, content->parts_capacity, content->parts_count, index);
 }
 
 static int load_chunk(struct trace_reader *reader, size_t index)

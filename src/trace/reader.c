@@ -58,10 +58,8 @@ const uint8_t *reader_view(struct trace_reader *reader, uint64_t offset, size_t 
 
 int reader_add_entry(struct trace_reader *reader, const struct reader_entry *entry)
 {
-	if (array_grow(reader->entries.items, reader->entries.capacity, reader->entries.count + 1))
-		return -ENOMEM;
-	reader->entries.items[reader->entries.count++] = *entry;
-	return 0;
+	return array_append(reader->entries.items, reader->entries.capacity, reader->entries.count,
+			    *entry);
 }
 
 void reader_note_damage(struct trace_reader *reader, struct reader_entry *entry)

@@ -9,8 +9,7 @@
  * over all segments. After open, several threads may use a reader until it is closed. A "thing" in
  * names of functions is an entity of the glossary: a row with an id and a lifetime.
  */
-#ifndef TRACE_READER_H
-#define TRACE_READER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -112,5 +111,3 @@ uint32_t trace_reader_segment_count(const struct trace_reader *reader);
  * --max-size); 0 if none was dropped. */
 uint64_t trace_reader_begin_ns(const struct trace_reader *reader);
 uint64_t trace_reader_size_bytes(const struct trace_reader *reader);
-
-#endif

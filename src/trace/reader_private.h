@@ -2,8 +2,7 @@
  *
  * trace/reader_private.h - the parts of a reader, shared by reader.c, scan.c, index.c and load.c
  */
-#ifndef TRACE_READER_PRIVATE_H
-#define TRACE_READER_PRIVATE_H
+#pragma once
 
 #include <pthread.h>
 
@@ -173,5 +172,3 @@ struct load_context {
 	struct dictionary *dictionary; /* may be NULL */
 };
 struct load_context load_context(struct trace_reader *reader, uint32_t segment);
-
-#endif

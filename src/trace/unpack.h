@@ -12,8 +12,7 @@
  *	...
  *	duet__strings__free_unpacked(message, NULL);
  */
-#ifndef TRACE_UNPACK_H
-#define TRACE_UNPACK_H
+#pragma once
 
 #include <errno.h>
 #include <protobuf-c/protobuf-c.h>
@@ -55,5 +54,3 @@ static inline int unpack_error(const struct unpack *unpack)
 {
 	return unpack->is_out_of_memory ? -ENOMEM : -EBADMSG;
 }
-
-#endif

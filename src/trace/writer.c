@@ -182,7 +182,6 @@ int trace_writer_open(const char *path, const struct trace_writer_options *optio
 		writer->options = *options;
 	set_defaults(&writer->options);
 	chunk_packer_init(&writer->packer, writer->options.level);
-	string_table_init(&writer->strings);
 	writer->file.path = strdup(path);
 	writer->segments.first = 1;
 	error = writer->file.path ? open_file(writer, path)

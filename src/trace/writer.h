@@ -7,8 +7,7 @@
  * readable after a crash of the writer, of the program or of the machine. A "thing" in names of
  * functions is an entity of the glossary: a row with an id and a lifetime.
  */
-#ifndef TRACE_WRITER_H
-#define TRACE_WRITER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -133,5 +132,3 @@ int trace_writer_close(struct trace_writer *writer, uint64_t now_ns);
  * NULL. */
 int trace_writer_finish(struct trace_writer *writer, uint64_t now_ns,
 			struct trace_writer_stats *ret_stats);
-
-#endif

@@ -3,8 +3,7 @@
  * trace/writer_private.h - the parts of a writer, shared by writer.c, row_buffer.c, segment.c,
  * content.c, shorten.c and reserve.c
  */
-#ifndef TRACE_WRITER_PRIVATE_H
-#define TRACE_WRITER_PRIVATE_H
+#pragma once
 
 #include "base/hash.h"
 #include "trace/chunk.h"
@@ -257,5 +256,3 @@ uint32_t shorten_plan(const struct trace_writer *writer);
 void shorten_start(struct trace_writer *writer);
 int shorten_step(struct trace_writer *writer, uint64_t budget);
 void shorten_fini(struct trace_writer *writer);
-
-#endif

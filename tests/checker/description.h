@@ -56,8 +56,7 @@
  *
  * In names %HH is a byte, so that they can be anything: "%ff%20" is no UTF-8 and ends in a blank.
  */
-#ifndef CHECKER_DESCRIPTION_H
-#define CHECKER_DESCRIPTION_H
+#pragma once
 
 #include <errno.h>
 #include <inttypes.h>
@@ -789,5 +788,3 @@ static inline int description_write(FILE *file, const char *path)
 	closed = trace_writer_close(description.writer, 1);
 	return error ? error : closed;
 }
-
-#endif

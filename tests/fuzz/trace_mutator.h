@@ -3,8 +3,7 @@
  * tests/fuzz/trace_mutator.h - changes traces so that what is behind their checksums is reached;
  * links LLVMFuzzerCustomMutator
  */
-#ifndef FUZZ_TRACE_MUTATOR_H
-#define FUZZ_TRACE_MUTATOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,5 +12,3 @@
 /* Of LLVMFuzzerInitialize. of_rows: most changes are of fields of rows, in chunks that stay sound.
  * "--seed FOLDER" writes seeds and ends the process. */
 void trace_mutator_start(int argc, char **argv, bool of_rows);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Nothing here shares code with analyze/: a wrong answer must not be wrong twice.
  */
-#ifndef TESTS_GENERATE_ANSWERS_H
-#define TESTS_GENERATE_ANSWERS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -76,5 +75,3 @@ void busy_advance(struct busy *busy, uint64_t watermark);
 
 int answers_write(const struct answers *answers, FILE *file);
 void answers_fini(struct answers *answers);
-
-#endif

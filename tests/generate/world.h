@@ -2,8 +2,7 @@
  *
  * tests/generate/world.h - the processes, threads, devices and queues of a made-up recording
  */
-#ifndef TESTS_GENERATE_WORLD_H
-#define TESTS_GENERATE_WORLD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -115,5 +114,3 @@ int world_write(const char *path, const struct shape *shape, uint64_t events, ui
 
 /* simulate.c */
 void simulate(struct world *world, uint64_t events);
-
-#endif

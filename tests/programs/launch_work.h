@@ -3,8 +3,7 @@
  * tests/programs/launch_work.h - launch a kernel that need not compute anything, for programs whose
  * subject is where they launch from. Failures end the program with status 99.
  */
-#ifndef PROGRAMS_LAUNCH_WORK_H
-#define PROGRAMS_LAUNCH_WORK_H
+#pragma once
 
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
@@ -61,5 +60,3 @@ static inline void launch_finish(void)
 {
 	launch_check(clFinish(launch_queue), "clFinish");
 }
-
-#endif

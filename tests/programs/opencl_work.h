@@ -4,8 +4,7 @@
  * subject is something else, and the clocks. Failures are told on stderr and end the program with
  * status 99.
  */
-#ifndef PROGRAMS_OPENCL_WORK_H
-#define PROGRAMS_OPENCL_WORK_H
+#pragma once
 
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
@@ -95,5 +94,3 @@ static inline void work_close(struct work *work)
 	clReleaseCommandQueue(work->queue);
 	clReleaseContext(work->context);
 }
-
-#endif

@@ -3,8 +3,7 @@
  * tests/programs/python_find.h - look for interpreters as a guest does, which has read the loader's
  * counters for the native frames already
  */
-#ifndef TESTS_PROGRAMS_PYTHON_FIND_H
-#define TESTS_PROGRAMS_PYTHON_FIND_H
+#pragma once
 
 #include "inject/libraries.h"
 #include "inject/python_frames.h"
@@ -15,5 +14,3 @@ static inline bool find_python(struct python *python)
 
 	return libraries_count(&counts) && python_find_again(python, counts.loads, counts.unloads);
 }
-
-#endif

@@ -8,8 +8,7 @@
  * is the path, y the plugin (1: a, 2: b) and the place (STORM_…), z how many hops were on the
  * stack.
  */
-#ifndef PROGRAMS_STORM_H
-#define PROGRAMS_STORM_H
+#pragma once
 
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
@@ -52,5 +51,3 @@ typedef void storm_enter(struct storm_path *path, storm_hop *back);
 
 /* Of the C++ part: puts its hops into the table. */
 typedef void storm_fill(storm_hop **table);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * tests/vm/xe_gpu.h - a program's way to a GPU of the driver xe: its interface and nothing above it
  */
-#ifndef TESTS_VM_XE_GPU_H
-#define TESTS_VM_XE_GPU_H
+#pragma once
 
 #include <errno.h>
 #include <fcntl.h>
@@ -129,5 +128,3 @@ static inline int xe_submit(const struct xe_gpu *gpu, uint64_t address)
 
 	return ioctl(gpu->fd, XE_IOCTL_EXEC, &exec);
 }
-
-#endif

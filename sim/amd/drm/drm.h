@@ -5,10 +5,7 @@
  *
  * <linux/kfd_ioctl.h> needs only its integer types.
  */
-#ifndef SIM_KFD_DRM_DRM_H
-#define SIM_KFD_DRM_DRM_H
+#pragma once
 
 #include <linux/ioctl.h>
 #include <linux/types.h>
-
-#endif

@@ -6,8 +6,7 @@
  * names and passes it a table of callbacks; without a tool a call does nothing. It has only the
  * functions that the test programs use, under their names.
  */
-#ifndef SIM_NVTX_H
-#define SIM_NVTX_H
+#pragma once
 
 #include <dlfcn.h>
 #include <stdint.h>
@@ -114,5 +113,3 @@ SIM_NVTX(core2, void, DomainRangeEnd, (nvtxDomainHandle_t domain, nvtxRangeId_t 
 SIM_NVTX(core2, nvtxStringHandle_t, DomainRegisterStringA,
 	 (nvtxDomainHandle_t domain, const char *text), (domain, text), NULL)
 SIM_NVTX(core2, nvtxDomainHandle_t, DomainCreateA, (const char *name), (name), NULL)
-
-#endif

@@ -5,8 +5,7 @@
  *
  * docs/design/account.md defines it; tests/golden/account fixes its results.
  */
-#ifndef ANALYZE_ACCOUNT_ACCOUNT_H
-#define ANALYZE_ACCOUNT_ACCOUNT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -153,5 +152,3 @@ bool account_part(const struct account *account, size_t index, struct account_pa
 /* Checks to the nanosecond: wall = busy + idle, busy = sum of its classes, idle = sum of its
  *                           causes. */
 bool account_is_exact(const struct account *account);
-
-#endif

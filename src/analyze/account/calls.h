@@ -3,8 +3,7 @@
  * analyze/account/calls.h - how long a thread was inside runtime calls, between any two times that
  * the merging of spans has kept
  */
-#ifndef ANALYZE_ACCOUNT_CALLS_H
-#define ANALYZE_ACCOUNT_CALLS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -56,5 +55,3 @@ bool calls_is_full(const struct calls *calls);
 /* Merges spans. Afterwards calls_until is exact only for moments in `kept` (sorted) and for moments
  * >= floor_ns. */
 void calls_compact(struct calls *calls, const uint64_t *kept, size_t kept_count, uint64_t floor_ns);
-
-#endif

@@ -6,8 +6,7 @@
  * them, in the order in which they joined, get 1 ns more. Each operation takes O(log k);
  * fair_share_emit takes O(k log k).
  */
-#ifndef ANALYZE_ACCOUNT_FAIR_SHARE_H
-#define ANALYZE_ACCOUNT_FAIR_SHARE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,5 +49,3 @@ void fair_share_emit(struct fair_share *fair_share,
 
 /* Removes and returns the member with the earliest end. */
 struct fair_share_member fair_share_leave(struct fair_share *fair_share);
-
-#endif

@@ -7,8 +7,7 @@
  * places (merged calls, clamped rows), the remaining causes follow one after the other. So the
  * spans of a gap always add up to its sums.
  */
-#ifndef ANALYZE_ACCOUNT_IDLE_GAP_H
-#define ANALYZE_ACCOUNT_IDLE_GAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ void gap_add(struct gap *gap, enum account_cause cause, uint64_t idle_ns);
 void gap_emit(struct gap *gap, enum account_cause cause);
 /* The same for a gap that is divided by what the command's launching thread did. */
 void gap_emit_thread(struct gap *gap);
-
-#endif

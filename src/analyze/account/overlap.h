@@ -3,8 +3,7 @@
  * analyze/account/overlap.h - which kernels, copies and processes a device executed at the same
  * time
  */
-#ifndef ANALYZE_ACCOUNT_OVERLAP_H
-#define ANALYZE_ACCOUNT_OVERLAP_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -73,5 +72,3 @@ int overlap_wait(struct overlap *overlap, uint64_t since, uint64_t started, uint
 /* Adds a command's share of the device's busy time to its process. */
 void overlap_share(struct overlap *overlap, uint32_t process, uint64_t share_ns);
 void overlap_finish(struct overlap *overlap, uint64_t to);
-
-#endif

@@ -6,8 +6,7 @@
  * times of commands, each kind in order except for the error of the clocks. They are counted when
  * the caller states by depth_advance that no earlier time can come.
  */
-#ifndef ANALYZE_ACCOUNT_QUEUE_DEPTH_H
-#define ANALYZE_ACCOUNT_QUEUE_DEPTH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ void depth_finish(struct depth *depth, uint64_t to);
 
 /* Commands in flight on average. */
 double depth_mean(const struct depth *depth);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * A set of half-open intervals of host time with bounded memory.
  */
-#ifndef ANALYZE_ACCOUNT_UNTIMED_INTERVALS_H
-#define ANALYZE_ACCOUNT_UNTIMED_INTERVALS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,5 +39,3 @@ const struct untimed_interval *untimed_intervals_find(const struct untimed_inter
 /* How much of [begin, end) is in an interval. */
 uint64_t untimed_intervals_inside(const struct untimed_intervals *untimed, uint64_t begin,
 				  uint64_t end);
-
-#endif

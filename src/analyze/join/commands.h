@@ -2,8 +2,7 @@
  *
  * analyze/join/commands.h - visits all commands of a trace, each with its launch and its execution
  */
-#ifndef ANALYZE_JOIN_COMMANDS_H
-#define ANALYZE_JOIN_COMMANDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -84,5 +83,3 @@ uint64_t command_time(const struct command *command);
 
 /* The kernel's name, otherwise the kind of command; "[no launch]". */
 const char *command_name(const struct model *model, const struct command *command);
-
-#endif

@@ -5,8 +5,7 @@
  * The tables contain only open commands. A command is open from its launch until it has ended, and
  * longer while an open command waits for it.
  */
-#ifndef ANALYZE_JOIN_CORRELATE_H
-#define ANALYZE_JOIN_CORRELATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -101,5 +100,3 @@ int correlate_done(struct correlate *correlate, uint32_t place, uint64_t ended);
 /* Drops the event handles of commands that had ended by `now`, and frees commands that are not
  * needed. */
 void correlate_expire(struct correlate *correlate, uint64_t now);
-
-#endif

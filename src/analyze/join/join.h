@@ -5,8 +5,7 @@
  * The analysis, the list of commands (join/commands.h) and the list of starts and ends
  * (join/points.h) use it, so all of them match the same pairs.
  */
-#ifndef ANALYZE_JOIN_JOIN_H
-#define ANALYZE_JOIN_JOIN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,5 +53,3 @@ int join_give_orphans(struct join *join);
 /* Whether a launch is still open although its queue passed it (see unexecuted.h). Final after the
  * last row. */
 bool join_is_passed(const struct join *join, uint32_t place);
-
-#endif

@@ -3,8 +3,7 @@
  * analyze/join/launch_outcomes.h - determines before an export which launches will get a device
  * slice, and the ledger
  */
-#ifndef ANALYZE_JOIN_LAUNCH_OUTCOMES_H
-#define ANALYZE_JOIN_LAUNCH_OUTCOMES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -55,5 +54,3 @@ bool verdicts_has_end(const struct verdicts *verdicts, enum verdict verdict);
 
 /* The reason why there is no slice, as text for users; NULL if there is a slice. */
 const char *verdict_text(enum verdict verdict);
-
-#endif

@@ -7,8 +7,7 @@
  * because they enclose the others), begins of commands. A slice without duration ends right after
  * its begin.
  */
-#ifndef ANALYZE_JOIN_ORDERED_POINTS_H
-#define ANALYZE_JOIN_ORDERED_POINTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ static inline bool moment_is_end(const struct moment *moment)
 {
 	return moment->half;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * analyze/join/points.h - visits all starts and ends of a trace; those of executions come with
  * their launch
  */
-#ifndef ANALYZE_JOIN_POINTS_H
-#define ANALYZE_JOIN_POINTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ struct points_visitor {
  * results of on_point. */
 int points_each(const struct model *model, struct order *order,
 		const struct points_visitor *visitor, void *context);
-
-#endif

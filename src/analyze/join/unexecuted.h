@@ -6,8 +6,7 @@
  * A launch without an execution row counts as not executed if a later command of its queue ran
  * (docs/design/account.md, "The ledger"). Its queue has "passed" it.
  */
-#ifndef ANALYZE_JOIN_UNEXECUTED_H
-#define ANALYZE_JOIN_UNEXECUTED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,5 +52,3 @@ bool unexecuted_is_passed(const struct unexecuted *unexecuted, size_t queue, uin
 /* Whether all passed launches were really not executed. If execution rows are missing, one of them
  * may belong to such a launch. The ledger must contain the losses. Reads the whole file. */
 bool unexecuted_is_certain(const struct model *model, const struct analysis_ledger *ledger);
-
-#endif

@@ -3,8 +3,7 @@
  * analyze/sample/addresses.h - shared state of sample/addresses.c and sample/candidate_runs.c:
  * samples with only a device address, and the commands that may have run the instruction
  */
-#ifndef ANALYZE_SAMPLE_ADDRESSES_H
-#define ANALYZE_SAMPLE_ADDRESSES_H
+#pragma once
 
 #include "analyze/sample/apportion.h"
 #include "analyze/sample/code_sites.h"
@@ -85,5 +84,3 @@ int sweep_make_split(struct sweep *sweep, const struct event_instruction_sample 
 
 /* Returns true at the first call for a kernel whose samples have no visible launch. */
 bool sweep_is_newly_hidden(struct sweep *sweep, uint32_t code);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * analyze/sample/apportion.h - divides a whole number into whole parts in proportion to weights
  */
-#ifndef ANALYZE_SAMPLE_APPORTION_H
-#define ANALYZE_SAMPLE_APPORTION_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ void portions_line_up(struct portion *shares, size_t count);
 /* Returns the share that gets the next single unit; turn: 0, 1, 2 … . In N turns a share of weight
  * w gets about N * w / (sum of weights). The deviation grows with log N. */
 size_t portions_turn(const struct portion *shares, size_t count, uint64_t turn);
-
-#endif

@@ -3,8 +3,7 @@
  * analyze/sample/code_index.h - finds the kernels that were loaded at a device address, with their
  * times
  */
-#ifndef ANALYZE_SAMPLE_CODE_INDEX_H
-#define ANALYZE_SAMPLE_CODE_INDEX_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -63,5 +62,3 @@ int code_index_find(const struct code_index *index, uint32_t device, uint64_t ad
  * otherwise from the start of the kernel. Errors: -ENOMEM. */
 int code_index_offset(struct code_index *index, const struct code_range *range, uint64_t address,
 		      uint64_t *ret_offset);
-
-#endif

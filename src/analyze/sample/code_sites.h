@@ -3,8 +3,7 @@
  * analyze/sample/code_sites.h - selects the kernels at an address that may have run in a time
  * window
  */
-#ifndef ANALYZE_SAMPLE_CODE_SITES_H
-#define ANALYZE_SAMPLE_CODE_SITES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -65,5 +64,3 @@ int code_sites_resolve(struct code_sites *sites, struct event_instruction_sample
 
 /* The set with this number. Valid until the next code_sites_find. */
 const struct code_set *code_sites_set(const struct code_sites *sites, uint32_t set);
-
-#endif

@@ -3,8 +3,7 @@
  * analyze/sample/device_code.h - finds instruction text, function and source line for an offset in
  * device code
  */
-#ifndef ANALYZE_SAMPLE_DEVICE_CODE_H
-#define ANALYZE_SAMPLE_DEVICE_CODE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -39,5 +38,3 @@ int device_code_find(struct device_code *code, uint32_t id, uint64_t offset,
 /* The reason why instructions are shown in hexadecimal, and the remedy; NULL: all were
  * disassembled, or none was requested. */
 const char *device_code_why(const struct device_code *code);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * analyze/sample/occupancy.h - computes how many warps of a kernel fit on an NVIDIA multiprocessor
  */
-#ifndef ANALYZE_SAMPLE_OCCUPANCY_H
-#define ANALYZE_SAMPLE_OCCUPANCY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ bool occupancy_find(const char *target, uint64_t unit_shared_bytes,
  * otherwise the kernel's code if the trace contains it. Returns false if neither is known. */
 bool occupancy_of_kernel(const struct analysis *analysis, const struct analysis_kernel *kernel,
 			 struct occupancy *ret_occupancy);
-
-#endif

@@ -3,8 +3,7 @@
  * analyze/sample/pending_samples.h - a queue of instruction samples that wait until all executions
  * of their time window are known
  */
-#ifndef ANALYZE_SAMPLE_PENDING_SAMPLES_H
-#define ANALYZE_SAMPLE_PENDING_SAMPLES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -49,5 +48,3 @@ void pending_samples_drop(struct pending_samples *waiting);
 
 /* Size of the queue in rows. A window counts as the number of rows that take the same memory. */
 size_t pending_samples_size(const struct pending_samples *waiting);
-
-#endif

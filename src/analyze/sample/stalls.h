@@ -2,8 +2,7 @@
  *
  * analyze/sample/stalls.h - meaning and usual remedy of each stall reason of a device instruction
  */
-#ifndef ANALYZE_SAMPLE_STALLS_H
-#define ANALYZE_SAMPLE_STALLS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -21,5 +20,3 @@ extern const size_t stall_reasons_count;
 
 /* The reason with this name; NULL: unknown. */
 const struct stall_reason *stall_reason_find(const char *name);
-
-#endif

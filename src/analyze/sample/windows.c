@@ -177,12 +177,12 @@ int sweep_note_window_run(struct sweep *sweep, const struct joined *joined, uint
 		return -ENOMEM;
 	if (kernel->ran_count >= kernel->ran_limit)
 		remove_old_runs(sweep, kernel, started);
-	if (array_grow(kernel->ran, kernel->ran_capacity, kernel->ran_count + 1))
+	if (array_append(kernel->ran, kernel->ran_capacity, kernel->ran_count,
+			 (struct ran){.started = started,
+				      .ended = ended,
+				      .correlation = joined->row->correlation,
+				      .path = path}))
 		return -ENOMEM;
-	kernel->ran[kernel->ran_count++] = (struct ran){.started = started,
-							.ended = ended,
-							.correlation = joined->row->correlation,
-							.path = path};
 	return has_times ? 0 : add_launch(kernel, path);
 }
 

@@ -133,16 +133,16 @@ int sweep_note_call(struct sweep *sweep, size_t thread, const struct event_api *
 	if (begin == end && !is_launch)
 		return 0;
 	compact(sweep, called, row->begin);
-	if (array_grow(called->calls, called->capacity, called->count + 1))
+	if (array_append(called->calls, called->capacity, called->count,
+			 (struct thread_call){.begin = begin,
+					      .end = end,
+					      .inside_ns = end - begin,
+					      .function = row->function_string,
+					      .stack = row->stack,
+					      .is_own = row->stack != 0,
+					      .is_wait = row->type == API_TYPE_WAIT,
+					      .is_launch = is_launch}))
 		return -ENOMEM;
-	called->calls[called->count++] = (struct thread_call){.begin = begin,
-							      .end = end,
-							      .inside_ns = end - begin,
-							      .function = row->function_string,
-							      .stack = row->stack,
-							      .is_own = row->stack != 0,
-							      .is_wait = row->type == API_TYPE_WAIT,
-							      .is_launch = is_launch};
 	called->last_end = end;
 	return 0;
 }

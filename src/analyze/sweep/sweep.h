@@ -6,8 +6,7 @@
  * Private to analyze/. analysis.c drives the sweep; the files of sweep/ and sample/ count the rows.
  * The comment of each part of struct sweep names the files that own the part.
  */
-#ifndef ANALYZE_SWEEP_SWEEP_H
-#define ANALYZE_SWEEP_SWEEP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -642,5 +641,3 @@ int sweep_note_all_in_flight(struct sweep *sweep);
  * entities that the trace does not describe. */
 int sweep_make_tables(struct sweep *sweep);
 void sweep_entities_fini(struct sweep *sweep);
-
-#endif

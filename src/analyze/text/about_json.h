@@ -2,8 +2,7 @@
  *
  * analyze/text/about_json.h - writes the description of a recording into JSON formats
  */
-#ifndef ANALYZE_TEXT_ABOUT_JSON_H
-#define ANALYZE_TEXT_ABOUT_JSON_H
+#pragma once
 
 struct account;
 struct analysis;
@@ -31,5 +30,3 @@ void json_about_ledger(struct json_writer *json, const struct analysis_ledger *l
 
 /* Writes an object: function, file and line of a frame. */
 void json_about_frame(struct json_writer *json, const struct frame_name *name);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * The rules, with the reason of each threshold, are docs/design/findings.md.
  */
-#ifndef ANALYZE_TEXT_FINDINGS_H
-#define ANALYZE_TEXT_FINDINGS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -75,5 +74,3 @@ uint64_t finding_value(const struct finding *finding, const char *name);
 /* analysis must outlive the findings. Errors: -ENOMEM. */
 int findings_find(const struct analysis *analysis, struct findings *ret_findings);
 void findings_fini(struct findings *findings); /* NULL-safe */
-
-#endif

@@ -2,8 +2,7 @@
  *
  * analyze/text/incomplete.h - one line about the missing parts of a trace
  */
-#ifndef ANALYZE_TEXT_INCOMPLETE_H
-#define ANALYZE_TEXT_INCOMPLETE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -22,5 +21,3 @@ struct incomplete incomplete_model(const struct model *model);
 
 /* The reason why a device (by its index) has no account. */
 const char *incomplete_unmeasured(const struct analysis *analysis, size_t device);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * analyze/text/kernel_names.h - demangled names of kernels, by the string id of their symbol
  */
-#ifndef ANALYZE_TEXT_KERNEL_NAMES_H
-#define ANALYZE_TEXT_KERNEL_NAMES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ const char *kernel_names_find(const struct kernel_names *names, uint32_t symbol_
 /* "[kernel 0x1000ffff0040]" for a kernel (by its code id) with an address but without a name; NULL
  * for all others. */
 const char *kernel_names_place(const struct kernel_names *names, uint32_t code);
-
-#endif

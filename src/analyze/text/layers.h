@@ -7,8 +7,7 @@
  * "unknown", or one that the user defines. The layer of a stack is that of its innermost frame with
  * a layer. docs/design/findings.md defines the layers of frames.
  */
-#ifndef ANALYZE_TEXT_LAYERS_H
-#define ANALYZE_TEXT_LAYERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,5 +50,3 @@ struct layers_row {
  * then falling weight. The caller frees *ret_rows. Errors: -ENOMEM. */
 int layers_divide(struct layers *layers, const struct analysis *analysis,
 		  struct layers_row **ret_rows, size_t *ret_count);
-
-#endif

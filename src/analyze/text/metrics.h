@@ -3,8 +3,7 @@
  * analyze/text/metrics.h - minimum, mean, 95th percentile and maximum of each series in a part of a
  * recording
  */
-#ifndef ANALYZE_TEXT_METRICS_H
-#define ANALYZE_TEXT_METRICS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ bool metrics_is_full(const struct event_series *series, const struct event_count
 /* The next series with this name from *inout_index on; NULL: no more. */
 const struct metric_summary *metrics_find(const struct model *model, const struct metrics *metrics,
 					  const char *name, size_t *inout_index);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * analyze/text/row_names.h - names of devices, queues and series in a timeline
  */
-#ifndef ANALYZE_TEXT_ROW_NAMES_H
-#define ANALYZE_TEXT_ROW_NAMES_H
+#pragma once
 
 #include "event/event.h"
 
@@ -22,5 +21,3 @@ void row_name_queue(const struct model *model, const struct event_queue *row,
  * metric]". */
 void row_name_series(const struct model *model, const struct event_series *row,
 		     struct string_builder *name);
-
-#endif

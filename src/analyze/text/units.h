@@ -6,8 +6,7 @@
  * conversions for display, so that the report, the view and every export show the same number with
  * the same unit.
  */
-#ifndef ANALYZE_TEXT_UNITS_H
-#define ANALYZE_TEXT_UNITS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -37,5 +36,3 @@ double unit_value_of(const struct unit_shown *unit, uint32_t type, const struct 
 
 /* Converts the upper limit of a series; 0: not known. */
 double unit_limit(const struct unit_shown *unit, uint32_t type, uint64_t limit);
-
-#endif

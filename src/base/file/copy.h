@@ -2,8 +2,7 @@
  *
  * base/file/copy.h - copy files together with their modification time
  */
-#ifndef BASE_FILE_COPY_H
-#define BASE_FILE_COPY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ int copy_file(int from, struct output_folder *folder, const char *path, mode_t m
 
 /* Whether a regular file of the same size and modification time is at the path. */
 bool copy_is_there(int from, struct output_folder *folder, const char *path);
-
-#endif

@@ -3,8 +3,7 @@
  * base/file/output_file.h - create or open output files and folders, without being redirected by
  * another user
  */
-#ifndef BASE_FILE_OUTPUT_FILE_H
-#define BASE_FILE_OUTPUT_FILE_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -74,5 +73,3 @@ int output_folder_fail(const struct output_folder *folder, const char *path, int
 
 /* A new file at `path` below the folder. NULL: -errno is in *ret_error, with the error chain. */
 FILE *output_folder_stream(struct output_folder *folder, const char *path, int *ret_error);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * base/file/sqlite_library.h - load SQLite to write or read a database
  */
-#ifndef BASE_FILE_SQLITE_LIBRARY_H
-#define BASE_FILE_SQLITE_LIBRARY_H
+#pragma once
 
 #include <sqlite3.h>
 
@@ -39,5 +38,3 @@ struct sqlite_library {
 /* -ENOENT with a remedy if it is missing. */
 int sqlite_library_open(struct sqlite_library *library);
 void sqlite_library_close(struct sqlite_library *library); /* half-built-safe */
-
-#endif

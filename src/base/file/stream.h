@@ -2,13 +2,10 @@
  *
  * base/file/stream.h - check that everything written to a FILE was written to the disk or pipe
  */
-#ifndef BASE_FILE_STREAM_H
-#define BASE_FILE_STREAM_H
+#pragma once
 
 #include <stdio.h>
 
 /* 0 if everything written to `file` so far has arrived, otherwise -errno of the failed write, with
  * a message. */
 int stream_flush(FILE *file);
-
-#endif

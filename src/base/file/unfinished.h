@@ -2,8 +2,7 @@
  *
  * base/file/unfinished.h - remove incomplete files and folders when a signal ends the process
  */
-#ifndef BASE_FILE_UNFINISHED_H
-#define BASE_FILE_UNFINISHED_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -37,5 +36,3 @@ void unfinished_block_signals(sigset_t *ret_before);
  * the process, unless they were ignored. SIGXFSZ is ignored, so that writing fails instead. Not for
  * the recorder. */
 void unfinished_catch_signals(void);
-
-#endif

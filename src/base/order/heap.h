@@ -10,8 +10,7 @@
  *	HEAP_LIFT(ends, count, a->time < b->time);
  *	first = HEAP_POP(ends, count, a->time < b->time);
  */
-#ifndef BASE_ORDER_HEAP_H
-#define BASE_ORDER_HEAP_H
+#pragma once
 
 #include <stddef.h>
 
@@ -61,5 +60,3 @@
 		HEAP_SINK(items, count, is_before);             \
 		first_;                                         \
 	})
-
-#endif

@@ -2,8 +2,7 @@
  *
  * base/order/key_sort.h - sort rows by keys of a few numbers
  */
-#ifndef BASE_ORDER_KEY_SORT_H
-#define BASE_ORDER_KEY_SORT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ typedef int (*key_sort_compare)(const void *context, uint32_t left, uint32_t rig
  * Returns the address of the sorted keys in `keys`. */
 struct sort_key *key_sort(struct sort_key *keys, size_t count, key_sort_compare compare,
 			  const void *context);
-
-#endif

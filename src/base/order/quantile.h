@@ -6,8 +6,7 @@
  * QUANTILE_EXACT values; with more values it is the middle of a class whose width is 1/128 of the
  * value, so it is within 0.4 % of the true value. Values below 256 ns are always exact.
  */
-#ifndef BASE_ORDER_QUANTILE_H
-#define BASE_ORDER_QUANTILE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ int quantile_add(struct quantile *quantile, uint64_t value); /* -ENOMEM */
 
 /* numerator / denominator is q; 0 if no value was added. */
 uint64_t quantile_get(struct quantile *quantile, unsigned int numerator, unsigned int denominator);
-
-#endif

@@ -9,8 +9,7 @@
  * A part of submit.bpf.h. Include with these macros defined, or functions: find_range, on_found,
  * on_missed.
  */
-#ifndef BPF_SUBMIT_BATCHES_H
-#define BPF_SUBMIT_BATCHES_H
+#pragma once
 
 /* ---- looking through batches ----------------------------------------------------------------- */
 
@@ -295,5 +294,3 @@ SUBMIT_CALL run_mmap(const struct submit_request *request)
 	if (object)
 		add_mapping(*object, request->address, 0);
 }
-
-#endif

@@ -9,8 +9,7 @@
  * A part of submit.bpf.h. Include with these macros defined, or functions: find_range, on_found,
  * on_missed.
  */
-#ifndef BPF_SUBMIT_CALLS_H
-#define BPF_SUBMIT_CALLS_H
+#pragma once
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
@@ -182,5 +181,3 @@ static __always_inline bool read_data(void *target, __u32 size, const void *data
 	return !(is_user ? bpf_probe_read_user(target, size, data)
 			 : bpf_probe_read_kernel(target, size, data));
 }
-
-#endif

@@ -11,8 +11,7 @@
  *
  * Both drivers also have the functions exec, file_close and mmap.
  */
-#ifndef BPF_SUBMIT_FUNCTIONS_H
-#define BPF_SUBMIT_FUNCTIONS_H
+#pragma once
 
 #define LACKS_KERNELS "kernels of batches in buffers that are bound from now on"
 
@@ -38,5 +37,3 @@
 	BEGIN(context_destroy, i915_gem_context_destroy_ioctl, on_context_destroy) \
 	BEGIN(gem_close, drm_gem_close_ioctl, on_gem_close)
 /* clang-format on */
-
-#endif

@@ -9,8 +9,7 @@
  * A part of submit.bpf.h. Include with these macros defined, or functions: find_range, on_found,
  * on_missed.
  */
-#ifndef BPF_SUBMIT_IDENTITIES_H
-#define BPF_SUBMIT_IDENTITIES_H
+#pragma once
 
 /* ---- identities ------------------------------------------------------------------------------ */
 
@@ -106,5 +105,3 @@ static __always_inline __u32 minor_of(const struct drm_file *file)
 		return 0;
 	return BPF_CORE_READ(file, minor, dev, render, index);
 }
-
-#endif

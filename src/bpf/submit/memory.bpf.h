@@ -9,8 +9,7 @@
  * A part of submit.bpf.h. Include with these macros defined, or functions: find_range, on_found,
  * on_missed.
  */
-#ifndef BPF_SUBMIT_MEMORY_H
-#define BPF_SUBMIT_MEMORY_H
+#pragma once
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
@@ -318,5 +317,3 @@ static __always_inline long submit_fetch(void *context, __u64 vm, __u64 address,
 {
 	return submit_read(((struct submit_work *)context)->scratch, address, bytes);
 }
-
-#endif

@@ -11,8 +11,7 @@
  * call_of(command), on_before(command, data, file), on_gem_close, on_file_close,
  * run_before(what, data, file), drop_files(number), and driver_name.
  */
-#ifndef BPF_SUBMIT_PROGRAMS_H
-#define BPF_SUBMIT_PROGRAMS_H
+#pragma once
 
 #include "bpf/submit/submit.bpf.h"
 
@@ -394,5 +393,3 @@ int run_call(struct submit_request *request)
 		return run_before(request->call, data, file) ? 0 : run_through(request);
 	}
 }
-
-#endif

@@ -9,8 +9,7 @@
  * A part of submit.bpf.h. Include with these macros defined, or functions: find_range, on_found,
  * on_missed.
  */
-#ifndef BPF_SUBMIT_RECORDS_H
-#define BPF_SUBMIT_RECORDS_H
+#pragma once
 
 enum {
 	MAX_SUBMIT_STEPS = 16384, /* commands of a submission: about 0.7 ms */
@@ -97,5 +96,3 @@ static __always_inline void send_met(void)
 {
 	send_process(SUBMIT_RECORD_MET);
 }
-
-#endif

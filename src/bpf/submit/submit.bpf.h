@@ -16,8 +16,7 @@
  *
  * Include with these macros defined, or functions: find_range, on_found, on_missed.
  */
-#ifndef BPF_SUBMIT_SUBMIT_H
-#define BPF_SUBMIT_SUBMIT_H
+#pragma once
 
 #include "bpf/drm_types.h"
 
@@ -51,5 +50,3 @@ static __always_inline long submit_fetch(void *context, __u64 vm, __u64 address,
 #include "bpf/submit/calls.bpf.h"
 #include "bpf/submit/memory.bpf.h"
 #include "bpf/submit/batches.bpf.h"
-
-#endif

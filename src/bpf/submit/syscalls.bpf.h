@@ -15,8 +15,7 @@
  * x86-64's numbers and registers. Include with these macros defined, after
  * bpf/submit/programs.bpf.h: those that it needs.
  */
-#ifndef BPF_SUBMIT_SYSCALLS_H
-#define BPF_SUBMIT_SYSCALLS_H
+#pragma once
 
 #include "bpf/submit/programs.bpf.h"
 
@@ -209,5 +208,3 @@ int BPF_PROG(call_exec, struct task_struct *task)
 		disown_files(task->tgid);
 	return 0;
 }
-
-#endif

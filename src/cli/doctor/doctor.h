@@ -2,8 +2,7 @@
  *
  * cli/doctor/doctor.h - checks of what each collector needs, with a fix for each failed check
  */
-#ifndef CLI_DOCTOR_DOCTOR_H
-#define CLI_DOCTOR_DOCTOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,5 +51,3 @@ void doctor_check_iga(struct doctor_collector *collector);
 
 /* Counters of the machine. */
 void doctor_examine_system(struct doctor_collector *collector, const char *root);
-
-#endif

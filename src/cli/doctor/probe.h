@@ -5,8 +5,7 @@
  * If a driver crashes, hangs or prints while it is loaded, only a child process is affected. The
  * caller gets the result.
  */
-#ifndef CLI_DOCTOR_PROBE_H
-#define CLI_DOCTOR_PROBE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,5 +33,3 @@ void probe_nvml(struct probe_result *ret_result);
 
 /* Whether the file contains the bytes of `word`. */
 bool probe_file_contains(const char *path, const char *word);
-
-#endif

@@ -5,8 +5,7 @@
  * Paths begin with "/" and stay below the folder, whatever links it contains. Errors: -errno with
  * the error chain.
  */
-#ifndef CLI_DOCTOR_TREE_H
-#define CLI_DOCTOR_TREE_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -37,5 +36,3 @@ int tree_resolve(const struct tree *tree, const char *path, char ret_path[PATH_M
  * and no other user can write them. In a tree other than "/", the owner of the tree counts as root.
  * Errors: -EPERM with the reason and the remedy. */
 int tree_check_trusted(const struct tree *tree, const char *path);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * cli/info/info.h - `duet info` for files that are not traces: code objects, batch buffers
  */
-#ifndef CLI_INFO_INFO_H
-#define CLI_INFO_INFO_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -74,5 +73,3 @@ struct info_values {
 /* Describes the batch buffer in a file, and returns the exit status. */
 int info_batch(const struct cli_command *command, const struct info_values *values,
 	       const char *path);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * collect/amd/ways.h - how ROCm's guest gets into a program
  */
-#ifndef COLLECT_AMD_WAYS_H
-#define COLLECT_AMD_WAYS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -14,5 +13,3 @@
 /* Whether this is a valid value of RTL_MODE. */
 #define AMD_MODES_TEXT "lite, default and full (standard and hip mean default)"
 bool amd_has_mode(const char *name);
-
-#endif

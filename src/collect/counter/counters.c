@@ -339,8 +339,6 @@ int counters_open(struct recording *recording, const struct counters_options *op
 	counters->options = *options;
 	counters->begin_ns = counters->last_look_ns = counters->counted_ns = host_clocks_now_ns();
 	tracked_init(&counters->tracked);
-	hash_map_init(&counters->members);
-	hash_map_init(&counters->seen);
 	for (unsigned int i = 0; i < GROUP_COUNT && !error; i++)
 		error = open_group(counters, i);
 	if (error) {

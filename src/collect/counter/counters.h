@@ -3,8 +3,7 @@
  * collect/counter/counters.h - a collector of counters: runs samplers, keeps the list of processes,
  * writes rows
  */
-#ifndef COLLECT_COUNTER_COUNTERS_H
-#define COLLECT_COUNTER_COUNTERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -51,5 +50,3 @@ void counters_catch_up(void *state, uint64_t until_ns);
 void counters_count_losses(void *state, uint64_t now_ns);
 /* Takes a last reading. A sampler that hangs is left alone with its memory. */
 void counters_close(void *state);
-
-#endif

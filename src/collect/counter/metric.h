@@ -2,8 +2,7 @@
  *
  * collect/counter/metric.h - the metrics of a source, as a table
  */
-#ifndef COLLECT_COUNTER_METRIC_H
-#define COLLECT_COUNTER_METRIC_H
+#pragma once
 
 #include <stdint.h>
 
@@ -33,5 +32,3 @@ struct metric {
 	uint8_t limit;       /* enum metric_limit */
 	uint8_t limit_value; /* for LIMIT_VALUE: index */
 };
-
-#endif

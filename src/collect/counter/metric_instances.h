@@ -7,8 +7,7 @@
  * or a share of such an increase. A value that was not read is absent, and the next value that is
  * read starts a new difference.
  */
-#ifndef COLLECT_COUNTER_METRIC_INSTANCES_H
-#define COLLECT_COUNTER_METRIC_INSTANCES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -72,5 +71,3 @@ void metric_instance_was_born(const struct metric_instances *instances,
 void metric_instance_sample(const struct metric_instances *instances,
 			    struct metric_instance *instance, uint64_t now_ns,
 			    const uint64_t *values, uint64_t valid);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * collect/counter/sampled_processes.h - the list of processes whose counters are read
  */
-#ifndef COLLECT_COUNTER_SAMPLED_PROCESSES_H
-#define COLLECT_COUNTER_SAMPLED_PROCESSES_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -58,5 +57,3 @@ void tracked_look(struct tracked *tracked, struct tracked_view *view,
 /* Raises the peak of the slot's process to a new reading; returns the peak. */
 uint64_t tracked_raise_peak(struct tracked *tracked, const struct tracked_view *view, size_t place,
 			    uint64_t bytes);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * collect/counter/sampler.h - a thread that ticks at a fixed interval and measures its own lateness
  */
-#ifndef COLLECT_COUNTER_SAMPLER_H
-#define COLLECT_COUNTER_SAMPLER_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -47,5 +46,3 @@ bool sampler_stop(struct sampler *sampler, uint64_t wait_ns);
 
 /* CPU time of its thread. */
 uint64_t sampler_cpu_ns(const struct sampler *sampler);
-
-#endif

@@ -5,8 +5,7 @@
  * If text is missing, the outputs are unchanged and the result is false: the kernel may be older or
  * newer, or the file cut.
  */
-#ifndef COLLECT_COUNTER_SCAN_H
-#define COLLECT_COUNTER_SCAN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -127,5 +126,3 @@ static inline uint64_t scan_fields(const char *text, size_t length, const struct
 	}
 	return found;
 }
-
-#endif

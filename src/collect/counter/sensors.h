@@ -2,8 +2,7 @@
  *
  * collect/counter/sensors.h - files of /sys with one number each, for sensors that are listed once
  */
-#ifndef COLLECT_COUNTER_SENSORS_H
-#define COLLECT_COUNTER_SENSORS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,5 +45,3 @@ void sensors_close(struct source_state *state);
 
 /* Parses a file of /sys with one number; "max", as in control groups, is not one. */
 uint64_t number_parse(const char *text, size_t length, uint64_t *values);
-
-#endif

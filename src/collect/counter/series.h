@@ -5,8 +5,7 @@
  * One thread puts, one takes. After series_open, no call allocates or waits. A row without room is
  * refused; its source merges it into the next row.
  */
-#ifndef COLLECT_COUNTER_SERIES_H
-#define COLLECT_COUNTER_SERIES_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -89,5 +88,3 @@ void series_note(struct series *series, const char *text, uint32_t process);
 bool series_take(struct series *series, struct series_item *ret_item);
 /* Frees a slot whose END was taken. */
 void series_release(struct series *series, uint32_t slot);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * collect/counter/series_rows.h - writes queued items as rows of the trace
  */
-#ifndef COLLECT_COUNTER_SERIES_ROWS_H
-#define COLLECT_COUNTER_SERIES_ROWS_H
+#pragma once
 
 #include "collect/counter/series.h"
 #include "collect/recording.h"
@@ -12,5 +11,3 @@
  * rows. */
 void series_rows_write(struct series *series, struct recording *recording, const char *collector,
 		       const struct trace_source *source);
-
-#endif

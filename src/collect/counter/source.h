@@ -5,8 +5,7 @@
  * A source is one file, and one row in its collector's table. It opens everything before the first
  * tick; a tick allocates nothing. Parsers are pure functions of a text and its length.
  */
-#ifndef COLLECT_COUNTER_SOURCE_H
-#define COLLECT_COUNTER_SOURCE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -124,5 +123,3 @@ static inline uint64_t source_values(struct source_state *state, struct tick *ti
 }
 
 #define SOURCE_METRICS(table) .metrics = (table), .metrics_count = ARRAY_COUNT(table)
-
-#endif

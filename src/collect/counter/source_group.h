@@ -2,8 +2,7 @@
  *
  * collect/counter/source_group.h - the sources of one sampler
  */
-#ifndef COLLECT_COUNTER_SOURCE_GROUP_H
-#define COLLECT_COUNTER_SOURCE_GROUP_H
+#pragma once
 
 #include "collect/counter/sampler.h"
 #include "collect/counter/source.h"
@@ -46,5 +45,3 @@ int group_start(struct group *group);
 void group_tick(void *group);
 /* Call it after the sampler was stopped. NULL-safe. */
 void group_close(struct group *group);
-
-#endif

@@ -123,12 +123,11 @@ static int attach_listed(struct cpu *cpu, struct process *process, int pid_fd, D
  * threads that were attached both ways. */
 static int attach_threads(struct cpu *cpu, struct process *process, int pid_fd)
 {
-	struct hash_map seen;
+	struct hash_map seen = {0};
 	char folder[64];
 	size_t count = 1, attached = 0;
 	int error = 0;
 
-	hash_map_init(&seen);
 	snprintf(folder, sizeof(folder), "/proc/%u/task", process->row.pid);
 	for (int i = 0; i < MAX_LISTS && count && !error; i++) {
 		DIR *tasks = opendir(folder);

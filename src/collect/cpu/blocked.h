@@ -2,8 +2,7 @@
  *
  * collect/cpu/blocked.h - system call and stack of a blocked thread
  */
-#ifndef COLLECT_CPU_BLOCKED_H
-#define COLLECT_CPU_BLOCKED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,5 +52,3 @@ enum thread_place blocked_look(struct process_reader *reader, uint32_t pid, uint
 /* Starts a child and inspects it, to find out whether threads of this user may be inspected.
  * Errors: -errno of the refused call; the error chain says how to allow it. */
 int blocked_try(void);
-
-#endif

@@ -116,12 +116,8 @@ int cpu_open(struct recording *recording, const struct cpu_options *options, str
 	cpu->source_string = recording_string(recording, cpu->state.source.name);
 	cpu->faults_string = recording_string(recording, "page-faults");
 	cpu->losses.since_ns = host_clocks_now_ns();
-	hash_map_init(&cpu->who.unseen);
-	hash_map_init(&cpu->kernels);
 	identities_init(&cpu->python.notes);
 	cpu->python.is_wanted = options->has_python;
-	hash_map_init(&cpu->python.objects);
-	hash_map_init(&cpu->python.strangers);
 	if (cpu->rings)
 		note_rights(cpu);
 	cpu->blocked.has_tried = options->is_machine;

@@ -2,8 +2,7 @@
  *
  * collect/cpu/cpu.h - CPU collector: samples with stacks, context switches, thread lifetimes
  */
-#ifndef COLLECT_CPU_CPU_H
-#define COLLECT_CPU_CPU_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -61,5 +60,3 @@ void cpu_look(void *state);
 
 /* Writes the losses since the last call, and does the work of once a second. */
 void cpu_count_losses(void *state, uint64_t now_ns);
-
-#endif

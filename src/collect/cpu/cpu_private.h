@@ -10,8 +10,7 @@
  * records the switches of the whole machine; interrupts.c sums interrupt time; states.c polls
  * threads where perf is refused.
  */
-#ifndef COLLECT_CPU_CPU_PRIVATE_H
-#define COLLECT_CPU_CPU_PRIVATE_H
+#pragma once
 
 #include "base/quota.h"
 #include "collect/cpu/blocked.h"
@@ -389,5 +388,3 @@ struct process_thread *cpu_machine_thread(struct cpu *cpu, const struct kernel_t
 
 /* Polls the threads of the attached processes and of their descendants. */
 void cpu_look_at_all(struct cpu *cpu, uint64_t now_ns);
-
-#endif

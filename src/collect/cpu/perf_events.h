@@ -2,8 +2,7 @@
  *
  * collect/cpu/perf_events.h - finds the perf_event_attr variants that this kernel accepts
  */
-#ifndef COLLECT_CPU_PERF_EVENTS_H
-#define COLLECT_CPU_PERF_EVENTS_H
+#pragma once
 
 #include <linux/perf_event.h>
 #include <stdbool.h>
@@ -46,5 +45,3 @@ struct perf_event_attr perf_events_owner(uint32_t wakeup_bytes);
 
 /* Calls perf_event_open(2). Returns a descriptor, or -errno. */
 int perf_event_start(const struct perf_event_attr *attribute, pid_t thread, int cpu);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * collect/cpu/perf_names.h - translates the name of a perf event (option -e)
  */
-#ifndef COLLECT_CPU_PERF_NAMES_H
-#define COLLECT_CPU_PERF_NAMES_H
+#pragma once
 
 #include "collect/cpu/perf_rings.h"
 
@@ -11,5 +10,3 @@
  * "page-faults", "r1c2" (raw), "sched:sched_switch" (a tracepoint). Does not check whether this
  * machine has the event. Errors: -ENOENT, -EACCES with the error chain. */
 int perf_source_find(const char *name, struct perf_event_source *ret_source);
-
-#endif

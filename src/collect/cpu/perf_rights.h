@@ -3,8 +3,7 @@
  * collect/cpu/perf_rights.h - why perf events or ptrace access are refused, and the commands that
  * allow them
  */
-#ifndef COLLECT_CPU_PERF_RIGHTS_H
-#define COLLECT_CPU_PERF_RIGHTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,5 +33,3 @@ void ptrace_rights_text(int scope, bool is_ours, int error, char *ret_text, size
 /* Sets the error chain for an error of perf_event_open(2): reason and remedy. Returns `error`,
  * which is < 0. */
 int perf_refused(int error);
-
-#endif

@@ -212,8 +212,6 @@ int perf_rings_open(const struct perf_rings_options *options, struct perf_rings 
 		return error_set(-ENOMEM, "perf events: out of memory");
 	rings->options = *options;
 	rings->cpu_count = cpus > 0 ? (int)cpus : 1;
-	hash_map_init(&rings->ids);
-	hash_map_init(&rings->owners);
 	rings->poll_fd = epoll_create1(EPOLL_CLOEXEC);
 	rings->rings = calloc(ring_count(rings), sizeof(*rings->rings));
 	for (size_t i = 0; rings->rings && i < ring_count(rings); i++)

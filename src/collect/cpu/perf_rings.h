@@ -6,8 +6,7 @@
  * attached threads and of all their descendants fill them. With kernel.perf_event_paranoid up to 2
  * this needs no rights. perf_rings_open reports refusals.
  */
-#ifndef COLLECT_CPU_PERF_RINGS_H
-#define COLLECT_CPU_PERF_RINGS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -131,5 +130,3 @@ bool perf_rings_glance(struct perf_rings *rings, struct perf_glance *ret_glance)
 /* From now on, each new sample makes the descriptor readable, unless the frequency is too high for
  * that. */
 void perf_rings_wake(struct perf_rings *rings);
-
-#endif

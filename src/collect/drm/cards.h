@@ -2,8 +2,7 @@
  *
  * collect/drm/cards.h - lists the GPUs for which the kernel has a DRM driver
  */
-#ifndef COLLECT_DRM_CARDS_H
-#define COLLECT_DRM_CARDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,5 +46,3 @@ extern const struct source_list drm_sources;
 extern const struct source drm_client_source;
 extern const struct source drm_engine_source;
 extern const struct source drm_sensor_source;
-
-#endif

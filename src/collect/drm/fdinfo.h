@@ -4,8 +4,7 @@
  *
  * Format:   the kernel's Documentation/gpu/drm-usage-stats.rst; docs/design/gpu_counters.md.
  */
-#ifndef COLLECT_DRM_FDINFO_H
-#define COLLECT_DRM_FDINFO_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,5 +60,3 @@ struct fdinfo {
 /* False: the descriptor is not a DRM device's. Malformed lines are skipped, and so are engines and
  * regions beyond the array's end. */
 bool fdinfo_parse(const char *text, size_t length, struct fdinfo *ret_fdinfo);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * collect/drm/formats.h - parses files of DRM drivers that contain more than one number
  */
-#ifndef COLLECT_DRM_FORMATS_H
-#define COLLECT_DRM_FORMATS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,5 +26,3 @@ struct event_field {
 bool event_field_parse(const char *text, size_t length, struct event_field *ret_field);
 /* Puts a value into its bits of words. False: the value does not fit, or the field is invalid. */
 bool event_field_put(const struct event_field *field, uint64_t value, uint64_t words[EVENT_WORDS]);
-
-#endif

@@ -89,8 +89,6 @@ struct job_rows *job_rows_new(struct recording *recording, const struct cards *c
 		return NULL;
 	rows->recording = recording;
 	rows->cards = cards;
-	hash_map_init(&rows->by_ring);
-	hash_map_init(&rows->by_queue);
 	return rows;
 }
 

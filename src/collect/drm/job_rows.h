@@ -2,8 +2,7 @@
  *
  * collect/drm/job_rows.h - writes jobs of GPUs as rows of a recording
  */
-#ifndef COLLECT_DRM_JOB_ROWS_H
-#define COLLECT_DRM_JOB_ROWS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -45,5 +44,3 @@ void job_rows_each_second(struct job_rows *rows, uint64_t now_ns);
 void job_rows_put_lost(struct job_rows *rows, const struct job_rows_lost *lost, uint64_t now_ns);
 
 const struct job_rows_counts *job_rows_counted(const struct job_rows *rows);
-
-#endif

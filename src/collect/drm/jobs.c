@@ -511,8 +511,6 @@ struct jobs *jobs_new(jobs_on_job on_job, void *context)
 		return NULL;
 	jobs->on_job = on_job;
 	jobs->context = context;
-	hash_map_init(&jobs->by_fence);
-	hash_map_init(&jobs->by_context);
 	for (int place = 0; place < PLACES; place++)
 		jobs->places[place] = (struct entries){NOWHERE, NOWHERE, 0};
 	for (uint32_t i = 0; i < MAX_JOBS_OPEN; i++)

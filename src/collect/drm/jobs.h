@@ -2,8 +2,7 @@
  *
  * collect/drm/jobs.h - assembles jobs of GPUs from the kernel's records of their states
  */
-#ifndef COLLECT_DRM_JOBS_H
-#define COLLECT_DRM_JOBS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,5 +60,3 @@ void jobs_take(struct jobs *jobs, const void *record, size_t size);
 void jobs_end(struct jobs *jobs);
 
 const struct jobs_counts *jobs_counted(const struct jobs *jobs);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * collect/drm/kernel_jobs.h - records jobs of GPUs from the kernel's scheduler and fence events
  */
-#ifndef COLLECT_DRM_KERNEL_JOBS_H
-#define COLLECT_DRM_KERNEL_JOBS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -21,5 +20,3 @@ void kernel_jobs_close(struct kernel_jobs *jobs); /* NULL-safe */
 
 void kernel_jobs_drain(struct kernel_jobs *jobs);
 void kernel_jobs_each_second(struct kernel_jobs *jobs, uint64_t now_ns);
-
-#endif

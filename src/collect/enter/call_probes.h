@@ -4,8 +4,7 @@
  *
  * Only watched processes are probed. The BPF programs are loaded when the first process is added.
  */
-#ifndef COLLECT_ENTER_CALL_PROBES_H
-#define COLLECT_ENTER_CALL_PROBES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,5 +51,3 @@ void call_probes_forget_stack(struct call_probes *probes, uint64_t user_stack); 
 void call_probes_drain(struct call_probes *probes);
 /* Number of records so far that found no room. */
 uint64_t call_probes_lost(const struct call_probes *probes, enum call_count which);
-
-#endif

@@ -3,8 +3,7 @@
  * collect/enter/inject_running.h - injects guests into running processes, in parallel to the
  * recording
  */
-#ifndef COLLECT_ENTER_INJECT_RUNNING_H
-#define COLLECT_ENTER_INJECT_RUNNING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ void enterings_look(struct enterings *enterings, struct recording *recording,
  * when the recorder ends. */
 void enterings_end(struct enterings *enterings, struct recording *recording,
 		   const struct session_options *session);
-
-#endif

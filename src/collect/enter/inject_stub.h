@@ -3,8 +3,7 @@
  * collect/enter/inject_stub.h - machine code that is copied into a process to load a library
  * (x86-64)
  */
-#ifndef COLLECT_ENTER_INJECT_STUB_H
-#define COLLECT_ENTER_INJECT_STUB_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -52,5 +51,3 @@ static inline size_t injected_code_bytes(void)
 {
 	return (size_t)(injected_code_end - injected_code_begin);
 }
-
-#endif

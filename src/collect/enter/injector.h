@@ -2,8 +2,7 @@
  *
  * collect/enter/injector.h - loads a library into a running process
  */
-#ifndef COLLECT_ENTER_INJECTOR_H
-#define COLLECT_ENTER_INJECTOR_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -31,5 +30,3 @@ struct injector_result {
  * end releases a target that does not stop in time. Errors: -errno with the error chain (reason and
  * remedy); the process continues unchanged. */
 int injector_enter(const struct injector_options *options, struct injector_result *ret_result);
-
-#endif

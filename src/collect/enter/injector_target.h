@@ -3,8 +3,7 @@
  * collect/enter/injector_target.h - checks whether a library can be loaded into a process; collects
  * the addresses needed for that
  */
-#ifndef COLLECT_ENTER_INJECTOR_TARGET_H
-#define COLLECT_ENTER_INJECTOR_TARGET_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -64,5 +63,3 @@ uint64_t injector_target_gap(const struct injector_target *target, uint64_t byte
 /* The number after "\nLABEL:" in /proc/PID/task/TID/status, the last one if there are several.
  * base: number base. -1: not found. */
 long injector_status(pid_t pid, pid_t tid, const char *label, int base, uint64_t *ret_mask);
-
-#endif

@@ -3,8 +3,7 @@
  * collect/enter/remote_call.h - makes a thread of another process execute code, then lets it
  * continue (x86-64)
  */
-#ifndef COLLECT_ENTER_REMOTE_CALL_H
-#define COLLECT_ENTER_REMOTE_CALL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -65,5 +64,3 @@ int borrowed_thread_run(struct borrowed_thread *borrowed, uint64_t code, uint64_
 
 /* Restores the thread's state and releases it. Returns the time for which it was stopped, in ns. */
 uint64_t borrowed_thread_return(struct borrowed_thread *borrowed);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * collect/enter/remote_call_private.h - shared by remote_call.c, signal_frame.c and thread_check.c
  */
-#ifndef COLLECT_ENTER_REMOTE_CALL_PRIVATE_H
-#define COLLECT_ENTER_REMOTE_CALL_PRIVATE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ int signal_frame_write_chain(const struct borrowed_thread *borrowed);
 /* Whether a signal handler is running: searches a stack for a signal frame, by the address of the
  * restorer and the segment registers. */
 bool signal_frame_is_on(const struct injector_target *target, const uint8_t *stack, size_t bytes);
-
-#endif

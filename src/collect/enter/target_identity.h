@@ -3,8 +3,7 @@
  * collect/enter/target_identity.h - detects that a process being injected ended or runs another
  * program
  */
-#ifndef COLLECT_ENTER_TARGET_IDENTITY_H
-#define COLLECT_ENTER_TARGET_IDENTITY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,5 +59,3 @@ int target_identity_read(const struct target_identity *identity, uint64_t addres
 
 /* Sends a signal to this process, but not to a later one with the same pid. */
 void target_identity_signal(const struct target_identity *identity, int signal);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * collect/guest/attach.h - the sockets to which guests connect
  */
-#ifndef COLLECT_GUEST_ATTACH_H
-#define COLLECT_GUEST_ATTACH_H
+#pragma once
 
 #include <poll.h>
 #include <stdbool.h>
@@ -74,5 +73,3 @@ bool attach_next(struct attach *attach, struct attach_hello *ret_hello);
 /* Answers a hello. region_fd -1: the guest is refused. The connection stays open for the guest's
  * farewell. */
 int attach_answer(int fd, uint32_t ring_count, uint32_t ring_bytes, int region_fd);
-
-#endif

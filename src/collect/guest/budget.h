@@ -2,8 +2,7 @@
  *
  * collect/guest/budget.h - how much memory the recorder spends on one guest
  */
-#ifndef COLLECT_GUEST_BUDGET_H
-#define COLLECT_GUEST_BUDGET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ void guest_budget_release(struct guest_budget *budget, uint64_t bytes);
 /* guest_budget_hold for one of the two parts, `stacks` or `contents`. */
 bool guest_budget_hold_part(struct guest_budget *budget, struct quota *part, uint64_t bytes);
 void guest_budget_release_part(struct guest_budget *budget, struct quota *part, uint64_t bytes);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * collect/guest/decode.h - turns a guest's record into a row of the trace
  */
-#ifndef COLLECT_GUEST_DECODE_H
-#define COLLECT_GUEST_DECODE_H
+#pragma once
 
 #include "collect/guest/injected.h"
 
@@ -18,5 +17,3 @@ void decode_waiting(struct injected *injected, bool final);
 
 /* Gives up a content that is still incomplete: its code object is written without it. */
 void decode_end_assembly(struct injected *injected, struct injected_ring *ring);
-
-#endif

@@ -7,8 +7,7 @@
  * driver calls. If a thread's driver call lies within its runtime call, the two are joined to one
  * stack.
  */
-#ifndef COLLECT_GUEST_DRIVER_CALLS_H
-#define COLLECT_GUEST_DRIVER_CALLS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -53,5 +52,3 @@ uint32_t driver_calls_extend(struct recording *recording, const struct driver_ca
 
 /* Drops threads whose last call ended before that time. */
 void driver_calls_sweep(struct driver_calls *calls, uint64_t before_ns);
-
-#endif

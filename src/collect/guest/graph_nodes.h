@@ -3,8 +3,7 @@
  * collect/guest/graph_nodes.h - finds the call that launched a command which only the device
  * reports
  */
-#ifndef COLLECT_GUEST_GRAPH_NODES_H
-#define COLLECT_GUEST_GRAPH_NODES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -73,5 +72,3 @@ bool graph_nodes_is_captured(const struct graph_nodes *nodes, uint64_t graph_nod
  * launch]", and the frames that only the capturing stack has. */
 void graph_nodes_complete(struct graph_nodes *nodes, struct recording *recording,
 			  struct waiting_node *node, const struct node_call *call);
-
-#endif

@@ -491,8 +491,8 @@ static void free_rings(struct injected *injected)
 	injected->rings = NULL;
 }
 
-/* Ends the threads, writes their losses and unmaps the region. If the process lives on, it keeps
- * its mapping, so the pages are freed as well. */
+/* Closes the rings of the threads, writes their losses and unmaps the region. If the process lives
+ * on, it keeps its mapping, so the pages are freed as well. */
 static void close_region(struct injected *injected, bool lives_on)
 {
 	uint64_t now_ns = host_clocks_now_ns();

@@ -2,8 +2,7 @@
  *
  * collect/guest/injected.h - one guest in a process: its region, its rings, its ids
  */
-#ifndef COLLECT_GUEST_INJECTED_H
-#define COLLECT_GUEST_INJECTED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -259,5 +258,3 @@ void injected_count_ring_losses(struct injected *injected, struct injected_ring 
 /* Write the notes for the end of a guest. */
 void injected_note_facts(const struct injected *injected);
 void injected_note_untimed_queues(const struct injected *injected);
-
-#endif

@@ -3,8 +3,7 @@
  * collect/guest/program_counters.h - counters that a program or a runtime names, as series of its
  * process
  */
-#ifndef COLLECT_GUEST_PROGRAM_COUNTERS_H
-#define COLLECT_GUEST_PROGRAM_COUNTERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,5 +31,3 @@ bool program_counters_take(struct injected *injected, const struct record *recor
 void program_counters_end(struct injected *injected);
 
 void program_counters_fini(struct program_counters *counters);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * collect/guest/ranges.h - joins the starts and ends of a program's ranges
  */
-#ifndef COLLECT_GUEST_RANGES_H
-#define COLLECT_GUEST_RANGES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ void ranges_end(struct injected *injected);
 
 /* Frees the ranges of a ring without writing them. */
 void ranges_thread_fini(struct injected_ring *ring);
-
-#endif

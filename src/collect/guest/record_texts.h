@@ -2,8 +2,7 @@
  *
  * collect/guest/record_texts.h - texts in a guest's record, whose bytes may be anything
  */
-#ifndef COLLECT_GUEST_RECORD_TEXTS_H
-#define COLLECT_GUEST_RECORD_TEXTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ static inline bool record_texts(const struct record *record, size_t fixed, size_
 	}
 	return true;
 }
-
-#endif

@@ -2,8 +2,7 @@
  *
  * collect/guest/region.h - the shared memory of one guest: its size, its options, its heartbeat
  */
-#ifndef COLLECT_GUEST_REGION_H
-#define COLLECT_GUEST_REGION_H
+#pragma once
 
 #include <stdint.h>
 
@@ -34,5 +33,3 @@ void guest_region_close(struct guest_region *region); /* safe without a mapping 
 
 /* Writes the heartbeat in the process's own CLOCK_MONOTONIC, which the guest compares it with. */
 void guest_region_beat(const struct guest_region *region, uint64_t now_ns);
-
-#endif

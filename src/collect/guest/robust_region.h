@@ -3,8 +3,7 @@
  * collect/guest/robust_region.h - shared memory in which the kernel clears a word when the recorder
  * dies
  */
-#ifndef COLLECT_GUEST_ROBUST_REGION_H
-#define COLLECT_GUEST_ROBUST_REGION_H
+#pragma once
 
 #include <stddef.h>
 
@@ -18,5 +17,3 @@ void robust_region_own(struct ring_region *region);
 void robust_region_disown(struct ring_region *region);
 void robust_region_unmap(struct ring_region *region,
 			 size_t bytes); /* calls robust_region_disown first */
-
-#endif

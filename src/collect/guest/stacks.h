@@ -3,8 +3,7 @@
  * collect/guest/stacks.h - turns the stacks that a guest's thread describes into stacks of the
  * trace
  */
-#ifndef COLLECT_GUEST_STACKS_H
-#define COLLECT_GUEST_STACKS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -94,5 +93,3 @@ uint32_t stacks_python(struct recording *recording, uint32_t pid, const char *ex
 
 /* Returns the trace's id of a stack; 0: no stack, or not described. */
 uint32_t stacks_find(const struct stacks *stacks, uint64_t stack);
-
-#endif

@@ -63,8 +63,6 @@ static struct span span_of(const struct code_place *place)
 void code_places_init(struct code_places *places)
 {
 	*places = (struct code_places){0};
-	hash_map_init(&places->by_key);
-	hash_map_init(&places->by_user);
 }
 
 void code_places_fini(struct code_places *places)

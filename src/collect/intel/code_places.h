@@ -2,8 +2,7 @@
  *
  * collect/intel/code_places.h - index of kernels by GPU address space and address, and by process
  */
-#ifndef COLLECT_INTEL_CODE_PLACES_H
-#define COLLECT_INTEL_CODE_PLACES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -47,5 +46,3 @@ static inline uint64_t code_places_mix(uint64_t hash, uint64_t word)
 	hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
 	return hash ^ hash >> 29;
 }
-
-#endif

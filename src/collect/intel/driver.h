@@ -2,8 +2,7 @@
  *
  * collect/intel/driver.h - reads submissions to Intel GPUs from the kernel drivers, by BPF programs
  */
-#ifndef COLLECT_INTEL_DRIVER_H
-#define COLLECT_INTEL_DRIVER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,5 +32,3 @@ void driver_close(struct driver *driver); /* NULL-safe */
  * them. ret_text: the way that works, "its functions' types, but not …", or the reason. Takes 0.1
  * s, and at most a minute for each way. */
 bool driver_try(const char *name, char *ret_text, size_t size);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * collect/intel/eu_driver.h - the functions of a driver for its stream of EU stall rows
  */
-#ifndef COLLECT_INTEL_EU_DRIVER_H
-#define COLLECT_INTEL_EU_DRIVER_H
+#pragma once
 
 #include <stddef.h>
 
@@ -28,5 +27,3 @@ extern const struct eu_driver eu_xe_driver, eu_i915_driver;
 
 /* The cycles between samples are a multiple of the hardware's smallest number. */
 enum { EU_RATE_CYCLES = 251, EU_RATES = 7, EU_RATE_USUAL = 4 };
-
-#endif

@@ -2,8 +2,7 @@
  *
  * collect/intel/eu_stream.h - a GPU's stream of EU stall rows: opens, reads and reopens it
  */
-#ifndef COLLECT_INTEL_EU_STREAM_H
-#define COLLECT_INTEL_EU_STREAM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -70,5 +69,3 @@ uint64_t eu_stream_sampled_since(const struct eu_stream_facts *facts, uint64_t o
 /* Delivers the counts since the last call. Reading continues meanwhile. */
 void eu_stream_emit(struct eu_stream *stream, stalls_on_counts on_counts, void *context);
 void eu_stream_counted(struct eu_stream *stream, struct eu_stream_counts *ret_counts);
-
-#endif

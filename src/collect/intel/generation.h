@@ -2,8 +2,7 @@
  *
  * collect/intel/generation.h - finds the generation of an Intel GPU's commands
  */
-#ifndef COLLECT_INTEL_GENERATION_H
-#define COLLECT_INTEL_GENERATION_H
+#pragma once
 
 #include <stdint.h>
 
@@ -18,5 +17,3 @@ uint32_t generation_of(const struct gpu_node *node);
 /* By a graphics IP (20, 1: Xe2); by the PCI device id. */
 uint32_t generation_of_ip(uint32_t major, uint32_t minor);
 uint32_t generation_of_pci(uint32_t device);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * collect/intel/gpu_node.h - a render node of an Intel driver, and facts that the driver reports
  */
-#ifndef COLLECT_INTEL_GPU_NODE_H
-#define COLLECT_INTEL_GPU_NODE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -55,5 +54,3 @@ struct gpu_gt {
 /* xe only: the nth compute GT (others are for media). Errors, with the error chain: -ENOENT: there
  * are fewer; -ENOTSUP: the kernel is too old to report their IP; -errno. */
 int gpu_node_find_gt(const struct gpu_node *node, uint32_t nth, struct gpu_gt *ret_gt);
-
-#endif

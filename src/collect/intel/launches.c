@@ -88,7 +88,6 @@ struct launches *launches_new(struct recording *recording, const char *function,
 	}
 	submitters_init(&launches->submitters, recording);
 	code_places_init(&launches->codes);
-	hash_map_init(&launches->by_queue);
 	return launches;
 }
 

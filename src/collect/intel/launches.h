@@ -2,8 +2,7 @@
  *
  * collect/intel/launches.h - turns submissions to Intel GPUs into rows of a recording
  */
-#ifndef COLLECT_INTEL_LAUNCHES_H
-#define COLLECT_INTEL_LAUNCHES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -78,5 +77,3 @@ void launches_each_second(struct launches *launches, uint64_t now_ns);
 void launches_end(struct launches *launches);
 
 const struct launches_counts *launches_counted(const struct launches *launches);
-
-#endif

@@ -7,8 +7,7 @@
  *           later). A report holds the values of all counters at one time. The counters never
  *           reset, so that the count between two reports is their difference.
  */
-#ifndef COLLECT_INTEL_OA_H
-#define COLLECT_INTEL_OA_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -104,5 +103,3 @@ uint32_t oa_exponent_find(uint64_t clock_hz, uint32_t hz);
 uint64_t oa_period_ns(uint64_t clock_hz, uint32_t exponent);
 /* Converts clock ticks to ns without overflow. */
 uint64_t oa_time_ns(uint64_t clock_hz, uint64_t time);
-
-#endif

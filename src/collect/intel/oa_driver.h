@@ -2,8 +2,7 @@
  *
  * collect/intel/oa_driver.h - the functions of a driver for the reports of an OA unit
  */
-#ifndef COLLECT_INTEL_OA_DRIVER_H
-#define COLLECT_INTEL_OA_DRIVER_H
+#pragma once
 
 #include <stddef.h>
 
@@ -38,5 +37,3 @@ static const struct gpu_stream_words oa_words = {"OA", "reports", "reads this GP
 						 "a stream of reports"};
 
 extern const struct oa_driver oa_xe_driver, oa_i915_driver;
-
-#endif

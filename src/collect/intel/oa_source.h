@@ -2,8 +2,7 @@
  *
  * collect/intel/oa_source.h - counters of Intel GPUs from their OA units, as a source of a sampler
  */
-#ifndef COLLECT_INTEL_OA_SOURCE_H
-#define COLLECT_INTEL_OA_SOURCE_H
+#pragma once
 
 #include "collect/counter/source.h"
 #include "collect/intel/oa_stream.h"
@@ -43,5 +42,3 @@ void oa_units_close(void *units);
 
 extern const struct source oa_source;
 extern const struct source_list oa_sources;
-
-#endif

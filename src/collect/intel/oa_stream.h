@@ -2,8 +2,7 @@
  *
  * collect/intel/oa_stream.h - a GPU's stream of OA reports: opens, reads and reopens it
  */
-#ifndef COLLECT_INTEL_OA_STREAM_H
-#define COLLECT_INTEL_OA_STREAM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -77,5 +76,3 @@ void oa_stream_read(struct oa_stream *stream, oa_on_step on_step, void *context)
 /* Facts of the open stream; its layout may differ from the one asked for. */
 const struct oa_facts *oa_stream_facts(const struct oa_stream *stream);
 struct oa_counts oa_stream_counted(const struct oa_stream *stream);
-
-#endif

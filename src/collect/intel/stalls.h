@@ -7,8 +7,7 @@
  *           threads that stood there since the row before. It has no time, no process and no
  * address space; these follow from the time of the read and from the code that was at the address.
  */
-#ifndef COLLECT_INTEL_STALLS_H
-#define COLLECT_INTEL_STALLS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -60,5 +59,3 @@ void stalls_emit(struct stalls *stalls, stalls_on_counts on_counts, void *contex
 /* Number of rows that were not counted: instructions beyond MAX_STALLS_INSTRUCTIONS, or beyond the
  * budget. */
 uint64_t stalls_lost(const struct stalls *stalls);
-
-#endif

@@ -43,8 +43,6 @@ struct submitter {
 void submitters_init(struct submitters *submitters, struct recording *recording)
 {
 	*submitters = (struct submitters){.recording = recording};
-	hash_map_init(&submitters->known);
-	hash_map_init(&submitters->ends);
 }
 
 void submitters_fini(struct submitters *submitters)

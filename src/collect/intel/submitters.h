@@ -3,8 +3,7 @@
  * collect/intel/submitters.h - identifies the processes that submit work to GPUs, from the kernel's
  * pids
  */
-#ifndef COLLECT_INTEL_SUBMITTERS_H
-#define COLLECT_INTEL_SUBMITTERS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -46,5 +45,3 @@ uint32_t submitters_check(struct submitters *submitters, const struct submitter_
  * one, including earlier ends; 0: no more. */
 void submitters_look(struct submitters *submitters, uint64_t now_ns);
 uint32_t submitters_take_ended(struct submitters *submitters);
-
-#endif

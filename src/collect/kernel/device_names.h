@@ -2,8 +2,7 @@
  *
  * collect/kernel/device_names.h - names of devices and mounts, found by their number
  */
-#ifndef COLLECT_KERNEL_DEVICE_NAMES_H
-#define COLLECT_KERNEL_DEVICE_NAMES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,5 +14,3 @@
 bool device_name(uint32_t pid, unsigned int major, unsigned int minor, char *ret_text, size_t size);
 /* Writes "device dri/renderD128" for a character device. */
 bool device_name_character(unsigned int major, unsigned int minor, char *ret_text, size_t size);
-
-#endif

@@ -3,8 +3,7 @@
  * collect/kernel/fd_describe.h - text for the object that a system call waits for: a disk, pipe,
  * connection or device
  */
-#ifndef COLLECT_KERNEL_FD_DESCRIBE_H
-#define COLLECT_KERNEL_FD_DESCRIBE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,5 +17,3 @@ uint64_t file_words_key(const struct kernel_out *out);
 /* Writes "disk sda1", "ext4 at /home", "pipe", "unix socket", "TCP, port 443 of the peer" or
  * "device dri/renderD128". pid: the process whose mounts are used. False: no text. */
 bool file_words(uint32_t pid, const struct kernel_out *out, char *ret_text, size_t size);
-
-#endif

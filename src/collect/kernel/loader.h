@@ -2,8 +2,7 @@
  *
  * collect/kernel/loader.h - loads a BPF object by a program that runs inside the kernel
  */
-#ifndef COLLECT_KERNEL_LOADER_H
-#define COLLECT_KERNEL_LOADER_H
+#pragma once
 
 #include <stddef.h>
 
@@ -15,5 +14,3 @@ struct bpf_object;
  * build time; -errno of the kernel, which does not name the refused program. After an error the
  * object must be closed. Needs Linux 5.17. */
 int kernel_loader_load(struct bpf_object *object, int *ret_program_fds, size_t capacity);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * collect/kernel/namer.h - names of kernel functions, looked up by the kernel itself
  */
-#ifndef COLLECT_KERNEL_NAMER_H
-#define COLLECT_KERNEL_NAMER_H
+#pragma once
 
 #include <stddef.h>
 
@@ -19,5 +18,3 @@ void kernel_namer_close(struct kernel_namer *names); /* NULL-safe */
 /* Sets name and distance of each symbol, from its address. Errors: -errno of the kernel; names that
  * were set before stay. */
 int kernel_namer_find(struct kernel_namer *names, struct kernel_symbol *symbols, size_t count);
-
-#endif

@@ -3,8 +3,7 @@
  * collect/kernel/object.h - loads an object of BPF programs, without the programs that the kernel
  * refuses
  */
-#ifndef COLLECT_KERNEL_OBJECT_H
-#define COLLECT_KERNEL_OBJECT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -92,5 +91,3 @@ uint64_t kernel_object_missed(const struct kernel_object *object);
 
 /* NULL: no map has this name. */
 struct bpf_map *kernel_object_map(const struct kernel_object *object, const char *name);
-
-#endif

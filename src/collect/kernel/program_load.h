@@ -6,8 +6,7 @@
  * Each program that the kernel refuses costs as much again. A thread of its own loads the object,
  * so that the profiled program starts without waiting.
  */
-#ifndef COLLECT_KERNEL_PROGRAM_LOAD_H
-#define COLLECT_KERNEL_PROGRAM_LOAD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -56,5 +55,3 @@ int kernel_load_put(const struct kernel_load *load, const char *map, const void 
 		    const void *value);
 /* Removes a key from a map, as kernel_object_remove. */
 int kernel_load_remove(const struct kernel_load *load, const char *map, const void *key);
-
-#endif

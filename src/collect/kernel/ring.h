@@ -2,8 +2,7 @@
  *
  * collect/kernel/ring.h - reads the records and loss counts that BPF programs write
  */
-#ifndef COLLECT_KERNEL_RING_H
-#define COLLECT_KERNEL_RING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,5 +32,3 @@ bool kernel_ring_drain(struct kernel_ring *ring);
  * cannot be read. */
 uint64_t kernel_ring_sum(int counts_fd, uint32_t key);
 uint64_t kernel_ring_counted(const struct kernel_object *object, uint32_t key);
-
-#endif

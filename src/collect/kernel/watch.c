@@ -267,8 +267,6 @@ static int start_watch(const struct kernel_watch_options *options, bool is_trial
 
 	if (!watch)
 		return error_set(-ENOMEM, "BPF programs: out of memory");
-	hash_map_init(&watch->queues);
-	hash_map_init(&watch->stacks);
 	watch->options = *options;
 	watch->free_first = NONE;
 	watch->is_trial = is_trial;

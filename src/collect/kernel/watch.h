@@ -6,8 +6,7 @@
  * The BPF object is loaded in a thread of its own, while the profiled program starts. Switches
  * before the object is ready, and switches whose record is lost, have no such data.
  */
-#ifndef COLLECT_KERNEL_WATCH_H
-#define COLLECT_KERNEL_WATCH_H
+#pragma once
 
 #include <linux/types.h>
 #include <stdbool.h>
@@ -98,5 +97,3 @@ struct kernel_losses {
 	uint64_t wakings, kernel_stacks, user_stacks;
 };
 void kernel_watch_losses(const struct kernel_watch *watch, struct kernel_losses *ret_losses);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * collect/level_zero/ways.h - how the guest for Level Zero gets into a program
  */
-#ifndef COLLECT_LEVEL_ZERO_WAYS_H
-#define COLLECT_LEVEL_ZERO_WAYS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -18,5 +17,3 @@ bool level_zero_is_taken(const char *variable);
 
 /* Whether this machine has an Intel GPU, from the kernel's DRM drivers below root. */
 bool level_zero_has_device(const char *root);
-
-#endif

@@ -105,7 +105,8 @@ static void note_device(struct recording *recording, const struct nvidia *nvidia
 
 	if (device->has_instances)
 		snprintf(text, sizeof(text),
-			 "%s (%s) is divided by MIG; each instance has its own counters",
+			 "%s (%s) is divided by MIG: its counters are not those of the instance "
+			 "that a program uses",
 			 device->name, device->uuid);
 	else if (!device->whole &&
 		 (NVML_CALL(&nvidia->nvml, nvmlGpmQueryDeviceSupport, device->handle, &support) ||

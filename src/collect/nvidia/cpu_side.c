@@ -237,8 +237,6 @@ struct cpu_side *cpu_side_open(struct recording *recording, bool has_stacks)
 	}
 	side->stacks.on_forgotten = on_forgotten;
 	side->stacks.context = side;
-	hash_map_init(&side->pids);
-	hash_map_init(&side->codes);
 	if (call_probes_start(&options, &side->probes)) {
 		snprintf(side->refused, sizeof(side->refused), "%s", error_text());
 		error_clear();

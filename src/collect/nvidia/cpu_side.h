@@ -2,8 +2,7 @@
  *
  * collect/nvidia/cpu_side.h - records CUDA launches without CUPTI: by uprobes, without device times
  */
-#ifndef COLLECT_NVIDIA_CPU_SIDE_H
-#define COLLECT_NVIDIA_CPU_SIDE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ bool cpu_side_is_on(const struct cpu_side *side);
 void cpu_side_drain(struct cpu_side *side);
 /* Writes losses since the last call and drops ended processes. Call it each second. */
 void cpu_side_count(struct cpu_side *side, uint64_t now_ns);
-
-#endif

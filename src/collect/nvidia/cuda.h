@@ -2,8 +2,7 @@
  *
  * collect/nvidia/cuda.h - how CUDA's guest gets into a program, and advice for refusals of CUPTI
  */
-#ifndef COLLECT_NVIDIA_CUDA_H
-#define COLLECT_NVIDIA_CUDA_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,5 +40,3 @@ void cuda_explain(const char *function, int32_t result, const char *holder, char
 
 /* The remedy for a result of CUPTI, and its name; NULL: unknown. */
 const char *cuda_result_advice(int32_t result, const char **ret_name);
-
-#endif

@@ -3,8 +3,7 @@
  * collect/nvidia/cupti.h - CUDA's driver and libcupti in the recorder itself, for counters of whole
  * GPUs
  */
-#ifndef COLLECT_NVIDIA_CUPTI_H
-#define COLLECT_NVIDIA_CUPTI_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,5 +50,3 @@ void cupti_format_failure(const struct cupti *cupti, char *ret_text, size_t size
 
 /* 13 of 130001, 12 of 19 to 28. */
 uint32_t cupti_major(uint32_t version);
-
-#endif

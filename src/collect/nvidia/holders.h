@@ -2,8 +2,7 @@
  *
  * collect/nvidia/holders.h - finds processes that may hold a GPU's hardware counters
  */
-#ifndef COLLECT_NVIDIA_HOLDERS_H
-#define COLLECT_NVIDIA_HOLDERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,5 +23,3 @@ size_t holders_find(const char *root, bool look_at_maps, struct holder holders[M
 
 /* Formats "nv-hostengine (812): …; python3 (4711): …". */
 void holders_format(const struct holder *holders, size_t count, char *ret_text, size_t size);
-
-#endif

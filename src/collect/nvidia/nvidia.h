@@ -2,8 +2,7 @@
  *
  * collect/nvidia/nvidia.h - functions for all sources of NVIDIA's counters
  */
-#ifndef COLLECT_NVIDIA_NVIDIA_H
-#define COLLECT_NVIDIA_NVIDIA_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -73,5 +72,3 @@ void share_add(struct share *share, uint64_t until_ns, double percent);
 void share_add_period(struct share *share, uint64_t begin_ns, uint64_t until_ns, double percent);
 /* A percentage of a duration. */
 uint64_t part_of_ns(uint64_t took_ns, double percent);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * collect/nvidia/nvml.h - loads libnvidia-ml if it is installed, and lists the GPUs
  */
-#ifndef COLLECT_NVIDIA_NVML_H
-#define COLLECT_NVIDIA_NVML_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,5 +54,3 @@ size_t nvidia_devices_find(const struct nvml *nvml,
 
 /* Writes "00000000:1B:00.0" as the kernel would, "0000:1b:00.0". */
 void nvidia_address_format(const char *bus_id, char *ret_address, size_t size);
-
-#endif

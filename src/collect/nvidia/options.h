@@ -2,8 +2,7 @@
  *
  * collect/nvidia/options.h - options of the collector nvidia
  */
-#ifndef COLLECT_NVIDIA_OPTIONS_H
-#define COLLECT_NVIDIA_OPTIONS_H
+#pragma once
 
 #include "abi/nvidia_options.h"
 #include "collect/collector_options.h"
@@ -23,5 +22,3 @@ struct nvidia_options {
 	uint32_t pm_hz;
 	uint32_t pc_exponent; /* 0: by the size of the GPU */
 };
-
-#endif

@@ -2,8 +2,7 @@
  *
  * collect/nvidia/pm.h - PM sampling: hardware counters of whole GPUs, thousands of times a second
  */
-#ifndef COLLECT_NVIDIA_PM_H
-#define COLLECT_NVIDIA_PM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -25,5 +24,3 @@ void pm_drain(struct pm *pm);
 void pm_each_second(struct pm *pm, uint64_t now_ns);
 /* A GPU whose thread hangs in the driver keeps its memory. NULL-safe. */
 void pm_close(struct pm *pm);
-
-#endif

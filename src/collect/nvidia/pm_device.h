@@ -2,8 +2,7 @@
  *
  * collect/nvidia/pm_device.h - PM sampling of one GPU, in a thread of its own
  */
-#ifndef COLLECT_NVIDIA_PM_DEVICE_H
-#define COLLECT_NVIDIA_PM_DEVICE_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -71,5 +70,3 @@ void pm_device_set_id(struct pm_device *device, uint32_t id, uint32_t clock);
 bool pm_device_stop(struct pm_device *device, uint64_t wait_ns);
 
 void pm_device_free(struct pm_device *device); /* NULL-safe; the thread must have stopped */
-
-#endif

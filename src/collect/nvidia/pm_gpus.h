@@ -2,8 +2,7 @@
  *
  * collect/nvidia/pm_gpus.h - lists the GPUs that CUDA shows to the recorder
  */
-#ifndef COLLECT_NVIDIA_PM_GPUS_H
-#define COLLECT_NVIDIA_PM_GPUS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,5 +38,3 @@ enum pm_trigger pm_trigger_of(uint32_t capability);
 
 /* System clock cycles in about 1/hz s, assuming that the clock runs at the multiprocessors' max. */
 uint64_t pm_cycles_of(uint64_t sm_hz, uint32_t hz);
-
-#endif

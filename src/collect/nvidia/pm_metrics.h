@@ -4,8 +4,7 @@
  *
  * This file uses the host part of CUPTI, which needs the name of a chip and no GPU.
  */
-#ifndef COLLECT_NVIDIA_PM_METRICS_H
-#define COLLECT_NVIDIA_PM_METRICS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,5 +50,3 @@ bool pm_value_make(size_t index, double value, uint64_t took_ns, struct pm_value
 
 /* Upper limit of a chart's axis, as in struct event_series. */
 uint64_t pm_limit(size_t index);
-
-#endif

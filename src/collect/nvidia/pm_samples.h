@@ -3,8 +3,7 @@
  * collect/nvidia/pm_samples.h - turns samples of a GPU's counters into rows, and gaps between them
  * into losses
  */
-#ifndef COLLECT_NVIDIA_PM_SAMPLES_H
-#define COLLECT_NVIDIA_PM_SAMPLES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,5 +41,3 @@ void pm_samples_overflow(struct pm_samples *samples);
 
 /* Ends the series; until: the GPU's time, now_ns: CLOCK_MONOTONIC. */
 void pm_samples_end(struct pm_samples *samples, uint64_t until, uint64_t now_ns);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * collect/opencl/ways.h - how the guest for OpenCL gets into a program
  */
-#ifndef COLLECT_OPENCL_WAYS_H
-#define COLLECT_OPENCL_WAYS_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -15,5 +14,3 @@
 const char *opencl_obstacle(pid_t pid);
 /* Returns the reason why no call of a running process is recorded. */
 const char *opencl_why_unrecorded(pid_t pid);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * collect/ranges/ways.h - how the ranges guest gets into a program
  */
-#ifndef COLLECT_RANGES_WAYS_H
-#define COLLECT_RANGES_WAYS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -15,5 +14,3 @@
 
 /* Whether this machine has ROCm's library or device. */
 bool ranges_has_roctx(void);
-
-#endif

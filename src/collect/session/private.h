@@ -5,8 +5,7 @@
  * Each file calls only files above it in this list: notes.c, collectors.c, program.c, guests.c,
  * end.c, session.c.
  */
-#ifndef COLLECT_SESSION_PRIVATE_H
-#define COLLECT_SESSION_PRIVATE_H
+#pragma once
 
 #include <poll.h>
 #include <stdbool.h>
@@ -196,5 +195,3 @@ void session_remove_dead(struct session *session, uint64_t now_ns);
 
 void session_end_recording(struct session *session);
 void session_close_writer(struct session *session);
-
-#endif

@@ -41,9 +41,6 @@ struct process_map {
 int bpf_stacks_init(struct bpf_stacks *stacks, struct recording *recording)
 {
 	*stacks = (struct bpf_stacks){.walker = stack_walker_get(recording)};
-	hash_map_init(&stacks->maps);
-	hash_map_init(&stacks->by_number);
-	hash_map_init(&stacks->quotas);
 	return stacks->walker ? 0 : -ENOMEM;
 }
 

@@ -2,8 +2,7 @@
  *
  * collect/stack/bpf_stacks.h - walks user stacks that BPF programs copied, with unwind tables
  */
-#ifndef COLLECT_STACK_BPF_STACKS_H
-#define COLLECT_STACK_BPF_STACKS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -56,5 +55,3 @@ uint32_t bpf_stacks_find(struct bpf_stacks *stacks, uint64_t user_stack, uint32_
 
 /* Drops the ids of a process that has ended or called exec, because they may be reused. */
 void bpf_stacks_forget(struct bpf_stacks *stacks, uint32_t process);
-
-#endif

@@ -3,8 +3,7 @@
  * collect/stack/code_files.h - table of all executable files that are mapped, with their unwind
  * tables
  */
-#ifndef COLLECT_STACK_CODE_FILES_H
-#define COLLECT_STACK_CODE_FILES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -74,5 +73,3 @@ int code_files_open(struct code_files *files, struct code_file *file, uint32_t p
  * mapped. */
 union unwind_rule code_files_rule(struct code_files *files, struct code_file *file,
 				  uint64_t file_offset, uint32_t pid);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * collect/stack/images.h - finds the file that a process has mapped at a code address
  */
-#ifndef COLLECT_STACK_IMAGES_H
-#define COLLECT_STACK_IMAGES_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -68,5 +67,3 @@ bool images_find_name(struct images *images, const struct images_process *proces
 /* Opens a regular file for reading, by its path below the process's root folder, out of which no
  * link of the process leads. Errors: -errno. */
 int images_open_file(uint32_t pid, const char *path);
-
-#endif

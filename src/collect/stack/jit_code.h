@@ -2,8 +2,7 @@
  *
  * collect/stack/jit_code.h - frames in JIT code, and their names from perf maps and jitdumps
  */
-#ifndef COLLECT_STACK_JIT_CODE_H
-#define COLLECT_STACK_JIT_CODE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -69,5 +68,3 @@ void jit_code_hold(struct jit_code *code, const struct jit_code_owner *owner);
  * of the process's user was spent, so no search was made. */
 size_t jit_code_finish(struct jit_code *code, const struct jit_code_owner *owner,
 		       bool *ret_is_refused);
-
-#endif

@@ -3,8 +3,7 @@
  * collect/stack/kernel_frames.h - kernel frames of stacks, and their names at the end of a
  * recording
  */
-#ifndef COLLECT_STACK_KERNEL_FRAMES_H
-#define COLLECT_STACK_KERNEL_FRAMES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -52,5 +51,3 @@ void kernel_frames_load_namer(struct kernel_frames *frames);
 /* Names the frames that have no name yet, when a collector ends. Errors: as kallsyms_name, with the
  * error chain. */
 int kernel_frames_name(struct kernel_frames *frames);
-
-#endif

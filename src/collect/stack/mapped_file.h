@@ -2,8 +2,7 @@
  *
  * collect/stack/mapped_file.h - opens the file that another process has mapped
  */
-#ifndef COLLECT_STACK_MAPPED_FILE_H
-#define COLLECT_STACK_MAPPED_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -18,5 +17,3 @@ int mapped_file_open(pid_t pid, const struct proc_mapping *mapping);
 /* Whether the open file is the one that is mapped, by the device and inode that the kernel reports
  * for mappings. */
 bool mapped_file_is_same(int fd, const struct proc_mapping *mapping);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * collect/stack/memory_map.h - table of a process's executable mappings, by address
  */
-#ifndef COLLECT_STACK_MEMORY_MAP_H
-#define COLLECT_STACK_MEMORY_MAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -66,5 +65,3 @@ const struct memory_piece *memory_map_at(const struct memory_map *map, size_t in
  * MAX_MEMORY_PIECES to MEMORY_PIECES_LIMIT; left_out counts the pieces beyond. Errors: -ENOMEM; the
  * map is unchanged. */
 int memory_map_renew(struct memory_map *map, const struct memory_piece *pieces, size_t count);
-
-#endif

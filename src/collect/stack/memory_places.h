@@ -2,8 +2,7 @@
  *
  * collect/stack/memory_places.h - names an address of a process by its file or variable
  */
-#ifndef COLLECT_STACK_MEMORY_PLACES_H
-#define COLLECT_STACK_MEMORY_PLACES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,5 +48,3 @@ bool memory_places_file(const struct proc_maps *maps, uint64_t address, char *re
  * all files. */
 void memory_places_variable(const struct proc_maps *maps, uint64_t address, char *ret_text,
 			    size_t size);
-
-#endif

@@ -3,8 +3,7 @@
  * collect/stack/process_reader.h - reads /proc files and memory of processes, with cached
  * descriptors
  */
-#ifndef COLLECT_STACK_PROCESS_READER_H
-#define COLLECT_STACK_PROCESS_READER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ ssize_t process_reader_call(struct process_reader *reader, uint32_t pid, uint32_
  * (userfaultfd, FUSE). */
 size_t process_reader_memory(struct process_reader *reader, uint32_t pid, uint64_t address,
 			     void *ret_bytes, size_t size);
-
-#endif

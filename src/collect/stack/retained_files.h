@@ -3,8 +3,7 @@
  * collect/stack/retained_files.h - keeps files open until the end of a recording, to archive those
  * that are deleted or replaced
  */
-#ifndef COLLECT_STACK_RETAINED_FILES_H
-#define COLLECT_STACK_RETAINED_FILES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ bool retained_files_add(struct retained_files *kept, int fd, const char *path,
  * .build-id/xx/yyy or by path. Then closes all. Returns the number of files that could not be
  * copied. */
 size_t retained_files_finish(struct retained_files *kept, const char *folder);
-
-#endif

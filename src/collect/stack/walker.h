@@ -2,8 +2,7 @@
  *
  * collect/stack/walker.h - walks stacks with the unwind tables of their code
  */
-#ifndef COLLECT_STACK_WALKER_H
-#define COLLECT_STACK_WALKER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -84,5 +83,3 @@ uint32_t stack_walker_cut_mark(const struct stack_walker *walker, uint64_t frame
 void stack_walker_name_code(struct stack_walker *walker, struct process *process);
 /* Searches for the last time. Returns the number of frames without a name. */
 size_t stack_walker_finish_code(struct stack_walker *walker, struct process *process);
-
-#endif

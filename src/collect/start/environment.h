@@ -3,8 +3,7 @@
  * collect/start/environment.h - environment of the profiled program: the user's variables, and
  * those for the guests
  */
-#ifndef COLLECT_START_ENVIRONMENT_H
-#define COLLECT_START_ENVIRONMENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,5 +26,3 @@ int environment_append(struct environment *environment, const char *name, const 
 /* The same at the start of the list. */
 int environment_prepend(struct environment *environment, const char *name, const char *value,
 			char separator);
-
-#endif

@@ -7,8 +7,7 @@
  * takes. All processes of a user together get 1/50 of the time. A limited user may overdraw that by
  * at most LOOKUP_BUDGET_AHEAD, which corresponds to 200 ms of reading.
  */
-#ifndef COLLECT_START_LOOKUP_BUDGET_H
-#define COLLECT_START_LOOKUP_BUDGET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ static inline void lookup_budget_spend(struct lookup_budget *time, uint64_t begi
 
 	time->until_ns = from_ns + LOOKUP_BUDGET_SHARE * (end_ns - begin_ns);
 }
-
-#endif

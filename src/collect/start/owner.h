@@ -3,8 +3,7 @@
  * collect/start/owner.h - talks to the program that started this recorder to record itself
  * (libduet)
  */
-#ifndef COLLECT_START_OWNER_H
-#define COLLECT_START_OWNER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -21,5 +20,3 @@ bool owner_has_left(int fd);
 
 /* Reports to the program that the trace is complete and this process will exit with `status`. */
 void owner_send_end(int fd, int status);
-
-#endif

@@ -202,14 +202,13 @@ int process_tree_init(struct process_tree *process_tree)
 void process_tree_look(struct process_tree *process_tree)
 {
 	struct tree_process *member;
-	struct hash_map now;
+	struct hash_map now = {0};
 	size_t cursor = 0;
 
 	while ((member = process_tree_next(process_tree, &cursor))) {
 		member->is_there = member->has_changed = false;
 		look_at(process_tree, member);
 	}
-	hash_map_init(&now);
 	if (list_processes(process_tree, &now) == 0) {
 		hash_map_fini(&process_tree->others);
 		process_tree->others = now;

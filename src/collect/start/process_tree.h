@@ -2,8 +2,7 @@
  *
  * collect/start/process_tree.h - tracks processes and all their descendants by polling /proc
  */
-#ifndef COLLECT_START_PROCESS_TREE_H
-#define COLLECT_START_PROCESS_TREE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,5 +48,3 @@ void process_tree_forget(struct process_tree *process_tree);
 
 /* Iterates as hash_map_next does; NULL at the end. */
 struct tree_process *process_tree_next(const struct process_tree *process_tree, size_t *cursor);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * collect/start/program.h - starts the profiled program
  */
-#ifndef COLLECT_START_PROGRAM_H
-#define COLLECT_START_PROGRAM_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -67,5 +66,3 @@ bool program_mentions(const char *name, const char *word);
 
 /* The reason why no guest can be loaded; NULL for ordinary and unknown programs. */
 const char *program_kind_text(enum program_kind kind);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * collect/start/quotas.h - limits what each user's programs take of a machine-wide recorder
  */
-#ifndef COLLECT_START_QUOTAS_H
-#define COLLECT_START_QUOTAS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -76,5 +75,3 @@ void user_quotas_spend(struct user_quotas *shares, uid_t uid, uint64_t ns);
 struct lookup_budget user_quotas_looks(const struct user_quotas *shares, uid_t uid);
 void user_quotas_put_looks(struct user_quotas *shares, uid_t uid,
 			   const struct lookup_budget *looks);
-
-#endif

@@ -3,8 +3,7 @@
  * collect/start/ranks.h - rank of a process in its job, from the variables of launchers (torchrun,
  * MPI, Slurm)
  */
-#ifndef COLLECT_START_RANKS_H
-#define COLLECT_START_RANKS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ struct rank {
 /* Parses an environment in the format of /proc/PID/environ: NAME=VALUE, each with a zero byte at
  * its end. All zero: no known launcher. */
 struct rank ranks_parse(const char *environment, size_t size);
-
-#endif

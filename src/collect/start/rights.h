@@ -5,8 +5,7 @@
  * Linux capabilities belong to a thread, and a thread can only drop its own. Each thread of the
  * recorder therefore drops its rights itself.
  */
-#ifndef COLLECT_START_RIGHTS_H
-#define COLLECT_START_RIGHTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,5 +54,3 @@ enum rights_further {
  * names the capabilities that the file already has, because setcap replaces them. further: bits of
  * enum rights_further. */
 void rights_setcap_text(unsigned int further, char *ret_text, size_t size);
-
-#endif

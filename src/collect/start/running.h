@@ -2,8 +2,7 @@
  *
  * collect/start/running.h - checks and tracks the running processes to be recorded (option -p)
  */
-#ifndef COLLECT_START_RUNNING_H
-#define COLLECT_START_RUNNING_H
+#pragma once
 
 #include <poll.h>
 #include <stdbool.h>
@@ -37,5 +36,3 @@ size_t running_poll(const struct running *running, struct pollfd *entries);
 
 /* Whether all processes have ended. False without -p. */
 bool running_have_ended(const struct running *running);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * collect/start/wake.h - waits until one of many descriptors is readable or a time is over
  */
-#ifndef COLLECT_START_WAKE_H
-#define COLLECT_START_WAKE_H
+#pragma once
 
 #include <poll.h>
 #include <stdbool.h>
@@ -34,5 +33,3 @@ void wake_forget(struct wake *wake);
 /* Waits; the time is rounded up to milliseconds. Without registered descriptors, returns
  * WAKE_OTHERS when the time is over. */
 enum wake_reason wake_wait(const struct wake *wake, uint64_t wait_ns);
-
-#endif

@@ -7,8 +7,7 @@
  * MAX_METRICS entries in the order of the source's table of metrics. Each value that is found sets
  * a bit, which is returned or set in `valid`; other values are unchanged.
  */
-#ifndef COLLECT_SYSTEM_FORMATS_H
-#define COLLECT_SYSTEM_FORMATS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,5 +52,3 @@ bool cgroup_path(const char *text, size_t length, const char *controller, struct
 uint64_t cpu_stat_parse(const char *text, size_t length, uint64_t *values);
 /* Parses cpu.max: allowed CPU time per second, in ns. */
 bool cpu_max_parse(const char *text, size_t length, uint64_t *ret_ns);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * collect/system/process_files.h - a file of each recorded process, read repeatedly
  */
-#ifndef COLLECT_SYSTEM_PROCESS_FILES_H
-#define COLLECT_SYSTEM_PROCESS_FILES_H
+#pragma once
 
 #include "collect/counter/sampled_processes.h"
 #include "collect/counter/source.h"
@@ -29,5 +28,3 @@ void process_files_read(struct source_state *state, struct tick *tick);
 #define PROCESS_FILES_SOURCE                                                     \
 	.max_instances = MAX_TRACKED, .own_bytes = sizeof(struct process_files), \
 	.open = process_files_open, .read = process_files_read, .close = process_files_close
-
-#endif

@@ -2,8 +2,7 @@
  *
  * collect/system/sources.h - the sources of the machine and of processes
  */
-#ifndef COLLECT_SYSTEM_SOURCES_H
-#define COLLECT_SYSTEM_SOURCES_H
+#pragma once
 
 #include "collect/counter/source.h"
 
@@ -27,5 +26,3 @@ extern const struct source stat_source;
 extern const struct source tasks_source;
 extern const struct source thermal_source;
 extern const struct source vmstat_source;
-
-#endif

@@ -295,7 +295,7 @@ static int on_counter(struct chrome *chrome, const struct event_counter *row)
 	const struct event_series *series = model_entity(model, EVENT_SERIES, row->series);
 	struct unit_shown unit = {0};
 	struct chrome_place place;
-	struct string_builder name;
+	struct string_builder name = {0};
 	double value = NAN;
 	int error;
 
@@ -308,7 +308,6 @@ static int on_counter(struct chrome *chrome, const struct event_counter *row)
 	error = chrome_rows_series(&chrome->rows, series, &place);
 	if (error)
 		return error;
-	string_builder_init(&name);
 	row_name_series(model, series, &name);
 	chrome->count++;
 	chrome_events_counter(&chrome->events, &place, string_builder_text(&name), unit.text, value,

@@ -4,8 +4,7 @@
  *
  * Times are in microseconds with three decimals, so they keep the nanoseconds.
  */
-#ifndef EXPORT_CHROME_EVENTS_H
-#define EXPORT_CHROME_EVENTS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -56,5 +55,3 @@ void chrome_events_depth(const struct chrome_events *events, const struct chrome
 
 /* A key with a time in the file's unit, relative to base_ns. */
 void chrome_events_time(const struct chrome_events *events, const char *key, uint64_t time_ns);
-
-#endif

@@ -85,10 +85,9 @@ static int end_process(struct chrome_rows *rows, uint64_t pid, struct string_bui
 static int describe_process(struct chrome_rows *rows, const struct event_process *row,
 			    uint64_t *ret_pid)
 {
-	struct string_builder text;
+	struct string_builder text = {0};
 	int error = assign_number(rows, &rows->pids, row ? row->pid : 0, ret_pid);
 
-	string_builder_init(&text);
 	string_builder_append(
 		&text, model_text(rows->model, row ? row->name_string : 0, "[unknown process]"));
 	if (row && *ret_pid != row->pid)
@@ -99,10 +98,9 @@ static int describe_process(struct chrome_rows *rows, const struct event_process
 static int describe_device(struct chrome_rows *rows, const struct event_device *row,
 			   uint64_t *ret_pid)
 {
-	struct string_builder text;
+	struct string_builder text = {0};
 	int error = assign_number(rows, &rows->pids, 0, ret_pid);
 
-	string_builder_init(&text);
 	row_name_device(rows->model, row, &text);
 	return end_process(rows, *ret_pid, &text, error);
 }
@@ -173,9 +171,8 @@ typedef void append_row_name(const struct chrome_rows *rows, uint32_t id,
 static int describe_row(struct chrome_rows *rows, struct chrome_row *row, uint32_t id, uint64_t tid,
 			append_row_name *append_name, int error)
 {
-	struct string_builder name;
+	struct string_builder name = {0};
 
-	string_builder_init(&name);
 	append_name(rows, id, &name);
 	if (!error)
 		error = add_lane(rows, row, tid, string_builder_text(&name));
@@ -381,8 +378,6 @@ int chrome_rows_init(struct chrome_rows *rows, const struct model *model,
 	int error;
 
 	*rows = (struct chrome_rows){.model = model, .filter = filter, .json = json};
-	hash_map_init(&rows->pids);
-	hash_map_init(&rows->tids);
 	entity_index_init(&rows->all_processes, model->reader, EVENT_PROCESS);
 	entity_index_init(&rows->all_devices, model->reader, EVENT_DEVICE);
 	entity_index_init(&rows->all_threads, model->reader, EVENT_THREAD);

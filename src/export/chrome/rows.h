@@ -7,8 +7,7 @@
  * is already in use gets such a number too, because viewers identify a thread by its tid alone.
  * Spans that overlap on a row are placed on further rows (lanes).
  */
-#ifndef EXPORT_CHROME_ROWS_H
-#define EXPORT_CHROME_ROWS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -79,5 +78,3 @@ int chrome_rows_series(struct chrome_rows *rows, const struct event_series *seri
 
 /* The index of a queue; the last index for a queue that the trace does not describe. */
 size_t chrome_rows_queue_index(const struct chrome_rows *rows, uint32_t queue);
-
-#endif

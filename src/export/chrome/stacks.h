@@ -3,8 +3,7 @@
  * export/chrome/stacks.h - write the samples of a Chrome trace and the stacks that the trace refers
  * to
  */
-#ifndef EXPORT_CHROME_STACKS_H
-#define EXPORT_CHROME_STACKS_H
+#pragma once
 
 #include "analyze/filter.h"
 #include "export/chrome/events.h"
@@ -22,5 +21,3 @@ int chrome_stacks_samples(const struct chrome_events *events, const struct chrom
  * -ENOMEM. */
 int chrome_stacks_frames(struct json_writer *json, const struct output_options *options,
 			 const struct stack_set *stacks);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * export/common/escape.h - write names of a trace as one line of text
  */
-#ifndef EXPORT_COMMON_ESCAPE_H
-#define EXPORT_COMMON_ESCAPE_H
+#pragma once
 
 struct string_builder;
 
@@ -13,5 +12,3 @@ void escape_append(struct string_builder *builder, const char *text);
 
 /* The same; blanks are escaped too, so that the result is one word. */
 void escape_append_word(struct string_builder *builder, const char *text);
-
-#endif

@@ -3,8 +3,7 @@
  * export/common/field_values.h - the functions named in event/fields.def: values computed from a
  * row, and conditions
  */
-#ifndef EXPORT_COMMON_FIELD_VALUES_H
-#define EXPORT_COMMON_FIELD_VALUES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -49,5 +48,3 @@ FIELD_CONDITION(execution_has_ended)
 #undef FIELD_REAL
 #undef FIELD_TEXT
 #undef FIELD_CONDITION
-
-#endif

@@ -5,8 +5,7 @@
  * An exporter has lists of columns, which tools/make_fields.py generates from event/fields.def. It
  * reads the cells of a row one after the other and writes each in its format.
  */
-#ifndef EXPORT_COMMON_FIELDS_H
-#define EXPORT_COMMON_FIELDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -110,5 +109,3 @@ struct field_cell {
  * columns of a row, with steps = NULL before the first. */
 bool field_read(const struct field_column *column, const struct model *model, const void *row,
 		struct field_cell *cell);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * export/common/gzip.h - write bytes into a file, compressed by gzip
  */
-#ifndef EXPORT_COMMON_GZIP_H
-#define EXPORT_COMMON_GZIP_H
+#pragma once
 
 #include <stddef.h>
 #include <stdio.h>
@@ -22,5 +21,3 @@ void gzip_fini(struct gzip *gzip);
 void gzip_write(struct gzip *gzip, const void *bytes, size_t size);
 /* Writes the rest. The file contains no name and no time, so equal bytes give equal files. */
 void gzip_end(struct gzip *gzip);
-
-#endif

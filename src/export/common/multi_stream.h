@@ -5,8 +5,7 @@
  *
  * The streams are in one unnamed temporary file, so memory does not grow with their content.
  */
-#ifndef EXPORT_COMMON_MULTI_STREAM_H
-#define EXPORT_COMMON_MULTI_STREAM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,5 +25,3 @@ bool spool_is_empty(const struct spool *spool, size_t stream);
 
 /* Copies a whole stream to out; the stream may be empty. */
 int spool_copy(struct spool *spool, size_t stream, FILE *out);
-
-#endif

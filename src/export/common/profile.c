@@ -61,10 +61,7 @@ void profile_close(struct profile *profile)
 
 static int push_frame(struct profile *profile, const struct profile_frame *frame)
 {
-	if (array_grow(profile->stack, profile->capacity, profile->count + 1))
-		return -ENOMEM;
-	profile->stack[profile->count++] = *frame;
-	return 0;
+	return array_append(profile->stack, profile->capacity, profile->count, *frame);
 }
 
 static enum profile_frame_kind kind_of(enum frame_class class)

@@ -7,8 +7,7 @@
  * that of the account: commands that overlap share the time, so all rows of a device add up to its
  * busy time.
  */
-#ifndef EXPORT_COMMON_PROFILE_H
-#define EXPORT_COMMON_PROFILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -108,5 +107,3 @@ const char *profile_thread_name(const struct profile *profile, const struct prof
  * contradictions. */
 void profile_describe(const struct profile *profile,
 		      void (*on_line)(void *context, const char *line), void *context);
-
-#endif

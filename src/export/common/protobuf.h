@@ -10,8 +10,7 @@
  *
  * -ENOMEM is kept in `error` and later fields are ignored, so that callers check once.
  */
-#ifndef EXPORT_COMMON_PROTOBUF_H
-#define EXPORT_COMMON_PROTOBUF_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -120,5 +119,3 @@ static inline void protobuf_end(struct protobuf *message, size_t begin)
 	else
 		protobuf_end_long(message, begin);
 }
-
-#endif

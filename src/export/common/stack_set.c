@@ -20,8 +20,6 @@
 void stack_set_init(struct stack_set *set, const struct model *model)
 {
 	*set = (struct stack_set){.model = model};
-	hash_map_init(&set->stacks);
-	hash_map_init(&set->frames);
 }
 
 void stack_set_fini(struct stack_set *set)

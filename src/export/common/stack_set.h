@@ -2,8 +2,7 @@
  *
  * export/common/stack_set.h - collect the stacks and frames that an export refers to
  */
-#ifndef EXPORT_COMMON_STACK_SET_H
-#define EXPORT_COMMON_STACK_SET_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ int stack_set_add(struct stack_set *set, uint32_t stack);
  * no memory. */
 uint32_t *stack_set_stacks(const struct stack_set *set, size_t *ret_count);
 uint32_t *stack_set_frames(const struct stack_set *set, size_t *ret_count);
-
-#endif

@@ -19,9 +19,6 @@
 void stack_texts_init(struct stack_texts *texts, struct profile *profile, stack_format *format)
 {
 	*texts = (struct stack_texts){.profile = profile, .format = format};
-	hash_map_init(&texts->texts);
-	arena_init(&texts->arena);
-	string_builder_init(&texts->builder);
 }
 
 void stack_texts_fini(struct stack_texts *texts)

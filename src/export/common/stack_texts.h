@@ -2,8 +2,7 @@
  *
  * export/common/stack_texts.h - a cache of the texts of stacks
  */
-#ifndef EXPORT_COMMON_STACK_TEXTS_H
-#define EXPORT_COMMON_STACK_TEXTS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ const char *stack_texts_get(struct stack_texts *texts, uint32_t stack);
 /* The same with the function that its innermost frame called; 0: none. */
 const char *stack_texts_get_call(struct stack_texts *texts, uint32_t stack,
 				 uint32_t function_string);
-
-#endif

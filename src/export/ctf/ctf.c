@@ -382,11 +382,10 @@ static void make_uuid(struct ctf *ctf)
 	const void *entities = NULL;
 	const struct event_host *host;
 	size_t count = model_entities(ctf->filter.model, EVENT_HOST, &entities);
-	struct string_builder text;
+	struct string_builder text = {0};
 	XXH128_hash_t hash;
 
 	host = entities;
-	string_builder_init(&text);
 	string_builder_appendf(&text, "%" PRIu64 " %s %s", ctf->filter.begin_ns,
 			       count ? text_of(ctf, host->boot_id_string) : "",
 			       model_command(ctf->filter.model));

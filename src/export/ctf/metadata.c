@@ -122,12 +122,11 @@ static void put_devices(FILE *file, const struct model *model)
 	const struct event_device *devices;
 	const struct event_queue *queues;
 	const void *entities = NULL;
-	struct string_builder name;
+	struct string_builder name = {0};
 	char key[32];
 	size_t count = model_entities(model, EVENT_DEVICE, &entities);
 
 	devices = entities;
-	string_builder_init(&name);
 	for (size_t i = 0; i < count; i++) {
 		string_builder_clear(&name);
 		row_name_device(model, &devices[i], &name);
@@ -209,11 +208,10 @@ static void put_device_clock(FILE *file, const struct filter *filter, const uint
 {
 	const struct clocks *clocks = filter->model->clocks;
 	const struct clocks_domain *domain = clocks_find(clocks, id);
-	struct string_builder text;
+	struct string_builder text = {0};
 	char name[32], drift[64] = "";
 
 	format_clock(name, sizeof(name), id);
-	string_builder_init(&text);
 	if (domain && domain->certificate.has_drift)
 		snprintf(drift, sizeof(drift), ", drift %" PRId64 " ppb",
 			 domain->certificate.drift_ppb);

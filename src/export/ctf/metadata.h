@@ -2,8 +2,7 @@
  *
  * export/ctf/metadata.h - describe the streams of a CTF trace: events, fields, clocks
  */
-#ifndef EXPORT_CTF_METADATA_H
-#define EXPORT_CTF_METADATA_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -39,5 +38,3 @@ struct output_folder;
  * clocks[i]. Errors: -errno with a text. */
 int ctf_metadata_write(struct output_folder *folder, const struct filter *filter,
 		       const uint8_t *uuid, const uint32_t *clocks, size_t clocks_count);
-
-#endif

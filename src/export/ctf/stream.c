@@ -65,9 +65,8 @@ void ctf_stream_u64(struct ctf_stream *stream, uint64_t value)
 
 void ctf_stream_text(struct ctf_stream *stream, const char *text)
 {
-	struct string_builder builder;
+	struct string_builder builder = {0};
 
-	string_builder_init(&builder);
 	string_builder_append_utf8(&builder, text);
 	if (builder.error)
 		stream->error = builder.error;

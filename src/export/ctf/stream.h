@@ -5,8 +5,7 @@
  * A packet is at most 64 KiB, unless one event alone is larger. Times never go back within a
  * stream. Fields are packed bytes in little-endian order, as ctf/metadata.c describes them.
  */
-#ifndef EXPORT_CTF_STREAM_H
-#define EXPORT_CTF_STREAM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,5 +53,3 @@ void ctf_stream_text(struct ctf_stream *stream, const char *text);
 
 /* Records `count` lost events: ends the packet at time_ns and starts another. */
 int ctf_stream_discard(struct ctf_stream *stream, uint64_t time_ns, uint64_t count);
-
-#endif

@@ -347,16 +347,12 @@ static int on_begin(void *context, const struct analysis *analysis)
 {
 	struct iaprof *iaprof = context;
 
-	(void)analysis;
 	iaprof->sweeps++;
 	return 0;
 }
 
 static int on_span(void *context, size_t device, const struct account_span *span)
 {
-	(void)context;
-	(void)device;
-	(void)span;
 	return 0;
 }
 
@@ -392,7 +388,6 @@ static int on_row(void *context, const struct order_item *item, uint64_t launche
 	bool is_clock;
 	int error;
 
-	(void)launches;
 	if (!is_last_sweep(iaprof) || item->kind != EVENT_COUNTER || !row->series ||
 	    !filter_has_time(&iaprof->filter, row->begin))
 		return 0;
@@ -548,10 +543,6 @@ static int write_iaprof(const struct model *model, const struct output_options *
 
 	for (size_t i = 0; i < IAPROF_NAMES_COUNT; i++)
 		string_table_init(&iaprof.names[i]);
-	hash_map_init(&iaprof.processes);
-	pair_map_init(&iaprof.stacks);
-	string_builder_init(&iaprof.text);
-	string_builder_init(&iaprof.whole);
 	error = profile_open_names(&iaprof.profile, model, options);
 	if (!error)
 		error = device_code_new(model, &iaprof.code);

@@ -3,8 +3,7 @@
  * export/iaprof/lines.h - the parts of the iaprof exporter: iaprof.c collects samples, lines.c
  * writes lines
  */
-#ifndef EXPORT_IAPROF_LINES_H
-#define EXPORT_IAPROF_LINES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -102,5 +101,3 @@ int iaprof_define(struct iaprof *iaprof, enum iaprof_names names, const char *te
 
 /* Writes the samples of an interval, grouped by kernel. */
 int iaprof_put_kernels(struct iaprof *iaprof);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * An unknown time or id has no key. docs/export.schema.json describes the keys.
  */
-#ifndef EXPORT_JSON_ROWS_H
-#define EXPORT_JSON_ROWS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ struct json_rows {
 
 /* Writes the keys of a row; the caller opens and closes the object. */
 void json_rows_put(struct json_rows *rows, const struct field_list *list, const void *row);
-
-#endif

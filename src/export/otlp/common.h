@@ -3,8 +3,7 @@
  * export/otlp/common.h - the messages that OpenTelemetry's profiles and metrics have in common:
  * machine, tool, completeness
  */
-#ifndef EXPORT_OTLP_COMMON_H
-#define EXPORT_OTLP_COMMON_H
+#pragma once
 
 #include <stdint.h>
 
@@ -25,5 +24,3 @@ void otlp_put_int(struct protobuf *message, unsigned int field, const char *key,
 void otlp_put_resource(struct protobuf *message, const struct analysis *analysis);
 void otlp_put_scope(struct protobuf *message, const struct analysis *analysis,
 		    const struct output_options *options);
-
-#endif

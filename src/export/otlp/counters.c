@@ -176,9 +176,8 @@ static void put_metric(const struct model *model, struct protobuf *message,
 	const struct event_series *series = metric->series;
 	bool is_sum = series->type == SERIES_AMOUNT;
 	size_t begin = protobuf_begin(message, OTLP_SCOPE_METRICS_METRICS), data;
-	struct string_builder name;
+	struct string_builder name = {0};
 
-	string_builder_init(&name);
 	string_builder_appendf(&name, "duet.counter.%s",
 			       model_text(model, series->metric_string, "unnamed"));
 	protobuf_text(message, OTLP_METRIC_NAME, string_builder_text(&name));

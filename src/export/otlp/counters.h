@@ -2,8 +2,7 @@
  *
  * export/otlp/counters.h - export counters as metrics of OpenTelemetry
  */
-#ifndef EXPORT_OTLP_COUNTERS_H
-#define EXPORT_OTLP_COUNTERS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -15,5 +14,3 @@ struct protobuf;
  * nothing is written if the trace contains none. Errors: -ENOMEM, errors of the reader. */
 int otlp_put_counters(struct protobuf *message, const struct model *model,
 		      const struct output_options *options, uint64_t *inout_points);
-
-#endif

@@ -345,7 +345,6 @@ static struct set *set_of(struct otlp *otlp, const struct profile_row *row)
 	*set = (struct set){.kind = row->kind,
 			    .source = row->source,
 			    .is_ns = is_sample && row->is_time && strcmp(row->unit, "ns") == 0};
-	string_table_init(&set->keys);
 	return set;
 }
 

@@ -3,8 +3,7 @@
  * export/perfetto/about.h - describe the recording in a Perfetto trace: completeness, ledger,
  * clocks
  */
-#ifndef EXPORT_PERFETTO_ABOUT_H
-#define EXPORT_PERFETTO_ABOUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ int about_write_end(const struct about *about, const struct model *model, struct
  * clock, collectors that could not run. Writes nothing if the start time is unknown. */
 int about_write(const struct about *about, const struct model *model, struct packets *packets,
 		uint64_t track, const struct analysis_ledger *ledger);
-
-#endif

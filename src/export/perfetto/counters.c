@@ -79,13 +79,12 @@ static int describe(struct counters *counters, size_t index, const struct event_
 		.unit = is_bytes(counters, series) ? PF_UNIT_SIZE_BYTES : PF_UNIT_UNSPECIFIED,
 		.unit_name = counters->units[index].text,
 		.description = model_text(counters->tracks->model, series->source_string, "")};
-	struct string_builder name;
+	struct string_builder name = {0};
 	uint64_t parent;
 	int error = find_parent(counters, series, &parent);
 
 	if (error)
 		return error;
-	string_builder_init(&name);
 	row_name_series(counters->tracks->model, series, &name);
 	error = tracks_describe_counter(counters->tracks, parent, string_builder_text(&name),
 					&about, &counters->uuids[index]);

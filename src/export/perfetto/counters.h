@@ -2,8 +2,7 @@
  *
  * export/perfetto/counters.h - write the recorded counters of a timeline
  */
-#ifndef EXPORT_PERFETTO_COUNTERS_H
-#define EXPORT_PERFETTO_COUNTERS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -31,5 +30,3 @@ void counters_fini(struct counters *counters); /* NULL-safe */
 /* Writes a reading at its start. Leaves out readings without a value and those of a series that the
  * trace does not describe. Errors: those of writing. */
 int counters_write(struct counters *counters, const struct event_counter *row);
-
-#endif

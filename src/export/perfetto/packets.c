@@ -93,8 +93,6 @@ void packets_init(struct packets *packets, FILE *file)
 	*packets = (struct packets){.file = file};
 	protobuf_init(&packets->packet);
 	protobuf_init(&packets->texts);
-	string_table_init(&packets->names);
-	string_table_init(&packets->values);
 }
 
 void packets_fini(struct packets *packets)

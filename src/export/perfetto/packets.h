@@ -6,8 +6,7 @@
  * number. An event is built piece by piece between packets_event_begin and packets_event_end.
  * Errors are kept and returned at the end of a packet.
  */
-#ifndef EXPORT_PERFETTO_PACKETS_H
-#define EXPORT_PERFETTO_PACKETS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -150,5 +149,3 @@ void packets_known(struct packets *packets, enum packets_key key, const char *te
 /* Arguments up to packets_group_end are inside this one; groups do not nest. */
 void packets_group_begin(struct packets *packets, enum packets_key key);
 void packets_group_end(struct packets *packets);
-
-#endif

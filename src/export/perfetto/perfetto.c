@@ -302,7 +302,6 @@ static int on_launch(void *context, const struct event_launch *row, uint64_t num
 	struct slice *slice;
 	int error = write_before(perfetto, row->enter);
 
-	(void)number;
 	if (error || !is_of_thread(perfetto, row->thread))
 		return error;
 	slice = new_slice(perfetto, EVENT_LAUNCH);

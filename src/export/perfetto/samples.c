@@ -50,21 +50,12 @@ int samples_init(struct samples *samples, const struct model *model,
 		 const struct output_options *options, struct packets *packets)
 {
 	*samples = (struct samples){.model = model, .packets = packets};
-	hash_map_init(&samples->by_source);
 	return profile_open_names(&samples->profile, model, options);
 }
 
 static void stream_init(struct samples_stream *stream, const char *source)
 {
 	*stream = (struct samples_stream){.source = source};
-	string_table_init(&stream->functions);
-	string_table_init(&stream->paths);
-	string_table_init(&stream->build_ids);
-	string_table_init(&stream->files);
-	hash_map_init(&stream->mappings);
-	pair_map_init(&stream->frames);
-	hash_map_init(&stream->stacks);
-	hash_map_init(&stream->counts);
 }
 
 static void stream_fini(struct samples_stream *stream)

@@ -5,8 +5,7 @@
  * The samples of one event form a packet sequence of their own, after that of the timeline (1). A
  * sequence states the sampled event once, and has its own numbers for texts, frames and stacks.
  */
-#ifndef EXPORT_PERFETTO_SAMPLES_H
-#define EXPORT_PERFETTO_SAMPLES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ int samples_write(struct samples *samples, const struct event_cpu_sample *row);
 /* The innermost function of a stack that is the program's own, otherwise the innermost of all.
  * *ret_function is NULL if none is known; it is valid until samples_fini. Errors: -ENOMEM. */
 int samples_name(struct samples *samples, uint32_t stack, const char **ret_function);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * export/perfetto/slice.h - a row of the timeline with its start and end, and its packet
  */
-#ifndef EXPORT_PERFETTO_SLICE_H
-#define EXPORT_PERFETTO_SLICE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -70,5 +69,3 @@ bool slice_is_instant(const struct slice *slice);
 
 /* Writes category, name and arguments of a row into the current event packet. */
 void slice_write(const struct slice_writer *writer, const struct slice *slice);
-
-#endif

@@ -6,8 +6,7 @@
  * All calls must be in the order of time. Events of threads that the trace does not describe are
  * left out.
  */
-#ifndef EXPORT_PERFETTO_STATES_H
-#define EXPORT_PERFETTO_STATES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,5 +43,3 @@ int states_back(struct states *states, uint32_t thread, uint64_t time_ns);
 
 /* End of the trace: closes all open slices. */
 int states_end(struct states *states, uint64_t time_ns);
-
-#endif

@@ -128,9 +128,8 @@ static int describe_thread(struct tracks *tracks, const struct event_thread *row
 
 static void put_device_description(struct tracks *tracks, const struct event_device *row)
 {
-	struct string_builder text;
+	struct string_builder text = {0};
 
-	string_builder_init(&text);
 	string_builder_appendf(&text, "%s, vendor %s, driver %s, platform %s",
 			       model_text(tracks->model, row->key_string, "no key"),
 			       model_text(tracks->model, row->vendor_string, "unknown"),
@@ -146,10 +145,9 @@ static int describe_device(struct tracks *tracks, const struct event_device *row
 			   uint64_t *ret_uuid)
 {
 	struct protobuf *packet = &tracks->packets->packet;
-	struct string_builder name;
+	struct string_builder name = {0};
 	size_t mark;
 
-	string_builder_init(&name);
 	row_name_device(tracks->model, row, &name);
 	*ret_uuid = begin_descriptor(tracks, 0, string_builder_text(&name), &mark);
 	protobuf_u64(packet, PF_TRACK_DESCRIPTOR_CHILD_ORDERING, PF_EXPLICIT);
@@ -175,9 +173,8 @@ static void append_clock(const struct tracks *tracks, struct string_builder *tex
 
 static void put_queue_description(struct tracks *tracks, const struct event_queue *row)
 {
-	struct string_builder text;
+	struct string_builder text = {0};
 
-	string_builder_init(&text);
 	string_builder_appendf(&text, "context %" PRIu32 ", %s order, %s", row->context,
 			       row->flags & QUEUE_OUT_OF_ORDER ? "out of" : "in",
 			       !(row->flags & QUEUE_TIMED) ? "no device times"
@@ -211,13 +208,12 @@ static int find_device(struct tracks *tracks, const struct event_queue *queue,
 static int describe_queue(struct tracks *tracks, const struct event_queue *row, uint64_t *ret_uuid)
 {
 	struct tracks_device *device;
-	struct string_builder name;
+	struct string_builder name = {0};
 	size_t mark;
 	int error = find_device(tracks, row, &device);
 
 	if (error)
 		return error;
-	string_builder_init(&name);
 	row_name_queue(tracks->model, row, &name);
 	*ret_uuid = begin_descriptor(tracks, device->uuid, string_builder_text(&name), &mark);
 	string_builder_fini(&name);

@@ -2,8 +2,7 @@
  *
  * export/perfetto/tracks.h - create the tracks of the timeline, and place slices on them
  */
-#ifndef EXPORT_PERFETTO_TRACKS_H
-#define EXPORT_PERFETTO_TRACKS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -94,5 +93,3 @@ int tracks_describe_counter(struct tracks *tracks, uint64_t parent, const char *
 int tracks_depth(struct tracks *tracks, uint32_t queue, uint32_t *ret_counter);
 int tracks_busy(struct tracks *tracks, uint32_t queue, uint32_t *ret_counter);
 int tracks_rate(struct tracks *tracks, uint32_t queue, uint32_t command, uint32_t *ret_counter);
-
-#endif

@@ -717,7 +717,6 @@ static int write_sqlite(const struct model *model, const struct output_options *
 	int error;
 
 	stack_set_init(&database.stacks, model);
-	string_builder_init(&database.text);
 	error = open_database(&database, options, file);
 	if (!error)
 		error = fill_tables(&database);

@@ -2,12 +2,9 @@
  *
  * export/sqlite/tables.h - sqlite/tables.sql as the build embeds it
  */
-#ifndef EXPORT_SQLITE_TABLES_H
-#define EXPORT_SQLITE_TABLES_H
+#pragma once
 
 #include <stddef.h>
 
 extern const char sqlite_tables[];
 extern const size_t sqlite_tables_size; /* bytes, without the final NUL */
-
-#endif

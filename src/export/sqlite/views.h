@@ -2,12 +2,9 @@
  *
  * export/sqlite/views.h - sqlite/views.sql as the build embeds it
  */
-#ifndef EXPORT_SQLITE_VIEWS_H
-#define EXPORT_SQLITE_VIEWS_H
+#pragma once
 
 #include <stddef.h>
 
 extern const char sqlite_views[];
 extern const size_t sqlite_views_size; /* bytes, without the final NUL */
-
-#endif

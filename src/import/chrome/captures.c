@@ -35,13 +35,10 @@ int chrome_captures_add(struct chrome_captures *captures, const char *name,
 	/* a failed end call ends the capture too: the graph is invalid then */
 	if (begins ? call->result : !strstr(name, "StreamEndCapture"))
 		return 0;
-	if (array_grow(captures->marks, captures->capacity, captures->count + 1))
-		return -ENOMEM;
-	captures->marks[captures->count++] =
-		(struct chrome_capture_mark){.time = begins ? call->exit : call->enter,
-					     .thread = call->thread,
-					     .step = begins ? 1 : -1};
-	return 0;
+	return array_append(captures->marks, captures->capacity, captures->count,
+			    (struct chrome_capture_mark){.time = begins ? call->exit : call->enter,
+							 .thread = call->thread,
+							 .step = begins ? 1 : -1});
 }
 
 static int compare_marks(const void *left, const void *right)

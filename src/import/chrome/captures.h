@@ -3,8 +3,7 @@
  * import/chrome/captures.h - the times at which threads of a Chrome trace captured a stream into a
  * graph
  */
-#ifndef IMPORT_CHROME_CAPTURES_H
-#define IMPORT_CHROME_CAPTURES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,5 +34,3 @@ void chrome_captures_sort(struct chrome_captures *captures);
 
 /* Whether the thread of the call was capturing a stream when the call started. */
 bool chrome_captures_has(const struct chrome_captures *captures, const struct event_launch *call);
-
-#endif

@@ -119,10 +119,9 @@ static int find_row(struct chrome *chrome, const struct chrome_event *event, str
 {
 	const char *pid = string_builder_text(&event->pid), *tid = string_builder_text(&event->tid);
 	uint32_t before = chrome->row_keys.count, id = 0;
-	struct string_builder key;
+	struct string_builder key = {0};
 	int error;
 
-	string_builder_init(&key);
 	string_builder_append(&key, pid);
 	string_builder_append_char(&key, '\n');
 	string_builder_append(&key, tid);
@@ -149,7 +148,7 @@ static int find_device(struct chrome *chrome, const char *pid, uint32_t *ret_dev
 		     {"device ", DEVICE_OTHER}};
 	const char *name = chrome_names_labels(&chrome->names, pid);
 	enum event_device_type type = DEVICE_GPU;
-	struct string_builder made;
+	struct string_builder made = {0};
 	bool is_labelled = *name;
 	int error;
 
@@ -162,7 +161,6 @@ static int find_device(struct chrome *chrome, const char *pid, uint32_t *ret_dev
 			break;
 		}
 	}
-	string_builder_init(&made);
 	string_builder_appendf(&made, "GPU %s", pid);
 	error = made.error ? made.error
 			   : import_target_device(chrome->target, pid,
@@ -694,10 +692,7 @@ static int read_chrome(struct import_source *source, struct import_target *targe
 	bool is_cut;
 	int error;
 
-	string_table_init(&chrome.texts);
-	string_table_init(&chrome.row_keys);
 	chrome_join_init(&chrome.join);
-	hash_map_init(&chrome.tids);
 	error = chrome_names_read(&chrome.names, source);
 	if (!error)
 		error = import_source_rewind(source);

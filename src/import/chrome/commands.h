@@ -2,8 +2,7 @@
  *
  * import/chrome/commands.h - the type, times and sizes of a command in a Chrome trace
  */
-#ifndef IMPORT_CHROME_COMMANDS_H
-#define IMPORT_CHROME_COMMANDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ void chrome_commands_take_times(const struct chrome_event *event, struct event_e
 /* Sets the work sizes of a launch. */
 void chrome_commands_take_sizes(const struct chrome_arguments *arguments,
 				struct event_launch *launch);
-
-#endif

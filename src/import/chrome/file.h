@@ -2,8 +2,7 @@
  *
  * import/chrome/file.h - read a Chrome trace event by event
  */
-#ifndef IMPORT_CHROME_FILE_H
-#define IMPORT_CHROME_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -60,5 +59,3 @@ int chrome_file_read(struct import_source *source, const struct chrome_visitor *
 /* Returns -EBADMSG; the text contains the event's line and byte. */
 __attribute__((format(printf, 2, 3))) int chrome_file_fail(const struct chrome_event *event,
 							   const char *format, ...);
-
-#endif

@@ -21,7 +21,6 @@
 void chrome_join_init(struct chrome_join *join)
 {
 	*join = (struct chrome_join){0};
-	string_table_init(&join->keys);
 }
 
 void chrome_join_fini(struct chrome_join *join)

@@ -2,8 +2,7 @@
  *
  * import/chrome/join.h - match calls and commands of a Chrome trace by their correlation id
  */
-#ifndef IMPORT_CHROME_JOIN_H
-#define IMPORT_CHROME_JOIN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -72,5 +71,3 @@ void chrome_join_take_call(struct chrome_join *join, struct chrome_joined *joine
 			   struct event_launch *ret_call);
 void chrome_join_take_command(struct chrome_join *join, struct chrome_joined *joined,
 			      struct chrome_command *ret_command);
-
-#endif

@@ -77,11 +77,10 @@ static int add_text(struct chrome_names *names, const char *text, uint32_t *ret_
 static int name_row(struct chrome_names *names, const char *pid, const char *tid, const char *text,
 		    bool is_label)
 {
-	struct string_builder key;
+	struct string_builder key = {0};
 	uint32_t id = 0, string;
 	int error;
 
-	string_builder_init(&key);
 	error = row_key(pid, tid, &key);
 	if (!error)
 		id = string_table_add(&names->rows, string_builder_text(&key), key.length);
@@ -97,10 +96,9 @@ static int name_row(struct chrome_names *names, const char *pid, const char *tid
 static const char *find_row(const struct chrome_names *names, const uint32_t *strings,
 			    const char *pid, const char *tid)
 {
-	struct string_builder key;
+	struct string_builder key = {0};
 	uint32_t id;
 
-	string_builder_init(&key);
 	row_key(pid, tid, &key);
 	id = string_table_find(&names->rows, string_builder_text(&key), key.length);
 	string_builder_fini(&key);
@@ -180,9 +178,6 @@ int chrome_names_read(struct chrome_names *names, struct import_source *source)
 	const struct chrome_visitor visitor = {.on_event = on_event, .on_frame = on_frame};
 
 	*names = (struct chrome_names){0};
-	string_table_init(&names->texts);
-	string_table_init(&names->rows);
-	string_table_init(&names->stack_keys);
 	return chrome_file_read(source, &visitor, names, &names->is_cut);
 }
 

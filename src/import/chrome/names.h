@@ -3,8 +3,7 @@
  * import/chrome/names.h - first pass over a Chrome trace: data that may follow their first use (row
  * names, stacks, earliest time)
  */
-#ifndef IMPORT_CHROME_NAMES_H
-#define IMPORT_CHROME_NAMES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -58,5 +57,3 @@ enum chrome_class {
 /* Whether the event's comma-separated categories contain this word. */
 bool chrome_has_category(const struct chrome_event *event, const char *word);
 enum chrome_class chrome_class_of(const struct chrome_event *event);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * inject/amd/hsa.h - shared by the files of the HSA guest
  */
-#ifndef INJECT_AMD_HSA_H
-#define INJECT_AMD_HSA_H
+#pragma once
 
 #include "abi/amd_options.h"
 #include "abi/hsa.h"
@@ -339,5 +338,3 @@ void hsa_finish(uint64_t last_ms);
 void hsa_start_guest(void);
 
 #pragma GCC visibility pop
-
-#endif

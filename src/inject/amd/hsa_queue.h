@@ -5,8 +5,7 @@
  * Shared by hsa_dispatch.c (writes packets), hsa_harvest.c (reads times) and hsa_queues.c (creates
  * and destroys queues) only.
  */
-#ifndef INJECT_AMD_HSA_QUEUE_H
-#define INJECT_AMD_HSA_QUEUE_H
+#pragma once
 
 #include "inject/amd/hsa.h"
 
@@ -86,5 +85,3 @@ uint64_t hsa_now_ms(void); /* CLOCK_MONOTONIC */
 void hsa_pause_briefly(void);
 
 #pragma GCC visibility pop
-
-#endif

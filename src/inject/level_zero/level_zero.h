@@ -10,8 +10,7 @@
  *	commands.c     commands from append to each execution of their list
  *	pending.c      launched commands, to their completion
  */
-#ifndef INJECT_LEVEL_ZERO_LEVEL_ZERO_H
-#define INJECT_LEVEL_ZERO_LEVEL_ZERO_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -358,5 +357,3 @@ void level_zero_commands_forked(void);
 void level_zero_objects_forked(void);
 
 #pragma GCC visibility pop
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Shared by objects.c and code.c only.
  */
-#ifndef INJECT_LEVEL_ZERO_OBJECTS_H
-#define INJECT_LEVEL_ZERO_OBJECTS_H
+#pragma once
 
 #include "inject/level_zero/level_zero.h"
 
@@ -39,5 +38,3 @@ uint32_t level_zero_device_id(struct guest_thread *thread, struct level_zero_dev
 			      ze_handle driver);
 
 #pragma GCC visibility pop
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Shared by commands.c (appends and executions) and pending.c only.
  */
-#ifndef INJECT_LEVEL_ZERO_PENDING_H
-#define INJECT_LEVEL_ZERO_PENDING_H
+#pragma once
 
 #include <pthread.h>
 
@@ -114,5 +113,3 @@ void level_zero_launch_command(struct guest_thread *thread, struct level_zero_la
 			       bool gives_back, uint64_t contents);
 
 #pragma GCC visibility pop
-
-#endif

@@ -15,8 +15,7 @@
  *	samples.c     samples of instructions
  *	helper.c      thread that flushes buffers and reads samples
  */
-#ifndef INJECT_NVIDIA_CUDA_H
-#define INJECT_NVIDIA_CUDA_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -224,5 +223,3 @@ void cuda_helper_watch_graphs(void);
 void cuda_helper_reset(void);
 
 #pragma GCC visibility pop
-
-#endif

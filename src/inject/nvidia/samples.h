@@ -4,8 +4,7 @@
  *
  * Shared by samples.c (sessions) and sample_records.c (their samples) only.
  */
-#ifndef INJECT_NVIDIA_SAMPLES_H
-#define INJECT_NVIDIA_SAMPLES_H
+#pragma once
 
 #include "inject/nvidia/cuda.h"
 
@@ -67,5 +66,3 @@ void cuda_put_pcs(struct guest_thread *thread, const struct cuda_session *sessio
 uint64_t cuda_samples_now(void);
 
 #pragma GCC visibility pop
-
-#endif

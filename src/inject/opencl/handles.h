@@ -5,8 +5,7 @@
  * Lookups take no lock: entries never move and are never freed. Every function that changes an
  * entry is called with handles_lock held, except handle_forget and handle_describe_again.
  */
-#ifndef INJECT_OPENCL_HANDLES_H
-#define INJECT_OPENCL_HANDLES_H
+#pragma once
 
 #include "inject/handle_tables.h"
 #include "inject/opencl/opencl.h"
@@ -86,5 +85,3 @@ void handle_make_known(const struct guest_thread *thread, struct handle *handle)
 void *handle_memory(size_t bytes);
 
 #pragma GCC visibility pop
-
-#endif

@@ -10,8 +10,7 @@
  * Why:      objects are queried at their first use, not at their creation: unused objects cost
  *           nothing, the many functions that create objects need no hooks, and a recorder may
  *           attach after their creation. The runtime is never called with the guest's lock held: a
- *           callback of the program, which runs under one of the runtime's locks, may wait for the
- *           guest's lock.
+ *           callback of the program may wait for that lock while it holds one of the runtime's.
  */
 #include <errno.h>
 #include <stdio.h>

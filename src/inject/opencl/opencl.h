@@ -11,8 +11,7 @@
  *	code.c       sources, build logs, binaries
  *	layers.c     the list of OpenCL layers
  */
-#ifndef INJECT_OPENCL_OPENCL_H
-#define INJECT_OPENCL_OPENCL_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -178,5 +177,3 @@ void opencl_keep_binaries(struct guest_thread *thread, cl_program program, uint3
 void opencl_join_layers(const char *own);
 
 #pragma GCC visibility pop
-
-#endif

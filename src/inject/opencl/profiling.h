@@ -4,8 +4,7 @@
  *
  * Called by the wrappers in opencl.c in place of the runtime's functions of the same names.
  */
-#ifndef INJECT_OPENCL_PROFILING_H
-#define INJECT_OPENCL_PROFILING_H
+#pragma once
 
 #include "inject/opencl/opencl.h"
 
@@ -36,5 +35,3 @@ cl_int own_clSetCommandQueueProperty(cl_command_queue queue, cl_ulong properties
 				     cl_ulong *old_properties);
 
 #pragma GCC visibility pop
-
-#endif

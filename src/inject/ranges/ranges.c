@@ -17,8 +17,8 @@
 
 enum { IDLE_CALLS = 64 }; /* at least this many calls between two searches for a recorder */
 
-/* Ranges pushed and not popped, over all domains, since the thread got the ring of that mode. The
- * recorder uses the number to detect missing records. */
+/* Ranges pushed and not popped, over all domains, since the thread got its ring in the recording of
+ * that number (mode). The recorder uses the number to detect missing records. */
 static _Thread_local struct {
 	uint32_t mode, depth;
 } self __attribute__((tls_model("initial-exec")));

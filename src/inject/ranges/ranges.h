@@ -5,8 +5,7 @@
  * Runs in:  the profiled process
  * Manners:  as inject/guest.h; without a recorder a call of these functions is a load and a compare
  */
-#ifndef INJECT_RANGES_RANGES_H
-#define INJECT_RANGES_RANGES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,5 +53,3 @@ void ranges_mark(enum record_range_of of, struct record_text domain, struct reco
 uint64_t ranges_new_id(void);
 
 #pragma GCC visibility pop
-
-#endif

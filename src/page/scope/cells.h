@@ -3,8 +3,7 @@
  * page/scope/cells.h - sums of values per cell of time and item; used by scope.c and scope/write.c
  * only
  */
-#ifndef PAGE_SCOPE_CELLS_H
-#define PAGE_SCOPE_CELLS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -74,5 +73,3 @@ int scope_cells_finish(struct scope_cells *cells, uint64_t end_ns);
  * a text. */
 int scope_write_page(const struct scope_cells *cells, struct drawing *drawing,
 		     const struct scope_about *about, FILE *file);
-
-#endif

@@ -3,8 +3,7 @@
  * page/scope/page.h - the heat map page of web/, embedded by the build: the HTML around the
  * sections
  */
-#ifndef PAGE_SCOPE_PAGE_H
-#define PAGE_SCOPE_PAGE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -12,5 +11,3 @@
  * NUL. */
 extern const char scope_page_begin[], scope_page_script[], scope_page_end[];
 extern const size_t scope_page_begin_size, scope_page_script_size, scope_page_end_size;
-
-#endif

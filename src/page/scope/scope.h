@@ -9,8 +9,7 @@
  * 	scope_write(scope, &drawing, &about, file);
  * 	scope_free(scope);
  */
-#ifndef PAGE_SCOPE_SCOPE_H
-#define PAGE_SCOPE_SCOPE_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -53,5 +52,3 @@ int scope_write(struct scope *scope, struct drawing *drawing, const struct scope
 
 /* The present grid; cells may have been joined. */
 struct scope_grid scope_grid(const struct scope *scope);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * page/scope/stacks.h - the stacks of a heat map's rows, as one tree; used by scope/write.c only
  */
-#ifndef PAGE_SCOPE_STACKS_H
-#define PAGE_SCOPE_STACKS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ void scope_stacks_fini(struct scope_stacks *stacks); /* NULL-safe */
 
 /* The node at which the stack of an item ends; SCOPE_NO_STACK: the item is not drawn. */
 uint32_t scope_stacks_find(const struct scope_stacks *stacks, const struct scope_item *item);
-
-#endif

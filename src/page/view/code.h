@@ -2,8 +2,7 @@
  *
  * page/view/code.h - tables of the names, frames and stacks of a view, without duplicates
  */
-#ifndef PAGE_VIEW_CODE_H
-#define PAGE_VIEW_CODE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -58,5 +57,3 @@ void view_code_write_texts(const struct string_table *table, uint32_t first,
 void view_code_write_names(const struct view_code *code, struct json_writer *json);
 /* Writes the keys "names", "frames" and "stacks". */
 void view_code_write(const struct view_code *code, struct json_writer *json);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * page/view/deflate.h - compress to raw deflate (RFC 1951), which every browser decompresses
  */
-#ifndef PAGE_VIEW_DEFLATE_H
-#define PAGE_VIEW_DEFLATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ void view_deflater_fini(struct view_deflater *deflater); /* NULL-safe */
 int view_deflater_add(struct view_deflater *deflater, unsigned int hint, const void *bytes,
 		      size_t size, struct view_bytes *to);
 #define VIEW_DEFLATE_END "\x03" /* and a NUL: 2 bytes */
-
-#endif

@@ -2,8 +2,7 @@
  *
  * page/view/head.h - the head of a view: the data that the page needs to draw anything
  */
-#ifndef PAGE_VIEW_HEAD_H
-#define PAGE_VIEW_HEAD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,5 +59,3 @@ void view_head_counters_fini(struct view_head_counters *counters);
 void view_head_counters_write(const struct view_head_counters *counters,
 			      struct view_track_writer *writer, size_t parent, uint32_t process,
 			      uint32_t device);
-
-#endif

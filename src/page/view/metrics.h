@@ -2,8 +2,7 @@
  *
  * page/view/metrics.h - values over time that a view computes itself
  */
-#ifndef PAGE_VIEW_METRICS_H
-#define PAGE_VIEW_METRICS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,5 +53,3 @@ struct view_use {
 int view_use_add(struct view_use *use, int64_t time_ns, uint64_t weight_ns, uint32_t source,
 		 struct pyramid *pyramid);
 int view_use_finish(struct view_use *use, struct pyramid *pyramid);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * page/view/page.h - the timeline page of web/, embedded by the build: the HTML around the sections
  */
-#ifndef PAGE_VIEW_PAGE_H
-#define PAGE_VIEW_PAGE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -11,5 +10,3 @@
  * after the sections. Sizes are without the NUL. */
 extern const char view_page_begin[], view_page_script[], view_page_end[];
 extern const size_t view_page_begin_size, view_page_script_size, view_page_end_size;
-
-#endif

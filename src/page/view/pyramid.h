@@ -5,8 +5,7 @@
  *
  * docs/design/view.md describes the layout of items, bins and chunks.
  */
-#ifndef PAGE_VIEW_PYRAMID_H
-#define PAGE_VIEW_PYRAMID_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -91,5 +90,3 @@ int pyramid_finish(struct pyramid *pyramid, uint64_t wall_ns);
 
 /* Duration of a bin; 0 for level 0, the items. */
 uint64_t pyramid_bin_ns(unsigned int level);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * docs/design/view.md describes the layout.
  */
-#ifndef PAGE_VIEW_ROWS_H
-#define PAGE_VIEW_ROWS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,5 +60,3 @@ static inline uint64_t view_zigzag(int64_t value)
 {
 	return (uint64_t)value << 1 ^ (uint64_t)(value >> 63);
 }
-
-#endif

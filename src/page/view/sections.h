@@ -2,8 +2,7 @@
  *
  * page/view/sections.h - the order of the tracks' chunks in the file, and which chunks are left out
  */
-#ifndef PAGE_VIEW_SECTIONS_H
-#define PAGE_VIEW_SECTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,5 +47,3 @@ int view_sections_write(struct view_sections *sections, size_t index, FILE *file
 /* Writes an element with bytes that are not deflated yet. */
 int view_sections_write_bytes(struct view_deflater *deflater, const char *id, const void *bytes,
 			      size_t size, FILE *file);
-
-#endif

@@ -3,8 +3,7 @@
  * page/view/stalls.h - the samples of device instructions in a view: launching stack, kernel,
  * instruction, stall reason
  */
-#ifndef PAGE_VIEW_STALLS_H
-#define PAGE_VIEW_STALLS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -45,5 +44,3 @@ void view_stalls_fini(struct view_stalls *stalls); /* NULL-safe */
 
 /* Writes the object that docs/design/view.md describes. */
 void view_stalls_write(const struct view_stalls *stalls, struct json_writer *json);
-
-#endif

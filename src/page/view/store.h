@@ -9,8 +9,7 @@
  * 	view_store_finish(store);
  * 	view_store_read(store, id, &bytes);
  */
-#ifndef PAGE_VIEW_STORE_H
-#define PAGE_VIEW_STORE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -39,5 +38,3 @@ int view_store_finish(struct view_store *store);
 uint32_t view_store_size(const struct view_store *store, uint32_t id);
 /* Appends a piece, which is part of a deflate stream. */
 int view_store_read(const struct view_store *store, uint32_t id, struct view_bytes *to);
-
-#endif

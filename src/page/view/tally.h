@@ -2,8 +2,7 @@
  *
  * page/view/tally.h - the amount of each of several contents in a stretch of time
  */
-#ifndef PAGE_VIEW_TALLY_H
-#define PAGE_VIEW_TALLY_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ int view_tally_merge(struct view_tally *tally, const struct view_tally *other);
 /* The entry with the largest amount, of equal ones that with the smallest `what`; 0 and 0 if the
  * tally is empty. */
 struct view_tally_entry max_view_tally(const struct view_tally *tally);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * page/view/tracks.h - the tracks of a view, filled during the sweep of an analysis
  */
-#ifndef PAGE_VIEW_TRACKS_H
-#define PAGE_VIEW_TRACKS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -128,5 +127,3 @@ int view_values_finish(struct view_tracks *tracks);
 
 int view_counters_init(struct view_tracks *tracks); /* -ENOMEM */
 int view_counters_row(struct view_tracks *tracks, const struct event_counter *row);
-
-#endif

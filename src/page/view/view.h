@@ -8,8 +8,7 @@
  * 	view_write(view, analysis, &about, file);
  * 	view_free(view);
  */
-#ifndef PAGE_VIEW_VIEW_H
-#define PAGE_VIEW_VIEW_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -43,5 +42,3 @@ void view_observe(struct view *view, struct analysis_observer *ret_observer);
 /* Writes the whole page after the observed analysis has finished. Errors: -errno with a text. */
 int view_write(struct view *view, const struct analysis *analysis, const struct view_about *about,
 	       FILE *file);
-
-#endif

@@ -7,10 +7,10 @@
  * Gives:    its functions and the GPU that they are compiled for
  * Owns:     the lists of functions and lines
  * Fails:    -ENOEXEC with a text, -ENOMEM; .nv.info records of an unknown format are skipped
- * Why not libelf: only the symbols and three numbers are needed, and all kernels have the same
- *           address. The file comes from a trace, so every offset is checked. Its sections may
- *           overlap, so a file that refers to the same bytes repeatedly would cost time quadratic
- *           in its size. Therefore all reads together are limited to about the file's size.
+ * Why not libelf: only the symbols and three numbers (registers, shared and local memory) are
+ * needed, and all kernels have the same address. The file comes from a trace, so every offset is
+ * checked. Its sections may overlap, so a file that refers to the same bytes repeatedly would cost
+ * time quadratic in its size. Therefore all reads together are limited to about the file's size.
  */
 #include "symbol/device/cubin.h"
 
@@ -72,19 +72,18 @@ static int add_function(struct cubin *cubin, const Elf64_Sym *symbol, uint64_t *
 	*left -= length;
 	if (!*left)
 		return 0;
-	if (array_grow(cubin->functions, cubin->capacity, cubin->count + 1))
-		return -ENOMEM;
-	cubin->functions[cubin->count++] = (struct cubin_function){
-		.name = name,
-		.offset = section.sh_offset + symbol->st_value,
-		.size_bytes =
-			symbol->st_size && symbol->st_size < section.sh_size - symbol->st_value
-				? symbol->st_size
-				: section.sh_size - symbol->st_value,
-		.is_kernel = symbol->st_other & SYMBOL_IS_ENTRY,
-		.registers = section.sh_info >> REGISTERS_SHIFT,
-	};
-	return 0;
+	return array_append(
+		cubin->functions, cubin->capacity, cubin->count,
+		(struct cubin_function){
+			.name = name,
+			.offset = section.sh_offset + symbol->st_value,
+			.size_bytes = symbol->st_size && symbol->st_size <
+								 section.sh_size - symbol->st_value
+					      ? symbol->st_size
+					      : section.sh_size - symbol->st_value,
+			.is_kernel = symbol->st_other & SYMBOL_IS_ENTRY,
+			.registers = section.sh_info >> REGISTERS_SHIFT,
+		});
 }
 
 static int compare_functions(const void *left, const void *right)
@@ -256,7 +255,6 @@ int cubin_open(const void *bytes, size_t size, struct cubin **ret_cubin)
 	if (!cubin)
 		return error_set(-ENOMEM, "cubin: out of memory");
 	cubin->image = image;
-	string_table_init(&cubin->files);
 	read_target(cubin);
 	find_tables(cubin);
 	if (read_functions(cubin)) {

@@ -6,8 +6,7 @@
  * start at 0. The section ".nv.info" contains register and stack sizes; -lineinfo adds a line
  * table. docs/design/isa.md
  */
-#ifndef SYMBOL_DEVICE_CUBIN_H
-#define SYMBOL_DEVICE_CUBIN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,5 +47,3 @@ const char *cubin_target(const struct cubin *cubin);
  * long as the cubin. The first call reads the line table. */
 bool cubin_find_line(struct cubin *cubin, uint64_t offset, const char **ret_file,
 		     uint32_t *ret_line);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * symbol/device/cubin_private.h - the cubin object that cubin.c and cubin_lines.c share
  */
-#ifndef SYMBOL_DEVICE_CUBIN_PRIVATE_H
-#define SYMBOL_DEVICE_CUBIN_PRIVATE_H
+#pragma once
 
 #include "base/hash.h"
 #include "symbol/device/cubin.h"
@@ -34,5 +33,3 @@ struct cubin {
 
 /* Fills cubin->lines; they stay empty if the file has none. */
 void cubin_read_lines(struct cubin *cubin);
-
-#endif

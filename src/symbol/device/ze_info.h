@@ -4,8 +4,7 @@
  *
  * Only symbol/ includes this.
  */
-#ifndef SYMBOL_DEVICE_ZE_INFO_H
-#define SYMBOL_DEVICE_ZE_INFO_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ int ze_info_read(const char *text, size_t size,
 		 void (*on_kernel)(void *context, const char *name,
 				   const struct ze_info_kernel *kernel),
 		 void *context);
-
-#endif

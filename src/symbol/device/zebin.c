@@ -208,8 +208,6 @@ int zebin_open(const void *bytes, size_t size, struct zebin **ret_zebin)
 	zebin = calloc(1, sizeof(*zebin));
 	if (!zebin)
 		return error_set(-ENOMEM, "zebin: out of memory");
-	string_table_init(&zebin->texts);
-	hash_map_init(&zebin->by_name);
 	zebin->image = image;
 	if (image.head.e_machine != EM_INTELGT && image.head.e_flags & FLAG_MACHINE_IS_CORE)
 		zebin->target.core_family = image.head.e_machine;

@@ -6,8 +6,7 @@
  * A zebin is a relocatable ELF file with a section ".text.NAME" for each kernel. Its section
  * ".ze_info" (YAML) describes the kernels, and its notes name the GPU. docs/design/isa.md
  */
-#ifndef SYMBOL_DEVICE_ZEBIN_H
-#define SYMBOL_DEVICE_ZEBIN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,5 +54,3 @@ struct zebin_target zebin_target(const struct zebin *zebin);
 /* A linked copy, freed by the caller. The address of each byte is its file offset, and symbols and
  * debug information use these addresses. Code stays at its offset. Errors: -ENOMEM. */
 int zebin_link(const struct zebin *zebin, void **ret_image, size_t *ret_size);
-
-#endif

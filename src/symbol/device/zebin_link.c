@@ -147,9 +147,9 @@ static int add_units(const struct link *link, const Elf64_Shdr *section, struct 
 		}
 		if (at + head > section->sh_size || length > section->sh_size - at - head)
 			return 0;
-		if (array_grow(units->units, units->capacity, units->count + 1))
+		if (array_append(units->units, units->capacity, units->count,
+				 (struct unit){at, at + head + length, NULL}))
 			return -ENOMEM;
-		units->units[units->count++] = (struct unit){at, at + head + length, NULL};
 		at += head + length;
 	}
 	return 0;

@@ -2,8 +2,7 @@
  *
  * symbol/device/zebin_private.h - the zebin object that zebin.c and zebin_link.c share
  */
-#ifndef SYMBOL_DEVICE_ZEBIN_PRIVATE_H
-#define SYMBOL_DEVICE_ZEBIN_PRIVATE_H
+#pragma once
 
 #include "base/hash.h"
 #include "symbol/device/zebin.h"
@@ -37,5 +36,3 @@ const char *zebin_section_name(const struct zebin *zebin, const Elf64_Shdr *sect
 /* The kernel whose code is in the section; NULL: none. */
 struct zebin_kernel *zebin_kernel_of_section(const struct zebin *zebin, uint32_t index);
 struct zebin_kernel *zebin_find_kernel(const struct zebin *zebin, const char *name);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * symbol/elf/build_id.h - the build id that a linker puts into a program or library
  */
-#ifndef SYMBOL_ELF_BUILD_ID_H
-#define SYMBOL_ELF_BUILD_ID_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ int build_id_read_image(const void *image, size_t size, char ret_text[BUILD_ID_T
 /* From the bytes of a note section or segment; alignment 4 or 8. Errors: -ENODATA. */
 int build_id_read_notes(const void *notes, size_t size, size_t alignment,
 			char ret_text[BUILD_ID_TEXT_SIZE]);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Every function checks that its reads stay inside the bytes.
  */
-#ifndef SYMBOL_ELF_IMAGE_H
-#define SYMBOL_ELF_IMAGE_H
+#pragma once
 
 #include <elf.h>
 #include <stdbool.h>
@@ -50,5 +49,3 @@ struct elf_texts elf_image_texts(const struct elf_image *image, const Elf64_Shdr
 const char *elf_texts_at(const struct elf_texts *texts, uint32_t offset);
 /* A section's name. */
 const char *elf_image_name(const struct elf_image *image, const Elf64_Shdr *section);
-
-#endif

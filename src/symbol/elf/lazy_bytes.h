@@ -2,8 +2,7 @@
  *
  * symbol/elf/lazy_bytes.h - a part of a file that is read on demand
  */
-#ifndef SYMBOL_ELF_LAZY_BYTES_H
-#define SYMBOL_ELF_LAZY_BYTES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -19,5 +18,3 @@ void lazy_bytes_close(struct lazy_bytes *bytes); /* NULL-safe */
 
 /* Address of byte `at`, with `size` bytes from there on read; NULL: outside, or unreadable. */
 const uint8_t *lazy_bytes_at(struct lazy_bytes *bytes, uint64_t at, uint64_t size);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * symbol/elf/names.h - look up symbols of a program or library by name
  */
-#ifndef SYMBOL_ELF_NAMES_H
-#define SYMBOL_ELF_NAMES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,5 +33,3 @@ bool elf_names_offset(int fd, uint64_t address, size_t size, uint64_t *ret_offse
 /* Reads the file's bytes at an address of its symbols. False: the file has fewer than `size` bytes
  * there. */
 bool elf_names_read(int fd, uint64_t address, void *ret_bytes, size_t size);
-
-#endif

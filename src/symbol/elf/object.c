@@ -144,10 +144,8 @@ static int add_code(struct object *object, uint64_t start, uint64_t size)
 {
 	if (!size || start + size < start)
 		return 0;
-	if (array_grow(object->code, object->code_capacity, object->code_count + 1))
-		return -ENOMEM;
-	object->code[object->code_count++] = (struct range){start, start + size};
-	return 0;
+	return array_append(object->code, object->code_capacity, object->code_count,
+			    (struct range){start, start + size});
 }
 
 static int compare_ranges(const void *a, const void *b)
@@ -170,12 +168,10 @@ static int read_segments(struct object *object, Elf *elf, uint64_t bias)
 			break;
 		if (header.p_type != PT_LOAD)
 			continue;
-		if (array_grow(object->segments, object->segment_capacity,
-			       object->segment_count + 1))
+		if (array_append(object->segments, object->segment_capacity, object->segment_count,
+				 (struct segment){header.p_offset, header.p_vaddr + bias,
+						  header.p_filesz, header.p_flags & PF_X}))
 			return -ENOMEM;
-		object->segments[object->segment_count++] =
-			(struct segment){header.p_offset, header.p_vaddr + bias, header.p_filesz,
-					 header.p_flags & PF_X};
 	}
 	return 0;
 }
@@ -315,17 +311,15 @@ static int add_symbol(struct object *object, int index)
 	length = measure_name(name, elf, type);
 	if (!length)
 		return 0;
-	if (array_grow(object->symbols, object->symbol_capacity, object->symbol_count + 1))
-		return -ENOMEM;
-	object->symbols[object->symbol_count++] = (struct symbol_entry){
-		.name = name,
-		.length = length,
-		.start = address,
-		.size = symbol.st_size,
-		.type = type,
-		.binding = GELF_ST_BIND(symbol.st_info),
-	};
-	return 0;
+	return array_append(object->symbols, object->symbol_capacity, object->symbol_count,
+			    (struct symbol_entry){
+				    .name = name,
+				    .length = length,
+				    .start = address,
+				    .size = symbol.st_size,
+				    .type = type,
+				    .binding = GELF_ST_BIND(symbol.st_info),
+			    });
 }
 
 /* A symbol without a size extends to the next one or the end of its section. At an address that a

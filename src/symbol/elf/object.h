@@ -4,8 +4,7 @@
  *
  * Only symbol/ includes this. Addresses are those of the file's program headers (vaddr).
  */
-#ifndef SYMBOL_ELF_OBJECT_H
-#define SYMBOL_ELF_OBJECT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,5 +45,3 @@ struct Dwarf *object_dwarf(struct object *object, uint64_t *ret_bias);
 
 /* The file with the debug information, NULL: none or not searched yet. */
 const char *object_debug_path(const struct object *object);
-
-#endif

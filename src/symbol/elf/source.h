@@ -2,8 +2,7 @@
  *
  * symbol/elf/source.h - an ELF file that is read, or an image of one in memory
  */
-#ifndef SYMBOL_ELF_SOURCE_H
-#define SYMBOL_ELF_SOURCE_H
+#pragma once
 
 #include <errno.h>
 #include <stddef.h>
@@ -30,5 +29,3 @@ static inline int elf_source_read(const struct elf_source *source, void *bytes, 
 	memcpy(bytes, source->image + offset, size);
 	return 0;
 }
-
-#endif

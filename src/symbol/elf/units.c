@@ -129,11 +129,10 @@ static int add_arange(struct units *units, const struct hash_map *by_offset, Dwa
 static int add_aranges(struct units *units)
 {
 	Dwarf_Aranges *aranges;
-	struct hash_map by_offset;
+	struct hash_map by_offset = {0};
 	size_t count;
 	int error = 0;
 
-	hash_map_init(&by_offset);
 	if (dwarf_getaranges(units->dwarf, &aranges, &count) || !aranges)
 		count = 0;
 	for (size_t i = 0; !error && count && i < units->count; i++)

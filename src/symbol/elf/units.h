@@ -4,8 +4,7 @@
  *
  * Only symbol/ includes this. Addresses are those of the debug file.
  */
-#ifndef SYMBOL_ELF_UNITS_H
-#define SYMBOL_ELF_UNITS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,5 +39,3 @@ size_t units_find(struct units *units, uint64_t address, bool has_inlines,
 
 /* Number of units whose .dwo file could not be found. */
 size_t units_missing_split(const struct units *units);
-
-#endif

@@ -273,10 +273,8 @@ static int add_entry(struct unwind_table *table, uint64_t begin, uint64_t at)
 {
 	if (table->entry_count >= MAX_ENTRIES)
 		return -ENODATA;
-	if (array_grow(table->entries, table->entry_capacity, table->entry_count + 1))
-		return -ENOMEM;
-	table->entries[table->entry_count++] = (struct entry){begin, at};
-	return 0;
+	return array_append(table->entries, table->entry_capacity, table->entry_count,
+			    (struct entry){begin, at});
 }
 
 static int compare_entries(const void *a, const void *b)

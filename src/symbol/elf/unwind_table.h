@@ -3,8 +3,7 @@
  * symbol/elf/unwind_table.h - unwind rules from a program's or library's .eh_frame or .debug_frame
  * (x86-64)
  */
-#ifndef SYMBOL_ELF_UNWIND_TABLE_H
-#define SYMBOL_ELF_UNWIND_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,5 +36,3 @@ struct unwind_part {
 };
 bool unwind_table_find_part(const struct unwind_table *table, uint64_t address,
 			    struct unwind_part *ret_part);
-
-#endif

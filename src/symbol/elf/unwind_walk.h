@@ -4,8 +4,7 @@
  *
  * Pure:     reads only its arguments and calls its callbacks.
  */
-#ifndef SYMBOL_ELF_UNWIND_WALK_H
-#define SYMBOL_ELF_UNWIND_WALK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,5 +54,3 @@ size_t unwind_walk(const struct unwind_state *state, unwind_find_rule find_rule,
 
 /* Whether the `size` bytes before an address can end in a call. 7 bytes are enough. */
 bool unwind_is_after_call(const uint8_t *bytes, size_t size);
-
-#endif

@@ -335,7 +335,6 @@ int jitdump_open(int fd, uint64_t max_bytes, const uint64_t *addresses, size_t c
 		free(dump);
 		return -ENOMEM;
 	}
-	hash_map_init(&loading.moved);
 	error = load(&loading);
 	hash_map_fini(&loading.moved);
 	if (error)

@@ -2,8 +2,7 @@
  *
  * symbol/jit/jitdump.h - names of JIT code from jit-PID.dump
  */
-#ifndef SYMBOL_JIT_JITDUMP_H
-#define SYMBOL_JIT_JITDUMP_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ void jitdump_close(struct jitdump *dump); /* NULL-safe */
  * dump whose timestamps are the processor's counter gives the code at the end. Lives as long as the
  * dump. NULL: no code. */
 const char *jitdump_find(const struct jitdump *dump, uint64_t address, uint64_t time);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * symbol/jit/perf_map.h - names of JIT code from /tmp/perf-PID.map
  */
-#ifndef SYMBOL_JIT_PERF_MAP_H
-#define SYMBOL_JIT_PERF_MAP_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ int perf_map_search(int fd, uint64_t max_bytes, struct perf_map_wanted *wanted, 
 
 /* The found name; freed by the caller. NULL: it is no longer there, or no memory. */
 char *perf_map_name(int fd, const struct perf_map_wanted *wanted);
-
-#endif

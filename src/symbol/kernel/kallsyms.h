@@ -2,8 +2,7 @@
  *
  * symbol/kernel/kallsyms.h - functions of the running kernel and its modules, by address
  */
-#ifndef SYMBOL_KERNEL_KALLSYMS_H
-#define SYMBOL_KERNEL_KALLSYMS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ int kallsyms_name(const char *path, struct kernel_symbol *symbols, size_t count)
 /* Parses the kernel's own text for an address, "function+0x12/0x80 [module]", into name and
  * distance. Text in another form, such as a bare number, gives an empty name. */
 void kernel_symbol_parse(const char *text, struct kernel_symbol *symbol);
-
-#endif

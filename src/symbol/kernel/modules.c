@@ -67,10 +67,7 @@ static int take_line(struct kernel_modules *modules, const char *line)
 	}
 	if (modules->count == MAX_MODULES)
 		return 0;
-	if (array_grow(modules->modules, modules->capacity, modules->count + 1))
-		return -ENOMEM;
-	modules->modules[modules->count++] = module;
-	return 0;
+	return array_append(modules->modules, modules->capacity, modules->count, module);
 }
 
 int kernel_modules_scan(struct kernel_modules *modules, const char *path)

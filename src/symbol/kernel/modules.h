@@ -3,8 +3,7 @@
  * symbol/kernel/modules.h - find the kernel module that contains an address, also after it was
  * unloaded
  */
-#ifndef SYMBOL_KERNEL_MODULES_H
-#define SYMBOL_KERNEL_MODULES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,5 +41,3 @@ const struct kernel_module *kernel_modules_find(const struct kernel_modules *mod
  * address. False: the owner of the address is unknown. */
 bool kernel_modules_name(const struct kernel_modules *modules, const struct kernel_symbol *symbol,
 			 char *ret_text, size_t size);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * symbol/remote/batch.h - windows of another process's memory that are read in one call
  */
-#ifndef SYMBOL_REMOTE_BATCH_H
-#define SYMBOL_REMOTE_BATCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,5 +38,3 @@ void remote_windows_remove(struct remote_windows *windows, size_t index);
 
 /* Drops windows that were not used for some reads, and starts the next read. */
 void remote_windows_age(struct remote_windows *windows);
-
-#endif

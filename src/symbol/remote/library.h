@@ -3,8 +3,7 @@
  * symbol/remote/library.h - functions of a library that another process has loaded, found in its
  * mapped symbol table
  */
-#ifndef SYMBOL_REMOTE_LIBRARY_H
-#define SYMBOL_REMOTE_LIBRARY_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ uint64_t remote_library_find(const struct remote_library *library, const char *n
 
 /* Reads all bytes or fails. Errors: -errno. */
 int remote_library_read(pid_t pid, uint64_t address, void *to, size_t size);
-
-#endif

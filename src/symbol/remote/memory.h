@@ -2,8 +2,7 @@
  *
  * symbol/remote/memory.h - read memory of another process while it runs
  */
-#ifndef SYMBOL_REMOTE_MEMORY_H
-#define SYMBOL_REMOTE_MEMORY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,5 +32,3 @@ int64_t remote_memory_gather(struct remote_memory *memory, const struct remote_p
 
 /* 0; -EFAULT if a part cannot be read, -ESRCH, -EPERM. */
 int remote_memory_read(struct remote_memory *memory, uint64_t address, void *to, size_t size);
-
-#endif

@@ -5,8 +5,7 @@
  * Supports CPython 3.8 to 3.14. The process keeps running: the result is the stack as it was at one
  * time during the call, or nothing.
  */
-#ifndef SYMBOL_REMOTE_PYTHON_H
-#define SYMBOL_REMOTE_PYTHON_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -80,5 +79,3 @@ uint16_t python_remote_version(const struct python_remote *remote);
 
 /* Number of system calls made so far to read its memory. */
 uint64_t python_remote_calls(const struct python_remote *remote);
-
-#endif

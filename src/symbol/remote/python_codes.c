@@ -83,8 +83,6 @@ struct python_codes *python_codes_new(struct remote_memory *memory,
 	codes->types = *types;
 	for (size_t i = 0; i < ARRAY_COUNT(used); i++)
 		codes->head_bytes = larger(codes->head_bytes, used[i] + sizeof(uint64_t));
-	hash_map_init(&codes->by_address);
-	string_table_init(&codes->texts);
 	return codes;
 }
 

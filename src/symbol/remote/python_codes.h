@@ -2,8 +2,7 @@
  *
  * symbol/remote/python_codes.h - read and cache code objects of another process's CPython
  */
-#ifndef SYMBOL_REMOTE_PYTHON_CODES_H
-#define SYMBOL_REMOTE_PYTHON_CODES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -56,5 +55,3 @@ int python_codes_read(struct python_codes *codes);
 /* 0: unknown. instruction: bytes from the start of the code. */
 uint32_t python_codes_line(const struct python_codes *codes, struct remote_python_code *code,
 			   uint32_t instruction);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * symbol/remote/python_evaluation.h - find an interpreter's evaluation function
  */
-#ifndef SYMBOL_REMOTE_PYTHON_EVALUATION_H
-#define SYMBOL_REMOTE_PYTHON_EVALUATION_H
+#pragma once
 
 #include <stdint.h>
 
@@ -17,5 +16,3 @@ struct python_evaluation {
  * load_address: see python_remote_file. */
 void python_evaluation_find_cold(struct python_evaluation *evaluation, int fd,
 				 uint64_t load_address);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * symbol/remote/python_lines.h - from an instruction of a CPython code object to its line
  */
-#ifndef SYMBOL_REMOTE_PYTHON_LINES_H
-#define SYMBOL_REMOTE_PYTHON_LINES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -14,5 +13,3 @@
  * for an instruction without a line, -EBADMSG for a table that is invalid or ends before it. */
 int python_line(uint32_t version, const uint8_t *table, size_t size, uint32_t first_line,
 		uint32_t instruction_offset_bytes, uint32_t *ret_line);
-
-#endif

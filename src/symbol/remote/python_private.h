@@ -2,8 +2,7 @@
  *
  * symbol/remote/python_private.h - the reader object that python.c and python_stack.c share
  */
-#ifndef SYMBOL_REMOTE_PYTHON_PRIVATE_H
-#define SYMBOL_REMOTE_PYTHON_PRIVATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -95,5 +94,3 @@ struct python_remote {
  * runs no Python. *ret_is_moving: calls and returns happened during the read. Errors: -EAGAIN: the
  * stack changed during every read; -E2BIG: too deep; -ENOMEM, -ESRCH, -EPERM. */
 int python_stack_read(struct python_remote *remote, bool *ret_is_moving);
-
-#endif

@@ -114,13 +114,13 @@ static int add_states(struct python_threads *threads, uint64_t state)
 			return (int)got;
 		if (got != sizeof(words) || threads->state_count >= MAX_STATES)
 			return -EAGAIN;
-		if (array_grow(threads->states, threads->state_capacity, threads->state_count + 1))
+		if (array_append(threads->states, threads->state_capacity, threads->state_count,
+				 (struct python_state){
+					 .address = state,
+					 .identity = words[1],
+					 .tid = at->thread_native_id ? (uint32_t)words[1] : 0,
+				 }))
 			return -ENOMEM;
-		threads->states[threads->state_count++] = (struct python_state){
-			.address = state,
-			.identity = words[1],
-			.tid = at->thread_native_id ? (uint32_t)words[1] : 0,
-		};
 		state = words[0];
 	}
 	return 0;

@@ -2,8 +2,7 @@
  *
  * symbol/remote/python_threads.h - find the CPython thread state of a thread of another process
  */
-#ifndef SYMBOL_REMOTE_PYTHON_THREADS_H
-#define SYMBOL_REMOTE_PYTHON_THREADS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,5 +60,3 @@ int python_threads_find_state(struct python_threads *threads, struct python_thre
 /* The id of the thread that owns a state, in our pid namespace; 0: unknown. Errors: -EAGAIN,
  * -ESRCH, -EPERM. */
 int python_threads_owner(struct python_threads *threads, uint64_t state, uint32_t *ret_tid);
-
-#endif

@@ -7,8 +7,7 @@
  * stand-in for the libraries can serve their contents again. Append-only: a chunk of an unknown
  * type is to be skipped.
  */
-#ifndef CAPTURE_H
-#define CAPTURE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -130,5 +129,3 @@ void capture_write(struct capture_file *file, enum capture_type type, uint32_t n
 __attribute__((format(printf, 3, 4))) void capture_fact(struct capture_file *file, const char *key,
 							const char *format, ...);
 uint64_t capture_now_ns(void);
-
-#endif

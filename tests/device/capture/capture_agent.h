@@ -2,8 +2,7 @@
  *
  * tests/device/capture/capture_agent.h - what the parts of the capturing library share
  */
-#ifndef CAPTURE_AGENT_H
-#define CAPTURE_AGENT_H
+#pragma once
 
 #include "capture_cupti.h"
 
@@ -107,5 +106,3 @@ void capture_pc_drain(struct agent *agent);
 /* Of one context that ends, or of all: NULL. */
 void capture_pc_stop(struct agent *agent, CUcontext context);
 void capture_pc_facts(struct agent *agent);
-
-#endif

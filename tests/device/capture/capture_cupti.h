@@ -3,8 +3,7 @@
  * tests/device/capture/capture_cupti.h - a libcupti that is found and opened, and what its calls
  * said
  */
-#ifndef CAPTURE_CUPTI_H
-#define CAPTURE_CUPTI_H
+#pragma once
 
 #include "capture.h"
 #include "sim/nvidia/cupti_abi.h"
@@ -50,5 +49,3 @@ void capture_clocks_read(const struct capture_cupti *cupti, struct capture_clock
 /* Reads them `count` times, one after the other, and writes the rows. */
 void capture_clocks_write(const struct capture_cupti *cupti, struct capture_file *file,
 			  uint32_t count);
-
-#endif

@@ -3,8 +3,7 @@
  * tests/device/capture/capture_pm.h - the host's half of PM sampling: metrics to a configuration,
  * counters to values
  */
-#ifndef CAPTURE_PM_H
-#define CAPTURE_PM_H
+#pragma once
 
 #include "capture_cupti.h"
 
@@ -40,5 +39,3 @@ size_t pm_host_names(struct pm_host *host, const char *chip, const uint8_t *avai
 int pm_offline(const char *path);
 /* Prints which metrics of a set fit into one pass of a chip. */
 int pm_show_metrics(const char *chip, const char *set);
-
-#endif

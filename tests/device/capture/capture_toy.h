@@ -2,8 +2,7 @@
  *
  * tests/device/capture/capture_toy.h - what the workloads of capture_toy share
  */
-#ifndef CAPTURE_TOY_H
-#define CAPTURE_TOY_H
+#pragma once
 
 #include "sim/nvidia/cuda_abi.h"
 
@@ -67,5 +66,3 @@ int toy_kill_self(struct toy *toy, char **rest);
 int toy_no_such_kernel(struct toy *toy, char **rest);
 int toy_late(struct toy *toy, char **rest);
 int toy_leak(struct toy *toy, char **rest);
-
-#endif

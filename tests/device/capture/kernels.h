@@ -16,8 +16,7 @@
  *	duet_tensor(out, steps)             two chains of 16 x 8 x 16 products of halves by the
  *	                                    tensor cores
  */
-#ifndef CAPTURE_KERNELS_H
-#define CAPTURE_KERNELS_H
+#pragma once
 
 static const char capture_kernels[] =
 	".version 7.0\n"
@@ -88,5 +87,3 @@ static const char capture_tensor_kernel[] =
 	" {%r4,%r4,%r4,%r4}, {%r3,%r3}, {%f5,%f6,%f7,%f8};\n"
 	" add.u32 %r2, %r2, 1; setp.lt.u32 %p, %r2, %r1; @%p bra again;\n"
 	" add.f32 %f1, %f1, %f5; st.global.f32 [%d1], %f1; ret; }\n";
-
-#endif

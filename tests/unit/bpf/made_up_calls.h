@@ -7,8 +7,7 @@
  * have written is given. So binds, buffers and batches are looked at in the kernel, in real memory,
  * where there is no driver and no GPU.
  */
-#ifndef TESTS_UNIT_BPF_MADE_UP_CALLS_H
-#define TESTS_UNIT_BPF_MADE_UP_CALLS_H
+#pragma once
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -255,5 +254,3 @@ static inline int end_tests(void)
 	bpf_object__close(object);
 	return harness_end();
 }
-
-#endif

@@ -2,8 +2,7 @@
  *
  * tests/unit/bpf/xe_calls.h - made-up calls of the driver xe
  */
-#ifndef TESTS_UNIT_BPF_XE_CALLS_H
-#define TESTS_UNIT_BPF_XE_CALLS_H
+#pragma once
 
 #include "abi/xe.h"
 #include "made_up_calls.h"
@@ -101,5 +100,3 @@ static inline void end(void)
 	call_of(FILE_A, SUBMIT_EXIT, &nothing);
 	take_records();
 }
-
-#endif

@@ -2,8 +2,7 @@
  *
  * tests/unit/clock/synthetic.h - clocks whose relation to the host is known, and a random source
  */
-#ifndef TESTS_UNIT_CLOCK_SYNTHETIC_H
-#define TESTS_UNIT_CLOCK_SYNTHETIC_H
+#pragma once
 
 #include <stdint.h>
 
@@ -42,5 +41,3 @@ static inline uint64_t apart(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : b - a;
 }
-
-#endif

@@ -2,8 +2,7 @@
  *
  * tests/unit/collect/bench.h - a recording of this very process, into a file that is read back
  */
-#ifndef TESTS_COLLECT_BENCH_H
-#define TESTS_COLLECT_BENCH_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -260,5 +259,3 @@ static inline void put_execution(struct bench *bench, uint32_t queue, uint64_t c
 	draft.execution.queue = queue;
 	draft_decode(bench, &draft);
 }
-
-#endif

@@ -6,8 +6,7 @@
  * One at a time. What is read comes in the order in which it was put: bytes, or an errno; behind
  * the last EAGAIN.
  */
-#ifndef TESTS_UNIT_MADE_UP_NODE_H
-#define TESTS_UNIT_MADE_UP_NODE_H
+#pragma once
 
 #include <errno.h>
 #include <fcntl.h>
@@ -219,5 +218,3 @@ static struct gpu_node made_up_begin(const char *driver)
 	strcpy(node.driver, driver);
 	return node;
 }
-
-#endif

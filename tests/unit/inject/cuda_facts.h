@@ -6,8 +6,7 @@
  * Ours and the real ones cannot be included together, for the constants have the same names:
  * cuda_ours.c sees ours, cuda_real.c the installed headers, and both fill in what is declared here.
  */
-#ifndef TESTS_CUDA_FACTS_H
-#define TESTS_CUDA_FACTS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -23,5 +22,3 @@ extern const struct fact ours_facts[], real_facts[];
 /* Functions and types of callbacks, the same. Real: whether our declaration, read with the real
  * types, is the real one; ours: 1. */
 extern const struct fact ours_functions[], real_functions[];
-
-#endif

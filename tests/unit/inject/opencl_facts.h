@@ -6,8 +6,7 @@
  * The two cannot be included together: opencl_ours.c sees ours, opencl_real.c the installed
  * headers, and both fill in what is declared here.
  */
-#ifndef TESTS_OPENCL_FACTS_H
-#define TESTS_OPENCL_FACTS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -27,5 +26,3 @@ extern const int real_slot_count;
 /* Whether our row of a number, read with the real types, declares the real function. 0: it does
  * not; 1: it does; -1: there is no real declaration. */
 int real_is_compatible(int number);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef TESTS_UNWIND_PROBE_H
-#define TESTS_UNWIND_PROBE_H
+#pragma once
 
 #include "inject/unwind.h"
 
@@ -13,5 +12,3 @@ uint64_t probe_quick(void);
 struct unwind_counts probe_counts(void);
 
 #pragma GCC visibility pop
-
-#endif

@@ -5,8 +5,7 @@
  * SIM_NVIDIA is read once in a process, so each scenario runs in a process of its own: the test
  * program again, as `PROGRAM FOLDER scenario NAME`. The libraries are taken from FOLDER by path.
  */
-#ifndef TESTS_UNIT_SIM_CLIENT_H
-#define TESTS_UNIT_SIM_CLIENT_H
+#pragma once
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -253,5 +252,3 @@ static inline int scenario_main(int argc, char **argv, const struct scenario *sc
 		rmdir(scratch);
 	return harness_end();
 }
-
-#endif

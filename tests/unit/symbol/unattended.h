@@ -3,8 +3,7 @@
  * tests/unit/symbol/unattended.h - pages that a userfaultfd has to bring, which nobody reads: who
  * touches one waits for ever
  */
-#ifndef TESTS_UNIT_SYMBOL_UNATTENDED_H
-#define TESTS_UNIT_SYMBOL_UNATTENDED_H
+#pragma once
 
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
@@ -42,5 +41,3 @@ static inline int unattended_pages(size_t size, uint8_t **ret_pages)
 	*ret_pages = pages;
 	return fd;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * tests/unit/trace/trace_rows.h - rows for the tests of the trace room, made and compared by the
  * tables of trace/format.h
  */
-#ifndef TESTS_TRACE_ROWS_H
-#define TESTS_TRACE_ROWS_H
+#pragma once
 
 #include <fcntl.h>
 #include <stdint.h>
@@ -108,5 +107,3 @@ static inline struct event_api api_row(uint64_t time, uint32_t thread)
 {
 	return (struct event_api){.begin = time, .end = time + 90 + time % 13, .thread = thread};
 }
-
-#endif

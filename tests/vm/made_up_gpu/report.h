@@ -2,8 +2,7 @@
  *
  * tests/vm/made_up_gpu/report.h - what became of a job, by the GPU's own word
  */
-#ifndef TESTS_VM_MADE_UP_GPU_REPORT_H
-#define TESTS_VM_MADE_UP_GPU_REPORT_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -12,5 +11,3 @@ struct gpu_report {
 	__u64 run_ns, done_ns;
 	__u64 client; /* 0: this kernel's scheduler knows none */
 };
-
-#endif

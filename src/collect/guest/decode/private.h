@@ -4,8 +4,7 @@
  *
  * Each file calls only files above it in this list: entities.c, code.c, launches.c, ../decode.c.
  */
-#ifndef COLLECT_GUEST_DECODE_PRIVATE_H
-#define COLLECT_GUEST_DECODE_PRIVATE_H
+#pragma once
 
 #include "collect/guest/decode.h"
 
@@ -91,5 +90,3 @@ void decode_execution(struct injected *injected, struct injected_ring *ring,
 void decode_node(struct injected *injected, struct injected_ring *ring, const struct record *head);
 void decode_captured(struct injected *injected, struct injected_ring *ring,
 		     const struct record *head);
-
-#endif

@@ -3,8 +3,7 @@
  * collect/intel/experimental/eudebug.h - code objects of processes, from the debugger interface of
  * Intel's drivers
  */
-#ifndef COLLECT_INTEL_EXPERIMENTAL_EUDEBUG_H
-#define COLLECT_INTEL_EXPERIMENTAL_EUDEBUG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ void eudebug_close(struct eudebug *debug); /* NULL-safe */
 
 /* Formats the reason why a driver refused a process, and the remedy. */
 void eudebug_explain(const struct gpu_node *node, pid_t pid, int error, char *text, size_t size);
-
-#endif

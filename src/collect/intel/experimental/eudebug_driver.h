@@ -3,8 +3,7 @@
  * collect/intel/experimental/eudebug_driver.h - the functions of a driver for debugger events of a
  * process, in a common form
  */
-#ifndef COLLECT_INTEL_EXPERIMENTAL_EUDEBUG_DRIVER_H
-#define COLLECT_INTEL_EXPERIMENTAL_EUDEBUG_DRIVER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -77,5 +76,3 @@ struct eudebug_driver {
 };
 
 extern const struct eudebug_driver eudebug_xe_driver, eudebug_i915_driver;
-
-#endif

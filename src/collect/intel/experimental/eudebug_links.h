@@ -3,8 +3,7 @@
  * collect/intel/experimental/eudebug_links.h - connections to processes as the debugger of their
  * GPU programs
  */
-#ifndef COLLECT_INTEL_EXPERIMENTAL_EUDEBUG_LINKS_H
-#define COLLECT_INTEL_EXPERIMENTAL_EUDEBUG_LINKS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -68,5 +67,3 @@ void eudebug_links_counted(struct eudebug_links *links, struct eudebug_counts *r
 /* Closes all connections, so that no process waits for the recorder afterwards. */
 void eudebug_links_stop(struct eudebug_links *links);
 void eudebug_links_close(struct eudebug_links *links); /* NULL-safe */
-
-#endif

@@ -4,8 +4,7 @@
  *
  * eudebug.c calls eudebug_code.c.
  */
-#ifndef COLLECT_INTEL_EXPERIMENTAL_EUDEBUG_PRIVATE_H
-#define COLLECT_INTEL_EXPERIMENTAL_EUDEBUG_PRIVATE_H
+#pragma once
 
 #include "collect/intel/experimental/eudebug.h"
 #include "collect/intel/experimental/eudebug_links.h"
@@ -87,5 +86,3 @@ void eudebug_take_placed(struct eudebug *debug, const struct eudebug_link_event 
 void eudebug_end_places(struct eudebug *debug, const struct eudebug_link_event *link_event);
 /* Ends all code of a connection that has ended. */
 void eudebug_end_code(struct eudebug *debug, const struct eudebug_link_event *link_event);
-
-#endif

@@ -3,8 +3,7 @@
  * collect/intel/experimental/igdmd.h - names of a GPU's OA metric sets and counters, from Intel's
  * library
  */
-#ifndef COLLECT_INTEL_EXPERIMENTAL_IGDMD_H
-#define COLLECT_INTEL_EXPERIMENTAL_IGDMD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,5 +31,3 @@ const char *igdmd_counter(const struct igdmd *library, uint32_t set, const struc
 #define IGDMD_UUID "2f01b241-7014-42a7-9eb6-a925cad3daba"
 int igdmd_begin(const struct igdmd *library, uint32_t set);
 void igdmd_end(const struct igdmd *library, uint32_t set);
-
-#endif

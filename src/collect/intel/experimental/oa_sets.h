@@ -2,8 +2,7 @@
  *
  * collect/intel/experimental/oa_sets.h - the metric sets of a GPU's OA unit
  */
-#ifndef COLLECT_INTEL_EXPERIMENTAL_OA_SETS_H
-#define COLLECT_INTEL_EXPERIMENTAL_OA_SETS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,5 +33,3 @@ int oa_sets_number(const char *card, const char *name);
  * set. Errors, with the error chain: -ENOENT: not offered, with the available sets; -ENOMEM. */
 int oa_sets_choose(const struct gpu_node *node, const char *name, struct igdmd **ret_library,
 		   uint32_t *ret_set);
-
-#endif
