@@ -12,13 +12,12 @@
  */
 #include "cli/archive.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/format.h"
 #include "cli/command.h"
 #include "cli/selection.h"
-#include "report/table.h"
 
 static const struct option_row archive_options[] = {{NULL}};
 

@@ -14,7 +14,6 @@
  */
 #include "cli/command.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,8 +21,6 @@
 #include "analyze/model.h"
 #include "analyze/observer.h"
 #include "base/cleanup.h"
-#include "base/error.h"
-#include "base/io.h"
 #include "cli/graph.h"
 #include "cli/output.h"
 #include "cli/selection.h"

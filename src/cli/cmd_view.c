@@ -13,7 +13,6 @@
  */
 #include "cli/command.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +24,6 @@
 #include "analyze/text/layers.h"
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/io.h"
 #include "base/string.h"
 #include "cli/archive.h"
 #include "cli/output.h"

@@ -11,7 +11,6 @@
 #include "collect/submissions.h"
 
 #include <errno.h>
-#include <stddef.h>
 #include <stdlib.h>
 
 void submissions_fini(struct submissions *submissions)

@@ -19,7 +19,6 @@
 #include "analyze/join/commands.h"
 #include "analyze/model.h"
 #include "analyze/output_options.h"
-#include "base/error.h"
 #include "base/file/stream.h"
 #include "base/string.h"
 #include "export/common/escape.h"

@@ -22,7 +22,6 @@
 #include "analyze/model.h"
 #include "analyze/output_options.h"
 #include "base/array.h"
-#include "base/error.h"
 #include "base/file/stream.h"
 #include "base/hash.h"
 #include "base/json.h"

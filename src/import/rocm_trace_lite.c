@@ -28,7 +28,6 @@
 #include "base/error.h"
 #include "base/file/sqlite_library.h"
 #include "base/format.h"
-#include "base/string.h"
 #include "import/faults.h"
 #include "import/formats.h"
 #include "import/source.h"

@@ -15,7 +15,6 @@
 #include <duet.h>
 
 #include <errno.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>

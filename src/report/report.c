@@ -15,7 +15,6 @@
 #include <string.h>
 
 #include "analyze/frames.h"
-#include "base/json.h"
 
 bool report_shows_device(const struct report *report, size_t device)
 {

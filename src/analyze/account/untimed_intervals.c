@@ -14,7 +14,6 @@
  */
 #include "analyze/account/untimed_intervals.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "base/array.h"

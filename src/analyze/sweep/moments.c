@@ -11,7 +11,6 @@
  */
 #include "analyze/sweep/sweep.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "base/array.h"

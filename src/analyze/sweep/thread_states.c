@@ -10,7 +10,6 @@
  */
 #include "analyze/sweep/sweep.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 /* Calls do not overlap and come in order of time, so only the last one can contain a moment at or

@@ -11,7 +11,6 @@
  *           what its verifier accepts
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>

@@ -12,7 +12,6 @@
  */
 #include <string.h>
 
-#include "base/array.h"
 #include "collect/counter/sampler.h"
 #include "collect/counter/source.h"
 #include "collect/host_clocks.h"

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/array.h"
 #include "collect/counter/metric_instances.h"
 #include "collect/start/rights.h"
 

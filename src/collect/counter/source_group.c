@@ -14,8 +14,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "collect/host_clocks.h"
-
 enum {
 	TEXT_BYTES = 256 << 10,
 	ROOM_SECONDS = 10,

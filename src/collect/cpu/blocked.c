@@ -29,7 +29,6 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "base/cleanup.h"
 #include "base/error.h"
 #include "collect/cpu/perf_rights.h"
 

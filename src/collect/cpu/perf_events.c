@@ -22,7 +22,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/error.h"
 #include "collect/cpu/perf_rights.h"
 
 /* Register numbers from <asm/perf_regs.h>. */

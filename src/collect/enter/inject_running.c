@@ -15,7 +15,6 @@
  */
 #include "collect/enter/inject_running.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -25,7 +24,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "base/error.h"
 #include "base/thread.h"
 #include "collect/collector.h"
@@ -33,7 +31,6 @@
 #include "collect/host_clocks.h"
 #include "collect/recording.h"
 #include "collect/start/running.h"
-#include "ring/session.h"
 
 enum { ARGUMENT_BYTES = 512, MAX_STARTED = 1024 };
 #define END_NS UINT64_C(2000000000) /* max total wait for all injections after the recording */

@@ -20,7 +20,6 @@
 #include "base/array.h"
 #include "collect/guest/injected.h"
 #include "collect/guest/record_texts.h"
-#include "collect/host_clocks.h"
 
 /* Limits for a program that makes up names without end. No working program has more ranges open. */
 enum { MAX_OPEN = 4096, MAX_STOPPED = 1024 };

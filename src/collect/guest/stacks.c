@@ -14,7 +14,6 @@
  */
 #include "collect/guest/stacks.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

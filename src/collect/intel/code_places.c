@@ -15,7 +15,6 @@
 
 #include <errno.h>
 #include <search.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
 /* A range of addresses. In a query, process and device 0 stand for any. */

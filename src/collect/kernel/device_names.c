@@ -15,7 +15,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/io.h"
 
 /* folder is "block" or "char" in /sys/dev; `what` is the word in front of the name. */
 static bool find_device(const char *folder, const char *what, unsigned int major,

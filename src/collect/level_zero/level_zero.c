@@ -11,7 +11,6 @@
  *           a folder with the guest under that name is put first in LD_LIBRARY_PATH. No other
  *           program opens that name, so programs without Level Zero are unaffected.
  */
-#include <errno.h>
 #include <glob.h>
 #include <limits.h>
 #include <stdio.h>
@@ -22,7 +21,6 @@
 #include "abi/level_zero_options.h"
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/error.h"
 #include "collect/collector.h"
 #include "collect/level_zero/ways.h"
 #include "collect/recording.h"

@@ -8,7 +8,6 @@
  * Owns:     the shares
  * Fails:    a value that a GPU lacks is absent
  */
-#include "base/array.h"
 #include "collect/host_clocks.h"
 #include "collect/nvidia/nvidia.h"
 

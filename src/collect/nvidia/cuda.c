@@ -13,7 +13,6 @@
  */
 #include "collect/nvidia/cuda.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,7 +11,6 @@
  * Why:      One call reads all fields. The GPU's byte counters miss nothing, whereas
  *           nvmlDeviceGetPcieThroughput (pcie.c) blocks for the 20 ms that it measures.
  */
-#include "base/array.h"
 #include "collect/nvidia/nvidia.h"
 
 enum { POWER, TEMPERATURE, PCIE_SENT, PCIE_RECEIVED, NVLINK_SENT, NVLINK_RECEIVED, FIELDS };

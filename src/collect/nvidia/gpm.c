@@ -12,7 +12,6 @@
  *           and NVML rejects closer pairs. GPM's streaming mode (nvmlGpmSetStreamingEnabled) is not
  *           changed, because it is a setting of the whole machine.
  */
-#include "base/array.h"
 #include "collect/host_clocks.h"
 #include "collect/nvidia/nvidia.h"
 

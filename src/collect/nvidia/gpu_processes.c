@@ -15,7 +15,6 @@
  */
 #include <string.h>
 
-#include "base/array.h"
 #include "collect/counter/sampled_processes.h"
 #include "collect/host_clocks.h"
 #include "collect/nvidia/nvidia.h"

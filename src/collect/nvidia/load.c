@@ -12,7 +12,6 @@
  *           have their times, so each is counted exactly once. Samples are read once a second,
  *           because a reading took 2.5 ms of processor time on an H200
  */
-#include "base/array.h"
 #include "collect/host_clocks.h"
 #include "collect/nvidia/nvidia.h"
 

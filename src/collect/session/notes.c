@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "collect/start/quotas.h"
 #include "collect/unrecorded.h"
 
 static const char late_text[] = "a program is not recorded: it had ended, or had stopped waiting, "

@@ -14,7 +14,6 @@
  */
 #include "collect/stack/jit_code.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -14,7 +14,6 @@
  */
 #include "collect/stack/walker.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

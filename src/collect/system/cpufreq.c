@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "collect/counter/sensors.h"
 #include "collect/system/formats.h"
 #include "collect/system/sources.h"

@@ -10,7 +10,6 @@
  * Why:      There are two sources. The number of running tasks is current and takes 1 us to read,
  *           so it is read as often as requested; the averages change every 5 s.
  */
-#include "base/array.h"
 #include "collect/counter/source.h"
 #include "collect/system/formats.h"
 #include "collect/system/sources.h"

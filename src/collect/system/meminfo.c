@@ -10,7 +10,6 @@
  * Why the recorder computes "used": MemTotal - MemFree - Buffers - Cached must come from one
  *           reading
  */
-#include "base/array.h"
 #include "collect/counter/source.h"
 #include "collect/system/formats.h"
 #include "collect/system/sources.h"

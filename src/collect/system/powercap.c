@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "collect/counter/sensors.h"
 #include "collect/system/formats.h"
 #include "collect/system/sources.h"

@@ -13,7 +13,6 @@
  */
 #include <unistd.h>
 
-#include "base/array.h"
 #include "collect/counter/source.h"
 #include "collect/system/formats.h"
 #include "collect/system/sources.h"

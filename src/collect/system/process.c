@@ -22,7 +22,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "base/hash.h"
 #include "collect/system/formats.h"
 #include "collect/system/process_files.h"

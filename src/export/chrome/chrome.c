@@ -29,7 +29,6 @@
 #include "analyze/text/row_names.h"
 #include "analyze/text/units.h"
 #include "base/array.h"
-#include "base/error.h"
 #include "base/file/stream.h"
 #include "base/json.h"
 #include "base/string.h"

@@ -13,7 +13,6 @@
  */
 #include "export/common/profile.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -26,7 +26,6 @@
 #include "analyze/model.h"
 #include "analyze/output_options.h"
 #include "base/array.h"
-#include "base/error.h"
 #include "base/file/output_file.h"
 #include "base/file/stream.h"
 #include "base/string.h"

@@ -17,7 +17,6 @@
  *           gives nothing more until sampling was off and on again. The last samples come when
  *           sampling is disabled, into a buffer that CUPTI owns until then
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

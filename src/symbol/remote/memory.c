@@ -28,8 +28,6 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "base/array.h"
-
 enum {
 	MAX_PIECES = 1024, /* UIO_MAXIOV: per call */
 	MAX_PAGES = 512,   /* per move_pages call */
