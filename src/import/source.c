@@ -6,7 +6,7 @@
  * Gets:     a path
  * Gives:    bytes or lines
  * Owns:     the file, 64 KiB of it, the current line
- * Fails:    -errno with a message that contains the line's number
+ * Fails:    -errno with a message; for a bad line it contains the line's number
  * Why gzip: PyTorch compresses its timelines with it, and zlib also reads uncompressed files
  */
 #include "import/source.h"

@@ -95,7 +95,9 @@ static int open_file(struct trace_writer *writer, const char *path)
 	writer->file.is_held = writer->file.is_regular && status.st_size > 0;
 	if (!writer->file.is_regular && (writer->options.keep_ns || writer->options.max_bytes))
 		return error_set(-EINVAL,
-				 "'%s' is not a regular file: its length cannot be limited", path);
+				 "'%s' is not a regular file: --keep and --max-size cannot drop "
+				 "its oldest part",
+				 path);
 	return 0;
 }
 

@@ -297,8 +297,8 @@ static void add_outside(struct gap *gap, uint64_t length)
 }
 
 /* Adds [begin, end) before the launch was entered by what the launching thread did. Time outside of
- * calls has the cause `rest`: CAUSE_NOTHING_TO_DO before the first command, which belongs to no
- * command. */
+ * calls has the cause `rest`: CAUSE_NOTHING_TO_DO before the first command, otherwise CAUSE_HOST,
+ * which the thread's switches divide further. Time in duet's own code is CAUSE_DUET_ITSELF. */
 static void add_thread_state(struct account *account, const struct account_command *command,
 			     uint64_t begin, uint64_t end, enum account_cause rest)
 {

@@ -116,9 +116,8 @@ void cpu_interrupts_close(struct cpu *cpu)
 	cpu_interrupts_read(cpu);
 	if (interrupts->refused) {
 		snprintf(text, sizeof(text),
-			 "the time of %" PRIu64
-			 " interrupts is unknown: there were too many processes "
-			 "and handlers",
+			 "the time of some interrupts is missing: %" PRIu64
+			 " sums of processes and handlers were beyond the limit",
 			 interrupts->refused);
 		recording_note(cpu->recording, "cpu", COLLECTOR_PARTIAL, 0, text);
 	}

@@ -256,8 +256,8 @@ static enum thread_place find_state(const struct polled_thread *watched,
 	return THREAD_WAITS;
 }
 
-/* For a refused look. A program with other rights than its user's is left out; a program that only
- * excludes debuggers is polled by its public state. */
+/* For a thread whose place may not be read. A process whose executable may not be read either is
+ * left out; of any other, the public state in /proc is polled. */
 static enum thread_place find_closed(struct cpu *cpu, struct process *process,
 				     const struct polled_thread *watched,
 				     struct blocked_place *ret_place)

@@ -6,8 +6,9 @@
  * Gets:     an opened object
  * Gives:    maps and programs inside the kernel
  * Owns:     nothing
- * Fails:    on a kernel before 5.17, or if the kernel refuses a program. The caller then uses
- *           libbpf's own loader, which finds the reason
+ * Fails:    on a kernel before 5.17, with another version of libbpf than at build time (-ENOTSUP),
+ *           or if the kernel refuses a program. The caller then tries libbpf's own loader, which
+ *           loads the object or names the reason
  * Why:      To find the fields that a program reads, libbpf parses all types of the kernel, 5 MB.
  *           The kernel has its types in memory. The loader program takes 23 ms of CPU time, while
  *           the recorded program already runs; libbpf's loader takes 64 ms.

@@ -295,8 +295,8 @@ static bool is_long_gone(const struct queue *queue)
 	return gone && now_gone() - gone > GONE_MS;
 }
 
-/* The caller holds the lock. Returns a free slot, or that of the stream destroyed longest ago.
- * NULL: none. */
+/* The caller holds the lock. Returns a free slot of the key's set, or that of the stream there that
+ * was destroyed longest ago, at least GONE_MS. NULL: none. */
 static struct queue *find_place(uint64_t key)
 {
 	struct queue *set = set_of(key), *best = NULL;

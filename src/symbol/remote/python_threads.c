@@ -9,8 +9,8 @@
  * Fails:    -EAGAIN, -ENOMEM, -ESRCH, -EPERM
  * Why:      before 3.11 a state has no thread id, only the address of glibc's struct pthread. The
  *           position of the id in struct pthread is private to glibc (720 in all of 2.10 to 2.41).
- *           An offset is accepted if at that offset each thread has a different number, and exactly
- *           one of them is the id of the wanted thread
+ *           An offset is accepted if the numbers there differ from thread to thread, and exactly
+ * one thread has the id of the wanted one
  */
 #include "symbol/remote/python_threads.h"
 
