@@ -10,7 +10,7 @@
 
 #include "inject/guest.h"
 
-/* Tables of growing size: the first has room for an ordinary program, all for three million
+/* Tables of growing size: the first has room for an ordinary program, all for two million
  * handles. */
 enum { HANDLE_TABLES = 4, HANDLE_FIRST_BITS = 15, HANDLE_BITS_MORE = 2 };
 

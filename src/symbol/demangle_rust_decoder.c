@@ -13,6 +13,7 @@
  */
 #include <string.h>
 
+#include "base/number.h"
 #include "shared/utf8.h"
 #include "symbol/demangle.h"
 #include "symbol/demangle_rust_private.h"
@@ -45,13 +46,9 @@ void rust_print(struct rust_decoder *decoder, const char *text)
 
 void rust_print_number(struct rust_decoder *decoder, uint64_t number)
 {
-	char digits[24], *at = digits + sizeof(digits) - 1;
+	char digits[20], *end = digits + sizeof(digits), *at = number_digits(end, number);
 
-	*at = '\0';
-	do
-		*--at = (char)('0' + number % 10);
-	while (number /= 10);
-	rust_print(decoder, at);
+	rust_print_bytes(decoder, at, (size_t)(end - at));
 }
 
 void rust_print_character(struct rust_decoder *decoder, uint32_t character)

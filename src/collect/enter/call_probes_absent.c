@@ -13,21 +13,14 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "base/error.h"
+#include "collect/kernel/absent.h"
 
 /* Not formatted, because clang-format takes each * for a product. */
 /* clang-format off */
 
-/* type, name, parameters, result */
-#define ABSENT(type, name, parameters, result) \
-	type name parameters                   \
-	{                                      \
-		return result;                 \
-	}
-
 ABSENT(int, call_probes_start,
 	(const struct call_probes_options *options, struct call_probes **ret_probes),
-	error_set(-ENOSYS, "this duet was built without libbpf"))
+	ABSENT_ERROR)
 ABSENT(void, call_probes_stop, (struct call_probes *probes), )
 
 int call_probes_watch(struct call_probes *probes, uint32_t pid, int file_fd)

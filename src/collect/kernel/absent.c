@@ -10,8 +10,8 @@
  */
 #include <errno.h>
 
-#include "base/error.h"
 #include "bpf/objects.h"
+#include "collect/kernel/absent.h"
 #include "collect/kernel/namer.h"
 #include "collect/kernel/program_load.h"
 #include "collect/kernel/watch.h"
@@ -26,18 +26,11 @@ const size_t bpf_i915_size = 0;
 /* Not formatted, because clang-format takes each * for a product. */
 /* clang-format off */
 
-/* type, name, parameters, result */
-#define ABSENT(type, name, parameters, result) \
-	type name parameters                   \
-	{                                      \
-		return result;                 \
-	}
-
 /* ---- programs that follow threads ---------------------------------------------------------- */
 
 ABSENT(int, kernel_watch_start,
 	(const struct kernel_watch_options *options, struct kernel_watch **ret_watch),
-	error_set(-ENOSYS, "this duet was built without libbpf"))
+	ABSENT_ERROR)
 ABSENT(int, kernel_watch_try,
 	(struct kernel_watch **ret_watch), kernel_watch_start(NULL, ret_watch))
 ABSENT(uint64_t, kernel_watch_load_ns, (const struct kernel_watch *watch), 0)
@@ -85,7 +78,7 @@ void kernel_watch_losses(const struct kernel_watch *watch, struct kernel_losses 
 
 ABSENT(int, kernel_load_start,
 	(const struct kernel_load_options *options, struct kernel_load **ret_load),
-	error_set(-ENOSYS, "this duet was built without libbpf"))
+	ABSENT_ERROR)
 ABSENT(void, kernel_load_stop, (struct kernel_load *load), )
 
 enum kernel_load_state kernel_load_state(const struct kernel_load *load, const char **ret_reason)

@@ -3,8 +3,10 @@
  * collect/system/process.c - /proc/PID: CPU time and memory of each recorded process
  *
  * Runs in:  a sampler's thread; opened in the main thread
- * Gets:     the process's CPU clock, statm; or field 1, sum_exec_runtime, of each thread's
- * schedstat Gives:    ns on processors, bytes Owns:     the value of each thread in the last round
+ * Gets:     the process's CPU clock, statm; or the first field (sum_exec_runtime) of each thread's
+ *           schedstat
+ * Gives:    ns on processors, bytes
+ * Owns:     the value of each thread in the last round
  * Fails:    as process_files.c
  * Why:      The CPU clock is used, because one call returns the scheduler's sum over all threads,
  *           including ended ones: 1 us with 50 threads. Reading each thread's schedstat takes 50
@@ -52,7 +54,7 @@ static const struct metric memory_metrics[] = {
 		  "/proc/[pid]/status"},
 };
 
-/* ---- CPU time as the sum of the threads' ------------------------------------------------------
+/* ---- CPU time as the sum over threads ----------------------------------------------------------
  */
 
 struct threads {
