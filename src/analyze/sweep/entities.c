@@ -22,7 +22,7 @@ static int make_devices(struct sweep *sweep)
 	size_t count = sweep->entities.devices.count;
 
 	analysis->devices = calloc(count + 1, sizeof(*analysis->devices));
-	sweep->per_thread.kept = calloc(count + 3, sizeof(*sweep->per_thread.kept));
+	sweep->per_thread.kept = calloc(count + 5, sizeof(*sweep->per_thread.kept));
 	sweep->lasts = calloc(count + 1, sizeof(*sweep->lasts));
 	if (!analysis->devices || !sweep->per_thread.kept || !sweep->lasts)
 		return -ENOMEM;

@@ -12,6 +12,10 @@
 
 #include <stdlib.h>
 
+/* A thread that is preempted without a stack still runs the code of its last sample, if that is not
+ * older. */
+#define LATELY_NS 10000000u
+
 /* Calls do not overlap and come in order of time, so only the last one can contain a moment at or
  * after its begin. */
 static bool is_in_call(const struct sweep_per_thread *per_thread, size_t thread, uint64_t time_ns)
@@ -62,7 +66,7 @@ int sweep_come_back(struct sweep *sweep, size_t thread, uint64_t time_ns, uint32
 		error = add_wait_waker(sweep, state, waker);
 	moment = (struct thread_moment){since_ns,     time_ns,     time_ns - since_ns,
 					state->stack, state->wait, state->is_preempted};
-	if (!error && (!state->is_preempted || state->wait))
+	if (!error && (!state->is_preempted || state->wait || state->stack))
 		error = sweep_keep_moment(state, &moment);
 	if (!error && !state->is_preempted && state->gil_until)
 		error = sweep_count_gil(sweep, thread, since_ns, time_ns);
@@ -95,6 +99,8 @@ static int go_away(struct sweep *sweep, size_t thread, const struct event_switch
 	state->since_ns = row->time;
 	state->is_preempted = row->reason == SWITCH_PREEMPTED;
 	state->stack = row->stack;
+	if (state->is_preempted && !state->stack && row->time - state->sampled_ns < LATELY_NS)
+		state->stack = state->sampled_stack;
 	sweep_await_gil(sweep, thread, row);
 	return sweep_find_wait(sweep,
 			       &(struct state_wait){.string = row->wait_string,
@@ -136,6 +142,8 @@ int sweep_take_sample(struct sweep *sweep, const struct event_cpu_sample *row)
 		sweep_see_in_call(sweep, thread, row->time, row->stack);
 		return 0;
 	}
+	sweep->per_thread.states[thread].sampled_ns = row->time;
+	sweep->per_thread.states[thread].sampled_stack = row->stack;
 	return sweep_keep_moment(
 		&sweep->per_thread.states[thread],
 		&(struct thread_moment){row->time, row->time, row->weight, row->stack, 0, false});
