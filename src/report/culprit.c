@@ -27,14 +27,14 @@ bool report_place_of(const struct report *report, uint32_t stack,
 	const struct frame_name *names, *best;
 	size_t count = stack ? report_frames(report, stack, &names) : 0;
 
-	best = frames_own(names, count);
+	best = frames_own(report->frames, names, count);
 	if (!best || best->class == FRAME_CLASS_TRUNCATED)
 		return false;
 	*ret_culprit = (struct report_culprit){.function = best->function,
 					       .file = best->file,
 					       .line = best->line,
 					       .stack = stack,
-					       .is_own = frames_is_own(best)};
+					       .is_own = frames_is_own(report->frames, best)};
 	return true;
 }
 

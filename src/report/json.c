@@ -206,8 +206,10 @@ int report_write_json(const struct report *report, struct json_writer *json)
 	json_pair_bool(json, "exact", analysis->checks.is_exact);
 	if (analysis->dropped_before_ns)
 		json_pair_u64(json, "dropped_before_ns", analysis->dropped_before_ns);
+	error = report_write_verdict(report, json);
 	report_write_processes(report, json);
-	error = write_devices(report, json);
+	if (!error)
+		error = write_devices(report, json);
 	report_write_kernels(report, json);
 	report_write_copies(report, ACCOUNT_COPY, json);
 	report_write_copies(report, ACCOUNT_OTHER, json);

@@ -19,6 +19,7 @@ struct json_writer;
 struct layers;
 struct string_builder;
 struct unit_shown;
+struct verdict;
 
 #define ALL_DEVICES SIZE_MAX /* SELECTION_ALL_DEVICES */
 
@@ -130,22 +131,11 @@ void report_write_stacks(const struct report *report, enum account_class class, 
 void report_put_own_time(const struct report *report);
 void report_write_own_time(const struct report *report, struct json_writer *json);
 
-/* The calls in which a device's launching threads were while it was idle. cause: CAUSE_API_WAIT or
- * CAUSE_API_CALL. */
-int report_put_idle_calls(const struct report *report, size_t device, enum account_cause cause,
-			  void (*put)(const char *name, uint64_t part,
-				      uint64_t wall)); /* -ENOMEM */
 /* The key "idle_calls". -ENOMEM. */
 int report_write_idle_calls(const struct report *report, size_t device, struct json_writer *json);
 
 /* ---- report/waits.c ---- */
 
-/* The waits of a device's launching threads (CAUSE_BLOCKED), or the threads that preempted them
- * (CAUSE_PREEMPTED). The first `what` bytes of the name are the wait or the preemptor; its holder
- * and wakers follow. */
-int report_put_idle_waits(const struct report *report, size_t device, enum account_cause cause,
-			  void (*put)(const char *name, size_t what, uint64_t part,
-				      uint64_t wall)); /* -ENOMEM */
 /* The wait that took most of the blocked time. */
 struct report_wait {
 	const char *wait; /* the system call and its disk, "mutex" or "Python GIL" */
@@ -277,6 +267,18 @@ bool report_place_of(const struct report *report, uint32_t stack,
  * CAUSE_ON_CPU or CAUSE_BLOCKED. */
 bool report_find_culprit(const struct report *report, size_t device, enum account_cause cause,
 			 struct report_culprit *ret_culprit);
+
+/* ---- report/verdict.c ---- */
+
+/* At most three sentences. -ENOMEM. */
+int report_put_verdict(const struct report *report);
+/* The key "verdict". -ENOMEM. */
+int report_write_verdict(const struct report *report, struct json_writer *json);
+
+typedef void (*report_put_row)(const char *name, uint64_t part, uint64_t wall, const char *origin);
+/* The functions, waits or preemptors of one cause. verdict: that of the whole window. */
+void report_put_idle_places(const struct report *report, const struct verdict *verdict,
+			    enum account_cause cause, report_put_row put);
 
 /* ---- report/findings.c ---- */
 

@@ -4,7 +4,7 @@
  *
  * Runs in:  our own process
  * Gets:     an analysis and its frames
- * Gives:    lines below "blocked" and "preempted" on stdout, idle_waits and idle_preempted as JSON
+ * Gives:    idle_waits and idle_preempted as JSON; the longest wait and preemptor for findings
  * Owns:     the rows while they are printed
  * Fails:    -ENOMEM
  * Why by the lock holder's function: the name of the thread that holds a lock does not help the
@@ -25,8 +25,6 @@
 #include "base/json.h"
 #include "base/pair_map.h"
 #include "report/table.h"
-
-enum { ROWS_SHOWN = 8, NAME_BYTES = 512 };
 
 /* A wait (or a preemption), and one function in which its holder was meanwhile. */
 struct wait_row {
@@ -365,98 +363,6 @@ bool report_find_preemptor(const struct report *report, size_t device, const cha
 	}
 	free(rows.rows);
 	return is_known;
-}
-
-/* ---- text ------------------------------------------------------------------------------------ */
-
-/* The collector writes "interrupt" if no thread was the waker. */
-static const char *name_waker(const char *name)
-{
-	return strcmp(name, "interrupt") == 0 ? "a timer or device" : name;
-}
-
-/* Writes the chain of wakers, such as ", woken by loader (12), itself woken by a timer or device".
- * Returns the length that the text needs, as far as it was made: at least `size` if it is cut. */
-static size_t name_wakers(const struct report *report, uint32_t waker, char *name, size_t size)
-{
-	size_t length = 0;
-
-	for (const char *before = ", woken by "; waker; before = ", itself woken by ") {
-		const struct analysis_waker *link = &report->analysis->cpu.wakers[waker - 1];
-		const struct event_thread *thread =
-			model_entity(report->model, EVENT_THREAD, link->thread);
-
-		if (length < size)
-			length +=
-				(size_t)snprintf(name + length, size - length, "%s%s", before,
-						 name_waker(model_text(report->model,
-								       thread ? thread->name_string
-									      : link->name_string,
-								       "thread")));
-		if (thread && length < size)
-			length += (size_t)snprintf(name + length, size - length, " (%" PRIu32 ")",
-						   thread->tid);
-		waker = link->before;
-	}
-	return length;
-}
-
-/* Returns the length of its first part, the wait or the preemptor; holder and wakers follow. */
-static size_t name_row(const struct report *report, enum account_cause cause,
-		       const struct wait_row *row, char *name, size_t size)
-{
-	const struct event_thread *holder = holder_of(report, row);
-	const bool is_preempted = cause == CAUSE_PREEMPTED;
-	size_t length = (size_t)snprintf(
-		name, size, "    %s%s", is_preempted && row->wait_string ? "by " : "",
-		model_text(report->model, row->wait_string,
-			   is_preempted ? "preemptor not known" : "reason not known"));
-	const size_t what = length < size ? length : size - 1;
-
-	if (row->function && length < size)
-		length += (size_t)snprintf(name + length, size - length, ": %s", row->function);
-	if (holder && length < size)
-		length += (size_t)snprintf(
-			name + length, size - length, "%s%s (%" PRIu32 ")",
-			is_preempted    ? row->is_own ? ", own thread " : ", thread "
-			: row->function ? ", "
-					: ", held by ",
-			model_text(report->model, holder->name_string, "thread"), holder->tid);
-	if (length < size)
-		name_wakers(report, row->waker, name + length, size - length);
-	return what;
-}
-
-int report_put_idle_waits(const struct report *report, size_t device, enum account_cause cause,
-			  void (*put)(const char *name, size_t what, uint64_t part, uint64_t wall))
-{
-	static const char others[] = "    others";
-	const uint64_t wall = report->analysis->devices[device].account.wall_ns;
-	struct wait_rows rows;
-	char name[NAME_BYTES];
-	uint64_t rest = 0;
-	int error = find_rows(report, device, cause, &rows);
-
-	if (error)
-		return error;
-
-	/* print nothing if the only row has no known wait */
-	if (rows.count == 1 && !rows.rows[0].wait_string)
-		rows.count = 0;
-	for (size_t i = 0; i < rows.count; i++) {
-		size_t what;
-
-		if (i >= ROWS_SHOWN) {
-			rest += rows.rows[i].ns;
-			continue;
-		}
-		what = name_row(report, cause, &rows.rows[i], name, sizeof(name));
-		put(name, what, rows.rows[i].ns, wall);
-	}
-	if (rest)
-		put(others, strlen(others), rest, wall);
-	free(rows.rows);
-	return 0;
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */

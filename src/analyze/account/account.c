@@ -126,6 +126,11 @@ static uint64_t inside(const struct account *account, uint64_t begin, uint64_t e
 	return end > begin ? end - begin : 0;
 }
 
+static bool is_busy(const struct account *account)
+{
+	return account->active_count || account->fair_share.count;
+}
+
 static uint64_t inside_steady(const struct account *account, uint64_t begin, uint64_t end)
 {
 	return inside(account, begin > account->steady.from ? begin : account->steady.from,
@@ -173,7 +178,8 @@ static void divide(struct account *account, uint64_t until)
 	uint64_t first = clamp(account->cursor, account->from, account->to), begin = first;
 	uint64_t count = account->active_count, share, extra;
 
-	account->steady.busy_ns += inside_steady(account, account->cursor, until);
+	if (is_busy(account))
+		account->steady.busy_ns += inside_steady(account, account->cursor, until);
 	account->cursor = until;
 	if (length && account->fair_share.count)
 		divide_fair_share(account, length);
@@ -239,11 +245,6 @@ static uint64_t earliest_end(const struct account *account)
 			end = account->active[i].ended;
 	}
 	return end;
-}
-
-static bool is_busy(const struct account *account)
-{
-	return account->active_count || account->fair_share.count;
 }
 
 /* Divides everything up to the last end by `time` and retires what ended by then. */
@@ -348,17 +349,19 @@ static void add_outside(struct gap *gap, uint64_t length)
 	gap_add(gap, CAUSE_ON_CPU, length - preempted - blocked);
 }
 
-/* Passes the gap to on_thread if the thread's switches are known there. */
+/* Passes the gap to on_thread. Returns whether the thread's switches are known there. */
 static bool pass_thread(const struct gap *gap)
 {
 	struct account *account = gap->account;
 	const struct account_piece piece = piece_of(gap);
 
-	if (!gap->command->away || gap->command->watched_ns > gap->at)
+	const bool is_known = gap->command->away && gap->command->watched_ns <= gap->at;
+
+	if (!gap->command->away || (!is_known && gap->rest == CAUSE_HOST))
 		return false;
 	if (account->on_thread && !account->error)
 		account->error = account->on_thread(account->context, account, &piece);
-	return true;
+	return is_known;
 }
 
 static void pass_calls(const struct gap *gap)

@@ -517,7 +517,7 @@ int sweep_close_states(struct sweep *sweep)
 
 		error = divide(division, idle_of_group(account, division.group));
 		division.is_steady = true;
-		if (!error && division.group < CAUSE_NOTHING_TO_DO)
+		if (!error && division.group <= CAUSE_BLOCKED)
 			error = divide(division, account->steady.causes[division.group]);
 	}
 	return error;
