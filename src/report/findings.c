@@ -60,37 +60,11 @@ static void say_transfers(const struct report *report, const struct finding *fin
 	    time_of(finding, "calls_ns").text);
 }
 
-static void say_idle(const struct report *report, const struct finding *finding,
-		     struct sentence *sentence, const char *what)
+static void say_idle(const struct finding *finding, struct sentence *sentence, const char *what)
 {
-	uint64_t wall_ns = report->analysis->to_ns - report->analysis->from_ns;
-
-	say(sentence, "the device idled %s (%s of the wall) while its launching thread %s",
-	    format_duration(finding->cost_ns).text, format_percent(finding->cost_ns, wall_ns).text,
-	    what);
-}
-
-static void say_preemption(const struct report *report, const struct finding *finding,
-			   struct sentence *sentence)
-{
-	const struct analysis_path *path = finding->path;
-	struct report_culprit place;
-	const char *by;
-	uint64_t by_ns;
-
-	say_idle(report, finding, sentence, "was preempted");
-	if (report_find_preemptor(report, finding->device, &by, &by_ns))
-		say(sentence, ", %s of it by %.*s", format_duration(by_ns).text, NAME_LENGTH, by);
-	if (path) {
-		say(sentence, ", %s of it before %.*s",
-		    format_duration(path->causes[CAUSE_PREEMPTED]).text, NAME_LENGTH,
-		    *path->name ? path->name : "a command");
-		if (report_place_of(report, path->stack, &place)) {
-			say(sentence, " of ");
-			say_culprit_place(sentence, &place);
-		}
-	}
-	say(sentence, "; give the thread its own processor, or move the threads that preempt it");
+	say(sentence, "the device idled %s (%s of the steady part) while its launching thread %s",
+	    format_duration(finding->cost_ns).text,
+	    format_percent(finding->cost_ns, finding_value(finding, "wall_ns")).text, what);
 }
 
 /* False: no function is known. */
@@ -103,6 +77,20 @@ static bool say_culprit(const struct report *report, const struct finding *findi
 	say(sentence, ", %s of it in ", format_duration(ret_place->ns).text);
 	say_culprit_place(sentence, ret_place);
 	return true;
+}
+
+static void say_preemption(const struct report *report, const struct finding *finding,
+			   struct sentence *sentence)
+{
+	struct report_culprit place;
+	const char *by;
+	uint64_t by_ns;
+
+	say_idle(finding, sentence, "was preempted");
+	if (report_find_preemptor(report, finding->device, &by, &by_ns))
+		say(sentence, ", %s of it by %.*s", format_duration(by_ns).text, NAME_LENGTH, by);
+	say_culprit(report, finding, CAUSE_PREEMPTED, sentence, &place);
+	say(sentence, "; give the thread its own processor, or move the threads that preempt it");
 }
 
 /* Names the wait of the culprit, or of all waiting threads, if one wait took at least half of the
@@ -128,7 +116,7 @@ static void say_starved(const struct report *report, const struct finding *findi
 {
 	struct report_culprit place;
 
-	say_idle(report, finding, sentence, "computed");
+	say_idle(finding, sentence, "computed");
 	say_culprit(report, finding, CAUSE_ON_CPU, sentence, &place);
 	say(sentence, "; launch the next commands before that work, or do it in another thread");
 }
@@ -140,7 +128,7 @@ static void say_blocked(const struct report *report, const struct finding *findi
 	struct report_wait wait;
 	bool has_place;
 
-	say_idle(report, finding, sentence, "was blocked");
+	say_idle(finding, sentence, "was blocked");
 	has_place = say_culprit(report, finding, CAUSE_BLOCKED, sentence, &place);
 	if (report_find_wait(report, finding->device, has_place ? place.function : NULL, &wait))
 		say_wait(report, &wait, has_place ? place.ns : finding->cost_ns, sentence);

@@ -30,7 +30,9 @@ static int write_device(const struct report *report, struct json_writer *json, s
 	json_pair_text(json, "name", device->name);
 	json_pair_text(json, "vendor", device->vendor);
 	json_about_account(json, &device->account);
-	error = report_write_idle_waits(report, index, CAUSE_BLOCKED, json);
+	error = report_write_idle_kinds(report, index, json);
+	if (!error)
+		error = report_write_idle_waits(report, index, CAUSE_BLOCKED, json);
 	if (!error)
 		error = report_write_idle_waits(report, index, CAUSE_PREEMPTED, json);
 	if (!error)

@@ -144,15 +144,15 @@ struct report_wait {
 	uint64_t holder_ns;
 };
 
-/* The longest wait while `function` was the program's innermost function; NULL: in any function.
+/* The longest wait in the steady part while `function` was the program's innermost function; NULL: in any function.
  * False: not known. */
 bool report_find_wait(const struct report *report, size_t device, const char *function,
 		      struct report_wait *ret_wait);
 /* The keys pid, tid and name of a thread. */
 void report_write_thread(const struct report *report, const struct event_thread *thread,
 			 struct json_writer *json);
-/* The program that ran for most of the time in which the launching threads were preempted, and that
- * time. False: not known. */
+/* The program that ran for most of the time in which the launching threads were preempted in the
+ * steady part, and that time. False: not known. */
 bool report_find_preemptor(const struct report *report, size_t device, const char **ret_by,
 			   uint64_t *ret_ns);
 /* The key "idle_waits" of CAUSE_BLOCKED, "idle_preempted" of CAUSE_PREEMPTED. -ENOMEM. */
@@ -263,8 +263,8 @@ struct report_culprit {
  * is none. False: the stack is not known, or its inner frames are missing. */
 bool report_place_of(const struct report *report, uint32_t stack,
 		     struct report_culprit *ret_culprit);
-/* The function in which the launching threads spent most of a device's idle time of this cause,
- * CAUSE_ON_CPU or CAUSE_BLOCKED. */
+/* The function in which the launching threads spent most of the idle time of this cause in a
+ * device's steady part: CAUSE_ON_CPU, CAUSE_BLOCKED or CAUSE_PREEMPTED. */
 bool report_find_culprit(const struct report *report, size_t device, enum account_cause cause,
 			 struct report_culprit *ret_culprit);
 
@@ -274,6 +274,9 @@ bool report_find_culprit(const struct report *report, size_t device, enum accoun
 int report_put_verdict(const struct report *report);
 /* The key "verdict". -ENOMEM. */
 int report_write_verdict(const struct report *report, struct json_writer *json);
+
+/* The key "idle_kinds": the parts of a device's idle causes. -ENOMEM. */
+int report_write_idle_kinds(const struct report *report, size_t device, struct json_writer *json);
 
 typedef void (*report_put_row)(const char *name, uint64_t part, uint64_t wall, const char *origin);
 /* The functions, waits or preemptors of one cause. verdict: that of the whole window. */

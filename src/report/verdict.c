@@ -329,6 +329,9 @@ static void name_origin(const struct report *report, const struct verdict_cause 
 		say(origin, "%s ", cause->kind == VERDICT_THREAD_WAIT ? "for" : "held by");
 		say_thread(report, origin, cause->other_thread);
 		say_in(origin, "in", &cause->other);
+	} else if (cause->kind == VERDICT_PREEMPTED && cause->other_thread) {
+		say(origin, "own ");
+		say_thread(report, origin, cause->other_thread);
 	} else if (is_call(cause->kind) || cause->kind == VERDICT_PREEMPTED ||
 		   (cause->cause == CAUSE_BLOCKED && *cause->what)) {
 		say_in(origin, "in", &cause->place);
@@ -340,16 +343,16 @@ void report_put_idle_places(const struct report *report, const struct verdict *v
 {
 	const uint64_t wall_ns = report->analysis->devices[verdict->device].account.wall_ns;
 	uint64_t rest_ns = 0;
-	size_t shown = 0, all = 0;
+	size_t shown = 0, named = 0;
 
 	for (size_t i = 0; i < verdict->count; i++)
-		all += verdict->causes[i].cause == cause;
+		named += verdict->causes[i].cause == cause &&
+			 (verdict->causes[i].place.function || *verdict->causes[i].what);
 	for (size_t i = 0; i < verdict->count; i++) {
 		const struct verdict_cause *row = &verdict->causes[i];
 		struct sentence name = {0}, origin = {0};
 
-		/* a single row without a name says nothing */
-		if (row->cause != cause || (all == 1 && !row->place.function && !*row->what))
+		if (row->cause != cause || !named)
 			continue;
 		if (shown++ >= PLACES_SHOWN) {
 			rest_ns += row->ns;
@@ -409,6 +412,33 @@ static void write_cause(const struct report *report, const struct verdict *verdi
 		json_object_end(json);
 	}
 	json_object_end(json);
+}
+
+/* The time of each kind in each cause: {"blocked": {"python_gil": 12}, …}. */
+int report_write_idle_kinds(const struct report *report, size_t device, struct json_writer *json)
+{
+	uint64_t sums[CAUSE_COUNT][VERDICT_KIND_COUNT] = {{0}};
+	struct verdict verdict;
+	int error = verdict_make(report->analysis, report->frames, device, true, &verdict);
+
+	if (error)
+		return error;
+	for (size_t i = 0; i < verdict.count; i++)
+		sums[verdict.causes[i].cause][verdict.causes[i].kind] += verdict.causes[i].ns;
+	verdict_fini(&verdict);
+	json_pair_object(json, "idle_kinds");
+	for (unsigned int cause = 0; cause < CAUSE_COUNT; cause++) {
+		if (!report->analysis->devices[device].account.causes[cause])
+			continue;
+		json_pair_object(json, account_cause_name((enum account_cause)cause));
+		for (unsigned int kind = 0; kind < VERDICT_KIND_COUNT; kind++)
+			if (sums[cause][kind])
+				json_pair_u64(json, verdict_kind_name((enum verdict_kind)kind),
+					      sums[cause][kind]);
+		json_object_end(json);
+	}
+	json_object_end(json);
+	return 0;
 }
 
 static void write_steady(const struct account_steady *steady, struct json_writer *json)

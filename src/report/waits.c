@@ -61,6 +61,7 @@ struct held {
 /* State while the time of waits is divided. */
 struct division {
 	const struct report *report;
+	bool is_steady; /* only the time of the steady part */
 	struct whole *wholes;
 	size_t wholes_count, wholes_capacity;
 	struct pair_map by_wait; /* (wait string << 32 | holder, waker) -> index of wholes */
@@ -90,7 +91,7 @@ static int add_state(struct division *division, const struct analysis_state *sta
 
 	if (index == PAIR_MAP_NONE)
 		return -ENOMEM;
-	division->wholes[index].ns += state->idle_ns;
+	division->wholes[index].ns += division->is_steady ? state->steady_ns : state->idle_ns;
 	return 0;
 }
 
@@ -245,11 +246,11 @@ static int divide(struct division *division, size_t device, enum account_cause c
 	return error ? error : make_rows(division, rows);
 }
 
-/* All rows add up to the account's time of this cause. */
+/* All rows add up to the account's time of this cause, in the steady part or in the window. */
 static int find_rows(const struct report *report, size_t device, enum account_cause cause,
-		     struct wait_rows *ret_rows)
+		     bool is_steady, struct wait_rows *ret_rows)
 {
-	struct division division = {.report = report};
+	struct division division = {.report = report, .is_steady = is_steady};
 	struct wait_rows rows = {0};
 	int error;
 
@@ -316,7 +317,7 @@ static const struct whole *longest(const struct division *division)
 static struct whole find_longest(const struct report *report, size_t device, const char *function,
 				 uint32_t wait_string)
 {
-	struct division division = {.report = report};
+	struct division division = {.report = report, .is_steady = true};
 	struct whole found = {0};
 
 	if (sum_waits(&division, device, function, wait_string))
@@ -350,7 +351,7 @@ bool report_find_preemptor(const struct report *report, size_t device, const cha
 	size_t i = 0;
 	bool is_known;
 
-	if (find_rows(report, device, CAUSE_PREEMPTED, &rows)) {
+	if (find_rows(report, device, CAUSE_PREEMPTED, true, &rows)) {
 		report->state->error = -ENOMEM;
 		return false;
 	}
@@ -424,7 +425,7 @@ int report_write_idle_waits(const struct report *report, size_t device, enum acc
 {
 	const bool is_preempted = cause == CAUSE_PREEMPTED;
 	struct wait_rows rows;
-	int error = find_rows(report, device, cause, &rows);
+	int error = find_rows(report, device, cause, false, &rows);
 
 	if (error)
 		return error;

@@ -12,8 +12,8 @@
 
 #include <stdlib.h>
 
-/* A thread that is preempted without a stack still runs the code of its last sample, if that is not
- * older. */
+/* A thread that is preempted without a stack still runs the code of its last sample, if it has not
+ * run for longer since then, and has not waited. */
 #define LATELY_NS 10000000u
 
 /* Calls do not overlap and come in order of time, so only the last one can contain a moment at or
@@ -61,6 +61,7 @@ int sweep_come_back(struct sweep *sweep, size_t thread, uint64_t time_ns, uint32
 	if (thread == sweep->entities.threads.count || since_ns == UINT64_MAX)
 		return 0;
 	state->since_ns = UINT64_MAX;
+	state->sampled_ns += time_ns - since_ns;
 	sweep_compact_state(sweep, thread, time_ns);
 	if (!state->is_preempted)
 		error = add_wait_waker(sweep, state, waker);
@@ -99,7 +100,9 @@ static int go_away(struct sweep *sweep, size_t thread, const struct event_switch
 	state->since_ns = row->time;
 	state->is_preempted = row->reason == SWITCH_PREEMPTED;
 	state->stack = row->stack;
-	if (state->is_preempted && !state->stack && row->time - state->sampled_ns < LATELY_NS)
+	if (!state->is_preempted)
+		state->sampled_stack = 0;
+	else if (!state->stack && row->time - state->sampled_ns < LATELY_NS)
 		state->stack = state->sampled_stack;
 	sweep_await_gil(sweep, thread, row);
 	return sweep_find_wait(sweep,

@@ -87,11 +87,13 @@ static void write_key(const struct verdict *verdict, const struct verdict_cause 
 	const bool by_what = cause->kind == VERDICT_CALL || cause->kind == VERDICT_DEVICE_WAIT ||
 			     (is_preempted && (verdict->is_whole || has_line));
 	const bool by_place = !is_preempted || !verdict->is_whole;
-	const bool is_joined = is_preempted && !verdict->is_whole && !has_line;
+	const bool is_joined =
+		is_preempted && !verdict->is_whole && !has_line && cause->place.function;
 
-	snprintf(ret_key, size, "%d %d %d %d %.2000s %.2000s %" PRIu32 " %.1000s %" PRIu32,
+	snprintf(ret_key, size, "%d %d %d %d %" PRIu32 " %.2000s %.2000s %" PRIu32 " %.1000s %" PRIu32,
 		 (int)(is_joined ? VERDICT_COMPUTING : cause->kind), by_other,
 		 verdict->is_whole ? (int)cause->cause : 0, cause->is_after,
+		 is_preempted && verdict->is_whole ? cause->other_thread : 0,
 		 by_place ? text_of(place->function) : "", by_place ? text_of(place->file) : "",
 		 has_line ? cause->place.line : 0, by_what ? cause->what : "",
 		 has_line ? cause->other.line : 0);
@@ -208,6 +210,8 @@ static uint64_t time_of(const struct maker *maker, const struct analysis_state *
 
 static uint32_t other_thread_of(const struct analysis *analysis, const struct analysis_state *state)
 {
+	if (state->doing == CAUSE_PREEMPTED)
+		return state->is_own ? state->holder : 0;
 	if (state->doing != CAUSE_BLOCKED)
 		return 0;
 	if (state->holder || !state->waker)
@@ -241,12 +245,40 @@ static int add_state(struct maker *maker, const struct analysis_state *state, bo
 	cause.preempted_ns = cause.kind == VERDICT_PREEMPTED ? cause.ns : 0;
 	if (has_place && find_place(maker, state->stack, &cause.place))
 		return -ENOMEM;
+	if (is_for_thread(cause.kind) || cause.kind == VERDICT_PREEMPTED)
+		cause.other_thread = other_thread_of(maker->analysis, state);
 	if (!is_for_thread(cause.kind))
 		return add_cause(maker, &cause);
-	cause.other_thread = other_thread_of(maker->analysis, state);
 	if (cause.kind == VERDICT_LOCK && !cause.other_thread)
 		cause.kind = VERDICT_THREAD_WAIT;
 	return add_wait(maker, cause, state->wait);
+}
+
+static int add_path_part(struct maker *maker, const struct analysis_path *path,
+			 enum account_cause cause, enum verdict_kind kind, uint64_t ns)
+{
+	struct verdict_cause added = {.kind = kind,
+				      .cause = cause,
+				      .ns = ns,
+				      .thread = path->whom.thread,
+				      .what = path->function};
+	int error = find_place(maker, path->stack, &added.place);
+
+	return error ? error : add_cause(maker, &added);
+}
+
+/* In the whole window, a part of the unknown time follows a launch without a known submission; in
+ * the steady part that time is CAUSE_LATENCY. */
+static int add_path_cause(struct maker *maker, const struct analysis_path *path,
+			  enum account_cause cause, uint64_t ns)
+{
+	uint64_t late_ns = maker->verdict->is_whole && cause == CAUSE_UNKNOWN
+				   ? smaller(path->not_started_ns, ns)
+				   : 0;
+	int error = add_path_part(maker, path, cause, VERDICT_LAUNCHED_NOT_STARTED, late_ns);
+
+	return error ? error
+		     : add_path_part(maker, path, cause, verdict_kind_of_path(cause), ns - late_ns);
 }
 
 static int add_path(struct maker *maker, const struct analysis_path *path)
@@ -256,20 +288,9 @@ static int add_path(struct maker *maker, const struct analysis_path *path)
 
 	if (path->device != maker->verdict->device || !path->name)
 		return 0;
-	for (unsigned int i = 0; i < CAUSE_COUNT && !error; i++) {
-		struct verdict_cause cause = {
-			.kind = verdict_kind_of_path((enum account_cause)i),
-			.cause = (enum account_cause)i,
-			.ns = causes[i],
-			.thread = path->whom.thread,
-			.what = path->function};
-
-		if (!cause.ns || analysis_has_states((enum account_cause)i))
-			continue;
-		error = find_place(maker, path->stack, &cause.place);
-		if (!error)
-			error = add_cause(maker, &cause);
-	}
+	for (unsigned int i = 0; i < CAUSE_COUNT && !error; i++)
+		if (causes[i] && !analysis_has_states((enum account_cause)i))
+			error = add_path_cause(maker, path, (enum account_cause)i, causes[i]);
 	return error;
 }
 
@@ -366,7 +387,7 @@ static int join_lines(struct verdict *verdict)
 	}
 	string_table_fini(&keys);
 	verdict->count = count;
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count && !verdict->is_whole; i++)
 		name_kind(&verdict->causes[i]);
 	sort_causes(verdict);
 	return error;

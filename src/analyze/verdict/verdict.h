@@ -75,7 +75,9 @@ struct verdict_cause {
 	uint32_t thread;            /* id of the launching thread; 0: not known */
 	struct verdict_place place; /* where that thread was */
 	const char *what;           /* the object of the wait, the function called, or who ran; "" */
-	uint32_t other_thread; /* the holder of the lock, or the thread that ended the wait; 0 */
+	/* The holder of the lock, the thread that ended the wait, or the thread of the same process
+	 * that preempted it; 0: none, or not known. */
+	uint32_t other_thread;
 	struct verdict_place other; /* where that thread was meanwhile */
 	bool is_other_away;         /* it was off its processor most of that time */
 	bool is_after;              /* CAUSE_NOTHING_TO_DO: after the last command */
