@@ -11,6 +11,7 @@
 #include "analyze/account/account.h"
 #include "analyze/account/overlap.h"
 #include "analyze/account/queue_depth.h"
+#include "analyze/iterations/iterations.h"
 #include "analyze/ledger.h"
 #include "base/order/quantile.h"
 #include "event/event.h"
@@ -466,6 +467,7 @@ struct analysis_options {
 	uint64_t from_ns, to_ns;                  /* relative to the start of the recording */
 	const struct analysis_observer *observer; /* NULL: none */
 	size_t max_waiting; /* max pending rows of instruction samples; 0: 2^22 */
+	bool finds_iterations;
 };
 
 /* The earliest launch without an execution. */
@@ -562,6 +564,7 @@ struct analysis {
 	size_t launches_count;
 	struct analysis_loss *losses;
 	size_t losses_count;
+	struct iterations iterations; /* of the whole trace, only with finds_iterations */
 	struct analysis_ledger ledger;
 	struct analysis_in_flight longest_in_flight;
 	struct analysis_code code;

@@ -227,6 +227,8 @@ int report_write_json(const struct report *report, struct json_writer *json)
 	if (!error)
 		error = write_list(report, "ranges", report_write_ranges, json);
 	if (!error)
+		error = report_write_iterations(report, json);
+	if (!error)
 		error = report_write_layers(report, json);
 	if (!error)
 		error = report_write_findings(report, json);

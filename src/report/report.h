@@ -198,6 +198,13 @@ int report_put_ranges(const struct report *report); /* -ENOMEM */
 /* The rows of a list, which the caller begins and ends. -ENOMEM. */
 int report_write_ranges(const struct report *report, struct json_writer *json);
 
+/* ---- report/iterations.c ---- */
+
+/* Prints nothing without iterations, unless --by asks for them. -ENOMEM. */
+int report_put_iterations(const struct report *report);
+/* The key "iterations", only if iterations were found. -ENOMEM. */
+int report_write_iterations(const struct report *report, struct json_writer *json);
+
 /* ---- report/metrics.c ---- */
 
 /* Prints nothing without counters. -ENOMEM, errors of the reader. */
@@ -230,6 +237,7 @@ int report_by_stall(const struct report *report, struct json_writer *json);
 int report_by_queue(const struct report *report, struct json_writer *json);
 int report_by_process(const struct report *report, struct json_writer *json);
 int report_by_thread(const struct report *report, struct json_writer *json);
+int report_by_iteration(const struct report *report, struct json_writer *json);
 int report_by_range(const struct report *report, struct json_writer *json);
 int report_by_wait(const struct report *report, struct json_writer *json);
 /* A table for each source of CPU samples, the sources that measure time first. */

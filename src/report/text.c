@@ -426,6 +426,8 @@ int report_print_text(const struct report *report)
 			error = put_devices(report);
 		report_put_notes(report);
 	}
+	if (!error && !by)
+		error = report_put_iterations(report);
 	if (!error)
 		error = report_by_find(by)->print(report, NULL);
 	if (!by && has_ranks(report))
