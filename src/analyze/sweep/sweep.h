@@ -462,6 +462,11 @@ void sweep_close_queues(struct sweep *sweep);
 
 /* Notes a call that waits for a device. */
 void sweep_note_wait(struct sweep *sweep, size_t thread, const struct event_api *row);
+/* Whether the thread left its processor to wait for the GIL. */
+bool sweep_waits_for_gil(const struct sweep *sweep, const struct thread_state *state);
+/* For a thread whose wait for the GIL was ended by another thread: earlier timed waits of the same
+ * chain that have neither waker nor holder get this waker. since_ns must be of the last wait. */
+void sweep_name_gil_chain(struct sweep *sweep, struct thread_state *state);
 /* Notes a thread that leaves its processor outside of calls and may wait for the GIL. */
 void sweep_await_gil(struct sweep *sweep, size_t thread, const struct event_switch *row);
 /* Counts its wait for the GIL once the thread is back. -ENOMEM. */

@@ -51,6 +51,21 @@ static int add_wait_waker(struct sweep *sweep, struct thread_state *state, uint3
 	return sweep_find_wait(sweep, &wait, &state->wait);
 }
 
+/* A thread that waits for the GIL wakes up every 5 ms and waits again. Only the thread that ends
+ * the last of these waits is the waker. */
+static int find_waker(struct sweep *sweep, struct thread_state *state,
+		      const struct event_switch *row, uint32_t *ret_waker)
+{
+	int error;
+
+	if (!row->waker && sweep_waits_for_gil(sweep, state))
+		return 0;
+	error = sweep_find_waker(sweep, row, state->since_ns, ret_waker);
+	state->woken_until = row->time;
+	state->waker = *ret_waker;
+	return error;
+}
+
 int sweep_come_back(struct sweep *sweep, size_t thread, uint64_t time_ns, uint32_t waker)
 {
 	struct thread_state *state = &sweep->per_thread.states[thread];
@@ -60,11 +75,13 @@ int sweep_come_back(struct sweep *sweep, size_t thread, uint64_t time_ns, uint32
 
 	if (thread == sweep->entities.threads.count || since_ns == UINT64_MAX)
 		return 0;
-	state->since_ns = UINT64_MAX;
 	state->sampled_ns += time_ns - since_ns;
-	sweep_compact_state(sweep, thread, time_ns);
 	if (!state->is_preempted)
 		error = add_wait_waker(sweep, state, waker);
+	if (waker && sweep_waits_for_gil(sweep, state))
+		sweep_name_gil_chain(sweep, state);
+	state->since_ns = UINT64_MAX;
+	sweep_compact_state(sweep, thread, time_ns);
 	moment = (struct thread_moment){since_ns,     time_ns,     time_ns - since_ns,
 					state->stack, state->wait, state->is_preempted};
 	if (!error && (!state->is_preempted || state->wait || state->stack))
@@ -125,11 +142,8 @@ int sweep_take_switch(struct sweep *sweep, const struct event_switch *row)
 	error = go_away(sweep, entity_index_find(&sweep->entities.threads, row->previous), row);
 	/* A preempted thread did not wait, so its previous waker stays. */
 	if (!error && next < sweep->entities.threads.count && state->since_ns != UINT64_MAX &&
-	    !state->is_preempted) {
-		error = sweep_find_waker(sweep, row, state->since_ns, &waker);
-		state->woken_until = row->time;
-		state->waker = waker;
-	}
+	    !state->is_preempted)
+		error = find_waker(sweep, state, row, &waker);
 	return error ? error : sweep_come_back(sweep, next, row->time, waker);
 }
 

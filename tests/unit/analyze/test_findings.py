@@ -143,6 +143,26 @@ with t.case("blocked, and by what: the call, or the interpreter's lock and who h
     found = find(report(*GPU, *STACKS, "window 0 2000000", *lines), "blocked_host")
     t.true(found and ", waiting in poll; launch" in found["text"], f"{found and found['text']}")
 
+with t.case("a chain of timed waits for the interpreter's lock is one wait: its waker is the thread that ends it"):
+    def chain(wait, between=1000, ends="waker=2"):
+        """Three timed waits of 200 us, of which a timer ends two."""
+        begin = 20000
+        for end in ("waker_name=interrupt", "waker_name=interrupt", ends):
+            yield f"switch 1 {begin} blocked wait={wait}"
+            yield f"switch 1 {begin + 200000} in {end}"
+            begin += 200000 + between
+
+    def waits(*args, **kwargs):
+        lines = (*GPU, "thread 2 1 name=worker", "window 0 9000000", "sample 1 0 5", *command(1, 1000, 2000, 2000, 10000),
+                 *chain(*args, **kwargs), *command(2, 8000000, 8001000, 8001000, 8010000))
+        rows = report(*lines)["devices"][0]["idle_waits"]
+        return sorted((row["ns"], row["wait"], [waker["name"] for waker in row.get("wakers", ())]) for row in rows
+                      if "wait" in row)
+    t.equal(waits("Python%20GIL"), [(600000, "Python GIL", ["worker"])], "one wait")
+    t.equal(waits("poll"), [(200000, "poll", ["worker"]), (400000, "poll", ["interrupt"])], "three calls of poll")
+    t.equal(waits("Python%20GIL", 1100000), [(200000, "Python GIL", ["worker"]), (400000, "Python GIL", [])], "three waits")
+    t.equal(waits("Python%20GIL", ends="waker_name=interrupt"), [(600000, "Python GIL", [])], "the lock was free")
+
 # ---- devices, queues, copies --------------------------------------------------------------------
 
 TWO = (*GPU, "process 2 200 other", "thread 2 2", "queue 2 1 process=2")
