@@ -44,6 +44,7 @@ int iterations_find(const struct model *model, bool use_ranges, struct iteration
 
 		error = sequence_find_iterations(&input, &places, ret_iterations);
 	}
+	ret_iterations->launches = launches.count;
 	ret_iterations->is_cut = launches.is_cut;
 	thread_launches_fini(&launches);
 	return error;
@@ -61,7 +62,11 @@ void iterations_fini(struct iterations *iterations)
 bool iterations_steady(const struct iterations *iterations, uint64_t *ret_begin_ns,
 		       uint64_t *ret_end_ns)
 {
-	if (!iterations->count)
+	uint64_t inside = 0;
+
+	for (size_t i = 0; i < iterations->count; i++)
+		inside += iterations->list[i].launches;
+	if (!iterations->count || inside < iterations->launches / 2)
 		return false;
 	*ret_begin_ns = iterations->list[0].begin;
 	*ret_end_ns = iterations->list[iterations->count - 1].end;

@@ -49,7 +49,8 @@ struct iterations {
 	enum iterations_method method;
 	char *name;      /* owned; RANGES: the ranges' name, with '#' for each number; or NULL */
 	uint32_t thread; /* thread that launches: its id */
-	uint64_t period; /* median number of launches in an iteration */
+	uint64_t launches; /* all of that thread, in and out of iterations */
+	uint64_t period;   /* median number of launches in an iteration */
 	struct iteration *list; /* owned; in the order of time */
 	size_t count;
 	bool is_cut; /* the thread has more launches than ITERATIONS_MAX_LAUNCHES */
@@ -71,6 +72,6 @@ int iterations_find_sequence(const struct iterations_input *input,
 void iterations_fini(struct iterations *iterations); /* NULL-safe */
 
 /* The steady part: from the begin of the first iteration to the end of the last. False: there are no
- * iterations. */
+ * iterations, or less than half of the thread's launches are in them. */
 bool iterations_steady(const struct iterations *iterations, uint64_t *ret_begin_ns,
 		       uint64_t *ret_end_ns);
