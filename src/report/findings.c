@@ -22,7 +22,7 @@
 #include "base/string.h"
 #include "report/table.h"
 
-enum { TEXT_WIDTH = 98, NAME_LENGTH = 120, USERS_SHOWN = 3 };
+enum { NAME_LENGTH = 120, USERS_SHOWN = 3 };
 
 struct sentence {
 	char text[1024];
@@ -107,7 +107,7 @@ static void say_preemption(const struct report *report, const struct finding *fi
 	if (path) {
 		say(sentence, ", %s of it before %.*s",
 		    format_duration(path->causes[CAUSE_PREEMPTED]).text, NAME_LENGTH,
-		    *path->name ? path->name : "a command");
+		    *path->name ? report_kernel_name(report, path->name) : "a command");
 		if (report_place_of(report, path->stack, &place)) {
 			say(sentence, " of ");
 			say_place(sentence, &place);
@@ -276,7 +276,7 @@ static void say_tiny(const struct report *report, const struct finding *finding,
 	    "merge the kernels",
 	    finding_value(finding, "count"), finding_value(finding, "kernels"),
 	    time_of(finding, "mean_ns").text, time_of(finding, "mean_call_ns").text, NAME_LENGTH,
-	    finding->kernel->name, time_of(finding, "calls_ns").text,
+	    report_kernel_name(report, finding->kernel->name), time_of(finding, "calls_ns").text,
 	    time_of(finding, "total_ns").text);
 }
 
@@ -287,7 +287,8 @@ static void say_occupancy(const struct report *report, const struct finding *fin
 	uint64_t units = finding_value(finding, "units");
 	const char *comma = ":";
 
-	say(sentence, "%.*s does not fill the device", NAME_LENGTH, finding->kernel->name);
+	say(sentence, "%.*s does not fill the device", NAME_LENGTH,
+	    report_kernel_name(report, finding->kernel->name));
 	if (finding_value(finding, "few_groups")) {
 		say(sentence, "%s %" PRIu64 " %s for %" PRIu64 " compute units", comma, groups,
 		    table_noun(groups, "work-group", "work-groups"), units);
@@ -407,7 +408,7 @@ static size_t columns_of(const char *text, size_t length)
 
 /* Wraps between words and indents all lines but the first. A word that is longer than a line is
  * cut. */
-static void put_wrapped(const char *text)
+static void put_wrapped(const char *text, size_t width)
 {
 	size_t used = 0;
 
@@ -415,7 +416,7 @@ static void put_wrapped(const char *text)
 		size_t length = strcspn(text, " "), columns = columns_of(text, length);
 		char word[512];
 
-		if (used && used + 1 + columns > TEXT_WIDTH) {
+		if (used && used + 1 + columns > width) {
 			fputs("\n      ", stdout);
 			used = 6;
 		} else if (used) {
@@ -423,7 +424,7 @@ static void put_wrapped(const char *text)
 			used++;
 		}
 		snprintf(word, sizeof(word), "%.*s", (int)length, text);
-		table_put_text(word, TEXT_WIDTH - 8);
+		table_put_text(word, width - 8);
 		used += columns;
 		text += length + strspn(text + length, " ");
 	}
@@ -445,7 +446,7 @@ int report_put_findings(const struct report *report)
 			printf("\nFINDINGS\n");
 		describe(report, &findings.list[i], &sentence);
 		fputs("  ", stdout);
-		put_wrapped(sentence.text);
+		put_wrapped(sentence.text, report_columns(report) - 2);
 		putchar('\n');
 	}
 	table_put_rest(shown, all, "finding", "findings");
