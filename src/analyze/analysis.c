@@ -395,7 +395,9 @@ static int finish(struct sweep *sweep)
 		return error;
 	sweep_close_ranges(sweep->analysis);
 	sweep_close_idle(sweep);
-	sweep_sort_tables(analysis);
+	error = sweep_sort_tables(analysis);
+	if (error)
+		return error;
 	/* freed first: the sort holds the rows twice for a moment */
 	sweep_addresses_fini(sweep);
 	error = sweep_sort_instructions(analysis);
@@ -444,6 +446,13 @@ static void clear_queue(struct analysis_queue *queue)
 	depth_fini(&queue->depth);
 }
 
+static void clear_kernels(struct analysis *analysis)
+{
+	for (size_t i = 0; i < analysis->kernels_count; i++)
+		quantile_fini(&analysis->kernels[i].durations);
+	free(analysis->kernels);
+}
+
 static void clear(struct analysis *analysis)
 {
 	for (size_t i = 0; analysis->devices && i <= analysis->devices_count; i++)
@@ -456,7 +465,7 @@ static void clear(struct analysis *analysis)
 	free(analysis->queues);
 	free(analysis->contexts);
 	free(analysis->processes);
-	free(analysis->kernels);
+	clear_kernels(analysis);
 	free(analysis->copies);
 	free(analysis->program.calls);
 	free(analysis->losses);

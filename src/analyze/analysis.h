@@ -206,6 +206,7 @@ struct analysis_kernel {
 	size_t device;
 	uint64_t count, timed; /* timed: executions with device times; the durations are theirs */
 	uint64_t total_ns, min_ns, max_ns;
+	struct quantile durations; /* timed executions only */
 	uint64_t share_ns; /* busy time, where concurrent commands share an instant: the shares
 			      add up to it, whereas total_ns counts overlapping executions twice */
 	struct analysis_part tiny; /* executions that are shorter than their launching call */

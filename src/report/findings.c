@@ -241,7 +241,7 @@ static void say_tiny(const struct report *report, const struct finding *finding,
 	    "merge the kernels",
 	    finding_value(finding, "count"), finding_value(finding, "kernels"),
 	    time_of(finding, "mean_ns").text, time_of(finding, "mean_call_ns").text, NAME_LENGTH,
-	    finding->kernel->name, time_of(finding, "calls_ns").text,
+	    report_kernel_name(report, finding->kernel->name), time_of(finding, "calls_ns").text,
 	    time_of(finding, "total_ns").text);
 }
 
@@ -252,7 +252,8 @@ static void say_occupancy(const struct report *report, const struct finding *fin
 	uint64_t units = finding_value(finding, "units");
 	const char *comma = ":";
 
-	say(sentence, "%.*s does not fill the device", NAME_LENGTH, finding->kernel->name);
+	say(sentence, "%.*s does not fill the device", NAME_LENGTH,
+	    report_kernel_name(report, finding->kernel->name));
 	if (finding_value(finding, "few_groups")) {
 		say(sentence, "%s %" PRIu64 " %s for %" PRIu64 " compute units", comma, groups,
 		    table_noun(groups, "work-group", "work-groups"), units);
@@ -377,7 +378,7 @@ int report_put_findings(const struct report *report)
 			printf("\nFINDINGS\n");
 		describe(report, &findings.list[i], &sentence);
 		fputs("  ", stdout);
-		sentence_put_wrapped(sentence.text, 6);
+		sentence_put_wrapped(sentence.text, 6, report_columns(report) - 2);
 		putchar('\n');
 	}
 	table_put_rest(shown, all, "finding", "findings");

@@ -37,6 +37,7 @@ static int write_device(const struct report *report, struct json_writer *json, s
 		error = report_write_idle_waits(report, index, CAUSE_PREEMPTED, json);
 	if (!error)
 		error = report_write_idle_calls(report, index, json);
+	report_write_overlap(&device->overlap, json);
 	json_pair_u64(json, "launches", device->launches);
 	json_pair_u64(json, "executions", device->executions);
 	json_pair_bool(json, "measured", device->is_measured);

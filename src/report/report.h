@@ -17,17 +17,21 @@ struct frame_name;
 struct frames;
 struct json_writer;
 struct layers;
+struct short_names;
 struct string_builder;
 struct unit_shown;
 struct verdict;
 
 #define ALL_DEVICES SIZE_MAX /* SELECTION_ALL_DEVICES */
 
-enum { REPORT_NAME_BYTES = 256 };
+enum {
+	REPORT_NAME_BYTES = 256,
+	REPORT_COLUMNS = 100 /* width of the text if it does not go to a terminal */
+};
 
 struct report_values {
-	bool json;
-	const char *by, *device, *layers;
+	bool json, full_names;
+	const char *by, *device, *layers, *color;
 	uint64_t top, from_ns, to_ns;
 };
 
@@ -50,14 +54,22 @@ struct report {
 	const struct analysis *analysis;
 	struct frames *frames;
 	struct layers *layers;
+	const struct short_names *short_names; /* kernels; NULL: full names, as in JSON */
 	struct report_state *state;
 	struct report_paths paths;
 	const char *path;
 	size_t device; /* index or ALL_DEVICES */
 	uint64_t top;
+	size_t columns; /* width of the text; 0: REPORT_COLUMNS */
 };
 
 /* ---- report.c ---- */
+
+size_t report_columns(const struct report *report);
+/* Width of the first column of a table that takes `width` in a text of REPORT_COLUMNS. */
+size_t report_name_width(const struct report *report, size_t width);
+/* The name of a kernel as the text shows it. */
+const char *report_kernel_name(const struct report *report, const char *name);
 
 bool report_shows_device(const struct report *report, size_t device);
 /* Whether a table that has `shown` lines is full. */
@@ -94,6 +106,8 @@ void report_write_kernels(const struct report *report, struct json_writer *json)
 void report_put_copies(const struct report *report, enum account_class class);
 void report_write_copies(const struct report *report, enum account_class class,
 			 struct json_writer *json);
+/* The key "overlap" of a device: its time with kernels, with copies, and with both. */
+void report_write_overlap(const struct overlap *overlap, struct json_writer *json);
 /* A table, and the key "api". */
 void report_put_calls(const struct report *report);
 void report_write_calls(const struct report *report, struct json_writer *json);

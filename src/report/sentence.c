@@ -18,8 +18,6 @@
 #include "base/string.h"
 #include "report/table.h"
 
-enum { TEXT_WIDTH = 98 };
-
 void say(struct sentence *sentence, const char *format, ...)
 {
 	size_t room = sizeof(sentence->text) - sentence->length;
@@ -49,7 +47,7 @@ static size_t columns_of(const char *text, size_t length)
 	return columns;
 }
 
-void sentence_put_wrapped(const char *text, size_t indent)
+void sentence_put_wrapped(const char *text, size_t indent, size_t width)
 {
 	size_t used = 0;
 
@@ -57,7 +55,7 @@ void sentence_put_wrapped(const char *text, size_t indent)
 		size_t length = strcspn(text, " "), columns = columns_of(text, length);
 		char word[512];
 
-		if (used && used + 1 + columns > TEXT_WIDTH) {
+		if (used && used + 1 + columns > width) {
 			printf("\n%*s", (int)indent, "");
 			used = indent;
 		} else if (used) {
@@ -65,7 +63,7 @@ void sentence_put_wrapped(const char *text, size_t indent)
 			used++;
 		}
 		snprintf(word, sizeof(word), "%.*s", (int)length, text);
-		table_put_text(word, TEXT_WIDTH - 8);
+		table_put_text(word, width - 8);
 		used += columns;
 		text += length + strspn(text + length, " ");
 	}

@@ -406,9 +406,12 @@ int report_print_text(const struct report *report)
 	report_put_kept(report);
 	report_put_problems(report);
 	put_head(report);
-	if (is_cpu_only(report))
+	if (by) {
 		report_put_notes(report);
-	if (!by && is_cpu_only(report)) {
+		return report_by_find(by)->print(report, NULL);
+	}
+	if (is_cpu_only(report)) {
+		report_put_notes(report);
 		error = is_metrics_only(report) ? 0 : report_by_cpu(report, NULL);
 		if (!error && !is_metrics_only(report))
 			error = report_by_thread(report, NULL);
@@ -418,23 +421,21 @@ int report_print_text(const struct report *report)
 			error = report_put_metrics(report);
 		return error ? error : report_put_layers(report);
 	}
-	if (!is_cpu_only(report)) {
-		error = by ? 0 : report_put_verdict(report);
-		if (!error)
-			error = report_put_findings(report);
-		if (!error)
-			error = put_devices(report);
-		report_put_notes(report);
-	}
-	if (!error && !by)
+	error = report_put_verdict(report);
+	if (!error)
+		error = report_put_findings(report);
+	if (!error)
+		error = put_devices(report);
+	report_put_notes(report);
+	if (!error)
 		error = report_put_iterations(report);
 	if (!error)
-		error = report_by_find(by)->print(report, NULL);
-	if (!by && has_ranks(report))
+		error = report_by_kernel(report, NULL);
+	if (has_ranks(report))
 		report_put_processes(report);
-	if (!error && !by)
+	if (!error)
 		error = report_put_ranges(report);
-	if (!error && (!by || (strcmp(by, "stall") != 0 && strcmp(by, "instruction") != 0)))
+	if (!error)
 		error = report_put_instructions(report);
 	report_put_copies(report, ACCOUNT_COPY);
 	report_put_copies(report, ACCOUNT_OTHER);

@@ -279,7 +279,7 @@ int report_put_verdict(const struct report *report)
 	make_sentences(report, &verdict, &sentences);
 	printf("\n");
 	for (size_t i = 0; i < sentences.count; i++) {
-		sentence_put_wrapped(sentences.list[i].text, 2);
+		sentence_put_wrapped(sentences.list[i].text, 2, report_columns(report));
 		printf("\n");
 	}
 	verdict_fini(&verdict);

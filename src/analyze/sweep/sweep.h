@@ -395,8 +395,8 @@ const char *sweep_command_name(const struct sweep *sweep, const struct joined *j
 /* Counts a command that its device reported as failed. */
 int sweep_count_failed(struct sweep *sweep, const struct joined *joined);
 void sweep_on_share(void *context, uint32_t path, uint32_t process, uint64_t share_ns);
-/* Merges rows with the same name and sorts them, the largest total first. */
-void sweep_sort_tables(struct analysis *analysis);
+/* Merges rows with the same name and sorts them, the largest total first. -ENOMEM. */
+int sweep_sort_tables(struct analysis *analysis);
 void sweep_tables_fini(struct sweep_tables *tables);
 
 /* ---- sweep/paths.c ---- */
