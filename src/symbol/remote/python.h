@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "event/kernel_record.h"
+
 struct python_remote; /* one interpreter in one process */
 
 /* A file that the process has mapped, and its load address to add to symbol values. */
@@ -53,6 +55,15 @@ struct python_remote_gap {
  * is inconsistent; -E2BIG: deeper than the limit, or than the limit of a first read; -ESRCH,
  * -EPERM, -ENOMEM. Does not set the error chain. */
 int python_remote_frames(struct python_remote *remote, uint32_t tid, bool is_glance,
+			 struct python_remote_frame *frames, size_t most,
+			 struct python_remote_gap *ret_gap);
+
+/* Places of the frames, for a BPF program. Errors: -EAGAIN: not known yet; -ENOTSUP: too large;
+ * -ENOMEM, -ESRCH, -EPERM. */
+int python_remote_places(struct python_remote *remote, struct kernel_python *ret_places);
+/* Like python_remote_frames, of frames that a BPF program copied. Code objects are read now, or
+ * known from before. */
+int python_remote_copied(struct python_remote *remote, const struct kernel_python_stack *copied,
 			 struct python_remote_frame *frames, size_t most,
 			 struct python_remote_gap *ret_gap);
 
