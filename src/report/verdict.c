@@ -434,6 +434,8 @@ static void write_cause(const struct report *report, const struct verdict *verdi
 		idle_ns += verdict->steady->causes[i];
 	json_line_begin(json);
 	json_pair_text(json, "kind", verdict_kind_name(cause->kind));
+	if (cause->kind == VERDICT_PREEMPTED)
+		json_pair_text(json, "own_kind", verdict_kind_name(cause->own_kind));
 	json_pair_text(json, "cause", account_cause_name(cause->cause));
 	json_pair_u64(json, "ns", cause->ns);
 	if (cause->preempted_ns)
