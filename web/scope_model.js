@@ -172,10 +172,15 @@ export class ScopeModel {
 
 	/** The flame graph of the cells of [from, to): nodes as FlameGraph takes them, kind is the class of a frame. */
 	flameOf(from, to) {
+		return this.treeOf(this.stacksOf(from, to));
+	}
+
+	/** A flame graph of values by stack. */
+	treeOf(byStack) {
 		const {names, classes} = this.head.frames;
 		const makeNode = (key, text, kind) => ({key, text, kind, value: 0, self: 0, children: new Map()});
 		const root = makeNode("", "all", 0);
-		for (const [stack, value] of this.stacksOf(from, to)) {
+		for (const [stack, value] of byStack) {
 			let node = root;
 			if (!value)
 				continue;
