@@ -941,7 +941,19 @@ def check_device(comparison, trace, device, key, begin, end, report):
         if class_of(row) == "kernels":
             kernel = trace.kernel_name(row["launch"])
             by_name[kernel] = by_name.get(kernel, 0) + shares[id(row)]
+    check_overlap(comparison, name, commands, begin, end, report["overlap"])
     return by_name
+
+
+def check_overlap(comparison, name, commands, begin, end, report):
+    """Time with kernels, with copies and with both, from interval to interval."""
+    spans = {part: [(row["started"], row["ended"]) for row in commands if class_of(row) == part] for part in ("kernels", "copies")}
+    wanted = {"kernels_only_ns": 0, "copies_only_ns": 0, "both_ns": 0}
+    for a, b in elementary({moment for part in spans.values() for span in part for moment in span}, begin, end):
+        active = [any(first <= a < last for first, last in spans[part]) for part in ("kernels", "copies")]
+        if any(active):
+            wanted["both_ns" if all(active) else "kernels_only_ns" if active[0] else "copies_only_ns"] += b - a
+    comparison.equal(f"{name} overlap", report, wanted)
 
 
 def check_depth(comparison, trace, queue, begin, end, windowed, report, complete):

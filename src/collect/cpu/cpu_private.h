@@ -55,7 +55,18 @@ struct unwatched {
 struct cpu_walk {
 	struct stack_walk native;
 	uint32_t tid;
-	uint64_t time_ns; /* time of the sample; 0: the thread is blocked */
+	uint64_t time_ns; /* time of the sample; 0: of a switch */
+	/* It was copied when the thread left its processor, and the thread may run again. */
+	bool is_past;
+	const struct kernel_python_stack *python; /* … with these frames; NULL: none */
+};
+
+/* A thread sleeps on a futex. */
+struct cpu_futex {
+	uint32_t tid;
+	uint64_t address;
+	uint64_t since_ns;
+	const struct kernel_lock *copied;
 };
 
 /* A Python frame of a thread's stack. */
@@ -68,6 +79,7 @@ struct python_place {
 /* The Python frames that were read for a sample. */
 struct python_glance {
 	uint32_t tid;
+	bool is_copied;   /* by BPF; time_ns is then a little earlier */
 	uint64_t time_ns; /* time of the sample */
 	int status;       /* result of python_remote_frames; -EBUSY: the time budget was spent */
 	size_t first, count;
@@ -249,9 +261,11 @@ struct cpu_wait {
 	uint32_t stack, wait_string, holder;
 	bool is_interpreters; /* it waits for the lock of its Python interpreter (GIL) */
 };
-/* The trace's stack of a thread whose registers and stack BPF copied when it blocked; 0: none. */
+/* The trace's stack of a thread whose registers and stack BPF copied when it left its processor; 0:
+ * none. python: its Python frames; NULL: not copied. */
 uint32_t cpu_bpf_stack(struct cpu *cpu, struct process *process, uint32_t tid,
-		       const struct kernel_stack *stack_row);
+		       const struct kernel_stack *stack_row,
+		       const struct kernel_python_stack *python);
 /* Inspects a blocked thread. False: it runs, has ended, or may not be inspected. */
 bool cpu_look_at_blocked(struct cpu *cpu, struct process *process, uint32_t tid,
 			 struct cpu_wait *ret_wait);
@@ -280,15 +294,20 @@ uint32_t cpu_python_of(struct cpu *cpu, const struct process *process, struct co
 void cpu_python_open(struct cpu *cpu, struct process *process, const struct memory_piece *piece);
 /* The same; searches the process's mappings for an interpreter. */
 void cpu_python_find(struct cpu *cpu, struct process *process);
-/* Whether the futex address that a thread sleeps on is the lock of its interpreter. *ret_holder:
- * the trace's id of the thread that holds it; 0: none, or not known. */
-bool cpu_python_lock(struct cpu *cpu, struct process *process, uint32_t tid, uint64_t address,
+/* Whether the futex address that a thread sleeps on lies in the lock of an interpreter. copied:
+ * memory of the lock from when the wait began; NULL: the lock is read now. *ret_holder: the trace's
+ * id of the thread that held it; 0: none, or not known. */
+bool cpu_python_lock(struct cpu *cpu, struct process *process, const struct cpu_futex *futex,
 		     uint32_t *ret_holder);
+/* The wait text of such a wait, as analysis_is_gil knows it. */
+#define CPU_PYTHON_LOCK "Python GIL"
 
 /* ---- cpu/python.c ---- */
 
 /* Reads the Python frames of the threads of all samples that are new in the rings. */
 void cpu_python_glance(struct cpu *cpu);
+/* Takes the Python frames that BPF copied for a sample. */
+void cpu_python_take_copied(void *context, const struct kernel_python_stack *copied);
 /* Merges a native stack with its Python frames into cpu->parts. False: there are no Python
  * frames. */
 bool cpu_python_merge(struct cpu *cpu, const struct cpu_walk *walk);
@@ -344,11 +363,13 @@ void switch_causes_drain(struct cpu *cpu);
 void switch_causes_each_second(struct cpu *cpu, uint64_t now_ns);
 void switch_causes_begin_process(struct cpu *cpu, uint32_t pid);
 void switch_causes_end_process(struct cpu *cpu, uint32_t pid);
+/* Lets BPF read the Python frames of the process's threads, as soon as it can. */
+void switch_causes_watch_python(struct cpu *cpu, struct process *process);
 /* After a thread left its processor. took, for a preempted thread: the thread or process that got
- * the processor (0 in both: not known). holds, for a blocked thread: sets in thread->wait what it
- * waits for. */
-void switch_causes_took(struct cpu *cpu, uint32_t tid, uint64_t time_ns, uint32_t *ret_string,
-			uint32_t *ret_holder);
+ * the processor (0 in both: not known), and the stack. holds, for a blocked thread: sets in
+ * thread->wait what it waits for. */
+void switch_causes_took(struct cpu *cpu, struct process *process, uint32_t tid,
+			struct event_switch *row);
 void switch_causes_holds(struct cpu *cpu, struct process *process, struct process_thread *thread,
 			 uint64_t time_ns);
 /* The same from a given BPF record: the next thread on the processor; the cause of the wait; the

@@ -315,7 +315,9 @@ TEST(losses_inside_the_kernel)
 	CHECK_TEXT(losses((struct kernel_losses){0}), "");
 	CHECK_TEXT(losses((struct kernel_losses){.kernel_stacks = 1}),
 		   "the kernel stack of 1 switch");
-	CHECK_TEXT(losses((struct kernel_losses){3, 4, 5}),
+	CHECK_TEXT(losses((struct kernel_losses){.python_samples = 2}),
+		   "the Python frames of 2 samples");
+	CHECK_TEXT(losses((struct kernel_losses){3, 4, 5, 0}),
 		   "the waker of 3 wakings, the kernel stack of 4 switches, the user stack of 5 "
 		   "switches");
 }
