@@ -672,19 +672,6 @@ void switch_causes_took(struct cpu *cpu, struct process *process, uint32_t tid,
 	row->stack = user_stack(cpu, process, tid, known);
 }
 
-static void find_gil(struct cpu *cpu, struct process *process, const struct kernel_out *out,
-		     struct thread_wait *wait)
-{
-	const struct blocked_place place = {.call = (int32_t)out->call};
-	uint32_t holder;
-
-	if (!blocked_is_futex(&place) ||
-	    !cpu_python_lock(cpu, process, out->head.tid, out->arguments[0], &holder))
-		return;
-	wait->bpf_string = recording_string(cpu->recording, "Python GIL");
-	wait->bpf_holder = holder;
-}
-
 void switch_causes_holds(struct cpu *cpu, struct process *process, struct process_thread *thread,
 			 uint64_t time_ns)
 {
@@ -699,7 +686,6 @@ void switch_causes_holds(struct cpu *cpu, struct process *process, struct proces
 		return;
 	out = *found;
 	switch_causes_fill_wait(cpu, process, &out, &thread->wait);
-	find_gil(cpu, process, &out, &thread->wait);
 	stack = user_stack(cpu, process, tid, out.user_stack);
 	if (stack)
 		stack = kernel_frames_put(
