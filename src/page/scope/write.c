@@ -344,6 +344,7 @@ static void write_grid(const struct page *page, struct json_writer *json)
 	if (page->cells->values_count &&
 	    page->cells->values[page->cells->values_count - 1].cell >= count)
 		count = page->cells->values[page->cells->values_count - 1].cell + (uint64_t)1;
+	json_pair_u64(json, "states", analysis->cpu.states_count);
 	json_pair_u64(json, "row_ns", grid->row_ns);
 	json_pair_u64(json, "asked_row_ns", page->cells->asked_row_ns);
 	json_pair_u64(json, "rows", grid->rows);
