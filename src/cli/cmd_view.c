@@ -21,13 +21,13 @@
 #include "analyze/frames.h"
 #include "analyze/observer.h"
 #include "analyze/text/incomplete.h"
-#include "analyze/text/layers.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/string.h"
 #include "cli/archive.h"
 #include "cli/output.h"
 #include "cli/selection.h"
+#include "flame/drawing.h"
 #include "page/view/view.h"
 #include "report/report.h"
 
@@ -57,8 +57,7 @@ struct page {
 	const char *output; /* NULL: stdout */
 	struct model *model;
 	struct analysis *analysis;
-	struct frames *frames;
-	struct layers *layers;
+	struct drawing drawing; /* has the names of frames and the runtimes' layers */
 	struct view *view;
 };
 
@@ -70,8 +69,8 @@ static int write_report(void *context, struct json_writer *json)
 	struct report report = {.values = &values,
 				.model = page->model,
 				.analysis = page->analysis,
-				.frames = page->frames,
-				.layers = page->layers,
+				.frames = page->drawing.frames,
+				.layers = page->drawing.layers,
 				.state = &state,
 				.path = page->path,
 				.device = ALL_DEVICES};
@@ -124,12 +123,11 @@ static int analyze(struct page *page)
 	};
 	int error = selection_open(page->path, &page->model);
 
+	page->drawing.model = page->model;
 	if (!error)
-		error = frames_new(page->model, &frames, &page->frames);
+		error = drawing_open(&page->drawing, &frames);
 	if (!error)
-		error = layers_new(page->model, &page->layers);
-	if (!error)
-		error = view_new(page->model, page->frames, beside(page->output), &page->view);
+		error = view_new(&page->drawing, beside(page->output), &page->view);
 	if (error)
 		return error;
 	view_observe(page->view, &observer);
@@ -139,8 +137,7 @@ static int analyze(struct page *page)
 static void page_fini(struct page *page)
 {
 	view_free(page->view);
-	layers_free(page->layers);
-	frames_free(page->frames);
+	drawing_fini(&page->drawing);
 	analysis_free(page->analysis);
 	model_close(page->model);
 }
@@ -149,7 +146,7 @@ static void print_notes(const struct cli_command *command, const struct page *pa
 {
 	const struct incomplete incomplete = incomplete_analysis(page->analysis);
 	const char *const *notes;
-	size_t count = frames_notes(page->frames, &notes);
+	size_t count = frames_notes(page->drawing.frames, &notes);
 
 	for (size_t i = 0; i < count; i++)
 		print_error(command->name, notes[i]);

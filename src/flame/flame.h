@@ -43,6 +43,9 @@ struct flame_options {
 	bool is_icicle;       /* the root is at the top */
 };
 
+/* The name of FLAME_SEPARATOR in pictures and pages; folded text has "-". */
+#define FLAME_SEPARATOR_LABEL "host | device"
+
 struct flame;
 
 struct flame *flame_new(void);        /* NULL: no memory */
