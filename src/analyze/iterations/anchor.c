@@ -32,7 +32,8 @@ enum {
 };
 
 /* Shares of segments or launches. */
-static const double is_common_from = 0.8, is_complete_from = 0.9, is_clean_to = 0.2;
+static const double is_common_from = 0.8, is_complete_from = 0.9, is_clean_to = 0.2,
+		    is_regular_from = 0.75;
 
 struct word {
 	uint32_t count, kind;
@@ -49,6 +50,14 @@ struct candidate {
 	double complete; /* share of segments with nearly all common keys */
 	uint64_t gap_ns; /* the longest typical gap of a common pair that occurs once in a segment */
 };
+
+/* 1 for equal distances; small if they differ much. */
+static double word_regularity(const struct word *word)
+{
+	double span = (double)(word->last - word->first);
+
+	return word->squares > 0 ? span * span / (word->count - 1) / word->squares : 0;
+}
 
 /* How many segments have a key or a pair. */
 struct presence {
@@ -273,14 +282,6 @@ static bool candidate_is_loop(const struct candidate *candidate)
 
 /* ---- choice of candidates -------------------------------------------------------------------- */
 
-/* 1 for equal distances; small if they differ much. */
-static double word_regularity(const struct word *word)
-{
-	double span = (double)(word->last - word->first);
-
-	return word->squares > 0 ? span * span / (word->count - 1) / word->squares : 0;
-}
-
 /* The most frequent first; among those of one loop, the most regular. */
 static int compare_words(const void *left, const void *right)
 {
@@ -378,6 +379,8 @@ static bool is_outer_main(const struct candidate *inner, const struct candidate 
 	if (is_same_loop(inner, outer))
 		return better > 0.01 ||
 		       (better > -0.001 && outer->ordered > inner->ordered + 0.001);
+	if (word_regularity(&outer->word) < is_regular_from)
+		return false;
 	if (outer->gap_ns > STANDS_OUT * inner->gap_ns &&
 	    3.0 * (double)outer->gap_ns * outer->word.count >
 		    (double)inner->gap_ns * inner->word.count)
@@ -386,7 +389,7 @@ static bool is_outer_main(const struct candidate *inner, const struct candidate 
 		return true;
 	if (inner->gap_ns > STANDS_OUT * typical_gap_ns && candidate_length(inner) > 1.5)
 		return false;
-	return better > 0.02 && outer->word.count >= (candidate_length(inner) <= 2.5 ? 8 : 20);
+	return better > 0.02 && candidate_quality(inner) < 0.78 && outer->word.count >= (candidate_length(inner) <= 2.5 ? 8 : 20);
 }
 
 static const struct candidate *choose_candidate(struct candidate *candidates, size_t count,

@@ -65,7 +65,8 @@ static bool belongs_to_next(struct repair *repair, size_t from, size_t to, size_
 {
 	if (count_common(repair, to, end) < count_common(repair, from, end))
 		return true;
-	return difference(end - to, repair->length) > difference(end - from, repair->length);
+	return repair->is_usual && is_complete(repair, to, end) &&
+	       difference(end - to, repair->length) > difference(end - from, repair->length);
 }
 
 static int measure_length(struct repair *repair, const size_t *list, size_t count)

@@ -90,7 +90,7 @@ uint32_t *sequence_split(const struct sequence *sequence, uint32_t *ret_kinds)
 }
 
 /* A pair: the key before a launch, and its own split key. */
-static uint32_t *number_pairs(const struct sequence *sequence, uint32_t *ret_kinds)
+static uint32_t *number_pairs(struct sequence *sequence, uint32_t *ret_kinds)
 {
 	uint32_t kinds, *words = sequence_split(sequence, &kinds);
 	uint32_t *pairs = words ? malloc((sequence->count + 1) * sizeof(*pairs)) : NULL;
@@ -105,6 +105,9 @@ static uint32_t *number_pairs(const struct sequence *sequence, uint32_t *ret_kin
 			pairs = NULL;
 		}
 	}
+	sequence->pair_is_long = pairs ? calloc(*ret_kinds + (size_t)1, sizeof(bool)) : NULL;
+	for (size_t i = 0; sequence->pair_is_long && i < sequence->count; i++)
+		sequence->pair_is_long[pairs[i]] = words[i] % 2;
 	free(words);
 	pair_map_fini(&map);
 	return pairs;
@@ -153,7 +156,7 @@ int sequence_init(struct sequence *sequence, const struct iterations_input *inpu
 	sequence->keys = number_keys(input, &sequence->keys_count);
 	if (sequence->keys)
 		sequence->pairs = number_pairs(sequence, &sequence->pairs_count);
-	if (sequence->pairs)
+	if (sequence->pairs && sequence->pair_is_long)
 		return 0;
 	sequence_fini(sequence);
 	return -ENOMEM;
@@ -163,5 +166,6 @@ void sequence_fini(struct sequence *sequence)
 {
 	free(sequence->keys);
 	free(sequence->pairs);
+	free(sequence->pair_is_long);
 	*sequence = (struct sequence){0};
 }
