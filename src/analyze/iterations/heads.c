@@ -136,6 +136,38 @@ static int find_pair(struct heads *heads)
 	return 0;
 }
 
+/* The launch with the longest gap in a segment. */
+static size_t longest_gap(const struct heads *heads, size_t segment)
+{
+	const size_t *positions = heads->anchor->positions;
+	size_t best = positions[segment] + 1;
+
+	for (size_t i = best + 1; i <= positions[segment + 1]; i++)
+		if (sequence_gap(heads->sequence, i) > sequence_gap(heads->sequence, best))
+			best = i;
+	return best;
+}
+
+/* If gaps have no classes: the pair at the longest gap of most segments. */
+static void find_pair_by_vote(struct heads *heads, uint64_t *numbers)
+{
+	uint64_t usual;
+	double share;
+
+	for (size_t i = 0; i + 1 < heads->anchor->count; i++) {
+		size_t head = longest_gap(heads, i);
+
+		numbers[i] = (uint64_t)heads->sequence->pairs[head] << 32 |
+			     heads->sequence->keys[head];
+	}
+	usual = most_frequent(numbers, heads->anchor->count - 1, &share);
+	if (share < majority)
+		return;
+	heads->sign = HEAD_BY_GAP;
+	heads->key = (uint32_t)usual;
+	heads->pair = (uint32_t)(usual >> 32);
+}
+
 /* Without a sign: the repetition reaches from the first anchor back to the head. */
 static void find_repetition(struct heads *heads)
 {
@@ -238,6 +270,8 @@ static size_t substitute_of(const struct heads *heads, const struct head_likenes
 	const size_t *positions = heads->anchor->positions;
 	size_t best = launch_at_distance(heads, segment);
 
+	if (best != NO_HEAD && !heads_like_sides(heads, like, best))
+		best = NO_HEAD;
 	for (size_t i = positions[segment] + 1; i <= positions[segment + 1]; i++)
 		if (heads->sequence->keys[i] == heads->key &&
 		    4 * sequence_gap(heads->sequence, i) >= like->gap_ns &&
@@ -332,7 +366,7 @@ static int trim_heads(const struct heads *heads, size_t *list, size_t *count)
 	       !is_iteration(heads, list[first], list[first + 1], seen, ++number))
 		first++;
 	while (*count > first) {
-		end = smaller(heads->sequence->count, list[*count - 1] + heads->length * 5 / 4 + 1);
+		end = smaller(heads->sequence->count, list[*count - 1] + heads->length * 3 / 2 + 1);
 		if (is_iteration(heads, list[*count - 1], end, seen, ++number))
 			break;
 		--*count;
@@ -357,6 +391,8 @@ static int heads_init(struct heads *heads, uint64_t *numbers)
 		heads->sign = HEAD_BY_PLACE;
 	else
 		error = find_pair(heads);
+	if (heads->sign == HEAD_UNKNOWN)
+		find_pair_by_vote(heads, numbers);
 	if (heads->sign == HEAD_UNKNOWN)
 		find_repetition(heads);
 	return error;

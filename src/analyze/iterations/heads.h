@@ -45,6 +45,9 @@ struct head_likeness {
 /* numbers: room for `count`. */
 void head_likeness_find(const struct heads *heads, const size_t *list, size_t count,
 			uint64_t *numbers, struct head_likeness *ret_like);
+/* Sides on which a launch with the key of the heads has the neighbours of a head: 0 to 2. */
+unsigned int heads_like_sides(const struct heads *heads, const struct head_likeness *like,
+			      size_t i);
 /* Whether a launch has the key of the heads, a long gap, and the neighbours of a head on one side:
  * other launches may be on the other side. */
 bool heads_is_like(const struct heads *heads, const struct head_likeness *like, size_t i);

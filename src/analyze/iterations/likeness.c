@@ -13,7 +13,7 @@
 #include "analyze/iterations/heads.h"
 #include "base/number.h"
 
-enum { SIDE = 4, MAX_RUN = 64 };
+enum { SIDE = 4, MAX_RUN = 64, LIKE_GAPS = 4 };
 
 /* The key of the k-th neighbour, from 0; UINT32_MAX: beyond the ends. A run of one key counts once, because it is an inner loop of any length. */
 static uint32_t neighbour_key(const struct sequence *sequence, size_t i, bool is_before, size_t k)
@@ -65,14 +65,24 @@ static bool is_like_side(const struct heads *heads, const struct head_likeness *
 		     neighbour_key(heads->sequence, i, k < SIDE, k % SIDE + 1) == like->keys[k]))
 			equal += like->shares[k];
 	}
-	return equal >= 0.6 * all;
+	return equal >= all / 2;
+}
+
+unsigned int heads_like_sides(const struct heads *heads, const struct head_likeness *like, size_t i)
+{
+	if (heads->sequence->keys[i] != heads->key)
+		return 0;
+	return (unsigned int)is_like_side(heads, like, i, 0) +
+	       (unsigned int)is_like_side(heads, like, i, SIDE);
 }
 
 bool heads_is_like(const struct heads *heads, const struct head_likeness *like, size_t i)
 {
-	const struct sequence *sequence = heads->sequence;
+	const struct anchor *anchor = heads->anchor;
+	uint64_t gap = sequence_gap(heads->sequence, i);
+	bool is_inside = i > anchor->positions[0] && i <= anchor->positions[anchor->count - 1];
+	unsigned int sides = LIKE_GAPS * gap < like->gap_ns ? 0 : heads_like_sides(heads, like, i);
 
-	if (sequence->keys[i] != heads->key || 4 * sequence_gap(sequence, i) < like->gap_ns)
-		return false;
-	return is_like_side(heads, like, i, 0) || is_like_side(heads, like, i, SIDE);
+	/* After a much longer gap, the thread may have been interrupted within an iteration. */
+	return sides == 2 || (sides == 1 && (!is_inside || gap < LIKE_GAPS * like->gap_ns));
 }

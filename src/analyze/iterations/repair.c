@@ -18,7 +18,7 @@
 
 /* A piece with a smaller share of the common keys is a part of an iteration. The same holds for a
  * piece of half the usual length, if most pieces have exactly this length. */
-static const double is_complete_from = 0.6, is_usual_from = 0.7;
+static const double is_complete_from = 0.75, is_usual_from = 0.7;
 
 struct repair {
 	const struct sequence *sequence;
@@ -90,7 +90,7 @@ static int measure_length(struct repair *repair, const size_t *list, size_t coun
 static size_t end_of(const struct repair *repair, const size_t *list, size_t count, size_t i)
 {
 	return i + 1 < count ? list[i + 1]
-			     : smaller(repair->sequence->count, list[i] + repair->length);
+			     : smaller(repair->sequence->count, list[i] + repair->length * 3 / 2);
 }
 
 static size_t drop_boundaries(struct repair *repair, size_t *list, size_t count)

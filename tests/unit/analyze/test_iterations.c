@@ -90,8 +90,9 @@ static void run_steps(struct program *program, uint32_t from, uint32_t to, uint6
 	}
 }
 
-/* Launches outside of the loop: of the loop's kernels and of others. A loop of one or two kernels
- * would look the same there, so only others surround it. */
+/* Launches outside of the loop: of the loop's kernels and of others. A launch of the only kernel of a
+ * loop is an iteration to any observer, so loops of one or two kernels have only others around
+ * them, and in their validation. */
 static void run_other(struct program *program, uint32_t count)
 {
 	uint32_t own_percent = program->keys > 2 ? 40 : 0;
@@ -143,7 +144,7 @@ static void run_loop(struct program *program)
 			for (uint32_t k = 0; every && i % every == every - 1 && k < steps; k++)
 				for (uint32_t j = 0; j < validation; j++)
 					launch_step(program,
-						    j % 2 ? 500 + j
+						    j % 2 || program->keys < 3 ? 500 + j
 							  : program->body[j % program->steps].key,
 						    j || !loads ? program->small_ns
 								: program->head_ns);
