@@ -60,6 +60,8 @@ int perf_rings_attach(struct perf_rings *rings, pid_t thread, int pid_fd, bool o
 /* A descriptor that is readable while a ring is at least a quarter full; perf_rings_next empties
  * the rings. */
 int perf_rings_descriptor(const struct perf_rings *rings);
+/* Makes that descriptor also readable while `fd` is. It is removed when it is closed. -errno. */
+int perf_rings_add(struct perf_rings *rings, int fd);
 
 enum perf_record_kind {
 	PERF_SAMPLE = 1, /* a running thread, with its stack */
