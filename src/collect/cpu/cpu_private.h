@@ -5,10 +5,10 @@
  * cpu.c opens the collector and runs its rounds; attach.c attaches processes; records.c takes perf
  * records; losses.c and inspection.c note missing data; stacks.c walks stacks;
  * python_interpreters.c opens Python interpreters; python.c reads their frames; python_merge.c
- * merges them into native stacks; kernels.c finds samples inside PoCL kernels; waits.c tracks
- * blocked threads; switch_cause.c finds preemptors, wakers and lock holders with BPF; machine.c
- * records the switches of the whole machine; interrupts.c sums interrupt time; states.c polls
- * threads where perf is refused.
+ * merges them into native stacks; lock_samples.c samples their locks; kernels.c finds samples
+ * inside PoCL kernels; waits.c tracks blocked threads; switch_cause.c finds preemptors, wakers and
+ * lock holders with BPF; machine.c records the switches of the whole machine; interrupts.c sums
+ * interrupt time; states.c polls threads where perf is refused.
  */
 #pragma once
 
@@ -86,6 +86,24 @@ struct python_glance {
 	struct python_remote_gap gap;
 };
 
+/* A moment at which a thread waited for an interpreter's lock. */
+struct lock_sample {
+	uint32_t tid;
+	uint32_t holder;           /* the trace's thread; 0: not known */
+	uint64_t begin_ns, end_ns; /* it waited if it was in one wait for all of this time */
+};
+
+struct lock_samples {
+	struct lock_sample samples[256]; /* the last ones, in turn */
+	uint64_t count;                  /* samples taken so far */
+	uint32_t waiters[8];             /* tids of threads that waited; 0: none */
+	size_t next_waiter, cursor;
+	int timer_fd; /* owned; -1: none */
+	bool is_fast, is_awaited;
+	uint64_t sampled_ns, fast_until_ns;
+	int64_t budget_ns;
+};
+
 struct cpu_python {
 	bool is_wanted;
 	bool is_there; /* a process with an interpreter was seen */
@@ -105,6 +123,7 @@ struct cpu_python {
 	/* reasons of torn samples: stack larger than the read limit; time budget spent */
 	uint64_t oversized, refused;
 	uint64_t looks, late_ns; /* number of reads, and their total delay after the samples */
+	struct lock_samples locks;
 	struct python_remote_frame frames[STACK_FRAMES_MAX];
 };
 
@@ -301,6 +320,17 @@ bool cpu_python_lock(struct cpu *cpu, struct process *process, const struct cpu_
 		     uint32_t *ret_holder);
 /* The wait text of such a wait, as analysis_is_gil knows it. */
 #define CPU_PYTHON_LOCK "Python GIL"
+
+/* ---- cpu/lock_samples.c ---- */
+
+void lock_samples_init(struct lock_samples *locks);
+void lock_samples_fini(struct lock_samples *locks);
+/* Samples the locks of all interpreters if that is due. */
+void cpu_sample_locks(struct cpu *cpu);
+/* Whether a sample shows that a thread, off its processor in this time, waited for a lock. Sets the
+ * holder if it is known. */
+bool cpu_find_lock_sample(const struct cpu *cpu, uint32_t tid, uint64_t since_ns, uint64_t until_ns,
+			  uint32_t *ret_holder);
 
 /* ---- cpu/python.c ---- */
 

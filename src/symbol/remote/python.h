@@ -83,6 +83,9 @@ bool python_remote_is_evaluation(const struct python_remote *remote, uint64_t pc
  * the error chain. */
 int python_remote_lock(struct python_remote *remote, uint64_t address, uint64_t *ret_lock);
 
+/* Number of threads that wait for a lock of an interpreter, as far as it is known. */
+uint32_t python_remote_waiters(struct python_remote *remote);
+
 /* A copy of the process's memory. */
 struct python_remote_copy {
 	uint64_t address;
