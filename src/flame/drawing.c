@@ -278,7 +278,7 @@ static int push_state(struct drawing *drawing, const struct analysis_state *stat
 	return !error && state->doing == CAUSE_BLOCKED ? push_wait(drawing, state) : error;
 }
 
-/* What the thread did before the first command and after the last has a root of its own. */
+/* Stacks before the first command and after the last have a root of their own. */
 static int push_rest(struct drawing *drawing, const struct analysis_state *state)
 {
 	const struct analysis_device *device = &drawing->analysis->devices[state->device];
@@ -311,10 +311,10 @@ static int pass_unsampled_states(struct drawing *drawing, size_t device)
 
 	for (unsigned int i = 0; i < ANALYSIS_STATE_GROUPS && !error; i++) {
 		const bool is_after = i == CAUSE_COUNT;
-		const struct analysis_state unsampled = {
-			.device = device,
-			.cause = is_after ? CAUSE_NOTHING_TO_DO : (enum account_cause)i,
-			.is_after = is_after};
+		const struct analysis_state unsampled = {.device = device,
+							 .cause = is_after ? CAUSE_NOTHING_TO_DO
+									   : (enum account_cause)i,
+							 .is_after = is_after};
 
 		drawing->row = (struct drawing_row){
 			.kind = DRAWN_STATE, .index = DRAWN_UNSAMPLED, .device = (uint32_t)device};

@@ -28,14 +28,14 @@ struct heads {
 
 /* A pair after long gaps. */
 struct long_pair {
-	uint64_t gap_ns; /* sum of all, divided by the number of anchors */
-	size_t last;     /* its last launch */
+	uint64_t gap_ns;                   /* sum of all, divided by the number of anchors */
+	size_t last;                       /* its last launch */
 	uint32_t segment, segments, count; /* the last segment with it, from 1; their number */
 };
 
 enum { NEIGHBOURS = 8 };
 
-/* What launches at the head of a loop have in common. */
+/* A common property of the launches at the head of a loop. */
 struct head_likeness {
 	uint64_t gap_ns;           /* median */
 	uint32_t keys[NEIGHBOURS]; /* that most heads have beside them */

@@ -15,7 +15,8 @@
 
 enum { SIDE = 4, MAX_RUN = 64, LIKE_GAPS = 4 };
 
-/* The key of the k-th neighbour, from 0; UINT32_MAX: beyond the ends. A run of one key counts once, because it is an inner loop of any length. */
+/* The key of the k-th neighbour, from 0; UINT32_MAX: beyond the ends. A run of one key counts once,
+ * because it is an inner loop of any length. */
 static uint32_t neighbour_key(const struct sequence *sequence, size_t i, bool is_before, size_t k)
 {
 	size_t step = is_before ? (size_t)-1 : 1;
@@ -44,8 +45,7 @@ void head_likeness_find(const struct heads *heads, const size_t *list, size_t co
 			continue;
 		for (size_t i = 0; i < count; i++)
 			numbers[i] = neighbour_key(heads->sequence, list[i], k < SIDE, k % SIDE);
-		ret_like->keys[k] =
-			(uint32_t)most_frequent(numbers, count, &ret_like->shares[k]);
+		ret_like->keys[k] = (uint32_t)most_frequent(numbers, count, &ret_like->shares[k]);
 		if (ret_like->shares[k] < majority)
 			ret_like->shares[k] = 0;
 	}

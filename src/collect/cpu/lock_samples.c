@@ -8,8 +8,8 @@
  * Gives:    moments at which a thread waited for the lock, with the lock's holder
  * Owns:     the last samples, and a timer
  * Fails:    without samples; looks at blocked threads still find some of the waits
- * Why:      a thread waits for the lock in steps of 5 ms. A look at a blocked thread needs the record
- *           of its switch, which is read some milliseconds later; under load, looks find one step in
+ * Why:      a thread waits for the lock in steps of 5 ms. A look at a blocked thread needs the
+ * record of its switch, which is read some milliseconds later; under load, looks find one step in
  *           ten. A sample needs no record. The lock contains the number of its waiters, so a lock
  *           that no thread waits for costs one read of 2 us per round. While threads wait, samples
  *           are taken 1000 times a second.
@@ -170,8 +170,8 @@ static void sample_process(struct cpu *cpu, struct process *process)
 
 static void refill_budget(struct lock_samples *locks, uint64_t now_ns)
 {
-	locks->budget_ns += locks->sampled_ns ? (int64_t)((now_ns - locks->sampled_ns) / SHARE)
-					      : MAX_BUDGET_NS;
+	locks->budget_ns +=
+		locks->sampled_ns ? (int64_t)((now_ns - locks->sampled_ns) / SHARE) : MAX_BUDGET_NS;
 	if (locks->budget_ns > MAX_BUDGET_NS)
 		locks->budget_ns = MAX_BUDGET_NS;
 	locks->sampled_ns = now_ns;
