@@ -581,7 +581,7 @@ static int analyze(struct analysis *analysis, const struct analysis_options *opt
 	while (!error && needs_sweep(analysis, options, &findings)) {
 		findings.is_used = true;
 		clear(analysis);
-		*analysis = (struct analysis){.model = model};
+		*analysis = (struct analysis){.model = model, .iterations = analysis->iterations};
 		error = sweep_once(analysis, options, &findings);
 	}
 	for (size_t i = 0; findings.intervals && i < count; i++)
@@ -601,7 +601,10 @@ int analysis_new(const struct model *model, const struct analysis_options *optio
 	if (!analysis)
 		return -ENOMEM;
 	analysis->model = model;
-	error = analyze(analysis, options ? options : &defaults);
+	options = options ? options : &defaults;
+	error = options->finds_iterations ? iterations_find(model, true, &analysis->iterations) : 0;
+	if (!error)
+		error = analyze(analysis, options);
 	if (error) {
 		analysis_free(analysis);
 		return error;
@@ -615,6 +618,7 @@ void analysis_free(struct analysis *analysis)
 	if (!analysis)
 		return;
 	clear(analysis);
+	iterations_fini(&analysis->iterations);
 	free(analysis);
 }
 

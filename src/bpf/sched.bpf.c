@@ -218,6 +218,8 @@ static __always_inline void find_lock(struct kernel_out *record, __u64 address)
 {
 	__u32 words[MUTEX_WORDS] = {};
 
+	bpf_probe_read_user(record->lock.before, sizeof(record->lock.before),
+			    (void *)(address - KERNEL_BEFORE_LOCK));
 	if (bpf_probe_read_user(words, sizeof(words), (void *)address))
 		return;
 	record->lock.word = words[0];

@@ -121,7 +121,8 @@ static int report_file(const struct cli_command *command, const struct report_va
 	struct analysis_options options = {.has_from = values->from_ns > 0,
 					   .from_ns = values->from_ns,
 					   .has_to = values->to_ns != UINT64_MAX,
-					   .to_ns = values->to_ns};
+					   .to_ns = values->to_ns,
+					   .finds_iterations = true};
 	auto_free char *archive = archive_folder(path);
 	const struct frames_options frames_options = archive_names(archive);
 	struct analysis *analysis = NULL;

@@ -45,9 +45,16 @@ struct kernel_head {
 	__u32 flags; /* enum kernel_record_flags */
 };
 
-/* The word of a futex, and the words in which a glibc mutex has its owner and kind. */
+/* Distance and number of the words that are copied from in front of a futex. There a lock (GIL) of
+ * Python 3.8 to 3.14 has its holder, if the futex is the one that threads sleep on until the lock
+ * is free. */
+enum { KERNEL_BEFORE_LOCK = 68, KERNEL_BEFORE_LOCK_WORDS = 4 };
+
+/* The word of a futex, the words in which a glibc mutex has its owner and kind, and words in front
+ * of it. */
 struct kernel_lock {
 	__u32 word, owner, kind;
+	__u32 before[KERNEL_BEFORE_LOCK_WORDS]; /* 0: could not be read */
 };
 
 /* A recorded thread leaves its processor. */

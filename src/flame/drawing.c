@@ -100,25 +100,23 @@ static const char *name_of(const char *name)
 	return name && name[0] ? name : "[unknown command]";
 }
 
-static int add_cause(struct drawing *drawing, enum account_cause cause, uint64_t value)
+static int add_idle_box(struct drawing *drawing, enum account_cause cause, uint64_t value)
 {
 	char text[64];
 
-	drawing->row.part = cause;
 	snprintf(text, sizeof(text), "[idle: %s]", account_cause_text(cause));
 	return drawing_add_beyond(drawing, text, FLAME_IDLE, NULL, value);
+}
+
+static int add_cause(struct drawing *drawing, enum account_cause cause, uint64_t value)
+{
+	drawing->row.part = cause;
+	return add_idle_box(drawing, cause, value);
 }
 
 static bool is_in_call(enum account_cause cause)
 {
 	return cause == CAUSE_API_WAIT || cause == CAUSE_API_CALL;
-}
-
-/* Such idle time is drawn on the stack in which the thread was, not on the stack of the next
- * launch. */
-bool drawing_has_states(enum account_cause cause)
-{
-	return cause == CAUSE_ON_CPU || cause == CAUSE_BLOCKED || is_in_call(cause);
 }
 
 /* Time before the start of the launching call is not attributed to that call. */
@@ -132,13 +130,15 @@ static enum idle_part part_of(enum account_cause cause)
 	return is_from ? IDLE_FROM_CALL : IDLE_BEFORE_CALL;
 }
 
+/* Idle time with states is drawn on the stack in which the thread was, not on the stack of the next
+ * launch. */
 static int add_idle(struct drawing *drawing, const uint64_t causes[CAUSE_COUNT],
 		    enum idle_part parts)
 {
 	int error = 0;
 
 	for (unsigned int cause = 0; !error && cause < CAUSE_COUNT; cause++)
-		if (!drawing_has_states((enum account_cause)cause) &&
+		if (!analysis_has_states((enum account_cause)cause) &&
 		    (part_of((enum account_cause)cause) & parts))
 			error = add_cause(drawing, (enum account_cause)cause, causes[cause]);
 	return error;
@@ -270,14 +270,38 @@ static int push_called(struct drawing *drawing, const struct analysis_state *sta
 		     : drawing_push_call(drawing, state->holder ? 0 : state->stack, function);
 }
 
-static int draw_state(struct drawing *drawing, const struct analysis_state *state, uint64_t value)
+static int push_state(struct drawing *drawing, const struct analysis_state *state)
 {
-	int error = is_in_call(state->cause) ? push_called(drawing, state)
+	int error = is_in_call(state->doing) ? push_called(drawing, state)
 					     : drawing_push_stack(drawing, state->stack);
 
-	if (!error && state->cause == CAUSE_BLOCKED)
-		error = push_wait(drawing, state);
-	return error ? error : add_cause(drawing, state->cause, value);
+	return !error && state->doing == CAUSE_BLOCKED ? push_wait(drawing, state) : error;
+}
+
+/* What the thread did before the first command and after the last has a root of its own. */
+static int push_rest(struct drawing *drawing, const struct analysis_state *state)
+{
+	const struct analysis_device *device = &drawing->analysis->devices[state->device];
+	int error = 0;
+
+	if (state->stack || state->wait_string)
+		error = push_state(drawing, state);
+	else
+		drawing->count = 0;
+	return error ? error
+		     : drawing_push_root(drawing, state->is_after ? "[after the last command]"
+						  : device->account.commands
+							  ? "[before the first command]"
+							  : "[no command]");
+}
+
+static int draw_state(struct drawing *drawing, const struct analysis_state *state, uint64_t value)
+{
+	int error = state->cause == CAUSE_NOTHING_TO_DO ? push_rest(drawing, state)
+							: push_state(drawing, state);
+
+	drawing->row.part = analysis_state_group(state->cause, state->is_after);
+	return error ? error : add_idle_box(drawing, state->cause, value);
 }
 
 /* Passes to on_stack the stacks for a device's idle time in parts of the window without samples. */
@@ -285,13 +309,16 @@ static int pass_unsampled_states(struct drawing *drawing, size_t device)
 {
 	int error = 0;
 
-	for (unsigned int i = 0; i < CAUSE_COUNT && !error; i++) {
-		const struct analysis_state unsampled = {.device = device,
-							 .cause = (enum account_cause)i};
+	for (unsigned int i = 0; i < ANALYSIS_STATE_GROUPS && !error; i++) {
+		const bool is_after = i == CAUSE_COUNT;
+		const struct analysis_state unsampled = {
+			.device = device,
+			.cause = is_after ? CAUSE_NOTHING_TO_DO : (enum account_cause)i,
+			.is_after = is_after};
 
 		drawing->row = (struct drawing_row){
 			.kind = DRAWN_STATE, .index = DRAWN_UNSAMPLED, .device = (uint32_t)device};
-		if (drawing_has_states(unsampled.cause))
+		if (analysis_has_states(unsampled.cause))
 			error = draw_state(drawing, &unsampled, 1);
 	}
 	return error;
@@ -305,7 +332,7 @@ static int draw_states(struct drawing *drawing)
 	for (size_t i = 0; !error && i < analysis->cpu.states_count; i++) {
 		const struct analysis_state *state = &analysis->cpu.states[i];
 
-		if (!drawing_shows(drawing, state->device) || !drawing_has_states(state->cause) ||
+		if (!drawing_shows(drawing, state->device) || !analysis_has_states(state->cause) ||
 		    (!state->idle_ns && !drawing->on_stack))
 			continue;
 		drawing->row = (struct drawing_row){.kind = DRAWN_STATE, .index = (uint32_t)i};

@@ -34,9 +34,6 @@ const struct flame_view *drawing_find_view(const char *name);
  * otherwise the threads' activity. */
 const struct flame_view *drawing_view(const char *name, const struct analysis *analysis);
 
-/* Whether idle time of that cause is divided by the observed activity of threads. */
-bool drawing_has_states(enum account_cause cause);
-
 /* The part of an analysis that a stack of the graph represents. */
 enum drawing_kind {
 	DRAWN_PATH,   /* index of paths; part: the cause of idle time, or DRAWN_BUSY */
@@ -59,7 +56,7 @@ enum drawing_outcome { DRAWN_MATCHED, DRAWN_REJECTED, DRAWN_OPEN };
 struct drawing_row {
 	enum drawing_kind kind;
 	uint32_t index, part;
-	uint32_t device; /* for DRAWN_UNSAMPLED, with the cause in part */
+	uint32_t device; /* for DRAWN_UNSAMPLED, with analysis_state_group in part */
 };
 
 struct drawing {

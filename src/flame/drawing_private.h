@@ -28,6 +28,9 @@ int drawing_out_of_memory(void); /* returns -ENOMEM */
 /* Pushes one frame on the stack. */
 int drawing_push(struct drawing *drawing, const char *name, enum flame_class class);
 
+/* Puts an idle frame below all frames of the stack. */
+int drawing_push_root(struct drawing *drawing, const char *name);
+
 /* Replace the stack by frames, root first. An empty stack gets one frame with the reason. */
 int drawing_push_names(struct drawing *drawing, const struct frame_name *names, size_t count);
 int drawing_push_stack(struct drawing *drawing, uint32_t stack);

@@ -12,6 +12,7 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "analyze/frames.h"
 #include "analyze/model.h"
@@ -44,6 +45,19 @@ int drawing_push(struct drawing *drawing, const char *name, enum flame_class cla
 	    array_grow(drawing->stack, drawing->capacity, drawing->count + 1))
 		return drawing_out_of_memory();
 	drawing->stack[drawing->count++] = frame;
+	return 0;
+}
+
+int drawing_push_root(struct drawing *drawing, const char *name)
+{
+	int error = drawing_push(drawing, name, FLAME_IDLE);
+	uint32_t root;
+
+	if (error)
+		return error;
+	root = drawing->stack[drawing->count - 1];
+	memmove(drawing->stack + 1, drawing->stack, (drawing->count - 1) * sizeof(root));
+	drawing->stack[0] = root;
 	return 0;
 }
 

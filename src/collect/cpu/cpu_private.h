@@ -58,6 +58,14 @@ struct cpu_walk {
 	uint64_t time_ns; /* time of the sample; 0: the thread is blocked */
 };
 
+/* A thread sleeps on a futex. */
+struct cpu_futex {
+	uint32_t tid;
+	uint64_t address;
+	uint64_t since_ns;
+	const struct kernel_lock *copied;
+};
+
 /* A Python frame of a thread's stack. */
 struct python_place {
 	uint32_t frame; /* the trace's frame id; 0: not known */
@@ -280,10 +288,13 @@ uint32_t cpu_python_of(struct cpu *cpu, const struct process *process, struct co
 void cpu_python_open(struct cpu *cpu, struct process *process, const struct memory_piece *piece);
 /* The same; searches the process's mappings for an interpreter. */
 void cpu_python_find(struct cpu *cpu, struct process *process);
-/* Whether the futex address that a thread sleeps on is the lock of its interpreter. *ret_holder:
- * the trace's id of the thread that holds it; 0: none, or not known. */
-bool cpu_python_lock(struct cpu *cpu, struct process *process, uint32_t tid, uint64_t address,
+/* Whether the futex address that a thread sleeps on lies in the lock of an interpreter. copied:
+ * memory of the lock from when the wait began; NULL: the lock is read now. *ret_holder: the trace's
+ * id of the thread that held it; 0: none, or not known. */
+bool cpu_python_lock(struct cpu *cpu, struct process *process, const struct cpu_futex *futex,
 		     uint32_t *ret_holder);
+/* The wait text of such a wait, as analysis_is_gil knows it. */
+#define CPU_PYTHON_LOCK "Python GIL"
 
 /* ---- cpu/python.c ---- */
 

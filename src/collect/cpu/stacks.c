@@ -193,15 +193,17 @@ uint32_t cpu_bpf_stack(struct cpu *cpu, struct process *process, uint32_t tid,
 }
 
 /* The cause of a wait: the name of its system call, or "Python GIL" if the futex address lies in
- *                      the interpreter's lock. */
+ * the interpreter's lock. */
 static const char *find_cause(struct cpu *cpu, struct process *process, uint32_t tid,
 			      struct cpu_wait *wait)
 {
 	const struct blocked_place *place = &cpu->blocked.look.place;
+	const struct cpu_futex futex = {
+		.tid = tid, .address = place->argument, .since_ns = host_clocks_now_ns()};
 
-	wait->is_interpreters = blocked_is_futex(place) &&
-				cpu_python_lock(cpu, process, tid, place->argument, &wait->holder);
-	return wait->is_interpreters ? "Python GIL" : blocked_call_name(place);
+	wait->is_interpreters =
+		blocked_is_futex(place) && cpu_python_lock(cpu, process, &futex, &wait->holder);
+	return wait->is_interpreters ? CPU_PYTHON_LOCK : blocked_call_name(place);
 }
 
 bool cpu_look_at_blocked(struct cpu *cpu, struct process *process, uint32_t tid,

@@ -596,11 +596,30 @@ static uint32_t wait_string(struct cpu *cpu, const struct process *process,
 	return call ? call_string(cpu, process->row.pid, out, call) : 0;
 }
 
+/* The copy of the lock is from the moment of the switch, so its holder is exact however late the
+ * record is read. */
+static bool is_python_lock(struct cpu *cpu, struct process *process, const struct kernel_out *out,
+			   uint32_t *ret_holder)
+{
+	const struct blocked_place place = {.call = (int32_t)out->call};
+	const struct cpu_futex futex = {.tid = out->head.tid,
+					.address = out->arguments[0],
+					.since_ns = out->head.time_ns,
+					.copied = &out->lock};
+
+	return blocked_is_futex(&place) && cpu_python_lock(cpu, process, &futex, ret_holder);
+}
+
 void switch_causes_fill_wait(struct cpu *cpu, struct process *process, const struct kernel_out *out,
 			     struct thread_wait *wait)
 {
-	struct process_thread *holder = find_holder(process, out);
+	struct process_thread *holder;
 
+	if (is_python_lock(cpu, process, out, &wait->bpf_holder)) {
+		wait->bpf_string = recording_string(cpu->recording, CPU_PYTHON_LOCK);
+		return;
+	}
+	holder = find_holder(process, out);
 	if (holder) {
 		wait->bpf_holder = process_thread_describe(cpu->processes, process, holder);
 		wait->bpf_string = lock_string(cpu, process, "mutex", out);

@@ -33,8 +33,9 @@ void cpu_put_switch(struct cpu *cpu, uint32_t thread, const struct event_switch 
 	trace_writer_row(cpu->recording->writer, EVENT_SWITCH, &source, row);
 }
 
-/* Prefers the BPF record, which names the file or lock of the system call. Only a look can find
- * that the thread waits for its interpreter's lock. */
+/* Prefers the BPF record, which names the file or lock of the system call. A look that found the
+ * interpreter's lock has precedence if the interpreter was not known yet when the record was
+ * read. */
 void cpu_say_wait(const struct thread_wait *wait, bool is_look_valid, struct event_switch *row)
 {
 	if (is_look_valid) {
@@ -44,10 +45,12 @@ void cpu_say_wait(const struct thread_wait *wait, bool is_look_valid, struct eve
 	}
 	if (wait->bpf_stack)
 		row->stack = wait->bpf_stack;
-	if (wait->bpf_string && !(is_look_valid && wait->is_interpreters)) {
-		row->wait_string = wait->bpf_string;
+	if (!wait->bpf_string ||
+	    (is_look_valid && wait->is_interpreters && wait->bpf_string != wait->wait_string))
+		return;
+	if (wait->bpf_holder || wait->bpf_string != row->wait_string)
 		row->holder = wait->bpf_holder;
-	}
+	row->wait_string = wait->bpf_string;
 }
 
 /* Writes the switch row of a wait. until_ns: the thread was off its processor until then; a look

@@ -71,8 +71,11 @@ static struct scope_item item_of_span(const struct scope *scope, size_t device,
 
 	if (span->is_busy)
 		return (struct scope_item){DRAWN_PATH, span->tag, DRAWN_BUSY};
-	if (drawing_has_states(span->cause))
-		return (struct scope_item){SCOPE_DIVIDED, (uint32_t)device, span->cause};
+	if (analysis_has_states(span->cause))
+		return (struct scope_item){
+			SCOPE_DIVIDED, (uint32_t)device,
+			analysis_state_group(span->cause, span->cause == CAUSE_NOTHING_TO_DO &&
+								  account->commands)};
 	if (span->has_owner)
 		return (struct scope_item){DRAWN_PATH, span->tag, span->cause};
 	return (struct scope_item){account->commands ? DRAWN_AFTER : DRAWN_BEFORE, (uint32_t)device,

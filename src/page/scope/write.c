@@ -106,8 +106,8 @@ static int use_path(struct page *page, const struct scope_item *item, struct use
 static int use_state(struct page *page, const struct scope_item *item, struct used_item *used)
 {
 	const struct analysis_state *state = &page->drawing->analysis->cpu.states[item->index];
-	int error =
-		find_group(page, RULE_STATES, (uint32_t)state->device, state->cause, &used->group);
+	int error = find_group(page, RULE_STATES, (uint32_t)state->device,
+			       analysis_state_group(state->cause, state->is_after), &used->group);
 
 	used->role = ROLE_KNOWN + item->part;
 	if (!error && !state->stack && !state->wait_string)

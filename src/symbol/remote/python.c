@@ -265,65 +265,6 @@ int python_remote_object(struct python_remote *remote, uint64_t address,
 	return 0;
 }
 
-/* ---- the interpreter's lock (GIL) ------------------------------------------------------------ */
-
-static int read_lock(struct python_remote *remote, uint64_t lock, uint32_t *ret_holder)
-{
-	const struct remote_piece pieces[] = {{lock + remote->at.lock_holder, sizeof(uint64_t)},
-					      {lock + remote->at.lock_taken, sizeof(uint32_t)}};
-	uint64_t words[2] = {0};
-	int64_t got = remote_memory_gather(&remote->memory, pieces, 2, words);
-
-	if (got < 0)
-		return (int)got;
-	if (got != sizeof(uint64_t) + sizeof(uint32_t))
-		return -EAGAIN;
-	*ret_holder = 0;
-	return (uint32_t)words[1] == 1
-		       ? python_threads_owner(&remote->threads, words[0], ret_holder)
-		       : 0;
-}
-
-/* 3.12 and later: each interpreter points to its own lock. */
-static int find_lock(struct python_remote *remote, const struct python_thread *thread,
-		     uint64_t *ret_lock)
-{
-	uint64_t interpreter;
-	int r;
-
-	if (remote->at.runtime_lock) {
-		*ret_lock = remote->threads.runtime + remote->at.runtime_lock;
-		return 0;
-	}
-	r = remote_memory_read(&remote->memory, thread->state + remote->at.thread_interpreter,
-			       &interpreter, sizeof(interpreter));
-	if (!r)
-		r = remote_memory_read(&remote->memory, interpreter + remote->at.interpreter_lock,
-				       ret_lock, sizeof(*ret_lock));
-	return r == -EFAULT ? -EAGAIN : r;
-}
-
-int python_remote_lock(struct python_remote *remote, uint32_t tid, uint64_t address,
-		       uint32_t *ret_holder)
-{
-	struct python_thread *thread = python_threads_get(&remote->threads, tid);
-	uint64_t lock;
-	int r;
-
-	if (!thread)
-		return -ENOMEM;
-	if (!remote->at.lock_bytes)
-		return 0;
-	r = thread->state ? 0 : python_threads_find_state(&remote->threads, thread, 0);
-	if (r || !thread->state)
-		return r;
-	r = find_lock(remote, thread, &lock);
-	if (r || address - lock >= remote->at.lock_bytes)
-		return r;
-	r = read_lock(remote, lock, ret_holder);
-	return r ? r : 1;
-}
-
 /* ---- an interpreter -------------------------------------------------------------------------- */
 
 enum symbol {

@@ -67,12 +67,23 @@ int python_remote_object(struct python_remote *remote, uint64_t address,
  * byte before. */
 bool python_remote_is_evaluation(const struct python_remote *remote, uint64_t pc);
 
-/* Whether an address that a thread sleeps on belongs to the lock (the GIL) of an interpreter, and
- * its holder. 1: yes, *ret_holder is the holder's thread id, 0 if it is free or the id is unknown;
- * 0: no. Errors: -EAGAIN: inconsistent data; -ESRCH, -EPERM, -ENOMEM. Does not set the error chain.
- */
-int python_remote_lock(struct python_remote *remote, uint32_t tid, uint64_t address,
-		       uint32_t *ret_holder);
+/* Whether an address that a thread sleeps on lies in the lock (the GIL) of an interpreter. 1: yes,
+ * and the lock's address; 0: no. Errors: -EAGAIN: inconsistent data; -ESRCH, -EPERM. Does not set
+ * the error chain. */
+int python_remote_lock(struct python_remote *remote, uint64_t address, uint64_t *ret_lock);
+
+/* A copy of the process's memory. */
+struct python_remote_copy {
+	uint64_t address;
+	const void *bytes; /* borrowed */
+	size_t size;
+};
+
+/* The thread that holds a lock, for a thread that waits for it. copy: contains the lock's memory as
+ * it was when the wait began; NULL: the holder is read now. *ret_holder: 0 if the lock was free, or
+ * its holder is not known. Errors: as above, and -ENOMEM. */
+int python_remote_holder(struct python_remote *remote, uint32_t tid, uint64_t lock,
+			 const struct python_remote_copy *copy, uint32_t *ret_holder);
 
 /* 0xMMmm: 0x030b for 3.11. */
 uint16_t python_remote_version(const struct python_remote *remote);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * symbol/remote/python_private.h - the reader object that python.c and python_stack.c share
+ * symbol/remote/python_private.h - the reader object that python.c, python_stack.c and
+ * python_lock.c share
  */
 #pragma once
 
@@ -56,6 +57,13 @@ struct python_built_frame {
 	bool is_entry;
 };
 
+/* The locks (GIL) of the process's interpreters. */
+struct python_locks {
+	uint64_t addresses[PYTHON_MAX_INTERPRETERS];
+	size_t count;
+	uint64_t listed_ns; /* 0: not listed yet */
+};
+
 struct python_remote {
 	struct remote_memory memory;
 	struct python_offsets at;
@@ -64,6 +72,7 @@ struct python_remote {
 	struct python_evaluation evaluation;
 	struct python_threads threads;
 	struct python_codes *codes;
+	struct python_locks locks;
 	size_t state_bytes, frame_bytes;
 	/* the stack that is being read */
 	struct python_thread *thread;

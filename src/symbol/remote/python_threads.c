@@ -24,7 +24,6 @@
 #include "base/cleanup.h"
 
 enum {
-	MAX_INTERPRETERS = 64,
 	MAX_STATES = 4096,
 	MAX_THREADS = 4096,
 	MAX_PATIENCE = 32,
@@ -145,7 +144,7 @@ static int list_states(struct python_threads *threads)
 
 		if (got < 0)
 			return (int)got;
-		if (got != sizeof(words) || i == MAX_INTERPRETERS)
+		if (got != sizeof(words) || i == PYTHON_MAX_INTERPRETERS)
 			return -EAGAIN;
 		r = add_states(threads, words[1]);
 		if (!words[0])

@@ -13,6 +13,8 @@
 #include "symbol/remote/batch.h"
 #include "symbol/remote/memory.h"
 
+enum { PYTHON_MAX_INTERPRETERS = 64 };
+
 struct python_thread {
 	uint32_t tid;
 	uint32_t inner_tid; /* in its own pid namespace */

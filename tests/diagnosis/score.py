@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: MIT
+"""Compares a verdict with the truth that a program printed. Pure functions; test_score.py tests them."""
+import os
+import re
+
+VAGUE = ("unknown", "blocked")
+AMOUNT_TOLERANCE = 0.10
+# A clean program's verdict may name the planted kind with at most this share of the steady part.
+CLEAN_SHARE = 0.05
+# Kinds that every program has a little of: in a clean program they are false at the planted place alone.
+EVERYWHERE = ("computing", "launch_call", "call", "submission", "device_wait", "launched_not_started", "preempted")
+
+
+def base_name(function):
+    """Without namespaces, classes, templates and parameters."""
+    function = re.sub(r"\(.*", "", function or "")
+    while re.search(r"<[^<>]*>", function):
+        function = re.sub(r"<[^<>]*>", "", function)
+    return re.split(r"::|\.", function.strip())[-1].split(" ")[-1]
+
+
+def as_list(value):
+    return value if isinstance(value, list) else [value]
+
+
+def is_function_of(place, truth):
+    return bool(place) and base_name(place.get("function")) in [base_name(name) for name in as_list(truth["function"])]
+
+
+def is_line_of(place, truth):
+    if not is_function_of(place, truth) or place.get("line") is None:
+        return False
+    first, last = truth["line"]
+    return os.path.basename(place.get("file") or "") == truth["file"] and first <= place["line"] <= last
+
+
+def places(cause):
+    """The place of the thread that waited, and that of the thread that held it up."""
+    return [cause, cause.get("holder") or {}]
+
+
+def is_at(cause, truth):
+    """Whether the cause is at the planted place, of either thread."""
+    known = [truth, truth["waiter"]] if "waiter" in truth else [truth]
+    return any(is_function_of(place, one) for place in places(cause) for one in known)
+
+
+def is_elsewhere(cause, truth):
+    """Whether the cause has places, and none of them is the planted one. A wait for the device's return, as for the
+    interpreter's lock, can begin in any function of the launching thread: there the holder alone counts."""
+    named = [place for place in places(cause) if place.get("function")]
+    if "waiter" not in truth and cause.get("kind") in ("python_gil", "preempted"):
+        named = [place for place in [cause.get("holder") or {}] if place.get("function")]
+    return bool(named) and not is_at(cause, truth)
+
+
+def has_words(sentences, truth):
+    text = " ".join(sentences).lower()
+    words = as_list(truth["sentence_words"]) + as_list(truth["function"])
+    return any(base_name(word).lower() in text for word in words)
+
+
+def amount_of(causes, truth):
+    """Nanoseconds of all causes with an accepted kind that are not elsewhere."""
+    return sum(cause["ns"] for cause in causes if cause["kind"] in as_list(truth["kind"]) and not is_elsewhere(cause, truth))
+
+
+def is_amount_right(ns, truth):
+    return abs(ns - truth["ns"]) <= AMOUNT_TOLERANCE * truth["ns"]
+
+
+def score_cause(cause, verdict, truth, sentence_count):
+    """One cause of the verdict, expected to be the planted one."""
+    causes = (verdict or {}).get("causes") or []
+    cause = cause or {"kind": "unknown"}
+    is_kind = cause["kind"] in as_list(truth["kind"])
+    named = is_kind and not is_elsewhere(cause, truth) and \
+        has_words(((verdict or {}).get("sentences") or [])[:sentence_count], truth)
+    vague = not named and cause["kind"] in VAGUE
+    ns = amount_of(causes, truth)
+    return {"named": named, "line": named and any(is_line_of(place, truth) for place in places(cause)),
+            "unknown": vague, "wrong": not named and not vague and (not is_kind or is_elsewhere(cause, truth)),
+            "amount": is_amount_right(ns, truth), "ns": ns, "truth_ns": truth["ns"], "kind": cause["kind"]}
+
+
+def score_single(verdict, truth):
+    """The first cause, in the first two sentences."""
+    causes = (verdict or {}).get("causes") or []
+    return score_cause(causes[0] if causes else None, verdict, truth, 2)
+
+
+def score_several(verdict, truths):
+    """The first causes in the right order, in three sentences; in_order is True if all are."""
+    causes = (verdict or {}).get("causes") or []
+    ordered = sorted(truths, key=lambda truth: -truth["ns"])
+    scores = [score_cause(causes[i] if i < len(causes) else None, verdict, truth, 3) for i, truth in enumerate(ordered)]
+    anywhere = [any(score_cause(cause, verdict, truth, 3)["named"] for cause in causes) for truth in ordered]
+    return {"scores": scores, "in_order": all(one["named"] for one in scores), "found": sum(anywhere), "of": len(truths)}
+
+
+def score_clean(verdict, truths):
+    """Causes that the verdict names though nothing was planted."""
+    wall = ((verdict or {}).get("steady") or {}).get("wall_ns") or 0
+    false = []
+    for cause in (verdict or {}).get("causes") or []:
+        for truth in truths:
+            if cause["kind"] not in as_list(truth["kind"]) or cause["ns"] <= CLEAN_SHARE * wall:
+                continue
+            if cause["kind"] not in EVERYWHERE or is_at(cause, truth):
+                false.append({"kind": cause["kind"], "ns": cause["ns"], "share_of_wall": cause["ns"] / wall if wall else None})
+                break
+    return {"false": false, "clean": verdict is not None and not false}
+
+
+def summarise(rows):
+    """Of scores of single causes: counts and the share of each column."""
+    count = len(rows)
+    columns = ("named", "line", "unknown", "wrong", "amount")
+    return {"runs": count, **{column: sum(row[column] for row in rows) / count if count else None for column in columns}}
