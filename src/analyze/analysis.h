@@ -352,7 +352,7 @@ struct analysis_state {
 	 * the call's own; otherwise the calling thread, and the stack was sampled inside the call.
 	 */
 	uint32_t holder;
-	uint32_t wait; /* number of the wait, as in analysis_holding; 0: none */
+	uint32_t wait;  /* number of the wait, as in analysis_holding; 0: none */
 	uint32_t waker; /* BLOCKED: number of the waker, if no holder is known; 0: not known */
 	bool is_own; /* PREEMPTED: the thread that got the processor belongs to the same process */
 	uint64_t seen;     /* weight of samples, number of intervals, or ns in calls */

@@ -158,8 +158,8 @@ struct report_wait {
 	uint64_t holder_ns;
 };
 
-/* The longest wait in the steady part while `function` was the program's innermost function; NULL: in any function.
- * False: not known. */
+/* The longest wait in the steady part while `function` was the program's innermost function; NULL:
+ * in any function. False: not known. */
 bool report_find_wait(const struct report *report, size_t device, const char *function,
 		      struct report_wait *ret_wait);
 /* The keys pid, tid and name of a thread. */

@@ -89,8 +89,9 @@ static const char *colour_of(const char *line)
 static int put_line(struct painter *painter, const char *end)
 {
 	const char *line = string_builder_text(&painter->line), *colour = colour_of(line);
-	const int written = colour ? fprintf(painter->plain, "\033[%sm%s\033[0m%s", colour, line, end)
-				   : fprintf(painter->plain, "%s%s", line, end);
+	const int written =
+		colour ? fprintf(painter->plain, "\033[%sm%s\033[0m%s", colour, line, end)
+		       : fprintf(painter->plain, "%s%s", line, end);
 
 	string_builder_clear(&painter->line);
 	return written < 0 || painter->line.error ? -1 : 0;

@@ -462,7 +462,7 @@ static void explain_gap(struct account *account, const struct account_command *c
 		  (struct account_idle){
 			  .cause = command->has_submitted ? CAUSE_LATENCY : CAUSE_UNKNOWN,
 			  .finer = command->has_submitted || command->has_launch ? CAUSE_LATENCY
-										  : CAUSE_UNKNOWN},
+										 : CAUSE_UNKNOWN},
 		  dependency, end);
 }
 

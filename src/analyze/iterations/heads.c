@@ -8,9 +8,9 @@
  * Owns:     lists of one number for each segment
  * Fails:    -ENOMEM
  * Why two signs: where stacks were recorded, the lines of the loop's function rise from its head to
- *           its end, so the smallest line is the head. Otherwise the head follows the longest gap of
- *           an iteration, because a program prepares an iteration before it launches. Without both,
- *           the repetition itself begins at the head.
+ *           its end, so the smallest line is the head. Otherwise the head follows the longest gap
+ * of an iteration, because a program prepares an iteration before it launches. Without both, the
+ * repetition itself begins at the head.
  *
  * A segment has the launches after an anchor up to the next one. The head of each iteration is in
  * one segment, except the first: it is before the first anchor.
@@ -132,8 +132,8 @@ static void find_pair(struct heads *heads, uint64_t *numbers)
 	for (size_t i = 0; i + 1 < heads->anchor->count; i++) {
 		size_t head = longest_gap(heads, i, UINT32_MAX);
 
-		numbers[i] = (uint64_t)heads->sequence->pairs[head] << 32 |
-			     heads->sequence->keys[head];
+		numbers[i] =
+			(uint64_t)heads->sequence->pairs[head] << 32 | heads->sequence->keys[head];
 	}
 	usual = most_frequent(numbers, heads->anchor->count - 1, &share);
 	heads->key = (uint32_t)usual;
@@ -206,8 +206,8 @@ static void find_distances(struct heads *heads, uint64_t *numbers)
 /* The launch at the usual distance from an anchor, if it has the usual key. */
 static size_t launch_at_distance(const struct heads *heads, size_t segment)
 {
-	size_t from = heads->anchor->positions[segment],
-	       to = heads->anchor->positions[segment + 1], head = NO_HEAD;
+	size_t from = heads->anchor->positions[segment], to = heads->anchor->positions[segment + 1],
+	       head = NO_HEAD;
 
 	if (heads->before_share >= majority)
 		head = heads->before < to - from ? to - heads->before : NO_HEAD;
@@ -235,7 +235,8 @@ static size_t head_of(const struct heads *heads, size_t segment)
 
 /* ---- the ends of the loop -------------------------------------------------------------------- */
 
-/* Whether the launches from `from` to `to` are an iteration: few uncommon keys, most common ones. */
+/* Whether the launches from `from` to `to` are an iteration: few uncommon keys, most common ones.
+ */
 static bool is_iteration(const struct heads *heads, size_t from, size_t to, uint32_t *seen,
 			 uint32_t number)
 {

@@ -122,11 +122,10 @@ static int add_range(struct named_ranges *ranges, const struct model *model,
 			     (struct range_group){.name = name, .thread = row->thread});
 	if (group == PAIR_MAP_NONE)
 		return -ENOMEM;
-	return array_append(
-		ranges->ranges, ranges->capacity, ranges->count,
-		(struct named_range){.begin = clocks_domain_to_host(clock, row->begin),
-				     .end = clocks_domain_to_host(clock, row->end),
-				     .group = group});
+	return array_append(ranges->ranges, ranges->capacity, ranges->count,
+			    (struct named_range){.begin = clocks_domain_to_host(clock, row->begin),
+						 .end = clocks_domain_to_host(clock, row->end),
+						 .group = group});
 }
 
 static int read_chunk(struct named_ranges *ranges, const struct model *model, size_t index,
@@ -196,7 +195,8 @@ static bool is_better(const struct named_ranges *ranges, const struct range_grou
 
 	if (rank != best_rank)
 		return rank > best_rank;
-	if (group->launches * 10 > best->launches * 11 || best->launches * 10 > group->launches * 11)
+	if (group->launches * 10 > best->launches * 11 ||
+	    best->launches * 10 > group->launches * 11)
 		return group->launches > best->launches;
 	return group->total_ns / group->count > best->total_ns / best->count;
 }
@@ -223,10 +223,11 @@ static int list_group(const struct named_ranges *ranges, const struct range_grou
 	uint64_t *lengths = calloc(group->count, sizeof(*lengths));
 	const char *name = string_table_text(&ranges->names, group->name, NULL);
 
-	*ret_iterations = (struct iterations){.method = ITERATIONS_RANGES,
-					      .thread = group->thread,
-					      .name = strdup(name),
-					      .list = calloc(group->count, sizeof(struct iteration))};
+	*ret_iterations =
+		(struct iterations){.method = ITERATIONS_RANGES,
+				    .thread = group->thread,
+				    .name = strdup(name),
+				    .list = calloc(group->count, sizeof(struct iteration))};
 	if (!lengths || !ret_iterations->name || !ret_iterations->list) {
 		free(lengths);
 		iterations_fini(ret_iterations);

@@ -129,7 +129,8 @@ static bool find_cause(const struct analysis *analysis, size_t device, enum acco
 	const uint64_t wall_ns = steady_wall_of(account);
 
 	finding->cost_ns = account->steady.causes[cause];
-	if (!account->commands || !finding->cost_ns || !is_share(finding->cost_ns, wall_ns, percent))
+	if (!account->commands || !finding->cost_ns ||
+	    !is_share(finding->cost_ns, wall_ns, percent))
 		return false;
 	append_number(finding, names[cause], finding->cost_ns);
 	append_number(finding, "idle_ns", wall_ns - account->steady.busy_ns);

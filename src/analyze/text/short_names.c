@@ -52,8 +52,9 @@ struct parts {
 	struct span word; /* its own name */
 	struct span arguments[MAX_ARGUMENTS];
 	size_t arguments_count;
-	struct span lambda; /* parameters of the innermost lambda that is defined in it, or nothing */
-	bool is_flat;       /* the arguments are the words of a name without a template */
+	struct span
+		lambda; /* parameters of the innermost lambda that is defined in it, or nothing */
+	bool is_flat;   /* the arguments are the words of a name without a template */
 };
 
 enum detail { DETAIL_NONE, DETAIL_WORD, DETAIL_WHOLE }; /* the shown part of a template argument */
@@ -134,16 +135,16 @@ static size_t piece_size(struct span span)
 
 	while (size < span.size) {
 		const struct span rest = after(span, size);
-		const size_t operator = operator_size(rest);
+		const size_t operator= operator_size(rest);
 
-		if (!operator && closing_of(*rest.text)) {
+		if (!operator&& closing_of(*rest.text)) {
 			if (depth == MAX_DEPTH)
 				return 1;
 			ends[depth++] = closing_of(*rest.text);
-		} else if (!operator && depth && *rest.text == ends[depth - 1]) {
+		} else if (!operator&& depth && * rest.text == ends[depth - 1]) {
 			depth--;
 		}
-		size += operator ? operator : 1;
+		size += operator? operator: 1;
 		if (!depth)
 			return size;
 	}
@@ -410,8 +411,8 @@ static int try_argument(struct maker *maker, struct row *rows, size_t count, siz
 
 static bool is_type(const struct row *row, size_t at)
 {
-	const struct span argument = at < row->parts.arguments_count ? row->parts.arguments[at]
-								     : (struct span){"", 0};
+	const struct span argument =
+		at < row->parts.arguments_count ? row->parts.arguments[at] : (struct span){"", 0};
 
 	return row->parts.is_flat ||
 	       (argument.size && !strchr("-0123456789(", argument.text[0]) &&

@@ -8,8 +8,8 @@
 
 struct short_names;
 
-/* Makes a short name for each of `count` demangled names of kernels; no two different names share one. The
- * names must outlive the result. Errors: -ENOMEM. */
+/* Makes a short name for each of `count` demangled names of kernels; no two different names share
+ * one. The names must outlive the result. Errors: -ENOMEM. */
 int short_names_new(const char *const *names, size_t count, struct short_names **ret_short);
 /* The same for functions of the host: without return types, template arguments and parameters.
  * Functions that would share a name keep their full names. Errors: -ENOMEM. */

@@ -41,8 +41,8 @@ struct maker {
 	const struct analysis *analysis;
 	struct frames *frames;
 	struct verdict *verdict;
-	struct string_table keys; /* of causes: an id is an index + 1 */
-	struct pair_map waits;    /* (wait, 0) -> index of the first counterpart */
+	struct string_table keys;         /* of causes: an id is an index + 1 */
+	struct pair_map waits;            /* (wait, 0) -> index of the first counterpart */
 	struct counterpart *counterparts; /* owned */
 	size_t counterparts_count, counterparts_capacity;
 };
@@ -75,9 +75,9 @@ static const char *text_of(const char *text)
 }
 
 /* What distinguishes two causes for the user. The thread for which one waits matters more than the
- * place of the wait; without such a thread the place does. Code that was preempted and code that ran
- * are one cause if they are in one place: the user changes that place, or moves the other program.
- * The account of the whole window has them apart. */
+ * place of the wait; without such a thread the place does. Code that was preempted and code that
+ * ran are one cause if they are in one place: the user changes that place, or moves the other
+ * program. The account of the whole window has them apart. */
 static void write_key(const struct verdict *verdict, const struct verdict_cause *cause,
 		      bool has_line, char *ret_key, size_t size)
 {
@@ -90,7 +90,8 @@ static void write_key(const struct verdict *verdict, const struct verdict_cause 
 	const bool is_joined =
 		is_preempted && !verdict->is_whole && !has_line && cause->place.function;
 
-	snprintf(ret_key, size, "%d %d %d %d %" PRIu32 " %.2000s %.2000s %" PRIu32 " %.1000s %" PRIu32,
+	snprintf(ret_key, size,
+		 "%d %d %d %d %" PRIu32 " %.2000s %.2000s %" PRIu32 " %.1000s %" PRIu32,
 		 (int)(is_joined ? VERDICT_COMPUTING : cause->kind), by_other,
 		 verdict->is_whole ? (int)cause->cause : 0, cause->is_after,
 		 is_preempted && verdict->is_whole ? cause->other_thread : 0,
@@ -191,8 +192,9 @@ static int add_wait(struct maker *maker, struct verdict_cause cause, uint32_t wa
 		const uint64_t before = (uint64_t)((unsigned __int128)whole_ns * done / weight);
 
 		done = add_saturated(done, one->weight);
-		cause.ns = (uint64_t)((unsigned __int128)whole_ns * smaller(done, weight) / weight) -
-			   before;
+		cause.ns =
+			(uint64_t)((unsigned __int128)whole_ns * smaller(done, weight) / weight) -
+			before;
 		cause.other = one->place;
 		cause.other_thread = one->thread;
 		cause.is_other_away = one->away > one->weight / 2;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * symbol/remote/python_lock.c - the global interpreter lock (GIL) of another process, and its holder
+ * symbol/remote/python_lock.c - the global interpreter lock (GIL) of another process, and its
+ * holder
  *
  * Runs in:  the recorder
  * Gets:     addresses that threads sleep on
  * Gives:    whether such an address lies in a lock; the thread that holds the lock
  * Owns:     nothing; the list of locks belongs to the reader
  * Fails:    -EAGAIN, -ENOMEM, -ESRCH, -EPERM
- * Why by the address: a wait for the lock needs no stack then. The lock has 208 bytes. The structure
- *           around it, _PyRuntime, has 450 kB and contains other locks.
+ * Why by the address: a wait for the lock needs no stack then. The lock has 208 bytes. The
+ * structure around it, _PyRuntime, has 450 kB and contains other locks.
  */
 #include <errno.h>
 #include <string.h>

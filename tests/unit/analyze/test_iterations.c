@@ -16,7 +16,8 @@ enum { MAX_LAUNCHES = 400000, MAX_BODY = 60, PROGRAMS = 200 };
 
 struct step {
 	uint32_t key;
-	uint32_t inner; /* the next `inner` steps, this one included, are the body of an inner loop */
+	uint32_t inner; /* the next `inner` steps, this one included, are the body of an inner loop
+			 */
 	uint32_t min, max; /* its repetitions */
 };
 
@@ -99,7 +100,7 @@ static void run_other(struct program *program, uint32_t count)
 	for (uint32_t i = 0; i < count; i++)
 		launch(program,
 		       chance(program, own_percent) ? between(program, 0, program->keys - 1)
-					   : 1000 + between(program, 0, 20),
+						    : 1000 + between(program, 0, 20),
 		       chance(program, 10) ? program->head_ns : program->small_ns);
 }
 
@@ -107,13 +108,14 @@ static void make_body(struct program *program)
 {
 	uint32_t loops = between(program, 0, 2), place = 0;
 
-	program->steps = chance(program, 10) ? between(program, 1, 3) : between(program, 2, MAX_BODY);
+	program->steps =
+		chance(program, 10) ? between(program, 1, 3) : between(program, 2, MAX_BODY);
 	program->keys = chance(program, 60) ? program->steps : between(program, 1, program->steps);
 	for (uint32_t i = 0; i < program->steps; i++)
-		program->body[i] = (struct step){
-			.key = program->keys == program->steps ? i
-							       : between(program, 0,
-									 program->keys - 1)};
+		program->body[i] =
+			(struct step){.key = program->keys == program->steps
+						     ? i
+						     : between(program, 0, program->keys - 1)};
 	for (uint32_t i = 0; i < loops && place + 3 < program->steps; i++) {
 		uint32_t first = between(program, place + 1, program->steps - 2);
 		uint32_t size = between(program, 1, program->steps - 1 - first);
@@ -121,9 +123,8 @@ static void make_body(struct program *program)
 		size = size > 6 ? 6 : size;
 		program->body[first].inner = size;
 		program->body[first].min = chance(program, 50) ? between(program, 2, 12) : 1;
-		program->body[first].max = program->body[first].min > 1
-						   ? program->body[first].min
-						   : between(program, 2, 12);
+		program->body[first].max = program->body[first].min > 1 ? program->body[first].min
+									: between(program, 2, 12);
 		place = first + size;
 	}
 }
@@ -203,7 +204,8 @@ TEST(generated)
 
 	program.launches = calloc(MAX_LAUNCHES, sizeof(*program.launches));
 	program.heads = calloc(MAX_LAUNCHES, sizeof(*program.heads));
-	for (uint64_t seed = getenv("SEED") ? strtoul(getenv("SEED"), 0, 0) : 1; seed <= (getenv("SEED") ? strtoul(getenv("SEED"), 0, 0) : PROGRAMS); seed++) {
+	for (uint64_t seed = getenv("SEED") ? strtoul(getenv("SEED"), 0, 0) : 1;
+	     seed <= (getenv("SEED") ? strtoul(getenv("SEED"), 0, 0) : PROGRAMS); seed++) {
 		struct iterations found;
 		struct iterations_input input = {.launches = program.launches};
 

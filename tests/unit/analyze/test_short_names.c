@@ -11,13 +11,14 @@
 
 #include "harness.h"
 
-#define COPY(lambda) \
+#define COPY(lambda)                                                                      \
 	"void at::native::elementwise_kernel<128, 4, at::native::gpu_kernel_impl_nocast<" \
-	"at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&)::{lambda()#3}::" \
+	"at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&)::{lambda()#3}::"    \
 	"operator()() const::" lambda ">(at::TensorIteratorBase&, int)::{lambda(int)#1}>(int)"
-#define FILL(size, type) \
+#define FILL(size, type)                                                                         \
 	"void at::native::vectorized_elementwise_kernel<" size ", at::native::FillFunctor<" type \
-	">, std::array<char*, 1ul> >(int, at::native::FillFunctor<" type ">, std::array<char*, 1ul>)"
+	">, std::array<char*, 1ul> >(int, at::native::FillFunctor<" type                         \
+	">, std::array<char*, 1ul>)"
 #define TENSILE(tile, last) \
 	"Cijk_Ailk_Bljk_HHS_BH_" tile "_MI16x16x16x1_SN_1LDSB0_APM1_ABV0_ACED0_" last "_WG64"
 
@@ -77,7 +78,8 @@ TEST(arguments_tell_instances_apart)
 
 TEST(types_are_preferred_to_numbers)
 {
-	const char *const names[] = {"void n::scan<1, n::Sum>(int)", "void n::scan<2, n::Max>(int)"};
+	const char *const names[] = {"void n::scan<1, n::Sum>(int)",
+				     "void n::scan<2, n::Max>(int)"};
 	const char *const wanted[] = {"scan<Sum>", "scan<Max>"};
 
 	check_group(names, 2, wanted);
@@ -85,9 +87,10 @@ TEST(types_are_preferred_to_numbers)
 
 TEST(lambdas_are_named_by_their_function_and_parameters)
 {
-	const char *const names[] = {COPY("{lambda()#7}::operator()() const::{lambda(float)#1}"),
-				     COPY("{lambda()#9}::operator()() const::{lambda(c10::Half)#1}"),
-				     "void at::native::elementwise_kernel<128, 4, at::Neg>(int)"};
+	const char *const names[] = {
+		COPY("{lambda()#7}::operator()() const::{lambda(float)#1}"),
+		COPY("{lambda()#9}::operator()() const::{lambda(c10::Half)#1}"),
+		"void at::native::elementwise_kernel<128, 4, at::Neg>(int)"};
 
 	CHECK_TEXT(name_of(names, 3, 2), "elementwise_kernel<Neg>");
 	CHECK(strstr(name_of(names, 3, 0), "direct_copy_kernel_cuda(float)") != NULL);
@@ -116,8 +119,9 @@ TEST(overloads_and_namespaces_get_numbers)
 /* Random brackets, colons and words: no two different texts share a name, and none is lost. */
 TEST(any_text_gets_a_name_of_its_own)
 {
-	static const char *const pieces[] = {"<", ">", "(", ")", "::", ", ", "f", "g", "operator",
-					     "{lambda(", "#1}", " ", "const", "[", "]", "_", "8"};
+	static const char *const pieces[] = {"<",     ">", "(",        ")",        "::",  ", ",
+					     "f",     "g", "operator", "{lambda(", "#1}", " ",
+					     "const", "[", "]",        "_",        "8"};
 	static char texts[400][200];
 	const char *names[400];
 	struct short_names *made = NULL;
@@ -128,8 +132,8 @@ TEST(any_text_gets_a_name_of_its_own)
 
 		for (size_t j = 0; j < i % 40; j++) {
 			random = random * 1664525 + 1013904223;
-			length += (size_t)snprintf(texts[i] + length, sizeof(texts[i]) - length, "%s",
-						   pieces[(random >> 16) % 17]);
+			length += (size_t)snprintf(texts[i] + length, sizeof(texts[i]) - length,
+						   "%s", pieces[(random >> 16) % 17]);
 			if (length >= sizeof(texts[i]))
 				break;
 		}
@@ -191,7 +195,8 @@ TEST(overloaded_functions_keep_their_parameters)
 
 TEST(names_are_found_by_their_full_text)
 {
-	const char *const names[] = {"void n::scan<1, n::Sum>(int)", "void n::scan<2, n::Max>(int)", "f"};
+	const char *const names[] = {"void n::scan<1, n::Sum>(int)", "void n::scan<2, n::Max>(int)",
+				     "f"};
 	struct short_names *made = NULL;
 
 	CHECK_EQUAL(short_names_new(names, 3, &made), 0);
