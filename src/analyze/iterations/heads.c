@@ -7,10 +7,10 @@
  * Gives:    the launches at the head of the loop
  * Owns:     lists of one number for each segment
  * Fails:    -ENOMEM
- * Why two signs: where stacks were recorded, the lines of the loop's function rise from its head to
- *           its end, so the smallest line is the head. Otherwise the head follows the longest gap of
- *           an iteration, because a program prepares an iteration before it launches. Without both,
- *           the repetition itself begins at the head.
+ * Why two signs: in recordings with stacks, the lines of the loop's function rise from its head to
+ *           its end, so the smallest line is the head. Otherwise the head follows the longest gap,
+ *           because a program prepares an iteration before it launches. Without both, the
+ *           repetition itself begins at the head.
  *
  * A segment has the launches after an anchor up to the next one. The head of each iteration is in
  * one segment, except the first: it is before the first anchor.
@@ -157,8 +157,8 @@ static void find_pair_by_vote(struct heads *heads, uint64_t *numbers)
 	for (size_t i = 0; i + 1 < heads->anchor->count; i++) {
 		size_t head = longest_gap(heads, i);
 
-		numbers[i] = (uint64_t)heads->sequence->pairs[head] << 32 |
-			     heads->sequence->keys[head];
+		numbers[i] =
+			(uint64_t)heads->sequence->pairs[head] << 32 | heads->sequence->keys[head];
 	}
 	usual = most_frequent(numbers, heads->anchor->count - 1, &share);
 	if (share < majority)
@@ -235,8 +235,8 @@ static size_t list_marked(struct heads *heads, uint64_t *numbers, size_t *ret_li
 /* The launch at the usual distance from an anchor, if it has the usual key. */
 static size_t launch_at_distance(const struct heads *heads, size_t segment)
 {
-	size_t from = heads->anchor->positions[segment],
-	       to = heads->anchor->positions[segment + 1], head = NO_HEAD;
+	size_t from = heads->anchor->positions[segment], to = heads->anchor->positions[segment + 1],
+	       head = NO_HEAD;
 
 	if (heads->before_share >= majority)
 		head = heads->before < to - from ? to - heads->before : NO_HEAD;
@@ -336,7 +336,8 @@ static int add_outer_marked(const struct heads *heads, size_t **list, size_t *co
 
 /* ---- the ends of the loop -------------------------------------------------------------------- */
 
-/* Whether the launches from `from` to `to` are an iteration: few uncommon keys, most common ones. */
+/* Whether the launches from `from` to `to` are an iteration: few uncommon keys, most common ones.
+ */
 static bool is_iteration(const struct heads *heads, size_t from, size_t to, uint32_t *seen,
 			 uint32_t number)
 {
@@ -354,7 +355,7 @@ static bool is_iteration(const struct heads *heads, size_t from, size_t to, uint
 	return 5 * common >= 3 * heads->anchor->common_count && 2 * uncommon <= to - from;
 }
 
-/* Drops what is no iteration at both ends: parts of the warm-up and of the cool-down. */
+/* Drops pieces that are not iterations at both ends: parts of the warm-up and of the cool-down. */
 static int trim_heads(const struct heads *heads, size_t *list, size_t *count)
 {
 	uint32_t *seen = calloc(heads->sequence->keys_count + (size_t)1, sizeof(*seen)), number = 0;
