@@ -148,6 +148,17 @@ static size_t longest_gap(const struct heads *heads, size_t segment)
 	return best;
 }
 
+/* Whether the gap before a launch is much longer than the mean of its segment. */
+static bool stands_out(const struct heads *heads, size_t segment, size_t head)
+{
+	const size_t *positions = heads->anchor->positions;
+	uint64_t sum = 0, count = positions[segment + 1] - positions[segment];
+
+	for (size_t i = positions[segment] + 1; i <= positions[segment + 1]; i++)
+		sum += sequence_gap(heads->sequence, i);
+	return count == 1 || 2 * count * sequence_gap(heads->sequence, head) > 3 * sum;
+}
+
 /* If gaps have no classes: the pair at the longest gap of most segments. */
 static void find_pair_by_vote(struct heads *heads, uint64_t *numbers)
 {
@@ -159,6 +170,8 @@ static void find_pair_by_vote(struct heads *heads, uint64_t *numbers)
 
 		numbers[i] =
 			(uint64_t)heads->sequence->pairs[head] << 32 | heads->sequence->keys[head];
+		if (!stands_out(heads, i, head))
+			numbers[i] = UINT64_MAX - i;
 	}
 	usual = most_frequent(numbers, heads->anchor->count - 1, &share);
 	if (share < majority)
@@ -247,10 +260,12 @@ static size_t launch_at_distance(const struct heads *heads, size_t segment)
 
 /* ---- all heads ------------------------------------------------------------------------------- */
 
-/* Heads by the repetition alone: one in each segment, and the first one. */
+/* Heads by the repetition alone: one in each segment, the first one and the last one. */
 static size_t list_repeated(const struct heads *heads, size_t *ret_list)
 {
 	size_t first = heads->anchor->positions[0], count = 0;
+	size_t last =
+		heads->anchor->positions[heads->anchor->count - 1] + heads->length - heads->before;
 
 	if (first >= heads->before && heads->sequence->keys[first - heads->before] == heads->key)
 		ret_list[count++] = first - heads->before;
@@ -260,6 +275,10 @@ static size_t list_repeated(const struct heads *heads, size_t *ret_list)
 		if (head != NO_HEAD)
 			ret_list[count++] = head;
 	}
+	/* The last iteration, if the anchor is before its head. */
+	if (heads->before < heads->length && last < heads->sequence->count &&
+	    heads->sequence->keys[last] == heads->key)
+		ret_list[count++] = last;
 	return count;
 }
 
@@ -419,7 +438,7 @@ int heads_find(const struct sequence *sequence, const struct anchor *anchor, siz
 {
 	struct heads heads = {.sequence = sequence, .anchor = anchor};
 	uint64_t *numbers = malloc((anchor->count + 1) * sizeof(*numbers));
-	size_t *list = malloc((anchor->count + 1) * sizeof(*list)), count = 0;
+	size_t *list = malloc((anchor->count + 2) * sizeof(*list)), count = 0;
 	int error = numbers && list ? heads_init(&heads, numbers) : -ENOMEM;
 
 	if (!error)

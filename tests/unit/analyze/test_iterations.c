@@ -225,8 +225,49 @@ TEST(generated)
 	free(program.heads);
 }
 
+/* Launches of two kernels, the second three times, and no other host work. */
+TEST(without_gaps)
+{
+	struct iterations_launch launches[41] = {0};
+	struct iterations_input input = {.launches = launches, .count = 41};
+	struct iterations found;
+
+	for (uint32_t i = 0; i < 41; i++)
+		launches[i] = (struct iterations_launch){.enter = i * 1000u,
+							 .exit = i * 1000u + 500,
+							 .thread = 7,
+							 .key = !i           ? 9
+								: i % 4 == 1 ? 1
+									     : 2};
+	CHECK_EQUAL(iterations_find_sequence(&input, &found), 0);
+	CHECK_EQUAL(found.method, ITERATIONS_SEQUENCE);
+	CHECK_EQUAL(found.period, 4);
+	CHECK_EQUAL(found.count, 10);
+	CHECK_EQUAL(found.list ? found.list[0].first : 0, 1);
+	iterations_fini(&found);
+}
+
+/* No launch repeats. */
+TEST(no_loop)
+{
+	struct iterations_launch launches[50] = {0};
+	struct iterations_input input = {.launches = launches, .count = 50};
+	struct iterations found;
+	uint64_t begin, end;
+
+	for (uint32_t i = 0; i < 50; i++)
+		launches[i] = (struct iterations_launch){
+			.enter = i * 1000u, .exit = i * 1000u + 500, .key = i};
+	CHECK_EQUAL(iterations_find_sequence(&input, &found), 0);
+	CHECK_EQUAL(found.method, ITERATIONS_NONE);
+	CHECK(!iterations_steady(&found, &begin, &end));
+	iterations_fini(&found);
+}
+
 int main(void)
 {
+	RUN(without_gaps);
+	RUN(no_loop);
 	RUN(generated);
 	return harness_end();
 }
