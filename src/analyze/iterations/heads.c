@@ -330,6 +330,27 @@ static int list_like(const struct heads *heads, const struct head_likeness *like
 	return error ? -ENOMEM : 0;
 }
 
+/* Heads by place: the marked launch of each segment, otherwise the one at the usual distance,
+ * because some launches may lack their stacks. */
+static size_t list_placed(struct heads *heads, uint64_t *numbers, size_t *list, size_t count)
+{
+	double share;
+
+	for (size_t i = 0; i < count; i++)
+		numbers[i] = heads->sequence->keys[list[i]];
+	heads->key = (uint32_t)most_frequent(numbers, count, &share);
+	count = 0;
+	for (size_t i = 0; i + 1 < heads->anchor->count; i++) {
+		size_t head = marked_launch(heads, i);
+
+		if (head == NO_HEAD)
+			head = launch_at_distance(heads, i);
+		if (head != NO_HEAD)
+			list[count++] = head;
+	}
+	return count;
+}
+
 /* Adds the marked launches before the first anchor and after the last. */
 static int add_outer_marked(const struct heads *heads, size_t **list, size_t *count)
 {
@@ -427,8 +448,10 @@ static int list_heads(struct heads *heads, uint64_t *numbers, size_t **list, siz
 		return 0;
 	}
 	*count = list_marked(heads, numbers, *list);
-	if (heads->sign == HEAD_BY_PLACE)
+	if (heads->sign == HEAD_BY_PLACE) {
+		*count = list_placed(heads, numbers, *list, *count);
 		return add_outer_marked(heads, list, count);
+	}
 	head_likeness_find(heads, *list, *count, numbers, &like);
 	return list_like(heads, &like, list, count);
 }
