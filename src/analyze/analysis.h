@@ -565,7 +565,7 @@ struct analysis {
 	size_t launches_count;
 	struct analysis_loss *losses;
 	size_t losses_count;
-	struct iterations iterations; /* of the whole trace, only with finds_iterations */
+	struct iterations iterations; /* those in the trace; only with finds_iterations */
 	struct analysis_ledger ledger;
 	struct analysis_in_flight longest_in_flight;
 	struct analysis_code code;

@@ -453,8 +453,9 @@ static void explain_gap(struct account *account, const struct account_command *c
 		exit = enter;
 	}
 	submitted = command->has_submitted ? clamp(command->submitted, exit, end) : exit;
-	early = command->dependency_end > submitted ? exit
-						    : clamp(command->dependency_end, exit, submitted);
+	early = command->dependency_end > submitted
+			? exit
+			: clamp(command->dependency_end, exit, submitted);
 	dependency = clamp(command->dependency_end, submitted, end);
 	add_before_enter(account, command, begin, enter, is_first);
 	add_cause(account, command, CAUSE_RUNTIME, enter, exit);

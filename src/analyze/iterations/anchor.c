@@ -107,7 +107,7 @@ static bool presence_add(struct presence *presence, uint32_t kind, uint32_t segm
 
 struct pair_sums {
 	uint32_t count, kept, stride;
-	size_t place; /* of its gaps */
+	size_t place; /* index of its first gap */
 };
 
 static uint64_t median_of(uint64_t *gaps, size_t count)
@@ -279,7 +279,7 @@ static double candidate_quality(const struct candidate *candidate)
 /* A loop whose segments have little in common is none. */
 static bool candidate_is_loop(const struct candidate *candidate)
 {
-	return candidate->covered >= 0.5 && candidate->complete >= 0.6 && candidate->clean >= 0.3 &&
+	return candidate->covered >= 0.4 && candidate->complete >= 0.6 && candidate->clean >= 0.3 &&
 	       candidate->ordered >= 0.3;
 }
 
@@ -390,10 +390,10 @@ static bool is_outer_main(const struct candidate *inner, const struct candidate 
 		return outer->ordered >= 0.5;
 	if (STANDS_OUT * outer->gap_ns < inner->gap_ns)
 		return false;
-	if (candidate_quality(inner) < 0.5 && candidate_quality(outer) > 0.8)
-		return true;
 	if (inner->gap_ns > STANDS_OUT * short_gap_ns)
 		return false;
+	if (candidate_quality(inner) < 0.5 && candidate_quality(outer) > 0.8)
+		return true;
 	return better > 0.02 && candidate_quality(inner) < 0.78 &&
 	       outer->word.count >= (candidate_length(inner) <= 2.5 ? 8 : 20);
 }

@@ -35,11 +35,11 @@ struct long_pair {
 
 enum { NEIGHBOURS = 8 };
 
-/* A common property of the launches at the head of a loop. */
+/* Common properties of the launches at the head of a loop. */
 struct head_likeness {
 	uint64_t gap_ns;           /* median */
 	uint32_t keys[NEIGHBOURS]; /* that most heads have beside them */
-	double shares[NEIGHBOURS]; /* of the heads; 0: less than half */
+	double shares[NEIGHBOURS]; /* part of the heads with this key; 0: less than half */
 };
 
 /* numbers: room for `count`. */

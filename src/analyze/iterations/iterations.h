@@ -20,8 +20,7 @@ struct iterations_launch {
 	uint64_t enter, exit; /* host ns */
 	uint32_t thread;
 	uint32_t queue;
-	uint32_t key; /* the kernel or kind of command: equal for launches of one kernel or kind of
-			 command */
+	uint32_t key;   /* equal for launches of one kernel or kind of command */
 	uint32_t place; /* position of the call in the function of the loop; rises from the head of
 			   the loop to its end; 0: not known */
 };
@@ -73,6 +72,6 @@ int iterations_find_sequence(const struct iterations_input *input,
 void iterations_fini(struct iterations *iterations); /* NULL-safe */
 
 /* The steady part: from the begin of the first iteration to the end of the last. False: there are
- * no iterations, or less than half of the thread's launches are in them. */
+ * no iterations. */
 bool iterations_steady(const struct iterations *iterations, uint64_t *ret_begin_ns,
 		       uint64_t *ret_end_ns);

@@ -65,10 +65,9 @@ static void describe_way(struct sweep *sweep, const struct joined *joined,
 		command->thread = launch->thread;
 	}
 	if (command->has_submitted)
-		command->dependency_end =
-			correlate_dependency_end(&sweep->join.correlate, joined->place,
-						 smaller(command->submitted, launch->exit),
-						 row->started);
+		command->dependency_end = correlate_dependency_end(
+			&sweep->join.correlate, joined->place,
+			smaller(command->submitted, launch->exit), row->started);
 }
 
 static int account_execution(struct sweep *sweep, const struct joined *joined, uint32_t tag)
