@@ -84,12 +84,13 @@ static uint64_t overlap(const struct thread_moment *moment, uint64_t begin, uint
 	return from < to ? to - from : 0;
 }
 
-/* Counts what the holder did while another thread waited for it. */
-static int count_holder(struct sweep *sweep, size_t device, uint32_t wait, uint64_t begin,
-			uint64_t end)
+/* Counts what the holder did from begin to end, while another thread waited for it. A woken thread
+ * may get its processor later. If the holder blocks before that, it has released the lock. */
+static int count_holder(struct sweep *sweep, size_t device, const struct thread_moment *wait,
+			uint64_t begin, uint64_t end)
 {
 	size_t thread = entity_index_find(&sweep->entities.threads,
-					  sweep->thread_states.waits[wait].holder);
+					  sweep->thread_states.waits[wait->wait].holder);
 	const struct thread_state *state = &sweep->per_thread.states[thread];
 	size_t i = state->moments_count;
 	int error = 0;
@@ -105,11 +106,14 @@ static int count_holder(struct sweep *sweep, size_t device, uint32_t wait, uint6
 				  : is_in                      ? moment->weight
 							       : 0;
 
+		if (wait->is_woken && moment->begin != moment->end && moment->end >= wait->end)
+			continue;
 		if (weight && moment->stack)
-			error = add_holding(sweep, device, wait, moment->stack, weight);
+			error = add_holding(sweep, device, wait->wait, moment->stack, weight);
 	}
-	if (!error && state->since_ns < end && state->stack && !state->is_preempted)
-		error = add_holding(sweep, device, wait, state->stack,
+	if (!error && !wait->is_woken && state->since_ns < end && state->stack &&
+	    !state->is_preempted)
+		error = add_holding(sweep, device, wait->wait, state->stack,
 				    end - (state->since_ns > begin ? state->since_ns : begin));
 	return error;
 }
@@ -195,7 +199,7 @@ static int count_away(struct sweep *sweep, size_t device, const struct thread_mo
 		error = count_short(sweep, row, moment, part);
 	if (error || !moment->wait || !row->holder)
 		return error;
-	return count_holder(sweep, device, moment->wait, part.begin, part.end);
+	return count_holder(sweep, device, moment, part.begin, part.end);
 }
 
 static int count_moment(struct sweep *sweep, size_t device, const struct thread_moment *moment,
