@@ -25,9 +25,10 @@ struct thread_wait {
 	uint32_t cpu;
 	uint32_t stack;               /* id of the trace */
 	uint32_t wait_string, holder; /* as in struct event_switch */
-	/* Waits for Python's interpreter lock, of which the kernel knows nothing. */
+	/* A look found that it waits for Python's interpreter lock; lock_switches: see struct
+	 * python_remote_holder. */
 	bool is_interpreters;
-	uint64_t lock_switches; /* of that lock; 0: not known */
+	uint64_t lock_switches;
 	uint32_t bpf_stack, bpf_string,
 		bpf_holder; /* holder, as the kernel reported it at the switch; 0: unknown */
 	bool is_written;    /* the switch is written */

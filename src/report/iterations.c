@@ -151,9 +151,7 @@ static void write_summary(const struct report *report, const struct timed_iterat
 			  struct json_writer *json)
 {
 	const struct iterations *iterations = &report->analysis->iterations;
-	uint64_t begin = 0, end = 0;
 
-	iterations_steady(iterations, &begin, &end);
 	json_pair_text(json, "method", iterations_method_name(iterations->method));
 	if (iterations->name)
 		json_pair_text(json, "name", iterations->name);
@@ -161,8 +159,8 @@ static void write_summary(const struct report *report, const struct timed_iterat
 	json_pair_u64(json, "period", iterations->period);
 	json_pair_bool(json, "cut", iterations->is_cut);
 	json_pair_u64(json, "count", timed->count);
-	json_pair_u64(json, "begin_ns", begin);
-	json_pair_u64(json, "end_ns", end);
+	json_pair_u64(json, "begin_ns", iterations->list[0].begin);
+	json_pair_u64(json, "end_ns", iterations->list[iterations->count - 1].end);
 	json_pair_u64(json, "median_ns", quantile_of(timed, 50));
 	json_pair_u64(json, "p95_ns", quantile_of(timed, 95));
 }

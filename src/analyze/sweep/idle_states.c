@@ -163,9 +163,11 @@ static uint64_t overlap(const struct thread_moment *moment, uint64_t begin, uint
 	return from < to ? to - from : 0;
 }
 
-/* Counts what the other thread did in [begin, end), while a launching thread waited for it. */
-static int count_holder(struct sweep *sweep, const struct found_state *found, uint64_t begin,
-			uint64_t end)
+/* Counts what the other thread did in [begin, end), while a launching thread waited for it. A woken
+ * thread may get its processor later. If the other one blocks before that, it has released the
+ * lock. */
+static int count_holder(struct sweep *sweep, const struct found_state *found,
+			const struct thread_moment *wait, uint64_t begin, uint64_t end)
 {
 	size_t thread = entity_index_find(&sweep->entities.threads, awaited(sweep, found->wait));
 	const struct thread_state *state = &sweep->per_thread.states[thread];
@@ -184,11 +186,14 @@ static int count_holder(struct sweep *sweep, const struct found_state *found, ui
 				  : is_in ? moment->weight
 					  : 0;
 
+		if (wait->is_woken && moment->begin != moment->end && moment->end >= wait->end)
+			continue;
 		if (weight && moment->stack)
 			error = add_holding(sweep, found,
 					    (struct holding_part){moment->stack, weight, is_away});
 	}
-	if (!error && state->since_ns < end && state->stack && !state->is_preempted)
+	if (!error && !wait->is_woken && state->since_ns < end && state->stack &&
+	    !state->is_preempted)
 		error = add_holding(sweep, found,
 				    (struct holding_part){state->stack,
 							  end - larger(state->since_ns, begin),
@@ -269,7 +274,7 @@ static int count_away(struct sweep *sweep, struct found_state *found,
 		error = count_short(sweep, row, moment, part);
 	if (error || !moment->wait || moment->is_preempted)
 		return error;
-	return count_holder(sweep, found, part.begin, part.end);
+	return count_holder(sweep, found, moment, part.begin, part.end);
 }
 
 static int count_moment(struct sweep *sweep, struct found_state *found,

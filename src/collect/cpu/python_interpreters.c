@@ -14,6 +14,7 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -156,6 +157,19 @@ void cpu_python_find(struct cpu *cpu, struct process *process)
 	find_interpreter(cpu, process, "");
 }
 
+/* For a recording of the whole machine, which has no records of mappings, and may have looked at
+ * the process before its exec. */
+static bool runs_python(uint32_t pid)
+{
+	char path[64], exe[PATH_MAX];
+	ssize_t length;
+
+	snprintf(path, sizeof(path), "/proc/%u/exe", pid);
+	length = readlink(path, exe, sizeof(exe) - 1);
+	exe[length > 0 ? length : 0] = '\0';
+	return strstr(exe, "python") != NULL;
+}
+
 /* A process may wait for the lock before the first stack with a frame of the interpreter was seen.
  * Searches after 1, 2, 4 … waits, because most programs have no interpreter. */
 static void find_for_wait(struct cpu *cpu, struct process *process)
@@ -165,8 +179,11 @@ static void find_for_wait(struct cpu *cpu, struct process *process)
 	if (process->python || process->is_python_refused || !cpu->python.is_wanted)
 		return;
 	looks = ++process->python_looks;
-	if (!(looks & (looks - 1)))
-		find_interpreter(cpu, process, "python");
+	if (looks & (looks - 1))
+		return;
+	if (cpu->who.is_machine && runs_python(process->row.pid))
+		cpu_read_memory(cpu, process);
+	find_interpreter(cpu, process, "python");
 }
 
 /* The trace's id of a thread; 0 for one that is younger than the wait: its thread state may lie
