@@ -101,12 +101,13 @@ static inline uint64_t cpu_ns(void)
 	return clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-static inline void sleep_ns(uint64_t ns)
-{
-	const struct timespec time = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
-
-	nanosleep(&time, NULL);
-}
+/* A macro, so that the sleep is in the function that calls it. */
+#define sleep_ns(ns)                                                         \
+	do {                                                                 \
+		const struct timespec time_ = {(time_t)((ns) / 1000000000u), \
+					       (long)((ns) % 1000000000u)};  \
+		nanosleep(&time_, NULL);                                     \
+	} while (0)
 
 static inline void check(int is_good, const char *what)
 {
