@@ -624,4 +624,6 @@ size_t analysis_devices_shown(const struct analysis *analysis);
  * returns ret_label. */
 const char *analysis_device_label(const struct analysis *analysis, size_t device, char *ret_label,
 				  size_t size);
+/* "rank 2 of 4"; "" without a rank. The text is cut to the buffer; returns ret_text. */
+const char *analysis_rank_text(const struct event_process *process, char *ret_text, size_t size);
 size_t analysis_queues_shown(const struct analysis *analysis);

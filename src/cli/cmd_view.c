@@ -21,14 +21,13 @@
 #include "analyze/frames.h"
 #include "analyze/observer.h"
 #include "analyze/text/incomplete.h"
-#include "analyze/text/layers.h"
-#include "analyze/text/short_names.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/string.h"
 #include "cli/archive.h"
 #include "cli/output.h"
 #include "cli/selection.h"
+#include "flame/drawing.h"
 #include "page/view/view.h"
 #include "report/report.h"
 #include "report/table.h"
@@ -62,10 +61,8 @@ struct page {
 	const char *output; /* NULL: stdout */
 	struct model *model;
 	struct analysis *analysis;
-	struct frames *frames;
-	struct layers *layers;
+	struct drawing drawing; /* has the names of frames and the runtimes' layers */
 	struct view *view;
-	struct short_names *short_names; /* NULL: full names */
 };
 
 static int write_report(void *context, struct json_writer *json)
@@ -76,8 +73,8 @@ static int write_report(void *context, struct json_writer *json)
 	struct report report = {.values = &values,
 				.model = page->model,
 				.analysis = page->analysis,
-				.frames = page->frames,
-				.layers = page->layers,
+				.frames = page->drawing.frames,
+				.layers = page->drawing.layers,
 				.state = &state,
 				.path = page->path,
 				.device = ALL_DEVICES};
@@ -101,7 +98,7 @@ static int write_page(void *context, FILE *out)
 		.version = DUET_VERSION,
 		.incomplete = incomplete.text,
 		.max_bytes = MAX_BYTES,
-		.short_names = page->short_names,
+		.short_names = page->drawing.short_kernels,
 		.write_report = write_report,
 		.context = page,
 	};
@@ -131,14 +128,13 @@ static int analyze(struct page *page)
 	};
 	int error = selection_open(page->path, &page->model);
 
+	page->drawing.model = page->model;
 	if (!error)
-		error = frames_new(page->model, &frames, &page->frames);
+		error = drawing_open(&page->drawing, &frames);
 	if (!error)
-		error = layers_new(page->model, &page->layers);
+		error = view_new(&page->drawing, beside(page->output), &page->view);
 	if (!error && !page->values->full_names)
-		error = model_short_kernels(page->model, &page->short_names);
-	if (!error)
-		error = view_new(page->model, page->frames, beside(page->output), &page->view);
+		error = model_short_kernels(page->model, &page->drawing.short_kernels);
 	if (error)
 		return error;
 	view_observe(page->view, &observer);
@@ -148,9 +144,7 @@ static int analyze(struct page *page)
 static void page_fini(struct page *page)
 {
 	view_free(page->view);
-	short_names_free(page->short_names);
-	layers_free(page->layers);
-	frames_free(page->frames);
+	drawing_fini(&page->drawing);
 	analysis_free(page->analysis);
 	model_close(page->model);
 }
@@ -159,7 +153,7 @@ static void print_notes(const struct cli_command *command, const struct page *pa
 {
 	const struct incomplete incomplete = incomplete_analysis(page->analysis);
 	const char *const *notes;
-	size_t count = frames_notes(page->frames, &notes);
+	size_t count = frames_notes(page->drawing.frames, &notes);
 
 	for (size_t i = 0; i < count; i++)
 		print_error(command->name, notes[i]);

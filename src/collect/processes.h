@@ -63,6 +63,7 @@ struct process {
 	/* owned; used by the CPU collector: its Python interpreter; NULL: not found */
 	struct python_remote *python;
 	bool is_python_refused; /* there will be none */
+	bool is_python_watched; /* BPF programs read its Python frames */
 	uint32_t python_looks;  /* number of failed searches */
 	struct jit_code made;   /* owned; frames in JIT code that wait for a name */
 	struct images images;   /* owned; folders that may have its files of names */

@@ -46,6 +46,9 @@ struct flame_options {
 	void *shorten_context;
 };
 
+/* The name of FLAME_SEPARATOR in pictures and pages; folded text has "-". */
+#define FLAME_SEPARATOR_LABEL "host | device"
+
 struct flame;
 
 struct flame *flame_new(void);        /* NULL: no memory */

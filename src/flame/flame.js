@@ -17,7 +17,7 @@
 	const WORDS = new Map([
 		["h", ["host", ""]], ["k", ["OS kernel", "_[k]"]], ["j", ["JIT", "_[j]"]],
 		["i", ["inlined", "_[i]"]], ["p", ["Python", ""]], ["G", ["device", "_[G]"]],
-		["g", ["device instruction", "_[g]"]], ["w", ["stall reason", "_[g]"]], ["s", ["host to device", ""]],
+		["g", ["device instruction", "_[g]"]], ["w", ["stall reason", "_[g]"]], ["s", ["host | device", ""]],
 		["d", ["idle", ""]], ["t", ["truncated", ""]], ["r", ["", ""]]]);
 	const HELP = [
 		["click, Enter", "zoom to a frame"],

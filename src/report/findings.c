@@ -378,7 +378,7 @@ int report_put_findings(const struct report *report)
 			printf("\nFINDINGS\n");
 		describe(report, &findings.list[i], &sentence);
 		fputs("  ", stdout);
-		sentence_put_wrapped(sentence.text, 6, report_columns(report));
+		sentence_put_wrapped(sentence.text, 2, 6, report_columns(report));
 		putchar('\n');
 	}
 	table_put_rest(shown, all, "finding", "findings");

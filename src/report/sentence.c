@@ -12,6 +12,7 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -47,24 +48,26 @@ static size_t columns_of(const char *text, size_t length)
 	return columns;
 }
 
-void sentence_put_wrapped(const char *text, size_t indent, size_t width)
+void sentence_put_wrapped(const char *text, size_t first, size_t indent, size_t width)
 {
-	const size_t room = width - 2;
-	size_t used = 0;
+	const size_t room = width > indent + 8 ? width - indent : 8;
+	size_t used = first;
+	bool is_first = true;
 
 	while (*text) {
 		size_t length = strcspn(text, " "), columns = columns_of(text, length);
 		char word[512];
 
-		if (used && used + 1 + columns > room) {
+		if (!is_first && used + 1 + columns > width) {
 			printf("\n%*s", (int)indent, "");
 			used = indent;
-		} else if (used) {
+		} else if (!is_first) {
 			putchar(' ');
 			used++;
 		}
+		is_first = false;
 		snprintf(word, sizeof(word), "%.*s", (int)length, text);
-		table_put_text(word, room - 8);
+		table_put_text(word, room);
 		used += columns;
 		text += length + strspn(text + length, " ");
 	}

@@ -24,7 +24,7 @@ __attribute__((format(printf, 2, 3))) void say(struct sentence *sentence, const 
 /* "NAME (FILE:LINE)"; file NULL or line 0: not known. */
 void say_place(struct sentence *sentence, const char *function, const char *file, uint32_t line);
 
-/* Prints a text on stdout, wrapped between words into lines of at most `width` columns, the first
- * of which may have two columns before it; all others are indented. A word that is longer than a
- * line is cut. */
-void sentence_put_wrapped(const char *text, size_t indent, size_t width);
+/* Prints a text on stdout, wrapped between words to a width in columns. `first`: columns that are
+ * used in the first line already; the others are indented. A word that is longer than a line is
+ * cut. */
+void sentence_put_wrapped(const char *text, size_t first, size_t indent, size_t width);

@@ -22,8 +22,15 @@
 #include "base/json.h"
 #include "base/string.h"
 #include "report/sentence.h"
+#include "report/table.h"
 
-enum { SENTENCES = 3, CAUSES_WRITTEN = 10, PLACES_SHOWN = 5 };
+enum {
+	SENTENCES = 3,
+	CAUSES_WRITTEN = 10,
+	PLACES_SHOWN = 5,
+	CAUSES_SHOWN = 6,
+	CAUSES_INDENT = 1 + 2 * TABLE_CELL + 2 /* columns before the text of a cause */
+};
 
 struct sentences {
 	struct sentence list[SENTENCES];
@@ -264,6 +271,31 @@ static bool has_verdict(const struct report *report, size_t device)
 		       analysis->devices[device].account.steady.begin;
 }
 
+/* The causes with at least 1 % of the steady part, with their times. */
+static void put_causes(const struct report *report, const struct verdict *verdict)
+{
+	const uint64_t wall_ns = verdict->steady->end - verdict->steady->begin;
+	size_t shown = 0;
+
+	for (size_t i = 0; i < verdict->count && shown < CAUSES_SHOWN; i++) {
+		const struct verdict_cause *cause = &verdict->causes[i];
+		struct sentence sentence = {0};
+
+		if (cause->ns < wall_ns / 100)
+			break;
+		if (!shown++)
+			printf("\nCAUSES OF IDLE TIME IN THE STEADY PART\n");
+		say_cause(report, cause, &sentence);
+		printf(" ");
+		table_put_cell(format_duration(cause->ns));
+		table_put_cell(format_percent(cause->ns, wall_ns));
+		printf("  ");
+		sentence_put_wrapped(sentence.text, CAUSES_INDENT, CAUSES_INDENT,
+				     report_columns(report));
+		printf("\n");
+	}
+}
+
 int report_put_verdict(const struct report *report)
 {
 	const size_t device = device_of(report);
@@ -279,9 +311,10 @@ int report_put_verdict(const struct report *report)
 	make_sentences(report, &verdict, &sentences);
 	printf("\n");
 	for (size_t i = 0; i < sentences.count; i++) {
-		sentence_put_wrapped(sentences.list[i].text, 2, report_columns(report));
+		sentence_put_wrapped(sentences.list[i].text, 0, 2, report_columns(report));
 		printf("\n");
 	}
+	put_causes(report, &verdict);
 	verdict_fini(&verdict);
 	return 0;
 }
@@ -312,6 +345,12 @@ static void name_cause(const struct verdict_cause *cause, struct sentence *name)
 		say_in(name, "in", &cause->place);
 	} else if (cause->cause == CAUSE_BLOCKED && *cause->what) {
 		say(name, "%.*s", SENTENCE_NAME, cause->what);
+	} else if (cause->place.function && cause->kind == VERDICT_PAGE_FAULT) {
+		say(name, "page faults");
+		say_in(name, "in", &cause->place);
+	} else if (cause->place.function && cause->kind == VERDICT_GARBAGE_COLLECTION) {
+		say(name, "garbage collection");
+		say_in(name, "in", &cause->place);
 	} else if (cause->place.function) {
 		say_place(name, cause->place.function, cause->place.file, cause->place.line);
 	} else {
@@ -395,6 +434,8 @@ static void write_cause(const struct report *report, const struct verdict *verdi
 		idle_ns += verdict->steady->causes[i];
 	json_line_begin(json);
 	json_pair_text(json, "kind", verdict_kind_name(cause->kind));
+	if (cause->kind == VERDICT_PREEMPTED)
+		json_pair_text(json, "own_kind", verdict_kind_name(cause->own_kind));
 	json_pair_text(json, "cause", account_cause_name(cause->cause));
 	json_pair_u64(json, "ns", cause->ns);
 	if (cause->preempted_ns)

@@ -60,9 +60,23 @@ def has_words(sentences, truth):
     return any(base_name(word).lower() in text for word in words)
 
 
+def is_accepted(cause, truth):
+    """Code that was preempted for most of its time is still the planted code, if the cause names its function."""
+    kinds = as_list(truth["kind"])
+    return cause["kind"] in kinds or (cause["kind"] == "preempted" and cause.get("own_kind") in kinds and is_at(cause, truth))
+
+
+def own_ns(cause, truth):
+    """The part of a cause that the truth counts: preempted time alone, or without preempted time."""
+    preempted = cause.get("preempted_ns", 0)
+    return preempted if as_list(truth["kind"]) == ["preempted"] else cause["ns"] - preempted
+
+
 def amount_of(causes, truth):
     """Nanoseconds of all causes with an accepted kind that are not elsewhere."""
-    return sum(cause["ns"] for cause in causes if cause["kind"] in as_list(truth["kind"]) and not is_elsewhere(cause, truth))
+    if as_list(truth["kind"]) == ["preempted"]:
+        return sum(own_ns(cause, truth) for cause in causes)
+    return sum(own_ns(cause, truth) for cause in causes if is_accepted(cause, truth) and not is_elsewhere(cause, truth))
 
 
 def is_amount_right(ns, truth):
@@ -73,7 +87,7 @@ def score_cause(cause, verdict, truth, sentence_count):
     """One cause of the verdict, expected to be the planted one."""
     causes = (verdict or {}).get("causes") or []
     cause = cause or {"kind": "unknown"}
-    is_kind = cause["kind"] in as_list(truth["kind"])
+    is_kind = is_accepted(cause, truth)
     named = is_kind and not is_elsewhere(cause, truth) and \
         has_words(((verdict or {}).get("sentences") or [])[:sentence_count], truth)
     vague = not named and cause["kind"] in VAGUE

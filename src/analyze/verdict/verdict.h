@@ -69,6 +69,7 @@ struct verdict_place {
 /* Idle time of the steady part, or of the whole window, with one kind of cause in one function. */
 struct verdict_cause {
 	enum verdict_kind kind;
+	enum verdict_kind own_kind; /* PREEMPTED: what the thread did there when it ran */
 	enum account_cause cause; /* the account's cause that contains it */
 	uint64_t ns;
 	uint64_t preempted_ns; /* part of ns in which another thread had the processor */

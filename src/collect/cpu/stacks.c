@@ -122,6 +122,10 @@ static uint32_t walk_stack(struct cpu *cpu, struct cpu_walk *walk)
 	stack_walker_walk(cpu->walker, native);
 	cpu->frames_count = native->count;
 	find_interpreters(cpu, native);
+	switch_causes_watch_python(cpu, native->process);
+	if (walk->is_past && !walk->python && native->process->python &&
+	    cpu_python_has_evaluations(walk))
+		return 0;
 	is_merged = native->process->python && cpu_python_merge(cpu, walk);
 	before = cpu->recording->kept_bytes;
 	stack = stack_walker_put_stack(cpu->walker, native, is_merged ? cpu->parts : NULL,
@@ -179,7 +183,8 @@ static uint32_t blocked_stack(struct cpu *cpu, struct process *process, uint32_t
 }
 
 uint32_t cpu_bpf_stack(struct cpu *cpu, struct process *process, uint32_t tid,
-		       const struct kernel_stack *stack_row)
+		       const struct kernel_stack *stack_row,
+		       const struct kernel_python_stack *python)
 {
 	const struct unwind_state state = {.ip = stack_row->ip,
 					   .sp = stack_row->sp,
@@ -187,7 +192,10 @@ uint32_t cpu_bpf_stack(struct cpu *cpu, struct process *process, uint32_t tid,
 					   .stack = stack_row->stack,
 					   .stack_bytes = stack_row->bytes,
 					   .has_bp = true};
-	struct cpu_walk walk = {.native = {.process = process, .state = &state}, .tid = tid};
+	struct cpu_walk walk = {.native = {.process = process, .state = &state},
+				.tid = tid,
+				.is_past = true,
+				.python = python};
 
 	return walk_stack(cpu, &walk);
 }

@@ -64,6 +64,9 @@ static void put_wait(struct cpu *cpu, struct process_thread *thread, uint64_t un
 				   .reason = SWITCH_BLOCKED};
 
 	cpu_say_wait(wait, wait->looked_ns < until_ns, &row);
+	if (wait->since_ns && !row.wait_string &&
+	    cpu_find_lock_sample(cpu, thread->row.tid, wait->since_ns, until_ns, &row.holder))
+		row.wait_string = recording_string(cpu->recording, CPU_PYTHON_LOCK);
 	if (wait->since_ns && !wait->is_written)
 		cpu_put_switch(cpu, thread->row.id, &row);
 	wait->is_written = true;

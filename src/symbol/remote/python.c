@@ -43,7 +43,7 @@ static size_t largest(const uint16_t *values, size_t count)
 
 /* ---- the frames that are returned ------------------------------------------------------------ */
 
-static int ask_codes(struct python_remote *remote)
+int python_frames_ask_codes(struct python_remote *remote)
 {
 	struct python_raw_frames *raw = &remote->raw[0];
 
@@ -177,6 +177,14 @@ static size_t write_frames(const struct python_remote *remote, struct python_rem
 	return written;
 }
 
+int python_frames_return(struct python_remote *remote, struct python_remote_frame *frames,
+			 size_t most, struct python_remote_gap *gap)
+{
+	int r = build_frames(remote);
+
+	return r ? r : (int)write_frames(remote, frames, most, gap);
+}
+
 /* Skips a stack that is too deep for a while: reading it again would fail again. */
 static void pause_reads(struct python_thread *thread)
 {
@@ -196,7 +204,7 @@ static int read_known_stack(struct python_remote *remote, bool *ret_is_moving)
 			pause_reads(remote->thread);
 		if (r <= 0)
 			return r;
-		r = ask_codes(remote);
+		r = python_frames_ask_codes(remote);
 		if (r <= 0)
 			return r ? r : 1;
 	}
@@ -223,11 +231,9 @@ int python_remote_frames(struct python_remote *remote, uint32_t tid, bool is_gla
 	r = read_known_stack(remote, &gap.is_moving);
 	if (r <= 0)
 		return r;
-	r = build_frames(remote);
-	if (r)
-		return r;
-	r = (int)write_frames(remote, frames, most, &gap);
-	*ret_gap = gap;
+	r = python_frames_return(remote, frames, most, &gap);
+	if (r > 0)
+		*ret_gap = gap;
 	return r;
 }
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * symbol/remote/python_lock.c - the global interpreter lock (GIL) of another process, and its holder
+ * symbol/remote/python_lock.c - the global interpreter lock (GIL) of another process, and its
+ * holder
  *
  * Runs in:  the recorder
  * Gets:     addresses that threads sleep on
  * Gives:    whether such an address lies in a lock; the thread that holds the lock
  * Owns:     nothing; the list of locks belongs to the reader
  * Fails:    -EAGAIN, -ENOMEM, -ESRCH, -EPERM
- * Why by the address: a wait for the lock needs no stack then. The lock has 208 bytes. The structure
- *           around it, _PyRuntime, has 450 kB and contains other locks.
+ * Why by the address: a wait for the lock needs no stack then. The lock has 208 bytes. The
+ * structure around it, _PyRuntime, has 450 kB and contains other locks.
  */
 #include <errno.h>
 #include <string.h>
@@ -88,6 +89,26 @@ int python_remote_lock(struct python_remote *remote, uint64_t address, uint64_t 
 			return 1;
 		}
 	return r;
+}
+
+/* In glibc since 2.25, a condition variable has the number of its waiters above three flags. */
+enum { WAITERS_AT = 68, WAITERS_SHIFT = 3 };
+
+uint32_t python_remote_waiters(struct python_remote *remote)
+{
+	struct remote_piece pieces[PYTHON_MAX_INTERPRETERS];
+	uint32_t words[PYTHON_MAX_INTERPRETERS], waiters = 0;
+	int64_t got;
+
+	if (update_locks(remote))
+		return 0;
+	for (size_t i = 0; i < remote->locks.count; i++)
+		pieces[i] = (struct remote_piece){remote->locks.addresses[i] + WAITERS_AT,
+						  sizeof(words[i])};
+	got = remote_memory_gather(&remote->memory, pieces, remote->locks.count, words);
+	for (size_t i = 0; (int64_t)((i + 1) * sizeof(words[0])) <= got; i++)
+		waiters += words[i] >> WAITERS_SHIFT;
+	return waiters;
 }
 
 /* ---- its holder ------------------------------------------------------------------------------ */

@@ -270,6 +270,17 @@ int python_threads_find_state(struct python_threads *threads, struct python_thre
 	return r;
 }
 
+int python_threads_newest_at(struct python_threads *threads, uint64_t *ret_address)
+{
+	int r = threads->newest_at ? 0 : list_states(threads);
+
+	if (!r && !threads->newest_at)
+		r = -EAGAIN;
+	if (!r)
+		*ret_address = threads->newest_at;
+	return r;
+}
+
 /* ---- the owner of a state -------------------------------------------------------------------- */
 
 /* In a container the number is known only for threads that were looked up. */

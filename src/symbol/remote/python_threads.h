@@ -59,6 +59,9 @@ struct python_thread *python_threads_get(struct python_threads *threads, uint32_
 int python_threads_find_state(struct python_threads *threads, struct python_thread *thread,
 			      uint64_t newest);
 
+/* Address of the pointer to the main interpreter's newest thread state. Errors: as above. */
+int python_threads_newest_at(struct python_threads *threads, uint64_t *ret_address);
+
 /* The id of the thread that owns a state, in our pid namespace; 0: unknown. Errors: -EAGAIN,
  * -ESRCH, -EPERM. */
 int python_threads_owner(struct python_threads *threads, uint64_t state, uint32_t *ret_tid);
