@@ -181,6 +181,11 @@ export class Colours {
 		return this.hatched(REJECTED, "cross");
 	}
 
+	/** An iteration that takes longer than the others. */
+	slow() {
+		return this.solid("#e69f00");
+	}
+
 	/** What to write with on a style that is painted over the page with less than all of its colour. */
 	inkOver(style, alpha) {
 		return inkOn(mix(this.theme.back, style.fill, alpha));

@@ -7,7 +7,7 @@ import {intervalRows, shownItem} from "./counters.js";
 import {callTraits} from "./styles.js";
 
 const KIND_TEXTS = new Map([["calls", "API call"], ["off", "off the processor"], ["device", "state of the device"],
-	["context", "command"], ["queue", "command"], ["transfers", "transfer"], ["processor", "thread on the processor"], ["waiting", "waiting command"], ["rejected", "command in no account"], ["ranges", "range"], ["samples", "CPU sample"],
+	["context", "command"], ["queue", "command"], ["transfers", "transfer"], ["processor", "thread on the processor"], ["iterations", "iteration of the main loop"], ["waiting", "waiting command"], ["rejected", "command in no account"], ["ranges", "range"], ["samples", "CPU sample"],
 	["metric", "metric"], ["counter", "metric"], ["clock", "clock certificate"]]);
 const CLASS_TEXTS = ["kernel", "copy", "other command"];
 

@@ -7,7 +7,7 @@ import {DeviceGraph} from "./graph.js";
 
 const DEVICE_KINDS = new Set(["device", "context", "queue", "transfers", "waiting"]);
 const PATH_KINDS = new Set(["context", "queue", "transfers", "waiting"]);
-const SLICE_KINDS = new Set(["calls", "off", "device", "context", "queue", "transfers", "processor", "rejected", "ranges"]);
+const SLICE_KINDS = new Set(["calls", "off", "device", "context", "queue", "transfers", "processor", "iterations", "rejected", "ranges"]);
 const HEADING_KINDS = new Set(["process", "thread", "metrics", "group"]);
 const VALUE_KINDS = new Set(["metric", "clock", "counter"]);
 const KNOWN_KINDS = new Set([...SLICE_KINDS, ...VALUE_KINDS, ...HEADING_KINDS, "waiting", "samples"]);

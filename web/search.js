@@ -7,7 +7,7 @@ import {visitItems} from "./account.js";
 import {pick} from "./place.js";
 
 // Kinds that are counted. A command is in other tracks too; of a device's state only idle time counts.
-const COUNTED_KINDS = new Map([["calls", "API call"], ["queue", "command"], ["transfers", "transfer"], ["rejected", "rejected command"], ["off", "off the processor"],
+const COUNTED_KINDS = new Map([["calls", "API call"], ["queue", "command"], ["transfers", "transfer"], ["iterations", "iteration"], ["rejected", "rejected command"], ["off", "off the processor"],
 	["ranges", "range"], ["samples", "CPU samples"], ["device", "idle"]]);
 
 // Whether a track is searched: its items themselves are in the file.

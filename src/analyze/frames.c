@@ -450,7 +450,8 @@ static bool is_installed(const char *path)
 	return false;
 }
 
-/* "<frozen importlib._bootstrap>" and the like belong to Python; "<string>" and "<stdin>" do not. */
+/* "<frozen importlib._bootstrap>" and the like belong to Python; "<string>" and "<stdin>" do not.
+ */
 static bool is_own_python(const char *file)
 {
 	return !file || (!is_installed(file) && strncmp(file, "<frozen", 7) != 0 &&

@@ -32,7 +32,7 @@
 #define DEFAULT_OUTPUT "duet.svg"
 
 struct flame_values {
-	const char *output, *view, *title, *device;
+	const char *output, *view, *title, *device, *root;
 	uint64_t from_ns, to_ns, width;
 	const char *min_width;
 	bool folded, icicle, lines, full_names;
@@ -50,6 +50,8 @@ static const struct option_row flame_rows[] = {
 	 offsetof(struct flame_values, folded)},
 	{"lines", 0, OPTION_FLAG, NULL, "one frame per source line instead of one per function",
 	 offsetof(struct flame_values, lines)},
+	{"root", 0, OPTION_TEXT, "process", "begin each stack with its process: name, pid and rank",
+	 offsetof(struct flame_values, root)},
 	{"device", 0, OPTION_TEXT, "D", "only this device: its key, name or number",
 	 offsetof(struct flame_values, device)},
 	OPTION_WINDOW(struct flame_values),
@@ -141,7 +143,8 @@ static int run_file(const struct cli_command *command, const char *path,
 					      .view = values->view,
 					      .device = values->device,
 					      .from_ns = values->from_ns,
-					      .to_ns = values->to_ns};
+					      .to_ns = values->to_ns,
+					      .has_processes = values->root != NULL};
 	struct graph graph = {.request = &request, .drawing = {.has_lines = values->lines}};
 	int status = graph_open(command, &graph);
 
@@ -175,6 +178,8 @@ static int run_flame(const struct cli_command *command, int argc, char **argv)
 		return usage_error(command, "--output needs a file name");
 	if (values.view && !drawing_find_view(values.view))
 		return usage_error(command, "--view: " GRAPH_VIEWS ", not '%s'", values.view);
+	if (values.root && strcmp(values.root, "process") != 0)
+		return usage_error(command, "--root: process, not '%s'", values.root);
 	if (values.to_ns < values.from_ns)
 		return usage_error(command, "--to is before --from");
 	if (values.width < 320 || values.width > 100000)

@@ -125,6 +125,7 @@ static int analyze(struct page *page)
 		.from_ns = page->values->from_ns,
 		.to_ns = page->values->to_ns,
 		.observer = &observer,
+		.finds_iterations = true,
 	};
 	int error = selection_open(page->path, &page->model);
 

@@ -139,6 +139,23 @@ static bool is_whose(const struct drawing *drawing, const struct analysis_whom *
 				     model_entity(drawing->model, EVENT_PROCESS, whom->process));
 }
 
+/* Sets the process of the rows that follow. */
+static void set_process(struct drawing *drawing, uint32_t process)
+{
+	drawing->process = process ? process : DRAWING_UNKNOWN_PROCESS;
+}
+
+static void set_process_of_state(struct drawing *drawing, const struct analysis_state *state)
+{
+	const struct event_thread *thread =
+		model_entity(drawing->model, EVENT_THREAD, state->thread);
+	const bool is_rest = state->cause == CAUSE_NOTHING_TO_DO && !state->stack;
+
+	set_process(drawing, thread ? thread->process : 0);
+	if (!thread && is_rest)
+		drawing->process = DRAWING_NO_PROCESS;
+}
+
 static const char *name_of(const char *name)
 {
 	return name && name[0] ? name : "[unknown command]";
@@ -232,6 +249,7 @@ static int draw_path(struct drawing *drawing, const struct analysis_path *path)
 	drawing->row = (struct drawing_row){.kind = DRAWN_PATH,
 					    .index = (uint32_t)(path - drawing->analysis->paths)};
 	drawing->count = 0;
+	set_process(drawing, path->whom.process);
 	error = drawing_push_callers(drawing, path->stack);
 	if (!error && idle)
 		error = add_idle(drawing, path->causes, IDLE_BEFORE_CALL);
@@ -322,7 +340,7 @@ static int push_state(struct drawing *drawing, const struct analysis_state *stat
 	return !error && state->doing == CAUSE_BLOCKED ? push_wait(drawing, state) : error;
 }
 
-/* What the thread did before the first command and after the last has a root of its own. */
+/* Stacks before the first command and after the last have a root of their own. */
 static int push_rest(struct drawing *drawing, const struct analysis_state *state)
 {
 	const struct analysis_device *device = &drawing->analysis->devices[state->device];
@@ -379,6 +397,7 @@ static int draw_states(struct drawing *drawing)
 		if (!drawing_shows(drawing, state->device) || !analysis_has_states(state->cause) ||
 		    (!state->idle_ns && !drawing->on_stack))
 			continue;
+		set_process_of_state(drawing, state);
 		drawing->row = (struct drawing_row){.kind = DRAWN_STATE, .index = (uint32_t)i};
 		error = draw_state(drawing, state, drawing->on_stack ? 1 : state->idle_ns);
 	}
@@ -393,6 +412,7 @@ static int draw_device(struct drawing *drawing, const struct analysis_device *de
 	const struct account *account = &device->account;
 	int error;
 
+	drawing->process = DRAWING_NO_PROCESS;
 	drawing->row = (struct drawing_row){
 		.kind = DRAWN_BEFORE, .index = (uint32_t)(device - drawing->analysis->devices)};
 	if (!device->is_measured)
@@ -434,6 +454,7 @@ static int draw_launches(struct drawing *drawing, const struct analysis_launches
 	int error;
 
 	drawing->count = 0;
+	set_process(drawing, row->whom.process);
 	error = drawing_push_callers(drawing, row->stack);
 	drawing->row = (struct drawing_row){
 		DRAWN_LAUNCHES, (uint32_t)(row - drawing->analysis->launches), DRAWN_MATCHED, 0};
@@ -462,6 +483,7 @@ static int draw_lost(struct drawing *drawing)
 	if (!lost || analysis->has_window || drawing->pid || drawing->device != DRAWING_ALL_DEVICES)
 		return 0;
 	drawing->count = 0;
+	drawing->process = DRAWING_NO_PROCESS;
 	drawing->row = (struct drawing_row){.kind = DRAWN_LOST};
 	error = drawing_push(drawing, "[dropped]", FLAME_IDLE);
 	return error ? error : drawing_add(drawing, lost);
@@ -503,6 +525,7 @@ static int draw_offcpu(struct drawing *drawing)
 	for (size_t i = 0; !error && i < analysis->cpu.aways_count; i++) {
 		if (!is_whose(drawing, &analysis->cpu.aways[i].whom))
 			continue;
+		set_process(drawing, analysis->cpu.aways[i].whom.process);
 		drawing->row = (struct drawing_row){.kind = DRAWN_AWAY, .index = (uint32_t)i};
 		error = drawing_push_stack(drawing, analysis->cpu.aways[i].stack);
 		if (!error)
@@ -549,10 +572,13 @@ static int draw_cpu(struct drawing *drawing)
 
 	for (size_t i = 0; !error && i < analysis->samples_count; i++) {
 		const struct analysis_sample *sample = &analysis->samples[i];
+		const struct event_process *process;
 
 		if (strcmp(sample->source, source) != 0 ||
 		    !drawing_is_of_process(drawing, analysis->processes[sample->process].process))
 			continue;
+		process = analysis->processes[sample->process].process;
+		set_process(drawing, process ? process->id : 0);
 		drawing->row = (struct drawing_row){.kind = DRAWN_SAMPLE, .index = (uint32_t)i};
 		error = drawing_push_stack(drawing, sample->stack);
 		if (!error)

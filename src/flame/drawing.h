@@ -22,7 +22,9 @@ struct model;
 struct short_names;
 struct string_builder;
 
-#define DRAWING_ALL_DEVICES SIZE_MAX
+#define DRAWING_ALL_DEVICES     SIZE_MAX
+#define DRAWING_NO_PROCESS      0          /* the time belongs to no process */
+#define DRAWING_UNKNOWN_PROCESS UINT32_MAX /* its process is not known */
 
 struct flame_view {
 	const char *name, *unit, *title;
@@ -73,9 +75,13 @@ struct drawing {
 	struct flame *flame;
 	/* only launches and threads of this process (the analysis needs by_thread); 0: all */
 	uint64_t pid;
-	bool has_lines;  /* a frame for each line, not for each function */
-	size_t device;   /* DRAWING_ALL_DEVICES, or the index of one */
-	uint32_t *stack; /* frames of the graph, root first */
+	bool has_lines; /* a frame for each line, not for each function */
+	/* The first frame of a stack is its process; the analysis needs by_thread. Not for views
+	 * that have process frames anyway (stall). */
+	bool has_processes;
+	uint32_t process; /* id of the current row's process, or one of the following */
+	size_t device;    /* DRAWING_ALL_DEVICES, or the index of one */
+	uint32_t *stack;  /* frames of the graph, root first */
 	size_t capacity, count;
 	struct drawing_row row; /* the item that the stack represents */
 	/* NULL: stacks are added to the graph. Otherwise it is called for each row with its stack,

@@ -3,9 +3,9 @@
  * report/culprit.c - the function in which launching threads were while a device was idle
  *
  * Runs in:  our own process
- * Gets:     states of an analysis (idle time by cause and stack of the launching thread) in the steady part, frames
- * Gives:    the program's own function that has most of a cause's time, otherwise the function of
- *           other code that has most; at most the 512 longest states are counted
+ * Gets:     states of an analysis (idle time by cause and stack of the launching thread) in the
+ * steady part, frames Gives:    the program's own function that has most of a cause's time,
+ * otherwise the function of other code that has most; at most the 512 longest states are counted
  * Owns:     nothing that outlives a call
  * Fails:    out of memory: returns no function and sets the report's state->error
  * Why by function: samples of a loop hit a hundred places, and no single stack has a tenth of the

@@ -7,8 +7,8 @@
  * Gives:    a table on stdout, the key "iterations"
  * Owns:     the iterations, the slowest first, while they are printed
  * Fails:    -ENOMEM
- * Why not mean and standard deviation: one slow iteration in a thousand moves both, so they describe
- *           neither the usual iteration nor the slow one
+ * Why not mean and standard deviation: one slow iteration in a thousand moves both, so they
+ * describe neither the usual iteration nor the slow one
  */
 #include "report/report.h"
 
@@ -49,8 +49,8 @@ static int timed_iterations_init(struct timed_iterations *timed, const struct an
 {
 	const struct iterations *iterations = &analysis->iterations;
 
-	*timed = (struct timed_iterations){.rows = calloc(iterations->count + 1,
-							  sizeof(*timed->rows))};
+	*timed = (struct timed_iterations){
+		.rows = calloc(iterations->count + 1, sizeof(*timed->rows))};
 	if (!timed->rows)
 		return -ENOMEM;
 	for (size_t i = 0; i < iterations->count; i++) {
@@ -124,8 +124,8 @@ int report_put_iterations(const struct report *report)
 		printf("\nno iterations were found: no range and no sequence of launches repeats "
 		       "three times\n");
 	}
-	while (shown < timed.count && (report->values->by ? !report_is_over_top(report, shown)
-							   : shown < SLOWEST_SHOWN))
+	while (shown < timed.count &&
+	       (report->values->by ? !report_is_over_top(report, shown) : shown < SLOWEST_SHOWN))
 		put_slowest(report, &timed.rows[shown++]);
 	if (report->values->by)
 		table_put_rest(shown, timed.count, "iteration", "iterations");
@@ -151,9 +151,7 @@ static void write_summary(const struct report *report, const struct timed_iterat
 			  struct json_writer *json)
 {
 	const struct iterations *iterations = &report->analysis->iterations;
-	uint64_t begin = 0, end = 0;
 
-	iterations_steady(iterations, &begin, &end);
 	json_pair_text(json, "method", iterations_method_name(iterations->method));
 	if (iterations->name)
 		json_pair_text(json, "name", iterations->name);
@@ -161,8 +159,8 @@ static void write_summary(const struct report *report, const struct timed_iterat
 	json_pair_u64(json, "period", iterations->period);
 	json_pair_bool(json, "cut", iterations->is_cut);
 	json_pair_u64(json, "count", timed->count);
-	json_pair_u64(json, "begin_ns", begin);
-	json_pair_u64(json, "end_ns", end);
+	json_pair_u64(json, "begin_ns", iterations->list[0].begin);
+	json_pair_u64(json, "end_ns", iterations->list[iterations->count - 1].end);
 	json_pair_u64(json, "median_ns", quantile_of(timed, 50));
 	json_pair_u64(json, "p95_ns", quantile_of(timed, 95));
 }

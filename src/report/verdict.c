@@ -4,11 +4,10 @@
  *
  * Runs in:  our own process
  * Gets:     the causes of a device's idle time
- * Gives:    at most three sentences, or the key "verdict"; functions below the causes of the account
- * Owns:     the causes while they are printed
- * Fails:    -ENOMEM
- * Why three sentences: a reader who reads only them must know what to change first. All that follows
- *           in the report is evidence.
+ * Gives:    at most three sentences, or the key "verdict"; functions below the causes of the
+ * account Owns:     the causes while they are printed Fails:    -ENOMEM Why three sentences: a
+ * reader who reads only them must know what to change first. All that follows in the report is
+ * evidence.
  */
 #include "report/report.h"
 
@@ -44,8 +43,8 @@ static size_t device_of(const struct report *report)
 
 static void say_thread(const struct report *report, struct sentence *sentence, uint32_t id)
 {
-	const struct event_thread *thread = id ? model_entity(report->model, EVENT_THREAD, id)
-					       : NULL;
+	const struct event_thread *thread =
+		id ? model_entity(report->model, EVENT_THREAD, id) : NULL;
 	const struct event_process *process =
 		thread ? model_entity(report->model, EVENT_PROCESS, thread->process) : NULL;
 
@@ -333,15 +332,16 @@ static bool has_other(enum verdict_kind kind)
 	return kind == VERDICT_PYTHON_GIL || kind == VERDICT_LOCK || kind == VERDICT_THREAD_WAIT;
 }
 
-/* The first column of a row: what the user looks for. */
+/* The first column of a row: the function, wait or program. */
 static void name_cause(const struct verdict_cause *cause, struct sentence *name)
 {
 	if ((is_call(cause->kind) || cause->kind == VERDICT_PREEMPTED) && *cause->what) {
 		say(name, "%.*s", SENTENCE_NAME, cause->what);
 	} else if (has_other(cause->kind)) {
-		say(name, "%s", cause->kind == VERDICT_PYTHON_GIL ? "Python GIL"
-				: cause->kind == VERDICT_LOCK     ? "lock"
-								  : "another thread");
+		say(name, "%s",
+		    cause->kind == VERDICT_PYTHON_GIL ? "Python GIL"
+		    : cause->kind == VERDICT_LOCK     ? "lock"
+						      : "another thread");
 		say_in(name, "in", &cause->place);
 	} else if (cause->cause == CAUSE_BLOCKED && *cause->what) {
 		say(name, "%.*s", SENTENCE_NAME, cause->what);
@@ -358,7 +358,7 @@ static void name_cause(const struct verdict_cause *cause, struct sentence *name)
 	}
 }
 
-/* The last column: who caused it, or from where. */
+/* The last column: the other thread, or the calling function. */
 static void name_origin(const struct report *report, const struct verdict_cause *cause,
 			struct sentence *origin)
 {
@@ -378,7 +378,7 @@ static void name_origin(const struct report *report, const struct verdict_cause 
 }
 
 void report_put_idle_places(const struct report *report, const struct verdict *verdict,
-			   enum account_cause cause, report_put_row put)
+			    enum account_cause cause, report_put_row put)
 {
 	const uint64_t wall_ns = report->analysis->devices[verdict->device].account.wall_ns;
 	uint64_t rest_ns = 0;
@@ -399,7 +399,8 @@ void report_put_idle_places(const struct report *report, const struct verdict *v
 		}
 		name_cause(row, &name);
 		name_origin(report, row, &origin);
-		put(name.text, row->ns, wall_ns, origin.text[0] == ' ' ? origin.text + 1 : origin.text);
+		put(name.text, row->ns, wall_ns,
+		    origin.text[0] == ' ' ? origin.text + 1 : origin.text);
 	}
 	if (rest_ns)
 		put("others", rest_ns, wall_ns, "");

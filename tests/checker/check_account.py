@@ -326,7 +326,7 @@ class Trace:
         return execution.get("submitted")
 
     def dependency_end(self, execution):
-        """When the last command of the wait list ended, if inside submitted..started."""
+        """When the last command of the wait list ended, if inside exit..started."""
         launch, submitted = known_launch(execution), self.submitted(execution)
         if not launch or submitted is None:
             return None
@@ -343,7 +343,7 @@ class Trace:
             # of several at once, the one that returned last
             other = sorted(named, key=lambda row: (row["enter"], row["exit"]))[-1]["execution"]
             if other and is_in_account(other) and \
-                    submitted < other["ended"] <= execution["started"]:
+                    min(submitted, launch["exit"]) < other["ended"] <= execution["started"]:
                 ends.append(other["ended"])
         return max(ends, default=None)
 
@@ -436,9 +436,9 @@ def cause(trace, commands, in_flight, dark, begin, moment):
     submitted = trace.submitted(row)
     if submitted is None:
         return "unknown"
-    if moment < submitted:
-        return "submission"
     end = trace.dependency_end(row)
+    if moment < submitted:
+        return "dependency" if end is not None and moment < end <= submitted else "submission"
     return "dependency" if end is not None and moment < end else "latency"
 
 

@@ -382,7 +382,7 @@ with t.case("nothing of a trace is markup"):
         lines += [f"frame {i} python {name} file={name} line={i} first={i}", f"stack {i} {i}",
                   f"launch {i} 1 1 {i * 100} {i * 100 + 1} kernel name={name} stack={i}",
                   f"execution 1 {i} 1 {i * 100 + 1} {i * 100 + 2} {i * 100 + 3} {i * 100 + 50}"]
-    page = scope(make_trace(lines, "names"), "--title", "</title><script>")
+    page = scope(make_trace(lines, "names"), "--view", "total", "--title", "</title><script>")
     with open(page, encoding="ascii") as file:
         content = file.read()
     t.equal(content.count("<script"), 3, "scripts: two sections, its own")

@@ -26,6 +26,9 @@ def make(name, lines):
     return t.described(name, *lines)
 
 
+SMALL_LOOP = ["window 0 1000", "device 1 gpu", "thread 1 1", "queue 1 1", "launch 1 1 1 10 20 kernel name=k", "execution 1 1 1 11 12 30 40"]
+
+
 def view(trace, *options):
     output = trace + ".html"
     result = run([DUET, "view", "-o", output, *options, trace])
@@ -359,6 +362,24 @@ with t.case("devices come first, processors have a row each, and many threads ar
     queue = shown.of_kind("queue")[0]
     t.equal([(track.kind, track.head["items"], track.head.get("parent") == queue.id) for track in shown.of_kind("queue", "transfers")],
             [("queue", 1, False), ("transfers", 1, True)], "kernels and transfers")
+
+with t.case("iterations are a row of their process, and slow ones are marked"):
+    lines, now = ["window 0 1000000", "device 1 gpu", "process 1 101 loop", "process 2 102 other", "thread 1 1", "thread 2 2", "queue 1 1"], 1000
+    for number in range(30):
+        for kernel in range(3):
+            at = now + kernel * 100
+            lines += [f"launch {3 * number + kernel + 1} 1 1 {at} {at + 10} kernel name=k{kernel}",
+                      f"execution 1 {3 * number + kernel + 1} 1 {at + 1} {at + 12} {at + 20} {at + 80}"]
+        now += 5000 if number == 20 else 1000
+    lines.append("sample 2 500 9")
+    shown = view(make("iterations.duet", lines))
+    check_page(shown)
+    track, = shown.of_kind("iterations")
+    t.equal(shown.tracks[track.head["parent"]].name, "loop", "of its process")
+    items = [(shown.names[item["what"]], item["duration"]) for item in track.items()]
+    t.true(len(items) > 25, f"{items}")
+    t.equal([item for item in items if item[0] != "iteration"], [("slow iteration", 5000)], f"the slow one: {items}")
+    t.equal(view(make("still.duet", SMALL_LOOP)).of_kind("iterations"), [], "no loop")
 
 with t.case("a clock without a bound, and one that is broken"):
     made = make("clock.duet", ["window 0 10000", "clock 5 100", "device 1 gpu", "thread 1 1",

@@ -217,6 +217,31 @@ with t.case("a device without commands, and one that was not measured"):
     result = duet("flame", "--folded", described("only.duet", *host_only[:2], *host_only[3:]), status=1)
     t.true(b"not measured: " in result.stderr, text(result.stderr))
 
+with t.case("with --root process each stack begins with its process"):
+    lines = ["window 0 10000", "device 1 gpu", "process 1 101 train rank=1 rank_count=2", "process 2 102 train rank=2 rank_count=2",
+             "thread 1 1", "thread 2 2", "thread 3 2", "queue 1 1", "queue 2 2", *STACKS]
+    for number, process in enumerate((1, 2, 1, 2), 1):
+        at = number * 2000
+        lines += [f"call {process} {at - 900} {at - 800} call clBuildProgram stack=1", f"sample {process} {at - 500} 100 stack=1",
+                  f"launch {number} {process} {process} {at} {at + 20} kernel name=k stack=1",
+                  f"execution {process} {number} {process} {at + 5} {at + 30} {at + 50} {at + 500}"]
+    lines += ["sample 3 9000 100 stack=2", "switch 3 9100 blocked stack=2 wait=futex", "switch 3 9200 in",
+              "launch 9 2 2 9900 9910 kernel name=k stack=2"]
+    trace = described("root.duet", *lines)
+    for view in ("total", "gpu", "idle", "cpu", "offcpu", "launch"):
+        plain, rooted = folded(trace, "--view", view), folded(trace, "--view", view, "--root", "process")
+        stripped = {}
+        for stack, value in rooted.items():
+            bare = stack.split(";", 1)[1] if stack.startswith("train ") else stack
+            stripped[bare] = stripped.get(bare, 0) + value
+        t.equal(stripped, plain, f"{view}: the same below")
+        roots = {stack.split(";")[0] for stack in rooted}
+        wanted = {"train 102, rank 1 of 2"} if view == "offcpu" else {"train 101, rank 0 of 2", "train 102, rank 1 of 2"}
+        t.equal({root for root in roots if not root.startswith("[")}, wanted, f"{view}: processes")
+    t.equal(sum(ns for stack, ns in folded(trace, "--view", "gpu", "--root", "process").items() if stack.startswith("train 101, rank 0 of 2;main")),
+            900, "busy time of a rank")
+    t.true("--root: process, not 'thread'" in text(duet("flame", "--root", "thread", trace, status=2).stderr), "another root")
+
 with t.case("a box for each function, or with --lines for each line"):
     trace = described("lines.duet", "window 0 1000", *TWO, "launch 3 1 1 710 720 kernel name=k stack=3",
                       "execution 1 3 1 711 721 730 740")

@@ -439,7 +439,7 @@ static void add_before_enter(struct account *account, const struct account_comma
 static void explain_gap(struct account *account, const struct account_command *command,
 			uint64_t begin, bool is_first)
 {
-	uint64_t end = command->started, enter, exit, submitted, dependency;
+	uint64_t end = command->started, enter, exit, submitted, early, dependency;
 
 	if (command->has_launch) {
 		enter = clamp(command->enter, begin, end);
@@ -453,16 +453,21 @@ static void explain_gap(struct account *account, const struct account_command *c
 		exit = enter;
 	}
 	submitted = command->has_submitted ? clamp(command->submitted, exit, end) : exit;
+	early = command->dependency_end > submitted
+			? exit
+			: clamp(command->dependency_end, exit, submitted);
 	dependency = clamp(command->dependency_end, submitted, end);
 	add_before_enter(account, command, begin, enter, is_first);
 	add_cause(account, command, CAUSE_RUNTIME, enter, exit);
-	add_cause(account, command, CAUSE_SUBMISSION, exit, submitted);
+	/* some runtimes submit a command only when its wait list has ended */
+	add_cause(account, command, CAUSE_DEPENDENCY, exit, early);
+	add_cause(account, command, CAUSE_SUBMISSION, early, submitted);
 	add_cause(account, command, CAUSE_DEPENDENCY, submitted, dependency);
 	add_finer(account, command,
 		  (struct account_idle){
 			  .cause = command->has_submitted ? CAUSE_LATENCY : CAUSE_UNKNOWN,
 			  .finer = command->has_submitted || command->has_launch ? CAUSE_LATENCY
-										  : CAUSE_UNKNOWN},
+										 : CAUSE_UNKNOWN},
 		  dependency, end);
 }
 

@@ -53,7 +53,7 @@ struct account_command {
 	bool has_launch, has_queued, has_submitted;
 	uint64_t enter, exit; /* the launch's */
 	uint64_t queued, submitted;
-	uint64_t dependency_end;   /* end of the latest wait-list entry that ended in (submitted,
+	uint64_t dependency_end;   /* end of the latest wait-list entry that ended in (exit,
 				    started]; 0: none */
 	const struct calls *calls; /* the launching thread's; NULL: not known */
 	struct calls_sum at_enter; /* calls_until(calls, enter) */

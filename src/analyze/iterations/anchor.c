@@ -24,11 +24,11 @@
 
 enum {
 	MIN_ITERATIONS = 3,
-	ALPHABETS = 6,      /* words of 1, 2, 4, 8, 16 launches; keys after a long gap */
-	SAME_LOOP = 3,      /* candidates for each number of occurrences */
+	ALPHABETS = 6,       /* words of 1, 2, 4, 8, 16 launches; keys after a long gap */
+	SAME_LOOP = 3,       /* candidates for each number of occurrences */
 	MAX_CANDIDATES = 40, /* for each length of words */
-	STEPS = 40000000,   /* candidates times launches, for each length of words */
-	GAPS_KEPT = 255     /* gaps of which a median is computed */
+	STEPS = 40000000,    /* candidates times launches, for each length of words */
+	GAPS_KEPT = 255      /* gaps of which a median is computed */
 };
 
 /* Shares of segments or launches. */
@@ -48,7 +48,8 @@ struct candidate {
 	double ordered;  /* share of launches with a common pair */
 	double clean;    /* share of segments with few uncommon keys */
 	double complete; /* share of segments with nearly all common keys */
-	uint64_t gap_ns; /* the longest typical gap of a common pair that occurs once in a segment */
+	uint64_t
+		gap_ns; /* the longest typical gap of a common pair that occurs once in a segment */
 };
 
 /* 1 for equal distances; small if they differ much. */
@@ -106,7 +107,7 @@ static bool presence_add(struct presence *presence, uint32_t kind, uint32_t segm
 
 struct pair_sums {
 	uint32_t count, kept, stride;
-	size_t place; /* of its gaps */
+	size_t place; /* index of its first gap */
 };
 
 static uint64_t median_of(uint64_t *gaps, size_t count)
@@ -157,8 +158,8 @@ static int measure_gaps(const struct sequence *sequence, struct counting *counti
 		if (pair->count++ % pair->stride == 0)
 			gaps[pair->place + pair->kept++] = sequence_gap(sequence, i);
 	}
-	for (size_t i = 0; gaps && counting->pair_gaps && counting->pair_counts &&
-			   i < sequence->pairs_count;
+	for (size_t i = 0;
+	     gaps && counting->pair_gaps && counting->pair_counts && i < sequence->pairs_count;
 	     i++) {
 		counting->pair_gaps[i] = median_of(gaps + sums[i].place, sums[i].kept);
 		counting->pair_counts[i] = sums[i].count;
@@ -254,7 +255,8 @@ static void judge_launches(const struct sequence *sequence, struct candidate *ca
 		if (is_common(&counting->pairs, pair, segments)) {
 			candidate->ordered++;
 			if (counting->pair_counts[pair] * 2 <= 3 * (uint64_t)segments)
-				candidate->gap_ns = larger(candidate->gap_ns, counting->pair_gaps[pair]);
+				candidate->gap_ns =
+					larger(candidate->gap_ns, counting->pair_gaps[pair]);
 		}
 	}
 	close_segment(candidate, &segment, common);
@@ -266,8 +268,7 @@ static void judge_launches(const struct sequence *sequence, struct candidate *ca
 
 static double candidate_length(const struct candidate *candidate)
 {
-	return (double)(candidate->word.last - candidate->word.first) /
-	       (candidate->word.count - 1);
+	return (double)(candidate->word.last - candidate->word.first) / (candidate->word.count - 1);
 }
 
 static double candidate_quality(const struct candidate *candidate)
@@ -278,8 +279,8 @@ static double candidate_quality(const struct candidate *candidate)
 /* A loop whose segments have little in common is none. */
 static bool candidate_is_loop(const struct candidate *candidate)
 {
-	return candidate->covered >= 0.5 && candidate->complete >= 0.6 &&
-	       candidate->clean >= 0.3 && candidate->ordered >= 0.3;
+	return candidate->covered >= 0.4 && candidate->complete >= 0.6 && candidate->clean >= 0.3 &&
+	       candidate->ordered >= 0.3;
 }
 
 /* ---- choice of candidates -------------------------------------------------------------------- */
@@ -313,8 +314,8 @@ static void count_words(const uint32_t *words, size_t count, struct word *sums)
 	}
 }
 
-/* Keeps the words that may be an anchor: frequent enough, in a large part of the launches, a few for
- * each number of occurrences. Returns their number. */
+/* Keeps the words that may be an anchor: frequent enough, in a large part of the launches, a few
+ * for each number of occurrences. Returns their number. */
 static size_t choose_words(struct word *words, size_t kinds, size_t launches)
 {
 	size_t kept = 0, same = 0, max = STEPS / (launches + 1), usable = 0;
@@ -326,8 +327,9 @@ static size_t choose_words(struct word *words, size_t kinds, size_t launches)
 	qsort(words, usable, sizeof(*words), compare_words);
 	max = max < 6 ? 6 : smaller(max, MAX_CANDIDATES);
 	for (size_t i = 0; i < usable && kept < max; i++) {
-		same = kept && words[i].count * 20 >= words[kept - 1].count * (uint64_t)19 ? same + 1
-											   : 0;
+		same = kept && words[i].count * 20 >= words[kept - 1].count * (uint64_t)19
+			       ? same + 1
+			       : 0;
 		if (same < SAME_LOOP)
 			words[kept++] = words[i];
 	}
@@ -335,8 +337,7 @@ static size_t choose_words(struct word *words, size_t kinds, size_t launches)
 }
 
 static int try_words(const struct sequence *sequence, const uint32_t *words, uint32_t kinds,
-		     struct counting *counting, struct candidate *ret_candidates,
-		     size_t *ret_count)
+		     struct counting *counting, struct candidate *ret_candidates, size_t *ret_count)
 {
 	struct word *sums = calloc(kinds + (size_t)1, sizeof(*sums));
 	size_t count;
@@ -389,11 +390,12 @@ static bool is_outer_main(const struct candidate *inner, const struct candidate 
 		return outer->ordered >= 0.5;
 	if (STANDS_OUT * outer->gap_ns < inner->gap_ns)
 		return false;
-	if (candidate_quality(inner) < 0.5 && candidate_quality(outer) > 0.8)
-		return true;
 	if (inner->gap_ns > STANDS_OUT * short_gap_ns)
 		return false;
-	return better > 0.02 && candidate_quality(inner) < 0.78 && outer->word.count >= (candidate_length(inner) <= 2.5 ? 8 : 20);
+	if (candidate_quality(inner) < 0.5 && candidate_quality(outer) > 0.8)
+		return true;
+	return better > 0.02 && candidate_quality(inner) < 0.78 &&
+	       outer->word.count >= (candidate_length(inner) <= 2.5 ? 8 : 20);
 }
 
 static const struct candidate *choose_candidate(struct candidate *candidates, size_t count,
@@ -422,8 +424,7 @@ static int list_positions(const struct sequence *sequence, const struct candidat
 			anchor->positions[anchor->count++] = i;
 	count_presence(sequence, candidate, counting);
 	for (uint32_t key = 0; key < sequence->keys_count; key++) {
-		anchor->is_common[key] =
-			is_common(&counting->keys, key, candidate->word.count - 1);
+		anchor->is_common[key] = is_common(&counting->keys, key, candidate->word.count - 1);
 		anchor->common_count += anchor->is_common[key];
 	}
 	return 0;

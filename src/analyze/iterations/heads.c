@@ -7,10 +7,10 @@
  * Gives:    the launches at the head of the loop
  * Owns:     lists of one number for each segment
  * Fails:    -ENOMEM
- * Why two signs: where stacks were recorded, the lines of the loop's function rise from its head to
- *           its end, so the smallest line is the head. Otherwise the head follows the longest gap of
- *           an iteration, because a program prepares an iteration before it launches. Without both,
- *           the repetition itself begins at the head.
+ * Why two signs: in recordings with stacks, the lines of the loop's function rise from its head to
+ *           its end, so the smallest line is the head. Otherwise the head follows the longest gap,
+ *           because a program prepares an iteration before it launches. Without both, the
+ *           repetition itself begins at the head.
  *
  * A segment has the launches after an anchor up to the next one. The head of each iteration is in
  * one segment, except the first: it is before the first anchor.
@@ -148,6 +148,17 @@ static size_t longest_gap(const struct heads *heads, size_t segment)
 	return best;
 }
 
+/* Whether the gap before a launch is much longer than the mean of its segment. */
+static bool stands_out(const struct heads *heads, size_t segment, size_t head)
+{
+	const size_t *positions = heads->anchor->positions;
+	uint64_t sum = 0, count = positions[segment + 1] - positions[segment];
+
+	for (size_t i = positions[segment] + 1; i <= positions[segment + 1]; i++)
+		sum += sequence_gap(heads->sequence, i);
+	return count == 1 || 2 * count * sequence_gap(heads->sequence, head) > 3 * sum;
+}
+
 /* If gaps have no classes: the pair at the longest gap of most segments. */
 static void find_pair_by_vote(struct heads *heads, uint64_t *numbers)
 {
@@ -157,8 +168,10 @@ static void find_pair_by_vote(struct heads *heads, uint64_t *numbers)
 	for (size_t i = 0; i + 1 < heads->anchor->count; i++) {
 		size_t head = longest_gap(heads, i);
 
-		numbers[i] = (uint64_t)heads->sequence->pairs[head] << 32 |
-			     heads->sequence->keys[head];
+		numbers[i] =
+			(uint64_t)heads->sequence->pairs[head] << 32 | heads->sequence->keys[head];
+		if (!stands_out(heads, i, head))
+			numbers[i] = UINT64_MAX - i;
 	}
 	usual = most_frequent(numbers, heads->anchor->count - 1, &share);
 	if (share < majority)
@@ -235,8 +248,8 @@ static size_t list_marked(struct heads *heads, uint64_t *numbers, size_t *ret_li
 /* The launch at the usual distance from an anchor, if it has the usual key. */
 static size_t launch_at_distance(const struct heads *heads, size_t segment)
 {
-	size_t from = heads->anchor->positions[segment],
-	       to = heads->anchor->positions[segment + 1], head = NO_HEAD;
+	size_t from = heads->anchor->positions[segment], to = heads->anchor->positions[segment + 1],
+	       head = NO_HEAD;
 
 	if (heads->before_share >= majority)
 		head = heads->before < to - from ? to - heads->before : NO_HEAD;
@@ -247,10 +260,12 @@ static size_t launch_at_distance(const struct heads *heads, size_t segment)
 
 /* ---- all heads ------------------------------------------------------------------------------- */
 
-/* Heads by the repetition alone: one in each segment, and the first one. */
+/* Heads by the repetition alone: one in each segment, the first one and the last one. */
 static size_t list_repeated(const struct heads *heads, size_t *ret_list)
 {
 	size_t first = heads->anchor->positions[0], count = 0;
+	size_t last =
+		heads->anchor->positions[heads->anchor->count - 1] + heads->length - heads->before;
 
 	if (first >= heads->before && heads->sequence->keys[first - heads->before] == heads->key)
 		ret_list[count++] = first - heads->before;
@@ -260,6 +275,10 @@ static size_t list_repeated(const struct heads *heads, size_t *ret_list)
 		if (head != NO_HEAD)
 			ret_list[count++] = head;
 	}
+	/* The last iteration, if the anchor is before its head. */
+	if (heads->before < heads->length && last < heads->sequence->count &&
+	    heads->sequence->keys[last] == heads->key)
+		ret_list[count++] = last;
 	return count;
 }
 
@@ -311,6 +330,27 @@ static int list_like(const struct heads *heads, const struct head_likeness *like
 	return error ? -ENOMEM : 0;
 }
 
+/* Heads by place: the marked launch of each segment, otherwise the one at the usual distance,
+ * because some launches may lack their stacks. */
+static size_t list_placed(struct heads *heads, uint64_t *numbers, size_t *list, size_t count)
+{
+	double share;
+
+	for (size_t i = 0; i < count; i++)
+		numbers[i] = heads->sequence->keys[list[i]];
+	heads->key = (uint32_t)most_frequent(numbers, count, &share);
+	count = 0;
+	for (size_t i = 0; i + 1 < heads->anchor->count; i++) {
+		size_t head = marked_launch(heads, i);
+
+		if (head == NO_HEAD)
+			head = launch_at_distance(heads, i);
+		if (head != NO_HEAD)
+			list[count++] = head;
+	}
+	return count;
+}
+
 /* Adds the marked launches before the first anchor and after the last. */
 static int add_outer_marked(const struct heads *heads, size_t **list, size_t *count)
 {
@@ -336,7 +376,8 @@ static int add_outer_marked(const struct heads *heads, size_t **list, size_t *co
 
 /* ---- the ends of the loop -------------------------------------------------------------------- */
 
-/* Whether the launches from `from` to `to` are an iteration: few uncommon keys, most common ones. */
+/* Whether the launches from `from` to `to` are an iteration: few uncommon keys, most common ones.
+ */
 static bool is_iteration(const struct heads *heads, size_t from, size_t to, uint32_t *seen,
 			 uint32_t number)
 {
@@ -354,7 +395,7 @@ static bool is_iteration(const struct heads *heads, size_t from, size_t to, uint
 	return 5 * common >= 3 * heads->anchor->common_count && 2 * uncommon <= to - from;
 }
 
-/* Drops what is no iteration at both ends: parts of the warm-up and of the cool-down. */
+/* Drops pieces that are not iterations at both ends: parts of the warm-up and of the cool-down. */
 static int trim_heads(const struct heads *heads, size_t *list, size_t *count)
 {
 	uint32_t *seen = calloc(heads->sequence->keys_count + (size_t)1, sizeof(*seen)), number = 0;
@@ -407,8 +448,10 @@ static int list_heads(struct heads *heads, uint64_t *numbers, size_t **list, siz
 		return 0;
 	}
 	*count = list_marked(heads, numbers, *list);
-	if (heads->sign == HEAD_BY_PLACE)
+	if (heads->sign == HEAD_BY_PLACE) {
+		*count = list_placed(heads, numbers, *list, *count);
 		return add_outer_marked(heads, list, count);
+	}
 	head_likeness_find(heads, *list, *count, numbers, &like);
 	return list_like(heads, &like, list, count);
 }
@@ -418,7 +461,7 @@ int heads_find(const struct sequence *sequence, const struct anchor *anchor, siz
 {
 	struct heads heads = {.sequence = sequence, .anchor = anchor};
 	uint64_t *numbers = malloc((anchor->count + 1) * sizeof(*numbers));
-	size_t *list = malloc((anchor->count + 1) * sizeof(*list)), count = 0;
+	size_t *list = malloc((anchor->count + 2) * sizeof(*list)), count = 0;
 	int error = numbers && list ? heads_init(&heads, numbers) : -ENOMEM;
 
 	if (!error)

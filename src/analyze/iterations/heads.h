@@ -28,18 +28,18 @@ struct heads {
 
 /* A pair after long gaps. */
 struct long_pair {
-	uint64_t gap_ns; /* sum of all, divided by the number of anchors */
-	size_t last;     /* its last launch */
+	uint64_t gap_ns;                   /* sum of all, divided by the number of anchors */
+	size_t last;                       /* its last launch */
 	uint32_t segment, segments, count; /* the last segment with it, from 1; their number */
 };
 
 enum { NEIGHBOURS = 8 };
 
-/* What launches at the head of a loop have in common. */
+/* Common properties of the launches at the head of a loop. */
 struct head_likeness {
 	uint64_t gap_ns;           /* median */
 	uint32_t keys[NEIGHBOURS]; /* that most heads have beside them */
-	double shares[NEIGHBOURS]; /* of the heads; 0: less than half */
+	double shares[NEIGHBOURS]; /* part of the heads with this key; 0: less than half */
 };
 
 /* numbers: room for `count`. */

@@ -62,13 +62,16 @@ void iterations_fini(struct iterations *iterations)
 bool iterations_steady(const struct iterations *iterations, uint64_t *ret_begin_ns,
 		       uint64_t *ret_end_ns)
 {
-	uint64_t inside = 0;
+	const struct iteration *list = iterations->list;
+	uint64_t inside = 0, next = 0; /* next: index of the first launch after the iterations */
 
-	for (size_t i = 0; i < iterations->count; i++)
-		inside += iterations->list[i].launches;
+	for (size_t i = 0; i < iterations->count; i++) {
+		inside += list[i].launches;
+		next = list[i].first + list[i].launches;
+	}
 	if (!iterations->count || inside < iterations->launches / 2)
 		return false;
-	*ret_begin_ns = iterations->list[0].begin;
-	*ret_end_ns = iterations->list[iterations->count - 1].end;
+	*ret_begin_ns = list[0].begin;
+	*ret_end_ns = next < iterations->launches ? list[iterations->count - 1].end : UINT64_MAX;
 	return true;
 }

@@ -13,9 +13,9 @@
 struct model;
 
 struct thread_launches {
-	uint32_t thread, process;            /* ids */
+	uint32_t thread, process;           /* ids */
 	struct iterations_launch *launches; /* owned; sorted by enter */
-	uint32_t *stacks;                    /* owned; by launch */
+	uint32_t *stacks;                   /* owned; by launch */
 	size_t count, capacity, stacks_capacity;
 	bool is_cut; /* ITERATIONS_MAX_LAUNCHES was reached */
 };

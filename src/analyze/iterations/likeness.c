@@ -13,9 +13,14 @@
 #include "analyze/iterations/heads.h"
 #include "base/number.h"
 
+/* Shares of the neighbours of a head that a launch must have on one side: within the loop, and
+ * before or after it, where fewer launches are like heads. */
+static const double most = 0.8, half = 0.5;
+
 enum { SIDE = 4, MAX_RUN = 64, LIKE_GAPS = 4 };
 
-/* The key of the k-th neighbour, from 0; UINT32_MAX: beyond the ends. A run of one key counts once, because it is an inner loop of any length. */
+/* The key of the k-th neighbour, from 0; UINT32_MAX: beyond the ends. A run of one key counts once,
+ * because it is an inner loop of any length. */
 static uint32_t neighbour_key(const struct sequence *sequence, size_t i, bool is_before, size_t k)
 {
 	size_t step = is_before ? (size_t)-1 : 1;
@@ -44,8 +49,7 @@ void head_likeness_find(const struct heads *heads, const size_t *list, size_t co
 			continue;
 		for (size_t i = 0; i < count; i++)
 			numbers[i] = neighbour_key(heads->sequence, list[i], k < SIDE, k % SIDE);
-		ret_like->keys[k] =
-			(uint32_t)most_frequent(numbers, count, &ret_like->shares[k]);
+		ret_like->keys[k] = (uint32_t)most_frequent(numbers, count, &ret_like->shares[k]);
 		if (ret_like->shares[k] < majority)
 			ret_like->shares[k] = 0;
 	}
@@ -55,6 +59,8 @@ void head_likeness_find(const struct heads *heads, const size_t *list, size_t co
 static bool is_like_side(const struct heads *heads, const struct head_likeness *like, size_t i,
 			 size_t first)
 {
+	const struct anchor *anchor = heads->anchor;
+	bool is_inside = i > anchor->positions[0] && i <= anchor->positions[anchor->count - 1];
 	double equal = 0, all = 0;
 
 	for (size_t k = first; k < first + SIDE; k++) {
@@ -65,7 +71,7 @@ static bool is_like_side(const struct heads *heads, const struct head_likeness *
 		     neighbour_key(heads->sequence, i, k < SIDE, k % SIDE + 1) == like->keys[k]))
 			equal += like->shares[k];
 	}
-	return equal >= all / 2;
+	return equal >= (is_inside ? most : half) * all;
 }
 
 unsigned int heads_like_sides(const struct heads *heads, const struct head_likeness *like, size_t i)

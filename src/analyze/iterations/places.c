@@ -46,8 +46,7 @@ static bool is_same_function(const struct event_frame *left, const struct event_
 {
 	return left->type == right->type && left->name_string == right->name_string &&
 	       left->file_string == right->file_string &&
-	       left->module_string == right->module_string &&
-	       left->first_line == right->first_line;
+	       left->module_string == right->module_string && left->first_line == right->first_line;
 }
 
 static uint32_t place_of(const struct event_frame *frame)
@@ -55,7 +54,7 @@ static uint32_t place_of(const struct event_frame *frame)
 	if (frame->type == FRAME_PYTHON || frame->line)
 		return frame->line;
 	return frame->type == FRAME_NATIVE && frame->offset < UINT32_MAX ? (uint32_t)frame->offset
-									  : 0;
+									 : 0;
 }
 
 /* The function of the loop, as one of its frames; NULL: the stacks do not show it. */

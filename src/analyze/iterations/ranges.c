@@ -9,7 +9,8 @@
  * Fails:    -ENOMEM; a damaged chunk is skipped
  * Why numbers in names are ignored: most programs count their steps in the names. A name that says
  *           "step" or "iteration" wins, then the ranges with most launches, then the outer ones.
- *           An "epoch" is a loop around the iterations.
+ *           An "epoch" is a loop around the iterations. One step alone counts too: a profiler may
+ *           have recorded a single one, and its layers are not iterations.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -26,7 +27,7 @@
 #include "base/string.h"
 #include "trace/reader.h"
 
-enum { MIN_RANGES = 3, MIN_STEPS = 2, MAX_RANGES = 4 << 20 };
+enum { MIN_RANGES = 3, MIN_STEPS = 1, MAX_RANGES = 4 << 20 };
 
 struct named_range {
 	uint64_t begin, end;
@@ -41,7 +42,7 @@ struct range_group {
 	uint64_t last_end, total_ns;
 	uint64_t first_begin;
 	uint64_t launches, filled; /* launches inside; ranges with launches inside */
-	bool overlaps;
+	uint64_t overlap_ns;       /* with the range before */
 };
 
 struct named_ranges {
@@ -122,11 +123,10 @@ static int add_range(struct named_ranges *ranges, const struct model *model,
 			     (struct range_group){.name = name, .thread = row->thread});
 	if (group == PAIR_MAP_NONE)
 		return -ENOMEM;
-	return array_append(
-		ranges->ranges, ranges->capacity, ranges->count,
-		(struct named_range){.begin = clocks_domain_to_host(clock, row->begin),
-				     .end = clocks_domain_to_host(clock, row->end),
-				     .group = group});
+	return array_append(ranges->ranges, ranges->capacity, ranges->count,
+			    (struct named_range){.begin = clocks_domain_to_host(clock, row->begin),
+						 .end = clocks_domain_to_host(clock, row->end),
+						 .group = group});
 }
 
 static int read_chunk(struct named_ranges *ranges, const struct model *model, size_t index,
@@ -169,7 +169,8 @@ static void count_groups(struct named_ranges *ranges, const struct thread_launch
 		if (!group->count++)
 			group->first_begin = range->begin;
 		else
-			group->overlaps |= range->begin < group->last_end;
+			group->overlap_ns +=
+				group->last_end - smaller(range->begin, group->last_end);
 		group->last_end = larger(group->last_end, range->end);
 		group->total_ns = add_saturated(group->total_ns, range->end - range->begin);
 		group->launches += inside;
@@ -184,7 +185,8 @@ static bool can_be_iterations(const struct range_group *group, int rank,
 	uint64_t during = thread_launches_from(launches, group->last_end) -
 			  thread_launches_from(launches, group->first_begin);
 
-	return group->count >= (rank == 2 ? MIN_STEPS : MIN_RANGES) && !group->overlaps &&
+	return group->count >= (rank == 2 ? MIN_STEPS : MIN_RANGES) &&
+	       group->overlap_ns <= group->total_ns / 100 &&
 	       group->filled * 10 >= group->count * 8 && group->launches * 2 >= during;
 }
 
@@ -196,7 +198,8 @@ static bool is_better(const struct named_ranges *ranges, const struct range_grou
 
 	if (rank != best_rank)
 		return rank > best_rank;
-	if (group->launches * 10 > best->launches * 11 || best->launches * 10 > group->launches * 11)
+	if (group->launches * 10 > best->launches * 11 ||
+	    best->launches * 10 > group->launches * 11)
 		return group->launches > best->launches;
 	return group->total_ns / group->count > best->total_ns / best->count;
 }
@@ -223,10 +226,11 @@ static int list_group(const struct named_ranges *ranges, const struct range_grou
 	uint64_t *lengths = calloc(group->count, sizeof(*lengths));
 	const char *name = string_table_text(&ranges->names, group->name, NULL);
 
-	*ret_iterations = (struct iterations){.method = ITERATIONS_RANGES,
-					      .thread = group->thread,
-					      .name = strdup(name),
-					      .list = calloc(group->count, sizeof(struct iteration))};
+	*ret_iterations =
+		(struct iterations){.method = ITERATIONS_RANGES,
+				    .thread = group->thread,
+				    .name = strdup(name),
+				    .list = calloc(group->count, sizeof(struct iteration))};
 	if (!lengths || !ret_iterations->name || !ret_iterations->list) {
 		free(lengths);
 		iterations_fini(ret_iterations);

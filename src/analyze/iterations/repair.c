@@ -8,7 +8,8 @@
  * Owns:     the last piece with each key while it counts
  * Fails:    -ENOMEM
  * Why:      the program may launch the same kernel at other places too: once before the loop, in a
- *           validation pass, or once in a thousand launches. Such a launch cuts an iteration in two.
+ *           validation pass, or once in a thousand launches. Such a launch cuts an iteration in
+ * two.
  */
 #include <errno.h>
 #include <stdlib.h>

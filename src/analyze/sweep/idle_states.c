@@ -66,12 +66,11 @@ static int find_nameless(struct sweep *sweep, size_t device, uint32_t group,
 	const bool is_after = group == CAUSE_COUNT;
 	const enum account_cause cause = is_after ? CAUSE_NOTHING_TO_DO : (enum account_cause)group;
 
-	return find_row(sweep,
-			&(struct analysis_state){.device = device,
-						 .cause = cause,
-						 .doing = cause,
-						 .is_after = is_after},
-			ret_row);
+	return find_row(
+		sweep,
+		&(struct analysis_state){
+			.device = device, .cause = cause, .doing = cause, .is_after = is_after},
+		ret_row);
 }
 
 static int find_state(struct sweep *sweep, const struct found_state *found,
@@ -84,9 +83,9 @@ static int find_state(struct sweep *sweep, const struct found_state *found,
 		entity_index_row(&sweep->entities.threads, found->piece->thread);
 
 	if (!found->stack && !found->wait)
-		return find_nameless(
-			sweep, found->device,
-			analysis_state_group(cause_of(found), found->piece->is_after), ret_row);
+		return find_nameless(sweep, found->device,
+				     analysis_state_group(cause_of(found), found->piece->is_after),
+				     ret_row);
 	return find_row(sweep,
 			&(struct analysis_state){.device = found->device,
 						 .cause = cause_of(found),
@@ -164,12 +163,13 @@ static uint64_t overlap(const struct thread_moment *moment, uint64_t begin, uint
 	return from < to ? to - from : 0;
 }
 
-/* Counts what the other thread did in [begin, end), while a launching thread waited for it. */
-static int count_holder(struct sweep *sweep, const struct found_state *found, uint64_t begin,
-			uint64_t end)
+/* Counts what the other thread did in [begin, end), while a launching thread waited for it. A woken
+ * thread may get its processor later. If the other one blocks before that, it has released the
+ * lock. */
+static int count_holder(struct sweep *sweep, const struct found_state *found,
+			const struct thread_moment *wait, uint64_t begin, uint64_t end)
 {
-	size_t thread =
-		entity_index_find(&sweep->entities.threads, awaited(sweep, found->wait));
+	size_t thread = entity_index_find(&sweep->entities.threads, awaited(sweep, found->wait));
 	const struct thread_state *state = &sweep->per_thread.states[thread];
 	size_t i = state->moments_count;
 	int error = 0;
@@ -186,15 +186,18 @@ static int count_holder(struct sweep *sweep, const struct found_state *found, ui
 				  : is_in ? moment->weight
 					  : 0;
 
+		if (wait->is_woken && moment->begin != moment->end && moment->end >= wait->end)
+			continue;
 		if (weight && moment->stack)
 			error = add_holding(sweep, found,
 					    (struct holding_part){moment->stack, weight, is_away});
 	}
-	if (!error && state->since_ns < end && state->stack && !state->is_preempted)
-		error = add_holding(
-			sweep, found,
-			(struct holding_part){state->stack, end - larger(state->since_ns, begin),
-					      true});
+	if (!error && !wait->is_woken && state->since_ns < end && state->stack &&
+	    !state->is_preempted)
+		error = add_holding(sweep, found,
+				    (struct holding_part){state->stack,
+							  end - larger(state->since_ns, begin),
+							  true});
 	return error;
 }
 
@@ -271,7 +274,7 @@ static int count_away(struct sweep *sweep, struct found_state *found,
 		error = count_short(sweep, row, moment, part);
 	if (error || !moment->wait || moment->is_preempted)
 		return error;
-	return count_holder(sweep, found, part.begin, part.end);
+	return count_holder(sweep, found, moment, part.begin, part.end);
 }
 
 static int count_moment(struct sweep *sweep, struct found_state *found,

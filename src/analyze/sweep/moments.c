@@ -76,7 +76,8 @@ void sweep_compact_calls(struct sweep *sweep, struct calls *calls, uint64_t now_
 			      now_ns > sweep->delay_ns ? now_ns - sweep->delay_ns : 0);
 }
 
-/* The last entries of `kept` are the ends of the window and of the steady part, where no gap begins.
+/* The last entries of `kept` are the ends of the window and of the steady part, where no gap
+ * begins.
  */
 void sweep_compact_state(struct sweep *sweep, size_t thread, uint64_t now_ns)
 {

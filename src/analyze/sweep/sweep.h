@@ -41,6 +41,7 @@ struct thread_moment {
 	uint32_t stack;
 	uint32_t wait;     /* off it: number in sweep_thread_states.waits; 0: not known */
 	bool is_preempted; /* off it although it could run */
+	bool is_woken;     /* off it until another thread ended the wait */
 };
 
 /* The reason of a wait: its text, the thread that holds the lock or the like, and the thread that

@@ -68,6 +68,7 @@ static int find_waker(struct sweep *sweep, struct thread_state *state,
 
 int sweep_come_back(struct sweep *sweep, size_t thread, uint64_t time_ns, uint32_t waker)
 {
+	const bool is_woken = waker && sweep->analysis->cpu.wakers[waker - 1].thread;
 	struct thread_state *state = &sweep->per_thread.states[thread];
 	uint64_t since_ns = state->since_ns;
 	struct thread_moment moment;
@@ -82,8 +83,13 @@ int sweep_come_back(struct sweep *sweep, size_t thread, uint64_t time_ns, uint32
 		sweep_name_gil_chain(sweep, state);
 	state->since_ns = UINT64_MAX;
 	sweep_compact_state(sweep, thread, time_ns);
-	moment = (struct thread_moment){since_ns,     time_ns,     time_ns - since_ns,
-					state->stack, state->wait, state->is_preempted};
+	moment = (struct thread_moment){since_ns,
+					time_ns,
+					time_ns - since_ns,
+					state->stack,
+					state->wait,
+					state->is_preempted,
+					.is_woken = is_woken};
 	if (!error && (!state->is_preempted || state->wait || state->stack))
 		error = sweep_keep_moment(state, &moment);
 	if (!error && !state->is_preempted && state->gil_until)

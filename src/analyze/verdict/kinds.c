@@ -36,62 +36,102 @@ struct named_kind {
 
 /* System calls; the text may continue with " (object)". */
 static const struct named_kind system_calls[] = {
-	{"fsync", VERDICT_FILE_SYNC},         {"fdatasync", VERDICT_FILE_SYNC},
-	{"sync", VERDICT_FILE_SYNC},          {"syncfs", VERDICT_FILE_SYNC},
-	{"msync", VERDICT_FILE_SYNC},         {"sync_file_range", VERDICT_FILE_SYNC},
-	{"read", VERDICT_FILE_READ},          {"pread64", VERDICT_FILE_READ},
-	{"readv", VERDICT_FILE_READ},         {"preadv", VERDICT_FILE_READ},
-	{"preadv2", VERDICT_FILE_READ},       {"openat", VERDICT_FILE_READ},
-	{"open", VERDICT_FILE_READ},          {"newfstatat", VERDICT_FILE_READ},
-	{"statx", VERDICT_FILE_READ},         {"getdents64", VERDICT_FILE_READ},
-	{"sendfile", VERDICT_FILE_READ},      {"write", VERDICT_FILE_WRITE},
-	{"pwrite64", VERDICT_FILE_WRITE},     {"writev", VERDICT_FILE_WRITE},
-	{"pwritev", VERDICT_FILE_WRITE},      {"ftruncate", VERDICT_FILE_WRITE},
-	{"fallocate", VERDICT_FILE_WRITE},    {"rename", VERDICT_FILE_WRITE},
-	{"unlink", VERDICT_FILE_WRITE},       {"recvfrom", VERDICT_NETWORK},
-	{"recvmsg", VERDICT_NETWORK},         {"recvmmsg", VERDICT_NETWORK},
-	{"sendto", VERDICT_NETWORK},          {"sendmsg", VERDICT_NETWORK},
-	{"connect", VERDICT_NETWORK},         {"accept", VERDICT_NETWORK},
-	{"accept4", VERDICT_NETWORK},         {"wait4", VERDICT_CHILD_PROCESS},
-	{"waitid", VERDICT_CHILD_PROCESS},    {"vfork", VERDICT_CHILD_PROCESS},
-	{"clone", VERDICT_CHILD_PROCESS},     {"clone3", VERDICT_CHILD_PROCESS},
-	{"nanosleep", VERDICT_SLEEP},         {"clock_nanosleep", VERDICT_SLEEP},
-	{"pause", VERDICT_SLEEP},             {"poll", VERDICT_EVENT_WAIT},
-	{"ppoll", VERDICT_EVENT_WAIT},        {"select", VERDICT_EVENT_WAIT},
-	{"pselect6", VERDICT_EVENT_WAIT},     {"epoll_wait", VERDICT_EVENT_WAIT},
-	{"epoll_pwait", VERDICT_EVENT_WAIT},  {"epoll_pwait2", VERDICT_EVENT_WAIT},
-	{"io_getevents", VERDICT_EVENT_WAIT}, {"io_uring_enter", VERDICT_EVENT_WAIT},
-	{"page fault", VERDICT_PAGE_FAULT},   {"mutex", VERDICT_LOCK},
+	{"fsync", VERDICT_FILE_SYNC},
+	{"fdatasync", VERDICT_FILE_SYNC},
+	{"sync", VERDICT_FILE_SYNC},
+	{"syncfs", VERDICT_FILE_SYNC},
+	{"msync", VERDICT_FILE_SYNC},
+	{"sync_file_range", VERDICT_FILE_SYNC},
+	{"read", VERDICT_FILE_READ},
+	{"pread64", VERDICT_FILE_READ},
+	{"readv", VERDICT_FILE_READ},
+	{"preadv", VERDICT_FILE_READ},
+	{"preadv2", VERDICT_FILE_READ},
+	{"openat", VERDICT_FILE_READ},
+	{"open", VERDICT_FILE_READ},
+	{"newfstatat", VERDICT_FILE_READ},
+	{"statx", VERDICT_FILE_READ},
+	{"getdents64", VERDICT_FILE_READ},
+	{"sendfile", VERDICT_FILE_READ},
+	{"write", VERDICT_FILE_WRITE},
+	{"pwrite64", VERDICT_FILE_WRITE},
+	{"writev", VERDICT_FILE_WRITE},
+	{"pwritev", VERDICT_FILE_WRITE},
+	{"ftruncate", VERDICT_FILE_WRITE},
+	{"fallocate", VERDICT_FILE_WRITE},
+	{"rename", VERDICT_FILE_WRITE},
+	{"unlink", VERDICT_FILE_WRITE},
+	{"recvfrom", VERDICT_NETWORK},
+	{"recvmsg", VERDICT_NETWORK},
+	{"recvmmsg", VERDICT_NETWORK},
+	{"sendto", VERDICT_NETWORK},
+	{"sendmsg", VERDICT_NETWORK},
+	{"connect", VERDICT_NETWORK},
+	{"accept", VERDICT_NETWORK},
+	{"accept4", VERDICT_NETWORK},
+	{"wait4", VERDICT_CHILD_PROCESS},
+	{"waitid", VERDICT_CHILD_PROCESS},
+	{"vfork", VERDICT_CHILD_PROCESS},
+	{"clone", VERDICT_CHILD_PROCESS},
+	{"clone3", VERDICT_CHILD_PROCESS},
+	{"nanosleep", VERDICT_SLEEP},
+	{"clock_nanosleep", VERDICT_SLEEP},
+	{"pause", VERDICT_SLEEP},
+	{"poll", VERDICT_EVENT_WAIT},
+	{"ppoll", VERDICT_EVENT_WAIT},
+	{"select", VERDICT_EVENT_WAIT},
+	{"pselect6", VERDICT_EVENT_WAIT},
+	{"epoll_wait", VERDICT_EVENT_WAIT},
+	{"epoll_pwait", VERDICT_EVENT_WAIT},
+	{"epoll_pwait2", VERDICT_EVENT_WAIT},
+	{"io_getevents", VERDICT_EVENT_WAIT},
+	{"io_uring_enter", VERDICT_EVENT_WAIT},
+	{"page fault", VERDICT_PAGE_FAULT},
+	{"mutex", VERDICT_LOCK},
 	{"futex", VERDICT_LOCK},
 };
 
 /* Runtime functions by a part of their name; the first that matches counts. */
 static const struct named_kind calls[] = {
-	{"BuildProgram", VERDICT_BUILD},        {"CompileProgram", VERDICT_BUILD},
-	{"LinkProgram", VERDICT_BUILD},         {"CreateProgramWith", VERDICT_BUILD},
-	{"GetProgramInfo", VERDICT_BUILD},      {"GetProgramBuildInfo", VERDICT_BUILD},
-	{"zeModuleCreate", VERDICT_BUILD},      {"zeModuleDynamicLink", VERDICT_BUILD},
-	{"LinkAddData", VERDICT_BUILD},         {"LinkComplete", VERDICT_BUILD},
-	{"ModuleLoad", VERDICT_MODULE_LOAD},    {"LibraryLoad", VERDICT_MODULE_LOAD},
-	{"executable_load", VERDICT_MODULE_LOAD}, {"executable_freeze", VERDICT_MODULE_LOAD},
-	{"RegisterFatBinary", VERDICT_MODULE_LOAD}, {"ModuleUnload", VERDICT_FREE},
-	{"Free", VERDICT_FREE},                 {"ReleaseMemObject", VERDICT_FREE},
-	{"memory_free", VERDICT_FREE},          {"pool_free", VERDICT_FREE},
-	{"Alloc", VERDICT_ALLOCATION},          {"allocate", VERDICT_ALLOCATION},
-	{"CreateBuffer", VERDICT_ALLOCATION},   {"CreateImage", VERDICT_ALLOCATION},
-	{"CreateSubBuffer", VERDICT_ALLOCATION}, {"CreatePipe", VERDICT_ALLOCATION},
-	{"MemCreate", VERDICT_ALLOCATION},      {"HostRegister", VERDICT_ALLOCATION},
+	{"BuildProgram", VERDICT_BUILD},
+	{"CompileProgram", VERDICT_BUILD},
+	{"LinkProgram", VERDICT_BUILD},
+	{"CreateProgramWith", VERDICT_BUILD},
+	{"GetProgramInfo", VERDICT_BUILD},
+	{"GetProgramBuildInfo", VERDICT_BUILD},
+	{"zeModuleCreate", VERDICT_BUILD},
+	{"zeModuleDynamicLink", VERDICT_BUILD},
+	{"LinkAddData", VERDICT_BUILD},
+	{"LinkComplete", VERDICT_BUILD},
+	{"ModuleLoad", VERDICT_MODULE_LOAD},
+	{"LibraryLoad", VERDICT_MODULE_LOAD},
+	{"executable_load", VERDICT_MODULE_LOAD},
+	{"executable_freeze", VERDICT_MODULE_LOAD},
+	{"RegisterFatBinary", VERDICT_MODULE_LOAD},
+	{"ModuleUnload", VERDICT_FREE},
+	{"Free", VERDICT_FREE},
+	{"ReleaseMemObject", VERDICT_FREE},
+	{"memory_free", VERDICT_FREE},
+	{"pool_free", VERDICT_FREE},
+	{"Alloc", VERDICT_ALLOCATION},
+	{"allocate", VERDICT_ALLOCATION},
+	{"CreateBuffer", VERDICT_ALLOCATION},
+	{"CreateImage", VERDICT_ALLOCATION},
+	{"CreateSubBuffer", VERDICT_ALLOCATION},
+	{"CreatePipe", VERDICT_ALLOCATION},
+	{"MemCreate", VERDICT_ALLOCATION},
+	{"HostRegister", VERDICT_ALLOCATION},
 };
 
-/* Functions that wait for another thread, whoever holds the lock inside of them. */
+/* Functions that wait for the work of another thread, and take a lock only for that. */
 static const char *const thread_waits[] = {
 	"pthread_cond_",      "sem_wait",    "sem_timedwait", "sem_clockwait", "pthread_join",
 	"condition_variable", "future_base", "barrier_wait",  "__atomic_wait", "pthread_barrier"};
 
-/* Python modules that wait for another thread. Native functions say nothing there: a Python lock is a
- * semaphore. */
-static const char *const waiting_modules[] = {"threading.py", "queue.py", "_base.py", "pool.py",
-					      "thread.py", "synchronize.py"};
+/* Python modules that wait for another thread. Native functions say nothing there: a Python lock is
+ * a semaphore. */
+static const char *const waiting_modules[] = {"threading.py", "queue.py",  "_base.py",
+					      "pool.py",      "thread.py", "synchronize.py"};
 
 /* Functions that wait for other ranks of a job, also if they poll. */
 static const char *const rank_waits[] = {"MPI_", "PMPI_", "opal_progress", "ompi_", "ucp_worker"};
@@ -146,7 +186,8 @@ static bool is_waiting_module(const char *file)
 	return false;
 }
 
-/* Whether a thread that sleeps on a futex waits for the work of another thread, not for its lock. */
+/* Whether a thread that sleeps on a futex waits for the work of another thread, not for its lock.
+ */
 static bool is_for_work(const struct frame_name *names, size_t count)
 {
 	for (size_t i = count; i-- > 0;)

@@ -28,7 +28,7 @@
 
 enum { MAX_STACKS = 4096 }; /* the longest states get a function; the others are joined */
 
-/* Where a launching thread's counterpart was, for all waits with one number. */
+/* A place of a launching thread's counterpart during all waits with one number. */
 struct counterpart {
 	uint32_t wait; /* number */
 	struct verdict_place place;
@@ -41,8 +41,8 @@ struct maker {
 	const struct analysis *analysis;
 	struct frames *frames;
 	struct verdict *verdict;
-	struct string_table keys; /* of causes: an id is an index + 1 */
-	struct pair_map waits;    /* (wait, 0) -> index of the first counterpart */
+	struct string_table keys;         /* of causes: an id is an index + 1 */
+	struct pair_map waits;            /* (wait, 0) -> index of the first counterpart */
 	struct counterpart *counterparts; /* owned */
 	size_t counterparts_count, counterparts_capacity;
 };
@@ -81,10 +81,10 @@ static bool is_on_processor(enum verdict_kind kind)
 	       kind == VERDICT_PAGE_FAULT || kind == VERDICT_GARBAGE_COLLECTION;
 }
 
-/* What distinguishes two causes for the user. The thread for which one waits matters more than the
- * place of the wait; without such a thread the place does. Code that was preempted and code that ran
- * are one cause if they are in one place: the user changes that place, or moves the other program.
- * The account of the whole window has them apart. */
+/* The key distinguishes two causes for the user. The thread for which one waits matters more than
+ * the place of the wait; without such a thread the place does. Code that was preempted and code
+ * that ran are one cause if they are in one place: the user changes that place, or moves the other
+ * program. The account of the whole window has them apart. */
 static void write_key(const struct verdict *verdict, const struct verdict_cause *cause,
 		      bool has_line, char *ret_key, size_t size)
 {
@@ -97,7 +97,8 @@ static void write_key(const struct verdict *verdict, const struct verdict_cause 
 	const bool is_joined = is_on_processor(cause->kind) && !verdict->is_whole && !has_line &&
 			       cause->place.function;
 
-	snprintf(ret_key, size, "%d %d %d %d %" PRIu32 " %.2000s %.2000s %" PRIu32 " %.1000s %" PRIu32,
+	snprintf(ret_key, size,
+		 "%d %d %d %d %" PRIu32 " %.2000s %.2000s %" PRIu32 " %.1000s %" PRIu32,
 		 (int)(is_joined ? VERDICT_COMPUTING : cause->kind), by_other,
 		 verdict->is_whole ? (int)cause->cause : 0, cause->is_after,
 		 is_preempted && verdict->is_whole ? cause->other_thread : 0,
@@ -128,7 +129,7 @@ static int add_cause(struct maker *maker, const struct verdict_cause *cause)
 	return 0;
 }
 
-/* ---- what the other threads did ------------------------------------------------------------- */
+/* ---- places of the other threads ------------------------------------------------------------- */
 
 static int add_counterpart(struct maker *maker, const struct analysis_holding *holding)
 {
@@ -198,8 +199,9 @@ static int add_wait(struct maker *maker, struct verdict_cause cause, uint32_t wa
 		const uint64_t before = (uint64_t)((unsigned __int128)whole_ns * done / weight);
 
 		done = add_saturated(done, one->weight);
-		cause.ns = (uint64_t)((unsigned __int128)whole_ns * smaller(done, weight) / weight) -
-			   before;
+		cause.ns =
+			(uint64_t)((unsigned __int128)whole_ns * smaller(done, weight) / weight) -
+			before;
 		cause.other = one->place;
 		cause.other_thread = one->thread;
 		cause.is_other_away = one->away > one->weight / 2;

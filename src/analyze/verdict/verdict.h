@@ -17,43 +17,43 @@ struct frame_name;
 struct frames;
 
 /* Kind and text. The kinds are values of the JSON key "kind". */
-#define VERDICT_KINDS(X)                                                                           \
-	X(COMPUTING, computing)                                                                    \
-	X(PYTHON_GIL, python_gil)                                                                  \
-	X(LOCK, lock)                                                                              \
-	X(THREAD_WAIT, thread_wait)                                                                \
-	X(FILE_READ, file_read)                                                                    \
-	X(FILE_WRITE, file_write)                                                                  \
-	X(FILE_SYNC, file_sync)                                                                    \
-	X(NETWORK, network)                                                                        \
-	X(PIPE, pipe)                                                                              \
-	X(CHILD_PROCESS, child_process)                                                            \
-	X(SLEEP, sleep)                                                                            \
-	X(EVENT_WAIT, event_wait)                                                                  \
-	X(PAGE_FAULT, page_fault)                                                                  \
-	X(GARBAGE_COLLECTION, garbage_collection)                                                  \
-	X(THROTTLED, throttled)                                                                    \
-	X(PREEMPTED, preempted)                                                                    \
-	X(BLOCKED, blocked)                                                                        \
-	X(BUILD, build)                                                                            \
-	X(MODULE_LOAD, module_load)                                                                \
-	X(ALLOCATION, allocation)                                                                  \
-	X(FREE, free)                                                                              \
-	X(CALL, call)                                                                              \
-	X(DEVICE_WAIT, device_wait)                                                                \
-	X(LAUNCH_CALL, launch_call)                                                                \
-	X(SUBMISSION, submission)                                                                  \
-	X(DEPENDENCY, dependency)                                                                  \
-	X(LAUNCHED_NOT_STARTED, launched_not_started)                                              \
-	X(OTHER_RANK, other_rank)                                                                  \
-	X(DUET_ITSELF, duet_itself)                                                                \
+#define VERDICT_KINDS(X)                              \
+	X(COMPUTING, computing)                       \
+	X(PYTHON_GIL, python_gil)                     \
+	X(LOCK, lock)                                 \
+	X(THREAD_WAIT, thread_wait)                   \
+	X(FILE_READ, file_read)                       \
+	X(FILE_WRITE, file_write)                     \
+	X(FILE_SYNC, file_sync)                       \
+	X(NETWORK, network)                           \
+	X(PIPE, pipe)                                 \
+	X(CHILD_PROCESS, child_process)               \
+	X(SLEEP, sleep)                               \
+	X(EVENT_WAIT, event_wait)                     \
+	X(PAGE_FAULT, page_fault)                     \
+	X(GARBAGE_COLLECTION, garbage_collection)     \
+	X(THROTTLED, throttled)                       \
+	X(PREEMPTED, preempted)                       \
+	X(BLOCKED, blocked)                           \
+	X(BUILD, build)                               \
+	X(MODULE_LOAD, module_load)                   \
+	X(ALLOCATION, allocation)                     \
+	X(FREE, free)                                 \
+	X(CALL, call)                                 \
+	X(DEVICE_WAIT, device_wait)                   \
+	X(LAUNCH_CALL, launch_call)                   \
+	X(SUBMISSION, submission)                     \
+	X(DEPENDENCY, dependency)                     \
+	X(LAUNCHED_NOT_STARTED, launched_not_started) \
+	X(OTHER_RANK, other_rank)                     \
+	X(DUET_ITSELF, duet_itself)                   \
 	X(UNKNOWN, unknown)
 
 enum verdict_kind {
 #define VERDICT_KIND(KIND, name) VERDICT_##KIND,
 	VERDICT_KINDS(VERDICT_KIND)
 #undef VERDICT_KIND
-	VERDICT_KIND_COUNT
+		VERDICT_KIND_COUNT
 };
 const char *verdict_kind_name(enum verdict_kind kind);
 
@@ -69,17 +69,17 @@ struct verdict_place {
 /* Idle time of the steady part, or of the whole window, with one kind of cause in one function. */
 struct verdict_cause {
 	enum verdict_kind kind;
-	enum verdict_kind own_kind; /* PREEMPTED: what the thread did there when it ran */
-	enum account_cause cause; /* the account's cause that contains it */
+	enum verdict_kind own_kind; /* PREEMPTED: the kind of its own code there */
+	enum account_cause cause;   /* the account's cause that contains it */
 	uint64_t ns;
-	uint64_t preempted_ns; /* part of ns in which another thread had the processor */
+	uint64_t preempted_ns;      /* part of ns in which another thread had the processor */
 	uint32_t thread;            /* id of the launching thread; 0: not known */
-	struct verdict_place place; /* where that thread was */
-	const char *what;           /* the object of the wait, the function called, or who ran; "" */
+	struct verdict_place place; /* of that thread */
+	const char *what; /* the object of the wait, the function called, or who ran; "" */
 	/* The holder of the lock, the thread that ended the wait, or the thread of the same process
 	 * that preempted it; 0: none, or not known. */
 	uint32_t other_thread;
-	struct verdict_place other; /* where that thread was meanwhile */
+	struct verdict_place other; /* of the other thread, meanwhile */
 	bool is_other_away;         /* it was off its processor most of that time */
 	bool is_after;              /* CAUSE_NOTHING_TO_DO: after the last command */
 };
@@ -92,7 +92,8 @@ struct verdict {
 	size_t count, capacity;
 };
 
-/* The device of which the verdict is: the measured one with the longest busy time; SIZE_MAX: none. */
+/* The device of which the verdict is: the measured one with the longest busy time; SIZE_MAX: none.
+ */
 size_t verdict_device(const struct analysis *analysis);
 
 /* Finds the causes of a device's idle time, in the steady part or in the whole window. frames and

@@ -66,7 +66,14 @@ struct cpu_futex {
 	uint32_t tid;
 	uint64_t address;
 	uint64_t since_ns;
+	/* memory of the lock from when the wait began; NULL: the lock is read now */
 	const struct kernel_lock *copied;
+};
+
+/* A lock of an interpreter while a thread waits for it. */
+struct cpu_lock {
+	uint32_t holder;   /* the trace's id of the thread that holds it; 0: none, or not known */
+	uint64_t switches; /* as of python_remote_holder */
 };
 
 /* A Python frame of a thread's stack. */
@@ -89,7 +96,7 @@ struct python_glance {
 /* A moment at which a thread waited for an interpreter's lock. */
 struct lock_sample {
 	uint32_t tid;
-	uint32_t holder;           /* the trace's thread; 0: not known */
+	struct cpu_lock lock;
 	uint64_t begin_ns, end_ns; /* it waited if it was in one wait for all of this time */
 };
 
@@ -278,7 +285,8 @@ uint32_t cpu_sampled_stack(struct cpu *cpu, struct process *process,
 /* A thread's wait: stack, cause and lock holder, as members of the switch row. */
 struct cpu_wait {
 	uint32_t stack, wait_string, holder;
-	bool is_interpreters; /* it waits for the lock of its Python interpreter (GIL) */
+	bool is_interpreters;   /* it waits for the lock of its Python interpreter (GIL) … */
+	uint64_t lock_switches; /* … which had this number of switches */
 };
 /* The trace's stack of a thread whose registers and stack BPF copied when it left its processor; 0:
  * none. python: its Python frames; NULL: not copied. */
@@ -313,11 +321,10 @@ uint32_t cpu_python_of(struct cpu *cpu, const struct process *process, struct co
 void cpu_python_open(struct cpu *cpu, struct process *process, const struct memory_piece *piece);
 /* The same; searches the process's mappings for an interpreter. */
 void cpu_python_find(struct cpu *cpu, struct process *process);
-/* Whether the futex address that a thread sleeps on lies in the lock of an interpreter. copied:
- * memory of the lock from when the wait began; NULL: the lock is read now. *ret_holder: the trace's
- * id of the thread that held it; 0: none, or not known. */
+/* Whether the futex address that a thread sleeps on lies in the lock of an interpreter, and the
+ * state of the lock. */
 bool cpu_python_lock(struct cpu *cpu, struct process *process, const struct cpu_futex *futex,
-		     uint32_t *ret_holder);
+		     struct cpu_lock *ret_lock);
 /* The wait text of such a wait, as analysis_is_gil knows it. */
 #define CPU_PYTHON_LOCK "Python GIL"
 
@@ -327,10 +334,9 @@ void lock_samples_init(struct lock_samples *locks);
 void lock_samples_fini(struct lock_samples *locks);
 /* Samples the locks of all interpreters if that is due. */
 void cpu_sample_locks(struct cpu *cpu);
-/* Whether a sample shows that a thread, off its processor in this time, waited for a lock. Sets the
- * holder if it is known. */
+/* Whether a sample shows that a thread, off its processor in this time, waited for a lock. */
 bool cpu_find_lock_sample(const struct cpu *cpu, uint32_t tid, uint64_t since_ns, uint64_t until_ns,
-			  uint32_t *ret_holder);
+			  struct cpu_lock *ret_lock);
 
 /* ---- cpu/python.c ---- */
 

@@ -8,11 +8,11 @@
  * Gives:    moments at which a thread waited for the lock, with the lock's holder
  * Owns:     the last samples, and a timer
  * Fails:    without samples; looks at blocked threads still find some of the waits
- * Why:      a thread waits for the lock in steps of 5 ms. A look at a blocked thread needs the record
- *           of its switch, which is read some milliseconds later; under load, looks find one step in
+ * Why:      a thread waits for the lock in steps of 5 ms. A look at a blocked thread needs the
+ * record of its switch, which is read some milliseconds later; under load, looks find one step in
  *           ten. A sample needs no record. The lock contains the number of its waiters, so a lock
  *           that no thread waits for costs one read of 2 us per round. While threads wait, samples
- *           are taken 1000 times a second.
+ *           are taken 500 times a second.
  */
 #include "collect/cpu/cpu_private.h"
 
@@ -23,8 +23,8 @@
 #include "collect/host_clocks.h"
 
 enum {
-	FAST_NS = 1000000, /* period while threads wait */
-	SLOW_NS = 2000000, /* least time between two samples otherwise */
+	FAST_NS = 2000000, /* period while threads wait */
+	SLOW_NS = 2000000, /* least time between two samples without the timer */
 	STAYS_FAST_NS = 20000000,
 	SHARE = 200, /* budget: 1/200 of the time … */
 	MAX_BUDGET_NS = 5000000,
@@ -95,10 +95,10 @@ static bool sample_thread(struct cpu *cpu, struct process *process, uint32_t tid
 	if (blocked_find(&cpu->walker->reader, process->row.pid, tid, &place) != THREAD_WAITS ||
 	    !blocked_is_futex(&place))
 		return false;
-	sample.end_ns = host_clocks_now_ns();
 	futex.address = place.argument;
-	if (!cpu_python_lock(cpu, process, &futex, &sample.holder))
+	if (!cpu_python_lock(cpu, process, &futex, &sample.lock))
 		return false;
+	sample.end_ns = host_clocks_now_ns();
 	locks->samples[locks->count++ % ARRAY_COUNT(locks->samples)] = sample;
 	return true;
 }
@@ -170,8 +170,8 @@ static void sample_process(struct cpu *cpu, struct process *process)
 
 static void refill_budget(struct lock_samples *locks, uint64_t now_ns)
 {
-	locks->budget_ns += locks->sampled_ns ? (int64_t)((now_ns - locks->sampled_ns) / SHARE)
-					      : MAX_BUDGET_NS;
+	locks->budget_ns +=
+		locks->sampled_ns ? (int64_t)((now_ns - locks->sampled_ns) / SHARE) : MAX_BUDGET_NS;
 	if (locks->budget_ns > MAX_BUDGET_NS)
 		locks->budget_ns = MAX_BUDGET_NS;
 	locks->sampled_ns = now_ns;
@@ -197,14 +197,15 @@ void cpu_sample_locks(struct cpu *cpu)
 }
 
 bool cpu_find_lock_sample(const struct cpu *cpu, uint32_t tid, uint64_t since_ns, uint64_t until_ns,
-			  uint32_t *ret_holder)
+			  struct cpu_lock *ret_lock)
 {
 	const struct lock_samples *locks = &cpu->python.locks;
 	const size_t kept = ARRAY_COUNT(locks->samples);
 	const uint64_t first = locks->count > kept ? locks->count - kept : 0;
+	struct cpu_lock lock = {0};
 	bool is_found = false;
 
-	/* the sample closest to the begin of the wait decides */
+	/* the earliest sample that has a holder decides */
 	for (uint64_t i = locks->count; i-- > first;) {
 		const struct lock_sample *sample = &locks->samples[i % kept];
 
@@ -213,8 +214,10 @@ bool cpu_find_lock_sample(const struct cpu *cpu, uint32_t tid, uint64_t since_ns
 		if (sample->tid != tid || sample->begin_ns < since_ns || sample->end_ns > until_ns)
 			continue;
 		is_found = true;
-		if (sample->holder)
-			*ret_holder = sample->holder;
+		if (sample->lock.holder)
+			lock = sample->lock;
 	}
+	if (is_found)
+		*ret_lock = lock;
 	return is_found;
 }

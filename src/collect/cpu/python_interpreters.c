@@ -14,6 +14,7 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -156,6 +157,19 @@ void cpu_python_find(struct cpu *cpu, struct process *process)
 	find_interpreter(cpu, process, "");
 }
 
+/* For a recording of the whole machine, which has no records of mappings, and may have looked at
+ * the process before its exec. */
+static bool runs_python(uint32_t pid)
+{
+	char path[64], exe[PATH_MAX];
+	ssize_t length;
+
+	snprintf(path, sizeof(path), "/proc/%u/exe", pid);
+	length = readlink(path, exe, sizeof(exe) - 1);
+	exe[length > 0 ? length : 0] = '\0';
+	return strstr(exe, "python") != NULL;
+}
+
 /* A process may wait for the lock before the first stack with a frame of the interpreter was seen.
  * Searches after 1, 2, 4 … waits, because most programs have no interpreter. */
 static void find_for_wait(struct cpu *cpu, struct process *process)
@@ -165,8 +179,11 @@ static void find_for_wait(struct cpu *cpu, struct process *process)
 	if (process->python || process->is_python_refused || !cpu->python.is_wanted)
 		return;
 	looks = ++process->python_looks;
-	if (!(looks & (looks - 1)))
-		find_interpreter(cpu, process, "python");
+	if (looks & (looks - 1))
+		return;
+	if (cpu->who.is_machine && runs_python(process->row.pid))
+		cpu_read_memory(cpu, process);
+	find_interpreter(cpu, process, "python");
 }
 
 /* The trace's id of a thread; 0 for one that is younger than the wait: its thread state may lie
@@ -182,14 +199,14 @@ static uint32_t describe_holder(struct cpu *cpu, struct process *process, uint32
 }
 
 bool cpu_python_lock(struct cpu *cpu, struct process *process, const struct cpu_futex *futex,
-		     uint32_t *ret_holder)
+		     struct cpu_lock *ret_lock)
 {
 	const struct kernel_lock *copied = futex->copied;
 	struct python_remote_copy copy = {.address = futex->address - KERNEL_BEFORE_LOCK};
-	uint32_t holder = 0;
+	struct python_remote_holder holder = {0};
 	uint64_t lock;
 
-	*ret_holder = 0;
+	*ret_lock = (struct cpu_lock){0};
 	find_for_wait(cpu, process);
 	if (!process->python || python_remote_lock(process->python, futex->address, &lock) != 1)
 		return false;
@@ -199,7 +216,9 @@ bool cpu_python_lock(struct cpu *cpu, struct process *process, const struct cpu_
 	}
 	if (python_remote_holder(process->python, futex->tid, lock, copied ? &copy : NULL,
 				 &holder) == 0 &&
-	    holder && holder != futex->tid)
-		*ret_holder = describe_holder(cpu, process, holder, futex->since_ns);
+	    holder.tid && holder.tid != futex->tid)
+		*ret_lock = (struct cpu_lock){
+			describe_holder(cpu, process, holder.tid, futex->since_ns),
+			holder.switches};
 	return true;
 }

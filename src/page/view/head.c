@@ -181,6 +181,8 @@ static void write_process(struct writer *writer, size_t process)
 	view_track_end(&writer->track, NULL);
 	write_metric(writer, self, "processors in use", "processors",
 		     analysis->host ? analysis->host->cpu_count : 0, tracks->used[process]);
+	if (tracks->iterations && tracks->process_of[tracks->iterations->entity] == process)
+		write_plain(writer, "iterations", self, "iterations", tracks->iterations);
 	write_threads(writer, self, process);
 	if (row)
 		view_head_counters_write(&writer->counters, &writer->track, self, row->id, 0);

@@ -36,6 +36,7 @@ static const struct {
 	[VIEW_REJECTED] = {PYRAMID_SPANS, 7},   [VIEW_METRIC] = {PYRAMID_VALUES, 2},
 	[VIEW_CLOCK] = {PYRAMID_VALUES, 2},     [VIEW_RANGES] = {PYRAMID_SPANS, 7},
 	[VIEW_COUNTER] = {PYRAMID_READINGS, 4}, [VIEW_PROCESSOR] = {PYRAMID_SPANS, 7},
+	[VIEW_ITERATIONS] = {PYRAMID_SPANS, 7},
 };
 
 int64_t view_tracks_time(const struct view_tracks *tracks, uint64_t host_ns)
@@ -590,6 +591,8 @@ int view_tracks_finish(struct view_tracks *tracks)
 		error = view_values_finish(tracks);
 	if (!error)
 		error = view_processors_finish(tracks);
+	if (!error)
+		error = view_iterations_add(tracks);
 	for (size_t i = 0; i < tracks->count && !error; i++)
 		error = pyramid_finish(&tracks->all[i]->pyramid, wall_ns);
 	return error;

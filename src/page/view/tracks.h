@@ -34,6 +34,7 @@ enum view_kind {
 	VIEW_RANGES,
 	VIEW_COUNTER,
 	VIEW_PROCESSOR,
+	VIEW_ITERATIONS,
 	VIEW_KIND_COUNT
 };
 
@@ -96,8 +97,9 @@ struct view_tracks {
 	struct entity_index threads, processes, event_queues;
 	size_t devices_count, contexts_count, processes_count;
 	struct view_processors processors;
-	struct view_away *away;    /* by thread */
-	struct view_state *states; /* by device */
+	struct view_track *iterations; /* of the main loop; NULL: none were found */
+	struct view_away *away;        /* by thread */
+	struct view_state *states;     /* by device */
 	/* Values: */
 	bool has_flights;            /* no execution was lost, so flights are shown */
 	struct view_track **flights; /* by device: commands in flight */
@@ -142,6 +144,11 @@ int view_processors_init(struct view_tracks *tracks); /* -ENOMEM */
 void view_processors_fini(struct view_tracks *tracks);
 int view_processors_switch(struct view_tracks *tracks, const struct event_switch *row);
 int view_processors_finish(struct view_tracks *tracks);
+
+/* ---- view/iterations.c ---- */
+
+/* Adds the track of iterations; the analysis is complete. Errors: -ENOMEM, errors of the store. */
+int view_iterations_add(struct view_tracks *tracks);
 
 /* ---- view/values.c ---- */
 

@@ -163,6 +163,16 @@ with t.case("a chain of timed waits for the interpreter's lock is one wait: its 
     t.equal(waits("Python%20GIL", 1100000), [(200000, "Python GIL", ["worker"]), (400000, "Python GIL", [])], "three waits")
     t.equal(waits("Python%20GIL", ends="waker_name=interrupt"), [(600000, "Python GIL", [])], "the lock was free")
 
+with t.case("what the holder does after it has released the lock is not what was waited for"):
+    frames = ("frame 1 python hold file=a.py line=1", "stack 1 1", "frame 2 python rest file=a.py line=9", "stack 2 2")
+    for end, functions in (("waker=2", ["hold"]), ("waker_name=interrupt", ["hold", "rest"]), ("", ["hold", "rest"])):
+        lines = (*GPU, "thread 2 1 name=worker", *frames, "window 0 9000000", "sample 1 0 5",
+                 *command(1, 1000, 2000, 2000, 10000), "switch 1 20000 blocked wait=mutex holder=2",
+                 "sample 2 50000 100000 stack=1", "switch 2 100000 blocked stack=2", f"switch 1 150000 in {end}",
+                 "switch 2 400000 in", *command(2, 8000000, 8001000, 8001000, 8010000))
+        rows = report(*lines)["devices"][0]["idle_waits"]
+        t.equal(sorted(row["holder"].get("function") for row in rows if "holder" in row), functions, f"ended by {end}")
+
 # ---- devices, queues, copies --------------------------------------------------------------------
 
 TWO = (*GPU, "process 2 200 other", "thread 2 2", "queue 2 1 process=2")

@@ -16,7 +16,8 @@ enum { MAX_LAUNCHES = 400000, MAX_BODY = 60, PROGRAMS = 200 };
 
 struct step {
 	uint32_t key;
-	uint32_t inner; /* the next `inner` steps, this one included, are the body of an inner loop */
+	uint32_t inner; /* the next `inner` steps, this one included, are the body of an inner loop
+			 */
 	uint32_t min, max; /* its repetitions */
 };
 
@@ -90,8 +91,8 @@ static void run_steps(struct program *program, uint32_t from, uint32_t to, uint6
 	}
 }
 
-/* Launches outside of the loop: of the loop's kernels and of others. A launch of the only kernel of a
- * loop is an iteration to any observer, so loops of one or two kernels have only others around
+/* Launches outside of the loop: of the loop's kernels and of others. A launch of the only kernel of
+ * a loop is an iteration to any observer, so loops of one or two kernels have only others around
  * them, and in their validation. */
 static void run_other(struct program *program, uint32_t count)
 {
@@ -100,7 +101,7 @@ static void run_other(struct program *program, uint32_t count)
 	for (uint32_t i = 0; i < count; i++)
 		launch(program,
 		       chance(program, own_percent) ? between(program, 0, program->keys - 1)
-					   : 1000 + between(program, 0, 20),
+						    : 1000 + between(program, 0, 20),
 		       chance(program, 10) ? program->head_ns : program->small_ns);
 }
 
@@ -108,13 +109,14 @@ static void make_body(struct program *program)
 {
 	uint32_t loops = between(program, 0, 2), place = 0;
 
-	program->steps = chance(program, 10) ? between(program, 1, 3) : between(program, 2, MAX_BODY);
+	program->steps =
+		chance(program, 10) ? between(program, 1, 3) : between(program, 2, MAX_BODY);
 	program->keys = chance(program, 60) ? program->steps : between(program, 1, program->steps);
 	for (uint32_t i = 0; i < program->steps; i++)
-		program->body[i] = (struct step){
-			.key = program->keys == program->steps ? i
-							       : between(program, 0,
-									 program->keys - 1)};
+		program->body[i] =
+			(struct step){.key = program->keys == program->steps
+						     ? i
+						     : between(program, 0, program->keys - 1)};
 	for (uint32_t i = 0; i < loops && place + 3 < program->steps; i++) {
 		uint32_t first = between(program, place + 1, program->steps - 2);
 		uint32_t size = between(program, 1, program->steps - 1 - first);
@@ -122,9 +124,8 @@ static void make_body(struct program *program)
 		size = size > 6 ? 6 : size;
 		program->body[first].inner = size;
 		program->body[first].min = chance(program, 50) ? between(program, 2, 12) : 1;
-		program->body[first].max = program->body[first].min > 1
-						   ? program->body[first].min
-						   : between(program, 2, 12);
+		program->body[first].max = program->body[first].min > 1 ? program->body[first].min
+									: between(program, 2, 12);
 		place = first + size;
 	}
 }
@@ -144,8 +145,9 @@ static void run_loop(struct program *program)
 			for (uint32_t k = 0; every && i % every == every - 1 && k < steps; k++)
 				for (uint32_t j = 0; j < validation; j++)
 					launch_step(program,
-						    j % 2 || program->keys < 3 ? 500 + j
-							  : program->body[j % program->steps].key,
+						    j % 2 || program->keys < 3
+							    ? 500 + j
+							    : program->body[j % program->steps].key,
 						    j || !loads ? program->small_ns
 								: program->head_ns);
 		}
@@ -186,17 +188,6 @@ static void print_difference(const struct program *program, const struct iterati
 	       program->heads_count, found->count, (int)found->period, i,
 	       i < program->heads_count ? program->heads[i] : 0,
 	       i < found->count ? (ssize_t)found->list[i].first : -1);
-	if (getenv("SEED")) {
-		size_t at = i < program->heads_count ? program->heads[i] : program->count; size_t f = i < found->count ? found->list[i].first : at;
-		size_t lo = at < f ? at : f, hi = at < f ? f : at;
-		for (size_t j = lo > 12 ? lo - 12 : 0; j < hi + 12 && j < program->count; j++)
-			printf("%s%s%zu:%u(%d) ", j == at ? "[T]" : "", j == f ? "[F]" : "", j, program->launches[j].key, j ? (int)((program->launches[j].enter - program->launches[j-1].exit) / 1000) : 0);
-		printf("\nbody: ");
-		for (uint32_t j = 0; j < program->steps; j++) printf("%u%s", program->body[j].key, program->body[j].inner ? "*" : " ");
-		printf("heads: "); for (size_t j = i > 3 ? i - 3 : 0; j < i + 5 && j < program->heads_count; j++) printf("%zu ", program->heads[j]);
-		printf("found: "); for (size_t j = i > 3 ? i - 3 : 0; j < i + 5 && j < found->count; j++) printf("%zu ", (size_t)found->list[j].first);
-		printf("\n");
-	}
 }
 
 static bool is_exact(const struct program *program, const struct iterations *found)
@@ -215,7 +206,7 @@ TEST(generated)
 
 	program.launches = calloc(MAX_LAUNCHES, sizeof(*program.launches));
 	program.heads = calloc(MAX_LAUNCHES, sizeof(*program.heads));
-	for (uint64_t seed = getenv("SEED") ? strtoul(getenv("SEED"), 0, 0) : 1; seed <= (getenv("SEED") ? strtoul(getenv("SEED"), 0, 0) : PROGRAMS); seed++) {
+	for (uint64_t seed = 1; seed <= PROGRAMS; seed++) {
 		struct iterations found;
 		struct iterations_input input = {.launches = program.launches};
 
@@ -234,8 +225,49 @@ TEST(generated)
 	free(program.heads);
 }
 
+/* Launches of two kernels, the second three times, and no other host work. */
+TEST(without_gaps)
+{
+	struct iterations_launch launches[41] = {0};
+	struct iterations_input input = {.launches = launches, .count = 41};
+	struct iterations found;
+
+	for (uint32_t i = 0; i < 41; i++)
+		launches[i] = (struct iterations_launch){.enter = i * 1000u,
+							 .exit = i * 1000u + 500,
+							 .thread = 7,
+							 .key = !i           ? 9
+								: i % 4 == 1 ? 1
+									     : 2};
+	CHECK_EQUAL(iterations_find_sequence(&input, &found), 0);
+	CHECK_EQUAL(found.method, ITERATIONS_SEQUENCE);
+	CHECK_EQUAL(found.period, 4);
+	CHECK_EQUAL(found.count, 10);
+	CHECK_EQUAL(found.list ? found.list[0].first : 0, 1);
+	iterations_fini(&found);
+}
+
+/* No launch repeats. */
+TEST(no_loop)
+{
+	struct iterations_launch launches[50] = {0};
+	struct iterations_input input = {.launches = launches, .count = 50};
+	struct iterations found;
+	uint64_t begin, end;
+
+	for (uint32_t i = 0; i < 50; i++)
+		launches[i] = (struct iterations_launch){
+			.enter = i * 1000u, .exit = i * 1000u + 500, .key = i};
+	CHECK_EQUAL(iterations_find_sequence(&input, &found), 0);
+	CHECK_EQUAL(found.method, ITERATIONS_NONE);
+	CHECK(!iterations_steady(&found, &begin, &end));
+	iterations_fini(&found);
+}
+
 int main(void)
 {
+	RUN(without_gaps);
+	RUN(no_loop);
 	RUN(generated);
 	return harness_end();
 }
