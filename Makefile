@@ -7,6 +7,8 @@ BUILD ?= build
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 COUNT ?= 10000
+SEEDS ?= 10
+LOAD ?= 0
 # Debian's own tools: another python3 in PATH may lack meson's or PyOpenCL's packages.
 MESON ?= PATH=/usr/bin:/bin:$$PATH meson
 
@@ -43,6 +45,9 @@ check-apps: ## real applications with and without duet, by hand on a quiet machi
 check-trees: all ## COUNT=10000 random trees of processes, by hand: they end the same with and without a recorder; minutes
 	tests/trees/run_trees.py --build $(BUILD) --count $(COUNT)
 
+check-diagnosis: all ## SEEDS=10 LOAD=0 of programs with a planted cause, by hand on a quiet machine: the scores of the verdict
+	tests/diagnosis/run.py --build $(BUILD) --seeds $(SEEDS) --load $(LOAD)
+
 accounts: all ## the end-to-end tests, and of every trace that they record the account by brute force
 	DUET_CHECK_ACCOUNTS=2000 $(MESON) test -C $(BUILD) --suite e2e --timeout-multiplier 10 --print-errorlogs
 
@@ -63,4 +68,4 @@ help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.* ## \(.*\)/make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
 		awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
 
-.PHONY: all help setup demo check check-fresh check-vm check-apps check-trees accounts bench fuzz install clean
+.PHONY: all help setup demo check check-fresh check-vm check-apps check-trees check-diagnosis accounts bench fuzz install clean

@@ -272,7 +272,8 @@ export class FlameGraph {
 		ctx.fillStyle = style.paint;
 		ctx.fillRect(box.x, y, Math.max(0.5, box.width - 0.7), FLAME_ROW - 1);
 		ctx.globalAlpha = 1;
-		const text = fitText(ctx, box.node.text, box.width - 7);
+		const {model} = this.view;
+		const text = fitText(ctx, model && model.shortName ? model.shortName(box.node.text) : box.node.text, box.width - 7);
 		if (text) {
 			ctx.fillStyle = this.view.colours.inkOver(style, alpha);
 			ctx.fillText(text, box.x + 4, y + FLAME_ROW / 2);

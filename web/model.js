@@ -119,6 +119,14 @@ export function chooseLevel(track, from, to, pixels, perPixel) {
 	return track.levels.length - 1;
 }
 
+// Full and short names, by turns.
+function makeShortNames(list) {
+	const names = new Map();
+	for (let i = 0; i + 1 < list.length; i += 2)
+		names.set(String(list[i]), String(list[i + 1]));
+	return names;
+}
+
 export class Model {
 	constructor(head) {
 		this.head = head;
@@ -131,6 +139,7 @@ export class Model {
 		this.paths = head.paths || [];
 		this.cut = head.cut || null;
 		this.graphs = new Map();
+		this.shortNames = makeShortNames(head.short_names || []);
 		this.setTexts(head);
 		this.hasTexts = !head.texts;
 		this.tracks = (head.tracks || []).map(makeTrack);
@@ -174,6 +183,11 @@ export class Model {
 	name(index) {
 		const text = this.names[index];
 		return text === undefined ? "name " + index : String(text);
+	}
+
+	/** The part of a kernel's name that distinguishes it from the others, where there is little room. */
+	shortName(name) {
+		return this.shortNames.get(name) || name;
 	}
 
 	causeText(cause) {

@@ -181,8 +181,8 @@ async function showFlame(view, content, scope, watch) {
 	view.flame = graph;
 }
 
-function sumsColumns(whole, more) {
-	return [textColumn("name", (row) => row.name), countColumn("count", (row) => row.count), nsColumn("total", (row) => row.totalNs),
+function sumsColumns(model, whole, more) {
+	return [textColumn("name", (row) => model.shortName(row.name)), countColumn("count", (row) => row.count), nsColumn("total", (row) => row.totalNs),
 		shareColumn("of range", (row) => row.totalNs, whole), nsColumn("mean", (row) => row.totalNs / row.count),
 		nsColumn("shortest", (row) => row.shortestNs), nsColumn("longest", (row) => row.longestNs), ...more];
 }
@@ -230,7 +230,7 @@ async function showTables(view, content, scope, watch) {
 	const tables = [["Kernels", sums.kernels, []], ["Copies", sums.copies, [bytesColumn("bytes", (row) => row.extra)]],
 		["Other commands", sums.others, []], ["API calls", sums.calls, [countColumn("failed", (row) => row.failed)]],
 		["Off the processor", sums.offs, []], ["Ranges", sums.ranges, []]]
-		.filter(([, rows]) => rows.length).map(([title, rows, more]) => makeTable(title, sumsColumns(whole, more), rows, onPick));
+		.filter(([, rows]) => rows.length).map(([title, rows, more]) => makeTable(title, sumsColumns(view.model, whole, more), rows, onPick));
 	const [functions, hasAllSamples] = await functionTables(view, scope, watch);
 	tables.push(...functions, ...instructionTables(view));
 	const isExact = sums.isExact && hasAllSamples;

@@ -17,7 +17,8 @@ export const FAINT = 0.2;
 // What is written on an item; that a gap is idle its hatching says where there is little room.
 function boxText(frame, track, what, width) {
 	const cause = frame.view.model.causeOf(track, what);
-	return cause >= 0 && width < NARROW_NAME && !track.unmeasured ? frame.view.model.causeText(cause) : frame.view.model.itemName(track, what);
+	return cause >= 0 && width < NARROW_NAME && !track.unmeasured ? frame.view.model.causeText(cause) :
+		frame.view.model.shortName(frame.view.model.itemName(track, what));
 }
 
 // One run of narrow items in a lane, drawn as one box: [begin, end) px and style.

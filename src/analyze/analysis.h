@@ -338,7 +338,7 @@ enum { ANALYSIS_LENGTHS = 7 }; /* length classes: below 1, 2, 4, 8, 16, 32 and 5
 struct analysis_state {
 	size_t device;
 	enum account_cause cause; /* a cause for which analysis_has_states is true */
-	/* What the thread did: CAUSE_ON_CPU, CAUSE_BLOCKED, CAUSE_PREEMPTED, CAUSE_API_WAIT or
+	/* The thread's state: CAUSE_ON_CPU, CAUSE_BLOCKED, CAUSE_PREEMPTED, CAUSE_API_WAIT or
 	 * CAUSE_API_CALL. It differs from the cause only for CAUSE_NOTHING_TO_DO. */
 	enum account_cause doing;
 	uint32_t thread; /* the launching thread's id; 0: in the row without a stack and a wait */
@@ -376,8 +376,8 @@ static inline uint32_t analysis_state_group(enum account_cause cause, bool is_af
 	return is_after ? CAUSE_COUNT : cause;
 }
 
-/* What another thread did while launching threads waited for it and one device was idle: the holder
- * of a lock, or the thread that ended the wait. */
+/* The stacks of another thread while launching threads waited for it and one device was idle: the
+ * holder of a lock, or the thread that ended the wait. */
 struct analysis_holding {
 	size_t device;
 	uint32_t wait;                /* as in struct analysis_state */

@@ -24,6 +24,7 @@
 #include "base/cleanup.h"
 #include "base/number.h"
 #include "cli/graph.h"
+#include "analyze/analysis.h"
 #include "cli/output.h"
 #include "cli/selection.h"
 #include "page/scope/scope.h"
@@ -130,6 +131,9 @@ static int make_page(const struct cli_command *command, struct heat_map *map)
 		return print_failure(command);
 	graph_print_notes(command, &map->graph);
 	print_coarser(command, map);
+	output_announce(
+		map->graph.request->output, "%s of %s", map->graph.drawing.view->title,
+		format_duration(map->graph.analysis->to_ns - map->graph.analysis->from_ns).text);
 	return STATUS_DONE;
 }
 
@@ -208,6 +212,7 @@ const struct cli_command command_flamescope = {
 	.arguments = "[options] [FILE]",
 	.summary = "write one HTML page with a heat map and the flame graph of any selected range",
 	.writes_files = true,
+	.reads_trace = true,
 	.run = run_flamescope,
 	.options = scope_rows,
 };

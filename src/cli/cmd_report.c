@@ -20,6 +20,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/archive.h"
+#include "cli/progress.h"
 #include "cli/selection.h"
 #include "report/report.h"
 #include "report/terminal.h"
@@ -70,6 +71,7 @@ static int print_document(struct report *report)
 
 	if (values->json)
 		return report_print_json(report);
+	progress_stop();
 	report->columns = terminal_columns();
 	if (!values->full_names)
 		error = model_short_kernels(report->model, &names);
@@ -204,6 +206,7 @@ const struct cli_command command_report = {
 	.name = "report",
 	.arguments = "[options] [FILE]",
 	.summary = "print where the time went: devices, kernels, copies, calls, queues",
+	.reads_trace = true,
 	.run = run_report,
 	.options = report_options,
 	.print_more_help = print_tables,

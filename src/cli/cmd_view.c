@@ -21,6 +21,7 @@
 #include "analyze/frames.h"
 #include "analyze/observer.h"
 #include "analyze/text/incomplete.h"
+#include "analyze/text/short_names.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/string.h"
@@ -30,6 +31,7 @@
 #include "flame/drawing.h"
 #include "page/view/view.h"
 #include "report/report.h"
+#include "report/table.h"
 
 #define MAX_BYTES                                                                        \
 	((uint64_t)240                                                                   \
@@ -39,6 +41,7 @@
 struct view_values {
 	const char *output, *title;
 	uint64_t from_ns, to_ns;
+	bool full_names;
 };
 
 static const struct option_row view_rows[] = {
@@ -47,6 +50,8 @@ static const struct option_row view_rows[] = {
 	 offsetof(struct view_values, output)},
 	OPTION_WINDOW(struct view_values),
 	{"title", 0, OPTION_TEXT, "TEXT", "title of the page", offsetof(struct view_values, title)},
+	{"full-names", 0, OPTION_FLAG, NULL, "show kernels with their full C++ names",
+	 offsetof(struct view_values, full_names)},
 	{NULL},
 };
 
@@ -59,6 +64,7 @@ struct page {
 	struct analysis *analysis;
 	struct drawing drawing; /* has the names of frames and the runtimes' layers */
 	struct view *view;
+	struct short_names *short_names; /* NULL: full names */
 };
 
 static int write_report(void *context, struct json_writer *json)
@@ -94,6 +100,7 @@ static int write_page(void *context, FILE *out)
 		.version = DUET_VERSION,
 		.incomplete = incomplete.text,
 		.max_bytes = MAX_BYTES,
+		.short_names = page->short_names,
 		.write_report = write_report,
 		.context = page,
 	};
@@ -128,6 +135,10 @@ static int analyze(struct page *page)
 	if (!error)
 		error = drawing_open(&page->drawing, &frames);
 	if (!error)
+		error = page->values->full_names
+				? 0
+				: model_short_kernels(page->model, &page->short_names);
+	if (!error)
 		error = view_new(&page->drawing, beside(page->output), &page->view);
 	if (error)
 		return error;
@@ -139,6 +150,7 @@ static void page_fini(struct page *page)
 {
 	view_free(page->view);
 	drawing_fini(&page->drawing);
+	short_names_free(page->short_names);
 	analysis_free(page->analysis);
 	model_close(page->model);
 }
@@ -176,6 +188,8 @@ static int make_page(const struct cli_command *command, struct page *page)
 		return print_failure(command);
 	}
 	print_notes(command, page);
+	output_announce(page->output, "timeline of %s",
+			format_duration(page->analysis->to_ns - page->analysis->from_ns).text);
 	return STATUS_DONE;
 }
 
@@ -211,6 +225,7 @@ const struct cli_command command_view = {
 	.arguments = "[options] [FILE]",
 	.summary = "write one HTML page with timeline, flame graphs, tables and findings",
 	.writes_files = true,
+	.reads_trace = true,
 	.run = run_view,
 	.options = view_rows,
 };

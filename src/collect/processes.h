@@ -27,6 +27,7 @@ struct thread_wait {
 	uint32_t wait_string, holder; /* as in struct event_switch */
 	/* Waits for Python's interpreter lock, of which the kernel knows nothing. */
 	bool is_interpreters;
+	uint64_t lock_switches; /* of that lock; 0: not known */
 	uint32_t bpf_stack, bpf_string,
 		bpf_holder; /* holder, as the kernel reported it at the switch; 0: unknown */
 	bool is_written;    /* the switch is written */
@@ -43,6 +44,9 @@ struct process_thread {
 	bool is_described;             /* the row is in the trace */
 	bool is_adopted;               /* a guest has taken over the row and writes it */
 	struct thread_wait wait;
+	/* used by the CPU collector: the last wait for Python's lock that has a stack */
+	uint32_t lock_stack;
+	uint64_t lock_switches;
 };
 
 /* One image of a process. Its row is shared: a caller that changes it must write it again. */

@@ -25,9 +25,11 @@
 #include "analyze/model.h"
 #include "analyze/sample/device_code.h"
 #include "analyze/text/layers.h"
+#include "analyze/text/short_names.h"
 #include "base/array.h"
 #include "flame/drawing_private.h"
 #include "flame/flame.h"
+#include "flame/tree.h"
 
 #define WAITING_FOR_GIL "[waiting for the Python GIL]"
 
@@ -86,7 +88,49 @@ void drawing_fini(struct drawing *drawing)
 	frames_free(drawing->frames);
 	device_code_free(drawing->code);
 	layers_free(drawing->layers);
+	short_names_free(drawing->short_kernels);
+	short_names_free(drawing->short_functions);
 	free(drawing->stack);
+}
+
+/* With a frame for each line, functions have their place in the name and keep it. */
+static bool is_shortened(const struct drawing *drawing, enum flame_class class)
+{
+	return !drawing->has_lines && (class == FLAME_HOST || class == FLAME_INLINED);
+}
+
+static int shorten_functions(struct drawing *drawing)
+{
+	const struct flame *flame = drawing->flame;
+	const char **names = calloc(flame->frames_count + (size_t)1, sizeof(*names));
+	size_t count = 0;
+	int error = names ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < flame->frames_count && !error; i++)
+		if (is_shortened(drawing, flame->frames[i].frame_class))
+			names[count++] = flame_frame_name(flame, i).bytes;
+	if (!error)
+		error = short_functions_new(names, count, &drawing->short_functions);
+	free(names);
+	return error;
+}
+
+int drawing_shorten(struct drawing *drawing)
+{
+	if (model_short_kernels(drawing->model, &drawing->short_kernels) ||
+	    shorten_functions(drawing))
+		return drawing_out_of_memory();
+	return 0;
+}
+
+const char *drawing_label(void *context, const char *name, enum flame_class frame_class)
+{
+	const struct drawing *drawing = context;
+
+	if (frame_class == FLAME_DEVICE)
+		return short_names_find(drawing->short_kernels, name);
+	return is_shortened(drawing, frame_class) ? short_names_find(drawing->short_functions, name)
+						  : name;
 }
 
 static bool is_whose(const struct drawing *drawing, const struct analysis_whom *whom)
@@ -296,7 +340,7 @@ static int push_state(struct drawing *drawing, const struct analysis_state *stat
 	return !error && state->doing == CAUSE_BLOCKED ? push_wait(drawing, state) : error;
 }
 
-/* What the thread did before the first command and after the last has a root of its own. */
+/* Stacks before the first command and after the last have a root of their own. */
 static int push_rest(struct drawing *drawing, const struct analysis_state *state)
 {
 	const struct analysis_device *device = &drawing->analysis->devices[state->device];

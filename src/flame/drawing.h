@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "analyze/account/account.h"
+#include "flame/flame.h"
 
 struct analysis;
 struct device_code;
@@ -18,6 +19,7 @@ struct frames;
 struct frames_options;
 struct layers;
 struct model;
+struct short_names;
 struct string_builder;
 
 #define DRAWING_ALL_DEVICES     SIZE_MAX
@@ -68,6 +70,8 @@ struct drawing {
 	struct frames *frames;
 	struct device_code *code;
 	struct layers *layers;
+	/* of kernels and of functions; NULL until drawing_shorten */
+	struct short_names *short_kernels, *short_functions;
 	struct flame *flame;
 	/* only launches and threads of this process (the analysis needs by_thread); 0: all */
 	uint64_t pid;
@@ -94,6 +98,11 @@ void drawing_fini(struct drawing *drawing);
 
 /* Fills the graph. Errors: -ENOMEM, and what flame_add fails with, in the error chain. */
 int drawing_draw(struct drawing *drawing);
+
+/* Makes the labels of the graph that was drawn. Errors: -ENOMEM in the error chain. */
+int drawing_shorten(struct drawing *drawing);
+/* The label of a frame, for flame_options. context: the drawing. */
+const char *drawing_label(void *context, const char *name, enum flame_class frame_class);
 
 /* The unit of the values: "ns", "launches", or a perf event. */
 const char *drawing_unit(const struct drawing *drawing);

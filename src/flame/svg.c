@@ -39,6 +39,7 @@
  * for XML. */
 struct look {
 	char *text, *xml;
+	char *label; /* NULL: the text */
 	uint32_t shade;
 	uint32_t long_index; /* 1 + its index of long names; 0: short name */
 	uint32_t note_index; /* 1 + its index of notes; 0: no note */
@@ -66,6 +67,7 @@ static void svg_fini(struct svg *svg)
 	for (uint32_t i = 0; svg->looks && i < svg->flame->frames_count; i++) {
 		free(svg->looks[i].text);
 		free(svg->looks[i].xml);
+		free(svg->looks[i].label);
 	}
 	free(svg->looks);
 	free(svg->long_frames);
@@ -121,6 +123,21 @@ static int look_at_note(struct svg *svg, uint32_t frame)
 	return 0;
 }
 
+static int look_at_label(struct svg *svg, uint32_t frame, const char *name)
+{
+	const struct flame_options *options = &svg->options;
+	const enum flame_class class = svg->flame->frames[frame].frame_class;
+	const char *label =
+		options->shorten ? options->shorten(options->shorten_context, name, class) : name;
+	struct string_builder shown = {0};
+
+	if (strcmp(label, name) == 0)
+		return 0;
+	flame_escape_shown(&shown, (struct flame_text){label, strlen(label)});
+	svg->looks[frame].label = string_builder_take(&shown);
+	return svg->looks[frame].label ? 0 : -ENOMEM;
+}
+
 static int look_at(struct svg *svg, uint32_t frame)
 {
 	struct look *look = &svg->looks[frame];
@@ -135,7 +152,7 @@ static int look_at(struct svg *svg, uint32_t frame)
 	flame_escape_shown(&shown, name);
 	look->text = string_builder_take(&shown);
 	look->xml = look->text ? bounded_xml(look->text, TITLE_BYTES) : NULL;
-	if (!look->xml || look_at_note(svg, frame))
+	if (!look->xml || look_at_note(svg, frame) || look_at_label(svg, frame, name.bytes))
 		return -ENOMEM;
 	if (strlen(look->text) <= TITLE_BYTES)
 		return 0;
@@ -447,12 +464,20 @@ static void write_box(struct svg *svg, uint32_t index)
 		flame_output_text(output, "\" data-n=\"");
 		flame_output_u64(output, look->note_index - 1);
 	}
+	if (look && look->label) {
+		flame_output_text(output, "\" data-s=\"");
+		flame_escape_xml(&svg->text, look->label, strlen(look->label));
+		flush_text(svg);
+	}
 	flame_output_text(output, "\"><title>");
 	flame_output_text(output, look ? look->xml : "all");
 	write_title(svg, box);
 	write_rect(svg, box, look, left + PAD * 100, width);
-	write_label(svg, look ? look->text : "all", left + PAD * 100, width,
-		    row_y(svg, box->depth));
+	write_label(svg,
+		    !look         ? "all"
+		    : look->label ? look->label
+				  : look->text,
+		    left + PAD * 100, width, row_y(svg, box->depth));
 	flame_output_text(output, "</g>\n");
 }
 

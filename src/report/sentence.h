@@ -18,7 +18,7 @@ struct sentence {
 	size_t length;
 };
 
-/* Appends to the sentence. What does not fit is left out. */
+/* Appends to the sentence, as much as fits. */
 __attribute__((format(printf, 2, 3))) void say(struct sentence *sentence, const char *format, ...);
 
 /* "NAME (FILE:LINE)"; file NULL or line 0: not known. */

@@ -223,7 +223,10 @@ static void put_account_line(const char *name, uint64_t part, uint64_t wall, con
 	table_put_left(name, ACCOUNT_COLUMNS);
 	table_put_cell(format_duration(part));
 	table_put_cell(format_percent(part, wall));
-	printf("%s%s\n", *meaning ? "  " : "", meaning);
+	if (*meaning)
+		fputs("  ", stdout);
+	table_put_text(meaning, SIZE_MAX);
+	putchar('\n');
 }
 
 static void put_place(const char *name, uint64_t part, uint64_t wall, const char *origin)

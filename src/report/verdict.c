@@ -332,7 +332,7 @@ static bool has_other(enum verdict_kind kind)
 	return kind == VERDICT_PYTHON_GIL || kind == VERDICT_LOCK || kind == VERDICT_THREAD_WAIT;
 }
 
-/* The first column of a row: what the user looks for. */
+/* The first column of a row: the function, wait or program. */
 static void name_cause(const struct verdict_cause *cause, struct sentence *name)
 {
 	if ((is_call(cause->kind) || cause->kind == VERDICT_PREEMPTED) && *cause->what) {
@@ -358,7 +358,7 @@ static void name_cause(const struct verdict_cause *cause, struct sentence *name)
 	}
 }
 
-/* The last column: who caused it, or from where. */
+/* The last column: the other thread, or the calling function. */
 static void name_origin(const struct report *report, const struct verdict_cause *cause,
 			struct sentence *origin)
 {
@@ -435,6 +435,8 @@ static void write_cause(const struct report *report, const struct verdict *verdi
 		idle_ns += verdict->steady->causes[i];
 	json_line_begin(json);
 	json_pair_text(json, "kind", verdict_kind_name(cause->kind));
+	if (cause->kind == VERDICT_PREEMPTED)
+		json_pair_text(json, "own_kind", verdict_kind_name(cause->own_kind));
 	json_pair_text(json, "cause", account_cause_name(cause->cause));
 	json_pair_u64(json, "ns", cause->ns);
 	if (cause->preempted_ns)

@@ -16,7 +16,7 @@ C = ["compute", "sort", "lock", "condition", "fsync", "write", "read", "fifo", "
 CPP = ["sort_names", "compress", "count_words", "mutex", "future", "sleep_for"]
 MPI = ["late_barrier", "late_receive"]
 PYTHON = ["parse_json", "parse_text", "hold_gil", "spin_gil", "hold_lock", "queue_wait", "write_fsync", "read_file", "fetch",
-          "read_pipe", "run_child", "pause", "select_wait", "event_loop", "collect_garbage", "automatic_gc", "imports",
+          "read_pipe", "run_child", "pause", "select_wait", "event_loop", "collect_garbage", "imports",
           "pool_map", "touch_memory", "busy_neighbour"]
 PYOPENCL = ["preprocess", "build_program"]
 C_PAIRS = ["compute-fsync", "lock-compute", "sleep-compute", "socket-compute", "page_fault-sleep", "condition-sleep",
@@ -24,11 +24,15 @@ C_PAIRS = ["compute-fsync", "lock-compute", "sleep-compute", "socket-compute", "
 PYTHON_PAIRS = ["parse_json-write_fsync", "hold_gil-parse_json", "hold_lock-pause", "queue_wait-parse_text",
                 "fetch-collect_garbage", "read_pipe-parse_json", "select_wait-touch_memory", "run_child-pause",
                 "build_program-preprocess"]
+SIMULATED = ["compute", "fsync", "lock", "page_fault", "sleep", "socket"]
 # The newcomer's program: milliseconds per iteration.
 FOUR = {"parse_json": 5, "hold_lock": 4, "write_fsync": 3, "busy_neighbour": 2}
 # Quota and period in microseconds, of a control group in which duet and the program run.
 THROTTLED = {"throttled": (60000, 100000)}
 DEVICES = {"other_device": "pthread pthread"}
+KERNEL_US = 2000
+# duet does not look for simulated drivers by itself.
+COLLECT = {"cuda": ["--collect", "nvidia:cuda,cpu"], "hip": ["--collect", "amd,cpu"]}
 # Milliseconds per iteration of a pair's larger and smaller cause.
 PAIR_MS = 6, 3
 
@@ -43,6 +47,7 @@ class Program:
         self.language = language
         self.causes = causes or [name]
         self.throttle = THROTTLED.get(name)
+        self.record_options = COLLECT.get(language, [])
 
     def arguments(self, seed):
         """Amounts; which cause of a pair is the larger one depends on the seed."""
@@ -64,6 +69,12 @@ class Program:
             raise Skip("not built")
         if self.language == "mpi":
             return ["mpirun", "--oversubscribe", "-np", "2", path]
+        if self.language == "cuda":
+            return ["env", f"LD_LIBRARY_PATH={os.path.join(build, 'sim', 'nvidia')}", f"SIM_NVIDIA=kernel_us={KERNEL_US}", path]
+        if self.language == "hip":
+            # duet itself has nothing of the simulated GPU: the library stands behind those that duet adds
+            library = os.path.join(build, "sim", "amd", "libsim-kfd.so")
+            return ["env", f"SIM_KFD=kernel_us={KERNEL_US}", "sh", "-c", f'LD_PRELOAD="{library}:$LD_PRELOAD" exec "$@"', "sh", path]
         return [path, *arguments]
 
     def interpreter(self, seed):
@@ -102,8 +113,9 @@ def programs(names, language, causes=lambda name: None):
 
 SINGLE = {**programs(C, "c"), **programs(CPP, "cpp"), **programs(MPI, "mpi"), **programs(PYTHON, "python"),
           **programs(PYOPENCL, "pyopencl")}
+GPUS = {**programs(["cuda-" + name for name in SIMULATED], "cuda"), **programs(["hip-" + name for name in SIMULATED], "hip")}
 PAIRS = {**programs(["pair-" + name for name in C_PAIRS], "c", lambda name: name.split("-")[1:]),
          **programs(["pair-" + name for name in PYTHON_PAIRS], "python", lambda name: name.split("-")[1:])}
 PAIRS["pair-build_program-preprocess"].language = "pyopencl"
 FOURS = {"four": Program("four", "pyopencl", list(FOUR))}
-ALL = {**SINGLE, **PAIRS, **FOURS}
+ALL = {**SINGLE, **GPUS, **PAIRS, **FOURS}

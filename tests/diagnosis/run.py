@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """The diagnosis benchmark: programs with a planted cause are recorded, and the verdict is compared with what they say.
 
-    tests/diagnosis/run.py [--build FOLDER] [--programs NAME...] [--seeds N] [--load N] [--clean] [--pairs] [--four]
-                           [--json FILE] [--keep FOLDER] [--idle] [--list]
+    tests/diagnosis/run.py [--build FOLDER] [--programs NAME...] [--seeds N] [--load N] [--clean] [--gpus] [--pairs]
+                           [--four] [--json FILE] [--keep FOLDER] [--idle] [--list]
 
 Prints a table of scores. README.md explains the columns.
 """
@@ -39,6 +39,7 @@ class Ground:
         self.environment = {key: value for key, value in os.environ.items() if not key.startswith(("DUET_", "DIAGNOSIS_"))}
         self.environment.update(LC_ALL="C.UTF-8", POCL_CACHE_DIR=os.path.join(folder, "pocl"), TMPDIR=folder)
         os.makedirs(self.environment["POCL_CACHE_DIR"])
+        self.warmed = set()
 
     def trace(self, name, seed):
         if self.options.keep:
@@ -141,10 +142,13 @@ def report(ground, trace):
 
 
 def warm_up(ground, program, seed, environment):
-    """Fills PoCL's cache of kernels."""
-    truth = os.path.join(ground.folder, "warm")
-    execute(program.command(ground.options.build, seed),
-            {**environment, "DIAGNOSIS_ITERATIONS": "1", "DIAGNOSIS_CLEAN": "1", "DIAGNOSIS_TRUTH": truth})
+    """Fills PoCL's cache of kernels, and the page cache."""
+    command = program.command(ground.options.build, seed)
+    if tuple(command[:2]) in ground.warmed:
+        return
+    ground.warmed.add(tuple(command[:2]))
+    execute(command, {**environment, "DIAGNOSIS_ITERATIONS": "1", "DIAGNOSIS_CLEAN": "1",
+                      "DIAGNOSIS_TRUTH": os.path.join(ground.folder, "warm")})
 
 
 def record(ground, program, seed):
@@ -158,7 +162,7 @@ def record(ground, program, seed):
     is_clean = ground.options.clean
     if is_clean:
         environment["DIAGNOSIS_CLEAN"] = "1"
-    command = [ground.duet, "record", "-o", trace, "--", *program.command(ground.options.build, seed)]
+    command = [ground.duet, "record", *program.record_options, "-o", trace, "--", *program.command(ground.options.build, seed)]
     with control_group(None if is_clean else program.throttle) as group:
         status, errors = execute(command, environment, group)
     if status == SKIPPED:
@@ -274,8 +278,9 @@ def choose(options):
         if unknown:
             sys.exit(f"run.py: no program {unknown[0]}; --list prints them")
         return [catalogue.ALL[name] for name in options.programs]
-    if options.pairs or options.four:
-        return [*(catalogue.PAIRS.values() if options.pairs else ()), *(catalogue.FOURS.values() if options.four else ())]
+    chosen = [(options.gpus, catalogue.GPUS), (options.pairs, catalogue.PAIRS), (options.four, catalogue.FOURS)]
+    if any(is_wanted for is_wanted, _ in chosen):
+        return [program for is_wanted, table in chosen if is_wanted for program in table.values()]
     return list(catalogue.SINGLE.values())
 
 
@@ -289,6 +294,7 @@ def parse_options():
     parser.add_argument("--clean", action="store_true", help="run the programs with nothing planted")
     parser.add_argument("--pairs", action="store_true", help="run the programs with two causes")
     parser.add_argument("--four", action="store_true", help="run the program with four causes")
+    parser.add_argument("--gpus", action="store_true", help="run the programs on the simulated NVIDIA and AMD GPUs")
     parser.add_argument("--json", metavar="FILE", help="write each run's score, truth and verdict")
     parser.add_argument("--keep", metavar="FOLDER", help="keep the traces")
     parser.add_argument("--idle", action="store_true", help="print the planted amount beside the device's account")

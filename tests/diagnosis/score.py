@@ -5,6 +5,8 @@ import re
 
 VAGUE = ("unknown", "blocked")
 AMOUNT_TOLERANCE = 0.10
+# Their amounts do not contain the time of waiting for a processor.
+PROCESSOR_KINDS = ("computing", "garbage_collection", "page_fault", "preempted", "throttled", "python_gil")
 # A clean program's verdict may name the planted kind with at most this share of the steady part.
 CLEAN_SHARE = 0.05
 # Kinds that every program has a little of: in a clean program they are false at the planted place alone.
@@ -60,20 +62,38 @@ def has_words(sentences, truth):
     return any(base_name(word).lower() in text for word in words)
 
 
+def is_accepted(cause, truth):
+    """Code that was preempted for most of its time is still the planted code, if the cause names its function."""
+    kinds = as_list(truth["kind"])
+    return cause["kind"] in kinds or (cause["kind"] == "preempted" and cause.get("own_kind") in kinds and is_at(cause, truth))
+
+
+def own_ns(cause, truth):
+    """The part of a cause that the truth counts: preempted time alone, or without preempted time."""
+    preempted = cause.get("preempted_ns", 0)
+    return preempted if as_list(truth["kind"]) == ["preempted"] else cause["ns"] - preempted
+
+
 def amount_of(causes, truth):
     """Nanoseconds of all causes with an accepted kind that are not elsewhere."""
-    return sum(cause["ns"] for cause in causes if cause["kind"] in as_list(truth["kind"]) and not is_elsewhere(cause, truth))
+    if as_list(truth["kind"]) == ["preempted"]:
+        return sum(own_ns(cause, truth) for cause in causes)
+    return sum(own_ns(cause, truth) for cause in causes if is_accepted(cause, truth) and not is_elsewhere(cause, truth))
 
 
 def is_amount_right(ns, truth):
-    return abs(ns - truth["ns"]) <= AMOUNT_TOLERANCE * truth["ns"]
+    """Between the truth and, for waits and calls, the wall time: whether a wait ends when the thread is woken or when it
+    runs is a matter of definition."""
+    is_strict = any(kind in PROCESSOR_KINDS for kind in as_list(truth["kind"]))
+    most = truth["ns"] if is_strict else max(truth["ns"], truth.get("wall_ns", 0))
+    return (1 - AMOUNT_TOLERANCE) * truth["ns"] <= ns <= (1 + AMOUNT_TOLERANCE) * most
 
 
 def score_cause(cause, verdict, truth, sentence_count):
     """One cause of the verdict, expected to be the planted one."""
     causes = (verdict or {}).get("causes") or []
     cause = cause or {"kind": "unknown"}
-    is_kind = cause["kind"] in as_list(truth["kind"])
+    is_kind = is_accepted(cause, truth)
     named = is_kind and not is_elsewhere(cause, truth) and \
         has_words(((verdict or {}).get("sentences") or [])[:sentence_count], truth)
     vague = not named and cause["kind"] in VAGUE

@@ -52,6 +52,10 @@ expect("the third sentence does not count", score.score_single(
 expect("two halves add up", score.score_single(
     verdict({**FSYNC_CAUSE, "ns": 60}, {**FSYNC_CAUSE, "ns": 45, "line": 26}), TRUTH), amount=True, ns=105)
 expect("11 % too much", score.score_single(verdict({**FSYNC_CAUSE, "ns": 111}), TRUTH), amount=False)
+expect("a wait may include the time until the thread runs", score.score_single(
+    verdict({**FSYNC_CAUSE, "ns": 180}), {**TRUTH, "wall_ns": 170}), amount=True)
+expect("computing may not", score.score_single(verdict({**FSYNC_CAUSE, "kind": "computing", "ns": 180}),
+                                               {**TRUTH, "kind": ["computing"], "wall_ns": 170}), named=True, amount=False)
 expect("C++ names", score.score_single(verdict({**FSYNC_CAUSE, "function": "void io::Log<int>::save_checkpoint(int, char)"}),
                                        TRUTH), **right)
 expect("Python's qualified names", score.score_single(verdict({**FSYNC_CAUSE, "function": "Trainer.save_checkpoint"}), TRUTH),

@@ -32,7 +32,8 @@ enum {
 };
 
 /* Shares of segments or launches. */
-static const double is_common_from = 0.8, is_complete_from = 0.9, is_clean_to = 0.2;
+static const double is_common_from = 0.8, is_complete_from = 0.9, is_clean_to = 0.2,
+		    is_regular_from = 0.75;
 
 struct word {
 	uint32_t count, kind;
@@ -51,6 +52,14 @@ struct candidate {
 		gap_ns; /* the longest typical gap of a common pair that occurs once in a segment */
 };
 
+/* 1 for equal distances; small if they differ much. */
+static double word_regularity(const struct word *word)
+{
+	double span = (double)(word->last - word->first);
+
+	return word->squares > 0 ? span * span / (word->count - 1) / word->squares : 0;
+}
+
 /* How many segments have a key or a pair. */
 struct presence {
 	uint32_t *seen, *segments; /* owned; last segment with it, number of segments with it */
@@ -61,7 +70,7 @@ struct counting {
 	struct presence keys, pairs;
 	uint64_t *pair_gaps;   /* owned; median */
 	uint32_t *pair_counts; /* owned */
-	uint64_t typical_gap_ns;
+	uint64_t short_gap_ns;
 };
 
 static int presence_init(struct presence *presence, uint32_t kinds)
@@ -123,13 +132,15 @@ static size_t place_gaps(const struct sequence *sequence, struct pair_sums *sums
 	return place;
 }
 
-static uint64_t measure_typical_gap(const struct sequence *sequence)
+/* The median of the short gaps. */
+static uint64_t measure_short_gap(const struct sequence *sequence)
 {
 	size_t stride = sequence->count / GAPS_KEPT + 1, count = 0;
 	uint64_t gaps[GAPS_KEPT + 1];
 
 	for (size_t i = 0; i < sequence->count; i += stride)
-		gaps[count++] = sequence_gap(sequence, i);
+		if (sequence_gap(sequence, i) < sequence->long_gap_ns)
+			gaps[count++] = sequence_gap(sequence, i);
 	return median_of(gaps, count);
 }
 
@@ -153,7 +164,7 @@ static int measure_gaps(const struct sequence *sequence, struct counting *counti
 		counting->pair_gaps[i] = median_of(gaps + sums[i].place, sums[i].kept);
 		counting->pair_counts[i] = sums[i].count;
 	}
-	counting->typical_gap_ns = measure_typical_gap(sequence);
+	counting->short_gap_ns = measure_short_gap(sequence);
 	free(sums);
 	free(gaps);
 	return gaps && counting->pair_gaps && counting->pair_counts ? 0 : -ENOMEM;
@@ -274,14 +285,6 @@ static bool candidate_is_loop(const struct candidate *candidate)
 
 /* ---- choice of candidates -------------------------------------------------------------------- */
 
-/* 1 for equal distances; small if they differ much. */
-static double word_regularity(const struct word *word)
-{
-	double span = (double)(word->last - word->first);
-
-	return word->squares > 0 ? span * span / (word->count - 1) / word->squares : 0;
-}
-
 /* The most frequent first; among those of one loop, the most regular. */
 static int compare_words(const void *left, const void *right)
 {
@@ -372,32 +375,37 @@ static bool is_same_loop(const struct candidate *inner, const struct candidate *
  * prepares an iteration there. Without such work the loop that explains more launches wins, unless
  * it repeats only a few times, as epochs do. */
 static bool is_outer_main(const struct candidate *inner, const struct candidate *outer,
-			  uint64_t typical_gap_ns)
+			  uint64_t short_gap_ns)
 {
 	double better = candidate_quality(outer) - candidate_quality(inner);
 
 	if (is_same_loop(inner, outer))
 		return better > 0.01 ||
 		       (better > -0.001 && outer->ordered > inner->ordered + 0.001);
+	if (word_regularity(&outer->word) < (outer->word.count < 8 ? 0.9 : is_regular_from))
+		return false;
 	if (outer->gap_ns > STANDS_OUT * inner->gap_ns &&
-	    3.0 * (double)outer->gap_ns * outer->word.count >
+	    2.0 * (double)outer->gap_ns * outer->word.count >
 		    (double)inner->gap_ns * inner->word.count)
 		return outer->ordered >= 0.5;
+	if (STANDS_OUT * outer->gap_ns < inner->gap_ns)
+		return false;
 	if (candidate_quality(inner) < 0.5 && candidate_quality(outer) > 0.8)
 		return true;
-	if (inner->gap_ns > STANDS_OUT * typical_gap_ns && candidate_length(inner) > 1.5)
+	if (inner->gap_ns > STANDS_OUT * short_gap_ns)
 		return false;
-	return better > 0.02 && outer->word.count >= (candidate_length(inner) <= 2.5 ? 8 : 20);
+	return better > 0.02 && candidate_quality(inner) < 0.78 &&
+	       outer->word.count >= (candidate_length(inner) <= 2.5 ? 8 : 20);
 }
 
 static const struct candidate *choose_candidate(struct candidate *candidates, size_t count,
-						uint64_t typical_gap_ns)
+						uint64_t short_gap_ns)
 {
 	const struct candidate *best = count ? &candidates[0] : NULL;
 
 	qsort(candidates, count, sizeof(*candidates), compare_candidates);
 	for (size_t i = 1; i < count; i++)
-		if (is_outer_main(best, &candidates[i], typical_gap_ns))
+		if (is_outer_main(best, &candidates[i], short_gap_ns))
 			best = &candidates[i];
 	return best;
 }
@@ -459,7 +467,7 @@ int anchor_find(const struct sequence *sequence, struct anchor *ret_anchor)
 	for (size_t i = 0; i < ALPHABETS && !error; i++)
 		error = try_words(sequence, alphabets[i].words, alphabets[i].kinds, &counting,
 				  candidates, &count);
-	best = error ? NULL : choose_candidate(candidates, count, counting.typical_gap_ns);
+	best = error ? NULL : choose_candidate(candidates, count, counting.short_gap_ns);
 	if (best)
 		error = list_positions(sequence, best, &counting, ret_anchor);
 	for (size_t i = 2; i < ALPHABETS; i++)

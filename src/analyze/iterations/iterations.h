@@ -20,7 +20,8 @@ struct iterations_launch {
 	uint64_t enter, exit; /* host ns */
 	uint32_t thread;
 	uint32_t queue;
-	uint32_t key;   /* what was launched: equal for launches of one kernel or kind of command */
+	uint32_t key; /* the kernel or kind of command: equal for launches of one kernel or kind of
+			 command */
 	uint32_t place; /* position of the call in the function of the loop; rises from the head of
 			   the loop to its end; 0: not known */
 };

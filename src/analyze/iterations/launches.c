@@ -64,7 +64,7 @@ static int add_row(const struct model *model, const struct clocks_domain *clock,
 {
 	size_t count = launches->count;
 
-	if (row->result || (row->flags & LAUNCH_PART))
+	if (row->result || (row->flags & (LAUNCH_PART | LAUNCH_FURTHER)))
 		return 0;
 	if (array_grow(launches->launches, launches->capacity, count + 1) ||
 	    array_grow(launches->stacks, launches->stacks_capacity, count + 1))

@@ -19,7 +19,7 @@
 
 /* A piece with a smaller share of the common keys is a part of an iteration. The same holds for a
  * piece of half the usual length, if most pieces have exactly this length. */
-static const double is_complete_from = 0.6, is_usual_from = 0.7;
+static const double is_complete_from = 0.75, is_usual_from = 0.7;
 
 struct repair {
 	const struct sequence *sequence;
@@ -66,7 +66,8 @@ static bool belongs_to_next(struct repair *repair, size_t from, size_t to, size_
 {
 	if (count_common(repair, to, end) < count_common(repair, from, end))
 		return true;
-	return difference(end - to, repair->length) > difference(end - from, repair->length);
+	return repair->is_usual && is_complete(repair, to, end) &&
+	       difference(end - to, repair->length) > difference(end - from, repair->length);
 }
 
 static int measure_length(struct repair *repair, const size_t *list, size_t count)
@@ -90,7 +91,7 @@ static int measure_length(struct repair *repair, const size_t *list, size_t coun
 static size_t end_of(const struct repair *repair, const size_t *list, size_t count, size_t i)
 {
 	return i + 1 < count ? list[i + 1]
-			     : smaller(repair->sequence->count, list[i] + repair->length);
+			     : smaller(repair->sequence->count, list[i] + repair->length * 3 / 2);
 }
 
 static size_t drop_boundaries(struct repair *repair, size_t *list, size_t count)

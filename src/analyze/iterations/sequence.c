@@ -11,6 +11,7 @@
 #include "analyze/iterations/sequence.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/number.h"
@@ -30,23 +31,25 @@ static uint32_t number_of(struct pair_map *map, uint64_t first, uint64_t second,
 
 enum { GAPS_READ = 2048 };
 
-/* The shortest of the long gaps: above the largest ratio of two neighbours among the gaps in rising
- * order. A few outliers are no class of their own. */
+/* The shortest of the long gaps: above a large ratio among the gaps in rising order, with many gaps
+ * above it. A few gaps between the short and the long ones do not count. */
 static uint64_t find_long_gap(const struct sequence *sequence)
 {
-	size_t stride = sequence->count / GAPS_READ + 1, count = 0;
+	size_t stride = sequence->count / GAPS_READ + 1, count = 0, few;
 	uint64_t gaps[GAPS_READ + 1], long_ns = 2 * SEQUENCE_LONG_GAP;
-	double best = 2;
+	double best = 0;
 
 	for (size_t i = 0; i < sequence->count; i += stride)
 		gaps[count++] = sequence_gap(sequence, i) + 1000;
 	qsort(gaps, count, sizeof(*gaps), compare_u64);
-	for (size_t i = count / 20; i + larger(3, count / 500) < count; i++) {
-		double ratio = (double)gaps[i + 1] / (double)gaps[i];
+	few = 1 + count / 400;
+	for (size_t i = count / 20; i + few + larger(3, count / 500) < count; i++) {
+		double ratio = (double)gaps[i + few] / (double)gaps[i];
+		double rank = log(ratio) * sqrt((double)(count - i - few));
 
-		if (ratio > best) {
-			best = ratio;
-			long_ns = gaps[i + 1] / 2;
+		if (ratio > 2 && rank > best) {
+			best = rank;
+			long_ns = (uint64_t)(sqrt((double)gaps[i]) * sqrt((double)gaps[i + few]));
 		}
 	}
 	return long_ns;
@@ -72,7 +75,7 @@ uint32_t *sequence_split(const struct sequence *sequence, uint32_t *ret_kinds)
 {
 	uint32_t kinds, *words = sequence_double(sequence->keys, sequence->count, 1, &kinds);
 	struct pair_gaps *gaps = words ? calloc(kinds + (size_t)1, sizeof(*gaps)) : NULL;
-	uint64_t long_ns = find_long_gap(sequence);
+	uint64_t long_ns = sequence->long_gap_ns;
 
 	if (!gaps) {
 		free(words);
@@ -90,7 +93,7 @@ uint32_t *sequence_split(const struct sequence *sequence, uint32_t *ret_kinds)
 }
 
 /* A pair: the key before a launch, and its own split key. */
-static uint32_t *number_pairs(const struct sequence *sequence, uint32_t *ret_kinds)
+static uint32_t *number_pairs(struct sequence *sequence, uint32_t *ret_kinds)
 {
 	uint32_t kinds, *words = sequence_split(sequence, &kinds);
 	uint32_t *pairs = words ? malloc((sequence->count + 1) * sizeof(*pairs)) : NULL;
@@ -105,6 +108,9 @@ static uint32_t *number_pairs(const struct sequence *sequence, uint32_t *ret_kin
 			pairs = NULL;
 		}
 	}
+	sequence->pair_is_long = pairs ? calloc(*ret_kinds + (size_t)1, sizeof(bool)) : NULL;
+	for (size_t i = 0; sequence->pair_is_long && i < sequence->count; i++)
+		sequence->pair_is_long[pairs[i]] = words[i] % 2;
 	free(words);
 	pair_map_fini(&map);
 	return pairs;
@@ -150,10 +156,11 @@ uint32_t *sequence_double(const uint32_t *words, size_t count, size_t length, ui
 int sequence_init(struct sequence *sequence, const struct iterations_input *input)
 {
 	*sequence = (struct sequence){.launches = input->launches, .count = input->count};
+	sequence->long_gap_ns = find_long_gap(sequence);
 	sequence->keys = number_keys(input, &sequence->keys_count);
 	if (sequence->keys)
 		sequence->pairs = number_pairs(sequence, &sequence->pairs_count);
-	if (sequence->pairs)
+	if (sequence->pairs && sequence->pair_is_long)
 		return 0;
 	sequence_fini(sequence);
 	return -ENOMEM;
@@ -163,5 +170,6 @@ void sequence_fini(struct sequence *sequence)
 {
 	free(sequence->keys);
 	free(sequence->pairs);
+	free(sequence->pair_is_long);
 	*sequence = (struct sequence){0};
 }

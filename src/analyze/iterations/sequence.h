@@ -20,6 +20,8 @@ struct sequence {
 	uint32_t keys_count;
 	uint32_t *pairs; /* owned; the key before a launch, and its split key */
 	uint32_t pairs_count;
+	bool *pair_is_long;   /* owned; by pair: after a long gap */
+	uint64_t long_gap_ns; /* the shortest of the long gaps */
 };
 
 int sequence_init(struct sequence *sequence, const struct iterations_input *input); /* -ENOMEM */

@@ -17,6 +17,7 @@
 #include "analyze/frames.h"
 #include "analyze/verdict/verdict.h"
 #include "base/array.h"
+#include "base/string.h"
 
 enum { INNER_FRAMES = 24 }; /* frames of a stack that are searched for a function */
 
@@ -122,12 +123,15 @@ static const struct named_kind calls[] = {
 	{"HostRegister", VERDICT_ALLOCATION},
 };
 
-/* Functions that wait for another thread, whoever holds the lock inside of them. */
+/* Functions that wait for the work of another thread, and take a lock only for that. */
 static const char *const thread_waits[] = {
-	"pthread_cond_", "sem_wait",    "sem_timedwait",  "pthread_join",  "Condition.wait",
-	"Event.wait",    "Queue.get",   "Queue.put",      "Thread.join",   "condition_variable",
-	"Barrier.wait",  "future_base", "barrier_wait",   "Future.result", "Semaphore.acquire",
-	"__atomic_wait", "SimpleQueue", "pthread_barrier"};
+	"pthread_cond_",      "sem_wait",    "sem_timedwait", "sem_clockwait", "pthread_join",
+	"condition_variable", "future_base", "barrier_wait",  "__atomic_wait", "pthread_barrier"};
+
+/* Python modules that wait for another thread. Native functions say nothing there: a Python lock is
+ * a semaphore. */
+static const char *const waiting_modules[] = {"threading.py", "queue.py",  "_base.py",
+					      "pool.py",      "thread.py", "synchronize.py"};
 
 /* Functions that wait for other ranks of a job, also if they poll. */
 static const char *const rank_waits[] = {"MPI_", "PMPI_", "opal_progress", "ompi_", "ucp_worker"};
@@ -174,6 +178,24 @@ static enum verdict_kind kind_of_file(enum verdict_kind kind, const char *what)
 		       : kind;
 }
 
+static bool is_waiting_module(const char *file)
+{
+	for (size_t i = 0; file && i < ARRAY_COUNT(waiting_modules); i++)
+		if (strcmp(path_base(file), waiting_modules[i]) == 0)
+			return true;
+	return false;
+}
+
+/* Whether a thread that sleeps on a futex waits for the work of another thread, not for its lock.
+ */
+static bool is_for_work(const struct frame_name *names, size_t count)
+{
+	for (size_t i = count; i-- > 0;)
+		if (names[i].class == FRAME_CLASS_PYTHON)
+			return is_waiting_module(names[i].file);
+	return is_inside(names, count, thread_waits, ARRAY_COUNT(thread_waits), false);
+}
+
 static enum verdict_kind kind_of_wait(const char *what, const struct frame_name *names,
 				      size_t count)
 {
@@ -184,10 +206,7 @@ static enum verdict_kind kind_of_wait(const char *what, const struct frame_name 
 	for (size_t i = 0; i < ARRAY_COUNT(system_calls) && kind == VERDICT_BLOCKED; i++)
 		if (is_call(what, system_calls[i].name))
 			kind = kind_of_file(system_calls[i].kind, what);
-	if (kind == VERDICT_LOCK &&
-	    is_inside(names, count, thread_waits, ARRAY_COUNT(thread_waits), false))
-		return VERDICT_THREAD_WAIT;
-	return kind;
+	return kind == VERDICT_LOCK && is_for_work(names, count) ? VERDICT_THREAD_WAIT : kind;
 }
 
 static enum verdict_kind kind_of_call(const char *function)

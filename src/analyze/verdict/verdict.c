@@ -28,7 +28,7 @@
 
 enum { MAX_STACKS = 4096 }; /* the longest states get a function; the others are joined */
 
-/* Where a launching thread's counterpart was, for all waits with one number. */
+/* A place of a launching thread's counterpart during all waits with one number. */
 struct counterpart {
 	uint32_t wait; /* number */
 	struct verdict_place place;
@@ -74,9 +74,16 @@ static const char *text_of(const char *text)
 	return text ? text : "";
 }
 
-/* What distinguishes two causes for the user. The thread for which one waits matters more than the
- * place of the wait; without such a thread the place does. Code that was preempted and code that
- * ran are one cause if they are in one place: the user changes that place, or moves the other
+/* Whether the thread had something to run. */
+static bool is_on_processor(enum verdict_kind kind)
+{
+	return kind == VERDICT_COMPUTING || kind == VERDICT_PREEMPTED ||
+	       kind == VERDICT_PAGE_FAULT || kind == VERDICT_GARBAGE_COLLECTION;
+}
+
+/* The key distinguishes two causes for the user. The thread for which one waits matters more than
+ * the place of the wait; without such a thread the place does. Code that was preempted and code
+ * that ran are one cause if they are in one place: the user changes that place, or moves the other
  * program. The account of the whole window has them apart. */
 static void write_key(const struct verdict *verdict, const struct verdict_cause *cause,
 		      bool has_line, char *ret_key, size_t size)
@@ -87,8 +94,8 @@ static void write_key(const struct verdict *verdict, const struct verdict_cause 
 	const bool by_what = cause->kind == VERDICT_CALL || cause->kind == VERDICT_DEVICE_WAIT ||
 			     (is_preempted && (verdict->is_whole || has_line));
 	const bool by_place = !is_preempted || !verdict->is_whole;
-	const bool is_joined =
-		is_preempted && !verdict->is_whole && !has_line && cause->place.function;
+	const bool is_joined = is_on_processor(cause->kind) && !verdict->is_whole && !has_line &&
+			       cause->place.function;
 
 	snprintf(ret_key, size,
 		 "%d %d %d %d %" PRIu32 " %.2000s %.2000s %" PRIu32 " %.1000s %" PRIu32,
@@ -122,7 +129,7 @@ static int add_cause(struct maker *maker, const struct verdict_cause *cause)
 	return 0;
 }
 
-/* ---- what the other threads did ------------------------------------------------------------- */
+/* ---- places of the other threads ------------------------------------------------------------- */
 
 static int add_counterpart(struct maker *maker, const struct analysis_holding *holding)
 {
@@ -354,6 +361,8 @@ static void join_cause(struct verdict_cause *cause, const struct verdict_cause *
 {
 	cause->ns += added->ns;
 	cause->preempted_ns += added->preempted_ns;
+	if (cause->own_kind == VERDICT_PREEMPTED)
+		cause->own_kind = added->kind;
 	if (!*cause->what)
 		cause->what = added->what;
 }
@@ -361,10 +370,17 @@ static void join_cause(struct verdict_cause *cause, const struct verdict_cause *
 /* A place is preempted if that takes more time than its own code. */
 static void name_kind(struct verdict_cause *cause)
 {
-	if (cause->kind != VERDICT_COMPUTING && cause->kind != VERDICT_PREEMPTED)
+	if (!is_on_processor(cause->kind))
 		return;
-	cause->kind = cause->preempted_ns > cause->ns / 2 ? VERDICT_PREEMPTED : VERDICT_COMPUTING;
-	cause->cause = cause->kind == VERDICT_PREEMPTED ? CAUSE_PREEMPTED : cause->cause;
+	if (cause->preempted_ns > cause->ns / 2) {
+		cause->kind = VERDICT_PREEMPTED;
+		cause->cause = CAUSE_PREEMPTED;
+	} else {
+		cause->kind = cause->own_kind;
+		cause->cause = CAUSE_ON_CPU;
+	}
+	if (cause->own_kind == VERDICT_PREEMPTED)
+		cause->own_kind = VERDICT_COMPUTING;
 }
 
 static int join_lines(struct verdict *verdict)
@@ -380,12 +396,14 @@ static int join_lines(struct verdict *verdict)
 
 		write_key(verdict, &verdict->causes[i], false, key, sizeof(key));
 		id = string_table_add(&keys, key, strlen(key));
-		if (!id)
+		if (!id) {
 			error = -ENOMEM;
-		else if (id > count)
-			verdict->causes[count++] = verdict->causes[i];
-		else
+		} else if (id > count) {
+			verdict->causes[count] = verdict->causes[i];
+			verdict->causes[count++].own_kind = verdict->causes[i].kind;
+		} else {
 			join_cause(&verdict->causes[id - 1], &verdict->causes[i]);
+		}
 	}
 	string_table_fini(&keys);
 	verdict->count = count;

@@ -69,16 +69,17 @@ struct verdict_place {
 /* Idle time of the steady part, or of the whole window, with one kind of cause in one function. */
 struct verdict_cause {
 	enum verdict_kind kind;
-	enum account_cause cause; /* the account's cause that contains it */
+	enum verdict_kind own_kind; /* PREEMPTED: the kind of its own code there */
+	enum account_cause cause;   /* the account's cause that contains it */
 	uint64_t ns;
 	uint64_t preempted_ns;      /* part of ns in which another thread had the processor */
 	uint32_t thread;            /* id of the launching thread; 0: not known */
-	struct verdict_place place; /* where that thread was */
+	struct verdict_place place; /* of that thread */
 	const char *what; /* the object of the wait, the function called, or who ran; "" */
 	/* The holder of the lock, the thread that ended the wait, or the thread of the same process
 	 * that preempted it; 0: none, or not known. */
 	uint32_t other_thread;
-	struct verdict_place other; /* where that thread was meanwhile */
+	struct verdict_place other; /* of the other thread, meanwhile */
 	bool is_other_away;         /* it was off its processor most of that time */
 	bool is_after;              /* CAUSE_NOTHING_TO_DO: after the last command */
 };

@@ -5,10 +5,10 @@
  * cpu.c opens the collector and runs its rounds; attach.c attaches processes; records.c takes perf
  * records; losses.c and inspection.c note missing data; stacks.c walks stacks;
  * python_interpreters.c opens Python interpreters; python.c reads their frames; python_merge.c
- * merges them into native stacks; kernels.c finds samples inside PoCL kernels; waits.c tracks
- * blocked threads; switch_cause.c finds preemptors, wakers and lock holders with BPF; machine.c
- * records the switches of the whole machine; interrupts.c sums interrupt time; states.c polls
- * threads where perf is refused.
+ * merges them into native stacks; lock_samples.c samples their locks; kernels.c finds samples
+ * inside PoCL kernels; waits.c tracks blocked threads; switch_cause.c finds preemptors, wakers and
+ * lock holders with BPF; machine.c records the switches of the whole machine; interrupts.c sums
+ * interrupt time; states.c polls threads where perf is refused.
  */
 #pragma once
 
@@ -66,7 +66,14 @@ struct cpu_futex {
 	uint32_t tid;
 	uint64_t address;
 	uint64_t since_ns;
+	/* memory of the lock from when the wait began; NULL: the lock is read now */
 	const struct kernel_lock *copied;
+};
+
+/* A lock of an interpreter while a thread waits for it. */
+struct cpu_lock {
+	uint32_t holder;   /* the trace's id of the thread that holds it; 0: none, or not known */
+	uint64_t switches; /* as of python_remote_holder */
 };
 
 /* A Python frame of a thread's stack. */
@@ -84,6 +91,24 @@ struct python_glance {
 	int status;       /* result of python_remote_frames; -EBUSY: the time budget was spent */
 	size_t first, count;
 	struct python_remote_gap gap;
+};
+
+/* A moment at which a thread waited for an interpreter's lock. */
+struct lock_sample {
+	uint32_t tid;
+	struct cpu_lock lock;
+	uint64_t begin_ns, end_ns; /* it waited if it was in one wait for all of this time */
+};
+
+struct lock_samples {
+	struct lock_sample samples[256]; /* the last ones, in turn */
+	uint64_t count;                  /* samples taken so far */
+	uint32_t waiters[8];             /* tids of threads that waited; 0: none */
+	size_t next_waiter, cursor;
+	int timer_fd; /* owned; -1: none */
+	bool is_fast, is_awaited;
+	uint64_t sampled_ns, fast_until_ns;
+	int64_t budget_ns;
 };
 
 struct cpu_python {
@@ -105,6 +130,7 @@ struct cpu_python {
 	/* reasons of torn samples: stack larger than the read limit; time budget spent */
 	uint64_t oversized, refused;
 	uint64_t looks, late_ns; /* number of reads, and their total delay after the samples */
+	struct lock_samples locks;
 	struct python_remote_frame frames[STACK_FRAMES_MAX];
 };
 
@@ -259,7 +285,8 @@ uint32_t cpu_sampled_stack(struct cpu *cpu, struct process *process,
 /* A thread's wait: stack, cause and lock holder, as members of the switch row. */
 struct cpu_wait {
 	uint32_t stack, wait_string, holder;
-	bool is_interpreters; /* it waits for the lock of its Python interpreter (GIL) */
+	bool is_interpreters;   /* it waits for the lock of its Python interpreter (GIL) … */
+	uint64_t lock_switches; /* … which had this number of switches */
 };
 /* The trace's stack of a thread whose registers and stack BPF copied when it left its processor; 0:
  * none. python: its Python frames; NULL: not copied. */
@@ -294,13 +321,22 @@ uint32_t cpu_python_of(struct cpu *cpu, const struct process *process, struct co
 void cpu_python_open(struct cpu *cpu, struct process *process, const struct memory_piece *piece);
 /* The same; searches the process's mappings for an interpreter. */
 void cpu_python_find(struct cpu *cpu, struct process *process);
-/* Whether the futex address that a thread sleeps on lies in the lock of an interpreter. copied:
- * memory of the lock from when the wait began; NULL: the lock is read now. *ret_holder: the trace's
- * id of the thread that held it; 0: none, or not known. */
+/* Whether the futex address that a thread sleeps on lies in the lock of an interpreter, and the
+ * state of the lock. */
 bool cpu_python_lock(struct cpu *cpu, struct process *process, const struct cpu_futex *futex,
-		     uint32_t *ret_holder);
+		     struct cpu_lock *ret_lock);
 /* The wait text of such a wait, as analysis_is_gil knows it. */
 #define CPU_PYTHON_LOCK "Python GIL"
+
+/* ---- cpu/lock_samples.c ---- */
+
+void lock_samples_init(struct lock_samples *locks);
+void lock_samples_fini(struct lock_samples *locks);
+/* Samples the locks of all interpreters if that is due. */
+void cpu_sample_locks(struct cpu *cpu);
+/* Whether a sample shows that a thread, off its processor in this time, waited for a lock. */
+bool cpu_find_lock_sample(const struct cpu *cpu, uint32_t tid, uint64_t since_ns, uint64_t until_ns,
+			  struct cpu_lock *ret_lock);
 
 /* ---- cpu/python.c ---- */
 

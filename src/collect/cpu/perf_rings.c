@@ -261,6 +261,13 @@ int perf_rings_descriptor(const struct perf_rings *rings)
 	return rings->poll_fd;
 }
 
+int perf_rings_add(struct perf_rings *rings, int fd)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+
+	return epoll_ctl(rings->poll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
+}
+
 /* ---- attaching ------------------------------------------------------------------------------- */
 
 /* A record contains the id of the event that was opened for the attached thread, also when a child

@@ -64,6 +64,8 @@ void perf_rings_run(struct perf_rings *rings, int program);
 /* A descriptor that is readable while a ring is at least a quarter full; perf_rings_next empties
  * the rings. */
 int perf_rings_descriptor(const struct perf_rings *rings);
+/* Makes that descriptor also readable while `fd` is. It is removed when it is closed. -errno. */
+int perf_rings_add(struct perf_rings *rings, int fd);
 
 enum perf_record_kind {
 	PERF_SAMPLE = 1, /* a running thread, with its stack */

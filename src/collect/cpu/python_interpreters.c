@@ -182,14 +182,14 @@ static uint32_t describe_holder(struct cpu *cpu, struct process *process, uint32
 }
 
 bool cpu_python_lock(struct cpu *cpu, struct process *process, const struct cpu_futex *futex,
-		     uint32_t *ret_holder)
+		     struct cpu_lock *ret_lock)
 {
 	const struct kernel_lock *copied = futex->copied;
 	struct python_remote_copy copy = {.address = futex->address - KERNEL_BEFORE_LOCK};
-	uint32_t holder = 0;
+	struct python_remote_holder holder = {0};
 	uint64_t lock;
 
-	*ret_holder = 0;
+	*ret_lock = (struct cpu_lock){0};
 	find_for_wait(cpu, process);
 	if (!process->python || python_remote_lock(process->python, futex->address, &lock) != 1)
 		return false;
@@ -199,7 +199,9 @@ bool cpu_python_lock(struct cpu *cpu, struct process *process, const struct cpu_
 	}
 	if (python_remote_holder(process->python, futex->tid, lock, copied ? &copy : NULL,
 				 &holder) == 0 &&
-	    holder && holder != futex->tid)
-		*ret_holder = describe_holder(cpu, process, holder, futex->since_ns);
+	    holder.tid && holder.tid != futex->tid)
+		*ret_lock = (struct cpu_lock){
+			describe_holder(cpu, process, holder.tid, futex->since_ns),
+			holder.switches};
 	return true;
 }

@@ -208,9 +208,12 @@ static const char *find_cause(struct cpu *cpu, struct process *process, uint32_t
 	const struct blocked_place *place = &cpu->blocked.look.place;
 	const struct cpu_futex futex = {
 		.tid = tid, .address = place->argument, .since_ns = host_clocks_now_ns()};
+	struct cpu_lock lock = {0};
 
 	wait->is_interpreters =
-		blocked_is_futex(place) && cpu_python_lock(cpu, process, &futex, &wait->holder);
+		blocked_is_futex(place) && cpu_python_lock(cpu, process, &futex, &lock);
+	wait->holder = lock.holder;
+	wait->lock_switches = lock.switches;
 	return wait->is_interpreters ? CPU_PYTHON_LOCK : blocked_call_name(place);
 }
 

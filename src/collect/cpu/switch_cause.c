@@ -604,7 +604,7 @@ static uint32_t wait_string(struct cpu *cpu, const struct process *process,
 /* The copy of the lock is from the moment of the switch, so its holder is exact however late the
  * record is read. */
 static bool is_python_lock(struct cpu *cpu, struct process *process, const struct kernel_out *out,
-			   uint32_t *ret_holder)
+			   struct cpu_lock *ret_lock)
 {
 	const struct blocked_place place = {.call = (int32_t)out->call};
 	const struct cpu_futex futex = {.tid = out->head.tid,
@@ -612,15 +612,17 @@ static bool is_python_lock(struct cpu *cpu, struct process *process, const struc
 					.since_ns = out->head.time_ns,
 					.copied = &out->lock};
 
-	return blocked_is_futex(&place) && cpu_python_lock(cpu, process, &futex, ret_holder);
+	return blocked_is_futex(&place) && cpu_python_lock(cpu, process, &futex, ret_lock);
 }
 
 void switch_causes_fill_wait(struct cpu *cpu, struct process *process, const struct kernel_out *out,
 			     struct thread_wait *wait)
 {
 	struct process_thread *holder;
+	struct cpu_lock lock;
 
-	if (is_python_lock(cpu, process, out, &wait->bpf_holder)) {
+	if (is_python_lock(cpu, process, out, &lock)) {
+		wait->bpf_holder = lock.holder;
 		wait->bpf_string = recording_string(cpu->recording, CPU_PYTHON_LOCK);
 		return;
 	}

@@ -53,6 +53,30 @@ void cpu_say_wait(const struct thread_wait *wait, bool is_look_valid, struct eve
 	row->wait_string = wait->bpf_string;
 }
 
+/* For a wait without a look. A thread waits for Python's lock in several steps. In all of them it
+ * has the same stack, as long as no other thread has taken the lock. */
+static void say_sampled(struct cpu *cpu, const struct process_thread *thread, uint64_t until_ns,
+			struct event_switch *row)
+{
+	struct cpu_lock lock;
+
+	if (!thread->wait.since_ns || row->wait_string ||
+	    !cpu_find_lock_sample(cpu, thread->row.tid, thread->wait.since_ns, until_ns, &lock))
+		return;
+	row->wait_string = recording_string(cpu->recording, CPU_PYTHON_LOCK);
+	row->holder = lock.holder;
+	if (lock.switches && lock.switches == thread->lock_switches)
+		row->stack = thread->lock_stack;
+}
+
+static void keep_lock_stack(struct process_thread *thread)
+{
+	if (!thread->wait.is_interpreters || !thread->wait.lock_switches)
+		return;
+	thread->lock_stack = thread->wait.stack;
+	thread->lock_switches = thread->wait.lock_switches;
+}
+
 /* Writes the switch row of a wait. until_ns: the thread was off its processor until then; a look
  * that ended later may have seen another wait and is not used. */
 static void put_wait(struct cpu *cpu, struct process_thread *thread, uint64_t until_ns)
@@ -64,6 +88,9 @@ static void put_wait(struct cpu *cpu, struct process_thread *thread, uint64_t un
 				   .reason = SWITCH_BLOCKED};
 
 	cpu_say_wait(wait, wait->looked_ns < until_ns, &row);
+	if (wait->looked_ns < until_ns)
+		keep_lock_stack(thread);
+	say_sampled(cpu, thread, until_ns, &row);
 	if (wait->since_ns && !wait->is_written)
 		cpu_put_switch(cpu, thread->row.id, &row);
 	wait->is_written = true;
@@ -136,6 +163,7 @@ static void inspect_wait(struct cpu *cpu, struct process *process, uint32_t tid,
 		wait->wait_string = found.wait_string;
 		wait->holder = found.holder;
 		wait->is_interpreters = found.is_interpreters;
+		wait->lock_switches = found.lock_switches;
 	}
 	wait->looked_ns = host_clocks_now_ns();
 	cpu->blocked.budget_ns -= (int64_t)(host_clocks_own_ns() - begin_ns);

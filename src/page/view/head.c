@@ -20,6 +20,7 @@
 #include "analyze/model.h"
 #include "analyze/sample/stalls.h"
 #include "analyze/text/incomplete.h"
+#include "analyze/text/short_names.h"
 #include "base/json.h"
 #include "base/string.h"
 #include "page/causes.h"
@@ -412,6 +413,25 @@ static int write_paths(struct writer *writer)
 	return error;
 }
 
+/* The full and the short name of each kernel whose names differ. */
+static void write_short_names(struct writer *writer)
+{
+	const struct analysis *analysis = writer->tracks->analysis;
+	struct json_writer *json = &writer->json;
+
+	json_line_array(json, "short_names");
+	for (size_t i = 0; i < analysis->kernels_count; i++) {
+		const char *name = analysis->kernels[i].name;
+		const char *shorter = short_names_find(writer->head->about->short_names, name);
+
+		if (strcmp(name, shorter) == 0)
+			continue;
+		json_string(json, name);
+		json_string(json, shorter);
+	}
+	json_array_end(json);
+}
+
 static void write_times(struct writer *writer)
 {
 	const struct analysis *analysis = writer->tracks->analysis;
@@ -490,6 +510,7 @@ static int write_document(struct writer *writer)
 		json_pair_text(json, "stalls", "stalls");
 	}
 	error = write_paths(writer);
+	write_short_names(writer);
 	write_tracks(writer);
 	json_newline(json);
 	if (writer->head->has_texts) {

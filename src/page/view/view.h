@@ -17,13 +17,15 @@ struct analysis;
 struct analysis_observer;
 struct drawing;
 struct json_writer;
+struct short_names;
 struct view;
 
 /* Texts of the page. */
 struct view_about {
 	const char *title, *version;
-	const char *incomplete; /* text about missing data; "": complete */
-	uint64_t max_bytes;     /* approximate limit of the file's size */
+	const char *incomplete;                /* text about missing data; "": complete */
+	uint64_t max_bytes;                    /* approximate limit of the file's size */
+	const struct short_names *short_names; /* of kernels; NULL: full names only */
 	/* Writes the value of the head's key "report". */
 	int (*write_report)(void *context, struct json_writer *json);
 	void *context;

@@ -83,6 +83,9 @@ bool python_remote_is_evaluation(const struct python_remote *remote, uint64_t pc
  * the error chain. */
 int python_remote_lock(struct python_remote *remote, uint64_t address, uint64_t *ret_lock);
 
+/* Number of threads that wait for a lock of an interpreter, as far as it is known. */
+uint32_t python_remote_waiters(struct python_remote *remote);
+
 /* A copy of the process's memory. */
 struct python_remote_copy {
 	uint64_t address;
@@ -90,11 +93,18 @@ struct python_remote_copy {
 	size_t size;
 };
 
-/* The thread that holds a lock, for a thread that waits for it. copy: contains the lock's memory as
- * it was when the wait began; NULL: the holder is read now. *ret_holder: 0 if the lock was free, or
- * its holder is not known. Errors: as above, and -ENOMEM. */
+struct python_remote_holder {
+	uint32_t tid; /* 0: the lock is free, or the thread is not known */
+	/* Number of times that another thread than the last one has taken the lock; 0: not known.
+	 * As long as it stays the same, a thread that waits for the lock is in the same call. */
+	uint64_t switches;
+};
+
+/* The holder of a lock, for a thread that waits for it. copy: contains the lock's memory as it was
+ * when the wait began; NULL: the lock is read now. Errors: as above, and -ENOMEM. */
 int python_remote_holder(struct python_remote *remote, uint32_t tid, uint64_t lock,
-			 const struct python_remote_copy *copy, uint32_t *ret_holder);
+			 const struct python_remote_copy *copy,
+			 struct python_remote_holder *ret_holder);
 
 /* 0xMMmm: 0x030b for 3.11. */
 uint16_t python_remote_version(const struct python_remote *remote);

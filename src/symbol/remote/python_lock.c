@@ -91,6 +91,25 @@ int python_remote_lock(struct python_remote *remote, uint64_t address, uint64_t 
 	return r;
 }
 
+enum { WAITERS_SHIFT = 3 };
+
+uint32_t python_remote_waiters(struct python_remote *remote)
+{
+	struct remote_piece pieces[PYTHON_MAX_INTERPRETERS];
+	uint32_t words[PYTHON_MAX_INTERPRETERS], waiters = 0;
+	int64_t got;
+
+	if (update_locks(remote))
+		return 0;
+	for (size_t i = 0; i < remote->locks.count; i++)
+		pieces[i] = (struct remote_piece){
+			remote->locks.addresses[i] + remote->at.lock_waiters, sizeof(words[i])};
+	got = remote_memory_gather(&remote->memory, pieces, remote->locks.count, words);
+	for (size_t i = 0; (int64_t)((i + 1) * sizeof(words[0])) <= got; i++)
+		waiters += words[i] >> WAITERS_SHIFT;
+	return waiters;
+}
+
 /* ---- its holder ------------------------------------------------------------------------------ */
 
 static bool read_copy(const struct python_remote_copy *copy, uint64_t address, void *to,
@@ -105,26 +124,32 @@ static bool read_copy(const struct python_remote_copy *copy, uint64_t address, v
 }
 
 /* The holder's thread state remains in the lock after it has released the lock. */
+struct lock_words {
+	uint64_t state, switches, is_taken;
+};
+
 static int read_lock(struct python_remote *remote, uint64_t lock,
-		     const struct python_remote_copy *copy, uint64_t *ret_state)
+		     const struct python_remote_copy *copy, struct lock_words *ret_words)
 {
-	const struct remote_piece pieces[] = {{lock + remote->at.lock_holder, sizeof(uint64_t)},
-					      {lock + remote->at.lock_taken, sizeof(uint32_t)}};
-	uint64_t words[2] = {0};
+	const struct python_offsets *at = &remote->at;
+	const struct remote_piece pieces[] = {{lock + at->lock_holder, sizeof(uint64_t)},
+					      {lock + at->lock_switches, sizeof(uint64_t)},
+					      {lock + at->lock_taken, sizeof(uint32_t)}};
+	struct lock_words words = {0};
 	int64_t got;
 
 	if (copy) {
-		for (size_t i = 0; i < 2; i++)
-			if (!read_copy(copy, pieces[i].address, &words[i], pieces[i].size))
-				words[1] = 0;
+		if (!read_copy(copy, pieces[0].address, &words.state, sizeof(uint64_t)) ||
+		    !read_copy(copy, pieces[2].address, &words.is_taken, sizeof(uint32_t)))
+			words.is_taken = 0;
 	} else {
-		got = remote_memory_gather(&remote->memory, pieces, 2, words);
+		got = remote_memory_gather(&remote->memory, pieces, 3, &words);
 		if (got < 0)
 			return (int)got;
-		if (got != sizeof(uint64_t) + sizeof(uint32_t))
+		if (got != 2 * sizeof(uint64_t) + sizeof(uint32_t))
 			return -EAGAIN;
 	}
-	*ret_state = (uint32_t)words[1] == 1 ? words[0] : 0;
+	*ret_words = words;
 	return 0;
 }
 
@@ -140,16 +165,17 @@ static int learn_ids(struct python_remote *remote, uint32_t tid)
 }
 
 int python_remote_holder(struct python_remote *remote, uint32_t tid, uint64_t lock,
-			 const struct python_remote_copy *copy, uint32_t *ret_holder)
+			 const struct python_remote_copy *copy,
+			 struct python_remote_holder *ret_holder)
 {
-	uint64_t state = 0;
-	int r = read_lock(remote, lock, copy, &state);
+	struct lock_words words = {0};
+	int r = read_lock(remote, lock, copy, &words);
 
 	if (r)
 		return r;
-	*ret_holder = 0;
-	if (!state)
+	*ret_holder = (struct python_remote_holder){.switches = words.switches};
+	if ((uint32_t)words.is_taken != 1)
 		return 0;
 	r = learn_ids(remote, tid);
-	return r ? r : python_threads_owner(&remote->threads, state, ret_holder);
+	return r ? r : python_threads_owner(&remote->threads, words.state, &ret_holder->tid);
 }

@@ -91,8 +91,9 @@ static void run_steps(struct program *program, uint32_t from, uint32_t to, uint6
 	}
 }
 
-/* Launches outside of the loop: of the loop's kernels and of others. A loop of one or two kernels
- * would look the same there, so only others surround it. */
+/* Launches outside of the loop: of the loop's kernels and of others. A launch of the only kernel of
+ * a loop is an iteration to any observer, so loops of one or two kernels have only others around
+ * them, and in their validation. */
 static void run_other(struct program *program, uint32_t count)
 {
 	uint32_t own_percent = program->keys > 2 ? 40 : 0;
@@ -144,8 +145,9 @@ static void run_loop(struct program *program)
 			for (uint32_t k = 0; every && i % every == every - 1 && k < steps; k++)
 				for (uint32_t j = 0; j < validation; j++)
 					launch_step(program,
-						    j % 2 ? 500 + j
-							  : program->body[j % program->steps].key,
+						    j % 2 || program->keys < 3
+							    ? 500 + j
+							    : program->body[j % program->steps].key,
 						    j || !loads ? program->small_ns
 								: program->head_ns);
 		}
@@ -186,6 +188,28 @@ static void print_difference(const struct program *program, const struct iterati
 	       program->heads_count, found->count, (int)found->period, i,
 	       i < program->heads_count ? program->heads[i] : 0,
 	       i < found->count ? (ssize_t)found->list[i].first : -1);
+	if (getenv("SEED")) {
+		size_t at = i < program->heads_count ? program->heads[i] : program->count;
+		size_t f = i < found->count ? found->list[i].first : at;
+		size_t lo = at < f ? at : f, hi = at < f ? f : at;
+		for (size_t j = lo > 12 ? lo - 12 : 0; j < hi + 12 && j < program->count; j++)
+			printf("%s%s%zu:%u(%d) ", j == at ? "[T]" : "", j == f ? "[F]" : "", j,
+			       program->launches[j].key,
+			       j ? (int)((program->launches[j].enter -
+					  program->launches[j - 1].exit) /
+					 1000)
+				 : 0);
+		printf("\nbody: ");
+		for (uint32_t j = 0; j < program->steps; j++)
+			printf("%u%s", program->body[j].key, program->body[j].inner ? "*" : " ");
+		printf("heads: ");
+		for (size_t j = i > 3 ? i - 3 : 0; j < i + 5 && j < program->heads_count; j++)
+			printf("%zu ", program->heads[j]);
+		printf("found: ");
+		for (size_t j = i > 3 ? i - 3 : 0; j < i + 5 && j < found->count; j++)
+			printf("%zu ", (size_t)found->list[j].first);
+		printf("\n");
+	}
 }
 
 static bool is_exact(const struct program *program, const struct iterations *found)

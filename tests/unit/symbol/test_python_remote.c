@@ -659,8 +659,11 @@ static void check_lock(const char *python)
 {
 	struct python_remote *remote = NULL;
 	struct python_remote_copy copy;
-	uint32_t tids[MAX_THREADS], holder, earlier;
-	int waits = 0, held = 0, others = 0, strangers = 0, copied = 0;
+	struct python_remote_holder holder, earlier;
+	uint32_t tids[MAX_THREADS];
+	int waits = 0, held = 0, others = 0, strangers = 0, copied = 0, crowded = 0;
+	uint32_t waiters;
+	uint64_t switches = 0;
 	uint8_t bytes[64];
 	struct child child;
 	uint64_t lock, other;
@@ -683,16 +686,21 @@ static void check_lock(const char *python)
 		}
 		waits++;
 		CHECK_EQUAL(python_remote_holder(remote, tid, lock, NULL, &holder), 0);
-		held += holder != 0;
+		held += holder.tid != 0;
 		for (size_t k = 0; k < count; k++)
-			strangers += tids[k] == holder;
+			strangers += tids[k] == holder.tid;
 		CHECK(copy_before(child.pid, address, &copy, bytes));
 		CHECK_EQUAL(python_remote_holder(remote, tid, lock, &copy, &earlier), 0);
 		/* a copy that ends before it contains all */
-		copied += earlier != 0;
+		copied += earlier.tid != 0;
+		CHECK(holder.switches >= switches);
+		switches = holder.switches;
+		waiters = python_remote_waiters(remote);
+		/* one in two moments, as it changes meanwhile */
+		crowded += waiters >= 2 && waiters <= 4;
 		copy.size = 0;
 		CHECK_EQUAL(python_remote_holder(remote, tid, lock, &copy, &earlier), 0);
-		CHECK_EQUAL(earlier, 0);
+		CHECK_EQUAL(earlier.tid, 0);
 		/* exactly its 208 bytes */
 		CHECK_EQUAL(python_remote_lock(remote, lock, &other), 1);
 		CHECK_EQUAL(python_remote_lock(remote, lock + 207, &other), 1);
@@ -703,7 +711,7 @@ static void check_lock(const char *python)
 	printf("# %x: %d waits for the lock, %d with a holder, %d from a copy, %d others\n",
 	       remote ? python_remote_version(remote) : 0, waits, held, copied, others);
 	CHECK(waits == 100 && others <= waits);
-	CHECK(held > waits / 2 && copied > waits / 2);
+	CHECK(held > waits / 2 && copied > waits / 2 && crowded > waits / 2 && switches > 0);
 	CHECK_EQUAL(strangers, held);
 	python_remote_free(remote);
 	child_end(&child);
@@ -967,7 +975,7 @@ static double read_hostile(struct hostile *hostile, const struct python_remote_f
 	struct python_remote_frame frames[32];
 	struct python_remote_frame object;
 	struct python_remote_gap gap;
-	uint32_t holder;
+	struct python_remote_holder holder;
 	uint64_t lock;
 	double most = 0;
 	int r = python_remote_new((uint32_t)getpid(), file, NULL, &remote);
@@ -1273,7 +1281,7 @@ static void check_unattended(const char *python)
 	struct python_remote_gap gap;
 	struct python_remote_file file;
 	struct hostile hostile;
-	uint32_t holder;
+	struct python_remote_holder holder;
 	uint64_t state, lock;
 
 	REQUIRE(hostile_begin(&hostile, python, &file));

@@ -6,7 +6,7 @@
 
 static void make_kernels(uint64_t ns);
 
-PLANT(.name = "api_call", .kinds = "call", .words = "make_kernels clCreateKernel",
+PLANT(.name = "api_call", .kinds = "call computing", .words = "make_kernels clCreateKernel",
       .act = make_kernels);
 
 NOINLINE static void make_kernels(uint64_t ns)
