@@ -5,6 +5,7 @@
     python_cpu.py sleeps MS          asleep in one function, computing for as long in another
     python_cpu.py lock ROUNDS MS [1] launches kernels; before each another thread has the interpreter's lock for MS, computing
                                      or (1) in a C function that waits and keeps it
+    python_cpu.py naps ROUNDS MS     launches kernels and sleeps for MS after each
     python_cpu.py finish ROUNDS KEEPS  waits for kernels, with the interpreter's lock (1) or without (0), while another thread
                                      would compute; says how long the waits took
 
@@ -141,6 +142,21 @@ def lock(rounds, ms, keeps=0):
     return {"waited": waited}
 
 
+def nap(seconds):
+    begin = time.monotonic_ns()
+    time.sleep(seconds)
+    return time.monotonic_ns() - begin
+
+
+def naps(rounds, ms):
+    device, took = Device(), 0
+    for _ in range(rounds):
+        device.launch()
+        took += nap(ms / 1000)
+        loop(2000)
+    return {"naps": took}
+
+
 def finish(rounds, keeps):
     device, is_over, took = Device(), [], 0
     wait = (ctypes.PyDLL if keeps else ctypes.CDLL)("libOpenCL.so.1").clFinish
@@ -168,6 +184,8 @@ def main():
         told = {"rest_a": rest_a(numbers[0]), "work_b": work_b(numbers[0])}
     elif what == "finish":
         told = finish(*numbers)
+    elif what == "naps":
+        told = naps(*numbers)
     else:
         told = lock(*numbers)
     for name, ns in told.items():
