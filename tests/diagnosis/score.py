@@ -6,7 +6,7 @@ import re
 VAGUE = ("unknown", "blocked")
 AMOUNT_TOLERANCE = 0.10
 # Their amounts do not contain the time of waiting for a processor.
-PROCESSOR_KINDS = ("computing", "garbage_collection", "page_fault", "preempted", "throttled", "python_gil")
+PROCESSOR_KINDS = ("computing", "garbage_collection", "page_fault", "preempted", "throttled")
 # A clean program's verdict may name the planted kind with at most this share of the steady part.
 CLEAN_SHARE = 0.05
 # Kinds that every program has a little of: in a clean program they are false at the planted place alone.
@@ -51,7 +51,7 @@ def is_elsewhere(cause, truth):
     """Whether the cause has places, and none of them is the planted one. A wait for the device's return, as for the
     interpreter's lock, can begin in any function of the launching thread: there the holder alone counts."""
     named = [place for place in places(cause) if place.get("function")]
-    if "waiter" not in truth and cause.get("kind") in ("python_gil", "preempted"):
+    if "waiter" not in truth and cause.get("kind") == "python_gil":
         named = [place for place in [cause.get("holder") or {}] if place.get("function")]
     return bool(named) and not is_at(cause, truth)
 

@@ -66,6 +66,8 @@ expect("the interpreter's lock is awaited anywhere", score.score_single(
             sentences=["parse"]), GIL), **right)
 expect("the interpreter's lock held by another function", score.score_single(
     verdict({"kind": "python_gil", "ns": 100, "holder": {"function": "other"}}, sentences=["parse"]), GIL), wrong=True)
+expect("preempted elsewhere", score.score_single(verdict({**FSYNC_CAUSE, "kind": "preempted", "function": "main"}),
+                                                 {**TRUTH, "kind": ["preempted"]}), wrong=True, amount=False)
 expect("two causes in order", score.score_several(verdict(FSYNC_CAUSE, LOCK_CAUSE), [LOCK, TRUTH]), in_order=True, found=2)
 expect("two causes in the wrong order", score.score_several(verdict(LOCK_CAUSE, FSYNC_CAUSE), [LOCK, TRUTH]),
        in_order=False, found=2)

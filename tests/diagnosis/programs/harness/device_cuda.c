@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/diagnosis/programs/harness/device_cuda.c - two kernels of CUDA's driver interface and a copy back
+ * tests/diagnosis/programs/harness/device_cuda.c - two kernels and a copy back, by the CUDA driver
  *
  * libcuda.so.1 is found by name: the simulated one of sim/nvidia says how long a kernel lasts.
  */
@@ -57,8 +57,10 @@ void device_open(void)
 
 void device_launch(void)
 {
-	cuda_check(cu.cuLaunchKernel(forward, 64, 1, 1, 256, 1, 1, 0, stream, NULL, NULL), "launch");
-	cuda_check(cu.cuLaunchKernel(backward, 64, 1, 1, 256, 1, 1, 0, stream, NULL, NULL), "launch");
+	cuda_check(cu.cuLaunchKernel(forward, 64, 1, 1, 256, 1, 1, 0, stream, NULL, NULL),
+		   "launch");
+	cuda_check(cu.cuLaunchKernel(backward, 64, 1, 1, 256, 1, 1, 0, stream, NULL, NULL),
+		   "launch");
 	cuda_check(cu.cuMemcpyDtoHAsync_v2(host, memory, BYTES, stream), "copy");
 }
 
