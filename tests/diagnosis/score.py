@@ -70,7 +70,7 @@ def amount_of(causes, truth):
 def is_amount_right(ns, truth):
     """Between the truth and, for waits and calls, the wall time: whether a wait ends when the thread is woken or when it
     runs is a matter of definition."""
-    is_strict = any(kind in PROCESSOR_KINDS for kind in as_list(truth["kind"]))
+    is_strict = all(kind in PROCESSOR_KINDS for kind in as_list(truth["kind"]))
     most = truth["ns"] if is_strict else max(truth["ns"], truth.get("wall_ns", 0))
     return (1 - AMOUNT_TOLERANCE) * truth["ns"] <= ns <= (1 + AMOUNT_TOLERANCE) * most
 
