@@ -75,11 +75,18 @@ def is_amount_right(ns, truth):
     return (1 - AMOUNT_TOLERANCE) * truth["ns"] <= ns <= (1 + AMOUNT_TOLERANCE) * most
 
 
+def is_kind_of(cause, truth):
+    """Beside competing threads the planted code may be preempted for longer than it computes."""
+    if cause["kind"] == "preempted" and truth.get("delay_ns", 0) >= truth["ns"]:
+        return is_at(cause, truth)
+    return cause["kind"] in as_list(truth["kind"])
+
+
 def score_cause(cause, verdict, truth, sentence_count):
     """One cause of the verdict, expected to be the planted one."""
     causes = (verdict or {}).get("causes") or []
     cause = cause or {"kind": "unknown"}
-    is_kind = cause["kind"] in as_list(truth["kind"])
+    is_kind = is_kind_of(cause, truth)
     named = is_kind and not is_elsewhere(cause, truth) and \
         has_words(((verdict or {}).get("sentences") or [])[:sentence_count], truth)
     vague = not named and cause["kind"] in VAGUE
