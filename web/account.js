@@ -37,21 +37,21 @@ export class Watch {
 	}
 }
 
-// Calls visit(chunk, low, high) for the items [low, high) of each chunk of the finest level that may have some in [from, to).
+// Calls visit(chunk, low, high, index) for the items [low, high) of each chunk of the finest level that may have some in [from, to).
 async function visitChunks(store, track, from, to, watch, visit) {
 	const level = track.levels[0], [first, end] = chunkRange(level, from, to);
 	for (let index = first; index < end; index++) {
 		if (!touches(level, index, from, to))
 			continue;
 		const chunk = await store.load(track, 0, index);
-		visit(chunk, ...itemRange(chunk, from, to));
+		visit(chunk, ...itemRange(chunk, from, to), index);
 		await watch.step((index + 1 - first) / (end - first));
 	}
 }
 
 /**
- * Calls visit(chunk, index, begin, end) for each item of a track that overlaps [from, to) ns; begin and end
- * are clamped to it. Returns false where the items themselves are not in the file (cut).
+ * Calls visit(chunk, i, begin, end, index) for each item of a track that overlaps [from, to) ns; begin and end
+ * are clamped to it, index is the chunk's. Returns false where the items themselves are not in the file (cut).
  */
 export async function visitItems(store, track, from, to, watch, visit) {
 	const level = track.levels[0];
@@ -59,11 +59,11 @@ export async function visitItems(store, track, from, to, watch, visit) {
 		return true;
 	if (level.binNs)
 		return false;
-	await visitChunks(store, track, from, to, watch, (chunk, low, high) => {
+	await visitChunks(store, track, from, to, watch, (chunk, low, high, index) => {
 		for (let i = low; i < high; i++) {
 			const itemEnd = chunk.begin[i] + (chunk.duration ? chunk.duration[i] : 0);
 			if (itemEnd > from || chunk.begin[i] >= from)
-				visit(chunk, i, Math.max(chunk.begin[i], from), Math.min(itemEnd, to));
+				visit(chunk, i, Math.max(chunk.begin[i], from), Math.min(itemEnd, to), index);
 		}
 	});
 	return true;
@@ -73,22 +73,19 @@ function add(map, key, value) {
 	map.set(key, (map.get(key) || 0) + value);
 }
 
-function addIdle(sum, cause, path, ns) {
+function addIdle(sum, cause, ns) {
+	sum.idleNs += ns;
 	sum.causes[cause] = (sum.causes[cause] || 0) + ns;
-	if (!sum.idleByPath.has(cause))
-		sum.idleByPath.set(cause, new Map());
-	add(sum.idleByPath.get(cause), path, ns);
 }
 
 /**
  * The account of a device in [from, to): every nanosecond once.
- * @returns {Promise<{wallNs, busyNs, idleNs, classes, causes, byPath, idleByPath, isExact}>}
- *   classes: ns of kernels, copies, others; causes: ns by cause; byPath: Map of ns by path;
- *   idleByPath: Map of Map, cause to path (-1: no path's) to ns
+ * @returns {Promise<{wallNs, busyNs, idleNs, classes, causes, byPath, isExact}>}
+ *   classes: ns of kernels, copies, others; causes: ns by cause; byPath: Map of ns by path
  */
 export async function accountOf(model, store, track, from, to, watch) {
 	const sum = {wallNs: to - from, busyNs: 0, idleNs: 0, classes: [0, 0, 0],
-		causes: model.causes.map(() => 0), byPath: new Map(), idleByPath: new Map(), isExact: true};
+		causes: model.causes.map(() => 0), byPath: new Map(), isExact: true};
 	const isWhole = await visitItems(store, track, from, to, watch, (chunk, i, begin, end) => {
 		const what = chunk.what[i], ns = end - begin;
 		if (what >= FIRST_PATH) {
@@ -96,8 +93,7 @@ export async function accountOf(model, store, track, from, to, watch) {
 			add(sum.byPath, what - FIRST_PATH, ns);
 			return;
 		}
-		sum.idleNs += ns;
-		addIdle(sum, what, chunk.stack[i] - 1, ns);
+		addIdle(sum, what, ns);
 	});
 	if (!isWhole)
 		await estimateAccount(model, store, track, from, to, watch, sum);
@@ -119,7 +115,7 @@ async function estimateAccount(model, store, track, from, to, watch, sum) {
 			if (chunk.what[i] >= FIRST_PATH)
 				add(sum.byPath, chunk.what[i] - FIRST_PATH, busyNs);
 			else
-				addIdle(sum, chunk.what[i], -1, level.binNs * share - busyNs);
+				addIdle(sum, chunk.what[i], level.binNs * share - busyNs);
 		}
 	});
 	sum.idleNs = sum.wallNs - sum.busyNs;
@@ -158,7 +154,7 @@ export async function tablesOf(model, store, tracks, from, to, watch) {
 	let isExact = true;
 	for (const track of tracks) {
 		const named = ofKind[track.kind];
-		if (track.kind !== "queue" && !named)
+		if (track.kind !== "queue" && track.kind !== "transfers" && !named)
 			continue;
 		const isWhole = await visitItems(store, track, from, to, watch, (chunk, i) => {
 			const what = chunk.what[i];
@@ -222,11 +218,12 @@ export const FLAME_OTHER = 10;
 export const FLAME_CODE = 11;
 export const FLAME_STALL = 12;
 export const FLAME_UNMEASURED = 13;
+export const FLAME_AWAY = 14;
 export const FLAME_IDLE = 16;
 
 /**
- * The flame graph of a device's account: stack, launching call, kernel; idle causes below the command that
- * the gap belongs to. value is ns; isExact: of the items themselves.
+ * The flame graph of a device's account where the file has no stacks of its idle time: stack, launching call,
+ * kernel; idle causes at the root. value is ns; isExact: of the items themselves.
  */
 export function flameOfAccount(model, account) {
 	const root = Object.assign(makeNode("", "all", 0), {isExact: account.isExact});
@@ -235,13 +232,27 @@ export function flameOfAccount(model, account) {
 		.filter(([, text]) => text !== "");
 	for (const [index, ns] of account.byPath)
 		descend(model, root, model.path(index).stack, tailOf(model.path(index)), ns);
-	for (const [cause, byPath] of account.idleByPath) {
-		const leaf = ["i" + cause, "idle: " + model.causeText(cause), FLAME_IDLE + cause];
-		for (const [index, ns] of byPath) {
-			const path = index >= 0 ? model.path(index) : null;
-			descend(model, root, path ? path.stack : 0, path ? [...tailOf(path), leaf] : [leaf], ns);
-		}
-	}
+	account.causes.forEach((ns, cause) => ns && descend(model, root, 0, [["i" + cause, "idle: " + model.causeText(cause), FLAME_IDLE + cause]], ns));
+	return root;
+}
+
+// As duet flame names the reason why a thread is off its processor.
+function awayText(name) {
+	if (name === "preempted" || name === "blocked" || name === "")
+		return "[" + (name || "blocked") + "]";
+	return /GIL/.test(name) ? "[waiting for the Python GIL]" : "[waiting in " + name + "]";
+}
+
+/** The flame graph of the time that threads were off their processors in [from, to): stack, reason. value is ns. */
+export async function flameOfAway(model, store, tracks, from, to, watch) {
+	const root = Object.assign(makeNode("", "all", 0), {isExact: true});
+	for (const track of tracks)
+		if (track.kind === "off")
+			root.isExact = await visitItems(store, track, from, to, watch, (chunk, i, begin, end) => {
+				const text = awayText(model.name(chunk.what[i])), stack = chunk.stack[i];
+				if (end > begin)
+					descend(model, root, stack, [...stack ? [] : [["none", "[unknown stack]", 6]], ["a" + text, text, FLAME_AWAY]], end - begin);
+			}) && root.isExact;
 	return root;
 }
 

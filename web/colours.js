@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
 // Colours and hatchings. The hues are those of Okabe and Ito, which colour-blind people can tell apart
-// ("Color Universal Design"); idle causes have a hatching of their own each besides, kernels are
+// ("Color Universal Design"); idle causes have colours of the file and a hatching of their own each, kernels are
 // solid, copies are striped, and everything that is wide enough has its name in it.
 
 const HUES = ["#0072b2", "#009e73", "#56b4e9", "#cc79a7", "#d55e00", "#e69f00", "#7a68c4", "#8a9a3c"];
 const GREY = "#8d8d8d", REJECTED = "#b3261e";
-// Hue and hatching by idle cause.
-const CAUSE_STYLES = new Map([
-	["api_wait", ["#e69f00", "rise"]], ["api_call", ["#b8a800", "fall"]], ["on_cpu", ["#009e73", "dots"]],
-	["preempted", ["#cc79a7", "cross"]], ["blocked", ["#d55e00", "dense"]], ["host", ["#7f8f8f", "flat"]],
-	["duet_itself", ["#b3261e", "dense"]],
-	["runtime", ["#56b4e9", "upright"]], ["submission", ["#0072b2", "rise"]], ["dependency", ["#7a68c4", "fall"]],
-	["latency", ["#a0724a", "brick"]], ["nothing_to_do", [GREY, "sparse"]], ["unknown", [GREY, "cross"]]]);
+// Hatching by idle cause; the head has their colours, which are those of duet flame.
+const CAUSE_HATCHES = new Map([["api_wait", "rise"], ["api_call", "fall"], ["on_cpu", "dots"], ["preempted", "cross"], ["blocked", "dense"],
+	["host", "flat"], ["duet_itself", "dense"], ["runtime", "upright"], ["submission", "rise"], ["dependency", "fall"], ["latency", "brick"],
+	["nothing_to_do", "sparse"], ["unknown", "cross"]]);
 // What a thread waits for off its processor.
 const OFF_STYLES = new Map([["preempted", ["#cc79a7", "cross"]], ["Python GIL", ["#7a68c4", "fall"]],
 	["page fault", ["#e69f00", "dots"]], ["futex", ["#d55e00", "dense"]]]);
@@ -92,8 +89,12 @@ function makePattern(fill, stroke, hatchName) {
 /** What things look like in a theme. A style is {fill, paint, bar, ink, line}: paint is what to fill
  * with, maybe a hatching; fill and bar are plain colours near it, ink is for text on it. */
 export class Colours {
-	constructor(isDark) {
+	/** @param {boolean} isDark @param {object} head has causes, cause_texts, cause_colours */
+	constructor(isDark, head) {
+		const {causes, cause_texts: texts, cause_colours: colours} = head || {};
 		this.theme = isDark ? DARK : LIGHT;
+		this.causeColours = new Map((causes || []).map((name, i) => [name, (colours || [])[2 * i + (isDark ? 1 : 0)]]));
+		this.causeByText = new Map((causes || []).map((name, i) => ["[idle: " + (texts || causes)[i] + "]", name]));
 		this.styles = new Map();
 		this.tables = new Map();
 	}
@@ -150,8 +151,16 @@ export class Colours {
 	}
 
 	cause(name) {
-		const [base, hatchName] = CAUSE_STYLES.get(name) || [GREY, "flat"];
-		return this.hatched(base, hatchName);
+		return this.style("cause " + name, () => {
+			const fill = this.causeColours.get(name) || GREY, line = mix(fill, this.theme.isDark ? "#ffffff" : "#000000", 0.3);
+			return {fill, paint: makePattern(fill, mix(fill, line, 0.6), CAUSE_HATCHES.get(name) || "flat"), bar: fill, ink: inkOn(fill), line};
+		});
+	}
+
+	/** A box of idle time in a flame graph, by its text; grey where that is no cause. */
+	idle(text) {
+		const cause = this.causeByText.get(text) || (text === "[preempted]" ? "preempted" : /^\[(blocked|waiting )/.test(text) ? "blocked" : "");
+		return cause ? this.cause(cause) : this.solid("#9aa0a8");
 	}
 
 	off(name) {
@@ -170,6 +179,11 @@ export class Colours {
 	/** A command that failed on its device, or has impossible times. */
 	rejected() {
 		return this.hatched(REJECTED, "cross");
+	}
+
+	/** An iteration that takes longer than the others. */
+	slow() {
+		return this.solid("#e69f00");
 	}
 
 	/** What to write with on a style that is painted over the page with less than all of its colour. */

@@ -7,7 +7,7 @@ import {intervalRows, shownItem} from "./counters.js";
 import {callTraits} from "./styles.js";
 
 const KIND_TEXTS = new Map([["calls", "API call"], ["off", "off the processor"], ["device", "state of the device"],
-	["context", "command"], ["queue", "command"], ["waiting", "waiting command"], ["rejected", "command in no account"], ["ranges", "range"], ["samples", "CPU sample"],
+	["context", "command"], ["queue", "command"], ["transfers", "transfer"], ["processor", "thread on the processor"], ["iterations", "iteration of the main loop"], ["waiting", "waiting command"], ["rejected", "command in no account"], ["ranges", "range"], ["samples", "CPU sample"],
 	["metric", "metric"], ["counter", "metric"], ["clock", "clock certificate"]]);
 const CLASS_TEXTS = ["kernel", "copy", "other command"];
 
@@ -86,7 +86,7 @@ function extraRows(view, track, item) {
 	if (track.kind === "ranges" && item.extra > 0)
 		return [["domain", view.model.name(item.extra)]];
 	const path = view.model.pathOf(track, item.what);
-	if (track.kind === "queue" && path >= 0 && item.extra > 0)
+	if ((track.kind === "queue" || track.kind === "transfers") && path >= 0 && item.extra > 0)
 		return [view.model.path(path).cls === 0 ? ["work items", formatCount(item.extra)] :
 			["bytes", formatBytes(item.extra) + " (" + formatCount(item.extra) + ")"]];
 	return [];

@@ -86,14 +86,21 @@ async function completeSearch(view, search, watch) {
 	await search.count(view.chunks, watch, (counts, isDone) => view.search === search && showCounts(view, counts, isDone));
 }
 
-// Goes to the next match after what is selected, or the previous one; round at the ends.
-async function step(view, direction) {
+// Of a new search the longest match; from there the next one in time, or the previous one; round at the ends.
+async function findStep(view, direction) {
 	const {search, selection} = view;
-	if (!search)
+	if (!search.hasStepped || !selection) {
+		search.hasStepped = true;
+		return search.longest(view.chunks, -Infinity, Infinity, new Watch());
+	}
+	return await search.next(view.chunks, search.placeOf(selection), direction, new Watch()) ||
+		search.next(view.chunks, momentPlace(-direction * Infinity, direction), direction, new Watch());
+}
+
+async function step(view, direction) {
+	if (!view.search)
 		return;
-	const from = selection ? search.placeOf(selection) : momentPlace(direction > 0 ? view.from : view.to, direction);
-	const found = await search.next(view.chunks, from, direction, new Watch()) ||
-		await search.next(view.chunks, momentPlace(-direction * Infinity, direction), direction, new Watch());
+	const found = await findStep(view, direction);
 	if (!found) {
 		byId("hits").textContent = "0";
 		return;

@@ -5,6 +5,7 @@
 import {fill, make, makeButton} from "./dom.js";
 import {formatBytes, formatCount, formatNs, visible} from "./format.js";
 import {CUT_TEXT, visitItems, Watch} from "./account.js";
+import {FIRST_PATH} from "./model.js";
 import {pick} from "./place.js";
 import {fitItem} from "./input.js";
 
@@ -28,11 +29,11 @@ function isBelow(track, ancestor) {
 // What a finding is about, in the order in which it is looked for: {tracks, accepts(chunk, i), isShortest}.
 function aimsOf(model, finding) {
 	const evidence = finding.evidence || {}, device = deviceTrack(model, evidence);
-	const queues = model.ofKind("queue").filter((track) => isBelow(track, device)), calls = model.ofKind("calls");
+	const queues = [...model.ofKind("queue"), ...model.ofKind("transfers")].filter((track) => isBelow(track, device)), calls = model.ofKind("calls");
 	const isCopy = (chunk, i) => model.path(chunk.what[i]).cls === 1;
 	const isKernel = (chunk, i) => model.path(chunk.what[i]).name === evidence.kernel;
 	const isCall = (chunk, i) => chunk.extra[i] === evidence.result && model.name(chunk.what[i]) === evidence.name;
-	const gaps = CAUSE_OF_KEY.filter(([key]) => device && evidence[key] !== undefined)
+	const gaps = CAUSE_OF_KEY.filter(([key]) => device && evidence[key] > 0).sort(([a], [b]) => evidence[b] - evidence[a])
 		.flatMap(([, cause]) => aimsAtGaps(model, device, cause, evidence));
 	const known = {
 		small_transfers: [{tracks: queues, accepts: (chunk, i) => isCopy(chunk, i) && chunk.extra[i] > 0 && chunk.extra[i] <= evidence.limit_bytes}],
@@ -46,25 +47,51 @@ function aimsOf(model, finding) {
 	return Object.hasOwn(known, finding.id) ? known[finding.id] : gaps.length ? gaps : [{tracks: queues, accepts: () => true}];
 }
 
-// Idle time of a cause: before the launch that the evidence names first, else before any.
+// Idle time of a cause, of whole gaps: before the launch that the evidence names first, else before any.
 function aimsAtGaps(model, device, cause, evidence) {
 	const isCause = (chunk, i) => model.causes[chunk.what[i]] === cause;
 	const launch = evidence.launches && evidence.launches[0] && evidence.launches[0].name;
 	const isBefore = (chunk, i) => chunk.stack[i] > 0 && model.path(chunk.stack[i] - 1).name === launch;
-	return [{tracks: launch ? [device] : [], accepts: (chunk, i) => isCause(chunk, i) && isBefore(chunk, i)}, {tracks: [device], accepts: isCause}];
+	return [{tracks: launch ? [device] : [], accepts: (chunk, i) => isCause(chunk, i) && isBefore(chunk, i), isGap: true},
+		{tracks: [device], accepts: isCause, isGap: true}];
 }
 
-async function extreme(store, {tracks, accepts, isShortest}, watch) {
+async function extreme(store, {tracks, accepts, isShortest, isGap}, watch) {
 	const sign = isShortest ? -1 : 1;
 	let best = null, length = -Infinity;
 	for (const track of tracks)
-		if (track.levels.length && !track.levels[0].binNs)
-			await visitItems(store, track, -Infinity, Infinity, watch, (chunk, i) => {
+		if (track.levels.length && !track.levels[0].binNs && !isGap)
+			await visitItems(store, track, -Infinity, Infinity, watch, (chunk, i, begin, end, index) => {
 				if (chunk.duration[i] * sign > length && accepts(chunk, i)) {
 					length = chunk.duration[i] * sign;
-					best = pick(track, 0, 0, chunk, i);
+					best = pick(track, 0, index, chunk, i);
 				}
 			});
+	return isGap && tracks.length ? largestGap(store, tracks[0], accepts, watch) : best;
+}
+
+// Of the gap between two busy times that has most of the cause, the longest item with it: samples cut a gap into pieces.
+async function largestGap(store, track, accepts, watch) {
+	let best = null, most = 0, sum = 0, longest = null;
+	const isIdle = (chunk, i) => chunk.what[i] < FIRST_PATH;
+	const take = () => {
+		if (sum > most)
+			[most, best] = [sum, longest];
+		[sum, longest] = [0, null];
+	};
+	if (track.levels.length && !track.levels[0].binNs)
+		await visitItems(store, track, -Infinity, Infinity, watch, (chunk, i, begin, end, index) => {
+			if (!isIdle(chunk, i)) {
+				take();
+				return;
+			}
+			if (!accepts(chunk, i))
+				return;
+			sum += chunk.duration[i];
+			if (!longest || chunk.duration[i] > longest.item.duration)
+				longest = pick(track, 0, index, chunk, i);
+		});
+	take();
 	return best;
 }
 

@@ -1,21 +1,38 @@
 // SPDX-License-Identifier: MIT
 //
-// A flame graph on a canvas: the root above, a box as wide as its share. A click zooms, hovering tells.
+// A flame graph on a canvas: the root at the bottom, a box as wide as its share. A click zooms, hovering tells.
 
-import {byId, make, sizeCanvas} from "./dom.js";
+import {byId, make, makeSwatch, sizeCanvas} from "./dom.js";
 import {formatNs, formatShare, visible} from "./format.js";
-import {FLAME_CALL, FLAME_CODE, FLAME_COPY, FLAME_IDLE, FLAME_KERNEL, FLAME_OTHER, FLAME_STALL, FLAME_UNMEASURED} from "./account.js";
+import {FLAME_AWAY, FLAME_CALL, FLAME_CODE, FLAME_COPY, FLAME_IDLE, FLAME_KERNEL, FLAME_OTHER, FLAME_STALL, FLAME_UNMEASURED} from "./account.js";
 import {fitText} from "./text.js";
 
 const FLAME_ROW = 17;
 const FLAME_FONT = "11px system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif";
 // As other pages and pictures have them.
 const CODE_HUE = "#a5d8f3", STALL_HUE = "#c9b3ea";
-const LEAST_BOX = 0.6;
+const NO_CODE = "#9aa0a8";
+// Classes of frames that are not code, in the order of duet flame; below: as Colours.frame() has them.
+const CLASS_DEVICE = 5, CLASS_CODE = 6, CLASS_STALL = 7, CLASS_IDLE = 9;
+const LEAST_BOX = 0.6, LEAST_SEEN = 3;
 const MOST_ROWS_DRAWN = 600;
+
+/** The style of a box whose kind is its class of frame, as in duet flame. */
+export function frameStyle(view, node) {
+	const {colours, model} = view;
+	if (node.kind === CLASS_IDLE)
+		return colours.idle(node.text);
+	if (node.kind === CLASS_DEVICE && model.classOfCommand)
+		return colours.path({cls: model.classOfCommand(node.text), name: node.text});
+	if (node.kind <= CLASS_DEVICE)
+		return colours.frame(node.kind, node.text);
+	return colours.solid(node.kind === CLASS_CODE ? CODE_HUE : node.kind === CLASS_STALL ? STALL_HUE : NO_CODE);
+}
 
 function boxStyle(view, node) {
 	const {colours} = view;
+	if (node.kind === FLAME_AWAY)
+		return colours.idle(node.text);
 	if (node.kind >= FLAME_IDLE)
 		return colours.cause(view.model.causes[node.kind - FLAME_IDLE] || "unknown");
 	if (node.kind === FLAME_KERNEL)
@@ -57,7 +74,8 @@ export class FlameGraph {
 		this.styleOfBox = styleOfBox || boxStyle;
 		this.canvas = make("canvas", "flame");
 		this.crumbs = make("div", "crumbs");
-		this.element = make("div", "flame-box", this.crumbs, this.canvas);
+		this.legend = make("div", "legends");
+		this.element = make("div", "flame-box", this.crumbs, this.canvas, this.legend);
 		this.canvas.tabIndex = 0;
 		this.canvas.setAttribute("role", "application");
 		this.canvas.setAttribute("aria-label", "Flame graph. Arrows go to callers, callees and neighbours, Enter zooms, Backspace goes back");
@@ -71,8 +89,8 @@ export class FlameGraph {
 
 	nodeAt(event) {
 		const rect = this.canvas.getBoundingClientRect();
-		const x = event.clientX - rect.left, row = Math.floor((event.clientY - rect.top) / FLAME_ROW);
-		const found = this.boxes.find((box) => box.depth === row && x >= box.x && x < box.x + box.width);
+		const x = event.clientX - rect.left, depth = this.rows - 1 - Math.floor((event.clientY - rect.top) / FLAME_ROW);
+		const found = this.boxes.find((box) => box.depth === depth && x >= box.x && x < box.x + box.width);
 		return found ? found.node : null;
 	}
 
@@ -81,8 +99,8 @@ export class FlameGraph {
 		const inRow = this.boxes.filter((other) => other.depth === box.depth).sort((a, b) => a.x - b.x), at = inRow.indexOf(box);
 		const isUnder = (other) => box.node.children.has(other.node.key) && box.node.children.get(other.node.key) === other.node;
 		const ways = {
-			ArrowUp: () => this.boxes.find((other) => other.node.children.get(box.node.key) === box.node),
-			ArrowDown: () => this.boxes.find(isUnder),
+			ArrowDown: () => this.boxes.find((other) => other.node.children.get(box.node.key) === box.node),
+			ArrowUp: () => this.boxes.find(isUnder),
 			ArrowLeft: () => inRow[at - 1],
 			ArrowRight: () => inRow[at + 1],
 			Home: () => this.boxes[0],
@@ -118,13 +136,23 @@ export class FlameGraph {
 		}
 		this.showRow(box.depth);
 		const rect = this.canvas.getBoundingClientRect();
-		this.onHover(node, {clientX: rect.left + box.x, clientY: rect.top + (box.depth + 1) * FLAME_ROW});
+		this.onHover(node, {clientX: rect.left + box.x, clientY: rect.top + this.topOf(box.depth) + FLAME_ROW});
 		this.view.tell("say", visible(node.text) + ", " + this.valueText(node));
+	}
+
+	// Where a row is, px from the top of the canvas.
+	topOf(depth) {
+		return (this.rows - 1 - depth) * FLAME_ROW;
+	}
+
+	/** Scrolls to the root: a graph is read from there upwards. */
+	showRoot() {
+		byId("content").scrollTop = byId("content").scrollHeight;
 	}
 
 	// Scrolls so that a row can be seen.
 	showRow(depth) {
-		const frame = byId("content").getBoundingClientRect(), top = this.canvas.getBoundingClientRect().top + depth * FLAME_ROW;
+		const frame = byId("content").getBoundingClientRect(), top = this.canvas.getBoundingClientRect().top + this.topOf(depth);
 		if (top < frame.top)
 			byId("content").scrollTop -= frame.top - top;
 		else if (top + FLAME_ROW > frame.bottom)
@@ -143,6 +171,7 @@ export class FlameGraph {
 		const above = this.trail.indexOf(node);
 		this.trail = above >= 0 ? this.trail.slice(0, above + 1) : [...this.trail.slice(0, -1), ...this.pathTo(node)];
 		this.draw(this.width);
+		this.showRoot();
 	}
 
 	// From the node that is zoomed to down to another.
@@ -158,6 +187,45 @@ export class FlameGraph {
 			return null;
 		};
 		return search(this.trail[this.trail.length - 1]) || [this.root];
+	}
+
+	// The idle causes that the graph has, largest first, in their colours.
+	drawLegend() {
+		if (this.legendOf === this.view.colours)
+			return;
+		this.legendOf = this.view.colours;
+		const causes = new Map(), {causeByText} = this.view.colours;
+		const walk = (node) => {
+			if (causeByText.has(node.text))
+				causes.set(node.text, (causes.get(node.text) || 0) + node.value);
+			for (const inner of node.children.values())
+				walk(inner);
+		};
+		walk(this.root);
+		this.legend.replaceChildren(...[...causes].sort((a, b) => b[1] - a[1]).map(([text]) =>
+			make("span", "legend", makeSwatch(this.view.colours.idle(text)), text.slice(1, -1))));
+	}
+
+	/** Nodes whose text is found, without those above another one; the largest first. */
+	matches(search) {
+		const found = [];
+		const walk = (node) => {
+			if (node !== this.root && search.hasText(node.text))
+				found.push(node);
+			else
+				node.children.forEach(walk);
+		};
+		walk(this.root);
+		return found.sort((a, b) => b.value - a.value);
+	}
+
+	/** Puts the cursor on a node; zooms to it where its box is too narrow to be seen. */
+	goTo(node, event) {
+		if (!this.boxes.some((box) => box.node === node && box.width > LEAST_SEEN)) {
+			this.trail = [this.root];
+			this.zoomTo(node);
+		}
+		this.moveTo(node, event);
 	}
 
 	drawCrumbs() {
@@ -176,16 +244,17 @@ export class FlameGraph {
 		this.boxes = [];
 		this.trail.slice(0, -1).forEach((node, depth) => this.boxes.push({node, x: 0, width, depth, isAbove: true}));
 		layBoxes(zoomed, 0, width / Math.max(1, zoomed.value), this.trail.length - 1, this.boxes);
-		const rows = this.boxes.reduce((most, box) => Math.max(most, box.depth + 1), 1);
-		sizeCanvas(this.canvas, width, rows * FLAME_ROW, this.view.ratio);
+		this.rows = this.boxes.reduce((most, box) => Math.max(most, box.depth + 1), 1);
+		sizeCanvas(this.canvas, width, this.rows * FLAME_ROW, this.view.ratio);
 		const ctx = this.canvas.getContext("2d");
 		ctx.setTransform(this.view.ratio, 0, 0, this.view.ratio, 0, 0);
-		ctx.clearRect(0, 0, width, rows * FLAME_ROW);
+		ctx.clearRect(0, 0, width, this.rows * FLAME_ROW);
 		ctx.textBaseline = "middle";
 		ctx.font = FLAME_FONT;
 		for (const box of this.boxes)
 			this.drawBox(ctx, box);
 		this.drawCrumbs();
+		this.drawLegend();
 	}
 
 	drawCursor(ctx, box, y) {
@@ -197,13 +266,14 @@ export class FlameGraph {
 	drawBox(ctx, box) {
 		const isRoot = box.node === this.root;
 		const style = isRoot ? this.view.colours.solid(this.view.colours.theme.missing) : this.styleOfBox(this.view, box.node);
-		const y = box.depth * FLAME_ROW;
+		const y = this.topOf(box.depth);
 		const alpha = box.isAbove ? 0.6 : this.view.search && !this.view.search.hasText(box.node.text) ? 0.25 : 1;
 		ctx.globalAlpha = alpha;
 		ctx.fillStyle = style.paint;
 		ctx.fillRect(box.x, y, Math.max(0.5, box.width - 0.7), FLAME_ROW - 1);
 		ctx.globalAlpha = 1;
-		const text = fitText(ctx, box.node.text, box.width - 7);
+		const {model} = this.view;
+		const text = fitText(ctx, model && model.shortName ? model.shortName(box.node.text) : box.node.text, box.width - 7);
 		if (text) {
 			ctx.fillStyle = this.view.colours.inkOver(style, alpha);
 			ctx.fillText(text, box.x + 4, y + FLAME_ROW / 2);

@@ -8,7 +8,7 @@ import {waitingStyles} from "./styles.js";
 const KEY_TEXTS = [
 	["w  s", "zoom in, out at the pointer"], ["a  d  \u2190  \u2192", "move left, right; with Shift further"],
 	["\u2191  \u2193", "scroll the tracks"], ["0  Home", "the whole run"], ["f", "fit what is selected"],
-	["/", "search names"], ["n  N", "next, previous match"], ["Enter", "follow the launch: call, queue, execution"],
+	["/", "search names"], ["n  N", "longest match, then the next, the previous"], ["Enter", "follow the launch: call, queue, execution"],
 	[",  .", "previous, next item of the track"], ["j  k", "select in the track below, above"], ["m", "mark the moment under the pointer, or unmark it"],
 	["p", "pin the track of the selection"], ["1 \u2026 7", "tabs of the pane"], ["t", "dark or light"],
 	["Esc", "close, clear the selection, the range, the search"], ["?", "this help"]];
@@ -17,7 +17,8 @@ const MOUSE_TEXTS = [
 	["double click", "zoom to it"], ["drag on the axis", "select a range: its account, flame graph, tables"],
 	["Shift + drag", "the same, of the tracks touched"], ["click on a header", "fold, unfold"], ["pin in a header", "pin the track to the top"]];
 
-function keyTable(rows) {
+/** A table of keys and what they do. */
+export function keyTable(rows) {
 	return make("table", "facts", ...rows.map(([key, text]) => make("tr", null, make("th", "key", key), make("td", null, text))));
 }
 

@@ -4,8 +4,8 @@
 
 const LANE = 16; // px, room for a name
 const ROOMY_LANES = 8, THIN_LANES_HEIGHT = 128, THINNEST_LANES_HEIGHT = 400, ROW_GAP = 3;
-const HEIGHTS = new Map([["process", 24], ["thread", 20], ["device", 26], ["metric", 40], ["counter", 40], ["metrics", 20], ["clock", 22], ["samples", 20]]);
-const FEW_THREADS = 16, FEW_CHARTS = 4, FEW_GROUPS = 3;
+const HEIGHTS = new Map([["process", 24], ["thread", 20], ["device", 26], ["metric", 40], ["counter", 40], ["metrics", 20], ["clock", 22], ["samples", 20], ["group", 20]]);
+const FEW_THREADS = 16, FEW_CHARTS = 4, FEW_GROUPS = 3, FEW_PROCESSORS = 16;
 const STRIP = 3, STRIPS_MOST = 72; // px
 
 /** Height of a lane, px: many lanes are thin, so that a deep queue fits on the screen; those that got room on demand are not. */
@@ -46,9 +46,14 @@ function hasWork(track) {
 	return track.items > 0 && track.kind === "calls" || track.children.some(hasWork);
 }
 
+// Groups of threads, and of many processors.
+function foldedGroups(model) {
+	return model.ofKind("group").filter((group) => group.children.length > (group.parent ? 0 : FEW_PROCESSORS));
+}
+
 // Of many threads those without calls.
 function idleThreads(model) {
-	const threads = model.ofKind("thread");
+	const threads = model.ofKind("thread").filter((thread) => !model.above(thread, "group"));
 	if (threads.length <= FEW_THREADS)
 		return [];
 	const busy = threads.filter(hasWork).slice(0, FEW_THREADS);
@@ -64,7 +69,7 @@ function manyCharts(model) {
 
 /** What is collapsed at first. */
 export function firstCollapsed(model) {
-	return new Set([...idleThreads(model), ...manyCharts(model)].map((track) => track.id));
+	return new Set([...foldedGroups(model), ...idleThreads(model), ...manyCharts(model)].map((track) => track.id));
 }
 
 // Groups in which nothing was recorded say nothing.

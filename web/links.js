@@ -55,10 +55,10 @@ export async function findLinked(view, picked) {
 	const {kind} = picked.track;
 	if (kind in ends)
 		ends[kind] = picked;
-	if (kind === "rejected")
+	if (kind === "rejected" || kind === "transfers")
 		ends.queue = picked;
-	const waits = model.ofKind("waiting"), queues = [...model.ofKind("queue"), ...model.ofKind("rejected")];
-	const own = kind === "queue" ? waits.filter((track) => track.parent === picked.track) : waits;
+	const waits = model.ofKind("waiting"), queues = [...model.ofKind("queue"), ...model.ofKind("transfers"), ...model.ofKind("rejected")];
+	const own = kind === "queue" || kind === "transfers" ? waits.filter((track) => track.parent === model.above(picked.track, "queue")) : waits;
 	if (!ends.waiting)
 		ends.waiting = await findFirst(view, own, link, begin, kind === "calls" ? 1 : -1);
 	const wait = ends.waiting && ends.waiting.item;

@@ -3,11 +3,14 @@
 // What the head says, in a form that can be asked: tracks as a tree, texts, stacks, levels of detail.
 // Whatever is missing in the head has a value here that means "nothing".
 
-const DEVICE_KINDS = new Set(["device", "context", "queue", "waiting"]);
-const PATH_KINDS = new Set(["context", "queue", "waiting"]);
-const SLICE_KINDS = new Set(["calls", "off", "device", "context", "queue", "rejected", "ranges"]);
+import {DeviceGraph} from "./graph.js";
+
+const DEVICE_KINDS = new Set(["device", "context", "queue", "transfers", "waiting"]);
+const PATH_KINDS = new Set(["context", "queue", "transfers", "waiting"]);
+const SLICE_KINDS = new Set(["calls", "off", "device", "context", "queue", "transfers", "processor", "iterations", "rejected", "ranges"]);
+const HEADING_KINDS = new Set(["process", "thread", "metrics", "group"]);
 const VALUE_KINDS = new Set(["metric", "clock", "counter"]);
-const KNOWN_KINDS = new Set([...SLICE_KINDS, ...VALUE_KINDS, "waiting", "samples", "metrics", "process", "thread"]);
+const KNOWN_KINDS = new Set([...SLICE_KINDS, ...VALUE_KINDS, ...HEADING_KINDS, "waiting", "samples"]);
 /** Names of classes of frames, by their number in the file. */
 export const FRAME_CLASSES = ["host", "kernel", "jit", "inlined", "python", "device", "mark"];
 /** what of a device's item: below a cause, from here on a path. */
@@ -52,19 +55,19 @@ function makeLevel(raw) {
 	return {binNs: raw.bin_ns || 0, chunks, reach, low};
 }
 
-// Threads of one name are told apart by their numbers; a clock has its device's name, which stands above it.
+// Threads of one name are told apart by their numbers, processes of a job by their ranks; a clock has its device's name, which stands above it.
 function nameOfTrack(raw) {
 	if (raw.kind === "clock")
 		return "clock uncertainty";
 	const name = String(raw.name || ""), number = raw.kind === "process" ? raw.pid : raw.kind === "thread" ? raw.tid : undefined;
-	return number === undefined || name.includes(String(number)) ? name : (name + " " + number).trim();
+	return (number === undefined || name.includes(String(number)) ? name : (name + " " + number).trim()) + (raw.rank ? ", " + raw.rank : "");
 }
 
 function makeTrack(raw, index) {
 	return {
 		id: raw.id === undefined ? index : raw.id, parentId: raw.parent, kind: String(raw.kind),
 		name: nameOfTrack(raw), detail: String(raw.detail || ""), unit: String(raw.unit || ""),
-		max: raw.max, type: raw.type, unmeasured: String(raw.unmeasured || ""), factor: raw.factor === undefined ? 1 : raw.factor, intervalNs: raw.interval_ns || 0, number: raw.number, device: raw.device, lanes: Math.max(1, raw.lanes || 1), items: raw.items || 0,
+		max: raw.max, type: raw.type, unmeasured: String(raw.unmeasured || ""), factor: raw.factor === undefined ? 1 : raw.factor, intervalNs: raw.interval_ns || 0, number: raw.number, graph: raw.graph || null, device: raw.device, lanes: Math.max(1, raw.lanes || 1), items: raw.items || 0,
 		levels: (raw.levels || []).map(makeLevel).filter((level) => level.chunks.length),
 		parent: null, children: [], isKnown: KNOWN_KINDS.has(String(raw.kind)),
 	};
@@ -116,6 +119,14 @@ export function chooseLevel(track, from, to, pixels, perPixel) {
 	return track.levels.length - 1;
 }
 
+// Full and short names, by turns.
+function makeShortNames(list) {
+	const names = new Map();
+	for (let i = 0; i + 1 < list.length; i += 2)
+		names.set(String(list[i]), String(list[i + 1]));
+	return names;
+}
+
 export class Model {
 	constructor(head) {
 		this.head = head;
@@ -127,6 +138,8 @@ export class Model {
 		this.causes = head.causes || [...CAUSE_TEXTS.keys()];
 		this.paths = head.paths || [];
 		this.cut = head.cut || null;
+		this.graphs = new Map();
+		this.shortNames = makeShortNames(head.short_names || []);
 		this.setTexts(head);
 		this.hasTexts = !head.texts;
 		this.tracks = (head.tracks || []).map(makeTrack);
@@ -152,6 +165,15 @@ export class Model {
 		return this.head.stalls ? sections.loadJson(this.head.stalls) : null;
 	}
 
+	/** The graph of a device's time, from the sections that its track names; null where there are none. */
+	async loadGraph(sections, track) {
+		if (!track.graph)
+			return null;
+		if (!this.graphs.has(track))
+			this.graphs.set(track, new DeviceGraph(await sections.loadJson(track.graph[0]), await sections.loadJson(track.graph[1])));
+		return this.graphs.get(track);
+	}
+
 	/** Reads the texts that are not in the head. */
 	async loadTexts(sections) {
 		if (!this.hasTexts)
@@ -161,6 +183,11 @@ export class Model {
 	name(index) {
 		const text = this.names[index];
 		return text === undefined ? "name " + index : String(text);
+	}
+
+	/** The part of a kernel's name that distinguishes it from the others, where there is little room. */
+	shortName(name) {
+		return this.shortNames.get(name) || name;
 	}
 
 	causeText(cause) {
@@ -185,6 +212,16 @@ export class Model {
 			return {device: 0, cls: 2, name: "path " + index, functionName: "", stack: 0};
 		return {device: this.paths[at], cls: this.paths[at + 1], name: this.name(this.paths[at + 2]),
 			functionName: this.name(this.paths[at + 3]), stack: this.paths[at + 4]};
+	}
+
+	/** The class of a command by its name: 0 kernel, 1 copy, 2 other. */
+	classOfCommand(name) {
+		if (!this.commandClasses) {
+			this.commandClasses = new Map();
+			for (let i = 0; i * 5 < this.paths.length; i++)
+				this.commandClasses.set(this.path(i).name, this.path(i).cls);
+		}
+		return this.commandClasses.get(name) || 0;
 	}
 
 	frame(index) {
@@ -252,7 +289,7 @@ export class Model {
 
 	/** Whether a track is a group alone: it has nothing to draw. */
 	isHeading(track) {
-		return track.kind === "process" || track.kind === "thread" || track.kind === "metrics";
+		return HEADING_KINDS.has(track.kind);
 	}
 
 	/** Whether a track is drawn as a chart: it has values, and no names. */

@@ -4,9 +4,9 @@
 
 import {byId, fill, make, makeButton, makeSwatch} from "./dom.js";
 import {formatCount, formatExact, formatNs, formatShare, visible} from "./format.js";
-import {accountOf, CancelledError, CUT_TEXT, flameOfAccount, flameOfSamples, flameOfStalls, flameOfUnmeasured, functionsOf, tablesOf, Watch} from "./account.js";
+import {accountOf, CancelledError, CUT_TEXT, flameOfAccount, flameOfAway, flameOfSamples, flameOfStalls, flameOfUnmeasured, functionsOf, tablesOf, Watch} from "./account.js";
 import {bytesColumn, countColumn, makeTable, nsColumn, shareColumn, textColumn} from "./tables.js";
-import {FlameGraph} from "./flame.js";
+import {FlameGraph, frameStyle} from "./flame.js";
 import {showDetails} from "./details.js";
 import {showFindings} from "./findings.js";
 import {instructionTables} from "./instructions.js";
@@ -111,14 +111,24 @@ async function showAccount(view, content, scope, watch) {
 		make("p", "faint", "No device was recorded, so there is no account of one."));
 }
 
+// A device's time, or its idle time alone, by the stacks of duet flame.
+async function deviceFlame(view, scope, watch, track, hasBusy) {
+	const graph = await view.model.loadGraph(view.sections, track);
+	const reported = hasBusy ? null : reportedAccounts(view, scope), sums = reported || await accountsOf(view, scope, watch);
+	const sum = sums.find(([other]) => other === track)[1];
+	if (!graph)
+		return flameOfAccount(view.model, sum);
+	return Object.assign(graph.flameOf(view.model, sum, scope.from, scope.to, hasBusy), {hasClasses: true});
+}
+
 // Of what flame graphs there can be: [name, text, how to make it, unit, whether it is of the whole recording alone]. The first is
 // what is shown unless another is asked for.
 function flameChoices(view, scope, watch) {
 	const {model, chunks} = view, devices = devicesIn(view, scope);
-	const choices = devices.filter((track) => !track.unmeasured).map((track) => ["device " + track.id, "Device: " + visible(track.name), async () => {
-		const sums = await accountsOf(view, scope, watch);
-		return flameOfAccount(model, sums.find(([other]) => other === track)[1]);
-	}, "ns"]);
+	const measured = devices.filter((track) => !track.unmeasured);
+	const choices = measured.map((track) => ["device " + track.id, "Device: " + visible(track.name), () => deviceFlame(view, scope, watch, track, true), "ns"]);
+	for (const track of measured.filter((one) => one.graph))
+		choices.push(["idle " + track.id, "Idle: " + visible(track.name), () => deviceFlame(view, scope, watch, track, false), "ns"]);
 	if (model.head.stalls)
 		choices.push(["stalls", "Device instructions", async () => flameOfStalls(model, await model.loadStalls(view.sections), model.head.stall_texts),
 			"samples", true]);
@@ -130,6 +140,8 @@ function flameChoices(view, scope, watch) {
 	for (const [name, unit] of [...units.values()].sort((a, b) => (b[1] === "ns") - (a[1] === "ns")))
 		choices.push(["samples " + name, "CPU: " + visible(name), () => flameOfSamples(model, chunks, scope.tracks.filter(
 			(track) => track.name === name), scope.from, scope.to, watch), unit]);
+	if (scope.tracks.some((track) => track.kind === "off" && track.levels.length))
+		choices.push(["away", "Off the processor: threads", () => flameOfAway(model, chunks, scope.tracks, scope.from, scope.to, watch), "ns"]);
 	for (const track of devices.filter((one) => one.unmeasured))
 		choices.push(["device " + track.id, "Device: " + visible(track.name) + ", not measured", () => flameOfUnmeasured(scope.to - scope.from), "ns"]);
 	return choices;
@@ -160,20 +172,22 @@ async function showFlame(view, content, scope, watch) {
 	});
 	const line = scopeLine(view, chosen[4] ? wholeScope(view) : scope);
 	line.prepend(picker, " ");
-	const graph = new FlameGraph(view, root, (node, event) => flameTip(view, graph, node, event), chosen[3]);
+	const graph = new FlameGraph(view, root, (node, event) => flameTip(view, graph, node, event), chosen[3],
+		root.hasClasses ? frameStyle : null);
 	fill(content, line, root.isExact ? null : make("p", "faint", CUT_TEXT),
 		root.value ? graph.element : root.isExact ? make("p", "faint", "Nothing in this range.") : null);
 	graph.draw(Math.max(200, content.clientWidth - 24));
+	graph.showRoot();
 	view.flame = graph;
 }
 
-function sumsColumns(whole, more) {
-	return [textColumn("name", (row) => row.name), countColumn("count", (row) => row.count), nsColumn("total", (row) => row.totalNs),
+function sumsColumns(model, whole, more) {
+	return [textColumn("name", (row) => model.shortName(row.name)), countColumn("count", (row) => row.count), nsColumn("total", (row) => row.totalNs),
 		shareColumn("of range", (row) => row.totalNs, whole), nsColumn("mean", (row) => row.totalNs / row.count),
 		nsColumn("shortest", (row) => row.shortestNs), nsColumn("longest", (row) => row.longestNs), ...more];
 }
 
-// Goes to the next item of a row's name that begins in the range; behind the last one to the first; else to one that reaches into it.
+// Goes to the longest item of a row's name in the range; from it to the next one that begins in the range, behind the last one to the first.
 async function jumpToRow(view, row, scope) {
 	const search = view.makeSearch(row.name), begin = momentPlace(scope.from, 1);
 	const isWanted = (track, what) => scope.tracks.includes(track) && track.kind === row.track.kind &&
@@ -183,8 +197,8 @@ async function jumpToRow(view, row, scope) {
 		const found = await search.next(view.chunks, from, 1, new Watch(), isWanted);
 		return found && found.item.begin < scope.to ? found : null;
 	};
-	const found = isAtRow && await next(search.placeOf(view.selection)) || await next(begin) ||
-		await search.next(view.chunks, momentPlace(scope.from, -1), -1, new Watch(), isWanted);
+	const found = isAtRow && (await next(search.placeOf(view.selection)) || await next(begin)) ||
+		await search.longest(view.chunks, scope.from, scope.to, new Watch(), isWanted);
 	if (!found)
 		return;
 	view.reveal(found.track);
@@ -216,11 +230,11 @@ async function showTables(view, content, scope, watch) {
 	const tables = [["Kernels", sums.kernels, []], ["Copies", sums.copies, [bytesColumn("bytes", (row) => row.extra)]],
 		["Other commands", sums.others, []], ["API calls", sums.calls, [countColumn("failed", (row) => row.failed)]],
 		["Off the processor", sums.offs, []], ["Ranges", sums.ranges, []]]
-		.filter(([, rows]) => rows.length).map(([title, rows, more]) => makeTable(title, sumsColumns(whole, more), rows, onPick));
+		.filter(([, rows]) => rows.length).map(([title, rows, more]) => makeTable(title, sumsColumns(view.model, whole, more), rows, onPick));
 	const [functions, hasAllSamples] = await functionTables(view, scope, watch);
 	tables.push(...functions, ...instructionTables(view));
 	const isExact = sums.isExact && hasAllSamples;
-	const note = isExact ? "What overlaps the range counts with its whole duration. A click on a row goes to the next one." : CUT_TEXT;
+	const note = isExact ? "What overlaps the range counts with its whole duration. A click on a row goes to the longest one, another click to the next." : CUT_TEXT;
 	fill(content, scopeLine(view, scope), make("p", "faint", note), ...(tables.length || !isExact ? tables : [make("p", "faint", "Nothing in this range.")]));
 }
 

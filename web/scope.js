@@ -4,24 +4,20 @@
 
 import {SectionStore} from "./data.js";
 import {Colours} from "./colours.js";
-import {FlameGraph} from "./flame.js";
+import {FlameGraph, frameStyle} from "./flame.js";
 import {HeatMap, makeHeatBar} from "./scope_map.js";
 import {ScopeModel} from "./scope_model.js";
-import {byId, fill, make} from "./dom.js";
+import {byId, fill, make, makeButton} from "./dom.js";
 import {formatCount, formatExact, formatNs, formatShare, visible} from "./format.js";
 import {connectTheme, reportErrors, showNotice, showTip} from "./chrome.js";
+import {keyTable} from "./help.js";
 
-// Colours by class of frames, behind those that Colours.frame() has.
-const OTHERS = ["#a5d8f3" /* instructions */, "#c9b3ea" /* why they wait */];
-const NO_CODE = "#9aa0a8";
-const FIRST_OTHER = 6;
-
-function styleOfFrame(view, node) {
-	const {colours} = view;
-	if (node.kind < FIRST_OTHER)
-		return colours.frame(node.kind, node.text);
-	return colours.solid(OTHERS[node.kind - FIRST_OTHER] || NO_CODE);
-}
+const SCOPE_KEYS = [["\u2190 \u2192 \u2191 \u2193", "in the map: to another column, another cell; in the graph: to neighbours, callers, callees"],
+	["Enter", "in the map: one end of a range, then the other; in the graph: zoom"], ["Backspace", "in the graph: one zoom back"],
+	["Home  End", "the first, the last cell"], ["/", "search frames"], ["n  N", "the largest match, then the next, the previous"],
+	["Esc", "close the help, clear the search, show the whole map"], ["t", "dark or light"], ["?", "this help"]];
+const SCOPE_MOUSE = [["click in the map", "one end of a range, then the other; the graph below is of that range"], ["hover", "the exact value of a cell, of a box"],
+	["click in the graph", "zoom to a box; its row of names goes back"]];
 
 const VIEWS = {total: "time of the devices", gpu: "busy time of the devices", idle: "idle time of the devices",
 	cpu: "what threads did on processors", offcpu: "time of threads off processors", launch: "launches",
@@ -30,6 +26,17 @@ const VIEWS = {total: "time of the devices", gpu: "busy time of the devices", id
 // A moment with all of its digits, so that two cells never have the same.
 function formatMoment(ns) {
 	return (ns / 1e9).toFixed(9).replace(/\.?0+$/, "") + " s";
+}
+
+/** A search for part of a name, in any case. */
+class FrameSearch {
+	constructor(text) {
+		Object.assign(this, {text, needle: text.toLowerCase(), at: -1});
+	}
+
+	hasText(text) {
+		return text.toLowerCase().includes(this.needle);
+	}
 }
 
 /** State of the page. */
@@ -42,7 +49,7 @@ class Scope {
 	}
 
 	setDark(isDark) {
-		this.colours = new Colours(isDark);
+		this.colours = new Colours(isDark, this.model.head);
 		this.showLegend();
 		this.draw();
 	}
@@ -91,7 +98,7 @@ class Scope {
 	showRange() {
 		const [first, last] = this.selected(), {model} = this;
 		this.root = model.flameOf(first, last + 1);
-		this.flame = new FlameGraph(this, this.root, (node, event) => this.hoverFrame(node, event), this.unit, styleOfFrame);
+		this.flame = new FlameGraph(this, this.root, (node, event) => this.hoverFrame(node, event), this.unit, frameStyle);
 		const text = this.range ? this.timeText(first, last + 1) : "Whole map: " + this.timeText(first, last + 1);
 		fill(byId("range"), make("b", null, text), " \u00b7 " + this.exactText(this.root.value) + " \u00b7 " +
 			formatShare(this.root.value, model.sum + model.head.lost) + " of all" +
@@ -99,6 +106,32 @@ class Scope {
 		fill(byId("content"), this.root.value ? this.flame.element : make("p", "faint", "Nothing here."));
 		this.tell("say", byId("range").textContent);
 		this.draw();
+		this.showHits();
+		this.flame.showRoot();
+	}
+
+	/** Highlights boxes with a text in their names; "": ends the search. */
+	find(text) {
+		this.search = text ? new FrameSearch(text) : null;
+		this.showHits();
+		this.draw();
+	}
+
+	// The share of the matches.
+	showHits() {
+		const found = this.search && this.flame ? this.flame.matches(this.search) : [];
+		const value = found.reduce((sum, node) => sum + node.value, 0);
+		byId("hits").textContent = !this.search ? "" : found.length ? formatShare(value, this.root.value) : "0";
+		byId("hits").title = found.length ? formatCount(found.length) + " boxes, " + this.exactText(value) : "";
+	}
+
+	/** Goes to the largest match, then to the next one (step 1) or back (-1). */
+	nextMatch(step, event) {
+		const found = this.search ? this.flame.matches(this.search) : [];
+		if (!found.length)
+			return;
+		this.search.at = (Math.max(this.search.at, step > 0 ? -1 : 0) + step + found.length) % found.length;
+		this.flame.goTo(found[this.search.at], event);
 	}
 
 	hoverFrame(node, event) {
@@ -192,14 +225,48 @@ function connectKeys(scope) {
 		showTip(null);
 		scope.draw();
 	});
+	const search = byId("search"), ways = {t: () => scope.toggleTheme(), "?": () => toggleScopeHelp(), n: (event) => scope.nextMatch(1, event),
+		N: (event) => scope.nextMatch(-1, event), "/": () => search.focus(), Escape: () => leave(scope)};
 	document.addEventListener("keydown", (event) => {
-		if (event.ctrlKey || event.metaKey || event.altKey)
+		if (event.ctrlKey || event.metaKey || event.altKey || event.target === search || !Object.hasOwn(ways, event.key))
 			return;
-		if (event.key === "Escape")
-			scope.clear();
-		else if (event.key === "t")
-			scope.toggleTheme();
+		event.preventDefault();
+		ways[event.key](event);
 	});
+	search.addEventListener("input", () => scope.find(search.value.trim()));
+	search.addEventListener("keydown", (event) => {
+		if (event.key === "Enter")
+			scope.nextMatch(event.shiftKey ? -1 : 1, event);
+		else if (event.key === "Escape")
+			leave(scope);
+	});
+	byId("helpButton").addEventListener("click", toggleScopeHelp);
+}
+
+function toggleScopeHelp() {
+	const help = byId("help");
+	help.hidden = !help.hidden;
+	if (help.hidden)
+		return;
+	fill(help, make("div", "help-head", make("h2", null, "Keys and mouse"), makeButton("Close", "Close (Esc)", toggleScopeHelp)),
+		make("div", "columns", keyTable(SCOPE_KEYS), keyTable(SCOPE_MOUSE)),
+		make("p", "faint", "A column of the map is a stretch of time, its first cell at the bottom; a darker cell has more of what the map shows. " +
+			"The graph has its root at the bottom; a box is as wide as its share of the selected range."));
+	help.querySelector("button").focus();
+}
+
+// Closes the help, else ends the search, else the range.
+function leave(scope) {
+	const search = byId("search");
+	if (!byId("help").hidden) {
+		toggleScopeHelp();
+	} else if (scope.search) {
+		search.value = "";
+		scope.find("");
+		byId("map").focus();
+	} else {
+		scope.clear();
+	}
 }
 
 async function openScope() {

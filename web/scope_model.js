@@ -148,11 +148,16 @@ export class ScopeModel {
 	/** The values of the cells of [from, to) by stack, a node of the head's tree. */
 	stacksOf(from, to) {
 		const {byStack, byGroup} = this.sumUp(from, to), {rules, stacks, nobodies} = this.head.groups;
+		const isWhole = from === 0 && to >= this.head.cells;
 		let states = 0;
 		for (const [number, group] of byGroup)
 			states += rules[number] === RULE_INSTRUCTIONS ? 0 : group.rows.size;
+		if (isWhole && this.head.states !== undefined)
+			states = this.head.states;
 		for (const [number, {total, rows}] of byGroup) {
 			const group = {total, stack: stacks[number], nobody: nobodies[number] - 1}, list = [...rows.values()];
+			if (isWhole && rules[number] !== RULE_INSTRUCTIONS)
+				list.sort((a, b) => a.row - b.row);
 			const parts = rules[number] === RULE_INSTRUCTIONS ? divideInstructions(group, list) : divideStates(group, list, states);
 			for (const [stack, value] of parts)
 				addAmount(byStack, stack, value);
@@ -172,10 +177,15 @@ export class ScopeModel {
 
 	/** The flame graph of the cells of [from, to): nodes as FlameGraph takes them, kind is the class of a frame. */
 	flameOf(from, to) {
+		return this.treeOf(this.stacksOf(from, to));
+	}
+
+	/** A flame graph of values by stack. */
+	treeOf(byStack) {
 		const {names, classes} = this.head.frames;
 		const makeNode = (key, text, kind) => ({key, text, kind, value: 0, self: 0, children: new Map()});
 		const root = makeNode("", "all", 0);
-		for (const [stack, value] of this.stacksOf(from, to)) {
+		for (const [stack, value] of byStack) {
 			let node = root;
 			if (!value)
 				continue;

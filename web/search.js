@@ -7,7 +7,7 @@ import {visitItems} from "./account.js";
 import {pick} from "./place.js";
 
 // Kinds that are counted. A command is in other tracks too; of a device's state only idle time counts.
-const COUNTED_KINDS = new Map([["calls", "API call"], ["queue", "command"], ["rejected", "rejected command"], ["off", "off the processor"],
+const COUNTED_KINDS = new Map([["calls", "API call"], ["queue", "command"], ["transfers", "transfer"], ["iterations", "iteration"], ["rejected", "rejected command"], ["off", "off the processor"],
 	["ranges", "range"], ["samples", "CPU samples"], ["device", "idle"]]);
 
 // Whether a track is searched: its items themselves are in the file.
@@ -119,6 +119,24 @@ export class Search {
 		if (!counts.has(key))
 			counts.set(key, {text, kind, count: 0, isOfStacks});
 		counts.get(key).count++;
+	}
+
+	/**
+	 * The longest match, as pick() gives it; null: none. Of equal ones the first.
+	 * @param {?function(object, number): boolean} isWanted (track, what): only those; null: all that match
+	 */
+	async longest(store, from, to, watch, isWanted) {
+		const accepts = isWanted || ((track, what, stack) => this.counts(track, what, stack));
+		let best = null, length = -1;
+		for (const track of this.tracks())
+			await visitItems(store, track, from, to, watch, (chunk, i, begin, end, index) => {
+				const what = track.kind === "samples" ? chunk.stack[i] : chunk.what[i], duration = chunk.duration ? chunk.duration[i] : 0;
+				if (duration > length && accepts(track, what, chunk.stack[i])) {
+					length = duration;
+					best = pick(track, 0, index, chunk, i);
+				}
+			});
+		return best;
 	}
 
 	/** The place of a picked item in the order in which matches are walked through. */

@@ -17,7 +17,8 @@ export const FAINT = 0.2;
 // What is written on an item; that a gap is idle its hatching says where there is little room.
 function boxText(frame, track, what, width) {
 	const cause = frame.view.model.causeOf(track, what);
-	return cause >= 0 && width < NARROW_NAME && !track.unmeasured ? frame.view.model.causeText(cause) : frame.view.model.itemName(track, what);
+	return cause >= 0 && width < NARROW_NAME && !track.unmeasured ? frame.view.model.causeText(cause) :
+		frame.view.model.shortName(frame.view.model.itemName(track, what));
 }
 
 // One run of narrow items in a lane, drawn as one box: [begin, end) px and style.
@@ -77,7 +78,7 @@ function noteLink(frame, track, link, x0, x1, y, height) {
 		return;
 	if (!frame.links.has(link))
 		frame.links.set(link, {});
-	frame.links.get(link)[track.kind === "calls" ? "call" : track.kind === "queue" ? "queue" : "other"] =
+	frame.links.get(link)[track.kind === "calls" ? "call" : track.kind === "queue" || track.kind === "transfers" ? "queue" : "other"] =
 		{x: track.kind === "calls" ? Math.max(x0, Math.min(x1, x0 + 6)) : x0, y, height};
 }
 
@@ -194,7 +195,7 @@ function drawSamplesOf(frame, track, chunk, from, to, box, isWanted) {
 		ctx.fillStyle = style.paint;
 		// a sample is a moment: the line is it, the name behind it takes the room up to the next one
 		ctx.fillRect(x - 0.75, box.top, next - x > 4 ? 2 : 1.2, box.height);
-		if (next - x > 34)
+		if (next - x > 34 && box.height >= 11)
 			label(frame, view.model.itemName(track, chunk.stack[i]), x - 1, next, box.top, box.height, view.colours.theme.faint);
 	}
 }

@@ -23,6 +23,8 @@ function makeStyle(view, track, what, isLaunch) {
 		return colours.cause(model.causes[cause] || "unknown");
 	if (track.kind === "rejected")
 		return colours.rejected();
+	if (track.kind === "iterations")
+		return name === "iteration" ? colours.call(false, false) : colours.slow();
 	const traits = track.kind === "calls" && callTraits(view, name);
 	if (traits)
 		return colours.call(isLaunch || traits.launches, traits.waits);

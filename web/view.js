@@ -68,7 +68,7 @@ export class View {
 	}
 
 	setDark(isDark) {
-		this.colours = new Colours(isDark);
+		this.colours = new Colours(isDark, this.model.head);
 		this.overview = null;
 		this.redraw();
 	}

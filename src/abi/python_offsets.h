@@ -60,6 +60,10 @@ enum python_layout {
 	X(uint16_t, lock_holder,               8,      8,      8,      8,      8,      8,      8)  \
 	/* an int: 1 */                                                                            \
 	X(uint16_t, lock_taken,               16,     16,     16,     16,     16,     16,     16)  \
+	/* its condition variable: number of waiters above three flags (glibc 2.25 and later) */   \
+	X(uint16_t, lock_waiters,             68,     68,     68,     68,     68,     68,     68)  \
+	/* number of times that another thread has taken it */                                     \
+	X(uint16_t, lock_switches,            24,     24,     24,     24,     24,     24,     24)  \
 	X(uint16_t, lock_bytes,              208,    208,    208,    208,    208,    208,    208)  \
 	X(uint16_t, frame_previous,           24,     24,     24,     48,      8,      8,      8)  \
 	X(uint16_t, frame_code,               32,     32,     32,     32,      0,      0,      0)  \

@@ -395,7 +395,9 @@ static int finish(struct sweep *sweep)
 		return error;
 	sweep_close_ranges(sweep->analysis);
 	sweep_close_idle(sweep);
-	sweep_sort_tables(analysis);
+	error = sweep_sort_tables(analysis);
+	if (error)
+		return error;
 	/* freed first: the sort holds the rows twice for a moment */
 	sweep_addresses_fini(sweep);
 	error = sweep_sort_instructions(analysis);
@@ -444,6 +446,13 @@ static void clear_queue(struct analysis_queue *queue)
 	depth_fini(&queue->depth);
 }
 
+static void clear_kernels(struct analysis *analysis)
+{
+	for (size_t i = 0; i < analysis->kernels_count; i++)
+		quantile_fini(&analysis->kernels[i].durations);
+	free(analysis->kernels);
+}
+
 static void clear(struct analysis *analysis)
 {
 	for (size_t i = 0; analysis->devices && i <= analysis->devices_count; i++)
@@ -456,7 +465,7 @@ static void clear(struct analysis *analysis)
 	free(analysis->queues);
 	free(analysis->contexts);
 	free(analysis->processes);
-	free(analysis->kernels);
+	clear_kernels(analysis);
 	free(analysis->copies);
 	free(analysis->program.calls);
 	free(analysis->losses);
@@ -572,7 +581,7 @@ static int analyze(struct analysis *analysis, const struct analysis_options *opt
 	while (!error && needs_sweep(analysis, options, &findings)) {
 		findings.is_used = true;
 		clear(analysis);
-		*analysis = (struct analysis){.model = model};
+		*analysis = (struct analysis){.model = model, .iterations = analysis->iterations};
 		error = sweep_once(analysis, options, &findings);
 	}
 	for (size_t i = 0; findings.intervals && i < count; i++)
@@ -592,7 +601,10 @@ int analysis_new(const struct model *model, const struct analysis_options *optio
 	if (!analysis)
 		return -ENOMEM;
 	analysis->model = model;
-	error = analyze(analysis, options ? options : &defaults);
+	options = options ? options : &defaults;
+	error = options->finds_iterations ? iterations_find(model, true, &analysis->iterations) : 0;
+	if (!error)
+		error = analyze(analysis, options);
 	if (error) {
 		analysis_free(analysis);
 		return error;
@@ -606,6 +618,7 @@ void analysis_free(struct analysis *analysis)
 	if (!analysis)
 		return;
 	clear(analysis);
+	iterations_fini(&analysis->iterations);
 	free(analysis);
 }
 

@@ -11,6 +11,7 @@
 #include "analyze/account/account.h"
 #include "analyze/account/overlap.h"
 #include "analyze/account/queue_depth.h"
+#include "analyze/iterations/iterations.h"
 #include "analyze/ledger.h"
 #include "base/order/quantile.h"
 #include "event/event.h"
@@ -205,6 +206,7 @@ struct analysis_kernel {
 	size_t device;
 	uint64_t count, timed; /* timed: executions with device times; the durations are theirs */
 	uint64_t total_ns, min_ns, max_ns;
+	struct quantile durations; /* timed executions only */
 	uint64_t share_ns; /* busy time, where concurrent commands share an instant: the shares
 			      add up to it, whereas total_ns counts overlapping executions twice */
 	struct analysis_part tiny; /* executions that are shorter than their launching call */
@@ -311,6 +313,8 @@ struct analysis_path {
 	uint64_t total_ns,
 		share_ns; /* sum of their durations; their share of the device's busy time */
 	uint64_t causes[CAUSE_COUNT]; /* the device's idle time before these executions, by cause */
+	uint64_t steady[CAUSE_COUNT]; /* that in the steady part, as account_steady.causes */
+	uint64_t not_started_ns;      /* as account.not_started_ns */
 };
 
 /* One link in a chain of wakers: the thread that woke a blocked thread, the thread that had woken
@@ -333,9 +337,14 @@ struct analysis_waker {
 enum { ANALYSIS_LENGTHS = 7 }; /* length classes: below 1, 2, 4, 8, 16, 32 and 50 ms */
 struct analysis_state {
 	size_t device;
-	enum account_cause cause; /* CAUSE_ON_CPU, CAUSE_BLOCKED, CAUSE_PREEMPTED, CAUSE_API_WAIT or
-				     CAUSE_API_CALL */
-	uint32_t stack;           /* 0: not known */
+	enum account_cause cause; /* a cause for which analysis_has_states is true */
+	/* The thread's state: CAUSE_ON_CPU, CAUSE_BLOCKED, CAUSE_PREEMPTED, CAUSE_API_WAIT or
+	 * CAUSE_API_CALL. It differs from the cause only for CAUSE_NOTHING_TO_DO. */
+	enum account_cause doing;
+	uint32_t thread; /* the launching thread's id; 0: in the row without a stack and a wait */
+	bool is_steady;  /* in the steady part of the device's window */
+	bool is_after;   /* NOTHING_TO_DO: after the last command, not before the first */
+	uint32_t stack;  /* 0: not known */
 	/* BLOCKED: the object of the wait. PREEMPTED: the thread that ran instead. API_…: the
 	 * function that was called. 0: not known */
 	uint32_t wait_string;
@@ -343,6 +352,7 @@ struct analysis_state {
 	 * the call's own; otherwise the calling thread, and the stack was sampled inside the call.
 	 */
 	uint32_t holder;
+	uint32_t wait;  /* number of the wait, as in analysis_holding; 0: none */
 	uint32_t waker; /* BLOCKED: number of the waker, if no holder is known; 0: not known */
 	bool is_own; /* PREEMPTED: the thread that got the processor belongs to the same process */
 	uint64_t seen;     /* weight of samples, number of intervals, or ns in calls */
@@ -352,15 +362,31 @@ struct analysis_state {
 	 */
 	uint64_t lengths[ANALYSIS_LENGTHS];
 	uint64_t idle_ns; /* known_ns, plus this row's part of the time without a stack */
+	/* The same for the device's steady part alone. These add up to account.steady.causes. */
+	uint64_t steady_ns;
 };
 
-/* Stacks of a thread that held a lock for which launching threads waited while one device was
- * idle. */
+/* Whether the idle time of this cause is divided among rows of analysis_cpu.states. */
+bool analysis_has_states(enum account_cause cause);
+/* The rows of one device and one group share one time: that of a cause, where CAUSE_NOTHING_TO_DO
+ * has a second group for the time after the last command. */
+enum { ANALYSIS_STATE_GROUPS = CAUSE_COUNT + 1 };
+static inline uint32_t analysis_state_group(enum account_cause cause, bool is_after)
+{
+	return is_after ? CAUSE_COUNT : cause;
+}
+
+/* The stacks of another thread while launching threads waited for it and one device was idle: the
+ * holder of a lock, or the thread that ended the wait. */
 struct analysis_holding {
 	size_t device;
-	uint32_t wait_string, holder; /* as in struct analysis_state */
-	uint32_t stack;               /* the holder's stack */
+	uint32_t wait;                /* as in struct analysis_state */
+	uint32_t wait_string, holder; /* holder: 0 if only the waker is known */
+	uint32_t thread;              /* the other thread's id */
+	uint32_t stack;               /* its stack */
 	uint64_t weight; /* weight of its samples, plus ns of its intervals off the processor */
+	uint64_t steady_weight; /* in the steady part */
+	uint64_t away;          /* part of steady_weight: off the processor */
 };
 
 /* How often one stack launched one command on one device. A launch counts at the time of its enter.
@@ -442,6 +468,7 @@ struct analysis_options {
 	uint64_t from_ns, to_ns;                  /* relative to the start of the recording */
 	const struct analysis_observer *observer; /* NULL: none */
 	size_t max_waiting; /* max pending rows of instruction samples; 0: 2^22 */
+	bool finds_iterations;
 };
 
 /* The earliest launch without an execution. */
@@ -538,6 +565,7 @@ struct analysis {
 	size_t launches_count;
 	struct analysis_loss *losses;
 	size_t losses_count;
+	struct iterations iterations; /* those in the trace; only with finds_iterations */
 	struct analysis_ledger ledger;
 	struct analysis_in_flight longest_in_flight;
 	struct analysis_code code;
@@ -596,4 +624,6 @@ size_t analysis_devices_shown(const struct analysis *analysis);
  * returns ret_label. */
 const char *analysis_device_label(const struct analysis *analysis, size_t device, char *ret_label,
 				  size_t size);
+/* "rank 2 of 4"; "" without a rank. The text is cut to the buffer; returns ret_text. */
+const char *analysis_rank_text(const struct event_process *process, char *ret_text, size_t size);
 size_t analysis_queues_shown(const struct analysis *analysis);

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * analyze/analysis_shown.c - number of devices and queues to show; whether the analysis is complete
+ * analyze/analysis_shown.c - number of devices and queues to show, the rank of a process; whether
+ * the analysis is complete
  *
  * Runs in:  our own process, in all commands that read a trace
  * Gets:     an analysis
- * Gives:    counts and booleans
+ * Gives:    counts, texts and booleans
  * Owns:     nothing
  * Fails:    never
  */
 #include "analyze/analysis.h"
+
+#include <stdio.h>
 
 #include "analyze/model.h"
 
@@ -43,4 +46,15 @@ size_t analysis_queues_shown(const struct analysis *analysis)
 
 	return analysis->queues_count +
 	       is_rest_shown(rest->launches, rest->executions, analysis->queues_count);
+}
+
+const char *analysis_rank_text(const struct event_process *process, char *ret_text, size_t size)
+{
+	if (process->rank && process->rank_count)
+		snprintf(ret_text, size, "rank %u of %u", process->rank - 1, process->rank_count);
+	else if (process->rank)
+		snprintf(ret_text, size, "rank %u", process->rank - 1);
+	else
+		snprintf(ret_text, size, "%s", "");
+	return ret_text;
 }

@@ -21,6 +21,7 @@
 #include "base/arena.h"
 #include "base/array.h"
 #include "base/hash.h"
+#include "base/string.h"
 #include "symbol/symbolizer.h"
 #include "trace/reader.h"
 
@@ -434,15 +435,68 @@ int frames_check(struct frames *frames, struct frames_files *ret_files)
 	return error;
 }
 
-bool frames_is_own(const struct frame_name *name)
+/* Whether a file was installed, and is not the user's. */
+static bool is_installed(const char *path)
 {
-	return name->class == FRAME_CLASS_PYTHON || name->is_program;
+	static const char *const folders[] = {"/usr/lib", "/usr/include", "/lib", "/lib64", "/opt"};
+	static const char *const parts[] = {"/site-packages/", "/dist-packages/", "/lib/python3."};
+
+	for (size_t i = 0; i < ARRAY_COUNT(folders); i++)
+		if (strncmp(path, folders[i], strlen(folders[i])) == 0)
+			return true;
+	for (size_t i = 0; i < ARRAY_COUNT(parts); i++)
+		if (strstr(path, parts[i]))
+			return true;
+	return false;
 }
 
-const struct frame_name *frames_own(const struct frame_name *names, size_t count)
+/* "<frozen importlib._bootstrap>" and the like belong to Python; "<string>" and "<stdin>" do not.
+ */
+static bool is_own_python(const char *file)
+{
+	return !file || (!is_installed(file) && strncmp(file, "<frozen", 7) != 0 &&
+			 strncmp(file, "<pyopencl", 9) != 0 && strncmp(file, "<__array_", 9) != 0);
+}
+
+static bool is_interpreter(const char *module)
+{
+	return strncmp(path_base(module), "python", 6) == 0 ||
+	       strncmp(path_base(module), "libpython", 9) == 0;
+}
+
+static bool is_own_native(const struct frames *frames, const struct frame_name *name)
+{
+	const char *module = model_text(frames->model, name->module_string, "");
+
+	if ((name->file && is_installed(name->file)) || is_interpreter(module) ||
+	    strncmp(path_base(module), "libduet", 7) == 0)
+		return false;
+	return name->is_program || (*module == '/' && !name->is_unnamed && !is_installed(module));
+}
+
+bool frames_is_own(const struct frames *frames, const struct frame_name *name)
+{
+	switch (name->class) {
+	case FRAME_CLASS_PYTHON:
+		return is_own_python(name->file);
+	case FRAME_CLASS_JIT:
+		return true;
+	case FRAME_CLASS_HOST:
+	case FRAME_CLASS_INLINED:
+		return is_own_native(frames, name);
+	default:
+		return false;
+	}
+}
+
+const struct frame_name *frames_own(const struct frames *frames, const struct frame_name *names,
+				    size_t count)
 {
 	for (size_t i = count; i-- > 0;)
-		if (frames_is_own(&names[i]))
+		if (frames_is_own(frames, &names[i]))
+			return &names[i];
+	for (size_t i = count; i-- > 0;)
+		if (names[i].class == FRAME_CLASS_PYTHON)
 			return &names[i];
 	return count ? &names[count - 1] : NULL;
 }

@@ -66,11 +66,15 @@ int frames_of_call(struct frames *frames, uint32_t stack, const char *function,
 int frames_of_frame(struct frames *frames, uint32_t frame, const struct frame_name **ret_names,
 		    size_t *ret_count);
 
-/* Whether this is the program's own function: from its executable, or a Python function. */
-bool frames_is_own(const struct frame_name *name);
+/* Whether this is the user's own function: Python code that no package manager installed, or native
+ * code of the program or of a library outside of the system's folders. The native code of a Python
+ * interpreter and headers of the system do not count. */
+bool frames_is_own(const struct frames *frames, const struct frame_name *name);
 
-/* The program's own innermost function, otherwise the innermost of all; NULL if count is 0. */
-const struct frame_name *frames_own(const struct frame_name *names, size_t count);
+/* The user's own innermost function; otherwise the innermost Python function, then the innermost
+ * function of all. NULL if count is 0. */
+const struct frame_name *frames_own(const struct frames *frames, const struct frame_name *names,
+				    size_t count);
 
 /* The text for an empty stack: "[unknown stack]", or "[stacks off]" if the trace has no stacks. */
 const char *frames_none(const struct frames *frames);

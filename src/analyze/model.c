@@ -148,6 +148,11 @@ const char *model_kernel_text(const struct model *model, uint32_t symbol_string,
 	return text ? text : model_text(model, symbol_string, otherwise);
 }
 
+int model_short_kernels(const struct model *model, struct short_names **ret_short)
+{
+	return kernel_names_shorten(model->kernel_names, ret_short);
+}
+
 const char *model_source_file(const struct model *model, const struct event_code *code)
 {
 	const struct event_code *source =

@@ -14,6 +14,7 @@
 #include "event/event.h"
 
 struct kernel_names;
+struct short_names;
 struct trace_damage;
 struct trace_reader;
 
@@ -69,6 +70,10 @@ const char *model_code_name(const struct model *model, const struct event_code *
 /* The same for the string id of a symbol; `otherwise` if the string is empty. */
 const char *model_kernel_text(const struct model *model, uint32_t symbol_string,
 			      const char *otherwise);
+
+/* The short names of all kernels, found by the names above. Freed by the caller; the model must
+ * outlive them. Errors: -ENOMEM. */
+int model_short_kernels(const struct model *model, struct short_names **ret_short);
 
 /* Name of the source file of a kernel's or binary's program; "": not recorded. */
 const char *model_source_file(const struct model *model, const struct event_code *code);

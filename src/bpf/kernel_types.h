@@ -80,8 +80,14 @@ struct thread_info {
 	__u32 status;
 } KERNEL_TYPE;
 
+/* x86-64: fsbase is the address of glibc's and musl's struct pthread. */
+struct thread_struct {
+	unsigned long fsbase;
+} KERNEL_TYPE;
+
 struct task_struct {
 	struct thread_info thread_info;
+	struct thread_struct thread;
 	int pid, tgid;
 	char comm[16];
 	unsigned int __state, flags;

@@ -36,3 +36,10 @@
 		if (value)                                           \
 			++*value;                                    \
 	}
+
+/* A hash of words, for keys. */
+static __always_inline __u64 mix(__u64 hash, __u64 word)
+{
+	hash = (hash ^ word) * 0x9e3779b97f4a7c15;
+	return hash ^ hash >> 29;
+}

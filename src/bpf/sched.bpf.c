@@ -5,7 +5,7 @@
  * Runs in:  the kernel, at every switch and wake-up of a thread
  * Gets:     the threads of the processes in `watched`, and of processes they start; or of the whole
  *           machine
- * Gives:    kernel_out, kernel_in in `records`
+ * Gives:    kernel_out, kernel_in in `records`; stacks in `user_stacks`
  * Fails:    a record without room is counted in `counts`
  * Why:      perf shows an ordinary user only that its thread left and came back. A BPF program sees
  *           both threads of a switch, and the state of the leaving one: its system call, the file,
@@ -16,6 +16,7 @@
 
 #include "bpf/interrupts.bpf.h"
 #include "bpf/maps.h"
+#include "bpf/python.bpf.h"
 #include "bpf/watched.h"
 #include "event/kernel_record.h"
 
@@ -25,7 +26,9 @@ enum {
 	SERVING_SOFTIRQ = 1 << 8, /* bit of preempt_count */
 	HARDIRQ_NMI = 0xff << 16,
 	NO_CALL = -1,
-	CALL_FUTEX = 202,     /* x86-64 */
+	CALL_FUTEX = 202, /* x86-64 */
+	/* A busy thread is preempted in new places, and the stacks of waits come first. */
+	PREEMPTED_LEAVES = 16,
 	MUTEX_WORDS = 5,      /* words of glibc's mutex: lock, count, owner, users, kind */
 	TASK_STOPPED = 4 | 8, /* by a signal; by a debugger */
 	TASK_DEAD = 0x80,
@@ -92,6 +95,7 @@ RING(user_stacks, 2 << 20);
 #define USER_STACKS_RING user_stacks
 #define USER_STACKS_LOST KERNEL_COUNT_USER_STACKS
 #define USER_STACKS_TOP  128
+#define USER_STACKS_PYTHON
 #include "bpf/user_stacks.bpf.h"
 
 static __always_inline void name_task(struct kernel_task *task, const struct task_struct *of)
@@ -218,6 +222,8 @@ static __always_inline void find_lock(struct kernel_out *record, __u64 address)
 {
 	__u32 words[MUTEX_WORDS] = {};
 
+	bpf_probe_read_user(record->lock.before, sizeof(record->lock.before),
+			    (void *)(address - KERNEL_BEFORE_LOCK));
 	if (bpf_probe_read_user(words, sizeof(words), (void *)address))
 		return;
 	record->lock.word = words[0];
@@ -286,7 +292,7 @@ static __always_inline void begin_record(struct kernel_head *head, __u32 kind,
 }
 
 static __always_inline void put_out(void *context, struct task_struct *task, bool preempted,
-				    struct task_struct *next, __u64 now_ns)
+				    struct task_struct *next, __u64 now_ns, bool has_python)
 {
 	const unsigned int state = task->__state;
 	struct kernel_out *record = bpf_ringbuf_reserve(&records, sizeof(*record), 0);
@@ -313,9 +319,6 @@ static __always_inline void put_out(void *context, struct task_struct *task, boo
 			record->head.flags |= KERNEL_STOPPED;
 		else if (record->call < 0)
 			find_fault(record, task);
-		/* stacks of the whole machine are not recorded */
-		if (!watches_all)
-			record->user_stack = find_stack(task);
 		if (BPF_CORE_READ_BITFIELD(task, in_iowait)) {
 			record->head.flags |= KERNEL_IO_WAIT;
 			disk = bpf_map_lookup_elem(&disks, &tid);
@@ -332,6 +335,11 @@ static __always_inline void put_out(void *context, struct task_struct *task, boo
 				count(KERNEL_COUNT_KERNEL_STACKS);
 		}
 	}
+	/* stacks of the whole machine are not recorded */
+	if (!watches_all && !(record->head.flags & (KERNEL_EXITED | KERNEL_OWN_THREAD)))
+		record->user_stack = find_stack_leaving(
+			task, record->head.flags & KERNEL_PREEMPTED ? PREEMPTED_LEAVES : 0,
+			has_python);
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
@@ -403,18 +411,32 @@ static __always_inline void forget_dead(const struct task_struct *task)
 		bpf_map_delete_elem(&watched, &tgid);
 }
 
-SEC("tp_btf/sched_switch")
-int BPF_PROG(on_switch, bool preempted, struct task_struct *previous, struct task_struct *next)
+static __always_inline int put_switch(void *context, bool preempted, struct task_struct *previous,
+				      struct task_struct *next, bool has_python)
 {
 	const __u64 now_ns = bpf_ktime_get_ns();
 
 	if (is_watched(previous->tgid)) {
-		put_out(ctx, previous, preempted, next, now_ns);
+		put_out(context, previous, preempted, next, now_ns, has_python);
 		forget_dead(previous);
 	}
 	if (is_watched(next->tgid))
 		put_in(next, now_ns);
 	return 0;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_switch, bool preempted, struct task_struct *previous, struct task_struct *next)
+{
+	return put_switch(ctx, preempted, previous, next, true);
+}
+
+/* For kernels that refuse the program with Python frames. */
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_switch_plain, bool preempted, struct task_struct *previous,
+	     struct task_struct *next)
+{
+	return put_switch(ctx, preempted, previous, next, false);
 }
 
 SEC("tp_btf/sched_process_fork")
@@ -457,4 +479,20 @@ int BPF_PROG(on_fault, unsigned long address, struct pt_regs *registers)
 	fault->sp = registers->sp;
 	fault->tid = (__u32)bpf_get_current_pid_tgid();
 	return 0;
+}
+
+/* Attached to the events that sample processor time. The sample itself is written after this. */
+SEC("perf_event")
+int on_sample(void *context)
+{
+	const __u64 now_ns = bpf_ktime_get_ns();
+	struct kernel_python_stack *python =
+		read_python(bpf_get_current_task_btf(), PYTHON_OF_SAMPLE);
+
+	if (!python)
+		return 1;
+	python->time_ns = now_ns;
+	if (!send_python(&user_stacks, python))
+		count(KERNEL_COUNT_PYTHON_SAMPLES);
+	return 1;
 }

@@ -11,6 +11,7 @@
  *	USER_STACKS_LOST	the count for stacks that find no room in it
  *	USER_STACKS_OVER	the count for stacks over the recorder's limit; optional
  *	USER_STACKS_TOP		number of words that identify a stack: 64 times a power of two
+ *	USER_STACKS_PYTHON	with the Python frames of the thread; optional, after python.bpf.h
  */
 #pragma once
 
@@ -74,12 +75,6 @@ static __always_inline void lay_out(struct layout *layout, const struct mm_struc
 	layout->sp = sp;
 }
 
-static __always_inline __u64 mix(__u64 hash, __u64 word)
-{
-	hash = (hash ^ word) * 0x9e3779b97f4a7c15;
-	return hash ^ hash >> 29;
-}
-
 /* Neither static nor inlined, so that the kernel checks each path through it once, and not in each
  * of the parts and on each path to them, which took it 60 ms. */
 __attribute__((noinline)) __u64 mix_places(const struct words *part, __u64 hash,
@@ -118,12 +113,13 @@ static __always_inline __u64 know_stack(struct task_struct *task, __u64 ip, __u6
 	return hash ? hash : 1;
 }
 
-static __always_inline bool may_send_stack(void)
+/* least: number of stacks that this one must leave for others. */
+static __always_inline bool may_send_stack(__s64 least)
 {
 	const __u32 key = 0;
 	__s64 *left = bpf_map_lookup_elem(&allowance, &key);
 
-	return left && *left > 0 && __sync_fetch_and_add(left, -1) > 0;
+	return left && *left > least && __sync_fetch_and_add(left, -1) > 0;
 }
 
 /* Reads the pages that are present, from sp on: this program cannot wait for a page. */
@@ -154,23 +150,54 @@ static __always_inline bool send_stack(__u64 known, __u32 tgid, __u64 ip, __u64 
 	return true;
 }
 
-static __always_inline __u64 find_stack(struct task_struct *task)
+#ifdef USER_STACKS_PYTHON
+static __always_inline bool send_python_of(struct kernel_python_stack *python, __u64 known)
+{
+	if (!python)
+		return true;
+	python->user_stack = known;
+	if (send_python(&USER_STACKS_RING, python))
+		return true;
+	count(USER_STACKS_LOST);
+	return false;
+}
+#endif
+
+/* least: see may_send_stack. has_python: with Python frames, if USER_STACKS_PYTHON is defined. */
+static __always_inline __u64 find_stack_leaving(struct task_struct *task, __s64 least,
+						bool has_python)
 {
 	struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
 	const __u64 ip = registers->ip, sp = registers->sp, bp = registers->bp;
-	const __u64 known = know_stack(task, ip, sp, bp);
+	__u64 known = know_stack(task, ip, sp, bp);
 	const __u8 one = 1;
+#ifdef USER_STACKS_PYTHON
+	struct kernel_python_stack *python =
+		known && has_python ? read_python(task, PYTHON_OF_SWITCH) : NULL;
+
+	if (python)
+		known = mix(known, python->user_stack) | 1;
+#endif
 
 	if (!known || bpf_map_lookup_elem(&sent_stacks, &known))
 		return known;
-	if (!may_send_stack()) {
+	if (!may_send_stack(least)) {
 #ifdef USER_STACKS_OVER
 		count(USER_STACKS_OVER);
 #endif
 		return 0;
 	}
+#ifdef USER_STACKS_PYTHON
+	if (!send_python_of(python, known))
+		return 0;
+#endif
 	if (!send_stack(known, task->tgid, ip, sp, bp))
 		return 0;
 	bpf_map_update_elem(&sent_stacks, &known, &one, BPF_ANY);
 	return known;
+}
+
+static __always_inline __u64 find_stack(struct task_struct *task)
+{
+	return find_stack_leaving(task, 0, false);
 }

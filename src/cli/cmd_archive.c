@@ -17,12 +17,14 @@
 
 #include "base/format.h"
 #include "cli/command.h"
+#include "cli/progress.h"
 #include "cli/selection.h"
 
 static const struct option_row archive_options[] = {{NULL}};
 
 static void print_missing(void *context, const char *path)
 {
+	progress_stop();
 	fprintf(stderr, "duet archive: '%s' was removed or replaced since the recording\n",
 		format_text(path).text);
 }
@@ -45,6 +47,7 @@ static int run_archive(const struct cli_command *command, int argc, char **argv)
 		selection_explain(trace, error);
 		return print_failure(command);
 	}
+	progress_stop();
 	printf("%zu files (%s) copied to %s.symbols, %zu were already there, %zu missing\n",
 	       result.copied, format_size((double)result.bytes).text, trace, result.kept,
 	       result.missing);
@@ -56,6 +59,7 @@ const struct cli_command command_archive = {
 	.arguments = "[FILE]",
 	.summary = "copy this machine's symbol files beside a trace",
 	.writes_files = true,
+	.reads_trace = true,
 	.run = run_archive,
 	.options = archive_options,
 };

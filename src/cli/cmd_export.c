@@ -294,6 +294,9 @@ static int export_model(const struct cli_command *command, const struct exporter
 		print_left_out(command, exporter, options, model);
 	if (!error && !rows && is_filtered(options))
 		print_nothing_matched(command, model, values);
+	if (!error)
+		output_announce(values->output, "%s, %" PRIu64 " %s", exporter->name, rows,
+				format_noun(rows, "row", "rows"));
 	return finish_export(command, values, path, error);
 }
 
@@ -386,6 +389,7 @@ const struct cli_command command_export = {
 	.arguments = "[options] [FILE]",
 	.summary = "write a trace in another format",
 	.writes_files = true,
+	.reads_trace = true,
 	.run = run_export,
 	.options = output_options,
 };

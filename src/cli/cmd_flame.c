@@ -15,24 +15,27 @@
 #include "cli/command.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/format.h"
 #include "base/string.h"
 #include "cli/graph.h"
 #include "cli/output.h"
 #include "cli/selection.h"
 #include "flame/drawing.h"
 #include "flame/flame.h"
+#include "flame/tree.h"
 
 #define DEFAULT_OUTPUT "duet.svg"
 
 struct flame_values {
-	const char *output, *view, *title, *device;
+	const char *output, *view, *title, *device, *root;
 	uint64_t from_ns, to_ns, width;
 	const char *min_width;
-	bool folded, icicle, lines;
+	bool folded, icicle, lines, full_names;
 };
 
 static const struct option_row flame_rows[] = {
@@ -47,6 +50,8 @@ static const struct option_row flame_rows[] = {
 	 offsetof(struct flame_values, folded)},
 	{"lines", 0, OPTION_FLAG, NULL, "one frame per source line instead of one per function",
 	 offsetof(struct flame_values, lines)},
+	{"root", 0, OPTION_TEXT, "process", "begin each stack with its process: name, pid and rank",
+	 offsetof(struct flame_values, root)},
 	{"device", 0, OPTION_TEXT, "D", "only this device: its key, name or number",
 	 offsetof(struct flame_values, device)},
 	OPTION_WINDOW(struct flame_values),
@@ -58,13 +63,15 @@ static const struct option_row flame_rows[] = {
 	 offsetof(struct flame_values, min_width)},
 	{"icicle", 0, OPTION_FLAG, NULL, "put the root at the top",
 	 offsetof(struct flame_values, icicle)},
+	{"full-names", 0, OPTION_FLAG, NULL, "label frames with their full C++ names",
+	 offsetof(struct flame_values, full_names)},
 	{NULL},
 };
 
 /* ---- output ---------------------------------------------------------------------------------- */
 
 struct output {
-	const struct drawing *drawing;
+	struct drawing *drawing;
 	const struct flame_values *values;
 	double min_width_px;
 	const char *warning; /* lines; "": the trace is complete */
@@ -73,7 +80,7 @@ struct output {
 static int write_graph(void *context, FILE *out)
 {
 	const struct output *output = context;
-	const struct drawing *drawing = output->drawing;
+	struct drawing *drawing = output->drawing;
 	const struct flame_values *values = output->values;
 	struct string_builder subtitle = {0};
 	struct flame_options options = {
@@ -83,6 +90,8 @@ static int write_graph(void *context, FILE *out)
 		.width_px = (uint32_t)values->width,
 		.min_width_px = output->min_width_px,
 		.is_icicle = values->icicle,
+		.shorten = drawing_label,
+		.shorten_context = drawing,
 	};
 	int error;
 
@@ -113,11 +122,16 @@ static int make_picture(const struct cli_command *command, struct graph *graph,
 				.warning = string_builder_text(&graph->warning)};
 	int error = drawing_draw(&graph->drawing);
 
+	if (!error && !values->folded && !values->full_names)
+		error = drawing_shorten(&graph->drawing);
 	if (!error)
 		error = output_write(output_path(values), write_graph, &output);
 	if (error)
 		return print_failure(command);
 	graph_print_notes(command, graph);
+	output_announce(output_path(values), "%s, %" PRIu32 " %s", graph->drawing.view->title,
+			graph->drawing.flame->frames_count,
+			format_noun(graph->drawing.flame->frames_count, "frame", "frames"));
 	return STATUS_DONE;
 }
 
@@ -129,7 +143,8 @@ static int run_file(const struct cli_command *command, const char *path,
 					      .view = values->view,
 					      .device = values->device,
 					      .from_ns = values->from_ns,
-					      .to_ns = values->to_ns};
+					      .to_ns = values->to_ns,
+					      .has_processes = values->root != NULL};
 	struct graph graph = {.request = &request, .drawing = {.has_lines = values->lines}};
 	int status = graph_open(command, &graph);
 
@@ -163,6 +178,8 @@ static int run_flame(const struct cli_command *command, int argc, char **argv)
 		return usage_error(command, "--output needs a file name");
 	if (values.view && !drawing_find_view(values.view))
 		return usage_error(command, "--view: " GRAPH_VIEWS ", not '%s'", values.view);
+	if (values.root && strcmp(values.root, "process") != 0)
+		return usage_error(command, "--root: process, not '%s'", values.root);
 	if (values.to_ns < values.from_ns)
 		return usage_error(command, "--to is before --from");
 	if (values.width < 320 || values.width > 100000)
@@ -179,6 +196,7 @@ const struct cli_command command_flame = {
 	.arguments = "[options] [FILE]",
 	.summary = "draw where the device time went: a flame graph from the code to the kernels",
 	.writes_files = true,
+	.reads_trace = true,
 	.run = run_flame,
 	.options = flame_rows,
 };

@@ -18,10 +18,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/analysis.h"
 #include "analyze/model.h"
 #include "analyze/observer.h"
 #include "base/cleanup.h"
+#include "base/number.h"
 #include "cli/graph.h"
+#include "analyze/analysis.h"
 #include "cli/output.h"
 #include "cli/selection.h"
 #include "page/scope/scope.h"
@@ -41,7 +44,8 @@ static const struct option_row scope_rows[] = {
 	 "output file, - for stdout (default: the trace's name with .flamescope.html)",
 	 offsetof(struct scope_values, output)},
 	{"view", 0, OPTION_TEXT, "NAME",
-	 "view of duet flame: total, gpu, idle, cpu, offcpu, launch or stall",
+	 "view of duet flame: total, gpu, idle, cpu, offcpu, launch or stall (default: idle if the "
+	 "devices idle more than half of the time, otherwise as duet flame)",
 	 offsetof(struct scope_values, view)},
 	{"row", 0, OPTION_NUMBER, "MS", "duration of a cell in ms (default 20)",
 	 offsetof(struct scope_values, row_ms)},
@@ -93,12 +97,33 @@ static void print_coarser(const struct cli_command *command, const struct heat_m
 	print_error(command->name, text);
 }
 
+/* Without --view, shows the idle time of devices that idle more than half of the time: in the view
+ * total every cell would be equally full. */
+static void choose_view(struct heat_map *map)
+{
+	const struct analysis *analysis = map->graph.analysis;
+	struct drawing *drawing = &map->graph.drawing;
+	uint64_t busy_ns = 0, idle_ns = 0;
+
+	if (map->values->view || drawing->view != drawing_find_view("total"))
+		return;
+	for (size_t i = 0; i < analysis_devices_shown(analysis); i++) {
+		if (!analysis->devices[i].is_measured || !drawing_shows(drawing, i))
+			continue;
+		busy_ns = add_saturated(busy_ns, analysis->devices[i].account.busy_ns);
+		idle_ns = add_saturated(idle_ns, analysis->devices[i].account.idle_ns);
+	}
+	if (idle_ns > busy_ns)
+		drawing->view = drawing_find_view("idle");
+}
+
 static int make_page(const struct cli_command *command, struct heat_map *map)
 {
 	int error, status = graph_open(command, &map->graph);
 
 	if (status != STATUS_DONE)
 		return status;
+	choose_view(map);
 	error = output_write(map->graph.request->output, write_page, map);
 	if (output_is_cut(map->graph.request->output, error))
 		return STATUS_DONE;
@@ -106,6 +131,9 @@ static int make_page(const struct cli_command *command, struct heat_map *map)
 		return print_failure(command);
 	graph_print_notes(command, &map->graph);
 	print_coarser(command, map);
+	output_announce(
+		map->graph.request->output, "%s of %s", map->graph.drawing.view->title,
+		format_duration(map->graph.analysis->to_ns - map->graph.analysis->from_ns).text);
 	return STATUS_DONE;
 }
 
@@ -184,6 +212,7 @@ const struct cli_command command_flamescope = {
 	.arguments = "[options] [FILE]",
 	.summary = "write one HTML page with a heat map and the flame graph of any selected range",
 	.writes_files = true,
+	.reads_trace = true,
 	.run = run_flamescope,
 	.options = scope_rows,
 };

@@ -23,6 +23,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "cli/progress.h"
 #include "cli/selection.h"
 #include "import/importer.h"
 #include "report/table.h"
@@ -82,6 +83,7 @@ static int import_one(const struct cli_command *command, const struct importer *
 		error = import_file(importer, path, output, &result);
 	if (error)
 		return print_failure(command);
+	progress_stop();
 	printf("%" PRIu64 " %s in %s\n", result.rows, table_noun(result.rows, "row", "rows"),
 	       format_text(output).text);
 	print_faults(command, result.faults);
@@ -113,6 +115,7 @@ const struct cli_command command_import = {
 	.arguments = "--format NAME [-o FILE] FILE",
 	.summary = "convert another program's recording into a trace",
 	.writes_files = true,
+	.reads_trace = true,
 	.run = run_import,
 	.options = import_options,
 };

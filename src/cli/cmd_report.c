@@ -20,11 +20,14 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/archive.h"
+#include "cli/progress.h"
 #include "cli/selection.h"
 #include "report/report.h"
+#include "report/terminal.h"
 
 #include "analyze/frames.h"
 #include "analyze/text/layers.h"
+#include "analyze/text/short_names.h"
 
 #define DEFAULT_TOP 10
 
@@ -41,8 +44,51 @@ static const struct option_row report_options[] = {
 	{"layers", 0, OPTION_TEXT, "FILE",
 	 "file of 'LAYER GLOB' rules that assign binaries to layers of host time",
 	 offsetof(struct report_values, layers)},
+	{"full-names", 0, OPTION_FLAG, NULL, "show kernels with their full C++ names",
+	 offsetof(struct report_values, full_names)},
+	{"color", 0, OPTION_TEXT, "WHEN", "colours: auto (default: on a terminal), always or never",
+	 offsetof(struct report_values, color)},
 	{NULL},
 };
+
+static int print_painted(const struct report *report)
+{
+	FILE *plain;
+	int error = paint_start(&plain);
+
+	if (error)
+		return error;
+	error = report_print_text(report);
+	paint_stop(plain);
+	return error;
+}
+
+static int print_document(struct report *report)
+{
+	const struct report_values *values = report->values;
+	struct short_names *names = NULL;
+	int error = 0;
+
+	if (values->json)
+		return report_print_json(report);
+	progress_stop();
+	report->columns = terminal_columns();
+	if (!values->full_names)
+		error = model_short_kernels(report->model, &names);
+	report->short_names = names;
+	if (!error)
+		error = terminal_has_colours(values->color) ? print_painted(report)
+							    : report_print_text(report);
+	report->short_names = NULL;
+	short_names_free(names);
+	return error;
+}
+
+static bool is_when(const char *text)
+{
+	return !text || strcmp(text, "auto") == 0 || strcmp(text, "always") == 0 ||
+	       strcmp(text, "never") == 0;
+}
 
 static int print_report(const struct cli_command *command, struct report *report)
 {
@@ -57,10 +103,8 @@ static int print_report(const struct cli_command *command, struct report *report
 	if (status != STATUS_DONE)
 		return status;
 	error = report_sort_paths(report, &report->paths);
-	if (!error && report->values->json)
-		error = report_print_json(report);
-	else if (!error)
-		error = report_print_text(report);
+	if (!error)
+		error = print_document(report);
 	if (!error)
 		error = report->state->error;
 	report_paths_fini(&report->paths);
@@ -79,7 +123,8 @@ static int report_file(const struct cli_command *command, const struct report_va
 	struct analysis_options options = {.has_from = values->from_ns > 0,
 					   .from_ns = values->from_ns,
 					   .has_to = values->to_ns != UINT64_MAX,
-					   .to_ns = values->to_ns};
+					   .to_ns = values->to_ns,
+					   .finds_iterations = true};
 	auto_free char *archive = archive_folder(path);
 	const struct frames_options frames_options = archive_names(archive);
 	struct analysis *analysis = NULL;
@@ -149,6 +194,9 @@ static int run_report(const struct cli_command *command, int argc, char **argv)
 		return usage_error(command, "one FILE at a time");
 	if (!report_by_find(values.by))
 		return wrong_by(command, values.by);
+	if (!is_when(values.color))
+		return usage_error(command, "--color takes auto, always or never, not '%s'",
+				   values.color);
 	if (values.to_ns < values.from_ns)
 		return usage_error(command, "--to is before --from");
 	return report_file(command, &values, first < argc ? argv[first] : SELECTION_FILE);
@@ -158,6 +206,7 @@ const struct cli_command command_report = {
 	.name = "report",
 	.arguments = "[options] [FILE]",
 	.summary = "print where the time went: devices, kernels, copies, calls, queues",
+	.reads_trace = true,
 	.run = run_report,
 	.options = report_options,
 	.print_more_help = print_tables,

@@ -21,15 +21,17 @@
 #include "analyze/frames.h"
 #include "analyze/observer.h"
 #include "analyze/text/incomplete.h"
-#include "analyze/text/layers.h"
+#include "analyze/text/short_names.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/string.h"
 #include "cli/archive.h"
 #include "cli/output.h"
 #include "cli/selection.h"
+#include "flame/drawing.h"
 #include "page/view/view.h"
 #include "report/report.h"
+#include "report/table.h"
 
 #define MAX_BYTES                                                                        \
 	((uint64_t)240                                                                   \
@@ -39,6 +41,7 @@
 struct view_values {
 	const char *output, *title;
 	uint64_t from_ns, to_ns;
+	bool full_names;
 };
 
 static const struct option_row view_rows[] = {
@@ -47,6 +50,8 @@ static const struct option_row view_rows[] = {
 	 offsetof(struct view_values, output)},
 	OPTION_WINDOW(struct view_values),
 	{"title", 0, OPTION_TEXT, "TEXT", "title of the page", offsetof(struct view_values, title)},
+	{"full-names", 0, OPTION_FLAG, NULL, "show kernels with their full C++ names",
+	 offsetof(struct view_values, full_names)},
 	{NULL},
 };
 
@@ -57,9 +62,9 @@ struct page {
 	const char *output; /* NULL: stdout */
 	struct model *model;
 	struct analysis *analysis;
-	struct frames *frames;
-	struct layers *layers;
+	struct drawing drawing; /* has the names of frames and the runtimes' layers */
 	struct view *view;
+	struct short_names *short_names; /* NULL: full names */
 };
 
 static int write_report(void *context, struct json_writer *json)
@@ -70,8 +75,8 @@ static int write_report(void *context, struct json_writer *json)
 	struct report report = {.values = &values,
 				.model = page->model,
 				.analysis = page->analysis,
-				.frames = page->frames,
-				.layers = page->layers,
+				.frames = page->drawing.frames,
+				.layers = page->drawing.layers,
 				.state = &state,
 				.path = page->path,
 				.device = ALL_DEVICES};
@@ -95,6 +100,7 @@ static int write_page(void *context, FILE *out)
 		.version = DUET_VERSION,
 		.incomplete = incomplete.text,
 		.max_bytes = MAX_BYTES,
+		.short_names = page->short_names,
 		.write_report = write_report,
 		.context = page,
 	};
@@ -121,15 +127,19 @@ static int analyze(struct page *page)
 		.from_ns = page->values->from_ns,
 		.to_ns = page->values->to_ns,
 		.observer = &observer,
+		.finds_iterations = true,
 	};
 	int error = selection_open(page->path, &page->model);
 
+	page->drawing.model = page->model;
 	if (!error)
-		error = frames_new(page->model, &frames, &page->frames);
+		error = drawing_open(&page->drawing, &frames);
 	if (!error)
-		error = layers_new(page->model, &page->layers);
+		error = page->values->full_names
+				? 0
+				: model_short_kernels(page->model, &page->short_names);
 	if (!error)
-		error = view_new(page->model, page->frames, beside(page->output), &page->view);
+		error = view_new(&page->drawing, beside(page->output), &page->view);
 	if (error)
 		return error;
 	view_observe(page->view, &observer);
@@ -139,8 +149,8 @@ static int analyze(struct page *page)
 static void page_fini(struct page *page)
 {
 	view_free(page->view);
-	layers_free(page->layers);
-	frames_free(page->frames);
+	drawing_fini(&page->drawing);
+	short_names_free(page->short_names);
 	analysis_free(page->analysis);
 	model_close(page->model);
 }
@@ -149,7 +159,7 @@ static void print_notes(const struct cli_command *command, const struct page *pa
 {
 	const struct incomplete incomplete = incomplete_analysis(page->analysis);
 	const char *const *notes;
-	size_t count = frames_notes(page->frames, &notes);
+	size_t count = frames_notes(page->drawing.frames, &notes);
 
 	for (size_t i = 0; i < count; i++)
 		print_error(command->name, notes[i]);
@@ -178,6 +188,8 @@ static int make_page(const struct cli_command *command, struct page *page)
 		return print_failure(command);
 	}
 	print_notes(command, page);
+	output_announce(page->output, "timeline of %s",
+			format_duration(page->analysis->to_ns - page->analysis->from_ns).text);
 	return STATUS_DONE;
 }
 
@@ -213,6 +225,7 @@ const struct cli_command command_view = {
 	.arguments = "[options] [FILE]",
 	.summary = "write one HTML page with timeline, flame graphs, tables and findings",
 	.writes_files = true,
+	.reads_trace = true,
 	.run = run_view,
 	.options = view_rows,
 };

@@ -19,6 +19,7 @@ struct cli_command {
 	const char *arguments; /* "[options] [FILE]" */
 	const char *summary;   /* one line */
 	bool writes_files;     /* a signal must remove its unfinished output files */
+	bool reads_trace;      /* it may take long: shows its progress on a terminal */
 	/* argv[0] is the verb. Returns the exit status; messages are printed by print_error. */
 	int (*run)(const struct cli_command *command, int argc, char **argv);
 	const struct option_row *options; /* ends with a row without name; may be NULL */

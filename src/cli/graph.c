@@ -102,6 +102,7 @@ int graph_open(const struct cli_command *command, struct graph *graph)
 		.from_ns = request->from_ns,
 		.to_ns = request->to_ns,
 		.observer = request->observer,
+		.by_thread = request->has_processes,
 	};
 	int error = selection_check_output(request->output, request->path);
 
@@ -115,6 +116,7 @@ int graph_open(const struct cli_command *command, struct graph *graph)
 	graph->drawing.view = drawing_view(request->view, graph->analysis);
 	graph->drawing.analysis = graph->analysis;
 	graph->drawing.model = graph->model;
+	graph->drawing.has_processes = request->has_processes && !graph->drawing.view->stall;
 	return open_drawing(command, graph);
 }
 

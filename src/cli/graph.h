@@ -10,6 +10,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/string.h"
@@ -26,6 +27,7 @@ struct graph_request {
 	const char *view, *device; /* NULL: chosen by the trace; NULL: all devices */
 	uint64_t from_ns, to_ns;   /* since the start of the recording; UINT64_MAX: to its end */
 	const struct analysis_observer *observer; /* called during the analysis; NULL: none */
+	bool has_processes;                       /* the first frames are processes */
 };
 
 struct graph {

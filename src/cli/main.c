@@ -22,6 +22,7 @@
 #include "base/file/unfinished.h"
 #include "base/suggest.h"
 #include "cli/command.h"
+#include "cli/progress.h"
 #include "report/table.h"
 
 struct verb {
@@ -177,6 +178,8 @@ static int run(int argc, char **argv)
 	command = find_command(argv[1]);
 	if (command && command->writes_files)
 		unfinished_catch_signals();
+	if (command && command->reads_trace)
+		progress_start(command->name);
 	if (command)
 		return command->run(command, argc - 1, argv + 1);
 	return is_program(argv[1]) ? no_verb_but_program(argc - 1, argv + 1)

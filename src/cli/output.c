@@ -13,6 +13,7 @@
 #include "cli/output.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +24,9 @@
 #include "base/file/output_file.h"
 #include "base/file/unfinished.h"
 #include "base/io.h"
+#include "base/format.h"
 #include "base/string.h"
-#include "report/table.h"
+#include "cli/progress.h"
 
 char *output_beside(const char *trace, const char *end)
 {
@@ -134,10 +136,25 @@ int output_write(const char *path, int (*write)(void *context, FILE *out), void 
 
 	if (error)
 		return error;
-	error = whole_file_close(&output, write(context, output.file));
-	if (path && !error && isatty(STDERR_FILENO))
-		fprintf(stderr, "duet: wrote %s\n", format_text(path).text);
-	return error;
+	return whole_file_close(&output, write(context, output.file));
+}
+
+void output_announce(const char *path, const char *format, ...)
+{
+	struct stat about;
+	char text[256];
+	va_list arguments;
+
+	if (!path || !isatty(STDERR_FILENO))
+		return;
+	va_start(arguments, format);
+	vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	progress_stop();
+	fprintf(stderr, "duet: wrote %s", format_text(path).text);
+	if (stat(path, &about) == 0 && S_ISREG(about.st_mode))
+		fprintf(stderr, " (%s)", format_size((double)about.st_size).text);
+	fprintf(stderr, ": %s\n", text);
 }
 
 bool output_is_cut(const char *path, int error)

@@ -30,9 +30,14 @@ int whole_file_open(struct whole_file *output, const char *path);
  * closing and renaming. */
 int whole_file_close(struct whole_file *output, int error);
 
-/* Writes to a file, or to stdout if path is NULL. On a terminal it prints the file's name. Errors:
- * that of write; -errno with the error chain, which names the file. */
+/* Writes to a file, or to stdout if path is NULL. Errors: that of write; -errno with the error
+ * chain, which names the file. */
 int output_write(const char *path, int (*write)(void *context, FILE *out), void *context);
+
+/* Prints one line on stderr if it is a terminal: "duet: wrote run.svg (1.2 MiB): idle, 20 frames".
+ * path NULL, stdout: prints nothing. */
+__attribute__((format(printf, 2, 3))) void output_announce(const char *path, const char *format,
+							   ...);
 
 /* Whether the reader of stdout has closed it. That error is cleared, as it is not a failure. path
  * NULL: stdout. */

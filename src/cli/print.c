@@ -20,6 +20,7 @@
 
 #include "base/error.h"
 #include "base/string.h"
+#include "cli/progress.h"
 
 /* Prints a message with control characters escaped: its paths and names may come from a trace and
  * could contain terminal commands. */
@@ -38,6 +39,7 @@ void print_error(const char *verb, const char *text)
 		text = error_text();
 	if (!*text)
 		text = "failed without a reason (this is a bug in duet)";
+	progress_stop();
 	fflush(stdout);
 	fprintf(stderr, "duet%s%s: ", verb ? " " : "", verb ? verb : "");
 	put_message(text);
@@ -74,6 +76,7 @@ int finish_output(const char *verb, int status)
 	char text[256];
 	bool failed_before = ferror(stdout);
 
+	progress_stop();
 	if (verb && status != STATUS_FAILED && error_had_no_memory()) {
 		print_error(verb, "out of memory: the output is not complete");
 		status = STATUS_FAILED;

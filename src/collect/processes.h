@@ -25,8 +25,10 @@ struct thread_wait {
 	uint32_t cpu;
 	uint32_t stack;               /* id of the trace */
 	uint32_t wait_string, holder; /* as in struct event_switch */
-	/* Waits for Python's interpreter lock, of which the kernel knows nothing. */
+	/* A look found that it waits for Python's interpreter lock; lock_switches: see struct
+	 * python_remote_holder. */
 	bool is_interpreters;
+	uint64_t lock_switches;
 	uint32_t bpf_stack, bpf_string,
 		bpf_holder; /* holder, as the kernel reported it at the switch; 0: unknown */
 	bool is_written;    /* the switch is written */
@@ -43,6 +45,9 @@ struct process_thread {
 	bool is_described;             /* the row is in the trace */
 	bool is_adopted;               /* a guest has taken over the row and writes it */
 	struct thread_wait wait;
+	/* used by the CPU collector: the last wait for Python's lock that has a stack */
+	uint32_t lock_stack;
+	uint64_t lock_switches;
 };
 
 /* One image of a process. Its row is shared: a caller that changes it must write it again. */
@@ -63,6 +68,7 @@ struct process {
 	/* owned; used by the CPU collector: its Python interpreter; NULL: not found */
 	struct python_remote *python;
 	bool is_python_refused; /* there will be none */
+	bool is_python_watched; /* BPF programs read its Python frames */
 	uint32_t python_looks;  /* number of failed searches */
 	struct jit_code made;   /* owned; frames in JIT code that wait for a name */
 	struct images images;   /* owned; folders that may have its files of names */

@@ -10,7 +10,12 @@
 
 #include <linux/types.h>
 
-enum { KERNEL_NAME_BYTES = 16, MAX_KERNEL_FRAMES = 32, KERNEL_STACK_BYTES = 16 << 10 };
+enum {
+	KERNEL_NAME_BYTES = 16,
+	MAX_KERNEL_FRAMES = 32,
+	KERNEL_STACK_BYTES = 16 << 10,
+	MAX_KERNEL_PYTHON = 128 /* frames of a Python stack; a deeper one is not sent */
+};
 
 /* A thread with its kernel name. tid 0: none; both are 0 for the idle thread. */
 struct kernel_task {
@@ -45,9 +50,16 @@ struct kernel_head {
 	__u32 flags; /* enum kernel_record_flags */
 };
 
-/* The word of a futex, and the words in which a glibc mutex has its owner and kind. */
+/* Distance and number of the words that are copied from in front of a futex. There a lock (GIL) of
+ * Python 3.8 to 3.14 has its holder, if the futex is the one that threads sleep on until the lock
+ * is free. */
+enum { KERNEL_BEFORE_LOCK = 68, KERNEL_BEFORE_LOCK_WORDS = 4 };
+
+/* The word of a futex, the words in which a glibc mutex has its owner and kind, and words in front
+ * of it. */
 struct kernel_lock {
 	__u32 word, owner, kind;
+	__u32 before[KERNEL_BEFORE_LOCK_WORDS]; /* 0: could not be read */
 };
 
 /* A recorded thread leaves its processor. */
@@ -70,8 +82,8 @@ struct kernel_out {
 	__u32 mappings; /* a number that changes when the process's mappings change; only for waits
 			   for a futex or a page; 0: not known */
 	__u32 reserved;
-	__u64 user_stack; /* hash of the registers and the top of the stack, see struct
-			     kernel_stack; 0: not known */
+	__u64 user_stack; /* hash of the registers, the top of the stack and the Python frames, see
+			     struct kernel_stack; 0: not known */
 };
 
 /* Registers and stack memory of a user stack; sent once per user_stack. */
@@ -82,6 +94,36 @@ struct kernel_stack {
 	__u32 bytes;                           /* number of bytes copied from sp on */
 	__u8 stack[KERNEL_STACK_BYTES + 4096]; /* one page more than is used, because the verifier
 						  assumes the largest copy */
+};
+
+/* Places of a Python interpreter's frames in its process: byte offsets in the structures of
+ * abi/python_offsets.h. Value of a BPF map; key: tgid. */
+struct kernel_python {
+	__u64 newest_at; /* address of the pointer to the newest thread state */
+	__u16 thread_next, thread_id, thread_frame;
+	__u16 cframe, cframe_frame;
+	__u16 frame_bytes; /* the part of a frame that contains all members */
+	__u16 frame_previous, frame_code, frame_instruction, frame_owner, frame_entry;
+	__u16 reserved;
+};
+
+/* A frame as the interpreter has it. instruction: the word at that offset. */
+struct kernel_python_frame {
+	__u64 address, code, instruction;
+	__u8 owner, entry;
+	__u8 reserved[6];
+};
+
+/* The Python frames of a thread, innermost first. Those of a user stack are sent before its struct
+ * kernel_stack; those of a sample directly before perf writes the sample. The record ends with the
+ * last frame. */
+struct kernel_python_stack {
+	__u64 user_stack;
+	__u64 time_ns; /* a little before the sample's; 0: the frames belong to a user stack */
+	__u32 tgid, tid;
+	__u32 count;
+	__u32 reserved;
+	struct kernel_python_frame frames[MAX_KERNEL_PYTHON];
 };
 
 /* A recorded thread gets a processor again. */
@@ -100,6 +142,7 @@ enum kernel_count {
 	KERNEL_COUNT_WAKINGS = 3,
 	KERNEL_COUNT_KERNEL_STACKS = 4, /* or stacks that could not be captured */
 	KERNEL_COUNT_USER_STACKS = 5,
+	KERNEL_COUNT_PYTHON_SAMPLES = 6,
 	KERNEL_COUNTS
 };
 

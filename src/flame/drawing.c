@@ -25,9 +25,11 @@
 #include "analyze/model.h"
 #include "analyze/sample/device_code.h"
 #include "analyze/text/layers.h"
+#include "analyze/text/short_names.h"
 #include "base/array.h"
 #include "flame/drawing_private.h"
 #include "flame/flame.h"
+#include "flame/tree.h"
 
 #define WAITING_FOR_GIL "[waiting for the Python GIL]"
 
@@ -86,7 +88,49 @@ void drawing_fini(struct drawing *drawing)
 	frames_free(drawing->frames);
 	device_code_free(drawing->code);
 	layers_free(drawing->layers);
+	short_names_free(drawing->short_kernels);
+	short_names_free(drawing->short_functions);
 	free(drawing->stack);
+}
+
+/* With a frame for each line, functions have their place in the name and keep it. */
+static bool is_shortened(const struct drawing *drawing, enum flame_class class)
+{
+	return !drawing->has_lines && (class == FLAME_HOST || class == FLAME_INLINED);
+}
+
+static int shorten_functions(struct drawing *drawing)
+{
+	const struct flame *flame = drawing->flame;
+	const char **names = calloc(flame->frames_count + (size_t)1, sizeof(*names));
+	size_t count = 0;
+	int error = names ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < flame->frames_count && !error; i++)
+		if (is_shortened(drawing, flame->frames[i].frame_class))
+			names[count++] = flame_frame_name(flame, i).bytes;
+	if (!error)
+		error = short_functions_new(names, count, &drawing->short_functions);
+	free(names);
+	return error;
+}
+
+int drawing_shorten(struct drawing *drawing)
+{
+	if (model_short_kernels(drawing->model, &drawing->short_kernels) ||
+	    shorten_functions(drawing))
+		return drawing_out_of_memory();
+	return 0;
+}
+
+const char *drawing_label(void *context, const char *name, enum flame_class frame_class)
+{
+	const struct drawing *drawing = context;
+
+	if (frame_class == FLAME_DEVICE)
+		return short_names_find(drawing->short_kernels, name);
+	return is_shortened(drawing, frame_class) ? short_names_find(drawing->short_functions, name)
+						  : name;
 }
 
 static bool is_whose(const struct drawing *drawing, const struct analysis_whom *whom)
@@ -95,30 +139,45 @@ static bool is_whose(const struct drawing *drawing, const struct analysis_whom *
 				     model_entity(drawing->model, EVENT_PROCESS, whom->process));
 }
 
+/* Sets the process of the rows that follow. */
+static void set_process(struct drawing *drawing, uint32_t process)
+{
+	drawing->process = process ? process : DRAWING_UNKNOWN_PROCESS;
+}
+
+static void set_process_of_state(struct drawing *drawing, const struct analysis_state *state)
+{
+	const struct event_thread *thread =
+		model_entity(drawing->model, EVENT_THREAD, state->thread);
+	const bool is_rest = state->cause == CAUSE_NOTHING_TO_DO && !state->stack;
+
+	set_process(drawing, thread ? thread->process : 0);
+	if (!thread && is_rest)
+		drawing->process = DRAWING_NO_PROCESS;
+}
+
 static const char *name_of(const char *name)
 {
 	return name && name[0] ? name : "[unknown command]";
 }
 
-static int add_cause(struct drawing *drawing, enum account_cause cause, uint64_t value)
+static int add_idle_box(struct drawing *drawing, enum account_cause cause, uint64_t value)
 {
 	char text[64];
 
-	drawing->row.part = cause;
 	snprintf(text, sizeof(text), "[idle: %s]", account_cause_text(cause));
 	return drawing_add_beyond(drawing, text, FLAME_IDLE, NULL, value);
+}
+
+static int add_cause(struct drawing *drawing, enum account_cause cause, uint64_t value)
+{
+	drawing->row.part = cause;
+	return add_idle_box(drawing, cause, value);
 }
 
 static bool is_in_call(enum account_cause cause)
 {
 	return cause == CAUSE_API_WAIT || cause == CAUSE_API_CALL;
-}
-
-/* Such idle time is drawn on the stack in which the thread was, not on the stack of the next
- * launch. */
-bool drawing_has_states(enum account_cause cause)
-{
-	return cause == CAUSE_ON_CPU || cause == CAUSE_BLOCKED || is_in_call(cause);
 }
 
 /* Time before the start of the launching call is not attributed to that call. */
@@ -132,13 +191,15 @@ static enum idle_part part_of(enum account_cause cause)
 	return is_from ? IDLE_FROM_CALL : IDLE_BEFORE_CALL;
 }
 
+/* Idle time with states is drawn on the stack in which the thread was, not on the stack of the next
+ * launch. */
 static int add_idle(struct drawing *drawing, const uint64_t causes[CAUSE_COUNT],
 		    enum idle_part parts)
 {
 	int error = 0;
 
 	for (unsigned int cause = 0; !error && cause < CAUSE_COUNT; cause++)
-		if (!drawing_has_states((enum account_cause)cause) &&
+		if (!analysis_has_states((enum account_cause)cause) &&
 		    (part_of((enum account_cause)cause) & parts))
 			error = add_cause(drawing, (enum account_cause)cause, causes[cause]);
 	return error;
@@ -188,6 +249,7 @@ static int draw_path(struct drawing *drawing, const struct analysis_path *path)
 	drawing->row = (struct drawing_row){.kind = DRAWN_PATH,
 					    .index = (uint32_t)(path - drawing->analysis->paths)};
 	drawing->count = 0;
+	set_process(drawing, path->whom.process);
 	error = drawing_push_callers(drawing, path->stack);
 	if (!error && idle)
 		error = add_idle(drawing, path->causes, IDLE_BEFORE_CALL);
@@ -270,14 +332,38 @@ static int push_called(struct drawing *drawing, const struct analysis_state *sta
 		     : drawing_push_call(drawing, state->holder ? 0 : state->stack, function);
 }
 
-static int draw_state(struct drawing *drawing, const struct analysis_state *state, uint64_t value)
+static int push_state(struct drawing *drawing, const struct analysis_state *state)
 {
-	int error = is_in_call(state->cause) ? push_called(drawing, state)
+	int error = is_in_call(state->doing) ? push_called(drawing, state)
 					     : drawing_push_stack(drawing, state->stack);
 
-	if (!error && state->cause == CAUSE_BLOCKED)
-		error = push_wait(drawing, state);
-	return error ? error : add_cause(drawing, state->cause, value);
+	return !error && state->doing == CAUSE_BLOCKED ? push_wait(drawing, state) : error;
+}
+
+/* Stacks before the first command and after the last have a root of their own. */
+static int push_rest(struct drawing *drawing, const struct analysis_state *state)
+{
+	const struct analysis_device *device = &drawing->analysis->devices[state->device];
+	int error = 0;
+
+	if (state->stack || state->wait_string)
+		error = push_state(drawing, state);
+	else
+		drawing->count = 0;
+	return error ? error
+		     : drawing_push_root(drawing, state->is_after ? "[after the last command]"
+						  : device->account.commands
+							  ? "[before the first command]"
+							  : "[no command]");
+}
+
+static int draw_state(struct drawing *drawing, const struct analysis_state *state, uint64_t value)
+{
+	int error = state->cause == CAUSE_NOTHING_TO_DO ? push_rest(drawing, state)
+							: push_state(drawing, state);
+
+	drawing->row.part = analysis_state_group(state->cause, state->is_after);
+	return error ? error : add_idle_box(drawing, state->cause, value);
 }
 
 /* Passes to on_stack the stacks for a device's idle time in parts of the window without samples. */
@@ -285,13 +371,16 @@ static int pass_unsampled_states(struct drawing *drawing, size_t device)
 {
 	int error = 0;
 
-	for (unsigned int i = 0; i < CAUSE_COUNT && !error; i++) {
+	for (unsigned int i = 0; i < ANALYSIS_STATE_GROUPS && !error; i++) {
+		const bool is_after = i == CAUSE_COUNT;
 		const struct analysis_state unsampled = {.device = device,
-							 .cause = (enum account_cause)i};
+							 .cause = is_after ? CAUSE_NOTHING_TO_DO
+									   : (enum account_cause)i,
+							 .is_after = is_after};
 
 		drawing->row = (struct drawing_row){
 			.kind = DRAWN_STATE, .index = DRAWN_UNSAMPLED, .device = (uint32_t)device};
-		if (drawing_has_states(unsampled.cause))
+		if (analysis_has_states(unsampled.cause))
 			error = draw_state(drawing, &unsampled, 1);
 	}
 	return error;
@@ -305,9 +394,10 @@ static int draw_states(struct drawing *drawing)
 	for (size_t i = 0; !error && i < analysis->cpu.states_count; i++) {
 		const struct analysis_state *state = &analysis->cpu.states[i];
 
-		if (!drawing_shows(drawing, state->device) || !drawing_has_states(state->cause) ||
+		if (!drawing_shows(drawing, state->device) || !analysis_has_states(state->cause) ||
 		    (!state->idle_ns && !drawing->on_stack))
 			continue;
+		set_process_of_state(drawing, state);
 		drawing->row = (struct drawing_row){.kind = DRAWN_STATE, .index = (uint32_t)i};
 		error = draw_state(drawing, state, drawing->on_stack ? 1 : state->idle_ns);
 	}
@@ -322,6 +412,7 @@ static int draw_device(struct drawing *drawing, const struct analysis_device *de
 	const struct account *account = &device->account;
 	int error;
 
+	drawing->process = DRAWING_NO_PROCESS;
 	drawing->row = (struct drawing_row){
 		.kind = DRAWN_BEFORE, .index = (uint32_t)(device - drawing->analysis->devices)};
 	if (!device->is_measured)
@@ -363,6 +454,7 @@ static int draw_launches(struct drawing *drawing, const struct analysis_launches
 	int error;
 
 	drawing->count = 0;
+	set_process(drawing, row->whom.process);
 	error = drawing_push_callers(drawing, row->stack);
 	drawing->row = (struct drawing_row){
 		DRAWN_LAUNCHES, (uint32_t)(row - drawing->analysis->launches), DRAWN_MATCHED, 0};
@@ -391,6 +483,7 @@ static int draw_lost(struct drawing *drawing)
 	if (!lost || analysis->has_window || drawing->pid || drawing->device != DRAWING_ALL_DEVICES)
 		return 0;
 	drawing->count = 0;
+	drawing->process = DRAWING_NO_PROCESS;
 	drawing->row = (struct drawing_row){.kind = DRAWN_LOST};
 	error = drawing_push(drawing, "[dropped]", FLAME_IDLE);
 	return error ? error : drawing_add(drawing, lost);
@@ -432,6 +525,7 @@ static int draw_offcpu(struct drawing *drawing)
 	for (size_t i = 0; !error && i < analysis->cpu.aways_count; i++) {
 		if (!is_whose(drawing, &analysis->cpu.aways[i].whom))
 			continue;
+		set_process(drawing, analysis->cpu.aways[i].whom.process);
 		drawing->row = (struct drawing_row){.kind = DRAWN_AWAY, .index = (uint32_t)i};
 		error = drawing_push_stack(drawing, analysis->cpu.aways[i].stack);
 		if (!error)
@@ -478,10 +572,13 @@ static int draw_cpu(struct drawing *drawing)
 
 	for (size_t i = 0; !error && i < analysis->samples_count; i++) {
 		const struct analysis_sample *sample = &analysis->samples[i];
+		const struct event_process *process;
 
 		if (strcmp(sample->source, source) != 0 ||
 		    !drawing_is_of_process(drawing, analysis->processes[sample->process].process))
 			continue;
+		process = analysis->processes[sample->process].process;
+		set_process(drawing, process ? process->id : 0);
 		drawing->row = (struct drawing_row){.kind = DRAWN_SAMPLE, .index = (uint32_t)i};
 		error = drawing_push_stack(drawing, sample->stack);
 		if (!error)

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "analyze/account/account.h"
+#include "flame/flame.h"
 
 struct analysis;
 struct device_code;
@@ -18,9 +19,12 @@ struct frames;
 struct frames_options;
 struct layers;
 struct model;
+struct short_names;
 struct string_builder;
 
-#define DRAWING_ALL_DEVICES SIZE_MAX
+#define DRAWING_ALL_DEVICES     SIZE_MAX
+#define DRAWING_NO_PROCESS      0          /* the time belongs to no process */
+#define DRAWING_UNKNOWN_PROCESS UINT32_MAX /* its process is not known */
 
 struct flame_view {
 	const char *name, *unit, *title;
@@ -33,9 +37,6 @@ const struct flame_view *drawing_find_view(const char *name);
 /* name NULL: the devices' whole time; if no device was used, the stalls of its instructions,
  * otherwise the threads' activity. */
 const struct flame_view *drawing_view(const char *name, const struct analysis *analysis);
-
-/* Whether idle time of that cause is divided by the observed activity of threads. */
-bool drawing_has_states(enum account_cause cause);
 
 /* The part of an analysis that a stack of the graph represents. */
 enum drawing_kind {
@@ -59,7 +60,7 @@ enum drawing_outcome { DRAWN_MATCHED, DRAWN_REJECTED, DRAWN_OPEN };
 struct drawing_row {
 	enum drawing_kind kind;
 	uint32_t index, part;
-	uint32_t device; /* for DRAWN_UNSAMPLED, with the cause in part */
+	uint32_t device; /* for DRAWN_UNSAMPLED, with analysis_state_group in part */
 };
 
 struct drawing {
@@ -69,12 +70,18 @@ struct drawing {
 	struct frames *frames;
 	struct device_code *code;
 	struct layers *layers;
+	/* of kernels and of functions; NULL until drawing_shorten */
+	struct short_names *short_kernels, *short_functions;
 	struct flame *flame;
 	/* only launches and threads of this process (the analysis needs by_thread); 0: all */
 	uint64_t pid;
-	bool has_lines;  /* a frame for each line, not for each function */
-	size_t device;   /* DRAWING_ALL_DEVICES, or the index of one */
-	uint32_t *stack; /* frames of the graph, root first */
+	bool has_lines; /* a frame for each line, not for each function */
+	/* The first frame of a stack is its process; the analysis needs by_thread. Not for views
+	 * that have process frames anyway (stall). */
+	bool has_processes;
+	uint32_t process; /* id of the current row's process, or one of the following */
+	size_t device;    /* DRAWING_ALL_DEVICES, or the index of one */
+	uint32_t *stack;  /* frames of the graph, root first */
 	size_t capacity, count;
 	struct drawing_row row; /* the item that the stack represents */
 	/* NULL: stacks are added to the graph. Otherwise it is called for each row with its stack,
@@ -91,6 +98,11 @@ void drawing_fini(struct drawing *drawing);
 
 /* Fills the graph. Errors: -ENOMEM, and what flame_add fails with, in the error chain. */
 int drawing_draw(struct drawing *drawing);
+
+/* Makes the labels of the graph that was drawn. Errors: -ENOMEM in the error chain. */
+int drawing_shorten(struct drawing *drawing);
+/* The label of a frame, for flame_options. context: the drawing. */
+const char *drawing_label(void *context, const char *name, enum flame_class frame_class);
 
 /* The unit of the values: "ns", "launches", or a perf event. */
 const char *drawing_unit(const struct drawing *drawing);

@@ -28,6 +28,9 @@ int drawing_out_of_memory(void); /* returns -ENOMEM */
 /* Pushes one frame on the stack. */
 int drawing_push(struct drawing *drawing, const char *name, enum flame_class class);
 
+/* Puts an idle frame below all frames of the stack. */
+int drawing_push_root(struct drawing *drawing, const char *name);
+
 /* Replace the stack by frames, root first. An empty stack gets one frame with the reason. */
 int drawing_push_names(struct drawing *drawing, const struct frame_name *names, size_t count);
 int drawing_push_stack(struct drawing *drawing, uint32_t stack);
@@ -38,7 +41,8 @@ int drawing_push_callers(struct drawing *drawing, uint32_t stack);
 /* Pushes the runtime's function and the frames of the kernel (operating system) that it called. */
 int drawing_push_call(struct drawing *drawing, uint32_t stack, const char *function);
 
-/* Adds a value to the stack: to the graph or, if that is set, to on_stack. */
+/* Adds a value to the stack: to the graph, below the process if wanted, or to on_stack if that is
+ * set. */
 int drawing_add(struct drawing *drawing, uint64_t value);
 
 /* Adds a device box `name`, and a box `above` it if that is not NULL, on top of the host code on

@@ -12,7 +12,9 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "analyze/analysis.h"
 #include "analyze/frames.h"
 #include "analyze/model.h"
 #include "base/array.h"
@@ -45,6 +47,24 @@ int drawing_push(struct drawing *drawing, const char *name, enum flame_class cla
 		return drawing_out_of_memory();
 	drawing->stack[drawing->count++] = frame;
 	return 0;
+}
+
+static int push_root(struct drawing *drawing, const char *name, enum flame_class class)
+{
+	int error = drawing_push(drawing, name, class);
+	uint32_t root;
+
+	if (error)
+		return error;
+	root = drawing->stack[drawing->count - 1];
+	memmove(drawing->stack + 1, drawing->stack, (drawing->count - 1) * sizeof(root));
+	drawing->stack[0] = root;
+	return 0;
+}
+
+int drawing_push_root(struct drawing *drawing, const char *name)
+{
+	return push_root(drawing, name, FLAME_IDLE);
 }
 
 static enum flame_class class_of(const struct frame_name *name)
@@ -107,11 +127,39 @@ int drawing_push_stack(struct drawing *drawing, uint32_t stack)
 	return drawing_push_names(drawing, names, count);
 }
 
+/* Pushes the process of the current row, with its rank, and puts it below all frames. */
+static int push_process_root(struct drawing *drawing)
+{
+	const struct event_process *process =
+		drawing->process == DRAWING_UNKNOWN_PROCESS
+			? NULL
+			: model_entity(drawing->model, EVENT_PROCESS, drawing->process);
+	char text[256] = "[unknown process]", rank[48] = "";
+
+	if (process) {
+		analysis_rank_text(process, rank, sizeof(rank));
+		snprintf(text, sizeof(text), "%.128s %u%s%s",
+			 model_text(drawing->model, process->name_string, "[unknown process]"),
+			 process->pid, *rank ? ", " : "", rank);
+	}
+	return push_root(drawing, text, FLAME_HOST);
+}
+
 int drawing_add(struct drawing *drawing, uint64_t value)
 {
+	int error;
+
 	if (drawing->on_stack)
 		return drawing->on_stack(drawing->context, drawing, value);
-	return flame_add(drawing->flame, drawing->stack, drawing->count, value);
+	if (!drawing->has_processes || drawing->process == DRAWING_NO_PROCESS)
+		return flame_add(drawing->flame, drawing->stack, drawing->count, value);
+	error = push_process_root(drawing);
+	if (error)
+		return error;
+	error = flame_add(drawing->flame, drawing->stack, drawing->count, value);
+	drawing->count--;
+	memmove(drawing->stack, drawing->stack + 1, drawing->count * sizeof(*drawing->stack));
+	return error;
 }
 
 /* Adds a device box `name`, and a box `above` it if that is not NULL, on top of the host code on

@@ -17,7 +17,7 @@
 	const WORDS = new Map([
 		["h", ["host", ""]], ["k", ["OS kernel", "_[k]"]], ["j", ["JIT", "_[j]"]],
 		["i", ["inlined", "_[i]"]], ["p", ["Python", ""]], ["G", ["device", "_[G]"]],
-		["g", ["device instruction", "_[g]"]], ["w", ["stall reason", "_[g]"]], ["s", ["host to device", ""]],
+		["g", ["device instruction", "_[g]"]], ["w", ["stall reason", "_[g]"]], ["s", ["host | device", ""]],
 		["d", ["idle", ""]], ["t", ["truncated", ""]], ["r", ["", ""]]]);
 	const HELP = [
 		["click, Enter", "zoom to a frame"],
@@ -172,6 +172,7 @@
 			g: g, rect: rect, text: rect.nextElementSibling, index: frames.length, end: 0,
 			name: g.dataset.l ? longNames[Number(g.dataset.l)] :
 				shown.slice(0, shown.lastIndexOf("\n")),
+			label: g.dataset.s || "",
 			note: g.dataset.n ? notes[Number(g.dataset.n)] : "",
 			letter: rect.getAttribute("class").charAt(0),
 			exact: g.dataset.v, value: Number(g.dataset.v), start: 0, filled: 0,
@@ -260,7 +261,7 @@
 		}
 		if (!frame.text)
 			frame.text = make("text", {y: Number(frame.rect.getAttribute("y")) + 12}, frame.g);
-		const shown = cut(frame.name, room);
+		const shown = cut(frame.label || frame.name, room);
 		frame.text.setAttribute("x", (frame.left + 3).toFixed(2));
 		frame.text.textContent = shown;
 		if (/[^ -~\u2026]/.test(shown))

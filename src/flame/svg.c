@@ -39,6 +39,7 @@
  * for XML. */
 struct look {
 	char *text, *xml;
+	char *label; /* NULL: the text */
 	uint32_t shade;
 	uint32_t long_index; /* 1 + its index of long names; 0: short name */
 	uint32_t note_index; /* 1 + its index of notes; 0: no note */
@@ -55,7 +56,7 @@ struct svg {
 	const struct flame_note **notes; /* of drawn frames; borrowed */
 	size_t notes_capacity;
 	uint32_t notes_count;
-	bool is_used[FLAME_CLASS_COUNT][FLAME_SHADES];
+	bool is_used[FLAME_CLASS_COUNT][FLAME_MAX_SHADES];
 	uint32_t head_px; /* height above the boxes */
 	struct string_builder text;
 	struct flame_output output;
@@ -66,6 +67,7 @@ static void svg_fini(struct svg *svg)
 	for (uint32_t i = 0; svg->looks && i < svg->flame->frames_count; i++) {
 		free(svg->looks[i].text);
 		free(svg->looks[i].xml);
+		free(svg->looks[i].label);
 	}
 	free(svg->looks);
 	free(svg->long_frames);
@@ -121,18 +123,36 @@ static int look_at_note(struct svg *svg, uint32_t frame)
 	return 0;
 }
 
+static int look_at_label(struct svg *svg, uint32_t frame, const char *name)
+{
+	const struct flame_options *options = &svg->options;
+	const enum flame_class class = svg->flame->frames[frame].frame_class;
+	const char *label =
+		options->shorten ? options->shorten(options->shorten_context, name, class) : name;
+	struct string_builder shown = {0};
+
+	if (strcmp(label, name) == 0)
+		return 0;
+	flame_escape_shown(&shown, (struct flame_text){label, strlen(label)});
+	svg->looks[frame].label = string_builder_take(&shown);
+	return svg->looks[frame].label ? 0 : -ENOMEM;
+}
+
 static int look_at(struct svg *svg, uint32_t frame)
 {
 	struct look *look = &svg->looks[frame];
+	const enum flame_class frame_class = svg->flame->frames[frame].frame_class;
 	struct flame_text name = flame_frame_name(svg->flame, frame);
 	struct string_builder shown = {0};
 
-	look->shade = flame_shade(name);
-	svg->is_used[svg->flame->frames[frame].frame_class][look->shade] = true;
+	look->shade = flame_shade(frame_class, name);
+	svg->is_used[frame_class][look->shade] = true;
+	if (frame_class == FLAME_SEPARATOR)
+		name = (struct flame_text){FLAME_SEPARATOR_LABEL, strlen(FLAME_SEPARATOR_LABEL)};
 	flame_escape_shown(&shown, name);
 	look->text = string_builder_take(&shown);
 	look->xml = look->text ? bounded_xml(look->text, TITLE_BYTES) : NULL;
-	if (!look->xml || look_at_note(svg, frame))
+	if (!look->xml || look_at_note(svg, frame) || look_at_label(svg, frame, name.bytes))
 		return -ENOMEM;
 	if (strlen(look->text) <= TITLE_BYTES)
 		return 0;
@@ -180,7 +200,7 @@ static const char style_dark[] = "@media (prefers-color-scheme:dark){\n"
 static void write_colours(struct svg *svg, bool is_dark)
 {
 	for (uint32_t i = 0; i < FLAME_CLASS_COUNT; i++) {
-		for (uint32_t j = 0; j < FLAME_SHADES; j++) {
+		for (uint32_t j = 0; j < flame_shades(i); j++) {
 			if (svg->is_used[i][j])
 				string_builder_appendf(&svg->text, ".%c%u{fill:#%06x}\n",
 						       flame_class_letter(i), j,
@@ -224,31 +244,41 @@ static void write_line(struct svg *svg, const char *style_class, const char *tex
 	}
 }
 
-/* Writes the legend: the classes that are drawn, each in the first shade used; wrapped to the
- *                    width. */
+/* Writes an entry of the legend at *x, *y, or in a new line if it does not fit. */
+static void write_legend_entry(struct svg *svg, enum flame_class frame_class, uint32_t shade,
+			       uint32_t *x, uint32_t *y)
+{
+	const char *before = flame_shade_has_cause(frame_class, shade) ? "idle: " : "";
+	const char *word = flame_shade_word(frame_class, shade);
+	uint32_t width = 34 + (uint32_t)(strlen(before) + strlen(word)) * 7;
+
+	if (*x > PAD && *x + width > svg->options.width_px - PAD) {
+		*x = PAD;
+		*y += LINE;
+	}
+	string_builder_appendf(&svg->text,
+			       "<g transform=\"translate(%u,%u)\"><rect class=\"%c%u\" "
+			       "width=\"13\" height=\"13\"/><text x=\"18\" "
+			       "y=\"11\">%s%s</text></g>\n",
+			       *x, *y, flame_class_letter(frame_class), shade, before, word);
+	*x += width;
+}
+
+/* Writes the legend: the classes that are drawn, each in the first shade used; of idle time each
+ * cause. */
 static void write_legend(struct svg *svg, uint32_t *y)
 {
-
 	uint32_t x = PAD, top = *y + 6;
 
 	string_builder_append(&svg->text, "<g id=\"legend\">\n");
 	for (uint32_t i = 0; i < FLAME_CLASS_COUNT; i++) {
-		uint32_t shade = 0, width = 34 + (uint32_t)strlen(flame_class_word(i)) * 7;
-
-		while (shade < FLAME_SHADES && !svg->is_used[i][shade])
-			shade++;
-		if (shade == FLAME_SHADES)
-			continue;
-		if (x > PAD && x + width > svg->options.width_px - PAD) {
-			x = PAD;
-			top += LINE;
+		for (uint32_t shade = 0; shade < flame_shades(i); shade++) {
+			if (!svg->is_used[i][shade])
+				continue;
+			write_legend_entry(svg, i, shade, &x, &top);
+			if (!flame_has_shade_words(i))
+				break;
 		}
-		string_builder_appendf(
-			&svg->text,
-			"<g transform=\"translate(%u,%u)\"><rect class=\"%c%u\" "
-			"width=\"13\" height=\"13\"/><text x=\"18\" y=\"11\">%s</text></g>\n",
-			x, top, flame_class_letter(i), shade, flame_class_word(i));
-		x += width;
 	}
 	string_builder_append(&svg->text, "</g>\n");
 	*y = top + 13;
@@ -434,12 +464,20 @@ static void write_box(struct svg *svg, uint32_t index)
 		flame_output_text(output, "\" data-n=\"");
 		flame_output_u64(output, look->note_index - 1);
 	}
+	if (look && look->label) {
+		flame_output_text(output, "\" data-s=\"");
+		flame_escape_xml(&svg->text, look->label, strlen(look->label));
+		flush_text(svg);
+	}
 	flame_output_text(output, "\"><title>");
 	flame_output_text(output, look ? look->xml : "all");
 	write_title(svg, box);
 	write_rect(svg, box, look, left + PAD * 100, width);
-	write_label(svg, look ? look->text : "all", left + PAD * 100, width,
-		    row_y(svg, box->depth));
+	write_label(svg,
+		    !look         ? "all"
+		    : look->label ? look->label
+				  : look->text,
+		    left + PAD * 100, width, row_y(svg, box->depth));
 	flame_output_text(output, "</g>\n");
 }
 

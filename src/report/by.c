@@ -27,6 +27,7 @@ const struct report_by report_bys[] = {
 	{"process", "launches, calls and processor time by process", report_by_process},
 	{"thread", "processor time by thread", report_by_thread},
 	{"range", "ranges that the program named", report_by_range},
+	{"iteration", "iterations of the main loop, the slowest first", report_by_iteration},
 	{"wait", "waiting calls by source line", report_by_wait},
 	{"cpu", "CPU samples by function", report_by_cpu},
 };

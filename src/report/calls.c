@@ -89,31 +89,6 @@ static int find_rows(const struct report *report, size_t device, enum account_ca
 	return 0;
 }
 
-int report_put_idle_calls(const struct report *report, size_t device, enum account_cause cause,
-			  void (*put)(const char *name, uint64_t part, uint64_t wall))
-{
-	const uint64_t wall = report->analysis->devices[device].account.wall_ns;
-	struct rows rows;
-	uint64_t rest = 0;
-	int error = find_rows(report, device, cause, &rows);
-
-	if (error)
-		return error;
-	for (size_t i = 0; i < rows.count; i++) {
-		char name[NAME_BYTES];
-
-		snprintf(name, sizeof(name), "    %s", rows.rows[i].function);
-		if (i < ROWS_SHOWN)
-			put(name, rows.rows[i].idle_ns, wall);
-		else
-			rest += rows.rows[i].idle_ns;
-	}
-	if (rest)
-		put("    others", rest, wall);
-	rows_fini(&rows);
-	return 0;
-}
-
 static int write_cause(const struct report *report, size_t device, enum account_cause cause,
 		       struct json_writer *json)
 {

@@ -3,9 +3,9 @@
  * report/culprit.c - the function in which launching threads were while a device was idle
  *
  * Runs in:  our own process
- * Gets:     states of an analysis (idle time by cause and stack of the launching thread), frames
- * Gives:    the program's own function that has most of a cause's time, otherwise the function of
- *           other code that has most; at most the 512 longest states are counted
+ * Gets:     states of an analysis (idle time by cause and stack of the launching thread) in the
+ * steady part, frames Gives:    the program's own function that has most of a cause's time,
+ * otherwise the function of other code that has most; at most the 512 longest states are counted
  * Owns:     nothing that outlives a call
  * Fails:    out of memory: returns no function and sets the report's state->error
  * Why by function: samples of a loop hit a hundred places, and no single stack has a tenth of the
@@ -27,14 +27,14 @@ bool report_place_of(const struct report *report, uint32_t stack,
 	const struct frame_name *names, *best;
 	size_t count = stack ? report_frames(report, stack, &names) : 0;
 
-	best = frames_own(names, count);
+	best = frames_own(report->frames, names, count);
 	if (!best || best->class == FRAME_CLASS_TRUNCATED)
 		return false;
 	*ret_culprit = (struct report_culprit){.function = best->function,
 					       .file = best->file,
 					       .line = best->line,
 					       .stack = stack,
-					       .is_own = frames_is_own(best)};
+					       .is_own = frames_is_own(report->frames, best)};
 	return true;
 }
 
@@ -43,8 +43,8 @@ static int compare_states(const void *left, const void *right)
 	const struct analysis_state *a = *(const struct analysis_state *const *)left;
 	const struct analysis_state *b = *(const struct analysis_state *const *)right;
 
-	if (a->idle_ns != b->idle_ns)
-		return a->idle_ns < b->idle_ns ? 1 : -1;
+	if (a->steady_ns != b->steady_ns)
+		return a->steady_ns < b->steady_ns ? 1 : -1;
 	return (a->stack > b->stack) - (a->stack < b->stack);
 }
 
@@ -57,7 +57,7 @@ static size_t list_states(const struct report *report, size_t device, enum accou
 	for (size_t i = 0; i < analysis->cpu.states_count; i++) {
 		const struct analysis_state *state = &analysis->cpu.states[i];
 
-		if (state->device == device && state->cause == cause && state->idle_ns)
+		if (state->device == device && state->cause == cause && state->steady_ns)
 			ret_states[count++] = state;
 	}
 	qsort(ret_states, count, sizeof(*ret_states), compare_states);
@@ -99,7 +99,7 @@ bool report_find_culprit(const struct report *report, size_t device, enum accoun
 	count = list_states(report, device, cause, states);
 	for (size_t i = 0; i < count; i++)
 		if (report_place_of(report, states[i]->stack, &place))
-			add_place(culprits, &known, &place, states[i]->idle_ns);
+			add_place(culprits, &known, &place, states[i]->steady_ns);
 	free(states);
 	for (size_t i = 1; i < known; i++)
 		if (is_worse(&culprits[best], &culprits[i]))

@@ -13,48 +13,25 @@
 #include "report/report.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "analyze/text/findings.h"
 #include "base/json.h"
 #include "base/string.h"
+#include "report/sentence.h"
 #include "report/table.h"
 
-enum { TEXT_WIDTH = 98, NAME_LENGTH = 120, USERS_SHOWN = 3 };
+enum { NAME_LENGTH = SENTENCE_NAME, USERS_SHOWN = 3 };
 
-struct sentence {
-	char text[1024];
-	size_t length;
-};
-
-__attribute__((format(printf, 2, 3))) static void say(struct sentence *sentence, const char *format,
-						      ...)
+static void say_culprit_place(struct sentence *sentence, const struct report_culprit *place)
 {
-	size_t room = sizeof(sentence->text) - sentence->length;
-	va_list arguments;
-	int length;
-
-	va_start(arguments, format);
-	length = vsnprintf(sentence->text + sentence->length, room, format, arguments);
-	va_end(arguments);
-	if (length > 0)
-		sentence->length += (size_t)length < room ? (size_t)length : room - 1;
+	say_place(sentence, place->function, place->file, place->line);
 }
 
 static struct number time_of(const struct finding *finding, const char *name)
 {
 	return format_duration(finding_value(finding, name));
-}
-
-/* "NAME (FILE:LINE)" */
-static void say_place(struct sentence *sentence, const struct report_culprit *place)
-{
-	say(sentence, "%.*s", NAME_LENGTH, place->function);
-	if (place->file && place->line)
-		say(sentence, " (%.*s:%" PRIu32 ")", NAME_LENGTH, path_base(place->file),
-		    place->line);
 }
 
 /* ---- one function per kind ---------------------------------------------------------------------
@@ -83,37 +60,11 @@ static void say_transfers(const struct report *report, const struct finding *fin
 	    time_of(finding, "calls_ns").text);
 }
 
-static void say_idle(const struct report *report, const struct finding *finding,
-		     struct sentence *sentence, const char *what)
+static void say_idle(const struct finding *finding, struct sentence *sentence, const char *what)
 {
-	uint64_t wall_ns = report->analysis->to_ns - report->analysis->from_ns;
-
-	say(sentence, "the device idled %s (%s of the wall) while its launching thread %s",
-	    format_duration(finding->cost_ns).text, format_percent(finding->cost_ns, wall_ns).text,
-	    what);
-}
-
-static void say_preemption(const struct report *report, const struct finding *finding,
-			   struct sentence *sentence)
-{
-	const struct analysis_path *path = finding->path;
-	struct report_culprit place;
-	const char *by;
-	uint64_t by_ns;
-
-	say_idle(report, finding, sentence, "was preempted");
-	if (report_find_preemptor(report, finding->device, &by, &by_ns))
-		say(sentence, ", %s of it by %.*s", format_duration(by_ns).text, NAME_LENGTH, by);
-	if (path) {
-		say(sentence, ", %s of it before %.*s",
-		    format_duration(path->causes[CAUSE_PREEMPTED]).text, NAME_LENGTH,
-		    *path->name ? path->name : "a command");
-		if (report_place_of(report, path->stack, &place)) {
-			say(sentence, " of ");
-			say_place(sentence, &place);
-		}
-	}
-	say(sentence, "; give the thread its own processor, or move the threads that preempt it");
+	say(sentence, "the device idled %s (%s of the steady part) while its launching thread %s",
+	    format_duration(finding->cost_ns).text,
+	    format_percent(finding->cost_ns, finding_value(finding, "wall_ns")).text, what);
 }
 
 /* False: no function is known. */
@@ -124,8 +75,22 @@ static bool say_culprit(const struct report *report, const struct finding *findi
 	if (!report_find_culprit(report, finding->device, cause, ret_place))
 		return false;
 	say(sentence, ", %s of it in ", format_duration(ret_place->ns).text);
-	say_place(sentence, ret_place);
+	say_culprit_place(sentence, ret_place);
 	return true;
+}
+
+static void say_preemption(const struct report *report, const struct finding *finding,
+			   struct sentence *sentence)
+{
+	struct report_culprit place;
+	const char *by;
+	uint64_t by_ns;
+
+	say_idle(finding, sentence, "was preempted");
+	if (report_find_preemptor(report, finding->device, &by, &by_ns))
+		say(sentence, ", %s of it by %.*s", format_duration(by_ns).text, NAME_LENGTH, by);
+	say_culprit(report, finding, CAUSE_PREEMPTED, sentence, &place);
+	say(sentence, "; give the thread its own processor, or move the threads that preempt it");
 }
 
 /* Names the wait of the culprit, or of all waiting threads, if one wait took at least half of the
@@ -151,7 +116,7 @@ static void say_starved(const struct report *report, const struct finding *findi
 {
 	struct report_culprit place;
 
-	say_idle(report, finding, sentence, "computed");
+	say_idle(finding, sentence, "computed");
 	say_culprit(report, finding, CAUSE_ON_CPU, sentence, &place);
 	say(sentence, "; launch the next commands before that work, or do it in another thread");
 }
@@ -163,7 +128,7 @@ static void say_blocked(const struct report *report, const struct finding *findi
 	struct report_wait wait;
 	bool has_place;
 
-	say_idle(report, finding, sentence, "was blocked");
+	say_idle(finding, sentence, "was blocked");
 	has_place = say_culprit(report, finding, CAUSE_BLOCKED, sentence, &place);
 	if (report_find_wait(report, finding->device, has_place ? place.function : NULL, &wait))
 		say_wait(report, &wait, has_place ? place.ns : finding->cost_ns, sentence);
@@ -276,7 +241,7 @@ static void say_tiny(const struct report *report, const struct finding *finding,
 	    "merge the kernels",
 	    finding_value(finding, "count"), finding_value(finding, "kernels"),
 	    time_of(finding, "mean_ns").text, time_of(finding, "mean_call_ns").text, NAME_LENGTH,
-	    finding->kernel->name, time_of(finding, "calls_ns").text,
+	    report_kernel_name(report, finding->kernel->name), time_of(finding, "calls_ns").text,
 	    time_of(finding, "total_ns").text);
 }
 
@@ -287,7 +252,8 @@ static void say_occupancy(const struct report *report, const struct finding *fin
 	uint64_t units = finding_value(finding, "units");
 	const char *comma = ":";
 
-	say(sentence, "%.*s does not fill the device", NAME_LENGTH, finding->kernel->name);
+	say(sentence, "%.*s does not fill the device", NAME_LENGTH,
+	    report_kernel_name(report, finding->kernel->name));
 	if (finding_value(finding, "few_groups")) {
 		say(sentence, "%s %" PRIu64 " %s for %" PRIu64 " compute units", comma, groups,
 		    table_noun(groups, "work-group", "work-groups"), units);
@@ -340,7 +306,7 @@ static void say_gil(const struct report *report, const struct finding *finding,
 	say(sentence, "%.*s", NAME_LENGTH, finding->gil->name);
 	if (report_place_of(report, finding->gil->stack, &place)) {
 		say(sentence, " from ");
-		say_place(sentence, &place);
+		say_culprit_place(sentence, &place);
 	}
 	say(sentence,
 	    " waited for the device while it held the Python GIL: other threads waited at least %s "
@@ -396,39 +362,6 @@ static bool is_shown(const struct report *report, const struct finding *finding)
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-static size_t columns_of(const char *text, size_t length)
-{
-	size_t columns = 0;
-
-	for (size_t i = 0; i < length; i++)
-		columns += ((unsigned char)text[i] & 0xc0) != 0x80;
-	return columns;
-}
-
-/* Wraps between words and indents all lines but the first. A word that is longer than a line is
- * cut. */
-static void put_wrapped(const char *text)
-{
-	size_t used = 0;
-
-	while (*text) {
-		size_t length = strcspn(text, " "), columns = columns_of(text, length);
-		char word[512];
-
-		if (used && used + 1 + columns > TEXT_WIDTH) {
-			fputs("\n      ", stdout);
-			used = 6;
-		} else if (used) {
-			putchar(' ');
-			used++;
-		}
-		snprintf(word, sizeof(word), "%.*s", (int)length, text);
-		table_put_text(word, TEXT_WIDTH - 8);
-		used += columns;
-		text += length + strspn(text + length, " ");
-	}
-}
-
 int report_put_findings(const struct report *report)
 {
 	struct findings findings;
@@ -445,7 +378,7 @@ int report_put_findings(const struct report *report)
 			printf("\nFINDINGS\n");
 		describe(report, &findings.list[i], &sentence);
 		fputs("  ", stdout);
-		put_wrapped(sentence.text);
+		sentence_put_wrapped(sentence.text, 2, 6, report_columns(report));
 		putchar('\n');
 	}
 	table_put_rest(shown, all, "finding", "findings");

@@ -334,9 +334,11 @@ static int find_rows(const struct report *report, struct rows *ret_rows)
 	return error;
 }
 
-static const char *kernel_of(const struct row *row)
+static const char *kernel_of(const struct report *report, const struct row *row)
 {
-	return *row->instruction->kernel ? row->instruction->kernel : "[unknown code]";
+	const char *kernel = row->instruction->kernel;
+
+	return *kernel ? report_kernel_name(report, kernel) : "[unknown code]";
 }
 
 static void format_place(const struct row *row, char *text, size_t size)
@@ -345,9 +347,9 @@ static void format_place(const struct row *row, char *text, size_t size)
 		 row->place.text);
 }
 
-static void format_row(const struct row *row, char *text, size_t size)
+static void format_row(const struct report *report, const struct row *row, char *text, size_t size)
 {
-	const size_t used = (size_t)snprintf(text, size, "%s ", kernel_of(row));
+	const size_t used = (size_t)snprintf(text, size, "%s ", kernel_of(report, row));
 
 	if (used < size)
 		format_place(row, text + used, size - used);
@@ -367,30 +369,50 @@ static const struct stall *commonest_stall(const struct rows *rows, const struct
 	return best;
 }
 
-/* Widths of columns for the rows that are shown. */ struct widths {
+/* Widths of columns for the rows that are shown. */
+struct widths {
 	size_t name, stall; /* stall 0: no column, there are no reasons */
+	size_t source;      /* 0: no room */
 };
+
+/* A narrow terminal leaves out the stall, then the source. */
+static void fit_widths(const struct report *report, struct widths *widths)
+{
+	const size_t columns = report_columns(report), numbers = 2 + 2 * (size_t)TABLE_CELL;
+	size_t used;
+
+	widths->source = SOURCE_WIDTH;
+	if (columns >= REPORT_COLUMNS)
+		return;
+	widths->name = smaller(widths->name, columns - numbers);
+	used = numbers + widths->name;
+	if (widths->stall && used + 2 + widths->stall + SHARE_WIDTH > columns)
+		widths->stall = 0;
+	used += widths->stall ? 2 + widths->stall + SHARE_WIDTH : 0;
+	widths->source = smaller(SOURCE_WIDTH, columns - used);
+}
 
 static struct widths find_widths(const struct report *report, const struct rows *rows)
 {
-	struct widths widths = {.name = MIN_NAME};
+	struct widths widths = {.name = report_name_width(report, MIN_NAME)};
 
 	for (size_t i = 0; i < rows->count && !report_is_over_top(report, i); i++) {
 		const struct row *row = &rows->rows[i];
 		const struct stall *stall = commonest_stall(rows, row);
 		char text[TEXT_BYTES];
 
-		format_row(row, text, sizeof(text));
+		format_row(report, row, text, sizeof(text));
 		widths.name = larger(widths.name, smaller(table_width(text), MAX_NAME));
 		if (stall)
 			widths.stall = larger(widths.stall, table_width(stall->name));
 	}
+	fit_widths(report, &widths);
 	return widths;
 }
 
-static void put_name(const struct row *row, size_t width)
+static void put_name(const struct report *report, const struct row *row, size_t width)
 {
-	const char *kernel = kernel_of(row);
+	const char *kernel = kernel_of(report, row);
 	size_t kernel_width = table_width(kernel), place_width;
 	char place[TEXT_BYTES];
 
@@ -414,7 +436,7 @@ static void put_stall(const struct rows *rows, const struct row *row, size_t wid
 			SHARE_WIDTH);
 }
 
-static void put_source(const struct device_place *place)
+static void put_source(const struct device_place *place, size_t width)
 {
 	char text[TEXT_BYTES] = "";
 
@@ -422,17 +444,18 @@ static void put_source(const struct device_place *place)
 		snprintf(text, sizeof(text), "  line %" PRIu32 ": %s", place->line, place->source);
 	else if (place->file)
 		snprintf(text, sizeof(text), "  %s:%" PRIu32, path_base(place->file), place->line);
-	table_put_text(text, SOURCE_WIDTH);
+	table_put_text(text, width);
 }
 
-static void put_row(const struct rows *rows, const struct row *row, const struct widths *widths)
+static void put_row(const struct report *report, const struct rows *rows, const struct row *row,
+		    const struct widths *widths)
 {
-	put_name(row, widths->name);
+	put_name(report, row, widths->name);
 	table_put_cell(format_count(row->samples));
 	table_put_cell(format_percent(row->samples, row->of_kernel));
 	if (widths->stall)
 		put_stall(rows, row, widths->stall);
-	put_source(&row->place);
+	put_source(&row->place, widths->source);
 	putchar('\n');
 }
 
@@ -546,7 +569,7 @@ int report_put_instructions(const struct report *report)
 	for (; shown < rows.count && !report_is_over_top(report, shown); shown++) {
 		if (!shown)
 			put_title(&widths);
-		put_row(&rows, &rows.rows[shown], &widths);
+		put_row(report, &rows, &rows.rows[shown], &widths);
 	}
 	table_put_rest(shown, rows.count, "instruction", "instructions");
 	put_skid(report, &rows);
@@ -581,11 +604,11 @@ static void write_row(const struct report *report, const struct rows *rows, cons
 
 	json_line_begin(json);
 	if (is_by) {
-		format_row(row, key, sizeof(key));
+		format_row(report, row, key, sizeof(key));
 		json_pair_text(json, "key", key);
 		json_pair_u64(json, "count", row->samples);
 	}
-	json_pair_text(json, "kernel", kernel_of(row));
+	json_pair_text(json, "kernel", kernel_of(report, row));
 	if (row->device != ALL_DEVICES)
 		json_pair_text(json, "device",
 			       report_device_key(&report->analysis->devices[row->device]));

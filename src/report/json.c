@@ -30,11 +30,14 @@ static int write_device(const struct report *report, struct json_writer *json, s
 	json_pair_text(json, "name", device->name);
 	json_pair_text(json, "vendor", device->vendor);
 	json_about_account(json, &device->account);
-	error = report_write_idle_waits(report, index, CAUSE_BLOCKED, json);
+	error = report_write_idle_kinds(report, index, json);
+	if (!error)
+		error = report_write_idle_waits(report, index, CAUSE_BLOCKED, json);
 	if (!error)
 		error = report_write_idle_waits(report, index, CAUSE_PREEMPTED, json);
 	if (!error)
 		error = report_write_idle_calls(report, index, json);
+	report_write_overlap(&device->overlap, json);
 	json_pair_u64(json, "launches", device->launches);
 	json_pair_u64(json, "executions", device->executions);
 	json_pair_bool(json, "measured", device->is_measured);
@@ -206,8 +209,10 @@ int report_write_json(const struct report *report, struct json_writer *json)
 	json_pair_bool(json, "exact", analysis->checks.is_exact);
 	if (analysis->dropped_before_ns)
 		json_pair_u64(json, "dropped_before_ns", analysis->dropped_before_ns);
+	error = report_write_verdict(report, json);
 	report_write_processes(report, json);
-	error = write_devices(report, json);
+	if (!error)
+		error = write_devices(report, json);
 	report_write_kernels(report, json);
 	report_write_copies(report, ACCOUNT_COPY, json);
 	report_write_copies(report, ACCOUNT_OTHER, json);
@@ -222,6 +227,8 @@ int report_write_json(const struct report *report, struct json_writer *json)
 		error = write_list(report, "metrics", report_write_metrics, json);
 	if (!error)
 		error = write_list(report, "ranges", report_write_ranges, json);
+	if (!error)
+		error = report_write_iterations(report, json);
 	if (!error)
 		error = report_write_layers(report, json);
 	if (!error)

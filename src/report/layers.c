@@ -22,6 +22,8 @@
 #include "base/json.h"
 #include "report/table.h"
 
+enum { NAME_WIDTH = 46 };
+
 static size_t count_processes(const struct layers_row *rows, size_t count, bool is_launching)
 {
 	size_t processes = 0, last = SIZE_MAX;
@@ -44,7 +46,7 @@ static void put_row(const struct report *report, const struct layers_row *row, b
 	if (!is_one)
 		snprintf(name, sizeof(name), "%.64s of %.64s %" PRIu32, layers_text(row->layer),
 			 process->name, process->process ? process->process->pid : 0);
-	table_put_name(name, 46);
+	table_put_name(name, report_name_width(report, NAME_WIDTH));
 	table_put_cell(format_count(row->samples));
 	if (strcmp(analysis_source_unit(row->source), "ns") == 0)
 		table_put_cell(format_duration(row->weight));
@@ -73,7 +75,7 @@ int report_put_layers(const struct report *report)
 		if (!shown++)
 			table_put_title(is_launching ? "HOST TIME OF LAUNCHING THREADS"
 						     : "HOST TIME OF ALL THREADS",
-					46, columns);
+					report_name_width(report, NAME_WIDTH), columns);
 		put_row(report, &rows[i], is_one);
 	}
 	table_put_rest(shown, wanted, "layer", "layers");

@@ -120,8 +120,8 @@ static void put_name(const struct report *report, const struct event_series *ser
 {
 	struct string_builder name = {0};
 
-	report_name_series(report, series, unit, NAME_WIDTH - 2, &name);
-	table_put_name(string_builder_text(&name), NAME_WIDTH);
+	report_name_series(report, series, unit, report_name_width(report, NAME_WIDTH) - 2, &name);
+	table_put_name(string_builder_text(&name), report_name_width(report, NAME_WIDTH));
 	string_builder_fini(&name);
 }
 
@@ -192,7 +192,7 @@ int report_put_metrics(const struct report *report)
 	if (error)
 		return error > 0 ? 0 : error;
 	if (metrics.count)
-		table_put_title("METRICS", NAME_WIDTH, columns);
+		table_put_title("METRICS", report_name_width(report, NAME_WIDTH), columns);
 	for (size_t i = 0; i < metrics.count; i++) {
 		if (!is_shown(report, &metrics.all[i]))
 			continue;

@@ -62,9 +62,10 @@ static uint64_t calls_ns(const struct own_time *sum)
 				: 0;
 }
 
-static void put_own_row(const char *name, uint64_t count, uint64_t total_ns, const char *remark)
+static void put_own_row(const struct report *report, const char *name, uint64_t count,
+			uint64_t total_ns, const char *remark)
 {
-	table_put_name(name, NAME_COLUMNS);
+	table_put_name(name, report_name_width(report, NAME_COLUMNS));
 	table_put_cell(format_count(count));
 	table_put_cell(format_duration(total_ns));
 	table_put_cell(format_duration(count ? total_ns / count : 0));
@@ -79,14 +80,16 @@ void report_put_own_time(const struct report *report)
 
 	if (!sum.rows && !sum.sections && !sum.timed_calls)
 		return;
-	table_put_title("HOST TIME OF DUET ITSELF", NAME_COLUMNS, columns);
+	table_put_title("HOST TIME OF DUET ITSELF", report_name_width(report, NAME_COLUMNS),
+			columns);
 	for (size_t i = 0; i < analysis->program.sections_count; i++)
-		put_own_row(analysis->program.sections[i].name, analysis->program.sections[i].count,
+		put_own_row(report, analysis->program.sections[i].name,
+			    analysis->program.sections[i].count,
 			    analysis->program.sections[i].total_ns, "");
 	if (sum.sections)
-		put_own_row("short sections", sum.sections, sum.sections_ns, "");
+		put_own_row(report, "short sections", sum.sections, sum.sections_ns, "");
 	if (sum.timed_calls)
-		put_own_row("recording calls", sum.calls, calls_ns(&sum),
+		put_own_row(report, "recording calls", sum.calls, calls_ns(&sum),
 			    "estimated from a sample of them");
 }
 

@@ -104,7 +104,8 @@ static void put_in_flight(const struct report *report)
 	has_place = report_place_of(report, longest->stack, &place);
 	put_warning("in flight at exit: %" PRIu64
 		    " %s; longest %.300s, launched %s before the end%s%.300s",
-		    count, table_noun(count, "command", "commands"), longest->name,
+		    count, table_noun(count, "command", "commands"),
+		    report_kernel_name(report, longest->name),
 		    format_duration(analysis->end_ns - longest->enter).text,
 		    has_place ? " in " : "", has_place ? place.function : "");
 }

@@ -12,7 +12,6 @@
  */
 #include "report/report.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <sys/wait.h>
 
@@ -30,14 +29,10 @@ static void format_process_name(const struct report *report, const void *row, ch
 {
 	const struct event_process *process = process_of(row);
 	const char *name = ((const struct analysis_process *)row)->name;
+	char rank[48];
 
-	if (process->rank && process->rank_count)
-		snprintf(ret_name, size, "%.64s, rank %" PRIu32 " of %" PRIu32, name,
-			 process->rank - 1, process->rank_count);
-	else if (process->rank)
-		snprintf(ret_name, size, "%.64s, rank %" PRIu32, name, process->rank - 1);
-	else
-		snprintf(ret_name, size, "%.64s", name);
+	analysis_rank_text(process, rank, sizeof(rank));
+	snprintf(ret_name, size, "%.64s%s%s", name, *rank ? ", " : "", rank);
 }
 
 static struct table_cell process_pid(const struct report *report, const void *row)

@@ -20,10 +20,17 @@
 
 #include "analyze/text/units.h"
 #include "base/json.h"
+#include "base/number.h"
 #include "base/string.h"
 #include "report/table.h"
 
-enum { NAME_WIDTH = 40, DEPTH_SHOWN = 8 };
+enum {
+	NAME_WIDTH = 40,
+	MIN_NAME = 24, /* numbers without room beside it are left out */
+	MAX_NAME = 100,
+	NUMBERS = 8,
+	DEPTH_SHOWN = 8
+};
 
 /* The first child and the next sibling of a row; NULL: none. */
 struct links {
@@ -116,8 +123,9 @@ static unsigned int depth_of(const struct analysis *analysis, const struct analy
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-static void put_name(const struct analysis *analysis, const struct analysis_range *range)
+static void put_name(const struct report *report, const struct analysis_range *range, size_t width)
 {
+	const struct analysis *analysis = report->analysis;
 	const struct analysis_range *parent = parent_of(analysis, range);
 	bool is_own = !parent || strcmp(parent->domain, range->domain) != 0;
 	struct string_builder name = {0};
@@ -128,37 +136,73 @@ static void put_name(const struct analysis *analysis, const struct analysis_rang
 	string_builder_append(&name, range->name);
 	if (range->type != RANGE_PUSH)
 		string_builder_append(&name, range->type == RANGE_MARK ? " (mark)" : " (started)");
-	table_put_name(string_builder_text(&name), NAME_WIDTH);
+	table_put_name(string_builder_text(&name), width);
 	string_builder_fini(&name);
 }
 
-static void put_range(const struct report *report, const struct analysis_range *range)
+/* The columns of numbers that a terminal has room for; without a terminal all of them. */
+struct widths {
+	size_t name, numbers;
+};
+
+static struct widths find_widths(const struct report *report)
+{
+	struct widths widths = {.name = NAME_WIDTH, .numbers = NUMBERS};
+
+	if (!report->columns)
+		return widths;
+	while (widths.numbers > 1 && MIN_NAME + widths.numbers * TABLE_CELL > report->columns)
+		widths.numbers--;
+	widths.name = smaller(report->columns - widths.numbers * TABLE_CELL, MAX_NAME);
+	return widths;
+}
+
+static struct number range_number(const struct report *report, const struct analysis_range *range,
+				  size_t index)
 {
 	const struct analysis_within *within = &range->within;
+	const struct number none = {"-"};
 
-	put_name(report->analysis, range);
-	table_put_cell(format_count(range->count));
-	if (range->type == RANGE_MARK) {
-		putchar('\n');
-		return;
+	switch (index) {
+	case 0:
+		return format_count(range->count);
+	case 1:
+		return format_duration(range->total_ns);
+	case 2:
+		return format_duration(range->total_ns / range->count);
+	case 3:
+		return format_duration(range->max_ns);
+	case 4:
+		return format_duration(range->self_ns);
+	case 5:
+		return within->launches ? format_duration(within->device_ns) : none;
+	case 6:
+		return report->analysis->program.has_range_idle ? format_duration(range->idle_ns)
+								: none;
+	default:
+		return within->cpu_ns ? format_duration(within->cpu_ns) : none;
 	}
-	table_put_cell(format_duration(range->total_ns));
-	table_put_cell(format_duration(range->total_ns / range->count));
-	table_put_cell(format_duration(range->max_ns));
-	table_put_cell(format_duration(range->self_ns));
-	if (within->launches)
-		table_put_cell(format_duration(within->device_ns));
-	else
-		table_put_right("-", TABLE_CELL);
-	if (report->analysis->program.has_range_idle)
-		table_put_cell(format_duration(range->idle_ns));
-	else
-		table_put_right("-", TABLE_CELL);
-	if (within->cpu_ns)
-		table_put_cell(format_duration(within->cpu_ns));
-	else
-		table_put_right("-", TABLE_CELL);
+}
+
+static void put_range(const struct report *report, const struct analysis_range *range,
+		      const struct widths *widths)
+{
+	const size_t numbers = range->type == RANGE_MARK ? 1 : widths->numbers;
+
+	put_name(report, range, widths->name);
+	for (size_t i = 0; i < numbers; i++)
+		table_put_cell(range_number(report, range, i));
 	putchar('\n');
+}
+
+static void put_ranges_title(const struct widths *widths)
+{
+	static const char *const titles[NUMBERS] = {"count", "total",  "mean", "max",
+						    "self",  "device", "idle", "CPU"};
+	const char *columns[NUMBERS + 1] = {NULL};
+
+	memcpy(columns, titles, widths->numbers * sizeof(*columns));
+	table_put_title("RANGES", widths->name, columns);
 }
 
 static void put_metric(const struct report *report, const struct analysis_range_metric *metric)
@@ -167,8 +211,9 @@ static void put_metric(const struct report *report, const struct analysis_range_
 	struct string_builder name = {0};
 
 	string_builder_append(&name, "    ");
-	report_name_series(report, metric->series, &unit, NAME_WIDTH - 6, &name);
-	table_put_name(string_builder_text(&name), NAME_WIDTH);
+	report_name_series(report, metric->series, &unit, report_name_width(report, NAME_WIDTH) - 6,
+			   &name);
+	table_put_name(string_builder_text(&name), report_name_width(report, NAME_WIDTH));
 	string_builder_fini(&name);
 	table_put_cell(format_value(analysis_range_mean(metric, &unit)));
 	table_put_cell(format_value(analysis_range_max(metric, &unit)));
@@ -184,7 +229,7 @@ static void put_metrics(const struct report *report, const struct tree *tree)
 
 	if (!analysis->program.range_metrics_count || !report->values->by)
 		return;
-	table_put_title("METRICS WITHIN RANGES", NAME_WIDTH, columns);
+	table_put_title("METRICS WITHIN RANGES", report_name_width(report, NAME_WIDTH), columns);
 	for (const struct analysis_range *range = tree->first; range;
 	     range = tree_next(tree, analysis, range)) {
 		size_t count;
@@ -193,7 +238,7 @@ static void put_metrics(const struct report *report, const struct tree *tree)
 
 		if (!count)
 			continue;
-		put_name(analysis, range);
+		put_name(report, range, report_name_width(report, NAME_WIDTH));
 		putchar('\n');
 		for (size_t i = 0; i < count; i++)
 			put_metric(report, &metrics[i]);
@@ -219,9 +264,8 @@ static void put_notes(const struct analysis *analysis)
 
 int report_put_ranges(const struct report *report)
 {
-	static const char *const columns[] = {"count",  "total", "mean", "max", "self",
-					      "device", "idle",  "CPU",  NULL};
 	const struct analysis *analysis = report->analysis;
+	const struct widths widths = find_widths(report);
 	struct tree tree;
 	size_t shown = 0;
 
@@ -233,10 +277,10 @@ int report_put_ranges(const struct report *report)
 		shown++;
 	tree_link(&tree, analysis, shown);
 	if (shown)
-		table_put_title("RANGES", NAME_WIDTH, columns);
+		put_ranges_title(&widths);
 	for (const struct analysis_range *range = tree.first; range;
 	     range = tree_next(&tree, analysis, range))
-		put_range(report, range);
+		put_range(report, range, &widths);
 	table_put_rest(shown, tree.count, "range", "ranges");
 	if (!tree.count && report->values->by)
 		printf("\nno ranges were recorded; a program names them by roctx, NVTX, ITT or "

@@ -15,6 +15,29 @@
 #include <string.h>
 
 #include "analyze/frames.h"
+#include "analyze/text/short_names.h"
+#include "base/number.h"
+
+enum { MIN_NAME = 20, MAX_MORE = 60 }; /* columns of a name; columns that it may gain */
+
+size_t report_columns(const struct report *report)
+{
+	return report->columns ? report->columns : REPORT_COLUMNS;
+}
+
+size_t report_name_width(const struct report *report, size_t width)
+{
+	const size_t columns = report_columns(report), less = REPORT_COLUMNS - columns;
+
+	if (columns >= REPORT_COLUMNS)
+		return width + smaller(columns - REPORT_COLUMNS, MAX_MORE);
+	return width > less + MIN_NAME ? width - less : smaller(width, MIN_NAME);
+}
+
+const char *report_kernel_name(const struct report *report, const char *name)
+{
+	return short_names_find(report->short_names, name);
+}
 
 bool report_shows_device(const struct report *report, size_t device)
 {

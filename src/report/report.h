@@ -17,16 +17,21 @@ struct frame_name;
 struct frames;
 struct json_writer;
 struct layers;
+struct short_names;
 struct string_builder;
 struct unit_shown;
+struct verdict;
 
 #define ALL_DEVICES SIZE_MAX /* SELECTION_ALL_DEVICES */
 
-enum { REPORT_NAME_BYTES = 256 };
+enum {
+	REPORT_NAME_BYTES = 256,
+	REPORT_COLUMNS = 100 /* width of the text if it does not go to a terminal */
+};
 
 struct report_values {
-	bool json;
-	const char *by, *device, *layers;
+	bool json, full_names;
+	const char *by, *device, *layers, *color;
 	uint64_t top, from_ns, to_ns;
 };
 
@@ -49,14 +54,22 @@ struct report {
 	const struct analysis *analysis;
 	struct frames *frames;
 	struct layers *layers;
+	const struct short_names *short_names; /* kernels; NULL: full names, as in JSON */
 	struct report_state *state;
 	struct report_paths paths;
 	const char *path;
 	size_t device; /* index or ALL_DEVICES */
 	uint64_t top;
+	size_t columns; /* width of the text; 0: REPORT_COLUMNS */
 };
 
 /* ---- report.c ---- */
+
+size_t report_columns(const struct report *report);
+/* Width of the first column of a table that takes `width` in a text of REPORT_COLUMNS. */
+size_t report_name_width(const struct report *report, size_t width);
+/* The name of a kernel as the text shows it. */
+const char *report_kernel_name(const struct report *report, const char *name);
 
 bool report_shows_device(const struct report *report, size_t device);
 /* Whether a table that has `shown` lines is full. */
@@ -93,6 +106,8 @@ void report_write_kernels(const struct report *report, struct json_writer *json)
 void report_put_copies(const struct report *report, enum account_class class);
 void report_write_copies(const struct report *report, enum account_class class,
 			 struct json_writer *json);
+/* The key "overlap" of a device: its time with kernels, with copies, and with both. */
+void report_write_overlap(const struct overlap *overlap, struct json_writer *json);
 /* A table, and the key "api". */
 void report_put_calls(const struct report *report);
 void report_write_calls(const struct report *report, struct json_writer *json);
@@ -130,22 +145,11 @@ void report_write_stacks(const struct report *report, enum account_class class, 
 void report_put_own_time(const struct report *report);
 void report_write_own_time(const struct report *report, struct json_writer *json);
 
-/* The calls in which a device's launching threads were while it was idle. cause: CAUSE_API_WAIT or
- * CAUSE_API_CALL. */
-int report_put_idle_calls(const struct report *report, size_t device, enum account_cause cause,
-			  void (*put)(const char *name, uint64_t part,
-				      uint64_t wall)); /* -ENOMEM */
 /* The key "idle_calls". -ENOMEM. */
 int report_write_idle_calls(const struct report *report, size_t device, struct json_writer *json);
 
 /* ---- report/waits.c ---- */
 
-/* The waits of a device's launching threads (CAUSE_BLOCKED), or the threads that preempted them
- * (CAUSE_PREEMPTED). The first `what` bytes of the name are the wait or the preemptor; its holder
- * and wakers follow. */
-int report_put_idle_waits(const struct report *report, size_t device, enum account_cause cause,
-			  void (*put)(const char *name, size_t what, uint64_t part,
-				      uint64_t wall)); /* -ENOMEM */
 /* The wait that took most of the blocked time. */
 struct report_wait {
 	const char *wait; /* the system call and its disk, "mutex" or "Python GIL" */
@@ -154,15 +158,15 @@ struct report_wait {
 	uint64_t holder_ns;
 };
 
-/* The longest wait while `function` was the program's innermost function; NULL: in any function.
- * False: not known. */
+/* The longest wait in the steady part while `function` was the program's innermost function; NULL:
+ * in any function. False: not known. */
 bool report_find_wait(const struct report *report, size_t device, const char *function,
 		      struct report_wait *ret_wait);
 /* The keys pid, tid and name of a thread. */
 void report_write_thread(const struct report *report, const struct event_thread *thread,
 			 struct json_writer *json);
-/* The program that ran for most of the time in which the launching threads were preempted, and that
- * time. False: not known. */
+/* The program that ran for most of the time in which the launching threads were preempted in the
+ * steady part, and that time. False: not known. */
 bool report_find_preemptor(const struct report *report, size_t device, const char **ret_by,
 			   uint64_t *ret_ns);
 /* The key "idle_waits" of CAUSE_BLOCKED, "idle_preempted" of CAUSE_PREEMPTED. -ENOMEM. */
@@ -208,6 +212,13 @@ int report_put_ranges(const struct report *report); /* -ENOMEM */
 /* The rows of a list, which the caller begins and ends. -ENOMEM. */
 int report_write_ranges(const struct report *report, struct json_writer *json);
 
+/* ---- report/iterations.c ---- */
+
+/* Prints nothing without iterations, unless --by asks for them. -ENOMEM. */
+int report_put_iterations(const struct report *report);
+/* The key "iterations", only if iterations were found. -ENOMEM. */
+int report_write_iterations(const struct report *report, struct json_writer *json);
+
 /* ---- report/metrics.c ---- */
 
 /* Prints nothing without counters. -ENOMEM, errors of the reader. */
@@ -240,6 +251,7 @@ int report_by_stall(const struct report *report, struct json_writer *json);
 int report_by_queue(const struct report *report, struct json_writer *json);
 int report_by_process(const struct report *report, struct json_writer *json);
 int report_by_thread(const struct report *report, struct json_writer *json);
+int report_by_iteration(const struct report *report, struct json_writer *json);
 int report_by_range(const struct report *report, struct json_writer *json);
 int report_by_wait(const struct report *report, struct json_writer *json);
 /* A table for each source of CPU samples, the sources that measure time first. */
@@ -273,10 +285,25 @@ struct report_culprit {
  * is none. False: the stack is not known, or its inner frames are missing. */
 bool report_place_of(const struct report *report, uint32_t stack,
 		     struct report_culprit *ret_culprit);
-/* The function in which the launching threads spent most of a device's idle time of this cause,
- * CAUSE_ON_CPU or CAUSE_BLOCKED. */
+/* The function in which the launching threads spent most of the idle time of this cause in a
+ * device's steady part: CAUSE_ON_CPU, CAUSE_BLOCKED or CAUSE_PREEMPTED. */
 bool report_find_culprit(const struct report *report, size_t device, enum account_cause cause,
 			 struct report_culprit *ret_culprit);
+
+/* ---- report/verdict.c ---- */
+
+/* At most three sentences. -ENOMEM. */
+int report_put_verdict(const struct report *report);
+/* The key "verdict". -ENOMEM. */
+int report_write_verdict(const struct report *report, struct json_writer *json);
+
+/* The key "idle_kinds": the parts of a device's idle causes. -ENOMEM. */
+int report_write_idle_kinds(const struct report *report, size_t device, struct json_writer *json);
+
+typedef void (*report_put_row)(const char *name, uint64_t part, uint64_t wall, const char *origin);
+/* The functions, waits or preemptors of one cause. verdict: that of the whole window. */
+void report_put_idle_places(const struct report *report, const struct verdict *verdict,
+			    enum account_cause cause, report_put_row put);
 
 /* ---- report/findings.c ---- */
 

@@ -233,6 +233,7 @@ static const struct table stacks_table = {
 	.one = "stack",
 	.many = "stacks",
 	.width = 45,
+	.is_cut_inside = true,
 	.put_below = put_frames,
 	.columns =
 		(const struct table_column[]){

@@ -157,6 +157,14 @@ static void write_reason(const struct report *report, const void *row, struct js
 	json_pair_text(json, "remedy", reason->remedy);
 }
 
+static struct table_cell row_kernel(const struct report *report, const void *row)
+{
+	const char *kernel = ((const struct row *)row)->kernel;
+
+	return (struct table_cell){.text = *kernel ? report_kernel_name(report, kernel)
+						   : "[unknown code]"};
+}
+
 #define ROW(member) TABLE_MEMBER(struct row, member)
 
 static const struct table stalls_table = {
@@ -172,8 +180,7 @@ static const struct table stalls_table = {
 			{"count", "samples", TABLE_COUNT, .value = ROW(samples)},
 			{"estimated", NULL, TABLE_COUNT, .value = ROW(estimated)},
 			{NULL, "of all", TABLE_PERCENT, .value = ROW(samples), .whole = ROW(all)},
-			{"kernel", "  most in", TABLE_REMARK, .value = ROW(kernel),
-			 .empty = "[unknown code]", .width = 40},
+			{"kernel", "  most in", TABLE_REMARK, .get = row_kernel, .width = 40},
 			{.write = write_reason},
 			{0},
 		},

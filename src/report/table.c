@@ -19,9 +19,15 @@
 
 #include "analyze/model.h"
 #include "base/json.h"
+#include "base/number.h"
 #include "base/string.h"
 #include "report/report.h"
 #include "trace/reader.h"
+
+enum {
+	MIN_NAME = 20,  /* columns of a name; numbers without room beside it are left out */
+	MIN_REMARK = 8, /* a shorter remark is left out */
+};
 
 struct number format_date(const struct model *model, uint64_t host_ns)
 {
@@ -114,6 +120,34 @@ void table_put_name(const char *name, size_t width)
 {
 	fputs("  ", stdout);
 	table_put_left(name, width - 2);
+}
+
+/* Skips `columns` of a text. */
+static const char *skip_columns(const char *text, size_t columns)
+{
+	size_t left = strlen(text);
+
+	for (; columns && left; columns--) {
+		const int length = utf8_printable(text, left);
+		const size_t taken = (size_t)(length > 0 ? length : -length);
+
+		text += taken;
+		left -= taken;
+	}
+	return text;
+}
+
+void table_put_name_ends(const char *name, size_t width)
+{
+	const size_t all = table_width(name), room = width - 2, end = room / 2;
+
+	if (all <= room) {
+		table_put_name(name, width);
+		return;
+	}
+	fputs("  ", stdout);
+	table_put_text(name, room - end); /* its last column is an ellipsis */
+	table_put_text(skip_columns(name, all - end), end);
 }
 
 void table_put_cell(struct number number)
@@ -255,47 +289,65 @@ static void put_column(const struct table_column *column, const struct table_cel
 	*ret_pending = 0;
 }
 
-static void put_remark(const struct table_column *column, const struct table_cell *cell)
+/* Cuts a remark to the room behind the numbers. */
+static void put_remark(const struct table_column *column, const struct table_cell *cell,
+		       size_t room)
 {
-	if (!cell->text || !*cell->text || cell->is_blank)
+	const size_t width = column->width ? smaller(column->width, room) : room;
+
+	if (!cell->text || !*cell->text || cell->is_blank || room < MIN_REMARK)
 		return;
 	fputs("  ", stdout);
-	table_put_text(cell->text, column->width ? column->width : SIZE_MAX);
+	table_put_text(cell->text, width);
 }
 
 static const char *name_row(const struct report *report, const struct table *table, const void *row,
 			    char *buffer, size_t size)
 {
 	if (!table->format_name)
-		return read_cell(report, table->columns, row).text;
+		return report_kernel_name(report, read_cell(report, table->columns, row).text);
 	table->format_name(report, row, buffer, size);
 	return buffer;
 }
 
-static void put_head(const struct table *table)
+/* The widths of a table, which depend on the terminal and on the names that are shown. */
+struct layout {
+	size_t name, remark;
+	const struct table_column *end; /* this column and those after it have no room */
+};
+
+/* Whether a column is printed as a number, with or without a title. */
+static bool is_number(const struct table_column *column)
+{
+	return column->title && column->unit != TABLE_REMARK;
+}
+
+static void put_head(const struct table *table, const struct layout *layout)
 {
 	putchar('\n');
-	table_put_left(table->title, table->width);
-	for (const struct table_column *column = table->columns + 1; !is_last(column); column++)
+	table_put_left(table->title, layout->name);
+	for (const struct table_column *column = table->columns + 1; column < layout->end; column++)
 		if (column->title && *column->title)
 			table_put_right(column->title, width_of(column));
 	putchar('\n');
 }
 
-static void put_row(const struct report *report, const struct table *table, const void *row)
+static void put_row(const struct report *report, const struct table *table,
+		    const struct layout *layout, const void *row)
 {
 	char name[TABLE_NAME_BYTES];
 	size_t pending = 0;
 
-	table_put_name(name_row(report, table, row, name, sizeof(name)), table->width);
+	(table->is_cut_inside ? table_put_name_ends : table_put_name)(
+		name_row(report, table, row, name, sizeof(name)), layout->name);
 	for (const struct table_column *column = table->columns + 1; !is_last(column); column++) {
 		struct table_cell cell;
 
-		if (!column->title)
+		if (!column->title || (is_number(column) && column >= layout->end))
 			continue;
 		cell = read_cell(report, column, row);
 		if (column->unit == TABLE_REMARK)
-			put_remark(column, &cell);
+			put_remark(column, &cell, layout->remark);
 		else
 			put_column(column, &cell, &pending);
 	}
@@ -319,8 +371,68 @@ static bool is_shown(const struct report *report, const struct table *table, con
 	return !is_missing(&table->needs, row) && (!table->is_shown || table->is_shown(row));
 }
 
+/* Columns of the longest name among the rows that are shown. */
+static size_t longest_name(const struct report *report, const struct table *table,
+			   const struct table_rows *rows)
+{
+	char name[TABLE_NAME_BYTES];
+	size_t longest = 0, shown = 0;
+
+	for (size_t i = 0; i < rows->count; i++) {
+		const void *row = row_at(rows, i);
+
+		if (!is_shown(report, table, row))
+			continue;
+		if (table->one && report_is_over_top(report, shown++))
+			break;
+		longest = larger(longest,
+				 table_width(name_row(report, table, row, name, sizeof(name))));
+	}
+	return longest;
+}
+
+/* Columns that are kept free for remarks. */
+static size_t remarks_width(const struct table *table)
+{
+	size_t width = 0;
+
+	for (const struct table_column *column = table->columns; !is_last(column); column++)
+		if (column->title && column->unit == TABLE_REMARK)
+			width += 2 + (column->width ? column->width : 2 * MIN_REMARK);
+	return width;
+}
+
+/* Leaves out numbers from the right until a name has MIN_NAME columns. The name grows with the
+ * terminal, but not beyond the longest name. */
+static struct layout find_layout(const struct report *report, const struct table *table,
+				 const struct table_rows *rows)
+{
+	const size_t columns = report_columns(report);
+	struct layout layout = {.end = table->columns + 1};
+	size_t numbers = 0, room;
+
+	for (; !is_last(layout.end); layout.end++) {
+		const size_t width = is_number(layout.end) ? width_of(layout.end) : 0;
+
+		if (columns < REPORT_COLUMNS && numbers + width + MIN_NAME > columns)
+			break;
+		numbers += width;
+	}
+	room = columns > numbers + MIN_NAME ? columns - numbers : MIN_NAME;
+	if (columns < REPORT_COLUMNS) {
+		layout.name = smaller(room, table->width);
+		layout.remark = room > layout.name + 2 ? room - layout.name - 2 : 0;
+		return layout;
+	}
+	room -= smaller(room, remarks_width(table));
+	layout.name = larger(table->width, smaller(room, longest_name(report, table, rows) + 2));
+	layout.remark = SIZE_MAX;
+	return layout;
+}
+
 size_t table_put(const struct report *report, const struct table *table, struct table_rows rows)
 {
+	const struct layout layout = find_layout(report, table, &rows);
 	size_t shown = 0, all = 0;
 
 	for (size_t i = 0; i < rows.count; i++) {
@@ -330,8 +442,8 @@ size_t table_put(const struct report *report, const struct table *table, struct 
 		    (all++, table->one && report_is_over_top(report, shown)))
 			continue;
 		if (!shown++)
-			put_head(table);
-		put_row(report, table, row);
+			put_head(table, &layout);
+		put_row(report, table, &layout, row);
 	}
 	table_put_rest(shown, all, table->one, table->many);
 	return shown;

@@ -109,6 +109,7 @@ struct table {
 	 * the function returns true. */
 	struct table_member device, needs;
 	bool (*is_shown)(const void *row);
+	bool is_cut_inside; /* a long name loses its middle: its end distinguishes it */
 	/* The name in text, and in JSON if the column TABLE_NAME has no value. */
 	void (*format_name)(const struct report *report, const void *row, char *ret_name,
 			    size_t size);
@@ -168,6 +169,8 @@ void table_put_right(const char *text, size_t width);
 /* An empty line, the title in `width` columns, the heads of the cells; columns ends with NULL. */
 void table_put_title(const char *title, size_t width, const char *const *columns);
 void table_put_name(const char *name, size_t width);
+/* The same; a name that is too long keeps its beginning and its end. */
+void table_put_name_ends(const char *name, size_t width);
 void table_put_cell(struct number number);
 /* Prints the number of lines that --top left out, unless it is 0. */
 void table_put_rest(size_t shown, size_t all, const char *one, const char *many);

@@ -29,9 +29,10 @@ static void format_kernel_name(const struct report *report, const void *row, cha
 	char label[REPORT_NAME_BYTES];
 
 	if (report->device != ALL_DEVICES || analysis_devices_shown(report->analysis) < 2)
-		snprintf(ret_name, size, "%s", kernel->name);
+		snprintf(ret_name, size, "%s", report_kernel_name(report, kernel->name));
 	else
-		snprintf(ret_name, size, "%.*s on %s", REPORT_NAME_BYTES, kernel->name,
+		snprintf(ret_name, size, "%.*s on %s", REPORT_NAME_BYTES,
+			 report_kernel_name(report, kernel->name),
 			 analysis_device_label(report->analysis, kernel->device, label,
 					       sizeof(label)));
 }
@@ -82,13 +83,39 @@ static void write_kernel_stacks(const struct report *report, const void *row,
 	report_write_stacks(report, ACCOUNT_KERNEL, kernel->name, kernel->device, json);
 }
 
+/* Casts const away: quantile_get sorts the values inside, which does not change any result. */
+static struct table_cell duration_cell(const void *row, unsigned int percent)
+{
+	const struct quantile *durations = &((const struct analysis_kernel *)row)->durations;
+
+	return (struct table_cell){.value =
+					   quantile_get((struct quantile *)durations, percent, 100),
+				   .is_blank = !durations->count};
+}
+
+static struct table_cell kernel_median(const struct report *report, const void *row)
+{
+	return duration_cell(row, 50);
+}
+
+static struct table_cell kernel_p95(const struct report *report, const void *row)
+{
+	return duration_cell(row, 95);
+}
+
+static struct table_cell kernel_p99(const struct report *report, const void *row)
+{
+	return duration_cell(row, 99);
+}
+
 #define KERNEL(member) TABLE_MEMBER(struct analysis_kernel, member)
 
 static const struct table kernels_table = {
 	.title = "KERNELS",
 	.one = "kernel",
 	.many = "kernels",
-	.width = 34,
+	.width = 31,
+	.is_cut_inside = true,
 	.device = KERNEL(device),
 	.format_name = format_kernel_name,
 	.put_below = put_occupancy,
@@ -97,18 +124,23 @@ static const struct table kernels_table = {
 			{"name", NULL, TABLE_NAME, .value = KERNEL(name)},
 			{.write = write_symbol},
 			{"device", NULL, TABLE_TEXT, .device = KERNEL(device)},
-			{"count", "count", TABLE_COUNT, .value = KERNEL(count)},
+			{"count", "count", TABLE_COUNT, .value = KERNEL(count), .width = 9},
 			{"timed", NULL, TABLE_COUNT, .value = KERNEL(timed)},
 			{"total_ns", "total", TABLE_TIME, .value = KERNEL(total_ns),
 			 .needs = KERNEL(timed), .in_json = BLANK_HAS_VALUE, .blank = "not timed"},
 			{NULL, "of busy", TABLE_PERCENT, .value = KERNEL(share_ns),
-			 .device = KERNEL(device), .needs = KERNEL(timed), .blank = ""},
-			{NULL, "mean", TABLE_TIME, .value = KERNEL(total_ns), .per = KERNEL(timed),
-			 .needs = KERNEL(timed), .blank = ""},
-			{"min_ns", "min", TABLE_TIME, .value = KERNEL(min_ns),
-			 .needs = KERNEL(timed), .in_json = BLANK_IS_NULL, .blank = ""},
+			 .device = KERNEL(device), .needs = KERNEL(timed), .blank = "", .width = 9},
+			{"min_ns", NULL, TABLE_TIME, .value = KERNEL(min_ns),
+			 .needs = KERNEL(timed), .in_json = BLANK_IS_NULL},
+			{"median_ns", "median", TABLE_TIME, .get = kernel_median,
+			 .in_json = BLANK_IS_NULL, .blank = "", .width = 10},
+			{"p95_ns", "p95", TABLE_TIME, .get = kernel_p95, .in_json = BLANK_IS_NULL,
+			 .blank = "", .width = 10},
+			{"p99_ns", "p99", TABLE_TIME, .get = kernel_p99, .in_json = BLANK_IS_NULL,
+			 .blank = "", .width = 10},
 			{"max_ns", "max", TABLE_TIME, .value = KERNEL(max_ns),
-			 .needs = KERNEL(timed), .in_json = BLANK_IS_NULL, .blank = ""},
+			 .needs = KERNEL(timed), .in_json = BLANK_IS_NULL, .blank = "",
+			 .width = 10},
 			{"share_ns", NULL, TABLE_TIME, .value = KERNEL(share_ns)},
 			{"percent", NULL, TABLE_PERCENT, .value = KERNEL(share_ns),
 			 .device = KERNEL(device), .needs = KERNEL(timed),
@@ -240,13 +272,43 @@ static const struct table others_table = {
 	.columns = copy_columns,
 };
 
+/* Prints how much of the time with copies had kernels too; nothing without timed copies. */
+static void put_overlap(const struct report *report)
+{
+	uint64_t both_ns = 0, copies_ns = 0;
+
+	for (size_t i = 0; i <= report->analysis->devices_count; i++) {
+		const struct overlap *overlap = &report->analysis->devices[i].overlap;
+
+		if (!report_shows_device(report, i))
+			continue;
+		both_ns += overlap->both_ns;
+		copies_ns += overlap->both_ns + overlap->copies_ns;
+	}
+	if (copies_ns)
+		printf("  kernels ran during %s of the %s with copies (%s)\n",
+		       format_duration(both_ns).text, format_duration(copies_ns).text,
+		       format_percent(both_ns, copies_ns).text);
+}
+
+void report_write_overlap(const struct overlap *overlap, struct json_writer *json)
+{
+	json_pair_object(json, "overlap");
+	json_pair_u64(json, "kernels_only_ns", overlap->kernels_ns);
+	json_pair_u64(json, "copies_only_ns", overlap->copies_ns);
+	json_pair_u64(json, "both_ns", overlap->both_ns);
+	json_object_end(json);
+}
+
 void report_put_copies(const struct report *report, enum account_class class)
 {
 	struct analysis_copy copies[ANALYSIS_COMMAND_COUNT];
 	size_t count = report_list_copies(report, class, copies);
 
-	table_put(report, class == ACCOUNT_COPY ? &copies_table : &others_table,
-		  TABLE_ROWS(copies, count));
+	if (class == ACCOUNT_COPY && table_put(report, &copies_table, TABLE_ROWS(copies, count)))
+		put_overlap(report);
+	if (class != ACCOUNT_COPY)
+		table_put(report, &others_table, TABLE_ROWS(copies, count));
 }
 
 void report_write_copies(const struct report *report, enum account_class class,

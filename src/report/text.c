@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "analyze/text/incomplete.h"
+#include "analyze/verdict/verdict.h"
 #include "base/array.h"
 #include "report/table.h"
 
@@ -222,34 +223,25 @@ static void put_account_line(const char *name, uint64_t part, uint64_t wall, con
 	table_put_left(name, ACCOUNT_COLUMNS);
 	table_put_cell(format_duration(part));
 	table_put_cell(format_percent(part, wall));
-	printf("%s%s\n", *meaning ? "  " : "", meaning);
+	if (*meaning)
+		fputs("  ", stdout);
+	table_put_text(meaning, SIZE_MAX);
+	putchar('\n');
 }
 
-static void put_call(const char *name, uint64_t part, uint64_t wall)
+static void put_place(const char *name, uint64_t part, uint64_t wall, const char *origin)
 {
-	put_account_line(name, part, wall, "");
+	char text[1100];
+
+	snprintf(text, sizeof(text), "    %s", name);
+	put_account_line(text, part, wall, origin);
 }
 
-/* If the whole name is too long, its second part (": function, holder" or ", woken by …") goes to
- * the column of the meaning. */
-static void put_wait(const char *name, size_t what, uint64_t part, uint64_t wall)
+static void put_causes(const struct report *report, const struct verdict *verdict)
 {
-	char front[512];
+	const struct account *account = &report->analysis->devices[verdict->device].account;
 
-	if (strlen(name) <= ACCOUNT_COLUMNS || !name[what]) {
-		put_account_line(name, part, wall, "");
-		return;
-	}
-	snprintf(front, sizeof(front), "%.*s", (int)what, name);
-	put_account_line(front, part, wall, name + what + 2);
-}
-
-static int put_causes(const struct report *report, size_t device)
-{
-	const struct account *account = &report->analysis->devices[device].account;
-	int error = 0;
-
-	for (unsigned int cause = 0; cause < CAUSE_COUNT && !error; cause++) {
+	for (unsigned int cause = 0; cause < CAUSE_COUNT; cause++) {
 		char name[64];
 
 		if (!account->causes[cause])
@@ -259,12 +251,20 @@ static int put_causes(const struct report *report, size_t device)
 			 account_cause_text(cause));
 		put_account_line(name, account->causes[cause], account->wall_ns,
 				 account_cause_meaning(cause));
-		if (cause == CAUSE_BLOCKED || cause == CAUSE_PREEMPTED)
-			error = report_put_idle_waits(report, device, cause, put_wait);
-		if (cause == CAUSE_API_WAIT || cause == CAUSE_API_CALL)
-			error = report_put_idle_calls(report, device, cause, put_call);
+		report_put_idle_places(report, verdict, (enum account_cause)cause, put_place);
 	}
-	return error;
+}
+
+static int put_idle(const struct report *report, size_t index)
+{
+	struct verdict verdict;
+	int error = verdict_make(report->analysis, report->frames, index, true, &verdict);
+
+	if (error)
+		return error;
+	put_causes(report, &verdict);
+	verdict_fini(&verdict);
+	return 0;
 }
 
 static int put_device(const struct report *report, size_t index)
@@ -294,7 +294,7 @@ static int put_device(const struct report *report, size_t index)
 		put_account_line("  other commands", account->classes[ACCOUNT_OTHER], wall,
 				 "barriers, native functions, …");
 	put_account_line("idle", account->idle_ns, wall, "no command was executed:");
-	return put_causes(report, index);
+	return put_idle(report, index);
 }
 
 static int put_devices(const struct report *report)
@@ -409,9 +409,12 @@ int report_print_text(const struct report *report)
 	report_put_kept(report);
 	report_put_problems(report);
 	put_head(report);
-	if (is_cpu_only(report))
+	if (by) {
 		report_put_notes(report);
-	if (!by && is_cpu_only(report)) {
+		return report_by_find(by)->print(report, NULL);
+	}
+	if (is_cpu_only(report)) {
+		report_put_notes(report);
 		error = is_metrics_only(report) ? 0 : report_by_cpu(report, NULL);
 		if (!error && !is_metrics_only(report))
 			error = report_by_thread(report, NULL);
@@ -421,17 +424,21 @@ int report_print_text(const struct report *report)
 			error = report_put_metrics(report);
 		return error ? error : report_put_layers(report);
 	}
-	if (!is_cpu_only(report)) {
-		error = put_devices(report);
-		report_put_notes(report);
-	}
+	error = report_put_verdict(report);
 	if (!error)
-		error = report_by_find(by)->print(report, NULL);
-	if (!by && has_ranks(report))
+		error = report_put_findings(report);
+	if (!error)
+		error = put_devices(report);
+	report_put_notes(report);
+	if (!error)
+		error = report_put_iterations(report);
+	if (!error)
+		error = report_by_kernel(report, NULL);
+	if (has_ranks(report))
 		report_put_processes(report);
-	if (!error && !by)
+	if (!error)
 		error = report_put_ranges(report);
-	if (!error && (!by || (strcmp(by, "stall") != 0 && strcmp(by, "instruction") != 0)))
+	if (!error)
 		error = report_put_instructions(report);
 	report_put_copies(report, ACCOUNT_COPY);
 	report_put_copies(report, ACCOUNT_OTHER);
@@ -442,8 +449,6 @@ int report_print_text(const struct report *report)
 	if (!error)
 		error = report_put_layers(report);
 	report_put_own_time(report);
-	if (!error)
-		error = report_put_findings(report);
 	put_clocks(report);
 	put_ledger(report);
 	return error;

@@ -4,7 +4,7 @@
  *
  * Runs in:  our own process
  * Gets:     an analysis and its frames
- * Gives:    lines below "blocked" and "preempted" on stdout, idle_waits and idle_preempted as JSON
+ * Gives:    idle_waits and idle_preempted as JSON; the longest wait and preemptor for findings
  * Owns:     the rows while they are printed
  * Fails:    -ENOMEM
  * Why by the lock holder's function: the name of the thread that holds a lock does not help the
@@ -25,8 +25,6 @@
 #include "base/json.h"
 #include "base/pair_map.h"
 #include "report/table.h"
-
-enum { ROWS_SHOWN = 8, NAME_BYTES = 512 };
 
 /* A wait (or a preemption), and one function in which its holder was meanwhile. */
 struct wait_row {
@@ -63,6 +61,7 @@ struct held {
 /* State while the time of waits is divided. */
 struct division {
 	const struct report *report;
+	bool is_steady; /* only the time of the steady part */
 	struct whole *wholes;
 	size_t wholes_count, wholes_capacity;
 	struct pair_map by_wait; /* (wait string << 32 | holder, waker) -> index of wholes */
@@ -92,7 +91,7 @@ static int add_state(struct division *division, const struct analysis_state *sta
 
 	if (index == PAIR_MAP_NONE)
 		return -ENOMEM;
-	division->wholes[index].ns += state->idle_ns;
+	division->wholes[index].ns += division->is_steady ? state->steady_ns : state->idle_ns;
 	return 0;
 }
 
@@ -247,11 +246,11 @@ static int divide(struct division *division, size_t device, enum account_cause c
 	return error ? error : make_rows(division, rows);
 }
 
-/* All rows add up to the account's time of this cause. */
+/* All rows add up to the account's time of this cause, in the steady part or in the window. */
 static int find_rows(const struct report *report, size_t device, enum account_cause cause,
-		     struct wait_rows *ret_rows)
+		     bool is_steady, struct wait_rows *ret_rows)
 {
-	struct division division = {.report = report};
+	struct division division = {.report = report, .is_steady = is_steady};
 	struct wait_rows rows = {0};
 	int error;
 
@@ -318,7 +317,7 @@ static const struct whole *longest(const struct division *division)
 static struct whole find_longest(const struct report *report, size_t device, const char *function,
 				 uint32_t wait_string)
 {
-	struct division division = {.report = report};
+	struct division division = {.report = report, .is_steady = true};
 	struct whole found = {0};
 
 	if (sum_waits(&division, device, function, wait_string))
@@ -352,7 +351,7 @@ bool report_find_preemptor(const struct report *report, size_t device, const cha
 	size_t i = 0;
 	bool is_known;
 
-	if (find_rows(report, device, CAUSE_PREEMPTED, &rows)) {
+	if (find_rows(report, device, CAUSE_PREEMPTED, true, &rows)) {
 		report->state->error = -ENOMEM;
 		return false;
 	}
@@ -365,98 +364,6 @@ bool report_find_preemptor(const struct report *report, size_t device, const cha
 	}
 	free(rows.rows);
 	return is_known;
-}
-
-/* ---- text ------------------------------------------------------------------------------------ */
-
-/* The collector writes "interrupt" if no thread was the waker. */
-static const char *name_waker(const char *name)
-{
-	return strcmp(name, "interrupt") == 0 ? "a timer or device" : name;
-}
-
-/* Writes the chain of wakers, such as ", woken by loader (12), itself woken by a timer or device".
- * Returns the length that the text needs, as far as it was made: at least `size` if it is cut. */
-static size_t name_wakers(const struct report *report, uint32_t waker, char *name, size_t size)
-{
-	size_t length = 0;
-
-	for (const char *before = ", woken by "; waker; before = ", itself woken by ") {
-		const struct analysis_waker *link = &report->analysis->cpu.wakers[waker - 1];
-		const struct event_thread *thread =
-			model_entity(report->model, EVENT_THREAD, link->thread);
-
-		if (length < size)
-			length +=
-				(size_t)snprintf(name + length, size - length, "%s%s", before,
-						 name_waker(model_text(report->model,
-								       thread ? thread->name_string
-									      : link->name_string,
-								       "thread")));
-		if (thread && length < size)
-			length += (size_t)snprintf(name + length, size - length, " (%" PRIu32 ")",
-						   thread->tid);
-		waker = link->before;
-	}
-	return length;
-}
-
-/* Returns the length of its first part, the wait or the preemptor; holder and wakers follow. */
-static size_t name_row(const struct report *report, enum account_cause cause,
-		       const struct wait_row *row, char *name, size_t size)
-{
-	const struct event_thread *holder = holder_of(report, row);
-	const bool is_preempted = cause == CAUSE_PREEMPTED;
-	size_t length = (size_t)snprintf(
-		name, size, "    %s%s", is_preempted && row->wait_string ? "by " : "",
-		model_text(report->model, row->wait_string,
-			   is_preempted ? "preemptor not known" : "reason not known"));
-	const size_t what = length < size ? length : size - 1;
-
-	if (row->function && length < size)
-		length += (size_t)snprintf(name + length, size - length, ": %s", row->function);
-	if (holder && length < size)
-		length += (size_t)snprintf(
-			name + length, size - length, "%s%s (%" PRIu32 ")",
-			is_preempted    ? row->is_own ? ", own thread " : ", thread "
-			: row->function ? ", "
-					: ", held by ",
-			model_text(report->model, holder->name_string, "thread"), holder->tid);
-	if (length < size)
-		name_wakers(report, row->waker, name + length, size - length);
-	return what;
-}
-
-int report_put_idle_waits(const struct report *report, size_t device, enum account_cause cause,
-			  void (*put)(const char *name, size_t what, uint64_t part, uint64_t wall))
-{
-	static const char others[] = "    others";
-	const uint64_t wall = report->analysis->devices[device].account.wall_ns;
-	struct wait_rows rows;
-	char name[NAME_BYTES];
-	uint64_t rest = 0;
-	int error = find_rows(report, device, cause, &rows);
-
-	if (error)
-		return error;
-
-	/* print nothing if the only row has no known wait */
-	if (rows.count == 1 && !rows.rows[0].wait_string)
-		rows.count = 0;
-	for (size_t i = 0; i < rows.count; i++) {
-		size_t what;
-
-		if (i >= ROWS_SHOWN) {
-			rest += rows.rows[i].ns;
-			continue;
-		}
-		what = name_row(report, cause, &rows.rows[i], name, sizeof(name));
-		put(name, what, rows.rows[i].ns, wall);
-	}
-	if (rest)
-		put(others, strlen(others), rest, wall);
-	free(rows.rows);
-	return 0;
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
@@ -518,7 +425,7 @@ int report_write_idle_waits(const struct report *report, size_t device, enum acc
 {
 	const bool is_preempted = cause == CAUSE_PREEMPTED;
 	struct wait_rows rows;
-	int error = find_rows(report, device, cause, &rows);
+	int error = find_rows(report, device, cause, false, &rows);
 
 	if (error)
 		return error;

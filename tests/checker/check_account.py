@@ -326,7 +326,7 @@ class Trace:
         return execution.get("submitted")
 
     def dependency_end(self, execution):
-        """When the last command of the wait list ended, if inside submitted..started."""
+        """When the last command of the wait list ended, if inside exit..started."""
         launch, submitted = known_launch(execution), self.submitted(execution)
         if not launch or submitted is None:
             return None
@@ -343,7 +343,7 @@ class Trace:
             # of several at once, the one that returned last
             other = sorted(named, key=lambda row: (row["enter"], row["exit"]))[-1]["execution"]
             if other and is_in_account(other) and \
-                    submitted < other["ended"] <= execution["started"]:
+                    min(submitted, launch["exit"]) < other["ended"] <= execution["started"]:
                 ends.append(other["ended"])
         return max(ends, default=None)
 
@@ -436,9 +436,9 @@ def cause(trace, commands, in_flight, dark, begin, moment):
     submitted = trace.submitted(row)
     if submitted is None:
         return "unknown"
-    if moment < submitted:
-        return "submission"
     end = trace.dependency_end(row)
+    if moment < submitted:
+        return "dependency" if end is not None and moment < end <= submitted else "submission"
     return "dependency" if end is not None and moment < end else "latency"
 
 
@@ -941,7 +941,19 @@ def check_device(comparison, trace, device, key, begin, end, report):
         if class_of(row) == "kernels":
             kernel = trace.kernel_name(row["launch"])
             by_name[kernel] = by_name.get(kernel, 0) + shares[id(row)]
+    check_overlap(comparison, name, commands, begin, end, report["overlap"])
     return by_name
+
+
+def check_overlap(comparison, name, commands, begin, end, report):
+    """Time with kernels, with copies and with both, from interval to interval."""
+    spans = {part: [(row["started"], row["ended"]) for row in commands if class_of(row) == part] for part in ("kernels", "copies")}
+    wanted = {"kernels_only_ns": 0, "copies_only_ns": 0, "both_ns": 0}
+    for a, b in elementary({moment for part in spans.values() for span in part for moment in span}, begin, end):
+        active = [any(first <= a < last for first, last in spans[part]) for part in ("kernels", "copies")]
+        if any(active):
+            wanted["both_ns" if all(active) else "kernels_only_ns" if active[0] else "copies_only_ns"] += b - a
+    comparison.equal(f"{name} overlap", report, wanted)
 
 
 def check_depth(comparison, trace, queue, begin, end, windowed, report, complete):

@@ -62,9 +62,23 @@ def has_words(sentences, truth):
     return any(base_name(word).lower() in text for word in words)
 
 
+def is_accepted(cause, truth):
+    """Code that was preempted for most of its time is still the planted code, if the cause names its function."""
+    kinds = as_list(truth["kind"])
+    return cause["kind"] in kinds or (cause["kind"] == "preempted" and cause.get("own_kind") in kinds and is_at(cause, truth))
+
+
+def own_ns(cause, truth):
+    """The part of a cause that the truth counts: preempted time alone, or without preempted time."""
+    preempted = cause.get("preempted_ns", cause["ns"] if cause["kind"] == "preempted" else 0)
+    return preempted if as_list(truth["kind"]) == ["preempted"] else cause["ns"] - preempted
+
+
 def amount_of(causes, truth):
     """Nanoseconds of all causes with an accepted kind that are not elsewhere."""
-    return sum(cause["ns"] for cause in causes if cause["kind"] in as_list(truth["kind"]) and not is_elsewhere(cause, truth))
+    if as_list(truth["kind"]) == ["preempted"]:
+        return sum(own_ns(cause, truth) for cause in causes if not is_elsewhere(cause, truth))
+    return sum(own_ns(cause, truth) for cause in causes if is_accepted(cause, truth) and not is_elsewhere(cause, truth))
 
 
 def is_amount_right(ns, truth):
@@ -75,18 +89,11 @@ def is_amount_right(ns, truth):
     return (1 - AMOUNT_TOLERANCE) * truth["ns"] <= ns <= (1 + AMOUNT_TOLERANCE) * most
 
 
-def is_kind_of(cause, truth):
-    """Beside competing threads the planted code may be preempted for longer than it computes."""
-    if cause["kind"] == "preempted" and truth.get("delay_ns", 0) >= truth["ns"]:
-        return is_at(cause, truth)
-    return cause["kind"] in as_list(truth["kind"])
-
-
 def score_cause(cause, verdict, truth, sentence_count):
     """One cause of the verdict, expected to be the planted one."""
     causes = (verdict or {}).get("causes") or []
     cause = cause or {"kind": "unknown"}
-    is_kind = is_kind_of(cause, truth)
+    is_kind = is_accepted(cause, truth)
     named = is_kind and not is_elsewhere(cause, truth) and \
         has_words(((verdict or {}).get("sentences") or [])[:sentence_count], truth)
     vague = not named and cause["kind"] in VAGUE

@@ -207,6 +207,30 @@ def check_lock(version):
                  for frames in outer}), 1, f"{version}: roots of the stacks below lock: {outer}")
 
 
+def ordinary_pythons():
+    """Versions that an ordinary user reaches."""
+    return [one for one in pythons() if python(one).startswith("/usr/bin/")]
+
+
+def check_parse(version, before=()):
+    """Waits in a chain of 5 ms each, with a C function as the holder's innermost one."""
+    who = "ordinary " if before else ""
+    trace, told = record(f"parse{who}{version}", [python(version), t.for_others(PYTHON_SCRIPT), "parse", "10", "40"],
+                         before=before, env={**SIM, "OCL_ICD_VENDORS": t.for_others(SIM["OCL_ICD_VENDORS"])})
+    waits = [wait for wait in t.report(trace)["devices"][0]["idle_waits"] if "wait" in wait]
+    known = sum(wait["ns"] for wait in waits)
+    gil = [wait for wait in waits if wait["wait"] == "Python GIL"]
+    held = sum(wait["ns"] for wait in gil)
+    name = f"{who}{version}: waited {told['waited'] / 1e6:.0f} ms, known {known / 1e6:.0f}, for the lock {held / 1e6:.0f}"
+    t.true(held >= 0.8 * known, f"{name}: {waits}")
+    by_holder = sum(wait["ns"] for wait in gil if wait.get("holder", {}).get("tid") == told["holder"])
+    t.true(by_holder >= 0.8 * held, f"{name}, by the thread that parses {by_holder / 1e6:.0f}: {gil}")
+    parses = sum(wait["ns"] for wait in gil if wait.get("holder", {}).get("file", "").endswith(("decoder.py", "python_cpu.py")))
+    t.true(parses >= 0.8 * held, f"{name}, in its functions {parses / 1e6:.0f}: {gil}")
+    timers = [wait for wait in gil for waker in wait.get("wakers", []) if "tid" not in waker]
+    t.equal(timers, [], f"{name}: a timed wait is not over when its timer wakes the thread")
+
+
 def check_trampolines(version):
     trace, told = record("trampolines" + version, [python(version), PYTHON_SCRIPT, "shares", "500"],
                          env={"PYTHONPERFSUPPORT": "1"})
@@ -243,6 +267,20 @@ with t.case("every Python: a device idles because another thread has the interpr
         if not os.path.exists(SIM["OCL_ICD_VENDORS"]):
             raise duet_test.Skip("no simulated driver")
         check_lock(one)
+
+with t.case("every Python: chains of timed waits for the interpreter's lock, and their holder"):
+    for one in pythons():
+        if not os.path.exists(SIM["OCL_ICD_VENDORS"]):
+            raise duet_test.Skip("no simulated driver")
+        check_parse(one)
+
+with t.case("chains of timed waits for the interpreter's lock: an ordinary user"):
+    t.wanted()
+    if os.getuid() != 0:
+        raise duet_test.Skip("only root can become somebody else")
+    if not ordinary_pythons() or not os.path.exists(SIM["OCL_ICD_VENDORS"]):
+        raise duet_test.Skip("no Python for all users, or no simulated driver")
+    check_parse(ordinary_pythons()[-1], ORDINARY)
 
 with t.case("a C function that waits with the interpreter's lock is named by its caller"):
     t.wanted()

@@ -11,11 +11,13 @@ import shutil
 import zlib
 
 import duet_test
+import view_file
 from duet_test import DUET, program, run, text
 
 t = duet_test.Suite(needs_opencl=False)
 VIEWS = (None, "total", "gpu", "idle", "cpu", "offcpu", "launch")
 MAKE_TRACE = os.path.join(duet_test.BUILD, "tests", "unit", "analyze", "make_trace")
+SEPARATOR = 8
 SUFFIXES = {1: "_[k]", 2: "_[j]", 3: "_[i]", 5: "_[G]", 6: "_[g]", 7: "_[g]"}
 MS = 1000000
 
@@ -65,11 +67,26 @@ def graph(page, first=0, end=-1):
     """The graph of a range of cells as the page computes it: {stack: value}."""
     result = run(["node", os.path.join(duet_test.ROOT, "tests", "web", "scope_stacks.mjs"), page, str(first), str(end)])
     t.equal(result.status, 0, f"scope_stacks.mjs: {text(result.stderr)}")
+    return stacks_of(json.loads(result.stdout)["stacks"])
+
+
+def stacks_of(rows):
+    """Stacks of a page as folded text has them: {stack: value}."""
     stacks = {}
-    for frames, value in json.loads(result.stdout)["stacks"]:
-        stack = ";".join(name + SUFFIXES.get(kind, "") for name, kind in frames)
+    for frames, value in rows:
+        stack = ";".join("-" if kind == SEPARATOR else name + SUFFIXES.get(kind, "") for name, kind in frames)
         stacks[stack] = stacks.get(stack, 0) + value
     return stacks
+
+
+def view_graphs(trace, *window):
+    """The graphs of devices' time that duet view shows: {"idle": {stack: value}, "total": …}; None: it writes no page."""
+    page = t.path("view.html")
+    if run([DUET, "view", "-o", page, trace]).status:
+        return None
+    result = run(["node", os.path.join(duet_test.ROOT, "tests", "web", "view_stacks.mjs"), page, *map(str, window)])
+    t.equal(result.status, 0, f"view_stacks.mjs: {text(result.stderr)}")
+    return {name: stacks_of(rows) for name, rows in json.loads(result.stdout).items()}
 
 
 def need_node():
@@ -169,6 +186,8 @@ with t.case("the whole map is the flame graph of the window, in every view of ev
             options = ("--view", view) if view else ()
             wanted, page = folded(trace, *options), scope(trace, *options)
             name = f"{os.path.basename(path)} --view {view}"
+            if not view and page and sections(page)["head"]["view"] == "idle":
+                wanted = folded(trace, "--view", "idle")
             t.equal(page is None, wanted is None, f"{name}: both refuse, or none")
             if page is None:
                 continue
@@ -182,6 +201,56 @@ with t.case("the whole map is the flame graph of the window, in every view of ev
                 t.equal(graph(page), wanted, f"{name}: stacks")
     t.true(compared > 60, f"{compared} graphs were compared")
 
+def check_idle(trace, name):
+    """The same idle nanosecond has the same cause and stack in report, flame, view and flamescope."""
+    drawn, view = folded(trace, "--view", "idle"), view_graphs(trace)
+    if drawn is None or view is None:
+        t.true(not (view and view["idle"]), f"{name}: flame draws no idle time, so view has none")
+        return 0
+    measured = [row for row in t.report(trace)["devices"] if row["measured"]]
+    if len(measured) < len(t.report(trace)["devices"]):
+        drawn = {stack: ns for stack, ns in drawn.items() if not stack.startswith("[not measured]")}
+    t.equal(view["idle"], drawn, f"{name}: view")
+    if len(measured) == len(t.report(trace)["devices"]):
+        t.equal(graph(scope(trace, "--view", "idle")), drawn, f"{name}: flamescope")
+    by_cause, reported = {}, {}
+    head = view_file.read(t.path("view.html")).head
+    texts = dict(zip(head["causes"], head["cause_texts"]))
+    for stack, ns in drawn.items():
+        by_cause[stack.rsplit("[idle: ", 1)[1][:-1]] = by_cause.get(stack.rsplit("[idle: ", 1)[1][:-1], 0) + ns
+    for cause, ns in [pair for row in measured for pair in row["idle_causes"].items() if pair[1]]:
+        reported[texts[cause]] = reported.get(texts[cause], 0) + ns
+    t.equal(by_cause, reported, f"{name}: report")
+    return 1
+
+
+with t.case("idle time has the same cause and stack in report, flame, view and flamescope"):
+    t.wanted()
+    need_node()
+    compared = 0
+    for path in sorted(glob.glob(os.path.join(duet_test.ROOT, "tests", "golden", "*", "*.txt"))):
+        trace = t.path("golden.duet")
+        if "hostile" not in path and not run([MAKE_TRACE, path, trace]).status:
+            compared += check_idle(trace, os.path.basename(path))
+    for has_switches in (False, True):
+        trace = steps(3, has_switches).trace("steps")
+        compared += check_idle(trace, f"steps, switches: {has_switches}")
+        t.true(any(stack.endswith("[idle: computing]") for stack in folded(trace, "--view", "idle")) or not has_switches, "samples divide it")
+    t.true(compared > 25, f"{compared} traces were compared")
+
+with t.case("view: all of a device's time is the flame graph, and a part keeps the account's causes"):
+    t.wanted()
+    need_node()
+    trace = steps(3, True).trace("parts")
+    t.equal(view_graphs(trace)["total"], folded(trace), "the whole")
+    for first, end in ((0, 100 * MS), (1000 * MS, 1000 * MS + 40123457), (777 * MS + 1, 777 * MS + 999)):
+        wanted = folded(trace, "--from", f"{first}ns", "--to", f"{end}ns")
+        found = view_graphs(trace, first, end)["total"]
+        for leaf in {stack.rsplit("-;", 1)[1] for stack in [*wanted, *found]}:
+            sums = [sum(ns for stack, ns in graph_.items() if stack.endswith("-;" + leaf)) for graph_ in (found, wanted)]
+            t.equal(*sums, f"{leaf} from {first} to {end}")
+        t.true(set(found) & set(wanted) if wanted else not found, f"stacks from {first} to {end}")
+
 with t.case("device time of the cells is the report's, in made and in generated traces"):
     t.wanted()
     compared = 0
@@ -193,9 +262,9 @@ with t.case("device time of the cells is the report's, in made and in generated 
         devices = t.report(trace)["devices"]
         if not all(row["measured"] for row in devices):
             continue
-        for view, keys in ((None, ("busy_ns", "idle_ns")), ("total", ("busy_ns", "idle_ns")), ("gpu", ("busy_ns",)), ("idle", ("idle_ns",))):
-            page = scope(trace, *(("--view", view) if view else ())) if devices else None
-            if page and sections(page)["head"]["view"] == (view or "total"):
+        for view, keys in (("total", ("busy_ns", "idle_ns")), ("gpu", ("busy_ns",)), ("idle", ("idle_ns",))):
+            page = scope(trace, "--view", view) if devices else None
+            if page:
                 compared += 1
                 t.equal(sum(cell_totals(page)), sum(row[key] for row in devices for key in keys), f"{trace} --view {view}")
     t.true(compared > 40, f"{compared} were compared")
@@ -275,6 +344,13 @@ with t.case("an hour has coarser cells, says so, and loses nothing"):
     t.equal(text(result.stderr), "", "ten minutes of it are shown as they were asked for")
     t.equal(sum(cell_totals(page)), sum(folded(trace, "--view", "cpu", "--from", "600", "--to", "1200").values()), "a part")
 
+def view_of(trace, begin, end):
+    """The view that shows most of a part: idle time, or all."""
+    window = ("--from", begin, "--to", end)
+    idle, total = (sum((folded(trace, "--view", view, *window) or {}).values()) for view in ("idle", "total"))
+    return "idle" if 2 * idle > total else "total"
+
+
 with t.case("options"):
     t.wanted()
     trace = steps(3, False).trace("options")
@@ -284,7 +360,8 @@ with t.case("options"):
             (100 * MS, 20, 20, 500 * MS, 2500 * MS), "the grid")
     t.equal(sum(cell_totals(page)),
             sum(folded(trace, "--view", "gpu", "--device", "gpu1", "--from", "500ms", "--to", "2.5").values()), "one device")
-    t.equal(sections(scope(trace))["head"]["view"], "total", "the view by default")
+    t.equal(sections(scope(trace))["head"]["view"], "idle", "the view by default, of devices that idle most")
+    t.equal(sections(scope(trace, "--from", "1ms", "--to", "1200us"))["head"]["view"], view_of(trace, "1ms", "1200us"), "of a part")
     for options, said in ((("--row", "30"), "divides the column"), (("--row", "0"), "--row"), (("--column", "0"), "--column"),
                           (("--column", "3600", "--row", "1"), "at most 1000 cells"), (("--view", "nope"), "total, gpu, idle"),
                           (("--from", "2", "--to", "1"), "--to is before"), (("--device", "none"), "no device 'none'")):
@@ -305,7 +382,7 @@ with t.case("nothing of a trace is markup"):
         lines += [f"frame {i} python {name} file={name} line={i} first={i}", f"stack {i} {i}",
                   f"launch {i} 1 1 {i * 100} {i * 100 + 1} kernel name={name} stack={i}",
                   f"execution 1 {i} 1 {i * 100 + 1} {i * 100 + 2} {i * 100 + 3} {i * 100 + 50}"]
-    page = scope(make_trace(lines, "names"), "--title", "</title><script>")
+    page = scope(make_trace(lines, "names"), "--view", "total", "--title", "</title><script>")
     with open(page, encoding="ascii") as file:
         content = file.read()
     t.equal(content.count("<script"), 3, "scripts: two sections, its own")

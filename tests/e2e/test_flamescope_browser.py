@@ -14,7 +14,7 @@ MS = 1000000
 HOSTILE = "%3c/script%3e%3cscript%3edocument.title=%22hit%22%3c/script%3e%3cimg%20src=x%20onerror=alert(1)%3e"
 
 
-def make_page():
+def make_page(view="gpu"):
     """Four seconds; in each its own function, and every 100 ms one command of 10 ms."""
     lines = [f"window 0 {4000 * MS} command={HOSTILE}", f"device 1 {HOSTILE}", f"process 1 1001 {HOSTILE}", "thread 1 1", "queue 1 1"]
     for second in range(4):
@@ -27,7 +27,7 @@ def make_page():
     trace, page = t.path("browser.duet"), t.path("browser.html")
     made = run([MAKE_TRACE, "-", trace], stdin="\n".join(lines).encode())
     t.equal(made.status, 0, text(made.stderr))
-    drawn = run([DUET, "flamescope", "--view", "gpu", "-o", page, trace])
+    drawn = run([DUET, "flamescope", "--view", view, "-o", page, trace])
     t.equal(drawn.status, 0, text(drawn.stderr))
     return page
 
@@ -103,6 +103,39 @@ def check(chromium):
         t.true(page.range().startswith("2.02 s to 4 s"), page.range())
         chromium.key("Escape")
         t.true("Whole map" in page.range(), page.range())
+
+    with t.case("search: what matches, its share, the largest first"):
+        page = Page(chromium, make_page())
+        chromium.key("/")
+        chromium.type("SECOND1")
+        t.true(chromium.wait("document.getElementById('hits').textContent === '25.0 %'"), "its share")
+        chromium.key("Enter")
+        t.equal(page.get("duetScope.flame.cursor.text"), "second1 (a.py:1)", "the match")
+        chromium.key("Escape")
+        t.equal(page.get("[duetScope.search, document.getElementById('hits').textContent]"), [None, ""], "no search")
+        chromium.key("/")
+        chromium.type("second")
+        chromium.wait("document.getElementById('hits').title.startsWith('3 boxes')")
+        found = []
+        page.get("document.getElementById('map').focus()")
+        for key in ("n", "n", "n", "n", "N"):
+            chromium.key(key)
+            found.append(page.get("duetScope.flame.cursor.text"))
+        t.equal((len(set(found[:3])), found[3], found[4]), (3, found[0], found[2]), f"round: {found}")
+        chromium.key("Escape")
+        t.equal(chromium.problems(), [], "problems")
+
+    with t.case("help, and the causes of idle time in their colours"):
+        page = Page(chromium, make_page("idle"))
+        chromium.key("?")
+        t.true("Keys and mouse" in page.get("document.getElementById('help').innerText"), "help")
+        chromium.key("Escape")
+        t.true(page.get("document.getElementById('help').hidden"), "closed")
+        legend = page.get("Array.from(document.querySelectorAll('.flame-box .legend'), (one) => one.textContent)")
+        t.true("idle: nothing to do" in legend and len(legend) > 2, f"{legend}")
+        colours = page.get("duetScope.model.head.causes.map((name) => duetScope.colours.cause(name).fill)")
+        t.equal(len(set(colours)), len(colours), "each cause has its own")
+        t.equal(colours, page.get("duetScope.model.head.cause_colours.filter((_, i) => i % 2 === 0)"), "those of the file")
 
     with t.case("dark and light, narrow and wide"):
         page = Page(chromium, make_page())

@@ -264,16 +264,27 @@ def record_machine(*arguments):
     return recorded
 
 
+CONTENDS = """import threading, time
+end = time.time() + 60
+def turn():
+    while time.time() < end:
+        sum(range(2000))
+threading.Thread(target=turn).start()
+turn()
+"""
+
 with t.case("all threads of the machine"):
     need_bpf()
     trace = t.path("machine.duet")
     work = subprocess.Popen([program("kernel_waits"), "pipe", "1000", "10"], env={**os.environ, **SIM},
                             stdout=subprocess.DEVNULL, preexec_fn=duet_test.default_signals)
+    contends = subprocess.Popen(["/usr/bin/python3", "-c", CONTENDS], preexec_fn=duet_test.default_signals)
     try:
         recorded = record_machine("-d", "3", "--collect", "cpu:bpf", "-o", trace)
     finally:
-        work.kill()
-        work.wait()
+        for one in (work, contends):
+            one.kill()
+            one.wait()
     t.equal(recorded.status, 0, f"record: {text(recorded.stderr)}")
     lines = text(run([DUET, "export", "-f", "jsonl", trace]).stdout).splitlines()
     rows = [json.loads(line) for line in lines]
@@ -287,6 +298,13 @@ with t.case("all threads of the machine"):
     t.true(waits.count("read (pipe)") > 20, f"what for: {collections.Counter(waits)}")
     wakers = [ours.get(row["waker"], row["waker_name"]) for row in switches if row["next"] in launcher]
     t.true(wakers.count("writer") > 20, f"by whom: {collections.Counter(wakers)}")
+    contenders = {id for id, row in threads.items() if processes[row["process"]] == contends.pid}
+    waits = [row for row in switches if row["previous"] in contenders and row["reason"] == "blocked"]
+    locks = [row for row in waits if row.get("wait") == "Python GIL"]
+    t.true(len(locks) > 20 and len(locks) > 0.9 * len(waits),
+           f"for the interpreter's lock: {collections.Counter(row.get('wait') for row in waits)}")
+    held = [row for row in locks if row.get("holder") in contenders - {row["previous"]}]
+    t.true(len(held) > 0.5 * len(locks), f"by the other thread: {len(held)} of {len(locks)}")
     # of recorders only that of another test is seen at work
     own = {row["id"] for row in rows if row["kind"] == "process" and trace in row.get("command", "")}
     seen = {threads[id]["process"] for row in switches for id in (row["previous"], row["next"]) if id}

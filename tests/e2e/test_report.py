@@ -127,8 +127,9 @@ with t.case("a thread of another process is not called own"):
                      "switch 1 100 preempted wait=a%20(process%20100) holder=2", "switch 1 1200 in",
                      "switch 1 1300 preempted wait=b%20(process%20200) holder=3", "switch 1 3400 in",
                      "launch 2 1 1 5000 5010 kernel name=k", "execution 1 2 1 5010 5011 5020 9000")
-    lines = [re.sub(r" {2,}[^%]*%", "", line.strip()) for line in report_text(path).splitlines() if line.strip().startswith("by ")]
-    t.equal(lines, ["by b (process 200)  thread far (2003)", "by a (process 100)  own thread helper (2002)"], report_text(path))
+    lines = [re.sub(r" {2,}[^%]*%", "", line.strip()) for line in report_text(path).splitlines()
+             if re.match(r" +[ab] \(process", line)]
+    t.equal(lines, ["b (process 200)", "a (process 100)  own thread 2002 (helper)"], report_text(path))
 
 with t.case("losses of unknown size have no number"):
     lines = ["window 0 1000000", "thread 1 1", "call 1 10 20 call f"]

@@ -26,6 +26,9 @@ def make(name, lines):
     return t.described(name, *lines)
 
 
+SMALL_LOOP = ["window 0 1000", "device 1 gpu", "thread 1 1", "queue 1 1", "launch 1 1 1 10 20 kernel name=k", "execution 1 1 1 11 12 30 40"]
+
+
 def view(trace, *options):
     output = trace + ".html"
     result = run([DUET, "view", "-o", output, *options, trace])
@@ -101,7 +104,7 @@ def check_queues(page, rows, begin, window):
         if first is not None:
             waits.append((first - begin, between - first, row["started"] - between))
     found = [(item["begin"], item["duration"], page.names[page.paths[item["what"]]["name"]])
-             for track in page.of_kind("queue") for item in track.items()]
+             for track in page.of_kind("queue", "transfers") for item in track.items()]
     compare([(a, b, "barrier" if c == "marker" else c) for a, b, c in found], expected, "commands")
     compare([(item["begin"], item["host_ns"], item["device_ns"])
              for track in page.of_kind("waiting") for item in track.items()], waits, "waiting")
@@ -136,7 +139,7 @@ def check_links(page, rows, begin):
         launch = check_account.known_launch(row)
         if check_account.is_in_account(row):
             expected.append((row["started"] - begin, number[launch["enter"]] if launch else 0))
-    found = [(item["begin"], item["link"]) for track in page.of_kind("queue")
+    found = [(item["begin"], item["link"]) for track in page.of_kind("queue", "transfers")
              for item in track.items()]
     missing = collections.Counter(found) - collections.Counter(expected)
     if missing:
@@ -253,7 +256,9 @@ with t.case("the first picture is in the first section"):
     ids = [name or tag for name, tag in order]
     t.equal(ids[:3], ["head", "s1", "script"], "what comes first")
     t.equal(ids[-1], "end", "what comes last")
-    t.equal(ids[3:-1], [f"s{i}" for i in range(2, shown.head["sections"] + 1)], "the other sections")
+    graphs = [name for track in shown.of_kind("device") for name in track.head.get("graph", [])]
+    t.true(graphs, "a device has stacks")
+    t.equal(ids[3:-1], [*(f"s{i}" for i in range(2, shown.head["sections"] + 1)), *graphs], "the other sections")
 
 with t.case("the policy lets our own script and style run and nothing else"):
     policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', shown.text).group(1)
@@ -330,8 +335,51 @@ with t.case("a processor and an accelerator, two processes: tracks are below the
     t.equal(shown.of_kind("process")[0].head["detail"], "./first -x", "command")
     t.equal(sorted(track.name for track in shown.of_kind("samples")), ["cpu-clock", "page-faults"],
             "sources")
-    extras = {item["extra"] for track in shown.of_kind("queue") for item in track.items()}
+    extras = {item["extra"] for track in shown.of_kind("queue", "transfers") for item in track.items()}
     t.equal(extras, {0, 64, 32}, "bytes and work items")
+
+with t.case("devices come first, processors have a row each, and many threads are a group"):
+    lines = ["window 0 100000", "device 1 gpu", "process 1 101 first rank=2 rank_count=4", "process 2 102 second", "queue 1 1",
+             *(f"thread {i} 1 name=t{i}" for i in range(1, 61)), "thread 61 2 name=other",
+             "launch 1 1 1 10 20 kernel name=a", "execution 1 1 1 15 18 20 100",
+             "launch 2 1 1 110 120 write bytes=64", "execution 1 2 1 115 118 120 200",
+             *(f"call {i} {1000 + i} {1100 + i} call f" for i in range(1, 4)),
+             *(f"sample {i} {2000 + i} 9" for i in range(1, 62)),
+             "switch 1 3000 blocked cpu=0", "switch 61 3100 in cpu=2", "switch 1 3200 in cpu=2", "switch 1 3300 preempted cpu=2",
+             "switch 1 3400 in cpu=0"]
+    shown = view(make("order.duet", lines))
+    check_page(shown)
+    roots = [(track.kind, track.name) for track in shown.tracks if "parent" not in track.head]
+    t.equal(roots, [("device", "gpu"), ("process", "first"), ("group", "processors"), ("process", "second")], "order")
+    t.equal(shown.of_kind("process")[0].head["rank"], "rank 1 of 4", "rank")
+    group = next(track for track in shown.of_kind("group") if track.name == "57 other threads")
+    inside = [track.name for track in shown.of_kind("thread") if track.head["parent"] == group.id]
+    t.equal((len(inside), shown.tracks[group.head["parent"]].name), (57, "first"), "threads without calls")
+    t.equal([track.name for track in shown.of_kind("thread") if track.head["parent"] != group.id], ["t1", "t2", "t3", "other"], "others")
+    ran = {track.name: [(shown.names[item["what"]], item["begin"], item["end"]) for item in track.items()] for track in shown.of_kind("processor")}
+    t.equal(ran, {"processor 0": [("t1 2001", 3400, 100000)], "processor 2": [("other 2061", 3100, 3200), ("t1 2001", 3200, 3300)]},
+            "threads on processors")
+    queue = shown.of_kind("queue")[0]
+    t.equal([(track.kind, track.head["items"], track.head.get("parent") == queue.id) for track in shown.of_kind("queue", "transfers")],
+            [("queue", 1, False), ("transfers", 1, True)], "kernels and transfers")
+
+with t.case("iterations are a row of their process, and slow ones are marked"):
+    lines, now = ["window 0 1000000", "device 1 gpu", "process 1 101 loop", "process 2 102 other", "thread 1 1", "thread 2 2", "queue 1 1"], 1000
+    for number in range(30):
+        for kernel in range(3):
+            at = now + kernel * 100
+            lines += [f"launch {3 * number + kernel + 1} 1 1 {at} {at + 10} kernel name=k{kernel}",
+                      f"execution 1 {3 * number + kernel + 1} 1 {at + 1} {at + 12} {at + 20} {at + 80}"]
+        now += 5000 if number == 20 else 1000
+    lines.append("sample 2 500 9")
+    shown = view(make("iterations.duet", lines))
+    check_page(shown)
+    track, = shown.of_kind("iterations")
+    t.equal(shown.tracks[track.head["parent"]].name, "loop", "of its process")
+    items = [(shown.names[item["what"]], item["duration"]) for item in track.items()]
+    t.true(len(items) > 25, f"{items}")
+    t.equal([item for item in items if item[0] != "iteration"], [("slow iteration", 5000)], f"the slow one: {items}")
+    t.equal(view(make("still.duet", SMALL_LOOP)).of_kind("iterations"), [], "no loop")
 
 with t.case("a clock without a bound, and one that is broken"):
     made = make("clock.duet", ["window 0 10000", "clock 5 100", "device 1 gpu", "thread 1 1",

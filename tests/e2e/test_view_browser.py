@@ -293,7 +293,7 @@ def hover_box(page, name):
     """Points at the box of that name, and returns the lines of the tip."""
     x, y = page.get("(() => { const rect = v.flame.canvas.getBoundingClientRect();"
                     f" const box = v.flame.boxes.find((one) => one.node.text === {name!r});"
-                    " return [rect.x + box.x + box.width / 2, rect.y + (box.depth + 0.5) * 17]; })()")
+                    " return [rect.x + box.x + box.width / 2, rect.y + v.flame.topOf(box.depth) + 8]; })()")
     page.chromium.mouse("mouseMoved", x, y)
     return page.get("texts('#tip > *')")
 
@@ -414,7 +414,7 @@ def test_keyboard(t, page, path):
         page.key("3")
         t.true(page.chromium.wait("Boolean(v.flame)"), "a flame graph")
         page.get("v.flame.canvas.focus()")
-        page.key("ArrowDown", "ArrowDown")
+        page.key("ArrowUp", "ArrowUp")
         t.true(page.get("v.flame.root.children.get(v.flame.cursor.key) === v.flame.cursor"), "a child of the root")
         first = page.get("v.flame.cursor.text")
         page.key("ArrowRight")
@@ -426,7 +426,7 @@ def test_keyboard(t, page, path):
         t.equal(page.get("v.flame.trail.length"), 2, "zoomed")
         page.key("Backspace")
         t.equal(page.get("v.flame.trail.length"), 1, "and back")
-        page.key("ArrowUp")
+        page.key("ArrowDown")
         t.true(page.get("v.flame.cursor === v.flame.root"), "the root")
 
     with t.case("without a mouse: items, tracks, the strip of the whole run"):

@@ -1,10 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """duet flame, report, info and archive on described traces (grammar: tests/checker/description.h)."""
+import fcntl
 import json
 import os
+import pty
 import random
 import re
+import struct
+import termios
 
 import duet_test
 from duet_test import DUET, Skip, run, text
@@ -213,6 +217,31 @@ with t.case("a device without commands, and one that was not measured"):
     result = duet("flame", "--folded", described("only.duet", *host_only[:2], *host_only[3:]), status=1)
     t.true(b"not measured: " in result.stderr, text(result.stderr))
 
+with t.case("with --root process each stack begins with its process"):
+    lines = ["window 0 10000", "device 1 gpu", "process 1 101 train rank=1 rank_count=2", "process 2 102 train rank=2 rank_count=2",
+             "thread 1 1", "thread 2 2", "thread 3 2", "queue 1 1", "queue 2 2", *STACKS]
+    for number, process in enumerate((1, 2, 1, 2), 1):
+        at = number * 2000
+        lines += [f"call {process} {at - 900} {at - 800} call clBuildProgram stack=1", f"sample {process} {at - 500} 100 stack=1",
+                  f"launch {number} {process} {process} {at} {at + 20} kernel name=k stack=1",
+                  f"execution {process} {number} {process} {at + 5} {at + 30} {at + 50} {at + 500}"]
+    lines += ["sample 3 9000 100 stack=2", "switch 3 9100 blocked stack=2 wait=futex", "switch 3 9200 in",
+              "launch 9 2 2 9900 9910 kernel name=k stack=2"]
+    trace = described("root.duet", *lines)
+    for view in ("total", "gpu", "idle", "cpu", "offcpu", "launch"):
+        plain, rooted = folded(trace, "--view", view), folded(trace, "--view", view, "--root", "process")
+        stripped = {}
+        for stack, value in rooted.items():
+            bare = stack.split(";", 1)[1] if stack.startswith("train ") else stack
+            stripped[bare] = stripped.get(bare, 0) + value
+        t.equal(stripped, plain, f"{view}: the same below")
+        roots = {stack.split(";")[0] for stack in rooted}
+        wanted = {"train 102, rank 1 of 2"} if view == "offcpu" else {"train 101, rank 0 of 2", "train 102, rank 1 of 2"}
+        t.equal({root for root in roots if not root.startswith("[")}, wanted, f"{view}: processes")
+    t.equal(sum(ns for stack, ns in folded(trace, "--view", "gpu", "--root", "process").items() if stack.startswith("train 101, rank 0 of 2;main")),
+            900, "busy time of a rank")
+    t.true("--root: process, not 'thread'" in text(duet("flame", "--root", "thread", trace, status=2).stderr), "another root")
+
 with t.case("a box for each function, or with --lines for each line"):
     trace = described("lines.duet", "window 0 1000", *TWO, "launch 3 1 1 710 720 kernel name=k stack=3",
                       "execution 1 3 1 711 721 730 740")
@@ -352,6 +381,78 @@ def launches_of(*stacks, kind="kernel name=k"):
         yield f"launch {i} 1 1 {i * 100} {i * 100 + 10} {kind} stack={stack}"
         yield f"execution 1 {i} 1 {i * 100 + 1} {i * 100 + 20} {i * 100 + 30} {i * 100 + 30 + i}"
 
+
+def on_terminal(columns, *arguments, **environment):
+    """The output of duet on a terminal of that many columns."""
+    kept = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "NO_COLOR")}
+    pid, terminal = pty.fork()
+    if not pid:
+        fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+        os.execve(DUET, [DUET, *arguments], {**kept, "TERM": "xterm", **environment})
+    pieces = []
+    while True:
+        try:
+            pieces.append(os.read(terminal, 65536))
+        except OSError:
+            break
+        if not pieces[-1]:
+            break
+    t.equal(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 0, f"status of {arguments}")
+    os.close(terminal)
+    return text(b"".join(pieces)).replace("\r\n", "\n")
+
+
+def table_of(printed, title):
+    return printed[printed.index(f"\n{title} ") + 1:].split("\n\n")[0].splitlines()
+
+
+TEMPLATES = ("void%20at::native::reduce_kernel<512,%201,%20at::native::ReduceOp<float>%20>(int)",
+             "void%20at::native::reduce_kernel<128,%204,%20at::native::ReduceOp<c10::Half>%20>(int)")
+
+with t.case("kernels have short names and percentiles, copies their overlap with kernels"):
+    times = [*range(1, 101)]
+    trace = described("names.duet", "window 0 100000", *GROUND, "queue 2 1",
+                      *(line for i, length in enumerate(times) for line in (
+                          f"launch {i + 1} 1 1 {i * 200 + 10} {i * 200 + 20} kernel name={TEMPLATES[0]}",
+                          f"execution 1 {i + 1} 1 {i * 200 + 11} {i * 200 + 30} {i * 200 + 40} {i * 200 + 40 + length}")),
+                      f"launch 201 1 1 30000 30010 kernel name={TEMPLATES[1]}", "execution 1 201 1 30001 30020 30030 30630",
+                      "launch 202 1 2 30020 30030 read bytes=64", "execution 1 202 2 30021 30040 30530 30930")
+    document = t.report(trace)
+    full = [name.replace("%20", " ") for name in TEMPLATES]
+    rows = {row["name"]: (row["median_ns"], row["p95_ns"], row["p99_ns"], row["max_ns"]) for row in document["kernels"]}
+    t.equal(rows, {full[0]: (50, 95, 99, 100), full[1]: (600, 600, 600, 600)}, "percentiles, and full names in JSON")
+    t.equal(document["devices"][0]["overlap"], {"kernels_only_ns": sum(times) + 500, "copies_only_ns": 300, "both_ns": 100}, "overlap")
+    printed = text(duet("report", trace).stdout)
+    for name, numbers in (("reduce_kernel<ReduceOp<float>>", "100 +5.050 \u00b5s +84.9 % +50 ns +95 ns +99 ns +100 ns"),
+                          ("reduce_kernel<ReduceOp<Half>>", "1 +600 ns +9.2 % +600 ns +600 ns +600 ns +600 ns")):
+        row = next((line for line in table_of(printed, "KERNELS") if re.search(f" {numbers}$", line)), "")
+        head, tail = (row.split()[0].split("\u2026") + [""])[:2]
+        t.true(row and name.startswith(head) and name.endswith(tail), f"{name} in {printed}")
+    t.true("\n  kernels ran during 100 ns of the 400 ns with copies (25.0 %)\n" in printed, printed)
+    t.true(full[1] in on_terminal(250, "report", "--full-names", trace), "full names")
+    for columns in (60, 80, 100, 160, 250):
+        lines = table_of(on_terminal(columns, "report", "--color", "never", trace), "KERNELS")
+        t.true(max(map(len, lines)) <= columns, f"{columns} columns: {lines}")
+        t.equal("reduce_kernel<ReduceOp<float>>" in "".join(lines), columns >= 160, f"{columns} columns: {lines}")
+        t.equal("p99" in lines[0], columns >= 80, lines[0])
+
+with t.case("a terminal gets colours, unless they are refused"):
+    trace = described("colour.duet", *SMALL)
+    for arguments, environment, wanted in (((), {}, True), ((), {"NO_COLOR": "1"}, False), (("--color", "never"), {}, False),
+                                           ((), {"TERM": "dumb"}, False), (("--color", "always"), {"NO_COLOR": "1"}, True)):
+        printed = on_terminal(100, "report", *arguments, trace, **environment)
+        t.equal("\033[1mKERNELS" in printed, wanted, f"{arguments} {environment}: {printed[:300]}")
+        t.equal(re.sub("\033\\[[0-9;]*m", "", printed), text(duet("report", trace).stdout), "the same text")
+    t.true("\033" not in text(duet("report", trace).stdout), "no terminal, no colours")
+    t.true("\033[1mKERNELS" in text(duet("report", "--color", "always", trace).stdout), "always")
+    t.true("--color takes auto, always or never, not 'red'" in text(duet("report", "--color", "red", trace, status=2).stderr), "usage")
+
+with t.case("--by prints one table"):
+    trace = described("one.duet", *SMALL, "call 1 1 5 call clFlush")
+    whole, one = text(duet("report", trace).stdout), text(duet("report", "--by", "queue", trace).stdout)
+    for title in ("DEVICES", "API CALLS", "CLOCKS", "LEDGER"):
+        t.true(f"\n{title} " in whole and f"\n{title} " not in one, f"{title} in {one}")
+    t.true(whole.splitlines()[:2] == one.splitlines()[:2] and "\nQUEUES " in one, one)
 
 with t.case("lines: files of one name are told apart, and only PyOpenCL's own folder is the runtime"):
     trace = described("places.duet", "window 0 1000", *GROUND, *PLACES, *launches_of(1, 2, 3, 4))
@@ -533,7 +634,7 @@ with t.case("a row of an instruction has its place however long its kernel's nam
     trace = described("long.duet", *SMALL, f"instruction 1 100 {long} 64 stall=sbid count=5",
                       f"instruction 1 100 {long} 64 stall=active count=2", f"instruction 1 100 {long} 4096 stall=send count=4",
                       f"instruction 1 100 {long} 8192 count=3")
-    printed = text(duet("report", "--by", "instruction", trace).stdout)
+    printed = text(duet("report", "--by", "instruction", "--full-names", trace).stdout)
     lines = printed[printed.index("\nINSTRUCTIONS ") + 1:].splitlines()[:4]
     t.true(re.fullmatch(r"INSTRUCTIONS {74}samples  of kernel  main reason", lines[0]), lines[0])
     for line, (place, samples, part, why) in zip(lines[1:], (("0x40", 7, "50.0", "sbid +71.4 %"), ("0x1000", 4, "28.6", "send +100.0 %"),

@@ -6,7 +6,7 @@ import json
 import re
 import zlib
 
-SLICES = ("calls", "off", "device", "context", "queue", "ranges", "rejected", "waiting")
+SLICES = ("calls", "off", "device", "context", "queue", "transfers", "processor", "iterations", "ranges", "rejected", "waiting")
 FIRST_PATH = 16
 
 

@@ -77,6 +77,9 @@ static struct python_offsets measure(void)
 #endif
 		.lock_holder = offsetof(struct _gil_runtime_state, last_holder),
 		.lock_taken = offsetof(struct _gil_runtime_state, locked),
+		.lock_waiters = offsetof(struct _gil_runtime_state, cond) +
+				offsetof(pthread_cond_t, __data.__wrefs),
+		.lock_switches = offsetof(struct _gil_runtime_state, switch_number),
 		.lock_bytes = sizeof(struct _gil_runtime_state),
 #if PY_VERSION_HEX < 0x030b0000
 		.layout = PYTHON_LAYOUT_OBJECTS, .unit = PY_VERSION_HEX < 0x030a0000 ? 1 : 2,

@@ -5,12 +5,15 @@
     python_cpu.py sleeps MS          asleep in one function, computing for as long in another
     python_cpu.py lock ROUNDS MS [1] launches kernels; before each another thread has the interpreter's lock for MS, computing
                                      or (1) in a C function that waits and keeps it
+    python_cpu.py parse ROUNDS MS    the same with the usual switch interval of 5 ms, in a C function that computes; says which
+                                     thread it was
     python_cpu.py finish ROUNDS KEEPS  waits for kernels, with the interpreter's lock (1) or without (0), while another thread
                                      would compute; says how long the waits took
 
 Prints "NAME NANOSECONDS" for each: processor time, or for what waits the time by the clock.
 """
 import ctypes
+import json
 import sys
 import threading
 import time
@@ -112,6 +115,21 @@ def keep(seconds):
     C.usleep(int(seconds * 1e6))
 
 
+def text_of(seconds):
+    """A text that takes that long to parse, in one C function."""
+    items, best = [{"id": i, "box": [i, i + 1, i + 2]} for i in range(1000)], 1e9
+    sample = json.dumps(items)
+    for _ in range(5):
+        begin = time.monotonic()
+        json.loads(sample)
+        best = min(best, time.monotonic() - begin)
+    return json.dumps(items * (int(seconds / best) + 1))
+
+
+def read_config(config):
+    return json.loads(config)
+
+
 def hold(turns, seconds, begun, do):
     for _ in iter(turns.acquire, None):
         if not seconds[0]:
@@ -141,6 +159,27 @@ def lock(rounds, ms, keeps=0):
     return {"waited": waited}
 
 
+def parse(rounds, ms):
+    """The other thread keeps the lock in one C function for longer than the switch interval."""
+    device, turns, begun, waited = Device(), threading.Semaphore(0), [], 0
+    configs = [text_of(ms / 1000)]
+    holder = threading.Thread(target=hold, args=(turns, configs, begun, read_config))
+    holder.start()
+    for number in range(rounds):
+        device.launch()
+        turns.release()
+        while len(begun) == number:
+            begin = time.monotonic_ns()
+            time.sleep(0.001)
+        waited += time.monotonic_ns() - begin - 1000000
+        device.launch()
+    tid = holder.native_id
+    configs[0] = ""
+    turns.release()
+    holder.join()
+    return {"waited": waited, "holder": tid}
+
+
 def finish(rounds, keeps):
     device, is_over, took = Device(), [], 0
     wait = (ctypes.PyDLL if keeps else ctypes.CDLL)("libOpenCL.so.1").clFinish
@@ -168,6 +207,8 @@ def main():
         told = {"rest_a": rest_a(numbers[0]), "work_b": work_b(numbers[0])}
     elif what == "finish":
         told = finish(*numbers)
+    elif what == "parse":
+        told = parse(*numbers)
     else:
         told = lock(*numbers)
     for name, ns in told.items():

@@ -105,7 +105,8 @@ def gap_rows(low, high, command, is_first):
     cuts = [low]
     for moment in (command["enter"], command["exit"], command["submitted"], high):
         cuts.append(min(max(moment, cuts[-1]), high))
-    causes = ["nothing_to_do" if is_first else "blocked", "runtime", "submission", "latency"]
+    thread = "on_cpu" if low // 1000 % 3 == 0 else "blocked"
+    causes = ["nothing_to_do" if is_first else thread, "runtime", "submission", "latency"]
     rows = []
     for cause, begin, end in zip(causes, cuts, cuts[1:]):
         if end > begin:

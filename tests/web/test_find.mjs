@@ -9,6 +9,7 @@ import {ChunkStore, SectionStore} from "../../web/data.js";
 import {Model} from "../../web/model.js";
 import {Watch} from "../../web/account.js";
 import {momentPlace, Search} from "../../web/search.js";
+import {findEvidence} from "../../web/findings.js";
 import {findLinked} from "../../web/links.js";
 import {threadsMeanwhile} from "../../web/meanwhile.js";
 import {pick} from "../../web/place.js";
@@ -52,6 +53,46 @@ for (const name of ["scene", "many", "twins"])
 		assert.deepEqual(back, begins.slice(-60).reverse(), "the same way back");
 		assert.equal(await search.next(file.chunks, momentPlace(Infinity, 1), 1, new Watch()), null);
 	});
+
+for (const name of ["scene", "many"])
+	await test(name + ": a new search begins at the longest match", async () => {
+		const file = await open(name), search = new Search(file.model, "diffuse");
+		const found = await search.longest(file.chunks, -Infinity, Infinity, new Watch());
+		let longest = 0;
+		file.model.tracks.filter((track) => track.items).forEach((track, number) => {
+			const {columns} = file.expected.items[number];
+			if (track.kind === "queue")
+				columns[0].forEach((begin, i) => longest = Math.max(longest, file.model.itemName(track, columns[3][i]) === "diffuse" ? columns[1][i] : 0));
+		});
+		assert.equal(found.item.duration, longest);
+		const chunk = await file.chunks.load(found.track, 0, found.index);
+		assert.equal(chunk.begin[found.i], found.item.begin, "its place, from which , and . go on");
+	});
+
+// By gaps between busy times, from the file's description: [sum of the cause, begin of its longest item].
+function gapsOf({model, expected}, device, cause) {
+	const number = model.tracks.filter((track) => track.items).indexOf(device), {columns} = expected.items[number];
+	const gaps = [[0, 0, -1]];
+	columns[0].forEach((begin, i) => {
+		const gap = gaps[gaps.length - 1];
+		if (columns[3][i] >= 16)
+			gaps.push([0, 0, -1]);
+		else if (model.causes[columns[3][i]] === cause)
+			gaps[gaps.length - 1] = [gap[0] + columns[1][i], Math.max(gap[1], columns[1][i]), columns[1][i] > gap[1] ? begin : gap[2]];
+	});
+	return gaps.sort((x, y) => y[0] - x[0]);
+}
+
+await test("the evidence of idle time is in the gap that has most of the largest cause", async () => {
+	const file = await open("many"), device = file.model.ofKind("device")[0], view = {model: file.model, chunks: file.chunks};
+	const causes = ["preempted", "blocked", "on_cpu"].filter((cause) => gapsOf(file, device, cause)[0][0] > 0);
+	assert.ok(causes.length > 1, causes.join());
+	for (const large of causes) {
+		const evidence = {device: device.name, ...Object.fromEntries(causes.map((cause) => [cause + "_ns", cause === large ? 5 : 1]))};
+		const found = await findEvidence(view, {id: "starved_queue", evidence}, new Watch()), [gap] = gapsOf(file, device, large);
+		assert.deepEqual([file.model.causes[found.item.what], found.item.begin, found.item.duration], [large, gap[2], gap[1]]);
+	}
+});
 
 await test("a search finds functions in the stacks of threads, and idle causes", async () => {
 	const file = await open("scene");

@@ -97,6 +97,7 @@ void account_init(struct account *account, uint64_t from, uint64_t to, bool has_
 	*account = (struct account){.from = from,
 				    .to = to < from ? from : to,
 				    .has_causes = has_causes,
+				    .steady.to = UINT64_MAX,
 				    .in_flight_from = UINT64_MAX};
 }
 
@@ -123,6 +124,17 @@ static uint64_t inside(const struct account *account, uint64_t begin, uint64_t e
 	begin = clamp(begin, account->from, account->to);
 	end = clamp(end, account->from, account->to);
 	return end > begin ? end - begin : 0;
+}
+
+static bool is_busy(const struct account *account)
+{
+	return account->active_count || account->fair_share.count;
+}
+
+static uint64_t inside_steady(const struct account *account, uint64_t begin, uint64_t end)
+{
+	return inside(account, begin > account->steady.from ? begin : account->steady.from,
+		      end < account->steady.to ? end : account->steady.to);
 }
 
 static void emit_busy_span(struct account *account, struct account_span span)
@@ -166,6 +178,8 @@ static void divide(struct account *account, uint64_t until)
 	uint64_t first = clamp(account->cursor, account->from, account->to), begin = first;
 	uint64_t count = account->active_count, share, extra;
 
+	if (is_busy(account))
+		account->steady.busy_ns += inside_steady(account, account->cursor, until);
 	account->cursor = until;
 	if (length && account->fair_share.count)
 		divide_fair_share(account, length);
@@ -233,11 +247,6 @@ static uint64_t earliest_end(const struct account *account)
 	return end;
 }
 
-static bool is_busy(const struct account *account)
-{
-	return account->active_count || account->fair_share.count;
-}
-
 /* Divides everything up to the last end by `time` and retires what ended by then. */
 static void retire_until(struct account *account, uint64_t time)
 {
@@ -251,21 +260,59 @@ static void retire_until(struct account *account, uint64_t time)
 	}
 }
 
-/* Adds [begin, end) to one cause, except for untimed intervals, in which an untimed command may
- * have run.
- * */
-static void add_cause(struct account *account, const struct account_command *command,
-		      enum account_cause cause, uint64_t begin, uint64_t end)
+/* The end of the piece of [begin, end) that is in the steady part as a whole, or out of it. */
+static uint64_t piece_end(const struct account *account, uint64_t begin, uint64_t end)
 {
-	uint64_t unknown = 0;
+	const uint64_t from = account->steady.from, to = account->steady.to;
+
+	if (begin < from && from < end)
+		return from;
+	return begin < to && to < end ? to : end;
+}
+
+static struct gap make_gap(struct account *account, const struct account_command *command,
+			   uint64_t begin, uint64_t end, bool is_after)
+{
 	struct gap gap;
 
 	gap_init(&gap, account, command, begin, end);
-	if (account->untimed)
+	gap.is_after = is_after;
+	gap.is_steady = account->commands && !is_after && begin >= account->steady.from &&
+			begin < account->steady.to;
+	return gap;
+}
+
+static void add_cause_piece(struct account *account, const struct account_command *command,
+			    struct account_idle idle, uint64_t begin, uint64_t end)
+{
+	struct gap gap = make_gap(account, command, begin, end, false);
+	uint64_t unknown = 0;
+
+	if (account->untimed && idle.cause != CAUSE_UNKNOWN)
 		unknown = untimed_intervals_inside(account->untimed, gap.at, gap.end);
-	gap_add(&gap, cause, gap.end - gap.at - unknown);
+	gap_add_finer(&gap, idle.cause, idle.finer, gap.end - gap.at - unknown);
 	gap_add(&gap, CAUSE_UNKNOWN, unknown);
-	gap_emit(&gap, cause);
+	gap_emit(&gap, idle.cause);
+}
+
+/* Adds [begin, end) to one cause, except for untimed intervals, in which an untimed command may
+ * have run. */
+static void add_finer(struct account *account, const struct account_command *command,
+		      struct account_idle idle, uint64_t begin, uint64_t end)
+{
+	while (begin < end) {
+		const uint64_t until = piece_end(account, begin, end);
+
+		add_cause_piece(account, command, idle, begin, until);
+		begin = until;
+	}
+}
+
+static void add_cause(struct account *account, const struct account_command *command,
+		      enum account_cause cause, uint64_t begin, uint64_t end)
+{
+	add_finer(account, command, (struct account_idle){.cause = cause, .finer = cause}, begin,
+		  end);
 }
 
 /* Whether the thread's calls explain [begin, end). They do not if any of it is untimed: the calls
@@ -277,10 +324,19 @@ static bool has_state(const struct account *account, const struct account_comman
 	       !(account->untimed && untimed_intervals_inside(account->untimed, begin, end));
 }
 
+static struct account_piece piece_of(const struct gap *gap)
+{
+	return (struct account_piece){.begin = gap->at,
+				      .end = gap->end,
+				      .thread = gap->command->thread,
+				      .rest = gap->rest,
+				      .is_after = gap->is_after,
+				      .is_steady = gap->is_steady};
+}
+
 /* Adds the part of a gap outside of calls, of this length, by the thread's state. */
 static void add_outside(struct gap *gap, uint64_t length)
 {
-	struct account *account = gap->account;
 	const struct account_command *command = gap->command;
 	const struct calls_sum first = calls_until(command->away, gap->at);
 	const struct calls_sum last = calls_until(command->away, gap->end);
@@ -291,53 +347,79 @@ static void add_outside(struct gap *gap, uint64_t length)
 	gap_add(gap, CAUSE_PREEMPTED, preempted);
 	gap_add(gap, CAUSE_BLOCKED, blocked);
 	gap_add(gap, CAUSE_ON_CPU, length - preempted - blocked);
+}
+
+/* Passes the gap to on_thread. Returns whether the thread's switches are known there. */
+static bool pass_thread(const struct gap *gap)
+{
+	struct account *account = gap->account;
+	const struct account_piece piece = piece_of(gap);
+
+	const bool is_known = gap->command->away && gap->command->watched_ns <= gap->at;
+
+	if (!gap->command->away || (!is_known && gap->rest == CAUSE_HOST))
+		return false;
 	if (account->on_thread && !account->error)
-		account->error = account->on_thread(account->context, account, command->thread,
-						    gap->at, gap->end);
+		account->error = account->on_thread(account->context, account, &piece);
+	return is_known;
 }
 
-/* Adds [begin, end) before the launch was entered by what the launching thread did. Time outside of
- * calls has the cause `rest`: CAUSE_NOTHING_TO_DO before the first command, otherwise CAUSE_HOST,
- * which the thread's switches divide further. Time in duet's own code is CAUSE_DUET_ITSELF. */
-static void add_thread_state(struct account *account, const struct account_command *command,
-			     uint64_t begin, uint64_t end, enum account_cause rest)
+static void pass_calls(const struct gap *gap)
 {
-	struct calls_sum first, last;
-	uint64_t length, wait, call, duet;
-	struct gap gap;
+	struct account *account = gap->account;
+	const struct account_piece piece = piece_of(gap);
 
-	gap_init(&gap, account, command, begin, end);
-	if (gap.at >= gap.end)
-		return;
-	gap.rest = rest;
-	length = gap.end - gap.at;
-	first = calls_until(command->calls, gap.at);
-	last = gap.end == command->enter ? command->at_enter : calls_until(command->calls, gap.end);
-	wait = clamp(last.wait_ns - first.wait_ns, 0, length);
-	call = clamp(last.call_ns - first.call_ns, 0, length - wait);
-	duet = clamp(last.duet_ns - first.duet_ns, 0, length - wait - call);
-	gap_add(&gap, CAUSE_API_WAIT, wait);
-	gap_add(&gap, CAUSE_API_CALL, call);
-	gap_add(&gap, CAUSE_DUET_ITSELF, duet);
-	if (wait + call && account->on_calls && !account->error)
-		account->error = account->on_calls(account->context, account, command->thread,
-						   gap.at, gap.end);
-	length -= wait + call + duet;
-	if (rest == CAUSE_HOST && command->away && command->watched_ns <= gap.at)
-		add_outside(&gap, length);
+	if (account->on_calls && !account->error)
+		account->error = account->on_calls(account->context, account, &piece);
+}
+
+/* Time in calls and in duet's own code. Returns the rest of the length. */
+static uint64_t add_calls(struct gap *gap, uint64_t length)
+{
+	const struct account_command *command = gap->command;
+	const struct calls_sum first = calls_until(command->calls, gap->at);
+	const struct calls_sum last = gap->end == command->enter
+					      ? command->at_enter
+					      : calls_until(command->calls, gap->end);
+	uint64_t wait = clamp(last.wait_ns - first.wait_ns, 0, length);
+	uint64_t call = clamp(last.call_ns - first.call_ns, 0, length - wait);
+	uint64_t duet = clamp(last.duet_ns - first.duet_ns, 0, length - wait - call);
+
+	gap_add(gap, gap->is_after ? gap->rest : CAUSE_API_WAIT, wait);
+	gap_add(gap, gap->is_after ? gap->rest : CAUSE_API_CALL, call);
+	gap_add(gap, gap->is_after ? gap->rest : CAUSE_DUET_ITSELF, duet);
+	if (wait + call)
+		pass_calls(gap);
+	return length - wait - call - duet;
+}
+
+static void add_state_piece(struct gap *gap)
+{
+	uint64_t length = add_calls(gap, gap->end - gap->at);
+
+	if (pass_thread(gap) && gap->rest == CAUSE_HOST)
+		add_outside(gap, length);
 	else
-		gap_add(&gap, rest, length);
-	gap_emit_thread(&gap);
+		gap_add(gap, gap->rest, length);
+	gap_emit_thread(gap);
 }
 
-static void add_unknown(struct account *account, const struct account_command *command,
-			uint64_t begin, uint64_t end)
+/* Adds [begin, end) before the launch was entered, or after the last command, by what the launching
+ * thread did. Time outside of calls has the cause `rest`: CAUSE_NOTHING_TO_DO before the first
+ * command and after the last, otherwise CAUSE_HOST, which the thread's switches divide further.
+ * Time in duet's own code is CAUSE_DUET_ITSELF. */
+static void add_thread_state(struct account *account, const struct account_command *command,
+			     uint64_t begin, uint64_t end, enum account_cause rest, bool is_after)
 {
-	struct gap gap;
+	while (begin < end) {
+		const uint64_t until = piece_end(account, begin, end);
+		struct gap gap = make_gap(account, command, begin, until, is_after);
 
-	gap_init(&gap, account, command, begin, end);
-	gap_add(&gap, CAUSE_UNKNOWN, gap.end - gap.at);
-	gap_emit(&gap, CAUSE_UNKNOWN);
+		gap.rest = rest;
+		if (gap.at < gap.end)
+			add_state_piece(&gap);
+		begin = until;
+	}
 }
 
 static void add_before_enter(struct account *account, const struct account_command *command,
@@ -345,11 +427,11 @@ static void add_before_enter(struct account *account, const struct account_comma
 {
 	if (has_state(account, command, begin, end))
 		add_thread_state(account, command, begin, end,
-				 is_first ? CAUSE_NOTHING_TO_DO : CAUSE_HOST);
+				 is_first ? CAUSE_NOTHING_TO_DO : CAUSE_HOST, false);
 	else if (is_first)
 		add_cause(account, NULL, CAUSE_NOTHING_TO_DO, begin, end);
 	else
-		add_unknown(account, command, begin, end);
+		add_cause(account, command, CAUSE_UNKNOWN, begin, end);
 }
 
 /* Cuts the gap [begin, command->started) at the times of the command: enter, exit, submitted, end
@@ -357,7 +439,7 @@ static void add_before_enter(struct account *account, const struct account_comma
 static void explain_gap(struct account *account, const struct account_command *command,
 			uint64_t begin, bool is_first)
 {
-	uint64_t end = command->started, enter, exit, submitted, dependency;
+	uint64_t end = command->started, enter, exit, submitted, early, dependency;
 
 	if (command->has_launch) {
 		enter = clamp(command->enter, begin, end);
@@ -371,12 +453,21 @@ static void explain_gap(struct account *account, const struct account_command *c
 		exit = enter;
 	}
 	submitted = command->has_submitted ? clamp(command->submitted, exit, end) : exit;
+	early = command->dependency_end > submitted
+			? exit
+			: clamp(command->dependency_end, exit, submitted);
 	dependency = clamp(command->dependency_end, submitted, end);
 	add_before_enter(account, command, begin, enter, is_first);
 	add_cause(account, command, CAUSE_RUNTIME, enter, exit);
-	add_cause(account, command, CAUSE_SUBMISSION, exit, submitted);
+	/* some runtimes submit a command only when its wait list has ended */
+	add_cause(account, command, CAUSE_DEPENDENCY, exit, early);
+	add_cause(account, command, CAUSE_SUBMISSION, early, submitted);
 	add_cause(account, command, CAUSE_DEPENDENCY, submitted, dependency);
-	add_cause(account, command, command->has_submitted ? CAUSE_LATENCY : CAUSE_UNKNOWN,
+	add_finer(account, command,
+		  (struct account_idle){
+			  .cause = command->has_submitted ? CAUSE_LATENCY : CAUSE_UNKNOWN,
+			  .finer = command->has_submitted || command->has_launch ? CAUSE_LATENCY
+										 : CAUSE_UNKNOWN},
 		  dependency, end);
 }
 
@@ -476,9 +567,12 @@ int account_add(struct account *account, const struct account_command *command)
 		divide(account, added.started);
 		error = activate(account, &added);
 	}
-	account->commands++;
-	if (added.ended > account->last_end)
+	if (!account->commands++)
+		account->first_start = added.started;
+	if (added.ended > account->last_end) {
 		account->last_end = added.ended;
+		account->last = added;
+	}
 	return error ? error : account->error;
 }
 
@@ -486,6 +580,27 @@ void account_in_flight(struct account *account, uint64_t enter)
 {
 	if (enter < account->in_flight_from)
 		account->in_flight_from = enter;
+}
+
+/* The time after the last command, by what the thread did that launched it. */
+static void add_after(struct account *account, uint64_t begin, uint64_t end)
+{
+	if (account->commands && has_state(account, &account->last, begin, end))
+		add_thread_state(account, &account->last, begin, end, CAUSE_NOTHING_TO_DO, true);
+	else
+		add_cause(account, NULL, CAUSE_NOTHING_TO_DO, begin, end);
+}
+
+static void close_steady(struct account *account)
+{
+	struct account_steady *steady = &account->steady;
+	uint64_t begin = steady->from > account->first_start ? steady->from : account->first_start;
+	uint64_t end = steady->to < account->last_end ? steady->to : account->last_end;
+
+	if (!account->commands)
+		return;
+	steady->begin = clamp(begin, account->from, account->to);
+	steady->end = clamp(end, steady->begin, account->to);
 }
 
 int account_finish(struct account *account, uint64_t to)
@@ -499,10 +614,11 @@ int account_finish(struct account *account, uint64_t to)
 	account->idle_ns += inside(account, begin, account->to);
 	if (account->has_causes) {
 		known = clamp(account->in_flight_from, begin, UINT64_MAX);
-		add_cause(account, NULL, CAUSE_NOTHING_TO_DO, begin, known);
+		add_after(account, begin, known < account->to ? known : account->to);
 		add_cause(account, NULL, CAUSE_UNKNOWN, known, account->to);
 	}
 	account->wall_ns = account->to - account->from;
+	close_steady(account);
 	return account->error;
 }
 

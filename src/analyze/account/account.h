@@ -53,7 +53,7 @@ struct account_command {
 	bool has_launch, has_queued, has_submitted;
 	uint64_t enter, exit; /* the launch's */
 	uint64_t queued, submitted;
-	uint64_t dependency_end;   /* end of the latest wait-list entry that ended in (submitted,
+	uint64_t dependency_end;   /* end of the latest wait-list entry that ended in (exit,
 				    started]; 0: none */
 	const struct calls *calls; /* the launching thread's; NULL: not known */
 	struct calls_sum at_enter; /* calls_until(calls, enter) */
@@ -62,6 +62,30 @@ struct account_command {
 	const struct calls *away;
 	uint64_t watched_ns; /* `away` is known from then on */
 	uint32_t thread;     /* passed to on_thread and on_calls */
+};
+
+/* A part of an idle gap that is explained by what a thread did. */
+struct account_piece {
+	uint64_t begin, end;
+	uint32_t thread; /* the command's */
+	/* CAUSE_HOST: each state of the thread has a cause of its own. CAUSE_NOTHING_TO_DO: all
+	 * time outside of calls has this cause, and with is_after the time in calls too. */
+	enum account_cause rest;
+	bool is_after; /* after the last command */
+	bool is_steady;
+};
+
+/* The part of a device's window in which its program is in its main loop. */
+struct account_steady {
+	/* Limits that the caller gives: 0 and UINT64_MAX, or the iterations of the program. */
+	uint64_t from, to;
+	/* Result: from the start of the first command to the end of the last one, inside of these
+	 * limits and of the window. */
+	uint64_t begin, end;
+	uint64_t busy_ns;
+	/* The idle time by cause. Time after the launching call of a command without a known
+	 * submission is CAUSE_LATENCY here, and CAUSE_UNKNOWN in the account. */
+	uint64_t causes[CAUSE_COUNT];
 };
 
 /* An interval of busy time of one command, or of idle time with one cause. */
@@ -76,6 +100,14 @@ struct account_span {
 	enum account_cause cause; /* for idle time */
 };
 
+/* Idle time of one cause. */
+struct account_idle {
+	enum account_cause cause;
+	enum account_cause finer; /* as in account_steady.causes */
+	uint64_t ns;
+	bool is_steady;
+};
+
 struct account_active;
 
 struct account {
@@ -86,15 +118,14 @@ struct account {
 	/* called when a command's share of the busy time is complete */
 	void (*on_share)(void *context, uint32_t tag, uint32_t tag2, uint64_t share_ns);
 	/* called for each piece of idle time that belongs to a command */
-	void (*on_idle)(void *context, uint32_t tag, enum account_cause cause, uint64_t idle_ns);
-	/* called for idle time [begin, end) if it is known when the launching thread was on its
+	void (*on_idle)(void *context, uint32_t tag, const struct account_idle *idle);
+	/* called for a piece of idle time if it is known when the launching thread was on its
 	 * processor */
-	int (*on_thread)(void *context, const struct account *account, uint32_t thread,
-			 uint64_t begin, uint64_t end);
-	/* called for idle time [begin, end) if the launching thread was in a call in a part of it
-	 * */
-	int (*on_calls)(void *context, const struct account *account, uint32_t thread,
-			uint64_t begin, uint64_t end);
+	int (*on_thread)(void *context, const struct account *account,
+			 const struct account_piece *piece);
+	/* called for a piece of idle time if the launching thread was in a call in a part of it */
+	int (*on_calls)(void *context, const struct account *account,
+			const struct account_piece *piece);
 	/* called for each span of the window, in the order of time, without overlap or break.
 	 * Shared busy time is passed as one span per command, one after the other, each as long as
 	 * the command's share. With many commands (fair_share), one span covers several divisions.
@@ -108,7 +139,12 @@ struct account {
 	uint64_t before[CAUSE_COUNT],
 		after[CAUSE_COUNT]; /* parts of causes that belong to no command: before the first
 				       command and after the last */
+	struct account_steady steady;
+	uint64_t not_started_ns; /* part of CAUSE_UNKNOWN: launched, but the submission is not known
+				  */
 	uint64_t commands;
+	uint64_t first_start;
+	struct account_command last; /* the command with the latest end */
 	uint64_t last_end;      /* the latest end of any command so far, in or out of the window */
 	uint64_t cursor;        /* busy time is divided up to here */
 	uint64_t emitted_until; /* the time of fair_share is passed to on_span up to here */

@@ -26,20 +26,31 @@ void gap_init(struct gap *gap, struct account *account, const struct account_com
 
 static const struct account_command *owner_of(const struct gap *gap, enum account_cause cause)
 {
-	return cause == CAUSE_NOTHING_TO_DO ? NULL : gap->command;
+	return cause == CAUSE_NOTHING_TO_DO || gap->is_after ? NULL : gap->command;
+}
+
+void gap_add_finer(struct gap *gap, enum account_cause cause, enum account_cause finer,
+		   uint64_t idle_ns)
+{
+	struct account *account = gap->account;
+	const struct account_command *owner = owner_of(gap, cause);
+	const struct account_idle idle = {cause, finer, idle_ns, gap->is_steady};
+
+	gap->left[cause] += idle_ns;
+	account->causes[cause] += idle_ns;
+	if (gap->is_steady)
+		account->steady.causes[finer] += idle_ns;
+	if (cause == CAUSE_UNKNOWN && finer != cause)
+		account->not_started_ns += idle_ns;
+	if (!owner)
+		(account->commands ? account->after : account->before)[cause] += idle_ns;
+	if (idle_ns && owner && account->on_idle)
+		account->on_idle(account->context, owner->tag, &idle);
 }
 
 void gap_add(struct gap *gap, enum account_cause cause, uint64_t idle_ns)
 {
-	struct account *account = gap->account;
-	const struct account_command *owner = owner_of(gap, cause);
-
-	gap->left[cause] += idle_ns;
-	account->causes[cause] += idle_ns;
-	if (!owner)
-		(account->commands ? account->after : account->before)[cause] += idle_ns;
-	if (idle_ns && owner && account->on_idle)
-		account->on_idle(account->context, owner->tag, cause, idle_ns);
+	gap_add_finer(gap, cause, cause, idle_ns);
 }
 
 static void emit_cause(struct gap *gap, enum account_cause cause, uint64_t *length)
@@ -109,7 +120,7 @@ static void on_call(void *context, enum calls_state state, uint64_t until)
 	else if (state == CALLS_OUTSIDE)
 		emit_until(gap, gap->rest, until);
 	else
-		emit_until(gap, causes[state], until);
+		emit_until(gap, gap->is_after ? gap->rest : causes[state], until);
 }
 
 void gap_emit_thread(struct gap *gap)

@@ -21,6 +21,8 @@ struct gap {
 	uint64_t left[CAUSE_COUNT]; /* not passed to on_span yet */
 	enum account_cause rest;    /* cause of time outside of calls */
 	bool has_away;              /* command->away explains that time instead */
+	bool is_after;              /* it follows the last command */
+	bool is_steady;
 };
 
 /* `begin` and `end` may be outside of the window. */
@@ -29,6 +31,9 @@ void gap_init(struct gap *gap, struct account *account, const struct account_com
 
 /* Adds idle_ns to a cause, for the gap and for the account. */
 void gap_add(struct gap *gap, enum account_cause cause, uint64_t idle_ns);
+/* finer: the cause in the steady part, see struct account_steady. */
+void gap_add_finer(struct gap *gap, enum account_cause cause, enum account_cause finer,
+		   uint64_t idle_ns);
 
 /* Call once all was added. Passes the gap to on_span: one cause, except for untimed intervals. */
 void gap_emit(struct gap *gap, enum account_cause cause);

@@ -221,21 +221,19 @@ static struct observed_part overlap(const struct thread_call *call, uint64_t beg
 	return part;
 }
 
-int sweep_on_calls(void *context, const struct account *account, uint32_t thread, uint64_t begin,
-		   uint64_t end)
+int sweep_on_calls(void *context, const struct account *account, const struct account_piece *piece)
 {
 	struct sweep *sweep = context;
-	const struct thread_called *called = &sweep->per_thread.states[thread].called;
-	const struct event_thread *row = entity_index_row(&sweep->entities.threads, thread);
+	const struct thread_called *called = &sweep->per_thread.states[piece->thread].called;
+	const size_t device = sweep_device_of(sweep, account);
 	int error = 0;
 
 	for (size_t i = 0; i < called->count && !error; i++) {
 		const struct thread_call *call = &called->calls[i];
-		const struct observed_part part = overlap(call, begin, end);
+		const struct observed_part part = overlap(call, piece->begin, piece->end);
 
 		if (part.by)
-			error = sweep_add_call(sweep, account, call, call->is_own ? 0 : row->id,
-					       part);
+			error = sweep_add_call(sweep, device, piece, call, part);
 	}
 	return error;
 }

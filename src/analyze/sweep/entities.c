@@ -22,7 +22,7 @@ static int make_devices(struct sweep *sweep)
 	size_t count = sweep->entities.devices.count;
 
 	analysis->devices = calloc(count + 1, sizeof(*analysis->devices));
-	sweep->per_thread.kept = calloc(count + 3, sizeof(*sweep->per_thread.kept));
+	sweep->per_thread.kept = calloc(count + 5, sizeof(*sweep->per_thread.kept));
 	sweep->lasts = calloc(count + 1, sizeof(*sweep->lasts));
 	if (!analysis->devices || !sweep->per_thread.kept || !sweep->lasts)
 		return -ENOMEM;
@@ -38,6 +38,8 @@ static int make_devices(struct sweep *sweep)
 		device->vendor = model_text(analysis->model, row ? row->vendor_string : 0, "");
 		overlap_init(&device->overlap, analysis->from_ns, analysis->to_ns);
 		account_init(&device->account, analysis->from_ns, analysis->to_ns, true);
+		iterations_steady(&analysis->iterations, &device->account.steady.from,
+				  &device->account.steady.to);
 		device->account.untimed =
 			sweep->untimed.uses_intervals ? &sweep->untimed.intervals[i] : NULL;
 		device->account.on_share = sweep_on_share;

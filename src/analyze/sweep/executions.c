@@ -66,7 +66,8 @@ static void describe_way(struct sweep *sweep, const struct joined *joined,
 	}
 	if (command->has_submitted)
 		command->dependency_end = correlate_dependency_end(
-			&sweep->join.correlate, joined->place, command->submitted, row->started);
+			&sweep->join.correlate, joined->place,
+			smaller(command->submitted, launch->exit), row->started);
 }
 
 static int account_execution(struct sweep *sweep, const struct joined *joined, uint32_t tag)

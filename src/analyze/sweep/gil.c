@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * analyze/sweep/gil.c - threads that wait for Python's global interpreter lock (GIL) while the
- * lock's holder waits for a device
+ * analyze/sweep/gil.c - threads that wait for Python's global interpreter lock (GIL): their wakers,
+ * and holders that wait for a device meanwhile
  *
  * Runs in:  our own process, in all commands that read a trace
  * Gets:     calls that wait for a device, switches with the reason of the wait
- * Gives:    one row for each function and stack of the holder
+ * Gives:    one row for each function and stack of the holder; the waker of a chain of waits
  * Owns:     nothing; the rows belong to the analysis
  * Fails:    -ENOMEM
  * Why the holder is looked up only at a switch: a thread that waits for the GIL wakes up every 5 ms
@@ -16,6 +16,38 @@
 #include "analyze/sweep/sweep.h"
 
 #include <errno.h>
+
+enum { CHAIN_NS = 1000000 }; /* max time between two timed waits of one wait for the lock */
+
+/* ---- chains of timed waits ------------------------------------------------------------------- */
+
+bool sweep_waits_for_gil(const struct sweep *sweep, const struct thread_state *state)
+{
+	const uint32_t string = state->wait ? sweep->thread_states.waits[state->wait].string : 0;
+
+	return string && analysis_is_gil(model_text(sweep->analysis->model, string, ""));
+}
+
+void sweep_name_gil_chain(struct sweep *sweep, struct thread_state *state)
+{
+	const struct state_wait *last = &sweep->thread_states.waits[state->wait];
+	uint64_t begin = state->since_ns;
+
+	for (size_t i = state->moments_count; i-- > state->moments_first && last->waker;) {
+		struct thread_moment *moment = &state->moments[i];
+		const struct state_wait *wait = &sweep->thread_states.waits[moment->wait];
+
+		if (moment->begin == moment->end) /* a sample */
+			continue;
+		if (moment->end + CHAIN_NS < begin || moment->is_preempted || !moment->wait ||
+		    wait->string != last->string || wait->holder || wait->waker)
+			return;
+		moment->wait = state->wait;
+		begin = moment->begin;
+	}
+}
+
+/* ---- holders that wait for a device ---------------------------------------------------------- */
 
 void sweep_note_wait(struct sweep *sweep, size_t thread, const struct event_api *row)
 {

@@ -26,22 +26,32 @@
 /* The recorder takes the stacks of shorter intervals at random, more likely for longer ones. */
 #define SHORT_NS 50000000u
 
-static int find_row(struct sweep *sweep, size_t device, enum account_cause cause, uint32_t stack,
-		    uint32_t wait, struct analysis_state **ret_row)
+/* The state of a thread in one piece of an idle gap. */
+struct found_state {
+	size_t device;
+	const struct account_piece *piece;
+	enum account_cause doing;
+	uint32_t stack, wait; /* wait: number of waits */
+};
+
+static enum account_cause cause_of(const struct found_state *found)
 {
-	static const struct state_wait none;
-	const struct state_wait *about = wait ? &sweep->thread_states.waits[wait] : &none;
+	const bool is_call = found->doing == CAUSE_API_WAIT || found->doing == CAUSE_API_CALL;
+
+	if (found->piece->rest == CAUSE_NOTHING_TO_DO && (found->piece->is_after || !is_call))
+		return CAUSE_NOTHING_TO_DO;
+	return found->doing;
+}
+
+static int find_row(struct sweep *sweep, const struct analysis_state *row,
+		    struct analysis_state **ret_row)
+{
 	struct analysis_cpu *cpu = &sweep->analysis->cpu;
-	uint32_t index =
-		sweep_rows_add(&sweep->thread_states.states, (uint64_t)device << 32 | cause,
-			       (uint64_t)wait << 32 | stack, cpu->states, cpu->states_count,
-			       (struct analysis_state){.device = device,
-						       .cause = cause,
-						       .stack = stack,
-						       .wait_string = about->string,
-						       .holder = about->holder,
-						       .waker = about->waker,
-						       .is_own = about->is_own});
+	const uint64_t state = (uint64_t)row->device << 16 | row->is_after << 9 |
+			       row->is_steady << 8 | row->cause << 4 | row->doing;
+	uint32_t index = sweep_rows_add(&sweep->thread_states.states, state << 32 | row->thread,
+					(uint64_t)row->wait << 32 | row->stack, cpu->states,
+					cpu->states_count, *row);
 
 	if (index == PAIR_MAP_NONE)
 		return -ENOMEM;
@@ -49,22 +59,91 @@ static int find_row(struct sweep *sweep, size_t device, enum account_cause cause
 	return 0;
 }
 
-static int add_holding(struct sweep *sweep, size_t device, uint32_t wait, uint32_t stack,
-		       uint64_t weight)
+/* The row without a stack and a wait. There is one for each device and group. */
+static int find_nameless(struct sweep *sweep, size_t device, uint32_t group,
+			 struct analysis_state **ret_row)
+{
+	const bool is_after = group == CAUSE_COUNT;
+	const enum account_cause cause = is_after ? CAUSE_NOTHING_TO_DO : (enum account_cause)group;
+
+	return find_row(
+		sweep,
+		&(struct analysis_state){
+			.device = device, .cause = cause, .doing = cause, .is_after = is_after},
+		ret_row);
+}
+
+static int find_state(struct sweep *sweep, const struct found_state *found,
+		      struct analysis_state **ret_row)
+{
+	static const struct state_wait none;
+	const struct state_wait *about =
+		found->wait ? &sweep->thread_states.waits[found->wait] : &none;
+	const struct event_thread *thread =
+		entity_index_row(&sweep->entities.threads, found->piece->thread);
+
+	if (!found->stack && !found->wait)
+		return find_nameless(sweep, found->device,
+				     analysis_state_group(cause_of(found), found->piece->is_after),
+				     ret_row);
+	return find_row(sweep,
+			&(struct analysis_state){.device = found->device,
+						 .cause = cause_of(found),
+						 .is_after = found->piece->is_after,
+						 .doing = found->doing,
+						 .thread = thread ? thread->id : 0,
+						 .is_steady = found->piece->is_steady,
+						 .stack = found->stack,
+						 .wait = found->wait,
+						 .wait_string = about->string,
+						 .holder = about->holder,
+						 .waker = about->waker,
+						 .is_own = about->is_own},
+			ret_row);
+}
+
+/* The thread for which a wait lasts: the holder of the lock, otherwise the thread that ended the
+ * wait. 0: not known. */
+static uint32_t awaited(const struct sweep *sweep, uint32_t wait)
 {
 	const struct state_wait *about = &sweep->thread_states.waits[wait];
+
+	if (about->holder || !about->waker)
+		return about->holder;
+	return sweep->analysis->cpu.wakers[about->waker - 1].thread;
+}
+
+struct holding_part {
+	uint32_t stack;
+	uint64_t weight;
+	bool is_away;
+};
+
+static int add_holding(struct sweep *sweep, const struct found_state *found,
+		       struct holding_part part)
+{
+	const struct state_wait *about = &sweep->thread_states.waits[found->wait];
 	struct analysis_cpu *cpu = &sweep->analysis->cpu;
-	uint32_t index =
-		sweep_rows_add(&sweep->thread_states.holdings, (uint64_t)device << 32 | wait, stack,
-			       cpu->holdings, cpu->holdings_count,
-			       (struct analysis_holding){.device = device,
-							 .wait_string = about->string,
-							 .holder = about->holder,
-							 .stack = stack});
+	struct analysis_holding *row;
+	uint32_t index = sweep_rows_add(
+		&sweep->thread_states.holdings, (uint64_t)found->device << 32 | found->wait,
+		part.stack, cpu->holdings, cpu->holdings_count,
+		(struct analysis_holding){.device = found->device,
+					  .wait = found->wait,
+					  .wait_string = about->string,
+					  .holder = about->holder,
+					  .thread = awaited(sweep, found->wait),
+					  .stack = part.stack});
 
 	if (index == PAIR_MAP_NONE)
 		return -ENOMEM;
-	cpu->holdings[index].weight = add_saturated(cpu->holdings[index].weight, weight);
+	row = &cpu->holdings[index];
+	row->weight = add_saturated(row->weight, part.weight);
+	if (!found->piece->is_steady)
+		return 0;
+	row->steady_weight = add_saturated(row->steady_weight, part.weight);
+	if (part.is_away)
+		row->away = add_saturated(row->away, part.weight);
 	return 0;
 }
 
@@ -84,12 +163,13 @@ static uint64_t overlap(const struct thread_moment *moment, uint64_t begin, uint
 	return from < to ? to - from : 0;
 }
 
-/* Counts what the holder did while another thread waited for it. */
-static int count_holder(struct sweep *sweep, size_t device, uint32_t wait, uint64_t begin,
-			uint64_t end)
+/* Counts what the other thread did in [begin, end), while a launching thread waited for it. A woken
+ * thread may get its processor later. If the other one blocks before that, it has released the
+ * lock. */
+static int count_holder(struct sweep *sweep, const struct found_state *found,
+			const struct thread_moment *wait, uint64_t begin, uint64_t end)
 {
-	size_t thread = entity_index_find(&sweep->entities.threads,
-					  sweep->thread_states.waits[wait].holder);
+	size_t thread = entity_index_find(&sweep->entities.threads, awaited(sweep, found->wait));
 	const struct thread_state *state = &sweep->per_thread.states[thread];
 	size_t i = state->moments_count;
 	int error = 0;
@@ -101,16 +181,23 @@ static int count_holder(struct sweep *sweep, size_t device, uint32_t wait, uint6
 	for (; i < state->moments_count && state->moments[i].begin < end && !error; i++) {
 		const struct thread_moment *moment = &state->moments[i];
 		const bool is_in = moment->begin >= begin && moment->begin < end;
-		uint64_t weight = moment->begin != moment->end ? overlap(moment, begin, end)
-				  : is_in                      ? moment->weight
-							       : 0;
+		const bool is_away = moment->begin != moment->end;
+		uint64_t weight = is_away ? overlap(moment, begin, end)
+				  : is_in ? moment->weight
+					  : 0;
 
+		if (wait->is_woken && moment->begin != moment->end && moment->end >= wait->end)
+			continue;
 		if (weight && moment->stack)
-			error = add_holding(sweep, device, wait, moment->stack, weight);
+			error = add_holding(sweep, found,
+					    (struct holding_part){moment->stack, weight, is_away});
 	}
-	if (!error && state->since_ns < end && state->stack && !state->is_preempted)
-		error = add_holding(sweep, device, wait, state->stack,
-				    end - (state->since_ns > begin ? state->since_ns : begin));
+	if (!error && !wait->is_woken && state->since_ns < end && state->stack &&
+	    !state->is_preempted)
+		error = add_holding(sweep, found,
+				    (struct holding_part){state->stack,
+							  end - larger(state->since_ns, begin),
+							  true});
 	return error;
 }
 
@@ -123,15 +210,20 @@ static unsigned int length_class(uint64_t length_ns)
 	return class;
 }
 
-/* Counts an interval without a stack by its length. */
-static int count_unseen_away(struct sweep *sweep, size_t device, const struct thread_moment *moment,
-			     struct observed_part part)
+/* Counts an interval without a stack by its length. Before the first command and after the last it
+ * keeps its own time instead. */
+static int count_unseen_away(struct sweep *sweep, const struct found_state *found,
+			     const struct thread_moment *moment, struct observed_part part)
 {
 	struct analysis_state *row;
-	int error = find_row(sweep, device, CAUSE_BLOCKED, 0, 0, &row);
+	int error = find_state(sweep, found, &row);
 
 	if (error)
 		return error;
+	if (row->cause == CAUSE_NOTHING_TO_DO) {
+		row->known_ns += part.by;
+		return observe_state(sweep, row, part);
+	}
 	part.table = OBSERVED_STATE_LENGTH;
 	part.length = length_class(moment->end - moment->begin);
 	row->lengths[part.length] = add_saturated(row->lengths[part.length], part.by);
@@ -144,7 +236,7 @@ static int count_short(struct sweep *sweep, struct analysis_state *row,
 {
 	int error;
 
-	if (moment->end - moment->begin >= SHORT_NS)
+	if (moment->end - moment->begin >= SHORT_NS || row->cause != CAUSE_BLOCKED)
 		return 0;
 	part.end = part.begin;
 	part.by = 1;
@@ -157,58 +249,48 @@ static int count_short(struct sweep *sweep, struct analysis_state *row,
 	return error ? error : observe_state(sweep, row, part);
 }
 
-/* Only intervals whose preemptor is known are kept. The observer does not get them: the page draws
- * that time at the launch that it delayed. */
-static int count_preempted(struct sweep *sweep, size_t device, const struct thread_moment *moment,
-			   uint64_t length_ns)
+static int count_away(struct sweep *sweep, struct found_state *found,
+		      const struct thread_moment *moment)
 {
-	struct analysis_state *row;
-	int error = find_row(sweep, device, CAUSE_PREEMPTED, 0, moment->wait, &row);
-
-	if (!error)
-		row->known_ns += length_ns;
-	return error;
-}
-
-static int count_away(struct sweep *sweep, size_t device, const struct thread_moment *moment,
-		      uint64_t begin, uint64_t end)
-{
+	const struct account_piece *piece = found->piece;
 	const struct observed_part part = {.table = OBSERVED_STATE_KNOWN,
-					   .begin = larger(moment->begin, begin),
-					   .end = smaller(moment->end, end),
-					   .by = overlap(moment, begin, end)};
+					   .begin = larger(moment->begin, piece->begin),
+					   .end = smaller(moment->end, piece->end),
+					   .by = overlap(moment, piece->begin, piece->end)};
 	struct analysis_state *row;
 	int error;
 
 	if (!part.by)
 		return 0;
-	if (moment->is_preempted)
-		return count_preempted(sweep, device, moment, part.by);
+	found->doing = moment->is_preempted ? CAUSE_PREEMPTED : CAUSE_BLOCKED;
 	if (!moment->stack && !moment->wait)
-		return count_unseen_away(sweep, device, moment, part);
-	error = find_row(sweep, device, CAUSE_BLOCKED, moment->stack, moment->wait, &row);
+		return count_unseen_away(sweep, found, moment, part);
+	error = find_state(sweep, found, &row);
 	if (error)
 		return error;
 	row->known_ns += part.by;
 	error = observe_state(sweep, row, part);
 	if (!error)
 		error = count_short(sweep, row, moment, part);
-	if (error || !moment->wait || !row->holder)
+	if (error || !moment->wait || moment->is_preempted)
 		return error;
-	return count_holder(sweep, device, moment->wait, part.begin, part.end);
+	return count_holder(sweep, found, moment, part.begin, part.end);
 }
 
-static int count_moment(struct sweep *sweep, size_t device, const struct thread_moment *moment,
-			uint64_t begin, uint64_t end)
+static int count_moment(struct sweep *sweep, struct found_state *found,
+			const struct thread_moment *moment)
 {
 	struct analysis_state *row;
 	int error;
 
+	found->stack = moment->stack;
+	found->wait = moment->wait;
 	if (moment->begin != moment->end)
-		return count_away(sweep, device, moment, begin, end);
-	if (moment->begin < begin || moment->begin >= end)
+		return count_away(sweep, found, moment);
+	if (moment->begin < found->piece->begin || moment->begin >= found->piece->end)
 		return 0;
-	error = find_row(sweep, device, CAUSE_ON_CPU, moment->stack, 0, &row);
+	found->doing = CAUSE_ON_CPU;
+	error = find_state(sweep, found, &row);
 	if (error)
 		return error;
 	row->seen = add_saturated(row->seen, moment->weight);
@@ -221,17 +303,22 @@ static int count_moment(struct sweep *sweep, size_t device, const struct thread_
 
 /* The time counts as seen too: time of calls that are dropped later is divided like the known time.
  * */
-int sweep_add_call(struct sweep *sweep, const struct account *account,
-		   const struct thread_call *call, uint32_t thread, struct observed_part part)
+int sweep_add_call(struct sweep *sweep, size_t device, const struct account_piece *piece,
+		   const struct thread_call *call, struct observed_part part)
 {
-	enum account_cause cause = call->is_wait ? CAUSE_API_WAIT : CAUSE_API_CALL;
+	struct found_state found = {.device = device,
+				    .piece = piece,
+				    .doing = call->is_wait ? CAUSE_API_WAIT : CAUSE_API_CALL,
+				    .stack = call->stack};
+	const struct event_thread *thread =
+		entity_index_row(&sweep->entities.threads, piece->thread);
+	const struct state_wait about = {.string = call->function,
+					 .holder = call->is_own || !thread ? 0 : thread->id};
 	struct analysis_state *row = NULL;
-	uint32_t wait;
-	int error = sweep_find_wait(sweep, &(struct state_wait){call->function, thread, 0}, &wait);
+	int error = sweep_find_wait(sweep, &about, &found.wait);
 
 	if (!error)
-		error = find_row(sweep, sweep_device_of(sweep, account), cause, call->stack, wait,
-				 &row);
+		error = find_state(sweep, &found, &row);
 	if (error)
 		return error;
 	row->known_ns += part.by;
@@ -242,46 +329,41 @@ int sweep_add_call(struct sweep *sweep, const struct account *account,
 	return error ? error : observe_state(sweep, row, part);
 }
 
-int sweep_on_thread(void *context, const struct account *account, uint32_t thread, uint64_t begin,
-		    uint64_t end)
+int sweep_on_thread(void *context, const struct account *account, const struct account_piece *piece)
 {
 	struct sweep *sweep = context;
-	struct thread_state *state = &sweep->per_thread.states[thread];
-	size_t device = sweep_device_of(sweep, account), i = state->moments_count;
+	struct thread_state *state = &sweep->per_thread.states[piece->thread];
+	struct found_state found = {.device = sweep_device_of(sweep, account), .piece = piece};
+	size_t i = state->moments_count;
 	int error = 0;
 
-	while (i > state->moments_first && state->moments[i - 1].end >= begin)
+	while (i > state->moments_first && state->moments[i - 1].end >= piece->begin)
 		i--;
 	for (; i < state->moments_count && !error; i++)
-		error = count_moment(sweep, device, &state->moments[i], begin, end);
+		error = count_moment(sweep, &found, &state->moments[i]);
 	return error;
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-/* Clamping in the account can leave less time than the intervals add up to. */
-static void shorten(struct analysis_state *row, uint64_t *over_ns)
-{
-	uint64_t less = *over_ns < row->known_ns ? *over_ns : row->known_ns;
+struct division {
+	struct sweep *sweep;
+	size_t device;
+	uint32_t group;
+	bool is_steady; /* divides the time of the steady part, among the rows of that part */
+	uint64_t rest;  /* not given to a row yet */
+};
 
-	row->known_ns -= less;
-	*over_ns -= less;
+static uint64_t *result_of(const struct division *division, struct analysis_state *row)
+{
+	return division->is_steady ? &row->steady_ns : &row->idle_ns;
 }
 
-static struct analysis_state *first_seen(const struct analysis *analysis, size_t device,
-					 enum account_cause cause)
+static bool is_of(const struct division *division, const struct analysis_state *row)
 {
-	size_t i = 0;
-
-	while (analysis->cpu.states[i].device != device || analysis->cpu.states[i].cause != cause ||
-	       !analysis->cpu.states[i].seen)
-		i++;
-	return &analysis->cpu.states[i];
-}
-
-static bool is_of(const struct analysis_state *row, size_t device, enum account_cause cause)
-{
-	return row->device == device && row->cause == cause;
+	return row->device == division->device &&
+	       analysis_state_group(row->cause, row->is_after) == division->group &&
+	       (!division->is_steady || row->is_steady);
 }
 
 static bool is_nameless(const struct analysis_state *row)
@@ -294,125 +376,152 @@ static uint64_t part_of(uint64_t whole, uint64_t share, uint64_t all)
 	return all ? (uint64_t)((unsigned __int128)whole * share / all) : 0;
 }
 
-struct division {
-	struct sweep *sweep;
-	size_t device;
-	enum account_cause cause;
-	uint64_t rest; /* not given to a row yet */
-};
+/* Gives each row the time that it is known to have. Clamping in the account can leave less time
+ * than the rows add up to. */
+static void give_known(const struct division *division, uint64_t over_ns)
+{
+	struct analysis_cpu *cpu = &division->sweep->analysis->cpu;
+
+	for (size_t i = 0; i < cpu->states_count; i++) {
+		struct analysis_state *row = &cpu->states[i];
+		const uint64_t less = smaller(over_ns, row->known_ns);
+
+		if (!is_of(division, row))
+			continue;
+		*result_of(division, row) = row->known_ns - less;
+		over_ns -= less;
+	}
+}
 
 static void add_part(struct division *division, struct analysis_state *row, uint64_t part)
 {
-	part = part < division->rest ? part : division->rest; /* sums may be saturated */
-	row->idle_ns += part;
+	part = smaller(part, division->rest); /* sums may be saturated */
+	*result_of(division, row) += part;
 	division->rest -= part;
 }
 
 /* Divides `left` in proportion to the samples of each row. */
 static void divide_by_seen(struct division *division, uint64_t left, uint64_t seen)
 {
-	struct analysis *analysis = division->sweep->analysis;
+	struct analysis_cpu *cpu = &division->sweep->analysis->cpu;
 
-	for (size_t i = 0; i < analysis->cpu.states_count; i++) {
-		struct analysis_state *row = &analysis->cpu.states[i];
-
-		if (is_of(row, division->device, division->cause))
-			add_part(division, row, part_of(left, row->seen, seen));
-	}
+	for (size_t i = 0; i < cpu->states_count; i++)
+		if (is_of(division, &cpu->states[i]))
+			add_part(division, &cpu->states[i],
+				 part_of(left, cpu->states[i].seen, seen));
 }
 
 /* Divides the time of intervals of one length class without a stack among the rows with stacks of
  * that class. If there is none, the time stays in `rest`. */
 static void divide_length(struct division *division, uint64_t left, unsigned int class)
 {
-	struct analysis *analysis = division->sweep->analysis;
+	struct analysis_cpu *cpu = &division->sweep->analysis->cpu;
 	uint64_t seen = 0;
 
-	for (size_t i = 0; i < analysis->cpu.states_count; i++) {
-		const struct analysis_state *row = &analysis->cpu.states[i];
+	for (size_t i = 0; i < cpu->states_count; i++) {
+		const struct analysis_state *row = &cpu->states[i];
 
-		if (is_of(row, division->device, division->cause) && !is_nameless(row))
+		if (is_of(division, row) && !is_nameless(row))
 			seen = add_saturated(seen, row->lengths[class]);
 	}
-	for (size_t i = 0; i < analysis->cpu.states_count && seen; i++) {
-		struct analysis_state *row = &analysis->cpu.states[i];
+	for (size_t i = 0; i < cpu->states_count && seen; i++) {
+		struct analysis_state *row = &cpu->states[i];
 
-		if (is_of(row, division->device, division->cause) && !is_nameless(row))
+		if (is_of(division, row) && !is_nameless(row))
 			add_part(division, row, part_of(left, row->lengths[class], seen));
 	}
 }
 
-static void divide_by_length(struct division *division, uint64_t left,
-			     const uint64_t unseen[ANALYSIS_LENGTHS])
+/* Returns false if all intervals have stacks. */
+static bool divide_by_length(struct division *division, uint64_t left,
+			     const struct analysis_state *nameless)
 {
 	uint64_t all = 0;
 
-	for (unsigned int class = 0; class < ANALYSIS_LENGTHS; class ++)
-		all = add_saturated(all, unseen[class]);
-	for (unsigned int class = 0; class < ANALYSIS_LENGTHS; class ++)
-		divide_length(division, part_of(left, unseen[class], all), class);
+	for (unsigned int class = 0; nameless && class < ANALYSIS_LENGTHS; class ++)
+		all = add_saturated(all, nameless->lengths[class]);
+	for (unsigned int class = 0; all && class < ANALYSIS_LENGTHS; class ++)
+		divide_length(division, part_of(left, nameless->lengths[class], all), class);
+	return all != 0;
 }
 
-/* Divides the idle time of one cause that no interval explains, in proportion to what was seen. The
- * remainder of the rounding goes to the first row seen; time that cannot be divided gets a row
- * without a stack. */
-static int divide(struct sweep *sweep, size_t device, enum account_cause cause, uint64_t idle_ns)
+static const struct analysis_state *nameless_of(const struct division *division)
 {
-	struct analysis *analysis = sweep->analysis;
-	struct division division = {sweep, device, cause, 0};
-	uint64_t known_ns = 0, seen = 0, left, over, unseen[ANALYSIS_LENGTHS] = {0};
-	bool has_unseen = false;
-	struct analysis_state *row;
+	const struct analysis_cpu *cpu = &division->sweep->analysis->cpu;
 
-	for (size_t i = 0; i < analysis->cpu.states_count; i++) {
-		row = &analysis->cpu.states[i];
-		if (!is_of(row, device, cause))
-			continue;
-		known_ns += row->known_ns;
-		seen = add_saturated(seen, row->seen);
-		for (unsigned int class = 0; class < ANALYSIS_LENGTHS && is_nameless(row);
-		     class ++) {
-			unseen[class] = row->lengths[class];
-			has_unseen |= unseen[class] != 0;
-		}
-	}
-	over = known_ns > idle_ns ? known_ns - idle_ns : 0;
-	division.rest = left = known_ns > idle_ns ? 0 : idle_ns - known_ns;
-	for (size_t i = 0; i < analysis->cpu.states_count; i++) {
-		row = &analysis->cpu.states[i];
-		if (!is_of(row, device, cause))
-			continue;
-		shorten(row, &over);
-		row->idle_ns = row->known_ns;
-	}
-	if (has_unseen)
-		divide_by_length(&division, left, unseen);
-	else
-		divide_by_seen(&division, left, seen);
-	if (seen && division.rest < analysis->cpu.states_count) { /* remainder of the rounding */
-		first_seen(analysis, device, cause)->idle_ns += division.rest;
-		division.rest = 0;
-	}
-	if (!division.rest)
+	for (size_t i = 0; i < cpu->states_count; i++)
+		if (is_nameless(&cpu->states[i]) && cpu->states[i].device == division->device &&
+		    analysis_state_group(cpu->states[i].cause, cpu->states[i].is_after) ==
+			    division->group)
+			return &cpu->states[i];
+	return NULL;
+}
+
+/* The first row with samples gets the remainder of the rounding. Time that cannot be divided gets
+ * the row without a stack. */
+static int give_rest(struct division *division, uint64_t seen)
+{
+	struct analysis_cpu *cpu = &division->sweep->analysis->cpu;
+	struct analysis_state *row;
+	size_t i = 0;
+
+	if (!division->rest)
 		return 0;
-	if (find_row(sweep, device, cause, 0, 0, &row))
+	if (seen && division->rest < cpu->states_count) {
+		while (!is_of(division, &cpu->states[i]) || !cpu->states[i].seen)
+			i++;
+		row = &cpu->states[i];
+	} else if (find_nameless(division->sweep, division->device, division->group, &row)) {
 		return -ENOMEM;
-	row->idle_ns += division.rest;
+	}
+	*result_of(division, row) += division->rest;
 	return 0;
+}
+
+/* Divides the idle time of one cause that no interval explains, in proportion to what was seen. */
+static int divide(struct division division, uint64_t idle_ns)
+{
+	struct analysis_cpu *cpu = &division.sweep->analysis->cpu;
+	uint64_t known_ns = 0, seen = 0, left;
+
+	for (size_t i = 0; i < cpu->states_count; i++) {
+		if (!is_of(&division, &cpu->states[i]))
+			continue;
+		known_ns += cpu->states[i].known_ns;
+		seen = add_saturated(seen, cpu->states[i].seen);
+	}
+	give_known(&division, known_ns > idle_ns ? known_ns - idle_ns : 0);
+	division.rest = left = known_ns > idle_ns ? 0 : idle_ns - known_ns;
+	if (!divide_by_length(&division, left, nameless_of(&division)))
+		divide_by_seen(&division, left, seen);
+	return give_rest(&division, seen);
+}
+
+static uint64_t idle_of_group(const struct account *account, uint32_t group)
+{
+	if (group == CAUSE_COUNT)
+		return account->after[CAUSE_NOTHING_TO_DO];
+	if (group == CAUSE_NOTHING_TO_DO)
+		return account->before[CAUSE_NOTHING_TO_DO];
+	return analysis_has_states((enum account_cause)group) ? account->causes[group] : 0;
 }
 
 int sweep_close_states(struct sweep *sweep)
 {
-	static const enum account_cause divided[] = {CAUSE_API_WAIT, CAUSE_API_CALL, CAUSE_ON_CPU,
-						     CAUSE_BLOCKED, CAUSE_PREEMPTED};
 	struct analysis *analysis = sweep->analysis;
+	const size_t count = analysis_devices_shown(analysis) * ANALYSIS_STATE_GROUPS;
 	int error = 0;
 
-	for (size_t i = 0; i < analysis_devices_shown(analysis) && !error; i++) {
-		const uint64_t *causes = analysis->devices[i].account.causes;
+	for (size_t i = 0; i < count && !error; i++) {
+		struct division division = {.sweep = sweep,
+					    .device = i / ANALYSIS_STATE_GROUPS,
+					    .group = i % ANALYSIS_STATE_GROUPS};
+		const struct account *account = &analysis->devices[division.device].account;
 
-		for (size_t cause = 0; cause < ARRAY_COUNT(divided) && !error; cause++)
-			error = divide(sweep, i, divided[cause], causes[divided[cause]]);
+		error = divide(division, idle_of_group(account, division.group));
+		division.is_steady = true;
+		if (!error && division.group <= CAUSE_BLOCKED)
+			error = divide(division, account->steady.causes[division.group]);
 	}
 	return error;
 }

@@ -160,11 +160,15 @@ void sweep_count_path(struct analysis *analysis, const struct joined *joined, ui
 	path->total_ns += joined->duration_ns;
 }
 
-void sweep_on_idle(void *context, uint32_t path, enum account_cause cause, uint64_t idle_ns)
+void sweep_on_idle(void *context, uint32_t index, const struct account_idle *idle)
 {
-	struct analysis *analysis = ((struct sweep *)context)->analysis;
+	struct analysis_path *path = &((struct sweep *)context)->analysis->paths[index];
 
-	analysis->paths[path].causes[cause] += idle_ns;
+	path->causes[idle->cause] += idle->ns;
+	if (idle->is_steady)
+		path->steady[idle->finer] += idle->ns;
+	if (idle->cause == CAUSE_UNKNOWN && idle->finer != idle->cause)
+		path->not_started_ns += idle->ns;
 }
 
 static int find_launches(struct sweep *sweep, const struct open_command *command,

@@ -41,6 +41,7 @@ struct thread_moment {
 	uint32_t stack;
 	uint32_t wait;     /* off it: number in sweep_thread_states.waits; 0: not known */
 	bool is_preempted; /* off it although it could run */
+	bool is_woken;     /* off it until another thread ended the wait */
 };
 
 /* The reason of a wait: its text, the thread that holds the lock or the like, and the thread that
@@ -79,6 +80,8 @@ struct thread_state {
 	uint32_t stack;      /* its stack when it went away; 0: not known */
 	uint32_t wait;       /* number of waits; 0: not known */
 	bool is_preempted;
+	uint32_t sampled_stack; /* of its last sample outside of calls; 0: none */
+	uint64_t sampled_ns;    /* the time of that sample, plus the time preempted since then */
 	/* When the thread was woken last, and by whom. */
 	uint64_t woken_until;
 	uint32_t waker; /* number of the analysis's wakers; 0: not known */
@@ -242,7 +245,7 @@ struct sweep_ranges {
 
 /* sweep/wakers.c, sweep/idle_states.c, sweep/threads.c and sweep/gil.c */
 struct sweep_thread_states {
-	struct sweep_rows states;     /* (device << 32 | cause, wait << 32 | stack) */
+	struct sweep_rows states;     /* (state_key, wait << 32 | stack) */
 	struct sweep_rows holdings;   /* (device << 32 | wait, stack) */
 	struct sweep_rows wakers;     /* (thread << 32 | name, the next one) -> number */
 	struct sweep_rows aways;      /* (stack, wait string << 1 | is_preempted) */
@@ -393,8 +396,8 @@ const char *sweep_command_name(const struct sweep *sweep, const struct joined *j
 /* Counts a command that its device reported as failed. */
 int sweep_count_failed(struct sweep *sweep, const struct joined *joined);
 void sweep_on_share(void *context, uint32_t path, uint32_t process, uint64_t share_ns);
-/* Merges rows with the same name and sorts them, the largest total first. */
-void sweep_sort_tables(struct analysis *analysis);
+/* Merges rows with the same name and sorts them, the largest total first. -ENOMEM. */
+int sweep_sort_tables(struct analysis *analysis);
 void sweep_tables_fini(struct sweep_tables *tables);
 
 /* ---- sweep/paths.c ---- */
@@ -403,7 +406,7 @@ void sweep_tables_fini(struct sweep_tables *tables);
 int sweep_find_path(struct sweep *sweep, const struct joined *joined, uint32_t tag,
 		    uint32_t *ret_path);
 void sweep_count_path(struct analysis *analysis, const struct joined *joined, uint32_t path);
-void sweep_on_idle(void *context, uint32_t path, enum account_cause cause, uint64_t idle_ns);
+void sweep_on_idle(void *context, uint32_t path, const struct account_idle *idle);
 /* The second key of a path, beside tag and stack: the launching function, and the device or, by
  * thread, the number of the process, thread and queue. */
 int sweep_find_second(struct sweep *sweep, const struct open_command *command,
@@ -460,6 +463,11 @@ void sweep_close_queues(struct sweep *sweep);
 
 /* Notes a call that waits for a device. */
 void sweep_note_wait(struct sweep *sweep, size_t thread, const struct event_api *row);
+/* Whether the thread left its processor to wait for the GIL. */
+bool sweep_waits_for_gil(const struct sweep *sweep, const struct thread_state *state);
+/* For a thread whose wait for the GIL was ended by another thread: earlier timed waits of the same
+ * chain that have neither waker nor holder get this waker. since_ns must be of the last wait. */
+void sweep_name_gil_chain(struct sweep *sweep, struct thread_state *state);
 /* Notes a thread that leaves its processor outside of calls and may wait for the GIL. */
 void sweep_await_gil(struct sweep *sweep, size_t thread, const struct event_switch *row);
 /* Counts its wait for the GIL once the thread is back. -ENOMEM. */
@@ -576,10 +584,9 @@ int sweep_take_switch(struct sweep *sweep, const struct event_switch *row);
 /* A thread is on a processor again, because it makes a call or was switched to. waker: number of
  * the chain that woke it; 0: not known. */
 int sweep_come_back(struct sweep *sweep, size_t thread, uint64_t time_ns, uint32_t waker);
-/* Adds idle time of a device that falls in a call. thread: id of the caller if the stack is not the
- * call's own, otherwise 0. */
-int sweep_add_call(struct sweep *sweep, const struct account *account,
-		   const struct thread_call *call, uint32_t thread, struct observed_part part);
+/* Adds idle time of a device that falls in a call. */
+int sweep_add_call(struct sweep *sweep, size_t device, const struct account_piece *piece,
+		   const struct thread_call *call, struct observed_part part);
 /* sweep/moments.c: fills sweep->per_thread.kept with the moments at which a gap may begin or the
  * window cuts one; returns their number. */
 size_t sweep_list_kept(struct sweep *sweep);
@@ -588,8 +595,8 @@ size_t sweep_list_kept(struct sweep *sweep);
 void sweep_compact_state(struct sweep *sweep, size_t thread, uint64_t now_ns);
 /* The same for a list of calls. */
 void sweep_compact_calls(struct sweep *sweep, struct calls *calls, uint64_t now_ns);
-int sweep_on_thread(void *context, const struct account *account, uint32_t thread, uint64_t begin,
-		    uint64_t end);
+int sweep_on_thread(void *context, const struct account *account,
+		    const struct account_piece *piece);
 /* Divides the idle time of each cause among the stacks seen. Call after the accounts were closed.
  * */
 int sweep_close_states(struct sweep *sweep);
@@ -602,8 +609,7 @@ int sweep_note_call(struct sweep *sweep, size_t thread, const struct event_api *
 		    bool is_launch);
 /* Uses the stack of a sample or a switch for the call of the thread that it is in. */
 void sweep_see_in_call(struct sweep *sweep, size_t thread, uint64_t time_ns, uint32_t stack);
-int sweep_on_calls(void *context, const struct account *account, uint32_t thread, uint64_t begin,
-		   uint64_t end);
+int sweep_on_calls(void *context, const struct account *account, const struct account_piece *piece);
 
 /* ---- sweep/threads.c ---- */
 

@@ -170,7 +170,8 @@ static int kernel_row(struct sweep *sweep, const struct open_command *launch, si
 			.name = model_kernel_text(analysis->model, name, "[unknown kernel]"),
 			.symbol = model_text(analysis->model, name, ""),
 			.device = device,
-			.min_ns = UINT64_MAX});
+			.min_ns = UINT64_MAX,
+			.durations = {.min = UINT64_MAX}});
 	return *ret_index == PAIR_MAP_NONE ? -ENOMEM : 0;
 }
 
@@ -184,12 +185,12 @@ static int copy_row(struct sweep *sweep, uint32_t type, size_t device, uint32_t 
 	return *ret_index == PAIR_MAP_NONE ? -ENOMEM : 0;
 }
 
-static void count_kernel(struct sweep *sweep, struct analysis_kernel *kernel,
-			 const struct joined *joined)
+static int count_kernel(struct sweep *sweep, struct analysis_kernel *kernel,
+			const struct joined *joined)
 {
 	kernel->count++;
 	if (!joined->is_timed)
-		return;
+		return 0;
 	sweep_count_fill(sweep, kernel, joined);
 	kernel->timed++;
 	kernel->total_ns += joined->duration_ns;
@@ -197,6 +198,7 @@ static void count_kernel(struct sweep *sweep, struct analysis_kernel *kernel,
 		kernel->min_ns = joined->duration_ns;
 	if (joined->duration_ns > kernel->max_ns)
 		kernel->max_ns = joined->duration_ns;
+	return quantile_add(&kernel->durations, joined->duration_ns);
 }
 
 /* A map on a CPU device moves no bytes, so it gives no transfer rate. */
@@ -260,7 +262,7 @@ int sweep_count_command(struct sweep *sweep, const struct joined *joined, bool i
 	if (class == ACCOUNT_KERNEL) {
 		error = kernel_row(sweep, joined->launch, joined->device, &index);
 		if (!error)
-			count_kernel(sweep, &analysis->kernels[index], joined);
+			error = count_kernel(sweep, &analysis->kernels[index], joined);
 	} else {
 		struct analysis_device *device = &analysis->devices[joined->device];
 
@@ -346,10 +348,27 @@ static int compare_calls(const void *left, const void *right)
 	return order ? order : compare_call_names(left, right);
 }
 
+/* Adds the numbers of `row` to `last` and frees it. */
+static int merge_kernel(struct analysis_kernel *last, struct analysis_kernel *row)
+{
+	int error = quantile_merge(&last->durations, &row->durations);
+
+	last->count += row->count;
+	last->timed += row->timed;
+	last->total_ns += row->total_ns;
+	last->share_ns += row->share_ns;
+	sweep_merge_fill(last, row);
+	last->min_ns = smaller(last->min_ns, row->min_ns);
+	last->max_ns = larger(last->max_ns, row->max_ns);
+	quantile_fini(&row->durations);
+	return error;
+}
+
 /* One name can have several string ids. After sorting by name, its rows are neighbours. */
-static void merge_kernels(struct analysis *analysis)
+static int merge_kernels(struct analysis *analysis)
 {
 	size_t kept = 0;
+	int error = 0;
 
 	qsort(analysis->kernels, analysis->kernels_count, sizeof(*analysis->kernels),
 	      compare_kernel_names);
@@ -361,15 +380,11 @@ static void merge_kernels(struct analysis *analysis)
 			analysis->kernels[kept++] = *row;
 			continue;
 		}
-		last->count += row->count;
-		last->timed += row->timed;
-		last->total_ns += row->total_ns;
-		last->share_ns += row->share_ns;
-		sweep_merge_fill(last, row);
-		last->min_ns = smaller(last->min_ns, row->min_ns);
-		last->max_ns = row->max_ns > last->max_ns ? row->max_ns : last->max_ns;
+		if (merge_kernel(last, row))
+			error = -ENOMEM;
 	}
 	analysis->kernels_count = kept;
+	return error;
 }
 
 static void merge_calls(struct analysis *analysis)
@@ -405,13 +420,15 @@ static int compare_failures(const void *left, const void *right)
 	return order ? order : (a->result < b->result) - (a->result > b->result);
 }
 
-void sweep_sort_tables(struct analysis *analysis)
+int sweep_sort_tables(struct analysis *analysis)
 {
+	int error = 0;
+
 	if (analysis->program.failures_count)
 		qsort(analysis->program.failures, analysis->program.failures_count,
 		      sizeof(*analysis->program.failures), compare_failures);
 	if (analysis->kernels_count) {
-		merge_kernels(analysis);
+		error = merge_kernels(analysis);
 		qsort(analysis->kernels, analysis->kernels_count, sizeof(*analysis->kernels),
 		      compare_kernels);
 	}
@@ -423,6 +440,7 @@ void sweep_sort_tables(struct analysis *analysis)
 		qsort(analysis->program.calls, analysis->program.calls_count,
 		      sizeof(*analysis->program.calls), compare_calls);
 	}
+	return error;
 }
 
 void sweep_tables_fini(struct sweep_tables *tables)

@@ -12,6 +12,10 @@
 
 #include <stdlib.h>
 
+/* A thread that is preempted without a stack still runs the code of its last sample, if it has not
+ * run for longer since then, and has not waited. */
+#define LATELY_NS 10000000u
+
 /* Calls do not overlap and come in order of time, so only the last one can contain a moment at or
  * after its begin. */
 static bool is_in_call(const struct sweep_per_thread *per_thread, size_t thread, uint64_t time_ns)
@@ -47,8 +51,24 @@ static int add_wait_waker(struct sweep *sweep, struct thread_state *state, uint3
 	return sweep_find_wait(sweep, &wait, &state->wait);
 }
 
+/* A thread that waits for the GIL wakes up every 5 ms and waits again. Only the thread that ends
+ * the last of these waits is the waker. */
+static int find_waker(struct sweep *sweep, struct thread_state *state,
+		      const struct event_switch *row, uint32_t *ret_waker)
+{
+	int error;
+
+	if (!row->waker && sweep_waits_for_gil(sweep, state))
+		return 0;
+	error = sweep_find_waker(sweep, row, state->since_ns, ret_waker);
+	state->woken_until = row->time;
+	state->waker = *ret_waker;
+	return error;
+}
+
 int sweep_come_back(struct sweep *sweep, size_t thread, uint64_t time_ns, uint32_t waker)
 {
+	const bool is_woken = waker && sweep->analysis->cpu.wakers[waker - 1].thread;
 	struct thread_state *state = &sweep->per_thread.states[thread];
 	uint64_t since_ns = state->since_ns;
 	struct thread_moment moment;
@@ -56,13 +76,21 @@ int sweep_come_back(struct sweep *sweep, size_t thread, uint64_t time_ns, uint32
 
 	if (thread == sweep->entities.threads.count || since_ns == UINT64_MAX)
 		return 0;
-	state->since_ns = UINT64_MAX;
-	sweep_compact_state(sweep, thread, time_ns);
+	state->sampled_ns += time_ns - since_ns;
 	if (!state->is_preempted)
 		error = add_wait_waker(sweep, state, waker);
-	moment = (struct thread_moment){since_ns,     time_ns,     time_ns - since_ns,
-					state->stack, state->wait, state->is_preempted};
-	if (!error && (!state->is_preempted || state->wait))
+	if (waker && sweep_waits_for_gil(sweep, state))
+		sweep_name_gil_chain(sweep, state);
+	state->since_ns = UINT64_MAX;
+	sweep_compact_state(sweep, thread, time_ns);
+	moment = (struct thread_moment){since_ns,
+					time_ns,
+					time_ns - since_ns,
+					state->stack,
+					state->wait,
+					state->is_preempted,
+					.is_woken = is_woken};
+	if (!error && (!state->is_preempted || state->wait || state->stack))
 		error = sweep_keep_moment(state, &moment);
 	if (!error && !state->is_preempted && state->gil_until)
 		error = sweep_count_gil(sweep, thread, since_ns, time_ns);
@@ -95,6 +123,10 @@ static int go_away(struct sweep *sweep, size_t thread, const struct event_switch
 	state->since_ns = row->time;
 	state->is_preempted = row->reason == SWITCH_PREEMPTED;
 	state->stack = row->stack;
+	if (!state->is_preempted)
+		state->sampled_stack = 0;
+	else if (!state->stack && row->time - state->sampled_ns < LATELY_NS)
+		state->stack = state->sampled_stack;
 	sweep_await_gil(sweep, thread, row);
 	return sweep_find_wait(sweep,
 			       &(struct state_wait){.string = row->wait_string,
@@ -116,11 +148,8 @@ int sweep_take_switch(struct sweep *sweep, const struct event_switch *row)
 	error = go_away(sweep, entity_index_find(&sweep->entities.threads, row->previous), row);
 	/* A preempted thread did not wait, so its previous waker stays. */
 	if (!error && next < sweep->entities.threads.count && state->since_ns != UINT64_MAX &&
-	    !state->is_preempted) {
-		error = sweep_find_waker(sweep, row, state->since_ns, &waker);
-		state->woken_until = row->time;
-		state->waker = waker;
-	}
+	    !state->is_preempted)
+		error = find_waker(sweep, state, row, &waker);
 	return error ? error : sweep_come_back(sweep, next, row->time, waker);
 }
 
@@ -136,6 +165,8 @@ int sweep_take_sample(struct sweep *sweep, const struct event_cpu_sample *row)
 		sweep_see_in_call(sweep, thread, row->time, row->stack);
 		return 0;
 	}
+	sweep->per_thread.states[thread].sampled_ns = row->time;
+	sweep->per_thread.states[thread].sampled_stack = row->stack;
 	return sweep_keep_moment(
 		&sweep->per_thread.states[thread],
 		&(struct thread_moment){row->time, row->time, row->weight, row->stack, 0, false});

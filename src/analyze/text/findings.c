@@ -112,62 +112,43 @@ static bool find_small_transfers(const struct analysis *analysis, size_t device,
 	return true;
 }
 
-/* Whether one cause's idle time is at least `percent` of the wall time. */
+static uint64_t steady_wall_of(const struct account *account)
+{
+	return account->steady.end - account->steady.begin;
+}
+
+/* Whether one cause's idle time is at least `percent` of the steady part: start-up would hide each
+ * cause in a short run. */
 static bool find_cause(const struct analysis *analysis, size_t device, enum account_cause cause,
 		       unsigned int percent, struct finding *finding)
 {
+	static const char *const names[CAUSE_COUNT] = {[CAUSE_PREEMPTED] = "preempted_ns",
+						       [CAUSE_ON_CPU] = "on_cpu_ns",
+						       [CAUSE_BLOCKED] = "blocked_ns"};
 	const struct account *account = &analysis->devices[device].account;
+	const uint64_t wall_ns = steady_wall_of(account);
 
-	finding->cost_ns = account->causes[cause];
-	return account->commands && finding->cost_ns &&
-	       is_share(finding->cost_ns, wall_of(analysis), percent);
-}
-
-static const struct analysis_path *find_delayed(const struct analysis *analysis, size_t device,
-						enum account_cause cause, size_t *ret_count)
-{
-	const struct analysis_path *most = NULL;
-
-	*ret_count = 0;
-	for (size_t i = 0; i < analysis->paths_count; i++) {
-		const struct analysis_path *path = &analysis->paths[i];
-
-		if (path->device != device || !path->name || !path->causes[cause])
-			continue;
-		++*ret_count;
-		if (!most || path->causes[cause] > most->causes[cause])
-			most = path;
-	}
-	return most;
+	finding->cost_ns = account->steady.causes[cause];
+	if (!account->commands || !finding->cost_ns ||
+	    !is_share(finding->cost_ns, wall_ns, percent))
+		return false;
+	append_number(finding, names[cause], finding->cost_ns);
+	append_number(finding, "idle_ns", wall_ns - account->steady.busy_ns);
+	append_number(finding, "wall_ns", wall_ns);
+	return true;
 }
 
 static bool find_preemption(const struct analysis *analysis, size_t device, struct finding *finding)
 {
-	const struct account *account = &analysis->devices[device].account;
-	size_t count;
-
-	if (!find_cause(analysis, device, CAUSE_PREEMPTED, 2, finding))
-		return false;
-	finding->path = find_delayed(analysis, device, CAUSE_PREEMPTED, &count);
-	append_number(finding, "preempted_ns", finding->cost_ns);
-	append_number(finding, "idle_ns", account->idle_ns);
-	append_number(finding, "wall_ns", account->wall_ns);
-	append_number(finding, "paths", count);
-	return true;
+	return find_cause(analysis, device, CAUSE_PREEMPTED, 2, finding);
 }
 
 /* The time in which the launching thread computed, or was blocked. */
 static bool find_state(const struct analysis *analysis, size_t device, struct finding *finding)
 {
-	const struct account *account = &analysis->devices[device].account;
 	const bool is_starved = finding->kind == FINDING_STARVED_QUEUE;
 
-	if (!find_cause(analysis, device, is_starved ? CAUSE_ON_CPU : CAUSE_BLOCKED, 10, finding))
-		return false;
-	append_number(finding, is_starved ? "on_cpu_ns" : "blocked_ns", finding->cost_ns);
-	append_number(finding, "idle_ns", account->idle_ns);
-	append_number(finding, "wall_ns", account->wall_ns);
-	return true;
+	return find_cause(analysis, device, is_starved ? CAUSE_ON_CPU : CAUSE_BLOCKED, 10, finding);
 }
 
 static bool find_shared(const struct analysis *analysis, size_t device, struct finding *finding)

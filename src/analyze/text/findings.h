@@ -53,7 +53,6 @@ struct finding {
 		*kernel; /* LOW_OCCUPANCY; TINY_KERNELS: the one with the most tiny executions */
 	const struct analysis_queue *queue; /* LAUNCH_LATENCY */
 	const struct analysis_gil *gil;     /* WAIT_UNDER_GIL: the one with the longest waits */
-	const struct analysis_path *path;   /* CPU_PREEMPTION: the path with the longest delay */
 	struct finding_number numbers[FINDING_NUMBERS];
 	size_t numbers_count;
 };

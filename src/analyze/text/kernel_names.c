@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/text/short_names.h"
 #include "base/array.h"
 #include "symbol/demangle.h"
 #include "trace/reader.h"
@@ -217,4 +218,18 @@ const char *kernel_names_find(const struct kernel_names *names, uint32_t symbol_
 						       : NULL;
 
 	return found ? found->text : NULL;
+}
+
+int kernel_names_shorten(const struct kernel_names *names, struct short_names **ret_short)
+{
+	const char **full = calloc(names->count + 1, sizeof(*full));
+	int error;
+
+	if (!full)
+		return -ENOMEM;
+	for (size_t i = 0; i < names->count; i++)
+		full[i] = shown(&names->rows[i]);
+	error = short_names_new(full, names->count, ret_short);
+	free(full);
+	return error;
 }

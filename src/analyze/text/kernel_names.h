@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 struct kernel_names;
+struct short_names;
 struct trace_reader;
 
 /* Makes the names of all kernels of a trace. The reader must outlive them. Errors: -ENOMEM. */
@@ -20,3 +21,6 @@ const char *kernel_names_find(const struct kernel_names *names, uint32_t symbol_
 /* "[kernel 0x1000ffff0040]" for a kernel (by its code id) with an address but without a name; NULL
  * for all others. */
 const char *kernel_names_place(const struct kernel_names *names, uint32_t code);
+
+/* The short names of all kernels. The kernel names must outlive them. Errors: -ENOMEM. */
+int kernel_names_shorten(const struct kernel_names *names, struct short_names **ret_short);

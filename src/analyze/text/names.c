@@ -142,6 +142,11 @@ enum account_class analysis_class(uint32_t command)
 	}
 }
 
+bool analysis_has_states(enum account_cause cause)
+{
+	return cause <= CAUSE_BLOCKED || cause == CAUSE_NOTHING_TO_DO;
+}
+
 bool analysis_is_gil(const char *wait)
 {
 	return strcmp(wait, "Python GIL") == 0;

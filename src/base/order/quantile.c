@@ -91,6 +91,28 @@ int quantile_add(struct quantile *quantile, uint64_t value)
 	return 0;
 }
 
+int quantile_merge(struct quantile *quantile, const struct quantile *other)
+{
+	int error = 0;
+
+	if (!other->classes) {
+		for (size_t i = 0; i < other->count && !error; i++)
+			error = quantile_add(quantile, other->values[i]);
+		return error;
+	}
+	if (!quantile->classes && start_classes(quantile))
+		return -ENOMEM;
+	for (size_t i = 0; i < CLASS_COUNT; i++)
+		quantile->classes[i] += other->classes[i];
+	quantile->count += other->count;
+	quantile->sum += other->sum;
+	if (other->min < quantile->min)
+		quantile->min = other->min;
+	if (other->max > quantile->max)
+		quantile->max = other->max;
+	return 0;
+}
+
 static int compare_values(const void *left, const void *right)
 {
 	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;

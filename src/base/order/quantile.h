@@ -25,5 +25,8 @@ void quantile_fini(struct quantile *quantile); /* NULL-safe */
 
 int quantile_add(struct quantile *quantile, uint64_t value); /* -ENOMEM */
 
+/* Adds all values of another one. Errors: -ENOMEM; part of them may then be added. */
+int quantile_merge(struct quantile *quantile, const struct quantile *other);
+
 /* numerator / denominator is q; 0 if no value was added. */
 uint64_t quantile_get(struct quantile *quantile, unsigned int numerator, unsigned int denominator);

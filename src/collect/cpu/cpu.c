@@ -118,6 +118,7 @@ int cpu_open(struct recording *recording, const struct cpu_options *options, str
 	cpu->losses.since_ns = host_clocks_now_ns();
 	identities_init(&cpu->python.notes);
 	cpu->python.is_wanted = options->has_python;
+	lock_samples_init(&cpu->python.locks);
 	if (cpu->rings)
 		note_rights(cpu);
 	cpu->blocked.has_tried = options->is_machine;
@@ -184,6 +185,7 @@ void cpu_drain(void *state)
 
 	if (cpu->rings && cpu->python.is_there)
 		cpu_python_glance(cpu);
+	cpu_sample_locks(cpu);
 	/* the wake-up was for a sample's Python functions, or for a guest whose ring fills */
 	if (now_ns < cpu->next_drain_ns && !(cpu->rings && perf_rings_are_filling(cpu->rings)))
 		return;
@@ -215,6 +217,7 @@ void cpu_close(void *state)
 	name_kernel(cpu);
 	cpu_python_note(cpu);
 	cpu_python_fini(cpu);
+	lock_samples_fini(&cpu->python.locks);
 	cpu_interrupts_close(cpu);
 	switch_causes_close(cpu);
 	free(cpu->blocked.threads);

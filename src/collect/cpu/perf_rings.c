@@ -72,6 +72,7 @@ struct perf_rings {
 	struct ring *rings; /* owned; RING_KINDS for each processor */
 	int cpu_count;
 	int poll_fd;          /* owned */
+	int program;          /* borrowed; a BPF program to be run at each sample; -1: none */
 	struct ring *current; /* the ring whose record the caller still uses; NULL: none */
 	uint64_t current_size;
 	struct descriptor *descriptors; /* owned */
@@ -212,6 +213,7 @@ int perf_rings_open(const struct perf_rings_options *options, struct perf_rings 
 		return error_set(-ENOMEM, "perf events: out of memory");
 	rings->options = *options;
 	rings->cpu_count = cpus > 0 ? (int)cpus : 1;
+	rings->program = -1;
 	rings->poll_fd = epoll_create1(EPOLL_CLOEXEC);
 	rings->rings = calloc(ring_count(rings), sizeof(*rings->rings));
 	for (size_t i = 0; rings->rings && i < ring_count(rings); i++)
@@ -259,6 +261,13 @@ int perf_rings_descriptor(const struct perf_rings *rings)
 	return rings->poll_fd;
 }
 
+int perf_rings_add(struct perf_rings *rings, int fd)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+
+	return epoll_ctl(rings->poll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
+}
+
 /* ---- attaching ------------------------------------------------------------------------------- */
 
 /* A record contains the id of the event that was opened for the attached thread, also when a child
@@ -272,6 +281,20 @@ static int note_id(struct perf_rings *rings, const struct descriptor *descriptor
 	if (hash_map_put(&rings->ids, id, value))
 		return error_set(-ENOMEM, "perf events: out of memory");
 	return 0;
+}
+
+/* If this fails, the recorder reads Python frames itself. */
+static void run_program(const struct perf_rings *rings, const struct descriptor *descriptor)
+{
+	if (rings->program >= 0 && descriptor->kind != PERF_EVENT_LIFE)
+		ioctl(descriptor->fd, PERF_EVENT_IOC_SET_BPF, rings->program);
+}
+
+void perf_rings_run(struct perf_rings *rings, int program)
+{
+	rings->program = program;
+	for (size_t i = 0; i < rings->descriptor_count; i++)
+		run_program(rings, &rings->descriptors[i]);
 }
 
 /* An offline processor has no ring. */
@@ -310,6 +333,7 @@ static int attach_one(struct perf_rings *rings, enum perf_event_kind kind, pid_t
 		return error;
 	}
 	rings->descriptors[rings->descriptor_count++] = descriptor;
+	run_program(rings, &descriptor);
 	return 0;
 }
 

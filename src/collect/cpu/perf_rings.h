@@ -57,9 +57,15 @@ void perf_rings_state(const struct perf_rings *rings, struct perf_rings_state *r
  * -ESRCH: the thread has ended; otherwise as perf_rings_open. */
 int perf_rings_attach(struct perf_rings *rings, pid_t thread, int pid_fd, bool on_exec);
 
+/* Runs a BPF program at each sample, of the threads attached so far and later, and of threads that
+ * they start from now on. -1: none. */
+void perf_rings_run(struct perf_rings *rings, int program);
+
 /* A descriptor that is readable while a ring is at least a quarter full; perf_rings_next empties
  * the rings. */
 int perf_rings_descriptor(const struct perf_rings *rings);
+/* Makes that descriptor also readable while `fd` is. It is removed when it is closed. -errno. */
+int perf_rings_add(struct perf_rings *rings, int fd);
 
 enum perf_record_kind {
 	PERF_SAMPLE = 1, /* a running thread, with its stack */

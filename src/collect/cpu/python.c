@@ -32,6 +32,7 @@ enum {
 	SINCE_3_11 = 0x030b,
 	MAX_PLACES = 1 << 18,
 	MAX_SAVED_NS = 10000000, /* max processor time for reading that can be overdrawn */
+	APART_NS = 100000,       /* between a copy by BPF and its sample */
 	SHARE = 100,             /* reading may take 1/100 of the sampled processor time */
 	MIN_PARTS = 64,
 	PER_THOUSAND = 1000,
@@ -78,23 +79,41 @@ static void keep_places(struct cpu *cpu, struct python_glance *glance, size_t co
 	}
 }
 
-/* Reads a thread's Python frames. A running thread's frames are copied once: if two equal copies
- * were required, short functions would be sampled too rarely. */
-static struct python_glance read_frames(struct cpu *cpu, struct process *process, uint32_t tid,
-					bool is_running)
+/* r: number of frames in python->frames, or an error. */
+static struct python_glance keep_frames(struct cpu *cpu, struct process *process, uint32_t tid,
+					int r, const struct python_remote_gap *gap)
 {
-	struct python_glance glance = {.tid = tid};
-	uint64_t before = cpu->recording->kept_bytes;
-	int r = python_remote_frames(process->python, tid, is_running, cpu->python.frames,
-				     STACK_FRAMES_MAX, &glance.gap);
+	struct python_glance glance = {.tid = tid, .status = r, .gap = *gap};
+	const uint64_t before = cpu->recording->kept_bytes;
 
-	glance.status = r;
 	if (r > 0)
 		keep_places(cpu, &glance, (size_t)r);
 	if (r > 0 && python_remote_version(process->python) < SINCE_3_11)
 		keep_objects(&cpu->python, process->row.pid, (size_t)r);
 	cpu_charge_stacks(cpu, cpu->recording->kept_bytes - before);
 	return glance;
+}
+
+/* Reads a thread's Python frames. A running thread's frames are copied once: if two equal copies
+ * were required, short functions would be sampled too rarely. */
+static struct python_glance read_frames(struct cpu *cpu, struct process *process, uint32_t tid,
+					bool is_running)
+{
+	struct python_remote_gap gap = {0};
+	const int r = python_remote_frames(process->python, tid, is_running, cpu->python.frames,
+					   STACK_FRAMES_MAX, &gap);
+
+	return keep_frames(cpu, process, tid, r, &gap);
+}
+
+static struct python_glance read_copied(struct cpu *cpu, struct process *process,
+					const struct kernel_python_stack *copied)
+{
+	struct python_remote_gap gap = {0};
+	const int r = python_remote_copied(process->python, copied, cpu->python.frames,
+					   STACK_FRAMES_MAX, &gap);
+
+	return keep_frames(cpu, process, copied->tid, r, &gap);
 }
 
 /* Reads the Python frames for a sample, within the time budget. is_time: the sample stands for
@@ -152,17 +171,51 @@ static void keep_again(struct cpu_python *python, struct python_glance *glance)
 	python->place_count += glance->count;
 }
 
+void cpu_python_take_copied(void *context, const struct kernel_python_stack *copied)
+{
+	struct cpu *cpu = context;
+	struct cpu_python *python = &cpu->python;
+	struct process *process = processes_find(cpu->processes, copied->tgid);
+	struct python_glance glance;
+
+	if (!process || !process->python || python->glance_count >= MAX_GLANCES ||
+	    python->spent_ns >= MAX_SAVED_NS ||
+	    array_grow(python->glances, python->glance_capacity, python->glance_count + 1))
+		return;
+	glance = read_copied(cpu, process, copied);
+	glance.is_copied = true;
+	glance.time_ns = copied->time_ns;
+	if (glance.status > 0)
+		python->glances[python->glance_count++] = glance;
+}
+
+static bool is_of(const struct python_glance *glance, uint32_t tid, uint64_t time_ns)
+{
+	return glance->tid == tid &&
+	       time_ns - glance->time_ns <= (glance->is_copied ? APART_NS : 0);
+}
+
+static bool is_copied(const struct cpu_python *python, const struct perf_glance *sample)
+{
+	for (size_t i = 0; i < python->glance_count; i++)
+		if (python->glances[i].is_copied &&
+		    is_of(&python->glances[i], sample->tid, sample->time_ns))
+			return true;
+	return false;
+}
+
 void cpu_python_glance(struct cpu *cpu)
 {
 	struct cpu_python *python = &cpu->python;
 	struct python_glance glance = {0};
 	struct perf_glance sample;
 
+	switch_causes_drain(cpu);
 	while (perf_rings_glance(cpu->rings, &sample)) {
 		struct process *process = processes_find(cpu->processes, sample.pid);
 
 		if (!process || !process->python || python->glance_count >= MAX_GLANCES ||
-		    is_stranger(python, &sample) ||
+		    is_stranger(python, &sample) || is_copied(python, &sample) ||
 		    array_grow(python->glances, python->glance_capacity, python->glance_count + 1))
 			continue;
 		if (glance.status > 0 && glance.tid == sample.tid)
@@ -189,10 +242,10 @@ static bool take_glance(struct cpu *cpu, uint32_t tid, uint64_t time_ns,
 	for (size_t i = 0; i < python->glance_count; i++) {
 		const struct python_glance *glance = &python->glances[i];
 
-		if (glance->tid == tid && glance->time_ns == time_ns) {
+		if (is_of(glance, tid, time_ns)) {
 			*ret_glance = *glance;
 			is_found = true;
-		} else if (glance->time_ns > time_ns) {
+		} else if (glance->time_ns + (glance->is_copied ? APART_NS : 0) > time_ns) {
 			python->glances[kept++] = *glance;
 		}
 	}
@@ -234,7 +287,10 @@ bool cpu_python_merge(struct cpu *cpu, const struct cpu_walk *walk)
 	bool is_merged, is_there;
 
 	cpu->part_count = 0;
-	is_there = is_sample && take_glance(cpu, walk->tid, walk->time_ns, &glance);
+	is_there =
+		walk->python || (is_sample && take_glance(cpu, walk->tid, walk->time_ns, &glance));
+	if (walk->python)
+		glance = read_copied(cpu, walk->native.process, walk->python);
 	if (!is_there && !cpu_python_has_evaluations(walk) &&
 	    (is_sample || walk->native.end == UNWIND_WALK_OUTERMOST))
 		return false;

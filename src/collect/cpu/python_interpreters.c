@@ -14,6 +14,7 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -135,8 +136,8 @@ void cpu_python_open(struct cpu *cpu, struct process *process, const struct memo
 	lookup_budget_spend(&process->looks, begin_ns, host_clocks_now_ns());
 }
 
-/* For processes without a native stack that contains a frame of the interpreter. */
-void cpu_python_find(struct cpu *cpu, struct process *process)
+/* name: part of the file's name; "": any file. */
+static void find_interpreter(struct cpu *cpu, struct process *process, const char *name)
 {
 	const struct memory_map *memory = process->memory;
 
@@ -144,24 +145,80 @@ void cpu_python_find(struct cpu *cpu, struct process *process)
 		const struct memory_piece *piece = memory_map_at(memory, i);
 		struct code_file *file = piece->file;
 
-		if (file && file->path[0] == '/' &&
+		if (file && file->path[0] == '/' && strstr(strrchr(file->path, '/'), name) &&
 		    cpu_python_of(cpu, process, file) != PYTHON_NONE)
 			cpu_python_open(cpu, process, piece);
 	}
 }
 
-bool cpu_python_lock(struct cpu *cpu, struct process *process, uint32_t tid, uint64_t address,
-		     uint32_t *ret_holder)
+/* For processes without a native stack that contains a frame of the interpreter. */
+void cpu_python_find(struct cpu *cpu, struct process *process)
 {
-	struct process_thread *holder;
-	uint32_t holder_tid = 0;
+	find_interpreter(cpu, process, "");
+}
 
-	*ret_holder = 0;
-	if (!process->python || python_remote_lock(process->python, tid, address, &holder_tid) != 1)
+/* For a recording of the whole machine, which has no records of mappings, and may have looked at
+ * the process before its exec. */
+static bool runs_python(uint32_t pid)
+{
+	char path[64], exe[PATH_MAX];
+	ssize_t length;
+
+	snprintf(path, sizeof(path), "/proc/%u/exe", pid);
+	length = readlink(path, exe, sizeof(exe) - 1);
+	exe[length > 0 ? length : 0] = '\0';
+	return strstr(exe, "python") != NULL;
+}
+
+/* A process may wait for the lock before the first stack with a frame of the interpreter was seen.
+ * Searches after 1, 2, 4 … waits, because most programs have no interpreter. */
+static void find_for_wait(struct cpu *cpu, struct process *process)
+{
+	uint32_t looks;
+
+	if (process->python || process->is_python_refused || !cpu->python.is_wanted)
+		return;
+	looks = ++process->python_looks;
+	if (looks & (looks - 1))
+		return;
+	if (cpu->who.is_machine && runs_python(process->row.pid))
+		cpu_read_memory(cpu, process);
+	find_interpreter(cpu, process, "python");
+}
+
+/* The trace's id of a thread; 0 for one that is younger than the wait: its thread state may lie
+ * where the holder's was. */
+static uint32_t describe_holder(struct cpu *cpu, struct process *process, uint32_t tid,
+				uint64_t since_ns)
+{
+	struct process_thread *holder = process_thread(cpu->processes, process, tid, since_ns);
+
+	return holder && holder->row.begin_ns <= since_ns
+		       ? process_thread_describe(cpu->processes, process, holder)
+		       : 0;
+}
+
+bool cpu_python_lock(struct cpu *cpu, struct process *process, const struct cpu_futex *futex,
+		     struct cpu_lock *ret_lock)
+{
+	const struct kernel_lock *copied = futex->copied;
+	struct python_remote_copy copy = {.address = futex->address - KERNEL_BEFORE_LOCK};
+	struct python_remote_holder holder = {0};
+	uint64_t lock;
+
+	*ret_lock = (struct cpu_lock){0};
+	find_for_wait(cpu, process);
+	if (!process->python || python_remote_lock(process->python, futex->address, &lock) != 1)
 		return false;
-	if (holder_tid && holder_tid != tid) {
-		holder = process_thread(cpu->processes, process, holder_tid, host_clocks_now_ns());
-		*ret_holder = holder ? process_thread_describe(cpu->processes, process, holder) : 0;
+	if (copied) {
+		copy.bytes = copied->before;
+		copy.size = sizeof(copied->before);
 	}
+	if (python_remote_holder(process->python, futex->tid, lock, copied ? &copy : NULL,
+				 &holder) == 0 &&
+	    holder.tid && holder.tid != futex->tid)
+		*ret_lock = (struct cpu_lock){
+			describe_holder(cpu, process, holder.tid, futex->since_ns),
+			holder.switches};
 	return true;
 }

@@ -95,8 +95,7 @@ static void take_switch(struct cpu *cpu, const struct perf_record *record)
 		switch_causes_woke(cpu, record->tid, record->time_ns, &row.waker,
 				   &row.waker_string);
 	else if (row.reason == SWITCH_PREEMPTED)
-		switch_causes_took(cpu, record->tid, record->time_ns, &row.wait_string,
-				   &row.holder);
+		switch_causes_took(cpu, process, record->tid, &row);
 	cpu_put_switch(cpu, thread->row.id, &row);
 }
 

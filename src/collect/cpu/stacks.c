@@ -122,6 +122,10 @@ static uint32_t walk_stack(struct cpu *cpu, struct cpu_walk *walk)
 	stack_walker_walk(cpu->walker, native);
 	cpu->frames_count = native->count;
 	find_interpreters(cpu, native);
+	switch_causes_watch_python(cpu, native->process);
+	if (walk->is_past && !walk->python && native->process->python &&
+	    cpu_python_has_evaluations(walk))
+		return 0;
 	is_merged = native->process->python && cpu_python_merge(cpu, walk);
 	before = cpu->recording->kept_bytes;
 	stack = stack_walker_put_stack(cpu->walker, native, is_merged ? cpu->parts : NULL,
@@ -179,7 +183,8 @@ static uint32_t blocked_stack(struct cpu *cpu, struct process *process, uint32_t
 }
 
 uint32_t cpu_bpf_stack(struct cpu *cpu, struct process *process, uint32_t tid,
-		       const struct kernel_stack *stack_row)
+		       const struct kernel_stack *stack_row,
+		       const struct kernel_python_stack *python)
 {
 	const struct unwind_state state = {.ip = stack_row->ip,
 					   .sp = stack_row->sp,
@@ -187,21 +192,29 @@ uint32_t cpu_bpf_stack(struct cpu *cpu, struct process *process, uint32_t tid,
 					   .stack = stack_row->stack,
 					   .stack_bytes = stack_row->bytes,
 					   .has_bp = true};
-	struct cpu_walk walk = {.native = {.process = process, .state = &state}, .tid = tid};
+	struct cpu_walk walk = {.native = {.process = process, .state = &state},
+				.tid = tid,
+				.is_past = true,
+				.python = python};
 
 	return walk_stack(cpu, &walk);
 }
 
 /* The cause of a wait: the name of its system call, or "Python GIL" if the futex address lies in
- *                      the interpreter's lock. */
+ * the interpreter's lock. */
 static const char *find_cause(struct cpu *cpu, struct process *process, uint32_t tid,
 			      struct cpu_wait *wait)
 {
 	const struct blocked_place *place = &cpu->blocked.look.place;
+	const struct cpu_futex futex = {
+		.tid = tid, .address = place->argument, .since_ns = host_clocks_now_ns()};
+	struct cpu_lock lock = {0};
 
-	wait->is_interpreters = blocked_is_futex(place) &&
-				cpu_python_lock(cpu, process, tid, place->argument, &wait->holder);
-	return wait->is_interpreters ? "Python GIL" : blocked_call_name(place);
+	wait->is_interpreters =
+		blocked_is_futex(place) && cpu_python_lock(cpu, process, &futex, &lock);
+	wait->holder = lock.holder;
+	wait->lock_switches = lock.switches;
+	return wait->is_interpreters ? CPU_PYTHON_LOCK : blocked_call_name(place);
 }
 
 bool cpu_look_at_blocked(struct cpu *cpu, struct process *process, uint32_t tid,

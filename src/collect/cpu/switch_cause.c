@@ -77,6 +77,7 @@ void switch_causes_open(struct cpu *cpu, bool is_wanted)
 	const struct kernel_watch_options options = {
 		.interrupts = cpu->interrupts.is_wanted,
 		.on_record = cpu->who.is_machine ? cpu_machine_take : NULL,
+		.on_python = cpu_python_take_copied,
 		.context = cpu};
 	struct switch_causes *who = &cpu->who;
 	int error;
@@ -133,6 +134,7 @@ void switch_causes_losses_text(const struct kernel_losses *losses, char *ret_tex
 		{losses->wakings, "waking", "wakings", "the waker"},
 		{losses->kernel_stacks, "switch", "switches", "the kernel stack"},
 		{losses->user_stacks, "switch", "switches", "the user stack"},
+		{losses->python_samples, "sample", "samples", "the Python frames"},
 	};
 	size_t length = 0;
 
@@ -268,6 +270,8 @@ static void look_whether_ready(struct cpu *cpu)
 		note_blind(cpu);
 		if (!who->is_machine)
 			add_all(cpu);
+		if (cpu->rings)
+			perf_rings_run(cpu->rings, kernel_watch_sample_program(who->watch));
 		cpu_interrupts_read(cpu);
 	}
 }
@@ -281,6 +285,17 @@ void switch_causes_drain(struct cpu *cpu)
 	/* after the drain, so that stacks allowed earlier are no longer in the ring */
 	if (!kernel_watch_drain(cpu->who.watch))
 		kernel_watch_allow_stacks(cpu->who.watch, STACKS_ROUND);
+}
+
+void switch_causes_watch_python(struct cpu *cpu, struct process *process)
+{
+	struct kernel_python places;
+
+	if (!cpu->who.is_ready || process->is_python_watched || !process->python ||
+	    python_remote_places(process->python, &places))
+		return;
+	process->is_python_watched = true;
+	kernel_watch_add_python(cpu->who.watch, process->row.pid, &places);
 }
 
 void switch_causes_begin_process(struct cpu *cpu, uint32_t pid)
@@ -387,16 +402,6 @@ void switch_causes_name_next(struct cpu *cpu, const struct kernel_out *out, uint
 		return;
 	*ret_holder = describe(cpu, &out->next, out->head.time_ns);
 	*ret_string = other_string(cpu, &out->next);
-}
-
-void switch_causes_took(struct cpu *cpu, uint32_t tid, uint64_t time_ns, uint32_t *ret_string,
-			uint32_t *ret_holder)
-{
-	const struct kernel_out *out =
-		cpu->who.is_ready ? kernel_watch_out(cpu->who.watch, tid, time_ns) : NULL;
-
-	if (out)
-		switch_causes_name_next(cpu, out, ret_string, ret_holder);
 }
 
 void switch_causes_name_waker(struct cpu *cpu, const struct kernel_in *in, uint32_t *ret_thread,
@@ -596,11 +601,32 @@ static uint32_t wait_string(struct cpu *cpu, const struct process *process,
 	return call ? call_string(cpu, process->row.pid, out, call) : 0;
 }
 
+/* The copy of the lock is from the moment of the switch, so its holder is exact however late the
+ * record is read. */
+static bool is_python_lock(struct cpu *cpu, struct process *process, const struct kernel_out *out,
+			   struct cpu_lock *ret_lock)
+{
+	const struct blocked_place place = {.call = (int32_t)out->call};
+	const struct cpu_futex futex = {.tid = out->head.tid,
+					.address = out->arguments[0],
+					.since_ns = out->head.time_ns,
+					.copied = &out->lock};
+
+	return blocked_is_futex(&place) && cpu_python_lock(cpu, process, &futex, ret_lock);
+}
+
 void switch_causes_fill_wait(struct cpu *cpu, struct process *process, const struct kernel_out *out,
 			     struct thread_wait *wait)
 {
-	struct process_thread *holder = find_holder(process, out);
+	struct process_thread *holder;
+	struct cpu_lock lock;
 
+	if (is_python_lock(cpu, process, out, &lock)) {
+		wait->bpf_holder = lock.holder;
+		wait->bpf_string = recording_string(cpu->recording, CPU_PYTHON_LOCK);
+		return;
+	}
+	holder = find_holder(process, out);
 	if (holder) {
 		wait->bpf_holder = process_thread_describe(cpu->processes, process, holder);
 		wait->bpf_string = lock_string(cpu, process, "mutex", out);
@@ -609,28 +635,43 @@ void switch_causes_fill_wait(struct cpu *cpu, struct process *process, const str
 	wait->bpf_string = wait_string(cpu, process, out);
 }
 
-/* The trace's stack for a stack id from BPF. Processes with Python get none: their native frames
- * are almost always the same, and a look during the wait also reads the Python frames. */
+/* The trace's stack for a stack id from BPF; 0: none, or its Python frames are missing. A look
+ * during the wait then reads both. */
 static uint32_t user_stack(struct cpu *cpu, struct process *process, uint32_t tid, uint64_t known)
 {
 	const uint64_t key = known ^ (uint64_t)process->row.id << 32;
 	struct hash_map *stacks = &cpu->who.stacks;
 	const uint32_t there = (uint32_t)hash_map_get(stacks, key, 0);
+	struct kernel_python_stack *python;
 	struct kernel_stack *stack_row;
-	uint32_t stack;
+	uint32_t stack = 0;
 
 	if (!known || there)
 		return there;
-	stack_row = kernel_watch_take_user_stack(cpu->who.watch, known);
-	if (!stack_row)
-		return 0;
+	stack_row = kernel_watch_take_user_stack(cpu->who.watch, known, &python);
 	if (stacks->count >= MAX_STACKS)
 		hash_map_clear(stacks);
-	stack = process->python ? 0 : cpu_bpf_stack(cpu, process, tid, stack_row);
+	if (stack_row)
+		stack = cpu_bpf_stack(cpu, process, tid, stack_row, python);
 	free(stack_row);
+	free(python);
 	if (stack)
 		hash_map_put(stacks, key, stack);
 	return stack;
+}
+
+void switch_causes_took(struct cpu *cpu, struct process *process, uint32_t tid,
+			struct event_switch *row)
+{
+	const struct kernel_out *out =
+		cpu->who.is_ready ? kernel_watch_out(cpu->who.watch, tid, row->time) : NULL;
+	uint64_t known;
+
+	if (!out)
+		return;
+	known = out->user_stack;
+	switch_causes_name_next(cpu, out, &row->wait_string, &row->holder);
+	row->stack = user_stack(cpu, process, tid, known);
 }
 
 void switch_causes_holds(struct cpu *cpu, struct process *process, struct process_thread *thread,

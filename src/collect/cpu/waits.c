@@ -33,8 +33,9 @@ void cpu_put_switch(struct cpu *cpu, uint32_t thread, const struct event_switch 
 	trace_writer_row(cpu->recording->writer, EVENT_SWITCH, &source, row);
 }
 
-/* Prefers the BPF record, which names the file or lock of the system call. Only a look can find
- * that the thread waits for its interpreter's lock. */
+/* Prefers the BPF record, which names the file or lock of the system call. A look that found the
+ * interpreter's lock has precedence if the interpreter was not known yet when the record was
+ * read. */
 void cpu_say_wait(const struct thread_wait *wait, bool is_look_valid, struct event_switch *row)
 {
 	if (is_look_valid) {
@@ -44,10 +45,36 @@ void cpu_say_wait(const struct thread_wait *wait, bool is_look_valid, struct eve
 	}
 	if (wait->bpf_stack)
 		row->stack = wait->bpf_stack;
-	if (wait->bpf_string && !(is_look_valid && wait->is_interpreters)) {
-		row->wait_string = wait->bpf_string;
+	if (!wait->bpf_string ||
+	    (is_look_valid && wait->is_interpreters && wait->bpf_string != wait->wait_string))
+		return;
+	if (wait->bpf_holder || wait->bpf_string != row->wait_string)
 		row->holder = wait->bpf_holder;
-	}
+	row->wait_string = wait->bpf_string;
+}
+
+/* For a wait without a look. A thread waits for Python's lock in several steps. In all of them it
+ * has the same stack, as long as no other thread has taken the lock. */
+static void say_sampled(struct cpu *cpu, const struct process_thread *thread, uint64_t until_ns,
+			struct event_switch *row)
+{
+	struct cpu_lock lock;
+
+	if (!thread->wait.since_ns || row->wait_string ||
+	    !cpu_find_lock_sample(cpu, thread->row.tid, thread->wait.since_ns, until_ns, &lock))
+		return;
+	row->wait_string = recording_string(cpu->recording, CPU_PYTHON_LOCK);
+	row->holder = lock.holder;
+	if (lock.switches && lock.switches == thread->lock_switches)
+		row->stack = thread->lock_stack;
+}
+
+static void keep_lock_stack(struct process_thread *thread)
+{
+	if (!thread->wait.is_interpreters || !thread->wait.lock_switches)
+		return;
+	thread->lock_stack = thread->wait.stack;
+	thread->lock_switches = thread->wait.lock_switches;
 }
 
 /* Writes the switch row of a wait. until_ns: the thread was off its processor until then; a look
@@ -61,6 +88,9 @@ static void put_wait(struct cpu *cpu, struct process_thread *thread, uint64_t un
 				   .reason = SWITCH_BLOCKED};
 
 	cpu_say_wait(wait, wait->looked_ns < until_ns, &row);
+	if (wait->looked_ns < until_ns)
+		keep_lock_stack(thread);
+	say_sampled(cpu, thread, until_ns, &row);
 	if (wait->since_ns && !wait->is_written)
 		cpu_put_switch(cpu, thread->row.id, &row);
 	wait->is_written = true;
@@ -133,6 +163,7 @@ static void inspect_wait(struct cpu *cpu, struct process *process, uint32_t tid,
 		wait->wait_string = found.wait_string;
 		wait->holder = found.holder;
 		wait->is_interpreters = found.is_interpreters;
+		wait->lock_switches = found.lock_switches;
 	}
 	wait->looked_ns = host_clocks_now_ns();
 	cpu->blocked.budget_ns -= (int64_t)(host_clocks_own_ns() - begin_ns);

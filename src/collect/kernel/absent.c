@@ -58,7 +58,11 @@ ABSENT(const struct kernel_out *, kernel_watch_out,
 ABSENT(const struct kernel_in *, kernel_watch_in,
 	(struct kernel_watch *watch, uint32_t tid, uint64_t time_ns), NULL)
 ABSENT(struct kernel_stack *, kernel_watch_take_user_stack,
-	(struct kernel_watch *watch, uint64_t user_stack), NULL)
+	(struct kernel_watch *watch, uint64_t user_stack, struct kernel_python_stack **ret_python),
+	NULL)
+ABSENT(void, kernel_watch_add_python,
+	(struct kernel_watch *watch, uint32_t pid, const struct kernel_python *places), )
+ABSENT(int, kernel_watch_sample_program, (struct kernel_watch *watch), -1)
 ABSENT(void, kernel_watch_allow_stacks, (struct kernel_watch *watch, uint32_t count), )
 ABSENT(size_t, kernel_watch_stack,
 	(struct kernel_watch *watch, int32_t stack, uint64_t *ret_addresses, size_t most), 0)

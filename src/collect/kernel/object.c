@@ -251,6 +251,7 @@ static void choose_all(const struct kernel_object_options *options, struct kerne
 			.name = options->programs[i].name,
 			.lacks = options->programs[i].lacks,
 			.weakens = options->programs[i].weakens,
+			.is_attached_later = options->programs[i].is_attached_later,
 			.state = options->programs[i].instead_of || options->programs[i].is_spared
 					 ? KERNEL_PROGRAM_SPARED
 					 : KERNEL_PROGRAM_RUNS};
@@ -414,7 +415,7 @@ static void attach_quick(struct kernel_object *object)
 		struct kernel_program_report *report = &object->reports[i];
 
 		object->link_fds[i] = -1;
-		if (report->state != KERNEL_PROGRAM_RUNS)
+		if (report->state != KERNEL_PROGRAM_RUNS || report->is_attached_later)
 			continue;
 		object->link_fds[i] =
 			bpf_raw_tracepoint_open(NULL, *program_fd(object, report->name));
@@ -430,7 +431,7 @@ static void attach(struct kernel_object *object)
 		struct bpf_program *program =
 			bpf_object__find_program_by_name(object->object, report->name);
 
-		if (report->state != KERNEL_PROGRAM_RUNS)
+		if (report->state != KERNEL_PROGRAM_RUNS || report->is_attached_later)
 			continue;
 		object->links[i] = bpf_program__attach(program);
 		if (!object->links[i])
@@ -541,6 +542,15 @@ bool kernel_object_runs(struct kernel_object *object, const char *program)
 	const struct kernel_program_report *report = find_report(object, program);
 
 	return report && report->state == KERNEL_PROGRAM_RUNS;
+}
+
+int kernel_object_program(struct kernel_object *object, const char *program)
+{
+	if (!kernel_object_runs(object, program))
+		return -1;
+	return object->is_quick
+		       ? *program_fd(object, program)
+		       : bpf_program__fd(bpf_object__find_program_by_name(object->object, program));
 }
 
 bool kernel_object_loads(const uint8_t *elf, size_t elf_bytes, const char *name)

@@ -23,6 +23,7 @@ struct kernel_program {
 	const char *lacks;      /* the missing data, "the waker of a thread"; NULL: no report */
 	const char *weakens;    /* a sentence for reports if the program runs; NULL: no report */
 	bool is_spared;         /* do not load it in this recording */
+	bool is_attached_later; /* only load it; see kernel_object_program */
 };
 
 struct kernel_object_options {
@@ -34,7 +35,7 @@ struct kernel_object_options {
 	/* For an object with programs for many kernels and modules. Attach points are looked up in
 	 * all types before loading, because each missing one costs another load. */
 	bool looks_first;
-	/* All programs attach to kernel events (tp_btf), so the quick way may be tried
+	/* All programs attach to kernel events (tp_btf), or later, so the quick way may be tried
 	 * (kernel/loader.h). */
 	bool is_of_events;
 	uint32_t ring_bytes; /* size of the map `records`; 0: as compiled */
@@ -50,6 +51,7 @@ enum kernel_program_state {
 
 struct kernel_program_report {
 	const char *name, *lacks, *weakens; /* those of the options */
+	bool is_attached_later;
 	enum kernel_program_state state;
 	char reason[KERNEL_REASON_BYTES]; /* text from the kernel; "": none */
 };
@@ -66,6 +68,9 @@ void kernel_object_close(struct kernel_object *object); /* NULL-safe */
 const struct kernel_program_report *kernel_object_reports(const struct kernel_object *object,
 							  size_t *ret_count);
 bool kernel_object_runs(struct kernel_object *object, const char *program);
+
+/* Descriptor of a loaded program, borrowed; -1: it is not loaded. */
+int kernel_object_program(struct kernel_object *object, const char *program);
 
 /* Keeps libbpf's messages for the thread that causes them, instead of printing them. libbpf has one
  * such setting for all threads, so every user of libbpf calls this function and no other. */

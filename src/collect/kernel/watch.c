@@ -72,20 +72,26 @@ struct kernel_watch {
 	struct kernel_watch_options options;
 	struct kernel_object *object;
 	struct kernel_ring *ring; /* owned */
-	int watched_fd, stacks_fd, counts_fd, allowance_fd, sent_fd, interrupts_fd;
+	int watched_fd, pythons_fd, stacks_fd, counts_fd, allowance_fd, sent_fd, interrupts_fd;
 	int processors;
 	void *values;      /* owned; one map value per processor, of the largest value type */
 	struct kept *kept; /* owned */
 	size_t kept_count, kept_capacity;
 	uint32_t free_first;
-	struct hash_map queues; /* tid -> struct queue */
-	struct hash_map stacks; /* user_stack -> struct kernel_stack *, owned */
+	struct hash_map queues;        /* tid -> struct queue */
+	struct hash_map stacks;        /* user_stack -> struct kernel_stack *, owned */
+	struct hash_map python_stacks; /* … -> struct kernel_python_stack *, owned */
 	uint64_t refused, reported_lost, reported_unsummed, refused_processes;
 	struct kept current;
 };
 
 static const struct kernel_program programs[] = {
-	{.name = "on_switch", .lacks = "the cause of context switches"},
+	{.name = "on_switch"},
+	{.name = "on_switch_plain",
+	 .instead_of = "on_switch",
+	 .lacks = "the cause of context switches",
+	 .weakens = "the Python functions of short waits are not recorded: this kernel is older "
+		    "than Linux 5.17"},
 	{.name = "on_waking"},
 	{.name = "on_waking_unsure",
 	 .instead_of = "on_waking",
@@ -96,6 +102,7 @@ static const struct kernel_program programs[] = {
 	{.name = "on_fork", .lacks = "the scheduling of child processes"},
 	{.name = "on_request", .lacks = "the disk that a thread waits for"},
 	{.name = "on_fault", .lacks = "the file of a page fault"},
+	{.name = "on_sample", .is_attached_later = true},
 };
 
 /* Loaded if the option `interrupts` is set. */
@@ -179,13 +186,15 @@ static int open_object(struct kernel_watch *watch)
 	error = kernel_object_open(&options, &watch->object);
 	if (error)
 		return error;
-	if (!kernel_object_runs(watch->object, "on_switch")) {
+	if (!kernel_object_runs(watch->object, "on_switch") &&
+	    !kernel_object_runs(watch->object, "on_switch_plain")) {
 		size_t count;
 
 		return error_set(-ENOTSUP, "BPF programs: %s",
 				 kernel_object_reports(watch->object, &count)->reason);
 	}
 	watch->watched_fd = bpf_map__fd(kernel_object_map(watch->object, "watched"));
+	watch->pythons_fd = bpf_map__fd(kernel_object_map(watch->object, "pythons"));
 	watch->stacks_fd = bpf_map__fd(kernel_object_map(watch->object, "stacks"));
 	watch->allowance_fd = bpf_map__fd(kernel_object_map(watch->object, "allowance"));
 	watch->sent_fd = bpf_map__fd(kernel_object_map(watch->object, "sent_stacks"));
@@ -299,14 +308,20 @@ int kernel_watch_try(struct kernel_watch **ret_watch)
 	return 0;
 }
 
-static void free_stacks(struct kernel_watch *watch)
+static void free_all(struct hash_map *map)
 {
 	size_t cursor = 0;
 	uint64_t value;
 
-	while (hash_map_next(&watch->stacks, &cursor, NULL, &value))
+	while (hash_map_next(map, &cursor, NULL, &value))
 		free((void *)(uintptr_t)value);
-	hash_map_clear(&watch->stacks);
+	hash_map_clear(map);
+}
+
+static void free_stacks(struct kernel_watch *watch)
+{
+	free_all(&watch->stacks);
+	free_all(&watch->python_stacks);
 }
 
 void kernel_watch_stop(struct kernel_watch *watch)
@@ -333,6 +348,7 @@ void kernel_watch_stop(struct kernel_watch *watch)
 	hash_map_fini(&watch->queues);
 	free_stacks(watch);
 	hash_map_fini(&watch->stacks);
+	hash_map_fini(&watch->python_stacks);
 	free(watch->kept);
 	free(watch->values);
 	free(watch);
@@ -374,6 +390,18 @@ void kernel_watch_add(struct kernel_watch *watch, uint32_t pid)
 void kernel_watch_remove(struct kernel_watch *watch, uint32_t pid)
 {
 	bpf_map_delete_elem(watch->watched_fd, &pid);
+	bpf_map_delete_elem(watch->pythons_fd, &pid);
+}
+
+void kernel_watch_add_python(struct kernel_watch *watch, uint32_t pid,
+			     const struct kernel_python *places)
+{
+	bpf_map_update_elem(watch->pythons_fd, &pid, places, BPF_ANY);
+}
+
+int kernel_watch_sample_program(struct kernel_watch *watch)
+{
+	return kernel_object_program(watch->object, "on_sample");
 }
 
 /* ---- records --------------------------------------------------------------------------------- */
@@ -465,39 +493,64 @@ static void forget_stacks(struct kernel_watch *watch)
 	free_stacks(watch);
 }
 
-static void on_stack(void *context, const void *data, size_t size)
+/* Keeps a copy of a record by its id. If there is no memory, the kernel may send it again. */
+static void keep_copy(struct kernel_watch *watch, struct hash_map *map, uint64_t user_stack,
+		      const void *data, size_t size)
 {
-	struct kernel_watch *watch = context;
-	const struct kernel_stack *stack_row = data;
-	const size_t head = offsetof(struct kernel_stack, stack);
-	struct kernel_stack *kept;
+	void *kept = malloc(size);
 
-	if (size < sizeof(*stack_row) || stack_row->bytes > KERNEL_STACK_BYTES)
-		return;
-	/* stacks of processes that are not recorded any more */
-	if (watch->stacks.count >= MAX_STACKS)
-		forget_stacks(watch);
-	kept = malloc(head + stack_row->bytes);
 	if (!kept) {
-		forget_sent(watch, stack_row->user_stack);
+		forget_sent(watch, user_stack);
 		return;
 	}
-	memcpy(kept, stack_row, head + stack_row->bytes);
-	free(hash_map_find_pointer(&watch->stacks, stack_row->user_stack));
-	if (hash_map_put_pointer(&watch->stacks, stack_row->user_stack, kept)) {
-		/* The map has dropped the old stack of that id, which was freed above. */
-		hash_map_remove(&watch->stacks, stack_row->user_stack, NULL);
-		forget_sent(watch, stack_row->user_stack);
+	memcpy(kept, data, size);
+	free(hash_map_find_pointer(map, user_stack));
+	if (hash_map_put_pointer(map, user_stack, kept)) {
+		/* The map has dropped the old record of that id, which was freed above. */
+		hash_map_remove(map, user_stack, NULL);
+		forget_sent(watch, user_stack);
 		free(kept);
 	}
 }
 
-struct kernel_stack *kernel_watch_take_user_stack(struct kernel_watch *watch, uint64_t user_stack)
+static void on_python_stack(struct kernel_watch *watch, const struct kernel_python_stack *copied,
+			    size_t size)
 {
-	uint64_t value = 0;
+	const size_t head = offsetof(struct kernel_python_stack, frames);
 
-	hash_map_remove(&watch->stacks, user_stack, &value);
-	return (struct kernel_stack *)(uintptr_t)value;
+	if (size < head || (size - head) / sizeof(copied->frames[0]) < copied->count)
+		return;
+	if (!copied->time_ns)
+		keep_copy(watch, &watch->python_stacks, copied->user_stack, copied, size);
+	else if (watch->options.on_python)
+		watch->options.on_python(watch->options.context, copied);
+}
+
+/* A struct kernel_stack always has its full size, which is larger than that of Python frames. */
+static void on_stack(void *context, const void *data, size_t size)
+{
+	struct kernel_watch *watch = context;
+	const struct kernel_stack *stack_row = data;
+
+	/* stacks of processes that are not recorded any more */
+	if (watch->stacks.count >= MAX_STACKS || watch->python_stacks.count >= MAX_STACKS)
+		forget_stacks(watch);
+	if (size < sizeof(*stack_row))
+		on_python_stack(watch, data, size);
+	else if (stack_row->bytes <= KERNEL_STACK_BYTES)
+		keep_copy(watch, &watch->stacks, stack_row->user_stack, stack_row,
+			  offsetof(struct kernel_stack, stack) + stack_row->bytes);
+}
+
+struct kernel_stack *kernel_watch_take_user_stack(struct kernel_watch *watch, uint64_t user_stack,
+						  struct kernel_python_stack **ret_python)
+{
+	uint64_t stack = 0, python = 0;
+
+	hash_map_remove(&watch->stacks, user_stack, &stack);
+	hash_map_remove(&watch->python_stacks, user_stack, &python);
+	*ret_python = (struct kernel_python_stack *)(uintptr_t)python;
+	return (struct kernel_stack *)(uintptr_t)stack;
 }
 
 void kernel_watch_allow_stacks(struct kernel_watch *watch, uint32_t count)
@@ -649,5 +702,6 @@ void kernel_watch_losses(const struct kernel_watch *watch, struct kernel_losses 
 	*ret_losses = (struct kernel_losses){
 		.wakings = kernel_ring_counted(watch->object, KERNEL_COUNT_WAKINGS),
 		.kernel_stacks = kernel_ring_counted(watch->object, KERNEL_COUNT_KERNEL_STACKS),
-		.user_stacks = kernel_ring_counted(watch->object, KERNEL_COUNT_USER_STACKS)};
+		.user_stacks = kernel_ring_counted(watch->object, KERNEL_COUNT_USER_STACKS),
+		.python_samples = kernel_ring_counted(watch->object, KERNEL_COUNT_PYTHON_SAMPLES)};
 }

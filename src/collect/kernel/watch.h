@@ -29,6 +29,8 @@ struct kernel_watch_options {
 	 * nothing is stored. NULL: only processes that were added are watched, and their records
 	 * are stored. */
 	void (*on_record)(void *context, const struct kernel_head *head);
+	/* Called for the Python frames of each sample. NULL: they are not used. */
+	void (*on_python)(void *context, const struct kernel_python_stack *copied);
 	void *context;
 };
 
@@ -57,6 +59,12 @@ bool kernel_watch_needs_right(const struct kernel_watch *watch);
 void kernel_watch_add(struct kernel_watch *watch, uint32_t pid);
 void kernel_watch_remove(struct kernel_watch *watch, uint32_t pid);
 
+/* Reads Python frames of a process that is watched; only if this kernel can. */
+void kernel_watch_add_python(struct kernel_watch *watch, uint32_t pid,
+			     const struct kernel_python *places);
+/* Program that reads the Python frames of samples, for PERF_EVENT_IOC_SET_BPF; -1: none. */
+int kernel_watch_sample_program(struct kernel_watch *watch);
+
 /* Reads the records so far. True: there are more, and the ring of stacks was not read. */
 bool kernel_watch_drain(struct kernel_watch *watch);
 
@@ -66,9 +74,11 @@ const struct kernel_out *kernel_watch_out(struct kernel_watch *watch, uint32_t t
 					  uint64_t time_ns);
 const struct kernel_in *kernel_watch_in(struct kernel_watch *watch, uint32_t tid, uint64_t time_ns);
 
-/* Returns the user's stack that a switch names. Each stack is delivered once, so the caller keeps
- * its result. NULL: delivered before, or not known. The caller frees it. */
-struct kernel_stack *kernel_watch_take_user_stack(struct kernel_watch *watch, uint64_t user_stack);
+/* Returns the user's stack that a switch names, with its Python frames; NULL: none. Each stack is
+ * delivered once, so the caller keeps its result. NULL: delivered before, or not known. The caller
+ * frees both. */
+struct kernel_stack *kernel_watch_take_user_stack(struct kernel_watch *watch, uint64_t user_stack,
+						  struct kernel_python_stack **ret_python);
 /* Allows the kernel to send `count` more stacks until the next call. */
 void kernel_watch_allow_stacks(struct kernel_watch *watch, uint32_t count);
 
@@ -94,6 +104,6 @@ uint64_t kernel_watch_lost_processes(const struct kernel_watch *watch);
 /* Number of records that lack one of these parts, because the kernel had no room for it or could
  * not read it. */
 struct kernel_losses {
-	uint64_t wakings, kernel_stacks, user_stacks;
+	uint64_t wakings, kernel_stacks, user_stacks, python_samples;
 };
 void kernel_watch_losses(const struct kernel_watch *watch, struct kernel_losses *ret_losses);

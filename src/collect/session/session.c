@@ -15,11 +15,13 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/format.h"
 #include "collect/host_clocks.h"
 #include "collect/processes.h"
 #include "collect/start/owner.h"
@@ -374,6 +376,24 @@ static void close_session(struct session *session, bool is_failed)
 	wake_forget(&session->polled.wake);
 }
 
+/* On a terminal: a recording without a program ends only when the user ends it. */
+static void hint_end(const struct session *session)
+{
+	const struct session_options *options = session->options;
+	char what[64] = "all programs with duet's guest", until[64] = "", text[192];
+
+	if (!options->pids_count && !options->any)
+		return;
+	if (options->pids_count)
+		snprintf(what, sizeof(what), "%zu %s", options->pids_count,
+			 format_noun(options->pids_count, "process", "processes"));
+	if (options->duration_ns)
+		snprintf(until, sizeof(until), " for %s",
+			 format_duration(options->duration_ns).text);
+	snprintf(text, sizeof(text), "recording %s%s; Ctrl-C ends the recording", what, until);
+	recording_hint(&session->recording, text);
+}
+
 int session_run(const struct session_options *options, struct session_result *ret_result,
 		int *ret_exec_error)
 {
@@ -402,6 +422,7 @@ int session_run(const struct session_options *options, struct session_result *re
 	if (!error && options->owner_fd)
 		error = owner_send_ready(options->owner_fd, session->attach.addresses);
 	if (!error) {
+		hint_end(session);
 		while (!session->ending)
 			run_round(session);
 		session_end_recording(session);

@@ -376,7 +376,7 @@ int samples_name(struct samples *samples, uint32_t stack, const char **ret_funct
 	size_t count = 0;
 	int error = stack ? frames_of_stack(samples->profile.frames, stack, &names, &count) : 0;
 
-	own = count ? frames_own(names, count) : NULL;
+	own = count ? frames_own(samples->profile.frames, names, count) : NULL;
 	*ret_function = own ? own->function : NULL;
 	return error;
 }

@@ -36,7 +36,7 @@ void scope_cells_fini(struct scope_cells *cells)
 
 void scope_cells_clear(struct scope_cells *cells, uint64_t origin_ns)
 {
-	struct scope_grid grid = {cells->asked_row_ns, cells->grid.rows};
+	struct scope_grid grid = {cells->asked_row_ns, cells->grid.rows, cells->grid.max_values};
 
 	scope_cells_fini(cells);
 	scope_cells_init(cells, &grid);
@@ -95,11 +95,12 @@ static uint64_t cell_of(const struct scope_cells *cells, uint64_t time_ns)
 
 static int make_room(struct scope_cells *cells, uint64_t last_ns)
 {
+	const size_t most = cells->grid.max_values ? cells->grid.max_values : MAX_SCOPE_VALUES;
 	int error = 0;
 
 	while (!error && cells->grid.row_ns < UINT64_MAX &&
 	       (cell_of(cells, last_ns) >= MAX_SCOPE_CELLS ||
-		(cells->values_count >= MAX_SCOPE_VALUES && cell_of(cells, last_ns))))
+		(cells->values_count >= most && cell_of(cells, last_ns))))
 		error = join_cells(cells);
 	return error;
 }

@@ -69,7 +69,9 @@ int scope_cells_finish(struct scope_cells *cells, uint64_t end_ns);
 
 /* ---- page/scope/write.c ---- */
 
-/* cells: finished; drawing: opened for the analysis that filled them. Errors: -ENOMEM, -errno with
- * a text. */
+/* For both, cells: finished; drawing: opened for the analysis that filled them. Errors: -ENOMEM,
+ * -errno with a text. */
+int scope_write_elements(const struct scope_cells *cells, struct drawing *drawing,
+			 const char *head_id, const char *cells_id, FILE *file);
 int scope_write_page(const struct scope_cells *cells, struct drawing *drawing,
 		     const struct scope_about *about, FILE *file);

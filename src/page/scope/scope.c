@@ -27,6 +27,7 @@ struct scope {
 	const struct flame_view *view; /* NULL: all values are kept */
 	const struct analysis *analysis;
 	struct scope_cells cells;
+	bool is_finished;
 };
 
 int scope_new(const struct scope_grid *grid, const struct flame_view *view,
@@ -60,6 +61,7 @@ static int on_begin(void *context, const struct analysis *analysis)
 	struct scope *scope = context;
 
 	scope->analysis = analysis;
+	scope->is_finished = false;
 	scope_cells_clear(&scope->cells, analysis->from_ns);
 	return 0;
 }
@@ -71,8 +73,11 @@ static struct scope_item item_of_span(const struct scope *scope, size_t device,
 
 	if (span->is_busy)
 		return (struct scope_item){DRAWN_PATH, span->tag, DRAWN_BUSY};
-	if (drawing_has_states(span->cause))
-		return (struct scope_item){SCOPE_DIVIDED, (uint32_t)device, span->cause};
+	if (analysis_has_states(span->cause))
+		return (struct scope_item){
+			SCOPE_DIVIDED, (uint32_t)device,
+			analysis_state_group(span->cause, span->cause == CAUSE_NOTHING_TO_DO &&
+								  account->commands)};
 	if (span->has_owner)
 		return (struct scope_item){DRAWN_PATH, span->tag, span->cause};
 	return (struct scope_item){account->commands ? DRAWN_AFTER : DRAWN_BEFORE, (uint32_t)device,
@@ -177,10 +182,26 @@ void scope_observe(struct scope *scope, struct analysis_observer *ret_observer)
 		.context = scope, .on_begin = on_begin, .on_span = on_span, .on_part = on_part};
 }
 
+static int finish(struct scope *scope, uint64_t end_ns)
+{
+	if (scope->is_finished)
+		return 0;
+	scope->is_finished = true;
+	return scope_cells_finish(&scope->cells, end_ns);
+}
+
+int scope_write_sections(struct scope *scope, struct drawing *drawing, const char *head,
+			 const char *cells, FILE *file)
+{
+	int error = finish(scope, drawing->analysis->to_ns);
+
+	return error ? error : scope_write_elements(&scope->cells, drawing, head, cells, file);
+}
+
 int scope_write(struct scope *scope, struct drawing *drawing, const struct scope_about *about,
 		FILE *file)
 {
-	int error = scope_cells_finish(&scope->cells, drawing->analysis->to_ns);
+	int error = finish(scope, drawing->analysis->to_ns);
 
 	if (!error)
 		error = scope_write_page(&scope->cells, drawing, about, file);

@@ -21,14 +21,15 @@ struct scope;
 
 /* Max cells, and max values in all cells. Above either, each two cells are joined. */
 #define MAX_SCOPE_CELLS  ((uint32_t)60000)
-#define MAX_SCOPE_VALUES ((size_t)2000000)
+#define MAX_SCOPE_VALUES UINT32_C(2000000)
 /* Max functions in all stacks together. Above it, the inner functions of further stacks are left
  * out. */
 #define MAX_SCOPE_NODES  ((uint32_t)1000000)
 
 struct scope_grid {
-	uint64_t row_ns; /* duration of a cell */
-	uint32_t rows;   /* cells per column */
+	uint64_t row_ns;     /* duration of a cell */
+	uint32_t rows;       /* cells per column */
+	uint32_t max_values; /* above it, each two cells are joined; 0: MAX_SCOPE_VALUES */
 };
 
 /* Texts of the page. */
@@ -49,6 +50,12 @@ void scope_observe(struct scope *scope, struct analysis_observer *ret_observer);
  * analysis, and not drawn yet. Errors: -errno with a text. */
 int scope_write(struct scope *scope, struct drawing *drawing, const struct scope_about *about,
 		FILE *file);
+
+/* Writes only the sections of such a page: the stacks as element `head`, the cells as element
+ * `cells`. The head also has the busy stack of each path, which is in no cell if the scope keeps
+ * idle time only. May be called again with another device of the drawing. Errors: as above. */
+int scope_write_sections(struct scope *scope, struct drawing *drawing, const char *head,
+			 const char *cells, FILE *file);
 
 /* The present grid; cells may have been joined. */
 struct scope_grid scope_grid(const struct scope *scope);

@@ -22,6 +22,7 @@
 #include "base/json.h"
 #include "flame/drawing.h"
 #include "flame/escape.h"
+#include "page/causes.h"
 #include "page/scope/page.h"
 #include "page/scope/stacks.h"
 #include "page/view/sections.h"
@@ -106,8 +107,8 @@ static int use_path(struct page *page, const struct scope_item *item, struct use
 static int use_state(struct page *page, const struct scope_item *item, struct used_item *used)
 {
 	const struct analysis_state *state = &page->drawing->analysis->cpu.states[item->index];
-	int error =
-		find_group(page, RULE_STATES, (uint32_t)state->device, state->cause, &used->group);
+	int error = find_group(page, RULE_STATES, (uint32_t)state->device,
+			       analysis_state_group(state->cause, state->is_after), &used->group);
 
 	used->role = ROLE_KNOWN + item->part;
 	if (!error && !state->stack && !state->wait_string)
@@ -246,7 +247,9 @@ static void write_frames(const struct page *page, struct json_writer *json)
 	for (uint32_t i = 0; i < flame->frames_count; i++) {
 		string_builder_clear(&text);
 		flame_escape_shown(&text, flame_frame_name(flame, i));
-		json_string(json, string_builder_text(&text));
+		json_string(json, flame->frames[i].frame_class == FLAME_SEPARATOR
+					  ? FLAME_SEPARATOR_LABEL
+					  : string_builder_text(&text));
 	}
 	json_array_end(json);
 	json_pair_array(json, "classes");
@@ -341,6 +344,7 @@ static void write_grid(const struct page *page, struct json_writer *json)
 	if (page->cells->values_count &&
 	    page->cells->values[page->cells->values_count - 1].cell >= count)
 		count = page->cells->values[page->cells->values_count - 1].cell + (uint64_t)1;
+	json_pair_u64(json, "states", analysis->cpu.states_count);
 	json_pair_u64(json, "row_ns", grid->row_ns);
 	json_pair_u64(json, "asked_row_ns", page->cells->asked_row_ns);
 	json_pair_u64(json, "rows", grid->rows);
@@ -362,12 +366,35 @@ static void write_about(const struct page *page, struct json_writer *json)
 	json_pair_text(json, "unit", drawing_unit(drawing));
 	json_pair_text(json, "about", string_builder_text(&subtitle));
 	json_pair_text(json, "warning", page->about->warning);
+	page_write_causes(json);
 	json_pair_u64(json, "sum", page->sum);
 	json_pair_u64(json, "cut_stacks", page->stacks.cut);
 	json_pair_u64(json, "lost", page->stacks.lost);
 	json_pair_u64(json, "lost_stack", page->stacks.lost_stack);
 	json->error = subtitle.error && !json->error ? subtitle.error : json->error;
 	string_builder_fini(&subtitle);
+}
+
+/* Writes the node at which the busy time of each path ends, in the order of the paths; 0: none. */
+static void write_paths(const struct page *page, struct json_writer *json)
+{
+	const struct analysis *analysis = page->drawing->analysis;
+
+	json_pair_array(json, "paths");
+	for (uint32_t i = 0; i < analysis->paths_count && analysis->paths[i].name; i++) {
+		const struct scope_item item = {DRAWN_PATH, i, DRAWN_BUSY};
+		uint32_t node = scope_stacks_find(&page->stacks, &item);
+
+		json_u64(json, node == SCOPE_NO_STACK ? 0 : node);
+	}
+	json_array_end(json);
+}
+
+static void write_graph(const struct page *page, struct json_writer *json)
+{
+	write_grid(page, json);
+	write_paths(page, json);
+	write_tables(page, json);
 }
 
 static void write_head(const struct page *page, struct json_writer *json)
@@ -431,6 +458,20 @@ static int write_section(const struct page *page, const char *id,
 		error = view_sections_write_bytes(&deflater, id, text.text, text.length, file);
 	string_builder_fini(&text);
 	view_deflater_fini(&deflater);
+	return error;
+}
+
+int scope_write_elements(const struct scope_cells *cells, struct drawing *drawing,
+			 const char *head_id, const char *cells_id, FILE *file)
+{
+	struct page page = {.cells = cells, .drawing = drawing};
+	int error = page_init(&page);
+
+	if (!error)
+		error = write_section(&page, head_id, write_graph, file);
+	if (!error)
+		error = write_section(&page, cells_id, write_cells, file);
+	page_fini(&page);
 	return error;
 }
 

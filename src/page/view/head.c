@@ -20,12 +20,17 @@
 #include "analyze/model.h"
 #include "analyze/sample/stalls.h"
 #include "analyze/text/incomplete.h"
+#include "analyze/text/short_names.h"
 #include "base/json.h"
 #include "base/string.h"
+#include "page/causes.h"
 #include "page/view/code.h"
 #include "page/view/sections.h"
 #include "page/view/tracks.h"
 #include "page/view/view.h"
+
+/* A process with more threads than these has a group for those without calls. */
+#define MAX_THREADS ((size_t)50)
 
 struct writer {
 	const struct view_head *head;
@@ -105,14 +110,55 @@ static void write_thread(struct writer *writer, size_t parent, size_t thread)
 	write_plain(writer, "off", self, "off CPU", tracks->off[thread]);
 }
 
-/* Writes the threads of one process, in the order of the trace's list. */
+static size_t count_threads(const struct view_tracks *tracks, size_t process)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i <= tracks->threads.count; i++)
+		count += tracks->process_of[i] == process && has_track(tracks, i);
+	return count;
+}
+
+/* Writes a group, which has no items. */
+static size_t write_group(struct writer *writer, size_t parent, const char *name)
+{
+	size_t self = writer->track.written;
+
+	view_track_begin(&writer->track, "group", parent, name);
+	view_track_end(&writer->track, NULL);
+	return self;
+}
+
+/* Writes the threads of one process, in the order of the trace's list. If there are many, those
+ * without calls are in a group. */
 static void write_threads(struct writer *writer, size_t parent, size_t process)
 {
 	const struct view_tracks *tracks = writer->tracks;
+	size_t count = count_threads(tracks, process), left = MAX_THREADS, group;
+	const bool has_group = count > MAX_THREADS;
+	char name[64];
 
 	for (size_t i = 0; i <= tracks->threads.count; i++) {
-		if (tracks->process_of[i] == process && has_track(tracks, i))
-			write_thread(writer, parent, i);
+		if (tracks->process_of[i] != process || !has_track(tracks, i))
+			continue;
+		if (has_group && (!tracks->calls[i] || !left))
+			continue;
+		write_thread(writer, parent, i);
+		left -= has_group;
+		count--;
+	}
+	if (!has_group || !count)
+		return;
+	snprintf(name, sizeof(name), "%zu %sthreads", count, left == MAX_THREADS ? "" : "other ");
+	group = write_group(writer, parent, name);
+	left = MAX_THREADS;
+	for (size_t i = 0; i <= tracks->threads.count; i++) {
+		if (tracks->process_of[i] != process || !has_track(tracks, i))
+			continue;
+		if (tracks->calls[i] && left)
+			left--;
+		else
+			write_thread(writer, group, i);
 	}
 }
 
@@ -122,10 +168,12 @@ static void write_process(struct writer *writer, size_t process)
 	const struct event_process *row = entity_index_row(&tracks->processes, process);
 	const struct analysis *analysis = tracks->analysis;
 	size_t self = writer->track.written;
+	char rank[64];
 
 	view_track_begin(&writer->track, "process", VIEW_TRACK_NONE,
 			 analysis->processes[process].name);
 	if (row) {
+		json_pair_text(&writer->json, "rank", analysis_rank_text(row, rank, sizeof(rank)));
 		json_pair_text(&writer->json, "detail",
 			       model_text(tracks->model, row->command_string, ""));
 		json_pair_u64(&writer->json, "pid", row->pid);
@@ -133,6 +181,8 @@ static void write_process(struct writer *writer, size_t process)
 	view_track_end(&writer->track, NULL);
 	write_metric(writer, self, "processors in use", "processors",
 		     analysis->host ? analysis->host->cpu_count : 0, tracks->used[process]);
+	if (tracks->iterations && tracks->process_of[tracks->iterations->entity] == process)
+		write_plain(writer, "iterations", self, "iterations", tracks->iterations);
 	write_threads(writer, self, process);
 	if (row)
 		view_head_counters_write(&writer->counters, &writer->track, self, row->id, 0);
@@ -162,7 +212,7 @@ static void write_processes(struct writer *writer, bool with_calls)
 
 static bool is_queue_shown(const struct view_tracks *tracks, size_t queue)
 {
-	return tracks->queues[queue] || tracks->rejected[queue];
+	return tracks->queues[queue] || tracks->transfers[queue] || tracks->rejected[queue];
 }
 
 /* kind is the track's name as well. */
@@ -197,6 +247,7 @@ static void write_queue(struct writer *writer, size_t parent, size_t queue)
 	json_pair_text(&writer->json, "detail", detail);
 	json_pair_u64(&writer->json, "device", row->device);
 	view_track_end(&writer->track, tracks->queues[queue]);
+	write_of_queue(writer, "transfers", self, row->device, tracks->transfers[queue]);
 	write_of_queue(writer, "waiting", self, row->device, tracks->waiting[queue]);
 	write_of_queue(writer, "rejected", self, row->device, tracks->rejected[queue]);
 }
@@ -254,6 +305,18 @@ static void write_clocks(struct writer *writer, size_t parent, size_t device)
 	}
 }
 
+static void write_graph_ids(struct json_writer *json, size_t device)
+{
+	char text[32];
+
+	json_pair_array(json, "graph");
+	snprintf(text, sizeof(text), VIEW_GRAPH_ID, device);
+	json_string(json, text);
+	snprintf(text, sizeof(text), VIEW_CELLS_ID, device);
+	json_string(json, text);
+	json_array_end(json);
+}
+
 static void write_device(struct writer *writer, size_t device)
 {
 	const struct view_tracks *tracks = writer->tracks;
@@ -265,7 +328,9 @@ static void write_device(struct writer *writer, size_t device)
 			 analysis_device_label(tracks->analysis, device, label, sizeof(label)));
 	json_pair_text(&writer->json, "detail", row->key);
 	json_pair_u64(&writer->json, "device", device);
-	if (!row->is_measured)
+	if (row->is_measured)
+		write_graph_ids(&writer->json, device);
+	else
 		json_pair_text(&writer->json, "unmeasured",
 			       incomplete_unmeasured(tracks->analysis, device));
 	view_track_end(&writer->track, tracks->devices[device]);
@@ -278,19 +343,39 @@ static void write_device(struct writer *writer, size_t device)
 	write_clocks(writer, self, device);
 }
 
-/* Order: the processes that use devices, the devices, the machine, then other processes (compilers
- * and shells that were started). Without a process that uses devices: the devices, all
- * processes, the machine. */
+static void write_processors(struct writer *writer)
+{
+	const struct view_processors *processors = &writer->tracks->processors;
+	size_t group = VIEW_TRACK_NONE;
+	char name[32];
+
+	if (!writer->tracks->analysis->cpu.knows_switches)
+		return;
+	for (size_t i = 0; i < processors->count; i++) {
+		if (!processors->list[i].track)
+			continue;
+		if (group == VIEW_TRACK_NONE)
+			group = write_group(writer, VIEW_TRACK_NONE, "processors");
+		snprintf(name, sizeof(name), "processor %zu", i);
+		write_plain(writer, "processor", group, name, processors->list[i].track);
+	}
+}
+
+/* Order: the devices, the processes that use them, the processors, the machine, then other
+ * processes (compilers and shells that were started). Without a process that uses devices, the
+ * machine is last. */
 static void write_tracks(struct writer *writer)
 {
-	size_t devices = analysis_devices_shown(writer->tracks->analysis);
+	size_t devices = analysis_devices_shown(writer->tracks->analysis), written;
 	bool has_called;
 
 	json_line_array(&writer->json, "tracks");
-	write_processes(writer, true);
-	has_called = writer->track.written != 0;
 	for (size_t i = 0; i < devices; i++)
 		write_device(writer, i);
+	written = writer->track.written;
+	write_processes(writer, true);
+	has_called = writer->track.written != written;
+	write_processors(writer);
 	if (has_called)
 		view_head_counters_write(&writer->counters, &writer->track, VIEW_TRACK_NONE, 0, 0);
 	write_processes(writer, false);
@@ -300,15 +385,6 @@ static void write_tracks(struct writer *writer)
 }
 
 /* ---- the document ---- */
-
-static void write_causes(struct json_writer *json, const char *key,
-			 const char *(*name)(enum account_cause cause))
-{
-	json_line_array(json, key);
-	for (unsigned int cause = 0; cause < CAUSE_COUNT; cause++)
-		json_string(json, name((enum account_cause)cause));
-	json_array_end(json);
-}
 
 static int write_paths(struct writer *writer)
 {
@@ -335,6 +411,25 @@ static int write_paths(struct writer *writer)
 	}
 	json_array_end(json);
 	return error;
+}
+
+/* The full and the short name of each kernel whose names differ. */
+static void write_short_names(struct writer *writer)
+{
+	const struct analysis *analysis = writer->tracks->analysis;
+	struct json_writer *json = &writer->json;
+
+	json_line_array(json, "short_names");
+	for (size_t i = 0; i < analysis->kernels_count; i++) {
+		const char *name = analysis->kernels[i].name;
+		const char *shorter = short_names_find(writer->head->about->short_names, name);
+
+		if (strcmp(name, shorter) == 0)
+			continue;
+		json_string(json, name);
+		json_string(json, shorter);
+	}
+	json_array_end(json);
 }
 
 static void write_times(struct writer *writer)
@@ -409,13 +504,13 @@ static int write_document(struct writer *writer)
 	write_times(writer);
 	json_pair_u64(json, "sections", writer->head->sections->count);
 	write_cut(writer);
-	write_causes(json, "causes", account_cause_name);
-	write_causes(json, "cause_texts", account_cause_text);
+	page_write_causes(json);
 	if (writer->head->has_stalls) {
 		write_stalls(json, writer->tracks->analysis);
 		json_pair_text(json, "stalls", "stalls");
 	}
 	error = write_paths(writer);
+	write_short_names(writer);
 	write_tracks(writer);
 	json_newline(json);
 	if (writer->head->has_texts) {

@@ -15,6 +15,10 @@ struct view_sections;
 struct view_track;
 struct view_tracks;
 
+/* Elements with the stacks of a device's time, by its index (size_t). */
+#define VIEW_GRAPH_ID "graph%zu"
+#define VIEW_CELLS_ID "cells%zu"
+
 struct view_head {
 	const struct view_about *about;
 	struct view_tracks *tracks;

@@ -29,12 +29,14 @@ static const struct {
 	enum pyramid_type type;
 	unsigned int columns;
 } kinds[VIEW_KIND_COUNT] = {
-	[VIEW_CALLS] = {PYRAMID_SPANS, 8},     [VIEW_OFF] = {PYRAMID_SPANS, 7},
-	[VIEW_SAMPLES] = {PYRAMID_MOMENTS, 4}, [VIEW_DEVICE] = {PYRAMID_SPANS, 7},
-	[VIEW_CONTEXT] = {PYRAMID_SPANS, 7},   [VIEW_QUEUE] = {PYRAMID_SPANS, 7},
-	[VIEW_WAITING] = {PYRAMID_CROWDS, 7},  [VIEW_REJECTED] = {PYRAMID_SPANS, 7},
-	[VIEW_METRIC] = {PYRAMID_VALUES, 2},   [VIEW_CLOCK] = {PYRAMID_VALUES, 2},
-	[VIEW_RANGES] = {PYRAMID_SPANS, 7},    [VIEW_COUNTER] = {PYRAMID_READINGS, 4},
+	[VIEW_CALLS] = {PYRAMID_SPANS, 8},      [VIEW_OFF] = {PYRAMID_SPANS, 7},
+	[VIEW_SAMPLES] = {PYRAMID_MOMENTS, 4},  [VIEW_DEVICE] = {PYRAMID_SPANS, 7},
+	[VIEW_CONTEXT] = {PYRAMID_SPANS, 7},    [VIEW_QUEUE] = {PYRAMID_SPANS, 7},
+	[VIEW_TRANSFERS] = {PYRAMID_SPANS, 7},  [VIEW_WAITING] = {PYRAMID_CROWDS, 7},
+	[VIEW_REJECTED] = {PYRAMID_SPANS, 7},   [VIEW_METRIC] = {PYRAMID_VALUES, 2},
+	[VIEW_CLOCK] = {PYRAMID_VALUES, 2},     [VIEW_RANGES] = {PYRAMID_SPANS, 7},
+	[VIEW_COUNTER] = {PYRAMID_READINGS, 4}, [VIEW_PROCESSOR] = {PYRAMID_SPANS, 7},
+	[VIEW_ITERATIONS] = {PYRAMID_SPANS, 7},
 };
 
 int64_t view_tracks_time(const struct view_tracks *tracks, uint64_t host_ns)
@@ -112,6 +114,14 @@ static int add_span(struct view_tracks *tracks, struct view_track *track, const 
 			    span->argument},
 	       sizeof(values));
 	return pyramid_add(&track->pyramid, &item);
+}
+
+int view_tracks_add_span(struct view_tracks *tracks, struct view_track *track, uint64_t begin,
+			 uint64_t end, uint64_t what)
+{
+	const struct span span = {.begin = begin, .end = end, .what = what};
+
+	return add_span(tracks, track, &span);
 }
 
 /* Adds a span to the track of `thing`, see find_track. name: number in view_code. */
@@ -237,7 +247,10 @@ static int on_switch(struct view_tracks *tracks, const struct event_switch *row)
 {
 	size_t previous = entity_index_find(&tracks->threads, row->previous);
 	size_t next = entity_index_find(&tracks->threads, row->next);
+	int error = view_processors_switch(tracks, row);
 
+	if (error)
+		return error;
 	if (previous != tracks->threads.count && row->reason != SWITCH_EXITED &&
 	    tracks->away[previous].since_ns == UINT64_MAX)
 		tracks->away[previous] = (struct view_away){row->time, *row};
@@ -353,8 +366,10 @@ static int add_execution(struct view_tracks *tracks, const struct observed_comma
 			    .what = command->path,
 			    .link = command->launch,
 			    .extra = command->bytes ? command->bytes : command->work_items};
+	const bool is_copy = tracks->analysis->paths[command->path].class == ACCOUNT_COPY;
 	struct view_track *track;
-	int error = find_track(tracks, tracks->queues, VIEW_QUEUE, command->queue, &track);
+	int error = find_track(tracks, is_copy ? tracks->transfers : tracks->queues,
+			       is_copy ? VIEW_TRANSFERS : VIEW_QUEUE, command->queue, &track);
 
 	if (!error)
 		error = add_span(tracks, track, &span);
@@ -489,6 +504,7 @@ static int make_lists(struct view_tracks *tracks)
 	tracks->process_of = view_tracks_list(tracks, threads, sizeof(*tracks->process_of));
 	tracks->has_threads = view_tracks_list(tracks, processes, sizeof(*tracks->has_threads));
 	tracks->queues = view_tracks_list(tracks, queues, sizeof(*tracks->queues));
+	tracks->transfers = view_tracks_list(tracks, queues, sizeof(*tracks->transfers));
 	tracks->waiting = view_tracks_list(tracks, queues, sizeof(*tracks->waiting));
 	tracks->rejected = view_tracks_list(tracks, queues, sizeof(*tracks->rejected));
 	tracks->shares_context = view_tracks_list(tracks, queues, sizeof(*tracks->shares_context));
@@ -497,7 +513,7 @@ static int make_lists(struct view_tracks *tracks)
 	if (!tracks->calls || !tracks->off || !tracks->ranges || !tracks->away || !tracks->queues ||
 	    !tracks->waiting || !tracks->rejected || !tracks->devices || !tracks->states ||
 	    !tracks->has_samples || !tracks->process_of || !tracks->shares_context ||
-	    !tracks->has_threads)
+	    !tracks->has_threads || !tracks->transfers)
 		return -ENOMEM;
 	for (size_t i = 0; i < threads; i++)
 		init_thread(tracks, i);
@@ -526,6 +542,8 @@ static int on_begin(void *context, const struct analysis *analysis)
 		error = make_lists(tracks);
 	if (!error)
 		error = view_values_init(tracks);
+	if (!error)
+		error = view_processors_init(tracks);
 	return error ? error : view_counters_init(tracks);
 }
 
@@ -552,6 +570,7 @@ void view_tracks_fini(struct view_tracks *tracks)
 		free(tracks->all[i]);
 	}
 	view_values_fini(tracks);
+	view_processors_fini(tracks);
 	free(tracks->all);
 	arena_fini(&tracks->lists);
 	pair_map_fini(&tracks->contexts);
@@ -570,6 +589,10 @@ int view_tracks_finish(struct view_tracks *tracks)
 		error = tracks->states[i].has_span ? put_state(tracks, i) : 0;
 	if (!error)
 		error = view_values_finish(tracks);
+	if (!error)
+		error = view_processors_finish(tracks);
+	if (!error)
+		error = view_iterations_add(tracks);
 	for (size_t i = 0; i < tracks->count && !error; i++)
 		error = pyramid_finish(&tracks->all[i]->pyramid, wall_ns);
 	return error;

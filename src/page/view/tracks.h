@@ -26,12 +26,15 @@ enum view_kind {
 	VIEW_DEVICE,
 	VIEW_CONTEXT,
 	VIEW_QUEUE,
+	VIEW_TRANSFERS,
 	VIEW_WAITING,
 	VIEW_REJECTED,
 	VIEW_METRIC,
 	VIEW_CLOCK,
 	VIEW_RANGES,
 	VIEW_COUNTER,
+	VIEW_PROCESSOR,
+	VIEW_ITERATIONS,
 	VIEW_KIND_COUNT
 };
 
@@ -57,6 +60,20 @@ struct view_state {
 	struct account_span span;
 };
 
+/* The thread that runs on a processor; thread SIZE_MAX: none that is recorded. */
+struct view_running {
+	size_t thread;
+	uint64_t since_ns;
+	struct view_track *track; /* NULL: no thread ran on it yet */
+};
+
+/* The processors of which switches are recorded. */
+struct view_processors {
+	struct view_running *list; /* by number of the processor; owned */
+	size_t count, capacity;
+	uint32_t *names; /* by thread: its name in view_code; 0: none yet; in the arena */
+};
+
 /* Lists of entities are in the arena, and have one additional item for entities that the trace does
  * not describe. */
 struct view_tracks {
@@ -72,14 +89,17 @@ struct view_tracks {
 	struct view_track **devices;      /* by device */
 	struct pair_map contexts;         /* (device, context) -> index of all */
 	bool *shares_context;             /* by queue: its context has other queues on the device */
-	struct view_track **queues, **waiting, **rejected; /* by queue */
+	/* by queue; transfers: copies; queues: all other commands */
+	struct view_track **queues, **transfers, **waiting, **rejected;
 	bool *has_samples, *has_threads; /* by thread; by process: one has a track */
 	uint32_t *process_of;            /* by thread: index of its process */
 	struct pair_map samples;         /* (thread, source) -> index of all */
 	struct entity_index threads, processes, event_queues;
 	size_t devices_count, contexts_count, processes_count;
-	struct view_away *away;    /* by thread */
-	struct view_state *states; /* by device */
+	struct view_processors processors;
+	struct view_track *iterations; /* of the main loop; NULL: none were found */
+	struct view_away *away;        /* by thread */
+	struct view_state *states;     /* by device */
 	/* Values: */
 	bool has_flights;            /* no execution was lost, so flights are shown */
 	struct view_track **flights; /* by device: commands in flight */
@@ -113,6 +133,22 @@ int view_tracks_new(struct view_tracks *tracks, enum view_kind kind, size_t enti
 /* A list of `count` items of `size` bytes that are zero, valid until view_tracks_fini. NULL: no
  * memory. */
 void *view_tracks_list(struct view_tracks *tracks, size_t count, size_t size);
+
+/* Adds a span; `what`: the subject. The other columns are 0. */
+int view_tracks_add_span(struct view_tracks *tracks, struct view_track *track, uint64_t begin,
+			 uint64_t end, uint64_t what);
+
+/* ---- view/processors.c ---- */
+
+int view_processors_init(struct view_tracks *tracks); /* -ENOMEM */
+void view_processors_fini(struct view_tracks *tracks);
+int view_processors_switch(struct view_tracks *tracks, const struct event_switch *row);
+int view_processors_finish(struct view_tracks *tracks);
+
+/* ---- view/iterations.c ---- */
+
+/* Adds the track of iterations; the analysis is complete. Errors: -ENOMEM, errors of the store. */
+int view_iterations_add(struct view_tracks *tracks);
 
 /* ---- view/values.c ---- */
 

@@ -23,6 +23,8 @@
 #include "base/file/stream.h"
 #include "base/json.h"
 #include "base/string.h"
+#include "flame/drawing.h"
+#include "page/scope/scope.h"
 #include "page/view/code.h"
 #include "page/view/head.h"
 #include "page/view/page.h"
@@ -33,26 +35,36 @@
 /* larger texts are a section that the page reads on demand */
 #define TEXTS_BYTES ((size_t)1 << 20)
 
+/* Cells of idle time: short enough for ranges of some ms, few enough for a file of 10^8 events. */
+#define CELL_NS    UINT64_C(1000000)
+#define MAX_VALUES 200000
+
 struct view {
 	struct view_store *store;
 	struct view_deflater deflater;
 	struct view_code code;
 	struct view_tracks tracks;
+	struct drawing *drawing; /* borrowed */
+	struct scope *scope;     /* idle time by stack and cell */
+	struct analysis_observer to_tracks, to_scope;
 };
 
-int view_new(const struct model *model, struct frames *frames, const char *beside,
-	     struct view **ret_view)
+int view_new(struct drawing *drawing, const char *beside, struct view **ret_view)
 {
+	const struct scope_grid grid = {.row_ns = CELL_NS, .rows = 1, .max_values = MAX_VALUES};
 	struct view *view = calloc(1, sizeof(*view));
 	int error;
 
 	if (!view)
 		return -ENOMEM;
+	view->drawing = drawing;
 	error = view_store_new(beside, &view->store);
 	if (!error)
 		error = view_deflater_init(&view->deflater);
 	if (!error)
-		error = view_code_init(&view->code, model, frames);
+		error = view_code_init(&view->code, drawing->model, drawing->frames);
+	if (!error)
+		error = scope_new(&grid, drawing_find_view("idle"), &view->scope);
 	if (error) {
 		view_free(view);
 		return error;
@@ -65,6 +77,7 @@ void view_free(struct view *view)
 {
 	if (!view)
 		return;
+	scope_free(view->scope);
 	view_tracks_fini(&view->tracks);
 	view_code_fini(&view->code);
 	view_deflater_fini(&view->deflater);
@@ -72,9 +85,61 @@ void view_free(struct view *view)
 	free(view);
 }
 
+static int on_begin(void *context, const struct analysis *analysis)
+{
+	struct view *view = context;
+	int error = view->to_tracks.on_begin(view->to_tracks.context, analysis);
+
+	return error ? error : view->to_scope.on_begin(view->to_scope.context, analysis);
+}
+
+static int on_row(void *context, const struct order_item *item, uint64_t launches)
+{
+	struct view *view = context;
+
+	return view->to_tracks.on_row(view->to_tracks.context, item, launches);
+}
+
+static int on_command(void *context, const struct observed_command *command)
+{
+	struct view *view = context;
+
+	return view->to_tracks.on_command(view->to_tracks.context, command);
+}
+
+static int on_flight(void *context, size_t device, uint64_t time_ns, int by)
+{
+	struct view *view = context;
+
+	return view->to_tracks.on_flight(view->to_tracks.context, device, time_ns, by);
+}
+
+static int on_span(void *context, size_t device, const struct account_span *span)
+{
+	struct view *view = context;
+	int error = view->to_tracks.on_span(view->to_tracks.context, device, span);
+
+	return error ? error : view->to_scope.on_span(view->to_scope.context, device, span);
+}
+
+static int on_part(void *context, const struct observed_part *part)
+{
+	struct view *view = context;
+
+	return view->to_scope.on_part(view->to_scope.context, part);
+}
+
 void view_observe(struct view *view, struct analysis_observer *ret_observer)
 {
-	view_tracks_observe(&view->tracks, view->store, &view->code, ret_observer);
+	view_tracks_observe(&view->tracks, view->store, &view->code, &view->to_tracks);
+	scope_observe(view->scope, &view->to_scope);
+	*ret_observer = (struct analysis_observer){.context = view,
+						   .on_begin = on_begin,
+						   .on_row = on_row,
+						   .on_command = on_command,
+						   .on_flight = on_flight,
+						   .on_span = on_span,
+						   .on_part = on_part};
 }
 
 /* ---- the page ---- */
@@ -103,6 +168,27 @@ static int write_json(struct view *view, const char *id, const struct view_stall
 	return error;
 }
 
+/* Writes the stacks of each measured device's time, as docs/design/view.md describes them. */
+static int write_graphs(struct view *view, FILE *file)
+{
+	const struct analysis *analysis = view->tracks.analysis;
+	int error = 0;
+
+	view->drawing->analysis = analysis;
+	view->drawing->view = drawing_find_view("total");
+	for (size_t i = 0; i < analysis_devices_shown(analysis) && !error; i++) {
+		char head[32], cells[32];
+
+		if (!analysis->devices[i].is_measured)
+			continue;
+		snprintf(head, sizeof(head), VIEW_GRAPH_ID, i);
+		snprintf(cells, sizeof(cells), VIEW_CELLS_ID, i);
+		view->drawing->device = i;
+		error = scope_write_sections(view->scope, view->drawing, head, cells, file);
+	}
+	return error;
+}
+
 static int write_page(struct view *view, struct view_sections *sections,
 		      const struct string_builder *head, bool has_texts,
 		      const struct view_stalls *stalls, FILE *file)
@@ -116,6 +202,8 @@ static int write_page(struct view *view, struct view_sections *sections,
 	fwrite(view_page_script, 1, view_page_script_size, file);
 	for (size_t i = 1; i < sections->count && !error && !ferror(file); i++)
 		error = view_sections_write(sections, i, file);
+	if (!error)
+		error = write_graphs(view, file);
 	if (!error && stalls->count)
 		error = write_json(view, "stalls", stalls, file);
 	if (!error && has_texts)

@@ -43,7 +43,7 @@ static size_t largest(const uint16_t *values, size_t count)
 
 /* ---- the frames that are returned ------------------------------------------------------------ */
 
-static int ask_codes(struct python_remote *remote)
+int python_frames_ask_codes(struct python_remote *remote)
 {
 	struct python_raw_frames *raw = &remote->raw[0];
 
@@ -177,6 +177,14 @@ static size_t write_frames(const struct python_remote *remote, struct python_rem
 	return written;
 }
 
+int python_frames_return(struct python_remote *remote, struct python_remote_frame *frames,
+			 size_t most, struct python_remote_gap *gap)
+{
+	int r = build_frames(remote);
+
+	return r ? r : (int)write_frames(remote, frames, most, gap);
+}
+
 /* Skips a stack that is too deep for a while: reading it again would fail again. */
 static void pause_reads(struct python_thread *thread)
 {
@@ -196,7 +204,7 @@ static int read_known_stack(struct python_remote *remote, bool *ret_is_moving)
 			pause_reads(remote->thread);
 		if (r <= 0)
 			return r;
-		r = ask_codes(remote);
+		r = python_frames_ask_codes(remote);
 		if (r <= 0)
 			return r ? r : 1;
 	}
@@ -223,11 +231,9 @@ int python_remote_frames(struct python_remote *remote, uint32_t tid, bool is_gla
 	r = read_known_stack(remote, &gap.is_moving);
 	if (r <= 0)
 		return r;
-	r = build_frames(remote);
-	if (r)
-		return r;
-	r = (int)write_frames(remote, frames, most, &gap);
-	*ret_gap = gap;
+	r = python_frames_return(remote, frames, most, &gap);
+	if (r > 0)
+		*ret_gap = gap;
 	return r;
 }
 
@@ -263,65 +269,6 @@ int python_remote_object(struct python_remote *remote, uint64_t address,
 						  .is_entry = true,
 						  .address = address};
 	return 0;
-}
-
-/* ---- the interpreter's lock (GIL) ------------------------------------------------------------ */
-
-static int read_lock(struct python_remote *remote, uint64_t lock, uint32_t *ret_holder)
-{
-	const struct remote_piece pieces[] = {{lock + remote->at.lock_holder, sizeof(uint64_t)},
-					      {lock + remote->at.lock_taken, sizeof(uint32_t)}};
-	uint64_t words[2] = {0};
-	int64_t got = remote_memory_gather(&remote->memory, pieces, 2, words);
-
-	if (got < 0)
-		return (int)got;
-	if (got != sizeof(uint64_t) + sizeof(uint32_t))
-		return -EAGAIN;
-	*ret_holder = 0;
-	return (uint32_t)words[1] == 1
-		       ? python_threads_owner(&remote->threads, words[0], ret_holder)
-		       : 0;
-}
-
-/* 3.12 and later: each interpreter points to its own lock. */
-static int find_lock(struct python_remote *remote, const struct python_thread *thread,
-		     uint64_t *ret_lock)
-{
-	uint64_t interpreter;
-	int r;
-
-	if (remote->at.runtime_lock) {
-		*ret_lock = remote->threads.runtime + remote->at.runtime_lock;
-		return 0;
-	}
-	r = remote_memory_read(&remote->memory, thread->state + remote->at.thread_interpreter,
-			       &interpreter, sizeof(interpreter));
-	if (!r)
-		r = remote_memory_read(&remote->memory, interpreter + remote->at.interpreter_lock,
-				       ret_lock, sizeof(*ret_lock));
-	return r == -EFAULT ? -EAGAIN : r;
-}
-
-int python_remote_lock(struct python_remote *remote, uint32_t tid, uint64_t address,
-		       uint32_t *ret_holder)
-{
-	struct python_thread *thread = python_threads_get(&remote->threads, tid);
-	uint64_t lock;
-	int r;
-
-	if (!thread)
-		return -ENOMEM;
-	if (!remote->at.lock_bytes)
-		return 0;
-	r = thread->state ? 0 : python_threads_find_state(&remote->threads, thread, 0);
-	if (r || !thread->state)
-		return r;
-	r = find_lock(remote, thread, &lock);
-	if (r || address - lock >= remote->at.lock_bytes)
-		return r;
-	r = read_lock(remote, lock, ret_holder);
-	return r ? r : 1;
 }
 
 /* ---- an interpreter -------------------------------------------------------------------------- */

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "event/kernel_record.h"
+
 struct python_remote; /* one interpreter in one process */
 
 /* A file that the process has mapped, and its load address to add to symbol values. */
@@ -56,6 +58,15 @@ int python_remote_frames(struct python_remote *remote, uint32_t tid, bool is_gla
 			 struct python_remote_frame *frames, size_t most,
 			 struct python_remote_gap *ret_gap);
 
+/* Places of the frames, for a BPF program. Errors: -EAGAIN: not known yet; -ENOTSUP: too large;
+ * -ENOMEM, -ESRCH, -EPERM. */
+int python_remote_places(struct python_remote *remote, struct kernel_python *ret_places);
+/* Like python_remote_frames, of frames that a BPF program copied. Code objects are read now, or
+ * known from before. */
+int python_remote_copied(struct python_remote *remote, const struct kernel_python_stack *copied,
+			 struct python_remote_frame *frames, size_t most,
+			 struct python_remote_gap *ret_gap);
+
 /* Up to 3.10: the function of a frame whose address was returned before, whether it still runs or
  * not; the line is unknown. Such an object belongs to its function as long as that lives, except
  * for recursive calls. -EAGAIN: no frame there, or one with an unknown code object; -ENOTSUP: from
@@ -67,12 +78,33 @@ int python_remote_object(struct python_remote *remote, uint64_t address,
  * byte before. */
 bool python_remote_is_evaluation(const struct python_remote *remote, uint64_t pc);
 
-/* Whether an address that a thread sleeps on belongs to the lock (the GIL) of an interpreter, and
- * its holder. 1: yes, *ret_holder is the holder's thread id, 0 if it is free or the id is unknown;
- * 0: no. Errors: -EAGAIN: inconsistent data; -ESRCH, -EPERM, -ENOMEM. Does not set the error chain.
- */
-int python_remote_lock(struct python_remote *remote, uint32_t tid, uint64_t address,
-		       uint32_t *ret_holder);
+/* Whether an address that a thread sleeps on lies in the lock (the GIL) of an interpreter. 1: yes,
+ * and the lock's address; 0: no. Errors: -EAGAIN: inconsistent data; -ESRCH, -EPERM. Does not set
+ * the error chain. */
+int python_remote_lock(struct python_remote *remote, uint64_t address, uint64_t *ret_lock);
+
+/* Number of threads that wait for a lock of an interpreter, as far as it is known. */
+uint32_t python_remote_waiters(struct python_remote *remote);
+
+/* A copy of the process's memory. */
+struct python_remote_copy {
+	uint64_t address;
+	const void *bytes; /* borrowed */
+	size_t size;
+};
+
+struct python_remote_holder {
+	uint32_t tid; /* 0: the lock is free, or the thread is not known */
+	/* Number of times that another thread than the last one has taken the lock; 0: not known.
+	 * As long as it stays the same, a thread that waits for the lock is in the same call. */
+	uint64_t switches;
+};
+
+/* The holder of a lock, for a thread that waits for it. copy: contains the lock's memory as it was
+ * when the wait began; NULL: the lock is read now. Errors: as above, and -ENOMEM. */
+int python_remote_holder(struct python_remote *remote, uint32_t tid, uint64_t lock,
+			 const struct python_remote_copy *copy,
+			 struct python_remote_holder *ret_holder);
 
 /* 0xMMmm: 0x030b for 3.11. */
 uint16_t python_remote_version(const struct python_remote *remote);

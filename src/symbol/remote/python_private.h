@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * symbol/remote/python_private.h - the reader object that python.c and python_stack.c share
+ * symbol/remote/python_private.h - the reader object that python.c, python_stack.c and
+ * python_lock.c share
  */
 #pragma once
 
@@ -10,6 +11,7 @@
 
 #include "abi/python_offsets.h"
 #include "symbol/remote/memory.h"
+#include "symbol/remote/python.h"
 #include "symbol/remote/python_codes.h"
 #include "symbol/remote/python_evaluation.h"
 #include "symbol/remote/python_threads.h"
@@ -56,6 +58,13 @@ struct python_built_frame {
 	bool is_entry;
 };
 
+/* The locks (GIL) of the process's interpreters. */
+struct python_locks {
+	uint64_t addresses[PYTHON_MAX_INTERPRETERS];
+	size_t count;
+	uint64_t listed_ns; /* 0: not listed yet */
+};
+
 struct python_remote {
 	struct remote_memory memory;
 	struct python_offsets at;
@@ -64,6 +73,7 @@ struct python_remote {
 	struct python_evaluation evaluation;
 	struct python_threads threads;
 	struct python_codes *codes;
+	struct python_locks locks;
 	size_t state_bytes, frame_bytes;
 	/* the stack that is being read */
 	struct python_thread *thread;
@@ -89,6 +99,13 @@ struct python_remote {
 	/* its frame that has not started yet, reported if no complete one follows */
 	struct python_built_frame left;
 };
+
+/* Reads the code objects of remote->raw[0]. 0: all are as known before; 1: one is new. Errors:
+ * those of python_codes_read. */
+int python_frames_ask_codes(struct python_remote *remote);
+/* Returns remote->raw[0] as python_remote_frames does. */
+int python_frames_return(struct python_remote *remote, struct python_remote_frame *frames,
+			 size_t most, struct python_remote_gap *gap);
 
 /* Reads the frames of remote->thread into remote->raw[0], innermost first. 1: done; 0: the thread
  * runs no Python. *ret_is_moving: calls and returns happened during the read. Errors: -EAGAIN: the

@@ -24,7 +24,6 @@
 #include "base/cleanup.h"
 
 enum {
-	MAX_INTERPRETERS = 64,
 	MAX_STATES = 4096,
 	MAX_THREADS = 4096,
 	MAX_PATIENCE = 32,
@@ -145,7 +144,7 @@ static int list_states(struct python_threads *threads)
 
 		if (got < 0)
 			return (int)got;
-		if (got != sizeof(words) || i == MAX_INTERPRETERS)
+		if (got != sizeof(words) || i == PYTHON_MAX_INTERPRETERS)
 			return -EAGAIN;
 		r = add_states(threads, words[1]);
 		if (!words[0])
@@ -268,6 +267,17 @@ int python_threads_find_state(struct python_threads *threads, struct python_thre
 		thread->patience = 0;
 	else if (thread->patience < MAX_PATIENCE)
 		thread->patience = thread->patience * 2 + 1;
+	return r;
+}
+
+int python_threads_newest_at(struct python_threads *threads, uint64_t *ret_address)
+{
+	int r = threads->newest_at ? 0 : list_states(threads);
+
+	if (!r && !threads->newest_at)
+		r = -EAGAIN;
+	if (!r)
+		*ret_address = threads->newest_at;
 	return r;
 }
 

@@ -13,6 +13,8 @@
 #include "symbol/remote/batch.h"
 #include "symbol/remote/memory.h"
 
+enum { PYTHON_MAX_INTERPRETERS = 64 };
+
 struct python_thread {
 	uint32_t tid;
 	uint32_t inner_tid; /* in its own pid namespace */
@@ -56,6 +58,9 @@ struct python_thread *python_threads_get(struct python_threads *threads, uint32_
  * or 0. Errors: -EAGAIN if the lists are inconsistent, -ENOMEM, -ESRCH, -EPERM. */
 int python_threads_find_state(struct python_threads *threads, struct python_thread *thread,
 			      uint64_t newest);
+
+/* Address of the pointer to the main interpreter's newest thread state. Errors: as above. */
+int python_threads_newest_at(struct python_threads *threads, uint64_t *ret_address);
 
 /* The id of the thread that owns a state, in our pid namespace; 0: unknown. Errors: -EAGAIN,
  * -ESRCH, -EPERM. */

@@ -53,6 +53,9 @@ STACKS = ("frame 1 python train file=train.py line=7", "frame 2 python step file
           "stack 1 1 2", "frame 3 python load file=data.py line=5", "stack 2 1 3")
 
 
+STEADY_NS = 19 * 100000 + 10000  # of 20 rounds
+
+
 def rounds(count, away, busy=10000):
     """Each 100 us: a call of 1 us, a kernel, and then so long away."""
     yield "sample 1 0 5"
@@ -68,16 +71,15 @@ def rounds(count, away, busy=10000):
 with t.case("preempted: how long, and which launches"):
     lines = (*GPU, *STACKS, "window 0 2000000", *rounds(20, ("preempted", 30000)))
     found = find(report(*lines), "cpu_preemption")
-    # the last round is after the last command: nothing to do
-    t.equal(numbers(found), {"preempted_ns": 19 * 30000, "idle_ns": 2000000 - 20 * 10000,
-                             "wall_ns": 2000000, "paths": 1}, "evidence")
+    # the steady part: from the start of the first command to the end of the last
+    t.equal(numbers(found), {"preempted_ns": 19 * 30000, "idle_ns": STEADY_NS - 20 * 10000, "wall_ns": STEADY_NS}, "evidence")
     delayed = found and found["evidence"]["launches"]
     t.equal([(row["name"], row["preempted_ns"], row["frames"][-1]["function"]) for row in delayed or ()],
             [("k", 19 * 30000, "step")], "the launches that it delayed")
-    t.true(found and "28.5 % of the wall" in found["text"] and "k of step (train.py:30)" in found["text"],
+    t.true(found and "29.8 % of the steady part" in found["text"] and "570.0 µs of it in load (data.py:5)" in found["text"],
            f"{found and found['text']}")
     t.equal(found and found["severity"], "warning", "severity")
-    said = " ".join(printed(*lines).split("FINDINGS")[1].split("CLOCKS")[0].split())
+    said = " ".join(printed(*lines).split("FINDINGS")[1].split("DEVICES")[0].split())
     t.true(found and found["text"] in said, "the text has the same sentence, on several lines")
 
 with t.case("hardly preempted, or never"):
@@ -93,7 +95,7 @@ with t.case("starved: it computed meanwhile, and where"):
     switched = "switch 1 1 in"
     found = find(report(*lines, switched), "starved_queue")
     t.equal(numbers(found, "line", "function_ns"),
-            {"on_cpu_ns": 19 * (100000 - 11000), "idle_ns": 1800000, "wall_ns": 2000000}, "evidence")
+            {"on_cpu_ns": 19 * (100000 - 11000), "idle_ns": STEADY_NS - 200000, "wall_ns": STEADY_NS}, "evidence")
     t.equal(found and (found["evidence"]["function"], found["evidence"]["line"]), ("load", 5), "where")
     t.true(found and abs(found["evidence"]["function_ns"] - 19 * 89000 * 18 / 19) < 5,
            f"{found and found['evidence']['function_ns']} of the samples' 18 in 19")
@@ -113,8 +115,8 @@ with t.case("starved: it computed meanwhile, and where"):
 with t.case("blocked, and where"):
     lines = (*GPU, *STACKS, "window 0 2000000", *rounds(20, ("blocked", 60000)))
     found = find(report(*lines), "blocked_host")
-    t.equal(numbers(found, "line"), {"blocked_ns": 19 * 60000, "idle_ns": 1800000,
-                                     "wall_ns": 2000000, "function_ns": 19 * 60000}, "evidence")
+    t.equal(numbers(found, "line"), {"blocked_ns": 19 * 60000, "idle_ns": STEADY_NS - 200000,
+                                     "wall_ns": STEADY_NS, "function_ns": 19 * 60000}, "evidence")
     t.equal(found and found["evidence"]["function"], "load", "where")
     t.equal(find(report(*GPU, *STACKS, "window 0 2000000", *rounds(20, ("blocked", 8000))),
                  "blocked_host"), None, "for 8 % of the time")
@@ -140,6 +142,36 @@ with t.case("blocked, and by what: the call, or the interpreter's lock and who h
              for i, line in enumerate(rounds(20, ("blocked", 60000)))]
     found = find(report(*GPU, *STACKS, "window 0 2000000", *lines), "blocked_host")
     t.true(found and ", waiting in poll; launch" in found["text"], f"{found and found['text']}")
+
+with t.case("a chain of timed waits for the interpreter's lock is one wait: its waker is the thread that ends it"):
+    def chain(wait, between=1000, ends="waker=2"):
+        """Three timed waits of 200 us, of which a timer ends two."""
+        begin = 20000
+        for end in ("waker_name=interrupt", "waker_name=interrupt", ends):
+            yield f"switch 1 {begin} blocked wait={wait}"
+            yield f"switch 1 {begin + 200000} in {end}"
+            begin += 200000 + between
+
+    def waits(*args, **kwargs):
+        lines = (*GPU, "thread 2 1 name=worker", "window 0 9000000", "sample 1 0 5", *command(1, 1000, 2000, 2000, 10000),
+                 *chain(*args, **kwargs), *command(2, 8000000, 8001000, 8001000, 8010000))
+        rows = report(*lines)["devices"][0]["idle_waits"]
+        return sorted((row["ns"], row["wait"], [waker["name"] for waker in row.get("wakers", ())]) for row in rows
+                      if "wait" in row)
+    t.equal(waits("Python%20GIL"), [(600000, "Python GIL", ["worker"])], "one wait")
+    t.equal(waits("poll"), [(200000, "poll", ["worker"]), (400000, "poll", ["interrupt"])], "three calls of poll")
+    t.equal(waits("Python%20GIL", 1100000), [(200000, "Python GIL", ["worker"]), (400000, "Python GIL", [])], "three waits")
+    t.equal(waits("Python%20GIL", ends="waker_name=interrupt"), [(600000, "Python GIL", [])], "the lock was free")
+
+with t.case("what the holder does after it has released the lock is not what was waited for"):
+    frames = ("frame 1 python hold file=a.py line=1", "stack 1 1", "frame 2 python rest file=a.py line=9", "stack 2 2")
+    for end, functions in (("waker=2", ["hold"]), ("waker_name=interrupt", ["hold", "rest"]), ("", ["hold", "rest"])):
+        lines = (*GPU, "thread 2 1 name=worker", *frames, "window 0 9000000", "sample 1 0 5",
+                 *command(1, 1000, 2000, 2000, 10000), "switch 1 20000 blocked wait=mutex holder=2",
+                 "sample 2 50000 100000 stack=1", "switch 2 100000 blocked stack=2", f"switch 1 150000 in {end}",
+                 "switch 2 400000 in", *command(2, 8000000, 8001000, 8001000, 8010000))
+        rows = report(*lines)["devices"][0]["idle_waits"]
+        t.equal(sorted(row["holder"].get("function") for row in rows if "holder" in row), functions, f"ended by {end}")
 
 # ---- devices, queues, copies --------------------------------------------------------------------
 

@@ -71,6 +71,35 @@ TEST(quantile_bounded)
 	quantile_fini(&quantile);
 }
 
+TEST(quantile_merged)
+{
+	/* numbers of values: exact with exact, exact with classes, both ways */
+	static const uint64_t counts[][2] = {
+		{100, 50}, {1000, 900}, {5000, 10}, {10, 5000}, {0, 9}};
+
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		struct quantile merged = {.min = UINT64_MAX}, other = {.min = UINT64_MAX},
+				whole = {.min = UINT64_MAX};
+
+		for (uint64_t j = 0; j < counts[i][0] + counts[i][1]; j++) {
+			const uint64_t value = j * 7919 % 100003;
+
+			CHECK_EQUAL(quantile_add(j < counts[i][0] ? &merged : &other, value), 0);
+			CHECK_EQUAL(quantile_add(&whole, value), 0);
+		}
+		CHECK_EQUAL(quantile_merge(&merged, &other), 0);
+		CHECK_EQUAL(merged.count, whole.count);
+		CHECK_EQUAL(merged.sum, whole.sum);
+		CHECK_EQUAL(merged.min, whole.min);
+		CHECK_EQUAL(merged.max, whole.max);
+		for (unsigned int q = 0; q <= 100; q += 5)
+			CHECK_EQUAL(quantile_get(&merged, q, 100), quantile_get(&whole, q, 100));
+		quantile_fini(&merged);
+		quantile_fini(&other);
+		quantile_fini(&whole);
+	}
+}
+
 static uint32_t launch(struct correlate *correlate, uint64_t correlation, uint64_t enter,
 		       uint64_t handle)
 {
@@ -140,6 +169,7 @@ int main(void)
 	RUN(pair_map_agrees_with_an_array);
 	RUN(quantile_exact);
 	RUN(quantile_bounded);
+	RUN(quantile_merged);
 	RUN(a_handle_means_its_latest_launch);
 	RUN(memory_is_of_open_commands_only);
 	return harness_end();

@@ -12,6 +12,7 @@
 #include "analyze/analysis.h"
 #include "analyze/clocks.h"
 #include "analyze/collectors.h"
+#include "analyze/iterations/iterations.h"
 #include "analyze/text/findings.h"
 #include "base/array.h"
 #include "base/json_reader.h"
@@ -46,6 +47,7 @@
 	TABLE(finding_id)               \
 	TABLE(flame_class_word)         \
 	TABLE(guest_function_name)      \
+	TABLE(iterations_method_name)   \
 	TABLE(json_token_name)
 
 /* NULL is an answer of these: there is no such processor, and no reason to give. They must not read

@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "bench.h"
 #include "collect/cpu/cpu_private.h"
 
@@ -67,6 +68,49 @@ TEST(an_interpreters_lock_stays)
 	CHECK_WAIT(say(&wait, false), 0, TOLD_WORDS, TOLD_HOLDER);
 	wait.bpf_string = 0;
 	CHECK_WAIT(say(&wait, false), 0, 0, 0);
+}
+
+/* ---- samples of an interpreter's lock -------------------------------------------------------- */
+
+static void put_sample(struct cpu *cpu, uint32_t tid, uint64_t begin_ns, uint32_t holder)
+{
+	struct lock_samples *locks = &cpu->python.locks;
+
+	locks->samples[locks->count++ % ARRAY_COUNT(locks->samples)] =
+		(struct lock_sample){tid, {holder, 5}, begin_ns, begin_ns + 10};
+}
+
+TEST(a_sample_is_of_the_wait_that_contains_it)
+{
+	struct cpu *cpu = calloc(1, sizeof(*cpu));
+	struct cpu_lock lock = {0};
+
+	REQUIRE(cpu);
+	CHECK(!cpu_find_lock_sample(cpu, 1, 0, UINT64_MAX, &lock));
+	put_sample(cpu, 1, 1000, 0);
+	put_sample(cpu, 2, 1100, 22);
+	put_sample(cpu, 1, 1200, 21);
+	put_sample(cpu, 1, 1300, 23);
+	/* it began, or ended, while the thread was looked at */
+	CHECK(!cpu_find_lock_sample(cpu, 2, 1105, 2000, &lock));
+	CHECK(!cpu_find_lock_sample(cpu, 2, 500, 1105, &lock));
+	CHECK(!cpu_find_lock_sample(cpu, 1, 1010, 1200, &lock));
+	CHECK(!cpu_find_lock_sample(cpu, 3, 0, UINT64_MAX, &lock));
+	CHECK_EQUAL(lock.holder, 0);
+	CHECK(cpu_find_lock_sample(cpu, 2, 1100, 1110, &lock));
+	CHECK_EQUAL(lock.holder, 22);
+	/* the earliest that found a holder */
+	CHECK(cpu_find_lock_sample(cpu, 1, 900, 2000, &lock));
+	CHECK_EQUAL(lock.holder, 21);
+	CHECK_EQUAL(lock.switches, 5);
+	/* only the last ones are kept */
+	for (uint64_t i = 0; i < ARRAY_COUNT(cpu->python.locks.samples); i++)
+		put_sample(cpu, 4, 2000 + i, 0);
+	CHECK(!cpu_find_lock_sample(cpu, 1, 900, 2000, &lock));
+	CHECK(cpu_find_lock_sample(cpu, 4, 2000, 2010, &lock));
+	CHECK_EQUAL(lock.holder, 0);
+	CHECK_EQUAL(lock.switches, 0);
+	free(cpu);
 }
 
 /* ---- the same of whole records --------------------------------------------------------------- */
@@ -315,7 +359,9 @@ TEST(losses_inside_the_kernel)
 	CHECK_TEXT(losses((struct kernel_losses){0}), "");
 	CHECK_TEXT(losses((struct kernel_losses){.kernel_stacks = 1}),
 		   "the kernel stack of 1 switch");
-	CHECK_TEXT(losses((struct kernel_losses){3, 4, 5}),
+	CHECK_TEXT(losses((struct kernel_losses){.python_samples = 2}),
+		   "the Python frames of 2 samples");
+	CHECK_TEXT(losses((struct kernel_losses){3, 4, 5, 0}),
 		   "the waker of 3 wakings, the kernel stack of 4 switches, the user stack of 5 "
 		   "switches");
 }
@@ -324,6 +370,7 @@ int main(void)
 {
 	RUN(told_words_need_no_stack);
 	RUN(an_interpreters_lock_stays);
+	RUN(a_sample_is_of_the_wait_that_contains_it);
 	RUN(holders);
 	RUN(a_place_that_is_mapped_anew);
 	RUN(names_of_others);

@@ -423,19 +423,101 @@ static double contrast(uint32_t a, uint32_t b)
 TEST(text_is_readable_on_every_colour)
 {
 	for (int i = 0; i < FLAME_CLASS_COUNT; i++) {
-		for (uint32_t shade = 0; shade < FLAME_SHADES; shade++) {
+		for (uint32_t shade = 0; shade < flame_shades(i); shade++) {
 			CHECK(contrast(flame_colour(i, shade, false), FLAME_INK) >= 6);
 			CHECK(contrast(flame_colour(i, shade, true), FLAME_INK_ON_DARK) >= 5);
 		}
 	}
 }
 
+/* Linear light of a colour as someone sees it; the matrices are those of Machado 2009. */
+static void see(uint32_t colour, int sight, double ret_light[3])
+{
+	static const double sights[4][3][3] = {
+		{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
+		{{0.152286, 1.052583, -0.204868},
+		 {0.114503, 0.786281, 0.099216},
+		 {-0.003882, -0.048116, 1.051998}},
+		{{0.367322, 0.860646, -0.227968},
+		 {0.280085, 0.672501, 0.047413},
+		 {-0.011820, 0.042940, 0.968881}},
+		{{1.255528, -0.076749, -0.178779},
+		 {-0.078411, 0.930809, 0.147602},
+		 {0.004733, 0.691367, 0.303900}},
+	};
+	const double light[] = {linear(colour >> 16 & 255), linear(colour >> 8 & 255),
+				linear(colour & 255)};
+
+	for (int i = 0; i < 3; i++) {
+		const double *row = sights[sight][i];
+
+		ret_light[i] =
+			fmin(1, fmax(0, row[0] * light[0] + row[1] * light[1] + row[2] * light[2]));
+	}
+}
+
+static double lab_root(double value)
+{
+	return value > 0.008856 ? cbrt(value) : 7.787 * value + 16.0 / 116;
+}
+
+static double colour_distance(uint32_t a, uint32_t b, int sight)
+{
+	double labs[2][3], light[3];
+
+	for (int i = 0; i < 2; i++) {
+		double x, y, z;
+
+		see(i ? b : a, sight, light);
+		x = lab_root((0.4124 * light[0] + 0.3576 * light[1] + 0.1805 * light[2]) / 0.9505);
+		y = lab_root(0.2126 * light[0] + 0.7152 * light[1] + 0.0722 * light[2]);
+		z = lab_root((0.0193 * light[0] + 0.1192 * light[1] + 0.9505 * light[2]) / 1.089);
+		labs[i][0] = 116 * y - 16;
+		labs[i][1] = 500 * (x - y);
+		labs[i][2] = 200 * (y - z);
+	}
+	return sqrt(pow(labs[0][0] - labs[1][0], 2) + pow(labs[0][1] - labs[1][1], 2) +
+		    pow(labs[0][2] - labs[1][2], 2));
+}
+
+TEST(idle_causes_differ_for_colour_blind_readers)
+{
+	for (unsigned int i = 0; i < CAUSE_COUNT; i++)
+		for (unsigned int j = 0; j < i; j++)
+			for (int k = 0; k < 8; k++)
+				CHECK(colour_distance(flame_cause_colour(i, k % 2),
+						      flame_cause_colour(j, k % 2), k / 2) >= 10);
+}
+
+static uint32_t shade_of(const char *name)
+{
+	return flame_shade(FLAME_IDLE, (struct flame_text){name, strlen(name)});
+}
+
+TEST(idle_boxes_have_the_colour_of_their_cause)
+{
+	char text[96];
+
+	for (unsigned int i = 0; i < CAUSE_COUNT; i++) {
+		snprintf(text, sizeof(text), "[idle: %s]", account_cause_text(i));
+		CHECK_EQUAL(flame_colour(FLAME_IDLE, shade_of(text), false),
+			    flame_cause_colour(i, false));
+		CHECK_TEXT(flame_shade_word(FLAME_IDLE, shade_of(text)), account_cause_text(i));
+	}
+	CHECK_EQUAL(flame_colour(FLAME_IDLE, shade_of("[waiting in read]"), true),
+		    flame_cause_colour(CAUSE_BLOCKED, true));
+	CHECK_EQUAL(shade_of("[before the first command]"), 0);
+	CHECK_TEXT(flame_shade_word(FLAME_IDLE, 0), "idle");
+	CHECK_TEXT(flame_shade_word(FLAME_HOST, 3), "host");
+}
+
 TEST(a_name_keeps_its_colour)
 {
 	struct flame *flame = flame_new();
-	uint32_t a = flame_shade((struct flame_text){"clEnqueueNDRangeKernel", 22});
+	uint32_t a = flame_shade(FLAME_HOST, (struct flame_text){"clEnqueueNDRangeKernel", 22});
 
-	CHECK_EQUAL(a, flame_shade((struct flame_text){"clEnqueueNDRangeKernelX", 22}));
+	CHECK_EQUAL(a,
+		    flame_shade(FLAME_DEVICE, (struct flame_text){"clEnqueueNDRangeKernelX", 22}));
 	/* what the first release painted, so that graphs can be compared over the years */
 	CHECK_EQUAL(a, 2);
 	CHECK_EQUAL(flame_colour(FLAME_DEVICE, 3, false) != flame_colour(FLAME_HOST, 3, false), 1);
@@ -501,6 +583,8 @@ int main(void)
 	RUN(hostile_names);
 	RUN(an_icicle_has_its_root_at_the_top);
 	RUN(text_is_readable_on_every_colour);
+	RUN(idle_causes_differ_for_colour_blind_readers);
+	RUN(idle_boxes_have_the_colour_of_their_cause);
 	RUN(a_name_keeps_its_colour);
 	RUN(numbers);
 	RUN(a_full_disk_is_told);

@@ -40,6 +40,15 @@ TEST(columns)
 	CHECK_TEXT(capture_stop(&capture), "µ    x  a?[1m…  … 1 more kernel (--top 0 shows all)\n");
 }
 
+TEST(names_keep_both_ends)
+{
+	capture_start(&capture, STDOUT_FILENO);
+	table_put_name_ends("gemm<float, 128>", 12);
+	table_put_name_ends("|\302\265-and-\302\265", 8);
+	table_put_name_ends("|short|", 9);
+	CHECK_TEXT(capture_stop(&capture), "  gemm… 128>  |µ…d-µ  |short|");
+}
+
 TEST(widths)
 {
 	CHECK(table_width("") == 0);
@@ -52,6 +61,7 @@ int main(void)
 	RUN(duration);
 	RUN(size_percent_count);
 	RUN(columns);
+	RUN(names_keep_both_ends);
 	RUN(widths);
 	return harness_end();
 }

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -21,6 +22,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "abi/python_offsets.h"
+#include "event/kernel_record.h"
 #include "symbol/elf/names.h"
 #include "symbol/remote/python.h"
 
@@ -642,13 +644,29 @@ static uint64_t slept_on(pid_t pid, uint32_t tid)
 	return address;
 }
 
+/* What a switch program copies when the wait begins. */
+static bool copy_before(int pid, uint64_t address, struct python_remote_copy *copy, uint8_t *bytes)
+{
+	struct iovec here = {bytes, KERNEL_BEFORE_LOCK_WORDS * sizeof(uint32_t)};
+	struct iovec there = {(void *)(uintptr_t)(address - KERNEL_BEFORE_LOCK), here.iov_len};
+
+	*copy = (struct python_remote_copy){address - KERNEL_BEFORE_LOCK, bytes, here.iov_len};
+	return process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)here.iov_len;
+}
+
 /* Of four threads that compute, three wait for the lock at each moment, and the fourth has it. */
 static void check_lock(const char *python)
 {
 	struct python_remote *remote = NULL;
-	uint32_t tids[MAX_THREADS], holder;
-	int waits = 0, held = 0, others = 0, strangers = 0;
+	struct python_remote_copy copy;
+	struct python_remote_holder holder, earlier;
+	uint32_t tids[MAX_THREADS];
+	int waits = 0, held = 0, others = 0, strangers = 0, copied = 0, crowded = 0;
+	uint32_t waiters;
+	uint64_t switches = 0;
+	uint8_t bytes[64];
 	struct child child;
+	uint64_t lock, other;
 	char line[64];
 	size_t count;
 
@@ -661,21 +679,39 @@ static void check_lock(const char *python)
 		const uint32_t tid = tids[i % count];
 		const uint64_t address = slept_on(child.pid, tid);
 
-		if (!address || python_remote_lock(remote, tid, address, &holder) != 1) {
+		if (!address || python_remote_lock(remote, address, &lock) != 1) {
 			others += address != 0;
 			usleep(100);
 			continue;
 		}
 		waits++;
-		held += holder != 0;
+		CHECK_EQUAL(python_remote_holder(remote, tid, lock, NULL, &holder), 0);
+		held += holder.tid != 0;
 		for (size_t k = 0; k < count; k++)
-			strangers += tids[k] == holder;
-		CHECK_EQUAL(python_remote_lock(remote, tid, address + (1 << 20), &holder), 0);
+			strangers += tids[k] == holder.tid;
+		CHECK(copy_before(child.pid, address, &copy, bytes));
+		CHECK_EQUAL(python_remote_holder(remote, tid, lock, &copy, &earlier), 0);
+		/* a copy that ends before it contains all */
+		copied += earlier.tid != 0;
+		CHECK(holder.switches >= switches);
+		switches = holder.switches;
+		waiters = python_remote_waiters(remote);
+		/* one in two moments, as it changes meanwhile */
+		crowded += waiters >= 2 && waiters <= 4;
+		copy.size = 0;
+		CHECK_EQUAL(python_remote_holder(remote, tid, lock, &copy, &earlier), 0);
+		CHECK_EQUAL(earlier.tid, 0);
+		/* exactly its 208 bytes */
+		CHECK_EQUAL(python_remote_lock(remote, lock, &other), 1);
+		CHECK_EQUAL(python_remote_lock(remote, lock + 207, &other), 1);
+		CHECK_EQUAL(other, lock);
+		CHECK_EQUAL(python_remote_lock(remote, lock + 208, &other), 0);
+		CHECK_EQUAL(python_remote_lock(remote, lock - 1, &other), 0);
 	}
-	printf("# %x: %d waits for the lock, %d with a holder, %d others\n",
-	       remote ? python_remote_version(remote) : 0, waits, held, others);
+	printf("# %x: %d waits for the lock, %d with a holder, %d from a copy, %d others\n",
+	       remote ? python_remote_version(remote) : 0, waits, held, copied, others);
 	CHECK(waits == 100 && others <= waits);
-	CHECK(held > waits / 2);
+	CHECK(held > waits / 2 && copied > waits / 2 && crowded > waits / 2 && switches > 0);
 	CHECK_EQUAL(strangers, held);
 	python_remote_free(remote);
 	child_end(&child);
@@ -939,7 +975,8 @@ static double read_hostile(struct hostile *hostile, const struct python_remote_f
 	struct python_remote_frame frames[32];
 	struct python_remote_frame object;
 	struct python_remote_gap gap;
-	uint32_t holder;
+	struct python_remote_holder holder;
+	uint64_t lock;
 	double most = 0;
 	int r = python_remote_new((uint32_t)getpid(), file, NULL, &remote);
 
@@ -949,8 +986,10 @@ static double read_hostile(struct hostile *hostile, const struct python_remote_f
 
 		r = python_remote_frames(remote, (uint32_t)getpid(), i % 2, frames, 32, &gap);
 		CHECK(r <= 32);
-		CHECK(python_remote_lock(remote, (uint32_t)getpid(),
-					 (uint64_t)(uintptr_t)hostile->memory, &holder) <= 1);
+		CHECK(python_remote_lock(remote, (uint64_t)(uintptr_t)hostile->memory, &lock) <= 1);
+		CHECK(python_remote_holder(remote, (uint32_t)getpid(),
+					   (uint64_t)(uintptr_t)hostile->memory, NULL,
+					   &holder) <= 0);
 		if (r > 0)
 			CHECK(python_remote_object(remote, frames[0].address, &object) <= 0);
 		*answers += r > 0;
@@ -1242,8 +1281,8 @@ static void check_unattended(const char *python)
 	struct python_remote_gap gap;
 	struct python_remote_file file;
 	struct hostile hostile;
-	uint32_t holder;
-	uint64_t state;
+	struct python_remote_holder holder;
+	uint64_t state, lock;
 
 	REQUIRE(hostile_begin(&hostile, python, &file));
 	for (int which = 0; which < 8; which++) {
@@ -1252,7 +1291,8 @@ static void check_unattended(const char *python)
 		if (lead_astray(&hostile, state, which, (uintptr_t)unattended + 256)) {
 			python_remote_frames(remote, tid, false, frames, 32, &gap);
 			python_remote_frames(remote, tid, true, frames, 32, &gap);
-			python_remote_lock(remote, tid, (uintptr_t)unattended, &holder);
+			python_remote_lock(remote, (uintptr_t)unattended, &lock);
+			python_remote_holder(remote, tid, (uintptr_t)unattended, NULL, &holder);
 			python_remote_object(remote, (uintptr_t)unattended + 256, &frames[0]);
 		}
 		python_remote_free(remote);

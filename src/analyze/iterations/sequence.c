@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * analyze/iterations/sequence.c - launches as a string of numbered keys, pairs and longer words
+ *
+ * Runs in:  our own process
+ * Gets:     launches
+ * Gives:    a number for each launch; equal for equal words
+ * Owns:     the numbers
+ * Fails:    -ENOMEM
+ */
+#include "analyze/iterations/sequence.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/number.h"
+#include "base/pair_map.h"
+
+/* The number of a pair, the next free one if it is new; PAIR_MAP_NONE: out of memory. */
+static uint32_t number_of(struct pair_map *map, uint64_t first, uint64_t second, uint32_t *kinds)
+{
+	uint32_t number = pair_map_find(map, first, second);
+
+	if (number != PAIR_MAP_NONE)
+		return number;
+	if (pair_map_put(map, first, second, *kinds))
+		return PAIR_MAP_NONE;
+	return (*kinds)++;
+}
+
+enum { GAPS_READ = 2048 };
+
+/* The shortest of the long gaps: above a large ratio among the gaps in rising order, with many gaps
+ * above it. A few gaps between the short and the long ones do not count. */
+static uint64_t find_long_gap(const struct sequence *sequence)
+{
+	size_t stride = sequence->count / GAPS_READ + 1, count = 0, few;
+	uint64_t gaps[GAPS_READ + 1], long_ns = 2 * SEQUENCE_LONG_GAP;
+	double best = 0;
+
+	for (size_t i = 0; i < sequence->count; i += stride)
+		gaps[count++] = sequence_gap(sequence, i) + 1000;
+	qsort(gaps, count, sizeof(*gaps), compare_u64);
+	few = 1 + count / 400;
+	for (size_t i = count / 20; i + few + larger(3, count / 500) < count; i++) {
+		double ratio = (double)gaps[i + few] / (double)gaps[i];
+		double rank = log(ratio) * sqrt((double)(count - i - few));
+
+		if (ratio > 2 && rank > best) {
+			best = rank;
+			long_ns = (uint64_t)(sqrt((double)gaps[i]) * sqrt((double)gaps[i + few]));
+		}
+	}
+	return long_ns;
+}
+
+/* How many launches a pair has, and how many after a long gap. */
+struct pair_gaps {
+	uint32_t launches, after_long;
+};
+
+enum { LONG_IN = 50 };
+
+/* Whether a launch begins something: it follows a long gap, and so does at least one in 50 launches
+ * of its pair. Fewer are interruptions of the thread. */
+static bool begins_word(const struct sequence *sequence, const uint32_t *pairs,
+			const struct pair_gaps *gaps, size_t i, uint64_t long_ns)
+{
+	return sequence_gap(sequence, i) >= long_ns &&
+	       gaps[pairs[i]].after_long * (uint64_t)LONG_IN >= gaps[pairs[i]].launches;
+}
+
+uint32_t *sequence_split(const struct sequence *sequence, uint32_t *ret_kinds)
+{
+	uint32_t kinds, *words = sequence_double(sequence->keys, sequence->count, 1, &kinds);
+	struct pair_gaps *gaps = words ? calloc(kinds + (size_t)1, sizeof(*gaps)) : NULL;
+	uint64_t long_ns = sequence->long_gap_ns;
+
+	if (!gaps) {
+		free(words);
+		return NULL;
+	}
+	for (size_t i = 0; i < sequence->count; i++) {
+		gaps[words[i]].launches++;
+		gaps[words[i]].after_long += sequence_gap(sequence, i) >= long_ns;
+	}
+	for (size_t i = 0; i < sequence->count; i++)
+		words[i] = 2 * sequence->keys[i] + begins_word(sequence, words, gaps, i, long_ns);
+	free(gaps);
+	*ret_kinds = 2 * sequence->keys_count;
+	return words;
+}
+
+/* A pair: the key before a launch, and its own split key. */
+static uint32_t *number_pairs(struct sequence *sequence, uint32_t *ret_kinds)
+{
+	uint32_t kinds, *words = sequence_split(sequence, &kinds);
+	uint32_t *pairs = words ? malloc((sequence->count + 1) * sizeof(*pairs)) : NULL;
+	struct pair_map map = {0};
+
+	*ret_kinds = 0;
+	for (size_t i = 0; pairs && i < sequence->count; i++) {
+		pairs[i] = number_of(&map, i ? sequence->keys[i - 1] : UINT64_MAX, words[i],
+				     ret_kinds);
+		if (pairs[i] == PAIR_MAP_NONE) {
+			free(pairs);
+			pairs = NULL;
+		}
+	}
+	sequence->pair_is_long = pairs ? calloc(*ret_kinds + (size_t)1, sizeof(bool)) : NULL;
+	for (size_t i = 0; sequence->pair_is_long && i < sequence->count; i++)
+		sequence->pair_is_long[pairs[i]] = words[i] % 2;
+	free(words);
+	pair_map_fini(&map);
+	return pairs;
+}
+
+static uint32_t *number_keys(const struct iterations_input *input, uint32_t *ret_kinds)
+{
+	uint32_t *keys = malloc((input->count + 1) * sizeof(*keys));
+	struct pair_map map = {0};
+
+	*ret_kinds = 0;
+	for (size_t i = 0; keys && i < input->count; i++) {
+		keys[i] = number_of(&map, input->launches[i].key, 0, ret_kinds);
+		if (keys[i] == PAIR_MAP_NONE) {
+			free(keys);
+			keys = NULL;
+		}
+	}
+	pair_map_fini(&map);
+	return keys;
+}
+
+uint32_t *sequence_double(const uint32_t *words, size_t count, size_t length, uint32_t *ret_kinds)
+{
+	uint32_t *doubled = malloc((count + 1) * sizeof(*doubled));
+	struct pair_map map = {0};
+
+	*ret_kinds = 0;
+	for (size_t i = 0; doubled && i < count; i++) {
+		/* The first words have no whole predecessor. */
+		uint64_t before = i >= length ? words[i - length] : UINT64_MAX - i;
+
+		doubled[i] = number_of(&map, before, words[i], ret_kinds);
+		if (doubled[i] == PAIR_MAP_NONE) {
+			free(doubled);
+			doubled = NULL;
+		}
+	}
+	pair_map_fini(&map);
+	return doubled;
+}
+
+int sequence_init(struct sequence *sequence, const struct iterations_input *input)
+{
+	*sequence = (struct sequence){.launches = input->launches, .count = input->count};
+	sequence->long_gap_ns = find_long_gap(sequence);
+	sequence->keys = number_keys(input, &sequence->keys_count);
+	if (sequence->keys)
+		sequence->pairs = number_pairs(sequence, &sequence->pairs_count);
+	if (sequence->pairs && sequence->pair_is_long)
+		return 0;
+	sequence_fini(sequence);
+	return -ENOMEM;
+}
+
+void sequence_fini(struct sequence *sequence)
+{
+	free(sequence->keys);
+	free(sequence->pairs);
+	free(sequence->pair_is_long);
+	*sequence = (struct sequence){0};
+}

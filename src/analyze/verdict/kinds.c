@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * analyze/verdict/kinds.c - the kind of a cause, from the wait, the called function and the stack
+ *
+ * Runs in:  our own process, in all commands that read a trace
+ * Gets:     states of launching threads and their stacks
+ * Gives:    a kind for each
+ * Owns:     nothing
+ * Fails:    never; what is not recognised is computing, blocked or a call
+ * Why by name: the recorder stores the system call and the object of a wait as a text, and runtimes
+ *           are recorded by the names of their functions. Both are the same on all machines.
+ */
+#include <stddef.h>
+#include <string.h>
+
+#include "analyze/analysis.h"
+#include "analyze/frames.h"
+#include "analyze/verdict/verdict.h"
+#include "base/array.h"
+#include "base/string.h"
+
+enum { INNER_FRAMES = 24 }; /* frames of a stack that are searched for a function */
+
+const char *verdict_kind_name(enum verdict_kind kind)
+{
+#define VERDICT_NAME(KIND, name) #name,
+	static const char *const names[] = {VERDICT_KINDS(VERDICT_NAME)};
+
+	return array_text(names, ARRAY_COUNT(names), kind, "unknown");
+}
+
+struct named_kind {
+	const char *name;
+	enum verdict_kind kind;
+};
+
+/* System calls; the text may continue with " (object)". */
+static const struct named_kind system_calls[] = {
+	{"fsync", VERDICT_FILE_SYNC},
+	{"fdatasync", VERDICT_FILE_SYNC},
+	{"sync", VERDICT_FILE_SYNC},
+	{"syncfs", VERDICT_FILE_SYNC},
+	{"msync", VERDICT_FILE_SYNC},
+	{"sync_file_range", VERDICT_FILE_SYNC},
+	{"read", VERDICT_FILE_READ},
+	{"pread64", VERDICT_FILE_READ},
+	{"readv", VERDICT_FILE_READ},
+	{"preadv", VERDICT_FILE_READ},
+	{"preadv2", VERDICT_FILE_READ},
+	{"openat", VERDICT_FILE_READ},
+	{"open", VERDICT_FILE_READ},
+	{"newfstatat", VERDICT_FILE_READ},
+	{"statx", VERDICT_FILE_READ},
+	{"getdents64", VERDICT_FILE_READ},
+	{"sendfile", VERDICT_FILE_READ},
+	{"write", VERDICT_FILE_WRITE},
+	{"pwrite64", VERDICT_FILE_WRITE},
+	{"writev", VERDICT_FILE_WRITE},
+	{"pwritev", VERDICT_FILE_WRITE},
+	{"ftruncate", VERDICT_FILE_WRITE},
+	{"fallocate", VERDICT_FILE_WRITE},
+	{"rename", VERDICT_FILE_WRITE},
+	{"unlink", VERDICT_FILE_WRITE},
+	{"recvfrom", VERDICT_NETWORK},
+	{"recvmsg", VERDICT_NETWORK},
+	{"recvmmsg", VERDICT_NETWORK},
+	{"sendto", VERDICT_NETWORK},
+	{"sendmsg", VERDICT_NETWORK},
+	{"connect", VERDICT_NETWORK},
+	{"accept", VERDICT_NETWORK},
+	{"accept4", VERDICT_NETWORK},
+	{"wait4", VERDICT_CHILD_PROCESS},
+	{"waitid", VERDICT_CHILD_PROCESS},
+	{"vfork", VERDICT_CHILD_PROCESS},
+	{"clone", VERDICT_CHILD_PROCESS},
+	{"clone3", VERDICT_CHILD_PROCESS},
+	{"nanosleep", VERDICT_SLEEP},
+	{"clock_nanosleep", VERDICT_SLEEP},
+	{"pause", VERDICT_SLEEP},
+	{"poll", VERDICT_EVENT_WAIT},
+	{"ppoll", VERDICT_EVENT_WAIT},
+	{"select", VERDICT_EVENT_WAIT},
+	{"pselect6", VERDICT_EVENT_WAIT},
+	{"epoll_wait", VERDICT_EVENT_WAIT},
+	{"epoll_pwait", VERDICT_EVENT_WAIT},
+	{"epoll_pwait2", VERDICT_EVENT_WAIT},
+	{"io_getevents", VERDICT_EVENT_WAIT},
+	{"io_uring_enter", VERDICT_EVENT_WAIT},
+	{"page fault", VERDICT_PAGE_FAULT},
+	{"mutex", VERDICT_LOCK},
+	{"futex", VERDICT_LOCK},
+};
+
+/* Runtime functions by a part of their name; the first that matches counts. */
+static const struct named_kind calls[] = {
+	{"BuildProgram", VERDICT_BUILD},
+	{"CompileProgram", VERDICT_BUILD},
+	{"LinkProgram", VERDICT_BUILD},
+	{"CreateProgramWith", VERDICT_BUILD},
+	{"GetProgramInfo", VERDICT_BUILD},
+	{"GetProgramBuildInfo", VERDICT_BUILD},
+	{"zeModuleCreate", VERDICT_BUILD},
+	{"zeModuleDynamicLink", VERDICT_BUILD},
+	{"LinkAddData", VERDICT_BUILD},
+	{"LinkComplete", VERDICT_BUILD},
+	{"ModuleLoad", VERDICT_MODULE_LOAD},
+	{"LibraryLoad", VERDICT_MODULE_LOAD},
+	{"executable_load", VERDICT_MODULE_LOAD},
+	{"executable_freeze", VERDICT_MODULE_LOAD},
+	{"RegisterFatBinary", VERDICT_MODULE_LOAD},
+	{"ModuleUnload", VERDICT_FREE},
+	{"Free", VERDICT_FREE},
+	{"ReleaseMemObject", VERDICT_FREE},
+	{"memory_free", VERDICT_FREE},
+	{"pool_free", VERDICT_FREE},
+	{"Alloc", VERDICT_ALLOCATION},
+	{"allocate", VERDICT_ALLOCATION},
+	{"CreateBuffer", VERDICT_ALLOCATION},
+	{"CreateImage", VERDICT_ALLOCATION},
+	{"CreateSubBuffer", VERDICT_ALLOCATION},
+	{"CreatePipe", VERDICT_ALLOCATION},
+	{"MemCreate", VERDICT_ALLOCATION},
+	{"HostRegister", VERDICT_ALLOCATION},
+};
+
+/* Functions that wait for the work of another thread, and take a lock only for that. */
+static const char *const thread_waits[] = {
+	"pthread_cond_",      "sem_wait",    "sem_timedwait", "sem_clockwait", "pthread_join",
+	"condition_variable", "future_base", "barrier_wait",  "__atomic_wait", "pthread_barrier"};
+
+/* Python modules that wait for another thread. Native functions say nothing there: a Python lock is
+ * a semaphore. */
+static const char *const waiting_modules[] = {"threading.py", "queue.py",  "_base.py",
+					      "pool.py",      "thread.py", "synchronize.py"};
+
+/* Functions that wait for other ranks of a job, also if they poll. */
+static const char *const rank_waits[] = {"MPI_", "PMPI_", "opal_progress", "ompi_", "ucp_worker"};
+
+static const char *const collections[] = {"gc_collect", "PyGC_Collect", "collect_generations",
+					  "gc.collect", "[Python garbage collection]"};
+
+static bool has_any(const char *text, const char *const *parts, size_t count, bool is_prefix)
+{
+	for (size_t i = 0; i < count; i++)
+		if (is_prefix ? strncmp(text, parts[i], strlen(parts[i])) == 0
+			      : strstr(text, parts[i]) != NULL)
+			return true;
+	return false;
+}
+
+/* Whether one of the innermost frames is one of these functions. */
+static bool is_inside(const struct frame_name *names, size_t count, const char *const *functions,
+		      size_t functions_count, bool is_prefix)
+{
+	for (size_t i = count; i-- > 0 && count - i <= INNER_FRAMES;)
+		if (has_any(names[i].function, functions, functions_count, is_prefix))
+			return true;
+	return false;
+}
+
+/* Whether `name` is the whole text, or the text continues with " (". */
+static bool is_call(const char *text, const char *name)
+{
+	const size_t length = strlen(name);
+
+	return strncmp(text, name, length) == 0 &&
+	       (!text[length] || strncmp(text + length, " (", 2) == 0);
+}
+
+static enum verdict_kind kind_of_file(enum verdict_kind kind, const char *what)
+{
+	if (kind != VERDICT_FILE_READ && kind != VERDICT_FILE_WRITE)
+		return kind;
+	if (strstr(what, "(pipe"))
+		return VERDICT_PIPE;
+	return strstr(what, "socket") || strstr(what, "(TCP") || strstr(what, "(UDP")
+		       ? VERDICT_NETWORK
+		       : kind;
+}
+
+static bool is_waiting_module(const char *file)
+{
+	for (size_t i = 0; file && i < ARRAY_COUNT(waiting_modules); i++)
+		if (strcmp(path_base(file), waiting_modules[i]) == 0)
+			return true;
+	return false;
+}
+
+/* Whether a thread that sleeps on a futex waits for the work of another thread, not for its lock.
+ */
+static bool is_for_work(const struct frame_name *names, size_t count)
+{
+	for (size_t i = count; i-- > 0;)
+		if (names[i].class == FRAME_CLASS_PYTHON)
+			return is_waiting_module(names[i].file);
+	return is_inside(names, count, thread_waits, ARRAY_COUNT(thread_waits), false);
+}
+
+static enum verdict_kind kind_of_wait(const char *what, const struct frame_name *names,
+				      size_t count)
+{
+	enum verdict_kind kind = VERDICT_BLOCKED;
+
+	if (analysis_is_gil(what))
+		return VERDICT_PYTHON_GIL;
+	for (size_t i = 0; i < ARRAY_COUNT(system_calls) && kind == VERDICT_BLOCKED; i++)
+		if (is_call(what, system_calls[i].name))
+			kind = kind_of_file(system_calls[i].kind, what);
+	return kind == VERDICT_LOCK && is_for_work(names, count) ? VERDICT_THREAD_WAIT : kind;
+}
+
+static enum verdict_kind kind_of_call(const char *function)
+{
+	for (size_t i = 0; i < ARRAY_COUNT(calls); i++)
+		if (strstr(function, calls[i].name))
+			return calls[i].kind;
+	return strncmp(function, "nvrtc", 5) == 0 || strncmp(function, "hiprtc", 6) == 0
+		       ? VERDICT_BUILD
+		       : VERDICT_CALL;
+}
+
+static enum verdict_kind kind_of_computing(const struct frame_name *names, size_t count)
+{
+	static const char *const faults[] = {"asm_exc_page_fault", "exc_page_fault",
+					     "do_user_addr_fault", "handle_mm_fault"};
+
+	if (is_inside(names, count, faults, ARRAY_COUNT(faults), true))
+		return VERDICT_PAGE_FAULT;
+	if (is_inside(names, count, collections, ARRAY_COUNT(collections), false))
+		return VERDICT_GARBAGE_COLLECTION;
+	return VERDICT_COMPUTING;
+}
+
+enum verdict_kind verdict_kind_of_state(const struct analysis_state *state, const char *what,
+					const struct frame_name *names, size_t count)
+{
+	if (state->doing != CAUSE_PREEMPTED &&
+	    is_inside(names, count, rank_waits, ARRAY_COUNT(rank_waits), true))
+		return VERDICT_OTHER_RANK;
+	switch (state->doing) {
+	case CAUSE_API_WAIT:
+		return VERDICT_DEVICE_WAIT;
+	case CAUSE_API_CALL:
+		return kind_of_call(what);
+	case CAUSE_ON_CPU:
+		return kind_of_computing(names, count);
+	case CAUSE_PREEMPTED:
+		return VERDICT_PREEMPTED;
+	default:
+		return kind_of_wait(what, names, count);
+	}
+}
+
+enum verdict_kind verdict_kind_of_path(enum account_cause cause)
+{
+	switch (cause) {
+	case CAUSE_DUET_ITSELF:
+		return VERDICT_DUET_ITSELF;
+	case CAUSE_RUNTIME:
+		return VERDICT_LAUNCH_CALL;
+	case CAUSE_SUBMISSION:
+		return VERDICT_SUBMISSION;
+	case CAUSE_DEPENDENCY:
+		return VERDICT_DEPENDENCY;
+	case CAUSE_LATENCY:
+		return VERDICT_LAUNCHED_NOT_STARTED;
+	default:
+		return VERDICT_UNKNOWN;
+	}
+}

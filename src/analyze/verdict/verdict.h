@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * analyze/verdict/verdict.h - why a device was idle: the causes in the steady part, largest first
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/account/account.h"
+
+struct analysis;
+struct analysis_path;
+struct analysis_state;
+struct frame_name;
+struct frames;
+
+/* Kind and text. The kinds are values of the JSON key "kind". */
+#define VERDICT_KINDS(X)                              \
+	X(COMPUTING, computing)                       \
+	X(PYTHON_GIL, python_gil)                     \
+	X(LOCK, lock)                                 \
+	X(THREAD_WAIT, thread_wait)                   \
+	X(FILE_READ, file_read)                       \
+	X(FILE_WRITE, file_write)                     \
+	X(FILE_SYNC, file_sync)                       \
+	X(NETWORK, network)                           \
+	X(PIPE, pipe)                                 \
+	X(CHILD_PROCESS, child_process)               \
+	X(SLEEP, sleep)                               \
+	X(EVENT_WAIT, event_wait)                     \
+	X(PAGE_FAULT, page_fault)                     \
+	X(GARBAGE_COLLECTION, garbage_collection)     \
+	X(THROTTLED, throttled)                       \
+	X(PREEMPTED, preempted)                       \
+	X(BLOCKED, blocked)                           \
+	X(BUILD, build)                               \
+	X(MODULE_LOAD, module_load)                   \
+	X(ALLOCATION, allocation)                     \
+	X(FREE, free)                                 \
+	X(CALL, call)                                 \
+	X(DEVICE_WAIT, device_wait)                   \
+	X(LAUNCH_CALL, launch_call)                   \
+	X(SUBMISSION, submission)                     \
+	X(DEPENDENCY, dependency)                     \
+	X(LAUNCHED_NOT_STARTED, launched_not_started) \
+	X(OTHER_RANK, other_rank)                     \
+	X(DUET_ITSELF, duet_itself)                   \
+	X(UNKNOWN, unknown)
+
+enum verdict_kind {
+#define VERDICT_KIND(KIND, name) VERDICT_##KIND,
+	VERDICT_KINDS(VERDICT_KIND)
+#undef VERDICT_KIND
+		VERDICT_KIND_COUNT
+};
+const char *verdict_kind_name(enum verdict_kind kind);
+
+/* The user's innermost function in a stack. The texts live as long as the frames. */
+struct verdict_place {
+	const char *function; /* NULL: not known */
+	const char *file;     /* NULL: not known */
+	uint32_t line;        /* 0: not known */
+	uint32_t stack;
+	bool is_own; /* false: only code of libraries is known */
+};
+
+/* Idle time of the steady part, or of the whole window, with one kind of cause in one function. */
+struct verdict_cause {
+	enum verdict_kind kind;
+	enum verdict_kind own_kind; /* PREEMPTED: the kind of its own code there */
+	enum account_cause cause;   /* the account's cause that contains it */
+	uint64_t ns;
+	uint64_t preempted_ns;      /* part of ns in which another thread had the processor */
+	uint32_t thread;            /* id of the launching thread; 0: not known */
+	struct verdict_place place; /* of that thread */
+	const char *what; /* the object of the wait, the function called, or who ran; "" */
+	/* The holder of the lock, the thread that ended the wait, or the thread of the same process
+	 * that preempted it; 0: none, or not known. */
+	uint32_t other_thread;
+	struct verdict_place other; /* of the other thread, meanwhile */
+	bool is_other_away;         /* it was off its processor most of that time */
+	bool is_after;              /* CAUSE_NOTHING_TO_DO: after the last command */
+};
+
+struct verdict {
+	size_t device;
+	bool is_whole; /* of the whole window, not of the steady part */
+	const struct account_steady *steady;
+	struct verdict_cause *causes; /* owned; the longest first */
+	size_t count, capacity;
+};
+
+/* The device of which the verdict is: the measured one with the longest busy time; SIZE_MAX: none.
+ */
+size_t verdict_device(const struct analysis *analysis);
+
+/* Finds the causes of a device's idle time, in the steady part or in the whole window. frames and
+ * analysis must outlive the verdict. -ENOMEM. */
+int verdict_make(const struct analysis *analysis, struct frames *frames, size_t device,
+		 bool is_whole, struct verdict *ret_verdict);
+void verdict_fini(struct verdict *verdict); /* NULL-safe */
+
+/* ---- private to verdict/: kinds.c ---- */
+
+/* The kind of a state's time. names: its stack, root first. */
+enum verdict_kind verdict_kind_of_state(const struct analysis_state *state, const char *what,
+					const struct frame_name *names, size_t count);
+/* The kind of a path's idle time with this cause, as in account_steady.causes. */
+enum verdict_kind verdict_kind_of_path(enum account_cause cause);

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * report/iterations.c - the iterations of the program's main loop: count, median, p95, the slowest
+ *
+ * Runs in:  our own process
+ * Gets:     an analysis with iterations
+ * Gives:    a table on stdout, the key "iterations"
+ * Owns:     the iterations, the slowest first, while they are printed
+ * Fails:    -ENOMEM
+ * Why not mean and standard deviation: one slow iteration in a thousand moves both, so they
+ * describe neither the usual iteration nor the slow one
+ */
+#include "report/report.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/json.h"
+#include "base/number.h"
+#include "base/string.h"
+#include "report/table.h"
+
+enum { NAME_WIDTH = 44, SLOWEST_SHOWN = 3 };
+
+/* An iteration of the window. */
+struct timed_iteration {
+	uint64_t ns;
+	size_t index; /* among all iterations of the trace */
+};
+
+struct timed_iterations {
+	struct timed_iteration *rows; /* owned; the slowest first */
+	size_t count;
+};
+
+/* Slowest first; of equal ones, the first in the trace. */
+static int compare_rows(const void *left, const void *right)
+{
+	const struct timed_iteration *a = left, *b = right;
+
+	if (a->ns != b->ns)
+		return a->ns < b->ns ? 1 : -1;
+	return (a->index > b->index) - (a->index < b->index);
+}
+
+static int timed_iterations_init(struct timed_iterations *timed, const struct analysis *analysis)
+{
+	const struct iterations *iterations = &analysis->iterations;
+
+	*timed = (struct timed_iterations){
+		.rows = calloc(iterations->count + 1, sizeof(*timed->rows))};
+	if (!timed->rows)
+		return -ENOMEM;
+	for (size_t i = 0; i < iterations->count; i++) {
+		const struct iteration *row = &iterations->list[i];
+
+		if (analysis_shows(analysis, row->begin, row->end))
+			timed->rows[timed->count++] =
+				(struct timed_iteration){row->end - row->begin, i};
+	}
+	qsort(timed->rows, timed->count, sizeof(*timed->rows), compare_rows);
+	return 0;
+}
+
+/* The value of nearest rank. */
+static uint64_t quantile_of(const struct timed_iterations *timed, size_t percent)
+{
+	size_t rank = (timed->count * percent + 99) / 100;
+
+	return timed->count ? timed->rows[timed->count - rank].ns : 0;
+}
+
+/* "ProfilerStep# in MainThread", "repeated launches in python3" */
+static void format_loop(const struct report *report, struct string_builder *text)
+{
+	const struct iterations *iterations = &report->analysis->iterations;
+	const struct analysis_thread *thread =
+		analysis_find_thread(report->analysis, iterations->thread);
+
+	string_builder_append(text, iterations->name ? iterations->name : "repeated launches");
+	if (thread)
+		string_builder_appendf(text, " in thread %s", thread->name);
+}
+
+static void put_row(const struct report *report, const struct timed_iterations *timed)
+{
+	struct string_builder name = {0};
+
+	format_loop(report, &name);
+	table_put_name(string_builder_text(&name), NAME_WIDTH);
+	string_builder_fini(&name);
+	table_put_cell(format_count(timed->count));
+	table_put_cell(format_count(report->analysis->iterations.period));
+	table_put_cell(format_duration(quantile_of(timed, 50)));
+	table_put_cell(format_duration(quantile_of(timed, 95)));
+	table_put_cell(format_duration(timed->rows[0].ns));
+	putchar('\n');
+}
+
+static void put_slowest(const struct report *report, const struct timed_iteration *row)
+{
+	const struct iteration *iteration = &report->analysis->iterations.list[row->index];
+	uint64_t begin = iteration->begin - smaller(iteration->begin, report->analysis->begin_ns);
+
+	printf("    iteration %zu: %s, from %s on, %" PRIu64 " %s\n", row->index,
+	       format_duration(row->ns).text, format_duration(begin).text, iteration->launches,
+	       table_noun(iteration->launches, "launch", "launches"));
+}
+
+int report_put_iterations(const struct report *report)
+{
+	static const char *const columns[] = {"count", "launches", "median", "p95", "max", NULL};
+	struct timed_iterations timed;
+	size_t shown = 0;
+
+	if (timed_iterations_init(&timed, report->analysis))
+		return -ENOMEM;
+	if (timed.count) {
+		table_put_title("ITERATIONS", NAME_WIDTH, columns);
+		put_row(report, &timed);
+	} else if (report->values->by) {
+		printf("\nno iterations were found: no range and no sequence of launches repeats "
+		       "three times\n");
+	}
+	while (shown < timed.count &&
+	       (report->values->by ? !report_is_over_top(report, shown) : shown < SLOWEST_SHOWN))
+		put_slowest(report, &timed.rows[shown++]);
+	if (report->values->by)
+		table_put_rest(shown, timed.count, "iteration", "iterations");
+	if (timed.count && report->analysis->iterations.is_cut)
+		printf("    the first %d launches of the thread were searched\n",
+		       ITERATIONS_MAX_LAUNCHES);
+	free(timed.rows);
+	return 0;
+}
+
+static void write_row(const struct report *report, const struct timed_iteration *row,
+		      struct json_writer *json)
+{
+	const struct iteration *iteration = &report->analysis->iterations.list[row->index];
+
+	json_pair_u64(json, "index", row->index);
+	json_pair_u64(json, "begin_ns", iteration->begin);
+	json_pair_u64(json, "ns", row->ns);
+	json_pair_u64(json, "launches", iteration->launches);
+}
+
+static void write_summary(const struct report *report, const struct timed_iterations *timed,
+			  struct json_writer *json)
+{
+	const struct iterations *iterations = &report->analysis->iterations;
+
+	json_pair_text(json, "method", iterations_method_name(iterations->method));
+	if (iterations->name)
+		json_pair_text(json, "name", iterations->name);
+	json_pair_u64(json, "thread", iterations->thread);
+	json_pair_u64(json, "period", iterations->period);
+	json_pair_bool(json, "cut", iterations->is_cut);
+	json_pair_u64(json, "count", timed->count);
+	json_pair_u64(json, "begin_ns", iterations->list[0].begin);
+	json_pair_u64(json, "end_ns", iterations->list[iterations->count - 1].end);
+	json_pair_u64(json, "median_ns", quantile_of(timed, 50));
+	json_pair_u64(json, "p95_ns", quantile_of(timed, 95));
+}
+
+int report_write_iterations(const struct report *report, struct json_writer *json)
+{
+	struct timed_iterations timed;
+
+	if (!report->analysis->iterations.count)
+		return 0;
+	if (timed_iterations_init(&timed, report->analysis))
+		return -ENOMEM;
+	json_newline(json);
+	json_pair_object(json, "iterations");
+	write_summary(report, &timed, json);
+	json_pair_array(json, "slowest");
+	for (size_t i = 0; i < timed.count && i < SLOWEST_SHOWN; i++) {
+		json_object_begin(json);
+		write_row(report, &timed.rows[i], json);
+		json_object_end(json);
+	}
+	json_array_end(json);
+	json_object_end(json);
+	free(timed.rows);
+	return 0;
+}
+
+int report_by_iteration(const struct report *report, struct json_writer *json)
+{
+	struct timed_iterations timed;
+
+	if (!json)
+		return report_put_iterations(report);
+	if (timed_iterations_init(&timed, report->analysis))
+		return -ENOMEM;
+	for (size_t i = 0; i < timed.count && !report_is_over_top(report, i); i++) {
+		json_line_begin(json);
+		write_row(report, &timed.rows[i], json);
+		json_object_end(json);
+	}
+	free(timed.rows);
+	return 0;
+}

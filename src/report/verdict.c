@@ -1,0 +1,537 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * report/verdict.c - the verdict: how busy the device was, and the largest causes of its idle time
+ *
+ * Runs in:  our own process
+ * Gets:     the causes of a device's idle time
+ * Gives:    at most three sentences, or the key "verdict"; functions below the causes of the
+ * account Owns:     the causes while they are printed Fails:    -ENOMEM Why three sentences: a
+ * reader who reads only them must know what to change first. All that follows in the report is
+ * evidence.
+ */
+#include "report/report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/text/incomplete.h"
+#include "analyze/verdict/verdict.h"
+#include "base/array.h"
+#include "base/json.h"
+#include "base/string.h"
+#include "report/sentence.h"
+#include "report/table.h"
+
+enum {
+	SENTENCES = 3,
+	CAUSES_WRITTEN = 10,
+	PLACES_SHOWN = 5,
+	CAUSES_SHOWN = 6,
+	CAUSES_INDENT = 1 + 2 * TABLE_CELL + 2 /* columns before the text of a cause */
+};
+
+struct sentences {
+	struct sentence list[SENTENCES];
+	size_t count;
+};
+
+static size_t device_of(const struct report *report)
+{
+	return report->device == ALL_DEVICES ? verdict_device(report->analysis) : report->device;
+}
+
+static void say_thread(const struct report *report, struct sentence *sentence, uint32_t id)
+{
+	const struct event_thread *thread =
+		id ? model_entity(report->model, EVENT_THREAD, id) : NULL;
+	const struct event_process *process =
+		thread ? model_entity(report->model, EVENT_PROCESS, thread->process) : NULL;
+
+	if (!thread) {
+		say(sentence, "the launching thread");
+		return;
+	}
+	if (process && thread->tid == process->pid)
+		say(sentence, "the main thread");
+	else
+		say(sentence, "thread %" PRIu32 " (%.40s)", thread->tid,
+		    model_text(report->model, thread->name_string, "?"));
+	if (report->analysis->processes_called > 1 && process)
+		say(sentence, " of process %" PRIu32, process->pid);
+}
+
+static void say_in(struct sentence *sentence, const char *word, const struct verdict_place *place)
+{
+	if (!place->function)
+		return;
+	say(sentence, " %s ", word);
+	say_place(sentence, place->function, place->file, place->line);
+}
+
+/* ", which loader held in parse (loader.py:51)" */
+static void say_holder(const struct report *report, struct sentence *sentence,
+		       const struct verdict_cause *cause)
+{
+	if (!cause->other_thread)
+		return;
+	say(sentence, ", which ");
+	say_thread(report, sentence, cause->other_thread);
+	say(sentence, " held");
+	say_in(sentence, "in", &cause->other);
+}
+
+static void say_awaited(const struct report *report, struct sentence *sentence,
+			const struct verdict_cause *cause)
+{
+	say(sentence, " for ");
+	if (!cause->other_thread) {
+		say(sentence, "another thread");
+		return;
+	}
+	say_thread(report, sentence, cause->other_thread);
+	if (cause->other.function)
+		say(sentence, ", which %s", cause->is_other_away ? "waited" : "computed");
+	say_in(sentence, "in", &cause->other);
+}
+
+/* The words between the thread and its place, such as "waited for fsync (disk sda)". */
+static void say_wait(const struct verdict_cause *cause, struct sentence *sentence)
+{
+	static const char *const words[VERDICT_KIND_COUNT] = {
+		[VERDICT_FILE_READ] = "waited for a file",
+		[VERDICT_FILE_WRITE] = "waited to write a file",
+		[VERDICT_FILE_SYNC] = "waited for data to reach the disk",
+		[VERDICT_NETWORK] = "waited for the network",
+		[VERDICT_PIPE] = "waited for a pipe",
+		[VERDICT_CHILD_PROCESS] = "waited for a child process",
+		[VERDICT_SLEEP] = "slept",
+		[VERDICT_EVENT_WAIT] = "waited for an event",
+		[VERDICT_OTHER_RANK] = "waited for other ranks",
+		[VERDICT_BLOCKED] = "was blocked",
+	};
+
+	say(sentence, " %s", array_text(words, ARRAY_COUNT(words), cause->kind, "was blocked"));
+	if (*cause->what)
+		say(sentence, ", %.*s,", SENTENCE_NAME, cause->what);
+}
+
+/* "the main thread was preempted in step (train.py:70), most often by stress (process 71)" */
+static void say_preempted(const struct report *report, const struct verdict_cause *cause,
+			  struct sentence *sentence)
+{
+	say_thread(report, sentence, cause->thread);
+	say(sentence, " was preempted");
+	say_in(sentence, "in", &cause->place);
+	if (*cause->what)
+		say(sentence, ", most often by %.*s", SENTENCE_NAME, cause->what);
+	if (cause->preempted_ns < cause->ns)
+		say(sentence, ", and computed there for %s of that time",
+		    format_percent(cause->ns - cause->preempted_ns, cause->ns).text);
+}
+
+/* "the main thread computed in reload_metadata (train.py:51)" */
+static void say_cause(const struct report *report, const struct verdict_cause *cause,
+		      struct sentence *sentence)
+{
+	if (cause->kind == VERDICT_PREEMPTED) {
+		say_preempted(report, cause, sentence);
+		return;
+	}
+	if (cause->kind == VERDICT_SUBMISSION || cause->kind == VERDICT_LAUNCHED_NOT_STARTED) {
+		say(sentence, "commands");
+		say_in(sentence, "from", &cause->place);
+		say(sentence, " had been launched but not %s",
+		    cause->kind == VERDICT_SUBMISSION ? "submitted" : "started");
+		return;
+	}
+	if (cause->kind == VERDICT_DEPENDENCY) {
+		say(sentence, "commands");
+		say_in(sentence, "from", &cause->place);
+		say(sentence, " waited for other commands");
+		return;
+	}
+	if (cause->kind == VERDICT_UNKNOWN) {
+		say(sentence, "not known");
+		return;
+	}
+	say_thread(report, sentence, cause->thread);
+	switch (cause->kind) {
+	case VERDICT_COMPUTING:
+		say(sentence, " computed");
+		say_in(sentence, "in", &cause->place);
+		if (cause->preempted_ns > cause->ns / 10)
+			say(sentence, ", preempted there for %s of that time",
+			    format_percent(cause->preempted_ns, cause->ns).text);
+		return;
+	case VERDICT_PAGE_FAULT:
+		say(sentence, " handled page faults");
+		break;
+	case VERDICT_GARBAGE_COLLECTION:
+		say(sentence, " collected Python's garbage");
+		break;
+	case VERDICT_THROTTLED:
+		say(sentence, " was throttled by the CPU limit of its cgroup");
+		break;
+	case VERDICT_DUET_ITSELF:
+		say(sentence, " was in duet's own code");
+		break;
+	case VERDICT_PYTHON_GIL:
+		say(sentence, " waited");
+		say_in(sentence, "in", &cause->place);
+		say(sentence, " for the Python GIL");
+		say_holder(report, sentence, cause);
+		return;
+	case VERDICT_LOCK:
+		say(sentence, " waited");
+		say_in(sentence, "in", &cause->place);
+		say(sentence, " for a lock");
+		say_holder(report, sentence, cause);
+		return;
+	case VERDICT_THREAD_WAIT:
+		say(sentence, " waited");
+		say_in(sentence, "in", &cause->place);
+		say_awaited(report, sentence, cause);
+		return;
+	case VERDICT_BUILD:
+	case VERDICT_MODULE_LOAD:
+	case VERDICT_ALLOCATION:
+	case VERDICT_FREE:
+	case VERDICT_CALL:
+	case VERDICT_LAUNCH_CALL:
+		say(sentence, " was in %.*s", SENTENCE_NAME, *cause->what ? cause->what : "a call");
+		say_in(sentence, "called from", &cause->place);
+		return;
+	case VERDICT_DEVICE_WAIT:
+		say(sentence, " waited for the device in %.*s", SENTENCE_NAME,
+		    *cause->what ? cause->what : "a call");
+		say_in(sentence, "called from", &cause->place);
+		return;
+	default:
+		say_wait(cause, sentence);
+		break;
+	}
+	say_in(sentence, "in", &cause->place);
+}
+
+static const char *device_noun(const struct report *report, size_t device)
+{
+	const struct event_device *row = report->analysis->devices[device].device;
+
+	if (row && row->type == DEVICE_GPU)
+		return "GPU";
+	return row && row->type == DEVICE_CPU ? "CPU device" : "device";
+}
+
+static void say_busy(const struct report *report, const struct verdict *verdict,
+		     struct sentence *sentence)
+{
+	const struct account_steady *steady = verdict->steady;
+	const uint64_t wall_ns = steady->end - steady->begin;
+
+	if (!analysis_is_complete(report->analysis))
+		say(sentence, "The recording is incomplete, so this may be wrong: the ");
+	else
+		say(sentence, "The ");
+	say(sentence, "%s", device_noun(report, verdict->device));
+	if (analysis_devices_shown(report->analysis) > 1)
+		say(sentence, " %zu (%.60s)", verdict->device,
+		    report->analysis->devices[verdict->device].name);
+	say(sentence, " was busy %s of the steady part (%s of %s).",
+	    format_percent(steady->busy_ns, wall_ns).text, format_duration(steady->busy_ns).text,
+	    format_duration(wall_ns).text);
+}
+
+static void make_sentences(const struct report *report, const struct verdict *verdict,
+			   struct sentences *ret_sentences)
+{
+	static const char *const begins[] = {"Largest cause of idle: ", "Next: "};
+	const uint64_t wall_ns = verdict->steady->end - verdict->steady->begin;
+
+	*ret_sentences = (struct sentences){.count = 1};
+	say_busy(report, verdict, &ret_sentences->list[0]);
+	for (size_t i = 0; i < verdict->count && i < ARRAY_COUNT(begins); i++) {
+		struct sentence *sentence = &ret_sentences->list[ret_sentences->count++];
+
+		say(sentence, "%s", begins[i]);
+		say_cause(report, &verdict->causes[i], sentence);
+		say(sentence, ", %s.", format_percent(verdict->causes[i].ns, wall_ns).text);
+	}
+}
+
+/* False: there is no measured device with a command. */
+static bool has_verdict(const struct report *report, size_t device)
+{
+	const struct analysis *analysis = report->analysis;
+
+	return device < analysis_devices_shown(analysis) && analysis->devices[device].is_measured &&
+	       analysis->devices[device].account.commands &&
+	       analysis->devices[device].account.steady.end >
+		       analysis->devices[device].account.steady.begin;
+}
+
+/* The causes with at least 1 % of the steady part, with their times. */
+static void put_causes(const struct report *report, const struct verdict *verdict)
+{
+	const uint64_t wall_ns = verdict->steady->end - verdict->steady->begin;
+	size_t shown = 0;
+
+	for (size_t i = 0; i < verdict->count && shown < CAUSES_SHOWN; i++) {
+		const struct verdict_cause *cause = &verdict->causes[i];
+		struct sentence sentence = {0};
+
+		if (cause->ns < wall_ns / 100)
+			break;
+		if (!shown++)
+			printf("\nCAUSES OF IDLE TIME IN THE STEADY PART\n");
+		say_cause(report, cause, &sentence);
+		printf(" ");
+		table_put_cell(format_duration(cause->ns));
+		table_put_cell(format_percent(cause->ns, wall_ns));
+		printf("  ");
+		sentence_put_wrapped(sentence.text, CAUSES_INDENT, CAUSES_INDENT,
+				     report_columns(report));
+		printf("\n");
+	}
+}
+
+int report_put_verdict(const struct report *report)
+{
+	const size_t device = device_of(report);
+	struct sentences sentences;
+	struct verdict verdict;
+	int error;
+
+	if (!has_verdict(report, device))
+		return 0;
+	error = verdict_make(report->analysis, report->frames, device, false, &verdict);
+	if (error)
+		return error;
+	make_sentences(report, &verdict, &sentences);
+	printf("\n");
+	for (size_t i = 0; i < sentences.count; i++) {
+		sentence_put_wrapped(sentences.list[i].text, 0, 2, report_columns(report));
+		printf("\n");
+	}
+	put_causes(report, &verdict);
+	verdict_fini(&verdict);
+	return 0;
+}
+
+/* ---- functions below a cause of the account ------------------------------------------------- */
+
+static bool is_call(enum verdict_kind kind)
+{
+	return kind == VERDICT_BUILD || kind == VERDICT_MODULE_LOAD || kind == VERDICT_ALLOCATION ||
+	       kind == VERDICT_FREE || kind == VERDICT_CALL || kind == VERDICT_DEVICE_WAIT ||
+	       kind == VERDICT_LAUNCH_CALL;
+}
+
+static bool has_other(enum verdict_kind kind)
+{
+	return kind == VERDICT_PYTHON_GIL || kind == VERDICT_LOCK || kind == VERDICT_THREAD_WAIT;
+}
+
+/* The first column of a row: the function, wait or program. */
+static void name_cause(const struct verdict_cause *cause, struct sentence *name)
+{
+	if ((is_call(cause->kind) || cause->kind == VERDICT_PREEMPTED) && *cause->what) {
+		say(name, "%.*s", SENTENCE_NAME, cause->what);
+	} else if (has_other(cause->kind)) {
+		say(name, "%s",
+		    cause->kind == VERDICT_PYTHON_GIL ? "Python GIL"
+		    : cause->kind == VERDICT_LOCK     ? "lock"
+						      : "another thread");
+		say_in(name, "in", &cause->place);
+	} else if (cause->cause == CAUSE_BLOCKED && *cause->what) {
+		say(name, "%.*s", SENTENCE_NAME, cause->what);
+	} else if (cause->place.function && cause->kind == VERDICT_PAGE_FAULT) {
+		say(name, "page faults");
+		say_in(name, "in", &cause->place);
+	} else if (cause->place.function && cause->kind == VERDICT_GARBAGE_COLLECTION) {
+		say(name, "garbage collection");
+		say_in(name, "in", &cause->place);
+	} else if (cause->place.function) {
+		say_place(name, cause->place.function, cause->place.file, cause->place.line);
+	} else {
+		say(name, "[unknown stack]");
+	}
+}
+
+/* The last column: the other thread, or the calling function. */
+static void name_origin(const struct report *report, const struct verdict_cause *cause,
+			struct sentence *origin)
+{
+	if (has_other(cause->kind)) {
+		if (!cause->other_thread)
+			return;
+		say(origin, "%s ", cause->kind == VERDICT_THREAD_WAIT ? "for" : "held by");
+		say_thread(report, origin, cause->other_thread);
+		say_in(origin, "in", &cause->other);
+	} else if (cause->kind == VERDICT_PREEMPTED && cause->other_thread) {
+		say(origin, "own ");
+		say_thread(report, origin, cause->other_thread);
+	} else if (is_call(cause->kind) || cause->kind == VERDICT_PREEMPTED ||
+		   (cause->cause == CAUSE_BLOCKED && *cause->what)) {
+		say_in(origin, "in", &cause->place);
+	}
+}
+
+void report_put_idle_places(const struct report *report, const struct verdict *verdict,
+			    enum account_cause cause, report_put_row put)
+{
+	const uint64_t wall_ns = report->analysis->devices[verdict->device].account.wall_ns;
+	uint64_t rest_ns = 0;
+	size_t shown = 0, named = 0;
+
+	for (size_t i = 0; i < verdict->count; i++)
+		named += verdict->causes[i].cause == cause &&
+			 (verdict->causes[i].place.function || *verdict->causes[i].what);
+	for (size_t i = 0; i < verdict->count; i++) {
+		const struct verdict_cause *row = &verdict->causes[i];
+		struct sentence name = {0}, origin = {0};
+
+		if (row->cause != cause || !named)
+			continue;
+		if (shown++ >= PLACES_SHOWN) {
+			rest_ns += row->ns;
+			continue;
+		}
+		name_cause(row, &name);
+		name_origin(report, row, &origin);
+		put(name.text, row->ns, wall_ns,
+		    origin.text[0] == ' ' ? origin.text + 1 : origin.text);
+	}
+	if (rest_ns)
+		put("others", rest_ns, wall_ns, "");
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static void write_place(const struct verdict_place *place, struct json_writer *json)
+{
+	if (!place->function)
+		return;
+	json_pair_text(json, "function", place->function);
+	if (place->file)
+		json_pair_text(json, "file", place->file);
+	if (place->line)
+		json_pair_u64(json, "line", place->line);
+}
+
+static const char *thread_name(const struct report *report, uint32_t id)
+{
+	const struct event_thread *thread = model_entity(report->model, EVENT_THREAD, id);
+
+	return thread ? model_text(report->model, thread->name_string, "") : "";
+}
+
+static void write_cause(const struct report *report, const struct verdict *verdict,
+			const struct verdict_cause *cause, struct json_writer *json)
+{
+	uint64_t idle_ns = 0;
+
+	for (unsigned int i = 0; i < CAUSE_COUNT; i++)
+		idle_ns += verdict->steady->causes[i];
+	json_line_begin(json);
+	json_pair_text(json, "kind", verdict_kind_name(cause->kind));
+	if (cause->kind == VERDICT_PREEMPTED)
+		json_pair_text(json, "own_kind", verdict_kind_name(cause->own_kind));
+	json_pair_text(json, "cause", account_cause_name(cause->cause));
+	json_pair_u64(json, "ns", cause->ns);
+	if (cause->preempted_ns)
+		json_pair_u64(json, "preempted_ns", cause->preempted_ns);
+	json_pair_double(json, "share", idle_ns ? (double)cause->ns / (double)idle_ns : 0);
+	if (cause->thread)
+		json_pair_text(json, "thread", thread_name(report, cause->thread));
+	write_place(&cause->place, json);
+	if (*cause->what)
+		json_pair_text(json, "what", cause->what);
+	if (cause->other_thread) {
+		json_pair_object(json, "holder");
+		json_pair_text(json, "thread", thread_name(report, cause->other_thread));
+		write_place(&cause->other, json);
+		json_object_end(json);
+	}
+	json_object_end(json);
+}
+
+/* The time of each kind in each cause: {"blocked": {"python_gil": 12}, …}. */
+int report_write_idle_kinds(const struct report *report, size_t device, struct json_writer *json)
+{
+	uint64_t sums[CAUSE_COUNT][VERDICT_KIND_COUNT] = {{0}};
+	struct verdict verdict;
+	int error = verdict_make(report->analysis, report->frames, device, true, &verdict);
+
+	if (error)
+		return error;
+	for (size_t i = 0; i < verdict.count; i++)
+		sums[verdict.causes[i].cause][verdict.causes[i].kind] += verdict.causes[i].ns;
+	verdict_fini(&verdict);
+	json_pair_object(json, "idle_kinds");
+	for (unsigned int cause = 0; cause < CAUSE_COUNT; cause++) {
+		if (!report->analysis->devices[device].account.causes[cause])
+			continue;
+		json_pair_object(json, account_cause_name((enum account_cause)cause));
+		for (unsigned int kind = 0; kind < VERDICT_KIND_COUNT; kind++)
+			if (sums[cause][kind])
+				json_pair_u64(json, verdict_kind_name((enum verdict_kind)kind),
+					      sums[cause][kind]);
+		json_object_end(json);
+	}
+	json_object_end(json);
+	return 0;
+}
+
+static void write_steady(const struct account_steady *steady, struct json_writer *json)
+{
+	json_pair_object(json, "steady");
+	json_pair_u64(json, "begin_ns", steady->begin);
+	json_pair_u64(json, "end_ns", steady->end);
+	json_pair_u64(json, "wall_ns", steady->end - steady->begin);
+	json_pair_u64(json, "busy_ns", steady->busy_ns);
+	json_pair_u64(json, "idle_ns", steady->end - steady->begin - steady->busy_ns);
+	json_object_end(json);
+}
+
+static void write_sentences(const struct sentences *sentences, struct json_writer *json)
+{
+	char text[SENTENCES * sizeof(struct sentence)] = "";
+	size_t length = 0;
+
+	for (size_t i = 0; i < sentences->count; i++)
+		length += (size_t)snprintf(text + length, sizeof(text) - length, "%s%s",
+					   i ? " " : "", sentences->list[i].text);
+	json_pair_text(json, "text", text);
+	json_pair_array(json, "sentences");
+	for (size_t i = 0; i < sentences->count; i++)
+		json_string(json, sentences->list[i].text);
+	json_array_end(json);
+}
+
+int report_write_verdict(const struct report *report, struct json_writer *json)
+{
+	const size_t device = device_of(report);
+	struct sentences sentences;
+	struct verdict verdict;
+	int error;
+
+	if (!has_verdict(report, device))
+		return 0;
+	error = verdict_make(report->analysis, report->frames, device, false, &verdict);
+	if (error)
+		return error;
+	make_sentences(report, &verdict, &sentences);
+	json_newline(json);
+	json_pair_object(json, "verdict");
+	write_sentences(&sentences, json);
+	json_pair_text(json, "device", report_device_key(&report->analysis->devices[device]));
+	write_steady(verdict.steady, json);
+	json_line_array(json, "causes");
+	for (size_t i = 0; i < verdict.count && i < CAUSES_WRITTEN; i++)
+		write_cause(report, &verdict, &verdict.causes[i], json);
+	json_array_end(json);
+	json_object_end(json);
+	verdict_fini(&verdict);
+	return 0;
+}
