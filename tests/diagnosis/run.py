@@ -200,8 +200,9 @@ def print_idle(program, document, truths):
     """The truth beside the account of the device with the most executions."""
     device = max(document["devices"], key=lambda one: one["executions"], default=None)
     causes = sorted(((device or {}).get("idle_causes") or {}).items(), key=lambda item: -item[1])[:5]
-    print(f"  {program.name}: planted " + ", ".join(f"{one['name']} {one['ns'] / 1e6:.1f} ms" for one in truths) +
-          f" in {truths[0]['loop_ns'] / 1e6:.0f} ms; idle: " + ", ".join(f"{key} {ns / 1e6:.1f}" for key, ns in causes))
+    planted = ", ".join(f"{one['name']} {one['ns'] / 1e6:.1f} ms (wall {one['wall_ns'] / 1e6:.1f})" for one in truths)
+    print(f"  {program.name}: planted {planted} in {truths[0]['loop_ns'] / 1e6:.0f} ms; idle: " +
+          ", ".join(f"{key} {ns / 1e6:.1f}" for key, ns in causes))
 
 
 def kinds_seen(rows):

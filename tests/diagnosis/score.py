@@ -6,7 +6,7 @@ import re
 VAGUE = ("unknown", "blocked")
 AMOUNT_TOLERANCE = 0.10
 # Their amounts do not contain the time of waiting for a processor.
-PROCESSOR_KINDS = ("computing", "garbage_collection", "page_fault", "preempted", "throttled", "python_gil")
+PROCESSOR_KINDS = ("computing", "garbage_collection", "page_fault", "preempted", "throttled")
 # A clean program's verdict may name the planted kind with at most this share of the steady part.
 CLEAN_SHARE = 0.05
 # Kinds that every program has a little of: in a clean program they are false at the planted place alone.
@@ -51,7 +51,7 @@ def is_elsewhere(cause, truth):
     """Whether the cause has places, and none of them is the planted one. A wait for the device's return, as for the
     interpreter's lock, can begin in any function of the launching thread: there the holder alone counts."""
     named = [place for place in places(cause) if place.get("function")]
-    if "waiter" not in truth and cause.get("kind") in ("python_gil", "preempted"):
+    if "waiter" not in truth and cause.get("kind") == "python_gil":
         named = [place for place in [cause.get("holder") or {}] if place.get("function")]
     return bool(named) and not is_at(cause, truth)
 
@@ -70,21 +70,21 @@ def is_accepted(cause, truth):
 
 def own_ns(cause, truth):
     """The part of a cause that the truth counts: preempted time alone, or without preempted time."""
-    preempted = cause.get("preempted_ns", 0)
+    preempted = cause.get("preempted_ns", cause["ns"] if cause["kind"] == "preempted" else 0)
     return preempted if as_list(truth["kind"]) == ["preempted"] else cause["ns"] - preempted
 
 
 def amount_of(causes, truth):
     """Nanoseconds of all causes with an accepted kind that are not elsewhere."""
     if as_list(truth["kind"]) == ["preempted"]:
-        return sum(own_ns(cause, truth) for cause in causes)
+        return sum(own_ns(cause, truth) for cause in causes if not is_elsewhere(cause, truth))
     return sum(own_ns(cause, truth) for cause in causes if is_accepted(cause, truth) and not is_elsewhere(cause, truth))
 
 
 def is_amount_right(ns, truth):
     """Between the truth and, for waits and calls, the wall time: whether a wait ends when the thread is woken or when it
     runs is a matter of definition."""
-    is_strict = any(kind in PROCESSOR_KINDS for kind in as_list(truth["kind"]))
+    is_strict = all(kind in PROCESSOR_KINDS for kind in as_list(truth["kind"]))
     most = truth["ns"] if is_strict else max(truth["ns"], truth.get("wall_ns", 0))
     return (1 - AMOUNT_TOLERANCE) * truth["ns"] <= ns <= (1 + AMOUNT_TOLERANCE) * most
 

@@ -66,6 +66,15 @@ expect("the interpreter's lock is awaited anywhere", score.score_single(
             sentences=["parse"]), GIL), **right)
 expect("the interpreter's lock held by another function", score.score_single(
     verdict({"kind": "python_gil", "ns": 100, "holder": {"function": "other"}}, sentences=["parse"]), GIL), wrong=True)
+COMPUTING = {**TRUTH, "kind": ["computing"]}
+PREEMPTED = {**FSYNC_CAUSE, "kind": "preempted", "own_kind": "computing", "ns": 500, "preempted_ns": 400}
+expect("preempted at the planted place for longer than it computes", score.score_single(verdict(PREEMPTED), COMPUTING), **right)
+expect("preempted in something of another kind", score.score_single(verdict({**PREEMPTED, "own_kind": "sleep"}), COMPUTING),
+       named=False, wrong=True)
+expect("the preempted part is the amount where that is planted", score.score_single(
+    verdict({**PREEMPTED, "preempted_ns": 98}), {**TRUTH, "kind": ["preempted"]}), named=True, amount=True, ns=98)
+expect("preempted elsewhere", score.score_single(verdict({**FSYNC_CAUSE, "kind": "preempted", "function": "main"}),
+                                                 {**TRUTH, "kind": ["preempted"]}), wrong=True, amount=False)
 expect("two causes in order", score.score_several(verdict(FSYNC_CAUSE, LOCK_CAUSE), [LOCK, TRUTH]), in_order=True, found=2)
 expect("two causes in the wrong order", score.score_several(verdict(LOCK_CAUSE, FSYNC_CAUSE), [LOCK, TRUTH]),
        in_order=False, found=2)

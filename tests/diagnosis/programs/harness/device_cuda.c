@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/diagnosis/programs/harness/device_cuda.c - two kernels of CUDA's driver interface and a
- * copy back
+ * tests/diagnosis/programs/harness/device_cuda.c - two kernels and a copy back, by the CUDA driver
  *
  * libcuda.so.1 is found by name: the simulated one of sim/nvidia says how long a kernel lasts.
  */

@@ -60,7 +60,8 @@ struct plant {
 void plant_add(struct plant *plant);
 void plant_start_clock(struct plant *plant);
 void plant_stop_clock(struct plant *plant);
-/* Since plant_start_clock: wall time without the time of waiting for a processor. */
+/* Since plant_start_clock: wall time without the time of waiting for a processor, but at least a
+ * quarter of the wall time: loops end beside many competing threads, too. */
 uint64_t planted_ns(void);
 void place_begin(struct place *place, const char *function, const char *file, int line);
 

@@ -62,7 +62,9 @@ void plant_start_clock(struct plant *plant)
 
 uint64_t planted_ns(void)
 {
-	return now_ns() - begun.wall - (delay_ns() - begun.delay);
+	uint64_t wall = now_ns() - begun.wall, planted = wall - (delay_ns() - begun.delay);
+
+	return planted > wall / 4 ? planted : wall / 4;
 }
 
 void plant_stop_clock(struct plant *plant)

@@ -48,7 +48,10 @@ NOINLINE static void receive_halo(uint64_t ns)
 
 static void stop_ranks(void)
 {
+	uint64_t stop = 0;
+
 	place_begin(&plant.guilty, "pack_halo", __FILE__, 0);
-	receive_halo(0);
+	MPI_Send(&stop, 1, MPI_UINT64_T, 1, 0, MPI_COMM_WORLD);
+	MPI_Recv(&plant.guilty.first, 2, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 	MPI_Finalize();
 }

@@ -46,8 +46,10 @@ begun = {}
 
 
 def planted_ns():
-    """Wall time since act was called, without the time of waiting for a processor."""
-    return time.monotonic_ns() - begun["ns"] - (schedule_delay_ns() - begun["delay"])
+    """Wall time since act was called, without the time of waiting for a processor, but at least a quarter of the wall
+    time: loops end beside many competing threads, too."""
+    wall = time.monotonic_ns() - begun["ns"]
+    return max(wall - (schedule_delay_ns() - begun["delay"]), wall // 4)
 
 
 class Plant:
@@ -57,7 +59,7 @@ class Plant:
     act: called while the device idles, for some nanoseconds; its time is the truth
     guilty: the function to be named, act itself unless another thread's
     start: called before the first iteration; during: while the device works, before act
-    measure: "act"; "return": how long the wait for the device returns late, for the interpreter's lock;
+    measure: "act"; "return": how late the wait for the device returns, for the interpreter's lock;
     "delay": how long act waited for a processor; "own": the program counts in ns itself
     """
 
@@ -102,23 +104,33 @@ def read_amounts(arguments):
             plant.amount_ns = 0
 
 
-def device_clock():
-    """The clock of PoCL's profiling, in nanoseconds."""
-    return time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
+def device_clock_after(end_ns):
+    """How long ago that was, by the clock of PoCL's profiling."""
+    return time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW) - end_ns
+
+
+def clocks():
+    """Of the main thread: wall, processor and delay."""
+    return time.monotonic_ns(), time.thread_time_ns(), schedule_delay_ns()
 
 
 def run_iteration(device, iteration):
+    """Launches do not block. If they do, the interpreter's lock is the reason, as it is when finish returns late."""
     amounts = [(plant, plant.amount(iteration)) for plant in plants]
+    begin = clocks()
     device.launch()
     for plant, ns in amounts:
         if ns and plant.during:
             plant.during(ns)
-    delay = schedule_delay_ns()
-    late = -device.finish() + device_clock()
-    late -= schedule_delay_ns() - delay
+    launched = clocks()
+    wall = max(device_clock_after(device.finish()), 0)
+    delay = schedule_delay_ns() - launched[2]
+    wall_ns, cpu_ns, delay_ns = (after - before for after, before in zip(launched, begin))
     for plant, ns in amounts:
         if ns and plant.measure == "return":
-            plant.ns += max(late, 0)
+            plant.ns += max(wall - delay, 0) + wall_ns - cpu_ns - delay_ns
+            plant.wall_ns += wall + wall_ns - cpu_ns
+            plant.delay_ns += delay + delay_ns
         elif ns:
             plant.run(ns)
 
