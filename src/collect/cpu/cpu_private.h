@@ -55,7 +55,7 @@ struct unwatched {
 struct cpu_walk {
 	struct stack_walk native;
 	uint32_t tid;
-	uint64_t time_ns; /* time of the sample; 0: of a switch */
+	uint64_t time_ns; /* time of the sample; 0: the walk belongs to a switch */
 	/* It was copied when the thread left its processor, and the thread may run again. */
 	bool is_past;
 	const struct kernel_python_stack *python; /* … with these frames; NULL: none */
