@@ -225,6 +225,8 @@ struct analysis_copy {
 struct analysis_call {
 	const char *name;
 	uint64_t count, failed, total_ns;
+	uint64_t longest_ns;    /* the longest call */
+	uint32_t longest_stack; /* its stack; 0: not known */
 	bool is_launch, is_wait;
 };
 
@@ -294,6 +296,7 @@ struct analysis_failure {
 	enum analysis_failure_kind kind;
 	const char *name; /* name of the function, the kernel or the command */
 	int32_t result;
+	uint32_t stack; /* of the first failed call that has one; 0: not known */
 	uint64_t count;
 };
 

@@ -14,12 +14,37 @@
 
 #include <sched.h>
 #include <signal.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 bool thread_has_processor(void)
 {
 	cpu_set_t processors;
 
 	return !sched_getaffinity(0, sizeof(processors), &processors) && CPU_COUNT(&processors) > 1;
+}
+
+/* struct sched_attr of <linux/sched/types.h>, which older headers lack. */
+struct slice_attributes {
+	uint32_t size, policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t slice_ns, deadline_ns, period_ns;
+};
+
+enum { SLICE_NS = 100000 }; /* the shortest that the kernel grants */
+
+void thread_shorten_slice(void)
+{
+	struct slice_attributes attributes = {.size = sizeof(attributes)};
+
+	if (syscall(SYS_sched_getattr, 0, &attributes, sizeof(attributes), 0) ||
+	    attributes.policy != SCHED_OTHER)
+		return;
+	attributes.slice_ns = SLICE_NS;
+	syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 
 bool thread_start(pthread_t *thread, void *(*run)(void *argument), void *argument)

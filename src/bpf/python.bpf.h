@@ -33,7 +33,7 @@ struct python_found_state {
 	__u64 newest;
 };
 
-MAP(python_states, LRU_HASH, 16384, __u32, struct python_found_state);
+MAP(python_states, LRU_HASH, 4096, __u32, struct python_found_state);
 
 struct python_scratch {
 	__u64 frame[PYTHON_FRAME_BYTES / sizeof(__u64)];

@@ -17,8 +17,8 @@
 
 #include "base/format.h"
 #include "cli/command.h"
-#include "cli/progress.h"
 #include "cli/selection.h"
+#include "report/terminal.h"
 
 static const struct option_row archive_options[] = {{NULL}};
 

@@ -23,10 +23,10 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "cli/progress.h"
 #include "cli/selection.h"
 #include "import/importer.h"
 #include "report/table.h"
+#include "report/terminal.h"
 
 struct import_values {
 	const char *format, *output;

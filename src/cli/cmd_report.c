@@ -20,7 +20,6 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/archive.h"
-#include "cli/progress.h"
 #include "cli/selection.h"
 #include "report/report.h"
 #include "report/terminal.h"

@@ -21,7 +21,6 @@
 #include "analyze/frames.h"
 #include "analyze/observer.h"
 #include "analyze/text/incomplete.h"
-#include "analyze/text/short_names.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/string.h"
@@ -64,7 +63,6 @@ struct page {
 	struct analysis *analysis;
 	struct drawing drawing; /* has the names of frames and the runtimes' layers */
 	struct view *view;
-	struct short_names *short_names; /* NULL: full names */
 };
 
 static int write_report(void *context, struct json_writer *json)
@@ -100,7 +98,7 @@ static int write_page(void *context, FILE *out)
 		.version = DUET_VERSION,
 		.incomplete = incomplete.text,
 		.max_bytes = MAX_BYTES,
-		.short_names = page->short_names,
+		.short_names = page->drawing.short_kernels,
 		.write_report = write_report,
 		.context = page,
 	};
@@ -135,11 +133,9 @@ static int analyze(struct page *page)
 	if (!error)
 		error = drawing_open(&page->drawing, &frames);
 	if (!error)
-		error = page->values->full_names
-				? 0
-				: model_short_kernels(page->model, &page->short_names);
-	if (!error)
 		error = view_new(&page->drawing, beside(page->output), &page->view);
+	if (!error && !page->values->full_names)
+		error = model_short_kernels(page->model, &page->drawing.short_kernels);
 	if (error)
 		return error;
 	view_observe(page->view, &observer);
@@ -150,7 +146,6 @@ static void page_fini(struct page *page)
 {
 	view_free(page->view);
 	drawing_fini(&page->drawing);
-	short_names_free(page->short_names);
 	analysis_free(page->analysis);
 	model_close(page->model);
 }

@@ -103,6 +103,7 @@ int graph_open(const struct cli_command *command, struct graph *graph)
 		.to_ns = request->to_ns,
 		.observer = request->observer,
 		.by_thread = request->has_processes,
+		.finds_iterations = true, /* the steady part is the report's, and so are stacks */
 	};
 	int error = selection_check_output(request->output, request->path);
 

@@ -22,8 +22,8 @@
 #include "base/file/unfinished.h"
 #include "base/suggest.h"
 #include "cli/command.h"
-#include "cli/progress.h"
 #include "report/table.h"
+#include "report/terminal.h"
 
 struct verb {
 	const char *name;

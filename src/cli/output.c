@@ -26,7 +26,7 @@
 #include "base/io.h"
 #include "base/format.h"
 #include "base/string.h"
-#include "cli/progress.h"
+#include "report/terminal.h"
 
 char *output_beside(const char *trace, const char *end)
 {

@@ -20,7 +20,7 @@
 
 #include "base/error.h"
 #include "base/string.h"
-#include "cli/progress.h"
+#include "report/terminal.h"
 
 /* Prints a message with control characters escaped: its paths and names may come from a trace and
  * could contain terminal commands. */

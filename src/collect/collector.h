@@ -56,6 +56,9 @@ struct collector_work {
 	int (*descriptor)(const void *state);
 	/* Max time until the next call of drain. */
 	uint64_t (*interval_ns)(const void *state);
+	/* Work that cannot wait for the next round, and takes some 10 us. Returns the time until it
+	 * is due again; UINT64_MAX: with the next round. NULL: there is none. */
+	uint64_t (*look_ahead)(void *state);
 	/* NULL: look and catch_up are called. */
 	void (*drain)(void *state);
 	/* Adds processes from /proc, if nothing else reports them. It is called before a guest is

@@ -411,3 +411,14 @@ void process_thread_adopt(struct processes *processes, uint32_t pid, struct even
 	thread->row = *ret_row;
 	thread->is_described = thread->is_adopted = true;
 }
+
+void process_thread_launches(struct processes *processes, uint32_t pid,
+			     const struct event_thread *row)
+{
+	struct process *process = processes_find(processes, pid);
+	struct process_thread *thread =
+		process ? hash_map_find_pointer(&process->threads, row->tid) : NULL;
+
+	if (thread && thread->row.id == row->id)
+		thread->has_launched = true;
+}

@@ -44,10 +44,12 @@ struct process_thread {
 	uint64_t named_ns;             /* when a new name was last written */
 	bool is_described;             /* the row is in the trace */
 	bool is_adopted;               /* a guest has taken over the row and writes it */
+	bool has_launched;             /* commands for a device */
 	struct thread_wait wait;
 	/* used by the CPU collector: the last wait for Python's lock that has a stack */
 	uint32_t lock_stack;
 	uint64_t lock_switches;
+	uint64_t ahead_ns; /* used by the CPU collector: the last switch that it looked ahead at */
 };
 
 /* One image of a process. Its row is shared: a caller that changes it must write it again. */
@@ -138,3 +140,6 @@ void process_adopt(struct processes *processes, uint32_t pid, struct event_proce
 /* Ends an adopted process as processes_end does, unless a newer image has its pid. */
 void process_abandon(struct processes *processes, const struct event_process *row);
 void process_thread_adopt(struct processes *processes, uint32_t pid, struct event_thread *ret_row);
+/* Notes that a thread launches commands. row: as adopted. */
+void process_thread_launches(struct processes *processes, uint32_t pid,
+			     const struct event_thread *row);

@@ -159,6 +159,10 @@ enum event_switch_reason {
 	SWITCH_EXITED = 3
 };
 
+/* The "preemptor" of a thread that could run while its processor idled: the limit of CPU time of
+ * its cgroup (cpu.max) does not let it run. */
+#define SWITCH_CPU_LIMIT "CPU limit of the cgroup"
+
 enum event_range_type {
 	RANGE_PUSH = 0,  /* pushed and popped by one thread; ranges of one thread and domain nest */
 	RANGE_START = 1, /* started by one thread and stopped by any thread */

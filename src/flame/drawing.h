@@ -70,7 +70,7 @@ struct drawing {
 	struct frames *frames;
 	struct device_code *code;
 	struct layers *layers;
-	/* of kernels and of functions; NULL until drawing_shorten */
+	/* labels of kernels and functions; NULL until drawing_shorten */
 	struct short_names *short_kernels, *short_functions;
 	struct flame *flame;
 	/* only launches and threads of this process (the analysis needs by_thread); 0: all */

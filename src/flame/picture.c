@@ -63,6 +63,7 @@ int picture_open(const struct model *model, const struct output_options *options
 	*ret_picture = (struct picture){
 		.drawing = {.model = model, .device = DRAWING_ALL_DEVICES, .pid = options->pid}};
 	window.by_thread = options->pid != 0;
+	window.finds_iterations = true;
 	error = analysis_new(model, &window, &ret_picture->analysis);
 	return error ? error : draw(ret_picture, options);
 }

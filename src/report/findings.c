@@ -21,8 +21,9 @@
 #include "base/string.h"
 #include "report/sentence.h"
 #include "report/table.h"
+#include "trace/reader.h"
 
-enum { NAME_LENGTH = SENTENCE_NAME, USERS_SHOWN = 3 };
+enum { NAME_LENGTH = SENTENCE_NAME, LOG_LINE = 200, USERS_SHOWN = 3 };
 
 static void say_culprit_place(struct sentence *sentence, const struct report_culprit *place)
 {
@@ -37,6 +38,92 @@ static struct number time_of(const struct finding *finding, const char *name)
 /* ---- one function per kind ---------------------------------------------------------------------
  * */
 
+/* The line of a build log that a user needs: the first with "error", otherwise the first. */
+static void pick_line(const char *log, size_t size, char *ret_line, size_t room)
+{
+	const char *end = log + size, *chosen = "";
+	size_t chosen_size = 0;
+
+	for (const char *line = log, *next; line < end; line = next + 1) {
+		bool is_error;
+
+		next = memchr(line, '\n', (size_t)(end - line));
+		next = next ? next : end;
+		while (line < next && (*line == ' ' || *line == '\t'))
+			line++;
+		is_error = memmem(line, (size_t)(next - line), "error", 5) != NULL;
+		if (line == next || (chosen_size && !is_error))
+			continue;
+		chosen = line;
+		chosen_size = (size_t)(next - line);
+		if (is_error)
+			break;
+	}
+	snprintf(ret_line, room, "%.*s", (int)chosen_size, chosen);
+}
+
+/* The first kept log of a build with this result. NULL: none was kept, or it is empty. */
+static const struct event_code *find_log(const struct report *report, int32_t result,
+					 char *ret_line, size_t room)
+{
+	const struct event_code *codes;
+	size_t count = model_entities(report->model, EVENT_CODE, &codes), size;
+
+	for (size_t i = 0; i < count; i++) {
+		const char *log;
+
+		if (codes[i].type != CODE_BUILD_LOG || codes[i].status != result)
+			continue;
+		log = trace_reader_content(report->model->reader, codes[i].hash_low,
+					   codes[i].hash_high, &size);
+		*ret_line = '\0';
+		if (log)
+			pick_line(log, size, ret_line, room);
+		if (*ret_line)
+			return &codes[i];
+	}
+	return NULL;
+}
+
+/* The place of a call: its own stack, otherwise the stack that was sampled inside of calls of this
+ * function for the longest idle time. */
+static bool find_call_place(const struct report *report, const char *function, uint32_t stack,
+			    struct report_culprit *ret_place)
+{
+	const struct analysis_cpu *cpu = &report->analysis->cpu;
+	uint64_t longest_ns = 0;
+
+	for (size_t i = 0; i < cpu->states_count && (!stack || longest_ns); i++) {
+		const struct analysis_state *state = &cpu->states[i];
+
+		if (state->cause != CAUSE_API_CALL || !state->stack ||
+		    state->idle_ns <= longest_ns ||
+		    strcmp(model_text(report->model, state->wait_string, ""), function) != 0)
+			continue;
+		longest_ns = state->idle_ns;
+		stack = state->stack;
+	}
+	return report_place_of(report, stack, ret_place);
+}
+
+/* The place of the failed call, and the program and the error in its log. */
+static void say_build(const struct report *report, const struct analysis_failure *failure,
+		      struct sentence *sentence)
+{
+	struct report_culprit place;
+	char line[LOG_LINE];
+	const struct event_code *log = find_log(report, failure->result, line, sizeof(line));
+
+	if (find_call_place(report, failure->name, failure->stack, &place)) {
+		say(sentence, ", called by ");
+		say_culprit_place(sentence, &place);
+	}
+	if (log && log->parent)
+		say(sentence, "; the log of program %" PRIu32 " has: %s", log->parent, line);
+	else if (log)
+		say(sentence, "; its log has: %s", line);
+}
+
 static void say_failure(const struct report *report, const struct finding *finding,
 			struct sentence *sentence)
 {
@@ -48,6 +135,8 @@ static void say_failure(const struct report *report, const struct finding *findi
 	    failure->count, table_noun(failure->count, "time", "times"),
 	    is_command ? " on its device" : "", *error ? error : "error ", *error ? " (" : "",
 	    failure->result, *error ? ")" : "");
+	if (finding->kind == FINDING_FAILED_BUILDS)
+		say_build(report, failure, sentence);
 }
 
 static void say_transfers(const struct report *report, const struct finding *finding,
@@ -314,6 +403,23 @@ static void say_gil(const struct report *report, const struct finding *finding,
 	    time_of(finding, "blocked_ns").text);
 }
 
+static void say_compile(const struct report *report, const struct finding *finding,
+			struct sentence *sentence)
+{
+	struct report_culprit place;
+	const uint64_t count = finding_value(finding, "count");
+
+	say(sentence, "building programs took %s (%s of the wall) in %" PRIu64 " %s, most in %.*s",
+	    time_of(finding, "total_ns").text,
+	    format_percent(finding->cost_ns, finding_value(finding, "wall_ns")).text, count,
+	    table_noun(count, "call", "calls"), NAME_LENGTH, finding->call->name);
+	if (find_call_place(report, finding->call->name, finding->call->longest_stack, &place)) {
+		say(sentence, " from ");
+		say_culprit_place(sentence, &place);
+	}
+	say(sentence, "; build each program once, and keep its binary for the next run");
+}
+
 static void say_hidden(const struct report *report, const struct finding *finding,
 		       struct sentence *sentence)
 {
@@ -342,7 +448,7 @@ static const struct {
 	[FINDING_SYNC_COPIES] = {say_sync_copies},    [FINDING_SERIAL_QUEUES] = {say_serial},
 	[FINDING_TINY_KERNELS] = {say_tiny},          [FINDING_LOW_OCCUPANCY] = {say_occupancy},
 	[FINDING_LAUNCH_LATENCY] = {say_latency},     [FINDING_WAIT_UNDER_GIL] = {say_gil},
-	[FINDING_HIDDEN_LAUNCHES] = {say_hidden},
+	[FINDING_HIDDEN_LAUNCHES] = {say_hidden},     [FINDING_COMPILE_TIME] = {say_compile},
 };
 
 static void describe(const struct report *report, const struct finding *finding,
@@ -389,13 +495,44 @@ int report_put_findings(const struct report *report)
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static void write_failure(const struct finding *finding, struct json_writer *json)
+static void write_culprit(const struct report *report, const struct report_culprit *place,
+			  struct json_writer *json)
+{
+	json_pair_text(json, "function", place->function);
+	if (place->file)
+		json_pair_text(json, "file", place->file);
+	if (place->line)
+		json_pair_u64(json, "line", place->line);
+	if (place->ns)
+		json_pair_u64(json, "function_ns", place->ns);
+	report_write_frames(report, place->stack, json);
+}
+
+static void write_build(const struct report *report, const struct analysis_failure *failure,
+			struct json_writer *json)
+{
+	struct report_culprit place;
+	char line[LOG_LINE];
+	const struct event_code *log = find_log(report, failure->result, line, sizeof(line));
+
+	if (log && log->parent)
+		json_pair_u64(json, "program", log->parent);
+	if (log)
+		json_pair_text(json, "log", line);
+	if (find_call_place(report, failure->name, failure->stack, &place))
+		write_culprit(report, &place, json);
+}
+
+static void write_failure(const struct report *report, const struct finding *finding,
+			  struct json_writer *json)
 {
 	json_pair_text(json, "name", finding->failure->name);
 	json_pair_u64(json, "count", finding->failure->count);
 	json_pair_i64(json, "result", finding->failure->result);
 	json_pair_text(json, "error",
 		       analysis_error_name(finding->failure->name, finding->failure->result));
+	if (finding->kind == FINDING_FAILED_BUILDS)
+		write_build(report, finding->failure, json);
 }
 
 static void write_users(const struct report *report, const struct overlap *overlap,
@@ -417,19 +554,6 @@ static void write_users(const struct report *report, const struct overlap *overl
 		json_object_end(json);
 	}
 	json_array_end(json);
-}
-
-static void write_culprit(const struct report *report, const struct report_culprit *place,
-			  struct json_writer *json)
-{
-	json_pair_text(json, "function", place->function);
-	if (place->file)
-		json_pair_text(json, "file", place->file);
-	if (place->line)
-		json_pair_u64(json, "line", place->line);
-	if (place->ns)
-		json_pair_u64(json, "function_ns", place->ns);
-	report_write_frames(report, place->stack, json);
 }
 
 /* The longest wait in the function, and its holder. */
@@ -497,6 +621,12 @@ static void write_more(const struct report *report, const struct finding *findin
 		if (report_place_of(report, finding->gil->stack, &place))
 			write_culprit(report, &place, json);
 		return;
+	case FINDING_COMPILE_TIME:
+		json_pair_text(json, "call", finding->call->name);
+		if (find_call_place(report, finding->call->name, finding->call->longest_stack,
+				    &place))
+			write_culprit(report, &place, json);
+		return;
 	default:
 		return;
 	}
@@ -507,7 +637,7 @@ static void write_evidence(const struct report *report, const struct finding *fi
 {
 	json_pair_object(json, "evidence");
 	if (finding->failure) {
-		write_failure(finding, json);
+		write_failure(report, finding, json);
 		json_object_end(json);
 		return;
 	}

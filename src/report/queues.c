@@ -7,15 +7,18 @@
  * Gives:    three tables on stdout; the lists "queues" and "contexts", and the rows of --by queue,
  *           as JSON
  * Owns:     nothing
- * Fails:    never
+ * Fails:    -ENOMEM
  * Why three tables: one row with the 16 values of a queue would be wider than 100 columns
  */
 #include "report/report.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/json.h"
+#include "base/number.h"
 #include "report/table.h"
 
 void report_name_queue(const struct report *report, const struct analysis_queue *queue,
@@ -303,10 +306,157 @@ static struct table_rows queue_rows(const struct report *report)
 	return TABLE_ROWS(report->analysis->queues, analysis_queues_shown(report->analysis));
 }
 
-void report_put_waiting_times(const struct report *report)
+/* ---- the order and the groups of the text ---------------------------------------------------- */
+
+/* Queues of one kind, or one queue. */
+struct group {
+	struct analysis_queue sum; /* depth: the mean over its queues, and their maximum */
+	size_t count;
+};
+
+struct groups {
+	struct group *list; /* the longest busy time first */
+	size_t count;
+};
+
+static int compare_weight(const void *left, const void *right)
 {
-	table_put(report, &zones_table, queue_rows(report));
-	table_put(report, &depths_table, queue_rows(report));
+	const struct analysis_queue *a = left, *b = right; /* the first members of groups */
+
+	if (a->account.busy_ns != b->account.busy_ns)
+		return a->account.busy_ns < b->account.busy_ns ? 1 : -1;
+	if (a->launches != b->launches)
+		return a->launches < b->launches ? 1 : -1;
+	if (a->queue && b->queue)
+		return (a->queue->id > b->queue->id) - (a->queue->id < b->queue->id);
+	return (a->queue == NULL) - (b->queue == NULL);
+}
+
+static bool is_same_kind(const struct analysis_queue *a, const struct analysis_queue *b)
+{
+	if (a->device != b->device || !a->queue || !b->queue)
+		return false;
+	return a->queue->name_string == b->queue->name_string &&
+	       (a->queue->flags & QUEUE_OUT_OF_ORDER) == (b->queue->flags & QUEUE_OUT_OF_ORDER);
+}
+
+/* Adds the numbers of a queue. -ENOMEM. */
+static int add_queue(struct group *group, const struct analysis_queue *queue)
+{
+	struct analysis_queue *sum = &group->sum;
+	int error = quantile_merge(&sum->latency, &queue->latency);
+
+	for (unsigned int i = 0; i < ZONE_COUNT && !error; i++)
+		error = quantile_merge(&sum->zones[i], &queue->zones[i]);
+	sum->launches += queue->launches;
+	sum->executions += queue->executions;
+	sum->account.commands += queue->account.commands;
+	sum->account.busy_ns += queue->account.busy_ns;
+	sum->account.wall_ns += queue->account.wall_ns;
+	sum->has_depth = queue->has_depth && (sum->has_depth || !group->count);
+	sum->depth.max = larger(sum->depth.max, queue->depth.max);
+	sum->depth.empty_ns += queue->depth.empty_ns;
+	sum->depth.sum += queue->depth.sum;
+	group->count++;
+	return error;
+}
+
+/* The group of a queue; a new one if it is alone or the first of its kind. */
+static struct group *find_group(struct groups *groups, const struct analysis_queue *queue,
+				bool is_grouped)
+{
+	struct group *group = groups->list + (is_grouped ? 0 : groups->count);
+
+	while (group < groups->list + groups->count && !is_same_kind(&group->sum, queue))
+		group++;
+	if (group == groups->list + groups->count) {
+		groups->count++;
+		group->sum = (struct analysis_queue){
+			.queue = queue->queue,
+			.device = queue->device,
+			.context = queue->context,
+			.latency = {.min = UINT64_MAX},
+			.depth = {.from = queue->depth.from, .to = queue->depth.to}};
+		for (unsigned int i = 0; i < ZONE_COUNT; i++)
+			group->sum.zones[i] = (struct quantile){.min = UINT64_MAX};
+	}
+	return group;
+}
+
+static void groups_fini(struct groups *groups)
+{
+	for (size_t i = 0; i < groups->count; i++) {
+		for (unsigned int j = 0; j < ZONE_COUNT; j++)
+			quantile_fini(&groups->list[i].sum.zones[j]);
+		quantile_fini(&groups->list[i].sum.latency);
+	}
+	free(groups->list);
+}
+
+static size_t count_used(const struct report *report)
+{
+	const struct analysis *analysis = report->analysis;
+	size_t count = 0;
+
+	for (size_t i = 0; i < analysis_queues_shown(analysis); i++)
+		count += analysis->queues[i].executions &&
+			 report_shows_device(report, analysis->queues[i].device);
+	return count;
+}
+
+/* Queues of one kind are one group if there are more queues than rows. */
+static int find_groups(const struct report *report, struct groups *ret_groups)
+{
+	const struct analysis *analysis = report->analysis;
+	const size_t count = analysis_queues_shown(analysis);
+	const bool is_grouped = report->top && count_used(report) > report->top;
+	struct groups groups = {.list = calloc(count + 1, sizeof(*groups.list))};
+	int error = groups.list ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < count && !error; i++)
+		if (analysis->queues[i].executions)
+			error = add_queue(find_group(&groups, &analysis->queues[i], is_grouped),
+					  &analysis->queues[i]);
+	for (size_t i = 0; i < groups.count; i++)
+		groups.list[i].sum.depth.sum /= groups.list[i].count;
+	if (error)
+		groups_fini(&groups);
+	else
+		*ret_groups = groups;
+	return error;
+}
+
+static void format_group_name(const struct report *report, const void *row, char *ret_name,
+			      size_t size)
+{
+	const struct group *group = row;
+	char label[REPORT_NAME_BYTES];
+
+	if (group->count == 1)
+		report_name_queue(report, &group->sum, ret_name, size);
+	else
+		snprintf(ret_name, size, "%zu queues%s%.64s%s of %s", group->count,
+			 group->sum.queue->name_string ? " " : "",
+			 model_text(report->model, group->sum.queue->name_string, ""),
+			 group->sum.queue->flags & QUEUE_OUT_OF_ORDER ? " (out of order)" : "",
+			 analysis_device_label(report->analysis, group->sum.device, label,
+					       sizeof(label)));
+}
+
+int report_put_waiting_times(const struct report *report)
+{
+	struct table zones = zones_table, depths = depths_table;
+	struct groups groups = {0};
+	int error = find_groups(report, &groups);
+
+	if (error)
+		return error;
+	qsort(groups.list, groups.count, sizeof(*groups.list), compare_weight);
+	zones.format_name = depths.format_name = format_group_name;
+	table_put(report, &zones, TABLE_ROWS(groups.list, groups.count));
+	table_put(report, &depths, TABLE_ROWS(groups.list, groups.count));
+	groups_fini(&groups);
+	return 0;
 }
 
 void report_write_queues(const struct report *report, struct json_writer *json)

@@ -121,8 +121,10 @@ void report_write_processes(const struct report *report, struct json_writer *jso
 
 /* ---- report/queues.c ---- */
 
-/* Two tables: the waiting times of commands; the depth of queues and the latency of launches. */
-void report_put_waiting_times(const struct report *report);
+/* Two tables: the waiting times of commands; the depth of queues and the latency of launches. The
+ * busiest queue comes first; queues of one kind are one row if there are more than rows.
+ * -ENOMEM. */
+int report_put_waiting_times(const struct report *report);
 /* The keys "queues" and "contexts". */
 void report_write_queues(const struct report *report, struct json_writer *json);
 

@@ -1,25 +1,31 @@
 /* SPDX-License-Identifier: MIT
  *
- * report/terminal.c - width and colours of the terminal that shows a report
+ * report/terminal.c - width and colours of the terminal, and a line that shows progress
  *
  * Runs in:  our own process
  * Gets:     the environment, the terminal, the lines of the report
  * Gives:    a width, coloured lines
- * Owns:     the stream that replaces stdout while a report is printed
+ * Owns:     the stream that replaces stdout while a report is printed; SIGALRM and the real-time
+ *           timer while progress is shown
  * Fails:    -ENOMEM; a failed write is an error of stdout, which finish_output reports
  * Why by line: a heading begins with capital letters, a problem with "!", and names of the program
  *           never begin a line. So the parts of the report need not know about colours.
+ * Why a signal for progress: reading, sorting and writing take a second in different places. None
+ *           of them has to call this file.
  */
 #include "report/terminal.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/number.h"
 #include "base/string.h"
 
 enum { MIN_COLUMNS = 60, MAX_COLUMNS = 250, MIN_HEADING = 3 };
@@ -51,6 +57,68 @@ bool terminal_has_colours(const char *when)
 	if (when && strcmp(when, "auto") != 0)
 		return strcmp(when, "always") == 0;
 	return isatty(STDOUT_FILENO) && !(no && *no) && terminal && strcmp(terminal, "dumb") != 0;
+}
+
+/* ---- progress -------------------------------------------------------------------------------- */
+
+/* Only the handler changes `seconds` while the timer runs. */
+static struct progress {
+	const char *verb; /* NULL: stopped */
+	volatile sig_atomic_t seconds;
+} progress;
+
+static void write_text(const char *text, size_t size)
+{
+	/* a terminal that is gone is not a failure */
+	if (write(STDERR_FILENO, text, size) < 0)
+		return;
+}
+
+static void on_second(int signal)
+{
+	char line[64], digits[20], *end = digits + sizeof(digits), *first;
+	size_t length = 0;
+
+	(void)signal;
+	progress.seconds++;
+	first = number_digits(end, (uint64_t)progress.seconds);
+	memcpy(line, "\rduet ", 6);
+	length = 6 + strnlen(progress.verb, 32);
+	memcpy(line + 6, progress.verb, length - 6);
+	memcpy(line + length, ": ", 2);
+	length += 2;
+	memcpy(line + length, first, (size_t)(end - first));
+	length += (size_t)(end - first);
+	memcpy(line + length, " s", 2);
+	write_text(line, length + 2);
+}
+
+static void set_timer(time_t second)
+{
+	const struct itimerval timer = {{second, 0}, {second, 0}};
+
+	setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+void progress_start(const char *verb)
+{
+	const struct sigaction action = {.sa_handler = on_second, .sa_flags = SA_RESTART};
+
+	if (!isatty(STDERR_FILENO) || sigaction(SIGALRM, &action, NULL))
+		return;
+	progress = (struct progress){.verb = verb};
+	set_timer(1);
+}
+
+void progress_stop(void)
+{
+	if (!progress.verb)
+		return;
+	set_timer(0);
+	signal(SIGALRM, SIG_DFL);
+	progress.verb = NULL;
+	if (progress.seconds)
+		write_text("\r\033[K", 4);
 }
 
 /* ---- lines ----------------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * report/terminal.h - width and colours of the terminal that shows a report
+ * report/terminal.h - width and colours of the terminal, and a line that shows progress
  */
 #pragma once
 
@@ -15,6 +15,12 @@ size_t terminal_columns(void);
 /* Whether a text on stdout has colours. when: "always", "never", "auto" or NULL. "auto" means on a
  * terminal that has colours, unless $NO_COLOR is set. */
 bool terminal_has_colours(const char *when);
+
+/* Shows "duet VERB: 3 s" on stderr from the first second on. Prints nothing unless stderr is a
+ * terminal. */
+void progress_start(const char *verb);
+/* Erases the line, before anything else is printed. Ends the clock. */
+void progress_stop(void);
 
 /* Colours the lines that are printed on stdout from now on. -ENOMEM. */
 int paint_start(FILE **ret_plain);

@@ -443,7 +443,8 @@ int report_print_text(const struct report *report)
 	report_put_copies(report, ACCOUNT_COPY);
 	report_put_copies(report, ACCOUNT_OTHER);
 	report_put_calls(report);
-	report_put_waiting_times(report);
+	if (!error)
+		error = report_put_waiting_times(report);
 	if (!error)
 		error = report_put_metrics(report);
 	if (!error)

@@ -171,7 +171,7 @@ static void say_cause(const struct report *report, const struct verdict_cause *c
 		say(sentence, " collected Python's garbage");
 		break;
 	case VERDICT_THROTTLED:
-		say(sentence, " was throttled by the CPU limit of its cgroup");
+		say(sentence, " could not run for the CPU limit of its cgroup (cpu.max)");
 		break;
 	case VERDICT_DUET_ITSELF:
 		say(sentence, " was in duet's own code");

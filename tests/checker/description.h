@@ -39,6 +39,7 @@
  *	                                     a kernel on a device, ID above 200; SIZE 0: not known,
  *	                                         END 0: to the last; image: the
  *	                                     code object that it is in
+ *	log ID PROGRAM RESULT TEXT             the log of a build of the code object PROGRAM
  *	address DEVICE BEGIN END ADDRESS [count=N] [period=N] [stall=S] [correlation=N]
  *	                                     a sample of an instruction of which nothing but that is
  *	                                         known
@@ -105,24 +106,32 @@ static inline uint32_t description_text(struct description *description, const c
 	return trace_writer_string(description->writer, text, strlen(text));
 }
 
-/* The same with %HH for any byte. */
-static inline uint32_t description_name(struct description *description, const char *name)
+/* Copies a name, with %HH for any byte; returns its length. */
+static inline size_t description_decode(const char *name, char ret_text[DESCRIPTION_LINE])
 {
-	char text[DESCRIPTION_LINE];
 	size_t used = 0;
 
-	while (*name && used < sizeof(text) - 1) {
+	while (*name && used < DESCRIPTION_LINE - 1) {
 		char digits[3] = {0};
 
 		if (*name == '%' && name[1] && name[2]) {
 			memcpy(digits, name + 1, 2);
-			text[used++] = (char)strtoul(digits, NULL, 16);
+			ret_text[used++] = (char)strtoul(digits, NULL, 16);
 			name += 3;
 		} else {
-			text[used++] = *name++;
+			ret_text[used++] = *name++;
 		}
 	}
-	return trace_writer_string(description->writer, text, used);
+	ret_text[used] = '\0';
+	return used;
+}
+
+/* The same with %HH for any byte. */
+static inline uint32_t description_name(struct description *description, const char *name)
+{
+	char text[DESCRIPTION_LINE];
+
+	return trace_writer_string(description->writer, text, description_decode(name, text));
 }
 
 static inline int description_process(struct description *description, uint32_t id)
@@ -584,6 +593,22 @@ static inline int description_code(struct description *description, char **words
 	return trace_writer_entity(description->writer, EVENT_CODE, &row);
 }
 
+static inline int description_log(struct description *description, char **words, int count)
+{
+	struct event_code row = {.id = (uint32_t)description_number(words[1]),
+				 .process = 1,
+				 .parent = (uint32_t)description_number(words[2]),
+				 .status = (int32_t)strtol(words[3], NULL, 10),
+				 .type = CODE_BUILD_LOG};
+	char text[DESCRIPTION_LINE];
+
+	row.size_bytes = description_decode(words[4], text);
+	if (trace_writer_content(description->writer, text, row.size_bytes, &row.hash_low,
+				 &row.hash_high))
+		return -1;
+	return trace_writer_entity(description->writer, EVENT_CODE, &row);
+}
+
 static inline int description_address(struct description *description, char **words, int count)
 {
 	struct event_instruction_sample row = {
@@ -750,8 +775,8 @@ static const struct {
 	{"switch", 4, description_switch},       {"instruction", 5, description_instruction},
 	{"needs", 5, description_needs},         {"range", 5, description_range},
 	{"series", 5, description_series},       {"counter", 5, description_counter},
-	{"code", 8, description_code},           {"address", 5, description_address},
-	{"collector", 4, description_collector},
+	{"code", 8, description_code},           {"log", 5, description_log},
+	{"address", 5, description_address},     {"collector", 4, description_collector},
 };
 
 static inline int description_line(struct description *description, char *line)

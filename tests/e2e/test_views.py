@@ -447,6 +447,45 @@ with t.case("a terminal gets colours, unless they are refused"):
     t.true("\033[1mKERNELS" in text(duet("report", "--color", "always", trace).stdout), "always")
     t.true("--color takes auto, always or never, not 'red'" in text(duet("report", "--color", "red", trace, status=2).stderr), "usage")
 
+with t.case("the busiest queues come first, and queues of one kind are one row if there are too many"):
+    lengths = {1: 10, 2: 30, 3: 20, 4: 5}
+    trace = described("queues.duet", "window 0 10000", *GROUND, *(f"queue {i} 1" for i in (2, 3)), "queue 4 1 out_of_order=1",
+                      *(line for i, length in lengths.items() for line in (
+                          f"launch {i} 1 {i} {i * 100} {i * 100 + 10} kernel name=k",
+                          f"execution 1 {i} {i} {i * 100 + 11} {i * 100 + 12} {i * 100 + 20} {i * 100 + 20 + length}")))
+    for title, last in (("WAITING TIMES", {"queue 2": "30 ns", "queue 3": "20 ns", "queue 1": "10 ns", "queue 4 (out of order)": "5 ns"}),
+                        ("QUEUE DEPTH,", {"queue 2": "20 ns", "queue 3": "20 ns", "queue 1": "20 ns", "queue 4 (out of order)": "20 ns"})):
+        rows = table_of(text(duet("report", trace).stdout), title)[1:]
+        t.equal([(row.split(" of gpu ")[0].strip(), row.split("  ")[-1].strip()) for row in rows], list(last.items()), f"{title} by weight")
+    printed = text(duet("report", "--top", "3", trace).stdout)
+    rows = table_of(printed, "WAITING TIMES")[1:]
+    t.equal([re.split(" {2,}", row.strip())[0] for row in rows], ["3 queues of gpu", "queue 4 (out of order) of gpu"], printed)
+    t.equal(re.split(" {2,}", rows[0].strip())[-2:], ["20 ns", "30 ns"], "their median and 99th percentile")
+    depth = re.split(" {2,}", table_of(printed, "QUEUE DEPTH,")[1].strip())
+    # in flight: 30, 50 and 40 ns of 10 us
+    t.equal(depth[:4], ["3 queues of gpu", "0.00", "1", "99.6 %"], "the mean over its queues")
+    t.equal([row["id"] for row in t.report(trace, "--top", "3")["queues"]], [1, 2, 3], "JSON has the queues in their order")
+
+with t.case("a terminal shows what was written"):
+    trace = described("wrote.duet", *SMALL)
+    for verb, options, wanted in (("flame", (), r"duet: wrote \S+ \(\S+ KiB\): device time, \d+ frames"),
+                                  ("view", (), r"duet: wrote \S+ \(\S+ KiB\): timeline of 1\.000 µs"),
+                                  ("flamescope", (), r"duet: wrote \S+ \(\S+ KiB\): (idle )?device time of 1\.000 µs"),
+                                  ("export", ("-f", "jsonl"), r"duet: wrote \S+ \(\S+ (B|KiB)\): jsonl, \d+ rows")):
+        shown = on_terminal(80, verb, *options, "-o", t.path("wrote.out"), trace)
+        t.true(re.fullmatch(wanted + "\n", shown), f"{verb}: {shown!r}")
+        t.equal(duet(verb, *options, "-o", t.path("wrote.out"), trace).stderr, b"", f"{verb} without a terminal")
+
+with t.case("a picture labels kernels by their short names, and its tooltips have the full ones"):
+    trace = described("labels.duet", "window 0 1000", *GROUND, *command_at(1, 10, what=f"kernel name={TEMPLATES[0]}"),
+                      *command_at(2, 200, what=f"kernel name={TEMPLATES[1]}"))
+    full = TEMPLATES[0].replace("%20", " ")
+    for options, is_short in (((), True), (("--full-names",), False)):
+        svg, _ = picture(trace, *options)
+        t.true("<title>" + full.replace("<", "&lt;").replace(">", "&gt;") + "\n" in svg, svg[-3000:])
+        t.equal('data-s="reduce_kernel&lt;ReduceOp&lt;float&gt;&gt;"' in svg, is_short, f"{options}")
+    t.true(any(full in stack for stack in folded(trace)), "folded stacks")
+
 with t.case("--by prints one table"):
     trace = described("one.duet", *SMALL, "call 1 1 5 call clFlush")
     whole, one = text(duet("report", trace).stdout), text(duet("report", "--by", "queue", trace).stdout)

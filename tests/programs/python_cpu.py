@@ -7,6 +7,7 @@
                                      or (1) in a C function that waits and keeps it
     python_cpu.py parse ROUNDS MS    the same with the usual switch interval of 5 ms, in a C function that computes; says which
                                      thread it was
+    python_cpu.py naps ROUNDS MS     launches kernels and sleeps for MS after each
     python_cpu.py finish ROUNDS KEEPS  waits for kernels, with the interpreter's lock (1) or without (0), while another thread
                                      would compute; says how long the waits took
 
@@ -180,6 +181,21 @@ def parse(rounds, ms):
     return {"waited": waited, "holder": tid}
 
 
+def nap(seconds):
+    begin = time.monotonic_ns()
+    time.sleep(seconds)
+    return time.monotonic_ns() - begin
+
+
+def naps(rounds, ms):
+    device, took = Device(), 0
+    for _ in range(rounds):
+        device.launch()
+        took += nap(ms / 1000)
+        loop(2000)
+    return {"naps": took}
+
+
 def finish(rounds, keeps):
     device, is_over, took = Device(), [], 0
     wait = (ctypes.PyDLL if keeps else ctypes.CDLL)("libOpenCL.so.1").clFinish
@@ -209,6 +225,8 @@ def main():
         told = finish(*numbers)
     elif what == "parse":
         told = parse(*numbers)
+    elif what == "naps":
+        told = naps(*numbers)
     else:
         told = lock(*numbers)
     for name, ns in told.items():

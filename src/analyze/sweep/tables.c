@@ -34,7 +34,7 @@ static int call_row(struct sweep *sweep, uint32_t function, bool is_launch,
 }
 
 static int count_failure(struct sweep *sweep, enum analysis_failure_kind kind, uint32_t id,
-			 const char *name, int32_t result)
+			 const char *name, int32_t result, uint32_t stack)
 {
 	struct analysis_program *program = &sweep->analysis->program;
 	uint32_t index = sweep_rows_add(
@@ -45,6 +45,8 @@ static int count_failure(struct sweep *sweep, enum analysis_failure_kind kind, u
 	if (index == PAIR_MAP_NONE)
 		return -ENOMEM;
 	program->failures[index].count++;
+	if (!program->failures[index].stack)
+		program->failures[index].stack = stack;
 	return 0;
 }
 
@@ -78,7 +80,7 @@ int sweep_count_failed(struct sweep *sweep, const struct joined *joined)
 	    !analysis_shows(sweep->analysis, launch->enter, launch->exit))
 		return 0;
 	name = sweep_command_name(sweep, joined, &id);
-	return count_failure(sweep, FAILURE_COMMAND, id, name, joined->row->status);
+	return count_failure(sweep, FAILURE_COMMAND, id, name, joined->row->status, 0);
 }
 
 /* Counts a call that waited for a device. These calls have a table of their own: the table of API
@@ -126,6 +128,14 @@ void sweep_count_section(struct sweep *sweep, const struct event_api *row)
 	section[i].longest_ns = larger(section[i].longest_ns, length);
 }
 
+static void note_longest(struct analysis_call *call, uint64_t length_ns, uint32_t stack)
+{
+	if (length_ns <= call->longest_ns)
+		return;
+	call->longest_ns = length_ns;
+	call->longest_stack = stack;
+}
+
 int sweep_count_call(struct sweep *sweep, size_t process, const struct event_api *row,
 		     bool is_launch)
 {
@@ -143,6 +153,7 @@ int sweep_count_call(struct sweep *sweep, size_t process, const struct event_api
 	call->failed += row->result != 0;
 	call->total_ns += row->end - row->begin;
 	call->is_wait |= row->type == API_TYPE_WAIT;
+	note_longest(call, row->end - row->begin, row->stack);
 	analysis->processes[process].calls++;
 	analysis->processes[process].calls_ns += row->end - row->begin;
 	if (row->type == API_TYPE_WAIT)
@@ -153,7 +164,7 @@ int sweep_count_call(struct sweep *sweep, size_t process, const struct event_api
 		return count_failure(
 			sweep, is_launch ? FAILURE_LAUNCH : FAILURE_CALL, row->function_string,
 			trace_reader_string(analysis->model->reader, row->function_string, NULL),
-			row->result);
+			row->result, row->stack);
 	return 0;
 }
 
@@ -406,6 +417,7 @@ static void merge_calls(struct analysis *analysis)
 		last->total_ns += row->total_ns;
 		last->is_launch |= row->is_launch;
 		last->is_wait |= row->is_wait;
+		note_longest(last, row->longest_ns, row->longest_stack);
 	}
 	analysis->program.calls_count = kept;
 }

@@ -517,6 +517,43 @@ static int find_gil(const struct analysis *analysis, struct findings *findings)
 	return append_finding(findings, &found);
 }
 
+/* Functions that compile device code, or may do so when they load it, by the start of the name. */
+static bool is_compiling(const char *function)
+{
+	static const char *const begins[] = {
+		"clBuildProgram", "clCompileProgram",     "clLinkProgram", "cuModuleLoad",
+		"cuLibraryLoad",  "cuLinkComplete",       "hipModuleLoad", "nvrtcCompileProgram",
+		"zeModuleCreate", "hiprtcCompileProgram",
+	};
+
+	for (size_t i = 0; i < ARRAY_COUNT(begins); i++)
+		if (strncmp(function, begins[i], strlen(begins[i])) == 0)
+			return true;
+	return false;
+}
+
+static int find_compile_time(const struct analysis *analysis, struct findings *findings)
+{
+	struct finding found = {.kind = FINDING_COMPILE_TIME, .device = FINDING_NO_DEVICE};
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < analysis->program.calls_count; i++) {
+		const struct analysis_call *call = &analysis->program.calls[i];
+
+		if (!is_compiling(call->name))
+			continue;
+		found.call = found.call ? found.call : call; /* the largest total comes first */
+		count += call->count;
+		found.cost_ns += call->total_ns;
+	}
+	if (!found.call || !is_share(found.cost_ns, wall_of(analysis), 10))
+		return 0;
+	append_number(&found, "count", count);
+	append_number(&found, "total_ns", found.cost_ns);
+	append_number(&found, "wall_ns", wall_of(analysis));
+	return append_finding(findings, &found);
+}
+
 /* ---- failures -------------------------------------------------------------------------------- */
 
 /* Whether this HIP function launches. If it fails, the trace has no launch row for it, only a
@@ -627,6 +664,8 @@ int findings_find(const struct analysis *analysis, struct findings *ret_findings
 		error = find_of_queues(analysis, &findings);
 	if (!error)
 		error = find_gil(analysis, &findings);
+	if (!error)
+		error = find_compile_time(analysis, &findings);
 	if (error) {
 		findings_fini(&findings);
 		return error;

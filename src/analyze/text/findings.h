@@ -30,7 +30,8 @@
 	KIND(LOW_OCCUPANCY, low_occupancy)           \
 	KIND(LAUNCH_LATENCY, launch_latency)         \
 	KIND(WAIT_UNDER_GIL, wait_under_gil)         \
-	KIND(HIDDEN_LAUNCHES, hidden_launches)
+	KIND(HIDDEN_LAUNCHES, hidden_launches)       \
+	KIND(COMPILE_TIME, compile_time)
 
 #define FINDING_KIND(KIND, name) FINDING_##KIND,
 enum finding_kind { FINDING_KINDS(FINDING_KIND) FINDING_COUNT };
@@ -53,6 +54,7 @@ struct finding {
 		*kernel; /* LOW_OCCUPANCY; TINY_KERNELS: the one with the most tiny executions */
 	const struct analysis_queue *queue; /* LAUNCH_LATENCY */
 	const struct analysis_gil *gil;     /* WAIT_UNDER_GIL: the one with the longest waits */
+	const struct analysis_call *call;   /* COMPILE_TIME: the function with the most time */
 	struct finding_number numbers[FINDING_NUMBERS];
 	size_t numbers_count;
 };

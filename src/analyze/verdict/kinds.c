@@ -245,7 +245,7 @@ enum verdict_kind verdict_kind_of_state(const struct analysis_state *state, cons
 	case CAUSE_ON_CPU:
 		return kind_of_computing(names, count);
 	case CAUSE_PREEMPTED:
-		return VERDICT_PREEMPTED;
+		return strcmp(what, SWITCH_CPU_LIMIT) == 0 ? VERDICT_THROTTLED : VERDICT_PREEMPTED;
 	default:
 		return kind_of_wait(what, names, count);
 	}

@@ -69,6 +69,7 @@ static int open_state(struct recording *recording, const struct session_options 
 
 static const struct collector_work work = {
 	.interval_ns = cpu_interval_ns,
+	.look_ahead = cpu_look_ahead,
 	.check = check,
 	.open = open_state,
 	.watch = cpu_attach_program,

@@ -47,6 +47,9 @@ int cpu_descriptor(const void *state);
 
 /* Max time until the next call of cpu_drain. */
 uint64_t cpu_interval_ns(const void *state);
+/* Inspects launching threads whose switches are still in the rings, while short waits are expected.
+ */
+uint64_t cpu_look_ahead(void *state);
 
 /* Takes the records up to 1 ms before now. */
 void cpu_drain(void *state);

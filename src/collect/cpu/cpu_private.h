@@ -176,13 +176,31 @@ struct cpu_losses {
 	uint64_t since_ns;                /* time of the last loss row */
 };
 
+/* Max number of launching threads that are looked at before their records are taken. */
+enum { CPU_AHEAD = 64 };
+
+/* A wait that was inspected before its record was taken. */
+struct ahead_wait {
+	uint32_t pid, tid;
+	struct thread_wait wait;
+};
+
+/* Threads that launch commands, and all others. The device waits for the former. */
+enum cpu_waiter { CPU_OTHER, CPU_LAUNCHER, CPU_WAITERS };
+
 /* Inspection of blocked threads: their system call and stack. */
 struct cpu_blocked {
-	int64_t budget_ns;              /* processor time left for looks; below 0: overspent */
-	uint64_t given_ns;              /* time up to which the budget was refilled … */
-	uint64_t sampled_ns;            /* … and sampled time since then, which refills it too */
+	/* processor time left for looks at threads of each kind; below 0: overspent */
+	int64_t budgets_ns[CPU_WAITERS];
+	uint64_t given_ns;       /* time up to which the budgets were refilled … */
+	uint64_t sampled_ns;     /* … and sampled time since then, which refills CPU_OTHER */
+	uint64_t short_until_ns; /* time until which short waits are expected */
 	struct blocked_thread *threads; /* owned; in the order in which they blocked */
 	size_t count, capacity;
+	struct blocked_thread ahead[CPU_AHEAD]; /* launching threads that have just blocked */
+	size_t ahead_count;
+	struct ahead_wait found[CPU_AHEAD]; /* … and the last waits that were inspected */
+	size_t found_count;
 	bool has_tried;
 	bool can_look;       /* children of ours may be inspected (blocked_try) … */
 	uint64_t closed;     /* … number of other processes that may not be inspected */

@@ -87,6 +87,25 @@ static struct perf_event_attr make_stacks(const struct perf_rings_options *optio
 	return attribute;
 }
 
+enum {
+	SAMPLES_BYTES = 512 << 10,
+	MAX_SAMPLES_BYTES = 16 << 20,
+	BEHIND_PART = 10 /* a ring of samples is sized for 1/10 s without the recorder */
+};
+#define ALL_SAMPLES_BYTES ((uint64_t)256 << 20) /* limit for the sample rings of all processors */
+
+uint32_t perf_events_ring_bytes(const struct perf_rings_options *options, int cpu_count)
+{
+	const uint64_t most = ALL_SAMPLES_BYTES / (uint64_t)cpu_count;
+	const uint64_t wanted = (uint64_t)options->frequency_hz * (options->stack_bytes + 1024u) *
+				(1 + options->faults) / BEHIND_PART;
+	uint32_t bytes = SAMPLES_BYTES;
+
+	while (bytes < wanted && bytes < MAX_SAMPLES_BYTES && bytes * (uint64_t)2 <= most)
+		bytes *= 2;
+	return bytes;
+}
+
 enum { WAKES_A_SECOND = 1000 };
 
 bool perf_events_wake(const struct perf_rings_options *options)

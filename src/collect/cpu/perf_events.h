@@ -40,6 +40,9 @@ int perf_events_find(const struct perf_rings_options *options, struct perf_event
  * Hz, at which the recorder could not handle each sample. */
 bool perf_events_wake(const struct perf_rings_options *options);
 
+/* Size of a ring that holds the samples of 1/10 second, within the limits. */
+uint32_t perf_events_ring_bytes(const struct perf_rings_options *options, int cpu_count);
+
 /* An event without records of its own, which owns a ring. */
 struct perf_event_attr perf_events_owner(uint32_t wakeup_bytes);
 

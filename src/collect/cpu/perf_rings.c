@@ -35,15 +35,11 @@
 enum {
 	/* a ring of switches, lifetimes and mappings; holds some 10000 records */
 	LIFE_BYTES = 512 << 10,
-	SAMPLES_BYTES = 512 << 10,
-	MAX_SAMPLES_BYTES = 16 << 20,
 	MIN_RING_BYTES = 32 << 10,
 	WAKEUP_PART = 4,        /* a ring wakes the recorder when it is 1/4 full */
-	BEHIND_PART = 10,       /* a ring of samples is sized for 1/10 s without the recorder */
 	RECORD_BYTES = 1 << 16, /* a record's size has 16 bits */
 	BUILD_ID_BYTES = 20
 };
-#define ALL_SAMPLES_BYTES ((uint64_t)256 << 20) /* limit for the sample rings of all processors */
 
 /* Kind of records in a ring. */
 enum ring_kind { RING_LIFE, RING_SAMPLES, RING_KINDS };
@@ -56,7 +52,7 @@ struct ring {
 	uint64_t next;  /* read position */
 	uint64_t head;  /* the kernel's write position when it was last read */
 	uint64_t time;  /* timestamp of the record at `next`; UINT64_MAX: no record */
-	uint64_t seen;  /* position up to which perf_rings_glance has returned samples */
+	uint64_t seen;  /* position up to which glances were returned */
 };
 
 struct descriptor {
@@ -77,12 +73,12 @@ struct perf_rings {
 	uint64_t current_size;
 	struct descriptor *descriptors; /* owned */
 	size_t descriptor_count, descriptor_capacity;
-	struct hash_map ids;    /* event id -> kind << 32 | thread for which it was opened */
-	struct hash_map owners; /* thread -> attached thread whose events report it */
-	bool has_owners;        /* a running thread was attached, so duplicates are possible */
-	uint32_t owner;         /* the attached thread whose event wrote the current record */
-	bool wakes_for_samples; /* each sample makes poll_fd readable */
-	size_t glanced;         /* index of the ring for the next perf_rings_glance */
+	struct hash_map ids;        /* event id -> kind << 32 | thread for which it was opened */
+	struct hash_map owners;     /* thread -> attached thread whose events report it */
+	bool has_owners;            /* a running thread was attached, so duplicates are possible */
+	uint32_t owner;             /* the attached thread whose event wrote the current record */
+	bool wakes_for_samples;     /* each sample makes poll_fd readable */
+	size_t glanced[RING_KINDS]; /* index of the ring for the next perf_rings_glance */
 	uint64_t scratch[RECORD_BYTES /
 			 sizeof(uint64_t)]; /* copy of a record that wraps around the ring's end */
 };
@@ -107,20 +103,6 @@ static struct ring *ring_at(const struct perf_rings *rings, int cpu, enum ring_k
 static enum ring_kind kind_of(const struct perf_rings *rings, const struct ring *ring)
 {
 	return (enum ring_kind)((ring - rings->rings) % RING_KINDS);
-}
-
-/* Size of a ring that holds the samples of 1/BEHIND_PART second. */
-static uint32_t wanted_bytes(const struct perf_rings *rings)
-{
-	const struct perf_rings_options *options = &rings->options;
-	uint64_t most = ALL_SAMPLES_BYTES / (uint64_t)rings->cpu_count;
-	uint64_t wanted = (uint64_t)options->frequency_hz * (options->stack_bytes + 1024u) *
-			  (1 + options->faults) / BEHIND_PART;
-	uint32_t bytes = SAMPLES_BYTES;
-
-	while (bytes < wanted && bytes < MAX_SAMPLES_BYTES && bytes * (uint64_t)2 <= most)
-		bytes *= 2;
-	return bytes;
 }
 
 static void close_ring(struct ring *ring)
@@ -182,7 +164,8 @@ static int open_rings_of(struct perf_rings *rings, uint32_t life_bytes, uint32_t
  * again with half the size, first those of samples. */
 static int open_rings(struct perf_rings *rings)
 {
-	uint32_t life = LIFE_BYTES, samples = wanted_bytes(rings);
+	uint32_t life = LIFE_BYTES,
+		 samples = perf_events_ring_bytes(&rings->options, rings->cpu_count);
 	int error = open_rings_of(rings, life, samples);
 
 	while ((error == -EPERM || error == -ENOMEM) && life > MIN_RING_BYTES) {
@@ -745,8 +728,25 @@ void perf_rings_wake(struct perf_rings *rings)
 	}
 }
 
-/* Finds the next sample in a ring that was not returned before; false: none. */
-static bool glance_at(const struct perf_rings *rings, struct ring *ring,
+static void fill_glance(const struct perf_rings *rings, const struct ring *ring, uint64_t at,
+			const struct perf_event_header *header, struct perf_glance *ret_glance)
+{
+	const bool is_sample = header->type == PERF_RECORD_SAMPLE;
+	const uint64_t time_at = at + (is_sample ? SAMPLE_TIME : header->size - TRAILER_TIME);
+	const uint64_t ids = word_at(ring, time_at - sizeof(uint64_t));
+	const uint64_t event = hash_map_get(&rings->ids, word_at(ring, at + SAMPLE_ID), 0);
+
+	*ret_glance = (struct perf_glance){
+		.time_ns = word_at(ring, time_at),
+		.is_fault = is_sample && event >> 32 == PERF_EVENT_FAULTS,
+		.is_blocked = !is_sample && (header->misc & PERF_RECORD_MISC_SWITCH_OUT) &&
+			      !(header->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT),
+		.pid = (uint32_t)ids,
+		.tid = (uint32_t)(ids >> 32)};
+}
+
+/* Finds the next record of a type in a ring that was not returned before; false: none. */
+static bool glance_at(const struct perf_rings *rings, struct ring *ring, uint32_t type,
 		      struct perf_glance *ret_glance)
 {
 	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
@@ -754,33 +754,33 @@ static bool glance_at(const struct perf_rings *rings, struct ring *ring,
 	if (ring->seen < ring->next)
 		ring->seen = ring->next;
 	while (ring->seen < head) {
-		uint64_t at = ring->seen, word = word_at(ring, at), ids, event;
+		uint64_t at = ring->seen, word = word_at(ring, at);
 		struct perf_event_header header;
 
 		memcpy(&header, &word, sizeof(header));
-		ring->seen = header.size < sizeof(header) ? head : at + header.size;
-		if (header.type != PERF_RECORD_SAMPLE)
+		ring->seen = header.size < sizeof(header) + TRAILER_BYTES ? head : at + header.size;
+		if (header.type != type)
 			continue;
-		ids = word_at(ring, at + SAMPLE_TIME - sizeof(ids));
-		event = hash_map_get(&rings->ids, word_at(ring, at + SAMPLE_ID), 0);
-		*ret_glance = (struct perf_glance){.time_ns = word_at(ring, at + SAMPLE_TIME),
-						   .is_fault = event >> 32 == PERF_EVENT_FAULTS,
-						   .pid = (uint32_t)ids,
-						   .tid = (uint32_t)(ids >> 32)};
+		fill_glance(rings, ring, at, &header, ret_glance);
 		return true;
 	}
 	return false;
 }
 
-bool perf_rings_glance(struct perf_rings *rings, struct perf_glance *ret_glance)
+bool perf_rings_glance(struct perf_rings *rings, bool is_of_switches,
+		       struct perf_glance *ret_glance)
 {
-	for (; rings->glanced < ring_count(rings); rings->glanced++) {
-		struct ring *ring = &rings->rings[rings->glanced];
+	const enum ring_kind kind = is_of_switches ? RING_LIFE : RING_SAMPLES;
+	const uint32_t type = is_of_switches ? PERF_RECORD_SWITCH : PERF_RECORD_SAMPLE;
+	size_t *glanced = &rings->glanced[kind];
 
-		if (ring->page && kind_of(rings, ring) == RING_SAMPLES &&
-		    glance_at(rings, ring, ret_glance))
+	for (; *glanced < ring_count(rings); ++*glanced) {
+		struct ring *ring = &rings->rings[*glanced];
+
+		if (ring->page && kind_of(rings, ring) == kind &&
+		    glance_at(rings, ring, type, ret_glance))
 			return true;
 	}
-	rings->glanced = 0;
+	*glanced = 0;
 	return false;
 }

@@ -125,13 +125,16 @@ bool perf_rings_next(struct perf_rings *rings, uint64_t until_ns, struct perf_re
 /* Whether a ring is at least a quarter full. */
 bool perf_rings_are_filling(const struct perf_rings *rings);
 
-/* A look ahead at a new sample. perf_rings_next returns the whole record later. */
+/* A look ahead at a new sample or switch. perf_rings_next returns the whole record later. The
+ * switches of a thread on several processors may come out of order. */
 struct perf_glance {
 	uint64_t time_ns;
 	uint32_t pid, tid;
-	bool is_fault; /* page fault: it does not stand for processor time */
+	bool is_fault;   /* page fault: it does not stand for processor time */
+	bool is_blocked; /* switch: the thread blocked; false: it runs again, or was preempted */
 };
-bool perf_rings_glance(struct perf_rings *rings, struct perf_glance *ret_glance);
+bool perf_rings_glance(struct perf_rings *rings, bool is_of_switches,
+		       struct perf_glance *ret_glance);
 
 /* From now on, each new sample makes the descriptor readable, unless the frequency is too high for
  * that. */

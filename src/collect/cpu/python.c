@@ -211,7 +211,7 @@ void cpu_python_glance(struct cpu *cpu)
 	struct perf_glance sample;
 
 	switch_causes_drain(cpu);
-	while (perf_rings_glance(cpu->rings, &sample)) {
+	while (perf_rings_glance(cpu->rings, false, &sample)) {
 		struct process *process = processes_find(cpu->processes, sample.pid);
 
 		if (!process || !process->python || python->glance_count >= MAX_GLANCES ||
@@ -297,7 +297,8 @@ bool cpu_python_merge(struct cpu *cpu, const struct cpu_walk *walk)
 	if (!is_there)
 		glance = is_sample ? look_at_sampled(cpu, walk->native.process, walk->tid,
 						     walk->time_ns, false)
-				   : read_frames(cpu, walk->native.process, walk->tid, false);
+				   : read_frames(cpu, walk->native.process, walk->tid,
+						 cpu->rings != NULL);
 	is_merged = cpu_python_merge_glance(cpu, walk, &glance, is_sample);
 	forget_places(cpu);
 	return is_merged;

@@ -398,8 +398,11 @@ static void name_task(struct cpu *cpu, const struct kernel_task *task, uint64_t 
 void switch_causes_name_next(struct cpu *cpu, const struct kernel_out *out, uint32_t *ret_string,
 			     uint32_t *ret_holder)
 {
-	if (!out->next.tid)
+	/* the processor idles, though the thread could run: only a cgroup's cpu.max does this */
+	if (!out->next.tid) {
+		*ret_string = recording_string(cpu->recording, SWITCH_CPU_LIMIT);
 		return;
+	}
 	*ret_holder = describe(cpu, &out->next, out->head.time_ns);
 	*ret_string = other_string(cpu, &out->next);
 }

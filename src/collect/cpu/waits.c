@@ -21,9 +21,15 @@ enum {
 	LONG_NS = 2000000,      /* longer waits have precedence */
 	LOOK_SHARE = 400,       /* budget: 1/400 of the time … */
 	SAMPLED_SHARE = 800,    /* … plus 1/800 of the sampled time */
+	LAUNCHER_SHARE = 64,    /* for threads that launch commands: 1/64 of the time */
 	MAX_LOOK_NS = 5000000,  /* max budget that can accumulate */
 	MIN_SHORT_NS = 2500000, /* … of which this much is reserved for long waits */
-	HELD_MAX_NS = 1000000000
+	HELD_MAX_NS = 1000000000,
+	/* Waits of these that rounds at the usual interval would miss … */
+	SHORT_MIN_NS = 1000000,
+	SHORT_MAX_NS = 20000000,
+	AHEAD_NS = 1000000,
+	EXPECT_NS = 100000000 /* … are expected again for this time. */
 };
 
 void cpu_put_switch(struct cpu *cpu, uint32_t thread, const struct event_switch *row)
@@ -96,13 +102,28 @@ static void put_wait(struct cpu *cpu, struct process_thread *thread, uint64_t un
 	wait->is_written = true;
 }
 
+/* The wait, as it was inspected before its record was taken; otherwise new. */
+static struct thread_wait find_ahead(const struct cpu *cpu, const struct process *process,
+				     const struct process_thread *thread, uint64_t time_ns)
+{
+	for (size_t i = 0; thread->has_launched && i < CPU_AHEAD; i++) {
+		const struct ahead_wait *found = &cpu->blocked.found[i];
+
+		if (found->wait.since_ns == time_ns && found->tid == thread->row.tid &&
+		    found->pid == process->row.pid)
+			return found->wait;
+	}
+	return (struct thread_wait){.since_ns = time_ns};
+}
+
 /* The row is held back until the wait was inspected or has ended, at most HELD_MAX_NS (1 s). It is
  * written at once if BPF recorded the stack. */
 void cpu_begin_wait(struct cpu *cpu, struct process *process, struct process_thread *thread,
 		    uint64_t time_ns, uint32_t processor)
 {
 	put_wait(cpu, thread, 0);
-	thread->wait = (struct thread_wait){.since_ns = time_ns, .cpu = processor};
+	thread->wait = find_ahead(cpu, process, thread, time_ns);
+	thread->wait.cpu = processor;
 	switch_causes_holds(cpu, process, thread, time_ns);
 	if (thread->wait.bpf_stack ||
 	    array_grow(cpu->blocked.threads, cpu->blocked.capacity, cpu->blocked.count + 1))
@@ -112,8 +133,27 @@ void cpu_begin_wait(struct cpu *cpu, struct process *process, struct process_thr
 			(struct blocked_thread){process->row.pid, thread->row.tid, time_ns};
 }
 
+static bool has_short_waits(const struct cpu *cpu)
+{
+	return cpu->blocked.budgets_ns[CPU_LAUNCHER] > 0 &&
+	       cpu->blocked.short_until_ns > host_clocks_now_ns();
+}
+
+/* BPF records the stacks of short waits without a look. */
+static void expect_short_waits(struct cpu *cpu, const struct process_thread *thread,
+			       uint64_t time_ns)
+{
+	const struct thread_wait *wait = &thread->wait;
+	const uint64_t waited_ns = time_ns - wait->since_ns;
+
+	if (thread->has_launched && wait->since_ns && !wait->bpf_stack &&
+	    waited_ns >= SHORT_MIN_NS && waited_ns <= SHORT_MAX_NS)
+		cpu->blocked.short_until_ns = time_ns + EXPECT_NS;
+}
+
 void cpu_end_wait(struct cpu *cpu, struct process_thread *thread, uint64_t time_ns)
 {
+	expect_short_waits(cpu, thread, time_ns);
 	put_wait(cpu, thread, time_ns);
 	thread->wait = (struct thread_wait){0};
 }
@@ -132,33 +172,46 @@ static struct process_thread *find_waiting(const struct cpu *cpu,
 		       : NULL;
 }
 
+static void give(int64_t *budget_ns, uint64_t given_ns)
+{
+	*budget_ns += (int64_t)given_ns;
+	if (*budget_ns > MAX_LOOK_NS)
+		*budget_ns = MAX_LOOK_NS;
+}
+
 static void give_time(struct cpu *cpu)
 {
-	uint64_t now_ns = host_clocks_now_ns();
+	struct cpu_blocked *blocked = &cpu->blocked;
+	const uint64_t now_ns = host_clocks_now_ns();
+	const uint64_t since_ns =
+		blocked->given_ns ? now_ns - blocked->given_ns : (uint64_t)MAX_LOOK_NS * LOOK_SHARE;
 
-	cpu->blocked.budget_ns +=
-		cpu->blocked.given_ns ? (int64_t)((now_ns - cpu->blocked.given_ns) / LOOK_SHARE +
-						  cpu->blocked.sampled_ns / SAMPLED_SHARE)
-				      : MAX_LOOK_NS;
-	if (cpu->blocked.budget_ns > MAX_LOOK_NS)
-		cpu->blocked.budget_ns = MAX_LOOK_NS;
-	cpu->blocked.given_ns = now_ns;
-	cpu->blocked.sampled_ns = 0;
+	give(&blocked->budgets_ns[CPU_OTHER],
+	     since_ns / LOOK_SHARE + blocked->sampled_ns / SAMPLED_SHARE);
+	give(&blocked->budgets_ns[CPU_LAUNCHER], since_ns / LAUNCHER_SHARE);
+	blocked->given_ns = now_ns;
+	blocked->sampled_ns = 0;
+}
+
+static enum cpu_waiter waiter_of(const struct process_thread *thread)
+{
+	return thread->has_launched ? CPU_LAUNCHER : CPU_OTHER;
 }
 
 /* A look may overdraw the budget; later looks then wait until it is refilled. */
-static bool has_time(const struct cpu *cpu, uint64_t waited_ns)
+static bool has_time(const struct cpu *cpu, const struct process_thread *thread, uint64_t waited_ns)
 {
-	return cpu->blocked.budget_ns > (waited_ns < LONG_NS ? MIN_SHORT_NS : 0);
+	return cpu->blocked.budgets_ns[waiter_of(thread)] >
+	       (waited_ns < LONG_NS && !thread->has_launched ? MIN_SHORT_NS : 0);
 }
 
-static void inspect_wait(struct cpu *cpu, struct process *process, uint32_t tid,
-			 struct thread_wait *wait)
+static void inspect_wait(struct cpu *cpu, struct process *process,
+			 const struct process_thread *thread, struct thread_wait *wait)
 {
-	uint64_t begin_ns = host_clocks_own_ns();
+	const uint64_t begin_ns = host_clocks_own_ns();
 	struct cpu_wait found;
 
-	if (cpu_look_at_blocked(cpu, process, tid, &found)) {
+	if (cpu_look_at_blocked(cpu, process, thread->row.tid, &found)) {
 		wait->stack = found.stack;
 		wait->wait_string = found.wait_string;
 		wait->holder = found.holder;
@@ -166,7 +219,7 @@ static void inspect_wait(struct cpu *cpu, struct process *process, uint32_t tid,
 		wait->lock_switches = found.lock_switches;
 	}
 	wait->looked_ns = host_clocks_now_ns();
-	cpu->blocked.budget_ns -= (int64_t)(host_clocks_own_ns() - begin_ns);
+	cpu->blocked.budgets_ns[waiter_of(thread)] -= (int64_t)(host_clocks_own_ns() - begin_ns);
 }
 
 /* drained_ns: all records before this time were taken. True: the wait is done and leaves the
@@ -183,8 +236,8 @@ static bool look_at(struct cpu *cpu, const struct blocked_thread *waiting, uint6
 	wait = &thread->wait;
 	now_ns = host_clocks_now_ns();
 	if (!wait->looked_ns && now_ns - wait->since_ns > LOOK_AFTER_NS &&
-	    has_time(cpu, now_ns - wait->since_ns)) {
-		inspect_wait(cpu, process, waiting->tid, wait);
+	    has_time(cpu, thread, now_ns - wait->since_ns)) {
+		inspect_wait(cpu, process, thread, wait);
 		return false;
 	}
 	if ((wait->looked_ns && wait->looked_ns < drained_ns) ||
@@ -205,6 +258,73 @@ void cpu_look_at_waiting(struct cpu *cpu, uint64_t drained_ns)
 		if (!look_at(cpu, &cpu->blocked.threads[i], drained_ns))
 			cpu->blocked.threads[kept++] = cpu->blocked.threads[i];
 	cpu->blocked.count = kept;
+}
+
+/* ---- looking ahead --------------------------------------------------------------------------- */
+
+static struct process_thread *find_launcher(const struct cpu *cpu, uint32_t pid, uint32_t tid,
+					    struct process **ret_process)
+{
+	struct process *process = processes_find(cpu->processes, pid);
+	struct process_thread *thread =
+		process ? hash_map_find_pointer(&process->threads, tid) : NULL;
+
+	*ret_process = process;
+	return thread && thread->has_launched ? thread : NULL;
+}
+
+static void take_ahead(struct cpu *cpu, const struct perf_glance *glance)
+{
+	struct cpu_blocked *blocked = &cpu->blocked;
+	struct process *process;
+	struct process_thread *thread = find_launcher(cpu, glance->pid, glance->tid, &process);
+
+	if (!thread || glance->time_ns <= thread->ahead_ns)
+		return;
+	thread->ahead_ns = glance->time_ns;
+	if (!glance->is_blocked || blocked->ahead_count == CPU_AHEAD)
+		return;
+	blocked->ahead[blocked->ahead_count++] =
+		(struct blocked_thread){glance->pid, glance->tid, glance->time_ns};
+}
+
+/* True: the wait is done and leaves the list. */
+static bool look_ahead_at(struct cpu *cpu, const struct blocked_thread *waiting)
+{
+	struct process *process;
+	struct process_thread *thread = find_launcher(cpu, waiting->pid, waiting->tid, &process);
+	struct ahead_wait *found;
+
+	/* it has had another switch since, or its record was taken without a look */
+	if (!thread || thread->ahead_ns != waiting->since_ns ||
+	    thread->wait.since_ns == waiting->since_ns)
+		return true;
+	if (host_clocks_now_ns() - waiting->since_ns <= LOOK_AFTER_NS)
+		return false;
+	if (cpu->blocked.budgets_ns[CPU_LAUNCHER] <= 0)
+		return true;
+	found = &cpu->blocked.found[cpu->blocked.found_count++ % CPU_AHEAD];
+	*found = (struct ahead_wait){waiting->pid, waiting->tid, {.since_ns = waiting->since_ns}};
+	inspect_wait(cpu, process, thread, &found->wait);
+	return true;
+}
+
+uint64_t cpu_look_ahead(void *state)
+{
+	struct cpu *cpu = state;
+	struct cpu_blocked *blocked = &cpu->blocked;
+	struct perf_glance glance;
+	size_t kept = 0;
+
+	if (!cpu->rings || !blocked->can_look || !has_short_waits(cpu))
+		return UINT64_MAX;
+	while (perf_rings_glance(cpu->rings, true, &glance))
+		take_ahead(cpu, &glance);
+	for (size_t i = 0; i < blocked->ahead_count; i++)
+		if (!look_ahead_at(cpu, &blocked->ahead[i]))
+			blocked->ahead[kept++] = blocked->ahead[i];
+	blocked->ahead_count = kept;
+	return AHEAD_NS;
 }
 
 void cpu_put_all_waits(struct cpu *cpu)

@@ -318,6 +318,7 @@ static uint32_t describe_thread(const struct job *job, struct processes *table,
 		return 0;
 	if (!*thread->name)
 		process_thread_rename(table, process, thread, job->thread, job->queued_ns);
+	thread->has_launched = true;
 	return process_thread_describe(table, process, thread);
 }
 

@@ -245,6 +245,7 @@ static void begin_thread(struct injected *injected, struct injected_ring *ring)
 	process_thread_adopt(injected->recording->processes, injected->process->row.pid, row);
 	trace_writer_entity(injected->recording->writer, EVENT_THREAD, row);
 	ring->used = true;
+	ring->has_launched = false;
 }
 
 static void end_thread(struct injected *injected, struct injected_ring *ring)

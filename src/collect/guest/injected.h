@@ -30,7 +30,8 @@ struct assembly {
 struct injected_ring {
 	struct ring_reader reader;
 	bool used;
-	uint64_t until; /* end of the bytes to read from a frozen guest */
+	bool has_launched; /* noted for its present thread */
+	uint64_t until;    /* end of the bytes to read from a frozen guest */
 	struct event_thread thread;
 	struct assembly assembly;
 	struct range_list pushed; /* owned */

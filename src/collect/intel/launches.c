@@ -124,6 +124,7 @@ static uint32_t describe_thread(const struct submit_record *record, struct proce
 	snprintf(name, sizeof(name), "%.*s", KERNEL_NAME_BYTES, record->thread);
 	if (!*thread->name)
 		process_thread_rename(table, process, thread, name, record->enter_ns);
+	thread->has_launched = true;
 	return process_thread_describe(table, process, thread);
 }
 

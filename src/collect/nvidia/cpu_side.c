@@ -123,6 +123,7 @@ static uint32_t thread_of(struct cpu_side *side, struct process *process,
 	snprintf(name, sizeof(name), "%.*s", KERNEL_NAME_BYTES, record->thread);
 	if (!*thread->name)
 		process_thread_rename(table, process, thread, name, record->head.time_ns);
+	thread->has_launched = true;
 	return process_thread_describe(table, process, thread);
 }
 

@@ -192,6 +192,19 @@ uint64_t session_next_drain_ns(const struct session *session, uint64_t now_ns)
 	return earliest_ns;
 }
 
+uint64_t session_look_ahead(struct session *session)
+{
+	uint64_t least_ns = UINT64_MAX, ns;
+
+	for (size_t i = 0; i < collectors_count; i++) {
+		if (!session->states[i] || !collectors[i]->work->look_ahead)
+			continue;
+		ns = collectors[i]->work->look_ahead(session->states[i]);
+		least_ns = ns < least_ns ? ns : least_ns;
+	}
+	return least_ns;
+}
+
 void session_second_collectors(struct session *session, uint64_t now_ns)
 {
 	for (size_t i = 0; i < collectors_count; i++)

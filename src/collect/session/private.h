@@ -96,6 +96,7 @@ struct session_polled {
 struct session_times {
 	uint64_t begin_ns, next_round_ns, next_flush_ns, next_early_flush_ns, next_second_ns,
 		next_look_ns, interval_ns, young_until_ns;
+	uint64_t ahead_ns; /* until the next session_look_ahead */
 };
 
 struct session {
@@ -163,6 +164,8 @@ size_t session_find_collector(const struct attach_hello *hello);
 /* Notes runtimes that were not recorded although the user may expect them to be. */
 void session_note_missing(struct session *session);
 void session_drain_collectors(struct session *session);
+/* Returns the time until the next call. */
+uint64_t session_look_ahead(struct session *session);
 void session_close_collectors(struct session *session);
 
 /* ---- program.c ------------------------------------------------------------------------------- */

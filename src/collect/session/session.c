@@ -22,6 +22,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/format.h"
+#include "base/thread.h"
 #include "collect/host_clocks.h"
 #include "collect/processes.h"
 #include "collect/start/owner.h"
@@ -150,11 +151,11 @@ static bool is_any_ready(const struct session *session, size_t first, size_t cou
 	return false;
 }
 
-/* A collector wakes the recorder some hundred times a second for Python samples. Rings are read at
- * their own interval. */
+/* A collector wakes the recorder some hundred times a second for Python samples, or to look ahead.
+ * Rings are read at their own interval. */
 static bool is_for_collectors(const struct session *session, enum wake_reason reason)
 {
-	return reason == WAKE_RINGS && host_clocks_now_ns() < session->times.next_round_ns;
+	return reason != WAKE_OTHERS && host_clocks_now_ns() < session->times.next_round_ns;
 }
 
 /* Polls all descriptors again, because they were added and removed meanwhile. Returns the number of
@@ -203,13 +204,17 @@ static void answer_hellos(struct session *session)
 
 static enum wake_reason wait_for_work(struct session *session)
 {
+	uint64_t until_ns;
+
 	if (!session->polled.wake.is_open) {
 		size_t count = fill_entries(session);
 
 		wake_register(&session->polled.wake, session->polled.entries, count,
 			      session->polled.first_collector, session->polled.collector_entries);
 	}
-	return wake_wait(&session->polled.wake, wait_ns(session, host_clocks_now_ns()));
+	until_ns = wait_ns(session, host_clocks_now_ns());
+	return wake_wait(&session->polled.wake,
+			 session->times.ahead_ns < until_ns ? session->times.ahead_ns : until_ns);
 }
 
 /* Looks for a reason why the program loads no guest: 0.1, 0.2, 0.4 and 0.8 s after the start. At
@@ -249,6 +254,9 @@ static void run_round(struct session *session)
 	uint64_t now_ns;
 	size_t most;
 
+	session->times.ahead_ns = session_look_ahead(session);
+	if (reason == WAKE_TIME && is_for_collectors(session, reason))
+		return;
 	if (reason == WAKE_OTHERS)
 		answer_hellos(session);
 	session_drain_collectors(session);
@@ -340,6 +348,7 @@ static int open_session(struct session *session)
 	session->times.next_look_ns =
 		session_collects_first(session) ? session->times.begin_ns + FLUSH_NS : UINT64_MAX;
 	session->times.interval_ns = POLL_LEAST_NS;
+	session->times.ahead_ns = UINT64_MAX;
 	recording_describe_host(&session->recording, session->times.begin_ns, 0);
 	host_clocks_read(session->writer, session->recording.tsc, &session->recording.first_tsc);
 	session->recording.last_tsc = session->recording.first_tsc;
@@ -423,6 +432,8 @@ int session_run(const struct session_options *options, struct session_result *re
 		error = owner_send_ready(options->owner_fd, session->attach.addresses);
 	if (!error) {
 		hint_end(session);
+		/* not before, because the program would inherit it */
+		thread_shorten_slice();
 		while (!session->ending)
 			run_round(session);
 		session_end_recording(session);

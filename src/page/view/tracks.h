@@ -97,7 +97,7 @@ struct view_tracks {
 	struct entity_index threads, processes, event_queues;
 	size_t devices_count, contexts_count, processes_count;
 	struct view_processors processors;
-	struct view_track *iterations; /* of the main loop; NULL: none were found */
+	struct view_track *iterations; /* the main loop; NULL: none was found */
 	struct view_away *away;        /* by thread */
 	struct view_state *states;     /* by device */
 	/* Values: */

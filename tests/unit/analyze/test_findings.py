@@ -431,6 +431,39 @@ with t.case("a wait under Python's lock"):
     document = report(*LOCK[:-3], "window 0 100000000", *LOCK[-2:], *short)
     t.equal(find(document, "wait_under_gil"), None, "0.05 % of the time")
 
+# ---- builds -------------------------------------------------------------------------------------
+
+BUILD = ("device 1 gpu", "process 1 100 app", "thread 1 1", "queue 1 1", "frame 1 python make file=build.py line=12",
+         "frame 2 python main file=build.py line=90", "stack 1 2 1", "stack 2 2")
+
+with t.case("compile_time: building programs takes a tenth of the time"):
+    calls = ("call 1 1000 60000 call clBuildProgram stack=1", "call 1 61000 100500 call clBuildProgram stack=2",
+             "call 1 200000 201500 call cuModuleLoadData stack=2", "call 1 300000 900000 call clFinish stack=2")
+    document = report(*BUILD, "window 0 1000000", *calls)
+    found = find(document, "compile_time")
+    t.equal(numbers(found, "line"), {"count": 3, "total_ns": 100000, "wall_ns": 1000000}, "evidence")
+    t.equal(found and [found["evidence"][key] for key in ("call", "function", "file", "line")],
+            ["clBuildProgram", "make", "build.py", 12], "the longest call")
+    t.equal(found and found["text"], "building programs took 100.0 \u00b5s (10.0 % of the wall) in 3 calls, most in clBuildProgram"
+            " from make (build.py:12); build each program once, and keep its binary for the next run", "text")
+    for name, lines in (("a nanosecond less", (*calls[:2], calls[2].replace("201500", "201499"), calls[3])),
+                        ("calls that build nothing", calls[3:])):
+        t.equal(find(report(*BUILD, "window 0 1000000", *lines), "compile_time"), None, name)
+
+with t.case("failed_builds: the place of the call, and the error in the log that was kept"):
+    failed = "call 1 1000 2000 call clBuildProgram result=-11 stack=1"
+    logs = ("log 301 77 0 warning:%20of%20another%20build", "log 302 78 -11 2%20warnings%0a%20<source>:3:7:%20error:%20no%20type%20'flot'%0amore")
+    found = find(report(*BUILD, "window 0 100000", failed, *logs), "failed_builds")
+    t.equal(found and found["text"], "clBuildProgram failed 1 time: CL_BUILD_PROGRAM_FAILURE (-11), called by make (build.py:12);"
+            " the log of program 78 has: <source>:3:7: error: no type 'flot'", "text")
+    t.equal(found and [found["evidence"].get(key) for key in ("program", "log", "function", "file", "line")],
+            [78, "<source>:3:7: error: no type 'flot'", "make", "build.py", 12], "evidence")
+    for name, log, shown in (("no error, the first line", ("log 302 78 -11 %0a%0alast%20words%0amore",), "last words"),
+                             ("no log", (), None), ("an empty log", ("log 302 78 -11 %0a",), None)):
+        found = find(report(*BUILD, "window 0 100000", failed, *log), "failed_builds")
+        t.equal(found and found["evidence"].get("log"), shown, name)
+        t.equal(found and "log of program" in found["text"], shown is not None, name)
+
 # ---- a driver that needs no call ----------------------------------------------------------------
 
 XE = ("window 0 10000000000", "device 1 gpu", "process 1 100 app", "thread 1 1", "queue 1 1",

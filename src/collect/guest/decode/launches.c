@@ -15,6 +15,7 @@
 #include <stdlib.h>
 
 #include "collect/guest/record_texts.h"
+#include "collect/processes.h"
 
 /* Executions wait if their ring is read before the ring that describes their queue; these take
  * 16 MiB. */
@@ -254,6 +255,10 @@ void decode_launch(struct injected *injected, struct injected_ring *ring, const 
 		if (row.command == COMMAND_GRAPH)
 			return put_call(injected, &row);
 	}
+	if (!ring->has_launched)
+		process_thread_launches(injected->recording->processes, injected->process->row.pid,
+					&ring->thread);
+	ring->has_launched = true;
 	decode_put_row(injected, EVENT_LAUNCH, ring->thread.id, &row);
 	put_dependencies(injected, ring->thread.id, record, record->values + 2 * row.dimensions);
 	if (row.result == 0 && (row.flags & LAUNCH_UNTIMED))
