@@ -150,6 +150,17 @@ void cpu_python_find(struct cpu *cpu, struct process *process)
 	}
 }
 
+void cpu_python_watch(struct cpu *cpu, struct process *process)
+{
+	struct kernel_python places;
+
+	if (!cpu->who.is_ready || process->is_python_watched || !process->python ||
+	    python_remote_places(process->python, &places))
+		return;
+	process->is_python_watched = true;
+	kernel_watch_add_python(cpu->who.watch, process->row.pid, &places);
+}
+
 bool cpu_python_lock(struct cpu *cpu, struct process *process, uint32_t tid, uint64_t address,
 		     uint32_t *ret_holder)
 {
