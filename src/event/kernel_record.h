@@ -115,11 +115,12 @@ struct kernel_python_frame {
 };
 
 /* The Python frames of a thread, innermost first. Those of a user stack are sent before its struct
- * kernel_stack; those of a sample directly before perf writes the sample. The record ends with the
+ * kernel_stack; those of a sample before perf writes the sample. The record ends with the
  * last frame. */
 struct kernel_python_stack {
 	__u64 user_stack;
-	__u64 time_ns; /* a little before the sample's; 0: the frames belong to a user stack */
+	__u64 time_ns; /* some us before or after the sample's; 0: the frames belong to a user stack
+			*/
 	__u32 tgid, tid;
 	__u32 count;
 	__u32 reserved;

@@ -287,17 +287,6 @@ void switch_causes_drain(struct cpu *cpu)
 		kernel_watch_allow_stacks(cpu->who.watch, STACKS_ROUND);
 }
 
-void switch_causes_watch_python(struct cpu *cpu, struct process *process)
-{
-	struct kernel_python places;
-
-	if (!cpu->who.is_ready || process->is_python_watched || !process->python ||
-	    python_remote_places(process->python, &places))
-		return;
-	process->is_python_watched = true;
-	kernel_watch_add_python(cpu->who.watch, process->row.pid, &places);
-}
-
 void switch_causes_begin_process(struct cpu *cpu, uint32_t pid)
 {
 	struct switch_causes *who = &cpu->who;
