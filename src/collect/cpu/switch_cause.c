@@ -577,6 +577,14 @@ static uint32_t fault_string(struct cpu *cpu, const struct process *process,
 	return string;
 }
 
+/* "select" and "poll" without descriptors are sleeps: Python's time.sleep before 3.11 does so. */
+static bool has_no_descriptors(const char *call, const struct kernel_out *out)
+{
+	if (strcmp(call, "select") == 0 || strcmp(call, "pselect6") == 0)
+		return out->arguments[0] == 0;
+	return (strcmp(call, "poll") == 0 || strcmp(call, "ppoll") == 0) && out->arguments[1] == 0;
+}
+
 /* 0: no name is known for the cause. */
 static uint32_t wait_string(struct cpu *cpu, const struct process *process,
 			    const struct kernel_out *out)
@@ -590,6 +598,8 @@ static uint32_t wait_string(struct cpu *cpu, const struct process *process,
 		return fault_string(cpu, process, out);
 	if (blocked_is_futex(&place))
 		return lock_string(cpu, process, call, out);
+	if (call && has_no_descriptors(call, out))
+		return recording_string(cpu->recording, "sleep (select or poll)");
 	return call ? call_string(cpu, process->row.pid, out, call) : 0;
 }
 
