@@ -39,6 +39,7 @@ enum kernel_record_flags {
 	KERNEL_STOPPED = 1 << 6, /* stopped by a signal or a debugger */
 	KERNEL_EXITED = 1 << 7,  /* the thread has ended */
 	KERNEL_OWN_THREAD = 1 << 8, /* a thread of the OS kernel */
+	KERNEL_THROTTLED = 1 << 9,  /* preempted because its cgroup's CPU time is used up */
 };
 
 struct kernel_head {

@@ -387,8 +387,8 @@ static void name_task(struct cpu *cpu, const struct kernel_task *task, uint64_t 
 void switch_causes_name_next(struct cpu *cpu, const struct kernel_out *out, uint32_t *ret_string,
 			     uint32_t *ret_holder)
 {
-	/* the processor idles, though the thread could run: only a cgroup's cpu.max does this */
-	if (!out->next.tid) {
+	/* if the processor idles, though the thread could run, it is throttled as well */
+	if ((out->head.flags & KERNEL_THROTTLED) || !out->next.tid) {
 		*ret_string = recording_string(cpu->recording, SWITCH_CPU_LIMIT);
 		return;
 	}
