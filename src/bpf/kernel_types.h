@@ -85,6 +85,15 @@ struct thread_struct {
 	unsigned long fsbase;
 } KERNEL_TYPE;
 
+/* Without CONFIG_CFS_BANDWIDTH it lacks the field. */
+struct cfs_rq {
+	int throttle_count;
+} KERNEL_TYPE;
+
+struct sched_entity {
+	struct cfs_rq *cfs_rq;
+} KERNEL_TYPE;
+
 struct task_struct {
 	struct thread_info thread_info;
 	struct thread_struct thread;
@@ -97,6 +106,8 @@ struct task_struct {
 	struct mm_struct *mm;
 	struct task_struct *group_leader;
 	__u64 start_boottime;
+	struct sched_entity se;
+	bool throttled; /* since Linux 6.18 */
 } KERNEL_TYPE;
 
 struct mm_struct {

@@ -291,6 +291,21 @@ static __always_inline void begin_record(struct kernel_head *head, __u32 kind,
 	head->tgid = task->tgid;
 }
 
+/* Whether the limit of its cgroup (cpu.max) took the thread's processor away. Since Linux 6.18 the
+ * thread is marked, before that the queue of its cgroup. */
+static __always_inline bool is_throttled(const struct task_struct *task)
+{
+	const struct cfs_rq *queue;
+
+	if (bpf_core_field_exists(task->throttled))
+		return BPF_CORE_READ(task, throttled);
+	if (!bpf_core_field_exists(task->se.cfs_rq))
+		return false;
+	queue = BPF_CORE_READ(task, se.cfs_rq);
+	return queue && bpf_core_field_exists(queue->throttle_count) &&
+	       BPF_CORE_READ(queue, throttle_count) > 0;
+}
+
 static __always_inline void put_out(void *context, struct task_struct *task, bool preempted,
 				    struct task_struct *next, __u64 now_ns, bool has_python)
 {
@@ -311,6 +326,8 @@ static __always_inline void put_out(void *context, struct task_struct *task, boo
 		record->head.flags |= KERNEL_EXITED;
 	} else if (preempted || state == TASK_RUNNING) {
 		record->head.flags |= KERNEL_PREEMPTED;
+		if (is_throttled(task))
+			record->head.flags |= KERNEL_THROTTLED;
 		/* a waker from before the thread left did not end this wait */
 		bpf_map_delete_elem(&wakings, &tid);
 	} else if (!(record->head.flags & KERNEL_OWN_THREAD)) {

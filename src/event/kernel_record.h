@@ -39,6 +39,7 @@ enum kernel_record_flags {
 	KERNEL_STOPPED = 1 << 6, /* stopped by a signal or a debugger */
 	KERNEL_EXITED = 1 << 7,  /* the thread has ended */
 	KERNEL_OWN_THREAD = 1 << 8, /* a thread of the OS kernel */
+	KERNEL_THROTTLED = 1 << 9,  /* preempted because its cgroup's CPU time is used up */
 };
 
 struct kernel_head {
@@ -115,11 +116,12 @@ struct kernel_python_frame {
 };
 
 /* The Python frames of a thread, innermost first. Those of a user stack are sent before its struct
- * kernel_stack; those of a sample directly before perf writes the sample. The record ends with the
+ * kernel_stack; those of a sample before perf writes the sample. The record ends with the
  * last frame. */
 struct kernel_python_stack {
 	__u64 user_stack;
-	__u64 time_ns; /* a little before the sample's; 0: the frames belong to a user stack */
+	__u64 time_ns; /* some us before or after the sample's; 0: the frames belong to a user stack
+			*/
 	__u32 tgid, tid;
 	__u32 count;
 	__u32 reserved;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Compares a verdict with the truth that a program printed. Pure functions; test_score.py tests them."""
+import itertools
 import os
 import re
 
@@ -90,12 +91,12 @@ def is_amount_right(ns, truth):
 
 
 def score_cause(cause, verdict, truth, sentence_count):
-    """One cause of the verdict, expected to be the planted one."""
+    """One cause of the verdict, expected to be the planted one. sentence_count None: no sentence is asked for."""
     causes = (verdict or {}).get("causes") or []
     cause = cause or {"kind": "unknown"}
     is_kind = is_accepted(cause, truth)
     named = is_kind and not is_elsewhere(cause, truth) and \
-        has_words(((verdict or {}).get("sentences") or [])[:sentence_count], truth)
+        (sentence_count is None or has_words(((verdict or {}).get("sentences") or [])[:sentence_count], truth))
     vague = not named and cause["kind"] in VAGUE
     ns = amount_of(causes, truth)
     return {"named": named, "line": named and any(is_line_of(place, truth) for place in places(cause)),
@@ -109,13 +110,22 @@ def score_single(verdict, truth):
     return score_cause(causes[0] if causes else None, verdict, truth, 2)
 
 
+def orders(truths):
+    """The orders that the amounts allow, largest first. An amount lies between the truth and the wall time, as waits and
+    preempted code may be reported with the time until the thread runs."""
+    for order in itertools.permutations(sorted(truths, key=lambda truth: -truth["ns"])):
+        if all(max(one["ns"], one.get("wall_ns", 0)) >= other["ns"] for i, one in enumerate(order) for other in order[i + 1:]):
+            yield order
+
+
 def score_several(verdict, truths):
-    """The first causes in the right order, in three sentences; in_order is True if all are."""
+    """The first causes in the right order; in_order is True if all are. Two are named in three sentences as well."""
     causes = (verdict or {}).get("causes") or []
-    ordered = sorted(truths, key=lambda truth: -truth["ns"])
-    scores = [score_cause(causes[i] if i < len(causes) else None, verdict, truth, 3) for i, truth in enumerate(ordered)]
-    anywhere = [any(score_cause(cause, verdict, truth, 3)["named"] for cause in causes) for truth in ordered]
-    return {"scores": scores, "in_order": all(one["named"] for one in scores), "found": sum(anywhere), "of": len(truths)}
+    count = 3 if len(truths) == 2 else None
+    best = max(([score_cause(causes[i] if i < len(causes) else None, verdict, truth, count) for i, truth in enumerate(order)]
+                for order in orders(truths)), key=lambda scores: sum(one["named"] for one in scores))
+    anywhere = [any(score_cause(cause, verdict, truth, count)["named"] for cause in causes) for truth in truths]
+    return {"scores": best, "in_order": all(one["named"] for one in best), "found": sum(anywhere), "of": len(truths)}
 
 
 def score_clean(verdict, truths):

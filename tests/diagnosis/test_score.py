@@ -78,6 +78,8 @@ expect("preempted elsewhere", score.score_single(verdict({**FSYNC_CAUSE, "kind":
 expect("two causes in order", score.score_several(verdict(FSYNC_CAUSE, LOCK_CAUSE), [LOCK, TRUTH]), in_order=True, found=2)
 expect("two causes in the wrong order", score.score_several(verdict(LOCK_CAUSE, FSYNC_CAUSE), [LOCK, TRUTH]),
        in_order=False, found=2)
+expect("an order that the wall time allows", score.score_several(
+    verdict(LOCK_CAUSE, FSYNC_CAUSE), [{**LOCK, "wall_ns": 101}, TRUTH]), in_order=True)
 expect("one of two", score.score_several(verdict(FSYNC_CAUSE), [LOCK, TRUTH]), in_order=False, found=1)
 expect("a clean verdict", score.score_clean(verdict({**FSYNC_CAUSE, "ns": 50}), [TRUTH]), clean=True, false=[])
 expect("a false cause", score.score_clean(verdict({**FSYNC_CAUSE, "ns": 51, "function": "main"}), [TRUTH]), clean=False)

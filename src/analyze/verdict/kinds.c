@@ -76,6 +76,7 @@ static const struct named_kind system_calls[] = {
 	{"clone3", VERDICT_CHILD_PROCESS},
 	{"nanosleep", VERDICT_SLEEP},
 	{"clock_nanosleep", VERDICT_SLEEP},
+	{"sleep", VERDICT_SLEEP},
 	{"pause", VERDICT_SLEEP},
 	{"poll", VERDICT_EVENT_WAIT},
 	{"ppoll", VERDICT_EVENT_WAIT},

@@ -183,8 +183,11 @@ void cpu_drain(void *state)
 	struct cpu *cpu = state;
 	uint64_t now_ns = host_clocks_now_ns(), known_ns;
 
-	if (cpu->rings && cpu->python.is_there)
+	if (cpu->rings && cpu->python.is_there) {
+		/* first the frames that BPF copied, which need not be read */
+		switch_causes_drain(cpu);
 		cpu_python_glance(cpu);
+	}
 	cpu_sample_locks(cpu);
 	/* the wake-up was for a sample's Python functions, or for a guest whose ring fills */
 	if (now_ns < cpu->next_drain_ns && !(cpu->rings && perf_rings_are_filling(cpu->rings)))

@@ -55,7 +55,7 @@ struct unwatched {
 struct cpu_walk {
 	struct stack_walk native;
 	uint32_t tid;
-	uint64_t time_ns; /* time of the sample; 0: the walk belongs to a switch */
+	uint64_t time_ns; /* time of the sample; 0: the stack is that of a wait or a switch */
 	/* It was copied when the thread left its processor, and the thread may run again. */
 	bool is_past;
 	const struct kernel_python_stack *python; /* … with these frames; NULL: none */
@@ -86,7 +86,7 @@ struct python_place {
 /* The Python frames that were read for a sample. */
 struct python_glance {
 	uint32_t tid;
-	bool is_copied;   /* by BPF; time_ns is then a little earlier */
+	bool is_copied;   /* by BPF; time_ns then differs a little */
 	uint64_t time_ns; /* time of the sample */
 	int status;       /* result of python_remote_frames; -EBUSY: the time budget was spent */
 	size_t first, count;
@@ -339,6 +339,8 @@ uint32_t cpu_python_of(struct cpu *cpu, const struct process *process, struct co
 void cpu_python_open(struct cpu *cpu, struct process *process, const struct memory_piece *piece);
 /* The same; searches the process's mappings for an interpreter. */
 void cpu_python_find(struct cpu *cpu, struct process *process);
+/* Lets BPF read the Python frames of the process's threads, as soon as it can. */
+void cpu_python_watch(struct cpu *cpu, struct process *process);
 /* Whether the futex address that a thread sleeps on lies in the lock of an interpreter, and the
  * state of the lock. */
 bool cpu_python_lock(struct cpu *cpu, struct process *process, const struct cpu_futex *futex,
@@ -417,8 +419,6 @@ void switch_causes_drain(struct cpu *cpu);
 void switch_causes_each_second(struct cpu *cpu, uint64_t now_ns);
 void switch_causes_begin_process(struct cpu *cpu, uint32_t pid);
 void switch_causes_end_process(struct cpu *cpu, uint32_t pid);
-/* Lets BPF read the Python frames of the process's threads, as soon as it can. */
-void switch_causes_watch_python(struct cpu *cpu, struct process *process);
 /* After a thread left its processor. took, for a preempted thread: the thread or process that got
  * the processor (0 in both: not known), and the stack. holds, for a blocked thread: sets in
  * thread->wait what it waits for. */

@@ -32,7 +32,7 @@ enum {
 	SINCE_3_11 = 0x030b,
 	MAX_PLACES = 1 << 18,
 	MAX_SAVED_NS = 10000000, /* max processor time for reading that can be overdrawn */
-	APART_NS = 100000,       /* between a copy by BPF and its sample */
+	APART_NS = 20000,        /* between a copy by BPF and its sample */
 	SHARE = 100,             /* reading may take 1/100 of the sampled processor time */
 	MIN_PARTS = 64,
 	PER_THOUSAND = 1000,
@@ -189,10 +189,13 @@ void cpu_python_take_copied(void *context, const struct kernel_python_stack *cop
 		python->glances[python->glance_count++] = glance;
 }
 
+/* The kernel reads the sample's time before it runs the BPF program (since Linux 6.3), or after. */
 static bool is_of(const struct python_glance *glance, uint32_t tid, uint64_t time_ns)
 {
-	return glance->tid == tid &&
-	       time_ns - glance->time_ns <= (glance->is_copied ? APART_NS : 0);
+	const uint64_t apart_ns =
+		glance->time_ns < time_ns ? time_ns - glance->time_ns : glance->time_ns - time_ns;
+
+	return glance->tid == tid && apart_ns <= (glance->is_copied ? APART_NS : 0);
 }
 
 static bool is_copied(const struct cpu_python *python, const struct perf_glance *sample)
@@ -210,7 +213,6 @@ void cpu_python_glance(struct cpu *cpu)
 	struct python_glance glance = {0};
 	struct perf_glance sample;
 
-	switch_causes_drain(cpu);
 	while (perf_rings_glance(cpu->rings, false, &sample)) {
 		struct process *process = processes_find(cpu->processes, sample.pid);
 

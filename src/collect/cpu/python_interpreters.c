@@ -151,6 +151,17 @@ static void find_interpreter(struct cpu *cpu, struct process *process, const cha
 	}
 }
 
+void cpu_python_watch(struct cpu *cpu, struct process *process)
+{
+	struct kernel_python places;
+
+	if (!cpu->who.is_ready || process->is_python_watched || !process->python ||
+	    python_remote_places(process->python, &places))
+		return;
+	process->is_python_watched = true;
+	kernel_watch_add_python(cpu->who.watch, process->row.pid, &places);
+}
+
 /* For processes without a native stack that contains a frame of the interpreter. */
 void cpu_python_find(struct cpu *cpu, struct process *process)
 {

@@ -122,7 +122,7 @@ static uint32_t walk_stack(struct cpu *cpu, struct cpu_walk *walk)
 	stack_walker_walk(cpu->walker, native);
 	cpu->frames_count = native->count;
 	find_interpreters(cpu, native);
-	switch_causes_watch_python(cpu, native->process);
+	cpu_python_watch(cpu, native->process);
 	if (walk->is_past && !walk->python && native->process->python &&
 	    cpu_python_has_evaluations(walk))
 		return 0;

@@ -287,17 +287,6 @@ void switch_causes_drain(struct cpu *cpu)
 		kernel_watch_allow_stacks(cpu->who.watch, STACKS_ROUND);
 }
 
-void switch_causes_watch_python(struct cpu *cpu, struct process *process)
-{
-	struct kernel_python places;
-
-	if (!cpu->who.is_ready || process->is_python_watched || !process->python ||
-	    python_remote_places(process->python, &places))
-		return;
-	process->is_python_watched = true;
-	kernel_watch_add_python(cpu->who.watch, process->row.pid, &places);
-}
-
 void switch_causes_begin_process(struct cpu *cpu, uint32_t pid)
 {
 	struct switch_causes *who = &cpu->who;
@@ -398,8 +387,8 @@ static void name_task(struct cpu *cpu, const struct kernel_task *task, uint64_t 
 void switch_causes_name_next(struct cpu *cpu, const struct kernel_out *out, uint32_t *ret_string,
 			     uint32_t *ret_holder)
 {
-	/* the processor idles, though the thread could run: only a cgroup's cpu.max does this */
-	if (!out->next.tid) {
+	/* if the processor idles, though the thread could run, it is throttled as well */
+	if ((out->head.flags & KERNEL_THROTTLED) || !out->next.tid) {
 		*ret_string = recording_string(cpu->recording, SWITCH_CPU_LIMIT);
 		return;
 	}
@@ -588,6 +577,14 @@ static uint32_t fault_string(struct cpu *cpu, const struct process *process,
 	return string;
 }
 
+/* "select" and "poll" without descriptors are sleeps: Python's time.sleep before 3.11 does so. */
+static bool has_no_descriptors(const char *call, const struct kernel_out *out)
+{
+	if (strcmp(call, "select") == 0 || strcmp(call, "pselect6") == 0)
+		return out->arguments[0] == 0;
+	return (strcmp(call, "poll") == 0 || strcmp(call, "ppoll") == 0) && out->arguments[1] == 0;
+}
+
 /* 0: no name is known for the cause. */
 static uint32_t wait_string(struct cpu *cpu, const struct process *process,
 			    const struct kernel_out *out)
@@ -601,6 +598,8 @@ static uint32_t wait_string(struct cpu *cpu, const struct process *process,
 		return fault_string(cpu, process, out);
 	if (blocked_is_futex(&place))
 		return lock_string(cpu, process, call, out);
+	if (call && has_no_descriptors(call, out))
+		return recording_string(cpu->recording, "sleep (select or poll)");
 	return call ? call_string(cpu, process->row.pid, out, call) : 0;
 }
 

@@ -12,12 +12,13 @@ PLANT(.name = "api_call", .kinds = "call computing", .words = "make_kernels clCr
 NOINLINE static void make_kernels(uint64_t ns)
 {
 	PLANT_BEGIN();
-	while (planted_ns() < ns) {
-		cl_kernel kernels[16];
+	while (planted_ns() < ns)
+		for (int i = 0; i < 100; i++) {
+			cl_kernel kernels[2];
 
-		clCreateKernelsInProgram(device.program, 2, kernels, NULL);
-		clReleaseKernel(kernels[0]);
-		clReleaseKernel(kernels[1]);
-	}
+			clCreateKernelsInProgram(device.program, 2, kernels, NULL);
+			clReleaseKernel(kernels[0]);
+			clReleaseKernel(kernels[1]);
+		}
 	PLANT_END();
 }

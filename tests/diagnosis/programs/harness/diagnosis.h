@@ -84,31 +84,21 @@ void place_begin(struct place *place, const char *function, const char *file, in
 #define PLANT_BEGIN() (GUILTY_BEGIN(), plant_start_clock(&plant))
 #define PLANT_END()   (plant_stop_clock(&plant), GUILTY_END())
 
-static inline uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-static inline uint64_t now_ns(void)
-{
-	return clock_ns(CLOCK_MONOTONIC);
-}
-
-static inline uint64_t cpu_ns(void)
-{
-	return clock_ns(CLOCK_THREAD_CPUTIME_ID);
-}
-
-/* A macro, so that the sleep is in the function that calls it. */
-#define sleep_ns(ns)                                                         \
-	do {                                                                 \
-		const struct timespec time_ = {(time_t)((ns) / 1000000000u), \
-					       (long)((ns) % 1000000000u)};  \
-		nanosleep(&time_, NULL);                                     \
-	} while (0)
+/* Macros: a function here would be the innermost one of the program's own. */
+#define clock_ns(clock)                                                                  \
+	({                                                                               \
+		struct timespec clock_now;                                               \
+		clock_gettime(clock, &clock_now);                                        \
+		(uint64_t) clock_now.tv_sec * 1000000000u + (uint64_t)clock_now.tv_nsec; \
+	})
+#define now_ns() clock_ns(CLOCK_MONOTONIC)
+#define cpu_ns() clock_ns(CLOCK_THREAD_CPUTIME_ID)
+#define sleep_ns(ns)                                                              \
+	({                                                                        \
+		const struct timespec sleep_time = {(time_t)((ns) / 1000000000u), \
+						    (long)((ns) % 1000000000u)};  \
+		nanosleep(&sleep_time, NULL);                                     \
+	})
 
 static inline void check(int is_good, const char *what)
 {
