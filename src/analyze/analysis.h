@@ -92,7 +92,7 @@ struct analysis_hidden {
 	 * launch in that window or in the second before it. */
 	uint64_t hidden;
 	uint64_t kernels;        /* kernels with such samples */
-	uint64_t never_launched; /* of these, samples of kernels that had not been launched before
+	uint64_t never_launched; /* samples among these whose kernel had not been launched before
 				    either */
 };
 
@@ -296,7 +296,7 @@ struct analysis_failure {
 	enum analysis_failure_kind kind;
 	const char *name; /* name of the function, the kernel or the command */
 	int32_t result;
-	uint32_t stack; /* of the first failed call that has one; 0: not known */
+	uint32_t stack; /* stack of the first failed call that has one; 0: not known */
 	uint64_t count;
 };
 

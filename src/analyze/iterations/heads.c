@@ -25,23 +25,6 @@
 
 #define NO_HEAD SIZE_MAX
 
-uint64_t most_frequent(uint64_t *numbers, size_t count, double *ret_share)
-{
-	uint64_t best = 0;
-	size_t best_run = 0, run = 0;
-
-	qsort(numbers, count, sizeof(*numbers), compare_u64);
-	for (size_t i = 0; i < count; i++) {
-		run = i && numbers[i] == numbers[i - 1] ? run + 1 : 1;
-		if (run > best_run) {
-			best_run = run;
-			best = numbers[i];
-		}
-	}
-	*ret_share = count ? (double)best_run / (double)count : 0;
-	return best;
-}
-
 /* ---- signs ----------------------------------------------------------------------------------- */
 
 static uint32_t place_of(const struct heads *heads, size_t i)

@@ -19,6 +19,23 @@ static const double most = 0.8, half = 0.5;
 
 enum { SIDE = 4, MAX_RUN = 64, LIKE_GAPS = 4 };
 
+uint64_t most_frequent(uint64_t *numbers, size_t count, double *ret_share)
+{
+	uint64_t best = 0;
+	size_t best_run = 0, run = 0;
+
+	qsort(numbers, count, sizeof(*numbers), compare_u64);
+	for (size_t i = 0; i < count; i++) {
+		run = i && numbers[i] == numbers[i - 1] ? run + 1 : 1;
+		if (run > best_run) {
+			best_run = run;
+			best = numbers[i];
+		}
+	}
+	*ret_share = count ? (double)best_run / (double)count : 0;
+	return best;
+}
+
 /* The key of the k-th neighbour, from 0; UINT32_MAX: beyond the ends. A run of one key counts once,
  * because it is an inner loop of any length. */
 static uint32_t neighbour_key(const struct sequence *sequence, size_t i, bool is_before, size_t k)

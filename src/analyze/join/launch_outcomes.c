@@ -20,7 +20,7 @@
 #include "analyze/model.h"
 #include "base/array.h"
 
-const char *verdict_text(enum verdict verdict)
+const char *verdict_text(enum launch_outcome verdict)
 {
 	static const char *const texts[] = {
 		[VERDICT_FAILED_CALL] = "the call failed",
@@ -37,7 +37,7 @@ const char *verdict_text(enum verdict verdict)
 	return array_text(texts, ARRAY_COUNT(texts), verdict, NULL);
 }
 
-static enum verdict expected_of(const struct model *model, const struct event_launch *row)
+static enum launch_outcome expected_of(const struct model *model, const struct event_launch *row)
 {
 	const struct event_queue *queue = model_entity(model, EVENT_QUEUE, row->queue);
 
@@ -50,23 +50,23 @@ static enum verdict expected_of(const struct model *model, const struct event_la
 	return VERDICT_DRAWN;
 }
 
-enum verdict verdicts_of(const struct verdicts *verdicts, const struct event_launch *row)
+enum launch_outcome verdicts_of(const struct verdicts *verdicts, const struct event_launch *row)
 {
 	uint32_t stored = pair_map_find(&verdicts->map, row->thread, row->enter);
 
 	if (row->result || stored == PAIR_MAP_NONE)
 		return expected_of(verdicts->model, row);
-	return (enum verdict)stored;
+	return (enum launch_outcome)stored;
 }
 
-bool verdicts_has_end(const struct verdicts *verdicts, enum verdict verdict)
+bool verdicts_has_end(const struct verdicts *verdicts, enum launch_outcome verdict)
 {
 	return verdict != VERDICT_REPLACED && verdict != VERDICT_NOT_EXECUTED &&
 	       (verdict != VERDICT_NEVER || !verdicts->lost_executions);
 }
 
 /* The verdict on a launch with this execution. */
-static enum verdict judge(const struct verdicts *verdicts, const struct event_execution *row)
+static enum launch_outcome judge(const struct verdicts *verdicts, const struct event_execution *row)
 {
 	bool is_timed = row->valid & EXECUTION_TIMED;
 
@@ -85,13 +85,13 @@ static enum verdict judge(const struct verdicts *verdicts, const struct event_ex
 
 /* Stores the verdict if it differs from the expected one. */
 static int add_verdict(struct verdicts *verdicts, const struct command *command,
-		       enum verdict verdict)
+		       enum launch_outcome verdict)
 {
 	const struct event_launch *launch = command->launch;
 	bool is_gone = !command->execution;
 
 	/* A launch before the exported part is not drawn, but can be in flight in that part. */
-	if (verdict == (enum verdict)command->tag || launch->enter >= verdicts->to_ns ||
+	if (verdict == (enum launch_outcome)command->tag || launch->enter >= verdicts->to_ns ||
 	    (launch->enter < verdicts->from_ns && !is_gone))
 		return 0;
 	return pair_map_put(&verdicts->map, launch->thread, launch->enter, verdict);
@@ -119,7 +119,7 @@ static int on_launch(void *context, const struct event_launch *row, uint64_t num
 static int on_command(void *context, const struct command *command)
 {
 	struct verdicts *verdicts = context;
-	enum verdict verdict;
+	enum launch_outcome verdict;
 
 	if (!command->launch)
 		return 0;

@@ -14,7 +14,7 @@
 
 struct model;
 
-enum verdict {
+enum launch_outcome {
 	VERDICT_DRAWN,        /* its execution gets a slice */
 	VERDICT_DRAWN_BEFORE, /* it gets a slice that begins before the launch, and no arrow */
 	VERDICT_FAILED_CALL,
@@ -31,7 +31,7 @@ enum verdict {
 /* Stores only verdicts that differ from the one expected from the launch's own row. */
 struct verdicts {
 	const struct model *model; /* borrowed */
-	struct pair_map map;       /* (thread, enter) -> enum verdict */
+	struct pair_map map;       /* (thread, enter) -> enum launch_outcome */
 	uint64_t from_ns, to_ns;   /* the exported part */
 	bool lost_executions;      /* executions were lost: a launch without one may have ended */
 	struct analysis_ledger ledger; /* for the whole trace */
@@ -45,12 +45,12 @@ int verdicts_init(struct verdicts *verdicts, const struct model *model, uint64_t
 		  uint64_t to_ns);
 void verdicts_fini(struct verdicts *verdicts); /* NULL-safe */
 
-enum verdict verdicts_of(const struct verdicts *verdicts, const struct event_launch *row);
+enum launch_outcome verdicts_of(const struct verdicts *verdicts, const struct event_launch *row);
 
 /* Whether it is known until when a launch is in flight: until its execution, or until the end of
  * the recording. It is not known for a launch that was not executed, nor for one without an
  * execution if executions were lost. */
-bool verdicts_has_end(const struct verdicts *verdicts, enum verdict verdict);
+bool verdicts_has_end(const struct verdicts *verdicts, enum launch_outcome verdict);
 
 /* The reason why there is no slice, as text for users; NULL if there is a slice. */
-const char *verdict_text(enum verdict verdict);
+const char *verdict_text(enum launch_outcome verdict);

@@ -80,7 +80,7 @@ struct thread_state {
 	uint32_t stack;      /* its stack when it went away; 0: not known */
 	uint32_t wait;       /* number of waits; 0: not known */
 	bool is_preempted;
-	uint32_t sampled_stack; /* of its last sample outside of calls; 0: none */
+	uint32_t sampled_stack; /* stack of its last sample outside of calls; 0: none */
 	uint64_t sampled_ns;    /* the time of that sample, plus the time preempted since then */
 	/* When the thread was woken last, and by whom. */
 	uint64_t woken_until;

@@ -41,7 +41,7 @@ struct maker {
 	const struct analysis *analysis;
 	struct frames *frames;
 	struct verdict *verdict;
-	struct string_table keys;         /* of causes: an id is an index + 1 */
+	struct string_table keys;         /* keys of causes: an id is an index + 1 */
 	struct pair_map waits;            /* (wait, 0) -> index of the first counterpart */
 	struct counterpart *counterparts; /* owned */
 	size_t counterparts_count, counterparts_capacity;

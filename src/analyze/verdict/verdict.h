@@ -74,19 +74,19 @@ struct verdict_cause {
 	uint64_t ns;
 	uint64_t preempted_ns;      /* part of ns in which another thread had the processor */
 	uint32_t thread;            /* id of the launching thread; 0: not known */
-	struct verdict_place place; /* of that thread */
+	struct verdict_place place; /* place of that thread */
 	const char *what; /* the object of the wait, the function called, or who ran; "" */
 	/* The holder of the lock, the thread that ended the wait, or the thread of the same process
 	 * that preempted it; 0: none, or not known. */
 	uint32_t other_thread;
-	struct verdict_place other; /* of the other thread, meanwhile */
+	struct verdict_place other; /* place of the other thread, meanwhile */
 	bool is_other_away;         /* it was off its processor most of that time */
 	bool is_after;              /* CAUSE_NOTHING_TO_DO: after the last command */
 };
 
 struct verdict {
 	size_t device;
-	bool is_whole; /* of the whole window, not of the steady part */
+	bool is_whole; /* it covers the whole window, not the steady part */
 	const struct account_steady *steady;
 	struct verdict_cause *causes; /* owned; the longest first */
 	size_t count, capacity;

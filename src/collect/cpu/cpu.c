@@ -78,6 +78,17 @@ void cpu_use_states(struct cpu *cpu)
 	snprintf(cpu->state.source.name, sizeof(cpu->state.source.name), "thread-state");
 }
 
+static void open_bpf(struct cpu *cpu, bool is_wanted)
+{
+	const struct kernel_watch_options options = {
+		.interrupts = cpu->interrupts.is_wanted,
+		.on_record = cpu->who.is_machine ? cpu_machine_take : NULL,
+		.on_python = cpu_python_take_copied,
+		.context = cpu};
+
+	switch_causes_open(cpu, &options, is_wanted);
+}
+
 int cpu_open(struct recording *recording, const struct cpu_options *options, struct cpu **ret_cpu)
 {
 	const struct perf_rings_options rings = {.source = options->source,
@@ -125,7 +136,7 @@ int cpu_open(struct recording *recording, const struct cpu_options *options, str
 	cpu_interrupts_open(cpu);
 	cpu->interrupts.is_wanted = options->has_interrupts;
 	if ((cpu->rings || options->is_machine) && options->has_bpf)
-		switch_causes_open(cpu, options->wants_bpf);
+		open_bpf(cpu, options->wants_bpf);
 	*ret_cpu = cpu;
 	return 0;
 }

@@ -3,12 +3,13 @@
  * collect/cpu/cpu_private.h - state and functions that the files of the CPU collector share
  *
  * cpu.c opens the collector and runs its rounds; attach.c attaches processes; records.c takes perf
- * records; losses.c and inspection.c note missing data; stacks.c walks stacks;
- * python_interpreters.c opens Python interpreters; python.c reads their frames; python_merge.c
- * merges them into native stacks; lock_samples.c samples their locks; kernels.c finds samples
- * inside PoCL kernels; waits.c tracks blocked threads; switch_cause.c finds preemptors, wakers and
- * lock holders with BPF; machine.c records the switches of the whole machine; interrupts.c sums
- * interrupt time; states.c polls threads where perf is refused.
+ * records; losses.c and inspection.c note missing data; memory.c reads mappings; stacks.c walks
+ * stacks; python_interpreters.c opens Python interpreters; python.c reads their frames;
+ * python_merge.c merges them into native stacks; lock_samples.c samples their locks; kernels.c
+ * finds samples inside PoCL kernels; waits.c tracks blocked threads; switch_cause.c finds
+ * preemptors, wakers and lock holders with BPF; machine.c records the switches of the whole
+ * machine, and machine_threads.c finds its threads; interrupts.c sums interrupt time; states.c
+ * polls threads where perf is refused.
  */
 #pragma once
 
@@ -256,6 +257,20 @@ static inline void cpu_for_each_process(struct cpu *cpu,
 		what(cpu, (struct process *)(uintptr_t)value);
 }
 
+/* Whether the memory budget admits one more stack; counts a refused one. The recorder keeps stacks
+ * in memory until it ends. */
+static inline bool cpu_has_room(struct cpu *cpu)
+{
+	return quota_admit(&cpu->second_stacks) && quota_admit(&cpu->all_stacks);
+}
+
+/* Charges the memory that a stack took to the budget. */
+static inline void cpu_charge_stacks(struct cpu *cpu, uint64_t bytes)
+{
+	quota_charge(&cpu->second_stacks, bytes);
+	quota_charge(&cpu->all_stacks, bytes);
+}
+
 /* ---- cpu.c ---- */
 
 /* Whether perf events were refused by a rule or a limit, so that polling can replace them. */
@@ -289,13 +304,15 @@ void cpu_note_losses(struct cpu *cpu);
 /* Writes the last losses, including those that no ring could report. */
 void cpu_count_last_losses(struct cpu *cpu);
 
-/* ---- cpu/stacks.c ---- */
+/* ---- cpu/memory.c ---- */
 
 /* Adds a mapping that a perf record reports. */
 void cpu_put_piece(struct cpu *cpu, struct process *process, const struct perf_map *map,
 		   const char *path);
 /* Reads all mappings of a process from /proc. */
 void cpu_read_memory(struct cpu *cpu, struct process *process);
+
+/* ---- cpu/stacks.c ---- */
 
 /* The trace's stack of a sample; 0: none. */
 uint32_t cpu_sampled_stack(struct cpu *cpu, struct process *process,
@@ -318,11 +335,6 @@ bool cpu_look_at_blocked(struct cpu *cpu, struct process *process, uint32_t tid,
 /* Reads new names of the process's JIT code; the second function is for the end of a process. */
 void cpu_name_code(struct cpu *cpu, struct process *process);
 void cpu_finish_code(struct cpu *cpu, struct process *process);
-
-/* Whether the memory budget admits one more stack; counts a refused one. */
-bool cpu_has_room(struct cpu *cpu);
-/* Charges the memory that a stack took to the budget. */
-void cpu_charge_stacks(struct cpu *cpu, uint64_t bytes);
 
 /* ---- cpu/kernels.c ---- */
 
@@ -410,7 +422,8 @@ void cpu_say_wait(const struct thread_wait *wait, bool is_look_valid, struct eve
 /* ---- cpu/switch_cause.c ---- */
 
 /* Starts loading the BPF programs in the background. is_wanted: the user asked for them. */
-void switch_causes_open(struct cpu *cpu, bool is_wanted);
+void switch_causes_open(struct cpu *cpu, const struct kernel_watch_options *options,
+			bool is_wanted);
 void switch_causes_close(struct cpu *cpu);
 /* Describes BPF records without room, as in "the waker of 3 wakings"; "": none. */
 void switch_causes_losses_text(const struct kernel_losses *losses, char *ret_text, size_t size);
@@ -455,9 +468,16 @@ void cpu_interrupt_name(const struct kernel_interrupt_key *key,
 void cpu_machine_take(void *context, const struct kernel_head *head);
 /* Writes a loss row for each thread with switches that were missed since begin_ns. */
 void cpu_machine_put_losses(struct cpu *cpu, uint64_t begin_ns, uint64_t end_ns);
+
+/* ---- cpu/machine_threads.c ---- */
+
 /* Finds or creates a thread. NULL: the idle task of a processor, or out of memory. */
 struct process_thread *cpu_machine_thread(struct cpu *cpu, const struct kernel_task *task,
 					  uint64_t time_ns, struct process **ret_process);
+/* For a record of a tid whose thread has ended: the tid was reused, or another thread of the
+ * process called exec. */
+struct process_thread *cpu_machine_begin_again(struct cpu *cpu, struct process *process,
+					       const struct kernel_task *task, uint64_t time_ns);
 
 /* ---- cpu/states.c ---- */
 

@@ -20,26 +20,6 @@
 
 #include "base/array.h"
 
-/* Finds the process, or creates it if it is new or its pid was reused. */
-static struct process *find_process(struct cpu *cpu, uint32_t tgid, uint64_t time_ns)
-{
-	struct process *process = processes_find(cpu->processes, tgid);
-
-	if (process && (!process->has_ended || process->row.end_ns >= time_ns))
-		return process;
-	return processes_begin(cpu->processes, tgid, time_ns);
-}
-
-static void name_thread(struct cpu *cpu, struct process *process, struct process_thread *thread,
-			const char *comm, uint64_t time_ns)
-{
-	char name[PROCESS_NAME_BYTES];
-
-	snprintf(name, sizeof(name), "%.*s", KERNEL_NAME_BYTES - 1, comm);
-	if (name[0] && strcmp(name, thread->name) != 0)
-		process_thread_rename(cpu->processes, process, thread, name, time_ns);
-}
-
 /* A kernel thread has no program file to look up. Its process gets the name that ps(1) shows. */
 static void name_kernel_thread(struct cpu *cpu, struct process *process, const char *name)
 {
@@ -50,21 +30,6 @@ static void name_kernel_thread(struct cpu *cpu, struct process *process, const c
 	process->is_looked_at = true;
 	snprintf(text, sizeof(text), "[%s]", name);
 	process->row.command_string = recording_string(cpu->recording, text);
-}
-
-struct process_thread *cpu_machine_thread(struct cpu *cpu, const struct kernel_task *task,
-					  uint64_t time_ns, struct process **ret_process)
-{
-	struct process *process = task->tgid ? find_process(cpu, task->tgid, time_ns) : NULL;
-	struct process_thread *thread =
-		process ? process_thread(cpu->processes, process, task->tid, time_ns) : NULL;
-
-	*ret_process = process;
-	if (!thread)
-		return NULL;
-	if (task->name[0])
-		name_thread(cpu, process, thread, task->name, time_ns);
-	return thread;
 }
 
 /* The rows' source is the processor and not the thread: the rows of one processor arrive in the
@@ -226,19 +191,6 @@ static void take_in(struct cpu *cpu, const struct process_thread *thread,
 	put_switch(cpu, &row);
 }
 
-/* A record of a tid whose thread has ended: the tid was reused, or another thread of the process
- * called exec. */
-static struct process_thread *begin_again(struct cpu *cpu, struct process *process,
-					  const struct kernel_task *task, uint64_t time_ns)
-{
-	struct process_thread *thread =
-		process_thread_begin(cpu->processes, process, task->tid, time_ns);
-
-	if (thread && task->name[0])
-		name_thread(cpu, process, thread, task->name, time_ns);
-	return thread;
-}
-
 void cpu_machine_take(void *context, const struct kernel_head *head)
 {
 	struct cpu *cpu = context;
@@ -251,7 +203,7 @@ void cpu_machine_take(void *context, const struct kernel_head *head)
 	thread = cpu_machine_thread(cpu, &task, head->time_ns, &process);
 	/* the recorder may learn of the end before it reads older records of the thread */
 	if (thread && thread->row.end_ns && thread->row.end_ns < head->time_ns)
-		thread = begin_again(cpu, process, &task, head->time_ns);
+		thread = cpu_machine_begin_again(cpu, process, &task, head->time_ns);
 	if (!thread)
 		return;
 	if (head->flags & KERNEL_OWN_THREAD)

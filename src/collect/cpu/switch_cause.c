@@ -72,13 +72,8 @@ static void note_no_rights(struct cpu *cpu)
 	note_refused(cpu, text);
 }
 
-void switch_causes_open(struct cpu *cpu, bool is_wanted)
+void switch_causes_open(struct cpu *cpu, const struct kernel_watch_options *options, bool is_wanted)
 {
-	const struct kernel_watch_options options = {
-		.interrupts = cpu->interrupts.is_wanted,
-		.on_record = cpu->who.is_machine ? cpu_machine_take : NULL,
-		.on_python = cpu_python_take_copied,
-		.context = cpu};
 	struct switch_causes *who = &cpu->who;
 	int error;
 
@@ -91,7 +86,7 @@ void switch_causes_open(struct cpu *cpu, bool is_wanted)
 		note_no_rights(cpu);
 		return;
 	}
-	error = kernel_watch_start(&options, &who->watch);
+	error = kernel_watch_start(options, &who->watch);
 	/* -ENOSYS: duet was built without BPF; a note would appear in every recording */
 	if (error && (is_wanted || error != -ENOSYS))
 		note_refused(cpu, error_text());

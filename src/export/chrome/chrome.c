@@ -73,7 +73,7 @@ static int write_launch(struct chrome *chrome, const struct call *call,
 			const struct chrome_place *place)
 {
 	const struct event_launch *row = &call->row.launch;
-	enum verdict verdict = verdicts_of(&chrome->verdicts, row);
+	enum launch_outcome verdict = verdicts_of(&chrome->verdicts, row);
 
 	chrome_events_launch(&chrome->events, place, row, verdict);
 	if (verdict == VERDICT_DRAWN && chrome->has_flows)

@@ -120,7 +120,7 @@ void chrome_events_api(const struct chrome_events *events, const struct chrome_p
 }
 
 void chrome_events_launch(const struct chrome_events *events, const struct chrome_place *place,
-			  const struct event_launch *row, enum verdict verdict)
+			  const struct event_launch *row, enum launch_outcome verdict)
 {
 	const struct command command = {.launch = row};
 	const char *why = verdict_text(verdict);

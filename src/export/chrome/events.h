@@ -27,7 +27,7 @@ void chrome_events_api(const struct chrome_events *events, const struct chrome_p
 /* The arguments of the command are written at its execution, or at the launch if it has no
  * execution. */
 void chrome_events_launch(const struct chrome_events *events, const struct chrome_place *place,
-			  const struct event_launch *row, enum verdict verdict);
+			  const struct event_launch *row, enum launch_outcome verdict);
 /* Write a pushed range, which nests in its thread's calls; a mark; a started range, which may
  * overlap others of its thread. id: unique among started ranges. */
 void chrome_events_range(const struct chrome_events *events, const struct chrome_place *place,

@@ -40,9 +40,9 @@ struct slice {
 	uint64_t track;
 	enum event_kind kind;
 	bool is_shown;
-	bool has_launch;      /* executions only */
-	enum verdict verdict; /* launches only */
-	uint64_t flow;        /* launches only; 0: no arrow */
+	bool has_launch;             /* executions only */
+	enum launch_outcome verdict; /* launches only */
+	uint64_t flow;               /* launches only; 0: no arrow */
 	struct slice_steps at_begin, at_end;
 	uint32_t next_free;
 	union {

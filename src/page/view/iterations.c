@@ -53,8 +53,10 @@ static int add_iterations(struct view_tracks *tracks, uint64_t median_ns, const 
 		if (!length_of(iteration) ||
 		    !analysis_shows(tracks->analysis, iteration->begin, iteration->end))
 			continue;
-		error = view_tracks_add_span(tracks, tracks->iterations, iteration->begin,
-					     iteration->end, names[is_slow]);
+		error = view_tracks_add_span(tracks, tracks->iterations,
+					     &(struct view_span){.begin = iteration->begin,
+								 .end = iteration->end,
+								 .what = names[is_slow]});
 	}
 	return error;
 }

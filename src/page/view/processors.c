@@ -66,6 +66,7 @@ static int end_running(struct view_tracks *tracks, size_t cpu, uint64_t time_ns)
 {
 	struct view_running *running = &tracks->processors.list[cpu];
 	const size_t thread = running->thread;
+	struct view_span span = {.begin = running->since_ns, .end = time_ns};
 	uint32_t name;
 	int error;
 
@@ -76,9 +77,10 @@ static int end_running(struct view_tracks *tracks, size_t cpu, uint64_t time_ns)
 	error = name_thread(tracks, thread, &name);
 	if (!error && !running->track)
 		error = view_tracks_new(tracks, VIEW_PROCESSOR, cpu, &running->track);
-	return error ? error
-		     : view_tracks_add_span(tracks, running->track, running->since_ns, time_ns,
-					    name);
+	if (error)
+		return error;
+	span.what = name;
+	return view_tracks_add_span(tracks, running->track, &span);
 }
 
 int view_processors_switch(struct view_tracks *tracks, const struct event_switch *row)

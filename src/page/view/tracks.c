@@ -20,57 +20,9 @@
 #include "analyze/model.h"
 #include "base/array.h"
 
-#define MAX_TIME   (INT64_C(1) << 53) /* largest integer range that a double represents exactly */
-#define FIRST_PATH 16                 /* device tracks: smaller numbers are causes */
+#define FIRST_PATH 16 /* device tracks: smaller numbers are causes */
 
 _Static_assert(CAUSE_COUNT <= FIRST_PATH, "causes and paths have numbers of their own");
-
-static const struct {
-	enum pyramid_type type;
-	unsigned int columns;
-} kinds[VIEW_KIND_COUNT] = {
-	[VIEW_CALLS] = {PYRAMID_SPANS, 8},      [VIEW_OFF] = {PYRAMID_SPANS, 7},
-	[VIEW_SAMPLES] = {PYRAMID_MOMENTS, 4},  [VIEW_DEVICE] = {PYRAMID_SPANS, 7},
-	[VIEW_CONTEXT] = {PYRAMID_SPANS, 7},    [VIEW_QUEUE] = {PYRAMID_SPANS, 7},
-	[VIEW_TRANSFERS] = {PYRAMID_SPANS, 7},  [VIEW_WAITING] = {PYRAMID_CROWDS, 7},
-	[VIEW_REJECTED] = {PYRAMID_SPANS, 7},   [VIEW_METRIC] = {PYRAMID_VALUES, 2},
-	[VIEW_CLOCK] = {PYRAMID_VALUES, 2},     [VIEW_RANGES] = {PYRAMID_SPANS, 7},
-	[VIEW_COUNTER] = {PYRAMID_READINGS, 4}, [VIEW_PROCESSOR] = {PYRAMID_SPANS, 7},
-	[VIEW_ITERATIONS] = {PYRAMID_SPANS, 7},
-};
-
-int64_t view_tracks_time(const struct view_tracks *tracks, uint64_t host_ns)
-{
-	uint64_t begin_ns = tracks->analysis->begin_ns;
-
-	if (host_ns >= begin_ns)
-		return host_ns - begin_ns < MAX_TIME ? (int64_t)(host_ns - begin_ns) : MAX_TIME;
-	return begin_ns - host_ns < MAX_TIME ? -(int64_t)(begin_ns - host_ns) : -MAX_TIME;
-}
-
-int view_tracks_new(struct view_tracks *tracks, enum view_kind kind, size_t entity,
-		    struct view_track **ret_track)
-{
-	const struct analysis *analysis = tracks->analysis;
-	int64_t from = view_tracks_time(tracks, analysis->from_ns), to = MAX_TIME;
-	struct view_track *track = calloc(1, sizeof(*track));
-
-	if (!track || array_grow(tracks->all, tracks->capacity, tracks->count + 1)) {
-		free(track);
-		return -ENOMEM;
-	}
-	if (analysis->has_window)
-		to = view_tracks_time(tracks, analysis->to_ns);
-	if (kind == VIEW_CALLS || kind == VIEW_OFF || kind == VIEW_SAMPLES || kind == VIEW_RANGES)
-		tracks->has_threads[tracks->process_of[entity]] = true;
-	track->kind = kind;
-	track->entity = entity;
-	pyramid_init(&track->pyramid, kinds[kind].type, kinds[kind].columns, 2 * kind, from,
-		     to > from ? to : from + 1, tracks->store);
-	tracks->all[tracks->count++] = track;
-	*ret_track = track;
-	return 0;
-}
 
 /* list: the tracks of one kind, by index of the entity. */
 static int find_track(struct view_tracks *tracks, struct view_track **list, enum view_kind kind,
@@ -84,49 +36,9 @@ static int find_track(struct view_tracks *tracks, struct view_track **list, enum
 
 /* ---- spans ---- */
 
-/* The values from which the columns of a span are computed, see docs/design/view.md. */
-struct span {
-	uint64_t begin, end; /* host ns */
-	uint64_t what, stack, link, extra;
-	uint64_t argument; /* only calls have that column */
-	bool is_uncovered;
-};
-
-static uint64_t length_of(const struct view_tracks *tracks, uint64_t begin, uint64_t end)
-{
-	return (uint64_t)(view_tracks_time(tracks, end) - view_tracks_time(tracks, begin));
-}
-
-static int add_span(struct view_tracks *tracks, struct view_track *track, const struct span *span)
-{
-	uint64_t length = length_of(tracks, span->begin, span->end), values[7];
-	const struct pyramid_item item = {.begin_ns = view_tracks_time(tracks, span->begin),
-					  .duration_ns = length,
-					  .what = span->what,
-					  .is_uncovered = span->is_uncovered,
-					  .values = values};
-	size_t lane;
-
-	if (lanes_place_command(&track->lanes, span->begin, span->end, &lane))
-		return -ENOMEM;
-	memcpy(values,
-	       (uint64_t[]){length, lane, span->what, span->stack, span->link, span->extra,
-			    span->argument},
-	       sizeof(values));
-	return pyramid_add(&track->pyramid, &item);
-}
-
-int view_tracks_add_span(struct view_tracks *tracks, struct view_track *track, uint64_t begin,
-			 uint64_t end, uint64_t what)
-{
-	const struct span span = {.begin = begin, .end = end, .what = what};
-
-	return add_span(tracks, track, &span);
-}
-
 /* Adds a span to the track of `thing`, see find_track. name: number in view_code. */
 static int add_named(struct view_tracks *tracks, struct view_track **list, enum view_kind kind,
-		     size_t entity, uint32_t name, uint32_t stack_id, struct span *span)
+		     size_t entity, uint32_t name, uint32_t stack_id, struct view_span *span)
 {
 	struct view_track *track;
 	uint32_t stack;
@@ -138,7 +50,7 @@ static int add_named(struct view_tracks *tracks, struct view_track **list, enum 
 		return error;
 	span->what = name;
 	span->stack = stack;
-	return add_span(tracks, track, span);
+	return view_tracks_add_span(tracks, track, span);
 }
 
 /* ---- thread activity ---- */
@@ -148,7 +60,7 @@ static int end_away(struct view_tracks *tracks, size_t thread, uint64_t time_ns)
 {
 	struct view_away *away = &tracks->away[thread];
 	const struct event_switch *row = &away->row;
-	struct span span = {.begin = away->since_ns, .end = time_ns};
+	struct view_span span = {.begin = away->since_ns, .end = time_ns};
 	uint32_t name;
 	int error;
 
@@ -166,7 +78,7 @@ static int end_away(struct view_tracks *tracks, size_t thread, uint64_t time_ns)
 }
 
 static int add_call(struct view_tracks *tracks, uint32_t thread_id, uint32_t function,
-		    uint32_t stack_id, struct span *span)
+		    uint32_t stack_id, struct view_span *span)
 {
 	size_t thread = entity_index_find(&tracks->threads, thread_id);
 	uint32_t name;
@@ -181,21 +93,21 @@ static int add_call(struct view_tracks *tracks, uint32_t thread_id, uint32_t fun
 
 static int on_api(struct view_tracks *tracks, const struct event_api *row)
 {
-	struct span span = {.begin = row->begin,
-			    .end = row->end,
-			    .extra = view_zigzag(row->result),
-			    .argument = row->argument};
+	struct view_span span = {.begin = row->begin,
+				 .end = row->end,
+				 .extra = view_zigzag(row->result),
+				 .argument = row->argument};
 
 	return add_call(tracks, row->thread, row->function_string, row->stack, &span);
 }
 
 static int on_launch(struct view_tracks *tracks, const struct event_launch *row, uint64_t number)
 {
-	struct span span = {.begin = row->enter,
-			    .end = row->exit,
-			    .link = number,
-			    .extra = view_zigzag(row->result),
-			    .argument = row->bytes};
+	struct view_span span = {.begin = row->enter,
+				 .end = row->exit,
+				 .link = number,
+				 .extra = view_zigzag(row->result),
+				 .argument = row->bytes};
 
 	return add_call(tracks, row->thread, row->function_string, row->stack, &span);
 }
@@ -259,7 +171,7 @@ static int on_switch(struct view_tracks *tracks, const struct event_switch *row)
 
 static int on_range(struct view_tracks *tracks, const struct event_range *row)
 {
-	struct span span = {.begin = row->begin, .end = row->end};
+	struct view_span span = {.begin = row->begin, .end = row->end};
 	size_t thread = entity_index_find(&tracks->threads, row->thread);
 	uint32_t name, domain;
 	int error;
@@ -319,8 +231,8 @@ static int add_waiting(struct view_tracks *tracks, const struct observed_command
 	if (error)
 		return error;
 	memcpy(values,
-	       (uint64_t[]){length_of(tracks, begin, between), lane,
-			    length_of(tracks, between, row->started), command->path,
+	       (uint64_t[]){view_tracks_length(tracks, begin, between), lane,
+			    view_tracks_length(tracks, between, row->started), command->path,
 			    command->launch, 0},
 	       sizeof(values));
 	return pyramid_add(&track->pyramid,
@@ -340,7 +252,7 @@ const struct view_track *view_tracks_context(const struct view_tracks *tracks, s
 
 /* Adds a command to the track of its context, unless the context has only one queue. */
 static int add_to_context(struct view_tracks *tracks, const struct observed_command *command,
-			  const struct span *span)
+			  const struct view_span *span)
 {
 	struct view_track *track;
 	uint32_t index;
@@ -350,29 +262,29 @@ static int add_to_context(struct view_tracks *tracks, const struct observed_comm
 		return 0;
 	index = pair_map_find(&tracks->contexts, command->device, command->context);
 	if (index != PAIR_MAP_NONE)
-		return add_span(tracks, tracks->all[index], span);
+		return view_tracks_add_span(tracks, tracks->all[index], span);
 	error = view_tracks_new(tracks, VIEW_CONTEXT, command->context, &track);
 	if (!error)
 		error = pair_map_put(&tracks->contexts, command->device, command->context,
 				     (uint32_t)tracks->count - 1);
-	return error ? error : add_span(tracks, track, span);
+	return error ? error : view_tracks_add_span(tracks, track, span);
 }
 
 static int add_execution(struct view_tracks *tracks, const struct observed_command *command)
 {
 	const struct event_execution *row = command->row;
-	struct span span = {.begin = row->started,
-			    .end = row->ended,
-			    .what = command->path,
-			    .link = command->launch,
-			    .extra = command->bytes ? command->bytes : command->work_items};
+	struct view_span span = {.begin = row->started,
+				 .end = row->ended,
+				 .what = command->path,
+				 .link = command->launch,
+				 .extra = command->bytes ? command->bytes : command->work_items};
 	const bool is_copy = tracks->analysis->paths[command->path].class == ACCOUNT_COPY;
 	struct view_track *track;
 	int error = find_track(tracks, is_copy ? tracks->transfers : tracks->queues,
 			       is_copy ? VIEW_TRANSFERS : VIEW_QUEUE, command->queue, &track);
 
 	if (!error)
-		error = add_span(tracks, track, &span);
+		error = view_tracks_add_span(tracks, track, &span);
 	span.extra = 0;
 	return error ? error : add_to_context(tracks, command, &span);
 }
@@ -383,10 +295,10 @@ static int add_rejected(struct view_tracks *tracks, const struct observed_comman
 {
 	const struct event_execution *row = command->row;
 	uint64_t begin = command->enter ? command->enter : row->seen;
-	struct span span = {.begin = begin < row->seen ? begin : row->seen,
-			    .end = row->seen,
-			    .link = command->launch,
-			    .extra = view_zigzag(row->status)};
+	struct view_span span = {.begin = begin < row->seen ? begin : row->seen,
+				 .end = row->seen,
+				 .link = command->launch,
+				 .extra = view_zigzag(row->status)};
 	uint32_t name;
 	int error;
 
@@ -415,14 +327,15 @@ static int on_command(void *context, const struct observed_command *command)
 static int put_state(struct view_tracks *tracks, size_t device)
 {
 	const struct account_span *span = &tracks->states[device].span;
-	struct span item = {.begin = span->begin, .end = span->end, .is_uncovered = !span->is_busy};
+	struct view_span item = {
+		.begin = span->begin, .end = span->end, .is_uncovered = !span->is_busy};
 	struct view_track *track;
 	int error = find_track(tracks, tracks->devices, VIEW_DEVICE, device, &track);
 
 	item.what = span->is_busy ? (uint64_t)span->tag + FIRST_PATH : span->cause;
 	if (!span->is_busy && span->has_owner)
 		item.stack = (uint64_t)span->tag + 1;
-	return error ? error : add_span(tracks, track, &item);
+	return error ? error : view_tracks_add_span(tracks, track, &item);
 }
 
 static bool goes_on(const struct view_state *state, const struct account_span *span)
@@ -482,13 +395,6 @@ static int init_queues(struct view_tracks *tracks)
 		error = init_queue(tracks, i, &first);
 	pair_map_fini(&first);
 	return error;
-}
-
-void *view_tracks_list(struct view_tracks *tracks, size_t count, size_t size)
-{
-	void *list = arena_alloc(&tracks->lists, count * size);
-
-	return list ? memset(list, 0, count * size) : NULL;
 }
 
 static int make_lists(struct view_tracks *tracks)

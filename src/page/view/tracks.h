@@ -54,6 +54,14 @@ struct view_away {
 	struct event_switch row;
 };
 
+/* The values from which the columns of a span are computed, see docs/design/view.md. */
+struct view_span {
+	uint64_t begin, end; /* host ns */
+	uint64_t what, stack, link, extra;
+	uint64_t argument; /* only calls have that column */
+	bool is_uncovered;
+};
+
 /* The latest state of a device, which the next span may extend. */
 struct view_state {
 	bool has_span;
@@ -124,8 +132,12 @@ int view_tracks_finish(struct view_tracks *tracks);
 const struct view_track *view_tracks_context(const struct view_tracks *tracks, size_t device,
 					     size_t context);
 
+/* ---- view/track.c ---- */
+
 /* Nanoseconds since the start of the recording, limited to the exact range of a double. */
 int64_t view_tracks_time(const struct view_tracks *tracks, uint64_t host_ns);
+/* Difference of two such times. */
+uint64_t view_tracks_length(const struct view_tracks *tracks, uint64_t begin, uint64_t end);
 
 int view_tracks_new(struct view_tracks *tracks, enum view_kind kind, size_t entity,
 		    struct view_track **ret_track);
@@ -134,9 +146,9 @@ int view_tracks_new(struct view_tracks *tracks, enum view_kind kind, size_t enti
  * memory. */
 void *view_tracks_list(struct view_tracks *tracks, size_t count, size_t size);
 
-/* Adds a span; `what`: the subject. The other columns are 0. */
-int view_tracks_add_span(struct view_tracks *tracks, struct view_track *track, uint64_t begin,
-			 uint64_t end, uint64_t what);
+/* Adds a span in the first free lane of the track. Errors: -ENOMEM, errors of the store. */
+int view_tracks_add_span(struct view_tracks *tracks, struct view_track *track,
+			 const struct view_span *span);
 
 /* ---- view/processors.c ---- */
 

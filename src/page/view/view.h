@@ -25,7 +25,7 @@ struct view_about {
 	const char *title, *version;
 	const char *incomplete;                /* text about missing data; "": complete */
 	uint64_t max_bytes;                    /* approximate limit of the file's size */
-	const struct short_names *short_names; /* of kernels; NULL: full names only */
+	const struct short_names *short_names; /* names of kernels; NULL: full names only */
 	/* Writes the value of the head's key "report". */
 	int (*write_report)(void *context, struct json_writer *json);
 	void *context;

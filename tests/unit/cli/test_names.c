@@ -14,6 +14,7 @@
 #include "analyze/collectors.h"
 #include "analyze/iterations/iterations.h"
 #include "analyze/text/findings.h"
+#include "analyze/verdict/verdict.h"
 #include "base/array.h"
 #include "base/json_reader.h"
 #include "collect/start/program.h"
@@ -48,7 +49,8 @@
 	TABLE(flame_class_word)         \
 	TABLE(guest_function_name)      \
 	TABLE(iterations_method_name)   \
-	TABLE(json_token_name)
+	TABLE(json_token_name)          \
+	TABLE(verdict_kind_name)
 
 /* NULL is an answer of these: there is no such processor, and no reason to give. They must not read
  * beyond their table. */

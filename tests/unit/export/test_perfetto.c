@@ -163,7 +163,8 @@ static struct model *open_text(const char *text)
 	return model;
 }
 
-static enum verdict verdict_at(const struct verdicts *verdicts, uint64_t enter, bool is_untimed)
+static enum launch_outcome verdict_at(const struct verdicts *verdicts, uint64_t enter,
+				      bool is_untimed)
 {
 	const struct event_launch row = {.enter = enter,
 					 .thread = 1,
@@ -200,7 +201,7 @@ TEST(verdicts)
 	CHECK_EQUAL(verdict_at(&verdicts, 100, false), VERDICT_OUTSIDE);
 	verdicts_fini(&verdicts);
 	CHECK(!verdict_text(VERDICT_DRAWN) && !verdict_text(VERDICT_DRAWN_BEFORE));
-	for (enum verdict i = VERDICT_FAILED_CALL; i <= VERDICT_OUTSIDE; i++)
+	for (enum launch_outcome i = VERDICT_FAILED_CALL; i <= VERDICT_OUTSIDE; i++)
 		CHECK(verdict_text(i) && *verdict_text(i));
 	model_close(model);
 }
