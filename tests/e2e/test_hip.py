@@ -132,6 +132,8 @@ with t.case("report names HIP, and kernels of C++ as they were written; JSON has
     one = recorded(["work"])
     said = text(run([DUET, "report", t.path("hip.duet")]).stdout)
     t.true(", 1 process with HIP, " in said and "OpenCL" not in said, said[:400])
+    t.true("_ZN6shapes" not in said, said)
+    said = text(run([DUET, "report", "--full-names", t.path("hip.duet")]).stdout)
     t.true("  shapes::scale<float> " in said and "_ZN6shapes" not in said, said)
     t.equal({row["name"]: row.get("symbol") for row in one.report["kernels"]}.get("shapes::scale<float>"),
             "_ZN6shapes5scaleIfEEvPT_S1_j", "its symbol")
@@ -147,8 +149,8 @@ with t.case("failed calls have HIP's error names; overloaded kernels are disting
         ("failed_launches", "hipMemcpy failed 1 time: hipErrorInvalidValue (1)", "hipErrorInvalidValue")], "findings")
     both = {"shapes::clear(float*)": "_ZN6shapes5clearEPf", "shapes::clear(unsigned int*)": "_ZN6shapes5clearEPj"}
     t.equal({row["name"]: row["symbol"] for row in one.report["kernels"]}, both, "report --json")
-    documents = {"folded": ["flame", "--folded", "--view", "gpu"], "svg": ["flame", "-o", "-", "--view", "gpu"],
-                 "report": ["report"], **{name: ["export", "--format", name] for name in ("csv", "chrome", "text")}}
+    documents = {"folded": ["flame", "--folded", "--view", "gpu"], "svg": ["flame", "-o", "-", "--view", "gpu", "--full-names"],
+                 "report": ["report", "--full-names"], **{name: ["export", "--format", name] for name in ("csv", "chrome", "text")}}
     for name, words in documents.items():
         said = text(run([DUET, *words, t.path("hip.duet")]).stdout)
         t.true(all(kernel in said for kernel in both) and "_ZN6shapes" not in said, f"{name}: {said[:2000]}")
