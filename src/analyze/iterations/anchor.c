@@ -384,6 +384,10 @@ static bool is_outer_main(const struct candidate *inner, const struct candidate 
 		       (better > -0.001 && outer->ordered > inner->ordered + 0.001);
 	if (word_regularity(&outer->word) < (outer->word.count < 8 ? 0.9 : is_regular_from))
 		return false;
+	/* The inner loop has its own host work and explains as many launches. */
+	if (inner->gap_ns > STANDS_OUT * short_gap_ns && better <= 0.02 &&
+	    word_regularity(&inner->word) > 0.95 && candidate_length(inner) > 1.5)
+		return false;
 	if (outer->gap_ns > STANDS_OUT * inner->gap_ns &&
 	    2.0 * (double)outer->gap_ns * outer->word.count >
 		    (double)inner->gap_ns * inner->word.count)
