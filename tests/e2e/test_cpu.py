@@ -200,8 +200,8 @@ def check_lock(version):
     t.true(shown > 0.9 * held, f"{version}: in the flame graph {shown / 1e6:.1f} ms of {held / 1e6:.1f}")
     said = text(run([DUET, "report", trace]).stdout)
     # the first, or behind a sleep of 1 ms that a busy machine made long
-    t.true(re.search(r"blocked +[0-9.]+ ms.*\n(?: +\S.*\n){0,2} +Python GIL(?:: |.*  )(loop|compute|hold), ", said), said[:1500])
-    outer = [line.split(";") for line in drawn.splitlines() if ";lock (" in line]
+    t.true(re.search(r"blocked +[0-9.]+ ms.*\n(?: +\S.*\n){0,2} +Python GIL.* held by thread .* in (loop|compute|hold) ", said), said[:1500])
+    outer = [line.split(";") for line in drawn.splitlines() if ";lock (" in line and line[0] != "["]
     # waits and launches: the same outer frames
     t.equal(len({tuple(frames[:frames.index(next(f for f in frames if f.startswith("lock (")))])
                  for frames in outer}), 1, f"{version}: roots of the stacks below lock: {outer}")
@@ -301,7 +301,7 @@ with t.case("every Python: a thread asleep has its function and line, and what i
         stolen = duet_test.stolen_ns() - stolen
         rows = run([DUET, "export", "--format", "jsonl", "-o", "/dev/stdout", trace])
         switches = [json.loads(line) for line in text(rows.stdout).splitlines() if '"switch"' in line]
-        slept = [row["stack"] for row in switches if row.get("wait") in ("clock_nanosleep", "pselect6", "select")]
+        slept = [row["stack"] for row in switches if row.get("wait") in ("clock_nanosleep", "pselect6", "select", "sleep (select or poll)")]
         chains = [trace_stacks.Trace(trace).chain(stack) for stack in slept]
         functions = [[(frame.name, frame.line) for frame in chain if frame.type == "python"] for chain in chains]
         t.true(any(names and names[0] == ("rest_a", sleeps_at) and names[-1][0] == "<module>"
