@@ -466,8 +466,8 @@ static void explain_gap(struct account *account, const struct account_command *c
 	add_finer(account, command,
 		  (struct account_idle){
 			  .cause = command->has_submitted ? CAUSE_LATENCY : CAUSE_UNKNOWN,
-			  .finer = command->has_submitted || command->has_launch ? CAUSE_LATENCY
-										 : CAUSE_UNKNOWN},
+			  .finer = command->has_submitted || command->has_call ? CAUSE_LATENCY
+									       : CAUSE_UNKNOWN},
 		  dependency, end);
 }
 

@@ -51,6 +51,7 @@ struct account_command {
 	uint32_t tag2; /* passed to on_share */
 	/* the command's times before its start, as far as known */
 	bool has_launch, has_queued, has_submitted;
+	bool has_call;        /* a recorded function launched it; imported launches may lack one */
 	uint64_t enter, exit; /* the launch's */
 	uint64_t queued, submitted;
 	uint64_t dependency_end;   /* end of the latest wait-list entry that ended in (exit,

@@ -55,6 +55,7 @@ static void describe_way(struct sweep *sweep, const struct joined *joined,
 	if (!launch)
 		return;
 	command->has_launch = true;
+	command->has_call = launch->function != 0;
 	command->enter = launch->enter;
 	command->exit = launch->exit;
 	command->at_enter = launch->at_enter;
