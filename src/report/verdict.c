@@ -47,16 +47,19 @@ static void say_thread(const struct report *report, struct sentence *sentence, u
 		id ? model_entity(report->model, EVENT_THREAD, id) : NULL;
 	const struct event_process *process =
 		thread ? model_entity(report->model, EVENT_PROCESS, thread->process) : NULL;
+	const char *name;
 
 	if (!thread) {
 		say(sentence, "the launching thread");
 		return;
 	}
+	name = model_text(report->model, thread->name_string, "?");
 	if (process && thread->tid == process->pid)
 		say(sentence, "the main thread");
+	else if (strncmp(name, "thread ", 7) == 0) /* imported */
+		say(sentence, "%.60s", name);
 	else
-		say(sentence, "thread %" PRIu32 " (%.40s)", thread->tid,
-		    model_text(report->model, thread->name_string, "?"));
+		say(sentence, "thread %" PRIu32 " (%.40s)", thread->tid, name);
 	if (report->analysis->processes_called > 1 && process)
 		say(sentence, " of process %" PRIu32, process->pid);
 }
@@ -293,6 +296,8 @@ static void put_causes(const struct report *report, const struct verdict *verdic
 				     report_columns(report));
 		printf("\n");
 	}
+	if (shown)
+		printf("  duet flame --view idle shows their stacks, duet view their places in time\n");
 }
 
 int report_put_verdict(const struct report *report)
