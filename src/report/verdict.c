@@ -297,7 +297,8 @@ static void put_causes(const struct report *report, const struct verdict *verdic
 		printf("\n");
 	}
 	if (shown)
-		printf("  duet flame --view idle shows their stacks, duet view their places in time\n");
+		printf("  duet flame --view idle shows their stacks, duet view their places in "
+		       "time\n");
 }
 
 int report_put_verdict(const struct report *report)

@@ -24,16 +24,23 @@
 
 enum {
 	MIN_ITERATIONS = 3,
-	ALPHABETS = 6,       /* words of 1, 2, 4, 8, 16 launches; keys after a long gap */
+	/* words of 1 and 2 launches; keys after a long gap; words of 4, 8 and 16 launches */
+	KEYS = 0,
+	PAIRS,
+	SPLIT_KEYS,
+	LONG_WORDS,
+	ALPHABETS = LONG_WORDS + 3,
 	SAME_LOOP = 3,       /* candidates for each number of occurrences */
 	MAX_CANDIDATES = 40, /* for each length of words */
-	STEPS = 40000000,    /* candidates times launches, for each length of words */
+	STEPS = 1500000,     /* candidates times launches, for each length of words */
 	GAPS_KEPT = 255      /* gaps of which a median is computed */
 };
 
 /* Shares of segments or launches. */
 static const double is_common_from = 0.8, is_complete_from = 0.9, is_clean_to = 0.2,
 		    is_regular_from = 0.75;
+
+#define CLEAR_FROM 0.995
 
 struct word {
 	uint32_t count, kind;
@@ -440,43 +447,82 @@ struct alphabet {
 	uint32_t kinds;
 };
 
-static int make_alphabets(const struct sequence *sequence, struct alphabet *alphabets)
+static int make_long_words(const struct sequence *sequence, struct alphabet *alphabets)
 {
-	alphabets[0] = (struct alphabet){sequence->keys, sequence->keys_count};
-	alphabets[1] = (struct alphabet){sequence->pairs, sequence->pairs_count};
-	for (size_t i = 2; i + 1 < ALPHABETS; i++)
-		if (alphabets[i - 1].words)
-			alphabets[i].words =
-				sequence_double(alphabets[i - 1].words, sequence->count,
-						(size_t)1 << (i - 1), &alphabets[i].kinds);
-	alphabets[ALPHABETS - 1].words = sequence_split(sequence, &alphabets[ALPHABETS - 1].kinds);
-	for (size_t i = 0; i < ALPHABETS; i++)
+	for (size_t i = LONG_WORDS; i < ALPHABETS; i++) {
+		alphabets[i].words = sequence_double(
+			alphabets[i == LONG_WORDS ? PAIRS : i - 1].words, sequence->count,
+			(size_t)2 << (i - LONG_WORDS), &alphabets[i].kinds);
 		if (!alphabets[i].words)
 			return -ENOMEM;
+	}
 	return 0;
+}
+
+/* Whether a short word is in each iteration, with launches that all iterations have. Longer words
+ * find no better loop then, and take most of the time. */
+static bool is_clear(const struct candidate *best)
+{
+	return best && candidate_quality(best) > CLEAR_FROM && best->ordered > CLEAR_FROM;
+}
+
+struct search {
+	const struct sequence *sequence;
+	struct alphabet alphabets[ALPHABETS];
+	struct candidate candidates[ALPHABETS * MAX_CANDIDATES];
+	size_t count;
+	struct counting counting;
+};
+
+static int try_alphabets(struct search *search, size_t from, size_t to)
+{
+	int error = 0;
+
+	for (size_t i = from; i < to && !error; i++)
+		error = try_words(search->sequence, search->alphabets[i].words,
+				  search->alphabets[i].kinds, &search->counting, search->candidates,
+				  &search->count);
+	return error;
+}
+
+static const struct candidate *choose(struct search *search)
+{
+	return choose_candidate(search->candidates, search->count, search->counting.short_gap_ns);
+}
+
+static int search_words(struct search *search)
+{
+	const struct sequence *sequence = search->sequence;
+	int error;
+
+	search->alphabets[KEYS] = (struct alphabet){sequence->keys, sequence->keys_count};
+	search->alphabets[PAIRS] = (struct alphabet){sequence->pairs, sequence->pairs_count};
+	search->alphabets[SPLIT_KEYS].words =
+		sequence_split(sequence, &search->alphabets[SPLIT_KEYS].kinds);
+	if (!search->alphabets[SPLIT_KEYS].words)
+		return -ENOMEM;
+	error = try_alphabets(search, KEYS, LONG_WORDS);
+	if (error || is_clear(choose(search)))
+		return error;
+	error = make_long_words(sequence, search->alphabets);
+	return error ? error : try_alphabets(search, LONG_WORDS, ALPHABETS);
 }
 
 int anchor_find(const struct sequence *sequence, struct anchor *ret_anchor)
 {
-	struct candidate candidates[ALPHABETS * MAX_CANDIDATES];
-	struct alphabet alphabets[ALPHABETS] = {0};
-	struct counting counting = {0};
+	struct search search = {.sequence = sequence};
 	const struct candidate *best;
-	size_t count = 0;
-	int error = counting_init(&counting, sequence);
+	int error = counting_init(&search.counting, sequence);
 
 	*ret_anchor = (struct anchor){0};
 	if (!error)
-		error = make_alphabets(sequence, alphabets);
-	for (size_t i = 0; i < ALPHABETS && !error; i++)
-		error = try_words(sequence, alphabets[i].words, alphabets[i].kinds, &counting,
-				  candidates, &count);
-	best = error ? NULL : choose_candidate(candidates, count, counting.short_gap_ns);
+		error = search_words(&search);
+	best = error ? NULL : choose(&search);
 	if (best)
-		error = list_positions(sequence, best, &counting, ret_anchor);
-	for (size_t i = 2; i < ALPHABETS; i++)
-		free(alphabets[i].words);
-	counting_fini(&counting);
+		error = list_positions(sequence, best, &search.counting, ret_anchor);
+	for (size_t i = SPLIT_KEYS; i < ALPHABETS; i++)
+		free(search.alphabets[i].words);
+	counting_fini(&search.counting);
 	if (error)
 		anchor_fini(ret_anchor);
 	return error;
