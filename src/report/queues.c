@@ -451,7 +451,8 @@ int report_put_waiting_times(const struct report *report)
 
 	if (error)
 		return error;
-	qsort(groups.list, groups.count, sizeof(*groups.list), compare_weight);
+	if (groups.count)
+		qsort(groups.list, groups.count, sizeof(*groups.list), compare_weight);
 	zones.format_name = depths.format_name = format_group_name;
 	table_put(report, &zones, TABLE_ROWS(groups.list, groups.count));
 	table_put(report, &depths, TABLE_ROWS(groups.list, groups.count));

@@ -119,7 +119,9 @@ static void sort_launches(struct thread_launches *launches)
 {
 	if (is_sorted(launches))
 		return;
-	qsort(launches->launches, launches->count, sizeof(*launches->launches), compare_launches);
+	if (launches->count)
+		qsort(launches->launches, launches->count, sizeof(*launches->launches),
+		      compare_launches);
 	for (size_t i = 0; i < launches->count; i++)
 		launches->stacks[i] = 0;
 }

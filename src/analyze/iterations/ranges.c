@@ -152,7 +152,8 @@ static int read_ranges(struct named_ranges *ranges, const struct model *model, u
 	for (size_t i = 0; i < trace_reader_chunk_count(model->reader) && !error; i++)
 		if (trace_reader_chunk(model->reader, i)->kind == EVENT_RANGE)
 			error = read_chunk(ranges, model, i, process);
-	qsort(ranges->ranges, ranges->count, sizeof(*ranges->ranges), compare_u64);
+	if (ranges->count)
+		qsort(ranges->ranges, ranges->count, sizeof(*ranges->ranges), compare_u64);
 	return error;
 }
 

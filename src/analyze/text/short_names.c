@@ -92,7 +92,7 @@ static bool starts_with(struct span span, const char *word)
 
 static struct span after(struct span span, size_t size)
 {
-	return (struct span){span.text + size, span.size - size};
+	return size ? (struct span){span.text + size, span.size - size} : span;
 }
 
 static struct span trim(struct span span)
