@@ -75,9 +75,10 @@ static int attach(struct bpf_object *object)
 
 	bpf_object__for_each_program(program, object)
 	{
-		/* this kind is called, not attached; a uprobe is attached to a program's file,
-		 * which is told when there is one */
+		/* a syscall program is called; the others are attached to an event or a file of a
+		 * program, which is there only when one is recorded */
 		if (bpf_program__type(program) == BPF_PROG_TYPE_SYSCALL ||
+		    bpf_program__type(program) == BPF_PROG_TYPE_PERF_EVENT ||
 		    strncmp(bpf_program__section_name(program), "uprobe", strlen("uprobe")) == 0)
 			continue;
 		if (bpf_program__autoload(program) && !bpf_program__attach(program))
