@@ -93,8 +93,7 @@ static int read_chunk(const struct model *model, size_t index, struct thread_lau
 		if (!launches->is_cut)
 			error = add_row(model, clock, &rows[i], launches);
 	}
-	if (!error)
-		free(rows);
+	free(rows);
 	return error == -EBADMSG ? 0 : error;
 }
 
