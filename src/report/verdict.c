@@ -226,14 +226,34 @@ static const char *device_noun(const struct report *report, size_t device)
 	return row && row->type == DEVICE_CPU ? "CPU device" : "device";
 }
 
+/* Rows of threads are missing, so their states may be wrong. */
+static bool has_lost_states(const struct analysis *analysis)
+{
+	for (size_t i = 0; i < analysis->losses_count; i++) {
+		const struct analysis_loss *loss = &analysis->losses[i];
+
+		if (loss->kind == EVENT_API || loss->kind == EVENT_LAUNCH ||
+		    (loss->kind == EVENT_SWITCH && loss->reason != LOSS_UNSEEN))
+			return true;
+	}
+	return false;
+}
+
+static bool is_certain(const struct report *report)
+{
+	return analysis_is_complete(report->analysis) && !has_lost_states(report->analysis);
+}
+
 static void say_busy(const struct report *report, const struct verdict *verdict,
 		     struct sentence *sentence)
 {
 	const struct account_steady *steady = verdict->steady;
 	const uint64_t wall_ns = steady->end - steady->begin;
 
-	if (!analysis_is_complete(report->analysis))
-		say(sentence, "The recording is incomplete, so this may be wrong: the ");
+	if (!is_certain(report))
+		say(sentence, "%s, so this may be wrong: the ",
+		    analysis_is_complete(report->analysis) ? "Rows of threads were lost"
+							   : "The recording is incomplete");
 	else
 		say(sentence, "The ");
 	say(sentence, "%s", device_noun(report, verdict->device));
@@ -531,6 +551,7 @@ int report_write_verdict(const struct report *report, struct json_writer *json)
 	json_newline(json);
 	json_pair_object(json, "verdict");
 	write_sentences(&sentences, json);
+	json_pair_bool(json, "certain", is_certain(report));
 	json_pair_text(json, "device", report_device_key(&report->analysis->devices[device]));
 	write_steady(verdict.steady, json);
 	json_line_array(json, "causes");

@@ -506,22 +506,65 @@ static uint64_t idle_of_group(const struct account *account, uint32_t group)
 	return analysis_has_states((enum account_cause)group) ? account->causes[group] : 0;
 }
 
+static size_t place_of(size_t device, uint32_t group)
+{
+	return device * ANALYSIS_STATE_GROUPS + group;
+}
+
+/* Marks the groups with rows among `count` ones. Most groups of many devices have none, and a
+ * search of all rows for each would take quadratic time. */
+static void mark_seen(const struct analysis_cpu *cpu, bool *seen, size_t count)
+{
+	for (size_t i = 0; i < cpu->states_count; i++) {
+		const struct analysis_state *row = &cpu->states[i];
+		const size_t place =
+			place_of(row->device, analysis_state_group(row->cause, row->is_after));
+
+		if (place < count)
+			seen[place] = true;
+	}
+}
+
+static int divide_group(struct division division, const struct account *account, bool has_rows)
+{
+	const uint64_t idle_ns = idle_of_group(account, division.group);
+	const uint64_t steady_ns =
+		division.group <= CAUSE_BLOCKED ? account->steady.causes[division.group] : 0;
+	struct analysis_state *row;
+	int error;
+
+	if (!idle_ns && !steady_ns)
+		return 0;
+	if (!has_rows) {
+		error = find_nameless(division.sweep, division.device, division.group, &row);
+		if (error)
+			return error;
+		row->idle_ns = idle_ns;
+		row->steady_ns = steady_ns;
+		return 0;
+	}
+	error = divide(division, idle_ns);
+	division.is_steady = true;
+	return error || !steady_ns ? error : divide(division, steady_ns);
+}
+
 int sweep_close_states(struct sweep *sweep)
 {
 	struct analysis *analysis = sweep->analysis;
-	const size_t count = analysis_devices_shown(analysis) * ANALYSIS_STATE_GROUPS;
-	int error = 0;
+	const size_t count = place_of(analysis_devices_shown(analysis), 0);
+	bool *seen = calloc(count + 1, sizeof(*seen));
+	int error = seen ? 0 : -ENOMEM;
 
+	if (seen)
+		mark_seen(&analysis->cpu, seen, count);
 	for (size_t i = 0; i < count && !error; i++) {
-		struct division division = {.sweep = sweep,
-					    .device = i / ANALYSIS_STATE_GROUPS,
-					    .group = i % ANALYSIS_STATE_GROUPS};
-		const struct account *account = &analysis->devices[division.device].account;
+		const struct division division = {.sweep = sweep,
+						  .device = i / ANALYSIS_STATE_GROUPS,
+						  .group = i % ANALYSIS_STATE_GROUPS};
 
-		error = divide(division, idle_of_group(account, division.group));
-		division.is_steady = true;
-		if (!error && division.group <= CAUSE_BLOCKED)
-			error = divide(division, account->steady.causes[division.group]);
+		error = divide_group(division, &analysis->devices[division.device].account,
+				     seen[i]);
 	}
+	free(seen);
 	return error;
 }
