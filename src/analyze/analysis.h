@@ -378,6 +378,15 @@ static inline uint32_t analysis_state_group(enum account_cause cause, bool is_af
 {
 	return is_after ? CAUSE_COUNT : cause;
 }
+/* The row of a device and group that has no stack and no wait. */
+static inline struct analysis_state analysis_nameless_state(size_t device, uint32_t group)
+{
+	const bool is_after = group == CAUSE_COUNT;
+	const enum account_cause cause = is_after ? CAUSE_NOTHING_TO_DO : (enum account_cause)group;
+
+	return (struct analysis_state){
+		.device = device, .cause = cause, .doing = cause, .is_after = is_after};
+}
 
 /* The stacks of another thread while launching threads waited for it and one device was idle: the
  * holder of a lock, or the thread that ended the wait. */

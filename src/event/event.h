@@ -161,7 +161,9 @@ enum event_switch_reason {
 
 /* The "preemptor" of a thread that could run while its processor idled: the limit of CPU time of
  * its cgroup (cpu.max) does not let it run. */
-#define SWITCH_CPU_LIMIT "CPU limit of the cgroup"
+#define SWITCH_CPU_LIMIT   "CPU limit of the cgroup"
+/* The wait text of a thread that waits for the lock (GIL) of its Python interpreter. */
+#define SWITCH_PYTHON_LOCK "Python GIL"
 
 enum event_range_type {
 	RANGE_PUSH = 0,  /* pushed and popped by one thread; ranges of one thread and domain nest */

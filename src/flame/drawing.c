@@ -372,11 +372,7 @@ static int pass_unsampled_states(struct drawing *drawing, size_t device)
 	int error = 0;
 
 	for (unsigned int i = 0; i < ANALYSIS_STATE_GROUPS && !error; i++) {
-		const bool is_after = i == CAUSE_COUNT;
-		const struct analysis_state unsampled = {.device = device,
-							 .cause = is_after ? CAUSE_NOTHING_TO_DO
-									   : (enum account_cause)i,
-							 .is_after = is_after};
+		const struct analysis_state unsampled = analysis_nameless_state(device, i);
 
 		drawing->row = (struct drawing_row){
 			.kind = DRAWN_STATE, .index = DRAWN_UNSAMPLED, .device = (uint32_t)device};

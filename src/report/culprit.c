@@ -17,25 +17,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/frames.h"
+#include "analyze/verdict/verdict.h"
 
 enum { MAX_STACKS = 512 }; /* stacks looked at, the longest first */
 
 bool report_place_of(const struct report *report, uint32_t stack,
 		     struct report_culprit *ret_culprit)
 {
-	const struct frame_name *names, *best;
-	size_t count = stack ? report_frames(report, stack, &names) : 0;
+	struct verdict_place place;
 
-	best = frames_own(report->frames, names, count);
-	if (!best || best->class == FRAME_CLASS_TRUNCATED)
+	if (verdict_find_place(report->frames, stack, &place)) {
+		report->state->error = -ENOMEM;
 		return false;
-	*ret_culprit = (struct report_culprit){.function = best->function,
-					       .file = best->file,
-					       .line = best->line,
+	}
+	*ret_culprit = (struct report_culprit){.function = place.function,
+					       .file = place.file,
+					       .line = place.line,
 					       .stack = stack,
-					       .is_own = frames_is_own(report->frames, best)};
-	return true;
+					       .is_own = place.is_own};
+	return place.function != NULL;
 }
 
 static int compare_states(const void *left, const void *right)

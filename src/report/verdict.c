@@ -445,6 +445,11 @@ static void write_place(const struct verdict_place *place, struct json_writer *j
 		json_pair_u64(json, "line", place->line);
 }
 
+static uint64_t idle_of(const struct account_steady *steady)
+{
+	return steady->end - steady->begin - steady->busy_ns;
+}
+
 static const char *thread_name(const struct report *report, uint32_t id)
 {
 	const struct event_thread *thread = model_entity(report->model, EVENT_THREAD, id);
@@ -455,10 +460,8 @@ static const char *thread_name(const struct report *report, uint32_t id)
 static void write_cause(const struct report *report, const struct verdict *verdict,
 			const struct verdict_cause *cause, struct json_writer *json)
 {
-	uint64_t idle_ns = 0;
+	const uint64_t idle_ns = idle_of(verdict->steady);
 
-	for (unsigned int i = 0; i < CAUSE_COUNT; i++)
-		idle_ns += verdict->steady->causes[i];
 	json_line_begin(json);
 	json_pair_text(json, "kind", verdict_kind_name(cause->kind));
 	if (cause->kind == VERDICT_PREEMPTED)
@@ -516,7 +519,7 @@ static void write_steady(const struct account_steady *steady, struct json_writer
 	json_pair_u64(json, "end_ns", steady->end);
 	json_pair_u64(json, "wall_ns", steady->end - steady->begin);
 	json_pair_u64(json, "busy_ns", steady->busy_ns);
-	json_pair_u64(json, "idle_ns", steady->end - steady->begin - steady->busy_ns);
+	json_pair_u64(json, "idle_ns", idle_of(steady));
 	json_object_end(json);
 }
 

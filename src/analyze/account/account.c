@@ -571,7 +571,8 @@ int account_add(struct account *account, const struct account_command *command)
 		account->first_start = added.started;
 	if (added.ended > account->last_end) {
 		account->last_end = added.ended;
-		account->last = added;
+		if (account->has_causes)
+			account->last = added;
 	}
 	return error ? error : account->error;
 }

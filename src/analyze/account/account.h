@@ -145,7 +145,7 @@ struct account {
 				  */
 	uint64_t commands;
 	uint64_t first_start;
-	struct account_command last; /* the command with the latest end */
+	struct account_command last; /* the command with the latest end; only with has_causes */
 	uint64_t last_end;      /* the latest end of any command so far, in or out of the window */
 	uint64_t cursor;        /* busy time is divided up to here */
 	uint64_t emitted_until; /* the time of fair_share is passed to on_span up to here */

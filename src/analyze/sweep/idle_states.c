@@ -63,14 +63,9 @@ static int find_row(struct sweep *sweep, const struct analysis_state *row,
 static int find_nameless(struct sweep *sweep, size_t device, uint32_t group,
 			 struct analysis_state **ret_row)
 {
-	const bool is_after = group == CAUSE_COUNT;
-	const enum account_cause cause = is_after ? CAUSE_NOTHING_TO_DO : (enum account_cause)group;
+	const struct analysis_state row = analysis_nameless_state(device, group);
 
-	return find_row(
-		sweep,
-		&(struct analysis_state){
-			.device = device, .cause = cause, .doing = cause, .is_after = is_after},
-		ret_row);
+	return find_row(sweep, &row, ret_row);
 }
 
 static int find_state(struct sweep *sweep, const struct found_state *found,

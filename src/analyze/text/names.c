@@ -149,7 +149,7 @@ bool analysis_has_states(enum account_cause cause)
 
 bool analysis_is_gil(const char *wait)
 {
-	return strcmp(wait, "Python GIL") == 0;
+	return strcmp(wait, SWITCH_PYTHON_LOCK) == 0;
 }
 
 bool analysis_source_is_time(const char *source)

@@ -47,7 +47,7 @@ struct maker {
 	size_t counterparts_count, counterparts_capacity;
 };
 
-static int find_place(struct maker *maker, uint32_t stack, struct verdict_place *ret_place)
+int verdict_find_place(struct frames *frames, uint32_t stack, struct verdict_place *ret_place)
 {
 	const struct frame_name *names, *best;
 	size_t count;
@@ -55,15 +55,15 @@ static int find_place(struct maker *maker, uint32_t stack, struct verdict_place 
 	*ret_place = (struct verdict_place){.stack = stack};
 	if (!stack)
 		return 0;
-	if (frames_of_stack(maker->frames, stack, &names, &count))
+	if (frames_of_stack(frames, stack, &names, &count))
 		return -ENOMEM;
-	best = frames_own(maker->frames, names, count);
+	best = frames_own(frames, names, count);
 	if (!best || best->class == FRAME_CLASS_TRUNCATED)
 		return 0;
 	ret_place->function = best->function;
 	ret_place->file = best->file;
 	ret_place->line = best->line;
-	ret_place->is_own = frames_is_own(maker->frames, best);
+	ret_place->is_own = frames_is_own(frames, best);
 	return 0;
 }
 
@@ -142,7 +142,7 @@ static int add_counterpart(struct maker *maker, const struct analysis_holding *h
 
 	if (!added.weight)
 		return 0;
-	if (find_place(maker, holding->stack, &added.place))
+	if (verdict_find_place(maker->frames, holding->stack, &added.place))
 		return -ENOMEM;
 	if (!added.place.function)
 		return 0;
@@ -252,7 +252,7 @@ static int add_state(struct maker *maker, const struct analysis_state *state, bo
 		return -ENOMEM;
 	cause.kind = verdict_kind_of_state(state, cause.what, names, count);
 	cause.preempted_ns = cause.kind == VERDICT_PREEMPTED ? cause.ns : 0;
-	if (has_place && find_place(maker, state->stack, &cause.place))
+	if (has_place && verdict_find_place(maker->frames, state->stack, &cause.place))
 		return -ENOMEM;
 	if (is_for_thread(cause.kind) || cause.kind == VERDICT_PREEMPTED)
 		cause.other_thread = other_thread_of(maker->analysis, state);
@@ -271,7 +271,7 @@ static int add_path_part(struct maker *maker, const struct analysis_path *path,
 				      .ns = ns,
 				      .thread = path->whom.thread,
 				      .what = path->function};
-	int error = find_place(maker, path->stack, &added.place);
+	int error = verdict_find_place(maker->frames, path->stack, &added.place);
 
 	return error ? error : add_cause(maker, &added);
 }

@@ -84,6 +84,9 @@ struct verdict_cause {
 	bool is_after;              /* CAUSE_NOTHING_TO_DO: after the last command */
 };
 
+/* The place of a stack; function NULL: not known, or its inner frames are missing. -ENOMEM. */
+int verdict_find_place(struct frames *frames, uint32_t stack, struct verdict_place *ret_place);
+
 struct verdict {
 	size_t device;
 	bool is_whole; /* it covers the whole window, not the steady part */

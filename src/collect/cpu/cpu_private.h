@@ -357,8 +357,6 @@ void cpu_python_watch(struct cpu *cpu, struct process *process);
  * state of the lock. */
 bool cpu_python_lock(struct cpu *cpu, struct process *process, const struct cpu_futex *futex,
 		     struct cpu_lock *ret_lock);
-/* The wait text of such a wait, as analysis_is_gil knows it. */
-#define CPU_PYTHON_LOCK "Python GIL"
 
 /* ---- cpu/lock_samples.c ---- */
 

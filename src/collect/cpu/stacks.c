@@ -154,7 +154,7 @@ static const char *find_cause(struct cpu *cpu, struct process *process, uint32_t
 		blocked_is_futex(place) && cpu_python_lock(cpu, process, &futex, &lock);
 	wait->holder = lock.holder;
 	wait->lock_switches = lock.switches;
-	return wait->is_interpreters ? CPU_PYTHON_LOCK : blocked_call_name(place);
+	return wait->is_interpreters ? SWITCH_PYTHON_LOCK : blocked_call_name(place);
 }
 
 bool cpu_look_at_blocked(struct cpu *cpu, struct process *process, uint32_t tid,

@@ -620,7 +620,7 @@ void switch_causes_fill_wait(struct cpu *cpu, struct process *process, const str
 
 	if (is_python_lock(cpu, process, out, &lock)) {
 		wait->bpf_holder = lock.holder;
-		wait->bpf_string = recording_string(cpu->recording, CPU_PYTHON_LOCK);
+		wait->bpf_string = recording_string(cpu->recording, SWITCH_PYTHON_LOCK);
 		return;
 	}
 	holder = find_holder(process, out);

@@ -69,7 +69,7 @@ static void say_sampled(struct cpu *cpu, const struct process_thread *thread, ui
 	if (!thread->wait.since_ns || row->wait_string ||
 	    !cpu_find_lock_sample(cpu, thread->row.tid, thread->wait.since_ns, until_ns, &lock))
 		return;
-	row->wait_string = recording_string(cpu->recording, CPU_PYTHON_LOCK);
+	row->wait_string = recording_string(cpu->recording, SWITCH_PYTHON_LOCK);
 	row->holder = lock.holder;
 	if (lock.switches && lock.switches == thread->lock_switches)
 		row->stack = thread->lock_stack;

@@ -13,14 +13,8 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/number.h"
 #include "page/view/tracks.h"
-
-static int compare_lengths(const void *left, const void *right)
-{
-	const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-
-	return (a > b) - (a < b);
-}
 
 static uint64_t length_of(const struct iteration *iteration)
 {
@@ -35,7 +29,7 @@ static int find_median(const struct iterations *iterations, uint64_t *ret_median
 		return -ENOMEM;
 	for (size_t i = 0; i < iterations->count; i++)
 		lengths[i] = length_of(&iterations->list[i]);
-	qsort(lengths, iterations->count, sizeof(*lengths), compare_lengths);
+	qsort(lengths, iterations->count, sizeof(*lengths), compare_u64);
 	*ret_median_ns = lengths[(iterations->count - 1) / 2];
 	return 0;
 }

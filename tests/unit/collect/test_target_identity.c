@@ -185,7 +185,7 @@ TEST(another_saved_group)
 /* What is mapped where the C library's text was. */
 TEST(another_mapping_of_the_library)
 {
-	struct target_identity identity;
+	struct target_identity identity, *known = &identity;
 	const struct proc_mapping *text;
 	struct proc_mapping *library;
 	struct proc_maps maps;
@@ -197,7 +197,7 @@ TEST(another_mapping_of_the_library)
 	REQUIRE(text);
 	target_identity_set_library(&identity, text);
 	CHECK_EQUAL(target_identity_check_library(&identity), 0);
-	library = &identity.library;
+	library = &known->library;
 	library->inode++;
 	CHECK_EQUAL(target_identity_check_library(&identity), -ESTALE);
 	library->inode--;
