@@ -16,6 +16,7 @@ import shutil
 import sys
 import tempfile
 import time
+import traceback
 
 import guest
 import kernels
@@ -230,6 +231,14 @@ def check_mock(machines, apt, kernel, build):
             machines.report.skip(kernel.version, f"the mock of xe{how}", "no pahole or objcopy: there are no types to go without")
 
 
+def all_complaints(complaints_of, lines):
+    """What complaints_of(lines) yields. Lines that cannot be read are a complaint: the machine may have ended between."""
+    try:
+        return list(complaints_of(lines))
+    except (ValueError, LookupError) as error:
+        return [f"unreadable: {error!r} at {traceback.extract_tb(error.__traceback__)[-1]}"]
+
+
 def check_mock_machine(report, kernel, build, modules, files, variants, how):
     log = os.path.join(build, f"vm-{kernel.version}-mock{how.replace(' ', '-')}.log")
     stalls = {"": {"plain": ("/vm/xe_stalls 1 /vm/xe_work 1 2", work.Stalls),
@@ -247,7 +256,7 @@ def check_mock_machine(report, kernel, build, modules, files, variants, how):
 
     def line(name, what, complaints_of):
         status, lines = result.tests.get(name, (None, []))
-        complaints = [line for line in lines if line.startswith("failed ")] or list(complaints_of(lines))
+        complaints = [line for line in lines if line.startswith("failed ")] or all_complaints(complaints_of, lines)
         report.line(kernel.version, what, status == 0 and not complaints,
                     f"status {status}: {'; '.join(complaints)[:4000]}, see {log}")
 

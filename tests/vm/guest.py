@@ -87,9 +87,13 @@ def boot(image, archive, log, limit_s):
 
 
 def run(image, modules, files, tests, log, limit_s=600):
+    """What the machine said. Its bytes stand in the file `log`.said too."""
     with tempfile.TemporaryDirectory() as work:
         folder, archive = os.path.join(work, "root"), os.path.join(work, "root.cpio")
         os.mkdir(folder)
         fill(folder, modules, files, tests)
         pack(folder, archive)
-        return Guest(boot(image, archive, log, limit_s).decode(errors="replace"))
+        said = boot(image, archive, log, limit_s)
+        with open(f"{log}.said", "wb") as file:
+            file.write(said)
+        return Guest(said.decode(errors="replace"))
