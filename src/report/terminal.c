@@ -50,13 +50,20 @@ size_t terminal_columns(void)
 	return columns < MIN_COLUMNS ? MIN_COLUMNS : columns > MAX_COLUMNS ? MAX_COLUMNS : columns;
 }
 
+static bool has_escapes(int file)
+{
+	const char *terminal = getenv("TERM");
+
+	return isatty(file) && terminal && strcmp(terminal, "dumb") != 0;
+}
+
 bool terminal_has_colours(const char *when)
 {
-	const char *no = getenv("NO_COLOR"), *terminal = getenv("TERM");
+	const char *no = getenv("NO_COLOR");
 
 	if (when && strcmp(when, "auto") != 0)
 		return strcmp(when, "always") == 0;
-	return isatty(STDOUT_FILENO) && !(no && *no) && terminal && strcmp(terminal, "dumb") != 0;
+	return !(no && *no) && has_escapes(STDOUT_FILENO);
 }
 
 /* ---- progress -------------------------------------------------------------------------------- */
@@ -104,7 +111,7 @@ void progress_start(const char *verb)
 {
 	const struct sigaction action = {.sa_handler = on_second, .sa_flags = SA_RESTART};
 
-	if (!isatty(STDERR_FILENO) || sigaction(SIGALRM, &action, NULL))
+	if (!has_escapes(STDERR_FILENO) || sigaction(SIGALRM, &action, NULL))
 		return;
 	progress = (struct progress){.verb = verb};
 	set_timer(1);

@@ -17,7 +17,7 @@ size_t terminal_columns(void);
 bool terminal_has_colours(const char *when);
 
 /* Shows "duet VERB: 3 s" on stderr from the first second on. Prints nothing unless stderr is a
- * terminal. */
+ * terminal that can erase a line. */
 void progress_start(const char *verb);
 /* Erases the line, before anything else is printed. Ends the clock. */
 void progress_stop(void);

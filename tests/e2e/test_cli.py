@@ -5,6 +5,8 @@ import json
 import os
 import re
 import shutil
+import subprocess
+import time
 
 import duet_test
 from duet_test import DUET, ROOT, run, text
@@ -480,6 +482,27 @@ with t.case("record prints essential messages even if stderr is not a terminal")
     t.equal(result.status, 125, "status with a variable that is not set")
     t.true("the environment has no variable 'DUET_TEST_NOT_SET'" in text(result.stderr), text(result.stderr))
     t.true(not os.path.exists(t.path("touched")), "the program was not started")
+
+with t.case("after a second a terminal that can erase a line shows the progress"):
+    def shown(terminal):
+        """What `duet import` writes to a terminal while its input is slow."""
+        ours, theirs = os.openpty()
+        with subprocess.Popen([DUET, "import", "-f", "folded", "/dev/stdin", "-o", t.path(f"{terminal}.duet")],
+                              stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=theirs,
+                              env={**os.environ, "TERM": terminal}) as process:
+            time.sleep(1.5)
+            process.communicate(b"main;work 3\n")
+        os.write(theirs, b"end\n")
+        said = b""
+        while not said.endswith(b"end\r\n"):
+            said += os.read(ours, 4096)
+        os.close(ours)
+        os.close(theirs)
+        return text(said)
+
+    t.true("\rduet import: 1 s\r\x1b[K" in shown("xterm"), "an xterm")
+    said = shown("dumb")
+    t.true("1 s" not in said and "\x1b" not in said, said)
 
 with t.case("record --collect without a name is wrong usage"):
     for nothing in ("", ",", ",,"):

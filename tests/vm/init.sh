@@ -12,6 +12,7 @@ mount -t tracefs tracefs /sys/kernel/tracing
 mount -t bpf bpf /sys/fs/bpf
 exec >/dev/ttyS1 2>&1
 stty raw
+export TERM=dumb # both outputs are one line: no progress between the rows
 
 while read -r module options; do
 	insmod "/modules/$module.ko" $options && echo "module $module loaded"
