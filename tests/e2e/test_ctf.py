@@ -93,7 +93,7 @@ def moments_of(path, *options):
     """The same events as duet export -f text has them."""
     result = run([DUET, "export", path, "-f", "text", "--absolute", *options])
     t.equal(result.status, 0, text(result.stderr))
-    rows = [line.split("\t") for line in text(result.stdout).splitlines()[1:]]
+    rows = [line.split("\t") for line in text(result.stdout).splitlines() if not line.startswith("#")]
     return collections.Counter((int(time), pid, kind, correlation_of(details))
                                for time, pid, _, kind, _, details in rows if kind in KINDS.values())
 
