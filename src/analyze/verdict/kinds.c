@@ -220,6 +220,66 @@ static enum verdict_kind kind_of_call(const char *function)
 		       : VERDICT_CALL;
 }
 
+/* The name of libc's function without its prefixes: __libc_pread and __GI___libc_write. */
+static const char *plain_name(const char *function)
+{
+	static const char *const prefixes[] = {"__GI_", "__libc_", "__"};
+
+	for (size_t i = 0; function && i < ARRAY_COUNT(prefixes); i++)
+		if (strncmp(function, prefixes[i], strlen(prefixes[i])) == 0)
+			function += strlen(prefixes[i]);
+	return function ? function : "";
+}
+
+/* "pread" is the function of the system call pread64. */
+static bool is_wrapper(const char *function, const char *system_call)
+{
+	const size_t length = strlen(function);
+
+	return length && strncmp(function, system_call, length) == 0 &&
+	       (!system_call[length] || strcmp(system_call + length, "64") == 0);
+}
+
+/* Whether the descriptor of a system call may be of a pipe or a socket, by the frames in the
+ * kernel. */
+static bool may_be_stream(const char *system_call, const struct frame_name *kernel, size_t count)
+{
+	static const char *const streams[] = {"pipe_", "anon_pipe_", "sock_"};
+	static const char *const either[] = {"read", "write", "readv", "writev"};
+
+	for (size_t i = 0; i < count; i++)
+		if (has_any(kernel[i].function, streams, ARRAY_COUNT(streams), true))
+			return true;
+	for (size_t i = 0; i < ARRAY_COUNT(either); i++)
+		if (strcmp(system_call, either[i]) == 0)
+			return count == 0;
+	return false;
+}
+
+static bool is_of_files(enum verdict_kind kind)
+{
+	return kind == VERDICT_FILE_READ || kind == VERDICT_FILE_WRITE || kind == VERDICT_FILE_SYNC;
+}
+
+const char *verdict_file_call(const struct frame_name *names, size_t count)
+{
+	const char *function;
+	size_t user = count;
+
+	while (user && names[user - 1].class == FRAME_CLASS_KERNEL)
+		user--;
+	if (!user || names[user - 1].class == FRAME_CLASS_PYTHON ||
+	    names[user - 1].class == FRAME_CLASS_TRUNCATED)
+		return "";
+	function = plain_name(names[user - 1].function);
+	for (size_t i = 0; i < ARRAY_COUNT(system_calls); i++)
+		if (is_of_files(system_calls[i].kind) && is_wrapper(function, system_calls[i].name))
+			return may_be_stream(system_calls[i].name, names + user, count - user)
+				       ? ""
+				       : system_calls[i].name;
+	return "";
+}
+
 static enum verdict_kind kind_of_computing(const struct frame_name *names, size_t count)
 {
 	static const char *const faults[] = {"asm_exc_page_fault", "exc_page_fault",
@@ -244,7 +304,7 @@ enum verdict_kind verdict_kind_of_state(const struct analysis_state *state, cons
 	case CAUSE_API_CALL:
 		return kind_of_call(what);
 	case CAUSE_ON_CPU:
-		return kind_of_computing(names, count);
+		return *what ? kind_of_wait(what, names, count) : kind_of_computing(names, count);
 	case CAUSE_PREEMPTED:
 		return strcmp(what, SWITCH_CPU_LIMIT) == 0 ? VERDICT_THROTTLED : VERDICT_PREEMPTED;
 	default:

@@ -250,6 +250,8 @@ static int add_state(struct maker *maker, const struct analysis_state *state, bo
 	if (has_place && state->stack &&
 	    frames_of_stack(maker->frames, state->stack, &names, &count))
 		return -ENOMEM;
+	if (state->doing == CAUSE_ON_CPU)
+		cause.what = verdict_file_call(names, count);
 	cause.kind = verdict_kind_of_state(state, cause.what, names, count);
 	cause.preempted_ns = cause.kind == VERDICT_PREEMPTED ? cause.ns : 0;
 	if (has_place && verdict_find_place(maker->frames, state->stack, &cause.place))

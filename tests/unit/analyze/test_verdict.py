@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The causes of the verdict in traces whose times are written down. tests/checker/description.h has the grammar."""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "e2e"))
+import duet_test  # noqa: E402
+
+t = duet_test.Suite(needs_opencl=False)
+
+ROUNDS = 20
+BUSY_NS, AWAY_NS, ROUND_NS = 11000, 60000, 100000
+GPU = ("device 1 gpu", "process 1 100 app exe=/home/u/app", "thread 1 1 name=main", "queue 1 1",
+       f"window 0 {ROUNDS * ROUND_NS}", "frame 1 python step file=train.py line=30", "stack 1 1", "sample 1 0 5", "switch 1 1 in")
+
+
+def verdict(*lines):
+    return t.report(t.described("verdict.duet", *GPU, *lines))["verdict"]
+
+
+def launches():
+    """Each 100 us a call of 1 us and a kernel of 10 us."""
+    for i in range(ROUNDS):
+        begin = 1000 + i * ROUND_NS
+        yield f"launch {i + 1} 1 1 {begin} {begin + 1000} kernel name=k stack=1"
+        yield f"execution 1 {i + 1} 1 {begin + 1000} {begin + 1000} {begin + 1000} {begin + BUSY_NS}"
+
+
+def samples(stack):
+    return (f"sample 1 {50000 + i * ROUND_NS} 5000000 stack={stack}" for i in range(ROUNDS - 1))
+
+
+def waits(stack, what):
+    for i in range(ROUNDS - 1):
+        begin = 30000 + i * ROUND_NS
+        yield f"switch 1 {begin} blocked stack={stack} wait={what}"
+        yield f"switch 1 {begin + AWAY_NS} in"
+
+
+def stack_of(*frames):
+    """Frames from 2 on, and stack 2 of them behind train.step."""
+    lines = [f"frame {i} {frame}" for i, frame in enumerate(frames, 2)]
+    return (*lines, "stack 2 " + " ".join(str(i) for i in range(1, len(frames) + 2)))
+
+
+def causes(*lines):
+    return [(cause["kind"], cause["ns"], cause.get("what"), cause.get("function")) for cause in verdict(*lines)["causes"]]
+
+
+IDLE_NS = (ROUNDS - 1) * (ROUND_NS - BUSY_NS)
+SYSTEM = ("kernel entry_SYSCALL_64_after_hwframe", "kernel do_syscall_64")
+
+with t.case("computing, and where"):
+    t.equal(causes(*launches(), *samples(1))[0], ("computing", IDLE_NS, None, "step"), "in the program's own function")
+
+with t.case("time on a processor in a system call of files is the call's"):
+    for function, kernel, kind, what in (
+            ("fsync", ("kernel __x64_sys_fsync",), "file_sync", "fsync"),
+            ("fsync", None, "file_sync", "fsync"),
+            ("__libc_pread", ("kernel vfs_read",), "file_read", "pread64"),
+            ("__GI___libc_write", ("kernel ksys_write", "kernel ext4_file_write_iter"), "file_write", "write"),
+            ("write", ("kernel ksys_write", "kernel pipe_write"), "computing", None),
+            ("read", ("kernel ksys_read", "kernel sock_read_iter"), "computing", None),
+            ("write", None, "computing", None),  # of what, only the kernel's frames say
+            ("readahead_of_mine", ("kernel x",), "computing", None)):
+        frames = (f"jit {function}", *(() if kernel is None else SYSTEM + kernel))
+        # names without a module are of code that is compiled while it runs, so of the program itself
+        t.equal(causes(*stack_of(*frames), *launches(), *samples(2))[0], (kind, IDLE_NS, what, function), f"{kernel}")
+
+with t.case("a wait in a system call of files and the call's own time are one cause"):
+    frames = stack_of("jit fsync", *SYSTEM, "kernel __x64_sys_fsync")
+    found = causes(*frames, *launches(), *samples(2), *waits(2, "fsync%20(disk%20vda)"))
+    t.equal(found[0], ("file_sync", IDLE_NS, "fsync (disk vda)", "fsync"), f"{found}")
+
+t.end()
