@@ -21,6 +21,7 @@
 #include "event/kernel_record.h"
 
 enum {
+	OWN_FRAMES = 2, /* the innermost frames: the program and bpf_trace_run4 */
 	TASK_RUNNING = 0,
 	TASK_UNINTERRUPTIBLE = 2,
 	SERVING_SOFTIRQ = 1 << 8, /* bit of preempt_count */
@@ -347,7 +348,7 @@ static __always_inline void put_out(void *context, struct task_struct *task, boo
 		/* The system call shows what it waits for, but not why it is blocked
 		 * uninterruptibly. */
 		if (!watches_all && ((state & TASK_UNINTERRUPTIBLE) || record->call < 0)) {
-			record->stack = (__s32)bpf_get_stackid(context, &stacks, 0);
+			record->stack = (__s32)bpf_get_stackid(context, &stacks, OWN_FRAMES);
 			if (record->stack < 0)
 				count(KERNEL_COUNT_KERNEL_STACKS);
 		}

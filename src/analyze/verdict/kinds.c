@@ -53,6 +53,7 @@ static const struct named_kind system_calls[] = {
 	{"statx", VERDICT_FILE_READ},
 	{"getdents64", VERDICT_FILE_READ},
 	{"sendfile", VERDICT_FILE_READ},
+	{"fadvise64", VERDICT_FILE_READ},
 	{"write", VERDICT_FILE_WRITE},
 	{"pwrite64", VERDICT_FILE_WRITE},
 	{"writev", VERDICT_FILE_WRITE},
@@ -223,7 +224,7 @@ static enum verdict_kind kind_of_call(const char *function)
 /* The name of libc's function without its prefixes: __libc_pread and __GI___libc_write. */
 static const char *plain_name(const char *function)
 {
-	static const char *const prefixes[] = {"__GI_", "__libc_", "__"};
+	static const char *const prefixes[] = {"__GI_", "__libc_", "__", "posix_"};
 
 	for (size_t i = 0; function && i < ARRAY_COUNT(prefixes); i++)
 		if (strncmp(function, prefixes[i], strlen(prefixes[i])) == 0)

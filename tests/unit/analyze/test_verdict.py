@@ -59,6 +59,7 @@ with t.case("time on a processor in a system call of files is the call's"):
             ("fsync", ("kernel __x64_sys_fsync",), "file_sync", "fsync"),
             ("fsync", None, "file_sync", "fsync"),
             ("__libc_pread", ("kernel vfs_read",), "file_read", "pread64"),
+            ("posix_fadvise", ("kernel ksys_fadvise64_64",), "file_read", "fadvise64"),
             ("__GI___libc_write", ("kernel ksys_write", "kernel ext4_file_write_iter"), "file_write", "write"),
             ("write", ("kernel ksys_write", "kernel pipe_write"), "computing", None),
             ("read", ("kernel ksys_read", "kernel sock_read_iter"), "computing", None),

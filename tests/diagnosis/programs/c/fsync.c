@@ -9,7 +9,7 @@
 static void open_checkpoint(void);
 static void save_checkpoint(uint64_t ns);
 
-PLANT(.name = "fsync", .kinds = "file_sync", .words = "fsync save_checkpoint",
+PLANT(.name = "fsync", .kinds = "file_sync file_write", .words = "fsync save_checkpoint",
       .prepare = open_checkpoint, .act = save_checkpoint);
 
 static int file;

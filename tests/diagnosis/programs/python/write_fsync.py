@@ -18,7 +18,7 @@ def write_checkpoint(ns):
         os.fsync(checkpoint.fileno())
 
 
-diagnosis.Plant("file_sync", "fsync write_checkpoint", act=write_checkpoint)
+diagnosis.Plant("file_sync file_write", "fsync write_checkpoint", act=write_checkpoint)
 
 if __name__ == "__main__":
     diagnosis.run()
