@@ -17,6 +17,7 @@
 #include "bpf/interrupts.bpf.h"
 #include "bpf/maps.h"
 #include "bpf/python.bpf.h"
+#include "bpf/rivals.bpf.h"
 #include "bpf/watched.h"
 #include "event/kernel_record.h"
 
@@ -98,13 +99,6 @@ RING(user_stacks, 2 << 20);
 #define USER_STACKS_TOP  128
 #define USER_STACKS_PYTHON
 #include "bpf/user_stacks.bpf.h"
-
-static __always_inline void name_task(struct kernel_task *task, const struct task_struct *of)
-{
-	task->tgid = of->tgid;
-	task->tid = of->pid;
-	__builtin_memcpy(task->name, of->comm, sizeof(task->name));
-}
 
 #ifndef PREEMPT_COUNT_IS_NOWHERE
 static __always_inline bool is_interrupted(void)
@@ -307,7 +301,8 @@ static __always_inline bool is_throttled(const struct task_struct *task)
 	       BPF_CORE_READ(queue, throttle_count) > 0;
 }
 
-static __always_inline void put_out(void *context, struct task_struct *task, bool preempted,
+static __always_inline void put_out(void *context, struct rivals *processor,
+				    struct task_struct *task, bool preempted,
 				    struct task_struct *next, __u64 now_ns, bool has_python)
 {
 	const unsigned int state = task->__state;
@@ -331,6 +326,8 @@ static __always_inline void put_out(void *context, struct task_struct *task, boo
 			record->head.flags |= KERNEL_THROTTLED;
 		/* a waker from before the thread left did not end this wait */
 		bpf_map_delete_elem(&wakings, &tid);
+		if (processor)
+			rivals_begin(processor, task, now_ns);
 	} else if (!(record->head.flags & KERNEL_OWN_THREAD)) {
 		find_call(record, task);
 		if (state & TASK_STOPPED)
@@ -361,9 +358,10 @@ static __always_inline void put_out(void *context, struct task_struct *task, boo
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
-static __always_inline void put_in(struct task_struct *task, __u64 now_ns)
+static __always_inline void put_in(struct rivals *processor, struct task_struct *task, __u64 now_ns)
 {
 	struct kernel_in *record = bpf_ringbuf_reserve(&records, sizeof(*record), 0);
+	const struct rival *rival = processor ? rivals_end(processor, task) : NULL;
 	struct waking *waking;
 	__u32 tid = task->pid;
 
@@ -380,6 +378,9 @@ static __always_inline void put_in(struct task_struct *task, __u64 now_ns)
 		record->waker = waking->waker;
 		record->head.flags |= waking->flags;
 		bpf_map_delete_elem(&wakings, &tid);
+	} else if (rival) {
+		record->left_ns = rival->left_ns;
+		record->rival = rival->longest;
 	}
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
@@ -433,13 +434,16 @@ static __always_inline int put_switch(void *context, bool preempted, struct task
 				      struct task_struct *next, bool has_python)
 {
 	const __u64 now_ns = bpf_ktime_get_ns();
+	struct rivals *processor = this_processor();
 
+	if (processor)
+		rivals_ran(processor, previous, now_ns);
 	if (is_watched(previous->tgid)) {
-		put_out(context, previous, preempted, next, now_ns, has_python);
+		put_out(context, processor, previous, preempted, next, now_ns, has_python);
 		forget_dead(previous);
 	}
 	if (is_watched(next->tgid))
-		put_in(next, now_ns);
+		put_in(processor, next, now_ns);
 	return 0;
 }
 

@@ -50,6 +50,8 @@ struct process_thread {
 	uint32_t lock_stack;
 	uint64_t lock_switches;
 	uint64_t ahead_ns; /* used by the CPU collector: the last switch that it looked ahead at */
+	uint64_t preempted_ns; /* used by the CPU collector: time of the kernel's record of its last
+				  preemption; 0: none, or by a limit */
 };
 
 /* One image of a process. Its row is shared: a caller that changes it must write it again. */

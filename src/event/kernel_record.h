@@ -133,6 +133,8 @@ struct kernel_in {
 	struct kernel_head head;
 	__u64 woken_ns; /* when it was woken; 0: it did not wait, or the waking was not seen */
 	struct kernel_task waker; /* the thread that woke it */
+	__u64 left_ns; /* when it was preempted on this processor; 0: it was not, or not known */
+	struct kernel_task rival; /* the thread that ran here longest from left_ns on */
 	char name[KERNEL_NAME_BYTES];
 };
 

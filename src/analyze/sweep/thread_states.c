@@ -136,6 +136,22 @@ static int go_away(struct sweep *sweep, size_t thread, const struct event_switch
 			       &state->wait);
 }
 
+/* A thread that was preempted has its processor again. The row names the thread that ran longest
+ * meanwhile; the row before named the one that ran first. */
+static int name_rival(struct sweep *sweep, struct thread_state *state,
+		      const struct event_switch *row)
+{
+	const struct event_switch pair = {.previous = row->next, .holder = row->holder};
+
+	if (row->previous || !state->is_preempted || (!row->holder && !row->wait_string))
+		return 0;
+	return sweep_find_wait(sweep,
+			       &(struct state_wait){.string = row->wait_string,
+						    .holder = row->holder,
+						    .is_own = is_own(&sweep->entities, &pair)},
+			       &state->wait);
+}
+
 int sweep_take_switch(struct sweep *sweep, const struct event_switch *row)
 {
 	size_t next = entity_index_find(&sweep->entities.threads, row->next);
@@ -147,9 +163,9 @@ int sweep_take_switch(struct sweep *sweep, const struct event_switch *row)
 	mark_watched(sweep, row->next, row->time);
 	error = go_away(sweep, entity_index_find(&sweep->entities.threads, row->previous), row);
 	/* A preempted thread did not wait, so its previous waker stays. */
-	if (!error && next < sweep->entities.threads.count && state->since_ns != UINT64_MAX &&
-	    !state->is_preempted)
-		error = find_waker(sweep, state, row, &waker);
+	if (!error && next < sweep->entities.threads.count && state->since_ns != UINT64_MAX)
+		error = state->is_preempted ? name_rival(sweep, state, row)
+					    : find_waker(sweep, state, row, &waker);
 	return error ? error : sweep_come_back(sweep, next, row->time, waker);
 }
 

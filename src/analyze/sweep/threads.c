@@ -141,13 +141,23 @@ static int go_away(struct sweep *sweep, size_t thread, const struct event_switch
 	return 0;
 }
 
+/* The thread that ran longest while this one was preempted. */
+static void name_rival(struct sweep *sweep, size_t thread, const struct event_switch *row)
+{
+	struct thread_time *time = &sweep->per_thread.times[thread];
+
+	if (!row->previous && row->wait_string && thread < sweep->entities.threads.count &&
+	    time->is_preempted)
+		time->wait_string = row->wait_string;
+}
+
 int sweep_thread_switched(struct sweep *sweep, const struct event_switch *row)
 {
+	const size_t next = entity_index_find(&sweep->entities.threads, row->next);
 	int error = go_away(sweep, entity_index_find(&sweep->entities.threads, row->previous), row);
 
-	return error ? error
-		     : note_on_cpu(sweep, entity_index_find(&sweep->entities.threads, row->next),
-				   row->time, 0);
+	name_rival(sweep, next, row);
+	return error ? error : note_on_cpu(sweep, next, row->time, 0);
 }
 
 /* A thread whose exit is not in the trace lasts until the end of its process or of the recording.

@@ -433,21 +433,22 @@ void switch_causes_end_process(struct cpu *cpu, uint32_t pid);
 /* After a thread left its processor. took, for a preempted thread: the thread or process that got
  * the processor (0 in both: not known), and the stack. holds, for a blocked thread: sets in
  * thread->wait what it waits for. */
-void switch_causes_took(struct cpu *cpu, struct process *process, uint32_t tid,
+void switch_causes_took(struct cpu *cpu, struct process *process, struct process_thread *thread,
 			struct event_switch *row);
 void switch_causes_holds(struct cpu *cpu, struct process *process, struct process_thread *thread,
 			 uint64_t time_ns);
-/* The same from a given BPF record: the next thread on the processor; the cause of the wait; the
- * waker. */
-void switch_causes_name_next(struct cpu *cpu, const struct kernel_out *out, uint32_t *ret_string,
-			     uint32_t *ret_holder);
+/* When a thread runs again: its waker, a trace thread or a string for others; after a preemption
+ * the thread that had its processor longest meanwhile, in holder or wait_string. */
+void switch_causes_came(struct cpu *cpu, const struct process_thread *thread,
+			struct event_switch *row);
+/* The same from a given BPF record: the next thread on the processor; the cause of the wait; when
+ * it runs again. */
+void switch_causes_preempted(struct cpu *cpu, struct process_thread *thread,
+			     const struct kernel_out *out, struct event_switch *row);
 void switch_causes_fill_wait(struct cpu *cpu, struct process *process, const struct kernel_out *out,
 			     struct thread_wait *wait);
-void switch_causes_name_waker(struct cpu *cpu, const struct kernel_in *in, uint32_t *ret_thread,
-			      uint32_t *ret_string);
-/* The waker of a thread that runs again: a trace thread, or a string for others. */
-void switch_causes_woke(struct cpu *cpu, uint32_t tid, uint64_t time_ns, uint32_t *ret_thread,
-			uint32_t *ret_string);
+void switch_causes_back(struct cpu *cpu, const struct process_thread *thread,
+			const struct kernel_in *in, struct event_switch *row);
 
 /* ---- cpu/interrupts.c ---- */
 

@@ -167,7 +167,7 @@ static void take_out(struct cpu *cpu, struct process *process, struct process_th
 		row.reason = SWITCH_EXITED;
 	} else if (out->head.flags & KERNEL_PREEMPTED) {
 		row.reason = SWITCH_PREEMPTED;
-		switch_causes_name_next(cpu, out, &row.wait_string, &row.holder);
+		switch_causes_preempted(cpu, thread, out, &row);
 	} else if (!(out->head.flags & KERNEL_OWN_THREAD)) {
 		switch_causes_fill_wait(cpu, process, out, &wait);
 		row.wait_string = wait.bpf_string;
@@ -187,7 +187,7 @@ static void take_in(struct cpu *cpu, const struct process_thread *thread,
 
 	see_waker(cpu, in);
 	enter_processor(cpu, thread, in);
-	switch_causes_name_waker(cpu, in, &row.waker, &row.waker_string);
+	switch_causes_back(cpu, thread, in, &row);
 	put_switch(cpu, &row);
 }
 

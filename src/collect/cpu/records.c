@@ -92,10 +92,9 @@ static void take_switch(struct cpu *cpu, const struct perf_record *record)
 		     : thread->row.end_ns    ? SWITCH_EXITED
 					     : SWITCH_PREEMPTED;
 	if (record->kind == PERF_IN)
-		switch_causes_woke(cpu, record->tid, record->time_ns, &row.waker,
-				   &row.waker_string);
+		switch_causes_came(cpu, thread, &row);
 	else if (row.reason == SWITCH_PREEMPTED)
-		switch_causes_took(cpu, process, record->tid, &row);
+		switch_causes_took(cpu, process, thread, &row);
 	cpu_put_switch(cpu, thread->row.id, &row);
 }
 

@@ -379,20 +379,23 @@ static void name_task(struct cpu *cpu, const struct kernel_task *task, uint64_t 
 	*ret_string = *ret_thread ? 0 : other_string(cpu, task);
 }
 
-void switch_causes_name_next(struct cpu *cpu, const struct kernel_out *out, uint32_t *ret_string,
-			     uint32_t *ret_holder)
+void switch_causes_preempted(struct cpu *cpu, struct process_thread *thread,
+			     const struct kernel_out *out, struct event_switch *row)
 {
 	/* if the processor idles, though the thread could run, it is throttled as well */
-	if ((out->head.flags & KERNEL_THROTTLED) || !out->next.tid) {
-		*ret_string = recording_string(cpu->recording, SWITCH_CPU_LIMIT);
+	const bool is_limited = (out->head.flags & KERNEL_THROTTLED) || !out->next.tid;
+
+	thread->preempted_ns = is_limited ? 0 : out->head.time_ns;
+	if (is_limited) {
+		row->wait_string = recording_string(cpu->recording, SWITCH_CPU_LIMIT);
 		return;
 	}
-	*ret_holder = describe(cpu, &out->next, out->head.time_ns);
-	*ret_string = other_string(cpu, &out->next);
+	row->holder = describe(cpu, &out->next, out->head.time_ns);
+	row->wait_string = other_string(cpu, &out->next);
 }
 
-void switch_causes_name_waker(struct cpu *cpu, const struct kernel_in *in, uint32_t *ret_thread,
-			      uint32_t *ret_string)
+static void name_waker(struct cpu *cpu, const struct kernel_in *in, uint32_t *ret_thread,
+		       uint32_t *ret_string)
 {
 	if (!in->woken_ns)
 		return;
@@ -402,14 +405,25 @@ void switch_causes_name_waker(struct cpu *cpu, const struct kernel_in *in, uint3
 		name_task(cpu, &in->waker, in->woken_ns, ret_thread, ret_string);
 }
 
-void switch_causes_woke(struct cpu *cpu, uint32_t tid, uint64_t time_ns, uint32_t *ret_thread,
-			uint32_t *ret_string)
+void switch_causes_back(struct cpu *cpu, const struct process_thread *thread,
+			const struct kernel_in *in, struct event_switch *row)
+{
+	name_waker(cpu, in, &row->waker, &row->waker_string);
+	if (!in->left_ns || in->left_ns != thread->preempted_ns)
+		return;
+	row->holder = describe(cpu, &in->rival, in->left_ns);
+	row->wait_string = other_string(cpu, &in->rival);
+}
+
+void switch_causes_came(struct cpu *cpu, const struct process_thread *thread,
+			struct event_switch *row)
 {
 	const struct kernel_in *in =
-		cpu->who.is_ready ? kernel_watch_in(cpu->who.watch, tid, time_ns) : NULL;
+		cpu->who.is_ready ? kernel_watch_in(cpu->who.watch, thread->row.tid, row->time)
+				  : NULL;
 
 	if (in)
-		switch_causes_name_waker(cpu, in, ret_thread, ret_string);
+		switch_causes_back(cpu, thread, in, row);
 }
 
 /* ---- cause of a wait ------------------------------------------------------------------------- */
@@ -657,9 +671,10 @@ static uint32_t user_stack(struct cpu *cpu, struct process *process, uint32_t ti
 	return stack;
 }
 
-void switch_causes_took(struct cpu *cpu, struct process *process, uint32_t tid,
+void switch_causes_took(struct cpu *cpu, struct process *process, struct process_thread *thread,
 			struct event_switch *row)
 {
+	const uint32_t tid = thread->row.tid;
 	const struct kernel_out *out =
 		cpu->who.is_ready ? kernel_watch_out(cpu->who.watch, tid, row->time) : NULL;
 	uint64_t known;
@@ -667,7 +682,7 @@ void switch_causes_took(struct cpu *cpu, struct process *process, uint32_t tid,
 	if (!out)
 		return;
 	known = out->user_stack;
-	switch_causes_name_next(cpu, out, &row->wait_string, &row->holder);
+	switch_causes_preempted(cpu, thread, out, row);
 	row->stack = user_stack(cpu, process, tid, known);
 }
 

@@ -74,4 +74,19 @@ with t.case("a wait in a system call of files and the call's own time are one ca
     found = causes(*frames, *launches(), *samples(2), *waits(2, "fsync%20(disk%20vda)"))
     t.equal(found[0], ("file_sync", IDLE_NS, "fsync (disk vda)", "fsync"), f"{found}")
 
+with t.case("preempted by the thread that ran longest, if the switch back names it"):
+    def preempted(first, longest):
+        for i in range(ROUNDS - 1):
+            begin = 30000 + i * ROUND_NS
+            yield f"switch 1 {begin} preempted stack=1 {first}"
+            yield f"switch 1 {begin + AWAY_NS} in {longest}"
+
+    other = "thread 2 1 name=worker"
+    for first, longest, what, thread in (
+            ("wait=kworker", "wait=stress", "stress", None), ("wait=kworker", "", "kworker", None),
+            ("wait=stress", "holder=2", None, "worker"), ("holder=2", "wait=stress", "stress", None)):
+        found = verdict(other, *launches(), *samples(1), *preempted(first, longest))["causes"][0]
+        t.equal((found["kind"], found["preempted_ns"], found.get("what"), (found.get("holder") or {}).get("thread")),
+                ("preempted", (ROUNDS - 1) * AWAY_NS, what, thread), f"{first}, {longest}")
+
 t.end()

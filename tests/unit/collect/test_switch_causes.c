@@ -281,10 +281,11 @@ TEST(a_place_that_is_mapped_anew)
 
 static void name_next(struct stage *stage, const struct kernel_out *out)
 {
-	uint32_t string = 0, holder = 0;
+	struct process_thread thread = {0};
+	struct event_switch row = {0};
 
-	switch_causes_name_next(&stage->cpu, out, &string, &holder);
-	put(stage, string, holder);
+	switch_causes_preempted(&stage->cpu, &thread, out, &row);
+	put(stage, row.wait_string, row.holder);
 }
 
 /* A number is given to another process, and a process becomes another program. */
