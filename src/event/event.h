@@ -231,9 +231,9 @@ struct event_frame {
 	uint32_t module_string; /* NATIVE: path of the file in the view of its process */
 	/* NATIVE: lower-case hexadecimal; empty if the file has none */
 	uint32_t build_id_string;
-	uint32_t name_string; /* PYTHON: qualified name; JIT: name reported by the process, or
-				 empty; KERNEL: function; NATIVE: function in imported traces,
-				 otherwise empty */
+	/* PYTHON: qualified name; JIT: name reported by the process, or empty; KERNEL: function;
+	 * NATIVE: function in imported traces, or FRAME_GARBAGE, otherwise empty */
+	uint32_t name_string;
 	uint32_t file_string; /* PYTHON: file name in the code object */
 	uint32_t line;        /* PYTHON: line of the call; 0: not known */
 	uint32_t first_line;  /* PYTHON: first line of the function */
@@ -242,6 +242,9 @@ struct event_frame {
 	/* NATIVE without build id: size and modification time of the recorded file; 0: not known */
 	uint64_t file_size_bytes, file_modified_ns; /* ns since 1970; FRAME_FILE_GONE */
 };
+/* Name of a NATIVE frame without a file: the interpreter collects garbage. Its caller is the Python
+ * function in which the collection began, or a finalizer that the collection runs. */
+#define FRAME_GARBAGE "[Python garbage collection]"
 #define FRAME_FILE_GONE \
 	UINT64_MAX /* during the recording, the path was already gone or named another file */
 

@@ -101,10 +101,14 @@ struct kernel_stack {
  * abi/python_offsets.h. Value of a BPF map; key: tgid. */
 struct kernel_python {
 	__u64 newest_at; /* address of the pointer to the newest thread state */
+	/* addresses, where all interpreters share one; 0: offsets from the interpreter, below */
+	__u64 collecting_at, lock_at;
 	__u16 thread_next, thread_id, thread_frame;
 	__u16 cframe, cframe_frame;
 	__u16 frame_bytes; /* the part of a frame that contains all members */
 	__u16 frame_previous, frame_code, frame_instruction, frame_owner, frame_entry;
+	__u16 thread_interpreter, interpreter_collecting, interpreter_lock;
+	__u16 lock_holder, lock_taken;
 	__u16 reserved;
 };
 
@@ -124,7 +128,7 @@ struct kernel_python_stack {
 			*/
 	__u32 tgid, tid;
 	__u32 count;
-	__u32 reserved;
+	__u32 is_collecting; /* 1: the thread collects the interpreter's garbage */
 	struct kernel_python_frame frames[MAX_KERNEL_PYTHON];
 };
 

@@ -119,6 +119,13 @@ static void say_wait(const struct verdict_cause *cause, struct sentence *sentenc
 		say(sentence, ", %.*s,", SENTENCE_NAME, cause->what);
 }
 
+static const char *own_code(enum verdict_kind kind)
+{
+	return kind == VERDICT_GARBAGE_COLLECTION ? "collected Python's garbage"
+	       : kind == VERDICT_PAGE_FAULT       ? "handled page faults"
+						  : "computed";
+}
+
 /* "the main thread was preempted in step (train.py:70), most often by stress (process 71)" */
 static void say_preempted(const struct report *report, const struct verdict_cause *cause,
 			  struct sentence *sentence)
@@ -129,7 +136,7 @@ static void say_preempted(const struct report *report, const struct verdict_caus
 	if (*cause->what)
 		say(sentence, ", most often by %.*s", SENTENCE_NAME, cause->what);
 	if (cause->preempted_ns < cause->ns)
-		say(sentence, ", and computed there for %s of that time",
+		say(sentence, ", and %s there for %s of that time", own_code(cause->own_kind),
 		    format_percent(cause->ns - cause->preempted_ns, cause->ns).text);
 }
 
@@ -161,18 +168,14 @@ static void say_cause(const struct report *report, const struct verdict_cause *c
 	say_thread(report, sentence, cause->thread);
 	switch (cause->kind) {
 	case VERDICT_COMPUTING:
-		say(sentence, " computed");
+	case VERDICT_PAGE_FAULT:
+	case VERDICT_GARBAGE_COLLECTION:
+		say(sentence, " %s", own_code(cause->kind));
 		say_in(sentence, "in", &cause->place);
 		if (cause->preempted_ns > cause->ns / 10)
 			say(sentence, ", preempted there for %s of that time",
 			    format_percent(cause->preempted_ns, cause->ns).text);
 		return;
-	case VERDICT_PAGE_FAULT:
-		say(sentence, " handled page faults");
-		break;
-	case VERDICT_GARBAGE_COLLECTION:
-		say(sentence, " collected Python's garbage");
-		break;
 	case VERDICT_THROTTLED:
 		say(sentence, " could not run for the CPU limit of its cgroup (cpu.max)");
 		break;

@@ -253,6 +253,8 @@ static int add_state(struct maker *maker, const struct analysis_state *state, bo
 	if (state->doing == CAUSE_ON_CPU)
 		cause.what = verdict_file_call(names, count);
 	cause.kind = verdict_kind_of_state(state, cause.what, names, count);
+	cause.own_kind = cause.kind == VERDICT_PREEMPTED ? verdict_kind_of_computing(names, count)
+							 : cause.kind;
 	cause.preempted_ns = cause.kind == VERDICT_PREEMPTED ? cause.ns : 0;
 	if (has_place && verdict_find_place(maker->frames, state->stack, &cause.place))
 		return -ENOMEM;
@@ -269,6 +271,7 @@ static int add_path_part(struct maker *maker, const struct analysis_path *path,
 			 enum account_cause cause, enum verdict_kind kind, uint64_t ns)
 {
 	struct verdict_cause added = {.kind = kind,
+				      .own_kind = kind,
 				      .cause = cause,
 				      .ns = ns,
 				      .thread = path->whom.thread,
@@ -361,10 +364,10 @@ static void sort_causes(struct verdict *verdict)
 /* The larger cause comes first: its place and its texts stay. */
 static void join_cause(struct verdict_cause *cause, const struct verdict_cause *added)
 {
+	if (cause->preempted_ns == cause->ns && added->kind != VERDICT_PREEMPTED)
+		cause->own_kind = added->kind;
 	cause->ns += added->ns;
 	cause->preempted_ns += added->preempted_ns;
-	if (cause->own_kind == VERDICT_PREEMPTED)
-		cause->own_kind = added->kind;
 	if (!*cause->what)
 		cause->what = added->what;
 }
@@ -381,8 +384,6 @@ static void name_kind(struct verdict_cause *cause)
 		cause->kind = cause->own_kind;
 		cause->cause = CAUSE_ON_CPU;
 	}
-	if (cause->own_kind == VERDICT_PREEMPTED)
-		cause->own_kind = VERDICT_COMPUTING;
 }
 
 static int join_lines(struct verdict *verdict)
@@ -401,8 +402,7 @@ static int join_lines(struct verdict *verdict)
 		if (!id) {
 			error = -ENOMEM;
 		} else if (id > count) {
-			verdict->causes[count] = verdict->causes[i];
-			verdict->causes[count++].own_kind = verdict->causes[i].kind;
+			verdict->causes[count++] = verdict->causes[i];
 		} else {
 			join_cause(&verdict->causes[id - 1], &verdict->causes[i]);
 		}

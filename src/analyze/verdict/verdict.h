@@ -69,7 +69,7 @@ struct verdict_place {
 /* Idle time of the steady part, or of the whole window, with one kind of cause in one function. */
 struct verdict_cause {
 	enum verdict_kind kind;
-	enum verdict_kind own_kind; /* PREEMPTED: the kind of its own code there */
+	enum verdict_kind own_kind; /* PREEMPTED: the kind of its own code there; otherwise kind */
 	enum account_cause cause;   /* the account's cause that contains it */
 	uint64_t ns;
 	uint64_t preempted_ns;      /* part of ns in which another thread had the processor */
@@ -113,5 +113,7 @@ const char *verdict_file_call(const struct frame_name *names, size_t count);
 /* The kind of a state's time. names: its stack, root first. */
 enum verdict_kind verdict_kind_of_state(const struct analysis_state *state, const char *what,
 					const struct frame_name *names, size_t count);
+/* The kind of the code that a thread ran on its processor. */
+enum verdict_kind verdict_kind_of_computing(const struct frame_name *names, size_t count);
 /* The kind of a path's idle time with this cause, as in account_steady.causes. */
 enum verdict_kind verdict_kind_of_path(enum account_cause cause);

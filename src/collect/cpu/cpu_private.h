@@ -394,6 +394,8 @@ static inline uint64_t cpu_python_object_key(uint32_t pid, uint64_t address)
 
 /* The trace's frame of a Python frame; 0: its function is not known. */
 uint32_t cpu_python_frame(struct cpu *cpu, const struct python_remote_frame *frame);
+/* The frame of a collection of garbage; 0: no memory. */
+uint32_t cpu_python_collection(struct cpu *cpu);
 /* Merges a native stack with a glance into cpu->parts; counts the result for a sample. False: no
  * Python function belongs to this stack. */
 bool cpu_python_merge_glance(struct cpu *cpu, const struct cpu_walk *walk,

@@ -32,7 +32,7 @@ enum {
 	/* after this many such reads a glance uses one copy, which may mix two moments */
 	PATIENT_GLANCES = 3,
 	PAGE_BYTES = 4096,
-	HEAD_PIECES = 4,
+	HEAD_PIECES = 5,
 	TAG_BITS = 7 /* low bits of an object pointer; objects are aligned to 8 bytes */
 };
 
@@ -60,6 +60,9 @@ static size_t add_head(const struct python_remote *remote, bool is_whole,
 	if (is_whole && !remote->at.thread_native_id)
 		pieces[count++] = (struct remote_piece){thread->identity + remote->threads.tid_at,
 							sizeof(uint32_t)};
+	if (is_whole)
+		pieces[count++] =
+			(struct remote_piece){python_collecting_at(remote), sizeof(uint32_t)};
 	return count;
 }
 
@@ -89,8 +92,11 @@ static void read_owner(struct python_remote *remote, const uint8_t *bytes)
 {
 	bytes += remote->state_bytes + (has_cframe(remote) ? sizeof(uint64_t) : 0);
 	remote->newest = word_at(bytes, 0);
+	bytes += sizeof(uint64_t);
 	remote->owner = remote->at.thread_native_id ? (uint32_t)remote->heads[0].identity
-						    : half_at(bytes, sizeof(uint64_t));
+						    : half_at(bytes, 0);
+	bytes += remote->at.thread_native_id ? 0 : sizeof(uint32_t);
+	remote->is_collecting = half_at(bytes, 0) != 0;
 }
 
 static bool is_same_head(const struct python_head *one, const struct python_head *other)
