@@ -254,9 +254,9 @@ static void add_mark(struct merge *merge, uint64_t frames)
 
 uint32_t cpu_python_collection(struct cpu *cpu)
 {
-	const struct event_frame row = {
-		.type = FRAME_NATIVE,
-		.name_string = recording_string(cpu->recording, FRAME_GARBAGE)};
+	const struct event_frame row = {.type = FRAME_NATIVE,
+					.name_string =
+						recording_string(cpu->recording, FRAME_GARBAGE)};
 
 	return recording_frame(cpu->recording, &row);
 }

@@ -81,7 +81,7 @@ struct python_remote {
 	size_t head_at[HEAD_COUNT];
 	uint64_t newest;    /* address of the interpreter's newest thread state */
 	bool is_collecting; /* the main interpreter collects garbage */
-	uint32_t owner;  /* tid, according to the state */
+	uint32_t owner;     /* tid, according to the state */
 	uint8_t *bytes;
 	size_t bytes_count, bytes_capacity;
 	struct remote_piece *pieces;
