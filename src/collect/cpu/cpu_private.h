@@ -155,7 +155,8 @@ struct switch_causes {
 	uint64_t begin_ns; /* when the first process was attached */
 	/* key of pid and name of a process outside the recording -> the trace's string */
 	struct hash_map names;
-	struct hash_map waits; /* key of system call and file -> the trace's string */
+	struct hash_map waits; /* key of system call and object -> the trace's string */
+	struct hash_map paths; /* key of system call and inode -> … */
 	struct hash_map locks; /* key of process and address of a lock or page -> … */
 	struct memory_places places;
 	struct hash_map stacks; /* key of BPF stack id and process -> the trace's stack */
