@@ -108,8 +108,9 @@ enum event_series_type {
 enum event_api_type {
 	API_TYPE_CALL = 0, /* an ordinary call */
 	API_TYPE_WAIT = 1, /* a call that waits for the device (for most of its duration) */
-	API_TYPE_DUET =
-		2 /* work of duet's guest, not a call of the program (event/guest_sections.h) */
+	/* work of duet's guest, not a call of the program (event/guest_sections.h) */
+	API_TYPE_DUET = 2,
+	API_TYPE_SIGNAL = 3 /* a call that sets an event, for which commands may wait */
 };
 
 enum event_command {

@@ -174,6 +174,8 @@ static enum verdict_kind kind_of_file(enum verdict_kind kind, const char *what)
 {
 	if (kind != VERDICT_FILE_READ && kind != VERDICT_FILE_WRITE)
 		return kind;
+	if (strstr(what, " (/")) /* a path, which may contain the words below */
+		return kind;
 	if (strstr(what, "(pipe"))
 		return VERDICT_PIPE;
 	return strstr(what, "socket") || strstr(what, "(TCP") || strstr(what, "(UDP")
@@ -302,7 +304,7 @@ enum verdict_kind verdict_kind_of_state(const struct analysis_state *state, cons
 		return VERDICT_OTHER_RANK;
 	switch (state->doing) {
 	case CAUSE_API_WAIT:
-		return VERDICT_DEVICE_WAIT;
+		return state->awaited_device ? VERDICT_OTHER_DEVICE : VERDICT_DEVICE_WAIT;
 	case CAUSE_API_CALL:
 		return kind_of_call(what);
 	case CAUSE_ON_CPU:

@@ -44,6 +44,7 @@ struct frames;
 	X(LAUNCH_CALL, launch_call)                   \
 	X(SUBMISSION, submission)                     \
 	X(DEPENDENCY, dependency)                     \
+	X(OTHER_DEVICE, other_device)                 \
 	X(LAUNCHED_NOT_STARTED, launched_not_started) \
 	X(OTHER_RANK, other_rank)                     \
 	X(DUET_ITSELF, duet_itself)                   \
@@ -76,12 +77,16 @@ struct verdict_cause {
 	uint32_t thread;            /* id of the launching thread; 0: not known */
 	struct verdict_place place; /* place of that thread */
 	const char *what; /* the object of the wait, the function called, or who ran; "" */
-	/* The holder of the lock, the thread that ended the wait, or the thread of the same process
-	 * that preempted it; 0: none, or not known. */
+	bool has_others; /* several objects or functions: that of the largest part stands for all */
+	/* The holder of the lock, the thread that ended the wait or set the event, the one that
+	 * launched the awaited command, or the thread of the same process that preempted it; 0:
+	 * none, or not known. */
 	uint32_t other_thread;
-	struct verdict_place other; /* place of the other thread, meanwhile */
-	bool is_other_away;         /* it was off its processor most of that time */
-	bool is_after;              /* CAUSE_NOTHING_TO_DO: after the last command */
+	struct verdict_place other; /* place of the other thread, meanwhile or in that call */
+	uint32_t other_device; /* OTHER_DEVICE: index + 1 of that device; 0: none, or not known */
+	bool is_event;         /* DEPENDENCY: for an event that the program sets */
+	bool is_other_away;    /* it was off its processor most of that time */
+	bool is_after;         /* CAUSE_NOTHING_TO_DO: after the last command */
 };
 
 /* The place of a stack; function NULL: not known, or its inner frames are missing. -ENOMEM. */
