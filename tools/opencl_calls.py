@@ -117,8 +117,8 @@ def row(number, name, command, flags, argument, after, headers):
         kind = "ENQUEUE_MAP" if result == "void *" else "ENQUEUE" if "event" in names(parameters) else "ENQUEUE_PLAIN"
         return f"{kind}({head}, {command}, {both}, {describe(parameters, after)})"
     callee = "own" if "own" in flags else "release" if "release" in flags else "next"
-    if "wait" in flags:
-        return f"WAIT({head}, {both}, {argument}, {after})"
+    if "wait" in flags or "signal" in flags:
+        return f"WAIT({head}, {both}, API_TYPE_{'WAIT' if 'wait' in flags else 'SIGNAL'}, {argument}, {after})"
     if result == "void":
         return f"NOTHING({head}, {both})"
     if result == "void *" and "errcode_ret" not in names(parameters):
@@ -135,7 +135,7 @@ def find_folder(compiler):
     return found.group(1) if found else sys.exit("opencl_calls: <CL/cl.h> not found: install opencl-headers")
 
 
-ROW = re.compile(r"(\d+) (\w+)(?: (COMMAND_\w+))?((?: (?:look|own|release|wait|passed))*)"
+ROW = re.compile(r"(\d+) (\w+)(?: (COMMAND_\w+))?((?: (?:look|own|release|wait|signal|passed))*)"
                  r"(?: argument=(\S+))?(?: after=(.*))?$")
 
 

@@ -65,6 +65,11 @@ enum python_layout {
 	/* number of times that another thread has taken it */                                     \
 	X(uint16_t, lock_switches,            24,     24,     24,     24,     24,     24,     24)  \
 	X(uint16_t, lock_bytes,              208,    208,    208,    208,    208,    208,    208)  \
+	/* The state of the garbage collector: part of _PyRuntime in 3.8, of the interpreter       \
+	 * from 3.9 on; and an int in it: 1 during a collection. */                                \
+	X(uint16_t, runtime_collector,       344,      0,      0,      0,      0,      0,      0)  \
+	X(uint16_t, interpreter_collector,     0,    616,    616,    648,    112,   7400,      0)  \
+	X(uint16_t, collector_runs,          200,    200,    200,    200,    200,    200,      0)  \
 	X(uint16_t, frame_previous,           24,     24,     24,     48,      8,      8,      8)  \
 	X(uint16_t, frame_code,               32,     32,     32,     32,      0,      0,      0)  \
 	X(uint16_t, frame_instruction,       104,    104,     96,     56,     56,     56,     56)  \
@@ -155,6 +160,8 @@ static const struct python_debug_word python_debug_words[] = {
 	PYTHON_DEBUG_WORD(interpreter_next, 8, 8, UINT16_MAX),
 	PYTHON_DEBUG_WORD(interpreter_threads, 9, 9, UINT16_MAX),
 	PYTHON_DEBUG_WORD(interpreter_lock, 14, 15, UINT16_MAX),
+	PYTHON_DEBUG_WORD(interpreter_collector, 10, 11, UINT16_MAX),
+	PYTHON_DEBUG_WORD(collector_runs, 72, 82, 4096),
 	PYTHON_DEBUG_WORD(thread_interpreter, 22, 25, 4096),
 	PYTHON_DEBUG_WORD(thread_next, 21, 24, 4096),
 	PYTHON_DEBUG_WORD(thread_native_id, 25, 28, 4096),

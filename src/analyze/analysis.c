@@ -471,6 +471,7 @@ static void clear(struct analysis *analysis)
 	free(analysis->losses);
 	free(analysis->launches);
 	free(analysis->program.failures);
+	free(analysis->program.dependencies);
 	free(analysis->program.waits);
 	free(analysis->samples);
 	free(analysis->cpu.threads);

@@ -355,6 +355,9 @@ struct analysis_state {
 	 * the call's own; otherwise the calling thread, and the stack was sampled inside the call.
 	 */
 	uint32_t holder;
+	/* API_WAIT: index + 1 of the device whose queue the call waits for, if that is not the idle
+	 * device; 0: it is, or not known */
+	uint32_t awaited_device;
 	uint32_t wait;  /* number of the wait, as in analysis_holding; 0: none */
 	uint32_t waker; /* BLOCKED: number of the waker, if no holder is known; 0: not known */
 	bool is_own; /* PREEMPTED: the thread that got the processor belongs to the same process */
@@ -399,6 +402,16 @@ struct analysis_holding {
 	uint64_t weight; /* weight of its samples, plus ns of its intervals off the processor */
 	uint64_t steady_weight; /* in the steady part */
 	uint64_t away;          /* part of steady_weight: off the processor */
+};
+
+/* Idle time in which commands of one path waited for commands or events of one place. */
+struct analysis_dependency {
+	uint32_t path;          /* index of paths */
+	bool is_event;          /* an event that the program sets; otherwise a command */
+	size_t device;          /* the awaited command's; for an event, the path's */
+	uint32_t thread, stack; /* id of the thread that launched that command or set the event, and
+				   the stack of the call; 0: not known */
+	uint64_t idle_ns, steady_ns;
 };
 
 /* How often one stack launched one command on one device. A launch counts at the time of its enter.
@@ -520,6 +533,8 @@ struct analysis_program {
 	size_t waits_count;
 	struct analysis_failure *failures; /* largest count first */
 	size_t failures_count;
+	struct analysis_dependency *dependencies; /* in no order */
+	size_t dependencies_count;
 	struct analysis_range *ranges; /* a parent comes before its children */
 	size_t ranges_count;
 	bool has_range_idle; /* the execution times of all devices are known */

@@ -24,6 +24,7 @@ struct super_block {
 struct inode {
 	unsigned short i_mode;
 	__u32 i_rdev;
+	unsigned long i_ino;
 	struct super_block *i_sb;
 } KERNEL_TYPE;
 
@@ -43,10 +44,16 @@ struct file {
 	file_ref_t f_ref;
 } KERNEL_TYPE;
 
+struct in6_addr {
+	__u8 bytes[16];
+};
+
 struct sock_common {
+	__be32 skc_daddr;
 	unsigned short skc_family;
 	__be16 skc_dport;
 	__u16 skc_num;
+	struct in6_addr skc_v6_daddr; /* with CONFIG_IPV6 */
 } KERNEL_TYPE;
 
 struct sock {

@@ -88,10 +88,26 @@ static __always_inline __u64 python_frame_of(const struct kernel_python *python,
 	return python->cframe && frame ? read_user(frame + python->cframe_frame) : frame;
 }
 
+/* Whether the thread collects garbage: its interpreter does so, and the thread holds the lock. */
+static __always_inline bool is_collecting(const struct kernel_python *python, __u64 state)
+{
+	const __u64 interpreter = read_user(state + python->thread_interpreter);
+	const __u64 flag = python->collecting_at ? python->collecting_at
+						 : interpreter + python->interpreter_collecting;
+	__u64 lock;
+
+	if (!(__u32)read_user(flag))
+		return false;
+	lock = python->lock_at ? python->lock_at
+			       : read_user(interpreter + python->interpreter_lock);
+	return read_user(lock + python->lock_holder) == state &&
+	       (__u32)read_user(lock + python->lock_taken) == 1;
+}
+
 /* The innermost frame of the current thread; 0: it runs no Python code. A state that has no frame
  * may have been freed, and the thread may have another one. */
 static __always_inline __u64 find_python_frame(const struct kernel_python *python,
-					       const struct task_struct *task)
+					       const struct task_struct *task, __u64 *ret_state)
 {
 	const __u32 tid = task->pid;
 	const __u64 identity = BPF_CORE_READ(task, thread.fsbase);
@@ -100,13 +116,16 @@ static __always_inline __u64 find_python_frame(const struct kernel_python *pytho
 	struct python_found_state found;
 	__u64 frame = 0;
 
-	if (known && known->state && read_user(known->state + python->thread_id) == identity)
+	if (known && known->state && read_user(known->state + python->thread_id) == identity) {
+		*ret_state = known->state;
 		frame = python_frame_of(python, known->state);
+	}
 	if (frame || !newest || (known && known->newest == newest))
 		return frame;
 	found.state = search_python_state(python, newest, identity);
 	found.newest = newest;
 	bpf_map_update_elem(&python_states, &tid, &found, BPF_ANY);
+	*ret_state = found.state;
 	return found.state ? python_frame_of(python, found.state) : 0;
 }
 
@@ -152,16 +171,18 @@ static __always_inline struct kernel_python_stack *read_python(const struct task
 	struct python_copy copy = {.python = python,
 				   .scratch = bpf_map_lookup_elem(&python_scratches, &key)};
 	struct kernel_python_stack *stack;
+	__u64 state = 0;
 
 	if (!python || !copy.scratch)
 		return NULL;
-	copy.frame = find_python_frame(python, task);
+	copy.frame = find_python_frame(python, task, &state);
 	if (copy.frame)
 		bpf_loop(MAX_KERNEL_PYTHON, copy_python_frame, &copy, 0);
 	if (copy.frame || !copy.count)
 		return NULL;
 	stack = &copy.scratch->stack;
-	stack->user_stack = copy.hash;
+	stack->is_collecting = is_collecting(python, state);
+	stack->user_stack = mix(copy.hash, stack->is_collecting);
 	stack->time_ns = 0;
 	stack->tgid = tgid;
 	stack->tid = task->pid;

@@ -172,6 +172,11 @@ static __always_inline void find_peer(struct kernel_out *record, const struct so
 		record->own_port = BPF_CORE_READ(sock, __sk_common.skc_num);
 		record->peer_port = bpf_ntohs(BPF_CORE_READ(sock, __sk_common.skc_dport));
 	}
+	if (record->family == FAMILY_INET)
+		BPF_CORE_READ_INTO(&record->peer, sock, __sk_common.skc_daddr);
+	else if (record->family == FAMILY_INET6 &&
+		 bpf_core_field_exists(sock->__sk_common.skc_v6_daddr))
+		bpf_core_read(record->peer, sizeof(record->peer), &sock->__sk_common.skc_v6_daddr);
 }
 
 /* The file, or its file system, of an open descriptor of this thread, which is the current one. */
@@ -189,6 +194,7 @@ static __always_inline void find_file(struct kernel_out *record, const struct ta
 		return;
 	inode = BPF_CORE_READ(file, f_inode);
 	record->file_mode = BPF_CORE_READ(inode, i_mode);
+	record->file_inode = BPF_CORE_READ(inode, i_ino);
 	type = record->file_mode & FILE_TYPE;
 	record->file_device = type == BLOCK_DEVICE || type == CHARACTER_DEVICE
 				      ? BPF_CORE_READ(inode, i_rdev)

@@ -108,8 +108,9 @@ enum event_series_type {
 enum event_api_type {
 	API_TYPE_CALL = 0, /* an ordinary call */
 	API_TYPE_WAIT = 1, /* a call that waits for the device (for most of its duration) */
-	API_TYPE_DUET =
-		2 /* work of duet's guest, not a call of the program (event/guest_sections.h) */
+	/* work of duet's guest, not a call of the program (event/guest_sections.h) */
+	API_TYPE_DUET = 2,
+	API_TYPE_SIGNAL = 3 /* a call that sets an event, for which commands may wait */
 };
 
 enum event_command {
@@ -231,9 +232,9 @@ struct event_frame {
 	uint32_t module_string; /* NATIVE: path of the file in the view of its process */
 	/* NATIVE: lower-case hexadecimal; empty if the file has none */
 	uint32_t build_id_string;
-	uint32_t name_string; /* PYTHON: qualified name; JIT: name reported by the process, or
-				 empty; KERNEL: function; NATIVE: function in imported traces,
-				 otherwise empty */
+	/* PYTHON: qualified name; JIT: name reported by the process, or empty; KERNEL: function;
+	 * NATIVE: function in imported traces, or FRAME_GARBAGE, otherwise empty */
+	uint32_t name_string;
 	uint32_t file_string; /* PYTHON: file name in the code object */
 	uint32_t line;        /* PYTHON: line of the call; 0: not known */
 	uint32_t first_line;  /* PYTHON: first line of the function */
@@ -242,6 +243,9 @@ struct event_frame {
 	/* NATIVE without build id: size and modification time of the recorded file; 0: not known */
 	uint64_t file_size_bytes, file_modified_ns; /* ns since 1970; FRAME_FILE_GONE */
 };
+/* Name of a NATIVE frame without a file: the interpreter collects garbage. Its caller is the Python
+ * function in which the collection began, or a finalizer that the collection runs. */
+#define FRAME_GARBAGE "[Python garbage collection]"
 #define FRAME_FILE_GONE \
 	UINT64_MAX /* during the recording, the path was already gone or named another file */
 

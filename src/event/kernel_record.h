@@ -79,6 +79,8 @@ struct kernel_out {
 	__u8 socket_type; /* socket: SOCK_STREAM, … */
 	__u16 own_port;   /* socket of AF_INET or AF_INET6; 0: not bound */
 	__u16 peer_port;  /* 0: not connected */
+	__u8 peer[16];    /* its address: 4 bytes of AF_INET, or 16 of AF_INET6 */
+	__u64 file_inode; /* inode number of the call's file */
 	__u64 fault_address;
 	__u32 mappings; /* a number that changes when the process's mappings change; only for waits
 			   for a futex or a page; 0: not known */
@@ -101,10 +103,14 @@ struct kernel_stack {
  * abi/python_offsets.h. Value of a BPF map; key: tgid. */
 struct kernel_python {
 	__u64 newest_at; /* address of the pointer to the newest thread state */
+	/* addresses, where all interpreters share one; 0: offsets from the interpreter, below */
+	__u64 collecting_at, lock_at;
 	__u16 thread_next, thread_id, thread_frame;
 	__u16 cframe, cframe_frame;
 	__u16 frame_bytes; /* the part of a frame that contains all members */
 	__u16 frame_previous, frame_code, frame_instruction, frame_owner, frame_entry;
+	__u16 thread_interpreter, interpreter_collecting, interpreter_lock;
+	__u16 lock_holder, lock_taken;
 	__u16 reserved;
 };
 
@@ -124,7 +130,7 @@ struct kernel_python_stack {
 			*/
 	__u32 tgid, tid;
 	__u32 count;
-	__u32 reserved;
+	__u32 is_collecting; /* 1: the thread collects the interpreter's garbage */
 	struct kernel_python_frame frames[MAX_KERNEL_PYTHON];
 };
 

@@ -116,7 +116,15 @@ static void say_wait(const struct verdict_cause *cause, struct sentence *sentenc
 
 	say(sentence, " %s", array_text(words, ARRAY_COUNT(words), cause->kind, "was blocked"));
 	if (*cause->what)
-		say(sentence, ", %.*s,", SENTENCE_NAME, cause->what);
+		say(sentence, ", %s%.*s,", cause->has_others ? "most often " : "", SENTENCE_NAME,
+		    cause->what);
+}
+
+static const char *own_code(enum verdict_kind kind)
+{
+	return kind == VERDICT_GARBAGE_COLLECTION ? "collected Python's garbage"
+	       : kind == VERDICT_PAGE_FAULT       ? "handled page faults"
+						  : "computed";
 }
 
 /* "the main thread was preempted in step (train.py:70), most often by stress (process 71)" */
@@ -129,8 +137,36 @@ static void say_preempted(const struct report *report, const struct verdict_caus
 	if (*cause->what)
 		say(sentence, ", most often by %.*s", SENTENCE_NAME, cause->what);
 	if (cause->preempted_ns < cause->ns)
-		say(sentence, ", and computed there for %s of that time",
+		say(sentence, ", and %s there for %s of that time", own_code(cause->own_kind),
 		    format_percent(cause->ns - cause->preempted_ns, cause->ns).text);
+}
+
+/* "device 1 (gfx90a)" */
+static void say_device(const struct report *report, struct sentence *sentence, uint32_t device)
+{
+	say(sentence, "device %" PRIu32 " (%.60s)", device - 1,
+	    report->analysis->devices[device - 1].name);
+}
+
+/* "commands from step (train.py:70) waited for a user event, which thread 7 (load) set in
+ * load_rows (load.py:9)" */
+static void say_dependency(const struct report *report, const struct verdict_cause *cause,
+			   struct sentence *sentence)
+{
+	say(sentence, "commands");
+	say_in(sentence, "from", &cause->place);
+	say(sentence, " waited for ");
+	if (cause->is_event) {
+		say(sentence, "a user event, which ");
+		say_thread(report, sentence, cause->other_thread);
+		say(sentence, " set");
+		say_in(sentence, "in", &cause->other);
+		return;
+	}
+	say(sentence, cause->other_device ? "commands on " : "other commands");
+	if (cause->other_device)
+		say_device(report, sentence, cause->other_device);
+	say_in(sentence, "from", &cause->other);
 }
 
 /* "the main thread computed in reload_metadata (train.py:51)" */
@@ -148,10 +184,8 @@ static void say_cause(const struct report *report, const struct verdict_cause *c
 		    cause->kind == VERDICT_SUBMISSION ? "submitted" : "started");
 		return;
 	}
-	if (cause->kind == VERDICT_DEPENDENCY) {
-		say(sentence, "commands");
-		say_in(sentence, "from", &cause->place);
-		say(sentence, " waited for other commands");
+	if (cause->cause == CAUSE_DEPENDENCY) {
+		say_dependency(report, cause, sentence);
 		return;
 	}
 	if (cause->kind == VERDICT_UNKNOWN) {
@@ -161,18 +195,14 @@ static void say_cause(const struct report *report, const struct verdict_cause *c
 	say_thread(report, sentence, cause->thread);
 	switch (cause->kind) {
 	case VERDICT_COMPUTING:
-		say(sentence, " computed");
+	case VERDICT_PAGE_FAULT:
+	case VERDICT_GARBAGE_COLLECTION:
+		say(sentence, " %s", own_code(cause->kind));
 		say_in(sentence, "in", &cause->place);
 		if (cause->preempted_ns > cause->ns / 10)
 			say(sentence, ", preempted there for %s of that time",
 			    format_percent(cause->preempted_ns, cause->ns).text);
 		return;
-	case VERDICT_PAGE_FAULT:
-		say(sentence, " handled page faults");
-		break;
-	case VERDICT_GARBAGE_COLLECTION:
-		say(sentence, " collected Python's garbage");
-		break;
 	case VERDICT_THROTTLED:
 		say(sentence, " could not run for the CPU limit of its cgroup (cpu.max)");
 		break;
@@ -206,8 +236,13 @@ static void say_cause(const struct report *report, const struct verdict_cause *c
 		say_in(sentence, "called from", &cause->place);
 		return;
 	case VERDICT_DEVICE_WAIT:
-		say(sentence, " waited for the device in %.*s", SENTENCE_NAME,
-		    *cause->what ? cause->what : "a call");
+	case VERDICT_OTHER_DEVICE:
+		say(sentence, " waited for ");
+		if (cause->other_device)
+			say_device(report, sentence, cause->other_device);
+		else
+			say(sentence, "the device");
+		say(sentence, " in %.*s", SENTENCE_NAME, *cause->what ? cause->what : "a call");
 		say_in(sentence, "called from", &cause->place);
 		return;
 	default:
@@ -350,7 +385,7 @@ static bool is_call(enum verdict_kind kind)
 {
 	return kind == VERDICT_BUILD || kind == VERDICT_MODULE_LOAD || kind == VERDICT_ALLOCATION ||
 	       kind == VERDICT_FREE || kind == VERDICT_CALL || kind == VERDICT_DEVICE_WAIT ||
-	       kind == VERDICT_LAUNCH_CALL;
+	       kind == VERDICT_OTHER_DEVICE || kind == VERDICT_LAUNCH_CALL;
 }
 
 static bool has_other(enum verdict_kind kind)
@@ -476,6 +511,10 @@ static void write_cause(const struct report *report, const struct verdict *verdi
 	write_place(&cause->place, json);
 	if (*cause->what)
 		json_pair_text(json, "what", cause->what);
+	if (cause->other_device)
+		json_pair_text(
+			json, "other_device",
+			report_device_key(&report->analysis->devices[cause->other_device - 1]));
 	if (cause->other_thread) {
 		json_pair_object(json, "holder");
 		json_pair_text(json, "thread", thread_name(report, cause->other_thread));

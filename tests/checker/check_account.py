@@ -29,7 +29,7 @@ TIME_SOURCES = {"cpu-clock", "task-clock", "thread-state", "cycles", "ref-cycles
 BLOCKING = 1
 CPU = 1
 HOST_CLOCKS = ("MONOTONIC", "MONOTONIC_RAW", "BOOTTIME", "REALTIME", "TSC")
-API_WAIT, API_DUET = 1, 2
+API_WAIT, API_DUET, API_SIGNAL = 1, 2, 3
 OUT_OF_ORDER = 1
 PART, UNTIMED = 8, 2
 KERNEL_CODE = 5
@@ -326,7 +326,7 @@ class Trace:
         return execution.get("submitted")
 
     def dependency_end(self, execution):
-        """When the last command of the wait list ended, if inside exit..started."""
+        """When the last command of the wait list ended, or its last event was set, if inside exit..started."""
         launch, submitted = known_launch(execution), self.submitted(execution)
         if not launch or submitted is None:
             return None
@@ -338,14 +338,21 @@ class Trace:
             named = [row for row in self.launches
                      if row["process"] == wait["process"] and row["handle"] == wait["handle"]
                      and row["result"] == 0 and row["enter"] < wait["time"]]
-            if not named:
-                continue
             # of several at once, the one that returned last
-            other = sorted(named, key=lambda row: (row["enter"], row["exit"]))[-1]["execution"]
-            if other and is_in_account(other) and \
-                    min(submitted, launch["exit"]) < other["ended"] <= execution["started"]:
+            other = sorted(named, key=lambda row: (row["enter"], row["exit"]))[-1]["execution"] if named else None
+            if other and is_in_account(other) and other["ended"] > wait["time"]:
                 ends.append(other["ended"])
+            elif not named or other:
+                ends += self.signals(launch["process"], wait)
+        ends = [end for end in ends if min(submitted, launch["exit"]) < end <= execution["started"]]
         return max(ends, default=None)
+
+    def signals(self, process, wait):
+        """When the program first set the event of that handle, from the launch on."""
+        times = [row["begin"] for row in self.api
+                 if row["type"] == API_SIGNAL and row["argument"] == wait["handle"] and row["result"] == 0
+                 and row["begin"] >= wait["time"] and self.things["thread"][row["thread"]]["process"] == process]
+        return [min(times)] if times else []
 
 
 def execution_key(execution):

@@ -16,7 +16,7 @@
  *	                                     as event/fields.def has it
  *	thread ID PROCESS [name=NAME] [end=T]
  *	queue ID DEVICE [clock=ID] [context=ID] [out_of_order=1] [direct=1] [process=ID]
- *	call THREAD BEGIN END call|wait FUNCTION [result=R] [queue=ID] [stack=ID]
+ *	call THREAD BEGIN END call|wait|signal FUNCTION [result=R] [queue=ID] [event=H] [stack=ID]
  *	launch CORRELATION THREAD QUEUE ENTER EXIT COMMAND [name=KERNEL] [bytes=N] [handle=H]
  *	       [result=R] [blocking=1] [function=NAME] [global=XxYxZ] [local=XxYxZ] [untimed=1]
  *	       [further=1] [part=1] [stack=ID] [code=ID]
@@ -356,12 +356,14 @@ static inline int description_call(struct description *description, char **words
 	struct trace_source source = {.clock = CLOCK_ID_MONOTONIC};
 
 	row.thread = source.source = (uint32_t)description_number(words[1]);
-	row.type = strcmp(words[4], "wait") == 0   ? API_TYPE_WAIT
-		   : strcmp(words[4], "duet") == 0 ? API_TYPE_DUET
-						   : API_TYPE_CALL;
+	row.type = strcmp(words[4], "wait") == 0     ? API_TYPE_WAIT
+		   : strcmp(words[4], "duet") == 0   ? API_TYPE_DUET
+		   : strcmp(words[4], "signal") == 0 ? API_TYPE_SIGNAL
+						     : API_TYPE_CALL;
 	row.function_string = description_name(description, words[5]);
 	row.result = atoi(description_option(words, 6, count, "result", "0"));
-	row.argument = description_number(description_option(words, 6, count, "queue", "0"));
+	row.argument = description_number(description_option(
+		words, 6, count, row.type == API_TYPE_SIGNAL ? "event" : "queue", "0"));
 	row.stack = description_id(description->stacks,
 				   description_option(words, 6, count, "stack", "0"));
 	return trace_writer_row(description->writer, EVENT_API, &source, &row);

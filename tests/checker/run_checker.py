@@ -23,9 +23,9 @@ def random_thread(generator, lines, process, thread, state):
         now += generator.choice((0, 1, 7, 50, 400))
         length = generator.choice((0, 1, 3, 20, 300))
         if generator.random() < state["calls"]:
-            kind = generator.choice(("call", "wait"))
+            kind = generator.choice(("call", "wait", "signal"))
             finished = f" queue={generator.randrange(1, state['queues'] + 2)}" \
-                if kind == "wait" and generator.random() < 0.3 else ""
+                if kind == "wait" and generator.random() < 0.3 else f" event={generator.randrange(6, 9)}" if kind == "signal" else ""
             failed = " result=-5" if generator.random() < 0.1 else ""
             lines.append(f"call {thread} {now} {now + length} {kind} f{generator.randrange(4)}"
                          f"{failed}{finished}")
@@ -41,6 +41,7 @@ def random_thread(generator, lines, process, thread, state):
 
 
 def random_launch(generator, lines, process, thread, enter, leave, state):
+    """Handles up to 5 are those of launches; 6, 7 and 8 are events that calls set."""
     correlation = state["next"] = state["next"] + 1
     queue = generator.randrange(1, state["queues"] + 1)
     # Now and then one that this process has used before, in the same queue; two wait lists of one id would be one.
@@ -56,7 +57,7 @@ def random_launch(generator, lines, process, thread, enter, leave, state):
                  f" blocking={generator.randrange(2)}"
                  f" result={-5 if generator.random() < 0.05 else 0}")
     for _ in range(0 if state["again"] else generator.choice((0, 0, 1, 2))):
-        lines.append(f"wait {process} {correlation} {enter} {generator.randrange(1, 6)}")
+        lines.append(f"wait {process} {correlation} {enter} {generator.randrange(1, 9)}")
     if generator.random() < 0.9:
         random_execution(generator, lines, process, correlation, queue, enter, state["crowd"])
 

@@ -142,6 +142,7 @@ with t.case("a device that idles because of a sleep in one function and of compu
     shown = sum(ns for causes in found.values() for ns in causes.values())
     t.equal(shown, device["idle_ns"], "the flame graph's sum")
 
+COLLECTION = "[Python garbage collection]"
 PYTHON_SCRIPT = os.path.join(duet_test.ROOT, "tests", "programs", "python_cpu.py")
 
 
@@ -241,6 +242,19 @@ def check_trampolines(version):
     t.true(named > 0.8 * sum(told.values()), f"{version}: {named / 1e6:.0f} of {sum(told.values()) / 1e6:.0f} ms")
 
 
+def check_collection(version, before=()):
+    """The interpreter's collector is the innermost frame, below the function in which it ran, and nowhere else."""
+    who = "ordinary " if before else ""
+    trace, told = record(f"collect{who}{version}", [python(version), t.for_others(PYTHON_SCRIPT), "collect", "700"], before=before)
+    rows = stacks(trace)
+    found = {name: frames_of([row for row in rows if COLLECTION in row[0]], name) for name in ("release", "work_b", "digest")}
+    all_of = {name: frames_of(rows, name) for name in found}
+    t.true(found["release"] > 0.9 * all_of["release"] > 0.7 * told["release"], f"{who}{version}: {found} of {all_of}, {told}")
+    # a recorder that reads the frames of a sample late may find the next function
+    t.true(found["work_b"] < 0.05 * all_of["work_b"], f"{who}{version}: not where it computes: {found} of {all_of}")
+    t.true(found["digest"] < 0.02 * all_of["digest"], f"{who}{version}: not in a thread without the lock: {found} of {all_of}")
+
+
 def pythons():
     """Versions that are installed: all in one case, so that what is skipped does not depend on how many there are."""
     t.wanted()
@@ -261,6 +275,18 @@ with t.case("every Python: two functions, 70 and 30 of 100 of the processor time
         check_python(one)
         if one in ("3.12", "3.13"):
             check_trampolines(one)
+
+with t.case("every Python: collections of garbage, in the thread that collects"):
+    for one in pythons():
+        check_collection(one)
+
+with t.case("collections of garbage: an ordinary user"):
+    t.wanted()
+    if os.getuid() != 0:
+        raise duet_test.Skip("only root can become somebody else")
+    if not ordinary_pythons():
+        raise duet_test.Skip("no Python for all users")
+    check_collection(ordinary_pythons()[-1], ORDINARY)
 
 with t.case("every Python: a device idles because another thread has the interpreter's lock"):
     for one in pythons():

@@ -75,6 +75,12 @@ static struct python_offsets measure(void)
 #else
 		.interpreter_lock = offsetof(PyInterpreterState, ceval.gil),
 #endif
+#if PY_VERSION_HEX < 0x03090000
+		.runtime_collector = offsetof(_PyRuntimeState, gc),
+#else
+		.interpreter_collector = offsetof(PyInterpreterState, gc),
+#endif
+		.collector_runs = offsetof(struct _gc_runtime_state, collecting),
 		.lock_holder = offsetof(struct _gil_runtime_state, last_holder),
 		.lock_taken = offsetof(struct _gil_runtime_state, locked),
 		.lock_waiters = offsetof(struct _gil_runtime_state, cond) +

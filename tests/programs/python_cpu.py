@@ -10,10 +10,14 @@
     python_cpu.py naps ROUNDS MS     launches kernels and sleeps for MS after each
     python_cpu.py finish ROUNDS KEEPS  waits for kernels, with the interpreter's lock (1) or without (0), while another thread
                                      would compute; says how long the waits took
+    python_cpu.py collect MS         collects garbage, and computes for as long; another thread computes all the time without
+                                     the interpreter's lock
 
 Prints "NAME NANOSECONDS" for each: processor time, or for what waits the time by the clock.
 """
 import ctypes
+import gc
+import hashlib
 import json
 import sys
 import threading
@@ -215,6 +219,32 @@ def finish(rounds, keeps):
     return {"finish": took}
 
 
+def release(graph, ms):
+    begin = time.thread_time_ns()
+    while graph and time.thread_time_ns() - begin < ms * 1000000:
+        gc.collect()
+    return time.thread_time_ns() - begin
+
+
+def digest(is_over):
+    block = bytes(1 << 20)
+    while not is_over:
+        hashlib.sha256(block)
+
+
+def collect(ms):
+    graph, is_over = [], []
+    gc.disable()
+    for i in range(100000):
+        graph.append({"id": i, "next": graph[-1:]})
+    other = threading.Thread(target=digest, args=(is_over,))
+    other.start()
+    told = {"release": release(graph, ms), "work_b": work_b(ms)}
+    is_over.append(True)
+    other.join()
+    return told
+
+
 def main():
     what, numbers = sys.argv[1], [int(text) for text in sys.argv[2:]]
     if what == "shares":
@@ -225,6 +255,8 @@ def main():
         told = finish(*numbers)
     elif what == "parse":
         told = parse(*numbers)
+    elif what == "collect":
+        told = collect(*numbers)
     elif what == "naps":
         told = naps(*numbers)
     else:

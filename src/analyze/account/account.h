@@ -56,6 +56,7 @@ struct account_command {
 	uint64_t queued, submitted;
 	uint64_t dependency_end;   /* end of the latest wait-list entry that ended in (exit,
 				    started]; 0: none */
+	uint32_t awaited;          /* passed to on_idle: that entry */
 	const struct calls *calls; /* the launching thread's; NULL: not known */
 	struct calls_sum at_enter; /* calls_until(calls, enter) */
 	/* When that thread was off its processor outside of calls. wait_ns: preempted; call_ns:
@@ -107,6 +108,7 @@ struct account_idle {
 	enum account_cause finer; /* as in account_steady.causes */
 	uint64_t ns;
 	bool is_steady;
+	uint32_t awaited; /* the command's */
 };
 
 struct account_active;

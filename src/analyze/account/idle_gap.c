@@ -34,7 +34,11 @@ void gap_add_finer(struct gap *gap, enum account_cause cause, enum account_cause
 {
 	struct account *account = gap->account;
 	const struct account_command *owner = owner_of(gap, cause);
-	const struct account_idle idle = {cause, finer, idle_ns, gap->is_steady};
+	const struct account_idle idle = {.cause = cause,
+					  .finer = finer,
+					  .ns = idle_ns,
+					  .is_steady = gap->is_steady,
+					  .awaited = owner ? owner->awaited : 0};
 
 	gap->left[cause] += idle_ns;
 	account->causes[cause] += idle_ns;

@@ -64,22 +64,25 @@ static void free_if_unused(struct correlate *correlate, uint32_t place)
 	correlate->free_places[correlate->free_count++] = place;
 }
 
+static const struct open_command new_command = {.over_by = UINT64_MAX,
+						.waits = CORRELATE_NONE,
+						.launches = CORRELATE_NONE,
+						.previous = CORRELATE_NONE,
+						.next = CORRELATE_NONE};
+
 static int open_place(struct correlate *correlate, uint32_t process, uint64_t correlation,
 		      uint32_t *ret_place)
 {
+	struct open_command command = new_command;
 	uint32_t place = CORRELATE_NONE;
 	int error = take_place(correlate, &place);
 
 	if (error)
 		return error;
-	correlate->commands[place] = (struct open_command){.process = process,
-							   .correlation = correlation,
-							   .over_by = UINT64_MAX,
-							   .waits = CORRELATE_NONE,
-							   .launches = CORRELATE_NONE,
-							   .previous = CORRELATE_NONE,
-							   .next = CORRELATE_NONE,
-							   .state = OPEN_EXPECTED};
+	command.process = process;
+	command.correlation = correlation;
+	command.state = OPEN_EXPECTED;
+	correlate->commands[place] = command;
 	error = pair_map_put(&correlate->open, process, correlation, place);
 	if (error) {
 		correlate->commands[place].state = OPEN_DONE;
@@ -124,9 +127,11 @@ static void drop_waits(struct correlate *correlate, struct open_command *command
 
 	for (uint32_t i = command->waits; i != CORRELATE_NONE; i = next) {
 		struct correlate_wait *wait = &correlate->waits[i];
+		struct open_command *on = &correlate->commands[wait->on];
 
 		next = wait->next;
-		correlate->commands[wait->on].references--;
+		if (!--on->references && on->is_event)
+			forget_handle(correlate, wait->on);
 		free_if_unused(correlate, wait->on);
 		wait->next = correlate->free_wait;
 		correlate->free_wait = i;
@@ -199,6 +204,36 @@ static int take_wait(struct correlate *correlate, uint32_t *ret_wait)
 	return 0;
 }
 
+/* A handle without a launch, or whose command had ended, may be an event that the program sets. It
+ * is kept until its last command is done. */
+static int open_event(struct correlate *correlate, const struct event_dependency *row,
+		      uint32_t *ret_place)
+{
+	struct open_command event = new_command;
+	uint32_t place = CORRELATE_NONE;
+	int error = take_place(correlate, &place);
+
+	if (error)
+		return error;
+	event.process = row->process;
+	event.handle = row->handle;
+	event.state = OPEN_DONE;
+	event.is_event = true;
+	correlate->commands[place] = event;
+	error = remember_handle(correlate, place);
+	if (error)
+		free_if_unused(correlate, place);
+	*ret_place = place;
+	return error;
+}
+
+static bool has_ended(const struct correlate *correlate, uint32_t place, uint64_t time_ns)
+{
+	const struct open_command *command = &correlate->commands[place];
+
+	return command->state == OPEN_DONE && !command->is_event && command->ended <= time_ns;
+}
+
 int correlate_dependency(struct correlate *correlate, const struct event_dependency *row)
 {
 	uint32_t on = pair_map_find(&correlate->handles, row->process, row->handle);
@@ -206,9 +241,11 @@ int correlate_dependency(struct correlate *correlate, const struct event_depende
 	uint32_t wait = CORRELATE_NONE;
 	int error = 0;
 
-	if (on == CORRELATE_NONE || on == place || !row->correlation)
+	if ((on != CORRELATE_NONE && on == place) || !row->correlation)
 		return 0;
-	if (place == CORRELATE_NONE)
+	if (on == CORRELATE_NONE || has_ended(correlate, on, row->time))
+		error = open_event(correlate, row, &on);
+	if (!error && place == CORRELATE_NONE)
 		error = open_place(correlate, row->process, row->correlation, &place);
 	if (!error)
 		error = take_wait(correlate, &wait);
@@ -230,9 +267,25 @@ uint32_t correlate_find(const struct correlate *correlate, uint32_t process, uin
 	return place;
 }
 
-uint64_t correlate_dependency_end(const struct correlate *correlate, uint32_t place, uint64_t after,
-				  uint64_t until)
+void correlate_signal(struct correlate *correlate, uint32_t process, uint32_t thread,
+		      const struct event_api *row)
 {
+	const uint32_t place = pair_map_find(&correlate->handles, process, row->argument);
+	struct open_command *event;
+
+	if (place == CORRELATE_NONE || !correlate->commands[place].is_event || row->result)
+		return;
+	event = &correlate->commands[place];
+	event->ended = row->begin;
+	event->thread = thread;
+	event->stack = row->stack;
+	forget_handle(correlate, place);
+}
+
+uint32_t correlate_dependency_last(const struct correlate *correlate, uint32_t place,
+				   uint64_t after, uint64_t until)
+{
+	uint32_t last = CORRELATE_NONE;
 	uint64_t latest = 0;
 
 	for (uint32_t i = correlate->commands[place].waits; i != CORRELATE_NONE;
@@ -240,10 +293,12 @@ uint64_t correlate_dependency_end(const struct correlate *correlate, uint32_t pl
 		const struct open_command *on = &correlate->commands[correlate->waits[i].on];
 
 		if (on->state == OPEN_DONE && on->ended > after && on->ended <= until &&
-		    on->ended > latest)
+		    on->ended > latest) {
 			latest = on->ended;
+			last = correlate->waits[i].on;
+		}
 	}
-	return latest;
+	return last;
 }
 
 static int push_end(struct correlate *correlate, uint32_t place, uint64_t ended)

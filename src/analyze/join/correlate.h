@@ -52,7 +52,10 @@ struct open_command {
 	uint32_t previous, next; /* neighbours in its queue's list of open commands, sorted by
 				    enter; CORRELATE_NONE */
 	uint8_t state;           /* enum open_state */
-	bool has_handle;         /* the entry of `handles` for its event handle is this command */
+	/* No command, but an event that the program sets: `ended` is when, thread and stack are
+	 * those of the call. 0: not yet. */
+	bool is_event;
+	bool has_handle; /* the entry of `handles` for its event handle is this command */
 };
 
 struct correlate_wait {
@@ -90,9 +93,14 @@ int correlate_dependency(struct correlate *correlate, const struct event_depende
 /* The place of an execution's open launch; CORRELATE_NONE: none. */
 uint32_t correlate_find(const struct correlate *correlate, uint32_t process, uint64_t correlation);
 
-/* The latest end of all commands in its wait list that ended in (after, until]; 0: none did. */
-uint64_t correlate_dependency_end(const struct correlate *correlate, uint32_t place, uint64_t after,
-				  uint64_t until);
+/* A thread (an index in the entities' list) sets an event; row->argument is its handle. */
+void correlate_signal(struct correlate *correlate, uint32_t process, uint32_t thread,
+		      const struct event_api *row);
+
+/* The place of the command or event in its wait list with the latest end in (after, until];
+ * CORRELATE_NONE: none ended then. */
+uint32_t correlate_dependency_last(const struct correlate *correlate, uint32_t place,
+				   uint64_t after, uint64_t until);
 
 /* Marks the command as executed. ended: host ns, 0: not known. Errors: -ENOMEM. */
 int correlate_done(struct correlate *correlate, uint32_t place, uint64_t ended);

@@ -34,8 +34,8 @@ static bool is_between(const uint64_t *moments, size_t count, uint64_t after, ui
 
 static bool is_one_place(const struct thread_call *a, const struct thread_call *b)
 {
-	return a->function == b->function && a->stack == b->stack && a->is_own == b->is_own &&
-	       a->is_wait == b->is_wait;
+	return a->function == b->function && a->stack == b->stack && a->device == b->device &&
+	       a->is_own == b->is_own && a->is_wait == b->is_wait;
 }
 
 /* An earlier call from the same place, with no moment between the two at which a gap may begin or
@@ -122,6 +122,19 @@ static void compact(struct sweep *sweep, struct thread_called *called, uint64_t 
 	called->limit = called->count > MIN_CALLED / 2 ? 2 * called->count : MIN_CALLED;
 }
 
+/* Index + 1 of the device for whose queue a call waits; 0: not known. */
+static uint32_t awaited_device(const struct sweep *sweep, const struct event_api *row)
+{
+	const size_t queue =
+		row->type == API_TYPE_WAIT && row->argument <= UINT32_MAX
+			? entity_index_find(&sweep->entities.queues, (uint32_t)row->argument)
+			: sweep->entities.queues.count;
+
+	return queue < sweep->entities.queues.count
+		       ? (uint32_t)sweep->analysis->queues[queue].device + 1
+		       : 0;
+}
+
 /* If calls overlap, the call that began first counts, as in the account. A launch without duration
  * is kept too, because it separates the calls before it from those after it. */
 int sweep_note_call(struct sweep *sweep, size_t thread, const struct event_api *row, bool is_launch)
@@ -139,6 +152,7 @@ int sweep_note_call(struct sweep *sweep, size_t thread, const struct event_api *
 					      .inside_ns = end - begin,
 					      .function = row->function_string,
 					      .stack = row->stack,
+					      .device = awaited_device(sweep, row),
 					      .is_own = row->stack != 0,
 					      .is_wait = row->type == API_TYPE_WAIT,
 					      .is_launch = is_launch}))

@@ -43,6 +43,25 @@ static void describe_submission(const struct analysis *analysis, const struct jo
 	command->submitted = smaller(joined->launch->exit, row->started);
 }
 
+/* Adds the command or event of its wait list that ended last, and that it may have waited for. */
+static int describe_dependency(struct sweep *sweep, const struct joined *joined, uint32_t path,
+			       struct account_command *command)
+{
+	const struct open_command *launch = joined->launch;
+	uint32_t on;
+
+	if (!launch || !command->has_submitted)
+		return 0;
+	on = correlate_dependency_last(&sweep->join.correlate, joined->place,
+				       smaller(command->submitted, launch->exit),
+				       joined->row->started);
+	if (on == CORRELATE_NONE)
+		return 0;
+	command->dependency_end = sweep->join.correlate.commands[on].ended;
+	return sweep_find_dependency(sweep, path, &sweep->join.correlate.commands[on],
+				     &command->awaited);
+}
+
 static void describe_way(struct sweep *sweep, const struct joined *joined,
 			 struct account_command *command)
 {
@@ -65,10 +84,6 @@ static void describe_way(struct sweep *sweep, const struct joined *joined,
 		command->watched_ns = sweep->per_thread.states[launch->thread].watched_ns;
 		command->thread = launch->thread;
 	}
-	if (command->has_submitted)
-		command->dependency_end = correlate_dependency_end(
-			&sweep->join.correlate, joined->place,
-			smaller(command->submitted, launch->exit), row->started);
 }
 
 static int account_execution(struct sweep *sweep, const struct joined *joined, uint32_t tag)
@@ -85,7 +100,9 @@ static int account_execution(struct sweep *sweep, const struct joined *joined, u
 	int error;
 
 	describe_way(sweep, joined, &command);
-	error = sweep_count_latency(sweep->analysis, joined, &command);
+	error = describe_dependency(sweep, joined, tag, &command);
+	if (!error)
+		error = sweep_count_latency(sweep->analysis, joined, &command);
 	if (!error)
 		error = sweep_count_overlap(sweep, joined, &command);
 	if (error)

@@ -93,6 +93,7 @@ static int find_state(struct sweep *sweep, const struct found_state *found,
 						 .wait_string = about->string,
 						 .holder = about->holder,
 						 .waker = about->waker,
+						 .awaited_device = about->device,
 						 .is_own = about->is_own},
 			ret_row);
 }
@@ -308,6 +309,7 @@ int sweep_add_call(struct sweep *sweep, size_t device, const struct account_piec
 	const struct event_thread *thread =
 		entity_index_row(&sweep->entities.threads, piece->thread);
 	const struct state_wait about = {.string = call->function,
+					 .device = call->device == device + 1 ? 0 : call->device,
 					 .holder = call->is_own || !thread ? 0 : thread->id};
 	struct analysis_state *row = NULL;
 	int error = sweep_find_wait(sweep, &about, &found.wait);

@@ -149,6 +149,10 @@ int sweep_take_call(struct sweep *sweep, const struct event_api *row)
 	unexecuted_add_call(&sweep->join.unexecuted, row);
 	if (row->type == API_TYPE_WAIT)
 		sweep_note_wait(sweep, thread, row);
+	if (row->type == API_TYPE_SIGNAL)
+		correlate_signal(&sweep->join.correlate,
+				 model_process_of(sweep->analysis->model, row->thread),
+				 (uint32_t)thread, row);
 	return add_span(sweep, thread, row, false);
 }
 
@@ -173,6 +177,7 @@ int sweep_take_launch(struct sweep *sweep, const struct event_launch *row)
 				 .function_string = row->function_string,
 				 .result = row->result,
 				 .type = is_wait ? API_TYPE_WAIT : API_TYPE_CALL,
+				 .argument = is_wait ? row->queue : 0,
 				 .stack = row->stack};
 	int error = 0;
 

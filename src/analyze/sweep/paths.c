@@ -162,13 +162,43 @@ void sweep_count_path(struct analysis *analysis, const struct joined *joined, ui
 
 void sweep_on_idle(void *context, uint32_t index, const struct account_idle *idle)
 {
-	struct analysis_path *path = &((struct sweep *)context)->analysis->paths[index];
+	struct analysis *analysis = ((struct sweep *)context)->analysis;
+	struct analysis_path *path = &analysis->paths[index];
+	struct analysis_dependency *dependency;
 
+	if (idle->cause == CAUSE_DEPENDENCY && idle->awaited) {
+		dependency = &analysis->program.dependencies[idle->awaited - 1];
+		dependency->idle_ns += idle->ns;
+		dependency->steady_ns += idle->is_steady ? idle->ns : 0;
+	}
 	path->causes[idle->cause] += idle->ns;
 	if (idle->is_steady)
 		path->steady[idle->finer] += idle->ns;
 	if (idle->cause == CAUSE_UNKNOWN && idle->finer != idle->cause)
 		path->not_started_ns += idle->ns;
+}
+
+int sweep_find_dependency(struct sweep *sweep, uint32_t path, const struct open_command *on,
+			  uint32_t *ret_number)
+{
+	struct analysis_program *program = &sweep->analysis->program;
+	const struct analysis_dependency row = {
+		.path = path,
+		.is_event = on->is_event,
+		.device = on->is_event ? sweep->analysis->paths[path].device
+				       : sweep->analysis->queues[on->queue].device,
+		.thread = id_of(&sweep->entities.threads, on->thread),
+		.stack = on->stack};
+	const uint64_t second =
+		(uint64_t)row.device << 33 | (uint64_t)row.is_event << 32 | row.thread;
+	const uint32_t index =
+		sweep_rows_add(&sweep->paths.dependencies, (uint64_t)path << 32 | row.stack, second,
+			       program->dependencies, program->dependencies_count, row);
+
+	if (index == PAIR_MAP_NONE)
+		return -ENOMEM;
+	*ret_number = index + 1;
+	return 0;
 }
 
 static int find_launches(struct sweep *sweep, const struct open_command *command,
@@ -275,4 +305,5 @@ void sweep_paths_fini(struct sweep_paths *paths)
 	pair_map_fini(&paths->paths.rows);
 	pair_map_fini(&paths->launches.rows);
 	pair_map_fini(&paths->whom_rows);
+	pair_map_fini(&paths->dependencies.rows);
 }

@@ -50,8 +50,9 @@ struct thread_moment {
  *                       call's own stack is unknown. */
 struct state_wait {
 	uint32_t string, holder;
-	uint32_t waker; /* number of the analysis's wakers; 0: not known */
-	bool is_own;    /* preempted by a thread of its own process */
+	uint32_t waker;  /* number of the analysis's wakers; 0: not known */
+	uint32_t device; /* call: index + 1 of the device that it waits for; 0: not known */
+	bool is_own;     /* preempted by a thread of its own process */
 };
 
 /* A call of a thread, or several merged calls from one place. */
@@ -59,6 +60,7 @@ struct thread_call {
 	uint64_t begin, end;
 	uint64_t inside_ns;       /* time in the calls; less than end - begin if merged */
 	uint32_t function, stack; /* stack 0: not known */
+	uint32_t device;          /* index + 1 of the device that it waits for; 0: not known */
 	bool is_own; /* the guest recorded the stack with the call; otherwise a sample or a switch
 			inside of the call has it */
 	bool is_wait, is_launch;
@@ -212,6 +214,8 @@ struct sweep_paths {
 	struct sweep_rows
 		launches; /* (name << 32 | stack, function string << 32 | device or whom) */
 	struct pair_map whom_rows; /* (process id << 32 | thread id, queue id) -> number */
+	/* (path << 32 | stack, device << 33 | is_event << 32 | thread) */
+	struct sweep_rows dependencies;
 };
 
 /* sweep/cpu.c */
@@ -405,6 +409,10 @@ void sweep_tables_fini(struct sweep_tables *tables);
 /* Finds or adds the path of an execution: its launch's stack, its row in the tables, its device. */
 int sweep_find_path(struct sweep *sweep, const struct joined *joined, uint32_t tag,
 		    uint32_t *ret_path);
+/* Finds or adds the row of dependencies for commands of a path that wait for `on`; *ret_number is
+ * its index + 1. */
+int sweep_find_dependency(struct sweep *sweep, uint32_t path, const struct open_command *on,
+			  uint32_t *ret_number);
 void sweep_count_path(struct analysis *analysis, const struct joined *joined, uint32_t path);
 void sweep_on_idle(void *context, uint32_t path, const struct account_idle *idle);
 /* The second key of a path, beside tag and stack: the launching function, and the device or, by

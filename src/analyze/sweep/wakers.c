@@ -18,7 +18,8 @@
 int sweep_find_wait(struct sweep *sweep, const struct state_wait *wait, uint32_t *ret_wait)
 {
 	const uint64_t first = (uint64_t)wait->string << 32 | wait->holder;
-	const uint64_t second = (uint64_t)wait->is_own << 32 | wait->waker;
+	/* a call has no waker, and a wait no device */
+	const uint64_t second = (uint64_t)(wait->device << 1 | wait->is_own) << 32 | wait->waker;
 	uint32_t number = pair_map_find(&sweep->thread_states.wait_numbers, first, second);
 
 	*ret_wait = 0;

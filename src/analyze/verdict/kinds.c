@@ -18,6 +18,7 @@
 #include "analyze/verdict/verdict.h"
 #include "base/array.h"
 #include "base/string.h"
+#include "event/event.h"
 
 enum { INNER_FRAMES = 24 }; /* frames of a stack that are searched for a function */
 
@@ -139,7 +140,7 @@ static const char *const waiting_modules[] = {"threading.py", "queue.py",  "_bas
 static const char *const rank_waits[] = {"MPI_", "PMPI_", "opal_progress", "ompi_", "ucp_worker"};
 
 static const char *const collections[] = {"gc_collect", "PyGC_Collect", "collect_generations",
-					  "gc.collect", "[Python garbage collection]"};
+					  "gc.collect", FRAME_GARBAGE};
 
 static bool has_any(const char *text, const char *const *parts, size_t count, bool is_prefix)
 {
@@ -172,6 +173,8 @@ static bool is_call(const char *text, const char *name)
 static enum verdict_kind kind_of_file(enum verdict_kind kind, const char *what)
 {
 	if (kind != VERDICT_FILE_READ && kind != VERDICT_FILE_WRITE)
+		return kind;
+	if (strstr(what, " (/")) /* a path, which may contain the words below */
 		return kind;
 	if (strstr(what, "(pipe"))
 		return VERDICT_PIPE;
@@ -281,7 +284,7 @@ const char *verdict_file_call(const struct frame_name *names, size_t count)
 	return "";
 }
 
-static enum verdict_kind kind_of_computing(const struct frame_name *names, size_t count)
+enum verdict_kind verdict_kind_of_computing(const struct frame_name *names, size_t count)
 {
 	static const char *const faults[] = {"asm_exc_page_fault", "exc_page_fault",
 					     "do_user_addr_fault", "handle_mm_fault"};
@@ -301,11 +304,12 @@ enum verdict_kind verdict_kind_of_state(const struct analysis_state *state, cons
 		return VERDICT_OTHER_RANK;
 	switch (state->doing) {
 	case CAUSE_API_WAIT:
-		return VERDICT_DEVICE_WAIT;
+		return state->awaited_device ? VERDICT_OTHER_DEVICE : VERDICT_DEVICE_WAIT;
 	case CAUSE_API_CALL:
 		return kind_of_call(what);
 	case CAUSE_ON_CPU:
-		return *what ? kind_of_wait(what, names, count) : kind_of_computing(names, count);
+		return *what ? kind_of_wait(what, names, count)
+			     : verdict_kind_of_computing(names, count);
 	case CAUSE_PREEMPTED:
 		return strcmp(what, SWITCH_CPU_LIMIT) == 0 ? VERDICT_THROTTLED : VERDICT_PREEMPTED;
 	default:

@@ -45,6 +45,7 @@ struct maker {
 	struct pair_map waits;            /* (wait, 0) -> index of the first counterpart */
 	struct counterpart *counterparts; /* owned */
 	size_t counterparts_count, counterparts_capacity;
+	uint64_t *divided; /* owned; by path: its dependency time that add_dependencies has added */
 };
 
 int verdict_find_place(struct frames *frames, uint32_t stack, struct verdict_place *ret_place)
@@ -92,16 +93,19 @@ static void write_key(const struct verdict *verdict, const struct verdict_cause 
 	const struct verdict_place *place = by_other ? &cause->other : &cause->place;
 	const bool is_preempted = cause->kind == VERDICT_PREEMPTED;
 	const bool by_what = cause->kind == VERDICT_CALL || cause->kind == VERDICT_DEVICE_WAIT ||
+			     (cause->kind == VERDICT_OTHER_DEVICE && !by_other) ||
 			     (is_preempted && (verdict->is_whole || has_line));
-	const bool by_place = !is_preempted || !verdict->is_whole;
+	/* one limit stops the thread, wherever it is */
+	const bool is_throttled = cause->kind == VERDICT_THROTTLED && !has_line;
+	const bool by_place = verdict->is_whole ? !is_preempted : !is_throttled;
 	const bool is_joined = is_on_processor(cause->kind) && !verdict->is_whole && !has_line &&
 			       cause->place.function;
 
 	snprintf(ret_key, size,
-		 "%d %d %d %d %" PRIu32 " %.2000s %.2000s %" PRIu32 " %.1000s %" PRIu32,
-		 (int)(is_joined ? VERDICT_COMPUTING : cause->kind), by_other,
+		 "%d %d %d %d %" PRIu32 " %" PRIu32 " %.2000s %.2000s %" PRIu32 " %.1000s %" PRIu32,
+		 (int)(is_joined ? VERDICT_COMPUTING : cause->kind), by_other + 2 * cause->is_event,
 		 verdict->is_whole ? (int)cause->cause : 0, cause->is_after,
-		 is_preempted && verdict->is_whole ? cause->other_thread : 0,
+		 is_preempted && verdict->is_whole ? cause->other_thread : 0, cause->other_device,
 		 by_place ? text_of(place->function) : "", by_place ? text_of(place->file) : "",
 		 has_line ? cause->place.line : 0, by_what ? cause->what : "",
 		 has_line ? cause->other.line : 0);
@@ -110,6 +114,7 @@ static void write_key(const struct verdict *verdict, const struct verdict_cause 
 static int add_cause(struct maker *maker, const struct verdict_cause *cause)
 {
 	struct verdict *verdict = maker->verdict;
+	struct verdict_cause *earlier;
 	char key[8192];
 	uint32_t id;
 
@@ -124,8 +129,10 @@ static int add_cause(struct maker *maker, const struct verdict_cause *cause)
 		verdict->count = id;
 		return 0;
 	}
-	verdict->causes[id - 1].ns += cause->ns;
-	verdict->causes[id - 1].preempted_ns += cause->preempted_ns;
+	earlier = &verdict->causes[id - 1];
+	earlier->ns += cause->ns;
+	earlier->preempted_ns += cause->preempted_ns;
+	earlier->has_others |= strcmp(earlier->what, cause->what) != 0;
 	return 0;
 }
 
@@ -242,6 +249,7 @@ static int add_state(struct maker *maker, const struct analysis_state *state, bo
 		.ns = time_of(maker, state),
 		.thread = state->thread,
 		.is_after = state->is_after,
+		.other_device = state->awaited_device,
 		.what = model_text(maker->analysis->model, state->wait_string, ""),
 	};
 	const struct frame_name *names = NULL;
@@ -253,6 +261,8 @@ static int add_state(struct maker *maker, const struct analysis_state *state, bo
 	if (state->doing == CAUSE_ON_CPU)
 		cause.what = verdict_file_call(names, count);
 	cause.kind = verdict_kind_of_state(state, cause.what, names, count);
+	cause.own_kind = cause.kind == VERDICT_PREEMPTED ? verdict_kind_of_computing(names, count)
+							 : cause.kind;
 	cause.preempted_ns = cause.kind == VERDICT_PREEMPTED ? cause.ns : 0;
 	if (has_place && verdict_find_place(maker->frames, state->stack, &cause.place))
 		return -ENOMEM;
@@ -269,6 +279,7 @@ static int add_path_part(struct maker *maker, const struct analysis_path *path,
 			 enum account_cause cause, enum verdict_kind kind, uint64_t ns)
 {
 	struct verdict_cause added = {.kind = kind,
+				      .own_kind = kind,
 				      .cause = cause,
 				      .ns = ns,
 				      .thread = path->whom.thread,
@@ -292,16 +303,63 @@ static int add_path_cause(struct maker *maker, const struct analysis_path *path,
 		     : add_path_part(maker, path, cause, verdict_kind_of_path(cause), ns - late_ns);
 }
 
+/* A part of the time in which a path's commands waited, by the command or event that they awaited.
+ */
+static int add_dependency(struct maker *maker, const struct analysis_dependency *row, uint64_t ns)
+{
+	const struct analysis_path *path = &maker->analysis->paths[row->path];
+	const bool is_other = row->device != path->device;
+	const enum verdict_kind kind = is_other ? VERDICT_OTHER_DEVICE : VERDICT_DEPENDENCY;
+	struct verdict_cause added = {.kind = kind,
+				      .own_kind = kind,
+				      .cause = CAUSE_DEPENDENCY,
+				      .ns = ns,
+				      .thread = path->whom.thread,
+				      .what = path->function,
+				      .other_thread = row->thread,
+				      .other_device = is_other ? (uint32_t)row->device + 1 : 0,
+				      .is_event = row->is_event};
+	int error = verdict_find_place(maker->frames, path->stack, &added.place);
+
+	if (!error)
+		error = verdict_find_place(maker->frames, row->stack, &added.other);
+	return error ? error : add_cause(maker, &added);
+}
+
+static int add_dependencies(struct maker *maker)
+{
+	const struct analysis *analysis = maker->analysis;
+	const struct analysis_program *program = &analysis->program;
+	int error = 0;
+
+	maker->divided = calloc(analysis->paths_count + 1, sizeof(*maker->divided));
+	if (!maker->divided)
+		return -ENOMEM;
+	for (size_t i = 0; i < program->dependencies_count && !error; i++) {
+		const struct analysis_dependency *row = &program->dependencies[i];
+		const struct analysis_path *path = &analysis->paths[row->path];
+		const uint64_t ns = maker->verdict->is_whole ? row->idle_ns : row->steady_ns;
+
+		if (path->device != maker->verdict->device || !path->name || !ns)
+			continue;
+		maker->divided[row->path] += ns;
+		error = add_dependency(maker, row, ns);
+	}
+	return error;
+}
+
 static int add_path(struct maker *maker, const struct analysis_path *path)
 {
 	const uint64_t *causes = maker->verdict->is_whole ? path->causes : path->steady;
+	const uint64_t divided = maker->divided[path - maker->analysis->paths];
 	int error = 0;
 
 	if (path->device != maker->verdict->device || !path->name)
 		return 0;
 	for (unsigned int i = 0; i < CAUSE_COUNT && !error; i++)
 		if (causes[i] && !analysis_has_states((enum account_cause)i))
-			error = add_path_cause(maker, path, (enum account_cause)i, causes[i]);
+			error = add_path_cause(maker, path, (enum account_cause)i,
+					       causes[i] - (i == CAUSE_DEPENDENCY ? divided : 0));
 	return error;
 }
 
@@ -361,10 +419,11 @@ static void sort_causes(struct verdict *verdict)
 /* The larger cause comes first: its place and its texts stay. */
 static void join_cause(struct verdict_cause *cause, const struct verdict_cause *added)
 {
+	if (cause->preempted_ns == cause->ns && added->kind != VERDICT_PREEMPTED)
+		cause->own_kind = added->kind;
 	cause->ns += added->ns;
 	cause->preempted_ns += added->preempted_ns;
-	if (cause->own_kind == VERDICT_PREEMPTED)
-		cause->own_kind = added->kind;
+	cause->has_others |= added->has_others || strcmp(cause->what, added->what) != 0;
 	if (!*cause->what)
 		cause->what = added->what;
 }
@@ -381,8 +440,6 @@ static void name_kind(struct verdict_cause *cause)
 		cause->kind = cause->own_kind;
 		cause->cause = CAUSE_ON_CPU;
 	}
-	if (cause->own_kind == VERDICT_PREEMPTED)
-		cause->own_kind = VERDICT_COMPUTING;
 }
 
 static int join_lines(struct verdict *verdict)
@@ -401,8 +458,7 @@ static int join_lines(struct verdict *verdict)
 		if (!id) {
 			error = -ENOMEM;
 		} else if (id > count) {
-			verdict->causes[count] = verdict->causes[i];
-			verdict->causes[count++].own_kind = verdict->causes[i].kind;
+			verdict->causes[count++] = verdict->causes[i];
 		} else {
 			join_cause(&verdict->causes[id - 1], &verdict->causes[i]);
 		}
@@ -444,6 +500,8 @@ int verdict_make(const struct analysis *analysis, struct frames *frames, size_t 
 	error = list_counterparts(&maker);
 	if (!error)
 		error = add_states(&maker);
+	if (!error)
+		error = add_dependencies(&maker);
 	for (size_t i = 0; i < analysis->paths_count && !error; i++)
 		error = add_path(&maker, &analysis->paths[i]);
 	if (!error)
@@ -451,6 +509,7 @@ int verdict_make(const struct analysis *analysis, struct frames *frames, size_t 
 	string_table_fini(&maker.keys);
 	pair_map_fini(&maker.waits);
 	free(maker.counterparts);
+	free(maker.divided);
 	if (error)
 		verdict_fini(ret_verdict);
 	return error;

@@ -44,6 +44,7 @@ struct frames;
 	X(LAUNCH_CALL, launch_call)                   \
 	X(SUBMISSION, submission)                     \
 	X(DEPENDENCY, dependency)                     \
+	X(OTHER_DEVICE, other_device)                 \
 	X(LAUNCHED_NOT_STARTED, launched_not_started) \
 	X(OTHER_RANK, other_rank)                     \
 	X(DUET_ITSELF, duet_itself)                   \
@@ -69,19 +70,23 @@ struct verdict_place {
 /* Idle time of the steady part, or of the whole window, with one kind of cause in one function. */
 struct verdict_cause {
 	enum verdict_kind kind;
-	enum verdict_kind own_kind; /* PREEMPTED: the kind of its own code there */
+	enum verdict_kind own_kind; /* PREEMPTED: the kind of its own code there; otherwise kind */
 	enum account_cause cause;   /* the account's cause that contains it */
 	uint64_t ns;
 	uint64_t preempted_ns;      /* part of ns in which another thread had the processor */
 	uint32_t thread;            /* id of the launching thread; 0: not known */
 	struct verdict_place place; /* place of that thread */
 	const char *what; /* the object of the wait, the function called, or who ran; "" */
-	/* The holder of the lock, the thread that ended the wait, or the thread of the same process
-	 * that preempted it; 0: none, or not known. */
+	bool has_others; /* several objects or functions: that of the largest part stands for all */
+	/* The holder of the lock, the thread that ended the wait or set the event, the one that
+	 * launched the awaited command, or the thread of the same process that preempted it; 0:
+	 * none, or not known. */
 	uint32_t other_thread;
-	struct verdict_place other; /* place of the other thread, meanwhile */
-	bool is_other_away;         /* it was off its processor most of that time */
-	bool is_after;              /* CAUSE_NOTHING_TO_DO: after the last command */
+	struct verdict_place other; /* place of the other thread, meanwhile or in that call */
+	uint32_t other_device; /* OTHER_DEVICE: index + 1 of that device; 0: none, or not known */
+	bool is_event;         /* DEPENDENCY: for an event that the program sets */
+	bool is_other_away;    /* it was off its processor most of that time */
+	bool is_after;         /* CAUSE_NOTHING_TO_DO: after the last command */
 };
 
 /* The place of a stack; function NULL: not known, or its inner frames are missing. -ENOMEM. */
@@ -113,5 +118,7 @@ const char *verdict_file_call(const struct frame_name *names, size_t count);
 /* The kind of a state's time. names: its stack, root first. */
 enum verdict_kind verdict_kind_of_state(const struct analysis_state *state, const char *what,
 					const struct frame_name *names, size_t count);
+/* The kind of the code that a thread ran on its processor. */
+enum verdict_kind verdict_kind_of_computing(const struct frame_name *names, size_t count);
 /* The kind of a path's idle time with this cause, as in account_steady.causes. */
 enum verdict_kind verdict_kind_of_path(enum account_cause cause);

@@ -155,7 +155,8 @@ struct switch_causes {
 	uint64_t begin_ns; /* when the first process was attached */
 	/* key of pid and name of a process outside the recording -> the trace's string */
 	struct hash_map names;
-	struct hash_map waits; /* key of system call and file -> the trace's string */
+	struct hash_map waits; /* key of system call and object -> the trace's string */
+	struct hash_map paths; /* key of system call and inode -> … */
 	struct hash_map locks; /* key of process and address of a lock or page -> … */
 	struct memory_places places;
 	struct hash_map stacks; /* key of BPF stack id and process -> the trace's stack */
@@ -394,6 +395,8 @@ static inline uint64_t cpu_python_object_key(uint32_t pid, uint64_t address)
 
 /* The trace's frame of a Python frame; 0: its function is not known. */
 uint32_t cpu_python_frame(struct cpu *cpu, const struct python_remote_frame *frame);
+/* The frame of a collection of garbage; 0: no memory. */
+uint32_t cpu_python_collection(struct cpu *cpu);
 /* Merges a native stack with a glance into cpu->parts; counts the result for a sample. False: no
  * Python function belongs to this stack. */
 bool cpu_python_merge_glance(struct cpu *cpu, const struct cpu_walk *walk,

@@ -339,6 +339,8 @@ uint32_t cpu_python_stack(struct cpu *cpu, struct process *process, uint32_t tid
 				cpu->recording, stack,
 				stack_walker_cut_mark(cpu->walker, glance.gap.frames));
 	}
+	if (stack && glance.gap.is_collecting)
+		stack = recording_stack(cpu->recording, stack, cpu_python_collection(cpu));
 	if (glance.status > 0)
 		*(glance.gap.is_moving ? &cpu->python.doubtful : &cpu->python.whole) += 1;
 	else if (glance.status < 0)

@@ -252,6 +252,24 @@ static void add_mark(struct merge *merge, uint64_t frames)
 		 (struct stack_part){.frame = stack_walker_cut_mark(merge->cpu->walker, frames)});
 }
 
+uint32_t cpu_python_collection(struct cpu *cpu)
+{
+	const struct event_frame row = {.type = FRAME_NATIVE,
+					.name_string =
+						recording_string(cpu->recording, FRAME_GARBAGE)};
+
+	return recording_frame(cpu->recording, &row);
+}
+
+static void add_collection(struct merge *merge)
+{
+	const uint32_t frame =
+		merge->glance->gap.is_collecting ? cpu_python_collection(merge->cpu) : 0;
+
+	if (frame)
+		add_part(merge, (struct stack_part){.frame = frame});
+}
+
 static void add_group(struct merge *merge, size_t group)
 {
 	const struct python_remote_gap *gap = &merge->glance->gap;
@@ -297,6 +315,9 @@ static void put_together(struct merge *merge)
 			add_part(merge, (struct stack_part){.native = i});
 		if (!is_evaluation)
 			continue;
+		/* a torn one began or ended between the sample and the look */
+		if (next == 0 && !merge->torn)
+			add_collection(merge);
 		if (next + 1 == merge->lost || (next == 0 && !merge->torn && is_cut_inside(merge)))
 			add_mark(merge, 0);
 		if (next >= merge->lost && next < merge->torn)
@@ -323,6 +344,7 @@ static bool put_around(struct merge *merge)
 	for (size_t i = 0; i < walk->native.count; i++)
 		add_part(merge, (struct stack_part){.native = i});
 	add_mark(merge, 0);
+	add_collection(merge);
 	find_groups(merge);
 	for (size_t i = 0; i < merge->group_count; i++)
 		add_group(merge, i);

@@ -44,6 +44,7 @@ enum {
 	/* a BPF record without its perf record after this time: perf lost that one */
 	SWEEP_NS = 2000000000,
 	MAX_WAITS = 1024, /* calls with a file; network ports make their number unlimited */
+	MAX_PATHS = 512,  /* a program may read any number of files */
 	MAX_STACKS = 1 << 18,
 	STACKS_ROUND = 32, /* new stacks per round; walking one takes some 15 us */
 	CONTENDED = 2,     /* value that glibc stores in a mutex before it waits for it */
@@ -79,6 +80,7 @@ void switch_causes_open(struct cpu *cpu, const struct kernel_watch_options *opti
 
 	hash_map_init(&who->names);
 	hash_map_init(&who->waits);
+	hash_map_init(&who->paths);
 	hash_map_init(&who->locks);
 	hash_map_init(&who->stacks);
 	who->is_wanted = is_wanted;
@@ -171,6 +173,7 @@ void switch_causes_close(struct cpu *cpu)
 	who->is_ready = false;
 	hash_map_fini(&who->names);
 	hash_map_fini(&who->waits);
+	hash_map_fini(&who->paths);
 	hash_map_fini(&who->locks);
 	memory_places_fini(&who->places);
 	hash_map_fini(&who->stacks);
@@ -474,14 +477,44 @@ static struct process_thread *find_holder(const struct process *process,
 	return thread && thread->row.tid != out->head.tid ? thread : NULL;
 }
 
+/* "read (/data/train.bin, disk sda)"; 0: the path is not known, or too many are. */
+static uint32_t path_string(struct cpu *cpu, uint32_t pid, const struct kernel_out *out,
+			    const char *call)
+{
+	struct switch_causes *who = &cpu->who;
+	const uint64_t object = (out->file_inode * HASH_ODD ^ out->file_device) * HASH_ODD;
+	const uint64_t key = (object ^ object >> 29 ^ file_words_key(out) ^
+			      (uint64_t)(uint16_t)out->call << 48) |
+			     1;
+	uint32_t string;
+	char path[512], name[512], text[1200];
+
+	if (!S_ISREG(out->file_mode) || !out->file_inode || who->is_machine)
+		return 0;
+	string = (uint32_t)hash_map_get(&who->paths, key, 0);
+	if (string)
+		return string;
+	if (who->paths.count >= MAX_PATHS || !file_path(pid, out, path, sizeof(path)))
+		return 0;
+	if (file_words(pid, out, name, sizeof(name)))
+		snprintf(text, sizeof(text), "%s (%s, %s)", call, path, name);
+	else
+		snprintf(text, sizeof(text), "%s (%s)", call, path);
+	string = recording_string(cpu->recording, text);
+	hash_map_put(&who->paths, key, string);
+	return string;
+}
+
 /* "read (disk sda)". */
 static uint32_t call_string(struct cpu *cpu, uint32_t pid, const struct kernel_out *out,
 			    const char *call)
 {
 	const uint64_t key = (uint64_t)(uint16_t)out->call << 48 ^ file_words_key(out);
-	uint32_t string = (uint32_t)hash_map_get(&cpu->who.waits, key, 0);
+	uint32_t string = path_string(cpu, pid, out, call);
 	char name[512], text[600];
 
+	if (!string)
+		string = (uint32_t)hash_map_get(&cpu->who.waits, key, 0);
 	if (string)
 		return string;
 	if (cpu->who.waits.count >= MAX_WAITS)

@@ -10,11 +10,18 @@
  */
 #include "collect/kernel/fd_describe.h"
 
+#include <arpa/inet.h>
+#include <inttypes.h>
 #include <linux/types.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/error.h"
+#include "base/io.h"
 #include "collect/kernel/device_names.h"
 
 enum {
@@ -55,7 +62,36 @@ uint64_t file_words_key(const struct kernel_out *out)
 		(uint32_t)((out->socket_type & (OWN_PORT - 1)) | (is_ours ? OWN_PORT : 0)) << 16 |
 		(is_ours ? out->own_port : out->peer_port);
 
-	return (uint64_t)type << 32 | (type == S_IFSOCK ? socket : device_of(out));
+	uint64_t peer[2] = {0};
+
+	if (type == S_IFSOCK && !is_ours)
+		memcpy(peer, out->peer, sizeof(peer));
+	return (((uint64_t)type << 32 | (type == S_IFSOCK ? socket : device_of(out))) ^
+		peer[0] << 17) +
+	       (peer[1] ^ peer[1] >> 29) * 31;
+}
+
+/* "10.0.0.5"; "the peer" if the address is not known. */
+static const char *peer_text(const struct kernel_out *out, char *ret_text, size_t size)
+{
+	static const uint8_t none[sizeof(out->peer)];
+
+	if (memcmp(out->peer, none, sizeof(none)) == 0 ||
+	    !inet_ntop(out->family, out->peer, ret_text, (socklen_t)size))
+		return "the peer";
+	return ret_text;
+}
+
+static void name_connection(const struct kernel_out *out, char *ret_text, size_t size)
+{
+	const char *protocol = out->socket_type == SOCK_STREAM ? "TCP" : "UDP";
+	char peer[INET6_ADDRSTRLEN];
+
+	if (is_service_ours(out))
+		snprintf(ret_text, size, "%s, own port %u", protocol, out->own_port);
+	else
+		snprintf(ret_text, size, "%s, port %u of %s", protocol, out->peer_port,
+			 peer_text(out, peer, sizeof(peer)));
 }
 
 static void name_socket(const struct kernel_out *out, char *ret_text, size_t size)
@@ -66,11 +102,7 @@ static void name_socket(const struct kernel_out *out, char *ret_text, size_t siz
 	case AF_INET:
 	case AF_INET6:
 		if (out->peer_port && (is_stream || out->socket_type == SOCK_DGRAM))
-			snprintf(ret_text, size,
-				 is_service_ours(out) ? "%s, own port %u"
-						      : "%s, port %u of the peer",
-				 is_stream ? "TCP" : "UDP",
-				 is_service_ours(out) ? out->own_port : out->peer_port);
+			name_connection(out, ret_text, size);
 		else
 			snprintf(ret_text, size, "%s socket",
 				 is_stream                        ? "TCP"
@@ -89,6 +121,41 @@ static void name_socket(const struct kernel_out *out, char *ret_text, size_t siz
 	default:
 		snprintf(ret_text, size, "socket");
 	}
+}
+
+/* The inode of an open descriptor, which the kernel shows since Linux 5.14; 0: not known. */
+static uint64_t inode_of(uint32_t pid, uint32_t descriptor)
+{
+	char path[64], *text = NULL;
+	const char *at;
+	uint64_t inode = 0;
+
+	snprintf(path, sizeof(path), "/proc/%u/fdinfo/%u", pid, descriptor);
+	if (read_file(path, 0, &text, NULL)) {
+		error_clear();
+		return 0;
+	}
+	at = strstr(text, "\nino:");
+	if (at)
+		inode = strtoull(at + strlen("\nino:"), NULL, 10);
+	free(text);
+	return inode;
+}
+
+bool file_path(uint32_t pid, const struct kernel_out *out, char *ret_text, size_t size)
+{
+	const uint32_t descriptor = (uint32_t)out->arguments[0];
+	char path[64];
+	ssize_t length;
+
+	if (!S_ISREG(out->file_mode) || !out->file_inode)
+		return false;
+	snprintf(path, sizeof(path), "/proc/%u/fd/%u", pid, descriptor);
+	length = readlink(path, ret_text, size - 1);
+	if (length <= 0 || *ret_text != '/')
+		return false;
+	ret_text[length] = '\0';
+	return inode_of(pid, descriptor) == out->file_inode;
 }
 
 bool file_words(uint32_t pid, const struct kernel_out *out, char *ret_text, size_t size)

@@ -14,6 +14,10 @@
 /* Returns a key: records with equal keys have equal texts. */
 uint64_t file_words_key(const struct kernel_out *out);
 
-/* Writes "disk sda1", "ext4 at /home", "pipe", "unix socket", "TCP, port 443 of the peer" or
+/* Writes the path of the regular file that a call of process `pid` waits for, if its descriptor
+ * still is that file. Only /proc is read, so a file system that does not answer cannot block. */
+bool file_path(uint32_t pid, const struct kernel_out *out, char *ret_text, size_t size);
+
+/* Writes "disk sda1", "ext4 at /home", "pipe", "unix socket", "TCP, port 443 of 10.0.0.5" or
  * "device dri/renderD128". pid: the process whose mounts are used. False: no text. */
 bool file_words(uint32_t pid, const struct kernel_out *out, char *ret_text, size_t size);

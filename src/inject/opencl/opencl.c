@@ -310,8 +310,9 @@ static void *own_clGetExtensionFunctionAddressForPlatform(cl_platform_id platfor
 		}                                                                 \
 		record_##name arguments;                                          \
 	}
-#define WAIT(number, name, parameters, arguments, value, after) \
-	GUEST_WAIT(cl_int, number, name, parameters, arguments, next.name, result, value, after)
+#define WAIT(number, name, parameters, arguments, kind, value, after)                           \
+	GUEST_WAIT(cl_int, number, name, parameters, arguments, next.name, kind, result, value, \
+		   after)
 #define ENQUEUE_WITH(number, name, command_kind, parameters, arguments, type, begin, get_result, \
 		     describe)                                                                   \
 	static __attribute__((noinline)) type record_##name parameters                           \

@@ -231,6 +231,8 @@ int python_remote_frames(struct python_remote *remote, uint32_t tid, bool is_gla
 	r = read_known_stack(remote, &gap.is_moving);
 	if (r <= 0)
 		return r;
+	gap.is_collecting =
+		remote->is_collecting && python_holds_lock(remote, remote->thread->state);
 	r = python_frames_return(remote, frames, most, &gap);
 	if (r > 0)
 		*ret_gap = gap;

@@ -47,6 +47,7 @@ struct python_remote_gap {
 	 * At a glance: functions returned, so the innermost functions may be a microsecond newer
 	 * than the lines of the outer ones. */
 	bool is_moving;
+	bool is_collecting; /* the innermost frame collects the interpreter's garbage */
 };
 
 /* Innermost first; returns the number written, at most `most`; of a deeper stack, both ends are

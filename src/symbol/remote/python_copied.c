@@ -34,7 +34,11 @@ int python_remote_places(struct python_remote *remote, struct kernel_python *ret
 				       .frame_code = at->frame_code,
 				       .frame_instruction = at->frame_instruction,
 				       .frame_owner = at->frame_owner,
-				       .frame_entry = at->frame_entry};
+				       .frame_entry = at->frame_entry,
+				       .thread_interpreter = at->thread_interpreter,
+				       .interpreter_lock = at->interpreter_lock,
+				       .lock_holder = at->lock_holder,
+				       .lock_taken = at->lock_taken};
 	uint64_t newest_at;
 	int r = remote->frame_bytes > FRAME_BYTES_MAX
 			? -ENOTSUP
@@ -43,6 +47,12 @@ int python_remote_places(struct python_remote *remote, struct kernel_python *ret
 	if (r)
 		return r;
 	places.newest_at = newest_at;
+	if (at->runtime_collector)
+		places.collecting_at = python_collecting_at(remote);
+	else
+		places.interpreter_collecting = at->interpreter_collector + at->collector_runs;
+	if (at->runtime_lock)
+		places.lock_at = remote->threads.runtime + at->runtime_lock;
 	*ret_places = places;
 	return 0;
 }
@@ -89,6 +99,7 @@ int python_remote_copied(struct python_remote *remote, const struct kernel_pytho
 		r = python_frames_ask_codes(remote);
 	if (r == -ESRCH && are_all_known(&remote->raw[0]))
 		r = 0;
+	gap.is_collecting = copied->is_collecting;
 	if (r >= 0)
 		r = python_frames_return(remote, frames, most, &gap);
 	if (r > 0)

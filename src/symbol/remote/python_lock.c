@@ -153,6 +153,33 @@ static int read_lock(struct python_remote *remote, uint64_t lock,
 	return 0;
 }
 
+uint64_t python_collecting_at(const struct python_remote *remote)
+{
+	const struct python_offsets *at = &remote->at;
+	const uint64_t collector = at->runtime_collector
+					   ? remote->threads.runtime + at->runtime_collector
+					   : remote->threads.newest_at - at->interpreter_threads +
+						     at->interpreter_collector;
+
+	return collector + at->collector_runs;
+}
+
+bool python_holds_lock(struct python_remote *remote, uint64_t state)
+{
+	const struct python_offsets *at = &remote->at;
+	uint64_t lock = remote->threads.runtime + at->runtime_lock;
+	struct lock_words words;
+
+	if (!at->runtime_lock &&
+	    remote_memory_read(&remote->memory,
+			       remote->threads.newest_at - at->interpreter_threads +
+				       at->interpreter_lock,
+			       &lock, sizeof(lock)))
+		return false;
+	return !read_lock(remote, lock, NULL, &words) && (uint32_t)words.is_taken == 1 &&
+	       words.state == state;
+}
+
 /* Before 3.11 the position of thread ids is learned from a thread whose state is searched. */
 static int learn_ids(struct python_remote *remote, uint32_t tid)
 {

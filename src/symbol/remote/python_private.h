@@ -79,8 +79,9 @@ struct python_remote {
 	struct python_thread *thread;
 	struct python_head heads[HEAD_COUNT];
 	size_t head_at[HEAD_COUNT];
-	uint64_t newest; /* address of the interpreter's newest thread state */
-	uint32_t owner;  /* tid, according to the state */
+	uint64_t newest;    /* address of the interpreter's newest thread state */
+	bool is_collecting; /* the main interpreter collects garbage */
+	uint32_t owner;     /* tid, according to the state */
 	uint8_t *bytes;
 	size_t bytes_count, bytes_capacity;
 	struct remote_piece *pieces;
@@ -106,6 +107,12 @@ int python_frames_ask_codes(struct python_remote *remote);
 /* Returns remote->raw[0] as python_remote_frames does. */
 int python_frames_return(struct python_remote *remote, struct python_remote_frame *frames,
 			 size_t most, struct python_remote_gap *gap);
+
+/* The address of the flag that the main interpreter collects garbage, if remote->threads.newest_at
+ * is known. */
+uint64_t python_collecting_at(const struct python_remote *remote);
+/* Whether the thread with this state holds the main interpreter's lock now. */
+bool python_holds_lock(struct python_remote *remote, uint64_t state);
 
 /* Reads the frames of remote->thread into remote->raw[0], innermost first. 1: done; 0: the thread
  * runs no Python. *ret_is_moving: calls and returns happened during the read. Errors: -EAGAIN: the

@@ -113,14 +113,15 @@ static size_t heads_read(const struct python_remote *remote)
 
 /* Arranges the pieces: head, windows, head, windows, head. Without the head between the copies, a
  * function could end before both of them and another of its size be called after them. Returns the
- * total size, 0: no memory. */
+ * total size, 0: no memory. One piece more is the flag that garbage is collected: the stack is
+ * valid without it. */
 static size_t arrange_pieces(struct python_remote *remote, size_t *ret_count)
 {
 	struct remote_windows *windows = &remote->thread->windows;
 	size_t size = 0, count = 0;
 
 	if (array_grow(remote->pieces, remote->pieces_capacity,
-		       HEAD_PIECES * HEAD_COUNT + windows->count * 2))
+		       HEAD_PIECES * HEAD_COUNT + windows->count * 2 + 1))
 		return 0;
 	for (size_t i = 0; i < heads_read(remote); i++) {
 		const size_t first = count;
@@ -139,6 +140,8 @@ static size_t arrange_pieces(struct python_remote *remote, size_t *ret_count)
 			size += window->size;
 		}
 	}
+	remote->pieces[count++] =
+		(struct remote_piece){python_collecting_at(remote), sizeof(uint32_t)};
 	*ret_count = count;
 	return size;
 }
@@ -173,7 +176,7 @@ static int read_copies(struct python_remote *remote)
 	size_t count, size = arrange_pieces(remote, &count);
 	int64_t got;
 
-	if (!size || array_grow(remote->bytes, remote->bytes_capacity, size))
+	if (!size || array_grow(remote->bytes, remote->bytes_capacity, size + sizeof(uint32_t)))
 		return -ENOMEM;
 	got = remote_memory_gather(&remote->memory, remote->pieces, count, remote->bytes);
 	if (got < 0)
@@ -183,6 +186,8 @@ static int read_copies(struct python_remote *remote)
 		return -EAGAIN;
 	}
 	remote->bytes_count = size;
+	remote->is_collecting =
+		(uint64_t)got == size + sizeof(uint32_t) && half_at(remote->bytes + size, 0) != 0;
 	for (size_t i = 0; i < HEAD_COUNT; i++)
 		remote->heads[i] = read_head(
 			remote,

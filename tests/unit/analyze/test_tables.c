@@ -120,6 +120,14 @@ static void depend(struct correlate *correlate, uint64_t correlation, uint64_t t
 	CHECK_EQUAL(correlate_dependency(correlate, &row), 0);
 }
 
+static uint64_t end_of_dependency(const struct correlate *correlate, uint32_t place, uint64_t after,
+				  uint64_t until)
+{
+	const uint32_t last = correlate_dependency_last(correlate, place, after, until);
+
+	return last == CORRELATE_NONE ? 0 : correlate->commands[last].ended;
+}
+
 TEST(a_handle_means_its_latest_launch)
 {
 	struct correlate correlate;
@@ -132,16 +140,67 @@ TEST(a_handle_means_its_latest_launch)
 	depend(&correlate, 3, 30, 0xb);       /* of nobody */
 	three = launch(&correlate, 3, 30, 0xa);
 	CHECK_EQUAL(correlate_done(&correlate, one, 500), 0);
-	CHECK_EQUAL(correlate_dependency_end(&correlate, three, 40, 1000), 0);
+	CHECK_EQUAL(end_of_dependency(&correlate, three, 40, 1000), 0);
 	CHECK_EQUAL(correlate_done(&correlate, two, 600), 0);
-	CHECK_EQUAL(correlate_dependency_end(&correlate, three, 40, 1000), 600);
-	CHECK_EQUAL(correlate_dependency_end(&correlate, three, 600, 1000), 0);
-	CHECK_EQUAL(correlate_dependency_end(&correlate, three, 40, 599), 0);
+	CHECK_EQUAL(end_of_dependency(&correlate, three, 40, 1000), 600);
+	CHECK_EQUAL(end_of_dependency(&correlate, three, 600, 1000), 0);
+	CHECK_EQUAL(end_of_dependency(&correlate, three, 40, 599), 0);
 	CHECK_EQUAL(correlate_done(&correlate, three, 700), 0);
 	correlate_expire(&correlate, 700);
 	CHECK_EQUAL(correlate.open.count, 0);
 	CHECK_EQUAL(correlate.handles.count, 0);
 	CHECK_EQUAL(correlate.free_count, correlate.count);
+	correlate_fini(&correlate);
+}
+
+static void set_event(struct correlate *correlate, uint64_t begin, uint64_t handle)
+{
+	const struct event_api row = {.begin = begin, .argument = handle, .stack = 9};
+
+	correlate_signal(correlate, 1, 7, &row);
+}
+
+TEST(an_event_that_the_program_sets_ends_a_wait)
+{
+	struct correlate correlate;
+	uint32_t one, two, last;
+
+	correlate_init(&correlate);
+	depend(&correlate, 1, 10, 0xe);
+	one = launch(&correlate, 1, 10, 0);
+	depend(&correlate, 2, 20, 0xe); /* the same event */
+	two = launch(&correlate, 2, 20, 0);
+	CHECK_EQUAL(end_of_dependency(&correlate, one, 11, 1000), 0);
+	set_event(&correlate, 500, 0xe);
+	set_event(&correlate, 600, 0xe); /* it is set only once */
+	set_event(&correlate, 600, 0xf); /* no command waits for it */
+	last = correlate_dependency_last(&correlate, one, 11, 1000);
+	REQUIRE(last != CORRELATE_NONE);
+	CHECK(correlate.commands[last].is_event);
+	CHECK_EQUAL(correlate.commands[last].ended, 500);
+	CHECK_EQUAL(correlate.commands[last].thread, 7);
+	CHECK_EQUAL(correlate.commands[last].stack, 9);
+	CHECK_EQUAL(end_of_dependency(&correlate, two, 21, 1000), 500);
+	CHECK_EQUAL(correlate_done(&correlate, one, 700), 0);
+	CHECK_EQUAL(correlate_done(&correlate, two, 700), 0);
+	CHECK_EQUAL(correlate.free_count, correlate.count);
+	correlate_fini(&correlate);
+}
+
+TEST(an_event_that_is_never_set_is_kept_for_its_commands_only)
+{
+	struct correlate correlate;
+	uint32_t place;
+
+	correlate_init(&correlate);
+	for (uint64_t i = 1; i <= 1000; i++) {
+		depend(&correlate, i, i, 0xe);
+		place = launch(&correlate, i, i, 0);
+		CHECK_EQUAL(correlate_done(&correlate, place, i + 5), 0);
+	}
+	CHECK_EQUAL(correlate.handles.count, 0);
+	CHECK_EQUAL(correlate.free_count, correlate.count);
+	CHECK(correlate.count <= 2);
 	correlate_fini(&correlate);
 }
 
@@ -171,6 +230,8 @@ int main(void)
 	RUN(quantile_bounded);
 	RUN(quantile_merged);
 	RUN(a_handle_means_its_latest_launch);
+	RUN(an_event_that_the_program_sets_ends_a_wait);
+	RUN(an_event_that_is_never_set_is_kept_for_its_commands_only);
 	RUN(memory_is_of_open_commands_only);
 	return harness_end();
 }

@@ -45,6 +45,18 @@ TEST(pipes_and_sockets)
 					    .socket_type = SOCK_DGRAM,
 					    .peer_port = 53}),
 		   "UDP, port 53 of the peer");
+	CHECK_TEXT(say(&(struct kernel_out){.file_mode = S_IFSOCK,
+					    .family = AF_INET,
+					    .socket_type = SOCK_STREAM,
+					    .peer_port = 443,
+					    .peer = {10, 0, 0, 5}}),
+		   "TCP, port 443 of 10.0.0.5");
+	CHECK_TEXT(say(&(struct kernel_out){.file_mode = S_IFSOCK,
+					    .family = AF_INET6,
+					    .socket_type = SOCK_STREAM,
+					    .peer_port = 443,
+					    .peer = {0xfe, 0x80, [15] = 7}}),
+		   "TCP, port 443 of fe80::7");
 	/* whose port was given out for the connection says nothing; unless both were */
 	CHECK_TEXT(say(&(struct kernel_out){.file_mode = S_IFSOCK,
 					    .family = AF_INET,
@@ -95,6 +107,32 @@ TEST(devices)
 	CHECK_TEXT(say(&out), "proc at /proc");
 }
 
+/* The path of an open file, unless another file has its descriptor by now. */
+TEST(paths)
+{
+	char path[] = "/tmp/duet-wait-words-XXXXXX", text[300];
+	const int fd = mkstemp(path);
+	struct kernel_out out = {.file_mode = S_IFREG, .arguments = {(uint32_t)fd}};
+	struct stat status;
+
+	REQUIRE(fd >= 0 && fstat(fd, &status) == 0);
+	CHECK(!file_path((uint32_t)getpid(), &out, text,
+			 sizeof(text))); /* the inode is not known */
+	out.file_inode = status.st_ino;
+	if (!file_path((uint32_t)getpid(), &out, text, sizeof(text)))
+		SKIP("no inode in /proc/self/fdinfo: before Linux 5.14");
+	CHECK_TEXT(text, path);
+	out.file_inode++;
+	CHECK(!file_path((uint32_t)getpid(), &out, text, sizeof(text)));
+	out.file_inode--;
+	out.file_mode = S_IFIFO;
+	CHECK(!file_path((uint32_t)getpid(), &out, text, sizeof(text)));
+	out.file_mode = S_IFREG;
+	close(fd);
+	CHECK(!file_path((uint32_t)getpid(), &out, text, sizeof(text)));
+	unlink(path);
+}
+
 /* The request is nearer than the file; where it is not waited for, it was another one's. */
 TEST(requests)
 {
@@ -118,6 +156,12 @@ TEST(keys)
 	other.file_device = 7; /* of no interest for a socket */
 	CHECK_EQUAL(file_words_key(&one), file_words_key(&other));
 	other.peer_port = 81;
+	CHECK(file_words_key(&one) != file_words_key(&other));
+	other = one;
+	other.peer[3] = 5;
+	CHECK(file_words_key(&one) != file_words_key(&other));
+	other = one;
+	other.peer[15] = 5;
 	CHECK(file_words_key(&one) != file_words_key(&other));
 	/* of one service all connections are the same, and it is not the peer's of that number */
 	one.own_port = other.own_port = 80;
@@ -286,6 +330,7 @@ int main(void)
 {
 	RUN(pipes_and_sockets);
 	RUN(devices);
+	RUN(paths);
 	RUN(requests);
 	RUN(keys);
 	RUN(variables);

@@ -90,7 +90,7 @@ void decode_api(struct injected *injected, struct injected_ring *ring, const str
 		.argument = head->size >= RECORD_API_ARGUMENT_BYTES ? record->argument : 0,
 		.stack = stacks_find(&ring->stacks, record->stack),
 	};
-	if (row.type > API_TYPE_DUET)
+	if (row.type > API_TYPE_SIGNAL)
 		return decode_broken(injected);
 	if (row.type == API_TYPE_WAIT && row.argument) {
 		struct injected_queue *queue = decode_find_queue(injected, (uint32_t)row.argument);

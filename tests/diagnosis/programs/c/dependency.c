@@ -19,10 +19,13 @@ static uint64_t upload_ns;
 
 NOINLINE static void upload_rows(void)
 {
+	/* the main thread goes on, and makes the next event, as soon as this one is set */
+	const cl_event event = uploaded;
+
 	GUILTY_BEGIN();
 	sleep_ns(upload_ns);
-	clSetUserEventStatus(uploaded, CL_COMPLETE);
-	clReleaseEvent(uploaded);
+	clSetUserEventStatus(event, CL_COMPLETE);
+	clReleaseEvent(event);
 	GUILTY_END();
 }
 
