@@ -62,6 +62,7 @@ void model_close(struct model *model)
 		return;
 	kernel_names_free(model->kernel_names);
 	clocks_free(model->clocks);
+	process_choice_free(model->choice);
 	trace_reader_close(model->reader);
 	free(model);
 }
@@ -217,7 +218,13 @@ bool model_is_whole(const struct model *model, const struct trace_damage *damage
 int model_order(const struct model *model, const struct order_options *options,
 		struct order **ret_order)
 {
-	return order_new(model->reader, model->clocks, options, ret_order);
+	struct order_options chosen = *options;
+
+	if (model->choice) {
+		chosen.has_item = model_has_item;
+		chosen.context = model;
+	}
+	return order_new(model->reader, model->clocks, &chosen, ret_order);
 }
 
 void model_window(const struct model *model, const struct order *order, uint64_t *ret_begin_ns,

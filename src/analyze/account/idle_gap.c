@@ -34,12 +34,14 @@ void gap_add_finer(struct gap *gap, enum account_cause cause, enum account_cause
 {
 	struct account *account = gap->account;
 	const struct account_command *owner = owner_of(gap, cause);
-	const struct account_idle idle = {cause, finer, idle_ns, gap->is_steady};
+	const struct account_idle idle = {cause, finer, idle_ns, gap->is_steady, gap->is_slowest};
 
 	gap->left[cause] += idle_ns;
 	account->causes[cause] += idle_ns;
 	if (gap->is_steady)
 		account->steady.causes[finer] += idle_ns;
+	if (gap->is_slowest)
+		account->slowest.causes[finer] += idle_ns;
 	if (cause == CAUSE_UNKNOWN && finer != cause)
 		account->not_started_ns += idle_ns;
 	if (!owner)

@@ -167,6 +167,8 @@ void sweep_on_idle(void *context, uint32_t index, const struct account_idle *idl
 	path->causes[idle->cause] += idle->ns;
 	if (idle->is_steady)
 		path->steady[idle->finer] += idle->ns;
+	if (idle->is_slowest)
+		path->slowest[idle->finer] += idle->ns;
 	if (idle->cause == CAUSE_UNKNOWN && idle->finer != idle->cause)
 		path->not_started_ns += idle->ns;
 }
