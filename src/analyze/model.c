@@ -62,7 +62,6 @@ void model_close(struct model *model)
 		return;
 	kernel_names_free(model->kernel_names);
 	clocks_free(model->clocks);
-	process_choice_free(model->choice);
 	trace_reader_close(model->reader);
 	free(model);
 }
@@ -220,8 +219,8 @@ int model_order(const struct model *model, const struct order_options *options,
 {
 	struct order_options chosen = *options;
 
-	if (model->choice) {
-		chosen.has_item = model_has_item;
+	if (model->has_item) {
+		chosen.has_item = model->has_item;
 		chosen.context = model;
 	}
 	return order_new(model->reader, model->clocks, &chosen, ret_order);

@@ -25,7 +25,9 @@ struct model {
 	struct kernel_names *kernel_names;
 	uint32_t boot_clock; /* id of the CLOCK_BOOTTIME domain; 0: process start times are not
 				known */
-	struct process_choice *choice; /* owned; NULL: all processes */
+	/* Set by model_choose; NULL: all processes. */
+	const struct process_choice *choice; /* borrowed */
+	bool (*has_item)(const void *context, const struct order_item *item);
 };
 
 /* USER_HZ is 100 on all architectures of Linux: the unit of event_process.start_ticks, in ns. */

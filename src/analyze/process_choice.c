@@ -21,89 +21,6 @@
 #include "analyze/order.h"
 #include "base/error.h"
 
-typedef bool (*has_number)(const struct event_process *process, uint64_t number);
-
-static bool has_pid(const struct event_process *process, uint64_t pid)
-{
-	return process->pid == pid;
-}
-
-/* The row has the launcher's number plus 1; 0: none. */
-static bool has_rank(const struct event_process *process, uint64_t rank)
-{
-	return process->rank && process->rank - UINT64_C(1) == rank;
-}
-
-/* The next number of a list such as "12,345"; false: the text is something else. */
-static bool next_number(const char **at, uint64_t *ret_number)
-{
-	char *end;
-
-	if (**at < '0' || **at > '9')
-		return false;
-	errno = 0;
-	*ret_number = strtoull(*at, &end, 10);
-	*at = end + (*end == ',' && end[1]);
-	return !errno && (!*end || (*end == ',' && end[1]));
-}
-
-/* Keeps in `ids` the processes that have one of the numbers, among those that are already in it, or
- * among all. */
-static int choose(const struct model *model, const char *list, const char *what, has_number has,
-		  struct hash_map *ids, bool is_first)
-{
-	const struct event_process *processes;
-	const size_t count = model_entities(model, EVENT_PROCESS, &processes);
-	struct hash_map kept = {0};
-	int error = *list ? 0 : error_set(-EINVAL, "the list of %ss is empty", what);
-	uint64_t number = 0;
-
-	for (const char *at = list; *at && !error;) {
-		bool is_there = false;
-
-		if (!next_number(&at, &number))
-			error = error_set(-EINVAL, "'%s' is not a list of %ss, such as 12,345",
-					  list, what);
-		for (size_t i = 0; i < count && !error; i++) {
-			if (!has(&processes[i], number))
-				continue;
-			is_there = true;
-			if (is_first || hash_map_find(ids, processes[i].id))
-				error = hash_map_put(&kept, processes[i].id, 1);
-		}
-		if (!error && !is_there)
-			error = error_set(-ENOENT, "no process %s%" PRIu64,
-					  has == has_rank ? "with rank " : "", number);
-	}
-	hash_map_fini(ids);
-	*ids = kept;
-	return error;
-}
-
-int model_choose(struct model *model, const char *pids, const char *ranks)
-{
-	struct process_choice *choice = NULL;
-	int error = 0;
-
-	if (!pids && !ranks)
-		return 0;
-	choice = calloc(1, sizeof(*choice));
-	if (!choice)
-		return -ENOMEM;
-	if (pids)
-		error = choose(model, pids, "pid", has_pid, &choice->ids, true);
-	if (!error && ranks)
-		error = choose(model, ranks, "rank", has_rank, &choice->ids, !pids);
-	if (!error && !choice->ids.count)
-		error = error_set(-ENOENT, "no process of --pid has a rank of --rank");
-	if (error) {
-		process_choice_free(choice);
-		return error;
-	}
-	model->choice = choice;
-	return 0;
-}
-
 void process_choice_free(struct process_choice *choice)
 {
 	if (choice)
@@ -178,7 +95,7 @@ static bool has_code(const struct model *model, const struct event_instruction_s
 	return !row->code || (code && model_has_process(model, code->process));
 }
 
-bool model_has_item(const void *context, const struct order_item *item)
+static bool has_item(const void *context, const struct order_item *item)
 {
 	const struct model *model = context;
 	uint32_t process;
@@ -191,4 +108,94 @@ bool model_has_item(const void *context, const struct order_item *item)
 	if (item->kind == EVENT_INSTRUCTION_SAMPLE)
 		return has_code(model, item->row);
 	return item->kind == EVENT_COUNTER;
+}
+
+/* ---- the choice -------------------------------------------------------------------------------
+ */
+
+typedef bool (*has_number)(const struct event_process *process, uint64_t number);
+
+static bool has_pid(const struct event_process *process, uint64_t pid)
+{
+	return process->pid == pid;
+}
+
+/* The row has the launcher's number plus 1; 0: none. */
+static bool has_rank(const struct event_process *process, uint64_t rank)
+{
+	return process->rank && process->rank - UINT64_C(1) == rank;
+}
+
+/* The next number of a list such as "12,345"; false: the text is something else. */
+static bool next_number(const char **at, uint64_t *ret_number)
+{
+	char *end;
+
+	if (**at < '0' || **at > '9')
+		return false;
+	errno = 0;
+	*ret_number = strtoull(*at, &end, 10);
+	*at = end + (*end == ',' && end[1]);
+	return !errno && (!*end || (*end == ',' && end[1]));
+}
+
+/* Keeps in `ids` the processes that have one of the numbers, among those that are already in it, or
+ * among all. */
+static int choose(const struct model *model, const char *list, const char *what, has_number has,
+		  struct hash_map *ids, bool is_first)
+{
+	const struct event_process *processes;
+	const size_t count = model_entities(model, EVENT_PROCESS, &processes);
+	struct hash_map kept = {0};
+	int error = *list ? 0 : error_set(-EINVAL, "the list of %ss is empty", what);
+	uint64_t number = 0;
+
+	for (const char *at = list; *at && !error;) {
+		bool is_there = false;
+
+		if (!next_number(&at, &number))
+			error = error_set(-EINVAL, "'%s' is not a list of %ss, such as 12,345",
+					  list, what);
+		for (size_t i = 0; i < count && !error; i++) {
+			if (!has(&processes[i], number))
+				continue;
+			is_there = true;
+			if (is_first || hash_map_find(ids, processes[i].id))
+				error = hash_map_put(&kept, processes[i].id, 1);
+		}
+		if (!error && !is_there)
+			error = error_set(-ENOENT, "no process %s%" PRIu64,
+					  has == has_rank ? "with rank " : "", number);
+	}
+	hash_map_fini(ids);
+	*ids = kept;
+	return error;
+}
+
+int model_choose(struct model *model, const char *pids, const char *ranks,
+		 struct process_choice **ret_choice)
+{
+	struct process_choice *choice = NULL;
+	int error = 0;
+
+	*ret_choice = NULL;
+	if (!pids && !ranks)
+		return 0;
+	choice = calloc(1, sizeof(*choice));
+	if (!choice)
+		return -ENOMEM;
+	if (pids)
+		error = choose(model, pids, "pid", has_pid, &choice->ids, true);
+	if (!error && ranks)
+		error = choose(model, ranks, "rank", has_rank, &choice->ids, !pids);
+	if (!error && !choice->ids.count)
+		error = error_set(-ENOENT, "no process of --pid has a rank of --rank");
+	if (error) {
+		process_choice_free(choice);
+		return error;
+	}
+	*ret_choice = choice;
+	model->choice = choice;
+	model->has_item = has_item;
+	return 0;
 }

@@ -170,6 +170,7 @@ static int report_model(const struct cli_command *command, const struct report_v
 static int report_file(const struct cli_command *command, const struct report_values *values,
 		       const char *path)
 {
+	struct process_choice *choice = NULL;
 	struct model *model = NULL;
 	int status = STATUS_FAILED;
 
@@ -177,10 +178,12 @@ static int report_file(const struct cli_command *command, const struct report_va
 		print_error(command->name, NULL);
 		return status;
 	}
-	status = selection_choose_processes(command, model, values->pids, values->ranks, path);
+	status = selection_choose_processes(command, model, values->pids, values->ranks, path,
+					    &choice);
 	if (status == STATUS_DONE)
 		status = report_model(command, values, model, path);
 	model_close(model);
+	process_choice_free(choice);
 	return status;
 }
 

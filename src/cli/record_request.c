@@ -25,6 +25,7 @@
 #include "base/error.h"
 #include "base/string.h"
 #include "collect/collector.h"
+#include "collect/drm/cards.h"
 #include "collect/start/owner.h"
 
 enum {
@@ -546,6 +547,23 @@ static int check_cpu(struct request *request, const struct session_options *opti
 		       : 0;
 }
 
+/* Prints the mistake, and the machine's GPUs. */
+static int refuse_devices(const struct request *request)
+{
+	struct string_builder list = {0};
+	struct cards cards = {0};
+	int status;
+
+	cards_find("", &cards);
+	for (size_t i = 0; i < cards.count; i++)
+		string_builder_appendf(&list, "%s%s (%s, %s)", i ? ", " : "", cards.all[i].address,
+				       cards.all[i].name, cards.all[i].driver);
+	status = request_refuse(request, "device", "%s; GPUs of this machine: %s", error_text(),
+				list.length ? string_builder_text(&list) : "none");
+	string_builder_fini(&list);
+	return status;
+}
+
 int request_fill(struct request *request, pid_t *pids, struct session_options *options)
 {
 	const struct record_values *values = &request->values;
@@ -562,7 +580,7 @@ int request_fill(struct request *request, pid_t *pids, struct session_options *o
 
 	if (values->devices) {
 		if (device_choice_parse(&request->devices, values->devices, "/sys"))
-			return request_refuse(request, "device", "%s", error_text());
+			return refuse_devices(request);
 		options->devices = &request->devices;
 	}
 	options->writer.max_bytes = said_or_0(values->max_size_bytes);

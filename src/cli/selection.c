@@ -88,9 +88,10 @@ void selection_print_processes(const struct model *model)
 }
 
 int selection_choose_processes(const struct cli_command *command, struct model *model,
-			       const char *pids, const char *ranks, const char *path)
+			       const char *pids, const char *ranks, const char *path,
+			       struct process_choice **ret_choice)
 {
-	int error = model_choose(model, pids, ranks), status;
+	int error = model_choose(model, pids, ranks, ret_choice), status;
 
 	if (error != -EINVAL && error != -ENOENT) {
 		if (error)

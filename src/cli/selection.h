@@ -12,6 +12,7 @@
 
 struct analysis;
 struct model;
+struct process_choice;
 
 /* The trace that `record` writes, and the other verbs read, by default. */
 #define SELECTION_FILE "duet.duet"
@@ -34,9 +35,11 @@ int selection_check_output(const char *output, const char *trace);
 int selection_check_window(const struct cli_command *command, uint64_t from_ns, uint64_t length_ns);
 
 /* Limits the model to the processes of --pid and --rank, lists that may be NULL: see model_choose.
- * If a number has no process, prints those of the trace and returns STATUS_USAGE. */
+ * *ret_choice is freed after the model. If a number has no process, prints those of the trace and
+ * returns STATUS_USAGE. */
 int selection_choose_processes(const struct cli_command *command, struct model *model,
-			       const char *pids, const char *ranks, const char *path);
+			       const char *pids, const char *ranks, const char *path,
+			       struct process_choice **ret_choice);
 /* Prints the processes of the trace on stderr, with their ranks. */
 void selection_print_processes(const struct model *model);
 

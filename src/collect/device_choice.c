@@ -16,14 +16,12 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/string.h"
 #include "collect/devices.h"
-#include "collect/drm/cards.h"
 #include "trace/writer.h"
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -47,22 +45,9 @@ static const char *node_of(const char *name)
 	return strncmp(name, "renderD", 7) == 0 || strncmp(name, "card", 4) == 0 ? node : NULL;
 }
 
-static int refuse_name(const char *name, const char *sysfs)
+static int refuse_name(const char *name)
 {
-	struct string_builder list = {0};
-	struct cards *cards = calloc(1, sizeof(*cards));
-	int error;
-
-	if (cards)
-		cards_find(sysfs, cards);
-	for (size_t i = 0; cards && i < cards->count; i++)
-		string_builder_appendf(&list, "%s%s (%s, %s)", i ? ", " : "", cards->all[i].address,
-				       cards->all[i].name, cards->all[i].driver);
-	error = error_set(-EINVAL, "no device '%s'; GPUs of this machine: %s", name,
-			  list.length ? string_builder_text(&list) : "none");
-	string_builder_fini(&list);
-	free(cards);
-	return error;
+	return error_set(-ENODEV, "no device '%s'", name);
 }
 
 /* Replaces a node by its device's PCI address, and checks that an address exists. */
@@ -74,14 +59,14 @@ static int resolve(char name[CHOSEN_DEVICE_BYTES], const char *sysfs)
 
 	if (is_address(name)) {
 		snprintf(path, sizeof(path), "%s/bus/pci/devices/%s", sysfs, name);
-		return access(path, F_OK) ? refuse_name(name, sysfs) : 0;
+		return access(path, F_OK) ? refuse_name(name) : 0;
 	}
 	if (!node)
 		return 0;
 	snprintf(path, sizeof(path), "%s/class/drm/%s/device", sysfs, node);
 	length = readlink(path, target, sizeof(target) - 1);
 	if (length <= 0)
-		return refuse_name(name, sysfs);
+		return refuse_name(name);
 	target[length] = '\0';
 	snprintf(name, CHOSEN_DEVICE_BYTES, "%s", path_base(target));
 	return 0;

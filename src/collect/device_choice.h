@@ -18,17 +18,17 @@ enum { MAX_CHOSEN_DEVICES = 16, CHOSEN_DEVICE_BYTES = 128 };
 struct device_choice {
 	const struct recording *recording; /* borrowed */
 	char names[MAX_CHOSEN_DEVICES][CHOSEN_DEVICE_BYTES];
-	bool is_met[MAX_CHOSEN_DEVICES]; /* a recorded device has this name */
-	size_t count;                    /* 0: all devices */
-	struct hash_map devices;         /* id -> whether it is recorded */
+	bool is_met[MAX_CHOSEN_DEVICES];          /* a recorded device has this name */
+	size_t count;                             /* 0: all devices */
+	struct hash_map devices;                  /* id -> whether it is recorded */
 	struct hash_map left_queues, left_series; /* ids */
 	size_t left;                              /* devices that were left out */
 	bool has_cpu;                             /* a CPU device is recorded */
 };
 
 /* Parses a list of UUIDs, PCI addresses, names, and DRM nodes ("renderD128", "/dev/dri/card0").
- * Replaces a node by its PCI address. sysfs: "/sys". Errors: -EINVAL with the error chain, which
- * has the existing GPUs if a PCI address or node does not exist. */
+ * Replaces a node by its PCI address. sysfs: "/sys". Errors, with the error chain: -ENODEV for a
+ * PCI address or node that does not exist, -EINVAL for another form of list. */
 int device_choice_parse(struct device_choice *choice, const char *list, const char *sysfs);
 void device_choice_fini(struct device_choice *choice); /* NULL-safe */
 

@@ -11,14 +11,12 @@
  */
 #include "report/report.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/frames.h"
 #include "analyze/text/short_names.h"
 #include "base/number.h"
-#include "report/sentence.h"
 #include "report/table.h"
 
 enum { MIN_NAME = 20, MAX_MORE = 60 }; /* columns of a name; columns that it may gain */
@@ -48,13 +46,6 @@ struct report_widths report_find_widths(const struct report *report, struct repo
 		widths.numbers--;
 	widths.name = smaller(report->columns - widths.numbers * TABLE_CELL, usual.name + MAX_MORE);
 	return widths;
-}
-
-void report_put_hint(const struct report *report, const char *text)
-{
-	printf("  ");
-	sentence_put_wrapped(text, 2, 2, report_columns(report));
-	putchar('\n');
 }
 
 const char *report_kernel_name(const struct report *report, const char *name)

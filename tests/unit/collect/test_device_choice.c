@@ -23,12 +23,14 @@ static bool has(struct device_choice *choice, enum event_kind kind, const void *
 	return device_choice_has(choice, kind, row);
 }
 
-static struct event_device row_of(struct bench *bench, uint32_t id, const struct device_facts *facts)
+static struct event_device row_of(struct bench *bench, uint32_t id,
+				  const struct device_facts *facts)
 {
-	return (struct event_device){.id = id,
-				     .type = DEVICE_GPU,
-				     .key_string = recording_string(bench->recording, facts->address),
-				     .name_string = recording_string(bench->recording, facts->name)};
+	return (struct event_device){
+		.id = id,
+		.type = DEVICE_GPU,
+		.key_string = recording_string(bench->recording, facts->address),
+		.name_string = recording_string(bench->recording, facts->name)};
 }
 
 static void check_rows(const char *list)
@@ -95,7 +97,8 @@ TEST(a_device_is_chosen_once_its_name_is_known)
 	row.type = DEVICE_CPU;
 	CHECK(has(&choice, EVENT_DEVICE, &row));
 	CHECK_EQUAL(choice.left, 0);
-	CHECK(has(&choice, EVENT_INSTRUCTION_SAMPLE, &(struct event_instruction_sample){.thread = 1}));
+	CHECK(has(&choice, EVENT_INSTRUCTION_SAMPLE,
+		  &(struct event_instruction_sample){.thread = 1}));
 	bench_read(&bench);
 	bench_close(&bench);
 	device_choice_fini(&choice);
@@ -120,16 +123,18 @@ TEST(a_node_is_its_address)
 
 	REQUIRE(mkdtemp(folder));
 	snprintf(path, sizeof(path),
-		 "mkdir -p %s/class/drm/renderD128 %s/bus/pci/devices/0000:03:00.0", folder, folder);
+		 "mkdir -p %s/class/drm/renderD128 %s/bus/pci/devices/0000:03:00.0", folder,
+		 folder);
 	REQUIRE(!system(path));
 	snprintf(path, sizeof(path), "%s/class/drm/renderD128/device", folder);
 	snprintf(target, sizeof(target), "../../../bus/pci/devices/0000:03:00.0");
 	REQUIRE(!symlink(target, path));
-	REQUIRE(!device_choice_parse(&choice, "renderD128,/dev/dri/renderD128,0000:03:00.0", folder));
+	REQUIRE(!device_choice_parse(&choice, "renderD128,/dev/dri/renderD128,0000:03:00.0",
+				     folder));
 	for (size_t i = 0; i < 3; i++)
 		CHECK_TEXT(choice.names[i], "0000:03:00.0");
 	CHECK(device_choice_parse(&choice, "renderD129", folder));
-	CHECK_TEXT(error_text(), "no device 'renderD129'; GPUs of this machine: none");
+	CHECK_TEXT(error_text(), "no device 'renderD129'");
 	CHECK(device_choice_parse(&choice, "0000:04:00.0", folder));
 	CHECK(device_choice_parse(&choice, "", folder));
 	CHECK(device_choice_parse(&choice, "a,,b", folder));
