@@ -39,12 +39,20 @@ static int scout_item(struct sweep *sweep, const struct order_item *item)
 	}
 }
 
+static bool is_chosen(const struct sweep *sweep, const struct event_cpu_sample *row)
+{
+	size_t thread = entity_index_find(&sweep->entities.threads, row->thread);
+
+	return sweep->analysis->processes[sweep->entities.thread_process[thread]].is_chosen;
+}
+
 static int on_sample(struct sweep *sweep, const struct event_cpu_sample *row)
 {
-	int error = sweep_count_sample(sweep, row);
+	bool is_counted = is_chosen(sweep, row);
+	int error = is_counted ? sweep_count_sample(sweep, row) : 0;
 
 	sweep->trace.has_states = true;
-	if (!error)
+	if (!error && is_counted)
 		error = sweep_sample_in_ranges(sweep, row);
 	if (!error)
 		error = sweep_thread_sampled(sweep, row);
@@ -173,6 +181,9 @@ static int count_losses(struct sweep *sweep)
 	size_t count = trace_reader_losses(sweep->analysis->model->reader, &losses);
 
 	for (size_t i = 0; i < count; i++) {
+		if (losses[i].process &&
+		    !model_has_process(sweep->analysis->model, losses[i].process))
+			continue;
 		if (add_loss(sweep, losses[i].kind, losses[i].reason, losses[i].count))
 			return -ENOMEM;
 	}
@@ -268,6 +279,23 @@ static void close_window(struct sweep *sweep)
 		analysis->to_ns = analysis->from_ns;
 }
 
+static void find_slowest(struct analysis *analysis)
+{
+	struct iterations *iterations = &analysis->iterations;
+	uint64_t longest_ns = 0;
+
+	iterations->slowest = SIZE_MAX;
+	for (size_t i = 0; i < iterations->count; i++) {
+		const struct iteration *row = &iterations->list[i];
+
+		if (!analysis_shows(analysis, row->begin, row->end) ||
+		    (iterations->slowest != SIZE_MAX && row->end - row->begin <= longest_ns))
+			continue;
+		longest_ns = row->end - row->begin;
+		iterations->slowest = i;
+	}
+}
+
 static void find_window(struct sweep *sweep, const struct analysis_options *options)
 {
 	struct analysis *analysis = sweep->analysis;
@@ -285,6 +313,7 @@ static void find_window(struct sweep *sweep, const struct analysis_options *opti
 	if (options->has_to)
 		analysis->to_ns = smaller(add_saturated(analysis->begin_ns, options->to_ns),
 					  analysis->end_ns);
+	find_slowest(analysis);
 }
 
 /* Whether the trace has every call of every thread: no loss of calls, no damage. */
@@ -406,6 +435,7 @@ static int finish(struct sweep *sweep)
 	for (size_t i = 0; i < analysis->processes_count; i++) {
 		analysis->processes[i].has_calls |=
 			!sweep->trace.has_states && !model_has(analysis->model, EVENT_COUNTER);
+		analysis->processes[i].has_calls &= analysis->processes[i].is_chosen;
 		analysis->processes_called += analysis->processes[i].has_calls;
 	}
 	analysis->checks.peak_rows = order_peak_rows(sweep->order);

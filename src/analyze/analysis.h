@@ -127,11 +127,13 @@ struct analysis_queue {
 	/* The end of each such command is known, or the command is in flight at the end of the
 	 * file. */
 	bool has_depth;
+	bool is_chosen;         /* as in struct analysis_process */
 	struct account account; /* no causes */
 };
 
 struct analysis_context {
 	const struct event_context *context; /* NULL: contexts without a row */
+	bool is_chosen;                      /* as in struct analysis_process */
 	struct account account;              /* no causes */
 };
 
@@ -143,6 +145,7 @@ struct analysis_process {
 	uint64_t share_ns; /* busy time of its commands; where commands are concurrent, each has an
 			      equal part */
 	bool has_calls; /* anywhere in the trace; false: only samples or switches of its threads */
+	bool is_chosen; /* model_has_process; false: its rows are left out */
 	/* Sums of all its threads in the window; see struct analysis_thread. */
 	uint64_t threads, samples;
 	bool has_times;
@@ -317,7 +320,8 @@ struct analysis_path {
 		share_ns; /* sum of their durations; their share of the device's busy time */
 	uint64_t causes[CAUSE_COUNT]; /* the device's idle time before these executions, by cause */
 	uint64_t steady[CAUSE_COUNT]; /* that in the steady part, as account_steady.causes */
-	uint64_t not_started_ns;      /* as account.not_started_ns */
+	uint64_t slowest[CAUSE_COUNT]; /* that in the slowest iteration */
+	uint64_t not_started_ns;       /* as account.not_started_ns */
 };
 
 /* One link in a chain of wakers: the thread that woke a blocked thread, the thread that had woken
@@ -346,6 +350,7 @@ struct analysis_state {
 	enum account_cause doing;
 	uint32_t thread; /* the launching thread's id; 0: in the row without a stack and a wait */
 	bool is_steady;  /* in the steady part of the device's window */
+	bool is_slowest; /* in the slowest iteration */
 	bool is_after;   /* NOTHING_TO_DO: after the last command, not before the first */
 	uint32_t stack;  /* 0: not known */
 	/* BLOCKED: the object of the wait. PREEMPTED: the thread that ran instead. API_…: the
@@ -368,8 +373,9 @@ struct analysis_state {
 	 */
 	uint64_t lengths[ANALYSIS_LENGTHS];
 	uint64_t idle_ns; /* known_ns, plus this row's part of the time without a stack */
-	/* The same for the device's steady part alone. These add up to account.steady.causes. */
-	uint64_t steady_ns;
+	/* The same for the device's steady part alone, and for the slowest iteration. These add up
+	 * to account.steady.causes and account.slowest.causes. */
+	uint64_t steady_ns, slowest_ns;
 };
 
 /* Whether the idle time of this cause is divided among rows of analysis_cpu.states. */
@@ -400,8 +406,8 @@ struct analysis_holding {
 	uint32_t thread;              /* the other thread's id */
 	uint32_t stack;               /* its stack */
 	uint64_t weight; /* weight of its samples, plus ns of its intervals off the processor */
-	uint64_t steady_weight; /* in the steady part */
-	uint64_t away;          /* part of steady_weight: off the processor */
+	uint64_t steady_weight, slowest_weight; /* in the steady part, in the slowest iteration */
+	uint64_t away;                          /* part of steady_weight: off the processor */
 };
 
 /* Idle time in which commands of one path waited for commands or events of one place. */
@@ -411,7 +417,7 @@ struct analysis_dependency {
 	size_t device;          /* the awaited command's; for an event, the path's */
 	uint32_t thread, stack; /* id of the thread that launched that command or set the event, and
 				   the stack of the call; 0: not known */
-	uint64_t idle_ns, steady_ns;
+	uint64_t idle_ns, steady_ns, slowest_ns;
 };
 
 /* How often one stack launched one command on one device. A launch counts at the time of its enter.
@@ -433,11 +439,12 @@ struct analysis_within {
 	uint64_t cpu_ns;    /* weight of the samples whose unit is ns */
 };
 
-/* All ranges of one name inside ranges of one parent. The numbers are those of ranges in the
- * window. */
+/* All ranges of one name and one rank of a job inside ranges of one parent. The numbers are those
+ * of ranges in the window. */
 struct analysis_range {
 	const char *domain, *name;
 	uint32_t type;        /* enum event_range_type */
+	uint32_t rank;        /* as in struct event_process: the number plus 1; 0: none */
 	uint32_t parent;      /* index of the enclosing range, smaller than this one's;
 				 ANALYSIS_NO_RANGE: none */
 	uint64_t count, open; /* open: the end is not in the trace */
@@ -654,3 +661,5 @@ const char *analysis_device_label(const struct analysis *analysis, size_t device
 /* "rank 2 of 4"; "" without a rank. The text is cut to the buffer; returns ret_text. */
 const char *analysis_rank_text(const struct event_process *process, char *ret_text, size_t size);
 size_t analysis_queues_shown(const struct analysis *analysis);
+/* Number of chosen processes: those in the trace, unless model_choose left some out. */
+size_t analysis_processes_chosen(const struct analysis *analysis);

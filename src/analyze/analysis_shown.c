@@ -48,6 +48,15 @@ size_t analysis_queues_shown(const struct analysis *analysis)
 	       is_rest_shown(rest->launches, rest->executions, analysis->queues_count);
 }
 
+size_t analysis_processes_chosen(const struct analysis *analysis)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < analysis->processes_count; i++)
+		count += analysis->processes[i].is_chosen;
+	return count;
+}
+
 const char *analysis_rank_text(const struct event_process *process, char *ret_text, size_t size)
 {
 	if (process->rank && process->rank_count)

@@ -97,52 +97,10 @@ int64_t filter_time(const struct filter *filter, uint64_t time_ns)
 	return (int64_t)(filter->options->is_absolute ? time_ns : time_ns - filter->begin_ns);
 }
 
-/* The process of a counter's series; 0: a series of the whole machine, or an unknown series. */
-static uint32_t series_process(const struct filter *filter, const struct event_counter *row)
-{
-	const struct event_series *series = model_entity(filter->model, EVENT_SERIES, row->series);
-
-	return series ? series->process : 0;
-}
-
-static uint32_t item_process(const struct filter *filter, const struct order_item *item)
-{
-	uint32_t id;
-
-	switch (item->kind) {
-	case EVENT_EXECUTION:
-		return ((const struct event_execution *)item->row)->process;
-	case EVENT_INSTRUCTION_SAMPLE:
-		return ((const struct event_instruction_sample *)item->row)->process;
-	case EVENT_DEPENDENCY:
-		return ((const struct event_dependency *)item->row)->process;
-	case EVENT_RANGE:
-		return ((const struct event_range *)item->row)->process;
-	case EVENT_COUNTER:
-		return series_process(filter, item->row);
-	case EVENT_LOSS:
-		return ((const struct event_loss *)item->row)->process;
-	case EVENT_API:
-		id = ((const struct event_api *)item->row)->thread;
-		break;
-	case EVENT_CPU_SAMPLE:
-		id = ((const struct event_cpu_sample *)item->row)->thread;
-		break;
-	case EVENT_SWITCH:
-		id = ((const struct event_switch *)item->row)->previous;
-		if (!id)
-			id = ((const struct event_switch *)item->row)->next;
-		break;
-	default:
-		id = ((const struct event_launch *)item->row)->thread;
-	}
-	return filter_process_of(filter, id);
-}
-
 bool filter_has_item(const struct filter *filter, const struct order_item *item)
 {
 	return filter_has_time(filter, item->time_ns) && filter_has_kind(filter, item->kind) &&
-	       filter_has_process(filter, item_process(filter, item));
+	       filter_has_process(filter, model_process_of_item(filter->model, item));
 }
 
 bool filter_is_section(const struct order_item *item)

@@ -217,7 +217,13 @@ bool model_is_whole(const struct model *model, const struct trace_damage *damage
 int model_order(const struct model *model, const struct order_options *options,
 		struct order **ret_order)
 {
-	return order_new(model->reader, model->clocks, options, ret_order);
+	struct order_options chosen = *options;
+
+	if (model->has_item) {
+		chosen.has_item = model->has_item;
+		chosen.context = model;
+	}
+	return order_new(model->reader, model->clocks, &chosen, ret_order);
 }
 
 void model_window(const struct model *model, const struct order *order, uint64_t *ret_begin_ns,

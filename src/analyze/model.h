@@ -11,6 +11,7 @@
 
 #include "analyze/clocks.h"
 #include "analyze/order.h"
+#include "analyze/process_choice.h"
 #include "event/event.h"
 
 struct kernel_names;
@@ -24,6 +25,9 @@ struct model {
 	struct kernel_names *kernel_names;
 	uint32_t boot_clock; /* id of the CLOCK_BOOTTIME domain; 0: process start times are not
 				known */
+	/* Set by model_choose; NULL: all processes. */
+	const struct process_choice *choice; /* borrowed */
+	bool (*has_item)(const void *context, const struct order_item *item);
 };
 
 /* USER_HZ is 100 on all architectures of Linux: the unit of event_process.start_ticks, in ns. */
@@ -87,6 +91,7 @@ uint64_t model_rows(const struct model *model, enum event_kind kind);
 /* Whether the file is neither cut off nor damaged, and the kind of all lost rows is known. */
 bool model_is_whole(const struct model *model, const struct trace_damage *damage);
 
+/* The rows of model_choose, otherwise all rows. */
 int model_order(const struct model *model, const struct order_options *options,
 		struct order **ret_order);
 

@@ -500,7 +500,7 @@ static void advance_top(struct order *order)
 		HEAP_SINK(order->heap, order->heap_count, is_before(a, b));
 }
 
-int order_next(struct order *order, struct order_item *ret_item)
+static int next_item(struct order *order, struct order_item *ret_item)
 {
 	struct cursor *top;
 
@@ -525,6 +525,16 @@ int order_next(struct order *order, struct order_item *ret_item)
 	ret_item->row = cursor_row(top);
 	ret_item->source = top->chunk->source;
 	return 1;
+}
+
+int order_next(struct order *order, struct order_item *ret_item)
+{
+	const struct order_options *options = &order->options;
+	int status = next_item(order, ret_item);
+
+	while (status > 0 && options->has_item && !options->has_item(options->context, ret_item))
+		status = next_item(order, ret_item);
+	return status;
 }
 
 static uint64_t earliest_moment(const struct order *order, const struct cursor *cursor)

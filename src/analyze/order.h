@@ -15,6 +15,7 @@
 #include "event/event.h"
 struct clocks;
 struct order;
+struct order_item;
 struct trace_reader;
 
 /* Two more bits in event_execution.valid, set by order_next. */
@@ -41,6 +42,9 @@ struct order_options {
 	bool parts;     /* includes launches that are parts of a batch; those are not commands */
 	uint64_t execution_delay_ns; /* with POINT_ROW: executions and instruction samples come this
 					much after their key */
+	/* Items for which it returns false are skipped; NULL: none. */
+	bool (*has_item)(const void *context, const struct order_item *item);
+	const void *context;
 };
 
 /* Times in the row are host ns; with ORDER_UNPLACED they are ns of the execution's own clock. Valid

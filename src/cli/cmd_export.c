@@ -38,8 +38,6 @@
 #include "export/exporter.h"
 #include "report/table.h"
 
-#define MAX_PROCESSES 16 /* in a message */
-
 struct export_values {
 	const char *format, *output, *kinds;
 	uint64_t from_ns, to_ns, pid;
@@ -76,21 +74,6 @@ static int unknown_format(const struct cli_command *command, const char *name)
 
 /* ---- contents of the trace, for messages ---- */
 
-static void print_processes(const struct model *model)
-{
-	const struct event_process *processes;
-	size_t count = model_entities(model, EVENT_PROCESS, &processes);
-
-	fprintf(stderr, "Processes:%s\n", count ? "" : " none");
-	for (size_t i = 0; i < count && i < MAX_PROCESSES; i++)
-		fprintf(stderr, "  %" PRIu32 "  %s\n", processes[i].pid,
-			format_text(
-				model_text(model, processes[i].name_string, "[unknown process]"))
-				.text);
-	if (count > MAX_PROCESSES)
-		fprintf(stderr, "  … %zu more (duet info lists them)\n", count - MAX_PROCESSES);
-}
-
 /* Length of the recorded time in the file, without dropped parts. UINT64_MAX: unknown without
  * reading all rows, because the recorder did not write its end. */
 static uint64_t length_ns(const struct model *model)
@@ -122,7 +105,7 @@ static int check_process(const struct cli_command *command, const struct model *
 			return STATUS_DONE;
 	}
 	status = usage_error(command, "no process %" PRIu64 " in %s", options->pid, path);
-	print_processes(model);
+	selection_print_processes(model);
 	return status;
 }
 
@@ -136,7 +119,7 @@ static void print_nothing_matched(const struct cli_command *command, const struc
 		fprintf(stderr, "The recording is %s long.\n", format_duration(all_ns).text);
 	if (values->kinds)
 		fprintf(stderr, "'duet info' counts its kinds.\n");
-	print_processes(model);
+	selection_print_processes(model);
 }
 
 static void print_incomplete(const struct cli_command *command, const struct model *model)

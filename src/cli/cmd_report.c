@@ -7,7 +7,8 @@
  * Gives:    the report, printed by report/text.c or report/json.c
  * Owns:     the model and its analysis
  * Fails:    status 1 if the file is not a trace. The report of a damaged or incomplete trace starts
- *           with a warning. An unknown device is a usage error that lists the devices
+ *           with a warning. An unknown device or process is a usage error that lists those of the
+ *           trace
  * Why:      the whole analysis runs before the first line is printed, so that an account that does
  *           not add up is reported first
  */
@@ -40,6 +41,10 @@ static const struct option_row report_options[] = {
 	OPTION_WINDOW(struct report_values),
 	{"device", 0, OPTION_TEXT, "D", "only this device: its UUID, PCI address, name or index",
 	 offsetof(struct report_values, device)},
+	{"pid", 0, OPTION_LIST, "PID,...", "only these processes",
+	 offsetof(struct report_values, pids)},
+	{"rank", 0, OPTION_LIST, "N,...", "only the processes of these ranks of a job",
+	 offsetof(struct report_values, ranks)},
 	{"layers", 0, OPTION_TEXT, "FILE",
 	 "file of 'LAYER GLOB' rules that assign binaries to layers of host time",
 	 offsetof(struct report_values, layers)},
@@ -116,8 +121,8 @@ static int print_report(const struct cli_command *command, struct report *report
 	return finish_output(command->name, status);
 }
 
-static int report_file(const struct cli_command *command, const struct report_values *values,
-		       const char *path)
+static int report_model(const struct cli_command *command, const struct report_values *values,
+			struct model *model, const char *path)
 {
 	struct analysis_options options = {.has_from = values->from_ns > 0,
 					   .from_ns = values->from_ns,
@@ -129,12 +134,9 @@ static int report_file(const struct cli_command *command, const struct report_va
 	struct analysis *analysis = NULL;
 	struct frames *frames = NULL;
 	struct layers *layers = NULL;
-	struct model *model = NULL;
 	struct report_state state = {0};
-	int error = selection_open(path, &model), status = STATUS_FAILED;
+	int error = analysis_new(model, &options, &analysis), status = STATUS_FAILED;
 
-	if (!error)
-		error = analysis_new(model, &options, &analysis);
 	if (!error)
 		error = frames_new(model, &frames_options, &frames);
 	if (!error)
@@ -162,7 +164,26 @@ static int report_file(const struct cli_command *command, const struct report_va
 	layers_free(layers);
 	frames_free(frames);
 	analysis_free(analysis);
+	return status;
+}
+
+static int report_file(const struct cli_command *command, const struct report_values *values,
+		       const char *path)
+{
+	struct process_choice *choice = NULL;
+	struct model *model = NULL;
+	int status = STATUS_FAILED;
+
+	if (selection_open(path, &model)) {
+		print_error(command->name, NULL);
+		return status;
+	}
+	status = selection_choose_processes(command, model, values->pids, values->ranks, path,
+					    &choice);
+	if (status == STATUS_DONE)
+		status = report_model(command, values, model, path);
 	model_close(model);
+	process_choice_free(choice);
 	return status;
 }
 

@@ -25,6 +25,7 @@
 #include "base/error.h"
 #include "base/string.h"
 #include "collect/collector.h"
+#include "collect/drm/cards.h"
 #include "collect/start/owner.h"
 
 enum {
@@ -75,6 +76,10 @@ const struct option_row request_options[] = {
 	{"preload", 0, OPTION_SWITCH, NULL,
 	 "load duet's library by LD_PRELOAD, for OpenCL loaders without layers",
 	 offsetof(struct record_values, preload)},
+	{"device", 0, OPTION_LIST, "D,...",
+	 "record only commands and counters of these devices: UUID, PCI address, render node or "
+	 "name",
+	 offsetof(struct record_values, devices)},
 	{"keep", 0, OPTION_SPAN, "SEC", "keep only the last SEC seconds",
 	 offsetof(struct record_values, keep_ns)},
 	{"max-size", 0, OPTION_SIZE, "N", "maximum file size in bytes; drops the oldest parts",
@@ -542,6 +547,23 @@ static int check_cpu(struct request *request, const struct session_options *opti
 		       : 0;
 }
 
+/* Prints the mistake, and the machine's GPUs. */
+static int refuse_devices(const struct request *request)
+{
+	struct string_builder list = {0};
+	struct cards cards = {0};
+	int status;
+
+	cards_find("", &cards);
+	for (size_t i = 0; i < cards.count; i++)
+		string_builder_appendf(&list, "%s%s (%s, %s)", i ? ", " : "", cards.all[i].address,
+				       cards.all[i].name, cards.all[i].driver);
+	status = request_refuse(request, "device", "%s; GPUs of this machine: %s", error_text(),
+				list.length ? string_builder_text(&list) : "none");
+	string_builder_fini(&list);
+	return status;
+}
+
 int request_fill(struct request *request, pid_t *pids, struct session_options *options)
 {
 	const struct record_values *values = &request->values;
@@ -556,6 +578,11 @@ int request_fill(struct request *request, pid_t *pids, struct session_options *o
 	if (values->user && program_find_user(values->user, &options->user))
 		return request_refuse(request, "user", "%s", error_text());
 
+	if (values->devices) {
+		if (device_choice_parse(&request->devices, values->devices, "/sys"))
+			return refuse_devices(request);
+		options->devices = &request->devices;
+	}
 	options->writer.max_bytes = said_or_0(values->max_size_bytes);
 	options->memory_bytes = said_or_0(values->max_memory_bytes);
 	options->writer.flush_ns = said_or_0(values->flush_ns);
@@ -602,6 +629,7 @@ bool request_read(struct request *request, const struct cli_command *command, in
 void request_fini(struct request *request)
 {
 	option_file_fini(&request->file);
+	device_choice_fini(&request->devices);
 	free(request->file_program);
 	request->file_program = NULL;
 }

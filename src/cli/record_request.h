@@ -10,12 +10,13 @@
 
 #include "cli/command.h"
 #include "cli/option_file.h"
+#include "collect/device_choice.h"
 #include "collect/session.h"
 
 enum { MAX_REQUEST_PIDS = 1024 };
 
 struct record_values {
-	const char *output, *config, *collect, *user, *stacks, *event, *pids;
+	const char *output, *config, *collect, *user, *stacks, *event, *pids, *devices;
 	uint64_t duration_ns, max_size_bytes, max_memory_bytes, keep_ns, flush_ns, frequency_hz,
 		owner_fd, turn;
 	enum option_switch all, preload, verbose, archive;
@@ -28,7 +29,8 @@ struct request {
 	struct option_file file;
 	char **program;      /* the program and its arguments from the command line; NULL: none */
 	char **file_program; /* the same from the file; the list is owned */
-	bool has_pid_zero;   /* the file has pid 0: the program that duet starts */
+	struct device_choice devices;
+	bool has_pid_zero; /* the file has pid 0: the program that duet starts */
 };
 
 extern const struct option_row request_options[];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * cli/selection.c - open the trace, and check the window and device that the command line selects
+ * cli/selection.c - open the trace, and check the window, processes and device that the command
+ * line selects
  *
  * Runs in:  our own process
  * Gets:     the values of the options
@@ -13,6 +14,7 @@
 #include "cli/selection.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +25,8 @@
 #include "analyze/model.h"
 #include "base/error.h"
 #include "report/table.h"
+
+enum { MAX_PROCESSES = 16 }; /* in a message */
 
 int selection_explain(const char *path, int error)
 {
@@ -61,6 +65,44 @@ int selection_check_window(const struct cli_command *command, uint64_t from_ns, 
 		 format_duration(from_ns).text, format_duration(length_ns).text);
 	print_error(command->name, text);
 	return STATUS_FAILED;
+}
+
+void selection_print_processes(const struct model *model)
+{
+	const struct event_process *processes;
+	size_t count = model_entities(model, EVENT_PROCESS, &processes);
+
+	fprintf(stderr, "Processes:%s\n", count ? "" : " none");
+	for (size_t i = 0; i < count && i < MAX_PROCESSES; i++) {
+		char rank[48];
+
+		analysis_rank_text(&processes[i], rank, sizeof(rank));
+		fprintf(stderr, "  %" PRIu32 "  %s%s%s\n", processes[i].pid,
+			format_text(
+				model_text(model, processes[i].name_string, "[unknown process]"))
+				.text,
+			*rank ? ", " : "", rank);
+	}
+	if (count > MAX_PROCESSES)
+		fprintf(stderr, "  … %zu more (duet info lists them)\n", count - MAX_PROCESSES);
+}
+
+int selection_choose_processes(const struct cli_command *command, struct model *model,
+			       const char *pids, const char *ranks, const char *path,
+			       struct process_choice **ret_choice)
+{
+	int error = model_choose(model, pids, ranks, ret_choice), status;
+
+	if (error != -EINVAL && error != -ENOENT) {
+		if (error)
+			print_error(command->name, "out of memory");
+		return error ? STATUS_FAILED : STATUS_DONE;
+	}
+	if (error == -EINVAL)
+		return usage_error(command, "%s", error_text());
+	status = usage_error(command, "%s in %s", error_text(), path);
+	selection_print_processes(model);
+	return status;
 }
 
 static bool is_device(const struct analysis_device *device, size_t index, const char *wanted)

@@ -75,11 +75,11 @@ static uint32_t text_of(struct recording *recording, const char *text)
 	return text ? recording_string(recording, text) : 0;
 }
 
-static uint32_t describe(struct recording *recording, const struct device_facts *facts,
-			 const char *key)
+static void describe(struct recording *recording, const struct device_facts *facts, const char *key,
+		     uint32_t id)
 {
 	const struct event_device row = {
-		.id = ++recording->last_device,
+		.id = id,
 		.key_string = recording_string(recording, key),
 		.name_string = text_of(recording, facts->name),
 		.vendor_string = text_of(recording, facts->vendor),
@@ -92,7 +92,6 @@ static uint32_t describe(struct recording *recording, const struct device_facts 
 	recording->kept_bytes += IDENTITY_BYTES + ENTITY_BYTES;
 	hash_map_put(&recording->device_table.sketches, row.id, row.begin_ns);
 	trace_writer_entity(recording->writer, EVENT_DEVICE, &row);
-	return row.id;
 }
 
 /* CUDA reports the bytes of a MIG instance's UUID without "MIG-", like those of a whole GPU. */
@@ -109,11 +108,13 @@ uint32_t devices_meet(struct recording *recording, const struct device_facts *fa
 {
 	const char *uuid = facts->uuid ? plain_uuid(facts->uuid) : NULL;
 	uint32_t id = uuid ? devices_find(recording, uuid) : 0;
+	bool is_new;
 
 	if (!id && facts->address)
 		id = devices_find(recording, facts->address);
-	if (!id)
-		id = describe(recording, facts, uuid ? uuid : facts->address);
+	is_new = !id;
+	if (is_new)
+		id = ++recording->last_device;
 	if (uuid)
 		devices_remember(recording, uuid, id);
 	if (facts->uuid)
@@ -122,5 +123,8 @@ uint32_t devices_meet(struct recording *recording, const struct device_facts *fa
 		remember_instance(recording, uuid + 4, id);
 	if (facts->address)
 		devices_remember(recording, facts->address, id);
+	/* after its names, by which record --device finds it */
+	if (is_new)
+		describe(recording, facts, uuid ? uuid : facts->address, id);
 	return id;
 }

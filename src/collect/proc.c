@@ -179,6 +179,26 @@ static struct rank read_rank(uint32_t pid)
 	return rank;
 }
 
+static size_t path_length(const char *line)
+{
+	const size_t length = strcspn(line, "\n"), before = strcspn(line, "/\n");
+
+	return length - before;
+}
+
+void proc_keep_group(char *text)
+{
+	const char *best = text;
+
+	for (const char *line = text; *line; line += *line == '\n') {
+		if (path_length(line) > path_length(best))
+			best = line;
+		line += strcspn(line, "\n");
+	}
+	memmove(text, best, strlen(best) + 1);
+	text[strcspn(text, "\n")] = '\0';
+}
+
 int proc_read(uint32_t pid, struct proc_info *ret_info)
 {
 	auto_free struct proc_info *info = calloc(1, sizeof(*info));
@@ -203,7 +223,7 @@ int proc_read(uint32_t pid, struct proc_info *ret_info)
 	quote_command(arguments, size, info->command, sizeof(info->command));
 	snprintf(path, sizeof(path), "/proc/%u/cgroup", pid);
 	read_text(path, sizeof(info->cgroup), info->cgroup);
-	info->cgroup[strcspn(info->cgroup, "\n")] = '\0';
+	proc_keep_group(info->cgroup);
 	info->ns_pid = ns_tid_of(pid, pid);
 	info->rank = read_rank(pid);
 	*ret_info = *info;

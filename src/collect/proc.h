@@ -20,7 +20,7 @@ struct proc_info {
 	char name[64];
 	char exe[4096];
 	char command[PROC_COMMAND_BYTES]; /* arguments, quoted for a shell */
-	char cgroup[4096];
+	char cgroup[4096];                /* proc_keep_group of /proc/PID/cgroup */
 	struct rank rank;
 };
 
@@ -39,6 +39,10 @@ int proc_try(uint32_t pid);
 /* Reads what is readable; texts of a process that is gone are empty. Errors: -ESRCH: no such
  * process. */
 int proc_read(uint32_t pid, struct proc_info *ret_info);
+
+/* Keeps the line with the longest path of a text like /proc/PID/cgroup. With control groups of
+ * version 1 each controller has a line, and a job or container is not in all of them. */
+void proc_keep_group(char *text);
 
 /* Quotes NULL-terminated arguments for a shell, cut at `most` bytes. */
 void proc_quote(char *const *arguments, char *command, size_t most);

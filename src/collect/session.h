@@ -11,6 +11,8 @@
 #include "collect/start/program.h"
 #include "trace/writer.h"
 
+struct device_choice;
+
 struct session_options {
 	const char *output;
 	struct trace_writer_options writer;
@@ -27,7 +29,8 @@ struct session_options {
 	const char *event;     /* perf event for samples; NULL: the best available */
 	/* Quota for tables of samples and for the recorder; 0: the default. */
 	uint64_t memory_bytes;
-	bool preload; /* load guests by LD_PRELOAD instead of the loader's layer */
+	bool preload;                  /* load guests by LD_PRELOAD instead of the loader's layer */
+	struct device_choice *devices; /* borrowed; devices to record; NULL: all */
 	/* Folder for copies of files that may be deleted before the end; NULL: none. */
 	const char *archive;
 	struct program_user user;

@@ -257,16 +257,20 @@ static struct number format_weight(const struct source *source, uint64_t weight)
 	return is_in_ns(source) ? format_duration(weight) : format_count(weight);
 }
 
-static void put_sum(const struct source *source)
+static void put_sum(const struct report *report, const struct source *source)
 {
-	printf("  total %s", format_weight(source, source->weight).text);
+	char count[64] = "", each[64] = "", text[256];
+
 	if (!is_counted(source))
-		printf("%s %" PRIu64 " %s", is_estimate(source) ? ", estimated from" : " of",
-		       source->samples, table_noun(source->samples, "sample", "samples"));
+		snprintf(count, sizeof(count), "%s %" PRIu64 " %s",
+			 is_estimate(source) ? ", estimated from" : " of", source->samples,
+			 table_noun(source->samples, "sample", "samples"));
 	if (is_estimate(source))
-		printf(": one sample stands for %s",
-		       format_weight(source, source->weight / source->samples).text);
-	putchar('\n');
+		snprintf(each, sizeof(each), ": one sample stands for %s",
+			 format_weight(source, source->weight / source->samples).text);
+	snprintf(text, sizeof(text), "total %s%s%s", format_weight(source, source->weight).text,
+		 count, each);
+	report_put_hint(report, text);
 }
 
 static int print_source(const struct report *report, const struct source *source,
@@ -280,7 +284,7 @@ static int print_source(const struct report *report, const struct source *source
 		return -ENOMEM;
 	table_print(report, &table, &table, TABLE_ROWS(rows.rows, rows.count), json);
 	if (!json)
-		put_sum(source);
+		put_sum(report, source);
 	rows_fini(&rows);
 	return 0;
 }

@@ -510,7 +510,8 @@ static void put_skid(const struct report *report, const struct rows *rows)
 
 		if (!device || device->type != DEVICE_CPU)
 			continue;
-		printf("  a sample often falls one or a few instructions after the slow one\n");
+		report_put_hint(report, "a sample often falls one or a few instructions after the "
+					"slow one");
 		return;
 	}
 }
@@ -541,14 +542,17 @@ void report_put_no_instructions(const struct report *report)
 	}
 	printf("\nno device instructions were sampled\n");
 	if (has_other || !has_cpu)
-		printf("  the collectors intel, amd:pcs and nvidia:pc sample those of GPUs (duet "
-		       "record --collect …)\n");
+		report_put_hint(report,
+				"the collectors intel, amd:pcs and nvidia:pc sample those of GPUs "
+				"(duet record --collect …)");
 	if (has_cpu && ledger->samples)
-		printf("  the collector cpu samples those of CPU devices (PoCL), but no sample hit "
-		       "a kernel\n");
+		report_put_hint(report,
+				"the collector cpu samples those of CPU devices (PoCL), but no "
+				"sample hit a kernel");
 	else if (has_cpu || !has_other)
-		printf("  the collector cpu samples those of CPU devices (PoCL) (duet record "
-		       "--collect opencl,cpu)\n");
+		report_put_hint(report,
+				"the collector cpu samples those of CPU devices (PoCL) (duet "
+				"record --collect opencl,cpu)");
 }
 
 int report_put_instructions(const struct report *report)

@@ -16,13 +16,14 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/json.h"
 #include "base/number.h"
 #include "base/string.h"
 #include "report/table.h"
 
-enum { NAME_WIDTH = 44, SLOWEST_SHOWN = 3 };
+enum { NAME_WIDTH = 44, MIN_NAME = 16, NUMBERS = 5, SLOWEST_SHOWN = 3 };
 
 /* An iteration of the window. */
 struct timed_iteration {
@@ -84,22 +85,43 @@ static void format_loop(const struct report *report, struct string_builder *text
 		string_builder_appendf(text, " in thread %s", thread->name);
 }
 
-static void put_row(const struct report *report, const struct timed_iterations *timed)
+static struct number loop_number(const struct report *report, const struct timed_iterations *timed,
+				 size_t index)
 {
+	switch (index) {
+	case 0:
+		return format_count(timed->count);
+	case 1:
+		return format_count(report->analysis->iterations.period);
+	case 2:
+		return format_duration(quantile_of(timed, 50));
+	case 3:
+		return format_duration(quantile_of(timed, 95));
+	default:
+		return format_duration(timed->rows[0].ns);
+	}
+}
+
+/* The title and its row. */
+static void put_loop(const struct report *report, const struct timed_iterations *timed)
+{
+	static const char *const titles[NUMBERS] = {"count", "launches", "median", "p95", "max"};
+	const struct report_widths widths =
+		report_find_widths(report, (struct report_widths){NAME_WIDTH, NUMBERS}, MIN_NAME);
+	const char *columns[NUMBERS + 1] = {NULL};
 	struct string_builder name = {0};
 
+	memcpy(columns, titles, widths.numbers * sizeof(*columns));
+	table_put_title("ITERATIONS", widths.name, columns);
 	format_loop(report, &name);
-	table_put_name(string_builder_text(&name), NAME_WIDTH);
+	table_put_name(string_builder_text(&name), widths.name);
 	string_builder_fini(&name);
-	table_put_cell(format_count(timed->count));
-	table_put_cell(format_count(report->analysis->iterations.period));
-	table_put_cell(format_duration(quantile_of(timed, 50)));
-	table_put_cell(format_duration(quantile_of(timed, 95)));
-	table_put_cell(format_duration(timed->rows[0].ns));
+	for (size_t i = 0; i < widths.numbers; i++)
+		table_put_cell(loop_number(report, timed, i));
 	putchar('\n');
 }
 
-static void put_slowest(const struct report *report, const struct timed_iteration *row)
+static int put_slow_row(const struct report *report, const struct timed_iteration *row)
 {
 	const struct iteration *iteration = &report->analysis->iterations.list[row->index];
 	uint64_t begin = iteration->begin - smaller(iteration->begin, report->analysis->begin_ns);
@@ -107,37 +129,47 @@ static void put_slowest(const struct report *report, const struct timed_iteratio
 	printf("    iteration %zu: %s, from %s on, %" PRIu64 " %s\n", row->index,
 	       format_duration(row->ns).text, format_duration(begin).text, iteration->launches,
 	       table_noun(iteration->launches, "launch", "launches"));
+	return row->index == report->analysis->iterations.slowest ? report_put_slowest_cause(report)
+								  : 0;
+}
+
+static int put_slow_rows(const struct report *report, const struct timed_iterations *timed)
+{
+	const bool is_by = report->values->by != NULL;
+	size_t shown = 0;
+	int error = 0;
+
+	while (shown < timed->count && !error &&
+	       (is_by ? !report_is_over_top(report, shown) : shown < SLOWEST_SHOWN))
+		error = put_slow_row(report, &timed->rows[shown++]);
+	if (is_by)
+		table_put_rest(shown, timed->count, "iteration", "iterations");
+	return error;
 }
 
 int report_put_iterations(const struct report *report)
 {
-	static const char *const columns[] = {"count", "launches", "median", "p95", "max", NULL};
 	struct timed_iterations timed;
-	size_t shown = 0;
+	int error;
 
 	if (timed_iterations_init(&timed, report->analysis))
 		return -ENOMEM;
 	if (timed.count) {
-		table_put_title("ITERATIONS", NAME_WIDTH, columns);
-		put_row(report, &timed);
+		put_loop(report, &timed);
 	} else if (report->values->by) {
 		printf("\nno iterations were found: no range and no sequence of launches repeats "
 		       "three times\n");
 	}
-	while (shown < timed.count &&
-	       (report->values->by ? !report_is_over_top(report, shown) : shown < SLOWEST_SHOWN))
-		put_slowest(report, &timed.rows[shown++]);
-	if (report->values->by)
-		table_put_rest(shown, timed.count, "iteration", "iterations");
+	error = put_slow_rows(report, &timed);
 	if (timed.count && report->analysis->iterations.is_cut)
 		printf("    the first %d launches of the thread were searched\n",
 		       ITERATIONS_MAX_LAUNCHES);
 	free(timed.rows);
-	return 0;
+	return error;
 }
 
-static void write_row(const struct report *report, const struct timed_iteration *row,
-		      struct json_writer *json)
+static int write_row(const struct report *report, const struct timed_iteration *row,
+		     struct json_writer *json)
 {
 	const struct iteration *iteration = &report->analysis->iterations.list[row->index];
 
@@ -145,6 +177,9 @@ static void write_row(const struct report *report, const struct timed_iteration 
 	json_pair_u64(json, "begin_ns", iteration->begin);
 	json_pair_u64(json, "ns", row->ns);
 	json_pair_u64(json, "launches", iteration->launches);
+	return row->index == report->analysis->iterations.slowest
+		       ? report_write_slowest_cause(report, json)
+		       : 0;
 }
 
 static void write_summary(const struct report *report, const struct timed_iterations *timed,
@@ -168,6 +203,7 @@ static void write_summary(const struct report *report, const struct timed_iterat
 int report_write_iterations(const struct report *report, struct json_writer *json)
 {
 	struct timed_iterations timed;
+	int error = 0;
 
 	if (!report->analysis->iterations.count)
 		return 0;
@@ -177,30 +213,36 @@ int report_write_iterations(const struct report *report, struct json_writer *jso
 	json_pair_object(json, "iterations");
 	write_summary(report, &timed, json);
 	json_pair_array(json, "slowest");
-	for (size_t i = 0; i < timed.count && i < SLOWEST_SHOWN; i++) {
+	for (size_t i = 0; i < timed.count && i < SLOWEST_SHOWN && !error; i++) {
 		json_object_begin(json);
-		write_row(report, &timed.rows[i], json);
+		error = write_row(report, &timed.rows[i], json);
 		json_object_end(json);
 	}
 	json_array_end(json);
 	json_object_end(json);
 	free(timed.rows);
-	return 0;
+	return error;
 }
 
 int report_by_iteration(const struct report *report, struct json_writer *json)
 {
+	const struct iteration *list = report->analysis->iterations.list;
 	struct timed_iterations timed;
+	char key[64];
+	int error = 0;
 
 	if (!json)
 		return report_put_iterations(report);
 	if (timed_iterations_init(&timed, report->analysis))
 		return -ENOMEM;
-	for (size_t i = 0; i < timed.count && !report_is_over_top(report, i); i++) {
+	for (size_t i = 0; i < timed.count && !report_is_over_top(report, i) && !error; i++) {
+		snprintf(key, sizeof(key), "iteration %zu", timed.rows[i].index);
 		json_line_begin(json);
-		write_row(report, &timed.rows[i], json);
+		json_pair_text(json, "key", key);
+		json_pair_u64(json, "count", list[timed.rows[i].index].launches);
+		error = write_row(report, &timed.rows[i], json);
 		json_object_end(json);
 	}
 	free(timed.rows);
-	return 0;
+	return error;
 }

@@ -192,6 +192,20 @@ static int write_list(const struct report *report, const char *key,
 	return error;
 }
 
+/* The key "pids": the processes of --pid and --rank. */
+static void write_pids(const struct report *report, struct json_writer *json)
+{
+	const struct analysis *analysis = report->analysis;
+
+	if (!report->model->choice)
+		return;
+	json_pair_array(json, "pids");
+	for (size_t i = 0; i < analysis->processes_count; i++)
+		if (analysis->processes[i].is_chosen)
+			json_u64(json, analysis->processes[i].process->pid);
+	json_array_end(json);
+}
+
 int report_write_json(const struct report *report, struct json_writer *json)
 {
 	const struct analysis *analysis = report->analysis;
@@ -201,6 +215,7 @@ int report_write_json(const struct report *report, struct json_writer *json)
 	json_pair_text(json, "schema", "duet.report/1");
 	json_pair_bool(json, "complete", analysis_is_complete(analysis));
 	json_pair_text(json, "command", report_command(report));
+	write_pids(report, json);
 	if (*format_date(report->model, analysis->begin_ns).text)
 		json_pair_text(json, "recorded_at",
 			       format_date(report->model, analysis->begin_ns).text);

@@ -176,8 +176,9 @@ static void put_held(const struct report *report, const struct metrics *metrics)
 
 		if (strncmp(model_text(report->model, series->metric_string, ""), "gpu.pm.", 7))
 			continue;
-		printf("  kernel times may differ from those without gpu.pm, because the driver "
-		       "may fix the GPU's clocks for it\n");
+		report_put_hint(report,
+				"kernel times may differ from those without gpu.pm, because the "
+				"driver may fix the GPU's clocks for it");
 		return;
 	}
 }

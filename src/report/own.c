@@ -39,7 +39,7 @@ static struct own_time sum_own_time(const struct report *report)
 	for (size_t i = 0; i < analysis->processes_count; i++) {
 		const struct event_process *process = analysis->processes[i].process;
 
-		if (!process)
+		if (!process || !analysis->processes[i].is_chosen)
 			continue;
 		sum.sections += process->guest_sections;
 		sum.sections_ns += process->guest_sections_ns;
@@ -69,7 +69,9 @@ static void put_own_row(const struct report *report, const char *name, uint64_t 
 	table_put_cell(format_count(count));
 	table_put_cell(format_duration(total_ns));
 	table_put_cell(format_duration(count ? total_ns / count : 0));
-	printf("%s%s\n", *remark ? "  " : "", remark);
+	if (*remark && !report->columns)
+		printf("  %s", remark);
+	putchar('\n');
 }
 
 void report_put_own_time(const struct report *report)

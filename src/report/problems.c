@@ -351,7 +351,8 @@ static void put_deaths(const struct report *report)
 	for (size_t i = 0; i < analysis->processes_count; i++) {
 		const struct event_process *process = analysis->processes[i].process;
 
-		if (process->status != -1 && WIFSIGNALED(process->status))
+		if (analysis->processes[i].is_chosen && process->status != -1 &&
+		    WIFSIGNALED(process->status))
 			put_warning("program '%s' (pid %" PRIu32 ") was killed by signal %s",
 				    analysis->processes[i].name, process->pid,
 				    format_signal(WTERMSIG(process->status)).text);

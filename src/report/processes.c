@@ -15,7 +15,9 @@
 #include <stdio.h>
 #include <sys/wait.h>
 
+#include "analyze/text/cgroup.h"
 #include "base/json.h"
+#include "base/string.h"
 #include "report/table.h"
 
 static const struct event_process *process_of(const void *row)
@@ -44,6 +46,41 @@ static struct table_cell process_command(const struct report *report, const void
 {
 	return (struct table_cell){
 		.text = model_text(report->model, process_of(row)->command_string, "")};
+}
+
+static const char *cgroup_of(const struct report *report, const void *row)
+{
+	return cgroup_path_of(model_text(report->model, process_of(row)->cgroup_string, ""));
+}
+
+static void put_cgroup(const struct report *report, const void *row)
+{
+	const char *path = cgroup_of(report, row);
+	struct string_builder text = {0};
+	char container[64];
+
+	if (!*path)
+		return;
+	cgroup_container(path, container, sizeof(container));
+	string_builder_appendf(&text, "    %s%s%scgroup %s", *container ? "container " : "",
+			       container, *container ? ", " : "", path);
+	if (text.error)
+		report->state->error = text.error;
+	table_put_text(string_builder_text(&text), report_columns(report));
+	putchar('\n');
+	string_builder_fini(&text);
+}
+
+/* The keys "cgroup" and "container". */
+static void write_cgroup(const struct report *report, const void *row, struct json_writer *json)
+{
+	const char *path = cgroup_of(report, row);
+	char container[64];
+
+	if (*path)
+		json_pair_text(json, "cgroup", path);
+	if (*cgroup_container(path, container, sizeof(container)))
+		json_pair_text(json, "container", container);
 }
 
 static void write_rank(const struct report *report, const void *row, struct json_writer *json)
@@ -82,7 +119,7 @@ static bool has_done_something(const void *row)
 {
 	const struct analysis_process *process = row;
 
-	return process->has_calls || process->samples || process->has_times;
+	return process->is_chosen && (process->has_calls || process->samples || process->has_times);
 }
 
 #define PROCESS(member) TABLE_MEMBER(struct analysis_process, member)
@@ -93,6 +130,7 @@ static const struct table_column columns[] = {
 	{"name", NULL, TABLE_TEXT, .value = PROCESS(name)},
 	{"command", NULL, TABLE_TEXT, .get = process_command},
 	{.write = write_rank},
+	{.write = write_cgroup},
 	{.write = write_end},
 	{"launches", "launches", TABLE_COUNT, .value = PROCESS(launches)},
 	{"executions", "executions", TABLE_COUNT, .value = PROCESS(executions)},
@@ -110,10 +148,11 @@ static const struct table called_table = {
 	.width = 34,
 	.needs = PROCESS(has_calls),
 	.format_name = format_process_name,
+	.put_below = put_cgroup,
 	.columns = columns,
 };
 
-static const struct table all_table = {.columns = columns};
+static const struct table all_table = {.needs = PROCESS(is_chosen), .columns = columns};
 
 static const struct table by_process_table = {
 	.is_shown = has_done_something,

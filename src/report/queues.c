@@ -193,6 +193,7 @@ static const struct table queues_table = {
 	.many = "queues",
 	.width = 50,
 	.device = QUEUE(device),
+	.needs = QUEUE(is_chosen),
 	.format_name = format_queue_name,
 	.columns =
 		(const struct table_column[]){
@@ -216,6 +217,7 @@ static const struct table queues_table = {
 
 static const struct table by_queue_table = {
 	.device = QUEUE(device),
+	.needs = QUEUE(is_chosen),
 	.format_name = format_queue_name,
 	.columns =
 		(const struct table_column[]){
@@ -290,6 +292,7 @@ static struct table_cell context_process(const struct report *report, const void
 #define CONTEXT(member) TABLE_MEMBER(struct analysis_context, member)
 
 static const struct table contexts_table = {
+	.needs = CONTEXT(is_chosen),
 	.columns =
 		(const struct table_column[]){
 			{"id", NULL, TABLE_COUNT, .get = context_id},

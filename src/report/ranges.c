@@ -27,7 +27,6 @@
 enum {
 	NAME_WIDTH = 40,
 	MIN_NAME = 24, /* numbers without room beside it are left out */
-	MAX_NAME = 100,
 	NUMBERS = 8,
 	DEPTH_SHOWN = 8
 };
@@ -123,6 +122,17 @@ static unsigned int depth_of(const struct analysis *analysis, const struct analy
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
+/* Whether the ranges are of several ranks of a job. */
+static bool has_ranks(const struct analysis *analysis)
+{
+	const struct analysis_program *program = &analysis->program;
+
+	for (size_t i = 1; i < program->ranges_count; i++)
+		if (program->ranges[i].rank != program->ranges[0].rank)
+			return true;
+	return false;
+}
+
 static void put_name(const struct report *report, const struct analysis_range *range, size_t width)
 {
 	const struct analysis *analysis = report->analysis;
@@ -134,27 +144,12 @@ static void put_name(const struct report *report, const struct analysis_range *r
 	if (is_own && range->domain[0])
 		string_builder_appendf(&name, "%s: ", range->domain);
 	string_builder_append(&name, range->name);
+	if (!parent && range->rank && has_ranks(analysis))
+		string_builder_appendf(&name, ", rank %" PRIu32, range->rank - 1);
 	if (range->type != RANGE_PUSH)
 		string_builder_append(&name, range->type == RANGE_MARK ? " (mark)" : " (started)");
 	table_put_name(string_builder_text(&name), width);
 	string_builder_fini(&name);
-}
-
-/* The columns of numbers that a terminal has room for; without a terminal all of them. */
-struct widths {
-	size_t name, numbers;
-};
-
-static struct widths find_widths(const struct report *report)
-{
-	struct widths widths = {.name = NAME_WIDTH, .numbers = NUMBERS};
-
-	if (!report->columns)
-		return widths;
-	while (widths.numbers > 1 && MIN_NAME + widths.numbers * TABLE_CELL > report->columns)
-		widths.numbers--;
-	widths.name = smaller(report->columns - widths.numbers * TABLE_CELL, MAX_NAME);
-	return widths;
 }
 
 static struct number range_number(const struct report *report, const struct analysis_range *range,
@@ -185,7 +180,7 @@ static struct number range_number(const struct report *report, const struct anal
 }
 
 static void put_range(const struct report *report, const struct analysis_range *range,
-		      const struct widths *widths)
+		      const struct report_widths *widths)
 {
 	const size_t numbers = range->type == RANGE_MARK ? 1 : widths->numbers;
 
@@ -195,7 +190,7 @@ static void put_range(const struct report *report, const struct analysis_range *
 	putchar('\n');
 }
 
-static void put_ranges_title(const struct widths *widths)
+static void put_ranges_title(const struct report_widths *widths)
 {
 	static const char *const titles[NUMBERS] = {"count", "total",  "mean", "max",
 						    "self",  "device", "idle", "CPU"};
@@ -265,7 +260,8 @@ static void put_notes(const struct analysis *analysis)
 int report_put_ranges(const struct report *report)
 {
 	const struct analysis *analysis = report->analysis;
-	const struct widths widths = find_widths(report);
+	const struct report_widths widths =
+		report_find_widths(report, (struct report_widths){NAME_WIDTH, NUMBERS}, MIN_NAME);
 	struct tree tree;
 	size_t shown = 0;
 
@@ -375,6 +371,8 @@ static int write_rows(const struct report *report, bool is_by, struct json_write
 			json_pair_text(json, "name", range->name);
 		json_pair_text(json, "domain", range->domain);
 		json_pair_text(json, "type", analysis_range_type(range->type));
+		if (range->rank)
+			json_pair_u64(json, "rank", range->rank - 1);
 		write_path(analysis, range, around, json);
 		write_sums(report, range, json);
 		write_metrics(report, range, json);

@@ -17,6 +17,7 @@
 #include "analyze/frames.h"
 #include "analyze/text/short_names.h"
 #include "base/number.h"
+#include "report/table.h"
 
 enum { MIN_NAME = 20, MAX_MORE = 60 }; /* columns of a name; columns that it may gain */
 
@@ -32,6 +33,19 @@ size_t report_name_width(const struct report *report, size_t width)
 	if (columns >= REPORT_COLUMNS)
 		return width + smaller(columns - REPORT_COLUMNS, MAX_MORE);
 	return width > less + MIN_NAME ? width - less : smaller(width, MIN_NAME);
+}
+
+struct report_widths report_find_widths(const struct report *report, struct report_widths usual,
+					size_t min_name)
+{
+	struct report_widths widths = usual;
+
+	if (!report->columns)
+		return widths;
+	while (widths.numbers > 1 && min_name + widths.numbers * TABLE_CELL > report->columns)
+		widths.numbers--;
+	widths.name = smaller(report->columns - widths.numbers * TABLE_CELL, usual.name + MAX_MORE);
+	return widths;
 }
 
 const char *report_kernel_name(const struct report *report, const char *name)

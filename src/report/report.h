@@ -31,7 +31,7 @@ enum {
 
 struct report_values {
 	bool json, full_names;
-	const char *by, *device, *layers, *color;
+	const char *by, *device, *pids, *ranks, *layers, *color;
 	uint64_t top, from_ns, to_ns;
 };
 
@@ -66,8 +66,18 @@ struct report {
 /* ---- report.c ---- */
 
 size_t report_columns(const struct report *report);
+/* The columns of a table of numbers that a terminal has room for; without a terminal all of them.
+ */
+struct report_widths {
+	size_t name, numbers; /* columns of the name; number of numbers */
+};
+/* A narrow terminal leaves out the last numbers until the name has min_name columns. */
+struct report_widths report_find_widths(const struct report *report, struct report_widths usual,
+					size_t min_name);
 /* Width of the first column of a table that takes `width` in a text of REPORT_COLUMNS. */
 size_t report_name_width(const struct report *report, size_t width);
+/* Prints a line below a table, wrapped. */
+void report_put_hint(const struct report *report, const char *text);
 /* The name of a kernel as the text shows it. */
 const char *report_kernel_name(const struct report *report, const char *name);
 
@@ -299,10 +309,16 @@ int report_put_verdict(const struct report *report);
 /* The key "verdict". -ENOMEM. */
 int report_write_verdict(const struct report *report, struct json_writer *json);
 
+/* The device's busy time in the slowest iteration, and the largest cause of its idle time there: a
+ * line, and the keys "busy_ns" and "cause". -ENOMEM. */
+int report_put_slowest_cause(const struct report *report);
+int report_write_slowest_cause(const struct report *report, struct json_writer *json);
+
 /* The key "idle_kinds": the parts of a device's idle causes. -ENOMEM. */
 int report_write_idle_kinds(const struct report *report, size_t device, struct json_writer *json);
 
-typedef void (*report_put_row)(const char *name, uint64_t part, uint64_t wall, const char *origin);
+typedef void (*report_put_row)(const struct report *report, const char *name, uint64_t part,
+			       uint64_t wall, const char *origin);
 /* The functions, waits or preemptors of one cause. verdict: that of the whole window. */
 void report_put_idle_places(const struct report *report, const struct verdict *verdict,
 			    enum account_cause cause, report_put_row put);

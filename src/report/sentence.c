@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/string.h"
+#include "report/report.h"
 #include "report/table.h"
 
 void say(struct sentence *sentence, const char *format, ...)
@@ -71,4 +72,11 @@ void sentence_put_wrapped(const char *text, size_t first, size_t indent, size_t 
 		used += columns;
 		text += length + strspn(text + length, " ");
 	}
+}
+
+void report_put_hint(const struct report *report, const char *text)
+{
+	printf("  ");
+	sentence_put_wrapped(text, 2, 2, report_columns(report));
+	putchar('\n');
 }

@@ -22,10 +22,11 @@
 #include "analyze/text/about_json.h"
 #include "base/array.h"
 #include "base/json.h"
+#include "base/number.h"
 #include "base/string.h"
 #include "report/table.h"
 
-enum { FRAMES_SHOWN = 12 };
+enum { FRAMES_SHOWN = 12, FRAME_INDENT = 4, MIN_FUNCTION = 20 };
 
 static bool is_shown(const struct report *report, const struct analysis_path *path)
 {
@@ -91,16 +92,23 @@ void report_paths_fini(struct report_paths *paths)
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-static void put_frame(const struct frame_name *name)
+/* The function gets the columns that its place leaves. */
+static void put_frame(const struct report *report, const struct frame_name *name)
 {
-	printf("    ");
-	table_put_text(name->function, 90);
-	if (name->file && name->line) {
-		printf(" (");
-		table_put_text(path_base(name->file), 60);
-		printf(":%" PRIu32 ")", name->line);
-	}
+	struct string_builder place = {0};
+	size_t room = report_columns(report) - FRAME_INDENT;
+
+	if (name->file && name->line)
+		string_builder_appendf(&place, " (%.60s:%" PRIu32 ")", path_base(name->file),
+				       name->line);
+	if (place.error)
+		report->state->error = place.error;
+	room -= smaller(room - MIN_FUNCTION, table_width(string_builder_text(&place)));
+	printf("%*s", FRAME_INDENT, "");
+	table_put_text(name->function, room);
+	table_put_text(string_builder_text(&place), SIZE_MAX);
 	putchar('\n');
+	string_builder_fini(&place);
 }
 
 /* Innermost first, because these frames matter most. */
@@ -111,7 +119,7 @@ static void put_frames(const struct report *report, const void *row)
 	size_t count = report_frames(report, path->stack, &names);
 
 	for (size_t i = 0; i < count && i < FRAMES_SHOWN; i++)
-		put_frame(&names[count - 1 - i]);
+		put_frame(report, &names[count - 1 - i]);
 	if (count > FRAMES_SHOWN)
 		printf("    … %zu more\n", count - FRAMES_SHOWN);
 	if (!count)

@@ -327,7 +327,8 @@ static void put_head(const struct table *table, const struct layout *layout)
 	putchar('\n');
 	table_put_left(table->title, layout->name);
 	for (const struct table_column *column = table->columns + 1; column < layout->end; column++)
-		if (column->title && *column->title)
+		if (column->title && *column->title &&
+		    (column->unit != TABLE_REMARK || layout->remark >= MIN_REMARK))
 			table_put_right(column->title, width_of(column));
 	putchar('\n');
 }

@@ -276,6 +276,7 @@ static const struct table others_table = {
 static void put_overlap(const struct report *report)
 {
 	uint64_t both_ns = 0, copies_ns = 0;
+	char text[160];
 
 	for (size_t i = 0; i <= report->analysis->devices_count; i++) {
 		const struct overlap *overlap = &report->analysis->devices[i].overlap;
@@ -285,10 +286,12 @@ static void put_overlap(const struct report *report)
 		both_ns += overlap->both_ns;
 		copies_ns += overlap->both_ns + overlap->copies_ns;
 	}
-	if (copies_ns)
-		printf("  kernels ran during %s of the %s with copies (%s)\n",
-		       format_duration(both_ns).text, format_duration(copies_ns).text,
-		       format_percent(both_ns, copies_ns).text);
+	if (!copies_ns)
+		return;
+	snprintf(text, sizeof(text), "kernels ran during %s of the %s with copies (%s)",
+		 format_duration(both_ns).text, format_duration(copies_ns).text,
+		 format_percent(both_ns, copies_ns).text);
+	report_put_hint(report, text);
 }
 
 void report_write_overlap(const struct overlap *overlap, struct json_writer *json)

@@ -19,7 +19,12 @@
 #include "analyze/text/incomplete.h"
 #include "analyze/verdict/verdict.h"
 #include "base/array.h"
+#include "base/number.h"
+#include "base/string.h"
+#include "report/sentence.h"
 #include "report/table.h"
+
+enum { PROCESSES_NAMED = 4, LEDGER_INDENT = 8 };
 
 /* Several programs that call a runtime were recorded, and duet started none of them. */
 static bool is_one_of_several(const struct report *report)
@@ -72,7 +77,8 @@ static bool is_cpu_only(const struct report *report)
 {
 	const struct analysis *analysis = report->analysis;
 
-	return !analysis->processes_called && !analysis_devices_shown(analysis) &&
+	return !analysis->processes_called &&
+	       (report->model->choice || !analysis_devices_shown(analysis)) &&
 	       (model_has(report->model, EVENT_CPU_SAMPLE) ||
 		model_has(report->model, EVENT_SWITCH) || model_has(report->model, EVENT_RANGE) ||
 		model_has(report->model, EVENT_COUNTER));
@@ -120,36 +126,70 @@ static const char *name_wanted(const struct report *report)
 	return opencl ? "OpenCL or ROCm" : "ROCm";
 }
 
-/* Prints nothing for 0: a recording of the machine's counters alone does not look at processes. */
-static void put_number(size_t count, const char *one, const char *many)
+/* Appends nothing for 0: a recording of the machine's counters alone does not look at processes. */
+static void append_number(struct string_builder *line, size_t count, const char *one,
+			  const char *many)
 {
 	if (count)
-		printf(", %zu %s", count, table_noun(count, one, many));
+		string_builder_appendf(line, ", %zu %s", count, table_noun(count, one, many));
 }
 
-static void put_numbers(const struct report *report)
+static size_t count_threads(const struct report *report)
 {
 	const struct analysis *analysis = report->analysis;
-	const void *entities = NULL;
-	size_t threads = model_entities(report->model, EVENT_THREAD, &entities);
+	size_t count = 0;
+
+	for (size_t i = 0; i < analysis->cpu.threads_count; i++)
+		count += analysis->processes[analysis->cpu.threads[i].process].is_chosen;
+	return count;
+}
+
+static size_t count_queues(const struct report *report)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < report->analysis->queues_count; i++)
+		count += report->analysis->queues[i].is_chosen;
+	return count;
+}
+
+static void append_numbers(const struct report *report, struct string_builder *line)
+{
+	const struct analysis *analysis = report->analysis;
 	char runtimes[64];
 
-	name_runtimes(analysis, runtimes, sizeof(runtimes));
 	if (is_cpu_only(report)) {
-		put_number(analysis->processes_count, "process", "processes");
-		put_number(threads, "thread", "threads");
-		if (model_imported_from(report->model))
-			printf("\n");
-		else
-			printf(", no %s\n", name_wanted(report));
-	} else {
-		printf(", %zu %s with %s, %zu %s, %zu %s\n", analysis->processes_called,
-		       table_noun(analysis->processes_called, "process", "processes"), runtimes,
-		       analysis->devices_count,
-		       table_noun(analysis->devices_count, "device", "devices"),
-		       analysis->queues_count,
-		       table_noun(analysis->queues_count, "queue", "queues"));
+		append_number(line, analysis_processes_chosen(analysis), "process", "processes");
+		append_number(line, count_threads(report), "thread", "threads");
+		if (!model_imported_from(report->model) && !report->model->choice)
+			string_builder_appendf(line, ", no %s", name_wanted(report));
+		return;
 	}
+	name_runtimes(analysis, runtimes, sizeof(runtimes));
+	string_builder_appendf(line, ", %zu %s with %s", analysis->processes_called,
+			       table_noun(analysis->processes_called, "process", "processes"),
+			       runtimes);
+	string_builder_appendf(line, ", %zu %s, %zu %s", analysis->devices_count,
+			       table_noun(analysis->devices_count, "device", "devices"),
+			       count_queues(report),
+			       table_noun(count_queues(report), "queue", "queues"));
+}
+
+/* Prints and frees a line, wrapped. `first`: columns that are used already. */
+static void put_wrapped(const struct report *report, size_t first, size_t indent,
+			struct string_builder *line)
+{
+	if (line->error)
+		report->state->error = line->error;
+	sentence_put_wrapped(string_builder_text(line), first, indent, report_columns(report));
+	putchar('\n');
+	string_builder_fini(line);
+}
+
+/* Prints a line of the head. */
+static void put_line(const struct report *report, struct string_builder *line)
+{
+	put_wrapped(report, 0, 2, line);
 }
 
 /* Names the file that an imported trace comes from. */
@@ -164,8 +204,9 @@ static void put_import(const struct report *report)
 /* Runtime calls were requested, but none was recorded. Imported traces may lack them. */
 static bool lacks_calls(const struct report *report)
 {
-	return !report->analysis->processes_called && !is_cpu_only(report) &&
-	       !is_counters_of_nvidia(report) && !model_imported_from(report->model);
+	return !report->model->choice && !report->analysis->processes_called &&
+	       !is_cpu_only(report) && !is_counters_of_nvidia(report) &&
+	       !model_imported_from(report->model);
 }
 
 /* Whether a line with "!" already prints the reason: a collector was refused. */
@@ -180,61 +221,149 @@ static bool has_reason(const struct report *report)
 	return false;
 }
 
+/* Names the processes of --pid and --rank: "shown: process 4242 (python3, rank 2 of 4)". */
+static void put_choice(const struct report *report)
+{
+	const struct analysis *analysis = report->analysis;
+	const size_t chosen = analysis_processes_chosen(analysis);
+	struct string_builder text = {0};
+	size_t named = 0;
+
+	if (!report->model->choice)
+		return;
+	string_builder_append(&text, chosen == 1 ? "shown: process" : "shown: processes");
+	for (size_t i = 0; i < analysis->processes_count && named < PROCESSES_NAMED; i++) {
+		const struct analysis_process *row = &analysis->processes[i];
+		char rank[48];
+
+		if (!row->is_chosen)
+			continue;
+		analysis_rank_text(row->process, rank, sizeof(rank));
+		string_builder_appendf(&text, "%s %" PRIu32 " (%s%s%s)", named++ ? "," : "",
+				       row->process->pid, format_text(row->name).text,
+				       *rank ? ", " : "", rank);
+	}
+	if (named < chosen)
+		string_builder_appendf(&text, " and %zu more", chosen - named);
+	string_builder_append(&text, "; the time in which a device ran only commands of other "
+				     "processes counts as idle");
+	put_line(report, &text);
+}
+
+/* The program, or what was recorded instead of one. */
+static void put_recorded(const struct report *report)
+{
+	const struct analysis *analysis = report->analysis;
+	struct string_builder line = {0};
+
+	if (lacks_calls(report)) {
+		string_builder_appendf(&line, "no %s call was recorded%s", name_wanted(report),
+				       has_reason(report) ? ""
+				       : report_is_of_all(report)
+					       ? " (programs load duet's library only if they "
+						 "start after duet install --system)"
+					       : " (run duet doctor to see what is missing)");
+		put_line(report, &line);
+	} else if (report_is_of_all(report) && !analysis->processes_called) {
+		string_builder_appendf(&line, "%zu processes", analysis->processes_count);
+		put_line(report, &line);
+	} else {
+		table_put_text(*report_command(report) ? report_command(report) : report->path,
+			       report_columns(report) - (is_one_of_several(report) ? 20 : 0));
+		if (is_one_of_several(report))
+			printf(" and %zu more", analysis->processes_called - 1);
+		putchar('\n');
+	}
+}
+
 static void put_head(const struct report *report)
 {
 	const struct analysis *analysis = report->analysis;
 	uint64_t wall = analysis->to_ns - analysis->from_ns;
 	bool is_part =
 		analysis->from_ns != analysis->begin_ns || analysis->to_ns != analysis->end_ns;
+	struct string_builder line = {0};
 
-	if (lacks_calls(report))
-		printf("no %s call was recorded%s", name_wanted(report),
-		       has_reason(report)         ? ""
-		       : report_is_of_all(report) ? " (programs load duet's library only if they "
-						    "start after duet install --system)"
-						  : " (run duet doctor to see what is missing)");
-	else if (report_is_of_all(report) && !analysis->processes_called)
-		printf("%zu processes", analysis->processes_count);
-	else
-		table_put_text(*report_command(report) ? report_command(report) : report->path,
-			       is_one_of_several(report) ? 80 : 100);
-	if (is_one_of_several(report))
-		printf(" and %zu more", analysis->processes_called - 1);
-	printf("\nrecorded %s", format_duration(analysis->end_ns - analysis->begin_ns).text);
+	put_recorded(report);
+	string_builder_appendf(&line, "recorded %s",
+			       format_duration(analysis->end_ns - analysis->begin_ns).text);
 	if (analysis->host)
-		printf(" on %s",
-		       format_text(model_text(report->model, analysis->host->name_string, "a host"))
-			       .text);
+		string_builder_appendf(
+			&line, " on %s",
+			format_text(
+				model_text(report->model, analysis->host->name_string, "a host"))
+				.text);
 	if (*format_date(report->model, analysis->begin_ns).text)
-		printf(", %s", format_date(report->model, analysis->begin_ns).text);
+		string_builder_appendf(&line, ", %s",
+				       format_date(report->model, analysis->begin_ns).text);
 	if (is_part)
-		printf(", shown: %s from %s on", format_duration(wall).text,
-		       format_duration(analysis->from_ns - analysis->begin_ns).text);
-	put_numbers(report);
+		string_builder_appendf(
+			&line, ", shown: %s from %s on", format_duration(wall).text,
+			format_duration(analysis->from_ns - analysis->begin_ns).text);
+	append_numbers(report, &line);
+	put_line(report, &line);
+	put_choice(report);
 	put_import(report);
 }
 
-enum { ACCOUNT_COLUMNS = 40 };
+enum {
+	ACCOUNT_COLUMNS = 40,
+	ACCOUNT_MORE = 40,
+	ACCOUNT_NUMBERS = 2 * TABLE_CELL,
+	ORIGIN_INDENT = 10
+};
 
-/* meaning: at most 32 columns; "": the name needs none. */
-static void put_account_line(const char *name, uint64_t part, uint64_t wall, const char *meaning)
+/* Columns of the names of the account. Half of what a terminal has above the usual width is for
+ * names, and half for meanings. A narrow terminal loses the meanings first. */
+static size_t account_width(const struct report *report)
+{
+	const size_t columns = report_columns(report), used = 4 + ACCOUNT_NUMBERS;
+
+	if (columns >= REPORT_COLUMNS)
+		return ACCOUNT_COLUMNS + smaller((columns - REPORT_COLUMNS) / 2, ACCOUNT_MORE);
+	return smaller(columns - used, ACCOUNT_COLUMNS);
+}
+
+/* Columns of a line of the account that are left after its numbers. A text that does not go to a
+ * terminal is never cut. */
+static size_t account_room(const struct report *report)
+{
+	const size_t used = 4 + account_width(report) + ACCOUNT_NUMBERS;
+
+	return report->columns ? report_columns(report) - used : SIZE_MAX;
+}
+
+static void put_numbers(const struct report *report, const char *name, uint64_t part, uint64_t wall)
 {
 	fputs("    ", stdout);
-	table_put_left(name, ACCOUNT_COLUMNS);
+	table_put_left(name, account_width(report));
 	table_put_cell(format_duration(part));
 	table_put_cell(format_percent(part, wall));
-	if (*meaning)
-		fputs("  ", stdout);
-	table_put_text(meaning, SIZE_MAX);
+}
+
+/* meaning: at most 32 columns, left out where it has no room; "": the name needs none. */
+static void put_account_line(const struct report *report, const char *name, uint64_t part,
+			     uint64_t wall, const char *meaning)
+{
+	put_numbers(report, name, part, wall);
+	if (*meaning && table_width(meaning) + 2 <= account_room(report))
+		printf("  %s", meaning);
 	putchar('\n');
 }
 
-static void put_place(const char *name, uint64_t part, uint64_t wall, const char *origin)
+/* Without room beside the numbers, the origin has a line of its own. */
+static void put_place(const struct report *report, const char *name, uint64_t part, uint64_t wall,
+		      const char *origin)
 {
+	const bool has_room = table_width(origin) + 2 <= account_room(report);
 	char text[1100];
 
 	snprintf(text, sizeof(text), "    %s", name);
-	put_account_line(text, part, wall, origin);
+	put_numbers(report, text, part, wall);
+	if (*origin)
+		printf("%s%*s", has_room ? "" : "\n", has_room ? 2 : ORIGIN_INDENT, "");
+	table_put_text(origin, has_room ? SIZE_MAX : report_columns(report) - ORIGIN_INDENT);
+	putchar('\n');
 }
 
 static void put_causes(const struct report *report, const struct verdict *verdict)
@@ -249,7 +378,7 @@ static void put_causes(const struct report *report, const struct verdict *verdic
 		snprintf(name, sizeof(name), "  %s%s",
 			 account_cause_is_thread(cause) ? "launching thread " : "",
 			 account_cause_text(cause));
-		put_account_line(name, account->causes[cause], account->wall_ns,
+		put_account_line(report, name, account->causes[cause], account->wall_ns,
 				 account_cause_meaning(cause));
 		report_put_idle_places(report, verdict, (enum account_cause)cause, put_place);
 	}
@@ -258,7 +387,7 @@ static void put_causes(const struct report *report, const struct verdict *verdic
 static int put_idle(const struct report *report, size_t index)
 {
 	struct verdict verdict;
-	int error = verdict_make(report->analysis, report->frames, index, true, &verdict);
+	int error = verdict_make(report->analysis, report->frames, index, VERDICT_WHOLE, &verdict);
 
 	if (error)
 		return error;
@@ -275,9 +404,12 @@ static int put_device(const struct report *report, size_t index)
 	char label[REPORT_NAME_BYTES];
 
 	fputs("  ", stdout);
-	table_put_left(analysis_device_label(report->analysis, index, label, sizeof(label)), 42);
+	table_put_left(analysis_device_label(report->analysis, index, label, sizeof(label)),
+		       account_width(report) + 2);
 	table_put_cell(format_duration(wall));
 	table_put_cell(format_percent(wall, wall));
+	if (account_room(report) < 2 * TABLE_CELL)
+		fputs("\n ", stdout);
 	printf("%11" PRIu64 " %s\n", device->executions,
 	       table_noun(device->executions, "execution", "executions"));
 	if (!device->is_measured) {
@@ -285,15 +417,15 @@ static int put_device(const struct report *report, size_t index)
 		return 0;
 	}
 	if (account->busy_ns)
-		put_account_line("busy", account->busy_ns, wall, "a command was executed");
+		put_account_line(report, "busy", account->busy_ns, wall, "a command was executed");
 	if (account->classes[ACCOUNT_KERNEL])
-		put_account_line("  kernels", account->classes[ACCOUNT_KERNEL], wall, "");
+		put_account_line(report, "  kernels", account->classes[ACCOUNT_KERNEL], wall, "");
 	if (account->classes[ACCOUNT_COPY])
-		put_account_line("  copies", account->classes[ACCOUNT_COPY], wall, "");
+		put_account_line(report, "  copies", account->classes[ACCOUNT_COPY], wall, "");
 	if (account->classes[ACCOUNT_OTHER])
-		put_account_line("  other commands", account->classes[ACCOUNT_OTHER], wall,
+		put_account_line(report, "  other commands", account->classes[ACCOUNT_OTHER], wall,
 				 "barriers, native functions, …");
-	put_account_line("idle", account->idle_ns, wall, "no command was executed:");
+	put_account_line(report, "idle", account->idle_ns, wall, "no command was executed:");
 	return put_idle(report, index);
 }
 
@@ -304,7 +436,7 @@ static int put_devices(const struct report *report)
 	size_t shown = analysis_devices_shown(analysis);
 	int error = 0;
 
-	table_put_title("DEVICES", 44, columns);
+	table_put_title("DEVICES", 4 + account_width(report), columns);
 	for (size_t i = 0; i < shown && !error; i++) {
 		if (report_shows_device(report, i))
 			error = put_device(report, i);
@@ -314,7 +446,25 @@ static int put_devices(const struct report *report)
 	return error;
 }
 
-static void put_clock(const struct report *report, const struct clocks_domain *domain)
+enum { CLOCK_NAME = 40, MIN_CLOCK_NAME = 20, METHOD_COLUMNS = 16, CLOCK_NUMBERS = 40 };
+
+struct clock_widths {
+	size_t name;
+	bool has_method;
+};
+
+/* The other columns are numbers. A narrow terminal loses the method. */
+static struct clock_widths clock_widths(const struct report *report)
+{
+	const size_t room = report_columns(report) - CLOCK_NUMBERS;
+	const bool has_method = room >= MIN_CLOCK_NAME + METHOD_COLUMNS;
+
+	return (struct clock_widths){smaller(room - (has_method ? METHOD_COLUMNS : 0), CLOCK_NAME),
+				     has_method};
+}
+
+static void put_clock(const struct report *report, const struct clocks_domain *domain,
+		      const struct clock_widths *widths)
 {
 	const struct clock_certificate *certificate = &domain->certificate;
 	const struct clocks *clocks = report->model->clocks;
@@ -329,8 +479,9 @@ static void put_clock(const struct report *report, const struct clocks_domain *d
 			 clocks_name(clocks, report->model->reader, host));
 		method = text;
 	}
-	table_put_name(clocks_name(clocks, report->model->reader, domain), 40);
-	table_put_right(method, 16);
+	table_put_name(clocks_name(clocks, report->model->reader, domain), widths->name);
+	if (widths->has_method)
+		table_put_right(method, METHOD_COLUMNS);
 	if (certificate->method == CLOCK_METHOD_NONE) {
 		table_put_right("not placed", 12);
 		putchar('\n');
@@ -350,43 +501,63 @@ static void put_clock(const struct report *report, const struct clocks_domain *d
 static void put_clocks(const struct report *report)
 {
 	const struct clocks *clocks = report->model->clocks;
+	const struct clock_widths widths = clock_widths(report);
 
 	putchar('\n');
-	table_put_left("CLOCKS", 40);
-	table_put_right("method", 16);
+	table_put_left("CLOCKS", widths.name);
+	if (widths.has_method)
+		table_put_right("method", METHOD_COLUMNS);
 	table_put_right("error below", 12);
 	table_put_right("drift", 16);
 	table_put_right("violations", 12);
 	putchar('\n');
 	for (size_t i = 0; i < clocks_count(clocks); i++) {
 		if (clocks_at(clocks, i)->clock.type != CLOCK_TYPE_MONOTONIC)
-			put_clock(report, clocks_at(clocks, i));
+			put_clock(report, clocks_at(clocks, i), &widths);
 	}
 	printf("  times are %s\n", model_imported_from(report->model) ? "those of the imported file"
 								      : "CLOCK_MONOTONIC");
 }
 
+/* Prints a line below the heading of the ledger, or with it. */
+static void put_ledger_line(const struct report *report, const char *heading,
+			    struct string_builder *line)
+{
+	printf("%-*s", LEDGER_INDENT, heading);
+	put_wrapped(report, LEDGER_INDENT, LEDGER_INDENT, line);
+}
+
 static void put_ledger(const struct report *report)
 {
 	const struct analysis_ledger *ledger = &report->analysis->ledger;
+	struct string_builder line = {0};
 
-	printf("\nLEDGER  %" PRIu64 " launched = %" PRIu64 " matched + %" PRIu64
-	       " not executed + %" PRIu64 " in flight at exit + %" PRIu64 " dropped + %" PRIu64
-	       " rejected\n",
-	       ledger->launched, ledger->matched, ledger->not_executed, ledger->in_flight_at_exit,
-	       ledger->dropped, ledger->rejected);
-	if (ledger->not_executed)
-		printf("        not executed: a later command of the same queue ran (usually "
-		       "stream capture, a call without device work, or a missing record of the "
-		       "runtime)\n");
-	if (ledger->in_flight_at_exit && analysis_ends_early(report->analysis))
-		printf("        some in flight at exit may be lost rows, because the file ends "
-		       "early\n");
-	printf("        %" PRIu64 " executed", ledger->executed);
+	string_builder_appendf(&line,
+			       "%" PRIu64 " launched = %" PRIu64 " matched + %" PRIu64
+			       " not executed + %" PRIu64 " in flight at exit + %" PRIu64
+			       " dropped + %" PRIu64 " rejected",
+			       ledger->launched, ledger->matched, ledger->not_executed,
+			       ledger->in_flight_at_exit, ledger->dropped, ledger->rejected);
+	putchar('\n');
+	put_ledger_line(report, "LEDGER", &line);
+	if (ledger->not_executed) {
+		string_builder_append(&line, "not executed: a later command of the same queue ran "
+					     "(usually stream capture, a call without device work, "
+					     "or a missing record of the runtime)");
+		put_ledger_line(report, "", &line);
+	}
+	if (ledger->in_flight_at_exit && analysis_ends_early(report->analysis)) {
+		string_builder_append(&line, "some in flight at exit may be lost rows, because the "
+					     "file ends early");
+		put_ledger_line(report, "", &line);
+	}
+	string_builder_appendf(&line, "%" PRIu64 " executed", ledger->executed);
 	if (ledger->untimed)
-		printf(", %" PRIu64 " matched without device times", ledger->untimed);
-	printf("; every account adds up to its wall time%s\n",
-	       report->analysis->checks.is_exact ? ", to the nanosecond" : ": NO");
+		string_builder_appendf(&line, ", %" PRIu64 " matched without device times",
+				       ledger->untimed);
+	string_builder_appendf(&line, "; every account adds up to its wall time%s",
+			       report->analysis->checks.is_exact ? ", to the nanosecond" : ": NO");
+	put_ledger_line(report, "", &line);
 }
 
 /* Whether two or more ranks of a job called a runtime: then the processes are compared to find a

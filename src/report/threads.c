@@ -88,9 +88,10 @@ static int list_rows(const struct report *report, bool is_process, struct rows *
 	if (!rows.rows)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
+		size_t process = is_process ? i : analysis->cpu.threads[i].process;
 		struct row row = is_process ? process_row(analysis, i) : thread_row(analysis, i);
 
-		if (!is_empty(&row.times))
+		if (analysis->processes[process].is_chosen && !is_empty(&row.times))
 			rows.rows[rows.count++] = row;
 	}
 	qsort(rows.rows, rows.count, sizeof(*rows.rows), compare);

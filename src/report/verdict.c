@@ -11,6 +11,7 @@
  */
 #include "report/report.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +29,8 @@ enum {
 	CAUSES_WRITTEN = 10,
 	PLACES_SHOWN = 5,
 	CAUSES_SHOWN = 6,
-	CAUSES_INDENT = 1 + 2 * TABLE_CELL + 2 /* columns before the text of a cause */
+	CAUSES_INDENT = 1 + 2 * TABLE_CELL + 2, /* columns before the text of a cause */
+	SLOWEST_INDENT = 6
 };
 
 struct sentences {
@@ -352,8 +354,9 @@ static void put_causes(const struct report *report, const struct verdict *verdic
 		printf("\n");
 	}
 	if (shown)
-		printf("  duet flame --view idle shows their stacks, duet view their places in "
-		       "time\n");
+		report_put_hint(report,
+				"duet flame --view idle shows their stacks, duet view their "
+				"places in time");
 }
 
 int report_put_verdict(const struct report *report)
@@ -365,7 +368,7 @@ int report_put_verdict(const struct report *report)
 
 	if (!has_verdict(report, device))
 		return 0;
-	error = verdict_make(report->analysis, report->frames, device, false, &verdict);
+	error = verdict_make(report->analysis, report->frames, device, VERDICT_STEADY, &verdict);
 	if (error)
 		return error;
 	make_sentences(report, &verdict, &sentences);
@@ -460,11 +463,11 @@ void report_put_idle_places(const struct report *report, const struct verdict *v
 		}
 		name_cause(row, &name);
 		name_origin(report, row, &origin);
-		put(name.text, row->ns, wall_ns,
+		put(report, name.text, row->ns, wall_ns,
 		    origin.text[0] == ' ' ? origin.text + 1 : origin.text);
 	}
 	if (rest_ns)
-		put("others", rest_ns, wall_ns, "");
+		put(report, "others", rest_ns, wall_ns, "");
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
@@ -492,12 +495,12 @@ static const char *thread_name(const struct report *report, uint32_t id)
 	return thread ? model_text(report->model, thread->name_string, "") : "";
 }
 
+/* The keys of a cause. */
 static void write_cause(const struct report *report, const struct verdict *verdict,
 			const struct verdict_cause *cause, struct json_writer *json)
 {
 	const uint64_t idle_ns = idle_of(verdict->steady);
 
-	json_line_begin(json);
 	json_pair_text(json, "kind", verdict_kind_name(cause->kind));
 	if (cause->kind == VERDICT_PREEMPTED)
 		json_pair_text(json, "own_kind", verdict_kind_name(cause->own_kind));
@@ -521,7 +524,6 @@ static void write_cause(const struct report *report, const struct verdict *verdi
 		write_place(&cause->other, json);
 		json_object_end(json);
 	}
-	json_object_end(json);
 }
 
 /* The time of each kind in each cause: {"blocked": {"python_gil": 12}, …}. */
@@ -529,7 +531,7 @@ int report_write_idle_kinds(const struct report *report, size_t device, struct j
 {
 	uint64_t sums[CAUSE_COUNT][VERDICT_KIND_COUNT] = {{0}};
 	struct verdict verdict;
-	int error = verdict_make(report->analysis, report->frames, device, true, &verdict);
+	int error = verdict_make(report->analysis, report->frames, device, VERDICT_WHOLE, &verdict);
 
 	if (error)
 		return error;
@@ -586,7 +588,7 @@ int report_write_verdict(const struct report *report, struct json_writer *json)
 
 	if (!has_verdict(report, device))
 		return 0;
-	error = verdict_make(report->analysis, report->frames, device, false, &verdict);
+	error = verdict_make(report->analysis, report->frames, device, VERDICT_STEADY, &verdict);
 	if (error)
 		return error;
 	make_sentences(report, &verdict, &sentences);
@@ -597,10 +599,71 @@ int report_write_verdict(const struct report *report, struct json_writer *json)
 	json_pair_text(json, "device", report_device_key(&report->analysis->devices[device]));
 	write_steady(verdict.steady, json);
 	json_line_array(json, "causes");
-	for (size_t i = 0; i < verdict.count && i < CAUSES_WRITTEN; i++)
+	for (size_t i = 0; i < verdict.count && i < CAUSES_WRITTEN; i++) {
+		json_line_begin(json);
 		write_cause(report, &verdict, &verdict.causes[i], json);
+		json_object_end(json);
+	}
 	json_array_end(json);
 	json_object_end(json);
+	verdict_fini(&verdict);
+	return 0;
+}
+
+/* ---- the slowest iteration --------------------------------------------------------------------
+ */
+
+/* -ENOENT: no measured device ran a command in it. */
+static int make_slowest(const struct report *report, struct verdict *ret_verdict)
+{
+	const size_t device = device_of(report);
+	const struct account_steady *slowest;
+
+	if (!has_verdict(report, device))
+		return -ENOENT;
+	slowest = &report->analysis->devices[device].account.slowest;
+	if (slowest->end <= slowest->begin)
+		return -ENOENT;
+	return verdict_make(report->analysis, report->frames, device, VERDICT_SLOWEST, ret_verdict);
+}
+
+int report_put_slowest_cause(const struct report *report)
+{
+	struct sentence sentence = {0};
+	struct verdict verdict;
+	int error = make_slowest(report, &verdict);
+	uint64_t wall_ns;
+
+	if (error)
+		return error == -ENOENT ? 0 : error;
+	wall_ns = verdict.steady->end - verdict.steady->begin;
+	say(&sentence, "the %s was busy %s of it", device_noun(report, verdict.device),
+	    format_percent(verdict.steady->busy_ns, wall_ns).text);
+	if (verdict.count) {
+		say(&sentence, "; largest cause of idle: ");
+		say_cause(report, &verdict.causes[0], &sentence);
+		say(&sentence, ", %s", format_percent(verdict.causes[0].ns, wall_ns).text);
+	}
+	printf("%*s", SLOWEST_INDENT, "");
+	sentence_put_wrapped(sentence.text, SLOWEST_INDENT, SLOWEST_INDENT, report_columns(report));
+	putchar('\n');
+	verdict_fini(&verdict);
+	return 0;
+}
+
+int report_write_slowest_cause(const struct report *report, struct json_writer *json)
+{
+	struct verdict verdict;
+	int error = make_slowest(report, &verdict);
+
+	if (error)
+		return error == -ENOENT ? 0 : error;
+	json_pair_u64(json, "busy_ns", verdict.steady->busy_ns);
+	if (verdict.count) {
+		json_pair_object(json, "cause");
+		write_cause(report, &verdict, &verdict.causes[0], json);
+		json_object_end(json);
+	}
 	verdict_fini(&verdict);
 	return 0;
 }

@@ -160,6 +160,8 @@ int trace_writer_entity(struct trace_writer *writer, enum event_kind kind, const
 	id = (uint32_t)trace_field_read(row, format->key_offset, FIELD_U32);
 	if (!id)
 		return error_set(-EINVAL, "an entity of kind %d has no id", kind);
+	if (writer->options.has_row && !writer->options.has_row(writer->options.context, kind, row))
+		return 0;
 	table = &writer->entities.tables[kind];
 	known = hash_map_find(&table->by_id, id);
 	if (known) {

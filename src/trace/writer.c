@@ -497,6 +497,8 @@ int trace_writer_row(struct trace_writer *writer, enum event_kind kind,
 
 	if (kind < EVENT_API || kind >= EVENT_KIND_COUNT || !format)
 		return error_set(-EINVAL, "rows of kind %d cannot be written", kind);
+	if (writer->options.has_row && !writer->options.has_row(writer->options.context, kind, row))
+		return 0;
 	chunk = row_buffer_append(&writer->buffer, kind, source, by_seen, row, format->row_size);
 	if (!chunk) {
 		writer->stats.rows_lost++;

@@ -31,6 +31,9 @@ struct trace_writer_options {
 	uint64_t flush_ns;      /* max age of an unwritten row; 0: 1 s */
 	int level;              /* zstd level; 0: 1 */
 	bool hold;              /* keep the old content of the file until the first write */
+	/* Rows and entities for which it returns false are not written; NULL: all are. */
+	bool (*has_row)(void *context, enum event_kind kind, const void *row);
+	void *context;
 };
 
 /* Creates or truncates `path`, readable by its owner only (0600). Errors: -errno with the path in

@@ -19,7 +19,7 @@ except ImportError as missing:
 t = duet_test.Suite(needs_opencl=False)
 GOLDEN = os.path.join(ROOT, "tests", "golden")
 TOPICS = ("collectors", "formats", "metrics", "stalls", "oa-sets")
-BYS = ("kernel", "stack", "line", "instruction", "stall", "queue", "process", "thread", "range", "wait", "cpu")
+BYS = ("kernel", "stack", "line", "instruction", "stall", "queue", "process", "thread", "range", "iteration", "wait", "cpu")
 
 
 def validator(name):
@@ -64,6 +64,19 @@ with t.case("report, each table of --by"):
         trace = t.described("cpu_gpu.duet", file.read())
     for by in BYS:
         check(validator("report"), "report", "--json", "--by", by, trace)
+
+with t.case("report of a loop, of one process in a container and of its rank"):
+    lines = ["window 0 40000", "device 1 gpu", f"process 1 101 loop rank=1 rank_count=2 cgroup=0::/docker/{'0a1b' * 16}", "process 2 102 other",
+             "frame 1 python main file=a.py line=7", "stack 1 1", "thread 1 1", "queue 1 1", "switch 1 10 blocked", "switch 1 20 in", "range 1 0 90 r"]
+    for number in range(30):
+        at = 1000 * (number + 1)
+        lines += [f"launch {number} 1 1 {at} {at + 10} kernel name=k", f"execution 1 {number} 1 {at + 1} {at + 12} {at + 20} {at + 80}",
+                  f"switch 1 {at + 400} blocked stack=1 wait=fsync", f"switch 1 {at + 900 + 10 * (number == 9)} in"]
+    trace = t.described("loop.duet", *lines)
+    document = json.loads(run([DUET, "report", "--json", "--pid", "101", "--rank", "0", trace]).stdout)
+    t.true("cause" in document["iterations"]["slowest"][0] and "container" in document["processes"][0], "it has the keys")
+    for by in BYS:
+        check(validator("report"), "report", "--json", "--by", by, "--pid", "101", "--rank", "0", trace)
 
 with t.case("every schema that a document names is in docs"):
     names = {os.path.basename(path)[:-len(".schema.json")] for path in glob.glob(os.path.join(ROOT, "docs", "*.schema.json"))}

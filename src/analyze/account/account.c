@@ -21,6 +21,7 @@
 
 #include "analyze/account/idle_gap.h"
 #include "base/array.h"
+#include "base/number.h"
 
 #define MIN_CROWD 64 /* commands at once; a list is faster for fewer */
 
@@ -131,10 +132,10 @@ static bool is_busy(const struct account *account)
 	return account->active_count || account->fair_share.count;
 }
 
-static uint64_t inside_steady(const struct account *account, uint64_t begin, uint64_t end)
+static void add_busy(const struct account *account, struct account_steady *part, uint64_t until)
 {
-	return inside(account, begin > account->steady.from ? begin : account->steady.from,
-		      end < account->steady.to ? end : account->steady.to);
+	part->busy_ns +=
+		inside(account, larger(account->cursor, part->from), smaller(until, part->to));
 }
 
 static void emit_busy_span(struct account *account, struct account_span span)
@@ -178,8 +179,10 @@ static void divide(struct account *account, uint64_t until)
 	uint64_t first = clamp(account->cursor, account->from, account->to), begin = first;
 	uint64_t count = account->active_count, share, extra;
 
-	if (is_busy(account))
-		account->steady.busy_ns += inside_steady(account, account->cursor, until);
+	if (is_busy(account)) {
+		add_busy(account, &account->steady, until);
+		add_busy(account, &account->slowest, until);
+	}
 	account->cursor = until;
 	if (length && account->fair_share.count)
 		divide_fair_share(account, length);
@@ -260,14 +263,22 @@ static void retire_until(struct account *account, uint64_t time)
 	}
 }
 
-/* The end of the piece of [begin, end) that is in the steady part as a whole, or out of it. */
+static bool is_in(const struct account_steady *part, uint64_t time)
+{
+	return time >= part->from && time < part->to;
+}
+
+/* The end of the piece of [begin, end) that no limit of the steady part or of the slowest iteration
+ * divides. */
 static uint64_t piece_end(const struct account *account, uint64_t begin, uint64_t end)
 {
-	const uint64_t from = account->steady.from, to = account->steady.to;
+	const uint64_t limits[] = {account->steady.from, account->steady.to, account->slowest.from,
+				   account->slowest.to};
 
-	if (begin < from && from < end)
-		return from;
-	return begin < to && to < end ? to : end;
+	for (size_t i = 0; i < ARRAY_COUNT(limits); i++)
+		if (begin < limits[i] && limits[i] < end)
+			end = limits[i];
+	return end;
 }
 
 static struct gap make_gap(struct account *account, const struct account_command *command,
@@ -277,8 +288,8 @@ static struct gap make_gap(struct account *account, const struct account_command
 
 	gap_init(&gap, account, command, begin, end);
 	gap.is_after = is_after;
-	gap.is_steady = account->commands && !is_after && begin >= account->steady.from &&
-			begin < account->steady.to;
+	gap.is_steady = account->commands && !is_after && is_in(&account->steady, begin);
+	gap.is_slowest = account->commands && !is_after && is_in(&account->slowest, begin);
 	return gap;
 }
 
@@ -331,7 +342,8 @@ static struct account_piece piece_of(const struct gap *gap)
 				      .thread = gap->command->thread,
 				      .rest = gap->rest,
 				      .is_after = gap->is_after,
-				      .is_steady = gap->is_steady};
+				      .is_steady = gap->is_steady,
+				      .is_slowest = gap->is_slowest};
 }
 
 /* Adds the part of a gap outside of calls, of this length, by the thread's state. */
@@ -592,9 +604,8 @@ static void add_after(struct account *account, uint64_t begin, uint64_t end)
 		add_cause(account, NULL, CAUSE_NOTHING_TO_DO, begin, end);
 }
 
-static void close_steady(struct account *account)
+static void close_part(const struct account *account, struct account_steady *steady)
 {
-	struct account_steady *steady = &account->steady;
 	uint64_t begin = steady->from > account->first_start ? steady->from : account->first_start;
 	uint64_t end = steady->to < account->last_end ? steady->to : account->last_end;
 
@@ -619,7 +630,8 @@ int account_finish(struct account *account, uint64_t to)
 		add_cause(account, NULL, CAUSE_UNKNOWN, known, account->to);
 	}
 	account->wall_ns = account->to - account->from;
-	close_steady(account);
+	close_part(account, &account->steady);
+	close_part(account, &account->slowest);
 	return account->error;
 }
 

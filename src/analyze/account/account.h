@@ -74,12 +74,14 @@ struct account_piece {
 	 * time outside of calls has this cause, and with is_after the time in calls too. */
 	enum account_cause rest;
 	bool is_after; /* after the last command */
-	bool is_steady;
+	bool is_steady, is_slowest;
 };
 
-/* The part of a device's window in which its program is in its main loop. */
+/* A part of a device's window: the one in which its program is in its main loop, or the slowest
+ * iteration of this loop. */
 struct account_steady {
-	/* Limits that the caller gives: 0 and UINT64_MAX, or the iterations of the program. */
+	/* Limits that the caller gives: 0 and UINT64_MAX, or the iterations of the program. For the
+	 * slowest iteration: its begin and end, or 0 and 0. */
 	uint64_t from, to;
 	/* Result: from the start of the first command to the end of the last one, inside of these
 	 * limits and of the window. */
@@ -107,7 +109,7 @@ struct account_idle {
 	enum account_cause cause;
 	enum account_cause finer; /* as in account_steady.causes */
 	uint64_t ns;
-	bool is_steady;
+	bool is_steady, is_slowest;
 	uint32_t awaited; /* the command's */
 };
 
@@ -142,7 +144,7 @@ struct account {
 	uint64_t before[CAUSE_COUNT],
 		after[CAUSE_COUNT]; /* parts of causes that belong to no command: before the first
 				       command and after the last */
-	struct account_steady steady;
+	struct account_steady steady, slowest; /* slowest: the slowest iteration */
 	uint64_t not_started_ns; /* part of CAUSE_UNKNOWN: launched, but the submission is not known
 				  */
 	uint64_t commands;

@@ -38,12 +38,15 @@ void gap_add_finer(struct gap *gap, enum account_cause cause, enum account_cause
 					  .finer = finer,
 					  .ns = idle_ns,
 					  .is_steady = gap->is_steady,
+					  .is_slowest = gap->is_slowest,
 					  .awaited = owner ? owner->awaited : 0};
 
 	gap->left[cause] += idle_ns;
 	account->causes[cause] += idle_ns;
 	if (gap->is_steady)
 		account->steady.causes[finer] += idle_ns;
+	if (gap->is_slowest)
+		account->slowest.causes[finer] += idle_ns;
 	if (cause == CAUSE_UNKNOWN && finer != cause)
 		account->not_started_ns += idle_ns;
 	if (!owner)

@@ -22,7 +22,7 @@ struct gap {
 	enum account_cause rest;    /* cause of time outside of calls */
 	bool has_away;              /* command->away explains that time instead */
 	bool is_after;              /* it follows the last command */
-	bool is_steady;
+	bool is_steady, is_slowest;
 };
 
 /* `begin` and `end` may be outside of the window. */

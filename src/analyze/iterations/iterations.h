@@ -53,6 +53,9 @@ struct iterations {
 	uint64_t period;   /* median number of launches in an iteration */
 	struct iteration *list; /* owned; in the order of time */
 	size_t count;
+	/* The longest one in the window of an analysis, the first of equal ones: an index of list;
+	 * SIZE_MAX: none. */
+	size_t slowest;
 	bool is_cut; /* the thread has more launches than ITERATIONS_MAX_LAUNCHES */
 };
 

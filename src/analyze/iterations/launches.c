@@ -34,7 +34,7 @@ static int find_thread(const struct model *model, uint32_t *ret_thread)
 		const struct trace_chunk *chunk = trace_reader_chunk(model->reader, i);
 		uint64_t sum = hash_map_get(&rows, chunk->source, 0) + chunk->rows;
 
-		if (chunk->kind != EVENT_LAUNCH)
+		if (chunk->kind != EVENT_LAUNCH || !model_has_thread(model, chunk->source))
 			continue;
 		error = hash_map_put(&rows, chunk->source, sum);
 		if (sum > most) {

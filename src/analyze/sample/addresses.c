@@ -263,17 +263,40 @@ static void count_hidden(struct sweep *sweep, const struct given *given)
 	hidden->kernels += sweep_is_newly_hidden(sweep, given->set->sites[0].range->code);
 }
 
+/* Whether one of the kernels at the row's address belongs to a process that is left out. */
+static bool has_left_out(const struct sweep *sweep, const struct code_set *set,
+			 bool *ret_has_chosen)
+{
+	bool is_out = false;
+
+	*ret_has_chosen = false;
+	for (size_t i = 0; i < set->count; i++) {
+		const struct event_code *code =
+			entity_index_row(&sweep->entities.codes, set->sites[i].range->code);
+		bool is_chosen = model_has_process(sweep->analysis->model, code->process);
+
+		*ret_has_chosen |= is_chosen;
+		is_out |= !is_chosen;
+	}
+	return is_out;
+}
+
 /* Attributes a row. All launches and executions up to the end of its window are known by now,
  * unless is_early is set. */
 static int attribute_row(struct sweep *sweep, struct given *given)
 {
 	const struct split *split = given->split;
 	const struct code_site *first = split ? &given->set->sites[0] : NULL;
+	bool has_chosen = true, is_out = false;
 
+	if (sweep->analysis->model->choice)
+		is_out = has_left_out(sweep, given->set, &has_chosen);
+	if (!has_chosen)
+		return 0;
 	given->found.path = ANALYSIS_NO_PATH;
 	given->found.is_unknown_code = !first;
 	given->found.is_late = given->set->is_late;
-	given->found.is_divided = split && split->is_divided;
+	given->found.is_divided = is_out || (split && split->is_divided);
 	if (split)
 		count_hidden(sweep, given);
 	if (!split || !split->count)

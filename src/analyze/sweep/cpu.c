@@ -59,7 +59,8 @@ void sweep_mark_launchers(struct sweep *sweep)
 		const struct trace_chunk *chunk = trace_reader_chunk(reader, i);
 		size_t thread = entity_index_find(&sweep->entities.threads, chunk->source);
 
-		if (chunk->kind == EVENT_LAUNCH && thread < sweep->entities.threads.count)
+		if (chunk->kind == EVENT_LAUNCH && thread < sweep->entities.threads.count &&
+		    model_has_thread(sweep->analysis->model, chunk->source))
 			sweep->per_thread.states[thread].has_launched = true;
 	}
 }

@@ -16,13 +16,23 @@
 #include <errno.h>
 #include <stdlib.h>
 
+static void set_slowest(const struct analysis *analysis, struct account_steady *slowest)
+{
+	const struct iterations *iterations = &analysis->iterations;
+
+	if (iterations->slowest == SIZE_MAX)
+		return;
+	slowest->from = iterations->list[iterations->slowest].begin;
+	slowest->to = iterations->list[iterations->slowest].end;
+}
+
 static int make_devices(struct sweep *sweep)
 {
 	struct analysis *analysis = sweep->analysis;
 	size_t count = sweep->entities.devices.count;
 
 	analysis->devices = calloc(count + 1, sizeof(*analysis->devices));
-	sweep->per_thread.kept = calloc(count + 5, sizeof(*sweep->per_thread.kept));
+	sweep->per_thread.kept = calloc(count + 7, sizeof(*sweep->per_thread.kept));
 	sweep->lasts = calloc(count + 1, sizeof(*sweep->lasts));
 	if (!analysis->devices || !sweep->per_thread.kept || !sweep->lasts)
 		return -ENOMEM;
@@ -40,6 +50,7 @@ static int make_devices(struct sweep *sweep)
 		account_init(&device->account, analysis->from_ns, analysis->to_ns, true);
 		iterations_steady(&analysis->iterations, &device->account.steady.from,
 				  &device->account.steady.to);
+		set_slowest(analysis, &device->account.slowest);
 		device->account.untimed =
 			sweep->untimed.uses_intervals ? &sweep->untimed.intervals[i] : NULL;
 		device->account.on_share = sweep_on_share;
@@ -67,6 +78,7 @@ static int make_queues(struct sweep *sweep)
 
 		sweep->untimed.lists[i] = (struct queue_list){CORRELATE_NONE, CORRELATE_NONE};
 		queue->queue = row;
+		queue->is_chosen = !row || model_has_process(analysis->model, row->process);
 		queue->device = entity_index_find(&sweep->entities.devices, row ? row->device : 0);
 		queue->context =
 			entity_index_find(&sweep->entities.contexts, row ? row->context : 0);
@@ -93,6 +105,8 @@ static int make_contexts(struct sweep *sweep)
 		struct analysis_context *context = &analysis->contexts[i];
 
 		context->context = entity_index_row(&sweep->entities.contexts, i);
+		context->is_chosen = !context->context ||
+				     model_has_process(analysis->model, context->context->process);
 		account_init(&context->account, analysis->from_ns, analysis->to_ns, false);
 	}
 	return 0;
@@ -114,6 +128,8 @@ static int make_processes(struct sweep *sweep)
 		process->name = model_text(analysis->model,
 					   process->process ? process->process->name_string : 0,
 					   "[unknown process]");
+		process->is_chosen = model_has_process(analysis->model,
+						       process->process ? process->process->id : 0);
 	}
 	return 0;
 }

@@ -47,8 +47,9 @@ static int find_row(struct sweep *sweep, const struct analysis_state *row,
 		    struct analysis_state **ret_row)
 {
 	struct analysis_cpu *cpu = &sweep->analysis->cpu;
-	const uint64_t state = (uint64_t)row->device << 16 | row->is_after << 9 |
-			       row->is_steady << 8 | row->cause << 4 | row->doing;
+	const uint64_t state = (uint64_t)row->device << 16 | row->is_slowest << 10 |
+			       row->is_after << 9 | row->is_steady << 8 | row->cause << 4 |
+			       row->doing;
 	uint32_t index = sweep_rows_add(&sweep->thread_states.states, state << 32 | row->thread,
 					(uint64_t)row->wait << 32 | row->stack, cpu->states,
 					cpu->states_count, *row);
@@ -88,6 +89,7 @@ static int find_state(struct sweep *sweep, const struct found_state *found,
 						 .doing = found->doing,
 						 .thread = thread ? thread->id : 0,
 						 .is_steady = found->piece->is_steady,
+						 .is_slowest = found->piece->is_slowest,
 						 .stack = found->stack,
 						 .wait = found->wait,
 						 .wait_string = about->string,
@@ -135,6 +137,8 @@ static int add_holding(struct sweep *sweep, const struct found_state *found,
 		return -ENOMEM;
 	row = &cpu->holdings[index];
 	row->weight = add_saturated(row->weight, part.weight);
+	if (found->piece->is_slowest)
+		row->slowest_weight = add_saturated(row->slowest_weight, part.weight);
 	if (!found->piece->is_steady)
 		return 0;
 	row->steady_weight = add_saturated(row->steady_weight, part.weight);
@@ -347,12 +351,16 @@ struct division {
 	struct sweep *sweep;
 	size_t device;
 	uint32_t group;
-	bool is_steady; /* divides the time of the steady part, among the rows of that part */
-	uint64_t rest;  /* not given to a row yet */
+	/* Divides the time of the steady part or of the slowest iteration, among the rows of that
+	 * part. */
+	bool is_steady, is_slowest;
+	uint64_t rest; /* not given to a row yet */
 };
 
 static uint64_t *result_of(const struct division *division, struct analysis_state *row)
 {
+	if (division->is_slowest)
+		return &row->slowest_ns;
 	return division->is_steady ? &row->steady_ns : &row->idle_ns;
 }
 
@@ -360,7 +368,8 @@ static bool is_of(const struct division *division, const struct analysis_state *
 {
 	return row->device == division->device &&
 	       analysis_state_group(row->cause, row->is_after) == division->group &&
-	       (!division->is_steady || row->is_steady);
+	       (!division->is_steady || row->is_steady) &&
+	       (!division->is_slowest || row->is_slowest);
 }
 
 static bool is_nameless(const struct analysis_state *row)
@@ -525,12 +534,13 @@ static void mark_seen(const struct analysis_cpu *cpu, bool *seen, size_t count)
 static int divide_group(struct division division, const struct account *account, bool has_rows)
 {
 	const uint64_t idle_ns = idle_of_group(account, division.group);
-	const uint64_t steady_ns =
-		division.group <= CAUSE_BLOCKED ? account->steady.causes[division.group] : 0;
+	const bool has_parts = division.group <= CAUSE_BLOCKED;
+	const uint64_t steady_ns = has_parts ? account->steady.causes[division.group] : 0;
+	const uint64_t slowest_ns = has_parts ? account->slowest.causes[division.group] : 0;
 	struct analysis_state *row;
 	int error;
 
-	if (!idle_ns && !steady_ns)
+	if (!idle_ns && !steady_ns && !slowest_ns)
 		return 0;
 	if (!has_rows) {
 		error = find_nameless(division.sweep, division.device, division.group, &row);
@@ -538,11 +548,16 @@ static int divide_group(struct division division, const struct account *account,
 			return error;
 		row->idle_ns = idle_ns;
 		row->steady_ns = steady_ns;
+		row->slowest_ns = slowest_ns;
 		return 0;
 	}
 	error = divide(division, idle_ns);
 	division.is_steady = true;
-	return error || !steady_ns ? error : divide(division, steady_ns);
+	if (!error && steady_ns)
+		error = divide(division, steady_ns);
+	division.is_steady = false;
+	division.is_slowest = true;
+	return error || !slowest_ns ? error : divide(division, slowest_ns);
 }
 
 int sweep_close_states(struct sweep *sweep)

@@ -52,7 +52,8 @@ static void forget_moments(struct sweep_per_thread *per_thread, size_t thread, c
 	forget_first(state, old);
 }
 
-/* A gap may begin at the last end of each device, and the window and the steady part may cut it. */
+/* A gap may begin at the last end of each device. The window, the steady part and the slowest
+ * iteration may cut it. */
 size_t sweep_list_kept(struct sweep *sweep)
 {
 	const struct analysis *analysis = sweep->analysis;
@@ -66,6 +67,8 @@ size_t sweep_list_kept(struct sweep *sweep)
 	sweep->per_thread.kept[count++] = analysis->to_ns;
 	sweep->per_thread.kept[count++] = analysis->devices[0].account.steady.from;
 	sweep->per_thread.kept[count++] = analysis->devices[0].account.steady.to;
+	sweep->per_thread.kept[count++] = analysis->devices[0].account.slowest.from;
+	sweep->per_thread.kept[count++] = analysis->devices[0].account.slowest.to;
 	return count;
 }
 
@@ -76,9 +79,8 @@ void sweep_compact_calls(struct sweep *sweep, struct calls *calls, uint64_t now_
 			      now_ns > sweep->delay_ns ? now_ns - sweep->delay_ns : 0);
 }
 
-/* The last entries of `kept` are the ends of the window and of the steady part, where no gap
- * begins.
- */
+/* The last entries of `kept` are the ends of the window, of the steady part and of the slowest
+ * iteration, where no gap begins. */
 void sweep_compact_state(struct sweep *sweep, size_t thread, uint64_t now_ns)
 {
 	struct calls *away = &sweep->per_thread.states[thread].away;
@@ -87,5 +89,5 @@ void sweep_compact_state(struct sweep *sweep, size_t thread, uint64_t now_ns)
 		return;
 	sweep_compact_calls(sweep, away, now_ns);
 	forget_moments(&sweep->per_thread, thread, sweep->per_thread.kept,
-		       sweep_list_kept(sweep) - 4);
+		       sweep_list_kept(sweep) - 6);
 }

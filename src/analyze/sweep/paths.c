@@ -170,10 +170,13 @@ void sweep_on_idle(void *context, uint32_t index, const struct account_idle *idl
 		dependency = &analysis->program.dependencies[idle->awaited - 1];
 		dependency->idle_ns += idle->ns;
 		dependency->steady_ns += idle->is_steady ? idle->ns : 0;
+		dependency->slowest_ns += idle->is_slowest ? idle->ns : 0;
 	}
 	path->causes[idle->cause] += idle->ns;
 	if (idle->is_steady)
 		path->steady[idle->finer] += idle->ns;
+	if (idle->is_slowest)
+		path->slowest[idle->finer] += idle->ns;
 	if (idle->cause == CAUSE_UNKNOWN && idle->finer != idle->cause)
 		path->not_started_ns += idle->ns;
 }

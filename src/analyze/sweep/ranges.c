@@ -22,6 +22,8 @@
 #include "base/array.h"
 #include "base/number.h"
 
+enum { MAX_RANK = 0xffffff }; /* in a row's key */
+
 /* An open range of a thread (pushed) or of its process (started). */
 struct open_range {
 	uint64_t end;
@@ -74,19 +76,23 @@ static int add_open(struct open_ranges *open, uint64_t end, uint32_t row)
 			    (struct open_range){.end = end, .row = row});
 }
 
-/* Finds or adds the row for a name, a type and a parent. */
+/* Finds or adds the row for a name, a rank, a type and a parent. */
 static int find_row(struct sweep *sweep, const struct event_range *row, uint32_t parent,
 		    uint32_t *ret_index)
 {
 	const struct model *model = sweep->analysis->model;
 	struct analysis_program *program = &sweep->analysis->program;
+	const struct event_process *process = model_entity(model, EVENT_PROCESS, row->process);
+	const uint32_t rank = process ? process->rank & MAX_RANK : 0;
 
 	*ret_index = sweep_rows_add(
 		&sweep->ranges.rows, (uint64_t)row->domain_string << 32 | row->name_string,
-		(uint64_t)parent << 32 | row->type, program->ranges, program->ranges_count,
+		(uint64_t)parent << 32 | rank << 8 | (row->type & 0xff), program->ranges,
+		program->ranges_count,
 		(struct analysis_range){.domain = model_text(model, row->domain_string, ""),
 					.name = model_range_name(model, row),
 					.type = row->type,
+					.rank = rank,
 					.parent = parent,
 					.min_ns = UINT64_MAX});
 	return *ret_index == PAIR_MAP_NONE ? -ENOMEM : 0;

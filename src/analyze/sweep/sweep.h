@@ -239,7 +239,8 @@ struct sweep_ranges {
 	struct open_ranges
 		*of_threads; /* owned; by thread index: pushed ranges, the outermost first */
 	struct open_ranges *of_processes; /* owned; by process index: started ranges */
-	struct sweep_rows rows;   /* (domain string << 32 | name string, parent << 32 | type) */
+	struct sweep_rows
+		rows; /* (domain string << 32 | name string, parent << 32 | rank << 8 | type) */
 	struct pair_map set_rows; /* (row, set of the rest) -> index of sets */
 	struct range_set *sets;   /* owned */
 	size_t sets_count, sets_capacity;

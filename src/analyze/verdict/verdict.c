@@ -48,6 +48,11 @@ struct maker {
 	uint64_t *divided; /* owned; by path: its dependency time that add_dependencies has added */
 };
 
+static bool is_whole(const struct verdict *verdict)
+{
+	return verdict->scope == VERDICT_WHOLE;
+}
+
 int verdict_find_place(struct frames *frames, uint32_t stack, struct verdict_place *ret_place)
 {
 	const struct frame_name *names, *best;
@@ -94,18 +99,18 @@ static void write_key(const struct verdict *verdict, const struct verdict_cause 
 	const bool is_preempted = cause->kind == VERDICT_PREEMPTED;
 	const bool by_what = cause->kind == VERDICT_CALL || cause->kind == VERDICT_DEVICE_WAIT ||
 			     (cause->kind == VERDICT_OTHER_DEVICE && !by_other) ||
-			     (is_preempted && (verdict->is_whole || has_line));
+			     (is_preempted && (is_whole(verdict) || has_line));
 	/* one limit stops the thread, wherever it is */
 	const bool is_throttled = cause->kind == VERDICT_THROTTLED && !has_line;
-	const bool by_place = verdict->is_whole ? !is_preempted : !is_throttled;
-	const bool is_joined = is_on_processor(cause->kind) && !verdict->is_whole && !has_line &&
+	const bool by_place = is_whole(verdict) ? !is_preempted : !is_throttled;
+	const bool is_joined = is_on_processor(cause->kind) && !is_whole(verdict) && !has_line &&
 			       cause->place.function;
 
 	snprintf(ret_key, size,
 		 "%d %d %d %d %" PRIu32 " %" PRIu32 " %.2000s %.2000s %" PRIu32 " %.1000s %" PRIu32,
 		 (int)(is_joined ? VERDICT_COMPUTING : cause->kind), by_other + 2 * cause->is_event,
-		 verdict->is_whole ? (int)cause->cause : 0, cause->is_after,
-		 is_preempted && verdict->is_whole ? cause->other_thread : 0, cause->other_device,
+		 is_whole(verdict) ? (int)cause->cause : 0, cause->is_after,
+		 is_preempted && is_whole(verdict) ? cause->other_thread : 0, cause->other_device,
 		 by_place ? text_of(place->function) : "", by_place ? text_of(place->file) : "",
 		 has_line ? cause->place.line : 0, by_what ? cause->what : "",
 		 has_line ? cause->other.line : 0);
@@ -138,12 +143,18 @@ static int add_cause(struct maker *maker, const struct verdict_cause *cause)
 
 /* ---- places of the other threads ------------------------------------------------------------- */
 
+static uint64_t weight_of(const struct maker *maker, const struct analysis_holding *holding)
+{
+	if (maker->verdict->scope == VERDICT_SLOWEST)
+		return holding->slowest_weight;
+	return is_whole(maker->verdict) ? holding->weight : holding->steady_weight;
+}
+
 static int add_counterpart(struct maker *maker, const struct analysis_holding *holding)
 {
 	struct counterpart added = {.wait = holding->wait,
 				    .thread = holding->thread,
-				    .weight = maker->verdict->is_whole ? holding->weight
-								       : holding->steady_weight,
+				    .weight = weight_of(maker, holding),
 				    .away = holding->away};
 	uint32_t first;
 
@@ -221,7 +232,9 @@ static int add_wait(struct maker *maker, struct verdict_cause cause, uint32_t wa
 
 static uint64_t time_of(const struct maker *maker, const struct analysis_state *state)
 {
-	return maker->verdict->is_whole ? state->idle_ns : state->steady_ns;
+	if (maker->verdict->scope == VERDICT_SLOWEST)
+		return state->slowest_ns;
+	return is_whole(maker->verdict) ? state->idle_ns : state->steady_ns;
 }
 
 static uint32_t other_thread_of(const struct analysis *analysis, const struct analysis_state *state)
@@ -294,7 +307,7 @@ static int add_path_part(struct maker *maker, const struct analysis_path *path,
 static int add_path_cause(struct maker *maker, const struct analysis_path *path,
 			  enum account_cause cause, uint64_t ns)
 {
-	uint64_t late_ns = maker->verdict->is_whole && cause == CAUSE_UNKNOWN
+	uint64_t late_ns = is_whole(maker->verdict) && cause == CAUSE_UNKNOWN
 				   ? smaller(path->not_started_ns, ns)
 				   : 0;
 	int error = add_path_part(maker, path, cause, VERDICT_LAUNCHED_NOT_STARTED, late_ns);
@@ -326,6 +339,13 @@ static int add_dependency(struct maker *maker, const struct analysis_dependency 
 	return error ? error : add_cause(maker, &added);
 }
 
+static uint64_t dependency_time(const struct maker *maker, const struct analysis_dependency *row)
+{
+	if (maker->verdict->scope == VERDICT_SLOWEST)
+		return row->slowest_ns;
+	return is_whole(maker->verdict) ? row->idle_ns : row->steady_ns;
+}
+
 static int add_dependencies(struct maker *maker)
 {
 	const struct analysis *analysis = maker->analysis;
@@ -338,7 +358,7 @@ static int add_dependencies(struct maker *maker)
 	for (size_t i = 0; i < program->dependencies_count && !error; i++) {
 		const struct analysis_dependency *row = &program->dependencies[i];
 		const struct analysis_path *path = &analysis->paths[row->path];
-		const uint64_t ns = maker->verdict->is_whole ? row->idle_ns : row->steady_ns;
+		const uint64_t ns = dependency_time(maker, row);
 
 		if (path->device != maker->verdict->device || !path->name || !ns)
 			continue;
@@ -348,9 +368,16 @@ static int add_dependencies(struct maker *maker)
 	return error;
 }
 
+static const uint64_t *causes_of(const struct maker *maker, const struct analysis_path *path)
+{
+	if (maker->verdict->scope == VERDICT_SLOWEST)
+		return path->slowest;
+	return is_whole(maker->verdict) ? path->causes : path->steady;
+}
+
 static int add_path(struct maker *maker, const struct analysis_path *path)
 {
-	const uint64_t *causes = maker->verdict->is_whole ? path->causes : path->steady;
+	const uint64_t *causes = causes_of(maker, path);
 	const uint64_t divided = maker->divided[path - maker->analysis->paths];
 	int error = 0;
 
@@ -465,7 +492,7 @@ static int join_lines(struct verdict *verdict)
 	}
 	string_table_fini(&keys);
 	verdict->count = count;
-	for (size_t i = 0; i < count && !verdict->is_whole; i++)
+	for (size_t i = 0; i < count && !is_whole(verdict); i++)
 		name_kind(&verdict->causes[i]);
 	sort_causes(verdict);
 	return error;
@@ -489,14 +516,16 @@ size_t verdict_device(const struct analysis *analysis)
 }
 
 int verdict_make(const struct analysis *analysis, struct frames *frames, size_t device,
-		 bool is_whole, struct verdict *ret_verdict)
+		 enum verdict_scope scope, struct verdict *ret_verdict)
 {
+	const struct account *account = &analysis->devices[device].account;
 	struct maker maker = {.analysis = analysis, .frames = frames, .verdict = ret_verdict};
 	int error;
 
 	*ret_verdict = (struct verdict){.device = device,
-					.is_whole = is_whole,
-					.steady = &analysis->devices[device].account.steady};
+					.scope = scope,
+					.steady = scope == VERDICT_SLOWEST ? &account->slowest
+									   : &account->steady};
 	error = list_counterparts(&maker);
 	if (!error)
 		error = add_states(&maker);

@@ -67,7 +67,10 @@ struct verdict_place {
 	bool is_own; /* false: only code of libraries is known */
 };
 
-/* Idle time of the steady part, or of the whole window, with one kind of cause in one function. */
+/* The part of a device's window whose idle time is explained. */
+enum verdict_scope { VERDICT_STEADY, VERDICT_WHOLE, VERDICT_SLOWEST };
+
+/* Idle time of the steady part, or of another scope, with one kind of cause in one function. */
 struct verdict_cause {
 	enum verdict_kind kind;
 	enum verdict_kind own_kind; /* PREEMPTED: the kind of its own code there; otherwise kind */
@@ -94,9 +97,9 @@ int verdict_find_place(struct frames *frames, uint32_t stack, struct verdict_pla
 
 struct verdict {
 	size_t device;
-	bool is_whole; /* it covers the whole window, not the steady part */
-	const struct account_steady *steady;
-	struct verdict_cause *causes; /* owned; the longest first */
+	enum verdict_scope scope;
+	const struct account_steady *steady; /* with VERDICT_SLOWEST: the slowest iteration */
+	struct verdict_cause *causes;        /* owned; the longest first */
 	size_t count, capacity;
 };
 
@@ -104,10 +107,10 @@ struct verdict {
  */
 size_t verdict_device(const struct analysis *analysis);
 
-/* Finds the causes of a device's idle time, in the steady part or in the whole window. frames and
- * analysis must outlive the verdict. -ENOMEM. */
+/* Finds the causes of a device's idle time in a scope. frames and analysis must outlive the
+ * verdict. -ENOMEM. */
 int verdict_make(const struct analysis *analysis, struct frames *frames, size_t device,
-		 bool is_whole, struct verdict *ret_verdict);
+		 enum verdict_scope scope, struct verdict *ret_verdict);
 void verdict_fini(struct verdict *verdict); /* NULL-safe */
 
 /* ---- private to verdict/: kinds.c ---- */

@@ -23,6 +23,7 @@
 #include "base/error.h"
 #include "base/format.h"
 #include "base/thread.h"
+#include "collect/device_choice.h"
 #include "collect/host_clocks.h"
 #include "collect/processes.h"
 #include "collect/start/owner.h"
@@ -323,6 +324,11 @@ static int open_session(struct session *session)
 	user_quotas_init(&session->shares, owner);
 	/* An earlier recording is kept until the program has been started. */
 	output.hold = true;
+	if (options->devices) {
+		options->devices->recording = &session->recording;
+		output.has_row = device_choice_has;
+		output.context = options->devices;
+	}
 	if (!error)
 		error = trace_writer_open(options->output, &output, &session->writer);
 	if (!error)
@@ -356,14 +362,36 @@ static int open_session(struct session *session)
 	return 0;
 }
 
+/* Names a device of --device that no collector reported. */
+static void warn_of_devices(const struct session *session)
+{
+	const struct session_options *options = session->options;
+	const struct device_choice *choice = options->devices;
+	const char *name;
+	char text[512];
+	size_t i = 0;
+
+	while (options->on_warning && (name = device_choice_unmet(choice, &i))) {
+		snprintf(text, sizeof(text),
+			 "device '%s': nothing was recorded of it; no collector reported such a "
+			 "device, and %zu %s left out. Without --device, duet report lists all",
+			 name, choice->left,
+			 choice->left == 1 ? "other one was" : "other ones were");
+		options->on_warning(options->warning_context, text);
+	}
+}
+
 /* Closes the writer last, because collectors write their last rows when they are closed. is_failed:
  * the program was never started, and the file keeps its old content. */
 static void close_session(struct session *session, bool is_failed)
 {
+	const struct session_options *options = session->options;
 	int signal;
 
 	enterings_end(&session->enterings, &session->recording, session->options);
 	session_close_collectors(session);
+	if (session->recording_open && options->devices && !is_failed)
+		warn_of_devices(session);
 	if (session->recording_open)
 		recording_fini(&session->recording);
 	if (is_failed)

@@ -5,6 +5,7 @@
 #include "harness.h"
 
 #include "bench.h"
+#include "collect/proc.h"
 #include "collect/processes.h"
 
 enum { PID = 4000001, OTHER = 4000002, TID = 4000003 }; /* above any pid that there is */
@@ -113,10 +114,29 @@ TEST(is_adopted_once)
 	bench_close(&bench);
 }
 
+static const char *kept(const char *text)
+{
+	static char buffer[256];
+
+	snprintf(buffer, sizeof(buffer), "%s", text);
+	proc_keep_group(buffer);
+	return buffer;
+}
+
+TEST(the_longest_group_is_kept)
+{
+	CHECK_TEXT(kept("0::/user.slice\n"), "0::/user.slice");
+	CHECK_TEXT(kept("9:name=systemd:/\n4:memory:/job/1\n0::/\n"), "4:memory:/job/1");
+	CHECK_TEXT(kept("3:cpu:/a\n2:memory:/b"), "3:cpu:/a");
+	CHECK_TEXT(kept("\n\n1:x:/a\n"), "1:x:/a");
+	CHECK_TEXT(kept(""), "");
+}
+
 int main(void)
 {
 	RUN(is_written_when_something_is);
 	RUN(an_exec_is_another_image);
 	RUN(is_adopted_once);
+	RUN(the_longest_group_is_kept);
 	return harness_end();
 }
