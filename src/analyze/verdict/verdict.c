@@ -30,26 +30,49 @@ enum { MAX_STACKS = 4096 }; /* the longest states get a function; the others are
 
 /* A place of a launching thread's counterpart during all waits with one number. */
 struct counterpart {
-	uint32_t wait; /* number */
-	struct verdict_place place;
+	struct verdict_place place; /* without a function: the late rank is not certain */
 	uint32_t thread;
 	uint64_t weight, away;
 	uint32_t next; /* index + 1 of the next one of the same wait; 0: none */
+};
+
+enum {
+	/* A pool's thread or two may be between a launching thread and the one that it waits for.
+	 */
+	MAX_DEPTH = 4,
+	/* A late rank is named if it is certain for 1 / MIN_CERTAIN of the wait. */
+	MIN_CERTAIN = 10
 };
 
 struct maker {
 	const struct analysis *analysis;
 	struct frames *frames;
 	struct verdict *verdict;
-	struct string_table keys;         /* keys of causes: an id is an index + 1 */
-	struct pair_map waits;            /* (wait, 0) -> index of the first counterpart */
+	struct string_table keys; /* keys of causes: an id is an index + 1 */
+	/* (wait, stack behind), or with wait 0 (0, place behind) -> index of the first counterpart
+	 */
+	struct pair_map waits;
+	struct string_table places;       /* of launching threads that wait for other ranks */
 	struct counterpart *counterparts; /* owned */
 	size_t counterparts_count, counterparts_capacity;
 };
 
+static void name_place(const struct frames *frames, const struct frame_name *names, size_t count,
+		       struct verdict_place *place)
+{
+	const struct frame_name *best = frames_own(frames, names, count);
+
+	if (!best || best->class == FRAME_CLASS_TRUNCATED)
+		return;
+	place->function = best->function;
+	place->file = best->file;
+	place->line = best->line;
+	place->is_own = frames_is_own(frames, best);
+}
+
 int verdict_find_place(struct frames *frames, uint32_t stack, struct verdict_place *ret_place)
 {
-	const struct frame_name *names, *best;
+	const struct frame_name *names;
 	size_t count;
 
 	*ret_place = (struct verdict_place){.stack = stack};
@@ -57,14 +80,17 @@ int verdict_find_place(struct frames *frames, uint32_t stack, struct verdict_pla
 		return 0;
 	if (frames_of_stack(frames, stack, &names, &count))
 		return -ENOMEM;
-	best = frames_own(frames, names, count);
-	if (!best || best->class == FRAME_CLASS_TRUNCATED)
-		return 0;
-	ret_place->function = best->function;
-	ret_place->file = best->file;
-	ret_place->line = best->line;
-	ret_place->is_own = frames_is_own(frames, best);
+	name_place(frames, names, count, ret_place);
 	return 0;
+}
+
+/* Number of frames outside of the call, in a stack that was seen inside of it. */
+static size_t count_callers(const struct frame_name *names, size_t count, const char *function)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(names[i].function, function) == 0)
+			return i;
+	return count;
 }
 
 /* ---- first step: sums by line --------------------------------------------------------------- */
@@ -126,31 +152,57 @@ static int add_cause(struct maker *maker, const struct verdict_cause *cause)
 	}
 	verdict->causes[id - 1].ns += cause->ns;
 	verdict->causes[id - 1].preempted_ns += cause->preempted_ns;
+	verdict->causes[id - 1].other_ns += cause->other_ns;
 	return 0;
 }
 
 /* ---- places of the other threads ------------------------------------------------------------- */
 
+/* Waits for other ranks are told apart by the user's function, because a rank that polls has many
+ * stacks. 0: out of memory. */
+static uint32_t rank_place(struct maker *maker, const struct verdict_place *place)
+{
+	char key[4096];
+
+	snprintf(key, sizeof(key), "%.2000s %.2000s", text_of(place->function),
+		 text_of(place->file));
+	return string_table_add(&maker->places, key, strlen(key));
+}
+
+static int find_behind_key(struct maker *maker, const struct analysis_holding *holding,
+			   uint32_t *ret_behind)
+{
+	struct verdict_place place;
+
+	*ret_behind = holding->behind;
+	if (holding->wait)
+		return 0;
+	if (verdict_find_place(maker->frames, holding->behind, &place))
+		return -ENOMEM;
+	*ret_behind = rank_place(maker, &place);
+	return *ret_behind ? 0 : -ENOMEM;
+}
+
 static int add_counterpart(struct maker *maker, const struct analysis_holding *holding)
 {
-	struct counterpart added = {.wait = holding->wait,
-				    .thread = holding->thread,
+	struct counterpart added = {.thread = holding->thread,
 				    .weight = maker->verdict->is_whole ? holding->weight
 								       : holding->steady_weight,
 				    .away = holding->away};
-	uint32_t first;
+	uint32_t first, behind;
 
 	if (!added.weight)
 		return 0;
-	if (verdict_find_place(maker->frames, holding->stack, &added.place))
+	if (verdict_find_place(maker->frames, holding->stack, &added.place) ||
+	    find_behind_key(maker, holding, &behind))
 		return -ENOMEM;
-	if (!added.place.function)
+	if (!added.place.function && holding->wait)
 		return 0;
-	first = pair_map_find(&maker->waits, holding->wait, 0);
+	first = pair_map_find(&maker->waits, holding->wait, behind);
 	if (first != PAIR_MAP_NONE) {
 		added.next = maker->counterparts[first].next;
 		maker->counterparts[first].next = (uint32_t)maker->counterparts_count + 1;
-	} else if (pair_map_put(&maker->waits, holding->wait, 0,
+	} else if (pair_map_put(&maker->waits, holding->wait, behind,
 				(uint32_t)maker->counterparts_count)) {
 		return -ENOMEM;
 	}
@@ -169,11 +221,12 @@ static int list_counterparts(struct maker *maker)
 	return error;
 }
 
-static const struct counterpart *first_counterpart(const struct maker *maker, uint32_t wait)
+static const struct counterpart *first_counterpart(const struct maker *maker, uint32_t wait,
+						   uint32_t behind)
 {
-	const uint32_t first = pair_map_find(&maker->waits, wait, 0);
+	const uint32_t first = pair_map_find(&maker->waits, wait, behind);
 
-	return wait && first != PAIR_MAP_NONE ? &maker->counterparts[first] : NULL;
+	return (wait || behind) && first != PAIR_MAP_NONE ? &maker->counterparts[first] : NULL;
 }
 
 static const struct counterpart *next_counterpart(const struct maker *maker,
@@ -182,32 +235,80 @@ static const struct counterpart *next_counterpart(const struct maker *maker,
 	return one->next ? &maker->counterparts[one->next - 1] : NULL;
 }
 
-/* Divides the time of a wait among the places in which the other thread was meanwhile. */
-static int add_wait(struct maker *maker, struct verdict_cause cause, uint32_t wait)
+/* The weight of those whose place is known. *ret_all: of all. */
+static uint64_t weight_of(const struct maker *maker, const struct counterpart *first,
+			  uint64_t *ret_all)
 {
-	const struct counterpart *first = first_counterpart(maker, wait);
+	uint64_t known = 0, all = 0;
+
+	for (const struct counterpart *one = first; one; one = next_counterpart(maker, one)) {
+		all = add_saturated(all, one->weight);
+		known = add_saturated(known, one->place.function ? one->weight : 0);
+	}
+	*ret_all = all;
+	return known;
+}
+
+static uint64_t part_of(uint64_t whole, uint64_t share, uint64_t all)
+{
+	return (uint64_t)((unsigned __int128)whole * smaller(share, all) / all);
+}
+
+/* The counterparts behind a thread that has no code of the user's; NULL: none of them has. */
+static const struct counterpart *find_behind(const struct maker *maker, uint32_t wait,
+					     const struct counterpart *one)
+{
+	const struct counterpart *first =
+		one->place.is_own ? NULL : first_counterpart(maker, wait, one->place.stack);
+
+	for (const struct counterpart *other = first; wait && other;
+	     other = next_counterpart(maker, other))
+		if (other->place.is_own || find_behind(maker, wait, other))
+			return first;
+	return NULL;
+}
+
+/* Divides the time of a wait among the places in which the other thread was meanwhile. */
+static int divide_wait(struct maker *maker, struct verdict_cause cause, uint32_t wait,
+		       const struct counterpart *first, unsigned int depth)
+{
 	const uint64_t whole_ns = cause.ns;
-	uint64_t weight = 0, done = 0;
+	uint64_t all, weight = weight_of(maker, first, &all), done = 0, given_ns = 0;
 	int error = 0;
 
-	for (const struct counterpart *one = first; one; one = next_counterpart(maker, one))
-		weight = add_saturated(weight, one->weight);
-	if (!weight)
+	if (weight <= all / MIN_CERTAIN)
 		return add_cause(maker, &cause);
 	for (const struct counterpart *one = first; one && !error;
 	     one = next_counterpart(maker, one)) {
-		const uint64_t before = (uint64_t)((unsigned __int128)whole_ns * done / weight);
+		const struct counterpart *behind =
+			depth < MAX_DEPTH ? find_behind(maker, wait, one) : NULL;
 
+		if (!one->place.function)
+			continue;
 		done = add_saturated(done, one->weight);
-		cause.ns =
-			(uint64_t)((unsigned __int128)whole_ns * smaller(done, weight) / weight) -
-			before;
+		cause.ns = part_of(whole_ns, done, weight) - given_ns;
+		given_ns += cause.ns;
 		cause.other = one->place;
+		cause.other_ns = part_of(cause.ns, weight, all);
 		cause.other_thread = one->thread;
 		cause.is_other_away = one->away > one->weight / 2;
-		error = add_cause(maker, &cause);
+		error = behind ? divide_wait(maker, cause, wait, behind, depth + 1)
+			       : add_cause(maker, &cause);
 	}
 	return error;
+}
+
+static int add_wait(struct maker *maker, const struct verdict_cause *cause, uint32_t wait)
+{
+	return divide_wait(maker, *cause, wait, first_counterpart(maker, wait, 0), 0);
+}
+
+static int add_rank_wait(struct maker *maker, const struct verdict_cause *cause)
+{
+	const uint32_t behind = rank_place(maker, &cause->place);
+
+	return behind ? divide_wait(maker, *cause, 0, first_counterpart(maker, 0, behind), 0)
+		      : -ENOMEM;
 }
 
 /* ---- states and paths ------------------------------------------------------------------------ */
@@ -235,6 +336,12 @@ static bool is_for_thread(enum verdict_kind kind)
 	       kind == VERDICT_PIPE || kind == VERDICT_NETWORK || kind == VERDICT_EVENT_WAIT;
 }
 
+/* Whether the stack of a call is not its own, but was seen inside of it. */
+static bool is_seen_inside(const struct analysis_state *state)
+{
+	return state->holder && (state->doing == CAUSE_API_CALL || state->doing == CAUSE_API_WAIT);
+}
+
 static int add_state(struct maker *maker, const struct analysis_state *state, bool has_place)
 {
 	struct verdict_cause cause = {
@@ -252,15 +359,19 @@ static int add_state(struct maker *maker, const struct analysis_state *state, bo
 		return -ENOMEM;
 	cause.kind = verdict_kind_of_state(state, cause.what, names, count);
 	cause.preempted_ns = cause.kind == VERDICT_PREEMPTED ? cause.ns : 0;
-	if (has_place && verdict_find_place(maker->frames, state->stack, &cause.place))
-		return -ENOMEM;
+	cause.place.stack = has_place ? state->stack : 0;
+	if (is_seen_inside(state))
+		count = count_callers(names, count, cause.what);
+	name_place(maker->frames, names, count, &cause.place);
 	if (is_for_thread(cause.kind) || cause.kind == VERDICT_PREEMPTED)
 		cause.other_thread = other_thread_of(maker->analysis, state);
+	if (cause.kind == VERDICT_OTHER_RANK)
+		return add_rank_wait(maker, &cause);
 	if (!is_for_thread(cause.kind))
 		return add_cause(maker, &cause);
 	if (cause.kind == VERDICT_LOCK && !cause.other_thread)
 		cause.kind = VERDICT_THREAD_WAIT;
-	return add_wait(maker, cause, state->wait);
+	return add_wait(maker, &cause, state->wait);
 }
 
 static int add_path_part(struct maker *maker, const struct analysis_path *path,
@@ -361,6 +472,7 @@ static void join_cause(struct verdict_cause *cause, const struct verdict_cause *
 {
 	cause->ns += added->ns;
 	cause->preempted_ns += added->preempted_ns;
+	cause->other_ns += added->other_ns;
 	if (cause->own_kind == VERDICT_PREEMPTED)
 		cause->own_kind = added->kind;
 	if (!*cause->what)
@@ -448,6 +560,7 @@ int verdict_make(const struct analysis *analysis, struct frames *frames, size_t 
 		error = join_lines(ret_verdict);
 	string_table_fini(&maker.keys);
 	pair_map_fini(&maker.waits);
+	string_table_fini(&maker.places);
 	free(maker.counterparts);
 	if (error)
 		verdict_fini(ret_verdict);

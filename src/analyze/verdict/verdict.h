@@ -76,12 +76,13 @@ struct verdict_cause {
 	uint32_t thread;            /* id of the launching thread; 0: not known */
 	struct verdict_place place; /* place of that thread */
 	const char *what; /* the object of the wait, the function called, or who ran; "" */
-	/* The holder of the lock, the thread that ended the wait, or the thread of the same process
-	 * that preempted it; 0: none, or not known. */
+	/* The holder of the lock, the thread that ended the wait, the late rank's thread, or the
+	 * thread of the same process that preempted it; 0: none, or not known. */
 	uint32_t other_thread;
 	struct verdict_place other; /* place of the other thread, meanwhile */
-	bool is_other_away;         /* it was off its processor most of that time */
-	bool is_after;              /* CAUSE_NOTHING_TO_DO: after the last command */
+	uint64_t other_ns;  /* part of ns in which it is certain that the thread was there */
+	bool is_other_away; /* it was off its processor most of that time */
+	bool is_after;      /* CAUSE_NOTHING_TO_DO: after the last command */
 };
 
 /* The place of a stack; function NULL: not known, or its inner frames are missing. -ENOMEM. */
