@@ -41,6 +41,12 @@ static size_t device_of(const struct report *report)
 	return report->device == ALL_DEVICES ? verdict_device(report->analysis) : report->device;
 }
 
+static void say_process(struct sentence *sentence, const struct event_process *process)
+{
+	if (process)
+		say(sentence, " of process %" PRIu32, process->pid);
+}
+
 static void say_thread(const struct report *report, struct sentence *sentence, uint32_t id)
 {
 	const struct event_thread *thread =
@@ -60,8 +66,8 @@ static void say_thread(const struct report *report, struct sentence *sentence, u
 		say(sentence, "%.60s", name);
 	else
 		say(sentence, "thread %" PRIu32 " (%.40s)", thread->tid, name);
-	if (report->analysis->processes_called > 1 && process)
-		say(sentence, " of process %" PRIu32, process->pid);
+	if (report->analysis->processes_called > 1)
+		say_process(sentence, process);
 }
 
 static const struct event_process *process_of(const struct report *report, uint32_t id)
@@ -82,7 +88,7 @@ static void say_other_thread(const struct report *report, struct sentence *sente
 	say_thread(report, sentence, cause->other_thread);
 	if (report->analysis->processes_called <= 1 && other &&
 	    other != process_of(report, cause->thread))
-		say(sentence, " of process %" PRIu32, other->pid);
+		say_process(sentence, other);
 }
 
 static void say_in(struct sentence *sentence, const char *word, const struct verdict_place *place)

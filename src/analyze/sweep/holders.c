@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * analyze/sweep/holders.c - what other threads did while a launching thread waited for them
+ * analyze/sweep/holders.c - the threads for which a launching thread waits
  *
  * Runs in:  our own process, in all commands that read a trace
  * Gets:     waits of launching threads while a device is idle, moments of all threads
@@ -37,9 +37,8 @@ int sweep_add_holding(struct sweep *sweep, const struct sweep_waiter *waiter,
 		      struct sweep_holding part)
 {
 	static const struct state_wait none;
-	const struct state_wait *about = waiter->behind || !waiter->wait
-						 ? &none
-						 : &sweep->thread_states.waits[waiter->wait];
+	const struct state_wait *about =
+		waiter->behind || !waiter->wait ? &none : &sweep->thread_states.waits[waiter->wait];
 	const uint64_t who = waiter->wait ? waiter->wait : KEY_THREAD | part.thread;
 	struct analysis_cpu *cpu = &sweep->analysis->cpu;
 	struct analysis_holding *row;

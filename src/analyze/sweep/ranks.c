@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * analyze/sweep/ranks.c - what the late rank of an MPI job did while a launching thread waited
+ * analyze/sweep/ranks.c - the late rank of an MPI job, while a launching thread waits in MPI
  *
  * Runs in:  our own process, in all commands that read a trace
  * Gets:     ranks of processes; samples and intervals off the processor of all threads
@@ -21,8 +21,8 @@
 #include "base/string.h"
 
 enum { MAX_RANKS = 128, MAX_STEPS = 16 };
-#define STEP_NS	    2000000u  /* an interval off the processor is looked at once in this time */
-#define NEAR_NS	    20000000u /* the longest time to a sample that shows what a thread did */
+#define STEP_NS      2000000u  /* an interval off the processor is looked at once in this time */
+#define NEAR_NS      20000000u /* the longest time to a sample that shows what a thread did */
 #define RANK_NONE    UINT32_MAX
 #define RANK_SEVERAL (UINT32_MAX - 1) /* several threads of a rank call MPI */
 
@@ -40,8 +40,7 @@ static uint32_t count_ranks(const struct sweep *sweep)
 	uint32_t count = 0;
 
 	for (size_t i = 0; i < sweep->entities.processes.count; i++) {
-		const struct event_process *row =
-			entity_index_row(&sweep->entities.processes, i);
+		const struct event_process *row = entity_index_row(&sweep->entities.processes, i);
 
 		if (!row->rank)
 			continue;
@@ -99,7 +98,8 @@ static bool is_in_mpi(struct sweep *sweep, uint32_t stack)
 
 	if (is_inside == PAIR_MAP_NONE) {
 		is_inside = has_mpi(sweep->analysis->model, stack);
-		pair_map_put(stacks, stack, 0, is_inside); /* without memory it is looked up again */
+		pair_map_put(stacks, stack, 0,
+			     is_inside); /* without memory it is looked up again */
 	}
 	return is_inside;
 }
@@ -119,7 +119,8 @@ void sweep_see_rank(struct sweep *sweep, size_t thread, uint32_t stack)
 		*known = *known == RANK_NONE ? (uint32_t)thread : RANK_SEVERAL;
 }
 
-/* ---- what a rank did ------------------------------------------------------------------------- */
+/* ---- the state of a rank ----------------------------------------------------------------------
+ */
 
 /* A call of a runtime around this moment; NULL: none. */
 static const struct thread_call *call_at(const struct thread_called *called, uint64_t time_ns)
@@ -139,8 +140,8 @@ static const struct thread_moment *moment_at(const struct thread_state *state, u
 	for (size_t i = sweep_first_moment(state, time_ns > NEAR_NS ? time_ns - NEAR_NS : 0);
 	     i < state->moments_count && state->moments[i].begin < time_ns + NEAR_NS; i++) {
 		const struct thread_moment *moment = &state->moments[i];
-		const uint64_t away_ns = larger(moment->begin, time_ns) -
-					 smaller(moment->begin, time_ns);
+		const uint64_t away_ns =
+			larger(moment->begin, time_ns) - smaller(moment->begin, time_ns);
 
 		if (moment->begin != moment->end) {
 			if (moment->begin <= time_ns && time_ns < moment->end)
@@ -175,7 +176,7 @@ static struct sweep_holding doing_at(const struct sweep *sweep, uint32_t thread,
 	return doing;
 }
 
-/* What the only rank outside of MPI did; stack 0: there is none, or it is not known. */
+/* The state of the only rank outside of MPI; stack 0: there is none, or it is not known. */
 static struct sweep_holding find_late(struct sweep *sweep, uint32_t own, uint64_t time_ns)
 {
 	const struct sweep_ranks *ranks = &sweep->ranks_of_job;

@@ -609,7 +609,7 @@ struct sweep_waiter {
 	bool is_steady;
 };
 
-/* What another thread did meanwhile. */
+/* A part of the time of another thread meanwhile. */
 struct sweep_holding {
 	uint32_t thread, stack;
 	uint64_t weight;

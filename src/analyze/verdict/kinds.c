@@ -137,6 +137,11 @@ static const char *const waiting_modules[] = {"threading.py", "queue.py",  "_bas
 /* Functions that wait for other ranks of a job, also if they poll. */
 static const char *const rank_waits[] = {"MPI_", "PMPI_", "opal_progress", "ompi_", "ucp_worker"};
 
+/* Functions of MPI that no rank leaves before all have come. */
+static const char *const collectives[] = {"Barrier",        "Allreduce", "Allgather",
+					  "Alltoall",       "Init",      "Finalize",
+					  "Reduce_scatter", "Comm_",     "Win_fence"};
+
 static const char *const collections[] = {"gc_collect", "PyGC_Collect", "collect_generations",
 					  "gc.collect", "[Python garbage collection]"};
 
@@ -250,6 +255,17 @@ enum verdict_kind verdict_kind_of_state(const struct analysis_state *state, cons
 	default:
 		return kind_of_wait(what, names, count);
 	}
+}
+
+bool verdict_is_collective(const struct frame_name *names, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const char *name = names[i].function + (names[i].function[0] == 'P');
+
+		if (strncmp(name, "MPI_", 4) == 0)
+			return has_any(name + 4, collectives, ARRAY_COUNT(collectives), true);
+	}
+	return false;
 }
 
 enum verdict_kind verdict_kind_of_path(enum account_cause cause)

@@ -52,7 +52,7 @@ struct maker {
 	/* (wait, stack behind), or with wait 0 (0, place behind) -> index of the first counterpart
 	 */
 	struct pair_map waits;
-	struct string_table places;       /* of launching threads that wait for other ranks */
+	struct string_table places;       /* places in which threads wait for other ranks */
 	struct counterpart *counterparts; /* owned */
 	size_t counterparts_count, counterparts_capacity;
 };
@@ -158,7 +158,7 @@ static int add_cause(struct maker *maker, const struct verdict_cause *cause)
 
 /* ---- places of the other threads ------------------------------------------------------------- */
 
-/* Waits for other ranks are told apart by the user's function, because a rank that polls has many
+/* The user's function distinguishes waits for other ranks, because a rank that polls has many
  * stacks. 0: out of memory. */
 static uint32_t rank_place(struct maker *maker, const struct verdict_place *place)
 {
@@ -235,7 +235,7 @@ static const struct counterpart *next_counterpart(const struct maker *maker,
 	return one->next ? &maker->counterparts[one->next - 1] : NULL;
 }
 
-/* The weight of those whose place is known. *ret_all: of all. */
+/* The weight of those with a known place. *ret_all: that of all. */
 static uint64_t weight_of(const struct maker *maker, const struct counterpart *first,
 			  uint64_t *ret_all)
 {
@@ -342,6 +342,20 @@ static bool is_seen_inside(const struct analysis_state *state)
 	return state->holder && (state->doing == CAUSE_API_CALL || state->doing == CAUSE_API_WAIT);
 }
 
+/* Whether a rank that alone is outside of MPI is the one that a thread in MPI waits for. In a
+ * larger job it may have nothing to do with a message between two others. */
+static bool is_for_all_ranks(const struct maker *maker, const struct analysis_state *state,
+			     const struct frame_name *names, size_t count)
+{
+	const struct event_thread *thread =
+		model_entity(maker->analysis->model, EVENT_THREAD, state->thread);
+	const struct event_process *process =
+		thread ? model_entity(maker->analysis->model, EVENT_PROCESS, thread->process)
+		       : NULL;
+
+	return (process && process->rank_count == 2) || verdict_is_collective(names, count);
+}
+
 static int add_state(struct maker *maker, const struct analysis_state *state, bool has_place)
 {
 	struct verdict_cause cause = {
@@ -366,7 +380,8 @@ static int add_state(struct maker *maker, const struct analysis_state *state, bo
 	if (is_for_thread(cause.kind) || cause.kind == VERDICT_PREEMPTED)
 		cause.other_thread = other_thread_of(maker->analysis, state);
 	if (cause.kind == VERDICT_OTHER_RANK)
-		return add_rank_wait(maker, &cause);
+		return is_for_all_ranks(maker, state, names, count) ? add_rank_wait(maker, &cause)
+								    : add_cause(maker, &cause);
 	if (!is_for_thread(cause.kind))
 		return add_cause(maker, &cause);
 	if (cause.kind == VERDICT_LOCK && !cause.other_thread)

@@ -83,7 +83,8 @@ with t.case("the sentence names the rank and its share"):
     said = verdict(*job(2), *kernels(IN_APP), *samples(1, waits), *samples(2, late))["sentences"][1]
     t.true("waited in exchange (halo.py:70) for other ranks, 88.9 % of that time for rank 1 of 2, which computed in "
            "refine (mesh.py:51)" in said, said)
-    said = verdict(*job(2), *kernels(IN_APP), *samples(1, waits), *samples(2, lambda time: IN_MPI if time < KERNEL else IN_MESH))["sentences"][1]
+    always = samples(2, lambda time: IN_MPI if time < KERNEL else IN_MESH)
+    said = verdict(*job(2), *kernels(IN_APP), *samples(1, waits), *always)["sentences"][1]
     t.true("waited in exchange (halo.py:70) for rank 1 of 2, which computed in refine (mesh.py:51)" in said, said)
 
 with t.case("the late rank, which sleeps"):
@@ -118,11 +119,20 @@ with t.case("no rank is named where it is not certain"):
         first = verdict(*lines, *kernels(IN_APP), *samples(1, waits))["causes"][0]
         t.equal((first["kind"], first["function"], first.get("holder")), ("other_rank", "exchange", None), name)
 
+with t.case("of three ranks, none for a message between two of them"):
+    received = [line.replace("MPI_Barrier", "MPI_Recv") for line in job(3)]
+    first = verdict(*received, *kernels(IN_APP), *samples(1, waits), *samples(2, late), *samples(3, waits))["causes"][0]
+    t.equal((first["kind"], first.get("holder")), ("other_rank", None), "it may come from the third")
+    received = [line.replace("MPI_Barrier", "MPI_Recv") for line in job(2)]
+    first = verdict(*received, *kernels(IN_APP), *samples(1, waits), *samples(2, late))["causes"][0]
+    t.equal(holder(first), ("refine", "/home/u/mesh.py", 51), "of two ranks, the other one")
+
 # ---- a worker behind a pool's thread ------------------------------------------------------------
 
-POOL = (f"window 0 {ROUNDS * PERIOD}", "device 1 gpu", "process 1 100 app", "process 2 200 worker", "thread 1 1 name=main",
-        "thread 2 1 name=results", "thread 3 2 name=worker", "queue 1 1",
-        "frame 1 python map_chunks file=/home/u/app.py line=19", "frame 2 python wait file=/usr/lib/python3/threading.py line=1",
+POOL = (f"window 0 {ROUNDS * PERIOD}", "device 1 gpu", "process 1 100 app", "process 2 200 worker",
+        "thread 1 1 name=main", "thread 2 1 name=results", "thread 3 2 name=worker", "queue 1 1",
+        "frame 1 python map_chunks file=/home/u/app.py line=19",
+        "frame 2 python wait file=/usr/lib/python3/threading.py line=1",
         "frame 3 python _recv file=/usr/lib/python3/connection.py line=379",
         "frame 4 python transform file=/home/u/app.py line=15", "frame 5 python handle file=/home/u/app.py line=99",
         "stack 1 1 2", "stack 2 3", "stack 3 4", "stack 4 5 3", "sample 1 0 1", "sample 2 0 1", "sample 3 0 1")
@@ -142,10 +152,10 @@ def pool(stack_of_thread, waker="waker=3"):
 
 with t.case("the worker behind a thread with no code of the user's"):
     found = verdict(*POOL, *kernels(1), *pool(2))
-    t.equal((found["causes"][0]["kind"], holder(found["causes"][0])), ("thread_wait", ("transform", "/home/u/app.py", 15)),
-            "the worker's place")
-    t.true("waited in map_chunks (app.py:19) for thread 2003 (worker) of process 200, which computed in transform (app.py:15)"
-           in found["sentences"][1], found["sentences"][1])
+    t.equal((found["causes"][0]["kind"], holder(found["causes"][0])),
+            ("thread_wait", ("transform", "/home/u/app.py", 15)), "the worker's place")
+    t.true("waited in map_chunks (app.py:19) for thread 2003 (worker) of process 200, which computed in transform "
+           "(app.py:15)" in found["sentences"][1], found["sentences"][1])
 
 with t.case("a thread with code of the user's is the one that is waited for"):
     first = verdict(*POOL, *kernels(1), *pool(4))["causes"][0]
@@ -158,7 +168,8 @@ with t.case("a thread that no other one woke"):
 # ---- calls without a stack of their own ---------------------------------------------------------
 
 CALLS = (f"window 0 {ROUNDS * PERIOD}", "device 1 gpu", "process 1 100 app", "thread 1 1", "queue 1 1",
-         "frame 1 python upload file=/home/u/app.py line=7", "frame 2 python clCreateBuffer file=/usr/lib/python3/cl.py line=1",
+         "frame 1 python upload file=/home/u/app.py line=7",
+         "frame 2 python clCreateBuffer file=/usr/lib/python3/cl.py line=1",
          "frame 3 jit generated", "stack 1 1", "stack 2 1 2 3")
 
 
