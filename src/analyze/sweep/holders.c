@@ -18,7 +18,8 @@
 enum { MAX_BEHIND = 3 };
 
 /* In the key of a row, a thread instead of a wait. */
-#define KEY_THREAD UINT64_C(0x80000000)
+#define KEY_THREAD    UINT64_C(0x80000000)
+#define KEY_PREEMPTED UINT64_C(0x40000000)
 
 /* The thread for which a wait lasts: the holder of the lock, otherwise the thread that ended the
  * wait. 0: not known. */
@@ -39,7 +40,8 @@ int sweep_add_holding(struct sweep *sweep, const struct sweep_waiter *waiter,
 	static const struct state_wait none;
 	const struct state_wait *about =
 		waiter->behind || !waiter->wait ? &none : &sweep->thread_states.waits[waiter->wait];
-	const uint64_t who = waiter->wait ? waiter->wait : KEY_THREAD | part.thread;
+	const uint64_t rank = KEY_THREAD | (waiter->is_preempted ? KEY_PREEMPTED : 0) | part.thread;
+	const uint64_t who = waiter->wait ? waiter->wait : rank;
 	struct analysis_cpu *cpu = &sweep->analysis->cpu;
 	struct analysis_holding *row;
 	uint32_t index = sweep_rows_add(
@@ -48,6 +50,7 @@ int sweep_add_holding(struct sweep *sweep, const struct sweep_waiter *waiter,
 		(struct analysis_holding){.device = waiter->device,
 					  .wait = waiter->wait,
 					  .behind = waiter->behind,
+					  .is_preempted = waiter->is_preempted,
 					  .wait_string = about->string,
 					  .holder = about->holder,
 					  .thread = part.thread,

@@ -176,10 +176,9 @@ static int count_away(struct sweep *sweep, struct found_state *found,
 	error = observe_state(sweep, row, part);
 	if (!error)
 		error = count_short(sweep, row, moment, part);
-	if (error || moment->is_preempted)
-		return error;
-	error = sweep_count_ranks(sweep, found->device, piece, moment);
-	if (error || !moment->wait)
+	if (!error)
+		error = sweep_count_ranks(sweep, found->device, piece, moment);
+	if (error || !moment->wait || moment->is_preempted)
 		return error;
 	return sweep_count_holder(sweep,
 				  &(struct sweep_waiter){.device = found->device,

@@ -208,8 +208,10 @@ int sweep_count_ranks(struct sweep *sweep, size_t device, const struct account_p
 	const uint64_t begin = larger(moment->begin, piece->begin);
 	const uint64_t length = thread_moment_overlap(moment, piece->begin, piece->end);
 	const uint64_t steps = smaller(length / STEP_NS + 1, MAX_STEPS);
-	const struct sweep_waiter waiter = {
-		.device = device, .behind = moment->stack, .is_steady = piece->is_steady};
+	const struct sweep_waiter waiter = {.device = device,
+					    .behind = moment->stack,
+					    .is_preempted = moment->is_preempted,
+					    .is_steady = piece->is_steady};
 	uint32_t own;
 	int error = 0;
 

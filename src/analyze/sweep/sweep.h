@@ -604,8 +604,9 @@ size_t sweep_first_moment(const struct thread_state *state, uint64_t time_ns);
 /* A launching thread that waits while a device is idle. */
 struct sweep_waiter {
 	size_t device;
-	uint32_t wait;   /* number of waits; 0: for other ranks */
-	uint32_t behind; /* as in struct analysis_holding */
+	uint32_t wait;     /* number of waits; 0: for other ranks */
+	uint32_t behind;   /* as in struct analysis_holding */
+	bool is_preempted; /* as there */
 	bool is_steady;
 };
 

@@ -237,11 +237,15 @@ static enum verdict_kind kind_of_computing(const struct frame_name *names, size_
 	return VERDICT_COMPUTING;
 }
 
+bool verdict_is_rank_wait(const struct frame_name *names, size_t count)
+{
+	return is_inside(names, count, rank_waits, ARRAY_COUNT(rank_waits), true);
+}
+
 enum verdict_kind verdict_kind_of_state(const struct analysis_state *state, const char *what,
 					const struct frame_name *names, size_t count)
 {
-	if (state->doing != CAUSE_PREEMPTED &&
-	    is_inside(names, count, rank_waits, ARRAY_COUNT(rank_waits), true))
+	if (state->doing != CAUSE_PREEMPTED && verdict_is_rank_wait(names, count))
 		return VERDICT_OTHER_RANK;
 	switch (state->doing) {
 	case CAUSE_API_WAIT:

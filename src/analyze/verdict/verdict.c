@@ -44,6 +44,9 @@ enum {
 	MIN_CERTAIN = 10
 };
 
+/* Instead of the number of a wait. */
+#define PREEMPTED_IN_MPI (UINT64_C(1) << 32)
+
 struct maker {
 	const struct analysis *analysis;
 	struct frames *frames;
@@ -189,6 +192,7 @@ static int add_counterpart(struct maker *maker, const struct analysis_holding *h
 				    .weight = maker->verdict->is_whole ? holding->weight
 								       : holding->steady_weight,
 				    .away = holding->away};
+	const uint64_t wait = holding->is_preempted ? PREEMPTED_IN_MPI : holding->wait;
 	uint32_t first, behind;
 
 	if (!added.weight)
@@ -198,12 +202,11 @@ static int add_counterpart(struct maker *maker, const struct analysis_holding *h
 		return -ENOMEM;
 	if (!added.place.function && holding->wait)
 		return 0;
-	first = pair_map_find(&maker->waits, holding->wait, behind);
+	first = pair_map_find(&maker->waits, wait, behind);
 	if (first != PAIR_MAP_NONE) {
 		added.next = maker->counterparts[first].next;
 		maker->counterparts[first].next = (uint32_t)maker->counterparts_count + 1;
-	} else if (pair_map_put(&maker->waits, holding->wait, behind,
-				(uint32_t)maker->counterparts_count)) {
+	} else if (pair_map_put(&maker->waits, wait, behind, (uint32_t)maker->counterparts_count)) {
 		return -ENOMEM;
 	}
 	return array_append(maker->counterparts, maker->counterparts_capacity,
@@ -221,7 +224,8 @@ static int list_counterparts(struct maker *maker)
 	return error;
 }
 
-static const struct counterpart *first_counterpart(const struct maker *maker, uint32_t wait,
+/* wait 0: for other ranks. */
+static const struct counterpart *first_counterpart(const struct maker *maker, uint64_t wait,
 						   uint32_t behind)
 {
 	const uint32_t first = pair_map_find(&maker->waits, wait, behind);
@@ -268,10 +272,12 @@ static const struct counterpart *find_behind(const struct maker *maker, uint32_t
 	return NULL;
 }
 
-/* Divides the time of a wait among the places in which the other thread was meanwhile. */
+/* Divides the time of a wait among the places in which the other thread was meanwhile. other_ns of
+ * the whole: as ns if the late rank is certain all the time, otherwise 0. */
 static int divide_wait(struct maker *maker, struct verdict_cause cause, uint32_t wait,
 		       const struct counterpart *first, unsigned int depth)
 {
+	const bool is_certain = cause.other_ns == cause.ns, is_preempted = cause.preempted_ns;
 	const uint64_t whole_ns = cause.ns;
 	uint64_t all, weight = weight_of(maker, first, &all), done = 0, given_ns = 0;
 	int error = 0;
@@ -287,9 +293,10 @@ static int divide_wait(struct maker *maker, struct verdict_cause cause, uint32_t
 			continue;
 		done = add_saturated(done, one->weight);
 		cause.ns = part_of(whole_ns, done, weight) - given_ns;
+		cause.preempted_ns = is_preempted ? cause.ns : 0;
 		given_ns += cause.ns;
 		cause.other = one->place;
-		cause.other_ns = part_of(cause.ns, weight, all);
+		cause.other_ns = is_certain ? cause.ns : part_of(cause.ns, weight, all);
 		cause.other_thread = one->thread;
 		cause.is_other_away = one->away > one->weight / 2;
 		error = behind ? divide_wait(maker, cause, wait, behind, depth + 1)
@@ -309,6 +316,31 @@ static int add_rank_wait(struct maker *maker, const struct verdict_cause *cause)
 
 	return behind ? divide_wait(maker, *cause, 0, first_counterpart(maker, 0, behind), 0)
 		      : -ENOMEM;
+}
+
+/* A thread that polls in MPI misses nothing if it is preempted while another rank is late. */
+static int add_preempted_in_mpi(struct maker *maker, const struct verdict_cause *cause)
+{
+	struct verdict_cause late = *cause, rest = *cause;
+	const uint32_t behind = rank_place(maker, &cause->place);
+	const struct counterpart *first = first_counterpart(maker, PREEMPTED_IN_MPI, behind);
+	uint64_t all;
+	const uint64_t weight = weight_of(maker, first, &all);
+	int error;
+
+	if (!behind)
+		return -ENOMEM;
+	if (weight <= all / MIN_CERTAIN)
+		return add_cause(maker, cause);
+	late.kind = VERDICT_OTHER_RANK;
+	late.ns = late.other_ns = part_of(cause->ns, weight, all);
+	late.preempted_ns = late.ns;
+	late.other_thread = 0;
+	late.what = "";
+	rest.ns -= late.ns;
+	rest.preempted_ns = rest.ns;
+	error = divide_wait(maker, late, 0, first, 0);
+	return error ? error : add_cause(maker, &rest);
 }
 
 /* ---- states and paths ------------------------------------------------------------------------ */
@@ -379,6 +411,9 @@ static int add_state(struct maker *maker, const struct analysis_state *state, bo
 	name_place(maker->frames, names, count, &cause.place);
 	if (is_for_thread(cause.kind) || cause.kind == VERDICT_PREEMPTED)
 		cause.other_thread = other_thread_of(maker->analysis, state);
+	if (cause.kind == VERDICT_PREEMPTED && verdict_is_rank_wait(names, count) &&
+	    is_for_all_ranks(maker, state, names, count))
+		return add_preempted_in_mpi(maker, &cause);
 	if (cause.kind == VERDICT_OTHER_RANK)
 		return is_for_all_ranks(maker, state, names, count) ? add_rank_wait(maker, &cause)
 								    : add_cause(maker, &cause);

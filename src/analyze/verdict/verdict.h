@@ -111,6 +111,8 @@ void verdict_fini(struct verdict *verdict); /* NULL-safe */
 /* The kind of a state's time. names: its stack, root first. */
 enum verdict_kind verdict_kind_of_state(const struct analysis_state *state, const char *what,
 					const struct frame_name *names, size_t count);
+/* Whether a stack is inside of MPI. */
+bool verdict_is_rank_wait(const struct frame_name *names, size_t count);
 /* Whether the outermost function of MPI in a stack waits for all ranks. */
 bool verdict_is_collective(const struct frame_name *names, size_t count);
 /* The kind of a path's idle time with this cause, as in account_steady.causes. */

@@ -102,6 +102,18 @@ with t.case("a blocked wait in MPI"):
     first = verdict(*job(2), *kernels(IN_APP), *blocked, *samples(2, late))["causes"][0]
     t.equal((first["kind"], holder(first)), ("other_rank", ("refine", "/home/u/mesh.py", 51)), "the late rank")
 
+with t.case("a rank that is preempted in MPI misses nothing while another one is late"):
+    preempted = [line for i in range(ROUNDS) for line in (
+        f"sample 1 {i * PERIOD + MS} 1 stack={IN_MPI}",
+        f"switch 1 {i * PERIOD + KERNEL} preempted stack={IN_MPI} wait=stress%20(process%2077)",
+        f"switch 1 {i * PERIOD + 99 * MS} in")]
+    causes = verdict(*job(2), *kernels(IN_APP), *preempted, *samples(2, late))["causes"]
+    t.equal([(cause["kind"], holder(cause)) for cause in causes[:2]],
+            [("other_rank", ("refine", "/home/u/mesh.py", 51)), ("preempted", (None, None, None))], "the kinds")
+    t.equal(causes[0]["preempted_ns"], causes[0]["ns"], "it was off its processor all the time")
+    share = causes[0]["ns"] / (causes[0]["ns"] + causes[1]["ns"])
+    t.true(0.85 < share < 0.93, f"80 of 89 ms: {share}")
+
 with t.case("of three ranks, the only one outside of MPI"):
     first = verdict(*job(3), *kernels(IN_APP), *samples(1, waits), *samples(2, late), *samples(3, waits))["causes"][0]
     t.equal(holder(first), ("refine", "/home/u/mesh.py", 51), "the late rank")
