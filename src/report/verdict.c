@@ -174,6 +174,8 @@ static void say_preempted(const struct report *report, const struct verdict_caus
 	say_thread(report, sentence, cause->thread);
 	say(sentence, " was preempted");
 	say_in(sentence, "in", &cause->place);
+	if (cause->own_kind == VERDICT_OTHER_RANK)
+		say(sentence, " while it waited for other ranks");
 	if (*cause->what)
 		say(sentence, ", most often by %.*s", SENTENCE_NAME, cause->what);
 	if (cause->preempted_ns < cause->ns)

@@ -319,7 +319,7 @@ static int add_rank_wait(struct maker *maker, const struct verdict_cause *cause)
 }
 
 /* A thread that polls in MPI misses nothing if it is preempted while another rank is late. */
-static int add_preempted_in_mpi(struct maker *maker, const struct verdict_cause *cause)
+static int add_preempted_in_mpi(struct maker *maker, struct verdict_cause *cause)
 {
 	struct verdict_cause late = *cause, rest = *cause;
 	const uint32_t behind = rank_place(maker, &cause->place);
@@ -330,6 +330,7 @@ static int add_preempted_in_mpi(struct maker *maker, const struct verdict_cause 
 
 	if (!behind)
 		return -ENOMEM;
+	cause->own_kind = rest.own_kind = VERDICT_OTHER_RANK;
 	if (weight <= all / MIN_CERTAIN)
 		return add_cause(maker, cause);
 	late.kind = VERDICT_OTHER_RANK;
@@ -538,6 +539,8 @@ static void name_kind(struct verdict_cause *cause)
 		cause->kind = VERDICT_PREEMPTED;
 		cause->cause = CAUSE_PREEMPTED;
 	} else {
+		if (cause->own_kind == VERDICT_OTHER_RANK)
+			cause->own_kind = VERDICT_COMPUTING;
 		cause->kind = cause->own_kind;
 		cause->cause = CAUSE_ON_CPU;
 	}
@@ -561,8 +564,9 @@ static int join_lines(struct verdict *verdict)
 		if (!id) {
 			error = -ENOMEM;
 		} else if (id > count) {
-			verdict->causes[count] = verdict->causes[i];
-			verdict->causes[count++].own_kind = verdict->causes[i].kind;
+			if (verdict->causes[i].own_kind != VERDICT_OTHER_RANK)
+				verdict->causes[i].own_kind = verdict->causes[i].kind;
+			verdict->causes[count++] = verdict->causes[i];
 		} else {
 			join_cause(&verdict->causes[id - 1], &verdict->causes[i]);
 		}

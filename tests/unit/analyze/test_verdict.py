@@ -107,9 +107,13 @@ with t.case("a rank that is preempted in MPI misses nothing while another one is
         f"sample 1 {i * PERIOD + MS} 1 stack={IN_MPI}",
         f"switch 1 {i * PERIOD + KERNEL} preempted stack={IN_MPI} wait=stress%20(process%2077)",
         f"switch 1 {i * PERIOD + 99 * MS} in")]
-    causes = verdict(*job(2), *kernels(IN_APP), *preempted, *samples(2, late))["causes"]
+    found = verdict(*job(2), *kernels(IN_APP), *preempted, *samples(2, late))
+    causes = found["causes"]
+    t.true("was preempted in exchange (halo.py:70) while it waited for other ranks" in found["sentences"][2],
+           found["sentences"][2])
     t.equal([(cause["kind"], holder(cause)) for cause in causes[:2]],
             [("other_rank", ("refine", "/home/u/mesh.py", 51)), ("preempted", (None, None, None))], "the kinds")
+    t.equal(causes[1]["own_kind"], "other_rank", "the code of the rest")
     t.equal(causes[0]["preempted_ns"], causes[0]["ns"], "it was off its processor all the time")
     share = causes[0]["ns"] / (causes[0]["ns"] + causes[1]["ns"])
     t.true(0.85 < share < 0.93, f"80 of 89 ms: {share}")
