@@ -398,13 +398,17 @@ static inline struct analysis_state analysis_nameless_state(size_t device, uint3
 }
 
 /* The stacks of another thread while launching threads waited for it and one device was idle: the
- * holder of a lock, or the thread that ended the wait. */
+ * holder of a lock, the thread that ended the wait, or the late rank of an MPI job. */
 struct analysis_holding {
 	size_t device;
-	uint32_t wait;                /* as in struct analysis_state */
+	uint32_t wait; /* as in struct analysis_state; 0: for other ranks */
+	/* 0: the launching thread waited for this thread. Otherwise the stack of the thread that
+	 * waited for it: one between the two, or with wait 0 the launching thread in MPI. */
+	uint32_t behind;
+	bool is_preempted; /* wait 0: the launching thread was preempted in MPI meanwhile */
 	uint32_t wait_string, holder; /* holder: 0 if only the waker is known */
 	uint32_t thread;              /* the other thread's id */
-	uint32_t stack;               /* its stack */
+	uint32_t stack;               /* its stack; 0: no certain late rank at that time */
 	uint64_t weight; /* weight of its samples, plus ns of its intervals off the processor */
 	uint64_t steady_weight, slowest_weight; /* in the steady part, in the slowest iteration */
 	uint64_t away;                          /* part of steady_weight: off the processor */

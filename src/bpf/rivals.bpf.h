@@ -48,8 +48,8 @@ static __always_inline struct rivals *this_processor(void)
 }
 
 /* The previous thread has run since the last switch. */
-static __always_inline void rivals_ran(struct rivals *processor,
-				       const struct task_struct *previous, __u64 now_ns)
+static __always_inline void rivals_ran(struct rivals *processor, const struct task_struct *previous,
+				       __u64 now_ns)
 {
 	const __u64 ran_ns = now_ns - processor->since_ns;
 
@@ -66,8 +66,8 @@ static __always_inline void rivals_ran(struct rivals *processor,
 	}
 }
 
-static __always_inline void rivals_begin(struct rivals *processor,
-					 const struct task_struct *task, __u64 now_ns)
+static __always_inline void rivals_begin(struct rivals *processor, const struct task_struct *task,
+					 __u64 now_ns)
 {
 	struct rival *rival = &processor->all[(__u32)task->pid % RIVALS];
 

@@ -43,6 +43,12 @@ static size_t device_of(const struct report *report)
 	return report->device == ALL_DEVICES ? verdict_device(report->analysis) : report->device;
 }
 
+static void say_process(struct sentence *sentence, const struct event_process *process)
+{
+	if (process)
+		say(sentence, " of process %" PRIu32, process->pid);
+}
+
 static void say_thread(const struct report *report, struct sentence *sentence, uint32_t id)
 {
 	const struct event_thread *thread =
@@ -62,8 +68,29 @@ static void say_thread(const struct report *report, struct sentence *sentence, u
 		say(sentence, "%.60s", name);
 	else
 		say(sentence, "thread %" PRIu32 " (%.40s)", thread->tid, name);
-	if (report->analysis->processes_called > 1 && process)
-		say(sentence, " of process %" PRIu32, process->pid);
+	if (report->analysis->processes_called > 1)
+		say_process(sentence, process);
+}
+
+static const struct event_process *process_of(const struct report *report, uint32_t id)
+{
+	const struct event_thread *thread =
+		id ? model_entity(report->model, EVENT_THREAD, id) : NULL;
+
+	return thread ? model_entity(report->model, EVENT_PROCESS, thread->process) : NULL;
+}
+
+/* As say_thread, for the thread for which a launching thread waited: it may be in another process.
+ */
+static void say_other_thread(const struct report *report, struct sentence *sentence,
+			     const struct verdict_cause *cause)
+{
+	const struct event_process *other = process_of(report, cause->other_thread);
+
+	say_thread(report, sentence, cause->other_thread);
+	if (report->analysis->processes_called <= 1 && other &&
+	    other != process_of(report, cause->thread))
+		say_process(sentence, other);
 }
 
 static void say_in(struct sentence *sentence, const char *word, const struct verdict_place *place)
@@ -81,7 +108,7 @@ static void say_holder(const struct report *report, struct sentence *sentence,
 	if (!cause->other_thread)
 		return;
 	say(sentence, ", which ");
-	say_thread(report, sentence, cause->other_thread);
+	say_other_thread(report, sentence, cause);
 	say(sentence, " held");
 	say_in(sentence, "in", &cause->other);
 }
@@ -94,9 +121,31 @@ static void say_awaited(const struct report *report, struct sentence *sentence,
 		say(sentence, "another thread");
 		return;
 	}
-	say_thread(report, sentence, cause->other_thread);
+	say_other_thread(report, sentence, cause);
 	if (cause->other.function)
 		say(sentence, ", which %s", cause->is_other_away ? "waited" : "computed");
+	say_in(sentence, "in", &cause->other);
+}
+
+/* "waited in exchange (halo.c:70) for rank 1 of 2, which computed in refine (mesh.c:51)" */
+static void say_rank(const struct report *report, struct sentence *sentence,
+		     const struct verdict_cause *cause)
+{
+	const struct event_process *process = process_of(report, cause->other_thread);
+	char rank[64];
+
+	say(sentence, " waited");
+	say_in(sentence, "in", &cause->place);
+	say(sentence, " for ");
+	if (!cause->other.function || !process) {
+		say(sentence, "other ranks");
+		return;
+	}
+	if (cause->other_ns < cause->ns / 10 * 9)
+		say(sentence, "other ranks, %s of that time for ",
+		    format_percent(cause->other_ns, cause->ns).text);
+	say(sentence, "%s, which %s", analysis_rank_text(process, rank, sizeof(rank)),
+	    cause->is_other_away ? "waited" : "computed");
 	say_in(sentence, "in", &cause->other);
 }
 
@@ -112,7 +161,6 @@ static void say_wait(const struct verdict_cause *cause, struct sentence *sentenc
 		[VERDICT_CHILD_PROCESS] = "waited for a child process",
 		[VERDICT_SLEEP] = "slept",
 		[VERDICT_EVENT_WAIT] = "waited for an event",
-		[VERDICT_OTHER_RANK] = "waited for other ranks",
 		[VERDICT_BLOCKED] = "was blocked",
 	};
 
@@ -136,6 +184,8 @@ static void say_preempted(const struct report *report, const struct verdict_caus
 	say_thread(report, sentence, cause->thread);
 	say(sentence, " was preempted");
 	say_in(sentence, "in", &cause->place);
+	if (cause->own_kind == VERDICT_OTHER_RANK)
+		say(sentence, " while it waited for other ranks");
 	if (*cause->what)
 		say(sentence, ", most often by %.*s", SENTENCE_NAME, cause->what);
 	if (cause->preempted_ns < cause->ns)
@@ -227,6 +277,9 @@ static void say_cause(const struct report *report, const struct verdict_cause *c
 		say(sentence, " waited");
 		say_in(sentence, "in", &cause->place);
 		say_awaited(report, sentence, cause);
+		return;
+	case VERDICT_OTHER_RANK:
+		say_rank(report, sentence, cause);
 		return;
 	case VERDICT_BUILD:
 	case VERDICT_MODULE_LOAD:
@@ -522,6 +575,8 @@ static void write_cause(const struct report *report, const struct verdict *verdi
 		json_pair_object(json, "holder");
 		json_pair_text(json, "thread", thread_name(report, cause->other_thread));
 		write_place(&cause->other, json);
+		if (cause->kind == VERDICT_OTHER_RANK)
+			json_pair_u64(json, "ns", cause->other_ns);
 		json_object_end(json);
 	}
 }

@@ -4,6 +4,7 @@
 import os
 
 import duet_test
+import trace_stacks
 from duet_test import ROOT, run, text
 
 t = duet_test.Suite()
@@ -43,6 +44,31 @@ with t.case("an error in Python stays what it is"):
     plain, recorded = t.unharmed(command, t.path("broken.duet"), stderr=False)
     t.equal(plain.status, 1, "status without duet")
     t.true(b"Error" in recorded.stderr, "the traceback is there")
+
+with t.case("a slow call has the stack of its caller, a fast one has none"):
+    script = t.path("slow.py")
+    with open(script, "w", encoding="utf-8") as file:
+        file.write("""
+import numpy
+import pyopencl as cl
+
+context = cl.create_some_context(interactive=False)
+
+def upload(host):
+    return cl.Buffer(context, cl.mem_flags.COPY_HOST_PTR, hostbuf=host)
+
+upload(numpy.ones(1 << 26, numpy.uint8))
+for i in range(50):
+    cl.get_platforms()
+""")
+    output = t.path("slow.duet")
+    t.equal(t.record([PYTHON, script], output, options=("--collect", "opencl")).status, 0, "status")
+    trace = trace_stacks.Trace(output)
+    slow = [stack for function, stack in trace.calls if function == "clCreateBuffer"]
+    fast = [stack for function, stack in trace.calls if function == "clGetPlatformIDs"]
+    made = sum(row["count"] for row in t.report(output)["api"] if row["name"] == "clGetPlatformIDs")
+    t.equal([frame.name for frame in trace.chain(slow[0]) if frame.type == "python"], ["upload", "<module>"], "its callers")
+    t.true(made >= 50 and len(fast) < 10, f"{len(fast)} of {made} fast calls have a stack")
 
 with t.case("multiprocessing with spawn"):
     script = t.path("spawned.py")

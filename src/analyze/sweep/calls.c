@@ -135,6 +135,17 @@ static uint32_t awaited_device(const struct sweep *sweep, const struct event_api
 		       : 0;
 }
 
+/* A short call without a stack of its own is seldom seen by a sample. Until the next sample it has
+ * the stack that was seen last inside of a call of the same function: so each place has the time
+ * that is in proportion to its samples. 0: not known. */
+static uint32_t earlier_stack(const struct sweep *sweep, size_t thread, const struct event_api *row)
+{
+	const uint32_t stack =
+		pair_map_find(&sweep->thread_states.called_stacks, thread, row->function_string);
+
+	return stack == PAIR_MAP_NONE ? 0 : stack;
+}
+
 /* If calls overlap, the call that began first counts, as in the account. A launch without duration
  * is kept too, because it separates the calls before it from those after it. */
 int sweep_note_call(struct sweep *sweep, size_t thread, const struct event_api *row, bool is_launch)
@@ -142,18 +153,21 @@ int sweep_note_call(struct sweep *sweep, size_t thread, const struct event_api *
 	struct thread_called *called = &sweep->per_thread.states[thread].called;
 	uint64_t begin = row->begin > called->last_end ? row->begin : called->last_end;
 	uint64_t end = row->end > begin ? row->end : begin;
+	uint32_t stack;
 
 	if (begin == end && !is_launch)
 		return 0;
 	compact(sweep, called, row->begin);
+	stack = row->stack ? row->stack : earlier_stack(sweep, thread, row);
 	if (array_append(called->calls, called->capacity, called->count,
 			 (struct thread_call){.begin = begin,
 					      .end = end,
 					      .inside_ns = end - begin,
 					      .function = row->function_string,
-					      .stack = row->stack,
+					      .stack = stack,
 					      .device = awaited_device(sweep, row),
 					      .is_own = row->stack != 0,
+					      .is_earlier = stack && !row->stack,
 					      .is_wait = row->type == API_TYPE_WAIT,
 					      .is_launch = is_launch}))
 		return -ENOMEM;
@@ -215,14 +229,18 @@ static bool is_cut(const struct analysis *analysis, uint32_t stack)
 }
 
 /* A call without a stack of its own gets the first complete stack seen inside of it. */
-void sweep_see_in_call(struct sweep *sweep, size_t thread, uint64_t time_ns, uint32_t stack)
+int sweep_see_in_call(struct sweep *sweep, size_t thread, uint64_t time_ns, uint32_t stack)
 {
 	struct thread_called *called = &sweep->per_thread.states[thread].called;
 	struct thread_call *last = called->count ? &called->calls[called->count - 1] : NULL;
 
-	if (stack && last && !last->stack && last->begin <= time_ns && time_ns < last->end &&
-	    !is_cut(sweep->analysis, stack))
+	if (!stack || !last || last->is_own || last->begin > time_ns || time_ns >= last->end ||
+	    is_cut(sweep->analysis, stack))
+		return 0;
+	if (!last->stack || last->is_earlier)
 		last->stack = stack;
+	last->is_earlier = false;
+	return pair_map_put(&sweep->thread_states.called_stacks, thread, last->function, stack);
 }
 
 static struct observed_part overlap(const struct thread_call *call, uint64_t begin, uint64_t end)

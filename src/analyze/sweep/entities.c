@@ -205,6 +205,8 @@ int sweep_make_tables(struct sweep *sweep)
 	if (!error)
 		error = make_threads(sweep);
 	if (!error)
+		error = sweep_make_ranks(sweep);
+	if (!error)
 		error = sweep_make_metrics(sweep);
 	return error ? error : sweep_make_ranges(sweep);
 }
@@ -219,6 +221,7 @@ void sweep_entities_fini(struct sweep *sweep)
 	free(per_thread->times);
 	free(per_thread->kept);
 	free(sweep->entities.thread_process);
+	sweep_ranks_fini(&sweep->ranks_of_job);
 	free(sweep->untimed.lists);
 	free(sweep->lasts);
 }

@@ -100,105 +100,11 @@ static int find_state(struct sweep *sweep, const struct found_state *found,
 			ret_row);
 }
 
-/* The thread for which a wait lasts: the holder of the lock, otherwise the thread that ended the
- * wait. 0: not known. */
-static uint32_t awaited(const struct sweep *sweep, uint32_t wait)
-{
-	const struct state_wait *about = &sweep->thread_states.waits[wait];
-
-	if (about->holder || !about->waker)
-		return about->holder;
-	return sweep->analysis->cpu.wakers[about->waker - 1].thread;
-}
-
-struct holding_part {
-	uint32_t stack;
-	uint64_t weight;
-	bool is_away;
-};
-
-static int add_holding(struct sweep *sweep, const struct found_state *found,
-		       struct holding_part part)
-{
-	const struct state_wait *about = &sweep->thread_states.waits[found->wait];
-	struct analysis_cpu *cpu = &sweep->analysis->cpu;
-	struct analysis_holding *row;
-	uint32_t index = sweep_rows_add(
-		&sweep->thread_states.holdings, (uint64_t)found->device << 32 | found->wait,
-		part.stack, cpu->holdings, cpu->holdings_count,
-		(struct analysis_holding){.device = found->device,
-					  .wait = found->wait,
-					  .wait_string = about->string,
-					  .holder = about->holder,
-					  .thread = awaited(sweep, found->wait),
-					  .stack = part.stack});
-
-	if (index == PAIR_MAP_NONE)
-		return -ENOMEM;
-	row = &cpu->holdings[index];
-	row->weight = add_saturated(row->weight, part.weight);
-	if (found->piece->is_slowest)
-		row->slowest_weight = add_saturated(row->slowest_weight, part.weight);
-	if (!found->piece->is_steady)
-		return 0;
-	row->steady_weight = add_saturated(row->steady_weight, part.weight);
-	if (part.is_away)
-		row->away = add_saturated(row->away, part.weight);
-	return 0;
-}
-
 static int observe_state(struct sweep *sweep, const struct analysis_state *row,
 			 struct observed_part part)
 {
 	part.row = (uint32_t)(row - sweep->analysis->cpu.states);
 	return sweep_observe_part(sweep, &part);
-}
-
-/* The overlap of [begin, end) with an interval off the processor. */
-static uint64_t overlap(const struct thread_moment *moment, uint64_t begin, uint64_t end)
-{
-	uint64_t from = moment->begin > begin ? moment->begin : begin;
-	uint64_t to = moment->end < end ? moment->end : end;
-
-	return from < to ? to - from : 0;
-}
-
-/* Counts what the other thread did in [begin, end), while a launching thread waited for it. A woken
- * thread may get its processor later. If the other one blocks before that, it has released the
- * lock. */
-static int count_holder(struct sweep *sweep, const struct found_state *found,
-			const struct thread_moment *wait, uint64_t begin, uint64_t end)
-{
-	size_t thread = entity_index_find(&sweep->entities.threads, awaited(sweep, found->wait));
-	const struct thread_state *state = &sweep->per_thread.states[thread];
-	size_t i = state->moments_count;
-	int error = 0;
-
-	if (thread == sweep->entities.threads.count)
-		return 0;
-	while (i > state->moments_first && state->moments[i - 1].end >= begin)
-		i--;
-	for (; i < state->moments_count && state->moments[i].begin < end && !error; i++) {
-		const struct thread_moment *moment = &state->moments[i];
-		const bool is_in = moment->begin >= begin && moment->begin < end;
-		const bool is_away = moment->begin != moment->end;
-		uint64_t weight = is_away ? overlap(moment, begin, end)
-				  : is_in ? moment->weight
-					  : 0;
-
-		if (wait->is_woken && moment->begin != moment->end && moment->end >= wait->end)
-			continue;
-		if (weight && moment->stack)
-			error = add_holding(sweep, found,
-					    (struct holding_part){moment->stack, weight, is_away});
-	}
-	if (!error && !wait->is_woken && state->since_ns < end && state->stack &&
-	    !state->is_preempted)
-		error = add_holding(sweep, found,
-				    (struct holding_part){state->stack,
-							  end - larger(state->since_ns, begin),
-							  true});
-	return error;
 }
 
 static unsigned int length_class(uint64_t length_ns)
@@ -253,10 +159,11 @@ static int count_away(struct sweep *sweep, struct found_state *found,
 		      const struct thread_moment *moment)
 {
 	const struct account_piece *piece = found->piece;
-	const struct observed_part part = {.table = OBSERVED_STATE_KNOWN,
-					   .begin = larger(moment->begin, piece->begin),
-					   .end = smaller(moment->end, piece->end),
-					   .by = overlap(moment, piece->begin, piece->end)};
+	const struct observed_part part = {
+		.table = OBSERVED_STATE_KNOWN,
+		.begin = larger(moment->begin, piece->begin),
+		.end = smaller(moment->end, piece->end),
+		.by = thread_moment_overlap(moment, piece->begin, piece->end)};
 	struct analysis_state *row;
 	int error;
 
@@ -272,9 +179,16 @@ static int count_away(struct sweep *sweep, struct found_state *found,
 	error = observe_state(sweep, row, part);
 	if (!error)
 		error = count_short(sweep, row, moment, part);
+	if (!error)
+		error = sweep_count_ranks(sweep, found->device, piece, moment);
 	if (error || !moment->wait || moment->is_preempted)
 		return error;
-	return count_holder(sweep, found, moment, part.begin, part.end);
+	return sweep_count_holder(sweep,
+				  &(struct sweep_waiter){.device = found->device,
+							 .wait = found->wait,
+							 .is_steady = piece->is_steady,
+							 .is_slowest = piece->is_slowest},
+				  moment, part.begin, part.end);
 }
 
 static int count_moment(struct sweep *sweep, struct found_state *found,
@@ -294,11 +208,12 @@ static int count_moment(struct sweep *sweep, struct found_state *found,
 	if (error)
 		return error;
 	row->seen = add_saturated(row->seen, moment->weight);
-	return observe_state(sweep, row,
-			     (struct observed_part){.table = OBSERVED_STATE_SEEN,
-						    .begin = moment->begin,
-						    .end = moment->begin,
-						    .by = moment->weight});
+	error = observe_state(sweep, row,
+			      (struct observed_part){.table = OBSERVED_STATE_SEEN,
+						     .begin = moment->begin,
+						     .end = moment->begin,
+						     .by = moment->weight});
+	return error ? error : sweep_count_ranks(sweep, found->device, found->piece, moment);
 }
 
 /* The time counts as seen too: time of calls that are dropped later is divided like the known time.
@@ -335,11 +250,9 @@ int sweep_on_thread(void *context, const struct account *account, const struct a
 	struct sweep *sweep = context;
 	struct thread_state *state = &sweep->per_thread.states[piece->thread];
 	struct found_state found = {.device = sweep_device_of(sweep, account), .piece = piece};
-	size_t i = state->moments_count;
+	size_t i = sweep_first_moment(state, piece->begin);
 	int error = 0;
 
-	while (i > state->moments_first && state->moments[i - 1].end >= piece->begin)
-		i--;
 	for (; i < state->moments_count && !error; i++)
 		error = count_moment(sweep, &found, &state->moments[i]);
 	return error;

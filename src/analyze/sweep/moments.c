@@ -37,6 +37,21 @@ int sweep_keep_moment(struct thread_state *state, const struct thread_moment *mo
 	return array_append(state->moments, state->moments_capacity, state->moments_count, *moment);
 }
 
+size_t sweep_first_moment(const struct thread_state *state, uint64_t time_ns)
+{
+	size_t low = state->moments_first, high = state->moments_count;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (state->moments[middle].end < time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 static void forget_moments(struct sweep_per_thread *per_thread, size_t thread, const uint64_t *kept,
 			   size_t count)
 {

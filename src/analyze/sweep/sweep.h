@@ -44,6 +44,15 @@ struct thread_moment {
 	bool is_woken;     /* off it until another thread ended the wait */
 };
 
+/* The overlap of [begin, end) with an interval off the processor. */
+static inline uint64_t thread_moment_overlap(const struct thread_moment *moment, uint64_t begin,
+					     uint64_t end)
+{
+	const uint64_t from = larger(moment->begin, begin), to = smaller(moment->end, end);
+
+	return from < to ? to - from : 0;
+}
+
 /* The reason of a wait: its text, the thread that holds the lock or the like, and the thread that
  *                       ended the wait. Also used for a call: the function, and the calling thread
  *                       where the
@@ -63,6 +72,7 @@ struct thread_call {
 	uint32_t device;          /* index + 1 of the device that it waits for; 0: not known */
 	bool is_own; /* the guest recorded the stack with the call; otherwise a sample or a switch
 			inside of the call has it */
+	bool is_earlier; /* inside of an earlier call of the function by this thread */
 	bool is_wait, is_launch;
 };
 
@@ -251,12 +261,14 @@ struct sweep_ranges {
 /* sweep/wakers.c, sweep/idle_states.c, sweep/threads.c and sweep/gil.c */
 struct sweep_thread_states {
 	struct sweep_rows states;     /* (state_key, wait << 32 | stack) */
-	struct sweep_rows holdings;   /* (device << 32 | wait, stack) */
+	struct sweep_rows holdings;   /* (device << 32 | wait or thread, behind << 32 | stack) */
 	struct sweep_rows wakers;     /* (thread << 32 | name, the next one) -> number */
 	struct sweep_rows aways;      /* (stack, wait string << 1 | is_preempted) */
 	struct sweep_rows gils;       /* (function string, stack) */
 	struct pair_map wait_numbers; /* (wait string << 32 | holder, waker) -> number of waits */
-	struct state_wait *waits;     /* owned; number 0 is none */
+	/* (thread, function) -> the last stack seen inside of a call without one of its own */
+	struct pair_map called_stacks;
+	struct state_wait *waits; /* owned; number 0 is none */
 	size_t waits_count, waits_capacity;
 };
 
@@ -283,6 +295,13 @@ struct sweep_untimed {
 	size_t skipped_next;           /* index of the next launch that is skipped */
 };
 
+/* sweep/ranks.c: the ranks of an MPI job. */
+struct sweep_ranks {
+	uint32_t count;         /* 0: no job, several jobs, or one with too many ranks */
+	uint32_t *threads;      /* owned; by rank: index of the thread that calls MPI */
+	struct pair_map stacks; /* (stack, 0) -> 1: it is inside of the MPI library, 0: it is not */
+};
+
 /* Kinds of rows that the trace has. */
 struct sweep_trace {
 	bool has_instructions;
@@ -305,6 +324,7 @@ struct sweep {
 	struct sweep_samples samples;
 	struct sweep_ranges ranges;
 	struct sweep_thread_states thread_states;
+	struct sweep_ranks ranks_of_job;
 	struct sweep_instructions instructions;
 	struct addresses *addresses; /* owned; NULL: the trace has no such samples */
 	struct windows *windows;     /* owned; NULL: the trace has no such samples */
@@ -585,6 +605,43 @@ int sweep_find_waker(struct sweep *sweep, const struct event_switch *row, uint64
 
 int sweep_keep_moment(struct thread_state *state, const struct thread_moment *moment);
 
+/* The first moment with an end at or after time_ns; moments_count: none. */
+size_t sweep_first_moment(const struct thread_state *state, uint64_t time_ns);
+
+/* ---- sweep/holders.c ---- */
+
+/* A launching thread that waits while a device is idle. */
+struct sweep_waiter {
+	size_t device;
+	uint32_t wait;     /* number of waits; 0: for other ranks */
+	uint32_t behind;   /* as in struct analysis_holding */
+	bool is_preempted; /* as there */
+	bool is_steady, is_slowest;
+};
+
+/* A part of the time of another thread meanwhile. */
+struct sweep_holding {
+	uint32_t thread, stack;
+	uint64_t weight;
+	bool is_away;
+};
+
+int sweep_add_holding(struct sweep *sweep, const struct sweep_waiter *waiter,
+		      struct sweep_holding part);
+/* Counts what the threads did in [begin, end) for which the launching thread waited. */
+int sweep_count_holder(struct sweep *sweep, const struct sweep_waiter *waiter,
+		       const struct thread_moment *wait, uint64_t begin, uint64_t end);
+
+/* ---- sweep/ranks.c ---- */
+
+int sweep_make_ranks(struct sweep *sweep);
+void sweep_ranks_fini(struct sweep_ranks *ranks);
+/* Notes a stack of a thread: a thread that was in the MPI library is its rank's. */
+void sweep_see_rank(struct sweep *sweep, size_t thread, uint32_t stack);
+/* For a moment of a launching thread inside of MPI: counts what the late rank did. */
+int sweep_count_ranks(struct sweep *sweep, size_t device, const struct account_piece *piece,
+		      const struct thread_moment *moment);
+
 /* ---- sweep/thread_states.c and sweep/idle_states.c ---- */
 
 void sweep_states_fini(struct sweep *sweep);
@@ -617,7 +674,7 @@ int sweep_cut_call(struct sweep_per_thread *per_thread, size_t thread, const str
 int sweep_note_call(struct sweep *sweep, size_t thread, const struct event_api *row,
 		    bool is_launch);
 /* Uses the stack of a sample or a switch for the call of the thread that it is in. */
-void sweep_see_in_call(struct sweep *sweep, size_t thread, uint64_t time_ns, uint32_t stack);
+int sweep_see_in_call(struct sweep *sweep, size_t thread, uint64_t time_ns, uint32_t stack);
 int sweep_on_calls(void *context, const struct account *account, const struct account_piece *piece);
 
 /* ---- sweep/threads.c ---- */

@@ -116,10 +116,9 @@ static int go_away(struct sweep *sweep, size_t thread, const struct event_switch
 
 	if (thread == sweep->entities.threads.count || state->since_ns != UINT64_MAX)
 		return 0;
-	if (is_in_call(&sweep->per_thread, thread, row->time)) {
-		sweep_see_in_call(sweep, thread, row->time, row->stack);
-		return 0;
-	}
+	if (is_in_call(&sweep->per_thread, thread, row->time))
+		return sweep_see_in_call(sweep, thread, row->time, row->stack);
+	sweep_see_rank(sweep, thread, row->stack);
 	state->since_ns = row->time;
 	state->is_preempted = row->reason == SWITCH_PREEMPTED;
 	state->stack = row->stack;
@@ -177,10 +176,9 @@ int sweep_take_sample(struct sweep *sweep, const struct event_cpu_sample *row)
 	if (thread == sweep->entities.threads.count ||
 	    !sweep_source_is_time(sweep, row->source_string))
 		return 0;
-	if (is_in_call(&sweep->per_thread, thread, row->time)) {
-		sweep_see_in_call(sweep, thread, row->time, row->stack);
-		return 0;
-	}
+	if (is_in_call(&sweep->per_thread, thread, row->time))
+		return sweep_see_in_call(sweep, thread, row->time, row->stack);
+	sweep_see_rank(sweep, thread, row->stack);
 	sweep->per_thread.states[thread].sampled_ns = row->time;
 	sweep->per_thread.states[thread].sampled_stack = row->stack;
 	return sweep_keep_moment(
@@ -205,4 +203,5 @@ void sweep_states_fini(struct sweep *sweep)
 	pair_map_fini(&states->aways.rows);
 	pair_map_fini(&states->gils.rows);
 	pair_map_fini(&states->wait_numbers);
+	pair_map_fini(&states->called_stacks);
 }

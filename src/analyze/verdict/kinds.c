@@ -139,6 +139,11 @@ static const char *const waiting_modules[] = {"threading.py", "queue.py",  "_bas
 /* Functions that wait for other ranks of a job, also if they poll. */
 static const char *const rank_waits[] = {"MPI_", "PMPI_", "opal_progress", "ompi_", "ucp_worker"};
 
+/* Functions of MPI that no rank leaves before all have come. */
+static const char *const collectives[] = {"Barrier",        "Allreduce", "Allgather",
+					  "Alltoall",       "Init",      "Finalize",
+					  "Reduce_scatter", "Comm_",     "Win_fence"};
+
 static const char *const collections[] = {"gc_collect", "PyGC_Collect", "collect_generations",
 					  "gc.collect", FRAME_GARBAGE};
 
@@ -296,11 +301,15 @@ enum verdict_kind verdict_kind_of_computing(const struct frame_name *names, size
 	return VERDICT_COMPUTING;
 }
 
+bool verdict_is_rank_wait(const struct frame_name *names, size_t count)
+{
+	return is_inside(names, count, rank_waits, ARRAY_COUNT(rank_waits), true);
+}
+
 enum verdict_kind verdict_kind_of_state(const struct analysis_state *state, const char *what,
 					const struct frame_name *names, size_t count)
 {
-	if (state->doing != CAUSE_PREEMPTED &&
-	    is_inside(names, count, rank_waits, ARRAY_COUNT(rank_waits), true))
+	if (state->doing != CAUSE_PREEMPTED && verdict_is_rank_wait(names, count))
 		return VERDICT_OTHER_RANK;
 	switch (state->doing) {
 	case CAUSE_API_WAIT:
@@ -315,6 +324,17 @@ enum verdict_kind verdict_kind_of_state(const struct analysis_state *state, cons
 	default:
 		return kind_of_wait(what, names, count);
 	}
+}
+
+bool verdict_is_collective(const struct frame_name *names, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const char *name = names[i].function + (names[i].function[0] == 'P');
+
+		if (strncmp(name, "MPI_", 4) == 0)
+			return has_any(name + 4, collectives, ARRAY_COUNT(collectives), true);
+	}
+	return false;
 }
 
 enum verdict_kind verdict_kind_of_path(enum account_cause cause)

@@ -30,19 +30,32 @@ enum { MAX_STACKS = 4096 }; /* the longest states get a function; the others are
 
 /* A place of a launching thread's counterpart during all waits with one number. */
 struct counterpart {
-	uint32_t wait; /* number */
-	struct verdict_place place;
+	struct verdict_place place; /* without a function: the late rank is not certain */
 	uint32_t thread;
 	uint64_t weight, away;
 	uint32_t next; /* index + 1 of the next one of the same wait; 0: none */
 };
 
+enum {
+	/* A pool's thread or two may be between a launching thread and the one that it waits for.
+	 */
+	MAX_DEPTH = 4,
+	/* A late rank is named if it is certain for 1 / MIN_CERTAIN of the wait. */
+	MIN_CERTAIN = 10
+};
+
+/* Instead of the number of a wait. */
+#define PREEMPTED_IN_MPI (UINT64_C(1) << 32)
+
 struct maker {
 	const struct analysis *analysis;
 	struct frames *frames;
 	struct verdict *verdict;
-	struct string_table keys;         /* keys of causes: an id is an index + 1 */
-	struct pair_map waits;            /* (wait, 0) -> index of the first counterpart */
+	struct string_table keys; /* keys of causes: an id is an index + 1 */
+	/* (wait, stack behind), or with wait 0 (0, place behind) -> index of the first counterpart
+	 */
+	struct pair_map waits;
+	struct string_table places;       /* places in which threads wait for other ranks */
 	struct counterpart *counterparts; /* owned */
 	size_t counterparts_count, counterparts_capacity;
 	uint64_t *divided; /* owned; by path: its dependency time that add_dependencies has added */
@@ -53,9 +66,22 @@ static bool is_whole(const struct verdict *verdict)
 	return verdict->scope == VERDICT_WHOLE;
 }
 
+static void name_place(const struct frames *frames, const struct frame_name *names, size_t count,
+		       struct verdict_place *place)
+{
+	const struct frame_name *best = frames_own(frames, names, count);
+
+	if (!best || best->class == FRAME_CLASS_TRUNCATED)
+		return;
+	place->function = best->function;
+	place->file = best->file;
+	place->line = best->line;
+	place->is_own = frames_is_own(frames, best);
+}
+
 int verdict_find_place(struct frames *frames, uint32_t stack, struct verdict_place *ret_place)
 {
-	const struct frame_name *names, *best;
+	const struct frame_name *names;
 	size_t count;
 
 	*ret_place = (struct verdict_place){.stack = stack};
@@ -63,14 +89,17 @@ int verdict_find_place(struct frames *frames, uint32_t stack, struct verdict_pla
 		return 0;
 	if (frames_of_stack(frames, stack, &names, &count))
 		return -ENOMEM;
-	best = frames_own(frames, names, count);
-	if (!best || best->class == FRAME_CLASS_TRUNCATED)
-		return 0;
-	ret_place->function = best->function;
-	ret_place->file = best->file;
-	ret_place->line = best->line;
-	ret_place->is_own = frames_is_own(frames, best);
+	name_place(frames, names, count, ret_place);
 	return 0;
+}
+
+/* Number of frames outside of the call, in a stack that was seen inside of it. */
+static size_t count_callers(const struct frame_name *names, size_t count, const char *function)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(names[i].function, function) == 0)
+			return i;
+	return count;
 }
 
 /* ---- first step: sums by line --------------------------------------------------------------- */
@@ -138,38 +167,64 @@ static int add_cause(struct maker *maker, const struct verdict_cause *cause)
 	earlier->ns += cause->ns;
 	earlier->preempted_ns += cause->preempted_ns;
 	earlier->has_others |= strcmp(earlier->what, cause->what) != 0;
+	earlier->other_ns += cause->other_ns;
 	return 0;
 }
 
 /* ---- places of the other threads ------------------------------------------------------------- */
 
-static uint64_t weight_of(const struct maker *maker, const struct analysis_holding *holding)
+static uint64_t holding_weight(const struct maker *maker, const struct analysis_holding *holding)
 {
 	if (maker->verdict->scope == VERDICT_SLOWEST)
 		return holding->slowest_weight;
 	return is_whole(maker->verdict) ? holding->weight : holding->steady_weight;
 }
 
+/* The user's function distinguishes waits for other ranks, because a rank that polls has many
+ * stacks. 0: out of memory. */
+static uint32_t rank_place(struct maker *maker, const struct verdict_place *place)
+{
+	char key[4096];
+
+	snprintf(key, sizeof(key), "%.2000s %.2000s", text_of(place->function),
+		 text_of(place->file));
+	return string_table_add(&maker->places, key, strlen(key));
+}
+
+static int find_behind_key(struct maker *maker, const struct analysis_holding *holding,
+			   uint32_t *ret_behind)
+{
+	struct verdict_place place;
+
+	*ret_behind = holding->behind;
+	if (holding->wait)
+		return 0;
+	if (verdict_find_place(maker->frames, holding->behind, &place))
+		return -ENOMEM;
+	*ret_behind = rank_place(maker, &place);
+	return *ret_behind ? 0 : -ENOMEM;
+}
+
 static int add_counterpart(struct maker *maker, const struct analysis_holding *holding)
 {
-	struct counterpart added = {.wait = holding->wait,
-				    .thread = holding->thread,
-				    .weight = weight_of(maker, holding),
+	struct counterpart added = {.thread = holding->thread,
+				    .weight = holding_weight(maker, holding),
 				    .away = holding->away};
-	uint32_t first;
+	const uint64_t wait = holding->is_preempted ? PREEMPTED_IN_MPI : holding->wait;
+	uint32_t first, behind;
 
 	if (!added.weight)
 		return 0;
-	if (verdict_find_place(maker->frames, holding->stack, &added.place))
+	if (verdict_find_place(maker->frames, holding->stack, &added.place) ||
+	    find_behind_key(maker, holding, &behind))
 		return -ENOMEM;
-	if (!added.place.function)
+	if (!added.place.function && holding->wait)
 		return 0;
-	first = pair_map_find(&maker->waits, holding->wait, 0);
+	first = pair_map_find(&maker->waits, wait, behind);
 	if (first != PAIR_MAP_NONE) {
 		added.next = maker->counterparts[first].next;
 		maker->counterparts[first].next = (uint32_t)maker->counterparts_count + 1;
-	} else if (pair_map_put(&maker->waits, holding->wait, 0,
-				(uint32_t)maker->counterparts_count)) {
+	} else if (pair_map_put(&maker->waits, wait, behind, (uint32_t)maker->counterparts_count)) {
 		return -ENOMEM;
 	}
 	return array_append(maker->counterparts, maker->counterparts_capacity,
@@ -187,11 +242,13 @@ static int list_counterparts(struct maker *maker)
 	return error;
 }
 
-static const struct counterpart *first_counterpart(const struct maker *maker, uint32_t wait)
+/* wait 0: for other ranks. */
+static const struct counterpart *first_counterpart(const struct maker *maker, uint64_t wait,
+						   uint32_t behind)
 {
-	const uint32_t first = pair_map_find(&maker->waits, wait, 0);
+	const uint32_t first = pair_map_find(&maker->waits, wait, behind);
 
-	return wait && first != PAIR_MAP_NONE ? &maker->counterparts[first] : NULL;
+	return (wait || behind) && first != PAIR_MAP_NONE ? &maker->counterparts[first] : NULL;
 }
 
 static const struct counterpart *next_counterpart(const struct maker *maker,
@@ -200,32 +257,109 @@ static const struct counterpart *next_counterpart(const struct maker *maker,
 	return one->next ? &maker->counterparts[one->next - 1] : NULL;
 }
 
-/* Divides the time of a wait among the places in which the other thread was meanwhile. */
-static int add_wait(struct maker *maker, struct verdict_cause cause, uint32_t wait)
+/* The weight of those with a known place. *ret_all: that of all. */
+static uint64_t weight_of(const struct maker *maker, const struct counterpart *first,
+			  uint64_t *ret_all)
 {
-	const struct counterpart *first = first_counterpart(maker, wait);
+	uint64_t known = 0, all = 0;
+
+	for (const struct counterpart *one = first; one; one = next_counterpart(maker, one)) {
+		all = add_saturated(all, one->weight);
+		known = add_saturated(known, one->place.function ? one->weight : 0);
+	}
+	*ret_all = all;
+	return known;
+}
+
+static uint64_t part_of(uint64_t whole, uint64_t share, uint64_t all)
+{
+	return (uint64_t)((unsigned __int128)whole * smaller(share, all) / all);
+}
+
+/* The counterparts behind a thread that has no code of the user's; NULL: none of them has. */
+static const struct counterpart *find_behind(const struct maker *maker, uint32_t wait,
+					     const struct counterpart *one)
+{
+	const struct counterpart *first =
+		one->place.is_own ? NULL : first_counterpart(maker, wait, one->place.stack);
+
+	for (const struct counterpart *other = first; wait && other;
+	     other = next_counterpart(maker, other))
+		if (other->place.is_own || find_behind(maker, wait, other))
+			return first;
+	return NULL;
+}
+
+/* Divides the time of a wait among the places in which the other thread was meanwhile. other_ns of
+ * the whole: as ns if the late rank is certain all the time, otherwise 0. */
+static int divide_wait(struct maker *maker, struct verdict_cause cause, uint32_t wait,
+		       const struct counterpart *first, unsigned int depth)
+{
+	const bool is_certain = cause.other_ns == cause.ns, is_preempted = cause.preempted_ns;
 	const uint64_t whole_ns = cause.ns;
-	uint64_t weight = 0, done = 0;
+	uint64_t all, weight = weight_of(maker, first, &all), done = 0, given_ns = 0;
 	int error = 0;
 
-	for (const struct counterpart *one = first; one; one = next_counterpart(maker, one))
-		weight = add_saturated(weight, one->weight);
-	if (!weight)
+	if (weight <= all / MIN_CERTAIN)
 		return add_cause(maker, &cause);
 	for (const struct counterpart *one = first; one && !error;
 	     one = next_counterpart(maker, one)) {
-		const uint64_t before = (uint64_t)((unsigned __int128)whole_ns * done / weight);
+		const struct counterpart *behind =
+			depth < MAX_DEPTH ? find_behind(maker, wait, one) : NULL;
 
+		if (!one->place.function)
+			continue;
 		done = add_saturated(done, one->weight);
-		cause.ns =
-			(uint64_t)((unsigned __int128)whole_ns * smaller(done, weight) / weight) -
-			before;
+		cause.ns = part_of(whole_ns, done, weight) - given_ns;
+		cause.preempted_ns = is_preempted ? cause.ns : 0;
+		given_ns += cause.ns;
 		cause.other = one->place;
+		cause.other_ns = is_certain ? cause.ns : part_of(cause.ns, weight, all);
 		cause.other_thread = one->thread;
 		cause.is_other_away = one->away > one->weight / 2;
-		error = add_cause(maker, &cause);
+		error = behind ? divide_wait(maker, cause, wait, behind, depth + 1)
+			       : add_cause(maker, &cause);
 	}
 	return error;
+}
+
+static int add_wait(struct maker *maker, const struct verdict_cause *cause, uint32_t wait)
+{
+	return divide_wait(maker, *cause, wait, first_counterpart(maker, wait, 0), 0);
+}
+
+static int add_rank_wait(struct maker *maker, const struct verdict_cause *cause)
+{
+	const uint32_t behind = rank_place(maker, &cause->place);
+
+	return behind ? divide_wait(maker, *cause, 0, first_counterpart(maker, 0, behind), 0)
+		      : -ENOMEM;
+}
+
+/* A thread that polls in MPI misses nothing if it is preempted while another rank is late. */
+static int add_preempted_in_mpi(struct maker *maker, struct verdict_cause *cause)
+{
+	struct verdict_cause late = *cause, rest = *cause;
+	const uint32_t behind = rank_place(maker, &cause->place);
+	const struct counterpart *first = first_counterpart(maker, PREEMPTED_IN_MPI, behind);
+	uint64_t all;
+	const uint64_t weight = weight_of(maker, first, &all);
+	int error;
+
+	if (!behind)
+		return -ENOMEM;
+	cause->own_kind = rest.own_kind = late.own_kind = VERDICT_OTHER_RANK;
+	if (weight <= all / MIN_CERTAIN)
+		return add_cause(maker, cause);
+	late.kind = VERDICT_OTHER_RANK;
+	late.ns = late.other_ns = part_of(cause->ns, weight, all);
+	late.preempted_ns = late.ns;
+	late.other_thread = 0;
+	late.what = "";
+	rest.ns -= late.ns;
+	rest.preempted_ns = rest.ns;
+	error = divide_wait(maker, late, 0, first, 0);
+	return error ? error : add_cause(maker, &rest);
 }
 
 /* ---- states and paths ------------------------------------------------------------------------ */
@@ -255,6 +389,26 @@ static bool is_for_thread(enum verdict_kind kind)
 	       kind == VERDICT_PIPE || kind == VERDICT_NETWORK || kind == VERDICT_EVENT_WAIT;
 }
 
+/* Whether the stack of a call is not its own, but was seen inside of it. */
+static bool is_seen_inside(const struct analysis_state *state)
+{
+	return state->holder && (state->doing == CAUSE_API_CALL || state->doing == CAUSE_API_WAIT);
+}
+
+/* Whether a rank that alone is outside of MPI is the one that a thread in MPI waits for. In a
+ * larger job it may have nothing to do with a message between two others. */
+static bool is_for_all_ranks(const struct maker *maker, const struct analysis_state *state,
+			     const struct frame_name *names, size_t count)
+{
+	const struct event_thread *thread =
+		model_entity(maker->analysis->model, EVENT_THREAD, state->thread);
+	const struct event_process *process =
+		thread ? model_entity(maker->analysis->model, EVENT_PROCESS, thread->process)
+		       : NULL;
+
+	return (process && process->rank_count == 2) || verdict_is_collective(names, count);
+}
+
 static int add_state(struct maker *maker, const struct analysis_state *state, bool has_place)
 {
 	struct verdict_cause cause = {
@@ -277,15 +431,23 @@ static int add_state(struct maker *maker, const struct analysis_state *state, bo
 	cause.own_kind = cause.kind == VERDICT_PREEMPTED ? verdict_kind_of_computing(names, count)
 							 : cause.kind;
 	cause.preempted_ns = cause.kind == VERDICT_PREEMPTED ? cause.ns : 0;
-	if (has_place && verdict_find_place(maker->frames, state->stack, &cause.place))
-		return -ENOMEM;
+	cause.place.stack = has_place ? state->stack : 0;
+	if (is_seen_inside(state))
+		count = count_callers(names, count, cause.what);
+	name_place(maker->frames, names, count, &cause.place);
 	if (is_for_thread(cause.kind) || cause.kind == VERDICT_PREEMPTED)
 		cause.other_thread = other_thread_of(maker->analysis, state);
+	if (cause.kind == VERDICT_PREEMPTED && verdict_is_rank_wait(names, count) &&
+	    is_for_all_ranks(maker, state, names, count))
+		return add_preempted_in_mpi(maker, &cause);
+	if (cause.kind == VERDICT_OTHER_RANK)
+		return is_for_all_ranks(maker, state, names, count) ? add_rank_wait(maker, &cause)
+								    : add_cause(maker, &cause);
 	if (!is_for_thread(cause.kind))
 		return add_cause(maker, &cause);
 	if (cause.kind == VERDICT_LOCK && !cause.other_thread)
 		cause.kind = VERDICT_THREAD_WAIT;
-	return add_wait(maker, cause, state->wait);
+	return add_wait(maker, &cause, state->wait);
 }
 
 static int add_path_part(struct maker *maker, const struct analysis_path *path,
@@ -451,6 +613,7 @@ static void join_cause(struct verdict_cause *cause, const struct verdict_cause *
 	cause->ns += added->ns;
 	cause->preempted_ns += added->preempted_ns;
 	cause->has_others |= added->has_others || strcmp(cause->what, added->what) != 0;
+	cause->other_ns += added->other_ns;
 	if (!*cause->what)
 		cause->what = added->what;
 }
@@ -464,6 +627,8 @@ static void name_kind(struct verdict_cause *cause)
 		cause->kind = VERDICT_PREEMPTED;
 		cause->cause = CAUSE_PREEMPTED;
 	} else {
+		if (cause->own_kind == VERDICT_OTHER_RANK)
+			cause->own_kind = VERDICT_COMPUTING;
 		cause->kind = cause->own_kind;
 		cause->cause = CAUSE_ON_CPU;
 	}
@@ -537,6 +702,7 @@ int verdict_make(const struct analysis *analysis, struct frames *frames, size_t 
 		error = join_lines(ret_verdict);
 	string_table_fini(&maker.keys);
 	pair_map_fini(&maker.waits);
+	string_table_fini(&maker.places);
 	free(maker.counterparts);
 	free(maker.divided);
 	if (error)

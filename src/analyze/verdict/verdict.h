@@ -82,10 +82,11 @@ struct verdict_cause {
 	const char *what; /* the object of the wait, the function called, or who ran; "" */
 	bool has_others; /* several objects or functions: that of the largest part stands for all */
 	/* The holder of the lock, the thread that ended the wait or set the event, the one that
-	 * launched the awaited command, or the thread of the same process that preempted it; 0:
-	 * none, or not known. */
+	 * launched the awaited command, the late rank's thread, or the thread of the same process
+	 * that preempted it; 0: none, or not known. */
 	uint32_t other_thread;
 	struct verdict_place other; /* place of the other thread, meanwhile or in that call */
+	uint64_t other_ns;     /* part of ns in which it is certain that the thread was there */
 	uint32_t other_device; /* OTHER_DEVICE: index + 1 of that device; 0: none, or not known */
 	bool is_event;         /* DEPENDENCY: for an event that the program sets */
 	bool is_other_away;    /* it was off its processor most of that time */
@@ -123,5 +124,9 @@ enum verdict_kind verdict_kind_of_state(const struct analysis_state *state, cons
 					const struct frame_name *names, size_t count);
 /* The kind of the code that a thread ran on its processor. */
 enum verdict_kind verdict_kind_of_computing(const struct frame_name *names, size_t count);
+/* Whether a stack is inside of MPI. */
+bool verdict_is_rank_wait(const struct frame_name *names, size_t count);
+/* Whether the outermost function of MPI in a stack waits for all ranks. */
+bool verdict_is_collective(const struct frame_name *names, size_t count);
 /* The kind of a path's idle time with this cause, as in account_steady.causes. */
 enum verdict_kind verdict_kind_of_path(enum account_cause cause);

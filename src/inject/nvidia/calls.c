@@ -409,9 +409,12 @@ static void put_call(struct guest_thread *thread, const struct entered *entered,
 {
 	const struct call *call = &calls[entered->cbid];
 	const bool is_wait = call->class == CALL_WAIT;
+	uint32_t stack = entered->stack;
 	struct submitted submitted;
 	uint64_t argument;
 
+	if (guest_is_slow(entered->enter, exit) && !stack)
+		stack = guest_slow_stack(thread);
 	read_parameters(call, data->function_parameters, &submitted);
 	argument = is_wait ? queue_of(thread, call, data, &submitted) : submitted.bytes;
 	if (may_launch(call) || (is_wait && cuda_queue_is_shared((uint32_t)argument)))
@@ -419,7 +422,7 @@ static void put_call(struct guest_thread *thread, const struct entered *entered,
 	guest_put_api_row(thread,
 			  function_of(thread, entered->cbid) |
 				  (uint32_t)(is_wait ? API_TYPE_WAIT : API_TYPE_CALL) << 16,
-			  entered->enter, exit, result, argument, entered->stack);
+			  entered->enter, exit, result, argument, stack);
 }
 
 /* ---- start and end of a call ----------------------------------------------------------------- */

@@ -84,6 +84,12 @@ void guest_put_api_timed(struct guest_thread *thread, uint32_t detail, uint64_t 
 	guest_put_api_row(thread, detail, begin, end, result, argument, stack);
 }
 
+void guest_put_slow_api(struct guest_thread *thread, uint32_t detail, uint64_t begin, uint64_t end,
+			int32_t result, uint64_t argument)
+{
+	guest_put_api_row(thread, detail, begin, end, result, argument, 0);
+}
+
 void guest_section_end(struct guest_thread *of, enum guest_section section, uint64_t begin)
 {
 	(void)of;
