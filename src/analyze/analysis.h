@@ -510,6 +510,14 @@ struct analysis_cpu {
 	size_t holdings_count;
 };
 
+/* The thread for which a wait lasts: the holder of the lock, otherwise the thread that ended the
+ * wait. 0: not known. */
+static inline uint32_t analysis_awaited_thread(const struct analysis_cpu *cpu, uint32_t holder,
+					       uint32_t waker)
+{
+	return holder || !waker ? holder : cpu->wakers[waker - 1].thread;
+}
+
 /* The program's API calls and its ranges. */
 struct analysis_program {
 	struct analysis_call *calls; /* largest total first */

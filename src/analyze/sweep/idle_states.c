@@ -97,15 +97,11 @@ static int find_state(struct sweep *sweep, const struct found_state *found,
 			ret_row);
 }
 
-/* The thread for which a wait lasts: the holder of the lock, otherwise the thread that ended the
- * wait. 0: not known. */
-static uint32_t awaited(const struct sweep *sweep, uint32_t wait)
+static uint32_t awaited_thread(const struct sweep *sweep, uint32_t wait)
 {
 	const struct state_wait *about = &sweep->thread_states.waits[wait];
 
-	if (about->holder || !about->waker)
-		return about->holder;
-	return sweep->analysis->cpu.wakers[about->waker - 1].thread;
+	return analysis_awaited_thread(&sweep->analysis->cpu, about->holder, about->waker);
 }
 
 struct holding_part {
@@ -127,7 +123,7 @@ static int add_holding(struct sweep *sweep, const struct found_state *found,
 					  .wait = found->wait,
 					  .wait_string = about->string,
 					  .holder = about->holder,
-					  .thread = awaited(sweep, found->wait),
+					  .thread = awaited_thread(sweep, found->wait),
 					  .stack = part.stack});
 
 	if (index == PAIR_MAP_NONE)
@@ -164,7 +160,8 @@ static uint64_t overlap(const struct thread_moment *moment, uint64_t begin, uint
 static int count_holder(struct sweep *sweep, const struct found_state *found,
 			const struct thread_moment *wait, uint64_t begin, uint64_t end)
 {
-	size_t thread = entity_index_find(&sweep->entities.threads, awaited(sweep, found->wait));
+	size_t thread =
+		entity_index_find(&sweep->entities.threads, awaited_thread(sweep, found->wait));
 	const struct thread_state *state = &sweep->per_thread.states[thread];
 	size_t i = state->moments_count;
 	int error = 0;

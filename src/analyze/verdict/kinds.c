@@ -115,6 +115,7 @@ static const struct named_kind calls[] = {
 	{"memory_free", VERDICT_FREE},
 	{"pool_free", VERDICT_FREE},
 	{"Alloc", VERDICT_ALLOCATION},
+	{"Malloc", VERDICT_ALLOCATION},
 	{"allocate", VERDICT_ALLOCATION},
 	{"CreateBuffer", VERDICT_ALLOCATION},
 	{"CreateImage", VERDICT_ALLOCATION},
@@ -123,6 +124,9 @@ static const struct named_kind calls[] = {
 	{"MemCreate", VERDICT_ALLOCATION},
 	{"HostRegister", VERDICT_ALLOCATION},
 };
+
+/* Functions of VERDICT_BUILD that prepare a build or query its result. */
+static const char *const beside_builds[] = {"CreateProgramWith", "GetProgram"};
 
 /* Functions that wait for the work of another thread, and take a lock only for that. */
 static const char *const thread_waits[] = {
@@ -210,7 +214,7 @@ static enum verdict_kind kind_of_wait(const char *what, const struct frame_name 
 	return kind == VERDICT_LOCK && is_for_work(names, count) ? VERDICT_THREAD_WAIT : kind;
 }
 
-static enum verdict_kind kind_of_call(const char *function)
+enum verdict_kind verdict_kind_of_call(const char *function)
 {
 	for (size_t i = 0; i < ARRAY_COUNT(calls); i++)
 		if (strstr(function, calls[i].name))
@@ -218,6 +222,14 @@ static enum verdict_kind kind_of_call(const char *function)
 	return strncmp(function, "nvrtc", 5) == 0 || strncmp(function, "hiprtc", 6) == 0
 		       ? VERDICT_BUILD
 		       : VERDICT_CALL;
+}
+
+bool verdict_is_build(const char *function)
+{
+	const enum verdict_kind kind = verdict_kind_of_call(function);
+
+	return (kind == VERDICT_BUILD || kind == VERDICT_MODULE_LOAD) &&
+	       !has_any(function, beside_builds, ARRAY_COUNT(beside_builds), false);
 }
 
 static enum verdict_kind kind_of_computing(const struct frame_name *names, size_t count)
@@ -242,7 +254,7 @@ enum verdict_kind verdict_kind_of_state(const struct analysis_state *state, cons
 	case CAUSE_API_WAIT:
 		return VERDICT_DEVICE_WAIT;
 	case CAUSE_API_CALL:
-		return kind_of_call(what);
+		return verdict_kind_of_call(what);
 	case CAUSE_ON_CPU:
 		return kind_of_computing(names, count);
 	case CAUSE_PREEMPTED:
