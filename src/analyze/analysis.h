@@ -85,7 +85,7 @@ struct analysis_serial {
 	uint64_t waited_ns;
 };
 
-/* Instruction samples in the window that carry a device address in known code. */
+/* Instruction samples in the window that carry a device address in known code, or name a kernel. */
 struct analysis_hidden {
 	uint64_t samples;
 	/* Samples in a kernel of which no execution in their sampling window was recorded, and no
@@ -93,7 +93,8 @@ struct analysis_hidden {
 	uint64_t hidden;
 	uint64_t kernels;        /* kernels with such samples */
 	uint64_t never_launched; /* samples among these whose kernel had not been launched before
-				    either */
+				    either; of those that name a kernel, all */
+	bool is_by_name;         /* some of these name a kernel */
 };
 
 struct analysis_device {
