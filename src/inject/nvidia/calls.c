@@ -410,16 +410,19 @@ static void put_call(struct guest_thread *thread, const struct entered *entered,
 	const struct call *call = &calls[entered->cbid];
 	const bool is_wait = call->class == CALL_WAIT;
 	struct submitted submitted;
+	uint32_t stack = entered->stack;
 	uint64_t argument;
 
 	read_parameters(call, data->function_parameters, &submitted);
+	if (!stack && result)
+		stack = guest_stack(thread);
 	argument = is_wait ? queue_of(thread, call, data, &submitted) : submitted.bytes;
 	if (may_launch(call) || (is_wait && cuda_queue_is_shared((uint32_t)argument)))
 		argument = 0;
 	guest_put_api_row(thread,
 			  function_of(thread, entered->cbid) |
 				  (uint32_t)(is_wait ? API_TYPE_WAIT : API_TYPE_CALL) << 16,
-			  entered->enter, exit, result, argument, entered->stack);
+			  entered->enter, exit, result, argument, stack);
 }
 
 /* ---- start and end of a call ----------------------------------------------------------------- */
