@@ -466,7 +466,7 @@ static bool find_latency(const struct analysis *analysis, const struct analysis_
 	const struct quantile *prompt = &queue->prompt;
 	uint64_t middle, slow, usual_ns;
 
-	if (prompt->count < MIN_PROMPT)
+	if (prompt->count < MIN_PROMPT || is_cpu(&analysis->devices[queue->device]))
 		return false;
 	middle = quantile_of(prompt, 50);
 	slow = quantile_of(prompt, 99);

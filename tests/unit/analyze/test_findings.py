@@ -377,6 +377,9 @@ with t.case("launches that now and then take long to start"):
                  "launch_latency"), None, "of 99")
     t.equal(find(report(*GPU, "window 0 200000000", *launches(15000, every=20)), "launch_latency"), None,
             "not worth it")
+    processor = ("device 1 gpu type=cpu", *GPU[1:])
+    t.equal(find(report(*processor, "window 0 200000000", *launches(900000, every=20)), "launch_latency"), None,
+            "threads that wait for a processor")
     backlog = []
     for i in range(200):
         begin = i // 50 * 50000000 + i % 50 * 1000
