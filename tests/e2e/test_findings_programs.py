@@ -132,6 +132,7 @@ BUSY = f"'{os.path.join(duet_test.PROGRAMS, 'planted')}' busy 600"
 TOGETHER = 'mkfifo "$FIFO"; PLANTED_READ="$FIFO" {0} & PLANTED_WRITE="$FIFO" {0}; wait'
 BUILDS = line_of("planted.c", "return clBuildProgram(")
 FINISHES = line_of("python_cpu.py", "device.must(wait(device.queue))")
+DOZES = "kernel_us=1000,doze_ms=40,wake_us=20000"
 COPIES = "kernel_us=1000,copy_gbps=1,engines=2"
 PC = ("--collect", "nvidia:cuda,nvidia:pc")
 
@@ -172,8 +173,9 @@ ROWS = [
     Row("few work-groups", "low_occupancy", simulated("kernel_us=1000", "grid", 512, 64, 100),
         simulated("kernel_us=1000", "grid", 16384, 64, 100), has(kernel="work", groups=8, units=32, few_groups=100),
         is_simulated=True),
-    Row("kernels compiled at their launch", "launch_latency", planted("sizes", 120, 6), planted("sizes", 120, 0, PLANTED_URGENT="1"),
-        has(launches=120), is_excused=came_late),
+    Row("pauses in which the device dozes", "launch_latency", simulated(DOZES, "pauses", 150, 60, 25),
+        simulated(DOZES, "pauses", 150, 0, 0, PLANTED_URGENT="1"), has(launches=150), ("--collect", "opencl"), came_late,
+        is_simulated=True),
     Row("a wait under the GIL", "wait_under_gil", python("finish", 8, 1), python("finish", 8, 0),
         is_in("finish", "python_cpu.py", FINISHES, call="clFinish"), CPU, is_simulated=True,
         also="blocked_host"),  # after each wait it wants the GIL, which the other thread keeps for 5 ms and more

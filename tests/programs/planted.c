@@ -21,9 +21,10 @@
  *	planted type NAME          builds a program whose kernel takes pointers to this type
  *	planted tries N GLOBAL LOCAL     N kernels as in grid; the results of the calls are ignored
  *	planted buffers N BYTES    makes a buffer and releases it, N times
- *	planted sizes N NEW        N times a kernel that is waited for, every N / NEW th of them
- *with a size of the work-groups that no kernel had before. Prints the median and 99th percentile of
- *the latencies of the driver. planted hog                spins on PLANTED_CPU until it is killed
+ *	planted pauses N MS EVERY  N times a kernel that is waited for, MS of sleep before every
+ *	                           EVERYth, 0 for no sleep; prints the median and 99th percentile of
+ *	                           the latencies of the driver
+ *	planted hog                spins on PLANTED_CPU until it is killed
  *	planted busy MS            kernels that compute, one after another, for so long; with the
  *	                           path of a FIFO in PLANTED_READ or PLANTED_WRITE it begins when
  *	                           another one has the other end
@@ -287,11 +288,11 @@ static void buffers(int count, size_t size)
 	printf("failed %d\n", failed);
 }
 
-/* ---- a driver that compiles a kernel for each size of its work-groups ------------------------ */
+/* ---- a device that dozes --------------------------------------------------------------------- */
 
-static uint64_t launch_sized(size_t local)
+static uint64_t launch_timed(void)
 {
-	const size_t global = 5040; /* a multiple of 1 to 10 */
+	const size_t global = FULL, local = 64;
 	cl_ulong queued = 0, started = 0;
 	cl_event event;
 
@@ -316,20 +317,17 @@ static int compare_ns(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-static void sizes(int count, int fresh)
+static void pauses(int count, uint64_t ns, int every)
 {
 	enum { MAX_LAUNCHES = 1000 };
 	static uint64_t latencies[MAX_LAUNCHES];
-	const cl_int loops = 10;
-	size_t local = 1;
 
 	queue_properties = CL_QUEUE_PROFILING_ENABLE;
-	open_device(1, 4 * 5040);
-	work_check(clSetKernelArg(kernel, 1, sizeof(loops), &loops), "argument");
-	for (int i = 0; i < count && i < MAX_LAUNCHES; i++) {
-		if (fresh && i % (count / fresh) == 0)
-			local++;
-		latencies[i] = launch_sized(local);
+	open_device(1, 4096);
+	for (int i = 0; i < count; i++) {
+		if (every && i % every == every - 1)
+			rest(ns);
+		latencies[i] = launch_timed();
 	}
 	qsort(latencies, (size_t)count, sizeof(latencies[0]), compare_ns);
 	printf("median %llu\np99 %llu\n", (unsigned long long)latencies[count / 2],
@@ -398,8 +396,8 @@ int main(int argc, char **argv)
 		tries((int)numbers[0], numbers[1], numbers[2]);
 	else if (!strcmp(mode, "buffers"))
 		buffers((int)numbers[0], numbers[1]);
-	else if (!strcmp(mode, "sizes") && numbers[0] <= 1000)
-		sizes((int)numbers[0], (int)numbers[1]);
+	else if (!strcmp(mode, "pauses") && numbers[0] <= 1000)
+		pauses((int)numbers[0], numbers[1] * 1000000, (int)numbers[2]);
 	else if (!strcmp(mode, "busy"))
 		busy(numbers[0]);
 	else if (!strcmp(mode, "hog"))
