@@ -97,11 +97,26 @@ static uint64_t *take_engine(cl_device_id device)
 	return earliest;
 }
 
+/* Time that a device needs to wake up at start_ns. */
+static uint64_t wake_ns(const struct _cl_device_id *device, uint64_t start_ns)
+{
+	uint64_t latest = 0;
+
+	for (int64_t i = 0; i < sim_options.engines; i++)
+		if (device->engine_free_ns[i] > latest)
+			latest = device->engine_free_ns[i];
+	return start_ns > latest + (uint64_t)sim_options.doze_ms * 1000000
+		       ? (uint64_t)sim_options.wake_us * 1000
+		       : 0;
+}
+
 static void place_on_device(cl_event event, uint64_t ready_ns)
 {
-	uint64_t *engine = take_engine(event->queue->device);
+	cl_device_id device = event->queue->device;
+	uint64_t *engine = take_engine(device);
 
 	event->started_ns = ready_ns > *engine ? ready_ns : *engine;
+	event->started_ns += wake_ns(device, event->started_ns);
 	event->ended_ns = event->never ? SIM_NEVER : event->started_ns + event->duration_ns;
 	if (!event->never) /* a hanging command must not take the other queues with it */
 		*engine = event->ended_ns;

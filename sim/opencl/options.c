@@ -34,6 +34,8 @@ static const struct option_row rows[] = {
 	ROW(timer, INTEGER),
 	ROW(query_ns, INTEGER),
 	ROW(latency_ns, INTEGER),
+	ROW(doze_ms, INTEGER),
+	ROW(wake_us, INTEGER),
 	ROW(kernel_us, REAL),
 	ROW(copy_gbps, REAL),
 	ROW(fail_every, INTEGER),

@@ -85,7 +85,7 @@ struct analysis_serial {
 	uint64_t waited_ns;
 };
 
-/* Instruction samples in the window that carry a device address in known code. */
+/* Instruction samples in the window that carry a device address in known code, or name a kernel. */
 struct analysis_hidden {
 	uint64_t samples;
 	/* Samples in a kernel of which no execution in their sampling window was recorded, and no
@@ -93,7 +93,8 @@ struct analysis_hidden {
 	uint64_t hidden;
 	uint64_t kernels;        /* kernels with such samples */
 	uint64_t never_launched; /* samples among these whose kernel had not been launched before
-				    either */
+				    either; of those that name a kernel, all */
+	bool is_by_name;         /* some of these name a kernel */
 };
 
 struct analysis_device {
@@ -533,6 +534,14 @@ struct analysis_cpu {
 	struct analysis_holding *holdings; /* in no order */
 	size_t holdings_count;
 };
+
+/* The thread for which a wait lasts: the holder of the lock, otherwise the thread that ended the
+ * wait. 0: not known. */
+static inline uint32_t analysis_awaited_thread(const struct analysis_cpu *cpu, uint32_t holder,
+					       uint32_t waker)
+{
+	return holder || !waker ? holder : cpu->wakers[waker - 1].thread;
+}
 
 /* The program's API calls and its ranges. */
 struct analysis_program {

@@ -106,18 +106,13 @@ static bool find_call_place(const struct report *report, const char *function, u
 	return report_place_of(report, stack, ret_place);
 }
 
-/* The place of the failed call, and the program and the error in its log. */
-static void say_build(const struct report *report, const struct analysis_failure *failure,
-		      struct sentence *sentence)
+/* The program and the error in the log of a failed build. */
+static void say_log(const struct report *report, const struct analysis_failure *failure,
+		    struct sentence *sentence)
 {
-	struct report_culprit place;
 	char line[LOG_LINE];
 	const struct event_code *log = find_log(report, failure->result, line, sizeof(line));
 
-	if (find_call_place(report, failure->name, failure->stack, &place)) {
-		say(sentence, ", called by ");
-		say_culprit_place(sentence, &place);
-	}
 	if (log && log->parent)
 		say(sentence, "; the log of program %" PRIu32 " has: %s", log->parent, line);
 	else if (log)
@@ -130,13 +125,18 @@ static void say_failure(const struct report *report, const struct finding *findi
 	const struct analysis_failure *failure = finding->failure;
 	bool is_command = failure->kind == FAILURE_COMMAND;
 	const char *error = analysis_error_name(failure->name, failure->result);
+	struct report_culprit place;
 
 	say(sentence, "%.120s failed %" PRIu64 " %s%s: %s%s%" PRId32 "%s", failure->name,
 	    failure->count, table_noun(failure->count, "time", "times"),
 	    is_command ? " on its device" : "", *error ? error : "error ", *error ? " (" : "",
 	    failure->result, *error ? ")" : "");
+	if (!is_command && find_call_place(report, failure->name, failure->stack, &place)) {
+		say(sentence, ", called by ");
+		say_culprit_place(sentence, &place);
+	}
 	if (finding->kind == FINDING_FAILED_BUILDS)
-		say_build(report, failure, sentence);
+		say_log(report, failure, sentence);
 }
 
 static void say_transfers(const struct report *report, const struct finding *finding,
@@ -427,6 +427,15 @@ static void say_hidden(const struct report *report, const struct finding *findin
 	const double share = 100.0 * (double)finding_value(finding, "hidden") /
 			     (double)finding_value(finding, "samples");
 
+	if (report->analysis->devices[finding->device].hidden.is_by_name) {
+		say(sentence,
+		    "%.1f %% of the samples with known code belong to %" PRIu64
+		    " %s without a recorded launch: other kernels launched them, or a graph whose "
+		    "kernels have no records, so the device was busy for longer than shown here; "
+		    "launch them from the program to record their times",
+		    share, kernels, table_noun(kernels, "kernel", "kernels"));
+		return;
+	}
 	say(sentence,
 	    "%.1f %% of the samples with known code belong to %" PRIu64
 	    " %s without a recorded launch in the second before: the driver gives work to the GPU "
@@ -508,10 +517,9 @@ static void write_culprit(const struct report *report, const struct report_culpr
 	report_write_frames(report, place->stack, json);
 }
 
-static void write_build(const struct report *report, const struct analysis_failure *failure,
-			struct json_writer *json)
+static void write_log(const struct report *report, const struct analysis_failure *failure,
+		      struct json_writer *json)
 {
-	struct report_culprit place;
 	char line[LOG_LINE];
 	const struct event_code *log = find_log(report, failure->result, line, sizeof(line));
 
@@ -519,20 +527,23 @@ static void write_build(const struct report *report, const struct analysis_failu
 		json_pair_u64(json, "program", log->parent);
 	if (log)
 		json_pair_text(json, "log", line);
-	if (find_call_place(report, failure->name, failure->stack, &place))
-		write_culprit(report, &place, json);
 }
 
 static void write_failure(const struct report *report, const struct finding *finding,
 			  struct json_writer *json)
 {
-	json_pair_text(json, "name", finding->failure->name);
-	json_pair_u64(json, "count", finding->failure->count);
-	json_pair_i64(json, "result", finding->failure->result);
-	json_pair_text(json, "error",
-		       analysis_error_name(finding->failure->name, finding->failure->result));
+	const struct analysis_failure *failure = finding->failure;
+	struct report_culprit place;
+
+	json_pair_text(json, "name", failure->name);
+	json_pair_u64(json, "count", failure->count);
+	json_pair_i64(json, "result", failure->result);
+	json_pair_text(json, "error", analysis_error_name(failure->name, failure->result));
 	if (finding->kind == FINDING_FAILED_BUILDS)
-		write_build(report, finding->failure, json);
+		write_log(report, failure, json);
+	if (failure->kind != FAILURE_COMMAND &&
+	    find_call_place(report, failure->name, failure->stack, &place))
+		write_culprit(report, &place, json);
 }
 
 static void write_users(const struct report *report, const struct overlap *overlap,

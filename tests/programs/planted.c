@@ -9,25 +9,44 @@
  *	                           waited for
  *	planted kernels N          N kernels in one queue
  *	planted grid GLOBAL LOCAL N      N kernels of so many work items
- *	planted compute N MS       N times a kernel that is waited for, and MS of processor time
- *	                           below compute; with PLANTED_CPU on that processor only. Prints
- *	                           how long the latter took, and how much of that the thread was not
- *	                           on a processor.
+ *	planted compute N MS [1]   N times a kernel that is waited for, and MS of processor time
+ *	                           below compute; with PLANTED_CPU on that processor only. 1: all
+ *	                           kernels are launched first and waited for last. Prints how long
+ *	                           compute took, and how much of that the thread was not on a
+ *	                           processor.
+ *	planted rest N MS [1]      the same with MS of sleep below rest
+ *	planted pieces N BYTES     N writes that are not waited for
+ *	planted builds N NEW       N times a kernel that is waited for; NEW of them, the first ones,
+ *	                           are built before
+ *	planted type NAME          builds a program whose kernel takes pointers to this type
+ *	planted tries N GLOBAL LOCAL     N kernels as in grid; the results of the calls are ignored
+ *	planted buffers N BYTES    makes a buffer and releases it, N times
+ *	planted pauses N MS EVERY  N times a kernel that is waited for, MS of sleep before every
+ *	                           EVERYth, 0 for no sleep; prints the median and 99th percentile of
+ *	                           the latencies of the driver
  *	planted hog                spins on PLANTED_CPU until it is killed
- *	planted busy MS            kernels that compute, one after another, for so long
+ *	planted busy MS            kernels that compute, one after another, for so long; with the
+ *	                           path of a FIFO in PLANTED_READ or PLANTED_WRITE it begins when
+ *	                           another one has the other end
  *
- * All but the last want the simulated driver, whose times are told to it.
+ * PLANTED_URGENT=1 takes a real-time priority, which keeps ordinary programs off its processor.
+ * Those whose times depend on the device want the simulated driver, whose times are told to it.
  */
 #include "opencl_work.h"
 
+#include <fcntl.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { MAX_QUEUES = 32 };
+/* FULL: work items that fill the simulated device. It executes none of them. */
+enum { MAX_QUEUES = 32, FULL = 16384 };
 
 static cl_context context;
 static cl_device_id device;
 static cl_command_queue queues[MAX_QUEUES];
+static cl_command_queue_properties queue_properties;
 static cl_kernel kernel;
 static cl_mem memory;
 static char *bytes;
@@ -48,6 +67,25 @@ static void pin(void)
 	}
 }
 
+/* With PLANTED_URGENT no thread of an ordinary program preempts this one. Needs root. */
+static void hurry(void)
+{
+	const struct sched_param first = {.sched_priority = 1};
+
+	if (getenv("PLANTED_URGENT") && sched_setscheduler(0, SCHED_FIFO, &first))
+		perror("planted: sched_setscheduler");
+}
+
+static __attribute__((noinline)) cl_int build(const char *source, const char *options,
+					      cl_program *ret_program)
+{
+	cl_int status;
+
+	*ret_program = clCreateProgramWithSource(context, 1, &source, NULL, &status);
+	work_check(status, "program");
+	return clBuildProgram(*ret_program, 1, &device, options, NULL, NULL);
+}
+
 static void open_device(int count, size_t size)
 {
 	const char *source = "kernel void work(global int *x, int n) {\n"
@@ -64,12 +102,10 @@ static void open_device(int count, size_t size)
 	context = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
 	work_check(status, "context");
 	for (int i = 0; i < count; i++) {
-		queues[i] = clCreateCommandQueue(context, device, 0, &status);
+		queues[i] = clCreateCommandQueue(context, device, queue_properties, &status);
 		work_check(status, "queue");
 	}
-	program = clCreateProgramWithSource(context, 1, &source, NULL, &status);
-	work_check(status, "program");
-	work_check(clBuildProgram(program, 1, &device, NULL, NULL, NULL), "build");
+	work_check(build(source, NULL, &program), "build");
 	kernel = clCreateKernel(program, "work", &status);
 	work_check(status, "kernel");
 	memory = clCreateBuffer(context, CL_MEM_READ_WRITE, size, NULL, &status);
@@ -94,18 +130,18 @@ static void copies(int count, size_t size, int place, cl_bool blocking)
 		work_check(clEnqueueWriteBuffer(queues[place], memory, blocking, 0, size, bytes, 0,
 						NULL, NULL),
 			   "write");
-		launch(queues[0], 64, 64);
+		launch(queues[0], FULL, 64);
 	}
 	for (int i = 0; i <= place; i++)
 		work_check(clFinish(queues[i]), "finish");
 }
 
-static void many_queues(int count, int rounds)
+static void many_queues(int count, int turns)
 {
 	open_device(count, 4096);
-	for (int round = 0; round < rounds; round++) {
+	for (int turn = 0; turn < turns; turn++) {
 		for (int i = 0; i < count; i++)
-			launch(queues[i], 64, 64);
+			launch(queues[i], FULL, 64);
 		for (int i = 0; i < count; i++)
 			work_check(clFinish(queues[i]), "finish");
 	}
@@ -129,34 +165,196 @@ static __attribute__((noinline)) void compute(uint64_t ns)
 	} while (work_now_ns(CLOCK_THREAD_CPUTIME_ID) - begin < ns);
 }
 
-static void computing(int count, uint64_t ns)
+static __attribute__((noinline)) void rest(uint64_t ns)
+{
+	const struct timespec time = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+
+	nanosleep(&time, NULL);
+}
+
+/* Kernels, and something else between two of them, or while they run. */
+static void rounds(int count, uint64_t ns, bool is_ahead, void (*between)(uint64_t ns))
 {
 	uint64_t wall = 0, cpu = 0;
 
 	pin();
 	open_device(1, 4096);
+	for (int i = 0; is_ahead && i < count; i++)
+		launch(queues[0], FULL, 64);
 	for (int i = 0; i < count; i++) {
 		uint64_t wall_begin, cpu_begin;
 
-		launch(queues[0], 64, 64);
-		work_check(clFinish(queues[0]), "finish");
+		if (!is_ahead) {
+			launch(queues[0], FULL, 64);
+			work_check(clFinish(queues[0]), "finish");
+		}
 		wall_begin = work_now_ns(CLOCK_MONOTONIC);
 		cpu_begin = work_now_ns(CLOCK_THREAD_CPUTIME_ID);
-		compute(ns);
+		between(ns);
 		cpu += work_now_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_begin;
 		wall += work_now_ns(CLOCK_MONOTONIC) - wall_begin;
 	}
+	if (!is_ahead)
+		launch(queues[0], FULL, 64);
+	work_check(clFinish(queues[0]), "finish");
+	printf("%s %llu\naway %llu\n", between == compute ? "compute" : "rest",
+	       (unsigned long long)wall, (unsigned long long)(wall - cpu));
+}
+
+static void pieces(int count, size_t size)
+{
+	open_device(1, size);
+	for (int i = 0; i < count; i++)
+		work_check(clEnqueueWriteBuffer(queues[0], memory, CL_FALSE, 0, size, bytes, 0,
+						NULL, NULL),
+			   "write");
+	work_check(clFinish(queues[0]), "finish");
+}
+
+/* ---- builds, launches and allocations that may fail ------------------------------------------ */
+
+static cl_int build_typed(const char *options)
+{
+	const char *source = "kernel void typed(global TYPE *x, int n) {\n"
+			     "	x[get_global_id(0)] += n;\n"
+			     "}\n";
+	cl_program program;
+
+	return build(source, options, &program);
+}
+
+static void builds(int count, int fresh)
+{
+	open_device(1, 4096);
+	for (int i = 0; i < count; i++) {
+		char options[64];
+
+		snprintf(options, sizeof(options), "-DTYPE=int -DNUMBER=%d", i);
+		if (i < fresh)
+			work_check(build_typed(options), "build");
+		launch(queues[0], 64, 64);
+		work_check(clFinish(queues[0]), "finish");
+	}
+}
+
+static void build_type(const char *name)
+{
+	char options[64];
+
+	open_device(1, 4096);
+	snprintf(options, sizeof(options), "-DTYPE=%s", name);
+	printf("build %d\n", build_typed(options));
 	launch(queues[0], 64, 64);
 	work_check(clFinish(queues[0]), "finish");
-	printf("compute %llu\naway %llu\n", (unsigned long long)wall,
-	       (unsigned long long)(wall - cpu));
+}
+
+static __attribute__((noinline)) int try_launch(size_t global, size_t local)
+{
+	return clEnqueueNDRangeKernel(queues[0], kernel, 1, NULL, &global, &local, 0, NULL, NULL);
+}
+
+static void tries(int count, size_t global, size_t local)
+{
+	int failed = 0;
+
+	open_device(1, 4 * global);
+	for (int i = 0; i < count; i++)
+		failed += try_launch(global, local) != CL_SUCCESS;
+	work_check(clFinish(queues[0]), "finish");
+	printf("failed %d\n", failed);
+}
+
+static __attribute__((noinline)) cl_mem try_buffer(size_t size)
+{
+	cl_int status;
+
+	return clCreateBuffer(context, CL_MEM_READ_WRITE, size, NULL, &status);
+}
+
+static void buffers(int count, size_t size)
+{
+	int failed = 0;
+
+	open_device(1, 4096);
+	for (int i = 0; i < count; i++) {
+		cl_mem buffer = try_buffer(size);
+
+		failed += !buffer;
+		if (buffer)
+			clReleaseMemObject(buffer);
+	}
+	launch(queues[0], 64, 64);
+	work_check(clFinish(queues[0]), "finish");
+	printf("failed %d\n", failed);
+}
+
+/* ---- a device that dozes --------------------------------------------------------------------- */
+
+static uint64_t launch_timed(void)
+{
+	const size_t global = FULL, local = 64;
+	cl_ulong queued = 0, started = 0;
+	cl_event event;
+
+	work_check(clEnqueueNDRangeKernel(queues[0], kernel, 1, NULL, &global, &local, 0, NULL,
+					  &event),
+		   "launch");
+	work_check(clFinish(queues[0]), "finish");
+	work_check(clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_QUEUED, sizeof(queued),
+					   &queued, NULL),
+		   "queued");
+	work_check(clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof(started),
+					   &started, NULL),
+		   "started");
+	clReleaseEvent(event);
+	return started - queued;
+}
+
+static int compare_ns(const void *left, const void *right)
+{
+	const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+	return (a > b) - (a < b);
+}
+
+static void pauses(int count, uint64_t ns, int every)
+{
+	enum { MAX_LAUNCHES = 1000 };
+	static uint64_t latencies[MAX_LAUNCHES];
+
+	queue_properties = CL_QUEUE_PROFILING_ENABLE;
+	open_device(1, 4096);
+	for (int i = 0; i < count; i++) {
+		if (every && i % every == every - 1)
+			rest(ns);
+		latencies[i] = launch_timed();
+	}
+	qsort(latencies, (size_t)count, sizeof(latencies[0]), compare_ns);
+	printf("median %llu\np99 %llu\n", (unsigned long long)latencies[count / 2],
+	       (unsigned long long)latencies[count * 99 / 100]);
+}
+
+/* Opening a FIFO lasts until another process opens its other end. */
+static void meet(const char *path, int flags)
+{
+	const int fd = path ? open(path, flags) : -1;
+
+	if (path && fd < 0) {
+		perror(path);
+		exit(1);
+	}
+	if (fd >= 0)
+		close(fd);
 }
 
 static void busy(uint64_t ms)
 {
-	uint64_t begin = work_now_ns(CLOCK_MONOTONIC);
+	uint64_t begin;
 
 	open_device(1, 4096);
+	meet(getenv("PLANTED_READ"), O_RDONLY);
+	meet(getenv("PLANTED_WRITE"), O_WRONLY);
+	begin = work_now_ns(CLOCK_MONOTONIC);
 	while (work_now_ns(CLOCK_MONOTONIC) - begin < ms * 1000000) {
 		for (int i = 0; i < 4; i++)
 			launch(queues[0], 256, 64);
@@ -169,6 +367,7 @@ int main(int argc, char **argv)
 	const char *mode = argc > 1 ? argv[1] : "";
 	size_t numbers[3] = {0};
 
+	hurry();
 	for (int i = 2; i < argc && i < 5; i++)
 		numbers[i - 2] = (size_t)strtoull(argv[i], NULL, 10);
 	if (!strcmp(mode, "turns"))
@@ -180,11 +379,25 @@ int main(int argc, char **argv)
 	else if (!strcmp(mode, "queues") && numbers[0] <= MAX_QUEUES)
 		many_queues((int)numbers[0], (int)numbers[1]);
 	else if (!strcmp(mode, "kernels"))
-		kernels((int)numbers[0], 64, 64);
+		kernels((int)numbers[0], FULL, 64);
 	else if (!strcmp(mode, "grid"))
 		kernels((int)numbers[2], numbers[0], numbers[1]);
 	else if (!strcmp(mode, "compute"))
-		computing((int)numbers[0], numbers[1] * 1000000);
+		rounds((int)numbers[0], numbers[1] * 1000000, numbers[2], compute);
+	else if (!strcmp(mode, "rest"))
+		rounds((int)numbers[0], numbers[1] * 1000000, numbers[2], rest);
+	else if (!strcmp(mode, "pieces"))
+		pieces((int)numbers[0], numbers[1]);
+	else if (!strcmp(mode, "builds"))
+		builds((int)numbers[0], (int)numbers[1]);
+	else if (!strcmp(mode, "type") && argc > 2)
+		build_type(argv[2]);
+	else if (!strcmp(mode, "tries"))
+		tries((int)numbers[0], numbers[1], numbers[2]);
+	else if (!strcmp(mode, "buffers"))
+		buffers((int)numbers[0], numbers[1]);
+	else if (!strcmp(mode, "pauses") && numbers[0] <= 1000)
+		pauses((int)numbers[0], numbers[1] * 1000000, (int)numbers[2]);
 	else if (!strcmp(mode, "busy"))
 		busy(numbers[0]);
 	else if (!strcmp(mode, "hog"))

@@ -57,8 +57,12 @@ struct kernel_runs {
 	bool is_by_launches; /* weighed by launches, or no candidate */
 };
 
+/* Visible launches of a kernel. */
+enum launch_sight { LAUNCH_SEEN, LAUNCH_HIDDEN };
+
 struct windows {
 	struct pair_map rows;         /* (process, name) -> index of kernels */
+	struct pair_map launches;     /* (process, name) -> enum launch_sight */
 	struct kernel_runs **kernels; /* owned */
 	size_t count, capacity;
 	/* Sorted by begin. If windows do not overlap, they are sorted by end too. */
@@ -90,6 +94,7 @@ void sweep_windows_fini(struct sweep *sweep)
 		free(windows->kernels[i]);
 	}
 	pair_map_fini(&windows->rows);
+	pair_map_fini(&windows->launches);
 	free(windows->kernels);
 	free(windows->waiting);
 	free(windows);
@@ -184,6 +189,46 @@ int sweep_note_window_run(struct sweep *sweep, const struct joined *joined, uint
 				      .path = path}))
 		return -ENOMEM;
 	return has_times ? 0 : add_launch(kernel, path);
+}
+
+/* ---- kernels without a launch ---------------------------------------------------------------- */
+
+int sweep_note_window_launch(struct sweep *sweep, const struct open_command *command)
+{
+	const struct event_code *code = entity_index_get(&sweep->entities.codes, command->kernel);
+
+	if (!sweep->windows || !code || !code->name_string)
+		return 0;
+	return pair_map_put(&sweep->windows->launches, command->process, code->name_string,
+			    LAUNCH_SEEN);
+}
+
+/* Counts samples of kernels that were never launched, for the finding about launches that the
+ * collectors miss. A kernel with a launch may have lost its execution, which the ledger reports. */
+static int count_hidden(struct sweep *sweep, const struct event_instruction_sample *row,
+			bool has_path)
+{
+	const struct event_code *code = entity_index_get(&sweep->entities.codes, row->code);
+	struct analysis_hidden *hidden;
+	uint32_t sight;
+
+	if (!row->device || !code || !code->name_string ||
+	    !analysis_shows(sweep->analysis, row->begin, row->begin))
+		return 0;
+	hidden = &sweep->analysis->devices[entity_index_find(&sweep->entities.devices, row->device)]
+			  .hidden;
+	hidden->samples = add_saturated(hidden->samples, row->count);
+	sight = pair_map_find(&sweep->windows->launches, row->process, code->name_string);
+	if (has_path || sight == LAUNCH_SEEN)
+		return 0;
+	hidden->is_by_name = true;
+	hidden->hidden = add_saturated(hidden->hidden, row->count);
+	hidden->never_launched = add_saturated(hidden->never_launched, row->count);
+	if (sight == LAUNCH_HIDDEN)
+		return 0;
+	hidden->kernels++;
+	return pair_map_put(&sweep->windows->launches, row->process, code->name_string,
+			    LAUNCH_HIDDEN);
 }
 
 /* ---- candidates and weights ------------------------------------------------------------------ */
@@ -353,6 +398,8 @@ static int attribute_sample(struct sweep *sweep, const struct event_instruction_
 	struct kernel_runs *kernel = kernel_of(sweep, row);
 	int error = kernel ? make_split(sweep, kernel, row) : 0;
 
+	if (!error)
+		error = count_hidden(sweep, row, kernel && kernel->shares_count);
 	if (error)
 		return error;
 	if (!kernel || !kernel->shares_count)

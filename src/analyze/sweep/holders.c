@@ -29,9 +29,7 @@ static uint32_t awaited(const struct sweep *sweep, uint32_t wait)
 
 	if (!wait)
 		return 0;
-	if (about->holder || !about->waker)
-		return about->holder;
-	return sweep->analysis->cpu.wakers[about->waker - 1].thread;
+	return analysis_awaited_thread(&sweep->analysis->cpu, about->holder, about->waker);
 }
 
 int sweep_add_holding(struct sweep *sweep, const struct sweep_waiter *waiter,

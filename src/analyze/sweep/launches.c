@@ -46,6 +46,14 @@ static void remember_batch(struct thread_state *state, const struct event_launch
 	state->batch_correlation = row->flags & LAUNCH_UNTIMED ? 0 : row->correlation;
 }
 
+/* Notes a launch for instruction samples. batch: as for sweep_note_launched. */
+static int note_for_samples(struct sweep *sweep, const struct open_command *command, uint64_t batch)
+{
+	int error = sweep_note_window_launch(sweep, command);
+
+	return error ? error : sweep_note_launched(sweep, command, batch);
+}
+
 static int open_launch(struct sweep *sweep, const struct event_launch *row, size_t thread)
 {
 	struct analysis *analysis = sweep->analysis;
@@ -77,7 +85,7 @@ static int open_launch(struct sweep *sweep, const struct event_launch *row, size
 	command->function = row->function_string;
 	command->over_by = UINT64_MAX;
 	remember_batch(&sweep->per_thread.states[thread], row, command->type);
-	if (sweep->addresses && sweep_note_launched(sweep, command, 0))
+	if (note_for_samples(sweep, command, 0))
 		return -ENOMEM;
 	sweep_measure_groups(sweep, row, command);
 	error = sweep_launch_in_ranges(sweep, command,
@@ -96,7 +104,6 @@ static int open_launch(struct sweep *sweep, const struct event_launch *row, size
 	return sweep_match_early(sweep, place);
 }
 
-/* Notes a launch for instruction samples. batch: as for sweep_note_launched. */
 static int note_launcher(struct sweep *sweep, const struct event_launch *row, uint64_t batch)
 {
 	const size_t thread = entity_index_find(&sweep->entities.threads, row->thread);
@@ -111,7 +118,7 @@ static int note_launcher(struct sweep *sweep, const struct event_launch *row, ui
 		.function = row->function_string,
 		.flags = row->flags};
 
-	return sweep_note_launched(sweep, &command, batch);
+	return note_for_samples(sweep, &command, batch);
 }
 
 /* Counts a launch that did not execute, as a call and in the ledger only. A kernel may have run

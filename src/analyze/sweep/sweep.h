@@ -575,6 +575,8 @@ int sweep_make_windows(struct sweep *sweep);
 void sweep_windows_fini(struct sweep *sweep);
 /* Notes a matched execution of this path. Only for traces with such samples. */
 int sweep_note_window_run(struct sweep *sweep, const struct joined *joined, uint32_t path);
+/* Notes a successful launch. */
+int sweep_note_window_launch(struct sweep *sweep, const struct open_command *command);
 /* Whether a sample has its code and a time window. */
 bool sweep_is_window(const struct event_instruction_sample *row);
 int sweep_take_window(struct sweep *sweep, const struct event_instruction_sample *row);

@@ -18,13 +18,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/verdict/verdict.h"
 #include "base/array.h"
 
-#define MIN_SMALL  100 /* transfers: fewer cannot save a millisecond at 10 us each */
-#define MIN_TINY   100
-#define MIN_PROMPT 100 /* launches: with fewer, the 99th percentile is simply the slowest one */
-#define MIN_COPIES 10  /* enough for a pattern, not only copies at the program's start and end */
-#define MIN_SERIAL 20
+#define MIN_SMALL     100 /* transfers: fewer cannot save a millisecond at 10 us each */
+#define MIN_TINY      100
+#define MIN_PROMPT    100 /* launches: with fewer, the 99th percentile is simply the slowest one */
+#define MIN_COPIES    10  /* enough for a pattern, not only copies at the program's start and end */
+#define MIN_SERIAL    20
+#define MIN_BUILDS    10 /* with fewer, only builds of a second in total: each program builds once */
+#define MIN_BUILDS_NS UINT64_C(1000000000)
 
 const char *finding_id(enum finding_kind kind)
 {
@@ -463,7 +466,7 @@ static bool find_latency(const struct analysis *analysis, const struct analysis_
 	const struct quantile *prompt = &queue->prompt;
 	uint64_t middle, slow, usual_ns;
 
-	if (prompt->count < MIN_PROMPT)
+	if (prompt->count < MIN_PROMPT || is_cpu(&analysis->devices[queue->device]))
 		return false;
 	middle = quantile_of(prompt, 50);
 	slow = quantile_of(prompt, 99);
@@ -517,21 +520,6 @@ static int find_gil(const struct analysis *analysis, struct findings *findings)
 	return append_finding(findings, &found);
 }
 
-/* Functions that compile device code, or may do so when they load it, by the start of the name. */
-static bool is_compiling(const char *function)
-{
-	static const char *const begins[] = {
-		"clBuildProgram", "clCompileProgram",     "clLinkProgram", "cuModuleLoad",
-		"cuLibraryLoad",  "cuLinkComplete",       "hipModuleLoad", "nvrtcCompileProgram",
-		"zeModuleCreate", "hiprtcCompileProgram",
-	};
-
-	for (size_t i = 0; i < ARRAY_COUNT(begins); i++)
-		if (strncmp(function, begins[i], strlen(begins[i])) == 0)
-			return true;
-	return false;
-}
-
 static int find_compile_time(const struct analysis *analysis, struct findings *findings)
 {
 	struct finding found = {.kind = FINDING_COMPILE_TIME, .device = FINDING_NO_DEVICE};
@@ -540,13 +528,14 @@ static int find_compile_time(const struct analysis *analysis, struct findings *f
 	for (size_t i = 0; i < analysis->program.calls_count; i++) {
 		const struct analysis_call *call = &analysis->program.calls[i];
 
-		if (!is_compiling(call->name))
+		if (!verdict_is_build(call->name))
 			continue;
 		found.call = found.call ? found.call : call; /* the largest total comes first */
 		count += call->count;
 		found.cost_ns += call->total_ns;
 	}
-	if (!found.call || !is_share(found.cost_ns, wall_of(analysis), 10))
+	if (!found.call || !is_share(found.cost_ns, wall_of(analysis), 10) ||
+	    (count < MIN_BUILDS && found.cost_ns < MIN_BUILDS_NS))
 		return 0;
 	append_number(&found, "count", count);
 	append_number(&found, "total_ns", found.cost_ns);
@@ -576,29 +565,31 @@ static bool is_hip_launch(const char *function)
 	return false;
 }
 
-/* By the start of the function's name. Other calls fail in correct programs too, such as queries
- * for absent devices. */
+/* By the start of the function's name. All others are in the table of the verdict's kinds. */
 static const struct {
 	const char *begin;
 	enum finding_kind kind;
 } failing_calls[] = {
-	{"clBuildProgram", FINDING_FAILED_BUILDS},
-	{"clCompileProgram", FINDING_FAILED_BUILDS},
-	{"clLinkProgram", FINDING_FAILED_BUILDS},
 	{"clCreateKernel", FINDING_FAILED_BUILDS},
-	{"clCreateBuffer", FINDING_FAILED_ALLOCATIONS},
-	{"clCreateImage", FINDING_FAILED_ALLOCATIONS},
-	{"hipModuleLoad", FINDING_FAILED_BUILDS},
-	{"hipMalloc", FINDING_FAILED_ALLOCATIONS},
-	{"hipHostMalloc", FINDING_FAILED_ALLOCATIONS},
-	{"hipExtMalloc", FINDING_FAILED_ALLOCATIONS},
-	{"hipMemAlloc", FINDING_FAILED_ALLOCATIONS},
-	{"zeModuleCreate", FINDING_FAILED_BUILDS},
 	{"zeKernelCreate", FINDING_FAILED_BUILDS},
-	{"zeMemAlloc", FINDING_FAILED_ALLOCATIONS},
 	{"zeCommandListAppend", FINDING_FAILED_LAUNCHES},
 	{"zeCommandQueueExecuteCommandLists", FINDING_FAILED_LAUNCHES},
 };
+
+/* FINDING_COUNT: none. Other calls fail in correct programs too, such as queries for absent devices
+ * and for the size of a log. */
+static enum finding_kind kind_of_call(const char *function)
+{
+	for (size_t i = 0; i < ARRAY_COUNT(failing_calls); i++)
+		if (strncmp(function, failing_calls[i].begin, strlen(failing_calls[i].begin)) == 0)
+			return failing_calls[i].kind;
+	if (strstr(function, "Get"))
+		return FINDING_COUNT;
+	if (verdict_is_build(function))
+		return FINDING_FAILED_BUILDS;
+	return verdict_kind_of_call(function) == VERDICT_ALLOCATION ? FINDING_FAILED_ALLOCATIONS
+								    : FINDING_COUNT;
+}
 
 /* The kind of finding for a failure; FINDING_COUNT: none. */
 static enum finding_kind kind_of_failure(const struct analysis_failure *failure)
@@ -607,11 +598,7 @@ static enum finding_kind kind_of_failure(const struct analysis_failure *failure)
 		return FINDING_FAILED_COMMANDS;
 	if (failure->kind == FAILURE_LAUNCH || is_hip_launch(failure->name))
 		return FINDING_FAILED_LAUNCHES;
-	for (size_t i = 0; i < ARRAY_COUNT(failing_calls); i++)
-		if (strncmp(failure->name, failing_calls[i].begin,
-			    strlen(failing_calls[i].begin)) == 0)
-			return failing_calls[i].kind;
-	return FINDING_COUNT;
+	return kind_of_call(failure->name);
 }
 
 static bool find_failure(const struct analysis_failure *failure, struct finding *finding)

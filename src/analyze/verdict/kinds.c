@@ -117,6 +117,7 @@ static const struct named_kind calls[] = {
 	{"memory_free", VERDICT_FREE},
 	{"pool_free", VERDICT_FREE},
 	{"Alloc", VERDICT_ALLOCATION},
+	{"Malloc", VERDICT_ALLOCATION},
 	{"allocate", VERDICT_ALLOCATION},
 	{"CreateBuffer", VERDICT_ALLOCATION},
 	{"CreateImage", VERDICT_ALLOCATION},
@@ -125,6 +126,9 @@ static const struct named_kind calls[] = {
 	{"MemCreate", VERDICT_ALLOCATION},
 	{"HostRegister", VERDICT_ALLOCATION},
 };
+
+/* Functions of VERDICT_BUILD that prepare a build or query its result. */
+static const char *const beside_builds[] = {"CreateProgramWith", "GetProgram"};
 
 /* Functions that wait for the work of another thread, and take a lock only for that. */
 static const char *const thread_waits[] = {
@@ -219,7 +223,7 @@ static enum verdict_kind kind_of_wait(const char *what, const struct frame_name 
 	return kind == VERDICT_LOCK && is_for_work(names, count) ? VERDICT_THREAD_WAIT : kind;
 }
 
-static enum verdict_kind kind_of_call(const char *function)
+enum verdict_kind verdict_kind_of_call(const char *function)
 {
 	for (size_t i = 0; i < ARRAY_COUNT(calls); i++)
 		if (strstr(function, calls[i].name))
@@ -227,6 +231,14 @@ static enum verdict_kind kind_of_call(const char *function)
 	return strncmp(function, "nvrtc", 5) == 0 || strncmp(function, "hiprtc", 6) == 0
 		       ? VERDICT_BUILD
 		       : VERDICT_CALL;
+}
+
+bool verdict_is_build(const char *function)
+{
+	const enum verdict_kind kind = verdict_kind_of_call(function);
+
+	return (kind == VERDICT_BUILD || kind == VERDICT_MODULE_LOAD) &&
+	       !has_any(function, beside_builds, ARRAY_COUNT(beside_builds), false);
 }
 
 /* The name of libc's function without its prefixes: __libc_pread and __GI___libc_write. */
@@ -315,7 +327,7 @@ enum verdict_kind verdict_kind_of_state(const struct analysis_state *state, cons
 	case CAUSE_API_WAIT:
 		return state->awaited_device ? VERDICT_OTHER_DEVICE : VERDICT_DEVICE_WAIT;
 	case CAUSE_API_CALL:
-		return kind_of_call(what);
+		return verdict_kind_of_call(what);
 	case CAUSE_ON_CPU:
 		return *what ? kind_of_wait(what, names, count)
 			     : verdict_kind_of_computing(names, count);

@@ -377,9 +377,7 @@ static uint32_t other_thread_of(const struct analysis *analysis, const struct an
 		return state->is_own ? state->holder : 0;
 	if (state->doing != CAUSE_BLOCKED)
 		return 0;
-	if (state->holder || !state->waker)
-		return state->holder;
-	return analysis->cpu.wakers[state->waker - 1].thread;
+	return analysis_awaited_thread(&analysis->cpu, state->holder, state->waker);
 }
 
 /* Only these kinds of waits end by the work of another thread of the program. */

@@ -57,6 +57,10 @@ enum verdict_kind {
 		VERDICT_KIND_COUNT
 };
 const char *verdict_kind_name(enum verdict_kind kind);
+/* The kind of a runtime's function; VERDICT_CALL: none of its own. */
+enum verdict_kind verdict_kind_of_call(const char *function);
+/* Whether the function compiles device code, or may do so when it loads it. */
+bool verdict_is_build(const char *function);
 
 /* The user's innermost function in a stack. The texts live as long as the frames. */
 struct verdict_place {

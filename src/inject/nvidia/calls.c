@@ -413,9 +413,11 @@ static void put_call(struct guest_thread *thread, const struct entered *entered,
 	struct submitted submitted;
 	uint64_t argument;
 
-	if (guest_is_slow(entered->enter, exit) && !stack)
-		stack = guest_slow_stack(thread);
 	read_parameters(call, data->function_parameters, &submitted);
+	if (!stack && guest_is_slow(entered->enter, exit))
+		stack = guest_slow_stack(thread);
+	else if (!stack && result)
+		stack = guest_stack(thread);
 	argument = is_wait ? queue_of(thread, call, data, &submitted) : submitted.bytes;
 	if (may_launch(call) || (is_wait && cuda_queue_is_shared((uint32_t)argument)))
 		argument = 0;

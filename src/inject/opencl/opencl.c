@@ -250,37 +250,39 @@ static void *own_clGetExtensionFunctionAddressForPlatform(cl_platform_id platfor
 	GUEST_CALL(cl_int, number, name, parameters, arguments, CALLEE_##callee(name), look, \
 		   result, value, after, after;                                              \
 		   END_##callee(thread))
-#define CREATE(number, name, type, parameters, arguments, callee, look, value, after)      \
-	static __attribute__((noinline)) type record_##name parameters                     \
-	{                                                                                  \
-		struct guest_thread *thread;                                               \
-		cl_int *const asked = errcode_ret;                                         \
-		cl_int result = OPENCL_UNWRITTEN;                                          \
-		uint64_t begin;                                                            \
-		type object;                                                               \
-                                                                                           \
-		if (!errcode_ret)                                                          \
-			errcode_ret = &result;                                             \
-		look;                                                                      \
-		thread = guest_enter();                                                    \
-		if (!thread) {                                                             \
-			guest_missed(RING_TROUBLE_NO_RING);                                \
-			object = CALLEE_##callee(name) arguments;                          \
-			after;                                                             \
-			return object;                                                     \
-		}                                                                          \
-		errcode_ret = &result;                                                     \
-		begin = guest_now(thread);                                                 \
-		object = CALLEE_##callee(name) arguments;                                  \
-		if (result == OPENCL_UNWRITTEN)                                            \
-			result = object ? CL_SUCCESS : asked ? *asked : CL_SUCCESS;        \
-		else if (asked)                                                            \
-			*asked = result;                                                   \
-		guest_put_api(thread, number, begin, guest_now(thread), result, value, 0); \
-		after;                                                                     \
-		end_call(thread);                                                          \
-		return object;                                                             \
-	}                                                                                  \
+#define CREATE(number, name, type, parameters, arguments, callee, look, value, after) \
+	static __attribute__((noinline)) type record_##name parameters                \
+	{                                                                             \
+		struct guest_thread *thread;                                          \
+		cl_int *const asked = errcode_ret;                                    \
+		cl_int result = OPENCL_UNWRITTEN;                                     \
+		uint64_t begin, end;                                                  \
+		type object;                                                          \
+                                                                                      \
+		if (!errcode_ret)                                                     \
+			errcode_ret = &result;                                        \
+		look;                                                                 \
+		thread = guest_enter();                                               \
+		if (!thread) {                                                        \
+			guest_missed(RING_TROUBLE_NO_RING);                           \
+			object = CALLEE_##callee(name) arguments;                     \
+			after;                                                        \
+			return object;                                                \
+		}                                                                     \
+		errcode_ret = &result;                                                \
+		begin = guest_now(thread);                                            \
+		object = CALLEE_##callee(name) arguments;                             \
+		end = guest_now(thread);                                              \
+		if (result == OPENCL_UNWRITTEN)                                       \
+			result = object ? CL_SUCCESS : asked ? *asked : CL_SUCCESS;   \
+		else if (asked)                                                       \
+			*asked = result;                                              \
+		guest_put_api(thread, number, begin, end, result, value,              \
+			      result ? guest_stack(thread) : 0);                      \
+		after;                                                                \
+		end_call(thread);                                                     \
+		return object;                                                        \
+	}                                                                             \
 	GUEST_HOOK(type, name, parameters, arguments, look, CALLEE_##callee(name))
 #define POINTER(number, name, parameters, arguments, callee, value)                             \
 	GUEST_CALL(void *, number, name, parameters, arguments, CALLEE_##callee(name), NO_LOOK, \

@@ -10,6 +10,7 @@ import duet_test  # noqa: E402
 from duet_test import DUET, run, text  # noqa: E402
 
 t = duet_test.Suite(needs_opencl=False)
+SECOND = 10 ** 9
 GPU = ("device 1 gpu compute_units=32 local_bytes=65536", "process 1 100 app exe=/home/u/app", "thread 1 1",
        "queue 1 1")
 
@@ -376,6 +377,9 @@ with t.case("launches that now and then take long to start"):
                  "launch_latency"), None, "of 99")
     t.equal(find(report(*GPU, "window 0 200000000", *launches(15000, every=20)), "launch_latency"), None,
             "not worth it")
+    processor = ("device 1 gpu type=cpu", *GPU[1:])
+    t.equal(find(report(*processor, "window 0 200000000", *launches(900000, every=20)), "launch_latency"), None,
+            "threads that wait for a processor")
     backlog = []
     for i in range(200):
         begin = i // 50 * 50000000 + i % 50 * 1000
@@ -437,18 +441,39 @@ BUILD = ("device 1 gpu", "process 1 100 app", "thread 1 1", "queue 1 1", "frame 
          "frame 2 python main file=build.py line=90", "stack 1 2 1", "stack 2 2")
 
 with t.case("compile_time: building programs takes a tenth of the time"):
-    calls = ("call 1 1000 60000 call clBuildProgram stack=1", "call 1 61000 100500 call clBuildProgram stack=2",
-             "call 1 200000 201500 call cuModuleLoadData stack=2", "call 1 300000 900000 call clFinish stack=2")
-    document = report(*BUILD, "window 0 1000000", *calls)
+    calls = (f"call 1 1000 {590 * 10**6 + 1000} call clBuildProgram stack=1", "call 1 600000000 994500000 call clBuildProgram stack=2",
+             "call 1 2000000000 2015500000 call cuModuleLoadData stack=2", "call 1 3000000000 9000000000 call clFinish stack=2")
+    document = report(*BUILD, f"window 0 {10 * SECOND}", *calls)
     found = find(document, "compile_time")
-    t.equal(numbers(found, "line"), {"count": 3, "total_ns": 100000, "wall_ns": 1000000}, "evidence")
+    t.equal(numbers(found, "line"), {"count": 3, "total_ns": SECOND, "wall_ns": 10 * SECOND}, "evidence")
     t.equal(found and [found["evidence"][key] for key in ("call", "function", "file", "line")],
             ["clBuildProgram", "make", "build.py", 12], "the longest call")
-    t.equal(found and found["text"], "building programs took 100.0 \u00b5s (10.0 % of the wall) in 3 calls, most in clBuildProgram"
+    t.equal(found and found["text"], "building programs took 1.000 s (10.0 % of the wall) in 3 calls, most in clBuildProgram"
             " from make (build.py:12); build each program once, and keep its binary for the next run", "text")
-    for name, lines in (("a nanosecond less", (*calls[:2], calls[2].replace("201500", "201499"), calls[3])),
+    for name, lines in (("a nanosecond less than a tenth", (*calls[:2], calls[2].replace("15500000", "15499999"), calls[3])),
                         ("calls that build nothing", calls[3:])):
-        t.equal(find(report(*BUILD, "window 0 1000000", *lines), "compile_time"), None, name)
+        t.equal(find(report(*BUILD, f"window 0 {10 * SECOND}", *lines), "compile_time"), None, name)
+
+with t.case("compile_time: a program that builds once, in a short recording"):
+    def builds(count, function="clBuildProgram"):
+        return (f"call 1 {i * 1000} {i * 1000 + 500} call {function} stack=1" for i in range(count))
+    t.equal(find(report(*BUILD, "window 0 50000", *builds(9)), "compile_time"), None, "9 calls, 9 % and more, below a second")
+    others = (*builds(9), *builds(40, "clCreateProgramWithSource"), *builds(40, "clGetProgramInfo"))
+    t.equal(find(report(*BUILD, "window 0 50000", *others), "compile_time"), None, "calls beside a build")
+    for function in ("clBuildProgram", "nvrtcCompileProgram", "hipModuleLoadData", "cuLinkAddData_v2", "zeModuleCreate"):
+        found = find(report(*BUILD, "window 0 50000", *builds(10, function)), "compile_time")
+        t.equal(found and found["evidence"]["count"], 10, f"10 calls of {function}")
+
+with t.case("failed calls of each runtime, with their places; queries may fail"):
+    kinds = {"failed_builds": ("cuModuleLoadData", "cuLibraryLoadData", "hipModuleLoad", "clLinkProgram", "zeKernelCreate"),
+             "failed_allocations": ("cuMemAlloc_v2", "cuMemAllocManaged", "cuMemHostAlloc", "hipMalloc", "hipHostMalloc",
+                                    "clCreateImage", "zeMemAllocDevice"),
+             None: ("clCreateProgramWithBinary", "clGetProgramInfo", "clGetProgramBuildInfo", "cuMemGetInfo_v2", "clReleaseMemObject", "cuCtxSynchronize")}
+    for kind, functions in kinds.items():
+        for function in functions:
+            document = report(*BUILD, "window 0 100000", f"call 1 1000 2000 call {function} result=2 stack=1")
+            t.equal([(row["id"], row["evidence"]["name"], row["evidence"].get("line")) for row in document["findings"]],
+                    [(kind, function, 12)] if kind else [], function)
 
 with t.case("failed_builds: the place of the call, and the error in the log that was kept"):
     failed = "call 1 1000 2000 call clBuildProgram result=-11 stack=1"
@@ -468,7 +493,6 @@ with t.case("failed_builds: the place of the call, and the error in the log that
 
 XE = ("window 0 10000000000", "device 1 gpu", "process 1 100 app", "thread 1 1", "queue 1 1",
       "code 201 1 1 0x1000 0x100 0 0", "code 202 1 1 0x2000 0x100 0 0")
-SECOND = 10 ** 9
 
 
 def submitted(*seconds, kernels=(201, 202)):
@@ -504,6 +528,24 @@ with t.case("samples go on, and nobody launches"):
         t.equal(find(report(*XE, *lines), "hidden_launches"), None, name)
     said = printed(*XE, *submitted(0), *sampled(0x1000, 0x2010))
     t.true("direct submission" in said.replace("\n      ", " "), said[:1500])
+
+def by_name(*kernels):
+    """Samples that name their kernel, in each of ten windows."""
+    for at in range(10):
+        for name in kernels:
+            yield f"instruction 1 {at * SECOND} {name} 16 count=10 end={at * SECOND + SECOND} device=1"
+
+
+with t.case("samples that name a kernel, and nobody launches it"):
+    lines = (*XE, *command(1, 1, 2, 3, 9 * SECOND, "kernel name=seen"))
+    found = find(report(*lines, *by_name("seen", "made")), "hidden_launches")
+    t.equal(numbers(found), {"samples": 200, "hidden": 100, "never_launched": 100, "kernels": 1}, "evidence")
+    t.true(found and "50.0 %" in found["text"] and "other kernels launched them" in found["text"], f"{found}")
+    for name, more in (("launched", by_name("seen")),
+                       ("launched, but without an execution", (*by_name("lost"), "launch 7 1 1 5 6 kernel name=lost")),
+                       ("less than a tenth", (*by_name(*["seen"] * 10), "instruction 1 5 made 16 count=99 end=99 device=1"))):
+        t.equal(find(report(*lines, *more), "hidden_launches"), None, name)
+    t.equal(find(report(*XE, *by_name("made")), "hidden_launches"), None, "a trace without launches")
 
 # ---- host time by layer -------------------------------------------------------------------------
 
