@@ -56,6 +56,8 @@ enum verdict_kind {
 		VERDICT_KIND_COUNT
 };
 const char *verdict_kind_name(enum verdict_kind kind);
+/* Whether the thread was in a call of a runtime. */
+bool verdict_is_call(enum verdict_kind kind);
 
 /* The user's innermost function in a stack. The texts live as long as the frames. */
 struct verdict_place {
@@ -66,6 +68,13 @@ struct verdict_place {
 	bool is_own; /* false: only code of libraries is known */
 };
 
+/* How many different threads or objects a cause joins. */
+struct verdict_group {
+	uint32_t count;          /* 0: none is known */
+	bool has_other_names;    /* they do not have one name */
+	bool has_other_patterns; /* the names differ in more than their numbers; what: processes */
+};
+
 /* Idle time of the steady part, or of the whole window, with one kind of cause in one function. */
 struct verdict_cause {
 	enum verdict_kind kind;
@@ -73,15 +82,20 @@ struct verdict_cause {
 	enum account_cause cause;   /* the account's cause that contains it */
 	uint64_t ns;
 	uint64_t preempted_ns;      /* part of ns in which another thread had the processor */
-	uint32_t thread;            /* id of the launching thread; 0: not known */
+	uint32_t thread; /* id of a launching thread, the first of `threads`; 0: not known */
+	struct verdict_group threads;
 	struct verdict_place place; /* place of that thread */
 	const char *what; /* the object of the wait, the function called, or who ran; "" */
+	const char *also; /* another one of `whats`; NULL: `what` is the only one */
+	struct verdict_group whats; /* PREEMPTED: processes of the program that ran most */
 	/* The holder of the lock, the thread that ended the wait, or the thread of the same process
 	 * that preempted it; 0: none, or not known. */
 	uint32_t other_thread;
+	struct verdict_group others; /* threads like other_thread */
 	struct verdict_place other; /* place of the other thread, meanwhile */
 	bool is_other_away;         /* it was off its processor most of that time */
 	bool is_after;              /* CAUSE_NOTHING_TO_DO: after the last command */
+	uint32_t id;                /* number in the first step */
 };
 
 /* The place of a stack; function NULL: not known, or its inner frames are missing. -ENOMEM. */
