@@ -114,8 +114,8 @@ void report_write_calls(const struct report *report, struct json_writer *json);
 
 /* ---- report/processes.c ---- */
 
-/* Processes that called a runtime. */
-void report_put_processes(const struct report *report);
+/* Processes that called a runtime; with more of them than rows, by program. -ENOMEM. */
+int report_put_processes(const struct report *report);
 /* The key "processes": all processes. */
 void report_write_processes(const struct report *report, struct json_writer *json);
 
