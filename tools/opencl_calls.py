@@ -116,7 +116,7 @@ def row(number, name, command, flags, argument, after, headers):
     if command:
         kind = "ENQUEUE_MAP" if result == "void *" else "ENQUEUE" if "event" in names(parameters) else "ENQUEUE_PLAIN"
         return f"{kind}({head}, {command}, {both}, {describe(parameters, after)})"
-    callee = "own" if "own" in flags else "release" if "release" in flags else "next"
+    callee = next((name for name in ("own", "release", "build") if name in flags), "next")
     if "wait" in flags:
         return f"WAIT({head}, {both}, {argument}, {after})"
     if result == "void":
@@ -135,7 +135,7 @@ def find_folder(compiler):
     return found.group(1) if found else sys.exit("opencl_calls: <CL/cl.h> not found: install opencl-headers")
 
 
-ROW = re.compile(r"(\d+) (\w+)(?: (COMMAND_\w+))?((?: (?:look|own|release|wait|passed))*)"
+ROW = re.compile(r"(\d+) (\w+)(?: (COMMAND_\w+))?((?: (?:look|own|release|build|wait|passed))*)"
                  r"(?: argument=(\S+))?(?: after=(.*))?$")
 
 

@@ -370,30 +370,34 @@ static inline void guest_unlock(struct guest_lock *lock)
 	atomic_store_explicit(&lock->taken, 0, memory_order_release);
 }
 
-/* A call that is recorded: record_NAME, and the hook before it. `code` and `value` are in the
- * record; `unseen` and `after` run after a call that was not recorded, and after one that was. */
-#define GUEST_CALL(type, number, name, parameters, arguments, callee, look, code, value, unseen, \
-		   after)                                                                        \
-	static __attribute__((noinline)) type record_##name parameters                           \
-	{                                                                                        \
-		struct guest_thread *thread;                                                     \
-		uint64_t begin;                                                                  \
-		type result;                                                                     \
-                                                                                                 \
-		look;                                                                            \
-		thread = guest_enter();                                                          \
-		if (!thread) {                                                                   \
-			guest_missed(RING_TROUBLE_NO_RING);                                      \
-			result = callee arguments;                                               \
-			unseen;                                                                  \
-			return result;                                                           \
-		}                                                                                \
-		begin = guest_now(thread);                                                       \
-		result = callee arguments;                                                       \
-		guest_put_api(thread, number, begin, guest_now(thread), code, value, 0);         \
-		after;                                                                           \
-		return result;                                                                   \
-	}                                                                                        \
+/* A call that is recorded: record_NAME, and the hook before it. `code`, `value` and `stack_id` are
+ * in the record; `unseen` and `after` run after a call that was not recorded, and after one that
+ * was. */
+#define GUEST_CALL(type, number, name, parameters, arguments, callee, look, code, value, stack_id, \
+		   unseen, after)                                                                  \
+	static __attribute__((noinline)) type record_##name parameters                             \
+	{                                                                                          \
+		struct guest_thread *thread;                                                       \
+		uint64_t begin, end;                                                               \
+		uint32_t stack;                                                                    \
+		type result;                                                                       \
+                                                                                                   \
+		look;                                                                              \
+		thread = guest_enter();                                                            \
+		if (!thread) {                                                                     \
+			guest_missed(RING_TROUBLE_NO_RING);                                        \
+			result = callee arguments;                                                 \
+			unseen;                                                                    \
+			return result;                                                             \
+		}                                                                                  \
+		begin = guest_now(thread);                                                         \
+		result = callee arguments;                                                         \
+		end = guest_now(thread);                                                           \
+		stack = stack_id;                                                                  \
+		guest_put_api(thread, number, begin, end, code, value, stack);                     \
+		after;                                                                             \
+		return result;                                                                     \
+	}                                                                                          \
 	GUEST_HOOK(type, name, parameters, arguments, look, callee)
 
 /* The same for a call that waits for a device; it is recorded with its stack. */

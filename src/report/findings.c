@@ -431,7 +431,8 @@ static void say_compile(const struct report *report, const struct finding *findi
 		say_culprit_place(sentence, &place);
 	}
 	if (queries)
-		say(sentence, ", and %" PRIu64 " of clGetProgramInfo (%s), in which the runtime compiles",
+		say(sentence,
+		    ", and %" PRIu64 " of clGetProgramInfo (%s), in which the runtime compiles",
 		    queries, time_of(finding, "queries_ns").text);
 	say(sentence, "; build each program once, and keep its binary for the next run");
 }

@@ -9,7 +9,7 @@
  * Fails:    -ENOMEM
  * Why:      a table of a thousand threads shows ten rows and leaves most of the time out
  */
-#include "report/groups.h"
+#include "report/report.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -18,7 +18,6 @@
 #include <sys/wait.h>
 
 #include "base/json.h"
-#include "report/groups.h"
 #include "report/table.h"
 
 /* A process, or the sums of a program's processes. */
@@ -204,8 +203,8 @@ static int make_groups(const struct analysis *analysis, uint64_t sum_ns, struct 
 
 static int find_groups(const struct analysis *analysis, struct groups *ret_groups)
 {
-	struct groups groups = {.rows = calloc(analysis->processes_count + 1,
-					       sizeof(*groups.rows))};
+	struct groups groups = {
+		.rows = calloc(analysis->processes_count + 1, sizeof(*groups.rows))};
 	uint64_t sum_ns = 0;
 	int error = groups.rows ? 0 : -ENOMEM;
 

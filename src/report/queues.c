@@ -19,7 +19,6 @@
 
 #include "base/json.h"
 #include "base/number.h"
-#include "report/groups.h"
 #include "report/table.h"
 
 void report_name_queue(const struct report *report, const struct analysis_queue *queue,

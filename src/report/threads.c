@@ -20,7 +20,6 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "report/groups.h"
 #include "report/table.h"
 
 /* A thread or a process, or a group of them. */

@@ -495,8 +495,7 @@ static uint64_t sum_places(const struct verdict *verdict, enum account_cause cau
 
 static bool has_room(size_t shown, uint64_t rest_ns, uint64_t sum_ns)
 {
-	return shown < PLACES_SHOWN ||
-	       (shown < MAX_PLACES && rest_ns > sum_ns / 100 * MAX_OTHERS);
+	return shown < PLACES_SHOWN || (shown < MAX_PLACES && rest_ns > sum_ns / 100 * MAX_OTHERS);
 }
 
 void report_put_idle_places(const struct report *report, const struct verdict *verdict,

@@ -95,8 +95,8 @@ static void count_part(const struct analysis *analysis, const struct verdict_par
 	} else if (cause->kind != VERDICT_PREEMPTED || has_same_pattern(cause->what, part->what)) {
 		whats->count++;
 		whats->has_other_names |= !has_same_name(cause->what, part->what);
-		whats->has_other_patterns |= strcmp(name_process_of(cause->what),
-						    name_process_of(part->what)) != 0;
+		whats->has_other_patterns |=
+			strcmp(name_process_of(cause->what), name_process_of(part->what)) != 0;
 		if (!cause->also && strcmp(cause->what, part->what) != 0)
 			cause->also = part->what;
 	}
@@ -111,8 +111,7 @@ int verdict_parts_count(const struct verdict_parts *parts, const struct analysis
 	for (size_t i = 0; i < parts->count && !error; i++) {
 		const struct verdict_part *part = &parts->list[i];
 		const uint64_t value = part->what ? (uintptr_t)part->what : part->thread;
-		const uint64_t key =
-			(uint64_t)index[part->cause] * PART_KIND_COUNT + part->kind;
+		const uint64_t key = (uint64_t)index[part->cause] * PART_KIND_COUNT + part->kind;
 
 		if (pair_map_find(&counted, key, value) != PAIR_MAP_NONE)
 			continue;

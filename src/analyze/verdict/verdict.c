@@ -43,7 +43,7 @@ struct maker {
 	const struct analysis *analysis;
 	struct frames *frames;
 	struct verdict *verdict;
-	struct string_table keys;         /* keys of causes: an id is an index + 1 */
+	struct string_table keys; /* keys of causes: an id is an index + 1 */
 	struct verdict_parts parts;
 	struct pair_map waits;            /* (wait, 0) -> index of the first counterpart */
 	struct counterpart *counterparts; /* owned */
@@ -121,14 +121,12 @@ static void write_key(const struct verdict *verdict, const struct verdict_cause 
 	char what[NAME_PATTERN_BYTES];
 
 	write_what(verdict, cause, has_line, what);
-	snprintf(ret_key, size,
-		 "%d %d %d %d %d %.2000s %.2000s %" PRIu32 " %s %" PRIu32,
+	snprintf(ret_key, size, "%d %d %d %d %d %.2000s %.2000s %" PRIu32 " %s %" PRIu32,
 		 (int)(is_joined ? VERDICT_COMPUTING : cause->kind), by_other,
 		 verdict->is_whole ? (int)cause->cause : 0, cause->is_after,
 		 is_preempted && verdict->is_whole && cause->other_thread,
 		 by_place ? text_of(place->function) : "", by_place ? text_of(place->file) : "",
-		 has_line ? cause->place.line : 0, what,
-		 has_line ? cause->other.line : 0);
+		 has_line ? cause->place.line : 0, what, has_line ? cause->other.line : 0);
 }
 
 static int add_cause(struct maker *maker, const struct verdict_cause *cause)

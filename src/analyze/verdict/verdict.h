@@ -81,8 +81,8 @@ struct verdict_cause {
 	enum verdict_kind own_kind; /* PREEMPTED: the kind of its own code there */
 	enum account_cause cause;   /* the account's cause that contains it */
 	uint64_t ns;
-	uint64_t preempted_ns;      /* part of ns in which another thread had the processor */
-	uint32_t thread; /* id of a launching thread, the first of `threads`; 0: not known */
+	uint64_t preempted_ns; /* part of ns in which another thread had the processor */
+	uint32_t thread;       /* id of a launching thread, the first of `threads`; 0: not known */
 	struct verdict_group threads;
 	struct verdict_place place; /* place of that thread */
 	const char *what; /* the object of the wait, the function called, or who ran; "" */
@@ -92,10 +92,10 @@ struct verdict_cause {
 	 * that preempted it; 0: none, or not known. */
 	uint32_t other_thread;
 	struct verdict_group others; /* threads like other_thread */
-	struct verdict_place other; /* place of the other thread, meanwhile */
-	bool is_other_away;         /* it was off its processor most of that time */
-	bool is_after;              /* CAUSE_NOTHING_TO_DO: after the last command */
-	uint32_t id;                /* number in the first step */
+	struct verdict_place other;  /* place of the other thread, meanwhile */
+	bool is_other_away;          /* it was off its processor most of that time */
+	bool is_after;               /* CAUSE_NOTHING_TO_DO: after the last command */
+	uint32_t id;                 /* number in the first step */
 };
 
 /* The place of a stack; function NULL: not known, or its inner frames are missing. -ENOMEM. */

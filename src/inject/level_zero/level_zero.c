@@ -339,7 +339,7 @@ static int32_t answer_of(ze_result result)
 #define ZE_CALL(number, name, table, slot, minor, parameters, arguments, callee, look, argument, \
 		after)                                                                           \
 	GUEST_CALL(ze_result, number, name, parameters, arguments, CALLEE_##callee(name), look,  \
-		   (int32_t)result, argument, , after;                                           \
+		   (int32_t)result, argument, 0, , after;                                        \
 		   POLL_##callee(thread))
 #define ZE_WAIT(number, name, table, slot, minor, parameters, arguments, argument)               \
 	GUEST_WAIT(ze_result, number, name, parameters, arguments, next.name, answer_of(result), \

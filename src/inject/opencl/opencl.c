@@ -248,43 +248,46 @@ static void *own_clGetExtensionFunctionAddressForPlatform(cl_platform_id platfor
 /* Two functions per row: record_NAME, and the hook before it (GUEST_HOOK). */
 #define STATUS(number, name, parameters, arguments, callee, look, value, after)              \
 	GUEST_CALL(cl_int, number, name, parameters, arguments, CALLEE_##callee(name), look, \
-		   result, value, after, after;                                              \
+		   result, value, STACK_##callee(thread), after, after;                      \
 		   END_##callee(thread))
-#define CREATE(number, name, type, parameters, arguments, callee, look, value, after)      \
-	static __attribute__((noinline)) type record_##name parameters                     \
-	{                                                                                  \
-		struct guest_thread *thread;                                               \
-		cl_int *const asked = errcode_ret;                                         \
-		cl_int result = OPENCL_UNWRITTEN;                                          \
-		uint64_t begin;                                                            \
-		type object;                                                               \
-                                                                                           \
-		if (!errcode_ret)                                                          \
-			errcode_ret = &result;                                             \
-		look;                                                                      \
-		thread = guest_enter();                                                    \
-		if (!thread) {                                                             \
-			guest_missed(RING_TROUBLE_NO_RING);                                \
-			object = CALLEE_##callee(name) arguments;                          \
-			after;                                                             \
-			return object;                                                     \
-		}                                                                          \
-		errcode_ret = &result;                                                     \
-		begin = guest_now(thread);                                                 \
-		object = CALLEE_##callee(name) arguments;                                  \
-		if (result == OPENCL_UNWRITTEN)                                            \
-			result = object ? CL_SUCCESS : asked ? *asked : CL_SUCCESS;        \
-		else if (asked)                                                            \
-			*asked = result;                                                   \
-		guest_put_api(thread, number, begin, guest_now(thread), result, value, 0); \
-		after;                                                                     \
-		end_call(thread);                                                          \
-		return object;                                                             \
-	}                                                                                  \
+#define CREATE(number, name, type, parameters, arguments, callee, look, value, after) \
+	static __attribute__((noinline)) type record_##name parameters                \
+	{                                                                             \
+		struct guest_thread *thread;                                          \
+		cl_int *const asked = errcode_ret;                                    \
+		cl_int result = OPENCL_UNWRITTEN;                                     \
+		uint64_t begin, end;                                                  \
+		uint32_t stack;                                                       \
+		type object;                                                          \
+                                                                                      \
+		if (!errcode_ret)                                                     \
+			errcode_ret = &result;                                        \
+		look;                                                                 \
+		thread = guest_enter();                                               \
+		if (!thread) {                                                        \
+			guest_missed(RING_TROUBLE_NO_RING);                           \
+			object = CALLEE_##callee(name) arguments;                     \
+			after;                                                        \
+			return object;                                                \
+		}                                                                     \
+		errcode_ret = &result;                                                \
+		begin = guest_now(thread);                                            \
+		object = CALLEE_##callee(name) arguments;                             \
+		if (result == OPENCL_UNWRITTEN)                                       \
+			result = object ? CL_SUCCESS : asked ? *asked : CL_SUCCESS;   \
+		else if (asked)                                                       \
+			*asked = result;                                              \
+		end = guest_now(thread);                                              \
+		stack = STACK_##callee(thread);                                       \
+		guest_put_api(thread, number, begin, end, result, value, stack);      \
+		after;                                                                \
+		end_call(thread);                                                     \
+		return object;                                                        \
+	}                                                                             \
 	GUEST_HOOK(type, name, parameters, arguments, look, CALLEE_##callee(name))
 #define POINTER(number, name, parameters, arguments, callee, value)                             \
 	GUEST_CALL(void *, number, name, parameters, arguments, CALLEE_##callee(name), NO_LOOK, \
-		   result ? 0 : -1, value, , end_call(thread))
+		   result ? 0 : -1, value, 0, , end_call(thread))
 #define NOTHING(number, name, parameters, arguments)                              \
 	static __attribute__((noinline)) void record_##name parameters            \
 	{                                                                         \
@@ -347,12 +350,19 @@ static void *own_clGetExtensionFunctionAddressForPlatform(cl_platform_id platfor
 		     cl_int local = CL_SUCCESS;                             \
 		     errcode_ret = errcode_ret ? errcode_ret : &local, *errcode_ret, describe)
 #define PASSED(number, name)
-#define CALLEE_next(name)    next.name
-#define CALLEE_own(name)     own_##name
-#define CALLEE_release(name) next.name
-#define END_next(thread)     end_call(thread)
-#define END_own(thread)      end_call(thread)
-#define END_release(thread)  ((void)0)
+#define CALLEE_next(name)     next.name
+#define CALLEE_own(name)      own_##name
+#define CALLEE_release(name)  next.name
+#define CALLEE_build(name)    next.name
+#define END_next(thread)      end_call(thread)
+#define END_own(thread)       end_call(thread)
+#define END_release(thread)   ((void)0)
+#define END_build(thread)     end_call(thread)
+/* A failed build has no launch with a stack after it, and a stack is a thousandth of a build. */
+#define STACK_next(thread)    0
+#define STACK_own(thread)     0
+#define STACK_release(thread) 0
+#define STACK_build(thread)   guest_stack(thread)
 #include "opencl_calls.inc"
 #include "abi/opencl_calls_end.h"
 

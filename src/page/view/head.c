@@ -32,7 +32,7 @@
 /* A process with more threads than these has a group for those without calls. */
 #define MAX_THREADS ((size_t)50)
 /* The queues of a device with more than these are in a group: threads stay in sight. */
-#define MAX_QUEUES ((size_t)16)
+#define MAX_QUEUES  ((size_t)16)
 
 struct writer {
 	const struct view_head *head;
