@@ -336,7 +336,8 @@ int report_write_verdict(const struct report *report, struct json_writer *json);
 /* The key "idle_kinds": the parts of a device's idle causes. -ENOMEM. */
 int report_write_idle_kinds(const struct report *report, size_t device, struct json_writer *json);
 
-typedef void (*report_put_row)(const char *name, uint64_t part, uint64_t wall, const char *origin);
+typedef void (*report_put_row)(const struct report *report, const char *name, uint64_t part,
+			       uint64_t wall, const char *origin);
 /* The functions, waits or preemptors of one cause. verdict: that of the whole window. */
 void report_put_idle_places(const struct report *report, const struct verdict *verdict,
 			    enum account_cause cause, report_put_row put);

@@ -19,6 +19,8 @@
 #include "analyze/text/incomplete.h"
 #include "analyze/verdict/verdict.h"
 #include "base/array.h"
+#include "base/number.h"
+#include "report/sentence.h"
 #include "report/table.h"
 
 /* Several programs that call a runtime were recorded, and duet started none of them. */
@@ -214,27 +216,73 @@ static void put_head(const struct report *report)
 	put_import(report);
 }
 
-enum { ACCOUNT_COLUMNS = 40 };
+enum {
+	ACCOUNT_COLUMNS = 40,
+	ACCOUNT_MORE = 40,   /* columns that a name may gain from a wide terminal */
+	ACCOUNT_REMARK = 20, /* a remark with less room is on a line of its own */
+	ACCOUNT_BELOW = 12   /* the indent of such a line */
+};
 
-/* meaning: at most 32 columns; "": the name needs none. */
-static void put_account_line(const char *name, uint64_t part, uint64_t wall, const char *meaning)
+/* Columns of the names in the account. */
+static size_t account_columns(const struct report *report)
+{
+	const size_t columns = report_columns(report);
+
+	return ACCOUNT_COLUMNS + (columns > REPORT_COLUMNS
+					  ? smaller((columns - REPORT_COLUMNS) / 2, ACCOUNT_MORE)
+					  : 0);
+}
+
+/* Columns before a remark. */
+static size_t remark_indent(const struct report *report)
+{
+	return 4 + account_columns(report) + 2 * TABLE_CELL + 2;
+}
+
+static bool has_remarks(const struct report *report)
+{
+	return report_columns(report) >= remark_indent(report) + ACCOUNT_REMARK;
+}
+
+static void put_account_cells(const struct report *report, const char *name, uint64_t part,
+			      uint64_t wall)
 {
 	fputs("    ", stdout);
-	table_put_left(name, ACCOUNT_COLUMNS);
+	table_put_left(name, account_columns(report));
 	table_put_cell(format_duration(part));
 	table_put_cell(format_percent(part, wall));
-	if (*meaning)
+}
+
+/* meaning: an explanation, which a narrow terminal leaves out; "": the name needs none. */
+static void put_account_line(const struct report *report, const char *name, uint64_t part,
+			     uint64_t wall, const char *meaning)
+{
+	put_account_cells(report, name, part, wall);
+	if (*meaning && has_remarks(report)) {
 		fputs("  ", stdout);
-	table_put_text(meaning, SIZE_MAX);
+		sentence_put_wrapped(meaning, remark_indent(report), remark_indent(report),
+				     report_columns(report));
+	}
 	putchar('\n');
 }
 
-static void put_place(const char *name, uint64_t part, uint64_t wall, const char *origin)
+/* A row below a cause. A narrow terminal has its origin in the next line. */
+static void put_place(const struct report *report, const char *name, uint64_t part, uint64_t wall,
+		      const char *origin)
 {
+	const size_t indent = has_remarks(report) ? remark_indent(report) : ACCOUNT_BELOW;
 	char text[1100];
 
 	snprintf(text, sizeof(text), "    %s", name);
-	put_account_line(text, part, wall, origin);
+	put_account_cells(report, text, part, wall);
+	if (*origin) {
+		if (has_remarks(report))
+			fputs("  ", stdout);
+		else
+			printf("\n%*s", ACCOUNT_BELOW, "");
+		sentence_put_wrapped(origin, indent, indent, report_columns(report));
+	}
+	putchar('\n');
 }
 
 static void put_causes(const struct report *report, const struct verdict *verdict)
@@ -249,7 +297,7 @@ static void put_causes(const struct report *report, const struct verdict *verdic
 		snprintf(name, sizeof(name), "  %s%s",
 			 account_cause_is_thread(cause) ? "launching thread " : "",
 			 account_cause_text(cause));
-		put_account_line(name, account->causes[cause], account->wall_ns,
+		put_account_line(report, name, account->causes[cause], account->wall_ns,
 				 account_cause_meaning(cause));
 		report_put_idle_places(report, verdict, (enum account_cause)cause, put_place);
 	}
@@ -275,25 +323,26 @@ static int put_device(const struct report *report, size_t index)
 	char label[REPORT_NAME_BYTES];
 
 	fputs("  ", stdout);
-	table_put_left(analysis_device_label(report->analysis, index, label, sizeof(label)), 42);
+	table_put_left(analysis_device_label(report->analysis, index, label, sizeof(label)),
+		       account_columns(report) + 2);
 	table_put_cell(format_duration(wall));
 	table_put_cell(format_percent(wall, wall));
-	printf("%11" PRIu64 " %s\n", device->executions,
-	       table_noun(device->executions, "execution", "executions"));
+	printf(has_remarks(report) ? "%11" PRIu64 " %s\n" : "\n    %" PRIu64 " %s\n",
+	       device->executions, table_noun(device->executions, "execution", "executions"));
 	if (!device->is_measured) {
 		printf("    not measured: %s\n", incomplete_unmeasured(report->analysis, index));
 		return 0;
 	}
 	if (account->busy_ns)
-		put_account_line("busy", account->busy_ns, wall, "a command was executed");
+		put_account_line(report, "busy", account->busy_ns, wall, "a command was executed");
 	if (account->classes[ACCOUNT_KERNEL])
-		put_account_line("  kernels", account->classes[ACCOUNT_KERNEL], wall, "");
+		put_account_line(report, "  kernels", account->classes[ACCOUNT_KERNEL], wall, "");
 	if (account->classes[ACCOUNT_COPY])
-		put_account_line("  copies", account->classes[ACCOUNT_COPY], wall, "");
+		put_account_line(report, "  copies", account->classes[ACCOUNT_COPY], wall, "");
 	if (account->classes[ACCOUNT_OTHER])
-		put_account_line("  other commands", account->classes[ACCOUNT_OTHER], wall,
+		put_account_line(report, "  other commands", account->classes[ACCOUNT_OTHER], wall,
 				 "barriers, native functions, …");
-	put_account_line("idle", account->idle_ns, wall, "no command was executed:");
+	put_account_line(report, "idle", account->idle_ns, wall, "no command was executed:");
 	return put_idle(report, index);
 }
 
@@ -304,7 +353,7 @@ static int put_devices(const struct report *report)
 	size_t shown = analysis_devices_shown(analysis);
 	int error = 0;
 
-	table_put_title("DEVICES", 44, columns);
+	table_put_title("DEVICES", account_columns(report) + 4, columns);
 	for (size_t i = 0; i < shown && !error; i++) {
 		if (report_shows_device(report, i))
 			error = put_device(report, i);

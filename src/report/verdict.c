@@ -514,13 +514,13 @@ void report_put_idle_places(const struct report *report, const struct verdict *v
 			continue;
 		name_cause(row, &name);
 		name_origin(report, row, &origin);
-		put(name.text, row->ns, wall_ns,
+		put(report, name.text, row->ns, wall_ns,
 		    origin.text[0] == ' ' ? origin.text + 1 : origin.text);
 		rest_ns -= row->ns;
 		shown++;
 	}
 	if (rest_ns)
-		put("others", rest_ns, wall_ns, "");
+		put(report, "others", rest_ns, wall_ns, "");
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */

@@ -57,6 +57,30 @@ with t.case("few threads, --top 0 and JSON have each thread"):
     document = t.report(t.described("groups.duet", *many), "--by", "thread", "--top", "0")
     t.equal(len({row["tid"] for row in document["by"]}), 21, "JSON")
 
+# ---- kernels ------------------------------------------------------------------------------------
+
+
+def kernels(names, took=100):
+    yield from ("window 0 100000", "device 1 gpu", "thread 1 1", "queue 1 1")
+    for i, name in enumerate(names):
+        at = 1000 * i
+        yield f"launch {i + 1} 1 1 {at} {at + 10} kernel name={name}"
+        yield f"execution 1 {i + 1} 1 {at + 11} {at + 12} {at + 20} {at + 20 + took + (i < 3)}"
+
+
+with t.case("kernels: the longest, and those with numbered names as one row, if much would be left out"):
+    shown = rows(printed(*kernels([f"k{i}" for i in range(40)])), "KERNELS")
+    t.equal(len(shown), 10, f"{shown}")
+    t.true(shown[0].startswith("k* (31 kernels) "), shown[0])
+    t.equal(shown[0].split(")")[1].split()[:3], ["31", "3.100", "\u00b5s"], "count and total")
+    t.equal([row.split()[0] for row in shown[1:4]], ["k0", "k1", "k2"], "the longest stay alone")
+    shown = rows(printed(*kernels([f"k{i}" for i in range(12)])), "KERNELS")
+    t.true(len(shown) == 11 and "2 more kernels" in shown[-1], f"little is left out: {shown}")
+    shown = rows(printed(*kernels([chr(97 + i) for i in range(20)])), "KERNELS")
+    t.true(len(shown) == 11 and "10 more rows" in shown[-1], f"names without numbers: {shown}")
+    document = t.report(t.described("groups.duet", *kernels([f"k{i}" for i in range(40)])), "--top", "0")
+    t.equal(len(document["kernels"]), 40, "JSON")
+
 # ---- processes ----------------------------------------------------------------------------------
 
 
