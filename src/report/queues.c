@@ -402,9 +402,9 @@ static bool is_used(const struct report *report, const struct analysis_queue *qu
 	return queue->executions && report_shows_device(report, queue->device);
 }
 
-/* Queues of one kind are one group if there are more queues than rows. A queue with much of the
- * busy time stays alone. */
-static int find_groups(const struct report *report, struct groups *ret_groups)
+/* Queues of one kind are one group if there are more queues than rows. has_heavy: a queue with much
+ * of the busy time stays alone. */
+static int find_groups(const struct report *report, bool has_heavy, struct groups *ret_groups)
 {
 	const struct analysis *analysis = report->analysis;
 	const size_t count = analysis_queues_shown(analysis);
@@ -421,7 +421,8 @@ static int find_groups(const struct report *report, struct groups *ret_groups)
 	is_grouped = report->top && used > report->top;
 	for (size_t i = 0; i < count && !error; i++) {
 		const struct analysis_queue *queue = &analysis->queues[i];
-		const bool is_heavy = name_groups_is_heavy(queue->account.busy_ns, busy_ns);
+		const bool is_heavy =
+			has_heavy && name_groups_is_heavy(queue->account.busy_ns, busy_ns);
 
 		if (queue->executions)
 			error = add_queue(find_group(&groups, queue, !is_grouped || is_heavy),
@@ -459,7 +460,7 @@ int report_put_waiting_times(const struct report *report)
 {
 	struct table zones = zones_table, depths = depths_table;
 	struct groups groups = {0};
-	int error = find_groups(report, &groups);
+	int error = find_groups(report, false, &groups);
 
 	if (error)
 		return error;
@@ -488,7 +489,7 @@ int report_by_queue(const struct report *report, struct json_writer *json)
 	if (json)
 		return table_print(report, &queues_table, &by_queue_table, queue_rows(report),
 				   json);
-	error = find_groups(report, &groups);
+	error = find_groups(report, true, &groups);
 	if (error)
 		return error;
 	queues.format_name = format_group_name;
