@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A flame graph on a canvas: the root at the bottom, a box as wide as its share. A click zooms, hovering tells.
+// A flame graph on a canvas: the root at the bottom or on top, a box as wide as its share. A click zooms, hovering tells.
+// The view remembers where the root is, for all graphs of the page.
 
 import {byId, make, makeSwatch, sizeCanvas} from "./dom.js";
 import {formatNs, formatShare, visible} from "./format.js";
@@ -78,7 +79,7 @@ export class FlameGraph {
 		this.element = make("div", "flame-box", this.crumbs, this.canvas, this.legend);
 		this.canvas.tabIndex = 0;
 		this.canvas.setAttribute("role", "application");
-		this.canvas.setAttribute("aria-label", "Flame graph. Arrows go to callers, callees and neighbours, Enter zooms, Backspace goes back");
+		this.canvas.setAttribute("aria-label", "Flame graph. Arrows go to callers, callees and neighbours, Enter zooms, Backspace goes back, o turns it");
 		this.cursor = null; // the node that keys are at
 		this.canvas.addEventListener("keydown", (event) => this.onKey(event));
 		this.canvas.addEventListener("blur", (event) => this.moveTo(null, event));
@@ -89,7 +90,7 @@ export class FlameGraph {
 
 	nodeAt(event) {
 		const rect = this.canvas.getBoundingClientRect();
-		const x = event.clientX - rect.left, depth = this.rows - 1 - Math.floor((event.clientY - rect.top) / FLAME_ROW);
+		const x = event.clientX - rect.left, depth = this.turned(Math.floor((event.clientY - rect.top) / FLAME_ROW));
 		const found = this.boxes.find((box) => box.depth === depth && x >= box.x && x < box.x + box.width);
 		return found ? found.node : null;
 	}
@@ -98,9 +99,11 @@ export class FlameGraph {
 	boxAfter(key, box) {
 		const inRow = this.boxes.filter((other) => other.depth === box.depth).sort((a, b) => a.x - b.x), at = inRow.indexOf(box);
 		const isUnder = (other) => box.node.children.has(other.node.key) && box.node.children.get(other.node.key) === other.node;
+		const toCaller = () => this.boxes.find((other) => other.node.children.get(box.node.key) === box.node);
+		const toCallee = () => this.boxes.find(isUnder);
 		const ways = {
-			ArrowDown: () => this.boxes.find((other) => other.node.children.get(box.node.key) === box.node),
-			ArrowUp: () => this.boxes.find(isUnder),
+			ArrowDown: this.view.isIcicle ? toCallee : toCaller,
+			ArrowUp: this.view.isIcicle ? toCaller : toCallee,
 			ArrowLeft: () => inRow[at - 1],
 			ArrowRight: () => inRow[at + 1],
 			Home: () => this.boxes[0],
@@ -140,14 +143,27 @@ export class FlameGraph {
 		this.view.tell("say", visible(node.text) + ", " + this.valueText(node));
 	}
 
-	// Where a row is, px from the top of the canvas.
-	topOf(depth) {
-		return (this.rows - 1 - depth) * FLAME_ROW;
+	// The row of a depth from the top, and the depth of a row.
+	turned(row) {
+		return this.view.isIcicle ? row : this.rows - 1 - row;
 	}
 
-	/** Scrolls to the root: a graph is read from there upwards. */
+	// Where a row is, px from the top of the canvas.
+	topOf(depth) {
+		return this.turned(depth) * FLAME_ROW;
+	}
+
+	/** Scrolls to the root: a graph is read from there. */
 	showRoot() {
-		byId("content").scrollTop = byId("content").scrollHeight;
+		byId("content").scrollTop = this.view.isIcicle ? 0 : byId("content").scrollHeight;
+	}
+
+	/** Puts the root on top, or back to the bottom. */
+	turn() {
+		this.view.isIcicle = !this.view.isIcicle;
+		this.draw(this.width);
+		this.showRoot();
+		this.view.tell("say", this.view.isIcicle ? "root on top" : "root at the bottom");
 	}
 
 	// Scrolls so that a row can be seen.
@@ -235,7 +251,10 @@ export class FlameGraph {
 			button.addEventListener("click", () => this.zoomTo(node));
 			return button;
 		}));
-		this.crumbs.append(make("span", "faint", this.valueText(this.trail[this.trail.length - 1])));
+		const turn = make("button", null, this.view.isIcicle ? "Root at the bottom" : "Root on top");
+		Object.assign(turn, {type: "button", title: "Root on top, or at the bottom (o)"});
+		turn.addEventListener("click", () => this.turn());
+		this.crumbs.append(make("span", "faint", this.valueText(this.trail[this.trail.length - 1])), turn);
 	}
 
 	draw(width) {

@@ -10,7 +10,7 @@ const KEY_TEXTS = [
 	["\u2191  \u2193", "scroll the tracks"], ["0  Home", "the whole run"], ["f", "fit what is selected"],
 	["/", "search names"], ["n  N", "longest match, then the next, the previous"], ["Enter", "follow the launch: call, queue, execution"],
 	[",  .", "previous, next item of the track"], ["j  k", "select in the track below, above"], ["m", "mark the moment under the pointer, or unmark it"],
-	["p", "pin the track of the selection"], ["1 \u2026 7", "tabs of the pane"], ["t", "dark or light"],
+	["p", "pin the track of the selection"], ["1 \u2026 7", "tabs of the pane"], ["o", "flame graph: root on top, or at the bottom"], ["t", "dark or light"],
 	["Esc", "close, clear the selection, the range, the search"], ["?", "this help"]];
 const MOUSE_TEXTS = [
 	["drag", "move"], ["wheel", "scroll the tracks; Ctrl: zoom, Shift: move"], ["click", "select, with details below"],

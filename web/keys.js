@@ -87,7 +87,7 @@ export function listenToKeys(view, pane) {
 		["?", () => toggleHelp(view)], ["/", openSearch], ["n", () => view.nextMatch(1)], ["N", () => view.nextMatch(-1)],
 		["f", () => fitSelection(view)], ["F", () => fitSelection(view)], ["0", () => view.fitAll()], ["Home", () => view.fitAll()],
 		["m", () => view.toggleMark(view.nsAt(view.pointerX === null ? view.width / 2 : view.pointerX))],
-		["t", () => view.toggleTheme()], ["Escape", () => escape(view)], ["Enter", () => followLink(view)],
+		["t", () => view.toggleTheme()], ["o", () => view.flame && view.flame.turn()], ["Escape", () => escape(view)], ["Enter", () => followLink(view)],
 		["ArrowUp", () => scroll(-60)], ["ArrowDown", () => scroll(60)], ["PageUp", () => scroll(-view.height * 0.8)],
 		["PageDown", () => scroll(view.height * 0.8)], [",", () => stepItem(view, -1)], [".", () => stepItem(view, 1)],
 		["j", () => stepRow(view, 1)], ["k", () => stepRow(view, -1)],

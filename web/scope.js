@@ -15,7 +15,7 @@ import {keyTable} from "./help.js";
 const SCOPE_KEYS = [["\u2190 \u2192 \u2191 \u2193", "in the map: to another column, another cell; in the graph: to neighbours, callers, callees"],
 	["Enter", "in the map: one end of a range, then the other; in the graph: zoom"], ["Backspace", "in the graph: one zoom back"],
 	["Home  End", "the first, the last cell"], ["/", "search frames"], ["n  N", "the largest match, then the next, the previous"],
-	["Esc", "close the help, clear the search, show the whole map"], ["t", "dark or light"], ["?", "this help"]];
+	["Esc", "close the help, clear the search, show the whole map"], ["o", "root of the graph on top, or at the bottom"], ["t", "dark or light"], ["?", "this help"]];
 const SCOPE_MOUSE = [["click in the map", "one end of a range, then the other; the graph below is of that range"], ["hover", "the exact value of a cell, of a box"],
 	["click in the graph", "zoom to a box; its row of names goes back"]];
 
@@ -43,7 +43,7 @@ class FrameSearch {
 class Scope {
 	constructor(model) {
 		const {head} = model;
-		Object.assign(this, {model, unit: head.unit, colours: null, search: null, ratio: 1, anchor: null, range: null, flame: null});
+		Object.assign(this, {model, unit: head.unit, colours: null, search: null, ratio: 1, anchor: null, range: null, flame: null, isIcicle: false});
 		this.map = new HeatMap(byId("map"), model);
 		this.isTime = head.unit === "ns";
 	}
@@ -225,7 +225,7 @@ function connectKeys(scope) {
 		showTip(null);
 		scope.draw();
 	});
-	const search = byId("search"), ways = {t: () => scope.toggleTheme(), "?": () => toggleScopeHelp(), n: (event) => scope.nextMatch(1, event),
+	const search = byId("search"), ways = {t: () => scope.toggleTheme(), o: () => scope.flame.turn(), "?": () => toggleScopeHelp(), n: (event) => scope.nextMatch(1, event),
 		N: (event) => scope.nextMatch(-1, event), "/": () => search.focus(), Escape: () => leave(scope)};
 	document.addEventListener("keydown", (event) => {
 		if (event.ctrlKey || event.metaKey || event.altKey || event.target === search || !Object.hasOwn(ways, event.key))
@@ -251,7 +251,7 @@ function toggleScopeHelp() {
 	fill(help, make("div", "help-head", make("h2", null, "Keys and mouse"), makeButton("Close", "Close (Esc)", toggleScopeHelp)),
 		make("div", "columns", keyTable(SCOPE_KEYS), keyTable(SCOPE_MOUSE)),
 		make("p", "faint", "A column of the map is a stretch of time, its first cell at the bottom; a darker cell has more of what the map shows. " +
-			"The graph has its root at the bottom; a box is as wide as its share of the selected range."));
+			"The graph has its root at the bottom, or on top after o; a box is as wide as its share of the selected range."));
 	help.querySelector("button").focus();
 }
 

@@ -33,6 +33,7 @@ export class View {
 		this.pinned = [];
 		this.roomy = new Set();
 		this.selection = this.linked = this.range = this.search = null;
+		this.isIcicle = false; // of flame graphs: the root is on top
 		this.marks = [];
 		this.pointerX = null;
 		this.overview = null;

@@ -27,6 +27,7 @@
 		["/, Ctrl-F", "search by regular expression"],
 		["n, N", "next, previous match"],
 		["i", "search with or without case"],
+		["o", "root on top, or at the bottom"],
 		["Page Up, Page Down", "scroll a deep graph"],
 		["r", "reset zoom and search"],
 		["?", "show or hide this help"]];
@@ -79,7 +80,7 @@
 	const unit = svg.dataset.unit;
 	const rowCount = Number(svg.dataset.rows);
 	const headStatic = Number(svg.dataset.head);
-	const isIcicle = svg.dataset.icicle === "1";
+	const isDrawnIcicle = svg.dataset.icicle === "1"; // as the file has its boxes
 
 	const frames = []; // parents before children, siblings from left to right
 	const rows = []; // frames by depth, from left to right
@@ -89,6 +90,7 @@
 	let headHeight = headStatic;
 	let viewHeight = 0;
 	let scroll = 0;
+	let isIcicle = isDrawnIcicle; // the root is on top
 	let advance = 7.23; // px of a character of the boxes
 	let path = []; // zoomed frames, from the outermost to the innermost
 	let pattern = "";
@@ -343,6 +345,8 @@
 		"aria-label": "Search by regular expression", spellcheck: "false"}, controls);
 	const caseButton = makeHtml("button", {type: "button", "aria-pressed": "false",
 		title: "Ignore case (i)"}, controls, "Aa");
+	const turnButton = makeHtml("button", {type: "button", "aria-pressed": String(isIcicle),
+		"aria-label": "Root on top", title: "Root on top, or at the bottom (o)"}, controls, "\u21c5");
 	const resetButton = makeHtml("button", {type: "button",
 		title: "Reset zoom and search (r)"}, controls, "Reset");
 	const helpButton = makeHtml("button", {type: "button", "aria-label": "Help",
@@ -462,6 +466,27 @@
 			setScroll(y - 2 * ROW);
 		else if (y + 3 * ROW > scroll + viewHeight)
 			setScroll(y + 3 * ROW - viewHeight);
+	}
+
+	// -- where the root is --
+
+	function turn(wanted) {
+		if (isIcicle === wanted)
+			return;
+		isIcicle = wanted;
+		turnButton.setAttribute("aria-pressed", String(isIcicle));
+		for (const frame of frames) {
+			const y = headStatic + (isIcicle ? frame.depth : rowCount - 1 - frame.depth) * ROW;
+			frame.rect.setAttribute("y", y);
+			if (frame.text)
+				frame.text.setAttribute("y", y + 12);
+		}
+		hideTip();
+		setScroll(isIcicle ? 0 : contentHeight());
+		if (zoomed())
+			reveal(zoomed());
+		drawRing();
+		writeState(false);
 	}
 
 	// -- the path of zoomed frames --
@@ -672,6 +697,8 @@
 			parts.push("s=" + encodeURIComponent(pattern));
 		if (isCaseless)
 			parts.push("i=1");
+		if (isIcicle !== isDrawnIcicle)
+			parts.push("o=1");
 		return parts.length ? "#" + parts.join("&") : "";
 	}
 
@@ -724,6 +751,7 @@
 		}
 		isRestoring = true;
 		setCaseless(state.get("i") === "1");
+		turn((state.get("o") === "1") !== isDrawnIcicle);
 		// links of flamegraph.pl use ?s=
 		input.value = state.get("s") || parameters(location.search).get("s") || "";
 		const isSame = found.length === path.length && found.every((frame, i) => frame === path[i]);
@@ -950,6 +978,7 @@
 		["n", () => nextMatch(1)],
 		["N", () => nextMatch(-1)],
 		["i", () => toggleCase()],
+		["o", () => turn(!isIcicle)],
 		["r", reset],
 		["PageUp", () => setScroll(scroll - viewHeight * 0.9)],
 		["PageDown", () => setScroll(scroll + viewHeight * 0.9)],
@@ -1037,6 +1066,7 @@
 			searchTimer = setTimeout(() => search(input.value), frames.length > 20000 ? 250 : 60);
 		});
 		caseButton.addEventListener("click", toggleCase);
+		turnButton.addEventListener("click", () => turn(!isIcicle));
 		resetButton.addEventListener("click", reset);
 		helpButton.addEventListener("click", () => toggleHelp(!isHelpOpen()));
 		window.addEventListener("resize", start);

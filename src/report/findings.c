@@ -403,20 +403,37 @@ static void say_gil(const struct report *report, const struct finding *finding,
 	    time_of(finding, "blocked_ns").text);
 }
 
+/* "44.0 % of the wall"; more than the wall: several threads built at the same time. */
+static void say_share_of_wall(const struct finding *finding, struct sentence *sentence)
+{
+	const uint64_t wall_ns = finding_value(finding, "wall_ns");
+
+	if (finding->cost_ns <= wall_ns)
+		say(sentence, "%s of the wall", format_percent(finding->cost_ns, wall_ns).text);
+	else
+		say(sentence, "%.1f times the wall, on several threads",
+		    (double)finding->cost_ns / (double)wall_ns);
+}
+
 static void say_compile(const struct report *report, const struct finding *finding,
 			struct sentence *sentence)
 {
 	struct report_culprit place;
 	const uint64_t count = finding_value(finding, "count");
+	const uint64_t queries = finding_value(finding, "queries");
 
-	say(sentence, "building programs took %s (%s of the wall) in %" PRIu64 " %s, most in %.*s",
-	    time_of(finding, "total_ns").text,
-	    format_percent(finding->cost_ns, finding_value(finding, "wall_ns")).text, count,
+	say(sentence, "building programs took %s (", time_of(finding, "total_ns").text);
+	say_share_of_wall(finding, sentence);
+	say(sentence, ") in %" PRIu64 " %s, most in %.*s", count,
 	    table_noun(count, "call", "calls"), NAME_LENGTH, finding->call->name);
 	if (find_call_place(report, finding->call->name, finding->call->longest_stack, &place)) {
 		say(sentence, " from ");
 		say_culprit_place(sentence, &place);
 	}
+	if (queries)
+		say(sentence,
+		    ", and %" PRIu64 " of clGetProgramInfo (%s), in which the runtime compiles",
+		    queries, time_of(finding, "queries_ns").text);
 	say(sentence, "; build each program once, and keep its binary for the next run");
 }
 

@@ -5,20 +5,28 @@
  * Runs in:  our own process
  * Gets:     an analysis
  * Gives:    a table on stdout, lists of the document
- * Owns:     nothing
- * Fails:    never
+ * Owns:     the groups of processes while they are printed
+ * Fails:    -ENOMEM
  * Why:      the text shows only processes that called a runtime, because a shell starts dozens that
  *           do not. JSON lists all of them, and --by process those with calls, samples or switches.
  */
 #include "report/report.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 
 #include "analyze/text/cgroup.h"
 #include "base/json.h"
 #include "base/string.h"
 #include "report/table.h"
+
+/* A process, or the sums of a program's processes. */
+struct group_row {
+	struct analysis_process sum; /* the first member: columns read it */
+	const struct name_group *group;
+};
 
 static const struct event_process *process_of(const void *row)
 {
@@ -176,9 +184,141 @@ static struct table_rows process_rows(const struct report *report)
 	return TABLE_ROWS(report->analysis->processes, report->analysis->processes_count);
 }
 
-void report_put_processes(const struct report *report)
+/* ---- processes of one program as one row ----------------------------------------------------- */
+
+struct groups {
+	struct group_row *rows; /* owned; the longest busy time first */
+	size_t count;
+	struct name_groups names;
+};
+
+static void groups_fini(struct groups *groups)
 {
-	table_put(report, &called_table, process_rows(report));
+	free(groups->rows);
+	name_groups_fini(&groups->names);
+}
+
+static void add_process(struct group_row *row, const struct analysis_process *process)
+{
+	struct analysis_process *sum = &row->sum;
+
+	sum->has_calls = true;
+	sum->launches += process->launches;
+	sum->executions += process->executions;
+	sum->share_ns += process->share_ns;
+	sum->calls += process->calls;
+	sum->calls_ns += process->calls_ns;
+}
+
+static int compare_groups(const void *left, const void *right)
+{
+	const struct analysis_process *a = left, *b = right;
+
+	if (a->share_ns != b->share_ns)
+		return a->share_ns < b->share_ns ? 1 : -1;
+	return (a->calls_ns < b->calls_ns) - (a->calls_ns > b->calls_ns);
+}
+
+static int make_groups(const struct analysis *analysis, uint64_t sum_ns, struct groups *groups)
+{
+	for (size_t i = 0; i < analysis->processes_count; i++) {
+		const struct analysis_process *process = &analysis->processes[i];
+		const bool is_alone = name_groups_is_heavy(process->share_ns, sum_ns);
+		size_t index;
+
+		if (!process->has_calls)
+			continue;
+		if (name_groups_add(&groups->names, is_alone ? NULL : "", process->name, &index))
+			return -ENOMEM;
+		groups->count = groups->names.count;
+		if (!groups->rows[index].sum.has_calls)
+			groups->rows[index].sum.process = process->process;
+		add_process(&groups->rows[index], process);
+	}
+	for (size_t i = 0; i < groups->count; i++)
+		groups->rows[i].group = &groups->names.list[i];
+	return 0;
+}
+
+static int find_groups(const struct analysis *analysis, struct groups *ret_groups)
+{
+	struct groups groups = {
+		.rows = calloc(analysis->processes_count + 1, sizeof(*groups.rows))};
+	uint64_t sum_ns = 0;
+	int error = groups.rows ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < analysis->processes_count; i++)
+		sum_ns += analysis->processes[i].share_ns;
+	if (!error)
+		error = make_groups(analysis, sum_ns, &groups);
+	if (error) {
+		groups_fini(&groups);
+		return error;
+	}
+	if (groups.count)
+		qsort(groups.rows, groups.count, sizeof(*groups.rows), compare_groups);
+	*ret_groups = groups;
+	return 0;
+}
+
+static void format_group_name(const struct report *report, const void *row, char *ret_name,
+			      size_t size)
+{
+	name_group_label(((const struct group_row *)row)->group, "processes", ret_name, size);
+}
+
+static struct table_cell group_pid(const struct report *report, const void *row)
+{
+	const struct group_row *group = row;
+
+	return (struct table_cell){.value = process_of(row)->pid,
+				   .is_blank = group->group->count > 1};
+}
+
+static const struct table groups_table = {
+	.title = "PROCESSES",
+	.one = "program",
+	.many = "programs",
+	.width = 34,
+	.format_name = format_group_name,
+	.columns =
+		(const struct table_column[]){
+			{NULL, NULL, TABLE_NAME},
+			{NULL, "pid", TABLE_COUNT, .get = group_pid},
+			{NULL, "launches", TABLE_COUNT, .value = PROCESS(launches)},
+			{NULL, "executions", TABLE_COUNT, .value = PROCESS(executions)},
+			{NULL, "busy", TABLE_TIME, .value = PROCESS(share_ns)},
+			{NULL, "calls", TABLE_COUNT, .value = PROCESS(calls)},
+			{NULL, "in calls", TABLE_TIME, .value = PROCESS(calls_ns)},
+			{0},
+		},
+};
+
+/* More processes called a runtime than the table shows. Ranks of a job are compared by the user, so
+ * they stay apart. */
+static bool has_groups(const struct report *report)
+{
+	const struct analysis *analysis = report->analysis;
+
+	for (size_t i = 0; i < analysis->processes_count; i++)
+		if (analysis->processes[i].process && analysis->processes[i].process->rank)
+			return false;
+	return report->top && analysis->processes_called > report->top;
+}
+
+int report_put_processes(const struct report *report)
+{
+	struct groups groups;
+
+	if (!has_groups(report)) {
+		table_put(report, &called_table, process_rows(report));
+		return 0;
+	}
+	if (find_groups(report->analysis, &groups))
+		return -ENOMEM;
+	table_put(report, &groups_table, TABLE_ROWS(groups.rows, groups.count));
+	groups_fini(&groups);
+	return 0;
 }
 
 void report_write_processes(const struct report *report, struct json_writer *json)
@@ -188,6 +328,8 @@ void report_write_processes(const struct report *report, struct json_writer *jso
 
 int report_by_process(const struct report *report, struct json_writer *json)
 {
-	table_print(report, &called_table, &by_process_table, process_rows(report), json);
-	return json ? 0 : report_put_process_times(report);
+	if (json)
+		return table_print(report, &called_table, &by_process_table, process_rows(report),
+				   json);
+	return report_put_processes(report) ? -ENOMEM : report_put_process_times(report);
 }

@@ -315,6 +315,7 @@ static struct table_rows queue_rows(const struct report *report)
 struct group {
 	struct analysis_queue sum; /* depth: the mean over its queues, and their maximum */
 	size_t count;
+	bool is_alone;
 };
 
 struct groups {
@@ -355,6 +356,7 @@ static int add_queue(struct group *group, const struct analysis_queue *queue)
 	sum->executions += queue->executions;
 	sum->account.commands += queue->account.commands;
 	sum->account.busy_ns += queue->account.busy_ns;
+	sum->account.idle_ns += queue->account.idle_ns;
 	sum->account.wall_ns += queue->account.wall_ns;
 	sum->has_depth = queue->has_depth && (sum->has_depth || !group->count);
 	sum->depth.max = larger(sum->depth.max, queue->depth.max);
@@ -366,13 +368,15 @@ static int add_queue(struct group *group, const struct analysis_queue *queue)
 
 /* The group of a queue; a new one if it is alone or the first of its kind. */
 static struct group *find_group(struct groups *groups, const struct analysis_queue *queue,
-				bool is_grouped)
+				bool is_alone)
 {
-	struct group *group = groups->list + (is_grouped ? 0 : groups->count);
+	struct group *group = groups->list + (is_alone ? groups->count : 0);
 
-	while (group < groups->list + groups->count && !is_same_kind(&group->sum, queue))
+	while (group < groups->list + groups->count &&
+	       (group->is_alone || !is_same_kind(&group->sum, queue)))
 		group++;
 	if (group == groups->list + groups->count) {
+		group->is_alone = is_alone;
 		groups->count++;
 		group->sum = (struct analysis_queue){
 			.queue = queue->queue,
@@ -396,32 +400,41 @@ static void groups_fini(struct groups *groups)
 	free(groups->list);
 }
 
-static size_t count_used(const struct report *report)
+static bool is_used(const struct report *report, const struct analysis_queue *queue)
 {
-	const struct analysis *analysis = report->analysis;
-	size_t count = 0;
-
-	for (size_t i = 0; i < analysis_queues_shown(analysis); i++)
-		count += analysis->queues[i].executions &&
-			 report_shows_device(report, analysis->queues[i].device);
-	return count;
+	return queue->executions && report_shows_device(report, queue->device);
 }
 
-/* Queues of one kind are one group if there are more queues than rows. */
-static int find_groups(const struct report *report, struct groups *ret_groups)
+/* Queues of one kind are one group if there are more queues than rows. has_heavy: a queue with much
+ * of the busy time stays alone. */
+static int find_groups(const struct report *report, bool has_heavy, struct groups *ret_groups)
 {
 	const struct analysis *analysis = report->analysis;
 	const size_t count = analysis_queues_shown(analysis);
-	const bool is_grouped = report->top && count_used(report) > report->top;
 	struct groups groups = {.list = calloc(count + 1, sizeof(*groups.list))};
 	int error = groups.list ? 0 : -ENOMEM;
+	uint64_t busy_ns = 0;
+	size_t used = 0;
+	bool is_grouped;
 
-	for (size_t i = 0; i < count && !error; i++)
-		if (analysis->queues[i].executions)
-			error = add_queue(find_group(&groups, &analysis->queues[i], is_grouped),
-					  &analysis->queues[i]);
+	for (size_t i = 0; i < count; i++) {
+		used += is_used(report, &analysis->queues[i]);
+		busy_ns += analysis->queues[i].account.busy_ns;
+	}
+	is_grouped = report->top && used > report->top;
+	for (size_t i = 0; i < count && !error; i++) {
+		const struct analysis_queue *queue = &analysis->queues[i];
+		const bool is_heavy =
+			has_heavy && name_groups_is_heavy(queue->account.busy_ns, busy_ns);
+
+		if (queue->executions)
+			error = add_queue(find_group(&groups, queue, !is_grouped || is_heavy),
+					  queue);
+	}
 	for (size_t i = 0; i < groups.count; i++)
 		groups.list[i].sum.depth.sum /= groups.list[i].count;
+	if (!error && groups.count)
+		qsort(groups.list, groups.count, sizeof(*groups.list), compare_weight);
 	if (error)
 		groups_fini(&groups);
 	else
@@ -450,12 +463,10 @@ int report_put_waiting_times(const struct report *report)
 {
 	struct table zones = zones_table, depths = depths_table;
 	struct groups groups = {0};
-	int error = find_groups(report, &groups);
+	int error = find_groups(report, false, &groups);
 
 	if (error)
 		return error;
-	if (groups.count)
-		qsort(groups.list, groups.count, sizeof(*groups.list), compare_weight);
 	zones.format_name = depths.format_name = format_group_name;
 	table_put(report, &zones, TABLE_ROWS(groups.list, groups.count));
 	table_put(report, &depths, TABLE_ROWS(groups.list, groups.count));
@@ -474,5 +485,18 @@ void report_write_queues(const struct report *report, struct json_writer *json)
 
 int report_by_queue(const struct report *report, struct json_writer *json)
 {
-	return table_print(report, &queues_table, &by_queue_table, queue_rows(report), json);
+	struct table queues = queues_table;
+	struct groups groups = {0};
+	int error;
+
+	if (json)
+		return table_print(report, &queues_table, &by_queue_table, queue_rows(report),
+				   json);
+	error = find_groups(report, true, &groups);
+	if (error)
+		return error;
+	queues.format_name = format_group_name;
+	table_put(report, &queues, TABLE_ROWS(groups.list, groups.count));
+	groups_fini(&groups);
+	return 0;
 }

@@ -122,10 +122,44 @@ void report_write_overlap(const struct overlap *overlap, struct json_writer *jso
 void report_put_calls(const struct report *report);
 void report_write_calls(const struct report *report, struct json_writer *json);
 
+/* ---- report/groups.c ---- */
+
+enum { GROUPS_HEAVY = 10 }; /* percent of a table's sum */
+
+/* Names with one pattern. */
+struct name_group {
+	const char *name;    /* that of the first */
+	const char *pattern; /* owned by the groups */
+	size_t count;
+	bool is_mixed; /* they have several names */
+};
+
+/* All zero: empty. */
+struct name_groups {
+	struct string_table keys; /* an id is an index + 1 */
+	struct name_group *list;
+	size_t count, capacity;
+};
+
+/* Whether a row stays alone: it has much of the table's sum. */
+static inline bool name_groups_is_heavy(uint64_t value, uint64_t sum)
+{
+	return value && value >= sum / 100 * GROUPS_HEAVY;
+}
+
+/* Adds a name; names of different scopes are never in one group. scope NULL: a group of its
+ * own. ret_index: the index of its group. -ENOMEM. */
+int name_groups_add(struct name_groups *groups, const char *scope, const char *name,
+		    size_t *ret_index);
+/* "worker-* (1000 threads)"; the name itself if the group has one member. */
+void name_group_label(const struct name_group *group, const char *noun, char *ret_label,
+		      size_t size);
+void name_groups_fini(struct name_groups *groups);
+
 /* ---- report/processes.c ---- */
 
-/* Processes that called a runtime. */
-void report_put_processes(const struct report *report);
+/* Processes that called a runtime; with more of them than rows, by program. -ENOMEM. */
+int report_put_processes(const struct report *report);
 /* The key "processes": all processes. */
 void report_write_processes(const struct report *report, struct json_writer *json);
 

@@ -5,19 +5,27 @@
  * Runs in:  our own process
  * Gets:     an analysis
  * Gives:    tables on stdout, lists of the document
- * Owns:     nothing
- * Fails:    never
+ * Owns:     the groups of kernels while they are printed
+ * Fails:    -ENOMEM
  * Why:      a table without rows is not printed at all: a program without copies has no COPIES
  */
 #include "report/report.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/sample/occupancy.h"
 #include "base/json.h"
+#include "base/number.h"
+#include "base/order/quantile.h"
 #include "report/table.h"
+
+enum {
+	MAX_LEFT_OUT = 20 /* percent of the kernels' time; with more, kernels are joined by name */
+};
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
@@ -177,9 +185,138 @@ void report_write_kernels(const struct report *report, struct json_writer *json)
 	table_write_list(report, "kernels", &kernels_table, kernel_rows(report), json);
 }
 
+/* ---- kernels with numbered names ------------------------------------------------------------- */
+
+/* A kernel, or the sums of kernels whose names differ only in their numbers. */
+struct kernel_group {
+	struct analysis_kernel sum; /* the first member: columns read it */
+	const struct name_group *group;
+};
+
+struct kernel_groups {
+	struct kernel_group *list; /* owned; the longest total first */
+	size_t count;
+	struct name_groups names;
+};
+
+static void kernel_groups_fini(struct kernel_groups *groups)
+{
+	for (size_t i = 0; i < groups->count; i++)
+		quantile_fini(&groups->list[i].sum.durations);
+	free(groups->list);
+	name_groups_fini(&groups->names);
+}
+
+static int add_kernel(struct kernel_group *group, const struct analysis_kernel *kernel)
+{
+	struct analysis_kernel *sum = &group->sum;
+
+	if (!sum->count) {
+		*sum = *kernel;
+		sum->durations = (struct quantile){.min = UINT64_MAX};
+	} else {
+		sum->count += kernel->count;
+		sum->timed += kernel->timed;
+		sum->total_ns += kernel->total_ns;
+		sum->share_ns += kernel->share_ns;
+		sum->max_ns = larger(sum->max_ns, kernel->max_ns);
+	}
+	return quantile_merge(&sum->durations, &kernel->durations);
+}
+
+static int compare_totals(const void *left, const void *right)
+{
+	const struct analysis_kernel *a = left, *b = right;
+
+	if (a->total_ns != b->total_ns)
+		return a->total_ns < b->total_ns ? 1 : -1;
+	return strcmp(a->name, b->name);
+}
+
+/* Joins all kernels but the first rows of the table, which stay alone. */
+static int make_kernel_groups(const struct report *report, struct kernel_groups *groups)
+{
+	const struct analysis *analysis = report->analysis;
+	size_t alone = report->top - 1;
+	int error = 0;
+
+	for (size_t i = 0; i < analysis->kernels_count && !error; i++) {
+		const struct analysis_kernel *kernel = &analysis->kernels[i];
+		char device[24];
+		size_t index;
+
+		if (!report_shows_device(report, kernel->device))
+			continue;
+		snprintf(device, sizeof(device), "%zu", kernel->device);
+		if (name_groups_add(&groups->names, alone ? NULL : device,
+				    report_kernel_name(report, kernel->name), &index))
+			return -ENOMEM;
+		alone -= alone > 0;
+		groups->count = groups->names.count;
+		error = add_kernel(&groups->list[index], kernel);
+	}
+	for (size_t i = 0; i < groups->count; i++)
+		groups->list[i].group = &groups->names.list[i];
+	return error;
+}
+
+static void format_kernel_group(const struct report *report, const void *row, char *ret_name,
+				size_t size)
+{
+	const struct name_group *group = ((const struct kernel_group *)row)->group;
+
+	if (group->count > 1)
+		name_group_label(group, "kernels", ret_name, size);
+	else
+		format_kernel_name(report, row, ret_name, size);
+}
+
+static void put_group_occupancy(const struct report *report, const void *row)
+{
+	if (((const struct kernel_group *)row)->group->count == 1)
+		put_occupancy(report, row);
+}
+
+/* Whether the table would leave out a fifth of the kernels' time. */
+static bool has_many_kernels(const struct report *report)
+{
+	const struct analysis *analysis = report->analysis;
+	uint64_t all_ns = 0, shown_ns = 0;
+	size_t shown = 0;
+
+	for (size_t i = 0; i < analysis->kernels_count; i++) {
+		const struct analysis_kernel *kernel = &analysis->kernels[i];
+
+		if (!report_shows_device(report, kernel->device))
+			continue;
+		all_ns += kernel->share_ns;
+		if (!report_is_over_top(report, shown++))
+			shown_ns += kernel->share_ns;
+	}
+	return shown_ns < all_ns / 100 * (100 - MAX_LEFT_OUT);
+}
+
 int report_by_kernel(const struct report *report, struct json_writer *json)
 {
-	return table_print(report, &kernels_table, &by_kernel_table, kernel_rows(report), json);
+	struct kernel_groups groups = {0};
+	struct table table = kernels_table;
+	int error;
+
+	if (json || !has_many_kernels(report))
+		return table_print(report, &kernels_table, &by_kernel_table, kernel_rows(report),
+				   json);
+	groups.list = calloc(report->analysis->kernels_count + 1, sizeof(*groups.list));
+	error = groups.list ? make_kernel_groups(report, &groups) : -ENOMEM;
+	if (!error) {
+		qsort(groups.list, groups.count, sizeof(*groups.list), compare_totals);
+		table.one = "row";
+		table.many = "rows";
+		table.format_name = format_kernel_group;
+		table.put_below = put_group_occupancy;
+		table_put(report, &table, TABLE_ROWS(groups.list, groups.count));
+	}
+	kernel_groups_fini(&groups);
+	return error;
 }
 
 /* ---- copies and other commands --------------------------------------------------------------- */

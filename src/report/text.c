@@ -605,8 +605,8 @@ int report_print_text(const struct report *report)
 		error = report_put_iterations(report);
 	if (!error)
 		error = report_by_kernel(report, NULL);
-	if (has_ranks(report))
-		report_put_processes(report);
+	if (!error && has_ranks(report))
+		error = report_put_processes(report);
 	if (!error)
 		error = report_put_ranges(report);
 	if (!error)

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "analyze/text/incomplete.h"
+#include "analyze/text/name_pattern.h"
 #include "analyze/verdict/verdict.h"
 #include "base/array.h"
 #include "base/json.h"
@@ -28,6 +29,8 @@ enum {
 	SENTENCES = 3,
 	CAUSES_WRITTEN = 10,
 	PLACES_SHOWN = 5,
+	MAX_PLACES = 12, /* as many as needed until the others have less than MAX_OTHERS */
+	MAX_OTHERS = 20, /* percent of the cause */
 	CAUSES_SHOWN = 6,
 	CAUSES_INDENT = 1 + 2 * TABLE_CELL + 2, /* columns before the text of a cause */
 	SLOWEST_INDENT = 6
@@ -49,7 +52,14 @@ static void say_process(struct sentence *sentence, const struct event_process *p
 		say(sentence, " of process %" PRIu32, process->pid);
 }
 
-static void say_thread(const struct report *report, struct sentence *sentence, uint32_t id)
+static const char *thread_name(const struct report *report, uint32_t id)
+{
+	const struct event_thread *thread = model_entity(report->model, EVENT_THREAD, id);
+
+	return thread ? model_text(report->model, thread->name_string, "") : "";
+}
+
+static void say_one_thread(const struct report *report, struct sentence *sentence, uint32_t id)
 {
 	const struct event_thread *thread =
 		id ? model_entity(report->model, EVENT_THREAD, id) : NULL;
@@ -61,13 +71,15 @@ static void say_thread(const struct report *report, struct sentence *sentence, u
 		say(sentence, "the launching thread");
 		return;
 	}
-	name = model_text(report->model, thread->name_string, "?");
+	name = model_text(report->model, thread->name_string, "");
 	if (process && thread->tid == process->pid)
 		say(sentence, "the main thread");
 	else if (strncmp(name, "thread ", 7) == 0) /* imported */
 		say(sentence, "%.60s", name);
-	else
+	else if (*name)
 		say(sentence, "thread %" PRIu32 " (%.40s)", thread->tid, name);
+	else
+		say(sentence, "thread %" PRIu32, thread->tid);
 	if (report->analysis->processes_called > 1)
 		say_process(sentence, process);
 }
@@ -80,6 +92,33 @@ static const struct event_process *process_of(const struct report *report, uint3
 	return thread ? model_entity(report->model, EVENT_PROCESS, thread->process) : NULL;
 }
 
+/* The name of a group, or the pattern of its names; "" if they have none. */
+static void group_name(const char *name, const struct verdict_group *group,
+		       char ret_name[NAME_PATTERN_BYTES])
+{
+	ret_name[0] = '\0';
+	if (!group->has_other_names)
+		snprintf(ret_name, NAME_PATTERN_BYTES, "%s", name);
+	else if (!group->has_other_patterns)
+		name_pattern(name, ret_name);
+}
+
+/* "the main thread", "one of 1000 threads (worker-*)" */
+static void say_thread(const struct report *report, struct sentence *sentence, uint32_t id,
+		       const struct verdict_group *threads)
+{
+	char name[NAME_PATTERN_BYTES];
+
+	if (threads->count < 2) {
+		say_one_thread(report, sentence, id);
+		return;
+	}
+	group_name(thread_name(report, id), threads, name);
+	say(sentence, "one of %" PRIu32 " threads", threads->count);
+	if (*name)
+		say(sentence, " (%.40s)", name);
+}
+
 /* As say_thread, for the thread for which a launching thread waited: it may be in another process.
  */
 static void say_other_thread(const struct report *report, struct sentence *sentence,
@@ -87,7 +126,7 @@ static void say_other_thread(const struct report *report, struct sentence *sente
 {
 	const struct event_process *other = process_of(report, cause->other_thread);
 
-	say_thread(report, sentence, cause->other_thread);
+	say_thread(report, sentence, cause->other_thread, &cause->others);
 	if (report->analysis->processes_called <= 1 && other &&
 	    other != process_of(report, cause->thread))
 		say_process(sentence, other);
@@ -166,8 +205,8 @@ static void say_wait(const struct verdict_cause *cause, struct sentence *sentenc
 
 	say(sentence, " %s", array_text(words, ARRAY_COUNT(words), cause->kind, "was blocked"));
 	if (*cause->what)
-		say(sentence, ", %s%.*s,", cause->has_others ? "most often " : "", SENTENCE_NAME,
-		    cause->what);
+		say(sentence, ", %s%.*s,", cause->whats.count > 1 ? "most often " : "",
+		    SENTENCE_NAME, cause->what);
 }
 
 static const char *own_code(enum verdict_kind kind)
@@ -177,17 +216,41 @@ static const char *own_code(enum verdict_kind kind)
 						  : "computed";
 }
 
+/* "ld (process 12)", "ld (97 processes)", "worker-* (process 12)" */
+static void say_what(const struct verdict_cause *cause, struct sentence *sentence)
+{
+	char name[NAME_PATTERN_BYTES];
+
+	if (cause->whats.count < 2 || cause->kind != VERDICT_PREEMPTED) {
+		say(sentence, "%.*s", SENTENCE_NAME, cause->what);
+		return;
+	}
+	if (cause->whats.has_other_names)
+		name_pattern(cause->what, name);
+	else
+		name_without_process(cause->what, name);
+	say(sentence, "%.*s", SENTENCE_NAME, name);
+	if (!cause->whats.has_other_patterns)
+		say(sentence, "%.40s", name_process_of(cause->what));
+	else if (cause->whats.has_other_names)
+		say(sentence, " (several processes)");
+	else
+		say(sentence, " (%" PRIu32 " processes)", cause->whats.count);
+}
+
 /* "the main thread was preempted in step (train.py:70), most often by stress (process 71)" */
 static void say_preempted(const struct report *report, const struct verdict_cause *cause,
 			  struct sentence *sentence)
 {
-	say_thread(report, sentence, cause->thread);
+	say_thread(report, sentence, cause->thread, &cause->threads);
 	say(sentence, " was preempted");
 	say_in(sentence, "in", &cause->place);
 	if (cause->own_kind == VERDICT_OTHER_RANK)
 		say(sentence, " while it waited for other ranks");
-	if (*cause->what)
-		say(sentence, ", most often by %.*s", SENTENCE_NAME, cause->what);
+	if (*cause->what) {
+		say(sentence, ", most often by ");
+		say_what(cause, sentence);
+	}
 	if (cause->preempted_ns < cause->ns)
 		say(sentence, ", and %s there for %s of that time", own_code(cause->own_kind),
 		    format_percent(cause->ns - cause->preempted_ns, cause->ns).text);
@@ -210,7 +273,7 @@ static void say_dependency(const struct report *report, const struct verdict_cau
 	say(sentence, " waited for ");
 	if (cause->is_event) {
 		say(sentence, "a user event, which ");
-		say_thread(report, sentence, cause->other_thread);
+		say_thread(report, sentence, cause->other_thread, &cause->others);
 		say(sentence, " set");
 		say_in(sentence, "in", &cause->other);
 		return;
@@ -244,7 +307,7 @@ static void say_cause(const struct report *report, const struct verdict_cause *c
 		say(sentence, "not known");
 		return;
 	}
-	say_thread(report, sentence, cause->thread);
+	say_thread(report, sentence, cause->thread, &cause->threads);
 	switch (cause->kind) {
 	case VERDICT_COMPUTING:
 	case VERDICT_PAGE_FAULT:
@@ -288,6 +351,9 @@ static void say_cause(const struct report *report, const struct verdict_cause *c
 	case VERDICT_CALL:
 	case VERDICT_LAUNCH_CALL:
 		say(sentence, " was in %.*s", SENTENCE_NAME, *cause->what ? cause->what : "a call");
+		if (cause->also)
+			say(sentence, " and %.*s%s", SENTENCE_NAME, cause->also,
+			    cause->whats.count > 2 ? " and others" : "");
 		say_in(sentence, "called from", &cause->place);
 		return;
 	case VERDICT_DEVICE_WAIT:
@@ -437,13 +503,6 @@ int report_put_verdict(const struct report *report)
 
 /* ---- functions below a cause of the account ------------------------------------------------- */
 
-static bool is_call(enum verdict_kind kind)
-{
-	return kind == VERDICT_BUILD || kind == VERDICT_MODULE_LOAD || kind == VERDICT_ALLOCATION ||
-	       kind == VERDICT_FREE || kind == VERDICT_CALL || kind == VERDICT_DEVICE_WAIT ||
-	       kind == VERDICT_OTHER_DEVICE || kind == VERDICT_LAUNCH_CALL;
-}
-
 static bool has_other(enum verdict_kind kind)
 {
 	return kind == VERDICT_PYTHON_GIL || kind == VERDICT_LOCK || kind == VERDICT_THREAD_WAIT;
@@ -452,8 +511,8 @@ static bool has_other(enum verdict_kind kind)
 /* The first column of a row: the function, wait or program. */
 static void name_cause(const struct verdict_cause *cause, struct sentence *name)
 {
-	if ((is_call(cause->kind) || cause->kind == VERDICT_PREEMPTED) && *cause->what) {
-		say(name, "%.*s", SENTENCE_NAME, cause->what);
+	if ((verdict_is_call(cause->kind) || cause->kind == VERDICT_PREEMPTED) && *cause->what) {
+		say_what(cause, name);
 	} else if (has_other(cause->kind)) {
 		say(name, "%s",
 		    cause->kind == VERDICT_PYTHON_GIL ? "Python GIL"
@@ -475,6 +534,21 @@ static void name_cause(const struct verdict_cause *cause, struct sentence *name)
 	}
 }
 
+/* "own thread 12 (worker-3)", "own threads (worker-*)" */
+static void say_own_thread(const struct report *report, const struct verdict_cause *cause,
+			   struct sentence *origin)
+{
+	char name[NAME_PATTERN_BYTES];
+
+	say(origin, "own ");
+	if (cause->others.count < 2) {
+		say_one_thread(report, origin, cause->other_thread);
+		return;
+	}
+	group_name(thread_name(report, cause->other_thread), &cause->others, name);
+	say(origin, *name ? "threads (%s)" : "threads", name);
+}
+
 /* The last column: the other thread, or the calling function. */
 static void name_origin(const struct report *report, const struct verdict_cause *cause,
 			struct sentence *origin)
@@ -483,41 +557,58 @@ static void name_origin(const struct report *report, const struct verdict_cause 
 		if (!cause->other_thread)
 			return;
 		say(origin, "%s ", cause->kind == VERDICT_THREAD_WAIT ? "for" : "held by");
-		say_thread(report, origin, cause->other_thread);
+		say_thread(report, origin, cause->other_thread, &cause->others);
 		say_in(origin, "in", &cause->other);
 	} else if (cause->kind == VERDICT_PREEMPTED && cause->other_thread) {
-		say(origin, "own ");
-		say_thread(report, origin, cause->other_thread);
-	} else if (is_call(cause->kind) || cause->kind == VERDICT_PREEMPTED ||
+		say_own_thread(report, cause, origin);
+	} else if (verdict_is_call(cause->kind) || cause->kind == VERDICT_PREEMPTED ||
 		   (cause->cause == CAUSE_BLOCKED && *cause->what)) {
 		say_in(origin, "in", &cause->place);
 	}
+}
+
+/* Sums up the rows of a cause; 0: none has a name. */
+static uint64_t sum_places(const struct verdict *verdict, enum account_cause cause)
+{
+	uint64_t sum_ns = 0;
+	size_t named = 0;
+
+	for (size_t i = 0; i < verdict->count; i++) {
+		const struct verdict_cause *row = &verdict->causes[i];
+
+		if (row->cause != cause)
+			continue;
+		sum_ns += row->ns;
+		named += row->place.function || *row->what;
+	}
+	return named ? sum_ns : 0;
+}
+
+static bool has_room(size_t shown, uint64_t rest_ns, uint64_t sum_ns)
+{
+	return shown < PLACES_SHOWN || (shown < MAX_PLACES && rest_ns > sum_ns / 100 * MAX_OTHERS);
 }
 
 void report_put_idle_places(const struct report *report, const struct verdict *verdict,
 			    enum account_cause cause, report_put_row put)
 {
 	const uint64_t wall_ns = report->analysis->devices[verdict->device].account.wall_ns;
-	uint64_t rest_ns = 0;
-	size_t shown = 0, named = 0;
+	const uint64_t sum_ns = sum_places(verdict, cause);
+	uint64_t rest_ns = sum_ns;
+	size_t shown = 0;
 
-	for (size_t i = 0; i < verdict->count; i++)
-		named += verdict->causes[i].cause == cause &&
-			 (verdict->causes[i].place.function || *verdict->causes[i].what);
-	for (size_t i = 0; i < verdict->count; i++) {
+	for (size_t i = 0; i < verdict->count && sum_ns && has_room(shown, rest_ns, sum_ns); i++) {
 		const struct verdict_cause *row = &verdict->causes[i];
 		struct sentence name = {0}, origin = {0};
 
-		if (row->cause != cause || !named)
+		if (row->cause != cause)
 			continue;
-		if (shown++ >= PLACES_SHOWN) {
-			rest_ns += row->ns;
-			continue;
-		}
 		name_cause(row, &name);
 		name_origin(report, row, &origin);
 		put(report, name.text, row->ns, wall_ns,
 		    origin.text[0] == ' ' ? origin.text + 1 : origin.text);
+		rest_ns -= row->ns;
+		shown++;
 	}
 	if (rest_ns)
 		put(report, "others", rest_ns, wall_ns, "");
@@ -541,13 +632,6 @@ static uint64_t idle_of(const struct account_steady *steady)
 	return steady->end - steady->begin - steady->busy_ns;
 }
 
-static const char *thread_name(const struct report *report, uint32_t id)
-{
-	const struct event_thread *thread = model_entity(report->model, EVENT_THREAD, id);
-
-	return thread ? model_text(report->model, thread->name_string, "") : "";
-}
-
 /* The keys of a cause. */
 static void write_cause(const struct report *report, const struct verdict *verdict,
 			const struct verdict_cause *cause, struct json_writer *json)
@@ -564,6 +648,8 @@ static void write_cause(const struct report *report, const struct verdict *verdi
 	json_pair_double(json, "share", idle_ns ? (double)cause->ns / (double)idle_ns : 0);
 	if (cause->thread)
 		json_pair_text(json, "thread", thread_name(report, cause->thread));
+	if (cause->threads.count > 1)
+		json_pair_u64(json, "threads", cause->threads.count);
 	write_place(&cause->place, json);
 	if (*cause->what)
 		json_pair_text(json, "what", cause->what);

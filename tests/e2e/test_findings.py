@@ -68,6 +68,39 @@ with t.case("copies whose calls wait"):
     t.equal(find(planted("turns", sim(COPIES), "turns", "100", "1048576")[0], "sync_copies"), None,
             "copies that do not wait")
 
+FAILING = """
+import ctypes
+cl = ctypes.CDLL("libOpenCL.so.1")
+for name in ("clCreateContext", "clCreateProgramWithSource"):
+    getattr(cl, name).restype = ctypes.c_void_p
+platform, device, error = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_int()
+cl.clGetPlatformIDs(1, ctypes.byref(platform), None)
+cl.clGetDeviceIDs(platform, ctypes.c_ulong(0xffffffff), 1, ctypes.byref(device), None)
+context = cl.clCreateContext(None, 1, ctypes.byref(device), None, None, ctypes.byref(error))
+
+
+def make(source):
+    text = ctypes.c_char_p(source)
+    made = cl.clCreateProgramWithSource(ctypes.c_void_p(context), 1, ctypes.byref(text), None, ctypes.byref(error))
+    return cl.clBuildProgram(ctypes.c_void_p(made), 1, ctypes.byref(device), b"", None, None)
+
+
+print("failed", -make(b"__kernel void k(__global flot *a) { a[0] = 1; }"))
+"""
+
+with t.case("a build that fails in a program that launches nothing: its place, and the error in its log"):
+    path = t.path("build.py")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(FAILING)
+    for stacks in ("all", "none"):
+        trace, said = record("build", ["/usr/bin/python3", path], {"POCL_DEVICES": "basic"}, options=("--stacks", stacks))
+        t.equal(said.split(), ["failed", "11"], "the program")
+        found = find(t.report(trace), "failed_builds")
+        t.true(found and "flot" in found["evidence"].get("log", ""), f"its log: {found}")
+        if stacks == "all":
+            t.equal(found and [found["evidence"].get(key) for key in ("function", "file", "line")], ["make", path, 15], "its place")
+            t.true(found and "called by make (build.py:15); the log of program" in found["text"], f"{found}")
+
 with t.case("13 queues against one"):
     document, _ = planted("serial", sim("kernel_us=500,engines=1"), "queues", "13", "20")
     found = find(document, "serial_queues")

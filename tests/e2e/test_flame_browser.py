@@ -277,6 +277,28 @@ def test_keyboard(t, page, url, folder):
         t.true(page.get("document.activeElement.getAttribute('aria-label').startsWith('main')"), "down is inner")
         t.true(page.get("place('all')[1] < place('main')[1]"), "the root is at the top")
 
+    with t.case("o turns the graph, and the link keeps that"):
+        page.open(url)
+        places = page.get("[place('all')[1], place('main')[1]]")
+        t.true(places[0] > places[1], f"the root is at the bottom: {places}")
+        page.chromium.key("o")
+        t.true(page.get("place('all')[1] < place('main')[1]"), "the root is on top")
+        t.equal(page.get("document.querySelector('[aria-label=\"Root on top\"]').getAttribute('aria-pressed')"), "true", "pressed")
+        t.equal(page.get("Array.from(document.querySelectorAll('#frames>g')).filter((g) => { const x = g.querySelector('text');"
+                         " return x && x.textContent && Number(x.getAttribute('y')) - Number(g.querySelector('rect').getAttribute('y'))"
+                         " !== 12; }).length"), 0, "labels go with their boxes")
+        page.chromium.key("ArrowDown")
+        page.chromium.key("ArrowDown")
+        t.true(page.get("document.activeElement.getAttribute('aria-label').startsWith('main')"), "down is inner")
+        page.chromium.key("Enter")
+        t.true(page.get("place('main')[1] < place('b')[1]"), "a zoomed graph too")
+        t.true("o=1" in page.get("location.hash"), "in the link")
+        page.open(url + "#o=1")
+        t.true(page.get("place('all')[1] < place('main')[1]"), "from the link")
+        page.get("document.querySelector('[aria-label=\"Root on top\"]').click()")
+        t.equal(page.get("[place('all')[1], place('main')[1]]"), places, "back by the button")
+        t.equal(page.chromium.problems(), [], "problems")
+
 
 def check_fit(t, page, width, height):
     page.chromium.resize(width, height)

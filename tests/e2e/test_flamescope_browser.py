@@ -104,6 +104,17 @@ def check(chromium):
         chromium.key("Escape")
         t.true("Whole map" in page.range(), page.range())
 
+    with t.case("o turns the graph, for all ranges"):
+        page = Page(chromium, make_page())
+        tops = "[duetScope.flame.topOf(0), duetScope.flame.topOf(1)]"
+        t.true(page.get(f"{tops}[0] > {tops}[1]"), "the root is at the bottom")
+        chromium.key("o")
+        t.equal(page.get(tops), [0, 17], "the root is on top")
+        page.get("duetScope.pick(3); duetScope.pick(90)")
+        t.equal(page.get(tops), [0, 17], "of another range too")
+        chromium.key("o")
+        t.true(page.get(f"{tops}[0] > {tops}[1]"), "back")
+
     with t.case("search: what matches, its share, the largest first"):
         page = Page(chromium, make_page())
         chromium.key("/")

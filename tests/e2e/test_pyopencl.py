@@ -97,4 +97,42 @@ if __name__ == "__main__":
     t.equal(plain.status, 0, f"status without duet ({text(plain.stderr)})")
     t.equal(t.readable(output)["ledger"]["launched"], 3 * (3 + 2 + 4), "launched")
 
+with t.case("more threads than rings: commands of threads with a ring are matched, the others are counted"):
+    script = t.path("crowd.py")
+    with open(script, "w", encoding="utf-8") as file:
+        file.write("""
+import threading
+import pyopencl as cl
+
+COUNT = 160  # a region has 128 rings
+context = cl.create_some_context(interactive=False)
+kernel = cl.Program(context, "kernel void one(global float *a) { a[get_global_id(0)] += 1; }").build()
+kernel.one  # PyOpenCL's invoker is made once
+data = cl.Buffer(context, cl.mem_flags.READ_WRITE, 4096)
+gate = threading.Barrier(COUNT)
+
+
+def work():
+    queue = cl.CommandQueue(context)
+    own = cl.Kernel(kernel, "one")
+    gate.wait()
+    for _ in range(3):
+        own(queue, (64,), None, data)
+        queue.finish()
+    gate.wait()
+
+
+threads = [threading.Thread(target=work, name="worker-%d" % i) for i in range(COUNT)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+""")
+    output = t.path("crowd.duet")
+    recorded = t.record([PYTHON, script], output)
+    t.equal(recorded.status, 0, f"record: {text(recorded.stderr)}")
+    ledger = t.report(output)["ledger"]
+    t.true(ledger["dropped"] > 0, f"some threads have no ring: {ledger}")
+    t.equal((ledger["launched"], ledger["not_executed"], ledger["in_flight_at_exit"]), (480, 0, 0), f"{ledger}")
+
 t.end()

@@ -363,6 +363,23 @@ with t.case("devices come first, processors have a row each, and many threads ar
     t.equal([(track.kind, track.head["items"], track.head.get("parent") == queue.id) for track in shown.of_kind("queue", "transfers")],
             [("queue", 1, False), ("transfers", 1, True)], "kernels and transfers")
 
+with t.case("many queues of a device are a group, so that threads stay in sight"):
+    def queues(count):
+        lines = ["window 0 100000", "device 1 gpu", "process 1 101 first", "thread 1 1"]
+        for i in range(1, count + 1):
+            lines += [f"queue {i} 1 context={i}", f"launch {i} 1 {i} {i * 100} {i * 100 + 10} kernel name=a",
+                      f"execution 1 {i} {i} {i * 100 + 11} {i * 100 + 12} {i * 100 + 20} {i * 100 + 40}"]
+        return lines
+
+    shown = view(make("queues.duet", queues(17)))
+    check_page(shown)
+    group, = shown.of_kind("group")
+    t.equal((group.name, shown.tracks[group.head["parent"]].kind), ("17 queues", "device"), "the group")
+    t.equal({track.head["parent"] for track in shown.of_kind("context")}, {group.id}, "contexts are in it")
+    t.equal(len(shown.of_kind("queue")), 17, "with all queues")
+    shown = view(make("queues.duet", queues(16)))
+    t.equal((shown.of_kind("group"), len(shown.of_kind("queue"))), ([], 16), "no group of 16")
+
 with t.case("iterations are a row of their process, and slow ones are marked"):
     lines, now = ["window 0 1000000", "device 1 gpu", "process 1 101 loop", "process 2 102 other", "thread 1 1", "thread 2 2", "queue 1 1"], 1000
     for number in range(30):

@@ -429,6 +429,30 @@ def test_keyboard(t, page, path):
         page.key("ArrowDown")
         t.true(page.get("v.flame.cursor === v.flame.root"), "the root")
 
+    with t.case("o puts the root of flame graphs on top, and the page remembers it"):
+        t.wanted()
+        page.open(path)
+        page.key("3")
+        t.true(page.chromium.wait("Boolean(v.flame)"), "a flame graph")
+        tops = "[v.flame.topOf(0), v.flame.topOf(1)]"
+        t.true(page.get(f"{tops}[0] > {tops}[1]"), "the root is at the bottom")
+        page.key("o")
+        t.equal(page.get(tops), [0, 17], "the root is on top")
+        t.equal(page.get("document.getElementById('content').scrollTop"), 0, "and in sight")
+        page.get("v.flame.canvas.focus()")
+        page.key("ArrowDown", "ArrowDown")
+        t.true(page.get("v.flame.root.children.get(v.flame.cursor.key) === v.flame.cursor"), "down is a callee")
+        t.true(page.get("(() => { const box = v.flame.boxes.find((one) => one.node === v.flame.cursor), rect = v.flame.canvas.getBoundingClientRect();"
+                        " return v.flame.nodeAt({clientX: rect.left + box.x + 1, clientY: rect.top + v.flame.topOf(box.depth) + 5}) === box.node; })()"),
+               "the pointer finds the same box")
+        page.key("2", "3")
+        t.true(page.chromium.wait("Boolean(v.flame)"), "another graph")
+        t.equal(page.get(tops), [0, 17], "it is remembered")
+        page.get("Array.from(document.querySelectorAll('.crumbs button')).find((one) => one.textContent === 'Root at the bottom').click()")
+        t.true(page.get(f"{tops}[0] > {tops}[1]"), "back by the button")
+        page.key("?")
+        t.true("root on top, or at the bottom" in page.get("document.getElementById('help').innerText"), "in the help")
+
     with t.case("without a mouse: items, tracks, the strip of the whole run"):
         t.wanted()
         page.open(path)

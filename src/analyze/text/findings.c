@@ -520,18 +520,30 @@ static int find_gil(const struct analysis *analysis, struct findings *findings)
 	return append_finding(findings, &found);
 }
 
+/* A query of the binary, for which a runtime may compile. Fast ones do not matter. */
+static bool is_slow_query(const struct analysis *analysis, const struct analysis_call *call)
+{
+	return strcmp(call->name, "clGetProgramInfo") == 0 &&
+	       is_share(call->total_ns, wall_of(analysis), 1);
+}
+
 static int find_compile_time(const struct analysis *analysis, struct findings *findings)
 {
 	struct finding found = {.kind = FINDING_COMPILE_TIME, .device = FINDING_NO_DEVICE};
-	uint64_t count = 0;
+	uint64_t count = 0, queries = 0, queries_ns = 0;
 
 	for (size_t i = 0; i < analysis->program.calls_count; i++) {
 		const struct analysis_call *call = &analysis->program.calls[i];
 
-		if (!verdict_is_build(call->name))
+		if (verdict_is_build(call->name)) {
+			found.call = found.call ? found.call : call; /* the largest comes first */
+			count += call->count;
+		} else if (is_slow_query(analysis, call)) {
+			queries += call->count;
+			queries_ns += call->total_ns;
+		} else {
 			continue;
-		found.call = found.call ? found.call : call; /* the largest total comes first */
-		count += call->count;
+		}
 		found.cost_ns += call->total_ns;
 	}
 	if (!found.call || !is_share(found.cost_ns, wall_of(analysis), 10) ||
@@ -540,6 +552,10 @@ static int find_compile_time(const struct analysis *analysis, struct findings *f
 	append_number(&found, "count", count);
 	append_number(&found, "total_ns", found.cost_ns);
 	append_number(&found, "wall_ns", wall_of(analysis));
+	if (queries) {
+		append_number(&found, "queries", queries);
+		append_number(&found, "queries_ns", queries_ns);
+	}
 	return append_finding(findings, &found);
 }
 

@@ -21,6 +21,8 @@
 #include "analyze/analysis.h"
 #include "analyze/frames.h"
 #include "analyze/model.h"
+#include "analyze/text/name_pattern.h"
+#include "analyze/verdict/parts.h"
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/number.h"
@@ -52,6 +54,7 @@ struct maker {
 	struct frames *frames;
 	struct verdict *verdict;
 	struct string_table keys; /* keys of causes: an id is an index + 1 */
+	struct verdict_parts parts;
 	/* (wait, stack behind), or with wait 0 (0, place behind) -> index of the first counterpart
 	 */
 	struct pair_map waits;
@@ -116,6 +119,27 @@ static bool is_on_processor(enum verdict_kind kind)
 	       kind == VERDICT_PAGE_FAULT || kind == VERDICT_GARBAGE_COLLECTION;
 }
 
+bool verdict_is_call(enum verdict_kind kind)
+{
+	return kind == VERDICT_BUILD || kind == VERDICT_MODULE_LOAD || kind == VERDICT_ALLOCATION ||
+	       kind == VERDICT_FREE || kind == VERDICT_CALL || kind == VERDICT_DEVICE_WAIT ||
+	       kind == VERDICT_OTHER_DEVICE || kind == VERDICT_LAUNCH_CALL;
+}
+
+/* The function that was called, or the program that ran instead. "": the key does not have it. */
+static void write_what(const struct verdict *verdict, const struct verdict_cause *cause,
+		       bool has_line, char ret_what[NAME_PATTERN_BYTES])
+{
+	const bool is_finest = is_whole(verdict) || has_line;
+
+	ret_what[0] = '\0';
+	if (cause->kind == VERDICT_PREEMPTED && is_finest)
+		name_pattern(cause->what, ret_what);
+	else if (cause->kind == VERDICT_CALL || cause->kind == VERDICT_DEVICE_WAIT ||
+		 (is_finest && verdict_is_call(cause->kind)))
+		snprintf(ret_what, NAME_PATTERN_BYTES, "%s", cause->what);
+}
+
 /* The key distinguishes two causes for the user. The thread for which one waits matters more than
  * the place of the wait; without such a thread the place does. Code that was preempted and code
  * that ran are one cause if they are in one place: the user changes that place, or moves the other
@@ -126,23 +150,21 @@ static void write_key(const struct verdict *verdict, const struct verdict_cause 
 	const bool by_other = cause->other.function != NULL;
 	const struct verdict_place *place = by_other ? &cause->other : &cause->place;
 	const bool is_preempted = cause->kind == VERDICT_PREEMPTED;
-	const bool by_what = cause->kind == VERDICT_CALL || cause->kind == VERDICT_DEVICE_WAIT ||
-			     (cause->kind == VERDICT_OTHER_DEVICE && !by_other) ||
-			     (is_preempted && (is_whole(verdict) || has_line));
 	/* one limit stops the thread, wherever it is */
 	const bool is_throttled = cause->kind == VERDICT_THROTTLED && !has_line;
 	const bool by_place = is_whole(verdict) ? !is_preempted : !is_throttled;
 	const bool is_joined = is_on_processor(cause->kind) && !is_whole(verdict) && !has_line &&
 			       cause->place.function;
+	char what[NAME_PATTERN_BYTES];
 
+	write_what(verdict, cause, has_line, what);
 	snprintf(ret_key, size,
-		 "%d %d %d %d %" PRIu32 " %" PRIu32 " %.2000s %.2000s %" PRIu32 " %.1000s %" PRIu32,
+		 "%d %d %d %d %d %" PRIu32 " %.2000s %.2000s %" PRIu32 " %s %" PRIu32,
 		 (int)(is_joined ? VERDICT_COMPUTING : cause->kind), by_other + 2 * cause->is_event,
 		 is_whole(verdict) ? (int)cause->cause : 0, cause->is_after,
-		 is_preempted && is_whole(verdict) ? cause->other_thread : 0, cause->other_device,
+		 is_preempted && is_whole(verdict) && cause->other_thread, cause->other_device,
 		 by_place ? text_of(place->function) : "", by_place ? text_of(place->file) : "",
-		 has_line ? cause->place.line : 0, by_what ? cause->what : "",
-		 has_line ? cause->other.line : 0);
+		 has_line ? cause->place.line : 0, what, has_line ? cause->other.line : 0);
 }
 
 static int add_cause(struct maker *maker, const struct verdict_cause *cause)
@@ -160,15 +182,14 @@ static int add_cause(struct maker *maker, const struct verdict_cause *cause)
 		return -ENOMEM;
 	if (id > verdict->count) {
 		verdict->causes[id - 1] = *cause;
+		verdict->causes[id - 1].id = id;
 		verdict->count = id;
-		return 0;
+	} else {
+		verdict->causes[id - 1].ns += cause->ns;
+		verdict->causes[id - 1].preempted_ns += cause->preempted_ns;
+		verdict->causes[id - 1].other_ns += cause->other_ns;
 	}
-	earlier = &verdict->causes[id - 1];
-	earlier->ns += cause->ns;
-	earlier->preempted_ns += cause->preempted_ns;
-	earlier->has_others |= strcmp(earlier->what, cause->what) != 0;
-	earlier->other_ns += cause->other_ns;
-	return 0;
+	return verdict_parts_add(&maker->parts, id, cause);
 }
 
 /* ---- places of the other threads ------------------------------------------------------------- */
@@ -610,7 +631,6 @@ static void join_cause(struct verdict_cause *cause, const struct verdict_cause *
 		cause->own_kind = added->kind;
 	cause->ns += added->ns;
 	cause->preempted_ns += added->preempted_ns;
-	cause->has_others |= added->has_others || strcmp(cause->what, added->what) != 0;
 	cause->other_ns += added->other_ns;
 	if (!*cause->what)
 		cause->what = added->what;
@@ -632,7 +652,8 @@ static void name_kind(struct verdict_cause *cause)
 	}
 }
 
-static int join_lines(struct verdict *verdict)
+/* index: by id of a cause of the first step, the index of the cause that joins it. */
+static int join_lines(struct verdict *verdict, uint32_t *index)
 {
 	struct string_table keys = {0};
 	size_t count = 0;
@@ -647,7 +668,10 @@ static int join_lines(struct verdict *verdict)
 		id = string_table_add(&keys, key, strlen(key));
 		if (!id) {
 			error = -ENOMEM;
-		} else if (id > count) {
+			break;
+		}
+		index[verdict->causes[i].id] = id - 1;
+		if (id > count) {
 			verdict->causes[count++] = verdict->causes[i];
 		} else {
 			join_cause(&verdict->causes[id - 1], &verdict->causes[i]);
@@ -657,6 +681,18 @@ static int join_lines(struct verdict *verdict)
 	verdict->count = count;
 	for (size_t i = 0; i < count && !is_whole(verdict); i++)
 		name_kind(&verdict->causes[i]);
+	return error;
+}
+
+static int join_causes(struct maker *maker)
+{
+	struct verdict *verdict = maker->verdict;
+	uint32_t *index = calloc(verdict->count + 1, sizeof(*index));
+	int error = index ? join_lines(verdict, index) : -ENOMEM;
+
+	if (!error)
+		error = verdict_parts_count(&maker->parts, maker->analysis, index, verdict->causes);
+	free(index);
 	sort_causes(verdict);
 	return error;
 }
@@ -697,8 +733,9 @@ int verdict_make(const struct analysis *analysis, struct frames *frames, size_t 
 	for (size_t i = 0; i < analysis->paths_count && !error; i++)
 		error = add_path(&maker, &analysis->paths[i]);
 	if (!error)
-		error = join_lines(ret_verdict);
+		error = join_causes(&maker);
 	string_table_fini(&maker.keys);
+	verdict_parts_fini(&maker.parts);
 	pair_map_fini(&maker.waits);
 	string_table_fini(&maker.places);
 	free(maker.counterparts);

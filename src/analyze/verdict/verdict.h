@@ -61,6 +61,8 @@ const char *verdict_kind_name(enum verdict_kind kind);
 enum verdict_kind verdict_kind_of_call(const char *function);
 /* Whether the function compiles device code, or may do so when it loads it. */
 bool verdict_is_build(const char *function);
+/* Whether the thread was in a call of a runtime. */
+bool verdict_is_call(enum verdict_kind kind);
 
 /* The user's innermost function in a stack. The texts live as long as the frames. */
 struct verdict_place {
@@ -74,27 +76,38 @@ struct verdict_place {
 /* The part of a device's window whose idle time is explained. */
 enum verdict_scope { VERDICT_STEADY, VERDICT_WHOLE, VERDICT_SLOWEST };
 
+/* How many different threads or objects a cause joins. */
+struct verdict_group {
+	uint32_t count;          /* 0: none is known */
+	bool has_other_names;    /* they do not have one name */
+	bool has_other_patterns; /* the names differ in more than their numbers; what: processes */
+};
+
 /* Idle time of the steady part, or of another scope, with one kind of cause in one function. */
 struct verdict_cause {
 	enum verdict_kind kind;
 	enum verdict_kind own_kind; /* PREEMPTED: the kind of its own code there; otherwise kind */
 	enum account_cause cause;   /* the account's cause that contains it */
 	uint64_t ns;
-	uint64_t preempted_ns;      /* part of ns in which another thread had the processor */
-	uint32_t thread;            /* id of the launching thread; 0: not known */
+	uint64_t preempted_ns; /* part of ns in which another thread had the processor */
+	uint32_t thread;       /* id of a launching thread, the first of `threads`; 0: not known */
+	struct verdict_group threads;
 	struct verdict_place place; /* place of that thread */
 	const char *what; /* the object of the wait, the function called, or who ran; "" */
-	bool has_others; /* several objects or functions: that of the largest part stands for all */
+	const char *also; /* another one of `whats`; NULL: `what` is the only one */
+	struct verdict_group whats; /* PREEMPTED: processes of the program that ran most */
 	/* The holder of the lock, the thread that ended the wait or set the event, the one that
 	 * launched the awaited command, the late rank's thread, or the thread of the same process
 	 * that preempted it; 0: none, or not known. */
 	uint32_t other_thread;
-	struct verdict_place other; /* place of the other thread, meanwhile or in that call */
+	struct verdict_group others; /* threads like other_thread */
+	struct verdict_place other;  /* place of the other thread, meanwhile or in that call */
 	uint64_t other_ns;     /* part of ns in which it is certain that the thread was there */
 	uint32_t other_device; /* OTHER_DEVICE: index + 1 of that device; 0: none, or not known */
 	bool is_event;         /* DEPENDENCY: for an event that the program sets */
 	bool is_other_away;    /* it was off its processor most of that time */
 	bool is_after;         /* CAUSE_NOTHING_TO_DO: after the last command */
+	uint32_t id;           /* number in the first step */
 };
 
 /* The place of a stack; function NULL: not known, or its inner frames are missing. -ENOMEM. */

@@ -525,14 +525,14 @@ void opencl_poll(struct guest_thread *thread)
 
 static void on_complete(cl_event event, cl_int status, void *data)
 {
-	uint32_t index = (uint32_t)(uintptr_t)data;
-	uint32_t generation = (uint32_t)((uintptr_t)data >> 32);
+	uint32_t index = (uint32_t)(uintptr_t)data, generation = (uint32_t)((uintptr_t)data >> 32);
 	struct guest_thread *thread = guest_enter();
 	uint32_t expected = SLOT_PENDING;
 	struct command *command;
 	int saved = errno;
 
-	if (index >= commands.used || guest_exit_has_begun())
+	if (index >= commands.used || guest_exit_has_begun() ||
+	    (!thread && guest_still_recording())) /* no ring: its queue's next wait finds it */
 		return;
 	command = slot(index);
 	if (command->generation != generation ||

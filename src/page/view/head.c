@@ -31,6 +31,8 @@
 
 /* A process with more threads than these has a group for those without calls. */
 #define MAX_THREADS ((size_t)50)
+/* The queues of a device with more than these are in a group: threads stay in sight. */
+#define MAX_QUEUES  ((size_t)16)
 
 struct writer {
 	const struct view_head *head;
@@ -286,6 +288,27 @@ static void write_context(struct writer *writer, size_t parent, size_t device, s
 	}
 }
 
+static size_t count_queues(const struct view_tracks *tracks, size_t device)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i <= tracks->event_queues.count; i++)
+		count += tracks->analysis->queues[i].device == device && is_queue_shown(tracks, i);
+	return count;
+}
+
+static void write_contexts(struct writer *writer, size_t parent, size_t device)
+{
+	const size_t queues = count_queues(writer->tracks, device);
+	char name[64];
+
+	snprintf(name, sizeof(name), "%zu queues", queues);
+	if (queues > MAX_QUEUES)
+		parent = write_group(writer, parent, name);
+	for (size_t i = 0; i <= writer->tracks->contexts_count; i++)
+		write_context(writer, parent, device, i);
+}
+
 static void write_clocks(struct writer *writer, size_t parent, size_t device)
 {
 	const struct view_tracks *tracks = writer->tracks;
@@ -338,8 +361,7 @@ static void write_device(struct writer *writer, size_t device)
 	if (row->device)
 		view_head_counters_write(&writer->counters, &writer->track, self, 0,
 					 row->device->id);
-	for (size_t i = 0; i <= tracks->contexts_count; i++)
-		write_context(writer, self, device, i);
+	write_contexts(writer, self, device);
 	write_clocks(writer, self, device);
 }
 

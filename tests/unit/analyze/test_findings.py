@@ -475,6 +475,21 @@ with t.case("failed calls of each runtime, with their places; queries may fail")
             t.equal([(row["id"], row["evidence"]["name"], row["evidence"].get("line")) for row in document["findings"]],
                     [(kind, function, 12)] if kind else [], function)
 
+with t.case("compile_time: several threads, and queries in which a runtime compiles"):
+    threads = ("thread 2 1", "thread 3 1", *(f"call {i} 0 900000 call clBuildProgram stack=1" for i in (1, 2, 3)))
+    found = find(report(*BUILD, "window 0 1000000", *threads), "compile_time")
+    t.true(found and "took 2.700 ms (2.7 times the wall, on several threads) in 3 calls" in found["text"], found and found["text"])
+    calls = ("call 1 1000 91000 call clBuildProgram stack=1", "call 1 100000 105000 call clGetProgramInfo stack=2",
+             "call 1 106000 111000 call clGetProgramInfo stack=2")
+    found = find(report(*BUILD, "window 0 1000000", *calls), "compile_time")
+    t.equal(numbers(found, "line"), {"count": 1, "total_ns": 100000, "wall_ns": 1000000, "queries": 2, "queries_ns": 10000}, "evidence")
+    t.true(found and "in 1 call, most in clBuildProgram from make (build.py:12), and 2 of clGetProgramInfo (10.00 \u00b5s),"
+           " in which the runtime compiles; build" in found["text"], found and found["text"])
+    fast = (*calls[:2], "call 1 106000 110999 call clGetProgramInfo stack=2")
+    t.equal(find(report(*BUILD, "window 0 1000000", *fast), "compile_time"), None, "fast queries do not count")
+    t.equal(find(report(*BUILD, "window 0 1000000", "call 1 0 900000 call clGetProgramInfo stack=1"), "compile_time"), None,
+            "nothing was built")
+
 with t.case("failed_builds: the place of the call, and the error in the log that was kept"):
     failed = "call 1 1000 2000 call clBuildProgram result=-11 stack=1"
     logs = ("log 301 77 0 warning:%20of%20another%20build", "log 302 78 -11 2%20warnings%0a%20<source>:3:7:%20error:%20no%20type%20'flot'%0amore")
