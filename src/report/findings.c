@@ -19,7 +19,7 @@
 #include "analyze/text/findings.h"
 #include "base/json.h"
 #include "base/string.h"
-#include "report/sentence.h"
+#include "report/verdict/sentence.h"
 #include "report/table.h"
 #include "trace/reader.h"
 

@@ -380,6 +380,7 @@ static struct group *find_group(struct groups *groups, const struct analysis_que
 		groups->count++;
 		group->sum = (struct analysis_queue){
 			.queue = queue->queue,
+			.is_chosen = true,
 			.device = queue->device,
 			.context = queue->context,
 			.latency = {.min = UINT64_MAX},
@@ -402,7 +403,7 @@ static void groups_fini(struct groups *groups)
 
 static bool is_used(const struct report *report, const struct analysis_queue *queue)
 {
-	return queue->executions && report_shows_device(report, queue->device);
+	return queue->is_chosen && queue->executions && report_shows_device(report, queue->device);
 }
 
 /* Queues of one kind are one group if there are more queues than rows. has_heavy: a queue with much

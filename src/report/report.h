@@ -336,7 +336,7 @@ bool report_place_of(const struct report *report, uint32_t stack,
 bool report_find_culprit(const struct report *report, size_t device, enum account_cause cause,
 			 struct report_culprit *ret_culprit);
 
-/* ---- report/verdict.c ---- */
+/* ---- report/verdict/verdict.c ---- */
 
 /* At most three sentences. -ENOMEM. */
 int report_put_verdict(const struct report *report);

@@ -21,7 +21,7 @@
 #include "base/array.h"
 #include "base/number.h"
 #include "base/string.h"
-#include "report/sentence.h"
+#include "report/verdict/sentence.h"
 #include "report/table.h"
 
 enum { PROCESSES_NAMED = 4, LEDGER_INDENT = 8 };

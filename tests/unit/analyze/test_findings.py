@@ -476,18 +476,18 @@ with t.case("failed calls of each runtime, with their places; queries may fail")
                     [(kind, function, 12)] if kind else [], function)
 
 with t.case("compile_time: several threads, and queries in which a runtime compiles"):
-    threads = ("thread 2 1", "thread 3 1", *(f"call {i} 0 900000 call clBuildProgram stack=1" for i in (1, 2, 3)))
-    found = find(report(*BUILD, "window 0 1000000", *threads), "compile_time")
-    t.true(found and "took 2.700 ms (2.7 times the wall, on several threads) in 3 calls" in found["text"], found and found["text"])
-    calls = ("call 1 1000 91000 call clBuildProgram stack=1", "call 1 100000 105000 call clGetProgramInfo stack=2",
-             "call 1 106000 111000 call clGetProgramInfo stack=2")
-    found = find(report(*BUILD, "window 0 1000000", *calls), "compile_time")
-    t.equal(numbers(found, "line"), {"count": 1, "total_ns": 100000, "wall_ns": 1000000, "queries": 2, "queries_ns": 10000}, "evidence")
-    t.true(found and "in 1 call, most in clBuildProgram from make (build.py:12), and 2 of clGetProgramInfo (10.00 \u00b5s),"
+    threads = ("thread 2 1", "thread 3 1", *(f"call {i} 0 9000000000 call clBuildProgram stack=1" for i in (1, 2, 3)))
+    found = find(report(*BUILD, "window 0 10000000000", *threads), "compile_time")
+    t.true(found and "took 27.00 s (2.7 times the wall, on several threads) in 3 calls" in found["text"], found and found["text"])
+    calls = ("call 1 10000000 910000000 call clBuildProgram stack=1", "call 1 1000000000 1050000000 call clGetProgramInfo stack=2",
+             "call 1 1060000000 1110000000 call clGetProgramInfo stack=2")
+    found = find(report(*BUILD, "window 0 10000000000", *calls), "compile_time")
+    t.equal(numbers(found, "line"), {"count": 1, "total_ns": 1000000000, "wall_ns": 10000000000, "queries": 2, "queries_ns": 100000000}, "evidence")
+    t.true(found and "in 1 call, most in clBuildProgram from make (build.py:12), and 2 of clGetProgramInfo (100.0 ms),"
            " in which the runtime compiles; build" in found["text"], found and found["text"])
-    fast = (*calls[:2], "call 1 106000 110999 call clGetProgramInfo stack=2")
-    t.equal(find(report(*BUILD, "window 0 1000000", *fast), "compile_time"), None, "fast queries do not count")
-    t.equal(find(report(*BUILD, "window 0 1000000", "call 1 0 900000 call clGetProgramInfo stack=1"), "compile_time"), None,
+    fast = (*calls[:2], "call 1 1060000000 1109990000 call clGetProgramInfo stack=2")
+    t.equal(find(report(*BUILD, "window 0 10000000000", *fast), "compile_time"), None, "fast queries do not count")
+    t.equal(find(report(*BUILD, "window 0 10000000000", "call 1 0 9000000000 call clGetProgramInfo stack=1"), "compile_time"), None,
             "nothing was built")
 
 with t.case("failed_builds: the place of the call, and the error in the log that was kept"):

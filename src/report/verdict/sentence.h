@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * report/sentence.h - sentences of the verdict and of findings, for text and JSON
+ * report/verdict/sentence.h - sentences of the verdict and of findings, for text and JSON
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * report/sentence.c - builds sentences from parts and wraps them
+ * report/verdict/sentence.c - builds sentences from parts and wraps them
  *
  * Runs in:  our own process
  * Gets:     parts of sentences
@@ -8,7 +8,7 @@
  * Owns:     nothing
  * Fails:    never
  */
-#include "report/sentence.h"
+#include "report/verdict/sentence.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * report/verdict/cause.c - a cause of idle time as a sentence
+ *
+ * Runs in:  our own process
+ * Gets:     causes of the verdict
+ * Gives:    "the main thread computed in reload_metadata (train.py:51)"
+ * Owns:     nothing
+ * Fails:    never; a long sentence is cut
+ */
+#include "report/verdict/cause.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "report/report.h"
+#include "report/verdict/sentence.h"
+
+static void say_process(struct sentence *sentence, const struct event_process *process)
+{
+	if (process)
+		say(sentence, " of process %" PRIu32, process->pid);
+}
+
+const char *thread_name(const struct report *report, uint32_t id)
+{
+	const struct event_thread *thread = model_entity(report->model, EVENT_THREAD, id);
+
+	return thread ? model_text(report->model, thread->name_string, "") : "";
+}
+
+void say_one_thread(const struct report *report, struct sentence *sentence, uint32_t id)
+{
+	const struct event_thread *thread =
+		id ? model_entity(report->model, EVENT_THREAD, id) : NULL;
+	const struct event_process *process =
+		thread ? model_entity(report->model, EVENT_PROCESS, thread->process) : NULL;
+	const char *name;
+
+	if (!thread) {
+		say(sentence, "the launching thread");
+		return;
+	}
+	name = model_text(report->model, thread->name_string, "");
+	if (process && thread->tid == process->pid)
+		say(sentence, "the main thread");
+	else if (strncmp(name, "thread ", 7) == 0) /* imported */
+		say(sentence, "%.60s", name);
+	else if (*name)
+		say(sentence, "thread %" PRIu32 " (%.40s)", thread->tid, name);
+	else
+		say(sentence, "thread %" PRIu32, thread->tid);
+	if (report->analysis->processes_called > 1)
+		say_process(sentence, process);
+}
+
+static const struct event_process *process_of(const struct report *report, uint32_t id)
+{
+	const struct event_thread *thread =
+		id ? model_entity(report->model, EVENT_THREAD, id) : NULL;
+
+	return thread ? model_entity(report->model, EVENT_PROCESS, thread->process) : NULL;
+}
+
+void group_name(const char *name, const struct verdict_group *group,
+		       char ret_name[NAME_PATTERN_BYTES])
+{
+	ret_name[0] = '\0';
+	if (!group->has_other_names)
+		snprintf(ret_name, NAME_PATTERN_BYTES, "%s", name);
+	else if (!group->has_other_patterns)
+		name_pattern(name, ret_name);
+}
+
+void say_thread(const struct report *report, struct sentence *sentence, uint32_t id,
+		       const struct verdict_group *threads)
+{
+	char name[NAME_PATTERN_BYTES];
+
+	if (threads->count < 2) {
+		say_one_thread(report, sentence, id);
+		return;
+	}
+	group_name(thread_name(report, id), threads, name);
+	say(sentence, "one of %" PRIu32 " threads", threads->count);
+	if (*name)
+		say(sentence, " (%.40s)", name);
+}
+
+/* As say_thread, for the thread for which a launching thread waited: it may be in another process.
+ */
+static void say_other_thread(const struct report *report, struct sentence *sentence,
+			     const struct verdict_cause *cause)
+{
+	const struct event_process *other = process_of(report, cause->other_thread);
+
+	say_thread(report, sentence, cause->other_thread, &cause->others);
+	if (report->analysis->processes_called <= 1 && other &&
+	    other != process_of(report, cause->thread))
+		say_process(sentence, other);
+}
+
+void say_in(struct sentence *sentence, const char *word, const struct verdict_place *place)
+{
+	if (!place->function)
+		return;
+	say(sentence, " %s ", word);
+	say_place(sentence, place->function, place->file, place->line);
+}
+
+/* ", which loader held in parse (loader.py:51)" */
+static void say_holder(const struct report *report, struct sentence *sentence,
+		       const struct verdict_cause *cause)
+{
+	if (!cause->other_thread)
+		return;
+	say(sentence, ", which ");
+	say_other_thread(report, sentence, cause);
+	say(sentence, " held");
+	say_in(sentence, "in", &cause->other);
+}
+
+static void say_awaited(const struct report *report, struct sentence *sentence,
+			const struct verdict_cause *cause)
+{
+	say(sentence, " for ");
+	if (!cause->other_thread) {
+		say(sentence, "another thread");
+		return;
+	}
+	say_other_thread(report, sentence, cause);
+	if (cause->other.function)
+		say(sentence, ", which %s", cause->is_other_away ? "waited" : "computed");
+	say_in(sentence, "in", &cause->other);
+}
+
+/* "waited in exchange (halo.c:70) for rank 1 of 2, which computed in refine (mesh.c:51)" */
+static void say_rank(const struct report *report, struct sentence *sentence,
+		     const struct verdict_cause *cause)
+{
+	const struct event_process *process = process_of(report, cause->other_thread);
+	char rank[64];
+
+	say(sentence, " waited");
+	say_in(sentence, "in", &cause->place);
+	say(sentence, " for ");
+	if (!cause->other.function || !process) {
+		say(sentence, "other ranks");
+		return;
+	}
+	if (cause->other_ns < cause->ns / 10 * 9)
+		say(sentence, "other ranks, %s of that time for ",
+		    format_percent(cause->other_ns, cause->ns).text);
+	say(sentence, "%s, which %s", analysis_rank_text(process, rank, sizeof(rank)),
+	    cause->is_other_away ? "waited" : "computed");
+	say_in(sentence, "in", &cause->other);
+}
+
+/* The words between the thread and its place, such as "waited for fsync (disk sda)". */
+static void say_wait(const struct verdict_cause *cause, struct sentence *sentence)
+{
+	static const char *const words[VERDICT_KIND_COUNT] = {
+		[VERDICT_FILE_READ] = "waited for a file",
+		[VERDICT_FILE_WRITE] = "waited to write a file",
+		[VERDICT_FILE_SYNC] = "waited for data to reach the disk",
+		[VERDICT_NETWORK] = "waited for the network",
+		[VERDICT_PIPE] = "waited for a pipe",
+		[VERDICT_CHILD_PROCESS] = "waited for a child process",
+		[VERDICT_SLEEP] = "slept",
+		[VERDICT_EVENT_WAIT] = "waited for an event",
+		[VERDICT_BLOCKED] = "was blocked",
+	};
+
+	say(sentence, " %s", array_text(words, ARRAY_COUNT(words), cause->kind, "was blocked"));
+	if (*cause->what)
+		say(sentence, ", %s%.*s,", cause->whats.count > 1 ? "most often " : "",
+		    SENTENCE_NAME, cause->what);
+}
+
+static const char *own_code(enum verdict_kind kind)
+{
+	return kind == VERDICT_GARBAGE_COLLECTION ? "collected Python's garbage"
+	       : kind == VERDICT_PAGE_FAULT       ? "handled page faults"
+						  : "computed";
+}
+
+void say_what(const struct verdict_cause *cause, struct sentence *sentence)
+{
+	char name[NAME_PATTERN_BYTES];
+
+	if (cause->whats.count < 2 || cause->kind != VERDICT_PREEMPTED) {
+		say(sentence, "%.*s", SENTENCE_NAME, cause->what);
+		return;
+	}
+	if (cause->whats.has_other_names)
+		name_pattern(cause->what, name);
+	else
+		name_without_process(cause->what, name);
+	say(sentence, "%.*s", SENTENCE_NAME, name);
+	if (!cause->whats.has_other_patterns)
+		say(sentence, "%.40s", name_process_of(cause->what));
+	else if (cause->whats.has_other_names)
+		say(sentence, " (several processes)");
+	else
+		say(sentence, " (%" PRIu32 " processes)", cause->whats.count);
+}
+
+/* "the main thread was preempted in step (train.py:70), most often by stress (process 71)" */
+static void say_preempted(const struct report *report, const struct verdict_cause *cause,
+			  struct sentence *sentence)
+{
+	say_thread(report, sentence, cause->thread, &cause->threads);
+	say(sentence, " was preempted");
+	say_in(sentence, "in", &cause->place);
+	if (cause->own_kind == VERDICT_OTHER_RANK)
+		say(sentence, " while it waited for other ranks");
+	if (*cause->what) {
+		say(sentence, ", most often by ");
+		say_what(cause, sentence);
+	}
+	if (cause->preempted_ns < cause->ns)
+		say(sentence, ", and %s there for %s of that time", own_code(cause->own_kind),
+		    format_percent(cause->ns - cause->preempted_ns, cause->ns).text);
+}
+
+/* "device 1 (gfx90a)" */
+static void say_device(const struct report *report, struct sentence *sentence, uint32_t device)
+{
+	say(sentence, "device %" PRIu32 " (%.60s)", device - 1,
+	    report->analysis->devices[device - 1].name);
+}
+
+/* "commands from step (train.py:70) waited for a user event, which thread 7 (load) set in
+ * load_rows (load.py:9)" */
+static void say_dependency(const struct report *report, const struct verdict_cause *cause,
+			   struct sentence *sentence)
+{
+	say(sentence, "commands");
+	say_in(sentence, "from", &cause->place);
+	say(sentence, " waited for ");
+	if (cause->is_event) {
+		say(sentence, "a user event, which ");
+		say_thread(report, sentence, cause->other_thread, &cause->others);
+		say(sentence, " set");
+		say_in(sentence, "in", &cause->other);
+		return;
+	}
+	say(sentence, cause->other_device ? "commands on " : "other commands");
+	if (cause->other_device)
+		say_device(report, sentence, cause->other_device);
+	say_in(sentence, "from", &cause->other);
+}
+
+void say_cause(const struct report *report, const struct verdict_cause *cause,
+		      struct sentence *sentence)
+{
+	if (cause->kind == VERDICT_PREEMPTED) {
+		say_preempted(report, cause, sentence);
+		return;
+	}
+	if (cause->kind == VERDICT_SUBMISSION || cause->kind == VERDICT_LAUNCHED_NOT_STARTED) {
+		say(sentence, "commands");
+		say_in(sentence, "from", &cause->place);
+		say(sentence, " had been launched but not %s",
+		    cause->kind == VERDICT_SUBMISSION ? "submitted" : "started");
+		return;
+	}
+	if (cause->cause == CAUSE_DEPENDENCY) {
+		say_dependency(report, cause, sentence);
+		return;
+	}
+	if (cause->kind == VERDICT_UNKNOWN) {
+		say(sentence, "not known");
+		return;
+	}
+	say_thread(report, sentence, cause->thread, &cause->threads);
+	switch (cause->kind) {
+	case VERDICT_COMPUTING:
+	case VERDICT_PAGE_FAULT:
+	case VERDICT_GARBAGE_COLLECTION:
+		say(sentence, " %s", own_code(cause->kind));
+		say_in(sentence, "in", &cause->place);
+		if (cause->preempted_ns > cause->ns / 10)
+			say(sentence, ", preempted there for %s of that time",
+			    format_percent(cause->preempted_ns, cause->ns).text);
+		return;
+	case VERDICT_THROTTLED:
+		say(sentence, " could not run for the CPU limit of its cgroup (cpu.max)");
+		break;
+	case VERDICT_DUET_ITSELF:
+		say(sentence, " was in duet's own code");
+		break;
+	case VERDICT_PYTHON_GIL:
+		say(sentence, " waited");
+		say_in(sentence, "in", &cause->place);
+		say(sentence, " for the Python GIL");
+		say_holder(report, sentence, cause);
+		return;
+	case VERDICT_LOCK:
+		say(sentence, " waited");
+		say_in(sentence, "in", &cause->place);
+		say(sentence, " for a lock");
+		say_holder(report, sentence, cause);
+		return;
+	case VERDICT_THREAD_WAIT:
+		say(sentence, " waited");
+		say_in(sentence, "in", &cause->place);
+		say_awaited(report, sentence, cause);
+		return;
+	case VERDICT_OTHER_RANK:
+		say_rank(report, sentence, cause);
+		return;
+	case VERDICT_BUILD:
+	case VERDICT_MODULE_LOAD:
+	case VERDICT_ALLOCATION:
+	case VERDICT_FREE:
+	case VERDICT_CALL:
+	case VERDICT_LAUNCH_CALL:
+		say(sentence, " was in %.*s", SENTENCE_NAME, *cause->what ? cause->what : "a call");
+		if (cause->also)
+			say(sentence, " and %.*s%s", SENTENCE_NAME, cause->also,
+			    cause->whats.count > 2 ? " and others" : "");
+		say_in(sentence, "called from", &cause->place);
+		return;
+	case VERDICT_DEVICE_WAIT:
+	case VERDICT_OTHER_DEVICE:
+		say(sentence, " waited for ");
+		if (cause->other_device)
+			say_device(report, sentence, cause->other_device);
+		else
+			say(sentence, "the device");
+		say(sentence, " in %.*s", SENTENCE_NAME, *cause->what ? cause->what : "a call");
+		say_in(sentence, "called from", &cause->place);
+		return;
+	default:
+		say_wait(cause, sentence);
+		break;
+	}
+	say_in(sentence, "in", &cause->place);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * report/verdict/cause.h - sentences about causes of idle time, threads and places
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "analyze/text/name_pattern.h"
+#include "analyze/verdict/verdict.h"
+
+struct report;
+struct sentence;
+
+/* "the main thread computed in reload_metadata (train.py:51)" */
+void say_cause(const struct report *report, const struct verdict_cause *cause,
+	       struct sentence *sentence);
+
+/* The name of a thread by its id; "": not known. */
+const char *thread_name(const struct report *report, uint32_t id);
+/* The name of a group, or the pattern of its names; "" if they have none. */
+void group_name(const char *name, const struct verdict_group *group,
+		char ret_name[NAME_PATTERN_BYTES]);
+void say_one_thread(const struct report *report, struct sentence *sentence, uint32_t id);
+/* "the main thread", "one of 1000 threads (worker-*)" */
+void say_thread(const struct report *report, struct sentence *sentence, uint32_t id,
+		const struct verdict_group *threads);
+/* Appends " WORD FUNCTION (FILE:LINE)"; nothing if the place is not known. */
+void say_in(struct sentence *sentence, const char *word, const struct verdict_place *place);
+/* The object of a wait or who ran: "ld (process 12)", "ld (97 processes)" */
+void say_what(const struct verdict_cause *cause, struct sentence *sentence);
