@@ -376,7 +376,7 @@ struct alphabet {
 
 struct search {
 	const struct sequence *sequence;
-	bool is_part; /* of a longer sequence */
+	bool is_part; /* there is a longer sequence */
 	struct alphabet alphabets[ALPHABETS];
 	struct candidate candidates[ALPHABETS * MAX_CANDIDATES];
 	size_t count;

@@ -38,9 +38,11 @@ enum { NEIGHBOURS = 8, SIDES = 4 };
 /* Common properties of the launches at the head of a loop. */
 struct head_likeness {
 	uint64_t low_gap_ns, high_gap_ns; /* nearly all gaps are between */
-	uint32_t keys[SIDES][NEIGHBOURS]; /* of most heads: before and after them, each launch
-					     and without repetitions */
+	uint32_t keys[SIDES][NEIGHBOURS]; /* beside most heads: before and after them, each
+					     launch and without repetitions */
 	double shares[SIDES][NEIGHBOURS]; /* part of the heads with this key; 0: less than half */
+	/* before and after: the sum of shares that most heads have, and how little of it other
+	 * launches of their kernel have, 0 to 1 */
 	double usual[2], weight[2];
 	uint64_t *lengths;                 /* owned; of the segments, sorted */
 	size_t lengths_count, usual_count; /* usual_count: median number of similar lengths */

@@ -139,7 +139,7 @@ static double compare_direction(const struct heads *heads, const struct head_lik
 			       compare_side(heads, like, i, 2 * direction + 1));
 }
 
-/* What most heads have in common with the others. */
+/* Finds the likeness that most heads have with the others. */
 static void find_usual(const struct heads *heads, const size_t *list, size_t count,
 		       struct head_likeness *like)
 {
@@ -157,7 +157,7 @@ static void find_usual(const struct heads *heads, const size_t *list, size_t cou
 	}
 }
 
-/* What a launch has in common with heads, in one direction: 0 to 1. */
+/* The likeness of a launch with heads in one direction, 0 to 1. */
 static double likeness_in(const struct heads *heads, const struct head_likeness *like, size_t i,
 			  size_t direction)
 {
@@ -253,7 +253,7 @@ void head_likeness_fini(struct head_likeness *like)
 
 /* ---- evidence -------------------------------------------------------------------------------- */
 
-/* Where a head's kernel has the same neighbours elsewhere, a long gap is an interruption rather
+/* If a head's kernel has the same neighbours elsewhere, a long gap is an interruption rather
  * than a head that was interrupted. */
 static double of_gap(const struct head_likeness *like, uint64_t gap)
 {

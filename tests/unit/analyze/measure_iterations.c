@@ -2,10 +2,10 @@
  *
  * tests/unit/analyze/measure_iterations.c - iterations of recorded programs beside their marks
  *
- * Usage: measure_iterations TRACE[=COUNT]... The iterations are searched by the launches alone, with
- * the ranges hidden. Where ranges mark iterations, their first launches are compared; otherwise
- * COUNT, the number that the program states, and whether each iteration has the same launches. One
- * line for each trace.
+ * Usage: measure_iterations TRACE[=COUNT]... The iterations are searched by the launches alone,
+ * with the ranges hidden. Where ranges mark iterations, their first launches are compared;
+ * otherwise COUNT, the number that the program states, and whether each iteration has the same
+ * launches. One line for each trace.
  */
 #include <stdio.h>
 #include <stdlib.h>
