@@ -30,15 +30,19 @@ enum {
 	SPLIT_KEYS,
 	LONG_WORDS,
 	ALPHABETS = LONG_WORDS + 3,
-	SAME_LOOP = 3,       /* candidates for each number of occurrences */
-	MAX_CANDIDATES = 40, /* for each length of words */
-	STEPS = 1500000,     /* candidates times launches, for each length of words */
-	GAPS_KEPT = 255      /* gaps of which a median is computed */
+	SAME_LOOP = 3,        /* candidates for each number of occurrences */
+	FEW_CANDIDATES = 6,   /* for each length of words, at least */
+	PART_CANDIDATES = 15, /* in a part of a long sequence */
+	MAX_CANDIDATES = 40,  /* for each length of words */
+	STEPS = 1500000,      /* candidates times launches, for each length of words */
+	PART = 3 << 13,       /* launches of a long sequence in which an anchor is searched */
+	MIN_IN_PART = 16,     /* its occurrences */
+	GAPS_KEPT = 255       /* gaps of which a median is computed */
 };
 
 /* Shares of segments or launches. */
 static const double is_common_from = 0.8, is_complete_from = 0.9, is_clean_to = 0.2,
-		    is_regular_from = 0.75;
+		    is_regular_from = 0.75, is_typical_from = 0.7;
 
 #define CLEAR_FROM 0.995
 
@@ -50,8 +54,10 @@ struct word {
 
 struct candidate {
 	const uint32_t *words; /* by launch */
+	size_t alphabet;
 	struct word word;
 	double covered;  /* share of launches with a common key: one of nearly all segments */
+	double typical;  /* mean of this share in the segments */
 	double ordered;  /* share of launches with a common pair */
 	double clean;    /* share of segments with few uncommon keys */
 	double complete; /* share of segments with nearly all common keys */
@@ -232,6 +238,7 @@ static void close_segment(struct candidate *candidate, const struct segment_sums
 			  uint32_t common)
 {
 	candidate->clean += (double)segment->uncommon <= is_clean_to * (double)segment->launches;
+	candidate->typical += 1 - (double)segment->uncommon / (double)segment->launches;
 	candidate->complete += segment->common >= is_complete_from * common;
 }
 
@@ -268,6 +275,7 @@ static void judge_launches(const struct sequence *sequence, struct candidate *ca
 	}
 	close_segment(candidate, &segment, common);
 	candidate->covered /= launches;
+	candidate->typical /= segments;
 	candidate->ordered /= launches;
 	candidate->clean /= segments;
 	candidate->complete /= segments;
@@ -283,11 +291,27 @@ static double candidate_quality(const struct candidate *candidate)
 	return candidate->covered * candidate->clean * candidate->complete;
 }
 
-/* A loop whose segments have little in common is none. */
-static bool candidate_is_loop(const struct candidate *candidate)
+static bool has_host_work(const struct candidate *candidate, uint64_t short_gap_ns)
 {
-	return candidate->covered >= 0.4 && candidate->complete >= 0.6 && candidate->clean >= 0.3 &&
-	       candidate->ordered >= 0.3;
+	return candidate->gap_ns > STANDS_OUT * short_gap_ns;
+}
+
+/* Whether nearly all segments have the same launches, although a few long ones, such as
+ * validations, may have most of the others. */
+static bool is_typical(const struct candidate *candidate)
+{
+	return candidate->typical * candidate->complete > is_typical_from;
+}
+
+/* A loop whose segments have little in common is none. */
+static bool candidate_is_loop(const struct candidate *candidate, uint64_t short_gap_ns)
+{
+	double covered =
+		candidate->covered > candidate->typical ? candidate->covered : candidate->typical;
+
+	return covered >= 0.4 && candidate->complete >= 0.6 && candidate->clean >= 0.3 &&
+	       (candidate->ordered >= 0.3 ||
+		(has_host_work(candidate, short_gap_ns) && is_typical(candidate)));
 }
 
 /* ---- choice of candidates -------------------------------------------------------------------- */
@@ -323,16 +347,17 @@ static void count_words(const uint32_t *words, size_t count, struct word *sums)
 
 /* Keeps the words that may be an anchor: frequent enough, in a large part of the launches, a few
  * for each number of occurrences. Returns their number. */
-static size_t choose_words(struct word *words, size_t kinds, size_t launches)
+static size_t choose_words(struct word *words, size_t kinds, size_t launches, bool is_part)
 {
-	size_t kept = 0, same = 0, max = STEPS / (launches + 1), usable = 0;
+	size_t kept = 0, same = 0, max, usable = 0;
 
 	for (size_t i = 0; i < kinds; i++)
 		if (words[i].count >= MIN_ITERATIONS &&
-		    3 * (words[i].last - words[i].first) >= launches)
+		    5 * (words[i].last - words[i].first) >= launches)
 			words[usable++] = words[i];
 	qsort(words, usable, sizeof(*words), compare_words);
-	max = max < 6 ? 6 : smaller(max, MAX_CANDIDATES);
+	max = is_part ? PART_CANDIDATES
+		      : smaller(larger(STEPS / (launches + 1), FEW_CANDIDATES), MAX_CANDIDATES);
 	for (size_t i = 0; i < usable && kept < max; i++) {
 		same = kept && words[i].count * 20 >= words[kept - 1].count * (uint64_t)19
 			       ? same + 1
@@ -343,23 +368,41 @@ static size_t choose_words(struct word *words, size_t kinds, size_t launches)
 	return kept;
 }
 
-static int try_words(const struct sequence *sequence, const uint32_t *words, uint32_t kinds,
-		     struct counting *counting, struct candidate *ret_candidates, size_t *ret_count)
+/* Words with all launches of the same alphabet. */
+struct alphabet {
+	uint32_t *words; /* by launch */
+	uint32_t kinds;
+};
+
+struct search {
+	const struct sequence *sequence;
+	bool is_part; /* there is a longer sequence */
+	struct alphabet alphabets[ALPHABETS];
+	struct candidate candidates[ALPHABETS * MAX_CANDIDATES];
+	size_t count;
+	struct counting counting;
+};
+
+static int try_words(struct search *search, size_t alphabet)
 {
+	const struct sequence *sequence = search->sequence;
+	const uint32_t *words = search->alphabets[alphabet].words;
+	uint32_t kinds = search->alphabets[alphabet].kinds;
 	struct word *sums = calloc(kinds + (size_t)1, sizeof(*sums));
 	size_t count;
 
 	if (!sums)
 		return -ENOMEM;
 	count_words(words, sequence->count, sums);
-	count = choose_words(sums, kinds, sequence->count);
+	count = choose_words(sums, kinds, sequence->count, search->is_part);
 	for (size_t i = 0; i < count; i++) {
-		struct candidate *candidate = &ret_candidates[*ret_count];
+		struct candidate *candidate = &search->candidates[search->count];
 
-		*candidate = (struct candidate){.words = words, .word = sums[i]};
-		count_presence(sequence, candidate, counting);
-		judge_launches(sequence, candidate, counting);
-		*ret_count += candidate_is_loop(candidate);
+		*candidate =
+			(struct candidate){.words = words, .alphabet = alphabet, .word = sums[i]};
+		count_presence(sequence, candidate, &search->counting);
+		judge_launches(sequence, candidate, &search->counting);
+		search->count += candidate_is_loop(candidate, search->counting.short_gap_ns);
 	}
 	free(sums);
 	return 0;
@@ -378,6 +421,13 @@ static bool is_same_loop(const struct candidate *inner, const struct candidate *
 	return inner->word.count * 3.0 <= outer->word.count * 4.0;
 }
 
+/* Whether the program works on the host for longer at the heads of the outer loop, in all. */
+static bool is_work_longer(const struct candidate *inner, const struct candidate *outer)
+{
+	return 2.0 * (double)outer->gap_ns * outer->word.count >
+	       (double)inner->gap_ns * inner->word.count;
+}
+
 /* Whether the outer of two loops is the main one. Host work at its head decides: the program
  * prepares an iteration there. Without such work the loop that explains more launches wins, unless
  * it repeats only a few times, as epochs do. */
@@ -386,22 +436,32 @@ static bool is_outer_main(const struct candidate *inner, const struct candidate 
 {
 	double better = candidate_quality(outer) - candidate_quality(inner);
 
-	if (is_same_loop(inner, outer))
-		return better > 0.01 ||
+	bool inner_works = has_host_work(inner, short_gap_ns);
+	bool outer_works = has_host_work(outer, short_gap_ns);
+	bool outer_works_longer = outer->gap_ns > STANDS_OUT * inner->gap_ns;
+
+	if (is_same_loop(inner, outer)) {
+		if (inner_works && is_typical(inner) && inner->gap_ns > STANDS_OUT * outer->gap_ns)
+			return false;
+		return (outer_works && is_typical(outer) && outer_works_longer) || better > 0.01 ||
 		       (better > -0.001 && outer->ordered > inner->ordered + 0.001);
+	}
+	if (outer_works && outer_works_longer && !inner_works && is_typical(outer) &&
+	    word_regularity(&outer->word) > 0.4 && is_work_longer(inner, outer))
+		return outer->ordered >= 0.3;
 	if (word_regularity(&outer->word) < (outer->word.count < 8 ? 0.9 : is_regular_from))
 		return false;
 	/* The inner loop has its own host work and explains as many launches. */
-	if (inner->gap_ns > STANDS_OUT * short_gap_ns && better <= 0.02 &&
-	    word_regularity(&inner->word) > 0.95 && candidate_length(inner) > 1.5)
+	if (inner_works && better <= 0.02 && word_regularity(&inner->word) > 0.95 &&
+	    candidate_length(inner) > 1.5)
 		return false;
-	if (outer->gap_ns > STANDS_OUT * inner->gap_ns &&
-	    2.0 * (double)outer->gap_ns * outer->word.count >
-		    (double)inner->gap_ns * inner->word.count)
+	if (inner_works && is_typical(inner) && (!outer_works_longer || outer->word.count < 8))
+		return false;
+	if (outer_works_longer && is_work_longer(inner, outer))
 		return outer->ordered >= 0.5;
 	if (STANDS_OUT * outer->gap_ns < inner->gap_ns)
 		return false;
-	if (inner->gap_ns > STANDS_OUT * short_gap_ns)
+	if (inner_works)
 		return false;
 	if (candidate_quality(inner) < 0.5 && candidate_quality(outer) > 0.8)
 		return true;
@@ -423,29 +483,47 @@ static const struct candidate *choose_candidate(struct candidate *candidates, si
 
 /* ---- positions ------------------------------------------------------------------------------- */
 
-static int list_positions(const struct sequence *sequence, const struct candidate *candidate,
-			  struct counting *counting, struct anchor *anchor)
+/* Whether the words that end at two launches are equal. */
+static bool is_equal_word(const struct sequence *sequence, size_t alphabet, size_t left,
+			  size_t right)
 {
-	anchor->positions = calloc(candidate->word.count, sizeof(*anchor->positions));
+	size_t length = alphabet < LONG_WORDS ? 2 : (size_t)4 << (alphabet - LONG_WORDS);
+
+	if (alphabet == KEYS)
+		return sequence->keys[left] == sequence->keys[right];
+	if (alphabet == SPLIT_KEYS)
+		return sequence->keys[left] == sequence->keys[right] &&
+		       sequence->pair_is_long[sequence->pairs[left]] ==
+			       sequence->pair_is_long[sequence->pairs[right]];
+	if (left < length - 1 || right < length - 1)
+		return left == right;
+	for (size_t k = 0; k < length; k += 2)
+		if (sequence->pairs[left - k] != sequence->pairs[right - k])
+			return false;
+	return true;
+}
+
+/* Lists the launches of all the sequence that end the word of a candidate. `from`: the first launch
+ * of the part with the candidate. */
+static int list_positions(const struct sequence *sequence, size_t from,
+			  const struct candidate *candidate, struct counting *counting,
+			  struct anchor *anchor)
+{
+	size_t capacity = 0;
+
 	anchor->is_common = calloc(sequence->keys_count, sizeof(*anchor->is_common));
-	if (!anchor->positions || !anchor->is_common)
+	if (!anchor->is_common)
 		return -ENOMEM;
-	for (size_t i = candidate->word.first; i <= candidate->word.last; i++)
-		if (candidate->words[i] == candidate->word.kind)
-			anchor->positions[anchor->count++] = i;
-	count_presence(sequence, candidate, counting);
+	for (size_t i = 0; i < sequence->count; i++)
+		if (is_equal_word(sequence, candidate->alphabet, i, from + candidate->word.first) &&
+		    array_append(anchor->positions, capacity, anchor->count, i))
+			return -ENOMEM;
 	for (uint32_t key = 0; key < sequence->keys_count; key++) {
 		anchor->is_common[key] = is_common(&counting->keys, key, candidate->word.count - 1);
 		anchor->common_count += anchor->is_common[key];
 	}
 	return 0;
 }
-
-/* Words with all launches of the same alphabet. */
-struct alphabet {
-	uint32_t *words; /* by launch */
-	uint32_t kinds;
-};
 
 static int make_long_words(const struct sequence *sequence, struct alphabet *alphabets)
 {
@@ -466,22 +544,12 @@ static bool is_clear(const struct candidate *best)
 	return best && candidate_quality(best) > CLEAR_FROM && best->ordered > CLEAR_FROM;
 }
 
-struct search {
-	const struct sequence *sequence;
-	struct alphabet alphabets[ALPHABETS];
-	struct candidate candidates[ALPHABETS * MAX_CANDIDATES];
-	size_t count;
-	struct counting counting;
-};
-
 static int try_alphabets(struct search *search, size_t from, size_t to)
 {
 	int error = 0;
 
 	for (size_t i = from; i < to && !error; i++)
-		error = try_words(search->sequence, search->alphabets[i].words,
-				  search->alphabets[i].kinds, &search->counting, search->candidates,
-				  &search->count);
+		error = try_words(search, i);
 	return error;
 }
 
@@ -497,10 +565,13 @@ static int search_words(struct search *search)
 
 	search->alphabets[KEYS] = (struct alphabet){sequence->keys, sequence->keys_count};
 	search->alphabets[PAIRS] = (struct alphabet){sequence->pairs, sequence->pairs_count};
-	search->alphabets[SPLIT_KEYS].words =
-		sequence_split(sequence, &search->alphabets[SPLIT_KEYS].kinds);
+	search->alphabets[SPLIT_KEYS] = (struct alphabet){
+		malloc((sequence->count + 1) * sizeof(uint32_t)), 2 * sequence->keys_count};
 	if (!search->alphabets[SPLIT_KEYS].words)
 		return -ENOMEM;
+	for (size_t i = 0; i < sequence->count; i++)
+		search->alphabets[SPLIT_KEYS].words[i] =
+			2 * sequence->keys[i] + sequence->pair_is_long[sequence->pairs[i]];
 	error = try_alphabets(search, KEYS, LONG_WORDS);
 	if (error || is_clear(choose(search)))
 		return error;
@@ -508,24 +579,47 @@ static int search_words(struct search *search)
 	return error ? error : try_alphabets(search, LONG_WORDS, ALPHABETS);
 }
 
-int anchor_find(const struct sequence *sequence, struct anchor *ret_anchor)
+/* Searches in `count` launches from `from` on, and lists the anchor in all launches. */
+static int search_part(const struct sequence *sequence, size_t from, size_t count,
+		       struct anchor *ret_anchor)
 {
-	struct search search = {.sequence = sequence};
-	const struct candidate *best;
-	int error = counting_init(&search.counting, sequence);
+	struct sequence part = *sequence;
+	struct search search = {.sequence = &part, .is_part = count < sequence->count};
+	const struct candidate *best = NULL;
+	int error;
 
-	*ret_anchor = (struct anchor){0};
+	part.launches += from;
+	part.keys += from;
+	part.pairs += from;
+	part.count = count;
+	error = counting_init(&search.counting, &part);
 	if (!error)
 		error = search_words(&search);
-	best = error ? NULL : choose(&search);
-	if (best)
-		error = list_positions(sequence, best, &search.counting, ret_anchor);
+	if (!error)
+		best = choose(&search);
+	if (best) {
+		count_presence(&part, best, &search.counting);
+		error = list_positions(sequence, from, best, &search.counting, ret_anchor);
+	}
 	for (size_t i = SPLIT_KEYS; i < ALPHABETS; i++)
 		free(search.alphabets[i].words);
 	counting_fini(&search.counting);
 	if (error)
 		anchor_fini(ret_anchor);
 	return error;
+}
+
+int anchor_find(const struct sequence *sequence, struct anchor *ret_anchor)
+{
+	*ret_anchor = (struct anchor){0};
+	if (sequence->count > 2 * PART) {
+		int error = search_part(sequence, sequence->count / 2 - PART / 2, PART, ret_anchor);
+
+		if (error || ret_anchor->count >= MIN_IN_PART)
+			return error;
+		anchor_fini(ret_anchor);
+	}
+	return search_part(sequence, 0, sequence->count, ret_anchor);
 }
 
 void anchor_fini(struct anchor *anchor)

@@ -19,11 +19,13 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/number.h"
 
 #define NO_HEAD SIZE_MAX
+enum { PASSES = 3 };
 
 /* ---- signs ----------------------------------------------------------------------------------- */
 
@@ -265,54 +267,6 @@ static size_t list_repeated(const struct heads *heads, size_t *ret_list)
 	return count;
 }
 
-/* The head of a segment that has none by its sign. */
-static size_t substitute_of(const struct heads *heads, const struct head_likeness *like,
-			    size_t segment)
-{
-	const size_t *positions = heads->anchor->positions;
-	size_t best = launch_at_distance(heads, segment);
-
-	if (best != NO_HEAD && !heads_like_sides(heads, like, best))
-		best = NO_HEAD;
-	for (size_t i = positions[segment] + 1; i <= positions[segment + 1]; i++)
-		if (heads->sequence->keys[i] == heads->key &&
-		    4 * sequence_gap(heads->sequence, i) >= like->gap_ns &&
-		    (best == NO_HEAD || sequence_gap(heads->sequence, i) >
-						STANDS_OUT * sequence_gap(heads->sequence, best)))
-			best = i;
-	return best;
-}
-
-/* Lists the launches that are like the marked ones, also outside of the segments, and a substitute
- * for each segment without one. */
-static int list_like(const struct heads *heads, const struct head_likeness *like, size_t **list,
-		     size_t *count)
-{
-	const size_t *positions = heads->anchor->positions;
-	size_t *all = NULL, all_count = 0, capacity = 0, segment = 0, substitute, from = 0;
-	int error = 0;
-
-	for (size_t i = 0; i < heads->sequence->count && !error; i++) {
-		if (heads_is_like(heads, like, i))
-			error = array_append(all, capacity, all_count, i);
-		if (i < positions[segment] || segment + 1 >= heads->anchor->count)
-			continue;
-		if (i == positions[segment])
-			from = all_count;
-		if (i != positions[segment + 1])
-			continue;
-		substitute = all_count == from ? substitute_of(heads, like, segment) : NO_HEAD;
-		if (substitute != NO_HEAD && !error)
-			error = array_append(all, capacity, all_count, substitute);
-		segment++;
-		from = all_count;
-	}
-	free(*list);
-	*list = all;
-	*count = all_count;
-	return error ? -ENOMEM : 0;
-}
-
 /* Heads by place: the marked launch of each segment, otherwise the one at the usual distance,
  * because some launches may lack their stacks. */
 static size_t list_placed(struct heads *heads, uint64_t *numbers, size_t *list, size_t count)
@@ -425,6 +379,9 @@ static int heads_init(struct heads *heads, uint64_t *numbers)
 static int list_heads(struct heads *heads, uint64_t *numbers, size_t **list, size_t *count)
 {
 	struct head_likeness like = {0};
+	size_t *chosen = NULL, chosen_count = 0;
+	bool is_same = false;
+	int error = 0;
 
 	if (heads->sign == HEAD_BY_REPETITION) {
 		*count = list_repeated(heads, *list);
@@ -435,8 +392,20 @@ static int list_heads(struct heads *heads, uint64_t *numbers, size_t **list, siz
 		*count = list_placed(heads, numbers, *list, *count);
 		return add_outer_marked(heads, list, count);
 	}
-	head_likeness_find(heads, *list, *count, numbers, &like);
-	return list_like(heads, &like, list, count);
+	for (unsigned int pass = 0; pass < PASSES && *count >= 3 && !error && !is_same; pass++) {
+		error = head_likeness_init(heads, *list, *count, &like);
+		if (!error)
+			error = heads_choose(heads, &like, &chosen, &chosen_count);
+		head_likeness_fini(&like);
+		if (!error) {
+			is_same = chosen_count == *count &&
+				  !memcmp(chosen, *list, chosen_count * sizeof(*chosen));
+			free(*list);
+			*list = chosen;
+			*count = chosen_count;
+		}
+	}
+	return error;
 }
 
 int heads_find(const struct sequence *sequence, const struct anchor *anchor, size_t **ret_heads,

@@ -33,24 +33,34 @@ struct long_pair {
 	uint32_t segment, segments, count; /* the last segment with it, from 1; their number */
 };
 
-enum { NEIGHBOURS = 8 };
+enum { NEIGHBOURS = 8, SIDES = 4 };
 
 /* Common properties of the launches at the head of a loop. */
 struct head_likeness {
-	uint64_t gap_ns;           /* median */
-	uint32_t keys[NEIGHBOURS]; /* that most heads have beside them */
-	double shares[NEIGHBOURS]; /* part of the heads with this key; 0: less than half */
+	uint64_t low_gap_ns, high_gap_ns; /* nearly all gaps are between */
+	uint32_t keys[SIDES][NEIGHBOURS]; /* beside most heads: before and after them, each
+					     launch and without repetitions */
+	double shares[SIDES][NEIGHBOURS]; /* part of the heads with this key; 0: less than half */
+	/* before and after: the sum of shares that most heads have, and how little of it other
+	 * launches of their kernel have, 0 to 1 */
+	double usual[2], weight[2];
+	uint64_t *lengths;                 /* owned; of the segments, sorted */
+	size_t lengths_count, usual_count; /* usual_count: median number of similar lengths */
 };
 
-/* numbers: room for `count`. */
-void head_likeness_find(const struct heads *heads, const size_t *list, size_t count,
-			uint64_t *numbers, struct head_likeness *ret_like);
-/* Sides on which a launch with the key of the heads has the neighbours of a head: 0 to 2. */
-unsigned int heads_like_sides(const struct heads *heads, const struct head_likeness *like,
-			      size_t i);
-/* Whether a launch has the key of the heads, a long gap, and the neighbours of a head on one side:
- * other launches may be on the other side. */
-bool heads_is_like(const struct heads *heads, const struct head_likeness *like, size_t i);
+/* list: launches known as heads. -ENOMEM. */
+int head_likeness_init(const struct heads *heads, const size_t *list, size_t count,
+		       struct head_likeness *like);
+void head_likeness_fini(struct head_likeness *like);
+/* Evidence for a head: positive for one, negative against it. */
+double head_likeness_of_launch(const struct heads *heads, const struct head_likeness *like,
+			       size_t i);
+/* 0 for a usual length of an iteration, negative for an unusual one. */
+double head_likeness_of_length(const struct head_likeness *like, size_t length);
+
+/* The launches that are most likely the heads: a list that the caller frees. -ENOMEM. */
+int heads_choose(const struct heads *heads, const struct head_likeness *like, size_t **ret_list,
+		 size_t *ret_count);
 
 /* Sorts numbers; returns the most frequent one and its share. */
 uint64_t most_frequent(uint64_t *numbers, size_t count, double *ret_share);

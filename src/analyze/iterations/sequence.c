@@ -17,16 +17,30 @@
 #include "base/number.h"
 #include "base/pair_map.h"
 
-/* The number of a pair, the next free one if it is new; PAIR_MAP_NONE: out of memory. */
-static uint32_t number_of(struct pair_map *map, uint64_t first, uint64_t second, uint32_t *kinds)
-{
-	uint32_t number = pair_map_find(map, first, second);
+enum { RECENT = 512 };
 
-	if (number != PAIR_MAP_NONE)
-		return number;
-	if (pair_map_put(map, first, second, *kinds))
-		return PAIR_MAP_NONE;
-	return (*kinds)++;
+/* Numbers for pairs of keys: most launches have a recent pair. */
+struct numbering {
+	struct pair_map map;
+	struct pair_slot recent[RECENT];
+	uint32_t kinds;
+};
+
+/* The number of a pair, the next free one if it is new; PAIR_MAP_NONE: out of memory. */
+static uint32_t number_of(struct numbering *numbering, uint64_t first, uint64_t second)
+{
+	struct pair_slot *recent = &numbering->recent[(first * 31 + second) % RECENT];
+
+	/* value + 1: a slot of zeros is free. */
+	if (recent->value && recent->first == first && recent->second == second)
+		return recent->value - 1;
+	*recent = (struct pair_slot){.first = first,
+				     .second = second,
+				     .value = pair_map_find(&numbering->map, first, second)};
+	if (recent->value == PAIR_MAP_NONE &&
+	    !pair_map_put(&numbering->map, first, second, numbering->kinds))
+		recent->value = numbering->kinds++;
+	return recent->value++;
 }
 
 enum { GAPS_READ = 2048 };
@@ -55,23 +69,43 @@ static uint64_t find_long_gap(const struct sequence *sequence)
 	return long_ns;
 }
 
-/* How many launches a pair has, and how many after a long gap. */
+static const double is_regular_from = 0.65;
+
+/* Launches of a pair, and those after a long gap. */
 struct pair_gaps {
 	uint32_t launches, after_long;
+	size_t first, last; /* after a long gap */
+	double squares;     /* sum of the squares of the distances between those */
 };
 
-enum { LONG_IN = 50 };
+enum { LONG_IN = 50, MIN_REGULAR = 16 };
 
-/* Whether a launch begins something: it follows a long gap, and so does at least one in 50 launches
- * of its pair. Fewer are interruptions of the thread. */
-static bool begins_word(const struct sequence *sequence, const uint32_t *pairs,
-			const struct pair_gaps *gaps, size_t i, uint64_t long_ns)
+static void count_long(struct pair_gaps *gaps, size_t i)
 {
-	return sequence_gap(sequence, i) >= long_ns &&
-	       gaps[pairs[i]].after_long * (uint64_t)LONG_IN >= gaps[pairs[i]].launches;
+	double distance = (double)(i - gaps->last);
+
+	if (gaps->after_long++)
+		gaps->squares += distance * distance;
+	else
+		gaps->first = i;
+	gaps->last = i;
 }
 
-uint32_t *sequence_split(const struct sequence *sequence, uint32_t *ret_kinds)
+/* Whether a launch after a long gap begins something: so does at least one in 50 launches of its
+ * pair, or they come at regular distances. Otherwise the thread was interrupted. */
+static bool begins_word(const struct pair_gaps *gaps)
+{
+	double span = (double)(gaps->last - gaps->first);
+
+	if (gaps->after_long * (uint64_t)LONG_IN >= gaps->launches)
+		return true;
+	return gaps->after_long >= MIN_REGULAR &&
+	       span * span > is_regular_from * gaps->squares * (gaps->after_long - 1);
+}
+
+/* Split keys, by launch: a key after a long gap differs from the same key after a short one,
+ * because a body may have only one kernel. The caller frees them. NULL: out of memory. */
+static uint32_t *split_keys(const struct sequence *sequence, uint32_t *ret_kinds)
 {
 	uint32_t kinds, *words = sequence_double(sequence->keys, sequence->count, 1, &kinds);
 	struct pair_gaps *gaps = words ? calloc(kinds + (size_t)1, sizeof(*gaps)) : NULL;
@@ -83,10 +117,12 @@ uint32_t *sequence_split(const struct sequence *sequence, uint32_t *ret_kinds)
 	}
 	for (size_t i = 0; i < sequence->count; i++) {
 		gaps[words[i]].launches++;
-		gaps[words[i]].after_long += sequence_gap(sequence, i) >= long_ns;
+		if (sequence_gap(sequence, i) >= long_ns)
+			count_long(&gaps[words[i]], i);
 	}
 	for (size_t i = 0; i < sequence->count; i++)
-		words[i] = 2 * sequence->keys[i] + begins_word(sequence, words, gaps, i, long_ns);
+		words[i] = 2 * sequence->keys[i] +
+			   (sequence_gap(sequence, i) >= long_ns && begins_word(&gaps[words[i]]));
 	free(gaps);
 	*ret_kinds = 2 * sequence->keys_count;
 	return words;
@@ -95,61 +131,61 @@ uint32_t *sequence_split(const struct sequence *sequence, uint32_t *ret_kinds)
 /* A pair: the key before a launch, and its own split key. */
 static uint32_t *number_pairs(struct sequence *sequence, uint32_t *ret_kinds)
 {
-	uint32_t kinds, *words = sequence_split(sequence, &kinds);
+	uint32_t kinds, *words = split_keys(sequence, &kinds);
 	uint32_t *pairs = words ? malloc((sequence->count + 1) * sizeof(*pairs)) : NULL;
-	struct pair_map map = {0};
+	struct numbering numbering = {0};
 
-	*ret_kinds = 0;
 	for (size_t i = 0; pairs && i < sequence->count; i++) {
-		pairs[i] = number_of(&map, i ? sequence->keys[i - 1] : UINT64_MAX, words[i],
-				     ret_kinds);
+		pairs[i] = number_of(&numbering, i ? sequence->keys[i - 1] : UINT64_MAX, words[i]);
 		if (pairs[i] == PAIR_MAP_NONE) {
 			free(pairs);
 			pairs = NULL;
 		}
 	}
+	*ret_kinds = numbering.kinds;
 	sequence->pair_is_long = pairs ? calloc(*ret_kinds + (size_t)1, sizeof(bool)) : NULL;
 	for (size_t i = 0; sequence->pair_is_long && i < sequence->count; i++)
 		sequence->pair_is_long[pairs[i]] = words[i] % 2;
 	free(words);
-	pair_map_fini(&map);
+	*ret_kinds = numbering.kinds;
+	pair_map_fini(&numbering.map);
 	return pairs;
 }
 
 static uint32_t *number_keys(const struct iterations_input *input, uint32_t *ret_kinds)
 {
 	uint32_t *keys = malloc((input->count + 1) * sizeof(*keys));
-	struct pair_map map = {0};
+	struct numbering numbering = {0};
 
-	*ret_kinds = 0;
 	for (size_t i = 0; keys && i < input->count; i++) {
-		keys[i] = number_of(&map, input->launches[i].key, 0, ret_kinds);
+		keys[i] = number_of(&numbering, input->launches[i].key, 0);
 		if (keys[i] == PAIR_MAP_NONE) {
 			free(keys);
 			keys = NULL;
 		}
 	}
-	pair_map_fini(&map);
+	*ret_kinds = numbering.kinds;
+	pair_map_fini(&numbering.map);
 	return keys;
 }
 
 uint32_t *sequence_double(const uint32_t *words, size_t count, size_t length, uint32_t *ret_kinds)
 {
 	uint32_t *doubled = malloc((count + 1) * sizeof(*doubled));
-	struct pair_map map = {0};
+	struct numbering numbering = {0};
 
-	*ret_kinds = 0;
 	for (size_t i = 0; doubled && i < count; i++) {
 		/* The first words have no whole predecessor. */
 		uint64_t before = i >= length ? words[i - length] : UINT64_MAX - i;
 
-		doubled[i] = number_of(&map, before, words[i], ret_kinds);
+		doubled[i] = number_of(&numbering, before, words[i]);
 		if (doubled[i] == PAIR_MAP_NONE) {
 			free(doubled);
 			doubled = NULL;
 		}
 	}
-	pair_map_fini(&map);
+	*ret_kinds = numbering.kinds;
+	pair_map_fini(&numbering.map);
 	return doubled;
 }
 

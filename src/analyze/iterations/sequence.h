@@ -45,10 +45,6 @@ static inline uint64_t sequence_gap(const struct sequence *sequence, size_t i)
  * NULL. */
 uint32_t *sequence_double(const uint32_t *words, size_t count, size_t length, uint32_t *ret_kinds);
 
-/* Split keys, by launch: a key after a long gap differs from the same key after a short one,
- * because a body may have only one kernel. The caller frees them. NULL: out of memory. */
-uint32_t *sequence_split(const struct sequence *sequence, uint32_t *ret_kinds);
-
 /* Launches that occur once in each iteration: their positions. */
 struct anchor {
 	size_t *positions; /* owned */
