@@ -65,7 +65,7 @@ static const struct event_process *process_of(const struct report *report, uint3
 }
 
 void group_name(const char *name, const struct verdict_group *group,
-		       char ret_name[NAME_PATTERN_BYTES])
+		char ret_name[NAME_PATTERN_BYTES])
 {
 	ret_name[0] = '\0';
 	if (!group->has_other_names)
@@ -75,7 +75,7 @@ void group_name(const char *name, const struct verdict_group *group,
 }
 
 void say_thread(const struct report *report, struct sentence *sentence, uint32_t id,
-		       const struct verdict_group *threads)
+		const struct verdict_group *threads)
 {
 	char name[NAME_PATTERN_BYTES];
 
@@ -254,7 +254,7 @@ static void say_dependency(const struct report *report, const struct verdict_cau
 }
 
 void say_cause(const struct report *report, const struct verdict_cause *cause,
-		      struct sentence *sentence)
+	       struct sentence *sentence)
 {
 	if (cause->kind == VERDICT_PREEMPTED) {
 		say_preempted(report, cause, sentence);
