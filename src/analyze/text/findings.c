@@ -319,14 +319,21 @@ static bool find_tiny(const struct analysis *analysis, size_t device, struct fin
 	return true;
 }
 
-/* Samples of several kernels without a visible launch mean that launches were missed. Samples of a
- * single such kernel may come from one that runs for a long time. */
+/* Samples of a single kernel without a visible launch may come from one that runs for a long time.
+ */
+bool findings_has_hidden(const struct analysis *analysis, size_t device)
+{
+	const struct analysis_hidden *hidden = &analysis->devices[device].hidden;
+
+	return hidden->samples && is_share(hidden->hidden, hidden->samples, 10) &&
+	       (hidden->kernels >= 2 || is_share(hidden->never_launched, hidden->samples, 10));
+}
+
 static bool find_hidden(const struct analysis *analysis, size_t device, struct finding *finding)
 {
 	const struct analysis_hidden *hidden = &analysis->devices[device].hidden;
 
-	if (!hidden->samples || !is_share(hidden->hidden, hidden->samples, 10) ||
-	    (hidden->kernels < 2 && !is_share(hidden->never_launched, hidden->samples, 10)))
+	if (!findings_has_hidden(analysis, device))
 		return false;
 	append_number(finding, "samples", hidden->samples);
 	append_number(finding, "hidden", hidden->hidden);

@@ -75,3 +75,6 @@ uint64_t finding_value(const struct finding *finding, const char *name);
 /* analysis must outlive the findings. Errors: -ENOMEM. */
 int findings_find(const struct analysis *analysis, struct findings *ret_findings);
 void findings_fini(struct findings *findings); /* NULL-safe */
+
+/* Whether samples of instructions show that launches of a device were missed. */
+bool findings_has_hidden(const struct analysis *analysis, size_t device);

@@ -170,7 +170,6 @@ static void write_key(const struct verdict *verdict, const struct verdict_cause 
 static int add_cause(struct maker *maker, const struct verdict_cause *cause)
 {
 	struct verdict *verdict = maker->verdict;
-	struct verdict_cause *earlier;
 	char key[8192];
 	uint32_t id;
 

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/text/findings.h"
 #include "analyze/text/incomplete.h"
 #include "base/array.h"
 #include "base/json.h"
@@ -68,9 +69,14 @@ static bool has_lost_states(const struct analysis *analysis)
 	return false;
 }
 
-static bool is_certain(const struct report *report)
+/* Why the sentences may be wrong; NULL: they are certain. */
+static const char *doubt_of(const struct report *report, size_t device)
 {
-	return analysis_is_complete(report->analysis) && !has_lost_states(report->analysis);
+	if (!analysis_is_complete(report->analysis))
+		return "The recording is incomplete";
+	if (has_lost_states(report->analysis))
+		return "Rows of threads were lost";
+	return findings_has_hidden(report->analysis, device) ? "Launches were missed" : NULL;
 }
 
 static void say_busy(const struct report *report, const struct verdict *verdict,
@@ -78,11 +84,10 @@ static void say_busy(const struct report *report, const struct verdict *verdict,
 {
 	const struct account_steady *steady = verdict->steady;
 	const uint64_t wall_ns = steady->end - steady->begin;
+	const char *doubt = doubt_of(report, verdict->device);
 
-	if (!is_certain(report))
-		say(sentence, "%s, so this may be wrong: the ",
-		    analysis_is_complete(report->analysis) ? "Rows of threads were lost"
-							   : "The recording is incomplete");
+	if (doubt)
+		say(sentence, "%s, so this may be wrong: the ", doubt);
 	else
 		say(sentence, "The ");
 	say(sentence, "%s", device_noun(report, verdict->device));
@@ -409,7 +414,7 @@ int report_write_verdict(const struct report *report, struct json_writer *json)
 	json_newline(json);
 	json_pair_object(json, "verdict");
 	write_sentences(&sentences, json);
-	json_pair_bool(json, "certain", is_certain(report));
+	json_pair_bool(json, "certain", !doubt_of(report, device));
 	json_pair_text(json, "device", report_device_key(&report->analysis->devices[device]));
 	write_steady(verdict.steady, json);
 	json_line_array(json, "causes");

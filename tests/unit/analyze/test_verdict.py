@@ -89,4 +89,13 @@ with t.case("preempted by the thread that ran longest, if the switch back names 
         t.equal((found["kind"], found["preempted_ns"], found.get("what"), (found.get("holder") or {}).get("thread")),
                 ("preempted", (ROUNDS - 1) * AWAY_NS, what, thread), f"{first}, {longest}")
 
+with t.case("launches that were missed make the verdict uncertain"):
+    def certain(kernel):
+        samples_of = (f"instruction 1 {50000 + i * ROUND_NS} {kernel} 0 count=10 end={50000 + (i + 1) * ROUND_NS} device=1" for i in range(ROUNDS - 1))
+        found = verdict(*launches(), *samples(1), *samples_of)
+        t.equal(found["certain"], "Launches were missed" not in found["text"], "text and key")
+        return found["certain"]
+
+    t.equal((certain("k"), certain("made")), (True, False), "samples of a launched kernel, and of another")
+
 t.end()
