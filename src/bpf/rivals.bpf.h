@@ -6,8 +6,8 @@
  * Gets:     the threads of each switch
  * Gives:    struct rival: filled while its thread waits
  * Owns:     the BPF map `processors`
- * Fails:    a thread that waits on one processor and runs on another has no rival; of more than
- *           RIVALS waiting threads on a processor some have none
+ * Fails:    a thread that waits on one processor and runs on another has no rival; of two waiting
+ *           threads whose numbers are equal modulo RIVALS, the first has none
  * Why:      the thread that gets the processor first is often one of the kernel's, for microseconds
  */
 #pragma once

@@ -173,7 +173,7 @@ static __always_inline void find_peer(struct kernel_out *record, const struct so
 		record->peer_port = bpf_ntohs(BPF_CORE_READ(sock, __sk_common.skc_dport));
 	}
 	if (record->family == FAMILY_INET)
-		BPF_CORE_READ_INTO(&record->peer, sock, __sk_common.skc_daddr);
+		bpf_core_read(record->peer, sizeof(__be32), &sock->__sk_common.skc_daddr);
 	else if (record->family == FAMILY_INET6 &&
 		 bpf_core_field_exists(sock->__sk_common.skc_v6_daddr))
 		bpf_core_read(record->peer, sizeof(record->peer), &sock->__sk_common.skc_v6_daddr);
@@ -444,12 +444,13 @@ static __always_inline int put_switch(void *context, bool preempted, struct task
 
 	if (processor)
 		rivals_ran(processor, previous, now_ns);
+	/* the next thread's place becomes free for the previous one */
+	if (is_watched(next->tgid))
+		put_in(processor, next, now_ns);
 	if (is_watched(previous->tgid)) {
 		put_out(context, processor, previous, preempted, next, now_ns, has_python);
 		forget_dead(previous);
 	}
-	if (is_watched(next->tgid))
-		put_in(processor, next, now_ns);
 	return 0;
 }
 

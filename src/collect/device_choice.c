@@ -26,13 +26,17 @@
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-static bool is_address(const char *name)
+/* Whether it is a PCI address. Writes it as the kernel does; nvidia-smi has "00000000:1B:00.0". */
+static bool make_address(char name[CHOSEN_DEVICE_BYTES])
 {
 	unsigned int domain, bus, slot, function;
 	int end = 0;
 
-	return sscanf(name, "%4x:%2x:%2x.%1x%n", &domain, &bus, &slot, &function, &end) == 4 &&
-	       !name[end];
+	if (sscanf(name, "%8x:%2x:%2x.%1x%n", &domain, &bus, &slot, &function, &end) != 4 ||
+	    name[end])
+		return false;
+	snprintf(name, CHOSEN_DEVICE_BYTES, "%04x:%02x:%02x.%x", domain, bus, slot, function);
+	return true;
 }
 
 /* "renderD128", "card0", also below /dev/dri */
@@ -57,7 +61,7 @@ static int resolve(char name[CHOSEN_DEVICE_BYTES], const char *sysfs)
 	char path[PATH_MAX], target[PATH_MAX];
 	ssize_t length;
 
-	if (is_address(name)) {
+	if (make_address(name)) {
 		snprintf(path, sizeof(path), "%s/bus/pci/devices/%s", sysfs, name);
 		return access(path, F_OK) ? refuse_name(name) : 0;
 	}

@@ -413,26 +413,27 @@ static inline void guest_unlock(struct guest_lock *lock)
 
 /* The same for a call that waits for a device, or sets an event (kind: API_TYPE_WAIT or _SIGNAL);
  * it is recorded with its stack. */
-#define GUEST_WAIT(type, number, name, parameters, arguments, callee, kind, code, value, after) \
-	static __attribute__((noinline)) type record_##name parameters                          \
-	{                                                                                       \
-		struct guest_thread *thread = guest_enter();                                    \
-		uint64_t begin, end;                                                            \
-		uint32_t stack;                                                                 \
-		type result;                                                                    \
-                                                                                                \
-		if (!thread) {                                                                  \
-			guest_missed(RING_TROUBLE_NO_RING);                                     \
-			return callee arguments;                                                \
-		}                                                                               \
-		stack = guest_stack(thread);                                                    \
-		begin = guest_now(thread);                                                      \
-		result = callee arguments;                                                      \
-		end = guest_now(thread);                                                        \
-		guest_put_api(thread, number | (kind) << 16, begin, end, code, value, stack);   \
-		after;                                                                          \
-		return result;                                                                  \
-	}                                                                                       \
-	GUEST_HOOK(type, name, parameters, arguments, guest_look_for_recorder(), callee)
+#define GUEST_WAIT(type, number, name, parameters, arguments, callee, look, kind, code, value, \
+		   after)                                                                      \
+	static __attribute__((noinline)) type record_##name parameters                         \
+	{                                                                                      \
+		struct guest_thread *thread = guest_enter();                                   \
+		uint64_t begin, end;                                                           \
+		uint32_t stack;                                                                \
+		type result;                                                                   \
+                                                                                               \
+		if (!thread) {                                                                 \
+			guest_missed(RING_TROUBLE_NO_RING);                                    \
+			return callee arguments;                                               \
+		}                                                                              \
+		stack = guest_stack(thread);                                                   \
+		begin = guest_now(thread);                                                     \
+		result = callee arguments;                                                     \
+		end = guest_now(thread);                                                       \
+		guest_put_api(thread, number | (kind) << 16, begin, end, code, value, stack);  \
+		after;                                                                         \
+		return result;                                                                 \
+	}                                                                                      \
+	GUEST_HOOK(type, name, parameters, arguments, look, callee)
 
 #pragma GCC visibility pop

@@ -157,6 +157,7 @@ struct switch_causes {
 	struct hash_map names;
 	struct hash_map waits; /* key of system call and object -> the trace's string */
 	struct hash_map paths; /* key of system call and inode -> … */
+	uint32_t paths_looked; /* looks for a path in this second */
 	struct hash_map locks; /* key of process and address of a lock or page -> … */
 	struct memory_places places;
 	struct hash_map stacks; /* key of BPF stack id and process -> the trace's stack */

@@ -43,8 +43,9 @@ enum {
 	MAX_NAMES = 4096,
 	/* a BPF record without its perf record after this time: perf lost that one */
 	SWEEP_NS = 2000000000,
-	MAX_WAITS = 1024, /* calls with a file; network ports make their number unlimited */
-	MAX_PATHS = 512,  /* a program may read any number of files */
+	MAX_WAITS = 1024,     /* calls with a file; network ports make their number unlimited */
+	MAX_PATHS = 512,      /* a program may read any number of files */
+	MAX_PATH_LOOKS = 200, /* a second */
 	MAX_STACKS = 1 << 18,
 	STACKS_ROUND = 32, /* new stacks per round; walking one takes some 15 us */
 	CONTENDED = 2,     /* value that glibc stores in a mutex before it waits for it */
@@ -307,6 +308,7 @@ void switch_causes_each_second(struct cpu *cpu, uint64_t now_ns)
 
 	if (!cpu->who.is_ready)
 		return;
+	cpu->who.paths_looked = 0;
 	lost = kernel_watch_sweep(cpu->who.watch, now_ns - SWEEP_NS);
 	/* in a recording of the machine, lost BPF records are lost switches; otherwise only
 	 * causes */
@@ -483,9 +485,7 @@ static uint32_t path_string(struct cpu *cpu, uint32_t pid, const struct kernel_o
 {
 	struct switch_causes *who = &cpu->who;
 	const uint64_t object = (out->file_inode * HASH_ODD ^ out->file_device) * HASH_ODD;
-	const uint64_t key = (object ^ object >> 29 ^ file_words_key(out) ^
-			      (uint64_t)(uint16_t)out->call << 48) |
-			     1;
+	const uint64_t key = object ^ object >> 29 ^ file_words_key(out);
 	uint32_t string;
 	char path[512], name[512], text[1200];
 
@@ -494,7 +494,10 @@ static uint32_t path_string(struct cpu *cpu, uint32_t pid, const struct kernel_o
 	string = (uint32_t)hash_map_get(&who->paths, key, 0);
 	if (string)
 		return string;
-	if (who->paths.count >= MAX_PATHS || !file_path(pid, out, path, sizeof(path)))
+	if (who->paths.count >= MAX_PATHS || who->paths_looked >= MAX_PATH_LOOKS)
+		return 0;
+	who->paths_looked++;
+	if (!file_path(pid, out, path, sizeof(path)))
 		return 0;
 	if (file_words(pid, out, name, sizeof(name)))
 		snprintf(text, sizeof(text), "%s (%s, %s)", call, path, name);
@@ -509,7 +512,7 @@ static uint32_t path_string(struct cpu *cpu, uint32_t pid, const struct kernel_o
 static uint32_t call_string(struct cpu *cpu, uint32_t pid, const struct kernel_out *out,
 			    const char *call)
 {
-	const uint64_t key = (uint64_t)(uint16_t)out->call << 48 ^ file_words_key(out);
+	const uint64_t key = file_words_key(out);
 	uint32_t string = path_string(cpu, pid, out, call);
 	char name[512], text[600];
 

@@ -11,6 +11,7 @@
 #include "collect/kernel/fd_describe.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <linux/types.h>
 #include <stdio.h>
@@ -20,8 +21,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/error.h"
-#include "base/io.h"
 #include "collect/kernel/device_names.h"
 
 enum {
@@ -53,6 +52,12 @@ static bool is_service_ours(const struct kernel_out *out)
 	       out->own_port < EPHEMERAL_FIRST;
 }
 
+static uint64_t mixed(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+	return hash ^ hash >> 32;
+}
+
 uint64_t file_words_key(const struct kernel_out *out)
 {
 	const uint32_t type = type_of(out);
@@ -62,13 +67,12 @@ uint64_t file_words_key(const struct kernel_out *out)
 		(uint32_t)((out->socket_type & (OWN_PORT - 1)) | (is_ours ? OWN_PORT : 0)) << 16 |
 		(is_ours ? out->own_port : out->peer_port);
 
+	const uint64_t object = (uint64_t)type << 32 | (type == S_IFSOCK ? socket : device_of(out));
 	uint64_t peer[2] = {0};
 
 	if (type == S_IFSOCK && !is_ours)
 		memcpy(peer, out->peer, sizeof(peer));
-	return (((uint64_t)type << 32 | (type == S_IFSOCK ? socket : device_of(out))) ^
-		peer[0] << 17) +
-	       (peer[1] ^ peer[1] >> 29) * 31;
+	return mixed(mixed(mixed(mixed((uint64_t)out->call, object), peer[0]), peer[1]), 0);
 }
 
 /* "10.0.0.5"; "the peer" if the address is not known. */
@@ -126,20 +130,20 @@ static void name_socket(const struct kernel_out *out, char *ret_text, size_t siz
 /* The inode of an open descriptor, which the kernel shows since Linux 5.14; 0: not known. */
 static uint64_t inode_of(uint32_t pid, uint32_t descriptor)
 {
-	char path[64], *text = NULL;
+	char path[64], text[256]; /* the file's locks, of which there may be many, come later */
 	const char *at;
-	uint64_t inode = 0;
+	ssize_t size;
+	int file;
 
 	snprintf(path, sizeof(path), "/proc/%u/fdinfo/%u", pid, descriptor);
-	if (read_file(path, 0, &text, NULL)) {
-		error_clear();
+	file = open(path, O_RDONLY | O_CLOEXEC);
+	if (file < 0)
 		return 0;
-	}
+	size = read(file, text, sizeof(text) - 1);
+	close(file);
+	text[size > 0 ? size : 0] = '\0';
 	at = strstr(text, "\nino:");
-	if (at)
-		inode = strtoull(at + strlen("\nino:"), NULL, 10);
-	free(text);
-	return inode;
+	return at ? strtoull(at + strlen("\nino:"), NULL, 10) : 0;
 }
 
 bool file_path(uint32_t pid, const struct kernel_out *out, char *ret_text, size_t size)
@@ -152,7 +156,7 @@ bool file_path(uint32_t pid, const struct kernel_out *out, char *ret_text, size_
 		return false;
 	snprintf(path, sizeof(path), "/proc/%u/fd/%u", pid, descriptor);
 	length = readlink(path, ret_text, size - 1);
-	if (length <= 0 || *ret_text != '/')
+	if (length <= 0 || (size_t)length == size - 1 || *ret_text != '/')
 		return false;
 	ret_text[length] = '\0';
 	return inode_of(pid, descriptor) == out->file_inode;

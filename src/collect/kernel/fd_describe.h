@@ -11,7 +11,7 @@
 
 #include "event/kernel_record.h"
 
-/* Returns a key: records with equal keys have equal texts. */
+/* Returns a key of 64 mixed bits: records with equal keys have the same call and the same text. */
 uint64_t file_words_key(const struct kernel_out *out);
 
 /* Writes the path of the regular file that a call of process `pid` waits for, if its descriptor

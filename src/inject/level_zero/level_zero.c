@@ -341,9 +341,10 @@ static int32_t answer_of(ze_result result)
 	GUEST_CALL(ze_result, number, name, parameters, arguments, CALLEE_##callee(name), look,  \
 		   (int32_t)result, argument, , after;                                           \
 		   POLL_##callee(thread))
-#define ZE_WAIT(number, name, table, slot, minor, parameters, arguments, argument)           \
-	GUEST_WAIT(ze_result, number, name, parameters, arguments, next.name, API_TYPE_WAIT, \
-		   answer_of(result), argument, level_zero_harvest_all(thread))
+#define ZE_WAIT(number, name, table, slot, minor, parameters, arguments, argument)        \
+	GUEST_WAIT(ze_result, number, name, parameters, arguments, next.name,             \
+		   guest_look_for_recorder(), API_TYPE_WAIT, answer_of(result), argument, \
+		   level_zero_harvest_all(thread))
 #define ZE_APPEND(number, name, table, slot, minor, command_kind, parameters, arguments, describe) \
 	static __attribute__((noinline)) ze_result record_##name parameters                        \
 	{                                                                                          \

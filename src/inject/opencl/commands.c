@@ -523,6 +523,12 @@ void opencl_poll(struct guest_thread *thread)
 	errno = saved;
 }
 
+static void begin_polling(struct command *command)
+{
+	command->polled = true;
+	atomic_fetch_add_explicit(&opencl_polled, 1, memory_order_relaxed);
+}
+
 static void on_complete(cl_event event, cl_int status, void *data)
 {
 	uint32_t index = (uint32_t)(uintptr_t)data, generation = (uint32_t)((uintptr_t)data >> 32);
@@ -531,15 +537,17 @@ static void on_complete(cl_event event, cl_int status, void *data)
 	struct command *command;
 	int saved = errno;
 
-	if (index >= commands.used || guest_exit_has_begun() ||
-	    (!thread && guest_still_recording())) /* no ring: its queue's next wait finds it */
+	if (index >= commands.used || guest_exit_has_begun())
 		return;
 	command = slot(index);
 	if (command->generation != generation ||
 	    !atomic_compare_exchange_strong(&command->state, &expected, SLOT_TAKEN))
 		return;
-	if (command->generation != generation) {
-		/* The slot was freed and taken again between the two checks. */
+	/* The slot was freed and taken again between the two checks, or this thread has no ring: a
+	 * thread that has one polls the command. */
+	if (command->generation != generation || (!thread && guest_still_recording())) {
+		if (command->generation == generation)
+			begin_polling(command);
 		atomic_store_explicit(&command->state, SLOT_PENDING, memory_order_release);
 		return;
 	}
@@ -589,10 +597,8 @@ static void follow_by_callback(struct command *command, uint32_t index)
 	uint32_t generation = command->generation;
 
 	if (next.clSetEventCallback(command->event, CL_COMPLETE, (cl_callback)on_complete,
-				    (void *)((uintptr_t)generation << 32 | index)) != CL_SUCCESS) {
-		command->polled = true;
-		atomic_fetch_add_explicit(&opencl_polled, 1, memory_order_relaxed);
-	}
+				    (void *)((uintptr_t)generation << 32 | index)) != CL_SUCCESS)
+		begin_polling(command);
 	if (!guest_lock(&commands.lock)) {
 		abandon_command(command);
 		return;
@@ -616,7 +622,7 @@ static __attribute__((noinline)) void track_command(struct guest_thread *thread,
 		if (index != NO_COMMAND)
 			command = fill_slot(thread, index, queue, event, of);
 		if (command && command->polled) {
-			atomic_fetch_add_explicit(&opencl_polled, 1, memory_order_relaxed);
+			begin_polling(command);
 			make_busy(queue, index);
 		}
 		guest_unlock(&commands.lock);
@@ -706,14 +712,6 @@ static bool put_launch(struct guest_thread *thread, struct opencl_launch *launch
 	return true;
 }
 
-/* PoCL (3.1) enqueues the commands of a buffer and a marker behind them, whose event the buffer
- * gets. Three kernels of 84 ms had an event that was submitted when they had ended and took 70
- * ns. */
-static bool is_marker(const struct opencl_launch *launch)
-{
-	return launch->command == COMMAND_GRAPH && launch->known && launch->known->marks_graphs;
-}
-
 /* Runs in the caller's section. */
 static void finish_waited_for(struct guest_thread *thread, const struct opencl_launch *launch)
 {
@@ -734,8 +732,8 @@ static void follow_to_the_end(struct guest_thread *thread, struct opencl_launch 
 {
 	const struct followed of = {.correlation = correlation,
 				    .queue_id = launch->known->id,
-				    .stamps =
-					    is_marker(launch) ? EXECUTION_QUEUED : EXECUTION_TIMED};
+				    .stamps = opencl_is_marker(launch) ? EXECUTION_QUEUED
+								       : EXECUTION_TIMED};
 	uint64_t begin = guest_watch_begin(thread);
 
 	if (launch->flags & LAUNCH_BLOCKING) {

@@ -312,9 +312,14 @@ static void *own_clGetExtensionFunctionAddressForPlatform(cl_platform_id platfor
 		}                                                                 \
 		record_##name arguments;                                          \
 	}
-#define WAIT(number, name, parameters, arguments, kind, value, after)                           \
-	GUEST_WAIT(cl_int, number, name, parameters, arguments, next.name, kind, result, value, \
-		   after)
+#define WAIT(number, name, parameters, arguments, kind, value, after)                         \
+	GUEST_WAIT(cl_int, number, name, parameters, arguments, next.name, LOOK_##kind, kind, \
+		   result, value, after;                                                      \
+		   END_##kind(thread))
+#define LOOK_API_TYPE_WAIT          guest_look_for_recorder()
+#define LOOK_API_TYPE_SIGNAL        NO_LOOK
+#define END_API_TYPE_WAIT(thread)   ((void)0)
+#define END_API_TYPE_SIGNAL(thread) end_call(thread)
 #define ENQUEUE_WITH(number, name, command_kind, parameters, arguments, type, begin, get_result, \
 		     describe)                                                                   \
 	static __attribute__((noinline)) type record_##name parameters                           \

@@ -163,6 +163,13 @@ TEST(keys)
 	other = one;
 	other.peer[15] = 5;
 	CHECK(file_words_key(&one) != file_words_key(&other));
+	other = one;
+	other.call = 1;
+	CHECK(file_words_key(&one) != file_words_key(&other));
+	memcpy(one.peer, "\xfd\0\0\1\0\2\0\3", 8);
+	memcpy(other.peer, "\xfd\0\0\1\0\2\0\4", 8);
+	other.call = 0;
+	CHECK(file_words_key(&one) != file_words_key(&other));
 	/* of one service all connections are the same, and it is not the peer's of that number */
 	one.own_port = other.own_port = 80;
 	one.peer_port = 40000;
