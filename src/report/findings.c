@@ -62,7 +62,8 @@ static void pick_line(const char *log, size_t size, char *ret_line, size_t room)
 	snprintf(ret_line, room, "%.*s", (int)chosen_size, chosen);
 }
 
-/* The first kept log of a build with this result. NULL: none was kept, or it is empty. */
+/* The first kept log of a build with this result in a chosen process. NULL: none was kept, or it is
+ * empty. */
 static const struct event_code *find_log(const struct report *report, int32_t result,
 					 char *ret_line, size_t room)
 {
@@ -72,7 +73,8 @@ static const struct event_code *find_log(const struct report *report, int32_t re
 	for (size_t i = 0; i < count; i++) {
 		const char *log;
 
-		if (codes[i].type != CODE_BUILD_LOG || codes[i].status != result)
+		if (codes[i].type != CODE_BUILD_LOG || codes[i].status != result ||
+		    !model_has_process(report->model, codes[i].process))
 			continue;
 		log = trace_reader_content(report->model->reader, codes[i].hash_low,
 					   codes[i].hash_high, &size);

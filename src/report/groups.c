@@ -22,22 +22,30 @@
 int name_groups_add(struct name_groups *groups, const char *scope, const char *name,
 		    size_t *ret_index)
 {
-	char key[4 * NAME_PATTERN_BYTES], pattern[NAME_PATTERN_BYTES], alone[32];
+	const size_t room = strlen(name) + 1;
 	struct name_group *group;
+	char alone[32], *key;
+	size_t offset;
 	uint32_t id;
 
-	name_pattern(name, pattern);
 	snprintf(alone, sizeof(alone), "\n%zu", groups->count);
-	snprintf(key, sizeof(key), "%.256s\n%s", scope ? scope : alone, pattern);
-	id = string_table_add(&groups->keys, key, strlen(key));
+	scope = scope ? scope : alone;
+	offset = strlen(scope) + 1;
+	key = malloc(offset + room);
+	if (!key)
+		return -ENOMEM;
+	memcpy(key, scope, offset);
+	name_pattern_cut(name, key + offset, room);
+	id = string_table_add(&groups->keys, key, offset + strlen(key + offset));
+	free(key);
 	if (!id || array_grow(groups->list, groups->capacity, id))
 		return -ENOMEM;
 	group = &groups->list[id - 1];
 	if (id > groups->count) {
 		groups->count = id;
-		*group = (struct name_group){
-			.name = name,
-			.pattern = strrchr(string_table_text(&groups->keys, id, NULL), '\n') + 1};
+		*group = (struct name_group){.name = name,
+					     .pattern = string_table_text(&groups->keys, id, NULL) +
+							offset};
 	}
 	group->count++;
 	group->is_mixed |= strcmp(group->name, name) != 0;

@@ -401,14 +401,15 @@ static void groups_fini(struct groups *groups)
 	free(groups->list);
 }
 
-static bool is_used(const struct report *report, const struct analysis_queue *queue)
+/* Waiting times are those of executions; --by shows launches that never executed too. */
+static bool is_used(const struct analysis_queue *queue, bool is_by)
 {
-	return queue->is_chosen && queue->executions && report_shows_device(report, queue->device);
+	return queue->is_chosen && (queue->executions || (is_by && queue->launches));
 }
 
-/* Queues of one kind are one group if there are more queues than rows. has_heavy: a queue with much
- * of the busy time stays alone. */
-static int find_groups(const struct report *report, bool has_heavy, struct groups *ret_groups)
+/* Queues of one kind are one group if there are more queues than rows. is_by: a queue with much of
+ * the busy time stays alone. */
+static int find_groups(const struct report *report, bool is_by, struct groups *ret_groups)
 {
 	const struct analysis *analysis = report->analysis;
 	const size_t count = analysis_queues_shown(analysis);
@@ -419,16 +420,18 @@ static int find_groups(const struct report *report, bool has_heavy, struct group
 	bool is_grouped;
 
 	for (size_t i = 0; i < count; i++) {
-		used += is_used(report, &analysis->queues[i]);
-		busy_ns += analysis->queues[i].account.busy_ns;
+		const struct analysis_queue *queue = &analysis->queues[i];
+
+		used += is_used(queue, is_by) && report_shows_device(report, queue->device);
+		busy_ns += queue->account.busy_ns;
 	}
 	is_grouped = report->top && used > report->top;
 	for (size_t i = 0; i < count && !error; i++) {
 		const struct analysis_queue *queue = &analysis->queues[i];
 		const bool is_heavy =
-			has_heavy && name_groups_is_heavy(queue->account.busy_ns, busy_ns);
+			is_by && name_groups_is_heavy(queue->account.busy_ns, busy_ns);
 
-		if (queue->executions)
+		if (is_used(queue, is_by))
 			error = add_queue(find_group(&groups, queue, !is_grouped || is_heavy),
 					  queue);
 	}

@@ -41,6 +41,7 @@ struct tree {
 	struct links *links;                /* owned; by index of the analysis */
 	const struct analysis_range *first;
 	size_t count;
+	bool has_ranks; /* the ranges are of several ranks of a job */
 };
 
 /* Longest first. If equal, the first in the trace comes first, which puts parents before their
@@ -61,9 +62,13 @@ static int tree_init(struct tree *tree, const struct analysis *analysis)
 		.links = calloc(analysis->program.ranges_count + 1, sizeof(*tree->links))};
 	if (!tree->rows || !tree->links)
 		return -ENOMEM;
-	for (size_t i = 0; i < analysis->program.ranges_count; i++)
-		if (analysis->program.ranges[i].count)
-			tree->rows[tree->count++] = &analysis->program.ranges[i];
+	for (size_t i = 0; i < analysis->program.ranges_count; i++) {
+		const struct analysis_range *range = &analysis->program.ranges[i];
+
+		if (range->count)
+			tree->rows[tree->count++] = range;
+		tree->has_ranks |= range->rank != analysis->program.ranges[0].rank;
+	}
 	qsort(tree->rows, tree->count, sizeof(*tree->rows), compare);
 	return 0;
 }
@@ -122,18 +127,8 @@ static unsigned int depth_of(const struct analysis *analysis, const struct analy
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-/* Whether the ranges are of several ranks of a job. */
-static bool has_ranks(const struct analysis *analysis)
-{
-	const struct analysis_program *program = &analysis->program;
-
-	for (size_t i = 1; i < program->ranges_count; i++)
-		if (program->ranges[i].rank != program->ranges[0].rank)
-			return true;
-	return false;
-}
-
-static void put_name(const struct report *report, const struct analysis_range *range, size_t width)
+static void put_name(const struct report *report, const struct tree *tree,
+		     const struct analysis_range *range, size_t width)
 {
 	const struct analysis *analysis = report->analysis;
 	const struct analysis_range *parent = parent_of(analysis, range);
@@ -144,7 +139,7 @@ static void put_name(const struct report *report, const struct analysis_range *r
 	if (is_own && range->domain[0])
 		string_builder_appendf(&name, "%s: ", range->domain);
 	string_builder_append(&name, range->name);
-	if (!parent && range->rank && has_ranks(analysis))
+	if (!parent && range->rank && tree->has_ranks)
 		string_builder_appendf(&name, ", rank %" PRIu32, range->rank - 1);
 	if (range->type != RANGE_PUSH)
 		string_builder_append(&name, range->type == RANGE_MARK ? " (mark)" : " (started)");
@@ -179,12 +174,12 @@ static struct number range_number(const struct report *report, const struct anal
 	}
 }
 
-static void put_range(const struct report *report, const struct analysis_range *range,
-		      const struct report_widths *widths)
+static void put_range(const struct report *report, const struct tree *tree,
+		      const struct analysis_range *range, const struct report_widths *widths)
 {
 	const size_t numbers = range->type == RANGE_MARK ? 1 : widths->numbers;
 
-	put_name(report, range, widths->name);
+	put_name(report, tree, range, widths->name);
 	for (size_t i = 0; i < numbers; i++)
 		table_put_cell(range_number(report, range, i));
 	putchar('\n');
@@ -233,7 +228,7 @@ static void put_metrics(const struct report *report, const struct tree *tree)
 
 		if (!count)
 			continue;
-		put_name(report, range, report_name_width(report, NAME_WIDTH));
+		put_name(report, tree, range, report_name_width(report, NAME_WIDTH));
 		putchar('\n');
 		for (size_t i = 0; i < count; i++)
 			put_metric(report, &metrics[i]);
@@ -276,7 +271,7 @@ int report_put_ranges(const struct report *report)
 		put_ranges_title(&widths);
 	for (const struct analysis_range *range = tree.first; range;
 	     range = tree_next(&tree, analysis, range))
-		put_range(report, range, &widths);
+		put_range(report, &tree, range, &widths);
 	table_put_rest(shown, tree.count, "range", "ranges");
 	if (!tree.count && report->values->by)
 		printf("\nno ranges were recorded; a program names them by roctx, NVTX, ITT or "

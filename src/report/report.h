@@ -144,7 +144,8 @@ struct name_groups {
 /* Whether a row stays alone: it has much of the table's sum. */
 static inline bool name_groups_is_heavy(uint64_t value, uint64_t sum)
 {
-	return value && value >= sum / 100 * GROUPS_HEAVY;
+	/* the part of whole hundreds, and of the rest; rounded up */
+	return value && value >= sum / 100 * GROUPS_HEAVY + (sum % 100 * GROUPS_HEAVY + 99) / 100;
 }
 
 /* Adds a name; names of different scopes are never in one group. scope NULL: a group of its

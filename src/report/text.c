@@ -265,7 +265,10 @@ static void put_recorded(const struct report *report)
 					       : " (run duet doctor to see what is missing)");
 		put_line(report, &line);
 	} else if (report_is_of_all(report) && !analysis->processes_called) {
-		string_builder_appendf(&line, "%zu processes", analysis->processes_count);
+		const size_t count = analysis_processes_chosen(analysis);
+
+		string_builder_appendf(&line, "%zu %s", count,
+				       table_noun(count, "process", "processes"));
 		put_line(report, &line);
 	} else {
 		table_put_text(*report_command(report) ? report_command(report) : report->path,

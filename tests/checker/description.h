@@ -39,7 +39,8 @@
  *	                                     a kernel on a device, ID above 200; SIZE 0: not known,
  *	                                         END 0: to the last; image: the
  *	                                     code object that it is in
- *	log ID PROGRAM RESULT TEXT             the log of a build of the code object PROGRAM
+ *	log ID PROGRAM RESULT TEXT [process=ID]
+ *	                                     the log of a build of the code object PROGRAM
  *	address DEVICE BEGIN END ADDRESS [count=N] [period=N] [stall=S] [correlation=N]
  *	                                     a sample of an instruction of which nothing but that is
  *	                                         known
@@ -598,7 +599,8 @@ static inline int description_code(struct description *description, char **words
 static inline int description_log(struct description *description, char **words, int count)
 {
 	struct event_code row = {.id = (uint32_t)description_number(words[1]),
-				 .process = 1,
+				 .process = (uint32_t)description_number(
+					 description_option(words, 5, count, "process", "1")),
 				 .parent = (uint32_t)description_number(words[2]),
 				 .status = (int32_t)strtol(words[3], NULL, 10),
 				 .type = CODE_BUILD_LOG};

@@ -141,8 +141,12 @@ with t.case("report names HIP, and kernels of C++ as they were written; JSON has
 with t.case("failed calls have HIP's error names; overloaded kernels are distinguished in every document"):
     one = recorded(["failing"])
     t.equal(one.facts["wrong"], 0, "calls that returned something else")
-    t.equal(sorted((row["id"], re.sub(r":\d+", "", row["text"]), row["evidence"]["error"]) for row in one.report["findings"]
-                   if row["id"].startswith("failed")), [
+    found = sorted((row["id"], re.sub(r":\d+", "", row["text"]), row["evidence"]["error"]) for row in one.report["findings"]
+                   if row["id"].startswith("failed"))
+    # a failed call has a place if its stack was taken: that of hipMalloc is taken only where the call is slow
+    found = [(row[0], row[1].replace(", called by do_failing() (hip_work.cpp)", "") if "hipMalloc" in row[1] else row[1], row[2])
+             for row in found]
+    t.equal(found, [
         ("failed_allocations", "hipMalloc failed 1 time: hipErrorOutOfMemory (2)", "hipErrorOutOfMemory"),
         ("failed_launches", "hipLaunchKernel failed 1 time: hipErrorInvalidConfiguration (9), called by do_failing() (hip_work.cpp)",
          "hipErrorInvalidConfiguration"),

@@ -78,6 +78,19 @@ with t.case("report of a loop, of one process in a container and of its rank"):
     for by in BYS:
         check(validator("report"), "report", "--json", "--by", by, "--pid", "101", "--rank", "0", trace)
 
+with t.case("report of a loop that waits for another device"):
+    lines = ["window 0 80000", "device 1 gpu", "device 2 npu", "frame 1 python main file=a.py line=7", "stack 1 1", "thread 1 1",
+             "queue 1 1", "queue 2 2", "launch 99 1 2 32 34 kernel name=b", "execution 1 99 2 33 35 36 70000"]
+    for number in range(60):
+        at = 1000 * (number + 1)
+        lines += [f"launch {number} 1 1 {at} {at + 10} kernel name=k", f"execution 1 {number} 1 {at + 1} {at + 12} {at + 20} {at + 80}",
+                  f"call 1 {at + 200} {at + 900} wait clFinish queue=2 stack=1"]
+    trace = t.described("devices.duet", *lines)
+    document = json.loads(run([DUET, "report", "--json", "--device", "gpu", trace]).stdout)
+    t.true("other_device" in document["iterations"]["slowest"][0]["cause"], "it has the key")
+    for by in ("iteration", "kernel"):
+        check(validator("report"), "report", "--json", "--device", "gpu", "--by", by, trace)
+
 with t.case("every schema that a document names is in docs"):
     names = {os.path.basename(path)[:-len(".schema.json")] for path in glob.glob(os.path.join(ROOT, "docs", "*.schema.json"))}
     t.equal(names, {"list", "doctor", "info", "info-batch", "report", "export"}, "docs/*.schema.json")

@@ -44,12 +44,12 @@ const char *name_process_of(const char *name)
 	return name + length_of(name);
 }
 
-void name_pattern(const char *name, char ret_pattern[NAME_PATTERN_BYTES])
+void name_pattern_cut(const char *name, char *ret_pattern, size_t room)
 {
 	const size_t length = length_of(name);
 	size_t size = 0;
 
-	for (size_t i = 0; i < length && size < NAME_PATTERN_BYTES - 1; i++) {
+	for (size_t i = 0; i < length && size < room - 1; i++) {
 		const bool is_digit = isdigit((unsigned char)name[i]);
 
 		if (!is_digit)
@@ -58,4 +58,9 @@ void name_pattern(const char *name, char ret_pattern[NAME_PATTERN_BYTES])
 			ret_pattern[size++] = '*';
 	}
 	ret_pattern[size] = '\0';
+}
+
+void name_pattern(const char *name, char ret_pattern[NAME_PATTERN_BYTES])
+{
+	name_pattern_cut(name, ret_pattern, NAME_PATTERN_BYTES);
 }

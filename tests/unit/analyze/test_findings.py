@@ -498,6 +498,9 @@ with t.case("failed_builds: the place of the call, and the error in the log that
             " the log of program 78 has: <source>:3:7: error: no type 'flot'", "text")
     t.equal(found and [found["evidence"].get(key) for key in ("program", "log", "function", "file", "line")],
             [78, "<source>:3:7: error: no type 'flot'", "make", "build.py", 12], "evidence")
+    other = ("process 2 200 other", "thread 2 2", "log 300 76 -11 error:%20of%20another%20process process=2")
+    found = find(report(*BUILD, "window 0 100000", failed, *other, *logs, options=("--pid", "100")), "failed_builds")
+    t.equal(found and found["evidence"].get("program"), 78, "--pid: not the log of another process")
     for name, log, shown in (("no error, the first line", ("log 302 78 -11 %0a%0alast%20words%0amore",), "last words"),
                              ("no log", (), None), ("an empty log", ("log 302 78 -11 %0a",), None)):
         found = find(report(*BUILD, "window 0 100000", failed, *log), "failed_builds")

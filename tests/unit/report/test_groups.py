@@ -49,6 +49,17 @@ with t.case("one name: no pattern; other names: rows of their own"):
     found = rows(printed(*THREADS, *pool(["gomp2"] * 8 + ["io"] * 7), options=("--by", "thread")), "THREADS")
     t.equal([row.split("  ")[0] for row in found], ["app", "gomp2 (8 threads)", "io (7 threads)"], "names")
 
+with t.case("a newline in a name is a part of it; long names that differ at their ends stay apart"):
+    found = rows(printed(*THREADS, *pool([f"a%0ab-{i}" for i in range(20)]), options=("--by", "thread")), "THREADS")
+    t.true(len(found) == 2 and "b-* (20 threads)" in found[1] and found[1].startswith("a"), f"{found}")
+    names = ["k" * 140 + end for end in "ab" * 8]
+    found = rows(printed(*THREADS, *pool(names), options=("--by", "thread", "--full-names")), "THREADS")
+    t.equal(len(found), 3, f"{found}")
+
+with t.case("small sums: a row is heavy from a tenth on"):
+    shown = printed(*THREADS[:3], *pool([f"worker-{i}" for i in range(20)], ran=4), options=("--by", "thread"))
+    t.equal([row.split("  ")[0] for row in rows(shown, "THREADS")], ["worker-* (20 threads)"], "rows")
+
 with t.case("few threads, --top 0 and JSON have each thread"):
     few = printed(*THREADS, *pool([f"worker-{i}" for i in range(9)]), options=("--by", "thread"))
     t.equal(len(rows(few, "THREADS")), 10, "as many as rows")
@@ -100,6 +111,13 @@ with t.case("processes of a program are one row"):
     t.true(found[0].startswith("solver (40 processes) "), found[0])
     t.equal(found[0].split(")")[1].split()[:3], ["-", "40", "40"], "no pid; the sums of launches and executions")
 
+with t.case("a recording of all processes counts the chosen ones"):
+    lines = ("window 0 50000", "thread 1 1", "process 1 100 a", "process 2 200 b", "process 3 300 c", "thread 2 2", "thread 3 3",
+             "switch 1 10 in", "switch 1 20 exited", "switch 2 30 in", "switch 2 40 exited")
+    for options, said in (((), "3 processes\n"), (("--pid", "100"), "1 process\n"), (("--pid", "100,200"), "2 processes\n")):
+        shown = printed(*lines, options=options)
+        t.true(said in shown.split("recorded")[0] + "\n", f"{options}: {shown[:400]}")
+
 with t.case("ranks of a job stay apart"):
     found = rows(printed("window 0 50000", "device 1 gpu", *processes(12, extra=" rank={} rank_count=12"),
                          options=("--by", "process")), "PROCESSES")
@@ -112,6 +130,12 @@ with t.case("queues: the heaviest first, the others one row"):
     t.true(found[0].startswith("queue 7 of ") and " 2 " in found[0], f"{found}")
     t.true(found[1].startswith("39 queues of gpu") and " 39 " in found[1], f"{found}")
     t.equal(len(found), 2, "rows")
+
+with t.case("queues whose launches never executed are in the table, unused ones are not"):
+    lines = ("window 0 50000", "device 1 gpu", *processes(1), "queue 2 1 process=1", "queue 3 1 process=1",
+             "launch 2 1 2 3000 3010 kernel name=k")
+    found = rows(printed(*lines, options=("--by", "queue")), "QUEUES")
+    t.equal([row.split(" of ")[0] for row in found], ["queue 1", "queue 2"], f"{found}")
 
 # ---- causes of idle time ------------------------------------------------------------------------
 
