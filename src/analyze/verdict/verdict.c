@@ -296,16 +296,19 @@ static uint64_t part_of(uint64_t whole, uint64_t share, uint64_t all)
 	return (uint64_t)((unsigned __int128)whole * smaller(share, all) / all);
 }
 
-/* The counterparts behind a thread that has no code of the user's; NULL: none of them has. */
+/* The counterparts behind a thread that has no code of the user's; NULL: none of them has. Two
+ * threads that wait in one stack are behind themselves. */
 static const struct counterpart *find_behind(const struct maker *maker, uint32_t wait,
-					     const struct counterpart *one)
+					     const struct counterpart *one, unsigned int depth)
 {
 	const struct counterpart *first =
-		one->place.is_own ? NULL : first_counterpart(maker, wait, one->place.stack);
+		one->place.is_own || depth >= MAX_DEPTH
+			? NULL
+			: first_counterpart(maker, wait, one->place.stack);
 
 	for (const struct counterpart *other = first; wait && other;
 	     other = next_counterpart(maker, other))
-		if (other->place.is_own || find_behind(maker, wait, other))
+		if (other->place.is_own || find_behind(maker, wait, other, depth + 1))
 			return first;
 	return NULL;
 }
@@ -324,8 +327,7 @@ static int divide_wait(struct maker *maker, struct verdict_cause cause, uint32_t
 		return add_cause(maker, &cause);
 	for (const struct counterpart *one = first; one && !error;
 	     one = next_counterpart(maker, one)) {
-		const struct counterpart *behind =
-			depth < MAX_DEPTH ? find_behind(maker, wait, one) : NULL;
+		const struct counterpart *behind = find_behind(maker, wait, one, depth);
 
 		if (!one->place.function)
 			continue;

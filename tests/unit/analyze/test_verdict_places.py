@@ -154,13 +154,13 @@ POOL = (f"window 0 {ROUNDS * PERIOD}", "device 1 gpu", "process 1 100 app", "pro
         "stack 1 1 2", "stack 2 3", "stack 3 4", "stack 4 5 3", "sample 1 0 1", "sample 2 0 1", "sample 3 0 1")
 
 
-def pool(stack_of_thread, waker="waker=3"):
+def pool(stack_of_thread, waker="waker=3", after=0):
     """The launching thread waits for a thread that waits for a pipe until the worker writes into it."""
     for i in range(ROUNDS):
         begin, end = i * PERIOD + KERNEL, i * PERIOD + 99 * MS
         yield f"switch 1 {begin} blocked stack=1 wait=futex"
         yield f"switch 2 {begin} blocked stack={stack_of_thread} wait=read%20(pipe)"
-        for time in range(begin + STEP // 2, end, STEP):
+        for time in range(begin + after + STEP // 2, end, STEP):
             yield f"sample 3 {time} {STEP} stack=3"
         yield f"switch 2 {end - 2000} in {waker}"
         yield f"switch 1 {end} in waker=2"
@@ -180,6 +180,12 @@ with t.case("a thread with code of the user's is the one that is waited for"):
 with t.case("a thread that no other one woke"):
     first = verdict(*POOL, *kernels(1), *pool(2, ""))["causes"][0]
     t.equal(holder(first), ("_recv", "/usr/lib/python3/connection.py", 379), "its own place")
+
+with t.case("two threads that wait in one stack, one for the other"):
+    both = (line for i in range(ROUNDS) for line in (
+        f"switch 3 {i * PERIOD + KERNEL + 1} blocked stack=2 wait=read%20(pipe)", f"switch 3 {i * PERIOD + 2 * KERNEL} in"))
+    first = verdict(*POOL, *kernels(1), *pool(2, after=KERNEL), *both)["causes"][0]
+    t.equal((first["kind"], holder(first)), ("thread_wait", ("transform", "/home/u/app.py", 15)), "the worker's code")
 
 # ---- calls without a stack of their own ---------------------------------------------------------
 
