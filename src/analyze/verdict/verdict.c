@@ -200,6 +200,11 @@ static uint64_t holding_weight(const struct maker *maker, const struct analysis_
 	return is_whole(maker->verdict) ? holding->weight : holding->steady_weight;
 }
 
+static uint64_t holding_away(const struct maker *maker, const struct analysis_holding *holding)
+{
+	return maker->verdict->scope == VERDICT_SLOWEST ? holding->slowest_away : holding->away;
+}
+
 /* The user's function distinguishes waits for other ranks, because a rank that polls has many
  * stacks. 0: out of memory. */
 static uint32_t rank_place(struct maker *maker, const struct verdict_place *place)
@@ -229,7 +234,7 @@ static int add_counterpart(struct maker *maker, const struct analysis_holding *h
 {
 	struct counterpart added = {.thread = holding->thread,
 				    .weight = holding_weight(maker, holding),
-				    .away = holding->away};
+				    .away = holding_away(maker, holding)};
 	const uint64_t wait = holding->is_preempted ? PREEMPTED_IN_MPI : holding->wait;
 	uint32_t first, behind;
 
