@@ -451,7 +451,7 @@ static int add_state(struct maker *maker, const struct analysis_state *state, bo
 	    frames_of_stack(maker->frames, state->stack, &names, &count))
 		return -ENOMEM;
 	if (state->doing == CAUSE_ON_CPU)
-		cause.what = verdict_file_call(names, count);
+		cause.what = verdict_file_call(maker->frames, names, count);
 	cause.kind = verdict_kind_of_state(state, cause.what, names, count);
 	cause.own_kind = cause.kind == VERDICT_PREEMPTED ? verdict_kind_of_computing(names, count)
 							 : cause.kind;

@@ -65,9 +65,22 @@ with t.case("time on a processor in a system call of files is the call's"):
             ("read", ("kernel ksys_read", "kernel sock_read_iter"), "computing", None),
             ("write", None, "computing", None),  # of what, only the kernel's frames say
             ("readahead_of_mine", ("kernel x",), "computing", None)):
-        frames = (f"jit {function}", *(() if kernel is None else SYSTEM + kernel))
-        # names without a module are of code that is compiled while it runs, so of the program itself
-        t.equal(causes(*stack_of(*frames), *launches(), *samples(2))[0], (kind, IDLE_NS, what, function), f"{kernel}")
+        frames = (f"native /usr/lib/libc.so.6 name={function}", *(() if kernel is None else SYSTEM + kernel))
+        t.equal(causes(*stack_of(*frames), *launches(), *samples(2))[0], (kind, IDLE_NS, what, "step"), f"{kernel}")
+
+with t.case("the program's own function with the name of a system call computes, unless it calls the kernel"):
+    for frame in ("jit sync", "native /home/u/libown.so name=sync", "native /home/u/app name=sync"):
+        for inside, kind in (((), "computing"), (("kernel asm_sysvec_apic_timer_interrupt",), "computing"),
+                             ((*SYSTEM, "kernel __x64_sys_sync"), "file_sync")):
+            found = causes(*stack_of(frame, *inside), *launches(), *samples(2))[0]
+            t.equal((found[0], found[3]), (kind, "sync"), f"{frame} {inside}")
+
+with t.case("functions that collect Python's garbage, by their whole names"):
+    for function, kind in (("gc_collect_main", "garbage_collection"), ("gc_collect_main.constprop.0", "garbage_collection"),
+                           ("%5bPython%20garbage%20collection%5d", "garbage_collection"),
+                           ("mesh_gc_collect_faces", "computing"), ("gc_collect_faces", "computing")):
+        frames = stack_of(f"native /usr/lib/libpython3.12.so name={function}")
+        t.equal(causes(*frames, *launches(), *samples(2))[0][0], kind, function)
 
 with t.case("a wait in a system call of files and the call's own time are one cause"):
     frames = stack_of("jit fsync", *SYSTEM, "kernel __x64_sys_fsync")
