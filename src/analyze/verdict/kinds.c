@@ -375,7 +375,9 @@ bool verdict_is_rank_wait(const struct frame_name *names, size_t count)
 enum verdict_kind verdict_kind_of_state(const struct analysis_state *state, const char *what,
 					const struct frame_name *names, size_t count)
 {
-	if (state->doing != CAUSE_PREEMPTED && verdict_is_rank_wait(names, count))
+	const bool is_plain = state->doing == CAUSE_ON_CPU || state->doing == CAUSE_BLOCKED;
+
+	if (is_plain && verdict_is_rank_wait(names, count))
 		return VERDICT_OTHER_RANK;
 	switch (state->doing) {
 	case CAUSE_API_WAIT:

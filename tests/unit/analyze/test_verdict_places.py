@@ -118,6 +118,12 @@ with t.case("a rank that is preempted in MPI misses nothing while another one is
     share = causes[0]["ns"] / (causes[0]["ns"] + causes[1]["ns"])
     t.true(0.85 < share < 0.93, f"80 of 89 ms: {share}")
 
+with t.case("a call of a runtime within MPI is the call"):
+    for kind, name, expected in (("call", "hipMemcpy", "call"), ("wait", "hipStreamSynchronize", "device_wait")):
+        inside = [f"call 1 {i * PERIOD + KERNEL + MS} {i * PERIOD + 99 * MS} {kind} {name} stack={IN_MPI}" for i in range(ROUNDS)]
+        first = verdict(*job(2), *kernels(IN_APP), *inside, *samples(2, late))["causes"][0]
+        t.equal((first["kind"], first["what"], first["function"], first.get("holder")), (expected, name, "exchange", None), name)
+
 with t.case("of three ranks, the only one outside of MPI"):
     first = verdict(*job(3), *kernels(IN_APP), *samples(1, waits), *samples(2, late), *samples(3, waits))["causes"][0]
     t.equal(holder(first), ("refine", "/home/u/mesh.py", 51), "the late rank")
