@@ -658,6 +658,22 @@ static void name_kind(struct verdict_cause *cause)
 	}
 }
 
+/* Who ran instead is of the time in which the place was preempted. */
+static void forget_preemptors(struct verdict *verdict)
+{
+	for (size_t i = 0; i < verdict->count; i++) {
+		struct verdict_cause *cause = &verdict->causes[i];
+
+		if (!cause->preempted_ns || !is_on_processor(cause->kind) ||
+		    cause->kind == VERDICT_PREEMPTED)
+			continue;
+		cause->what = "";
+		cause->also = NULL;
+		cause->whats = cause->others = (struct verdict_group){0};
+		cause->other_thread = 0;
+	}
+}
+
 /* index: by id of a cause of the first step, the index of the cause that joins it. */
 static int join_lines(struct verdict *verdict, uint32_t *index)
 {
@@ -699,6 +715,7 @@ static int join_causes(struct maker *maker)
 	if (!error)
 		error = verdict_parts_count(&maker->parts, maker->analysis, index, verdict->causes);
 	free(index);
+	forget_preemptors(verdict);
 	sort_causes(verdict);
 	return error;
 }

@@ -128,6 +128,12 @@ with t.case("of three ranks, the only one outside of MPI"):
     first = verdict(*job(3), *kernels(IN_APP), *samples(1, waits), *samples(2, late), *samples(3, waits))["causes"][0]
     t.equal(holder(first), ("refine", "/home/u/mesh.py", 51), "the late rank")
 
+with t.case("ranks that are late in turn, in one place"):
+    both = (f"sample {thread} {i * PERIOD + time} {STEP} stack={late(time) if i % 2 == thread - 2 else waits(time)}"
+            for thread in (2, 3) for i in range(ROUNDS) for time in range(STEP // 2, PERIOD, STEP))
+    said = verdict(*job(3), *kernels(IN_APP), *samples(1, waits), *both)["sentences"][1]
+    t.true("for one of 2 ranks, which computed in refine (mesh.py:51)" in said, said)
+
 with t.case("no rank is named where it is not certain"):
     cases = {
         "two are late": (*job(3), *samples(2, late), *samples(3, late)),
