@@ -658,7 +658,7 @@ static void name_kind(struct verdict_cause *cause)
 	}
 }
 
-/* Who ran instead is of the time in which the place was preempted. */
+/* The names of preemptors belong only to the time in which they had the processor. */
 static void forget_preemptors(struct verdict *verdict)
 {
 	for (size_t i = 0; i < verdict->count; i++) {

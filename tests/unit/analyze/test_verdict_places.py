@@ -199,6 +199,35 @@ with t.case("two threads that wait in one stack, one for the other"):
     first = verdict(*POOL, *kernels(1), *pool(2, after=KERNEL), *both)["causes"][0]
     t.equal((first["kind"], holder(first)), ("thread_wait", ("transform", "/home/u/app.py", 15)), "the worker's code")
 
+# ---- the slowest iteration ----------------------------------------------------------------------
+
+
+def loop(slow):
+    """Iterations of 10 ms, one of 50, that wait for a thread. It sleeps, and in iteration `slow` it computes."""
+    now, row = MS, 0
+    for i in range(30):
+        for k in range(3):
+            row, at = row + 1, now + k * MS
+            yield f"launch {row} 1 1 {at} {at + 10000} kernel name=k{k} stack=1"
+            yield f"execution 1 {row} 1 {at + 10000} {at + 10000} {at + 20000} {at + MS}"
+        begin, end = now + 4 * MS, now + (49 if i == slow else 9) * MS
+        yield f"switch 1 {begin} blocked stack=1 wait=futex"
+        if i != slow:
+            yield f"switch 2 {begin} blocked stack=3 wait=clock_nanosleep"
+            yield f"switch 2 {end - 2000} in"
+        else:
+            for time in range(begin + STEP // 2, end, STEP):
+                yield f"sample 2 {time} {STEP} stack=3"
+        yield f"switch 1 {end} in waker=2"
+        now = end + MS
+
+
+with t.case("what the other thread did in the slowest iteration"):
+    described = t.described("slowest.duet", "window 0 400000000", *POOL[1:], *loop(20))
+    shown = " ".join(duet_test.text(duet_test.run([duet_test.DUET, "report", described]).stdout).split())
+    t.true("of it; largest cause of idle: thread 2001 (main) waited in map_chunks (app.py:19) for thread 2002 (results), "
+           "which computed in transform (app.py:15)" in shown, shown[-1500:])
+
 # ---- calls without a stack of their own ---------------------------------------------------------
 
 CALLS = (f"window 0 {ROUNDS * PERIOD}", "device 1 gpu", "process 1 100 app", "thread 1 1", "queue 1 1",
