@@ -24,7 +24,7 @@
  *	                                     of its work-groups, before it is launched; local,
  *	                                         private: not known
  *	frame ID python NAME [file=F] [line=N] [first=N]
- *	frame ID native MODULE [offset=N] [build_id=HEX]
+ *	frame ID native MODULE [offset=N] [build_id=HEX] [name=NAME]
  *	frame ID jit|kernel|truncated NAME
  *	stack ID FRAME ...                   root first
  *	chain ID DEPTH FRAME                 a stack of one frame DEPTH times; stack=@N is the
@@ -300,6 +300,8 @@ static inline int description_frame(struct description *description, char **word
 		frame.module_string = description_name(description, words[3]);
 		frame.build_id_string = description_text(
 			description, description_option(words, 4, count, "build_id", ""));
+		frame.name_string = description_name(
+			description, description_option(words, 4, count, "name", ""));
 	} else {
 		frame.name_string = description_name(description, words[3]);
 	}

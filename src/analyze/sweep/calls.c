@@ -130,9 +130,11 @@ static uint32_t awaited_device(const struct sweep *sweep, const struct event_api
 			? entity_index_find(&sweep->entities.queues, (uint32_t)row->argument)
 			: sweep->entities.queues.count;
 
-	return queue < sweep->entities.queues.count
-		       ? (uint32_t)sweep->analysis->queues[queue].device + 1
-		       : 0;
+	const size_t device = queue < sweep->entities.queues.count
+				      ? sweep->analysis->queues[queue].device
+				      : sweep->analysis->devices_count;
+
+	return device < sweep->analysis->devices_count ? (uint32_t)device + 1 : 0;
 }
 
 /* A short call without a stack of its own is seldom seen by a sample. Until the next sample it has

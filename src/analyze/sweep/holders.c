@@ -32,6 +32,13 @@ static uint32_t awaited(const struct sweep *sweep, uint32_t wait)
 	return analysis_awaited_thread(&sweep->analysis->cpu, about->holder, about->waker);
 }
 
+static void count_weight(const struct sweep_holding *part, uint64_t *weight, uint64_t *away)
+{
+	*weight = add_saturated(*weight, part->weight);
+	if (part->is_away)
+		*away = add_saturated(*away, part->weight);
+}
+
 int sweep_add_holding(struct sweep *sweep, const struct sweep_waiter *waiter,
 		      struct sweep_holding part)
 {
@@ -59,12 +66,9 @@ int sweep_add_holding(struct sweep *sweep, const struct sweep_waiter *waiter,
 	row = &cpu->holdings[index];
 	row->weight = add_saturated(row->weight, part.weight);
 	if (waiter->is_slowest)
-		row->slowest_weight = add_saturated(row->slowest_weight, part.weight);
-	if (!waiter->is_steady)
-		return 0;
-	row->steady_weight = add_saturated(row->steady_weight, part.weight);
-	if (part.is_away)
-		row->away = add_saturated(row->away, part.weight);
+		count_weight(&part, &row->slowest_weight, &row->slowest_away);
+	if (waiter->is_steady)
+		count_weight(&part, &row->steady_weight, &row->away);
 	return 0;
 }
 

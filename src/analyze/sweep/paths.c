@@ -181,17 +181,27 @@ void sweep_on_idle(void *context, uint32_t index, const struct account_idle *idl
 		path->not_started_ns += idle->ns;
 }
 
+/* The device of the command that a path's command awaited. For an event, or if it is not known, the
+ * path's. */
+static size_t awaited_device(const struct analysis *analysis, uint32_t path,
+			     const struct open_command *on)
+{
+	const size_t device =
+		on->is_event ? analysis->devices_count : analysis->queues[on->queue].device;
+
+	return device < analysis->devices_count ? device : analysis->paths[path].device;
+}
+
 int sweep_find_dependency(struct sweep *sweep, uint32_t path, const struct open_command *on,
 			  uint32_t *ret_number)
 {
 	struct analysis_program *program = &sweep->analysis->program;
-	const struct analysis_dependency row = {
-		.path = path,
-		.is_event = on->is_event,
-		.device = on->is_event ? sweep->analysis->paths[path].device
-				       : sweep->analysis->queues[on->queue].device,
-		.thread = id_of(&sweep->entities.threads, on->thread),
-		.stack = on->stack};
+	const struct analysis_dependency row = {.path = path,
+						.is_event = on->is_event,
+						.device = awaited_device(sweep->analysis, path, on),
+						.thread =
+							id_of(&sweep->entities.threads, on->thread),
+						.stack = on->stack};
 	const uint64_t second =
 		(uint64_t)row.device << 33 | (uint64_t)row.is_event << 32 | row.thread;
 	const uint32_t index =

@@ -148,8 +148,25 @@ static const char *const collectives[] = {"Barrier",        "Allreduce", "Allgat
 					  "Alltoall",       "Init",      "Finalize",
 					  "Reduce_scatter", "Comm_",     "Win_fence"};
 
-static const char *const collections[] = {"gc_collect", "PyGC_Collect", "collect_generations",
-					  "gc.collect", FRAME_GARBAGE};
+/* Functions of CPython, and the mark of its collections. */
+static const char *const collections[] = {FRAME_GARBAGE,
+					  "gc_collect",
+					  "gc_collect_impl",
+					  "gc_collect_main",
+					  "gc_collect_internal",
+					  "gc_collect_generations",
+					  "gc_collect_region",
+					  "gc_collect_young",
+					  "gc_collect_increment",
+					  "gc_collect_full",
+					  "gc_collect_with_callback",
+					  "collect_with_callback",
+					  "collect_generations",
+					  "PyGC_Collect",
+					  "_PyGC_Collect",
+					  "_PyGC_CollectNoFail",
+					  "_PyGC_CollectIfEnabled",
+					  "_Py_RunGC"};
 
 static bool has_any(const char *text, const char *const *parts, size_t count, bool is_prefix)
 {
@@ -282,7 +299,20 @@ static bool is_of_files(enum verdict_kind kind)
 	return kind == VERDICT_FILE_READ || kind == VERDICT_FILE_WRITE || kind == VERDICT_FILE_SYNC;
 }
 
-const char *verdict_file_call(const struct frame_name *names, size_t count)
+/* Whether the frames in the OS kernel begin at a system call, not at an interrupt or page fault. */
+static bool is_system_call(const struct frame_name *kernel, size_t count)
+{
+	static const char *const entries[] = {"entry_SYSCALL", "do_syscall", "invoke_syscall",
+					      "el0_svc", "do_el0_svc"};
+
+	for (size_t i = 0; i < count; i++)
+		if (has_any(kernel[i].function, entries, ARRAY_COUNT(entries), true))
+			return true;
+	return false;
+}
+
+const char *verdict_file_call(const struct frames *frames, const struct frame_name *names,
+			      size_t count)
 {
 	const char *function;
 	size_t user = count;
@@ -290,7 +320,9 @@ const char *verdict_file_call(const struct frame_name *names, size_t count)
 	while (user && names[user - 1].class == FRAME_CLASS_KERNEL)
 		user--;
 	if (!user || names[user - 1].class == FRAME_CLASS_PYTHON ||
-	    names[user - 1].class == FRAME_CLASS_TRUNCATED)
+	    names[user - 1].class == FRAME_CLASS_TRUNCATED ||
+	    (frames_is_own(frames, &names[user - 1]) &&
+	     !is_system_call(names + user, count - user)))
 		return "";
 	function = plain_name(names[user - 1].function);
 	for (size_t i = 0; i < ARRAY_COUNT(system_calls); i++)
@@ -301,6 +333,28 @@ const char *verdict_file_call(const struct frame_name *names, size_t count)
 	return "";
 }
 
+/* A compiler adds a suffix to its copies of a function, such as ".constprop.0". */
+static bool is_collection(const char *function)
+{
+	for (size_t i = 0; i < ARRAY_COUNT(collections); i++) {
+		const size_t length = strlen(collections[i]);
+
+		if (strncmp(function, collections[i], length) == 0 &&
+		    (!function[length] || function[length] == '.'))
+			return true;
+	}
+	return false;
+}
+
+/* Whether one of the innermost frames collects Python's garbage. */
+static bool is_in_collection(const struct frame_name *names, size_t count)
+{
+	for (size_t i = count; i-- > 0 && count - i <= INNER_FRAMES;)
+		if (is_collection(names[i].function))
+			return true;
+	return false;
+}
+
 enum verdict_kind verdict_kind_of_computing(const struct frame_name *names, size_t count)
 {
 	static const char *const faults[] = {"asm_exc_page_fault", "exc_page_fault",
@@ -308,7 +362,7 @@ enum verdict_kind verdict_kind_of_computing(const struct frame_name *names, size
 
 	if (is_inside(names, count, faults, ARRAY_COUNT(faults), true))
 		return VERDICT_PAGE_FAULT;
-	if (is_inside(names, count, collections, ARRAY_COUNT(collections), false))
+	if (is_in_collection(names, count))
 		return VERDICT_GARBAGE_COLLECTION;
 	return VERDICT_COMPUTING;
 }
@@ -321,7 +375,9 @@ bool verdict_is_rank_wait(const struct frame_name *names, size_t count)
 enum verdict_kind verdict_kind_of_state(const struct analysis_state *state, const char *what,
 					const struct frame_name *names, size_t count)
 {
-	if (state->doing != CAUSE_PREEMPTED && verdict_is_rank_wait(names, count))
+	const bool is_plain = state->doing == CAUSE_ON_CPU || state->doing == CAUSE_BLOCKED;
+
+	if (is_plain && verdict_is_rank_wait(names, count))
 		return VERDICT_OTHER_RANK;
 	switch (state->doing) {
 	case CAUSE_API_WAIT:

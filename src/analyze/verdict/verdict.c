@@ -200,6 +200,11 @@ static uint64_t holding_weight(const struct maker *maker, const struct analysis_
 	return is_whole(maker->verdict) ? holding->weight : holding->steady_weight;
 }
 
+static uint64_t holding_away(const struct maker *maker, const struct analysis_holding *holding)
+{
+	return maker->verdict->scope == VERDICT_SLOWEST ? holding->slowest_away : holding->away;
+}
+
 /* The user's function distinguishes waits for other ranks, because a rank that polls has many
  * stacks. 0: out of memory. */
 static uint32_t rank_place(struct maker *maker, const struct verdict_place *place)
@@ -229,7 +234,7 @@ static int add_counterpart(struct maker *maker, const struct analysis_holding *h
 {
 	struct counterpart added = {.thread = holding->thread,
 				    .weight = holding_weight(maker, holding),
-				    .away = holding->away};
+				    .away = holding_away(maker, holding)};
 	const uint64_t wait = holding->is_preempted ? PREEMPTED_IN_MPI : holding->wait;
 	uint32_t first, behind;
 
@@ -296,16 +301,19 @@ static uint64_t part_of(uint64_t whole, uint64_t share, uint64_t all)
 	return (uint64_t)((unsigned __int128)whole * smaller(share, all) / all);
 }
 
-/* The counterparts behind a thread that has no code of the user's; NULL: none of them has. */
+/* The counterparts behind a thread that has no code of the user's; NULL: none of them has. Two
+ * threads that wait in one stack are behind themselves. */
 static const struct counterpart *find_behind(const struct maker *maker, uint32_t wait,
-					     const struct counterpart *one)
+					     const struct counterpart *one, unsigned int depth)
 {
 	const struct counterpart *first =
-		one->place.is_own ? NULL : first_counterpart(maker, wait, one->place.stack);
+		one->place.is_own || depth >= MAX_DEPTH
+			? NULL
+			: first_counterpart(maker, wait, one->place.stack);
 
 	for (const struct counterpart *other = first; wait && other;
 	     other = next_counterpart(maker, other))
-		if (other->place.is_own || find_behind(maker, wait, other))
+		if (other->place.is_own || find_behind(maker, wait, other, depth + 1))
 			return first;
 	return NULL;
 }
@@ -324,8 +332,7 @@ static int divide_wait(struct maker *maker, struct verdict_cause cause, uint32_t
 		return add_cause(maker, &cause);
 	for (const struct counterpart *one = first; one && !error;
 	     one = next_counterpart(maker, one)) {
-		const struct counterpart *behind =
-			depth < MAX_DEPTH ? find_behind(maker, wait, one) : NULL;
+		const struct counterpart *behind = find_behind(maker, wait, one, depth);
 
 		if (!one->place.function)
 			continue;
@@ -444,7 +451,7 @@ static int add_state(struct maker *maker, const struct analysis_state *state, bo
 	    frames_of_stack(maker->frames, state->stack, &names, &count))
 		return -ENOMEM;
 	if (state->doing == CAUSE_ON_CPU)
-		cause.what = verdict_file_call(names, count);
+		cause.what = verdict_file_call(maker->frames, names, count);
 	cause.kind = verdict_kind_of_state(state, cause.what, names, count);
 	cause.own_kind = cause.kind == VERDICT_PREEMPTED ? verdict_kind_of_computing(names, count)
 							 : cause.kind;
@@ -651,6 +658,22 @@ static void name_kind(struct verdict_cause *cause)
 	}
 }
 
+/* The names of preemptors belong only to the time in which they had the processor. */
+static void forget_preemptors(struct verdict *verdict)
+{
+	for (size_t i = 0; i < verdict->count; i++) {
+		struct verdict_cause *cause = &verdict->causes[i];
+
+		if (!cause->preempted_ns || !is_on_processor(cause->kind) ||
+		    cause->kind == VERDICT_PREEMPTED)
+			continue;
+		cause->what = "";
+		cause->also = NULL;
+		cause->whats = cause->others = (struct verdict_group){0};
+		cause->other_thread = 0;
+	}
+}
+
 /* index: by id of a cause of the first step, the index of the cause that joins it. */
 static int join_lines(struct verdict *verdict, uint32_t *index)
 {
@@ -692,6 +715,7 @@ static int join_causes(struct maker *maker)
 	if (!error)
 		error = verdict_parts_count(&maker->parts, maker->analysis, index, verdict->causes);
 	free(index);
+	forget_preemptors(verdict);
 	sort_causes(verdict);
 	return error;
 }

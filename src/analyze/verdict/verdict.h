@@ -134,8 +134,10 @@ void verdict_fini(struct verdict *verdict); /* NULL-safe */
 /* ---- private to verdict/: kinds.c ---- */
 
 /* The system call of files in whose kernel code a stack ends; "": none. Reads and writes of pipes
- * and sockets are none. */
-const char *verdict_file_call(const struct frame_name *names, size_t count);
+ * and sockets are none. The program's own function with such a name counts if it called the OS
+ * kernel: the program may contain its C library. */
+const char *verdict_file_call(const struct frames *frames, const struct frame_name *names,
+			      size_t count);
 /* The kind of a state's time. names: its stack, root first. */
 enum verdict_kind verdict_kind_of_state(const struct analysis_state *state, const char *what,
 					const struct frame_name *names, size_t count);

@@ -153,8 +153,11 @@ static void say_rank(const struct report *report, struct sentence *sentence,
 	if (cause->other_ns < cause->ns / 10 * 9)
 		say(sentence, "other ranks, %s of that time for ",
 		    format_percent(cause->other_ns, cause->ns).text);
-	say(sentence, "%s, which %s", analysis_rank_text(process, rank, sizeof(rank)),
-	    cause->is_other_away ? "waited" : "computed");
+	if (cause->others.count > 1)
+		say(sentence, "one of %" PRIu32 " ranks", cause->others.count);
+	else
+		say(sentence, "%s", analysis_rank_text(process, rank, sizeof(rank)));
+	say(sentence, ", which %s", cause->is_other_away ? "waited" : "computed");
 	say_in(sentence, "in", &cause->other);
 }
 
@@ -177,6 +180,14 @@ static void say_wait(const struct verdict_cause *cause, struct sentence *sentenc
 	if (*cause->what)
 		say(sentence, ", %s%.*s,", cause->whats.count > 1 ? "most often " : "",
 		    SENTENCE_NAME, cause->what);
+}
+
+/* A system call of files in which the thread ran. */
+static bool is_running_call(const struct verdict_cause *cause)
+{
+	return cause->cause == CAUSE_ON_CPU && *cause->what &&
+	       (cause->kind == VERDICT_FILE_READ || cause->kind == VERDICT_FILE_WRITE ||
+		cause->kind == VERDICT_FILE_SYNC);
 }
 
 static const char *own_code(enum verdict_kind kind)
@@ -335,6 +346,12 @@ void say_cause(const struct report *report, const struct verdict_cause *cause,
 		say_in(sentence, "called from", &cause->place);
 		return;
 	default:
+		if (is_running_call(cause)) {
+			say(sentence, " was %sin %.*s", cause->whats.count > 1 ? "most often " : "",
+			    SENTENCE_NAME, cause->what);
+			say_in(sentence, "called from", &cause->place);
+			return;
+		}
 		say_wait(cause, sentence);
 		break;
 	}

@@ -65,9 +65,29 @@ with t.case("time on a processor in a system call of files is the call's"):
             ("read", ("kernel ksys_read", "kernel sock_read_iter"), "computing", None),
             ("write", None, "computing", None),  # of what, only the kernel's frames say
             ("readahead_of_mine", ("kernel x",), "computing", None)):
-        frames = (f"jit {function}", *(() if kernel is None else SYSTEM + kernel))
-        # names without a module are of code that is compiled while it runs, so of the program itself
-        t.equal(causes(*stack_of(*frames), *launches(), *samples(2))[0], (kind, IDLE_NS, what, function), f"{kernel}")
+        frames = (f"native /usr/lib/libc.so.6 name={function}", *(() if kernel is None else SYSTEM + kernel))
+        t.equal(causes(*stack_of(*frames), *launches(), *samples(2))[0], (kind, IDLE_NS, what, "step"), f"{kernel}")
+
+with t.case("the sentence says whether the thread ran in the system call"):
+    frames = stack_of("native /usr/lib/libc.so.6 name=fsync", *SYSTEM)
+    for lines, said in ((samples(2), " (main) was in fsync called from step (train.py:30)"),
+                        (waits(2, "fsync%20(disk%20vda)"), "waited for data to reach the disk, fsync (disk vda), in step (train.py:30)")):
+        text = verdict(*frames, *launches(), *lines)["text"]
+        t.true(said in text, text)
+
+with t.case("the program's own function with the name of a system call computes, unless it calls the kernel"):
+    for frame in ("jit sync", "native /home/u/libown.so name=sync", "native /home/u/app name=sync"):
+        for inside, kind in (((), "computing"), (("kernel asm_sysvec_apic_timer_interrupt",), "computing"),
+                             ((*SYSTEM, "kernel __x64_sys_sync"), "file_sync")):
+            found = causes(*stack_of(frame, *inside), *launches(), *samples(2))[0]
+            t.equal((found[0], found[3]), (kind, "sync"), f"{frame} {inside}")
+
+with t.case("functions that collect Python's garbage, by their whole names"):
+    for function, kind in (("gc_collect_main", "garbage_collection"), ("gc_collect_main.constprop.0", "garbage_collection"),
+                           ("%5bPython%20garbage%20collection%5d", "garbage_collection"),
+                           ("mesh_gc_collect_faces", "computing"), ("gc_collect_faces", "computing")):
+        frames = stack_of(f"native /usr/lib/libpython3.12.so name={function}")
+        t.equal(causes(*frames, *launches(), *samples(2))[0][0], kind, function)
 
 with t.case("a wait in a system call of files and the call's own time are one cause"):
     frames = stack_of("jit fsync", *SYSTEM, "kernel __x64_sys_fsync")
@@ -88,6 +108,25 @@ with t.case("preempted by the thread that ran longest, if the switch back names 
         found = verdict(other, *launches(), *samples(1), *preempted(first, longest))["causes"][0]
         t.equal((found["kind"], found["preempted_ns"], found.get("what"), (found.get("holder") or {}).get("thread")),
                 ("preempted", (ROUNDS - 1) * AWAY_NS, what, thread), f"{first}, {longest}")
+
+with t.case("a wait for a queue is for another device only if that device is known"):
+    for queue, kind in (("queue 2 2", "other_device"), ("queue 2 9", "device_wait"), ("queue 2 1", "device_wait")):
+        calls = (f"call 1 {20000 + i * ROUND_NS} {ROUND_NS + i * ROUND_NS} wait clFinish queue=2 stack=1" for i in range(ROUNDS - 1))
+        t.equal(causes("device 2 gpu", queue, *launches(), *calls)[0][0], kind, queue)
+
+with t.case("a place that is preempted for a short time computes, and nobody ran instead"):
+    def preempted_shortly():
+        for i in range(ROUNDS - 1):
+            begin = 30000 + i * ROUND_NS
+            yield f"switch 1 {begin} preempted stack=1 holder=2"
+            yield f"switch 1 {begin + 10000} in"
+            yield f"switch 1 {begin + 15000} preempted stack=1 wait=stress"
+            yield f"switch 1 {begin + 25000} in"
+            yield f"sample 1 {begin + 30000} 5000000 stack=1"
+
+    found = verdict("thread 2 1 name=worker", *launches(), *preempted_shortly())["causes"][0]
+    t.equal((found["kind"], found["ns"], found["preempted_ns"]), ("computing", IDLE_NS, 2 * (ROUNDS - 1) * 10000), "the place")
+    t.equal((found.get("what"), found.get("holder")), (None, None), "only of the time in which it was preempted")
 
 with t.case("launches that were missed make the verdict uncertain"):
     def certain(kernel):

@@ -118,9 +118,21 @@ with t.case("a rank that is preempted in MPI misses nothing while another one is
     share = causes[0]["ns"] / (causes[0]["ns"] + causes[1]["ns"])
     t.true(0.85 < share < 0.93, f"80 of 89 ms: {share}")
 
+with t.case("a call of a runtime within MPI is the call"):
+    for kind, name, expected in (("call", "hipMemcpy", "call"), ("wait", "hipStreamSynchronize", "device_wait")):
+        inside = [f"call 1 {i * PERIOD + KERNEL + MS} {i * PERIOD + 99 * MS} {kind} {name} stack={IN_MPI}" for i in range(ROUNDS)]
+        first = verdict(*job(2), *kernels(IN_APP), *inside, *samples(2, late))["causes"][0]
+        t.equal((first["kind"], first["what"], first["function"], first.get("holder")), (expected, name, "exchange", None), name)
+
 with t.case("of three ranks, the only one outside of MPI"):
     first = verdict(*job(3), *kernels(IN_APP), *samples(1, waits), *samples(2, late), *samples(3, waits))["causes"][0]
     t.equal(holder(first), ("refine", "/home/u/mesh.py", 51), "the late rank")
+
+with t.case("ranks that are late in turn, in one place"):
+    both = (f"sample {thread} {i * PERIOD + time} {STEP} stack={late(time) if i % 2 == thread - 2 else waits(time)}"
+            for thread in (2, 3) for i in range(ROUNDS) for time in range(STEP // 2, PERIOD, STEP))
+    said = verdict(*job(3), *kernels(IN_APP), *samples(1, waits), *both)["sentences"][1]
+    t.true("for one of 2 ranks, which computed in refine (mesh.py:51)" in said, said)
 
 with t.case("no rank is named where it is not certain"):
     cases = {
@@ -154,13 +166,13 @@ POOL = (f"window 0 {ROUNDS * PERIOD}", "device 1 gpu", "process 1 100 app", "pro
         "stack 1 1 2", "stack 2 3", "stack 3 4", "stack 4 5 3", "sample 1 0 1", "sample 2 0 1", "sample 3 0 1")
 
 
-def pool(stack_of_thread, waker="waker=3"):
+def pool(stack_of_thread, waker="waker=3", after=0):
     """The launching thread waits for a thread that waits for a pipe until the worker writes into it."""
     for i in range(ROUNDS):
         begin, end = i * PERIOD + KERNEL, i * PERIOD + 99 * MS
         yield f"switch 1 {begin} blocked stack=1 wait=futex"
         yield f"switch 2 {begin} blocked stack={stack_of_thread} wait=read%20(pipe)"
-        for time in range(begin + STEP // 2, end, STEP):
+        for time in range(begin + after + STEP // 2, end, STEP):
             yield f"sample 3 {time} {STEP} stack=3"
         yield f"switch 2 {end - 2000} in {waker}"
         yield f"switch 1 {end} in waker=2"
@@ -180,6 +192,41 @@ with t.case("a thread with code of the user's is the one that is waited for"):
 with t.case("a thread that no other one woke"):
     first = verdict(*POOL, *kernels(1), *pool(2, ""))["causes"][0]
     t.equal(holder(first), ("_recv", "/usr/lib/python3/connection.py", 379), "its own place")
+
+with t.case("two threads that wait in one stack, one for the other"):
+    both = (line for i in range(ROUNDS) for line in (
+        f"switch 3 {i * PERIOD + KERNEL + 1} blocked stack=2 wait=read%20(pipe)", f"switch 3 {i * PERIOD + 2 * KERNEL} in"))
+    first = verdict(*POOL, *kernels(1), *pool(2, after=KERNEL), *both)["causes"][0]
+    t.equal((first["kind"], holder(first)), ("thread_wait", ("transform", "/home/u/app.py", 15)), "the worker's code")
+
+# ---- the slowest iteration ----------------------------------------------------------------------
+
+
+def loop(slow):
+    """Iterations of 10 ms, one of 50, that wait for a thread. It sleeps, and in iteration `slow` it computes."""
+    now, row = MS, 0
+    for i in range(30):
+        for k in range(3):
+            row, at = row + 1, now + k * MS
+            yield f"launch {row} 1 1 {at} {at + 10000} kernel name=k{k} stack=1"
+            yield f"execution 1 {row} 1 {at + 10000} {at + 10000} {at + 20000} {at + MS}"
+        begin, end = now + 4 * MS, now + (49 if i == slow else 9) * MS
+        yield f"switch 1 {begin} blocked stack=1 wait=futex"
+        if i != slow:
+            yield f"switch 2 {begin} blocked stack=3 wait=clock_nanosleep"
+            yield f"switch 2 {end - 2000} in"
+        else:
+            for time in range(begin + STEP // 2, end, STEP):
+                yield f"sample 2 {time} {STEP} stack=3"
+        yield f"switch 1 {end} in waker=2"
+        now = end + MS
+
+
+with t.case("what the other thread did in the slowest iteration"):
+    described = t.described("slowest.duet", "window 0 400000000", *POOL[1:], *loop(20))
+    shown = " ".join(duet_test.text(duet_test.run([duet_test.DUET, "report", described]).stdout).split())
+    t.true("of it; largest cause of idle: thread 2001 (main) waited in map_chunks (app.py:19) for thread 2002 (results), "
+           "which computed in transform (app.py:15)" in shown, shown[-1500:])
 
 # ---- calls without a stack of their own ---------------------------------------------------------
 
