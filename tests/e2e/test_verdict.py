@@ -9,7 +9,7 @@ from duet_test import DUET, run, text
 t = duet_test.Suite(needs_opencl=False)
 
 PLACES = ["frame 1 python main file=/home/me/train.py line=3", "frame 2 python step file=/home/me/train.py line=20",
-          "frame 3 python load file=/home/me/load.py line=7", "frame 4 native [Python%20garbage%20collection]",
+          "frame 3 python load file=/home/me/load.py line=7", "frame 4 native x name=[Python%20garbage%20collection]",
           "stack 1 1 2", "stack 2 1 3", "stack 3 1 3 4"]
 
 
