@@ -156,19 +156,30 @@ static void put_causes(const struct report *report, const struct verdict *verdic
 				"places in time");
 }
 
-int report_put_verdict(const struct report *report)
+/* Without a device of which there is a verdict, steady is NULL. The caller frees the verdict. */
+static int make_verdict(const struct report *report, struct verdict *ret_verdict,
+			struct sentences *ret_sentences)
 {
 	const size_t device = device_of(report);
-	struct sentences sentences;
-	struct verdict verdict;
 	int error;
 
+	*ret_verdict = (struct verdict){0};
 	if (!has_verdict(report, device))
 		return 0;
-	error = verdict_make(report->analysis, report->frames, device, VERDICT_STEADY, &verdict);
-	if (error)
+	error = verdict_make(report->analysis, report->frames, device, VERDICT_STEADY, ret_verdict);
+	if (!error)
+		make_sentences(report, ret_verdict, ret_sentences);
+	return error;
+}
+
+int report_put_verdict(const struct report *report)
+{
+	struct sentences sentences;
+	struct verdict verdict;
+	int error = make_verdict(report, &verdict, &sentences);
+
+	if (error || !verdict.steady)
 		return error;
-	make_sentences(report, &verdict, &sentences);
 	printf("\n");
 	for (size_t i = 0; i < sentences.count; i++) {
 		sentence_put_wrapped(sentences.list[i].text, 0, 2, report_columns(report));
@@ -400,22 +411,18 @@ static void write_sentences(const struct sentences *sentences, struct json_write
 
 int report_write_verdict(const struct report *report, struct json_writer *json)
 {
-	const size_t device = device_of(report);
 	struct sentences sentences;
 	struct verdict verdict;
-	int error;
+	int error = make_verdict(report, &verdict, &sentences);
 
-	if (!has_verdict(report, device))
-		return 0;
-	error = verdict_make(report->analysis, report->frames, device, VERDICT_STEADY, &verdict);
-	if (error)
+	if (error || !verdict.steady)
 		return error;
-	make_sentences(report, &verdict, &sentences);
 	json_newline(json);
 	json_pair_object(json, "verdict");
 	write_sentences(&sentences, json);
-	json_pair_bool(json, "certain", !doubt_of(report, device));
-	json_pair_text(json, "device", report_device_key(&report->analysis->devices[device]));
+	json_pair_bool(json, "certain", !doubt_of(report, verdict.device));
+	json_pair_text(json, "device",
+		       report_device_key(&report->analysis->devices[verdict.device]));
 	write_steady(verdict.steady, json);
 	json_line_array(json, "causes");
 	for (size_t i = 0; i < verdict.count && i < CAUSES_WRITTEN; i++) {
