@@ -65,6 +65,15 @@ with t.case("a thread waited for another device: that one is named, from the que
         t.true(f" waited for device 1 (npu) in {function} called from load (load.py:7)" in report["verdict"]["text"],
                report["verdict"]["text"])
 
+with t.case("the verdict is about the device that idles longest, if it has a quarter of the busiest one's work"):
+    for work, noun in ((1700, "GPU 0"), (300, "GPU 1"), (200, "GPU 0")):
+        report = verdict(f"longest{work}.duet", "window 0 3000", "device 1 gpu", "device 2 gpu", "thread 1 1 name=main",
+                         "queue 1 1", "queue 2 2", "launch 1 1 1 10 20 kernel name=a", "execution 1 1 1 11 12 100 600",
+                         "launch 2 1 1 2010 2020 kernel name=a", "execution 1 2 1 2011 2012 2400 2900",
+                         "launch 3 1 2 30 32 kernel name=b", "execution 1 3 2 31 33 100 101",
+                         "launch 4 1 2 34 36 kernel name=b", f"execution 1 4 2 35 37 {2900 - work} 2900")
+        t.true(report["verdict"]["text"].startswith(f"The {noun} ("), f"{work}: {report['verdict']['text']}")
+
 with t.case("a thread that waited for the idle device's own queue"):
     report = verdict("own.duet", "window 0 1100", "device 1 gpu", "thread 1 1", *PLACES, "queue 1 1",
                      "launch 1 1 1 10 20 kernel name=a", "execution 1 1 1 11 12 15 30",

@@ -722,21 +722,6 @@ static int join_causes(struct maker *maker)
 
 /* ---- the verdict ----------------------------------------------------------------------------- */
 
-size_t verdict_device(const struct analysis *analysis)
-{
-	size_t best = SIZE_MAX;
-
-	for (size_t i = 0; i < analysis_devices_shown(analysis); i++) {
-		const struct analysis_device *device = &analysis->devices[i];
-
-		if (device->is_measured && device->account.commands &&
-		    (best == SIZE_MAX ||
-		     device->account.busy_ns > analysis->devices[best].account.busy_ns))
-			best = i;
-	}
-	return best;
-}
-
 int verdict_make(const struct analysis *analysis, struct frames *frames, size_t device,
 		 enum verdict_scope scope, struct verdict *ret_verdict)
 {

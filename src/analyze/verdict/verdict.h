@@ -121,8 +121,8 @@ struct verdict {
 	size_t count, capacity;
 };
 
-/* The device of which the verdict is: the measured one with the longest busy time; SIZE_MAX: none.
- */
+/* The device of which the verdict is: the measured one that idles longest in its steady part. Those
+ * with less than a quarter of the busiest one's work do not count. SIZE_MAX: none. */
 size_t verdict_device(const struct analysis *analysis);
 
 /* Finds the causes of a device's idle time in a scope. frames and analysis must outlive the
