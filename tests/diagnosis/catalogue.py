@@ -29,7 +29,7 @@ SIMULATED = ["compute", "fsync", "lock", "page_fault", "sleep", "socket"]
 FOUR = {"parse_json": 5, "hold_lock": 4, "write_fsync": 3, "busy_neighbour": 2}
 # Quota and period in microseconds, of a control group in which duet and the program run. The thread is away for longer
 # than it computes: with 60 % of a processor, it was the other way round in every third run.
-THROTTLED = {"throttled": (30000, 100000)}
+THROTTLED = {"throttled": (20000, 100000)}
 DEVICES = {"other_device": "pthread pthread"}
 KERNEL_US = 2000
 # duet does not look for simulated drivers by itself.

@@ -169,7 +169,7 @@ def record(ground, program, seed):
         raise Skip("the program cannot plant its cause here")
     if status:
         raise AssertionError(f"status {status}: {errors[-2000:]}")
-    return report(ground, trace), read_truths(truth)
+    return report(ground, trace), [{**one, "competing": ground.options.load} for one in read_truths(truth)]
 
 
 def judge(options, document, truths):

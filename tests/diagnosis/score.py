@@ -64,21 +64,31 @@ def has_words(sentences, truth):
 
 
 def is_accepted(cause, truth):
-    """Code that was preempted for most of its time is still the planted code, if the cause names its function."""
+    """Code that was preempted for most of its time is still the planted code, if the cause names its function. A group
+    does not use up its quota where other processes take the processors."""
     kinds = as_list(truth["kind"])
+    if cause["kind"] == "preempted" and is_at(cause, truth) and kinds == ["throttled"]:
+        return truth.get("competing", 0) > 0
     return cause["kind"] in kinds or (cause["kind"] == "preempted" and cause.get("own_kind") in kinds and is_at(cause, truth))
+
+
+def preempted_ns(cause):
+    return cause.get("preempted_ns", cause["ns"] if cause["kind"] == "preempted" else 0)
 
 
 def own_ns(cause, truth):
     """The part of a cause that the truth counts: preempted time alone, or without preempted time."""
-    preempted = cause.get("preempted_ns", cause["ns"] if cause["kind"] == "preempted" else 0)
-    return preempted if as_list(truth["kind"]) == ["preempted"] else cause["ns"] - preempted
+    return preempted_ns(cause) if as_list(truth["kind"]) == ["preempted"] else cause["ns"] - preempted_ns(cause)
 
 
 def amount_of(causes, truth):
-    """Nanoseconds of all causes with an accepted kind that are not elsewhere."""
+    """Nanoseconds of all causes with an accepted kind that are not elsewhere. A throttled program measures all the time
+    for which its thread could not run."""
     if as_list(truth["kind"]) == ["preempted"]:
         return sum(own_ns(cause, truth) for cause in causes if not is_elsewhere(cause, truth))
+    if as_list(truth["kind"]) == ["throttled"]:
+        return sum(cause["ns"] if cause["kind"] == "throttled" else preempted_ns(cause)
+                   for cause in causes if not is_elsewhere(cause, truth))
     return sum(own_ns(cause, truth) for cause in causes if is_accepted(cause, truth) and not is_elsewhere(cause, truth))
 
 

@@ -73,6 +73,13 @@ expect("preempted in something of another kind", score.score_single(verdict({**P
        named=False, wrong=True)
 expect("the preempted part is the amount where that is planted", score.score_single(
     verdict({**PREEMPTED, "preempted_ns": 98}), {**TRUTH, "kind": ["preempted"]}), named=True, amount=True, ns=98)
+THROTTLED = {**TRUTH, "kind": ["throttled"], "ns": 1000, "wall_ns": 1000}
+LIMIT = {**FSYNC_CAUSE, "kind": "throttled", "ns": 600}
+expect("a throttled thread's amount has the time of its preemption", score.score_single(verdict(LIMIT, PREEMPTED), THROTTLED),
+       **right, ns=1000)
+expect("preempted instead of throttled, on an idle machine", score.score_single(verdict(PREEMPTED, LIMIT), THROTTLED), wrong=True)
+expect("preempted instead of throttled, beside other processes",
+       score.score_single(verdict(PREEMPTED, LIMIT), {**THROTTLED, "competing": 8}), named=True, wrong=False)
 expect("preempted elsewhere", score.score_single(verdict({**FSYNC_CAUSE, "kind": "preempted", "function": "main"}),
                                                  {**TRUTH, "kind": ["preempted"]}), wrong=True, amount=False)
 expect("two causes in order", score.score_several(verdict(FSYNC_CAUSE, LOCK_CAUSE), [LOCK, TRUTH]), in_order=True, found=2)

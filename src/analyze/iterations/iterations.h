@@ -56,7 +56,8 @@ struct iterations {
 	/* The longest one in the window of an analysis, the first of equal ones: an index of list;
 	 * SIZE_MAX: none. */
 	size_t slowest;
-	bool is_cut; /* the thread has more launches than ITERATIONS_MAX_LAUNCHES */
+	struct iteration steady; /* from the first one to the last, see iterations_steady */
+	bool is_cut;             /* the thread has more launches than ITERATIONS_MAX_LAUNCHES */
 };
 
 /* "ranges", "sequence", "none" */
@@ -74,7 +75,10 @@ int iterations_find_sequence(const struct iterations_input *input,
 
 void iterations_fini(struct iterations *iterations); /* NULL-safe */
 
-/* The steady part: from the begin of the first iteration to the end of the last. False: there are
- * no iterations. */
+/* Sets steady to the span of the list. */
+void iterations_join(struct iterations *iterations);
+
+/* The steady part: from the begin of the first iteration to the end of the last, and what repeats
+ * directly before and after them. False: there are no iterations. */
 bool iterations_steady(const struct iterations *iterations, uint64_t *ret_begin_ns,
 		       uint64_t *ret_end_ns);

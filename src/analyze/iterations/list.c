@@ -32,19 +32,32 @@ void iterations_fini(struct iterations *iterations)
 	*iterations = (struct iterations){0};
 }
 
+void iterations_join(struct iterations *iterations)
+{
+	const struct iteration *first = iterations->list;
+	const struct iteration *last = first + iterations->count - 1;
+
+	if (iterations->count)
+		iterations->steady =
+			(struct iteration){.begin = first->begin,
+					   .end = last->end,
+					   .first = first->first,
+					   .launches = last->first + last->launches - first->first};
+}
+
 bool iterations_steady(const struct iterations *iterations, uint64_t *ret_begin_ns,
 		       uint64_t *ret_end_ns)
 {
 	const struct iteration *list = iterations->list;
-	uint64_t inside = 0, next = 0; /* next: index of the first launch after the iterations */
+	const struct iteration *steady = &iterations->steady;
+	uint64_t inside = 0;
 
-	for (size_t i = 0; i < iterations->count; i++) {
+	for (size_t i = 0; i < iterations->count; i++)
 		inside += list[i].launches;
-		next = list[i].first + list[i].launches;
-	}
 	if (!iterations->count || inside < iterations->launches / 2)
 		return false;
-	*ret_begin_ns = list[0].begin;
-	*ret_end_ns = next < iterations->launches ? list[iterations->count - 1].end : UINT64_MAX;
+	*ret_begin_ns = steady->begin;
+	*ret_end_ns =
+		steady->first + steady->launches < iterations->launches ? steady->end : UINT64_MAX;
 	return true;
 }

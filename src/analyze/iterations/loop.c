@@ -75,6 +75,7 @@ static int list_iterations(const struct sequence *sequence, const size_t *heads,
 	ret_iterations->thread = sequence->launches[heads[0]].thread;
 	ret_iterations->list = list;
 	ret_iterations->count = count;
+	iterations_join(ret_iterations);
 	free(lengths);
 	return 0;
 }
@@ -87,6 +88,8 @@ static int find_heads(const struct sequence *sequence, const struct anchor *anch
 
 	if (!error && count >= MIN_HEADS)
 		error = list_iterations(sequence, heads, count, ret_iterations);
+	if (!error && ret_iterations->count)
+		error = steady_extend(sequence, ret_iterations);
 	free(heads);
 	return error;
 }

@@ -253,6 +253,7 @@ static int list_group(const struct named_ranges *ranges, const struct range_grou
 	}
 	qsort(lengths, group->count, sizeof(*lengths), compare_u64);
 	ret_iterations->period = lengths[group->count / 2];
+	iterations_join(ret_iterations);
 	free(lengths);
 	return 0;
 }

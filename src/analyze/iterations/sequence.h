@@ -60,6 +60,10 @@ void anchor_fini(struct anchor *anchor);
 int sequence_repair(const struct sequence *sequence, const struct anchor *anchor, size_t *list,
 		    size_t *count);
 
+/* Extends steady to the launches directly before and after that are like those of the iterations.
+ * -ENOMEM. */
+int steady_extend(const struct sequence *sequence, struct iterations *iterations);
+
 /* Sets the places of the launches from `first` to `last`, which are in the loop. */
 struct place_source {
 	int (*find)(void *context, size_t first, size_t last); /* -ENOMEM */

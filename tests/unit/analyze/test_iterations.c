@@ -256,6 +256,39 @@ TEST(without_gaps)
 	iterations_fini(&found);
 }
 
+/* Each fourth pass launches a second kernel, so four passes are one iteration. Passes before the
+ * first and after the last one are steady. The setup is not, nor is a pass with a slow first call.
+ */
+TEST(steady_part_of_a_loop_with_two_kinds_of_passes)
+{
+	enum { PASSES = 42, MAX = 2 * PASSES + 2 };
+	struct iterations_launch launches[MAX] = {0};
+	struct iterations found;
+	uint64_t begin = 0, end = 0, now = 0, first = 0, last = 0;
+	size_t count = 0;
+
+	launches[count++] = (struct iterations_launch){.exit = 500, .key = 9};
+	launches[count++] = (struct iterations_launch){.enter = 600, .exit = 90600, .key = 1};
+	now = 91000;
+	for (uint32_t pass = 0; pass < PASSES; pass++) {
+		first = pass ? first : now;
+		for (uint32_t i = 0; i < (pass % 4 == 1 ? 2u : 1u); i++, now += 1000)
+			launches[count++] = (struct iterations_launch){
+				.enter = now, .exit = now + 500, .key = 1 + i};
+		last = launches[count - 1].exit;
+		now += 5000;
+	}
+	launches[count++] = (struct iterations_launch){.enter = now, .exit = now + 500, .key = 8};
+	CHECK_EQUAL(iterations_find_sequence(&(struct iterations_input){launches, count}, &found),
+		    0);
+	found.launches = count;
+	CHECK(found.count > 0 && found.list[0].begin > first);
+	CHECK(iterations_steady(&found, &begin, &end));
+	CHECK_EQUAL(begin, first);
+	CHECK_EQUAL(end, last);
+	iterations_fini(&found);
+}
+
 /* No launch repeats. */
 TEST(no_loop)
 {
@@ -280,6 +313,7 @@ int main(int argc, char **argv)
 		seeds = strtoull(argv[2], NULL, 10);
 	}
 	RUN(without_gaps);
+	RUN(steady_part_of_a_loop_with_two_kinds_of_passes);
 	RUN(no_loop);
 	RUN(generated);
 	return harness_end();
