@@ -411,8 +411,9 @@ struct analysis_holding {
 	uint32_t thread;              /* the other thread's id */
 	uint32_t stack;               /* its stack; 0: no certain late rank at that time */
 	uint64_t weight; /* weight of its samples, plus ns of its intervals off the processor */
-	uint64_t steady_weight, slowest_weight; /* in the steady part, in the slowest iteration */
-	uint64_t away, slowest_away;            /* parts of these two: off the processor */
+	uint64_t steady_weight, slowest_weight;   /* in the steady part, in the slowest iteration */
+	uint64_t away, steady_away, slowest_away; /* parts of these: in a wait of its own */
+	uint32_t own_wait_string;                 /* its text; 0: not known */
 };
 
 /* Idle time in which commands of one path waited for commands or events of one place. */

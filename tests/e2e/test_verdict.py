@@ -74,6 +74,19 @@ with t.case("the verdict is about the device that idles longest, if it has a qua
                          "launch 4 1 2 34 36 kernel name=b", f"execution 1 4 2 35 37 {2900 - work} 2900")
         t.true(report["verdict"]["text"].startswith(f"The {noun} ("), f"{work}: {report['verdict']['text']}")
 
+with t.case("a loop that is launched long before the device runs it, and work after it"):
+    AHEAD = [line for i in range(40) for line in (
+        f"launch {i + 1} 1 1 {1000 + 20 * i} {1010 + 20 * i} kernel name=train stack=1",
+        f"execution 1 {i + 1} 1 {1010 + 20 * i} {1010 + 20 * i} {2000 + 1000 * i} {2900 + 1000 * i}")]
+    report = verdict("ahead.duet", "window 0 100000", "device 1 gpu", "thread 1 1 name=main", *PLACES, "queue 1 1", "switch 1 5 in",
+                     "sample 1 10 5 stack=2", *AHEAD, "call 2000 42000 wait clFinish queue=1 stack=1",
+                     *(f"sample 1 {time} 1000 stack=2" for time in range(43000, 90000, 1000)),
+                     "launch 41 1 1 90000 90010 kernel name=evaluate stack=1", "execution 1 41 1 90010 90010 90020 95000")
+    t.equal(report["verdict"]["steady"]["end_ns"] - report["verdict"]["steady"]["begin_ns"], 41900 - 2000, "the device's work")
+    t.true(report["verdict"]["sentences"][-1].startswith("Outside of the steady part: thread 2001 (main) computed in load (load.py:7), 4"),
+           report["verdict"]["text"])
+    t.equal(len(report["verdict"]["sentences"]), 3, "sentences")
+
 with t.case("a thread that waited for the idle device's own queue"):
     report = verdict("own.duet", "window 0 1100", "device 1 gpu", "thread 1 1", *PLACES, "queue 1 1",
                      "launch 1 1 1 10 20 kernel name=a", "execution 1 1 1 11 12 15 30",

@@ -33,6 +33,8 @@ int iterations_find(const struct model *model, bool use_ranges, struct iteration
 		error = sequence_find_iterations(&input, &places, ret_iterations);
 	}
 	ret_iterations->launches = launches.count;
+	if (!error)
+		error = device_end_find(model, &launches, &ret_iterations->steady);
 	ret_iterations->is_cut = launches.is_cut;
 	thread_launches_fini(&launches);
 	return error;

@@ -18,6 +18,7 @@ enum { ITERATIONS_MAX_LAUNCHES = 4 << 20 };
 
 struct iterations_launch {
 	uint64_t enter, exit; /* host ns */
+	uint64_t correlation; /* its execution has it, too; 0: none */
 	uint32_t thread;
 	uint32_t queue;
 	uint32_t key;   /* equal for launches of one kernel or kind of command */
@@ -78,7 +79,7 @@ void iterations_fini(struct iterations *iterations); /* NULL-safe */
 /* Sets steady to the span of the list. */
 void iterations_join(struct iterations *iterations);
 
-/* The steady part: from the begin of the first iteration to the end of the last, and what repeats
- * directly before and after them. False: there are no iterations. */
+/* The steady part: from the begin of the first iteration to the end of the last one on the device,
+ * and what repeats directly before and after them. False: there are no iterations. */
 bool iterations_steady(const struct iterations *iterations, uint64_t *ret_begin_ns,
 		       uint64_t *ret_end_ns);

@@ -72,6 +72,7 @@ static int add_row(const struct model *model, const struct clocks_domain *clock,
 	launches->launches[count] =
 		(struct iterations_launch){.enter = clocks_domain_to_host(clock, row->enter),
 					   .exit = clocks_domain_to_host(clock, row->exit),
+					   .correlation = row->correlation,
 					   .thread = row->thread,
 					   .queue = row->queue,
 					   .key = key_of(model, row)};

@@ -35,6 +35,11 @@ struct place_context {
 };
 int places_find(void *context, size_t first, size_t last);
 
+/* Moves the end of the steady part to the end of the last command that it launched. Errors: -ENOMEM
+ * and those of the reader. */
+int device_end_find(const struct model *model, const struct thread_launches *launches,
+		    struct iteration *steady);
+
 /* Iterations that the program named by ranges. ITERATIONS_NONE without such ranges. Errors: -ENOMEM
  * and those of the reader. */
 int ranges_find_iterations(const struct model *model, const struct thread_launches *launches,

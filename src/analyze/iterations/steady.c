@@ -7,7 +7,7 @@
  * Gives:    the steady part
  * Owns:     nothing
  * Fails:    -ENOMEM
- * Why:      where each fourth pass of a loop does more, four passes are one iteration, and the
+ * Why:      a loop may do more in each fourth pass. Then four passes are one iteration, and the
  *           passes before the first and after the last of these are in none. Their idle time has
  *           the causes of all the others.
  */
@@ -17,11 +17,11 @@
 #include "analyze/iterations/sequence.h"
 #include "base/number.h"
 
-/* What may stand beside the iterations. */
+/* The launches beside the iterations must be like these. */
 struct neighbours {
 	const struct sequence *sequence;
-	bool *in_loop;	     /* owned; by key */
-	uint64_t longest_ns; /* of the iterations; a pass with a build takes longer */
+	bool *in_loop;       /* owned; by key */
+	uint64_t longest_ns; /* iteration; a pass with a build takes longer */
 };
 
 static bool belongs(const struct neighbours *neighbours, size_t i)
@@ -66,9 +66,8 @@ int steady_extend(const struct sequence *sequence, struct iterations *iterations
 	if (!neighbours.in_loop)
 		return -ENOMEM;
 	for (size_t i = 0; i < iterations->count; i++)
-		neighbours.longest_ns =
-			larger(neighbours.longest_ns,
-			       iterations->list[i].end - iterations->list[i].begin);
+		neighbours.longest_ns = larger(neighbours.longest_ns,
+					       iterations->list[i].end - iterations->list[i].begin);
 	for (size_t i = steady->first; i < steady->first + steady->launches; i++)
 		neighbours.in_loop[sequence->keys[i]] = true;
 	extend(&neighbours, &iterations->steady);

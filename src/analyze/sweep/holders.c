@@ -60,15 +60,18 @@ int sweep_add_holding(struct sweep *sweep, const struct sweep_waiter *waiter,
 					  .holder = about->holder,
 					  .thread = part.thread,
 					  .stack = part.stack});
+	const struct state_wait *own = part.wait ? &sweep->thread_states.waits[part.wait] : &none;
 
 	if (index == PAIR_MAP_NONE)
 		return -ENOMEM;
 	row = &cpu->holdings[index];
-	row->weight = add_saturated(row->weight, part.weight);
+	if (!row->own_wait_string)
+		row->own_wait_string = own->string;
+	count_weight(&part, &row->weight, &row->away);
 	if (waiter->is_slowest)
 		count_weight(&part, &row->slowest_weight, &row->slowest_away);
 	if (waiter->is_steady)
-		count_weight(&part, &row->steady_weight, &row->away);
+		count_weight(&part, &row->steady_weight, &row->steady_away);
 	return 0;
 }
 
@@ -104,7 +107,9 @@ static int count_moment(struct sweep *sweep, const struct sweep_waiter *waiter, 
 	if (!weight || !moment->stack)
 		return 0;
 	error = sweep_add_holding(sweep, waiter,
-				  (struct sweep_holding){id, moment->stack, weight, is_away});
+				  (struct sweep_holding){id, moment->stack, weight,
+							 is_away && !moment->is_preempted,
+							 moment->is_preempted ? 0 : moment->wait});
 	if (error || !is_away)
 		return error;
 	return count_behind(sweep, *waiter, id, moment, begin, end, depth);
@@ -134,7 +139,8 @@ static int count_thread(struct sweep *sweep, const struct sweep_waiter *waiter, 
 		error = sweep_add_holding(
 			sweep, waiter,
 			(struct sweep_holding){id, state->stack,
-					       end - larger(state->since_ns, begin), true});
+					       end - larger(state->since_ns, begin), true,
+					       state->wait});
 	return error;
 }
 

@@ -625,7 +625,8 @@ struct sweep_waiter {
 struct sweep_holding {
 	uint32_t thread, stack;
 	uint64_t weight;
-	bool is_away;
+	bool is_away;  /* off its processor, and not preempted */
+	uint32_t wait; /* is_away: number in sweep_thread_states.waits; 0: not known */
 };
 
 int sweep_add_holding(struct sweep *sweep, const struct sweep_waiter *waiter,

@@ -227,8 +227,8 @@ static bool is_for_work(const struct frame_name *names, size_t count)
 	return is_inside(names, count, thread_waits, ARRAY_COUNT(thread_waits), false);
 }
 
-static enum verdict_kind kind_of_wait(const char *what, const struct frame_name *names,
-				      size_t count)
+enum verdict_kind verdict_kind_of_wait(const char *what, const struct frame_name *names,
+				       size_t count)
 {
 	enum verdict_kind kind = VERDICT_BLOCKED;
 
@@ -385,12 +385,12 @@ enum verdict_kind verdict_kind_of_state(const struct analysis_state *state, cons
 	case CAUSE_API_CALL:
 		return verdict_kind_of_call(what);
 	case CAUSE_ON_CPU:
-		return *what ? kind_of_wait(what, names, count)
+		return *what ? verdict_kind_of_wait(what, names, count)
 			     : verdict_kind_of_computing(names, count);
 	case CAUSE_PREEMPTED:
 		return strcmp(what, SWITCH_CPU_LIMIT) == 0 ? VERDICT_THROTTLED : VERDICT_PREEMPTED;
 	default:
-		return kind_of_wait(what, names, count);
+		return verdict_kind_of_wait(what, names, count);
 	}
 }
 

@@ -33,6 +33,8 @@ enum { MAX_STACKS = 4096 }; /* the longest states get a function; the others are
 /* A place of a launching thread's counterpart during all waits with one number. */
 struct counterpart {
 	struct verdict_place place; /* without a function: the late rank is not certain */
+	enum verdict_kind kind;     /* its own wait */
+	const char *what;           /* the object of that */
 	uint32_t thread;
 	uint64_t weight, away;
 	uint32_t next; /* index + 1 of the next one of the same wait; 0: none */
@@ -187,22 +189,28 @@ static int add_cause(struct maker *maker, const struct verdict_cause *cause)
 		verdict->causes[id - 1].ns += cause->ns;
 		verdict->causes[id - 1].preempted_ns += cause->preempted_ns;
 		verdict->causes[id - 1].other_ns += cause->other_ns;
+		verdict->causes[id - 1].other_away_ns += cause->other_away_ns;
 	}
 	return verdict_parts_add(&maker->parts, id, cause);
 }
 
 /* ---- places of the other threads ------------------------------------------------------------- */
 
-static uint64_t holding_weight(const struct maker *maker, const struct analysis_holding *holding)
+/* The time in the verdict's scope, from those in the whole window, in the steady part and in the
+ * slowest iteration. */
+static uint64_t in_scope(const struct maker *maker, uint64_t whole, uint64_t steady,
+			 uint64_t slowest)
 {
-	if (maker->verdict->scope == VERDICT_SLOWEST)
-		return holding->slowest_weight;
-	return is_whole(maker->verdict) ? holding->weight : holding->steady_weight;
-}
-
-static uint64_t holding_away(const struct maker *maker, const struct analysis_holding *holding)
-{
-	return maker->verdict->scope == VERDICT_SLOWEST ? holding->slowest_away : holding->away;
+	switch (maker->verdict->scope) {
+	case VERDICT_WHOLE:
+		return whole;
+	case VERDICT_SLOWEST:
+		return slowest;
+	case VERDICT_BESIDE:
+		return whole > steady ? whole - steady : 0;
+	default:
+		return steady;
+	}
 }
 
 /* The user's function distinguishes waits for other ranks, because a rank that polls has many
@@ -230,17 +238,35 @@ static int find_behind_key(struct maker *maker, const struct analysis_holding *h
 	return *ret_behind ? 0 : -ENOMEM;
 }
 
+/* The other thread may wait for something, too. */
+static int name_own_wait(struct maker *maker, const struct analysis_holding *holding,
+			 struct counterpart *added)
+{
+	const struct frame_name *names = NULL;
+	size_t count = 0;
+
+	if (holding->stack && frames_of_stack(maker->frames, holding->stack, &names, &count))
+		return -ENOMEM;
+	added->what = model_text(maker->analysis->model, holding->own_wait_string, "");
+	added->kind = verdict_kind_of_wait(added->what, names, count);
+	return 0;
+}
+
 static int add_counterpart(struct maker *maker, const struct analysis_holding *holding)
 {
 	struct counterpart added = {.thread = holding->thread,
-				    .weight = holding_weight(maker, holding),
-				    .away = holding_away(maker, holding)};
+				    .weight =
+					    in_scope(maker, holding->weight, holding->steady_weight,
+						     holding->slowest_weight),
+				    .away = in_scope(maker, holding->away, holding->steady_away,
+						     holding->slowest_away)};
 	const uint64_t wait = holding->is_preempted ? PREEMPTED_IN_MPI : holding->wait;
 	uint32_t first, behind;
 
 	if (!added.weight)
 		return 0;
-	if (verdict_find_place(maker->frames, holding->stack, &added.place) ||
+	if (name_own_wait(maker, holding, &added) ||
+	    verdict_find_place(maker->frames, holding->stack, &added.place) ||
 	    find_behind_key(maker, holding, &behind))
 		return -ENOMEM;
 	if (!added.place.function && holding->wait)
@@ -343,7 +369,9 @@ static int divide_wait(struct maker *maker, struct verdict_cause cause, uint32_t
 		cause.other = one->place;
 		cause.other_ns = is_certain ? cause.ns : part_of(cause.ns, weight, all);
 		cause.other_thread = one->thread;
-		cause.is_other_away = one->away > one->weight / 2;
+		cause.other_away_ns = part_of(cause.ns, one->away, one->weight);
+		cause.other_kind = one->kind;
+		cause.other_what = one->what;
 		error = behind ? divide_wait(maker, cause, wait, behind, depth + 1)
 			       : add_cause(maker, &cause);
 	}
@@ -393,9 +421,12 @@ static int add_preempted_in_mpi(struct maker *maker, struct verdict_cause *cause
 
 static uint64_t time_of(const struct maker *maker, const struct analysis_state *state)
 {
-	if (maker->verdict->scope == VERDICT_SLOWEST)
-		return state->slowest_ns;
-	return is_whole(maker->verdict) ? state->idle_ns : state->steady_ns;
+	const bool is_host = state->cause == CAUSE_ON_CPU || state->cause == CAUSE_PREEMPTED ||
+			     state->cause == CAUSE_BLOCKED;
+
+	if (maker->verdict->scope == VERDICT_BESIDE && !is_host)
+		return 0;
+	return in_scope(maker, state->idle_ns, state->steady_ns, state->slowest_ns);
 }
 
 static uint32_t other_thread_of(const struct analysis *analysis, const struct analysis_state *state)
@@ -526,13 +557,6 @@ static int add_dependency(struct maker *maker, const struct analysis_dependency 
 	return error ? error : add_cause(maker, &added);
 }
 
-static uint64_t dependency_time(const struct maker *maker, const struct analysis_dependency *row)
-{
-	if (maker->verdict->scope == VERDICT_SLOWEST)
-		return row->slowest_ns;
-	return is_whole(maker->verdict) ? row->idle_ns : row->steady_ns;
-}
-
 static int add_dependencies(struct maker *maker)
 {
 	const struct analysis *analysis = maker->analysis;
@@ -545,7 +569,7 @@ static int add_dependencies(struct maker *maker)
 	for (size_t i = 0; i < program->dependencies_count && !error; i++) {
 		const struct analysis_dependency *row = &program->dependencies[i];
 		const struct analysis_path *path = &analysis->paths[row->path];
-		const uint64_t ns = dependency_time(maker, row);
+		const uint64_t ns = in_scope(maker, row->idle_ns, row->steady_ns, row->slowest_ns);
 
 		if (path->device != maker->verdict->device || !path->name || !ns)
 			continue;
@@ -555,25 +579,21 @@ static int add_dependencies(struct maker *maker)
 	return error;
 }
 
-static const uint64_t *causes_of(const struct maker *maker, const struct analysis_path *path)
-{
-	if (maker->verdict->scope == VERDICT_SLOWEST)
-		return path->slowest;
-	return is_whole(maker->verdict) ? path->causes : path->steady;
-}
-
 static int add_path(struct maker *maker, const struct analysis_path *path)
 {
-	const uint64_t *causes = causes_of(maker, path);
 	const uint64_t divided = maker->divided[path - maker->analysis->paths];
 	int error = 0;
 
 	if (path->device != maker->verdict->device || !path->name)
 		return 0;
-	for (unsigned int i = 0; i < CAUSE_COUNT && !error; i++)
-		if (causes[i] && !analysis_has_states((enum account_cause)i))
+	for (unsigned int i = 0; i < CAUSE_COUNT && !error; i++) {
+		const uint64_t ns =
+			in_scope(maker, path->causes[i], path->steady[i], path->slowest[i]);
+
+		if (ns && !analysis_has_states((enum account_cause)i))
 			error = add_path_cause(maker, path, (enum account_cause)i,
-					       causes[i] - (i == CAUSE_DEPENDENCY ? divided : 0));
+					       ns - (i == CAUSE_DEPENDENCY ? divided : 0));
+	}
 	return error;
 }
 
@@ -638,6 +658,7 @@ static void join_cause(struct verdict_cause *cause, const struct verdict_cause *
 	cause->ns += added->ns;
 	cause->preempted_ns += added->preempted_ns;
 	cause->other_ns += added->other_ns;
+	cause->other_away_ns += added->other_away_ns;
 	if (!*cause->what)
 		cause->what = added->what;
 }

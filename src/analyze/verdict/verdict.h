@@ -74,7 +74,13 @@ struct verdict_place {
 };
 
 /* The part of a device's window whose idle time is explained. */
-enum verdict_scope { VERDICT_STEADY, VERDICT_WHOLE, VERDICT_SLOWEST };
+enum verdict_scope {
+	VERDICT_STEADY,
+	VERDICT_WHOLE,
+	VERDICT_SLOWEST,
+	VERDICT_BESIDE /* outside of the steady part, from the first command to the last; without
+			  the thread's calls */
+};
 
 /* How many different threads or objects a cause joins. */
 struct verdict_group {
@@ -102,12 +108,14 @@ struct verdict_cause {
 	uint32_t other_thread;
 	struct verdict_group others; /* threads like other_thread */
 	struct verdict_place other;  /* place of the other thread, meanwhile or in that call */
-	uint64_t other_ns;     /* part of ns in which it is certain that the thread was there */
-	uint32_t other_device; /* OTHER_DEVICE: index + 1 of that device; 0: none, or not known */
-	bool is_event;         /* DEPENDENCY: for an event that the program sets */
-	bool is_other_away;    /* it was off its processor most of that time */
-	bool is_after;         /* CAUSE_NOTHING_TO_DO: after the last command */
-	uint32_t id;           /* number in the first step */
+	uint64_t other_ns;      /* part of ns in which it is certain that the thread was there */
+	uint32_t other_device;  /* OTHER_DEVICE: index + 1 of that device; 0: none, or not known */
+	bool is_event;          /* DEPENDENCY: for an event that the program sets */
+	uint64_t other_away_ns; /* part of ns in which it waited itself */
+	enum verdict_kind other_kind; /* that wait's */
+	const char *other_what;       /* its object; "" or NULL: not known */
+	bool is_after;                /* CAUSE_NOTHING_TO_DO: after the last command */
+	uint32_t id;                  /* number in the first step */
 };
 
 /* The place of a stack; function NULL: not known, or its inner frames are missing. -ENOMEM. */
@@ -138,6 +146,9 @@ void verdict_fini(struct verdict *verdict); /* NULL-safe */
  * kernel: the program may contain its C library. */
 const char *verdict_file_call(const struct frames *frames, const struct frame_name *names,
 			      size_t count);
+/* The kind of a wait for `what`. */
+enum verdict_kind verdict_kind_of_wait(const char *what, const struct frame_name *names,
+				       size_t count);
 /* The kind of a state's time. names: its stack, root first. */
 enum verdict_kind verdict_kind_of_state(const struct analysis_state *state, const char *what,
 					const struct frame_name *names, size_t count);

@@ -122,6 +122,52 @@ static void say_holder(const struct report *report, struct sentence *sentence,
 	say_in(sentence, "in", &cause->other);
 }
 
+static const char *wait_words(enum verdict_kind kind)
+{
+	static const char *const words[VERDICT_KIND_COUNT] = {
+		[VERDICT_PYTHON_GIL] = "waited for the Python GIL",
+		[VERDICT_LOCK] = "waited for a lock",
+		[VERDICT_THREAD_WAIT] = "waited for another thread",
+		[VERDICT_FILE_READ] = "waited for a file",
+		[VERDICT_FILE_WRITE] = "waited to write a file",
+		[VERDICT_FILE_SYNC] = "waited for data to reach the disk",
+		[VERDICT_NETWORK] = "waited for the network",
+		[VERDICT_PIPE] = "waited for a pipe",
+		[VERDICT_CHILD_PROCESS] = "waited for a child process",
+		[VERDICT_SLEEP] = "slept",
+		[VERDICT_EVENT_WAIT] = "waited for an event",
+		[VERDICT_BLOCKED] = "was blocked",
+	};
+
+	return array_text(words, ARRAY_COUNT(words), kind, "waited");
+}
+
+/* Whether the object of a wait says more than its kind. */
+static bool has_object(enum verdict_kind kind)
+{
+	return kind != VERDICT_PYTHON_GIL && kind != VERDICT_LOCK && kind != VERDICT_THREAD_WAIT &&
+	       kind != VERDICT_SLEEP;
+}
+
+/* ", which computed in parse (loader.py:51)" */
+static void say_meanwhile(struct sentence *sentence, const struct verdict_cause *cause)
+{
+	const bool is_away = cause->other_away_ns > cause->ns / 2;
+	const char *object = is_away && has_object(cause->other_kind) ? cause->other_what : "";
+
+	if (!cause->other.function)
+		return;
+	if (!is_away)
+		say(sentence, ", which computed");
+	else if (cause->other_kind == VERDICT_BLOCKED && !*object)
+		say(sentence, ", which waited");
+	else
+		say(sentence, ", which %s", wait_words(cause->other_kind));
+	if (*object)
+		say(sentence, ", %.*s,", SENTENCE_NAME, object);
+	say_in(sentence, "in", &cause->other);
+}
+
 static void say_awaited(const struct report *report, struct sentence *sentence,
 			const struct verdict_cause *cause)
 {
@@ -131,9 +177,7 @@ static void say_awaited(const struct report *report, struct sentence *sentence,
 		return;
 	}
 	say_other_thread(report, sentence, cause);
-	if (cause->other.function)
-		say(sentence, ", which %s", cause->is_other_away ? "waited" : "computed");
-	say_in(sentence, "in", &cause->other);
+	say_meanwhile(sentence, cause);
 }
 
 /* "waited in exchange (halo.c:70) for rank 1 of 2, which computed in refine (mesh.c:51)" */
@@ -157,26 +201,13 @@ static void say_rank(const struct report *report, struct sentence *sentence,
 		say(sentence, "one of %" PRIu32 " ranks", cause->others.count);
 	else
 		say(sentence, "%s", analysis_rank_text(process, rank, sizeof(rank)));
-	say(sentence, ", which %s", cause->is_other_away ? "waited" : "computed");
-	say_in(sentence, "in", &cause->other);
+	say_meanwhile(sentence, cause);
 }
 
 /* The words between the thread and its place, such as "waited for fsync (disk sda)". */
 static void say_wait(const struct verdict_cause *cause, struct sentence *sentence)
 {
-	static const char *const words[VERDICT_KIND_COUNT] = {
-		[VERDICT_FILE_READ] = "waited for a file",
-		[VERDICT_FILE_WRITE] = "waited to write a file",
-		[VERDICT_FILE_SYNC] = "waited for data to reach the disk",
-		[VERDICT_NETWORK] = "waited for the network",
-		[VERDICT_PIPE] = "waited for a pipe",
-		[VERDICT_CHILD_PROCESS] = "waited for a child process",
-		[VERDICT_SLEEP] = "slept",
-		[VERDICT_EVENT_WAIT] = "waited for an event",
-		[VERDICT_BLOCKED] = "was blocked",
-	};
-
-	say(sentence, " %s", array_text(words, ARRAY_COUNT(words), cause->kind, "was blocked"));
+	say(sentence, " %s", wait_words(cause->kind));
 	if (*cause->what)
 		say(sentence, ", %s%.*s,", cause->whats.count > 1 ? "most often " : "",
 		    SENTENCE_NAME, cause->what);
@@ -232,7 +263,7 @@ static void say_preempted(const struct report *report, const struct verdict_caus
 		say_what(cause, sentence);
 	}
 	if (cause->preempted_ns < cause->ns)
-		say(sentence, ", and %s there for %s of that time", own_code(cause->own_kind),
+		say(sentence, " (and %s there for %s of that time)", own_code(cause->own_kind),
 		    format_percent(cause->ns - cause->preempted_ns, cause->ns).text);
 }
 
@@ -294,7 +325,7 @@ void say_cause(const struct report *report, const struct verdict_cause *cause,
 		say(sentence, " %s", own_code(cause->kind));
 		say_in(sentence, "in", &cause->place);
 		if (cause->preempted_ns > cause->ns / 10)
-			say(sentence, ", preempted there for %s of that time",
+			say(sentence, " (preempted there for %s of that time)",
 			    format_percent(cause->preempted_ns, cause->ns).text);
 		return;
 	case VERDICT_THROTTLED:
@@ -356,4 +387,6 @@ void say_cause(const struct report *report, const struct verdict_cause *cause,
 		break;
 	}
 	say_in(sentence, "in", &cause->place);
+	if (cause->other_thread && cause->kind != VERDICT_THROTTLED)
+		say_awaited(report, sentence, cause);
 }

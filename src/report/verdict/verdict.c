@@ -21,6 +21,7 @@
 #include "analyze/text/incomplete.h"
 #include "base/array.h"
 #include "base/json.h"
+#include "base/number.h"
 #include "base/string.h"
 #include "report/table.h"
 #include "report/verdict/cause.h"
@@ -30,8 +31,9 @@ enum {
 	SENTENCES = 3,
 	CAUSES_WRITTEN = 10,
 	PLACES_SHOWN = 5,
-	MAX_PLACES = 12, /* as many as needed until the others have less than MAX_OTHERS */
-	MAX_OTHERS = 20, /* percent of the cause */
+	MAX_PLACES = 12,  /* as many as needed until the others have less than MAX_OTHERS */
+	MAX_OTHERS = 20,  /* percent of the cause */
+	MIN_OUTSIDE = 20, /* 1 / MIN_OUTSIDE of the steady part's time */
 	CAUSES_SHOWN = 6,
 	CAUSES_INDENT = 1 + 2 * TABLE_CELL + 2, /* columns before the text of a cause */
 	SLOWEST_INDENT = 6
@@ -99,8 +101,41 @@ static void say_busy(const struct report *report, const struct verdict *verdict,
 	    format_duration(wall_ns).text);
 }
 
-static void make_sentences(const struct report *report, const struct verdict *verdict,
-			   struct sentences *ret_sentences)
+/* A cause takes the place of the second one if it is twice as long and longer than the first. */
+static bool is_worth_more(const struct verdict_cause *cause, const struct verdict *verdict)
+{
+	const uint64_t first_ns = verdict->count ? verdict->causes[0].ns : 0;
+	const uint64_t second_ns = verdict->count > 1 ? verdict->causes[1].ns : 0;
+
+	return cause->kind != VERDICT_UNKNOWN && cause->ns > first_ns && cause->ns / 2 >= second_ns;
+}
+
+/* The largest cause outside of the steady part, if it matters more than the causes inside. */
+static int say_outside(const struct report *report, const struct verdict *verdict,
+		       struct sentences *sentences)
+{
+	const uint64_t wall_ns = verdict->steady->end - verdict->steady->begin;
+	struct verdict outside;
+	int error = verdict_make(report->analysis, report->frames, verdict->device, VERDICT_BESIDE,
+				 &outside);
+
+	if (!error && outside.count && outside.causes[0].ns >= wall_ns / MIN_OUTSIDE &&
+	    is_worth_more(&outside.causes[0], verdict)) {
+		struct sentence *sentence;
+
+		sentences->count = smaller(sentences->count, SENTENCES - 1);
+		sentence = &sentences->list[sentences->count++];
+		*sentence = (struct sentence){0};
+		say(sentence, "Outside of the steady part: ");
+		say_cause(report, &outside.causes[0], sentence);
+		say(sentence, ", %s.", format_duration(outside.causes[0].ns).text);
+	}
+	verdict_fini(&outside);
+	return error;
+}
+
+static int make_sentences(const struct report *report, const struct verdict *verdict,
+			  struct sentences *ret_sentences)
 {
 	static const char *const begins[] = {"Largest cause of idle: ", "Next: "};
 	const uint64_t wall_ns = verdict->steady->end - verdict->steady->begin;
@@ -108,12 +143,16 @@ static void make_sentences(const struct report *report, const struct verdict *ve
 	*ret_sentences = (struct sentences){.count = 1};
 	say_busy(report, verdict, &ret_sentences->list[0]);
 	for (size_t i = 0; i < verdict->count && i < ARRAY_COUNT(begins); i++) {
-		struct sentence *sentence = &ret_sentences->list[ret_sentences->count++];
+		struct sentence *sentence;
 
+		if (i && verdict->causes[i].ns < wall_ns / 100)
+			break;
+		sentence = &ret_sentences->list[ret_sentences->count++];
 		say(sentence, "%s", begins[i]);
 		say_cause(report, &verdict->causes[i], sentence);
 		say(sentence, ", %s.", format_percent(verdict->causes[i].ns, wall_ns).text);
 	}
+	return say_outside(report, verdict, ret_sentences);
 }
 
 /* False: there is no measured device with a command. */
@@ -167,9 +206,7 @@ static int make_verdict(const struct report *report, struct verdict *ret_verdict
 	if (!has_verdict(report, device))
 		return 0;
 	error = verdict_make(report->analysis, report->frames, device, VERDICT_STEADY, ret_verdict);
-	if (!error)
-		make_sentences(report, ret_verdict, ret_sentences);
-	return error;
+	return error ? error : make_sentences(report, ret_verdict, ret_sentences);
 }
 
 int report_put_verdict(const struct report *report)
@@ -350,9 +387,28 @@ static void write_cause(const struct report *report, const struct verdict *verdi
 		json_pair_object(json, "holder");
 		json_pair_text(json, "thread", thread_name(report, cause->other_thread));
 		write_place(&cause->other, json);
+		if (cause->other_away_ns > cause->ns / 2) {
+			json_pair_text(json, "wait", verdict_kind_name(cause->other_kind));
+			if (*cause->other_what)
+				json_pair_text(json, "object", cause->other_what);
+		}
 		if (cause->kind == VERDICT_OTHER_RANK)
 			json_pair_u64(json, "ns", cause->other_ns);
 		json_object_end(json);
+	}
+}
+
+/* The account's time that no thread and no command explains. */
+static void add_unknown(const struct account *account,
+			uint64_t sums[CAUSE_COUNT][VERDICT_KIND_COUNT])
+{
+	for (unsigned int cause = 0; cause < CAUSE_COUNT; cause++) {
+		uint64_t known = 0;
+
+		for (unsigned int kind = 0; kind < VERDICT_KIND_COUNT; kind++)
+			known += sums[cause][kind];
+		if (account->causes[cause] > known)
+			sums[cause][VERDICT_UNKNOWN] += account->causes[cause] - known;
 	}
 }
 
@@ -368,6 +424,7 @@ int report_write_idle_kinds(const struct report *report, size_t device, struct j
 	for (size_t i = 0; i < verdict.count; i++)
 		sums[verdict.causes[i].cause][verdict.causes[i].kind] += verdict.causes[i].ns;
 	verdict_fini(&verdict);
+	add_unknown(&report->analysis->devices[device].account, sums);
 	json_pair_object(json, "idle_kinds");
 	for (unsigned int cause = 0; cause < CAUSE_COUNT; cause++) {
 		if (!report->analysis->devices[device].account.causes[cause])
@@ -409,6 +466,20 @@ static void write_sentences(const struct sentences *sentences, struct json_write
 	json_array_end(json);
 }
 
+static void write_other_causes(const struct verdict *verdict, struct json_writer *json)
+{
+	uint64_t ns = 0, count = 0;
+
+	for (size_t i = CAUSES_WRITTEN; i < verdict->count; i++, count++)
+		ns += verdict->causes[i].ns;
+	if (!count)
+		return;
+	json_pair_object(json, "other_causes");
+	json_pair_u64(json, "count", count);
+	json_pair_u64(json, "ns", ns);
+	json_object_end(json);
+}
+
 int report_write_verdict(const struct report *report, struct json_writer *json)
 {
 	struct sentences sentences;
@@ -431,6 +502,7 @@ int report_write_verdict(const struct report *report, struct json_writer *json)
 		json_object_end(json);
 	}
 	json_array_end(json);
+	write_other_causes(&verdict, json);
 	json_object_end(json);
 	verdict_fini(&verdict);
 	return 0;

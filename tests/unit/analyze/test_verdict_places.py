@@ -189,6 +189,35 @@ with t.case("a thread with code of the user's is the one that is waited for"):
     first = verdict(*POOL, *kernels(1), *pool(4))["causes"][0]
     t.equal(holder(first), ("handle", "/home/u/app.py", 99), "its own place")
 
+with t.case("what that thread waited for"):
+    for what, kind, words in (("pread64%20(/x.bin,%20disk%20vda)", "file_read", "which waited for a file, pread64 (/x.bin, disk vda), in handle"),
+                              ("clock_nanosleep", "sleep", "which slept in handle"), ("what_else", "blocked", "which was blocked, what_else, in")):
+        found = verdict(*POOL, *kernels(1), *(line.replace("read%20(pipe)", what) for line in pool(4, "")))
+        t.equal((found["causes"][0]["kind"], found["causes"][0]["holder"].get("wait")), ("thread_wait", kind), what)
+        t.true(words in found["sentences"][1], found["sentences"][1])
+
+with t.case("a thread that was preempted there for a moment first computed there"):
+    def preempted_first():
+        for i in range(ROUNDS):
+            begin, end = i * PERIOD + KERNEL, i * PERIOD + 99 * MS
+            yield f"switch 1 {begin} blocked stack=1 wait=futex"
+            yield f"switch 2 {begin + 10} preempted stack=4"
+            yield f"switch 2 {begin + 20000} in"
+            for time in range(begin + STEP // 2, end, STEP):
+                yield f"sample 2 {time} {STEP} stack=4"
+            yield f"switch 1 {end} in waker=2"
+
+    found = verdict(*POOL, *kernels(1), *preempted_first())
+    t.equal(found["causes"][0]["holder"].get("wait"), None, "no wait")
+    t.true("for thread 2002 (results), which computed in handle (app.py:99)" in found["sentences"][1], found["sentences"][1])
+
+with t.case("a wait for an event or a pipe names the thread that ended it"):
+    for what, words in (("epoll_wait", "waited for an event, epoll_wait, in map_chunks (app.py:19) for thread 2002 (results)"),
+                        ("read%20(pipe)", "waited for a pipe, read (pipe), in map_chunks (app.py:19) for thread 2002 (results)")):
+        lines = (line.replace("wait=futex", f"wait={what}") for line in pool(4, ""))
+        text = verdict(*POOL, *kernels(1), *lines)["text"]
+        t.true(words in text, text)
+
 with t.case("a thread that no other one woke"):
     first = verdict(*POOL, *kernels(1), *pool(2, ""))["causes"][0]
     t.equal(holder(first), ("_recv", "/usr/lib/python3/connection.py", 379), "its own place")
