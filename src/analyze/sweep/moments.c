@@ -52,6 +52,8 @@ size_t sweep_first_moment(const struct thread_state *state, uint64_t time_ns)
 	return low;
 }
 
+/* kept: the times at which a gap may begin. None: no device has run a command yet, so the first gap
+ * begins before all moments. */
 static void forget_moments(struct sweep_per_thread *per_thread, size_t thread, const uint64_t *kept,
 			   size_t count)
 {
@@ -59,6 +61,8 @@ static void forget_moments(struct sweep_per_thread *per_thread, size_t thread, c
 	uint64_t earliest = UINT64_MAX;
 	size_t old = 0, all = state->moments_count - state->moments_first;
 
+	if (!count)
+		return;
 	for (size_t i = 0; i < count; i++)
 		if (kept[i] < earliest)
 			earliest = kept[i];

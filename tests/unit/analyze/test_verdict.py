@@ -128,6 +128,17 @@ with t.case("a place that is preempted for a short time computes, and nobody ran
     t.equal((found["kind"], found["ns"], found["preempted_ns"]), ("computing", IDLE_NS, 2 * (ROUNDS - 1) * 10000), "the place")
     t.equal((found.get("what"), found.get("holder")), (None, None), "only of the time in which it was preempted")
 
+with t.case("a long start with many switches keeps its samples"):
+    START = 400_000_000
+    begin = [line for i in range(2000) for line in (
+        f"switch 1 {i * 200000 + 100} preempted stack=1 wait=stress", f"switch 1 {i * 200000 + 50000} in",
+        *([f"sample 1 {i * 200000 + 100000} 5000000 stack=1"] if i % 25 == 0 else []))]
+    trace = t.described("start.duet", f"window 0 {START + 1000}", *GPU[:4], *GPU[5:], *begin,
+                        f"launch 1 1 1 {START} {START + 10} kernel name=k stack=1", f"execution 1 1 1 {START} {START} {START + 20} {START + 1000}")
+    kinds = t.report(trace)["devices"][0]["idle_kinds"]["nothing_to_do"]
+    t.true(kinds.get("blocked", 0) < 10, f"no more than the rounding: {kinds}")
+    t.true(kinds["preempted"] == 2000 * 49900 and kinds["computing"] > START * 0.7, f"{kinds}")
+
 with t.case("launches that were missed make the verdict uncertain"):
     def certain(kernel):
         samples_of = (f"instruction 1 {50000 + i * ROUND_NS} {kernel} 0 count=10 end={50000 + (i + 1) * ROUND_NS} device=1" for i in range(ROUNDS - 1))
