@@ -150,7 +150,7 @@ struct analysis_process {
 	/* Sums of all its threads in the window; see struct analysis_thread. */
 	uint64_t threads, samples;
 	bool has_times;
-	uint64_t on_cpu_ns, blocked_ns, preempted_ns;
+	uint64_t on_cpu_ns, blocked_ns, preempted_ns, unknown_ns;
 };
 
 /* How one thread spent the window, from its first row to its end. */
@@ -160,8 +160,9 @@ struct analysis_thread {
 	size_t process;   /* index into the analysis */
 	uint32_t stack;   /* one stack of the thread, preferably a call's; 0: none */
 	uint64_t samples; /* from sources that measure time */
-	bool has_times;   /* its switches are known; false: the three times below are 0 */
+	bool has_times;   /* its switches are known; false: the times below are 0 */
 	uint64_t on_cpu_ns, blocked_ns, preempted_ns;
+	uint64_t unknown_ns; /* rows of switches were lost then */
 };
 
 /* The thread that launched and the queue it used, or the thread that was off its processor: ids. 0:
@@ -484,6 +485,7 @@ struct analysis_loss {
 	uint32_t kind, reason;
 	uint64_t count;     /* lost rows of losses whose size is known */
 	uint64_t uncounted; /* losses of unknown size: each is one row or more */
+	bool is_unbounded;  /* the time of one of these losses is not known */
 };
 
 struct analysis_code {
@@ -523,8 +525,9 @@ struct analysis_cpu {
 	size_t threads_count;
 	struct analysis_away *aways; /* in no order */
 	size_t aways_count;
-	bool knows_switches; /* the trace has switches and lost none; false: no thread has times,
-				and aways is empty */
+	bool knows_switches; /* the trace has switches, and the time is known of those that are
+				lost; false: no thread has times, and aways is empty */
+	bool has_switch_losses; /* some are lost */
 	struct analysis_state *states; /* in no order */
 	size_t states_count;
 	struct analysis_waker *wakers; /* a waker's number is its index + 1 */

@@ -244,13 +244,13 @@ void report_write_sources(const struct report *report, struct json_writer *json)
 /* Times of a thread, or of all threads of a process. */
 struct report_times {
 	bool is_known; /* switches were recorded */
-	uint64_t on_cpu_ns, blocked_ns, preempted_ns;
+	uint64_t on_cpu_ns, blocked_ns, preempted_ns, unknown_ns;
 	uint64_t samples;
 };
 
 int report_put_process_times(const struct report *report); /* -ENOMEM; prints only known times */
 struct report_times report_process_times(const struct analysis_process *process);
-/* The keys samples, on_cpu_ns, blocked_ns and preempted_ns, as far as they are known. */
+/* The keys samples, on_cpu_ns, blocked_ns, preempted_ns and unknown_ns, as far as they are known. */
 void report_write_times(const struct report_times *times, struct json_writer *json);
 
 /* ---- report/ranges.c ---- */

@@ -354,11 +354,13 @@ static void add_outside(struct gap *gap, uint64_t length)
 	const struct calls_sum last = calls_until(command->away, gap->end);
 	uint64_t preempted = clamp(last.wait_ns - first.wait_ns, 0, length);
 	uint64_t blocked = clamp(last.call_ns - first.call_ns, 0, length - preempted);
+	uint64_t unknown = clamp(last.duet_ns - first.duet_ns, 0, length - preempted - blocked);
 
 	gap->has_away = true;
 	gap_add(gap, CAUSE_PREEMPTED, preempted);
 	gap_add(gap, CAUSE_BLOCKED, blocked);
-	gap_add(gap, CAUSE_ON_CPU, length - preempted - blocked);
+	gap_add(gap, CAUSE_HOST, unknown);
+	gap_add(gap, CAUSE_ON_CPU, length - preempted - blocked - unknown);
 }
 
 /* Passes the gap to on_thread. Returns whether the thread's switches are known there. */

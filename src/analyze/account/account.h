@@ -60,7 +60,7 @@ struct account_command {
 	const struct calls *calls; /* the launching thread's; NULL: not known */
 	struct calls_sum at_enter; /* calls_until(calls, enter) */
 	/* When that thread was off its processor outside of calls. wait_ns: preempted; call_ns:
-	 * blocked. NULL: not known. */
+	 * blocked; duet_ns: not known whether it was. NULL: not known. */
 	const struct calls *away;
 	uint64_t watched_ns; /* `away` is known from then on */
 	uint32_t thread;     /* passed to on_thread and on_calls */

@@ -110,7 +110,8 @@ static void on_away(void *context, enum calls_state state, uint64_t until)
 {
 	static const enum account_cause causes[] = {[CALLS_OUTSIDE] = CAUSE_ON_CPU,
 						    [CALLS_WAIT] = CAUSE_PREEMPTED,
-						    [CALLS_CALL] = CAUSE_BLOCKED};
+						    [CALLS_CALL] = CAUSE_BLOCKED,
+						    [CALLS_DUET] = CAUSE_HOST};
 
 	emit_until(context, causes[state], until);
 }

@@ -20,7 +20,7 @@ static int add_span(struct sweep *sweep, size_t thread, const struct event_api *
 
 	if (thread == sweep->entities.threads.count)
 		return 0;
-	error = sweep_come_back(sweep, thread, row->begin, 0);
+	error = sweep_state_called(sweep, thread, row->begin);
 	if (!error)
 		error = sweep_thread_called(sweep, thread, row);
 	if (!error)

@@ -83,10 +83,17 @@ struct thread_called {
 	uint64_t last_end;
 };
 
+/* The losses of switches that a thread has passed. */
+struct loss_cursor {
+	size_t next;   /* index of the next one */
+	uint64_t from; /* latest row of the thread inside of that one or of an earlier one */
+};
+
 /* The state of one thread, from its switches and samples: on a processor, or away from it. */
 struct thread_state {
 	struct calls away;   /* off its processor, outside of calls: CALLS_WAIT is preempted,
-				CALLS_CALL blocked */
+				CALLS_CALL blocked, CALLS_DUET not known */
+	struct loss_cursor losses;
 	uint64_t watched_ns; /* its first switch or sample; UINT64_MAX: none */
 	uint64_t since_ns;   /* away since then; UINT64_MAX: not away, or inside of a call */
 	uint32_t stack;      /* its stack when it went away; 0: not known */
@@ -119,6 +126,7 @@ struct thread_time {
 	uint32_t stack, wait_string;
 	bool is_preempted, has_exited;
 	bool has_called_stack; /* a call has recorded its stack, which is complete */
+	struct loss_cursor losses;
 };
 
 /* The command of a device with the latest end so far. */
@@ -302,6 +310,14 @@ struct sweep_ranks {
 	struct pair_map stacks; /* (stack, 0) -> 1: it is inside of the MPI library, 0: it is not */
 };
 
+/* sweep/switch_losses.c: disjoint intervals in which rows of switches were lost, ascending. */
+struct sweep_switch_losses {
+	struct switch_loss {
+		uint64_t begin, end;
+	} * list; /* owned */
+	size_t count, capacity;
+};
+
 /* Kinds of rows that the trace has. */
 struct sweep_trace {
 	bool has_instructions;
@@ -325,6 +341,7 @@ struct sweep {
 	struct sweep_ranges ranges;
 	struct sweep_thread_states thread_states;
 	struct sweep_ranks ranks_of_job;
+	struct sweep_switch_losses switch_losses;
 	struct sweep_instructions instructions;
 	struct addresses *addresses; /* owned; NULL: the trace has no such samples */
 	struct windows *windows;     /* owned; NULL: the trace has no such samples */
@@ -649,9 +666,8 @@ int sweep_count_ranks(struct sweep *sweep, size_t device, const struct account_p
 void sweep_states_fini(struct sweep *sweep);
 int sweep_take_sample(struct sweep *sweep, const struct event_cpu_sample *row);
 int sweep_take_switch(struct sweep *sweep, const struct event_switch *row);
-/* A thread is on a processor again, because it makes a call or was switched to. waker: number of
- * the chain that woke it; 0: not known. */
-int sweep_come_back(struct sweep *sweep, size_t thread, uint64_t time_ns, uint32_t waker);
+/* A thread makes a call, so it is on a processor. */
+int sweep_state_called(struct sweep *sweep, size_t thread, uint64_t time_ns);
 /* Adds idle time of a device that falls in a call. */
 int sweep_add_call(struct sweep *sweep, size_t device, const struct account_piece *piece,
 		   const struct thread_call *call, struct observed_part part);
@@ -668,6 +684,29 @@ int sweep_on_thread(void *context, const struct account *account,
 /* Divides the idle time of each cause among the stacks seen. Call after the accounts were closed.
  * */
 int sweep_close_states(struct sweep *sweep);
+
+/* ---- sweep/switch_losses.c ---- */
+
+/* Whether the times of the lost switches are known. */
+bool sweep_is_bounded_loss(const struct event_loss *loss);
+int sweep_make_switch_losses(struct sweep *sweep);
+void sweep_switch_losses_fini(struct sweep_switch_losses *losses);
+
+/* A row that shows what a thread did. */
+struct thread_row {
+	uint64_t time;
+	bool is_entry; /* it enters a processor; is_woken: the row names its waker */
+	bool is_woken;
+};
+
+/* The time before a row in which the state of its thread is not known. */
+struct switch_gap {
+	bool has_any;
+	bool is_inside; /* it lasts beyond the row */
+	uint64_t from, until;
+};
+struct switch_gap sweep_pass_losses(const struct sweep *sweep, struct loss_cursor *cursor,
+				    const struct thread_row *row);
 
 /* ---- sweep/calls.c ---- */
 

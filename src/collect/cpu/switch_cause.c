@@ -312,7 +312,10 @@ void switch_causes_each_second(struct cpu *cpu, uint64_t now_ns)
 	lost = kernel_watch_sweep(cpu->who.watch, now_ns - SWEEP_NS);
 	/* in a recording of the machine, lost BPF records are lost switches; otherwise only
 	 * causes */
-	*(cpu->who.is_machine ? &cpu->losses.others : &cpu->who.lost) += lost;
+	if (cpu->who.is_machine)
+		cpu_lose_switches(cpu, cpu->losses.since_ns, host_clocks_now_ns(), lost);
+	else
+		cpu->who.lost += lost;
 }
 
 /* ---- preemptor and waker --------------------------------------------------------------------- */

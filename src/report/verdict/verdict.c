@@ -63,7 +63,7 @@ static bool has_lost_states(const struct analysis *analysis)
 		const struct analysis_loss *loss = &analysis->losses[i];
 
 		if (loss->kind == EVENT_API || loss->kind == EVENT_LAUNCH ||
-		    (loss->kind == EVENT_SWITCH && loss->reason != LOSS_UNSEEN))
+		    (loss->kind == EVENT_SWITCH && loss->reason != LOSS_UNSEEN && loss->is_unbounded))
 			return true;
 	}
 	return false;
