@@ -89,6 +89,13 @@ static int on_instruction(struct sweep *sweep, const struct event_instruction_sa
 	return sweep_give_instruction(sweep, row, path, is_estimated);
 }
 
+static int on_range(struct sweep *sweep, const struct event_range *row)
+{
+	int error = sweep_take_range(sweep, row);
+
+	return error ? error : sweep_take_overhead(sweep, row);
+}
+
 static int on_item(struct sweep *sweep, const struct order_item *item)
 {
 	int error;
@@ -119,7 +126,7 @@ static int on_item(struct sweep *sweep, const struct order_item *item)
 	case EVENT_INSTRUCTION_SAMPLE:
 		return on_instruction(sweep, item->row);
 	case EVENT_RANGE:
-		return sweep_take_range(sweep, item->row);
+		return on_range(sweep, item->row);
 	case EVENT_COUNTER:
 		return sweep_count_in_ranges(sweep, item->row);
 	default:

@@ -324,6 +324,10 @@ struct analysis_path {
 	uint64_t steady[CAUSE_COUNT]; /* that in the steady part, as account_steady.causes */
 	uint64_t slowest[CAUSE_COUNT]; /* that in the slowest iteration */
 	uint64_t not_started_ns;       /* as account.not_started_ns */
+	/* Parts of CAUSE_RUNTIME in which the command buffer was full. */
+	struct analysis_full_idle {
+		uint64_t ns, steady_ns, slowest_ns;
+	} full;
 };
 
 /* One link in a chain of wakers: the thread that woke a blocked thread, the thread that had woken
@@ -368,6 +372,10 @@ struct analysis_state {
 	uint32_t wait;  /* number of the wait, as in analysis_holding; 0: none */
 	uint32_t waker; /* BLOCKED: number of the waker, if no holder is known; 0: not known */
 	bool is_own; /* PREEMPTED: the thread that got the processor belongs to the same process */
+	/* ON_CPU, API_…: the stack of the call that began a stream capture, plus 1; 0: the thread
+	 * captured no stream */
+	uint32_t capture;
+	bool is_full; /* API_…: a launch that waited because the command buffer was full */
 	uint64_t seen;     /* weight of samples, number of intervals, or ns in calls */
 	uint64_t known_ns; /* time in intervals whose stack was recorded */
 	/* BLOCKED, intervals shorter than 50 ms, by length class. In a row with a stack or a wait:
@@ -546,6 +554,13 @@ static inline uint32_t analysis_awaited_thread(const struct analysis_cpu *cpu, u
 	return holder || !waker ? holder : cpu->wakers[waker - 1].thread;
 }
 
+/* Launches in the window that waited because the command buffer was full. */
+struct analysis_full {
+	uint64_t launches, ns, longest_ns;
+	uint32_t stack;   /* of the longest one; 0: not known */
+	bool is_reported; /* by the driver; false: estimated from the depth of queues */
+};
+
 /* The program's API calls and its ranges. */
 struct analysis_program {
 	struct analysis_call *calls; /* largest total first */
@@ -563,6 +578,7 @@ struct analysis_program {
 	bool has_range_idle; /* the execution times of all devices are known */
 	struct analysis_range_metric *range_metrics; /* sorted by range, then by series */
 	size_t range_metrics_count;
+	struct analysis_full full;
 	uint64_t ranges_unbegun; /* ends of ranges whose begin is not in the trace */
 };
 

@@ -121,6 +121,8 @@ void report_write_overlap(const struct overlap *overlap, struct json_writer *jso
 /* A table, and the key "api". */
 void report_put_calls(const struct report *report);
 void report_write_calls(const struct report *report, struct json_writer *json);
+/* The key "command_buffer_full"; nothing if no launch waited for that. */
+void report_write_full(const struct report *report, struct json_writer *json);
 
 /* ---- report/groups.c ---- */
 

@@ -39,6 +39,7 @@ void gap_add_finer(struct gap *gap, enum account_cause cause, enum account_cause
 					  .ns = idle_ns,
 					  .is_steady = gap->is_steady,
 					  .is_slowest = gap->is_slowest,
+					  .is_full = gap->is_full,
 					  .awaited = owner ? owner->awaited : 0};
 
 	gap->left[cause] += idle_ns;

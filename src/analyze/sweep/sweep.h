@@ -62,6 +62,9 @@ struct state_wait {
 	uint32_t waker;  /* number of the analysis's wakers; 0: not known */
 	uint32_t device; /* call: index + 1 of the device that it waits for; 0: not known */
 	bool is_own;     /* preempted by a thread of its own process */
+	/* As in struct analysis_state; a capture has no waker. */
+	uint32_t capture;
+	bool is_full;
 };
 
 /* A call of a thread, or several merged calls from one place. */
@@ -74,6 +77,16 @@ struct thread_call {
 			inside of the call has it */
 	bool is_earlier; /* inside of an earlier call of the function by this thread */
 	bool is_wait, is_launch;
+	uint32_t capture; /* as in struct analysis_state */
+	bool is_full;
+};
+
+/* The last launch of a thread. */
+struct thread_launch {
+	uint64_t enter, exit;
+	uint64_t number; /* the launch's, as in struct open_command */
+	uint32_t place;  /* of its command, while that has this number */
+	uint32_t function, stack;
 };
 
 /* The calls of a thread that an open idle gap may still need, in the order of their begin. */
@@ -112,6 +125,9 @@ struct thread_state {
 	uint64_t gil_until;
 	uint32_t gil_function, gil_stack;
 	bool has_launched;
+	struct thread_launch launch;
+	uint32_t captures; /* streams that it captures */
+	uint32_t capture;  /* as in struct analysis_state; 0: none */
 	uint64_t batch_enter, batch_correlation; /* its last launch of a batch; 0: none */
 	struct thread_called called;
 	/* in the order of their end; only those that an open idle gap may still need */
@@ -276,6 +292,7 @@ struct sweep_thread_states {
 	struct pair_map wait_numbers; /* (wait string << 32 | holder, waker) -> number of waits */
 	/* (thread, function) -> the last stack seen inside of a call without one of its own */
 	struct pair_map called_stacks;
+	struct pair_map captures; /* (function, 0) -> enum capture_function */
 	struct state_wait *waits; /* owned; number 0 is none */
 	size_t waits_count, waits_capacity;
 };
@@ -716,7 +733,25 @@ int sweep_note_call(struct sweep *sweep, size_t thread, const struct event_api *
 		    bool is_launch);
 /* Uses the stack of a sample or a switch for the call of the thread that it is in. */
 int sweep_see_in_call(struct sweep *sweep, size_t thread, uint64_t time_ns, uint32_t stack);
+/* Marks time of a thread in which its launch waited because the command buffer was full. */
+int sweep_note_full(struct sweep *sweep, size_t thread, uint64_t begin, uint64_t end);
 int sweep_on_calls(void *context, const struct account *account, const struct account_piece *piece);
+
+/* ---- sweep/captures.c ---- */
+
+/* Call before and after the row of a call is noted. */
+int sweep_begin_capture(struct sweep *sweep, size_t thread, const struct event_api *row);
+int sweep_end_capture(struct sweep *sweep, size_t thread, const struct event_api *row);
+/* Marks the thread's calls from this time on as in a capture, or as in none. */
+int sweep_mark_capture(struct thread_called *called, uint64_t time_ns, uint32_t capture);
+
+/* ---- sweep/full_buffers.c ---- */
+
+/* Takes a range that the driver reports. */
+int sweep_take_overhead(struct sweep *sweep, const struct event_range *row);
+/* Notes a launch that is not a part of a batch. place CORRELATE_NONE: it opened no command. */
+int sweep_note_launch(struct sweep *sweep, size_t thread, const struct event_launch *row,
+		      uint32_t place);
 
 /* ---- sweep/threads.c ---- */
 

@@ -221,6 +221,8 @@ int sweep_take_switch(struct sweep *sweep, const struct event_switch *row)
 int sweep_take_sample(struct sweep *sweep, const struct event_cpu_sample *row)
 {
 	size_t thread = entity_index_find(&sweep->entities.threads, row->thread);
+	struct thread_state *state = &sweep->per_thread.states[thread];
+	uint32_t wait;
 	bool is_inside;
 	int error = pass_losses(sweep, thread, &(struct thread_row){.time = row->time}, &is_inside);
 
@@ -233,11 +235,13 @@ int sweep_take_sample(struct sweep *sweep, const struct event_cpu_sample *row)
 	if (is_inside)
 		return 0;
 	sweep_see_rank(sweep, thread, row->stack);
-	sweep->per_thread.states[thread].sampled_ns = row->time;
-	sweep->per_thread.states[thread].sampled_stack = row->stack;
-	return sweep_keep_moment(
-		&sweep->per_thread.states[thread],
-		&(struct thread_moment){row->time, row->time, row->weight, row->stack, 0, false});
+	state->sampled_ns = row->time;
+	state->sampled_stack = row->stack;
+	error = sweep_find_wait(sweep, &(struct state_wait){.capture = state->capture}, &wait);
+	if (error)
+		return error;
+	return sweep_keep_moment(state, &(struct thread_moment){row->time, row->time, row->weight,
+								row->stack, wait, false});
 }
 
 void sweep_states_fini(struct sweep *sweep)
@@ -258,4 +262,5 @@ void sweep_states_fini(struct sweep *sweep)
 	pair_map_fini(&states->gils.rows);
 	pair_map_fini(&states->wait_numbers);
 	pair_map_fini(&states->called_stacks);
+	pair_map_fini(&states->captures);
 }

@@ -119,13 +119,6 @@ static bool is_on_processor(enum verdict_kind kind)
 	       kind == VERDICT_PAGE_FAULT || kind == VERDICT_GARBAGE_COLLECTION;
 }
 
-bool verdict_is_call(enum verdict_kind kind)
-{
-	return kind == VERDICT_BUILD || kind == VERDICT_MODULE_LOAD || kind == VERDICT_ALLOCATION ||
-	       kind == VERDICT_FREE || kind == VERDICT_CALL || kind == VERDICT_DEVICE_WAIT ||
-	       kind == VERDICT_OTHER_DEVICE || kind == VERDICT_LAUNCH_CALL;
-}
-
 /* The function that was called, or the program that ran instead. "": the key does not have it. */
 static void write_what(const struct verdict *verdict, const struct verdict_cause *cause,
 		       bool has_line, char ret_what[NAME_PATTERN_BYTES])
@@ -136,6 +129,7 @@ static void write_what(const struct verdict *verdict, const struct verdict_cause
 	if (cause->kind == VERDICT_PREEMPTED && is_finest)
 		name_pattern(cause->what, ret_what);
 	else if (cause->kind == VERDICT_CALL || cause->kind == VERDICT_DEVICE_WAIT ||
+		 cause->kind == VERDICT_STREAM_CAPTURE ||
 		 (is_finest && verdict_is_call(cause->kind)))
 		snprintf(ret_what, NAME_PATTERN_BYTES, "%s", cause->what);
 }
@@ -434,6 +428,20 @@ static bool is_for_all_ranks(const struct maker *maker, const struct analysis_st
 	return (process && process->rank_count == 2) || verdict_is_collective(names, count);
 }
 
+/* A capture has one place: that of the call which began it, if its stack is known. */
+static int add_capture(struct maker *maker, const struct analysis_state *state,
+		       struct verdict_cause *cause)
+{
+	struct verdict_place begun;
+
+	if (verdict_find_place(maker->frames, state->capture - 1, &begun))
+		return -ENOMEM;
+	if (begun.function)
+		cause->place = begun;
+	cause->what = "";
+	return add_cause(maker, cause);
+}
+
 static int add_state(struct maker *maker, const struct analysis_state *state, bool has_place)
 {
 	struct verdict_cause cause = {
@@ -460,6 +468,8 @@ static int add_state(struct maker *maker, const struct analysis_state *state, bo
 	if (is_seen_inside(state))
 		count = count_callers(names, count, cause.what);
 	name_place(maker->frames, names, count, &cause.place);
+	if (cause.kind == VERDICT_STREAM_CAPTURE && state->capture)
+		return add_capture(maker, state, &cause);
 	if (is_for_thread(cause.kind) || cause.kind == VERDICT_PREEMPTED)
 		cause.other_thread = other_thread_of(maker->analysis, state);
 	if (cause.kind == VERDICT_PREEMPTED && verdict_is_rank_wait(names, count) &&
@@ -489,6 +499,13 @@ static int add_path_part(struct maker *maker, const struct analysis_path *path,
 	return error ? error : add_cause(maker, &added);
 }
 
+static uint64_t full_of(const struct maker *maker, const struct analysis_path *path)
+{
+	if (maker->verdict->scope == VERDICT_SLOWEST)
+		return path->full.slowest_ns;
+	return is_whole(maker->verdict) ? path->full.ns : path->full.steady_ns;
+}
+
 /* In the whole window, a part of the unknown time follows a launch without a known submission; in
  * the steady part that time is CAUSE_LATENCY. */
 static int add_path_cause(struct maker *maker, const struct analysis_path *path,
@@ -497,10 +514,14 @@ static int add_path_cause(struct maker *maker, const struct analysis_path *path,
 	uint64_t late_ns = is_whole(maker->verdict) && cause == CAUSE_UNKNOWN
 				   ? smaller(path->not_started_ns, ns)
 				   : 0;
+	const uint64_t full_ns = cause == CAUSE_RUNTIME ? full_of(maker, path) : 0;
 	int error = add_path_part(maker, path, cause, VERDICT_LAUNCHED_NOT_STARTED, late_ns);
 
+	if (!error)
+		error = add_path_part(maker, path, cause, VERDICT_COMMAND_BUFFER_FULL, full_ns);
 	return error ? error
-		     : add_path_part(maker, path, cause, verdict_kind_of_path(cause), ns - late_ns);
+		     : add_path_part(maker, path, cause, verdict_kind_of_path(cause),
+				     ns - late_ns - full_ns);
 }
 
 /* A part of the time in which a path's commands waited, by the command or event that they awaited.

@@ -42,6 +42,8 @@ struct frames;
 	X(CALL, call)                                 \
 	X(DEVICE_WAIT, device_wait)                   \
 	X(LAUNCH_CALL, launch_call)                   \
+	X(COMMAND_BUFFER_FULL, command_buffer_full)   \
+	X(STREAM_CAPTURE, stream_capture)             \
 	X(SUBMISSION, submission)                     \
 	X(DEPENDENCY, dependency)                     \
 	X(OTHER_DEVICE, other_device)                 \
