@@ -345,8 +345,8 @@ static void forget_host(struct analysis *analysis)
 		account_forget_host(analysis->paths[i].causes);
 }
 
-/* Whether switches may be lost at any time. A loss of this kind can stand for other rows too, because the BPF
- * programs count the rows that did not fit into their ring together. */
+/* Whether switches may be lost at any time. A loss of this kind can stand for other rows too,
+ * because the BPF programs count the rows that did not fit into their ring together. */
 static bool has_lost_switches(const struct analysis *analysis)
 {
 	for (size_t i = 0; i < analysis->losses_count; i++)

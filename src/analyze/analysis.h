@@ -375,7 +375,7 @@ struct analysis_state {
 	/* ON_CPU, API_…: the stack of the call that began a stream capture, plus 1; 0: the thread
 	 * captured no stream */
 	uint32_t capture;
-	bool is_full; /* API_…: a launch that waited because the command buffer was full */
+	bool is_full;      /* API_…: a launch that waited because the command buffer was full */
 	uint64_t seen;     /* weight of samples, number of intervals, or ns in calls */
 	uint64_t known_ns; /* time in intervals whose stack was recorded */
 	/* BLOCKED, intervals shorter than 50 ms, by length class. In a row with a stack or a wait:
@@ -533,8 +533,8 @@ struct analysis_cpu {
 	size_t threads_count;
 	struct analysis_away *aways; /* in no order */
 	size_t aways_count;
-	bool knows_switches; /* the trace has switches, and the time is known of those that are
-				lost; false: no thread has times, and aways is empty */
+	bool knows_switches;    /* the trace has switches, and the time is known of those that are
+				   lost; false: no thread has times, and aways is empty */
 	bool has_switch_losses; /* some are lost */
 	struct analysis_state *states; /* in no order */
 	size_t states_count;
@@ -557,7 +557,7 @@ static inline uint32_t analysis_awaited_thread(const struct analysis_cpu *cpu, u
 /* Launches in the window that waited because the command buffer was full. */
 struct analysis_full {
 	uint64_t launches, ns, longest_ns;
-	uint32_t stack;   /* of the longest one; 0: not known */
+	uint32_t stack;   /* the longest one's; 0: not known */
 	bool is_reported; /* by the driver; false: estimated from the depth of queues */
 };
 

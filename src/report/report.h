@@ -252,7 +252,8 @@ struct report_times {
 
 int report_put_process_times(const struct report *report); /* -ENOMEM; prints only known times */
 struct report_times report_process_times(const struct analysis_process *process);
-/* The keys samples, on_cpu_ns, blocked_ns, preempted_ns and unknown_ns, as far as they are known. */
+/* The keys samples, on_cpu_ns, blocked_ns, preempted_ns and unknown_ns, as far as they are known.
+ */
 void report_write_times(const struct report_times *times, struct json_writer *json);
 
 /* ---- report/ranges.c ---- */

@@ -47,14 +47,15 @@ static void rows_fini(struct rows *rows)
 
 static struct report_times times_of(const struct analysis_thread *thread)
 {
-	return (struct report_times){thread->has_times, thread->on_cpu_ns, thread->blocked_ns,
+	return (struct report_times){thread->has_times,    thread->on_cpu_ns,  thread->blocked_ns,
 				     thread->preempted_ns, thread->unknown_ns, thread->samples};
 }
 
 struct report_times report_process_times(const struct analysis_process *process)
 {
-	return (struct report_times){process->has_times, process->on_cpu_ns, process->blocked_ns,
-				     process->preempted_ns, process->unknown_ns, process->samples};
+	return (struct report_times){process->has_times,  process->on_cpu_ns,
+				     process->blocked_ns, process->preempted_ns,
+				     process->unknown_ns, process->samples};
 }
 
 static bool is_empty(const struct report_times *times)

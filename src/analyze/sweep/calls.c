@@ -35,8 +35,8 @@ static bool is_between(const uint64_t *moments, size_t count, uint64_t after, ui
 static bool is_one_place(const struct thread_call *a, const struct thread_call *b)
 {
 	return a->function == b->function && a->stack == b->stack && a->device == b->device &&
-	       a->is_own == b->is_own && a->is_wait == b->is_wait &&
-	       a->capture == b->capture && a->is_full == b->is_full;
+	       a->is_own == b->is_own && a->is_wait == b->is_wait && a->capture == b->capture &&
+	       a->is_full == b->is_full;
 }
 
 /* An earlier call from the same place, with no moment between the two at which a gap may begin or
@@ -172,8 +172,7 @@ int sweep_note_call(struct sweep *sweep, size_t thread, const struct event_api *
 					      .is_own = row->stack != 0,
 					      .is_earlier = stack && !row->stack,
 					      .is_wait = row->type == API_TYPE_WAIT,
-					      .capture =
-						      sweep->per_thread.states[thread].capture,
+					      .capture = sweep->per_thread.states[thread].capture,
 					      .is_launch = is_launch}))
 		return -ENOMEM;
 	called->last_end = end;

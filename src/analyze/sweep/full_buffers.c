@@ -17,7 +17,7 @@
 
 #include "analyze/sweep/sweep.h"
 
-/* A launch that lasts so long while its queue has so many commands is estimated to wait. */
+/* A launch that lasts FULL_NS or more while its queue has more commands is estimated to wait. */
 enum { FULL_NS = 100000, FULL_COMMANDS = 1000 };
 
 static uint64_t inside_window(const struct analysis *analysis, uint64_t begin, uint64_t end)
@@ -69,19 +69,21 @@ static bool is_around(const struct sweep *sweep, size_t thread, const struct eve
 	       (!row->process || (process->process && process->process->id == row->process));
 }
 
-/* The thread with the shortest launch around the begin of a range. */
+/* The thread whose launch ends nearest to the end of a range that begins in it: the launch goes on
+ * when there is room. Two ranks on one host wait at the same time. */
 static size_t find_launching(const struct sweep *sweep, const struct event_range *row)
 {
 	const size_t count = sweep->entities.threads.count;
 	size_t found = count;
-	uint64_t shortest_ns = UINT64_MAX;
+	uint64_t nearest_ns = UINT64_MAX;
 
 	for (size_t i = 0; i < count; i++) {
-		const struct thread_launch *launch = &sweep->per_thread.states[i].launch;
+		const uint64_t exit = sweep->per_thread.states[i].launch.exit;
+		const uint64_t apart_ns = larger(exit, row->end) - smaller(exit, row->end);
 
-		if (!is_around(sweep, i, row) || launch->exit - launch->enter >= shortest_ns)
+		if (!is_around(sweep, i, row) || apart_ns >= nearest_ns)
 			continue;
-		shortest_ns = launch->exit - launch->enter;
+		nearest_ns = apart_ns;
 		found = i;
 	}
 	return found;
@@ -127,8 +129,9 @@ int sweep_note_launch(struct sweep *sweep, size_t thread, const struct event_lau
 				       .place = place,
 				       .function = row->function_string,
 				       .stack = row->stack};
-	if (sweep->analysis->program.full.is_reported || row->result || (row->flags & LAUNCH_BLOCKING) ||
-	    row->exit - row->enter < FULL_NS || !is_deep(&sweep->analysis->queues[queue], sweep->analysis))
+	if (sweep->analysis->program.full.is_reported || row->result ||
+	    (row->flags & LAUNCH_BLOCKING) || row->exit - row->enter < FULL_NS ||
+	    !is_deep(&sweep->analysis->queues[queue], sweep->analysis))
 		return 0;
 	return mark_wait(sweep, thread, row->enter, row->exit);
 }

@@ -221,6 +221,6 @@ int sweep_scout_launch(struct sweep *sweep, const struct event_launch *row)
 	if (row->result || (row->flags & LAUNCH_PART))
 		return 0;
 	launch.handle = 0; /* the scouting sweep needs no dependencies */
-	return open_launch(sweep, &launch,
-			   entity_index_find(&sweep->entities.threads, row->thread), &place);
+	return open_launch(sweep, &launch, entity_index_find(&sweep->entities.threads, row->thread),
+			   &place);
 }

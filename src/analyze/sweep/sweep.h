@@ -19,6 +19,7 @@
 #include "analyze/model.h"
 #include "analyze/observer.h"
 #include "analyze/order.h"
+#include "analyze/sweep/switch_losses.h"
 #include "base/number.h"
 #include "base/pair_map.h"
 
@@ -85,7 +86,7 @@ struct thread_call {
 struct thread_launch {
 	uint64_t enter, exit;
 	uint64_t number; /* the launch's, as in struct open_command */
-	uint32_t place;  /* of its command, while that has this number */
+	uint32_t place;  /* the place of its command, if that has this number */
 	uint32_t function, stack;
 };
 
@@ -96,16 +97,10 @@ struct thread_called {
 	uint64_t last_end;
 };
 
-/* The losses of switches that a thread has passed. */
-struct loss_cursor {
-	size_t next;   /* index of the next one */
-	uint64_t from; /* latest row of the thread inside of that one or of an earlier one */
-};
-
 /* The state of one thread, from its switches and samples: on a processor, or away from it. */
 struct thread_state {
-	struct calls away;   /* off its processor, outside of calls: CALLS_WAIT is preempted,
-				CALLS_CALL blocked, CALLS_DUET not known */
+	struct calls away; /* off its processor, outside of calls: CALLS_WAIT is preempted,
+			      CALLS_CALL blocked, CALLS_DUET not known */
 	struct loss_cursor losses;
 	uint64_t watched_ns; /* its first switch or sample; UINT64_MAX: none */
 	uint64_t since_ns;   /* away since then; UINT64_MAX: not away, or inside of a call */
@@ -126,8 +121,8 @@ struct thread_state {
 	uint32_t gil_function, gil_stack;
 	bool has_launched;
 	struct thread_launch launch;
-	uint32_t captures; /* streams that it captures */
-	uint32_t capture;  /* as in struct analysis_state; 0: none */
+	uint32_t captures;                       /* streams that it captures */
+	uint32_t capture;                        /* as in struct analysis_state; 0: none */
 	uint64_t batch_enter, batch_correlation; /* its last launch of a batch; 0: none */
 	struct thread_called called;
 	/* in the order of their end; only those that an open idle gap may still need */
@@ -325,14 +320,6 @@ struct sweep_ranks {
 	uint32_t count;         /* 0: no job, several jobs, or one with too many ranks */
 	uint32_t *threads;      /* owned; by rank: index of the thread that calls MPI */
 	struct pair_map stacks; /* (stack, 0) -> 1: it is inside of the MPI library, 0: it is not */
-};
-
-/* sweep/switch_losses.c: disjoint intervals in which rows of switches were lost, ascending. */
-struct sweep_switch_losses {
-	struct switch_loss {
-		uint64_t begin, end;
-	} * list; /* owned */
-	size_t count, capacity;
 };
 
 /* Kinds of rows that the trace has. */
@@ -701,29 +688,6 @@ int sweep_on_thread(void *context, const struct account *account,
 /* Divides the idle time of each cause among the stacks seen. Call after the accounts were closed.
  * */
 int sweep_close_states(struct sweep *sweep);
-
-/* ---- sweep/switch_losses.c ---- */
-
-/* Whether the times of the lost switches are known. */
-bool sweep_is_bounded_loss(const struct event_loss *loss);
-int sweep_make_switch_losses(struct sweep *sweep);
-void sweep_switch_losses_fini(struct sweep_switch_losses *losses);
-
-/* A row that shows what a thread did. */
-struct thread_row {
-	uint64_t time;
-	bool is_entry; /* it enters a processor; is_woken: the row names its waker */
-	bool is_woken;
-};
-
-/* The time before a row in which the state of its thread is not known. */
-struct switch_gap {
-	bool has_any;
-	bool is_inside; /* it lasts beyond the row */
-	uint64_t from, until;
-};
-struct switch_gap sweep_pass_losses(const struct sweep *sweep, struct loss_cursor *cursor,
-				    const struct thread_row *row);
 
 /* ---- sweep/calls.c ---- */
 

@@ -107,10 +107,9 @@ static int pass_losses(struct sweep *sweep, size_t thread, const struct thread_r
 		       bool *ret_is_inside)
 {
 	struct thread_state *state = &sweep->per_thread.states[thread];
-	const struct switch_gap gap =
-		thread == sweep->entities.threads.count
-			? (struct switch_gap){0}
-			: sweep_pass_losses(sweep, &state->losses, row);
+	const struct switch_gap gap = thread == sweep->entities.threads.count
+					      ? (struct switch_gap){0}
+					      : sweep_pass_losses(sweep, &state->losses, row);
 	int error;
 
 	*ret_is_inside = gap.is_inside;

@@ -261,6 +261,18 @@ bool verdict_is_call(enum verdict_kind kind)
 	       kind == VERDICT_COMMAND_BUFFER_FULL;
 }
 
+bool verdict_is_on_processor(enum verdict_kind kind)
+{
+	return kind == VERDICT_COMPUTING || kind == VERDICT_PREEMPTED ||
+	       kind == VERDICT_PAGE_FAULT || kind == VERDICT_GARBAGE_COLLECTION;
+}
+
+bool verdict_is_for_thread(enum verdict_kind kind)
+{
+	return kind == VERDICT_PYTHON_GIL || kind == VERDICT_LOCK || kind == VERDICT_THREAD_WAIT ||
+	       kind == VERDICT_PIPE || kind == VERDICT_NETWORK || kind == VERDICT_EVENT_WAIT;
+}
+
 bool verdict_is_build(const char *function)
 {
 	const enum verdict_kind kind = verdict_kind_of_call(function);

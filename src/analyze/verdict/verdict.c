@@ -112,13 +112,6 @@ static const char *text_of(const char *text)
 	return text ? text : "";
 }
 
-/* Whether the thread had something to run. */
-static bool is_on_processor(enum verdict_kind kind)
-{
-	return kind == VERDICT_COMPUTING || kind == VERDICT_PREEMPTED ||
-	       kind == VERDICT_PAGE_FAULT || kind == VERDICT_GARBAGE_COLLECTION;
-}
-
 /* The function that was called, or the program that ran instead. "": the key does not have it. */
 static void write_what(const struct verdict *verdict, const struct verdict_cause *cause,
 		       bool has_line, char ret_what[NAME_PATTERN_BYTES])
@@ -147,8 +140,8 @@ static void write_key(const struct verdict *verdict, const struct verdict_cause 
 	/* one limit stops the thread, wherever it is */
 	const bool is_throttled = cause->kind == VERDICT_THROTTLED && !has_line;
 	const bool by_place = is_whole(verdict) ? !is_preempted : !is_throttled;
-	const bool is_joined = is_on_processor(cause->kind) && !is_whole(verdict) && !has_line &&
-			       cause->place.function;
+	const bool is_joined = verdict_is_on_processor(cause->kind) && !is_whole(verdict) &&
+			       !has_line && cause->place.function;
 	char what[NAME_PATTERN_BYTES];
 
 	write_what(verdict, cause, has_line, what);
@@ -401,13 +394,6 @@ static uint32_t other_thread_of(const struct analysis *analysis, const struct an
 	return analysis_awaited_thread(&analysis->cpu, state->holder, state->waker);
 }
 
-/* Only these kinds of waits end by the work of another thread of the program. */
-static bool is_for_thread(enum verdict_kind kind)
-{
-	return kind == VERDICT_PYTHON_GIL || kind == VERDICT_LOCK || kind == VERDICT_THREAD_WAIT ||
-	       kind == VERDICT_PIPE || kind == VERDICT_NETWORK || kind == VERDICT_EVENT_WAIT;
-}
-
 /* Whether the stack of a call is not its own, but was seen inside of it. */
 static bool is_seen_inside(const struct analysis_state *state)
 {
@@ -470,7 +456,7 @@ static int add_state(struct maker *maker, const struct analysis_state *state, bo
 	name_place(maker->frames, names, count, &cause.place);
 	if (cause.kind == VERDICT_STREAM_CAPTURE && state->capture)
 		return add_capture(maker, state, &cause);
-	if (is_for_thread(cause.kind) || cause.kind == VERDICT_PREEMPTED)
+	if (verdict_is_for_thread(cause.kind) || cause.kind == VERDICT_PREEMPTED)
 		cause.other_thread = other_thread_of(maker->analysis, state);
 	if (cause.kind == VERDICT_PREEMPTED && verdict_is_rank_wait(names, count) &&
 	    is_for_all_ranks(maker, state, names, count))
@@ -478,7 +464,7 @@ static int add_state(struct maker *maker, const struct analysis_state *state, bo
 	if (cause.kind == VERDICT_OTHER_RANK)
 		return is_for_all_ranks(maker, state, names, count) ? add_rank_wait(maker, &cause)
 								    : add_cause(maker, &cause);
-	if (!is_for_thread(cause.kind))
+	if (!verdict_is_for_thread(cause.kind))
 		return add_cause(maker, &cause);
 	if (cause.kind == VERDICT_LOCK && !cause.other_thread)
 		cause.kind = VERDICT_THREAD_WAIT;
@@ -666,7 +652,7 @@ static void join_cause(struct verdict_cause *cause, const struct verdict_cause *
 /* A place is preempted if that takes more time than its own code. */
 static void name_kind(struct verdict_cause *cause)
 {
-	if (!is_on_processor(cause->kind))
+	if (!verdict_is_on_processor(cause->kind))
 		return;
 	if (cause->preempted_ns > cause->ns / 2) {
 		cause->kind = VERDICT_PREEMPTED;
@@ -685,7 +671,7 @@ static void forget_preemptors(struct verdict *verdict)
 	for (size_t i = 0; i < verdict->count; i++) {
 		struct verdict_cause *cause = &verdict->causes[i];
 
-		if (!cause->preempted_ns || !is_on_processor(cause->kind) ||
+		if (!cause->preempted_ns || !verdict_is_on_processor(cause->kind) ||
 		    cause->kind == VERDICT_PREEMPTED)
 			continue;
 		cause->what = "";

@@ -436,7 +436,9 @@ void switch_causes_close(struct cpu *cpu);
 void switch_causes_losses_text(const struct kernel_losses *losses, char *ret_text, size_t size);
 /* Takes the BPF records. To be called before the perf records of the round are taken. */
 void switch_causes_drain(struct cpu *cpu);
-void switch_causes_each_second(struct cpu *cpu, uint64_t now_ns);
+/* Returns the number of switches lost since the last call: in a recording of the machine, lost BPF
+ * records are lost switches, otherwise only causes. */
+uint64_t switch_causes_each_second(struct cpu *cpu, uint64_t now_ns);
 void switch_causes_begin_process(struct cpu *cpu, uint32_t pid);
 void switch_causes_end_process(struct cpu *cpu, uint32_t pid);
 /* After a thread left its processor. took, for a preempted thread: the thread or process that got

@@ -78,8 +78,9 @@ static void put_lost_switches(struct cpu *cpu, uint64_t now_ns)
 void cpu_count_losses(void *state, uint64_t now_ns)
 {
 	struct cpu *cpu = state;
+	const uint64_t lost = switch_causes_each_second(cpu, now_ns);
 
-	switch_causes_each_second(cpu, now_ns);
+	cpu_lose_switches(cpu, cpu->losses.since_ns, host_clocks_now_ns(), lost);
 	put_loss(cpu, EVENT_CPU_SAMPLE, LOSS_RING_FULL, cpu->losses.samples, now_ns);
 	put_lost_switches(cpu, now_ns);
 	put_loss(cpu, LOSS_KIND_STACK, LOSS_TRACKING, take_refused_stacks(cpu), now_ns);

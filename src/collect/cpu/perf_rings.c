@@ -458,36 +458,6 @@ static struct ring *find_earliest(struct perf_rings *rings)
 	return found;
 }
 
-/* Reads the fields of a record one after the other; reads beyond the end return 0. */
-struct cursor {
-	const uint8_t *at, *end;
-};
-
-static uint64_t cursor_take(struct cursor *cursor, size_t bytes)
-{
-	uint64_t value = 0;
-
-	if ((size_t)(cursor->end - cursor->at) < bytes) {
-		cursor->at = cursor->end;
-		return 0;
-	}
-	memcpy(&value, cursor->at, bytes);
-	cursor->at += bytes;
-	return value;
-}
-
-static const void *cursor_skip(struct cursor *cursor, size_t bytes)
-{
-	const uint8_t *at = cursor->at;
-
-	if ((size_t)(cursor->end - at) < bytes) {
-		cursor->at = cursor->end;
-		return NULL;
-	}
-	cursor->at += bytes;
-	return at;
-}
-
 static const char *take_text(struct cursor *cursor)
 {
 	const char *text = (const char *)cursor->at;

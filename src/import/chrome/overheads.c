@@ -9,7 +9,7 @@
  * Fails:    -ENOMEM
  * Why ranges: PyTorch writes these slices for the process -1 and thread 0. As calls they would be
  *           calls of a process that does not exist. They belong to the one process with calls of a
- *           runtime. Of several processes, the file does not say which.
+ *           runtime. If there are several, the file does not say which one.
  */
 #include "import/chrome/overheads.h"
 

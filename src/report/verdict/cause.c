@@ -337,8 +337,8 @@ void say_cause(const struct report *report, const struct verdict_cause *cause,
 		return;
 	case VERDICT_COMMAND_BUFFER_FULL:
 		say(sentence, " %swaited in %.*s",
-		    report->analysis->program.full.is_reported ? "" : "probably ",
-		    SENTENCE_NAME, *cause->what ? cause->what : "a launch");
+		    report->analysis->program.full.is_reported ? "" : "probably ", SENTENCE_NAME,
+		    *cause->what ? cause->what : "a launch");
 		say_in(sentence, "called from", &cause->place);
 		say(sentence, " because the command buffer was full");
 		return;
