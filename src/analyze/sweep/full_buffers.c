@@ -108,8 +108,11 @@ int sweep_take_overhead(struct sweep *sweep, const struct event_range *row)
 }
 
 /* The queue had these commands when the call began, apart from the call's own. */
-static bool is_deep(const struct analysis_queue *queue, const struct analysis *analysis)
+static bool is_deep(const struct sweep *sweep, uint32_t id)
 {
+	const struct analysis *analysis = sweep->analysis;
+	const struct analysis_queue *queue =
+		&analysis->queues[entity_index_find(&sweep->entities.queues, id)];
 	const struct event_device *device = analysis->devices[queue->device].device;
 
 	return queue->depth.count > FULL_COMMANDS && device && device->type != DEVICE_CPU;
@@ -118,8 +121,6 @@ static bool is_deep(const struct analysis_queue *queue, const struct analysis *a
 int sweep_note_launch(struct sweep *sweep, size_t thread, const struct event_launch *row,
 		      uint32_t place)
 {
-	const size_t queue = entity_index_find(&sweep->entities.queues, row->queue);
-
 	if (thread == sweep->entities.threads.count)
 		return 0;
 	sweep->per_thread.states[thread].launch =
@@ -131,7 +132,7 @@ int sweep_note_launch(struct sweep *sweep, size_t thread, const struct event_lau
 				       .stack = row->stack};
 	if (sweep->analysis->program.full.is_reported || row->result ||
 	    (row->flags & LAUNCH_BLOCKING) || row->exit - row->enter < FULL_NS ||
-	    !is_deep(&sweep->analysis->queues[queue], sweep->analysis))
+	    !is_deep(sweep, row->queue))
 		return 0;
 	return mark_wait(sweep, thread, row->enter, row->exit);
 }
