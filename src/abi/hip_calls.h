@@ -251,8 +251,9 @@ HIP_CALL(400, hipEventElapsedTime, "hip_4.2",
 	(float *ms, hip_handle first, hip_handle last), (ms, first, last), 0)
 
 /* ---- graphs ---- */
+/* The call's stack is the place of a capture. */
 HIP_BOTH(HIP_CALL, 401, 402, hipStreamBeginCapture, "hip_4.3", "hip_5.3",
-	(hip_handle stream, int mode), (stream, mode), 0)
+	(hip_handle stream, int mode), (stream, mode), (take_stack(call), 0))
 HIP_BOTH(HIP_CALL, 403, 404, hipStreamEndCapture, "hip_4.3", "hip_5.3",
 	(hip_handle stream, hip_handle *graph), (stream, graph), 0)
 HIP_CALL(405, hipGraphCreate, "hip_4.3",

@@ -89,6 +89,13 @@ static int on_instruction(struct sweep *sweep, const struct event_instruction_sa
 	return sweep_give_instruction(sweep, row, path, is_estimated);
 }
 
+static int on_range(struct sweep *sweep, const struct event_range *row)
+{
+	int error = sweep_take_range(sweep, row);
+
+	return error ? error : sweep_take_overhead(sweep, row);
+}
+
 static int on_item(struct sweep *sweep, const struct order_item *item)
 {
 	int error;
@@ -119,7 +126,7 @@ static int on_item(struct sweep *sweep, const struct order_item *item)
 	case EVENT_INSTRUCTION_SAMPLE:
 		return on_instruction(sweep, item->row);
 	case EVENT_RANGE:
-		return sweep_take_range(sweep, item->row);
+		return on_range(sweep, item->row);
 	case EVENT_COUNTER:
 		return sweep_count_in_ranges(sweep, item->row);
 	default:
@@ -153,8 +160,10 @@ static int run(struct sweep *sweep)
 	return status;
 }
 
-static int add_loss(struct sweep *sweep, uint32_t kind, uint32_t reason, uint64_t count)
+static int add_loss(struct sweep *sweep, const struct event_loss *row)
 {
+	const uint32_t kind = row->kind, reason = row->reason;
+	const uint64_t count = row->count;
 	struct analysis *analysis = sweep->analysis;
 	size_t i;
 
@@ -171,6 +180,7 @@ static int add_loss(struct sweep *sweep, uint32_t kind, uint32_t reason, uint64_
 	}
 	analysis->losses[i].count += count;
 	analysis->losses[i].uncounted += count == LOSS_COUNT_UNKNOWN;
+	analysis->losses[i].is_unbounded |= !sweep_is_bounded_loss(row);
 	return 0;
 }
 
@@ -184,7 +194,7 @@ static int count_losses(struct sweep *sweep)
 		if (losses[i].process &&
 		    !model_has_process(sweep->analysis->model, losses[i].process))
 			continue;
-		if (add_loss(sweep, losses[i].kind, losses[i].reason, losses[i].count))
+		if (add_loss(sweep, &losses[i]))
 			return -ENOMEM;
 	}
 	return 0;
@@ -199,9 +209,10 @@ static int count_damaged(struct sweep *sweep)
 		EVENT_RANGE};
 
 	for (size_t i = 0; i < ARRAY_COUNT(kinds); i++) {
-		uint64_t rows = order_damaged_rows(sweep->order, kinds[i]);
+		const struct event_loss row = {.kind = kinds[i],
+					       .count = order_damaged_rows(sweep->order, kinds[i])};
 
-		if (rows && add_loss(sweep, kinds[i], 0, rows))
+		if (row.count && add_loss(sweep, &row))
 			return -ENOMEM;
 	}
 	return 0;
@@ -334,13 +345,13 @@ static void forget_host(struct analysis *analysis)
 		account_forget_host(analysis->paths[i].causes);
 }
 
-/* Whether switches may be lost. A loss of this kind can stand for other rows too, because the BPF
- * programs count the rows that did not fit into their ring together. */
+/* Whether switches may be lost at any time. A loss of this kind can stand for other rows too,
+ * because the BPF programs count the rows that did not fit into their ring together. */
 static bool has_lost_switches(const struct analysis *analysis)
 {
 	for (size_t i = 0; i < analysis->losses_count; i++)
 		if (analysis->losses[i].kind == EVENT_SWITCH &&
-		    analysis->losses[i].reason != LOSS_UNSEEN)
+		    analysis->losses[i].reason != LOSS_UNSEEN && analysis->losses[i].is_unbounded)
 			return true;
 	return false;
 }
@@ -412,6 +423,7 @@ static int finish(struct sweep *sweep)
 	if (error)
 		return error;
 	analysis->cpu.knows_switches = sweep->trace.has_switches && !has_lost_switches(analysis);
+	analysis->cpu.has_switch_losses = sweep->switch_losses.count;
 	forget_lost(sweep);
 	error = sweep_close_paths(sweep);
 	if (!error)
@@ -446,6 +458,7 @@ static int finish(struct sweep *sweep)
 static void sweep_fini(struct sweep *sweep)
 {
 	sweep_states_fini(sweep);
+	sweep_switch_losses_fini(&sweep->switch_losses);
 	sweep_samples_fini(&sweep->samples);
 	sweep_instructions_fini(&sweep->instructions);
 	sweep_addresses_fini(sweep);
@@ -560,6 +573,8 @@ static int sweep_once(struct analysis *analysis, const struct analysis_options *
 		error = sweep_make_contradictions(&sweep);
 	if (!error)
 		error = count_losses(&sweep);
+	if (!error)
+		error = sweep_make_switch_losses(&sweep);
 	if (!error && findings->lost.is_told)
 		findings->lost = find_lost(analysis);
 	if (!error)

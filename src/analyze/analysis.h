@@ -150,7 +150,7 @@ struct analysis_process {
 	/* Sums of all its threads in the window; see struct analysis_thread. */
 	uint64_t threads, samples;
 	bool has_times;
-	uint64_t on_cpu_ns, blocked_ns, preempted_ns;
+	uint64_t on_cpu_ns, blocked_ns, preempted_ns, unknown_ns;
 };
 
 /* How one thread spent the window, from its first row to its end. */
@@ -160,8 +160,9 @@ struct analysis_thread {
 	size_t process;   /* index into the analysis */
 	uint32_t stack;   /* one stack of the thread, preferably a call's; 0: none */
 	uint64_t samples; /* from sources that measure time */
-	bool has_times;   /* its switches are known; false: the three times below are 0 */
+	bool has_times;   /* its switches are known; false: the times below are 0 */
 	uint64_t on_cpu_ns, blocked_ns, preempted_ns;
+	uint64_t unknown_ns; /* rows of switches were lost then */
 };
 
 /* The thread that launched and the queue it used, or the thread that was off its processor: ids. 0:
@@ -323,6 +324,10 @@ struct analysis_path {
 	uint64_t steady[CAUSE_COUNT]; /* that in the steady part, as account_steady.causes */
 	uint64_t slowest[CAUSE_COUNT]; /* that in the slowest iteration */
 	uint64_t not_started_ns;       /* as account.not_started_ns */
+	/* Parts of CAUSE_RUNTIME in which the command buffer was full. */
+	struct analysis_full_idle {
+		uint64_t ns, steady_ns, slowest_ns;
+	} full;
 };
 
 /* One link in a chain of wakers: the thread that woke a blocked thread, the thread that had woken
@@ -367,6 +372,10 @@ struct analysis_state {
 	uint32_t wait;  /* number of the wait, as in analysis_holding; 0: none */
 	uint32_t waker; /* BLOCKED: number of the waker, if no holder is known; 0: not known */
 	bool is_own; /* PREEMPTED: the thread that got the processor belongs to the same process */
+	/* ON_CPU, API_…: the stack of the call that began a stream capture, plus 1; 0: the thread
+	 * captured no stream */
+	uint32_t capture;
+	bool is_full;      /* API_…: a launch that waited because the command buffer was full */
 	uint64_t seen;     /* weight of samples, number of intervals, or ns in calls */
 	uint64_t known_ns; /* time in intervals whose stack was recorded */
 	/* BLOCKED, intervals shorter than 50 ms, by length class. In a row with a stack or a wait:
@@ -485,6 +494,7 @@ struct analysis_loss {
 	uint32_t kind, reason;
 	uint64_t count;     /* lost rows of losses whose size is known */
 	uint64_t uncounted; /* losses of unknown size: each is one row or more */
+	bool is_unbounded;  /* the time of one of these losses is not known */
 };
 
 struct analysis_code {
@@ -524,8 +534,9 @@ struct analysis_cpu {
 	size_t threads_count;
 	struct analysis_away *aways; /* in no order */
 	size_t aways_count;
-	bool knows_switches; /* the trace has switches and lost none; false: no thread has times,
-				and aways is empty */
+	bool knows_switches;    /* the trace has switches, and the time is known of those that are
+				   lost; false: no thread has times, and aways is empty */
+	bool has_switch_losses; /* some are lost */
 	struct analysis_state *states; /* in no order */
 	size_t states_count;
 	struct analysis_waker *wakers; /* a waker's number is its index + 1 */
@@ -544,6 +555,13 @@ static inline uint32_t analysis_awaited_thread(const struct analysis_cpu *cpu, u
 	return holder || !waker ? holder : cpu->wakers[waker - 1].thread;
 }
 
+/* Launches in the window that waited because the command buffer was full. */
+struct analysis_full {
+	uint64_t launches, ns, longest_ns;
+	uint32_t stack;   /* the longest one's; 0: not known */
+	bool is_reported; /* by the driver; false: estimated from the depth of queues */
+};
+
 /* The program's API calls and its ranges. */
 struct analysis_program {
 	struct analysis_call *calls; /* largest total first */
@@ -561,6 +579,7 @@ struct analysis_program {
 	bool has_range_idle; /* the execution times of all devices are known */
 	struct analysis_range_metric *range_metrics; /* sorted by range, then by series */
 	size_t range_metrics_count;
+	struct analysis_full full;
 	uint64_t ranges_unbegun; /* ends of ranges whose begin is not in the trace */
 };
 

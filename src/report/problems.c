@@ -185,6 +185,7 @@ static void put_lost_rows(const struct analysis_loss *loss)
 {
 	const char *kind = analysis_kind_name(loss->kind);
 	const char *reason = loss->reason ? analysis_loss_name(loss->reason) : "damaged chunk";
+	const bool is_bounded = loss->kind == EVENT_SWITCH && !loss->is_unbounded;
 	char count[64] = "rows", more[96] = "";
 
 	if (loss->count)
@@ -194,7 +195,8 @@ static void put_lost_rows(const struct analysis_loss *loss)
 		snprintf(more, sizeof(more), "%s %" PRIu64 " %s without a count",
 			 loss->count ? " and" : "", loss->uncounted,
 			 table_noun(loss->uncounted, "time", "times"));
-	put_warning("lost: %s of kind %s (%s)%s; %s", count, kind, reason, more,
+	put_warning("lost: %s of kind %s (%s)%s%s; %s", count, kind, reason, more,
+		    is_bounded ? ", so the states of threads are not known for that time" : "",
 		    explain_loss(loss->reason));
 }
 

@@ -121,6 +121,8 @@ void report_write_overlap(const struct overlap *overlap, struct json_writer *jso
 /* A table, and the key "api". */
 void report_put_calls(const struct report *report);
 void report_write_calls(const struct report *report, struct json_writer *json);
+/* The key "command_buffer_full"; nothing if no launch waited for that. */
+void report_write_full(const struct report *report, struct json_writer *json);
 
 /* ---- report/groups.c ---- */
 
@@ -244,13 +246,14 @@ void report_write_sources(const struct report *report, struct json_writer *json)
 /* Times of a thread, or of all threads of a process. */
 struct report_times {
 	bool is_known; /* switches were recorded */
-	uint64_t on_cpu_ns, blocked_ns, preempted_ns;
+	uint64_t on_cpu_ns, blocked_ns, preempted_ns, unknown_ns;
 	uint64_t samples;
 };
 
 int report_put_process_times(const struct report *report); /* -ENOMEM; prints only known times */
 struct report_times report_process_times(const struct analysis_process *process);
-/* The keys samples, on_cpu_ns, blocked_ns and preempted_ns, as far as they are known. */
+/* The keys samples, on_cpu_ns, blocked_ns, preempted_ns and unknown_ns, as far as they are known.
+ */
 void report_write_times(const struct report_times *times, struct json_writer *json);
 
 /* ---- report/ranges.c ---- */

@@ -22,6 +22,7 @@
 #include "base/number.h"
 #include "base/order/quantile.h"
 #include "report/table.h"
+#include "report/verdict/sentence.h"
 
 enum {
 	MAX_LEFT_OUT = 20 /* percent of the kernels' time; with more, kernels are joined by name */
@@ -491,11 +492,47 @@ static const struct table calls_table = {
 		},
 };
 
+/* A full command buffer makes the host wait, and not the device: its queue is full. */
+static void put_full(const struct report *report)
+{
+	const struct analysis_full *full = &report->analysis->program.full;
+	struct sentence text = {0};
+	struct report_culprit place;
+
+	if (!full->launches)
+		return;
+	say(&text, "%" PRIu64 " %s%s waited %s because the command buffer was full; longest %s",
+	    full->launches, table_noun(full->launches, "launch", "launches"),
+	    full->is_reported ? "" : " probably", format_duration(full->ns).text,
+	    format_duration(full->longest_ns).text);
+	if (report_place_of(report, full->stack, &place))
+		say(&text, ", called from %.*s", SENTENCE_NAME, place.function);
+	printf("  ");
+	sentence_put_wrapped(text.text, 2, 4, report_columns(report));
+	putchar('\n');
+}
+
 void report_put_calls(const struct report *report)
 {
 	table_put(
 		report, &calls_table,
 		TABLE_ROWS(report->analysis->program.calls, report->analysis->program.calls_count));
+	put_full(report);
+}
+
+void report_write_full(const struct report *report, struct json_writer *json)
+{
+	const struct analysis_full *full = &report->analysis->program.full;
+
+	if (!full->launches)
+		return;
+	json_newline(json);
+	json_pair_object(json, "command_buffer_full");
+	json_pair_u64(json, "launches", full->launches);
+	json_pair_u64(json, "ns", full->ns);
+	json_pair_u64(json, "longest_ns", full->longest_ns);
+	json_pair_bool(json, "estimated", !full->is_reported);
+	json_object_end(json);
 }
 
 void report_write_calls(const struct report *report, struct json_writer *json)

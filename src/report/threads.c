@@ -47,14 +47,15 @@ static void rows_fini(struct rows *rows)
 
 static struct report_times times_of(const struct analysis_thread *thread)
 {
-	return (struct report_times){thread->has_times, thread->on_cpu_ns, thread->blocked_ns,
-				     thread->preempted_ns, thread->samples};
+	return (struct report_times){thread->has_times,    thread->on_cpu_ns,  thread->blocked_ns,
+				     thread->preempted_ns, thread->unknown_ns, thread->samples};
 }
 
 struct report_times report_process_times(const struct analysis_process *process)
 {
-	return (struct report_times){process->has_times, process->on_cpu_ns, process->blocked_ns,
-				     process->preempted_ns, process->samples};
+	return (struct report_times){process->has_times,  process->on_cpu_ns,
+				     process->blocked_ns, process->preempted_ns,
+				     process->unknown_ns, process->samples};
 }
 
 static bool is_empty(const struct report_times *times)
@@ -104,6 +105,7 @@ static void add_times(struct report_times *sum, const struct report_times *times
 	sum->on_cpu_ns += times->on_cpu_ns;
 	sum->blocked_ns += times->blocked_ns;
 	sum->preempted_ns += times->preempted_ns;
+	sum->unknown_ns += times->unknown_ns;
 	sum->samples += times->samples;
 }
 
@@ -286,4 +288,6 @@ void report_write_times(const struct report_times *times, struct json_writer *js
 	json_pair_u64(json, "on_cpu_ns", times->on_cpu_ns);
 	json_pair_u64(json, "blocked_ns", times->blocked_ns);
 	json_pair_u64(json, "preempted_ns", times->preempted_ns);
+	if (times->unknown_ns)
+		json_pair_u64(json, "unknown_ns", times->unknown_ns);
 }

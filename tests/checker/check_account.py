@@ -233,7 +233,53 @@ class Trace:
 
     def lost_switches(self):
         """Those that the kernel did not report are closed by rows."""
-        return any(row["lost"] == "switch" and row["reason"] != "unseen" for row in self.losses)
+        return any(row["lost"] == "switch" and row["reason"] != "unseen" and not self.is_bounded(row) for row in self.losses)
+
+    @staticmethod
+    def is_bounded(row):
+        """Whether the times of the lost rows are known."""
+        return bool(row.get("bounded")) and row["begin"] < row["end"]
+
+    def switch_losses(self):
+        """The intervals in which switches were lost, joined."""
+        found = []
+        for begin, end in sorted((row["begin"], row["end"]) for row in self.losses if row["lost"] == "switch" and self.is_bounded(row)):
+            if found and begin <= found[-1][1]:
+                found[-1] = (found[-1][0], max(found[-1][1], end))
+            else:
+                found.append((begin, end))
+        return found
+
+    def seen_since(self, moment):
+        """The end of the last loss of switches up to a moment; 0: none."""
+        return max((end for begin, end in self.switch_losses() if begin <= moment), default=0)
+
+    def rows_of(self, thread):
+        """(time, order, what) of the rows that show what a thread did."""
+        rows = [(call[0], call[1] % 2, "there") for call in self.calls_of(thread)]
+        rows += [(row["time"], 2, "there") for row in self.samples if row["thread"] == thread]
+        for row in self.switches:
+            if row["previous"] == thread:
+                rows.append((row["time"], 3, "there"))
+            if row["next"] == thread:
+                rows.append((row["time"], 3, "woken" if row["waker"] or row["waker_name"] else "back"))
+        return rows
+
+    def after_loss(self, thread, moment):
+        """The state of a thread in or behind a loss of switches, up to its next row; None: there is none."""
+        losses = [loss for loss in self.switch_losses() if loss[0] <= moment]
+        if not losses:
+            return None
+        end = losses[-1][1]
+        rows = self.rows_of(thread)
+        if moment < end:
+            return "unknown"
+        if any(end <= row[0] <= moment for row in rows):
+            return None
+        after = min((row for row in rows if row[0] > moment), default=None)
+        if not after or after[2] == "back" or any(moment < loss[0] < after[0] for loss in self.switch_losses()):
+            return "unknown"
+        return "blocked" if after[2] == "woken" else "on_cpu"
 
     def knows_switches(self, thread, since):
         """Whether a thread's switches are all known from a moment on."""
@@ -250,7 +296,7 @@ class Trace:
         there = [row["time"] for row in self.switches if row["next"] == thread]
         there = [time for time in there + [call[0] for call in calls] if time <= moment]
         gone = [row for row in self.switches if row["previous"] == thread
-                and max(there, default=0) <= row["time"] <= moment
+                and max(*there, 0, self.seen_since(moment)) <= row["time"] <= moment
                 and not any(call[0] <= row["time"] < call[2] for call in calls)]
         return min(gone, key=lambda row: row["time"]) if gone else None
 
@@ -284,7 +330,11 @@ class Trace:
         there = [row["time"] for row in self.switches if row["next"] == thread]
         there += [row["time"] for row in self.samples if row["thread"] == thread]
         there += [call[0] for call in self.calls_of(thread)]
+        state = self.after_loss(thread, moment)
+        if state:
+            return state
         since = max((time for time in there if time <= moment), default=0)
+        since = max(since, self.seen_since(moment))
         gone = [row for row in self.switches if row["previous"] == thread and since <= row["time"] <= moment
                 and row["reason"] != "exited"]
         if not gone:
@@ -292,6 +342,9 @@ class Trace:
         return "preempted" if min(gone, key=lambda row: row["time"])["reason"] == "preempted" else "blocked"
 
     def place(self, thread, moment):
+        state = self.after_loss(thread, moment)
+        if state:
+            return "host" if state == "unknown" else state
         row = self.going(thread, moment)
         if not row:
             return "on_cpu"
@@ -453,13 +506,15 @@ def going_of(trace, commands, moment):
     """The switch since which the launching thread of the next command is away, and the id of who it names."""
     row = min((row for row in commands if row["started"] > moment), key=order)
     switch = trace.going(row["launch"]["thread"], moment)
-    return switch, trace.things.get("thread", {}).get(switch["holder"], {}).get("tid")
+    return switch, trace.things.get("thread", {}).get(switch["holder"], {}).get("tid") if switch else None
 
 
 def wait_of(trace, commands, moment):
     """What that thread waits for, (what, thread id of the holder, who wakes it); None: not known. Who has a thing is who
     lets others go on with it; of a wait for nobody knows what, nobody is told to have ended it."""
     switch, holder = going_of(trace, commands, moment)
+    if not switch:
+        return None
     wakers = trace.wakers(switch) if switch["wait"] and not switch["holder"] else ()
     return (switch["wait"], holder, wakers) if switch["wait"] or switch["holder"] or switch["stack"] else None
 
@@ -490,7 +545,8 @@ def idle(trace, commands, in_flight, dark, begin, end):
         moments.update((row["begin"], row["end"]))
     for row in trace.launches:
         moments.update((row["enter"], row["exit"]))
-    moments.update(row["time"] for row in trace.switches)
+    moments.update(row["time"] for row in trace.switches + trace.samples)
+    moments.update(moment for loss in trace.switch_losses() for moment in loss)
     for a, b in elementary(moments, begin, end):
         if not any(row["started"] <= a < row["ended"] for row in commands):
             why = cause(trace, commands, in_flight, dark, begin, a)
@@ -1008,13 +1064,15 @@ def check_threads(comparison, trace, begin, end, windowed, report):
         calls = [call[0] for call in trace.calls_of(id) if call[0] >= min(seen)]
         exits = [one["time"] for one in trace.switches if one["reason"] == "exited" and one["previous"] == id]
         last = min(exits) if exits else max(*seen, *calls, thread.get("end_ns", end))
-        sums = {"on_cpu_ns": 0, "blocked_ns": 0, "preempted_ns": 0}
-        for a, b in elementary({*seen, *calls, last}, begin, end):
+        sums = {"on_cpu_ns": 0, "blocked_ns": 0, "preempted_ns": 0, "unknown_ns": 0}
+        for a, b in elementary({*seen, *calls, last, *(moment for loss in trace.switch_losses() for moment in loss)}, begin, end):
             if min(seen) <= a < last:
                 sums[trace.whereabouts(id, a) + "_ns"] += b - a
+        if not sums["unknown_ns"]:
+            del sums["unknown_ns"]
         sums["samples"] = sum(one["thread"] == id and one["source"] in TIME_SOURCES and
                               (not windowed or begin <= one["time"] < end) for one in trace.samples)
-        same = [{key: row.get(key) for key in sums} for row in rows]
+        same = [{key: row.get(key) for key in {**sums, "unknown_ns": 0} if key in row} for row in rows]
         comparison.equal(f"thread {id}", sums if sums in same else same, sums)
 
 

@@ -53,7 +53,8 @@
  *	    [source=TEXT]
  *	       [limit=N] [interval=NS] [begin=T] [end=T]
  *	counter SERIES BEGIN END VALUE [OF]
- *	loss KIND COUNT [time=T] [unseen=1]
+ *	loss KIND COUNT [time=T] [unseen=1] [end=T]
+ *	                                     end: the lost rows lie between time and end
  *	collector ID NAME available|partial|refused [reason=TEXT]
  *
  * In names %HH is a byte, so that they can be anything: "%ff%20" is no UTF-8 and ends in a blank.
@@ -739,6 +740,10 @@ static inline int description_loss(struct description *description, char **words
 	struct trace_source source = {.source = 1, .clock = CLOCK_ID_MONOTONIC};
 
 	row.begin = row.end = description_number(description_option(words, 3, count, "time", "0"));
+	if (*description_option(words, 3, count, "end", "")) {
+		row.end = description_number(description_option(words, 3, count, "end", ""));
+		row.bounded = 1;
+	}
 	for (uint32_t i = 0; i < EVENT_KIND_COUNT; i++) {
 		if (strcmp(analysis_kind_name(i), words[1]) == 0)
 			row.kind = i;

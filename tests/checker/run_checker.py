@@ -299,6 +299,9 @@ def random_trace(seed):
             random_switches(generator, lines, thread)
         if seed % 2 and not state["crowd"]:
             random_instructions(generator, lines, process)
+    for _ in range(generator.choice((0, 0, 1, 3)) if state["switches"] else 0):
+        time = generator.randrange(1, 4000)
+        lines.append(f"loss switch 7 time={time} end={time + generator.choice((1, 30, 300, 1500))}")
     for _ in range(generator.randrange(3)):
         lines.append(f"loss {generator.choice(('launch', 'execution', 'api', 'switch'))}"
                      f" {generator.randrange(4)}")

@@ -8,6 +8,8 @@ import json
 import math
 import os
 import re
+import signal
+import time
 
 import duet_test
 import trace_stacks
@@ -408,6 +410,40 @@ for error in (1, 38):
         t.true(causes["on_cpu"] > 0.4 * told["compute_b"],
                f"computing {causes['on_cpu']}, took {told['compute_b']}")
         t.true(idle_stacks(trace)["sleep_a"]["[idle: blocked]"] > 0.8 * causes["blocked"], "stacks")
+
+with t.case("switches that a stopped recorder loses make the states of threads unknown then, and at no other time"):
+    t.wanted()
+    ready = t.path("ready")
+    script = ("import os, threading, time\n"
+              "def pipes(): return os.pipe() + os.pipe()\n"
+              "a, b, c, d = pipes()\n"
+              "def echo():\n"
+              "    while os.read(a, 1) == b'x': os.write(d, b'x')\n"
+              "thread = threading.Thread(target=echo)\n"
+              "thread.start()\n"
+              f"open({ready!r}, 'w').close()\n"
+              "end = time.time() + 4\n"
+              "while time.time() < end:\n"
+              "    os.write(b, b'x'), os.read(c, 1)\n"
+              "os.write(b, b'q')\n")
+    trace = t.path("lossy.duet")
+    recorder = duet_test.Running([DUET, "record", "--collect", "cpu:nobpf", "-o", trace, "--", "/usr/bin/python3", "-c", script])
+    while not os.path.exists(ready) and recorder.process.poll() is None:
+        time.sleep(0.02)
+    time.sleep(0.5)
+    recorder.kill(signal.SIGSTOP)
+    time.sleep(1)
+    recorder.kill(signal.SIGCONT)
+    t.equal(recorder.finish().status, 0, "record")
+    exported = [json.loads(line) for line in text(run([DUET, "export", "-f", "jsonl", trace]).stdout).splitlines()]
+    losses = [row for row in exported if row["kind"] == "loss" and row["lost"] == "switch"]
+    # the rings have room for 10000 records: about 50 ms of these
+    if t.true(losses and all(row.get("bounded") for row in losses), f"losses: {losses}"):
+        rows = sorted(t.report(trace, "--by", "thread")["by"], key=lambda row: row["on_cpu_ns"] + row["blocked_ns"])[-2:]
+        lost = sum(row["end"] - row["begin"] for row in losses)
+        for row in rows:
+            t.true(0 < row.get("unknown_ns", 0) < 1.1 * lost + 1e8, f"unknown of {lost} ns lost: {row}")
+            t.true(row["on_cpu_ns"] > 0 and row["blocked_ns"] > 0, f"known before and after: {row}")
 
 with t.case("an ended process is not counted twice"):
     t.wanted()

@@ -182,6 +182,27 @@ with t.case("calls that are captured launch nothing"):
     launches = [row for row in one.report["api"] if row["name"] == "cuLaunchKernel"]
     t.equal([row["count"] for row in launches], [3], "calls")
 
+with t.case("a device that idles while a stream is captured, by the call that began the capture"):
+    one = recorded(work(kernels=2, graphs=1, nodes=1, captured=3000), options=("--collect", "nvidia:cuda,cpu"))
+    captures = [row for row in one.report["verdict"]["causes"] if row["kind"] == "stream_capture"]
+    t.equal({(row.get("what", ""), row["function"]) for row in captures} >= {("", "capture"), ("cuGraphInstantiateWithFlags", "capture")},
+            True, f"the capture, and the graph made of it: {captures}")
+    with open(os.path.join(os.path.dirname(PATHS), "cuda_work.c"), encoding="utf-8") as file:
+        begins = next(number for number, line in enumerate(file, 1) if "cuStreamBeginCapture_v2" in line)
+    t.equal([row["line"] for row in captures if not row.get("what")], [begins], "its line")
+    t.equal("command_buffer_full" in one.report, False, "no launch waited for room")
+
+with t.case("launches that wait because the command buffer is full"):
+    one = recorded(work(kernels=100), "kernel_us=1000,queue_us=4000")
+    full = one.report["command_buffer_full"]
+    reported = [row for row in one.report["ranges"] if row["name"] == "command buffer full"]
+    t.equal((full["launches"], full["ns"], full["estimated"]), (reported[0]["count"], reported[0]["total_ns"], False), "as CUPTI reports them")
+    t.true(full["launches"] >= 90 and full["ns"] > 80e6, f"100 ms of kernels, of which 4 ms fit into the queue: {full}")
+    device = one.report["devices"][0]
+    t.true(device["busy_ns"] > 98e6 and device["idle_kinds"].get("api_call", {}).get("command_buffer_full", 0) < 1e6,
+           f"the device has work meanwhile: {device['idle_kinds']}")
+    t.true("launches waited" in text(run([DUET, "report", one.trace]).stdout), "the report")
+
 with t.case("whole graphs: with nvidia:graphs, and if nodes come too fast"):
     one = recorded(work(kernels=2, graphs=3, captured=2), options=("--collect", "nvidia:graphs"))
     t.equal(counted(one), {"step": 1, "reduce": 1, "graph": 6}, "commands")

@@ -306,6 +306,37 @@ with t.case("chrome: a capture that ends with an error has ended, one that begin
     t.true("1 launch under a stream capture" in notes_of(path), notes_of(path))
     t.equal(t.report(path)["ledger"]["launched"], 2, "those outside of a capture")
 
+def kernel(name, device, begin_us, correlation, duration_us):
+    return {"ph": "X", "cat": "kernel", "name": name, "pid": device, "tid": 7, "ts": begin_us, "dur": duration_us,
+            "args": {"stream": 7, "correlation": correlation, "device": device}}
+
+with t.case("chrome: a full command buffer is found in the launch around it, whatever the order of the file"):
+    t.wanted()
+    events = [runtime_call("cudaLaunchKernel", 1, 0, 1), kernel("a", 0, 5, 1, 10),
+              {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 20, "dur": 70},
+              runtime_call("cudaLaunchKernel", 1, 25, 2, 60), kernel("b", 1, 86, 2, 5),
+              {"ph": "X", "cat": "overhead", "name": "Command Buffer Full", "pid": -1, "tid": 0, "ts": 30, "dur": 50},
+              {"ph": "X", "cat": "overhead", "name": "Activity Buffer Request", "pid": -1, "tid": 0, "ts": 90, "dur": 1},
+              runtime_call("cudaLaunchKernel", 1, 100, 3), kernel("a", 0, 105, 3, 10)]
+    other = runtime_call("cudaStreamSynchronize", 2, 10, 4)
+    for order, processes in ((events, 1), (events[::-1], 1), ([*events, {**other, "pid": 2}], 2)):
+        document = t.report(imported("chrome", written("full.json", json.dumps({"traceEvents": order}))), "--device", "0")
+        t.equal(document["command_buffer_full"], {"launches": 1, "ns": 50000, "longest_ns": 50000, "estimated": False}, "its sum")
+        t.equal(document["devices"][0]["idle_kinds"]["api_call"], {"command_buffer_full": 50000, "call": 20000}, "idle time of the other device")
+        t.equal([row["count"] for row in document["ranges"]], [1, 1], f"the ranges of CUPTI: {document['ranges']}")
+        t.equal(len(document["processes"]), processes, "no process of the profiler's own time")
+
+with t.case("chrome: time in a stream capture is a cause of its own"):
+    t.wanted()
+    events = [runtime_call("cudaLaunchKernel", 1, 0, 1), kernel("a", 0, 5, 1, 10),
+              {"ph": "X", "cat": "cpu_op", "name": "aten::forward", "pid": 1, "tid": 1, "ts": 20, "dur": 70},
+              runtime_call("cudaStreamBeginCapture", 1, 30, 2), runtime_call("cudaLaunchKernel", 1, 40, 3),
+              runtime_call("cudaStreamEndCapture", 1, 79, 4), runtime_call("cudaGraphInstantiate", 1, 92, 5, 6),
+              runtime_call("cudaGraphLaunch", 1, 100, 6), kernel("a", 0, 105, 6, 10)]
+    document = t.report(imported("chrome", written("graph.json", json.dumps({"traceEvents": events}))))
+    t.equal(document["devices"][0]["idle_kinds"]["api_call"], {"stream_capture": 56000, "call": 20000}, "from 30 to 80 us, and 6 us")
+    t.true("captured a stream into a graph" in document["verdict"]["text"], document["verdict"]["text"])
+
 TORCH = """{"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "NVIDIA H200"}],
 "traceEvents": [
 {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 4711, "tid": 4711, "ts": 1000.5, "dur": 30.25,

@@ -299,6 +299,7 @@ static void add_cause_piece(struct account *account, const struct account_comman
 	struct gap gap = make_gap(account, command, begin, end, false);
 	uint64_t unknown = 0;
 
+	gap.is_full = idle.is_full;
 	if (account->untimed && idle.cause != CAUSE_UNKNOWN)
 		unknown = untimed_intervals_inside(account->untimed, gap.at, gap.end);
 	gap_add_finer(&gap, idle.cause, idle.finer, gap.end - gap.at - unknown);
@@ -324,6 +325,21 @@ static void add_cause(struct account *account, const struct account_command *com
 {
 	add_finer(account, command, (struct account_idle){.cause = cause, .finer = cause}, begin,
 		  end);
+}
+
+/* The launching call, with the part in which the command buffer was full. */
+static void add_runtime(struct account *account, const struct account_command *command,
+			uint64_t enter, uint64_t exit)
+{
+	const uint64_t begin = clamp(command->full_begin, enter, exit);
+	const uint64_t end = clamp(command->full_end, begin, exit);
+
+	add_cause(account, command, CAUSE_RUNTIME, enter, begin);
+	add_finer(account, command,
+		  (struct account_idle){
+			  .cause = CAUSE_RUNTIME, .finer = CAUSE_RUNTIME, .is_full = true},
+		  begin, end);
+	add_cause(account, command, CAUSE_RUNTIME, end, exit);
 }
 
 /* Whether the thread's calls explain [begin, end). They do not if any of it is untimed: the calls
@@ -354,11 +370,13 @@ static void add_outside(struct gap *gap, uint64_t length)
 	const struct calls_sum last = calls_until(command->away, gap->end);
 	uint64_t preempted = clamp(last.wait_ns - first.wait_ns, 0, length);
 	uint64_t blocked = clamp(last.call_ns - first.call_ns, 0, length - preempted);
+	uint64_t unknown = clamp(last.duet_ns - first.duet_ns, 0, length - preempted - blocked);
 
 	gap->has_away = true;
 	gap_add(gap, CAUSE_PREEMPTED, preempted);
 	gap_add(gap, CAUSE_BLOCKED, blocked);
-	gap_add(gap, CAUSE_ON_CPU, length - preempted - blocked);
+	gap_add(gap, CAUSE_HOST, unknown);
+	gap_add(gap, CAUSE_ON_CPU, length - preempted - blocked - unknown);
 }
 
 /* Passes the gap to on_thread. Returns whether the thread's switches are known there. */
@@ -470,7 +488,7 @@ static void explain_gap(struct account *account, const struct account_command *c
 			: clamp(command->dependency_end, exit, submitted);
 	dependency = clamp(command->dependency_end, submitted, end);
 	add_before_enter(account, command, begin, enter, is_first);
-	add_cause(account, command, CAUSE_RUNTIME, enter, exit);
+	add_runtime(account, command, enter, exit);
 	/* some runtimes submit a command only when its wait list has ended */
 	add_cause(account, command, CAUSE_DEPENDENCY, exit, early);
 	add_cause(account, command, CAUSE_SUBMISSION, early, submitted);

@@ -53,6 +53,8 @@ struct account_command {
 	bool has_launch, has_queued, has_submitted;
 	bool has_call;        /* a recorded function launched it; imported launches may lack one */
 	uint64_t enter, exit; /* the launch's */
+	/* A part of that call in which the command buffer was full; 0, 0: none. */
+	uint64_t full_begin, full_end;
 	uint64_t queued, submitted;
 	uint64_t dependency_end;   /* end of the latest wait-list entry that ended in (exit,
 				    started]; 0: none */
@@ -60,7 +62,7 @@ struct account_command {
 	const struct calls *calls; /* the launching thread's; NULL: not known */
 	struct calls_sum at_enter; /* calls_until(calls, enter) */
 	/* When that thread was off its processor outside of calls. wait_ns: preempted; call_ns:
-	 * blocked. NULL: not known. */
+	 * blocked; duet_ns: not known whether it was. NULL: not known. */
 	const struct calls *away;
 	uint64_t watched_ns; /* `away` is known from then on */
 	uint32_t thread;     /* passed to on_thread and on_calls */
@@ -110,6 +112,7 @@ struct account_idle {
 	enum account_cause finer; /* as in account_steady.causes */
 	uint64_t ns;
 	bool is_steady, is_slowest;
+	bool is_full;     /* CAUSE_RUNTIME: the command buffer was full */
 	uint32_t awaited; /* the command's */
 };
 

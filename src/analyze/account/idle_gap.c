@@ -39,6 +39,7 @@ void gap_add_finer(struct gap *gap, enum account_cause cause, enum account_cause
 					  .ns = idle_ns,
 					  .is_steady = gap->is_steady,
 					  .is_slowest = gap->is_slowest,
+					  .is_full = gap->is_full,
 					  .awaited = owner ? owner->awaited : 0};
 
 	gap->left[cause] += idle_ns;
@@ -110,7 +111,8 @@ static void on_away(void *context, enum calls_state state, uint64_t until)
 {
 	static const enum account_cause causes[] = {[CALLS_OUTSIDE] = CAUSE_ON_CPU,
 						    [CALLS_WAIT] = CAUSE_PREEMPTED,
-						    [CALLS_CALL] = CAUSE_BLOCKED};
+						    [CALLS_CALL] = CAUSE_BLOCKED,
+						    [CALLS_DUET] = CAUSE_HOST};
 
 	emit_until(context, causes[state], until);
 }

@@ -23,6 +23,7 @@ struct gap {
 	bool has_away;              /* command->away explains that time instead */
 	bool is_after;              /* it follows the last command */
 	bool is_steady, is_slowest;
+	bool is_full; /* as in struct account_idle */
 };
 
 /* `begin` and `end` may be outside of the window. */

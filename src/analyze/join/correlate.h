@@ -38,6 +38,7 @@ struct open_command {
 	uint64_t ended;         /* OPEN_DONE: host ns; 0: not known */
 	uint64_t over_by;       /* time by which it is known to have ended; UINT64_MAX: not known */
 	uint64_t passes_ns;     /* the result of unexecuted_add_launch */
+	uint64_t full_begin, full_end; /* as in struct account_command */
 	struct calls_sum at_enter;
 	uint32_t process, thread,
 		queue;          /* process: id; thread, queue: indices in the entities' lists */

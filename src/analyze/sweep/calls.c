@@ -35,7 +35,8 @@ static bool is_between(const uint64_t *moments, size_t count, uint64_t after, ui
 static bool is_one_place(const struct thread_call *a, const struct thread_call *b)
 {
 	return a->function == b->function && a->stack == b->stack && a->device == b->device &&
-	       a->is_own == b->is_own && a->is_wait == b->is_wait;
+	       a->is_own == b->is_own && a->is_wait == b->is_wait && a->capture == b->capture &&
+	       a->is_full == b->is_full;
 }
 
 /* An earlier call from the same place, with no moment between the two at which a gap may begin or
@@ -171,6 +172,7 @@ int sweep_note_call(struct sweep *sweep, size_t thread, const struct event_api *
 					      .is_own = row->stack != 0,
 					      .is_earlier = stack && !row->stack,
 					      .is_wait = row->type == API_TYPE_WAIT,
+					      .capture = sweep->per_thread.states[thread].capture,
 					      .is_launch = is_launch}))
 		return -ENOMEM;
 	called->last_end = end;
@@ -212,6 +214,51 @@ int sweep_cut_call(struct sweep_per_thread *per_thread, size_t thread, const str
 
 		error = insert_rest(called, i, larger(begin, row->end), end);
 		shorten_call(&called->calls[i], begin, smaller(end, row->begin));
+	}
+	return error;
+}
+
+/* Splits the call around a moment; *ret_index: the first call from then on. */
+static int split_at(struct thread_called *called, uint64_t time_ns, size_t *ret_index)
+{
+	size_t i = called->count;
+	int error = 0;
+
+	while (i && called->calls[i - 1].begin >= time_ns)
+		i--;
+	if (i && called->calls[i - 1].end > time_ns) {
+		error = insert_rest(called, i - 1, time_ns, called->calls[i - 1].end);
+		shorten_call(&called->calls[i - 1], called->calls[i - 1].begin, time_ns);
+	}
+	*ret_index = i;
+	return error;
+}
+
+int sweep_mark_capture(struct thread_called *called, uint64_t time_ns, uint32_t capture)
+{
+	size_t first;
+	int error = split_at(called, time_ns, &first);
+
+	for (size_t i = first; !error && i < called->count; i++)
+		called->calls[i].capture = capture;
+	return error;
+}
+
+int sweep_note_full(struct sweep *sweep, size_t thread, uint64_t begin, uint64_t end)
+{
+	struct thread_state *state = &sweep->per_thread.states[thread];
+	size_t first, last;
+	int error = split_at(&state->called, begin, &first);
+
+	if (!error)
+		error = split_at(&state->called, end, &last);
+	for (size_t i = first; !error && i < last; i++) {
+		struct thread_call *call = &state->called.calls[i];
+
+		call->is_full = true;
+		call->function = state->launch.function;
+		call->stack = state->launch.stack ? state->launch.stack : call->stack;
+		call->is_own |= state->launch.stack != 0;
 	}
 	return error;
 }

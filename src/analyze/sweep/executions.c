@@ -77,6 +77,8 @@ static void describe_way(struct sweep *sweep, const struct joined *joined,
 	command->has_call = launch->function != 0;
 	command->enter = launch->enter;
 	command->exit = launch->exit;
+	command->full_begin = launch->full_begin;
+	command->full_end = launch->full_end;
 	command->at_enter = launch->at_enter;
 	if (launch->thread < sweep->entities.threads.count) {
 		command->calls = &sweep->per_thread.calls[launch->thread];

@@ -96,6 +96,8 @@ static int find_state(struct sweep *sweep, const struct found_state *found,
 						 .holder = about->holder,
 						 .waker = about->waker,
 						 .awaited_device = about->device,
+						 .capture = about->capture,
+						 .is_full = about->is_full,
 						 .is_own = about->is_own},
 			ret_row);
 }
@@ -229,7 +231,9 @@ int sweep_add_call(struct sweep *sweep, size_t device, const struct account_piec
 		entity_index_row(&sweep->entities.threads, piece->thread);
 	const struct state_wait about = {.string = call->function,
 					 .device = call->device == device + 1 ? 0 : call->device,
-					 .holder = call->is_own || !thread ? 0 : thread->id};
+					 .holder = call->is_own || !thread ? 0 : thread->id,
+					 .capture = call->capture,
+					 .is_full = call->is_full};
 	struct analysis_state *row = NULL;
 	int error = sweep_find_wait(sweep, &about, &found.wait);
 

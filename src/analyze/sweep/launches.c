@@ -20,12 +20,16 @@ static int add_span(struct sweep *sweep, size_t thread, const struct event_api *
 
 	if (thread == sweep->entities.threads.count)
 		return 0;
-	error = sweep_come_back(sweep, thread, row->begin, 0);
+	error = sweep_state_called(sweep, thread, row->begin);
 	if (!error)
 		error = sweep_thread_called(sweep, thread, row);
+	if (!error && !is_section && !is_launch)
+		error = sweep_begin_capture(sweep, thread, row);
 	if (!error)
 		error = is_section ? sweep_cut_call(&sweep->per_thread, thread, row)
 				   : sweep_note_call(sweep, thread, row, is_launch);
+	if (!error && !is_section && !is_launch)
+		error = sweep_end_capture(sweep, thread, row);
 	if (error)
 		return error;
 	sweep_compact_calls(sweep, &sweep->per_thread.calls[thread], row->begin);
@@ -54,7 +58,8 @@ static int note_for_samples(struct sweep *sweep, const struct open_command *comm
 	return error ? error : sweep_note_launched(sweep, command, batch);
 }
 
-static int open_launch(struct sweep *sweep, const struct event_launch *row, size_t thread)
+static int open_launch(struct sweep *sweep, const struct event_launch *row, size_t thread,
+		       uint32_t *ret_place)
 {
 	struct analysis *analysis = sweep->analysis;
 	size_t process_index = sweep->entities.thread_process[thread];
@@ -77,6 +82,7 @@ static int open_launch(struct sweep *sweep, const struct event_launch *row, size
 		error = join_open(&sweep->join, process ? process->id : 0, row, &place);
 	if (error)
 		return error;
+	*ret_place = place;
 	command = &sweep->join.correlate.commands[place];
 	command->thread = (uint32_t)thread;
 	command->number = sweep->launches;
@@ -186,6 +192,7 @@ int sweep_take_launch(struct sweep *sweep, const struct event_launch *row)
 				 .type = is_wait ? API_TYPE_WAIT : API_TYPE_CALL,
 				 .argument = is_wait ? row->queue : 0,
 				 .stack = row->stack};
+	uint32_t place = CORRELATE_NONE;
 	int error = 0;
 
 	if (row->flags & LAUNCH_PART)
@@ -197,21 +204,23 @@ int sweep_take_launch(struct sweep *sweep, const struct event_launch *row)
 
 	if (!error && row->result == 0)
 		error = sweep_is_skipped(sweep) ? skip_launch(sweep, row, thread)
-						: open_launch(sweep, row, thread);
+						: open_launch(sweep, row, thread, &place);
 	if (error)
 		return error;
 	if (is_wait)
 		sweep_note_wait(sweep, thread, &call);
-	return add_span(sweep, thread, &call, true);
+	error = add_span(sweep, thread, &call, true);
+	return error ? error : sweep_note_launch(sweep, thread, row, place);
 }
 
 int sweep_scout_launch(struct sweep *sweep, const struct event_launch *row)
 {
 	struct event_launch launch = *row;
+	uint32_t place;
 
 	if (row->result || (row->flags & LAUNCH_PART))
 		return 0;
 	launch.handle = 0; /* the scouting sweep needs no dependencies */
-	return open_launch(sweep, &launch,
-			   entity_index_find(&sweep->entities.threads, row->thread));
+	return open_launch(sweep, &launch, entity_index_find(&sweep->entities.threads, row->thread),
+			   &place);
 }

@@ -19,6 +19,7 @@
 #include "analyze/model.h"
 #include "analyze/observer.h"
 #include "analyze/order.h"
+#include "analyze/sweep/switch_losses.h"
 #include "base/number.h"
 #include "base/pair_map.h"
 
@@ -62,6 +63,9 @@ struct state_wait {
 	uint32_t waker;  /* number of the analysis's wakers; 0: not known */
 	uint32_t device; /* call: index + 1 of the device that it waits for; 0: not known */
 	bool is_own;     /* preempted by a thread of its own process */
+	/* As in struct analysis_state; a capture has no waker. */
+	uint32_t capture;
+	bool is_full;
 };
 
 /* A call of a thread, or several merged calls from one place. */
@@ -74,6 +78,16 @@ struct thread_call {
 			inside of the call has it */
 	bool is_earlier; /* inside of an earlier call of the function by this thread */
 	bool is_wait, is_launch;
+	uint32_t capture; /* as in struct analysis_state */
+	bool is_full;
+};
+
+/* The last launch of a thread. */
+struct thread_launch {
+	uint64_t enter, exit;
+	uint64_t number; /* the launch's, as in struct open_command */
+	uint32_t place;  /* the place of its command, if that has this number */
+	uint32_t function, stack;
 };
 
 /* The calls of a thread that an open idle gap may still need, in the order of their begin. */
@@ -85,8 +99,9 @@ struct thread_called {
 
 /* The state of one thread, from its switches and samples: on a processor, or away from it. */
 struct thread_state {
-	struct calls away;   /* off its processor, outside of calls: CALLS_WAIT is preempted,
-				CALLS_CALL blocked */
+	struct calls away; /* off its processor, outside of calls: CALLS_WAIT is preempted,
+			      CALLS_CALL blocked, CALLS_DUET not known */
+	struct loss_cursor losses;
 	uint64_t watched_ns; /* its first switch or sample; UINT64_MAX: none */
 	uint64_t since_ns;   /* away since then; UINT64_MAX: not away, or inside of a call */
 	uint32_t stack;      /* its stack when it went away; 0: not known */
@@ -105,6 +120,9 @@ struct thread_state {
 	uint64_t gil_until;
 	uint32_t gil_function, gil_stack;
 	bool has_launched;
+	struct thread_launch launch;
+	uint32_t captures;                       /* streams that it captures */
+	uint32_t capture;                        /* as in struct analysis_state; 0: none */
 	uint64_t batch_enter, batch_correlation; /* its last launch of a batch; 0: none */
 	struct thread_called called;
 	/* in the order of their end; only those that an open idle gap may still need */
@@ -119,6 +137,7 @@ struct thread_time {
 	uint32_t stack, wait_string;
 	bool is_preempted, has_exited;
 	bool has_called_stack; /* a call has recorded its stack, which is complete */
+	struct loss_cursor losses;
 };
 
 /* The command of a device with the latest end so far. */
@@ -268,6 +287,7 @@ struct sweep_thread_states {
 	struct pair_map wait_numbers; /* (wait string << 32 | holder, waker) -> number of waits */
 	/* (thread, function) -> the last stack seen inside of a call without one of its own */
 	struct pair_map called_stacks;
+	struct pair_map captures; /* (function, 0) -> enum capture_function */
 	struct state_wait *waits; /* owned; number 0 is none */
 	size_t waits_count, waits_capacity;
 };
@@ -325,6 +345,7 @@ struct sweep {
 	struct sweep_ranges ranges;
 	struct sweep_thread_states thread_states;
 	struct sweep_ranks ranks_of_job;
+	struct sweep_switch_losses switch_losses;
 	struct sweep_instructions instructions;
 	struct addresses *addresses; /* owned; NULL: the trace has no such samples */
 	struct windows *windows;     /* owned; NULL: the trace has no such samples */
@@ -650,9 +671,8 @@ int sweep_count_ranks(struct sweep *sweep, size_t device, const struct account_p
 void sweep_states_fini(struct sweep *sweep);
 int sweep_take_sample(struct sweep *sweep, const struct event_cpu_sample *row);
 int sweep_take_switch(struct sweep *sweep, const struct event_switch *row);
-/* A thread is on a processor again, because it makes a call or was switched to. waker: number of
- * the chain that woke it; 0: not known. */
-int sweep_come_back(struct sweep *sweep, size_t thread, uint64_t time_ns, uint32_t waker);
+/* A thread makes a call, so it is on a processor. */
+int sweep_state_called(struct sweep *sweep, size_t thread, uint64_t time_ns);
 /* Adds idle time of a device that falls in a call. */
 int sweep_add_call(struct sweep *sweep, size_t device, const struct account_piece *piece,
 		   const struct thread_call *call, struct observed_part part);
@@ -678,7 +698,25 @@ int sweep_note_call(struct sweep *sweep, size_t thread, const struct event_api *
 		    bool is_launch);
 /* Uses the stack of a sample or a switch for the call of the thread that it is in. */
 int sweep_see_in_call(struct sweep *sweep, size_t thread, uint64_t time_ns, uint32_t stack);
+/* Marks time of a thread in which its launch waited because the command buffer was full. */
+int sweep_note_full(struct sweep *sweep, size_t thread, uint64_t begin, uint64_t end);
 int sweep_on_calls(void *context, const struct account *account, const struct account_piece *piece);
+
+/* ---- sweep/captures.c ---- */
+
+/* Call before and after the row of a call is noted. */
+int sweep_begin_capture(struct sweep *sweep, size_t thread, const struct event_api *row);
+int sweep_end_capture(struct sweep *sweep, size_t thread, const struct event_api *row);
+/* Marks the thread's calls from this time on as in a capture, or as in none. */
+int sweep_mark_capture(struct thread_called *called, uint64_t time_ns, uint32_t capture);
+
+/* ---- sweep/full_buffers.c ---- */
+
+/* Takes a range that the driver reports. */
+int sweep_take_overhead(struct sweep *sweep, const struct event_range *row);
+/* Notes a launch that is not a part of a batch. place CORRELATE_NONE: it opened no command. */
+int sweep_note_launch(struct sweep *sweep, size_t thread, const struct event_launch *row,
+		      uint32_t place);
 
 /* ---- sweep/threads.c ---- */
 

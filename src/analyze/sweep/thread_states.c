@@ -66,7 +66,8 @@ static int find_waker(struct sweep *sweep, struct thread_state *state,
 	return error;
 }
 
-int sweep_come_back(struct sweep *sweep, size_t thread, uint64_t time_ns, uint32_t waker)
+/* The thread is on a processor again. waker: number of the chain that woke it; 0: not known. */
+static int come_back(struct sweep *sweep, size_t thread, uint64_t time_ns, uint32_t waker)
 {
 	const bool is_woken = waker && sweep->analysis->cpu.wakers[waker - 1].thread;
 	struct thread_state *state = &sweep->per_thread.states[thread];
@@ -97,6 +98,40 @@ int sweep_come_back(struct sweep *sweep, size_t thread, uint64_t time_ns, uint32
 	return error ? error
 		     : calls_add(&state->away, since_ns, time_ns,
 				 state->is_preempted ? CALLS_WAIT : CALLS_CALL);
+}
+
+/* Ends what is known of a thread where a loss of switches begins. A thread that was woken after the
+ * loss was blocked from its end on. *ret_is_inside: the row is inside of a loss and shows the state
+ * of that moment alone. */
+static int pass_losses(struct sweep *sweep, size_t thread, const struct thread_row *row,
+		       bool *ret_is_inside)
+{
+	struct thread_state *state = &sweep->per_thread.states[thread];
+	const struct switch_gap gap = thread == sweep->entities.threads.count
+					      ? (struct switch_gap){0}
+					      : sweep_pass_losses(sweep, &state->losses, row);
+	int error;
+
+	*ret_is_inside = gap.is_inside;
+	if (!gap.has_any)
+		return 0;
+	error = come_back(sweep, thread, gap.from, 0);
+	if (!error)
+		error = calls_add(&state->away, gap.from, gap.until, CALLS_DUET);
+	if (gap.until == row->time || !row->is_entry)
+		return error;
+	state->since_ns = gap.until;
+	state->is_preempted = false;
+	state->stack = state->wait = state->sampled_stack = 0;
+	return error;
+}
+
+int sweep_state_called(struct sweep *sweep, size_t thread, uint64_t time_ns)
+{
+	bool is_inside;
+	int error = pass_losses(sweep, thread, &(struct thread_row){.time = time_ns}, &is_inside);
+
+	return error ? error : come_back(sweep, thread, time_ns, 0);
 }
 
 /* Whether the thread that got the processor belongs to the process of the thread that lost it. */
@@ -151,39 +186,61 @@ static int name_rival(struct sweep *sweep, struct thread_state *state,
 			       &state->wait);
 }
 
+static int leave(struct sweep *sweep, const struct event_switch *row)
+{
+	const size_t thread = entity_index_find(&sweep->entities.threads, row->previous);
+	bool is_inside;
+	int error = pass_losses(sweep, thread, &(struct thread_row){.time = row->time}, &is_inside);
+
+	return error || is_inside ? error : go_away(sweep, thread, row);
+}
+
 int sweep_take_switch(struct sweep *sweep, const struct event_switch *row)
 {
+	const struct thread_row entry = {
+		.time = row->time, .is_entry = true, .is_woken = row->waker || row->waker_string};
 	size_t next = entity_index_find(&sweep->entities.threads, row->next);
 	struct thread_state *state = &sweep->per_thread.states[next];
 	uint32_t waker = 0;
+	bool is_inside;
 	int error;
 
 	mark_watched(sweep, row->previous, row->time);
 	mark_watched(sweep, row->next, row->time);
-	error = go_away(sweep, entity_index_find(&sweep->entities.threads, row->previous), row);
+	error = leave(sweep, row);
+	if (!error)
+		error = pass_losses(sweep, next, &entry, &is_inside);
 	/* A preempted thread did not wait, so its previous waker stays. */
 	if (!error && next < sweep->entities.threads.count && state->since_ns != UINT64_MAX)
 		error = state->is_preempted ? name_rival(sweep, state, row)
 					    : find_waker(sweep, state, row, &waker);
-	return error ? error : sweep_come_back(sweep, next, row->time, waker);
+	return error ? error : come_back(sweep, next, row->time, waker);
 }
 
 int sweep_take_sample(struct sweep *sweep, const struct event_cpu_sample *row)
 {
 	size_t thread = entity_index_find(&sweep->entities.threads, row->thread);
+	struct thread_state *state = &sweep->per_thread.states[thread];
+	uint32_t wait;
+	bool is_inside;
+	int error = pass_losses(sweep, thread, &(struct thread_row){.time = row->time}, &is_inside);
 
 	mark_watched(sweep, row->thread, row->time);
-	if (thread == sweep->entities.threads.count ||
+	if (error || thread == sweep->entities.threads.count ||
 	    !sweep_source_is_time(sweep, row->source_string))
-		return 0;
+		return error;
 	if (is_in_call(&sweep->per_thread, thread, row->time))
 		return sweep_see_in_call(sweep, thread, row->time, row->stack);
+	if (is_inside)
+		return 0;
 	sweep_see_rank(sweep, thread, row->stack);
-	sweep->per_thread.states[thread].sampled_ns = row->time;
-	sweep->per_thread.states[thread].sampled_stack = row->stack;
-	return sweep_keep_moment(
-		&sweep->per_thread.states[thread],
-		&(struct thread_moment){row->time, row->time, row->weight, row->stack, 0, false});
+	state->sampled_ns = row->time;
+	state->sampled_stack = row->stack;
+	error = sweep_find_wait(sweep, &(struct state_wait){.capture = state->capture}, &wait);
+	if (error)
+		return error;
+	return sweep_keep_moment(state, &(struct thread_moment){row->time, row->time, row->weight,
+								row->stack, wait, false});
 }
 
 void sweep_states_fini(struct sweep *sweep)
@@ -204,4 +261,5 @@ void sweep_states_fini(struct sweep *sweep)
 	pair_map_fini(&states->gils.rows);
 	pair_map_fini(&states->wait_numbers);
 	pair_map_fini(&states->called_stacks);
+	pair_map_fini(&states->captures);
 }

@@ -74,6 +74,35 @@ static int end_away(struct sweep *sweep, size_t thread, uint64_t now_ns)
 	return add_away(sweep, thread, since_ns, away_ns);
 }
 
+/* Ends what is known of a thread where a loss of switches begins. *ret_is_inside: the row is inside
+ * of a loss. */
+static int pass_losses(struct sweep *sweep, size_t thread, const struct thread_row *row,
+		       bool *ret_is_inside)
+{
+	struct thread_time *time = &sweep->per_thread.times[thread];
+	struct switch_gap gap = {0};
+	int error = 0;
+
+	*ret_is_inside = false;
+	if (thread == sweep->entities.threads.count || time->has_exited)
+		return 0;
+	gap = sweep_pass_losses(sweep, &time->losses, row);
+	*ret_is_inside = gap.is_inside;
+	if (!gap.has_any || time->first_ns == UINT64_MAX)
+		return 0;
+	if (time->away_since_ns != UINT64_MAX)
+		error = end_away(sweep, thread, gap.from);
+	sweep->analysis->cpu.threads[thread].unknown_ns +=
+		inside(sweep->analysis, larger(gap.from, time->first_ns), gap.until);
+	time->last_ns = row->time;
+	if (gap.until == row->time || !row->is_entry)
+		return error;
+	time->away_since_ns = gap.until;
+	time->is_preempted = false;
+	time->stack = time->wait_string = 0;
+	return error;
+}
+
 static int come_back(struct sweep *sweep, size_t thread, uint64_t now_ns)
 {
 	struct thread_time *time = &sweep->per_thread.times[thread];
@@ -86,20 +115,28 @@ static int come_back(struct sweep *sweep, size_t thread, uint64_t now_ns)
 
 int sweep_thread_called(struct sweep *sweep, size_t thread, const struct event_api *row)
 {
+	bool is_inside;
+	int error =
+		pass_losses(sweep, thread, &(struct thread_row){.time = row->begin}, &is_inside);
+
 	if (row->stack) {
 		sweep->analysis->cpu.threads[thread].stack = row->stack;
 		sweep->per_thread.times[thread].has_called_stack = true;
 	}
-	return come_back(sweep, thread, row->begin);
+	return error ? error : come_back(sweep, thread, row->begin);
 }
 
 /* A row shows the thread on a processor. */
-static int note_on_cpu(struct sweep *sweep, size_t thread, uint64_t now_ns, uint32_t stack)
+static int note_on_cpu(struct sweep *sweep, size_t thread, const struct thread_row *row,
+		       uint32_t stack)
 {
 	struct thread_time *time = &sweep->per_thread.times[thread];
+	const uint64_t now_ns = row->time;
+	bool is_inside;
+	int error = pass_losses(sweep, thread, row, &is_inside);
 
-	if (thread == sweep->entities.threads.count)
-		return 0;
+	if (error || thread == sweep->entities.threads.count)
+		return error;
 	if (time->first_ns == UINT64_MAX)
 		time->first_ns = now_ns;
 	if (stack && !time->has_called_stack)
@@ -115,22 +152,26 @@ int sweep_thread_sampled(struct sweep *sweep, const struct event_cpu_sample *row
 	    analysis_shows(sweep->analysis, row->time, row->time) &&
 	    sweep_source_is_time(sweep, row->source_string))
 		sweep->analysis->cpu.threads[thread].samples++;
-	return note_on_cpu(sweep, thread, row->time, row->stack);
+	return note_on_cpu(sweep, thread, &(struct thread_row){.time = row->time}, row->stack);
 }
 
 /* If a thread leaves twice without a return in between, it is away since the first time. */
 static int go_away(struct sweep *sweep, size_t thread, const struct event_switch *row)
 {
 	struct thread_time *time = &sweep->per_thread.times[thread];
-	int error;
+	const struct thread_row left = {.time = row->time};
+	bool is_inside;
+	int error = pass_losses(sweep, thread, &left, &is_inside);
 
-	if (thread == sweep->entities.threads.count)
-		return 0;
+	if (error || thread == sweep->entities.threads.count)
+		return error;
+	if (is_inside && row->reason != SWITCH_EXITED)
+		return note_on_cpu(sweep, thread, &left, row->stack);
 	if (row->reason != SWITCH_EXITED && time->away_since_ns != UINT64_MAX) {
 		time->last_ns = row->time;
 		return 0;
 	}
-	error = note_on_cpu(sweep, thread, row->time, row->stack);
+	error = note_on_cpu(sweep, thread, &left, row->stack);
 	time->has_exited |= row->reason == SWITCH_EXITED;
 	if (error || time->has_exited)
 		return error;
@@ -154,10 +195,12 @@ static void name_rival(struct sweep *sweep, size_t thread, const struct event_sw
 int sweep_thread_switched(struct sweep *sweep, const struct event_switch *row)
 {
 	const size_t next = entity_index_find(&sweep->entities.threads, row->next);
+	const struct thread_row entry = {
+		.time = row->time, .is_entry = true, .is_woken = row->waker || row->waker_string};
 	int error = go_away(sweep, entity_index_find(&sweep->entities.threads, row->previous), row);
 
 	name_rival(sweep, next, row);
-	return error ? error : note_on_cpu(sweep, next, row->time, 0);
+	return error ? error : note_on_cpu(sweep, next, &entry, 0);
 }
 
 /* A thread whose exit is not in the trace lasts until the end of its process or of the recording.
@@ -176,16 +219,19 @@ static int close_thread(struct sweep *sweep, size_t thread)
 	struct analysis_thread *sums = &sweep->analysis->cpu.threads[thread];
 	struct thread_time *time = &sweep->per_thread.times[thread];
 	uint64_t end_ns;
-	int error = 0;
+	bool is_inside;
+	int error;
 
 	if (time->first_ns == UINT64_MAX)
 		return 0;
 	end_ns = end_of(sweep, thread);
-	if (time->away_since_ns != UINT64_MAX)
+	error = pass_losses(sweep, thread, &(struct thread_row){.time = end_ns, .is_entry = true},
+			    &is_inside);
+	if (!error && time->away_since_ns != UINT64_MAX)
 		error = end_away(sweep, thread, end_ns);
 	sums->has_times = true;
 	sums->on_cpu_ns = inside(sweep->analysis, time->first_ns, end_ns) - sums->blocked_ns -
-			  sums->preempted_ns;
+			  sums->preempted_ns - sums->unknown_ns;
 	return error;
 }
 
@@ -201,12 +247,13 @@ static void sum_processes(struct analysis *analysis)
 		process->on_cpu_ns = add_saturated(process->on_cpu_ns, thread->on_cpu_ns);
 		process->blocked_ns = add_saturated(process->blocked_ns, thread->blocked_ns);
 		process->preempted_ns = add_saturated(process->preempted_ns, thread->preempted_ns);
+		process->unknown_ns = add_saturated(process->unknown_ns, thread->unknown_ns);
 	}
 }
 
 static void forget_thread(struct analysis_thread *sums)
 {
-	sums->blocked_ns = sums->preempted_ns = 0;
+	sums->blocked_ns = sums->preempted_ns = sums->unknown_ns = 0;
 }
 
 int sweep_close_threads(struct sweep *sweep)

@@ -125,6 +125,9 @@ static const struct named_kind calls[] = {
 	{"CreatePipe", VERDICT_ALLOCATION},
 	{"MemCreate", VERDICT_ALLOCATION},
 	{"HostRegister", VERDICT_ALLOCATION},
+	{"StreamBeginCapture", VERDICT_STREAM_CAPTURE},
+	{"StreamEndCapture", VERDICT_STREAM_CAPTURE},
+	{"GraphInstantiate", VERDICT_STREAM_CAPTURE},
 };
 
 /* Functions of VERDICT_BUILD that prepare a build or query its result. */
@@ -250,6 +253,26 @@ enum verdict_kind verdict_kind_of_call(const char *function)
 		       : VERDICT_CALL;
 }
 
+bool verdict_is_call(enum verdict_kind kind)
+{
+	return kind == VERDICT_BUILD || kind == VERDICT_MODULE_LOAD || kind == VERDICT_ALLOCATION ||
+	       kind == VERDICT_FREE || kind == VERDICT_CALL || kind == VERDICT_DEVICE_WAIT ||
+	       kind == VERDICT_OTHER_DEVICE || kind == VERDICT_LAUNCH_CALL ||
+	       kind == VERDICT_COMMAND_BUFFER_FULL;
+}
+
+bool verdict_is_on_processor(enum verdict_kind kind)
+{
+	return kind == VERDICT_COMPUTING || kind == VERDICT_PREEMPTED ||
+	       kind == VERDICT_PAGE_FAULT || kind == VERDICT_GARBAGE_COLLECTION;
+}
+
+bool verdict_is_for_thread(enum verdict_kind kind)
+{
+	return kind == VERDICT_PYTHON_GIL || kind == VERDICT_LOCK || kind == VERDICT_THREAD_WAIT ||
+	       kind == VERDICT_PIPE || kind == VERDICT_NETWORK || kind == VERDICT_EVENT_WAIT;
+}
+
 bool verdict_is_build(const char *function)
 {
 	const enum verdict_kind kind = verdict_kind_of_call(function);
@@ -372,8 +395,8 @@ bool verdict_is_rank_wait(const struct frame_name *names, size_t count)
 	return is_inside(names, count, rank_waits, ARRAY_COUNT(rank_waits), true);
 }
 
-enum verdict_kind verdict_kind_of_state(const struct analysis_state *state, const char *what,
-					const struct frame_name *names, size_t count)
+static enum verdict_kind kind_of_state(const struct analysis_state *state, const char *what,
+				       const struct frame_name *names, size_t count)
 {
 	const bool is_plain = state->doing == CAUSE_ON_CPU || state->doing == CAUSE_BLOCKED;
 
@@ -392,6 +415,18 @@ enum verdict_kind verdict_kind_of_state(const struct analysis_state *state, cons
 	default:
 		return verdict_kind_of_wait(what, names, count);
 	}
+}
+
+enum verdict_kind verdict_kind_of_state(const struct analysis_state *state, const char *what,
+					const struct frame_name *names, size_t count)
+{
+	const enum verdict_kind kind = kind_of_state(state, what, names, count);
+
+	if (state->is_full)
+		return VERDICT_COMMAND_BUFFER_FULL;
+	return state->capture && (kind == VERDICT_COMPUTING || kind == VERDICT_CALL)
+		       ? VERDICT_STREAM_CAPTURE
+		       : kind;
 }
 
 bool verdict_is_collective(const struct frame_name *names, size_t count)

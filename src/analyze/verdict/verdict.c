@@ -114,20 +114,6 @@ static const char *text_of(const char *text)
 	return text ? text : "";
 }
 
-/* Whether the thread had something to run. */
-static bool is_on_processor(enum verdict_kind kind)
-{
-	return kind == VERDICT_COMPUTING || kind == VERDICT_PREEMPTED ||
-	       kind == VERDICT_PAGE_FAULT || kind == VERDICT_GARBAGE_COLLECTION;
-}
-
-bool verdict_is_call(enum verdict_kind kind)
-{
-	return kind == VERDICT_BUILD || kind == VERDICT_MODULE_LOAD || kind == VERDICT_ALLOCATION ||
-	       kind == VERDICT_FREE || kind == VERDICT_CALL || kind == VERDICT_DEVICE_WAIT ||
-	       kind == VERDICT_OTHER_DEVICE || kind == VERDICT_LAUNCH_CALL;
-}
-
 /* The function that was called, or the program that ran instead. "": the key does not have it. */
 static void write_what(const struct verdict *verdict, const struct verdict_cause *cause,
 		       bool has_line, char ret_what[NAME_PATTERN_BYTES])
@@ -138,6 +124,7 @@ static void write_what(const struct verdict *verdict, const struct verdict_cause
 	if (cause->kind == VERDICT_PREEMPTED && is_finest)
 		name_pattern(cause->what, ret_what);
 	else if (cause->kind == VERDICT_CALL || cause->kind == VERDICT_DEVICE_WAIT ||
+		 cause->kind == VERDICT_STREAM_CAPTURE ||
 		 (is_finest && verdict_is_call(cause->kind)))
 		snprintf(ret_what, NAME_PATTERN_BYTES, "%s", cause->what);
 }
@@ -155,8 +142,8 @@ static void write_key(const struct verdict *verdict, const struct verdict_cause 
 	/* one limit stops the thread, wherever it is */
 	const bool is_throttled = cause->kind == VERDICT_THROTTLED && !has_line;
 	const bool by_place = is_whole(verdict) ? !is_preempted : !is_throttled;
-	const bool is_joined = is_on_processor(cause->kind) && !is_whole(verdict) && !has_line &&
-			       cause->place.function;
+	const bool is_joined = verdict_is_on_processor(cause->kind) && !is_whole(verdict) &&
+			       !has_line && cause->place.function;
 	char what[NAME_PATTERN_BYTES];
 
 	write_what(verdict, cause, has_line, what);
@@ -438,13 +425,6 @@ static uint32_t other_thread_of(const struct analysis *analysis, const struct an
 	return analysis_awaited_thread(&analysis->cpu, state->holder, state->waker);
 }
 
-/* Only these kinds of waits end by the work of another thread of the program. */
-static bool is_for_thread(enum verdict_kind kind)
-{
-	return kind == VERDICT_PYTHON_GIL || kind == VERDICT_LOCK || kind == VERDICT_THREAD_WAIT ||
-	       kind == VERDICT_PIPE || kind == VERDICT_NETWORK || kind == VERDICT_EVENT_WAIT;
-}
-
 /* Whether the stack of a call is not its own, but was seen inside of it. */
 static bool is_seen_inside(const struct analysis_state *state)
 {
@@ -463,6 +443,20 @@ static bool is_for_all_ranks(const struct maker *maker, const struct analysis_st
 		       : NULL;
 
 	return (process && process->rank_count == 2) || verdict_is_collective(names, count);
+}
+
+/* A capture has one place: that of the call which began it, if its stack is known. */
+static int add_capture(struct maker *maker, const struct analysis_state *state,
+		       struct verdict_cause *cause)
+{
+	struct verdict_place begun;
+
+	if (verdict_find_place(maker->frames, state->capture - 1, &begun))
+		return -ENOMEM;
+	if (begun.function)
+		cause->place = begun;
+	cause->what = "";
+	return add_cause(maker, cause);
 }
 
 static int add_state(struct maker *maker, const struct analysis_state *state, bool has_place)
@@ -491,7 +485,9 @@ static int add_state(struct maker *maker, const struct analysis_state *state, bo
 	if (is_seen_inside(state))
 		count = count_callers(names, count, cause.what);
 	name_place(maker->frames, names, count, &cause.place);
-	if (is_for_thread(cause.kind) || cause.kind == VERDICT_PREEMPTED)
+	if (cause.kind == VERDICT_STREAM_CAPTURE && state->capture)
+		return add_capture(maker, state, &cause);
+	if (verdict_is_for_thread(cause.kind) || cause.kind == VERDICT_PREEMPTED)
 		cause.other_thread = other_thread_of(maker->analysis, state);
 	if (cause.kind == VERDICT_PREEMPTED && verdict_is_rank_wait(names, count) &&
 	    is_for_all_ranks(maker, state, names, count))
@@ -499,7 +495,7 @@ static int add_state(struct maker *maker, const struct analysis_state *state, bo
 	if (cause.kind == VERDICT_OTHER_RANK)
 		return is_for_all_ranks(maker, state, names, count) ? add_rank_wait(maker, &cause)
 								    : add_cause(maker, &cause);
-	if (!is_for_thread(cause.kind))
+	if (!verdict_is_for_thread(cause.kind))
 		return add_cause(maker, &cause);
 	if (cause.kind == VERDICT_LOCK && !cause.other_thread)
 		cause.kind = VERDICT_THREAD_WAIT;
@@ -520,6 +516,13 @@ static int add_path_part(struct maker *maker, const struct analysis_path *path,
 	return error ? error : add_cause(maker, &added);
 }
 
+static uint64_t full_of(const struct maker *maker, const struct analysis_path *path)
+{
+	if (maker->verdict->scope == VERDICT_SLOWEST)
+		return path->full.slowest_ns;
+	return is_whole(maker->verdict) ? path->full.ns : path->full.steady_ns;
+}
+
 /* In the whole window, a part of the unknown time follows a launch without a known submission; in
  * the steady part that time is CAUSE_LATENCY. */
 static int add_path_cause(struct maker *maker, const struct analysis_path *path,
@@ -528,10 +531,14 @@ static int add_path_cause(struct maker *maker, const struct analysis_path *path,
 	uint64_t late_ns = is_whole(maker->verdict) && cause == CAUSE_UNKNOWN
 				   ? smaller(path->not_started_ns, ns)
 				   : 0;
+	const uint64_t full_ns = cause == CAUSE_RUNTIME ? full_of(maker, path) : 0;
 	int error = add_path_part(maker, path, cause, VERDICT_LAUNCHED_NOT_STARTED, late_ns);
 
+	if (!error)
+		error = add_path_part(maker, path, cause, VERDICT_COMMAND_BUFFER_FULL, full_ns);
 	return error ? error
-		     : add_path_part(maker, path, cause, verdict_kind_of_path(cause), ns - late_ns);
+		     : add_path_part(maker, path, cause, verdict_kind_of_path(cause),
+				     ns - late_ns - full_ns);
 }
 
 /* A part of the time in which a path's commands waited, by the command or event that they awaited.
@@ -666,7 +673,7 @@ static void join_cause(struct verdict_cause *cause, const struct verdict_cause *
 /* A place is preempted if that takes more time than its own code. */
 static void name_kind(struct verdict_cause *cause)
 {
-	if (!is_on_processor(cause->kind))
+	if (!verdict_is_on_processor(cause->kind))
 		return;
 	if (cause->preempted_ns > cause->ns / 2) {
 		cause->kind = VERDICT_PREEMPTED;
@@ -685,7 +692,7 @@ static void forget_preemptors(struct verdict *verdict)
 	for (size_t i = 0; i < verdict->count; i++) {
 		struct verdict_cause *cause = &verdict->causes[i];
 
-		if (!cause->preempted_ns || !is_on_processor(cause->kind) ||
+		if (!cause->preempted_ns || !verdict_is_on_processor(cause->kind) ||
 		    cause->kind == VERDICT_PREEMPTED)
 			continue;
 		cause->what = "";

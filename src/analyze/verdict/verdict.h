@@ -42,6 +42,8 @@ struct frames;
 	X(CALL, call)                                 \
 	X(DEVICE_WAIT, device_wait)                   \
 	X(LAUNCH_CALL, launch_call)                   \
+	X(COMMAND_BUFFER_FULL, command_buffer_full)   \
+	X(STREAM_CAPTURE, stream_capture)             \
 	X(SUBMISSION, submission)                     \
 	X(DEPENDENCY, dependency)                     \
 	X(OTHER_DEVICE, other_device)                 \
@@ -154,6 +156,10 @@ enum verdict_kind verdict_kind_of_state(const struct analysis_state *state, cons
 					const struct frame_name *names, size_t count);
 /* The kind of the code that a thread ran on its processor. */
 enum verdict_kind verdict_kind_of_computing(const struct frame_name *names, size_t count);
+/* Whether the thread had something to run. */
+bool verdict_is_on_processor(enum verdict_kind kind);
+/* Whether waits of this kind end by the work of another thread of the program. */
+bool verdict_is_for_thread(enum verdict_kind kind);
 /* Whether a stack is inside of MPI. */
 bool verdict_is_rank_wait(const struct frame_name *names, size_t count);
 /* Whether the outermost function of MPI in a stack waits for all ranks. */

@@ -233,6 +233,8 @@ void cpu_close(void *state)
 	cpu_python_fini(cpu);
 	lock_samples_fini(&cpu->python.locks);
 	cpu_interrupts_close(cpu);
+	cpu_lose_switches(cpu, cpu->losses.since_ns, host_clocks_now_ns(),
+			  switch_causes_each_second(cpu, UINT64_MAX));
 	switch_causes_close(cpu);
 	free(cpu->blocked.threads);
 	free(cpu->polled.threads);

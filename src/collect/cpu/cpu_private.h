@@ -177,6 +177,9 @@ struct cpu_losses {
 	uint64_t samples, others;         /* since the last loss row … */
 	uint64_t all_samples, all_others; /* … and in all */
 	uint64_t since_ns;                /* time of the last loss row */
+	/* The `others` are later than begin_ns, if all of them are, and not later than end_ns. */
+	uint64_t begin_ns, end_ns;
+	bool is_unbounded;
 };
 
 /* Max number of launching threads that are looked at before their records are taken. */
@@ -301,6 +304,8 @@ void cpu_note_all_closed(struct cpu *cpu);
 
 /* ---- cpu/losses.c ---- */
 
+/* Counts records that are not samples and were lost between two times. begin_ns 0: not known. */
+void cpu_lose_switches(struct cpu *cpu, uint64_t begin_ns, uint64_t end_ns, uint64_t count);
 /* Notes for the report which data is missing, and why. */
 void cpu_note_losses(struct cpu *cpu);
 /* Writes the last losses, including those that no ring could report. */
@@ -431,7 +436,9 @@ void switch_causes_close(struct cpu *cpu);
 void switch_causes_losses_text(const struct kernel_losses *losses, char *ret_text, size_t size);
 /* Takes the BPF records. To be called before the perf records of the round are taken. */
 void switch_causes_drain(struct cpu *cpu);
-void switch_causes_each_second(struct cpu *cpu, uint64_t now_ns);
+/* Returns the number of switches lost since the last call: in a recording of the machine, lost BPF
+ * records are lost switches, otherwise only causes. */
+uint64_t switch_causes_each_second(struct cpu *cpu, uint64_t now_ns);
 void switch_causes_begin_process(struct cpu *cpu, uint32_t pid);
 void switch_causes_end_process(struct cpu *cpu, uint32_t pid);
 /* After a thread left its processor. took, for a preempted thread: the thread or process that got

@@ -15,6 +15,7 @@
 
 #include <stdio.h>
 
+#include "base/number.h"
 #include "collect/host_clocks.h"
 #include "collect/proc.h"
 
@@ -40,22 +41,54 @@ static uint64_t take_refused_stacks(struct cpu *cpu)
 	return refused;
 }
 
+void cpu_lose_switches(struct cpu *cpu, uint64_t begin_ns, uint64_t end_ns, uint64_t count)
+{
+	struct cpu_losses *losses = &cpu->losses;
+
+	if (!count)
+		return;
+	losses->begin_ns = losses->others ? smaller(losses->begin_ns, begin_ns) : begin_ns;
+	losses->end_ns = larger(losses->end_ns, end_ns);
+	losses->is_unbounded |= !begin_ns;
+	losses->others += count;
+}
+
 /* Lost records that are not samples are counted as switches: the kernel does not report their
- * kind. */
+ * kind. Their interval is that of the rings, because a record may be read long after its time. */
+static void put_lost_switches(struct cpu *cpu, uint64_t now_ns)
+{
+	struct cpu_losses *losses = &cpu->losses;
+	const struct trace_source source = {.clock = CLOCK_ID_MONOTONIC};
+	const struct event_loss row = {.begin = losses->begin_ns,
+				       .end = losses->end_ns,
+				       .kind = EVENT_SWITCH,
+				       .reason = LOSS_RING_FULL,
+				       .count = losses->others,
+				       .bounded = 1};
+
+	if (losses->is_unbounded)
+		put_loss(cpu, EVENT_SWITCH, LOSS_RING_FULL, losses->others, now_ns);
+	else if (losses->others)
+		trace_writer_row(cpu->recording->writer, EVENT_LOSS, &source, &row);
+	losses->all_others += losses->others;
+	losses->others = losses->end_ns = 0;
+	losses->is_unbounded = false;
+}
+
 void cpu_count_losses(void *state, uint64_t now_ns)
 {
 	struct cpu *cpu = state;
+	const uint64_t lost = switch_causes_each_second(cpu, now_ns);
 
+	cpu_lose_switches(cpu, cpu->losses.since_ns, host_clocks_now_ns(), lost);
 	put_loss(cpu, EVENT_CPU_SAMPLE, LOSS_RING_FULL, cpu->losses.samples, now_ns);
-	put_loss(cpu, EVENT_SWITCH, LOSS_RING_FULL, cpu->losses.others, now_ns);
+	put_lost_switches(cpu, now_ns);
 	put_loss(cpu, LOSS_KIND_STACK, LOSS_TRACKING, take_refused_stacks(cpu), now_ns);
 	cpu_machine_put_losses(cpu, cpu->losses.since_ns, now_ns);
 	cpu->losses.all_samples += cpu->losses.samples;
-	cpu->losses.all_others += cpu->losses.others;
-	cpu->losses.samples = cpu->losses.others = 0;
+	cpu->losses.samples = 0;
 	cpu->second_stacks.used = 0;
 	cpu->losses.since_ns = now_ns;
-	switch_causes_each_second(cpu, now_ns);
 	cpu_interrupts_read(cpu);
 	kernel_frames_look(&cpu->walker->kernel_frames);
 	cpu_for_each_process(cpu, cpu_name_code);
@@ -67,14 +100,15 @@ void cpu_count_losses(void *state, uint64_t now_ns)
  * and processor, so this is done only at the end. */
 void cpu_count_last_losses(struct cpu *cpu)
 {
-	uint64_t samples = 0, others = 0;
+	uint64_t samples = 0, others = 0, since_ns = 0, known;
 
 	if (cpu->rings && cpu->state.counts_lost)
-		perf_rings_lost(cpu->rings, &samples, &others);
+		perf_rings_lost(cpu->rings, &samples, &others, &since_ns);
 	if (samples > cpu->losses.all_samples + cpu->losses.samples)
 		cpu->losses.samples = samples - cpu->losses.all_samples;
-	if (others > cpu->losses.all_others + cpu->losses.others)
-		cpu->losses.others = others - cpu->losses.all_others;
+	known = cpu->losses.all_others + cpu->losses.others;
+	if (others > known)
+		cpu_lose_switches(cpu, since_ns, host_clocks_now_ns(), others - known);
 	cpu_count_losses(cpu, host_clocks_now_ns());
 }
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/cpu/perf_events.h - finds the perf_event_attr variants that this kernel accepts
+ * collect/cpu/perf_events.h - finds the perf_event_attr variants that this kernel accepts;
+ * reads the fields of records
  */
 #pragma once
 
 #include <linux/perf_event.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/types.h>
 
 #include "collect/cpu/perf_rings.h"
@@ -48,3 +50,33 @@ struct perf_event_attr perf_events_owner(uint32_t wakeup_bytes);
 
 /* Calls perf_event_open(2). Returns a descriptor, or -errno. */
 int perf_event_start(const struct perf_event_attr *attribute, pid_t thread, int cpu);
+
+/* Reads the fields of a record one after the other; reads beyond the end return 0. */
+struct cursor {
+	const uint8_t *at, *end;
+};
+
+static inline uint64_t cursor_take(struct cursor *cursor, size_t bytes)
+{
+	uint64_t value = 0;
+
+	if ((size_t)(cursor->end - cursor->at) < bytes) {
+		cursor->at = cursor->end;
+		return 0;
+	}
+	memcpy(&value, cursor->at, bytes);
+	cursor->at += bytes;
+	return value;
+}
+
+static inline const void *cursor_skip(struct cursor *cursor, size_t bytes)
+{
+	const uint8_t *at = cursor->at;
+
+	if ((size_t)(cursor->end - at) < bytes) {
+		cursor->at = cursor->end;
+		return NULL;
+	}
+	cursor->at += bytes;
+	return at;
+}

@@ -28,6 +28,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/number.h"
 #include "collect/cpu/perf_events.h"
 #include "collect/cpu/perf_rights.h"
 #include "collect/proc.h"
@@ -38,6 +39,7 @@ enum {
 	MIN_RING_BYTES = 32 << 10,
 	WAKEUP_PART = 4,        /* a ring wakes the recorder when it is 1/4 full */
 	RECORD_BYTES = 1 << 16, /* a record's size has 16 bits */
+	FULL_BYTES = 1 << 13,   /* a ring with less room may have lost records */
 	BUILD_ID_BYTES = 20
 };
 
@@ -53,6 +55,8 @@ struct ring {
 	uint64_t head;  /* the kernel's write position when it was last read */
 	uint64_t time;  /* timestamp of the record at `next`; UINT64_MAX: no record */
 	uint64_t seen;  /* position up to which glances were returned */
+	uint64_t taken; /* timestamp of the record taken last */
+	bool is_full;   /* it was full when `head` was read, so later records may be lost */
 };
 
 struct descriptor {
@@ -345,9 +349,10 @@ int perf_rings_attach(struct perf_rings *rings, pid_t thread, int pid_fd, bool o
 }
 
 /* The event of an attached thread also counts the records that its children lost. */
-void perf_rings_lost(const struct perf_rings *rings, uint64_t *ret_samples, uint64_t *ret_others)
+void perf_rings_lost(const struct perf_rings *rings, uint64_t *ret_samples, uint64_t *ret_others,
+		     uint64_t *ret_since_ns)
 {
-	uint64_t lost[2] = {0};
+	uint64_t lost[2] = {0}, since_ns = UINT64_MAX;
 
 	for (size_t i = 0; rings->state.counts_lost && i < rings->descriptor_count; i++) {
 		const struct descriptor *descriptor = &rings->descriptors[i];
@@ -356,8 +361,12 @@ void perf_rings_lost(const struct perf_rings *rings, uint64_t *ret_samples, uint
 		if (read(descriptor->fd, values, sizeof(values)) == (ssize_t)sizeof(values))
 			lost[descriptor->kind == PERF_EVENT_LIFE] += values[1];
 	}
+	for (int cpu = 0; cpu < rings->cpu_count; cpu++)
+		if (ring_at(rings, cpu, RING_LIFE)->is_full)
+			since_ns = smaller(since_ns, ring_at(rings, cpu, RING_LIFE)->taken);
 	*ret_samples = lost[0];
 	*ret_others = lost[1];
+	*ret_since_ns = since_ns == UINT64_MAX ? 0 : since_ns;
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -422,6 +431,7 @@ static void leave_current(struct perf_rings *rings)
 	if (!ring)
 		return;
 	ring->next += rings->current_size;
+	ring->taken = ring->time;
 	__atomic_store_n(&ring->page->data_tail, ring->next, __ATOMIC_RELEASE);
 	ring_read_time(ring);
 	rings->current = NULL;
@@ -438,42 +448,14 @@ static struct ring *find_earliest(struct perf_rings *rings)
 			continue;
 		if (ring->time == UINT64_MAX) {
 			ring->head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+			if (ring->head != ring->next)
+				ring->is_full = ring->head - ring->next + FULL_BYTES > ring->bytes;
 			ring_read_time(ring);
 		}
 		if (ring->time != UINT64_MAX && (!found || ring->time < found->time))
 			found = ring;
 	}
 	return found;
-}
-
-/* Reads the fields of a record one after the other; reads beyond the end return 0. */
-struct cursor {
-	const uint8_t *at, *end;
-};
-
-static uint64_t cursor_take(struct cursor *cursor, size_t bytes)
-{
-	uint64_t value = 0;
-
-	if ((size_t)(cursor->end - cursor->at) < bytes) {
-		cursor->at = cursor->end;
-		return 0;
-	}
-	memcpy(&value, cursor->at, bytes);
-	cursor->at += bytes;
-	return value;
-}
-
-static const void *cursor_skip(struct cursor *cursor, size_t bytes)
-{
-	const uint8_t *at = cursor->at;
-
-	if ((size_t)(cursor->end - at) < bytes) {
-		cursor->at = cursor->end;
-		return NULL;
-	}
-	cursor->at += bytes;
-	return at;
 }
 
 static const char *take_text(struct cursor *cursor)
@@ -637,6 +619,7 @@ static bool take_record(struct perf_rings *rings, const struct perf_event_header
 		record->kind = PERF_LOST;
 		cursor_take(&cursor, 8);
 		record->count = cursor_take(&cursor, 8);
+		record->since_ns = rings->current->taken;
 		record->has_samples = kind_of(rings, rings->current) == RING_SAMPLES;
 		return true;
 	case PERF_RECORD_THROTTLE:

@@ -98,7 +98,8 @@ struct perf_record {
 	bool is_fault;     /* … of a page fault; weight: number of faults it stands for */
 	bool has_samples;  /* PERF_LOST: samples were lost; false: other records */
 	uint32_t other_pid, other_tid;
-	uint64_t count;   /* PERF_LOST */
+	/* PERF_LOST; since_ns: time of the record before the lost ones, 0: none */
+	uint64_t count, since_ns;
 	uint64_t weight;  /* PERF_SAMPLE: in the unit of its source */
 	uint64_t address; /* … instruction pointer */
 	/* User registers and stack from sp upwards; has_user false: a kernel thread. */
@@ -113,8 +114,10 @@ struct perf_record {
 };
 
 /* Number of samples and of other records that the kernel could not write so far; 0 if this kernel
- * does not count them. */
-void perf_rings_lost(const struct perf_rings *rings, uint64_t *ret_samples, uint64_t *ret_others);
+ * does not count them. *ret_since_ns: other records that no PERF_LOST reports are later than that;
+ * 0: not known. */
+void perf_rings_lost(const struct perf_rings *rings, uint64_t *ret_samples, uint64_t *ret_others,
+		     uint64_t *ret_since_ns);
 
 /* Returns the next record older than until_ns, over all rings in the order of time. A record
  * becomes readable up to PERF_RINGS_LATE_NS after its timestamp. until_ns should therefore be at

@@ -265,7 +265,7 @@ static void take_lost(struct cpu *cpu, const struct perf_record *record)
 	if (record->has_samples) {
 		cpu->losses.samples += record->count;
 	} else {
-		cpu->losses.others += record->count;
+		cpu_lose_switches(cpu, record->since_ns, record->time_ns, record->count);
 		cpu->round++; /* mappings may be among them */
 	}
 }

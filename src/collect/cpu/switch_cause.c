@@ -163,7 +163,6 @@ void switch_causes_close(struct cpu *cpu)
 {
 	struct switch_causes *who = &cpu->who;
 
-	switch_causes_each_second(cpu, UINT64_MAX);
 	if (who->is_ready) {
 		note_lost_processes(cpu, kernel_watch_lost_processes(who->watch));
 		note_losses(cpu);
@@ -302,17 +301,18 @@ void switch_causes_end_process(struct cpu *cpu, uint32_t pid)
 		kernel_watch_remove(cpu->who.watch, pid);
 }
 
-void switch_causes_each_second(struct cpu *cpu, uint64_t now_ns)
+uint64_t switch_causes_each_second(struct cpu *cpu, uint64_t now_ns)
 {
 	uint64_t lost;
 
 	if (!cpu->who.is_ready)
-		return;
+		return 0;
 	cpu->who.paths_looked = 0;
 	lost = kernel_watch_sweep(cpu->who.watch, now_ns - SWEEP_NS);
-	/* in a recording of the machine, lost BPF records are lost switches; otherwise only
-	 * causes */
-	*(cpu->who.is_machine ? &cpu->losses.others : &cpu->who.lost) += lost;
+	if (cpu->who.is_machine)
+		return lost;
+	cpu->who.lost += lost;
+	return 0;
 }
 
 /* ---- preemptor and waker --------------------------------------------------------------------- */

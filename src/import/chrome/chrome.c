@@ -28,6 +28,7 @@
 #include "import/chrome/file.h"
 #include "import/chrome/join.h"
 #include "import/chrome/names.h"
+#include "import/chrome/overheads.h"
 #include "import/faults.h"
 #include "import/formats.h"
 #include "import/source.h"
@@ -61,6 +62,7 @@ struct chrome {
 	size_t open_count, open_capacity;
 	uint32_t free_open; /* index + 1 */
 	uint32_t absent;    /* function name of launches that are not in the file */
+	struct chrome_overheads overheads;
 	uint64_t last_ns;
 	uint64_t made_up, unbalanced, left_out, captured;
 	struct import_faults faults;
@@ -418,6 +420,7 @@ static int on_call(struct chrome *chrome, const struct chrome_event *event, cons
 		return error;
 	if (!event->arguments.correlation.is_known)
 		return write_alone(chrome, call, is_launch);
+	chrome_overheads_add_process(&chrome->overheads, row->process);
 	error = find_joined(chrome, event, string_builder_text(&event->pid), &joined);
 	if (error)
 		return error;
@@ -481,6 +484,16 @@ static int on_slice(struct chrome *chrome, const struct chrome_event *event)
 	if (!error)
 		error = make_call(chrome, event, row, &call);
 	return error ? error : on_call(chrome, event, row, &call);
+}
+
+/* The driver's or the profiler's own time: the file has no thread of it. */
+static int on_overhead(struct chrome *chrome, const struct chrome_event *event)
+{
+	const uint64_t begin_ns = time_of(chrome, event->ts_ns.value);
+
+	return chrome_overheads_add(&chrome->overheads, chrome->target,
+				    string_builder_text(&event->name), begin_ns,
+				    begin_ns + (uint64_t)event->dur_ns.value);
 }
 
 /* ---- slices of a B and an E event ---- */
@@ -570,6 +583,8 @@ static int read_event(struct chrome *chrome, const struct chrome_event *event)
 		return chrome_file_fail(event, "expected a non-negative 'dur'");
 	if (time_of(chrome, event->ts_ns.value) > chrome->last_ns)
 		chrome->last_ns = time_of(chrome, event->ts_ns.value);
+	if (is_slice && chrome_has_category(event, "overhead"))
+		return on_overhead(chrome, event);
 	if (is_half)
 		return is_phase(event, "B") ? on_begin(chrome, event) : on_end(chrome, event);
 	return chrome_class_of(event) != CHROME_NO_CLASS ? on_command(chrome, event)
@@ -626,6 +641,7 @@ static int write_rest(struct chrome *chrome)
 {
 	int error = 0;
 
+	error = chrome_overheads_write(&chrome->overheads, chrome->target);
 	chrome_captures_sort(&chrome->captures);
 	for (size_t i = 0; i < chrome->join.aside_count && !error; i++)
 		error = write_named_launch(chrome, &chrome->join.aside[i]);
@@ -680,6 +696,7 @@ static void chrome_fini(struct chrome *chrome)
 	string_table_fini(&chrome->row_keys);
 	chrome_join_fini(&chrome->join);
 	chrome_captures_fini(&chrome->captures);
+	chrome_overheads_fini(&chrome->overheads);
 	hash_map_fini(&chrome->tids);
 	free(chrome->rows);
 	free(chrome->open);

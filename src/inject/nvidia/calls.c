@@ -85,6 +85,7 @@ struct call {
 	bool is_per_thread; /* the default stream is the thread's own */
 	bool is_async;
 	bool is_release; /* the call destroys, frees or unloads something */
+	bool has_stack;  /* each call has one; otherwise slow and failed ones do */
 };
 
 static struct call
@@ -164,6 +165,7 @@ static void learn_call(struct call *call, const char *name, enum call_class clas
 	call->class = (uint8_t) class;
 	call->is_per_thread = strstr(name, "_ptsz") || strstr(name, "_ptds");
 	call->is_async = strstr(name, "Async") != NULL;
+	call->has_stack = class != CALL_PLAIN || begins_with(name, "cuStreamBeginCapture");
 	call->is_release = strstr(name, "Destroy") || strstr(name, "Free") ||
 			   strstr(name, "Unload") || strstr(name, "Unmap") ||
 			   strstr(name, "Unregister");
@@ -481,7 +483,7 @@ static void on_enter(uint32_t cbid, const struct cupti_callback_data *data)
 	entered->cbid = cbid;
 	entered->mode = thread->mode;
 	entered->is_captured = entered->is_open = false;
-	entered->stack = call->class == CALL_PLAIN ? 0 : guest_stack(thread);
+	entered->stack = call->has_stack ? guest_stack(thread) : 0;
 	/* Before the call runs, because its command may complete before it returns. */
 	if (may_launch(call) && is_timed((enum call_class)call->class))
 		entered->is_open = cuda_slot_open(entered->correlation, thread->mode,

@@ -371,7 +371,8 @@ static void write_processors(struct writer *writer)
 	size_t group = VIEW_TRACK_NONE;
 	char name[32];
 
-	if (!writer->tracks->analysis->cpu.knows_switches)
+	if (!writer->tracks->analysis->cpu.knows_switches ||
+	    writer->tracks->analysis->cpu.has_switch_losses)
 		return;
 	for (size_t i = 0; i < processors->count; i++) {
 		if (!processors->list[i].track)

@@ -366,6 +366,21 @@ void say_cause(const struct report *report, const struct verdict_cause *cause,
 			    cause->whats.count > 2 ? " and others" : "");
 		say_in(sentence, "called from", &cause->place);
 		return;
+	case VERDICT_COMMAND_BUFFER_FULL:
+		say(sentence, " %swaited in %.*s",
+		    report->analysis->program.full.is_reported ? "" : "probably ", SENTENCE_NAME,
+		    *cause->what ? cause->what : "a launch");
+		say_in(sentence, "called from", &cause->place);
+		say(sentence, " because the command buffer was full");
+		return;
+	case VERDICT_STREAM_CAPTURE:
+		if (*cause->what) {
+			say(sentence, " was in %.*s", SENTENCE_NAME, cause->what);
+			say_in(sentence, "called from", &cause->place);
+			return;
+		}
+		say(sentence, " captured a stream into a graph");
+		break;
 	case VERDICT_DEVICE_WAIT:
 	case VERDICT_OTHER_DEVICE:
 		say(sentence, " waited for ");

@@ -65,7 +65,8 @@ static bool has_lost_states(const struct analysis *analysis)
 		const struct analysis_loss *loss = &analysis->losses[i];
 
 		if (loss->kind == EVENT_API || loss->kind == EVENT_LAUNCH ||
-		    (loss->kind == EVENT_SWITCH && loss->reason != LOSS_UNSEEN))
+		    (loss->kind == EVENT_SWITCH && loss->reason != LOSS_UNSEEN &&
+		     loss->is_unbounded))
 			return true;
 	}
 	return false;
@@ -239,6 +240,8 @@ static void name_cause(const struct verdict_cause *cause, struct sentence *name)
 {
 	if ((verdict_is_call(cause->kind) || cause->kind == VERDICT_PREEMPTED) && *cause->what) {
 		say_what(cause, name);
+		if (cause->kind == VERDICT_COMMAND_BUFFER_FULL)
+			say(name, " (command buffer full)");
 	} else if (has_other(cause->kind)) {
 		say(name, "%s",
 		    cause->kind == VERDICT_PYTHON_GIL ? "Python GIL"
@@ -249,6 +252,9 @@ static void name_cause(const struct verdict_cause *cause, struct sentence *name)
 		say(name, "%.*s", SENTENCE_NAME, cause->what);
 	} else if (cause->place.function && cause->kind == VERDICT_PAGE_FAULT) {
 		say(name, "page faults");
+		say_in(name, "in", &cause->place);
+	} else if (cause->kind == VERDICT_STREAM_CAPTURE) {
+		say(name, "%s", *cause->what ? cause->what : "stream capture");
 		say_in(name, "in", &cause->place);
 	} else if (cause->place.function && cause->kind == VERDICT_GARBAGE_COLLECTION) {
 		say(name, "garbage collection");

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The causes of the verdict in traces whose times are written down. tests/checker/description.h has the grammar."""
 import os
+import random
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "e2e"))
@@ -147,5 +148,114 @@ with t.case("launches that were missed make the verdict uncertain"):
         return found["certain"]
 
     t.equal((certain("k"), certain("made")), (True, False), "samples of a launched kernel, and of another")
+
+FORWARD = ("frame 2 python forward file=model.py line=7", "stack 2 1 2", "frame 3 python capture file=train.py line=70", "stack 3 3")
+
+
+def captures(begin_options="stack=3", end_options=""):
+    """Each gap is a capture from 20 to 80 us after the begin of its round, with one captured launch and two samples."""
+    for i in range(ROUNDS - 1):
+        at = i * ROUND_NS
+        yield f"call 1 {at + 20000} {at + 21000} call cudaStreamBeginCapture_v10000 {begin_options}"
+        yield f"sample 1 {at + 30000} 5000000 stack=2"
+        yield f"call 1 {at + 40000} {at + 50000} call cudaLaunchKernel_v7000 stack=2"
+        yield f"call 1 {at + 50000} {at + 51000} call cudaMalloc_v3020 stack=2"
+        yield f"sample 1 {at + 60000} 5000000 stack=2"
+        yield f"call 1 {at + 79000} {at + 80000} call cudaStreamEndCapture_v10000 stack=2 {end_options}"
+
+
+with t.case("a thread that captures a stream into a graph, by the place that began it"):
+    found = verdict(*FORWARD, *launches(), *captures())
+    first = found["causes"][0]
+    # all but the millisecond in cudaMalloc; the gap's other computing has no sample of its own
+    t.equal((first["kind"], first["function"], first["line"], first["ns"]),
+            ("stream_capture", "capture", 70, (ROUNDS - 1) * (ROUND_NS - BUSY_NS - 1000)), "the call that began it")
+    t.true("(main) captured a stream into a graph in capture (train.py:70)" in found["text"], found["text"])
+    t.equal([row["ns"] for row in found["causes"] if row["kind"] == "allocation"], [(ROUNDS - 1) * 1000], "its own kind")
+    t.equal(causes(*FORWARD, *launches(), *captures(""))[0][0::3], ("stream_capture", "forward"), "without that call's stack")
+    t.equal(causes(*FORWARD, *launches(), *captures("", "result=901"))[0][0], "stream_capture", "a call that fails ends it, too")
+    failed = causes(*FORWARD, *launches(), *captures("result=900"))
+    t.equal([row[0] for row in failed if row[3] == "forward"][0], "computing", f"no capture began: {failed}")
+
+with t.case("outside of a capture nothing is captured"):
+    lines = (f"sample 1 {i * ROUND_NS + at} 5000000 stack=1" for i in range(ROUNDS - 1) for at in (15000, 90000))
+    found = causes(*FORWARD, *launches(), *captures(), *lines)
+    times = {row[0]: row[1] for row in found}
+    # half of the samples on the processor are in the capture: 89 us less 14 in calls
+    t.equal((times["computing"], times["stream_capture"]), ((ROUNDS - 1) * 38000, (ROUNDS - 1) * (38000 + 12000)), f"{found}")
+
+with t.case("a call around a capture is cut at its begin and its end"):
+    around = (f"call 1 {i * ROUND_NS + 13000} {i * ROUND_NS + 99000} call torch.cuda.graph stack=1" for i in range(ROUNDS - 1))
+    times = {(row[0], row[2]): row[1] for row in causes(*FORWARD, *launches(), *captures(), *around)}
+    t.equal((times[("stream_capture", None)], times[("call", "torch.cuda.graph")]), ((ROUNDS - 1) * 60000, (ROUNDS - 1) * 26000), f"{times}")
+
+with t.case("a thread that instantiates a graph"):
+    calls = (f"call 1 {i * ROUND_NS + 20000} {i * ROUND_NS + 90000} call cuGraphInstantiateWithFlags stack=1" for i in range(ROUNDS - 1))
+    found = verdict(*launches(), *calls)
+    t.equal((found["causes"][0]["kind"], found["causes"][0]["ns"]), ("stream_capture", (ROUNDS - 1) * 70000), "kind")
+    t.true("(main) was in cuGraphInstantiateWithFlags called from step (train.py:30)" in found["text"], found["text"])
+
+OTHER_GPU = ("device 2 gpu2", "queue 2 2", "frame 2 python feed file=feed.py line=8", "stack 2 2")
+
+
+def full(*ranges, queue=2, options=""):
+    """Each gap has a launch into a queue from 20 to 80 us after the begin of its round; ranges: its waits after that."""
+    for i in range(ROUNDS - 1):
+        at = i * ROUND_NS
+        yield f"launch {100 + i} 1 {queue} {at + 20000} {at + 80000} kernel name=other function=cuLaunchKernel stack=2"
+        yield f"execution 1 {100 + i} {queue} {at + 80000} {at + 80000} {at + 90000} {at + 90001}"
+        for begin, end in ranges:
+            yield f"range 1 {at + begin} {at + end} Command%20Buffer%20Full domain=CUPTI type=start {options}"
+
+
+with t.case("a launch that waits because the command buffer of another device is full"):
+    for options in ("process=1", "process=0"):
+        found = verdict(*OTHER_GPU, *launches(), *samples(1), *full((25000, 75000), options=options))
+        kinds = {row["kind"]: row["ns"] for row in found["causes"]}
+        t.equal((kinds["command_buffer_full"], kinds["call"]), ((ROUNDS - 1) * 50000, (ROUNDS - 1) * 10000), f"{options}: the wait, the rest")
+        t.true("(main) waited in cuLaunchKernel called from feed (feed.py:8) because the command buffer was full" in found["text"],
+               found["text"])
+    missing = causes(*OTHER_GPU, *launches(), *samples(1), *full((5000, 15000)))
+    t.true("command_buffer_full" not in [row[0] for row in missing], f"no launch is around the range: {missing}")
+
+with t.case("the wait of the launch that ends the gap"):
+    def slow(options=""):
+        for i in range(ROUNDS):
+            at = 1000 + i * ROUND_NS
+            yield f"launch {i + 1} 1 1 {at} {at + 50000} kernel name=k stack=1"
+            yield f"execution 1 {i + 1} 1 {at + 50000} {at + 50000} {at + 50000} {at + 60000}"
+            yield f"range 1 {at + 10000} {at + 40000} command%20buffer%20full domain=CUPTI type=start process=1"
+
+    document = t.report(t.described("full.duet", *GPU, *slow()))
+    kinds = {row["kind"]: row["ns"] for row in document["verdict"]["causes"]}
+    t.equal((kinds["command_buffer_full"], kinds["launch_call"]), ((ROUNDS - 1) * 30000, (ROUNDS - 1) * 20000), "the wait, the rest")
+    t.equal(document["devices"][0]["idle_causes"]["runtime"], ROUNDS * 50000, "the account's cause is the launching call")
+    t.equal(document["command_buffer_full"], {"launches": ROUNDS, "ns": ROUNDS * 30000, "longest_ns": 30000, "estimated": False}, "its sum")
+
+with t.case("a long launch into a deep queue probably waits for room"):
+    DEEP = 1100
+
+    def deep(count, length):
+        kinds = random.Random(1)  # no sequence repeats
+        for i in range(count):
+            yield f"launch {1000 + i} 1 2 {100 + i} {101 + i} {kinds.choice(('kernel name=other', 'read', 'write', 'copy', 'fill'))} stack=2"
+            yield f"execution 1 {1000 + i} 2 {100 + i} {100 + i} {3000000 + i} {3000001 + i}"
+        yield f"launch 5000 1 2 {5000} {5000 + length} kernel name=other function=hipLaunchKernel stack=2"
+        yield f"execution 1 5000 2 {5000 + length} {5000 + length} 3100000 3100001"
+        for number, at in ((1, 2000), (2, 5000 + length + 1000)):
+            yield f"launch {number} 1 1 {at} {at + 10} kernel name=k stack=1"
+            yield f"execution 1 {number} 1 {at + 10} {at + 10} {at + 10} {at + 20}"
+
+    def waits_of(count, length):
+        return t.report(t.described("deep.duet", *GPU[:4], *GPU[5:], "window 0 4000000", *OTHER_GPU, *deep(count, length)), "--device", "0")
+
+    document = waits_of(DEEP, 200000)
+    first = document["verdict"]["causes"][0]
+    t.equal((first["kind"], first["ns"], first["function"]), ("command_buffer_full", 200000, "feed"), f"{first}")
+    t.true("probably waited in hipLaunchKernel called from feed (feed.py:8) because the command buffer was full" in document["verdict"]["text"], document["verdict"]["text"])
+    t.equal(document["command_buffer_full"], {"launches": 1, "ns": 200000, "longest_ns": 200000, "estimated": True}, "its sum")
+    for count, length in ((900, 200000), (DEEP, 90000)):
+        kinds = waits_of(count, length)["devices"][0]["idle_kinds"]["api_call"]
+        t.true("call" in kinds and "command_buffer_full" not in kinds, f"{count} commands, {length} ns: {kinds}")
 
 t.end()

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * import/chrome/overheads.c - time that the driver and CUPTI took, in a PyTorch trace
+ *
+ * Runs in:  our own process
+ * Gets:     slices of category "overhead", processes that make calls of a runtime
+ * Gives:    ranges of domain CUPTI, as a recording of duet has them
+ * Owns:     the ranges until the end of the file
+ * Fails:    -ENOMEM
+ * Why ranges: PyTorch writes these slices for the process -1 and thread 0. As calls they would be
+ *           calls of a process that does not exist. They belong to the one process with calls of a
+ *           runtime. If there are several, the file does not say which one.
+ */
+#include "import/chrome/overheads.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "import/target.h"
+
+void chrome_overheads_fini(struct chrome_overheads *overheads)
+{
+	free(overheads->list);
+	*overheads = (struct chrome_overheads){0};
+}
+
+int chrome_overheads_add(struct chrome_overheads *overheads, struct import_target *target,
+			 const char *name, uint64_t begin_ns, uint64_t end_ns)
+{
+	struct event_range row = {.begin = begin_ns, .end = end_ns, .type = RANGE_START};
+	int error = import_target_text(target, "CUPTI", &row.domain_string);
+
+	if (!error)
+		error = import_target_text(target, name, &row.name_string);
+	return error ? error
+		     : array_append(overheads->list, overheads->capacity, overheads->count, row);
+}
+
+void chrome_overheads_add_process(struct chrome_overheads *overheads, uint32_t process)
+{
+	overheads->has_more |= overheads->process && overheads->process != process;
+	overheads->process = process;
+}
+
+int chrome_overheads_write(struct chrome_overheads *overheads, struct import_target *target)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < overheads->count && !error; i++) {
+		overheads->list[i].process = overheads->has_more ? 0 : overheads->process;
+		error = import_target_range(target, &overheads->list[i]);
+	}
+	return error;
+}
