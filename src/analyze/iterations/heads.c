@@ -25,7 +25,8 @@
 #include "base/number.h"
 
 #define NO_HEAD SIZE_MAX
-enum { PASSES = 3 };
+enum { PASSES = 3, MIN_ALIKE = 3 /* heads whose common properties are searched */ };
+static const double is_certain_from = 0.99;
 
 /* ---- signs ----------------------------------------------------------------------------------- */
 
@@ -392,7 +393,12 @@ static int list_heads(struct heads *heads, uint64_t *numbers, size_t **list, siz
 		*count = list_placed(heads, numbers, *list, *count);
 		return add_outer_marked(heads, list, count);
 	}
-	for (unsigned int pass = 0; pass < PASSES && *count >= 3 && !error && !is_same; pass++) {
+	/* Two heads have too little in common to look for others; the distance is the sign. */
+	if (*count < MIN_ALIKE && heads->before_share >= is_certain_from) {
+		*count = list_repeated(heads, *list);
+		return 0;
+	}
+	for (unsigned int pass = 0; pass < PASSES && *count >= MIN_ALIKE && !error && !is_same; pass++) {
 		error = head_likeness_init(heads, *list, *count, &like);
 		if (!error)
 			error = heads_choose(heads, &like, &chosen, &chosen_count);
