@@ -25,8 +25,13 @@
 #include "base/number.h"
 
 #define NO_HEAD SIZE_MAX
-enum { PASSES = 3, MIN_ALIKE = 3 /* heads whose common properties are searched */ };
-static const double is_certain_from = 0.99;
+enum {
+	PASSES = 3,
+	MIN_ALIKE = 3, /* heads whose common properties are searched */
+	MIN_WHOLE = 16 /* launches in an iteration; fewer may be whole by chance */
+};
+
+static const double is_certain_from = 0.99, is_whole_from = 0.95;
 
 /* ---- signs ----------------------------------------------------------------------------------- */
 
@@ -165,6 +170,29 @@ static void find_pair_by_vote(struct heads *heads, uint64_t *numbers)
 	heads->sign = HEAD_BY_GAP;
 	heads->key = (uint32_t)usual;
 	heads->pair = (uint32_t)(usual >> 32);
+}
+
+/* Whether the launches are whole repetitions of many, from the first to the last; a recording may lack
+ * the kernels' names at its end. Then the loop is all that the thread launches, and its head is the
+ * first launch: a thread that waits for another
+ * one in the middle of an iteration has its longest gap there. */
+static bool find_whole(struct heads *heads)
+{
+	const uint32_t *keys = heads->sequence->keys;
+	size_t period = heads->length, count = heads->sequence->count, equal = 0;
+
+	if (period < MIN_WHOLE || count % period || heads->anchor->positions[0] >= period ||
+	    memcmp(keys, keys + period, period * sizeof(*keys)) != 0)
+		return false;
+	for (size_t i = period; i < count; i++)
+		equal += keys[i] == keys[i - period];
+	if ((double)equal < is_whole_from * (double)(count - period))
+		return false;
+	heads->sign = HEAD_BY_REPETITION;
+	heads->before = heads->anchor->positions[0];
+	heads->before_share = 1;
+	heads->key = keys[0];
+	return true;
 }
 
 /* Without a sign: the repetition reaches from the first anchor back to the head. */
@@ -368,7 +396,7 @@ static int heads_init(struct heads *heads, uint64_t *numbers)
 	heads->length = numbers[(anchor->count - 1) / 2];
 	if (find_place(heads, numbers))
 		heads->sign = HEAD_BY_PLACE;
-	else
+	else if (!find_whole(heads))
 		error = find_pair(heads);
 	if (heads->sign == HEAD_UNKNOWN)
 		find_pair_by_vote(heads, numbers);
