@@ -342,46 +342,77 @@ static int add_outer_marked(const struct heads *heads, size_t **list, size_t *co
 
 /* ---- the ends of the loop -------------------------------------------------------------------- */
 
-/* Whether the launches from `from` to `to` are an iteration: few uncommon keys, most common ones.
- */
-static bool is_iteration(const struct heads *heads, size_t from, size_t to, uint32_t *seen,
-			 uint32_t number)
+/* Counts which common keys a piece has. */
+struct piece {
+	const struct heads *heads;
+	uint32_t *seen; /* owned; by key: the last piece with it */
+	uint32_t number;
+	size_t common, uncommon; /* kinds of common keys; launches with other keys */
+};
+
+static void add_launch(struct piece *piece, size_t i)
 {
-	size_t common = 0, uncommon = 0;
+	uint32_t key = piece->heads->sequence->keys[i];
 
-	for (size_t i = from; i < to; i++) {
-		uint32_t key = heads->sequence->keys[i];
-
-		if (!heads->anchor->is_common[key])
-			uncommon++;
-		else if (seen[key] != number)
-			common++;
-		seen[key] = number;
-	}
-	return 5 * common >= 3 * heads->anchor->common_count && 2 * uncommon <= to - from;
+	if (!piece->heads->anchor->is_common[key])
+		piece->uncommon++;
+	else if (piece->seen[key] != piece->number)
+		piece->common++;
+	piece->seen[key] = piece->number;
 }
 
-/* Drops pieces that are not iterations at both ends: parts of the warm-up and of the cool-down. */
+/* Whether the launches of a piece are an iteration: few uncommon keys, most common ones. It ends
+ * somewhere from `to` to `end`. */
+static bool is_iteration(struct piece *piece, size_t from, size_t to, size_t end)
+{
+	piece->number++;
+	piece->common = piece->uncommon = 0;
+	for (size_t i = from; i < end; i++) {
+		add_launch(piece, i);
+		if (i + 1 >= to && 5 * piece->common >= 3 * piece->heads->anchor->common_count &&
+		    2 * piece->uncommon <= i + 1 - from)
+			return true;
+	}
+	return false;
+}
+
+/* The shortest and the longest piece. */
+static void measure_pieces(const size_t *list, size_t count, size_t *ret_shortest,
+			   size_t *ret_longest)
+{
+	*ret_shortest = SIZE_MAX;
+	*ret_longest = 0;
+	for (size_t i = 0; i + 1 < count; i++) {
+		*ret_shortest = smaller(*ret_shortest, list[i + 1] - list[i]);
+		*ret_longest = larger(*ret_longest, list[i + 1] - list[i]);
+	}
+}
+
+/* Drops pieces that are not iterations at both ends: parts of the warm-up and of the cool-down. The
+ * last piece has no known end. */
 static int trim_heads(const struct heads *heads, size_t *list, size_t *count)
 {
-	uint32_t *seen = calloc(heads->sequence->keys_count + (size_t)1, sizeof(*seen)), number = 0;
-	size_t first = 0, end;
+	struct piece piece = {.heads = heads};
+	size_t first = 0, shortest, longest, last;
 
-	if (!seen)
+	piece.seen = calloc(heads->sequence->keys_count + (size_t)1, sizeof(*piece.seen));
+	if (!piece.seen)
 		return -ENOMEM;
 	while (*count - first > 1 &&
-	       !is_iteration(heads, list[first], list[first + 1], seen, ++number))
+	       !is_iteration(&piece, list[first], list[first + 1], list[first + 1]))
 		first++;
-	while (*count > first) {
-		end = smaller(heads->sequence->count, list[*count - 1] + heads->length * 3 / 2 + 1);
-		if (is_iteration(heads, list[*count - 1], end, seen, ++number))
+	measure_pieces(list + first, *count - first, &shortest, &longest);
+	while (*count > first + 1) {
+		last = list[*count - 1];
+		if (is_iteration(&piece, last, last + shortest,
+				 smaller(heads->sequence->count, last + longest)))
 			break;
 		--*count;
 	}
 	*count -= first;
 	for (size_t i = 0; i < *count; i++)
 		list[i] = list[i + first];
-	free(seen);
+	free(piece.seen);
 	return 0;
 }
 

@@ -31,7 +31,7 @@ static const double of_halved_gap = -4, of_shortest_gap = -9, of_kernel_at_head 
 static const double is_possible_gap = -8; /* less: no launch is like a head */
 static const double before_range = 3, before_least = -1;
 static const double after_range = 11, after_first = -8, after_least = -8;
-static const double of_one_between = 0, of_other_next = -4;
+static const double of_one_between = 0, of_other_next = -4, of_foreign_next = -12;
 static const double of_part = -8, of_short = -3, of_long = -4, of_new = -1.5, of_rare = -1;
 
 uint64_t most_frequent(uint64_t *numbers, size_t count, double *ret_share)
@@ -273,7 +273,8 @@ static double of_gap(const struct head_likeness *like, uint64_t gap)
 }
 
 /* The next launch is nearly always the same one. Another one may be between, but no other launch
- * that is like a head. */
+ * that is like a head. If a launch follows that most iterations lack, it is another loop, such as a
+ * validation. */
 static double limit_of_next(const struct heads *heads, const struct head_likeness *like, size_t i)
 {
 	const struct sequence *sequence = heads->sequence;
@@ -283,7 +284,8 @@ static double limit_of_next(const struct heads *heads, const struct head_likenes
 	    sequence->keys[i + 1] == usual)
 		return INFINITY;
 	if (i + 2 >= sequence->count || sequence->keys[i + 2] != usual)
-		return of_other_next;
+		return heads->anchor->is_common[sequence->keys[i + 1]] ? of_other_next
+								       : of_foreign_next;
 	return sequence->keys[i + 1] == heads->key &&
 			       sequence_gap(sequence, i + 1) >= like->low_gap_ns
 		       ? of_other_next
