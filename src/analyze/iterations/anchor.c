@@ -496,6 +496,9 @@ static bool is_outer_main(const struct candidate *inner, const struct candidate 
 		return false;
 	if (candidate_quality(inner) < 0.5 && candidate_quality(outer) > 0.8)
 		return true;
+	/* Pieces of the inner loop follow each other in a fixed order: they are parts. */
+	if (inner->ordered < 0.5 && outer->ordered > 0.85 && better > 0)
+		return true;
 	return better > 0.02 && candidate_quality(inner) < is_poor_to &&
 	       outer->word.count >= (candidate_length(inner) <= 2.5 ? 8 : 20);
 }

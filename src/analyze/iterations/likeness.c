@@ -303,9 +303,11 @@ double head_likeness_of_launch(const struct heads *heads, const struct head_like
 	sum = of_gap(like, sequence_gap(heads->sequence, i));
 	if (sum < is_possible_gap)
 		return sum;
+	/* Before the first launch of all is nothing that could speak against a head. */
 	if (like->usual[BEFORE] > 0)
 		sum += like->weight[BEFORE] *
-		       (before_range * likeness_in(heads, like, i, BEFORE) + before_least);
+		       (before_range * (i ? likeness_in(heads, like, i, BEFORE) : 1) +
+			before_least);
 	if (like->usual[AFTER] > 0)
 		after = fmax(after_range * likeness_in(heads, like, i, AFTER) + after_first,
 			     after_least);
