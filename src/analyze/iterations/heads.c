@@ -405,7 +405,7 @@ static int trim_heads(const struct heads *heads, size_t *list, size_t *count)
 	while (*count > first + 1) {
 		last = list[*count - 1];
 		if (is_iteration(&piece, last, last + shortest,
-				 smaller(heads->sequence->count, last + longest)))
+				 smaller(heads->sequence->count, last + longest * 3 / 2)))
 			break;
 		--*count;
 	}

@@ -23,6 +23,9 @@ enum { MAX_RUN = 64, MAX_SKIPPED = 2, SAMPLES = 1000 };
 
 #define SHARE_UNIT 1e6
 
+/* Most iterations have one length. */
+static const double is_regular_from = 0.6;
+
 /* Evidence is counted in points. They were fitted to generated programs, not to those that the
  * project's documents give figures for. */
 static const double skipped_cost = 0.4; /* a launch between the neighbours of a head */
@@ -32,7 +35,8 @@ static const double is_possible_gap = -8; /* less: no launch is like a head */
 static const double before_range = 3, before_least = -1;
 static const double after_range = 11, after_first = -8, after_least = -8;
 static const double of_one_between = 0, of_other_next = -4, of_foreign_next = -12;
-static const double of_part = -8, of_short = -3, of_long = -4, of_new = -1.5, of_rare = -1;
+static const double of_part = -8, of_short = -3, of_long = -4, of_new = -1.5, of_rare = -1,
+		    of_irregular = -2, of_cut = -3;
 
 uint64_t most_frequent(uint64_t *numbers, size_t count, double *ret_share)
 {
@@ -215,6 +219,7 @@ static int find_lengths(const size_t *list, size_t count, struct head_likeness *
 		counts[i] = count_similar(like, like->lengths[i]);
 	qsort(counts, like->lengths_count, sizeof(*counts), compare_u64);
 	like->usual_count = counts[like->lengths_count / 2];
+	like->is_regular = like->usual_count >= is_regular_from * (double)like->lengths_count;
 	free(counts);
 	return 0;
 }
@@ -323,6 +328,15 @@ static bool is_in_range(const struct head_likeness *like, size_t length)
 	return length + margin >= low && length <= high + margin;
 }
 
+/* The least points of a length in the range. If most iterations have one length, a rare one is
+ * rather an interruption, which cuts an iteration in two, than another iteration. */
+static double least_of_length(const struct head_likeness *like, size_t length)
+{
+	if (!like->is_regular)
+		return of_rare;
+	return length < like->lengths[like->lengths_count / 2] ? of_cut : of_irregular;
+}
+
 double head_likeness_of_length(const struct head_likeness *like, size_t length)
 {
 	size_t similar = count_similar(like, length);
@@ -332,8 +346,9 @@ double head_likeness_of_length(const struct head_likeness *like, size_t length)
 	if (!is_in_range(like, length))
 		return length > like->lengths[like->lengths_count - 1] ? of_long : of_short;
 	if (!similar)
-		return of_new;
-	return similar >= like->usual_count
-		       ? 0
-		       : fmax(of_rare, log2((double)similar / (double)like->usual_count));
+		return like->is_regular ? least_of_length(like, length) : of_new;
+	return similar >= like->usual_count ? 0
+					    : fmax(least_of_length(like, length),
+						   log2((double)similar /
+							(double)like->usual_count));
 }
