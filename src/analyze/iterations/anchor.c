@@ -37,8 +37,7 @@ enum {
 	STEPS = 1500000,      /* candidates times launches, for each length of words */
 	PART = 3 << 13,       /* launches of a long sequence in which an anchor is searched */
 	MIN_IN_PART = 16,     /* its occurrences */
-	GAPS_KEPT = 255,      /* gaps of which a median is computed */
-	FEW_SEGMENTS = 16     /* too few for a pair to have its own gap */
+	GAPS_KEPT = 255       /* gaps of which a median is computed */
 };
 
 /* Shares of segments or launches. */
@@ -46,6 +45,7 @@ static const double is_common_from = 0.8, is_complete_from = 0.9, is_clean_to = 
 		    is_regular_from = 0.75, is_typical_from = 0.7, is_poor_to = 0.78;
 
 #define CLEAR_FROM 0.995
+#define MIN_BODY 1.5 /* shorter: a body of one launch */
 
 struct word {
 	uint32_t count, kind;
@@ -170,7 +170,7 @@ static int measure_gaps(const struct sequence *sequence, struct counting *counti
 		struct pair_sums *pair = &sums[sequence->pairs[i]];
 
 		if (pair->count++ % pair->stride == 0)
-			gaps[pair->place + pair->kept++] = sequence_gap(sequence, i);
+			gaps[pair->place + pair->kept++] = sequence_pause(sequence, i);
 	}
 	for (size_t i = 0;
 	     gaps && counting->pair_gaps && counting->pair_counts && i < sequence->pairs_count;
@@ -252,10 +252,10 @@ static uint64_t steady_gap(const struct sequence *sequence, const struct word *w
 	if (word_regularity(word) < 1)
 		return 0;
 	for (size_t i = word->first + 1; i <= word->first + length; i++) {
-		uint64_t shortest = sequence_gap(sequence, i);
+		uint64_t shortest = sequence_pause(sequence, i);
 
 		for (size_t k = i + length; k <= word->last; k += length)
-			shortest = smaller(shortest, sequence_gap(sequence, k));
+			shortest = smaller(shortest, sequence_pause(sequence, k));
 		longest = larger(longest, shortest);
 	}
 	return longest;
@@ -298,9 +298,7 @@ static void judge_launches(const struct sequence *sequence, struct candidate *ca
 	candidate->ordered /= launches;
 	candidate->clean /= segments;
 	candidate->complete /= segments;
-	if (candidate->word.count <= FEW_SEGMENTS)
-		candidate->gap_ns =
-			larger(candidate->gap_ns, steady_gap(sequence, &candidate->word));
+	candidate->gap_ns = larger(candidate->gap_ns, steady_gap(sequence, &candidate->word));
 }
 
 static double candidate_length(const struct candidate *candidate)
@@ -450,11 +448,17 @@ static bool is_work_longer(const struct candidate *inner, const struct candidate
 	       (double)inner->gap_ns * inner->word.count;
 }
 
+/* Whether all segments have the same launches, and equally many. */
+static bool has_equal_segments(const struct candidate *candidate)
+{
+	return candidate_quality(candidate) > CLEAR_FROM &&
+	       word_regularity(&candidate->word) > CLEAR_FROM;
+}
+
 /* Whether all segments have the same launches in the same order. */
 static bool repeats_exactly(const struct candidate *candidate)
 {
-	return candidate_quality(candidate) > CLEAR_FROM && candidate->ordered > CLEAR_FROM &&
-	       word_regularity(&candidate->word) > CLEAR_FROM;
+	return has_equal_segments(candidate) && candidate->ordered > CLEAR_FROM;
 }
 
 /* Whether the outer of two loops is the main one. Host work at its head decides: the program
@@ -470,6 +474,9 @@ static bool is_outer_main(const struct candidate *inner, const struct candidate 
 	bool outer_works_longer = outer->gap_ns > STANDS_OUT * inner->gap_ns;
 
 	if (is_same_loop(inner, outer)) {
+		if (has_equal_segments(inner) && !has_equal_segments(outer) &&
+		    candidate_length(inner) > MIN_BODY)
+			return false;
 		if (inner_works && is_typical(inner) && inner->gap_ns > STANDS_OUT * outer->gap_ns)
 			return false;
 		return (outer_works && is_typical(outer) && outer_works_longer) || better > 0.01 ||
@@ -484,7 +491,7 @@ static bool is_outer_main(const struct candidate *inner, const struct candidate 
 		return is_work_longer(inner, outer);
 	/* The inner loop has its own host work and explains as many launches. */
 	if (inner_works && better <= 0.02 && word_regularity(&inner->word) > 0.95 &&
-	    candidate_length(inner) > 1.5)
+	    candidate_length(inner) > MIN_BODY)
 		return false;
 	if (inner_works && is_typical(inner) && (!outer_works_longer || outer->word.count < 8))
 		return false;
