@@ -37,7 +37,8 @@ enum {
 	STEPS = 1500000,      /* candidates times launches, for each length of words */
 	PART = 3 << 13,       /* launches of a long sequence in which an anchor is searched */
 	MIN_IN_PART = 16,     /* its occurrences */
-	GAPS_KEPT = 255       /* gaps of which a median is computed */
+	GAPS_KEPT = 255,      /* gaps of which a median is computed */
+	FEW_TURNS = 4         /* of an inner loop that is a part of an iteration; fewer than this */
 };
 
 /* Shares of segments or launches. */
@@ -461,6 +462,15 @@ static bool repeats_exactly(const struct candidate *candidate)
 	return has_equal_segments(candidate) && candidate->ordered > CLEAR_FROM;
 }
 
+/* Whether an inner loop runs a few times in each iteration of another one that repeats exactly. A
+ * validation comes after more iterations. */
+static bool is_part(const struct candidate *inner, const struct candidate *outer)
+{
+	return repeats_exactly(outer) && !has_equal_segments(inner) &&
+	       inner->word.count < FEW_TURNS * outer->word.count &&
+	       candidate_quality(outer) > candidate_quality(inner) + 0.02;
+}
+
 /* Whether the outer of two loops is the main one. Host work at its head decides: the program
  * prepares an iteration there. Without such work the loop that explains more launches wins, unless
  * it repeats only a few times, as epochs do. */
@@ -487,6 +497,8 @@ static bool is_outer_main(const struct candidate *inner, const struct candidate 
 		return outer->ordered >= 0.3;
 	if (word_regularity(&outer->word) < (outer->word.count < 8 ? 0.9 : is_regular_from))
 		return false;
+	if (is_part(inner, outer) && 2 * outer->gap_ns >= inner->gap_ns)
+		return true;
 	if (repeats_exactly(outer) && candidate_quality(inner) < is_poor_to && outer_works_longer)
 		return is_work_longer(inner, outer);
 	/* The inner loop has its own host work and explains as many launches. */
