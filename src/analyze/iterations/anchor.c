@@ -46,7 +46,7 @@ static const double is_common_from = 0.8, is_complete_from = 0.9, is_clean_to = 
 		    is_regular_from = 0.75, is_typical_from = 0.7, is_poor_to = 0.78;
 
 #define CLEAR_FROM 0.995
-#define MIN_BODY 1.5 /* shorter: a body of one launch */
+#define MIN_BODY   1.5 /* shorter: a body of one launch */
 
 struct word {
 	uint32_t count, kind;

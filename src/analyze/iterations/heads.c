@@ -172,10 +172,10 @@ static void find_pair_by_vote(struct heads *heads, uint64_t *numbers)
 	heads->pair = (uint32_t)(usual >> 32);
 }
 
-/* Whether the launches are whole repetitions of many, from the first to the last; a recording may lack
- * the kernels' names at its end. Then the loop is all that the thread launches, and its head is the
- * first launch: a thread that waits for another
- * one in the middle of an iteration has its longest gap there. */
+/* Whether the launches are whole repetitions of many, from the first to the last; a recording may
+ * lack the kernels' names at its end. Then the loop is all that the thread launches, and its head
+ * is the first launch: a thread that waits for another one in the middle of an iteration has its
+ * longest gap there. */
 static bool find_whole(struct heads *heads)
 {
 	const uint32_t *keys = heads->sequence->keys;
@@ -457,7 +457,8 @@ static int list_heads(struct heads *heads, uint64_t *numbers, size_t **list, siz
 		*count = list_repeated(heads, *list);
 		return 0;
 	}
-	for (unsigned int pass = 0; pass < PASSES && *count >= MIN_ALIKE && !error && !is_same; pass++) {
+	for (unsigned int pass = 0; pass < PASSES && *count >= MIN_ALIKE && !error && !is_same;
+	     pass++) {
 		error = head_likeness_init(heads, *list, *count, &like);
 		if (!error)
 			error = heads_choose(heads, &like, &chosen, &chosen_count);

@@ -347,8 +347,8 @@ double head_likeness_of_length(const struct head_likeness *like, size_t length)
 		return length > like->lengths[like->lengths_count - 1] ? of_long : of_short;
 	if (!similar)
 		return like->is_regular ? least_of_length(like, length) : of_new;
-	return similar >= like->usual_count ? 0
-					    : fmax(least_of_length(like, length),
-						   log2((double)similar /
-							(double)like->usual_count));
+	return similar >= like->usual_count
+		       ? 0
+		       : fmax(least_of_length(like, length),
+			      log2((double)similar / (double)like->usual_count));
 }

@@ -45,8 +45,8 @@ static uint32_t number_of(struct numbering *numbering, uint64_t first, uint64_t 
 
 enum { GAPS_READ = 2048 };
 
-/* Reads one gap of each `stride` launches, at a place that varies: with equal distances, all heads of
- * a regular loop could be left out. Returns the number of gaps. */
+/* Reads one gap of each `stride` launches, at a place that varies: with equal distances, all heads
+ * of a regular loop could be left out. Returns the number of gaps. */
 static size_t sample_gaps(const struct sequence *sequence, uint64_t *gaps)
 {
 	size_t stride = sequence->count / GAPS_READ + 1, count = 0;
