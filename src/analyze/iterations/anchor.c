@@ -38,7 +38,7 @@ enum {
 	PART = 3 << 13,       /* launches of a long sequence in which an anchor is searched */
 	MIN_IN_PART = 16,     /* its occurrences */
 	GAPS_KEPT = 255,      /* gaps of which a median is computed */
-	FEW_TURNS = 4         /* of an inner loop that is a part of an iteration; fewer than this */
+	FEW_TURNS = 4         /* more turns of an inner loop are iterations */
 };
 
 /* Shares of segments or launches. */
