@@ -37,14 +37,16 @@ enum {
 	STEPS = 1500000,      /* candidates times launches, for each length of words */
 	PART = 3 << 13,       /* launches of a long sequence in which an anchor is searched */
 	MIN_IN_PART = 16,     /* its occurrences */
-	GAPS_KEPT = 255       /* gaps of which a median is computed */
+	GAPS_KEPT = 255,      /* gaps of which a median is computed */
+	FEW_TURNS = 4         /* more turns of an inner loop are iterations */
 };
 
 /* Shares of segments or launches. */
 static const double is_common_from = 0.8, is_complete_from = 0.9, is_clean_to = 0.2,
-		    is_regular_from = 0.75, is_typical_from = 0.7;
+		    is_regular_from = 0.75, is_typical_from = 0.7, is_poor_to = 0.78;
 
 #define CLEAR_FROM 0.995
+#define MIN_BODY   1.5 /* shorter: a body of one launch */
 
 struct word {
 	uint32_t count, kind;
@@ -169,7 +171,7 @@ static int measure_gaps(const struct sequence *sequence, struct counting *counti
 		struct pair_sums *pair = &sums[sequence->pairs[i]];
 
 		if (pair->count++ % pair->stride == 0)
-			gaps[pair->place + pair->kept++] = sequence_gap(sequence, i);
+			gaps[pair->place + pair->kept++] = sequence_pause(sequence, i);
 	}
 	for (size_t i = 0;
 	     gaps && counting->pair_gaps && counting->pair_counts && i < sequence->pairs_count;
@@ -242,6 +244,24 @@ static void close_segment(struct candidate *candidate, const struct segment_sums
 	candidate->complete += segment->common >= is_complete_from * common;
 }
 
+/* The longest gap that all segments of equal length have at one launch. 0: lengths differ. */
+static uint64_t steady_gap(const struct sequence *sequence, const struct word *word)
+{
+	size_t length = (word->last - word->first) / (word->count - 1);
+	uint64_t longest = 0;
+
+	if (word_regularity(word) < 1)
+		return 0;
+	for (size_t i = word->first + 1; i <= word->first + length; i++) {
+		uint64_t shortest = sequence_pause(sequence, i);
+
+		for (size_t k = i + length; k <= word->last; k += length)
+			shortest = smaller(shortest, sequence_pause(sequence, k));
+		longest = larger(longest, shortest);
+	}
+	return longest;
+}
+
 static void judge_launches(const struct sequence *sequence, struct candidate *candidate,
 			   struct counting *counting)
 {
@@ -279,6 +299,7 @@ static void judge_launches(const struct sequence *sequence, struct candidate *ca
 	candidate->ordered /= launches;
 	candidate->clean /= segments;
 	candidate->complete /= segments;
+	candidate->gap_ns = larger(candidate->gap_ns, steady_gap(sequence, &candidate->word));
 }
 
 static double candidate_length(const struct candidate *candidate)
@@ -428,6 +449,28 @@ static bool is_work_longer(const struct candidate *inner, const struct candidate
 	       (double)inner->gap_ns * inner->word.count;
 }
 
+/* Whether all segments have the same launches, and equally many. */
+static bool has_equal_segments(const struct candidate *candidate)
+{
+	return candidate_quality(candidate) > CLEAR_FROM &&
+	       word_regularity(&candidate->word) > CLEAR_FROM;
+}
+
+/* Whether all segments have the same launches in the same order. */
+static bool repeats_exactly(const struct candidate *candidate)
+{
+	return has_equal_segments(candidate) && candidate->ordered > CLEAR_FROM;
+}
+
+/* Whether an inner loop runs a few times in each iteration of another one that repeats exactly. A
+ * validation comes after more iterations. */
+static bool is_part(const struct candidate *inner, const struct candidate *outer)
+{
+	return repeats_exactly(outer) && !has_equal_segments(inner) &&
+	       inner->word.count < FEW_TURNS * outer->word.count &&
+	       candidate_quality(outer) > candidate_quality(inner) + 0.02;
+}
+
 /* Whether the outer of two loops is the main one. Host work at its head decides: the program
  * prepares an iteration there. Without such work the loop that explains more launches wins, unless
  * it repeats only a few times, as epochs do. */
@@ -441,6 +484,9 @@ static bool is_outer_main(const struct candidate *inner, const struct candidate 
 	bool outer_works_longer = outer->gap_ns > STANDS_OUT * inner->gap_ns;
 
 	if (is_same_loop(inner, outer)) {
+		if (has_equal_segments(inner) && !has_equal_segments(outer) &&
+		    candidate_length(inner) > MIN_BODY)
+			return false;
 		if (inner_works && is_typical(inner) && inner->gap_ns > STANDS_OUT * outer->gap_ns)
 			return false;
 		return (outer_works && is_typical(outer) && outer_works_longer) || better > 0.01 ||
@@ -451,9 +497,13 @@ static bool is_outer_main(const struct candidate *inner, const struct candidate 
 		return outer->ordered >= 0.3;
 	if (word_regularity(&outer->word) < (outer->word.count < 8 ? 0.9 : is_regular_from))
 		return false;
+	if (is_part(inner, outer) && 2 * outer->gap_ns >= inner->gap_ns)
+		return true;
+	if (repeats_exactly(outer) && candidate_quality(inner) < is_poor_to && outer_works_longer)
+		return is_work_longer(inner, outer);
 	/* The inner loop has its own host work and explains as many launches. */
 	if (inner_works && better <= 0.02 && word_regularity(&inner->word) > 0.95 &&
-	    candidate_length(inner) > 1.5)
+	    candidate_length(inner) > MIN_BODY)
 		return false;
 	if (inner_works && is_typical(inner) && (!outer_works_longer || outer->word.count < 8))
 		return false;
@@ -465,7 +515,10 @@ static bool is_outer_main(const struct candidate *inner, const struct candidate 
 		return false;
 	if (candidate_quality(inner) < 0.5 && candidate_quality(outer) > 0.8)
 		return true;
-	return better > 0.02 && candidate_quality(inner) < 0.78 &&
+	/* Pieces of the inner loop follow each other in a fixed order: they are parts. */
+	if (inner->ordered < 0.5 && outer->ordered > 0.85 && better > 0)
+		return true;
+	return better > 0.02 && candidate_quality(inner) < is_poor_to &&
 	       outer->word.count >= (candidate_length(inner) <= 2.5 ? 8 : 20);
 }
 

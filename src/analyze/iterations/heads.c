@@ -25,7 +25,13 @@
 #include "base/number.h"
 
 #define NO_HEAD SIZE_MAX
-enum { PASSES = 3 };
+enum {
+	PASSES = 3,
+	MIN_ALIKE = 3, /* heads whose common properties are searched */
+	MIN_WHOLE = 16 /* launches in an iteration; fewer may be whole by chance */
+};
+
+static const double is_certain_from = 0.99, is_whole_from = 0.95;
 
 /* ---- signs ----------------------------------------------------------------------------------- */
 
@@ -164,6 +170,29 @@ static void find_pair_by_vote(struct heads *heads, uint64_t *numbers)
 	heads->sign = HEAD_BY_GAP;
 	heads->key = (uint32_t)usual;
 	heads->pair = (uint32_t)(usual >> 32);
+}
+
+/* Whether the launches are whole repetitions of many, from the first to the last; a recording may
+ * lack the kernels' names at its end. Then the loop is all that the thread launches, and its head
+ * is the first launch: a thread that waits for another one in the middle of an iteration has its
+ * longest gap there. */
+static bool find_whole(struct heads *heads)
+{
+	const uint32_t *keys = heads->sequence->keys;
+	size_t period = heads->length, count = heads->sequence->count, equal = 0;
+
+	if (period < MIN_WHOLE || count % period || heads->anchor->positions[0] >= period ||
+	    memcmp(keys, keys + period, period * sizeof(*keys)) != 0)
+		return false;
+	for (size_t i = period; i < count; i++)
+		equal += keys[i] == keys[i - period];
+	if ((double)equal < is_whole_from * (double)(count - period))
+		return false;
+	heads->sign = HEAD_BY_REPETITION;
+	heads->before = heads->anchor->positions[0];
+	heads->before_share = 1;
+	heads->key = keys[0];
+	return true;
 }
 
 /* Without a sign: the repetition reaches from the first anchor back to the head. */
@@ -313,46 +342,77 @@ static int add_outer_marked(const struct heads *heads, size_t **list, size_t *co
 
 /* ---- the ends of the loop -------------------------------------------------------------------- */
 
-/* Whether the launches from `from` to `to` are an iteration: few uncommon keys, most common ones.
- */
-static bool is_iteration(const struct heads *heads, size_t from, size_t to, uint32_t *seen,
-			 uint32_t number)
+/* Counts which common keys a piece has. */
+struct piece {
+	const struct heads *heads;
+	uint32_t *seen; /* owned; by key: the last piece with it */
+	uint32_t number;
+	size_t common, uncommon; /* kinds of common keys; launches with other keys */
+};
+
+static void add_launch(struct piece *piece, size_t i)
 {
-	size_t common = 0, uncommon = 0;
+	uint32_t key = piece->heads->sequence->keys[i];
 
-	for (size_t i = from; i < to; i++) {
-		uint32_t key = heads->sequence->keys[i];
-
-		if (!heads->anchor->is_common[key])
-			uncommon++;
-		else if (seen[key] != number)
-			common++;
-		seen[key] = number;
-	}
-	return 5 * common >= 3 * heads->anchor->common_count && 2 * uncommon <= to - from;
+	if (!piece->heads->anchor->is_common[key])
+		piece->uncommon++;
+	else if (piece->seen[key] != piece->number)
+		piece->common++;
+	piece->seen[key] = piece->number;
 }
 
-/* Drops pieces that are not iterations at both ends: parts of the warm-up and of the cool-down. */
+/* Whether the launches of a piece are an iteration: few uncommon keys, most common ones. It ends
+ * somewhere from `to` to `end`. */
+static bool is_iteration(struct piece *piece, size_t from, size_t to, size_t end)
+{
+	piece->number++;
+	piece->common = piece->uncommon = 0;
+	for (size_t i = from; i < end; i++) {
+		add_launch(piece, i);
+		if (i + 1 >= to && 5 * piece->common >= 3 * piece->heads->anchor->common_count &&
+		    2 * piece->uncommon <= i + 1 - from)
+			return true;
+	}
+	return false;
+}
+
+/* The shortest and the longest piece. */
+static void measure_pieces(const size_t *list, size_t count, size_t *ret_shortest,
+			   size_t *ret_longest)
+{
+	*ret_shortest = SIZE_MAX;
+	*ret_longest = 0;
+	for (size_t i = 0; i + 1 < count; i++) {
+		*ret_shortest = smaller(*ret_shortest, list[i + 1] - list[i]);
+		*ret_longest = larger(*ret_longest, list[i + 1] - list[i]);
+	}
+}
+
+/* Drops pieces that are not iterations at both ends: parts of the warm-up and of the cool-down. The
+ * last piece has no known end. */
 static int trim_heads(const struct heads *heads, size_t *list, size_t *count)
 {
-	uint32_t *seen = calloc(heads->sequence->keys_count + (size_t)1, sizeof(*seen)), number = 0;
-	size_t first = 0, end;
+	struct piece piece = {.heads = heads};
+	size_t first = 0, shortest, longest, last;
 
-	if (!seen)
+	piece.seen = calloc(heads->sequence->keys_count + (size_t)1, sizeof(*piece.seen));
+	if (!piece.seen)
 		return -ENOMEM;
 	while (*count - first > 1 &&
-	       !is_iteration(heads, list[first], list[first + 1], seen, ++number))
+	       !is_iteration(&piece, list[first], list[first + 1], list[first + 1]))
 		first++;
-	while (*count > first) {
-		end = smaller(heads->sequence->count, list[*count - 1] + heads->length * 3 / 2 + 1);
-		if (is_iteration(heads, list[*count - 1], end, seen, ++number))
+	measure_pieces(list + first, *count - first, &shortest, &longest);
+	while (*count > first + 1) {
+		last = list[*count - 1];
+		if (is_iteration(&piece, last, last + shortest,
+				 smaller(heads->sequence->count, last + longest * 3 / 2)))
 			break;
 		--*count;
 	}
 	*count -= first;
 	for (size_t i = 0; i < *count; i++)
 		list[i] = list[i + first];
-	free(seen);
+	free(piece.seen);
 	return 0;
 }
 
@@ -367,7 +427,7 @@ static int heads_init(struct heads *heads, uint64_t *numbers)
 	heads->length = numbers[(anchor->count - 1) / 2];
 	if (find_place(heads, numbers))
 		heads->sign = HEAD_BY_PLACE;
-	else
+	else if (!find_whole(heads))
 		error = find_pair(heads);
 	if (heads->sign == HEAD_UNKNOWN)
 		find_pair_by_vote(heads, numbers);
@@ -392,7 +452,13 @@ static int list_heads(struct heads *heads, uint64_t *numbers, size_t **list, siz
 		*count = list_placed(heads, numbers, *list, *count);
 		return add_outer_marked(heads, list, count);
 	}
-	for (unsigned int pass = 0; pass < PASSES && *count >= 3 && !error && !is_same; pass++) {
+	/* Two heads have too little in common to look for others; the distance is the sign. */
+	if (*count < MIN_ALIKE && heads->before_share >= is_certain_from) {
+		*count = list_repeated(heads, *list);
+		return 0;
+	}
+	for (unsigned int pass = 0; pass < PASSES && *count >= MIN_ALIKE && !error && !is_same;
+	     pass++) {
 		error = head_likeness_init(heads, *list, *count, &like);
 		if (!error)
 			error = heads_choose(heads, &like, &chosen, &chosen_count);

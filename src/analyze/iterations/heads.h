@@ -46,6 +46,7 @@ struct head_likeness {
 	double usual[2], weight[2];
 	uint64_t *lengths;                 /* owned; of the segments, sorted */
 	size_t lengths_count, usual_count; /* usual_count: median number of similar lengths */
+	bool is_regular;                   /* most lengths are similar */
 };
 
 /* list: launches known as heads. -ENOMEM. */

@@ -20,8 +20,8 @@ struct iterations_launch {
 	uint64_t enter, exit; /* host ns */
 	uint64_t correlation; /* its execution has it, too; 0: none */
 	uint32_t thread;
-	uint32_t queue;
-	uint32_t key;   /* equal for launches of one kernel or kind of command */
+	bool is_blocking; /* the call waits for the device */
+	uint32_t key;     /* equal for launches of one kernel or kind of command */
 	uint32_t place; /* position of the call in the function of the loop; rises from the head of
 			   the loop to its end; 0: not known */
 };

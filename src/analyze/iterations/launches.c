@@ -74,7 +74,7 @@ static int add_row(const struct model *model, const struct clocks_domain *clock,
 					   .exit = clocks_domain_to_host(clock, row->exit),
 					   .correlation = row->correlation,
 					   .thread = row->thread,
-					   .queue = row->queue,
+					   .is_blocking = row->flags & LAUNCH_BLOCKING,
 					   .key = key_of(model, row)};
 	launches->stacks[count] = row->stack;
 	launches->count++;

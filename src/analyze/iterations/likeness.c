@@ -23,6 +23,9 @@ enum { MAX_RUN = 64, MAX_SKIPPED = 2, SAMPLES = 1000 };
 
 #define SHARE_UNIT 1e6
 
+/* Most iterations have one length. */
+static const double is_regular_from = 0.6;
+
 /* Evidence is counted in points. They were fitted to generated programs, not to those that the
  * project's documents give figures for. */
 static const double skipped_cost = 0.4; /* a launch between the neighbours of a head */
@@ -31,8 +34,9 @@ static const double of_halved_gap = -4, of_shortest_gap = -9, of_kernel_at_head 
 static const double is_possible_gap = -8; /* less: no launch is like a head */
 static const double before_range = 3, before_least = -1;
 static const double after_range = 11, after_first = -8, after_least = -8;
-static const double of_one_between = 0, of_other_next = -4;
-static const double of_part = -8, of_short = -3, of_long = -4, of_new = -1.5, of_rare = -1;
+static const double of_one_between = 0, of_other_next = -4, of_foreign_next = -12;
+static const double of_part = -8, of_short = -3, of_long = -4, of_new = -1.5, of_rare = -1,
+		    of_irregular = -2, of_cut = -3;
 
 uint64_t most_frequent(uint64_t *numbers, size_t count, double *ret_share)
 {
@@ -215,6 +219,7 @@ static int find_lengths(const size_t *list, size_t count, struct head_likeness *
 		counts[i] = count_similar(like, like->lengths[i]);
 	qsort(counts, like->lengths_count, sizeof(*counts), compare_u64);
 	like->usual_count = counts[like->lengths_count / 2];
+	like->is_regular = like->usual_count >= is_regular_from * (double)like->lengths_count;
 	free(counts);
 	return 0;
 }
@@ -273,7 +278,8 @@ static double of_gap(const struct head_likeness *like, uint64_t gap)
 }
 
 /* The next launch is nearly always the same one. Another one may be between, but no other launch
- * that is like a head. */
+ * that is like a head. If a launch follows that most iterations lack, it is another loop, such as a
+ * validation. */
 static double limit_of_next(const struct heads *heads, const struct head_likeness *like, size_t i)
 {
 	const struct sequence *sequence = heads->sequence;
@@ -283,7 +289,8 @@ static double limit_of_next(const struct heads *heads, const struct head_likenes
 	    sequence->keys[i + 1] == usual)
 		return INFINITY;
 	if (i + 2 >= sequence->count || sequence->keys[i + 2] != usual)
-		return of_other_next;
+		return heads->anchor->is_common[sequence->keys[i + 1]] ? of_other_next
+								       : of_foreign_next;
 	return sequence->keys[i + 1] == heads->key &&
 			       sequence_gap(sequence, i + 1) >= like->low_gap_ns
 		       ? of_other_next
@@ -301,9 +308,11 @@ double head_likeness_of_launch(const struct heads *heads, const struct head_like
 	sum = of_gap(like, sequence_gap(heads->sequence, i));
 	if (sum < is_possible_gap)
 		return sum;
+	/* Before the first launch of all is nothing that could speak against a head. */
 	if (like->usual[BEFORE] > 0)
 		sum += like->weight[BEFORE] *
-		       (before_range * likeness_in(heads, like, i, BEFORE) + before_least);
+		       (before_range * (i ? likeness_in(heads, like, i, BEFORE) : 1) +
+			before_least);
 	if (like->usual[AFTER] > 0)
 		after = fmax(after_range * likeness_in(heads, like, i, AFTER) + after_first,
 			     after_least);
@@ -319,6 +328,15 @@ static bool is_in_range(const struct head_likeness *like, size_t length)
 	return length + margin >= low && length <= high + margin;
 }
 
+/* The least points of a length in the range. If most iterations have one length, a rare one is
+ * rather an interruption, which cuts an iteration in two, than another iteration. */
+static double least_of_length(const struct head_likeness *like, size_t length)
+{
+	if (!like->is_regular)
+		return of_rare;
+	return length < like->lengths[like->lengths_count / 2] ? of_cut : of_irregular;
+}
+
 double head_likeness_of_length(const struct head_likeness *like, size_t length)
 {
 	size_t similar = count_similar(like, length);
@@ -328,8 +346,9 @@ double head_likeness_of_length(const struct head_likeness *like, size_t length)
 	if (!is_in_range(like, length))
 		return length > like->lengths[like->lengths_count - 1] ? of_long : of_short;
 	if (!similar)
-		return of_new;
+		return like->is_regular ? least_of_length(like, length) : of_new;
 	return similar >= like->usual_count
 		       ? 0
-		       : fmax(of_rare, log2((double)similar / (double)like->usual_count));
+		       : fmax(least_of_length(like, length),
+			      log2((double)similar / (double)like->usual_count));
 }

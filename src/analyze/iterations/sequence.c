@@ -45,16 +45,28 @@ static uint32_t number_of(struct numbering *numbering, uint64_t first, uint64_t 
 
 enum { GAPS_READ = 2048 };
 
+/* Reads one gap of each `stride` launches, at a place that varies: with equal distances, all heads
+ * of a regular loop could be left out. Returns the number of gaps. */
+static size_t sample_gaps(const struct sequence *sequence, uint64_t *gaps)
+{
+	size_t stride = sequence->count / GAPS_READ + 1, count = 0;
+
+	for (size_t i = 0; i + stride <= sequence->count; i += stride) {
+		size_t within = (size_t)(count * UINT64_C(0x9e3779b97f4a7c15) >> 33) % stride;
+
+		gaps[count++] = sequence_gap(sequence, i + within) + 1000;
+	}
+	return count;
+}
+
 /* The shortest of the long gaps: above a large ratio among the gaps in rising order, with many gaps
  * above it. A few gaps between the short and the long ones do not count. */
 static uint64_t find_long_gap(const struct sequence *sequence)
 {
-	size_t stride = sequence->count / GAPS_READ + 1, count = 0, few;
 	uint64_t gaps[GAPS_READ + 1], long_ns = 2 * SEQUENCE_LONG_GAP;
+	size_t count = sample_gaps(sequence, gaps), few;
 	double best = 0;
 
-	for (size_t i = 0; i < sequence->count; i += stride)
-		gaps[count++] = sequence_gap(sequence, i) + 1000;
 	qsort(gaps, count, sizeof(*gaps), compare_u64);
 	few = 1 + count / 400;
 	for (size_t i = count / 20; i + few + larger(3, count / 500) < count; i++) {

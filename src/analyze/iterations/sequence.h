@@ -40,6 +40,16 @@ static inline uint64_t sequence_gap(const struct sequence *sequence, size_t i)
 	return launch->enter > launch[-1].exit ? launch->enter - launch[-1].exit : 0;
 }
 
+/* The same with the wait of a call that waits for the device. */
+static inline uint64_t sequence_pause(const struct sequence *sequence, size_t i)
+{
+	const struct iterations_launch *launch = &sequence->launches[i];
+
+	return i && launch[-1].is_blocking && launch->enter > launch[-1].enter
+		       ? launch->enter - launch[-1].enter
+		       : sequence_gap(sequence, i);
+}
+
 /* Doubles the length of the words that end at each launch. words: keys, or the result of an earlier
  * call; `length` is the length of its words. Returns the new words, which the caller frees, or
  * NULL. */

@@ -306,6 +306,167 @@ TEST(no_loop)
 	iterations_fini(&found);
 }
 
+/* ---- one rule each --------------------------------------------------------------------------- */
+
+enum { SHORT_NS = 2000, LONG_NS = 1000000, MAX_MADE = 8192 };
+
+static struct iterations_launch made[MAX_MADE];
+static size_t made_count;
+
+static void make_launch(uint32_t key, uint64_t gap_ns)
+{
+	uint64_t before = made_count ? made[made_count - 1].exit : 0;
+
+	made[made_count++] = (struct iterations_launch){
+		.enter = before + gap_ns, .exit = before + gap_ns + 1000, .thread = 7, .key = key};
+}
+
+/* Launches of the keys `from` to `to`, the first one after a gap. */
+static void make_keys(uint32_t from, uint32_t to, uint64_t gap_ns)
+{
+	for (uint32_t key = from; key <= to; key++)
+		make_launch(key, key == from ? gap_ns : SHORT_NS);
+}
+
+/* Checks that the iterations begin at `first` and have `period` launches each. */
+static void check_made(size_t count, size_t first, size_t period)
+{
+	struct iterations_input input = {.launches = made, .count = made_count};
+	struct iterations found;
+	size_t exact = 0;
+
+	CHECK_EQUAL(iterations_find_sequence(&input, &found), 0);
+	CHECK_EQUAL(found.count, count);
+	for (size_t i = 0; i < found.count; i++)
+		exact += found.list[i].first == first + i * period;
+	CHECK_EQUAL(exact, count);
+	iterations_fini(&found);
+	made_count = 0;
+}
+
+/* A sample of the gaps with a fixed stride would have none of the heads. */
+TEST(even_length)
+{
+	make_keys(100, 100, SHORT_NS);
+	for (uint32_t i = 0; i < 160 * 24; i++)
+		make_launch(1, i % 24 ? SHORT_NS : LONG_NS);
+	check_made(160, 1, 24);
+}
+
+TEST(three_iterations)
+{
+	for (uint32_t i = 0; i < 3; i++) {
+		make_keys(1, 40, LONG_NS);
+		make_keys(1, 7, SHORT_NS);
+	}
+	make_keys(100, 103, SHORT_NS);
+	check_made(3, 0, 47);
+}
+
+/* A thread that waits for another one in the middle of an iteration. */
+TEST(only_iterations)
+{
+	for (uint32_t i = 0; i < 4; i++) {
+		make_keys(1, 20, SHORT_NS);
+		make_keys(21, 30, LONG_NS);
+	}
+	check_made(4, 0, 30);
+}
+
+/* Layers of a backward pass: with different launches, and work on the host before each. */
+TEST(layers)
+{
+	for (uint32_t i = 0; i < 6; i++) {
+		make_launch(50, 100 * LONG_NS);
+		for (uint32_t layer = 0; layer < 30; layer++) {
+			make_keys(1, 3, 20 * SHORT_NS);
+			for (uint32_t k = 0; k < layer % 4; k++)
+				make_launch(10 + 4 * layer + k, SHORT_NS);
+		}
+	}
+	check_made(6, 0, made_count / 6);
+}
+
+/* The program waits for the device in each iteration, and works longer in each fourth. */
+TEST(blocking_copy)
+{
+	for (uint32_t i = 0; i < 76; i++) {
+		make_keys(1, 4, i % 4 ? SHORT_NS : 5 * LONG_NS);
+		made[made_count - 1].exit += LONG_NS;
+		made[made_count - 1].is_blocking = true;
+	}
+	check_made(76, 0, 4);
+}
+
+/* Three turns of an inner loop that waits for the device. */
+TEST(few_turns)
+{
+	for (uint32_t i = 0; i < 10; i++) {
+		make_launch(1, SHORT_NS);
+		for (uint32_t turn = 0; turn < 3; turn++) {
+			make_keys(2, 3, SHORT_NS);
+			made[made_count - 1].exit += LONG_NS;
+			made[made_count - 1].is_blocking = true;
+		}
+	}
+	check_made(10, 0, 7);
+}
+
+/* Begins with the head's kernel after work on the host, as an iteration does. */
+TEST(validation)
+{
+	struct iterations_input input = {.launches = made};
+	struct iterations found;
+
+	for (uint32_t i = 0; i < 100; i++) {
+		make_launch(0, LONG_NS);
+		for (uint32_t k = 0; k < 8; k++)
+			make_launch(1, SHORT_NS);
+		make_keys(2, 4, SHORT_NS);
+		for (uint32_t k = 0; i % 10 == 9 && k < 2; k++) {
+			const uint32_t keys[] = {0, 501, 2, 503, 4, 505, 1, 507};
+
+			for (size_t j = 0; j < 8; j++)
+				make_launch(keys[j], j ? SHORT_NS : LONG_NS);
+		}
+	}
+	input.count = made_count;
+	CHECK_EQUAL(iterations_find_sequence(&input, &found), 0);
+	CHECK_EQUAL(found.count, 100);
+	iterations_fini(&found);
+	made_count = 0;
+}
+
+/* Other launches follow soon after the last iteration. */
+TEST(last_iteration)
+{
+	struct iterations_input input = {.launches = made};
+	struct iterations found;
+
+	for (uint32_t i = 0; i < 60; i++) {
+		make_keys(0, 1, LONG_NS);
+		for (uint32_t k = 0; k < 1 + (i * 7 + 1) % 5; k++)
+			make_keys(2, 4, SHORT_NS);
+		make_launch(5, SHORT_NS);
+	}
+	make_keys(0, 5, LONG_NS);
+	make_keys(600, 620, SHORT_NS);
+	input.count = made_count;
+	CHECK_EQUAL(iterations_find_sequence(&input, &found), 0);
+	CHECK_EQUAL(found.count, 61);
+	iterations_fini(&found);
+	made_count = 0;
+}
+
+/* The thread is interrupted for as long as it works at the head. */
+TEST(interruptions)
+{
+	make_keys(100, 100, SHORT_NS);
+	for (uint32_t i = 0; i < 150 * 20; i++)
+		make_launch(1, i % 20 && i % 227 ? SHORT_NS : LONG_NS);
+	check_made(150, 1, 20);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 3) {
@@ -315,6 +476,15 @@ int main(int argc, char **argv)
 	RUN(without_gaps);
 	RUN(steady_part_of_a_loop_with_two_kinds_of_passes);
 	RUN(no_loop);
+	RUN(even_length);
+	RUN(three_iterations);
+	RUN(only_iterations);
+	RUN(layers);
+	RUN(blocking_copy);
+	RUN(few_turns);
+	RUN(validation);
+	RUN(last_iteration);
+	RUN(interruptions);
 	RUN(generated);
 	return harness_end();
 }
