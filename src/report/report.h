@@ -19,6 +19,7 @@ struct json_writer;
 struct layers;
 struct short_names;
 struct string_builder;
+struct table_rows;
 struct unit_shown;
 struct verdict;
 
@@ -134,28 +135,43 @@ struct name_group {
 	bool is_mixed; /* they have several names */
 };
 
-/* All zero: empty. */
-struct name_groups {
+/* How the rows of a table become the sums of groups. */
+struct row_grouping {
+	size_t size; /* bytes of a sum, which table columns read */
+	/* Adds a row of the table to a sum, whose bytes are 0 before the first row. -ENOMEM. */
+	int (*add)(void *sum, const void *row, bool is_first);
+	int (*compare)(const void *left, const void *right); /* the order of the sums */
+	void (*fini)(void *sum);                             /* NULL: a sum owns nothing */
+};
+
+/* Zero but `grouping`: empty. */
+struct row_groups {
+	const struct row_grouping *grouping;
 	struct string_table keys; /* an id is an index + 1 */
-	struct name_group *list;
+	char *rows;               /* owned; a sum, and behind it its name_group */
 	size_t count, capacity;
 };
 
 /* Whether a row stays alone: it has much of the table's sum. */
-static inline bool name_groups_is_heavy(uint64_t value, uint64_t sum)
+static inline bool row_groups_is_heavy(uint64_t value, uint64_t sum)
 {
 	/* the part of whole hundreds, and of the rest; rounded up */
 	return value && value >= sum / 100 * GROUPS_HEAVY + (sum % 100 * GROUPS_HEAVY + 99) / 100;
 }
 
-/* Adds a name; names of different scopes are never in one group. scope NULL: a group of its
- * own. ret_index: the index of its group. -ENOMEM. */
-int name_groups_add(struct name_groups *groups, const char *scope, const char *name,
-		    size_t *ret_index);
+/* Adds a row by its name; names of different scopes are never in one group. scope NULL: a group of
+ * its own. -ENOMEM. */
+int row_groups_add(struct row_groups *groups, const char *scope, const char *name, const void *row);
+/* The sum of a group, by index. */
+void *row_groups_sum(const struct row_groups *groups, size_t index);
+/* The names of a sum. */
+const struct name_group *row_grouping_names(const struct row_grouping *grouping, const void *sum);
+/* Sorts the sums, and gives them to a table. */
+struct table_rows row_groups_sort(struct row_groups *groups);
 /* "worker-* (1000 threads)"; the name itself if the group has one member. */
 void name_group_label(const struct name_group *group, const char *noun, char *ret_label,
 		      size_t size);
-void name_groups_fini(struct name_groups *groups);
+void row_groups_fini(struct row_groups *groups);
 
 /* ---- report/processes.c ---- */
 
