@@ -78,9 +78,11 @@ static int resolve(char name[CHOSEN_DEVICE_BYTES], const char *sysfs)
 
 int device_choice_parse(struct device_choice *choice, const char *list, const char *sysfs)
 {
+	const char *at = list, *word;
+	size_t length;
+
 	*choice = (struct device_choice){0};
-	for (const char *at = list; *at; at += *at == ',') {
-		const size_t length = strcspn(at, ",");
+	while ((word = word_list_next(&at, &length))) {
 		char *name = choice->names[choice->count];
 		int error;
 
@@ -90,12 +92,11 @@ int device_choice_parse(struct device_choice *choice, const char *list, const ch
 			return error_set(-EINVAL,
 					 "'%s' is not a list of devices, such as 0000:03:00.0",
 					 list);
-		memcpy(name, at, length);
+		memcpy(name, word, length);
 		error = resolve(name, sysfs);
 		if (error)
 			return error;
 		choice->count++;
-		at += length;
 	}
 	return choice->count ? 0 : error_set(-EINVAL, "the list of devices is empty");
 }
