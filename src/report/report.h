@@ -22,6 +22,7 @@ struct string_builder;
 struct table_rows;
 struct unit_shown;
 struct verdict;
+struct verdict_place;
 
 #define ALL_DEVICES SIZE_MAX /* SELECTION_ALL_DEVICES */
 
@@ -333,25 +334,14 @@ int report_write_by(const struct report *report, struct json_writer *json);
 
 /* ---- report/culprit.c ---- */
 
-/* A function, and the idle time that it explains. */
-struct report_culprit {
-	const char *function;
-	const char *file; /* NULL: not known */
-	uint32_t line;    /* 0: not known */
-	uint32_t stack;   /* one of the stacks with it */
-	bool is_own; /* a function of the program; false: the innermost frame of a stack without one
-		      */
-	uint64_t ns;
-};
-
 /* The innermost function of a stack that belongs to the program, or the innermost of all if there
  * is none. False: the stack is not known, or its inner frames are missing. */
-bool report_place_of(const struct report *report, uint32_t stack,
-		     struct report_culprit *ret_culprit);
+bool report_place_of(const struct report *report, uint32_t stack, struct verdict_place *ret_place);
 /* The function in which the launching threads spent most of the idle time of this cause in a
- * device's steady part: CAUSE_ON_CPU, CAUSE_BLOCKED or CAUSE_PREEMPTED. */
+ * device's steady part, one of the stacks with it, and that time: CAUSE_ON_CPU, CAUSE_BLOCKED or
+ * CAUSE_PREEMPTED. False: no function is known. */
 bool report_find_culprit(const struct report *report, size_t device, enum account_cause cause,
-			 struct report_culprit *ret_culprit);
+			 struct verdict_place *ret_place, uint64_t *ret_ns);
 
 /* ---- report/verdict/verdict.c ---- */
 

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/json.h"
 #include "report/report.h"
 #include "report/verdict/sentence.h"
 
@@ -108,6 +109,17 @@ void say_in(struct sentence *sentence, const char *word, const struct verdict_pl
 		return;
 	say(sentence, " %s ", word);
 	say_place(sentence, place->function, place->file, place->line);
+}
+
+void report_write_place(const struct verdict_place *place, struct json_writer *json)
+{
+	if (!place->function)
+		return;
+	json_pair_text(json, "function", place->function);
+	if (place->file)
+		json_pair_text(json, "file", place->file);
+	if (place->line)
+		json_pair_u64(json, "line", place->line);
 }
 
 /* ", which loader held in parse (loader.py:51)" */

@@ -9,6 +9,7 @@
 #include "analyze/text/name_pattern.h"
 #include "analyze/verdict/verdict.h"
 
+struct json_writer;
 struct report;
 struct sentence;
 
@@ -27,5 +28,7 @@ void say_thread(const struct report *report, struct sentence *sentence, uint32_t
 		const struct verdict_group *threads);
 /* Appends " WORD FUNCTION (FILE:LINE)"; nothing if the place is not known. */
 void say_in(struct sentence *sentence, const char *word, const struct verdict_place *place);
+/* The keys "function", "file" and "line"; none if the place is not known. */
+void report_write_place(const struct verdict_place *place, struct json_writer *json);
 /* The object of a wait or who ran: "ld (process 12)", "ld (97 processes)" */
 void say_what(const struct verdict_cause *cause, struct sentence *sentence);

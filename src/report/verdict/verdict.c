@@ -305,17 +305,6 @@ void report_put_idle_places(const struct report *report, const struct verdict *v
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static void write_place(const struct verdict_place *place, struct json_writer *json)
-{
-	if (!place->function)
-		return;
-	json_pair_text(json, "function", place->function);
-	if (place->file)
-		json_pair_text(json, "file", place->file);
-	if (place->line)
-		json_pair_u64(json, "line", place->line);
-}
-
 static uint64_t idle_of(const struct account_steady *steady)
 {
 	return steady->end - steady->begin - steady->busy_ns;
@@ -339,7 +328,7 @@ static void write_cause(const struct report *report, const struct verdict *verdi
 		json_pair_text(json, "thread", thread_name(report, cause->thread));
 	if (cause->threads.count > 1)
 		json_pair_u64(json, "threads", cause->threads.count);
-	write_place(&cause->place, json);
+	report_write_place(&cause->place, json);
 	if (*cause->what)
 		json_pair_text(json, "what", cause->what);
 	if (cause->other_device)
@@ -349,7 +338,7 @@ static void write_cause(const struct report *report, const struct verdict *verdi
 	if (cause->other_thread) {
 		json_pair_object(json, "holder");
 		json_pair_text(json, "thread", thread_name(report, cause->other_thread));
-		write_place(&cause->other, json);
+		report_write_place(&cause->other, json);
 		if (cause->kind == VERDICT_OTHER_RANK)
 			json_pair_u64(json, "ns", cause->other_ns);
 		json_object_end(json);
