@@ -78,9 +78,10 @@ enum verdict_scope { VERDICT_STEADY, VERDICT_WHOLE, VERDICT_SLOWEST };
 
 /* How many different threads or objects a cause joins. */
 struct verdict_group {
-	uint32_t count;          /* 0: none is known */
-	bool has_other_names;    /* they do not have one name */
-	bool has_other_patterns; /* the names differ in more than their numbers; what: processes */
+	uint32_t count;           /* 0: none is known */
+	bool has_other_names;     /* they do not have one name */
+	bool has_other_patterns;  /* the names differ in more than their numbers; what: processes */
+	bool has_other_processes; /* threads: of several processes */
 };
 
 /* Idle time of the steady part, or of another scope, with one kind of cause in one function. */
