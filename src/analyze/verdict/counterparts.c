@@ -3,7 +3,7 @@
  * analyze/verdict/counterparts.c - places of the threads for which launching threads wait
  *
  * Runs in:  our own process, in all commands that read a trace
- * Gets:     what other threads did during the waits of launching threads, frames
+ * Gets:     stacks of other threads during the waits of launching threads, frames
  * Gives:    a list of places and weights for each wait
  * Owns:     the lists
  * Fails:    -ENOMEM

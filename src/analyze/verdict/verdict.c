@@ -55,33 +55,6 @@ static bool is_whole(const struct verdict *verdict)
 	return verdict->scope == VERDICT_WHOLE;
 }
 
-static void name_place(const struct frames *frames, const struct frame_name *names, size_t count,
-		       struct verdict_place *place)
-{
-	const struct frame_name *best = frames_own(frames, names, count);
-
-	if (!best || best->class == FRAME_CLASS_TRUNCATED)
-		return;
-	place->function = best->function;
-	place->file = best->file;
-	place->line = best->line;
-	place->is_own = frames_is_own(frames, best);
-}
-
-int verdict_find_place(struct frames *frames, uint32_t stack, struct verdict_place *ret_place)
-{
-	const struct frame_name *names;
-	size_t count;
-
-	*ret_place = (struct verdict_place){.stack = stack};
-	if (!stack)
-		return 0;
-	if (frames_of_stack(frames, stack, &names, &count))
-		return -ENOMEM;
-	name_place(frames, names, count, ret_place);
-	return 0;
-}
-
 /* Number of frames outside of the call, in a stack that was seen inside of it. */
 static size_t count_callers(const struct frame_name *names, size_t count, const char *function)
 {
@@ -424,7 +397,7 @@ static int add_state(struct maker *maker, const struct analysis_state *state, bo
 	cause.place.stack = has_place ? state->stack : 0;
 	if (is_seen_inside(state))
 		count = count_callers(names, count, cause.what);
-	name_place(maker->frames, names, count, &cause.place);
+	verdict_name_place(maker->frames, names, count, &cause.place);
 	if (is_for_thread(cause.kind) || cause.kind == VERDICT_PREEMPTED)
 		cause.other_thread = other_thread_of(maker->analysis, state);
 	if (cause.kind == VERDICT_PREEMPTED && verdict_is_rank_wait(names, count) &&

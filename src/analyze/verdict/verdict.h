@@ -81,7 +81,7 @@ struct verdict_group {
 	uint32_t count;           /* 0: none is known */
 	bool has_other_names;     /* they do not have one name */
 	bool has_other_patterns;  /* the names differ in more than their numbers; what: processes */
-	bool has_other_processes; /* threads: of several processes */
+	bool has_other_processes; /* the threads belong to several processes */
 };
 
 /* Idle time of the steady part, or of another scope, with one kind of cause in one function. */
@@ -131,6 +131,12 @@ size_t verdict_device(const struct analysis *analysis);
 int verdict_make(const struct analysis *analysis, struct frames *frames, size_t device,
 		 enum verdict_scope scope, struct verdict *ret_verdict);
 void verdict_fini(struct verdict *verdict); /* NULL-safe */
+
+/* ---- private to verdict/: places.c ---- */
+
+/* The place of frames, root first. */
+void verdict_name_place(const struct frames *frames, const struct frame_name *names, size_t count,
+			struct verdict_place *place);
 
 /* ---- private to verdict/: kinds.c ---- */
 
