@@ -61,6 +61,20 @@ static inline void harness_fail(const char *file, int line, const char *what)
 	printf("#   %s:%d: %s\n", file, line, what);
 }
 
+/* Writes a file, in place of one that is there. */
+static inline void harness_write_file(const char *path, const void *bytes, size_t size)
+{
+	FILE *file = fopen(path, "we");
+
+	if (!file || fwrite(bytes, 1, size, file) != size || fclose(file))
+		harness_fail(path, 0, "the file was written");
+}
+
+static inline void harness_write_text(const char *path, const char *text)
+{
+	harness_write_file(path, text, strlen(text));
+}
+
 static inline void harness_run(const char *name, void (*test)(void))
 {
 	harness_failed = false;

@@ -696,3 +696,5 @@ const char *analysis_rank_text(const struct event_process *process, char *ret_te
 size_t analysis_queues_shown(const struct analysis *analysis);
 /* Number of chosen processes: those in the trace, unless model_choose left some out. */
 size_t analysis_processes_chosen(const struct analysis *analysis);
+size_t analysis_threads_chosen(const struct analysis *analysis);
+size_t analysis_queues_chosen(const struct analysis *analysis);

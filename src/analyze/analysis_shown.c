@@ -57,6 +57,24 @@ size_t analysis_processes_chosen(const struct analysis *analysis)
 	return count;
 }
 
+size_t analysis_threads_chosen(const struct analysis *analysis)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < analysis->cpu.threads_count; i++)
+		count += analysis->processes[analysis->cpu.threads[i].process].is_chosen;
+	return count;
+}
+
+size_t analysis_queues_chosen(const struct analysis *analysis)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < analysis->queues_count; i++)
+		count += analysis->queues[i].is_chosen;
+	return count;
+}
+
 const char *analysis_rank_text(const struct event_process *process, char *ret_text, size_t size)
 {
 	if (process->rank && process->rank_count)

@@ -17,6 +17,7 @@
 #include "analyze/model.h"
 #include "analyze/output_options.h"
 #include "base/number.h"
+#include "base/string.h"
 
 void filter_init(struct filter *filter, const struct model *model,
 		 const struct output_options *options, const struct order *order)
@@ -136,12 +137,11 @@ static bool is_word(const char *list, size_t length, const char *word)
 
 bool filter_is_wanted(const char *list, const char *kind, const char *group)
 {
-	while (list && *list) {
-		size_t length = strcspn(list, ",");
+	const char *at = list, *word;
+	size_t length;
 
-		if (is_word(list, length, kind) || is_word(list, length, group))
+	while (at && (word = word_list_next(&at, &length)))
+		if (is_word(word, length, kind) || is_word(word, length, group))
 			return true;
-		list += length + (list[length] == ',');
-	}
 	return !list;
 }

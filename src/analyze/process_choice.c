@@ -20,6 +20,7 @@
 #include "analyze/model.h"
 #include "analyze/order.h"
 #include "base/error.h"
+#include "base/string.h"
 
 void process_choice_free(struct process_choice *choice)
 {
@@ -126,19 +127,6 @@ static bool has_rank(const struct event_process *process, uint64_t rank)
 	return process->rank && process->rank - UINT64_C(1) == rank;
 }
 
-/* The next number of a list such as "12,345"; false: the text is something else. */
-static bool next_number(const char **at, uint64_t *ret_number)
-{
-	char *end;
-
-	if (**at < '0' || **at > '9')
-		return false;
-	errno = 0;
-	*ret_number = strtoull(*at, &end, 10);
-	*at = end + (*end == ',' && end[1]);
-	return !errno && (!*end || (*end == ',' && end[1]));
-}
-
 /* Keeps in `ids` the processes that have one of the numbers, among those that are already in it, or
  * among all. */
 static int choose(const struct model *model, const char *list, const char *what, has_number has,
@@ -153,7 +141,7 @@ static int choose(const struct model *model, const char *list, const char *what,
 	for (const char *at = list; *at && !error;) {
 		bool is_there = false;
 
-		if (!next_number(&at, &number))
+		if (!number_list_next(&at, &number))
 			error = error_set(-EINVAL, "'%s' is not a list of %ss, such as 12,345",
 					  list, what);
 		for (size_t i = 0; i < count && !error; i++) {

@@ -262,3 +262,24 @@ const char *path_base(const char *path)
 
 	return slash ? slash + 1 : path;
 }
+
+const char *word_list_next(const char **at, size_t *ret_length)
+{
+	const char *word = *at;
+
+	*ret_length = strcspn(word, ",");
+	*at += *ret_length + (word[*ret_length] == ',');
+	return *word ? word : NULL;
+}
+
+bool number_list_next(const char **at, uint64_t *ret_number)
+{
+	char *end;
+
+	if (**at < '0' || **at > '9')
+		return false;
+	errno = 0;
+	*ret_number = strtoull(*at, &end, 10);
+	*at = end + (*end == ',' && end[1]);
+	return !errno && (!*end || (*end == ',' && end[1]));
+}

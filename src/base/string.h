@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * base/string.h - build a text piece by piece; UTF-8
+ * base/string.h - build a text piece by piece; lists separated by commas; UTF-8
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -51,6 +52,13 @@ char *string_builder_take(struct string_builder *builder);
 
 /* The part after the last '/'; the whole path if there is none. */
 const char *path_base(const char *path);
+
+/* The next word of a list such as "kernel,copy", and its length; NULL: the list has ended. *at goes
+ * past the word and its comma. */
+const char *word_list_next(const char **at, size_t *ret_length);
+/* The next number of a list such as "12,345" that has not ended. False: the text is something else.
+ */
+bool number_list_next(const char **at, uint64_t *ret_number);
 
 /* Length of the well-formed UTF-8 sequence at `bytes` (Unicode 15, table 3-7), or minus the number
  * of bytes that one U+FFFD replaces. size > 0. */

@@ -25,6 +25,7 @@ struct inode {
 	unsigned short i_mode;
 	__u32 i_rdev;
 	unsigned long i_ino;
+	__u32 i_generation;
 	struct super_block *i_sb;
 } KERNEL_TYPE;
 

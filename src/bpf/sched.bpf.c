@@ -195,6 +195,7 @@ static __always_inline void find_file(struct kernel_out *record, const struct ta
 	inode = BPF_CORE_READ(file, f_inode);
 	record->file_mode = BPF_CORE_READ(inode, i_mode);
 	record->file_inode = BPF_CORE_READ(inode, i_ino);
+	record->file_generation = BPF_CORE_READ(inode, i_generation);
 	type = record->file_mode & FILE_TYPE;
 	record->file_device = type == BLOCK_DEVICE || type == CHARACTER_DEVICE
 				      ? BPF_CORE_READ(inode, i_rdev)

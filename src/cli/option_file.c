@@ -163,17 +163,17 @@ void option_file_forget(struct option_file *file, const char *field)
 
 static int set_words(struct config *config, const char *field, const char *words)
 {
+	const char *at = words, *next;
+	size_t length;
 	int error = 0;
 
-	while (*words && !error) {
-		size_t length = strcspn(words, ",");
-		char *word = strndup(words, length);
+	while (!error && (next = word_list_next(&at, &length))) {
+		char *word = strndup(next, length);
 
 		if (!word)
 			return -ENOMEM;
 		error = length ? config_set(config, field, word) : 0;
 		free(word);
-		words += length + (words[length] == ',');
 	}
 	return error;
 }

@@ -387,18 +387,15 @@ static int parse_pids(const char *text, pid_t *pids, size_t *ret_count)
 {
 	size_t count = 0;
 
-	for (const char *at = text; *at; at += *at == ',') {
-		char *end;
-		long pid = strtol(at, &end, 10);
+	for (const char *at = text; *at;) {
+		uint64_t pid = 0;
 		bool is_there = false;
 
-		if (*at < '0' || *at > '9' || (*end && *end != ',') || (*end && !end[1]) ||
-		    pid < 1 || pid > INT_MAX)
+		if (!number_list_next(&at, &pid) || pid < 1 || pid > INT_MAX)
 			return error_set(-EINVAL, "'%s' is not a list of pids, such as 12,345",
 					 text);
-		at = end;
 		for (size_t i = 0; i < count; i++)
-			is_there |= pids[i] == pid;
+			is_there |= pids[i] == (pid_t)pid;
 		if (count == MAX_REQUEST_PIDS)
 			return error_set(-EINVAL, "at most %d processes", MAX_REQUEST_PIDS);
 		if (!is_there)

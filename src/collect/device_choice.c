@@ -16,9 +16,11 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/string.h"
 #include "collect/devices.h"
@@ -78,9 +80,11 @@ static int resolve(char name[CHOSEN_DEVICE_BYTES], const char *sysfs)
 
 int device_choice_parse(struct device_choice *choice, const char *list, const char *sysfs)
 {
+	const char *at = list, *word;
+	size_t length;
+
 	*choice = (struct device_choice){0};
-	for (const char *at = list; *at; at += *at == ',') {
-		const size_t length = strcspn(at, ",");
+	while ((word = word_list_next(&at, &length))) {
 		char *name = choice->names[choice->count];
 		int error;
 
@@ -90,12 +94,11 @@ int device_choice_parse(struct device_choice *choice, const char *list, const ch
 			return error_set(-EINVAL,
 					 "'%s' is not a list of devices, such as 0000:03:00.0",
 					 list);
-		memcpy(name, at, length);
+		memcpy(name, word, length);
 		error = resolve(name, sysfs);
 		if (error)
 			return error;
 		choice->count++;
-		at += length;
 	}
 	return choice->count ? 0 : error_set(-EINVAL, "the list of devices is empty");
 }
@@ -107,6 +110,9 @@ void device_choice_fini(struct device_choice *choice)
 	hash_map_fini(&choice->devices);
 	hash_map_fini(&choice->left_queues);
 	hash_map_fini(&choice->left_series);
+	free(choice->series);
+	choice->series = NULL;
+	choice->series_count = choice->series_capacity = 0;
 }
 
 const char *device_choice_unmet(const struct device_choice *choice, size_t *index)
@@ -129,6 +135,24 @@ static bool is_name_of(const struct device_choice *choice, const char *name,
 	       (text && (text == row->key_string || text == row->name_string));
 }
 
+/* Series are described once, so those that were left out are written when their device is chosen.
+ */
+static void write_left_series(struct device_choice *choice, uint32_t device)
+{
+	const size_t count = choice->series_count;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct event_series row = choice->series[i];
+
+		if (row.device != device)
+			choice->series[kept++] = row;
+		else
+			trace_writer_entity(choice->recording->writer, EVENT_SERIES, &row);
+	}
+	choice->series_count = kept;
+}
+
 /* A device that was described by a counter under another name may be chosen later, when a runtime
  * describes it. */
 static bool choose_device(struct device_choice *choice, const struct event_device *row)
@@ -146,6 +170,8 @@ static bool choose_device(struct device_choice *choice, const struct event_devic
 	choice->left += !known && !is_chosen;
 	choice->left -= known && !*known && is_chosen;
 	hash_map_put(&choice->devices, row->id, is_chosen);
+	if (is_chosen)
+		write_left_series(choice, row->id);
 	return is_chosen;
 }
 
@@ -175,11 +201,19 @@ static bool has_entity(const struct device_choice *choice, uint32_t device, uint
 	return !is_left;
 }
 
+/* Without memory for the row, its series stays left out. */
+static bool has_series(struct device_choice *choice, const struct event_series *row)
+{
+	if (has_entity(choice, row->device, row->id, &choice->left_series))
+		return true;
+	(void)array_append(choice->series, choice->series_capacity, choice->series_count, *row);
+	return false;
+}
+
 bool device_choice_has(void *context, enum event_kind kind, const void *row)
 {
 	struct device_choice *choice = context;
 	const struct event_queue *queue = row;
-	const struct event_series *series = row;
 
 	switch (kind) {
 	case EVENT_DEVICE:
@@ -187,7 +221,7 @@ bool device_choice_has(void *context, enum event_kind kind, const void *row)
 	case EVENT_QUEUE:
 		return has_entity(choice, queue->device, queue->id, &choice->left_queues);
 	case EVENT_SERIES:
-		return has_entity(choice, series->device, series->id, &choice->left_series);
+		return has_series(choice, row);
 	case EVENT_LAUNCH:
 		return !hash_map_find(&choice->left_queues,
 				      ((const struct event_launch *)row)->queue);

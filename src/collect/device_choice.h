@@ -22,8 +22,10 @@ struct device_choice {
 	size_t count;                             /* 0: all devices */
 	struct hash_map devices;                  /* id -> whether it is recorded */
 	struct hash_map left_queues, left_series; /* ids */
-	size_t left;                              /* devices that were left out */
-	bool has_cpu;                             /* a CPU device is recorded */
+	struct event_series *series;              /* owned; rows of left_series */
+	size_t series_count, series_capacity;
+	size_t left;  /* devices that were left out */
+	bool has_cpu; /* a CPU device is recorded */
 };
 
 /* Parses a list of UUIDs, PCI addresses, names, and DRM nodes ("renderD128", "/dev/dri/card0").

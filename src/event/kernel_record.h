@@ -84,7 +84,8 @@ struct kernel_out {
 	__u64 fault_address;
 	__u32 mappings; /* a number that changes when the process's mappings change; only for waits
 			   for a futex or a page; 0: not known */
-	__u32 reserved;
+	__u32 file_generation; /* differs if the file system gave the inode number to another file;
+				  0: it keeps none */
 	__u64 user_stack; /* hash of the registers, the top of the stack and the Python frames, see
 			     struct kernel_stack; 0: not known */
 };

@@ -4,12 +4,15 @@
  *
  * Runs in:  our own process
  * Gets:     states of an analysis (idle time by cause and stack of the launching thread) in the
- * steady part, frames Gives:    the program's own function that has most of a cause's time,
- * otherwise the function of other code that has most; at most the 512 longest states are counted
+ *           steady part, frames
+ * Gives:    the program's own function that has most of a cause's time, otherwise the function of
+ *           other code that has most; at most the 512 longest states are counted
  * Owns:     nothing that outlives a call
  * Fails:    out of memory: returns no function and sets the report's state->error
  * Why by function: samples of a loop hit a hundred places, and no single stack has a tenth of the
  *           loop's time
+ * Why beside the verdict: its causes join preempted code with code that ran, and the waits for one
+ *           thread wherever they are; a finding is about one cause of the account
  */
 #include "report/report.h"
 
@@ -21,21 +24,19 @@
 
 enum { MAX_STACKS = 512 }; /* stacks looked at, the longest first */
 
-bool report_place_of(const struct report *report, uint32_t stack,
-		     struct report_culprit *ret_culprit)
-{
+/* A function, and the idle time that it explains. */
+struct culprit {
 	struct verdict_place place;
+	uint64_t ns;
+};
 
-	if (verdict_find_place(report->frames, stack, &place)) {
+bool report_place_of(const struct report *report, uint32_t stack, struct verdict_place *ret_place)
+{
+	if (verdict_find_place(report->frames, stack, ret_place)) {
 		report->state->error = -ENOMEM;
 		return false;
 	}
-	*ret_culprit = (struct report_culprit){.function = place.function,
-					       .file = place.file,
-					       .line = place.line,
-					       .stack = stack,
-					       .is_own = place.is_own};
-	return place.function != NULL;
+	return ret_place->function != NULL;
 }
 
 static int compare_states(const void *left, const void *right)
@@ -64,31 +65,33 @@ static size_t list_states(const struct report *report, size_t device, enum accou
 	return count < MAX_STACKS ? count : MAX_STACKS;
 }
 
-static void add_place(struct report_culprit *culprits, size_t *count,
-		      const struct report_culprit *place, uint64_t ns)
+static void add_place(struct culprit *culprits, size_t *count, const struct verdict_place *place,
+		      uint64_t ns)
 {
 	size_t i = 0;
 
-	while (i < *count && strcmp(culprits[i].function, place->function) != 0)
+	while (i < *count && strcmp(culprits[i].place.function, place->function) != 0)
 		i++;
 	if (i == *count)
-		culprits[(*count)++] = *place;
+		culprits[(*count)++] = (struct culprit){.place = *place};
 	culprits[i].ns += ns;
 }
 
 /* A function of the program is better than any other: stacks without one lack frames, and the user
  * cannot change the code that they show. */
-static bool is_worse(const struct report_culprit *left, const struct report_culprit *right)
+static bool is_worse(const struct culprit *left, const struct culprit *right)
 {
-	return left->is_own != right->is_own ? right->is_own : left->ns < right->ns;
+	return left->place.is_own != right->place.is_own ? right->place.is_own
+							 : left->ns < right->ns;
 }
 
 bool report_find_culprit(const struct report *report, size_t device, enum account_cause cause,
-			 struct report_culprit *ret_culprit)
+			 struct verdict_place *ret_place, uint64_t *ret_ns)
 {
 	const struct analysis *analysis = report->analysis;
 	const struct analysis_state **states;
-	struct report_culprit culprits[MAX_STACKS], place;
+	struct culprit culprits[MAX_STACKS];
+	struct verdict_place place;
 	size_t count, known = 0, best = 0;
 
 	states = calloc(analysis->cpu.states_count + 1, sizeof(*states));
@@ -104,7 +107,9 @@ bool report_find_culprit(const struct report *report, size_t device, enum accoun
 	for (size_t i = 1; i < known; i++)
 		if (is_worse(&culprits[best], &culprits[i]))
 			best = i;
-	if (known)
-		*ret_culprit = culprits[best];
-	return known > 0;
+	if (!known)
+		return false;
+	*ret_place = culprits[best].place;
+	*ret_ns = culprits[best].ns;
+	return true;
 }

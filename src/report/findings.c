@@ -19,16 +19,12 @@
 #include "analyze/text/findings.h"
 #include "base/json.h"
 #include "base/string.h"
+#include "report/verdict/cause.h"
 #include "report/verdict/sentence.h"
 #include "report/table.h"
 #include "trace/reader.h"
 
 enum { NAME_LENGTH = SENTENCE_NAME, LOG_LINE = 200, USERS_SHOWN = 3 };
-
-static void say_culprit_place(struct sentence *sentence, const struct report_culprit *place)
-{
-	say_place(sentence, place->function, place->file, place->line);
-}
 
 static struct number time_of(const struct finding *finding, const char *name)
 {
@@ -90,7 +86,7 @@ static const struct event_code *find_log(const struct report *report, int32_t re
 /* The place of a call: its own stack, otherwise the stack that was sampled inside of calls of this
  * function for the longest idle time. */
 static bool find_call_place(const struct report *report, const char *function, uint32_t stack,
-			    struct report_culprit *ret_place)
+			    struct verdict_place *ret_place)
 {
 	const struct analysis_cpu *cpu = &report->analysis->cpu;
 	uint64_t longest_ns = 0;
@@ -127,15 +123,15 @@ static void say_failure(const struct report *report, const struct finding *findi
 	const struct analysis_failure *failure = finding->failure;
 	bool is_command = failure->kind == FAILURE_COMMAND;
 	const char *error = analysis_error_name(failure->name, failure->result);
-	struct report_culprit place;
+	struct verdict_place place;
 
 	say(sentence, "%.120s failed %" PRIu64 " %s%s: %s%s%" PRId32 "%s", failure->name,
 	    failure->count, table_noun(failure->count, "time", "times"),
 	    is_command ? " on its device" : "", *error ? error : "error ", *error ? " (" : "",
 	    failure->result, *error ? ")" : "");
 	if (!is_command && find_call_place(report, failure->name, failure->stack, &place)) {
-		say(sentence, ", called by ");
-		say_culprit_place(sentence, &place);
+		say(sentence, ", called");
+		say_in(sentence, "by", &place);
 	}
 	if (finding->kind == FINDING_FAILED_BUILDS)
 		say_log(report, failure, sentence);
@@ -158,22 +154,24 @@ static void say_idle(const struct finding *finding, struct sentence *sentence, c
 	    format_percent(finding->cost_ns, finding_value(finding, "wall_ns")).text, what);
 }
 
-/* False: no function is known. */
-static bool say_culprit(const struct report *report, const struct finding *finding,
-			enum account_cause cause, struct sentence *sentence,
-			struct report_culprit *ret_place)
+/* The time in the function that has most of a cause; 0: no function is known. */
+static uint64_t say_culprit(const struct report *report, const struct finding *finding,
+			    enum account_cause cause, struct sentence *sentence,
+			    struct verdict_place *ret_place)
 {
-	if (!report_find_culprit(report, finding->device, cause, ret_place))
-		return false;
-	say(sentence, ", %s of it in ", format_duration(ret_place->ns).text);
-	say_culprit_place(sentence, ret_place);
-	return true;
+	uint64_t ns = 0;
+
+	if (!report_find_culprit(report, finding->device, cause, ret_place, &ns))
+		return 0;
+	say(sentence, ", %s of it", format_duration(ns).text);
+	say_in(sentence, "in", ret_place);
+	return ns;
 }
 
 static void say_preemption(const struct report *report, const struct finding *finding,
 			   struct sentence *sentence)
 {
-	struct report_culprit place;
+	struct verdict_place place;
 	const char *by;
 	uint64_t by_ns;
 
@@ -205,7 +203,7 @@ static void say_wait(const struct report *report, const struct report_wait *wait
 static void say_starved(const struct report *report, const struct finding *finding,
 			struct sentence *sentence)
 {
-	struct report_culprit place;
+	struct verdict_place place;
 
 	say_idle(finding, sentence, "computed");
 	say_culprit(report, finding, CAUSE_ON_CPU, sentence, &place);
@@ -215,14 +213,14 @@ static void say_starved(const struct report *report, const struct finding *findi
 static void say_blocked(const struct report *report, const struct finding *finding,
 			struct sentence *sentence)
 {
-	struct report_culprit place;
+	struct verdict_place place;
 	struct report_wait wait;
-	bool has_place;
+	uint64_t ns;
 
 	say_idle(finding, sentence, "was blocked");
-	has_place = say_culprit(report, finding, CAUSE_BLOCKED, sentence, &place);
-	if (report_find_wait(report, finding->device, has_place ? place.function : NULL, &wait))
-		say_wait(report, &wait, has_place ? place.ns : finding->cost_ns, sentence);
+	ns = say_culprit(report, finding, CAUSE_BLOCKED, sentence, &place);
+	if (report_find_wait(report, finding->device, ns ? place.function : NULL, &wait))
+		say_wait(report, &wait, ns ? ns : finding->cost_ns, sentence);
 	say(sentence, "; launch the next commands before it waits, or wait in another thread");
 }
 
@@ -392,13 +390,11 @@ static void say_latency(const struct report *report, const struct finding *findi
 static void say_gil(const struct report *report, const struct finding *finding,
 		    struct sentence *sentence)
 {
-	struct report_culprit place;
+	struct verdict_place place;
 
 	say(sentence, "%.*s", NAME_LENGTH, finding->gil->name);
-	if (report_place_of(report, finding->gil->stack, &place)) {
-		say(sentence, " from ");
-		say_culprit_place(sentence, &place);
-	}
+	if (report_place_of(report, finding->gil->stack, &place))
+		say_in(sentence, "from", &place);
 	say(sentence,
 	    " waited for the device while it held the Python GIL: other threads waited at least %s "
 	    "for the GIL; release it around the call (ctypes: CDLL, not PyDLL)",
@@ -420,7 +416,7 @@ static void say_share_of_wall(const struct finding *finding, struct sentence *se
 static void say_compile(const struct report *report, const struct finding *finding,
 			struct sentence *sentence)
 {
-	struct report_culprit place;
+	struct verdict_place place;
 	const uint64_t count = finding_value(finding, "count");
 	const uint64_t queries = finding_value(finding, "queries");
 
@@ -428,10 +424,8 @@ static void say_compile(const struct report *report, const struct finding *findi
 	say_share_of_wall(finding, sentence);
 	say(sentence, ") in %" PRIu64 " %s, most in %.*s", count,
 	    table_noun(count, "call", "calls"), NAME_LENGTH, finding->call->name);
-	if (find_call_place(report, finding->call->name, finding->call->longest_stack, &place)) {
-		say(sentence, " from ");
-		say_culprit_place(sentence, &place);
-	}
+	if (find_call_place(report, finding->call->name, finding->call->longest_stack, &place))
+		say_in(sentence, "from", &place);
 	if (queries)
 		say(sentence,
 		    ", and %" PRIu64 " of clGetProgramInfo (%s), in which the runtime compiles",
@@ -523,16 +517,13 @@ int report_put_findings(const struct report *report)
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static void write_culprit(const struct report *report, const struct report_culprit *place,
-			  struct json_writer *json)
+/* ns: the idle time that the function explains; 0: not known. */
+static void write_culprit(const struct report *report, const struct verdict_place *place,
+			  uint64_t ns, struct json_writer *json)
 {
-	json_pair_text(json, "function", place->function);
-	if (place->file)
-		json_pair_text(json, "file", place->file);
-	if (place->line)
-		json_pair_u64(json, "line", place->line);
-	if (place->ns)
-		json_pair_u64(json, "function_ns", place->ns);
+	report_write_place(place, json);
+	if (ns)
+		json_pair_u64(json, "function_ns", ns);
 	report_write_frames(report, place->stack, json);
 }
 
@@ -552,7 +543,7 @@ static void write_failure(const struct report *report, const struct finding *fin
 			  struct json_writer *json)
 {
 	const struct analysis_failure *failure = finding->failure;
-	struct report_culprit place;
+	struct verdict_place place;
 
 	json_pair_text(json, "name", failure->name);
 	json_pair_u64(json, "count", failure->count);
@@ -562,7 +553,7 @@ static void write_failure(const struct report *report, const struct finding *fin
 		write_log(report, failure, json);
 	if (failure->kind != FAILURE_COMMAND &&
 	    find_call_place(report, failure->name, failure->stack, &place))
-		write_culprit(report, &place, json);
+		write_culprit(report, &place, 0, json);
 }
 
 static void write_users(const struct report *report, const struct overlap *overlap,
@@ -630,7 +621,8 @@ static void write_more(const struct report *report, const struct finding *findin
 {
 	enum account_cause cause =
 		finding->kind == FINDING_STARVED_QUEUE ? CAUSE_ON_CPU : CAUSE_BLOCKED;
-	struct report_culprit place;
+	struct verdict_place place;
+	uint64_t ns;
 
 	switch (finding->kind) {
 	case FINDING_DEVICE_SHARED:
@@ -641,21 +633,21 @@ static void write_more(const struct report *report, const struct finding *findin
 	case FINDING_STARVED_QUEUE:
 	case FINDING_BLOCKED_HOST:
 		place.function = NULL;
-		if (report_find_culprit(report, finding->device, cause, &place))
-			write_culprit(report, &place, json);
+		if (report_find_culprit(report, finding->device, cause, &place, &ns))
+			write_culprit(report, &place, ns, json);
 		if (finding->kind == FINDING_BLOCKED_HOST)
 			write_wait(report, finding->device, place.function, json);
 		return;
 	case FINDING_WAIT_UNDER_GIL:
 		json_pair_text(json, "call", finding->gil->name);
 		if (report_place_of(report, finding->gil->stack, &place))
-			write_culprit(report, &place, json);
+			write_culprit(report, &place, 0, json);
 		return;
 	case FINDING_COMPILE_TIME:
 		json_pair_text(json, "call", finding->call->name);
 		if (find_call_place(report, finding->call->name, finding->call->longest_stack,
 				    &place))
-			write_culprit(report, &place, json);
+			write_culprit(report, &place, 0, json);
 		return;
 	default:
 		return;

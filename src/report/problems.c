@@ -21,6 +21,7 @@
 
 #include "analyze/collectors.h"
 #include "analyze/frames.h"
+#include "analyze/verdict/verdict.h"
 #include "base/array.h"
 #include "report/table.h"
 
@@ -95,7 +96,7 @@ static void put_in_flight(const struct report *report)
 	const struct analysis *analysis = report->analysis;
 	const struct analysis_in_flight *longest = &analysis->longest_in_flight;
 	uint64_t count = analysis->ledger.in_flight_at_exit;
-	struct report_culprit place;
+	struct verdict_place place;
 	bool has_place;
 
 	if (!count || !longest->name || analysis->ledger.lost_executions ||

@@ -14,19 +14,12 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 
 #include "analyze/text/cgroup.h"
 #include "base/json.h"
 #include "base/string.h"
 #include "report/table.h"
-
-/* A process, or the sums of a program's processes. */
-struct group_row {
-	struct analysis_process sum; /* the first member: columns read it */
-	const struct name_group *group;
-};
 
 static const struct event_process *process_of(const void *row)
 {
@@ -186,31 +179,24 @@ static struct table_rows process_rows(const struct report *report)
 
 /* ---- processes of one program as one row ----------------------------------------------------- */
 
-struct groups {
-	struct group_row *rows; /* owned; the longest busy time first */
-	size_t count;
-	struct name_groups names;
-};
-
-static void groups_fini(struct groups *groups)
+static int add_process(void *group, const void *row, bool is_first)
 {
-	free(groups->rows);
-	name_groups_fini(&groups->names);
-}
+	const struct analysis_process *process = row;
+	struct analysis_process *sum = group;
 
-static void add_process(struct group_row *row, const struct analysis_process *process)
-{
-	struct analysis_process *sum = &row->sum;
-
+	if (is_first)
+		sum->process = process->process;
 	sum->has_calls = true;
 	sum->launches += process->launches;
 	sum->executions += process->executions;
 	sum->share_ns += process->share_ns;
 	sum->calls += process->calls;
 	sum->calls_ns += process->calls_ns;
+	return 0;
 }
 
-static int compare_groups(const void *left, const void *right)
+/* The longest busy time first. */
+static int compare_sums(const void *left, const void *right)
 {
 	const struct analysis_process *a = left, *b = right;
 
@@ -219,60 +205,37 @@ static int compare_groups(const void *left, const void *right)
 	return (a->calls_ns < b->calls_ns) - (a->calls_ns > b->calls_ns);
 }
 
-static int make_groups(const struct analysis *analysis, uint64_t sum_ns, struct groups *groups)
-{
-	for (size_t i = 0; i < analysis->processes_count; i++) {
-		const struct analysis_process *process = &analysis->processes[i];
-		const bool is_alone = name_groups_is_heavy(process->share_ns, sum_ns);
-		size_t index;
+static const struct row_grouping by_program = {
+	.size = sizeof(struct analysis_process), .add = add_process, .compare = compare_sums};
 
-		if (!process->has_calls)
-			continue;
-		if (name_groups_add(&groups->names, is_alone ? NULL : "", process->name, &index))
-			return -ENOMEM;
-		groups->count = groups->names.count;
-		if (!groups->rows[index].sum.has_calls)
-			groups->rows[index].sum.process = process->process;
-		add_process(&groups->rows[index], process);
-	}
-	for (size_t i = 0; i < groups->count; i++)
-		groups->rows[i].group = &groups->names.list[i];
-	return 0;
-}
-
-static int find_groups(const struct analysis *analysis, struct groups *ret_groups)
+static int add_processes(const struct analysis *analysis, struct row_groups *groups)
 {
-	struct groups groups = {
-		.rows = calloc(analysis->processes_count + 1, sizeof(*groups.rows))};
 	uint64_t sum_ns = 0;
-	int error = groups.rows ? 0 : -ENOMEM;
+	int error = 0;
 
 	for (size_t i = 0; i < analysis->processes_count; i++)
 		sum_ns += analysis->processes[i].share_ns;
-	if (!error)
-		error = make_groups(analysis, sum_ns, &groups);
-	if (error) {
-		groups_fini(&groups);
-		return error;
+	for (size_t i = 0; i < analysis->processes_count && !error; i++) {
+		const struct analysis_process *process = &analysis->processes[i];
+		const bool is_alone = row_groups_is_heavy(process->share_ns, sum_ns);
+
+		if (process->has_calls)
+			error = row_groups_add(groups, is_alone ? NULL : "", process->name,
+					       process);
 	}
-	if (groups.count)
-		qsort(groups.rows, groups.count, sizeof(*groups.rows), compare_groups);
-	*ret_groups = groups;
-	return 0;
+	return error;
 }
 
 static void format_group_name(const struct report *report, const void *row, char *ret_name,
 			      size_t size)
 {
-	name_group_label(((const struct group_row *)row)->group, "processes", ret_name, size);
+	name_group_label(row_grouping_names(&by_program, row), "processes", ret_name, size);
 }
 
 static struct table_cell group_pid(const struct report *report, const void *row)
 {
-	const struct group_row *group = row;
-
 	return (struct table_cell){.value = process_of(row)->pid,
-				   .is_blank = group->group->count > 1};
+				   .is_blank = row_grouping_names(&by_program, row)->count > 1};
 }
 
 static const struct table groups_table = {
@@ -308,17 +271,18 @@ static bool has_groups(const struct report *report)
 
 int report_put_processes(const struct report *report)
 {
-	struct groups groups;
+	struct row_groups groups = {.grouping = &by_program};
+	int error;
 
 	if (!has_groups(report)) {
 		table_put(report, &called_table, process_rows(report));
 		return 0;
 	}
-	if (find_groups(report->analysis, &groups))
-		return -ENOMEM;
-	table_put(report, &groups_table, TABLE_ROWS(groups.rows, groups.count));
-	groups_fini(&groups);
-	return 0;
+	error = add_processes(report->analysis, &groups);
+	if (!error)
+		table_put(report, &groups_table, row_groups_sort(&groups));
+	row_groups_fini(&groups);
+	return error;
 }
 
 void report_write_processes(const struct report *report, struct json_writer *json)

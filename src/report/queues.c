@@ -12,10 +12,8 @@
  */
 #include "report/report.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/json.h"
 #include "base/number.h"
@@ -311,21 +309,9 @@ static struct table_rows queue_rows(const struct report *report)
 
 /* ---- the order and the groups of the text ---------------------------------------------------- */
 
-/* Queues of one kind, or one queue. */
-struct group {
-	struct analysis_queue sum; /* depth: the mean over its queues, and their maximum */
-	size_t count;
-	bool is_alone;
-};
-
-struct groups {
-	struct group *list; /* the longest busy time first */
-	size_t count;
-};
-
 static int compare_weight(const void *left, const void *right)
 {
-	const struct analysis_queue *a = left, *b = right; /* the first members of groups */
+	const struct analysis_queue *a = left, *b = right;
 
 	if (a->account.busy_ns != b->account.busy_ns)
 		return a->account.busy_ns < b->account.busy_ns ? 1 : -1;
@@ -336,20 +322,32 @@ static int compare_weight(const void *left, const void *right)
 	return (a->queue == NULL) - (b->queue == NULL);
 }
 
-static bool is_same_kind(const struct analysis_queue *a, const struct analysis_queue *b)
+/* The numbers of a queue are added to these. */
+static struct analysis_queue first_sum(const struct analysis_queue *queue)
 {
-	if (a->device != b->device || !a->queue || !b->queue)
-		return false;
-	return a->queue->name_string == b->queue->name_string &&
-	       (a->queue->flags & QUEUE_OUT_OF_ORDER) == (b->queue->flags & QUEUE_OUT_OF_ORDER);
+	struct analysis_queue sum = {.queue = queue->queue,
+				     .is_chosen = true,
+				     .device = queue->device,
+				     .context = queue->context,
+				     .has_depth = true,
+				     .latency = {.min = UINT64_MAX},
+				     .depth = {.from = queue->depth.from, .to = queue->depth.to}};
+
+	for (unsigned int i = 0; i < ZONE_COUNT; i++)
+		sum.zones[i] = (struct quantile){.min = UINT64_MAX};
+	return sum;
 }
 
-/* Adds the numbers of a queue. -ENOMEM. */
-static int add_queue(struct group *group, const struct analysis_queue *queue)
+/* depth: the sum of the means, and the maximum. */
+static int add_queue(void *group, const void *row, bool is_first)
 {
-	struct analysis_queue *sum = &group->sum;
-	int error = quantile_merge(&sum->latency, &queue->latency);
+	const struct analysis_queue *queue = row;
+	struct analysis_queue *sum = group;
+	int error;
 
+	if (is_first)
+		*sum = first_sum(queue);
+	error = quantile_merge(&sum->latency, &queue->latency);
 	for (unsigned int i = 0; i < ZONE_COUNT && !error; i++)
 		error = quantile_merge(&sum->zones[i], &queue->zones[i]);
 	sum->launches += queue->launches;
@@ -358,47 +356,42 @@ static int add_queue(struct group *group, const struct analysis_queue *queue)
 	sum->account.busy_ns += queue->account.busy_ns;
 	sum->account.idle_ns += queue->account.idle_ns;
 	sum->account.wall_ns += queue->account.wall_ns;
-	sum->has_depth = queue->has_depth && (sum->has_depth || !group->count);
+	sum->has_depth &= queue->has_depth;
 	sum->depth.max = larger(sum->depth.max, queue->depth.max);
 	sum->depth.empty_ns += queue->depth.empty_ns;
 	sum->depth.sum += queue->depth.sum;
-	group->count++;
 	return error;
 }
 
-/* The group of a queue; a new one if it is alone or the first of its kind. */
-static struct group *find_group(struct groups *groups, const struct analysis_queue *queue,
-				bool is_alone)
+static void fini_sum(void *sum)
 {
-	struct group *group = groups->list + (is_alone ? groups->count : 0);
+	struct analysis_queue *queue = sum;
 
-	while (group < groups->list + groups->count &&
-	       (group->is_alone || !is_same_kind(&group->sum, queue)))
-		group++;
-	if (group == groups->list + groups->count) {
-		group->is_alone = is_alone;
-		groups->count++;
-		group->sum = (struct analysis_queue){
-			.queue = queue->queue,
-			.is_chosen = true,
-			.device = queue->device,
-			.context = queue->context,
-			.latency = {.min = UINT64_MAX},
-			.depth = {.from = queue->depth.from, .to = queue->depth.to}};
-		for (unsigned int i = 0; i < ZONE_COUNT; i++)
-			group->sum.zones[i] = (struct quantile){.min = UINT64_MAX};
-	}
-	return group;
+	for (unsigned int i = 0; i < ZONE_COUNT; i++)
+		quantile_fini(&queue->zones[i]);
+	quantile_fini(&queue->latency);
 }
 
-static void groups_fini(struct groups *groups)
+static const struct row_grouping by_kind = {.size = sizeof(struct analysis_queue),
+					    .add = add_queue,
+					    .compare = compare_weight,
+					    .fini = fini_sum};
+
+static const struct name_group *names_of(const void *sum)
 {
-	for (size_t i = 0; i < groups->count; i++) {
-		for (unsigned int j = 0; j < ZONE_COUNT; j++)
-			quantile_fini(&groups->list[i].sum.zones[j]);
-		quantile_fini(&groups->list[i].sum.latency);
-	}
-	free(groups->list);
+	return row_grouping_names(&by_kind, sum);
+}
+
+/* Queues of one kind have one device, one name and one order of execution. */
+static int add_to_kind(struct row_groups *groups, const struct analysis_queue *queue, bool is_alone)
+{
+	char kind[64];
+
+	if (!queue->queue || is_alone)
+		return row_groups_add(groups, NULL, "", queue);
+	snprintf(kind, sizeof(kind), "%zu %" PRIu32 " %d", queue->device, queue->queue->name_string,
+		 (queue->queue->flags & QUEUE_OUT_OF_ORDER) != 0);
+	return row_groups_add(groups, kind, "", queue);
 }
 
 /* Waiting times are those of executions; --by shows launches that never executed too. */
@@ -409,15 +402,14 @@ static bool is_used(const struct analysis_queue *queue, bool is_by)
 
 /* Queues of one kind are one group if there are more queues than rows. is_by: a queue with much of
  * the busy time stays alone. */
-static int find_groups(const struct report *report, bool is_by, struct groups *ret_groups)
+static int add_queues(const struct report *report, bool is_by, struct row_groups *groups)
 {
 	const struct analysis *analysis = report->analysis;
 	const size_t count = analysis_queues_shown(analysis);
-	struct groups groups = {.list = calloc(count + 1, sizeof(*groups.list))};
-	int error = groups.list ? 0 : -ENOMEM;
 	uint64_t busy_ns = 0;
 	size_t used = 0;
 	bool is_grouped;
+	int error = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		const struct analysis_queue *queue = &analysis->queues[i];
@@ -428,54 +420,49 @@ static int find_groups(const struct report *report, bool is_by, struct groups *r
 	is_grouped = report->top && used > report->top;
 	for (size_t i = 0; i < count && !error; i++) {
 		const struct analysis_queue *queue = &analysis->queues[i];
-		const bool is_heavy =
-			is_by && name_groups_is_heavy(queue->account.busy_ns, busy_ns);
+		const bool is_heavy = is_by && row_groups_is_heavy(queue->account.busy_ns, busy_ns);
 
 		if (is_used(queue, is_by))
-			error = add_queue(find_group(&groups, queue, !is_grouped || is_heavy),
-					  queue);
+			error = add_to_kind(groups, queue, !is_grouped || is_heavy);
 	}
-	for (size_t i = 0; i < groups.count; i++)
-		groups.list[i].sum.depth.sum /= groups.list[i].count;
-	if (!error && groups.count)
-		qsort(groups.list, groups.count, sizeof(*groups.list), compare_weight);
-	if (error)
-		groups_fini(&groups);
-	else
-		*ret_groups = groups;
+	for (size_t i = 0; i < groups->count; i++) {
+		struct analysis_queue *sum = row_groups_sum(groups, i);
+
+		sum->depth.sum /= names_of(sum)->count;
+	}
 	return error;
 }
 
 static void format_group_name(const struct report *report, const void *row, char *ret_name,
 			      size_t size)
 {
-	const struct group *group = row;
+	const struct analysis_queue *sum = row;
 	char label[REPORT_NAME_BYTES];
 
-	if (group->count == 1)
-		report_name_queue(report, &group->sum, ret_name, size);
+	if (names_of(sum)->count == 1)
+		report_name_queue(report, sum, ret_name, size);
 	else
-		snprintf(ret_name, size, "%zu queues%s%.64s%s of %s", group->count,
-			 group->sum.queue->name_string ? " " : "",
-			 model_text(report->model, group->sum.queue->name_string, ""),
-			 group->sum.queue->flags & QUEUE_OUT_OF_ORDER ? " (out of order)" : "",
-			 analysis_device_label(report->analysis, group->sum.device, label,
-					       sizeof(label)));
+		snprintf(
+			ret_name, size, "%zu queues%s%.64s%s of %s", names_of(sum)->count,
+			sum->queue->name_string ? " " : "",
+			model_text(report->model, sum->queue->name_string, ""),
+			sum->queue->flags & QUEUE_OUT_OF_ORDER ? " (out of order)" : "",
+			analysis_device_label(report->analysis, sum->device, label, sizeof(label)));
 }
 
 int report_put_waiting_times(const struct report *report)
 {
 	struct table zones = zones_table, depths = depths_table;
-	struct groups groups = {0};
-	int error = find_groups(report, false, &groups);
+	struct row_groups groups = {.grouping = &by_kind};
+	int error = add_queues(report, false, &groups);
 
-	if (error)
-		return error;
 	zones.format_name = depths.format_name = format_group_name;
-	table_put(report, &zones, TABLE_ROWS(groups.list, groups.count));
-	table_put(report, &depths, TABLE_ROWS(groups.list, groups.count));
-	groups_fini(&groups);
-	return 0;
+	if (!error) {
+		table_put(report, &zones, row_groups_sort(&groups));
+		table_put(report, &depths, row_groups_sort(&groups));
+	}
+	row_groups_fini(&groups);
+	return error;
 }
 
 void report_write_queues(const struct report *report, struct json_writer *json)
@@ -490,17 +477,16 @@ void report_write_queues(const struct report *report, struct json_writer *json)
 int report_by_queue(const struct report *report, struct json_writer *json)
 {
 	struct table queues = queues_table;
-	struct groups groups = {0};
+	struct row_groups groups = {.grouping = &by_kind};
 	int error;
 
 	if (json)
 		return table_print(report, &queues_table, &by_queue_table, queue_rows(report),
 				   json);
-	error = find_groups(report, true, &groups);
-	if (error)
-		return error;
+	error = add_queues(report, true, &groups);
 	queues.format_name = format_group_name;
-	table_put(report, &queues, TABLE_ROWS(groups.list, groups.count));
-	groups_fini(&groups);
-	return 0;
+	if (!error)
+		table_put(report, &queues, row_groups_sort(&groups));
+	row_groups_fini(&groups);
+	return error;
 }

@@ -19,8 +19,10 @@ struct json_writer;
 struct layers;
 struct short_names;
 struct string_builder;
+struct table_rows;
 struct unit_shown;
 struct verdict;
+struct verdict_place;
 
 #define ALL_DEVICES SIZE_MAX /* SELECTION_ALL_DEVICES */
 
@@ -136,28 +138,43 @@ struct name_group {
 	bool is_mixed; /* they have several names */
 };
 
-/* All zero: empty. */
-struct name_groups {
+/* How the rows of a table become the sums of groups. */
+struct row_grouping {
+	size_t size; /* bytes of a sum, which table columns read */
+	/* Adds a row of the table to a sum, whose bytes are 0 before the first row. -ENOMEM. */
+	int (*add)(void *sum, const void *row, bool is_first);
+	int (*compare)(const void *left, const void *right); /* the order of the sums */
+	void (*fini)(void *sum);                             /* NULL: a sum owns nothing */
+};
+
+/* Zero but `grouping`: empty. */
+struct row_groups {
+	const struct row_grouping *grouping;
 	struct string_table keys; /* an id is an index + 1 */
-	struct name_group *list;
+	char *rows;               /* owned; a sum, and behind it its name_group */
 	size_t count, capacity;
 };
 
 /* Whether a row stays alone: it has much of the table's sum. */
-static inline bool name_groups_is_heavy(uint64_t value, uint64_t sum)
+static inline bool row_groups_is_heavy(uint64_t value, uint64_t sum)
 {
 	/* the part of whole hundreds, and of the rest; rounded up */
 	return value && value >= sum / 100 * GROUPS_HEAVY + (sum % 100 * GROUPS_HEAVY + 99) / 100;
 }
 
-/* Adds a name; names of different scopes are never in one group. scope NULL: a group of its
- * own. ret_index: the index of its group. -ENOMEM. */
-int name_groups_add(struct name_groups *groups, const char *scope, const char *name,
-		    size_t *ret_index);
+/* Adds a row by its name; names of different scopes are never in one group. scope NULL: a group of
+ * its own. -ENOMEM. */
+int row_groups_add(struct row_groups *groups, const char *scope, const char *name, const void *row);
+/* The sum of a group, by index. */
+void *row_groups_sum(const struct row_groups *groups, size_t index);
+/* The names of a sum. */
+const struct name_group *row_grouping_names(const struct row_grouping *grouping, const void *sum);
+/* Sorts the sums, and gives them to a table. */
+struct table_rows row_groups_sort(struct row_groups *groups);
 /* "worker-* (1000 threads)"; the name itself if the group has one member. */
 void name_group_label(const struct name_group *group, const char *noun, char *ret_label,
 		      size_t size);
-void name_groups_fini(struct name_groups *groups);
+void row_groups_fini(struct row_groups *groups);
 
 /* ---- report/processes.c ---- */
 
@@ -320,25 +337,14 @@ int report_write_by(const struct report *report, struct json_writer *json);
 
 /* ---- report/culprit.c ---- */
 
-/* A function, and the idle time that it explains. */
-struct report_culprit {
-	const char *function;
-	const char *file; /* NULL: not known */
-	uint32_t line;    /* 0: not known */
-	uint32_t stack;   /* one of the stacks with it */
-	bool is_own; /* a function of the program; false: the innermost frame of a stack without one
-		      */
-	uint64_t ns;
-};
-
 /* The innermost function of a stack that belongs to the program, or the innermost of all if there
  * is none. False: the stack is not known, or its inner frames are missing. */
-bool report_place_of(const struct report *report, uint32_t stack,
-		     struct report_culprit *ret_culprit);
+bool report_place_of(const struct report *report, uint32_t stack, struct verdict_place *ret_place);
 /* The function in which the launching threads spent most of the idle time of this cause in a
- * device's steady part: CAUSE_ON_CPU, CAUSE_BLOCKED or CAUSE_PREEMPTED. */
+ * device's steady part, one of the stacks with it, and that time: CAUSE_ON_CPU, CAUSE_BLOCKED or
+ * CAUSE_PREEMPTED. False: no function is known. */
 bool report_find_culprit(const struct report *report, size_t device, enum account_cause cause,
-			 struct report_culprit *ret_culprit);
+			 struct verdict_place *ret_place, uint64_t *ret_ns);
 
 /* ---- report/verdict/verdict.c ---- */
 

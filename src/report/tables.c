@@ -11,16 +11,15 @@
  */
 #include "report/report.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/sample/occupancy.h"
 #include "base/json.h"
 #include "base/number.h"
 #include "base/order/quantile.h"
+#include "analyze/verdict/verdict.h"
 #include "report/table.h"
 #include "report/verdict/sentence.h"
 
@@ -188,31 +187,12 @@ void report_write_kernels(const struct report *report, struct json_writer *json)
 
 /* ---- kernels with numbered names ------------------------------------------------------------- */
 
-/* A kernel, or the sums of kernels whose names differ only in their numbers. */
-struct kernel_group {
-	struct analysis_kernel sum; /* the first member: columns read it */
-	const struct name_group *group;
-};
-
-struct kernel_groups {
-	struct kernel_group *list; /* owned; the longest total first */
-	size_t count;
-	struct name_groups names;
-};
-
-static void kernel_groups_fini(struct kernel_groups *groups)
+static int add_kernel(void *group, const void *row, bool is_first)
 {
-	for (size_t i = 0; i < groups->count; i++)
-		quantile_fini(&groups->list[i].sum.durations);
-	free(groups->list);
-	name_groups_fini(&groups->names);
-}
+	const struct analysis_kernel *kernel = row;
+	struct analysis_kernel *sum = group;
 
-static int add_kernel(struct kernel_group *group, const struct analysis_kernel *kernel)
-{
-	struct analysis_kernel *sum = &group->sum;
-
-	if (!sum->count) {
+	if (is_first) {
 		*sum = *kernel;
 		sum->durations = (struct quantile){.min = UINT64_MAX};
 	} else {
@@ -234,8 +214,18 @@ static int compare_totals(const void *left, const void *right)
 	return strcmp(a->name, b->name);
 }
 
+static void fini_kernel(void *sum)
+{
+	quantile_fini(&((struct analysis_kernel *)sum)->durations);
+}
+
+static const struct row_grouping by_kernel = {.size = sizeof(struct analysis_kernel),
+					      .add = add_kernel,
+					      .compare = compare_totals,
+					      .fini = fini_kernel};
+
 /* Joins all kernels but the first rows of the table, which stay alone. */
-static int make_kernel_groups(const struct report *report, struct kernel_groups *groups)
+static int add_kernels(const struct report *report, struct row_groups *groups)
 {
 	const struct analysis *analysis = report->analysis;
 	size_t alone = report->top - 1;
@@ -244,37 +234,31 @@ static int make_kernel_groups(const struct report *report, struct kernel_groups 
 	for (size_t i = 0; i < analysis->kernels_count && !error; i++) {
 		const struct analysis_kernel *kernel = &analysis->kernels[i];
 		char device[24];
-		size_t index;
 
 		if (!report_shows_device(report, kernel->device))
 			continue;
 		snprintf(device, sizeof(device), "%zu", kernel->device);
-		if (name_groups_add(&groups->names, alone ? NULL : device,
-				    report_kernel_name(report, kernel->name), &index))
-			return -ENOMEM;
+		error = row_groups_add(groups, alone ? NULL : device,
+				       report_kernel_name(report, kernel->name), kernel);
 		alone -= alone > 0;
-		groups->count = groups->names.count;
-		error = add_kernel(&groups->list[index], kernel);
 	}
-	for (size_t i = 0; i < groups->count; i++)
-		groups->list[i].group = &groups->names.list[i];
 	return error;
 }
 
 static void format_kernel_group(const struct report *report, const void *row, char *ret_name,
 				size_t size)
 {
-	const struct name_group *group = ((const struct kernel_group *)row)->group;
+	const struct name_group *names = row_grouping_names(&by_kernel, row);
 
-	if (group->count > 1)
-		name_group_label(group, "kernels", ret_name, size);
+	if (names->count > 1)
+		name_group_label(names, "kernels", ret_name, size);
 	else
 		format_kernel_name(report, row, ret_name, size);
 }
 
 static void put_group_occupancy(const struct report *report, const void *row)
 {
-	if (((const struct kernel_group *)row)->group->count == 1)
+	if (row_grouping_names(&by_kernel, row)->count == 1)
 		put_occupancy(report, row);
 }
 
@@ -299,24 +283,22 @@ static bool has_many_kernels(const struct report *report)
 
 int report_by_kernel(const struct report *report, struct json_writer *json)
 {
-	struct kernel_groups groups = {0};
+	struct row_groups groups = {.grouping = &by_kernel};
 	struct table table = kernels_table;
 	int error;
 
 	if (json || !has_many_kernels(report))
 		return table_print(report, &kernels_table, &by_kernel_table, kernel_rows(report),
 				   json);
-	groups.list = calloc(report->analysis->kernels_count + 1, sizeof(*groups.list));
-	error = groups.list ? make_kernel_groups(report, &groups) : -ENOMEM;
+	error = add_kernels(report, &groups);
 	if (!error) {
-		qsort(groups.list, groups.count, sizeof(*groups.list), compare_totals);
 		table.one = "row";
 		table.many = "rows";
 		table.format_name = format_kernel_group;
 		table.put_below = put_group_occupancy;
-		table_put(report, &table, TABLE_ROWS(groups.list, groups.count));
+		table_put(report, &table, row_groups_sort(&groups));
 	}
-	kernel_groups_fini(&groups);
+	row_groups_fini(&groups);
 	return error;
 }
 
@@ -497,7 +479,7 @@ static void put_full(const struct report *report)
 {
 	const struct analysis_full *full = &report->analysis->program.full;
 	struct sentence text = {0};
-	struct report_culprit place;
+	struct verdict_place place;
 
 	if (!full->launches)
 		return;

@@ -134,33 +134,15 @@ static void append_number(struct string_builder *line, size_t count, const char 
 		string_builder_appendf(line, ", %zu %s", count, table_noun(count, one, many));
 }
 
-static size_t count_threads(const struct report *report)
-{
-	const struct analysis *analysis = report->analysis;
-	size_t count = 0;
-
-	for (size_t i = 0; i < analysis->cpu.threads_count; i++)
-		count += analysis->processes[analysis->cpu.threads[i].process].is_chosen;
-	return count;
-}
-
-static size_t count_queues(const struct report *report)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < report->analysis->queues_count; i++)
-		count += report->analysis->queues[i].is_chosen;
-	return count;
-}
-
 static void append_numbers(const struct report *report, struct string_builder *line)
 {
 	const struct analysis *analysis = report->analysis;
+	const size_t queues = analysis_queues_chosen(analysis);
 	char runtimes[64];
 
 	if (is_cpu_only(report)) {
 		append_number(line, analysis_processes_chosen(analysis), "process", "processes");
-		append_number(line, count_threads(report), "thread", "threads");
+		append_number(line, analysis_threads_chosen(analysis), "thread", "threads");
 		if (!model_imported_from(report->model) && !report->model->choice)
 			string_builder_appendf(line, ", no %s", name_wanted(report));
 		return;
@@ -170,9 +152,8 @@ static void append_numbers(const struct report *report, struct string_builder *l
 			       table_noun(analysis->processes_called, "process", "processes"),
 			       runtimes);
 	string_builder_appendf(line, ", %zu %s, %zu %s", analysis->devices_count,
-			       table_noun(analysis->devices_count, "device", "devices"),
-			       count_queues(report),
-			       table_noun(count_queues(report), "queue", "queues"));
+			       table_noun(analysis->devices_count, "device", "devices"), queues,
+			       table_noun(queues, "queue", "queues"));
 }
 
 /* Prints and frees a line, wrapped. `first`: columns that are used already. */

@@ -5,7 +5,7 @@
  * Runs in:  our own process
  * Gets:     an analysis
  * Gives:    tables on stdout, rows as JSON
- * Owns:     the rows while they are printed
+ * Owns:     the groups while they are printed
  * Fails:    -ENOMEM
  * Why groups: with more threads than rows, those whose names differ only in their numbers are one
  *           row; otherwise a thousand threads would be "990 more". A thread with a tenth of all
@@ -14,9 +14,7 @@
  */
 #include "report/report.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "base/json.h"
@@ -30,20 +28,7 @@ struct row {
 	/* thread: its tid, 0 for a group; process: the number of its threads */
 	uint64_t number;
 	struct report_times times;
-	const struct name_group *group; /* NULL: the rows are not grouped */
 };
-
-struct rows {
-	struct row *rows; /* owned; the longest on a processor first */
-	size_t count;
-	struct name_groups groups;
-};
-
-static void rows_fini(struct rows *rows)
-{
-	free(rows->rows);
-	name_groups_fini(&rows->groups);
-}
 
 static struct report_times times_of(const struct analysis_thread *thread)
 {
@@ -109,13 +94,38 @@ static void add_times(struct report_times *sum, const struct report_times *times
 	sum->samples += times->samples;
 }
 
-static void add_to_group(struct row *sum, const struct row *row, bool is_process)
+static void add_row(struct row *sum, const struct row *row, uint64_t number)
 {
 	add_times(&sum->times, &row->times);
-	sum->number = is_process ? sum->number + row->number : 0;
+	sum->number = number;
 	if (sum->pid != row->pid)
 		sum->pid = 0;
 }
+
+static int add_thread(void *sum, const void *row, bool is_first)
+{
+	if (is_first)
+		*(struct row *)sum = *(const struct row *)row;
+	else
+		add_row(sum, row, 0);
+	return 0;
+}
+
+static int add_process(void *sum, const void *row, bool is_first)
+{
+	const uint64_t number = ((const struct row *)row)->number;
+
+	if (is_first)
+		*(struct row *)sum = *(const struct row *)row;
+	else
+		add_row(sum, row, ((const struct row *)sum)->number + number);
+	return 0;
+}
+
+static const struct row_grouping by_thread = {
+	.size = sizeof(struct row), .add = add_thread, .compare = compare};
+static const struct row_grouping by_process = {
+	.size = sizeof(struct row), .add = add_process, .compare = compare};
 
 /* The time by which rows are compared: on processors, or samples where no switches are known. */
 static uint64_t weight_of(const struct row *row)
@@ -123,77 +133,56 @@ static uint64_t weight_of(const struct row *row)
 	return row->times.is_known ? row->times.on_cpu_ns : row->times.samples;
 }
 
-/* Joins the rows with one name in their place: a group's first row stays. */
-static int group_rows(struct rows *rows, bool is_process)
+/* False: the thread or process is not chosen, or has no times. */
+static bool make_row(const struct analysis *analysis, bool is_process, size_t index,
+		     struct row *ret_row)
 {
-	uint64_t sum = 0;
-	size_t count = 0;
+	const size_t process = is_process ? index : analysis->cpu.threads[index].process;
 
-	for (size_t i = 0; i < rows->count; i++)
-		sum += weight_of(&rows->rows[i]);
-	for (size_t i = 0; i < rows->count; i++) {
-		struct row *row = &rows->rows[i];
-		const bool is_alone = name_groups_is_heavy(weight_of(row), sum);
-		size_t index;
-
-		if (name_groups_add(&rows->groups, is_alone ? NULL : row->scope, row->name, &index))
-			return -ENOMEM;
-		if (index == count)
-			rows->rows[count++] = *row;
-		else
-			add_to_group(&rows->rows[index], row, is_process);
-	}
-	for (size_t i = 0; i < count; i++)
-		rows->rows[i].group = &rows->groups.list[i];
-	rows->count = count;
-	return 0;
+	*ret_row = is_process ? process_row(analysis, index) : thread_row(analysis, index);
+	return analysis->processes[process].is_chosen && !is_empty(&ret_row->times);
 }
 
 /* Rows of the text are grouped if there are more of them than the table shows. */
-static int list_rows(const struct report *report, bool is_process, bool is_text,
-		     struct rows *ret_rows)
+static int add_rows(const struct report *report, bool is_text, struct row_groups *groups)
 {
 	const struct analysis *analysis = report->analysis;
-	size_t count = is_process ? analysis->processes_count : analysis->cpu.threads_count;
-	struct rows rows = {.rows = calloc(count + 1, sizeof(*rows.rows))};
+	const bool is_process = groups->grouping == &by_process;
+	const size_t count = is_process ? analysis->processes_count : analysis->cpu.threads_count;
+	uint64_t sum = 0;
+	size_t shown = 0;
+	bool is_grouped;
+	struct row row;
+	int error = 0;
 
-	if (!rows.rows)
-		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
-		size_t process = is_process ? i : analysis->cpu.threads[i].process;
-		struct row row = is_process ? process_row(analysis, i) : thread_row(analysis, i);
-
-		if (analysis->processes[process].is_chosen && !is_empty(&row.times))
-			rows.rows[rows.count++] = row;
+		if (!make_row(analysis, is_process, i, &row))
+			continue;
+		shown++;
+		sum += weight_of(&row);
 	}
-	if (is_text && report_is_over_top(report, rows.count - 1) &&
-	    group_rows(&rows, is_process)) {
-		rows_fini(&rows);
-		return -ENOMEM;
+	is_grouped = is_text && shown && report_is_over_top(report, shown - 1);
+	for (size_t i = 0; i < count && !error; i++) {
+		if (!make_row(analysis, is_process, i, &row))
+			continue;
+		if (!is_grouped || row_groups_is_heavy(weight_of(&row), sum))
+			error = row_groups_add(groups, NULL, row.name, &row);
+		else
+			error = row_groups_add(groups, row.scope, row.name, &row);
 	}
-	qsort(rows.rows, rows.count, sizeof(*rows.rows), compare);
-	*ret_rows = rows;
-	return 0;
-}
-
-static void format_name(const struct row *row, const char *noun, char *ret_name, size_t size)
-{
-	if (row->group)
-		name_group_label(row->group, noun, ret_name, size);
-	else
-		snprintf(ret_name, size, "%s", row->name);
+	return error;
 }
 
 static void format_thread_name(const struct report *report, const void *row, char *ret_name,
 			       size_t size)
 {
-	format_name(row, "threads", ret_name, size);
+	name_group_label(row_grouping_names(&by_thread, row), "threads", ret_name, size);
 }
 
 static void format_process_name(const struct report *report, const void *row, char *ret_name,
 				size_t size)
 {
-	format_name(row, "processes", ret_name, size);
+	name_group_label(row_grouping_names(&by_process, row), "processes", ret_name, size);
 }
 
 /* ---- the tables ------------------------------------------------------------------------------ */
@@ -254,28 +243,27 @@ static const struct table processes_table = {
 
 int report_by_thread(const struct report *report, struct json_writer *json)
 {
-	struct rows rows;
+	struct row_groups groups = {.grouping = &by_thread};
+	int error = add_rows(report, !json, &groups);
 
-	if (list_rows(report, false, !json, &rows))
-		return -ENOMEM;
-	table_print(report, &threads_table, &threads_table, TABLE_ROWS(rows.rows, rows.count),
-		    json);
-	if (!rows.count && !json && !model_imported_from(report->model))
+	if (!error)
+		table_print(report, &threads_table, &threads_table, row_groups_sort(&groups), json);
+	if (!error && !groups.count && !json && !model_imported_from(report->model))
 		printf("\nno threads were recorded; the collector cpu records them (duet record "
 		       "--collect cpu)\n");
-	rows_fini(&rows);
-	return 0;
+	row_groups_fini(&groups);
+	return error;
 }
 
 int report_put_process_times(const struct report *report)
 {
-	struct rows rows;
+	struct row_groups groups = {.grouping = &by_process};
+	int error = add_rows(report, true, &groups);
 
-	if (list_rows(report, true, true, &rows))
-		return -ENOMEM;
-	table_put(report, &processes_table, TABLE_ROWS(rows.rows, rows.count));
-	rows_fini(&rows);
-	return 0;
+	if (!error)
+		table_put(report, &processes_table, row_groups_sort(&groups));
+	row_groups_fini(&groups);
+	return error;
 }
 
 void report_write_times(const struct report_times *times, struct json_writer *json)

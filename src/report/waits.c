@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "analyze/frames.h"
+#include "analyze/verdict/verdict.h"
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/json.h"
@@ -274,7 +275,7 @@ static const struct event_thread *holder_of(const struct report *report, const s
 /* Whether `function` is the program's innermost function of a stack; NULL: always true. */
 static bool is_below(const struct report *report, uint32_t stack, const char *function)
 {
-	struct report_culprit place;
+	struct verdict_place place;
 
 	return !function ||
 	       (report_place_of(report, stack, &place) && strcmp(place.function, function) == 0);

@@ -72,6 +72,8 @@ static void count_thread(const struct analysis *analysis, uint32_t first, uint32
 	group->count++;
 	group->has_other_names |= strcmp(one, other) != 0;
 	group->has_other_patterns |= !has_same_pattern(one, other);
+	group->has_other_processes |= model_process_of(analysis->model, first) !=
+				      model_process_of(analysis->model, thread);
 }
 
 static bool has_same_name(const char *one, const char *other)

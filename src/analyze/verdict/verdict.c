@@ -22,34 +22,20 @@
 #include "analyze/frames.h"
 #include "analyze/model.h"
 #include "analyze/text/name_pattern.h"
+#include "analyze/verdict/counterparts.h"
 #include "analyze/verdict/parts.h"
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/number.h"
-#include "base/pair_map.h"
 
 enum { MAX_STACKS = 4096 }; /* the longest states get a function; the others are joined */
 
-/* A place of a launching thread's counterpart during all waits with one number. */
-struct counterpart {
-	struct verdict_place place; /* without a function: the late rank is not certain */
-	enum verdict_kind kind;     /* its own wait */
-	const char *what;           /* the object of that */
-	uint32_t thread;
-	uint64_t weight, away;
-	uint32_t next; /* index + 1 of the next one of the same wait; 0: none */
+/* Waits for one list of counterparts in one line of code. */
+struct waiting {
+	struct verdict_cause cause;
+	uint32_t wait; /* 0: for other ranks */
+	const struct counterpart *first;
 };
-
-enum {
-	/* A pool's thread or two may be between a launching thread and the one that it waits for.
-	 */
-	MAX_DEPTH = 4,
-	/* A late rank is named if it is certain for 1 / MIN_CERTAIN of the wait. */
-	MIN_CERTAIN = 10
-};
-
-/* Instead of the number of a wait. */
-#define PREEMPTED_IN_MPI (UINT64_C(1) << 32)
 
 struct maker {
 	const struct analysis *analysis;
@@ -57,45 +43,16 @@ struct maker {
 	struct verdict *verdict;
 	struct string_table keys; /* keys of causes: an id is an index + 1 */
 	struct verdict_parts parts;
-	/* (wait, stack behind), or with wait 0 (0, place behind) -> index of the first counterpart
-	 */
-	struct pair_map waits;
-	struct string_table places;       /* places in which threads wait for other ranks */
-	struct counterpart *counterparts; /* owned */
-	size_t counterparts_count, counterparts_capacity;
+	struct counterparts counterparts;
+	struct string_table waiting_keys; /* keys of waits: an id is an index + 1 */
+	struct waiting *waiting;          /* owned */
+	size_t waiting_count, waiting_capacity;
 	uint64_t *divided; /* owned; by path: its dependency time that add_dependencies has added */
 };
 
 static bool is_whole(const struct verdict *verdict)
 {
 	return verdict->scope == VERDICT_WHOLE;
-}
-
-static void name_place(const struct frames *frames, const struct frame_name *names, size_t count,
-		       struct verdict_place *place)
-{
-	const struct frame_name *best = frames_own(frames, names, count);
-
-	if (!best || best->class == FRAME_CLASS_TRUNCATED)
-		return;
-	place->function = best->function;
-	place->file = best->file;
-	place->line = best->line;
-	place->is_own = frames_is_own(frames, best);
-}
-
-int verdict_find_place(struct frames *frames, uint32_t stack, struct verdict_place *ret_place)
-{
-	const struct frame_name *names;
-	size_t count;
-
-	*ret_place = (struct verdict_place){.stack = stack};
-	if (!stack)
-		return 0;
-	if (frames_of_stack(frames, stack, &names, &count))
-		return -ENOMEM;
-	name_place(frames, names, count, ret_place);
-	return 0;
 }
 
 /* Number of frames outside of the call, in a stack that was seen inside of it. */
@@ -181,132 +138,19 @@ static int add_cause(struct maker *maker, const struct verdict_cause *cause)
 	return verdict_parts_add(&maker->parts, id, cause);
 }
 
-/* ---- places of the other threads ------------------------------------------------------------- */
+/* ---- waits, divided among the places of the other threads ------------------------------------ */
 
-/* The time in the verdict's scope, from those in the whole window, in the steady part and in the
- * slowest iteration. */
-static uint64_t in_scope(const struct maker *maker, uint64_t whole, uint64_t steady,
-			 uint64_t slowest)
+/* The larger cause comes first: its place and its texts stay. */
+static void join_cause(struct verdict_cause *cause, const struct verdict_cause *added)
 {
-	switch (maker->verdict->scope) {
-	case VERDICT_WHOLE:
-		return whole;
-	case VERDICT_SLOWEST:
-		return slowest;
-	case VERDICT_BESIDE:
-		return whole > steady ? whole - steady : 0;
-	default:
-		return steady;
-	}
-}
-
-/* The user's function distinguishes waits for other ranks, because a rank that polls has many
- * stacks. 0: out of memory. */
-static uint32_t rank_place(struct maker *maker, const struct verdict_place *place)
-{
-	char key[4096];
-
-	snprintf(key, sizeof(key), "%.2000s %.2000s", text_of(place->function),
-		 text_of(place->file));
-	return string_table_add(&maker->places, key, strlen(key));
-}
-
-static int find_behind_key(struct maker *maker, const struct analysis_holding *holding,
-			   uint32_t *ret_behind)
-{
-	struct verdict_place place;
-
-	*ret_behind = holding->behind;
-	if (holding->wait)
-		return 0;
-	if (verdict_find_place(maker->frames, holding->behind, &place))
-		return -ENOMEM;
-	*ret_behind = rank_place(maker, &place);
-	return *ret_behind ? 0 : -ENOMEM;
-}
-
-/* The other thread may wait for something, too. */
-static int name_own_wait(struct maker *maker, const struct analysis_holding *holding,
-			 struct counterpart *added)
-{
-	const struct frame_name *names = NULL;
-	size_t count = 0;
-
-	if (holding->stack && frames_of_stack(maker->frames, holding->stack, &names, &count))
-		return -ENOMEM;
-	added->what = model_text(maker->analysis->model, holding->own_wait_string, "");
-	added->kind = verdict_kind_of_wait(added->what, names, count);
-	return 0;
-}
-
-static int add_counterpart(struct maker *maker, const struct analysis_holding *holding)
-{
-	struct counterpart added = {.thread = holding->thread,
-				    .weight =
-					    in_scope(maker, holding->weight, holding->steady_weight,
-						     holding->slowest_weight),
-				    .away = in_scope(maker, holding->away, holding->steady_away,
-						     holding->slowest_away)};
-	const uint64_t wait = holding->is_preempted ? PREEMPTED_IN_MPI : holding->wait;
-	uint32_t first, behind;
-
-	if (!added.weight)
-		return 0;
-	if (name_own_wait(maker, holding, &added) ||
-	    verdict_find_place(maker->frames, holding->stack, &added.place) ||
-	    find_behind_key(maker, holding, &behind))
-		return -ENOMEM;
-	if (!added.place.function && holding->wait)
-		return 0;
-	first = pair_map_find(&maker->waits, wait, behind);
-	if (first != PAIR_MAP_NONE) {
-		added.next = maker->counterparts[first].next;
-		maker->counterparts[first].next = (uint32_t)maker->counterparts_count + 1;
-	} else if (pair_map_put(&maker->waits, wait, behind, (uint32_t)maker->counterparts_count)) {
-		return -ENOMEM;
-	}
-	return array_append(maker->counterparts, maker->counterparts_capacity,
-			    maker->counterparts_count, added);
-}
-
-static int list_counterparts(struct maker *maker)
-{
-	const struct analysis_cpu *cpu = &maker->analysis->cpu;
-	int error = 0;
-
-	for (size_t i = 0; i < cpu->holdings_count && !error; i++)
-		if (cpu->holdings[i].device == maker->verdict->device)
-			error = add_counterpart(maker, &cpu->holdings[i]);
-	return error;
-}
-
-/* wait 0: for other ranks. */
-static const struct counterpart *first_counterpart(const struct maker *maker, uint64_t wait,
-						   uint32_t behind)
-{
-	const uint32_t first = pair_map_find(&maker->waits, wait, behind);
-
-	return (wait || behind) && first != PAIR_MAP_NONE ? &maker->counterparts[first] : NULL;
-}
-
-static const struct counterpart *next_counterpart(const struct maker *maker,
-						  const struct counterpart *one)
-{
-	return one->next ? &maker->counterparts[one->next - 1] : NULL;
-}
-
-/* The weight of those with a known place. *ret_all: that of all. */
-static uint64_t weight_of(const struct maker *maker, const struct counterpart *first,
-			  uint64_t *ret_all)
-{
-	uint64_t known = 0, all = 0;
-
-	for (const struct counterpart *one = first; one; one = next_counterpart(maker, one)) {
-		all = add_saturated(all, one->weight);
-		known = add_saturated(known, one->place.function ? one->weight : 0);
-	}
-	*ret_all = all;
-	return known;
+	if (cause->preempted_ns == cause->ns && added->kind != VERDICT_PREEMPTED)
+		cause->own_kind = added->kind;
+	cause->ns += added->ns;
+	cause->preempted_ns += added->preempted_ns;
+	cause->other_ns += added->other_ns;
+	cause->other_away_ns += added->other_away_ns;
+	if (!*cause->what)
+		cause->what = added->what;
 }
 
 static uint64_t part_of(uint64_t whole, uint64_t share, uint64_t all)
@@ -314,47 +158,32 @@ static uint64_t part_of(uint64_t whole, uint64_t share, uint64_t all)
 	return (uint64_t)((unsigned __int128)whole * smaller(share, all) / all);
 }
 
-/* The counterparts behind a thread that has no code of the user's; NULL: none of them has. Two
- * threads that wait in one stack are behind themselves. */
-static const struct counterpart *find_behind(const struct maker *maker, uint32_t wait,
-					     const struct counterpart *one, unsigned int depth)
-{
-	const struct counterpart *first =
-		one->place.is_own || depth >= MAX_DEPTH
-			? NULL
-			: first_counterpart(maker, wait, one->place.stack);
-
-	for (const struct counterpart *other = first; wait && other;
-	     other = next_counterpart(maker, other))
-		if (other->place.is_own || find_behind(maker, wait, other, depth + 1))
-			return first;
-	return NULL;
-}
-
 /* Divides the time of a wait among the places in which the other thread was meanwhile. other_ns of
  * the whole: as ns if the late rank is certain all the time, otherwise 0. */
 static int divide_wait(struct maker *maker, struct verdict_cause cause, uint32_t wait,
 		       const struct counterpart *first, unsigned int depth)
 {
+	const struct counterparts *all = &maker->counterparts;
 	const bool is_certain = cause.other_ns == cause.ns, is_preempted = cause.preempted_ns;
 	const uint64_t whole_ns = cause.ns;
-	uint64_t all, weight = weight_of(maker, first, &all), done = 0, given_ns = 0;
+	uint64_t done = 0, given_ns = 0;
 	int error = 0;
 
-	if (weight <= all / MIN_CERTAIN)
+	if (!counterparts_are_certain(first))
 		return add_cause(maker, &cause);
 	for (const struct counterpart *one = first; one && !error;
-	     one = next_counterpart(maker, one)) {
-		const struct counterpart *behind = find_behind(maker, wait, one, depth);
+	     one = counterparts_next(all, one)) {
+		const struct counterpart *behind = counterparts_behind(all, wait, one, depth);
 
 		if (!one->place.function)
 			continue;
 		done = add_saturated(done, one->weight);
-		cause.ns = part_of(whole_ns, done, weight) - given_ns;
+		cause.ns = part_of(whole_ns, done, first->known) - given_ns;
 		cause.preempted_ns = is_preempted ? cause.ns : 0;
 		given_ns += cause.ns;
 		cause.other = one->place;
-		cause.other_ns = is_certain ? cause.ns : part_of(cause.ns, weight, all);
+		cause.other_ns =
+			is_certain ? cause.ns : part_of(cause.ns, first->known, first->all);
 		cause.other_thread = one->thread;
 		cause.other_away_ns = part_of(cause.ns, one->away, one->weight);
 		cause.other_kind = one->kind;
@@ -365,16 +194,102 @@ static int divide_wait(struct maker *maker, struct verdict_cause cause, uint32_t
 	return error;
 }
 
-static int add_wait(struct maker *maker, const struct verdict_cause *cause, uint32_t wait)
+/* As write_key, as if the counterpart's place were known. Waits of different threads, and for
+ * different objects, stay apart. */
+static uint32_t add_waiting_key(const struct maker *maker, struct string_table *keys,
+				const struct waiting *waiting, bool has_line)
 {
-	return divide_wait(maker, *cause, wait, first_counterpart(maker, wait, 0), 0);
+	struct verdict_cause cause = waiting->cause;
+	char key[8192 + 128];
+	int length = snprintf(key, 128, "%zu %" PRIu32 " %" PRIu32 " %p ",
+			      (size_t)(waiting->first - maker->counterparts.list), cause.thread,
+			      cause.other_thread, (const void *)cause.what);
+
+	cause.other.function = "";
+	write_key(maker->verdict, &cause, has_line, key + length, sizeof(key) - (size_t)length);
+	return string_table_add(keys, key, strlen(key));
+}
+
+/* Adds a wait, to be divided with the others for the same counterparts. */
+static int add_wait(struct maker *maker, const struct verdict_cause *cause, uint32_t wait,
+		    const struct counterpart *first)
+{
+	const struct waiting added = {.cause = *cause, .wait = wait, .first = first};
+	uint32_t id;
+
+	if (!counterparts_are_certain(first) || !cause->ns)
+		return add_cause(maker, cause);
+	id = add_waiting_key(maker, &maker->waiting_keys, &added, true);
+	if (!id)
+		return -ENOMEM;
+	if (id > maker->waiting_count)
+		return array_append(maker->waiting, maker->waiting_capacity, maker->waiting_count,
+				    added);
+	join_cause(&maker->waiting[id - 1].cause, cause);
+	return 0;
+}
+
+static int compare_waiting(const void *left, const void *right)
+{
+	const struct waiting *a = left, *b = right;
+
+	if (a->cause.ns != b->cause.ns)
+		return a->cause.ns < b->cause.ns ? 1 : -1;
+	if (a->cause.place.stack != b->cause.place.stack)
+		return a->cause.place.stack > b->cause.place.stack ? 1 : -1;
+	return (a->first > b->first) - (a->first < b->first);
+}
+
+/* Joins the lines that wait for the same counterparts; the longest line stays. */
+static int join_waiting(struct maker *maker)
+{
+	struct string_table keys = {0};
+	size_t count = 0;
+	int error = 0;
+
+	if (maker->waiting_count)
+		qsort(maker->waiting, maker->waiting_count, sizeof(*maker->waiting),
+		      compare_waiting);
+	for (size_t i = 0; i < maker->waiting_count && !error; i++) {
+		const uint32_t id = add_waiting_key(maker, &keys, &maker->waiting[i], false);
+
+		if (!id)
+			error = -ENOMEM;
+		else if (id > count)
+			maker->waiting[count++] = maker->waiting[i];
+		else
+			join_cause(&maker->waiting[id - 1].cause, &maker->waiting[i].cause);
+	}
+	string_table_fini(&keys);
+	maker->waiting_count = count;
+	return error;
+}
+
+/* Twenty thousand stacks that wait for a lock with two hundred places of its holder would be four
+ * million parts. So their sum is divided. */
+static int divide_waits(struct maker *maker)
+{
+	int error = join_waiting(maker);
+
+	for (size_t i = 0; i < maker->waiting_count && !error; i++) {
+		const struct waiting *waiting = &maker->waiting[i];
+
+		error = divide_wait(maker, waiting->cause, waiting->wait, waiting->first, 0);
+	}
+	return error;
+}
+
+static int add_thread_wait(struct maker *maker, const struct verdict_cause *cause, uint32_t wait)
+{
+	return add_wait(maker, cause, wait, counterparts_first(&maker->counterparts, wait, 0));
 }
 
 static int add_rank_wait(struct maker *maker, const struct verdict_cause *cause)
 {
-	const uint32_t behind = rank_place(maker, &cause->place);
+	const uint32_t behind = counterparts_rank_place(&maker->counterparts, &cause->place);
 
-	return behind ? divide_wait(maker, *cause, 0, first_counterpart(maker, 0, behind), 0)
+	return behind ? add_wait(maker, cause, 0,
+				 counterparts_first(&maker->counterparts, 0, behind))
 		      : -ENOMEM;
 }
 
@@ -382,25 +297,24 @@ static int add_rank_wait(struct maker *maker, const struct verdict_cause *cause)
 static int add_preempted_in_mpi(struct maker *maker, struct verdict_cause *cause)
 {
 	struct verdict_cause late = *cause, rest = *cause;
-	const uint32_t behind = rank_place(maker, &cause->place);
-	const struct counterpart *first = first_counterpart(maker, PREEMPTED_IN_MPI, behind);
-	uint64_t all;
-	const uint64_t weight = weight_of(maker, first, &all);
+	const uint32_t behind = counterparts_rank_place(&maker->counterparts, &cause->place);
+	const struct counterpart *first =
+		counterparts_first(&maker->counterparts, PREEMPTED_IN_MPI, behind);
 	int error;
 
 	if (!behind)
 		return -ENOMEM;
 	cause->own_kind = rest.own_kind = late.own_kind = VERDICT_OTHER_RANK;
-	if (weight <= all / MIN_CERTAIN)
+	if (!counterparts_are_certain(first))
 		return add_cause(maker, cause);
 	late.kind = VERDICT_OTHER_RANK;
-	late.ns = late.other_ns = part_of(cause->ns, weight, all);
+	late.ns = late.other_ns = part_of(cause->ns, first->known, first->all);
 	late.preempted_ns = late.ns;
 	late.other_thread = 0;
 	late.what = "";
 	rest.ns -= late.ns;
 	rest.preempted_ns = rest.ns;
-	error = divide_wait(maker, late, 0, first, 0);
+	error = add_wait(maker, &late, 0, first);
 	return error ? error : add_cause(maker, &rest);
 }
 
@@ -413,7 +327,8 @@ static uint64_t time_of(const struct maker *maker, const struct analysis_state *
 
 	if (maker->verdict->scope == VERDICT_BESIDE && !is_host)
 		return 0;
-	return in_scope(maker, state->idle_ns, state->steady_ns, state->slowest_ns);
+	return verdict_in_scope(maker->verdict, state->idle_ns, state->steady_ns,
+				state->slowest_ns);
 }
 
 static uint32_t other_thread_of(const struct analysis *analysis, const struct analysis_state *state)
@@ -484,7 +399,7 @@ static int add_state(struct maker *maker, const struct analysis_state *state, bo
 	cause.place.stack = has_place ? state->stack : 0;
 	if (is_seen_inside(state))
 		count = count_callers(names, count, cause.what);
-	name_place(maker->frames, names, count, &cause.place);
+	verdict_name_place(maker->frames, names, count, &cause.place);
 	if (cause.kind == VERDICT_STREAM_CAPTURE && state->capture)
 		return add_capture(maker, state, &cause);
 	if (verdict_is_for_thread(cause.kind) || cause.kind == VERDICT_PREEMPTED)
@@ -499,7 +414,7 @@ static int add_state(struct maker *maker, const struct analysis_state *state, bo
 		return add_cause(maker, &cause);
 	if (cause.kind == VERDICT_LOCK && !cause.other_thread)
 		cause.kind = VERDICT_THREAD_WAIT;
-	return add_wait(maker, &cause, state->wait);
+	return add_thread_wait(maker, &cause, state->wait);
 }
 
 static int add_path_part(struct maker *maker, const struct analysis_path *path,
@@ -576,7 +491,8 @@ static int add_dependencies(struct maker *maker)
 	for (size_t i = 0; i < program->dependencies_count && !error; i++) {
 		const struct analysis_dependency *row = &program->dependencies[i];
 		const struct analysis_path *path = &analysis->paths[row->path];
-		const uint64_t ns = in_scope(maker, row->idle_ns, row->steady_ns, row->slowest_ns);
+		const uint64_t ns = verdict_in_scope(maker->verdict, row->idle_ns, row->steady_ns,
+						     row->slowest_ns);
 
 		if (path->device != maker->verdict->device || !path->name || !ns)
 			continue;
@@ -594,8 +510,8 @@ static int add_path(struct maker *maker, const struct analysis_path *path)
 	if (path->device != maker->verdict->device || !path->name)
 		return 0;
 	for (unsigned int i = 0; i < CAUSE_COUNT && !error; i++) {
-		const uint64_t ns =
-			in_scope(maker, path->causes[i], path->steady[i], path->slowest[i]);
+		const uint64_t ns = verdict_in_scope(maker->verdict, path->causes[i],
+						     path->steady[i], path->slowest[i]);
 
 		if (ns && !analysis_has_states((enum account_cause)i))
 			error = add_path_cause(maker, path, (enum account_cause)i,
@@ -655,19 +571,6 @@ static void sort_causes(struct verdict *verdict)
 {
 	if (verdict->count)
 		qsort(verdict->causes, verdict->count, sizeof(*verdict->causes), compare_causes);
-}
-
-/* The larger cause comes first: its place and its texts stay. */
-static void join_cause(struct verdict_cause *cause, const struct verdict_cause *added)
-{
-	if (cause->preempted_ns == cause->ns && added->kind != VERDICT_PREEMPTED)
-		cause->own_kind = added->kind;
-	cause->ns += added->ns;
-	cause->preempted_ns += added->preempted_ns;
-	cause->other_ns += added->other_ns;
-	cause->other_away_ns += added->other_away_ns;
-	if (!*cause->what)
-		cause->what = added->what;
 }
 
 /* A place is preempted if that takes more time than its own code. */
@@ -761,9 +664,11 @@ int verdict_make(const struct analysis *analysis, struct frames *frames, size_t 
 					.scope = scope,
 					.steady = scope == VERDICT_SLOWEST ? &account->slowest
 									   : &account->steady};
-	error = list_counterparts(&maker);
+	error = counterparts_find(&maker.counterparts, analysis, frames, ret_verdict);
 	if (!error)
 		error = add_states(&maker);
+	if (!error)
+		error = divide_waits(&maker);
 	if (!error)
 		error = add_dependencies(&maker);
 	for (size_t i = 0; i < analysis->paths_count && !error; i++)
@@ -772,9 +677,9 @@ int verdict_make(const struct analysis *analysis, struct frames *frames, size_t 
 		error = join_causes(&maker);
 	string_table_fini(&maker.keys);
 	verdict_parts_fini(&maker.parts);
-	pair_map_fini(&maker.waits);
-	string_table_fini(&maker.places);
-	free(maker.counterparts);
+	counterparts_fini(&maker.counterparts);
+	string_table_fini(&maker.waiting_keys);
+	free(maker.waiting);
 	free(maker.divided);
 	if (error)
 		verdict_fini(ret_verdict);

@@ -86,9 +86,10 @@ enum verdict_scope {
 
 /* How many different threads or objects a cause joins. */
 struct verdict_group {
-	uint32_t count;          /* 0: none is known */
-	bool has_other_names;    /* they do not have one name */
-	bool has_other_patterns; /* the names differ in more than their numbers; what: processes */
+	uint32_t count;           /* 0: none is known */
+	bool has_other_names;     /* they do not have one name */
+	bool has_other_patterns;  /* the names differ in more than their numbers; what: processes */
+	bool has_other_processes; /* the threads belong to several processes */
 };
 
 /* Idle time of the steady part, or of another scope, with one kind of cause in one function. */
@@ -141,7 +142,32 @@ int verdict_make(const struct analysis *analysis, struct frames *frames, size_t 
 		 enum verdict_scope scope, struct verdict *ret_verdict);
 void verdict_fini(struct verdict *verdict); /* NULL-safe */
 
-/* ---- private to verdict/: kinds.c ---- */
+/* ---- private to verdict/: places.c ---- */
+
+/* The place of frames, root first. */
+void verdict_name_place(const struct frames *frames, const struct frame_name *names, size_t count,
+			struct verdict_place *place);
+
+/* ---- private to verdict/ ---- */
+
+/* The time in the verdict's scope, from those in the whole window, in the steady part and in the
+ * slowest iteration. */
+static inline uint64_t verdict_in_scope(const struct verdict *verdict, uint64_t whole,
+					uint64_t steady, uint64_t slowest)
+{
+	switch (verdict->scope) {
+	case VERDICT_WHOLE:
+		return whole;
+	case VERDICT_SLOWEST:
+		return slowest;
+	case VERDICT_BESIDE:
+		return whole > steady ? whole - steady : 0;
+	default:
+		return steady;
+	}
+}
+
+/* ---- kinds.c ---- */
 
 /* The system call of files in whose kernel code a stack ends; "": none. Reads and writes of pipes
  * and sockets are none. The program's own function with such a name counts if it called the OS

@@ -156,7 +156,7 @@ struct switch_causes {
 	/* key of pid and name of a process outside the recording -> the trace's string */
 	struct hash_map names;
 	struct hash_map waits; /* key of system call and object -> the trace's string */
-	struct hash_map paths; /* key of system call and inode -> … */
+	struct hash_map paths; /* key of system call and inode -> second of the look, string */
 	uint32_t paths_looked; /* looks for a path in this second */
 	struct hash_map locks; /* key of process and address of a lock or page -> … */
 	struct memory_places places;

@@ -479,22 +479,29 @@ static struct process_thread *find_holder(const struct process *process,
 	return thread && thread->row.tid != out->head.tid ? thread : NULL;
 }
 
+/* A file system gives the number of a deleted file to another one, and changes the generation. A
+ * path is looked up again after this time where the file system keeps no generation. */
+#define PATH_LASTS_NS 1000000000u
+
 /* "read (/data/train.bin, disk sda)"; 0: the path is not known, or too many are. */
 static uint32_t path_string(struct cpu *cpu, uint32_t pid, const struct kernel_out *out,
 			    const char *call)
 {
 	struct switch_causes *who = &cpu->who;
-	const uint64_t object = (out->file_inode * HASH_ODD ^ out->file_device) * HASH_ODD;
+	const uint64_t number = out->file_inode * HASH_ODD ^ out->file_generation;
+	const uint64_t object = (number * HASH_ODD ^ out->file_device) * HASH_ODD;
 	const uint64_t key = object ^ object >> 29 ^ file_words_key(out);
+	const uint64_t period = (uint64_t)(uint32_t)(out->head.time_ns / PATH_LASTS_NS) << 32;
+	const uint64_t *known;
 	uint32_t string;
 	char path[512], name[512], text[1200];
 
 	if (!S_ISREG(out->file_mode) || !out->file_inode || who->is_machine)
 		return 0;
-	string = (uint32_t)hash_map_get(&who->paths, key, 0);
-	if (string)
-		return string;
-	if (who->paths.count >= MAX_PATHS || who->paths_looked >= MAX_PATH_LOOKS)
+	known = hash_map_find(&who->paths, key);
+	if (known && (out->file_generation || *known >> 32 == period >> 32))
+		return (uint32_t)*known;
+	if ((!known && who->paths.count >= MAX_PATHS) || who->paths_looked >= MAX_PATH_LOOKS)
 		return 0;
 	who->paths_looked++;
 	if (!file_path(pid, out, path, sizeof(path)))
@@ -504,7 +511,7 @@ static uint32_t path_string(struct cpu *cpu, uint32_t pid, const struct kernel_o
 	else
 		snprintf(text, sizeof(text), "%s (%s)", call, path);
 	string = recording_string(cpu->recording, text);
-	hash_map_put(&who->paths, key, string);
+	hash_map_put(&who->paths, key, period | string);
 	return string;
 }
 

@@ -19,6 +19,7 @@
 #include <strings.h>
 
 #include "base/array.h"
+#include "base/string.h"
 #include "import/source.h"
 #include "import/target.h"
 
@@ -29,16 +30,13 @@
 
 bool chrome_has_category(const struct chrome_event *event, const char *word)
 {
-	const char *at = string_builder_text(&event->category);
-	size_t length = strlen(word);
+	const char *at = string_builder_text(&event->category), *own;
+	const size_t length = strlen(word);
+	size_t own_length;
 
-	while (*at) {
-		size_t own = strcspn(at, ",");
-
-		if (own == length && strncasecmp(at, word, length) == 0)
+	while ((own = word_list_next(&at, &own_length)))
+		if (own_length == length && strncasecmp(own, word, length) == 0)
 			return true;
-		at += own + (at[own] == ',');
-	}
 	return false;
 }
 

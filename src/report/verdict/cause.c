@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/json.h"
 #include "report/report.h"
 #include "report/verdict/sentence.h"
 
@@ -110,6 +111,17 @@ void say_in(struct sentence *sentence, const char *word, const struct verdict_pl
 	say_place(sentence, place->function, place->file, place->line);
 }
 
+void report_write_place(const struct verdict_place *place, struct json_writer *json)
+{
+	if (!place->function)
+		return;
+	json_pair_text(json, "function", place->function);
+	if (place->file)
+		json_pair_text(json, "file", place->file);
+	if (place->line)
+		json_pair_u64(json, "line", place->line);
+}
+
 /* ", which loader held in parse (loader.py:51)" */
 static void say_holder(const struct report *report, struct sentence *sentence,
 		       const struct verdict_cause *cause)
@@ -180,19 +192,16 @@ static void say_awaited(const struct report *report, struct sentence *sentence,
 	say_meanwhile(sentence, cause);
 }
 
-/* "waited in exchange (halo.c:70) for rank 1 of 2, which computed in refine (mesh.c:51)" */
-static void say_rank(const struct report *report, struct sentence *sentence,
-		     const struct verdict_cause *cause)
+bool say_late_rank(const struct report *report, struct sentence *sentence,
+		   const struct verdict_cause *cause)
 {
 	const struct event_process *process = process_of(report, cause->other_thread);
 	char rank[64];
 
-	say(sentence, " waited");
-	say_in(sentence, "in", &cause->place);
 	say(sentence, " for ");
 	if (!cause->other.function || !process) {
 		say(sentence, "other ranks");
-		return;
+		return false;
 	}
 	if (cause->other_ns < cause->ns / 10 * 9)
 		say(sentence, "other ranks, %s of that time for ",
@@ -201,6 +210,33 @@ static void say_rank(const struct report *report, struct sentence *sentence,
 		say(sentence, "one of %" PRIu32 " ranks", cause->others.count);
 	else
 		say(sentence, "%s", analysis_rank_text(process, rank, sizeof(rank)));
+	return true;
+}
+
+void say_waiting_process(const struct report *report, struct sentence *sentence,
+			 const struct verdict_cause *cause)
+{
+	const struct event_process *process = process_of(report, cause->thread);
+	char rank[64];
+
+	if (!process)
+		return;
+	if (cause->threads.has_other_processes)
+		say(sentence, "several %s", process->rank ? "ranks" : "processes");
+	else if (process->rank)
+		say(sentence, "%s", analysis_rank_text(process, rank, sizeof(rank)));
+	else
+		say(sentence, "process %" PRIu32, process->pid);
+}
+
+/* "waited in exchange (halo.c:70) for rank 1 of 2, which computed in refine (mesh.c:51)" */
+static void say_rank(const struct report *report, struct sentence *sentence,
+		     const struct verdict_cause *cause)
+{
+	say(sentence, " waited");
+	say_in(sentence, "in", &cause->place);
+	if (!say_late_rank(report, sentence, cause))
+		return;
 	say_meanwhile(sentence, cause);
 }
 
@@ -267,8 +303,7 @@ static void say_preempted(const struct report *report, const struct verdict_caus
 		    format_percent(cause->ns - cause->preempted_ns, cause->ns).text);
 }
 
-/* "device 1 (gfx90a)" */
-static void say_device(const struct report *report, struct sentence *sentence, uint32_t device)
+void say_device(const struct report *report, struct sentence *sentence, uint32_t device)
 {
 	say(sentence, "device %" PRIu32 " (%.60s)", device - 1,
 	    report->analysis->devices[device - 1].name);

@@ -9,8 +9,6 @@
 
 #include "base/format.h"
 
-struct report_culprit;
-
 enum { SENTENCE_NAME = 120 }; /* bytes of a name in a sentence */
 
 struct sentence {

@@ -281,22 +281,43 @@ static void say_own_thread(const struct report *report, const struct verdict_cau
 	say(origin, *name ? "threads (%s)" : "threads", name);
 }
 
-/* The last column: the other thread, or the calling function. */
-static void name_origin(const struct report *report, const struct verdict_cause *cause,
-			struct sentence *origin)
+/* The other thread, rank or device, or the calling function. */
+static void say_origin(const struct report *report, const struct verdict_cause *cause,
+		       struct sentence *origin)
 {
 	if (has_other(cause->kind)) {
 		if (!cause->other_thread)
 			return;
-		say(origin, "%s ", cause->kind == VERDICT_THREAD_WAIT ? "for" : "held by");
+		say(origin, " %s ", cause->kind == VERDICT_THREAD_WAIT ? "for" : "held by");
 		say_thread(report, origin, cause->other_thread, &cause->others);
 		say_in(origin, "in", &cause->other);
+	} else if (cause->kind == VERDICT_OTHER_RANK) {
+		if (say_late_rank(report, origin, cause))
+			say_in(origin, "in", &cause->other);
+	} else if (cause->kind == VERDICT_OTHER_DEVICE && cause->other_device) {
+		say(origin, " for ");
+		say_device(report, origin, cause->other_device);
+		say_in(origin, "in", &cause->place);
 	} else if (cause->kind == VERDICT_PREEMPTED && cause->other_thread) {
+		say(origin, " ");
 		say_own_thread(report, cause, origin);
 	} else if (verdict_is_call(cause->kind) || cause->kind == VERDICT_PREEMPTED ||
 		   (cause->cause == CAUSE_BLOCKED && *cause->what)) {
 		say_in(origin, "in", &cause->place);
 	}
+}
+
+/* The last column. Rows of a device that several processes use begin with the process. */
+static void name_origin(const struct report *report, const struct verdict *verdict,
+			const struct verdict_cause *cause, struct sentence *origin)
+{
+	struct sentence rest = {0};
+
+	if (report->analysis->devices[verdict->device].overlap.users_count > 1)
+		say_waiting_process(report, origin, cause);
+	say_origin(report, cause, &rest);
+	say(origin, "%s%s", origin->length && rest.length ? "," : "",
+	    rest.text + (!origin->length && rest.length));
 }
 
 /* Sums up the rows of a cause; 0: none has a name. */
@@ -336,9 +357,8 @@ void report_put_idle_places(const struct report *report, const struct verdict *v
 		if (row->cause != cause)
 			continue;
 		name_cause(row, &name);
-		name_origin(report, row, &origin);
-		put(report, name.text, row->ns, wall_ns,
-		    origin.text[0] == ' ' ? origin.text + 1 : origin.text);
+		name_origin(report, verdict, row, &origin);
+		put(report, name.text, row->ns, wall_ns, origin.text);
 		rest_ns -= row->ns;
 		shown++;
 	}
@@ -347,17 +367,6 @@ void report_put_idle_places(const struct report *report, const struct verdict *v
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
-
-static void write_place(const struct verdict_place *place, struct json_writer *json)
-{
-	if (!place->function)
-		return;
-	json_pair_text(json, "function", place->function);
-	if (place->file)
-		json_pair_text(json, "file", place->file);
-	if (place->line)
-		json_pair_u64(json, "line", place->line);
-}
 
 static uint64_t idle_of(const struct account_steady *steady)
 {
@@ -382,7 +391,7 @@ static void write_cause(const struct report *report, const struct verdict *verdi
 		json_pair_text(json, "thread", thread_name(report, cause->thread));
 	if (cause->threads.count > 1)
 		json_pair_u64(json, "threads", cause->threads.count);
-	write_place(&cause->place, json);
+	report_write_place(&cause->place, json);
 	if (*cause->what)
 		json_pair_text(json, "what", cause->what);
 	if (cause->other_device)
@@ -392,7 +401,7 @@ static void write_cause(const struct report *report, const struct verdict *verdi
 	if (cause->other_thread) {
 		json_pair_object(json, "holder");
 		json_pair_text(json, "thread", thread_name(report, cause->other_thread));
-		write_place(&cause->other, json);
+		report_write_place(&cause->other, json);
 		if (cause->other_away_ns > cause->ns / 2) {
 			json_pair_text(json, "wait", verdict_kind_name(cause->other_kind));
 			if (*cause->other_what)

@@ -3,10 +3,12 @@
 """The places that the verdict names in traces whose times are written down: the late rank of an MPI job, the worker
 behind a pool's thread, the caller of a call without a stack of its own. tests/checker/description.h has the grammar."""
 import os
+import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "e2e"))
 import duet_test  # noqa: E402
+from duet_test import DUET, run, text  # noqa: E402
 
 t = duet_test.Suite(needs_opencl=False)
 MS = 1000000
@@ -284,5 +286,55 @@ with t.case("short calls have the stack that was seen last inside of such a call
 with t.case("no sample, no place"):
     first = verdict(*CALLS, *kernels(1), *calls(()))["causes"][0]
     t.equal((first["kind"], first.get("function")), ("allocation", None), "the caller is not known")
+
+# ---- rows below a cause of the account ----------------------------------------------------------
+
+
+def account_rows(*lines):
+    """The rows below the causes, without their numbers: name and last column."""
+    shown = run([DUET, "report", t.described("rows.duet", *lines)])
+    t.true(shown.status in (0, 4), f"status {shown.status}: {text(shown.stderr)}")
+    account = text(shown.stdout).split("\nDEVICES")[1].split("\n\n")[0]
+    return re.findall(r"^        (\S.*?)  .*?%(?:  (.*))?$", account, re.MULTILINE)
+
+
+def on_one_device(processes):
+    """Each process launches a kernel in its part of each 100 ms, and computes before it."""
+    yield "queue 2 1 process=2"
+    part = PERIOD // len(processes)
+    for i in range(ROUNDS):
+        for number, (process, stack) in enumerate(processes):
+            begin = i * PERIOD + number * part
+            yield f"sample {process} {begin + part // 2} {STEP} stack={stack}"
+            yield f"launch {i + 1} {process} {process} {begin + part - 2000} {begin + part - 1000} kernel name=k stack={stack}"
+            yield f"execution {process} {i + 1} {process} {begin + part - 1000} {begin + part - 1000} " \
+                  f"{begin + part - 1000} {begin + part}"
+
+
+with t.case("rows name the late rank"):
+    shown = account_rows(*job(2), *kernels(IN_APP), *samples(1, waits), *samples(2, late))
+    t.true(("exchange (halo.py:70)", "for other ranks, 88.9 % of that time for rank 1 of 2 in refine (mesh.py:51)")
+           in shown, shown)
+    shown = account_rows(*job(3), *kernels(IN_APP), *samples(1, waits), *samples(2, late), *samples(3, late))
+    t.true(("exchange (halo.py:70)", "for other ranks") in shown, shown)
+
+with t.case("rows of a device that several processes use name the process"):
+    for rank, names in ((True, ("rank 0 of 2", "rank 1 of 2", "several ranks")),
+                        (False, ("process 101", "process 102", "several processes"))):
+        two = [line if rank else line.split(" rank=")[0] for line in job(2)]
+        used = [*two, "switch 2 0 preempted", "switch 2 1 in"]
+        shown = account_rows(*used, *on_one_device(((1, IN_MESH), (2, IN_PACK))))
+        t.true(("refine (mesh.py:51)", names[0]) in shown and ("pack (mesh.py:80)", names[1]) in shown, shown)
+        shown = account_rows(*used, *on_one_device(((1, IN_MESH), (2, IN_MESH))))
+        t.true(("refine (mesh.py:51)", names[2]) in shown, shown)
+
+with t.case("rows of a device that one process uses do not"):
+    shown = account_rows(*job(1), *on_one_device(((1, IN_MESH), (1, IN_PACK))))
+    t.true(("refine (mesh.py:51)", "") in shown, shown)
+
+with t.case("rows name the other device"):
+    inside = [f"call 1 {i * PERIOD + KERNEL + MS} {i * PERIOD + 99 * MS} wait clFinish queue=2 stack={IN_MESH}" for i in range(ROUNDS)]
+    shown = account_rows(*job(1), "device 2 other", "queue 2 2", *kernels(IN_APP), *inside)
+    t.true(("clFinish", "for device 1 (other) in refine (mesh.py:51)") in shown, shown)
 
 t.end()

@@ -23,14 +23,6 @@ enum { OTHER = 65534 };
 static char own_folder[] = "/tmp/output_own.XXXXXX", other_folder[] = "/tmp/output_other.XXXXXX";
 static char victim[64], planted[64];
 
-static void write_file(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-
-	CHECK_EQUAL(write(fd, text, strlen(text)), (ssize_t)strlen(text));
-	close(fd);
-}
-
 static void check_content(const char *path, const char *wanted)
 {
 	char text[64] = "";
@@ -123,7 +115,7 @@ TEST(an_own_file_is_emptied_and_one_that_is_kept_is_not)
 {
 	int fd;
 
-	write_file(victim, "seven");
+	harness_write_text(victim, "seven");
 	fd = output_file_open(victim, O_RDWR, 0600, NULL);
 	CHECK(fd >= 0);
 	close(fd);
@@ -140,7 +132,7 @@ TEST(an_own_link_in_an_own_folder_is_followed)
 	snprintf(link, sizeof(link), "%s/link", own_folder);
 	REQUIRE(symlink(victim, link) == 0);
 	check_opened(link); /* to nothing: its file is made */
-	write_file(victim, "seven");
+	harness_write_text(victim, "seven");
 	check_opened(link);
 	check_content(victim, "");
 	unlink(link);
@@ -177,7 +169,7 @@ TEST(an_earlier_cause_is_kept)
 TEST(another_users_link_is_refused)
 {
 	NEEDS_ROOT();
-	write_file(victim, "seven");
+	harness_write_text(victim, "seven");
 	plant(make_link);
 	check_refused(planted, "is a link of user");
 	check_content(victim, "seven");
@@ -216,7 +208,7 @@ TEST(another_users_pipe_is_refused)
 TEST(a_second_name_of_roots_file_is_refused)
 {
 	NEEDS_ROOT();
-	write_file(victim, "seven");
+	harness_write_text(victim, "seven");
 	REQUIRE(link(victim, planted) == 0);
 	check_refused(planted, "several names");
 	check_content(victim, "seven");
@@ -380,7 +372,7 @@ TEST(an_ordinary_user_follows_links)
 		snprintf(victim, sizeof(victim), "%s/target", other_folder);
 		make_link();
 		check_opened(planted);
-		write_file(victim, "seven");
+		harness_write_text(victim, "seven");
 		check_opened(planted);
 		check_content(victim, "");
 		unlink(victim);

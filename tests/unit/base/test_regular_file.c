@@ -25,20 +25,12 @@ static const char *path_of(const char *name)
 	return path;
 }
 
-static void make_file(const char *name)
-{
-	int fd = open(path_of(name), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-
-	CHECK_EQUAL(write(fd, "seven\n", 6), 6);
-	close(fd);
-}
-
 TEST(a_file_is_opened)
 {
 	char text[8] = "";
 	int fd;
 
-	make_file("file");
+	harness_write_text(path_of("file"), "seven\n");
 	fd = regular_file_open(path_of("file"));
 	REQUIRE(fd >= 0);
 	CHECK_EQUAL(read(fd, text, sizeof(text)), 6);
@@ -51,7 +43,7 @@ TEST(a_link_to_a_file_is_followed)
 {
 	int fd;
 
-	make_file("file");
+	harness_write_text(path_of("file"), "seven\n");
 	REQUIRE(symlink("file", path_of("link")) == 0);
 	fd = regular_file_open(path_of("link"));
 	CHECK(fd >= 0);
@@ -68,12 +60,12 @@ TEST(no_link_leads_out_of_a_root)
 	int root, fd;
 
 	REQUIRE(mkdir(path_of("root"), 0700) == 0);
-	make_file("file");
+	harness_write_text(path_of("file"), "seven\n");
 	snprintf(wanted, sizeof(wanted), "%s", path_of("file"));
 	REQUIRE(symlink(wanted, path_of("root/absolute")) == 0);
 	REQUIRE(symlink("../file", path_of("root/upwards")) == 0);
 	REQUIRE(symlink("/inner", path_of("root/inside")) == 0);
-	make_file("root/inner");
+	harness_write_text(path_of("root/inner"), "seven\n");
 	root = open(path_of("root"), O_PATH | O_CLOEXEC);
 	CHECK_EQUAL(regular_file_open_in(root, "/absolute"), -ENOENT);
 	CHECK_EQUAL(regular_file_open_in(root, "/upwards"), -ENOENT);

@@ -83,11 +83,35 @@ TEST(only_what_a_terminal_just_shows)
 	CHECK_TEXT(string_make_printable("123€56789", small, sizeof(small)), "123…");
 }
 
+TEST(walks_lists)
+{
+	const char *at = "kernel,,copy,";
+	size_t length = 0;
+	uint64_t number = 0;
+
+	CHECK(word_list_next(&at, &length) && length == 6);
+	CHECK(word_list_next(&at, &length) && length == 0);
+	CHECK(strncmp(word_list_next(&at, &length), "copy,", 5) == 0 && length == 4);
+	CHECK(!word_list_next(&at, &length));
+	at = "12,345";
+	CHECK(number_list_next(&at, &number) && number == 12);
+	CHECK(number_list_next(&at, &number) && number == 345 && !*at);
+	at = "18446744073709551615";
+	CHECK(number_list_next(&at, &number) && number == UINT64_MAX);
+	for (const char **bad = (const char *[]){"", "x", "-1", " 1", "1,", "1 ", "1x,2",
+						 "18446744073709551616", NULL};
+	     *bad; bad++) {
+		at = *bad;
+		CHECK(!number_list_next(&at, &number));
+	}
+}
+
 int main(void)
 {
 	RUN(builds);
 	RUN(formats_texts_of_every_length);
 	RUN(only_what_a_terminal_just_shows);
 	RUN(remembers_running_out_of_memory);
+	RUN(walks_lists);
 	return harness_end();
 }

@@ -34,13 +34,6 @@ static bool is_there(const char *name)
 	return access(path_of(name), F_OK) == 0;
 }
 
-static void make_file(const char *name)
-{
-	FILE *file = fopen(path_of(name), "we");
-
-	CHECK(file != NULL && fclose(file) == 0);
-}
-
 /* What a child does before it gets a signal that ends it; returns the signal that did. */
 static int end_child(void (*work)(void), int number)
 {
@@ -91,7 +84,7 @@ static void watch_folder(void)
 
 		snprintf(name, sizeof(name), "deep/%sfile-with-a-name-%d", i % 2 ? "inner/" : "",
 			 i);
-		make_file(name);
+		harness_write_text(path_of(name), "");
 	}
 	if (symlink(path_of("kept"), path_of("deep/link")))
 		_exit(9);
@@ -109,7 +102,7 @@ static void exchange_folder(void)
 	watch_folder();
 	if (rename(path_of("deep"), path_of("moved")) || mkdir(path_of("deep"), 0700))
 		_exit(9);
-	make_file("deep/other");
+	harness_write_text(path_of("deep/other"), "");
 }
 
 static bool is_empty(void)
@@ -150,7 +143,7 @@ TEST(a_file_that_fails_goes)
 
 TEST(a_signal_removes_a_folder_and_follows_no_link)
 {
-	make_file("kept");
+	harness_write_text(path_of("kept"), "");
 	CHECK_EQUAL(end_child(watch_folder, SIGTERM), SIGTERM);
 	CHECK(!is_there("deep"));
 	CHECK(is_there("kept"));

@@ -104,6 +104,40 @@ TEST(a_device_is_chosen_once_its_name_is_known)
 	device_choice_fini(&choice);
 }
 
+/* A collector of counters described the device before a runtime named it. */
+TEST(series_of_a_device_that_is_chosen_later)
+{
+	struct device_choice choice;
+	struct event_series series = {.id = 3, .device = 7};
+	const struct event_series *rows;
+	struct event_device row;
+	struct bench bench;
+	size_t count;
+
+	REQUIRE(!device_choice_parse(&choice, "another", "/nowhere"));
+	bench_open(&bench);
+	choice.recording = bench.recording;
+	row = row_of(&bench, 7, &other);
+	row.name_string = 0;
+	CHECK(!has(&choice, EVENT_DEVICE, &row));
+	CHECK(!has(&choice, EVENT_SERIES, &series));
+	series = (struct event_series){.id = 4, .device = 8};
+	CHECK(!has(&choice, EVENT_DEVICE, &(struct event_device){.id = 8}));
+	CHECK(!has(&choice, EVENT_SERIES, &series));
+	CHECK(!has(&choice, EVENT_COUNTER, &(struct event_counter){.series = 3}));
+	row = row_of(&bench, 7, &other);
+	CHECK(has(&choice, EVENT_DEVICE, &row));
+	CHECK(has(&choice, EVENT_SERIES, &(struct event_series){.id = 3, .device = 7}));
+	CHECK(has(&choice, EVENT_COUNTER, &(struct event_counter){.series = 3}));
+	CHECK(!has(&choice, EVENT_COUNTER, &(struct event_counter){.series = 4}));
+	CHECK_EQUAL(choice.series_count, 1);
+	bench_read(&bench);
+	count = trace_reader_entities(bench.reader, EVENT_SERIES, &rows);
+	CHECK_EQUAL(count, 1);
+	bench_close(&bench);
+	device_choice_fini(&choice);
+}
+
 TEST(a_name_without_a_device_is_reported)
 {
 	struct device_choice choice;
@@ -146,6 +180,7 @@ int main(void)
 {
 	RUN(rows_of_other_devices_are_left_out);
 	RUN(a_device_is_chosen_once_its_name_is_known);
+	RUN(series_of_a_device_that_is_chosen_later);
 	RUN(a_name_without_a_device_is_reported);
 	RUN(a_node_is_its_address);
 	return harness_end();

@@ -102,16 +102,11 @@ TEST(shares_of_who_rests)
 static void write_text(const char *root, const char *pid, const char *file, const char *text)
 {
 	char path[256];
-	FILE *stream;
 
 	snprintf(path, sizeof(path), "%s/proc/%s", root, pid);
 	mkdir(path, 0777);
 	snprintf(path, sizeof(path), "%s/proc/%s/%s", root, pid, file);
-	stream = fopen(path, "w");
-	if (!stream)
-		abort();
-	fputs(text, stream);
-	fclose(stream);
+	harness_write_text(path, text);
 }
 
 TEST(holders)

@@ -387,7 +387,6 @@ TEST(a_set_that_is_there_already)
 	struct gpu_node node = begin_xe();
 	struct oa_facts facts;
 	struct oa_stream *stream;
-	FILE *file;
 
 	REQUIRE(mkdtemp(folder));
 	snprintf(node.folder, sizeof(node.folder), "%s", folder);
@@ -400,10 +399,7 @@ TEST(a_set_that_is_there_already)
 		 facts.layout->set->uuid);
 	REQUIRE(system(path) == 0);
 	snprintf(path, sizeof(path), "%s/card0/metrics/%s/id", folder, facts.layout->set->uuid);
-	file = fopen(path, "w");
-	REQUIRE(file);
-	fprintf(file, "42\n");
-	fclose(file);
+	harness_write_text(path, "42\n");
 	REQUIRE(oa_stream_open(&node, &facts, &stream) == 0);
 	CHECK_EQUAL(made_up.values[XE_OA_METRIC_SET], 42);
 	CHECK_EQUAL(made_up.removed, 0);

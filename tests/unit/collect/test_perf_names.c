@@ -65,16 +65,12 @@ static int find(const char *name, uint64_t *ret_id)
 TEST(a_tracepoint)
 {
 	uint64_t id = 0;
-	FILE *file;
 
 	CHECK_EQUAL(find("sched:switch", &id), -ENOENT);
 	CHECK(said("mount -t tracefs tracefs /sys/kernel/tracing"));
 	CHECK(mkdir(path_of("events"), 0755) == 0 && mkdir(path_of("events/sched"), 0755) == 0 &&
 	      mkdir(path_of("events/sched/switch"), 0755) == 0);
-	file = fopen(path_of("events/sched/switch/id"), "we");
-	REQUIRE(file);
-	fputs("314\n", file);
-	fclose(file);
+	harness_write_text(path_of("events/sched/switch/id"), "314\n");
 	CHECK_EQUAL(find("sched:switch", &id), 0);
 	CHECK_EQUAL(id, 314);
 	CHECK_EQUAL(find("sched:swtch", &id), -ENOENT);

@@ -31,14 +31,11 @@ static char folder[] = "/tmp/duet-recorder-XXXXXX";
 static const char *file(const char *name, const void *bytes, size_t size, mode_t mode)
 {
 	static char path[128];
-	int fd;
 
 	snprintf(path, sizeof(path), "%s/%s", folder, name);
 	unlink(path);
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-	if (fd < 0 || write(fd, bytes, size) != (ssize_t)size || fchmod(fd, mode) < 0)
-		abort();
-	close(fd);
+	harness_write_file(path, bytes, size);
+	CHECK(chmod(path, mode) == 0);
 	return path;
 }
 

@@ -534,14 +534,6 @@ TEST(a_flood_costs_nobody_else)
 	munmap(seen, sizeof(*seen));
 }
 
-static void write_file(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-
-	REQUIRE(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
-	close(fd);
-}
-
 TEST(a_program_that_does_not_start_costs_no_recording)
 {
 	char *missing[] = {(char *)"duet-no-such-program", NULL};
@@ -554,7 +546,7 @@ TEST(a_program_that_does_not_start_costs_no_recording)
 	CHECK(recorded.error < 0 && recorded.exec_error < 0);
 	CHECK(stat(recorded.path, &about) < 0);
 	snprintf(path, sizeof(path), "%s/f.duet", folder);
-	write_file(path, "earlier");
+	harness_write_text(path, "earlier");
 	record(missing, &recorded);
 	CHECK(recorded.error < 0);
 	fd = open(path, O_RDONLY);

@@ -116,6 +116,7 @@ TEST(a_sample_is_of_the_wait_that_contains_it)
 /* ---- the same of whole records --------------------------------------------------------------- */
 
 enum { HOLDER_TID = 4000001, ADDRESSES = 1500, PORTS = 1500 };
+#define SECOND UINT64_C(1000000000)
 
 struct stage {
 	struct bench bench;
@@ -175,6 +176,7 @@ static void stage_close(struct stage *stage)
 
 	hash_map_fini(&who->names);
 	hash_map_fini(&who->waits);
+	hash_map_fini(&who->paths);
 	hash_map_fini(&who->locks);
 	memory_places_fini(&who->places);
 	free(stage->rows);
@@ -279,6 +281,61 @@ TEST(a_place_that_is_mapped_anew)
 	close(file);
 }
 
+static struct kernel_out read_of(const struct stage *stage, int file, uint32_t generation)
+{
+	struct stat about;
+
+	if (fstat(file, &about))
+		abort();
+	return (struct kernel_out){.head = {.time_ns = SECOND,
+					    .flags = KERNEL_IN_CALL,
+					    .tid = stage->waiter->row.tid,
+					    .tgid = stage->process->row.pid},
+				   .call = SYS_read,
+				   .arguments = {(uint64_t)file},
+				   .file_mode = (uint16_t)about.st_mode,
+				   .file_inode = about.st_ino,
+				   .file_generation = generation};
+}
+
+/* A file that is renamed stands for a deleted one whose inode number another file got. */
+TEST(a_path_of_an_inode_that_is_used_again)
+{
+	char first[] = "/tmp/inode_first_XXXXXX", second[64];
+	const int file = mkstemp(first);
+	struct kernel_out with, without;
+	struct stage stage;
+
+	REQUIRE(file >= 0);
+	snprintf(second, sizeof(second), "%s_second", first);
+	stage_open(&stage);
+	with = read_of(&stage, file, 7);
+	without = read_of(&stage, file, 0);
+	tell(&stage, &with);
+	tell(&stage, &without);
+	CHECK_EQUAL(rename(first, second), 0);
+	with.head.time_ns = 9 * SECOND;
+	tell(&stage, &with); /* the same file, whose path may have changed */
+	with.file_generation = 8;
+	tell(&stage, &with);
+	tell(&stage, &without); /* within a second of the look */
+	without.head.time_ns = 9 * SECOND;
+	tell(&stage, &without);
+	close(file);
+	without.head.time_ns = 10 * SECOND;
+	tell(&stage, &without);
+	stage_read(&stage);
+	for (size_t i = 0; i < 6; i++) {
+		const bool is_second = i == 3 || i == 5;
+
+		CHECK(strstr(said(&stage, i), "inode_first_") != NULL);
+		CHECK_EQUAL(strstr(said(&stage, i), "_second") != NULL, is_second);
+	}
+	CHECK(strstr(said(&stage, 6), "inode_first_") == NULL);
+	stage_close(&stage);
+	unlink(second);
+}
+
 static void name_next(struct stage *stage, const struct kernel_out *out)
 {
 	struct process_thread thread = {0};
@@ -374,6 +431,7 @@ int main(void)
 	RUN(a_sample_is_of_the_wait_that_contains_it);
 	RUN(holders);
 	RUN(a_place_that_is_mapped_anew);
+	RUN(a_path_of_an_inode_that_is_used_again);
 	RUN(names_of_others);
 	RUN(tables_are_limited);
 	RUN(losses_inside_the_kernel);

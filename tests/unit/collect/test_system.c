@@ -49,7 +49,6 @@ static void tree_close(struct tree *tree)
 static void tree_write(struct tree *tree, const char *name, const char *text)
 {
 	char path[256];
-	int fd;
 
 	snprintf(path, sizeof(path), "%s%s", tree->root, name);
 	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -57,9 +56,7 @@ static void tree_write(struct tree *tree, const char *name, const char *text)
 		mkdir(path, 0700);
 		*slash = '/';
 	}
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	CHECK(fd >= 0 && write_all(fd, text, strlen(text)) == 0);
-	close(fd);
+	harness_write_text(path, text);
 }
 
 /* ---- what came of it ------------------------------------------------------------------------- */

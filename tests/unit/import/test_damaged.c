@@ -77,15 +77,6 @@ static const struct {
 
 static char folder[] = "/tmp/duet-import-XXXXXX";
 
-static void write_input(const char *path, const char *bytes, size_t size)
-{
-	FILE *file = fopen(path, "we");
-
-	CHECK(file && fwrite(bytes, 1, size, file) == size);
-	if (file)
-		fclose(file);
-}
-
 /* 0: the trace is whole and is gone again; else the importer's error, which has a text, and no
  * trace is left. */
 static int import_bytes(const char *format, const char *bytes, size_t size)
@@ -98,7 +89,7 @@ static int import_bytes(const char *format, const char *bytes, size_t size)
 	snprintf(input, sizeof(input), "%s/in", folder);
 	snprintf(output, sizeof(output), "%s/out", folder);
 	snprintf(part, sizeof(part), "%s.part", output);
-	write_input(input, bytes, size);
+	harness_write_file(input, bytes, size);
 	error = import_file(importer_find(format), input, output, &result);
 	if (error) {
 		CHECK(*error_text());

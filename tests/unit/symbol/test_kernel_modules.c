@@ -17,18 +17,9 @@
 
 static char path[] = "/tmp/duet-test-modules-XXXXXX";
 
-static void write_file(const char *to, const char *text)
-{
-	FILE *file = fopen(to, "w");
-
-	REQUIRE(file != NULL);
-	fputs(text, file);
-	fclose(file);
-}
-
 static int look(struct kernel_modules *modules, const char *text)
 {
-	write_file(path, text);
+	harness_write_text(path, text);
 	return kernel_modules_scan(modules, path);
 }
 
@@ -125,7 +116,7 @@ int main(void)
 {
 	close(mkstemp(path));
 	close(mkstemp(symbols_path));
-	write_file(symbols_path, SYMBOLS);
+	harness_write_text(symbols_path, SYMBOLS);
 	RUN(names);
 	RUN(a_module_that_went);
 	RUN(without_a_list);

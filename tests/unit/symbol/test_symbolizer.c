@@ -315,16 +315,6 @@ static double seconds(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-static bool write_file(const char *path, const char *bytes, size_t size)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	bool is_written = fd >= 0 && write_all(fd, bytes, size) == 0;
-
-	if (fd >= 0)
-		close(fd);
-	return is_written;
-}
-
 /* Asks about all of a damaged file; what comes out must be readable. */
 static size_t ask(const char *path, const char *bytes, size_t size)
 {
@@ -333,7 +323,8 @@ static size_t ask(const char *path, const char *bytes, size_t size)
 	struct symbol_module *module;
 	size_t length = 0;
 
-	if (!write_file(path, bytes, size) || symbolizer_new(&everything, &symbolizer))
+	harness_write_file(path, bytes, size);
+	if (symbolizer_new(&everything, &symbolizer))
 		return 0;
 	if (symbolizer_module(symbolizer, &mapping, &module) == 0) {
 		for (uint64_t offset = 0; offset < size + 64; offset += size / 50 + 1) {

@@ -247,14 +247,6 @@ static void check_text(const char *path, const char *want)
 	close(fd);
 }
 
-static void put_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-
-	REQUIRE(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
-	close(fd);
-}
-
 TEST(a_held_file_is_left_alone)
 {
 	struct trace_writer_options options = {.hold = true};
@@ -264,7 +256,7 @@ TEST(a_held_file_is_left_alone)
 	char path[64];
 
 	make_path(path);
-	put_text(path, "wanted");
+	harness_write_text(path, "wanted");
 	REQUIRE(trace_writer_open(path, &options, &writer) == 0);
 	trace_writer_entity(writer, EVENT_PROCESS, &process);
 	trace_writer_string(writer, "name", 4);
@@ -274,7 +266,8 @@ TEST(a_held_file_is_left_alone)
 	check_text(path, "wanted");
 	/* the first write, asked for or not, makes it a trace */
 	for (int i = 0; i < 2; i++) {
-		put_text(path, "unwanted, and longer than the trace that comes into its place");
+		harness_write_text(path,
+				   "unwanted, and longer than the trace that comes into its place");
 		REQUIRE(trace_writer_open(path, &options, &writer) == 0);
 		trace_writer_entity(writer, EVENT_PROCESS, &process);
 		if (i)
@@ -300,7 +293,7 @@ TEST(an_abandoned_file_is_as_it_was)
 	REQUIRE(trace_writer_open(path, &options, &writer) == 0);
 	trace_writer_abandon(writer);
 	CHECK(stat(path, &status) < 0);
-	put_text(path, "");
+	harness_write_text(path, "");
 	REQUIRE(trace_writer_open(path, &options, &writer) == 0);
 	CHECK(stat(path, &status) == 0 && status.st_size > 0);
 	trace_writer_abandon(writer);
@@ -309,7 +302,7 @@ TEST(an_abandoned_file_is_as_it_was)
 	unlink(path);
 	REQUIRE(trace_writer_open(path, &options, &writer) == 0);
 	unlink(path);
-	put_text(path, "another's");
+	harness_write_text(path, "another's");
 	trace_writer_abandon(writer);
 	check_text(path, "another's");
 	unlink(path);
