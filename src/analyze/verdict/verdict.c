@@ -78,7 +78,7 @@ static void name_place(const struct frames *frames, const struct frame_name *nam
 
 	if (!best || best->class == FRAME_CLASS_TRUNCATED)
 		return;
-	place->function = best->function;
+	place->function = best->place;
 	place->file = best->file;
 	place->line = best->line;
 	place->is_own = frames_is_own(frames, best);
@@ -248,7 +248,7 @@ static int name_own_wait(struct maker *maker, const struct analysis_holding *hol
 	if (holding->stack && frames_of_stack(maker->frames, holding->stack, &names, &count))
 		return -ENOMEM;
 	added->what = model_text(maker->analysis->model, holding->own_wait_string, "");
-	added->kind = verdict_kind_of_wait(added->what, names, count);
+	added->kind = verdict_kind_of_wait(maker->frames, added->what, names, count);
 	return 0;
 }
 
@@ -442,7 +442,8 @@ static uint32_t other_thread_of(const struct analysis *analysis, const struct an
 static bool is_for_thread(enum verdict_kind kind)
 {
 	return kind == VERDICT_PYTHON_GIL || kind == VERDICT_LOCK || kind == VERDICT_THREAD_WAIT ||
-	       kind == VERDICT_PIPE || kind == VERDICT_NETWORK || kind == VERDICT_EVENT_WAIT;
+	       kind == VERDICT_PIPE || kind == VERDICT_MESSAGE || kind == VERDICT_NETWORK ||
+	       kind == VERDICT_EVENT_WAIT;
 }
 
 /* Whether the stack of a call is not its own, but was seen inside of it. */
@@ -483,9 +484,10 @@ static int add_state(struct maker *maker, const struct analysis_state *state, bo
 		return -ENOMEM;
 	if (state->doing == CAUSE_ON_CPU)
 		cause.what = verdict_file_call(maker->frames, names, count);
-	cause.kind = verdict_kind_of_state(state, cause.what, names, count);
-	cause.own_kind = cause.kind == VERDICT_PREEMPTED ? verdict_kind_of_computing(names, count)
-							 : cause.kind;
+	cause.kind = verdict_kind_of_state(maker->frames, state, cause.what, names, count);
+	cause.own_kind = cause.kind == VERDICT_PREEMPTED
+				 ? verdict_kind_of_computing(maker->frames, names, count)
+				 : cause.kind;
 	cause.preempted_ns = cause.kind == VERDICT_PREEMPTED ? cause.ns : 0;
 	cause.place.stack = has_place ? state->stack : 0;
 	if (is_seen_inside(state))
@@ -501,7 +503,7 @@ static int add_state(struct maker *maker, const struct analysis_state *state, bo
 								    : add_cause(maker, &cause);
 	if (!is_for_thread(cause.kind))
 		return add_cause(maker, &cause);
-	if (cause.kind == VERDICT_LOCK && !cause.other_thread)
+	if (cause.kind == VERDICT_LOCK && !cause.other_thread && verdict_is_futex(cause.what))
 		cause.kind = VERDICT_THREAD_WAIT;
 	return add_wait(maker, &cause, state->wait);
 }

@@ -27,6 +27,7 @@ struct frames;
 	X(FILE_SYNC, file_sync)                       \
 	X(NETWORK, network)                           \
 	X(PIPE, pipe)                                 \
+	X(MESSAGE, message)                           \
 	X(CHILD_PROCESS, child_process)               \
 	X(SLEEP, sleep)                               \
 	X(EVENT_WAIT, event_wait)                     \
@@ -147,13 +148,17 @@ void verdict_fini(struct verdict *verdict); /* NULL-safe */
 const char *verdict_file_call(const struct frames *frames, const struct frame_name *names,
 			      size_t count);
 /* The kind of a wait for `what`. */
-enum verdict_kind verdict_kind_of_wait(const char *what, const struct frame_name *names,
-				       size_t count);
+enum verdict_kind verdict_kind_of_wait(const struct frames *frames, const char *what,
+				       const struct frame_name *names, size_t count);
 /* The kind of a state's time. names: its stack, root first. */
-enum verdict_kind verdict_kind_of_state(const struct analysis_state *state, const char *what,
+enum verdict_kind verdict_kind_of_state(const struct frames *frames,
+					const struct analysis_state *state, const char *what,
 					const struct frame_name *names, size_t count);
+/* Whether a wait is for a futex, also if the futex is a mutex. */
+bool verdict_is_futex(const char *what);
 /* The kind of the code that a thread ran on its processor. */
-enum verdict_kind verdict_kind_of_computing(const struct frame_name *names, size_t count);
+enum verdict_kind verdict_kind_of_computing(const struct frames *frames,
+					    const struct frame_name *names, size_t count);
 /* Whether a stack is inside of MPI. */
 bool verdict_is_rank_wait(const struct frame_name *names, size_t count);
 /* Whether the outermost function of MPI in a stack waits for all ranks. */
