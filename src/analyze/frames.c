@@ -103,7 +103,10 @@ void frames_free(struct frames *frames)
 
 static int add_name(struct frames *frames, const struct frame_name *name)
 {
-	return array_append(frames->names, frames->names_capacity, frames->names_count, *name);
+	struct frame_name added = *name;
+
+	added.place = added.place ? added.place : added.function;
+	return array_append(frames->names, frames->names_capacity, frames->names_count, added);
 }
 
 static const char *keep_text(struct frames *frames, const char *text)
@@ -111,6 +114,16 @@ static const char *keep_text(struct frames *frames, const char *text)
 	const char *kept = arena_copy(&frames->texts, text, strlen(text));
 
 	return kept ? kept : "[out of memory]";
+}
+
+/* "[libfoo.so]" of "[libfoo.so]+0x1234". */
+static const char *file_place(struct frames *frames, char *text)
+{
+	char *end = strrchr(text, '+');
+
+	if (end)
+		*end = '\0';
+	return keep_text(frames, text);
 }
 
 /* Adds one name per inlined function, outermost first. */
@@ -146,6 +159,7 @@ static int name_native(struct frames *frames, const struct event_frame *frame)
 			symbol_format(&symbol, i, text, sizeof(text));
 			name.function = keep_text(frames, text);
 			name.is_unnamed = true;
+			name.place = one->has_offset ? NULL : file_place(frames, text);
 		}
 		if (add_name(frames, &name))
 			return -ENOMEM;
@@ -351,7 +365,8 @@ static bool is_drivers(const char *function)
 int frames_of_call(struct frames *frames, uint32_t stack, const char *function,
 		   const struct frame_name **ret_names, size_t *ret_count, size_t *ret_callers)
 {
-	struct frame_name call = {.function = function, .class = FRAME_CLASS_HOST};
+	struct frame_name call = {
+		.function = function, .place = function, .class = FRAME_CLASS_HOST};
 	size_t count, user, place;
 
 	if (frames_of_stack(frames, stack, ret_names, &count))
@@ -458,17 +473,23 @@ static bool is_own_python(const char *file)
 			 strncmp(file, "<pyopencl", 9) != 0 && strncmp(file, "<__array_", 9) != 0);
 }
 
-static bool is_interpreter(const char *module)
+const char *frames_module(const struct frames *frames, const struct frame_name *name)
 {
-	return strncmp(path_base(module), "python", 6) == 0 ||
-	       strncmp(path_base(module), "libpython", 9) == 0;
+	return model_text(frames->model, name->module_string, "");
+}
+
+bool frames_is_interpreter(const struct frames *frames, const struct frame_name *name)
+{
+	const char *file = path_base(frames_module(frames, name));
+
+	return strncmp(file, "python", 6) == 0 || strncmp(file, "libpython", 9) == 0;
 }
 
 static bool is_own_native(const struct frames *frames, const struct frame_name *name)
 {
-	const char *module = model_text(frames->model, name->module_string, "");
+	const char *module = frames_module(frames, name);
 
-	if ((name->file && is_installed(name->file)) || is_interpreter(module) ||
+	if ((name->file && is_installed(name->file)) || frames_is_interpreter(frames, name) ||
 	    strncmp(path_base(module), "libduet", 7) == 0)
 		return false;
 	return name->is_program || (*module == '/' && !name->is_unnamed && !is_installed(module));

@@ -23,14 +23,16 @@ enum frame_class {
 /* Texts live as long as the frames. */
 struct frame_name {
 	const char *function; /* never NULL; "[libfoo.so]+0x1234" if the name is not known */
-	const char *file;     /* NULL: not known */
-	uint32_t line;        /* 0: not known */
-	uint32_t first_line;  /* first line of a Python function; 0: not known */
+	/* the function, or its file "[libfoo.so]" if neither the name nor the start is known */
+	const char *place;
+	const char *file;    /* NULL: not known */
+	uint32_t line;       /* 0: not known */
+	uint32_t first_line; /* first line of a Python function; 0: not known */
 	enum frame_class class;
 	bool is_program;           /* code of a recorded process's executable, not of a library */
 	bool is_trampoline;        /* a Python function, identified by its perf trampoline
 				      (PYTHONPERFSUPPORT) */
-	bool is_unnamed;           /* function is only "[module]+offset" */
+	bool is_unnamed;           /* function is only "[module]+its start", or +the address */
 	uint32_t module_string;    /* path of the file of native code; 0: none */
 	const char *kernel_module; /* the module of an OS kernel function, such as "[xe]"; NULL: no
 				      module, or not known */
@@ -70,6 +72,11 @@ int frames_of_frame(struct frames *frames, uint32_t frame, const struct frame_na
  * code of the program or of a library outside of the system's folders. The native code of a Python
  * interpreter and headers of the system do not count. */
 bool frames_is_own(const struct frames *frames, const struct frame_name *name);
+
+/* Path of the file of native code; "": none. */
+const char *frames_module(const struct frames *frames, const struct frame_name *name);
+/* Whether this is native code of a Python interpreter. */
+bool frames_is_interpreter(const struct frames *frames, const struct frame_name *name);
 
 /* The user's own innermost function; otherwise the innermost Python function, then the innermost
  * function of all. NULL if count is 0. */

@@ -19,6 +19,19 @@
 
 struct super_block {
 	__u32 s_dev;
+	unsigned long s_magic;
+} KERNEL_TYPE;
+
+struct qstr {
+	const unsigned char *name;
+} KERNEL_TYPE;
+
+struct dentry {
+	struct qstr d_name;
+} KERNEL_TYPE;
+
+struct path {
+	struct dentry *dentry;
 } KERNEL_TYPE;
 
 struct inode {
@@ -40,6 +53,7 @@ typedef struct {
 
 struct file {
 	struct inode *f_inode;
+	struct path f_path;
 	void *private_data;
 	atomic64_t f_count; /* until then */
 	file_ref_t f_ref;

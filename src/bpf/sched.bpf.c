@@ -39,6 +39,7 @@ enum {
 	BLOCK_DEVICE = 0060000,
 	CHARACTER_DEVICE = 0020000,
 	SOCKET = 0140000,
+	ANONYMOUS_FILES = 0x09041934, /* file system of eventfd(2), timerfd_create(2), … */
 	FAMILY_INET = 2,
 	FAMILY_INET6 = 10,
 };
@@ -143,19 +144,29 @@ static __always_inline bool is_of_file(long call)
 	case 45:  /* recvfrom */
 	case 46:  /* sendmsg */
 	case 47:  /* recvmsg */
+	case 72:  /* fcntl */
 	case 73:  /* flock */
 	case 74:  /* fsync */
 	case 75:  /* fdatasync */
 	case 77:  /* ftruncate */
 	case 217: /* getdents64 */
+	case 221: /* fadvise64 */
+	case 242: /* mq_timedsend */
+	case 243: /* mq_timedreceive */
 	case 275: /* splice */
+	case 276: /* tee */
+	case 277: /* sync_file_range */
+	case 278: /* vmsplice */
 	case 285: /* fallocate */
 	case 288: /* accept4 */
 	case 295: /* preadv */
 	case 296: /* pwritev */
 	case 299: /* recvmmsg */
+	case 306: /* syncfs */
 	case 307: /* sendmmsg */
 	case 326: /* copy_file_range */
+	case 327: /* preadv2 */
+	case 328: /* pwritev2 */
 		return true;
 	default:
 		return false;
@@ -177,6 +188,13 @@ static __always_inline void find_peer(struct kernel_out *record, const struct so
 	else if (record->family == FAMILY_INET6 &&
 		 bpf_core_field_exists(sock->__sk_common.skc_v6_daddr))
 		bpf_core_read(record->peer, sizeof(record->peer), &sock->__sk_common.skc_v6_daddr);
+}
+
+/* "[eventfd]" of a file without a place in a file system. */
+static __always_inline void find_name(struct kernel_out *record, const struct file *file)
+{
+	bpf_probe_read_kernel_str(record->file_name, sizeof(record->file_name),
+				  BPF_CORE_READ(file, f_path.dentry, d_name.name));
 }
 
 /* The file, or its file system, of an open descriptor of this thread, which is the current one. */
@@ -202,6 +220,8 @@ static __always_inline void find_file(struct kernel_out *record, const struct ta
 				      : BPF_CORE_READ(inode, i_sb, s_dev);
 	if (type == SOCKET)
 		find_peer(record, BPF_CORE_READ(file, private_data));
+	else if (BPF_CORE_READ(inode, i_sb, s_magic) == ANONYMOUS_FILES)
+		find_name(record, file);
 }
 
 /* A number that changes with the process's mappings. Before Linux 6.13 it changes with libraries

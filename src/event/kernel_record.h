@@ -79,7 +79,11 @@ struct kernel_out {
 	__u8 socket_type; /* socket: SOCK_STREAM, … */
 	__u16 own_port;   /* socket of AF_INET or AF_INET6; 0: not bound */
 	__u16 peer_port;  /* 0: not connected */
-	__u8 peer[16];    /* its address: 4 bytes of AF_INET, or 16 of AF_INET6 */
+	union {
+		__u8 peer[16]; /* its address: 4 bytes of AF_INET, or 16 of AF_INET6 */
+		char file_name[KERNEL_NAME_BYTES]; /* no socket: "[eventfd]", "inotify", … of a
+						      file without a file system */
+	};
 	__u64 file_inode; /* inode number of the call's file */
 	__u64 fault_address;
 	__u32 mappings; /* a number that changes when the process's mappings change; only for waits

@@ -127,7 +127,7 @@ static int add_sample(const struct report *report, const struct analysis_sample 
 	int error = 0;
 
 	for (size_t i = 0; i < count && !error; i++) {
-		error = find_row(rows, names[i].function, &row);
+		error = find_row(rows, names[i].place, &row);
 		if (!error && row->last != number + 1) {
 			row->last = number + 1;
 			row->total = add_saturated(row->total, sample->weight);

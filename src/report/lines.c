@@ -94,7 +94,7 @@ static struct line find_place(const struct report *report, uint32_t stack)
 		line.line = best->line;
 	}
 	if (count)
-		line.function = best ? best->function : names[count - 1].function;
+		line.function = best ? best->function : names[count - 1].place;
 	else
 		line.function = frames_none(report->frames);
 	return line;

@@ -26,12 +26,14 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/file/regular_file.h"
 #include "base/hash.h"
 #include "base/string.h"
 #include "symbol/demangle.h"
 #include "symbol/elf/build_id.h"
 #include "symbol/elf/object.h"
 #include "symbol/elf/units.h"
+#include "symbol/elf/unwind_table.h"
 #include "symbol/search.h"
 
 #define VDSO       "[vdso]"
@@ -50,10 +52,11 @@ struct file {
 	size_t image_size;
 	uint64_t used; /* an image: number of the last lookup */
 	char *found_path;
-	bool is_open, is_replaced, has_units;
+	bool is_open, is_replaced, has_units, has_table;
 	bool is_refused;            /* its build id is invalid: nothing is searched */
 	struct object *object;      /* NULL: not found */
 	struct units *units;        /* NULL: no debug information */
+	struct unwind_table *table; /* with the functions that have no names; NULL: none */
 	struct hash_map answers[2]; /* address -> struct symbol, by is_return_address */
 };
 
@@ -108,9 +111,11 @@ static void close_file(struct file *file)
 {
 	units_free(file->units);
 	object_close(file->object);
+	unwind_table_close(file->table);
 	file->units = NULL;
 	file->object = NULL;
-	file->is_open = file->has_units = false;
+	file->table = NULL;
+	file->is_open = file->has_units = file->has_table = false;
 }
 
 static void file_free(struct file *file)
@@ -462,6 +467,30 @@ static bool is_piece(const struct object_symbol *symbol, const char *name)
 	       symbol->name[length] == '.';
 }
 
+/* Device code has no unwind table of this machine, and the vdso has symbols. */
+static void open_table(struct file *file)
+{
+	auto_close int fd = -1;
+
+	file->has_table = true;
+	if (file->image || !file->found_path)
+		return;
+	fd = regular_file_open(file->found_path);
+	if (fd < 0 || unwind_table_open(fd, &file->table))
+		file->table = NULL;
+}
+
+/* The start of a function without a name, by the unwind table, which stripped files keep. */
+static void find_start(struct file *file, uint64_t address, struct symbol_frame *frame)
+{
+	struct unwind_part part;
+
+	if (!file->has_table)
+		open_table(file);
+	frame->has_offset = file->table && unwind_table_find_part(file->table, address, &part);
+	frame->offset = frame->has_offset ? part.begin : 0;
+}
+
 /* A function that is not inlined. A symbol that starts at the same address is preferred to the
  * DWARF name: it has a namespace even if DWARF has no linkage name, so a function has the same name
  * with and without debug information. */
@@ -477,7 +506,10 @@ static int name_outermost(struct symbolizer *symbolizer, struct file *file, uint
 	}
 	if (has_symbol && (!name || (symbol.start == start && !is_piece(&symbol, name))))
 		return set_name(symbolizer, file, symbol.name, symbol.length, frame);
-	return name ? set_name(symbolizer, file, name, strlen(name), frame) : 0;
+	if (name)
+		return set_name(symbolizer, file, name, strlen(name), frame);
+	find_start(file, address, frame);
+	return 0;
 }
 
 static int set_file(struct symbolizer *symbolizer, const struct file *file,
@@ -646,6 +678,6 @@ size_t symbol_format(const struct symbol *symbol, size_t frame_index, char *text
 		length = snprintf(text, size, "%s", frame->function);
 	else
 		length = snprintf(text, size, "%s%s%s+0x%" PRIx64, has_brackets ? "" : "[", name,
-				  has_brackets ? "" : "]", symbol->address);
+				  has_brackets ? "" : "]", symbol->address - frame->offset);
 	return length < 0 ? 0 : (size_t)length;
 }

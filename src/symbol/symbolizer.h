@@ -48,7 +48,8 @@ struct symbol_frame {
 	uint32_t line;        /* from 1; 0: unknown */
 	uint32_t column;      /* from 1; 0: unknown */
 	bool is_inlined;      /* into the next frame */
-	/* from the start of the piece of the function that contains the address */
+	/* from the start of the piece of the function that contains the address; known for some
+	 * functions without a name, too */
 	uint64_t offset;
 	bool has_offset;
 };
@@ -96,6 +97,7 @@ void symbolizer_source(struct symbolizer *symbolizer, struct symbol_module *modu
  * long as the symbolizer. */
 size_t symbolizer_notes(const struct symbolizer *symbolizer, const char *const **ret_notes);
 
-/* The function's name, or "[libfoo.so]+0x1234" if it is unknown. Returns the full length, as
+/* The function's name. If it is unknown "[libfoo.so]+0x1234": the start of the function, or the
+ * address itself without has_offset. Returns the full length, as
  * snprintf does. */
 size_t symbol_format(const struct symbol *symbol, size_t frame_index, char *text, size_t size);

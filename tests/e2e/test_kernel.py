@@ -106,16 +106,28 @@ with t.case("lock holders in a convoy"):
     t.true(0.8 * waited < blocked < 1.2 * waited, f"blocked {blocked} of {waited}")
     mostly(device, lambda row: is_mutex(row) and row["holder"]["name"] == "walker", "held")
 
-with t.case("the end of a pipe"):
+with t.case("what another thread writes"):
     need_bpf()
-    device, waited = record("pipe", "pipe", "60", "50")
-    blocked = device["idle_causes"]["blocked"]
-    t.true(0.8 * waited < blocked < 1.2 * waited, f"blocked {blocked} of {waited}")
+    for way, kind in (("pipe", "pipe"), ("eventfd", "event_wait"), ("terminal", "event_wait")):
+        device, waited = record(way, way, "60", "50")
+        blocked = device["idle_causes"]["blocked"]
+        t.true(0.8 * waited < blocked < 1.2 * waited, f"{way}: blocked {blocked} of {waited}")
 
-    def written(row):
-        return row.get("wait") == "read (pipe)" and row.get("wakers", [{}])[0].get("name") == "writer"
+        def written(row):
+            # an interrupt's worker passes a terminal's bytes on
+            return row.get("wait") == f"read ({way})" and (way == "terminal" or row.get("wakers", [{}])[0].get("name") == "writer")
 
-    mostly(device, written, "written")
+        mostly(device, written, "written")
+        first = t.report(t.path(way + ".duet"))["verdict"]["causes"][0]
+        t.equal((first["kind"], first["what"]), (kind, f"read ({way})"), "the verdict")
+
+with t.case("what another thread writes, without BPF"):
+    for way, kind in (("pipe", "pipe"), ("eventfd", "event_wait"), ("terminal", "event_wait")):
+        trace = t.path(f"seen-{way}.duet")
+        recorded = run([DUET, "record", "--collect", "opencl,cpu:nobpf", "-o", trace, "--", program("kernel_waits"), way, "20", "20"], env=SIM)
+        t.equal(recorded.status, 0, f"record: {text(recorded.stderr)}")
+        first = t.report(trace)["verdict"]["causes"][0]
+        t.equal((first["kind"], first["what"]), (kind, f"read ({way})"), way)
 
 with t.case("the process that preempts"):
     need_bpf()

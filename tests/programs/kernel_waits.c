@@ -10,6 +10,8 @@
  *	                                      and sleep with
  *	kernel_waits pipe ROUNDS WRITTEN_MS   for a byte of a pipe, which thread "writer" writes,
  *	                                      and sleeps before
+ *	kernel_waits eventfd ROUNDS WRITTEN_MS   the same with an eventfd
+ *	kernel_waits terminal ROUNDS WRITTEN_MS  the same with a terminal
  *	kernel_waits read ROUNDS FILE         for 64 KiB of a file, past all caches
  *	kernel_waits fault ROUNDS FILE        for 16 pages of a file that is mapped, one by one
  *
@@ -21,9 +23,12 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <termios.h>
 #include <unistd.h>
 
 enum { READ_BYTES = 64 << 10, PAGE_BYTES = 4096, MAPPED_BYTES = 8 << 20, WALKERS = 3 };
@@ -35,7 +40,7 @@ static struct {
 	_Atomic unsigned int wanted, held;
 	_Atomic int over;
 	unsigned int ms;
-	int file, pipe[2];
+	int file, ends[2];
 	volatile const char *mapped;
 } shared = {.lock = PTHREAD_MUTEX_INITIALIZER, .baked = PTHREAD_COND_INITIALIZER};
 
@@ -102,6 +107,7 @@ static void *walk(void *argument)
 
 static void *write_bytes(void *argument)
 {
+	const uint64_t one = 1;
 	unsigned int round = 0;
 
 	prctl(PR_SET_NAME, "writer");
@@ -112,7 +118,7 @@ static void *write_bytes(void *argument)
 		}
 		round++;
 		sleep_ms(shared.ms);
-		if (write(shared.pipe[1], "b", 1) != 1)
+		if (write(shared.ends[1], &one, sizeof(one)) != sizeof(one))
 			perror("write");
 	}
 	return argument;
@@ -124,12 +130,12 @@ __attribute__((noinline)) static void wait_in_convoy(unsigned int round)
 	pthread_mutex_unlock(&shared.lock);
 }
 
-__attribute__((noinline)) static void wait_for_pipe(unsigned int round)
+__attribute__((noinline)) static void wait_for_bytes(unsigned int round)
 {
-	char byte;
+	uint64_t bytes;
 
 	shared.wanted = round;
-	if (read(shared.pipe[0], &byte, 1) != 1)
+	if (read(shared.ends[0], &bytes, sizeof(bytes)) != sizeof(bytes))
 		perror("read");
 }
 
@@ -180,9 +186,14 @@ static const struct {
 	void (*wait)(unsigned int round);
 	void *(*other)(void *argument); /* NULL: a file is waited for */
 	int others;
-} ways[] = {{"mutex", wait_for_mutex, hold, 1},        {"baker", wait_for_bread, bake, 1},
-	    {"convoy", wait_in_convoy, walk, WALKERS}, {"pipe", wait_for_pipe, write_bytes, 1},
-	    {"read", wait_for_disk, NULL, 0},          {"fault", wait_for_pages, NULL, 0}};
+} ways[] = {{"mutex", wait_for_mutex, hold, 1},
+	    {"baker", wait_for_bread, bake, 1},
+	    {"convoy", wait_in_convoy, walk, WALKERS},
+	    {"pipe", wait_for_bytes, write_bytes, 1},
+	    {"eventfd", wait_for_bytes, write_bytes, 1},
+	    {"terminal", wait_for_bytes, write_bytes, 1},
+	    {"read", wait_for_disk, NULL, 0},
+	    {"fault", wait_for_pages, NULL, 0}};
 
 enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
 
@@ -207,6 +218,30 @@ static int open_file(const char *path, int is_mapped)
 	return 1;
 }
 
+static int open_terminal(void)
+{
+	struct termios modes;
+
+	shared.ends[1] = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (shared.ends[1] < 0 || grantpt(shared.ends[1]) || unlockpt(shared.ends[1]))
+		return 0;
+	shared.ends[0] = open(ptsname(shared.ends[1]), O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (shared.ends[0] < 0 || tcgetattr(shared.ends[0], &modes))
+		return 0;
+	cfmakeraw(&modes);
+	return tcsetattr(shared.ends[0], TCSANOW, &modes) == 0;
+}
+
+static int open_ends(const char *way)
+{
+	if (strcmp(way, "terminal") == 0)
+		return open_terminal();
+	if (strcmp(way, "eventfd") != 0)
+		return pipe(shared.ends) == 0;
+	shared.ends[0] = shared.ends[1] = eventfd(0, EFD_CLOEXEC);
+	return shared.ends[0] >= 0;
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t waited_ns = 0, begin_ns;
@@ -222,7 +257,7 @@ int main(int argc, char **argv)
 		return 1;
 	shared.ms = (unsigned int)atoi(argv[3]);
 	work_open(&work);
-	if (pipe(shared.pipe))
+	if (!open_ends(ways[way].name))
 		return 1;
 	for (int i = 0; i < ways[way].others; i++)
 		if (pthread_create(&threads[i], NULL, ways[way].other, NULL))

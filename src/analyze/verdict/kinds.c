@@ -49,28 +49,51 @@ static const struct named_kind system_calls[] = {
 	{"preadv", VERDICT_FILE_READ},
 	{"preadv2", VERDICT_FILE_READ},
 	{"openat", VERDICT_FILE_READ},
+	{"openat2", VERDICT_FILE_READ},
 	{"open", VERDICT_FILE_READ},
+	{"access", VERDICT_FILE_READ},
+	{"faccessat", VERDICT_FILE_READ},
+	{"faccessat2", VERDICT_FILE_READ},
+	{"stat", VERDICT_FILE_READ},
+	{"lstat", VERDICT_FILE_READ},
 	{"newfstatat", VERDICT_FILE_READ},
 	{"statx", VERDICT_FILE_READ},
 	{"getdents64", VERDICT_FILE_READ},
 	{"sendfile", VERDICT_FILE_READ},
+	{"splice", VERDICT_FILE_READ},
+	{"tee", VERDICT_FILE_READ},
+	{"vmsplice", VERDICT_FILE_READ},
 	{"fadvise64", VERDICT_FILE_READ},
 	{"write", VERDICT_FILE_WRITE},
 	{"pwrite64", VERDICT_FILE_WRITE},
 	{"writev", VERDICT_FILE_WRITE},
 	{"pwritev", VERDICT_FILE_WRITE},
+	{"pwritev2", VERDICT_FILE_WRITE},
 	{"ftruncate", VERDICT_FILE_WRITE},
 	{"fallocate", VERDICT_FILE_WRITE},
+	{"copy_file_range", VERDICT_FILE_WRITE},
 	{"rename", VERDICT_FILE_WRITE},
+	{"renameat", VERDICT_FILE_WRITE},
+	{"renameat2", VERDICT_FILE_WRITE},
 	{"unlink", VERDICT_FILE_WRITE},
+	{"unlinkat", VERDICT_FILE_WRITE},
+	{"mkdir", VERDICT_FILE_WRITE},
+	{"mkdirat", VERDICT_FILE_WRITE},
+	{"rmdir", VERDICT_FILE_WRITE},
+	{"linkat", VERDICT_FILE_WRITE},
 	{"recvfrom", VERDICT_NETWORK},
 	{"recvmsg", VERDICT_NETWORK},
 	{"recvmmsg", VERDICT_NETWORK},
 	{"sendto", VERDICT_NETWORK},
 	{"sendmsg", VERDICT_NETWORK},
+	{"sendmmsg", VERDICT_NETWORK},
 	{"connect", VERDICT_NETWORK},
 	{"accept", VERDICT_NETWORK},
 	{"accept4", VERDICT_NETWORK},
+	{"msgrcv", VERDICT_MESSAGE},
+	{"msgsnd", VERDICT_MESSAGE},
+	{"mq_timedreceive", VERDICT_MESSAGE},
+	{"mq_timedsend", VERDICT_MESSAGE},
 	{"wait4", VERDICT_CHILD_PROCESS},
 	{"waitid", VERDICT_CHILD_PROCESS},
 	{"vfork", VERDICT_CHILD_PROCESS},
@@ -79,7 +102,9 @@ static const struct named_kind system_calls[] = {
 	{"nanosleep", VERDICT_SLEEP},
 	{"clock_nanosleep", VERDICT_SLEEP},
 	{"sleep", VERDICT_SLEEP},
-	{"pause", VERDICT_SLEEP},
+	{"pause", VERDICT_EVENT_WAIT},
+	{"rt_sigsuspend", VERDICT_EVENT_WAIT},
+	{"rt_sigtimedwait", VERDICT_EVENT_WAIT},
 	{"poll", VERDICT_EVENT_WAIT},
 	{"ppoll", VERDICT_EVENT_WAIT},
 	{"select", VERDICT_EVENT_WAIT},
@@ -88,11 +113,69 @@ static const struct named_kind system_calls[] = {
 	{"epoll_pwait", VERDICT_EVENT_WAIT},
 	{"epoll_pwait2", VERDICT_EVENT_WAIT},
 	{"io_getevents", VERDICT_EVENT_WAIT},
+	{"io_pgetevents", VERDICT_EVENT_WAIT},
 	{"io_uring_enter", VERDICT_EVENT_WAIT},
 	{"page fault", VERDICT_PAGE_FAULT},
 	{"mutex", VERDICT_LOCK},
 	{"futex", VERDICT_LOCK},
+	{"futex_wait", VERDICT_LOCK},
+	{"futex_waitv", VERDICT_LOCK},
+	{"flock", VERDICT_LOCK},
+	{"fcntl", VERDICT_LOCK},
+	{"semop", VERDICT_LOCK},
+	{"semtimedop", VERDICT_LOCK},
 };
+
+/* Objects of system calls for which the thread does not wait as for a file, by the start of the
+ * text in brackets. */
+static const struct named_kind objects[] = {
+	{"pipe", VERDICT_PIPE},
+	{"socket", VERDICT_NETWORK},
+	{"unix socket", VERDICT_NETWORK},
+	{"netlink socket", VERDICT_NETWORK},
+	{"vsock socket", VERDICT_NETWORK},
+	{"raw socket", VERDICT_NETWORK},
+	{"TCP", VERDICT_NETWORK},
+	{"UDP", VERDICT_NETWORK},
+	{"timerfd", VERDICT_SLEEP},
+	{"eventfd", VERDICT_EVENT_WAIT},
+	{"inotify", VERDICT_EVENT_WAIT},
+	{"fanotify", VERDICT_EVENT_WAIT},
+	{"signalfd", VERDICT_EVENT_WAIT},
+	{"userfaultfd", VERDICT_EVENT_WAIT},
+	{"perf_event", VERDICT_EVENT_WAIT},
+	{"terminal", VERDICT_EVENT_WAIT},
+	{"device ", VERDICT_EVENT_WAIT},
+};
+
+/* The same by the function of the OS kernel in which the thread waits. */
+static const struct named_kind object_functions[] = {
+	{"pipe_", VERDICT_PIPE},
+	{"anon_pipe_", VERDICT_PIPE},
+	{"fifo_", VERDICT_PIPE},
+	{"wait_for_partner", VERDICT_PIPE},
+	{"sock_", VERDICT_NETWORK},
+	{"timerfd_", VERDICT_SLEEP},
+	{"eventfd_", VERDICT_EVENT_WAIT},
+	{"inotify_", VERDICT_EVENT_WAIT},
+	{"fanotify_", VERDICT_EVENT_WAIT},
+	{"signalfd_", VERDICT_EVENT_WAIT},
+	{"userfaultfd_", VERDICT_EVENT_WAIT},
+	{"perf_read", VERDICT_EVENT_WAIT},
+	{"tty_", VERDICT_EVENT_WAIT},
+	{"n_tty_", VERDICT_EVENT_WAIT},
+};
+
+/* System calls of descriptors that may be of anything. */
+static const char *const of_anything[] = {"read",     "readv",  "write", "writev",
+					  "sendfile", "splice", "tee",   "vmsplice"};
+
+/* Functions of the OS kernel that read and write files on disks and in memory. */
+static const char *const file_functions[] = {
+	"io_schedule", "filemap_", "folio_",  "generic_file_", "blkdev_",    "ext2_", "ext4_",
+	"xfs_",        "btrfs_",   "f2fs_",   "nfs_",          "nfs4_",      "cifs_", "fuse_",
+	"ceph_",       "ovl_",     "shmem_",  "iomap_",        "__iomap_",   "zfs_",  "squashfs_",
+	"netfs_",      "v9fs_",    "lustre_", "gfs2_",         "page_cache_"};
 
 /* Runtime functions by a part of their name; the first that matches counts. */
 static const struct named_kind calls[] = {
@@ -133,15 +216,46 @@ static const struct named_kind calls[] = {
 /* Functions of VERDICT_BUILD that prepare a build or query its result. */
 static const char *const beside_builds[] = {"CreateProgramWith", "GetProgram"};
 
-/* Functions that wait for the work of another thread, and take a lock only for that. */
+/* Functions that wait for the work of another thread, and take a lock only for that … */
 static const char *const thread_waits[] = {
-	"pthread_cond_",      "sem_wait",    "sem_timedwait", "sem_clockwait", "pthread_join",
-	"condition_variable", "future_base", "barrier_wait",  "__atomic_wait", "pthread_barrier"};
+	"pthread_cond_", "Condvar",       "condition_variable", "future_base",
+	"barrier_wait",  "__atomic_wait", "pthread_barrier",    "CondVar",
+	"aio_suspend",   "pthread_join",  "pthread_timedjoin",  "pthread_clockjoin",
+	"thrd_join",     "cnd_wait",      "cnd_timedwait"};
 
-/* Python modules that wait for another thread. Native functions say nothing there: a Python lock is
- * a semaphore. */
-static const char *const waiting_modules[] = {"threading.py", "queue.py",  "_base.py",
-					      "pool.py",      "thread.py", "synchronize.py"};
+/* … and functions that wait for a lock. */
+static const char *const lock_waits[] = {"mutex",
+					 "Mutex",
+					 "rwlock",
+					 "RwLock",
+					 "lll_lock",
+					 "spin_lock",
+					 "mtx_lock",
+					 "shared_timed",
+					 "lock_slow",
+					 "lock_contended",
+					 "omp_set_lock",
+					 "omp_set_nest_lock",
+					 "GOMP_critical",
+					 "GOMP_atomic_start",
+					 "__kmpc_critical",
+					 "runtime.lock2",
+					 "ObjectMonitor::enter"};
+
+/* A lock of Python's is a semaphore, too. */
+static const char *const semaphores[] = {"sem_wait", "sem_timedwait", "sem_clockwait"};
+
+/* Modules of Python's standard library that wait for another thread. */
+static const char *const waiting_modules[] = {"threading.py",
+					      "queue.py",
+					      "concurrent/futures/_base.py",
+					      "concurrent/futures/thread.py",
+					      "concurrent/futures/process.py",
+					      "multiprocessing/pool.py",
+					      "multiprocessing/synchronize.py"};
+
+/* Runtimes of OpenMP; their threads wait for each other with and without a futex. */
+static const char *const openmp_files[] = {"libgomp.", "libomp.", "libiomp5."};
 
 /* Functions that wait for other ranks of a job, also if they poll. */
 static const char *const rank_waits[] = {"MPI_", "PMPI_", "opal_progress", "ompi_", "ucp_worker"};
@@ -199,48 +313,203 @@ static bool is_call(const char *text, const char *name)
 	       (!text[length] || strncmp(text + length, " (", 2) == 0);
 }
 
-static enum verdict_kind kind_of_file(enum verdict_kind kind, const char *what)
+static enum verdict_kind find_named(const struct named_kind *rows, size_t count, const char *text)
 {
-	if (kind != VERDICT_FILE_READ && kind != VERDICT_FILE_WRITE)
-		return kind;
-	if (strstr(what, " (/")) /* a path, which may contain the words below */
-		return kind;
-	if (strstr(what, "(pipe"))
-		return VERDICT_PIPE;
-	return strstr(what, "socket") || strstr(what, "(TCP") || strstr(what, "(UDP")
-		       ? VERDICT_NETWORK
-		       : kind;
+	for (size_t i = 0; i < count; i++)
+		if (strncmp(text, rows[i].name, strlen(rows[i].name)) == 0)
+			return rows[i].kind;
+	return VERDICT_UNKNOWN;
 }
 
-static bool is_waiting_module(const char *file)
+static bool is_any_object(const char *system_call)
 {
-	for (size_t i = 0; file && i < ARRAY_COUNT(waiting_modules); i++)
-		if (strcmp(path_base(file), waiting_modules[i]) == 0)
+	for (size_t i = 0; i < ARRAY_COUNT(of_anything); i++)
+		if (strcmp(system_call, of_anything[i]) == 0)
 			return true;
 	return false;
 }
 
-/* Whether a thread that sleeps on a futex waits for the work of another thread, not for its lock.
- */
-static bool is_for_work(const struct frame_name *names, size_t count)
+/* The number of frames before those of the OS kernel. */
+static size_t count_user(const struct frame_name *names, size_t count)
 {
-	for (size_t i = count; i-- > 0;)
-		if (names[i].class == FRAME_CLASS_PYTHON)
-			return is_waiting_module(names[i].file);
-	return is_inside(names, count, thread_waits, ARRAY_COUNT(thread_waits), false);
+	while (count && names[count - 1].class == FRAME_CLASS_KERNEL)
+		count--;
+	return count;
 }
 
-enum verdict_kind verdict_kind_of_wait(const char *what, const struct frame_name *names,
-				       size_t count)
+/* The kind by the frames in the OS kernel, which show the call's object; UNKNOWN: they do not. */
+static enum verdict_kind kind_of_kernel(enum verdict_kind kind, const struct frame_name *names,
+					size_t count)
 {
-	enum verdict_kind kind = VERDICT_BLOCKED;
+	enum verdict_kind found = VERDICT_UNKNOWN;
+
+	for (size_t i = count; i-- > count_user(names, count) && found == VERDICT_UNKNOWN;)
+		found = has_any(names[i].function, file_functions, ARRAY_COUNT(file_functions),
+				true)
+				? kind
+				: find_named(object_functions, ARRAY_COUNT(object_functions),
+					     names[i].function);
+	return found;
+}
+
+/* kind: the system call's, if its object is a file. */
+static enum verdict_kind kind_of_file(enum verdict_kind kind, const char *what,
+				      const struct frame_name *names, size_t count)
+{
+	const char *object = strstr(what, " (");
+	enum verdict_kind found;
+
+	if (kind != VERDICT_FILE_READ && kind != VERDICT_FILE_WRITE)
+		return kind;
+	found = object ? find_named(objects, ARRAY_COUNT(objects), object + 2)
+		       : kind_of_kernel(kind, names, count);
+	if (found != VERDICT_UNKNOWN)
+		return found;
+	return object || !is_any_object(what) ? kind : VERDICT_BLOCKED;
+}
+
+/* Whether a file of Python's standard library waits for other threads: "…/lib/python3.11/queue.py".
+ * A program may have its own queue.py. */
+static bool is_waiting_module(const char *file)
+{
+	const char *library = NULL, *module;
+
+	for (const char *at = file; at && (at = strstr(at, "/python3")); at++)
+		library = at;
+	module = library ? strchr(library + 1, '/') : NULL;
+	for (size_t i = 0; module && i < ARRAY_COUNT(waiting_modules); i++)
+		if (strcmp(module + 1, waiting_modules[i]) == 0)
+			return true;
+	return false;
+}
+
+/* Its blocks "with lock:" and "with condition:" wait for the lock itself. */
+static bool is_waiting_function(const struct frame_name *python)
+{
+	static const char enter[] = "__enter__";
+	const size_t length = strlen(python->function);
+
+	return is_waiting_module(python->file) &&
+	       (length < strlen(enter) ||
+		strcmp(python->function + length - strlen(enter), enter) != 0);
+}
+
+static bool is_in_openmp(const struct frames *frames, const struct frame_name *name)
+{
+	return has_any(path_base(frames_module(frames, name)), openmp_files,
+		       ARRAY_COUNT(openmp_files), true);
+}
+
+/* SimpleQueue.get() waits in native code for the thread that puts something into it. */
+static bool is_simple_queue(const struct frames *frames, const struct frame_name *name)
+{
+	return strncmp(name->function, "_queue_SimpleQueue_get", 22) == 0 ||
+	       strncmp(path_base(frames_module(frames, name)), "_queue.", 7) == 0;
+}
+
+enum awaited { AWAITED_UNKNOWN, AWAITED_LOCK, AWAITED_WORK, AWAITED_SEMAPHORE, AWAITED_OPENMP };
+
+static enum awaited awaited_by_name(const char *function)
+{
+	if (has_any(function, semaphores, ARRAY_COUNT(semaphores), false))
+		return AWAITED_SEMAPHORE;
+	if (has_any(function, thread_waits, ARRAY_COUNT(thread_waits), false))
+		return AWAITED_WORK;
+	return has_any(function, lock_waits, ARRAY_COUNT(lock_waits), false) ? AWAITED_LOCK
+									     : AWAITED_UNKNOWN;
+}
+
+/* found: by the functions that this one called. */
+static enum awaited awaited_in(const struct frames *frames, const struct frame_name *name,
+			       enum awaited found)
+{
+	if (found == AWAITED_LOCK || found == AWAITED_WORK)
+		return found;
+	if (is_simple_queue(frames, name))
+		return AWAITED_WORK;
+	if (found == AWAITED_SEMAPHORE || frames_is_interpreter(frames, name))
+		return found;
+	if (found == AWAITED_OPENMP && !is_in_openmp(frames, name))
+		return AWAITED_WORK;
+	if (awaited_by_name(name->function) != AWAITED_UNKNOWN)
+		return awaited_by_name(name->function);
+	return is_in_openmp(frames, name) ? AWAITED_OPENMP : found;
+}
+
+/* Whether a Python function waits by itself: the native code that it called is the interpreter's.
+ */
+static bool is_pythons(const struct frames *frames, const struct frame_name *native, size_t count)
+{
+	static const char *const files[] = {"libc.", "libc-", "libpthread", "_thread.",
+					    "_multiprocessing."};
+
+	for (size_t i = 0; i < count; i++)
+		if (!frames_is_interpreter(frames, &native[i]) &&
+		    !has_any(path_base(frames_module(frames, &native[i])), files,
+			     ARRAY_COUNT(files), true))
+			return false;
+	return true;
+}
+
+/* Whether a thread that sleeps on a futex waits for the work of another thread, not for its lock.
+ * The innermost function that shows it counts. A futex without such a function may be anything of
+ * the program's own, unless its memory is a mutex. */
+static bool is_for_work(const struct frames *frames, const char *what,
+			const struct frame_name *names, size_t count)
+{
+	enum awaited found = AWAITED_UNKNOWN;
+	size_t native = count = count_user(names, count);
+
+	for (; native && names[native - 1].class != FRAME_CLASS_PYTHON; native--)
+		if (count - native < INNER_FRAMES)
+			found = awaited_in(frames, &names[native - 1], found);
+	if (found == AWAITED_LOCK)
+		return false;
+	if (found == AWAITED_WORK || found == AWAITED_OPENMP)
+		return true;
+	if (native && is_pythons(frames, names + native, count - native))
+		return is_waiting_function(&names[native - 1]);
+	return found == AWAITED_SEMAPHORE || strncmp(what, "mutex", 5) != 0;
+}
+
+/* Whether a thread polls in a runtime of OpenMP for its other threads. Its functions have no names
+ * if the file is stripped; those that programs call always have. */
+static bool is_polling(const struct frames *frames, const struct frame_name *names, size_t count)
+{
+	static const char *const polls[] = {"wait", "barrier", "spin", "__kmp_"};
+	const struct frame_name *inner;
+
+	count = count_user(names, count);
+	inner = count ? &names[count - 1] : NULL;
+	return inner && is_in_openmp(frames, inner) &&
+	       (inner->is_unnamed || has_any(inner->function, polls, ARRAY_COUNT(polls), false));
+}
+
+bool verdict_is_futex(const char *what)
+{
+	return is_call(what, "mutex") || is_call(what, "futex") || is_call(what, "futex_wait") ||
+	       is_call(what, "futex_waitv");
+}
+
+static enum verdict_kind kind_of_system_call(const char *what)
+{
+	for (size_t i = 0; i < ARRAY_COUNT(system_calls); i++)
+		if (is_call(what, system_calls[i].name))
+			return system_calls[i].kind;
+	return VERDICT_BLOCKED;
+}
+
+enum verdict_kind verdict_kind_of_wait(const struct frames *frames, const char *what,
+				       const struct frame_name *names, size_t count)
+{
+	enum verdict_kind kind;
 
 	if (analysis_is_gil(what))
 		return VERDICT_PYTHON_GIL;
-	for (size_t i = 0; i < ARRAY_COUNT(system_calls) && kind == VERDICT_BLOCKED; i++)
-		if (is_call(what, system_calls[i].name))
-			kind = kind_of_file(system_calls[i].kind, what);
-	return kind == VERDICT_LOCK && is_for_work(names, count) ? VERDICT_THREAD_WAIT : kind;
+	kind = kind_of_file(kind_of_system_call(what), what, names, count);
+	return verdict_is_futex(what) && is_for_work(frames, what, names, count)
+		       ? VERDICT_THREAD_WAIT
+		       : kind;
 }
 
 enum verdict_kind verdict_kind_of_call(const char *function)
@@ -270,7 +539,8 @@ bool verdict_is_on_processor(enum verdict_kind kind)
 bool verdict_is_for_thread(enum verdict_kind kind)
 {
 	return kind == VERDICT_PYTHON_GIL || kind == VERDICT_LOCK || kind == VERDICT_THREAD_WAIT ||
-	       kind == VERDICT_PIPE || kind == VERDICT_NETWORK || kind == VERDICT_EVENT_WAIT;
+	       kind == VERDICT_PIPE || kind == VERDICT_MESSAGE || kind == VERDICT_NETWORK ||
+	       kind == VERDICT_EVENT_WAIT;
 }
 
 bool verdict_is_build(const char *function)
@@ -301,20 +571,15 @@ static bool is_wrapper(const char *function, const char *system_call)
 	       (!system_call[length] || strcmp(system_call + length, "64") == 0);
 }
 
-/* Whether the descriptor of a system call may be of a pipe or a socket, by the frames in the
- * kernel. */
-static bool may_be_stream(const char *system_call, const struct frame_name *kernel, size_t count)
+/* Whether the descriptor of a system call may be of another object than a file, by the
+ * frames in the kernel. */
+static bool may_be_other(const char *system_call, const struct frame_name *kernel, size_t count)
 {
-	static const char *const streams[] = {"pipe_", "anon_pipe_", "sock_"};
-	static const char *const either[] = {"read", "write", "readv", "writev"};
-
 	for (size_t i = 0; i < count; i++)
-		if (has_any(kernel[i].function, streams, ARRAY_COUNT(streams), true))
+		if (find_named(object_functions, ARRAY_COUNT(object_functions),
+			       kernel[i].function) != VERDICT_UNKNOWN)
 			return true;
-	for (size_t i = 0; i < ARRAY_COUNT(either); i++)
-		if (strcmp(system_call, either[i]) == 0)
-			return count == 0;
-	return false;
+	return count == 0 && is_any_object(system_call);
 }
 
 static bool is_of_files(enum verdict_kind kind)
@@ -338,10 +603,8 @@ const char *verdict_file_call(const struct frames *frames, const struct frame_na
 			      size_t count)
 {
 	const char *function;
-	size_t user = count;
+	const size_t user = count_user(names, count);
 
-	while (user && names[user - 1].class == FRAME_CLASS_KERNEL)
-		user--;
 	if (!user || names[user - 1].class == FRAME_CLASS_PYTHON ||
 	    names[user - 1].class == FRAME_CLASS_TRUNCATED ||
 	    (frames_is_own(frames, &names[user - 1]) &&
@@ -350,7 +613,7 @@ const char *verdict_file_call(const struct frames *frames, const struct frame_na
 	function = plain_name(names[user - 1].function);
 	for (size_t i = 0; i < ARRAY_COUNT(system_calls); i++)
 		if (is_of_files(system_calls[i].kind) && is_wrapper(function, system_calls[i].name))
-			return may_be_stream(system_calls[i].name, names + user, count - user)
+			return may_be_other(system_calls[i].name, names + user, count - user)
 				       ? ""
 				       : system_calls[i].name;
 	return "";
@@ -378,7 +641,8 @@ static bool is_in_collection(const struct frame_name *names, size_t count)
 	return false;
 }
 
-enum verdict_kind verdict_kind_of_computing(const struct frame_name *names, size_t count)
+enum verdict_kind verdict_kind_of_computing(const struct frames *frames,
+					    const struct frame_name *names, size_t count)
 {
 	static const char *const faults[] = {"asm_exc_page_fault", "exc_page_fault",
 					     "do_user_addr_fault", "handle_mm_fault"};
@@ -387,7 +651,7 @@ enum verdict_kind verdict_kind_of_computing(const struct frame_name *names, size
 		return VERDICT_PAGE_FAULT;
 	if (is_in_collection(names, count))
 		return VERDICT_GARBAGE_COLLECTION;
-	return VERDICT_COMPUTING;
+	return is_polling(frames, names, count) ? VERDICT_THREAD_WAIT : VERDICT_COMPUTING;
 }
 
 bool verdict_is_rank_wait(const struct frame_name *names, size_t count)
@@ -395,7 +659,8 @@ bool verdict_is_rank_wait(const struct frame_name *names, size_t count)
 	return is_inside(names, count, rank_waits, ARRAY_COUNT(rank_waits), true);
 }
 
-static enum verdict_kind kind_of_state(const struct analysis_state *state, const char *what,
+static enum verdict_kind kind_of_state(const struct frames *frames,
+				       const struct analysis_state *state, const char *what,
 				       const struct frame_name *names, size_t count)
 {
 	const bool is_plain = state->doing == CAUSE_ON_CPU || state->doing == CAUSE_BLOCKED;
@@ -408,19 +673,21 @@ static enum verdict_kind kind_of_state(const struct analysis_state *state, const
 	case CAUSE_API_CALL:
 		return verdict_kind_of_call(what);
 	case CAUSE_ON_CPU:
-		return *what ? verdict_kind_of_wait(what, names, count)
-			     : verdict_kind_of_computing(names, count);
+		/* verdict_file_call found the call */
+		return *what ? kind_of_system_call(what)
+			     : verdict_kind_of_computing(frames, names, count);
 	case CAUSE_PREEMPTED:
 		return strcmp(what, SWITCH_CPU_LIMIT) == 0 ? VERDICT_THROTTLED : VERDICT_PREEMPTED;
 	default:
-		return verdict_kind_of_wait(what, names, count);
+		return verdict_kind_of_wait(frames, what, names, count);
 	}
 }
 
-enum verdict_kind verdict_kind_of_state(const struct analysis_state *state, const char *what,
+enum verdict_kind verdict_kind_of_state(const struct frames *frames,
+					const struct analysis_state *state, const char *what,
 					const struct frame_name *names, size_t count)
 {
-	const enum verdict_kind kind = kind_of_state(state, what, names, count);
+	const enum verdict_kind kind = kind_of_state(frames, state, what, names, count);
 
 	if (state->is_full)
 		return VERDICT_COMMAND_BUFFER_FULL;

@@ -20,7 +20,7 @@ void verdict_name_place(const struct frames *frames, const struct frame_name *na
 
 	if (!best || best->class == FRAME_CLASS_TRUNCATED)
 		return;
-	place->function = best->function;
+	place->function = best->place;
 	place->file = best->file;
 	place->line = best->line;
 	place->is_own = frames_is_own(frames, best);

@@ -392,9 +392,10 @@ static int add_state(struct maker *maker, const struct analysis_state *state, bo
 		return -ENOMEM;
 	if (state->doing == CAUSE_ON_CPU)
 		cause.what = verdict_file_call(maker->frames, names, count);
-	cause.kind = verdict_kind_of_state(state, cause.what, names, count);
-	cause.own_kind = cause.kind == VERDICT_PREEMPTED ? verdict_kind_of_computing(names, count)
-							 : cause.kind;
+	cause.kind = verdict_kind_of_state(maker->frames, state, cause.what, names, count);
+	cause.own_kind = cause.kind == VERDICT_PREEMPTED
+				 ? verdict_kind_of_computing(maker->frames, names, count)
+				 : cause.kind;
 	cause.preempted_ns = cause.kind == VERDICT_PREEMPTED ? cause.ns : 0;
 	cause.place.stack = has_place ? state->stack : 0;
 	if (is_seen_inside(state))
@@ -412,7 +413,7 @@ static int add_state(struct maker *maker, const struct analysis_state *state, bo
 								    : add_cause(maker, &cause);
 	if (!verdict_is_for_thread(cause.kind))
 		return add_cause(maker, &cause);
-	if (cause.kind == VERDICT_LOCK && !cause.other_thread)
+	if (cause.kind == VERDICT_LOCK && !cause.other_thread && verdict_is_futex(cause.what))
 		cause.kind = VERDICT_THREAD_WAIT;
 	return add_thread_wait(maker, &cause, state->wait);
 }

@@ -27,6 +27,7 @@ struct frames;
 	X(FILE_SYNC, file_sync)                       \
 	X(NETWORK, network)                           \
 	X(PIPE, pipe)                                 \
+	X(MESSAGE, message)                           \
 	X(CHILD_PROCESS, child_process)               \
 	X(SLEEP, sleep)                               \
 	X(EVENT_WAIT, event_wait)                     \
@@ -65,6 +66,9 @@ enum verdict_kind verdict_kind_of_call(const char *function);
 bool verdict_is_build(const char *function);
 /* Whether the thread was in a call of a runtime. */
 bool verdict_is_call(enum verdict_kind kind);
+
+/* Whether a wait is for a futex, also if the futex is a mutex. */
+bool verdict_is_futex(const char *what);
 
 /* The user's innermost function in a stack. The texts live as long as the frames. */
 struct verdict_place {
@@ -175,13 +179,15 @@ static inline uint64_t verdict_in_scope(const struct verdict *verdict, uint64_t 
 const char *verdict_file_call(const struct frames *frames, const struct frame_name *names,
 			      size_t count);
 /* The kind of a wait for `what`. */
-enum verdict_kind verdict_kind_of_wait(const char *what, const struct frame_name *names,
-				       size_t count);
+enum verdict_kind verdict_kind_of_wait(const struct frames *frames, const char *what,
+				       const struct frame_name *names, size_t count);
 /* The kind of a state's time. names: its stack, root first. */
-enum verdict_kind verdict_kind_of_state(const struct analysis_state *state, const char *what,
+enum verdict_kind verdict_kind_of_state(const struct frames *frames,
+					const struct analysis_state *state, const char *what,
 					const struct frame_name *names, size_t count);
 /* The kind of the code that a thread ran on its processor. */
-enum verdict_kind verdict_kind_of_computing(const struct frame_name *names, size_t count);
+enum verdict_kind verdict_kind_of_computing(const struct frames *frames,
+					    const struct frame_name *names, size_t count);
 /* Whether the thread had something to run. */
 bool verdict_is_on_processor(enum verdict_kind kind);
 /* Whether waits of this kind end by the work of another thread of the program. */

@@ -36,88 +36,167 @@
 static const struct {
 	int32_t number;
 	const char *name;
+	bool is_of_file; /* the first argument is the descriptor for which they may wait */
 } calls[] = {
-	{SYS_accept, "accept"},
-	{SYS_accept4, "accept4"},
-	{SYS_clock_nanosleep, "clock_nanosleep"},
-	{SYS_connect, "connect"},
-	{SYS_copy_file_range, "copy_file_range"},
-	{SYS_epoll_pwait, "epoll_pwait"},
-	{SYS_fallocate, "fallocate"},
-	{SYS_fcntl, "fcntl"},
-	{SYS_fdatasync, "fdatasync"},
-	{SYS_flock, "flock"},
-	{SYS_fsync, "fsync"},
-	{SYS_ftruncate, "ftruncate"},
-	{SYS_futex, "futex"},
-	{SYS_io_getevents, "io_getevents"},
-	{SYS_io_uring_enter, "io_uring_enter"},
-	{SYS_ioctl, "ioctl"},
-	{SYS_madvise, "madvise"},
-	{SYS_mmap, "mmap"},
-	{SYS_mprotect, "mprotect"},
-	{SYS_mremap, "mremap"},
-	{SYS_msgrcv, "msgrcv"},
-	{SYS_msgsnd, "msgsnd"},
-	{SYS_msync, "msync"},
-	{SYS_munmap, "munmap"},
-	{SYS_nanosleep, "nanosleep"},
-	{SYS_openat, "openat"},
-	{SYS_ppoll, "ppoll"},
-	{SYS_pread64, "pread64"},
-	{SYS_preadv, "preadv"},
-	{SYS_pselect6, "pselect6"},
-	{SYS_pwrite64, "pwrite64"},
-	{SYS_pwritev, "pwritev"},
-	{SYS_read, "read"},
-	{SYS_readv, "readv"},
-	{SYS_recvfrom, "recvfrom"},
-	{SYS_recvmmsg, "recvmmsg"},
-	{SYS_recvmsg, "recvmsg"},
-	{SYS_restart_syscall, "restart_syscall"},
-	{SYS_rt_sigsuspend, "rt_sigsuspend"},
-	{SYS_rt_sigtimedwait, "rt_sigtimedwait"},
-	{SYS_sched_yield, "sched_yield"},
-	{SYS_semop, "semop"},
-	{SYS_semtimedop, "semtimedop"},
-	{SYS_sendfile, "sendfile"},
-	{SYS_sendmmsg, "sendmmsg"},
-	{SYS_sendmsg, "sendmsg"},
-	{SYS_sendto, "sendto"},
-	{SYS_splice, "splice"},
-	{SYS_sync, "sync"},
-	{SYS_unlinkat, "unlinkat"},
-	{SYS_wait4, "wait4"},
-	{SYS_waitid, "waitid"},
-	{SYS_write, "write"},
-	{SYS_writev, "writev"},
-/* older calls that newer architectures lack */
+	{SYS_accept, "accept", true},
+	{SYS_accept4, "accept4", true},
+	{SYS_clock_nanosleep, "clock_nanosleep", false},
+	{SYS_connect, "connect", true},
+	{SYS_copy_file_range, "copy_file_range", true},
+	{SYS_epoll_pwait, "epoll_pwait", false},
+	{SYS_epoll_pwait2, "epoll_pwait2", false},
+	{SYS_execve, "execve", false},
+	{SYS_execveat, "execveat", false},
+	{SYS_exit_group, "exit_group", false},
+	{SYS_faccessat, "faccessat", false},
+	{SYS_fadvise64, "fadvise64", true},
+	{SYS_fallocate, "fallocate", true},
+	{SYS_fcntl, "fcntl", true},
+	{SYS_fdatasync, "fdatasync", true},
+	{SYS_flock, "flock", true},
+	{SYS_fsync, "fsync", true},
+	{SYS_ftruncate, "ftruncate", true},
+	{SYS_futex, "futex", false},
+	{SYS_getdents64, "getdents64", true},
+	{SYS_io_getevents, "io_getevents", false},
+	{SYS_io_pgetevents, "io_pgetevents", false},
+	{SYS_io_uring_enter, "io_uring_enter", false},
+	{SYS_ioctl, "ioctl", true},
+	{SYS_keyctl, "keyctl", false},
+	{SYS_linkat, "linkat", false},
+	{SYS_madvise, "madvise", false},
+	{SYS_mkdirat, "mkdirat", false},
+	{SYS_mlock, "mlock", false},
+	{SYS_mmap, "mmap", false},
+	{SYS_mprotect, "mprotect", false},
+	{SYS_mq_timedreceive, "mq_timedreceive", true},
+	{SYS_mq_timedsend, "mq_timedsend", true},
+	{SYS_mremap, "mremap", false},
+	{SYS_msgrcv, "msgrcv", false},
+	{SYS_msgsnd, "msgsnd", false},
+	{SYS_msync, "msync", false},
+	{SYS_munmap, "munmap", false},
+	{SYS_nanosleep, "nanosleep", false},
+	{SYS_newfstatat, "newfstatat", false},
+	{SYS_openat, "openat", false},
+	{SYS_ppoll, "ppoll", false},
+	{SYS_pread64, "pread64", true},
+	{SYS_preadv, "preadv", true},
+	{SYS_preadv2, "preadv2", true},
+	{SYS_pselect6, "pselect6", false},
+	{SYS_pwrite64, "pwrite64", true},
+	{SYS_pwritev, "pwritev", true},
+	{SYS_pwritev2, "pwritev2", true},
+	{SYS_read, "read", true},
+	{SYS_readv, "readv", true},
+	{SYS_recvfrom, "recvfrom", true},
+	{SYS_recvmmsg, "recvmmsg", true},
+	{SYS_recvmsg, "recvmsg", true},
+	{SYS_renameat2, "renameat2", false},
+	{SYS_request_key, "request_key", false},
+	{SYS_restart_syscall, "restart_syscall", false},
+	{SYS_rt_sigsuspend, "rt_sigsuspend", false},
+	{SYS_rt_sigtimedwait, "rt_sigtimedwait", false},
+	{SYS_sched_yield, "sched_yield", false},
+	{SYS_semop, "semop", false},
+	{SYS_semtimedop, "semtimedop", false},
+	{SYS_sendfile, "sendfile", true},
+	{SYS_sendmmsg, "sendmmsg", true},
+	{SYS_sendmsg, "sendmsg", true},
+	{SYS_sendto, "sendto", true},
+	{SYS_splice, "splice", true},
+	{SYS_statx, "statx", false},
+	{SYS_sync, "sync", false},
+	{SYS_sync_file_range, "sync_file_range", true},
+	{SYS_syncfs, "syncfs", true},
+	{SYS_tee, "tee", true},
+	{SYS_unlinkat, "unlinkat", false},
+	{SYS_vmsplice, "vmsplice", true},
+	{SYS_wait4, "wait4", false},
+	{SYS_waitid, "waitid", false},
+	{SYS_write, "write", true},
+	{SYS_writev, "writev", true},
+/* older calls that newer architectures lack, and calls that older headers lack */
+#ifdef SYS_access
+	{SYS_access, "access", false},
+#endif
 #ifdef SYS_epoll_wait
-	{SYS_epoll_wait, "epoll_wait"},
+	{SYS_epoll_wait, "epoll_wait", false},
+#endif
+#ifdef SYS_faccessat2
+	{SYS_faccessat2, "faccessat2", false},
+#endif
+#ifdef SYS_futex_wait
+	{SYS_futex_wait, "futex_wait", false},
+#endif
+#ifdef SYS_futex_waitv
+	{SYS_futex_waitv, "futex_waitv", false},
+#endif
+#ifdef SYS_lstat
+	{SYS_lstat, "lstat", false},
+#endif
+#ifdef SYS_mkdir
+	{SYS_mkdir, "mkdir", false},
 #endif
 #ifdef SYS_open
-	{SYS_open, "open"},
+	{SYS_open, "open", false},
+#endif
+#ifdef SYS_openat2
+	{SYS_openat2, "openat2", false},
 #endif
 #ifdef SYS_pause
-	{SYS_pause, "pause"},
+	{SYS_pause, "pause", false},
 #endif
 #ifdef SYS_poll
-	{SYS_poll, "poll"},
+	{SYS_poll, "poll", false},
+#endif
+#ifdef SYS_process_madvise
+	{SYS_process_madvise, "process_madvise", false},
+#endif
+#ifdef SYS_rename
+	{SYS_rename, "rename", false},
+#endif
+#ifdef SYS_renameat
+	{SYS_renameat, "renameat", false},
+#endif
+#ifdef SYS_rmdir
+	{SYS_rmdir, "rmdir", false},
 #endif
 #ifdef SYS_select
-	{SYS_select, "select"},
+	{SYS_select, "select", false},
+#endif
+#ifdef SYS_stat
+	{SYS_stat, "stat", false},
+#endif
+#ifdef SYS_unlink
+	{SYS_unlink, "unlink", false},
 #endif
 #ifdef SYS_vfork
-	{SYS_vfork, "vfork"},
+	{SYS_vfork, "vfork", false},
 #endif
 };
 
+static size_t find_call(const struct blocked_place *place)
+{
+	size_t i = 0;
+
+	while (i < ARRAY_COUNT(calls) && calls[i].number != place->call)
+		i++;
+	return i;
+}
+
 const char *blocked_call_name(const struct blocked_place *place)
 {
-	for (size_t i = 0; i < ARRAY_COUNT(calls); i++)
-		if (calls[i].number == place->call)
-			return calls[i].name;
-	return NULL;
+	const size_t call = find_call(place);
+
+	return call < ARRAY_COUNT(calls) ? calls[call].name : NULL;
+}
+
+bool blocked_has_descriptor(const struct blocked_place *place)
+{
+	const size_t call = find_call(place);
+
+	return call < ARRAY_COUNT(calls) && calls[call].is_of_file;
 }
 
 bool blocked_is_futex(const struct blocked_place *place)

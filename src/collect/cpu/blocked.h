@@ -42,6 +42,8 @@ enum thread_place blocked_find(struct process_reader *reader, uint32_t pid, uint
 
 /* Name of the system call ("futex"); NULL: not known. */
 const char *blocked_call_name(const struct blocked_place *place);
+/* Whether place->argument is the descriptor of the file for which the thread may wait. */
+bool blocked_has_descriptor(const struct blocked_place *place);
 /* Whether the thread sleeps on a futex; place->argument is then the futex's address. */
 bool blocked_is_futex(const struct blocked_place *place);
 

@@ -237,6 +237,7 @@ void cpu_close(void *state)
 			  switch_causes_each_second(cpu, UINT64_MAX));
 	switch_causes_close(cpu);
 	free(cpu->blocked.threads);
+	string_table_fini(&cpu->blocked.files);
 	free(cpu->polled.threads);
 	process_tree_fini(&cpu->polled.process_tree);
 	cpu_count_last_losses(cpu);

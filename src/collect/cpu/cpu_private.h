@@ -208,9 +208,10 @@ struct cpu_blocked {
 	struct ahead_wait found[CPU_AHEAD]; /* … and the last waits that were inspected */
 	size_t found_count;
 	bool has_tried;
-	bool can_look;       /* children of ours may be inspected (blocked_try) … */
-	uint64_t closed;     /* … number of other processes that may not be inspected */
-	bool is_reported[2]; /* … the first one: [0] refused by a rule, [1] by itself */
+	bool can_look;             /* children of ours may be inspected (blocked_try) … */
+	uint64_t closed;           /* … number of other processes that may not be inspected */
+	bool is_reported[2];       /* … the first one: [0] refused by a rule, [1] by itself */
+	struct string_table files; /* calls with the files that looks found */
 	struct blocked_look look;
 };
 

@@ -12,9 +12,15 @@
  */
 #include "collect/cpu/cpu_private.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "collect/guest/stacks.h"
 #include "collect/host_clocks.h"
+#include "collect/kernel/fd_describe.h"
 #include "collect/stack/memory_map.h"
+
+enum { MAX_FILES = 512 }; /* a program may read any number of files */
 
 /* ---- stacks ---------------------------------------------------------------------------------- */
 
@@ -140,10 +146,31 @@ uint32_t cpu_bpf_stack(struct cpu *cpu, struct process *process, uint32_t tid,
 	return walk_stack(cpu, &walk);
 }
 
+/* "read (eventfd)"; "read" if BPF records name the file anyway, or for the files beyond the limit.
+ * 0: the call is not known. */
+static uint32_t call_string(struct cpu *cpu, uint32_t pid, uint32_t tid)
+{
+	const struct blocked_place *place = &cpu->blocked.look.place;
+	const char *call = blocked_call_name(place);
+	char words[512], text[600];
+
+	if (!call)
+		return 0;
+	if (cpu->who.is_ready || !blocked_has_descriptor(place) ||
+	    !descriptor_words(pid, tid, (uint32_t)place->argument, words, sizeof(words)))
+		return recording_string(cpu->recording, call);
+	snprintf(text, sizeof(text), "%s (%s)", call, words);
+	if (!string_table_find(&cpu->blocked.files, text, strlen(text)) &&
+	    (cpu->blocked.files.count >= MAX_FILES ||
+	     !string_table_add(&cpu->blocked.files, text, strlen(text))))
+		return recording_string(cpu->recording, call);
+	return recording_string(cpu->recording, text);
+}
+
 /* The cause of a wait: the name of its system call, or "Python GIL" if the futex address lies in
  * the interpreter's lock. */
-static const char *find_cause(struct cpu *cpu, struct process *process, uint32_t tid,
-			      struct cpu_wait *wait)
+static uint32_t find_cause(struct cpu *cpu, struct process *process, uint32_t tid,
+			   struct cpu_wait *wait)
 {
 	const struct blocked_place *place = &cpu->blocked.look.place;
 	const struct cpu_futex futex = {
@@ -154,7 +181,8 @@ static const char *find_cause(struct cpu *cpu, struct process *process, uint32_t
 		blocked_is_futex(place) && cpu_python_lock(cpu, process, &futex, &lock);
 	wait->holder = lock.holder;
 	wait->lock_switches = lock.switches;
-	return wait->is_interpreters ? SWITCH_PYTHON_LOCK : blocked_call_name(place);
+	return wait->is_interpreters ? recording_string(cpu->recording, SWITCH_PYTHON_LOCK)
+				     : call_string(cpu, process->row.pid, tid);
 }
 
 bool cpu_look_at_blocked(struct cpu *cpu, struct process *process, uint32_t tid,
@@ -162,7 +190,6 @@ bool cpu_look_at_blocked(struct cpu *cpu, struct process *process, uint32_t tid,
 {
 	struct cpu_wait wait = {0};
 	enum thread_place place;
-	const char *cause;
 
 	if (process->is_closed)
 		return false;
@@ -172,8 +199,7 @@ bool cpu_look_at_blocked(struct cpu *cpu, struct process *process, uint32_t tid,
 	if (place != THREAD_WAITS)
 		return false;
 	wait.stack = blocked_stack(cpu, process, tid);
-	cause = find_cause(cpu, process, tid, &wait);
-	wait.wait_string = cause ? recording_string(cpu->recording, cause) : 0;
+	wait.wait_string = find_cause(cpu, process, tid, &wait);
 	*ret_wait = wait;
 	return true;
 }

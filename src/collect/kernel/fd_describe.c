@@ -3,7 +3,7 @@
  * collect/kernel/fd_describe.c - text for the object that a system call waits for
  *
  * Runs in:  the recorder
- * Gets:     the BPF program's record of the call's file
+ * Gets:     the BPF program's record of the call's file, or a descriptor
  * Gives:    text for reports
  * Owns:     nothing
  * Fails:    returns false
@@ -13,6 +13,7 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/major.h>
 #include <linux/types.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "collect/kernel/device_names.h"
 
 enum {
@@ -43,6 +45,12 @@ static uint32_t type_of(const struct kernel_out *out)
 static uint32_t device_of(const struct kernel_out *out)
 {
 	return waits_for_disk(out) ? out->disk : out->file_device;
+}
+
+/* A file without a place in a file system, such as an eventfd. */
+static bool is_anonymous(const struct kernel_out *out)
+{
+	return !waits_for_disk(out) && (out->file_mode & S_IFMT) != S_IFSOCK && out->file_name[0];
 }
 
 /* The service is the side whose port was not assigned for this connection. */
@@ -70,7 +78,7 @@ uint64_t file_words_key(const struct kernel_out *out)
 	const uint64_t object = (uint64_t)type << 32 | (type == S_IFSOCK ? socket : device_of(out));
 	uint64_t peer[2] = {0};
 
-	if (type == S_IFSOCK && !is_ours)
+	if (is_anonymous(out) || (type == S_IFSOCK && !is_ours))
 		memcpy(peer, out->peer, sizeof(peer));
 	return mixed(mixed(mixed(mixed((uint64_t)out->call, object), peer[0]), peer[1]), 0);
 }
@@ -127,6 +135,33 @@ static void name_socket(const struct kernel_out *out, char *ret_text, size_t siz
 	}
 }
 
+/* "eventfd" of "[eventfd]". */
+static void name_anonymous(const char *name, char *ret_text, size_t size)
+{
+	name += *name == '[';
+	snprintf(ret_text, size, "%.*s", (int)strcspn(name, "]"), name);
+}
+
+/* /dev/pts has no entries in /sys. */
+static bool is_terminal(uint32_t device)
+{
+	const uint32_t number = device >> MINOR_BITS;
+
+	return number == TTY_MAJOR || number == TTYAUX_MAJOR ||
+	       (number >= UNIX98_PTY_MASTER_MAJOR &&
+		number < UNIX98_PTY_SLAVE_MAJOR + UNIX98_PTY_MAJOR_COUNT);
+}
+
+static bool name_character(uint32_t device, char *ret_text, size_t size)
+{
+	if (is_terminal(device)) {
+		snprintf(ret_text, size, "terminal");
+		return true;
+	}
+	return device && device_name_character(device >> MINOR_BITS,
+					       device & ((1U << MINOR_BITS) - 1), ret_text, size);
+}
+
 /* The inode of an open descriptor, which the kernel shows since Linux 5.14; 0: not known. */
 static uint64_t inode_of(uint32_t pid, uint32_t descriptor)
 {
@@ -166,6 +201,10 @@ bool file_words(uint32_t pid, const struct kernel_out *out, char *ret_text, size
 {
 	const uint32_t device = device_of(out), minor = device & ((1U << MINOR_BITS) - 1);
 
+	if (is_anonymous(out)) {
+		name_anonymous(out->file_name, ret_text, size);
+		return true;
+	}
 	switch (type_of(out)) {
 	case S_IFIFO:
 		snprintf(ret_text, size, "pipe");
@@ -174,8 +213,83 @@ bool file_words(uint32_t pid, const struct kernel_out *out, char *ret_text, size
 		name_socket(out, ret_text, size);
 		return true;
 	case S_IFCHR:
-		return device && device_name_character(device >> MINOR_BITS, minor, ret_text, size);
+		return name_character(device, ret_text, size);
 	default:
 		return device && device_name(pid, device >> MINOR_BITS, minor, ret_text, size);
 	}
+}
+
+/* ---- without BPF ----------------------------------------------------------------------------- */
+
+/* The OS kernel's function in which a thread sleeps; "": not known. */
+static void read_place(uint32_t pid, uint32_t tid, char *ret_text, size_t size)
+{
+	char path[64];
+	ssize_t length;
+	int file;
+
+	ret_text[0] = '\0';
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/wchan", pid, tid);
+	file = open(path, O_RDONLY | O_CLOEXEC);
+	if (file < 0)
+		return;
+	length = read(file, ret_text, size - 1);
+	close(file);
+	ret_text[length > 0 ? length : 0] = '\0';
+}
+
+/* A pipe may have a path. stat(2) would reveal it too, but file systems may not answer. */
+static bool is_in_pipe(uint32_t pid, uint32_t tid)
+{
+	char place[128];
+
+	read_place(pid, tid, place, sizeof(place));
+	return strncmp(place, "pipe_", 5) == 0 || strncmp(place, "anon_pipe_", 10) == 0 ||
+	       strncmp(place, "fifo_", 5) == 0;
+}
+
+/* A path below /dev: a terminal, another device, or a file in memory. */
+static void name_in_dev(const char *path, char *ret_text, size_t size)
+{
+	static const char *const terminals[] = {"pts/", "tty", "ptmx", "console"};
+	static const char *const files[] = {"shm/", "mqueue/", "hugepages/"};
+	const char *name = path + strlen("/dev/");
+
+	for (size_t i = 0; i < ARRAY_COUNT(files); i++)
+		if (strncmp(name, files[i], strlen(files[i])) == 0) {
+			snprintf(ret_text, size, "%s", path);
+			return;
+		}
+	for (size_t i = 0; i < ARRAY_COUNT(terminals); i++)
+		if (strncmp(name, terminals[i], strlen(terminals[i])) == 0) {
+			snprintf(ret_text, size, "terminal");
+			return;
+		}
+	snprintf(ret_text, size, "device %s", name);
+}
+
+bool descriptor_words(uint32_t pid, uint32_t tid, uint32_t descriptor, char *ret_text, size_t size)
+{
+	static const char anonymous[] = "anon_inode:";
+	char path[64], target[512];
+	ssize_t length;
+
+	snprintf(path, sizeof(path), "/proc/%u/fd/%u", pid, descriptor);
+	length = readlink(path, target, sizeof(target) - 1);
+	if (length <= 0 || (size_t)length == sizeof(target) - 1)
+		return false;
+	target[length] = '\0';
+	if (strncmp(target, anonymous, strlen(anonymous)) == 0)
+		name_anonymous(target + strlen(anonymous), ret_text, size);
+	else if (strncmp(target, "socket:", 7) == 0)
+		snprintf(ret_text, size, "socket");
+	else if (strncmp(target, "pipe:", 5) == 0)
+		snprintf(ret_text, size, "pipe");
+	else if (strncmp(target, "/dev/", 5) == 0)
+		name_in_dev(target, ret_text, size);
+	else if (*target == '/')
+		snprintf(ret_text, size, "%s", is_in_pipe(pid, tid) ? "pipe" : target);
+	else
+		return false;
+	return true;
 }

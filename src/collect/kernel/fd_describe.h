@@ -18,6 +18,12 @@ uint64_t file_words_key(const struct kernel_out *out);
  * still is that file. Only /proc is read, so a file system that does not answer cannot block. */
 bool file_path(uint32_t pid, const struct kernel_out *out, char *ret_text, size_t size);
 
-/* Writes "disk sda1", "ext4 at /home", "pipe", "unix socket", "TCP, port 443 of 10.0.0.5" or
- * "device dri/renderD128". pid: the process whose mounts are used. False: no text. */
+/* Writes "disk sda1", "ext4 at /home", "pipe", "unix socket", "TCP, port 443 of 10.0.0.5",
+ * "eventfd", "terminal" or "device dri/renderD128". pid: the process whose mounts are used. False:
+ * no text. */
 bool file_words(uint32_t pid, const struct kernel_out *out, char *ret_text, size_t size);
+
+/* The same for a descriptor of a thread that waits, from /proc alone: "pipe", "socket", "eventfd",
+ * "terminal", "device dri/renderD128" or the path of a file. False: not known, or it may not be
+ * inspected. */
+bool descriptor_words(uint32_t pid, uint32_t tid, uint32_t descriptor, char *ret_text, size_t size);

@@ -145,6 +145,7 @@ static const char *wait_words(enum verdict_kind kind)
 		[VERDICT_FILE_SYNC] = "waited for data to reach the disk",
 		[VERDICT_NETWORK] = "waited for the network",
 		[VERDICT_PIPE] = "waited for a pipe",
+		[VERDICT_MESSAGE] = "waited for a message",
 		[VERDICT_CHILD_PROCESS] = "waited for a child process",
 		[VERDICT_SLEEP] = "slept",
 		[VERDICT_EVENT_WAIT] = "waited for an event",
@@ -379,6 +380,8 @@ void say_cause(const struct report *report, const struct verdict_cause *cause,
 		say(sentence, " waited");
 		say_in(sentence, "in", &cause->place);
 		say(sentence, " for a lock");
+		if (*cause->what && !verdict_is_futex(cause->what))
+			say(sentence, ", %.*s", SENTENCE_NAME, cause->what);
 		say_holder(report, sentence, cause);
 		return;
 	case VERDICT_THREAD_WAIT:

@@ -2,7 +2,7 @@
  *
  * symbol/elf/unwind_table.c - unwind rules from a program's or library's .eh_frame or .debug_frame
  *
- * Runs in:  the recorder
+ * Runs in:  the recorder, and all commands that read a trace
  * Gets:     an open file, or an image of one; file offsets
  * Gives:    the rule that finds the caller's frame
  * Owns:     the parts of the tables that were read, an index if the file has none, cached answers

@@ -32,11 +32,11 @@ def samples(stack):
     return (f"sample 1 {50000 + i * ROUND_NS} 5000000 stack={stack}" for i in range(ROUNDS - 1))
 
 
-def waits(stack, what):
+def waits(stack, what, end=""):
     for i in range(ROUNDS - 1):
         begin = 30000 + i * ROUND_NS
-        yield f"switch 1 {begin} blocked stack={stack} wait={what}"
-        yield f"switch 1 {begin + AWAY_NS} in"
+        yield f"switch 1 {begin} blocked stack={stack} wait={what.replace(' ', '%20')}"
+        yield f"switch 1 {begin + AWAY_NS} in {end}"
 
 
 def stack_of(*frames):
@@ -257,5 +257,100 @@ with t.case("a long launch into a deep queue probably waits for room"):
     for count, length in ((900, 200000), (DEEP, 90000)):
         kinds = waits_of(count, length)["devices"][0]["idle_kinds"]["api_call"]
         t.true("call" in kinds and "command_buffer_full" not in kinds, f"{count} commands, {length} ns: {kinds}")
+
+LIBC, STANDARD = "native /usr/lib/libc.so.6 name=", "/usr/lib/python3.11"
+USERS = "python fetch file=/home/u/pool.py line=4"
+OTHER = "thread 2 1 name=worker"
+SEMAPHORE = f"{LIBC}__new_sem_wait_slow64"
+
+
+def kind_of(what, *frames, end="waker=2"):
+    found = causes(OTHER, *stack_of(*frames), *launches(), *waits(2, what, end))[0]
+    t.equal(found[1], (ROUNDS - 1) * AWAY_NS, f"{what}: the whole wait")
+    return found[0]
+
+
+with t.case("a futex is a lock only if a function or its memory shows it"):
+    for what, frames, kind in (
+            ("futex (0x1000)", ("native /home/u/app name=fwait", f"{LIBC}syscall"), "thread_wait"),
+            ("futex (0x1000)", (f"{LIBC}syscall",), "lock"),  # Python's own, in the user's function
+            ("futex (0x1000)", (f"{LIBC}pthread_mutex_lock", f"{LIBC}__lll_lock_wait"), "lock"),
+            ("mutex (0x1000)", (f"{LIBC}syscall",), "lock"),
+            ("futex (0x1000)", (f"{LIBC}pthread_rwlock_rdlock",), "lock"),
+            ("futex (0x1000)", (f"{LIBC}__pthread_clockjoin_ex", f"{LIBC}__futex_abstimed_wait_common"), "thread_wait"),
+            ("futex (0x1000)", (f"{LIBC}pthread_timedjoin_np",), "thread_wait"),
+            ("futex (0x1000)", (f"{LIBC}aio_suspend",), "thread_wait"),
+            ("futex (0x1000)", (f"{LIBC}pthread_cond_wait", f"{LIBC}__pthread_mutex_cond_lock"), "lock"),
+            ("futex (0x1000)", ("native /home/u/app name=std::__future_base::run", f"{LIBC}pthread_mutex_lock"), "lock"),
+            ("futex (0x1000)", ("native /home/u/app name=std::condition_variable::wait(std::unique_lock<std::mutex>&)",), "thread_wait")):
+        t.equal(kind_of(what, *frames), kind, f"{what} {frames}")
+    t.equal(kind_of("mutex (0x1000)", f"{LIBC}pthread_mutex_lock", end=""), "thread_wait", "of an unknown holder")
+
+with t.case("OpenMP: a barrier waits for threads, blocked and polling; a critical section waits for a lock"):
+    runtime = "native /usr/lib/libomp.so.5 name=__kmp_hyper_barrier_release(int)"
+    inner = "native /nowhere/libgomp.so.1.0.0 offset=0x1f823"
+    for frames, kind in (((inner,), "thread_wait"), (("native /nowhere/libgomp.so.1.0.0 name=GOMP_parallel", inner), "thread_wait"),
+                         (("native /nowhere/libgomp.so.1.0.0 name=GOMP_critical_start", inner), "lock"),
+                         ((runtime, f"{LIBC}pthread_yield"), "thread_wait")):
+        t.equal(kind_of("futex (0x1000)", "native /home/u/app name=scale_rows", *frames), kind, f"{frames}")
+    for frame, kind in ((inner, "thread_wait"), (runtime, "thread_wait"),
+                        ("native /usr/lib/libgomp.so.1 name=gomp_team_barrier_wait_end", "thread_wait"),
+                        ("native /usr/lib/libgomp.so.1 name=GOMP_loop_dynamic_next", "computing"),
+                        ("native /nowhere/libother.so offset=0x1f823", "computing")):
+        found = verdict(*stack_of("native /home/u/app name=scale_rows", frame), *launches(), *samples(2))
+        t.equal((found["causes"][0]["kind"], found["causes"][0]["ns"]), (kind, IDLE_NS), frame)
+        t.equal("waited in scale_rows for another thread" in found["text"], kind == "thread_wait", found["text"])
+
+with t.case("Python: modules of the standard library wait for threads, the user's modules with their names for locks"):
+    for frames, kind in (
+            ((USERS, SEMAPHORE), "lock"),
+            (("python get file=/home/u/queue.py line=4", SEMAPHORE), "lock"),
+            (("python get file=/home/u/lib/python3.11/site-packages/x/queue.py line=4", SEMAPHORE), "lock"),
+            ((f"python get file={STANDARD}/queue.py line=4", SEMAPHORE), "thread_wait"),
+            ((f"python wait file={STANDARD}/multiprocessing/pool.py line=4", SEMAPHORE), "thread_wait"),
+            ((f"python wait file={STANDARD}/pool.py line=4", SEMAPHORE), "lock"),
+            ((f"python result file={STANDARD}/concurrent/futures/_base.py line=4", SEMAPHORE), "thread_wait"),
+            ((f"python wait file={STANDARD}/threading.py line=4", SEMAPHORE), "thread_wait"),
+            ((f"python Condition.__enter__ file={STANDARD}/threading.py line=4", SEMAPHORE), "lock"),
+            ((f"python SemLock.__enter__ file={STANDARD}/multiprocessing/synchronize.py line=4",
+              "native /nowhere/_multiprocessing.cpython-311-x86_64-linux-gnu.so offset=0x2e17", SEMAPHORE), "lock"),
+            ((f"python Condition.wait file={STANDARD}/multiprocessing/synchronize.py line=4", SEMAPHORE), "thread_wait"),
+            ((USERS, "native /nowhere/_queue.cpython-311-x86_64-linux-gnu.so offset=0x2c2e", SEMAPHORE), "thread_wait"),
+            ((USERS, "native /usr/bin/python3.13 name=_queue_SimpleQueue_get_impl", SEMAPHORE), "thread_wait"),
+            ((USERS, "native /home/u/ext.so name=join_all", f"{LIBC}__pthread_clockjoin_ex"), "thread_wait"),
+            ((f"python wait file={STANDARD}/threading.py line=4", "native /home/u/ext.so name=f", f"{LIBC}pthread_mutex_lock"), "lock")):
+        t.equal(kind_of("futex (0x1000)", *frames), kind, f"{frames}")
+
+with t.case("reads and writes by their object"):
+    for what, frames, kind in (
+            ("read (eventfd)", (), "event_wait"), ("read (inotify)", (), "event_wait"), ("read (terminal)", (), "event_wait"),
+            ("read (signalfd)", (), "event_wait"), ("read (device input/event3)", (), "event_wait"), ("read (timerfd)", (), "sleep"),
+            ("write (terminal)", (), "event_wait"), ("splice (pipe)", (), "pipe"), ("splice (/data/x)", (), "file_read"),
+            ("read (/data/eventfd (pipe)", (), "file_read"), ("read (/data/x, disk vda)", (), "file_read"), ("read (disk vda)", (), "file_read"),
+            ("read (pipe)", (), "pipe"), ("read (socket)", (), "network"), ("write (unix socket)", (), "network"),
+            ("read (TCP, port 443 of 10.0.0.5)", (), "network"),
+            ("read", (), "blocked"), ("write", (), "blocked"), ("pread64", (), "file_read"),
+            ("read", ("kernel ksys_read", "kernel vfs_read"), "blocked"),
+            ("read", ("kernel vfs_read", "kernel ext4_file_read_iter", "kernel filemap_read", "kernel io_schedule"), "file_read"),
+            ("read", ("kernel vfs_read", "kernel pipe_read", "kernel schedule"), "pipe"),
+            ("read", ("kernel vfs_read", "kernel eventfd_read"), "event_wait"), ("read", ("kernel n_tty_read",), "event_wait"),
+            ("read", ("kernel timerfd_read_iter",), "sleep")):
+        t.equal(kind_of(what, *frames), kind, f"{what} {frames}")
+
+with t.case("other system calls that wait"):
+    for what, kind in (("flock (/data/x.lock, disk vda)", "lock"), ("fcntl", "lock"), ("semop", "lock"), ("semtimedop", "lock"),
+                       ("mq_timedreceive (/q)", "message"), ("mq_timedsend", "message"), ("msgrcv", "message"),
+                       ("rt_sigtimedwait", "event_wait"), ("rt_sigsuspend", "event_wait"), ("pause", "event_wait"),
+                       ("io_pgetevents", "event_wait"), ("sched_yield", "blocked"), ("futex_waitv", "thread_wait"), ("syncfs", "file_sync")):
+        for end in ("waker=2", ""):
+            t.equal(kind_of(what, "native /home/u/app name=wait_here", end=end), kind, f"{what} {end}")
+
+with t.case("stripped code: one cause for a file that is not there"):
+    frames = (*stack_of("native /nowhere/stripped.x offset=0x1a57"), "frame 3 native /nowhere/stripped.x offset=0x1a48", "stack 3 1 3",
+              "frame 4 native /nowhere/other.x offset=0x10", "stack 4 1 4")
+    halves = (f"sample 1 {50000 + i * ROUND_NS} 5000000 stack={4 if i % 5 == 4 else 2 + i % 2}" for i in range(ROUNDS - 1))
+    frames = ("process 2 101 app exe=/nowhere/stripped.x", "process 3 102 app exe=/nowhere/other.x", *frames)
+    found = causes(*frames, *launches(), *halves)
+    t.equal([cause[3] for cause in found if cause[0] == "computing"], ["[stripped.x]", "[other.x]"], f"{found}")
 
 t.end()

@@ -77,6 +77,7 @@ TEST(a_futex)
 
 	CHECK_EQUAL(find(&thread, wait_for_futex, THREAD_WAITS, &place), THREAD_WAITS);
 	CHECK(blocked_is_futex(&place));
+	CHECK(!blocked_has_descriptor(&place));
 	CHECK_EQUAL(place.argument, (uint64_t)(uintptr_t)&waiter.word);
 	CHECK(strcmp(blocked_call_name(&place), "futex") == 0);
 	CHECK_EQUAL(blocked_look(NULL, (uint32_t)getpid(), waiter.tid, &look), THREAD_WAITS);
@@ -187,6 +188,7 @@ TEST(a_read)
 	REQUIRE(pipe(waiter.ends) == 0);
 	CHECK_EQUAL(find(&thread, wait_for_bytes, THREAD_WAITS, &place), THREAD_WAITS);
 	CHECK(!blocked_is_futex(&place));
+	CHECK(blocked_has_descriptor(&place));
 	CHECK_EQUAL(place.argument, (uint64_t)waiter.ends[0]);
 	CHECK(strcmp(blocked_call_name(&place), "read") == 0);
 	CHECK_EQUAL(write(waiter.ends[1], "x", 1), 1);
@@ -194,6 +196,27 @@ TEST(a_read)
 	CHECK(result == &waiter);
 	close(waiter.ends[0]);
 	close(waiter.ends[1]);
+}
+
+TEST(calls_with_a_descriptor)
+{
+	static const struct {
+		int32_t call;
+		const char *name;
+		bool has_descriptor;
+	} wanted[] = {{SYS_mq_timedreceive, "mq_timedreceive", true},
+		      {SYS_flock, "flock", true},
+		      {SYS_preadv2, "preadv2", true},
+		      {SYS_openat, "openat", false},
+		      {SYS_msgrcv, "msgrcv", false}};
+
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		const struct blocked_place place = {.call = wanted[i].call};
+
+		REQUIRE(blocked_call_name(&place));
+		CHECK(strcmp(blocked_call_name(&place), wanted[i].name) == 0);
+		CHECK_EQUAL(blocked_has_descriptor(&place), wanted[i].has_descriptor);
+	}
 }
 
 TEST(nothing)
@@ -215,6 +238,7 @@ int main(void)
 	RUN(files_that_are_kept);
 	RUN(files_of_those_that_ended);
 	RUN(a_read);
+	RUN(calls_with_a_descriptor);
 	RUN(nothing);
 	return harness_end();
 }

@@ -3,13 +3,18 @@
  * tests/unit/collect/test_wait_words.c - words for what threads wait at, from what the kernel knows
  * of it
  */
+#include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "collect/cpu/cpu_private.h"
@@ -105,6 +110,110 @@ TEST(devices)
 	REQUIRE(stat("/proc/self/status", &status) == 0);
 	out = (struct kernel_out){.file_mode = S_IFREG, .file_device = number_of(status.st_dev)};
 	CHECK_TEXT(say(&out), "proc at /proc");
+}
+
+TEST(files_without_a_file_system)
+{
+	struct stat status;
+	struct kernel_out out = {.file_mode = 0600, .file_device = 14, .file_name = "[eventfd]"};
+	const uint64_t key = file_words_key(&out);
+
+	CHECK_TEXT(say(&out), "eventfd");
+	strcpy(out.file_name, "[timerfd]");
+	CHECK_TEXT(say(&out), "timerfd");
+	CHECK(file_words_key(&out) != key);
+	out.file_mode |= S_IFREG; /* since Linux 6.16 */
+	strcpy(out.file_name, "inotify");
+	CHECK_TEXT(say(&out), "inotify");
+	out.head.flags = KERNEL_IO_WAIT;
+	out.disk = number_of(makedev(4000, 1));
+	CHECK_TEXT(say(&out), "");
+	out = (struct kernel_out){.file_mode = S_IFCHR};
+	for (unsigned int major = 135; major < 145; major++) {
+		out.file_device = number_of(makedev(major, 3));
+		CHECK_EQUAL(strcmp(say(&out), "terminal") == 0, major >= 128 && major < 144);
+	}
+	REQUIRE(stat("/dev/tty", &status) == 0);
+	out.file_device = number_of(status.st_rdev);
+	CHECK_TEXT(say(&out), "terminal");
+}
+
+static const char *say_descriptor(int descriptor)
+{
+	return descriptor_words((uint32_t)getpid(), (uint32_t)gettid(), (uint32_t)descriptor, words,
+				sizeof(words))
+		       ? words
+		       : "";
+}
+
+static void check_closing(int descriptor, const char *wanted)
+{
+	REQUIRE(descriptor >= 0);
+	CHECK_TEXT(say_descriptor(descriptor), wanted);
+	close(descriptor);
+	CHECK_TEXT(say_descriptor(descriptor), "");
+}
+
+TEST(descriptors)
+{
+	char path[] = "/tmp/duet-wait-words-XXXXXX";
+	int ends[2];
+
+	REQUIRE(pipe(ends) == 0);
+	check_closing(ends[0], "pipe");
+	close(ends[1]);
+	check_closing(socket(AF_UNIX, SOCK_STREAM, 0), "socket");
+	check_closing(eventfd(0, 0), "eventfd");
+	check_closing(timerfd_create(CLOCK_MONOTONIC, 0), "timerfd");
+	check_closing(inotify_init1(0), "inotify");
+	check_closing(posix_openpt(O_RDWR | O_NOCTTY), "terminal");
+	check_closing(open("/dev/null", O_RDONLY), "device null");
+	check_closing(mkstemp(path), path);
+	unlink(path);
+	CHECK_TEXT(say_descriptor(-100), ""); /* AT_FDCWD */
+}
+
+/* A pipe with a path is a pipe while a thread waits for it. */
+struct fifo_reader {
+	const char *path;
+	_Atomic int file;
+	_Atomic uint32_t tid;
+};
+
+static void *read_fifo(void *argument)
+{
+	struct fifo_reader *reader = argument;
+	char byte;
+
+	reader->file = open(reader->path, O_RDWR);
+	reader->tid = (uint32_t)gettid();
+	return read(reader->file, &byte, 1) == 1 ? reader : NULL;
+}
+
+TEST(pipe_with_a_path)
+{
+	char folder[] = "/tmp/duet-wait-words-XXXXXX", path[64];
+	struct fifo_reader reader = {path};
+	pthread_t thread;
+	bool is_pipe = false;
+
+	REQUIRE(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/fifo", folder);
+	REQUIRE(mkfifo(path, 0600) == 0);
+	REQUIRE(pthread_create(&thread, NULL, read_fifo, &reader) == 0);
+	for (int i = 0; i < 2000 && !is_pipe; i++) {
+		usleep(1000);
+		is_pipe = reader.tid &&
+			  descriptor_words((uint32_t)getpid(), reader.tid, (uint32_t)reader.file,
+					   words, sizeof(words)) &&
+			  strcmp(words, "pipe") == 0;
+	}
+	CHECK(is_pipe);
+	CHECK_EQUAL(write(reader.file, "x", 1), 1);
+	pthread_join(thread, NULL);
+	close(reader.file);
+	unlink(path);
+	rmdir(folder);
 }
 
 /* The path of an open file, unless another file has its descriptor by now. */
@@ -337,6 +446,9 @@ int main(void)
 {
 	RUN(pipes_and_sockets);
 	RUN(devices);
+	RUN(files_without_a_file_system);
+	RUN(descriptors);
+	RUN(pipe_with_a_path);
 	RUN(paths);
 	RUN(requests);
 	RUN(keys);

@@ -231,6 +231,43 @@ TEST(unknown_code)
 	symbolizer_free(symbolizer);
 }
 
+/* Without symbols, the unwind table shows where a function starts. */
+TEST(stripped_file)
+{
+	char path[] = "/tmp/duet-stripped-XXXXXX", command[9000], wanted[64];
+	struct symbol symbol, other;
+	struct fixture fixture;
+	int line = 0, fd = mkstemp(path);
+	struct here here = outer(&line);
+	struct symbol_mapping mapping;
+	struct symbol_module *module;
+
+	REQUIRE(fd >= 0);
+	close(fd);
+	REQUIRE(set_up(&fixture, here.address, &everything));
+	snprintf(command, sizeof(command), "strip -s -R .note.gnu.build-id -o %s %s", path,
+		 fixture.path);
+	if (system(command) != 0)
+		SKIP("no strip");
+	mapping = fixture.mapping;
+	mapping.path = path;
+	mapping.build_id = "";
+	REQUIRE(symbolizer_module(fixture.symbolizer, &mapping, &module) == 0);
+	REQUIRE(symbolizer_lookup(fixture.symbolizer, module, (uint64_t)(uintptr_t)here.address,
+				  true, &symbol) == 0);
+	CHECK(!symbol.frames[0].function);
+	CHECK(symbol.frames[0].has_offset);
+	CHECK_EQUAL(symbol.frames[0].offset, (uintptr_t)here.address - (uintptr_t)outer);
+	REQUIRE(symbolizer_lookup(fixture.symbolizer, module, (uint64_t)(uintptr_t)outer, false,
+				  &other) == 0);
+	CHECK_EQUAL(other.frames[0].offset, 0);
+	snprintf(wanted, sizeof(wanted), "[%s]+0x%" PRIx64, strrchr(path, '/') + 1, other.address);
+	check_format(&symbol, wanted);
+	check_format(&other, wanted);
+	tear_down(&fixture);
+	unlink(path);
+}
+
 TEST(replaced_file)
 {
 	struct symbol_mapping mapping = {.path = "/bin/true", .build_id = "00112233"};
@@ -399,6 +436,7 @@ int main(int argc, char **argv)
 	RUN(less_is_wanted);
 	RUN(the_same_handle_and_the_same_answer);
 	RUN(unknown_code);
+	RUN(stripped_file);
 	RUN(replaced_file);
 	RUN(refused_build_id);
 	RUN(the_vdso);
