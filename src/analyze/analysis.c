@@ -559,6 +559,8 @@ static int sweep_once(struct analysis *analysis, const struct analysis_options *
 	if (!error)
 		error = sweep_make_contradictions(&sweep);
 	if (!error)
+		error = sweep_make_untimed(&sweep);
+	if (!error)
 		error = count_losses(&sweep);
 	if (!error && findings->lost.is_told)
 		findings->lost = find_lost(analysis);
