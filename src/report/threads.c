@@ -259,8 +259,8 @@ int report_by_thread(const struct report *report, struct json_writer *json)
 	table_print(report, &threads_table, &threads_table, TABLE_ROWS(rows.rows, rows.count),
 		    json);
 	if (!rows.count && !json && !model_imported_from(report->model))
-		printf("\nno threads were recorded; the collector cpu records them (duet record "
-		       "--collect cpu)\n");
+		report_put_note(report, "no threads were recorded; the collector cpu records them "
+					"(duet record --collect cpu)");
 	rows_fini(&rows);
 	return 0;
 }
