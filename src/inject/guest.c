@@ -39,7 +39,7 @@ enum {
 	EXPECTED_WAIT_MS = 6000, /* … by this much for a guest that must attach now or never */
 	/* Pause between two searches for a recorder. One takes 20 us; 75 us with cold caches. */
 	LOOK_INTERVAL_MS = 40,
-	REFUSED_INTERVAL_MS = 1000, /* … after a recorder did not want this program */
+	REFUSED_INTERVAL_MS = 1000, /* … after a recorder that gave no rings */
 	MAX_STALLS = 6,
 	/* … after a recorder did not answer; doubled each further time */
 	STALL_INTERVAL_MS = 16000,
@@ -367,8 +367,7 @@ static bool shake_hands(int fd, uint32_t max_ms)
 		debug("off: this program must not read the time stamp counter");
 		set_mode(GUEST_OFF);
 	}
-	/* A recorder that only hangs up is about to end, and the next one may start at once. */
-	guest.is_refused = error == -ENODATA;
+	guest.is_refused = error != 0;
 	/* A recorder that refuses, or hangs up, costs no wait. */
 	if (!error || ring_now_ms() - begin_ms < WELCOME_WAIT_MS / 2)
 		guest.stalls = 0;

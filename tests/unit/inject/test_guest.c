@@ -1336,7 +1336,7 @@ static void program_late_looker(void)
 	EXPECT(guest_is_idle());
 	atomic_store(&shared->number[0], 1);
 	wait_for_stage(1);
-	sleep_ms(1100);
+	sleep_ms(100); /* longer than the pause between two looks */
 	guest_look_for_recorder();
 	EXPECT(say());
 }
@@ -1396,12 +1396,11 @@ TEST(looks_at_most_once_a_second_after_a_refusal)
 	CHECK(looks >= 2 && looks <= 3);
 }
 
-/* 2500 ms / 40 ms, and the first call */
-TEST(looks_again_soon_after_a_hang_up)
+TEST(looks_at_most_once_a_second_after_a_hang_up)
 {
 	int looks = count_looks(NULL);
 
-	CHECK(looks >= 10 && looks <= 64);
+	CHECK(looks >= 2 && looks <= 3);
 }
 
 static void program_is_killed(void)
@@ -1657,7 +1656,7 @@ int main(void)
 	RUN(recorder_killed);
 	RUN(recorder_comes_later);
 	RUN(looks_at_most_once_a_second_after_a_refusal);
-	RUN(looks_again_soon_after_a_hang_up);
+	RUN(looks_at_most_once_a_second_after_a_hang_up);
 	RUN(killed_program_loses_nothing_written);
 #if defined(__x86_64__)
 	RUN(counter_that_must_not_be_read);
