@@ -572,6 +572,8 @@ static int sweep_once(struct analysis *analysis, const struct analysis_options *
 	if (!error)
 		error = sweep_make_contradictions(&sweep);
 	if (!error)
+		error = sweep_make_untimed(&sweep);
+	if (!error)
 		error = count_losses(&sweep);
 	if (!error)
 		error = sweep_make_switch_losses(&sweep);

@@ -414,6 +414,18 @@ static void check_environment(struct doctor *doctor)
 			   "DUET_SESSION is set: duet doctor runs inside a recording");
 }
 
+/* Not needed by duet record -- PROGRAM, so its absence is not a problem. */
+static void check_installed(struct doctor *doctor)
+{
+	auto_free char *file = read_small(doctor, "/etc/profile.d/duet.sh");
+
+	doctor_add(&doctor->opencl, "install", true, false, NULL, "%s",
+		   file && *file ? "programs of new sessions load the guest (duet install --system)"
+				 : "programs that duet did not start do not load the guest, and "
+				   "record -a and -p miss their calls; duet install --system "
+				   "changes that");
+}
+
 static void examine_opencl(struct doctor *doctor)
 {
 	struct probe_result loader;
@@ -427,6 +439,7 @@ static void examine_opencl(struct doctor *doctor)
 	if (has_loader && has_driver)
 		check_devices(doctor, loader.text);
 	doctor_check_guest(&doctor->opencl, OPENCL_GUEST, "");
+	check_installed(doctor);
 	check_environment(doctor);
 }
 

@@ -451,7 +451,7 @@ static int run_info(const struct cli_command *command, int argc, char **argv)
 
 const struct cli_command command_info = {
 	.name = "info",
-	.arguments = "[--json] [--batch [--gen NAME] [--address ADDRESS]] [FILE]",
+	.arguments = "[--json] [--batch [--gen NAME] [--address ADDRESS] [--start ADDRESS]] [FILE]",
 	.summary = "describe a trace (size, rows, processes, devices, damage) or a GPU code object",
 	.run = run_info,
 	.options = info_options,

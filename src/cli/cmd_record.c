@@ -224,6 +224,8 @@ static void print_surprises(const struct session_options *options,
 			WCOREDUMP(result->program_status) ? ", core dumped" : "");
 	if (lacks_calls(options, result))
 		print_no_calls(options, result);
+	if (result->without_guest[0])
+		fprintf(stderr, "duet: %s\n", format_text(result->without_guest).text);
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */

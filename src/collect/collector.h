@@ -78,6 +78,7 @@ struct guest_way {
 	const char *file;         /* file name of their library */
 	uint32_t ring_bytes;      /* per thread, a power of two; 0: the default */
 	const char *runtime;      /* runtime whose calls they record: "ROCm"; NULL: none */
+	const char *library;      /* its library in a program; NULL: not looked for */
 	const char *device_file;  /* exists where the machine has such a device; NULL: unknown */
 	uint32_t calls;           /* option bits that ask for these calls */
 	explain_refusal *explain; /* advice for a refusal; NULL: they report none */

@@ -56,6 +56,8 @@ struct session_result {
 	char note[512];  /* one note for the user; "": none */
 	/* One sentence about processes that the program started and that still run; "": none. */
 	char left[400];
+	/* One sentence about running programs that have no guest (-a); "": none. */
+	char without_guest[400];
 	const char *missed; /* runtime of the note; NULL: that of the first collector */
 };
 

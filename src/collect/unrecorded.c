@@ -92,3 +92,20 @@ void unrecorded_find_left(pid_t program, const char *variable, struct unrecorded
 	if (folder)
 		closedir(folder);
 }
+
+void unrecorded_find_users(const char *library, struct unrecorded_left *ret_left)
+{
+	DIR *folder = opendir("/proc");
+	const struct dirent *entry;
+
+	*ret_left = (struct unrecorded_left){0};
+	while (folder && (entry = readdir(folder))) {
+		const uint32_t pid = (uint32_t)strtoul(entry->d_name, NULL, 10);
+
+		if (pid && pid != (uint32_t)getpid() && proc_maps_word(pid, library) &&
+		    !proc_maps_word(pid, "libduet-"))
+			add_left(ret_left, pid);
+	}
+	if (folder)
+		closedir(folder);
+}

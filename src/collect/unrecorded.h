@@ -19,12 +19,14 @@ extern const char unrecorded_filtered[];
  * the text of find_why. False: it has ended. */
 bool unrecorded_explain(uint32_t pid, const char *(*find_why)(pid_t pid), char *text, size_t size);
 
-/* Processes that were started after `program` with this "NAME=VALUE" in their environment, and that
- * still run. */
+/* Processes that still run. */
 struct unrecorded_left {
 	uint32_t count;
 	uint32_t first_pid;
 	bool has_guest;  /* a guest of duet is loaded into one of them */
 	char names[200]; /* the first few, "NAME (PID), …" */
 };
+/* Finds those that were started after `program` with this "NAME=VALUE" in their environment. */
 void unrecorded_find_left(pid_t program, const char *variable, struct unrecorded_left *ret_left);
+/* Finds those that use this library without a guest of duet. */
+void unrecorded_find_users(const char *library, struct unrecorded_left *ret_left);

@@ -118,7 +118,7 @@ struct guest_thread *guest_enter_first(void);
 struct guest_thread *guest_enter_for(const char *argument, enum session_entered *ret_why);
 
 /* For slow calls (context, queue and program creation) of an idle guest: looks for a recorder, at
- * most once a second, without waiting. */
+ * most 25 times per second, without waiting. */
 void guest_look_for_recorder(void);
 
 static inline uint64_t guest_now(const struct guest_thread *thread)

@@ -300,11 +300,13 @@ int report_by_cpu(const struct report *report, struct json_writer *json)
 	if (count || json)
 		return error;
 	if (model_has_recorded(report->model, "cpu") && !report_is_of_all(report))
-		printf("\nno CPU samples, because the run ended before the first one was due or "
-		       "its threads only waited; duet record -F HZ samples more often\n");
+		report_put_note(report,
+				"no CPU samples, because the run ended before the first one was "
+				"due or its threads only waited; duet record -F HZ samples more "
+				"often");
 	else
-		printf("\nno CPU samples; the collector cpu records them (duet record --collect "
-		       "cpu), but not with -a\n");
+		report_put_note(report, "no CPU samples; the collector cpu records them (duet "
+					"record --collect cpu), but not with -a");
 	return 0;
 }
 

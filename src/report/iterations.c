@@ -157,8 +157,8 @@ int report_put_iterations(const struct report *report)
 	if (timed.count) {
 		put_loop(report, &timed);
 	} else if (report->values->by) {
-		printf("\nno iterations were found: no range and no sequence of launches repeats "
-		       "three times\n");
+		report_put_note(report, "no iterations were found: no range and no sequence of "
+					"launches repeats three times");
 	}
 	error = put_slow_rows(report, &timed);
 	if (timed.count && report->analysis->iterations.is_cut)

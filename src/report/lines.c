@@ -330,6 +330,9 @@ int report_by_wait(const struct report *report, struct json_writer *json)
 	if (find_waits(report, &lines))
 		return -ENOMEM;
 	table_print(report, &waits_table, &waits_table, TABLE_ROWS(lines.rows, lines.count), json);
+	if (!lines.count && !json)
+		report_put_note(report, "no call waited for a device; see CAUSES OF IDLE TIME in "
+					"the report without --by");
 	lines_fini(&lines);
 	return 0;
 }

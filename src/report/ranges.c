@@ -274,9 +274,10 @@ int report_put_ranges(const struct report *report)
 		put_range(report, &tree, range, &widths);
 	table_put_rest(shown, tree.count, "range", "ranges");
 	if (!tree.count && report->values->by)
-		printf("\nno ranges were recorded; a program names them by roctx, NVTX, ITT or "
-		       "libduet, and the collector ranges records them (of a program that another "
-		       "one starts, roctx needs ranges:roctx)\n");
+		report_put_note(report,
+				"no ranges were recorded; a program names them by roctx, NVTX, ITT "
+				"or libduet, and the collector ranges records them (of a program "
+				"that another one starts, roctx needs ranges:roctx)");
 	put_notes(analysis);
 	put_metrics(report, &tree);
 	tree_fini(&tree);

@@ -80,6 +80,8 @@ struct report_widths report_find_widths(const struct report *report, struct repo
 size_t report_name_width(const struct report *report, size_t width);
 /* Prints a line below a table, wrapped. */
 void report_put_hint(const struct report *report, const char *text);
+/* Prints a line in place of a table, wrapped. */
+void report_put_note(const struct report *report, const char *text);
 /* The name of a kernel as the text shows it. */
 const char *report_kernel_name(const struct report *report, const char *name);
 

@@ -249,8 +249,8 @@ int report_by_thread(const struct report *report, struct json_writer *json)
 	if (!error)
 		table_print(report, &threads_table, &threads_table, row_groups_sort(&groups), json);
 	if (!error && !groups.count && !json && !model_imported_from(report->model))
-		printf("\nno threads were recorded; the collector cpu records them (duet record "
-		       "--collect cpu)\n");
+		report_put_note(report, "no threads were recorded; the collector cpu records them "
+					"(duet record --collect cpu)");
 	row_groups_fini(&groups);
 	return error;
 }

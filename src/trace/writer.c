@@ -72,6 +72,20 @@ static void make_private(const struct trace_writer *writer, const struct stat *s
 		fchmod(writer->file.fd, 0600);
 }
 
+/* Whether a recording may replace the content: there is none, or it begins like a trace. */
+static bool is_replaceable(const struct trace_writer *writer, const struct stat *status)
+{
+	uint8_t head[64];
+	ssize_t count;
+	size_t length, size;
+
+	if (!writer->options.only_traces || !S_ISREG(status->st_mode) || !status->st_size)
+		return true;
+	count = pread(writer->file.fd, head, sizeof(head), 0);
+	length = count > 0 ? chunk_length(head, head + count, &size) : 0;
+	return length && chunk_has_prefix(head + length, (size_t)count - length);
+}
+
 static int open_file(struct trace_writer *writer, const char *path)
 {
 	struct stat status;
@@ -90,6 +104,11 @@ static int open_file(struct trace_writer *writer, const char *path)
 	}
 	if (fstat(writer->file.fd, &status))
 		return error_set(-errno, "stat '%s': %s", path, strerror(errno));
+	if (!is_replaceable(writer, &status))
+		return error_set(-EEXIST,
+				 "'%s' is not a trace, and the recording would replace it; choose "
+				 "another name, or remove that file",
+				 path);
 	make_private(writer, &status);
 	writer->file.is_regular = S_ISREG(status.st_mode);
 	writer->file.is_held = writer->file.is_regular && status.st_size > 0;

@@ -31,13 +31,14 @@ struct trace_writer_options {
 	uint64_t flush_ns;      /* max age of an unwritten row; 0: 1 s */
 	int level;              /* zstd level; 0: 1 */
 	bool hold;              /* keep the old content of the file until the first write */
+	bool only_traces;       /* refuse a file with other content than a trace */
 	/* Rows and entities for which it returns false are not written; NULL: all are. */
 	bool (*has_row)(void *context, enum event_kind kind, const void *row);
 	void *context;
 };
 
 /* Creates or truncates `path`, readable by its owner only (0600). Errors: -errno with the path in
- * the error chain; -EBUSY if another writer has it open. */
+ * the error chain; -EBUSY if another writer has it open; -EEXIST with `only_traces`. */
 int trace_writer_open(const char *path, const struct trace_writer_options *options,
 		      struct trace_writer **ret_writer);
 

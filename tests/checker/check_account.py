@@ -218,7 +218,18 @@ class Trace:
                              and other["launch"]["enter"] > row["enter"] and is_in_account(other)]
                 end = min(over + ([row["over"]] if row["over"] else []), default=None)
             found.append((row["enter"], end))
-        return found
+        return found + self.unattached(device)
+
+    def is_older(self, process):
+        """Whether it started before the recording."""
+        return "started" in process and process["started"] + TICK_NS <= self.window()[0]
+
+    def unattached(self, device):
+        """When older processes had no guest yet, which have queues of the device."""
+        processes = [self.things.get("process", {}).get(row["process"]) for row in self.things.get("queue", {}).values()
+                     if row["device"] == device]
+        return [(self.window()[0], process["guest_begin_ns"]) for process in processes
+                if process and "guest_begin_ns" in process and self.is_older(process)]
 
     def kernel_name(self, launch):
         code = self.things.get("code", {}).get(launch["kernel"])
@@ -922,7 +933,7 @@ def contradictions(trace, begin, end, window, report):
         if not row["process"] or not row["code"] or not commands or window and not begin <= row["begin"] < end:
             continue
         process = trace.things["process"].get(row["process"], {})
-        if "started" in process and process["started"] + TICK_NS <= trace.window()[0]:
+        if trace.is_older(process):
             continue  # what it launched before the recording is not known
         first, last = max(row["begin"] - slack, 0), row["end"] + slack
         name = trace.things["code"].get(row["code"], {}).get("name")

@@ -10,6 +10,8 @@ import itertools
 import json
 import mmap
 import os
+import re
+import signal
 import struct
 import subprocess
 import time
@@ -133,6 +135,35 @@ def numbered(*arguments, **more):
         result = about.finish()
         t.equal((result.status, result.stdout), (0, b"running\nended\n"), f"the program ({text(result.stderr)})")
 
+
+def causes(path):
+    """The idle causes of the only device."""
+    return t.readable(path)["devices"][0]["idle_causes"]
+
+
+with t.case("a repeated recording of a running program begins soon"):
+    with numbered(1) as program_:
+        late = []
+        for round_ in range(3):
+            path = t.path(f"soon{round_}.duet")
+            t.equal(run([DUET, "record", "-p", str(program_.pid), "-d", "1", "-o", path]).status, 0, "record")
+            idle = causes(path)
+            late.append(idle["unknown"] + idle["nothing_to_do"])
+        # The guest looks for a recorder every 40 ms; it was every second.
+        t.true(sorted(late)[1] < 400e6, f"time without the program's calls in 1 s: {late}")
+
+with t.case("the time before a late guest attached is unknown, and a note says so"):
+    with numbered(1) as program_:
+        path = t.path("late.duet")
+        os.kill(program_.pid, signal.SIGSTOP)
+        recorder = Running([DUET, "record", "-p", str(program_.pid), "-d", "2.5", "-o", path])
+        time.sleep(1.2)
+        os.kill(program_.pid, signal.SIGCONT)
+        t.equal(recorder.finish(30).status, 0, "record")
+        idle = causes(path)
+        t.true(idle["unknown"] > 400e6 > idle["nothing_to_do"], f"{idle}")
+        shown = text(run([DUET, "report", path]).stdout)
+        t.true(re.search(rf"calls of process {program_.pid} \(numbered\) are known from [0-9.]+ ms on", shown), shown)
 
 with t.case(f"a program that only enqueues, {ROUNDS} times: -p and -a, each recorder stopped"):
     with numbered(1) as program_:

@@ -74,6 +74,11 @@ with t.case("every verb explains itself in 80 columns"):
         for line in text(result.stdout).splitlines():
             t.true(len(line) < 80, f"{verb}: {len(line)} columns: {line}")
 
+with t.case("info: every option is in the usage line"):
+    usage, options = text(duet("info", "--help").stdout).split("\n\n", 1)
+    for option in re.findall(r"^  +(--[a-z]+)", options, re.M):
+        t.true(option in usage or option == "--help", f"{option}: {usage}")
+
 with t.case("every verb refuses an option that it does not know"):
     for verb in verbs():
         result = duet(verb, "--no-such-option")

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """record -a records programs that it did not start; install sets up a machine and restores it."""
 import os
+import re
 import shutil
 import time
 
@@ -64,6 +65,17 @@ with t.case("record -a: one program ran before, one starts during"):
     t.true(during.pid in pids, f"the program that came later is there: {sorted(pids)}")
     t.equal(launches_of(document, during.pid), 150, "launches of the program that came later")
     t.true(launches_of(document, before.pid) >= 30, "launches of the program that ran before")
+
+with t.case("record -a: programs without a guest are named at the end"):
+    t.wanted()
+    running = Running([program("harm"), "renew", "3"])
+    running.wait_line("running")
+    result = run([DUET, "record", "-a", "-d", "1", "-o", t.path("none.duet")])
+    running.finish(30)
+    t.equal(result.status, 0, "status")
+    t.true(re.search(r"^duet: [0-9]+ process(es use| uses) OpenCL without duet's guest: .*\([0-9]+\).*duet install --system", text(result.stderr), re.M),
+           text(result.stderr))
+    t.equal(len(text(result.stderr).splitlines()), 1, "one line")
 
 with t.case("record -a: it ends by SIGINT, and what it recorded is readable"):
     output = t.path("interrupted.duet")

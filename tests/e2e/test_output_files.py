@@ -122,6 +122,20 @@ with t.case("a trace is its owner's alone, also where the file was there"):
     t.equal(run([DUET, "record", "--collect", "system", "-o", path, "--", "true"]).status, 0, "record over it")
     t.equal(oct(mode_of(path)), "0o600", "mode")
 
+with t.case("record replaces a trace and an empty file, and no other file"):
+    t.wanted()
+    record = [DUET, "record", "--collect", "system", "-o"]
+    for content in (SECRET, "x", "x" * 4096):
+        path = write(t.path("notes.txt"), content)
+        result = run([*record, path, "--", "true"])
+        t.equal((result.status, read(path), mode_of(path)), (125, content.encode(), 0o644), text(result.stderr))
+        t.true("notes.txt' is not a trace" in text(result.stderr) and "remove that file" in text(result.stderr), text(result.stderr))
+    path = write(t.path("kept.duet"), "")
+    for what in ("an empty file", "a trace"):
+        t.equal(run([*record, path, "--", "true"]).status, 0, what)
+    t.equal(run([DUET, "report", path]).status, 0, "it is a trace")
+    t.equal(run([*record, "/dev/null", "--", "true"]).status, 0, "a device is written to")
+
 with t.case("what is made of a trace has the mode of the umask, or keeps its own"):
     t.wanted()
     path, before = t.path("made.json"), os.umask(0o027)

@@ -197,6 +197,19 @@ with t.case("no line is wider than the terminal"):
     t.true([line for line in narrow if line.startswith("DEVICES ")][0].rstrip().endswith("of wall"), "the account has its numbers")
     t.true([line for line in narrow if line.startswith("CLOCKS ")][0].rstrip().endswith("violations"), "the clocks have their violations")
 
+with t.case("a table without rows says why, and what was not recorded is named"):
+    path = described("bare.duet", "window 0 100000", "device 1 gpu", "process 1 101 loop", "thread 1 1 name=loop", "queue 1 1",
+                     *[line for i in range(2) for line in (f"launch {i + 1} 1 1 {1000 + i * 40000} {1010 + i * 40000} kernel name=k",
+                       f"execution 1 {i + 1} 1 {1001 + i * 40000} {1011 + i * 40000} {1020 + i * 40000} {2000 + i * 40000}")])
+    for by, words in (("wait", "no call waited for a device; see CAUSES OF IDLE TIME"), ("range", "no ranges were recorded"),
+                      ("cpu", "no CPU samples"), ("thread", "no threads were recorded"), ("iteration", "no iterations were found")):
+        lines = terminal(60, "--by", by, path)
+        t.true(words in " ".join(" ".join(lines).split()), f"--by {by}: {lines}")
+        t.true(all(len(line) <= 60 for line in lines), f"--by {by}: {lines}")
+    words = "no threads were recorded, so what they did is not known; duet record --collect opencl,cpu records them"
+    t.true(words in " ".join(report(path).split()), report(path))
+    t.true("no threads were recorded" not in report(full), "nothing is missing there")
+
 with t.case("host functions are shown in full where there is room"):
     for by in ("cpu", "stack"):
         t.true(any(LONG in line for line in terminal(250, "--by", by, full)), f"--by {by}: 250 columns")

@@ -75,8 +75,7 @@ static void add_queue(struct sweep *sweep, struct contradictions *contradictions
 		*known = (size_t)SEVERAL_DEVICES;
 }
 
-/* Whether a process started before the recording. A process's start time is known to one tick. */
-static bool is_older(const struct analysis *analysis, const struct event_process *process)
+bool sweep_is_older(const struct analysis *analysis, const struct event_process *process)
 {
 	const uint64_t started_ns = model_process_started_ns(analysis->model, process);
 
@@ -102,7 +101,7 @@ int sweep_make_contradictions(struct sweep *sweep)
 		made->busy[i].first_ns = UINT64_MAX;
 	for (size_t i = 0; i <= analysis->processes_count; i++) {
 		made->device_of[i] = (size_t)NO_DEVICE_YET;
-		made->is_older[i] = is_older(analysis, analysis->processes[i].process);
+		made->is_older[i] = sweep_is_older(analysis, analysis->processes[i].process);
 	}
 	for (size_t i = 0; i < analysis->queues_count; i++)
 		add_queue(sweep, made, &analysis->queues[i]);

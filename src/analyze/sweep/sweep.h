@@ -606,6 +606,8 @@ int sweep_release_windows(struct sweep *sweep, uint64_t now_ns);
 
 /* ---- sweep/contradictions.c ---- */
 
+/* Whether a process started before the recording. A process's start time is known to one tick. */
+bool sweep_is_older(const struct analysis *analysis, const struct event_process *process);
 int sweep_make_contradictions(struct sweep *sweep);
 void sweep_contradictions_fini(struct sweep *sweep);
 /* Adds the run time of a command of the account. Commands come in the order of their start. */
@@ -728,6 +730,9 @@ int sweep_thread_called(struct sweep *sweep, size_t thread, const struct event_a
 int sweep_close_threads(struct sweep *sweep);
 
 /* ---- sweep/untimed_commands.c ---- */
+
+/* Adds the time before the guests of older processes attached. Comes before the first row. */
+int sweep_make_untimed(struct sweep *sweep);
 
 /* Adds a launch to its queue's list. Launches come in the order of their enter. */
 void sweep_link_open(struct sweep *sweep, uint32_t place);

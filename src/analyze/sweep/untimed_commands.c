@@ -102,16 +102,46 @@ void sweep_note_finished(struct sweep *sweep, const struct event_api *row)
 	}
 }
 
+/* A second sweep is certain if a device has both, commands and untimed intervals. */
+static void begin_scouting(struct sweep *sweep, size_t device)
+{
+	if (sweep->is_scouting || !sweep->analysis->devices[device].account.commands ||
+	    !sweep->untimed.intervals[device].count)
+		return;
+	sweep->is_scouting = true;
+	order_narrow(sweep->order);
+}
+
 static int add_untimed(struct sweep *sweep, size_t device, uint64_t begin, uint64_t end)
 {
+	int error;
+
 	if (sweep->untimed.uses_intervals)
 		return 0;
-	if (!sweep->is_scouting && begin < end &&
-	    sweep->analysis->devices[device].account.commands) {
-		sweep->is_scouting = true;
-		order_narrow(sweep->order);
+	error = untimed_intervals_add(&sweep->untimed.intervals[device], begin, end);
+	begin_scouting(sweep, device);
+	return error;
+}
+
+int sweep_make_untimed(struct sweep *sweep)
+{
+	const struct analysis *analysis = sweep->analysis;
+	int error = 0;
+
+	for (size_t i = 0; i < analysis->queues_count && !error; i++) {
+		const struct analysis_queue *queue = &analysis->queues[i];
+		const struct event_process *process =
+			queue->queue
+				? analysis->processes[entity_index_find(&sweep->entities.processes,
+									queue->queue->process)]
+					  .process
+				: NULL;
+
+		if (process && process->guest_begin_ns && sweep_is_older(analysis, process))
+			error = add_untimed(sweep, queue->device, analysis->begin_ns,
+					    process->guest_begin_ns);
 	}
-	return untimed_intervals_add(&sweep->untimed.intervals[device], begin, end);
+	return error;
 }
 
 /* The run time bounds the commands before it. A launch without one makes an untimed interval. */
@@ -119,6 +149,8 @@ int sweep_note_done(struct sweep *sweep, const struct joined *joined)
 {
 	int error = 0;
 
+	if (!sweep->untimed.uses_intervals)
+		begin_scouting(sweep, joined->device);
 	if (is_in_account(joined))
 		note_started(sweep, joined->place, joined->row->started);
 	else

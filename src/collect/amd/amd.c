@@ -375,6 +375,7 @@ static const struct guest_way guest_way = {
 	.name = "rocm",
 	.file = AMD_GUEST,
 	.runtime = "ROCm",
+	.library = "libhsa-runtime64.so",
 	.device_file = "/dev/kfd",
 	.calls = AMD_ON,
 	.ring_bytes = RING_BYTES,

@@ -355,12 +355,28 @@ static uint64_t other_key(const struct kernel_task *task)
 	return key;
 }
 
+/* "NAME (process PID)". The kernel reports the name of the thread; the process's may differ. */
+static void name_other(const struct kernel_task *task, char *ret_text, size_t size)
+{
+	char name[64] = "";
+
+	if (task->tid == task->tgid)
+		snprintf(name, sizeof(name), "%.*s", KERNEL_NAME_BYTES, task->name);
+	else
+		proc_thread_name(task->tgid, task->tgid, name);
+	if (*name)
+		snprintf(ret_text, size, "%s (process %u)", name, task->tgid);
+	else /* it has ended */
+		snprintf(ret_text, size, "%.*s (thread of process %u)", KERNEL_NAME_BYTES,
+			 task->name, task->tgid);
+}
+
 static uint32_t other_string(struct cpu *cpu, const struct kernel_task *task)
 {
 	struct switch_causes *who = &cpu->who;
 	const uint64_t key = other_key(task);
 	uint32_t string = (uint32_t)hash_map_get(&who->names, key, 0);
-	char text[KERNEL_NAME_BYTES + 40];
+	char text[100];
 
 	if (string)
 		return string;
@@ -369,8 +385,7 @@ static uint32_t other_string(struct cpu *cpu, const struct kernel_task *task)
 	if (task->tgid == (uint32_t)getpid() && proc_counts_as_machine())
 		snprintf(text, sizeof(text), "duet's own recorder");
 	else
-		snprintf(text, sizeof(text), "%.*s (process %u)", KERNEL_NAME_BYTES, task->name,
-			 task->tgid);
+		name_other(task, text, sizeof(text));
 	string = recording_string(cpu->recording, text);
 	hash_map_put(&who->names, key, string);
 	return string;

@@ -38,6 +38,7 @@
 #include "collect/enter/remote_call.h"
 #include "collect/host_clocks.h"
 #include "collect/proc.h"
+#include "collect/start/rights.h"
 #include "symbol/remote/library.h"
 
 #if defined(__x86_64__)
@@ -77,6 +78,15 @@ static int refuse(const struct injector *injector, int error, const char *why)
 {
 	return error_set(error, "process %d ('%s'): %s", (int)injector->target.pid,
 			 injector->target.name, why);
+}
+
+static int refuse_attaching(const struct injector *injector, int error)
+{
+	const char *why = rights_why_root_is_refused();
+
+	return error_set(error, "process %d ('%s') may not be attached to: %s",
+			 (int)injector->target.pid, injector->target.name,
+			 why ? why : "record it as root (sudo duet record -p)");
 }
 
 static int refuse_image(const struct injector *injector)
@@ -330,9 +340,7 @@ static int try_thread(struct injector *injector, pid_t tid)
 		if (error == -EAGAIN || error == -ESRCH)
 			error = -EIO;
 	} else if (error == -EPERM) {
-		error = refuse(
-			injector, error,
-			"it may not be attached to: record it as root (sudo duet record -p)");
+		error = refuse_attaching(injector, error);
 	} else if (error == -ETIMEDOUT) {
 		error = refuse(injector, error, "it could not be stopped within 5 s");
 	} else if (error == -ESTALE) {

@@ -29,6 +29,7 @@
 #include "base/file/regular_file.h"
 #include "base/io.h"
 #include "collect/proc.h"
+#include "collect/start/rights.h"
 #include "collect/stack/mapped_file.h"
 #include "symbol/remote/library.h"
 
@@ -115,13 +116,16 @@ static int refuse_rights(const struct injector_target *target)
 			"process %d ('%s') cannot be attached to: kernel.yama.ptrace_scope is 3 on "
 			"this machine, for all users and until the next boot",
 			(int)pid, target->name);
-	if (scope > 0)
+	if (scope > 0 && geteuid() != 0)
 		return error_set(
 			-EPERM,
 			"process %d ('%s') may not be attached to: kernel.yama.ptrace_scope is "
 			"%ld: record it as root (sudo duet record -p %d), or run sudo sysctl "
 			"kernel.yama.ptrace_scope=0",
 			(int)pid, target->name, scope, (int)pid);
+	if (rights_why_root_is_refused())
+		return error_set(-EPERM, "process %d ('%s') may not be attached to: %s", (int)pid,
+				 target->name, rights_why_root_is_refused());
 	return error_set(-EPERM,
 			 "process %d ('%s') may not be attached to: it has rights that its user "
 			 "lacks, or excludes debuggers, or duet runs in a "

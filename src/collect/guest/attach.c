@@ -16,11 +16,13 @@
  */
 #include "collect/guest/attach.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -34,6 +36,8 @@
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77 /* since Linux 6.5 */
 #endif
+
+#define FOLDER_NAME "duet-"
 
 static int listen_at(const char *name)
 {
@@ -64,16 +68,74 @@ static const char *folder_for_sockets(bool for_other)
 	return folder && access(folder, W_OK) == 0 && strlen(folder) < 64 ? folder : "/tmp";
 }
 
+/* Whether no process listens at the socket of a folder. */
+static bool is_deserted(const char *folder)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	bool is_refused;
+
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s/socket", folder);
+	is_refused = fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0 &&
+		     errno == ECONNREFUSED;
+	if (fd >= 0)
+		close(fd);
+	return is_refused;
+}
+
+/* Removes the folder of a recorder that was killed. A recorder locks its folder before it binds the
+ * socket, so a folder with a socket and without a lock has no recorder. Recorders of older versions
+ * do not lock but listen. */
+static void remove_deserted(const char *folder)
+{
+	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat about, socket_about;
+
+	if (fd < 0)
+		return;
+	if (fstat(fd, &about) == 0 && about.st_uid == geteuid() &&
+	    fstatat(fd, "socket", &socket_about, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    S_ISSOCK(socket_about.st_mode) && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
+	    is_deserted(folder)) {
+		unlinkat(fd, "socket", 0);
+		rmdir(folder);
+	}
+	close(fd);
+}
+
+/* Removes what earlier recorders of this user left behind. */
+static void sweep_folders(const char *parent)
+{
+	DIR *entries = opendir(parent);
+	const struct dirent *entry;
+	char folder[96];
+
+	while (entries && (entry = readdir(entries)))
+		if (strncmp(entry->d_name, FOLDER_NAME, strlen(FOLDER_NAME)) == 0 &&
+		    strlen(entry->d_name) == strlen(FOLDER_NAME "XXXXXX")) {
+			snprintf(folder, sizeof(folder), "%.64s/%.12s", parent, entry->d_name);
+			remove_deserted(folder);
+		}
+	if (entries)
+		closedir(entries);
+}
+
 static int make_folder(struct attach *attach, bool for_other)
 {
-	snprintf(attach->folder, sizeof(attach->folder), "%s/duet-XXXXXX",
-		 folder_for_sockets(for_other));
+	const char *parent = folder_for_sockets(for_other);
+
+	sweep_folders(parent);
+	snprintf(attach->folder, sizeof(attach->folder), "%s/" FOLDER_NAME "XXXXXX", parent);
 	if (!mkdtemp(attach->folder)) {
 		attach->folder[0] = '\0';
 		return -errno;
 	}
 	attach->folder_fd = open(attach->folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	return attach->folder_fd < 0 ? -errno : 0;
+	if (attach->folder_fd < 0)
+		return -errno;
+	/* A file system without locks only keeps its folders. */
+	flock(attach->folder_fd, LOCK_EX | LOCK_NB);
+	return 0;
 }
 
 /* Only the owner may connect, whatever the umask is. For another user's program the socket gets

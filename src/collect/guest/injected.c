@@ -69,6 +69,7 @@ static void describe_process(struct injected *injected, const struct injected_pe
 		.rank_count = info->rank.count,
 		.start_ticks = info->start_ticks,
 		.begin_ns = host_clocks_now_ns(),
+		.guest_begin_ns = host_clocks_now_ns(),
 	};
 	process_adopt(recording->processes, injected->process->row.pid, &injected->process->row);
 	guest_budget_keep(&injected->budget, recording->kept_bytes - kept_bytes);

@@ -181,6 +181,7 @@ static const struct guest_way guest_way = {
 	.name = "level_zero",
 	.file = LEVEL_ZERO_GUEST,
 	.runtime = "Level Zero",
+	.library = "libze_loader.so",
 	.calls = LEVEL_ZERO_ON,
 	.facts = facts,
 	.arm = arm,

@@ -461,6 +461,7 @@ static const struct guest_way guest_way = {
 	.name = "cuda",
 	.file = NVIDIA_GUEST,
 	.runtime = "CUDA",
+	.library = "libcuda.so",
 	.device_file = "/dev/nvidiactl",
 	.calls = NVIDIA_CUDA,
 	.ring_bytes = CUDA_RING_BYTES,

@@ -193,14 +193,14 @@ const char *opencl_why_unrecorded(pid_t pid)
 	if (unrecorded_is_filtered((uint32_t)pid))
 		return unrecorded_filtered;
 	return "did not reach the recorder, although duet's guest is loaded in it: it called no "
-	       "OpenCL, or the recording ended too early; an idle guest looks for a recorder once "
-	       "a second";
+	       "OpenCL, or the recording ended too early";
 }
 
 static const struct guest_way guest_way = {
 	.name = "opencl",
 	.file = OPENCL_GUEST,
 	.runtime = "OpenCL",
+	.library = "libOpenCL.so",
 	.calls = OPENCL_ON,
 	.options = guest_options,
 	.untimed = &untimed,

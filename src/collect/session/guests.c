@@ -141,6 +141,7 @@ static int welcome_guest(struct session *session, const struct attach_hello *hel
 	if (error)
 		return error;
 	if (!sibling) {
+		session_note_joined(session, attached->injected);
 		relate_processes(session, attached->injected);
 		session->result->processes++;
 	}

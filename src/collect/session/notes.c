@@ -13,12 +13,17 @@
 #include "collect/session/private.h"
 
 #include <stdio.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "collect/host_clocks.h"
 #include "collect/unrecorded.h"
 
 static const char late_text[] = "a program is not recorded: it had ended, or had stopped waiting, "
 				"when the recorder read its request";
+
+/* A guest that attaches later than this after the start of the recording is noted. */
+#define LATE_NS UINT64_C(100000000)
 
 enum { EXPLAINED_MAX = 3 }; /* processes of -p to explain; the reason is usually the same for all */
 
@@ -116,6 +121,37 @@ void session_note_gap(struct session *session, struct injected *injected)
 					    COLLECTOR_PARTIAL, injected->process->row.id, text);
 }
 
+/* Whether a process was running when the recording started. */
+static bool was_running(const struct session *session, const struct event_process *process)
+{
+	const uint64_t ticks_per_s = (uint64_t)sysconf(_SC_CLK_TCK);
+	struct timespec boot;
+	uint64_t boot_ns;
+
+	if (!process->start_ticks || clock_gettime(CLOCK_BOOTTIME, &boot) < 0)
+		return false;
+	boot_ns = (uint64_t)boot.tv_sec * SECOND_NS + (uint64_t)boot.tv_nsec;
+	return (process->start_ticks + 1) * (SECOND_NS / ticks_per_s) +
+		       (host_clocks_now_ns() - session->times.begin_ns) <=
+	       boot_ns;
+}
+
+void session_note_joined(struct session *session, const struct injected *injected)
+{
+	const struct event_process *process = &injected->process->row;
+	const uint64_t late_ns = process->guest_begin_ns - session->times.begin_ns;
+	char text[200];
+
+	if (late_ns < LATE_NS || !was_running(session, process))
+		return;
+	snprintf(text, sizeof(text),
+		 "calls of process %u (%s) are known from %.1f ms on, when its guest had found the "
+		 "recorder. Earlier work of its devices is unknown",
+		 process->pid, injected->name, (double)late_ns / 1e6);
+	recording_note(&session->recording, injected->kind.collector, COLLECTOR_PARTIAL,
+		       process->id, text);
+}
+
 static void note_unrecorded_running(struct session *session)
 {
 	const struct running *running = &session->running;
@@ -177,6 +213,28 @@ static void note_left(struct session *session)
 			     text);
 }
 
+/* Notes programs that a recording of all programs (-a) has missed because they have no guest. */
+static void note_without_guest(struct session *session)
+{
+	char *text = session->result->without_guest;
+	struct unrecorded_left found = {0};
+	const struct guest_way *way = NULL;
+
+	for (size_t i = 0; i < collectors_count && !found.count; i++) {
+		way = collectors[i]->way;
+		if (way && way->library && collector_is_chosen(collectors[i], session->options))
+			unrecorded_find_users(way->library, &found);
+	}
+	if (!found.count)
+		return;
+	snprintf(text, sizeof(session->result->without_guest),
+		 "%u %s %s without duet's guest: %s; to record calls, start the program with duet "
+		 "record -- PROGRAM, or anew after duet install --system",
+		 found.count, found.count == 1 ? "process uses" : "processes use", way->runtime,
+		 found.names);
+	session_note(session, COLLECTOR_REFUSED, text);
+}
+
 void session_note_no_guest(struct session *session)
 {
 	const bool is_empty = !session->result->processes;
@@ -188,5 +246,7 @@ void session_note_no_guest(struct session *session)
 		note_unrecorded_running(session);
 	if (is_empty && session->child.begun_pid)
 		note_unrecorded_program(session);
+	if (is_empty && session->options->any)
+		note_without_guest(session);
 	note_left(session);
 }

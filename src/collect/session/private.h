@@ -138,6 +138,8 @@ void session_refuse_late(struct session *session);
 void session_refuse_for_descriptors(struct session *session);
 void session_note_turned_away(struct session *session);
 void session_note_gap(struct session *session, struct injected *injected);
+/* Notes a process that was running before and whose first guest has attached late. */
+void session_note_joined(struct session *session, const struct injected *injected);
 void session_note_no_guest(struct session *session);
 
 /* ---- collectors.c ---------------------------------------------------------------------------- */

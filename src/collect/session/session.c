@@ -323,7 +323,7 @@ static int open_session(struct session *session)
 
 	user_quotas_init(&session->shares, owner);
 	/* An earlier recording is kept until the program has been started. */
-	output.hold = true;
+	output.hold = output.only_traces = true;
 	if (options->devices) {
 		options->devices->recording = &session->recording;
 		output.has_row = device_choice_has;

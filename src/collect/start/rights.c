@@ -22,6 +22,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
+
 #define RIGHT(capability) (UINT64_C(1) << (capability))
 
 /* Added in Linux 5.8 and 5.9; older headers lack them. */
@@ -103,6 +105,31 @@ bool rights_can_load(void)
 bool rights_can_observe(void)
 {
 	return held().effective & (RIGHT(CAP_PERFMON) | RIGHT(CAP_SYS_ADMIN));
+}
+
+/* Whether this is a user namespace other than the machine's, which maps all ids to themselves. */
+static bool is_in_user_namespace(void)
+{
+	auto_fclose FILE *file = fopen("/proc/self/uid_map", "re");
+	unsigned int inside, outside, count;
+
+	return file && fscanf(file, "%u %u %u", &inside, &outside, &count) == 3 &&
+	       (inside || outside || count != UINT32_MAX);
+}
+
+const char *rights_why_root_is_refused(void)
+{
+	if (geteuid() != 0)
+		return NULL;
+	if (!(held().effective & RIGHT(CAP_SYS_PTRACE)))
+		return "this root lacks cap_sys_ptrace, as in a container; start the container "
+		       "with --cap-add SYS_PTRACE, or record from the host";
+	if (is_in_user_namespace())
+		return "duet runs in a user namespace (a container) whose root has no rights over "
+		       "this process; record from the host";
+	return "the kernel refuses this even to root with cap_sys_ptrace. A security module "
+	       "(SELinux, AppArmor) or a sandbox protects the process; its log (dmesg) may name "
+	       "the rule";
 }
 
 void rights_keep_loading(bool of_modules)

@@ -22,6 +22,10 @@ enum rights_kept {
  * its user namespace. */
 bool rights_can_load(void);
 
+/* Why the kernel forbids root to inspect a process: the reason and the remedy. NULL: this is not
+ * root. */
+const char *rights_why_root_is_refused(void);
+
 /* Whether all users' programs may be observed: cap_perfmon, or cap_sys_admin. */
 bool rights_can_observe(void);
 

@@ -28,6 +28,7 @@
 #include "base/error.h"
 #include "base/io.h"
 #include "collect/proc.h"
+#include "collect/start/rights.h"
 
 enum { MAX_ANCESTORS = 64 };
 
@@ -57,11 +58,14 @@ static int refused(pid_t pid, const char *name)
 	if (uid < 0 && stat(path, &about) == 0)
 		uid = about.st_uid;
 	user = getpwuid((uid_t)uid);
-	if ((uid_t)uid != geteuid())
+	if ((uid_t)uid != geteuid() && geteuid() != 0)
 		return error_set(-EPERM,
 				 "process %d ('%s') is of user %s (%ld): record it as that user, "
 				 "or as root (sudo duet record -p %d)",
 				 (int)pid, name, user ? user->pw_name : "?", uid, (int)pid);
+	if (rights_why_root_is_refused())
+		return error_set(-EPERM, "process %d ('%s') may not be inspected: %s", (int)pid,
+				 name, rights_why_root_is_refused());
 	return error_set(
 		-EPERM,
 		"process %d ('%s') has rights that its user lacks (setuid, file "

@@ -99,7 +99,7 @@ static void measure_bytes(struct opencl_launch *launch)
 #define LOOK    guest_look_for_recorder()
 #define NO_LOOK ((void)0)
 /* Looks for a recorder in every 16th enqueue, because a program may only enqueue for hours. Looks
- * are a second apart; reading the clock for that takes 7 ns, too much for each call. */
+ * are 40 ms apart; reading the clock for that takes 7 ns, too much for each call. */
 #define LOOK_NOW_AND_THEN \
 	(GUEST_UNLIKELY(++idle_enqueues % 16 == 0) ? guest_look_for_recorder() : (void)0)
 

@@ -74,6 +74,13 @@ void sentence_put_wrapped(const char *text, size_t first, size_t indent, size_t 
 	}
 }
 
+void report_put_note(const struct report *report, const char *text)
+{
+	printf("\n");
+	sentence_put_wrapped(text, 0, 2, report_columns(report));
+	printf("\n");
+}
+
 void report_put_hint(const struct report *report, const char *text)
 {
 	printf("  ");

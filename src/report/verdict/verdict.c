@@ -167,6 +167,15 @@ static bool has_verdict(const struct report *report, size_t device)
 		       analysis->devices[device].account.steady.begin;
 }
 
+/* Whether idle time is not known because no collector recorded threads. */
+static bool lacks_threads(const struct report *report, const struct verdict *verdict)
+{
+	return verdict->causes[0].kind == VERDICT_UNKNOWN &&
+	       verdict->causes[0].cause == CAUSE_HOST && !model_imported_from(report->model) &&
+	       !model_has(report->model, EVENT_SWITCH) &&
+	       !model_has(report->model, EVENT_CPU_SAMPLE);
+}
+
 /* The causes with at least 1 % of the steady part, with their times. */
 static void put_causes(const struct report *report, const struct verdict *verdict)
 {
@@ -190,6 +199,11 @@ static void put_causes(const struct report *report, const struct verdict *verdic
 				     report_columns(report));
 		printf("\n");
 	}
+	if (shown && lacks_threads(report, verdict))
+		report_put_hint(report,
+				"no threads were recorded, so what they did is not known; duet "
+				"record --collect opencl,cpu records them, with -a --collect "
+				"opencl,cpu:bpf");
 	if (shown)
 		report_put_hint(report,
 				"duet flame --view idle shows their stacks, duet view their "

@@ -4,11 +4,14 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -58,6 +61,68 @@ static bool is_woken(const struct attach *attach)
 	size_t count = attach_poll(attach, entries);
 
 	return poll(entries, count, 0) > 0;
+}
+
+/* The folder of a recorder that lives; the caller kills it. */
+static pid_t start_recorder(char ret_folder[PATH_MAX], bool keeps_lock)
+{
+	struct attach attach;
+	int ends[2];
+	pid_t pid;
+
+	CHECK(pipe(ends) == 0);
+	pid = fork();
+	if (pid == 0) {
+		open_here(&attach);
+		if (!keeps_lock)
+			flock(attach.folder_fd, LOCK_UN);
+		if (write(ends[1], attach.folder, sizeof(attach.folder)) < 0)
+			_exit(1);
+		pause();
+		_exit(0);
+	}
+	CHECK(read(ends[0], ret_folder, sizeof(attach.folder)) == sizeof(attach.folder));
+	close(ends[0]);
+	close(ends[1]);
+	return pid;
+}
+
+static void kill_recorder(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+/* The next recorder removes only the folder of the one that was killed. */
+TEST(folders_of_killed_recorders)
+{
+	char killed[PATH_MAX], alive[PATH_MAX], older[PATH_MAX], full[PATH_MAX], file[PATH_MAX + 8];
+	const pid_t pids[] = {start_recorder(killed, true), start_recorder(alive, true),
+			      start_recorder(older, false), start_recorder(full, true)};
+	struct attach attach;
+	int fd;
+
+	snprintf(file, sizeof(file), "%s/mine", full);
+	fd = open(file, O_CREAT | O_WRONLY, 0600);
+	REQUIRE(fd >= 0);
+	close(fd);
+	kill_recorder(pids[0]);
+	kill_recorder(pids[3]);
+	CHECK(access(killed, F_OK) == 0);
+	open_here(&attach);
+	CHECK(access(killed, F_OK) < 0 && errno == ENOENT);
+	CHECK(access(alive, F_OK) == 0);
+	CHECK(access(older, F_OK) == 0);
+	CHECK(access(file, F_OK) == 0);
+	kill_recorder(pids[1]);
+	kill_recorder(pids[2]);
+	attach_close(&attach);
+	unlink(file);
+	rmdir(full);
+	open_here(&attach);
+	CHECK(access(alive, F_OK) < 0);
+	CHECK(access(older, F_OK) < 0);
+	attach_close(&attach);
 }
 
 TEST(a_hello)
@@ -361,6 +426,7 @@ int main(void)
 	/* As root: only one may record all programs, of a network. */
 	if (geteuid() == 0 && unshare(CLONE_NEWNET) < 0)
 		printf("#   no network of its own: %s\n", strerror(errno));
+	RUN(folders_of_killed_recorders);
 	RUN(a_hello);
 	RUN(a_hello_of_a_process_that_is_gone);
 	RUN(a_hello_that_waited_too_long);

@@ -35,6 +35,33 @@ TEST(commands)
 	CHECK(strstr(text, own));
 }
 
+/* Whether the reason contains the words in a child that has dropped its rights. */
+static bool gives_reason(const char *words)
+{
+	int status = -1;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		const char *why;
+
+		rights_keep_none();
+		why = rights_why_root_is_refused();
+		_exit(!why || !strstr(why, words));
+	}
+	waitpid(pid, &status, 0);
+	return status == 0;
+}
+
+TEST(why_root_is_refused)
+{
+	if (geteuid() != 0) {
+		CHECK(!rights_why_root_is_refused());
+		SKIP("needs root");
+	}
+	CHECK(gives_reason("this root lacks cap_sys_ptrace"));
+	CHECK(!strstr(rights_why_root_is_refused(), "sudo"));
+}
+
 TEST(further_rights)
 {
 	char text[PATH_MAX + 200];
@@ -224,6 +251,7 @@ TEST(look_is_refused)
 int main(void)
 {
 	RUN(commands);
+	RUN(why_root_is_refused);
 	RUN(further_rights);
 	RUN(rights_that_are_kept);
 	RUN(looks);

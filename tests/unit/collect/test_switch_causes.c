@@ -6,10 +6,14 @@
 #include "harness.h"
 
 #include <linux/futex.h>
-#include <sys/socket.h>
+#include <signal.h>
+#include <stdio.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -345,6 +349,40 @@ static void name_next(struct stage *stage, const struct kernel_out *out)
 	put(stage, row.wait_string, row.holder);
 }
 
+/* The kernel reports the thread's name, and the text has the process's. */
+TEST(names_of_threads_of_others)
+{
+	struct kernel_out out = {.head = {.time_ns = 10}, .next = {5000001, 5000002, "reader"}};
+	struct stage stage;
+	char want[100];
+	int ends[2];
+	pid_t pid;
+
+	REQUIRE(pipe(ends) == 0);
+	pid = fork();
+	if (pid == 0) {
+		prctl(PR_SET_NAME, "feed");
+		if (write(ends[1], "", 1) < 0)
+			_exit(1);
+		pause();
+		_exit(0);
+	}
+	REQUIRE(read(ends[0], want, 1) == 1);
+	close(ends[0]);
+	close(ends[1]);
+	stage_open(&stage);
+	name_next(&stage, &out);
+	out.next.tgid = (uint32_t)pid;
+	name_next(&stage, &out);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	stage_read(&stage);
+	CHECK_TEXT(said(&stage, 0), "reader (thread of process 5000001)");
+	snprintf(want, sizeof(want), "feed (process %d)", (int)pid);
+	CHECK_TEXT(said(&stage, 1), want);
+	stage_close(&stage);
+}
+
 /* A number is given to another process, and a process becomes another program. */
 TEST(names_of_others)
 {
@@ -357,7 +395,7 @@ TEST(names_of_others)
 	name_next(&stage, &out);
 	memcpy(out.next.name, "first\0rest", 11);
 	name_next(&stage, &out);
-	out.next.tgid++;
+	out.next.tgid = ++out.next.tid;
 	name_next(&stage, &out);
 	CHECK_EQUAL(stage.cpu.who.names.count, 3);
 	stage_read(&stage);
@@ -432,6 +470,7 @@ int main(void)
 	RUN(holders);
 	RUN(a_place_that_is_mapped_anew);
 	RUN(a_path_of_an_inode_that_is_used_again);
+	RUN(names_of_threads_of_others);
 	RUN(names_of_others);
 	RUN(tables_are_limited);
 	RUN(losses_inside_the_kernel);

@@ -1199,7 +1199,7 @@ static void program_outlives_recorder(void)
 	EXPECT(guest_is_idle());
 	atomic_store(&shared->number[0], 2);
 	wait_for_stage(2);
-	sleep_ms(1100); /* at most one look a second */
+	sleep_ms(1100); /* longer than the pause between two looks */
 	errno = 4711;
 	guest_look_for_recorder();
 	EXPECT(errno == 4711);
@@ -1336,7 +1336,7 @@ static void program_late_looker(void)
 	EXPECT(guest_is_idle());
 	atomic_store(&shared->number[0], 1);
 	wait_for_stage(1);
-	sleep_ms(1100);
+	sleep_ms(100); /* longer than the pause between two looks */
 	guest_look_for_recorder();
 	EXPECT(say());
 }
@@ -1369,19 +1369,38 @@ static void program_looks_all_the_time(void)
 		guest_look_for_recorder();
 }
 
-TEST(looks_at_most_once_a_second)
+/* Returns how often the program looks in 2.5 s. no: the answer; NULL: the recorder hangs up. */
+static int count_looks(const struct session_welcome *no)
 {
 	struct session_hello hello;
-	int listener = listen_at(path), looks = 0;
+	int listener = listen_at(path), looks = 0, fd;
 	pid_t pid = start(program_looks_all_the_time, path);
 
 	while (is_readable(listener, 1500)) {
-		close(accept_guest(listener, &hello));
+		fd = accept_guest(listener, &hello);
+		if (no)
+			answer(fd, no, sizeof(*no), NULL, 0);
+		close(fd);
 		looks++;
 	}
 	finish(pid);
-	CHECK(looks >= 2 && looks <= 3);
 	close(listener);
+	return looks;
+}
+
+TEST(looks_at_most_once_a_second_after_a_refusal)
+{
+	const struct session_welcome no = {SESSION_MAGIC, SESSION_VERSION, 0, 0};
+	int looks = count_looks(&no);
+
+	CHECK(looks >= 2 && looks <= 3);
+}
+
+TEST(looks_at_most_once_a_second_after_a_hang_up)
+{
+	int looks = count_looks(NULL);
+
+	CHECK(looks >= 2 && looks <= 3);
 }
 
 static void program_is_killed(void)
@@ -1636,7 +1655,8 @@ int main(void)
 	RUN(recorder_gone_with_room_left);
 	RUN(recorder_killed);
 	RUN(recorder_comes_later);
-	RUN(looks_at_most_once_a_second);
+	RUN(looks_at_most_once_a_second_after_a_refusal);
+	RUN(looks_at_most_once_a_second_after_a_hang_up);
 	RUN(killed_program_loses_nothing_written);
 #if defined(__x86_64__)
 	RUN(counter_that_must_not_be_read);
