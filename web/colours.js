@@ -10,10 +10,17 @@ const GREY = "#8d8d8d", REJECTED = "#b3261e";
 const CAUSE_HATCHES = new Map([["api_wait", "rise"], ["api_call", "fall"], ["on_cpu", "dots"], ["preempted", "cross"], ["blocked", "dense"],
 	["host", "flat"], ["duet_itself", "dense"], ["runtime", "upright"], ["submission", "rise"], ["dependency", "fall"], ["latency", "brick"],
 	["nothing_to_do", "sparse"], ["unknown", "cross"]]);
-// What a thread waits for off its processor.
-const OFF_STYLES = new Map([["preempted", ["#cc79a7", "cross"]], ["Python GIL", ["#7a68c4", "fall"]],
-	["page fault", ["#e69f00", "dots"]], ["futex", ["#d55e00", "dense"]]]);
-const HATCHES = ["rise", "fall", "dots", "flat", "upright", "brick", "dense"];
+// What a thread waits for off its processor: text, colour, hatching, names. No colour is that of computing. The last one has all other names.
+const OFF_GROUPS = [
+	["lock, or another thread", "#d55e00", "dense", /^(futex|mutex)\b/],
+	["Python GIL", "#7a68c4", "fall", /\bGIL\b/],
+	["page fault", "#e69f00", "dots", /^page fault/],
+	["sleep", "#8d8d8d", "sparse", /nanosleep/],
+	["network, pipe, event, child process", "#0072b2", "upright",
+		/\((pipe|socket|tcp|udp|unix)|^(recv|send|accept|connect|p?poll|p?select|epoll|wait4|waitid)/],
+	["file, disk", "#56b4e9", "flat", /^(p?readv?(64|2)?|p?writev?(64|2)?|f(data)?sync|sync\w*|msync|open\w*|io_\w+)\b/],
+	["preempted", "#cc79a7", "cross", /^preempted$|\(process \d+\)|^duet's own/],
+	["blocked", "#a0765b", "brick", /(?:)/]];
 
 const LIGHT = {isDark: false, back: "#ffffff", stripe: "#f6f7f9", group: "#eceff3", line: "#d9dde3", grid: "#e7eaee",
 	text: "#1b1f24", faint: "#5b6470", accent: "#0b57d0", range: "rgba(11,87,208,.10)", edge: "#0b57d0",
@@ -164,10 +171,13 @@ export class Colours {
 	}
 
 	off(name) {
-		const known = OFF_STYLES.get(name);
-		const value = hash(name);
-		return known ? this.hatched(known[0], known[1]) :
-			this.hatched(HUES[value % HUES.length], HATCHES[(value >>> 8) % HATCHES.length]);
+		const [, colour, hatchName] = OFF_GROUPS.find((group) => group[3].test(name));
+		return this.hatched(colour, hatchName);
+	}
+
+	/** What threads wait for off their processors, for a legend: [text, style]. */
+	offGroups() {
+		return OFF_GROUPS.map(([text, colour, hatchName]) => [text, this.hatched(colour, hatchName)]);
 	}
 
 	path(path) {

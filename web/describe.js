@@ -9,6 +9,8 @@ import {callTraits} from "./styles.js";
 const KIND_TEXTS = new Map([["calls", "API call"], ["off", "off the processor"], ["device", "state of the device"],
 	["context", "command"], ["queue", "command"], ["transfers", "transfer"], ["processor", "thread on the processor"], ["iterations", "iteration of the main loop"], ["waiting", "waiting command"], ["rejected", "command in no account"], ["ranges", "range"], ["samples", "CPU sample"],
 	["metric", "metric"], ["counter", "metric"], ["clock", "clock certificate"]]);
+// What another thread did, by the role in the file.
+const OTHER_TEXTS = ["held by", "ended by", "ran instead", "other thread"];
 const CLASS_TEXTS = ["kernel", "copy", "other command"];
 
 /** What an item's track holds, for people. */
@@ -72,6 +74,13 @@ function callRows(view, name, item) {
 	return rows;
 }
 
+/** The other thread of an item off the processor, and what it did for it: {thread, role}; thread undefined: none is known. */
+export function otherOf(model, item) {
+	const number = Math.floor(item.extra / OTHER_TEXTS.length) - 1;
+	return {thread: model.tracks.find((other) => other.kind === "thread" && (other.number === undefined ? other.id : other.number) === number),
+		role: item.extra % OTHER_TEXTS.length};
+}
+
 function extraRows(view, track, item) {
 	if (track.kind === "calls")
 		return callRows(view, view.model.name(item.what), item);
@@ -79,9 +88,8 @@ function extraRows(view, track, item) {
 		return [["status", item.extra < 0 ? String(item.extra) + " (failed on its device)" : "its device's times are impossible"],
 			["duration is", "from its launch until it was seen to be over"]];
 	if (track.kind === "off" && item.extra > 0) {
-		const holder = view.model.tracks.find((other) => other.kind === "thread" &&
-			(other.number === undefined ? other.id : other.number) === item.extra - 1);
-		return holder ? [["held by", view.model.trail(holder).join(" \u203a ")]] : [];
+		const {thread, role} = otherOf(view.model, item);
+		return thread ? [[OTHER_TEXTS[role], view.model.trail(thread).join(" \u203a ")]] : [];
 	}
 	if (track.kind === "ranges" && item.extra > 0)
 		return [["domain", view.model.name(item.extra)]];

@@ -5,8 +5,8 @@
 import {fill, make, makeButton, makeSwatch} from "./dom.js";
 import {formatNs, formatShare, formatValue, visible} from "./format.js";
 import {CancelledError, CUT_TEXT, Watch} from "./account.js";
-import {threadsMeanwhile} from "./meanwhile.js";
-import {factsOf, kindText, nameOfItem, stackOf} from "./describe.js";
+import {placeMeanwhile, threadsMeanwhile} from "./meanwhile.js";
+import {factsOf, kindText, nameOfItem, otherOf, stackOf} from "./describe.js";
 import {findLinked} from "./links.js";
 import {statisticsOf} from "./counters.js";
 import {styleOf, waitingStyles} from "./styles.js";
@@ -15,11 +15,12 @@ import {FRAME_CLASSES} from "./model.js";
 
 const END_TEXTS = {call: "launching call", waiting: "in the queue", queue: "execution"};
 
+function factsRow([what, text]) {
+	return make("tr", null, make("th", null, what), make("td", null, visible(text)));
+}
+
 function factsTable(rows) {
-	const table = make("table", "facts");
-	for (const [what, text] of rows)
-		table.append(make("tr", null, make("th", null, what), make("td", null, visible(text))));
-	return table;
+	return make("table", "facts", ...rows.map(factsRow));
 }
 
 /** The frames of a stack, the innermost first. */
@@ -72,7 +73,7 @@ export function followLink(view) {
 }
 
 // Reads the texts and the other ends, and shows them if the item is still selected.
-async function complete(view, picked, ends, right) {
+async function complete(view, picked, facts, ends, right) {
 	if (!view.model.hasTexts) {
 		await view.model.loadTexts(view.sections);
 		view.tell("texts");
@@ -88,6 +89,19 @@ async function complete(view, picked, ends, right) {
 	view.redraw();
 	if (view.model.causeOf(picked.track, picked.item.what) >= 0 && !picked.item.binNs)
 		await showMeanwhile(view, picked, right);
+	if (picked.track.kind === "off" && picked.item.extra > 0)
+		await showOther(view, picked, facts);
+}
+
+// Where the thread was for which this one waited.
+async function showOther(view, picked, facts) {
+	const {thread} = otherOf(view.model, picked.item), {begin, duration} = picked.item;
+	if (!thread)
+		return;
+	view.meanwhile = new Watch();
+	const place = await placeMeanwhile(view, thread, begin, begin + duration, view.meanwhile);
+	if (place && view.selection === picked)
+		facts.append(factsRow(["which was in", place]));
 }
 
 async function showMeanwhile(view, picked, right) {
@@ -141,15 +155,15 @@ export function showDetails(view, content) {
 		styleOf(view, track, what, item.link);
 	const title = make("h2", null, makeSwatch(style), visible(nameOfItem(view, track, item)));
 	const trail = make("p", "trail", kindText(view, track, item) + " \u00b7 " + visible(view.model.trail(track).join(" \u203a ")));
-	const ends = make("div", "ends-place"), right = make("div", "column");
+	const facts = factsTable(factsOf(view, picked)), ends = make("div", "ends-place"), right = make("div", "column");
 	const tools = make("div", "ends", makeButton("Zoom to it", "Zoom to it (f)", () => fitItem(view, picked)),
 		makeButton("Select its time", "Account, flame graph and tables of this time", () =>
 			view.setRange(item.begin, item.begin + (item.binNs || item.duration || 1), null)));
-	fill(content, make("div", "columns", make("div", "column", title, trail, factsTable(factsOf(view, picked)), tools, ends), right));
+	fill(content, make("div", "columns", make("div", "column", title, trail, facts, tools, ends), right));
 	if (track.kind === "counter")
 		showStatistics(view, picked, right).catch((error) => error instanceof CancelledError ||
 			fill(right, make("p", "bad", error.message)));
 	if (!isValue)
-		complete(view, picked, ends, right).catch((error) => error instanceof CancelledError ||
+		complete(view, picked, facts, ends, right).catch((error) => error instanceof CancelledError ||
 			fill(ends, make("p", "bad", error.message)));
 }

@@ -134,8 +134,10 @@ export function connectSearch(view) {
 	byId("timeline").addEventListener("pointerdown", () => byId("results").hidden = true);
 	view.makeSearch = (text) => new Search(view.model, text);
 	view.nextMatch = (direction) => step(view, direction).catch((error) => view.tell("notice", error.message));
-	view.clearSearch = () => {
-		field.value = "";
+	view.searchFor = (text) => {
+		field.value = text;
 		startSearch(view);
+		byId("results").hidden = true;
 	};
+	view.clearSearch = () => view.searchFor("");
 }

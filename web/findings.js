@@ -3,16 +3,18 @@
 // The report's findings (docs/design/findings.md), and where in the timeline their evidence is.
 
 import {fill, make, makeButton} from "./dom.js";
-import {formatBytes, formatCount, formatNs, visible} from "./format.js";
+import {formatBytes, formatCount, formatNs, formatPlace, visible} from "./format.js";
 import {CUT_TEXT, visitItems, Watch} from "./account.js";
 import {FIRST_PATH} from "./model.js";
 import {pick} from "./place.js";
 import {fitItem} from "./input.js";
 
+const MOST_ENTRIES = 5; // of a list that are shown at once
 // Idle causes that a finding's evidence speaks of, by its key.
 const CAUSE_OF_KEY = [["preempted_ns", "preempted"], ["blocked_ns", "blocked"], ["on_cpu_ns", "on_cpu"]];
 
-function deviceTrack(model, evidence) {
+/** The track of the device that evidence or a verdict names, else the first; null: there is none. */
+export function deviceTrack(model, evidence) {
 	const devices = model.ofKind("device");
 	const report = model.report && model.report.devices || [];
 	const at = report.findIndex((device) => device.key === evidence.device || device.name === evidence.device);
@@ -67,17 +69,20 @@ async function extreme(store, {tracks, accepts, isShortest, isGap}, watch) {
 					best = pick(track, 0, index, chunk, i);
 				}
 			});
-	return isGap && tracks.length ? largestGap(store, tracks[0], accepts, watch) : best;
+	return isGap && tracks.length ? largestGap(store, tracks[0], (chunk, i) => accepts(chunk, i) ? chunk.duration[i] : 0, watch) : best;
 }
 
-// Of the gap between two busy times that has most of the cause, the longest item with it: samples cut a gap into pieces.
-async function largestGap(store, track, accepts, watch) {
-	let best = null, most = 0, sum = 0, longest = null;
+/**
+ * Of the gap between two busy times that has most of a cause, the item with most of it: samples cut a gap into pieces.
+ * @param {function(object, number): number} measure (chunk, i): how much of an idle item is of the cause, ns
+ */
+export async function largestGap(store, track, measure, watch) {
+	let best = null, most = 0, sum = 0, longest = null, longestNs = 0;
 	const isIdle = (chunk, i) => chunk.what[i] < FIRST_PATH;
 	const take = () => {
 		if (sum > most)
 			[most, best] = [sum, longest];
-		[sum, longest] = [0, null];
+		[sum, longest, longestNs] = [0, null, 0];
 	};
 	if (track.levels.length && !track.levels[0].binNs)
 		await visitItems(store, track, -Infinity, Infinity, watch, (chunk, i, begin, end, index) => {
@@ -85,11 +90,10 @@ async function largestGap(store, track, accepts, watch) {
 				take();
 				return;
 			}
-			if (!accepts(chunk, i))
-				return;
-			sum += chunk.duration[i];
-			if (!longest || chunk.duration[i] > longest.item.duration)
-				longest = pick(track, 0, index, chunk, i);
+			const ns = measure(chunk, i);
+			sum += ns;
+			if (ns > longestNs)
+				[longest, longestNs] = [pick(track, 0, index, chunk, i), ns];
 		});
 	take();
 	return best;
@@ -111,29 +115,56 @@ export async function findEvidence(view, finding, watch) {
 function valueText(key, value) {
 	if (typeof value === "number")
 		return /_ns$/.test(key) ? formatNs(value) : /bytes$/.test(key) ? formatBytes(value) : formatCount(value);
-	if (Array.isArray(value))
-		return value.length + (value.length === 1 ? " entry" : " entries");
+	if (value && value.function)
+		return formatPlace(value);
 	return value && typeof value === "object" ? Object.values(value).filter((part) => typeof part !== "object").join(", ") : String(value);
 }
 
+function entryList(key, entries) {
+	return make("ol", "entries", ...entries.map((entry) => make("li", null, visible(valueText(key, entry)))));
+}
+
+// The first entries of a list, the rest on demand.
+function entriesCell(key, entries) {
+	const cell = make("td", null, entries.length ? entryList(key, entries.slice(0, MOST_ENTRIES)) : "none");
+	if (entries.length > MOST_ENTRIES)
+		cell.append(make("details", null, make("summary", null, formatCount(entries.length - MOST_ENTRIES) + " more"),
+			entryList(key, entries.slice(MOST_ENTRIES))));
+	return cell;
+}
+
+// Frames are listed as stacks are elsewhere in the page, the innermost first.
+function evidenceRow(key, value) {
+	const title = visible(key.replace(/_ns$/, " time").replace(/_/g, " "));
+	return make("tr", null, make("th", null, title), !Array.isArray(value) ? make("td", null, visible(valueText(key, value))) :
+		entriesCell(key, key === "frames" ? [...value].reverse() : value));
+}
+
 function evidenceTable(evidence) {
-	const table = make("table", "facts");
-	for (const [key, value] of Object.entries(evidence || {}))
-		table.append(make("tr", null, make("th", null, visible(key.replace(/_ns$/, " time").replace(/_/g, " "))),
-			make("td", null, visible(valueText(key, value)))));
-	return table;
+	return make("table", "facts", ...Object.entries(evidence || {}).map(([key, value]) => evidenceRow(key, value)));
 }
 
 async function jump(view, finding, say) {
 	say("looking for it \u2026");
 	const found = await findEvidence(view, finding, new Watch((done) => say("looking for it, " + Math.round(done * 100) + " %")));
 	say(found ? "" : view.model.cut ? CUT_TEXT : "the timeline has nothing of it");
-	if (!found)
-		return;
+	if (found)
+		goToEvidence(view, found);
+}
+
+/** Selects an item and zooms to it. */
+export function goToEvidence(view, found) {
 	view.reveal(found.track);
 	view.select(found);
 	fitItem(view, found);
 	view.tell("reveal", found.track);
+}
+
+// No rule found anything: that does not mean that the device was busy.
+function showNothing(view, content) {
+	const {verdict} = view.model.report, text = make("p", "faint", "No rule of duet found anything in this run.");
+	fill(content, text, verdict ? make("p", null, visible((verdict.sentences || [verdict.text]).slice(0, 2).join(" ")), " ",
+		makeButton("Verdict", "The causes of idle time (v)", () => view.tell("open", "verdict"))) : null);
 }
 
 /** Lists the findings; each has a way to its evidence. */
@@ -144,7 +175,7 @@ export function showFindings(view, content) {
 		return;
 	}
 	if (!findings.length) {
-		fill(content, make("p", "faint", "Nothing stands out: no rule of duet found anything in this run."));
+		showNothing(view, content);
 		return;
 	}
 	fill(content, ...findings.map((finding) => {

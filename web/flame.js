@@ -14,9 +14,15 @@ const FLAME_FONT = "11px system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif";
 const CODE_HUE = "#a5d8f3", STALL_HUE = "#c9b3ea";
 const NO_CODE = "#9aa0a8";
 // Classes of frames that are not code, in the order of duet flame; below: as Colours.frame() has them.
-const CLASS_DEVICE = 5, CLASS_CODE = 6, CLASS_STALL = 7, CLASS_IDLE = 9;
+const CLASS_SCRIPT = 4, CLASS_DEVICE = 5, CLASS_CODE = 6, CLASS_STALL = 7, CLASS_IDLE = 9;
 const LEAST_BOX = 0.6, LEAST_SEEN = 3;
 const MOST_ROWS_DRAWN = 600;
+
+/** Where a Python function is defined, for the tip of its box, which all of its lines share; "" for other boxes. */
+export function definitionText(node) {
+	const place = node.kind === CLASS_SCRIPT && !node.file && / \(([^()]+:\d+)\)$/.exec(node.text);
+	return place ? "defined at " + place[1] : "";
+}
 
 /** The style of a box whose kind is its class of frame, as in duet flame. */
 export function frameStyle(view, node) {

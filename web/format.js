@@ -49,6 +49,11 @@ export function formatBytes(bytes) {
 	return (at ? bytes.toFixed(bytes < 10 ? 2 : 1) : bytes) + " " + units[at];
 }
 
+/** A function with its file and line: step (train.py:57). */
+export function formatPlace({function: name, file, line}) {
+	return name + (file ? " (" + file.replace(/^.*\//, "") + (line ? ":" + line : "") + ")" : "");
+}
+
 /** A share of a whole in per cent. */
 export function formatShare(part, whole) {
 	return whole > 0 ? (part / whole * 100).toFixed(1) + " %" : "\u2013";

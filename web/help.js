@@ -10,7 +10,7 @@ const KEY_TEXTS = [
 	["\u2191  \u2193", "scroll the tracks"], ["0  Home", "the whole run"], ["f", "fit what is selected"],
 	["/", "search names"], ["n  N", "longest match, then the next, the previous"], ["Enter", "follow the launch: call, queue, execution"],
 	[",  .", "previous, next item of the track"], ["j  k", "select in the track below, above"], ["m", "mark the moment under the pointer, or unmark it"],
-	["p", "pin the track of the selection"], ["1 \u2026 7", "tabs of the pane"], ["o", "flame graph: root on top, or at the bottom"], ["t", "dark or light"],
+	["p", "pin the track of the selection"], ["v", "the verdict"], ["1 \u2026 7", "the other tabs of the pane"], ["o", "flame graph: root on top, or at the bottom"], ["t", "dark or light"],
 	["Esc", "close, clear the selection, the range, the search"], ["?", "this help"]];
 const MOUSE_TEXTS = [
 	["drag", "move"], ["wheel", "scroll the tracks; Ctrl: zoom, Shift: move"], ["click", "select, with details below"],
@@ -28,7 +28,8 @@ function legend(view) {
 	return make("div", "legends", row(colours.call(true, false), "launch"), row(colours.call(false, true), "call that waits"),
 		row(colours.call(false, false), "other call"), row(hostQueue, "host queue"), row(deviceQueue, "device queue"),
 		row(colours.path({cls: 1, name: ""}), "copy"), row(colours.rejected(), "rejected command"),
-		...model.causes.map((name, cause) => row(colours.cause(name), "idle: " + model.causeText(cause))));
+		...model.causes.map((name, cause) => row(colours.cause(name), "idle: " + model.causeText(cause))),
+		...colours.offGroups().map(([text, style]) => row(style, "off CPU: " + text)));
 }
 
 /** Fills the help. */

@@ -92,6 +92,7 @@ export function listenToKeys(view, pane) {
 		["PageDown", () => scroll(view.height * 0.8)], [",", () => stepItem(view, -1)], [".", () => stepItem(view, 1)],
 		["j", () => stepRow(view, 1)], ["k", () => stepRow(view, -1)],
 		["p", () => view.selection && view.togglePinned(view.selection.track.id)],
+		["v", () => view.model.report && view.model.report.verdict && pane.open("verdict", true)],
 		...PANE_TABS.map((name, i) => [String(i + 1), () => pane.open(name, true)])]);
 	document.addEventListener("keydown", (event) => {
 		const action = actions.get(event.key);

@@ -94,8 +94,10 @@ function scrollTo(view, track) {
 		scroller.scrollTop += at.top + Math.min(at.row.height, view.height - above) - view.height + 8;
 }
 
-// What tells most: findings; else where the device's time went, and without a device where the threads' did.
+// What tells most: the verdict; else findings; else where the device's time went, and without a device where the threads' did.
 function firstTab(model) {
+	if (model.report && model.report.verdict)
+		return "verdict";
 	if (model.report && (model.report.findings || []).length)
 		return "findings";
 	return model.ofKind("device").length || !model.ofKind("samples").length ? "account" : "flame";

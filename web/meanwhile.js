@@ -3,6 +3,7 @@
 // What the threads did while a device idled: where they were off their processors, and what their samples saw.
 
 import {visitItems} from "./account.js";
+import {formatPlace} from "./format.js";
 
 const MOST_ROWS_SHOWN = 8;
 
@@ -12,6 +13,21 @@ function addTo(rows, track, kind, text, ns) {
 	row.ns += ns;
 	row.count++;
 	rows.set(key, row);
+}
+
+/** The place where a thread was for most of [from, to) ns, as the report names places; null: not known. */
+export async function placeMeanwhile(view, thread, from, to, watch) {
+	const {model, chunks} = view, sums = new Map();
+	await model.loadTexts(view.sections);
+	for (const track of thread.children)
+		if (track.kind === "off" || (track.kind === "samples" && (!track.unit || track.unit === "ns")))
+			await visitItems(chunks, track, from, to, watch, (chunk, i, begin, end) => {
+				const frame = chunk.stack[i] ? model.ownFrame(chunk.stack[i]) : null;
+				const place = frame ? formatPlace({function: frame.name, file: frame.file, line: frame.line}) : "";
+				if (place)
+					sums.set(place, (sums.get(place) || 0) + (track.kind === "off" ? end - begin : chunk.weight[i]));
+			});
+	return sums.size ? [...sums].reduce((best, row) => row[1] > best[1] ? row : best)[0] : null;
 }
 
 /**

@@ -13,6 +13,7 @@ const VALUE_KINDS = new Set(["metric", "clock", "counter"]);
 const KNOWN_KINDS = new Set([...SLICE_KINDS, ...VALUE_KINDS, ...HEADING_KINDS, "waiting", "samples"]);
 /** Names of classes of frames, by their number in the file. */
 export const FRAME_CLASSES = ["host", "kernel", "jit", "inlined", "python", "device", "mark"];
+const CLASS_PYTHON = FRAME_CLASSES.indexOf("python");
 /** what of a device's item: below a cause, from here on a path. */
 export const FIRST_PATH = 16;
 /** Idle causes for people: name in the file, text, what it means. */
@@ -157,6 +158,7 @@ export class Model {
 		this.names = texts.names || [""];
 		this.frames = texts.frames || [];
 		this.stacks = texts.stacks || [];
+		this.own = new Set(texts.own || []);
 		this.hasTexts = true;
 	}
 
@@ -248,6 +250,14 @@ export class Model {
 		if (!(stack > 0))
 			return null;
 		return this.frame(stack * 2 + 1 < this.stacks.length ? this.stacks[stack * 2 + 1] : -1);
+	}
+
+	/** The user's own innermost function in a stack, as the report names places; else its innermost Python function, else its innermost; null: none. */
+	ownFrame(stack) {
+		const inner = this.stackFrames(stack).reverse();
+		const isPython = (index) => this.frame(index).cls === CLASS_PYTHON;
+		const at = [inner.findIndex((index) => this.own.has(index)), inner.findIndex(isPython), 0].find((index) => index >= 0);
+		return inner.length ? this.frame(inner[at]) : null;
 	}
 
 	/** The path of an item, or -1. */

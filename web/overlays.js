@@ -95,6 +95,7 @@ export function drawRange(frame) {
 	ctx.fillRect(x1 - 0.5, 0, 1, frame.height);
 	const text = formatNs(range.to - range.from);
 	const middle = (Math.max(0, x0) + Math.min(frame.width, x1)) / 2, half = widthOf(ctx, text) / 2 + 5;
+	frame.rangeLabel = [middle - half, middle + half];
 	if (x1 < 0 || x0 > frame.width)
 		return;
 	ctx.fillStyle = theme.accent;
@@ -126,6 +127,16 @@ export function drawMarks(frame) {
 	}
 }
 
+/** The left edge of the pointer's label: in the middle under the pointer, or beside the range's label. */
+export function pointerLabelLeft(x, width, room, taken) {
+	const left = Math.min(room - width, Math.max(0, x - width / 2));
+	if (!taken || left >= taken[1] || left + width <= taken[0])
+		return left;
+	const before = taken[0] - width - 2, behind = taken[1] + 2;
+	const isBehind = before < 0 || (behind + width <= room && x >= (taken[0] + taken[1]) / 2);
+	return isBehind ? behind : before;
+}
+
 /** Draws the line at the pointer, with its moment. */
 export function drawPointer(frame) {
 	const {ctx, view} = frame, theme = view.colours.theme;
@@ -137,7 +148,7 @@ export function drawPointer(frame) {
 	ctx.fillRect(x, AXIS, 1, frame.height - AXIS);
 	ctx.globalAlpha = 1;
 	const text = formatNs(view.from + x / frame.scale), width = widthOf(ctx, text) + 8;
-	const left = Math.min(frame.width - width, Math.max(0, x - width / 2));
+	const left = pointerLabelLeft(x, width, frame.width, frame.rangeLabel);
 	ctx.fillStyle = theme.text;
 	ctx.fillRect(left, AXIS - 17, width, 16);
 	ctx.fillStyle = theme.back;

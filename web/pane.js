@@ -6,16 +6,17 @@ import {byId, fill, make, makeButton, makeSwatch} from "./dom.js";
 import {formatCount, formatExact, formatNs, formatShare, visible} from "./format.js";
 import {accountOf, CancelledError, CUT_TEXT, flameOfAccount, flameOfAway, flameOfSamples, flameOfStalls, flameOfUnmeasured, functionsOf, tablesOf, Watch} from "./account.js";
 import {bytesColumn, countColumn, makeTable, nsColumn, shareColumn, textColumn} from "./tables.js";
-import {FlameGraph, frameStyle} from "./flame.js";
+import {definitionText, FlameGraph, frameStyle} from "./flame.js";
 import {showDetails} from "./details.js";
 import {showFindings} from "./findings.js";
+import {showVerdict} from "./verdict.js";
 import {instructionTables} from "./instructions.js";
 import {showMetrics} from "./metrics.js";
 import {showAbout} from "./about.js";
 import {fitItem} from "./input.js";
 import {momentPlace} from "./search.js";
 
-const TABS = [["selection", "Selection"], ["account", "Account"], ["flame", "Flame graph"], ["tables", "Tables"], ["metrics", "Metrics"],
+const TABS = [["verdict", "Verdict"], ["selection", "Selection"], ["account", "Account"], ["flame", "Flame graph"], ["tables", "Tables"], ["metrics", "Metrics"],
 	["findings", "Findings"], ["about", "Recording"]];
 const CLASS_NAMES = ["kernels", "copies", "other commands"];
 
@@ -148,7 +149,7 @@ function flameChoices(view, scope, watch) {
 }
 
 function flameTip(view, graph, node, event) {
-	const lines = node && [visible(node.text), graph.valueText(node), node.file ? visible(node.file) + (node.line ? ":" + node.line : "") : "",
+	const lines = node && [visible(node.text), graph.valueText(node), definitionText(node), node.file ? visible(node.file) + (node.line ? ":" + node.line : "") : "",
 		node.meaning ? visible(node.meaning) : ""];
 	view.tell("tip", node ? {lines: lines.filter(Boolean), clientX: event.clientX, clientY: event.clientY} : null);
 }
@@ -253,12 +254,13 @@ export class Pane {
 		view.on("selection", () => (view.selection || this.tab === "selection") && this.open("selection", true));
 		view.on("range", (range) => this.open(range && !SUM_TABS.has(this.tab) ? "account" : this.tab, true));
 		view.on("pane", () => this.show());
+		view.on("open", (name) => this.open(name, true));
 		view.on("theme", () => this.show());
 	}
 
 	makeTabs() {
-		const findings = this.view.model.report && this.view.model.report.findings || [];
-		fill(byId("tabs"), ...TABS.map(([name, text]) => {
+		const report = this.view.model.report || {}, findings = report.findings || [];
+		fill(byId("tabs"), ...TABS.filter(([name]) => name !== "verdict" || report.verdict).map(([name, text]) => {
 			const tab = makeButton(name === "findings" && findings.length ? text + " (" + findings.length + ")" : text, "", () => this.open(name, true));
 			tab.setAttribute("role", "tab");
 			tab.setAttribute("aria-controls", "content");
@@ -297,7 +299,7 @@ export class Pane {
 		const {view, content} = this, sum = SUM_TABS.get(this.tab);
 		content.className = this.tab;
 		if (!sum) {
-			const simple = {selection: showDetails, findings: showFindings, about: showAbout};
+			const simple = {verdict: showVerdict, selection: showDetails, findings: showFindings, about: showAbout};
 			simple[this.tab](view, content);
 			return;
 		}

@@ -4,7 +4,7 @@
 
 import {SectionStore} from "./data.js";
 import {Colours} from "./colours.js";
-import {FlameGraph, frameStyle} from "./flame.js";
+import {definitionText, FlameGraph, frameStyle} from "./flame.js";
 import {HeatMap, makeHeatBar} from "./scope_map.js";
 import {ScopeModel} from "./scope_model.js";
 import {byId, fill, make, makeButton} from "./dom.js";
@@ -135,7 +135,8 @@ class Scope {
 	}
 
 	hoverFrame(node, event) {
-		showTip(node ? {lines: [visible(node.text), this.exactText(node.value), formatShare(node.value, this.root.value) + " of what is selected"],
+		showTip(node ? {lines: [visible(node.text), this.exactText(node.value), formatShare(node.value, this.root.value) + " of what is selected",
+			definitionText(node)].filter(Boolean),
 			clientX: event.clientX, clientY: event.clientY} : null);
 	}
 

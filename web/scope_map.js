@@ -12,7 +12,7 @@ const BELOW = 22;
 const RIGHT = 12;
 const MAP_HEIGHT = 300;
 const LEAST_COLUMN = 1;
-const MOST_COLUMN = 40;
+const MOST_COLUMN = 240;
 const LABEL_EVERY = 90;
 // From little to much, on a light page and on a dark one; what a cell has without anything is the page's own.
 const HEAT_LIGHT = [[255, 236, 200], [253, 187, 99], [239, 101, 72], [179, 0, 0], [90, 0, 20]];

@@ -90,6 +90,7 @@ static int write_graph(void *context, FILE *out)
 		.width_px = (uint32_t)values->width,
 		.min_width_px = output->min_width_px,
 		.is_icicle = values->icicle,
+		.has_lines = values->lines,
 		.shorten = drawing_label,
 		.shorten_context = drawing,
 	};

@@ -45,7 +45,7 @@ static const struct option_row scope_rows[] = {
 	 offsetof(struct scope_values, output)},
 	{"view", 0, OPTION_TEXT, "NAME",
 	 "view of duet flame: total, gpu, idle, cpu, offcpu, launch or stall (default: idle if the "
-	 "devices idle more than half of the time, otherwise as duet flame)",
+	 "devices idle more than half of the time, gpu if not; without a device as duet flame)",
 	 offsetof(struct scope_values, view)},
 	{"row", 0, OPTION_NUMBER, "MS", "duration of a cell in ms (default 20)",
 	 offsetof(struct scope_values, row_ms)},
@@ -97,8 +97,8 @@ static void print_coarser(const struct cli_command *command, const struct heat_m
 	print_error(command->name, text);
 }
 
-/* Without --view, shows the idle time of devices that idle more than half of the time: in the view
- * total every cell would be equally full. */
+/* Without --view, shows the idle time of devices that idle more than half of the time, otherwise
+ * their busy time: in the view total every cell would be equally full. */
 static void choose_view(struct heat_map *map)
 {
 	const struct analysis *analysis = map->graph.analysis;
@@ -113,8 +113,8 @@ static void choose_view(struct heat_map *map)
 		busy_ns = add_saturated(busy_ns, analysis->devices[i].account.busy_ns);
 		idle_ns = add_saturated(idle_ns, analysis->devices[i].account.idle_ns);
 	}
-	if (idle_ns > busy_ns)
-		drawing->view = drawing_find_view("idle");
+	if (busy_ns || idle_ns)
+		drawing->view = drawing_find_view(idle_ns > busy_ns ? "idle" : "gpu");
 }
 
 static int make_page(const struct cli_command *command, struct heat_map *map)

@@ -41,6 +41,7 @@ struct flame_options {
 	uint32_t width_px;    /* 1200; 320 to 100000 */
 	double min_width_px;  /* 0.1; narrower frames are counted in their parent, not drawn */
 	bool is_icicle;       /* the root is at the top */
+	bool has_lines;       /* boxes of Python functions are single lines */
 	/* The label of a frame; the tooltip has the name. NULL: the name. */
 	const char *(*shorten)(void *context, const char *name, enum flame_class frame_class);
 	void *shorten_context;

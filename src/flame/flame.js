@@ -836,10 +836,16 @@
 		return [panelWidth, panelHeight];
 	}
 
+	// Where a Python function is defined: all of its lines share the box.
+	function definition(frame) {
+		const place = frame.letter === "p" && !svg.dataset.lines && / \(([^()]+:\d+)\)$/.exec(frame.name);
+		return place ? ["defined at " + place[1]] : [];
+	}
+
 	function showTip(frame, x, y, isBelow) {
 		const pageHeight = Number(svg.getAttribute("height"));
 		const columns = Math.max(20, Math.floor((Math.min(width - 2 * PAD, 900) - 24) / (advance + 0.4)));
-		const rest = facts(frame).concat(wrapWords(frame.note, columns));
+		const rest = facts(frame).concat(definition(frame), wrapWords(frame.note, columns));
 		const most = Math.max(2, Math.floor((pageHeight - 60) / 16) - rest.length - 1);
 		let lines = wrap(frame.name, columns);
 		if (lines.length > most) {

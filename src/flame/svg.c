@@ -342,10 +342,11 @@ static void write_begin(struct svg *svg)
 	append_attribute(svg, "data-unit", options->unit);
 	string_builder_appendf(&svg->text,
 			       " data-schema=\"duet.flame/1\" data-total=\"%llu\" data-rows=\"%u\" "
-			       "data-head=\"%u\" data-min=\"%g\"%s>\n<title>",
+			       "data-head=\"%u\" data-min=\"%g\"%s%s>\n<title>",
 			       (unsigned long long)svg->flame->total, svg->layout.depth + 1,
 			       svg->head_px, options->min_width_px,
-			       options->is_icicle ? " data-icicle=\"1\"" : "");
+			       options->is_icicle ? " data-icicle=\"1\"" : "",
+			       options->has_lines ? " data-lines=\"1\"" : "");
 	append_text(svg, options->title);
 	string_builder_append(&svg->text, "</title>\n");
 }

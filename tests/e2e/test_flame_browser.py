@@ -153,6 +153,11 @@ def test_tooltip(t, page, url, folder):
                 "not drawn: 500 narrower children, 500 ns, < 0.01 % of this", "c")
         t.equal(page.get("document.querySelectorAll('#frames title').length"), 0, "native tooltips")
 
+    with t.case("tooltip: where a Python function is defined"):
+        page.open(make(os.path.join(folder, "python.svg"), [(["p:step (train.py:55)", "h:run (a.c:7)"], 3)]))
+        t.true(page.hover("step (train.py:55)").endswith("|defined at train.py:55"), "of its box")
+        t.true("defined" not in page.hover("run (a.c:7)"), "not of others")
+
     with t.case("tooltip: what a stall reason means, by whole words"):
         words = " ".join(f"word{i}" for i in range(60))
         page.open(make(os.path.join(folder, "stall.svg"), [("g:send w:sbid g:0x40", 3), ("g:sync w:send", 1)],

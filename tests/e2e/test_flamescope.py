@@ -198,8 +198,8 @@ with t.case("the whole map is the flame graph of the window, in every view of ev
             options = ("--view", view) if view else ()
             wanted, page = folded(trace, *options), scope(trace, *options)
             name = f"{os.path.basename(path)} --view {view}"
-            if not view and page and sections(page)["head"]["view"] == "idle":
-                wanted = folded(trace, "--view", "idle")
+            if not view and page and wanted == folded(trace, "--view", "total"):
+                wanted = folded(trace, "--view", sections(page)["head"]["view"])
             t.equal(page is None, wanted is None, f"{name}: both refuse, or none")
             if page is None:
                 continue
@@ -357,10 +357,10 @@ with t.case("an hour has coarser cells, says so, and loses nothing"):
     t.equal(sum(cell_totals(page)), sum(folded(trace, "--view", "cpu", "--from", "600", "--to", "1200").values()), "a part")
 
 def view_of(trace, begin, end):
-    """The view that shows most of a part: idle time, or all."""
+    """The view that shows most of a part: idle time, or busy time."""
     window = ("--from", begin, "--to", end)
     idle, total = (sum((folded(trace, "--view", view, *window) or {}).values()) for view in ("idle", "total"))
-    return "idle" if 2 * idle > total else "total"
+    return "idle" if 2 * idle > total else "gpu"
 
 
 with t.case("options"):
@@ -374,6 +374,9 @@ with t.case("options"):
             sum(folded(trace, "--view", "gpu", "--device", "gpu1", "--from", "500ms", "--to", "2.5").values()), "one device")
     t.equal(sections(scope(trace))["head"]["view"], "idle", "the view by default, of devices that idle most")
     t.equal(sections(scope(trace, "--from", "1ms", "--to", "1200us"))["head"]["view"], view_of(trace, "1ms", "1200us"), "of a part")
+    busy = t.described("busy.duet", "window 0 1000", "device 1 gpu", "thread 1 1", "queue 1 1", "launch 1 1 1 10 20 kernel name=k",
+                       "execution 1 1 1 11 12 30 900")
+    t.equal(sections(scope(busy))["head"]["view"], "gpu", "the view by default, of devices that are busy most")
     for options, said in ((("--row", "30"), "divides the column"), (("--row", "0"), "--row"), (("--column", "0"), "--column"),
                           (("--column", "3600", "--row", "1"), "at most 1000 cells"), (("--view", "nope"), "total, gpu, idle"),
                           (("--from", "2", "--to", "1"), "--to is before"), (("--device", "none"), "no device 'none'")):

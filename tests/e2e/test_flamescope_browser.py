@@ -88,6 +88,23 @@ def check(chromium):
         for part in ("busy time of the devices", "cell 20.00 ms, column 1.000 s", "10.00 ms in a cell", "all: 400,000,000 ns"):
             t.true(part in legend, f"{part} in {legend}")
 
+    with t.case("a short map is as wide as the page has room, up to 240 px a column"):
+        page = Page(chromium, make_page())
+        t.equal(page.get("[duetScope.map.columns, duetScope.map.cellWidth]"), [4, 240], "four seconds")
+        chromium.resize(700, 700)
+        chromium.wait("duetScope.map.cellWidth < 240")
+        t.true(page.get("duetScope.map.cellWidth > 100 && duetScope.map.width <= 700"), "a narrow page")
+        chromium.resize(1300, 700)
+
+    with t.case("a Python function's box says where it is defined"):
+        page = Page(chromium, make_page())
+        x, y = page.get("(() => { const box = duetScope.flame.boxes.find((one) => one.node.text === 'second1 (a.py:1)'),"
+                        " rect = duetScope.flame.canvas.getBoundingClientRect();"
+                        " return [rect.x + box.x + 3, rect.y + duetScope.flame.topOf(box.depth) + 4]; })()")
+        chromium.mouse("mouseMoved", x, y)
+        chromium.wait("!document.getElementById('tip').hidden")
+        t.equal(page.get("document.getElementById('tip').lastChild.textContent"), "defined at a.py:1", "the tip")
+
     with t.case("keys"):
         page = Page(chromium, make_page())
         page.get("document.getElementById('map').focus()")

@@ -576,9 +576,29 @@ with t.case("off the processor: by cause, until the thread is seen again"):
     numbers = {track.head["tid"]: track.head["number"] for track in shown.of_kind("thread")}
     t.true(2002 not in numbers, "a thread that did nothing has no track")
     t.equal(len(shown.of_kind("off")), 1, "a thread that is over is not off the processor")
-    t.equal(items, [(100, 130, "preempted", [], 0), (200, 260, "Python GIL", ["here"], 2),
+    t.equal(items, [(100, 130, "preempted", [], 0), (200, 260, "Python GIL", ["here"], 8),
                     (300, 320, "blocked", [], 0), (400, 450, "blocked", [], 0),
                     (900, 1000, "blocked", [], 0)], "intervals")
+
+with t.case("off the processor: which thread held the lock, ended the wait, or ran instead"):
+    made = make("other.duet", [
+        "window 0 1000", "thread 1 1", "thread 2 1", "frame 1 python wait file=/usr/lib/python3.11/threading.py line=5",
+        "frame 2 python step file=/app/train.py line=9", "stack 1 2", "stack 2 2 1", "sample 1 10 1", "sample 2 10 1 stack=1",
+        "switch 1 100 blocked stack=1 wait=futex%20(0x10)", "switch 1 130 in waker=2",
+        "switch 1 200 blocked stack=2 wait=futex%20(0x10)", "switch 1 230 in waker=2",
+        "switch 1 300 blocked stack=1 wait=epoll_wait", "switch 1 330 in waker=2",
+        "switch 1 400 preempted stack=1 wait=other holder=2", "switch 1 430 in waker=2",
+        "switch 1 500 preempted stack=1 wait=other", "switch 1 530 in waker=2",
+        "switch 1 600 blocked stack=1 wait=futex%20(0x10)", "sample 1 630 1"])
+    shown = view(made)
+    check_page(shown)
+    numbers = {track.head["tid"]: track.head["number"] for track in shown.of_kind("thread")}
+    other = 4 * (numbers[max(numbers)] + 1)
+    held, ended, ran = other, other + 1, other + 2
+    t.equal([(item["begin"], item["extra"]) for item in shown.of_kind("off")[0].items()],
+            [(100, held), (200, ended), (300, ended), (400, ran), (500, 0), (600, 0)], "the other threads")
+    own = [shown.names[shown.frames[index][0]] for index in shown.own]
+    t.equal(own, ["step"], "the user's own functions")
 
 with t.case("processor use, from samples"):
     made = make("use.duet", ["window 0 1000000000", "thread 1 1", "thread 2 1"]

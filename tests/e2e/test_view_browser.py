@@ -604,6 +604,83 @@ def test_findings(t, page, path):
         t.true(page.chromium.wait("selected() === 'idle: blocked'"), "the idle time of the cause")
 
 
+TAB = "document.querySelector('#tabs [aria-selected=true]').textContent"
+
+
+def test_verdict(t, page, path):
+    with t.case("the page opens on the verdict, and its causes lead to their longest places"):
+        t.wanted()
+        page.open(path)
+        t.equal(page.get(TAB), "Verdict", "the tab")
+        verdict = page.get("v.model.report.verdict")
+        t.equal(page.get("texts('.sentences p')"), verdict["sentences"], "the report's sentences")
+        t.equal(page.get("texts('.causes .words')"), [cause["text"] for cause in verdict["causes"][:4]], "causes of 1 % or more")
+        t.equal(page.get("Array.from(document.querySelectorAll('.causes tr'), (row) => row.cells[1].textContent)"),
+                ["30.0 %", "20.0 %", "10.0 %", "5.0 %"], "their shares")
+        for number, selected in enumerate(("read", "idle: computing", "idle: driver and queue latency")):
+            page.get("v.select(null)")
+            page.key("v")
+            page.get(f"document.querySelectorAll('.causes tr')[{number}].click()")
+            t.true(page.chromium.wait(f"selected() === {selected!r}"), f"{selected}: {page.get('selected()')}")
+            page.settle()
+            t.true(page.get("v.to - v.from < v.model.wallNs / 5"), f"{selected}: zoomed")
+        t.equal(page.problems(), [], "problems")
+
+    with t.case("a cause that the timeline does not have opens the flame graph with its function searched for"):
+        t.wanted()
+        page.open(path)
+        page.get("document.querySelectorAll('.causes tr')[3].focus()")
+        page.chromium.key("Enter")
+        t.true(page.chromium.wait("Boolean(v.flame)"), "a flame graph")
+        t.equal(page.get(f"[{TAB}, v.search.text, selected(), document.getElementById('results').hidden]"),
+                ["Flame graph", "step", None, True], "the search")
+
+    with t.case("a finding lists the first frames, the innermost first, and the rest on demand"):
+        t.wanted()
+        page.open(path)
+        page.get("Array.from(document.querySelectorAll('#content button')).find((b) => b.textContent === '4 findings').click()")
+        t.true(page.get(TAB).startswith("Findings"), "from the verdict to the findings")
+        t.equal(page.get("texts('.finding td > .entries li')"), [f"level{i} (heat.c:{i})" for i in (8, 7, 6, 5, 4)] + ["diffuse, 3"], "frames")
+        t.equal(page.get("[...document.querySelectorAll('.finding details')].map((d) => [d.open, d.innerText.trim()])"), [[False, "4 more"]],
+                "the rest")
+        page.get("document.querySelector('.finding summary').click()")
+        t.true("level0 (heat.c)" in page.get("document.querySelector('.finding details').innerText"), "on demand")
+
+    with t.case("without findings the tab refers to the verdict"):
+        t.wanted()
+        page.open(path)
+        page.get("v.model.report.findings.length = 0")
+        page.key("6")
+        shown = page.get("document.getElementById('content').innerText")
+        t.true("No rule of duet found anything" in shown and "Largest cause of idle: the main thread waited for a file" in shown, shown)
+        page.get("document.querySelector('#content button').click()")
+        t.equal(page.get(TAB), "Verdict", "a button leads to it")
+
+
+def test_holder(t, page):
+    with t.case("a wait shows which thread held the lock, and where"):
+        t.wanted()
+        trace, path = t.described(
+            "lock.duet", "window 0 10000000", "device 1 gpu", "thread 1 1 name=main", "thread 2 1 name=saver", "queue 1 1", "frame 1 python update file=/app/train.py line=35",
+            "frame 2 python flush file=/app/train.py line=47", "frame 3 python sleep file=/usr/lib/python3.11/time.py line=3",
+            "stack 1 1", "stack 2 2 3", "sample 1 0 1", "sample 2 0 1", "launch 1 1 1 10 20 kernel name=k stack=1", "execution 1 1 1 11 12 30 40", "sample 1 50 1 stack=1",
+            "switch 2 1000000 blocked stack=2 wait=clock_nanosleep", "switch 1 2000000 blocked stack=1 wait=futex%20(0x10)",
+            "switch 2 7900000 in", "switch 1 8000000 in waker=2", "launch 2 1 1 8000010 8000020 kernel name=k stack=1",
+            "execution 1 2 1 8000011 8000012 8000030 8000040"), t.path("lock.html")
+        t.equal(duet_test.run([duet_test.DUET, "view", "-o", path, trace]).status, 0, "view")
+        page.open(path)
+        report = t.report(trace)["verdict"]
+        t.true("for a lock, which thread 2002 (saver) held in flush (train.py:47)" in report["text"], report["text"])
+        t.equal(page.get("texts('.causes .words')"), [cause["text"] for cause in report["causes"][:2]], "the causes")
+        page.get("document.querySelector('.causes tr').click()")
+        t.true(page.chromium.wait("selected() === 'futex (0x10)'"), "the wait")
+        t.true(page.chromium.wait("texts('.facts th').includes('which was in')"), "a place")
+        facts = dict(page.get("Array.from(document.querySelectorAll('.facts tr'), (row) => [row.cells[0].textContent, row.cells[1].textContent])"))
+        t.true(facts["held by"].endswith("saver 2002"), f"{facts}")
+        t.equal(facts["which was in"], "flush (train.py:47)", "where it was")
+        t.equal(page.problems(), [], "problems")
+
+
 def test_threads_alone(t, page):
     with t.case("a run without a device starts with its threads"):
         t.wanted()
@@ -855,6 +932,45 @@ def test_looks(t, page, made):
             page.settle()
             t.equal(page.get("document.documentElement.dataset.theme"), "dark", "follows the system")
 
+    with t.case("at 480 px the page is as wide as the window"):
+        t.wanted()
+        page.open(made["scene"], size=(480, 700))
+        t.equal(page.get("[document.documentElement.scrollWidth, document.getElementById('app').offsetWidth]"), [480, 480], "the page")
+        t.true(page.get("v.width") > 200, "the timeline has room")
+        t.true(page.get("Array.from(document.querySelectorAll('#bar button, #search')).every((e) => e.getBoundingClientRect().right <= 480)"),
+               "buttons are on the page")
+        page.get("document.querySelector('[data-tab=about]').scrollIntoView()")
+        t.true(page.get("document.querySelector('[data-tab=about]').getBoundingClientRect().right < 481"), "the last tab can be reached")
+
+    with t.case("time off processors has other colours than computing, and the help lists them"):
+        t.wanted()
+        for is_dark in (False, True):
+            page.open(made["scene"])
+            page.chromium.dark(is_dark)
+            page.settle()
+            fills = page.get("['on_cpu', 'futex (0x1)', 'futex (0x3e383c10)', 'read (disk sda)', 'preempted', 'any'].map((name, i) =>"
+                             " (i ? v.colours.off(name) : v.colours.cause(name)).fill)")
+            t.equal(fills[1], fills[2], "one colour for locks")
+            t.equal(len(set(fills)), 5, f"dark {is_dark}: {fills}")
+        page.key("?")
+        t.equal(len([text for text in page.get("texts('#help .legend')") if text.startswith("off CPU: ")]), 8, "in the help")
+
+    with t.case("the pointer's time does not cover the length of the range"):
+        t.wanted()
+        page.open(made["scene"])
+        canvas = page.get("(() => { const r = document.getElementById('timeline').getBoundingClientRect(); return [r.x, r.y]; })()")
+        page.drag(canvas[0] + 300, canvas[1] + 12, canvas[0] + 420, canvas[1] + 12)
+        # the middle of the range's label keeps its colour when the pointer is over it
+        pixel = ("(() => { const c = document.getElementById('timeline'); return Array.from(c.getContext('2d')"
+                 ".getImageData(336 * v.ratio, 12 * v.ratio, 48 * v.ratio, 1).data).join(); })()")
+        page.chromium.mouse("mouseMoved", canvas[0] + 600, canvas[1] + 100)
+        page.settle()
+        before = page.get(pixel)
+        page.chromium.mouse("mouseMoved", canvas[0] + 360, canvas[1] + 100)
+        page.settle()
+        t.equal(page.get("v.pointerX"), 360, "the pointer is there")
+        t.equal(page.get(pixel), before, "the label")
+
 
 # Frames a second while the view moves on for a second.
 PAN = """(async () => {
@@ -911,6 +1027,8 @@ def main():
         test_legible(t, page, made)
         test_moments(t, page, made["scene"])
         test_findings(t, page, made["scene"])
+        test_verdict(t, page, made["scene"])
+        test_holder(t, page)
         test_threads_alone(t, page)
         test_counters(t, page)
         test_instructions(t, page)

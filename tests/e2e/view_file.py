@@ -159,7 +159,7 @@ class View:
         self.head = json.loads(self.section("head"))
         self.report = self.head["report"]
         code = json.loads(self.section(self.head["texts"])) if "texts" in self.head else self.head
-        self.names, frames, stacks = code["names"], code["frames"], code["stacks"]
+        self.names, self.own, frames, stacks = code["names"], code["own"], code["frames"], code["stacks"]
         self.frames = [tuple(frames[i:i + 4]) for i in range(0, len(frames), 4)]
         self.stacks = [tuple(stacks[i:i + 2]) for i in range(0, len(stacks), 2)]
         paths = self.head["paths"]

@@ -246,7 +246,7 @@ def write(path, head, tracks, texts_apart=False, keep_from_ns=0, cut_off=0):
     head.update(schema="duet.view/1", duet="0.2.0", tracks=tracks, sections=len(file.sections))
     extra = []
     if texts_apart:
-        texts = {key: head.pop(key) for key in ("frames", "stacks")}
+        texts = {key: head.pop(key) for key in ("frames", "own", "stacks") if key in head}
         texts["names"] = head["names"]
         extra = [("texts", json.dumps(texts).encode())]
         head["texts"] = "texts"

@@ -43,7 +43,8 @@ class Texts:
         return len(self.paths) // 5 - 1
 
     def head(self):
-        return {"names": self.names, "frames": self.frames, "stacks": self.stacks, "paths": self.paths}
+        own = [i for i, name in enumerate(self.frames[1::4]) if self.names[name] in ("heat.py", "/src/heat.c")]
+        return {"names": self.names, "frames": self.frames, "own": own, "stacks": self.stacks, "paths": self.paths}
 
 
 def columns(rows):
@@ -249,6 +250,26 @@ def counters(count=9000, parts=6):
     return {"title": "counters", "wall_ns": wall_ns, **Texts().head()}, tracks
 
 
+def verdict(busy, wall_ns):
+    """Causes that the timeline has, and one that it does not have."""
+    def cause(share, text, **more):
+        return {"ns": int(share * wall_ns), "text": text, "share": share, **more}
+    causes = [cause(0.3, "the main thread waited for a file, read, in read_all (heat.c:40)", kind="file_read", cause="blocked",
+                    function="read_all", file="/src/heat.c", line=40, what="read"),
+              cause(0.2, "the main thread computed in step (heat.py:75)", kind="computing", cause="on_cpu", thread="main",
+                    function="step", file="heat.py", line=75),
+              cause(0.1, "commands from step (heat.py:75) had been launched but not started", kind="launched_not_started",
+                    cause="latency", function="step", file="heat.py", line=75),
+              cause(0.05, "the main thread was in clFinish called from step (heat.py:75)", kind="call", cause="api_call",
+                    function="step", file="heat.py", line=75, what="clFinish"),
+              cause(0.005, "the main thread slept in nap (heat.py:9)", kind="sleep", cause="blocked", function="nap", file="heat.py")]
+    sentences = ["The GPU was busy 12.3 % of the steady part.", "Largest cause of idle: " + causes[0]["text"] + ", 30.0 %.",
+                 "Next: " + causes[1]["text"] + ", 20.0 %."]
+    return {"text": " ".join(sentences), "sentences": sentences, "certain": True, "device": "00000000:01:00.0",
+            "steady": {"begin_ns": 0, "end_ns": wall_ns, "wall_ns": wall_ns, "busy_ns": busy, "idle_ns": wall_ns - busy},
+            "causes": causes}
+
+
 def report(tracks, commands, texts, wall_ns):
     state = next(t for t in tracks if t["kind"] == "device")
     begin, length, _, what = state["columns"][:4]
@@ -261,7 +282,7 @@ def report(tracks, commands, texts, wall_ns):
         "devices": [{"index": 0, "key": "00000000:01:00.0", "name": "Accelerator 0", "wall_ns": wall_ns,
                      "busy_ns": busy, "idle_ns": wall_ns - busy, "kernels_ns": busy, "copies_ns": 0, "other_ns": 0,
                      "idle_causes": causes}],
-        "kernels": [], "copies": [],
+        "verdict": verdict(busy, wall_ns), "kernels": [], "copies": [],
         "api": [{"name": name, "launches": name == CALLS[0], "waits": name == CALLS[1]} for name in CALLS],
         "findings": [
             {"id": "tiny_kernels", "severity": "warning", "text": "most kernels are shorter than their launch; fuse them",
@@ -271,7 +292,9 @@ def report(tracks, commands, texts, wall_ns):
             {"id": "failed_commands", "severity": "warning", "text": "settle failed 1 time on its device: CL_OUT_OF_RESOURCES (-5)",
              "evidence": {"name": "settle", "count": 1, "result": -5, "error": "CL_OUT_OF_RESOURCES"}},
             {"id": "blocked_host", "severity": "info", "text": "the launching thread was blocked; overlap it",
-             "evidence": {"device": "00000000:01:00.0", "blocked_ns": 5, "function": "read_all"}}],
+             "evidence": {"device": "00000000:01:00.0", "blocked_ns": 5, "function": "read_all",
+                          "frames": [{"function": f"level{i}", "file": "/src/heat.c", "line": i} for i in range(9)],
+                          "launches": [{"name": "diffuse", "count": 3}]}}],
         "clocks": [{"domain": "Accelerator 0", "method": "pairs", "error_ns": CONTEXT_NS, "drift_ppb": 3, "violations": 0}],
         "ledger": {"launched": len(commands), "matched": len(commands), "dropped": 0, "rejected": 0, "not_executed": 0,
                    "in_flight_at_exit": 0}, "losses": [], "metrics": [], "ranges": []}

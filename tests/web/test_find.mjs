@@ -10,6 +10,7 @@ import {Model} from "../../web/model.js";
 import {Watch} from "../../web/account.js";
 import {momentPlace, Search} from "../../web/search.js";
 import {findEvidence} from "../../web/findings.js";
+import {findPlace, shownCauses} from "../../web/verdict.js";
 import {findLinked} from "../../web/links.js";
 import {threadsMeanwhile} from "../../web/meanwhile.js";
 import {pick} from "../../web/place.js";
@@ -92,6 +93,65 @@ await test("the evidence of idle time is in the gap that has most of the largest
 		const found = await findEvidence(view, {id: "starved_queue", evidence}, new Watch()), [gap] = gapsOf(file, device, large);
 		assert.deepEqual([file.model.causes[found.item.what], found.item.begin, found.item.duration], [large, gap[2], gap[1]]);
 	}
+});
+
+// By brute force, for each piece of idle time with a cause: how many ns of it the marked ones cover, and the begin of the piece with most in the gap with most.
+function placeByBruteForce({model, expected}, cause, isMarked) {
+	const covered = new Uint8Array(model.wallNs), tracks = model.tracks.filter((track) => track.items);
+	tracks.forEach((track, number) => {
+		const [begin, length, ...rest] = expected.items[number].columns;
+		begin.forEach((b, i) => {
+			const [low, high] = track.kind === "samples" ? [b - length[i], b] : [b, b + length[i]];
+			if (isMarked(track, ...rest.map((column) => column[i])))
+				covered.fill(1, Math.max(0, low), Math.max(0, high));
+		});
+	});
+	const {columns} = expected.items[tracks.indexOf(model.ofKind("device")[0])];
+	const gaps = [{sum: 0, most: 0, begin: -1}];
+	columns[0].forEach((begin, i) => {
+		const gap = gaps[gaps.length - 1];
+		if (columns[3][i] >= 16)
+			gaps.push({sum: 0, most: 0, begin: -1});
+		else if (model.causes[columns[3][i]] === cause) {
+			const ns = covered.subarray(begin, begin + columns[1][i]).reduce((sum, one) => sum + one, 0);
+			gap.sum += ns;
+			if (ns > gap.most)
+				Object.assign(gap, {most: ns, begin, end: begin + columns[1][i]});
+		}
+	});
+	return gaps.reduce((best, gap) => gap.sum > best.sum ? gap : best);
+}
+
+await test("the longest place of a cause of the verdict: its thread's wait, else the device's idle time", async () => {
+	const file = await open("scene"), {model} = file, view = {...file, sections: null}, {verdict} = model.report;
+	const [read, compute, launched] = verdict.causes;
+	const isIn = (name) => (stack) => stack > 0 && model.ownFrame(stack).name === name;
+	const waited = placeByBruteForce(file, "blocked", (track, lane, what, stack) => track.kind === "off" && model.name(what) === "read" && isIn("read_all")(stack));
+	const wait = await findPlace(view, verdict, read, new Watch());
+	assert.equal(wait.track.kind, "off");
+	assert.equal(model.name(wait.item.what), "read");
+	assert.ok(waited.most > 0 && wait.item.begin < waited.end && wait.item.begin + wait.item.duration > waited.begin, "the wait in that gap");
+	const computed = placeByBruteForce(file, "on_cpu", (track, stack) => track.kind === "samples" && track.parent.name.startsWith("main") && isIn("step")(stack));
+	const idle = await findPlace(view, verdict, compute, new Watch());
+	assert.ok(computed.most > 0);
+	assert.deepEqual([idle.track.kind, idle.item.begin], ["device", computed.begin]);
+	const late = await findPlace(view, verdict, launched, new Watch());
+	assert.deepEqual([late.track.kind, model.causes[late.item.what]], ["device", "latency"]);
+	assert.ok(isIn("step")(model.path(late.item.stack - 1).stack), "of the launching function");
+	assert.equal(await findPlace(view, verdict, verdict.causes[3], new Watch()), null, "what the timeline does not have");
+	assert.deepEqual(shownCauses(verdict), verdict.causes.slice(0, 4), "without those below one per cent");
+});
+
+await test("the user's own innermost function of a stack", async () => {
+	const {model} = await open("scene"), names = [];
+	for (let stack = 1; stack * 2 < model.stacks.length; stack++)
+		names.push([model.leaf(stack).name, model.ownFrame(stack).name]);
+	assert.ok(names.some(([leaf, own]) => leaf === "copy_to_user" && own === "read_all"), "not the system's");
+	assert.ok(names.some(([leaf, own]) => leaf === "clEnqueueNDRangeKernel" && own === "step"), "not a library's");
+	model.own = new Set();
+	const stack = model.stacks.length / 2 - 1;
+	assert.equal(model.ownFrame(stack).name, model.leaf(stack).name, "without any of the user's the innermost");
+	assert.equal(model.ownFrame(0), null);
 });
 
 await test("a search finds functions in the stacks of threads, and idle causes", async () => {

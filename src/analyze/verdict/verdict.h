@@ -64,6 +64,9 @@ const char *verdict_kind_name(enum verdict_kind kind);
 enum verdict_kind verdict_kind_of_call(const char *function);
 /* Whether the function compiles device code, or may do so when it loads it. */
 bool verdict_is_build(const char *function);
+/* The kind of a wait for `what`. */
+enum verdict_kind verdict_kind_of_wait(const struct frames *frames, const char *what,
+				       const struct frame_name *names, size_t count);
 /* Whether the thread was in a call of a runtime. */
 bool verdict_is_call(enum verdict_kind kind);
 
@@ -178,9 +181,6 @@ static inline uint64_t verdict_in_scope(const struct verdict *verdict, uint64_t 
  * kernel: the program may contain its C library. */
 const char *verdict_file_call(const struct frames *frames, const struct frame_name *names,
 			      size_t count);
-/* The kind of a wait for `what`. */
-enum verdict_kind verdict_kind_of_wait(const struct frames *frames, const char *what,
-				       const struct frame_name *names, size_t count);
 /* The kind of a state's time. names: its stack, root first. */
 enum verdict_kind verdict_kind_of_state(const struct frames *frames,
 					const struct analysis_state *state, const char *what,

@@ -87,7 +87,9 @@ static uint32_t class_of(const struct frame_name *name)
 
 static int find_frame(struct view_code *code, const struct frame_name *name, uint32_t *ret_frame)
 {
-	struct view_frame row = {.line = name->line, .class = class_of(name)};
+	struct view_frame row = {.line = name->line,
+				 .class = class_of(name),
+				 .is_own = frames_is_own(code->frames, name)};
 	uint64_t first, second;
 
 	if (add_text(&code->texts, name->function, &row.function) ||
@@ -208,6 +210,11 @@ void view_code_write(const struct view_code *code, struct json_writer *json)
 		json_u64(json, code->frames_list[i].line);
 		json_u64(json, code->frames_list[i].class);
 	}
+	json_array_end(json);
+	json_pair_array(json, "own");
+	for (size_t i = 0; i < code->frames_count; i++)
+		if (code->frames_list[i].is_own)
+			json_u64(json, i);
 	json_array_end(json);
 	json_pair_array(json, "stacks");
 	for (size_t i = 0; i < code->stacks_count; i++) {

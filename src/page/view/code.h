@@ -25,6 +25,7 @@ struct view_code {
 	struct pair_map frame_rows;
 	struct view_frame {
 		uint32_t function, file, line, class;
+		bool is_own; /* the user's own function, see frames_is_own */
 	} * frames_list;
 	size_t frames_count, frames_capacity;
 	struct pair_map stack_rows; /* (caller, frame) -> index */

@@ -17,7 +17,9 @@
 #include <string.h>
 
 #include "analyze/entity_index.h"
+#include "analyze/frames.h"
 #include "analyze/model.h"
+#include "analyze/verdict/verdict.h"
 #include "base/array.h"
 
 #define FIRST_PATH 16 /* device tracks: smaller numbers are causes */
@@ -55,10 +57,53 @@ static int add_named(struct view_tracks *tracks, struct view_track **list, enum 
 
 /* ---- thread activity ---- */
 
-/* The thread is on a processor again, or showed activity: ends its span off the processor. */
-static int end_away(struct view_tracks *tracks, size_t thread, uint64_t time_ns)
+/* Whether a wait is for a lock. The thread that ends such a wait has held the lock. */
+static int is_lock(struct view_tracks *tracks, const struct event_switch *row, bool *ret_is_lock)
 {
-	struct view_away *away = &tracks->away[thread];
+	uint32_t known = pair_map_find(&tracks->waits.locks, row->wait_string, row->stack);
+	const struct frame_name *names;
+	size_t count;
+	int error = 0;
+
+	if (known == PAIR_MAP_NONE) {
+		error = frames_of_stack(tracks->code->frames, row->stack, &names, &count);
+		if (error)
+			return error;
+		known = verdict_kind_of_wait(tracks->code->frames,
+					     model_text(tracks->model, row->wait_string, ""), names,
+					     count) == VERDICT_LOCK;
+		error = pair_map_put(&tracks->waits.locks, row->wait_string, row->stack, known);
+	}
+	*ret_is_lock = known;
+	return error;
+}
+
+/* The other thread of a span off the processor. waker: id of the thread that ended it; 0: none, or
+ * not known. */
+static int find_other(struct view_tracks *tracks, const struct event_switch *row, uint32_t waker,
+		      uint64_t *ret_extra)
+{
+	enum { HELD, ENDED, RAN, ROLES = 4 };
+	const uint32_t other = row->holder ? row->holder : waker;
+	uint32_t role = row->reason == SWITCH_PREEMPTED ? RAN : HELD;
+	bool was_held = true;
+	int error = 0;
+
+	*ret_extra = 0;
+	if (!other || (role == RAN && !row->holder))
+		return 0;
+	if (!row->holder)
+		error = is_lock(tracks, row, &was_held);
+	if (!was_held)
+		role = ENDED;
+	*ret_extra = ROLES * (entity_index_find(&tracks->threads, other) + 1) + role;
+	return error;
+}
+
+/* The thread is on a processor again, or showed activity: ends its span off the processor. */
+static int end_away(struct view_tracks *tracks, size_t thread, uint64_t time_ns, uint32_t waker)
+{
+	struct view_away *away = &tracks->waits.away[thread];
 	const struct event_switch *row = &away->row;
 	struct view_span span = {.begin = away->since_ns, .end = time_ns};
 	uint32_t name;
@@ -72,8 +117,9 @@ static int end_away(struct view_tracks *tracks, size_t thread, uint64_t time_ns)
 			: view_code_name(tracks->code, analysis_switch_name(row->reason), &name);
 	if (error)
 		return error;
-	if (row->holder)
-		span.extra = entity_index_find(&tracks->threads, row->holder) + 1;
+	error = find_other(tracks, row, waker, &span.extra);
+	if (error)
+		return error;
 	return add_named(tracks, tracks->off, VIEW_OFF, thread, name, row->stack, &span);
 }
 
@@ -82,7 +128,7 @@ static int add_call(struct view_tracks *tracks, uint32_t thread_id, uint32_t fun
 {
 	size_t thread = entity_index_find(&tracks->threads, thread_id);
 	uint32_t name;
-	int error = end_away(tracks, thread, span->begin);
+	int error = end_away(tracks, thread, span->begin, 0);
 
 	if (error || !analysis_shows(tracks->analysis, span->begin, span->end))
 		return error;
@@ -135,7 +181,7 @@ static int on_sample(struct view_tracks *tracks, const struct event_cpu_sample *
 	size_t thread = entity_index_find(&tracks->threads, row->thread);
 	struct view_track *track;
 	uint32_t stack;
-	int error = end_away(tracks, thread, row->time);
+	int error = end_away(tracks, thread, row->time, 0);
 
 	if (!error)
 		error = view_values_sampled(tracks, thread, row);
@@ -164,9 +210,9 @@ static int on_switch(struct view_tracks *tracks, const struct event_switch *row)
 	if (error)
 		return error;
 	if (previous != tracks->threads.count && row->reason != SWITCH_EXITED &&
-	    tracks->away[previous].since_ns == UINT64_MAX)
-		tracks->away[previous] = (struct view_away){row->time, *row};
-	return end_away(tracks, next, row->time);
+	    tracks->waits.away[previous].since_ns == UINT64_MAX)
+		tracks->waits.away[previous] = (struct view_away){row->time, *row};
+	return end_away(tracks, next, row->time, row->waker);
 }
 
 static int on_range(struct view_tracks *tracks, const struct event_range *row)
@@ -369,7 +415,7 @@ static void init_thread(struct view_tracks *tracks, size_t thread)
 {
 	const struct event_thread *row = entity_index_row(&tracks->threads, thread);
 
-	tracks->away[thread].since_ns = UINT64_MAX;
+	tracks->waits.away[thread].since_ns = UINT64_MAX;
 	tracks->process_of[thread] =
 		(uint32_t)entity_index_find(&tracks->processes, row ? row->process : 0);
 }
@@ -405,7 +451,7 @@ static int make_lists(struct view_tracks *tracks)
 	tracks->calls = view_tracks_list(tracks, threads, sizeof(*tracks->calls));
 	tracks->off = view_tracks_list(tracks, threads, sizeof(*tracks->off));
 	tracks->ranges = view_tracks_list(tracks, threads, sizeof(*tracks->ranges));
-	tracks->away = view_tracks_list(tracks, threads, sizeof(*tracks->away));
+	tracks->waits.away = view_tracks_list(tracks, threads, sizeof(*tracks->waits.away));
 	tracks->has_samples = view_tracks_list(tracks, threads, sizeof(*tracks->has_samples));
 	tracks->process_of = view_tracks_list(tracks, threads, sizeof(*tracks->process_of));
 	tracks->has_threads = view_tracks_list(tracks, processes, sizeof(*tracks->has_threads));
@@ -416,10 +462,10 @@ static int make_lists(struct view_tracks *tracks)
 	tracks->shares_context = view_tracks_list(tracks, queues, sizeof(*tracks->shares_context));
 	tracks->devices = view_tracks_list(tracks, devices, sizeof(*tracks->devices));
 	tracks->states = view_tracks_list(tracks, devices, sizeof(*tracks->states));
-	if (!tracks->calls || !tracks->off || !tracks->ranges || !tracks->away || !tracks->queues ||
-	    !tracks->waiting || !tracks->rejected || !tracks->devices || !tracks->states ||
-	    !tracks->has_samples || !tracks->process_of || !tracks->shares_context ||
-	    !tracks->has_threads || !tracks->transfers)
+	if (!tracks->calls || !tracks->off || !tracks->ranges || !tracks->waits.away ||
+	    !tracks->queues || !tracks->waiting || !tracks->rejected || !tracks->devices ||
+	    !tracks->states || !tracks->has_samples || !tracks->process_of ||
+	    !tracks->shares_context || !tracks->has_threads || !tracks->transfers)
 		return -ENOMEM;
 	for (size_t i = 0; i < threads; i++)
 		init_thread(tracks, i);
@@ -481,6 +527,7 @@ void view_tracks_fini(struct view_tracks *tracks)
 	arena_fini(&tracks->lists);
 	pair_map_fini(&tracks->contexts);
 	pair_map_fini(&tracks->samples);
+	pair_map_fini(&tracks->waits.locks);
 	*tracks = (struct view_tracks){0};
 }
 
@@ -490,7 +537,7 @@ int view_tracks_finish(struct view_tracks *tracks)
 	int error = 0;
 
 	for (size_t i = 0; i < tracks->threads.count && !error; i++)
-		error = end_away(tracks, i, tracks->analysis->end_ns);
+		error = end_away(tracks, i, tracks->analysis->end_ns, 0);
 	for (size_t i = 0; i <= tracks->devices_count && !error; i++)
 		error = tracks->states[i].has_span ? put_state(tracks, i) : 0;
 	if (!error)

@@ -54,6 +54,11 @@ struct view_away {
 	struct event_switch row;
 };
 
+struct view_waits {
+	struct view_away *away; /* by thread */
+	struct pair_map locks;  /* (string of a wait, stack) -> whether it is for a lock */
+};
+
 /* The values from which the columns of a span are computed, see docs/design/view.md. */
 struct view_span {
 	uint64_t begin, end; /* host ns */
@@ -106,8 +111,8 @@ struct view_tracks {
 	size_t devices_count, contexts_count, processes_count;
 	struct view_processors processors;
 	struct view_track *iterations; /* the main loop; NULL: none was found */
-	struct view_away *away;        /* by thread */
-	struct view_state *states;     /* by device */
+	struct view_waits waits;
+	struct view_state *states; /* by device */
 	/* Values: */
 	bool has_flights;            /* no execution was lost, so flights are shown */
 	struct view_track **flights; /* by device: commands in flight */

@@ -392,7 +392,10 @@ static void write_cause(const struct report *report, const struct verdict *verdi
 			const struct verdict_cause *cause, struct json_writer *json)
 {
 	const uint64_t idle_ns = idle_of(verdict->steady);
+	struct sentence sentence = {0};
 
+	say_cause(report, cause, &sentence);
+	json_pair_text(json, "text", sentence.text);
 	json_pair_text(json, "kind", verdict_kind_name(cause->kind));
 	if (cause->kind == VERDICT_PREEMPTED)
 		json_pair_text(json, "own_kind", verdict_kind_name(cause->own_kind));
