@@ -12,14 +12,14 @@ const CAUSE_HATCHES = new Map([["api_wait", "rise"], ["api_call", "fall"], ["on_
 	["nothing_to_do", "sparse"], ["unknown", "cross"]]);
 // What a thread waits for off its processor: text, colour, hatching, names. No colour is that of computing. The last one has all other names.
 const OFF_GROUPS = [
-	["lock, or another thread", "#d55e00", "dense", /^(futex|mutex)\b/],
+	["preempted", "#cc79a7", "cross", /^preempted$|\((thread of )?process \d+\)$|^duet's own/],
+	["lock, or another thread", "#d55e00", "dense", /^(futex|mutex|flock|fcntl|semop|semtimedop)\b/],
 	["Python GIL", "#7a68c4", "fall", /\bGIL\b/],
 	["page fault", "#e69f00", "dots", /^page fault/],
-	["sleep", "#8d8d8d", "sparse", /nanosleep/],
+	["sleep", "#8d8d8d", "sparse", /nanosleep|\(timerfd/],
 	["network, pipe, event, child process", "#0072b2", "upright",
-		/\((pipe|socket|tcp|udp|unix)|^(recv|send|accept|connect|p?poll|p?select|epoll|wait4|waitid)/],
+		/\((pipe|tcp|udp|unix|eventfd|inotify|fanotify|signalfd|terminal)|socket|^(recv|send|accept|connect|p?poll|p?select|epoll|wait4|waitid|mq_|msg)/i],
 	["file, disk", "#56b4e9", "flat", /^(p?readv?(64|2)?|p?writev?(64|2)?|f(data)?sync|sync\w*|msync|open\w*|io_\w+)\b/],
-	["preempted", "#cc79a7", "cross", /^preempted$|\(process \d+\)|^duet's own/],
 	["blocked", "#a0765b", "brick", /(?:)/]];
 
 const LIGHT = {isDark: false, back: "#ffffff", stripe: "#f6f7f9", group: "#eceff3", line: "#d9dde3", grid: "#e7eaee",

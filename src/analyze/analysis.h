@@ -415,7 +415,8 @@ struct analysis_holding {
 	/* 0: the launching thread waited for this thread. Otherwise the stack of the thread that
 	 * waited for it: one between the two, or with wait 0 the launching thread in MPI. */
 	uint32_t behind;
-	bool is_preempted; /* wait 0: the launching thread was preempted in MPI meanwhile */
+	bool is_preempted;      /* wait 0: the launching thread was preempted in MPI meanwhile */
+	bool is_away_preempted; /* the other thread itself was preempted */
 	uint32_t wait_string, holder; /* holder: 0 if only the waker is known */
 	uint32_t thread;              /* the other thread's id */
 	uint32_t stack;               /* its stack; 0: no certain late rank at that time */

@@ -38,7 +38,9 @@ enum {
 	FIRST_WAIT_MS = 2000,
 	EXPECTED_WAIT_MS = 6000, /* … by this much for a guest that must attach now or never */
 	/* Pause between two searches for a recorder. One takes 20 us; 75 us with cold caches. */
-	LOOK_INTERVAL_MS = 40,
+	LOOK_INTERVAL_MS = 100,
+	SOON_INTERVAL_MS = 40, /* … after a recorder ended: the next one often follows soon */
+	SOON_MS = 10000,       /* … for so long */
 	REFUSED_INTERVAL_MS = 1000, /* … after a recorder that gave no rings */
 	MAX_STALLS = 6,
 	/* … after a recorder did not answer; doubled each further time */
@@ -76,7 +78,7 @@ static struct guest {
 	uint32_t attachments; /* number so far, including those of parents before a fork */
 	uint32_t stalls;      /* number of consecutive recorders that did not answer */
 	bool is_refused;      /* the last search ended without a chance for the next one */
-	_Atomic uint64_t next_look_ms;
+	_Atomic uint64_t next_look_ms, soon_until_ms;
 	bool is_started; /* guest_init ran in this process or a parent of it */
 	pthread_key_t key;
 	bool key_made, is_wiped;
@@ -216,6 +218,7 @@ bool guest_still_recording(void)
 		return true; /* another thread is attaching */
 	if (ring_region_is_read(attachment->rings.region))
 		return true;
+	atomic_store(&guest.soon_until_ms, ring_now_ms() + SOON_MS);
 	/* Unless another thread has found a new recorder meanwhile. */
 	if (!atomic_compare_exchange_strong(&guest_page.mode, &mode, GUEST_IDLE) ||
 	    !(atomic_load(&attachment->rings.region->enabled) & RING_OWNER_DIED))
@@ -367,13 +370,13 @@ static bool shake_hands(int fd, uint32_t max_ms)
 		debug("off: this program must not read the time stamp counter");
 		set_mode(GUEST_OFF);
 	}
-	guest.is_refused = error != 0;
 	/* A recorder that refuses, or hangs up, costs no wait. */
 	if (!error || ring_now_ms() - begin_ms < WELCOME_WAIT_MS / 2)
 		guest.stalls = 0;
 	else if (guest.stalls < MAX_STALLS)
 		guest.stalls++;
-	return !error && add_attachment(&rings);
+	guest.is_refused = error || !add_attachment(&rings);
+	return !guest.is_refused;
 }
 
 /* ---- process and thread lifetime ------------------------------------------------------------- */
@@ -574,7 +577,10 @@ static uint64_t look_interval_ms(void)
 {
 	if (guest.stalls)
 		return (uint64_t)STALL_INTERVAL_MS << (guest.stalls - 1);
-	return guest.is_refused ? REFUSED_INTERVAL_MS : LOOK_INTERVAL_MS;
+	if (guest.is_refused)
+		return REFUSED_INTERVAL_MS;
+	return ring_now_ms() < atomic_load(&guest.soon_until_ms) ? SOON_INTERVAL_MS
+								 : LOOK_INTERVAL_MS;
 }
 
 /* The caller holds the lock. After a fork everything but the page is a copy of the parent's state.
@@ -764,6 +770,16 @@ struct guest_thread *guest_enter_for(const char *argument, enum session_entered 
 	return thread;
 }
 
+/* One thread looks, and the others go on. */
+static bool is_time_to_look(void)
+{
+	const uint64_t now = ring_now_ms();
+	uint64_t due = atomic_load(&guest.next_look_ms);
+
+	return now >= due &&
+	       atomic_compare_exchange_strong(&guest.next_look_ms, &due, now + REFUSED_INTERVAL_MS);
+}
+
 void guest_look_for_recorder(void)
 {
 	int saved = errno, cancel;
@@ -771,12 +787,11 @@ void guest_look_for_recorder(void)
 
 	guest_still_recording();
 	if (atomic_load_explicit(&guest_page.mode, memory_order_relaxed) != GUEST_IDLE ||
-	    ring_now_ms() < atomic_load(&guest.next_look_ms))
+	    !is_time_to_look())
 		return;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	if (guest_lock(&guest.lock)) {
-		if (atomic_load(&guest_page.mode) == GUEST_IDLE &&
-		    ring_now_ms() >= guest.next_look_ms)
+		if (atomic_load(&guest_page.mode) == GUEST_IDLE)
 			try_to_attach(WELCOME_WAIT_MS, &begin);
 		guest_unlock(&guest.lock);
 	}

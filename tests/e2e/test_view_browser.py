@@ -952,6 +952,10 @@ def test_looks(t, page, made):
                              " (i ? v.colours.off(name) : v.colours.cause(name)).fill)")
             t.equal(fills[1], fills[2], "one colour for locks")
             t.equal(len(set(fills)), 5, f"dark {is_dark}: {fills}")
+            for alike in (("lock", ["futex (0x1)", "flock (/a.lock)"]), ("away", ["preempted", "syncthing (process 9)", "sendmail (thread of process 8)"]),
+                          ("events", ["read (TCP, port 5432 of 10.0.0.5)", "read (eventfd)", "write (UDP socket)", "epoll_wait"]),
+                          ("sleep", ["clock_nanosleep", "read (timerfd)"])):
+                t.equal(len(set(page.get(f"{alike[1]}.map((name) => v.colours.off(name).fill)"))), 1, f"{alike}")
         page.key("?")
         t.equal(len([text for text in page.get("texts('#help .legend')") if text.startswith("off CPU: ")]), 8, "in the help")
 

@@ -70,7 +70,8 @@ int device_end_find(const struct model *model, const struct thread_launches *lau
 	const size_t begin = end - smaller(steady->launches, LAST_LAUNCHES);
 	int error = 0;
 
-	if (!steady->launches || end >= launches->count)
+	if (!steady->launches || steady->first >= launches->count ||
+	    steady->launches >= launches->count - steady->first)
 		return 0;
 	commands.enter = launches->launches[begin].enter;
 	for (size_t i = begin; i < end; i++) {

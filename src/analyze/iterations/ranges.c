@@ -118,6 +118,8 @@ static int add_range(struct named_ranges *ranges, const struct model *model,
 
 	if (!name)
 		return -ENOMEM;
+	if (row->end < row->begin)
+		return 0;
 	group = pair_map_add(&ranges->group_rows, name, row->thread, ranges->groups,
 			     ranges->groups_capacity, ranges->groups_count,
 			     (struct range_group){.name = name, .thread = row->thread});

@@ -56,21 +56,43 @@ static void extend(const struct neighbours *neighbours, struct iteration *steady
 	steady->launches = last + 1 - first;
 }
 
+/* Marks the kernels that several iterations have. A validation in one of them is not the loop's. */
+static int mark_keys(const struct neighbours *neighbours, const struct iterations *iterations)
+{
+	const struct sequence *sequence = neighbours->sequence;
+	uint32_t *last = calloc(sequence->keys_count + 1, sizeof(*last)); /* iteration + 1 */
+
+	if (!last)
+		return -ENOMEM;
+	for (size_t i = 0; i < iterations->count; i++) {
+		const struct iteration *row = &iterations->list[i];
+
+		for (size_t k = row->first; k < row->first + row->launches; k++) {
+			const uint32_t key = sequence->keys[k];
+
+			neighbours->in_loop[key] |= last[key] && last[key] != i + 1;
+			last[key] = (uint32_t)i + 1;
+		}
+	}
+	free(last);
+	return 0;
+}
+
 int steady_extend(const struct sequence *sequence, struct iterations *iterations)
 {
-	const struct iteration *steady = &iterations->steady;
 	struct neighbours neighbours = {
 		.sequence = sequence,
 		.in_loop = calloc(sequence->keys_count + 1, sizeof(*neighbours.in_loop))};
+	int error;
 
 	if (!neighbours.in_loop)
 		return -ENOMEM;
 	for (size_t i = 0; i < iterations->count; i++)
 		neighbours.longest_ns = larger(neighbours.longest_ns,
 					       iterations->list[i].end - iterations->list[i].begin);
-	for (size_t i = steady->first; i < steady->first + steady->launches; i++)
-		neighbours.in_loop[sequence->keys[i]] = true;
-	extend(&neighbours, &iterations->steady);
+	error = mark_keys(&neighbours, iterations);
+	if (!error)
+		extend(&neighbours, &iterations->steady);
 	free(neighbours.in_loop);
-	return 0;
+	return error;
 }

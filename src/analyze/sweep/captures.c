@@ -43,12 +43,13 @@ int sweep_begin_capture(struct sweep *sweep, size_t thread, const struct event_a
 	return sweep_mark_capture(&state->called, row->begin, state->capture);
 }
 
-/* The thread whose capture a call ends; its own if there is none. */
-static size_t find_capturing(const struct sweep *sweep, size_t thread)
+/* The thread whose capture a call ends; its own if there is none. A call that fails ends no other
+ * thread's. */
+static size_t find_capturing(const struct sweep *sweep, size_t thread, bool has_failed)
 {
 	const uint32_t *processes = sweep->entities.thread_process;
 
-	if (sweep->per_thread.states[thread].captures)
+	if (sweep->per_thread.states[thread].captures || has_failed)
 		return thread;
 	for (size_t i = 0; i < sweep->entities.threads.count; i++)
 		if (sweep->per_thread.states[i].captures && processes[i] == processes[thread])
@@ -65,7 +66,7 @@ int sweep_end_capture(struct sweep *sweep, size_t thread, const struct event_api
 
 	if (error || function != CAPTURE_ENDS)
 		return error;
-	state = &sweep->per_thread.states[find_capturing(sweep, thread)];
+	state = &sweep->per_thread.states[find_capturing(sweep, thread, row->result)];
 	if (!state->captures || --state->captures)
 		return 0;
 	state->capture = 0;

@@ -20,6 +20,10 @@ enum { MAX_BEHIND = 3 };
 /* In the key of a row, a thread instead of a wait. */
 #define KEY_THREAD    UINT64_C(0x80000000)
 #define KEY_PREEMPTED UINT64_C(0x40000000)
+#define KEY_AWAY      UINT64_C(0x20000000) /* in both: the other thread itself was preempted */
+
+/* Instead of the text of a wait: the thread waited for several things there. */
+#define SEVERAL_WAITS UINT32_MAX
 
 /* The thread for which a wait lasts: the holder of the lock, otherwise the thread that ended the
  * wait. 0: not known. */
@@ -46,7 +50,8 @@ int sweep_add_holding(struct sweep *sweep, const struct sweep_waiter *waiter,
 	const struct state_wait *about =
 		waiter->behind || !waiter->wait ? &none : &sweep->thread_states.waits[waiter->wait];
 	const uint64_t rank = KEY_THREAD | (waiter->is_preempted ? KEY_PREEMPTED : 0) | part.thread;
-	const uint64_t who = waiter->wait ? waiter->wait : rank;
+	const uint64_t who =
+		(waiter->wait ? waiter->wait : rank) | (part.is_preempted ? KEY_AWAY : 0);
 	struct analysis_cpu *cpu = &sweep->analysis->cpu;
 	struct analysis_holding *row;
 	uint32_t index = sweep_rows_add(
@@ -56,6 +61,7 @@ int sweep_add_holding(struct sweep *sweep, const struct sweep_waiter *waiter,
 					  .wait = waiter->wait,
 					  .behind = waiter->behind,
 					  .is_preempted = waiter->is_preempted,
+					  .is_away_preempted = part.is_preempted,
 					  .wait_string = about->string,
 					  .holder = about->holder,
 					  .thread = part.thread,
@@ -67,6 +73,8 @@ int sweep_add_holding(struct sweep *sweep, const struct sweep_waiter *waiter,
 	row = &cpu->holdings[index];
 	if (!row->own_wait_string)
 		row->own_wait_string = own->string;
+	else if (own->string && own->string != row->own_wait_string)
+		row->own_wait_string = SEVERAL_WAITS;
 	count_weight(&part, &row->weight, &row->away);
 	if (waiter->is_slowest)
 		count_weight(&part, &row->slowest_weight, &row->slowest_away);
@@ -106,10 +114,14 @@ static int count_moment(struct sweep *sweep, const struct sweep_waiter *waiter, 
 
 	if (!weight || !moment->stack)
 		return 0;
-	error = sweep_add_holding(sweep, waiter,
-				  (struct sweep_holding){id, moment->stack, weight,
-							 is_away && !moment->is_preempted,
-							 moment->is_preempted ? 0 : moment->wait});
+	error = sweep_add_holding(
+		sweep, waiter,
+		(struct sweep_holding){.thread = id,
+				       .stack = moment->stack,
+				       .weight = weight,
+				       .is_away = is_away,
+				       .wait = moment->is_preempted ? 0 : moment->wait,
+				       .is_preempted = is_away && moment->is_preempted});
 	if (error || !is_away)
 		return error;
 	return count_behind(sweep, *waiter, id, moment, begin, end, depth);

@@ -172,7 +172,7 @@ void sweep_on_idle(void *context, uint32_t index, const struct account_idle *idl
 		dependency->steady_ns += idle->is_steady ? idle->ns : 0;
 		dependency->slowest_ns += idle->is_slowest ? idle->ns : 0;
 	}
-	if (idle->is_full) {
+	if (idle->is_full && idle->cause == CAUSE_RUNTIME) {
 		path->full.ns += idle->ns;
 		path->full.steady_ns += idle->is_steady ? idle->ns : 0;
 		path->full.slowest_ns += idle->is_slowest ? idle->ns : 0;

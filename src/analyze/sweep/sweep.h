@@ -648,8 +648,9 @@ struct sweep_waiter {
 struct sweep_holding {
 	uint32_t thread, stack;
 	uint64_t weight;
-	bool is_away;  /* off its processor, and not preempted */
-	uint32_t wait; /* is_away: number in sweep_thread_states.waits; 0: not known */
+	bool is_away;      /* off its processor */
+	uint32_t wait;     /* is_away: number in sweep_thread_states.waits; 0: not known */
+	bool is_preempted; /* is_away: although it could run */
 };
 
 int sweep_add_holding(struct sweep *sweep, const struct sweep_waiter *waiter,

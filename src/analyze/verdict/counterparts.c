@@ -73,6 +73,10 @@ static int name_own_wait(const struct analysis *analysis, struct frames *frames,
 	if (holding->stack && frames_of_stack(frames, holding->stack, &names, &count))
 		return -ENOMEM;
 	added->what = model_text(analysis->model, holding->own_wait_string, "");
+	if (holding->is_away_preempted) {
+		added->kind = VERDICT_PREEMPTED;
+		return 0;
+	}
 	added->kind = verdict_kind_of_wait(frames, added->what, names, count);
 	return 0;
 }

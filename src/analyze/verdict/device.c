@@ -21,11 +21,12 @@ static bool is_judged(const struct analysis *analysis, size_t device)
 	return analysis->devices[device].is_measured && analysis->devices[device].account.commands;
 }
 
+/* A device may have worked in the time that is not known. */
 static uint64_t idle_time(const struct analysis *analysis, size_t device)
 {
 	const struct account_steady *steady = &analysis->devices[device].account.steady;
 
-	return steady->end - steady->begin - steady->busy_ns;
+	return steady->end - steady->begin - steady->busy_ns - steady->causes[CAUSE_UNKNOWN];
 }
 
 size_t verdict_device(const struct analysis *analysis)

@@ -575,11 +575,9 @@ static bool is_wrapper(const char *function, const char *system_call)
  * frames in the kernel. */
 static bool may_be_other(const char *system_call, const struct frame_name *kernel, size_t count)
 {
-	for (size_t i = 0; i < count; i++)
-		if (find_named(object_functions, ARRAY_COUNT(object_functions),
-			       kernel[i].function) != VERDICT_UNKNOWN)
-			return true;
-	return count == 0 && is_any_object(system_call);
+	const enum verdict_kind found = kind_of_kernel(VERDICT_FILE_READ, kernel, count);
+
+	return found == VERDICT_UNKNOWN ? is_any_object(system_call) : found != VERDICT_FILE_READ;
 }
 
 static bool is_of_files(enum verdict_kind kind)

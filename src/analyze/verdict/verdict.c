@@ -113,6 +113,22 @@ static void write_key(const struct verdict *verdict, const struct verdict_cause 
 		 has_line ? cause->place.line : 0, what, has_line ? cause->other.line : 0);
 }
 
+/* The other thread's wait with most time gives the name. */
+static void join_other(struct verdict_cause *cause, const struct verdict_cause *added)
+{
+	cause->other_away_ns += added->other_away_ns;
+	if (added->other_named_ns && cause->other_named_ns &&
+	    cause->other_kind == added->other_kind) {
+		cause->other_named_ns += added->other_named_ns;
+		if (strcmp(cause->other_what, added->other_what) != 0)
+			cause->other_what = "";
+	} else if (added->other_named_ns > cause->other_named_ns) {
+		cause->other_named_ns = added->other_named_ns;
+		cause->other_kind = added->other_kind;
+		cause->other_what = added->other_what;
+	}
+}
+
 static int add_cause(struct maker *maker, const struct verdict_cause *cause)
 {
 	struct verdict *verdict = maker->verdict;
@@ -133,7 +149,7 @@ static int add_cause(struct maker *maker, const struct verdict_cause *cause)
 		verdict->causes[id - 1].ns += cause->ns;
 		verdict->causes[id - 1].preempted_ns += cause->preempted_ns;
 		verdict->causes[id - 1].other_ns += cause->other_ns;
-		verdict->causes[id - 1].other_away_ns += cause->other_away_ns;
+		join_other(&verdict->causes[id - 1], cause);
 	}
 	return verdict_parts_add(&maker->parts, id, cause);
 }
@@ -148,7 +164,7 @@ static void join_cause(struct verdict_cause *cause, const struct verdict_cause *
 	cause->ns += added->ns;
 	cause->preempted_ns += added->preempted_ns;
 	cause->other_ns += added->other_ns;
-	cause->other_away_ns += added->other_away_ns;
+	join_other(cause, added);
 	if (!*cause->what)
 		cause->what = added->what;
 }
@@ -186,6 +202,7 @@ static int divide_wait(struct maker *maker, struct verdict_cause cause, uint32_t
 			is_certain ? cause.ns : part_of(cause.ns, first->known, first->all);
 		cause.other_thread = one->thread;
 		cause.other_away_ns = part_of(cause.ns, one->away, one->weight);
+		cause.other_named_ns = cause.other_away_ns;
 		cause.other_kind = one->kind;
 		cause.other_what = one->what;
 		error = behind ? divide_wait(maker, cause, wait, behind, depth + 1)
@@ -434,9 +451,8 @@ static int add_path_part(struct maker *maker, const struct analysis_path *path,
 
 static uint64_t full_of(const struct maker *maker, const struct analysis_path *path)
 {
-	if (maker->verdict->scope == VERDICT_SLOWEST)
-		return path->full.slowest_ns;
-	return is_whole(maker->verdict) ? path->full.ns : path->full.steady_ns;
+	return verdict_in_scope(maker->verdict, path->full.ns, path->full.steady_ns,
+				path->full.slowest_ns);
 }
 
 /* In the whole window, a part of the unknown time follows a launch without a known submission; in
@@ -518,6 +534,15 @@ static int add_path(struct maker *maker, const struct analysis_path *path)
 			error = add_path_cause(maker, path, (enum account_cause)i,
 					       ns - (i == CAUSE_DEPENDENCY ? divided : 0));
 	}
+	return error;
+}
+
+static int add_paths(struct maker *maker)
+{
+	int error = add_dependencies(maker);
+
+	for (size_t i = 0; i < maker->analysis->paths_count && !error; i++)
+		error = add_path(maker, &maker->analysis->paths[i]);
 	return error;
 }
 
@@ -670,10 +695,8 @@ int verdict_make(const struct analysis *analysis, struct frames *frames, size_t 
 		error = add_states(&maker);
 	if (!error)
 		error = divide_waits(&maker);
-	if (!error)
-		error = add_dependencies(&maker);
-	for (size_t i = 0; i < analysis->paths_count && !error; i++)
-		error = add_path(&maker, &analysis->paths[i]);
+	if (!error && scope != VERDICT_BESIDE)
+		error = add_paths(&maker);
 	if (!error)
 		error = join_causes(&maker);
 	string_table_fini(&maker.keys);

@@ -87,8 +87,8 @@ enum verdict_scope {
 	VERDICT_STEADY,
 	VERDICT_WHOLE,
 	VERDICT_SLOWEST,
-	VERDICT_BESIDE /* outside of the steady part, from the first command to the last; without
-			  the thread's calls */
+	VERDICT_BESIDE /* what launching threads did beside the steady part, from the first command
+			  to the last; without calls */
 };
 
 /* How many different threads or objects a cause joins. */
@@ -118,10 +118,11 @@ struct verdict_cause {
 	uint32_t other_thread;
 	struct verdict_group others; /* threads like other_thread */
 	struct verdict_place other;  /* place of the other thread, meanwhile or in that call */
-	uint64_t other_ns;      /* part of ns in which it is certain that the thread was there */
-	uint32_t other_device;  /* OTHER_DEVICE: index + 1 of that device; 0: none, or not known */
-	bool is_event;          /* DEPENDENCY: for an event that the program sets */
-	uint64_t other_away_ns; /* part of ns in which it waited itself */
+	uint64_t other_ns;       /* part of ns in which it is certain that the thread was there */
+	uint32_t other_device;   /* OTHER_DEVICE: index + 1 of that device; 0: none, or not known */
+	bool is_event;           /* DEPENDENCY: for an event that the program sets */
+	uint64_t other_named_ns; /* part of other_away_ns with other_kind */
+	uint64_t other_away_ns;  /* part of ns in which it waited itself */
 	enum verdict_kind other_kind; /* that wait's */
 	const char *other_what;       /* its object; "" or NULL: not known */
 	bool is_after;                /* CAUSE_NOTHING_TO_DO: after the last command */

@@ -44,7 +44,6 @@ static const struct {
 	{SYS_connect, "connect", true},
 	{SYS_copy_file_range, "copy_file_range", true},
 	{SYS_epoll_pwait, "epoll_pwait", false},
-	{SYS_epoll_pwait2, "epoll_pwait2", false},
 	{SYS_execve, "execve", false},
 	{SYS_execveat, "execveat", false},
 	{SYS_exit_group, "exit_group", false},
@@ -119,6 +118,9 @@ static const struct {
 /* older calls that newer architectures lack, and calls that older headers lack */
 #ifdef SYS_access
 	{SYS_access, "access", false},
+#endif
+#ifdef SYS_epoll_pwait2
+	{SYS_epoll_pwait2, "epoll_pwait2", false},
 #endif
 #ifdef SYS_epoll_wait
 	{SYS_epoll_wait, "epoll_wait", false},

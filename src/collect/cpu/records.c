@@ -170,6 +170,8 @@ void cpu_begin_image(struct cpu *cpu, uint32_t pid, uint32_t tid, const char *na
 	if (process && before)
 		process_inherit(process, before, false);
 	if (process) {
+		/* the program's own process is not known before its exec */
+		switch_causes_begin_process(cpu, pid);
 		process->memory_round = cpu->round;
 		process->is_new_image = true;
 		process_look(cpu->processes, process);

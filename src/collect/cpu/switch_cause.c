@@ -511,7 +511,8 @@ static uint32_t path_string(struct cpu *cpu, uint32_t pid, const struct kernel_o
 	uint32_t string;
 	char path[512], name[512], text[1200];
 
-	if (!S_ISREG(out->file_mode) || !out->file_inode || who->is_machine)
+	/* an anonymous file has a name in the record, and no path */
+	if (!S_ISREG(out->file_mode) || !out->file_inode || who->is_machine || out->file_name[0])
 		return 0;
 	known = hash_map_find(&who->paths, key);
 	if (known && (out->file_generation || *known >> 32 == period >> 32))

@@ -39,7 +39,7 @@
 
 #define FOLDER_NAME "duet-"
 
-static int listen_at(const char *name)
+static int open_at(const char *name, bool listens)
 {
 	struct sockaddr_un address;
 	socklen_t size = session_address(name, strlen(name), &address);
@@ -50,11 +50,17 @@ static int listen_at(const char *name)
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -errno;
-	if (bind(fd, (struct sockaddr *)&address, size) == 0 && listen(fd, ATTACH_BACKLOG) == 0)
+	if (bind(fd, (struct sockaddr *)&address, size) == 0 &&
+	    (!listens || listen(fd, ATTACH_BACKLOG) == 0))
 		return fd;
 	error = -errno;
 	close(fd);
 	return error;
+}
+
+static int listen_at(const char *name)
+{
+	return open_at(name, true);
 }
 
 /* For the program of another user, root ignores XDG_RUNTIME_DIR and TMPDIR, because they may be set
@@ -242,13 +248,19 @@ int attach_open(struct attach *attach, bool any, uid_t owner, gid_t group)
 	if (!any)
 		return 0;
 	snprintf(name, sizeof(name), SESSION_ANY, (unsigned)geteuid());
-	attach->listeners[2] = listen_at(name);
+	attach->listeners[2] = open_at(name, false);
 	if (attach->listeners[2] == -EADDRINUSE)
 		return name_taken(name);
 	if (attach->listeners[2] < 0)
 		return error_set(attach->listeners[2], "cannot open the machine-wide socket: %s",
 				 strerror(-attach->listeners[2]));
 	return 0;
+}
+
+void attach_begin(const struct attach *attach)
+{
+	if (attach->listeners[2] >= 0)
+		listen(attach->listeners[2], ATTACH_BACKLOG);
 }
 
 void attach_close(struct attach *attach)

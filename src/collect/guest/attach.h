@@ -45,6 +45,9 @@ void attach_init(struct attach *attach);
  * -errno; -EADDRINUSE if another machine-wide recording is running or another process uses its
  * name. */
 int attach_open(struct attach *attach, bool any, uid_t owner, gid_t group);
+/* From now on running programs may connect to the machine-wide socket. Each waits in a call until
+ * it gets an answer, so the caller must be about to answer. */
+void attach_begin(const struct attach *attach);
 void attach_close(struct attach *attach);
 
 /* Adds the descriptors to poll. Returns the number of entries used, at most ATTACH_LISTENERS +

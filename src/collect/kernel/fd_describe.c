@@ -189,7 +189,7 @@ bool file_path(uint32_t pid, const struct kernel_out *out, char *ret_text, size_
 
 	if (!S_ISREG(out->file_mode) || !out->file_inode)
 		return false;
-	snprintf(path, sizeof(path), "/proc/%u/fd/%u", pid, descriptor);
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/fd/%u", pid, out->head.tid, descriptor);
 	length = readlink(path, ret_text, size - 1);
 	if (length <= 0 || (size_t)length == size - 1 || *ret_text != '/')
 		return false;
@@ -274,7 +274,7 @@ bool descriptor_words(uint32_t pid, uint32_t tid, uint32_t descriptor, char *ret
 	char path[64], target[512];
 	ssize_t length;
 
-	snprintf(path, sizeof(path), "/proc/%u/fd/%u", pid, descriptor);
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/fd/%u", pid, tid, descriptor);
 	length = readlink(path, target, sizeof(target) - 1);
 	if (length <= 0 || (size_t)length == sizeof(target) - 1)
 		return false;

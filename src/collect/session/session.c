@@ -349,6 +349,7 @@ static int open_session(struct session *session)
 	session_open_collectors(session);
 	session->times.begin_ns = host_clocks_now_ns();
 	session_attach_running(session);
+	attach_begin(&session->attach);
 	session->times.next_second_ns = session->times.begin_ns + SECOND_NS;
 	session->times.next_flush_ns = session->times.begin_ns + FLUSH_NS;
 	session->times.next_look_ns =

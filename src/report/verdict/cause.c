@@ -150,6 +150,7 @@ static const char *wait_words(enum verdict_kind kind)
 		[VERDICT_SLEEP] = "slept",
 		[VERDICT_EVENT_WAIT] = "waited for an event",
 		[VERDICT_BLOCKED] = "was blocked",
+		[VERDICT_PREEMPTED] = "was preempted",
 	};
 
 	return array_text(words, ARRAY_COUNT(words), kind, "waited");
@@ -166,13 +167,15 @@ static bool has_object(enum verdict_kind kind)
 static void say_meanwhile(struct sentence *sentence, const struct verdict_cause *cause)
 {
 	const bool is_away = cause->other_away_ns > cause->ns / 2;
-	const char *object = is_away && has_object(cause->other_kind) ? cause->other_what : "";
+	const bool has_name = cause->other_named_ns > cause->other_away_ns / 4 * 3;
+	const char *object =
+		is_away && has_name && has_object(cause->other_kind) ? cause->other_what : "";
 
 	if (!cause->other.function)
 		return;
 	if (!is_away)
 		say(sentence, ", which computed");
-	else if (cause->other_kind == VERDICT_BLOCKED && !*object)
+	else if (!has_name || (cause->other_kind == VERDICT_BLOCKED && !*object))
 		say(sentence, ", which waited");
 	else
 		say(sentence, ", which %s", wait_words(cause->other_kind));

@@ -221,7 +221,11 @@ static int make_verdict(const struct report *report, struct verdict *ret_verdict
 	if (!has_verdict(report, device))
 		return 0;
 	error = verdict_make(report->analysis, report->frames, device, VERDICT_STEADY, ret_verdict);
-	return error ? error : make_sentences(report, ret_verdict, ret_sentences);
+	if (!error)
+		error = make_sentences(report, ret_verdict, ret_sentences);
+	if (error)
+		verdict_fini(ret_verdict);
+	return error;
 }
 
 int report_put_verdict(const struct report *report)
@@ -419,7 +423,7 @@ static void write_cause(const struct report *report, const struct verdict *verdi
 		json_pair_object(json, "holder");
 		json_pair_text(json, "thread", thread_name(report, cause->other_thread));
 		report_write_place(&cause->other, json);
-		if (cause->other_away_ns > cause->ns / 2) {
+		if (cause->other_named_ns > cause->ns / 2) {
 			json_pair_text(json, "wait", verdict_kind_name(cause->other_kind));
 			if (*cause->other_what)
 				json_pair_text(json, "object", cause->other_what);

@@ -229,6 +229,7 @@ with t.case("the wait of the launch that ends the gap"):
     document = t.report(t.described("full.duet", *GPU, *slow()))
     kinds = {row["kind"]: row["ns"] for row in document["verdict"]["causes"]}
     t.equal((kinds["command_buffer_full"], kinds["launch_call"]), ((ROUNDS - 1) * 30000, (ROUNDS - 1) * 20000), "the wait, the rest")
+    t.true("Outside" not in document["verdict"]["text"], document["verdict"]["text"])
     t.equal(document["devices"][0]["idle_causes"]["runtime"], ROUNDS * 50000, "the account's cause is the launching call")
     t.equal(document["command_buffer_full"], {"launches": ROUNDS, "ns": ROUNDS * 30000, "longest_ns": 30000, "estimated": False}, "its sum")
 

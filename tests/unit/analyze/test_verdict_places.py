@@ -213,12 +213,41 @@ with t.case("a thread that was preempted there for a moment first computed there
     t.equal(found["causes"][0]["holder"].get("wait"), None, "no wait")
     t.true("for thread 2002 (results), which computed in handle (app.py:99)" in found["sentences"][1], found["sentences"][1])
 
+with t.case("a thread that was preempted there all the time did not compute"):
+    def preempted_always():
+        for i in range(ROUNDS):
+            begin, end = i * PERIOD + KERNEL, i * PERIOD + 99 * MS
+            yield f"switch 1 {begin} blocked stack=1 wait=futex"
+            yield f"switch 2 {begin + 10} preempted stack=4 wait=stress"
+            yield f"switch 2 {end - 2000} in"
+            yield f"switch 1 {end} in waker=2"
+
+    found = verdict(*POOL, *kernels(1), *preempted_always())
+    t.equal(found["causes"][0]["holder"].get("wait"), "preempted", "its wait")
+    t.true("for thread 2002 (results), which was preempted in handle (app.py:99)" in found["sentences"][1], found["sentences"][1])
+
+with t.case("of several waits in one function the longest is named, if it has most of the time"):
+    def two_waits(first_ms):
+        for i in range(ROUNDS):
+            begin, end = i * PERIOD + KERNEL, i * PERIOD + 99 * MS
+            middle = begin + first_ms * MS
+            yield f"switch 1 {begin} blocked stack=1 wait=futex"
+            yield f"switch 2 {begin + 10} blocked stack=4 wait=clock_nanosleep"
+            yield f"switch 2 {middle} in"
+            yield f"switch 2 {middle + 10} blocked stack=5 wait=pread64%20(/x.bin,%20disk%20vda)"
+            yield f"switch 2 {end - 2000} in"
+            yield f"switch 1 {end} in waker=2"
+
+    for first_ms, words in ((5, "which waited for a file, pread64 (/x.bin, disk vda), in handle"), (45, "which waited in handle")):
+        found = verdict(*POOL, "frame 6 python _read file=/usr/lib/python3/io.py line=9", "stack 5 5 6", *kernels(1), *two_waits(first_ms))
+        t.true(words in found["sentences"][1], f"{first_ms}: {found['sentences'][1]}")
+
 with t.case("a wait for an event or a pipe names the thread that ended it"):
     for what, words in (("epoll_wait", "waited for an event, epoll_wait, in map_chunks (app.py:19) for thread 2002 (results)"),
                         ("read%20(pipe)", "waited for a pipe, read (pipe), in map_chunks (app.py:19) for thread 2002 (results)")):
         lines = (line.replace("wait=futex", f"wait={what}") for line in pool(4, ""))
-        text = verdict(*POOL, *kernels(1), *lines)["text"]
-        t.true(words in text, text)
+        said = verdict(*POOL, *kernels(1), *lines)["text"]
+        t.true(words in said, said)
 
 with t.case("a thread that no other one woke"):
     first = verdict(*POOL, *kernels(1), *pool(2, ""))["causes"][0]

@@ -38,10 +38,22 @@ static void *upload(void *unused)
 	return unused;
 }
 
+/* PoCL compiles a kernel for each size of its work-groups, when it is first run. */
+static void compile_small(void)
+{
+	size_t size = 256;
+
+	device_check(clEnqueueNDRangeKernel(device.queue, device.backward, 1, NULL, &size, NULL, 0,
+					    NULL, NULL),
+		     "launch");
+	clFinish(device.queue);
+}
+
 static void start_upload(void)
 {
 	pthread_t thread;
 
+	compile_small();
 	check(pthread_create(&thread, NULL, upload, NULL) == 0, "pthread_create");
 	pthread_setname_np(thread, "upload");
 }
