@@ -21,7 +21,7 @@ const MOST_ROWS_DRAWN = 600;
 /** Where a Python function is defined, for the tip of its box, which all of its lines share; "" for other boxes. */
 export function definitionText(node) {
 	const place = node.kind === CLASS_SCRIPT && !node.file && / \(([^()]+:\d+)\)$/.exec(node.text);
-	return place ? "defined at " + place[1] : "";
+	return place ? "defined at " + visible(place[1]) : "";
 }
 
 /** The style of a box whose kind is its class of frame, as in duet flame. */

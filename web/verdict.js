@@ -37,7 +37,7 @@ function placeTest(model, cause) {
 }
 
 function isOfThread(thread, cause) {
-	return !cause.thread || cause.threads > 1 || !thread || thread.name.startsWith(cause.thread);
+	return !cause.thread || cause.threads > 1 || !thread || thread.name === cause.thread || thread.name.startsWith(cause.thread + " ");
 }
 
 // What a thread was seen to do at the cause's place, in order: {begin, end, track, index, i}. A sample stands for the time before it.
@@ -117,8 +117,12 @@ function openFlame(view, verdict, cause) {
 }
 
 async function jumpToCause(view, verdict, cause, say) {
-	say("looking for it \u2026");
-	const found = await findPlace(view, verdict, cause, new Watch((done) => say("looking for it, " + Math.round(done * 100) + " %")));
+	const search = view.causeSearch = {};
+	const report = (text) => view.causeSearch === search && say(text);
+	report("looking for it \u2026");
+	const found = await findPlace(view, verdict, cause, new Watch((done) => report("looking for it, " + Math.round(done * 100) + " %")));
+	if (view.causeSearch !== search) // a later click counts
+		return;
 	say("");
 	if (found)
 		goToEvidence(view, found);
@@ -129,15 +133,12 @@ async function jumpToCause(view, verdict, cause, say) {
 function causeRow(view, verdict, cause, say) {
 	const bar = make("div", "bar"), cell = make("td", "number", formatNs(cause.ns)), share = cause.ns / verdict.steady.wall_ns;
 	const row = make("tr", "pick", cell, make("td", "number", formatShare(cause.ns, verdict.steady.wall_ns)), make("td", "share", bar),
-		make("td", "words", visible(cause.text || cause.kind)));
+		make("td", "words", makeButton(visible(cause.text || cause.kind), "Go to its longest place", () => {})));
 	const go = () => jumpToCause(view, verdict, cause, say).catch((error) => say(error.message));
 	cell.title = formatExact(cause.ns);
-	row.title = "Go to its longest place";
-	row.tabIndex = 0;
 	bar.style.width = Math.max(0, Math.min(100, share * 100)) + "%";
 	bar.style.background = view.colours.cause(cause.cause).line;
 	row.addEventListener("click", go);
-	row.addEventListener("keydown", (event) => event.key === "Enter" && go());
 	return row;
 }
 

@@ -40,7 +40,7 @@ enum {
 	/* Pause between two searches for a recorder. One takes 20 us; 75 us with cold caches. */
 	LOOK_INTERVAL_MS = 100,
 	SOON_INTERVAL_MS = 40, /* … after a recorder ended: the next one often follows soon */
-	SOON_MS = 10000,       /* … for so long */
+	SOON_MS = 10000,       /* … that is: within this time */
 	REFUSED_INTERVAL_MS = 1000, /* … after a recorder that gave no rings */
 	MAX_STALLS = 6,
 	/* … after a recorder did not answer; doubled each further time */

@@ -87,7 +87,7 @@ enum verdict_scope {
 	VERDICT_STEADY,
 	VERDICT_WHOLE,
 	VERDICT_SLOWEST,
-	VERDICT_BESIDE /* what launching threads did beside the steady part, from the first command
+	VERDICT_BESIDE /* launching threads beside the steady part, from the first command
 			  to the last; without calls */
 };
 

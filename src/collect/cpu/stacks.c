@@ -146,6 +146,17 @@ uint32_t cpu_bpf_stack(struct cpu *cpu, struct process *process, uint32_t tid,
 	return walk_stack(cpu, &walk);
 }
 
+/* Whether the thread is still in the call in which it was seen. Otherwise its descriptor may be
+ * another file's by now. */
+static bool is_still_there(struct cpu *cpu, uint32_t pid, uint32_t tid)
+{
+	const struct blocked_place *seen = &cpu->blocked.look.place;
+	struct blocked_place now;
+
+	return blocked_find(&cpu->walker->reader, pid, tid, &now) == THREAD_WAITS &&
+	       now.call == seen->call && now.argument == seen->argument && now.sp == seen->sp;
+}
+
 /* "read (eventfd)"; "read" if BPF records name the file anyway, or for the files beyond the limit.
  * 0: the call is not known. */
 static uint32_t call_string(struct cpu *cpu, uint32_t pid, uint32_t tid)
@@ -157,7 +168,8 @@ static uint32_t call_string(struct cpu *cpu, uint32_t pid, uint32_t tid)
 	if (!call)
 		return 0;
 	if (cpu->who.is_ready || !blocked_has_descriptor(place) ||
-	    !descriptor_words(pid, tid, (uint32_t)place->argument, words, sizeof(words)))
+	    !descriptor_words(pid, tid, (uint32_t)place->argument, words, sizeof(words)) ||
+	    !is_still_there(cpu, pid, tid))
 		return recording_string(cpu->recording, call);
 	snprintf(text, sizeof(text), "%s (%s)", call, words);
 	if (!string_table_find(&cpu->blocked.files, text, strlen(text)) &&
