@@ -189,10 +189,13 @@ static void say_wait(const struct report *report, const struct report_wait *wait
 {
 	if (wait->wait_ns < whole_ns / 2)
 		return;
+	say(sentence, ", ");
+	if (wait->wait_ns < whole_ns - whole_ns / 100)
+		say(sentence, "%s of that ", format_duration(wait->wait_ns).text);
 	if (analysis_is_gil(wait->wait))
-		say(sentence, ", waiting for the Python GIL");
+		say(sentence, "waiting for the Python GIL");
 	else
-		say(sentence, ", waiting %s %.*s", wait->holder ? "for a" : "in", NAME_LENGTH,
+		say(sentence, "waiting %s %.*s", wait->holder ? "for a" : "in", NAME_LENGTH,
 		    wait->wait);
 	if (wait->holder)
 		say(sentence, ", which thread %" PRIu32 " (%.*s) held%s", wait->holder->tid,
