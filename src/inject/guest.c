@@ -140,19 +140,6 @@ bool guest_lock(struct guest_lock *lock)
 	}
 }
 
-void *guest_memory(size_t bytes)
-{
-	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	return memory == MAP_FAILED ? NULL : memory;
-}
-
-void guest_memory_free(void *memory, size_t bytes)
-{
-	munmap(memory, bytes);
-}
-
 /* Prints only if DUET_DEBUG is set: a guest is otherwise silent. */
 static void debug(const char *what)
 {
@@ -773,8 +760,7 @@ struct guest_thread *guest_enter_for(const char *argument, enum session_entered 
 /* One thread looks, and the others go on. */
 static bool is_time_to_look(void)
 {
-	const uint64_t now = ring_now_ms();
-	uint64_t due = atomic_load(&guest.next_look_ms);
+	uint64_t now = ring_now_ms(), due = atomic_load(&guest.next_look_ms);
 
 	return now >= due &&
 	       atomic_compare_exchange_strong(&guest.next_look_ms, &due, now + REFUSED_INTERVAL_MS);

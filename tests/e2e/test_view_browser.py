@@ -629,7 +629,7 @@ def test_verdict(t, page, path):
     with t.case("a cause that the timeline does not have opens the flame graph with its function searched for"):
         t.wanted()
         page.open(path)
-        page.get("document.querySelectorAll('.causes tr')[3].focus()")
+        page.get("document.querySelectorAll('.causes tr button')[3].focus()")
         page.chromium.key("Enter")
         t.true(page.chromium.wait("Boolean(v.flame)"), "a flame graph")
         t.equal(page.get(f"[{TAB}, v.search.text, selected(), document.getElementById('results').hidden]"),
