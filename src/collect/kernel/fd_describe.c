@@ -163,14 +163,14 @@ static bool name_character(uint32_t device, char *ret_text, size_t size)
 }
 
 /* The inode of an open descriptor, which the kernel shows since Linux 5.14; 0: not known. */
-static uint64_t inode_of(uint32_t pid, uint32_t descriptor)
+static uint64_t inode_of(uint32_t pid, uint32_t tid, uint32_t descriptor)
 {
 	char path[64], text[256]; /* the file's locks, of which there may be many, come later */
 	const char *at;
 	ssize_t size;
 	int file;
 
-	snprintf(path, sizeof(path), "/proc/%u/fdinfo/%u", pid, descriptor);
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/fdinfo/%u", pid, tid, descriptor);
 	file = open(path, O_RDONLY | O_CLOEXEC);
 	if (file < 0)
 		return 0;
@@ -194,7 +194,7 @@ bool file_path(uint32_t pid, const struct kernel_out *out, char *ret_text, size_
 	if (length <= 0 || (size_t)length == size - 1 || *ret_text != '/')
 		return false;
 	ret_text[length] = '\0';
-	return inode_of(pid, descriptor) == out->file_inode;
+	return inode_of(pid, out->head.tid, descriptor) == out->file_inode;
 }
 
 bool file_words(uint32_t pid, const struct kernel_out *out, char *ret_text, size_t size)

@@ -221,7 +221,8 @@ TEST(paths)
 {
 	char path[] = "/tmp/duet-wait-words-XXXXXX", text[300];
 	const int fd = mkstemp(path);
-	struct kernel_out out = {.file_mode = S_IFREG, .arguments = {(uint32_t)fd}};
+	struct kernel_out out = {
+		.head.tid = (uint32_t)getpid(), .file_mode = S_IFREG, .arguments = {(uint32_t)fd}};
 	struct stat status;
 
 	REQUIRE(fd >= 0 && fstat(fd, &status) == 0);
