@@ -27,19 +27,6 @@ struct guest_page guest_page = {.mode = GUEST_RECORDING};
 static struct ring_control control;
 static struct guest_thread *thread;
 
-void *guest_memory(size_t bytes)
-{
-	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	return memory == MAP_FAILED ? NULL : memory;
-}
-
-void guest_memory_free(void *memory, size_t bytes)
-{
-	munmap(memory, bytes);
-}
-
 void guest_trouble(enum ring_trouble trouble)
 {
 	(void)trouble;

@@ -334,115 +334,148 @@ static void say_dependency(const struct report *report, const struct verdict_cau
 	say_in(sentence, "from", &cause->other);
 }
 
-void say_cause(const struct report *report, const struct verdict_cause *cause,
-	       struct sentence *sentence)
+/* " was in cuLaunchKernel and cuMemAlloc called from step (train.py:70)" */
+static void say_call(const struct verdict_cause *cause, struct sentence *sentence)
 {
-	if (cause->kind == VERDICT_PREEMPTED) {
-		say_preempted(report, cause, sentence);
+	say(sentence, " was in %.*s", SENTENCE_NAME, *cause->what ? cause->what : "a call");
+	if (cause->also)
+		say(sentence, " and %.*s%s", SENTENCE_NAME, cause->also,
+		    cause->whats.count > 2 ? " and others" : "");
+	say_in(sentence, "called from", &cause->place);
+}
+
+static void say_device_wait(const struct report *report, const struct verdict_cause *cause,
+			    struct sentence *sentence)
+{
+	say(sentence, " waited for ");
+	if (cause->other_device)
+		say_device(report, sentence, cause->other_device);
+	else
+		say(sentence, "the device");
+	say(sentence, " in %.*s", SENTENCE_NAME, *cause->what ? cause->what : "a call");
+	say_in(sentence, "called from", &cause->place);
+}
+
+static void say_full(const struct report *report, const struct verdict_cause *cause,
+		     struct sentence *sentence)
+{
+	say(sentence, " %swaited in %.*s",
+	    report->analysis->program.full.is_reported ? "" : "probably ", SENTENCE_NAME,
+	    *cause->what ? cause->what : "a launch");
+	say_in(sentence, "called from", &cause->place);
+	say(sentence, " because the command buffer was full");
+}
+
+/* " waited in step (train.py:70) for a lock, which loader held in parse (loader.py:51)" */
+static void say_thread_wait(const struct report *report, const struct verdict_cause *cause,
+			    struct sentence *sentence)
+{
+	say(sentence, " waited");
+	say_in(sentence, "in", &cause->place);
+	if (cause->kind == VERDICT_THREAD_WAIT) {
+		say_awaited(report, sentence, cause);
 		return;
 	}
-	if (cause->kind == VERDICT_SUBMISSION || cause->kind == VERDICT_LAUNCHED_NOT_STARTED) {
-		say(sentence, "commands");
-		say_in(sentence, "from", &cause->place);
-		say(sentence, " had been launched but not %s",
-		    cause->kind == VERDICT_SUBMISSION ? "submitted" : "started");
+	say(sentence, cause->kind == VERDICT_LOCK ? " for a lock" : " for the Python GIL");
+	if (cause->kind == VERDICT_LOCK && *cause->what && !verdict_is_futex(cause->what))
+		say(sentence, ", %.*s", SENTENCE_NAME, cause->what);
+	say_holder(report, sentence, cause);
+}
+
+static void say_computing(const struct verdict_cause *cause, struct sentence *sentence)
+{
+	say(sentence, " %s", own_code(cause->kind));
+	say_in(sentence, "in", &cause->place);
+	if (cause->preempted_ns > cause->ns / 10)
+		say(sentence, " (preempted there for %s of that time)",
+		    format_percent(cause->preempted_ns, cause->ns).text);
+}
+
+/* A wait in a system call, or the time on a processor in it. */
+static void say_system_call(const struct report *report, const struct verdict_cause *cause,
+			    struct sentence *sentence)
+{
+	if (is_running_call(cause)) {
+		say(sentence, " was %sin %.*s", cause->whats.count > 1 ? "most often " : "",
+		    SENTENCE_NAME, cause->what);
+		say_in(sentence, "called from", &cause->place);
 		return;
 	}
-	if (cause->cause == CAUSE_DEPENDENCY) {
-		say_dependency(report, cause, sentence);
-		return;
-	}
-	if (cause->kind == VERDICT_UNKNOWN) {
-		say(sentence, "not known");
-		return;
-	}
-	say_thread(report, sentence, cause->thread, &cause->threads);
+	say_wait(cause, sentence);
+	say_in(sentence, "in", &cause->place);
+	if (cause->other_thread)
+		say_awaited(report, sentence, cause);
+}
+
+static void say_by_kind(const struct report *report, const struct verdict_cause *cause,
+			struct sentence *sentence)
+{
 	switch (cause->kind) {
 	case VERDICT_COMPUTING:
 	case VERDICT_PAGE_FAULT:
 	case VERDICT_GARBAGE_COLLECTION:
-		say(sentence, " %s", own_code(cause->kind));
-		say_in(sentence, "in", &cause->place);
-		if (cause->preempted_ns > cause->ns / 10)
-			say(sentence, " (preempted there for %s of that time)",
-			    format_percent(cause->preempted_ns, cause->ns).text);
-		return;
+		say_computing(cause, sentence);
+		break;
 	case VERDICT_THROTTLED:
 		say(sentence, " could not run for the CPU limit of its cgroup (cpu.max)");
+		say_in(sentence, "in", &cause->place);
 		break;
 	case VERDICT_DUET_ITSELF:
 		say(sentence, " was in duet's own code");
+		say_in(sentence, "in", &cause->place);
 		break;
 	case VERDICT_PYTHON_GIL:
-		say(sentence, " waited");
-		say_in(sentence, "in", &cause->place);
-		say(sentence, " for the Python GIL");
-		say_holder(report, sentence, cause);
-		return;
 	case VERDICT_LOCK:
-		say(sentence, " waited");
-		say_in(sentence, "in", &cause->place);
-		say(sentence, " for a lock");
-		if (*cause->what && !verdict_is_futex(cause->what))
-			say(sentence, ", %.*s", SENTENCE_NAME, cause->what);
-		say_holder(report, sentence, cause);
-		return;
 	case VERDICT_THREAD_WAIT:
-		say(sentence, " waited");
-		say_in(sentence, "in", &cause->place);
-		say_awaited(report, sentence, cause);
-		return;
+		say_thread_wait(report, cause, sentence);
+		break;
 	case VERDICT_OTHER_RANK:
 		say_rank(report, sentence, cause);
-		return;
+		break;
 	case VERDICT_BUILD:
 	case VERDICT_MODULE_LOAD:
 	case VERDICT_ALLOCATION:
 	case VERDICT_FREE:
 	case VERDICT_CALL:
 	case VERDICT_LAUNCH_CALL:
-		say(sentence, " was in %.*s", SENTENCE_NAME, *cause->what ? cause->what : "a call");
-		if (cause->also)
-			say(sentence, " and %.*s%s", SENTENCE_NAME, cause->also,
-			    cause->whats.count > 2 ? " and others" : "");
-		say_in(sentence, "called from", &cause->place);
-		return;
+		say_call(cause, sentence);
+		break;
 	case VERDICT_COMMAND_BUFFER_FULL:
-		say(sentence, " %swaited in %.*s",
-		    report->analysis->program.full.is_reported ? "" : "probably ", SENTENCE_NAME,
-		    *cause->what ? cause->what : "a launch");
-		say_in(sentence, "called from", &cause->place);
-		say(sentence, " because the command buffer was full");
-		return;
+		say_full(report, cause, sentence);
+		break;
 	case VERDICT_STREAM_CAPTURE:
-		if (*cause->what) {
+		if (*cause->what)
 			say(sentence, " was in %.*s", SENTENCE_NAME, cause->what);
-			say_in(sentence, "called from", &cause->place);
-			return;
-		}
-		say(sentence, " captured a stream into a graph");
+		else
+			say(sentence, " captured a stream into a graph");
+		say_in(sentence, *cause->what ? "called from" : "in", &cause->place);
 		break;
 	case VERDICT_DEVICE_WAIT:
 	case VERDICT_OTHER_DEVICE:
-		say(sentence, " waited for ");
-		if (cause->other_device)
-			say_device(report, sentence, cause->other_device);
-		else
-			say(sentence, "the device");
-		say(sentence, " in %.*s", SENTENCE_NAME, *cause->what ? cause->what : "a call");
-		say_in(sentence, "called from", &cause->place);
-		return;
-	default:
-		if (is_running_call(cause)) {
-			say(sentence, " was %sin %.*s", cause->whats.count > 1 ? "most often " : "",
-			    SENTENCE_NAME, cause->what);
-			say_in(sentence, "called from", &cause->place);
-			return;
-		}
-		say_wait(cause, sentence);
+		say_device_wait(report, cause, sentence);
 		break;
+	default:
+		say_system_call(report, cause, sentence);
 	}
-	say_in(sentence, "in", &cause->place);
-	if (cause->other_thread && cause->kind != VERDICT_THROTTLED)
-		say_awaited(report, sentence, cause);
+}
+
+void say_cause(const struct report *report, const struct verdict_cause *cause,
+	       struct sentence *sentence)
+{
+	if (cause->kind == VERDICT_PREEMPTED) {
+		say_preempted(report, cause, sentence);
+	} else if (cause->kind == VERDICT_SUBMISSION ||
+		   cause->kind == VERDICT_LAUNCHED_NOT_STARTED) {
+		say(sentence, "commands");
+		say_in(sentence, "from", &cause->place);
+		say(sentence, " had been launched but not %s",
+		    cause->kind == VERDICT_SUBMISSION ? "submitted" : "started");
+	} else if (cause->cause == CAUSE_DEPENDENCY) {
+		say_dependency(report, cause, sentence);
+	} else if (cause->kind == VERDICT_UNKNOWN) {
+		say(sentence, "not known");
+	} else {
+		say_thread(report, sentence, cause->thread, &cause->threads);
+		say_by_kind(report, cause, sentence);
+	}
 }

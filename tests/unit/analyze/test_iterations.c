@@ -344,6 +344,17 @@ static void check_made(size_t count, size_t first, size_t period)
 	made_count = 0;
 }
 
+static void check_count(size_t count)
+{
+	struct iterations_input input = {.launches = made, .count = made_count};
+	struct iterations found;
+
+	CHECK_EQUAL(iterations_find_sequence(&input, &found), 0);
+	CHECK_EQUAL(found.count, count);
+	iterations_fini(&found);
+	made_count = 0;
+}
+
 /* A sample of the gaps with a fixed stride would have none of the heads. */
 TEST(even_length)
 {
@@ -415,9 +426,6 @@ TEST(few_turns)
 /* Begins with the head's kernel after work on the host, as an iteration does. */
 TEST(validation)
 {
-	struct iterations_input input = {.launches = made};
-	struct iterations found;
-
 	for (uint32_t i = 0; i < 100; i++) {
 		make_launch(0, LONG_NS);
 		for (uint32_t k = 0; k < 8; k++)
@@ -430,19 +438,12 @@ TEST(validation)
 				make_launch(keys[j], j ? SHORT_NS : LONG_NS);
 		}
 	}
-	input.count = made_count;
-	CHECK_EQUAL(iterations_find_sequence(&input, &found), 0);
-	CHECK_EQUAL(found.count, 100);
-	iterations_fini(&found);
-	made_count = 0;
+	check_count(100);
 }
 
 /* Other launches follow soon after the last iteration. */
 TEST(last_iteration)
 {
-	struct iterations_input input = {.launches = made};
-	struct iterations found;
-
 	for (uint32_t i = 0; i < 60; i++) {
 		make_keys(0, 1, LONG_NS);
 		for (uint32_t k = 0; k < 1 + (i * 7 + 1) % 5; k++)
@@ -451,11 +452,7 @@ TEST(last_iteration)
 	}
 	make_keys(0, 5, LONG_NS);
 	make_keys(600, 620, SHORT_NS);
-	input.count = made_count;
-	CHECK_EQUAL(iterations_find_sequence(&input, &found), 0);
-	CHECK_EQUAL(found.count, 61);
-	iterations_fini(&found);
-	made_count = 0;
+	check_count(61);
 }
 
 /* The thread is interrupted for as long as it works at the head. */

@@ -191,6 +191,16 @@ with t.case("a thread with code of the user's is the one that is waited for"):
     first = verdict(*POOL, *kernels(1), *pool(4))["causes"][0]
     t.equal(holder(first), ("handle", "/home/u/app.py", 99), "its own place")
 
+
+def awaited(meanwhile):
+    """The launching thread waits for thread 2. meanwhile: the lines of that thread, from the begin and end of the wait."""
+    for i in range(ROUNDS):
+        begin, end = i * PERIOD + KERNEL, i * PERIOD + 99 * MS
+        yield f"switch 1 {begin} blocked stack=1 wait=futex"
+        yield from meanwhile(begin, end)
+        yield f"switch 1 {end} in waker=2"
+
+
 with t.case("what that thread waited for"):
     for what, kind, words in (("pread64%20(/x.bin,%20disk%20vda)", "file_read", "which waited for a file, pread64 (/x.bin, disk vda), in handle"),
                               ("clock_nanosleep", "sleep", "which slept in handle"), ("what_else", "blocked", "which was blocked, what_else, in")):
@@ -199,44 +209,34 @@ with t.case("what that thread waited for"):
         t.true(words in found["sentences"][1], found["sentences"][1])
 
 with t.case("a thread that was preempted there for a moment first computed there"):
-    def preempted_first():
-        for i in range(ROUNDS):
-            begin, end = i * PERIOD + KERNEL, i * PERIOD + 99 * MS
-            yield f"switch 1 {begin} blocked stack=1 wait=futex"
-            yield f"switch 2 {begin + 10} preempted stack=4"
-            yield f"switch 2 {begin + 20000} in"
-            for time in range(begin + STEP // 2, end, STEP):
-                yield f"sample 2 {time} {STEP} stack=4"
-            yield f"switch 1 {end} in waker=2"
+    def preempted_first(begin, end):
+        yield f"switch 2 {begin + 10} preempted stack=4"
+        yield f"switch 2 {begin + 20000} in"
+        for time in range(begin + STEP // 2, end, STEP):
+            yield f"sample 2 {time} {STEP} stack=4"
 
-    found = verdict(*POOL, *kernels(1), *preempted_first())
+    found = verdict(*POOL, *kernels(1), *awaited(preempted_first))
     t.equal(found["causes"][0]["holder"].get("wait"), None, "no wait")
     t.true("for thread 2002 (results), which computed in handle (app.py:99)" in found["sentences"][1], found["sentences"][1])
 
 with t.case("a thread that was preempted there all the time did not compute"):
-    def preempted_always():
-        for i in range(ROUNDS):
-            begin, end = i * PERIOD + KERNEL, i * PERIOD + 99 * MS
-            yield f"switch 1 {begin} blocked stack=1 wait=futex"
-            yield f"switch 2 {begin + 10} preempted stack=4 wait=stress"
-            yield f"switch 2 {end - 2000} in"
-            yield f"switch 1 {end} in waker=2"
+    def preempted_always(begin, end):
+        yield f"switch 2 {begin + 10} preempted stack=4 wait=stress"
+        yield f"switch 2 {end - 2000} in"
 
-    found = verdict(*POOL, *kernels(1), *preempted_always())
+    found = verdict(*POOL, *kernels(1), *awaited(preempted_always))
     t.equal(found["causes"][0]["holder"].get("wait"), "preempted", "its wait")
     t.true("for thread 2002 (results), which was preempted in handle (app.py:99)" in found["sentences"][1], found["sentences"][1])
 
 with t.case("of several waits in one function the longest is named, if it has most of the time"):
     def two_waits(first_ms):
-        for i in range(ROUNDS):
-            begin, end = i * PERIOD + KERNEL, i * PERIOD + 99 * MS
+        def meanwhile(begin, end):
             middle = begin + first_ms * MS
-            yield f"switch 1 {begin} blocked stack=1 wait=futex"
             yield f"switch 2 {begin + 10} blocked stack=4 wait=clock_nanosleep"
             yield f"switch 2 {middle} in"
             yield f"switch 2 {middle + 10} blocked stack=5 wait=pread64%20(/x.bin,%20disk%20vda)"
             yield f"switch 2 {end - 2000} in"
-            yield f"switch 1 {end} in waker=2"
+        return awaited(meanwhile)
 
     for first_ms, words in ((5, "which waited for a file, pread64 (/x.bin, disk vda), in handle"), (45, "which waited in handle")):
         found = verdict(*POOL, "frame 6 python _read file=/usr/lib/python3/io.py line=9", "stack 5 5 6", *kernels(1), *two_waits(first_ms))

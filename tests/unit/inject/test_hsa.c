@@ -133,19 +133,6 @@ uint32_t guest_take_stack(struct guest_thread *thread)
 	return 7;
 }
 
-void *guest_memory(size_t bytes)
-{
-	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	return memory == MAP_FAILED ? NULL : memory;
-}
-
-void guest_memory_free(void *memory, size_t bytes)
-{
-	munmap(memory, bytes);
-}
-
 /* Nobody takes one that he has. */
 bool guest_lock(struct guest_lock *lock)
 {
