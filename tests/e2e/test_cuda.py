@@ -185,11 +185,11 @@ with t.case("calls that are captured launch nothing"):
 with t.case("a device that idles while a stream is captured, by the call that began the capture"):
     one = recorded(work(kernels=2, graphs=1, nodes=1, captured=3000), options=("--collect", "nvidia:cuda,cpu"))
     captures = [row for row in one.report["verdict"]["causes"] if row["kind"] == "stream_capture"]
-    t.equal({(row.get("what", ""), row["function"]) for row in captures} >= {("", "capture"), ("cuGraphInstantiateWithFlags", "capture")},
+    t.equal({(row.get("what", ""), row.get("function")) for row in captures} >= {("", "capture"), ("cuGraphInstantiateWithFlags", "capture")},
             True, f"the capture, and the graph made of it: {captures}")
     with open(os.path.join(os.path.dirname(PATHS), "cuda_work.c"), encoding="utf-8") as file:
         begins = next(number for number, line in enumerate(file, 1) if "cuStreamBeginCapture_v2" in line)
-    t.equal([row["line"] for row in captures if not row.get("what")], [begins], "its line")
+    t.equal([row["line"] for row in captures if not row.get("what") and row.get("line")], [begins], "its line")
     t.equal("command_buffer_full" in one.report, False, "no launch waited for room")
 
 with t.case("launches that wait because the command buffer is full"):
