@@ -287,15 +287,49 @@ int import_target_push_frame(struct import_target *target, const struct event_fr
 	return *stack ? 0 : -ENOMEM;
 }
 
-int import_target_push(struct import_target *target, enum event_frame_type type, uint32_t flags,
-		       const char *function, const char *module, uint32_t *stack)
+int import_target_frame(struct import_target *target, enum event_frame_type type, uint32_t flags,
+			const char *function, const char *module, uint32_t *ret_frame)
 {
 	struct event_frame row = {.type = type, .flags = flags};
 	int error = import_target_text(target, function, &row.name_string);
 
 	if (!error)
 		error = import_target_text(target, module, &row.module_string);
-	return error ? error : import_target_push_frame(target, &row, stack);
+	if (error)
+		return error;
+	*ret_frame = trace_writer_frame(target->writer, &row);
+	return *ret_frame ? 0 : -ENOMEM;
+}
+
+int import_target_push_known(struct import_target *target, uint32_t frame, uint32_t *stack)
+{
+	*stack = trace_writer_stack(target->writer, *stack, frame);
+	return *stack ? 0 : -ENOMEM;
+}
+
+int import_target_push(struct import_target *target, enum event_frame_type type, uint32_t flags,
+		       const char *function, const char *module, uint32_t *stack)
+{
+	uint32_t frame;
+	int error = import_target_frame(target, type, flags, function, module, &frame);
+
+	return error ? error : import_target_push_known(target, frame, stack);
+}
+
+int import_target_get(const struct import_target *target, enum event_kind kind, uint32_t id,
+		      void *ret_row)
+{
+	return trace_writer_find_entity(target->writer, kind, id, ret_row) ? 0 : -ENOENT;
+}
+
+int import_target_update(struct import_target *target, enum event_kind kind, const void *row)
+{
+	return trace_writer_entity(target->writer, kind, row);
+}
+
+uint64_t import_target_end(const struct import_target *target)
+{
+	return target->end_ns;
 }
 
 uint64_t import_target_correlation(struct import_target *target)

@@ -80,6 +80,19 @@ int import_target_push(struct import_target *target, enum event_frame_type type,
 /* The same for a frame of any type. */
 int import_target_push_frame(struct import_target *target, const struct event_frame *row,
 			     uint32_t *stack);
+/* The two steps of import_target_push: the id of a frame, and a stack with it. Errors: -ENOMEM. */
+int import_target_frame(struct import_target *target, enum event_frame_type type, uint32_t flags,
+			const char *function, const char *module, uint32_t *ret_frame);
+int import_target_push_known(struct import_target *target, uint32_t frame, uint32_t *stack);
+
+/* Copies the row of an entity / replaces it, to set members that the functions above leave 0. The
+ * row is the kind's struct. Errors: -ENOENT, those of a write. */
+int import_target_get(const struct import_target *target, enum event_kind kind, uint32_t id,
+		      void *ret_row);
+int import_target_update(struct import_target *target, enum event_kind kind, const void *row);
+
+/* The latest time of all rows so far. */
+uint64_t import_target_end(const struct import_target *target);
 
 /* Returns an unused correlation id. */
 uint64_t import_target_correlation(struct import_target *target);
