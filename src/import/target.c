@@ -327,6 +327,19 @@ int import_target_update(struct import_target *target, enum event_kind kind, con
 	return trace_writer_entity(target->writer, kind, row);
 }
 
+int import_target_wall_clock(struct import_target *target, uint64_t time_ns, uint64_t realtime_ns)
+{
+	const struct event_clock clock = {.id = CLOCK_ID_MONOTONIC + 1,
+					  .type = CLOCK_TYPE_REALTIME,
+					  .frequency_hz = 1000000000};
+	const struct event_clock_pair pair = {
+		.time = realtime_ns, .host_lower_ns = time_ns, .host_upper_ns = time_ns};
+	const struct trace_source source = {.clock = clock.id};
+	int error = trace_writer_entity(target->writer, EVENT_CLOCK, &clock);
+
+	return error ? error : trace_writer_row(target->writer, EVENT_CLOCK_PAIR, &source, &pair);
+}
+
 uint64_t import_target_end(const struct import_target *target)
 {
 	return target->end_ns;

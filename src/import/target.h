@@ -91,6 +91,9 @@ int import_target_get(const struct import_target *target, enum event_kind kind, 
 		      void *ret_row);
 int import_target_update(struct import_target *target, enum event_kind kind, const void *row);
 
+/* The wall-clock time (ns since 1970) of a time of the file. Call it once at most. */
+int import_target_wall_clock(struct import_target *target, uint64_t time_ns, uint64_t realtime_ns);
+
 /* The latest time of all rows so far. */
 uint64_t import_target_end(const struct import_target *target);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/nsys/counters.c - device memory, metrics of GPUs, messages of the recorder
+ * import/nsys/counters.c - device memory, metrics of GPUs
  *
  * Runs in:  our own process
- * Gets:     CUDA_GPU_MEMORY_USAGE_EVENTS, GPU_METRICS, DIAGNOSTIC_EVENT
- * Gives:    counters, notes
+ * Gets:     CUDA_GPU_MEMORY_USAGE_EVENTS, GPU_METRICS
+ * Gives:    counters
  * Owns:     the bytes that are allocated on each device
  * Fails:    -ENOMEM; -EBADMSG of SQLite, or with the table and the row
  * Why a sum: the file has a row for each allocation; the amount in use is what explains an
@@ -214,47 +214,4 @@ int nsys_read_counters(struct nsys *nsys)
 	int error = read_memory(nsys);
 
 	return error ? error : read_metrics(nsys);
-}
-
-/* ---- messages of the recorder ---- */
-
-enum { MESSAGE_TEXT, MESSAGE_SEVERITY };
-static const char *const message_columns[] = {"text", "severity"};
-
-/* Warnings and errors; more of them are not repeated. */
-enum { SEVERITY_WARNING = 2, MESSAGES_MAX = 8 };
-
-struct messages {
-	struct nsys *nsys;
-	unsigned int count;
-};
-
-static int on_message(void *context, const struct sqlite_cursor *row)
-{
-	struct messages *messages = context;
-	char line[200];
-	size_t length = 0;
-	const char *text = sqlite_cursor_text(row, MESSAGE_TEXT);
-
-	if (sqlite_cursor_number(row, MESSAGE_SEVERITY) < SEVERITY_WARNING ||
-	    messages->count++ >= MESSAGES_MAX)
-		return 0;
-	for (; *text && *text != '\n' && length + 1 < sizeof(line); text++)
-		line[length++] = iscntrl((unsigned char)*text) ? ' ' : *text;
-	line[length] = '\0';
-	import_target_note(messages->nsys->target, "nsys: %s", line);
-	return 0;
-}
-
-int nsys_read_notes(struct nsys *nsys)
-{
-	static const struct sqlite_query query = {"DIAGNOSTIC_EVENT",
-						  SQLITE_COLUMNS(message_columns, 2)};
-	struct messages messages = {.nsys = nsys};
-	int error = nsys_each_row(nsys, &query, on_message, &messages);
-
-	if (messages.count > MESSAGES_MAX)
-		import_target_note(nsys->target, "nsys: %u more messages",
-				   messages.count - MESSAGES_MAX);
-	return error;
 }

@@ -68,7 +68,8 @@ struct nsys {
 	uint64_t default_global; /* process of rows in tables without a column for it */
 	uint32_t absent;         /* function of launches that are not in the file */
 	bool has_executions;     /* a table of commands exists */
-	uint64_t rows;           /* usable */
+	bool has_start;
+	uint64_t rows; /* usable */
 	uint64_t made_up, captured, unexecuted;
 };
 
@@ -138,4 +139,4 @@ int nsys_read_calls(struct nsys *nsys);    /* calls.c: runtime, driver, commands
 int nsys_read_ranges(struct nsys *nsys);   /* ranges.c: NVTX, overheads */
 int nsys_read_cpu(struct nsys *nsys);      /* cpu.c: OS calls, samples, switches */
 int nsys_read_counters(struct nsys *nsys); /* counters.c: memory, metrics */
-int nsys_read_notes(struct nsys *nsys);    /* counters.c: messages of the recorder */
+int nsys_read_notes(struct nsys *nsys);    /* notes.c: start time, ranks, messages */
