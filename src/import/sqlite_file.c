@@ -151,14 +151,15 @@ static int on_schema(void *context, const struct sqlite_cursor *row)
 	return 0;
 }
 
-/* Views and virtual tables have no root page; generated columns are hidden. */
+/* Views and virtual tables have no root page; generated columns are hidden. Only CASE keeps SQLite
+ * from asking for the columns of a view, which it refuses. */
 int sqlite_file_find_table(struct sqlite_file *file, const char *name, enum sqlite_table *ret_table)
 {
 	*ret_table = SQLITE_TABLE_ABSENT;
 	return query_schema(file,
-			    "SELECT type = 'table' AND rootpage > 0 AND NOT EXISTS (SELECT 1 FROM "
-			    "pragma_table_xinfo(?1) WHERE hidden) FROM sqlite_master WHERE name = "
-			    "?1 AND type IN ('table', 'view')",
+			    "SELECT CASE WHEN type = 'table' AND rootpage > 0 THEN NOT EXISTS "
+			    "(SELECT 1 FROM pragma_table_xinfo(?1) WHERE hidden) END "
+			    "FROM sqlite_master WHERE name = ?1 AND type IN ('table', 'view')",
 			    name, on_schema, ret_table);
 }
 
@@ -180,9 +181,10 @@ int sqlite_file_each_table(struct sqlite_file *file, const char *prefix,
 	struct table_names names = {on_name, context};
 
 	return query_schema(file,
-			    "SELECT name FROM sqlite_master AS m WHERE type = 'table' AND rootpage "
-			    "> 0 AND substr(name, 1, length(?1)) = ?1 AND NOT EXISTS (SELECT 1 "
-			    "FROM pragma_table_xinfo(m.name) WHERE hidden) ORDER BY name",
+			    "SELECT name FROM sqlite_master AS m WHERE CASE WHEN type = 'table' "
+			    "AND rootpage > 0 AND substr(name, 1, length(?1)) = ?1 THEN NOT EXISTS "
+			    "(SELECT 1 FROM pragma_table_xinfo(m.name) WHERE hidden) END ORDER BY "
+			    "name",
 			    prefix, on_table, &names);
 }
 
