@@ -379,7 +379,10 @@ int import_target_launch(struct import_target *target, const struct event_launch
 
 int import_target_execution(struct import_target *target, const struct event_execution *row)
 {
-	return write_row(target, EVENT_EXECUTION, row->queue, row, row->started, row->ended);
+	const bool is_timed = row->valid & EXECUTION_STARTED;
+
+	return write_row(target, EVENT_EXECUTION, row->queue, row,
+			 is_timed ? row->started : row->seen, is_timed ? row->ended : row->seen);
 }
 
 int import_target_range(struct import_target *target, const struct event_range *row)

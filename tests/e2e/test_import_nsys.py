@@ -460,9 +460,13 @@ with t.case("devices of the same number in two processes are two devices"):
 with t.case("launches of a file without commands are untimed"):
     tables = {key: value for key, value in TABLES.items()
               if key not in ("CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET")}
-    document = document_of(imported(database("calls.sqlite", ALL, tables)))
+    trace = imported(database("calls.sqlite", ALL, tables))
+    document = document_of(trace)
     t.equal({(row["function"], row["flags"]) for row in document["launches"]},
             {("cudaLaunchKernel", 2), ("cudaMemcpy", 2), ("cudaGraphLaunch", 2), ("cudaMemsetAsync", 2)}, "launches")
+    t.equal([("started" in row, "ended" in row) for row in document["executions"]], [(False, False)] * 4, "executions")
+    t.equal(document["begin_ns"], 800, "the window starts at the first row")
+    t.true("not measured: no device times" in text(run([DUET, "report", trace]).stdout), "report")
 
 with t.case("texts that are not UTF-8"):
     path = database("latin.sqlite", ALL, scripts=[

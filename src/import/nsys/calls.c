@@ -128,22 +128,25 @@ static int write_call(struct calls *calls)
 	return import_target_call(calls->nsys->target, &row);
 }
 
-/* A launch without a command in the file: it is in flight when the file ends, or no command was
- * recorded at all. */
+/* A launch without a command in the file: it is in flight when the file ends. If the file has no
+ * commands at all, they were executed at unknown times. */
 static int write_unexecuted(struct calls *calls)
 {
 	struct nsys *nsys = calls->nsys;
 	struct event_launch launch = calls->group.call;
+	struct event_execution execution = {.seen = launch.exit, .process = calls->group.process};
 	int error;
 
 	launch.stack = calls->group.stack;
 	launch.command = calls->group.function.command;
 	launch.correlation = launch.result ? 0 : import_target_correlation(nsys->target);
-	if (!nsys->has_executions)
-		launch.flags |= LAUNCH_UNTIMED;
+	launch.flags = nsys->has_executions ? 0 : LAUNCH_UNTIMED;
+	execution.correlation = launch.correlation;
 	error = import_target_launch(nsys->target, &launch);
 	nsys->unexecuted++;
-	return error;
+	return error || nsys->has_executions || launch.result
+		       ? error
+		       : import_target_execution(nsys->target, &execution);
 }
 
 static bool is_capturing(const struct calls *calls)
