@@ -25,6 +25,7 @@
 #include "import/formats.h"
 #include "import/iaprof_line.h"
 #include "import/iaprof_private.h"
+#include "import/probe.h"
 #include "import/source.h"
 #include "import/target.h"
 
@@ -305,9 +306,15 @@ static int read_iaprof(struct import_source *source, struct import_target *targe
 	return error;
 }
 
+static bool recognize_iaprof(const struct import_probe *probe)
+{
+	return find_form(probe->text) != NULL;
+}
+
 const struct importer import_iaprof = {
 	.name = "iaprof",
 	.help = "profiles of Intel's profiler iaprof, any version: samples of GPU instructions "
 		"with stacks",
 	.read = read_iaprof,
+	.recognize = recognize_iaprof,
 };
