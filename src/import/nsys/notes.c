@@ -26,11 +26,12 @@ static int on_start(void *context, const struct sqlite_cursor *row)
 	if (error || nsys->has_start)
 		return error;
 	nsys->has_start = true;
-	return import_target_wall_clock(nsys->target, 0, (uint64_t)utc_ns);
+	error = import_target_clock(nsys->target, IMPORT_CLOCK_UTC, utc_ns);
+	return error ? error : import_target_wall_clock(nsys->target, 0, (uint64_t)utc_ns);
 }
 
 /* The time 0 of a file is the start of the session. */
-static int read_start(struct nsys *nsys)
+int nsys_read_start(struct nsys *nsys)
 {
 	static const char *const columns[] = {"utcEpochNs"};
 	static const struct sqlite_query query = {"TARGET_INFO_SESSION_START_TIME",
@@ -101,10 +102,8 @@ int nsys_read_notes(struct nsys *nsys)
 	static const struct sqlite_query query = {"DIAGNOSTIC_EVENT",
 						  SQLITE_COLUMNS(message_columns, 2)};
 	struct messages messages = {.nsys = nsys};
-	int error = read_start(nsys);
+	int error = read_ranks(nsys);
 
-	if (!error)
-		error = read_ranks(nsys);
 	if (!error)
 		error = nsys_each_row(nsys, &query, on_message, &messages);
 	if (messages.count > MESSAGES_MAX)

@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/format.h"
 #include "import/formats.h"
+#include "import/probe.h"
 #include "import/source.h"
 #include "import/target.h"
 
@@ -49,15 +50,16 @@ uint64_t nsys_global(const struct nsys *nsys, const struct sqlite_cursor *row)
 		       : nsys->default_global;
 }
 
-/* A report of nsys itself begins with these bytes; only nsys can read it. */
+/* A report of nsys itself: only nsys can read it. */
 static int refuse_report(struct import_source *source)
 {
-	static const char magic[] = "SQLite format 3";
-	char head[sizeof(magic)];
-	const ssize_t size = import_source_read(source, head, sizeof(head));
+	static const char magic[] = "SQLite format 3"; /* with its NUL */
+	const char *bytes;
+	size_t size;
+	int error = import_source_peek(source, &bytes, &size);
 
-	if (size == (ssize_t)sizeof(head) && memcmp(head, magic, sizeof(magic)) == 0)
-		return 0;
+	if (error || (size >= sizeof(magic) && memcmp(bytes, magic, sizeof(magic)) == 0))
+		return error;
 	return error_set(-EBADMSG,
 			 "expected a SQLite database of Nsight Systems; convert a report with: "
 			 "nsys export --type sqlite REPORT.nsys-rep");
@@ -115,9 +117,19 @@ static int read_nsys(struct import_source *source, struct import_target *target)
 	return error;
 }
 
+static bool recognize_nsys(const struct import_probe *probe)
+{
+	return import_probe_has_table(probe, "StringIds") &&
+	       (import_probe_has_table(probe, "ThreadNames") ||
+		import_probe_has_table(probe, "PROCESSES") ||
+		import_probe_has_table(probe, "CUPTI_ACTIVITY_KIND_RUNTIME") ||
+		import_probe_has_table(probe, "CUPTI_ACTIVITY_KIND_KERNEL"));
+}
+
 const struct importer import_nsys = {
 	.name = "nsys",
 	.help = "SQLite files of Nsight Systems (nsys export --type sqlite): NVIDIA GPUs, CUDA "
 		"calls, NVTX, the program's threads",
 	.read = read_nsys,
+	.recognize = recognize_nsys,
 };

@@ -135,6 +135,7 @@ uint32_t nsys_machine_find_queue(struct nsys *nsys, const struct nsys_stream *st
 
 /* ---- the tables ---- */
 
+int nsys_read_start(struct nsys *nsys);    /* notes.c: the clock; before the first row */
 int nsys_read_calls(struct nsys *nsys);    /* calls.c: runtime, driver, commands */
 int nsys_read_ranges(struct nsys *nsys);   /* ranges.c: NVTX, overheads */
 int nsys_read_cpu(struct nsys *nsys);      /* cpu.c: OS calls, samples, switches */
