@@ -404,6 +404,23 @@ with t.case("ranges, overheads, memory and metrics"):
               for name, number in series.items()}
     t.equal(values, {"gpu.memory.allocated": [1000, 600], "nsys.sms_active": [10, 90]}, "counters")
 
+with t.case("a file is recognized; several files become one trace"):
+    paths = []
+    for number in range(2):
+        tables = dict(TABLES, TARGET_INFO_SESSION_START_TIME="utcEpochNs INTEGER, utcTime TEXT")
+        paths.append(database(f"rank{number}.sqlite", ALL, tables, [
+            f"INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES({10 ** 18 + number * 5000}, '')"]))
+    trace = t.path("both.duet")
+    result = run([DUET, "import", "-o", trace, *paths])
+    t.equal(result.status, 0, text(result.stderr))
+    document = document_of(trace)
+    enters = sorted(row["enter"] for row in document["launches"] if row["function"] == "cudaLaunchKernel")
+    t.equal(enters, [10 ** 18 + 1000, 10 ** 18 + 6000], "times of both files in one clock")
+    t.equal((len(document["devices"]), len(document["processes"])), (1, 4), "the same GPU, other processes")
+    t.true("2001-09-09" in text(run([DUET, "info", trace]).stdout), "date")
+    result = run([DUET, "import", "-o", trace, paths[0], database("all.sqlite", ALL)])
+    t.true(result.status == 1 and "do not count from a known time" in text(result.stderr), text(result.stderr))
+
 with t.case("the environment is not imported"):
     trace = imported(database("all.sqlite", ALL))
     for form in ("jsonl", "json", "text"):
