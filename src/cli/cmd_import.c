@@ -33,7 +33,8 @@ struct import_values {
 
 static const struct option_row import_options[] = {
 	{"format", 'f', OPTION_TEXT, "NAME",
-	 "input format: auto, perf-script, chrome, rocm-trace-lite, iaprof, folded (default auto: "
+	 "input format: auto, perf-script, chrome, perfetto, rocm-trace-lite, iaprof, folded "
+	 "(default auto: "
 	 "by "
 	 "content)",
 	 offsetof(struct import_values, format)},

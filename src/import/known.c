@@ -43,8 +43,12 @@ static const struct known_file known_files[] = {
 	{NULL, MAGIC("PERFILE2"), 0,
 	 "this is a recording of perf; print it and import the result: perf script -i '%s' > "
 	 "perf.txt"},
-	{NULL, MAGIC("\x17\x08" "Dtracing"), 0,
-	 "this is a recording of trace-cmd; duet does not import it; read it: trace-cmd report '%s'"},
+	{NULL,
+	 MAGIC("\x17\x08"
+	       "Dtracing"),
+	 0,
+	 "this is a recording of trace-cmd; duet does not import it; read it: trace-cmd report "
+	 "'%s'"},
 	{NULL, MAGIC("OTF2"), 0,
 	 "this is a trace in the OTF2 format; let the tool write another format: rocprofv3 "
 	 "--output-format rocpd"},
@@ -54,15 +58,23 @@ static const struct known_file known_files[] = {
 	{NULL, MAGIC("FLR\0"), 0,
 	 "this is a recording of Java's Flight Recorder; convert it and import the result: jfrconv "
 	 "-o collapsed '%s' stacks.folded"},
-	{NULL, MAGIC("\x24\x09\xd5" "duet\r\n"), 0, "this is a trace of duet; read it: duet report '%s'"},
+	{NULL,
+	 MAGIC("\x24\x09\xd5"
+	       "duet\r\n"),
+	 0, "this is a trace of duet; read it: duet report '%s'"},
 	{NULL, MAGIC("ustar"), 257, "this is a tar archive; unpack it: tar -xf '%s'"},
 	{NULL, MAGIC("PK\x03\x04"), 0, "this is a zip archive; unpack it: unzip '%s'"},
-	{NULL, MAGIC("\xfd" "7zXZ\0"), 0, "the file is compressed by xz; unpack it: xz -d '%s'"},
+	{NULL,
+	 MAGIC("\xfd"
+	       "7zXZ\0"),
+	 0, "the file is compressed by xz; unpack it: xz -d '%s'"},
 	{NULL, MAGIC("BZh"), 0, "the file is compressed by bzip2; unpack it: bzip2 -d '%s'"},
 	{NULL, MAGIC("\x04\x22\x4d\x18"), 0,
 	 "the file is compressed by lz4; unpack it: lz4 -d '%s'"},
-	{NULL, MAGIC("\x7f" "ELF"), 0,
-	 "this is a program or library; record it: duet record -- '%s'"},
+	{NULL,
+	 MAGIC("\x7f"
+	       "ELF"),
+	 0, "this is a program or library; record it: duet record -- '%s'"},
 	{".speedscope.json", NULL, 0, 0,
 	 "this is a profile of speedscope; let the profiler write folded stacks or a Chrome trace"},
 };
@@ -87,9 +99,9 @@ static bool is_known(const struct import_probe *probe, const struct known_file *
 {
 	if (file->suffix && !has_suffix(probe->path, file->suffix))
 		return false;
-	return !file->magic || (probe->size >= file->offset + file->magic_size &&
-				memcmp(probe->bytes + file->offset, file->magic,
-				       file->magic_size) == 0);
+	return !file->magic ||
+	       (probe->size >= file->offset + file->magic_size &&
+		memcmp(probe->bytes + file->offset, file->magic, file->magic_size) == 0);
 }
 
 bool import_known_advise(const struct import_probe *probe, char *text, size_t size)

@@ -57,9 +57,8 @@ int import_notes_begin_file(struct import_notes *notes, const char *format, cons
 
 const char *import_notes_path(const struct import_notes *notes, size_t file)
 {
-	return file < notes->files
-		       ? string_table_text(&notes->paths, notes->file_paths[file], NULL)
-		       : "";
+	return file < notes->files ? string_table_text(&notes->paths, notes->file_paths[file], NULL)
+				   : "";
 }
 
 /* The name of a file without its folders, if no other file has this name. */

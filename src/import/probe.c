@@ -48,8 +48,9 @@ static int on_steps(void *context)
 /* Tables of a hostile file are only listed, not read. */
 static int list_tables(struct table_list *list, const char *path, struct string_table *tables)
 {
-	static const char query[] = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') "
-				    "LIMIT 4096";
+	static const char query[] =
+		"SELECT name FROM sqlite_master WHERE type IN ('table', 'view') "
+		"LIMIT 4096";
 	struct sqlite_library *sqlite = &list->sqlite;
 	sqlite3_stmt *statement = NULL;
 	int error = 0;

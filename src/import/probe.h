@@ -16,13 +16,13 @@ struct import_probe {
 	const char *path;
 	const char *bytes; /* the first 64 KiB of the decompressed content, or all of it */
 	size_t size;
-	const char *text; /* the same without white space at the start, with a
-			     NUL at the end; "" if they contain a NUL */
+	const char *text;           /* the same without white space at the start, with a
+				       NUL at the end; "" if they contain a NUL */
 	struct string_table tables; /* names of tables and views, of a SQLite database */
 };
 
-/* Reads ahead; the source's bytes stay unread. A compressed database must be unpacked. Errors: those
- * of the source. A database that SQLite cannot read has no tables. */
+/* Reads ahead; the source's bytes stay unread. A compressed database must be unpacked. Errors:
+ * those of the source. A database that SQLite cannot read has no tables. */
 int import_probe_open(struct import_source *source, const char *path,
 		      struct import_probe *ret_probe);
 void import_probe_close(struct import_probe *probe);

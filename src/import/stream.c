@@ -108,8 +108,9 @@ static int fill_input(struct import_stream *stream)
 static int fail_zstd(size_t code)
 {
 	if (ZSTD_getErrorCode(code) == ZSTD_error_frameParameter_windowTooLarge)
-		return error_set(-EBADMSG, "the data is compressed by zstd with a window above %d "
-					   "MiB; decompress the file: zstd -d --long=31 FILE",
+		return error_set(-EBADMSG,
+				 "the data is compressed by zstd with a window above %d "
+				 "MiB; decompress the file: zstd -d --long=31 FILE",
 				 1 << (MAX_WINDOW_LOG - 20));
 	return error_set(-EBADMSG, "the compressed data is damaged or cut off (%s)",
 			 ZSTD_getErrorName(code));
@@ -118,8 +119,8 @@ static int fail_zstd(size_t code)
 static int begin_zstd(struct import_stream *stream)
 {
 	stream->zstd = ZSTD_createDStream();
-	if (!stream->zstd || ZSTD_isError(ZSTD_DCtx_setParameter(
-				     stream->zstd, ZSTD_d_windowLogMax, MAX_WINDOW_LOG)))
+	if (!stream->zstd ||
+	    ZSTD_isError(ZSTD_DCtx_setParameter(stream->zstd, ZSTD_d_windowLogMax, MAX_WINDOW_LOG)))
 		return -ENOMEM;
 	return 0;
 }
