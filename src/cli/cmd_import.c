@@ -33,10 +33,9 @@ struct import_values {
 
 static const struct option_row import_options[] = {
 	{"format", 'f', OPTION_TEXT, "NAME",
-	 "input format: auto, perf-script, chrome, perfetto, rocm-trace-lite, iaprof, folded "
-	 "(default auto: "
-	 "by "
-	 "content)",
+	 "input format: auto, perf-script, chrome, perfetto, rocm-trace-lite, iaprof, "
+	 "rocprof-code, "
+	 "folded (default auto: by content)",
 	 offsetof(struct import_values, format)},
 	{"output", 'o', OPTION_OUTPUT, "FILE", "trace file to write (default " SELECTION_FILE ")",
 	 offsetof(struct import_values, output)},

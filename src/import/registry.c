@@ -26,6 +26,7 @@ const struct importer *const importers[] = {
 	&import_perfetto,
 	&import_rocm_trace_lite,
 	&import_iaprof,
+	&import_rocprof_code,
 	&import_folded,
 	NULL,
 };
