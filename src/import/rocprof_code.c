@@ -21,7 +21,7 @@
 #include "base/json_reader.h"
 #include "base/string.h"
 #include "import/formats.h"
-#include "import/probe.h"
+#include "import/common/probe.h"
 #include "import/source.h"
 #include "import/target.h"
 

@@ -167,44 +167,15 @@ static int find_own_device(struct perfetto_import *import, const struct perfetto
 	return import_target_device(import->target, key, name, type, ret_device);
 }
 
-/* The track of the queue of a command: its own one, or that around its lane. */
-static struct perfetto_track *find_queue(struct perfetto_import *import,
-					 struct perfetto_track *track)
-{
-	const struct perfetto_track *root = perfetto_tracks_root(&import->tracks, track);
-	int depth = 0;
-
-	while (track->parent && track->parent != root->uuid && depth++ < 8) {
-		uint64_t index = hash_map_get(&import->tracks.by_uuid, track->parent, 0);
-
-		if (!index)
-			break;
-		track = &import->tracks.rows[index - 1];
-	}
-	return track;
-}
-
-/* A queue is named "queue 3 of process 4711". */
-uint32_t perfetto_commands_pid(struct perfetto_import *import, struct perfetto_track *track)
-{
-	static const char words[] = "process ";
-	const char *found = NULL;
-
-	track = find_queue(import, track);
-	for (const char *at = perfetto_tracks_name(&import->tracks, track);
-	     (at = strstr(at, words)); at++)
-		found = at + strlen(words);
-	return found ? (uint32_t)strtoul(found, NULL, 10) : 0;
-}
-
 static int find_own_queue(struct perfetto_import *import, struct perfetto_track *track,
 			  struct perfetto_slice *slice)
 {
-	uint32_t pid = perfetto_commands_pid(import, track);
+	const struct perfetto_track *queue = perfetto_tracks_queue(&import->tracks, track);
+	uint32_t pid = perfetto_tracks_queue_pid(&import->tracks, track);
 	char key[48];
 	int error = 0;
 
-	snprintf(key, sizeof(key), "track %" PRIu64, find_queue(import, track)->uuid);
+	snprintf(key, sizeof(key), "track %" PRIu64, queue->uuid);
 	slice->queue_key = string_table_add(&import->sequences.texts, key, strlen(key));
 	if (!slice->queue_key)
 		return -ENOMEM;

@@ -106,8 +106,6 @@ void perfetto_commands_take_sizes(const struct perfetto_import *import,
 				  const struct perfetto_event *event, struct event_launch *launch);
 /* The type of a command that duet names; `otherwise` for any other name. */
 uint32_t perfetto_commands_by_name(const char *name, uint32_t otherwise);
-/* The pid in the name of a queue's track, or of one of its lanes; 0: none. */
-uint32_t perfetto_commands_pid(struct perfetto_import *import, struct perfetto_track *track);
 /* Id of the device of an agent of rocprofv3: "Agent-4". */
 int perfetto_commands_agent(struct perfetto_import *import, const char *agent,
 			    enum event_device_type type, uint32_t *ret_device);

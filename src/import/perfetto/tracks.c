@@ -241,6 +241,32 @@ struct perfetto_track *perfetto_tracks_root(struct perfetto_tracks *tracks,
 	return track;
 }
 
+const struct perfetto_track *perfetto_tracks_queue(struct perfetto_tracks *tracks,
+						   struct perfetto_track *track)
+{
+	const uint64_t root = perfetto_tracks_root(tracks, track)->uuid;
+
+	for (int i = 0; i < MAX_PARENTS && track->parent && track->parent != root; i++) {
+		uint64_t index = hash_map_get(&tracks->by_uuid, track->parent, 0);
+
+		if (!index)
+			break;
+		track = &tracks->rows[index - 1];
+	}
+	return track;
+}
+
+uint32_t perfetto_tracks_queue_pid(struct perfetto_tracks *tracks, struct perfetto_track *track)
+{
+	static const char word[] = "process ";
+	const char *found = NULL;
+
+	for (const char *at = perfetto_tracks_name(tracks, perfetto_tracks_queue(tracks, track));
+	     (at = strstr(at, word)); at++)
+		found = at + strlen(word);
+	return found ? (uint32_t)strtoul(found, NULL, 10) : 0;
+}
+
 /* The nearest track of a type, from the track outwards; NULL if there is none. */
 static struct perfetto_track *find_around(struct perfetto_tracks *tracks,
 					  struct perfetto_track *track,

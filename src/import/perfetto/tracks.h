@@ -70,6 +70,12 @@ struct perfetto_track *perfetto_tracks_root(struct perfetto_tracks *tracks,
 /* The pid of the thread that a track belongs to; 0: none. */
 uint32_t perfetto_tracks_pid(struct perfetto_tracks *tracks, struct perfetto_track *track);
 
+/* The track of the queue of a command of duet: its own one, or that around its lane. */
+const struct perfetto_track *perfetto_tracks_queue(struct perfetto_tracks *tracks,
+						   struct perfetto_track *track);
+/* The pid in the name of that track: "queue 3 of process 4711"; 0: none. */
+uint32_t perfetto_tracks_queue_pid(struct perfetto_tracks *tracks, struct perfetto_track *track);
+
 /* Ids of the entities in the trace. A track without a thread gets a thread of its own name. Errors:
  * those of the target. */
 int perfetto_tracks_thread(struct perfetto_tracks *tracks, struct perfetto_track *track,

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/probe.c - recognize the format of a foreign file by its content
+ * import/common/probe.c - what a foreign file begins with, from which its format is recognized
  *
  * Runs in:  our own process
  * Gets:     a source
- * Gives:    its first bytes and the tables of a database; an importer
+ * Gives:    its first bytes and the tables of a database
  * Owns:     the names of the tables
- * Fails:    -EBADMSG with a remedy if no importer recognizes the file
+ * Fails:    errors of the source
  * Why 64 KiB: PyTorch writes the properties of all devices, and some programs their own data,
  *           before the first event. In 20 recordings at most 9 KiB precede "traceEvents".
  */
-#include "import/probe.h"
+#include "import/common/probe.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -22,8 +22,6 @@
 #include "base/error.h"
 #include "base/file/sqlite_library.h"
 #include "base/string.h"
-#include "import/importer.h"
-#include "import/known.h"
 #include "import/source.h"
 
 enum { STEPS_PER_CALL = 10000, CALLS_MAX = 1000 };
@@ -142,38 +140,4 @@ bool import_probe_is_cut(const struct import_probe *probe)
 bool import_probe_is_json(const struct import_probe *probe)
 {
 	return *probe->text == '{' || *probe->text == '[';
-}
-
-/* ---- the importer ---- */
-
-static int fail_unknown(const struct import_probe *probe)
-{
-	struct string_builder names = {0};
-	int error;
-
-	if (!probe->size)
-		return error_set(-EBADMSG, "the file is empty");
-	for (size_t i = 0; importers[i]; i++)
-		string_builder_appendf(&names, "%s%s", i ? ", " : "", importers[i]->name);
-	error = error_set(-EBADMSG,
-			  "the format was not recognized; if it is one of these, name it with "
-			  "--format: %s",
-			  string_builder_text(&names));
-	string_builder_fini(&names);
-	return error;
-}
-
-int import_probe_find(const struct import_probe *probe, const struct importer **ret_importer)
-{
-	char advice[256];
-
-	for (size_t i = 0; importers[i]; i++) {
-		if (importers[i]->recognize && importers[i]->recognize(probe)) {
-			*ret_importer = importers[i];
-			return 0;
-		}
-	}
-	if (import_known_advise(probe, advice, sizeof(advice)))
-		return error_set(-EBADMSG, "%s", advice);
-	return fail_unknown(probe);
 }

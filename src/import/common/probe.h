@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/probe.h - what a foreign file begins with, from which its format is recognized
+ * import/common/probe.h - what a foreign file begins with, from which its format is recognized
  */
 #pragma once
 
@@ -10,7 +10,6 @@
 #include "base/hash.h"
 
 struct import_source;
-struct importer;
 
 struct import_probe {
 	const char *path;
@@ -26,10 +25,6 @@ struct import_probe {
 int import_probe_open(struct import_source *source, const char *path,
 		      struct import_probe *ret_probe);
 void import_probe_close(struct import_probe *probe);
-
-/* Finds the importer of the file. Errors: -EBADMSG with the formats or, for a known format without
- * an importer, with the command that converts the file. */
-int import_probe_find(const struct import_probe *probe, const struct importer **ret_importer);
 
 /* Whether a database has this table or view, whether the first bytes contain a text. */
 bool import_probe_has_table(const struct import_probe *probe, const char *name);
