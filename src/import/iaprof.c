@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/iaprof.c - import profiles of Intel's iaprof: samples of device instructions, by
- * stall reason, with the stacks that launched them
+ * import/iaprof.c - import profiles of Intel's iaprof: samples of device instructions, by stall
+ * reason, with the stacks that launched them
  *
  * Runs in:  our own process
  * Gets:     lines in any of the four forms of the format (docs/design/iaprof.md)
