@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: MIT
+"""Facts of one recording: counts, sums, unions, order, and idle time by what the launching thread did.
+
+Everything is computed in the plainest way: intervals are sorted and walked through. The rules of idle time are those of
+docs/design/account.md, without the states that only a live recording has.
+"""
+import bisect
+import collections
+
+KINDS = ("runtime", "driver", "operator", "function", "os")
+NAME_LENGTH = 96  # characters of a name in a line of facts
+
+
+def union_ns(spans):
+    """Length of the union of [start, end) intervals."""
+    total, reached = 0, None
+    for start, end in sorted(spans):
+        if reached is None or start > reached:
+            total += max(0, end - start)
+            reached = max(start, end)
+        elif end > reached:
+            total += end - reached
+            reached = end
+    return total
+
+
+def innermost_segments(calls):
+    """Consecutive (begin, end, call) of one thread, in each the call that began last of those that are open."""
+    moments = []
+    for index, call in enumerate(calls):
+        if call.end > call.start:
+            moments.append((call.start, 1, -call.end, index))
+            moments.append((call.end, 0, 0, index))
+    moments.sort()
+    segments, open_calls, closed, before = [], [], set(), None
+    for moment, is_start, _, index in moments:
+        while open_calls and open_calls[-1] in closed:
+            open_calls.pop()
+        if open_calls and moment > before:
+            segments.append((before, moment, calls[open_calls[-1]]))
+        before = moment
+        if is_start:
+            open_calls.append(index)
+        else:
+            closed.add(index)
+    return segments
+
+
+class Threads:
+    """What each thread did, looked up by time."""
+
+    def __init__(self, calls):
+        by_thread = collections.defaultdict(list)
+        for call in calls:
+            by_thread[(call.process, call.thread)].append(call)
+        self.segments = {key: innermost_segments(rows) for key, rows in by_thread.items()}
+        self.begins = {key: [row[0] for row in rows] for key, rows in self.segments.items()}
+
+    def divide(self, call, begin, end, into, names):
+        """Adds the time from begin to end to the classes in `into`, by the innermost call of the thread of `call`."""
+        key = (call.process, call.thread)
+        rest = end - begin
+        position = max(0, bisect.bisect_right(self.begins[key], begin) - 1)
+        for segment_begin, segment_end, inner in self.segments[key][position:]:
+            if segment_begin >= end:
+                break
+            length = min(end, segment_end) - max(begin, segment_begin)
+            if length > 0:
+                into["os_call" if inner.kind == "os" else "call"] += length
+                names[inner.name] += length
+                rest -= length
+        into["nothing"] += rest
+
+
+IDLE_CLASSES = ("before_first", "call", "os_call", "nothing", "launching", "launched", "no_call", "after_last")
+
+
+def idle_of_device(recording, commands, threads, window):
+    """Idle time of a device by class, and the calls in which the launching threads were."""
+    idle = dict.fromkeys(IDLE_CLASSES, 0)
+    names = collections.Counter()
+    reached = None
+    for command in sorted(commands, key=lambda row: row.start):
+        if reached is None:
+            divide_gap(recording, command, window[0], threads, idle, names)
+            idle["before_first"] = idle["nothing"] + idle["no_call"]
+            idle["nothing"] = idle["no_call"] = 0
+            reached = command.end
+        elif command.start > reached:
+            divide_gap(recording, command, reached, threads, idle, names)
+        reached = max(reached, command.end)
+    idle["after_last"] = window[1] - reached
+    return idle, names
+
+
+def divide_gap(recording, command, begin, threads, idle, names):
+    if command.call is None:
+        idle["no_call"] += command.start - begin
+        return
+    call = recording.calls[command.call]
+    enter = min(max(call.start, begin), command.start)
+    leave = min(max(call.end, enter), command.start)
+    threads.divide(call, begin, enter, idle, names)
+    idle["launching"] += leave - enter
+    idle["launched"] += command.start - leave
+
+
+def shorten(name):
+    return name[:NAME_LENGTH]
+
+
+def is_collective(name):
+    return "nccl" in name.lower() or "rccl" in name.lower()
+
+
+def count_and_sum(commands):
+    return [len(commands), sum(row.end - row.start for row in commands)]
+
+
+def kernels_by_name(commands):
+    """Name, count and sum of all kernels, the largest sum first."""
+    sums = collections.defaultdict(lambda: [0, 0])
+    for row in commands:
+        if row.kind == "kernel":
+            sums[row.name][0] += 1
+            sums[row.name][1] += row.end - row.start
+    return sorted(((name, *value) for name, value in sums.items()), key=lambda row: (-row[2], row[0]))
+
+
+def facts_of_device(recording, commands, threads, window):
+    idle, names = idle_of_device(recording, commands, threads, window)
+    busy = union_ns((row.start, row.end) for row in commands)
+    total = sum(row.end - row.start for row in commands)
+    return {"commands": len(commands), "queues": len({row.queue for row in commands}), "sum_ns": total,
+            "busy_ns": busy, "overlap_ns": total - busy, "idle": idle,
+            "idle_calls": [[shorten(name), length] for name, length in top(names, 3)]}
+
+
+def top(counter, count):
+    return sorted(counter.items(), key=lambda row: (-row[1], row[0]))[:count]
+
+
+def window_of(recording):
+    first = [row.start for row in recording.commands] + [row.start for row in recording.calls] + recording.first
+    last = [row.end for row in recording.commands] + [row.end for row in recording.calls] + recording.last
+    return (min(first), max(last)) if first else (0, 0)
+
+
+def facts_of(recording):
+    """All facts of a recording as what json writes."""
+    commands, calls = recording.commands, recording.calls
+    window = window_of(recording)
+    joined = [row for row in commands if row.call is not None]
+    kinds = collections.Counter(row.kind for row in calls)
+    of_kind = collections.defaultdict(list)
+    by_device = collections.defaultdict(list)
+    for row in commands:
+        of_kind[row.kind, row.direction].append(row)
+        by_device[str(row.device)].append(row)
+    threads = Threads(calls)
+    facts = {
+        "format": recording.form, "begin_ns": window[0], "end_ns": window[1],
+        "kernels": count_and_sum(of_kind["kernel", None]),
+        "copies": {key[1]: count_and_sum(rows) for key, rows in sorted(of_kind.items(), key=str) if key[0] == "copy"},
+        "fills": count_and_sum(of_kind["fill", None]), "other": count_and_sum(of_kind["other", None]),
+        "first_ns": min((row.start for row in commands), default=None),
+        "last_ns": max((row.end for row in commands), default=None),
+        "calls": {kind: kinds[kind] for kind in KINDS if kinds[kind]},
+        "joined": len(joined), "without_call": len(commands) - len(joined),
+        "violations": sum(row.start < calls[row.call].start for row in joined),
+        "reversed": sum(row.end < row.start for row in commands),
+        "processes": len({row.process for row in calls}), "threads": len({(row.process, row.thread) for row in calls}),
+        "devices": {key: facts_of_device(recording, rows, threads, window) for key, rows in sorted(by_device.items())},
+        "top": [[shorten(name), count, total] for name, count, total in kernels_by_name(commands)[:3]],
+        "ranges": recording.ranges, "samples": recording.samples, "switches": recording.switches,
+        "overheads": dict(sorted(recording.overheads.items())),
+    }
+    collectives = [row for row in of_kind["kernel", None] if is_collective(row.name)]
+    if collectives:
+        facts["collectives"] = count_and_sum(collectives)
+    facts.update(recording.more)
+    return facts

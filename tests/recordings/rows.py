@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: MIT
+"""The rows that every reader of this folder gives: commands of devices, calls of threads, and what is beside them.
+
+All times are whole nanoseconds of the recording's own clock.
+"""
+import collections
+
+# kind: kernel, copy, fill or other; direction: of a copy; call: index in Recording.calls or None
+Command = collections.namedtuple("Command", "start end device queue kind direction name call")
+
+# kind: runtime, driver, operator, function or os
+Call = collections.namedtuple("Call", "start end process thread kind name")
+
+# A kernel that ranks run together, or its part on one rank.
+Collective = collections.namedtuple("Collective", "start end rank communicator sequence name")
+
+# How the tools name the directions of copies.
+DIRECTIONS = {"HtoD": "HtoD", "DtoH": "DtoH", "DtoD": "DtoD", "HtoH": "HtoH", "PtoP": "peer",
+              "CopyHostToDevice": "HtoD", "CopyDeviceToHost": "DtoH", "CopyDeviceToDevice": "DtoD",
+              "HOST_TO_DEVICE": "HtoD", "DEVICE_TO_HOST": "DtoH", "DEVICE_TO_DEVICE": "DtoD"}
+
+
+class Recording:
+    """Rows of one file, in no order."""
+
+    def __init__(self, form):
+        self.form = form
+        self.commands = []
+        self.calls = []
+        self.ranges = 0
+        self.samples = 0
+        self.switches = 0
+        self.rank = None
+        self.overheads = collections.defaultdict(lambda: [0, 0])
+        self.collectives = []
+        # moments of rows that are neither commands nor calls
+        self.first = []
+        self.last = []
+        # what only one format has
+        self.more = {}
+
+    def see(self, begin, end=None):
+        """Extends the recording to the time of a row that is not kept."""
+        self.first.append(begin)
+        self.last.append(begin if end is None else end)
+
+    def add_overhead(self, name, start, end):
+        overhead = self.overheads[name]
+        overhead[0] += 1
+        overhead[1] += end - start
+        self.see(start, end)

@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Other tools' recordings of real GPUs, imported: every number equals that of a reader that shares no code with duet.
+
+DUET_RECORDINGS names the folder of the recordings; README.md here says what is compared. A format that this build does
+not import is skipped. The lines of facts.jsonl are the reader's, and this test computes them anew.
+"""
+import functools
+import gc
+import json
+import os
+import re
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "e2e"))
+
+import duet_test  # noqa: E402
+from duet_test import DUET, Skip, run, text  # noqa: E402
+
+import duet_facts  # noqa: E402
+import read  # noqa: E402
+
+FOLDER = os.environ.get("DUET_RECORDINGS")
+PEAK_KIB = 64 * 1024
+
+# A new process has its parent's peak until it executes its program, and this one's is large. So a small one measures.
+MEASURE = """
+import os, sys
+process = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ)
+_, status, usage = os.wait4(process, 0)
+print(usage.ru_maxrss)
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
+
+
+@functools.cache
+def formats():
+    """Names of the formats that this build imports."""
+    listed = run([DUET, "import", "--format", "no-such-format", "/dev/null"])
+    return re.search(r"formats are: (.*)", text(listed.stderr)).group(1).split(", ")
+
+
+def imported(t, form, paths, output):
+    """Imports the files; fails if that takes too much memory."""
+    result = run([sys.executable, "-S", "-c", MEASURE, DUET, "import", "--format", form, "-o", output, *paths])
+    if result.status:
+        raise AssertionError(f"duet import: status {result.status}: {text(result.stderr)}")
+    peak = int(text(result.stdout).split()[-1])
+    t.true(peak <= PEAK_KIB, f"the import's peak is {peak} KiB")
+
+
+def document_of(*command):
+    result = run([DUET, *command])
+    if result.status not in (0, 4):
+        raise AssertionError(f"duet {command[0]}: status {result.status}: {text(result.stderr)}")
+    return json.loads(result.stdout)
+
+
+@functools.cache
+def accepted():
+    """Rows of known.txt: expressions of a name and of what differs, and the reason."""
+    with open(os.path.join(HERE, "known.txt"), encoding="ascii") as file:
+        return [tuple(line.rstrip().split("\t")) for line in file if not line.startswith("#")]
+
+
+def compare(t, line, path):
+    """The rows and the report of a trace against the line of the reader."""
+    name = line.get("name", line.get("job"))
+    got = duet_facts.facts_of(document_of("export", "-f", "json", path), document_of("report", "--json", path))
+    for where, found, wanted in duet_facts.compare(got, duet_facts.wanted(line)):
+        reason = next((why for file, what, why in accepted()
+                       if re.search(file, name) and re.fullmatch(what, where)), None)
+        if reason:
+            print(f"# accepted: {name}: {where}: got {str(found)[:80]}, want {str(wanted)[:80]}: {reason}")
+        else:
+            t.equal(found, wanted, f"{name}: {where}")
+
+
+def check_file(t, known, line, path):
+    with t.case(f"{line['file']}: {line['name']}"):
+        t.wanted()
+        t.equal(line, known.get((line["file"], line["name"])), "the committed facts")
+        if line["format"] not in formats():
+            raise Skip(f"this build does not import {line['format']}")
+        output = t.path("imported.duet")
+        imported(t, line["format"], [path], output)
+        compare(t, line, output)
+
+
+def check_job(t, known, line):
+    with t.case(f"{line['job']}: {len(line['names'])} files"):
+        t.wanted()
+        t.equal(line, known.get(line["job"]), "the committed facts")
+
+
+def main():
+    t = duet_test.Suite(needs_opencl=False)
+    if not FOLDER:
+        print("1..0 # SKIP DUET_RECORDINGS does not name a folder of recordings")
+        sys.exit(0)
+    gc.disable()  # rows are many and small, and none of them form cycles
+    known = {line.get("job") or (line["file"], line["name"]): line for line in map(json.loads, read.committed_lines())}
+    jobs, seen = read.Jobs(), 0
+    for path, name, data in read.contents_of(FOLDER):
+        recording = read.read(name, data)
+        line = json.loads(json.dumps(read.line_of_file(path, name, data, recording)))
+        with open(t.path(name), "wb") as file:
+            file.write(data)
+        check_file(t, known, line, t.path(name))
+        jobs.add(path, name, data, recording)
+        if not read.job_of(path):
+            os.unlink(t.path(name))
+        seen += 1
+    for line in jobs.lines():
+        check_job(t, known, json.loads(json.dumps(line)))
+        seen += 1
+    with t.case("every committed line is of a recording in the folder"):
+        t.equal(seen, len(known), "number of lines")
+    t.end()
+
+
+main()
