@@ -118,7 +118,9 @@ def wanted(line):
                | {"reported_busy_ns": device["busy_ns"], "idle": wanted_idle(device["idle"])}
                for device in line["devices"].values()]
     same = {key: line[key] for key in ("kernels", "fills", "other", "first_ns", "last_ns", "begin_ns", "end_ns",
-                                       "joined", "without_call", "violations", "ranges", "samples", "switches", "top")}
+                                       "joined", "without_call", "violations", "ranges", "samples", "switches")}
+    if "top" in line:
+        same["top"] = line["top"]
     same["ranges"] += sum(count for count, _ in line["overheads"].values())
     return {**same, "copies": dict(copies), "calls": dict(calls), "devices": sorted(devices, key=order)}
 
@@ -126,7 +128,7 @@ def wanted(line):
 def compare(got, want):
     """What differs. duet's window may be longer, because it includes the profiler's own span; the difference is idle
     time outside of the first and last command."""
-    got, want = dict(got), dict(want)
+    got, want = {key: value for key, value in got.items() if key in want}, dict(want)
     longer = want["begin_ns"] - got["begin_ns"] + got["end_ns"] - want["end_ns"]
     if got["begin_ns"] <= want["begin_ns"] and got["end_ns"] >= want["end_ns"]:
         want["begin_ns"], want["end_ns"] = got["begin_ns"], got["end_ns"]

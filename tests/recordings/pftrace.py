@@ -105,7 +105,7 @@ def slices_of(data):
 
 
 def read(data):
-    """Kernels name their agent and queue; a call and its kernels have one correlation id. The times are those of the
+    """Kernels name their agent and stream; a call and its kernels have one correlation id. The times are those of the
     annotations, because slices of one track that cross each other end in the wrong order."""
     recording = Recording("perfetto")
     slices, counters, tracks = slices_of(data)
@@ -123,7 +123,7 @@ def read(data):
     for name, notes in pending:
         copy = DIRECTIONS.get(name.replace("MEMORY_COPY_", ""))
         recording.commands.append(Command(notes["begin_ns"], notes["end_ns"], notes["agent"],
-                                          (notes["agent"], notes["queue"]), "copy" if copy else "kernel", copy, name,
+                                          (notes["agent"], notes["stream_ID"]), "copy" if copy else "kernel", copy, name,
                                           launches.get(notes["corr_id"])))
     if counters:
         recording.more["counter_values"] = counters

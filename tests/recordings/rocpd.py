@@ -32,14 +32,14 @@ def read_rocpd(base):
         recording.calls.append(Call(start, end, processes.get(process), threads.get(thread), "runtime",
                                     strings.get(name, "")))
     kernels = dict(rows_of(base, "rocpd_info_kernel_symbol", "id", "display_name"))
-    for process, agent, queue, start, end, kernel, event in rows_of(
-            base, "rocpd_kernel_dispatch", "pid", "agent_id", "queue_id", "start", "end", "kernel_id", "event_id"):
-        recording.commands.append(Command(start, end, agent, (agent, queue), "kernel", None, kernels.get(kernel, ""),
+    for process, agent, stream, start, end, kernel, event in rows_of(
+            base, "rocpd_kernel_dispatch", "pid", "agent_id", "stream_id", "start", "end", "kernel_id", "event_id"):
+        recording.commands.append(Command(start, end, agent, (agent, stream), "kernel", None, kernels.get(kernel, ""),
                                           regions.get((process, events.get(event, (0,))[0]))))
-    for process, agent, queue, start, end, name, event in rows_of(
-            base, "rocpd_memory_copy", "pid", "dst_agent_id", "queue_id", "start", "end", "name_id", "event_id"):
+    for process, agent, stream, start, end, name, event in rows_of(
+            base, "rocpd_memory_copy", "pid", "dst_agent_id", "stream_id", "start", "end", "name_id", "event_id"):
         direction = DIRECTIONS.get(strings.get(name, "").replace("MEMORY_COPY_", ""), "other")
-        recording.commands.append(Command(start, end, agent, (agent, queue), "copy", direction, "",
+        recording.commands.append(Command(start, end, agent, (agent, stream), "copy", direction, "",
                                           regions.get((process, events.get(event, (0,))[0]))))
     return recording
 

@@ -31,7 +31,7 @@ def read_tool(recording, tool):
         dispatch = row["dispatch_info"]
         device = dispatch["agent_id"]["handle"]
         recording.commands.append(Command(
-            row["start_timestamp"], row["end_timestamp"], device, (device, dispatch["queue_id"]["handle"]), "kernel",
+            row["start_timestamp"], row["end_timestamp"], device, (device, row["stream_id"]["handle"]), "kernel",
             None, kernels.get(dispatch["kernel_id"], ""), launches.get(row["correlation_id"]["internal"])))
     if buffers.get("memory_copy"):
         raise ValueError("this reader has not seen copies in such a file")
@@ -55,6 +55,6 @@ def read_csv(*texts):
             seen.add(row["Dispatch_Id"])
         device = row["Agent_Id"]
         recording.commands.append(Command(
-            int(row["Start_Timestamp"]), int(row["End_Timestamp"]), device, (device, row["Queue_Id"]), "kernel", None,
+            int(row["Start_Timestamp"]), int(row["End_Timestamp"]), device, (device, row.get("Stream_Id", row["Queue_Id"])), "kernel", None,
             row["Kernel_Name"], launches.get(row["Correlation_Id"])))
     return recording

@@ -88,10 +88,46 @@ def check_file(t, known, line, path):
         compare(t, line, output)
 
 
-def check_job(t, known, line):
+def check_job(t, known, line, members):
+    """Several files in one trace have the facts of all of them, and the collectives of all ranks."""
     with t.case(f"{line['job']}: {len(line['names'])} files"):
         t.wanted()
         t.equal(line, known.get(line["job"]), "the committed facts")
+        form = members[0]["format"]
+        if form not in formats():
+            raise Skip(f"this build does not import {form}")
+        output = t.path("imported.duet")
+        imported(t, form, [t.path(name) for name in line["names"]], output)
+        compare(t, line if "kernels" in line else {"name": line["job"], **together(members)}, output)
+
+
+ADDED = ("kernels", "fills", "other", "joined", "without_call", "violations", "ranges", "samples", "switches")
+SPANS = (("begin_ns", "end_ns"), ("first_ns", "last_ns"))
+
+
+def together(members):
+    """The facts of several files that have no device and no call in common. The idle time of each device is longer,
+    because the recording is."""
+    whole = {key: add(member[key] for member in members) for key in ADDED}
+    for first, last in SPANS:
+        whole[first] = min(member[first] for member in members)
+        whole[last] = max(member[last] for member in members)
+    for key in ("copies", "calls", "overheads"):
+        names = {name for member in members for name in member[key]}
+        whole[key] = {name: add(member[key][name] for member in members if name in member[key]) for name in names}
+    whole["devices"] = {}
+    for number, member in enumerate(members):
+        for key, device in member["devices"].items():
+            idle = dict(device["idle"])
+            idle["before_first"] += member["begin_ns"] - whole["begin_ns"]
+            idle["after_last"] += whole["end_ns"] - member["end_ns"]
+            whole["devices"][number, key] = {**device, "idle": idle}
+    return whole
+
+
+def add(values):
+    values = list(values)
+    return sum(values) if isinstance(values[0], int) else [sum(column) for column in zip(*values)]
 
 
 def main():
@@ -101,7 +137,7 @@ def main():
         sys.exit(0)
     gc.disable()  # rows are many and small, and none of them form cycles
     known = {line.get("job") or (line["file"], line["name"]): line for line in map(json.loads, read.committed_lines())}
-    jobs, seen = read.Jobs(), 0
+    jobs, members, seen = read.Jobs(), {}, 0
     for path, name, data in read.contents_of(FOLDER):
         recording = read.read(name, data)
         line = json.loads(json.dumps(read.line_of_file(path, name, data, recording)))
@@ -109,11 +145,13 @@ def main():
             file.write(data)
         check_file(t, known, line, t.path(name))
         jobs.add(path, name, data, recording)
-        if not read.job_of(path):
+        if read.job_of(path):
+            members.setdefault(read.job_of(path), []).append(line)
+        else:
             os.unlink(t.path(name))
         seen += 1
     for line in jobs.lines():
-        check_job(t, known, json.loads(json.dumps(line)))
+        check_job(t, known, json.loads(json.dumps(line)), members[line["job"]])
         seen += 1
     with t.case("every committed line is of a recording in the folder"):
         t.equal(seen, len(known), "number of lines")
