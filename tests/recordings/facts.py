@@ -95,7 +95,9 @@ def idle_of_device(recording, commands, threads, window):
 
 def divide_gap(recording, command, begin, threads, idle, names):
     if command.call is None:
-        idle["no_call"] += command.start - begin
+        queued = command.start if command.queued is None else min(max(command.queued, begin), command.start)
+        idle["no_call"] += queued - begin
+        idle["launched"] += command.start - queued
         return
     call = recording.calls[command.call]
     enter = min(max(call.start, begin), command.start)

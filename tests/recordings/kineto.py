@@ -152,6 +152,7 @@ def read_rocprof(events, names):
         details = row["args"]
         device = str(row["pid"])
         recording.commands.append(Command(int(details["BeginNs"]), int(details["EndNs"]), device,
-                                          (device, details.get("queue-id")), "kernel", None, row["name"], None))
+                                          (device, details.get("queue-id")), "kernel", None, row["name"], None,
+                                          int(details["DispatchNs"])))
         recording.see(int(details["DispatchNs"]), int(details["CompleteNs"]))
     return recording

@@ -5,8 +5,9 @@ All times are whole nanoseconds of the recording's own clock.
 """
 import collections
 
-# kind: kernel, copy, fill or other; direction: of a copy; call: index in Recording.calls or None
-Command = collections.namedtuple("Command", "start end device queue kind direction name call")
+# kind: kernel, copy, fill or other; direction: of a copy; call: index in Recording.calls or None; queued: when the
+# command was put into its queue, where a file says so of commands without a call
+Command = collections.namedtuple("Command", "start end device queue kind direction name call queued", defaults=[None])
 
 # kind: runtime, driver, operator, function or os
 Call = collections.namedtuple("Call", "start end process thread kind name")
