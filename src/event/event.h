@@ -159,11 +159,11 @@ enum event_execution_valid {
 /* Kinds of memory of a transfer. */
 enum event_memory {
 	MEMORY_UNKNOWN = 0,
-	MEMORY_PAGEABLE = 1, /* of the host */
-	MEMORY_PINNED = 2,   /* of the host, page-locked */
+	MEMORY_PAGEABLE = 1, /* host memory */
+	MEMORY_PINNED = 2,   /* page-locked host memory */
 	MEMORY_DEVICE = 3,
 	MEMORY_MANAGED = 4, /* moves between host and device */
-	MEMORY_ARRAY = 5,   /* of a device, in a layout of its own */
+	MEMORY_ARRAY = 5,   /* device memory in a layout of its own */
 	MEMORY_DEVICE_STATIC = 6,
 	MEMORY_COUNT
 };
