@@ -69,7 +69,7 @@ def wanted_idle(idle):
     """The reader's classes in the same form."""
     return {"call": idle["call"] + idle["os_call"], "launching": idle["launching"], "launched": idle["launched"],
             "nothing": idle["nothing"], "outside": idle["before_first"] + idle["after_last"],
-            "no_call": idle["no_call"]}
+            "no_call": idle["no_call"] + idle["in_flight"]}
 
 
 def facts_of(document, report):

@@ -6,6 +6,7 @@ docs/design/account.md, without the states that only a live recording has.
 """
 import bisect
 import collections
+import math
 
 KINDS = ("runtime", "driver", "operator", "function", "os")
 NAME_LENGTH = 96  # characters of a name in a line of facts
@@ -72,7 +73,8 @@ class Threads:
         into["nothing"] += rest
 
 
-IDLE_CLASSES = ("before_first", "call", "os_call", "nothing", "launching", "launched", "no_call", "after_last")
+IDLE_CLASSES = ("before_first", "call", "os_call", "nothing", "launching", "launched", "no_call", "after_last",
+                "in_flight")
 
 
 def idle_of_device(recording, commands, threads, window):
@@ -89,8 +91,22 @@ def idle_of_device(recording, commands, threads, window):
         elif command.start > reached:
             divide_gap(recording, command, reached, threads, idle, names)
         reached = max(reached, command.end)
-    idle["after_last"] = window[1] - reached
+    launched = min(max(reached, first_in_flight(recording, commands)), window[1])
+    idle["after_last"] = launched - reached
+    idle["in_flight"] = window[1] - launched
     return idle, names
+
+
+def first_in_flight(recording, commands):
+    """When the first launch after the last one of this device was entered that has no command in the file."""
+    calls = recording.calls
+    joined = [calls[row.call] for row in commands if row.call is not None]
+    if not joined:
+        return math.inf
+    last = max(call.start for call in joined)
+    processes = {call.process for call in joined}
+    return min((call.start for call in recording.idle_launches() if call.start > last and call.process in processes),
+               default=math.inf)
 
 
 def divide_gap(recording, command, begin, threads, idle, names):

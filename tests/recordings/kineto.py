@@ -61,6 +61,8 @@ def read_kineto(document, events):
             continue
         start = nanoseconds(row["ts"])
         end = nanoseconds(row["ts"] + row["dur"])
+        if category == "operator" and row["name"].startswith("ProfilerStep#"):
+            category = "user_annotation"
         if category in CALLS:
             call = Call(start, end, str(row["pid"]), str(row["tid"]), CALLS[category], row["name"])
             if CALLS[category] in ("runtime", "driver"):

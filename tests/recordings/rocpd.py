@@ -44,6 +44,8 @@ def read_rocpd(base):
     return recording
 
 
+# Rows that rocmProfileData writes about itself.
+RPD_OWN = ("::writeRows", "rpdflush", "hcc_activity_callback")
 RPD_COPIES = {"CopyHostToDevice": "HtoD", "CopyDeviceToHost": "DtoH", "CopyDeviceToDevice": "DtoD"}
 
 
@@ -54,12 +56,15 @@ def read_rpd(base):
     indices = {}
     for number, process, thread, start, end, name in rows_of(base, "rocpd_api", "id", "pid", "tid", "start", "end",
                                                              "apiName_id"):
-        if strings.get(name) == "UserMarker":
+        name = strings.get(name, "")
+        if name.endswith(RPD_OWN):
+            recording.add_overhead(name, start, end)
+        elif not name.startswith(("hip", "hsa")):
             recording.ranges += 1
             recording.see(start, end)
-            continue
-        indices[number] = len(recording.calls)
-        recording.calls.append(Call(start, end, process, thread, "runtime", strings.get(name, "")))
+        else:
+            indices[number] = len(recording.calls)
+            recording.calls.append(Call(start, end, process, thread, "runtime", name))
     links = {operation: call for call, operation in rows_of(base, "rocpd_api_ops", "api_id", "op_id")}
     tasks = 0
     for number, device, queue, start, end, description, kind in rows_of(

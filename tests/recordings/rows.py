@@ -37,8 +37,18 @@ class Recording:
         # moments of rows that are neither commands nor calls
         self.first = []
         self.last = []
+        self.launches = None
         # what only one format has
         self.more = {}
+
+    def idle_launches(self):
+        """Calls without a command, of functions of which other calls have one."""
+        if self.launches is None:
+            joined = {row.call for row in self.commands}
+            names = {self.calls[index].name for index in joined if index is not None}
+            self.launches = [call for index, call in enumerate(self.calls)
+                             if index not in joined and call.name in names]
+        return self.launches
 
     def see(self, begin, end=None):
         """Extends the recording to the time of a row that is not kept."""
