@@ -46,6 +46,8 @@ def formats():
 def imported(t, form, paths, output):
     """Imports the files; fails if that takes too much memory."""
     result = run([sys.executable, "-S", "-c", MEASURE, DUET, "import", "--format", form, "-o", output, *paths])
+    if "one FILE at a time" in text(result.stderr):
+        raise Skip("this build imports one file at a time")
     if result.status:
         raise AssertionError(f"duet import: status {result.status}: {text(result.stderr)}")
     peak = int(text(result.stdout).split()[-1])
