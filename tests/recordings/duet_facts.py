@@ -61,14 +61,21 @@ def idle_of(device):
     launched = kinds.get("unknown", {}).get("launched_not_started", 0)
     return {"call": causes["api_wait"] + causes["api_call"], "launching": causes["runtime"],
             "launched": causes["submission"] + causes["dependency"] + causes["latency"] + launched,
-            "nothing": causes["host"] + causes["on_cpu"] + causes["preempted"] + causes["blocked"],
+            "host": causes["host"] + causes["on_cpu"] + causes["preempted"] + causes["blocked"],
             "outside": causes["nothing_to_do"], "no_call": causes["unknown"] - launched}
+
+
+def idle_calls_of(device):
+    sums = collections.Counter()
+    for row in device["idle_calls"]:
+        sums[facts.shorten(row["call"])] += row["ns"]
+    return [list(row) for row in facts.top(sums, 3)]
 
 
 def wanted_idle(idle):
     """The reader's classes in the same form."""
     return {"call": idle["call"] + idle["os_call"], "launching": idle["launching"], "launched": idle["launched"],
-            "nothing": idle["nothing"], "outside": idle["before_first"] + idle["after_last"],
+            "host": idle["function"] + idle["nothing"], "outside": idle["before_first"] + idle["after_last"],
             "no_call": idle["no_call"] + idle["in_flight"]}
 
 
@@ -86,7 +93,8 @@ def facts_of(document, report):
     for number, own in by_device.items():
         device = reported.get(keys[number])
         devices.append({**device_facts(own), "reported_busy_ns": device and device["busy_ns"],
-                        "idle": idle_of(device) if device else None})
+                        "idle": idle_of(device) if device else None,
+                        "idle_calls": idle_calls_of(device) if device else None})
     return {
         "kernels": facts.count_and_sum(by_kind["kernel", None]),
         "copies": {key[1]: facts.count_and_sum(own) for key, own in by_kind.items() if key[0] == "copy"},
@@ -117,7 +125,8 @@ def wanted(line):
     for kind, count in line["calls"].items():
         calls[kind if kind in CALL_KINDS.values() else "api"] += count
     devices = [{key: device[key] for key in ("commands", "queues", "sum_ns", "busy_ns", "overlap_ns")}
-               | {"reported_busy_ns": device["busy_ns"], "idle": wanted_idle(device["idle"])}
+               | {"reported_busy_ns": device["busy_ns"], "idle": wanted_idle(device["idle"]),
+                  "idle_calls": device["idle_calls"]}
                for device in line["devices"].values()]
     same = {key: line[key] for key in ("kernels", "fills", "other", "first_ns", "last_ns", "begin_ns", "end_ns",
                                        "joined", "without_call", "violations", "ranges", "samples", "switches")}

@@ -25,25 +25,31 @@ def union_ns(spans):
     return total
 
 
-def innermost_segments(calls):
-    """Consecutive (begin, end, call) of one thread, in each the call that began last of those that are open."""
+def is_traced(call):
+    """A function of the program, which is what its thread did and no call of a runtime or system."""
+    return call.kind in ("operator", "function")
+
+
+def segments_of(calls):
+    """Consecutive (begin, end, call) of one thread. Of the calls that are open, the one of a runtime or of the system
+    that began first counts, otherwise the innermost function."""
     moments = []
     for index, call in enumerate(calls):
         if call.end > call.start:
             moments.append((call.start, 1, -call.end, index))
             moments.append((call.end, 0, 0, index))
     moments.sort()
-    segments, open_calls, closed, before = [], [], set(), None
+    segments, others, functions, before = [], [], [], None
     for moment, is_start, _, index in moments:
-        while open_calls and open_calls[-1] in closed:
-            open_calls.pop()
-        if open_calls and moment > before:
-            segments.append((before, moment, calls[open_calls[-1]]))
+        chosen = others[0] if others else functions[-1] if functions else None
+        if chosen is not None and moment > before:
+            segments.append((before, moment, calls[chosen]))
         before = moment
+        stack = functions if is_traced(calls[index]) else others
         if is_start:
-            open_calls.append(index)
+            stack.append(index)
         else:
-            closed.add(index)
+            stack.remove(index)
     return segments
 
 
@@ -54,11 +60,11 @@ class Threads:
         by_thread = collections.defaultdict(list)
         for call in calls:
             by_thread[(call.process, call.thread)].append(call)
-        self.segments = {key: innermost_segments(rows) for key, rows in by_thread.items()}
+        self.segments = {key: segments_of(rows) for key, rows in by_thread.items()}
         self.begins = {key: [row[0] for row in rows] for key, rows in self.segments.items()}
 
-    def divide(self, call, begin, end, into, names):
-        """Adds the time from begin to end to the classes in `into`, by the innermost call of the thread of `call`."""
+    def divide(self, call, begin, end, idle):
+        """Adds the time from begin to end to the classes, by what the thread of `call` did."""
         key = (call.process, call.thread)
         rest = end - begin
         position = max(0, bisect.bisect_right(self.begins[key], begin) - 1)
@@ -67,34 +73,51 @@ class Threads:
                 break
             length = min(end, segment_end) - max(begin, segment_begin)
             if length > 0:
-                into["os_call" if inner.kind == "os" else "call"] += length
-                names[inner.name] += length
+                idle.add(inner, length)
                 rest -= length
-        into["nothing"] += rest
+        idle.classes["nothing"] += rest
 
 
-IDLE_CLASSES = ("before_first", "call", "os_call", "nothing", "launching", "launched", "no_call", "after_last",
-                "in_flight")
+IDLE_CLASSES = ("before_first", "call", "os_call", "function", "nothing", "launching", "launched", "no_call",
+                "after_last", "in_flight")
+
+
+class Idle:
+    """Idle time of a device by class, and by the calls and functions in which the launching threads were."""
+
+    def __init__(self):
+        self.classes = dict.fromkeys(IDLE_CLASSES, 0)
+        self.calls, self.functions = collections.Counter(), collections.Counter()
+
+    def add(self, call, length):
+        if is_traced(call):
+            self.classes["function"] += length
+            self.functions[call.name] += length
+        else:
+            self.classes["os_call" if call.kind == "os" else "call"] += length
+            self.calls[call.name] += length
+
+    def end_first(self):
+        """What comes before the first command outside of calls is a class of its own."""
+        for name in ("function", "nothing", "no_call"):
+            self.classes["before_first"] += self.classes[name]
+            self.classes[name] = 0
 
 
 def idle_of_device(recording, commands, threads, window):
-    """Idle time of a device by class, and the calls in which the launching threads were."""
-    idle = dict.fromkeys(IDLE_CLASSES, 0)
-    names = collections.Counter()
-    reached = None
+    idle, reached = Idle(), None
     for command in sorted(commands, key=lambda row: row.start):
         if reached is None:
-            divide_gap(recording, command, window[0], threads, idle, names)
-            idle["before_first"] = idle["nothing"] + idle["no_call"]
-            idle["nothing"] = idle["no_call"] = 0
+            divide_gap(recording, command, window[0], threads, idle)
+            idle.end_first()
             reached = command.end
         elif command.start > reached:
-            divide_gap(recording, command, reached, threads, idle, names)
+            divide_gap(recording, command, reached, threads, idle)
         reached = max(reached, command.end)
     launched = min(max(reached, first_in_flight(recording, commands)), window[1])
-    idle["after_last"] = launched - reached
-    idle["in_flight"] = window[1] - launched
-    return idle, names
+    idle.classes["after_last"] = launched - reached
+    idle.classes["in_flight"] = window[1] - launched
+    return idle
 
 
 def first_in_flight(recording, commands):
@@ -109,18 +132,19 @@ def first_in_flight(recording, commands):
                default=math.inf)
 
 
-def divide_gap(recording, command, begin, threads, idle, names):
+def divide_gap(recording, command, begin, threads, idle):
+    classes = idle.classes
     if command.call is None:
         queued = command.start if command.queued is None else min(max(command.queued, begin), command.start)
-        idle["no_call"] += queued - begin
-        idle["launched"] += command.start - queued
+        classes["no_call"] += queued - begin
+        classes["launched"] += command.start - queued
         return
     call = recording.calls[command.call]
     enter = min(max(call.start, begin), command.start)
     leave = min(max(call.end, enter), command.start)
-    threads.divide(call, begin, enter, idle, names)
-    idle["launching"] += leave - enter
-    idle["launched"] += command.start - leave
+    threads.divide(call, begin, enter, idle)
+    classes["launching"] += leave - enter
+    classes["launched"] += command.start - leave
 
 
 def shorten(name):
@@ -146,12 +170,13 @@ def kernels_by_name(commands):
 
 
 def facts_of_device(recording, commands, threads, window):
-    idle, names = idle_of_device(recording, commands, threads, window)
+    idle = idle_of_device(recording, commands, threads, window)
     busy = union_ns((row.start, row.end) for row in commands)
     total = sum(row.end - row.start for row in commands)
     return {"commands": len(commands), "queues": len({row.queue for row in commands}), "sum_ns": total,
-            "busy_ns": busy, "overlap_ns": total - busy, "idle": idle,
-            "idle_calls": [[shorten(name), length] for name, length in top(names, 3)]}
+            "busy_ns": busy, "overlap_ns": total - busy, "idle": idle.classes,
+            "idle_calls": [[shorten(name), length] for name, length in top(idle.calls, 3)],
+            "idle_functions": [[shorten(name), length] for name, length in top(idle.functions, 3)]}
 
 
 def top(counter, count):
