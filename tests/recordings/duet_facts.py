@@ -110,6 +110,26 @@ def facts_of(document, report):
     }
 
 
+def arrivals_of(report):
+    """Who came last in collective operations, from `duet report --by rank --json`."""
+    whole = report.get("collectives", {})
+    ranks = [row for row in report["by"] if "operations" in row]
+    return {"collectives": whole.get("operations"), "ranks": len(ranks), "waited_ns": whole.get("waited_ns"),
+            "max_wait_ns": whole.get("max_waited_ns"),
+            "last": {str(row["rank"]): row["last_count"] for row in ranks if row["last_count"]},
+            "ns": {str(row["rank"]): row["collectives_ns"] for row in ranks}}
+
+
+def wanted_arrivals(line, got):
+    """The reader's in the same form. Of ranks that came last at once, either one may count."""
+    want = {key: line[key] for key in got}
+    ranks = set(got["last"]) | set(want["last"])
+    moved = sum(abs(got["last"].get(rank, 0) - want["last"].get(rank, 0)) for rank in ranks)
+    if moved <= 2 * line["ties"] and sum(got["last"].values()) == line["collectives"]:
+        want["last"] = got["last"]
+    return want
+
+
 def order(device):
     return device["sum_ns"], device["commands"], device["busy_ns"]
 

@@ -70,9 +70,19 @@ def accepted():
 
 def compare(t, line, path):
     """The rows and the report of a trace against the line of the reader."""
-    name = line.get("name", line.get("job"))
     got = duet_facts.facts_of(document_of("export", "-f", "json", path), document_of("report", "--json", path))
-    for where, found, wanted in duet_facts.compare(got, duet_facts.wanted(line)):
+    check(t, line.get("name", line.get("job")), duet_facts.compare(got, duet_facts.wanted(line)))
+
+
+def compare_arrivals(t, line, path):
+    """Who came last, as the report says."""
+    got = duet_facts.arrivals_of(document_of("report", "--json", "--by", "rank", path))
+    check(t, line["job"], duet_facts.differences(got, duet_facts.wanted_arrivals(line["arrivals"], got)))
+
+
+def check(t, name, differences):
+    """Fails for each difference that is not in known.txt."""
+    for where, found, wanted in differences:
         reason = next((why for file, what, why in accepted()
                        if re.search(file, name) and re.fullmatch(what, where)), None)
         if reason:
@@ -103,7 +113,11 @@ def check_job(t, known, line, members):
             raise Skip(f"this build does not import {form}")
         output = t.path("imported.duet")
         imported(t, form, [os.path.join(folder, member["name"]) for member, folder in members], output)
-        compare(t, line if "kernels" in line else {"name": line["job"], **together([member for member, _ in members])}, output)
+        if "kernels" in line:
+            compare(t, line, output)
+        else:
+            compare(t, {"name": line["job"], **together([member for member, _ in members])}, output)
+            compare_arrivals(t, line, output)
 
 
 ADDED = ("kernels", "fills", "other", "joined", "without_call", "violations", "ranges", "samples", "switches")
