@@ -8,7 +8,7 @@ import json
 import re
 
 from facts import is_collective
-from rows import DIRECTIONS, Call, Collective, Command, Recording
+from rows import DIRECTIONS, Call, Collective, Command, Recording, kernel_name
 
 COMMANDS = {"kernel": "kernel", "gpu_memcpy": "copy", "memcpy": "copy", "gpu_memset": "fill", "memset": "fill"}
 CALLS = {"cuda_runtime": "runtime", "runtime": "runtime", "cuda_driver": "driver", "cpu_op": "operator",
@@ -154,7 +154,7 @@ def read_rocprof(events, names):
         details = row["args"]
         device = str(row["pid"])
         recording.commands.append(Command(int(details["BeginNs"]), int(details["EndNs"]), device,
-                                          (device, details.get("queue-id")), "kernel", None, row["name"], None,
-                                          int(details["DispatchNs"])))
+                                          (device, details.get("queue-id")), "kernel", None, kernel_name(row["name"]),
+                                          None, int(details["DispatchNs"])))
         recording.see(int(details["DispatchNs"]), int(details["CompleteNs"]))
     return recording

@@ -2,7 +2,7 @@
 """Perfetto traces of rocprofv3: slices of tracks with interned names and annotations. Only the fields needed here."""
 import collections
 
-from rows import DIRECTIONS, Call, Command, Recording
+from rows import DIRECTIONS, Call, Command, Recording, kernel_name
 
 # numbers of fields: TracePacket, TrackEvent, DebugAnnotation, InternedData, TrackDescriptor
 PACKET, TIMESTAMP, SEQUENCE, EVENT, INTERNED, DESCRIPTOR = 1, 8, 10, 11, 12, 60
@@ -123,8 +123,8 @@ def read(data):
     for name, notes in pending:
         copy = DIRECTIONS.get(name.replace("MEMORY_COPY_", ""))
         recording.commands.append(Command(notes["begin_ns"], notes["end_ns"], notes["agent"],
-                                          (notes["agent"], notes["stream_ID"]), "copy" if copy else "kernel", copy, name,
-                                          launches.get(notes["corr_id"])))
+                                          (notes["agent"], notes["stream_ID"]), "copy" if copy else "kernel", copy,
+                                          kernel_name(name), launches.get(notes["corr_id"])))
     if counters:
         recording.more["counter_values"] = counters
     if crossed:

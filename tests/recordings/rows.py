@@ -21,6 +21,11 @@ DIRECTIONS = {"HtoD": "HtoD", "DtoH": "DtoH", "DtoD": "DtoD", "HtoH": "HtoH", "P
               "HOST_TO_DEVICE": "HtoD", "DEVICE_TO_HOST": "DtoH", "DEVICE_TO_DEVICE": "DtoD"}
 
 
+def kernel_name(name):
+    """A kernel's name without what its descriptor in the code object adds."""
+    return name.removesuffix(" [clone .kd]").removesuffix(".kd")
+
+
 class Recording:
     """Rows of one file, in no order."""
 
