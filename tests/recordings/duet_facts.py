@@ -89,6 +89,7 @@ def facts_of(document, report):
     keys = {row["id"]: row["key"] for row in document["devices"]}
     reported = {device["key"]: device for device in report["devices"]}
     joined = sum(row.joined for row in rows)
+    full = report.get("command_buffer_full", {})
     devices = []
     for number, own in by_device.items():
         device = reported.get(keys[number])
@@ -104,8 +105,9 @@ def facts_of(document, report):
         "begin_ns": document["begin_ns"], "end_ns": document["begin_ns"] + document["wall_ns"],
         "calls": calls_of(document), "joined": joined, "without_call": len(rows) - joined,
         "violations": sum(clock["violations"] for clock in report["clocks"]),
-        "devices": sorted(devices, key=order), "ranges": len(document["ranges"]),
+        "devices": sorted(devices, key=order), "ranges": [len(document["ranges"]), sum(row["end"] - row["begin"] for row in document["ranges"])],
         "samples": len(document["cpu_samples"]), "switches": sum(row["previous"] != 0 for row in document["switches"]),
+        "command_buffer_full": [full.get("launches", 0), full.get("ns", 0)],
         "top": [[facts.shorten(name), count, total] for name, count, total in facts.kernels_by_name(rows)[:3]],
     }
 
@@ -152,7 +154,9 @@ def wanted(line):
                                        "joined", "without_call", "violations", "ranges", "samples", "switches")}
     if "top" in line:
         same["top"] = line["top"] if line["format"] not in SEVERAL_NAMES else [row[1:] for row in line["top"]]
-    same["ranges"] += sum(count for count, _ in line["overheads"].values()) + line.get("profiler_overhead", [0])[0]
+    more = [*line["overheads"].values(), line.get("profiler_overhead", [0, 0])]
+    same["ranges"] = [sum(column) for column in zip(same["ranges"], *more)]
+    same["command_buffer_full"] = line["overheads"].get("command buffer full", [0, 0])
     return {**same, "copies": dict(copies), "calls": dict(calls), "devices": sorted(devices, key=order)}
 
 

@@ -71,8 +71,7 @@ def read_kineto(document, events):
         elif category in COMMANDS:
             pending.append((start, end, row, COMMANDS[category]))
         elif category == "user_annotation":
-            recording.ranges += 1
-            recording.see(start, end)
+            recording.add_range(start, end)
         elif category == "gpu_user_annotation":
             counts["device_ranges"] += 1
         elif category == "overhead":

@@ -101,9 +101,8 @@ def read_ranges(base, recording):
     open_ranges = 0
     for kind, start, end in rows_of(base, "NVTX_EVENTS", "eventType", "start", "end"):
         if kind in (PUSH_POP, START_END):
-            recording.ranges += 1
             open_ranges += end is None
-            recording.see(start, end)
+            recording.add_range(start, end)
     if open_ranges:
         recording.more["open_ranges"] = open_ranges
 

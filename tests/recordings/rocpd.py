@@ -24,8 +24,7 @@ def read_rocpd(base):
                                                             "name_id", "event_id"):
         stack, category = events.get(event, (0, None))
         if strings.get(category, "").startswith("MARKER"):
-            recording.ranges += 1
-            recording.see(start, end)
+            recording.add_range(start, end)
             continue
         if stack:
             regions[process, stack] = len(recording.calls)
@@ -60,8 +59,7 @@ def read_rpd(base):
         if name.endswith(RPD_OWN):
             recording.add_overhead(name, start, end)
         elif not name.startswith(("hip", "hsa")):
-            recording.ranges += 1
-            recording.see(start, end)
+            recording.add_range(start, end)
         else:
             indices[number] = len(recording.calls)
             recording.calls.append(Call(start, end, process, thread, "runtime", name))

@@ -25,7 +25,8 @@ def read_tool(recording, tool):
             launches[row["correlation_id"]["internal"]] = len(recording.calls)
             recording.calls.append(Call(row["start_timestamp"], row["end_timestamp"], process, row["thread_id"],
                                         "runtime", str(operations.get(row["kind"], row["operation"]))))
-    recording.ranges += len(buffers.get("marker_api", ()))
+    for row in buffers.get("marker_api", ()):
+        recording.add_range(row["start_timestamp"], row["end_timestamp"])
     kernels = {row["kernel_id"]: row["formatted_kernel_name"] for row in tool["kernel_symbols"]}
     for row in buffers.get("kernel_dispatch", ()):
         dispatch = row["dispatch_info"]

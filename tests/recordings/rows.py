@@ -33,7 +33,7 @@ class Recording:
         self.form = form
         self.commands = []
         self.calls = []
-        self.ranges = 0
+        self.ranges = [0, 0]
         self.samples = 0
         self.switches = 0
         self.rank = None
@@ -60,8 +60,14 @@ class Recording:
         self.first.append(begin)
         self.last.append(begin if end is None else end)
 
+    def add_range(self, start, end):
+        """A range of the program. end None: it is open."""
+        self.add_to(self.ranges, start, end)
+
     def add_overhead(self, name, start, end):
-        overhead = self.overheads[name]
-        overhead[0] += 1
-        overhead[1] += end - start
+        self.add_to(self.overheads[name], start, end)
+
+    def add_to(self, pair, start, end):
+        pair[0] += 1
+        pair[1] += 0 if end is None else end - start
         self.see(start, end)
