@@ -106,6 +106,7 @@ static int add_name(struct frames *frames, const struct frame_name *name)
 	struct frame_name added = *name;
 
 	added.place = added.place ? added.place : added.function;
+	added.number = (uint32_t)frames->names_count + 1;
 	return array_append(frames->names, frames->names_capacity, frames->names_count, added);
 }
 

@@ -36,8 +36,9 @@ struct frame_name {
 	uint32_t module_string;    /* path of the file of native code; 0: none */
 	const char *kernel_module; /* the module of an OS kernel function, such as "[xe]"; NULL: no
 				      module, or not known */
-	uint32_t frame; /* frame id in the trace; neighbours with the same id are one address with
-			   inlined functions */
+	uint32_t frame;  /* frame id in the trace; neighbours with the same id are one address with
+			    inlined functions */
+	uint32_t number; /* counts the names of these frames from 1; 0: of one call only */
 };
 
 struct frames_options {

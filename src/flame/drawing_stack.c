@@ -38,15 +38,19 @@ int drawing_out_of_memory(void)
 	return error_set(-ENOMEM, "flame graph: out of memory");
 }
 
-int drawing_push(struct drawing *drawing, const char *name, enum flame_class class)
+/* frame UINT32_MAX: out of memory. */
+static int push_frame(struct drawing *drawing, uint32_t frame)
 {
-	uint32_t frame = flame_frame(drawing->flame, name, class);
-
 	if (frame == UINT32_MAX ||
 	    array_grow(drawing->stack, drawing->capacity, drawing->count + 1))
 		return drawing_out_of_memory();
 	drawing->stack[drawing->count++] = frame;
 	return 0;
+}
+
+int drawing_push(struct drawing *drawing, const char *name, enum flame_class class)
+{
+	return push_frame(drawing, flame_frame(drawing->flame, name, class));
 }
 
 static int push_root(struct drawing *drawing, const char *name, enum flame_class class)
@@ -83,7 +87,7 @@ static enum flame_class class_of(const struct frame_name *name)
 
 /* The frame of a Python function includes its file and first line, because its name alone is
  * ambiguous. All lines of a function share one box. */
-static int push_host(struct drawing *drawing, const struct frame_name *name)
+static uint32_t make_frame(const struct drawing *drawing, const struct frame_name *name)
 {
 	bool is_python = name->class == FRAME_CLASS_PYTHON;
 	uint32_t line = drawing->has_lines ? name->line : is_python ? name->first_line : 0;
@@ -91,12 +95,27 @@ static int push_host(struct drawing *drawing, const struct frame_name *name)
 	char text[4096];
 
 	if (!file || (!line && !is_python))
-		return drawing_push(drawing, name->function, class_of(name));
+		return flame_frame(drawing->flame, name->function, class_of(name));
 	if (line)
 		snprintf(text, sizeof(text), "%s (%s:%u)", name->function, file, line);
 	else
 		snprintf(text, sizeof(text), "%s (%s)", name->function, file);
-	return drawing_push(drawing, text, class_of(name));
+	return flame_frame(drawing->flame, text, class_of(name));
+}
+
+static int push_host(struct drawing *drawing, const struct frame_name *name)
+{
+	uint32_t frame;
+
+	if (!name->number)
+		return push_frame(drawing, make_frame(drawing, name));
+	if (array_grow(drawing->drawn, drawing->drawn_capacity, name->number + (size_t)1))
+		return drawing_out_of_memory();
+	if (drawing->drawn[name->number])
+		return push_frame(drawing, drawing->drawn[name->number] - 1);
+	frame = make_frame(drawing, name);
+	drawing->drawn[name->number] = frame + 1;
+	return push_frame(drawing, frame);
 }
 
 /* Pushes frames, the outermost first. An empty stack gets one frame with the reason. */

@@ -140,20 +140,23 @@ static int load_strings(struct trace_reader *reader, struct reader_entry *entry)
 static int put_entity(struct reader_entities *entities, const struct trace_format *format,
 		      const char *row)
 {
-	uint64_t id = trace_field_read(row, format->key_offset, FIELD_U32);
-	const uint64_t *known = hash_map_find(&entities->by_id, id);
-	size_t index = known ? (size_t)*known : entities->count;
+	uint32_t id = (uint32_t)trace_field_read(row, format->key_offset, FIELD_U32);
+	size_t bytes = entities->count * (size_t)format->row_size;
+	char *known;
 
 	if (!id)
 		return 0;
+	known = reader_find_row(entities, format->row_size, format->key_offset, id);
 	if (!known) {
 		if (array_reserve((void **)&entities->rows, &entities->rows_capacity,
-				  (index + 1) * format->row_size, 1) ||
-		    hash_map_put(&entities->by_id, id, index))
+				  bytes + format->row_size, 1) ||
+		    (id != entities->count + 1 &&
+		     hash_map_put(&entities->by_id, id, entities->count)))
 			return -ENOMEM;
 		entities->count++;
+		known = entities->rows + bytes;
 	}
-	memcpy(entities->rows + index * format->row_size, row, format->row_size);
+	memcpy(known, row, format->row_size);
 	return 0;
 }
 
@@ -358,11 +361,14 @@ static int sort_entities(struct trace_reader *reader)
 		if (trace_sort(entities->rows, entities->count, format->row_size,
 			       format->key_offset, FIELD_U32))
 			return -ENOMEM;
-		for (uint32_t i = 0; i < entities->count; i++)
-			hash_map_put(&entities->by_id,
-				     trace_field_read(entities->rows + i * (size_t)format->row_size,
-						      format->key_offset, FIELD_U32),
-				     i);
+		for (uint32_t i = 0; i < entities->count; i++) {
+			uint64_t id =
+				trace_field_read(entities->rows + i * (size_t)format->row_size,
+						 format->key_offset, FIELD_U32);
+
+			if (id != i + UINT64_C(1) && hash_map_put(&entities->by_id, id, i))
+				return -ENOMEM;
+		}
 	}
 	return 0;
 }
@@ -407,14 +413,16 @@ static int compare_stack_ids(const void *left, const void *right, void *context)
 static int cut_stacks(struct trace_reader *reader, const uint32_t *order, uint16_t *depths,
 		      uint32_t count)
 {
+	const size_t row_size = sizeof(struct trace_stack_row);
 	uint32_t truncated = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
 		struct trace_stack_row *rows = (struct trace_stack_row *)reader->stacks.rows;
-		uint32_t caller = rows[order[i]].stack.caller;
-		const uint64_t *found =
-			caller ? hash_map_find(&reader->stacks.by_id, caller) : NULL;
-		uint16_t depth = found && *found < count ? depths[*found] : 0;
+		const char *caller = reader_find_row(&reader->stacks, row_size,
+						     offsetof(struct trace_stack_row, id),
+						     rows[order[i]].stack.caller);
+		size_t found = caller ? (size_t)(caller - reader->stacks.rows) / row_size : count;
+		uint16_t depth = found < count ? depths[found] : 0;
 
 		depths[order[i]] = depth + 1;
 		if (depth < TRACE_STACK_LIMIT)
@@ -435,13 +443,19 @@ static int limit_stacks(struct trace_reader *reader)
 	auto_free uint32_t *order = malloc(((size_t)count + 1) * sizeof(*order));
 	auto_free uint16_t *depths = calloc((size_t)count + 1, sizeof(*depths));
 
+	bool is_rising = true;
+
 	if (!order || !depths)
 		return -ENOMEM;
 	if (count <= TRACE_STACK_LIMIT)
 		return 0;
-	for (uint32_t i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count; i++) {
 		order[i] = i;
-	qsort_r(order, count, sizeof(*order), compare_stack_ids, reader->stacks.rows);
+		is_rising &=
+			!i || compare_stack_ids(&order[i - 1], &order[i], reader->stacks.rows) < 0;
+	}
+	if (!is_rising)
+		qsort_r(order, count, sizeof(*order), compare_stack_ids, reader->stacks.rows);
 	return cut_stacks(reader, order, depths, count);
 }
 
