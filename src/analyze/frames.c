@@ -34,7 +34,11 @@ struct frames {
 	const struct model *model; /* borrowed */
 	struct symbolizer *symbolizer;
 	struct arena texts;
-	struct hash_map by_frame; /* frame id -> index + 1 */
+	/* frame id -> index + 1: in `index` if the id is at most index_count, otherwise in by_frame.
+	 * Recorders count ids from 1. */
+	uint32_t *index;
+	size_t index_count;
+	struct hash_map by_frame;
 	struct hash_map programs; /* string ids of the paths of executables */
 	struct known_frame *known;
 	size_t known_capacity, known_count;
@@ -77,7 +81,10 @@ int frames_new(const struct model *model, const struct frames_options *options,
 	if (!frames)
 		return -ENOMEM;
 	frames->model = model;
-	if (symbolizer_new(&symbolizer, &frames->symbolizer) || list_programs(frames)) {
+	frames->index_count = trace_reader_frame_count(model->reader);
+	frames->index = calloc(frames->index_count + 1, sizeof(*frames->index));
+	if (!frames->index || symbolizer_new(&symbolizer, &frames->symbolizer) ||
+	    list_programs(frames)) {
 		frames_free(frames);
 		return -ENOMEM;
 	}
@@ -91,6 +98,7 @@ void frames_free(struct frames *frames)
 		return;
 	symbolizer_free(frames->symbolizer);
 	arena_fini(&frames->texts);
+	free(frames->index);
 	hash_map_fini(&frames->by_frame);
 	hash_map_fini(&frames->programs);
 	free(frames->known);
@@ -273,8 +281,11 @@ static int know_frame(struct frames *frames, uint32_t id, struct known_frame *re
 	known.count = (uint32_t)(frames->names_count - known.first);
 	for (size_t i = known.first; i < frames->names_count; i++)
 		frames->names[i].frame = id;
-	if (error || array_grow(frames->known, frames->known_capacity, frames->known_count + 1) ||
-	    hash_map_put(&frames->by_frame, id, frames->known_count + 1))
+	if (error || array_grow(frames->known, frames->known_capacity, frames->known_count + 1))
+		return -ENOMEM;
+	if (id <= frames->index_count)
+		frames->index[id] = (uint32_t)frames->known_count + 1;
+	else if (hash_map_put(&frames->by_frame, id, frames->known_count + 1))
 		return -ENOMEM;
 	frames->known[frames->known_count++] = known;
 	*ret_known = known;
@@ -283,7 +294,8 @@ static int know_frame(struct frames *frames, uint32_t id, struct known_frame *re
 
 static int find_frame(struct frames *frames, uint32_t id, struct known_frame *ret_known)
 {
-	uint64_t index = hash_map_get(&frames->by_frame, id, 0);
+	uint64_t index = id <= frames->index_count ? frames->index[id]
+						   : hash_map_get(&frames->by_frame, id, 0);
 
 	if (!index)
 		return know_frame(frames, id, ret_known);
@@ -336,9 +348,9 @@ int frames_of_stack(struct frames *frames, uint32_t stack, const struct frame_na
 		if (find_frame(frames, frames->chain[depth], &known) ||
 		    array_grow(frames->stack, frames->stack_capacity, count + known.count))
 			return -ENOMEM;
-		memcpy(frames->stack + count, frames->names + known.first,
-		       known.count * sizeof(*frames->stack));
-		count += known.count;
+		/* mostly one, which memcpy would take longer for */
+		for (uint32_t i = 0; i < known.count; i++)
+			frames->stack[count++] = frames->names[known.first + i];
 	}
 	*ret_names = frames->stack;
 	*ret_count = hide_interpreter(frames->stack, count);

@@ -400,39 +400,52 @@ static int add_truncated(struct trace_reader *reader, uint32_t *ret_stack)
 	return 0;
 }
 
-static int compare_stack_ids(const void *left, const void *right, void *context)
+/* Index of a stack's caller; UINT32_MAX: none, or a replacement of removed frames. */
+static uint32_t caller_index(const struct trace_reader *reader, uint32_t stack, uint32_t count)
 {
-	const struct trace_stack_row *rows = context;
-	uint32_t a = rows[*(const uint32_t *)left].id, b = rows[*(const uint32_t *)right].id;
+	const struct reader_entities *stacks = &reader->stacks;
+	const size_t size = sizeof(struct trace_stack_row);
+	const struct trace_stack_row *rows = (const struct trace_stack_row *)stacks->rows;
+	const char *row = reader_find_row(stacks, size, offsetof(struct trace_stack_row, id),
+					  rows[stack].stack.caller);
+	size_t index = row ? (size_t)(row - stacks->rows) / size : count;
 
-	return (a > b) - (a < b);
+	return index < count ? (uint32_t)index : UINT32_MAX;
 }
 
-/* Cuts stacks in the order of their ids. A caller's id is less than its callee's, so its depth is
- * already known. */
-static int cut_stacks(struct trace_reader *reader, const uint32_t *order, uint16_t *depths,
-		      uint32_t count)
+/* *depth: the caller's depth before, the stack's after. */
+static int add_depth(struct trace_reader *reader, uint32_t stack, uint16_t *depth,
+		     uint32_t *truncated)
 {
-	const size_t row_size = sizeof(struct trace_stack_row);
+	if (++*depth <= TRACE_STACK_LIMIT)
+		return 0;
+	if (!*truncated && add_truncated(reader, truncated))
+		return -ENOMEM;
+	((struct trace_stack_row *)reader->stacks.rows)[stack].stack.caller = *truncated;
+	*depth = 2;
+	reader->stacks_cut++;
+	return 0;
+}
+
+/* Most callers come before their callees. Those that do not are visited before them. */
+static int cut_stacks(struct trace_reader *reader, uint32_t *path, uint16_t *depths, uint32_t count)
+{
 	uint32_t truncated = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		struct trace_stack_row *rows = (struct trace_stack_row *)reader->stacks.rows;
-		const char *caller = reader_find_row(&reader->stacks, row_size,
-						     offsetof(struct trace_stack_row, id),
-						     rows[order[i]].stack.caller);
-		size_t found = caller ? (size_t)(caller - reader->stacks.rows) / row_size : count;
-		uint16_t depth = found < count ? depths[found] : 0;
+		uint32_t length = 0, next = i;
+		uint16_t depth;
 
-		depths[order[i]] = depth + 1;
-		if (depth < TRACE_STACK_LIMIT)
-			continue;
-		if (!truncated && add_truncated(reader, &truncated))
-			return -ENOMEM;
-		rows = (struct trace_stack_row *)reader->stacks.rows;
-		rows[order[i]].stack.caller = truncated;
-		depths[order[i]] = 2;
-		reader->stacks_cut++;
+		while (next != UINT32_MAX && !depths[next]) {
+			path[length++] = next;
+			next = caller_index(reader, next, count);
+		}
+		depth = next == UINT32_MAX ? 0 : depths[next];
+		while (length-- > 0) {
+			if (add_depth(reader, path[length], &depth, &truncated))
+				return -ENOMEM;
+			depths[path[length]] = depth;
+		}
 	}
 	return 0;
 }
@@ -440,23 +453,12 @@ static int cut_stacks(struct trace_reader *reader, const uint32_t *order, uint16
 static int limit_stacks(struct trace_reader *reader)
 {
 	uint32_t count = reader->stacks.count;
-	auto_free uint32_t *order = malloc(((size_t)count + 1) * sizeof(*order));
+	auto_free uint32_t *path = malloc(((size_t)count + 1) * sizeof(*path));
 	auto_free uint16_t *depths = calloc((size_t)count + 1, sizeof(*depths));
 
-	bool is_rising = true;
-
-	if (!order || !depths)
+	if (!path || !depths)
 		return -ENOMEM;
-	if (count <= TRACE_STACK_LIMIT)
-		return 0;
-	for (uint32_t i = 0; i < count; i++) {
-		order[i] = i;
-		is_rising &=
-			!i || compare_stack_ids(&order[i - 1], &order[i], reader->stacks.rows) < 0;
-	}
-	if (!is_rising)
-		qsort_r(order, count, sizeof(*order), compare_stack_ids, reader->stacks.rows);
-	return cut_stacks(reader, order, depths, count);
+	return count > TRACE_STACK_LIMIT ? cut_stacks(reader, path, depths, count) : 0;
 }
 
 /* Sorts clock pairs and removes the ones that segments repeat at their start. */
