@@ -34,8 +34,8 @@ struct frames {
 	const struct model *model; /* borrowed */
 	struct symbolizer *symbolizer;
 	struct arena texts;
-	/* frame id -> index + 1: in `index` if the id is at most index_count, otherwise in by_frame.
-	 * Recorders count ids from 1. */
+	/* frame id -> index + 1: in `index` if the id is at most index_count, otherwise in
+	 * by_frame. Recorders count ids from 1. */
 	uint32_t *index;
 	size_t index_count;
 	struct hash_map by_frame;
