@@ -149,7 +149,7 @@ static int read_stack(struct folded *folded, char *line, size_t length, uint32_t
 		*end = 0;
 		error = find_frame(folded, frame, (size_t)(end - frame), &id);
 		if (!error)
-			error = import_target_push_frame(folded->target, id, &stack);
+			error = import_target_push_id(folded->target, id, &stack);
 		if (is_last)
 			break;
 		if (!error)

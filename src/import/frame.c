@@ -84,5 +84,5 @@ int import_frame_push(struct import_target *target, char *frame, enum event_fram
 	uint32_t id;
 	int error = import_frame_id(target, frame, type, &id);
 
-	return error ? error : import_target_push_frame(target, id, stack);
+	return error ? error : import_target_push_id(target, id, stack);
 }
