@@ -38,7 +38,7 @@ struct frame_name {
 				      module, or not known */
 	uint32_t frame;  /* frame id in the trace; neighbours with the same id are one address with
 			    inlined functions */
-	uint32_t number; /* counts the names of these frames from 1; 0: of one call only */
+	uint32_t number; /* counts the names of these frames from 1; 0: not one of them */
 };
 
 struct frames_options {

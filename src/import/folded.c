@@ -44,7 +44,7 @@ struct folded {
 	size_t frames_capacity;
 	char *previous; /* the previous line */
 	size_t previous_capacity;
-	struct folded_step *steps; /* of the previous line */
+	struct folded_step *steps; /* those of the previous line */
 	size_t steps_capacity, steps_count;
 	bool has_device;
 };
