@@ -105,17 +105,15 @@ static uint32_t make_frame(const struct drawing *drawing, const struct frame_nam
 
 static int push_host(struct drawing *drawing, const struct frame_name *name)
 {
-	uint32_t frame;
+	const size_t index = 2 * (size_t)name->number + drawing->has_lines;
 
 	if (!name->number)
 		return push_frame(drawing, make_frame(drawing, name));
-	if (array_grow(drawing->drawn, drawing->drawn_capacity, name->number + (size_t)1))
+	if (array_grow(drawing->drawn, drawing->drawn_capacity, index + 1))
 		return drawing_out_of_memory();
-	if (drawing->drawn[name->number])
-		return push_frame(drawing, drawing->drawn[name->number] - 1);
-	frame = make_frame(drawing, name);
-	drawing->drawn[name->number] = frame + 1;
-	return push_frame(drawing, frame);
+	if (!drawing->drawn[index])
+		drawing->drawn[index] = make_frame(drawing, name) + 1;
+	return push_frame(drawing, drawing->drawn[index] - 1);
 }
 
 /* Pushes frames, the outermost first. An empty stack gets one frame with the reason. */
