@@ -39,14 +39,16 @@ struct frames {
 	uint32_t *index;
 	size_t index_count;
 	struct hash_map by_frame;
+	bool has_trampolines;     /* a name is a trampoline */
 	struct hash_map programs; /* string ids of the paths of executables */
 	struct known_frame *known;
 	size_t known_capacity, known_count;
 	struct frame_name *names;
 	size_t names_capacity, names_count;
-	/* The stack of the last call of frames_of_stack: frame ids, and their names. */
-	uint32_t *chain;
-	size_t chain_capacity;
+	/* The stack of the last call of frames_of_stack: frame ids, their names by number, and the
+	 * names. */
+	uint32_t *chain, *numbers;
+	size_t chain_capacity, numbers_capacity;
 	struct frame_name *stack;
 	size_t stack_capacity;
 	char cut_note[128];
@@ -104,6 +106,7 @@ void frames_free(struct frames *frames)
 	free(frames->known);
 	free(frames->names);
 	free(frames->chain);
+	free(frames->numbers);
 	free(frames->stack);
 	free(frames->notes);
 	free(frames);
@@ -115,6 +118,7 @@ static int add_name(struct frames *frames, const struct frame_name *name)
 
 	added.place = added.place ? added.place : added.function;
 	added.number = (uint32_t)frames->names_count + 1;
+	frames->has_trampolines |= added.is_trampoline;
 	return array_append(frames->names, frames->names_capacity, frames->names_count, added);
 }
 
@@ -306,33 +310,36 @@ static int find_frame(struct frames *frames, uint32_t id, struct known_frame *re
 /* Removes the interpreter's own frames if Python functions are known from trampolines. It removes
  * all that are outside the innermost Python function, and that function's _PyEval_EvalFrame. The
  * file that calls a trampoline is the interpreter. */
-static size_t hide_interpreter(struct frame_name *names, size_t count)
+static size_t hide_interpreter(const struct frames *frames, uint32_t *numbers, size_t count)
 {
 	uint32_t interpreter = 0;
 	size_t last = count, kept = 0;
 
 	for (size_t i = 1; i < count; i++) {
-		if (!names[i].is_trampoline)
+		const struct frame_name *caller = frames_name(frames, numbers[i - 1]);
+
+		if (!frames_name(frames, numbers[i])->is_trampoline)
 			continue;
 		last = i;
-		if (names[i - 1].module_string)
-			interpreter = names[i - 1].module_string;
+		if (caller->module_string)
+			interpreter = caller->module_string;
 	}
 	if (last == count || !interpreter)
 		return count;
 	for (size_t i = 0; i < count; i++) {
-		bool is_its = names[i].module_string == interpreter;
+		const struct frame_name *name = frames_name(frames, numbers[i]);
+		bool is_its = name->module_string == interpreter;
 		bool is_evaluation =
-			i == last + 1 && strstr(names[i].function, "_PyEval_EvalFrame") != NULL;
+			i == last + 1 && strstr(name->function, "_PyEval_EvalFrame") != NULL;
 
 		if (!is_its || (i > last && !is_evaluation))
-			names[kept++] = names[i];
+			numbers[kept++] = numbers[i];
 	}
 	return kept;
 }
 
-int frames_of_stack(struct frames *frames, uint32_t stack, const struct frame_name **ret_names,
-		    size_t *ret_count)
+int frames_numbers_of_stack(struct frames *frames, uint32_t stack, const uint32_t **ret_numbers,
+			    size_t *ret_count)
 {
 	const struct trace_reader *reader = frames->model->reader;
 	const struct event_stack *node;
@@ -346,14 +353,35 @@ int frames_of_stack(struct frames *frames, uint32_t stack, const struct frame_na
 		struct known_frame known;
 
 		if (find_frame(frames, frames->chain[depth], &known) ||
-		    array_grow(frames->stack, frames->stack_capacity, count + known.count))
+		    array_grow(frames->numbers, frames->numbers_capacity, count + known.count))
 			return -ENOMEM;
-		/* mostly one, which memcpy would take longer for */
-		for (uint32_t i = 0; i < known.count; i++)
-			frames->stack[count++] = frames->names[known.first + i];
+		for (uint32_t i = 1; i <= known.count; i++)
+			frames->numbers[count++] = known.first + i;
 	}
+	*ret_numbers = frames->numbers;
+	*ret_count = frames->has_trampolines ? hide_interpreter(frames, frames->numbers, count)
+					     : count;
+	return 0;
+}
+
+const struct frame_name *frames_name(const struct frames *frames, uint32_t number)
+{
+	return &frames->names[number - 1];
+}
+
+int frames_of_stack(struct frames *frames, uint32_t stack, const struct frame_name **ret_names,
+		    size_t *ret_count)
+{
+	const uint32_t *numbers;
+	size_t count;
+
+	if (frames_numbers_of_stack(frames, stack, &numbers, &count) ||
+	    array_grow(frames->stack, frames->stack_capacity, count))
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		frames->stack[i] = *frames_name(frames, numbers[i]);
 	*ret_names = frames->stack;
-	*ret_count = hide_interpreter(frames->stack, count);
+	*ret_count = count;
 	return 0;
 }
 

@@ -57,6 +57,12 @@ void frames_free(struct frames *frames); /* NULL-safe */
 int frames_of_stack(struct frames *frames, uint32_t stack, const struct frame_name **ret_names,
 		    size_t *ret_count);
 
+/* The numbers of these names; valid until the next call. Errors: -ENOMEM. */
+int frames_numbers_of_stack(struct frames *frames, uint32_t stack, const uint32_t **ret_numbers,
+			    size_t *ret_count);
+/* The name of a number from 1; valid until the next call of a function that returns names. */
+const struct frame_name *frames_name(const struct frames *frames, uint32_t number);
+
 /* The names of a stack together with the function that the stack called ("": none), root first.
  * Frames of the OS kernel follow that function, because its call led to them. If the function is a
  * driver's (…_ioctl), it comes last; it is not added if it is already the innermost frame.

@@ -103,17 +103,27 @@ static uint32_t make_frame(const struct drawing *drawing, const struct frame_nam
 	return flame_frame(drawing->flame, text, class_of(name));
 }
 
-static int push_host(struct drawing *drawing, const struct frame_name *name)
+static int push_number(struct drawing *drawing, uint32_t number)
 {
-	const size_t index = 2 * (size_t)name->number + drawing->has_lines;
+	const size_t index = 2 * (size_t)number + drawing->has_lines;
 
-	if (!name->number)
-		return push_frame(drawing, make_frame(drawing, name));
 	if (array_grow(drawing->drawn, drawing->drawn_capacity, index + 1))
 		return drawing_out_of_memory();
 	if (!drawing->drawn[index])
-		drawing->drawn[index] = make_frame(drawing, name) + 1;
+		drawing->drawn[index] = make_frame(drawing, frames_name(drawing->frames, number)) + 1;
 	return push_frame(drawing, drawing->drawn[index] - 1);
+}
+
+static int push_host(struct drawing *drawing, const struct frame_name *name)
+{
+	return name->number ? push_number(drawing, name->number)
+			    : push_frame(drawing, make_frame(drawing, name));
+}
+
+/* Pushes the reason why a stack is empty. */
+static int push_none(struct drawing *drawing)
+{
+	return drawing_push(drawing, frames_none(drawing->frames), FLAME_HOST);
 }
 
 /* Pushes frames, the outermost first. An empty stack gets one frame with the reason. */
@@ -123,9 +133,7 @@ static int add_names(struct drawing *drawing, const struct frame_name *names, si
 
 	for (size_t i = 0; i < count && !error; i++)
 		error = push_host(drawing, &names[i]);
-	if (!count)
-		error = drawing_push(drawing, frames_none(drawing->frames), FLAME_HOST);
-	return error;
+	return count ? error : push_none(drawing);
 }
 
 int drawing_push_names(struct drawing *drawing, const struct frame_name *names, size_t count)
@@ -136,12 +144,16 @@ int drawing_push_names(struct drawing *drawing, const struct frame_name *names, 
 
 int drawing_push_stack(struct drawing *drawing, uint32_t stack)
 {
-	const struct frame_name *names;
+	const uint32_t *numbers;
 	size_t count;
+	int error = 0;
 
-	if (frames_of_stack(drawing->frames, stack, &names, &count))
+	if (frames_numbers_of_stack(drawing->frames, stack, &numbers, &count))
 		return drawing_out_of_memory();
-	return drawing_push_names(drawing, names, count);
+	drawing->count = 0;
+	for (size_t i = 0; i < count && !error; i++)
+		error = push_number(drawing, numbers[i]);
+	return count ? error : push_none(drawing);
 }
 
 /* Pushes the process of the current row, with its rank, and puts it below all frames. */
