@@ -359,8 +359,8 @@ int frames_numbers_of_stack(struct frames *frames, uint32_t stack, const uint32_
 			frames->numbers[count++] = known.first + i;
 	}
 	*ret_numbers = frames->numbers;
-	*ret_count = frames->has_trampolines ? hide_interpreter(frames, frames->numbers, count)
-					     : count;
+	*ret_count =
+		frames->has_trampolines ? hide_interpreter(frames, frames->numbers, count) : count;
 	return 0;
 }
 

@@ -110,7 +110,8 @@ static int push_number(struct drawing *drawing, uint32_t number)
 	if (array_grow(drawing->drawn, drawing->drawn_capacity, index + 1))
 		return drawing_out_of_memory();
 	if (!drawing->drawn[index])
-		drawing->drawn[index] = make_frame(drawing, frames_name(drawing->frames, number)) + 1;
+		drawing->drawn[index] =
+			make_frame(drawing, frames_name(drawing->frames, number)) + 1;
 	return push_frame(drawing, drawing->drawn[index] - 1);
 }
 

@@ -154,37 +154,74 @@ static int put_entity(struct reader_entities *entities, const struct trace_forma
 		     hash_map_put(&entities->by_id, id, entities->count)))
 			return -ENOMEM;
 		entities->count++;
+		entities->last_id = id > entities->last_id ? id : entities->last_id;
 		known = entities->rows + bytes;
 	}
 	memcpy(known, row, format->row_size);
 	return 0;
 }
 
+/* Appends the first rows at once if they have the next ids, which are new if no id is larger.
+ * *ret_count: number of these rows. */
+static int append_next(struct reader_entities *entities, const struct trace_format *format,
+		       const char *rows, size_t count, size_t *ret_count)
+{
+	const size_t size = format->row_size;
+	size_t next = 0;
+
+	while (entities->last_id <= entities->count && next < count &&
+	       trace_field_read(rows + next * size, format->key_offset, FIELD_U32) ==
+		       entities->count + next + 1)
+		next++;
+	*ret_count = next;
+	if (!next)
+		return 0;
+	if (array_reserve((void **)&entities->rows, &entities->rows_capacity,
+			  (entities->count + next) * size, 1))
+		return -ENOMEM;
+	memcpy(entities->rows + entities->count * size, rows, next * size);
+	entities->count += (uint32_t)next;
+	entities->last_id = entities->count;
+	return 0;
+}
+
+static int put_entities(struct reader_entities *entities, uint32_t kind, const void *rows,
+			size_t count)
+{
+	const struct trace_format *format = trace_format_find(kind);
+	int error = 0;
+
+	for (size_t i = 0, next; i < count && !error; i += next) {
+		const char *row = (const char *)rows + i * format->row_size;
+
+		error = append_next(entities, format, row, count - i, &next);
+		if (error || next)
+			continue;
+		error = put_entity(entities, format, row);
+		next = 1;
+	}
+	return error;
+}
+
 static int load_entities(struct trace_reader *reader, struct reader_entry *entry)
 {
-	const struct trace_format *format = trace_format_find(entry->head.kind);
-	auto_free char *rows = NULL;
+	uint32_t kind = entry->head.kind;
+	auto_free void *rows = NULL;
 	size_t count;
-	int error = reader_decode_entry(reader, entry, (void **)&rows, &count);
+	int error = reader_decode_entry(reader, entry, &rows, &count);
 
-	for (size_t i = 0; !error && i < count; i++)
-		error = put_entity(&reader->entities[entry->head.kind], format,
-				   rows + i * format->row_size);
-	return error;
+	return error ? error : put_entities(&reader->entities[kind], kind, rows, count);
 }
 
 /* The ids of frames and stacks are valid for the whole file. Every segment that refers to a frame
  * contains its row. */
 static int load_frames(struct trace_reader *reader, struct reader_entry *entry)
 {
-	auto_free struct trace_frame_row *rows = NULL;
+	auto_free void *rows = NULL;
 	size_t count;
-	int error = reader_decode_entry(reader, entry, (void **)&rows, &count);
+	int error = reader_decode_entry(reader, entry, &rows, &count);
 
-	for (size_t i = 0; !error && i < count; i++)
-		error = put_entity(&reader->frames, trace_format_find(TRACE_FRAMES),
-				   (const char *)&rows[i]);
-	return error;
+	return error ? error : put_entities(&reader->frames, TRACE_FRAMES, rows, count);
 }
 
 static int load_stacks(struct trace_reader *reader, struct reader_entry *entry)
@@ -193,14 +230,11 @@ static int load_stacks(struct trace_reader *reader, struct reader_entry *entry)
 	size_t count;
 	int error = reader_decode_entry(reader, entry, (void **)&rows, &count);
 
-	for (size_t i = 0; !error && i < count; i++) {
-		/* a caller's id must be lower, so that a walk over callers ends */
+	/* a caller's id must be lower, so that a walk over callers ends */
+	for (size_t i = 0; !error && i < count; i++)
 		if (rows[i].stack.caller >= rows[i].id)
 			rows[i].stack.caller = 0;
-		error = put_entity(&reader->stacks, trace_format_find(TRACE_STACKS),
-				   (const char *)&rows[i]);
-	}
-	return error;
+	return error ? error : put_entities(&reader->stacks, TRACE_STACKS, rows, count);
 }
 
 static int get_pairs(struct trace_reader *reader, uint32_t clock, struct reader_pairs **ret_pairs)

@@ -34,8 +34,8 @@ struct dictionary {
 
 struct reader_entities {
 	char *rows;
-	size_t rows_capacity; /* bytes */
-	uint32_t count;
+	size_t rows_capacity;    /* bytes */
+	uint32_t count, last_id; /* the largest id */
 	/* Index of the ids that are not at index id - 1. Writers count ids from 1, so most are. */
 	struct hash_map by_id;
 };
