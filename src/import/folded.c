@@ -30,6 +30,9 @@
 /* Texts are forgotten when they take more memory. */
 #define TEXTS_BYTES ((size_t)8 << 20)
 
+/* Frames that are looked up together, and frames of a line that the next line may repeat. */
+enum { KEYS = 64, STEPS = 512 };
+
 /* The frames of a line up to a ';'. */
 struct folded_step {
 	size_t end; /* offset behind the ';' */
@@ -44,8 +47,8 @@ struct folded {
 	size_t frames_capacity;
 	char *previous; /* the previous line */
 	size_t previous_capacity;
-	struct folded_step *steps; /* those of the previous line */
-	size_t steps_capacity, steps_count;
+	struct folded_step steps[STEPS]; /* those of the previous line */
+	size_t steps_count;
 	bool has_device;
 };
 
@@ -54,7 +57,6 @@ static void folded_fini(struct folded *folded)
 	string_table_fini(&folded->texts);
 	free(folded->frames);
 	free(folded->previous);
-	free(folded->steps);
 }
 
 /* Whether `duet flame` wrote this frame for device activity ("_[G]", "_[g]") or as the separator
@@ -88,29 +90,16 @@ static int take_count(const struct import_source *source, char *line, size_t *le
 	return 0;
 }
 
-/* Adds a text that was not seen before. Changes it. */
+/* The frame of a text that was not seen before. Changes the text. */
 static int add_text(struct folded *folded, char *text, size_t length, uint32_t *ret_frame)
 {
-	uint32_t id;
+	uint32_t id = string_table_add(&folded->texts, text, length);
 
-	if (folded->texts.arena.bytes > TEXTS_BYTES)
-		string_table_fini(&folded->texts);
-	id = string_table_add(&folded->texts, text, length);
 	if (!id || array_grow(folded->frames, folded->frames_capacity, id))
 		return -ENOMEM;
 	folded->has_device |= is_of_device(text);
 	if (import_frame_id(folded->target, text, FRAME_NATIVE, &folded->frames[id - 1]))
 		return -ENOMEM;
-	*ret_frame = folded->frames[id - 1];
-	return 0;
-}
-
-static int find_frame(struct folded *folded, char *text, size_t length, uint32_t *ret_frame)
-{
-	uint32_t id = string_table_find(&folded->texts, text, length);
-
-	if (!id)
-		return add_text(folded, text, length, ret_frame);
 	*ret_frame = folded->frames[id - 1];
 	return 0;
 }
@@ -132,32 +121,58 @@ static int keep_line(struct folded *folded, const char *line, size_t length, siz
 	return 0;
 }
 
+/* Splits off up to KEYS frames of the rest of a line. *rest NULL: no more follow. */
+static size_t split_frames(char **rest, struct string_key *keys)
+{
+	size_t count = 0;
+
+	while (*rest && count < KEYS) {
+		char *text = *rest, *end = strchrnul(text, ';');
+
+		*rest = *end ? end + 1 : NULL;
+		*end = 0;
+		keys[count++] = (struct string_key){.bytes = text, .length = (size_t)(end - text)};
+	}
+	return count;
+}
+
+/* Pushes a frame of the line. Keeps the step to it if another frame follows. */
+static int push_frame(struct folded *folded, const char *line, const struct string_key *key,
+		      bool is_last, uint32_t *stack)
+{
+	char *text = (char *)key->bytes;
+	uint32_t frame = key->id ? folded->frames[key->id - 1] : 0;
+	int error;
+
+	if (!key->length)
+		return import_source_fail(folded->source, "a frame between two ';'", NULL);
+	error = frame ? 0 : add_text(folded, text, key->length, &frame);
+	if (!error)
+		error = import_target_push_id(folded->target, frame, stack);
+	if (!error && !is_last && folded->steps_count < STEPS)
+		folded->steps[folded->steps_count++] =
+			(struct folded_step){(size_t)(text - line) + key->length + 1, *stack};
+	return error;
+}
+
 static int read_stack(struct folded *folded, char *line, size_t length, uint32_t *ret_stack)
 {
+	struct string_key keys[KEYS];
 	size_t start;
-	char *frame, *end;
 	int error = keep_line(folded, line, length, &start);
-	uint32_t stack = folded->steps_count ? folded->steps[folded->steps_count - 1].stack : 0, id;
+	char *rest = line + start;
 
-	for (frame = line + start; !error; frame = end + 1) {
-		bool is_last;
+	*ret_stack = folded->steps_count ? folded->steps[folded->steps_count - 1].stack : 0;
+	if (folded->texts.arena.bytes > TEXTS_BYTES)
+		string_table_fini(&folded->texts);
+	while (rest && !error) {
+		size_t count = split_frames(&rest, keys);
 
-		end = strchrnul(frame, ';');
-		is_last = !*end;
-		if (end == frame)
-			return import_source_fail(folded->source, "a frame between two ';'", NULL);
-		*end = 0;
-		error = find_frame(folded, frame, (size_t)(end - frame), &id);
-		if (!error)
-			error = import_target_push_id(folded->target, id, &stack);
-		if (is_last)
-			break;
-		if (!error)
-			error = array_append(folded->steps, folded->steps_capacity,
-					     folded->steps_count,
-					     (struct folded_step){(size_t)(end - line) + 1, stack});
+		string_table_find_all(&folded->texts, keys, count);
+		for (size_t i = 0; i < count && !error; i++)
+			error = push_frame(folded, line, &keys[i], !rest && i + 1 == count,
+					   ret_stack);
 	}
-	*ret_stack = stack;
 	return error;
 }
 

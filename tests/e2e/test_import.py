@@ -169,6 +169,11 @@ with t.case("folded: lines that begin like the previous one"):
     for order in (lines, sorted(lines), sorted(lines, key=lambda line: line[::-1])):
         path = imported("folded", written("in.folded", "\n".join(order)))
         t.equal(folded(path, "cpu") == summed(lines), True, "the same sums")
+    lines = [";".join(f"f{(i * 31 + depth // 97) % 50}" for depth in range(depth)) + f" {i}"
+             for depth in (63, 64, 65, 128, 511, 512, 513, 514, 1000) for i in range(1, 8)]
+    for order in (lines, sorted(lines)):
+        path = imported("folded", written("in.folded", "\n".join(order)))
+        t.equal(folded(path, "cpu") == summed(lines), True, "the same sums of long lines")
     # a broken line shares the beginning of both neighbours
     path = faulty("folded", "a;b;c;d 1\na;b;;d 2\na;b;c;e 4\na;b;c; 8\na;b;c;d 16\na;b;c;f\na;b;c;f 32\n",
                   "left out line 2: expected a frame", "left out line 4: expected a frame", "left out line 6")
