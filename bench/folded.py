@@ -4,12 +4,12 @@
 
     DUET_FLAMEGRAPH=…/flamegraph.pl bench/folded.py [--build DIR] [--stacks N] [--depth N] [--order NAME] [--rounds N]
 
-The file has distinct stacks with names as in a Python program that calls C++: 107 MB by default, always the same
+The file has distinct stacks with names as in a Python program that calls C++: 105 MB by default, always the same
 bytes. --order: `sorted`, as stackcollapse scripts write it, or `random`. A round is `duet import --format folded` with
 `duet flame` and flamegraph.pl, one after the other, so that a busy machine is busy for both. Printed are the medians of
-wall and processor time, the ratio and the most memory. Then the boxes of both pictures are compared: depth, name and
-value of each. Status 1 where they differ, or where the ratio is below --least. Without DUET_FLAMEGRAPH only duet is
-measured.
+wall and processor time, their ratios and the most memory. Then the boxes of both pictures are compared: depth, name and
+value of each. Status 1 where they differ, or where the ratio of wall times is below --least. Without DUET_FLAMEGRAPH
+only duet is measured.
 """
 import argparse
 import collections
@@ -116,11 +116,15 @@ class Bench:
         for name, costs in self.costs.items():
             print(f"{name:8} {median(costs, 'wall'):7.2f} s {median(costs, 'processor'):7.2f} s of processors "
                   f"{max(cost.memory_mib for cost in costs):6.0f} MiB")
-        own = median(self.costs["import"], "wall") + median(self.costs["flame"], "wall")
-        ratio = median(self.costs["peer"], "wall") / own if self.peer else None
-        print(f"both     {own:7.2f} s" + (f", ratio {ratio:.1f}" if ratio else
-                                         "; no flamegraph.pl to compare with (DUET_FLAMEGRAPH)"))
-        return ratio
+        ratios = []
+        for key in ("wall", "processor"):
+            own = median(self.costs["import"], key) + median(self.costs["flame"], key)
+            if self.peer:
+                ratios.append(median(self.costs["peer"], key) / own)
+            print(f"both     {own:7.2f} s {key}" + (f", ratio {ratios[-1]:.1f}" if ratios else ""))
+        if not ratios:
+            print("no flamegraph.pl to compare with: set DUET_FLAMEGRAPH")
+        return ratios
 
 
 def main():
@@ -139,13 +143,15 @@ def main():
     try:
         write_stacks(bench.folded, options)
         print(f"{os.path.getsize(bench.folded) / 1e6:.1f} MB, {options.order}", flush=True)
-        for _ in range(options.rounds):
+        for number in range(options.rounds):
             bench.run_round()
-        ratio = bench.show()
-        if not ratio:
+            last = (f"{name} {costs[-1].wall:.2f} s" for name, costs in bench.costs.items())
+            print(f"round {number + 1}: {', '.join(last)}", flush=True)
+        ratios = bench.show()
+        if not ratios:
             return 0
-        return 1 if compare(read_boxes(bench.svg, "ours"), read_boxes(bench.peer_svg, "theirs")) or \
-            ratio < options.least else 0
+        differing = compare(read_boxes(bench.svg, "ours"), read_boxes(bench.peer_svg, "theirs"))
+        return 1 if differing or ratios[0] < options.least else 0
     finally:
         if not options.keep:
             shutil.rmtree(folder, ignore_errors=True)

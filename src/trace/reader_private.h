@@ -158,11 +158,14 @@ int reader_decode_entry(struct trace_reader *reader, const struct reader_entry *
 static inline char *reader_find_row(const struct reader_entities *entities, size_t row_size,
 				    size_t id_offset, uint32_t id)
 {
-	char *row = entities->rows + (id - (size_t)1) * row_size;
 	const uint64_t *index;
 
-	if (id && id <= entities->count && trace_field_read(row, id_offset, FIELD_U32) == id)
-		return row;
+	if (id && id <= entities->count) {
+		char *row = entities->rows + (id - (size_t)1) * row_size;
+
+		if (trace_field_read(row, id_offset, FIELD_U32) == id)
+			return row;
+	}
 	index = hash_map_find(&entities->by_id, id);
 	return index ? entities->rows + *index * row_size : NULL;
 }
