@@ -25,8 +25,8 @@
 #include "base/hash.h"
 #include "base/string.h"
 #include "import/importer.h"
-#include "import/notes.h"
-#include "import/shift.h"
+#include "import/common/notes.h"
+#include "import/common/shift.h"
 
 /* The writer is flushed after this number of rows, so that it can end a segment. */
 #define FLUSH_ROWS 65536
@@ -367,15 +367,6 @@ int import_target_series(struct import_target *target, const char *metric, const
 	return error ? error : write_entity(target, EVENT_SERIES, &row);
 }
 
-int import_target_push_frame(struct import_target *target, const struct event_frame *row,
-			     uint32_t *stack)
-{
-	uint32_t frame = trace_writer_frame(target->writer, row);
-
-	*stack = frame ? trace_writer_stack(target->writer, *stack, frame) : 0;
-	return *stack ? 0 : -ENOMEM;
-}
-
 int import_target_frame(struct import_target *target, enum event_frame_type type, uint32_t flags,
 			const char *function, const char *module, uint32_t *ret_frame)
 {
@@ -390,10 +381,18 @@ int import_target_frame(struct import_target *target, enum event_frame_type type
 	return *ret_frame ? 0 : -ENOMEM;
 }
 
-int import_target_push_known(struct import_target *target, uint32_t frame, uint32_t *stack)
+int import_target_push_id(struct import_target *target, uint32_t frame, uint32_t *stack)
 {
 	*stack = trace_writer_stack(target->writer, *stack, frame);
 	return *stack ? 0 : -ENOMEM;
+}
+
+int import_target_push_frame(struct import_target *target, const struct event_frame *row,
+			     uint32_t *stack)
+{
+	uint32_t frame = trace_writer_frame(target->writer, row);
+
+	return frame ? import_target_push_id(target, frame, stack) : -ENOMEM;
 }
 
 int import_target_push(struct import_target *target, enum event_frame_type type, uint32_t flags,
@@ -402,7 +401,7 @@ int import_target_push(struct import_target *target, enum event_frame_type type,
 	uint32_t frame;
 	int error = import_target_frame(target, type, flags, function, module, &frame);
 
-	return error ? error : import_target_push_known(target, frame, stack);
+	return error ? error : import_target_push_id(target, frame, stack);
 }
 
 int import_target_get(const struct import_target *target, enum event_kind kind, uint32_t id,

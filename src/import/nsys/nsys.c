@@ -19,7 +19,7 @@
 #include "base/error.h"
 #include "base/format.h"
 #include "import/formats.h"
-#include "import/probe.h"
+#include "import/common/probe.h"
 #include "import/source.h"
 #include "import/target.h"
 

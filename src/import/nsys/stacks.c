@@ -140,7 +140,7 @@ static int push_frame(struct nsys_chains *chains, uint32_t *stack, uint32_t *out
 	int error = find_frame(chains->nsys, &chains->cursor, &value);
 
 	if (!error)
-		error = import_target_push_known(chains->nsys->target, (uint32_t)value, stack);
+		error = import_target_push_id(chains->nsys->target, (uint32_t)value, stack);
 	if (error)
 		return error;
 	if (!(value & IS_INSIDE))
