@@ -110,7 +110,10 @@ enum event_api_type {
 	API_TYPE_WAIT = 1, /* a call that waits for the device (for most of its duration) */
 	/* work of duet's guest, not a call of the program (event/guest_sections.h) */
 	API_TYPE_DUET = 2,
-	API_TYPE_SIGNAL = 3 /* a call that sets an event, for which commands may wait */
+	API_TYPE_SIGNAL = 3, /* a call that sets an event, for which commands may wait */
+	API_TYPE_OPERATOR = 4, /* an operator of a framework: aten::mm */
+	API_TYPE_FUNCTION = 5, /* a function of the program that a tracer recorded: of Python */
+	API_TYPE_OS = 6 /* a call of the C library or the OS kernel that may block */
 };
 
 enum event_command {

@@ -107,10 +107,16 @@ void import_target_fault(struct import_target *target, const char *format, ...)
 	va_end(arguments);
 }
 
+int import_target_bytes(struct import_target *target, const char *text, size_t length,
+			uint32_t *ret_string)
+{
+	*ret_string = trace_writer_string(target->writer, text, length);
+	return *ret_string || !length ? 0 : -ENOMEM;
+}
+
 int import_target_text(struct import_target *target, const char *text, uint32_t *ret_string)
 {
-	*ret_string = trace_writer_string(target->writer, text, strlen(text));
-	return *ret_string || !*text ? 0 : -ENOMEM;
+	return import_target_bytes(target, text, strlen(text), ret_string);
 }
 
 /* ---- entities ---- */
@@ -125,6 +131,18 @@ static int find_id(struct import_target *target, enum event_kind kind, const voi
 	*ret_id = string_table_add(table, key, size);
 	*ret_is_new = table->count > before;
 	return *ret_id ? 0 : -ENOMEM;
+}
+
+int import_target_entity(struct import_target *target, enum event_kind kind, const char *key,
+			 void *row, uint32_t *ret_id)
+{
+	bool is_new;
+	int error = find_id(target, kind, key, strlen(key) + 1, ret_id, &is_new);
+
+	if (error || !is_new)
+		return error;
+	memcpy(row, ret_id, sizeof(*ret_id)); /* the first member of each entity */
+	return trace_writer_entity(target->writer, kind, row);
 }
 
 int import_target_process(struct import_target *target, const char *key, uint32_t pid,
@@ -239,20 +257,24 @@ int import_target_series(struct import_target *target, const char *metric, const
 	return error ? error : trace_writer_entity(target->writer, EVENT_SERIES, &row);
 }
 
+int import_target_push_frame(struct import_target *target, const struct event_frame *row,
+			     uint32_t *stack)
+{
+	const uint32_t frame = trace_writer_frame(target->writer, row);
+
+	*stack = frame ? trace_writer_stack(target->writer, *stack, frame) : 0;
+	return *stack ? 0 : -ENOMEM;
+}
+
 int import_target_push(struct import_target *target, enum event_frame_type type, uint32_t flags,
 		       const char *function, const char *module, uint32_t *stack)
 {
 	struct event_frame row = {.type = type, .flags = flags};
 	int error = import_target_text(target, function, &row.name_string);
-	uint32_t frame;
 
 	if (!error)
 		error = import_target_text(target, module, &row.module_string);
-	if (error)
-		return error;
-	frame = trace_writer_frame(target->writer, &row);
-	*stack = frame ? trace_writer_stack(target->writer, *stack, frame) : 0;
-	return *stack ? 0 : -ENOMEM;
+	return error ? error : import_target_push_frame(target, &row, stack);
 }
 
 uint64_t import_target_correlation(struct import_target *target)

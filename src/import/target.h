@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "event/event.h"
@@ -42,6 +43,10 @@ __attribute__((format(printf, 2, 3))) void import_target_fault(struct import_tar
 /* Id of a text; 0 for "". Errors: -ENOMEM. */
 int import_target_text(struct import_target *target, const char *text, uint32_t *ret_string);
 
+/* The same for bytes that may have no NUL. */
+int import_target_bytes(struct import_target *target, const char *text, size_t length,
+			uint32_t *ret_string);
+
 /* Ids of entities, new or known. name "": unknown. Errors: -ENOMEM, -errno of a write with a
  * text. */
 int import_target_process(struct import_target *target, const char *key, uint32_t pid,
@@ -56,6 +61,11 @@ int import_target_queue(struct import_target *target, uint32_t process, uint32_t
 int import_target_kernel(struct import_target *target, uint32_t process, const char *file,
 			 const char *name, uint32_t *ret_kernel);
 
+/* Id of the entity of any kind with this key. A new one is described by `row`, a struct event_… of
+ * the kind, whose id is set. The key must differ from those of the functions above. */
+int import_target_entity(struct import_target *target, enum event_kind kind, const char *key,
+			 void *row, uint32_t *ret_id);
+
 /* A counter series of a device, in a base unit. */
 int import_target_series(struct import_target *target, const char *metric, const char *unit,
 			 enum event_series_type type, uint32_t device, uint32_t *ret_series);
@@ -64,6 +74,10 @@ int import_target_series(struct import_target *target, const char *metric, const
  * flags: FRAME_INLINED. Errors: -ENOMEM. */
 int import_target_push(struct import_target *target, enum event_frame_type type, uint32_t flags,
 		       const char *function, const char *module, uint32_t *stack);
+
+/* The same for any frame; its texts are ids of import_target_text. */
+int import_target_push_frame(struct import_target *target, const struct event_frame *frame,
+			     uint32_t *stack);
 
 /* Returns an unused correlation id. */
 uint64_t import_target_correlation(struct import_target *target);
