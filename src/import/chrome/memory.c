@@ -44,7 +44,7 @@ int chrome_on_memory(struct chrome *chrome, const struct chrome_event *event)
 	if (arguments->device_id.is_known && arguments->device_id.value >= 0 &&
 	    arguments->device_type.value != 0) {
 		snprintf(pid, sizeof(pid), "%" PRId64, arguments->device_id.value);
-		error = chrome_device_of_pid(chrome, pid, arguments->device_id.value, &device);
+		error = chrome_device_of_pid(chrome, pid, &arguments->device_id, &device);
 	}
 	if (!error)
 		error = write_value(chrome, "torch.allocated", device, time,

@@ -12,6 +12,8 @@
  *           the runtime.
  */
 #include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
@@ -45,22 +47,18 @@ int chrome_find_process(struct chrome *chrome, const char *pid, uint32_t *ret_pr
 	struct chrome_names *names = &chrome->scan.names;
 	const char *program = chrome_names_program(names), *name;
 	const struct chrome_row_name *row = chrome_names_row(names, pid, "");
-	struct event_process process = {.host = 1, .status = -1};
-	int error;
+	struct event_process process = {0};
 
 	if (program && strcmp(pid, program) != 0 &&
 	    (is_device(names, row) || (strcmp(pid, "0") == 0 && !row->has_calls))) {
 		pid = program;
 		row = chrome_names_row(names, pid, "");
 	}
-	process.pid = process.ns_pid = row->raw_pid ? row->raw_pid : chrome_number_of(pid, 0);
+	process.pid = row->raw_pid ? row->raw_pid : chrome_number_of(pid, 0);
 	add_job(chrome, row, program && strcmp(pid, program) == 0, &process);
 	name = chrome_names_text(names, row->name);
-	error = import_target_text(chrome->target, *name ? name : pid, &process.name_string);
-	process.command_string = process.name_string;
-	return error ? error
-		     : import_target_entity(chrome->target, EVENT_PROCESS, pid, &process,
-					    ret_process);
+	return import_target_describe_process(chrome->target, pid, *name ? name : pid, &process,
+					      ret_process);
 }
 
 static int add_row(struct chrome *chrome, const char *pid, const char *tid, uint32_t id)
@@ -168,55 +166,53 @@ static bool is_ranks(const char *name)
 	return strncmp(name, "RANK ", 5) == 0;
 }
 
-static int describe_device(struct chrome *chrome, const char *pid, int64_t number,
-			   struct event_device *device)
+/* Returns the name; "": none. */
+static const char *describe_device(struct chrome *chrome, const struct chrome_row_name *row,
+				   int64_t number, struct event_device *device)
 {
-	struct chrome_names *names = &chrome->scan.names;
-	const struct chrome_row_name *row = chrome_names_row(names, pid, "");
+	const struct chrome_names *names = &chrome->scan.names;
 	const struct chrome_device_name *known = chrome_names_device(names, number);
-	const char *name = known ? chrome_names_text(names, known->name)
-				 : chrome_names_text(names, row->label);
+	const char *name = chrome_names_text(names, row->label);
 	enum event_device_type type = DEVICE_GPU;
-	struct string_builder made = {0};
-	int error;
 
 	if (known) {
+		name = chrome_names_text(names, known->name);
 		device->memory_bytes = known->memory_bytes;
 		device->compute_units = known->compute_units;
 	} else if (!*name && !is_ranks(chrome_names_text(names, row->name))) {
 		name = own_name(chrome_names_text(names, row->name), &type);
 	}
 	device->type = row->is_accelerator ? DEVICE_ACCELERATOR : type;
-	string_builder_appendf(&made, "%s %lld", row->is_accelerator ? "accelerator" : "GPU",
-			       (long long)number);
-	error = made.error ? made.error
-			   : import_target_text(chrome->target,
-						*name ? name : string_builder_text(&made),
-						&device->name_string);
-	string_builder_fini(&made);
-	return error;
+	return name;
 }
 
-int chrome_device_of_pid(struct chrome *chrome, const char *pid, int64_t number,
+int chrome_device_of_pid(struct chrome *chrome, const char *pid, const struct chrome_number *number,
 			 uint32_t *ret_device)
 {
+	const struct chrome_row_name *row = chrome_names_row(&chrome->scan.names, pid, "");
+	const int64_t id = number->is_known ? number->value : (int64_t)chrome_number_of(pid, 0);
 	struct event_device device = {0};
-	int error = describe_device(chrome, pid, number, &device);
+	const char *name = describe_device(chrome, row, id, &device);
+	struct string_builder made = {0};
+	int error;
 
-	if (!error)
-		error = import_target_text(chrome->target, pid, &device.key_string);
-	return error ? error
-		     : import_target_entity(chrome->target, EVENT_DEVICE, pid, &device, ret_device);
+	string_builder_append(&made, row->is_accelerator ? "accelerator " : "GPU ");
+	if (number->is_known)
+		string_builder_appendf(&made, "%" PRId64, id);
+	else
+		string_builder_append(&made, pid);
+	error = made.error ? made.error
+			   : import_target_describe_device(
+				     chrome->target, pid,
+				     *name ? name : string_builder_text(&made), &device,
+				     ret_device);
+	string_builder_fini(&made);
+	return error;
 }
 
 int chrome_find_device(struct chrome *chrome, const struct chrome_event *event,
 		       uint32_t *ret_device)
 {
-	const char *pid = string_builder_text(&event->pid);
-	const struct chrome_number *number = &event->arguments.device;
-
-	return chrome_device_of_pid(chrome, pid,
-				    number->is_known ? number->value
-						     : (int64_t)chrome_number_of(pid, 0),
-				    ret_device);
+	return chrome_device_of_pid(chrome, string_builder_text(&event->pid),
+				    &event->arguments.device, ret_device);
 }
