@@ -354,8 +354,8 @@ enum { ANALYSIS_LENGTHS = 7 }; /* length classes: below 1, 2, 4, 8, 16, 32 and 5
 struct analysis_state {
 	size_t device;
 	enum account_cause cause; /* a cause for which analysis_has_states is true */
-	/* The thread's state: CAUSE_ON_CPU, CAUSE_BLOCKED, CAUSE_PREEMPTED, CAUSE_API_WAIT or
-	 * CAUSE_API_CALL. It differs from the cause only for CAUSE_NOTHING_TO_DO. */
+	/* The thread's state: CAUSE_ON_CPU, CAUSE_BLOCKED, CAUSE_PREEMPTED, CAUSE_API_WAIT,
+	 * CAUSE_API_CALL, or CAUSE_HOST in a function that a tracer recorded. It differs from the cause only for CAUSE_NOTHING_TO_DO. */
 	enum account_cause doing;
 	uint32_t thread; /* the launching thread's id; 0: in the row without a stack and a wait */
 	bool is_steady;  /* in the steady part of the device's window */
@@ -391,8 +391,9 @@ struct analysis_state {
 	uint64_t steady_ns, slowest_ns;
 };
 
+struct analysis;
 /* Whether the idle time of this cause is divided among rows of analysis_cpu.states. */
-bool analysis_has_states(enum account_cause cause);
+bool analysis_has_states(const struct analysis *analysis, enum account_cause cause);
 /* The rows of one device and one group share one time: that of a cause, where CAUSE_NOTHING_TO_DO
  * has a second group for the time after the last command. */
 enum { ANALYSIS_STATE_GROUPS = CAUSE_COUNT + 1 };
@@ -541,6 +542,7 @@ struct analysis_cpu {
 	bool knows_switches;    /* the trace has switches, and the time is known of those that are
 				   lost; false: no thread has times, and aways is empty */
 	bool has_switch_losses; /* some are lost */
+	bool has_functions;     /* a tracer recorded functions or operators of the program */
 	struct analysis_state *states; /* in no order */
 	size_t states_count;
 	struct analysis_waker *wakers; /* a waker's number is its index + 1 */

@@ -418,8 +418,7 @@ static uint64_t add_calls(struct gap *gap, uint64_t length)
 	gap_add(gap, gap->is_after ? gap->rest : CAUSE_API_WAIT, wait);
 	gap_add(gap, gap->is_after ? gap->rest : CAUSE_API_CALL, call);
 	gap_add(gap, gap->is_after ? gap->rest : CAUSE_DUET_ITSELF, duet);
-	if (wait + call)
-		pass_calls(gap);
+	pass_calls(gap);
 	return length - wait - call - duet;
 }
 

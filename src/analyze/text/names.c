@@ -168,9 +168,10 @@ enum account_class analysis_class(uint32_t command)
 	}
 }
 
-bool analysis_has_states(enum account_cause cause)
+bool analysis_has_states(const struct analysis *analysis, enum account_cause cause)
 {
-	return cause <= CAUSE_BLOCKED || cause == CAUSE_NOTHING_TO_DO;
+	return cause <= CAUSE_BLOCKED || cause == CAUSE_NOTHING_TO_DO ||
+	       (cause == CAUSE_HOST && analysis->cpu.has_functions);
 }
 
 bool analysis_is_gil(const char *wait)
