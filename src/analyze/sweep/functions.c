@@ -103,7 +103,8 @@ int sweep_note_function(struct sweep *sweep, size_t thread, const struct event_a
 					 .until_ns = row->end,
 					 .function = row->function_string,
 					 .stack = row->stack,
-					 .is_own = true};
+					 .is_own = true,
+					 .capture = sweep->per_thread.states[thread].capture};
 
 	if (row->begin >= row->end)
 		return 0;

@@ -254,11 +254,14 @@ int sweep_add_call(struct sweep *sweep, size_t device, const struct account_piec
 int sweep_add_function(struct sweep *sweep, size_t device, const struct account_piece *piece,
 		       const struct thread_call *call, struct observed_part part)
 {
-	const struct found_state found = {
+	struct found_state found = {
 		.device = device, .piece = piece, .doing = CAUSE_HOST, .stack = call->stack};
-	struct analysis_state *row;
-	int error = find_state(sweep, &found, &row);
+	const struct state_wait about = {.capture = call->capture};
+	struct analysis_state *row = NULL;
+	int error = call->capture ? sweep_find_wait(sweep, &about, &found.wait) : 0;
 
+	if (!error)
+		error = find_state(sweep, &found, &row);
 	if (error)
 		return error;
 	row->known_ns += part.by;

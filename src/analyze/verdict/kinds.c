@@ -692,7 +692,8 @@ enum verdict_kind verdict_kind_of_state(const struct frames *frames,
 
 	if (state->is_full)
 		return VERDICT_COMMAND_BUFFER_FULL;
-	return state->capture && (kind == VERDICT_COMPUTING || kind == VERDICT_CALL)
+	return state->capture && (kind == VERDICT_COMPUTING || kind == VERDICT_CALL ||
+				  kind == VERDICT_HOST_FUNCTION)
 		       ? VERDICT_STREAM_CAPTURE
 		       : kind;
 }

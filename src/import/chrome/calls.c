@@ -84,7 +84,7 @@ static int take_call(struct chrome *chrome, const struct chrome_event *event,
 	if (chrome_call_type(event) == API_TYPE_WAIT)
 		call->flags |= LAUNCH_BLOCKING;
 	error = name_command(chrome, event, row->process, call);
-	return error ? error : chrome_unmatched_add(chrome->unmatched, call, is_named);
+	return error ? error : chrome_unmatched_add(chrome->unmatched, row->process, call, is_named);
 }
 
 static int make_call(struct chrome *chrome, const struct chrome_event *event,

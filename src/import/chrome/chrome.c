@@ -117,8 +117,8 @@ static int on_sample(void *context, const struct chrome_sample *sample)
 	return error ? error : import_target_sample(chrome->target, &row);
 }
 
-/* A launch whose command has no event. Without a device, one that is a launch by its name alone
- * stays a call. */
+/* A launch whose command has no event. One under a capture is a call: no command of it may have run
+ * unseen. */
 static int write_unmatched(void *context, const struct event_launch *row, bool is_named)
 {
 	struct chrome *chrome = context;
@@ -135,7 +135,7 @@ static int write_unmatched(void *context, const struct event_launch *row, bool i
 
 	chrome->captured += is_named && is_captured;
 	chrome->without_event += is_named && !is_captured;
-	if (is_named && !launch.queue)
+	if (is_named && is_captured)
 		return import_target_call(chrome->target, &call);
 	launch.correlation = launch.result ? 0 : import_target_correlation(chrome->target);
 	return import_target_launch(chrome->target, &launch);
@@ -164,7 +164,8 @@ static void put_notes(struct chrome *chrome)
 	import_target_note_count(target, chrome->made_up, "command", "commands",
 				 "without a call: duet adds a launch of no duration");
 	import_target_note_count(target, chrome->captured, "launch", "launches",
-				 "under a stream capture became nodes of a graph");
+				 "under a stream capture: imported as a call, because it became a "
+				 "node of a graph");
 	import_target_note_count(target, chrome->without_event, "launch", "launches",
 				 "without an event of a command");
 	import_target_note_count(target, chrome->unbalanced, "slice", "slices",

@@ -118,7 +118,8 @@ static int write_launch(struct chrome *chrome, struct command *command)
 					     string_builder_text(&command->event->name),
 					     &launch->kernel);
 	if (!error && command->has_call)
-		error = chrome_unmatched_add_mark(chrome->unmatched, launch);
+		error = chrome_unmatched_add_mark(chrome->unmatched, command->row.process,
+						  launch);
 	return error ? error : import_target_launch(chrome->target, launch);
 }
 
