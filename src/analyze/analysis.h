@@ -356,7 +356,8 @@ struct analysis_state {
 	size_t device;
 	enum account_cause cause; /* a cause for which analysis_has_states is true */
 	/* The thread's state: CAUSE_ON_CPU, CAUSE_BLOCKED, CAUSE_PREEMPTED, CAUSE_API_WAIT,
-	 * CAUSE_API_CALL, or CAUSE_HOST in a function that a tracer recorded. It differs from the cause only for CAUSE_NOTHING_TO_DO. */
+	 * CAUSE_API_CALL, or CAUSE_HOST in a function that a tracer recorded. It differs from the
+	 * cause only for CAUSE_NOTHING_TO_DO. */
 	enum account_cause doing;
 	uint32_t thread; /* the launching thread's id; 0: in the row without a stack and a wait */
 	bool is_steady;  /* in the steady part of the device's window */

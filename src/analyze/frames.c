@@ -469,20 +469,48 @@ static bool is_installed(const char *path)
  * in front: "torch/nn/functional.py", "threading.py". */
 static bool is_installed_relative(const char *path)
 {
-	static const char *const packages[] = {
-		"torch",       "torchvision", "torchaudio", "transformers", "accelerate", "numpy",
-		"PIL",         "tqdm",        "triton",     "lightning",    "pytorch_lightning",
-		"deepspeed",   "apex",        "pandas",     "scipy",        "sklearn",    "datasets",
-		"timm",        "einops",      "xformers",   "flash_attn",   "diffusers",  "fsspec",
-		"concurrent",  "multiprocessing", "importlib", "asyncio",   "collections", "logging",
-		"unittest",    "json",        "urllib",     "email",        "ctypes",     "http"};
+	static const char *const packages[] = {"torch",
+					       "torchvision",
+					       "torchaudio",
+					       "transformers",
+					       "accelerate",
+					       "numpy",
+					       "PIL",
+					       "tqdm",
+					       "triton",
+					       "lightning",
+					       "pytorch_lightning",
+					       "deepspeed",
+					       "apex",
+					       "pandas",
+					       "scipy",
+					       "sklearn",
+					       "datasets",
+					       "timm",
+					       "einops",
+					       "xformers",
+					       "flash_attn",
+					       "diffusers",
+					       "fsspec",
+					       "concurrent",
+					       "multiprocessing",
+					       "importlib",
+					       "asyncio",
+					       "collections",
+					       "logging",
+					       "unittest",
+					       "json",
+					       "urllib",
+					       "email",
+					       "ctypes",
+					       "http"};
 	static const char *const modules[] = {
-		"threading.py", "contextlib.py", "functools.py",  "queue.py",    "selectors.py",
-		"socket.py",    "subprocess.py", "typing.py",     "abc.py",      "enum.py",
-		"copy.py",      "random.py",     "tempfile.py",   "weakref.py",  "warnings.py",
-		"inspect.py",   "dataclasses.py", "os.py",        "re.py",       "runpy.py",
-		"pickle.py",    "traceback.py",  "linecache.py",  "tokenize.py", "codecs.py",
-		"shutil.py",    "pathlib.py",    "posixpath.py",  "genericpath.py", "uuid.py"};
+		"threading.py", "contextlib.py",  "functools.py", "queue.py",       "selectors.py",
+		"socket.py",    "subprocess.py",  "typing.py",    "abc.py",         "enum.py",
+		"copy.py",      "random.py",      "tempfile.py",  "weakref.py",     "warnings.py",
+		"inspect.py",   "dataclasses.py", "os.py",        "re.py",          "runpy.py",
+		"pickle.py",    "traceback.py",   "linecache.py", "tokenize.py",    "codecs.py",
+		"shutil.py",    "pathlib.py",     "posixpath.py", "genericpath.py", "uuid.py"};
 	const size_t first = strcspn(path, "/");
 
 	for (size_t i = 0; path[first] && i < ARRAY_COUNT(packages); i++)

@@ -390,7 +390,8 @@ static int draw_states(struct drawing *drawing)
 	for (size_t i = 0; !error && i < analysis->cpu.states_count; i++) {
 		const struct analysis_state *state = &analysis->cpu.states[i];
 
-		if (!drawing_shows(drawing, state->device) || !analysis_has_states(drawing->analysis, state->cause) ||
+		if (!drawing_shows(drawing, state->device) ||
+		    !analysis_has_states(drawing->analysis, state->cause) ||
 		    (!state->idle_ns && !drawing->on_stack))
 			continue;
 		set_process_of_state(drawing, state);

@@ -72,8 +72,7 @@ static int append_rest(struct thread_called *functions, const struct thread_call
 	error = append_part(functions, part, part->begin, smaller(part->end, begin));
 	if (!error && part->end > end)
 		error = append_added(functions, added, UINT64_MAX);
-	return error ? error
-		     : append_part(functions, part, larger(part->begin, end), part->end);
+	return error ? error : append_part(functions, part, larger(part->begin, end), part->end);
 }
 
 static int add_function(struct sweep *sweep, struct thread_called *functions,

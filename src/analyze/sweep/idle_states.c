@@ -249,8 +249,8 @@ int sweep_add_call(struct sweep *sweep, size_t device, const struct account_piec
 	return error ? error : observe_state(sweep, row, part);
 }
 
-/* The time does not count as seen: a thread may be outside of all functions, so the rest of its time
- * is not known. */
+/* The time does not count as seen: a thread may be outside of all functions, so the rest of its
+ * time is not known. */
 int sweep_add_function(struct sweep *sweep, size_t device, const struct account_piece *piece,
 		       const struct thread_call *call, struct observed_part part)
 {
@@ -447,7 +447,8 @@ static uint64_t idle_of_group(const struct analysis *analysis, const struct acco
 		return account->after[CAUSE_NOTHING_TO_DO];
 	if (group == CAUSE_NOTHING_TO_DO)
 		return account->before[CAUSE_NOTHING_TO_DO];
-	return analysis_has_states(analysis, (enum account_cause)group) ? account->causes[group] : 0;
+	return analysis_has_states(analysis, (enum account_cause)group) ? account->causes[group]
+									: 0;
 }
 
 static size_t place_of(size_t device, uint32_t group)

@@ -31,8 +31,9 @@ void verdict_name_place(const struct frames *frames, const struct frame_name *na
 /* PyTorch's way from a module to its forward(), which is the same for all modules. */
 static bool is_wrapper(const char *function)
 {
-	static const char *const wrappers[] = {"_call_impl", "_wrapped_call_impl",
-					       "decorate_context", "wrapper", "inner", "__call__"};
+	static const char *const wrappers[] = {
+		"_call_impl", "_wrapped_call_impl", "decorate_context", "wrapper", "inner",
+		"__call__"};
 
 	for (size_t i = 0; i < ARRAY_COUNT(wrappers); i++)
 		if (strcmp(function, wrappers[i]) == 0)

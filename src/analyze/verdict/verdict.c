@@ -81,8 +81,7 @@ static void write_what(const struct verdict *verdict, const struct verdict_cause
 	if (cause->kind == VERDICT_PREEMPTED && is_finest)
 		name_pattern(cause->what, ret_what);
 	else if (cause->kind == VERDICT_CALL || cause->kind == VERDICT_DEVICE_WAIT ||
-		 cause->kind == VERDICT_HOST_FUNCTION ||
-		 cause->kind == VERDICT_STREAM_CAPTURE ||
+		 cause->kind == VERDICT_HOST_FUNCTION || cause->kind == VERDICT_STREAM_CAPTURE ||
 		 (is_finest && verdict_is_call(cause->kind)))
 		snprintf(ret_what, NAME_PATTERN_BYTES, "%s", cause->what);
 }

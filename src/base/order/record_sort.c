@@ -5,11 +5,10 @@
  * Runs in:  our own process
  * Gets:     records in any order
  * Gives:    records in order
- * Owns:     a buffer of at most 4 MiB; an unnamed temporary file (in TMPDIR or /tmp) if the records do not
- *           fit into it
- * Fails:    -ENOMEM, -errno of the temporary file
- * Why runs: the slices of a file of a gigabyte take 200 MB as records. Sorted runs of one buffer
- *           are written one after the other, and read back in parallel through a small buffer each.
+ * Owns:     a buffer of at most 4 MiB; an unnamed temporary file (in TMPDIR or /tmp) if the records
+ * do not fit into it Fails:    -ENOMEM, -errno of the temporary file Why runs: the slices of a file
+ * of a gigabyte take 200 MB as records. Sorted runs of one buffer are written one after the other,
+ * and read back in parallel through a small buffer each.
  */
 #include "base/order/record_sort.h"
 
@@ -152,8 +151,7 @@ static int write_run(struct record_sort *sort)
 	sort_buffer(sort);
 	error = write_bytes(sort, sort->buffer, sort->count * sort->record_bytes);
 	sort->count = 0;
-	return error ? error
-		     : array_append(sort->runs, sort->runs_capacity, sort->runs_count, run);
+	return error ? error : array_append(sort->runs, sort->runs_capacity, sort->runs_count, run);
 }
 
 /* Makes room for a record. */
@@ -219,8 +217,8 @@ static int start_merge(struct record_sort *sort)
 	for (size_t i = 0; i < sort->runs_count && !error; i++) {
 		bool has_record;
 
-		sort->runs[i].records = sort->buffer + i * (sort->capacity / sort->runs_count) *
-							       sort->record_bytes;
+		sort->runs[i].records =
+			sort->buffer + i * (sort->capacity / sort->runs_count) * sort->record_bytes;
 		error = load(sort, &sort->runs[i], &has_record);
 		sort->heap[sort->heap_count++] = (uint32_t)i;
 		HEAP_LIFT(sort->heap, sort->heap_count, is_less(sort, *a, *b));

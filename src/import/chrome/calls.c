@@ -54,9 +54,9 @@ static int write_range(struct chrome *chrome, const struct chrome_event *event,
 				    .type = RANGE_PUSH,
 				    .name_string = call->function_string,
 				    .stack = call->stack};
-	int error = import_target_text(chrome->target,
-				       string_builder_text(&event->arguments.domain),
-				       &range.domain_string);
+	int error =
+		import_target_text(chrome->target, string_builder_text(&event->arguments.domain),
+				   &range.domain_string);
 
 	return error ? error : import_target_range(chrome->target, &range);
 }
@@ -83,8 +83,10 @@ static int take_call(struct chrome *chrome, const struct chrome_event *event,
 		return write_call(chrome, event, call);
 	if (chrome_call_type(event) == API_TYPE_WAIT)
 		call->flags |= LAUNCH_BLOCKING;
+	call->command = chrome_commands_launched_by(name);
 	error = name_command(chrome, event, row->process, call);
-	return error ? error : chrome_unmatched_add(chrome->unmatched, row->process, call, is_named);
+	return error ? error
+		     : chrome_unmatched_add(chrome->unmatched, row->process, call, is_named);
 }
 
 static int make_call(struct chrome *chrome, const struct chrome_event *event,
@@ -150,12 +152,11 @@ int chrome_on_begin(struct chrome *chrome, const struct chrome_event *event)
 	taken = take_open(chrome);
 	if (!taken)
 		return -ENOMEM;
-	chrome->open[taken - 1] = (struct open_row){
-		.row = {.begin = call.enter,
-			.thread = call.thread,
-			.function_string = call.function_string,
-			.type = chrome_call_type(event)},
-		.below = row->open};
+	chrome->open[taken - 1] = (struct open_row){.row = {.begin = call.enter,
+							    .thread = call.thread,
+							    .function_string = call.function_string,
+							    .type = chrome_call_type(event)},
+						    .below = row->open};
 	row->open = taken;
 	return 0;
 }

@@ -97,8 +97,8 @@ static int check_events(struct chrome *chrome)
 static int on_sample(void *context, const struct chrome_sample *sample)
 {
 	struct chrome *chrome = context;
-	uint64_t index =
-		hash_map_get(&chrome->tids, chrome_number_of(string_builder_text(&sample->tid), 0), 0);
+	uint64_t index = hash_map_get(&chrome->tids,
+				      chrome_number_of(string_builder_text(&sample->tid), 0), 0);
 	struct event_cpu_sample row = {
 		.weight = sample->weight.value > 0 ? (uint64_t)sample->weight.value : 1,
 		.cpu = (uint32_t)sample->cpu.value,
@@ -148,6 +148,8 @@ static int write_rest(struct chrome *chrome)
 	chrome_captures_sort(&chrome->captures);
 	if (!error)
 		error = chrome_unmatched_visit_all(chrome->unmatched, write_unmatched, chrome);
+	if (!error)
+		error = chrome_sequences_write(chrome->sequences, chrome->target);
 	return error ? error : chrome_end_slices(chrome);
 }
 
@@ -183,6 +185,7 @@ static void chrome_fini(struct chrome *chrome)
 	chrome_captures_fini(&chrome->captures);
 	chrome_overheads_fini(&chrome->overheads);
 	chrome_unmatched_free(chrome->unmatched);
+	chrome_sequences_free(chrome->sequences);
 	hash_map_fini(&chrome->tids);
 	free(chrome->strings);
 	free(chrome->rows);
@@ -196,6 +199,8 @@ static int read_chrome(struct import_source *source, struct import_target *targe
 	bool is_cut;
 	int error = chrome_unmatched_new(&chrome.unmatched);
 
+	if (!error)
+		error = chrome_sequences_new(&chrome.sequences);
 	if (!error)
 		error = chrome_scan_read(&chrome.scan, source, target);
 	if (!error)

@@ -34,11 +34,11 @@ static uint64_t size_of_type(const char *type)
 	static const struct {
 		const char *name;
 		uint64_t bytes;
-	} rows[] = {{"float", 4},    {"half", 2},     {"c10::half", 2},  {"bfloat16", 2},
-		    {"double", 8},   {"long", 8},     {"long int", 8},   {"c10::bfloat16", 2},
-		    {"int", 4},      {"byte", 1},     {"unsigned char", 1},
-		    {"char", 1},     {"signed char", 1}, {"bool", 1},    {"short", 2},
-		    {"float8_e4m3fn", 1}, {"float8_e5m2", 1}};
+	} rows[] = {{"float", 4},       {"half", 2}, {"c10::half", 2},     {"bfloat16", 2},
+		    {"double", 8},      {"long", 8}, {"long int", 8},      {"c10::bfloat16", 2},
+		    {"int", 4},         {"byte", 1}, {"unsigned char", 1}, {"char", 1},
+		    {"signed char", 1}, {"bool", 1}, {"short", 2},         {"float8_e4m3fn", 1},
+		    {"float8_e5m2", 1}};
 
 	for (size_t i = 0; i < ARRAY_COUNT(rows); i++)
 		if (strcasecmp(type, rows[i].name) == 0)
@@ -111,8 +111,9 @@ int chrome_collectives_add(struct chrome_collectives *collectives, struct chrome
  * *ret_length: 0 for a name without one, "ncclDevKernel_Generic(…)". NULL: another kernel. */
 static const char *operation_of_name(const char *name, size_t *ret_length)
 {
-	static const char *const prefixes[] = {"ncclKernel_", "ncclDevKernel_", "ncclSymkDevKernel_",
-					       "rcclKernel_", "ncclSymDevKernel_"};
+	static const char *const prefixes[] = {"ncclKernel_", "ncclDevKernel_",
+					       "ncclSymkDevKernel_", "rcclKernel_",
+					       "ncclSymDevKernel_"};
 
 	for (size_t i = 0; i < ARRAY_COUNT(prefixes); i++) {
 		const char *at = strncmp(name, prefixes[i], strlen(prefixes[i])) == 0

@@ -64,6 +64,15 @@ bool chrome_commands_is_launch(const char *name)
 	return false;
 }
 
+uint32_t chrome_commands_launched_by(const char *name)
+{
+	if (strstr(name, "Memset"))
+		return COMMAND_FILL;
+	if (strstr(name, "Memcpy"))
+		return COMMAND_COPY;
+	return strstr(name, "GraphLaunch") ? COMMAND_GRAPH : COMMAND_KERNEL;
+}
+
 void chrome_commands_take_times(const struct chrome_event *event, struct event_execution *row)
 {
 	const struct chrome_arguments *arguments = &event->arguments;

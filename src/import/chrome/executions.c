@@ -8,8 +8,10 @@
  * Owns:     nothing
  * Fails:    -ENOMEM, -errno of a write
  */
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "import/chrome/commands.h"
@@ -98,8 +100,7 @@ static void describe_command(struct command *command)
 	const struct chrome_arguments *arguments = &event->arguments;
 
 	command->launch.command = chrome_commands_type(event);
-	command->launch.bytes =
-		arguments->bytes.value > 0 ? (uint64_t)arguments->bytes.value : 0;
+	command->launch.bytes = arguments->bytes.value > 0 ? (uint64_t)arguments->bytes.value : 0;
 	chrome_commands_take_sizes(arguments, &command->launch);
 	if (event->categories & CATEGORY_REJECTED)
 		command->row.status =
@@ -118,9 +119,106 @@ static int write_launch(struct chrome *chrome, struct command *command)
 					     string_builder_text(&command->event->name),
 					     &launch->kernel);
 	if (!error && command->has_call)
-		error = chrome_unmatched_add_mark(chrome->unmatched, command->row.process,
-						  launch);
+		error = chrome_unmatched_add_mark(chrome->unmatched, command->row.process, launch);
 	return error ? error : import_target_launch(chrome->target, launch);
+}
+
+/* ---- collectives ---- */
+
+/* "_allgather_base" and "AllGather" become "allgatherbase" and "allgather". */
+static int name_operation(struct chrome *chrome, const char *name, uint32_t *ret_string)
+{
+	char text[64];
+	size_t length = 0;
+
+	for (; *name && length + 1 < sizeof(text); name++)
+		if (*name != '_')
+			text[length++] = (char)tolower((unsigned char)*name);
+	return import_target_bytes(chrome->target, text, length, ret_string);
+}
+
+/* The process group with its ranks. A file without groups has the name of the kernel, without its
+ * parameters: all ranks run the same one. */
+static int name_communicator(struct chrome *chrome, const struct chrome_event *event,
+			     const struct chrome_operation *operation, uint32_t *ret_string)
+{
+	const char *kernel = string_builder_text(&event->name);
+	const char *group = chrome_names_text(&chrome->scan.names, operation->group);
+	const char *ranks = chrome_names_text(&chrome->scan.names, operation->ranks);
+	struct string_builder text = {0};
+	int error;
+
+	if (!*group)
+		return import_target_bytes(chrome->target, kernel, strcspn(kernel, "(<"),
+					   ret_string);
+	string_builder_appendf(&text, "%s%s%s", group, *ranks ? " " : "", ranks);
+	error = text.error ? text.error
+			   : import_target_text(chrome->target, string_builder_text(&text),
+						ret_string);
+	string_builder_fini(&text);
+	return error;
+}
+
+/* The index of the file's rank in "[0, 2, 4]", plus 1; 0: not known. */
+static uint32_t rank_in(const struct chrome_names *names, const char *ranks)
+{
+	uint32_t index = 0;
+	char *end;
+
+	if (!names->document.rank.is_known)
+		return 0;
+	for (ranks += *ranks == '['; *ranks && *ranks != ']'; index++) {
+		const long long rank = strtoll(ranks, &end, 10);
+
+		if (end == ranks)
+			return 0;
+		if (rank == names->document.rank.value)
+			return index + 1;
+		ranks = end + strspn(end, ", ");
+	}
+	return 0;
+}
+
+/* What the kernel has itself goes before what the slice around its call has. */
+static int find_operation(struct chrome *chrome, const struct command *command,
+			  struct chrome_operation *operation, bool *ret_is)
+{
+	const uint32_t around = command->has_call ? command->call.collective : 0;
+	int error = chrome_collectives_of_kernel(&chrome->scan.names, command->event, operation,
+						 ret_is);
+
+	if (!error && *ret_is && around && !operation->group)
+		*operation = chrome->scan.collectives.list[around - 1];
+	return error;
+}
+
+static int write_collective(struct chrome *chrome, const struct command *command)
+{
+	struct chrome_operation operation;
+	struct event_collective row = {.begin = command->row.started,
+				       .end = command->row.ended,
+				       .process = command->row.process,
+				       .thread = command->has_call ? command->launch.thread : 0,
+				       .correlation = command->row.correlation};
+	bool is_collective;
+	int error = find_operation(chrome, command, &operation, &is_collective);
+
+	if (error || !is_collective)
+		return error;
+	row.sequence = operation.has_sequence ? operation.sequence + 1 : 0;
+	row.rank_count = operation.rank_count;
+	row.rank = rank_in(&chrome->scan.names,
+			   chrome_names_text(&chrome->scan.names, operation.ranks));
+	row.bytes = operation.bytes;
+	row.bytes_out = operation.bytes_out;
+	error = name_operation(chrome, chrome_names_text(&chrome->scan.names, operation.name),
+			       &row.name_string);
+	if (!error)
+		error = name_communicator(chrome, command->event, &operation,
+					  &row.communicator_string);
+	if (!error)
+		error = chrome_string(chrome, operation.datatype, &row.datatype_string);
+	return error ? error : chrome_sequences_add(chrome->sequences, &row);
 }
 
 int chrome_on_command(struct chrome *chrome, const struct chrome_event *event)
@@ -141,5 +239,7 @@ int chrome_on_command(struct chrome *chrome, const struct chrome_event *event)
 	/* duet's own file marks a command without a launch */
 	if (!error && !event->arguments.no_launch.length)
 		error = write_launch(chrome, &command);
+	if (!error && command.launch.command == COMMAND_KERNEL)
+		error = write_collective(chrome, &command);
 	return error ? error : import_target_execution(chrome->target, &command.row);
 }

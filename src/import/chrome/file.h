@@ -20,8 +20,8 @@ struct chrome_number {
 struct chrome_collective {
 	struct string_builder name, group, ranks, datatype;
 	struct chrome_number sequence, elements, elements_out, rank_count;
-	struct string_builder input_type;     /* of an operator: the type of its first input … */
-	struct chrome_number input_elements;  /* … and the number of elements */
+	struct string_builder input_type;    /* of an operator: the type of its first input … */
+	struct chrome_number input_elements; /* … and the number of elements */
 };
 
 struct chrome_arguments {

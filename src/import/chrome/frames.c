@@ -112,13 +112,11 @@ static int push_python(struct chrome_frames *frames, const char *text, size_t le
 					    &frame.file_string);
 	}
 	if (!error)
-		error = add_name(frames, place.function, place.function_length,
-				 &frame.name_string);
+		error = add_name(frames, place.function, place.function_length, &frame.name_string);
 	return error ? error : import_target_push_frame(frames->target, &frame, stack);
 }
 
-int chrome_frames_push(struct chrome_frames *frames, uint32_t type, uint32_t name,
-		       uint32_t *stack)
+int chrome_frames_push(struct chrome_frames *frames, uint32_t type, uint32_t name, uint32_t *stack)
 {
 	const char *text = chrome_names_text(frames->names, name);
 

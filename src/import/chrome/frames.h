@@ -23,8 +23,7 @@ void chrome_frames_fini(struct chrome_frames *frames);
 
 /* Sets *stack to the stack of caller *stack and a slice of this type (enum event_api_type) and
  * name, a string in the trace. Errors: -ENOMEM. */
-int chrome_frames_push(struct chrome_frames *frames, uint32_t type, uint32_t name,
-		       uint32_t *stack);
+int chrome_frames_push(struct chrome_frames *frames, uint32_t type, uint32_t name, uint32_t *stack);
 
 /* The stack of a text "file(line): function;…", the innermost function first. */
 int chrome_frames_text(struct chrome_frames *frames, uint32_t call_stack, uint32_t *ret_stack);

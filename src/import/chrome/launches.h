@@ -16,8 +16,8 @@ struct chrome_call {
 	uint32_t row, name, stack;
 	uint32_t collective; /* id + 1 of the collective around it; 0: none */
 	int32_t result;
-	uint8_t type;     /* enum event_api_type */
-	bool is_further;  /* the call's row is another command's */
+	uint8_t type;    /* enum event_api_type */
+	bool is_further; /* the call's row is another command's */
 };
 
 int chrome_launches_new(struct chrome_launches **ret_launches);

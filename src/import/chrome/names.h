@@ -72,6 +72,8 @@ const struct chrome_row_name *chrome_names_row(struct chrome_names *names, const
 					       const char *tid);
 /* The properties of a device; NULL: the file has none. */
 const struct chrome_device_name *chrome_names_device(const struct chrome_names *names, int64_t id);
+/* The pid of the only device with commands; NULL: there is none, or several. */
+const char *chrome_names_only_device(const struct chrome_names *names);
 /* The pid of the process that calls a runtime; NULL: none or several. */
 const char *chrome_names_program(const struct chrome_names *names);
 

@@ -23,8 +23,7 @@ int number_stream_compare(const void *left, const void *right)
 
 static bool is_behind(const struct number_stream *stream, uint32_t number)
 {
-	return !stream->has_begun ||
-	       (stream->next && *(const uint32_t *)stream->next < number);
+	return !stream->has_begun || (stream->next && *(const uint32_t *)stream->next < number);
 }
 
 int number_stream_find(struct number_stream *stream, uint32_t number, const void **ret_record)

@@ -16,6 +16,7 @@
 #include "import/chrome/launches.h"
 #include "import/chrome/overheads.h"
 #include "import/chrome/scan.h"
+#include "import/chrome/sequences.h"
 #include "import/chrome/unmatched.h"
 #include "import/faults.h"
 
@@ -45,6 +46,7 @@ struct chrome {
 	size_t strings_capacity;
 	struct chrome_captures captures;
 	struct chrome_unmatched *unmatched;
+	struct chrome_sequences *sequences;
 	struct open_row *open;
 	size_t open_count, open_capacity;
 	uint32_t free_open; /* index + 1 */

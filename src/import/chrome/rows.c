@@ -201,11 +201,11 @@ int chrome_device_of_pid(struct chrome *chrome, const char *pid, const struct ch
 		string_builder_appendf(&made, "%" PRId64, id);
 	else
 		string_builder_append(&made, pid);
-	error = made.error ? made.error
-			   : import_target_describe_device(
-				     chrome->target, pid,
-				     *name ? name : string_builder_text(&made), &device,
-				     ret_device);
+	error = made.error
+			? made.error
+			: import_target_describe_device(chrome->target, pid,
+							*name ? name : string_builder_text(&made),
+							&device, ret_device);
 	string_builder_fini(&made);
 	return error;
 }

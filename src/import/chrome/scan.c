@@ -207,8 +207,8 @@ static int end_all(struct chrome_scan *scan)
 static int on_command(struct chrome_scan *scan, const struct chrome_event *event)
 {
 	struct chrome_row_name *device;
-	int error = chrome_names_add_process(&scan->names, string_builder_text(&event->pid),
-					     &device);
+	int error =
+		chrome_names_add_process(&scan->names, string_builder_text(&event->pid), &device);
 
 	if (error)
 		return error;

@@ -30,8 +30,8 @@ struct chrome_scan {
 	struct chrome_collectives collectives;
 	struct string_table rows; /* keys of threads: pid and tid */
 	struct string_builder key, last_key;
-	uint32_t last_row;       /* row of last_key */
-	uint32_t *innermost;     /* by id of a thread - 1: index + 1 of its innermost open slice */
+	uint32_t last_row;   /* row of last_key */
+	uint32_t *innermost; /* by id of a thread - 1: index + 1 of its innermost open slice */
 	size_t innermost_capacity;
 	struct chrome_open_slice *open;
 	size_t open_count, open_capacity;

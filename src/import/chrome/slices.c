@@ -77,8 +77,7 @@ int chrome_slices_new(struct chrome_slices **ret_slices)
 	if (!slices)
 		return -ENOMEM;
 	if (record_sort_new(sizeof(struct chrome_slice), compare_slices, &slices->by_time) ||
-	    record_sort_new(sizeof(struct found), number_stream_compare,
-			    &slices->by_number.sort)) {
+	    record_sort_new(sizeof(struct found), number_stream_compare, &slices->by_number.sort)) {
 		chrome_slices_free(slices);
 		return -ENOMEM;
 	}
@@ -165,8 +164,7 @@ static int find_around(struct chrome_slices *slices, const struct chrome_slice *
 	if (slice->row != slices->row)
 		slices->open_count = 0;
 	slices->row = slice->row;
-	while (slices->open_count &&
-	       slices->open[slices->open_count - 1].end_ns <= slice->begin_ns)
+	while (slices->open_count && slices->open[slices->open_count - 1].end_ns <= slice->begin_ns)
 		slices->open_count--;
 	return slice->call_stack ? stack_of_text(slices, slice->call_stack, ret_stack)
 				 : stack_inside(slices, ret_stack);
@@ -180,8 +178,8 @@ static int take_slice(struct chrome_slices *slices, struct import_target *target
 	uint32_t around, collective;
 	int error = find_around(slices, slice, &around);
 
-	collective = collective_of(slices->open_count ? &slices->open[slices->open_count - 1] : NULL,
-				   slice);
+	collective = collective_of(
+		slices->open_count ? &slices->open[slices->open_count - 1] : NULL, slice);
 	if (!error)
 		error = open_slice(slices, slice, around);
 	found.stack = around;
@@ -191,8 +189,8 @@ static int take_slice(struct chrome_slices *slices, struct import_target *target
 		error = stack_inside(slices, &found.stack);
 	if (!error && slice->has_correlation)
 		error = chrome_launches_add_call(launches, slice,
-						 slices->has_owners ? slice->owner : 0,
-						 found.stack, collective);
+						 slices->has_owners ? slice->owner : 0, found.stack,
+						 collective);
 	return error ? error : record_sort_add(slices->by_number.sort, &found);
 }
 

@@ -421,7 +421,8 @@ static void say_by_kind(const struct report *report, const struct verdict_cause 
 			say_call(cause, sentence);
 			break;
 		}
-		say(sentence, cause->place.function ? " was" : " was outside of recorded functions");
+		say(sentence,
+		    cause->place.function ? " was" : " was outside of recorded functions");
 		say_in(sentence, "in", &cause->place);
 		break;
 	case VERDICT_DATA_LOADING:
