@@ -303,11 +303,9 @@ struct observed_part thread_call_overlap(const struct thread_call *call, uint64_
 	return part;
 }
 
-int sweep_on_calls(void *context, const struct account *account, const struct account_piece *piece)
+int sweep_on_calls(struct sweep *sweep, size_t device, const struct account_piece *piece)
 {
-	struct sweep *sweep = context;
 	const struct thread_called *called = &sweep->per_thread.states[piece->thread].called;
-	const size_t device = sweep_device_of(sweep, account);
 	int error = 0;
 
 	for (size_t i = 0; i < called->count && !error; i++) {
@@ -318,5 +316,5 @@ int sweep_on_calls(void *context, const struct account *account, const struct ac
 		if (part.by)
 			error = sweep_add_call(sweep, device, piece, call, part);
 	}
-	return error ? error : sweep_on_functions(sweep, device, piece);
+	return error;
 }

@@ -49,8 +49,7 @@ static int append_added(struct thread_called *functions, struct added_function *
 	return error;
 }
 
-/* Whether the function of a part encloses another one. Of two that begin at one time, the longer
- * one does. */
+/* Whether the function of a part encloses another one: the longer of two that begin at one time. */
 static bool encloses(const struct thread_call *part, const struct thread_call *call)
 {
 	return part->from_ns < call->from_ns ||
@@ -123,13 +122,14 @@ int sweep_note_call_inside(struct sweep *sweep, size_t thread, const struct even
 	return add_function(sweep, functions, &call);
 }
 
-int sweep_on_functions(struct sweep *sweep, size_t device, const struct account_piece *piece)
+int sweep_on_piece(void *context, const struct account *account, const struct account_piece *piece)
 {
+	struct sweep *sweep = context;
+	const size_t device = sweep_device_of(sweep, account);
 	const struct thread_called *functions = &sweep->per_thread.states[piece->thread].functions;
-	size_t i = functions->count;
-	int error = 0;
+	int error = sweep_on_calls(sweep, device, piece);
 
-	for (i = 0; i < functions->count && !error; i++) {
+	for (size_t i = 0; i < functions->count && !error; i++) {
 		const struct thread_call *call = &functions->calls[i];
 		const struct observed_part part =
 			thread_call_overlap(call, piece->begin, piece->end);

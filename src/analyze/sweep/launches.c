@@ -12,7 +12,7 @@
 
 #include <errno.h>
 
-/* A function or an operator is no call of a runtime: such calls are inside of it. */
+/* Calls of a runtime are inside of functions and operators. */
 static bool is_function(const struct event_api *row)
 {
 	return row->type == API_TYPE_FUNCTION || row->type == API_TYPE_OPERATOR;

@@ -710,7 +710,7 @@ int sweep_note_call(struct sweep *sweep, size_t thread, const struct event_api *
 int sweep_see_in_call(struct sweep *sweep, size_t thread, uint64_t time_ns, uint32_t stack);
 /* Marks time of a thread in which its launch waited because the command buffer was full. */
 int sweep_note_full(struct sweep *sweep, size_t thread, uint64_t begin, uint64_t end);
-int sweep_on_calls(void *context, const struct account *account, const struct account_piece *piece);
+int sweep_on_calls(struct sweep *sweep, size_t device, const struct account_piece *piece);
 
 /* Drops and merges calls once their list is full. All later calls begin at `now` or after it. */
 void sweep_compact_called(struct sweep *sweep, struct thread_called *called, uint64_t now);
@@ -723,8 +723,9 @@ struct observed_part thread_call_overlap(const struct thread_call *call, uint64_
 /* Takes a function or an operator, and a call of a runtime, which may be inside of one. */
 int sweep_note_function(struct sweep *sweep, size_t thread, const struct event_api *row);
 int sweep_note_call_inside(struct sweep *sweep, size_t thread, const struct event_api *row);
-/* Adds idle time of a device in which the thread was in functions, outside of calls. */
-int sweep_on_functions(struct sweep *sweep, size_t device, const struct account_piece *piece);
+/* Adds idle time of a device in which the thread was in calls, and in functions outside of calls.
+ */
+int sweep_on_piece(void *context, const struct account *account, const struct account_piece *piece);
 
 /* ---- sweep/captures.c ---- */
 

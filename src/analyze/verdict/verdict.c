@@ -391,7 +391,7 @@ static int add_capture(struct maker *maker, const struct analysis_state *state,
 	return add_cause(maker, cause);
 }
 
-/* What a thread called whose functions a tracer recorded. */
+/* The function that a thread called, if a tracer recorded its functions. */
 static const char *called_in(const struct maker *maker, const struct frame_name *names,
 			     size_t count)
 {

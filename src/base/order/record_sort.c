@@ -30,7 +30,7 @@ enum { BUFFER_BYTES = 4 << 20, MIN_RECORDS = 64 };
 
 /* A sorted run in the file, and the part of it that is in memory. */
 struct run {
-	uint64_t at, end;    /* of the rest in the file, bytes */
+	uint64_t at, end;    /* rest of the run in the file, bytes */
 	char *records;       /* part of the sort's buffer */
 	size_t next, loaded; /* records */
 	uint32_t number;
@@ -38,12 +38,12 @@ struct run {
 
 struct record_sort {
 	size_t record_bytes;
-	size_t capacity, max_capacity; /* of the buffer, records */
+	size_t capacity, max_capacity; /* size of the buffer, records */
 	record_compare *compare;
 	char *buffer;
 	size_t count, given; /* records in the buffer; without runs: already returned */
 	int fd;
-	uint64_t size; /* of the file */
+	uint64_t size; /* bytes in the file */
 	struct run *runs;
 	size_t runs_count, runs_capacity;
 	uint32_t *heap; /* indices of the runs with a record, the least first */

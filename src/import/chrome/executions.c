@@ -32,7 +32,7 @@ static int fill_launch(struct chrome *chrome, struct command *command)
 {
 	struct event_launch *launch = &command->launch;
 	const struct chrome_call *call = &command->call;
-	const struct chrome_row *row;
+	const struct chrome_thread *row;
 	int error;
 
 	if (!command->has_call) {
@@ -61,7 +61,7 @@ static int find_process(struct chrome *chrome, struct command *command)
 {
 	const struct chrome_arguments *arguments = &command->event->arguments;
 	const char *program = chrome_names_program(&chrome->scan.names);
-	const struct chrome_row *row;
+	const struct chrome_thread *row;
 	char owner[24];
 	int error;
 
@@ -179,7 +179,7 @@ static uint32_t rank_in(const struct chrome_names *names, const char *ranks)
 	return 0;
 }
 
-/* What the kernel has itself goes before what the slice around its call has. */
+/* The arguments of the kernel go before those of the slice around its call. */
 static int find_operation(struct chrome *chrome, const struct command *command,
 			  struct chrome_operation *operation, bool *ret_is)
 {

@@ -7,8 +7,8 @@
  * Gives:    the rows with their sequence
  * Owns:     a sorter
  * Fails:    -ENOMEM, -errno of a temporary file or a write
- * Why counted: all ranks of a communicator issue their operations in one order, so the nth operation
- *           of each rank is the same one. PyTorch writes the number since 2.4 only.
+ * Why counted: all ranks of a communicator issue their operations in one order, so the nth
+ * operation of each rank is the same one. PyTorch writes the number since 2.4 only.
  */
 #include "import/chrome/sequences.h"
 
@@ -73,9 +73,9 @@ int chrome_sequences_write(struct chrome_sequences *sequences, struct import_tar
 
 		if (row.process != last.process ||
 		    row.communicator_string != last.communicator_string)
-			last = (struct event_collective){
-				.process = row.process,
-				.communicator_string = row.communicator_string};
+			last = (struct event_collective){.process = row.process,
+							 .communicator_string =
+								 row.communicator_string};
 		if (!row.sequence) {
 			row.sequence = ++last.sequence;
 			row.flags |= COLLECTIVE_COUNTED;

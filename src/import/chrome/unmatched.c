@@ -20,7 +20,7 @@
 #include "base/array.h"
 #include "base/order/record_sort.h"
 
-enum { MAX_PROCESSES = 256 }; /* whose first queue is kept */
+enum { MAX_PROCESSES = 256 }; /* max number of processes with a first queue */
 
 struct mark {
 	uint64_t enter;
