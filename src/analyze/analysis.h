@@ -231,8 +231,17 @@ struct analysis_copy {
 	uint64_t moved_bytes, moved_ns; /* timed commands with a known size only */
 };
 
+enum analysis_call_class {
+	ANALYSIS_CALL_RUNTIME, /* also of the operating system */
+	ANALYSIS_CALL_OPERATOR,
+	ANALYSIS_CALL_FUNCTION,
+	ANALYSIS_CALL_CLASSES
+};
+enum analysis_call_class analysis_call_class_of(uint32_t type); /* enum event_api_type */
+
 struct analysis_call {
 	const char *name;
+	enum analysis_call_class class;
 	uint64_t count, failed, total_ns;
 	uint64_t longest_ns;    /* the longest call */
 	uint32_t longest_stack; /* its stack; 0: not known */
@@ -572,7 +581,7 @@ struct analysis_full {
 
 /* The program's API calls and its ranges. */
 struct analysis_program {
-	struct analysis_call *calls; /* largest total first */
+	struct analysis_call *calls; /* by class, then largest total first */
 	size_t calls_count;
 	struct analysis_section sections[ANALYSIS_SECTIONS_MAX]; /* in the order of the trace */
 	size_t sections_count;

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "import/chrome/commands.h"
 #include "import/chrome/private.h"
 #include "import/target.h"
@@ -105,6 +106,52 @@ static void describe_command(struct command *command)
 	if (event->categories & CATEGORY_REJECTED)
 		command->row.status =
 			arguments->status.value < 0 ? (int32_t)arguments->status.value : -1;
+}
+
+static uint32_t memory_of(const char *text, size_t length)
+{
+	static const struct {
+		const char *name;
+		enum event_memory memory;
+	} rows[] = {{"Pageable", MEMORY_PAGEABLE},     {"Pinned", MEMORY_PINNED},
+		    {"Device", MEMORY_DEVICE},         {"Managed", MEMORY_MANAGED},
+		    {"Array", MEMORY_ARRAY},           {"Device Static", MEMORY_DEVICE_STATIC},
+		    {"Managed Static", MEMORY_MANAGED}};
+
+	for (size_t i = 0; i < ARRAY_COUNT(rows); i++)
+		if (strlen(rows[i].name) == length && strncmp(rows[i].name, text, length) == 0)
+			return rows[i].memory;
+	return MEMORY_UNKNOWN;
+}
+
+/* "Memcpy HtoD (Pageable -> Device)", "Memset (Device)" */
+static void take_memories(const char *name, struct event_execution *row)
+{
+	const char *begin = strchr(name, '('), *end = begin ? strchr(begin, ')') : NULL;
+	const char *arrow = end ? strstr(begin, " -> ") : NULL;
+
+	if (!end)
+		return;
+	if (arrow && arrow < end) {
+		row->source_memory = memory_of(begin + 1, (size_t)(arrow - begin - 1));
+		begin = arrow + 3;
+	}
+	row->destination_memory = memory_of(begin + 1, (size_t)(end - begin - 1));
+}
+
+/* PyTorch's arguments of a command. */
+static void take_details(const struct chrome_event *event, struct event_execution *row)
+{
+	const struct chrome_arguments *arguments = &event->arguments;
+
+	if (event->categories & (CATEGORY_COPY | CATEGORY_FILL))
+		take_memories(string_builder_text(&event->name), row);
+	if (arguments->graph.value > 0)
+		row->graph = (uint64_t)arguments->graph.value;
+	if (arguments->graph_node.value > 0)
+		row->graph_node = (uint64_t)arguments->graph_node.value;
+	if (arguments->shared_bytes.value > 0)
+		row->local_bytes = (uint64_t)arguments->shared_bytes.value;
 }
 
 static int write_launch(struct chrome *chrome, struct command *command)
@@ -231,6 +278,7 @@ int chrome_on_command(struct chrome *chrome, const struct chrome_event *event)
 	command.row.ended = command.row.seen = command.row.started + (uint64_t)event->dur_ns.value;
 	chrome_commands_take_times(event, &command.row);
 	describe_command(&command);
+	take_details(event, &command.row);
 	if (!error)
 		error = find_process(chrome, &command);
 	if (!error)
