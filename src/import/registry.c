@@ -18,7 +18,6 @@ const struct importer *const importers[] = {
 	&import_chrome,
 	&import_nsys,
 	&import_perfetto,
-	&import_nsys,
 	&import_rocm_trace_lite,
 	&import_iaprof,
 	&import_rocprof_code,
