@@ -21,7 +21,7 @@
 #include "base/format.h"
 #include "import/chrome/private.h"
 #include "import/formats.h"
-#include "import/probe.h"
+#include "import/common/probe.h"
 #include "import/source.h"
 #include "import/target.h"
 
