@@ -4,8 +4,7 @@
  *
  * Runs in:  our own process
  * Gets:     JSON: "header" with the names of the columns, "code" with a row for each instruction
- * Gives:    instruction samples: of PC sampling with their stall reasons, of thread traces with
- *           their cycles
+ * Gives:    instruction samples: stall reasons from PC sampling, cycles from thread traces
  * Owns:     the columns and the row that is read
  * Fails:    -EBADMSG with the position, the expected and the found value
  * Why the header may come after the rows: the program that writes the file sorts the keys. The file

@@ -40,8 +40,9 @@ static struct perfetto_key own_key(struct perfetto_import *import,
 		return (struct perfetto_key){event->flow, 0, true};
 	if (!correlation->is_known || event->arguments[ARGUMENT_NO_EXECUTION].is_known)
 		return (struct perfetto_key){.is_known = false};
-	pid = event->categories & PERFETTO_COMMAND ? perfetto_tracks_queue_pid(&import->tracks, track)
-						   : perfetto_tracks_pid(&import->tracks, track);
+	pid = event->categories & PERFETTO_COMMAND
+		      ? perfetto_tracks_queue_pid(&import->tracks, track)
+		      : perfetto_tracks_pid(&import->tracks, track);
 	return (struct perfetto_key){(uint64_t)correlation->number, (uint64_t)pid + 1, true};
 }
 

@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 #include "base/array.h"
 #include "base/bytes.h"
@@ -94,6 +95,36 @@ uint64_t wire_number(struct wire message, uint64_t number, uint64_t otherwise)
 		if (field.number == number && field.type != WIRE_BYTES)
 			otherwise = field.value;
 	return otherwise;
+}
+
+int wire_inflate(struct wire deflated, uint8_t **ret_bytes, struct wire *ret_message)
+{
+	z_stream stream = {.next_in = (Bytef *)deflated.at,
+			   .avail_in = (uInt)(deflated.end - deflated.at)};
+	size_t capacity = 0, used = 0;
+	uint8_t *bytes = NULL;
+	int status = Z_OK;
+
+	if (inflateInit(&stream) != Z_OK)
+		return -ENOMEM;
+	while (status == Z_OK && used < WIRE_PACKET_BYTES_MAX) {
+		if (array_grow(bytes, capacity, used + READ_BYTES)) {
+			status = Z_MEM_ERROR;
+			break;
+		}
+		stream.next_out = bytes + used;
+		stream.avail_out = (uInt)(capacity - used);
+		status = inflate(&stream, Z_NO_FLUSH);
+		used = capacity - stream.avail_out;
+	}
+	inflateEnd(&stream);
+	if (status != Z_STREAM_END) {
+		free(bytes);
+		return status == Z_MEM_ERROR ? -ENOMEM : -EBADMSG;
+	}
+	*ret_bytes = bytes;
+	*ret_message = (struct wire){.at = bytes, .end = bytes + used};
+	return 0;
 }
 
 /* ---- packets ---- */

@@ -42,6 +42,10 @@ static inline struct wire wire_inside(const struct wire_field *field)
 /* The value of a field with a number; `otherwise` if it is absent. The last one counts. */
 uint64_t wire_number(struct wire message, uint64_t number, uint64_t otherwise);
 
+/* Decompresses a field of deflated bytes into *ret_bytes, which the caller frees. Errors: -EBADMSG
+ * for damaged bytes and for more than WIRE_PACKET_BYTES_MAX, without a text; -ENOMEM. */
+int wire_inflate(struct wire deflated, uint8_t **ret_bytes, struct wire *ret_message);
+
 /* ---- packets ---- */
 
 #define WIRE_PACKET_BYTES_MAX ((size_t)16 << 20)
