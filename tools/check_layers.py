@@ -53,7 +53,6 @@ STRANGERS = {
 SHARED_FOLDERS = {
     "collect": {"counter", "enter", "guest", "kernel", "stack", "start"},
     "export": {"common"},
-    "import": {"common"},
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')

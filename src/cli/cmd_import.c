@@ -7,11 +7,12 @@
  * Gives:    a trace, which every other command of duet accepts
  * Owns:     nothing
  * Fails:    an unknown format is a usage error that lists the formats. A file that is invalid or
- * that no importer recognizes is status 1; the message contains the place, the expected and the
- * found text, and no trace is written Why left-out rows are reported on stderr: the user must learn
- * that the trace does not contain the whole file Why the data that the format lacks are listed: the
- * report of an imported trace has gaps that duet's own recordings do not have, and readers must not
- * take the gaps for results
+ *           that no importer recognizes is status 1; the message contains the place, the expected
+ *           and the found text, and no trace is written
+ * Why left-out rows are reported on stderr: the user must learn that the trace does not contain the
+ *           whole file
+ * Why the data that the format lacks are listed: the report of an imported trace has gaps that
+ *           duet's own recordings do not have, and readers must not take the gaps for results
  */
 #include "cli/command.h"
 
@@ -33,9 +34,7 @@ struct import_values {
 
 static const struct option_row import_options[] = {
 	{"format", 'f', OPTION_TEXT, "NAME",
-	 "input format: auto, perf-script, chrome, perfetto, rocm-trace-lite, iaprof, "
-	 "rocprof-code, "
-	 "folded (default auto: by content)",
+	 "input format: one of the list below (default auto: by content)",
 	 offsetof(struct import_values, format)},
 	{"output", 'o', OPTION_OUTPUT, "FILE", "trace file to write (default " SELECTION_FILE ")",
 	 offsetof(struct import_values, output)},
@@ -110,6 +109,24 @@ static int run_import(const struct cli_command *command, int argc, char **argv)
 	return import_all(command, importer, argv + first, (size_t)(argc - first), values.output);
 }
 
+/* Printed after the options in --help, in 80 columns. */
+static void print_formats(void)
+{
+	size_t used = 80;
+
+	printf("\nformats:");
+	for (size_t i = 0; importers[i]; i++) {
+		const size_t length = strlen(importers[i]->name) + 2;
+
+		if (used + length > 79) {
+			printf("\n ");
+			used = 1;
+		}
+		used += (size_t)printf(" %s%s", importers[i]->name, importers[i + 1] ? "," : "");
+	}
+	printf("\n");
+}
+
 const struct cli_command command_import = {
 	.name = "import",
 	.arguments = "[--format NAME] [-o FILE] FILE...",
@@ -118,4 +135,5 @@ const struct cli_command command_import = {
 	.reads_trace = true,
 	.run = run_import,
 	.options = import_options,
+	.print_more_help = print_formats,
 };

@@ -20,7 +20,7 @@
 #include "import/faults.h"
 #include "import/formats.h"
 #include "import/frame.h"
-#include "import/common/probe.h"
+#include "import/probe.h"
 #include "import/source.h"
 #include "import/target.h"
 

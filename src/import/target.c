@@ -25,8 +25,8 @@
 #include "base/hash.h"
 #include "base/string.h"
 #include "import/importer.h"
-#include "import/common/notes.h"
-#include "import/common/shift.h"
+#include "import/notes.h"
+#include "import/shift.h"
 
 /* The writer is flushed after this number of rows, so that it can end a segment. */
 #define FLUSH_ROWS 65536

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/common/known.h - files of other programs that duet does not import, and how to convert
- * them
+ * import/known.h - files of other programs that duet does not import, and how to convert them
  */
 #pragma once
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/common/known.c - files of other programs that duet does not import, and how to convert
- * them
+ * import/known.c - files of other programs that duet does not import, and how to convert them
  *
  * Runs in:  our own process
  * Gets:     the first bytes of a file, its name
@@ -11,13 +10,13 @@
  * Why names, too: the formats of NVIDIA's reports are not published, so only the name of such a
  *           file is certain
  */
-#include "import/common/known.h"
+#include "import/known.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/array.h"
-#include "import/common/probe.h"
+#include "import/probe.h"
 
 struct known_file {
 	const char *suffix; /* end of the file's name; NULL: any */

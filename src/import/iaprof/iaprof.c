@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/iaprof.c - import profiles of Intel's iaprof: samples of device instructions, by stall
- * reason, with the stacks that launched them
+ * import/iaprof/iaprof.c - import profiles of Intel's iaprof: samples of device instructions, by
+ * stall reason, with the stacks that launched them
  *
  * Runs in:  our own process
  * Gets:     lines in any of the four forms of the format (docs/design/iaprof.md)
@@ -23,9 +23,9 @@
 #include "base/hash.h"
 #include "import/faults.h"
 #include "import/formats.h"
-#include "import/iaprof_line.h"
-#include "import/iaprof_private.h"
-#include "import/common/probe.h"
+#include "import/iaprof/line.h"
+#include "import/iaprof/private.h"
+#include "import/probe.h"
 #include "import/source.h"
 #include "import/target.h"
 
