@@ -318,6 +318,7 @@ with t.case("invalid files"):
     refused(b"\x08\x01", "byte 0: expected a packet of a Perfetto trace")
     refused(b"\xff" * 40, "byte 0: expected a packet")
     refused(trace(PROCESS, THREAD), "expected packets with track events, samples or switches, found none")
+    refused(trace({60: 5, 12: 1, 6: 2, 8: 1, 11: 3, 66: 4, 59: 1, 10: 1}), "found none")  # numbers in place of messages
     refused(trace({8: 1, 11: b"x"}) + b"\x0b\x01", "expected a packet")
     good = trace(PROCESS, THREAD, event(1, BEGIN, 11, "f"), event(2, END, 11))
     for size in range(len(good)):

@@ -146,7 +146,9 @@ static int fill(struct wire_packets *packets, size_t wanted)
 
 	if (packets->size - packets->used >= wanted)
 		return 0;
-	memmove(packets->buffer, packets->buffer + packets->used, packets->size - packets->used);
+	if (packets->used)
+		memmove(packets->buffer, packets->buffer + packets->used,
+			packets->size - packets->used);
 	packets->size -= packets->used;
 	packets->used = 0;
 	if (array_grow(packets->buffer, packets->capacity, wanted + READ_BYTES))
