@@ -20,7 +20,7 @@
 #include "base/error.h"
 #include "import/formats.h"
 #include "import/perfetto/import.h"
-#include "import/probe.h"
+#include "import/common/probe.h"
 #include "import/source.h"
 #include "import/target.h"
 #include "perfetto_trace.numbers.h"
