@@ -30,7 +30,7 @@
 #include "base/format.h"
 #include "import/faults.h"
 #include "import/formats.h"
-#include "import/probe.h"
+#include "import/common/probe.h"
 #include "import/source.h"
 #include "import/target.h"
 
