@@ -28,6 +28,7 @@
 #include "base/error.h"
 #include "base/file/sqlite_library.h"
 #include "base/format.h"
+#include "event/absent_call.h"
 #include "import/faults.h"
 #include "import/formats.h"
 #include "import/source.h"
@@ -464,7 +465,7 @@ static int read_rocm(struct import_source *source, struct import_target *target)
 	int error = open_database(&rocm, import_source_path(source));
 
 	if (!error)
-		error = import_target_text(target, "(not in the file)", &rocm.absent);
+		error = import_target_text(target, ABSENT_CALL, &rocm.absent);
 	if (!error)
 		error = read_tables(&rocm);
 	if (!error)

@@ -192,7 +192,9 @@ int import_target_queue(struct import_target *target, uint32_t process, uint32_t
 	if (error || !is_new)
 		return error;
 	row.id = *ret_queue;
-	return trace_writer_entity(target->writer, EVENT_QUEUE, &row);
+	if (strncmp(key, "stream ", 7) == 0)
+		error = import_target_text(target, key, &row.name_string);
+	return error ? error : trace_writer_entity(target->writer, EVENT_QUEUE, &row);
 }
 
 static int describe_code(struct import_target *target, struct event_code *row, const char *name)

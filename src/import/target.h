@@ -50,6 +50,7 @@ int import_target_thread(struct import_target *target, uint32_t process, uint32_
 			 const char *name, uint32_t *ret_thread);
 int import_target_device(struct import_target *target, const char *key, const char *name,
 			 enum event_device_type type, uint32_t *ret_device);
+/* key: the queue's name if it is "stream N". */
 int import_target_queue(struct import_target *target, uint32_t process, uint32_t device,
 			const char *key, uint32_t *ret_queue);
 /* A kernel of a program file; file "": unknown. */

@@ -23,6 +23,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/format.h"
+#include "event/absent_call.h"
 #include "import/chrome/captures.h"
 #include "import/chrome/commands.h"
 #include "import/chrome/file.h"
@@ -187,6 +188,17 @@ static int find_joined(struct chrome *chrome, const struct chrome_event *event, 
 				event->arguments.correlation.value, ret_joined);
 }
 
+/* A further command of a call has all that is known of the call. */
+static void fill_further(const struct chrome_joined *joined, struct event_launch *launch)
+{
+	launch->enter = joined->enter;
+	launch->exit = joined->exit;
+	launch->thread = joined->thread;
+	launch->function_string = joined->function_string;
+	launch->stack = joined->stack;
+	launch->flags = LAUNCH_FURTHER;
+}
+
 /* The launch of a command: the first command uses the call; later ones get a synthetic launch at
  * the call's or the command's start. */
 static void fill_launch(struct chrome *chrome, struct chrome_joined *joined,
@@ -197,13 +209,10 @@ static void fill_launch(struct chrome *chrome, struct chrome_joined *joined,
 	if (joined && joined->held) {
 		chrome_join_take_call(&chrome->join, joined, launch);
 	} else {
-		if (joined && joined->has_call) {
-			launch->enter = joined->enter;
-			launch->thread = joined->thread;
-			launch->stack = joined->stack;
-		}
 		launch->exit = launch->enter;
-		chrome->made_up++;
+		chrome->made_up += !joined || !joined->has_call;
+		if (joined && joined->has_call)
+			fill_further(joined, launch);
 	}
 	launch->command = command->launch.command;
 	launch->bytes = command->launch.bytes;
@@ -272,7 +281,9 @@ static int describe_command(struct chrome *chrome, const struct chrome_event *ev
 	const char *queue = arguments->queue.length    ? string_builder_text(&arguments->queue)
 			    : arguments->stream.length ? string_builder_text(&arguments->stream)
 						       : string_builder_text(&event->tid);
+	const char *prefix = !arguments->queue.length && arguments->stream.length ? "stream " : "";
 	struct event_launch *launch = &command->launch;
+	struct string_builder key = {0};
 	int error = find_device(chrome, string_builder_text(&event->pid), &command->device);
 
 	launch->command = chrome_commands_type(chrome_class_of(event), name);
@@ -280,8 +291,12 @@ static int describe_command(struct chrome *chrome, const struct chrome_event *ev
 				? (uint64_t)arguments->bytes.value
 				: 0;
 	chrome_commands_take_sizes(arguments, launch);
+	string_builder_appendf(&key, "%s%s", prefix, queue);
 	if (!error)
-		error = add_text(chrome, queue, &command->queue_key);
+		error = key.error;
+	if (!error)
+		error = add_text(chrome, string_builder_text(&key), &command->queue_key);
+	string_builder_fini(&key);
 	if (!error && launch->command == COMMAND_KERNEL)
 		error = add_text(chrome, name, &command->kernel_name);
 	return error;
@@ -393,7 +408,7 @@ static int name_command(struct chrome *chrome, const struct chrome_event *event,
 
 static bool waits(const struct chrome_event *event)
 {
-	return chrome_has_category(event, "wait") ||
+	return chrome_has_category(event, "wait") || event->arguments.wait.is_known ||
 	       strstr(string_builder_text(&event->name), "Synchronize");
 }
 
@@ -413,12 +428,12 @@ static int on_call(struct chrome *chrome, const struct chrome_event *event, cons
 		   const struct event_launch *call)
 {
 	struct chrome_joined *joined = NULL;
-	bool is_launch = chrome_has_category(event, "launch");
+	bool is_launch = chrome_has_category(event, "launch") || event->arguments.command.length;
 	int error = chrome_captures_add(&chrome->captures, string_builder_text(&event->name), call);
 
 	if (error)
 		return error;
-	if (!event->arguments.correlation.is_known)
+	if (!event->arguments.correlation.value)
 		return write_alone(chrome, call, is_launch);
 	chrome_overheads_add_process(&chrome->overheads, row->process);
 	error = find_joined(chrome, event, string_builder_text(&event->pid), &joined);
@@ -714,7 +729,7 @@ static int read_chrome(struct import_source *source, struct import_target *targe
 	if (!error)
 		error = import_source_rewind(source);
 	if (!error)
-		error = import_target_text(target, "(not in the file)", &chrome.absent);
+		error = import_target_text(target, ABSENT_CALL, &chrome.absent);
 	if (!error)
 		error = chrome_file_read(source, &visitor, &chrome, &is_cut);
 	if (!error)

@@ -19,7 +19,7 @@ struct chrome_number {
 
 struct chrome_arguments {
 	struct string_builder name, labels, command, queue, stream, no_launch, no_execution, domain;
-	struct chrome_number correlation, pid, bytes, result, status, further;
+	struct chrome_number correlation, pid, bytes, result, status, further, wait;
 	struct chrome_number queued_to_submitted, submitted_to_started; /* ns */
 	uint64_t global[3], local[3]; /* 0: not known. A file gives either these */
 	uint64_t grid[3], block[3];   /* or the number of groups and of items in a group */

@@ -74,6 +74,8 @@ int chrome_join_hold_call(struct chrome_join *join, struct chrome_joined *joined
 	join->held[joined->held - 1].call = *call;
 	joined->has_call = true;
 	joined->enter = call->enter;
+	joined->exit = call->exit;
+	joined->function_string = call->function_string;
 	joined->thread = call->thread;
 	joined->stack = call->stack;
 	joined->process = process;
