@@ -303,15 +303,17 @@ static void put_bandwidth(const struct chrome_events *events, const struct comma
 				 (double)bytes / (double)(row->ended - row->started));
 }
 
-static void put_kernel(const struct chrome_events *events, const struct event_launch *launch)
+static void put_kernel(const struct chrome_events *events, const struct command *command)
 {
-	const struct event_code *code = model_entity(events->model, EVENT_CODE, launch->kernel);
+	const struct event_execution *row = command->execution;
+	const struct event_code *code =
+		model_entity(events->model, EVENT_CODE, command->launch->kernel);
 
 	if (code && code->registers)
 		json_pair_u64(events->json, "registers per thread", code->registers);
-	if (code && code->local_bytes && (code->group_most || code->registers))
-		json_pair_u64(events->json, "shared memory", code->local_bytes);
-	put_command(events, launch);
+	if (row->local_bytes)
+		json_pair_u64(events->json, "shared memory", row->local_bytes);
+	put_command(events, command->launch);
 }
 
 void chrome_events_execution(const struct chrome_events *events, const struct chrome_place *place,
@@ -328,7 +330,7 @@ void chrome_events_execution(const struct chrome_events *events, const struct ch
 	put_delays(events, command);
 	put_bandwidth(events, command);
 	if (command->launch)
-		put_kernel(events, command->launch);
+		put_kernel(events, command);
 	else
 		json_pair_text(events->json, "no_launch", "its launch is not in the trace");
 	if (row->status)

@@ -79,25 +79,56 @@ const char *chrome_torch_launch(const char *function)
 
 /* ---- commands ---- */
 
+static const char *memory_name(uint32_t memory)
+{
+	static const char *const names[MEMORY_COUNT] = {
+		[MEMORY_UNKNOWN] = "Unknown",      [MEMORY_PAGEABLE] = "Pageable",
+		[MEMORY_PINNED] = "Pinned",        [MEMORY_DEVICE] = "Device",
+		[MEMORY_MANAGED] = "Managed",      [MEMORY_ARRAY] = "Array",
+		[MEMORY_DEVICE_STATIC] = "Device Static",
+	};
+
+	return names[memory < MEMORY_COUNT ? memory : MEMORY_UNKNOWN];
+}
+
+static bool is_host(uint32_t memory)
+{
+	return memory == MEMORY_PAGEABLE || memory == MEMORY_PINNED;
+}
+
+static const char *copy_name(const struct event_execution *row, uint32_t type)
+{
+	if (type == COMMAND_WRITE)
+		return "Memcpy HtoD";
+	if (type == COMMAND_READ)
+		return "Memcpy DtoH";
+	if (is_host(row->source_memory) && is_host(row->destination_memory))
+		return "Memcpy HtoH";
+	if (row->source_device && row->destination_device &&
+	    row->source_device != row->destination_device)
+		return "Memcpy PtoP";
+	return "Memcpy DtoD";
+}
+
 const char *chrome_torch_command(const struct model *model, const struct command *command,
 				 char *buffer)
 {
+	const struct event_execution *row = command->execution;
 	uint32_t type = command->launch ? analysis_launch_command(model, command->launch)
 					: COMMAND_OTHER;
+	bool is_copy = type == COMMAND_WRITE || type == COMMAND_READ || type == COMMAND_COPY;
 
-	(void)buffer;
-	switch (type) {
-	case COMMAND_WRITE:
-		return "Memcpy HtoD";
-	case COMMAND_READ:
-		return "Memcpy DtoH";
-	case COMMAND_COPY:
-		return "Memcpy DtoD";
-	case COMMAND_FILL:
-		return "Memset";
-	default:
-		return command_name(model, command);
-	}
+	if (type == COMMAND_FILL && row->destination_memory)
+		snprintf(buffer, CHROME_TORCH_NAME, "Memset (%s)",
+			 memory_name(row->destination_memory));
+	else if (is_copy && (row->source_memory || row->destination_memory))
+		snprintf(buffer, CHROME_TORCH_NAME, "%s (%s -> %s)", copy_name(row, type),
+			 memory_name(row->source_memory), memory_name(row->destination_memory));
+	else if (is_copy)
+		return copy_name(row, type);
+	else
+		return type == COMMAND_FILL ? "Memset" : command_name(model, command);
+	return buffer;
 }
 
 /* ---- devices and streams ---- */

@@ -9,9 +9,6 @@
 #include <stdint.h>
 
 #include "event/event.h"
-#define API_TYPE_OPERATOR 4 /* TEMPORARY */
-#define API_TYPE_FUNCTION 5
-#define API_TYPE_OS 6
 
 struct command;
 struct json_writer;

@@ -241,6 +241,19 @@ static int find_thread(struct chrome *chrome, uint32_t process, struct event_lau
 				    &launch->thread);
 }
 
+/* A stream of the file has its number as its name, for exports. */
+static int find_queue(struct chrome *chrome, const struct chrome_command *command,
+		      uint32_t process, uint32_t *ret_queue)
+{
+	const char *key = string_table_text(&chrome->texts, command->queue_key, NULL);
+	struct event_queue row = {.process = process, .device = command->device};
+	int error = 0;
+
+	if (strncmp(key, "stream ", 7) == 0)
+		error = import_target_text(chrome->target, key, &row.name_string);
+	return error ? error : import_target_describe_queue(chrome->target, key, &row, ret_queue);
+}
+
 /* Writes a command and its launch; has_launch false: duet's own file marks a command without a
  * launch. To be called when no command of the same id waits. */
 static int write_command(struct chrome *chrome, struct chrome_joined *joined,
@@ -251,9 +264,7 @@ static int write_command(struct chrome *chrome, struct chrome_joined *joined,
 	int error = process_of(chrome, joined, command, &row.process);
 
 	if (!error)
-		error = import_target_queue(
-			chrome->target, row.process, command->device,
-			string_table_text(&chrome->texts, command->queue_key, NULL), &row.queue);
+		error = find_queue(chrome, command, row.process, &row.queue);
 	row.correlation = import_target_correlation(chrome->target);
 	if (!error && has_launch) {
 		fill_launch(chrome, joined, command, &launch);
