@@ -226,10 +226,8 @@ static int on_launch(void *context, const struct event_launch *row, uint64_t num
 		     uint64_t *ret_tag)
 {
 	struct chrome *chrome = context;
-	struct call call = {.begin = row->enter,
-			    .end = row->exit,
-			    .row.launch = *row,
-			    .kind = EVENT_LAUNCH};
+	struct call call = {
+		.begin = row->enter, .end = row->exit, .row.launch = *row, .kind = EVENT_LAUNCH};
 	const bool has_command =
 		chrome->has_flows && verdicts_of(&chrome->verdicts, row) == VERDICT_DRAWN;
 	int error;

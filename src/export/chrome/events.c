@@ -323,8 +323,7 @@ void chrome_events_execution(const struct chrome_events *events, const struct ch
 	char buffer[CHROME_TORCH_NAME];
 
 	begin_slice(events, place, category_of(events, command),
-		    chrome_torch_command(events->model, command, buffer), row->started,
-		    row->ended);
+		    chrome_torch_command(events->model, command, buffer), row->started, row->ended);
 	begin_arguments(events);
 	put_whose(events, command, place, link);
 	put_delays(events, command);

@@ -65,8 +65,7 @@ static struct chrome_thread_links *find_thread(struct chrome_links *links, uint3
 
 static void end_operators(struct chrome_thread_links *thread, uint64_t now)
 {
-	while (thread->operators_count &&
-	       thread->operators[thread->operators_count - 1].end <= now)
+	while (thread->operators_count && thread->operators[thread->operators_count - 1].end <= now)
 		thread->operators_count--;
 }
 

@@ -22,8 +22,8 @@ struct model;
 struct chrome_link {
 	uint64_t correlation;
 	uint64_t external; /* number of the innermost operator; outside of operators: correlation */
-	bool has_no_call;  /* the file has no slice of its launch: it is another command's call, or an
-			      importer added it */
+	bool has_no_call;  /* the file has no slice of its launch: it is another command's call, or
+			      an  importer added it */
 };
 
 /* The link of a launch whose command is to come. */
@@ -38,8 +38,8 @@ struct chrome_operator {
 
 /* Of one thread. */
 struct chrome_thread_links {
-	uint64_t call;  /* correlation of its latest call that launched */
-	bool is_shared; /* further commands of the call have its number */
+	uint64_t call;                     /* correlation of its latest call that launched */
+	bool is_shared;                    /* further commands of the call have its number */
 	struct chrome_operator *operators; /* open, the innermost last */
 	size_t operators_count, operators_capacity;
 };
@@ -49,7 +49,7 @@ struct chrome_links {
 	struct hash_map processes;   /* id -> index + 1, in the order of first use */
 	struct entity_index threads; /* the trace's */
 	struct chrome_thread_links *by_thread;
-	uint64_t operators; /* number of operators so far */
+	uint64_t operators;            /* number of operators so far */
 	struct chrome_held_link *held; /* by tag - 1 */
 	size_t held_count, held_capacity, free_held;
 };

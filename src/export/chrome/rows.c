@@ -31,7 +31,8 @@
 
 /* ---- numbers and names ---- */
 
-/* Assigns the number `wanted`, or one of our own if `wanted` is NO_NUMBER or taken. Errors: -ENOMEM.
+/* Assigns the number `wanted`, or one of our own if `wanted` is NO_NUMBER or taken. Errors:
+ * -ENOMEM.
  */
 static int assign_number(struct chrome_rows *rows, struct hash_map *taken, uint64_t wanted,
 			 uint64_t *ret_number)
@@ -90,7 +91,8 @@ static int describe_process(struct chrome_rows *rows, const struct event_process
 			    uint64_t *ret_pid)
 {
 	struct string_builder text = {0};
-	int error = assign_number(rows, &rows->pids, row && row->pid ? row->pid : NO_NUMBER, ret_pid);
+	int error =
+		assign_number(rows, &rows->pids, row && row->pid ? row->pid : NO_NUMBER, ret_pid);
 
 	string_builder_append(
 		&text, model_text(rows->model, row ? row->name_string : 0, "[unknown process]"));
@@ -195,7 +197,8 @@ static int find_thread(struct chrome_rows *rows, uint32_t id, struct chrome_row 
 	*ret_row = row;
 	if (row->is_described)
 		return 0;
-	return describe_row(rows, row, id, thread && thread->tid ? thread->tid : NO_NUMBER, name_thread,
+	return describe_row(rows, row, id, thread && thread->tid ? thread->tid : NO_NUMBER,
+			    name_thread,
 			    process_pid(rows, thread ? thread->process : 0, &row->pid));
 }
 
@@ -243,8 +246,8 @@ static int place_span(struct chrome_rows *rows, struct chrome_row *row, size_t l
 		string_builder_fini(&name);
 	}
 	if (!error)
-		*ret_place = (struct chrome_place){row->pid, row->tids[lane], row->device,
-						   row->stream};
+		*ret_place =
+			(struct chrome_place){row->pid, row->tids[lane], row->device, row->stream};
 	return error;
 }
 

@@ -82,9 +82,12 @@ const char *chrome_torch_launch(const char *function)
 static const char *memory_name(uint32_t memory)
 {
 	static const char *const names[MEMORY_COUNT] = {
-		[MEMORY_UNKNOWN] = "Unknown",      [MEMORY_PAGEABLE] = "Pageable",
-		[MEMORY_PINNED] = "Pinned",        [MEMORY_DEVICE] = "Device",
-		[MEMORY_MANAGED] = "Managed",      [MEMORY_ARRAY] = "Array",
+		[MEMORY_UNKNOWN] = "Unknown",
+		[MEMORY_PAGEABLE] = "Pageable",
+		[MEMORY_PINNED] = "Pinned",
+		[MEMORY_DEVICE] = "Device",
+		[MEMORY_MANAGED] = "Managed",
+		[MEMORY_ARRAY] = "Array",
 		[MEMORY_DEVICE_STATIC] = "Device Static",
 	};
 
@@ -114,8 +117,8 @@ const char *chrome_torch_command(const struct model *model, const struct command
 				 char *buffer)
 {
 	const struct event_execution *row = command->execution;
-	uint32_t type = command->launch ? analysis_launch_command(model, command->launch)
-					: COMMAND_OTHER;
+	uint32_t type =
+		command->launch ? analysis_launch_command(model, command->launch) : COMMAND_OTHER;
 	bool is_copy = type == COMMAND_WRITE || type == COMMAND_READ || type == COMMAND_COPY;
 
 	if (type == COMMAND_FILL && row->destination_memory)
@@ -153,8 +156,14 @@ uint64_t chrome_torch_device(const struct model *model, const struct event_devic
 
 	if (parse_number(model_text(model, device->key_string, ""), MAX_ORDINAL, &number))
 		return number;
-	for (size_t i = 0; i < count && rows[i].id != device->id; i++)
-		number += rows[i].type != DEVICE_CPU;
+	for (size_t i = 0; i < count; i++) {
+		bool is_cpu = rows[i].type == DEVICE_CPU;
+
+		if (device->type == DEVICE_CPU)
+			number += !is_cpu || rows[i].id < device->id;
+		else
+			number += !is_cpu && rows[i].id < device->id;
+	}
 	return number;
 }
 
@@ -225,8 +234,7 @@ void chrome_torch_document(struct json_writer *json, const struct model *model)
 	json_key(json, "deviceProperties");
 	json_array_begin(json);
 	for (size_t i = 0; i < count; i++)
-		if (rows[i].type != DEVICE_CPU)
-			put_device(json, model, &rows[i]);
+		put_device(json, model, &rows[i]);
 	json_array_end(json);
 	if (process)
 		put_rank(json, process);

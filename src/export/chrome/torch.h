@@ -25,7 +25,7 @@ const char *chrome_torch_command(const struct model *model, const struct command
 				 char *buffer);
 
 /* The number of a device: its ordinal in the program, otherwise its index among the trace's
- * devices. */
+ * devices, CPU devices last. */
 uint64_t chrome_torch_device(const struct model *model, const struct event_device *device);
 
 /* The number of a stream: that of its runtime, otherwise the queue's id. */

@@ -242,8 +242,8 @@ static int find_thread(struct chrome *chrome, uint32_t process, struct event_lau
 }
 
 /* A stream of the file has its number as its name, for exports. */
-static int find_queue(struct chrome *chrome, const struct chrome_command *command,
-		      uint32_t process, uint32_t *ret_queue)
+static int find_queue(struct chrome *chrome, const struct chrome_command *command, uint32_t process,
+		      uint32_t *ret_queue)
 {
 	const char *key = string_table_text(&chrome->texts, command->queue_key, NULL);
 	struct event_queue row = {.process = process, .device = command->device};

@@ -23,7 +23,7 @@ struct chrome_command {
 /* The events of one correlation id. After a call has found its command, its time, thread, process
  * and stack are kept, because a graph has more commands with the same id. */
 struct chrome_joined {
-	uint64_t enter, exit; /* of the call */
+	uint64_t enter, exit;                             /* of the call */
 	uint32_t thread, function_string, stack, process; /* the call's */
 	uint32_t held;            /* place + 1 of the waiting call or command; 0: none waits */
 	bool has_call, is_launch; /* is_launch: even if no command comes */
