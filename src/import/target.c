@@ -107,10 +107,16 @@ void import_target_fault(struct import_target *target, const char *format, ...)
 	va_end(arguments);
 }
 
+int import_target_bytes(struct import_target *target, const char *text, size_t length,
+			uint32_t *ret_string)
+{
+	*ret_string = trace_writer_string(target->writer, text, length);
+	return *ret_string || !length ? 0 : -ENOMEM;
+}
+
 int import_target_text(struct import_target *target, const char *text, uint32_t *ret_string)
 {
-	*ret_string = trace_writer_string(target->writer, text, strlen(text));
-	return *ret_string || !*text ? 0 : -ENOMEM;
+	return import_target_bytes(target, text, strlen(text), ret_string);
 }
 
 /* ---- entities ---- */

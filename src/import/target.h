@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "event/event.h"
@@ -41,6 +42,10 @@ __attribute__((format(printf, 2, 3))) void import_target_fault(struct import_tar
 
 /* Id of a text; 0 for "". Errors: -ENOMEM. */
 int import_target_text(struct import_target *target, const char *text, uint32_t *ret_string);
+
+/* The same for bytes that no NUL ends. */
+int import_target_bytes(struct import_target *target, const char *text, size_t length,
+			uint32_t *ret_string);
 
 /* Ids of entities, new or known. name "": unknown. Errors: -ENOMEM, -errno of a write with a
  * text. */
