@@ -19,6 +19,7 @@
 
 #include "base/error.h"
 #include "base/format.h"
+#include "event/absent_call.h"
 #include "import/chrome/private.h"
 #include "import/formats.h"
 #include "import/source.h"

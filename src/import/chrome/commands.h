@@ -27,3 +27,6 @@ void chrome_commands_take_times(const struct chrome_event *event, struct event_e
 /* Sets the work sizes of a launch. */
 void chrome_commands_take_sizes(const struct chrome_arguments *arguments,
 				struct event_launch *launch);
+
+/* Takes the kinds of memory from a name of PyTorch: "Memcpy HtoD (Pageable -> Device)". */
+void chrome_commands_take_memories(const char *name, struct event_execution *row);

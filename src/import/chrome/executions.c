@@ -105,6 +105,8 @@ static void describe_command(struct command *command)
 	command->launch.command = chrome_commands_type(event);
 	command->launch.bytes = arguments->bytes.value > 0 ? (uint64_t)arguments->bytes.value : 0;
 	chrome_commands_take_sizes(arguments, &command->launch);
+	if (command->launch.command != COMMAND_KERNEL)
+		chrome_commands_take_memories(string_builder_text(&event->name), &command->row);
 	if (event->categories & CATEGORY_REJECTED)
 		command->row.status =
 			arguments->status.value < 0 ? (int32_t)arguments->status.value : -1;
