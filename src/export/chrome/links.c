@@ -27,19 +27,20 @@
 
 int chrome_links_init(struct chrome_links *links, const struct model *model)
 {
+	int error;
+
 	*links = (struct chrome_links){.model = model};
-	entity_index_init(&links->threads, model->reader, EVENT_THREAD);
-	links->by_thread = calloc(links->threads.count + 1, sizeof(*links->by_thread));
-	return links->by_thread ? 0 : -ENOMEM;
+	error = thread_nesting_init(&links->nesting, model);
+	links->calls = calloc(links->nesting.threads.count + 1, sizeof(*links->calls));
+	return error || links->calls ? error : -ENOMEM;
 }
 
 void chrome_links_fini(struct chrome_links *links)
 {
 	if (!links)
 		return;
-	for (size_t i = 0; links->by_thread && i <= links->threads.count; i++)
-		free(links->by_thread[i].operators);
-	free(links->by_thread);
+	thread_nesting_fini(&links->nesting);
+	free(links->calls);
 	free(links->held);
 	hash_map_fini(&links->processes);
 }
@@ -58,17 +59,6 @@ int chrome_links_correlation(struct chrome_links *links, uint32_t process, uint6
 	return error;
 }
 
-static struct chrome_thread_links *find_thread(struct chrome_links *links, uint32_t thread)
-{
-	return &links->by_thread[entity_index_find(&links->threads, thread)];
-}
-
-static void end_operators(struct chrome_thread_links *thread, uint64_t now)
-{
-	while (thread->operators_count && thread->operators[thread->operators_count - 1].end <= now)
-		thread->operators_count--;
-}
-
 static bool is_absent(const struct chrome_links *links, const struct event_launch *row)
 {
 	return strcmp(model_text(links->model, row->function_string, ""), ABSENT_CALL) == 0;
@@ -77,7 +67,8 @@ static bool is_absent(const struct chrome_links *links, const struct event_launc
 int chrome_links_launch(struct chrome_links *links, const struct event_launch *row,
 			bool has_command, struct chrome_link *ret_link)
 {
-	struct chrome_thread_links *thread = find_thread(links, row->thread);
+	struct chrome_call_link *call =
+		&links->calls[entity_index_find(&links->nesting.threads, row->thread)];
 	struct chrome_link link = {0};
 	int error = chrome_links_correlation(links, model_process_of(links->model, row->thread),
 					     row->correlation, &link.correlation);
@@ -85,17 +76,16 @@ int chrome_links_launch(struct chrome_links *links, const struct event_launch *r
 	if (is_absent(links, row)) {
 		link.has_no_call = has_command;
 	} else if (row->flags & LAUNCH_FURTHER) {
-		link.has_no_call = has_command && thread->is_shared;
+		link.has_no_call = has_command && call->is_shared;
 		if (link.has_no_call)
-			link.correlation = thread->call;
+			link.correlation = call->correlation;
 	} else {
-		thread->call = link.correlation;
-		thread->is_shared = has_command;
+		call->correlation = link.correlation;
+		call->is_shared = has_command;
 	}
-	end_operators(thread, row->enter);
-	link.external = thread->operators_count
-				? thread->operators[thread->operators_count - 1].number
-				: link.correlation;
+	link.external = thread_nesting_find(&links->nesting, row->thread, row->enter);
+	if (!link.external)
+		link.external = link.correlation;
 	*ret_link = link;
 	return error;
 }
@@ -141,13 +131,6 @@ int chrome_links_take(struct chrome_links *links, const struct command *command,
 int chrome_links_operator(struct chrome_links *links, const struct event_api *row,
 			  uint64_t *ret_number)
 {
-	struct chrome_thread_links *thread = find_thread(links, row->thread);
-
-	end_operators(thread, row->begin);
-	if (array_grow(thread->operators, thread->operators_capacity, thread->operators_count + 1))
-		return -ENOMEM;
 	*ret_number = OPERATOR_FIRST + links->operators++;
-	thread->operators[thread->operators_count++] =
-		(struct chrome_operator){row->end, *ret_number};
-	return 0;
+	return thread_nesting_add(&links->nesting, row->thread, row->begin, row->end, *ret_number);
 }

@@ -12,9 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/entity_index.h"
 #include "base/hash.h"
 #include "event/event.h"
+#include "export/common/thread_nesting.h"
 
 struct command;
 struct model;
@@ -32,25 +32,19 @@ struct chrome_held_link {
 	size_t next_free; /* index + 1 */
 };
 
-struct chrome_operator {
-	uint64_t end, number;
-};
-
-/* Of one thread. */
-struct chrome_thread_links {
-	uint64_t call;                     /* correlation of its latest call that launched */
-	bool is_shared;                    /* further commands of the call have its number */
-	struct chrome_operator *operators; /* open, the innermost last */
-	size_t operators_count, operators_capacity;
+/* The latest call of a thread that launched. */
+struct chrome_call_link {
+	uint64_t correlation;
+	bool is_shared; /* further commands of the call have its number */
 };
 
 struct chrome_links {
-	const struct model *model;   /* borrowed */
-	struct hash_map processes;   /* id -> index + 1, in the order of first use */
-	struct entity_index threads; /* the trace's */
-	struct chrome_thread_links *by_thread;
-	uint64_t operators;            /* number of operators so far */
-	struct chrome_held_link *held; /* by tag - 1 */
+	const struct model *model;      /* borrowed */
+	struct hash_map processes;      /* id -> index + 1, in the order of first use */
+	struct thread_nesting nesting;  /* of operators */
+	struct chrome_call_link *calls; /* by index of the thread */
+	uint64_t operators;             /* number of operators so far */
+	struct chrome_held_link *held;  /* by tag - 1 */
 	size_t held_count, held_capacity, free_held;
 };
 
