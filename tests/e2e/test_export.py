@@ -37,7 +37,7 @@ GOLDEN = os.path.join(ROOT, "tests", "golden", "export")
 CASES = sorted(os.path.splitext(os.path.basename(path))[0]
                for path in glob.glob(os.path.join(GOLDEN, "*.txt")))
 FORMATS = ["text", "json", "csv", "sqlite", "folded", "svg", "speedscope", "pprof", "otlp",
-           "otlp-metrics", "perf-script", "iaprof"]
+           "otlp-metrics", "perf-script", "iaprof", "rocpd"]
 VERSION = text(run([DUET, "--version"]).stdout).split()[-1]
 SHAPES = (("mixed", 20000), ("single", 5000), ("late", 5000), ("deep", 5000), ("empty", 0))
 
@@ -217,6 +217,33 @@ def check_json(path, truth, *options):
             ledger["launched"], "json: launches")
 
 
+ROCPD_COPIES = {"write": "MEMORY_COPY_HOST_TO_DEVICE", "read": "MEMORY_COPY_DEVICE_TO_HOST",
+                "copy": "MEMORY_COPY_DEVICE_TO_DEVICE", "fill": "MEMORY_FILL", "map": "MEMORY_MAP", "unmap": "MEMORY_UNMAP",
+                "migrate": "MEMORY_MIGRATE"}
+
+
+def check_rocpd(path, truth, *options):
+    database = export_readers.Rocpd(exported("rocpd", path, *options))
+    sums = collections.defaultdict(lambda: [0, 0])
+    for (_, name), row in truth.kernels.items():
+        sums[name][0] += row["timed"]
+        sums[name][1] += row["total_ns"]
+    t.equal({row[0]: [row[1], row[2]] for row in database.rows(
+        "SELECT name, count(*), sum(duration) FROM kernels "
+        "WHERE kernel_id <> 0 GROUP BY 1")},
+            {name: row for name, row in sums.items() if row[0]}, "rocpd: kernels")
+    t.equal({row[0]: [row[1], row[2]] for row in database.rows(
+        "SELECT name, count(*), sum(duration) FROM regions WHERE category NOT LIKE 'MARKER%' GROUP BY 1")},
+            {row["name"]: [row["count"], row["total_ns"]] for row in truth.report["api"]}, "rocpd: calls")
+    copies = collections.defaultdict(lambda: [0, 0])
+    for row in truth.report["copies"]:
+        copies[ROCPD_COPIES[row["direction"]]][0] += row["timed"]
+        copies[ROCPD_COPIES[row["direction"]]][1] += row["total_ns"]
+    found = {row[0]: [row[1], row[2]] for row in database.rows("SELECT name, count(*), sum(duration) FROM memory_copies GROUP BY 1")}
+    t.equal({name: row for name, row in found.items() if name in ROCPD_COPIES.values()},
+            {name: row for name, row in copies.items() if row[0]}, "rocpd: copies")
+
+
 def check_sqlite(path, truth, *options):
     database = export_readers.Sqlite(exported("sqlite", path, *options))
     t.equal({(row["device"], row["kernel"]): (row["count"], row["timed"], row["total_ns"] or 0,
@@ -287,7 +314,7 @@ def check_folded(path, truth, *options):
 
 CHECKS = {"pprof": check_pprof, "otlp": check_otlp, "speedscope": check_speedscope,
           "perf-script": check_perf_script, "csv": check_csv, "json": check_json,
-          "sqlite": check_sqlite, "otlp-metrics": check_metrics, "folded": check_folded}
+          "sqlite": check_sqlite, "rocpd": check_rocpd, "otlp-metrics": check_metrics, "folded": check_folded}
 
 for shape, events in SHAPES:
     with t.case(f"the report's numbers: {shape}"):
@@ -507,7 +534,7 @@ with t.case("a full disk, a closed pipe, a terminal"):
     t.wanted()
     path = t.generated(20000)
     for name in FORMATS:
-        if name == "sqlite":
+        if name in ("sqlite", "rocpd"):
             continue
         full = run([DUET, "export", path, "-f", name, "-o", "/dev/full"])
         t.equal(full.status, 1, f"{name}: status on a full disk")
