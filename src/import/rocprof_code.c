@@ -42,10 +42,14 @@ enum column {
 };
 
 static const char *const column_names[COLUMNS_COUNT] = {
-	[COLUMN_TEXT] = "ISA",           [COLUMN_SOURCE] = "Source",
-	[COLUMN_OBJECT] = "Codeobj",     [COLUMN_ADDRESS] = "Vaddr",
-	[COLUMN_LATENCY] = "Latency",    [COLUMN_STALL] = "Stall",
-	[COLUMN_ISSUED] = "PC_Issued",   [COLUMN_STALLED] = "PC_Stalled",
+	[COLUMN_TEXT] = "ISA",
+	[COLUMN_SOURCE] = "Source",
+	[COLUMN_OBJECT] = "Codeobj",
+	[COLUMN_ADDRESS] = "Vaddr",
+	[COLUMN_LATENCY] = "Latency",
+	[COLUMN_STALL] = "Stall",
+	[COLUMN_ISSUED] = "PC_Issued",
+	[COLUMN_STALLED] = "PC_Stalled",
 	[COLUMN_REASONS] = "Stall_Reasons",
 };
 
@@ -125,7 +129,8 @@ static int read_reasons(struct rocprof_code *code)
 {
 	int error = 0, token;
 
-	for (size_t i = 0; !error && (token = json_reader_next(code->reader)) != JSON_ARRAY_END; i++) {
+	for (size_t i = 0; !error && (token = json_reader_next(code->reader)) != JSON_ARRAY_END;
+	     i++) {
 		uint64_t count;
 
 		if (token < 0)
@@ -178,7 +183,8 @@ static int read_row(struct rocprof_code *code)
 	int error = 0, token;
 
 	clear_row(&code->row);
-	for (size_t i = 0; !error && (token = json_reader_next(code->reader)) != JSON_ARRAY_END; i++) {
+	for (size_t i = 0; !error && (token = json_reader_next(code->reader)) != JSON_ARRAY_END;
+	     i++) {
 		if (token < 0)
 			return token;
 		error = read_cell(code, i < code->columns_count ? code->columns[i] : COLUMN_OTHER,
@@ -240,9 +246,8 @@ static int write_reasons(struct rocprof_code *code)
 static int write_cycles(struct rocprof_code *code)
 {
 	const uint64_t all = code->row.numbers[COLUMN_LATENCY];
-	const uint64_t stalled = code->row.numbers[COLUMN_STALL] < all
-					 ? code->row.numbers[COLUMN_STALL]
-					 : all;
+	const uint64_t stalled =
+		code->row.numbers[COLUMN_STALL] < all ? code->row.numbers[COLUMN_STALL] : all;
 	int error = write_samples(code, all - stalled, "", code->cycles_string);
 
 	return error ? error : write_samples(code, stalled, "stall", code->cycles_string);
@@ -360,6 +365,7 @@ static int read_rocprof_code(struct import_source *source, struct import_target 
 
 const struct importer import_rocprof_code = {
 	.name = "rocprof-code",
-	.help = "code.json of rocprof-compute's viewer: PC samples and thread traces by instruction",
+	.help = "code.json of rocprof-compute's viewer: PC samples and thread traces by "
+		"instruction",
 	.read = read_rocprof_code,
 };

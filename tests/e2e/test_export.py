@@ -270,11 +270,21 @@ def check_sqlite(path, truth, *options):
             database.rows("SELECT (SELECT count(*) FROM calls) + (SELECT count(*) FROM launches WHERE NOT further)")[0][0],
             "sqlite: rocpd_api")
     t.equal(database.rows("SELECT coalesce(sum(TotalNs), 0) FROM top")[0][0],
-            database.rows("SELECT coalesce(sum(end - start), 0) FROM rocpd_op")[0][0], "sqlite: top")
+            database.rows("SELECT coalesce(sum(end - start), 0) FROM rocpd_op WHERE gpuId >= 0")[0][0], "sqlite: top")
     t.equal(database.rows("SELECT count(*) FROM rocpd_api_ops WHERE api_id NOT IN (SELECT id FROM rocpd_api) "
                           "OR op_id NOT IN (SELECT id FROM rocpd_op)")[0][0], 0, "sqlite: rocpd_api_ops")
     t.true(all(row["utilization_pct"] <= 100 and row["gpuId"] == row["id"] - 1 for row in
                database.rows("SELECT * FROM busy")), "sqlite: busy as rocm-trace-lite names it")
+    t.equal(list(database.database.execute("SELECT * FROM busy").description[place][0] for place in range(5)),
+            ["gpuId", "utilization_pct", "ops", "busy_ns", "wall_ns"], "sqlite: busy in rocm-trace-lite's order")
+    t.equal(database.rows("SELECT count(*) FROM rocpd_op AS o JOIN rocpd_string AS s ON s.id = o.opType_id WHERE gpuId < 0 "
+                          "AND s.string = 'UserMarker'")[0][0], database.rows("SELECT count(*) FROM ranges")[0][0],
+            "sqlite: markers")
+    t.equal(database.rows("SELECT count(*) FROM rocpd_op WHERE id IN (SELECT id FROM rocpd_op GROUP BY id HAVING count(*) > 1) "
+                          "OR description_id IS NULL OR opType_id IS NULL")[0][0], 0, "sqlite: rocpd_op's ids and names")
+    for row in database.rows("SELECT s.string, l.bytes FROM rocpd_op AS o JOIN rocpd_string AS s ON s.id = o.description_id "
+                             "JOIN launches AS l ON l.id = o.launch WHERE l.command IN ('write', 'read', 'copy') LIMIT 50"):
+        t.equal(row[0].split(":")[1], str(row[1] or 0), "sqlite: the bytes in a copy's name")
     t.equal(database.rows("SELECT sum(time_ns) FROM account")[0][0] or 0,
             sum(row["wall_ns"] for row in truth.report["devices"]), "sqlite: account")
     ledger = truth.report["ledger"]
@@ -347,6 +357,16 @@ def account_of(name):
     """A trace of tests/golden/account."""
     with open(os.path.join(ROOT, "tests", "golden", "account", f"{name}.txt"), encoding="utf-8") as file:
         return t.described("account.duet", file.read().split("\n---")[0])
+
+
+with t.case("sqlite: a kernel has the range in which it was launched, as rocm-trace-lite numbers it"):
+    t.wanted()
+    database = export_readers.Sqlite(exported("sqlite", described("hip_ranges")))
+    t.equal([tuple(row) for row in database.rows(
+        "SELECT k.string, m.string FROM rocpd_op AS o JOIN rocpd_string AS k ON k.id = o.description_id LEFT JOIN rocpd_op AS r "
+        "ON r.gpuId < 0 AND r.roctxId = o.roctxId LEFT JOIN rocpd_string AS m ON m.id = r.description_id WHERE o.gpuId >= 0 "
+        "ORDER BY o.start")], [("shapes::scale<float>", "forward"), ("fill", "forward"), ("fill", "forward"),
+                               ("CopyDeviceToHost:4096", "step")], "kernels and ranges")
 
 
 with t.case("sections of duet's guest are not exported as calls"):

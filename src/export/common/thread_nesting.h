@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * export/common/thread_nesting.h - the slice in which a thread is, while slices come in the order of
- * their start
+ * export/common/thread_nesting.h - the slice in which a thread is, while slices come in the order
+ * of their start
  */
 #pragma once
 

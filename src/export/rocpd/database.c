@@ -128,7 +128,8 @@ static int put_metadata(struct rocpd *rocpd)
  * gets one that no process of Linux has. */
 static uint64_t assign_id(struct hash_map *taken, uint64_t wanted, uint32_t id)
 {
-	uint64_t number = wanted && !hash_map_find(taken, wanted) ? wanted : (UINT64_C(1) << 32) + id;
+	uint64_t number =
+		wanted && !hash_map_find(taken, wanted) ? wanted : (UINT64_C(1) << 32) + id;
 
 	return hash_map_put(taken, number, 1) ? 0 : number;
 }
@@ -225,8 +226,8 @@ static int allocate(struct rocpd *rocpd)
 	return assign_ids(rocpd);
 }
 
-int rocpd_open(struct rocpd *rocpd, const struct model *model,
-	       const struct output_options *options, FILE *file)
+int rocpd_open(struct rocpd *rocpd, const struct model *model, const struct output_options *options,
+	       FILE *file)
 {
 	const struct frames_options names = filter_names(options);
 	int error;

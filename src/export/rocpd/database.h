@@ -54,16 +54,16 @@ struct rocpd {
 	uint64_t *process_ids, *thread_ids; /* in the tables, by index */
 	struct hash_map queues;             /* ids of hardware queues that have a row */
 	struct hash_map tracks;             /* (name, thread) -> id */
-	struct pair_map dispatches;         /* (process, correlation) -> event, if counters need it */
-	struct thread_nesting nesting;      /* open regions */
-	uint64_t *calls;                    /* the latest launching region of each thread */
+	struct pair_map dispatches;    /* (process, correlation) -> event, if counters need it */
+	struct thread_nesting nesting; /* open regions */
+	uint64_t *calls;               /* the latest launching region of each thread */
 	struct string_builder text, extdata; /* of a row of an info table; of the next event */
 	uint64_t events, regions, dispatched, copies, samples, values, rows;
 };
 
 /* Opens the file and makes its tables. Errors: those of the writer, -ENOMEM. */
-int rocpd_open(struct rocpd *rocpd, const struct model *model,
-	       const struct output_options *options, FILE *file);
+int rocpd_open(struct rocpd *rocpd, const struct model *model, const struct output_options *options,
+	       FILE *file);
 /* Writes the strings and makes the views. */
 int rocpd_finish(struct rocpd *rocpd);
 void rocpd_close(struct rocpd *rocpd); /* half-built-safe */

@@ -25,8 +25,8 @@ static int put_node(struct rocpd *rocpd, uint32_t id, const struct event_host *h
 		return error;
 	sqlite_writer_u64(writer, id);
 	sqlite_writer_u64(writer, id);
-	sqlite_writer_text(writer, host ? model_text(model, host->boot_id_string, "unknown")
-					: "unknown");
+	sqlite_writer_text(writer,
+			   host ? model_text(model, host->boot_id_string, "unknown") : "unknown");
 	sqlite_writer_text(writer, "Linux");
 	sqlite_writer_text(writer, host ? model_text(model, host->name_string, "") : "");
 	sqlite_writer_text(writer, host ? model_text(model, host->kernel_string, "") : "");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * export/rocpd/entities.h - the info tables of a rocpd export: machines, processes, threads, devices,
- * streams, counters, kernels
+ * export/rocpd/entities.h - the info tables of a rocpd export: machines, processes, threads,
+ * devices, streams, counters, kernels
  */
 #pragma once
 

@@ -22,9 +22,8 @@ static int on_launch(void *context, const struct event_launch *row, uint64_t num
 {
 	struct rocpd *rocpd = context;
 
-	return filter_has_thread(&rocpd->filter, row->thread)
-		       ? rocpd_launch(rocpd, row, ret_tag)
-		       : 0;
+	return filter_has_thread(&rocpd->filter, row->thread) ? rocpd_launch(rocpd, row, ret_tag)
+							      : 0;
 }
 
 static int on_command(void *context, const struct command *command)

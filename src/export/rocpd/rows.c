@@ -117,10 +117,14 @@ static const char *category_of(const char *function, uint32_t type)
 {
 	static const struct {
 		const char *prefix, *category;
-	} rows[] = {{"hip", "HIP_RUNTIME_API_EXT"}, {"__hip", "HIP_COMPILER_API_EXT"},
-		    {"hsa_amd_", "HSA_AMD_EXT_API"}, {"hsa_", "HSA_CORE_API"},
-		    {"nccl", "RCCL_API"},            {"cuda", "CUDA_RUNTIME_API"},
-		    {"cu", "CUDA_DRIVER_API"},       {"cl", "OPENCL_API"},
+	} rows[] = {{"hip", "HIP_RUNTIME_API_EXT"},
+		    {"__hip", "HIP_COMPILER_API_EXT"},
+		    {"hsa_amd_", "HSA_AMD_EXT_API"},
+		    {"hsa_", "HSA_CORE_API"},
+		    {"nccl", "RCCL_API"},
+		    {"cuda", "CUDA_RUNTIME_API"},
+		    {"cu", "CUDA_DRIVER_API"},
+		    {"cl", "OPENCL_API"},
 		    {"ze", "LEVEL_ZERO_API"}};
 
 	if (type == API_TYPE_OPERATOR)
@@ -235,8 +239,7 @@ static void put_sizes(struct rocpd *rocpd, const struct event_launch *launch,
 		      const uint64_t sizes[3])
 {
 	for (uint32_t i = 0; i < 3; i++)
-		sqlite_writer_u64(&rocpd->writer,
-				  launch && i < launch->dimensions ? sizes[i] : 1);
+		sqlite_writer_u64(&rocpd->writer, launch && i < launch->dimensions ? sizes[i] : 1);
 }
 
 static void put_needs(struct rocpd *rocpd, const struct event_execution *row,
@@ -244,8 +247,8 @@ static void put_needs(struct rocpd *rocpd, const struct event_execution *row,
 {
 	sqlite_writer_u64(&rocpd->writer, code ? code->private_bytes : 0);
 	sqlite_writer_u64(&rocpd->writer, row->local_bytes ? row->local_bytes
-					  : code             ? code->local_bytes
-							     : 0);
+					  : code           ? code->local_bytes
+							   : 0);
 }
 
 /* Keeps the event of a dispatch for its counters. */
@@ -355,8 +358,7 @@ int rocpd_command(struct rocpd *rocpd, const struct command *command)
 				      ? analysis_launch_command(rocpd->model, command->launch)
 				      : COMMAND_KERNEL;
 
-	if (!command_is_in_account(command) ||
-	    !(type == COMMAND_KERNEL || copy_name(type)))
+	if (!command_is_in_account(command) || !(type == COMMAND_KERNEL || copy_name(type)))
 		return 0;
 	rocpd->rows++;
 	return type == COMMAND_KERNEL ? put_dispatch(rocpd, command)

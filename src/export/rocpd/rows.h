@@ -11,8 +11,8 @@
 struct command;
 struct rocpd;
 
-/* An event that regions, dispatches, copies and samples refer to. extdata: JSON of rocpd->extdata, "{}"
- * if that is empty. Errors of all: those of the writer, -ENOMEM. */
+/* An event that regions, dispatches, copies and samples refer to. extdata: JSON of rocpd->extdata,
+ * "{}" if that is empty. Errors of all: those of the writer, -ENOMEM. */
 struct rocpd_event {
 	const char *category;
 	uint64_t stack, parent_stack; /* regions with these numbers caused it, and are around it */

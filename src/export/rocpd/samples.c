@@ -99,11 +99,12 @@ static int put_reading(struct rocpd *rocpd, const struct event_series *series,
 	int error;
 
 	row_name_series(rocpd->model, series, &name);
-	error = name.error ? name.error
-			   : find_track(rocpd, string_builder_text(&name), series->process, 0,
-					&track);
+	error = name.error
+			? name.error
+			: find_track(rocpd, string_builder_text(&name), series->process, 0, &track);
 	string_builder_fini(&name);
-	string_builder_appendf(&rocpd->extdata, "{\"begin\": %llu}", (unsigned long long)row->begin);
+	string_builder_appendf(&rocpd->extdata, "{\"begin\": %llu}",
+			       (unsigned long long)row->begin);
 	if (!error)
 		error = rocpd_event(rocpd, &sample, &event);
 	if (!error)

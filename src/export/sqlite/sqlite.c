@@ -22,11 +22,11 @@
 #include "analyze/output_options.h"
 #include "analyze/sample/code_sites.h"
 #include "base/array.h"
-#include "base/error.h"
 #include "base/string.h"
 #include "export/common/fields.h"
 #include "export/common/sqlite_writer.h"
 #include "export/common/stack_set.h"
+#include "export/common/thread_nesting.h"
 #include "export/formats.h"
 #include "export/sqlite/tables.h"
 #include "export/sqlite/views.h"
@@ -55,7 +55,7 @@ static const struct {
 } tables[TABLE_COUNT] = {
 	[TABLE_META] = {"meta", 2},
 	[TABLE_CLOCKS] = {"clocks", 7},
-	[TABLE_EXECUTIONS] = {"executions", 14},
+	[TABLE_EXECUTIONS] = {"executions", 15},
 	[TABLE_IN_FLIGHT] = {"in_flight", 1},
 	[TABLE_NOT_EXECUTED] = {"not_executed", 1},
 	[TABLE_STACKS] = {"stacks", 3},
@@ -75,6 +75,8 @@ struct database {
 	struct sqlite_writer writer;
 	sqlite3_stmt *inserts[TABLE_COUNT];   /* prepared at first use */
 	uint64_t executions, kind_rows, rows; /* kind_rows: in the current table */
+	struct thread_nesting ranges;         /* open ranges, by the number of their row */
+	uint64_t ranges_count;
 };
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -292,7 +294,23 @@ static int on_launch(void *context, const struct event_launch *row, uint64_t num
 {
 	struct database *database = context;
 
+	*ret_tag = thread_nesting_find(&database->ranges, row->thread, row->enter);
 	return is_launch_wanted(database, row) ? put_launch(database, row, number) : 0;
+}
+
+/* Ranges are numbered as put_kind does it. */
+static int on_range(void *context, const struct order_item *item)
+{
+	const struct event_range *row = item->row;
+	struct database *database = context;
+
+	if (!filter_has_item(&database->filter, item))
+		return 0;
+	database->ranges_count++;
+	return row->type == RANGE_PUSH
+		       ? thread_nesting_add(&database->ranges, row->thread, row->begin, row->end,
+					    database->ranges_count)
+		       : 0;
 }
 
 static void put_moments(struct database *database, const struct event_execution *row)
@@ -326,6 +344,7 @@ static int put_execution(struct database *database, const struct command *comman
 	sqlite_writer_optional(&database->writer, has_duration, (int64_t)duration_ns);
 	sqlite_writer_i64(&database->writer, row->status);
 	sqlite_writer_u64(&database->writer, command_is_in_account(command));
+	sqlite_writer_known(&database->writer, command->tag);
 	database->rows++;
 	return sqlite_writer_end(&database->writer);
 }
@@ -403,8 +422,14 @@ static int put_kind(struct database *database, enum table table)
 
 static int put_rows(struct database *database)
 {
-	const struct commands_visitor visitor = {.on_launch = on_launch, .on_command = on_command};
-	int error = commands_each(database->model, &visitor, database);
+	const struct commands_visitor visitor = {.on_launch = on_launch,
+						 .on_command = on_command,
+						 .more_kinds = 1u << EVENT_RANGE,
+						 .on_row = on_range};
+	int error = thread_nesting_init(&database->ranges, database->model);
+
+	if (!error)
+		error = commands_each(database->model, &visitor, database);
 
 	for (enum table table = 0; table < TABLE_META && !error; table++)
 		/* launches come with their commands, sections with calls */
@@ -608,6 +633,7 @@ static void close_database(struct database *database)
 		sqlite_writer_finalize(&database->writer, database->inserts[i]);
 	sqlite_writer_close(&database->writer);
 	stack_set_fini(&database->stacks);
+	thread_nesting_fini(&database->ranges);
 	code_sites_free(database->sites);
 	frames_free(database->frames);
 	analysis_free(database->analysis);
