@@ -5,11 +5,10 @@
  * Runs in:  our own process
  * Gets:     records in any order
  * Gives:    records in order
- * Owns:     a buffer of 4 MiB; an unnamed temporary file (in TMPDIR or /tmp) if the records do not
- *           fit into it
- * Fails:    -ENOMEM, -errno of the temporary file
- * Why runs: the slices of a file of a gigabyte take 200 MB as records. Sorted runs of one buffer
- *           are written one after the other, and read back in parallel through a small buffer each.
+ * Owns:     a buffer of at most 4 MiB; an unnamed temporary file (in TMPDIR or /tmp) if the records
+ * do not fit into it Fails:    -ENOMEM, -errno of the temporary file Why runs: the slices of a file
+ * of a gigabyte take 200 MB as records. Sorted runs of one buffer are written one after the other,
+ * and read back in parallel through a small buffer each.
  */
 #include "base/order/record_sort.h"
 
@@ -24,25 +23,27 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/number.h"
 #include "base/order/heap.h"
 
-enum { BUFFER_BYTES = 4 << 20 };
+enum { BUFFER_BYTES = 4 << 20, MIN_RECORDS = 64 };
 
 /* A sorted run in the file, and the part of it that is in memory. */
 struct run {
-	uint64_t at, end;    /* of the rest in the file, bytes */
+	uint64_t at, end;    /* rest of the run in the file, bytes */
 	char *records;       /* part of the sort's buffer */
 	size_t next, loaded; /* records */
 	uint32_t number;
 };
 
 struct record_sort {
-	size_t record_bytes, capacity; /* capacity of the buffer, records */
+	size_t record_bytes;
+	size_t capacity, max_capacity; /* size of the buffer, records */
 	record_compare *compare;
 	char *buffer;
 	size_t count, given; /* records in the buffer; without runs: already returned */
 	int fd;
-	uint64_t size; /* of the file */
+	uint64_t size; /* bytes in the file */
 	struct run *runs;
 	size_t runs_count, runs_capacity;
 	uint32_t *heap; /* indices of the runs with a record, the least first */
@@ -57,14 +58,9 @@ int record_sort_new(size_t record_bytes, record_compare *compare, struct record_
 	if (!sort)
 		return -ENOMEM;
 	sort->record_bytes = record_bytes;
-	sort->capacity = BUFFER_BYTES / record_bytes;
+	sort->max_capacity = BUFFER_BYTES / record_bytes;
 	sort->compare = compare;
 	sort->fd = -1;
-	sort->buffer = malloc(sort->capacity * record_bytes);
-	if (!sort->buffer) {
-		record_sort_free(sort);
-		return -ENOMEM;
-	}
 	*ret_sort = sort;
 	return 0;
 }
@@ -139,7 +135,8 @@ static int read_bytes(const struct record_sort *sort, char *bytes, size_t size, 
  * The callers' keys are unique. */
 static void sort_buffer(struct record_sort *sort)
 {
-	qsort(sort->buffer, sort->count, sort->record_bytes, sort->compare);
+	if (sort->count)
+		qsort(sort->buffer, sort->count, sort->record_bytes, sort->compare);
 }
 
 static int write_run(struct record_sort *sort)
@@ -157,9 +154,25 @@ static int write_run(struct record_sort *sort)
 	return error ? error : array_append(sort->runs, sort->runs_capacity, sort->runs_count, run);
 }
 
+/* Makes room for a record. */
+static int grow(struct record_sort *sort)
+{
+	const size_t capacity = sort->capacity ? 2 * sort->capacity : MIN_RECORDS;
+	char *buffer;
+
+	if (sort->capacity == sort->max_capacity)
+		return write_run(sort);
+	sort->capacity = smaller(capacity, sort->max_capacity);
+	buffer = realloc(sort->buffer, sort->capacity * sort->record_bytes);
+	if (!buffer)
+		return -ENOMEM;
+	sort->buffer = buffer;
+	return 0;
+}
+
 int record_sort_add(struct record_sort *sort, const void *record)
 {
-	int error = sort->count == sort->capacity ? write_run(sort) : 0;
+	int error = sort->count == sort->capacity ? grow(sort) : 0;
 
 	if (error)
 		return error;

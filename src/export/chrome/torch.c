@@ -23,7 +23,6 @@
 #include "analyze/model.h"
 #include "base/array.h"
 #include "base/json.h"
-#include "event/memory_names.h"
 
 #define MAX_ORDINAL 1024
 #define MAX_STREAM  INT32_MAX /* larger handles are addresses */
@@ -82,7 +81,15 @@ const char *chrome_torch_launch(const char *function)
 
 static const char *memory_name(uint32_t memory)
 {
-	return memory_names[memory < MEMORY_COUNT ? memory : MEMORY_UNKNOWN];
+	static const char *const names[MEMORY_COUNT] = {[MEMORY_UNKNOWN] = "Unknown",
+							[MEMORY_PAGEABLE] = "Pageable",
+							[MEMORY_PINNED] = "Pinned",
+							[MEMORY_DEVICE] = "Device",
+							[MEMORY_MANAGED] = "Managed",
+							[MEMORY_ARRAY] = "Array",
+							[MEMORY_DEVICE_STATIC] = "Device Static"};
+
+	return names[memory < MEMORY_COUNT ? memory : MEMORY_UNKNOWN];
 }
 
 static bool is_host(uint32_t memory)

@@ -45,7 +45,7 @@ static int write_call(struct chrome *chrome, const struct chrome_event *event,
 
 /* A range named by the program: record_function of PyTorch, ranges of duet. */
 static int write_range(struct chrome *chrome, const struct chrome_event *event,
-		       const struct chrome_row *row, const struct event_launch *call)
+		       const struct chrome_thread *row, const struct event_launch *call)
 {
 	struct event_range range = {.begin = call->enter,
 				    .end = call->exit,
@@ -63,7 +63,7 @@ static int write_range(struct chrome *chrome, const struct chrome_event *event,
 
 /* A launch whose command has no event is written when all launches are known. */
 static int take_call(struct chrome *chrome, const struct chrome_event *event,
-		     const struct chrome_row *row, struct event_launch *call)
+		     const struct chrome_thread *row, struct event_launch *call)
 {
 	const char *name = string_builder_text(&event->name);
 	const bool is_launch =
@@ -84,12 +84,14 @@ static int take_call(struct chrome *chrome, const struct chrome_event *event,
 		return write_call(chrome, event, call);
 	if (chrome_call_type(event) == API_TYPE_WAIT)
 		call->flags |= LAUNCH_BLOCKING;
+	call->command = chrome_commands_launched_by(name);
 	error = name_command(chrome, event, row->process, call);
-	return error ? error : chrome_unmatched_add(chrome->unmatched, call, is_named);
+	return error ? error
+		     : chrome_unmatched_add(chrome->unmatched, row->process, call, is_named);
 }
 
 static int make_call(struct chrome *chrome, const struct chrome_event *event,
-		     const struct chrome_row *row, struct event_launch *call)
+		     const struct chrome_thread *row, struct event_launch *call)
 {
 	const struct chrome_number *result = &event->arguments.result;
 
@@ -105,7 +107,7 @@ static int make_call(struct chrome *chrome, const struct chrome_event *event,
 int chrome_on_slice(struct chrome *chrome, const struct chrome_event *event)
 {
 	struct event_launch call = {0};
-	struct chrome_row *row;
+	struct chrome_thread *row;
 	int error = chrome_find_row(chrome, event, &row);
 
 	if (!error)
@@ -140,7 +142,7 @@ static uint32_t take_open(struct chrome *chrome)
 int chrome_on_begin(struct chrome *chrome, const struct chrome_event *event)
 {
 	struct event_launch call = {0};
-	struct chrome_row *row;
+	struct chrome_thread *row;
 	uint32_t taken;
 	int error = chrome_find_row(chrome, event, &row);
 
@@ -160,7 +162,7 @@ int chrome_on_begin(struct chrome *chrome, const struct chrome_event *event)
 	return 0;
 }
 
-static int end_slice(struct chrome *chrome, struct chrome_row *row, uint64_t end_ns,
+static int end_slice(struct chrome *chrome, struct chrome_thread *row, uint64_t end_ns,
 		     uint32_t number)
 {
 	uint32_t taken = row->open;
@@ -176,7 +178,7 @@ static int end_slice(struct chrome *chrome, struct chrome_row *row, uint64_t end
 
 int chrome_on_end(struct chrome *chrome, const struct chrome_event *event)
 {
-	struct chrome_row *row;
+	struct chrome_thread *row;
 	int error = chrome_find_row(chrome, event, &row);
 
 	if (error)

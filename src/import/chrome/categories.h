@@ -29,14 +29,14 @@ enum chrome_category {
 			    CATEGORY_REJECTED
 };
 
-/* What the importer makes of an event. */
+/* The use of an event. */
 enum chrome_kind {
 	KIND_LEFT_OUT,
 	KIND_META,     /* a name of a process or thread */
 	KIND_OVERHEAD, /* time of the driver or the profiler */
 	KIND_COMMAND,
 	KIND_SLICE,
-	KIND_BEGIN, /* of a slice */
+	KIND_BEGIN, /* a slice begins */
 	KIND_END,
 	KIND_MEMORY, /* the size of a memory */
 	KIND_INVALID /* without its times */

@@ -118,8 +118,8 @@ static int on_sample(void *context, const struct chrome_sample *sample)
 	return error ? error : import_target_sample(chrome->target, &row);
 }
 
-/* A launch whose command has no event. Without a device, one that is a launch by its name alone
- * stays a call. */
+/* A launch whose command has no event. One under a capture is a call: no command of it may have run
+ * unseen. */
 static int write_unmatched(void *context, const struct event_launch *row, bool is_named)
 {
 	struct chrome *chrome = context;
@@ -136,7 +136,7 @@ static int write_unmatched(void *context, const struct event_launch *row, bool i
 
 	chrome->captured += is_named && is_captured;
 	chrome->without_event += is_named && !is_captured;
-	if (is_named && !launch.queue)
+	if (is_named && is_captured)
 		return import_target_call(chrome->target, &call);
 	launch.correlation = launch.result ? 0 : import_target_correlation(chrome->target);
 	return import_target_launch(chrome->target, &launch);
@@ -149,6 +149,8 @@ static int write_rest(struct chrome *chrome)
 	chrome_captures_sort(&chrome->captures);
 	if (!error)
 		error = chrome_unmatched_visit_all(chrome->unmatched, write_unmatched, chrome);
+	if (!error)
+		error = chrome_sequences_write(chrome->sequences, chrome->target);
 	return error ? error : chrome_end_slices(chrome);
 }
 
@@ -165,7 +167,8 @@ static void put_notes(struct chrome *chrome)
 	import_target_note_count(target, chrome->made_up, "command", "commands",
 				 "without a call: duet adds a launch of no duration");
 	import_target_note_count(target, chrome->captured, "launch", "launches",
-				 "under a stream capture became nodes of a graph");
+				 "under a stream capture: imported as a call, because it became a "
+				 "node of a graph");
 	import_target_note_count(target, chrome->without_event, "launch", "launches",
 				 "without an event of a command");
 	import_target_note_count(target, chrome->unbalanced, "slice", "slices",
@@ -183,6 +186,7 @@ static void chrome_fini(struct chrome *chrome)
 	chrome_captures_fini(&chrome->captures);
 	chrome_overheads_fini(&chrome->overheads);
 	chrome_unmatched_free(chrome->unmatched);
+	chrome_sequences_free(chrome->sequences);
 	hash_map_fini(&chrome->tids);
 	free(chrome->strings);
 	free(chrome->rows);
@@ -196,6 +200,8 @@ static int read_chrome(struct import_source *source, struct import_target *targe
 	bool is_cut;
 	int error = chrome_unmatched_new(&chrome.unmatched);
 
+	if (!error)
+		error = chrome_sequences_new(&chrome.sequences);
 	if (!error)
 		error = chrome_scan_read(&chrome.scan, source, target);
 	if (!error)

@@ -10,7 +10,7 @@
 
 struct chrome_event;
 
-/* What the file contains about one collective operation. */
+/* One collective operation. */
 struct chrome_operation {
 	uint32_t name, group, ranks, datatype; /* texts of struct chrome_names */
 	uint32_t rank_count;                   /* 0: not known */

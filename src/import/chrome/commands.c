@@ -17,7 +17,6 @@
 #include "base/array.h"
 #include "event/command_names.h"
 #include "event/event.h"
-#include "event/memory_names.h"
 #include "import/chrome/categories.h"
 
 uint32_t chrome_commands_by_name(const char *name, uint32_t otherwise)
@@ -65,6 +64,15 @@ bool chrome_commands_is_launch(const char *name)
 	return false;
 }
 
+uint32_t chrome_commands_launched_by(const char *name)
+{
+	if (strstr(name, "Memset"))
+		return COMMAND_FILL;
+	if (strstr(name, "Memcpy"))
+		return COMMAND_COPY;
+	return strstr(name, "GraphLaunch") ? COMMAND_GRAPH : COMMAND_KERNEL;
+}
+
 void chrome_commands_take_times(const struct chrome_event *event, struct event_execution *row)
 {
 	const struct chrome_arguments *arguments = &event->arguments;
@@ -100,29 +108,4 @@ void chrome_commands_take_sizes(const struct chrome_arguments *arguments,
 						&launch->global_size[i]))
 			launch->global_size[i] = UINT64_MAX;
 	}
-}
-
-/* The memory whose name ends at " -> " or ")". */
-static uint32_t find_memory(const char *name)
-{
-	for (uint32_t i = 0; i < MEMORY_COUNT; i++) {
-		const size_t length = strlen(memory_names[i]);
-
-		if (strncmp(name, memory_names[i], length) == 0 &&
-		    (name[length] == ')' || strncmp(name + length, " -> ", 4) == 0))
-			return i;
-	}
-	return MEMORY_UNKNOWN;
-}
-
-void chrome_commands_take_memories(const char *name, struct event_execution *row)
-{
-	const char *from = strchr(name, '(');
-	const char *to = from ? strstr(from, " -> ") : NULL;
-
-	if (!from || (strncmp(name, "Memcpy ", 7) != 0 && strncmp(name, "Memset ", 7) != 0))
-		return;
-	if (to)
-		row->source_memory = find_memory(from + 1);
-	row->destination_memory = find_memory(to ? to + 4 : from + 1);
 }

@@ -8,10 +8,13 @@
  * Owns:     nothing
  * Fails:    -ENOMEM, -errno of a write
  */
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "import/chrome/commands.h"
 #include "import/chrome/private.h"
 #include "import/target.h"
@@ -30,7 +33,7 @@ static int fill_launch(struct chrome *chrome, struct command *command)
 {
 	struct event_launch *launch = &command->launch;
 	const struct chrome_call *call = &command->call;
-	const struct chrome_row *row;
+	const struct chrome_thread *row;
 	int error;
 
 	if (!command->has_call) {
@@ -59,7 +62,7 @@ static int find_process(struct chrome *chrome, struct command *command)
 {
 	const struct chrome_arguments *arguments = &command->event->arguments;
 	const char *program = chrome_names_program(&chrome->scan.names);
-	const struct chrome_row *row;
+	const struct chrome_thread *row;
 	char owner[24];
 	int error;
 
@@ -105,11 +108,55 @@ static void describe_command(struct command *command)
 	command->launch.command = chrome_commands_type(event);
 	command->launch.bytes = arguments->bytes.value > 0 ? (uint64_t)arguments->bytes.value : 0;
 	chrome_commands_take_sizes(arguments, &command->launch);
-	if (command->launch.command != COMMAND_KERNEL)
-		chrome_commands_take_memories(string_builder_text(&event->name), &command->row);
 	if (event->categories & CATEGORY_REJECTED)
 		command->row.status =
 			arguments->status.value < 0 ? (int32_t)arguments->status.value : -1;
+}
+
+static uint32_t memory_of(const char *text, size_t length)
+{
+	static const struct {
+		const char *name;
+		enum event_memory memory;
+	} rows[] = {{"Pageable", MEMORY_PAGEABLE},     {"Pinned", MEMORY_PINNED},
+		    {"Device", MEMORY_DEVICE},         {"Managed", MEMORY_MANAGED},
+		    {"Array", MEMORY_ARRAY},           {"Device Static", MEMORY_DEVICE_STATIC},
+		    {"Managed Static", MEMORY_MANAGED}};
+
+	for (size_t i = 0; i < ARRAY_COUNT(rows); i++)
+		if (strlen(rows[i].name) == length && strncmp(rows[i].name, text, length) == 0)
+			return rows[i].memory;
+	return MEMORY_UNKNOWN;
+}
+
+/* "Memcpy HtoD (Pageable -> Device)", "Memset (Device)" */
+static void take_memories(const char *name, struct event_execution *row)
+{
+	const char *begin = strchr(name, '('), *end = begin ? strchr(begin, ')') : NULL;
+	const char *arrow = end ? strstr(begin, " -> ") : NULL;
+
+	if (!end)
+		return;
+	if (arrow && arrow < end) {
+		row->source_memory = memory_of(begin + 1, (size_t)(arrow - begin - 1));
+		begin = arrow + 3;
+	}
+	row->destination_memory = memory_of(begin + 1, (size_t)(end - begin - 1));
+}
+
+/* PyTorch's arguments of a command. */
+static void take_details(const struct chrome_event *event, struct event_execution *row)
+{
+	const struct chrome_arguments *arguments = &event->arguments;
+
+	if (event->categories & (CATEGORY_COPY | CATEGORY_FILL))
+		take_memories(string_builder_text(&event->name), row);
+	if (arguments->graph.value > 0)
+		row->graph = (uint64_t)arguments->graph.value;
+	if (arguments->graph_node.value > 0)
+		row->graph_node = (uint64_t)arguments->graph_node.value;
+	if (arguments->shared_bytes.value > 0)
+		row->local_bytes = (uint64_t)arguments->shared_bytes.value;
 }
 
 static int write_launch(struct chrome *chrome, struct command *command)
@@ -124,8 +171,106 @@ static int write_launch(struct chrome *chrome, struct command *command)
 					     string_builder_text(&command->event->name),
 					     &launch->kernel);
 	if (!error && command->has_call)
-		error = chrome_unmatched_add_mark(chrome->unmatched, launch);
+		error = chrome_unmatched_add_mark(chrome->unmatched, command->row.process, launch);
 	return error ? error : import_target_launch(chrome->target, launch);
+}
+
+/* ---- collectives ---- */
+
+/* "_allgather_base" and "AllGather" become "allgatherbase" and "allgather". */
+static int name_operation(struct chrome *chrome, const char *name, uint32_t *ret_string)
+{
+	char text[64];
+	size_t length = 0;
+
+	for (; *name && length + 1 < sizeof(text); name++)
+		if (*name != '_')
+			text[length++] = (char)tolower((unsigned char)*name);
+	return import_target_bytes(chrome->target, text, length, ret_string);
+}
+
+/* The process group with its ranks. A file without groups has the name of the kernel, without its
+ * parameters: all ranks run the same one. */
+static int name_communicator(struct chrome *chrome, const struct chrome_event *event,
+			     const struct chrome_operation *operation, uint32_t *ret_string)
+{
+	const char *kernel = string_builder_text(&event->name);
+	const char *group = chrome_names_text(&chrome->scan.names, operation->group);
+	const char *ranks = chrome_names_text(&chrome->scan.names, operation->ranks);
+	struct string_builder text = {0};
+	int error;
+
+	if (!*group)
+		return import_target_bytes(chrome->target, kernel, strcspn(kernel, "(<"),
+					   ret_string);
+	string_builder_appendf(&text, "%s%s%s", group, *ranks ? " " : "", ranks);
+	error = text.error ? text.error
+			   : import_target_text(chrome->target, string_builder_text(&text),
+						ret_string);
+	string_builder_fini(&text);
+	return error;
+}
+
+/* The index of the file's rank in "[0, 2, 4]", plus 1; 0: not known. */
+static uint32_t rank_in(const struct chrome_names *names, const char *ranks)
+{
+	uint32_t index = 0;
+	char *end;
+
+	if (!names->document.rank.is_known)
+		return 0;
+	for (ranks += *ranks == '['; *ranks && *ranks != ']'; index++) {
+		const long long rank = strtoll(ranks, &end, 10);
+
+		if (end == ranks)
+			return 0;
+		if (rank == names->document.rank.value)
+			return index + 1;
+		ranks = end + strspn(end, ", ");
+	}
+	return 0;
+}
+
+/* The arguments of the kernel go before those of the slice around its call. */
+static int find_operation(struct chrome *chrome, const struct command *command,
+			  struct chrome_operation *operation, bool *ret_is)
+{
+	const uint32_t around = command->has_call ? command->call.collective : 0;
+	int error = chrome_collectives_of_kernel(&chrome->scan.names, command->event, operation,
+						 ret_is);
+
+	if (!error && *ret_is && around && !operation->group)
+		*operation = chrome->scan.collectives.list[around - 1];
+	return error;
+}
+
+static int write_collective(struct chrome *chrome, const struct command *command)
+{
+	struct chrome_operation operation;
+	struct event_collective row = {.begin = command->row.started,
+				       .end = command->row.ended,
+				       .process = command->row.process,
+				       .thread = command->has_call ? command->launch.thread : 0,
+				       .correlation = command->row.correlation};
+	bool is_collective;
+	int error = find_operation(chrome, command, &operation, &is_collective);
+
+	if (error || !is_collective)
+		return error;
+	row.sequence = operation.has_sequence ? operation.sequence + 1 : 0;
+	row.rank_count = operation.rank_count;
+	row.rank = rank_in(&chrome->scan.names,
+			   chrome_names_text(&chrome->scan.names, operation.ranks));
+	row.bytes = operation.bytes;
+	row.bytes_out = operation.bytes_out;
+	error = name_operation(chrome, chrome_names_text(&chrome->scan.names, operation.name),
+			       &row.name_string);
+	if (!error)
+		error = name_communicator(chrome, command->event, &operation,
+					  &row.communicator_string);
+	if (!error)
+		error = chrome_string(chrome, operation.datatype, &row.datatype_string);
+	return error ? error : chrome_sequences_add(chrome->sequences, &row);
 }
 
 int chrome_on_command(struct chrome *chrome, const struct chrome_event *event)
@@ -138,6 +283,7 @@ int chrome_on_command(struct chrome *chrome, const struct chrome_event *event)
 	command.row.ended = command.row.seen = command.row.started + (uint64_t)event->dur_ns.value;
 	chrome_commands_take_times(event, &command.row);
 	describe_command(&command);
+	take_details(event, &command.row);
 	if (!error)
 		error = find_process(chrome, &command);
 	if (!error)
@@ -146,5 +292,7 @@ int chrome_on_command(struct chrome *chrome, const struct chrome_event *event)
 	/* duet's own file marks a command without a launch */
 	if (!error && !event->arguments.no_launch.length)
 		error = write_launch(chrome, &command);
+	if (!error && command.launch.command == COMMAND_KERNEL)
+		error = write_collective(chrome, &command);
 	return error ? error : import_target_execution(chrome->target, &command.row);
 }

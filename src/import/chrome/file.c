@@ -35,7 +35,7 @@ enum field_type {
 	FIELD_US,
 	FIELD_SIZES,
 	FIELD_FIRST,   /* the first text of an array */
-	FIELD_PRODUCT, /* of the numbers in the first innermost array */
+	FIELD_PRODUCT, /* the product of the numbers in the first innermost array */
 	FIELD_OBJECT
 };
 

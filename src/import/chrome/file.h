@@ -20,7 +20,7 @@ struct chrome_number {
 struct chrome_collective {
 	struct string_builder name, group, ranks, datatype;
 	struct chrome_number sequence, elements, elements_out, rank_count;
-	struct string_builder input_type;    /* of an operator: the type of its first input … */
+	struct string_builder input_type;    /* an operator: the type of its first input … */
 	struct chrome_number input_elements; /* … and the number of elements */
 };
 
@@ -64,7 +64,7 @@ struct chrome_device {
 
 /* Members of the document about the whole file. */
 struct chrome_document {
-	struct chrome_number rank, rank_count; /* of "distributedInfo" */
+	struct chrome_number rank, rank_count; /* in "distributedInfo" */
 	struct chrome_number base_ns;          /* time 0 of the file, since 1970 */
 };
 

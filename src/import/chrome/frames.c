@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/string.h"
 #include "event/event.h"
 #include "import/chrome/names.h"
 #include "import/target.h"
@@ -64,42 +65,54 @@ static bool parse_place(const char *text, size_t length, struct place *place)
 
 	while ((found = memmem(at, length - (size_t)(at - text), mark, strlen(mark)))) {
 		if (take_line(text, found, place)) {
+			if (found + strlen(mark) == text + length)
+				return false;
 			place->file = text;
 			place->function = found + strlen(mark);
 			place->function_length = length - (size_t)(place->function - text);
-			return place->function_length != 0;
+			return true;
 		}
 		at = found + 1;
 	}
 	return false;
 }
 
-/* "<built-in method apply of FunctionMeta object at 0x55d0>" differs in each process. */
-static size_t length_without_address(const char *text, size_t length)
+/* The name without the address, which differs in each process: "<built-in method apply of
+ * FunctionMeta object at 0x55d0>". */
+static int add_name(struct chrome_frames *frames, const char *text, size_t length,
+		    uint32_t *ret_string)
 {
-	const char *found = memmem(text, length, " at 0x", 6);
+	const char *found = memmem(text, length, " at 0x", 6), *rest = found ? found + 6 : NULL;
+	struct string_builder name = {0};
+	int error;
 
-	return found ? (size_t)(found - text) : length;
+	if (!found)
+		return import_target_bytes(frames->target, text, length, ret_string);
+	while (rest < text + length && isxdigit((unsigned char)*rest))
+		rest++;
+	string_builder_append_bytes(&name, text, (size_t)(found - text));
+	string_builder_append_bytes(&name, rest, (size_t)(text + length - rest));
+	error = name.error ? name.error
+			   : import_target_bytes(frames->target, string_builder_text(&name),
+						 name.length, ret_string);
+	string_builder_fini(&name);
+	return error;
 }
 
 static int push_python(struct chrome_frames *frames, const char *text, size_t length,
 		       uint32_t *stack)
 {
 	struct event_frame frame = {.type = FRAME_PYTHON};
-	struct place place;
+	struct place place = {.function = text, .function_length = length};
 	int error = 0;
 
 	if (parse_place(text, length, &place)) {
 		frame.first_line = place.line;
 		error = import_target_bytes(frames->target, place.file, place.file_length,
 					    &frame.file_string);
-	} else {
-		place.function = text;
-		place.function_length = length_without_address(text, length);
 	}
 	if (!error)
-		error = import_target_bytes(frames->target, place.function, place.function_length,
-					    &frame.name_string);
+		error = add_name(frames, place.function, place.function_length, &frame.name_string);
 	return error ? error : import_target_push_frame(frames->target, &frame, stack);
 }
 

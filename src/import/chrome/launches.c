@@ -18,7 +18,7 @@
 
 #include "base/array.h"
 #include "base/order/record_sort.h"
-#include "import/chrome/number_stream.h"
+#include "base/order/number_stream.h"
 #include "import/chrome/slices.h"
 
 /* A call or a command. */

@@ -162,18 +162,31 @@ const struct chrome_device_name *chrome_names_device(const struct chrome_names *
 	return names->devices_count && names->devices[0].name ? &names->devices[0] : NULL;
 }
 
-const char *chrome_names_program(const struct chrome_names *names)
+/* The pid of the only row with commands, or with calls; NULL: none or several. */
+static const char *only_pid(const struct chrome_names *names, bool with_commands)
 {
 	const char *found = NULL;
 
 	for (uint32_t id = 1; id <= names->rows.count; id++) {
-		if (!names->list[id - 1].has_calls)
+		const struct chrome_row_name *row = &names->list[id - 1];
+
+		if (!(with_commands ? row->has_commands : row->has_calls))
 			continue;
 		if (found)
 			return NULL;
-		found = chrome_names_text(names, names->list[id - 1].pid);
+		found = chrome_names_text(names, row->pid);
 	}
 	return found;
+}
+
+const char *chrome_names_only_device(const struct chrome_names *names)
+{
+	return only_pid(names, true);
+}
+
+const char *chrome_names_program(const struct chrome_names *names)
+{
+	return only_pid(names, false);
 }
 
 int chrome_names_add_key(struct chrome_names *names, const char *key, uint32_t *ret_id)

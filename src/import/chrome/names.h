@@ -23,8 +23,8 @@ struct chrome_stack {
 struct chrome_row_name {
 	uint32_t name, label; /* strings */
 	uint32_t pid;         /* string; of a process */
-	uint32_t rank;        /* of the process, + 1; 0: not known */
-	uint32_t raw_pid;     /* of the process, before a program merged files; 0: not known */
+	uint32_t rank;        /* rank of the process + 1; 0: not known */
+	uint32_t raw_pid;     /* pid before a program merged files; 0: not known */
 	bool has_commands;    /* the pid stands for a device … */
 	bool has_calls;       /* … unless it has calls of a runtime */
 	bool is_accelerator;
@@ -48,7 +48,7 @@ struct chrome_names {
 	struct chrome_device_name *devices;
 	size_t devices_count, devices_capacity;
 	struct chrome_document document;
-	struct string_builder key; /* of the row that was looked up last */
+	struct string_builder key; /* scratch */
 };
 
 void chrome_names_fini(struct chrome_names *names);
@@ -72,6 +72,8 @@ const struct chrome_row_name *chrome_names_row(struct chrome_names *names, const
 					       const char *tid);
 /* The properties of a device; NULL: the file has none. */
 const struct chrome_device_name *chrome_names_device(const struct chrome_names *names, int64_t id);
+/* The pid of the only device with commands; NULL: there is none, or several. */
+const char *chrome_names_only_device(const struct chrome_names *names);
 /* The pid of the process that calls a runtime; NULL: none or several. */
 const char *chrome_names_program(const struct chrome_names *names);
 

@@ -16,13 +16,14 @@
 #include "import/chrome/launches.h"
 #include "import/chrome/overheads.h"
 #include "import/chrome/scan.h"
+#include "import/chrome/sequences.h"
 #include "import/chrome/unmatched.h"
 #include "import/faults.h"
 
 /* Tids that are not numbers get ids from here on; no thread of Linux has such an id. */
 #define TEXT_TID 0x80000000u
 
-struct chrome_row {
+struct chrome_thread {
 	uint32_t process, thread; /* ids */
 	uint32_t open;            /* index + 1 of the innermost open slice */
 	bool is_known;
@@ -38,19 +39,20 @@ struct open_row {
 struct chrome {
 	struct import_target *target;
 	struct chrome_scan scan;
-	struct chrome_row *rows; /* by id of a thread in scan.rows - 1 */
+	struct chrome_thread *rows; /* by id of a thread in scan.rows - 1 */
 	size_t rows_capacity;
 	struct hash_map tids; /* tid -> index of a row + 1, for samples, which have no pid */
 	uint32_t *strings;    /* by id of a text of scan.names: its string in the trace */
 	size_t strings_capacity;
 	struct chrome_captures captures;
 	struct chrome_unmatched *unmatched;
+	struct chrome_sequences *sequences;
 	struct open_row *open;
 	size_t open_count, open_capacity;
 	uint32_t free_open; /* index + 1 */
 	uint32_t absent;    /* function name of launches that are not in the file */
 	struct chrome_overheads overheads;
-	uint32_t number; /* of the current event */
+	uint32_t number; /* number of the current event */
 	uint64_t made_up, unbalanced, left_out, captured, without_event;
 	struct import_faults faults;
 	uint64_t with_phase, usable;
@@ -65,8 +67,8 @@ static inline uint64_t chrome_time(const struct chrome *chrome, int64_t ts_ns)
  * write. */
 int chrome_find_process(struct chrome *chrome, const char *pid, uint32_t *ret_process);
 int chrome_find_row(struct chrome *chrome, const struct chrome_event *event,
-		    struct chrome_row **ret_row);
-int chrome_row_of(struct chrome *chrome, uint32_t id, const struct chrome_row **ret_row);
+		    struct chrome_thread **ret_row);
+int chrome_row_of(struct chrome *chrome, uint32_t id, const struct chrome_thread **ret_row);
 int chrome_find_device(struct chrome *chrome, const struct chrome_event *event,
 		       uint32_t *ret_device);
 int chrome_device_of_pid(struct chrome *chrome, const char *pid, const struct chrome_number *number,

@@ -64,7 +64,7 @@ int chrome_find_process(struct chrome *chrome, const char *pid, uint32_t *ret_pr
 static int add_row(struct chrome *chrome, const char *pid, const char *tid, uint32_t id)
 {
 	uint32_t number = chrome_number_of(tid, TEXT_TID + id);
-	struct chrome_row *row = &chrome->rows[id - 1];
+	struct chrome_thread *row = &chrome->rows[id - 1];
 	const struct chrome_row_name *known;
 	const char *name;
 	int error = chrome_find_process(chrome, pid, &row->process);
@@ -83,7 +83,7 @@ static int add_row(struct chrome *chrome, const char *pid, const char *tid, uint
 }
 
 int chrome_find_row(struct chrome *chrome, const struct chrome_event *event,
-		    struct chrome_row **ret_row)
+		    struct chrome_thread **ret_row)
 {
 	uint32_t id;
 	int error = chrome_scan_row(&chrome->scan, event, &id);
@@ -109,7 +109,7 @@ static int add_row_of_key(struct chrome *chrome, uint32_t id)
 	return error;
 }
 
-int chrome_row_of(struct chrome *chrome, uint32_t id, const struct chrome_row **ret_row)
+int chrome_row_of(struct chrome *chrome, uint32_t id, const struct chrome_thread **ret_row)
 {
 	int error = 0;
 

@@ -36,7 +36,7 @@ struct chrome_scan {
 	struct chrome_open_slice *open;
 	size_t open_count, open_capacity;
 	uint32_t free_open;        /* index + 1 */
-	int64_t first_ns, last_ns; /* of all events; first_ns is at most 0 */
+	int64_t first_ns, last_ns; /* earliest and latest event; first_ns is at most 0 */
 	uint32_t events;
 	bool has_owners; /* device commands name their process */
 	bool is_cut;

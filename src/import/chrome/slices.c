@@ -25,7 +25,7 @@
 #include "import/chrome/frames.h"
 #include "import/chrome/launches.h"
 #include "import/chrome/names.h"
-#include "import/chrome/number_stream.h"
+#include "base/order/number_stream.h"
 #include "import/target.h"
 
 /* Max slices inside of each other; deeper ones are called by the last of these. */

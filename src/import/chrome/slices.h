@@ -16,13 +16,13 @@ struct import_target;
 struct chrome_slice {
 	int64_t begin_ns, end_ns;
 	int64_t owner, correlation; /* its call; only with has_correlation */
-	uint32_t number;            /* of the event that ends it */
+	uint32_t number;            /* number of the event that ends it */
 	uint32_t row;               /* id of the thread */
 	uint32_t name;              /* id of a text of struct chrome_names */
 	uint32_t stack_key;         /* id of the file's own stack; 0: none */
 	uint32_t call_stack;        /* id of a text with the callers; 0: none */
 	uint32_t collective;        /* id + 1; 0: none */
-	uint32_t order;             /* of slices of equal times: the smaller one is outside */
+	uint32_t order;             /* among slices of equal times the smallest is outside */
 	int32_t result;
 	uint8_t type; /* enum event_api_type */
 	bool has_correlation, is_frame, is_further;

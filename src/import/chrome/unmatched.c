@@ -17,7 +17,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/order/record_sort.h"
+
+enum { MAX_PROCESSES = 256 }; /* max number of processes with a first queue */
 
 struct mark {
 	uint64_t enter;
@@ -26,11 +29,18 @@ struct mark {
 
 struct unmatched_launch {
 	struct event_launch launch;
+	uint32_t process;
 	bool is_named;
+};
+
+struct first_queue {
+	uint32_t process, queue;
 };
 
 struct chrome_unmatched {
 	struct record_sort *marks, *launches;
+	struct first_queue *first;
+	size_t first_count, first_capacity;
 };
 
 /* Thread by thread, the latest first. */
@@ -77,21 +87,36 @@ void chrome_unmatched_free(struct chrome_unmatched *unmatched)
 		return;
 	record_sort_free(unmatched->marks);
 	record_sort_free(unmatched->launches);
+	free(unmatched->first);
 	free(unmatched);
 }
 
-int chrome_unmatched_add_mark(struct chrome_unmatched *unmatched, const struct event_launch *launch)
+static uint32_t first_queue_of(const struct chrome_unmatched *unmatched, uint32_t process)
+{
+	for (size_t i = 0; i < unmatched->first_count; i++)
+		if (unmatched->first[i].process == process)
+			return unmatched->first[i].queue;
+	return 0;
+}
+
+int chrome_unmatched_add_mark(struct chrome_unmatched *unmatched, uint32_t process,
+			      const struct event_launch *launch)
 {
 	const struct mark mark = {
 		.enter = launch->enter, .thread = launch->thread, .queue = launch->queue};
 
+	if (unmatched->first_count < MAX_PROCESSES && !first_queue_of(unmatched, process) &&
+	    array_append(unmatched->first, unmatched->first_capacity, unmatched->first_count,
+			 (struct first_queue){process, launch->queue}))
+		return -ENOMEM;
 	return record_sort_add(unmatched->marks, &mark);
 }
 
-int chrome_unmatched_add(struct chrome_unmatched *unmatched, const struct event_launch *launch,
-			 bool is_named)
+int chrome_unmatched_add(struct chrome_unmatched *unmatched, uint32_t process,
+			 const struct event_launch *launch, bool is_named)
 {
-	const struct unmatched_launch row = {.launch = *launch, .is_named = is_named};
+	const struct unmatched_launch row = {
+		.launch = *launch, .process = process, .is_named = is_named};
 
 	return record_sort_add(unmatched->launches, &row);
 }
@@ -124,6 +149,8 @@ int chrome_unmatched_visit_all(struct chrome_unmatched *unmatched, chrome_unmatc
 			launch.queue = later.queue;
 		else if (mark && ((const struct mark *)mark)->thread == launch.thread)
 			launch.queue = ((const struct mark *)mark)->queue;
+		else
+			launch.queue = first_queue_of(unmatched, row->process);
 		if (!error)
 			error = visit(context, &launch, row->is_named);
 	}

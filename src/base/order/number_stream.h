@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/chrome/number_stream.h - sorted records that belong to some of the events of a file
+ * base/order/number_stream.h - sorted records that belong to some of the events of a file
  *
  * The first member of a record is the number of its event, uint32_t.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/chrome/number_stream.c - sorted records that belong to some of the events of a file
+ * base/order/number_stream.c - sorted records that belong to some of the events of a file
  *
  * Runs in:  our own process
  * Gets:     a finished sort
@@ -8,7 +8,7 @@
  * Owns:     nothing
  * Fails:    as record_sort_next
  */
-#include "import/chrome/number_stream.h"
+#include "base/order/number_stream.h"
 
 #include <stddef.h>
 
