@@ -4,8 +4,7 @@
  *
  * Runs in:  our own process
  * Gets:     JSON: "header" with the names of the columns, "code" with a row for each instruction
- * Gives:    instruction samples: of PC sampling with their stall reasons, of thread traces with
- *           their cycles
+ * Gives:    instruction samples: PC samples with stall reasons, or the cycles of a thread trace
  * Owns:     the columns and the row that is read
  * Fails:    -EBADMSG with the position, the expected and the found value
  * Why the header may come after the rows: the program that writes the file sorts the keys. The file
@@ -21,6 +20,7 @@
 #include "base/json_reader.h"
 #include "base/string.h"
 #include "import/formats.h"
+#include "import/probe.h"
 #include "import/source.h"
 #include "import/target.h"
 
@@ -363,9 +363,17 @@ static int read_rocprof_code(struct import_source *source, struct import_target 
 	return 0;
 }
 
+static bool recognize_rocprof_code(const struct import_probe *probe)
+{
+	return import_probe_is_json(probe) && import_probe_contains(probe, "\"code\"") &&
+	       !import_probe_contains(probe, "\"traceEvents\"") &&
+	       (import_probe_contains(probe, "; _Z") || import_probe_contains(probe, "\"Vaddr\""));
+}
+
 const struct importer import_rocprof_code = {
 	.name = "rocprof-code",
 	.help = "code.json of rocprof-compute's viewer: PC samples and thread traces by "
 		"instruction",
 	.read = read_rocprof_code,
+	.recognize = recognize_rocprof_code,
 };

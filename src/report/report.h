@@ -330,6 +330,7 @@ int report_by_line(const struct report *report, struct json_writer *json);
 int report_by_instruction(const struct report *report, struct json_writer *json);
 int report_by_stall(const struct report *report, struct json_writer *json);
 int report_by_queue(const struct report *report, struct json_writer *json);
+int report_by_api(const struct report *report, struct json_writer *json);
 int report_by_process(const struct report *report, struct json_writer *json);
 int report_by_rank(const struct report *report, struct json_writer *json);
 int report_by_thread(const struct report *report, struct json_writer *json);

@@ -558,6 +558,38 @@ void report_write_full(const struct report *report, struct json_writer *json)
 	json_object_end(json);
 }
 
+static struct table_cell call_class(const struct report *report, const void *row)
+{
+	return (struct table_cell){
+		.text = call_tables[((const struct analysis_call *)row)->class].key};
+}
+
+static const struct table by_api_table = {
+	.columns =
+		(const struct table_column[]){
+			{"table", NULL, TABLE_TEXT, .get = call_class},
+			{"name", NULL, TABLE_NAME, .value = CALL(name)},
+			{"count", NULL, TABLE_COUNT, .value = CALL(count)},
+			{"failed", NULL, TABLE_COUNT, .value = CALL(failed)},
+			{"total_ns", NULL, TABLE_TIME, .value = CALL(total_ns)},
+			{"launches", NULL, TABLE_FLAG, .value = CALL(is_launch)},
+			{"waits", NULL, TABLE_FLAG, .value = CALL(is_wait)},
+			{0},
+		},
+};
+
+int report_by_api(const struct report *report, struct json_writer *json)
+{
+	const struct analysis_program *program = &report->analysis->program;
+
+	if (json)
+		table_write(report, &by_api_table, TABLE_ROWS(program->calls, program->calls_count),
+			    json);
+	else
+		report_put_calls(report);
+	return 0;
+}
+
 void report_write_calls(const struct report *report, struct json_writer *json)
 {
 	for (unsigned int i = 0; i < ANALYSIS_CALL_CLASSES; i++) {

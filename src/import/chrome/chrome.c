@@ -22,6 +22,7 @@
 #include "event/absent_call.h"
 #include "import/chrome/private.h"
 #include "import/formats.h"
+#include "import/probe.h"
 #include "import/source.h"
 #include "import/target.h"
 
@@ -207,6 +208,8 @@ static int read_chrome(struct import_source *source, struct import_target *targe
 	if (!error)
 		error = import_source_rewind(source);
 	if (!error)
+		error = chrome_scan_set_clock(&chrome.scan, target);
+	if (!error)
 		error = import_target_text(target, ABSENT_CALL, &chrome.absent);
 	if (!error)
 		error = chrome_file_read(source, &visitor, &chrome, &is_cut);
@@ -219,9 +222,20 @@ static int read_chrome(struct import_source *source, struct import_target *targe
 	return error;
 }
 
+/* Members that PyTorch and others write may precede the events. */
+static bool recognize_chrome(const struct import_probe *probe)
+{
+	if (!import_probe_is_json(probe))
+		return false;
+	return *probe->text == '[' ? import_probe_contains(probe, "\"ph\"")
+				   : import_probe_contains(probe, "\"traceEvents\"") ||
+					     import_probe_contains(probe, "\"deviceProperties\"");
+}
+
 const struct importer import_chrome = {
 	.name = "chrome",
 	.help = "Chrome's Trace Event Format (JSON): timelines of PyTorch, duet and many other "
 		"programs",
 	.read = read_chrome,
+	.recognize = recognize_chrome,
 };

@@ -22,6 +22,7 @@
 #include "import/chrome/categories.h"
 #include "import/chrome/launches.h"
 #include "import/source.h"
+#include "import/target.h"
 
 uint32_t chrome_number_of(const char *text, uint32_t otherwise)
 {
@@ -249,6 +250,8 @@ static int on_event(void *context, const struct chrome_event *event)
 	scan->events++;
 	if (kind != KIND_META && event->ts_ns.is_known && event->ts_ns.value < scan->first_ns)
 		scan->first_ns = event->ts_ns.value;
+	if (kind != KIND_META && event->ts_ns.is_known && event->ts_ns.value < scan->least_ns)
+		scan->least_ns = event->ts_ns.value;
 	if (kind != KIND_META && kind != KIND_LEFT_OUT && kind != KIND_INVALID &&
 	    event->ts_ns.value > scan->last_ns)
 		scan->last_ns = event->ts_ns.value;
@@ -286,6 +289,7 @@ int chrome_scan_read(struct chrome_scan *scan, struct import_source *source,
 	int error = chrome_slices_new(&scan->slices);
 
 	scan->last_ns = INT64_MIN;
+	scan->least_ns = INT64_MAX;
 	if (!error)
 		error = chrome_launches_new(&scan->launches);
 	if (!error)
@@ -296,6 +300,19 @@ int chrome_scan_read(struct chrome_scan *scan, struct import_source *source,
 		error = chrome_slices_finish(scan->slices, target, &scan->names, scan->launches,
 					     scan->has_owners);
 	return error ? error : chrome_launches_finish(scan->launches);
+}
+
+int chrome_scan_set_clock(const struct chrome_scan *scan, struct import_target *target)
+{
+	const struct chrome_number *base_ns = &scan->names.document.base_ns;
+	const int64_t since_2001 = 1000000000000000000;
+
+	if (base_ns->is_known && base_ns->value >= 0 && base_ns->value < 2 * since_2001)
+		return import_target_clock(target, IMPORT_CLOCK_UTC,
+					   base_ns->value + scan->first_ns);
+	if (scan->least_ns >= since_2001 && scan->least_ns < INT64_MAX)
+		return import_target_clock(target, IMPORT_CLOCK_UTC, scan->first_ns);
+	return 0;
 }
 
 void chrome_scan_fini(struct chrome_scan *scan)

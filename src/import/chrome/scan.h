@@ -37,6 +37,7 @@ struct chrome_scan {
 	size_t open_count, open_capacity;
 	uint32_t free_open;        /* index + 1 */
 	int64_t first_ns, last_ns; /* earliest and latest event; first_ns is at most 0 */
+	int64_t least_ns;          /* earliest event; INT64_MAX: none */
 	uint32_t events;
 	bool has_owners; /* device commands name their process */
 	bool is_cut;
@@ -45,6 +46,9 @@ struct chrome_scan {
 /* Reads the whole source, and finds stacks and launches. Errors: those of chrome_file_read. */
 int chrome_scan_read(struct chrome_scan *scan, struct import_source *source,
 		     struct import_target *target);
+/* Sets the clock of the file's times if it is known: UTC, from a base time or because they are
+ * times of this century. Errors: those of import_target_clock. */
+int chrome_scan_set_clock(const struct chrome_scan *scan, struct import_target *target);
 void chrome_scan_fini(struct chrome_scan *scan);
 
 /* Id of the thread of an event, new or known. *ret_is_new may be NULL. Errors: -ENOMEM. */
