@@ -23,7 +23,7 @@
 #include "base/string.h"
 #include "import/faults.h"
 #include "import/formats.h"
-#include "import/probe.h"
+#include "import/common/probe.h"
 #include "import/source.h"
 #include "import/target.h"
 

@@ -31,7 +31,7 @@
 #include "event/absent_call.h"
 #include "import/faults.h"
 #include "import/formats.h"
-#include "import/probe.h"
+#include "import/common/probe.h"
 #include "import/source.h"
 #include "import/target.h"
 

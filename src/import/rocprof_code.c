@@ -20,7 +20,7 @@
 #include "base/json_reader.h"
 #include "base/string.h"
 #include "import/formats.h"
-#include "import/probe.h"
+#include "import/common/probe.h"
 #include "import/source.h"
 #include "import/target.h"
 
@@ -363,11 +363,13 @@ static int read_rocprof_code(struct import_source *source, struct import_target 
 	return 0;
 }
 
+/* The file begins with the rows or, before them, with the names of the columns. */
 static bool recognize_rocprof_code(const struct import_probe *probe)
 {
-	return import_probe_is_json(probe) && import_probe_contains(probe, "\"code\"") &&
-	       !import_probe_contains(probe, "\"traceEvents\"") &&
-	       (import_probe_contains(probe, "; _Z") || import_probe_contains(probe, "\"Vaddr\""));
+	return *probe->text == '{' && !import_probe_contains(probe, "\"traceEvents\"") &&
+	       (import_probe_contains(probe, "\"code\": [") ||
+		import_probe_contains(probe, "\"code\":[") ||
+		import_probe_contains(probe, "\"Vaddr\""));
 }
 
 const struct importer import_rocprof_code = {

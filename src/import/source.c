@@ -25,7 +25,7 @@
 #include "base/file/unfinished.h"
 #include "base/io.h"
 #include "base/string.h"
-#include "import/stream.h"
+#include "import/common/stream.h"
 
 enum { BUFFER_BYTES = IMPORT_PEEK_BYTES, UNPACKED_RATIO_MAX = 100 };
 

@@ -25,8 +25,8 @@
 #include "base/hash.h"
 #include "base/string.h"
 #include "import/importer.h"
-#include "import/notes.h"
-#include "import/shift.h"
+#include "import/common/notes.h"
+#include "import/common/shift.h"
 
 /* The writer is flushed after this number of rows, so that it can end a segment. */
 #define FLUSH_ROWS 65536
@@ -372,24 +372,41 @@ int import_target_series(struct import_target *target, const char *metric, const
 	return error ? error : write_entity(target, EVENT_SERIES, &row);
 }
 
-int import_target_push_frame(struct import_target *target, const struct event_frame *row,
-			     uint32_t *stack)
-{
-	uint32_t frame = trace_writer_frame(target->writer, row);
-
-	*stack = frame ? trace_writer_stack(target->writer, *stack, frame) : 0;
-	return *stack ? 0 : -ENOMEM;
-}
-
-int import_target_push(struct import_target *target, enum event_frame_type type, uint32_t flags,
-		       const char *function, const char *module, uint32_t *stack)
+int import_target_frame(struct import_target *target, enum event_frame_type type, uint32_t flags,
+			const char *function, const char *module, uint32_t *ret_frame)
 {
 	struct event_frame row = {.type = type, .flags = flags};
 	int error = import_target_text(target, function, &row.name_string);
 
 	if (!error)
 		error = import_target_text(target, module, &row.module_string);
-	return error ? error : import_target_push_frame(target, &row, stack);
+	if (error)
+		return error;
+	*ret_frame = trace_writer_frame(target->writer, &row);
+	return *ret_frame ? 0 : -ENOMEM;
+}
+
+int import_target_push_id(struct import_target *target, uint32_t frame, uint32_t *stack)
+{
+	*stack = trace_writer_stack(target->writer, *stack, frame);
+	return *stack ? 0 : -ENOMEM;
+}
+
+int import_target_push_frame(struct import_target *target, const struct event_frame *row,
+			     uint32_t *stack)
+{
+	uint32_t frame = trace_writer_frame(target->writer, row);
+
+	return frame ? import_target_push_id(target, frame, stack) : -ENOMEM;
+}
+
+int import_target_push(struct import_target *target, enum event_frame_type type, uint32_t flags,
+		       const char *function, const char *module, uint32_t *stack)
+{
+	uint32_t frame;
+	int error = import_target_frame(target, type, flags, function, module, &frame);
+
+	return error ? error : import_target_push_id(target, frame, stack);
 }
 
 uint64_t import_target_correlation(struct import_target *target)

@@ -89,8 +89,15 @@ int import_target_kernel(struct import_target *target, uint32_t process, const c
 int import_target_series(struct import_target *target, const char *metric, const char *unit,
 			 enum event_series_type type, uint32_t device, uint32_t *ret_series);
 
-/* Sets *stack to the stack of caller *stack and a frame of host code. type: NATIVE, JIT or KERNEL;
- * flags: FRAME_INLINED. Errors: -ENOMEM. */
+/* Id of a frame of host code. type: NATIVE, JIT or KERNEL; flags: FRAME_INLINED. Errors:
+ * -ENOMEM. */
+int import_target_frame(struct import_target *target, enum event_frame_type type, uint32_t flags,
+			const char *function, const char *module, uint32_t *ret_frame);
+
+/* Sets *stack to the stack of caller *stack and a frame. Errors: -ENOMEM. */
+int import_target_push_id(struct import_target *target, uint32_t frame, uint32_t *stack);
+
+/* The same for a frame that is described. */
 int import_target_push(struct import_target *target, enum event_frame_type type, uint32_t flags,
 		       const char *function, const char *module, uint32_t *stack);
 

@@ -22,7 +22,7 @@
 #include "event/absent_call.h"
 #include "import/chrome/private.h"
 #include "import/formats.h"
-#include "import/probe.h"
+#include "import/common/probe.h"
 #include "import/source.h"
 #include "import/target.h"
 

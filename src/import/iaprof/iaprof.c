@@ -25,7 +25,7 @@
 #include "import/formats.h"
 #include "import/iaprof/line.h"
 #include "import/iaprof/private.h"
-#include "import/probe.h"
+#include "import/common/probe.h"
 #include "import/source.h"
 #include "import/target.h"
 

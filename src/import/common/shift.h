@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/shift.h - move the times of a row
+ * import/common/shift.h - move the times of a row
  */
 #pragma once
 

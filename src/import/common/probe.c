@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/probe.c - the start of a foreign file, from which its format is recognized
+ * import/common/probe.c - what a foreign file begins with, from which its format is recognized
  *
  * Runs in:  our own process
  * Gets:     a source
@@ -10,7 +10,7 @@
  * Why 64 KiB: PyTorch writes the properties of all devices, and some programs their own data,
  *           before the first event. In 20 recordings at most 9 KiB precede "traceEvents".
  */
-#include "import/probe.h"
+#include "import/common/probe.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/shift.c - move the times of a row
+ * import/common/shift.c - move the times of a row
  *
  * Runs in:  our own process
  * Gets:     a row
@@ -9,7 +9,7 @@
  * Fails:    not
  * Why the table of all fields: a row with a new time is moved without a change here
  */
-#include "import/shift.h"
+#include "import/common/shift.h"
 
 #include <stdbool.h>
 #include <stddef.h>

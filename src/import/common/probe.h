@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/probe.h - what a foreign file begins with, from which its format is recognized
+ * import/common/probe.h - what a foreign file begins with, from which its format is recognized
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/notes.c - the files of an import, and the notes and faults of each
+ * import/common/notes.c - the files of an import, and the notes and faults of each
  *
  * Runs in:  our own process
  * Gets:     formats, paths, texts
@@ -9,7 +9,7 @@
  * Fails:    -ENOMEM
  * Why equal notes are joined: the eight ranks of a job have the same five notes
  */
-#include "import/notes.h"
+#include "import/common/notes.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/stream.h - the bytes of a file, decompressed if gzip or zstd compressed them
+ * import/common/stream.h - the bytes of a file, decompressed if gzip or zstd compressed them
  */
 #pragma once
 

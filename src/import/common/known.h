@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/known.h - files of other programs that duet does not import, and how to convert them
+ * import/common/known.h - files of other programs that duet does not import, and how to convert
+ * them
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/stream.c - the bytes of a file, decompressed if gzip or zstd compressed them
+ * import/common/stream.c - the bytes of a file, decompressed if gzip or zstd compressed them
  *
  * Runs in:  our own process
  * Gets:     a path
@@ -12,7 +12,7 @@
  * Why a window of at most 32 MiB: the writer of a zstd file chooses how much memory its reader
  *           needs, up to 2 GiB. zstd without --ultra and --long uses at most 8 MiB.
  */
-#include "import/stream.h"
+#include "import/common/stream.h"
 
 #include <errno.h>
 #include <stdlib.h>

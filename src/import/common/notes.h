@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/notes.h - the files of an import, and the notes and faults of each
+ * import/common/notes.h - the files of an import, and the notes and faults of each
  */
 #pragma once
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/known.c - files of other programs that duet does not import, and how to convert them
+ * import/common/known.c - files of other programs that duet does not import, and how to convert
+ * them
  *
  * Runs in:  our own process
  * Gets:     the first bytes of a file, its name
@@ -10,13 +11,13 @@
  * Why names, too: the formats of NVIDIA's reports are not published, so only the name of such a
  *           file is certain
  */
-#include "import/known.h"
+#include "import/common/known.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/array.h"
-#include "import/probe.h"
+#include "import/common/probe.h"
 
 struct known_file {
 	const char *suffix; /* end of the file's name; NULL: any */
