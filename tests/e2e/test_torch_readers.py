@@ -164,7 +164,7 @@ with t.case("processes of one number each: a correlation is unique in the file")
     path = t.described("two.duet", "window 0 1000", "device 1 gpu", "process 1 7 first", "process 2 8 second",
                        "thread 1 1", "thread 2 2", "queue 1 1 context=1", "queue 2 1 context=2 process=2",
                        "launch 1 1 1 100 110 kernel name=a", "execution 1 1 1 100 100 120 150",
-                       "launch 2 1 2 200 210 kernel name=b", "execution 2 1 2 200 200 220 250")
+                       "launch 1 2 2 200 210 kernel name=b", "execution 2 1 2 200 200 220 250")
     out = t.path("two.json")
     t.equal(run([DUET, "export", "-f", "chrome", "-o", out, path]).status, 0, "export")
     t.equal(sorted(Timeline(read(out)).launched()), [("a", 0, ("clEnqueueNDRangeKernel", -20, 10)),
