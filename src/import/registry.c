@@ -16,6 +16,7 @@
 const struct importer *const importers[] = {
 	&import_perf_script,
 	&import_chrome,
+	&import_nsys,
 	&import_perfetto,
 	&import_rocm_trace_lite,
 	&import_iaprof,

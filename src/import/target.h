@@ -104,6 +104,18 @@ int import_target_push(struct import_target *target, enum event_frame_type type,
 /* The same for a frame of any type. */
 int import_target_push_frame(struct import_target *target, const struct event_frame *row,
 			     uint32_t *stack);
+/* Copies the row of an entity / replaces it, to set members that the functions above leave 0. The
+ * row is the kind's struct. Errors: -ENOENT, those of a write. */
+int import_target_get(const struct import_target *target, enum event_kind kind, uint32_t id,
+		      void *ret_row);
+int import_target_update(struct import_target *target, enum event_kind kind, const void *row);
+
+/* The wall-clock time (ns since 1970) of a time of the file; only the first one is kept. To be
+ * called after import_target_clock. */
+int import_target_wall_clock(struct import_target *target, uint64_t time_ns, uint64_t realtime_ns);
+
+/* The latest time of all rows so far, in the file's clock. */
+uint64_t import_target_end(const struct import_target *target);
 
 /* Returns an unused correlation id. */
 uint64_t import_target_correlation(struct import_target *target);

@@ -65,3 +65,11 @@ TEST(finds_the_records_of_some_numbers)
 	}
 	record_sort_free(stream.sort);
 }
+
+int main(void)
+{
+	RUN(sorts_in_memory);
+	RUN(sorts_more_than_fits_into_memory);
+	RUN(finds_the_records_of_some_numbers);
+	return harness_end();
+}
