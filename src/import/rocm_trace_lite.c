@@ -22,7 +22,6 @@
 
 #include "base/error.h"
 #include "base/format.h"
-#include "event/absent_call.h"
 #include "import/faults.h"
 #include "import/formats.h"
 #include "import/common/probe.h"
@@ -282,7 +281,7 @@ static int read_rocm(struct import_source *source, struct import_target *target)
 	int error = sqlite_file_open(&rocm.file, import_source_path(source));
 
 	if (!error)
-		error = import_target_text(target, ABSENT_CALL, &rocm.absent);
+		error = import_target_text(target, "(not in the file)", &rocm.absent);
 	if (!error)
 		error = read_tables(&rocm);
 	if (!error)

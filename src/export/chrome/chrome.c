@@ -459,7 +459,7 @@ static int write_document(struct chrome *chrome)
 	int error;
 
 	json_object_begin(&chrome->json);
-	json_pair_u64(&chrome->json, "schemaVersion", 1); /* of PyTorch's traces */
+	json_pair_u64(&chrome->json, "schemaVersion", 1); /* PyTorch's */
 	json_pair_text(&chrome->json, "displayTimeUnit", "ns");
 	chrome_torch_document(&chrome->json, chrome->events.model);
 	error = write_about(chrome);

@@ -23,7 +23,7 @@ struct chrome_events {
 	uint64_t base_ns;          /* the host time that is 0 in the file */
 };
 
-/* number: of an operator; otherwise 0. */
+/* number: the operator's; otherwise 0. */
 void chrome_events_api(const struct chrome_events *events, const struct chrome_place *place,
 		       const struct event_api *row, uint64_t number);
 /* The arguments of the command are written at its execution, or at the launch if it has no
@@ -39,7 +39,7 @@ void chrome_events_mark(const struct chrome_events *events, const struct chrome_
 			const struct event_range *row);
 void chrome_events_started(const struct chrome_events *events, const struct chrome_place *place,
 			   const struct event_range *row, uint64_t id);
-/* To be called for commands with start and end times. link: of its launch. */
+/* To be called for commands with start and end times. link: its launch's. */
 void chrome_events_execution(const struct chrome_events *events, const struct chrome_place *place,
 			     const struct command *command, const struct chrome_link *link);
 /* A reading, drawn from its start on; name: that of the series. */

@@ -41,7 +41,7 @@ struct chrome_call_link {
 struct chrome_links {
 	const struct model *model;      /* borrowed */
 	struct hash_map processes;      /* id -> index + 1, in the order of first use */
-	struct thread_nesting nesting;  /* of operators */
+	struct thread_nesting nesting;  /* operators */
 	struct chrome_call_link *calls; /* by index of the thread */
 	uint64_t operators;             /* number of operators so far */
 	struct chrome_held_link *held;  /* by tag - 1 */

@@ -25,14 +25,14 @@ struct model;
 
 struct chrome_place {
 	uint64_t pid, tid;
-	uint64_t device, stream; /* of a command */
+	uint64_t device, stream; /* a command's */
 };
 
 /* The row of a thread or of a queue. */
 struct chrome_row {
 	bool is_described;
 	uint64_t pid;
-	uint64_t device, stream; /* of a queue; unique in the file, unlike its tid */
+	uint64_t device, stream; /* a queue's; unique in the file, unlike its tid */
 	struct lanes lanes;
 	uint64_t *tids; /* by lane; the first is the row's own */
 	size_t tids_count, tids_capacity;

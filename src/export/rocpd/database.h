@@ -47,7 +47,7 @@ struct rocpd {
 	struct frames *frames; /* owned */
 	struct sqlite_writer writer;
 	sqlite3_stmt *inserts[ROCPD_TABLES]; /* prepared at first use */
-	char guid[37];                       /* of the file; its tables have it as their suffix */
+	char guid[37];                       /* the file's; the suffix of its tables */
 	char suffix[40];
 	struct string_table strings; /* id + 1 in the table rocpd_string; 1: "" */
 	struct entity_index processes;
@@ -57,7 +57,7 @@ struct rocpd {
 	struct pair_map dispatches;    /* (process, correlation) -> event, if counters need it */
 	struct thread_nesting nesting; /* open regions */
 	uint64_t *calls;               /* the latest launching region of each thread */
-	struct string_builder text, extdata; /* of a row of an info table; of the next event */
+	struct string_builder text, extdata; /* for a row of an info table; for the next event */
 	uint64_t events, regions, dispatched, copies, samples, values, rows;
 };
 

@@ -17,6 +17,6 @@ int rocpd_entities(struct rocpd *rocpd);
 int rocpd_agents(struct rocpd *rocpd);
 int rocpd_kernels(struct rocpd *rocpd);
 
-/* The id of a command's queue in rocpd_info_queue: of its hardware queue (a number plus 1; 0: not
- * known), otherwise of its stream. Describes it at its first use. Errors: those of the writer. */
+/* The id of a command's queue in rocpd_info_queue: its hardware queue's (a number plus 1; 0: not
+ * known), otherwise its stream's. Describes it at its first use. Errors: those of the writer. */
 int rocpd_queue(struct rocpd *rocpd, uint32_t queue, uint32_t hardware_queue, uint64_t *ret_queue);

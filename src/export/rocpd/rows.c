@@ -207,7 +207,7 @@ int rocpd_range(struct rocpd *rocpd, const struct event_range *row)
 
 /* ---- commands ---- */
 
-/* What dispatches and copies have in common. */
+/* The columns that dispatches and copies share. */
 struct place {
 	uint64_t event, queue, process, node, thread;
 };
