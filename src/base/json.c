@@ -162,6 +162,11 @@ void json_key(struct json_writer *json, const char *key)
 	json->after_key = true;
 }
 
+void json_space(struct json_writer *json)
+{
+	put_bytes(json, " ", 1);
+}
+
 void json_bytes(struct json_writer *json, const void *bytes, size_t size)
 {
 	begin_value(json);

@@ -44,6 +44,7 @@ void json_array_begin(struct json_writer *json);
 void json_array_end(struct json_writer *json);
 
 void json_key(struct json_writer *json, const char *key);
+void json_space(struct json_writer *json); /* after a key, for readers that search for one */
 void json_string(struct json_writer *json, const char *text); /* NULL: null */
 void json_bytes(struct json_writer *json, const void *bytes, size_t size);
 void json_u64(struct json_writer *json, uint64_t value);

@@ -10,4 +10,4 @@ extern const struct exporter export_text, export_jsonl, export_perfetto, export_
 	export_duet_pb;
 extern const struct exporter export_folded, export_svg, export_pprof, export_speedscope,
 	export_perf_script, export_csv, export_json, export_sqlite, export_otlp,
-	export_otlp_metrics, export_iaprof;
+	export_otlp_metrics, export_iaprof, export_rocpd;

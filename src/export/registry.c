@@ -7,7 +7,7 @@
  * Gives:    the exporters, in the order in which they are listed
  * Owns:     nothing
  * Fails:    never
- * Why an explicit table: it sets the order of `duet list formats`, and 17 formats need only 17
+ * Why an explicit table: it sets the order of `duet list formats`, and 18 formats need only 18
  *           lines. An exporter that is linked but has no row in this table cannot be used.
  */
 #include "export/exporter.h"
@@ -35,6 +35,7 @@ const struct exporter *const exporters[] = {
 	&export_perf_script,
 	&export_duet_pb,
 	&export_iaprof,
+	&export_rocpd,
 	NULL,
 };
 /* clang-format on */

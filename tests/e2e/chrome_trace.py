@@ -9,6 +9,11 @@ import json
 import sys
 
 
+CALLS = {"api", "launch", "cuda_runtime", "cuda_driver", "cpu_op", "python_function", "os"}
+COMMANDS = {"kernel", "gpu_memcpy", "gpu_memset", "gpu_command"}
+TORCH_COMMANDS = {"Memcpy HtoD": "write", "Memcpy DtoH": "read", "Memcpy DtoD": "copy", "Memset": "fill"}
+
+
 class Broken(Exception):
     """The trace breaks a rule; the text says which."""
 
@@ -61,6 +66,7 @@ class Trace:
             self.on_event(event)
         require(self.flow_begins.keys() == self.flow_ends.keys(), "arrows have two ends")
         self.check_stacks()
+        self.check_torch(document)
 
     @staticmethod
     def refuse(word):
@@ -112,6 +118,24 @@ class Trace:
             require(event["id"] in self.flow_begins, "an arrow begins before it ends")
         table[event["id"]] = stack[-1]
 
+    def check_torch(self, document):
+        """What HolisticTraceAnalysis and TraceLens need."""
+        devices = {device["id"] for device in document["deviceProperties"]}
+        for one in self.slices:
+            require("," not in one.event["cat"], "a category is one word: readers compare the whole text")
+            if one.event["cat"] not in COMMANDS:
+                require("stream" not in one.arguments or "rejected" in one.categories, "only commands have a stream")
+                continue
+            for key in ("device", "stream", "correlation", "External id"):
+                require(isinstance(one.arguments.get(key), int), f"{key} of {one.name} at {one.time} is a number")
+            require(one.arguments["device"] in devices or self.processes[one.row[0]] == "[unknown device]",
+                    "its device is described")
+        for number, begin in self.flow_begins.items():
+            end = self.flow_ends[number]
+            require(begin.arguments["correlation"] == end.arguments["correlation"] == number,
+                    f"arrow {number} has the number of its call and command")
+            require(begin.event["cat"] in ("cuda_runtime", "cuda_driver", "launch"), f"the call of {number} is of a runtime")
+
     def check_stacks(self):
         for number, frame in self.frames.items():
             parent = frame.get("parent")
@@ -129,7 +153,10 @@ class Trace:
         return names[::-1]
 
     def is_call(self, one):
-        return bool(set(one.categories) & {"api", "launch"})
+        return bool(set(one.categories) & CALLS) and "further" not in one.arguments
+
+    def is_launch(self, one):
+        return "command" in one.arguments
 
     def calls(self):
         """{name: (count, total_ns)} of calls on threads"""

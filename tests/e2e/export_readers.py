@@ -387,6 +387,46 @@ class Sqlite:
                     yield f"{name}: {' '.join(cells)}"
 
 
+class Rocpd(Sqlite):
+    """rocprofv3's schema 3: tables with the file's uuid, and a view of each without it."""
+
+    def __init__(self, path):
+        super().__init__(path)
+        self.metadata = {row["tag"]: row["value"] for row in self.rows("SELECT tag, value FROM rocpd_metadata")}
+        require(self.metadata["schema_version"] == "3", "the version of the schema")
+        require(self.metadata["uuid"] == "_" + self.metadata["guid"].replace("-", "_"), "uuid and guid")
+        views = set(self.names("view"))
+        for table in self.names("table"):
+            require(table.endswith(self.metadata["uuid"]), f"{table} is a table of the file")
+            base = table[:-len(self.metadata["uuid"])]
+            require(base in views, f"{base} is a view")
+            self.check_references(base)
+
+    def check_references(self, base):
+        """All references lead to a row, as the views of rocprofv3's own tools join them."""
+        targets = {"nid": "info_node", "agent_id": "info_agent", "kernel_id": "info_kernel_symbol", "queue_id": "info_queue",
+                   "stream_id": "info_stream", "event_id": "event", "name_id": "string", "category_id": "string",
+                   "region_name_id": "string", "src_agent_id": "info_agent", "dst_agent_id": "info_agent",
+                   "code_object_id": "info_code_object", "pmc_id": "info_pmc", "track_id": "track"}
+        if not base.startswith("rocpd_info_process"):
+            targets["pid"] = "info_process"
+        if not base.startswith("rocpd_info"):
+            targets["tid"] = "info_thread"
+        for row in self.rows(f"SELECT name FROM pragma_table_info('{base}')"):
+            if row[0] in targets:
+                lost = self.rows(f"SELECT count(*) FROM {base} WHERE {row[0]} IS NOT NULL AND {row[0]} NOT IN "
+                                 f"(SELECT id FROM rocpd_{targets[row[0]]})")[0][0]
+                require(lost == 0, f"{base}.{row[0]} leads to {targets[row[0]]}")
+
+    def lines(self):
+        for name in [one[:-len(self.metadata["uuid"])] for one in self.names("table")]:
+            for row in self.rows(f"SELECT * FROM {name}"):
+                cells = (f"{key}={row[key]}" for key in row.keys() if row[key] not in (None, "{}") and key != "guid")
+                yield f"{name}: {' '.join(cells)}"
+        for name in ("kernels", "memory_copies", "regions", "samples", "top", "busy", "pmc_events", "counters_collection"):
+            yield f"{name}: {self.rows(f'SELECT count(*) FROM {name}')[0][0]} rows"
+
+
 # ---- OpenTelemetry -------------------------------------------------------------------------------
 
 def any_value(message):
@@ -514,7 +554,7 @@ class OtlpMetrics:
 
 
 READERS = {"pprof": Pprof, "svg": Svg, "speedscope": Speedscope, "perf-script": PerfScript, "csv": Csv,
-           "json": Json, "sqlite": Sqlite, "otlp": Otlp, "otlp-metrics": OtlpMetrics}
+           "json": Json, "sqlite": Sqlite, "rocpd": Rocpd, "otlp": Otlp, "otlp-metrics": OtlpMetrics}
 RAW = ("speedscope", "perf-script", "csv", "json")
 
 

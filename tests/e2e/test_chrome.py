@@ -38,16 +38,17 @@ def check_report(trace, document):
     t.equal(trace.calls(), {row["name"]: (row["count"], row["total_ns"]) for row in document["api"]},
             "calls: count and total_ns")
     t.equal(trace.commands("kernel"), added_up(document["kernels"], "name"), "kernels")
-    t.equal(trace.commands("gpu_memcpy", "gpu_memset", "gpu_command"),
+    t.equal({chrome_trace.TORCH_COMMANDS.get(name, name): sums
+             for name, sums in trace.commands("gpu_memcpy", "gpu_memset", "gpu_command").items()},
             {**added_up(document["copies"], "direction"),
              **added_up(document["other_commands"], "command")}, "copies and other commands")
-    joined = [one for one in trace.slices
-              if not trace.is_call(one) and "duet" not in one.categories and "no_launch" not in one.arguments]
+    joined = [one for one in trace.slices if set(one.categories) & chrome_trace.COMMANDS | {"rejected"} & set(one.categories)
+              and "no_launch" not in one.arguments]
     if all(not clock["violations"] for clock in document["clocks"]):
         t.equal(len(trace.flow_ends), len(joined), "an arrow for each command that has a launch")
     begins = set(map(id, trace.flow_begins.values()))
     for one in trace.slices:
-        if "launch" in one.categories:
+        if trace.is_launch(one):
             t.true((id(one) in begins) != ("no_execution" in one.arguments),
                    f"launch at {one.time}: an arrow, or why there is none")
     ledger = trace.about["ledger"]
@@ -134,7 +135,7 @@ with t.case("a part of a trace is a whole file"):
 with t.case("kinds"):
     path = t.generated(5000)
     whole = load(path)
-    for kinds, categories in (("api", {"api", "wait"}), ("launch", {"launch", "wait"}),
+    for kinds, categories in (("api", {"api", "cuda_runtime"}), ("launch", {"launch", "cuda_runtime"}),
                               ("execution", {"kernel", "gpu_memcpy", "gpu_memset", "gpu_command",
                                              "rejected"})):
         part = load(path, "--kind", kinds)
@@ -165,6 +166,6 @@ with t.case("examples/render, recorded"):
     trace, document = load(path), t.report(path)
     check_report(trace, document)
     t.true(document["kernels"] and trace.commands("kernel"), "there are kernels")
-    t.true(all(one.stack for one in trace.slices if "launch" in one.categories), "stacks of launches")
+    t.true(all(one.stack for one in trace.slices if trace.is_launch(one)), "stacks of launches")
 
 t.end()

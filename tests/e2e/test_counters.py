@@ -161,7 +161,7 @@ with t.case("chrome: the same, as counters of processes"):
     found = {}
     for (pid, name, _), rows in timeline.readings.items():
         device = 2 if "Radeon" in timeline.processes[pid] else 0
-        found[name, pid - 1000 if pid < 4194304 else 0, device] = rows
+        found[name, pid - 1000 if 1000 < pid < 4194304 else 0, device] = rows
     check_rows(found, "chrome")
 
 with t.case("csv and sqlite: the same in columns, and sqlite's means are the report's"):

@@ -37,7 +37,7 @@ GOLDEN = os.path.join(ROOT, "tests", "golden", "export")
 CASES = sorted(os.path.splitext(os.path.basename(path))[0]
                for path in glob.glob(os.path.join(GOLDEN, "*.txt")))
 FORMATS = ["text", "json", "csv", "sqlite", "folded", "svg", "speedscope", "pprof", "otlp",
-           "otlp-metrics", "perf-script", "iaprof"]
+           "otlp-metrics", "perf-script", "iaprof", "rocpd"]
 VERSION = text(run([DUET, "--version"]).stdout).split()[-1]
 SHAPES = (("mixed", 20000), ("single", 5000), ("late", 5000), ("deep", 5000), ("empty", 0))
 
@@ -217,6 +217,33 @@ def check_json(path, truth, *options):
             ledger["launched"], "json: launches")
 
 
+ROCPD_COPIES = {"write": "MEMORY_COPY_HOST_TO_DEVICE", "read": "MEMORY_COPY_DEVICE_TO_HOST",
+                "copy": "MEMORY_COPY_DEVICE_TO_DEVICE", "fill": "MEMORY_FILL", "map": "MEMORY_MAP", "unmap": "MEMORY_UNMAP",
+                "migrate": "MEMORY_MIGRATE"}
+
+
+def check_rocpd(path, truth, *options):
+    database = export_readers.Rocpd(exported("rocpd", path, *options))
+    sums = collections.defaultdict(lambda: [0, 0])
+    for (_, name), row in truth.kernels.items():
+        sums[name][0] += row["timed"]
+        sums[name][1] += row["total_ns"]
+    t.equal({row[0]: [row[1], row[2]] for row in database.rows(
+        "SELECT name, count(*), sum(duration) FROM kernels "
+        "WHERE kernel_id <> 0 GROUP BY 1")},
+            {name: row for name, row in sums.items() if row[0]}, "rocpd: kernels")
+    t.equal({row[0]: [row[1], row[2]] for row in database.rows(
+        "SELECT name, count(*), sum(duration) FROM regions WHERE category NOT LIKE 'MARKER%' GROUP BY 1")},
+            {row["name"]: [row["count"], row["total_ns"]] for row in truth.report["api"]}, "rocpd: calls")
+    copies = collections.defaultdict(lambda: [0, 0])
+    for row in truth.report["copies"]:
+        copies[ROCPD_COPIES[row["direction"]]][0] += row["timed"]
+        copies[ROCPD_COPIES[row["direction"]]][1] += row["total_ns"]
+    found = {row[0]: [row[1], row[2]] for row in database.rows("SELECT name, count(*), sum(duration) FROM memory_copies GROUP BY 1")}
+    t.equal({name: row for name, row in found.items() if name in ROCPD_COPIES.values()},
+            {name: row for name, row in copies.items() if row[0]}, "rocpd: copies")
+
+
 def check_sqlite(path, truth, *options):
     database = export_readers.Sqlite(exported("sqlite", path, *options))
     t.equal({(row["device"], row["kernel"]): (row["count"], row["timed"], row["total_ns"] or 0,
@@ -243,11 +270,21 @@ def check_sqlite(path, truth, *options):
             database.rows("SELECT (SELECT count(*) FROM calls) + (SELECT count(*) FROM launches WHERE NOT further)")[0][0],
             "sqlite: rocpd_api")
     t.equal(database.rows("SELECT coalesce(sum(TotalNs), 0) FROM top")[0][0],
-            database.rows("SELECT coalesce(sum(end - start), 0) FROM rocpd_op")[0][0], "sqlite: top")
+            database.rows("SELECT coalesce(sum(end - start), 0) FROM rocpd_op WHERE gpuId >= 0")[0][0], "sqlite: top")
     t.equal(database.rows("SELECT count(*) FROM rocpd_api_ops WHERE api_id NOT IN (SELECT id FROM rocpd_api) "
                           "OR op_id NOT IN (SELECT id FROM rocpd_op)")[0][0], 0, "sqlite: rocpd_api_ops")
     t.true(all(row["utilization_pct"] <= 100 and row["gpuId"] == row["id"] - 1 for row in
                database.rows("SELECT * FROM busy")), "sqlite: busy as rocm-trace-lite names it")
+    t.equal(list(database.database.execute("SELECT * FROM busy").description[place][0] for place in range(5)),
+            ["gpuId", "utilization_pct", "ops", "busy_ns", "wall_ns"], "sqlite: busy in rocm-trace-lite's order")
+    t.equal(database.rows("SELECT count(*) FROM rocpd_op AS o JOIN rocpd_string AS s ON s.id = o.opType_id WHERE gpuId < 0 "
+                          "AND s.string = 'UserMarker'")[0][0], database.rows("SELECT count(*) FROM ranges")[0][0],
+            "sqlite: markers")
+    t.equal(database.rows("SELECT count(*) FROM rocpd_op WHERE id IN (SELECT id FROM rocpd_op GROUP BY id HAVING count(*) > 1) "
+                          "OR description_id IS NULL OR opType_id IS NULL")[0][0], 0, "sqlite: rocpd_op's ids and names")
+    for row in database.rows("SELECT s.string, l.bytes FROM rocpd_op AS o JOIN rocpd_string AS s ON s.id = o.description_id "
+                             "JOIN launches AS l ON l.id = o.launch WHERE l.command IN ('write', 'read', 'copy') LIMIT 50"):
+        t.equal(row[0].split(":")[1], str(row[1] or 0), "sqlite: the bytes in a copy's name")
     t.equal(database.rows("SELECT sum(time_ns) FROM account")[0][0] or 0,
             sum(row["wall_ns"] for row in truth.report["devices"]), "sqlite: account")
     ledger = truth.report["ledger"]
@@ -287,7 +324,7 @@ def check_folded(path, truth, *options):
 
 CHECKS = {"pprof": check_pprof, "otlp": check_otlp, "speedscope": check_speedscope,
           "perf-script": check_perf_script, "csv": check_csv, "json": check_json,
-          "sqlite": check_sqlite, "otlp-metrics": check_metrics, "folded": check_folded}
+          "sqlite": check_sqlite, "rocpd": check_rocpd, "otlp-metrics": check_metrics, "folded": check_folded}
 
 for shape, events in SHAPES:
     with t.case(f"the report's numbers: {shape}"):
@@ -320,6 +357,16 @@ def account_of(name):
     """A trace of tests/golden/account."""
     with open(os.path.join(ROOT, "tests", "golden", "account", f"{name}.txt"), encoding="utf-8") as file:
         return t.described("account.duet", file.read().split("\n---")[0])
+
+
+with t.case("sqlite: a kernel has the range in which it was launched, as rocm-trace-lite numbers it"):
+    t.wanted()
+    database = export_readers.Sqlite(exported("sqlite", described("hip_ranges")))
+    t.equal([tuple(row) for row in database.rows(
+        "SELECT k.string, m.string FROM rocpd_op AS o JOIN rocpd_string AS k ON k.id = o.description_id LEFT JOIN rocpd_op AS r "
+        "ON r.gpuId < 0 AND r.roctxId = o.roctxId LEFT JOIN rocpd_string AS m ON m.id = r.description_id WHERE o.gpuId >= 0 "
+        "ORDER BY o.start")], [("shapes::scale<float>", "forward"), ("fill", "forward"), ("fill", "forward"),
+                               ("CopyDeviceToHost:4096", "step")], "kernels and ranges")
 
 
 with t.case("sections of duet's guest are not exported as calls"):
@@ -507,7 +554,7 @@ with t.case("a full disk, a closed pipe, a terminal"):
     t.wanted()
     path = t.generated(20000)
     for name in FORMATS:
-        if name == "sqlite":
+        if name in ("sqlite", "rocpd"):
             continue
         full = run([DUET, "export", path, "-f", name, "-o", "/dev/full"])
         t.equal(full.status, 1, f"{name}: status on a full disk")

@@ -33,14 +33,18 @@
 #include "base/json.h"
 #include "base/string.h"
 #include "export/chrome/events.h"
+#include "export/chrome/links.h"
 #include "export/chrome/rows.h"
 #include "export/chrome/stacks.h"
+#include "export/chrome/torch.h"
 #include "export/common/stack_set.h"
 #include "export/formats.h"
 
 /* A call, a launch or a range. */
 struct call {
-	uint64_t begin, end, number;
+	uint64_t begin, end;
+	uint64_t operator; /* number of an operator; otherwise 0 */
+	struct chrome_link link;
 	union {
 		struct event_api api;
 		struct event_launch launch;
@@ -54,6 +58,7 @@ struct chrome {
 	struct json_writer json;
 	struct chrome_events events;
 	struct chrome_rows rows;
+	struct chrome_links links;
 	struct verdicts verdicts;
 	struct stack_set stacks;
 	struct call *calls; /* those with the start time of the latest one */
@@ -75,9 +80,10 @@ static int write_launch(struct chrome *chrome, const struct call *call,
 	const struct event_launch *row = &call->row.launch;
 	enum launch_outcome verdict = verdicts_of(&chrome->verdicts, row);
 
-	chrome_events_launch(&chrome->events, place, row, verdict);
+	chrome_events_launch(&chrome->events, place, row, verdict, &call->link);
 	if (verdict == VERDICT_DRAWN && chrome->has_flows)
-		chrome_events_flow(&chrome->events, place, call->number, row->enter, false);
+		chrome_events_flow(&chrome->events, place, call->link.correlation, row->enter,
+				   false);
 	return stack_set_add(&chrome->stacks, row->stack);
 }
 
@@ -118,7 +124,7 @@ static int write_call(struct chrome *chrome, const struct call *call)
 	chrome->count++;
 	if (is_launch)
 		return write_launch(chrome, call, &place);
-	chrome_events_api(&chrome->events, &place, &call->row.api);
+	chrome_events_api(&chrome->events, &place, &call->row.api, call->operator);
 	return stack_set_add(&chrome->stacks, call->row.api.stack);
 }
 
@@ -220,21 +226,25 @@ static int on_launch(void *context, const struct event_launch *row, uint64_t num
 		     uint64_t *ret_tag)
 {
 	struct chrome *chrome = context;
-	struct call call = {.begin = row->enter,
-			    .end = row->exit,
-			    .number = number,
-			    .row.launch = *row,
-			    .kind = EVENT_LAUNCH};
-	int error = 0;
+	struct call call = {
+		.begin = row->enter, .end = row->exit, .row.launch = *row, .kind = EVENT_LAUNCH};
+	const bool has_command =
+		chrome->has_flows && verdicts_of(&chrome->verdicts, row) == VERDICT_DRAWN;
+	int error;
 
+	(void)number;
 	if (!filter_has_thread(&chrome->filter, row->thread))
 		return 0;
-	if (chrome->has_counters)
+	error = chrome_links_launch(&chrome->links, row, has_command, &call.link);
+	if (!error && has_command)
+		error = chrome_links_hold(&chrome->links, &call.link, ret_tag);
+	if (!error && chrome->has_counters)
 		error = count_until(chrome, row->enter);
 	if (!error && chrome->has_counters && !row->result &&
 	    verdicts_has_end(&chrome->verdicts, verdicts_of(&chrome->verdicts, row)))
 		error = change_depth(chrome, row->queue, row->enter, 1, true);
-	if (!error && filter_has_time(&chrome->filter, row->enter) &&
+	/* a command without a call has all that its launch contains */
+	if (!error && !call.link.has_no_call && filter_has_time(&chrome->filter, row->enter) &&
 	    filter_has_kind(&chrome->filter, EVENT_LAUNCH))
 		error = add_call(chrome, &call);
 	return error;
@@ -245,10 +255,11 @@ static int on_command(void *context, const struct command *command)
 	struct chrome *chrome = context;
 	const struct event_execution *row = command->execution;
 	struct chrome_place place;
-	int error = 0;
+	struct chrome_link link;
+	int error = chrome_links_take(&chrome->links, command, &link);
 
-	if (!row || !filter_has_process(&chrome->filter, command->process))
-		return 0;
+	if (error || !row || !filter_has_process(&chrome->filter, command->process))
+		return error;
 	if (chrome->has_counters && command->launch &&
 	    verdicts_has_end(&chrome->verdicts, verdicts_of(&chrome->verdicts, command->launch)))
 		error = end_in_flight(chrome, command);
@@ -266,12 +277,10 @@ static int on_command(void *context, const struct command *command)
 	if (error)
 		return error;
 	chrome->count++;
-	chrome_events_execution(&chrome->events, &place, command);
-	if (chrome->has_flows && command->launch &&
-	    verdicts_of(&chrome->verdicts, command->launch) == VERDICT_DRAWN &&
+	chrome_events_execution(&chrome->events, &place, command, &link);
+	if (command->tag && !link.has_no_call &&
 	    filter_has_time(&chrome->filter, command->launch->enter))
-		chrome_events_flow(&chrome->events, &place, command->launch_number, row->started,
-				   true);
+		chrome_events_flow(&chrome->events, &place, link.correlation, row->started, true);
 	return ferror(chrome->file) ? stream_flush(chrome->file) : 0;
 }
 
@@ -321,6 +330,7 @@ static int on_row(void *context, const struct order_item *item)
 	struct chrome *chrome = context;
 	const uint64_t *times = item->row; /* start and end come first in calls and ranges */
 	struct call call = {.kind = item->kind};
+	int error = 0;
 
 	if (!filter_has_item(&chrome->filter, item))
 		return 0;
@@ -334,7 +344,9 @@ static int on_row(void *context, const struct order_item *item)
 		call.row.api = *(const struct event_api *)item->row;
 	call.begin = times[0];
 	call.end = times[1];
-	return add_call(chrome, &call);
+	if (item->kind == EVENT_API && call.row.api.type == API_TYPE_OPERATOR)
+		error = chrome_links_operator(&chrome->links, &call.row.api, &call.operator);
+	return error ? error : add_call(chrome, &call);
 }
 
 /* ---- the document ---- */
@@ -356,6 +368,8 @@ static int write_events(struct chrome *chrome)
 	json_key(&chrome->json, "traceEvents");
 	json_array_begin(&chrome->json);
 	error = chrome_rows_init(&chrome->rows, model, &chrome->filter, &chrome->json);
+	if (!error)
+		error = chrome_links_init(&chrome->links, model);
 	chrome->depths = calloc(chrome->rows.all_queues.count + 1, sizeof(*chrome->depths));
 	chrome->queues = calloc(chrome->rows.all_queues.count + 1, sizeof(*chrome->queues));
 	if (!error && (!chrome->depths || !chrome->queues))
@@ -433,6 +447,8 @@ static int open_chrome(struct chrome *chrome, const struct model *model,
 		chrome->events.base_ns = chrome->filter.begin_ns < order_begin_ns(order)
 						 ? chrome->filter.begin_ns
 						 : order_begin_ns(order);
+	/* Times keep their fractions of a microsecond: HolisticTraceAnalysis cuts them off. */
+	chrome->events.base_ns -= chrome->events.base_ns % 1000;
 	order_free(order);
 	return verdicts_init(&chrome->verdicts, model, chrome->filter.from_ns,
 			     chrome->filter.to_ns);
@@ -443,7 +459,9 @@ static int write_document(struct chrome *chrome)
 	int error;
 
 	json_object_begin(&chrome->json);
+	json_pair_u64(&chrome->json, "schemaVersion", 1); /* PyTorch's */
 	json_pair_text(&chrome->json, "displayTimeUnit", "ns");
+	chrome_torch_document(&chrome->json, chrome->events.model);
 	error = write_about(chrome);
 	if (!error)
 		error = write_events(chrome);
@@ -459,6 +477,7 @@ static int write_document(struct chrome *chrome)
 static void chrome_fini(struct chrome *chrome)
 {
 	chrome_rows_fini(&chrome->rows);
+	chrome_links_fini(&chrome->links);
 	verdicts_fini(&chrome->verdicts);
 	stack_set_fini(&chrome->stacks);
 	moments_fini(&chrome->moments);

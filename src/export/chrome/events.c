@@ -14,13 +14,15 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "analyze/analysis.h"
 #include "analyze/join/commands.h"
 #include "analyze/model.h"
 #include "base/json.h"
+#include "export/chrome/torch.h"
 
-#define FLOW  "launch"          /* category and name of arrows */
+#define FLOW  "ac2g"            /* category and name of arrows in PyTorch's profiler */
 #define RANGE "user_annotation" /* category of ranges in PyTorch's profiler */
 
 /* ---- pieces ---- */
@@ -91,27 +93,77 @@ static void put_sizes(const struct chrome_events *events, const char *key, const
 	json_array_end(events->json);
 }
 
+/* Sets the number of groups in each dimension; false: the local sizes are not known, or do not
+ * divide the global ones. */
+static bool find_groups(const struct event_launch *launch, uint64_t groups[3], uint64_t items[3])
+{
+	for (uint32_t i = 0; i < 3; i++) {
+		bool is_used = i < launch->dimensions;
+		uint64_t global = is_used ? launch->global_size[i] : 1;
+
+		items[i] = is_used ? launch->local_size[i] : 1;
+		if (!global || !items[i] || global % items[i])
+			return false;
+		groups[i] = global / items[i];
+	}
+	return launch->dimensions != 0;
+}
+
+/* Writes the sizes as grid and block, as PyTorch does, and in work items if the former do not
+ * contain them. */
 static void put_command(const struct chrome_events *events, const struct event_launch *launch)
 {
+	uint64_t groups[3], items[3];
+	bool has_groups = find_groups(launch, groups, items);
+
 	if (launch->bytes)
 		json_pair_u64(events->json, "bytes", launch->bytes);
+	if (has_groups) {
+		put_sizes(events, "grid", groups, 3);
+		put_sizes(events, "block", items, 3);
+	}
+	if (has_groups && launch->dimensions == 3)
+		return;
 	put_sizes(events, "global", launch->global_size, launch->dimensions);
 	put_sizes(events, "local", launch->local_size, launch->dimensions);
 }
 
 /* ---- host events ---- */
 
-void chrome_events_api(const struct chrome_events *events, const struct chrome_place *place,
-		       const struct event_api *row)
+static void put_wait(const struct chrome_events *events, bool waits)
 {
-	begin_slice(events, place,
-		    row->type == API_TYPE_WAIT   ? "api,wait"
-		    : row->type == API_TYPE_DUET ? "duet"
-						 : "api",
-		    model_text(events->model, row->function_string, "[unknown]"), row->begin,
+	if (waits)
+		json_pair_u64(events->json, "wait", 1);
+}
+
+static void put_link(const struct chrome_events *events, const struct chrome_link *link)
+{
+	json_pair_u64(events->json, "External id", link->external);
+	json_pair_u64(events->json, "correlation", link->correlation);
+}
+
+/* TraceLens finds commands by "correlation" only if the first call of a launch in the file has it,
+ * whether it launched a command or not. */
+static void put_no_correlation(const struct chrome_events *events, const char *function)
+{
+	if (strstr(function, "aunch"))
+		json_pair_u64(events->json, "correlation", 0);
+}
+
+void chrome_events_api(const struct chrome_events *events, const struct chrome_place *place,
+		       const struct event_api *row, uint64_t number)
+{
+	const char *function = model_text(events->model, row->function_string, "[unknown]");
+
+	begin_slice(events, place, chrome_torch_call(function, row->type), function, row->begin,
 		    row->end);
 	put_stack(events, row->stack);
 	begin_arguments(events);
+	if (number)
+		json_pair_u64(events->json, "External id", number);
+	else
+		put_no_correlation(events, function);
+	put_wait(events, row->type == API_TYPE_WAIT);
 	if (row->result)
 		put_i32(events, "result", row->result);
 	if (row->argument)
@@ -120,19 +172,24 @@ void chrome_events_api(const struct chrome_events *events, const struct chrome_p
 }
 
 void chrome_events_launch(const struct chrome_events *events, const struct chrome_place *place,
-			  const struct event_launch *row, enum launch_outcome verdict)
+			  const struct event_launch *row, enum launch_outcome verdict,
+			  const struct chrome_link *link)
 {
 	const struct command command = {.launch = row};
+	const char *function = model_text(events->model, row->function_string, "[unknown]");
 	const char *why = verdict_text(verdict);
 
-	begin_slice(events, place, row->flags & LAUNCH_BLOCKING ? "launch,wait" : "launch",
-		    model_text(events->model, row->function_string, "[unknown]"), row->enter,
-		    row->exit);
+	begin_slice(events, place,
+		    row->flags & LAUNCH_FURTHER ? "launch" : chrome_torch_launch(function),
+		    function, row->enter, row->exit);
 	put_stack(events, row->stack);
 	begin_arguments(events);
 	json_pair_text(events->json, "command", command_name(events->model, &command));
 	if (row->correlation)
-		json_pair_u64(events->json, "correlation", row->correlation);
+		put_link(events, link);
+	else
+		put_no_correlation(events, function);
+	put_wait(events, row->flags & LAUNCH_BLOCKING);
 	if (row->result)
 		put_i32(events, "result", row->result);
 	/* a further launch of the same call: a reader must not count the call twice */
@@ -219,29 +276,60 @@ static void put_delays(const struct chrome_events *events, const struct command 
 			      row->started - row->submitted);
 }
 
-static void put_whose(const struct chrome_events *events, const struct command *command)
+static void put_whose(const struct chrome_events *events, const struct command *command,
+		      const struct chrome_place *place, const struct chrome_link *link)
 {
 	const struct event_process *process =
 		model_entity(events->model, EVENT_PROCESS, command->process);
+	const struct event_queue *queue = model_entity(events->model, EVENT_QUEUE, command->queue);
 
-	json_pair_u64(events->json, "correlation", command->execution->correlation);
+	json_pair_u64(events->json, "device", place->device);
+	if (queue && queue->context)
+		json_pair_u64(events->json, "context", queue->context);
+	json_pair_u64(events->json, "stream", place->stream);
+	put_link(events, link);
 	if (process)
 		json_pair_u64(events->json, "pid", process->pid);
-	json_pair_u64(events->json, "queue", command->queue);
+}
+
+/* Bytes by ns are GB/s. */
+static void put_bandwidth(const struct chrome_events *events, const struct command *command)
+{
+	const struct event_execution *row = command->execution;
+	uint64_t bytes = command->launch ? command->launch->bytes : 0;
+
+	if (bytes && row->ended > row->started)
+		json_pair_double(events->json, "memory bandwidth (GB/s)",
+				 (double)bytes / (double)(row->ended - row->started));
+}
+
+static void put_kernel(const struct chrome_events *events, const struct command *command)
+{
+	const struct event_execution *row = command->execution;
+	const struct event_code *code =
+		model_entity(events->model, EVENT_CODE, command->launch->kernel);
+
+	if (code && code->registers)
+		json_pair_u64(events->json, "registers per thread", code->registers);
+	if (row->local_bytes)
+		json_pair_u64(events->json, "shared memory", row->local_bytes);
+	put_command(events, command->launch);
 }
 
 void chrome_events_execution(const struct chrome_events *events, const struct chrome_place *place,
-			     const struct command *command)
+			     const struct command *command, const struct chrome_link *link)
 {
 	const struct event_execution *row = command->execution;
+	char buffer[CHROME_TORCH_NAME];
 
 	begin_slice(events, place, category_of(events, command),
-		    command_name(events->model, command), row->started, row->ended);
+		    chrome_torch_command(events->model, command, buffer), row->started, row->ended);
 	begin_arguments(events);
-	put_whose(events, command);
+	put_whose(events, command, place, link);
 	put_delays(events, command);
+	put_bandwidth(events, command);
 	if (command->launch)
-		put_command(events, command->launch);
+		put_kernel(events, command);
 	else
 		json_pair_text(events->json, "no_launch", "its launch is not in the trace");
 	if (row->status)

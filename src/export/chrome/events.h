@@ -10,6 +10,7 @@
 
 #include "analyze/join/launch_outcomes.h"
 #include "event/event.h"
+#include "export/chrome/links.h"
 #include "export/chrome/rows.h"
 
 struct command;
@@ -22,12 +23,14 @@ struct chrome_events {
 	uint64_t base_ns;          /* the host time that is 0 in the file */
 };
 
+/* number: the operator's; otherwise 0. */
 void chrome_events_api(const struct chrome_events *events, const struct chrome_place *place,
-		       const struct event_api *row);
+		       const struct event_api *row, uint64_t number);
 /* The arguments of the command are written at its execution, or at the launch if it has no
  * execution. */
 void chrome_events_launch(const struct chrome_events *events, const struct chrome_place *place,
-			  const struct event_launch *row, enum launch_outcome verdict);
+			  const struct event_launch *row, enum launch_outcome verdict,
+			  const struct chrome_link *link);
 /* Write a pushed range, which nests in its thread's calls; a mark; a started range, which may
  * overlap others of its thread. id: unique among started ranges. */
 void chrome_events_range(const struct chrome_events *events, const struct chrome_place *place,
@@ -36,9 +39,9 @@ void chrome_events_mark(const struct chrome_events *events, const struct chrome_
 			const struct event_range *row);
 void chrome_events_started(const struct chrome_events *events, const struct chrome_place *place,
 			   const struct event_range *row, uint64_t id);
-/* To be called for commands with start and end times. */
+/* To be called for commands with start and end times. link: its launch's. */
 void chrome_events_execution(const struct chrome_events *events, const struct chrome_place *place,
-			     const struct command *command);
+			     const struct command *command, const struct chrome_link *link);
 /* A reading, drawn from its start on; name: that of the series. */
 void chrome_events_counter(const struct chrome_events *events, const struct chrome_place *place,
 			   const char *name, const char *unit, double value, uint64_t time_ns);

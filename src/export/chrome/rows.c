@@ -7,8 +7,8 @@
  * Gives:    events of type M that name rows, and the row of each span
  * Owns:     the assigned numbers, the lanes of each row
  * Fails:    -ENOMEM; the writer keeps errors of writing
- * Why numbers from 2^22 + 1 on: the Linux kernel assigns no pid above 2^22, so the number of a
- *           device is never that of a process.
+ * Why numbers from 2^22 + 1 on: the Linux kernel assigns no pid above 2^22, so a number of our own
+ *           is never that of a process.
  */
 #include "export/chrome/rows.h"
 
@@ -16,6 +16,7 @@
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/filter.h"
 #include "analyze/model.h"
@@ -23,18 +24,22 @@
 #include "base/array.h"
 #include "base/json.h"
 #include "base/string.h"
+#include "export/chrome/torch.h"
 
-#define MAX_PID ((uint64_t)1 << 22)
+#define MAX_PID   ((uint64_t)1 << 22)
+#define NO_NUMBER UINT64_MAX
 
 /* ---- numbers and names ---- */
 
-/* Assigns the number `wanted`, or one of our own if `wanted` is 0 or taken. Errors: -ENOMEM. */
+/* Assigns the number `wanted`, or one of our own if `wanted` is NO_NUMBER or taken. Errors:
+ * -ENOMEM.
+ */
 static int assign_number(struct chrome_rows *rows, struct hash_map *taken, uint64_t wanted,
 			 uint64_t *ret_number)
 {
 	uint64_t number = wanted;
 
-	while (!number || hash_map_find(taken, number))
+	while (number == NO_NUMBER || hash_map_find(taken, number))
 		number = MAX_PID + ++rows->made;
 	*ret_number = number;
 	return hash_map_put(taken, number, 1);
@@ -86,7 +91,8 @@ static int describe_process(struct chrome_rows *rows, const struct event_process
 			    uint64_t *ret_pid)
 {
 	struct string_builder text = {0};
-	int error = assign_number(rows, &rows->pids, row ? row->pid : 0, ret_pid);
+	int error =
+		assign_number(rows, &rows->pids, row && row->pid ? row->pid : NO_NUMBER, ret_pid);
 
 	string_builder_append(
 		&text, model_text(rows->model, row ? row->name_string : 0, "[unknown process]"));
@@ -99,7 +105,8 @@ static int describe_device(struct chrome_rows *rows, const struct event_device *
 			   uint64_t *ret_pid)
 {
 	struct string_builder text = {0};
-	int error = assign_number(rows, &rows->pids, 0, ret_pid);
+	uint64_t wanted = row ? chrome_torch_device(rows->model, row) : NO_NUMBER;
+	int error = assign_number(rows, &rows->pids, wanted, ret_pid);
 
 	row_name_device(rows->model, row, &text);
 	return end_process(rows, *ret_pid, &text, error);
@@ -121,9 +128,10 @@ static int device_pid(struct chrome_rows *rows, uint32_t id, uint64_t *ret_pid)
 {
 	size_t index = entity_index_find(&rows->all_devices, id);
 	uint64_t *pid = &rows->devices[index];
-	int error =
-		*pid ? 0 : describe_device(rows, entity_index_row(&rows->all_devices, index), pid);
+	int error = 0;
 
+	if (*pid == NO_NUMBER)
+		error = describe_device(rows, entity_index_row(&rows->all_devices, index), pid);
 	*ret_pid = *pid;
 	return error;
 }
@@ -189,20 +197,39 @@ static int find_thread(struct chrome_rows *rows, uint32_t id, struct chrome_row 
 	*ret_row = row;
 	if (row->is_described)
 		return 0;
-	return describe_row(rows, row, id, thread ? thread->tid : 0, name_thread,
+	return describe_row(rows, row, id, thread && thread->tid ? thread->tid : NO_NUMBER,
+			    name_thread,
 			    process_pid(rows, thread ? thread->process : 0, &row->pid));
+}
+
+/* Streams of one device in several processes or contexts may have the same number in their runtime.
+ */
+static int number_stream(struct chrome_rows *rows, struct chrome_row *row,
+			 const struct event_queue *queue)
+{
+	const struct event_device *device =
+		model_entity(rows->model, EVENT_DEVICE, queue ? queue->device : 0);
+
+	row->device = device ? chrome_torch_device(rows->model, device) : row->pid;
+	row->stream = queue ? chrome_torch_stream(rows->model, queue) : MAX_PID + ++rows->made;
+	if (pair_map_find(&rows->streams, row->device, row->stream) != PAIR_MAP_NONE)
+		row->stream = MAX_PID + ++rows->made;
+	return pair_map_put(&rows->streams, row->device, row->stream, 1);
 }
 
 static int find_queue(struct chrome_rows *rows, uint32_t id, struct chrome_row **ret_row)
 {
 	const struct event_queue *queue = model_entity(rows->model, EVENT_QUEUE, id);
 	struct chrome_row *row = &rows->queues[chrome_rows_queue_index(rows, id)];
+	int error;
 
 	*ret_row = row;
 	if (row->is_described)
 		return 0;
-	return describe_row(rows, row, id, 0, name_queue,
-			    device_pid(rows, queue ? queue->device : 0, &row->pid));
+	error = device_pid(rows, queue ? queue->device : 0, &row->pid);
+	if (!error)
+		error = number_stream(rows, row, queue);
+	return describe_row(rows, row, id, row->stream, name_queue, error);
 }
 
 static int place_span(struct chrome_rows *rows, struct chrome_row *row, size_t lane, uint32_t id,
@@ -215,11 +242,12 @@ static int place_span(struct chrome_rows *rows, struct chrome_row *row, size_t l
 		string_builder_init(&name);
 		append_name(rows, id, &name);
 		string_builder_appendf(&name, ", lane %zu", lane + 1);
-		error = add_lane(rows, row, 0, string_builder_text(&name));
+		error = add_lane(rows, row, NO_NUMBER, string_builder_text(&name));
 		string_builder_fini(&name);
 	}
 	if (!error)
-		*ret_place = (struct chrome_place){row->pid, row->tids[lane]};
+		*ret_place =
+			(struct chrome_place){row->pid, row->tids[lane], row->device, row->stream};
 	return error;
 }
 
@@ -278,7 +306,7 @@ static int find_made(struct chrome_rows *rows, const char *name, uint64_t *pid)
 
 	if (*pid)
 		return 0;
-	error = assign_number(rows, &rows->pids, 0, pid);
+	error = assign_number(rows, &rows->pids, NO_NUMBER, pid);
 	if (!error)
 		put_name(rows, *pid, 0, "process_name", name);
 	return error;
@@ -288,23 +316,22 @@ int chrome_rows_duet(struct chrome_rows *rows, struct chrome_place *ret_place)
 {
 	int error = find_made(rows, "duet", &rows->duet);
 
-	*ret_place = (struct chrome_place){rows->duet, rows->duet};
+	*ret_place = (struct chrome_place){.pid = rows->duet, .tid = rows->duet};
 	return error;
 }
 
 int chrome_rows_series(struct chrome_rows *rows, const struct event_series *series,
 		       struct chrome_place *ret_place)
 {
-	uint64_t pid = 0;
 	int error;
 
+	*ret_place = (struct chrome_place){0};
 	if (series->process)
-		error = process_pid(rows, series->process, &pid);
-	else if (series->device)
-		error = device_pid(rows, series->device, &pid);
-	else
-		error = find_made(rows, "system", &rows->system);
-	*ret_place = (struct chrome_place){pid ? pid : rows->system, 0};
+		return process_pid(rows, series->process, &ret_place->pid);
+	if (series->device)
+		return device_pid(rows, series->device, &ret_place->pid);
+	error = find_made(rows, "system", &rows->system);
+	ret_place->pid = rows->system;
 	return error;
 }
 
@@ -369,7 +396,10 @@ static int allocate(struct chrome_rows *rows)
 	rows->threads = calloc(rows->all_threads.count + 1, sizeof(*rows->threads));
 	rows->devices = calloc(rows->all_devices.count + 1, sizeof(*rows->devices));
 	rows->queues = calloc(rows->all_queues.count + 1, sizeof(*rows->queues));
-	return rows->processes && rows->threads && rows->devices && rows->queues ? 0 : -ENOMEM;
+	if (!rows->processes || !rows->threads || !rows->devices || !rows->queues)
+		return -ENOMEM;
+	memset(rows->devices, 0xff, (rows->all_devices.count + 1) * sizeof(*rows->devices));
+	return 0;
 }
 
 int chrome_rows_init(struct chrome_rows *rows, const struct model *model,
@@ -405,4 +435,5 @@ void chrome_rows_fini(struct chrome_rows *rows)
 	free(rows->devices);
 	hash_map_fini(&rows->pids);
 	hash_map_fini(&rows->tids);
+	pair_map_fini(&rows->streams);
 }

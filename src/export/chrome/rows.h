@@ -3,9 +3,9 @@
  * export/chrome/rows.h - assign pids and tids of a Chrome trace, and place slices on rows
  *
  * Threads and processes keep their own numbers. Devices are written as processes and queues as
- * their threads, with numbers that no process of Linux can have. A thread or process whose number
- * is already in use gets such a number too, because viewers identify a thread by its tid alone.
- * Spans that overlap on a row are placed on further rows (lanes).
+ * their threads, as PyTorch does: pid is the number of the device, tid that of the stream. What
+ * finds its number in use gets one that no process of Linux can have, because viewers identify a
+ * thread by its tid alone. Spans that overlap on a row are placed on further rows (lanes).
  */
 #pragma once
 
@@ -16,6 +16,7 @@
 #include "analyze/entity_index.h"
 #include "base/hash.h"
 #include "base/lane_assign.h"
+#include "base/pair_map.h"
 #include "event/event.h"
 
 struct filter;
@@ -24,12 +25,14 @@ struct model;
 
 struct chrome_place {
 	uint64_t pid, tid;
+	uint64_t device, stream; /* a command's */
 };
 
 /* The row of a thread or of a queue. */
 struct chrome_row {
 	bool is_described;
 	uint64_t pid;
+	uint64_t device, stream; /* a queue's; unique in the file, unlike its tid */
 	struct lanes lanes;
 	uint64_t *tids; /* by lane; the first is the row's own */
 	size_t tids_count, tids_capacity;
@@ -41,6 +44,7 @@ struct chrome_rows {
 	const struct filter *filter; /* borrowed */
 	struct json_writer *json;    /* borrowed; it is inside the array of events */
 	struct hash_map pids, tids;  /* assigned numbers */
+	struct pair_map streams;     /* assigned (device, stream) */
 	uint64_t made;               /* number of numbers of our own */
 	uint64_t *processes, *devices;
 	struct chrome_row *threads, *queues;

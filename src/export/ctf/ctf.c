@@ -17,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 
 #include "analyze/analysis.h"
 #include "analyze/filter.h"
@@ -30,6 +29,7 @@
 #include "base/file/stream.h"
 #include "base/string.h"
 #include "export/common/fields.h"
+#include "export/common/trace_uuid.h"
 #include "export/ctf/metadata.h"
 #include "export/ctf/stream.h"
 #include "export/ctf/views.h"
@@ -375,26 +375,6 @@ static int close_streams(struct ctf *ctf)
 	return error;
 }
 
-/* Makes a UUID that depends only on the trace. */
-static void make_uuid(struct ctf *ctf)
-{
-	const void *entities = NULL;
-	const struct event_host *host;
-	size_t count = model_entities(ctf->filter.model, EVENT_HOST, &entities);
-	struct string_builder text = {0};
-	XXH128_hash_t hash;
-
-	host = entities;
-	string_builder_appendf(&text, "%" PRIu64 " %s %s", ctf->filter.begin_ns,
-			       count ? text_of(ctf, host->boot_id_string) : "",
-			       model_command(ctf->filter.model));
-	hash = XXH3_128bits(string_builder_text(&text), text.length);
-	string_builder_fini(&text);
-	memcpy(ctf->uuid, &hash, sizeof(ctf->uuid));
-	ctf->uuid[6] = (uint8_t)((ctf->uuid[6] & 0x0f) | 0x80); /* version 8: custom */
-	ctf->uuid[8] = (uint8_t)((ctf->uuid[8] & 0x3f) | 0x80);
-}
-
 static int write_all(struct ctf *ctf, struct order *order)
 {
 	int error = ctf_stream_open(&ctf->host, ctf->folder, "host", CTF_STREAM_HOST, ctf->uuid,
@@ -425,7 +405,7 @@ static int write_ctf(const struct model *model, const struct output_options *opt
 	if (error)
 		return error;
 	filter_init(&ctf.filter, model, options, order);
-	make_uuid(&ctf);
+	trace_uuid(ctf.filter.model, ctf.filter.begin_ns, ctf.uuid);
 	error = write_all(&ctf, order);
 	*ret_rows = ctf.rows;
 	close_streams(&ctf);

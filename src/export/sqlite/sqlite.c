@@ -8,8 +8,6 @@
  * Gives:    one SQLite database in a regular file
  * Owns:     the database while it is written, the ids of stacks
  * Fails:    -EIO with SQLite's message, -ENOSPC, -ENOMEM, errors of the reader
- * Why no journal: the file is not read before it is complete, and a failed export can be repeated.
- *           With a journal 10^6 rows take twice the time.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -24,11 +22,11 @@
 #include "analyze/output_options.h"
 #include "analyze/sample/code_sites.h"
 #include "base/array.h"
-#include "base/error.h"
-#include "base/file/sqlite_library.h"
 #include "base/string.h"
 #include "export/common/fields.h"
+#include "export/common/sqlite_writer.h"
 #include "export/common/stack_set.h"
+#include "export/common/thread_nesting.h"
 #include "export/formats.h"
 #include "export/sqlite/tables.h"
 #include "export/sqlite/views.h"
@@ -57,7 +55,7 @@ static const struct {
 } tables[TABLE_COUNT] = {
 	[TABLE_META] = {"meta", 2},
 	[TABLE_CLOCKS] = {"clocks", 7},
-	[TABLE_EXECUTIONS] = {"executions", 14},
+	[TABLE_EXECUTIONS] = {"executions", 15},
 	[TABLE_IN_FLIGHT] = {"in_flight", 1},
 	[TABLE_NOT_EXECUTED] = {"not_executed", 1},
 	[TABLE_STACKS] = {"stacks", 3},
@@ -74,23 +72,12 @@ struct database {
 	struct code_sites *sites; /* owned; kernels of instruction samples */
 	struct frames *frames;
 	struct stack_set stacks;
-	struct sqlite_library library;
-	sqlite3 *handle;
-	sqlite3_stmt *inserts[TABLE_COUNT]; /* prepared at first use */
-	sqlite3_stmt *row;                  /* the row that is being filled */
-	int column;
-	struct string_builder text;
+	struct sqlite_writer writer;
+	sqlite3_stmt *inserts[TABLE_COUNT];   /* prepared at first use */
 	uint64_t executions, kind_rows, rows; /* kind_rows: in the current table */
+	struct thread_nesting ranges;         /* open ranges, by the number of their row */
+	uint64_t ranges_count;
 };
-
-static int fail_sqlite(const struct database *database)
-{
-	int code = database->library.errcode(database->handle);
-
-	return error_set(code == SQLITE_FULL ? -ENOSPC : -EIO, "SQLite: %s",
-			 code == SQLITE_FULL ? strerror(ENOSPC)
-					     : database->library.errmsg(database->handle));
-}
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
@@ -111,87 +98,31 @@ static int prepare(struct database *database, enum table table)
 	for (int i = 1; i < columns; i++)
 		used += (size_t)snprintf(sql + used, sizeof(sql) - used, ",?");
 	snprintf(sql + used, sizeof(sql) - used, ")");
-	return database->library.prepare_v3(database->handle, sql, -1, SQLITE_PREPARE_PERSISTENT,
-					    &database->inserts[table], NULL) == SQLITE_OK
-		       ? 0
-		       : fail_sqlite(database);
+	return sqlite_writer_prepare(&database->writer, sql, &database->inserts[table]);
 }
 
 static int begin_row(struct database *database, enum table table)
 {
 	int error = database->inserts[table] ? 0 : prepare(database, table);
 
-	database->row = database->inserts[table];
-	database->column = 0;
+	sqlite_writer_begin(&database->writer, database->inserts[table]);
 	return error;
-}
-
-static int end_row(struct database *database)
-{
-	int code;
-
-	if (database->text.error)
-		return error_set(-ENOMEM, "SQLite: out of memory");
-	code = database->library.step(database->row);
-	database->library.reset(database->row);
-	return code == SQLITE_DONE ? 0 : fail_sqlite(database);
-}
-
-static void put_nothing(struct database *database)
-{
-	database->library.bind_null(database->row, ++database->column);
-}
-
-/* Numbers of 2^63 and more are handles and the like; their bits are kept. */
-static void put_u64(struct database *database, uint64_t value)
-{
-	database->library.bind_int64(database->row, ++database->column, (sqlite3_int64)value);
-}
-
-static void put_i64(struct database *database, int64_t value)
-{
-	database->library.bind_int64(database->row, ++database->column, value);
-}
-
-static void put_optional(struct database *database, bool is_known, int64_t value)
-{
-	if (is_known)
-		put_i64(database, value);
-	else
-		put_nothing(database);
-}
-
-/* 0 is written as NULL. */
-static void put_known(struct database *database, uint64_t value)
-{
-	put_optional(database, value != 0, (int64_t)value);
 }
 
 /* A stack that was lost with a damaged chunk is written as NULL. */
 static void put_stack_id(struct database *database, uint32_t stack)
 {
-	put_known(database, model_stack(database->model, stack) ? stack : 0);
+	sqlite_writer_known(&database->writer, model_stack(database->model, stack) ? stack : 0);
 }
 
 static void put_time(struct database *database, uint64_t time_ns)
 {
-	put_i64(database, filter_time(&database->filter, time_ns));
-}
-
-/* Replaces invalid UTF-8, because readers expect valid text. */
-static void put_text(struct database *database, const char *text)
-{
-	string_builder_clear(&database->text);
-	string_builder_append_utf8(&database->text, text);
-	if (database->library.bind_text(database->row, ++database->column,
-					string_builder_text(&database->text), -1,
-					SQLITE_TRANSIENT) == SQLITE_NOMEM)
-		database->text.error = error_no_memory();
+	sqlite_writer_i64(&database->writer, filter_time(&database->filter, time_ns));
 }
 
 static void put_string(struct database *database, uint32_t string)
 {
-	put_text(database, model_text(database->model, string, ""));
+	sqlite_writer_text(&database->writer, model_text(database->model, string, ""));
 }
 
 static void put_sizes(struct database *database, const uint64_t sizes[3], uint32_t count)
@@ -203,14 +134,9 @@ static void put_sizes(struct database *database, const uint64_t sizes[3], uint32
 		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%" PRIu64,
 					 i ? "x" : "", sizes[i]);
 	if (used)
-		put_text(database, text);
+		sqlite_writer_text(&database->writer, text);
 	else
-		put_nothing(database);
-}
-
-static void put_double(struct database *database, double value)
-{
-	database->library.bind_double(database->row, ++database->column, value);
+		sqlite_writer_null(&database->writer);
 }
 
 static void put_cell(struct database *database, const struct field_cell *cell)
@@ -223,16 +149,16 @@ static void put_cell(struct database *database, const struct field_cell *cell)
 		put_stack_id(database, (uint32_t)cell->u64);
 		break;
 	case FIELD_CELL_TEXT:
-		put_text(database, cell->text);
+		sqlite_writer_text(&database->writer, cell->text);
 		break;
 	case FIELD_CELL_DOUBLE:
-		put_double(database, cell->real);
+		sqlite_writer_double(&database->writer, cell->real);
 		break;
 	case FIELD_CELL_SIZES:
 		put_sizes(database, cell->sizes, cell->sizes_count);
 		break;
 	default:
-		put_u64(database, cell->u64);
+		sqlite_writer_u64(&database->writer, cell->u64);
 	}
 }
 
@@ -247,15 +173,15 @@ static int put_list_row(struct database *database, enum table table, const void 
 	if (error)
 		return error;
 	if (!is_entity(list))
-		put_u64(database, number);
+		sqlite_writer_u64(&database->writer, number);
 	cell.steps = NULL;
 	for (size_t i = 0; i < list->count; i++) {
 		if (field_read(&list->columns[i], database->model, row, &cell))
 			put_cell(database, &cell);
 		else
-			put_nothing(database);
+			sqlite_writer_null(&database->writer);
 	}
-	return end_row(database);
+	return sqlite_writer_end(&database->writer);
 }
 
 /* ---- the recording --------------------------------------------------------------------------- */
@@ -267,12 +193,12 @@ static int put_meta_row(struct database *database, const char *key, const char *
 
 	if (error)
 		return error;
-	put_text(database, key);
+	sqlite_writer_text(&database->writer, key);
 	if (text)
-		put_text(database, text);
+		sqlite_writer_text(&database->writer, text);
 	else
-		put_i64(database, number);
-	return end_row(database);
+		sqlite_writer_i64(&database->writer, number);
+	return sqlite_writer_end(&database->writer);
 }
 
 static int put_meta(struct database *database)
@@ -312,15 +238,17 @@ static int put_clocks(struct database *database)
 		error = begin_row(database, TABLE_CLOCKS);
 		if (error)
 			return error;
-		put_u64(database, domain->id);
-		put_text(database, clocks_name(clocks, database->model->reader, domain));
-		put_text(database, clocks_method_name(certificate->method));
-		put_i64(database, certificate->offset_ns);
-		put_optional(database, certificate->has_drift, certificate->drift_ppb);
-		put_optional(database, certificate->error_ns != UINT64_MAX,
-			     (int64_t)certificate->error_ns);
-		put_u64(database, certificate->violations);
-		error = end_row(database);
+		sqlite_writer_u64(&database->writer, domain->id);
+		sqlite_writer_text(&database->writer,
+				   clocks_name(clocks, database->model->reader, domain));
+		sqlite_writer_text(&database->writer, clocks_method_name(certificate->method));
+		sqlite_writer_i64(&database->writer, certificate->offset_ns);
+		sqlite_writer_optional(&database->writer, certificate->has_drift,
+				       certificate->drift_ppb);
+		sqlite_writer_optional(&database->writer, certificate->error_ns != UINT64_MAX,
+				       (int64_t)certificate->error_ns);
+		sqlite_writer_u64(&database->writer, certificate->violations);
+		error = sqlite_writer_end(&database->writer);
 	}
 	return error;
 }
@@ -366,7 +294,23 @@ static int on_launch(void *context, const struct event_launch *row, uint64_t num
 {
 	struct database *database = context;
 
+	*ret_tag = thread_nesting_find(&database->ranges, row->thread, row->enter);
 	return is_launch_wanted(database, row) ? put_launch(database, row, number) : 0;
+}
+
+/* Ranges are numbered as put_kind does it. */
+static int on_range(void *context, const struct order_item *item)
+{
+	const struct event_range *row = item->row;
+	struct database *database = context;
+
+	if (!filter_has_item(&database->filter, item))
+		return 0;
+	database->ranges_count++;
+	return row->type == RANGE_PUSH
+		       ? thread_nesting_add(&database->ranges, row->thread, row->begin, row->end,
+					    database->ranges_count)
+		       : 0;
 }
 
 static void put_moments(struct database *database, const struct event_execution *row)
@@ -374,9 +318,11 @@ static void put_moments(struct database *database, const struct event_execution 
 	const uint64_t times[] = {row->queued, row->submitted, row->started, row->ended};
 
 	for (unsigned int i = 0; i < ARRAY_COUNT(times); i++)
-		put_optional(database, (row->valid & 1u << i) && !(row->valid & ORDER_UNPLACED),
-			     filter_time(&database->filter, times[i]));
-	put_optional(database, row->seen != 0, filter_time(&database->filter, row->seen));
+		sqlite_writer_optional(&database->writer,
+				       (row->valid & 1u << i) && !(row->valid & ORDER_UNPLACED),
+				       filter_time(&database->filter, times[i]));
+	sqlite_writer_optional(&database->writer, row->seen != 0,
+			       filter_time(&database->filter, row->seen));
 }
 
 static int put_execution(struct database *database, const struct command *command)
@@ -388,18 +334,19 @@ static int put_execution(struct database *database, const struct command *comman
 
 	if (error)
 		return error;
-	put_u64(database, ++database->executions);
-	put_known(database, command->launch_number);
-	put_known(database, row->process);
-	put_known(database, row->queue);
-	put_known(database, row->correlation);
-	put_text(database, commands_state_name(command->state));
+	sqlite_writer_u64(&database->writer, ++database->executions);
+	sqlite_writer_known(&database->writer, command->launch_number);
+	sqlite_writer_known(&database->writer, row->process);
+	sqlite_writer_known(&database->writer, row->queue);
+	sqlite_writer_known(&database->writer, row->correlation);
+	sqlite_writer_text(&database->writer, commands_state_name(command->state));
 	put_moments(database, row);
-	put_optional(database, has_duration, (int64_t)duration_ns);
-	put_i64(database, row->status);
-	put_u64(database, command_is_in_account(command));
+	sqlite_writer_optional(&database->writer, has_duration, (int64_t)duration_ns);
+	sqlite_writer_i64(&database->writer, row->status);
+	sqlite_writer_u64(&database->writer, command_is_in_account(command));
+	sqlite_writer_known(&database->writer, command->tag);
 	database->rows++;
-	return end_row(database);
+	return sqlite_writer_end(&database->writer);
 }
 
 static int put_open(struct database *database, const struct command *command)
@@ -409,8 +356,8 @@ static int put_open(struct database *database, const struct command *command)
 
 	if (error)
 		return error;
-	put_u64(database, command->launch_number);
-	return end_row(database);
+	sqlite_writer_u64(&database->writer, command->launch_number);
+	return sqlite_writer_end(&database->writer);
 }
 
 static int on_command(void *context, const struct command *command)
@@ -475,8 +422,14 @@ static int put_kind(struct database *database, enum table table)
 
 static int put_rows(struct database *database)
 {
-	const struct commands_visitor visitor = {.on_launch = on_launch, .on_command = on_command};
-	int error = commands_each(database->model, &visitor, database);
+	const struct commands_visitor visitor = {.on_launch = on_launch,
+						 .on_command = on_command,
+						 .more_kinds = 1u << EVENT_RANGE,
+						 .on_row = on_range};
+	int error = thread_nesting_init(&database->ranges, database->model);
+
+	if (!error)
+		error = commands_each(database->model, &visitor, database);
 
 	for (enum table table = 0; table < TABLE_META && !error; table++)
 		/* launches come with their commands, sections with calls */
@@ -495,10 +448,10 @@ static int put_stack(struct database *database, uint32_t id)
 
 	if (error)
 		return error;
-	put_u64(database, id);
+	sqlite_writer_u64(&database->writer, id);
 	put_stack_id(database, stack->caller);
-	put_u64(database, stack->frame);
-	return end_row(database);
+	sqlite_writer_u64(&database->writer, stack->frame);
+	return sqlite_writer_end(&database->writer);
 }
 
 static int put_name(struct database *database, uint32_t frame, size_t depth,
@@ -514,16 +467,16 @@ static int put_name(struct database *database, uint32_t frame, size_t depth,
 
 	if (error)
 		return error;
-	put_u64(database, frame);
-	put_u64(database, depth);
-	put_text(database, name->function);
+	sqlite_writer_u64(&database->writer, frame);
+	sqlite_writer_u64(&database->writer, depth);
+	sqlite_writer_text(&database->writer, name->function);
 	if (name->file)
-		put_text(database, name->file);
+		sqlite_writer_text(&database->writer, name->file);
 	else
-		put_nothing(database);
-	put_known(database, name->line);
-	put_text(database, kinds[name->class]);
-	return end_row(database);
+		sqlite_writer_null(&database->writer);
+	sqlite_writer_known(&database->writer, name->line);
+	sqlite_writer_text(&database->writer, kinds[name->class]);
+	return sqlite_writer_end(&database->writer);
 }
 
 static int put_frame(struct database *database, uint32_t id)
@@ -538,15 +491,15 @@ static int put_frame(struct database *database, uint32_t id)
 		error = begin_row(database, TABLE_FRAMES);
 	if (error)
 		return error;
-	put_u64(database, id);
+	sqlite_writer_u64(&database->writer, id);
 	if (is_native) {
 		put_string(database, frame->module_string);
 		put_string(database, frame->build_id_string);
-		put_u64(database, frame->offset);
+		sqlite_writer_u64(&database->writer, frame->offset);
 	}
 	for (int i = 0; !is_native && i < 3; i++)
-		put_nothing(database);
-	error = end_row(database);
+		sqlite_writer_null(&database->writer);
+	error = sqlite_writer_end(&database->writer);
 	for (size_t i = 0; i < count && !error; i++)
 		error = put_name(database, id, i, &names[i]);
 	return error;
@@ -593,9 +546,9 @@ static int put_ledger(struct database *database)
 		error = begin_row(database, TABLE_LEDGER);
 		if (error)
 			return error;
-		put_text(database, sums[i].name);
-		put_u64(database, sums[i].count);
-		error = end_row(database);
+		sqlite_writer_text(&database->writer, sums[i].name);
+		sqlite_writer_u64(&database->writer, sums[i].count);
+		error = sqlite_writer_end(&database->writer);
 	}
 	return error;
 }
@@ -607,11 +560,11 @@ static int put_part(struct database *database, const struct analysis_device *dev
 
 	if (error)
 		return error;
-	put_known(database, device->device ? device->device->id : 0);
-	put_text(database, part->is_busy ? "busy" : "idle");
-	put_text(database, part->what);
-	put_u64(database, part->time_ns);
-	return end_row(database);
+	sqlite_writer_known(&database->writer, device->device ? device->device->id : 0);
+	sqlite_writer_text(&database->writer, part->is_busy ? "busy" : "idle");
+	sqlite_writer_text(&database->writer, part->what);
+	sqlite_writer_u64(&database->writer, part->time_ns);
+	return sqlite_writer_end(&database->writer);
 }
 
 static int put_account(struct database *database, const struct analysis_device *device)
@@ -636,19 +589,12 @@ static int put_accounts(struct database *database)
 
 /* ---- the database ---------------------------------------------------------------------------- */
 
-static int execute(struct database *database, const char *sql)
-{
-	return database->library.exec(database->handle, sql, NULL, NULL, NULL) == SQLITE_OK
-		       ? 0
-		       : fail_sqlite(database);
-}
-
 static int fill_tables(struct database *database)
 {
-	int error = execute(database, sqlite_tables);
+	int error = sqlite_writer_execute(&database->writer, sqlite_tables);
 
 	if (!error)
-		error = execute(database, "BEGIN");
+		error = sqlite_writer_execute(&database->writer, "BEGIN");
 	if (!error)
 		error = put_meta(database);
 	if (!error)
@@ -663,21 +609,8 @@ static int fill_tables(struct database *database)
 	if (!error)
 		error = put_accounts(database);
 	if (!error)
-		error = execute(database, sqlite_views);
-	return error ? error : execute(database, "COMMIT");
-}
-
-/* Opens the file by its descriptor: its path may refer to another file by now. */
-static int open_handle(struct database *database, FILE *file)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fileno(file));
-	if (database->library.open_v2(path, &database->handle, SQLITE_OPEN_READWRITE, NULL) !=
-	    SQLITE_OK)
-		return database->handle ? fail_sqlite(database) : -ENOMEM;
-	return execute(database, "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; "
-				 "PRAGMA locking_mode=EXCLUSIVE");
+		error = sqlite_writer_execute(&database->writer, sqlite_views);
+	return error ? error : sqlite_writer_execute(&database->writer, "COMMIT");
 }
 
 static int open_database(struct database *database, const struct output_options *options,
@@ -685,10 +618,8 @@ static int open_database(struct database *database, const struct output_options 
 {
 	const struct analysis_options window = filter_window(options);
 	const struct frames_options names = filter_names(options);
-	int error = sqlite_library_open(&database->library);
+	int error = sqlite_writer_open(&database->writer, file);
 
-	if (!error)
-		error = open_handle(database, file);
 	if (!error)
 		error = analysis_new(database->model, &window, &database->analysis);
 	if (!error)
@@ -698,13 +629,11 @@ static int open_database(struct database *database, const struct output_options 
 
 static void close_database(struct database *database)
 {
-	for (size_t i = 0; database->handle && i < ARRAY_COUNT(database->inserts); i++)
-		database->library.finalize(database->inserts[i]);
-	if (database->handle)
-		database->library.close(database->handle);
-	sqlite_library_close(&database->library);
-	string_builder_fini(&database->text);
+	for (size_t i = 0; i < ARRAY_COUNT(database->inserts); i++)
+		sqlite_writer_finalize(&database->writer, database->inserts[i]);
+	sqlite_writer_close(&database->writer);
 	stack_set_fini(&database->stacks);
+	thread_nesting_fini(&database->ranges);
 	code_sites_free(database->sites);
 	frames_free(database->frames);
 	analysis_free(database->analysis);

@@ -16,10 +16,11 @@ CREATE TABLE duet_sections (@);
 -- calls that put a command into a queue; result is not 0: it launched nothing; further: another row stands for the call
 CREATE TABLE launches (@);
 -- what devices did. launch: NULL where that is not in the trace; state: matched, rejected or no_launch; in_account: its
--- time is the device's busy time; duration_ns: of those that worked and say how long they took
+-- time is the device's busy time; duration_ns: of those that worked and say how long they took; range: the innermost one of
+-- its launch's thread
 CREATE TABLE executions (id INTEGER PRIMARY KEY, launch INTEGER, process INTEGER, queue INTEGER, correlation INTEGER,
 state TEXT, queued_ns INTEGER, submitted_ns INTEGER, started_ns INTEGER, ended_ns INTEGER, seen_ns INTEGER,
-duration_ns INTEGER, status INTEGER, in_account INTEGER);
+duration_ns INTEGER, status INTEGER, in_account INTEGER, "range" INTEGER);
 -- launches without an execution: in flight at the end, or lost
 CREATE TABLE in_flight (launch INTEGER PRIMARY KEY);
 -- launches without an execution although their queue was past them

@@ -35,8 +35,8 @@ FROM executions AS e, window AS w LEFT JOIN launches AS l ON l.id = e.launch
 LEFT JOIN queues AS q ON q.id = coalesce(e.queue, l.queue) WHERE in_account),
 steps AS (SELECT device, begin, end, max(end) OVER (PARTITION BY device ORDER BY begin, end
 ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before FROM spans WHERE end > begin)
-SELECT id, device, busy_ns, wall_ns, 100.0 * busy_ns / wall_ns AS percent,
-id - 1 AS gpuId, 100.0 * busy_ns / wall_ns AS utilization_pct, ops
+SELECT id - 1 AS gpuId, 100.0 * busy_ns / wall_ns AS utilization_pct, ops, busy_ns, wall_ns, id, device,
+100.0 * busy_ns / wall_ns AS percent
 FROM (SELECT s.device AS id, d.name AS device, sum(max(0, end - max(begin, coalesce(before, begin)))) AS busy_ns,
 w.last - w.first AS wall_ns, count(*) AS ops
 FROM steps AS s, window AS w LEFT JOIN devices AS d ON d.id = s.device GROUP BY s.device);
@@ -52,23 +52,31 @@ SELECT n.function, c.source, count(*) AS samples, sum(c.weight) AS weight, c.uni
 LEFT JOIN stacks AS s ON s.id = c.stack LEFT JOIN frame_names AS n ON n.frame = s.frame
 AND n.depth = (SELECT max(depth) FROM frame_names WHERE frame = s.frame)
 GROUP BY 1, 2 ORDER BY weight DESC, 1;
--- What follows, and the last three columns of busy, has the names of rocm-trace-lite's files, so that what is written for
--- these asks here too. gpuId is the device's id less one; process, thread, device and launch are added.
+-- What follows, and the first five columns of busy, has the names and the order of rocm-trace-lite's files, so that what is
+-- written for these asks here too. gpuId is the device's id less one; process, thread, device and launch are added.
+CREATE VIEW rocpd_names AS
+SELECT launch, type, CASE WHEN type LIKE 'Copy%' THEN type || ':' || coalesce(bytes, 0) ELSE name END AS description FROM
+(SELECT id AS launch, name, bytes, CASE command WHEN 'kernel' THEN 'KernelExecution' WHEN 'write' THEN 'CopyHostToDevice'
+WHEN 'read' THEN 'CopyDeviceToHost' WHEN 'copy' THEN 'CopyDeviceToDevice' WHEN 'fill' THEN 'FillBuffer'
+WHEN 'barrier' THEN 'Barrier' ELSE 'Other' END AS type FROM launches);
 CREATE TABLE rocpd_string (id INTEGER PRIMARY KEY, string TEXT UNIQUE);
-INSERT INTO rocpd_string (string) SELECT '' UNION SELECT coalesce(name, '') FROM launches UNION SELECT function FROM launches
-UNION SELECT function FROM calls UNION SELECT '[no launch]' UNION SELECT 'KernelExecution' UNION SELECT 'CopyHostToDevice'
-UNION SELECT 'CopyDeviceToHost' UNION SELECT 'CopyDeviceToDevice' UNION SELECT 'FillBuffer' UNION SELECT 'Barrier' UNION SELECT 'Other';
--- what devices did and when, where that is known; completionSignal is sizes, as rocm-trace-lite has them there
+INSERT INTO rocpd_string (string) SELECT '' UNION SELECT coalesce(description, '') FROM rocpd_names UNION SELECT type FROM rocpd_names
+UNION SELECT function FROM launches UNION SELECT function FROM calls UNION SELECT '[no launch]' UNION SELECT 'Other'
+UNION SELECT 'UserMarker' UNION SELECT name FROM ranges;
+-- what devices did and when, where that is known, then ranges as markers of GPU -1; completionSignal is sizes, the name of a
+-- copy has its bytes, and roctxId is the range in which the launch was made: all as in rocm-trace-lite's files
 CREATE VIEW rocpd_op AS
 SELECT c.id, c.device - 1 AS gpuId, c.queue AS queueId, coalesce(l.correlation, 0) AS sequenceId,
 'wg=' || coalesce(replace(l.local_size, 'x', ','), '') || ' grid=' || coalesce(replace(l.global_size, 'x', ','), '')
 AS completionSignal, c.started_ns AS start, c.ended_ns AS end,
-(SELECT id FROM rocpd_string WHERE string = c.name) AS description_id,
-(SELECT id FROM rocpd_string WHERE string = CASE c.command WHEN 'kernel' THEN 'KernelExecution' WHEN 'write' THEN 'CopyHostToDevice'
-WHEN 'read' THEN 'CopyDeviceToHost' WHEN 'copy' THEN 'CopyDeviceToDevice' WHEN 'fill' THEN 'FillBuffer'
-WHEN 'barrier' THEN 'Barrier' ELSE 'Other' END) AS opType_id, 0 AS roctxId, c.process, c.thread, c.device, e.launch
+(SELECT id FROM rocpd_string WHERE string = coalesce(n.description, c.name)) AS description_id,
+(SELECT id FROM rocpd_string WHERE string = coalesce(n.type, 'Other')) AS opType_id, coalesce(e."range", 0) AS roctxId,
+c.process, c.thread, c.device, e.launch
 FROM commands AS c JOIN executions AS e ON e.id = c.id LEFT JOIN launches AS l ON l.id = e.launch
-WHERE c.duration_ns IS NOT NULL AND c.device IS NOT NULL;
+LEFT JOIN rocpd_names AS n ON n.launch = e.launch WHERE c.duration_ns IS NOT NULL AND c.device IS NOT NULL UNION ALL
+SELECT (SELECT coalesce(max(id), 0) FROM executions) + id, -1, 0, 0, '', begin_ns, end_ns,
+(SELECT id FROM rocpd_string WHERE string = name), (SELECT id FROM rocpd_string WHERE string = 'UserMarker'), id, process,
+thread, NULL, NULL FROM ranges;
 -- calls: those that launch have even ids, the others odd ones
 CREATE VIEW rocpd_api AS
 SELECT a.id, p.pid, t.tid, a.start, a.end, (SELECT id FROM rocpd_string WHERE string = a.function) AS apiName_id,

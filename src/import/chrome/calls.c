@@ -66,8 +66,9 @@ static int take_call(struct chrome *chrome, const struct chrome_event *event,
 		     const struct chrome_thread *row, struct event_launch *call)
 {
 	const char *name = string_builder_text(&event->name);
-	const bool is_launch = event->categories & CATEGORY_LAUNCH;
-	const bool has_id = event->arguments.correlation.is_known;
+	const bool is_launch =
+		event->categories & CATEGORY_LAUNCH || event->arguments.command.length;
+	const bool has_id = event->arguments.correlation.value != 0;
 	const bool is_named = has_id && !is_launch && chrome_commands_is_launch(name);
 	bool has_command;
 	int error = chrome_captures_add(&chrome->captures, name, call);

@@ -135,7 +135,7 @@ uint32_t chrome_call_type(const struct chrome_event *event)
 {
 	const char *name = string_builder_text(&event->name);
 
-	if (event->categories & CATEGORY_WAIT)
+	if (event->categories & CATEGORY_WAIT || event->arguments.wait.is_known)
 		return API_TYPE_WAIT;
 	if (event->categories & CATEGORY_FUNCTION)
 		return API_TYPE_FUNCTION;

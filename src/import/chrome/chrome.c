@@ -19,6 +19,7 @@
 
 #include "base/error.h"
 #include "base/format.h"
+#include "event/absent_call.h"
 #include "import/chrome/private.h"
 #include "import/formats.h"
 #include "import/common/probe.h"
@@ -209,7 +210,7 @@ static int read_chrome(struct import_source *source, struct import_target *targe
 	if (!error)
 		error = chrome_scan_set_clock(&chrome.scan, target);
 	if (!error)
-		error = import_target_text(target, "(not in the file)", &chrome.absent);
+		error = import_target_text(target, ABSENT_CALL, &chrome.absent);
 	if (!error)
 		error = chrome_file_read(source, &visitor, &chrome, &is_cut);
 	if (!error)

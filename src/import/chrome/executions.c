@@ -84,15 +84,20 @@ static int find_process(struct chrome *chrome, struct command *command)
 static int find_queue(struct chrome *chrome, struct command *command)
 {
 	const struct chrome_arguments *arguments = &command->event->arguments;
+	const bool is_stream = arguments->stream.length && !arguments->queue.length;
 	const struct string_builder *queue = arguments->queue.length    ? &arguments->queue
 					     : arguments->stream.length ? &arguments->stream
 									: &command->event->tid;
-	uint32_t device;
-	int error = chrome_find_device(chrome, command->event, &device);
+	struct event_queue row = {.process = command->row.process};
+	char name[64];
+	int error = chrome_find_device(chrome, command->event, &row.device);
 
+	snprintf(name, sizeof(name), "stream %s", string_builder_text(queue));
+	if (!error && is_stream)
+		error = import_target_text(chrome->target, name, &row.name_string);
 	return error ? error
-		     : import_target_queue(chrome->target, command->row.process, device,
-					   string_builder_text(queue), &command->row.queue);
+		     : import_target_describe_queue(chrome->target, string_builder_text(queue),
+						    &row, &command->row.queue);
 }
 
 static void describe_command(struct command *command)

@@ -99,6 +99,7 @@ static const struct field argument_rows[] = {
 	FIELD(arguments, "result", FIELD_NUMBER, result),
 	FIELD(arguments, "status", FIELD_NUMBER, status),
 	FIELD(arguments, "further", FIELD_NUMBER, further),
+	FIELD(arguments, "wait", FIELD_NUMBER, wait),
 	FIELD(arguments, "queued_to_submitted_ns", FIELD_NUMBER, queued_to_submitted),
 	FIELD(arguments, "submitted_to_started_ns", FIELD_NUMBER, submitted_to_started),
 	FIELD(arguments, "global", FIELD_SIZES, global),

@@ -176,6 +176,7 @@ static const char *describe_device(struct chrome *chrome, const struct chrome_ro
 	enum event_device_type type = DEVICE_GPU;
 
 	if (known) {
+		own_name(chrome_names_text(names, row->name), &type);
 		name = chrome_names_text(names, known->name);
 		device->memory_bytes = known->memory_bytes;
 		device->compute_units = known->compute_units;

@@ -102,7 +102,7 @@ static int make_slice(struct chrome_scan *scan, const struct chrome_event *event
 	slice->begin_ns = event->ts_ns.value;
 	slice->end_ns = event->ts_ns.value + event->dur_ns.value;
 	slice->correlation = arguments->correlation.value;
-	slice->has_correlation = arguments->correlation.is_known && !chrome_is_range(event);
+	slice->has_correlation = arguments->correlation.value != 0 && !chrome_is_range(event);
 	slice->result = arguments->result.is_known ? (int32_t)arguments->result.value : 0;
 	slice->type = (uint8_t)chrome_call_type(event);
 	slice->is_frame = chrome_is_frame(event);

@@ -18,6 +18,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "event/absent_call.h"
 #include "import/formats.h"
 #include "import/perfetto/import.h"
 #include "import/common/probe.h"
@@ -360,7 +361,7 @@ static int read_perfetto(struct import_source *source, struct import_target *tar
 	perfetto_sequences_init(&import.sequences);
 	perfetto_clocks_init(&import.clocks);
 	perfetto_tracks_init(&import.tracks, &import.sequences, target);
-	error = import_target_text(target, "(not in the file)", &import.absent);
+	error = import_target_text(target, ABSENT_CALL, &import.absent);
 	if (!error)
 		error = read_passes(&import, source);
 	if (!error)
