@@ -31,7 +31,7 @@ struct metrics {
 	struct protobuf message;
 	uint64_t from_unix_ns, to_unix_ns; /* 0: the trace has no time of day */
 	uint64_t points;
-	size_t before;       /* size of the message before the open metric */
+	size_t before; /* size of the message before the open metric */
 	uint64_t before_points;
 	size_t metric, data; /* starts of the open inner messages */
 	bool is_sum, is_monotonic;
