@@ -32,6 +32,7 @@
 #include "export/perfetto/counters.h"
 #include "export/perfetto/packets.h"
 #include "export/perfetto/samples.h"
+#include "export/perfetto/schedule.h"
 #include "export/perfetto/slice.h"
 #include "export/perfetto/states.h"
 #include "export/perfetto/tracks.h"
@@ -47,6 +48,7 @@ struct perfetto {
 	struct counters counters;
 	struct samples samples;
 	struct states states;
+	struct schedule schedule;
 	struct verdicts verdicts;
 	struct moments moments;
 	struct slice *slices;
@@ -143,6 +145,16 @@ static int write_event(struct perfetto *perfetto, const struct moment *moment,
 	return packets_event_end(&perfetto->packets);
 }
 
+static int update_processors(struct perfetto *perfetto, const struct slice *slice)
+{
+	const struct event_switch *row = &slice->row.change;
+	int error = states_switch(&perfetto->states, row, slice->is_shown);
+
+	if (!error && is_inside(perfetto, row->time))
+		error = schedule_switch(&perfetto->schedule, row);
+	return error;
+}
+
 /* Updates the thread states: a thread with any activity is on a processor. */
 static int update_states(struct perfetto *perfetto, const struct slice *slice, uint64_t time_ns)
 {
@@ -160,7 +172,7 @@ static int update_states(struct perfetto *perfetto, const struct slice *slice, u
 	case EVENT_RANGE:
 		return states_back(states, slice->row.range.thread, time_ns);
 	case EVENT_SWITCH:
-		return states_switch(states, &slice->row.change, slice->is_shown);
+		return update_processors(perfetto, slice);
 	default:
 		return 0;
 	}
@@ -659,6 +671,10 @@ static int write_all(struct perfetto *perfetto)
 	if (!error)
 		error = states_init(&perfetto->states, perfetto->model, &perfetto->packets,
 				    &perfetto->tracks, &perfetto->samples);
+	schedule_init(&perfetto->schedule, perfetto->model, &perfetto->packets,
+		      perfetto->options->pid);
+	about_boottime(&about, perfetto->model, &perfetto->schedule.host_ns,
+		       &perfetto->schedule.boot_ns);
 	if (!error)
 		error = counters_init(&perfetto->counters, &perfetto->tracks, &perfetto->packets);
 	if (!error)
@@ -678,6 +694,7 @@ static void perfetto_fini(struct perfetto *perfetto)
 	tracks_fini(&perfetto->tracks);
 	samples_fini(&perfetto->samples);
 	states_fini(&perfetto->states);
+	schedule_fini(&perfetto->schedule);
 	verdicts_fini(&perfetto->verdicts);
 	moments_fini(&perfetto->moments);
 	free(perfetto->slices);

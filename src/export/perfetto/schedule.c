@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * export/perfetto/schedule.c - write switches as events of the scheduler, one track per processor
+ *
+ * Runs in:  our own process
+ * Gets:     switches, ordered by time
+ * Gives:    sched_switch events of ftrace, from which the viewer makes processors and thread states
+ * Owns:     the thread that runs on each processor
+ * Fails:    -ENOMEM, errors of writing
+ * Why FTRACE_CLOCK_GLOBAL: the viewer has no ftrace clock for CLOCK_MONOTONIC. It converts this one
+ *           by a pair of times in the first event. Version 20 takes BOOTTIME without conversion.
+ */
+#include "export/perfetto/schedule.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/model.h"
+#include "base/array.h"
+#include "export/perfetto/packets.h"
+#include "perfetto_trace.numbers.h"
+
+/* trace_processor refuses a file with a higher number. */
+enum { MAX_CPUS = 1024 };
+
+/* Values of prev_state; that of an unknown reason is "blocked", as on the track off-CPU. */
+enum { STATE_RUNNABLE = 0, STATE_SLEEPING = 1, STATE_DEAD = 16 };
+
+/* The name of tid 0, which the viewer leaves blank: threads that are not recorded. */
+#define NO_THREAD "[idle or not recorded]"
+
+void schedule_init(struct schedule *schedule, const struct model *model, struct packets *packets,
+		   uint64_t pid)
+{
+	*schedule = (struct schedule){.model = model, .packets = packets, .pid = pid};
+}
+
+void schedule_fini(struct schedule *schedule)
+{
+	if (schedule)
+		free(schedule->running);
+}
+
+/* The id, or 0 if the thread is not recorded or not exported. */
+static uint32_t known_thread(const struct schedule *schedule, uint32_t id)
+{
+	const struct event_thread *row = model_entity(schedule->model, EVENT_THREAD, id);
+
+	if (!row || (schedule->pid && model_pid(schedule->model, row->process) != schedule->pid))
+		return 0;
+	return id;
+}
+
+static uint32_t tid_of(const struct schedule *schedule, uint32_t id)
+{
+	const struct event_thread *row = model_entity(schedule->model, EVENT_THREAD, id);
+
+	return row ? row->tid & INT32_MAX : 0;
+}
+
+static const char *name_of(const struct schedule *schedule, uint32_t id)
+{
+	const struct event_thread *row = model_entity(schedule->model, EVENT_THREAD, id);
+	const struct event_process *process =
+		model_entity(schedule->model, EVENT_PROCESS, row ? row->process : 0);
+	const char *name = row ? model_text(schedule->model, row->name_string, "") : NO_THREAD;
+
+	return *name || !process ? name : model_text(schedule->model, process->name_string, "");
+}
+
+static void put_clock(struct schedule *schedule)
+{
+	struct protobuf *packet = &schedule->packets->packet;
+
+	protobuf_u64(packet, PF_FTRACE_EVENT_BUNDLE_FTRACE_CLOCK, PF_FTRACE_CLOCK_GLOBAL);
+	if (schedule->has_begun)
+		return;
+	schedule->has_begun = true;
+	protobuf_u64(packet, PF_FTRACE_EVENT_BUNDLE_FTRACE_TIMESTAMP, schedule->host_ns);
+	protobuf_u64(packet, PF_FTRACE_EVENT_BUNDLE_BOOT_TIMESTAMP, schedule->boot_ns);
+}
+
+static void put_switch(struct schedule *schedule, uint32_t previous, unsigned int state,
+		       uint32_t next)
+{
+	struct protobuf *packet = &schedule->packets->packet;
+	size_t begin = protobuf_begin(packet, PF_FTRACE_EVENT_SCHED_SWITCH);
+
+	protobuf_text(packet, PF_SCHED_SWITCH_FTRACE_EVENT_PREV_COMM, name_of(schedule, previous));
+	protobuf_u64(packet, PF_SCHED_SWITCH_FTRACE_EVENT_PREV_PID, tid_of(schedule, previous));
+	protobuf_u64(packet, PF_SCHED_SWITCH_FTRACE_EVENT_PREV_STATE, state);
+	protobuf_text(packet, PF_SCHED_SWITCH_FTRACE_EVENT_NEXT_COMM, name_of(schedule, next));
+	protobuf_u64(packet, PF_SCHED_SWITCH_FTRACE_EVENT_NEXT_PID, tid_of(schedule, next));
+	protobuf_end(packet, begin);
+}
+
+static int write_switch(struct schedule *schedule, const struct event_switch *row,
+			uint32_t previous, unsigned int state, uint32_t next)
+{
+	struct protobuf *packet = &schedule->packets->packet;
+	size_t bundle, event;
+
+	packets_begin(schedule->packets);
+	bundle = protobuf_begin(packet, PF_TRACE_PACKET_FTRACE_EVENTS);
+	protobuf_u64(packet, PF_FTRACE_EVENT_BUNDLE_CPU, row->cpu);
+	event = protobuf_begin(packet, PF_FTRACE_EVENT_BUNDLE_EVENT);
+	protobuf_u64(packet, PF_FTRACE_EVENT_TIMESTAMP, row->time);
+	protobuf_u64(packet, PF_FTRACE_EVENT_PID, tid_of(schedule, previous));
+	put_switch(schedule, previous, state, next);
+	protobuf_end(packet, event);
+	put_clock(schedule);
+	protobuf_end(packet, bundle);
+	return packets_end(schedule->packets);
+}
+
+static unsigned int state_of(const struct event_switch *row)
+{
+	if (row->reason == SWITCH_PREEMPTED)
+		return STATE_RUNNABLE;
+	return row->reason == SWITCH_EXITED ? STATE_DEAD : STATE_SLEEPING;
+}
+
+static int grow(struct schedule *schedule, uint32_t cpu)
+{
+	size_t before = schedule->count;
+
+	if (cpu < before)
+		return 0;
+	if (array_grow(schedule->running, schedule->capacity, cpu + 1))
+		return -ENOMEM;
+	schedule->count = cpu + 1;
+	memset(&schedule->running[before], 0,
+	       (schedule->count - before) * sizeof(*schedule->running));
+	return 0;
+}
+
+/* The thread that leaves must be the one that came last, or trace_processor counts an error. If
+ * they differ, switches between are lost or not visible: without `previous` the known thread
+ * leaves; otherwise `previous` came unseen, at this moment at the latest. */
+int schedule_switch(struct schedule *schedule, const struct event_switch *row)
+{
+	uint32_t previous = known_thread(schedule, row->previous), running;
+	uint32_t next = known_thread(schedule, row->next);
+	int error;
+
+	if (row->cpu >= MAX_CPUS || (!previous && !next))
+		return 0;
+	error = grow(schedule, row->cpu);
+	if (error)
+		return error;
+	running = schedule->running[row->cpu] ? (uint32_t)(schedule->running[row->cpu] - 1)
+					      : previous;
+	if (previous && previous != running)
+		error = write_switch(schedule, row, running,
+				     running ? STATE_SLEEPING : STATE_RUNNABLE, previous);
+	else
+		previous = running;
+	if (!error)
+		error = write_switch(schedule, row, previous,
+				     previous ? state_of(row) : STATE_RUNNABLE, next);
+	schedule->running[row->cpu] = (uint64_t)next + 1;
+	return error;
+}
