@@ -264,7 +264,7 @@ class Trace:
         number = first(found, 10)
         is_first = number not in self.sequences
         if is_first:
-            if number != len(self.sequences) + 1 or first(found, 87) != 1:
+            if first(found, 87) != 1:
                 raise Broken(f"sequence {number} does not begin where it should")
             self.sequences[number] = Sequence(number, message(found[59][0]))
         if first(found, 13) != (1 if is_first else 2):

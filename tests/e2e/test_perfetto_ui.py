@@ -91,7 +91,7 @@ with t.case("processors and states of threads"):
             [(2000, 500, 0, "S", "main"), (3000, 100, 1, "R", "main"), (3100, 500, 1, "X", "worker"),
              (4000, 200, 1, "S", "main"), (5000, 4000, 3, "R", "main")], "sched")
     t.equal({(row["tid"], row["state"]): row["ns"] for row in states if row["state"] != "X"},
-            {(2001, "Running"): 800 + 4000, (2001, "S"): 500 + 800, (2001, "R"): 900, (2002, "Running"): 500}, "thread_state")
+            {(2001, "Running"): 800, (2001, "S"): 500 + 800, (2001, "R"): 900, (2002, "Running"): 500}, "thread_state")
 
 with t.case("switches that are missing: a thread leaves where another came, and comes where another runs"):
     t.wanted()
@@ -108,6 +108,20 @@ with t.case("a clock that was suspended: switches stay at their time"):
                        "call 1 1500 1600 call f", "switch 1 2000 in cpu=0", "switch 1 8900 blocked cpu=0")
     sched, = queried(path, SCHED)
     t.equal([(row["ts"], row["dur"]) for row in sched], [(2000, 6900)], "sched")
+
+with t.case("instruction samples: a process of each device, with its stacks"):
+    t.wanted()
+    lines = ["window 0 9000", "device 1 gpu", "thread 1 1", "queue 1 1", "launch 1 1 1 10 20 kernel name=saxpy",
+             "launch 2 1 1 30 40 kernel name=gemm", "execution 1 1 1 11 12 30 4000", "execution 1 2 1 31 32 4000 8000"]
+    for scale, divisor in ((1, 1), (100000, 5)):
+        path = t.described("instructions.duet", *lines, f"instruction 1 100 saxpy 16 count={3 * scale} stall=memory device=1",
+                           f"instruction 1 200 saxpy 16 count={scale} device=1", "instruction 1 300 saxpy 24 device=1")
+        found, = queried(path, INSTRUCTIONS)
+        wanted = {"memory": 3 * scale, "+0x10 [unknown instruction]": scale, "+0x18 [unknown instruction]": 1}
+        t.equal({row["process"] for row in found}, {"GPU gpu: instructions"}, "process")
+        got = {row["leaf"]: row["count"] * divisor for row in found}
+        t.true(all(abs(got.get(name, 0) - count) <= divisor / 2 for name, count in wanted.items()),
+               f"divided by {divisor}: {got}, not {wanted}")
 
 with t.case("a recorded program: time on processors"):
     t.wanted()
