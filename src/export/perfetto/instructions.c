@@ -33,10 +33,10 @@
 #include "perfetto_trace.numbers.h"
 
 #define MAX_PACKETS    100000
-#define FIRST_PID      4194305 /* above all pids of Linux, as in chrome */
-#define SEQUENCE       INT32_MAX /* above those of samples.c */
+#define FIRST_PID      4194305             /* above all pids of Linux, as in chrome */
+#define SEQUENCE       INT32_MAX           /* above those of samples.c */
 #define FIRST_UUID     (UINT64_C(1) << 32) /* above those of tracks.c */
-#define DEVICE_MAPPING 1 /* number and path of the only mapping */
+#define DEVICE_MAPPING 1                   /* number and path of the only mapping */
 
 int instructions_init(struct instructions *instructions, const struct model *model,
 		      struct packets *packets, struct samples *samples, uint64_t total)

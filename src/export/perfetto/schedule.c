@@ -5,18 +5,14 @@
  * Runs in:  our own process
  * Gets:     switches, ordered by time
  * Gives:    sched_switch events of ftrace, from which the viewer makes processors and thread states
- * Owns:     the thread that runs on each processor
+ * Owns:     the state of processors
  * Fails:    -ENOMEM, errors of writing
  * Why FTRACE_CLOCK_GLOBAL: the viewer has no ftrace clock for CLOCK_MONOTONIC. It converts this one
  *           by a pair of times in the first event. Version 20 takes BOOTTIME without conversion.
  */
 #include "export/perfetto/schedule.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "analyze/model.h"
-#include "base/array.h"
 #include "export/perfetto/packets.h"
 #include "perfetto_trace.numbers.h"
 
@@ -25,9 +21,6 @@ enum { MAX_CPUS = 1024 };
 
 /* Values of prev_state; that of an unknown reason is "blocked", as on the track off-CPU. */
 enum { STATE_RUNNABLE = 0, STATE_SLEEPING = 1, STATE_DEAD = 16 };
-
-/* The name of tid 0, which the viewer leaves blank: threads that are not recorded. */
-#define NO_THREAD "[idle or not recorded]"
 
 void schedule_init(struct schedule *schedule, const struct model *model, struct packets *packets,
 		   uint64_t pid)
@@ -38,7 +31,7 @@ void schedule_init(struct schedule *schedule, const struct model *model, struct 
 void schedule_fini(struct schedule *schedule)
 {
 	if (schedule)
-		free(schedule->running);
+		processors_fini(&schedule->processors);
 }
 
 /* The id, or 0 if the thread is not recorded or not exported. */
@@ -63,7 +56,8 @@ static const char *name_of(const struct schedule *schedule, uint32_t id)
 	const struct event_thread *row = model_entity(schedule->model, EVENT_THREAD, id);
 	const struct event_process *process =
 		model_entity(schedule->model, EVENT_PROCESS, row ? row->process : 0);
-	const char *name = row ? model_text(schedule->model, row->name_string, "") : NO_THREAD;
+	const char *name =
+		row ? model_text(schedule->model, row->name_string, "") : PROCESSORS_NO_THREAD;
 
 	return *name || !process ? name : model_text(schedule->model, process->name_string, "");
 }
@@ -94,8 +88,15 @@ static void put_switch(struct schedule *schedule, uint32_t previous, unsigned in
 	protobuf_end(packet, begin);
 }
 
+static unsigned int state_of(const struct event_switch *row, const struct processors_step *step)
+{
+	if (!step->previous || (!step->is_unseen && row->reason == SWITCH_PREEMPTED))
+		return STATE_RUNNABLE;
+	return !step->is_unseen && row->reason == SWITCH_EXITED ? STATE_DEAD : STATE_SLEEPING;
+}
+
 static int write_switch(struct schedule *schedule, const struct event_switch *row,
-			uint32_t previous, unsigned int state, uint32_t next)
+			const struct processors_step *step)
 {
 	struct protobuf *packet = &schedule->packets->packet;
 	size_t bundle, event;
@@ -105,59 +106,25 @@ static int write_switch(struct schedule *schedule, const struct event_switch *ro
 	protobuf_u64(packet, PF_FTRACE_EVENT_BUNDLE_CPU, row->cpu);
 	event = protobuf_begin(packet, PF_FTRACE_EVENT_BUNDLE_EVENT);
 	protobuf_u64(packet, PF_FTRACE_EVENT_TIMESTAMP, row->time);
-	protobuf_u64(packet, PF_FTRACE_EVENT_PID, tid_of(schedule, previous));
-	put_switch(schedule, previous, state, next);
+	protobuf_u64(packet, PF_FTRACE_EVENT_PID, tid_of(schedule, step->previous));
+	put_switch(schedule, step->previous, state_of(row, step), step->next);
 	protobuf_end(packet, event);
 	put_clock(schedule);
 	protobuf_end(packet, bundle);
 	return packets_end(schedule->packets);
 }
 
-static unsigned int state_of(const struct event_switch *row)
-{
-	if (row->reason == SWITCH_PREEMPTED)
-		return STATE_RUNNABLE;
-	return row->reason == SWITCH_EXITED ? STATE_DEAD : STATE_SLEEPING;
-}
-
-static int grow(struct schedule *schedule, uint32_t cpu)
-{
-	size_t before = schedule->count;
-
-	if (cpu < before)
-		return 0;
-	if (array_grow(schedule->running, schedule->capacity, cpu + 1))
-		return -ENOMEM;
-	schedule->count = cpu + 1;
-	memset(&schedule->running[before], 0,
-	       (schedule->count - before) * sizeof(*schedule->running));
-	return 0;
-}
-
-/* The thread that leaves must be the one that came last, or trace_processor counts an error. If
- * they differ, switches between are lost or not visible: without `previous` the known thread
- * leaves; otherwise `previous` came unseen, at this moment at the latest. */
 int schedule_switch(struct schedule *schedule, const struct event_switch *row)
 {
-	uint32_t previous = known_thread(schedule, row->previous), running;
+	uint32_t previous = known_thread(schedule, row->previous);
 	uint32_t next = known_thread(schedule, row->next);
-	int error;
+	struct processors_step steps[2];
+	int count, error = 0;
 
 	if (row->cpu >= MAX_CPUS || (!previous && !next))
 		return 0;
-	error = grow(schedule, row->cpu);
-	if (error)
-		return error;
-	running = schedule->running[row->cpu] ? (uint32_t)(schedule->running[row->cpu] - 1)
-					      : previous;
-	if (previous && previous != running)
-		error = write_switch(schedule, row, running,
-				     running ? STATE_SLEEPING : STATE_RUNNABLE, previous);
-	else
-		previous = running;
-	if (!error)
-		error = write_switch(schedule, row, previous,
-				     previous ? state_of(row) : STATE_RUNNABLE, next);
-	schedule->running[row->cpu] = (uint64_t)next + 1;
-	return error;
+	count = processors_switch(&schedule->processors, row->cpu, previous, next, steps);
+	for (int i = 0; i < count && !error; i++)
+		error = write_switch(schedule, row, &steps[i]);
+	return count < 0 ? count : error;
 }

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "export/common/processors.h"
+
 struct event_switch;
 struct model;
 struct packets;
@@ -18,10 +20,7 @@ struct schedule {
 	uint64_t pid;              /* only threads of this process; 0: all */
 	uint64_t host_ns, boot_ns; /* one moment in CLOCK_MONOTONIC and in CLOCK_BOOTTIME */
 	bool has_begun;
-	/* by processor: id of the thread that runs there, 0: none that is recorded; 1 + the id, so
-	 * that 0 is a processor without an event yet */
-	uint64_t *running;
-	size_t count, capacity;
+	struct processors processors;
 };
 
 void schedule_init(struct schedule *schedule, const struct model *model, struct packets *packets,
