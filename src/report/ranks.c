@@ -133,7 +133,8 @@ static int make_rows(const struct report *report, struct rank_row **ret_rows, si
 		const struct collectives_rank *counts =
 			find_counts(&analysis->program.collectives, process->process);
 
-		if (!process->process || !process->is_chosen || (!process->process->rank && !counts))
+		if (!process->process || !process->is_chosen ||
+		    (!process->process->rank && !counts))
 			continue;
 		rows[count] = (struct rank_row){.process = process,
 						.pid = process->process->pid,
@@ -162,7 +163,8 @@ int report_by_rank(const struct report *report, struct json_writer *json)
 	table_print(report, &rank_table, &rank_table, TABLE_ROWS(rows, count), json);
 	free(rows);
 	if (!json && !count)
-		report_put_note(report, "  no process has a rank, and none has collective operations");
+		report_put_note(report,
+				"  no process has a rank, and none has collective operations");
 	return 0;
 }
 
@@ -180,8 +182,9 @@ static void put_doubts(const struct report *report)
 		report_put_hint(report, line);
 	}
 	if (!collectives_is_aligned(collectives))
-		report_put_hint(report, "the clocks of the ranks may differ: the ends of the same "
-					"operation lie apart, so the rank that is last is not known");
+		report_put_hint(report,
+				"the clocks of the ranks may differ: the ends of the same "
+				"operation lie apart, so the rank that is last is not known");
 }
 
 int report_put_ranks(const struct report *report)

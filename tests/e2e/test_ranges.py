@@ -93,6 +93,19 @@ with t.case("NVTX: domains, registered and wide names, as the header has them"):
         paths = {tuple(row["path"]) for row in t.report(trace)["ranges"] if row["type"] == "push_pop"}
         t.equal(paths, {("epoch",), ("epoch", "batch"), ("epoch", "batch", "größe ☃")}, f"{name}: across domains")
 
+with t.case("NVTX: categories, colours and payloads, as the program gave them"):
+    t.wanted()
+    for name in ("ranges_nvtx", "ranges_nvtx_sim"):
+        trace, recorded = record(name, program(name), "attributes")
+        t.equal(recorded.status, 0, f"{name}: the program")
+        rows = [row for row in rows_of(trace) if row["name"] == "attributes"]
+        t.equal([(row["domain"], row["type"], row.get("category"), row.get("colour"), row.get("payload")) for row in rows],
+                [("NVTX", "push_pop", "loader", 0xff76b900, "18446744073709551615"),
+                 ("NVTX", "push_pop", "5", 0xff76b900, "-0.125"), ("trainer", "mark", "five", None, "-7"),
+                 ("trainer", "start_stop", None, None, "1.5")], name)
+        others = [row for row in rows_of(trace) if row["name"] != "attributes"]
+        t.true(others and not any(row.get("category") or row.get("colour") or row.get("payload") for row in others), "others")
+
 with t.case("ITT: tasks, overlapping ones, frames, markers; not what the program switched off"):
     t.wanted()
     trace, recorded = record("itt", program("ranges_itt"))

@@ -67,10 +67,11 @@ static bool is_in_window(const struct pairing *pairing, const struct event_colle
 
 static uint32_t find_rank(struct pairing *pairing, uint32_t process)
 {
-	return pair_map_add(&pairing->ranks, process, 0, pairing->result->ranks,
-			    pairing->ranks_capacity, pairing->result->ranks_count,
-			    (struct collectives_rank){
-				    .process = model_entity(pairing->model, EVENT_PROCESS, process)});
+	return pair_map_add(
+		&pairing->ranks, process, 0, pairing->result->ranks, pairing->ranks_capacity,
+		pairing->result->ranks_count,
+		(struct collectives_rank){
+			.process = model_entity(pairing->model, EVENT_PROCESS, process)});
 }
 
 static int count_member(struct pairing *pairing, const struct event_collective *row)
@@ -88,8 +89,7 @@ static int count_member(struct pairing *pairing, const struct event_collective *
 		return 0;
 	if (pair_map_put(&pairing->members, communicator, row->process, 0))
 		return -ENOMEM;
-	return pair_map_put(&pairing->sizes, communicator, 0,
-			    size == PAIR_MAP_NONE ? 1 : size + 1);
+	return pair_map_put(&pairing->sizes, communicator, 0, size == PAIR_MAP_NONE ? 1 : size + 1);
 }
 
 /* ---- second pass: the operations ------------------------------------------------------------- */

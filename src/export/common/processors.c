@@ -51,8 +51,7 @@ int processors_switch(struct processors *processors, uint32_t cpu, uint32_t prev
 		ret_steps[count++] = (struct processors_step){running, previous, true};
 	else
 		previous = running;
-	ret_steps[count++] =
-		(struct processors_step){previous, next, false};
+	ret_steps[count++] = (struct processors_step){previous, next, false};
 	processors->running[cpu] = (uint64_t)next + 1;
 	return count;
 }

@@ -81,10 +81,10 @@ static int find_stream(struct ctf_schedule *schedule, uint32_t cpu, struct ctf_s
 		       (schedule->count - before) * sizeof(*schedule->streams));
 	}
 	*ret_stream = &schedule->streams[cpu];
-	return (*ret_stream)->file ? 0
-				   : ctf_stream_open_cpu(*ret_stream, schedule->folder, cpu,
-							 CTF_STREAM_CPUS, schedule->uuid,
-							 schedule->filter->begin_ns);
+	return (*ret_stream)->file
+		       ? 0
+		       : ctf_stream_open_cpu(*ret_stream, schedule->folder, cpu, CTF_STREAM_CPUS,
+					     schedule->uuid, schedule->filter->begin_ns);
 }
 
 /* The stream of the processor where the thread runs, if an event at time_ns may follow there. */
