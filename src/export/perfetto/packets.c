@@ -86,6 +86,9 @@ static const char *const keys[] = {
 	[KEY_DOMAIN] = "domain",
 	[KEY_OPEN] = "open",
 	[KEY_UNBEGUN] = "unbegun",
+	[KEY_CATEGORY] = "category",
+	[KEY_COLOUR] = "colour",
+	[KEY_PAYLOAD] = "payload",
 };
 
 void packets_init(struct packets *packets, FILE *file)

@@ -85,6 +85,9 @@ enum packets_key {
 	KEY_DOMAIN,
 	KEY_OPEN,
 	KEY_UNBEGUN,
+	KEY_CATEGORY,
+	KEY_COLOUR,
+	KEY_PAYLOAD,
 	KEY_COUNT
 };
 
