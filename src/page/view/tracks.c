@@ -217,21 +217,20 @@ static int on_switch(struct view_tracks *tracks, const struct event_switch *row)
 	return end_away(tracks, next, row->time, row->waker);
 }
 
-/* Every payload may be another text, and the page has all texts. */
-enum { MAX_PAYLOADS = 100000 };
+/* Every payload may be another text, and the page has all texts: later ones are left out. */
+enum { MAX_TEXTS = 200000 };
 
 /* The name of a range's domain, and its attributes if it has any: see view.md. */
 static int name_domain(struct view_tracks *tracks, const struct event_range *row,
 		       uint32_t *ret_name)
 {
 	const struct model *model = tracks->model;
-	bool has_payload = row->payload_string && tracks->payloads < MAX_PAYLOADS;
+	bool has_payload = row->payload_string && tracks->code->texts.count < MAX_TEXTS;
 	struct string_builder text = {0};
 	int error;
 
 	if (!row->category_string && !row->colour && !has_payload)
 		return view_code_string(tracks->code, row->domain_string, ret_name);
-	tracks->payloads += has_payload;
 	string_builder_appendf(&text, "%s\x1f%s\x1f", model_text(model, row->domain_string, ""),
 			       model_text(model, row->category_string, ""));
 	if (row->colour)

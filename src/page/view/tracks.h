@@ -106,7 +106,6 @@ struct view_tracks {
 	struct view_track **queues, **transfers, **waiting, **rejected;
 	bool *has_samples, *has_threads; /* by thread; by process: one has a track */
 	uint32_t *process_of;            /* by thread: index of its process */
-	size_t payloads;                 /* ranges whose payload is in the page */
 	struct pair_map samples;         /* (thread, source) -> index of all */
 	struct entity_index threads, processes, event_queues;
 	size_t devices_count, contexts_count, processes_count;
