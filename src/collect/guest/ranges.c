@@ -219,7 +219,7 @@ static void format_payload(enum record_payload type, uint64_t bits, char text[40
 	float small;
 
 	memcpy(&number, &bits, sizeof(number));
-	memcpy(&small, &bits, sizeof(small)); /* of a union: its first bytes */
+	memcpy(&small, &bits, sizeof(small)); /* the first bytes of a union */
 	switch (type) {
 	case RECORD_PAYLOAD_U64:
 	case RECORD_PAYLOAD_U32:
