@@ -25,6 +25,7 @@ const struct importer *const importers[] = {
 	&import_chrome,
 	&import_rocm_trace_lite,
 	&import_iaprof,
+	&import_rocprof_code,
 	NULL,
 };
 /* clang-format on */
