@@ -20,6 +20,7 @@
 #include "import/faults.h"
 #include "import/formats.h"
 #include "import/frame.h"
+#include "import/probe.h"
 #include "import/source.h"
 #include "import/target.h"
 
@@ -112,9 +113,44 @@ static int read_folded(struct import_source *source, struct import_target *targe
 	return error;
 }
 
+/* Whether a line is "FRAME;FRAME COUNT". */
+static bool is_stack(const char *line, size_t length)
+{
+	size_t digits = 0;
+
+	while (digits < length && isdigit((unsigned char)line[length - digits - 1]))
+		digits++;
+	return digits && length > digits + 1 && line[length - digits - 1] == ' ';
+}
+
+/* Whether the first line and most others are stacks, and one has a caller. */
+static bool recognize_folded(const struct import_probe *probe)
+{
+	size_t stacks = 0, others = 0, callers = 0;
+
+	for (const char *line = probe->text, *end; *line; line = end + (*end != '\0')) {
+		size_t length = strcspn(line, "\r\n");
+		bool is_cut;
+
+		end = line + strcspn(line, "\n");
+		is_cut = !*end && import_probe_is_cut(probe);
+		if (!length || is_cut)
+			continue;
+		if (is_stack(line, length))
+			stacks++;
+		else
+			others++;
+		callers += memchr(line, ';', length) != NULL;
+		if (!stacks)
+			return false;
+	}
+	return stacks > others && callers;
+}
+
 const struct importer import_folded = {
 	.name = "folded",
 	.help = "folded stacks, lines of FRAME;FRAME COUNT, from stackcollapse scripts or duet "
 		"flame",
 	.read = read_folded,
+	.recognize = recognize_folded,
 };

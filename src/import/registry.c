@@ -1,71 +1,111 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/registry.c - the list of importers, and the function that runs one
+ * import/registry.c - find the importer of a file and run it
  *
  * Runs in:  our own process
- * Gets:     a name, a foreign file
- * Gives:    an importer, a trace file
+ * Gets:     foreign files
+ * Gives:    a trace file
  * Owns:     nothing
- * Fails:    importer_find returns NULL for an unknown name; an import's error starts with the path
+ * Fails:    an import's error starts with the path; -EBADMSG with the formats, or with the command
+ *           that converts a known file, for a file that no importer reads
  * Why a temporary file: an import that fails leaves an existing trace unchanged
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/string.h"
 #include "import/formats.h"
+#include "import/known.h"
 #include "import/part.h"
+#include "import/probe.h"
 #include "import/source.h"
 #include "import/target.h"
 
-/* clang-format off */
-const struct importer *const importers[] = {
-	&import_folded,
-	&import_perf_script,
-	&import_chrome,
-	&import_rocm_trace_lite,
-	&import_iaprof,
-	&import_rocprof_code,
-	NULL,
-};
-/* clang-format on */
-
-const struct importer *importer_find(const char *name)
+static int fail_unknown(const struct import_probe *probe)
 {
-	for (size_t i = 0; importers[i]; i++) {
-		if (strcmp(importers[i]->name, name) == 0)
-			return importers[i];
-	}
-	return NULL;
-}
+	struct string_builder names = {0};
+	int error;
 
-static int read_into(const struct importer *importer, const char *path, const char *output,
-		     struct import_result *result)
-{
-	struct import_source *source = NULL;
-	struct import_target *target = NULL;
-	int error = import_source_open(path, &source);
-
-	if (error)
-		return error_note(error, "'%s'", path);
-	error = import_target_open(output, &target);
-	if (!error) {
-		error = importer->read(source, target);
-		if (error) {
-			import_target_abandon(target);
-			if (!*error_text())
-				error_set(error, "%s", strerror(-error));
-			error_note(error, "'%s'", path);
-		} else {
-			error = import_target_finish(target, importer->name, path, result);
-		}
-	}
-	import_source_close(source);
+	if (!probe->size)
+		return error_set(-EBADMSG, "the file is empty");
+	for (size_t i = 0; importers[i]; i++)
+		string_builder_appendf(&names, "%s%s", i ? ", " : "", importers[i]->name);
+	error = error_set(-EBADMSG,
+			  "the format was not recognized; if it is one of these, name it with "
+			  "--format: %s",
+			  string_builder_text(&names));
+	string_builder_fini(&names);
 	return error;
 }
 
-int import_file(const struct importer *importer, const char *path, const char *output,
-		struct import_result *ret_result)
+static int find_importer(const struct import_probe *probe, const struct importer **ret_importer)
+{
+	char advice[256];
+
+	for (size_t i = 0; importers[i]; i++) {
+		if (importers[i]->recognize && importers[i]->recognize(probe)) {
+			*ret_importer = importers[i];
+			return 0;
+		}
+	}
+	if (import_known_advise(probe, advice, sizeof(advice)))
+		return error_set(-EBADMSG, "%s", advice);
+	return fail_unknown(probe);
+}
+
+static int recognize(struct import_source *source, const char *path,
+		     const struct importer **ret_importer)
+{
+	struct import_probe probe;
+	int error = import_probe_open(source, path, &probe);
+
+	if (error)
+		return error;
+	error = find_importer(&probe, ret_importer);
+	import_probe_close(&probe);
+	return error;
+}
+
+static int read_file(const struct importer *importer, const char *path, size_t count,
+		     struct import_target *target)
+{
+	struct import_source *source = NULL;
+	int error = import_source_open(path, &source);
+
+	if (!error)
+		error = import_source_unpack(source);
+	if (!error && !importer)
+		error = recognize(source, path, &importer);
+	if (!error)
+		error = import_target_begin_file(target, importer->name, path, count);
+	if (!error)
+		error = importer->read(source, target);
+	import_source_close(source);
+	if (error && !*error_text())
+		error_set(error, "%s", strerror(-error));
+	return error ? error_note(error, "'%s'", path) : 0;
+}
+
+static int read_into(const struct importer *importer, char *const *paths, size_t count,
+		     const char *output, struct import_result *result)
+{
+	struct import_target *target = NULL;
+	int error = import_target_open(output, &target);
+
+	if (error)
+		return error;
+	for (size_t i = 0; i < count && !error; i++)
+		error = read_file(importer, paths[i], count, target);
+	if (!error)
+		return import_target_finish(target, result);
+	import_target_abandon(target);
+	return error;
+}
+
+int import_files(const struct importer *importer, char *const *paths, size_t count,
+		 const char *output, struct import_result *ret_result)
 {
 	struct import_result result = {0};
 	struct import_part part;
@@ -73,7 +113,7 @@ int import_file(const struct importer *importer, const char *path, const char *o
 
 	if (error)
 		return error;
-	error = import_part_close(&part, read_into(importer, path, part.path, &result));
+	error = import_part_close(&part, read_into(importer, paths, count, part.path, &result));
 	if (error) {
 		free(result.notes);
 		free(result.faults);
@@ -81,4 +121,12 @@ int import_file(const struct importer *importer, const char *path, const char *o
 		*ret_result = result;
 	}
 	return error;
+}
+
+int import_file(const struct importer *importer, const char *path, const char *output,
+		struct import_result *ret_result)
+{
+	char *const paths[] = {(char *)path};
+
+	return import_files(importer, paths, 1, output, ret_result);
 }

@@ -30,6 +30,7 @@
 #include "base/format.h"
 #include "import/faults.h"
 #include "import/formats.h"
+#include "import/probe.h"
 #include "import/source.h"
 #include "import/target.h"
 
@@ -475,8 +476,15 @@ static int read_rocm(struct import_source *source, struct import_target *target)
 	return error;
 }
 
+static bool recognize_rocm(const struct import_probe *probe)
+{
+	return import_probe_has_table(probe, "rocpd_op") &&
+	       import_probe_has_table(probe, "rocpd_string");
+}
+
 const struct importer import_rocm_trace_lite = {
 	.name = "rocm-trace-lite",
 	.help = "SQLite files of rocm-trace-lite: kernels of AMD GPUs and HIP calls",
 	.read = read_rocm,
+	.recognize = recognize_rocm,
 };
