@@ -81,6 +81,10 @@ export function otherOf(model, item) {
 		role: item.extra % OTHER_TEXTS.length};
 }
 
+function rangeRows({domain, category, colour, payload}) {
+	return [["domain", domain], ["category", category], ["colour", colour], ["payload", payload]].filter((row) => row[1]);
+}
+
 function extraRows(view, track, item) {
 	if (track.kind === "calls")
 		return callRows(view, view.model.name(item.what), item);
@@ -92,7 +96,7 @@ function extraRows(view, track, item) {
 		return thread ? [[OTHER_TEXTS[role], view.model.trail(thread).join(" \u203a ")]] : [];
 	}
 	if (track.kind === "ranges" && item.extra > 0)
-		return [["domain", view.model.name(item.extra)]];
+		return rangeRows(view.model.rangeOf(item.extra));
 	const path = view.model.pathOf(track, item.what);
 	if ((track.kind === "queue" || track.kind === "transfers") && path >= 0 && item.extra > 0)
 		return [view.model.path(path).cls === 0 ? ["work items", formatCount(item.extra)] :

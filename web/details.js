@@ -152,7 +152,7 @@ export function showDetails(view, content) {
 	const {track, item} = picked, what = track.kind === "samples" ? (item.binNs ? item.what : item.stack) : item.what;
 	const isValue = view.model.isChart(track);
 	const style = isValue ? view.colours.solid("#56b4e9") : track.kind === "waiting" ? waitingStyles(view)[1] :
-		styleOf(view, track, what, item.link);
+		styleOf(view, track, what, item.link, item.extra);
 	const title = make("h2", null, makeSwatch(style), visible(nameOfItem(view, track, item)));
 	const trail = make("p", "trail", kindText(view, track, item) + " \u00b7 " + visible(view.model.trail(track).join(" \u203a ")));
 	const facts = factsTable(factsOf(view, picked)), ends = make("div", "ends-place"), right = make("div", "column");

@@ -187,6 +187,12 @@ export class Model {
 		return text === undefined ? "name " + index : String(text);
 	}
 
+	/** What a program said of a range besides its name: {domain, category, colour (#rrggbb), payload}, "" where nothing. */
+	rangeOf(extra) {
+		const [domain, category = "", colour = "", payload = ""] = this.name(extra).split("\x1f");
+		return {domain, category, colour, payload};
+	}
+
 	/** The part of a kernel's name that distinguishes it from the others, where there is little room. */
 	shortName(name) {
 		return this.shortNames.get(name) || name;

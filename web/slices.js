@@ -121,7 +121,7 @@ function drawSlices(frame, track, chunk, from, to, box) {
 
 function drawSlicesOf(frame, track, chunk, from, to, box, isWanted) {
 	const {view, scale, width} = frame;
-	const {begin, duration, lane, what, link} = chunk;
+	const {begin, duration, lane, what, link, extra} = chunk;
 	const [low, high] = itemRange(chunk, from, to);
 	const lanes = track.lanes, height = box.lane, runs = new Runs(frame, lanes, box.top, height);
 	const inner = height > 3 ? height - 1 : height;
@@ -132,7 +132,7 @@ function drawSlicesOf(frame, track, chunk, from, to, box, isWanted) {
 			continue;
 		const x0 = (begin[i] - frame.from) * scale, x1 = (end - frame.from) * scale;
 		const at = lane[i] < lanes ? lane[i] : lanes - 1;
-		const style = styleOf(view, track, what[i], link[i]);
+		const style = styleOf(view, track, what[i], link[i], extra[i]);
 		if (x1 - x0 < 1.5) {
 			runs.add(at, x0, x1, style);
 			continue;

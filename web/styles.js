@@ -37,8 +37,11 @@ function makeStyle(view, track, what, isLaunch) {
 	return colours.named(name);
 }
 
-/** The style of an item of a track, by what it is. */
-export function styleOf(view, track, what, link) {
+/** The style of an item of a track, by what it is. A range has the colour that its program chose, if it chose one. */
+export function styleOf(view, track, what, link, extra = 0) {
+	const colour = track.kind === "ranges" && extra > 0 ? view.model.rangeOf(extra).colour : "";
+	if (colour)
+		return view.colours.solid(colour);
 	const isLaunch = link > 0, table = view.colours.tableOf(track.unmeasured ? "unmeasured" : track.kind), key = what * 2 + (isLaunch ? 1 : 0);
 	let style = table.get(key);
 	if (!style) {

@@ -22,6 +22,17 @@ enum {
 	NVTX_MESSAGE_TYPE_REGISTERED = 3
 };
 
+#define NVTX_COLOR_ARGB 1
+
+enum {
+	NVTX_PAYLOAD_TYPE_UNSIGNED_INT64 = 1,
+	NVTX_PAYLOAD_TYPE_INT64 = 2,
+	NVTX_PAYLOAD_TYPE_DOUBLE = 3,
+	NVTX_PAYLOAD_TYPE_UNSIGNED_INT32 = 4,
+	NVTX_PAYLOAD_TYPE_INT32 = 5,
+	NVTX_PAYLOAD_TYPE_FLOAT = 6
+};
+
 enum {
 	NVTX_CBID_CORE_MarkEx = 1,
 	NVTX_CBID_CORE_MarkA = 2,
@@ -33,7 +44,9 @@ enum {
 	NVTX_CBID_CORE_RangePushEx = 8,
 	NVTX_CBID_CORE_RangePushA = 9,
 	NVTX_CBID_CORE_RangePushW = 10,
-	NVTX_CBID_CORE_RangePop = 11
+	NVTX_CBID_CORE_RangePop = 11,
+	NVTX_CBID_CORE_NameCategoryA = 12,
+	NVTX_CBID_CORE_NameCategoryW = 13
 };
 
 enum {
@@ -42,6 +55,8 @@ enum {
 	NVTX_CBID_CORE2_DomainRangeEnd = 3,
 	NVTX_CBID_CORE2_DomainRangePushEx = 4,
 	NVTX_CBID_CORE2_DomainRangePop = 5,
+	NVTX_CBID_CORE2_DomainNameCategoryA = 8,
+	NVTX_CBID_CORE2_DomainNameCategoryW = 9,
 	NVTX_CBID_CORE2_DomainRegisterStringA = 10,
 	NVTX_CBID_CORE2_DomainRegisterStringW = 11,
 	NVTX_CBID_CORE2_DomainCreateA = 12,

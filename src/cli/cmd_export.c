@@ -39,9 +39,9 @@
 #include "report/table.h"
 
 struct export_values {
-	const char *format, *output, *kinds;
+	const char *format, *output, *kinds, *event;
 	uint64_t from_ns, to_ns, pid;
-	bool absolute;
+	bool absolute, no_times;
 };
 
 static const struct option_row output_options[] = {
@@ -55,6 +55,11 @@ static const struct option_row output_options[] = {
 	 "table, for folded and svg the view, for iaprof the form",
 	 offsetof(struct export_values, kinds)},
 	{"pid", 0, OPTION_NUMBER, "PID", "only this process", offsetof(struct export_values, pid)},
+	{"event", 0, OPTION_TEXT, "NAME",
+	 "only samples of this event, such as cycles (perf-script, folded, svg)",
+	 offsetof(struct export_values, event)},
+	{"no-times", 0, OPTION_FLAG, NULL, "leave out times (perf-script)",
+	 offsetof(struct export_values, no_times)},
 	{"absolute", 0, OPTION_FLAG, NULL,
 	 "write times of CLOCK_MONOTONIC instead of times since the start",
 	 offsetof(struct export_values, absolute)},
@@ -240,7 +245,8 @@ static int write_to(const struct exporter *exporter, const struct model *model,
 
 static bool is_filtered(const struct output_options *options)
 {
-	return options->has_from || options->has_to || options->kinds || options->pid;
+	return options->has_from || options->has_to || options->kinds || options->pid ||
+	       options->event;
 }
 
 static int finish_export(const struct cli_command *command, const struct export_values *values,
@@ -315,6 +321,14 @@ static int check_usage(const struct cli_command *command, const struct exporter 
 		error_clear();
 		return status;
 	}
+	if (values->event && !exporter->can_choose_event)
+		return usage_error(command,
+				   "--event: %s has all events in one file; perf-script, "
+				   "folded and svg choose one",
+				   exporter->name);
+	if (values->no_times && !exporter->can_omit_times)
+		return usage_error(command, "--no-times is for perf-script, not for %s",
+				   exporter->name);
 	if (exporter->write_folder && !values->output)
 		return usage_error(command, "%s writes a folder: name it with -o", exporter->name);
 	if (exporter->is_binary && !values->output && isatty(STDOUT_FILENO))
@@ -339,6 +353,8 @@ static struct output_options options_of(const struct export_values *values)
 				       .has_to = values->to_ns != UINT64_MAX,
 				       .to_ns = values->to_ns,
 				       .kinds = values->kinds,
+				       .event = values->event,
+				       .has_no_times = values->no_times,
 				       .pid = values->pid == UINT64_MAX ? 0 : values->pid,
 				       .version = DUET_VERSION,
 				       .may_download = getenv("DEBUGINFOD_URLS") != NULL,

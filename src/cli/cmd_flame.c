@@ -32,7 +32,7 @@
 #define DEFAULT_OUTPUT "duet.svg"
 
 struct flame_values {
-	const char *output, *view, *title, *device, *root;
+	const char *output, *view, *event, *title, *device, *root;
 	uint64_t from_ns, to_ns, width;
 	const char *min_width;
 	bool folded, icicle, lines, full_names;
@@ -46,6 +46,8 @@ static const struct option_row flame_rows[] = {
 	 "view: total (default with a device), gpu, idle, cpu (default without a device), "
 	 "offcpu, launch or stall (man duet-flame)",
 	 offsetof(struct flame_values, view)},
+	{"event", 0, OPTION_TEXT, "NAME", "draw the CPU samples of this event, such as cycles",
+	 offsetof(struct flame_values, event)},
 	{"folded", 0, OPTION_FLAG, NULL, "write folded stacks, one per line, instead of an SVG",
 	 offsetof(struct flame_values, folded)},
 	{"lines", 0, OPTION_FLAG, NULL, "one frame per source line instead of one per function",
@@ -142,6 +144,7 @@ static int run_file(const struct cli_command *command, const char *path,
 	const struct graph_request request = {.path = path,
 					      .output = output_path(values),
 					      .view = values->view,
+					      .event = values->event,
 					      .device = values->device,
 					      .from_ns = values->from_ns,
 					      .to_ns = values->to_ns,

@@ -87,10 +87,17 @@ static int open_drawing(const struct cli_command *command, struct graph *graph)
 		return status;
 	if (drawing_refusal(drawing))
 		return refuse_view(command, drawing_refusal(drawing));
+	if (drawing_choose_event(drawing, request->event))
+		return print_failure(command);
 	if (drawing_open(drawing, &options))
 		return print_failure(command);
 	drawing_warn(drawing, &graph->warning);
 	return STATUS_DONE;
+}
+
+static const char *view_of(const struct graph_request *request)
+{
+	return !request->view && request->event ? "cpu" : request->view;
 }
 
 int graph_open(const struct cli_command *command, struct graph *graph)
@@ -114,7 +121,7 @@ int graph_open(const struct cli_command *command, struct graph *graph)
 		error_set(error, "read '%s': %s", request->path, strerror(-error));
 	if (error)
 		return print_failure(command);
-	graph->drawing.view = drawing_view(request->view, graph->analysis);
+	graph->drawing.view = drawing_view(view_of(request), graph->analysis);
 	graph->drawing.analysis = graph->analysis;
 	graph->drawing.model = graph->model;
 	graph->drawing.has_processes = request->has_processes && !graph->drawing.view->stall;

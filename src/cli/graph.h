@@ -24,6 +24,7 @@ struct cli_command;
 
 struct graph_request {
 	const char *path, *output; /* the trace; the output, NULL: stdout */
+	const char *event;         /* only CPU samples of this event; NULL: chosen by the trace */
 	const char *view, *device; /* NULL: chosen by the trace; NULL: all devices */
 	uint64_t from_ns, to_ns;   /* since the start of the recording; UINT64_MAX: to its end */
 	const struct analysis_observer *observer; /* called during the analysis; NULL: none */

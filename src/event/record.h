@@ -229,7 +229,9 @@ struct record_python_code {
 };
 
 /* EVENT_RANGE; detail: enum event_range_type | enum record_range_of << 8, and RECORD_RANGE_END at
- * the end of a range. Texts: domain, and name at a begin or mark. */
+ * the end of a range. Texts: domain, and name at a begin or mark; with RECORD_RANGE_ATTRIBUTES a
+ * third one: the colour (8 hexadecimal digits, AARRGGBB), a digit of enum record_payload, the
+ * payload (16 hexadecimal digits), and the category's name. */
 struct record_range {
 	struct record head;
 	uint64_t time;
@@ -238,7 +240,18 @@ struct record_range {
 	uint64_t id;
 	char texts[];
 };
-enum { RECORD_RANGE_END = 0x80 };
+enum { RECORD_RANGE_END = 0x80, RECORD_RANGE_ATTRIBUTES = 0x40 };
+/* Types of a payload, as NVTX numbers them. */
+enum record_payload {
+	RECORD_PAYLOAD_NONE = 0,
+	RECORD_PAYLOAD_U64 = 1,
+	RECORD_PAYLOAD_I64 = 2,
+	RECORD_PAYLOAD_DOUBLE = 3,
+	RECORD_PAYLOAD_U32 = 4,
+	RECORD_PAYLOAD_I32 = 5,
+	RECORD_PAYLOAD_FLOAT = 6
+};
+enum { RECORD_ATTRIBUTES_BYTES = 8 + 1 + 16 }; /* before the category */
 /* The interfaces, each with its own space of range ids. */
 enum record_range_of {
 	RANGE_OF_ROCTX = 1,

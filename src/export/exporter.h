@@ -22,6 +22,8 @@ struct exporter {
 	bool is_binary;           /* refused for a terminal */
 	bool needs_file;          /* seeks in the output: a regular file, not a pipe */
 	bool has_no_instructions; /* without --kind, samples of device instructions are left out */
+	bool can_choose_event;    /* --event */
+	bool can_omit_times;      /* --no-times */
 	/* Returns -EINVAL with a text if options exclude each other or do not fit the format. NULL:
 	 * all options fit. */
 	int (*check)(const struct output_options *options);

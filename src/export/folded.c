@@ -34,6 +34,7 @@ const struct exporter export_folded = {
 	.help = "folded stacks: one stack and its value per line, for flamegraph.pl and similar "
 		"tools",
 	.kinds = PICTURE_KINDS,
+	.can_choose_event = true,
 	.check = picture_check,
 	.write = write_stacks,
 };

@@ -13,6 +13,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 
 #include "analyze/analysis.h"
 #include "analyze/filter.h"
@@ -26,7 +27,8 @@
 #include "export/common/stack_texts.h"
 #include "export/formats.h"
 
-#define FLUSH_EVENTS 4096
+#define FLUSH_EVENTS  4096
+#define COMMAND_EVENT "gpu-time"
 
 struct script {
 	struct profile profile;
@@ -94,6 +96,8 @@ static void append_time(struct script *script, uint64_t time_ns)
 	int64_t time = filter_time(&script->filter, time_ns);
 	uint64_t size = time < 0 ? 0 - (uint64_t)time : (uint64_t)time;
 
+	if (script->filter.options->has_no_times)
+		return;
 	string_builder_appendf(&script->head, "%s%" PRIu64 ".%09" PRIu64 ": ", time < 0 ? "-" : "",
 			       size / 1000000000, size % 1000000000);
 }
@@ -112,6 +116,13 @@ static int write_event(struct script *script, uint32_t stack, uint32_t function_
 	return 0;
 }
 
+static bool is_event(const struct script *script, const char *name)
+{
+	const char *event = script->filter.options->event;
+
+	return !event || strcmp(event, name) == 0;
+}
+
 static int on_command(void *context, const struct command *command)
 {
 	struct script *script = context;
@@ -119,13 +130,14 @@ static int on_command(void *context, const struct command *command)
 	const struct event_launch *launch = command->launch;
 	uint64_t duration_ns;
 
-	if (!command_duration(command, &duration_ns) || !filter_has_kind(filter, EVENT_EXECUTION) ||
+	if (!is_event(script, COMMAND_EVENT) || !command_duration(command, &duration_ns) ||
+	    !filter_has_kind(filter, EVENT_EXECUTION) ||
 	    !filter_has_time(filter, command_time(command)) ||
 	    !filter_has_process(filter, command->process))
 		return 0;
 	begin_event(script, command->process, launch ? launch->thread : 0);
 	append_time(script, command_time(command));
-	string_builder_appendf(&script->head, "%" PRIu64 " gpu-time:\n", duration_ns);
+	string_builder_appendf(&script->head, "%" PRIu64 " " COMMAND_EVENT ":\n", duration_ns);
 	append_frame(&script->head, 0, command_name(script->profile.model, command), "[gpu]");
 	return write_event(script, launch ? launch->stack : 0,
 			   launch ? launch->function_string : 0);
@@ -136,16 +148,16 @@ static int on_sample(void *context, const struct order_item *item)
 	struct script *script = context;
 	const struct filter *filter = &script->filter;
 	const struct event_cpu_sample *row = item->row;
+	const char *event = model_text(script->profile.model, row->source_string, "samples");
 
-	if (!filter_has_kind(filter, EVENT_CPU_SAMPLE) || !filter_has_time(filter, row->time) ||
-	    !filter_has_thread(filter, row->thread))
+	if (!is_event(script, event) || !filter_has_kind(filter, EVENT_CPU_SAMPLE) ||
+	    !filter_has_time(filter, row->time) || !filter_has_thread(filter, row->thread))
 		return 0;
 	begin_event(script, filter_process_of(filter, row->thread), row->thread);
 	string_builder_appendf(&script->head, "[%03" PRIu32 "] ", row->cpu);
 	append_time(script, row->time);
 	string_builder_appendf(&script->head, "%" PRIu64 " ", row->weight);
-	escape_append_word(&script->head,
-			   model_text(script->profile.model, row->source_string, "samples"));
+	escape_append_word(&script->head, event);
 	string_builder_append(&script->head, ":\n");
 	return write_event(script, row->stack, 0);
 }
@@ -199,5 +211,7 @@ const struct exporter export_perf_script = {
 	.help = "text as perf script prints it: CPU samples, and device time as the event gpu-time",
 	.kinds = "execution, cpu_sample",
 	.has_no_instructions = true,
+	.can_choose_event = true,
+	.can_omit_times = true,
 	.write = write_script,
 };

@@ -165,6 +165,13 @@ static int group_of(struct speedscope *speedscope, const struct profile_row *row
 	return *ret_group > before ? make_group(speedscope, row, *ret_group) : 0;
 }
 
+/* speedscope adds up frames that are equal in name, file and line: the line of a call would make
+ * several functions of one. An instruction keeps its line. */
+static uint32_t line_of(const struct profile_frame *frame)
+{
+	return frame->kind == PROFILE_DEVICE_INSTRUCTION ? frame->line : frame->first_line;
+}
+
 static int on_row(void *context, const struct profile_row *row)
 {
 	struct speedscope *speedscope = context;
@@ -179,7 +186,7 @@ static int on_row(void *context, const struct profile_row *row)
 		error = -ENOMEM;
 	for (size_t i = 0; i < kept.count && !error; i++)
 		error = frame_of(speedscope, row->frames[i].function, row->frames[i].file,
-				 row->frames[i].line, &speedscope->pool[kept.first + i]);
+				 line_of(&row->frames[i]), &speedscope->pool[kept.first + i]);
 	if (error)
 		return error;
 	speedscope->pool_count += kept.count;

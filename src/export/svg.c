@@ -53,6 +53,7 @@ const struct exporter export_svg = {
 	.name = "svg",
 	.help = "a flame graph of device time as an SVG image, for a browser",
 	.kinds = PICTURE_KINDS,
+	.can_choose_event = true,
 	.check = picture_check,
 	.write = write_picture,
 };

@@ -242,6 +242,17 @@ static int on_dependency(struct text *text, const struct order_item *item)
 	return write_line(text, &line);
 }
 
+static void add_attributes(const struct text *text, struct line *line,
+			   const struct event_range *row)
+{
+	if (row->category_string)
+		add_detail(line, "category=%s", model_text(text->model, row->category_string, ""));
+	if (row->colour)
+		add_detail(line, "colour=#%08" PRIx32, row->colour);
+	if (row->payload_string)
+		add_detail(line, "payload=%s", model_text(text->model, row->payload_string, ""));
+}
+
 static int on_range(struct text *text, const struct order_item *item)
 {
 	const struct event_range *row = item->row;
@@ -258,6 +269,8 @@ static int on_range(struct text *text, const struct order_item *item)
 	add_detail(&line, "type=%s", analysis_range_type(row->type));
 	if (item->point == POINT_END)
 		add_detail(&line, "duration_ns=%" PRIu64, row->end - row->begin);
+	else
+		add_attributes(text, &line, row);
 	if (row->flags & RANGE_OPEN)
 		add_detail(&line, "open");
 	if (row->flags & RANGE_UNBEGUN)

@@ -10,6 +10,7 @@
  * Why lines above the picture: a picture is sent to others without its trace, so the picture itself
  *           must contain its subject, time and totals
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #include "analyze/analysis.h"
 #include "analyze/model.h"
 #include "analyze/text/incomplete.h"
+#include "base/error.h"
 #include "base/format.h"
 #include "base/number.h"
 #include "base/string.h"
@@ -36,6 +38,42 @@ static uint64_t count_samples(const struct drawing *drawing, bool is_shown)
 			count = add_saturated(count, row->samples);
 	}
 	return count;
+}
+
+static bool has_event(const struct analysis *analysis, size_t count, const char *event)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(analysis->samples[i].source, event) == 0)
+			return true;
+	return false;
+}
+
+/* Fails with the events of the trace. */
+static int refuse_event(const struct analysis *analysis, const char *event)
+{
+	struct string_builder list = {0};
+	int error;
+
+	for (size_t i = 0; i < analysis->samples_count; i++)
+		if (!has_event(analysis, i, analysis->samples[i].source))
+			string_builder_appendf(&list, "%s%s", list.length ? ", " : "",
+					       analysis->samples[i].source);
+	error = error_set(-ENODATA, "--event: no sample of '%s'; events of the trace: %s", event,
+			  list.length ? string_builder_text(&list) : "none");
+	string_builder_fini(&list);
+	return error;
+}
+
+int drawing_choose_event(struct drawing *drawing, const char *event)
+{
+	drawing->event = event;
+	if (!event)
+		return 0;
+	if (!drawing->view->cpu)
+		return error_set(-EINVAL, "--event: only the view cpu draws events");
+	return has_event(drawing->analysis, drawing->analysis->samples_count, event)
+		       ? 0
+		       : refuse_event(drawing->analysis, event);
 }
 
 const char *drawing_refusal(const struct drawing *drawing)

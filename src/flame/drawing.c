@@ -545,10 +545,13 @@ static bool is_better(const struct analysis_sample *sample, const struct analysi
 
 /* The source whose samples are drawn: one that measures time, otherwise the one with most samples
  * in a row. */
-static const char *source_of(const struct analysis *analysis)
+static const char *source_of(const struct drawing *drawing)
 {
+	const struct analysis *analysis = drawing->analysis;
 	const struct analysis_sample *best = NULL;
 
+	if (drawing->event)
+		return drawing->event;
 	for (size_t i = 0; i < analysis->samples_count; i++)
 		if (is_better(&analysis->samples[i], best))
 			best = &analysis->samples[i];
@@ -557,7 +560,7 @@ static const char *source_of(const struct analysis *analysis)
 
 const char *drawing_unit(const struct drawing *drawing)
 {
-	const char *source = drawing->view->cpu ? source_of(drawing->analysis) : NULL;
+	const char *source = drawing->view->cpu ? source_of(drawing) : NULL;
 
 	return source ? analysis_source_unit(source) : drawing->view->unit;
 }
@@ -565,7 +568,7 @@ const char *drawing_unit(const struct drawing *drawing)
 static int draw_cpu(struct drawing *drawing)
 {
 	const struct analysis *analysis = drawing->analysis;
-	const char *source = source_of(analysis);
+	const char *source = source_of(drawing);
 	int error = 0;
 
 	for (size_t i = 0; !error && i < analysis->samples_count; i++) {

@@ -75,7 +75,8 @@ struct drawing {
 	struct flame *flame;
 	/* only launches and threads of this process (the analysis needs by_thread); 0: all */
 	uint64_t pid;
-	bool has_lines; /* a frame for each line, not for each function */
+	const char *event; /* the view cpu draws the samples of this event; NULL: source_of */
+	bool has_lines;    /* a frame for each line, not for each function */
 	/* The first frame of a stack is its process; the analysis needs by_thread. Not for views
 	 * that have process frames anyway (stall). */
 	bool has_processes;
@@ -116,6 +117,10 @@ bool drawing_shows(const struct drawing *drawing, size_t device);
 
 /* The reason why nothing can be drawn, as text for an error; NULL if something can. */
 const char *drawing_refusal(const struct drawing *drawing);
+
+/* Draws samples of this event only; NULL: the default. Errors: -ENODATA with the existing events in
+ * the text, -EINVAL if the view draws no CPU samples. */
+int drawing_choose_event(struct drawing *drawing, const char *event);
 
 /* The command line, and in a second line host, time, window, devices and total. */
 void drawing_describe(const struct drawing *drawing, struct string_builder *subtitle);

@@ -33,6 +33,8 @@ int picture_check(const struct output_options *options)
 
 static const char *view_of(const struct output_options *options, const struct analysis *analysis)
 {
+	if (!options->kinds && options->event)
+		return "cpu";
 	if (!options->kinds && options->pid && analysis_devices_shown(analysis))
 		return "gpu";
 	return options->kinds;
@@ -50,6 +52,9 @@ static int draw(struct picture *picture, const struct output_options *options)
 	reason = drawing_refusal(drawing);
 	if (reason)
 		return error_set(-ENODATA, "not measured: %s", reason);
+	error = drawing_choose_event(drawing, options->event);
+	if (error)
+		return error;
 	error = drawing_open(drawing, &names);
 	return error ? error : drawing_draw(drawing);
 }

@@ -296,6 +296,24 @@ static void cut_offset(char *symbol)
 		*plus = 0;
 }
 
+/* Whether a path is the operating system's kernel ("…/boot/vmlinux-6.1.0") or a module of it
+ * ("…/ext4.ko.xz"). perf prints the path instead of "[kernel.kallsyms]" if it found the symbols
+ * there. */
+static bool is_kernel_file(const char *path)
+{
+	static const char *const ends[] = {".ko", ".ko.gz", ".ko.xz", ".ko.zst"};
+	const char *name = path_base(path);
+	size_t length = strlen(name);
+
+	if (begins_with(name, "vmlinux") && (!name[7] || name[7] == '-' || name[7] == '.'))
+		return true;
+	for (size_t i = 0; i < ARRAY_COUNT(ends); i++)
+		if (length > strlen(ends[i]) &&
+		    strcmp(name + length - strlen(ends[i]), ends[i]) == 0)
+			return true;
+	return false;
+}
+
 static void classify(struct frame *frame, const char *module)
 {
 	static const char *const mapped[] = {"[vdso]", "[vsyscall]", "[heap]", "[stack]",
@@ -306,6 +324,8 @@ static void classify(struct frame *frame, const char *module)
 		frame->flags = FRAME_INLINED;
 	if (begins_with(module, "/tmp/perf-") || strcmp(module, "//anon") == 0)
 		frame->type = FRAME_JIT;
+	if (is_kernel_file(module))
+		frame->type = FRAME_KERNEL;
 	if (*module != '[')
 		return;
 	for (size_t i = 0; i < ARRAY_COUNT(mapped); i++)

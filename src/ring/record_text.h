@@ -65,10 +65,11 @@ static inline char *record_text_put(char *at, const struct record_text *text)
 	return at + bytes;
 }
 
-static inline void record_put_texts(char *at, const struct record_text *first,
-				    const struct record_text *second)
+/* Returns the byte behind the texts. */
+static inline char *record_put_texts(char *at, const struct record_text *first,
+				     const struct record_text *second)
 {
-	record_text_put(record_text_put(at, first), second);
+	return record_text_put(record_text_put(at, first), second);
 }
 
 /* Size of a record with its two texts behind `fixed` bytes, including padding. */

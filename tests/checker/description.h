@@ -49,6 +49,7 @@
  *	                                     image: the code object that it is in, of which the
  *	                                         offset is
  *	range THREAD BEGIN END NAME [domain=D] [type=start|mark] [open=1] [unbegun=1] [process=ID]
+ *	    [category=C] [colour=N] [payload=P]
  *	collective PROCESS BEGIN END NAME COMMUNICATOR SEQUENCE [bytes=N] [correlation=N]
  *	series ID METRIC level|amount|ratio UNIT [process=ID] [device=ID] [cpu=N] [instance=TEXT]
  *	    [source=TEXT]
@@ -682,6 +683,12 @@ static inline int description_range(struct description *description, char **word
 
 	row.domain_string =
 		description_name(description, description_option(words, 5, count, "domain", ""));
+	row.category_string =
+		description_name(description, description_option(words, 5, count, "category", ""));
+	row.payload_string =
+		description_name(description, description_option(words, 5, count, "payload", ""));
+	row.colour =
+		(uint32_t)description_number(description_option(words, 5, count, "colour", "0"));
 	if (*type)
 		row.type = strcmp(type, "mark") == 0 ? RANGE_MARK : RANGE_START;
 	if (*description_option(words, 5, count, "open", ""))

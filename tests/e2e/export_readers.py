@@ -528,10 +528,11 @@ class OtlpMetrics:
         resources = first(data, "resource_metrics", {})
         scopes = first(resources, "scope_metrics", {})
         self.scope = key_values(first(scopes, "scope", {}).get("attributes", []))
-        self.metrics = {}
+        self.metrics = collections.defaultdict(lambda: ("", []))
         for metric in scopes.get("metrics", []):
-            self.metrics[first(metric, "name", "")] = (first(metric, "unit", ""),
-                                                       list(self.points(metric)))
+            points = list(self.points(metric))
+            require(points, "a metric has a point")
+            self.metrics[first(metric, "name", "")] = (first(metric, "unit", ""), points)
 
     @staticmethod
     def points(metric):

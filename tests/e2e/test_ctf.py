@@ -24,7 +24,7 @@ t = duet_test.Suite(needs_opencl=False)
 GOLDEN = os.path.join(ROOT, "tests", "golden", "export")
 PACKET_BYTES = 65536
 ZONES = ("queued_submitted", "submitted_started", "started_ended")
-LINE = re.compile(r"\[(\d+)\] \(\+[\d?]+\) (?:\S+ )?duet:(\w+): \{ pid = (\d+)(.*)$")
+LINE = re.compile(r"\[(\d+)\] \(\+[\d?]+\) (?:\S+ )?(?:duet:)?(\w+): (?:\{ cpu_id = \d+ \}, )?\{ pid = (\d+)(.*)$")
 KINDS = {"call_begin": "begin", "call_end": "end", "launch_begin": "enter", "launch_end": "exit",
          "command_queued": "queued", "command_submitted": "submitted", "command_started": "started",
          "command_ended": "ended", "command_complete": "complete"}
@@ -60,6 +60,7 @@ def events_of(folder):
             t.fail(f"not a line of an event: {line}")
             continue
         fields = dict(re.findall(r"(\w+) = (-?\d+)", match.group(4)))
+        fields.update(re.findall(r'(\w+) = "((?:[^"\\]|\\.)*)"', match.group(4)))
         events.append(Event(int(match.group(1)), match.group(2), match.group(3), fields))
     return events
 
@@ -119,10 +120,15 @@ def zones_of(events):
     root = xml.etree.ElementTree.parse(os.path.join(t.path("out.ctf"), "trace-compass",
                                                     "duet-zones.xml")).getroot()
     handlers = {one.get("eventName"): one.findall("stateChange") for one in root.iter("eventHandler")}
-    counts, sums, since = collections.Counter(), collections.Counter(), {}
+    counts, sums, since, names = collections.Counter(), collections.Counter(), {}, {}
     for event in events:
         for change in handlers.get(f"duet:{event.name}", ()):
             condition = change.find("if/condition")
+            if condition is None:
+                value = change.find("stateValue")
+                t.equal(value.get("type"), "eventField", "what is not counted is a name")
+                names[event.fields["device"]] = event.fields[value.get("value")]
+                continue
             if event.fields[condition.find("field").get("name")] != condition.find(
                     "stateValue").get("value"):
                 continue
@@ -134,8 +140,9 @@ def zones_of(events):
             counts[path] += int(change.find("then/stateValue").get("value"))
             t.true(counts[path] >= 0, f"{path} at {event.time}: {counts[path]}")
     t.equal({path: count for path, count in counts.items() if count}, {}, "in zones at the end")
-    return {queue: [sums["Queues", queue, zone] for zone in ZONES]
-            for queue in {path[1] for path in sums}}
+    return ({queue: [sums["Queues", queue, zone] for zone in ZONES]
+             for queue in {path[1] for path in sums if path[0] == "Queues"}},
+            {(names[path[1]], path[2]): ns for path, ns in sums.items() if path[0] == "Devices"})
 
 
 for description in sorted(glob.glob(os.path.join(GOLDEN, "*.txt"))):
@@ -196,7 +203,9 @@ with t.case("Trace Compass's analysis: the known part of its schema"):
     t.equal(checked.status, 0, text(checked.stderr))
     root = xml.etree.ElementTree.parse(views).getroot()
     t.equal([view.find("entry/display").get("value") for view in root.findall("timeGraphView")],
-            list(ZONES), "a view of each waiting zone")
+            ["kernels", *ZONES], "a view of devices and of each waiting zone")
+    t.equal([entry.get("path") for entry in root.find("timeGraphView").iter("entry")], ["Devices/*", "copies"],
+            "two lines for each device")
 
 with t.case("Trace Compass's analysis: the report's waiting zones"):
     path = t.generated(10000, "single")
@@ -204,7 +213,38 @@ with t.case("Trace Compass's analysis: the report's waiting zones"):
     queues = {str(number): [row["zones"][zone]["sum"] for zone in ZONES]
               for number, row in enumerate(document["queues"], 1)}
     t.true(any(sum(row) for row in queues.values()), "there are zones")
-    t.equal(zones_of(check_same(path)), queues, "ns in each zone of each queue")
+    zones, devices = zones_of(check_same(path))
+    t.equal(zones, queues, "ns in each zone of each queue")
+    kernels, copies = ({name: ns for (name, activity), ns in devices.items() if activity == wanted}
+                       for wanted in ("kernels", "copies"))
+    t.equal(sum(kernels.values()), sum(row["total_ns"] for row in document["kernels"]), "ns of kernels")
+    t.equal(sum(copies.values()), sum(row["total_ns"] for row in document["copies"]), "ns of copies")
+
+with t.case("processors: switches and wakers as LTTng's kernel tracer writes them"):
+    path = t.described("switches.duet", "window 0 9000", "process 1 100 render", "thread 1 1 name=main",
+                       "thread 2 1 name=worker", "switch 1 1000 in cpu=0", "switch 2 2000 in cpu=3 waker=1",
+                       "switch 1 3000 blocked cpu=0 wait=futex", "switch 2 3500 preempted cpu=3",
+                       # the waker runs nowhere
+                       "switch 1 4000 in cpu=0 waker=2", "switch 2 5000 exited cpu=3")
+    folder = exported(path)
+    t.equal(check_packets(folder), {"host": 1, "cpu_0": 1, "cpu_3": 1}, "streams")
+    got = [(event.time, event.name, event.fields.get("tid"), event.fields.get("comm"),
+            *(event.fields.get(name) for name in ("prev_comm", "prev_tid", "prev_state", "next_comm", "next_tid", "wait")))
+           for event in events_of(folder)]
+    nobody = "[idle or not recorded]"
+    t.equal(got, [
+        (1000, "sched_switch", "0", None, nobody, "0", "0", "main", "2001", ""),
+        (1999, "sched_wakeup", "2002", "worker", None, None, None, None, None, None),
+        (2000, "sched_switch", "0", None, nobody, "0", "0", "worker", "2002", ""),
+        (3000, "sched_switch", "2001", None, "main", "2001", "1", nobody, "0", "futex"),
+        (3500, "sched_switch", "2002", None, "worker", "2002", "0", nobody, "0", ""),
+        (4000, "sched_switch", "0", None, nobody, "0", "0", "main", "2001", ""),
+        (5000, "sched_switch", "0", None, nobody, "0", "0", "worker", "2002", ""),
+        (5000, "sched_switch", "2002", None, "worker", "2002", "64", nobody, "0", "")], "events")
+    printed, _ = babeltrace(folder)
+    t.equal(re.findall(r"cpu_id = (\d+)", printed), list("00303033") , "processors")
+    with open(os.path.join(folder, "metadata"), encoding="utf-8") as file:
+        t.true('domain = "kernel"' in file.read(), "the domain of Trace Compass's kernel analyses")
 
 with t.case("a part of a trace"):
     path = t.generated(10000)

@@ -639,6 +639,17 @@ execution 1 1 1 15 18 20 100
     t.true(all(re.search(rf"\s80ns +100% +{re.escape(name)}\n", top)
                for name in ("<module>", "main.<locals>.<lambda>", "scale<float>")), f"names as they are: {top}")
 
+with t.case("speedscope: a function is one row, whichever of its lines called"):
+    t.wanted()
+    path = t.described("lines.duet", "window 0 1000", "device 1 gpu", "thread 1 1", "queue 1 1",
+                       "frame 1 python main file=/a.py line=12 first=10", "frame 2 python main file=/a.py line=15 first=10",
+                       "frame 3 python main file=/a.py line=52 first=50", "stack 1 1", "stack 2 2", "stack 3 3",
+                       *(f"sample 1 {100 * n} {n} stack={n}" for n in (1, 2, 3)))
+    document = export_readers.Speedscope(exported("speedscope", path, "--kind", "cpu_sample")).document
+    t.equal(document["shared"]["frames"], [{"name": "main", "file": "/a.py", "line": line} for line in (10, 50)], "frames")
+    t.equal([(profile["samples"], profile["weights"]) for profile in document["profiles"]],
+            [([[0], [0], [1]], [1, 2, 3])], "samples")
+
 with t.case("speedscope itself"):
     t.wanted()
     folder = os.environ.get("DUET_SPEEDSCOPE")

@@ -4,6 +4,7 @@
 program is not affected.
 """
 import collections
+import csv
 import json
 import os
 import subprocess
@@ -92,6 +93,50 @@ with t.case("NVTX: domains, registered and wide names, as the header has them"):
                  ("trainer", "loaded", "mark"): 1}, name)
         paths = {tuple(row["path"]) for row in t.report(trace)["ranges"] if row["type"] == "push_pop"}
         t.equal(paths, {("epoch",), ("epoch", "batch"), ("epoch", "batch", "größe ☃")}, f"{name}: across domains")
+
+with t.case("NVTX: categories, colours and payloads, as the program gave them"):
+    t.wanted()
+    for name in ("ranges_nvtx", "ranges_nvtx_sim"):
+        trace, recorded = record(name, program(name), "attributes")
+        t.equal(recorded.status, 0, f"{name}: the program")
+        rows = [row for row in rows_of(trace) if row["name"] == "attributes"]
+        t.equal([(row["domain"], row["type"], row.get("category"), row.get("colour"), row.get("payload")) for row in rows],
+                [("NVTX", "push_pop", "loader", 0xff76b900, "18446744073709551615"),
+                 ("NVTX", "push_pop", "5", 0xff76b900, "-0.125"), ("trainer", "mark", "five", None, "-7"),
+                 ("trainer", "start_stop", None, None, "1.5")], name)
+        others = [row for row in rows_of(trace) if row["name"] != "attributes"]
+        t.true(others and not any(row.get("category") or row.get("colour") or row.get("payload") for row in others), "others")
+
+with t.case("categories, colours and payloads: every format and the page"):
+    trace = t.described("attributes.duet", "window 0 100", "thread 1 1",
+                        "range 1 10 20 epoch domain=NVTX category=loader colour=0xff76b900 payload=42",
+                        "range 1 30 30 here domain=NVTX type=mark payload=%7b%22a%22:1%7d", "range 1 40 50 plain domain=NVTX")
+    outputs = {}
+    for name in ("text", "csv", "chrome", "perfetto", "sqlite", "jsonl"):
+        outputs[name] = t.path(f"attributes.{name}")
+        kinds = ("--kind", "range") if name == "csv" else ()
+        t.equal(run([DUET, "export", "-f", name, *kinds, "-o", outputs[name], trace]).status, 0, name)
+    with open(outputs["text"], encoding="utf-8") as file:
+        details = [line.rstrip("\n").split("\t")[5] for line in file if "range_begin" in line or "mark" in line]
+    t.equal(details, ["type=push_pop category=loader colour=#ff76b900 payload=42", 'type=mark payload={"a":1}', "type=push_pop"], "text")
+    with open(outputs["csv"], encoding="utf-8") as file:
+        t.equal([(row["category"], row["colour"], row["payload"]) for row in csv.DictReader(file)],
+                [("loader", "4285970688", "42"), ("", "", '{"a":1}'), ("", "", "")], "csv")
+    wanted = [{"domain": "NVTX", "category": "loader", "colour": "#ff76b900", "payload": "42"},
+              {"domain": "NVTX", "payload": '{"a":1}'}, {"domain": "NVTX"}]
+    with open(outputs["chrome"], encoding="utf-8") as file:
+        t.equal([row["args"] for row in json.load(file)["traceEvents"] if row.get("cat") == "user_annotation"], wanted, "chrome")
+    drawn = perfetto_trace.load(outputs["perfetto"])
+    t.equal([event.arguments for event in sorted([*drawn.slices, *drawn.instants], key=lambda event: event.time)
+             if "range" in event.categories], wanted, "perfetto")
+    with sqlite3.connect(outputs["sqlite"]) as database:
+        t.equal(database.execute("SELECT category, colour, payload FROM ranges ORDER BY begin_ns").fetchall(),
+                [("loader", 0xff76b900, "42"), ("", None, '{"a":1}'), ("", None, "")], "sqlite")
+    page = t.path("attributes.html")
+    t.equal(run([DUET, "view", "-o", page, trace]).status, 0, "view")
+    view = view_file.read(page)
+    names = [view.head["names"][item["extra"]] for track in view.of_kind("ranges") for item in track.items()]
+    t.equal(names, ["NVTX\x1floader\x1f#76b900\x1f42", 'NVTX\x1f\x1f\x1f{"a":1}', "NVTX"], "page")
 
 with t.case("ITT: tasks, overlapping ones, frames, markers; not what the program switched off"):
     t.wanted()

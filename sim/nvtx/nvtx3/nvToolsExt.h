@@ -30,6 +30,10 @@ typedef struct {
 	int32_t payloadType, reserved0;
 	union {
 		uint64_t ullValue;
+		int64_t llValue;
+		double dValue;
+		int32_t iValue;
+		float fValue;
 	} payload;
 	int32_t messageType;
 	union {
@@ -92,6 +96,11 @@ static inline nvtx_function *sim_nvtx_find(nvtx_function **functions, int id)
 #define SIM_NVTX_ID_core2(name) NVTX_CBID_CORE2_##name
 
 SIM_NVTX(core, void, MarkA, (const char *text), (text), (void)0)
+SIM_NVTX(core, void, NameCategoryA, (uint32_t id, const char *text), (id, text), (void)0)
+SIM_NVTX(core, int, RangePushEx, (const nvtxEventAttributes_t *attributes), (attributes),
+	 NVTX_NO_PUSH_POP_TRACKING)
+SIM_NVTX(core2, void, DomainNameCategoryA,
+	 (nvtxDomainHandle_t domain, uint32_t id, const char *text), (domain, id, text), (void)0)
 SIM_NVTX(core, nvtxRangeId_t, RangeStartA, (const char *text), (text), 0)
 SIM_NVTX(core, void, RangeEnd, (nvtxRangeId_t id), (id), (void)0)
 SIM_NVTX(core, int, RangePushA, (const char *text), (text), NVTX_NO_PUSH_POP_TRACKING)

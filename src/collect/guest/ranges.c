@@ -14,6 +14,8 @@
  */
 #include "collect/guest/ranges.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,6 +58,9 @@ static void put_range(struct injected *injected, const struct range_half *begin,
 		.name_string = begin->name_string,
 		.type = type,
 		.flags = flags,
+		.category_string = begin->category_string,
+		.colour = begin->colour,
+		.payload_string = begin->payload_string,
 	};
 
 	trace_writer_row(injected->recording->writer, EVENT_RANGE, &source, &row);
@@ -191,16 +196,79 @@ static void stop_range(struct injected *injected, const struct range_half *end)
 
 /* ---- records --------------------------------------------------------------------------------- */
 
+static const char hex_digits[] = "0123456789abcdef";
+
+static bool parse_hex(const char *text, size_t digits, uint64_t *ret_value)
+{
+	uint64_t value = 0;
+
+	for (size_t i = 0; i < digits; i++) {
+		const char *digit = text[i] ? strchr(hex_digits, text[i]) : NULL;
+
+		if (!digit)
+			return false;
+		value = value << 4 | (uint64_t)(digit - hex_digits);
+	}
+	*ret_value = value;
+	return true;
+}
+
+static void format_payload(enum record_payload type, uint64_t bits, char text[40])
+{
+	double number;
+	float small;
+
+	memcpy(&number, &bits, sizeof(number));
+	memcpy(&small, &bits, sizeof(small)); /* the first bytes of a union */
+	switch (type) {
+	case RECORD_PAYLOAD_U64:
+	case RECORD_PAYLOAD_U32:
+		snprintf(text, 40, "%" PRIu64, type == RECORD_PAYLOAD_U64 ? bits : (uint32_t)bits);
+		break;
+	case RECORD_PAYLOAD_I64:
+	case RECORD_PAYLOAD_I32:
+		snprintf(text, 40, "%" PRId64,
+			 type == RECORD_PAYLOAD_I64 ? (int64_t)bits : (int32_t)bits);
+		break;
+	case RECORD_PAYLOAD_DOUBLE:
+		snprintf(text, 40, "%.15g", number);
+		break;
+	case RECORD_PAYLOAD_FLOAT:
+		snprintf(text, 40, "%.7g", (double)small);
+		break;
+	default:
+		*text = '\0';
+	}
+}
+
+/* Reads the third text of a record. False: it makes no sense. */
+static bool take_attributes(struct injected *injected, const char *text, struct range_half *half)
+{
+	uint64_t colour, type, bits;
+	char payload[40];
+
+	if (!parse_hex(text, 8, &colour) || !parse_hex(text + 8, 1, &type) ||
+	    !parse_hex(text + 9, 16, &bits))
+		return false;
+	format_payload((enum record_payload)type, bits, payload);
+	half->colour = (uint32_t)colour;
+	half->payload_string = string_of(injected, payload);
+	half->category_string = string_of(injected, text + RECORD_ATTRIBUTES_BYTES);
+	return true;
+}
+
 bool ranges_take(struct injected *injected, struct injected_ring *ring, const struct record *head)
 {
 	const struct record_range *record = (const struct record_range *)head;
-	const enum event_range_type type = head->detail & 0xff & ~(uint32_t)RECORD_RANGE_END;
+	const enum event_range_type type =
+		head->detail & 0xff & ~(uint32_t)(RECORD_RANGE_END | RECORD_RANGE_ATTRIBUTES);
 	const bool is_end = head->detail & RECORD_RANGE_END;
-	const char *texts[2]; /* domain, name */
+	const bool has_attributes = head->detail & RECORD_RANGE_ATTRIBUTES;
+	const char *texts[3]; /* domain, name, attributes */
 	struct range_half half;
 
 	if (!record_texts(head, offsetof(struct record_range, texts), 0, texts,
-			  ARRAY_COUNT(texts)) ||
+			  has_attributes ? 3 : 2) ||
 	    type >= RANGE_TYPE_COUNT)
 		return false;
 	half = (struct range_half){.time = record->time,
@@ -209,6 +277,8 @@ bool ranges_take(struct injected *injected, struct injected_ring *ring, const st
 				   .thread = ring->thread.id,
 				   .domain_string = string_of(injected, texts[0]),
 				   .name_string = string_of(injected, texts[1])};
+	if (has_attributes && !take_attributes(injected, texts[2], &half))
+		return false;
 	if (type == RANGE_MARK)
 		put_range(injected, &half, half.time, RANGE_MARK, 0);
 	else if (type == RANGE_PUSH)

@@ -19,6 +19,7 @@ struct range_half {
 	uint64_t time, id;
 	uint32_t of; /* enum record_range_of */
 	uint32_t thread, domain_string, name_string;
+	uint32_t category_string, colour, payload_string; /* 0: none */
 	bool is_missing; /* the push was lost; no other member is valid */
 };
 

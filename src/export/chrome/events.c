@@ -202,10 +202,27 @@ void chrome_events_launch(const struct chrome_events *events, const struct chrom
 	end_event(events);
 }
 
+/* The colour is an argument: the viewer's own "cname" is one of a few fixed names. */
+static void put_attributes(const struct chrome_events *events, const struct event_range *row)
+{
+	char colour[16];
+
+	if (row->category_string)
+		json_pair_text(events->json, "category",
+			       model_text(events->model, row->category_string, ""));
+	snprintf(colour, sizeof(colour), "#%08" PRIx32, row->colour);
+	if (row->colour)
+		json_pair_text(events->json, "colour", colour);
+	if (row->payload_string)
+		json_pair_text(events->json, "payload",
+			       model_text(events->model, row->payload_string, ""));
+}
+
 static void put_range_arguments(const struct chrome_events *events, const struct event_range *row)
 {
 	begin_arguments(events);
 	json_pair_text(events->json, "domain", model_text(events->model, row->domain_string, ""));
+	put_attributes(events, row);
 	if (row->flags & RANGE_OPEN)
 		json_pair_bool(events->json, "open", true);
 	if (row->flags & RANGE_UNBEGUN)

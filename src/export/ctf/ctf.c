@@ -5,7 +5,7 @@
  *
  * Runs in:  our own process
  * Gets:     a model and filters
- * Gives:    metadata, a stream of the host, a stream per device clock, views
+ * Gives:    metadata, a stream of the host, one per processor, one per device clock, views
  * Owns:     the streams
  * Fails:    -ENOMEM, errors of the reader and of files
  * Why a stream per clock: times in a stream must not decrease, but device times converted to the
@@ -24,6 +24,7 @@
 #include "analyze/join/points.h"
 #include "analyze/model.h"
 #include "analyze/output_options.h"
+#include "analyze/text/row_names.h"
 #include "base/array.h"
 #include "base/file/output_file.h"
 #include "base/file/stream.h"
@@ -31,6 +32,7 @@
 #include "export/common/fields.h"
 #include "export/common/trace_uuid.h"
 #include "export/ctf/metadata.h"
+#include "export/ctf/schedule.h"
 #include "export/ctf/stream.h"
 #include "export/ctf/views.h"
 #include "export/formats.h"
@@ -44,6 +46,8 @@ struct ctf {
 	struct output_folder *folder;
 	uint8_t uuid[CTF_UUID_BYTES];
 	struct ctf_stream host;
+	struct ctf_schedule schedule;
+	bool has_cpus;
 	struct ctf_stream *devices; /* by index of clocks */
 	uint32_t *clocks;           /* ids */
 	size_t count, devices_capacity, clocks_capacity;
@@ -63,7 +67,8 @@ static int add_device(struct ctf *ctf, uint32_t clock)
 	snprintf(name, sizeof(name), "device_clock_%" PRIu32, clock);
 	ctf->clocks[ctf->count++] = clock;
 	return ctf_stream_open(&ctf->devices[ctf->count - 1], ctf->folder, name,
-			       (uint32_t)ctf->count, ctf->uuid, ctf->filter.begin_ns);
+			       (uint32_t)ctf->count - 1 + CTF_STREAM_DEVICES, ctf->uuid,
+			       ctf->filter.begin_ns);
 }
 
 static int find_device(struct ctf *ctf, uint32_t queue, struct ctf_stream **ret_stream)
@@ -178,13 +183,6 @@ static int on_sample(struct ctf *ctf, const struct order_item *item)
 	return put_row(ctf, CTF_CPU_SAMPLE, item, 0, row->thread);
 }
 
-static int on_switch(struct ctf *ctf, const struct order_item *item)
-{
-	const struct event_switch *row = item->row;
-
-	return put_row(ctf, CTF_SWITCH, item, 0, row->previous ? row->previous : row->next);
-}
-
 /* A range whose start was not recorded has only an end event. */
 static int on_range(struct ctf *ctf, const struct order_item *item)
 {
@@ -256,6 +254,25 @@ static void put_names(struct ctf *ctf, struct ctf_stream *stream, const struct e
 	ctf_stream_text(stream, command_name(ctf->filter.model, &command));
 }
 
+/* The device and its line in Trace Compass. */
+static void put_device(struct ctf *ctf, struct ctf_stream *stream, const struct event_queue *queue,
+		       const struct event_launch *launch)
+{
+	static const char *const activities[] = {
+		[ACCOUNT_KERNEL] = "kernels", [ACCOUNT_COPY] = "copies", [ACCOUNT_OTHER] = "other"};
+	const struct model *model = ctf->filter.model;
+	const struct event_device *device =
+		model_entity(model, EVENT_DEVICE, queue ? queue->device : 0);
+	enum account_class class =
+		launch ? analysis_class(analysis_launch_command(model, launch)) : ACCOUNT_OTHER;
+	struct string_builder name = {0};
+
+	row_name_device(model, device, &name);
+	ctf_stream_text(stream, string_builder_text(&name));
+	string_builder_fini(&name);
+	ctf_stream_text(stream, activities[class]);
+}
+
 /* Whether moment `number` (0: queued, 1: submitted, 2: started, 3: ended) is known and in the
  * exported window. */
 static bool has_time(const struct ctf *ctf, const struct event_execution *row, int number)
@@ -288,6 +305,7 @@ static int write_point(struct ctf *ctf, const struct order_item *item,
 	ctf_stream_u8(stream, has_time(ctf, row, number + 1));
 	ctf_stream_i32(stream, row->status);
 	ctf_stream_u8(stream, (row->valid & ORDER_IMPOSSIBLE) != 0);
+	put_device(ctf, stream, queue, launch);
 	return ctf_stream_end(stream);
 }
 
@@ -330,7 +348,7 @@ static int on_point(void *context, const struct order_item *item, const struct e
 	case EVENT_CPU_SAMPLE:
 		return on_sample(ctf, item);
 	case EVENT_SWITCH:
-		return on_switch(ctf, item);
+		return ctf_schedule_switch(&ctf->schedule, item->row);
 	case EVENT_RANGE:
 		return on_range(ctf, item);
 	case EVENT_COUNTER:
@@ -365,11 +383,11 @@ static int write_views(struct output_folder *folder)
 
 static int close_streams(struct ctf *ctf)
 {
-	int error = ctf_stream_close(&ctf->host);
+	int error = ctf_stream_close(&ctf->host), failed = ctf_schedule_close(&ctf->schedule);
 
+	error = error ? error : failed;
 	for (size_t i = 0; i < ctf->count; i++) {
-		int failed = ctf_stream_close(&ctf->devices[i]);
-
+		failed = ctf_stream_close(&ctf->devices[i]);
 		error = error ? error : failed;
 	}
 	return error;
@@ -380,13 +398,16 @@ static int write_all(struct ctf *ctf, struct order *order)
 	int error = ctf_stream_open(&ctf->host, ctf->folder, "host", CTF_STREAM_HOST, ctf->uuid,
 				    ctf->filter.begin_ns);
 
+	ctf->schedule = (struct ctf_schedule){
+		.filter = &ctf->filter, .folder = ctf->folder, .uuid = ctf->uuid};
 	if (!error)
 		error = write_streams(ctf, order);
+	ctf->has_cpus = ctf->schedule.count > 0;
 	if (!error)
 		error = close_streams(ctf);
 	if (!error)
-		error = ctf_metadata_write(ctf->folder, &ctf->filter, ctf->uuid, ctf->clocks,
-					   ctf->count);
+		error = ctf_metadata_write(ctf->folder, &ctf->filter, ctf->uuid, ctf->has_cpus,
+					   ctf->clocks, ctf->count);
 	return error ? error : write_views(ctf->folder);
 }
 
@@ -407,7 +428,7 @@ static int write_ctf(const struct model *model, const struct output_options *opt
 	filter_init(&ctf.filter, model, options, order);
 	trace_uuid(ctf.filter.model, ctf.filter.begin_ns, ctf.uuid);
 	error = write_all(&ctf, order);
-	*ret_rows = ctf.rows;
+	*ret_rows = ctf.rows + ctf.schedule.rows;
 	close_streams(&ctf);
 	order_free(order);
 	free(ctf.devices);

@@ -42,7 +42,15 @@ static const struct {
 				  "string name; int32_t status;"},
 #define COMMAND_FIELDS                                                                         \
 	"uint64_t correlation; uint32_t queue; uint32_t device; string command; string name; " \
-	"uint8_t follows; uint8_t precedes; int32_t status; uint8_t impossible;"
+	"uint8_t follows; uint8_t precedes; int32_t status; uint8_t impossible; "              \
+	"string device_name; string activity;"
+	/* fields of LTTng's kernel tracer, then duet's own */
+	[CTF_SCHED_WAKEUP] = {"sched_wakeup", "string comm; int32_t tid; int32_t prio; "
+					      "int32_t target_cpu;"},
+	[CTF_SCHED_SWITCH] = {"sched_switch",
+			      "string prev_comm; int32_t prev_tid; int32_t prev_prio; "
+			      "int64_t prev_state; string next_comm; int32_t next_tid; "
+			      "int32_t next_prio; string reason; string wait;"},
 	[CTF_COMMAND_QUEUED] = {"command_queued", COMMAND_FIELDS},
 	[CTF_COMMAND_SUBMITTED] = {"command_submitted", COMMAND_FIELDS},
 	[CTF_COMMAND_STARTED] = {"command_started", COMMAND_FIELDS},
@@ -145,7 +153,8 @@ static void put_devices(FILE *file, const struct model *model)
 	string_builder_fini(&name);
 }
 
-static void put_environment(FILE *file, const struct filter *filter)
+/* Trace Compass offers its kernel analyses for a trace of this domain. */
+static void put_environment(FILE *file, const struct filter *filter, bool has_cpus)
 {
 	const struct model *model = filter->model;
 	const struct event_host *hosts;
@@ -154,6 +163,8 @@ static void put_environment(FILE *file, const struct filter *filter)
 
 	hosts = entities;
 	fputs("env {\n", file);
+	if (has_cpus)
+		put_pair(file, "domain", "kernel");
 	put_pair(file, "tracer_name", "duet");
 	put_pair(file, "tracer_version", filter->options->version);
 	put_pair(file, "hostname", count ? model_text(model, hosts[0].name_string, "") : "");
@@ -244,13 +255,14 @@ static void put_fields(FILE *file, const struct field_list *list)
 
 static void put_event(FILE *file, uint32_t stream, enum ctf_event event)
 {
-	const struct field_list *list =
-		event < CTF_COMMAND_QUEUED && !events[event].name ? &field_ctf_lists[event] : NULL;
+	const struct field_list *list = !events[event].name ? &field_ctf_lists[event] : NULL;
+	bool is_kernel = event == CTF_SCHED_WAKEUP || event == CTF_SCHED_SWITCH;
 
 	fprintf(file,
-		"event {\n\tname = \"duet:%s\";\n\tid = %d;\n\tstream_id = %" PRIu32
+		"event {\n\tname = \"%s%s\";\n\tid = %d;\n\tstream_id = %" PRIu32
 		";\n\tfields := struct { ",
-		list ? list->name : events[event].name, (int)event, stream);
+		is_kernel ? "" : "duet:", list ? list->name : events[event].name, (int)event,
+		stream);
 	if (list)
 		put_fields(file, list);
 	else
@@ -266,41 +278,47 @@ static void put_stream(FILE *file, uint32_t stream, const char *clock, const cha
 		"\tevent.header := struct { uint16_t id; %s_t timestamp; };\n"
 		"\tpacket.context := struct { %s_t timestamp_begin; %s_t timestamp_end; "
 		"uint64_t content_size; uint64_t packet_size; uint64_t packet_seq_num; "
-		"uint64_t events_discarded; };\n"
+		"uint64_t events_discarded; %s};\n"
 		"\tevent.context := struct { %s };\n};\n",
-		stream, clock, clock, clock, context);
+		stream, clock, clock, clock, stream == CTF_STREAM_CPUS ? "uint32_t cpu_id; " : "",
+		context);
 	for (enum ctf_event event = first; event < end; event++)
 		put_event(file, stream, event);
 }
 
-static void put_all(FILE *file, const struct filter *filter, const uint8_t *uuid,
+static void put_all(FILE *file, const struct filter *filter, const uint8_t *uuid, bool has_cpus,
 		    const uint32_t *clocks, size_t clocks_count)
 {
 	char name[32];
 
 	put_trace(file, uuid);
-	put_environment(file, filter);
+	put_environment(file, filter, has_cpus);
 	put_clock(file, filter, uuid, "monotonic", "CLOCK_MONOTONIC of the host", 0);
 	put_stream(file, CTF_STREAM_HOST, "monotonic",
 		   "uint32_t pid; uint32_t tid; string procname;", CTF_CALL_BEGIN,
-		   CTF_COMMAND_QUEUED);
+		   CTF_SCHED_WAKEUP);
+	if (has_cpus)
+		put_stream(file, CTF_STREAM_CPUS, "monotonic",
+			   "uint32_t pid; uint32_t tid; string procname;", CTF_SCHED_WAKEUP,
+			   CTF_COMMAND_QUEUED);
 	for (size_t i = 0; i < clocks_count; i++) {
 		put_device_clock(file, filter, uuid, clocks[i]);
 		format_clock(name, sizeof(name), clocks[i]);
-		put_stream(file, (uint32_t)i + 1, name, "uint32_t pid;", CTF_COMMAND_QUEUED,
-			   CTF_EVENT_COUNT);
+		put_stream(file, (uint32_t)i + CTF_STREAM_DEVICES, name, "uint32_t pid;",
+			   CTF_COMMAND_QUEUED, CTF_EVENT_COUNT);
 	}
 }
 
 int ctf_metadata_write(struct output_folder *folder, const struct filter *filter,
-		       const uint8_t *uuid, const uint32_t *clocks, size_t clocks_count)
+		       const uint8_t *uuid, bool has_cpus, const uint32_t *clocks,
+		       size_t clocks_count)
 {
 	int error;
 	FILE *file = output_folder_stream(folder, "metadata", &error);
 
 	if (!file)
 		return error;
-	put_all(file, filter, uuid, clocks, clocks_count);
+	put_all(file, filter, uuid, has_cpus, clocks, clocks_count);
 	error = stream_flush(file);
 	if (fclose(file) != 0 && !error)
 		error = error_set(-errno, "write '%s/metadata': %s", folder->path, strerror(errno));

@@ -14,6 +14,7 @@
 
 #include <endian.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +27,7 @@ enum {
 	HEADER_BYTES = 4 + CTF_UUID_BYTES + 4 + 8,
 	CONTEXT_BYTES = 6 * 8,
 	HEAD_BYTES = HEADER_BYTES + CONTEXT_BYTES,
+	CPU_BYTES = 4,
 	PACKET_BYTES = 65536
 };
 
@@ -79,11 +81,11 @@ void ctf_stream_text(struct ctf_stream *stream, const char *text)
 
 static void begin_packet(struct ctf_stream *stream)
 {
-	static const uint8_t head[HEAD_BYTES];
+	static const uint8_t head[HEAD_BYTES + CPU_BYTES];
 
 	stream->size = 0;
 	stream->events = 0;
-	put_bytes(stream, head, sizeof(head));
+	put_bytes(stream, head, HEAD_BYTES + (stream->has_cpu ? CPU_BYTES : 0));
 	stream->event = stream->size;
 	stream->first_ns = stream->last_ns;
 }
@@ -99,9 +101,11 @@ static void fill_head(struct ctf_stream *stream, size_t size)
 	ctf_stream_u32(stream, CTF_MAGIC);
 	put_bytes(stream, stream->uuid, CTF_UUID_BYTES);
 	ctf_stream_u32(stream, stream->id);
-	ctf_stream_u64(stream, 0); /* stream instance: each stream has one */
+	ctf_stream_u64(stream, stream->cpu); /* stream instance: other streams have one */
 	for (size_t i = 0; i < ARRAY_COUNT(context); i++)
 		ctf_stream_u64(stream, context[i]);
+	if (stream->has_cpu)
+		ctf_stream_u32(stream, stream->cpu);
 	stream->size = end;
 }
 
@@ -189,14 +193,30 @@ int ctf_stream_discard(struct ctf_stream *stream, uint64_t time_ns, uint64_t cou
 
 /* ---- files ---- */
 
-int ctf_stream_open(struct ctf_stream *stream, struct output_folder *folder, const char *name,
-		    uint32_t id, const uint8_t *uuid, uint64_t begin_ns)
+static int open_file(struct ctf_stream *stream, struct output_folder *folder, const char *name)
 {
-	*stream = (struct ctf_stream){.id = id, .uuid = uuid, .last_ns = begin_ns};
 	stream->file = output_folder_stream(folder, name, &stream->error);
 	if (!stream->error)
 		begin_packet(stream);
 	return stream->error;
+}
+
+int ctf_stream_open(struct ctf_stream *stream, struct output_folder *folder, const char *name,
+		    uint32_t id, const uint8_t *uuid, uint64_t begin_ns)
+{
+	*stream = (struct ctf_stream){.id = id, .uuid = uuid, .last_ns = begin_ns};
+	return open_file(stream, folder, name);
+}
+
+int ctf_stream_open_cpu(struct ctf_stream *stream, struct output_folder *folder, uint32_t cpu,
+			uint32_t id, const uint8_t *uuid, uint64_t begin_ns)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "cpu_%" PRIu32, cpu);
+	*stream = (struct ctf_stream){
+		.id = id, .has_cpu = true, .cpu = cpu, .uuid = uuid, .last_ns = begin_ns};
+	return open_file(stream, folder, name);
 }
 
 int ctf_stream_close(struct ctf_stream *stream)

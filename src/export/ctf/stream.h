@@ -20,6 +20,8 @@ struct output_folder;
 struct ctf_stream {
 	FILE *file;
 	uint32_t id;
+	bool has_cpu;        /* packets contain the number of a processor */
+	uint32_t cpu;        /* also the stream's instance */
 	const uint8_t *uuid; /* borrowed */
 	uint8_t *bytes;      /* the packet so far */
 	size_t size, capacity;
@@ -34,6 +36,10 @@ struct ctf_stream {
 /* begin_ns: no event is earlier. Errors: -errno with a text. */
 int ctf_stream_open(struct ctf_stream *stream, struct output_folder *folder, const char *name,
 		    uint32_t id, const uint8_t *uuid, uint64_t begin_ns);
+
+/* A stream of a processor. */
+int ctf_stream_open_cpu(struct ctf_stream *stream, struct output_folder *folder, uint32_t cpu,
+			uint32_t id, const uint8_t *uuid, uint64_t begin_ns);
 
 /* Writes the last packet. A stream that was never opened is accepted. Errors: -errno with a text,
  * also of earlier writes. */

@@ -31,6 +31,8 @@ struct metrics {
 	struct protobuf message;
 	uint64_t from_unix_ns, to_unix_ns; /* 0: the trace has no time of day */
 	uint64_t points;
+	size_t before; /* size of the message before the open metric */
+	uint64_t before_points;
 	size_t metric, data; /* starts of the open inner messages */
 	bool is_sum, is_monotonic;
 };
@@ -44,6 +46,8 @@ static void begin_metric(struct metrics *metrics, const struct metric *metric)
 {
 	struct protobuf *message = &metrics->message;
 
+	metrics->before = message->size;
+	metrics->before_points = metrics->points;
 	metrics->metric = protobuf_begin(message, OTLP_SCOPE_METRICS_METRICS);
 	protobuf_text(message, OTLP_METRIC_NAME, metric->name);
 	protobuf_text(message, OTLP_METRIC_DESCRIPTION, metric->description);
@@ -54,10 +58,15 @@ static void begin_metric(struct metrics *metrics, const struct metric *metric)
 	metrics->is_monotonic = metric->is_monotonic;
 }
 
+/* A metric without a point is left out: receivers reject it or show an empty chart. */
 static void end_metric(struct metrics *metrics)
 {
 	struct protobuf *message = &metrics->message;
 
+	if (metrics->points == metrics->before_points) {
+		message->size = metrics->before;
+		return;
+	}
 	if (metrics->is_sum)
 		protobuf_u64(message, OTLP_SUM_AGGREGATION_TEMPORALITY,
 			     OTLP_AGGREGATION_TEMPORALITY_CUMULATIVE);

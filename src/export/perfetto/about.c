@@ -72,6 +72,23 @@ static const struct clocks_domain *find_domain(const struct model *model, uint32
 	return found;
 }
 
+void about_boottime(const struct about *about, const struct model *model, uint64_t *ret_host_ns,
+		    uint64_t *ret_boot_ns)
+{
+	const struct clocks_domain *domain = find_domain(model, CLOCK_TYPE_BOOTTIME, false);
+
+	*ret_host_ns = about->begin_ns;
+	*ret_boot_ns = domain ? clocks_from_host(model->clocks, domain->id, about->begin_ns)
+			      : about->begin_ns;
+}
+
+/* The viewer converts the times of switches by CLOCK_BOOTTIME. If the trace lacks it, it is written
+ * as on a machine that was never suspended: equal to CLOCK_MONOTONIC. */
+static bool needs_boottime(const struct model *model)
+{
+	return model_has(model, EVENT_SWITCH) && !find_domain(model, CLOCK_TYPE_BOOTTIME, false);
+}
+
 /* Host clocks are in ns, which is Perfetto's default unit. */
 static void put_clocks(const struct model *model, struct packets *packets, uint64_t host_ns,
 		       bool is_last)
@@ -85,6 +102,8 @@ static void put_clocks(const struct model *model, struct packets *packets, uint6
 			put_clock(packets, host_clocks[i].number,
 				  clocks_from_host(model->clocks, domain->id, host_ns));
 	}
+	if (needs_boottime(model))
+		put_clock(packets, PF_BUILTIN_CLOCK_BOOTTIME, host_ns);
 }
 
 /* Writes a clock snapshot. Without a time it still sets the file's primary clock. */

@@ -22,6 +22,10 @@ struct about {
 
 void about_window(struct about *about, const struct model *model, const struct order *order);
 
+/* The start in CLOCK_MONOTONIC and in CLOCK_BOOTTIME. */
+void about_boottime(const struct about *about, const struct model *model, uint64_t *ret_host_ns,
+		    uint64_t *ret_boot_ns);
+
 /* Write one moment in all host clocks, at the start and at the end. */
 int about_write_begin(const struct about *about, const struct model *model,
 		      struct packets *packets);

@@ -87,6 +87,9 @@ static const char *const keys[] = {
 	[KEY_OPEN] = "open",
 	[KEY_UNBEGUN] = "unbegun",
 	[KEY_FURTHER] = "further",
+	[KEY_CATEGORY] = "category",
+	[KEY_COLOUR] = "colour",
+	[KEY_PAYLOAD] = "payload",
 };
 
 void packets_init(struct packets *packets, FILE *file)

@@ -86,6 +86,9 @@ enum packets_key {
 	KEY_OPEN,
 	KEY_UNBEGUN,
 	KEY_FURTHER,
+	KEY_CATEGORY,
+	KEY_COLOUR,
+	KEY_PAYLOAD,
 	KEY_COUNT
 };
 

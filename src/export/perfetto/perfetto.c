@@ -27,11 +27,14 @@
 #include "analyze/output_options.h"
 #include "base/array.h"
 #include "base/error.h"
+#include "base/number.h"
 #include "export/formats.h"
 #include "export/perfetto/about.h"
 #include "export/perfetto/counters.h"
+#include "export/perfetto/instructions.h"
 #include "export/perfetto/packets.h"
 #include "export/perfetto/samples.h"
+#include "export/perfetto/schedule.h"
 #include "export/perfetto/slice.h"
 #include "export/perfetto/states.h"
 #include "export/perfetto/tracks.h"
@@ -46,7 +49,10 @@ struct perfetto {
 	struct tracks tracks;
 	struct counters counters;
 	struct samples samples;
+	struct instructions instructions;
+	uint64_t instructions_total;
 	struct states states;
+	struct schedule schedule;
 	struct verdicts verdicts;
 	struct moments moments;
 	struct slice *slices;
@@ -143,6 +149,16 @@ static int write_event(struct perfetto *perfetto, const struct moment *moment,
 	return packets_event_end(&perfetto->packets);
 }
 
+static int update_processors(struct perfetto *perfetto, const struct slice *slice)
+{
+	const struct event_switch *row = &slice->row.change;
+	int error = states_switch(&perfetto->states, row, slice->is_shown);
+
+	if (!error && is_inside(perfetto, row->time))
+		error = schedule_switch(&perfetto->schedule, row);
+	return error;
+}
+
 /* Updates the thread states: a thread with any activity is on a processor. */
 static int update_states(struct perfetto *perfetto, const struct slice *slice, uint64_t time_ns)
 {
@@ -160,7 +176,7 @@ static int update_states(struct perfetto *perfetto, const struct slice *slice, u
 	case EVENT_RANGE:
 		return states_back(states, slice->row.range.thread, time_ns);
 	case EVENT_SWITCH:
-		return states_switch(states, &slice->row.change, slice->is_shown);
+		return update_processors(perfetto, slice);
 	default:
 		return 0;
 	}
@@ -173,6 +189,8 @@ static int write_shown(struct perfetto *perfetto, const struct moment *moment,
 		return 0;
 	if (slice->kind == EVENT_CPU_SAMPLE)
 		return samples_write(&perfetto->samples, &slice->row.sample);
+	if (slice->kind == EVENT_INSTRUCTION_SAMPLE)
+		return instructions_write(&perfetto->instructions, &slice->row.instruction);
 	if (slice->kind == EVENT_COUNTER)
 		return counters_write(&perfetto->counters, &slice->row.counter);
 	return write_event(perfetto, moment, slice, steps);
@@ -463,6 +481,21 @@ static int on_sample(struct perfetto *perfetto, const struct event_cpu_sample *r
 	return add_slice(perfetto, slice, row->time, row->time);
 }
 
+static int on_instruction(struct perfetto *perfetto, const struct event_instruction_sample *row)
+{
+	struct slice *slice;
+
+	if (!is_of_process(perfetto, row->process) ||
+	    !is_shown(perfetto, "instruction_sample", row->begin))
+		return 0;
+	slice = new_slice(perfetto, EVENT_INSTRUCTION_SAMPLE);
+	if (!slice)
+		return -ENOMEM;
+	slice->row.instruction = *row;
+	slice->is_shown = true;
+	return add_slice(perfetto, slice, row->begin, row->begin);
+}
+
 static int on_switch(struct perfetto *perfetto, const struct event_switch *row)
 {
 	struct slice *slice = new_slice(perfetto, EVENT_SWITCH);
@@ -526,6 +559,8 @@ static int on_row(void *context, const struct order_item *item)
 		return on_api(perfetto, item->row);
 	case EVENT_CPU_SAMPLE:
 		return on_sample(perfetto, item->row);
+	case EVENT_INSTRUCTION_SAMPLE:
+		return on_instruction(perfetto, item->row);
 	case EVENT_SWITCH:
 		return on_switch(perfetto, item->row);
 	case EVENT_RANGE:
@@ -575,6 +610,8 @@ static uint32_t more_kinds(const struct perfetto *perfetto)
 
 	if (perfetto->has_states)
 		kinds |= 1u << EVENT_SWITCH;
+	if (filter_is_wanted(perfetto->options->kinds, "instruction_sample", "instruction_sample"))
+		kinds |= 1u << EVENT_INSTRUCTION_SAMPLE;
 	if (perfetto->has_states ||
 	    filter_is_wanted(perfetto->options->kinds, "cpu_sample", "cpu_sample"))
 		kinds |= 1u << EVENT_CPU_SAMPLE;
@@ -624,9 +661,10 @@ static int prepare_verdicts(struct perfetto *perfetto, struct about *about)
 			     perfetto->to_ns);
 }
 
-/* Only the account knows whether instruction samples contradict it. Without such samples the
- * analysis, which takes as long as the rest of the export, is not made. */
-static int count_contradictions(struct perfetto *perfetto)
+/* Counts the instruction samples, and those that contradict the account, which only the account
+ * knows. Without such samples the analysis, which takes as long as the rest of the export, is not
+ * made. */
+static int count_instructions(struct perfetto *perfetto)
 {
 	const struct analysis_options window = filter_window(perfetto->options);
 	struct analysis *analysis = NULL;
@@ -638,6 +676,9 @@ static int count_contradictions(struct perfetto *perfetto)
 	if (error)
 		return error;
 	perfetto->verdicts.ledger.contradictions = analysis->ledger.contradictions;
+	for (size_t i = 0; i < analysis->instructions_count; i++)
+		perfetto->instructions_total = add_saturated(perfetto->instructions_total,
+							     analysis->instructions[i].samples);
 	analysis_free(analysis);
 	return 0;
 }
@@ -648,7 +689,7 @@ static int write_all(struct perfetto *perfetto)
 	int error = prepare_verdicts(perfetto, &about);
 
 	if (!error)
-		error = count_contradictions(perfetto);
+		error = count_instructions(perfetto);
 	if (!error)
 		error = packets_start(&perfetto->packets);
 	if (!error)
@@ -659,6 +700,14 @@ static int write_all(struct perfetto *perfetto)
 	if (!error)
 		error = states_init(&perfetto->states, perfetto->model, &perfetto->packets,
 				    &perfetto->tracks, &perfetto->samples);
+	schedule_init(&perfetto->schedule, perfetto->model, &perfetto->packets,
+		      perfetto->options->pid);
+	about_boottime(&about, perfetto->model, &perfetto->schedule.host_ns,
+		       &perfetto->schedule.boot_ns);
+	if (!error)
+		error = instructions_init(&perfetto->instructions, perfetto->model,
+					  &perfetto->packets, &perfetto->samples,
+					  perfetto->instructions_total);
 	if (!error)
 		error = counters_init(&perfetto->counters, &perfetto->tracks, &perfetto->packets);
 	if (!error)
@@ -675,9 +724,11 @@ static void perfetto_fini(struct perfetto *perfetto)
 {
 	packets_fini(&perfetto->packets);
 	counters_fini(&perfetto->counters);
+	instructions_fini(&perfetto->instructions);
 	tracks_fini(&perfetto->tracks);
 	samples_fini(&perfetto->samples);
 	states_fini(&perfetto->states);
+	schedule_fini(&perfetto->schedule);
 	verdicts_fini(&perfetto->verdicts);
 	moments_fini(&perfetto->moments);
 	free(perfetto->slices);
@@ -711,8 +762,8 @@ static int write_perfetto(const struct model *model, const struct output_options
 const struct exporter export_perfetto = {
 	.name = "perfetto",
 	.help = "a timeline in Perfetto's native protobuf, for ui.perfetto.dev and trace_processor",
-	.kinds = "api, launch, execution, cpu_sample, switch, range, loss, counter",
-	.has_no_instructions = true,
+	.kinds = "api, launch, execution, cpu_sample, switch, instruction_sample, range, loss, "
+		 "counter",
 	.is_binary = true,
 	.write = write_perfetto,
 };

@@ -30,6 +30,9 @@
 
 #define FIRST_SEQUENCE 2
 #define MAX_BUILD_ID   32
+/* trace_processor counts a sample without a stack as an error, so it gets one frame, under a number
+ * that no stack of the trace has. */
+#define NO_STACK       ((uint64_t)UINT32_MAX + 1)
 
 /* The samples of one event. */
 struct samples_stream {
@@ -240,13 +243,18 @@ static int number_frame(struct samples *samples, struct samples_stream *stream,
 	return put_frame(samples, stream, *ret_number, frame);
 }
 
+static uint64_t number_stack(uint32_t stack)
+{
+	return stack ? stack : NO_STACK;
+}
+
 static void put_callstack(struct samples *samples, uint32_t stack, const uint64_t *numbers,
 			  size_t count)
 {
 	struct protobuf *texts = &samples->packets->texts;
 	size_t begin = protobuf_begin(texts, PF_INTERNED_DATA_CALLSTACKS);
 
-	protobuf_u64(texts, PF_CALLSTACK_IID, stack);
+	protobuf_u64(texts, PF_CALLSTACK_IID, number_stack(stack));
 	for (size_t i = 0; i < count; i++)
 		protobuf_u64(texts, PF_CALLSTACK_FRAME_IDS, numbers[i]);
 	protobuf_end(texts, begin);
@@ -259,7 +267,7 @@ static int write_stack(struct samples *samples, struct samples_stream *stream, u
 	size_t count;
 	int error;
 
-	if (!stack || hash_map_find(&stream->stacks, stack))
+	if (hash_map_find(&stream->stacks, number_stack(stack)))
 		return 0;
 	error = profile_frames(&samples->profile, stack, "", &frames, &count);
 	if (!error && array_grow(stream->numbers, stream->numbers_capacity, count))
@@ -269,7 +277,7 @@ static int write_stack(struct samples *samples, struct samples_stream *stream, u
 	if (error)
 		return error;
 	put_callstack(samples, stack, stream->numbers, count);
-	return hash_map_put(&stream->stacks, stack, 1);
+	return hash_map_put(&stream->stacks, number_stack(stack), 1);
 }
 
 /* ---- packets --------------------------------------------------------------------------------- */
@@ -335,8 +343,7 @@ static void put_sample(struct samples *samples, const struct event_cpu_sample *r
 	protobuf_u64(packet, PF_PERF_SAMPLE_CPU, row->cpu);
 	protobuf_u64(packet, PF_PERF_SAMPLE_PID, pid & INT32_MAX);
 	protobuf_u64(packet, PF_PERF_SAMPLE_TID, thread ? thread->tid : 0);
-	if (row->stack)
-		protobuf_u64(packet, PF_PERF_SAMPLE_CALLSTACK_IID, row->stack);
+	protobuf_u64(packet, PF_PERF_SAMPLE_CALLSTACK_IID, number_stack(row->stack));
 	if (mode_of(row->mode))
 		protobuf_u64(packet, PF_PERF_SAMPLE_CPU_MODE, mode_of(row->mode));
 	protobuf_u64(packet, PF_PERF_SAMPLE_TIMEBASE_COUNT, sum);

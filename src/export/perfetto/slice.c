@@ -11,6 +11,7 @@
  */
 #include "export/perfetto/slice.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "analyze/analysis.h"
@@ -177,10 +178,20 @@ static void put_range(const struct slice_writer *writer, const struct slice *sli
 {
 	const struct event_range *row = &slice->row.range;
 	struct packets *packets = writer->packets;
+	char colour[16];
 
 	packets_category(packets, CATEGORY_RANGE);
 	packets_name(packets, model_range_name(writer->model, row));
 	packets_constant(packets, KEY_DOMAIN, model_text(writer->model, row->domain_string, ""));
+	if (row->category_string)
+		packets_constant(packets, KEY_CATEGORY,
+				 model_text(writer->model, row->category_string, ""));
+	snprintf(colour, sizeof(colour), "#%08" PRIx32, row->colour);
+	if (row->colour)
+		packets_constant(packets, KEY_COLOUR, colour);
+	if (row->payload_string)
+		packets_text(packets, KEY_PAYLOAD,
+			     model_text(writer->model, row->payload_string, ""));
 	if (row->flags & RANGE_OPEN)
 		packets_bool(packets, KEY_OPEN, true);
 	if (row->flags & RANGE_UNBEGUN)

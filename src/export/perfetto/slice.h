@@ -54,6 +54,7 @@ struct slice {
 		struct event_switch change;
 		struct event_range range;
 		struct event_counter counter;
+		struct event_instruction_sample instruction;
 		uint32_t thread; /* EVENT_THREAD: the thread that ends */
 	} row;
 	struct executed_launch launched; /* executions only */

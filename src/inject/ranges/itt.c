@@ -51,7 +51,8 @@ static void task_begin(const struct itt_domain *domain, struct itt_id id, struct
 	struct range_wide wide[2];
 
 	if (is_wanted(domain))
-		ranges_push(RANGE_OF_ITT, domain_of(domain, &wide[0]), text_of(name, &wide[1]));
+		ranges_push(RANGE_OF_ITT, domain_of(domain, &wide[0]), text_of(name, &wide[1]),
+			    NULL);
 }
 
 static void task_end(const struct itt_domain *domain)
@@ -70,7 +71,7 @@ static void begin_task(const struct itt_domain *domain, struct itt_id id, struct
 
 	if (is_wanted(domain))
 		ranges_start(RANGE_OF_ITT, domain_of(domain, &wide[0]), text_of(name, &wide[1]),
-			     number_of(id));
+			     NULL, number_of(id));
 }
 
 static void end_task(const struct itt_domain *domain, struct itt_id id)
@@ -92,7 +93,7 @@ static void frame_begin(const struct itt_domain *domain, const struct itt_id *id
 	struct range_wide wide;
 
 	if (is_wanted(domain))
-		ranges_start(RANGE_OF_ITT, domain_of(domain, &wide), record_text_of("frame"),
+		ranges_start(RANGE_OF_ITT, domain_of(domain, &wide), record_text_of("frame"), NULL,
 			     frame_number(domain, id));
 }
 
@@ -110,7 +111,8 @@ static void marker(const struct itt_domain *domain, struct itt_id id, const stru
 	struct range_wide wide[2];
 
 	if (is_wanted(domain))
-		ranges_mark(RANGE_OF_ITT, domain_of(domain, &wide[0]), text_of(name, &wide[1]));
+		ranges_mark(RANGE_OF_ITT, domain_of(domain, &wide[0]), text_of(name, &wide[1]),
+			    NULL);
 }
 
 static void *find_function(const char *name)

@@ -6,10 +6,10 @@
  *           (NVTX_INJECTION64_PATH)
  * Gets:     the program's calls
  * Gives:    their ranges; ids, handles of domains and texts
- * Owns:     names of domains and registered texts, until the process ends: handles point at them
- * Fails:    never for the program: a text that does not fit shares its handle with others
- * Why no range levels are returned: a push returns the same value as without a tool, so that the
- *           program behaves the same
+ * Owns:     names of domains, categories and registered texts, until the process ends: handles
+ * point at them Fails:    never for the program: a text that does not fit shares its handle with
+ * others Why no range levels are returned: a push returns the same value as without a tool, so that
+ * the program behaves the same
  */
 #include <stdatomic.h>
 #include <string.h>
@@ -57,19 +57,27 @@ static uint8_t *get_memory(void)
 										     : memory;
 }
 
+/* NULL: no room. */
+static void *keep_bytes(size_t bytes)
+{
+	uint8_t *memory = get_memory();
+	size_t at;
+
+	bytes = (bytes + 7) & ~(size_t)7;
+	at = memory ? atomic_fetch_add(&texts.used, bytes) : TEXTS_BYTES;
+	if (at <= TEXTS_BYTES - bytes)
+		return memory + at;
+	if (memory)
+		atomic_fetch_sub(&texts.used, bytes);
+	return NULL;
+}
+
 static const struct kept_text *keep_text(struct record_text text)
 {
-	size_t bytes = (sizeof(struct kept_text) + text.length + 7) & ~(size_t)7, at;
-	uint8_t *memory = get_memory();
-	struct kept_text *kept;
+	struct kept_text *kept = keep_bytes(sizeof(*kept) + text.length);
 
-	at = memory ? atomic_fetch_add(&texts.used, bytes) : TEXTS_BYTES;
-	if (at > TEXTS_BYTES - bytes) {
-		if (memory)
-			atomic_fetch_sub(&texts.used, bytes);
+	if (!kept)
 		return &no_room;
-	}
-	kept = (struct kept_text *)(memory + at);
 	kept->length = (uint32_t)text.length;
 	memcpy(kept->text, text.text, text.length);
 	return kept;
@@ -99,22 +107,128 @@ static struct record_text message_of(const struct nvtx_attributes *attributes,
 	}
 }
 
-static void mark(const void *domain, struct record_text name)
+/* ---- categories, colours, payloads ----------------------------------------------------------- */
+
+/* A category that a program named, newest first. The list only grows. */
+struct category {
+	const void *domain;
+	uint32_t id;
+	const struct kept_text *name;
+	const struct category *next;
+};
+
+/* Later names are not searched, so that a range costs no more than this many comparisons. */
+enum { CATEGORIES_SEARCHED = 64, CATEGORY_BYTES = 128 };
+
+static const struct category *_Atomic categories;
+
+static void name_category(const void *domain, uint32_t id, struct record_text name)
 {
-	ranges_mark(RANGE_OF_NVTX, domain_of(domain), name);
+	struct category *category = keep_bytes(sizeof(*category));
+
+	if (!category)
+		return;
+	*category = (struct category){domain, id, keep_text(name), atomic_load(&categories)};
+	while (!atomic_compare_exchange_weak(&categories, &category->next, category))
+		;
 }
 
-static uint64_t start(const void *domain, struct record_text name)
+static const struct kept_text *find_category(const void *domain, uint32_t id)
 {
+	const struct category *category = atomic_load(&categories);
+
+	for (int i = 0; category && i < CATEGORIES_SEARCHED; i++, category = category->next)
+		if (category->id == id && category->domain == domain)
+			return category->name;
+	return NULL;
+}
+
+static char *put_hex(char *at, uint64_t value, int digits)
+{
+	for (int i = digits; i-- > 0; value >>= 4)
+		at[i] = "0123456789abcdef"[value & 15];
+	return at + digits;
+}
+
+/* The name of a category, or its number. */
+static size_t put_category(char *at, const void *domain, uint32_t id)
+{
+	const struct kept_text *name = find_category(domain, id);
+	char digits[10], *begin = digits + sizeof(digits);
+	size_t length;
+
+	if (name) {
+		length = name->length < CATEGORY_BYTES ? name->length : CATEGORY_BYTES;
+		while (length < name->length && length && (name->text[length] & 0xc0) == 0x80)
+			length--; /* not within a character */
+		memcpy(at, name->text, length);
+		return length;
+	}
+	for (; id; id /= 10)
+		*--begin = (char)('0' + id % 10);
+	length = (size_t)(digits + sizeof(digits) - begin);
+	memcpy(at, begin, length);
+	return length;
+}
+
+/* The attributes of a range besides its name, in the form of struct record_range. */
+struct range_attributes {
+	struct record_text text;
+	char bytes[RECORD_ATTRIBUTES_BYTES + CATEGORY_BYTES];
+};
+
+/* NULL: the program gave none. */
+static const struct record_text *
+attributes_of(const void *domain, const struct nvtx_attributes *from, struct range_attributes *to)
+{
+	uint32_t colour, payload_type;
+	char *at = to->bytes;
+
+	if (!from || from->size < sizeof(*from) || guest_is_idle())
+		return NULL;
+	colour = from->color_type == NVTX_COLOR_ARGB ? from->color : 0;
+	payload_type = from->payload_type > 0 && from->payload_type <= NVTX_PAYLOAD_TYPE_FLOAT
+			       ? (uint32_t)from->payload_type
+			       : 0;
+	if (!colour && !payload_type && !from->category)
+		return NULL;
+	at = put_hex(at, colour, 8);
+	at = put_hex(at, payload_type, 1);
+	at = put_hex(at, from->payload, 16);
+	at += put_category(at, domain, from->category);
+	to->text = (struct record_text){to->bytes, (size_t)(at - to->bytes)};
+	return &to->text;
+}
+
+/* ---- ranges ---------------------------------------------------------------------------------- */
+
+static void mark(const void *domain, struct record_text name,
+		 const struct nvtx_attributes *attributes)
+{
+	struct range_attributes more;
+
+	ranges_mark(RANGE_OF_NVTX, domain_of(domain), name,
+		    attributes_of(domain, attributes, &more));
+}
+
+static uint64_t start(const void *domain, struct record_text name,
+		      const struct nvtx_attributes *attributes)
+{
+	struct range_attributes more;
 	uint64_t id = ranges_new_id();
 
-	ranges_start(RANGE_OF_NVTX, domain_of(domain), name, id);
+	ranges_start(RANGE_OF_NVTX, domain_of(domain), name,
+		     attributes_of(domain, attributes, &more), id);
 	return id;
 }
 
-static int push_range(const void *domain, struct record_text name)
+static int push_range(const void *domain, struct record_text name,
+		      const struct nvtx_attributes *attributes)
 {
-	ranges_push(RANGE_OF_NVTX, domain_of(domain), name);
+	struct range_attributes more;
+
+	ranges_push(RANGE_OF_NVTX, domain_of(domain), name,
+		    attributes_of(domain, attributes, &more));
 	return NVTX_NO_PUSH_POP_TRACKING;
 }
 
@@ -127,7 +241,7 @@ static int push_range(const void *domain, struct record_text name)
 	{                                                                                          \
 		struct range_wide wide;                                                            \
                                                                                                    \
-		return does(domain, message_of(attributes, &wide));                                \
+		return does(domain, message_of(attributes, &wide), attributes);                    \
 	}                                                                                          \
 	static type name##Ex(const struct nvtx_attributes *attributes)                             \
 	{                                                                                          \
@@ -135,13 +249,13 @@ static int push_range(const void *domain, struct record_text name)
 	}                                                                                          \
 	static type name##A(const char *text)                                                      \
 	{                                                                                          \
-		return does(NULL, record_text_of(text));                                           \
+		return does(NULL, record_text_of(text), NULL);                                     \
 	}                                                                                          \
 	static type name##W(const wchar_t *text)                                                   \
 	{                                                                                          \
 		struct range_wide wide;                                                            \
                                                                                                    \
-		return does(NULL, record_text_wide(text, &wide));                                  \
+		return does(NULL, record_text_wide(text, &wide), NULL);                            \
 	}
 FORMS(void, Mark, mark)
 FORMS(uint64_t, RangeStart, start)
@@ -182,6 +296,28 @@ static const void *DomainCreateW(const wchar_t *text)
 	return keep_text(record_text_wide(text, &wide));
 }
 
+static void DomainNameCategoryA(const void *domain, uint32_t id, const char *text)
+{
+	name_category(domain, id, record_text_of(text));
+}
+
+static void DomainNameCategoryW(const void *domain, uint32_t id, const wchar_t *text)
+{
+	struct range_wide wide;
+
+	name_category(domain, id, record_text_wide(text, &wide));
+}
+
+static void NameCategoryA(uint32_t id, const char *text)
+{
+	DomainNameCategoryA(NULL, id, text);
+}
+
+static void NameCategoryW(uint32_t id, const wchar_t *text)
+{
+	DomainNameCategoryW(NULL, id, text);
+}
+
 static void RangeEnd(uint64_t id)
 {
 	DomainRangeEnd(NULL, id);
@@ -211,11 +347,13 @@ struct callback {
 static const struct callback core[] = {CORE(MarkEx),       CORE(MarkA),       CORE(MarkW),
 				       CORE(RangeStartEx), CORE(RangeStartA), CORE(RangeStartW),
 				       CORE(RangeEnd),     CORE(RangePushEx), CORE(RangePushA),
-				       CORE(RangePushW),   CORE(RangePop)};
+				       CORE(RangePushW),   CORE(RangePop),    CORE(NameCategoryA),
+				       CORE(NameCategoryW)};
 static const struct callback core2[] = {
 	CORE2(DomainMarkEx),          CORE2(DomainRangeStartEx), CORE2(DomainRangeEnd),
 	CORE2(DomainRangePushEx),     CORE2(DomainRangePop),     CORE2(DomainRegisterStringA),
-	CORE2(DomainRegisterStringW), CORE2(DomainCreateA),      CORE2(DomainCreateW)};
+	CORE2(DomainRegisterStringW), CORE2(DomainCreateA),      CORE2(DomainCreateW),
+	CORE2(DomainNameCategoryA),   CORE2(DomainNameCategoryW)};
 
 static void fill_table(const struct nvtx_callbacks *callbacks, int module,
 		       const struct callback *ours, size_t count)

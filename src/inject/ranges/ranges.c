@@ -55,27 +55,34 @@ static struct guest_thread *enter_guest(void)
 }
 
 static void put_range_record(struct guest_thread *thread, uint32_t detail, uint64_t id,
-			     struct record_text domain, struct record_text name)
+			     struct record_text domain, struct record_text name,
+			     const struct record_text *attributes)
 {
 	const uint64_t time = guest_now(thread);
+	const size_t more = attributes ? record_text_bytes(attributes) : 0;
 	struct record_range *record = guest_reserve(
-		thread, EVENT_RANGE, record_bytes_with(sizeof(*record), &domain, &name), detail);
+		thread, EVENT_RANGE, record_bytes_with(sizeof(*record) + more, &domain, &name),
+		detail | (attributes ? RECORD_RANGE_ATTRIBUTES : 0));
+	char *end;
 
 	if (GUEST_UNLIKELY(!record))
 		return;
 	record->time = time;
 	record->id = id;
-	record_put_texts(record->texts, &domain, &name);
+	end = record_put_texts(record->texts, &domain, &name);
+	if (attributes)
+		record_text_put(end, attributes);
 	ring_commit(&thread->writer);
 }
 
-void ranges_push(enum record_range_of of, struct record_text domain, struct record_text name)
+void ranges_push(enum record_range_of of, struct record_text domain, struct record_text name,
+		 const struct record_text *attributes)
 {
 	struct guest_thread *thread = enter_guest();
 
 	if (thread)
 		put_range_record(thread, record_range_detail(of, RANGE_PUSH), ++self.depth, domain,
-				 name);
+				 name, attributes);
 }
 
 /* Does nothing for a range that was pushed before recording started. */
@@ -86,17 +93,18 @@ void ranges_pop(enum record_range_of of, struct record_text domain)
 	if (!thread)
 		return;
 	put_range_record(thread, record_range_detail(of, RANGE_PUSH) | RECORD_RANGE_END, self.depth,
-			 domain, (struct record_text){0});
+			 domain, (struct record_text){0}, NULL);
 	self.depth -= self.depth != 0;
 }
 
 void ranges_start(enum record_range_of of, struct record_text domain, struct record_text name,
-		  uint64_t id)
+		  const struct record_text *attributes, uint64_t id)
 {
 	struct guest_thread *thread = enter_guest();
 
 	if (thread)
-		put_range_record(thread, record_range_detail(of, RANGE_START), id, domain, name);
+		put_range_record(thread, record_range_detail(of, RANGE_START), id, domain, name,
+				 attributes);
 }
 
 void ranges_stop(enum record_range_of of, struct record_text domain, uint64_t id)
@@ -105,15 +113,17 @@ void ranges_stop(enum record_range_of of, struct record_text domain, uint64_t id
 
 	if (thread)
 		put_range_record(thread, record_range_detail(of, RANGE_START) | RECORD_RANGE_END,
-				 id, domain, (struct record_text){0});
+				 id, domain, (struct record_text){0}, NULL);
 }
 
-void ranges_mark(enum record_range_of of, struct record_text domain, struct record_text name)
+void ranges_mark(enum record_range_of of, struct record_text domain, struct record_text name,
+		 const struct record_text *attributes)
 {
 	struct guest_thread *thread = enter_guest();
 
 	if (thread)
-		put_range_record(thread, record_range_detail(of, RANGE_MARK), 0, domain, name);
+		put_range_record(thread, record_range_detail(of, RANGE_MARK), 0, domain, name,
+				 attributes);
 }
 
 uint64_t ranges_new_id(void)

@@ -41,13 +41,15 @@ static inline bool ranges_are_idle(void)
 }
 
 /* Each takes the time of its call: a start is taken after all other work of the call, an end before
- * it. */
-void ranges_push(enum record_range_of of, struct record_text domain, struct record_text name);
+ * it. attributes: as struct record_range describes them; NULL: none. */
+void ranges_push(enum record_range_of of, struct record_text domain, struct record_text name,
+		 const struct record_text *attributes);
 void ranges_pop(enum record_range_of of, struct record_text domain);
 void ranges_start(enum record_range_of of, struct record_text domain, struct record_text name,
-		  uint64_t id);
+		  const struct record_text *attributes, uint64_t id);
 void ranges_stop(enum record_range_of of, struct record_text domain, uint64_t id);
-void ranges_mark(enum record_range_of of, struct record_text domain, struct record_text name);
+void ranges_mark(enum record_range_of of, struct record_text domain, struct record_text name,
+		 const struct record_text *attributes);
 
 /* Returns an id that is unique in the process and never 0. */
 uint64_t ranges_new_id(void);

@@ -112,7 +112,7 @@ static __attribute__((noinline)) void record_mark(const char *text)
 	if (mark)
 		mark(text);
 	if (is_outer)
-		ranges_mark(RANGE_OF_ROCTX, domain, record_text_of(text));
+		ranges_mark(RANGE_OF_ROCTX, domain, record_text_of(text), NULL);
 	leave_library(is_outer);
 }
 
@@ -123,7 +123,7 @@ static __attribute__((noinline)) int record_push(const char *text)
 	int depth = push ? push(text) : self.depth++;
 
 	if (is_outer)
-		ranges_push(RANGE_OF_ROCTX, domain, record_text_of(text));
+		ranges_push(RANGE_OF_ROCTX, domain, record_text_of(text), NULL);
 	leave_library(is_outer);
 	return depth;
 }
@@ -156,7 +156,7 @@ static __attribute__((noinline)) uint64_t record_start(const char *text)
 	uint64_t id = start ? start(text) : ranges_new_id();
 
 	if (is_outer)
-		ranges_start(RANGE_OF_ROCTX, domain, record_text_of(text), id);
+		ranges_start(RANGE_OF_ROCTX, domain, record_text_of(text), NULL, id);
 	leave_library(is_outer);
 	return id;
 }

@@ -13,6 +13,7 @@
 #include "page/view/tracks.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,7 @@
 #include "analyze/model.h"
 #include "analyze/verdict/verdict.h"
 #include "base/array.h"
+#include "base/string.h"
 
 #define FIRST_PATH 16 /* device tracks: smaller numbers are causes */
 
@@ -215,6 +217,32 @@ static int on_switch(struct view_tracks *tracks, const struct event_switch *row)
 	return end_away(tracks, next, row->time, row->waker);
 }
 
+/* Every payload may be another text, and the page has all texts: later ones are left out. */
+enum { MAX_TEXTS = 200000 };
+
+/* The name of a range's domain, and its attributes if it has any: see view.md. */
+static int name_domain(struct view_tracks *tracks, const struct event_range *row,
+		       uint32_t *ret_name)
+{
+	const struct model *model = tracks->model;
+	bool has_payload = row->payload_string && tracks->code->texts.count < MAX_TEXTS;
+	struct string_builder text = {0};
+	int error;
+
+	if (!row->category_string && !row->colour && !has_payload)
+		return view_code_string(tracks->code, row->domain_string, ret_name);
+	string_builder_appendf(&text, "%s\x1f%s\x1f", model_text(model, row->domain_string, ""),
+			       model_text(model, row->category_string, ""));
+	if (row->colour)
+		string_builder_appendf(&text, "#%06" PRIx32, row->colour & 0xffffff);
+	string_builder_appendf(&text, "\x1f%s",
+			       has_payload ? model_text(model, row->payload_string, "") : "");
+	error = text.error ? text.error
+			   : view_code_name(tracks->code, string_builder_text(&text), ret_name);
+	string_builder_fini(&text);
+	return error;
+}
+
 static int on_range(struct view_tracks *tracks, const struct event_range *row)
 {
 	struct view_span span = {.begin = row->begin, .end = row->end};
@@ -226,7 +254,7 @@ static int on_range(struct view_tracks *tracks, const struct event_range *row)
 		return 0;
 	error = view_code_name(tracks->code, model_range_name(tracks->model, row), &name);
 	if (!error)
-		error = view_code_string(tracks->code, row->domain_string, &domain);
+		error = name_domain(tracks, row, &domain);
 	if (error)
 		return error;
 	span.extra = domain;

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * export/common/processors.h - switches as steps of processors that fit together
+ *
+ * Readers of scheduler events expect that the thread that leaves a processor is the one that came
+ * last. A trace may have only one half of a switch, and switches may be lost.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The name of thread 0 (tid 0, which readers take for idle). */
+#define PROCESSORS_NO_THREAD "[idle or not recorded]"
+
+struct event_switch;
+
+/* One switch of a processor; ids of threads, 0: none that is recorded. */
+struct processors_step {
+	uint32_t previous, next;
+	/* previous left in no row of the trace: at this moment at the latest */
+	bool is_unseen;
+};
+
+struct processors {
+	/* by processor: 1 + id of the thread that runs there; 0: no switch yet */
+	uint64_t *running;
+	size_t count, capacity;
+};
+
+void processors_fini(struct processors *processors); /* NULL-safe */
+
+/* The steps of a switch from `previous` to `next`, at most two. If `previous` differs from the
+ * thread that runs there, a step to it comes first; if it is 0, the running thread leaves. Returns
+ * the number of steps, or -ENOMEM. */
+int processors_switch(struct processors *processors, uint32_t cpu, uint32_t previous, uint32_t next,
+		      struct processors_step ret_steps[2]);
