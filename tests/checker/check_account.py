@@ -510,7 +510,8 @@ def cause(trace, commands, in_flight, dark, begin, moment):
         return "runtime"
     submitted = trace.submitted(row)
     if submitted is None:
-        return "latency" if launch and launch["function"] else "unknown"
+        was_queued = known_launch(row) and not launch and "queued" in row  # an importer added the launch
+        return "latency" if was_queued or launch and launch["function"] else "unknown"
     end = trace.dependency_end(row)
     if moment < submitted:
         return "dependency" if end is not None and moment < end <= submitted else "submission"
