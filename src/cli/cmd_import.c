@@ -7,11 +7,12 @@
  * Gives:    a trace, which every other command of duet accepts
  * Owns:     nothing
  * Fails:    an unknown format is a usage error that lists the formats. A file that is invalid or
- * that no importer recognizes is status 1; the message contains the place, the expected and the
- * found text, and no trace is written Why left-out rows are reported on stderr: the user must learn
- * that the trace does not contain the whole file Why the data that the format lacks are listed: the
- * report of an imported trace has gaps that duet's own recordings do not have, and readers must not
- * take the gaps for results
+ *           that no importer recognizes is status 1; the message contains the place, the expected
+ *           and the found text, and no trace is written
+ * Why left-out rows are reported on stderr: the user must learn that the trace does not contain the
+ *           whole file
+ * Why the data that the format lacks are listed: the report of an imported trace has gaps that
+ *           duet's own recordings do not have, and readers must not take the gaps for results
  */
 #include "cli/command.h"
 

@@ -184,7 +184,7 @@ with t.case("two ranks: one clock, entities of their own"):
     t.true("3 rows" not in said and said.startswith("4 rows in "), said)
     t.equal(sorted(row["name"] for row in rows_of(path, "process")), ["rank 0", "rank 1"], "processes with one pid")
     t.equal(len(rows_of(path, "thread")), 2, "threads with one tid")
-    t.equal(sorted((row["key"], row["name"]) for row in rows_of(path, "device")), [("1/0", "GPU 0"), ("2/0", "GPU 0")], "devices")
+    t.equal(sorted((row["key"], row["name"]) for row in rows_of(path, "device")), [("1/0", "GPU"), ("2/0", "GPU")], "devices")
     launches, executions = rows_of(path, "launch"), rows_of(path, "execution")
     t.equal(sorted(row["enter"] for row in launches), [0, 30_000], "calls from the first on")
     info = text(run([DUET, "info", path]).stdout)

@@ -145,7 +145,9 @@ def rows_of_all():
                                               overheadType=8)),
         ("NVTX_EVENTS", dict(start=900, eventType=75, text="mylib", globalTid=main, domainId=1)),
         ("NVTX_EVENTS", dict(start=900, eventType=33, text="io", globalTid=main, domainId=1, category=3)),
-        ("NVTX_EVENTS", dict(start=950, end=3800, eventType=59, text="aten::mm, op_id = 12", globalTid=main, domainId=0)),
+        ("NVTX_EVENTS", dict(start=950, end=3800, eventType=59, text="aten::linear, op_id = 11", globalTid=main, domainId=0)),
+        ("NVTX_EVENTS", dict(start=955, end=2250, eventType=59, text="aten::mm, op_id = 12", globalTid=main, domainId=0)),
+        ("NVTX_EVENTS", dict(start=2260, end=2290, eventType=59, text="aten::add, op_id = 13", globalTid=main, domainId=0)),
         ("NVTX_EVENTS", dict(start=960, end=3700, eventType=60, textId=ID["registered text"], globalTid=main, domainId=1,
                              category=3, color=0xff112233, uint64Value=7)),
         ("NVTX_EVENTS", dict(start=970, eventType=34, text="here", globalTid=main, domainId=1,
@@ -331,7 +333,7 @@ with t.case("calls, commands and their links"):
              ("(not in the file)", 5000, 5000, 0), ("(not in the file)", 5200, 5200, 0)], "launches")
     t.equal([(row["global"], row["local"], row["bytes"]) for row in launches[:2]],
             [([640, 2, 1], [64, 1, 1], 0), ([], [], 4096)], "sizes")
-    t.equal([(row["function"], row["type"], row["result"]) for row in document["calls"] if row["type"] != 6],
+    t.equal([(row["function"], row["type"], row["result"]) for row in document["calls"] if row["type"] not in (4, 6)],
             [("cudaDeviceSynchronize", 1, 0), ("cudaEventQuery", 0, 600), ("cudaStreamSynchronize", 1, 0),
              ("cudaStreamBeginCapture", 0, 0), ("cudaLaunchKernel", 0, 0), ("cudaStreamEndCapture", 0, 0),
              ("cudaMalloc", 0, 2)], "calls")
@@ -391,10 +393,9 @@ with t.case("ranges, overheads, memory and metrics"):
     document = document_of(trace)
     ranges = {row["name"]: row for row in document["ranges"]}
     domain = {name: (row["domain"], row["type"]) for name, row in ranges.items()}
-    t.equal(domain, {"aten::mm": ("NVTX", "push_pop"), "registered text": ("mylib", "start_stop"), "here": ("mylib", "mark"),
+    t.equal(domain, {"registered text": ("mylib", "start_stop"), "here": ("mylib", "mark"),
                      "open": ("NVTX", "push_pop"), "Command Buffer Full": ("CUPTI", "start_stop")}, "domains and types")
-    t.equal((ranges["aten::mm"]["payload"], ranges["registered text"]["payload"], ranges["here"]["payload"]),
-            ("op_id = 12", "7", "{\"bytes\": 64}"), "payloads")
+    t.equal((ranges["registered text"]["payload"], ranges["here"]["payload"]), ("7", "{\"bytes\": 64}"), "payloads")
     t.equal((ranges["registered text"]["category"], ranges["registered text"]["colour"]), ("io", 0xff112233), "category")
     t.true(ranges["open"]["end"] >= 7400 and "1 range without an end" in notes_of(trace), "an open range")
     full = t.report(trace)["command_buffer_full"]
@@ -420,6 +421,13 @@ with t.case("a file is recognized; several files become one trace"):
     t.true("2001-09-09" in text(run([DUET, "info", trace]).stdout), "date")
     result = run([DUET, "import", "-o", trace, paths[0], database("all.sqlite", ALL)])
     t.true(result.status == 1 and "do not count from a known time" in text(result.stderr), text(result.stderr))
+
+with t.case("operators of PyTorch are calls in the operators around them"):
+    document = document_of(imported(database("all.sqlite", ALL)))
+    t.equal([(row["begin"], row["end"], row["function"], stack_of(document, row["stack"]))
+             for row in document["calls"] if row["type"] == 4],
+            [(950, 3800, "aten::linear", ["aten::linear"]), (955, 2250, "aten::mm", ["aten::linear", "aten::mm"]),
+             (2260, 2290, "aten::add", ["aten::linear", "aten::add"])], "operators")
 
 with t.case("the environment is not imported"):
     trace = imported(database("all.sqlite", ALL))

@@ -9,6 +9,7 @@ import os
 import random
 import re
 import struct
+import zlib
 
 import duet_test
 from duet_test import DUET, ROOT, added_up, run, text
@@ -278,6 +279,18 @@ with t.case("interned texts, incremental clocks, default tracks, descriptors aft
             [("f", 9000), ("g", 3000), ("h", 1000)], "calls: units of 1 us")
     t.equal([(row["tid"], row["name"]) for row in rows_of(path, "thread")], [(4712, "main")], "threads")
 
+with t.case("compressed packets are those inside of them"):
+    t.wanted()
+    inner = trace(PROCESS, THREAD, event(1, BEGIN, 11, "f"), event(2, END, 11))
+    path = imported(written("deflated.pftrace", trace({50: zlib.compress(inner), 10: 1}, event(3, BEGIN, 11, "g"), event(5, END, 11))))
+    t.equal([(row["function"], row["end"] - row["begin"]) for row in rows_of(path, "api")], [("f", 1), ("g", 2)], "calls")
+    large = zlib.compress(bytes(17 << 20))
+    for bad in (b"no deflated bytes", zlib.compress(inner)[:-9], large):
+        path = written("bad.pftrace", trace({50: bad, 10: 1}) + inner)
+        result = run([DUET, "import", "-o", t.path("bad.duet"), "-f", "perfetto", path])
+        t.equal(result.status, 0, text(result.stderr))
+        t.true("expected deflated packets of at most 16 MiB" in text(result.stderr), text(result.stderr))
+
 with t.case("samples with stacks, switches of processors"):
     t.wanted()
     data = {5: [{1: 1, 2: "main"}, {1: 2, 2: "vfs_read"}], 17: [{1: 1, 2: "/bin/x"}, {1: 2, 2: "kernel"}],
@@ -305,6 +318,7 @@ with t.case("invalid files"):
     refused(b"\x08\x01", "byte 0: expected a packet of a Perfetto trace")
     refused(b"\xff" * 40, "byte 0: expected a packet")
     refused(trace(PROCESS, THREAD), "expected packets with track events, samples or switches, found none")
+    refused(trace({60: 5, 12: 1, 6: 2, 8: 1, 11: 3, 66: 4, 59: 1, 10: 1}), "found none")  # numbers in place of messages
     refused(trace({8: 1, 11: b"x"}) + b"\x0b\x01", "expected a packet")
     good = trace(PROCESS, THREAD, event(1, BEGIN, 11, "f"), event(2, END, 11))
     for size in range(len(good)):

@@ -95,7 +95,7 @@ with t.case("each command of a graph has its call, whatever the order of the fil
         launches, document = rows_of(path, "launches")
         t.equal(sorted((row["enter"], row["exit"], bool(row["flags"] & 4)) for row in launches),
                 [(10000, 30000, False), (10000, 30000, True), (10000, 30000, True)], "times; one of them has the call")
-        t.equal({stack_text(document, row["stack"])[-1]["name"] for row in launches}, {"replay"}, "stacks")
+        t.equal({stack_text(document, row["stack"])[-1]["names"][0]["function"] for row in launches}, {"replay"}, "stacks")
         t.equal(sorted((row.get("graph"), row.get("graph_node")) for row in document["executions"]),
                 [(9, 100), (9, 101), (9, 102)], "nodes")
         report = t.report(path)

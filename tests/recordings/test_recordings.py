@@ -119,7 +119,10 @@ def check_job(t, known, line, members):
         if form not in formats():
             raise Skip(f"this build does not import {form}")
         output = t.path("imported.duet")
-        imported(t, form, [os.path.join(folder, member["name"]) for member, folder in members], output)
+        paths = [os.path.join(folder, member["name"]) for member, folder in members]
+        if form == "rocprofv3-csv":  # tables of one process: duet finds the others beside the last one
+            paths = [shutil.move(path, t.path(os.path.basename(path))) for path in paths][-1:]
+        imported(t, form, paths, output)
         if "kernels" in line:
             compare(t, line, output)
         else:

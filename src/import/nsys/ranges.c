@@ -18,6 +18,7 @@
 #include "base/string.h"
 #include "event/event.h"
 #include "import/nsys/nsys.h"
+#include "import/nsys/operators.h"
 #include "import/overhead.h"
 #include "import/target.h"
 
@@ -58,6 +59,7 @@ struct ranges {
 	uint32_t *names; /* by id of a key - 1: string of the trace */
 	size_t names_capacity;
 	uint64_t open;
+	struct nsys_operators operators;
 };
 
 /* ---- texts ---- */
@@ -214,6 +216,41 @@ static int write_range(struct ranges *ranges, const struct sqlite_cursor *row,
 	return error;
 }
 
+/* An operator of PyTorch: a push and pop range whose name has the operator's number. It becomes a
+ * call, so that idle time outside of CUDA's calls has a place. */
+static bool is_operator(const struct sqlite_cursor *row)
+{
+	return sqlite_cursor_has(row, NVTX_END) &&
+	       strstr(sqlite_cursor_text(row, NVTX_TEXT), ", op_id = ");
+}
+
+static int write_operator(struct ranges *ranges, const struct sqlite_cursor *row)
+{
+	struct nsys *nsys = ranges->nsys;
+	struct event_api call = {.type = API_TYPE_OPERATOR};
+	const char *text = sqlite_cursor_text(row, NVTX_TEXT);
+	struct string_builder name = {0};
+	int error = sqlite_cursor_take_times(row, NVTX_START, &call.begin, &call.end);
+
+	if (!error)
+		error = nsys_machine_thread(nsys, (uint64_t)sqlite_cursor_number(row, NVTX_THREAD),
+					    &call.thread);
+	string_builder_append_bytes(&name, text, bare_length(text));
+	if (!error)
+		error = name.error;
+	if (!error)
+		error = import_target_text(nsys->target, string_builder_text(&name),
+					   &call.function_string);
+	if (!error)
+		error = nsys_operators_add(&ranges->operators, nsys->target, &call,
+					   string_builder_text(&name), &call.stack);
+	string_builder_fini(&name);
+	if (!error)
+		error = import_target_call(nsys->target, &call);
+	nsys->rows += !error;
+	return error;
+}
+
 static int name_thread(struct ranges *ranges, const struct sqlite_cursor *row)
 {
 	struct nsys *nsys = ranges->nsys;
@@ -237,7 +274,8 @@ static int on_range(void *context, const struct sqlite_cursor *row)
 {
 	switch (sqlite_cursor_number(row, NVTX_TYPE)) {
 	case TYPE_PUSH:
-		return write_range(context, row, RANGE_PUSH);
+		return is_operator(row) ? write_operator(context, row)
+					: write_range(context, row, RANGE_PUSH);
 	case TYPE_START:
 		return write_range(context, row, RANGE_START);
 	case TYPE_MARK:
@@ -320,6 +358,7 @@ int nsys_read_ranges(struct nsys *nsys)
 		error = nsys_each_row(nsys, &all, on_range, &ranges);
 	import_target_note_count(nsys->target, ranges.open, "range", "ranges",
 				 "without an end: open until the end of the recording");
+	nsys_operators_fini(&ranges.operators);
 	string_table_fini(&ranges.keys);
 	free(ranges.names);
 	return error;

@@ -9,8 +9,8 @@
  * Owns:     nothing
  * Fails:    errors of the target
  * Why a pass of its own: the row of a launch contains its queue and kernel, and rocprofv3 writes
- *           all calls before the first command. A call that waits for its command takes 80 bytes;
- *           a waiting command would take 500.
+ *           all calls before the first command. A call that waits for its command takes 100
+ *           bytes; a waiting command would take 500.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -68,7 +68,7 @@ struct perfetto_import {
 	struct perfetto_roles roles;
 	struct pair_map keys; /* key of a command -> index of its call */
 	struct perfetto_call *calls;
-	size_t calls_count, calls_capacity;
+	uint32_t calls_count;
 	struct perfetto_slice *slices;
 	size_t slices_count, slices_capacity;
 	uint32_t free_slice; /* index + 1 */

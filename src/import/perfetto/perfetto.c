@@ -34,6 +34,7 @@ struct packet {
 	uint32_t clock;
 	bool has_clock, has_time;
 	struct wire event, sample, descriptor, snapshot, interned, defaults, tree, ftrace;
+	struct wire compressed; /* further packets */
 	bool is_other;
 };
 
@@ -60,7 +61,8 @@ static void take_part(struct packet *packet, const struct wire_field *field)
 		     {PF_TRACE_PACKET_INTERNED_DATA, &packet->interned},
 		     {PF_TRACE_PACKET_TRACE_PACKET_DEFAULTS, &packet->defaults},
 		     {PF_TRACE_PACKET_PROCESS_TREE, &packet->tree},
-		     {PF_TRACE_PACKET_FTRACE_EVENTS, &packet->ftrace}};
+		     {PF_TRACE_PACKET_FTRACE_EVENTS, &packet->ftrace},
+		     {PF_TRACE_PACKET_COMPRESSED_PACKETS, &packet->compressed}};
 
 	for (size_t i = 0; i < ARRAY_COUNT(parts); i++) {
 		if (parts[i].number == field->number) {
@@ -108,11 +110,11 @@ static int add_key(struct perfetto_import *import, const struct perfetto_event *
 	key = perfetto_import_key(import, event);
 	if (!key.is_known)
 		return 0;
-	return pair_map_add(&import->keys, key.first, key.second, import->calls,
-			    import->calls_capacity, import->calls_count,
-			    (struct perfetto_call){0}) == PAIR_MAP_NONE
-		       ? -ENOMEM
-		       : 0;
+	if (pair_map_find(&import->keys, key.first, key.second) != PAIR_MAP_NONE)
+		return 0;
+	if (import->calls_count == PAIR_MAP_NONE)
+		return -ENOMEM;
+	return pair_map_put(&import->keys, key.first, key.second, import->calls_count++);
 }
 
 static int take_event(struct perfetto_import *import, const struct packet *packet,
@@ -196,21 +198,50 @@ static int take_packet(struct perfetto_import *import, struct packet *packet)
 
 /* ---- passes ---- */
 
-static int on_packet(struct perfetto_import *import, struct wire message, uint64_t byte)
+static int add_fault(struct perfetto_import *import, uint64_t byte, const char *expected)
 {
-	struct packet packet;
-	bool is_good = read_packet(message, &packet);
-
-	if (is_good) {
-		import->counts.other_packets += import->pass == PASS_CALLS && packet.is_other;
-		return take_packet(import, &packet);
-	}
 	if (import->pass != PASS_CALLS)
 		return 0;
 	return import_faults_add(&import->faults,
 				 error_set(-EBADMSG,
-					   "byte %" PRIu64 ": expected a packet, found other bytes",
-					   byte));
+					   "byte %" PRIu64 ": expected %s, found other bytes", byte,
+					   expected));
+}
+
+/* Packets inside of a packet have no packets inside of them. */
+static int take_compressed(struct perfetto_import *import, struct wire compressed, uint64_t byte)
+{
+	struct wire inner;
+	struct wire_field field;
+	uint8_t *bytes = NULL;
+	int error = wire_inflate(compressed, &bytes, &inner);
+
+	if (error == -EBADMSG)
+		return add_fault(import, byte, "deflated packets of at most 16 MiB");
+	while (!error && wire_next(&inner, &field)) {
+		struct packet packet;
+
+		if (field.number != PF_TRACE_PACKET || field.type != WIRE_BYTES)
+			continue;
+		if (!read_packet(wire_inside(&field), &packet))
+			error = add_fault(import, byte, "packets in a packet");
+		else
+			error = take_packet(import, &packet);
+	}
+	free(bytes);
+	return error;
+}
+
+static int on_packet(struct perfetto_import *import, struct wire message, uint64_t byte)
+{
+	struct packet packet;
+
+	if (!read_packet(message, &packet))
+		return add_fault(import, byte, "a packet");
+	import->counts.other_packets += import->pass == PASS_CALLS && packet.is_other;
+	if (packet.compressed.at)
+		return take_compressed(import, packet.compressed, byte);
+	return take_packet(import, &packet);
 }
 
 static int end_pass(struct perfetto_import *import)
@@ -262,6 +293,13 @@ static int set_clock(struct perfetto_import *import)
 		       : 0;
 }
 
+/* All commands are known, so the memory for their calls is never moved. */
+static int begin_calls(struct perfetto_import *import)
+{
+	import->calls = calloc((size_t)import->calls_count + 1, sizeof(*import->calls));
+	return import->calls ? set_clock(import) : -ENOMEM;
+}
+
 static int read_passes(struct perfetto_import *import, struct import_source *source)
 {
 	int error = 0;
@@ -270,7 +308,7 @@ static int read_passes(struct perfetto_import *import, struct import_source *sou
 		if (import->pass != PASS_TRACKS)
 			error = import_source_rewind(source);
 		if (!error && import->pass == PASS_CALLS)
-			error = set_clock(import);
+			error = begin_calls(import);
 		if (!error)
 			error = read_pass(import, source);
 	}

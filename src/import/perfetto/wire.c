@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 #include "base/array.h"
 #include "base/bytes.h"
@@ -96,6 +97,36 @@ uint64_t wire_number(struct wire message, uint64_t number, uint64_t otherwise)
 	return otherwise;
 }
 
+int wire_inflate(struct wire deflated, uint8_t **ret_bytes, struct wire *ret_message)
+{
+	z_stream stream = {.next_in = (Bytef *)deflated.at,
+			   .avail_in = (uInt)(deflated.end - deflated.at)};
+	size_t capacity = 0, used = 0;
+	uint8_t *bytes = NULL;
+	int status = Z_OK;
+
+	if (inflateInit(&stream) != Z_OK)
+		return -ENOMEM;
+	while (status == Z_OK && used < WIRE_PACKET_BYTES_MAX) {
+		if (array_grow(bytes, capacity, used + READ_BYTES)) {
+			status = Z_MEM_ERROR;
+			break;
+		}
+		stream.next_out = bytes + used;
+		stream.avail_out = (uInt)(capacity - used);
+		status = inflate(&stream, Z_NO_FLUSH);
+		used = capacity - stream.avail_out;
+	}
+	inflateEnd(&stream);
+	if (status != Z_STREAM_END) {
+		free(bytes);
+		return status == Z_MEM_ERROR ? -ENOMEM : -EBADMSG;
+	}
+	*ret_bytes = bytes;
+	*ret_message = (struct wire){.at = bytes, .end = bytes + used};
+	return 0;
+}
+
 /* ---- packets ---- */
 
 void wire_packets_init(struct wire_packets *packets, struct import_source *source)
@@ -115,7 +146,9 @@ static int fill(struct wire_packets *packets, size_t wanted)
 
 	if (packets->size - packets->used >= wanted)
 		return 0;
-	memmove(packets->buffer, packets->buffer + packets->used, packets->size - packets->used);
+	if (packets->used)
+		memmove(packets->buffer, packets->buffer + packets->used,
+			packets->size - packets->used);
 	packets->size -= packets->used;
 	packets->used = 0;
 	if (array_grow(packets->buffer, packets->capacity, wanted + READ_BYTES))

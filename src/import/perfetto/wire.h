@@ -33,14 +33,19 @@ bool wire_next(struct wire *wire, struct wire_field *field);
 /* Returns the end of a varint; NULL if it is cut off or longer than 10 bytes. */
 const uint8_t *wire_varint(const uint8_t *at, const uint8_t *end, uint64_t *ret_value);
 
-/* The fields of a message that is a field. */
+/* The fields of a message that is a field; none if the field is a number. */
 static inline struct wire wire_inside(const struct wire_field *field)
 {
-	return (struct wire){.at = field->bytes, .end = field->bytes + field->size};
+	return field->bytes ? (struct wire){.at = field->bytes, .end = field->bytes + field->size}
+			    : (struct wire){.at = NULL};
 }
 
 /* The value of a field with a number; `otherwise` if it is absent. The last one counts. */
 uint64_t wire_number(struct wire message, uint64_t number, uint64_t otherwise);
+
+/* Decompresses a field of deflated bytes into *ret_bytes, which the caller frees. Errors: -EBADMSG
+ * for damaged bytes and for more than WIRE_PACKET_BYTES_MAX, without a text; -ENOMEM. */
+int wire_inflate(struct wire deflated, uint8_t **ret_bytes, struct wire *ret_message);
 
 /* ---- packets ---- */
 
