@@ -3,9 +3,9 @@
  * export/chrome/rows.h - assign pids and tids of a Chrome trace, and place slices on rows
  *
  * Threads and processes keep their own numbers. Devices are written as processes and queues as
- * their threads, as PyTorch does: pid is the number of the device, tid that of the stream. What
- * finds its number in use gets one that no process of Linux can have, because viewers identify a
- * thread by its tid alone. Spans that overlap on a row are placed on further rows (lanes).
+ * their threads, as PyTorch does: pid is the number of the device, tid that of the stream. A number
+ * in use is replaced by one that no process of Linux can have, because viewers identify a thread by
+ * its tid alone. Spans that overlap on a row are placed on further rows (lanes).
  */
 #pragma once
 
