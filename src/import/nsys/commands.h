@@ -5,7 +5,7 @@
 #pragma once
 
 #include "event/event.h"
-#include "import/nsys/nsys.h"
+#include "import/nsys/import.h"
 
 /* The tables whose rows are joined by (process, correlationId). All have their start, end,
  * correlationId and process in the same columns. */

@@ -20,7 +20,7 @@
 #include "base/array.h"
 #include "base/string.h"
 #include "event/event.h"
-#include "import/nsys/nsys.h"
+#include "import/nsys/import.h"
 #include "import/target.h"
 
 /* ---- memory ---- */

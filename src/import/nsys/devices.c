@@ -17,7 +17,7 @@
 
 #include "base/array.h"
 #include "event/event.h"
-#include "import/nsys/nsys.h"
+#include "import/nsys/import.h"
 #include "import/target.h"
 
 enum { CUDA_DEVICE_GPU, CUDA_DEVICE_CUDA, CUDA_DEVICE_PID, CUDA_DEVICE_UUID };

@@ -19,7 +19,7 @@
 #include "base/array.h"
 #include "base/string.h"
 #include "event/event.h"
-#include "import/nsys/nsys.h"
+#include "import/nsys/import.h"
 #include "import/target.h"
 
 /* More names than this are not kept: 1.5 MiB each. */

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "event/event.h"
-#include "import/nsys/nsys.h"
+#include "import/nsys/import.h"
 #include "import/target.h"
 
 static int on_start(void *context, const struct sqlite_cursor *row)

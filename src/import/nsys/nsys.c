@@ -10,7 +10,7 @@
  * Why every column may be absent: nsys writes no table that would be empty, each version adds
  *           columns, and other programs write reduced files
  */
-#include "import/nsys/nsys.h"
+#include "import/nsys/import.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -22,33 +22,6 @@
 #include "import/common/probe.h"
 #include "import/source.h"
 #include "import/target.h"
-
-int nsys_has_table(struct nsys *nsys, const char *table, bool *ret_has)
-{
-	enum sqlite_table found;
-	int error = sqlite_file_find_table(&nsys->file, table, &found);
-
-	*ret_has = found == SQLITE_TABLE_PLAIN;
-	return error;
-}
-
-int nsys_each_row(struct nsys *nsys, const struct sqlite_query *query,
-		  int (*on_row)(void *context, const struct sqlite_cursor *row), void *context)
-{
-	bool has;
-	int error = nsys_has_table(nsys, query->table, &has);
-
-	if (error || !has)
-		return error;
-	return sqlite_file_each_row(&nsys->file, query, &nsys->faults, on_row, context);
-}
-
-uint64_t nsys_global(const struct nsys *nsys, const struct sqlite_cursor *row)
-{
-	return sqlite_cursor_has(row, NSYS_GLOBAL)
-		       ? (uint64_t)sqlite_cursor_number(row, NSYS_GLOBAL)
-		       : nsys->default_global;
-}
 
 /* A report of nsys itself: only nsys can read it. */
 static int refuse_report(struct import_source *source)

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "import/nsys/nsys.h"
+#include "import/nsys/import.h"
 
 /* The chains of a table, in the order of their ids. */
 struct nsys_chains {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/nsys/nsys.h - the state of an import of Nsight Systems, shared by the files of this folder
+ * import/nsys/import.h - the state of an import of Nsight Systems, shared by the files of this
+ * folder
  *
  * All functions return 0, -EBADMSG with a text for an invalid row, or another error that ends the
  * import.
@@ -79,7 +80,7 @@ static inline int64_t nsys_add(int64_t left, int64_t right)
 	return (int64_t)((uint64_t)left + (uint64_t)right);
 }
 
-/* ---- nsys.c ---- */
+/* ---- rows.c ---- */
 
 /* Whether the table exists and is plain. */
 int nsys_has_table(struct nsys *nsys, const char *table, bool *ret_has);
