@@ -127,19 +127,35 @@ static int find_id(struct import_target *target, enum event_kind kind, const voi
 	return *ret_id ? 0 : -ENOMEM;
 }
 
-int import_target_process(struct import_target *target, const char *key, uint32_t pid,
-			  const char *name, uint32_t *ret_process)
+int import_target_entity(struct import_target *target, enum event_kind kind, const char *key,
+			 void *row, uint32_t *ret_id)
 {
-	struct event_process row = {.host = 1, .pid = pid, .ns_pid = pid, .status = -1};
 	bool is_new;
-	int error = find_id(target, EVENT_PROCESS, key, strlen(key) + 1, ret_process, &is_new);
+	int error = find_id(target, kind, key, strlen(key) + 1, ret_id, &is_new);
 
 	if (error || !is_new)
 		return error;
-	row.id = *ret_process;
-	error = import_target_text(target, name, &row.name_string);
+	memcpy(row, ret_id, sizeof(*ret_id)); /* the first member of each entity */
+	return trace_writer_entity(target->writer, kind, row);
+}
+
+int import_target_describe_process(struct import_target *target, const char *key,
+				   struct event_process *row, uint32_t *ret_process)
+{
+	row->host = 1;
+	row->ns_pid = row->pid;
+	row->status = -1;
+	return import_target_entity(target, EVENT_PROCESS, key, row, ret_process);
+}
+
+int import_target_process(struct import_target *target, const char *key, uint32_t pid,
+			  const char *name, uint32_t *ret_process)
+{
+	struct event_process row = {.pid = pid};
+	int error = import_target_text(target, name, &row.name_string);
+
 	row.command_string = row.name_string;
-	return error ? error : trace_writer_entity(target->writer, EVENT_PROCESS, &row);
+	return error ? error : import_target_describe_process(target, key, &row, ret_process);
 }
 
 int import_target_thread(struct import_target *target, uint32_t process, uint32_t tid,

@@ -46,6 +46,9 @@ int import_target_text(struct import_target *target, const char *text, uint32_t 
  * text. */
 int import_target_process(struct import_target *target, const char *key, uint32_t pid,
 			  const char *name, uint32_t *ret_process);
+/* The same with all that is known of a new one; sets row->id, host and status. */
+int import_target_describe_process(struct import_target *target, const char *key,
+				   struct event_process *row, uint32_t *ret_process);
 int import_target_thread(struct import_target *target, uint32_t process, uint32_t tid,
 			 const char *name, uint32_t *ret_thread);
 int import_target_device(struct import_target *target, const char *key, const char *name,
@@ -55,6 +58,11 @@ int import_target_queue(struct import_target *target, uint32_t process, uint32_t
 /* A kernel of a program file; file "": unknown. */
 int import_target_kernel(struct import_target *target, uint32_t process, const char *file,
 			 const char *name, uint32_t *ret_kernel);
+
+/* Id of the entity of any kind with this key. A new one is described by `row`, a struct event_… of
+ * the kind, whose id is set. The key must differ from those of the functions above. */
+int import_target_entity(struct import_target *target, enum event_kind kind, const char *key,
+			 void *row, uint32_t *ret_id);
 
 /* A counter series of a device, in a base unit. */
 int import_target_series(struct import_target *target, const char *metric, const char *unit,

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * import/json_fields.c - read JSON objects into structs, by tables of keys
+ *
+ * Runs in:  our own process
+ * Gets:     tokens of a JSON reader
+ * Gives:    members of a struct
+ * Owns:     nothing
+ * Fails:    errors of the reader, -ENOMEM
+ * Why tables: objects may have any keys in any order; unknown ones are skipped without being
+ *           stored
+ */
+#include "import/json_fields.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json_reader.h"
+
+void json_fields_clear(const struct json_fields *fields, void *values)
+{
+	for (size_t i = 0; i < fields->count; i++) {
+		const struct json_field *field = &fields->rows[i];
+		void *value = (char *)values + field->offset;
+
+		if (field->type == JSON_FIELD_TEXT)
+			string_builder_clear(value);
+		else if (field->type == JSON_FIELD_WHOLE)
+			*(struct json_whole *)value = (struct json_whole){0};
+		else if (field->type == JSON_FIELD_DOUBLE)
+			*(double *)value = 0;
+		else if (field->type == JSON_FIELD_OBJECT)
+			json_fields_clear(field->inner, values);
+	}
+}
+
+void json_fields_fini(const struct json_fields *fields, void *values)
+{
+	for (size_t i = 0; i < fields->count; i++) {
+		const struct json_field *field = &fields->rows[i];
+
+		if (field->type == JSON_FIELD_TEXT)
+			string_builder_fini((void *)((char *)values + field->offset));
+		else if (field->type == JSON_FIELD_OBJECT)
+			json_fields_fini(field->inner, values);
+	}
+}
+
+static const struct json_field *find_field(const struct json_fields *fields, const char *key)
+{
+	for (size_t i = 0; i < fields->count; i++)
+		if (strcmp(fields->rows[i].key, key) == 0)
+			return &fields->rows[i];
+	return NULL;
+}
+
+static struct json_whole parse_whole(const char *text)
+{
+	struct json_whole whole = {.is_known = *text != '\0'};
+
+	for (; *text; text++) {
+		unsigned int digit = (unsigned int)(*text - '0');
+
+		if (digit > 9 || __builtin_mul_overflow(whole.value, 10, &whole.value) ||
+		    __builtin_add_overflow(whole.value, digit, &whole.value))
+			return (struct json_whole){0};
+	}
+	return whole;
+}
+
+static int take_scalar(struct json_reader *reader, const struct json_field *field, void *value)
+{
+	const char *text = json_reader_text(reader, NULL);
+	struct string_builder *builder = value;
+
+	switch (field->type) {
+	case JSON_FIELD_TEXT:
+		string_builder_clear(builder);
+		string_builder_append(builder, text);
+		return builder->error;
+	case JSON_FIELD_WHOLE:
+		*(struct json_whole *)value = parse_whole(text);
+		return 0;
+	case JSON_FIELD_DOUBLE:
+		*(double *)value = strtod(text, NULL);
+		return 0;
+	case JSON_FIELD_OBJECT:
+	case JSON_FIELD_LIST:
+		break;
+	}
+	return 0;
+}
+
+static int read_field(struct json_reader *reader, const struct json_field *field, void *values)
+{
+	int token = json_reader_next(reader);
+
+	if (field && field->type == JSON_FIELD_OBJECT && token == JSON_OBJECT_BEGIN)
+		return json_fields_read(reader, field->inner, values);
+	if (field && field->type == JSON_FIELD_LIST &&
+	    (token == JSON_ARRAY_BEGIN || token == JSON_OBJECT_BEGIN))
+		return field->list(reader, values);
+	if (field && (token == JSON_STRING || token == JSON_NUMBER))
+		return take_scalar(reader, field, (char *)values + field->offset);
+	return json_reader_skip(reader, token);
+}
+
+int json_fields_read(struct json_reader *reader, const struct json_fields *fields, void *values)
+{
+	int token, error = 0;
+
+	while (!error && (token = json_reader_next(reader)) == JSON_KEY)
+		error = read_field(reader, find_field(fields, json_reader_text(reader, NULL)),
+				   values);
+	return error ? error : (token < 0 ? token : 0);
+}
+
+int json_fields_wrong(struct json_reader *reader, const char *expected, int token)
+{
+	return token < 0 ? token : json_reader_fail(reader, expected, json_token_name(token));
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * import/rocm/join.c - match the calls, commands and counter values of a recording by their links
+ *
+ * Runs in:  our own process
+ * Gets:     rows in any order
+ * Gives:    launches, executions, calls and counter values of the target
+ * Owns:     the rows, up to 24 MiB in memory and the others in a temporary file
+ * Fails:    -ENOMEM, -errno of the temporary file or the target with a message
+ * Why a sort: rocprofv3 lists all kernels before all calls. A table of calls that wait for their
+ *           kernels would take 200 bytes for each call of the file
+ */
+#include "import/rocm/join.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+
+#include "base/format.h"
+#include "base/order/spill_sort.h"
+#include "import/target.h"
+
+#define MEMORY_BYTES ((size_t)24 << 20)
+
+/* Calls first, then by part; the type is in the lowest bits, so that a value follows its command.
+ */
+static void set_key(const void *row, struct sort_key *ret_key)
+{
+	const struct rocm_row *from = row;
+	uint64_t part = from->type == ROCM_CALL ? 0 : from->part << 2 | (uint64_t)from->type;
+
+	ret_key->words[0] = part;
+	ret_key->words[1] = from->link;
+	ret_key->words[2] = from->process;
+}
+
+int rocm_join_init(struct rocm_join *join, struct import_target *target)
+{
+	int error;
+
+	*join = (struct rocm_join){.target = target};
+	error = import_target_text(target, "(not in the file)", &join->absent);
+	return error ? error
+		     : spill_sort_new(sizeof(struct rocm_row), MEMORY_BYTES, set_key, &join->rows);
+}
+
+void rocm_join_fini(struct rocm_join *join)
+{
+	spill_sort_free(join->rows);
+}
+
+int rocm_join_add(struct rocm_join *join, const struct rocm_row *row)
+{
+	return spill_sort_add(join->rows, row);
+}
+
+/* ---- the rows of one link ---- */
+
+/* The call, once it was read, and the last command. */
+struct rocm_group {
+	uint32_t process;
+	uint64_t link;
+	struct event_api call;
+	bool has_call, is_launched; /* is_launched: the call's launch is written */
+	uint64_t part, correlation; /* of the last command */
+};
+
+/* Writes the call of a group unless it became a launch. */
+static int end_group(struct rocm_join *join, struct rocm_group *group)
+{
+	bool is_waiting = group->has_call && !group->is_launched;
+
+	group->has_call = false;
+	return is_waiting ? import_target_call(join->target, &group->call) : 0;
+}
+
+static int begin_group(struct rocm_join *join, struct rocm_group *group, const struct rocm_row *row)
+{
+	int error = end_group(join, group);
+
+	*group = (struct rocm_group){.process = row->process, .link = row->link};
+	return error;
+}
+
+/* Sets the call of a launch: that of the link, or none, which takes no time. */
+static void set_call(struct rocm_join *join, struct rocm_group *group, struct event_launch *launch,
+		     uint64_t started)
+{
+	const struct event_api *call = &group->call;
+
+	join->commands++;
+	if (!group->has_call) {
+		launch->enter = launch->exit = started;
+		launch->function_string = join->absent;
+		join->alone++;
+		return;
+	}
+	launch->enter = call->begin;
+	launch->exit = call->end;
+	launch->thread = call->thread;
+	launch->function_string = call->function_string;
+	launch->stack = call->stack;
+	launch->flags |= (group->is_launched ? LAUNCH_FURTHER : 0) |
+			 (call->type == API_TYPE_WAIT ? LAUNCH_BLOCKING : 0);
+	group->is_launched = true;
+	join->linked++;
+}
+
+static int write_command(struct rocm_join *join, struct rocm_group *group, struct rocm_row *row)
+{
+	struct event_launch *launch = &row->command.launch;
+	struct event_execution *execution = &row->command.execution;
+	int error;
+
+	set_call(join, group, launch, execution->started);
+	group->part = row->part;
+	group->correlation = import_target_correlation(join->target);
+	launch->correlation = execution->correlation = group->correlation;
+	error = import_target_launch(join->target, launch);
+	return error ? error : import_target_execution(join->target, execution);
+}
+
+static bool has_command(const struct rocm_group *group, const struct rocm_row *row)
+{
+	return group->correlation && group->part == row->part;
+}
+
+static int write_row(struct rocm_join *join, struct rocm_group *group, struct rocm_row *row)
+{
+	int error;
+
+	switch (row->type) {
+	case ROCM_CALL:
+		error = end_group(join, group);
+		group->call = row->call;
+		group->has_call = true;
+		return error;
+	case ROCM_REPEATED:
+		if (has_command(group, row))
+			return 0;
+		return write_command(join, group, row);
+	case ROCM_COMMAND:
+		return write_command(join, group, row);
+	case ROCM_VALUE:
+		return import_target_counter(join->target, &row->value);
+	}
+	return -EINVAL;
+}
+
+/* Without a link, only a command and its values belong together. */
+static bool is_other_group(const struct rocm_group *group, const struct rocm_row *row)
+{
+	if (row->process != group->process || row->link != group->link)
+		return true;
+	return !row->link && (row->type == ROCM_CALL || row->part != group->part);
+}
+
+static void put_note(const struct rocm_join *join)
+{
+	if (join->alone)
+		import_target_note(
+			join->target,
+			"no call for %" PRIu64 " of %" PRIu64
+			" %s: duet adds a launch of no duration to each",
+			join->alone, join->commands,
+			format_noun(join->commands, "command", "commands"));
+}
+
+int rocm_join_write(struct rocm_join *join)
+{
+	struct rocm_group group = {0};
+	struct rocm_row row;
+	int error = 0, status;
+
+	while (!error && (status = spill_sort_next(join->rows, &row)) != 0) {
+		if (status < 0)
+			return status;
+		if (is_other_group(&group, &row))
+			error = begin_group(join, &group, &row);
+		if (!error)
+			error = write_row(join, &group, &row);
+	}
+	if (!error)
+		error = end_group(join, &group);
+	if (!error)
+		put_note(join);
+	return error;
+}

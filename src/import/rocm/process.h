@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * import/rocm/process.h - what the importers of ROCm's recordings know of one process
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "import/rocm/agents.h"
+#include "import/rocm/join.h"
+#include "import/rocm/kernels.h"
+
+struct import_target;
+
+struct rocm_process {
+	struct import_target *target;
+	struct rocm_join *join;
+	struct rocm_agents agents;
+	struct rocm_kernels kernels;
+	uint32_t id;
+	uint64_t rounded; /* counter values that were no whole numbers */
+};
+
+/* A command as the file describes it. Absent: 0, "" */
+struct rocm_command {
+	uint64_t begin, end, queued, seen;
+	uint64_t link, part;
+	uint32_t tid, command, kernel, device; /* kernel, device: ids in the trace */
+	uint64_t bytes;
+	uint64_t global[3], local[3];
+	const char *stream, *hardware_queue;
+};
+
+void rocm_process_fini(struct rocm_process *process);
+
+/* Errors: -EBADMSG with a text for an end before the start. The caller adds the place. */
+int rocm_process_check_times(uint64_t begin, uint64_t end);
+
+/* Adds rows to the join. type: ROCM_COMMAND or ROCM_REPEATED. Errors: those of the join and the
+ * target. */
+int rocm_process_add_command(struct rocm_process *process, enum rocm_row_type type,
+			     const struct rocm_command *command);
+int rocm_process_add_call(struct rocm_process *process, uint32_t tid, const char *function,
+			  uint64_t link, uint64_t begin, uint64_t end);
+
+/* A value of a hardware counter over one command. */
+int rocm_process_add_value(struct rocm_process *process, const struct rocm_command *command,
+			   const char *counter, double value);
+
+/* A range of roctx. */
+int rocm_process_write_range(struct rocm_process *process, uint32_t tid, const char *function,
+			     const char *name, uint64_t begin, uint64_t end);
+
+/* Adds the notes at the end. */
+void rocm_process_put_notes(const struct rocm_process *process);
