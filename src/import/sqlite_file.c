@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * import/sqlite_file.c - read plain tables of an untrusted SQLite file
+ *
+ * Runs in:  our own process
+ * Gets:     a path, names of tables and columns
+ * Gives:    rows
+ * Owns:     the loaded SQLite library, the open database
+ * Fails:    -EBADMSG with the table, the row, the expected and the actual value
+ * Why no views: a file of 24 KB can contain a view that never ends, or a text of 400 MB. Only plain
+ *           tables are read, texts are limited to 1 MiB, and the number of SQLite's steps is
+ *           limited by the size of the file.
+ */
+#include "import/sqlite_file.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#include "base/array.h"
+#include "base/error.h"
+#include "base/string.h"
+#include "import/faults.h"
+
+#define TEXT_BYTES_MAX (1 << 20) /* names of C++ templates reach some 100 KB */
+
+/* A row of a real file takes at least 70 bytes and about 40 of SQLite's steps. */
+#define STEPS_PER_CALL     10000 /* 0.1 ms */
+#define STEPS_FREE         UINT64_C(10000000)
+#define STEPS_PER_BYTE_MAX UINT64_C(50)
+
+/* ---- the file ---- */
+
+static int fail_sqlite(struct sqlite_file *file, const char *what)
+{
+	const int code = file->sqlite.errcode(file->database);
+
+	file->has_failed = true;
+	if (code == SQLITE_NOMEM)
+		return error_set(-ENOMEM, "%s: out of memory", what);
+	if (code == SQLITE_INTERRUPT)
+		return error_set(-EBADMSG,
+				 "%s: SQLite did not finish in %" PRIu64
+				 " steps, which is more than a valid file of this size needs",
+				 what, file->steps_max);
+	return error_set(-EBADMSG, "%s: %s", what, file->sqlite.errmsg(file->database));
+}
+
+static int fail_table(struct sqlite_file *file, const char *table)
+{
+	char what[128];
+
+	snprintf(what, sizeof(what), "table %s", table);
+	return fail_sqlite(file, what);
+}
+
+/* Switches off views, triggers and functions, which a hostile file may have in its schema. */
+static int distrust_schema(struct sqlite_file *file)
+{
+	static const struct {
+		int option, value;
+	} rows[] = {
+		{SQLITE_DBCONFIG_DEFENSIVE, 1},
+		{SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
+		{SQLITE_DBCONFIG_ENABLE_TRIGGER, 0},
+		{SQLITE_DBCONFIG_ENABLE_VIEW, 0},
+	};
+
+	for (size_t i = 0; i < ARRAY_COUNT(rows); i++)
+		if (file->sqlite.db_config(file->database, rows[i].option, rows[i].value, NULL) !=
+		    SQLITE_OK)
+			return error_set(-ENOTSUP, "the SQLite library cannot switch views off; "
+						   "install SQLite 3.31 or later");
+	file->sqlite.limit(file->database, SQLITE_LIMIT_LENGTH, TEXT_BYTES_MAX);
+	return 0;
+}
+
+/* A result other than 0 ends the statement with SQLITE_INTERRUPT. */
+static int on_steps(void *context)
+{
+	struct sqlite_file *file = context;
+
+	file->steps += STEPS_PER_CALL;
+	return file->steps > file->steps_max;
+}
+
+int sqlite_file_open(struct sqlite_file *file, const char *path)
+{
+	struct stat about;
+	int error;
+
+	*file = (struct sqlite_file){0};
+	error = sqlite_library_open(&file->sqlite);
+	if (error)
+		return error;
+	if (file->sqlite.open_v2(path, &file->database, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK)
+		return fail_sqlite(file, "open the database");
+	error = distrust_schema(file);
+	if (error)
+		return error;
+	if (stat(path, &about) != 0)
+		return error_set(-errno, "%s", strerror(errno));
+	file->steps_max = STEPS_FREE + STEPS_PER_BYTE_MAX * (uint64_t)about.st_size;
+	file->sqlite.progress_handler(file->database, STEPS_PER_CALL, on_steps, file);
+	if (file->sqlite.exec(file->database, "PRAGMA cell_size_check = ON", NULL, NULL, NULL) !=
+	    SQLITE_OK)
+		return fail_sqlite(file, "expected a SQLite database");
+	return 0;
+}
+
+void sqlite_file_close(struct sqlite_file *file)
+{
+	if (file->database)
+		file->sqlite.close(file->database);
+	sqlite_library_close(&file->sqlite);
+	*file = (struct sqlite_file){0};
+}
+
+/* ---- the schema ---- */
+
+/* Calls on_row for each row of a query about the schema, whose ?1 is `name`. */
+static int query_schema(struct sqlite_file *file, const char *query, const char *name,
+			int (*on_row)(void *context, const struct sqlite_cursor *row),
+			void *context)
+{
+	struct sqlite_cursor cursor = {.file = file, .table = "sqlite_master"};
+	int error = 0, status = SQLITE_ROW;
+
+	if (file->sqlite.prepare_v3(file->database, query, -1, 0, &cursor.statement, NULL) !=
+		    SQLITE_OK ||
+	    file->sqlite.bind_text(cursor.statement, 1, name, -1, SQLITE_STATIC) != SQLITE_OK)
+		error = fail_sqlite(file, "expected a SQLite database");
+	while (!error && (status = file->sqlite.step(cursor.statement)) == SQLITE_ROW)
+		error = on_row(context, &cursor);
+	if (!error && status != SQLITE_DONE)
+		error = fail_sqlite(file, "expected a SQLite database");
+	file->sqlite.finalize(cursor.statement);
+	return error;
+}
+
+static int on_schema(void *context, const struct sqlite_cursor *row)
+{
+	enum sqlite_table *found = context;
+
+	*found = sqlite_cursor_number(row, 0) ? SQLITE_TABLE_PLAIN : SQLITE_TABLE_COMPUTED;
+	return 0;
+}
+
+/* Views and virtual tables have no root page; generated columns are hidden. */
+int sqlite_file_find_table(struct sqlite_file *file, const char *name, enum sqlite_table *ret_table)
+{
+	*ret_table = SQLITE_TABLE_ABSENT;
+	return query_schema(file,
+			    "SELECT CASE WHEN type = 'table' AND rootpage > 0 THEN NOT EXISTS "
+			    "(SELECT 1 FROM pragma_table_xinfo(?1) WHERE hidden) ELSE 0 END "
+			    "FROM sqlite_master WHERE name = ?1 AND type IN ('table', 'view')",
+			    name, on_schema, ret_table);
+}
+
+struct table_names {
+	int (*on_name)(void *context, const char *name);
+	void *context;
+};
+
+static int on_table(void *context, const struct sqlite_cursor *row)
+{
+	const struct table_names *names = context;
+
+	return names->on_name(names->context, sqlite_cursor_text(row, 0));
+}
+
+int sqlite_file_each_table(struct sqlite_file *file, const char *prefix,
+			   int (*on_name)(void *context, const char *name), void *context)
+{
+	struct table_names names = {on_name, context};
+
+	return query_schema(file,
+			    "SELECT name FROM sqlite_master AS m WHERE type = 'table' AND rootpage "
+			    "> 0 AND substr(name, 1, length(?1)) = ?1 AND NOT EXISTS (SELECT 1 "
+			    "FROM pragma_table_xinfo(m.name) WHERE hidden) ORDER BY name",
+			    prefix, on_table, &names);
+}
+
+/* ---- cursors ---- */
+
+struct column_search {
+	struct sqlite_columns columns;
+	uint64_t present;
+};
+
+static int on_column(void *context, const struct sqlite_cursor *row)
+{
+	struct column_search *search = context;
+	const char *name = sqlite_cursor_text(row, 0);
+
+	for (size_t i = 0; i < search->columns.count; i++)
+		if (strcasecmp(search->columns.names[i], name) == 0)
+			search->present |= UINT64_C(1) << i;
+	return 0;
+}
+
+static void append_name(struct string_builder *query, const char *name)
+{
+	string_builder_append_char(query, '"');
+	for (; *name; name++) {
+		if (*name == '"')
+			string_builder_append_char(query, '"');
+		string_builder_append_char(query, *name);
+	}
+	string_builder_append_char(query, '"');
+}
+
+/* The inner query gives names to columns that the table lacks, so that `where` and `order` may use
+ * them. */
+static void format_query(struct string_builder *text, const struct sqlite_query *query,
+			 uint64_t present)
+{
+	string_builder_append(text, "SELECT * FROM (SELECT ");
+	for (size_t i = 0; i < query->columns.count; i++) {
+		if (i)
+			string_builder_append(text, ", ");
+		if (!(present >> i & 1))
+			string_builder_append(text, "NULL AS ");
+		append_name(text, query->columns.names[i]);
+	}
+	string_builder_append(text, " FROM ");
+	append_name(text, query->table);
+	string_builder_append(text, ")");
+	if (query->where)
+		string_builder_appendf(text, " WHERE %s", query->where);
+	if (query->order)
+		string_builder_appendf(text, " ORDER BY %s", query->order);
+}
+
+static int find_columns(struct sqlite_file *file, const struct sqlite_query *query,
+			uint64_t *ret_present)
+{
+	struct column_search search = {.columns = query->columns};
+	int error = query_schema(file, "SELECT name FROM pragma_table_xinfo(?1) WHERE NOT hidden",
+				 query->table, on_column, &search);
+
+	for (size_t i = 0; i < query->columns.needed && !error; i++)
+		if (!(search.present >> i & 1))
+			error = error_set(-EBADMSG, "table %s: no such column: %s", query->table,
+					  query->columns.names[i]);
+	*ret_present = search.present;
+	return error;
+}
+
+int sqlite_cursor_open(struct sqlite_cursor *cursor, struct sqlite_file *file,
+		       const struct sqlite_query *query)
+{
+	struct string_builder text = {0};
+	int error;
+
+	*cursor = (struct sqlite_cursor){.file = file, .table = query->table};
+	error = find_columns(file, query, &cursor->present);
+	if (error)
+		return error;
+	cursor->has_id = cursor->present & 1 && strcmp(query->columns.names[0], "id") == 0;
+	format_query(&text, query, cursor->present);
+	error = text.error;
+	if (!error && file->sqlite.prepare_v3(file->database, string_builder_text(&text), -1, 0,
+					      &cursor->statement, NULL) != SQLITE_OK)
+		error = fail_table(file, query->table);
+	string_builder_fini(&text);
+	return error;
+}
+
+void sqlite_cursor_close(struct sqlite_cursor *cursor)
+{
+	if (cursor->file)
+		cursor->file->sqlite.finalize(cursor->statement);
+	*cursor = (struct sqlite_cursor){0};
+}
+
+int sqlite_cursor_next(struct sqlite_cursor *cursor)
+{
+	const int status = cursor->file->sqlite.step(cursor->statement);
+
+	cursor->number++;
+	if (status == SQLITE_ROW)
+		return 1;
+	return status == SQLITE_DONE ? 0 : fail_table(cursor->file, cursor->table);
+}
+
+int sqlite_cursor_restart(struct sqlite_cursor *cursor, int64_t first, int64_t second)
+{
+	const int64_t values[] = {first, second};
+	struct sqlite_library *sqlite = &cursor->file->sqlite;
+
+	cursor->number = 0;
+	sqlite->reset(cursor->statement);
+	for (int i = 0; i < 2; i++) {
+		const int status = sqlite->bind_int64(cursor->statement, i + 1, values[i]);
+
+		/* out of range: the query has no such parameter */
+		if (status != SQLITE_OK && status != SQLITE_RANGE)
+			return fail_table(cursor->file, cursor->table);
+	}
+	return 0;
+}
+
+int sqlite_file_each_row(struct sqlite_file *file, const struct sqlite_query *query,
+			 struct import_faults *faults,
+			 int (*on_row)(void *context, const struct sqlite_cursor *row),
+			 void *context)
+{
+	struct sqlite_cursor cursor;
+	int error = sqlite_cursor_open(&cursor, file, query), status = 0;
+
+	while (!error && (status = sqlite_cursor_next(&cursor)) > 0) {
+		error = on_row(context, &cursor);
+		if (error && !file->has_failed)
+			error = import_faults_add(faults, error);
+	}
+	sqlite_cursor_close(&cursor);
+	return error ? error : status;
+}
+
+/* ---- values ---- */
+
+bool sqlite_cursor_has(const struct sqlite_cursor *row, size_t column)
+{
+	return row->file->sqlite.column_type(row->statement, (int)column) != SQLITE_NULL;
+}
+
+const char *sqlite_cursor_text(const struct sqlite_cursor *row, size_t column)
+{
+	const unsigned char *text = row->file->sqlite.column_text(row->statement, (int)column);
+
+	return text ? (const char *)text : "";
+}
+
+int64_t sqlite_cursor_number(const struct sqlite_cursor *row, size_t column)
+{
+	return row->file->sqlite.column_int64(row->statement, (int)column);
+}
+
+static bool is_number(const struct sqlite_cursor *row, size_t column)
+{
+	return row->file->sqlite.column_type(row->statement, (int)column) == SQLITE_INTEGER;
+}
+
+static int64_t row_id(const struct sqlite_cursor *row)
+{
+	return row->has_id ? sqlite_cursor_number(row, 0) : (int64_t)row->number;
+}
+
+int sqlite_cursor_take_number(const struct sqlite_cursor *row, size_t column, const char *what,
+			      int64_t least, int64_t most, int64_t *ret_number)
+{
+	const int64_t number = sqlite_cursor_number(row, column);
+
+	if (!is_number(row, column) || number < least || number > most)
+		return error_set(-EBADMSG,
+				 "table %s, row %" PRId64 ": expected the number of %s, found '%s'",
+				 row->table, row_id(row), what, sqlite_cursor_text(row, column));
+	*ret_number = number;
+	return 0;
+}
+
+int sqlite_cursor_take_times(const struct sqlite_cursor *row, size_t first, uint64_t *ret_begin,
+			     uint64_t *ret_end)
+{
+	const int64_t begin = sqlite_cursor_number(row, first);
+	const int64_t end = sqlite_cursor_number(row, first + 1);
+
+	if (!is_number(row, first) || !is_number(row, first + 1) || begin < 0 || end < begin)
+		return error_set(-EBADMSG,
+				 "table %s, row %" PRId64
+				 ": expected a start and an end that is not "
+				 "before it, found '%s' and '%s'",
+				 row->table, row_id(row), sqlite_cursor_text(row, first),
+				 sqlite_cursor_text(row, first + 1));
+	*ret_begin = (uint64_t)begin;
+	*ret_end = (uint64_t)end;
+	return 0;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * import/sqlite_file.h - read plain tables of an untrusted SQLite file
+ *
+ * Neither a view, a trigger, a virtual table nor a generated column is executed. All texts of
+ * errors contain the table, and the row if it is the row's fault.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/file/sqlite_library.h"
+
+enum { MAX_SQLITE_COLUMNS = 64 };
+
+struct import_faults;
+
+struct sqlite_file {
+	struct sqlite_library sqlite;
+	sqlite3 *database;
+	uint64_t steps, steps_max;
+	bool has_failed; /* the last error is SQLite's, not that of a row */
+};
+
+/* Errors: -ENOENT without the library; -EBADMSG; -errno; all with a text. The caller closes the
+ * file in any case. */
+int sqlite_file_open(struct sqlite_file *file, const char *path);
+void sqlite_file_close(struct sqlite_file *file);
+
+/* Type of a name in the schema: absent, a plain table, or one that SQLite would have to compute
+ * (view, virtual table, generated columns). */
+enum sqlite_table { SQLITE_TABLE_ABSENT, SQLITE_TABLE_PLAIN, SQLITE_TABLE_COMPUTED };
+
+int sqlite_file_find_table(struct sqlite_file *file, const char *name,
+			   enum sqlite_table *ret_table);
+
+/* Calls on_name for each plain table whose name begins with the prefix, in the order of names. */
+int sqlite_file_each_table(struct sqlite_file *file, const char *prefix,
+			   int (*on_name)(void *context, const char *name), void *context);
+
+/* Names of columns; the functions below refer to them by their index. */
+struct sqlite_columns {
+	const char *const *names;
+	size_t count;  /* at most MAX_SQLITE_COLUMNS */
+	size_t needed; /* the first N must exist; the others read as NULL where the table lacks them
+			*/
+};
+
+/* The columns in an array of names, of which the first `needed` must exist. */
+#define SQLITE_COLUMNS(array, needed)                               \
+	{                                                           \
+		(array), sizeof(array) / sizeof(*(array)), (needed) \
+	}
+
+/* A plain table to read. If its first column is "id", texts of errors name a row by it; otherwise
+ * by the number in which the row was read. */
+struct sqlite_query {
+	const char *table;
+	struct sqlite_columns columns;
+	const char *where; /* SQL with names of columns, ?1 and ?2; NULL: all rows */
+	const char *order; /* the same; NULL: the table's order. SQLite sorts on disk, and whole
+			      rows, so there should be no texts among the columns */
+};
+
+struct sqlite_cursor {
+	struct sqlite_file *file;
+	sqlite3_stmt *statement;
+	const char *table; /* borrowed */
+	bool has_id;
+	uint64_t present; /* bit i: the table has column i */
+	uint64_t number;  /* number of the current row, from 1 */
+};
+
+/* Opens a cursor before the first row. ?1 and ?2 are NULL until sqlite_cursor_restart. */
+int sqlite_cursor_open(struct sqlite_cursor *cursor, struct sqlite_file *file,
+		       const struct sqlite_query *query);
+void sqlite_cursor_close(struct sqlite_cursor *cursor); /* zero-safe */
+
+/* Returns 1 for a row, 0 after the last, -EBADMSG, -ENOMEM. */
+int sqlite_cursor_next(struct sqlite_cursor *cursor);
+
+/* Starts again with other values of ?1 and ?2. */
+int sqlite_cursor_restart(struct sqlite_cursor *cursor, int64_t first, int64_t second);
+
+/* Calls on_row for each row. Its -EBADMSG is added to `faults` unless SQLite failed. */
+int sqlite_file_each_row(struct sqlite_file *file, const struct sqlite_query *query,
+			 struct import_faults *faults,
+			 int (*on_row)(void *context, const struct sqlite_cursor *row),
+			 void *context);
+
+/* Whether the value is not NULL. */
+bool sqlite_cursor_has(const struct sqlite_cursor *row, size_t column);
+/* "" for NULL; valid until the cursor moves. It may be invalid UTF-8. */
+const char *sqlite_cursor_text(const struct sqlite_cursor *row, size_t column);
+/* 0 for NULL and for a text without a number. */
+int64_t sqlite_cursor_number(const struct sqlite_cursor *row, size_t column);
+
+/* Reads a whole number from `least` to `most`; `what` is its name in the message ("a GPU").
+ * Errors: -EBADMSG. */
+int sqlite_cursor_take_number(const struct sqlite_cursor *row, size_t column, const char *what,
+			      int64_t least, int64_t most, int64_t *ret_number);
+/* Reads start and end from columns `first` and `first` + 1. Errors: -EBADMSG. */
+int sqlite_cursor_take_times(const struct sqlite_cursor *row, size_t first, uint64_t *ret_begin,
+			     uint64_t *ret_end);
