@@ -12,6 +12,7 @@
  */
 #include "import/json_fields.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,10 +92,23 @@ static int take_scalar(struct json_reader *reader, const struct json_field *fiel
 	return 0;
 }
 
-static int read_field(struct json_reader *reader, const struct json_field *field, void *values)
+/* A key may have two rows one after the other: for a scalar, and for an object. */
+static const struct json_field *choose_field(const struct json_fields *fields,
+					     const struct json_field *field, int token)
 {
+	const struct json_field *next = field ? field + 1 : NULL;
+
+	if (!field || next == fields->rows + fields->count || strcmp(next->key, field->key) != 0)
+		return field;
+	return token == JSON_OBJECT_BEGIN ? next : field;
+}
+
+static int read_field(struct json_reader *reader, const struct json_fields *fields, void *values)
+{
+	const struct json_field *field = find_field(fields, json_reader_text(reader, NULL));
 	int token = json_reader_next(reader);
 
+	field = choose_field(fields, field, token);
 	if (field && field->type == JSON_FIELD_OBJECT && token == JSON_OBJECT_BEGIN)
 		return json_fields_read(reader, field->inner, values);
 	if (field && field->type == JSON_FIELD_LIST &&
@@ -110,9 +124,26 @@ int json_fields_read(struct json_reader *reader, const struct json_fields *field
 	int token, error = 0;
 
 	while (!error && (token = json_reader_next(reader)) == JSON_KEY)
-		error = read_field(reader, find_field(fields, json_reader_text(reader, NULL)),
-				   values);
+		error = read_field(reader, fields, values);
 	return error ? error : (token < 0 ? token : 0);
+}
+
+int json_fields_each(struct json_reader *reader, const struct json_fields *fields, void *values,
+		     const char *item, int (*on_row)(void *context), void *context)
+{
+	char expected[96];
+	int token, error = 0;
+
+	while (!error && (token = json_reader_next(reader)) == JSON_OBJECT_BEGIN) {
+		json_fields_clear(fields, values);
+		error = json_fields_read(reader, fields, values);
+		if (!error)
+			error = on_row(context);
+	}
+	if (error || token == JSON_ARRAY_END)
+		return error;
+	snprintf(expected, sizeof(expected), "%s, which is an object", item);
+	return json_fields_wrong(reader, expected, token);
 }
 
 int json_fields_wrong(struct json_reader *reader, const char *expected, int token)

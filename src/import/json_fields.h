@@ -44,16 +44,16 @@ struct json_fields {
 };
 
 /* A row of a table: a key whose value goes to a member. */
-#define JSON_FIELD(type, key, structure, member)                      \
-	{                                                             \
+#define JSON_FIELD(type, key, structure, member)                          \
+	{                                                                 \
 		key, type, offsetof(struct structure, member), NULL, NULL \
 	}
 #define JSON_INNER(key, fields)                            \
 	{                                                  \
 		key, JSON_FIELD_OBJECT, 0, &(fields), NULL \
 	}
-#define JSON_LIST(key, function)                             \
-	{                                                    \
+#define JSON_LIST(key, function)                           \
+	{                                                  \
 		key, JSON_FIELD_LIST, 0, NULL, &(function) \
 	}
 
@@ -63,6 +63,11 @@ void json_fields_fini(const struct json_fields *fields, void *values);
 /* Reads an object after its '{'. Skips unknown keys and values of another type. Errors: those of
  * the reader, -ENOMEM. */
 int json_fields_read(struct json_reader *reader, const struct json_fields *fields, void *values);
+
+/* Reads an array of objects after its '['. Clears the values before each object and calls on_row
+ * after it. item: for the message, "a counter". Errors: as above, those of on_row. */
+int json_fields_each(struct json_reader *reader, const struct json_fields *fields, void *values,
+		     const char *item, int (*on_row)(void *context), void *context);
 
 /* Returns the error of a token that is none of those that are expected. */
 int json_fields_wrong(struct json_reader *reader, const char *expected, int token);

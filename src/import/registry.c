@@ -24,6 +24,7 @@ const struct importer *const importers[] = {
 	&import_perf_script,
 	&import_chrome,
 	&import_rocm_trace_lite,
+	&import_rocprofv3_json,
 	&import_iaprof,
 	NULL,
 };

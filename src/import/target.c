@@ -236,23 +236,31 @@ int import_target_kernel(struct import_target *target, uint32_t process, const c
 	return error;
 }
 
-int import_target_series(struct import_target *target, const char *metric, const char *unit,
-			 enum event_series_type type, uint32_t device, uint32_t *ret_series)
+int import_target_describe_series(struct import_target *target, const char *metric,
+				  const char *unit, struct event_series *row, uint32_t *ret_series)
 {
-	struct event_series row = {.type = type, .host = 1, .device = device};
-	int error = import_target_text(target, metric, &row.metric_string);
-	const uint32_t key[] = {device, row.metric_string};
+	int error = import_target_text(target, metric, &row->metric_string);
+	const uint32_t key[] = {row->process, row->device, row->metric_string};
 	bool is_new = false;
 
 	if (!error)
 		error = find_id(target, EVENT_SERIES, key, sizeof(key), ret_series, &is_new);
 	if (error || !is_new)
 		return error;
-	row.id = *ret_series;
-	error = import_target_text(target, unit, &row.unit_string);
+	row->id = *ret_series;
+	row->host = 1;
+	error = import_target_text(target, unit, &row->unit_string);
 	if (!error)
-		error = import_target_text(target, "import", &row.source_string);
-	return error ? error : trace_writer_entity(target->writer, EVENT_SERIES, &row);
+		error = import_target_text(target, "import", &row->source_string);
+	return error ? error : trace_writer_entity(target->writer, EVENT_SERIES, row);
+}
+
+int import_target_series(struct import_target *target, const char *metric, const char *unit,
+			 enum event_series_type type, uint32_t device, uint32_t *ret_series)
+{
+	struct event_series row = {.type = type, .device = device};
+
+	return import_target_describe_series(target, metric, unit, &row, ret_series);
 }
 
 int import_target_push(struct import_target *target, enum event_frame_type type, uint32_t flags,

@@ -67,6 +67,9 @@ int import_target_entity(struct import_target *target, enum event_kind kind, con
 /* A counter series of a device, in a base unit. */
 int import_target_series(struct import_target *target, const char *metric, const char *unit,
 			 enum event_series_type type, uint32_t device, uint32_t *ret_series);
+/* The same for a series of the process and device of *row, whose other members are set. */
+int import_target_describe_series(struct import_target *target, const char *metric,
+				  const char *unit, struct event_series *row, uint32_t *ret_series);
 
 /* Sets *stack to the stack of caller *stack and a frame of host code. type: NATIVE, JIT or KERNEL;
  * flags: FRAME_INLINED. Errors: -ENOMEM. */

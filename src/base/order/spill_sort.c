@@ -91,8 +91,8 @@ static int open_file(struct spill_sort *sort)
 	char path[] = "/tmp/duet-sort-XXXXXX";
 
 	/* /var/tmp is a disk where /tmp is memory */
-	sort->fd = open(folder && *folder ? folder : "/var/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC,
-			0600);
+	sort->fd =
+		open(folder && *folder ? folder : "/var/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (sort->fd >= 0)
 		return 0;
 	sort->fd = mkostemp(path, O_CLOEXEC);
@@ -165,9 +165,9 @@ static int spill_rows(struct spill_sort *sort)
 	int error = sort->fd < 0 ? open_file(sort) : 0;
 
 	if (!error)
-		error = array_append(sort->runs, sort->runs_capacity, sort->run_count,
-				     (struct sorted_run){
-					     sort->file_rows, sort->file_rows + sort->count, 0, 0});
+		error = array_append(
+			sort->runs, sort->runs_capacity, sort->run_count,
+			(struct sorted_run){sort->file_rows, sort->file_rows + sort->count, 0, 0});
 	if (error)
 		return error;
 	sort_rows(sort);

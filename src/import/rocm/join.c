@@ -31,14 +31,15 @@ static void set_key(const void *row, struct sort_key *ret_key)
 
 	ret_key->words[0] = part;
 	ret_key->words[1] = from->link;
-	ret_key->words[2] = from->process;
+	/* all allocations come last, in the order of their times */
+	ret_key->words[2] = from->process + ((uint64_t)(from->type == ROCM_ALLOCATION) << 32);
 }
 
 int rocm_join_init(struct rocm_join *join, struct import_target *target)
 {
 	int error;
 
-	*join = (struct rocm_join){.target = target};
+	*join = (struct rocm_join){.target = target, .memory.target = target};
 	error = import_target_text(target, "(not in the file)", &join->absent);
 	return error ? error
 		     : spill_sort_new(sizeof(struct rocm_row), MEMORY_BYTES, set_key, &join->rows);
@@ -47,6 +48,7 @@ int rocm_join_init(struct rocm_join *join, struct import_target *target)
 void rocm_join_fini(struct rocm_join *join)
 {
 	spill_sort_free(join->rows);
+	rocm_memory_fini(&join->memory);
 }
 
 int rocm_join_add(struct rocm_join *join, const struct rocm_row *row)
@@ -143,6 +145,8 @@ static int write_row(struct rocm_join *join, struct rocm_group *group, struct ro
 		return write_command(join, group, row);
 	case ROCM_VALUE:
 		return import_target_counter(join->target, &row->value);
+	case ROCM_ALLOCATION:
+		return rocm_memory_write(&join->memory, row->process, row->part, &row->allocation);
 	}
 	return -EINVAL;
 }
@@ -158,12 +162,11 @@ static bool is_other_group(const struct rocm_group *group, const struct rocm_row
 static void put_note(const struct rocm_join *join)
 {
 	if (join->alone)
-		import_target_note(
-			join->target,
-			"no call for %" PRIu64 " of %" PRIu64
-			" %s: duet adds a launch of no duration to each",
-			join->alone, join->commands,
-			format_noun(join->commands, "command", "commands"));
+		import_target_note(join->target,
+				   "no call for %" PRIu64 " of %" PRIu64
+				   " %s: duet adds a launch of no duration to each",
+				   join->alone, join->commands,
+				   format_noun(join->commands, "command", "commands"));
 }
 
 int rocm_join_write(struct rocm_join *join)

@@ -4,9 +4,11 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "event/event.h"
+#include "import/rocm/memory.h"
 
 struct import_target;
 struct spill_sort;
@@ -15,7 +17,8 @@ enum rocm_row_type {
 	ROCM_CALL,
 	ROCM_COMMAND,
 	ROCM_REPEATED, /* a command from the table of counters, which another table may have too */
-	ROCM_VALUE
+	ROCM_VALUE,
+	ROCM_ALLOCATION
 };
 
 /* A call and the commands that it launched have the same process and link. */
@@ -33,12 +36,14 @@ struct rocm_row {
 			struct event_execution execution;
 		} command;
 		struct event_counter value;
+		struct rocm_allocation allocation;
 	};
 };
 
 struct rocm_join {
 	struct import_target *target;
 	struct spill_sort *rows;
+	struct rocm_memory memory;
 	uint32_t absent;                  /* function of launches that are not in the file */
 	uint64_t commands, linked, alone; /* alone: without a call */
 };

@@ -73,9 +73,8 @@ static int describe(struct rocm_kernels *kernels, struct event_code *row, const 
 		    uint64_t id, uint32_t text, uint32_t *ret_code)
 {
 	char key[64];
-	int error = import_target_text(kernels->target,
-				       string_table_text(&kernels->texts, text, NULL),
-				       &row->name_string);
+	int error = import_target_text(
+		kernels->target, string_table_text(&kernels->texts, text, NULL), &row->name_string);
 
 	row->process = kernels->process;
 	snprintf(key, sizeof(key), "%s %u %" PRIu64, kind, kernels->process, id);
@@ -106,9 +105,9 @@ static int add_unknown(struct rocm_kernels *kernels, uint64_t id)
 	char name[40];
 
 	snprintf(name, sizeof(name), "kernel %" PRIu64, id);
-	return rocm_kernels_add(kernels, id, name,
-				&(struct rocm_kernel){.local_bytes = CODE_UNKNOWN,
-						      .private_bytes = CODE_UNKNOWN});
+	return rocm_kernels_add(
+		kernels, id, name,
+		&(struct rocm_kernel){.local_bytes = CODE_UNKNOWN, .private_bytes = CODE_UNKNOWN});
 }
 
 int rocm_kernels_find(struct rocm_kernels *kernels, uint64_t id, uint32_t device,

@@ -86,8 +86,7 @@ int rocm_process_add_command(struct rocm_process *process, enum rocm_row_type ty
 					     &launch->thread);
 	if (!error)
 		error = rocm_agents_queue(&process->agents, process->id, command->device,
-					  command->stream, command->hardware_queue,
-					  &launch->queue);
+					  command->stream, command->hardware_queue, &launch->queue);
 	if (error)
 		return error;
 	launch->command = command->command;
@@ -166,6 +165,17 @@ int rocm_process_add_value(struct rocm_process *process, const struct rocm_comma
 		return error;
 	row.value.value = llround(value);
 	process->rounded += (double)row.value.value != value;
+	return rocm_join_add(process->join, &row);
+}
+
+int rocm_process_add_allocation(struct rocm_process *process, const char *operation, uint64_t time,
+				struct rocm_allocation *allocation)
+{
+	struct rocm_row row = {
+		.type = ROCM_ALLOCATION, .process = process->id, .part = time & PART_MAX};
+
+	allocation->is_free = strstr(operation, "FREE") != NULL;
+	row.allocation = *allocation;
 	return rocm_join_add(process->join, &row);
 }
 

@@ -47,6 +47,10 @@ int rocm_process_add_call(struct rocm_process *process, uint32_t tid, const char
 int rocm_process_add_value(struct rocm_process *process, const struct rocm_command *command,
 			   const char *counter, double value);
 
+/* An allocation or a free, by the name of the operation. */
+int rocm_process_add_allocation(struct rocm_process *process, const char *operation, uint64_t time,
+				struct rocm_allocation *allocation);
+
 /* A range of roctx. */
 int rocm_process_write_range(struct rocm_process *process, uint32_t tid, const char *function,
 			     const char *name, uint64_t begin, uint64_t end);

@@ -19,19 +19,15 @@
 
 enum { MAX_VALUES = 1024 };
 
-#define FIELDS(name, rows)                      \
-	const struct json_fields name##_fields = \
-	{                                        \
-		rows, ARRAY_COUNT(rows)          \
-	}
-#define HANDLE(name, structure, member)                             \
-	static const struct json_field name##_rows[] = {            \
+#define FIELDS(name, rows) const struct json_fields name##_fields = {rows, ARRAY_COUNT(rows)}
+#define HANDLE(name, structure, member)                                     \
+	static const struct json_field name##_rows[] = {                    \
 		JSON_FIELD(JSON_FIELD_WHOLE, "handle", structure, member)}; \
 	static FIELDS(name, name##_rows)
-#define RECORD(key, member)  JSON_FIELD(JSON_FIELD_WHOLE, key, v3_record, member)
-#define SIZES(name, member)                                                                   \
-	static const struct json_field name##_rows[] = {                                      \
-		RECORD("x", member[0]), RECORD("y", member[1]), RECORD("z", member[2])};      \
+#define RECORD(key, member) JSON_FIELD(JSON_FIELD_WHOLE, key, v3_record, member)
+#define SIZES(name, member)                                                              \
+	static const struct json_field name##_rows[] = {                                 \
+		RECORD("x", member[0]), RECORD("y", member[1]), RECORD("z", member[2])}; \
 	static FIELDS(name, name##_rows)
 
 /* ---- records ---- */
@@ -41,7 +37,9 @@ HANDLE(queue_handle, v3_record, queue);
 HANDLE(stream_handle, v3_record, stream);
 HANDLE(source_handle, v3_record, source_agent);
 HANDLE(destination_handle, v3_record, destination_agent);
-HANDLE(address_handle, v3_record, address_handle);
+static const struct json_field address_handle_rows[] = {RECORD("handle", address_handle),
+							RECORD("value", address_handle)};
+static FIELDS(address_handle, address_handle_rows);
 SIZES(workgroup, workgroup);
 SIZES(grid, grid);
 
@@ -71,6 +69,8 @@ static FIELDS(dispatch_data, dispatch_data_rows);
 struct value_row {
 	struct json_whole counter;
 	double value;
+	struct json_reader *reader;
+	struct v3_record *record;
 };
 
 HANDLE(value_handle, value_row, counter);
@@ -80,34 +80,29 @@ static const struct json_field value_rows[] = {
 };
 static FIELDS(value, value_rows);
 
-static int add_value(struct json_reader *reader, struct v3_record *record,
-		     const struct value_row *row)
+static int add_value(void *context)
 {
+	const struct value_row *row = context;
+	struct v3_record *record = row->record;
+
+	if (!row->counter.is_known)
+		return 0;
 	for (size_t i = 0; i < record->values_count; i++)
 		if (record->values[i].counter == row->counter.value) {
 			record->values[i].value += row->value;
 			return 0;
 		}
 	if (record->values_count == MAX_VALUES)
-		return json_reader_fail(reader, "at most 1024 counters of a kernel", "more");
+		return json_reader_fail(row->reader, "at most 1024 counters of a kernel", "more");
 	return array_append(record->values, record->values_capacity, record->values_count,
 			    (struct v3_value){row->counter.value, row->value});
 }
 
 static int read_values(struct json_reader *reader, void *values)
 {
-	int token, error = 0;
+	struct value_row row = {.reader = reader, .record = values};
 
-	while (!error && (token = json_reader_next(reader)) == JSON_OBJECT_BEGIN) {
-		struct value_row row = {0};
-
-		error = json_fields_read(reader, &value_fields, &row);
-		if (!error && row.counter.is_known)
-			error = add_value(reader, values, &row);
-	}
-	if (!error && token != JSON_ARRAY_END)
-		error = json_fields_wrong(reader, "a counter value, which is an object", token);
-	return error;
+	return json_fields_each(reader, &value_fields, &row, "a counter value", add_value, &row);
 }
 
 static const struct json_field record_rows[] = {
@@ -119,6 +114,7 @@ static const struct json_field record_rows[] = {
 	RECORD("bytes", bytes),
 	RECORD("allocation_size", allocation_bytes),
 	JSON_FIELD(JSON_FIELD_TEXT, "address", v3_record, address),
+	JSON_INNER("address", address_handle_fields),
 	JSON_INNER("correlation_id", correlation_fields),
 	JSON_INNER("dispatch_info", dispatch_fields),
 	JSON_INNER("dispatch_data", dispatch_data_fields),
@@ -157,26 +153,26 @@ FIELDS(v3_metadata, metadata_rows);
 
 struct memory_bank {
 	struct json_whole size_bytes;
+	struct v3_agent *agent;
 };
 static const struct json_field bank_rows[] = {
 	JSON_FIELD(JSON_FIELD_WHOLE, "size_in_bytes", memory_bank, size_bytes),
 };
 static FIELDS(bank, bank_rows);
 
+static int add_bank(void *context)
+{
+	const struct memory_bank *bank = context;
+
+	bank->agent->memory_bytes += bank->size_bytes.value;
+	return 0;
+}
+
 static int read_banks(struct json_reader *reader, void *values)
 {
-	struct v3_agent *agent = values;
-	int token, error = 0;
+	struct memory_bank bank = {.agent = values};
 
-	while (!error && (token = json_reader_next(reader)) == JSON_OBJECT_BEGIN) {
-		struct memory_bank bank = {0};
-
-		error = json_fields_read(reader, &bank_fields, &bank);
-		agent->memory_bytes += bank.size_bytes.value;
-	}
-	if (!error && token != JSON_ARRAY_END)
-		error = json_fields_wrong(reader, "a memory bank, which is an object", token);
-	return error;
+	return json_fields_each(reader, &bank_fields, &bank, "a memory bank", add_bank, &bank);
 }
 
 #define AGENT(key, member) JSON_FIELD(JSON_FIELD_WHOLE, key, v3_agent, member)
@@ -217,10 +213,10 @@ static const struct json_field object_rows[] = {
 };
 FIELDS(v3_object, object_rows);
 
-HANDLE(counter_handle, v3_counter, counter);
+HANDLE(counter_handle, v3_text, key);
 static const struct json_field counter_rows[] = {
 	JSON_INNER("id", counter_handle_fields),
-	JSON_FIELD(JSON_FIELD_TEXT, "name", v3_counter, name),
+	JSON_FIELD(JSON_FIELD_TEXT, "name", v3_text, value),
 };
 FIELDS(v3_counter, counter_rows);
 

@@ -6,10 +6,6 @@
 
 #include "import/json_fields.h"
 
-struct v3_sizes {
-	struct json_whole x, y, z;
-};
-
 /* A counter and the sum of its values over all parts of the GPU. */
 struct v3_value {
 	uint64_t counter;
@@ -55,14 +51,9 @@ struct v3_object {
 };
 extern const struct json_fields v3_object_fields;
 
-struct v3_counter {
-	struct json_whole counter;
-	struct string_builder name;
-};
-extern const struct json_fields v3_counter_fields;
-
+/* A text with a number: the message of a marker, the name of a counter. */
 struct v3_text {
 	struct json_whole key;
 	struct string_builder value;
 };
-extern const struct json_fields v3_text_fields;
+extern const struct json_fields v3_text_fields, v3_counter_fields;

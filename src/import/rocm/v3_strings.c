@@ -87,22 +87,29 @@ static int read_kinds(struct v3_strings *strings, struct json_reader *reader)
 
 /* ---- texts of markers ---- */
 
-static int read_markers(struct v3_strings *strings, struct json_reader *reader)
-{
-	struct v3_text row = {0};
-	int token, error = 0;
+/* A row of a list that gives a text to a number. */
+struct text_row {
+	struct v3_text row;
+	struct v3_strings *strings;
+	struct hash_map *map;
+};
 
-	while (!error && (token = json_reader_next(reader)) == JSON_OBJECT_BEGIN) {
-		json_fields_clear(&v3_text_fields, &row);
-		error = json_fields_read(reader, &v3_text_fields, &row);
-		if (!error && row.key.is_known)
-			error = add_text(strings, &strings->markers, row.key.value,
-					 string_builder_text(&row.value));
-	}
-	json_fields_fini(&v3_text_fields, &row);
-	if (!error && token != JSON_ARRAY_END)
-		error = json_fields_wrong(reader, "the text of a marker, which is an object",
-					  token);
+static int on_text(void *context)
+{
+	const struct text_row *row = context;
+
+	return row->row.key.is_known ? add_text(row->strings, row->map, row->row.key.value,
+						string_builder_text(&row->row.value))
+				     : 0;
+}
+
+static int read_texts(struct v3_strings *strings, struct hash_map *map, struct json_reader *reader,
+		      const struct json_fields *fields, const char *item)
+{
+	struct text_row row = {.strings = strings, .map = map};
+	int error = json_fields_each(reader, fields, &row.row, item, on_text, &row);
+
+	json_fields_fini(fields, &row.row);
 	return error;
 }
 
@@ -118,7 +125,8 @@ int v3_strings_read(struct v3_strings *strings, struct json_reader *reader)
 		if (is_kinds && token == JSON_ARRAY_BEGIN)
 			error = read_kinds(strings, reader);
 		else if (is_markers && token == JSON_ARRAY_BEGIN)
-			error = read_markers(strings, reader);
+			error = read_texts(strings, &strings->markers, reader, &v3_text_fields,
+					   "the text of a marker");
 		else
 			error = json_reader_skip(reader, token);
 	}
@@ -128,20 +136,7 @@ int v3_strings_read(struct v3_strings *strings, struct json_reader *reader)
 
 int v3_strings_read_counters(struct v3_strings *strings, struct json_reader *reader)
 {
-	struct v3_counter row = {0};
-	int token, error = 0;
-
-	while (!error && (token = json_reader_next(reader)) == JSON_OBJECT_BEGIN) {
-		json_fields_clear(&v3_counter_fields, &row);
-		error = json_fields_read(reader, &v3_counter_fields, &row);
-		if (!error && row.counter.is_known)
-			error = add_text(strings, &strings->counters, row.counter.value,
-					 string_builder_text(&row.name));
-	}
-	json_fields_fini(&v3_counter_fields, &row);
-	if (!error && token != JSON_ARRAY_END)
-		error = json_fields_wrong(reader, "a counter, which is an object", token);
-	return error;
+	return read_texts(strings, &strings->counters, reader, &v3_counter_fields, "a counter");
 }
 
 /* ---- names by number ---- */
