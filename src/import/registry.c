@@ -25,6 +25,7 @@ const struct importer *const importers[] = {
 	&import_chrome,
 	&import_rocm_trace_lite,
 	&import_rocprofv3_json,
+	&import_rocprofv3_csv,
 	&import_iaprof,
 	NULL,
 };

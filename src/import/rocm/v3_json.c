@@ -89,17 +89,18 @@ static int on_agent(void *context)
 	struct description *description = context;
 	struct v3_agent *agent = &description->agent;
 	const char *product = string_builder_text(&agent->product_name);
-	const struct rocm_agent_facts facts = {
-		.name = *product ? product : string_builder_text(&agent->name),
-		.vendor = string_builder_text(&agent->vendor_name),
-		.is_gpu = agent->type.value == 2,
-		.index = agent->node.value,
-		.domain = agent->domain.value,
-		.location = agent->location.value,
-		.compute_units = agent->compute_units.value,
-		.memory_bytes = agent->memory_bytes,
-		.local_bytes = agent->local_kib.value << 10};
-	int error = rocm_agents_add(&description->json->process.agents, agent->handle.value, &facts);
+	const struct rocm_agent_facts facts = {.name = *product ? product
+								: string_builder_text(&agent->name),
+					       .vendor = string_builder_text(&agent->vendor_name),
+					       .is_gpu = agent->type.value == 2,
+					       .index = agent->node.value,
+					       .domain = agent->domain.value,
+					       .location = agent->location.value,
+					       .compute_units = agent->compute_units.value,
+					       .memory_bytes = agent->memory_bytes,
+					       .local_bytes = agent->local_kib.value << 10};
+	int error =
+		rocm_agents_add(&description->json->process.agents, agent->handle.value, &facts);
 
 	agent->memory_bytes = 0;
 	return error;
@@ -120,11 +121,11 @@ static int on_symbol(void *context)
 	const struct description *description = context;
 	const struct v3_symbol *symbol = &description->symbol;
 	uint64_t registers = symbol->vector.value + symbol->accumulation.value;
-	const struct rocm_kernel kernel = {.object = symbol->object.value,
-					   .local_bytes = symbol->local_bytes.value,
-					   .private_bytes = symbol->private_bytes.value,
-					   .registers =
-						   registers > UINT16_MAX ? 0 : (uint32_t)registers};
+	const struct rocm_kernel kernel = {
+		.object = symbol->object.value,
+		.local_bytes = symbol->local_bytes.value,
+		.private_bytes = symbol->private_bytes.value,
+		.registers = registers > UINT16_MAX ? 0 : (uint32_t)registers};
 
 	return rocm_kernels_add(&description->json->process.kernels, symbol->kernel.value,
 				string_builder_text(&symbol->name), &kernel);
@@ -313,9 +314,9 @@ static int on_allocation(struct v3_json *json)
 {
 	const struct v3_record *record = &json->record;
 	const char *text = string_builder_text(&record->address);
-	struct rocm_allocation allocation = {
-		.address = *text ? strtoull(text, NULL, 0) : record->address_handle.value,
-		.bytes = record->allocation_bytes.value};
+	struct rocm_allocation allocation = {.address = *text ? strtoull(text, NULL, 0)
+							      : record->address_handle.value,
+					     .bytes = record->allocation_bytes.value};
 	int error = rocm_process_check_times(record->start.value, record->end.value);
 
 	if (!error)
