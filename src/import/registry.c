@@ -23,9 +23,11 @@ const struct importer *const importers[] = {
 	&import_folded,
 	&import_perf_script,
 	&import_chrome,
+	&import_rpd,
 	&import_rocm_trace_lite,
 	&import_rocprofv3_json,
 	&import_rocprofv3_csv,
+	&import_rocprof_json,
 	&import_iaprof,
 	NULL,
 };

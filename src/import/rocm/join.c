@@ -22,14 +22,14 @@
 
 #define MEMORY_BYTES ((size_t)24 << 20)
 
-/* Calls first, then by part; the type is in the lowest bits, so that a value follows its command.
- */
+/* Calls first, then details, then by part; the type is in the lowest bits, so that a value follows
+ * its command. */
 static void set_key(const void *row, struct sort_key *ret_key)
 {
 	const struct rocm_row *from = row;
-	uint64_t part = from->type == ROCM_CALL ? 0 : from->part << 2 | (uint64_t)from->type;
+	uint64_t part = from->part << 3 | (uint64_t)from->type;
 
-	ret_key->words[0] = part;
+	ret_key->words[0] = from->type <= ROCM_DETAIL ? from->type : part;
 	ret_key->words[1] = from->link;
 	/* all allocations come last, in the order of their times */
 	ret_key->words[2] = from->process + ((uint64_t)(from->type == ROCM_ALLOCATION) << 32);
@@ -51,6 +51,21 @@ void rocm_join_fini(struct rocm_join *join)
 	rocm_memory_fini(&join->memory);
 }
 
+static uint32_t count_dimensions(const uint64_t sizes[3])
+{
+	return !sizes[0] ? 0 : sizes[2] > 1 ? 3 : sizes[1] > 1 ? 2 : 1;
+}
+
+void rocm_join_set_sizes(struct event_launch *launch, const uint64_t global[3],
+			 const uint64_t local[3])
+{
+	launch->dimensions = count_dimensions(global);
+	for (uint32_t i = 0; i < launch->dimensions; i++) {
+		launch->global_size[i] = global[i];
+		launch->local_size[i] = local[i];
+	}
+}
+
 int rocm_join_add(struct rocm_join *join, const struct rocm_row *row)
 {
 	return spill_sort_add(join->rows, row);
@@ -63,6 +78,7 @@ struct rocm_group {
 	uint32_t process;
 	uint64_t link;
 	struct event_api call;
+	struct rocm_detail detail;
 	bool has_call, is_launched; /* is_launched: the call's launch is written */
 	uint64_t part, correlation; /* of the last command */
 };
@@ -86,13 +102,15 @@ static int begin_group(struct rocm_join *join, struct rocm_group *group, const s
 
 /* Sets the call of a launch: that of the link, or none, which takes no time. */
 static void set_call(struct rocm_join *join, struct rocm_group *group, struct event_launch *launch,
-		     uint64_t started)
+		     const struct event_execution *execution)
 {
 	const struct event_api *call = &group->call;
 
 	join->commands++;
 	if (!group->has_call) {
-		launch->enter = launch->exit = started;
+		launch->enter = execution->valid & EXECUTION_QUEUED ? execution->queued
+								    : execution->started;
+		launch->exit = launch->enter;
 		launch->function_string = join->absent;
 		join->alone++;
 		return;
@@ -108,13 +126,23 @@ static void set_call(struct rocm_join *join, struct rocm_group *group, struct ev
 	join->linked++;
 }
 
+/* The details belong to the first command; those of a graph's nodes are not known. */
+static void set_detail(struct event_launch *launch, struct rocm_detail *detail)
+{
+	launch->bytes += launch->command == COMMAND_KERNEL ? 0 : detail->bytes;
+	if (launch->command == COMMAND_KERNEL && !launch->dimensions)
+		rocm_join_set_sizes(launch, detail->global, detail->local);
+	*detail = (struct rocm_detail){0};
+}
+
 static int write_command(struct rocm_join *join, struct rocm_group *group, struct rocm_row *row)
 {
 	struct event_launch *launch = &row->command.launch;
 	struct event_execution *execution = &row->command.execution;
 	int error;
 
-	set_call(join, group, launch, execution->started);
+	set_call(join, group, launch, execution);
+	set_detail(launch, &group->detail);
 	group->part = row->part;
 	group->correlation = import_target_correlation(join->target);
 	launch->correlation = execution->correlation = group->correlation;
@@ -137,6 +165,9 @@ static int write_row(struct rocm_join *join, struct rocm_group *group, struct ro
 		group->call = row->call;
 		group->has_call = true;
 		return error;
+	case ROCM_DETAIL:
+		group->detail = row->detail;
+		return 0;
 	case ROCM_REPEATED:
 		if (has_command(group, row))
 			return 0;
@@ -156,7 +187,7 @@ static bool is_other_group(const struct rocm_group *group, const struct rocm_row
 {
 	if (row->process != group->process || row->link != group->link)
 		return true;
-	return !row->link && (row->type == ROCM_CALL || row->part != group->part);
+	return !row->link && (row->type <= ROCM_DETAIL || row->part != group->part);
 }
 
 static void put_note(const struct rocm_join *join)

@@ -15,10 +15,17 @@ struct spill_sort;
 
 enum rocm_row_type {
 	ROCM_CALL,
+	ROCM_DETAIL, /* what another table knows of the commands of a call */
 	ROCM_COMMAND,
 	ROCM_REPEATED, /* a command from the table of counters, which another table may have too */
 	ROCM_VALUE,
 	ROCM_ALLOCATION
+};
+
+/* 0: not known. */
+struct rocm_detail {
+	uint64_t bytes;
+	uint64_t global[3], local[3];
 };
 
 /* A call and the commands that it launched have the same process and link. */
@@ -26,7 +33,7 @@ struct rocm_row {
 	enum rocm_row_type type;
 	uint32_t process;
 	uint64_t link; /* 0: none */
-	uint64_t part; /* order of the commands of a call, below 2^62; a value has the part of its
+	uint64_t part; /* order of the commands of a call, below 2^61; a value has the part of its
 			  command */
 	union {
 		struct event_api call;
@@ -36,6 +43,7 @@ struct rocm_row {
 			struct event_execution execution;
 		} command;
 		struct event_counter value;
+		struct rocm_detail detail;
 		struct rocm_allocation allocation;
 	};
 };
@@ -51,6 +59,10 @@ struct rocm_join {
 /* Errors: -ENOMEM. */
 int rocm_join_init(struct rocm_join *join, struct import_target *target);
 void rocm_join_fini(struct rocm_join *join);
+
+/* Sets the work items of a launch and of its work-groups; 0: not known. */
+void rocm_join_set_sizes(struct event_launch *launch, const uint64_t global[3],
+			 const uint64_t local[3]);
 
 /* Adds a row in any order. Errors: those of spill_sort_add. */
 int rocm_join_add(struct rocm_join *join, const struct rocm_row *row);

@@ -136,3 +136,23 @@ int rocm_kernels_find(struct rocm_kernels *kernels, uint64_t id, uint32_t device
 	*ret_code = kernel->code;
 	return error;
 }
+
+int rocm_kernels_named(struct rocm_kernels *kernels, const char *name, uint32_t device,
+		       const struct event_code *facts, uint32_t *ret_code)
+{
+	struct event_code row = *facts;
+	char *trimmed = strdup(name), key[64];
+	uint32_t text;
+
+	if (!trimmed)
+		return -ENOMEM;
+	rocm_names_trim_kernel(trimmed);
+	text = string_table_add(&kernels->texts, trimmed, strlen(trimmed));
+	free(trimmed);
+	if (!text && *name)
+		return -ENOMEM;
+	row.type = CODE_KERNEL;
+	row.device = device;
+	snprintf(key, sizeof(key), "named %u", device);
+	return describe(kernels, &row, key, text, text, ret_code);
+}

@@ -9,6 +9,7 @@
 
 #include "base/hash.h"
 
+struct event_code;
 struct import_target;
 
 struct rocm_code_object {
@@ -49,3 +50,7 @@ int rocm_kernels_add(struct rocm_kernels *kernels, uint64_t id, const char *name
  * -ENOMEM, errors of the target. */
 int rocm_kernels_find(struct rocm_kernels *kernels, uint64_t id, uint32_t device,
 		      uint32_t *ret_code);
+
+/* The code of a kernel that the file names and gives no id. A new one is described by `facts`. */
+int rocm_kernels_named(struct rocm_kernels *kernels, const char *name, uint32_t device,
+		       const struct event_code *facts, uint32_t *ret_code);

@@ -23,7 +23,7 @@
 #include "import/rocm/names.h"
 #include "import/target.h"
 
-#define PART_MAX (UINT64_MAX >> 2)
+#define PART_MAX (UINT64_MAX >> 3)
 
 void rocm_process_fini(struct rocm_process *process)
 {
@@ -41,21 +41,13 @@ int rocm_process_check_times(uint64_t begin, uint64_t end)
 			 begin, end);
 }
 
+static int find_thread(struct rocm_process *process, uint32_t tid, uint32_t *ret_thread)
+{
+	return import_target_thread(process->target, process->id, tid,
+				    tid ? "" : "[unknown thread]", ret_thread);
+}
+
 /* ---- commands ---- */
-
-static uint32_t count_dimensions(const uint64_t sizes[3])
-{
-	return !sizes[0] ? 0 : sizes[2] > 1 ? 3 : sizes[1] > 1 ? 2 : 1;
-}
-
-static void set_sizes(struct event_launch *launch, const struct rocm_command *command)
-{
-	launch->dimensions = count_dimensions(command->global);
-	for (uint32_t i = 0; i < launch->dimensions; i++) {
-		launch->global_size[i] = command->global[i];
-		launch->local_size[i] = command->local[i];
-	}
-}
 
 static void set_times(struct event_execution *execution, const struct rocm_command *command)
 {
@@ -81,9 +73,7 @@ int rocm_process_add_command(struct rocm_process *process, enum rocm_row_type ty
 	int error = rocm_process_check_times(command->begin, command->end);
 
 	if (!error)
-		error = import_target_thread(process->target, process->id, command->tid,
-					     command->tid ? "" : "[unknown thread]",
-					     &launch->thread);
+		error = find_thread(process, command->tid, &launch->thread);
 	if (!error)
 		error = rocm_agents_queue(&process->agents, process->id, command->device,
 					  command->stream, command->hardware_queue, &launch->queue);
@@ -92,7 +82,7 @@ int rocm_process_add_command(struct rocm_process *process, enum rocm_row_type ty
 	launch->command = command->command;
 	launch->kernel = command->kernel;
 	launch->bytes = command->bytes;
-	set_sizes(launch, command);
+	rocm_join_set_sizes(launch, command->global, command->local);
 	set_times(execution, command);
 	execution->process = process->id;
 	execution->queue = launch->queue;
@@ -110,11 +100,19 @@ int rocm_process_add_call(struct rocm_process *process, uint32_t tid, const char
 	int error = rocm_process_check_times(begin, end);
 
 	if (!error)
-		error = import_target_thread(process->target, process->id, tid, "",
-					     &row.call.thread);
+		error = find_thread(process, tid, &row.call.thread);
 	if (!error)
 		error = import_target_text(process->target, function, &row.call.function_string);
 	return error ? error : rocm_join_add(process->join, &row);
+}
+
+int rocm_process_add_detail(struct rocm_process *process, uint64_t link,
+			    const struct rocm_detail *detail)
+{
+	const struct rocm_row row = {
+		.type = ROCM_DETAIL, .process = process->id, .link = link, .detail = *detail};
+
+	return rocm_join_add(process->join, &row);
 }
 
 /* ---- counters ---- */
@@ -181,8 +179,8 @@ int rocm_process_add_allocation(struct rocm_process *process, const char *operat
 
 /* ---- ranges ---- */
 
-int rocm_process_write_range(struct rocm_process *process, uint32_t tid, const char *function,
-			     const char *name, uint64_t begin, uint64_t end)
+int rocm_process_write_range(struct rocm_process *process, uint32_t tid, const char *domain,
+			     const char *function, const char *name, uint64_t begin, uint64_t end)
 {
 	struct event_range row = {.begin = begin,
 				  .end = end,
@@ -193,11 +191,11 @@ int rocm_process_write_range(struct rocm_process *process, uint32_t tid, const c
 	if (row.type == RANGE_MARK)
 		row.end = row.begin;
 	if (!error)
-		error = import_target_thread(process->target, process->id, tid, "", &row.thread);
+		error = find_thread(process, tid, &row.thread);
 	if (!error)
 		error = import_target_text(process->target, name, &row.name_string);
 	if (!error)
-		error = import_target_text(process->target, "roctx", &row.domain_string);
+		error = import_target_text(process->target, domain, &row.domain_string);
 	return error ? error : import_target_range(process->target, &row);
 }
 

@@ -51,9 +51,13 @@ int rocm_process_add_value(struct rocm_process *process, const struct rocm_comma
 int rocm_process_add_allocation(struct rocm_process *process, const char *operation, uint64_t time,
 				struct rocm_allocation *allocation);
 
-/* A range of roctx. */
-int rocm_process_write_range(struct rocm_process *process, uint32_t tid, const char *function,
-			     const char *name, uint64_t begin, uint64_t end);
+/* What another table knows of the commands of a call. */
+int rocm_process_add_detail(struct rocm_process *process, uint64_t link,
+			    const struct rocm_detail *detail);
+
+/* A range; `function` of roctx made it. */
+int rocm_process_write_range(struct rocm_process *process, uint32_t tid, const char *domain,
+			     const char *function, const char *name, uint64_t begin, uint64_t end);
 
 /* Adds the notes at the end. */
 void rocm_process_put_notes(const struct rocm_process *process);

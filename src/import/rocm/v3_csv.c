@@ -41,7 +41,6 @@ enum csv_column {
 	COLUMN_QUEUE,
 	COLUMN_STREAM,
 	COLUMN_DISPATCH,
-	COLUMN_KERNEL_ID,
 	COLUMN_KERNEL,
 	COLUMN_LOCAL_BYTES,
 	COLUMN_PRIVATE_BYTES,
@@ -87,7 +86,6 @@ static const char *const column_names[COLUMNS_COUNT] = {
 	[COLUMN_QUEUE] = "Queue_Id",
 	[COLUMN_STREAM] = "Stream_Id",
 	[COLUMN_DISPATCH] = "Dispatch_Id",
-	[COLUMN_KERNEL_ID] = "Kernel_Id",
 	[COLUMN_KERNEL] = "Kernel_Name",
 	[COLUMN_LOCAL_BYTES] = "LDS_Block_Size",
 	[COLUMN_PRIVATE_BYTES] = "Scratch_Size",
@@ -197,12 +195,10 @@ static int take_sizes(const struct v3_csv *csv, struct rocm_command *command)
 {
 	const struct wanted_cell cells[] = {{COLUMN_WORKGROUP, &command->local[0]},
 					    {COLUMN_GRID, &command->global[0]}};
-	const struct wanted_cell exact[] = {{COLUMN_WORKGROUP_X, &command->local[0]},
-					    {COLUMN_WORKGROUP_Y, &command->local[1]},
-					    {COLUMN_WORKGROUP_Z, &command->local[2]},
-					    {COLUMN_GRID_X, &command->global[0]},
-					    {COLUMN_GRID_Y, &command->global[1]},
-					    {COLUMN_GRID_Z, &command->global[2]}};
+	const struct wanted_cell exact[] = {
+		{COLUMN_WORKGROUP_X, &command->local[0]}, {COLUMN_WORKGROUP_Y, &command->local[1]},
+		{COLUMN_WORKGROUP_Z, &command->local[2]}, {COLUMN_GRID_X, &command->global[0]},
+		{COLUMN_GRID_Y, &command->global[1]},     {COLUMN_GRID_Z, &command->global[2]}};
 
 	return csv_table_has(&csv->table, COLUMN_GRID_X)
 		       ? take_numbers(csv, exact, ARRAY_COUNT(exact))
@@ -211,27 +207,23 @@ static int take_sizes(const struct v3_csv *csv, struct rocm_command *command)
 
 static int find_kernel(struct v3_csv *csv, struct rocm_command *command)
 {
-	const char *name = csv_table_text(&csv->table, COLUMN_KERNEL);
-	struct rocm_kernel kernel = {0};
-	uint64_t id = 0, vector = 0, accumulation = 0;
-	const struct wanted_cell cells[] = {{COLUMN_KERNEL_ID, &id},
-					    {COLUMN_LOCAL_BYTES, &kernel.local_bytes},
+	struct event_code kernel = {.local_bytes = CODE_UNKNOWN, .private_bytes = CODE_UNKNOWN};
+	uint64_t vector = 0, accumulation = 0;
+	const struct wanted_cell cells[] = {{COLUMN_LOCAL_BYTES, &kernel.local_bytes},
 					    {COLUMN_PRIVATE_BYTES, &kernel.private_bytes},
 					    {COLUMN_VECTOR, &vector},
 					    {COLUMN_ACCUMULATION, &accumulation}};
-	int error = take_numbers(csv, cells, ARRAY_COUNT(cells));
+	int error = 0;
 
-	if (error)
-		return error;
-	if (!csv_table_has(&csv->table, COLUMN_KERNEL_ID))
-		return import_target_kernel(csv->target, csv->process.id, "", name,
-					    &command->kernel);
-	kernel.registers = vector + accumulation > UINT16_MAX ? 0 : (uint32_t)(vector + accumulation);
-	if (!hash_map_find(&csv->process.kernels.kernels_by_id, id))
-		error = rocm_kernels_add(&csv->process.kernels, id, name, &kernel);
+	for (size_t i = 0; i < ARRAY_COUNT(cells) && !error; i++)
+		if (csv_table_has(&csv->table, cells[i].column))
+			error = csv_table_number(&csv->table, cells[i].column, cells[i].number);
+	if (vector + accumulation <= UINT16_MAX)
+		kernel.registers = (uint32_t)(vector + accumulation);
 	return error ? error
-		     : rocm_kernels_find(&csv->process.kernels, id, command->device,
-					 &command->kernel);
+		     : rocm_kernels_named(&csv->process.kernels,
+					  csv_table_text(&csv->table, COLUMN_KERNEL),
+					  command->device, &kernel, &command->kernel);
 }
 
 /* Texts of the current row's queue. */
@@ -307,8 +299,8 @@ static int on_call(struct v3_csv *csv)
 	if (error)
 		return error;
 	if (strncmp(domain, "MARKER", 6) == 0 && strncmp(function, "roctx", 5) != 0)
-		return rocm_process_write_range(&csv->process, call.tid, "", function, call.begin,
-						call.end);
+		return rocm_process_write_range(&csv->process, call.tid, "roctx", "", function,
+						call.begin, call.end);
 	return rocm_process_add_call(&csv->process, call.tid, function, call.link, call.begin,
 				     call.end);
 }

@@ -305,7 +305,7 @@ static int on_marker(struct v3_json *json)
 
 	if (!*message) /* roctxGetThreadId, roctxProfilerPause */
 		return add_call(json);
-	return rocm_process_write_range(&json->process, (uint32_t)record->thread.value,
+	return rocm_process_write_range(&json->process, (uint32_t)record->thread.value, "roctx",
 					operation_of(json), message, record->start.value,
 					record->end.value);
 }
