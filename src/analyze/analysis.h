@@ -46,6 +46,9 @@ const char *analysis_switch_name(uint32_t reason);
 const char *analysis_mode_name(uint32_t mode);
 /* "push_pop", "start_stop" or "mark" for an enum event_range_type */
 const char *analysis_range_type(uint32_t type);
+/* "pageable", "device", … for an enum event_memory; "page_fault", … for an enum event_migration */
+const char *analysis_memory_name(uint32_t memory);
+const char *analysis_migration_name(uint32_t cause);
 /* "level", "amount" or "ratio" for an enum event_series_type */
 const char *analysis_series_type(uint32_t type);
 /* Whether the samples of a source (a perf event name) are proportional to time, as those of

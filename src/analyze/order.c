@@ -141,7 +141,8 @@ static void convert_interval(const struct placing *placing, uint64_t *begin, uin
 static bool is_interval(enum event_kind kind)
 {
 	return kind == EVENT_API || kind == EVENT_LAUNCH || kind == EVENT_LOSS ||
-	       kind == EVENT_INSTRUCTION_SAMPLE || kind == EVENT_COUNTER || kind == EVENT_RANGE;
+	       kind == EVENT_INSTRUCTION_SAMPLE || kind == EVENT_COUNTER || kind == EVENT_RANGE ||
+	       kind == EVENT_COLLECTIVE;
 }
 
 static void convert_row(const struct placing *placing, enum event_kind kind, void *row)

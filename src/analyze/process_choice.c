@@ -79,6 +79,8 @@ uint32_t model_process_of_item(const struct model *model, const struct order_ite
 		return ((const struct event_range *)item->row)->process;
 	case EVENT_COUNTER:
 		return process_of_counter(model, item->row);
+	case EVENT_COLLECTIVE:
+		return ((const struct event_collective *)item->row)->process;
 	case EVENT_LOSS:
 		return ((const struct event_loss *)item->row)->process;
 	default:

@@ -55,6 +55,7 @@ enum event_kind {
 	EVENT_RANGE = 25,
 	EVENT_CLOCK_PAIR = 26,
 	EVENT_LOSS = 27,
+	EVENT_COLLECTIVE = 28,
 	EVENT_KIND_COUNT
 };
 #define EVENT_ENTITY_LAST EVENT_SERIES
@@ -110,7 +111,10 @@ enum event_api_type {
 	API_TYPE_WAIT = 1, /* a call that waits for the device (for most of its duration) */
 	/* work of duet's guest, not a call of the program (event/guest_sections.h) */
 	API_TYPE_DUET = 2,
-	API_TYPE_SIGNAL = 3 /* a call that sets an event, for which commands may wait */
+	API_TYPE_SIGNAL = 3,   /* a call that sets an event, for which commands may wait */
+	API_TYPE_OPERATOR = 4, /* an operator of a framework: aten::mm */
+	API_TYPE_FUNCTION = 5, /* a function of the program that a tracer recorded */
+	API_TYPE_OS = 6        /* a call of the operating system or C library that may block */
 };
 
 enum event_command {
@@ -139,8 +143,9 @@ enum event_launch_flag {
 	LAUNCH_BLOCKING = 1, /* the call returned only when the command was complete */
 	LAUNCH_UNTIMED = 2,  /* device timestamps were not requested or are not available */
 	LAUNCH_FURTHER = 4,  /* a further command of a call that has a launch row already */
-	LAUNCH_PART = 8      /* a part of the batch that the same call launched before it; it has no
+	LAUNCH_PART = 8,     /* a part of the batch that the same call launched before it; it has no
 				execution of its own */
+	LAUNCH_COOPERATIVE = 16 /* its work-groups can wait for each other */
 };
 
 enum event_execution_valid {
@@ -149,6 +154,32 @@ enum event_execution_valid {
 	EXECUTION_STARTED = 4,
 	EXECUTION_ENDED = 8,
 	EXECUTION_TIMED = 15
+};
+
+/* Kinds of memory of a transfer. */
+enum event_memory {
+	MEMORY_UNKNOWN = 0,
+	MEMORY_PAGEABLE = 1, /* host memory */
+	MEMORY_PINNED = 2,   /* page-locked host memory */
+	MEMORY_DEVICE = 3,
+	MEMORY_MANAGED = 4, /* moves between host and device */
+	MEMORY_ARRAY = 5,   /* device memory in a layout of its own */
+	MEMORY_DEVICE_STATIC = 6,
+	MEMORY_COUNT
+};
+
+/* Why managed memory moved. */
+enum event_migration {
+	MIGRATION_UNKNOWN = 0,
+	MIGRATION_REQUESTED = 1, /* the program prefetched it */
+	MIGRATION_PAGE_FAULT = 2,
+	MIGRATION_SPECULATIVE = 3, /* the driver prefetched it */
+	MIGRATION_EVICTION = 4,    /* other memory needed its place */
+	MIGRATION_COUNT
+};
+
+enum event_collective_flag {
+	COLLECTIVE_COUNTED = 1 /* sequence was counted, because the recording has none */
 };
 
 enum event_mode { MODE_UNKNOWN = 0, MODE_USER = 1, MODE_KERNEL = 2, MODE_HYPERVISOR = 3 };

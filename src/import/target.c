@@ -139,23 +139,25 @@ int import_target_entity(struct import_target *target, enum event_kind kind, con
 	return trace_writer_entity(target->writer, kind, row);
 }
 
-int import_target_describe_process(struct import_target *target, const char *key,
-				   struct event_process *row, uint32_t *ret_process)
+int import_target_describe_process(struct import_target *target, const char *key, const char *name,
+				   const struct event_process *process, uint32_t *ret_process)
 {
-	row->host = 1;
-	row->ns_pid = row->pid;
-	row->status = -1;
-	return import_target_entity(target, EVENT_PROCESS, key, row, ret_process);
+	struct event_process row = *process;
+	int error = import_target_text(target, name, &row.name_string);
+
+	row.host = 1;
+	row.ns_pid = row.pid;
+	row.status = -1;
+	if (!row.command_string)
+		row.command_string = row.name_string;
+	return error ? error : import_target_entity(target, EVENT_PROCESS, key, &row, ret_process);
 }
 
 int import_target_process(struct import_target *target, const char *key, uint32_t pid,
 			  const char *name, uint32_t *ret_process)
 {
-	struct event_process row = {.pid = pid};
-	int error = import_target_text(target, name, &row.name_string);
-
-	row.command_string = row.name_string;
-	return error ? error : import_target_describe_process(target, key, &row, ret_process);
+	return import_target_describe_process(
+		target, key, name, &(const struct event_process){.pid = pid}, ret_process);
 }
 
 int import_target_thread(struct import_target *target, uint32_t process, uint32_t tid,
@@ -173,10 +175,10 @@ int import_target_thread(struct import_target *target, uint32_t process, uint32_
 	return error ? error : trace_writer_entity(target->writer, EVENT_THREAD, &row);
 }
 
-int import_target_device(struct import_target *target, const char *key, const char *name,
-			 enum event_device_type type, uint32_t *ret_device)
+int import_target_describe_device(struct import_target *target, const char *key, const char *name,
+				  const struct event_device *device, uint32_t *ret_device)
 {
-	struct event_device row = {.type = type};
+	struct event_device row = *device;
 	bool is_new;
 	int error = find_id(target, EVENT_DEVICE, key, strlen(key) + 1, ret_device, &is_new);
 
@@ -189,18 +191,36 @@ int import_target_device(struct import_target *target, const char *key, const ch
 	return error ? error : trace_writer_entity(target->writer, EVENT_DEVICE, &row);
 }
 
-int import_target_queue(struct import_target *target, uint32_t process, uint32_t device,
-			const char *key, uint32_t *ret_queue)
+int import_target_device(struct import_target *target, const char *key, const char *name,
+			 enum event_device_type type, uint32_t *ret_device)
 {
-	struct event_queue row = {.process = process,
-				  .device = device,
-				  .clock = CLOCK_ID_MONOTONIC,
-				  .flags = QUEUE_TIMED};
+	return import_target_describe_device(
+		target, key, name, &(const struct event_device){.type = type}, ret_device);
+}
+
+int import_target_context(struct import_target *target, uint32_t process, uint64_t handle,
+			  uint32_t green, uint32_t *ret_context)
+{
+	const uint64_t key[] = {process, handle, green};
+	struct event_context row = {.process = process, .handle = handle, .green = green};
+	bool is_new;
+	int error = find_id(target, EVENT_CONTEXT, key, sizeof(key), ret_context, &is_new);
+
+	if (error || !is_new)
+		return error;
+	row.id = *ret_context;
+	return trace_writer_entity(target->writer, EVENT_CONTEXT, &row);
+}
+
+int import_target_describe_queue(struct import_target *target, const char *key,
+				 const struct event_queue *queue, uint32_t *ret_queue)
+{
+	struct event_queue row = *queue;
 	struct string_builder whole = {0};
 	bool is_new = false;
 	int error;
 
-	string_builder_appendf(&whole, "%u/%u/%s", process, device, key);
+	string_builder_appendf(&whole, "%u/%u/%s", row.process, row.device, key);
 	error = whole.error ? whole.error
 			    : find_id(target, EVENT_QUEUE, string_builder_text(&whole),
 				      whole.length, ret_queue, &is_new);
@@ -208,7 +228,17 @@ int import_target_queue(struct import_target *target, uint32_t process, uint32_t
 	if (error || !is_new)
 		return error;
 	row.id = *ret_queue;
+	row.clock = CLOCK_ID_MONOTONIC;
+	row.flags |= QUEUE_TIMED;
 	return trace_writer_entity(target->writer, EVENT_QUEUE, &row);
+}
+
+int import_target_queue(struct import_target *target, uint32_t process, uint32_t device,
+			const char *key, uint32_t *ret_queue)
+{
+	const struct event_queue row = {.process = process, .device = device};
+
+	return import_target_describe_queue(target, key, &row, ret_queue);
 }
 
 static int describe_code(struct import_target *target, struct event_code *row, const char *name)
@@ -263,20 +293,24 @@ int import_target_series(struct import_target *target, const char *metric, const
 	return import_target_describe_series(target, metric, unit, &row, ret_series);
 }
 
+int import_target_push_frame(struct import_target *target, const struct event_frame *row,
+			     uint32_t *stack)
+{
+	uint32_t frame = trace_writer_frame(target->writer, row);
+
+	*stack = frame ? trace_writer_stack(target->writer, *stack, frame) : 0;
+	return *stack ? 0 : -ENOMEM;
+}
+
 int import_target_push(struct import_target *target, enum event_frame_type type, uint32_t flags,
 		       const char *function, const char *module, uint32_t *stack)
 {
 	struct event_frame row = {.type = type, .flags = flags};
 	int error = import_target_text(target, function, &row.name_string);
-	uint32_t frame;
 
 	if (!error)
 		error = import_target_text(target, module, &row.module_string);
-	if (error)
-		return error;
-	frame = trace_writer_frame(target->writer, &row);
-	*stack = frame ? trace_writer_stack(target->writer, *stack, frame) : 0;
-	return *stack ? 0 : -ENOMEM;
+	return error ? error : import_target_push_frame(target, &row, stack);
 }
 
 uint64_t import_target_correlation(struct import_target *target)
@@ -336,6 +370,22 @@ int import_target_instruction(struct import_target *target,
 int import_target_counter(struct import_target *target, const struct event_counter *row)
 {
 	return write_row(target, EVENT_COUNTER, row->series, row, row->begin, row->end);
+}
+
+int import_target_switch(struct import_target *target, const struct event_switch *row)
+{
+	return write_row(target, EVENT_SWITCH, row->previous ? row->previous : row->next, row,
+			 row->time, row->time);
+}
+
+int import_target_collective(struct import_target *target, const struct event_collective *row)
+{
+	return write_row(target, EVENT_COLLECTIVE, row->process, row, row->begin, row->end);
+}
+
+int import_target_loss(struct import_target *target, const struct event_loss *row)
+{
+	return write_row(target, EVENT_LOSS, row->process, row, row->begin, row->end);
 }
 
 /* ---- the end ---- */

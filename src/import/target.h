@@ -46,15 +46,24 @@ int import_target_text(struct import_target *target, const char *text, uint32_t 
  * text. */
 int import_target_process(struct import_target *target, const char *key, uint32_t pid,
 			  const char *name, uint32_t *ret_process);
-/* The same with all that is known of a new one; sets row->id, host and status. */
-int import_target_describe_process(struct import_target *target, const char *key,
-				   struct event_process *row, uint32_t *ret_process);
+/* The same with further members of the row: rank, parent. */
+int import_target_describe_process(struct import_target *target, const char *key, const char *name,
+				   const struct event_process *process, uint32_t *ret_process);
 int import_target_thread(struct import_target *target, uint32_t process, uint32_t tid,
 			 const char *name, uint32_t *ret_thread);
 int import_target_device(struct import_target *target, const char *key, const char *name,
 			 enum event_device_type type, uint32_t *ret_device);
+/* The same with further members of the row: vendor, memory, parent. */
+int import_target_describe_device(struct import_target *target, const char *key, const char *name,
+				  const struct event_device *device, uint32_t *ret_device);
+/* green: number of the green context plus 1, or 0. */
+int import_target_context(struct import_target *target, uint32_t process, uint64_t handle,
+			  uint32_t green, uint32_t *ret_context);
 int import_target_queue(struct import_target *target, uint32_t process, uint32_t device,
 			const char *key, uint32_t *ret_queue);
+/* The same with further members of the row: context, name, flags. */
+int import_target_describe_queue(struct import_target *target, const char *key,
+				 const struct event_queue *queue, uint32_t *ret_queue);
 /* A kernel of a program file; file "": unknown. */
 int import_target_kernel(struct import_target *target, uint32_t process, const char *file,
 			 const char *name, uint32_t *ret_kernel);
@@ -76,6 +85,10 @@ int import_target_describe_series(struct import_target *target, const char *metr
 int import_target_push(struct import_target *target, enum event_frame_type type, uint32_t flags,
 		       const char *function, const char *module, uint32_t *stack);
 
+/* The same for a frame of any type. */
+int import_target_push_frame(struct import_target *target, const struct event_frame *row,
+			     uint32_t *stack);
+
 /* Returns an unused correlation id. */
 uint64_t import_target_correlation(struct import_target *target);
 
@@ -88,3 +101,7 @@ int import_target_sample(struct import_target *target, const struct event_cpu_sa
 int import_target_instruction(struct import_target *target,
 			      const struct event_instruction_sample *row);
 int import_target_counter(struct import_target *target, const struct event_counter *row);
+int import_target_switch(struct import_target *target, const struct event_switch *row);
+int import_target_collective(struct import_target *target, const struct event_collective *row);
+/* Rows that the recording itself reports as lost. */
+int import_target_loss(struct import_target *target, const struct event_loss *row);

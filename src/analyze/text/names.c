@@ -87,6 +87,32 @@ const char *analysis_range_type(uint32_t type)
 	return pick(names, ARRAY_COUNT(names), type);
 }
 
+const char *analysis_memory_name(uint32_t memory)
+{
+	static const char *const names[] = {
+		[MEMORY_UNKNOWN] = "unknown",
+		[MEMORY_PAGEABLE] = "pageable",
+		[MEMORY_PINNED] = "pinned",
+		[MEMORY_DEVICE] = "device",
+		[MEMORY_MANAGED] = "managed",
+		[MEMORY_ARRAY] = "array",
+		[MEMORY_DEVICE_STATIC] = "device_static",
+	};
+
+	return pick(names, ARRAY_COUNT(names), memory);
+}
+
+const char *analysis_migration_name(uint32_t cause)
+{
+	static const char *const names[] = {
+		[MIGRATION_UNKNOWN] = "unknown",       [MIGRATION_REQUESTED] = "requested",
+		[MIGRATION_PAGE_FAULT] = "page_fault", [MIGRATION_SPECULATIVE] = "speculative",
+		[MIGRATION_EVICTION] = "eviction",
+	};
+
+	return pick(names, ARRAY_COUNT(names), cause);
+}
+
 const char *analysis_series_type(uint32_t type)
 {
 	static const char *const names[] = {

@@ -304,7 +304,8 @@ bool field_read(const struct field_column *column, const struct model *model, co
 		return set_number(cell, column, FIELD_CELL_BOOL,
 				  (half_at(at, 0) & column->bit) != 0);
 	case FIELD_VALUE_NAME:
-		return set_text(cell, column->of.name(half_at(at, 0)));
+		return set_text(cell, column->of.name(half_at(at, 0))) &&
+		       (half_at(at, 0) || !column->is_optional);
 	case FIELD_VALUE_TEXT_OF:
 		return set_text(cell, column->of.text(model, row, cell->buffer));
 	case FIELD_VALUE_TIME_OF:

@@ -31,6 +31,8 @@ CREATE TABLE switches (@);
 CREATE TABLE instruction_samples (@);
 -- what the program named itself; open: it was not seen to end; unbegun: nor to begin
 CREATE TABLE ranges (@);
+-- collective operations of ranks; sequence numbers count within a communicator
+CREATE TABLE collectives (@);
 -- one metric of one thing; process, device and cpu NULL: of the machine. type: level (value as it was at end_ns), amount
 -- (what came from begin_ns to end_ns: a rate is sum(value) by the sum of the times), ratio (value is a part of "of");
 -- shown_unit and factor: what people read is factor times the value, the amount in a second, or value by "of"

@@ -50,16 +50,14 @@ static int describe_process(struct v3_json *json, const struct v3_metadata *meta
 				    .begin_ns = metadata->init_time.value,
 				    .end_ns = metadata->fini_time.value};
 	char key[32], name[64];
-	int error;
+	int error = import_target_text(json->target, command, &row.command_string);
 
 	snprintf(key, sizeof(key), "%" PRIu64, metadata->pid.value);
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(command, " "), command);
-	error = import_target_text(json->target, *command ? path_base(name) : "[imported]",
-				   &row.name_string);
 	if (!error)
-		error = import_target_text(json->target, command, &row.command_string);
-	if (!error)
-		error = import_target_describe_process(json->target, key, &row, &json->process.id);
+		error = import_target_describe_process(json->target, key,
+						       *command ? path_base(name) : "[imported]",
+						       &row, &json->process.id);
 	json->process.kernels.process = json->process.id;
 	return error;
 }

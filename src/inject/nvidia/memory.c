@@ -21,9 +21,7 @@
  * reached, which takes at least half as many releases as allocations may live at a time. */
 enum { PLACES = 1 << 17, MAX_LIVE = PLACES / 2, MAX_FILLED = PLACES / 4 * 3 };
 
-enum memory_kind { MEMORY_DEVICE, MEMORY_MANAGED, MEMORY_PINNED, MEMORY_KINDS };
-
-static const char *const metrics[MEMORY_KINDS] = {
+static const char *const metrics[MEMORY_COUNT] = {
 	[MEMORY_DEVICE] = "cuda.memory.device",
 	[MEMORY_MANAGED] = "cuda.memory.managed",
 	[MEMORY_PINNED] = "cuda.memory.pinned",
@@ -40,7 +38,7 @@ static struct {
 	struct place *places; /* PLACES entries */
 	uint32_t count, live; /* count: entries in use, released ones included; live: allocations */
 	uint32_t mode;        /* attachment */
-	int64_t bytes[MAX_CUDA_DEVICES][MEMORY_KINDS];
+	int64_t bytes[MAX_CUDA_DEVICES][MEMORY_COUNT];
 } memory;
 
 /* Returns the allocation's entry, or the first free entry where it would be. NULL: the table is
@@ -133,7 +131,7 @@ static void start_anew(uint32_t mode)
 	memset(memory.bytes, 0, sizeof(memory.bytes));
 }
 
-static int kind_of(uint32_t kind)
+static enum event_memory kind_of(uint32_t kind)
 {
 	switch (kind) {
 	case CUPTI_ACTIVITY_MEMORY_KIND_DEVICE:
@@ -143,7 +141,7 @@ static int kind_of(uint32_t kind)
 	case CUPTI_ACTIVITY_MEMORY_KIND_PINNED:
 		return MEMORY_PINNED;
 	default:
-		return -1;
+		return MEMORY_UNKNOWN;
 	}
 }
 
@@ -163,7 +161,7 @@ static void put_counter(struct guest_thread *thread, uint32_t device, const char
 static bool count_operation(const struct cupti_activity_memory_operation *record, uint32_t mode,
 			    struct place *ret_place)
 {
-	const int kind = kind_of(record->memory_kind);
+	const enum event_memory kind = kind_of(record->memory_kind);
 
 	start_anew(mode);
 	if (!memory.places || record->address <= 1)
@@ -176,11 +174,10 @@ static bool count_operation(const struct cupti_activity_memory_operation *record
 		*sum_of(ret_place) -= (int64_t)ret_place->size_bytes;
 		return true;
 	}
-	if (record->operation_type != CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION || kind < 0 ||
+	if (record->operation_type != CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION || !kind ||
 	    record->device_id >= MAX_CUDA_DEVICES)
 		return false;
-	*ret_place = (struct place){record->address, record->size_bytes, record->device_id,
-				    (uint32_t)kind};
+	*ret_place = (struct place){record->address, record->size_bytes, record->device_id, kind};
 	if (!add_allocation(ret_place)) {
 		guest_trouble(NVIDIA_TROUBLE_MEMORY);
 		return false;

@@ -33,6 +33,8 @@
 	TABLE(analysis_command_name)    \
 	TABLE(analysis_kind_name)       \
 	TABLE(analysis_loss_name)       \
+	TABLE(analysis_memory_name)     \
+	TABLE(analysis_migration_name)  \
 	TABLE(analysis_mode_name)       \
 	TABLE(analysis_range_type)      \
 	TABLE(analysis_series_type)     \

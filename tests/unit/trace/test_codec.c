@@ -40,6 +40,7 @@ static const struct schema schemas[] = {
 	{EVENT_RANGE, &duet__range_rows__descriptor},
 	{EVENT_CLOCK_PAIR, &duet__clock_pair_rows__descriptor},
 	{EVENT_LOSS, &duet__loss_rows__descriptor},
+	{EVENT_COLLECTIVE, &duet__collective_rows__descriptor},
 	{TRACE_INDEX, &duet__index_rows__descriptor},
 	{TRACE_END, &duet__end_rows__descriptor},
 	{TRACE_FRAMES, &duet__frame_rows__descriptor},
