@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/rocm/agents.c - the agents (processors and GPUs) of a recording, and their queues
+ * import/rocm/agents.c - the agents (processors and GPUs) of a recording
  *
  * Runs in:  our own process
  * Gets:     facts about agents
- * Gives:    devices and queues of the target
+ * Gives:    devices of the target
  * Owns:     a table of agents
  * Fails:    -EBADMSG for too many agents, -ENOMEM, errors of the target
  * Why the place on the PCI bus is the key: the files of the processes of one job number the same
@@ -103,24 +103,19 @@ static int add_unknown(struct rocm_agents *agents, uint64_t handle)
 
 static int describe_device(struct rocm_agents *agents, struct rocm_agent *row)
 {
-	const char *key = string_table_text(&agents->texts, row->key, NULL);
 	struct event_device device = {.type = DEVICE_GPU,
 				      .compute_units = row->compute_units,
 				      .memory_bytes = row->memory_bytes,
 				      .local_bytes = row->local_bytes};
-	int error = import_target_text(agents->target, key, &device.key_string);
+	int error = import_target_text(agents->target,
+				       string_table_text(&agents->texts, row->vendor, NULL),
+				       &device.vendor_string);
 
-	if (!error)
-		error = import_target_text(agents->target,
-					   string_table_text(&agents->texts, row->name, NULL),
-					   &device.name_string);
-	if (!error)
-		error = import_target_text(agents->target,
-					   string_table_text(&agents->texts, row->vendor, NULL),
-					   &device.vendor_string);
 	return error ? error
-		     : import_target_entity(agents->target, EVENT_DEVICE, key, &device,
-					    &row->device);
+		     : import_target_describe_device(
+			       agents->target, string_table_text(&agents->texts, row->key, NULL),
+			       string_table_text(&agents->texts, row->name, NULL), &device,
+			       &row->device);
 }
 
 int rocm_agents_device(struct rocm_agents *agents, uint64_t handle, uint32_t *ret_device)
@@ -140,21 +135,4 @@ int rocm_agents_device(struct rocm_agents *agents, uint64_t handle, uint32_t *re
 		error = describe_device(agents, row);
 	*ret_device = row->device;
 	return error;
-}
-
-int rocm_agents_queue(struct rocm_agents *agents, uint32_t process, uint32_t device,
-		      const char *stream, const char *hardware_queue, uint32_t *ret_queue)
-{
-	struct event_queue row = {.process = process,
-				  .device = device,
-				  .clock = CLOCK_ID_MONOTONIC,
-				  .flags = QUEUE_TIMED};
-	const char *name = *stream ? stream : hardware_queue;
-	char key[160];
-	int error = import_target_text(agents->target, name, &row.name_string);
-
-	/* the key of import_target_queue has no blank */
-	snprintf(key, sizeof(key), "%u %u %.120s", process, device, name);
-	return error ? error
-		     : import_target_entity(agents->target, EVENT_QUEUE, key, &row, ret_queue);
 }

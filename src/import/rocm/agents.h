@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/rocm/agents.h - the agents (processors and GPUs) of a recording, and their queues
+ * import/rocm/agents.h - the agents (processors and GPUs) of a recording
  */
 #pragma once
 
@@ -47,7 +47,3 @@ int rocm_agents_add(struct rocm_agents *agents, uint64_t handle,
 /* The device of an agent; one that the file does not describe is "GPU <handle>". *ret_device is 0
  * for a processor. Errors: those of rocm_agents_add and the target. */
 int rocm_agents_device(struct rocm_agents *agents, uint64_t handle, uint32_t *ret_device);
-
-/* The queue of a device: the stream if it is not 0, otherwise the hardware queue. "": not known. */
-int rocm_agents_queue(struct rocm_agents *agents, uint32_t process, uint32_t device,
-		      const char *stream, const char *hardware_queue, uint32_t *ret_queue);

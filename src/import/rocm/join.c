@@ -175,6 +175,8 @@ static int write_row(struct rocm_join *join, struct rocm_group *group, struct ro
 	case ROCM_COMMAND:
 		return write_command(join, group, row);
 	case ROCM_VALUE:
+		if (has_command(group, row))
+			row->value.correlation = group->correlation;
 		return import_target_counter(join->target, &row->value);
 	case ROCM_ALLOCATION:
 		return rocm_memory_write(&join->memory, row->process, row->part, &row->allocation);

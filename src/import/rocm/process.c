@@ -29,6 +29,10 @@ void rocm_process_fini(struct rocm_process *process)
 {
 	rocm_agents_fini(&process->agents);
 	rocm_kernels_fini(&process->kernels);
+	pair_map_fini(&process->queues);
+	string_table_fini(&process->texts);
+	hash_map_fini(&process->streams);
+	hash_map_fini(&process->hardware_queues);
 }
 
 int rocm_process_check_times(uint64_t begin, uint64_t end)
@@ -47,6 +51,68 @@ static int find_thread(struct rocm_process *process, uint32_t tid, uint32_t *ret
 				    tid ? "" : "[unknown thread]", ret_thread);
 }
 
+/* ---- queues ---- */
+
+int rocm_process_name_queue(struct rocm_process *process, struct hash_map *names, uint64_t number,
+			    const char *name)
+{
+	uint32_t text = string_table_add(&process->texts, name, strlen(name));
+
+	if (!text)
+		return *name ? -ENOMEM : 0;
+	return hash_map_put(names, number, text);
+}
+
+/* The queue of a command is its stream if that has a number, otherwise its hardware queue: the
+ * commands without a stream run on several hardware queues at once. */
+static void name_queue(const struct rocm_process *process, const struct rocm_command *command,
+		       char *ret_name, size_t size)
+{
+	const struct hash_map *names =
+		command->stream ? &process->streams : &process->hardware_queues;
+	const uint64_t number = command->stream ? command->stream : command->hardware_queue;
+	const char *known =
+		string_table_text(&process->texts, (uint32_t)hash_map_get(names, number, 0), NULL);
+
+	if (!command->stream && !command->has_hardware_queue)
+		snprintf(ret_name, size, "copies");
+	else if (*known)
+		snprintf(ret_name, size, "%s", known);
+	else
+		snprintf(ret_name, size, "%s %" PRIu64, command->stream ? "stream" : "queue",
+			 number);
+}
+
+static int describe_queue(struct rocm_process *process, const struct rocm_command *command,
+			  uint32_t *ret_queue)
+{
+	struct event_queue row = {.process = process->id, .device = command->device};
+	char name[96], key[128];
+	int error;
+
+	name_queue(process, command, name, sizeof(name));
+	row.handle = command->stream ? command->stream : command->hardware_queue;
+	snprintf(key, sizeof(key), "%s %" PRIu64, name, row.handle);
+	error = import_target_text(process->target, name, &row.name_string);
+	return error ? error : import_target_describe_queue(process->target, key, &row, ret_queue);
+}
+
+static int find_queue(struct rocm_process *process, const struct rocm_command *command,
+		      uint32_t *ret_queue)
+{
+	const uint64_t owner = (uint64_t)process->id << 32 | command->device;
+	const uint64_t number = command->stream               ? command->stream << 2 | 1
+				: command->has_hardware_queue ? command->hardware_queue << 2 | 2
+							      : 3;
+	int error;
+
+	*ret_queue = pair_map_find(&process->queues, owner, number);
+	if (*ret_queue != PAIR_MAP_NONE)
+		return 0;
+	error = describe_queue(process, command, ret_queue);
+	return error ? error : pair_map_put(&process->queues, owner, number, *ret_queue);
+}
+
 /* ---- commands ---- */
 
 static void set_times(struct event_execution *execution, const struct rocm_command *command)
@@ -59,6 +125,18 @@ static void set_times(struct event_execution *execution, const struct rocm_comma
 		return;
 	execution->queued = command->queued;
 	execution->valid |= EXECUTION_QUEUED;
+}
+
+/* The kind of the host's memory is not known. */
+static void set_memories(struct event_execution *execution, const struct rocm_command *command)
+{
+	if (command->has_hardware_queue && command->hardware_queue < UINT32_MAX)
+		execution->hardware_queue = (uint32_t)command->hardware_queue + 1;
+	execution->source_device = command->source_device;
+	execution->destination_device = command->destination_device;
+	execution->source_memory = command->source_device ? MEMORY_DEVICE : MEMORY_UNKNOWN;
+	execution->destination_memory =
+		command->destination_device ? MEMORY_DEVICE : MEMORY_UNKNOWN;
 }
 
 int rocm_process_add_command(struct rocm_process *process, enum rocm_row_type type,
@@ -75,8 +153,7 @@ int rocm_process_add_command(struct rocm_process *process, enum rocm_row_type ty
 	if (!error)
 		error = find_thread(process, command->tid, &launch->thread);
 	if (!error)
-		error = rocm_agents_queue(&process->agents, process->id, command->device,
-					  command->stream, command->hardware_queue, &launch->queue);
+		error = find_queue(process, command, &launch->queue);
 	if (error)
 		return error;
 	launch->command = command->command;
@@ -84,6 +161,7 @@ int rocm_process_add_command(struct rocm_process *process, enum rocm_row_type ty
 	launch->bytes = command->bytes;
 	rocm_join_set_sizes(launch, command->global, command->local);
 	set_times(execution, command);
+	set_memories(execution, command);
 	execution->process = process->id;
 	execution->queue = launch->queue;
 	return rocm_join_add(process->join, &row);
@@ -130,14 +208,15 @@ static enum event_series_type series_type(const char *counter)
 static int find_series(struct rocm_process *process, uint32_t device, const char *counter,
 		       const char *unit, uint32_t *ret_series)
 {
+	struct event_series row = {
+		.type = series_type(counter), .process = process->id, .device = device};
 	char metric[128] = "gpu.";
 	size_t length = strlen(metric);
 
 	for (size_t i = 0; counter[i] && length + 1 < sizeof(metric); i++)
 		metric[length++] = (char)tolower((unsigned char)counter[i]);
 	metric[length] = '\0';
-	return import_target_series(process->target, metric, unit, series_type(counter), device,
-				    ret_series);
+	return import_target_describe_series(process->target, metric, unit, &row, ret_series);
 }
 
 int rocm_process_add_value(struct rocm_process *process, const struct rocm_command *command,

@@ -4,8 +4,11 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
+#include "base/hash.h"
+#include "base/pair_map.h"
 #include "import/rocm/agents.h"
 #include "import/rocm/join.h"
 #include "import/rocm/kernels.h"
@@ -18,7 +21,10 @@ struct rocm_process {
 	struct rocm_agents agents;
 	struct rocm_kernels kernels;
 	uint32_t id;
-	uint64_t rounded; /* counter values that were no whole numbers */
+	struct pair_map queues; /* (process and device, stream or hardware queue) -> id */
+	struct string_table texts;
+	struct hash_map streams, hardware_queues; /* names in texts by number */
+	uint64_t rounded;                         /* counter values that were no whole numbers */
 };
 
 /* A command as the file describes it. Absent: 0, "" */
@@ -28,10 +34,17 @@ struct rocm_command {
 	uint32_t tid, command, kernel, device; /* kernel, device: ids in the trace */
 	uint64_t bytes;
 	uint64_t global[3], local[3];
-	const char *stream, *hardware_queue;
+	uint64_t stream; /* 0: the default, or not known */
+	uint64_t hardware_queue;
+	bool has_hardware_queue;
+	uint32_t source_device, destination_device; /* of a copy */
 };
 
 void rocm_process_fini(struct rocm_process *process);
+
+/* Names a stream or hardware queue; otherwise it is "stream 7". Errors: -ENOMEM. */
+int rocm_process_name_queue(struct rocm_process *process, struct hash_map *names, uint64_t number,
+			    const char *name);
 
 /* Errors: -EBADMSG with a text for an end before the start. The caller adds the place. */
 int rocm_process_check_times(uint64_t begin, uint64_t end);

@@ -27,6 +27,7 @@
 #include "import/formats.h"
 #include "import/rocm/names.h"
 #include "import/rocm/process.h"
+#include "import/rocm/side.h"
 #include "import/rocm/strings.h"
 #include "import/source.h"
 #include "import/sqlite_file.h"
@@ -49,7 +50,7 @@ static const char *const op_columns[] = {
 	"id", "start", "end", "gpuId", "queueId", "description_id", "opType_id", "completionSignal",
 };
 enum { API_ID, API_START, API_END, API_PID, API_TID, API_NAME, API_ARGUMENTS };
-static const char *const api_columns[] = {"id",  "start",     "end",    "pid",
+static const char *const api_columns[] = {"id",  "start",      "end",    "pid",
 					  "tid", "apiName_id", "args_id"};
 enum { LINK_OP, LINK_API };
 static const char *const link_columns[] = {"op_id", "api_id"};
@@ -58,8 +59,15 @@ static const char *const kernel_columns[] = {"api_ptr_id", "gridX",      "gridY"
 					     "workgroupX", "workgroupY", "workgroupZ"};
 enum { COPY_API, COPY_SIZE };
 static const char *const copy_columns[] = {"api_ptr_id", "size"};
-enum { MONITOR_ID, MONITOR_START, MONITOR_END, MONITOR_DEVICE_TYPE, MONITOR_DEVICE, MONITOR_TYPE,
-       MONITOR_VALUE };
+enum {
+	MONITOR_ID,
+	MONITOR_START,
+	MONITOR_END,
+	MONITOR_DEVICE_TYPE,
+	MONITOR_DEVICE,
+	MONITOR_TYPE,
+	MONITOR_VALUE
+};
 static const char *const monitor_columns[] = {"id",       "start",       "end",  "deviceType",
 					      "deviceId", "monitorType", "value"};
 enum { METADATA_VALUE, METADATA_TAG };
@@ -86,12 +94,6 @@ static const struct {
 			    false},
 };
 
-/* A cursor that is read beside another table, whose rows have rising ids. */
-struct side_cursor {
-	struct sqlite_cursor cursor;
-	int status; /* of the last sqlite_cursor_next; 0: the end, or no such table */
-};
-
 struct rpd {
 	struct import_target *target;
 	struct sqlite_file file;
@@ -102,36 +104,12 @@ struct rpd {
 	struct hash_map processes;   /* by pid: id */
 	uint32_t alone;              /* process of operations without a call */
 	bool has_several;            /* calls are of several processes */
-	struct side_cursor links, kernels, copies, owners;
-	struct pair_map codes; /* (description, device) -> code */
+	struct rocm_side links, kernels, copies;
+	struct sqlite_cursor owners; /* pid of a call */
+	struct pair_map codes;       /* (description, device) -> code */
 	uint64_t usable;
 	struct import_faults faults;
 };
-
-/* ---- cursors ---- */
-
-static int open_side(struct rpd *rpd, enum rpd_table table, struct side_cursor *side)
-{
-	int error = rpd->has[table]
-			    ? sqlite_cursor_open(&side->cursor, &rpd->file, &tables[table].query)
-			    : 0;
-
-	if (error || !rpd->has[table])
-		return error;
-	side->status = sqlite_cursor_next(&side->cursor);
-	return side->status < 0 ? side->status : 0;
-}
-
-/* Moves to the row whose first column is `id`. Returns 1 if there is one, 0 if not, errors of the
- * cursor. */
-static int move_side(struct side_cursor *side, int64_t id)
-{
-	while (side->status > 0 && sqlite_cursor_number(&side->cursor, 0) < id)
-		side->status = sqlite_cursor_next(&side->cursor);
-	if (side->status < 0)
-		return side->status;
-	return side->status > 0 && sqlite_cursor_number(&side->cursor, 0) == id;
-}
 
 /* ---- processes ---- */
 
@@ -207,7 +185,8 @@ static void take_kernel_sizes(const struct sqlite_cursor *row, const char *funct
 static int add_detail(struct rpd *rpd, int64_t id, const char *function)
 {
 	struct rocm_detail detail = {0};
-	int is_kernel = move_side(&rpd->kernels, id), is_copy = move_side(&rpd->copies, id);
+	int is_kernel = rocm_side_move(&rpd->kernels, id),
+	    is_copy = rocm_side_move(&rpd->copies, id);
 
 	if (is_kernel < 0 || is_copy < 0)
 		return is_kernel < 0 ? is_kernel : is_copy;
@@ -308,7 +287,7 @@ static int find_owner(struct rpd *rpd, int64_t api)
 	static const char *const columns[] = {"pid", "id"};
 	static const struct sqlite_query query = {
 		.table = "rocpd_api", .columns = SQLITE_COLUMNS(columns, 2), .where = "id = ?1"};
-	struct sqlite_cursor *cursor = &rpd->owners.cursor;
+	struct sqlite_cursor *cursor = &rpd->owners;
 	int status = cursor->file ? 0 : sqlite_cursor_open(cursor, &rpd->file, &query);
 
 	if (!status)
@@ -322,7 +301,7 @@ static int find_owner(struct rpd *rpd, int64_t api)
 /* Sets the link and the process of an operation. */
 static int find_link(struct rpd *rpd, int64_t op, struct rocm_command *command)
 {
-	int status = move_side(&rpd->links, op);
+	int status = rocm_side_move(&rpd->links, op);
 	int64_t api = status > 0 ? sqlite_cursor_number(&rpd->links.cursor, LINK_API) : 0;
 
 	rpd->process.id = rpd->alone;
@@ -336,7 +315,6 @@ static int add_op(struct rpd *rpd, const struct sqlite_cursor *op, int64_t gpu,
 		  struct rocm_command *command)
 {
 	const char *type = "", *signal = sqlite_cursor_text(op, OP_SIGNAL);
-	char queue[48];
 	int error = find_link(rpd, sqlite_cursor_number(op, OP_ID), command);
 
 	if (!error)
@@ -348,9 +326,8 @@ static int add_op(struct rpd *rpd, const struct sqlite_cursor *op, int64_t gpu,
 		error = find_kernel(rpd, sqlite_cursor_number(op, OP_DESCRIPTION), command);
 	if (error)
 		return error;
-	snprintf(queue, sizeof(queue), "queue %.40s", sqlite_cursor_text(op, OP_QUEUE));
-	command->stream = "";
-	command->hardware_queue = queue;
+	command->hardware_queue = (uint64_t)sqlite_cursor_number(op, OP_QUEUE);
+	command->has_hardware_queue = true;
 	command->part = command->begin;
 	take_sizes(signal, "grid=", command->global);
 	take_sizes(signal, "wg=", command->local);
@@ -363,8 +340,8 @@ static int write_op_marker(struct rpd *rpd, const struct sqlite_cursor *op,
 			   const struct rocm_command *command)
 {
 	const char *text = "";
-	int error = rocm_strings_read(&rpd->strings, sqlite_cursor_number(op, OP_DESCRIPTION),
-				      &text);
+	int error =
+		rocm_strings_read(&rpd->strings, sqlite_cursor_number(op, OP_DESCRIPTION), &text);
 
 	rpd->process.id = rpd->alone;
 	rpd->usable += !error;
@@ -486,6 +463,11 @@ static int read_table(struct rpd *rpd, enum rpd_table table,
 			       : 0;
 }
 
+static int open_side(struct rpd *rpd, enum rpd_table table, struct rocm_side *side)
+{
+	return rpd->has[table] ? rocm_side_open(side, &rpd->file, &tables[table].query) : 0;
+}
+
 static int read_tables(struct rpd *rpd)
 {
 	int error = find_tables(rpd);
@@ -513,10 +495,10 @@ static int read_tables(struct rpd *rpd)
 
 static void rpd_fini(struct rpd *rpd)
 {
-	sqlite_cursor_close(&rpd->links.cursor);
-	sqlite_cursor_close(&rpd->kernels.cursor);
-	sqlite_cursor_close(&rpd->copies.cursor);
-	sqlite_cursor_close(&rpd->owners.cursor);
+	rocm_side_close(&rpd->links);
+	rocm_side_close(&rpd->kernels);
+	rocm_side_close(&rpd->copies);
+	sqlite_cursor_close(&rpd->owners);
 	rocm_strings_close(&rpd->strings);
 	sqlite_file_close(&rpd->file);
 	pair_map_fini(&rpd->codes);

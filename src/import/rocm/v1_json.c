@@ -125,14 +125,13 @@ static int find_kernel(struct v1_json *json, struct rocm_process *process, const
 	const struct v1_event *event = &json->event;
 	uint64_t registers = event->vector.value + event->accumulation.value;
 	const struct event_code row = {
-		.local_bytes = event->local_bytes.is_known ? event->local_bytes.value
-							   : CODE_UNKNOWN,
-		.private_bytes = event->private_bytes.is_known ? event->private_bytes.value
-							       : CODE_UNKNOWN,
+		.local_bytes =
+			event->local_bytes.is_known ? event->local_bytes.value : CODE_UNKNOWN,
+		.private_bytes =
+			event->private_bytes.is_known ? event->private_bytes.value : CODE_UNKNOWN,
 		.registers = registers > UINT16_MAX ? 0 : (uint32_t)registers};
 
-	return rocm_kernels_named(&process->kernels, name, command->device, &row,
-				  &command->kernel);
+	return rocm_kernels_named(&process->kernels, name, command->device, &row, &command->kernel);
 }
 
 static uint32_t command_type(const char *name)
@@ -148,27 +147,23 @@ static int on_command(struct v1_json *json, struct rocm_process *process)
 	const struct v1_event *event = &json->event;
 	const char *kernel = string_builder_text(&event->kernel);
 	const char *name = *kernel ? kernel : string_builder_text(&event->name);
-	char queue[40];
-	struct rocm_command command = {
-		.begin = event->begin.value,
-		.end = event->end.value,
-		.queued = event->dispatched.value,
-		.seen = event->complete.value,
-		.link = event->index.is_known ? event->index.value + 1 : 0,
-		.part = event->begin.value,
-		.tid = (uint32_t)event->tid.value,
-		.command = *kernel ? COMMAND_KERNEL : command_type(name),
-		.bytes = event->bytes.value,
-		.global = {event->grid.value},
-		.local = {event->workgroup.value},
-		.stream = "",
-		.hardware_queue = queue};
+	struct rocm_command command = {.begin = event->begin.value,
+				       .end = event->end.value,
+				       .queued = event->dispatched.value,
+				       .seen = event->complete.value,
+				       .link = event->index.is_known ? event->index.value + 1 : 0,
+				       .part = event->begin.value,
+				       .tid = (uint32_t)event->tid.value,
+				       .command = *kernel ? COMMAND_KERNEL : command_type(name),
+				       .bytes = event->bytes.value,
+				       .global = {event->grid.value},
+				       .local = {event->workgroup.value},
+				       .hardware_queue = event->queue.value,
+				       .has_hardware_queue = true};
 	int error = rocm_agents_device(&json->processes[0].agents,
-				       event->gpu.is_known ? event->gpu.value
-							   : event->device.value,
+				       event->gpu.is_known ? event->gpu.value : event->device.value,
 				       &command.device);
 
-	snprintf(queue, sizeof(queue), "queue %" PRIu64, event->queue.value);
 	if (!error && command.command == COMMAND_KERNEL)
 		error = find_kernel(json, process, name, &command);
 	return error ? error : rocm_process_add_command(process, ROCM_COMMAND, &command);
@@ -191,12 +186,12 @@ static int add_event(struct v1_json *json)
 	error = find_process(json, &process);
 	if (error)
 		return error;
-	return is_command ? on_command(json, process)
-			  : rocm_process_add_call(process, (uint32_t)event->tid.value,
-						  string_builder_text(&event->name),
-						  event->index.is_known ? event->index.value + 1
-									: 0,
-						  event->begin.value, event->end.value);
+	return is_command
+		       ? on_command(json, process)
+		       : rocm_process_add_call(process, (uint32_t)event->tid.value,
+					       string_builder_text(&event->name),
+					       event->index.is_known ? event->index.value + 1 : 0,
+					       event->begin.value, event->end.value);
 }
 
 static int on_event(void *context)
@@ -217,8 +212,7 @@ static int read_document(struct v1_json *json)
 	int error = json_reader_expect(json->reader, JSON_OBJECT_BEGIN), token;
 
 	while (!error && (token = json_reader_next(json->reader)) == JSON_KEY) {
-		bool is_events =
-			strcmp(json_reader_text(json->reader, NULL), "traceEvents") == 0;
+		bool is_events = strcmp(json_reader_text(json->reader, NULL), "traceEvents") == 0;
 
 		token = json_reader_next(json->reader);
 		json->has_events |= is_events;
@@ -261,8 +255,8 @@ static int read_v1_json(struct import_source *source, struct import_target *targ
 	if (!error)
 		error = rocm_join_write(&json.join);
 	if (!error)
-		error = import_faults_end(&json.faults, json.join.commands + json.usable -
-							       json.faults.count,
+		error = import_faults_end(&json.faults,
+					  json.join.commands + json.usable - json.faults.count,
 					  "event");
 	if (!error)
 		import_target_note_count(target, json.other, "event", "events",

@@ -226,24 +226,16 @@ static int find_kernel(struct v3_csv *csv, struct rocm_command *command)
 					  command->device, &kernel, &command->kernel);
 }
 
-/* Texts of the current row's queue. */
-struct queue_texts {
-	char stream[64], hardware[64];
-};
-
-static void set_queue(const struct v3_csv *csv, struct rocm_command *command,
-		      struct queue_texts *texts)
+static void set_queue(const struct v3_csv *csv, struct rocm_command *command)
 {
-	const char *stream = csv_table_text(&csv->table, COLUMN_STREAM);
 	const char *queue = csv_table_text(&csv->table, COLUMN_QUEUE);
 
-	snprintf(texts->stream, sizeof(texts->stream), "stream %.50s", stream);
-	snprintf(texts->hardware, sizeof(texts->hardware), "queue %.50s", queue);
-	command->stream = *stream && strcmp(stream, "0") != 0 ? texts->stream : "";
-	command->hardware_queue = *queue ? texts->hardware : "";
+	command->stream = strtoull(csv_table_text(&csv->table, COLUMN_STREAM), NULL, 0);
+	command->hardware_queue = strtoull(queue, NULL, 0);
+	command->has_hardware_queue = *queue != '\0';
 }
 
-static int make_kernel(struct v3_csv *csv, struct rocm_command *command, struct queue_texts *texts)
+static int make_kernel(struct v3_csv *csv, struct rocm_command *command)
 {
 	uint64_t agent;
 	int error;
@@ -258,15 +250,14 @@ static int make_kernel(struct v3_csv *csv, struct rocm_command *command, struct 
 		error = take_sizes(csv, command);
 	if (!error)
 		error = rocm_agents_device(&csv->process.agents, agent, &command->device);
-	set_queue(csv, command, texts);
+	set_queue(csv, command);
 	return error ? error : find_kernel(csv, command);
 }
 
 static int on_kernel(struct v3_csv *csv)
 {
 	struct rocm_command command;
-	struct queue_texts texts;
-	int error = make_kernel(csv, &command, &texts);
+	int error = make_kernel(csv, &command);
 
 	return error ? error : rocm_process_add_command(&csv->process, ROCM_COMMAND, &command);
 }
@@ -275,10 +266,9 @@ static int on_counter(struct v3_csv *csv)
 {
 	const char *text = csv_table_text(&csv->table, COLUMN_VALUE);
 	struct rocm_command command;
-	struct queue_texts texts;
 	char *end;
 	double value = strtod(text, &end);
-	int error = make_kernel(csv, &command, &texts);
+	int error = make_kernel(csv, &command);
 
 	if (!error && (end == text || *end))
 		error = import_source_fail(csv->table.source, "a number as 'Counter_Value'", text);
@@ -309,24 +299,23 @@ static int on_copy(struct v3_csv *csv)
 {
 	const char *direction = csv_table_text(&csv->table, COLUMN_DIRECTION);
 	struct rocm_command command = {.command = rocm_names_command(direction)};
-	struct queue_texts texts;
 	uint64_t source, destination;
-	uint32_t device = 0;
 	int error = take_times(csv, &command);
 
 	if (!error)
 		error = take_agent(csv, COLUMN_SOURCE_AGENT, &source);
 	if (!error)
 		error = take_agent(csv, COLUMN_DESTINATION_AGENT, &destination);
-	if (!error)
-		error = rocm_agents_device(&csv->process.agents,
-					   command.command == COMMAND_READ ? source : destination,
-					   &device);
-	command.device = device;
+	/* without the file of agents, all of them seem to be GPUs */
+	if (!error && command.command != COMMAND_WRITE)
+		error = rocm_agents_device(&csv->process.agents, source, &command.source_device);
+	if (!error && command.command != COMMAND_READ)
+		error = rocm_agents_device(&csv->process.agents, destination,
+					   &command.destination_device);
+	command.device =
+		command.destination_device ? command.destination_device : command.source_device;
 	command.part = command.begin;
-	set_queue(csv, &command, &texts);
-	if (!*command.stream)
-		command.stream = "copies";
+	set_queue(csv, &command);
 	return error ? error : rocm_process_add_command(&csv->process, ROCM_COMMAND, &command);
 }
 

@@ -180,22 +180,14 @@ static void set_sizes(uint64_t sizes[3], const struct json_whole from[3])
 		sizes[i] = from[i].value;
 }
 
-/* Texts of a number; stream 0 stands for all streams without a name. */
-struct queue_texts {
-	char stream[40], hardware[40];
-};
-
-static void set_queue(struct rocm_command *command, const struct v3_record *record,
-		      struct queue_texts *texts)
+static void set_queue(struct rocm_command *command, const struct v3_record *record)
 {
-	snprintf(texts->stream, sizeof(texts->stream), "stream %" PRIu64, record->stream.value);
-	snprintf(texts->hardware, sizeof(texts->hardware), "queue %" PRIu64, record->queue.value);
-	command->stream = record->stream.value ? texts->stream : "";
-	command->hardware_queue = record->queue.is_known ? texts->hardware : "";
+	command->stream = record->stream.value;
+	command->hardware_queue = record->queue.value;
+	command->has_hardware_queue = record->queue.is_known;
 }
 
-static int make_kernel(struct v3_json *json, struct rocm_command *command,
-		       struct queue_texts *texts)
+static int make_kernel(struct v3_json *json, struct rocm_command *command)
 {
 	const struct v3_record *record = &json->record;
 	int error;
@@ -208,7 +200,7 @@ static int make_kernel(struct v3_json *json, struct rocm_command *command,
 					 .command = COMMAND_KERNEL};
 	set_sizes(command->global, record->grid);
 	set_sizes(command->local, record->workgroup);
-	set_queue(command, record, texts);
+	set_queue(command, record);
 	error = rocm_agents_device(&json->process.agents, record->agent.value, &command->device);
 	return error ? error
 		     : rocm_kernels_find(&json->process.kernels, record->kernel.value,
@@ -218,8 +210,7 @@ static int make_kernel(struct v3_json *json, struct rocm_command *command,
 static int on_dispatch(struct v3_json *json)
 {
 	struct rocm_command command;
-	struct queue_texts texts;
-	int error = make_kernel(json, &command, &texts);
+	int error = make_kernel(json, &command);
 
 	return error ? error : rocm_process_add_command(&json->process, ROCM_COMMAND, &command);
 }
@@ -243,8 +234,7 @@ static int add_values(struct v3_json *json, const struct rocm_command *command)
 static int on_counted(struct v3_json *json)
 {
 	struct rocm_command command;
-	struct queue_texts texts;
-	int error = make_kernel(json, &command, &texts);
+	int error = make_kernel(json, &command);
 
 	if (!error)
 		error = rocm_process_add_command(&json->process, ROCM_REPEATED, &command);
@@ -268,19 +258,15 @@ static int on_copy(struct v3_json *json)
 				       .tid = (uint32_t)record->thread.value,
 				       .command = rocm_names_command(operation_of(json)),
 				       .bytes = record->bytes.value};
-	struct queue_texts texts;
-	uint32_t source = 0;
 	int error = rocm_agents_device(&json->process.agents, record->destination_agent.value,
-				       &command.device);
+				       &command.destination_device);
 
 	if (!error)
 		error = rocm_agents_device(&json->process.agents, record->source_agent.value,
-					   &source);
-	if (!command.device)
-		command.device = source;
-	set_queue(&command, record, &texts);
-	if (!*command.stream)
-		command.stream = "copies";
+					   &command.source_device);
+	command.device =
+		command.destination_device ? command.destination_device : command.source_device;
+	set_queue(&command, record);
 	return error ? error : rocm_process_add_command(&json->process, ROCM_COMMAND, &command);
 }
 
