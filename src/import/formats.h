@@ -8,4 +8,4 @@
 
 extern const struct importer import_folded, import_perf_script, import_chrome, import_iaprof,
 	import_rocm_trace_lite, import_rocprof_json, import_rocprofv3_csv, import_rocprofv3_json,
-	import_rpd;
+	import_rocpd, import_rpd;

@@ -128,6 +128,40 @@ int json_fields_read(struct json_reader *reader, const struct json_fields *field
 	return error ? error : (token < 0 ? token : 0);
 }
 
+struct text_left {
+	const char *text;
+	size_t size;
+};
+
+static ssize_t read_text(void *context, void *buffer, size_t size)
+{
+	struct text_left *left = context;
+
+	size = size < left->size ? size : left->size;
+	memcpy(buffer, left->text, size);
+	left->text += size;
+	left->size -= size;
+	return (ssize_t)size;
+}
+
+int json_fields_parse(const char *text, const struct json_fields *fields, void *values)
+{
+	struct text_left left = {text, strlen(text)};
+	struct json_reader *reader;
+	int error;
+
+	if (*text != '{')
+		return 0;
+	error = json_reader_new(read_text, &left, &reader);
+	if (error)
+		return error;
+	error = json_reader_next(reader);
+	if (error == JSON_OBJECT_BEGIN)
+		error = json_fields_read(reader, fields, values);
+	json_reader_free(reader);
+	return error < 0 ? error : 0;
+}
+
 int json_fields_each(struct json_reader *reader, const struct json_fields *fields, void *values,
 		     const char *item, int (*on_row)(void *context), void *context)
 {

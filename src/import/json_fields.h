@@ -64,6 +64,9 @@ void json_fields_fini(const struct json_fields *fields, void *values);
  * the reader, -ENOMEM. */
 int json_fields_read(struct json_reader *reader, const struct json_fields *fields, void *values);
 
+/* Reads an object from a text; a text that is none sets nothing. Errors: the same. */
+int json_fields_parse(const char *text, const struct json_fields *fields, void *values);
+
 /* Reads an array of objects after its '['. Clears the values before each object and calls on_row
  * after it. item: for the message, "a counter". Errors: as above, those of on_row. */
 int json_fields_each(struct json_reader *reader, const struct json_fields *fields, void *values,

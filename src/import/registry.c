@@ -23,6 +23,7 @@ const struct importer *const importers[] = {
 	&import_folded,
 	&import_perf_script,
 	&import_chrome,
+	&import_rocpd,
 	&import_rpd,
 	&import_rocm_trace_lite,
 	&import_rocprofv3_json,

@@ -206,17 +206,25 @@ static enum event_series_type series_type(const char *counter)
 }
 
 static int find_series(struct rocm_process *process, uint32_t device, const char *counter,
-		       const char *unit, uint32_t *ret_series)
+		       const char *unit, enum event_series_type type, uint32_t *ret_series)
 {
-	struct event_series row = {
-		.type = series_type(counter), .process = process->id, .device = device};
-	char metric[128] = "gpu.";
-	size_t length = strlen(metric);
+	struct event_series row = {.type = type, .process = process->id, .device = device};
+	char metric[128];
+	size_t length = (size_t)snprintf(metric, sizeof(metric), "%s.", device ? "gpu" : "host");
 
 	for (size_t i = 0; counter[i] && length + 1 < sizeof(metric); i++)
 		metric[length++] = (char)tolower((unsigned char)counter[i]);
 	metric[length] = '\0';
 	return import_target_describe_series(process->target, metric, unit, &row, ret_series);
+}
+
+static int check_value(const char *counter, double value)
+{
+	return fabs(value) < 0x1p62
+		       ? 0
+		       : error_set(-EBADMSG,
+				   "expected a value of counter '%.60s' below 2^62, found %g",
+				   counter, value);
 }
 
 int rocm_process_add_value(struct rocm_process *process, const struct rocm_command *command,
@@ -232,17 +240,31 @@ int rocm_process_add_value(struct rocm_process *process, const struct rocm_comma
 	int error = rocm_process_check_times(command->begin, command->end);
 
 	value *= is_size ? 1024 : 1;
-	if (!error && !(fabs(value) < 0x1p62))
-		error = error_set(-EBADMSG, "expected a value of counter '%s' below 2^62, found %g",
-				  counter, value);
+	if (!error)
+		error = check_value(counter, value);
 	if (!error)
 		error = find_series(process, command->device, counter, is_size ? "bytes" : "events",
-				    &row.value.series);
+				    series_type(counter), &row.value.series);
 	if (error)
 		return error;
 	row.value.value = llround(value);
 	process->rounded += (double)row.value.value != value;
 	return rocm_join_add(process->join, &row);
+}
+
+int rocm_process_write_level(struct rocm_process *process, uint32_t device, const char *counter,
+			     double value, uint64_t time)
+{
+	struct event_counter row = {.begin = time, .end = time};
+	int error = check_value(counter, value);
+
+	if (!error)
+		error = find_series(process, device, counter, "events", SERIES_LEVEL, &row.series);
+	if (error)
+		return error;
+	row.value = llround(value);
+	process->rounded += (double)row.value != value;
+	return import_target_counter(process->target, &row);
 }
 
 int rocm_process_add_allocation(struct rocm_process *process, const char *operation, uint64_t time,

@@ -60,6 +60,10 @@ int rocm_process_add_call(struct rocm_process *process, uint32_t tid, const char
 int rocm_process_add_value(struct rocm_process *process, const struct rocm_command *command,
 			   const char *counter, double value);
 
+/* A value of a counter at a time, of no command. device 0: of the host. */
+int rocm_process_write_level(struct rocm_process *process, uint32_t device, const char *counter,
+			     double value, uint64_t time);
+
 /* An allocation or a free, by the name of the operation. */
 int rocm_process_add_allocation(struct rocm_process *process, const char *operation, uint64_t time,
 				struct rocm_allocation *allocation);
