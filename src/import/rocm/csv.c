@@ -86,19 +86,6 @@ bool csv_table_has(const struct csv_table *table, size_t name)
 	return table->places[name] >= 0;
 }
 
-static int check_cells(const struct csv_table *table)
-{
-	for (size_t name = 0; name < table->names_count; name++)
-		if (table->places[name] >= (int)table->cells_count) {
-			char expected[96];
-
-			snprintf(expected, sizeof(expected), "a value of '%.60s'",
-				 table->names[name]);
-			return import_source_fail(table->source, expected, NULL);
-		}
-	return 1;
-}
-
 int csv_table_next(struct csv_table *table)
 {
 	size_t length = 0;
@@ -110,7 +97,20 @@ int csv_table_next(struct csv_table *table)
 	if (status <= 0)
 		return status;
 	table->cells_count = split(line, table->cells);
-	return check_cells(table);
+	return 1;
+}
+
+int csv_table_check(const struct csv_table *table)
+{
+	for (size_t name = 0; name < table->names_count; name++)
+		if (table->places[name] >= (int)table->cells_count) {
+			char expected[96];
+
+			snprintf(expected, sizeof(expected), "a value of '%.60s'",
+				 table->names[name]);
+			return import_source_fail(table->source, expected, NULL);
+		}
+	return 0;
 }
 
 const char *csv_table_text(const struct csv_table *table, size_t name)

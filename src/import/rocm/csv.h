@@ -27,9 +27,13 @@ int csv_table_open(struct csv_table *table, struct import_source *source, const 
 
 bool csv_table_has(const struct csv_table *table, size_t name);
 
-/* Reads the next row; empty lines are skipped. Returns 1 for a row, 0 at the end, -EBADMSG for a
- * row with fewer cells than the header, errors of the source. */
+/* Reads the next row; empty lines are skipped. Returns 1 for a row, 0 at the end, errors of the
+ * source. */
 int csv_table_next(struct csv_table *table);
+
+/* To be called before the cells of a row are read. Errors: -EBADMSG with the line for a row that
+ * ends too early. */
+int csv_table_check(const struct csv_table *table);
 
 /* A cell of the row, without quotes; "" if the column is absent. Valid until the next row. */
 const char *csv_table_text(const struct csv_table *table, size_t name);

@@ -53,7 +53,7 @@ void rocm_join_fini(struct rocm_join *join)
 
 static uint32_t count_dimensions(const uint64_t sizes[3])
 {
-	return !sizes[0] ? 0 : sizes[2] > 1 ? 3 : sizes[1] > 1 ? 2 : 1;
+	return !sizes[0] ? 0 : !sizes[1] ? 1 : !sizes[2] ? 2 : 3;
 }
 
 void rocm_join_set_sizes(struct event_launch *launch, const uint64_t global[3],

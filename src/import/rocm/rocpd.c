@@ -77,9 +77,9 @@ int rocpd_each_row_with(struct rocpd *rocpd, const struct rocpd_query *query, vo
 	int error = rocpd_cursor_open(rocpd, query, &cursor, table, &exists);
 
 	sqlite_cursor_close(&cursor);
-	return error || !exists ? error
-				: sqlite_file_each_row(rocpd->file, &whole, rocpd->faults, on_row,
-						       context);
+	return error || !exists
+		       ? error
+		       : sqlite_file_each_row(rocpd->file, &whole, rocpd->faults, on_row, context);
 }
 
 int rocpd_each_row(struct rocpd *rocpd, const struct rocpd_query *query,

@@ -111,7 +111,8 @@ static int on_agent(void *context, const struct sqlite_cursor *row)
 	struct rocpd *rocpd = context;
 	struct v3_agent agent = {0};
 	/* members of invalid JSON stay unknown */
-	int error = json_fields_parse(sqlite_cursor_text(row, AGENT_MORE), &v3_agent_fields, &agent);
+	int error =
+		json_fields_parse(sqlite_cursor_text(row, AGENT_MORE), &v3_agent_fields, &agent);
 	const struct rocm_agent_facts facts = {
 		.name = *product ? product : sqlite_cursor_text(row, AGENT_NAME),
 		.vendor = sqlite_cursor_text(row, AGENT_VENDOR),
@@ -174,10 +175,18 @@ static int on_object(void *context, const struct sqlite_cursor *row)
 }
 
 static const char *const symbol_columns[] = {
-	"id",           "code_object_id",  "kernel_name",       "group_segment_size",
-	"display_name", "arch_vgpr_count", "accum_vgpr_count",  "private_segment_size"};
-enum { SYMBOL_ID, SYMBOL_OBJECT, SYMBOL_NAME, SYMBOL_LOCAL, SYMBOL_DISPLAY, SYMBOL_VECTOR,
-       SYMBOL_ACCUMULATION, SYMBOL_PRIVATE };
+	"id",           "code_object_id",  "kernel_name",      "group_segment_size",
+	"display_name", "arch_vgpr_count", "accum_vgpr_count", "private_segment_size"};
+enum {
+	SYMBOL_ID,
+	SYMBOL_OBJECT,
+	SYMBOL_NAME,
+	SYMBOL_LOCAL,
+	SYMBOL_DISPLAY,
+	SYMBOL_VECTOR,
+	SYMBOL_ACCUMULATION,
+	SYMBOL_PRIVATE
+};
 
 static uint64_t bytes_at(const struct sqlite_cursor *row, size_t column)
 {

@@ -30,8 +30,8 @@ enum { MAX_VALUES = 1024 };
 
 static const char *const event_columns[] = {"id", "category_id", "stack_id", "extdata"};
 enum { EVENT_COLUMN_ID, EVENT_CATEGORY, EVENT_LINK, EVENT_MORE };
-static const struct rocpd_query event_query = {"rocpd_event", SQLITE_COLUMNS(event_columns, 3), NULL,
-					       "id"};
+static const struct rocpd_query event_query = {"rocpd_event", SQLITE_COLUMNS(event_columns, 3),
+					       NULL, "id"};
 
 /* What the event of a row says; valid until the next row. */
 struct event_facts {
@@ -55,10 +55,17 @@ static int find_event(struct rocpd *rocpd, int64_t id, struct event_facts *ret_f
 
 /* ---- regions ---- */
 
-static const char *const region_columns[] = {"id", "start", "end", "pid", "tid", "name_id",
-					     "event_id"};
-enum { REGION_ID, REGION_START, REGION_END, REGION_PROCESS, REGION_THREAD, REGION_NAME,
-       REGION_EVENT };
+static const char *const region_columns[] = {"id",  "start",   "end",     "pid",
+					     "tid", "name_id", "event_id"};
+enum {
+	REGION_ID,
+	REGION_START,
+	REGION_END,
+	REGION_PROCESS,
+	REGION_THREAD,
+	REGION_NAME,
+	REGION_EVENT
+};
 
 /* The message of a marker: {"message": "epoch 3"}. */
 struct message {
@@ -85,8 +92,7 @@ static bool has_word(const char *category, const char *const *words)
 
 static bool is_api(const char *category)
 {
-	static const char *const words[] = {"HIP",       "HSA",     "RCCL", "ROCDECODE",
-					    "ROCJPEG", NULL};
+	static const char *const words[] = {"HIP", "HSA", "RCCL", "ROCDECODE", "ROCJPEG", NULL};
 
 	return !*category || has_word(category, words);
 }
@@ -132,10 +138,9 @@ static int on_region(void *context, const struct sqlite_cursor *row)
 	if (!error)
 		error = find_event(rocpd, sqlite_cursor_number(row, REGION_EVENT), &event);
 	if (!error)
-		error = is_api(event.category)
-				? rocm_process_add_call(&rocpd->process, tid, name, event.link,
-							begin, end)
-				: write_range(rocpd, &event, tid, name, begin, end);
+		error = is_api(event.category) ? rocm_process_add_call(&rocpd->process, tid, name,
+								       event.link, begin, end)
+					       : write_range(rocpd, &event, tid, name, begin, end);
 	rocpd->usable += !error;
 	return error;
 }
@@ -202,15 +207,38 @@ static const char *counter_name(const struct rocpd *rocpd, uint64_t counter, cha
 
 /* ---- dispatches ---- */
 
-static const char *const dispatch_columns[] = {
-	"id",        "start",           "end",          "pid",
-	"tid",       "agent_id",        "kernel_id",    "dispatch_id",
-	"queue_id",  "stream_id",       "event_id",     "workgroup_size_x",
-	"workgroup_size_y", "workgroup_size_z", "grid_size_x", "grid_size_y",
-	"grid_size_z"};
-enum { DISPATCH_ID, DISPATCH_START, DISPATCH_END, DISPATCH_PROCESS, DISPATCH_THREAD,
-       DISPATCH_AGENT, DISPATCH_KERNEL, DISPATCH_NUMBER, DISPATCH_QUEUE, DISPATCH_STREAM,
-       DISPATCH_EVENT, DISPATCH_GROUP, DISPATCH_GRID = DISPATCH_GROUP + 3 };
+static const char *const dispatch_columns[] = {"id",
+					       "start",
+					       "end",
+					       "pid",
+					       "tid",
+					       "agent_id",
+					       "kernel_id",
+					       "dispatch_id",
+					       "queue_id",
+					       "stream_id",
+					       "event_id",
+					       "workgroup_size_x",
+					       "workgroup_size_y",
+					       "workgroup_size_z",
+					       "grid_size_x",
+					       "grid_size_y",
+					       "grid_size_z"};
+enum {
+	DISPATCH_ID,
+	DISPATCH_START,
+	DISPATCH_END,
+	DISPATCH_PROCESS,
+	DISPATCH_THREAD,
+	DISPATCH_AGENT,
+	DISPATCH_KERNEL,
+	DISPATCH_NUMBER,
+	DISPATCH_QUEUE,
+	DISPATCH_STREAM,
+	DISPATCH_EVENT,
+	DISPATCH_GROUP,
+	DISPATCH_GRID = DISPATCH_GROUP + 3
+};
 
 /* What a table of commands needs while it is read. */
 struct command_reading {
@@ -276,20 +304,31 @@ static int on_dispatch(void *context, const struct sqlite_cursor *row)
 	rocpd->usable++;
 	error = read_values(values, sqlite_cursor_number(row, DISPATCH_EVENT));
 	for (size_t i = 0; i < values->count && !error; i++)
-		error = rocm_process_add_value(
-			&rocpd->process, &command,
-			counter_name(rocpd, values->rows[i].counter, number),
-			values->rows[i].value);
+		error = rocm_process_add_value(&rocpd->process, &command,
+					       counter_name(rocpd, values->rows[i].counter, number),
+					       values->rows[i].value);
 	return error;
 }
 
 /* ---- copies and allocations ---- */
 
-static const char *const copy_columns[] = {"id",      "start",     "end",       "pid",
-					   "tid",     "name_id",   "event_id",  "src_agent_id",
-					   "dst_agent_id", "size", "stream_id", "queue_id"};
-enum { COPY_ID, COPY_START, COPY_END, COPY_PROCESS, COPY_THREAD, COPY_NAME, COPY_EVENT, COPY_SOURCE,
-       COPY_DESTINATION, COPY_SIZE, COPY_STREAM, COPY_QUEUE };
+static const char *const copy_columns[] = {"id",           "start",   "end",       "pid",
+					   "tid",          "name_id", "event_id",  "src_agent_id",
+					   "dst_agent_id", "size",    "stream_id", "queue_id"};
+enum {
+	COPY_ID,
+	COPY_START,
+	COPY_END,
+	COPY_PROCESS,
+	COPY_THREAD,
+	COPY_NAME,
+	COPY_EVENT,
+	COPY_SOURCE,
+	COPY_DESTINATION,
+	COPY_SIZE,
+	COPY_STREAM,
+	COPY_QUEUE
+};
 
 static int find_ends(struct rocpd *rocpd, const struct sqlite_cursor *row,
 		     struct rocm_command *command)
@@ -304,8 +343,8 @@ static int find_ends(struct rocpd *rocpd, const struct sqlite_cursor *row,
 		error = rocm_agents_device(agents,
 					   (uint64_t)sqlite_cursor_number(row, COPY_DESTINATION),
 					   &command->destination_device);
-	command->device = command->destination_device ? command->destination_device
-						      : command->source_device;
+	command->device =
+		command->destination_device ? command->destination_device : command->source_device;
 	return error;
 }
 
@@ -341,11 +380,19 @@ static int on_copy(void *context, const struct sqlite_cursor *row)
 	return error;
 }
 
-static const char *const allocation_columns[] = {"id",   "start",    "end",  "pid",
-						 "type", "agent_id", "size", "address",
-						 "level"};
-enum { ALLOCATION_ID, ALLOCATION_START, ALLOCATION_END, ALLOCATION_PROCESS, ALLOCATION_TYPE,
-       ALLOCATION_AGENT, ALLOCATION_SIZE, ALLOCATION_ADDRESS, ALLOCATION_LEVEL };
+static const char *const allocation_columns[] = {"id",       "start", "end",     "pid",  "type",
+						 "agent_id", "size",  "address", "level"};
+enum {
+	ALLOCATION_ID,
+	ALLOCATION_START,
+	ALLOCATION_END,
+	ALLOCATION_PROCESS,
+	ALLOCATION_TYPE,
+	ALLOCATION_AGENT,
+	ALLOCATION_SIZE,
+	ALLOCATION_ADDRESS,
+	ALLOCATION_LEVEL
+};
 
 /* Scratch memory belongs to a queue and is not allocated by the program. */
 static int on_allocation(void *context, const struct sqlite_cursor *row)
@@ -493,8 +540,8 @@ static int read_samples(struct rocpd *rocpd, struct event_values *values)
 
 int rocpd_read_rows(struct rocpd *rocpd)
 {
-	static const struct rocpd_query regions = {"rocpd_region", SQLITE_COLUMNS(region_columns, 6),
-						   NULL, "event_id"};
+	static const struct rocpd_query regions = {
+		"rocpd_region", SQLITE_COLUMNS(region_columns, 6), NULL, "event_id"};
 	static const struct rocpd_query copies = {
 		"rocpd_memory_copy", SQLITE_COLUMNS(copy_columns, 6), NULL, "event_id"};
 	static const struct rocpd_query allocations = {

@@ -329,9 +329,10 @@ static int on_allocation(struct v3_csv *csv)
 
 	if (!error)
 		error = csv_table_number(&csv->table, COLUMN_ALLOCATION_BYTES, &allocation.bytes);
-	if (!error && *csv_table_text(&csv->table, COLUMN_AGENT))
+	/* the row of a free has no agent */
+	if (!error && allocation.bytes)
 		error = take_agent(csv, COLUMN_AGENT, &agent);
-	if (!error && *csv_table_text(&csv->table, COLUMN_AGENT))
+	if (!error && allocation.bytes)
 		error = rocm_agents_device(&csv->process.agents, agent, &allocation.device);
 	return error ? error
 		     : rocm_process_add_allocation(&csv->process,
@@ -408,7 +409,8 @@ static int read_rows(struct v3_csv *csv, const struct csv_kind *kind)
 			error = import_faults_add_unread(&csv->faults, csv->table.source, status);
 			continue;
 		}
-		if (kind->on_row != on_agent)
+		error = csv_table_check(&csv->table);
+		if (!error && kind->on_row != on_agent)
 			error = find_process(csv);
 		if (!error)
 			error = kind->on_row(csv);

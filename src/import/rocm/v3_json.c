@@ -303,7 +303,8 @@ static int on_allocation(struct v3_json *json)
 					     .bytes = record->allocation_bytes.value};
 	int error = rocm_process_check_times(record->start.value, record->end.value);
 
-	if (!error)
+	/* the record of a free has no agent */
+	if (!error && record->allocation_bytes.value)
 		error = rocm_agents_device(&json->process.agents, record->agent.value,
 					   &allocation.device);
 	return error ? error
