@@ -653,6 +653,9 @@ int analysis_new(const struct model *model, const struct analysis_options *optio
 	error = options->finds_iterations ? iterations_find(model, true, &analysis->iterations) : 0;
 	if (!error)
 		error = analyze(analysis, options);
+	if (!error && model_has(model, EVENT_COLLECTIVE))
+		error = collectives_read(model, analysis->from_ns, analysis->to_ns,
+					 &analysis->program.collectives);
 	if (error) {
 		analysis_free(analysis);
 		return error;
@@ -667,6 +670,7 @@ void analysis_free(struct analysis *analysis)
 		return;
 	clear(analysis);
 	iterations_fini(&analysis->iterations);
+	collectives_fini(&analysis->program.collectives);
 	free(analysis);
 }
 

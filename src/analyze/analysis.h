@@ -11,6 +11,7 @@
 #include "analyze/account/account.h"
 #include "analyze/account/overlap.h"
 #include "analyze/account/queue_depth.h"
+#include "analyze/collectives/collectives.h"
 #include "analyze/iterations/iterations.h"
 #include "analyze/ledger.h"
 #include "base/order/quantile.h"
@@ -584,7 +585,8 @@ struct analysis_program {
 	struct analysis_range_metric *range_metrics; /* sorted by range, then by series */
 	size_t range_metrics_count;
 	struct analysis_full full;
-	uint64_t ranges_unbegun; /* ends of ranges whose begin is not in the trace */
+	struct collectives collectives; /* in the window */
+	uint64_t ranges_unbegun;        /* ends of ranges whose begin is not in the trace */
 };
 
 /* The cost of the sweep, and whether its accounts add up. */

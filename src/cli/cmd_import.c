@@ -34,7 +34,8 @@ struct import_values {
 
 static const struct option_row import_options[] = {
 	{"format", 'f', OPTION_TEXT, "NAME",
-	 "input format: folded, perf-script, chrome, rocm-trace-lite, iaprof",
+	 "input format: folded, perf-script, chrome, rocpd, rpd, rocm-trace-lite, rocprofv3-json, "
+	 "rocprofv3-csv, rocprof-json, iaprof, rocprof-code",
 	 offsetof(struct import_values, format)},
 	{"output", 'o', OPTION_OUTPUT, "FILE", "trace file to write (default " SELECTION_FILE ")",
 	 offsetof(struct import_values, output)},

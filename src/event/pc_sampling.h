@@ -28,5 +28,6 @@ PC_STALL(5, "barrier_wait")
 PC_STALL(6, "arbiter_not_win")
 PC_STALL(7, "arbiter_win_ex_stall")
 PC_STALL(8, "other_wait")
+PC_STALL(9, "sleep_wait")
 #endif
 /* clang-format on */

@@ -30,6 +30,7 @@ const struct importer *const importers[] = {
 	&import_rocprofv3_csv,
 	&import_rocprof_json,
 	&import_iaprof,
+	&import_rocprof_code,
 	NULL,
 };
 /* clang-format on */

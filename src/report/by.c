@@ -25,6 +25,7 @@ const struct report_by report_bys[] = {
 	{"stall", "reasons for which sampled device instructions waited", report_by_stall},
 	{"queue", "use of each queue", report_by_queue},
 	{"process", "launches, calls and processor time by process", report_by_process},
+	{"rank", "collective operations by rank, and waits for it", report_by_rank},
 	{"thread", "processor time by thread", report_by_thread},
 	{"range", "ranges that the program named", report_by_range},
 	{"iteration", "iterations of the main loop, the slowest first", report_by_iteration},

@@ -436,6 +436,24 @@ static void say_compile(const struct report *report, const struct finding *findi
 	say(sentence, "; build each program once, and keep its binary for the next run");
 }
 
+static void say_late_ranks(const struct report *report, const struct finding *finding,
+			   struct sentence *sentence)
+{
+	char first[48], second[48];
+
+	report_rank_label(finding->rank, first, sizeof(first));
+	say(sentence, "%s arrived last in %" PRIu64 " of %" PRIu64 " collective operations", first,
+	    finding->rank->last_count, finding_value(finding, "operations"));
+	if (finding->other_rank)
+		say(sentence, " and %s in %" PRIu64,
+		    report_rank_label(finding->other_rank, second, sizeof(second)),
+		    finding->other_rank->last_count);
+	say(sentence,
+	    "; the first rank to arrive waited for the last %s in all and at most %s; compare the "
+	    "work of these ranks before the operations (--by rank, --rank N)",
+	    time_of(finding, "starts_apart_ns").text, time_of(finding, "max_waited_ns").text);
+}
+
 static void say_hidden(const struct report *report, const struct finding *finding,
 		       struct sentence *sentence)
 {
@@ -474,6 +492,7 @@ static const struct {
 	[FINDING_TINY_KERNELS] = {say_tiny},          [FINDING_LOW_OCCUPANCY] = {say_occupancy},
 	[FINDING_LAUNCH_LATENCY] = {say_latency},     [FINDING_WAIT_UNDER_GIL] = {say_gil},
 	[FINDING_HIDDEN_LAUNCHES] = {say_hidden},     [FINDING_COMPILE_TIME] = {say_compile},
+	[FINDING_LATE_RANKS] = {say_late_ranks},
 };
 
 static void describe(const struct report *report, const struct finding *finding,
@@ -645,6 +664,11 @@ static void write_more(const struct report *report, const struct finding *findin
 		json_pair_text(json, "call", finding->gil->name);
 		if (report_place_of(report, finding->gil->stack, &place))
 			write_culprit(report, &place, 0, json);
+		return;
+	case FINDING_LATE_RANKS:
+		report_write_late_rank("rank", finding->rank, json);
+		if (finding->other_rank)
+			report_write_late_rank("other_rank", finding->other_rank, json);
 		return;
 	case FINDING_COMPILE_TIME:
 		json_pair_text(json, "call", finding->call->name);

@@ -226,6 +226,7 @@ int report_write_json(const struct report *report, struct json_writer *json)
 		json_pair_u64(json, "dropped_before_ns", analysis->dropped_before_ns);
 	error = report_write_verdict(report, json);
 	report_write_processes(report, json);
+	report_write_collectives(report, json);
 	if (!error)
 		error = write_devices(report, json);
 	report_write_kernels(report, json);

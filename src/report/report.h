@@ -13,6 +13,7 @@
 #include "analyze/model.h"
 #include "base/hash.h"
 
+struct collectives_rank;
 struct frame_name;
 struct frames;
 struct json_writer;
@@ -185,6 +186,17 @@ int report_put_processes(const struct report *report);
 /* The key "processes": all processes. */
 void report_write_processes(const struct report *report, struct json_writer *json);
 
+/* ---- report/ranks.c ---- */
+
+/* The table of ranks, if ranks wait for each other in collective operations. -ENOMEM. */
+int report_put_ranks(const struct report *report);
+/* The key "collectives". */
+void report_write_collectives(const struct report *report, struct json_writer *json);
+/* "rank 3", otherwise "process 4711" */
+const char *report_rank_label(const struct collectives_rank *rank, char *ret_label, size_t size);
+void report_write_late_rank(const char *key, const struct collectives_rank *rank,
+			    struct json_writer *json);
+
 /* ---- report/queues.c ---- */
 
 /* Two tables: the waiting times of commands; the depth of queues and the latency of launches. The
@@ -319,6 +331,7 @@ int report_by_instruction(const struct report *report, struct json_writer *json)
 int report_by_stall(const struct report *report, struct json_writer *json);
 int report_by_queue(const struct report *report, struct json_writer *json);
 int report_by_process(const struct report *report, struct json_writer *json);
+int report_by_rank(const struct report *report, struct json_writer *json);
 int report_by_thread(const struct report *report, struct json_writer *json);
 int report_by_iteration(const struct report *report, struct json_writer *json);
 int report_by_range(const struct report *report, struct json_writer *json);

@@ -592,6 +592,8 @@ int report_print_text(const struct report *report)
 	if (!error && has_ranks(report))
 		error = report_put_processes(report);
 	if (!error)
+		error = report_put_ranks(report);
+	if (!error)
 		error = report_put_ranges(report);
 	if (!error)
 		error = report_put_instructions(report);

@@ -49,6 +49,7 @@
  *	                                     image: the code object that it is in, of which the
  *	                                         offset is
  *	range THREAD BEGIN END NAME [domain=D] [type=start|mark] [open=1] [unbegun=1] [process=ID]
+ *	collective PROCESS BEGIN END NAME COMMUNICATOR SEQUENCE [bytes=N] [correlation=N]
  *	series ID METRIC level|amount|ratio UNIT [process=ID] [device=ID] [cpu=N] [instance=TEXT]
  *	    [source=TEXT]
  *	       [limit=N] [interval=NS] [begin=T] [end=T]
@@ -690,6 +691,23 @@ static inline int description_range(struct description *description, char **word
 	return trace_writer_row(description->writer, EVENT_RANGE, &source, &row);
 }
 
+static inline int description_collective(struct description *description, char **words, int count)
+{
+	struct event_collective row = {
+		.process = (uint32_t)description_number(words[1]),
+		.begin = description_number(words[2]),
+		.end = description_number(words[3]),
+		.name_string = description_name(description, words[4]),
+		.communicator_string = description_name(description, words[5]),
+		.sequence = description_number(words[6]),
+		.bytes = description_number(description_option(words, 7, count, "bytes", "0")),
+		.correlation = description_number(
+			description_option(words, 7, count, "correlation", "0"))};
+	struct trace_source source = {.source = row.process, .clock = CLOCK_ID_MONOTONIC};
+
+	return trace_writer_row(description->writer, EVENT_COLLECTIVE, &source, &row);
+}
+
 static inline int description_series(struct description *description, char **words, int count)
 {
 	struct event_series row = {
@@ -775,19 +793,33 @@ static const struct {
 	int least; /* words */
 	int (*write)(struct description *description, char **words, int count);
 } description_verbs[] = {
-	{"window", 3, description_window},       {"clock", 3, description_clock},
-	{"host", 5, description_host},           {"process", 4, description_one_process},
-	{"device", 3, description_device},       {"thread", 3, description_thread},
-	{"queue", 3, description_queue},         {"call", 6, description_call},
-	{"launch", 7, description_launch},       {"wait", 5, description_wait},
-	{"frame", 4, description_frame},         {"stack", 3, description_stack},
-	{"chain", 4, description_chain},         {"loss", 3, description_loss},
-	{"execution", 8, description_execution}, {"sample", 4, description_sample},
-	{"switch", 4, description_switch},       {"instruction", 5, description_instruction},
-	{"needs", 5, description_needs},         {"range", 5, description_range},
-	{"series", 5, description_series},       {"counter", 5, description_counter},
-	{"code", 8, description_code},           {"log", 5, description_log},
-	{"address", 5, description_address},     {"collector", 4, description_collector},
+	{"window", 3, description_window},
+	{"clock", 3, description_clock},
+	{"host", 5, description_host},
+	{"process", 4, description_one_process},
+	{"device", 3, description_device},
+	{"thread", 3, description_thread},
+	{"queue", 3, description_queue},
+	{"call", 6, description_call},
+	{"launch", 7, description_launch},
+	{"wait", 5, description_wait},
+	{"frame", 4, description_frame},
+	{"stack", 3, description_stack},
+	{"chain", 4, description_chain},
+	{"loss", 3, description_loss},
+	{"execution", 8, description_execution},
+	{"sample", 4, description_sample},
+	{"switch", 4, description_switch},
+	{"instruction", 5, description_instruction},
+	{"needs", 5, description_needs},
+	{"range", 5, description_range},
+	{"series", 5, description_series},
+	{"counter", 5, description_counter},
+	{"code", 8, description_code},
+	{"log", 5, description_log},
+	{"address", 5, description_address},
+	{"collector", 4, description_collector},
+	{"collective", 7, description_collective},
 };
 
 static inline int description_line(struct description *description, char *line)

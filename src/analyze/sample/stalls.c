@@ -80,6 +80,8 @@ const struct stall_reason stall_reasons[] = {
 	 "the wave was chosen to issue, but the pipe could not accept the instruction",
 	 "use less of that pipe: fewer wide memory accesses, local memory without bank "
 	 "conflicts"},
+	{"sleep_wait", "AMD", "the wave sleeps (s_sleep)",
+	 "wait for less: a loop that polls memory sleeps between two reads"},
 	{"other_wait", "AMD", "the hardware reports no reason",
 	 "look at the neighbouring instructions and at the other reasons of the same kernel"},
 	{"selected", "NVIDIA", "the warp issued the instruction: it did work and did not wait",

@@ -21,13 +21,14 @@
 #include "analyze/verdict/verdict.h"
 #include "base/array.h"
 
-#define MIN_SMALL     100 /* transfers: fewer cannot save a millisecond at 10 us each */
-#define MIN_TINY      100
-#define MIN_PROMPT    100 /* launches: with fewer, the 99th percentile is simply the slowest one */
-#define MIN_COPIES    10  /* enough for a pattern, not only copies at the program's start and end */
-#define MIN_SERIAL    20
-#define MIN_BUILDS    10 /* with fewer, only builds of a second in total: each program builds once */
-#define MIN_BUILDS_NS UINT64_C(1000000000)
+#define MIN_SMALL       100 /* transfers: fewer cannot save a millisecond at 10 us each */
+#define MIN_TINY        100
+#define MIN_PROMPT      100 /* launches: with fewer, the 99th percentile is simply the slowest one */
+#define MIN_COPIES      10 /* enough for a pattern, not only copies at the program's start and end */
+#define MIN_SERIAL      20
+#define MIN_COLLECTIVES 5 /* the first ones of a run also wait for the ranks to start */
+#define MIN_BUILDS      10 /* with fewer, only builds of a second in total: each program builds once */
+#define MIN_BUILDS_NS   UINT64_C(1000000000)
 
 const char *finding_id(enum finding_kind kind)
 {
@@ -659,6 +660,44 @@ static void sort_by_cost(struct finding *list, size_t count)
 	}
 }
 
+/* The rank that arrived last most often, except `other`. */
+static const struct collectives_rank *find_last(const struct collectives *collectives,
+						const struct collectives_rank *other)
+{
+	const struct collectives_rank *found = NULL;
+
+	for (size_t i = 0; i < collectives->ranks_count; i++) {
+		const struct collectives_rank *rank = &collectives->ranks[i];
+
+		if (rank != other && (!found || rank->last_count > found->last_count))
+			found = rank;
+	}
+	return found;
+}
+
+/* A second rank is named if it is last half as often as the first. */
+static int find_late_ranks(const struct analysis *analysis, struct findings *findings)
+{
+	const struct collectives *collectives = &analysis->program.collectives;
+	const struct collectives_rank *first = find_last(collectives, NULL);
+	const struct collectives_rank *second = find_last(collectives, first);
+	struct finding found = {.kind = FINDING_LATE_RANKS, .device = FINDING_NO_DEVICE};
+
+	if (collectives->operations < MIN_COLLECTIVES || !second ||
+	    !collectives_is_aligned(collectives) ||
+	    !is_share(collectives->starts_apart_ns, wall_of(analysis), 1))
+		return 0;
+	found.cost_ns = collectives->starts_apart_ns;
+	found.rank = first;
+	found.other_rank = second->last_count * 2 >= first->last_count ? second : NULL;
+	append_number(&found, "operations", collectives->operations);
+	append_number(&found, "ranks", collectives->ranks_count);
+	append_number(&found, "starts_apart_ns", collectives->starts_apart_ns);
+	append_number(&found, "max_waited_ns", collectives->max_waited_ns);
+	append_number(&found, "wall_ns", wall_of(analysis));
+	return append_finding(findings, &found);
+}
+
 int findings_find(const struct analysis *analysis, struct findings *ret_findings)
 {
 	struct findings findings = {0};
@@ -676,6 +715,8 @@ int findings_find(const struct analysis *analysis, struct findings *ret_findings
 		error = find_gil(analysis, &findings);
 	if (!error)
 		error = find_compile_time(analysis, &findings);
+	if (!error)
+		error = find_late_ranks(analysis, &findings);
 	if (error) {
 		findings_fini(&findings);
 		return error;

@@ -26,6 +26,7 @@
 	KIND(NO_OVERLAP, no_overlap)                 \
 	KIND(SYNC_COPIES, sync_copies)               \
 	KIND(SERIAL_QUEUES, serial_queues)           \
+	KIND(LATE_RANKS, late_ranks)                 \
 	KIND(TINY_KERNELS, tiny_kernels)             \
 	KIND(LOW_OCCUPANCY, low_occupancy)           \
 	KIND(LAUNCH_LATENCY, launch_latency)         \
@@ -53,8 +54,10 @@ struct finding {
 	const struct analysis_kernel
 		*kernel; /* LOW_OCCUPANCY; TINY_KERNELS: the one with the most tiny executions */
 	const struct analysis_queue *queue; /* LAUNCH_LATENCY */
-	const struct analysis_gil *gil;     /* WAIT_UNDER_GIL: the one with the longest waits */
-	const struct analysis_call *call;   /* COMPILE_TIME: the function with the most time */
+	/* LATE_RANKS: the two that arrived last most often; other_rank: NULL if much less often */
+	const struct collectives_rank *rank, *other_rank;
+	const struct analysis_gil *gil;   /* WAIT_UNDER_GIL: the one with the longest waits */
+	const struct analysis_call *call; /* COMPILE_TIME: the function with the most time */
 	struct finding_number numbers[FINDING_NUMBERS];
 	size_t numbers_count;
 };

@@ -565,6 +565,60 @@ with t.case("samples that name a kernel, and nobody launches it"):
         t.equal(find(report(*lines, *more), "hidden_launches"), None, name)
     t.equal(find(report(*XE, *by_name("made")), "hidden_launches"), None, "a trace without launches")
 
+# ---- ranks of a job ------------------------------------------------------------------------------
+
+RANKS = ("process 1 101 train rank=1 rank_count=3", "process 2 102 train rank=2 rank_count=3",
+         "process 3 103 train rank=3 rank_count=3", *(f"device {i} gpu{i}" for i in (1, 2, 3)),
+         *(f"thread {i} {i}" for i in (1, 2, 3)), *(f"queue {i} {i} process={i}" for i in (1, 2, 3)), "window 0 10000")
+
+
+def collective(number, starts, end=900, communicator="tp"):
+    """An operation: rank r starts at starts[r]; all end together, `number` thousand ns later."""
+    base = number * 1000
+    for rank, start in enumerate(starts):
+        if start is None:
+            continue
+        yield f"launch {number} {rank + 1} {rank + 1} {base + start - 9} {base + start - 8} kernel name=nccl"
+        yield f"execution {rank + 1} {number} {rank + 1} {base + start - 9} {base + start - 8} {base + start} {base + end}"
+        yield (f"collective {rank + 1} {base + start} {base + end} allreduce {communicator} {number} bytes=8"
+               f" correlation={number}")
+
+
+with t.case("ranks that arrive late at collective operations"):
+    late = [line for number in range(6) for line in
+            collective(number + 1, (100, 500, 200) if number < 4 else (400, 100, 100))]
+    document = report(*RANKS, *late)
+    found = find(document, "late_ranks")
+    t.equal(numbers(found), {"operations": 6, "ranks": 3, "starts_apart_ns": 2200, "max_waited_ns": 400, "wall_ns": 10000}, "evidence")
+    t.equal([found["evidence"][key] for key in ("rank", "other_rank")],
+            [{"rank": 1, "pid": 102, "last_count": 4, "caused_ns": 2800, "max_caused_ns": 400},
+             {"rank": 0, "pid": 101, "last_count": 2, "caused_ns": 1200, "max_caused_ns": 300}], "both ranks")
+    t.true(found["text"].startswith("rank 1 arrived last in 4 of 6 collective operations and rank 0 in 2; "), found["text"])
+    t.equal({key: value for key, value in document["collectives"].items() if isinstance(value, int)},
+            {"operations": 6, "incomplete": 0, "unnumbered": 0, "waited_ns": 4000, "max_waited_ns": 400,
+             "starts_apart_ns": 2200, "ends_apart_ns": 0, "aligned": True}, "sums")
+    rows = report(*RANKS, *late, options=("--by", "rank"))["by"]
+    t.equal([(row["rank"], row["operations"], row["last_count"], row["waited_ns"], row["max_waited_ns"], row["caused_ns"], row["bytes"])
+             for row in rows], [(0, 6, 2, 1600, 400, 1200, 48), (1, 6, 4, 600, 300, 2800, 48), (2, 6, 0, 1800, 300, 0, 48)], "ranks")
+    t.true("rank 1  train" in printed(*RANKS, *late), "the table")
+
+with t.case("collective operations that do not show who is late"):
+    for name, lines in (("too few", [line for number in range(4) for line in collective(number + 1, (100, 500, 200))]),
+                        ("together", [line for number in range(6) for line in collective(number + 1, (100, 101, 100))]),
+                        ("a rank is missing in two of six", [line for number in range(6) for line in
+                                                             collective(number + 1, (100, 500, 200 if number > 1 else None))]),
+                        ("ends that differ", [line for number in range(6) for rank in (0, 1, 2) for line in
+                                              collective(number + 1, [100 + 200 * rank if i == rank else None for i in (0, 1, 2)], 500 + 200 * rank)])):
+        document = report(*RANKS, *lines)
+        t.equal(find(document, "late_ranks"), None, name)
+    t.equal(document["collectives"]["aligned"], False, "clocks that may differ")
+    t.true("clocks of the ranks may differ" in printed(*RANKS, *lines), "the note")
+    document = report(*RANKS, *collective(1, (100, 500, 200)), *collective(2, (100, 500, None)),
+                      *collective(3, (100, 200, 300), communicator="dp"))
+    t.equal([document["collectives"][key] for key in ("operations", "incomplete")], [2, 1], "a rank without a row")
+    document = report(*RANKS, *(line for number in range(6) for line in collective(number + 1, (100, None, None))))
+    t.equal(document["collectives"]["operations"], 0, "one rank alone waits for nobody")
+
 # ---- host time by layer -------------------------------------------------------------------------
 
 MODULES = ("/home/u/app", "/usr/lib/libc.so.6", "/usr/lib/libpython3.11.so.1.0",
