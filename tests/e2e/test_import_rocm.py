@@ -185,7 +185,7 @@ with t.case("rocprofv3-json: links, queues, counters, markers, memory"):
     levels = by_id(got, "series")
     t.equal([(row["end"], row["value"]) for row in got["counters"]
              if levels[row["series"]]["metric"] == "gpu.memory.allocated"], [(510, 4096), (710, 4196), (2010, 100)], "memory")
-    t.true("1 record of scratch memory or program counters left out" in notes_of(path), notes_of(path))
+    t.true("1 record left out: scratch memory or program counters" in notes_of(path), notes_of(path))
     t.equal([row["name"] for row in got["processes"]], ["train"], "process")
 
 with t.case("rocprofv3-json: counters without a kernel trace give the kernels"):

@@ -14,9 +14,9 @@ enum { MAX_CSV_COLUMNS = 64 };
 
 struct csv_table {
 	struct import_source *source;
-	const char *const *names;    /* of the columns that are read */
+	const char *const *names;    /* names of the columns that are read */
 	size_t names_count;          /* at most MAX_CSV_COLUMNS */
-	int places[MAX_CSV_COLUMNS]; /* of each name in the file; -1: absent */
+	int places[MAX_CSV_COLUMNS]; /* column of each name; -1: absent */
 	char *cells[MAX_CSV_COLUMNS];
 	size_t cells_count;
 };

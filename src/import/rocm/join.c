@@ -80,7 +80,7 @@ struct rocm_group {
 	struct event_api call;
 	struct rocm_detail detail;
 	bool has_call, is_launched; /* is_launched: the call's launch is written */
-	uint64_t part, correlation; /* of the last command */
+	uint64_t part, correlation; /* those of the last command */
 };
 
 /* Writes the call of a group unless it became a launch. */

@@ -15,7 +15,7 @@ struct spill_sort;
 
 enum rocm_row_type {
 	ROCM_CALL,
-	ROCM_DETAIL, /* what another table knows of the commands of a call */
+	ROCM_DETAIL, /* sizes from another table, for the commands of a call */
 	ROCM_COMMAND,
 	ROCM_REPEATED, /* a command from the table of counters, which another table may have too */
 	ROCM_VALUE,

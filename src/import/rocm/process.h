@@ -24,7 +24,7 @@ struct rocm_process {
 	struct pair_map queues; /* (process and device, stream or hardware queue) -> id */
 	struct string_table texts;
 	struct hash_map streams, hardware_queues; /* names in texts by number */
-	uint64_t rounded;                         /* counter values that were no whole numbers */
+	uint64_t rounded;                         /* number of counter values with a fraction */
 };
 
 /* A command as the file describes it. Absent: 0, "" */
@@ -37,7 +37,7 @@ struct rocm_command {
 	uint64_t stream; /* 0: the default, or not known */
 	uint64_t hardware_queue;
 	bool has_hardware_queue;
-	uint32_t source_device, destination_device; /* of a copy */
+	uint32_t source_device, destination_device; /* both ends of a copy */
 };
 
 void rocm_process_fini(struct rocm_process *process);
@@ -60,7 +60,7 @@ int rocm_process_add_call(struct rocm_process *process, uint32_t tid, const char
 int rocm_process_add_value(struct rocm_process *process, const struct rocm_command *command,
 			   const char *counter, double value);
 
-/* A value of a counter at a time, of no command. device 0: of the host. */
+/* A value of a counter at a time, of no command. device 0: the host. */
 int rocm_process_write_level(struct rocm_process *process, uint32_t device, const char *counter,
 			     double value, uint64_t time);
 
@@ -68,7 +68,7 @@ int rocm_process_write_level(struct rocm_process *process, uint32_t device, cons
 int rocm_process_add_allocation(struct rocm_process *process, const char *operation, uint64_t time,
 				struct rocm_allocation *allocation);
 
-/* What another table knows of the commands of a call. */
+/* Adds the sizes from another table for the commands of a call. */
 int rocm_process_add_detail(struct rocm_process *process, uint64_t link,
 			    const struct rocm_detail *detail);
 

@@ -24,11 +24,11 @@ struct rocpd {
 	const char *uuid; /* end of the names of tables */
 	struct rocm_join *join;
 	struct rocm_strings strings;
-	struct rocm_process process; /* of the last row; its id changes */
+	struct rocm_process process; /* that of the last row; its id changes */
 	struct hash_map processes;   /* by the file's id: id */
 	struct hash_map threads;     /* by the file's id: tid */
 	struct hash_map counters;    /* by the file's id: name in texts */
-	struct hash_map agents;      /* of counters, by the file's id */
+	struct hash_map agents;      /* agents of counters, by the counter's id */
 	struct string_table texts;
 	struct rocm_side events;
 	uint64_t usable, samples; /* samples: those left out */

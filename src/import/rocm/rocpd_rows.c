@@ -33,7 +33,7 @@ enum { EVENT_COLUMN_ID, EVENT_CATEGORY, EVENT_LINK, EVENT_MORE };
 static const struct rocpd_query event_query = {"rocpd_event", SQLITE_COLUMNS(event_columns, 3),
 					       NULL, "id"};
 
-/* What the event of a row says; valid until the next row. */
+/* The event of a row; valid until the next row. */
 struct event_facts {
 	uint64_t link;
 	const char *category, *more;
@@ -240,7 +240,7 @@ enum {
 	DISPATCH_GRID = DISPATCH_GROUP + 3
 };
 
-/* What a table of commands needs while it is read. */
+/* Context while a table of commands is read. */
 struct command_reading {
 	struct rocpd *rocpd;
 	struct event_values *values;

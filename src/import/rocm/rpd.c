@@ -100,7 +100,7 @@ struct rpd {
 	bool has[TABLES_COUNT];
 	struct rocm_strings strings;
 	struct rocm_join join;
-	struct rocm_process process; /* of the last row; its id changes */
+	struct rocm_process process; /* that of the last row; its id changes */
 	struct hash_map processes;   /* by pid: id */
 	uint32_t alone;              /* process of operations without a call */
 	bool has_several;            /* calls are of several processes */

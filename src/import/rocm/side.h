@@ -9,7 +9,7 @@
 /* All zero: no such table. */
 struct rocm_side {
 	struct sqlite_cursor cursor;
-	int status; /* of the last sqlite_cursor_next; 0: the end, or no such table */
+	int status; /* result of the last sqlite_cursor_next; 0: the end, or no such table */
 };
 
 /* The first column is the id, by which the query sorts. Errors: those of the cursor. */

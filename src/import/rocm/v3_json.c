@@ -522,7 +522,7 @@ static int read_v3_json(struct import_source *source, struct import_target *targ
 		error = import_faults_end(&json.faults, json.usable, "record");
 	if (!error)
 		import_target_note_count(target, json.left_out, "record", "records",
-					 "of scratch memory or program counters left out");
+					 "left out: scratch memory or program counters");
 	json_fields_fini(&v3_record_fields, &json.record);
 	free(json.record.values);
 	json_reader_free(json.reader);
