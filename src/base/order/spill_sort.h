@@ -17,7 +17,8 @@ struct spill_sort;
 /* Sets the words of a row's key. */
 typedef void spill_sort_key(const void *row, struct sort_key *ret_key);
 
-/* memory_bytes: limit of the rows in memory; further rows go to a temporary file. Errors: -ENOMEM. */
+/* memory_bytes: limit of the rows in memory; further rows go to a temporary file. Errors: -ENOMEM.
+ */
 int spill_sort_new(size_t row_bytes, size_t memory_bytes, spill_sort_key *key,
 		   struct spill_sort **ret_sort);
 void spill_sort_free(struct spill_sort *sort); /* NULL-safe */

@@ -22,14 +22,14 @@
 
 #define MEMORY_BYTES ((size_t)24 << 20)
 
-/* Calls first, then details, then by part; the type is in the lowest bits, so that a value follows
- * its command. */
+/* Calls first, then by part; the type is in the lowest bits, so that a value follows its command.
+ */
 static void set_key(const void *row, struct sort_key *ret_key)
 {
 	const struct rocm_row *from = row;
 	uint64_t part = from->part << 3 | (uint64_t)from->type;
 
-	ret_key->words[0] = from->type <= ROCM_DETAIL ? from->type : part;
+	ret_key->words[0] = from->type == ROCM_CALL ? 0 : part;
 	ret_key->words[1] = from->link;
 	/* all allocations come last, in the order of their times */
 	ret_key->words[2] = from->process + ((uint64_t)(from->type == ROCM_ALLOCATION) << 32);
@@ -126,7 +126,7 @@ static void set_call(struct rocm_join *join, struct rocm_group *group, struct ev
 	join->linked++;
 }
 
-/* The details belong to the first command; those of a graph's nodes are not known. */
+/* The sizes belong to the first command; those of a graph's nodes are not known. */
 static void set_detail(struct event_launch *launch, struct rocm_detail *detail)
 {
 	launch->bytes += launch->command == COMMAND_KERNEL ? 0 : detail->bytes;
@@ -162,12 +162,10 @@ static int write_row(struct rocm_join *join, struct rocm_group *group, struct ro
 	switch (row->type) {
 	case ROCM_CALL:
 		error = end_group(join, group);
-		group->call = row->call;
+		group->call = row->call.row;
+		group->detail = row->call.detail;
 		group->has_call = true;
 		return error;
-	case ROCM_DETAIL:
-		group->detail = row->detail;
-		return 0;
 	case ROCM_REPEATED:
 		if (has_command(group, row))
 			return 0;
@@ -189,7 +187,7 @@ static bool is_other_group(const struct rocm_group *group, const struct rocm_row
 {
 	if (row->process != group->process || row->link != group->link)
 		return true;
-	return !row->link && (row->type <= ROCM_DETAIL || row->part != group->part);
+	return !row->link && (row->type == ROCM_CALL || row->part != group->part);
 }
 
 static void put_note(const struct rocm_join *join)

@@ -15,14 +15,13 @@ struct spill_sort;
 
 enum rocm_row_type {
 	ROCM_CALL,
-	ROCM_DETAIL, /* sizes from another table, for the commands of a call */
 	ROCM_COMMAND,
 	ROCM_REPEATED, /* a command from the table of counters, which another table may have too */
 	ROCM_VALUE,
 	ROCM_ALLOCATION
 };
 
-/* 0: not known. */
+/* Sizes from another table for the first command of a call; 0: not known. */
 struct rocm_detail {
 	uint64_t bytes;
 	uint64_t global[3], local[3];
@@ -36,14 +35,16 @@ struct rocm_row {
 	uint64_t part; /* order of the commands of a call, below 2^61; a value has the part of its
 			  command */
 	union {
-		struct event_api call;
+		struct {
+			struct event_api row;
+			struct rocm_detail detail;
+		} call;
 		struct {
 			/* A launch without a function is completed by the call of the link. */
 			struct event_launch launch;
 			struct event_execution execution;
 		} command;
 		struct event_counter value;
-		struct rocm_detail detail;
 		struct rocm_allocation allocation;
 	};
 };

@@ -167,30 +167,31 @@ int rocm_process_add_command(struct rocm_process *process, enum rocm_row_type ty
 	return rocm_join_add(process->join, &row);
 }
 
-int rocm_process_add_call(struct rocm_process *process, uint32_t tid, const char *function,
-			  uint64_t link, uint64_t begin, uint64_t end)
+int rocm_process_add_detailed_call(struct rocm_process *process, uint32_t tid, const char *function,
+				   uint64_t link, uint64_t begin, uint64_t end,
+				   const struct rocm_detail *detail)
 {
-	struct rocm_row row = {
-		.type = ROCM_CALL,
-		.process = process->id,
-		.link = link,
-		.call = {.begin = begin, .end = end, .type = rocm_names_call_type(function)}};
+	struct rocm_row row = {.type = ROCM_CALL, .process = process->id, .link = link};
+	struct event_api *call = &row.call.row;
 	int error = rocm_process_check_times(begin, end);
 
+	call->begin = begin;
+	call->end = end;
+	call->type = rocm_names_call_type(function);
+	row.call.detail = *detail;
 	if (!error)
-		error = find_thread(process, tid, &row.call.thread);
+		error = find_thread(process, tid, &call->thread);
 	if (!error)
-		error = import_target_text(process->target, function, &row.call.function_string);
+		error = import_target_text(process->target, function, &call->function_string);
 	return error ? error : rocm_join_add(process->join, &row);
 }
 
-int rocm_process_add_detail(struct rocm_process *process, uint64_t link,
-			    const struct rocm_detail *detail)
+int rocm_process_add_call(struct rocm_process *process, uint32_t tid, const char *function,
+			  uint64_t link, uint64_t begin, uint64_t end)
 {
-	const struct rocm_row row = {
-		.type = ROCM_DETAIL, .process = process->id, .link = link, .detail = *detail};
+	static const struct rocm_detail none = {0};
 
-	return rocm_join_add(process->join, &row);
+	return rocm_process_add_detailed_call(process, tid, function, link, begin, end, &none);
 }
 
 /* ---- counters ---- */

@@ -55,6 +55,9 @@ int rocm_process_add_command(struct rocm_process *process, enum rocm_row_type ty
 			     const struct rocm_command *command);
 int rocm_process_add_call(struct rocm_process *process, uint32_t tid, const char *function,
 			  uint64_t link, uint64_t begin, uint64_t end);
+int rocm_process_add_detailed_call(struct rocm_process *process, uint32_t tid, const char *function,
+				   uint64_t link, uint64_t begin, uint64_t end,
+				   const struct rocm_detail *detail);
 
 /* A value of a hardware counter over one command. */
 int rocm_process_add_value(struct rocm_process *process, const struct rocm_command *command,
@@ -67,10 +70,6 @@ int rocm_process_write_level(struct rocm_process *process, uint32_t device, cons
 /* An allocation or a free, by the name of the operation. */
 int rocm_process_add_allocation(struct rocm_process *process, const char *operation, uint64_t time,
 				struct rocm_allocation *allocation);
-
-/* Adds the sizes from another table for the commands of a call. */
-int rocm_process_add_detail(struct rocm_process *process, uint64_t link,
-			    const struct rocm_detail *detail);
 
 /* A range; `function` of roctx made it. */
 int rocm_process_write_range(struct rocm_process *process, uint32_t tid, const char *domain,

@@ -181,22 +181,21 @@ static void take_kernel_sizes(const struct sqlite_cursor *row, const char *funct
 	}
 }
 
-/* Adds what the tables of kernels and copies know of a call. */
-static int add_detail(struct rpd *rpd, int64_t id, const char *function)
+/* Reads the sizes of a call from the tables of kernels and copies. */
+static int find_detail(struct rpd *rpd, int64_t id, const char *function,
+		       struct rocm_detail *ret_detail)
 {
-	struct rocm_detail detail = {0};
-	int is_kernel = rocm_side_move(&rpd->kernels, id),
-	    is_copy = rocm_side_move(&rpd->copies, id);
+	int is_kernel = rocm_side_move(&rpd->kernels, id);
+	int is_copy = rocm_side_move(&rpd->copies, id);
 
+	*ret_detail = (struct rocm_detail){0};
 	if (is_kernel < 0 || is_copy < 0)
 		return is_kernel < 0 ? is_kernel : is_copy;
 	if (is_kernel)
-		take_kernel_sizes(&rpd->kernels.cursor, function, &detail);
+		take_kernel_sizes(&rpd->kernels.cursor, function, ret_detail);
 	if (is_copy)
-		detail.bytes = size_at(&rpd->copies.cursor, COPY_SIZE);
-	return is_kernel || is_copy
-		       ? rocm_process_add_detail(&rpd->process, (uint64_t)id + 1, &detail)
-		       : 0;
+		ret_detail->bytes = size_at(&rpd->copies.cursor, COPY_SIZE);
+	return 0;
 }
 
 static int write_marker(struct rpd *rpd, const struct sqlite_cursor *api, uint32_t tid,
@@ -218,6 +217,7 @@ static int on_api(void *context, const struct sqlite_cursor *api)
 	struct rpd *rpd = context;
 	int64_t id = sqlite_cursor_number(api, API_ID), pid, tid;
 	const char *function = "";
+	struct rocm_detail detail;
 	uint64_t begin, end;
 	int error = sqlite_cursor_take_times(api, API_START, &begin, &end);
 
@@ -235,9 +235,10 @@ static int on_api(void *context, const struct sqlite_cursor *api)
 	rpd->usable++;
 	if (!is_call(function))
 		return write_marker(rpd, api, (uint32_t)tid, function, begin, end);
-	error = rocm_process_add_call(&rpd->process, (uint32_t)tid, function, (uint64_t)id + 1,
-				      begin, end);
-	return error ? error : add_detail(rpd, id, function);
+	error = find_detail(rpd, id, function, &detail);
+	return error ? error
+		     : rocm_process_add_detailed_call(&rpd->process, (uint32_t)tid, function,
+						      (uint64_t)id + 1, begin, end, &detail);
 }
 
 /* ---- operations ---- */
