@@ -3,8 +3,8 @@
  * tests/fuzz/fuzz_import.c - libFuzzer target: any bytes as a foreign file
  *
  * Compiled once for each importer: FUZZ_IMPORTER is its struct importer, FUZZ_EXPORTER the name of
- * the exporter that writes seeds; NULL: a database is made by hand. What is taken must be a whole
- * trace; what is refused must say why.
+ * the exporter that writes seeds; NULL: the seeds are the files of the folder FUZZ_SEEDS. What is
+ * taken must be a whole trace; what is refused must say why.
  *
  *	fuzz_import_NAME --seed FOLDER		writes seeds
  */
@@ -26,6 +26,8 @@
 #include "import/source.h"
 #include "import/target.h"
 #include "trace/reader.h"
+
+enum { SEED_BYTES_MAX = 1 << 20 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);
@@ -129,33 +131,24 @@ static int export_golden(const char *folder)
 	return error;
 }
 
-static int make_database(const char *folder)
+/* Reads a whole file; the caller frees it. NULL: it cannot be read. */
+static char *read_file(const char *path, size_t *ret_size)
 {
-	static const char script[] =
-		"PRAGMA page_size = 512;"
-		"CREATE TABLE rocpd_string(id INTEGER PRIMARY KEY, string TEXT UNIQUE);"
-		"CREATE TABLE rocpd_op(id INTEGER PRIMARY KEY, gpuId INTEGER, queueId INTEGER, "
-		"sequenceId INTEGER,"
-		" completionSignal TEXT, start INTEGER, end INTEGER, description_id INTEGER, "
-		"opType_id INTEGER);"
-		"CREATE TABLE rocpd_api(id INTEGER PRIMARY KEY, pid INTEGER, tid INTEGER, start "
-		"INTEGER, end INTEGER,"
-		" apiName_id INTEGER, args_id INTEGER);"
-		"CREATE TABLE rocpd_metadata(id INTEGER PRIMARY KEY, tag TEXT, value TEXT);"
-		"INSERT INTO rocpd_metadata(tag, value) VALUES('pid', '4711');"
-		"INSERT INTO rocpd_string VALUES(1, 'saxpy'), (2, 'KernelExecution'), (3, "
-		"'CopyHostToDevice'),"
-		" (5, 'hipDeviceSynchronize');"
-		"INSERT INTO rocpd_op VALUES(1, 0, 1401, 0, 'hwq=0x1 wg=64,2,1 grid=4096,2,1', "
-		"1000, 3000, 1, 2),"
-		" (2, 1, 1402, 0, '', 1500, 2500, 1, 3), (3, -1, 0, 0, '', 900, 4000, 4, 4);"
-		"INSERT INTO rocpd_api VALUES(1, 4711, 4712, 800, 6000, 5, 0);";
+	FILE *file = fopen(path, "re");
+	char *text = calloc(1, SEED_BYTES_MAX);
+
+	*ret_size = file && text ? fread(text, 1, SEED_BYTES_MAX - 1, file) : 0;
+	if (file)
+		fclose(file);
+	return text;
+}
+
+static int make_database(const char *script, const char *path)
+{
 	struct sqlite_library sqlite;
 	sqlite3 *database = NULL;
-	char path[4096];
 	int status;
 
-	snprintf(path, sizeof(path), "%s/database", folder);
 	unlink(path);
 	if (sqlite_library_open(&sqlite))
 		return 1;
@@ -167,9 +160,45 @@ static int make_database(const char *folder)
 	return status != SQLITE_OK;
 }
 
+/* Makes a database of a seed in SQL; copies any other. */
+static int write_seed(const char *from, const char *to)
+{
+	const char *ending = strrchr(from, '.');
+	size_t size;
+	char *text = read_file(from, &size);
+	FILE *file;
+	int error;
+
+	if (!text)
+		return 1;
+	if (ending && strcmp(ending, ".sql") == 0) {
+		error = make_database(text, to);
+	} else {
+		file = fopen(to, "we");
+		error = !file || fwrite(text, 1, size, file) != size || fclose(file);
+	}
+	free(text);
+	return error;
+}
+
+static int write_seeds(const char *folder)
+{
+	glob_t found;
+	int error = glob(FUZZ_SEEDS "/*", 0, NULL, &found);
+
+	for (size_t i = 0; !error && i < found.gl_pathc; i++) {
+		char path[4096];
+
+		snprintf(path, sizeof(path), "%s/seed-%02zu", folder, i);
+		error = write_seed(found.gl_pathv[i], path);
+	}
+	globfree(&found);
+	return error;
+}
+
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	if (*argc == 3 && !strcmp((*argv)[1], "--seed"))
-		exit(FUZZ_EXPORTER ? export_golden((*argv)[2]) : make_database((*argv)[2]));
+		exit(FUZZ_EXPORTER ? export_golden((*argv)[2]) : write_seeds((*argv)[2]));
 	return 0;
 }
