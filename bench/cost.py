@@ -12,10 +12,11 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 Cost = collections.namedtuple("Cost", "wall processor memory_mib")
 
 
-def measure(command):
-    """Of one run; the child is waited for alone, so that its memory is its own."""
+def measure(command, output=os.devnull):
+    """Of one run; the child is waited for alone, so that its memory is its own. output: file for its stdout"""
     begin = time.monotonic()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    with open(output, "wb") as out:
+        process = subprocess.Popen(command, stdout=out, stderr=subprocess.DEVNULL)
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:

@@ -68,7 +68,7 @@ class Doors:
 
     def importers(self):
         page = read("docs", "man", "duet-import.1.md")
-        said = re.search(r"--format NAME +input format: (.*?)\n +-o", output(self.duet, "import", "--help"), re.S)
+        said = re.search(r"\nformats:\n(.*?)\n\n", output(self.duet, "import", "--help"), re.S)
         helped = re.findall(r"[\w-]+", said.group(1)) if said else []
         sources = glob.glob(os.path.join(ROOT, "src", "import", "**", "*.c"), recursive=True)
         names = [found.group(1) for path in sources

@@ -53,6 +53,7 @@ STRANGERS = {
 SHARED_FOLDERS = {
     "collect": {"counter", "enter", "guest", "kernel", "stack", "start"},
     "export": {"common"},
+    "import": {"common"},
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')

@@ -11,7 +11,7 @@ program that died, was killed for time or stopped short of its plan counts as on
 that a test cannot be lost. NAME-again.json beside a log is of programs that failed in it and were
 run once more, alone: what they say then counts, and each is named with what failed first. Skips are listed with their reasons. Where DUET_EXPECT_SKIPS is a number,
 or CI is "true" (then the number is in tests/expected_skips), another number of skips is a failure; those of
-MIRRORED, which depend on what a mirror has, are not among them.
+ELSEWHERE, which depend on what a mirror or another folder has, are not among them.
 Exit status 1 when anything failed or when nothing was run.
 """
 import contextlib
@@ -26,8 +26,8 @@ import tempfile
 LINE = re.compile(r"^(ok|not ok)\b\s*\d*\s*(?:-\s*)?([^#]*)(?:#\s*(SKIP|TODO)\b:?\s*(.*))?$", re.I)
 PLAN = re.compile(r"^1\.\.(\d+)(?:\s*#\s*SKIP\b:?\s*(.*))?", re.I)
 
-# Tests that download packages: a mirror may have less today, and may not be reached.
-MIRRORED = ("check-vm", "check-fresh")
+# Tests that download packages, of which a mirror may have less today, and those of recordings that are beside the tree.
+ELSEWHERE = ("check-vm", "check-fresh", "e2e-recordings")
 
 # Programs that may fail beside others and pass alone: on two processors a wait can be too short. More are a fault.
 UNSTEADY_MOST = 8
@@ -157,7 +157,7 @@ def finish(total, expected):
         print(f"unsteady: {what}: failed once, and passed alone{': ' + reason if reason else ''}")
     if len(total.unsteady) > UNSTEADY_MOST:
         total.failures.append(("unsteady tests", f"{len(total.unsteady)}, at most {UNSTEADY_MOST}"))
-    counted = [what for what, _ in total.skips if what.split(":")[0] not in MIRRORED]
+    counted = [what for what, _ in total.skips if what.split(":")[0] not in ELSEWHERE]
     if expected is not None and expected != len(counted):
         total.failures.append(("number of skips", f"{len(counted)}, expected {expected}"))
     if not total.passed and not total.failures:
@@ -206,7 +206,7 @@ def self_test():
     told = total.failures == [("x: b", "# got 1, want 2")]
     print(f"{'ok' if told else 'not ok'} {len(CASES) + 1} - what a failed test says is told")
     total = Total()
-    for name in MIRRORED:
+    for name in ELSEWHERE:
         total.add_tap(name, "ok 1 - a # SKIP the mirror has none\n1..1\n")
         total.add_tap(name, "1..0 # SKIP the mirror is not reached\n")
     total.add_tap("x", "ok 1 - a\nok 2 - b # SKIP no device\n1..2\n")

@@ -34,15 +34,21 @@ struct frames {
 	const struct model *model; /* borrowed */
 	struct symbolizer *symbolizer;
 	struct arena texts;
-	struct hash_map by_frame; /* frame id -> index + 1 */
+	/* frame id -> index + 1: in `index` if the id is at most index_count, otherwise in
+	 * by_frame. Recorders count ids from 1. */
+	uint32_t *index;
+	size_t index_count;
+	struct hash_map by_frame;
+	bool has_trampolines;     /* a name is a trampoline */
 	struct hash_map programs; /* string ids of the paths of executables */
 	struct known_frame *known;
 	size_t known_capacity, known_count;
 	struct frame_name *names;
 	size_t names_capacity, names_count;
-	/* The stack of the last call of frames_of_stack: frame ids, and their names. */
-	uint32_t *chain;
-	size_t chain_capacity;
+	/* The stack of the last call of frames_of_stack: frame ids, their names by number, and the
+	 * names. */
+	uint32_t *chain, *numbers;
+	size_t chain_capacity, numbers_capacity;
 	struct frame_name *stack;
 	size_t stack_capacity;
 	char cut_note[128];
@@ -77,7 +83,10 @@ int frames_new(const struct model *model, const struct frames_options *options,
 	if (!frames)
 		return -ENOMEM;
 	frames->model = model;
-	if (symbolizer_new(&symbolizer, &frames->symbolizer) || list_programs(frames)) {
+	frames->index_count = trace_reader_frame_count(model->reader);
+	frames->index = calloc(frames->index_count + 1, sizeof(*frames->index));
+	if (!frames->index || symbolizer_new(&symbolizer, &frames->symbolizer) ||
+	    list_programs(frames)) {
 		frames_free(frames);
 		return -ENOMEM;
 	}
@@ -91,11 +100,13 @@ void frames_free(struct frames *frames)
 		return;
 	symbolizer_free(frames->symbolizer);
 	arena_fini(&frames->texts);
+	free(frames->index);
 	hash_map_fini(&frames->by_frame);
 	hash_map_fini(&frames->programs);
 	free(frames->known);
 	free(frames->names);
 	free(frames->chain);
+	free(frames->numbers);
 	free(frames->stack);
 	free(frames->notes);
 	free(frames);
@@ -106,6 +117,8 @@ static int add_name(struct frames *frames, const struct frame_name *name)
 	struct frame_name added = *name;
 
 	added.place = added.place ? added.place : added.function;
+	added.number = (uint32_t)frames->names_count + 1;
+	frames->has_trampolines |= added.is_trampoline;
 	return array_append(frames->names, frames->names_capacity, frames->names_count, added);
 }
 
@@ -272,8 +285,11 @@ static int know_frame(struct frames *frames, uint32_t id, struct known_frame *re
 	known.count = (uint32_t)(frames->names_count - known.first);
 	for (size_t i = known.first; i < frames->names_count; i++)
 		frames->names[i].frame = id;
-	if (error || array_grow(frames->known, frames->known_capacity, frames->known_count + 1) ||
-	    hash_map_put(&frames->by_frame, id, frames->known_count + 1))
+	if (error || array_grow(frames->known, frames->known_capacity, frames->known_count + 1))
+		return -ENOMEM;
+	if (id <= frames->index_count)
+		frames->index[id] = (uint32_t)frames->known_count + 1;
+	else if (hash_map_put(&frames->by_frame, id, frames->known_count + 1))
 		return -ENOMEM;
 	frames->known[frames->known_count++] = known;
 	*ret_known = known;
@@ -282,7 +298,8 @@ static int know_frame(struct frames *frames, uint32_t id, struct known_frame *re
 
 static int find_frame(struct frames *frames, uint32_t id, struct known_frame *ret_known)
 {
-	uint64_t index = hash_map_get(&frames->by_frame, id, 0);
+	uint64_t index = id <= frames->index_count ? frames->index[id]
+						   : hash_map_get(&frames->by_frame, id, 0);
 
 	if (!index)
 		return know_frame(frames, id, ret_known);
@@ -293,33 +310,36 @@ static int find_frame(struct frames *frames, uint32_t id, struct known_frame *re
 /* Removes the interpreter's own frames if Python functions are known from trampolines. It removes
  * all that are outside the innermost Python function, and that function's _PyEval_EvalFrame. The
  * file that calls a trampoline is the interpreter. */
-static size_t hide_interpreter(struct frame_name *names, size_t count)
+static size_t hide_interpreter(const struct frames *frames, uint32_t *numbers, size_t count)
 {
 	uint32_t interpreter = 0;
 	size_t last = count, kept = 0;
 
 	for (size_t i = 1; i < count; i++) {
-		if (!names[i].is_trampoline)
+		const struct frame_name *caller = frames_name(frames, numbers[i - 1]);
+
+		if (!frames_name(frames, numbers[i])->is_trampoline)
 			continue;
 		last = i;
-		if (names[i - 1].module_string)
-			interpreter = names[i - 1].module_string;
+		if (caller->module_string)
+			interpreter = caller->module_string;
 	}
 	if (last == count || !interpreter)
 		return count;
 	for (size_t i = 0; i < count; i++) {
-		bool is_its = names[i].module_string == interpreter;
+		const struct frame_name *name = frames_name(frames, numbers[i]);
+		bool is_its = name->module_string == interpreter;
 		bool is_evaluation =
-			i == last + 1 && strstr(names[i].function, "_PyEval_EvalFrame") != NULL;
+			i == last + 1 && strstr(name->function, "_PyEval_EvalFrame") != NULL;
 
 		if (!is_its || (i > last && !is_evaluation))
-			names[kept++] = names[i];
+			numbers[kept++] = numbers[i];
 	}
 	return kept;
 }
 
-int frames_of_stack(struct frames *frames, uint32_t stack, const struct frame_name **ret_names,
-		    size_t *ret_count)
+int frames_numbers_of_stack(struct frames *frames, uint32_t stack, const uint32_t **ret_numbers,
+			    size_t *ret_count)
 {
 	const struct trace_reader *reader = frames->model->reader;
 	const struct event_stack *node;
@@ -333,14 +353,35 @@ int frames_of_stack(struct frames *frames, uint32_t stack, const struct frame_na
 		struct known_frame known;
 
 		if (find_frame(frames, frames->chain[depth], &known) ||
-		    array_grow(frames->stack, frames->stack_capacity, count + known.count))
+		    array_grow(frames->numbers, frames->numbers_capacity, count + known.count))
 			return -ENOMEM;
-		memcpy(frames->stack + count, frames->names + known.first,
-		       known.count * sizeof(*frames->stack));
-		count += known.count;
+		for (uint32_t i = 1; i <= known.count; i++)
+			frames->numbers[count++] = known.first + i;
 	}
+	*ret_numbers = frames->numbers;
+	*ret_count =
+		frames->has_trampolines ? hide_interpreter(frames, frames->numbers, count) : count;
+	return 0;
+}
+
+const struct frame_name *frames_name(const struct frames *frames, uint32_t number)
+{
+	return &frames->names[number - 1];
+}
+
+int frames_of_stack(struct frames *frames, uint32_t stack, const struct frame_name **ret_names,
+		    size_t *ret_count)
+{
+	const uint32_t *numbers;
+	size_t count;
+
+	if (frames_numbers_of_stack(frames, stack, &numbers, &count) ||
+	    array_grow(frames->stack, frames->stack_capacity, count))
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		frames->stack[i] = *frames_name(frames, numbers[i]);
 	*ret_names = frames->stack;
-	*ret_count = hide_interpreter(frames->stack, count);
+	*ret_count = count;
 	return 0;
 }
 

@@ -36,8 +36,9 @@ struct frame_name {
 	uint32_t module_string;    /* path of the file of native code; 0: none */
 	const char *kernel_module; /* the module of an OS kernel function, such as "[xe]"; NULL: no
 				      module, or not known */
-	uint32_t frame; /* frame id in the trace; neighbours with the same id are one address with
-			   inlined functions */
+	uint32_t frame;  /* frame id in the trace; neighbours with the same id are one address with
+			    inlined functions */
+	uint32_t number; /* counts the names of these frames from 1; 0: not one of them */
 };
 
 struct frames_options {
@@ -55,6 +56,12 @@ void frames_free(struct frames *frames); /* NULL-safe */
 /* The names of a stack, root first; valid until the next call. Errors: -ENOMEM. */
 int frames_of_stack(struct frames *frames, uint32_t stack, const struct frame_name **ret_names,
 		    size_t *ret_count);
+
+/* The numbers of these names; valid until the next call. Errors: -ENOMEM. */
+int frames_numbers_of_stack(struct frames *frames, uint32_t stack, const uint32_t **ret_numbers,
+			    size_t *ret_count);
+/* The name of a number from 1; valid until the next call of a function that returns names. */
+const struct frame_name *frames_name(const struct frames *frames, uint32_t number);
 
 /* The names of a stack together with the function that the stack called ("": none), root first.
  * Frames of the OS kernel follow that function, because its call led to them. If the function is a

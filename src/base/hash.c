@@ -240,6 +240,36 @@ uint32_t string_table_find(const struct string_table *table, const void *bytes, 
 	return table->slots[locate_string(table, bytes, length, XXH3_64bits(bytes, length))];
 }
 
+/* Prefetches the entry of the first slot that a key may have, or its text. */
+static void prefetch_string(const struct string_table *table, uint64_t hash, bool has_text)
+{
+	uint32_t id = table->slots[hash & (table->slots_count - 1)];
+
+	if (id)
+		__builtin_prefetch(has_text ? (const void *)table->entries[id - 1].text
+					    : (const void *)&table->entries[id - 1]);
+}
+
+void string_table_find_all(const struct string_table *table, struct string_key *keys, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		keys[i].id = 0;
+		keys[i].hash = XXH3_64bits(keys[i].bytes, keys[i].length);
+		if (table->count)
+			__builtin_prefetch(&table->slots[keys[i].hash & (table->slots_count - 1)]);
+	}
+	if (!table->count)
+		return;
+	for (size_t i = 0; i < count; i++)
+		prefetch_string(table, keys[i].hash, false);
+	for (size_t i = 0; i < count; i++)
+		prefetch_string(table, keys[i].hash, true);
+	for (size_t i = 0; i < count; i++)
+		if (keys[i].length)
+			keys[i].id = table->slots[locate_string(table, keys[i].bytes,
+								keys[i].length, keys[i].hash)];
+}
+
 uint32_t string_table_add(struct string_table *table, const void *bytes, size_t length)
 {
 	uint64_t hash;

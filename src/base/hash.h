@@ -80,5 +80,16 @@ uint32_t string_table_add(struct string_table *table, const void *bytes, size_t 
 /* The string's id, 0 if it is not in the table. */
 uint32_t string_table_find(const struct string_table *table, const void *bytes, size_t length);
 
+/* A string to find; its hash and id are set by string_table_find_all. */
+struct string_key {
+	const void *bytes;
+	size_t length;
+	uint64_t hash;
+	uint32_t id; /* 0 if it is not in the table */
+};
+
+/* Finds many strings, with less waiting for memory than one after the other. */
+void string_table_find_all(const struct string_table *table, struct string_key *keys, size_t count);
+
 /* Never NULL: "" for an id that is not in the table. ret_length may be NULL. */
 const char *string_table_text(const struct string_table *table, uint32_t id, size_t *ret_length);

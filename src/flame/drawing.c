@@ -91,6 +91,7 @@ void drawing_fini(struct drawing *drawing)
 	short_names_free(drawing->short_kernels);
 	short_names_free(drawing->short_functions);
 	free(drawing->stack);
+	free(drawing->drawn);
 }
 
 /* With a frame for each line, functions have their place in the name and keep it. */

@@ -83,6 +83,9 @@ struct drawing {
 	size_t device;    /* DRAWING_ALL_DEVICES, or the index of one */
 	uint32_t *stack;  /* frames of the graph, root first */
 	size_t capacity, count;
+	uint32_t *drawn; /* by 2 * number of a name + has_lines: 1 + its frame of the graph; 0: not
+			    known yet */
+	size_t drawn_capacity;
 	struct drawing_row row; /* the item that the stack represents */
 	/* NULL: stacks are added to the graph. Otherwise it is called for each row with its stack,
 	 *       even if the row has no time in the window. A kernel then gets its own time, and its

@@ -38,15 +38,19 @@ int drawing_out_of_memory(void)
 	return error_set(-ENOMEM, "flame graph: out of memory");
 }
 
-int drawing_push(struct drawing *drawing, const char *name, enum flame_class class)
+/* frame UINT32_MAX: out of memory. */
+static int push_frame(struct drawing *drawing, uint32_t frame)
 {
-	uint32_t frame = flame_frame(drawing->flame, name, class);
-
 	if (frame == UINT32_MAX ||
 	    array_grow(drawing->stack, drawing->capacity, drawing->count + 1))
 		return drawing_out_of_memory();
 	drawing->stack[drawing->count++] = frame;
 	return 0;
+}
+
+int drawing_push(struct drawing *drawing, const char *name, enum flame_class class)
+{
+	return push_frame(drawing, flame_frame(drawing->flame, name, class));
 }
 
 static int push_root(struct drawing *drawing, const char *name, enum flame_class class)
@@ -83,7 +87,7 @@ static enum flame_class class_of(const struct frame_name *name)
 
 /* The frame of a Python function includes its file and first line, because its name alone is
  * ambiguous. All lines of a function share one box. */
-static int push_host(struct drawing *drawing, const struct frame_name *name)
+static uint32_t make_frame(const struct drawing *drawing, const struct frame_name *name)
 {
 	bool is_python = name->class == FRAME_CLASS_PYTHON;
 	uint32_t line = drawing->has_lines ? name->line : is_python ? name->first_line : 0;
@@ -91,12 +95,36 @@ static int push_host(struct drawing *drawing, const struct frame_name *name)
 	char text[4096];
 
 	if (!file || (!line && !is_python))
-		return drawing_push(drawing, name->function, class_of(name));
+		return flame_frame(drawing->flame, name->function, class_of(name));
 	if (line)
 		snprintf(text, sizeof(text), "%s (%s:%u)", name->function, file, line);
 	else
 		snprintf(text, sizeof(text), "%s (%s)", name->function, file);
-	return drawing_push(drawing, text, class_of(name));
+	return flame_frame(drawing->flame, text, class_of(name));
+}
+
+static int push_number(struct drawing *drawing, uint32_t number)
+{
+	const size_t index = 2 * (size_t)number + drawing->has_lines;
+
+	if (array_grow(drawing->drawn, drawing->drawn_capacity, index + 1))
+		return drawing_out_of_memory();
+	if (!drawing->drawn[index])
+		drawing->drawn[index] =
+			make_frame(drawing, frames_name(drawing->frames, number)) + 1;
+	return push_frame(drawing, drawing->drawn[index] - 1);
+}
+
+static int push_host(struct drawing *drawing, const struct frame_name *name)
+{
+	return name->number ? push_number(drawing, name->number)
+			    : push_frame(drawing, make_frame(drawing, name));
+}
+
+/* Pushes the reason why a stack is empty. */
+static int push_none(struct drawing *drawing)
+{
+	return drawing_push(drawing, frames_none(drawing->frames), FLAME_HOST);
 }
 
 /* Pushes frames, the outermost first. An empty stack gets one frame with the reason. */
@@ -106,9 +134,7 @@ static int add_names(struct drawing *drawing, const struct frame_name *names, si
 
 	for (size_t i = 0; i < count && !error; i++)
 		error = push_host(drawing, &names[i]);
-	if (!count)
-		error = drawing_push(drawing, frames_none(drawing->frames), FLAME_HOST);
-	return error;
+	return count ? error : push_none(drawing);
 }
 
 int drawing_push_names(struct drawing *drawing, const struct frame_name *names, size_t count)
@@ -119,12 +145,16 @@ int drawing_push_names(struct drawing *drawing, const struct frame_name *names, 
 
 int drawing_push_stack(struct drawing *drawing, uint32_t stack)
 {
-	const struct frame_name *names;
+	const uint32_t *numbers;
 	size_t count;
+	int error = 0;
 
-	if (frames_of_stack(drawing->frames, stack, &names, &count))
+	if (frames_numbers_of_stack(drawing->frames, stack, &numbers, &count))
 		return drawing_out_of_memory();
-	return drawing_push_names(drawing, names, count);
+	drawing->count = 0;
+	for (size_t i = 0; i < count && !error; i++)
+		error = push_number(drawing, numbers[i]);
+	return count ? error : push_none(drawing);
 }
 
 /* Pushes the process of the current row, with its rank, and puts it below all frames. */

@@ -64,8 +64,8 @@ static struct kind take_suffix(char *frame, enum event_frame_type type)
 	return (struct kind){.type = type};
 }
 
-int import_frame_push(struct import_target *target, char *frame, enum event_frame_type type,
-		      uint32_t *stack)
+int import_frame_id(struct import_target *target, char *frame, enum event_frame_type type,
+		    uint32_t *ret_frame)
 {
 	struct kind kind = {.type = FRAME_TRUNCATED};
 
@@ -75,5 +75,14 @@ int import_frame_push(struct import_target *target, char *frame, enum event_fram
 	} else {
 		frame += strlen(frame);
 	}
-	return import_target_push(target, kind.type, kind.flags, frame, "", stack);
+	return import_target_frame(target, kind.type, kind.flags, frame, "", ret_frame);
+}
+
+int import_frame_push(struct import_target *target, char *frame, enum event_frame_type type,
+		      uint32_t *stack)
+{
+	uint32_t id;
+	int error = import_frame_id(target, frame, type, &id);
+
+	return error ? error : import_target_push_id(target, id, stack);
 }

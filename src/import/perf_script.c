@@ -23,6 +23,7 @@
 #include "base/string.h"
 #include "import/faults.h"
 #include "import/formats.h"
+#include "import/common/probe.h"
 #include "import/source.h"
 #include "import/target.h"
 
@@ -223,18 +224,24 @@ static bool parse_untimed(char *line, struct head *head)
 	return parse_event(event, head) && parse_thread(line, head);
 }
 
+static bool parse_line(char *line, struct head *head)
+{
+	char *behind, *time = find_time(line, &head->time_ns, &behind);
+
+	head->has_time = time != NULL;
+	if (!time)
+		return parse_untimed(line, head);
+	*time = 0;
+	return parse_thread(line, head) && parse_event(behind, head);
+}
+
 static int parse_head(const struct script *script, char *line, struct head *ret_head)
 {
-	char begin[60], *behind, *time;
+	char begin[60];
 
 	snprintf(begin, sizeof(begin), "%s", line); /* parsing cuts the line into pieces */
 	*ret_head = (struct head){0};
-	time = find_time(line, &ret_head->time_ns, &behind);
-	if (time)
-		*time = 0;
-	ret_head->has_time = time != NULL;
-	if (time ? parse_thread(line, ret_head) && parse_event(behind, ret_head)
-		 : parse_untimed(line, ret_head))
+	if (parse_line(line, ret_head))
 		return 0;
 	return import_source_fail(script->source,
 				  "'COMM PID [CPU] SECONDS.FRACTION: [PERIOD] EVENT:'", begin);
@@ -468,8 +475,24 @@ static int read_perf_script(struct import_source *source, struct import_target *
 	return error;
 }
 
+/* Whether the first line after the comments is the head of a sample. */
+static bool recognize_perf_script(const struct import_probe *probe)
+{
+	const char *line = probe->text;
+	struct head head = {0};
+	char begin[512];
+
+	while (*line == '#' || isspace((unsigned char)*line)) {
+		line += *line == '#' ? strcspn(line, "\n") : 0;
+		line += strspn(line, "\r\n \t");
+	}
+	snprintf(begin, sizeof(begin), "%.*s", (int)strcspn(line, "\r\n"), line);
+	return parse_line(begin, &head);
+}
+
 const struct importer import_perf_script = {
 	.name = "perf-script",
 	.help = "output of perf script: CPU samples with their stacks",
 	.read = read_perf_script,
+	.recognize = recognize_perf_script,
 };

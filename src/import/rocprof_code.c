@@ -4,8 +4,7 @@
  *
  * Runs in:  our own process
  * Gets:     JSON: "header" with the names of the columns, "code" with a row for each instruction
- * Gives:    instruction samples: of PC sampling with their stall reasons, of thread traces with
- *           their cycles
+ * Gives:    instruction samples: PC samples with stall reasons, or the cycles of a thread trace
  * Owns:     the columns and the row that is read
  * Fails:    -EBADMSG with the position, the expected and the found value
  * Why the header may come after the rows: the program that writes the file sorts the keys. The file
@@ -21,6 +20,7 @@
 #include "base/json_reader.h"
 #include "base/string.h"
 #include "import/formats.h"
+#include "import/common/probe.h"
 #include "import/source.h"
 #include "import/target.h"
 
@@ -42,10 +42,14 @@ enum column {
 };
 
 static const char *const column_names[COLUMNS_COUNT] = {
-	[COLUMN_TEXT] = "ISA",           [COLUMN_SOURCE] = "Source",
-	[COLUMN_OBJECT] = "Codeobj",     [COLUMN_ADDRESS] = "Vaddr",
-	[COLUMN_LATENCY] = "Latency",    [COLUMN_STALL] = "Stall",
-	[COLUMN_ISSUED] = "PC_Issued",   [COLUMN_STALLED] = "PC_Stalled",
+	[COLUMN_TEXT] = "ISA",
+	[COLUMN_SOURCE] = "Source",
+	[COLUMN_OBJECT] = "Codeobj",
+	[COLUMN_ADDRESS] = "Vaddr",
+	[COLUMN_LATENCY] = "Latency",
+	[COLUMN_STALL] = "Stall",
+	[COLUMN_ISSUED] = "PC_Issued",
+	[COLUMN_STALLED] = "PC_Stalled",
 	[COLUMN_REASONS] = "Stall_Reasons",
 };
 
@@ -125,7 +129,8 @@ static int read_reasons(struct rocprof_code *code)
 {
 	int error = 0, token;
 
-	for (size_t i = 0; !error && (token = json_reader_next(code->reader)) != JSON_ARRAY_END; i++) {
+	for (size_t i = 0; !error && (token = json_reader_next(code->reader)) != JSON_ARRAY_END;
+	     i++) {
 		uint64_t count;
 
 		if (token < 0)
@@ -178,7 +183,8 @@ static int read_row(struct rocprof_code *code)
 	int error = 0, token;
 
 	clear_row(&code->row);
-	for (size_t i = 0; !error && (token = json_reader_next(code->reader)) != JSON_ARRAY_END; i++) {
+	for (size_t i = 0; !error && (token = json_reader_next(code->reader)) != JSON_ARRAY_END;
+	     i++) {
 		if (token < 0)
 			return token;
 		error = read_cell(code, i < code->columns_count ? code->columns[i] : COLUMN_OTHER,
@@ -240,9 +246,8 @@ static int write_reasons(struct rocprof_code *code)
 static int write_cycles(struct rocprof_code *code)
 {
 	const uint64_t all = code->row.numbers[COLUMN_LATENCY];
-	const uint64_t stalled = code->row.numbers[COLUMN_STALL] < all
-					 ? code->row.numbers[COLUMN_STALL]
-					 : all;
+	const uint64_t stalled =
+		code->row.numbers[COLUMN_STALL] < all ? code->row.numbers[COLUMN_STALL] : all;
 	int error = write_samples(code, all - stalled, "", code->cycles_string);
 
 	return error ? error : write_samples(code, stalled, "stall", code->cycles_string);
@@ -358,8 +363,19 @@ static int read_rocprof_code(struct import_source *source, struct import_target 
 	return 0;
 }
 
+/* The file begins with the rows or, before them, with the names of the columns. */
+static bool recognize_rocprof_code(const struct import_probe *probe)
+{
+	return *probe->text == '{' && !import_probe_contains(probe, "\"traceEvents\"") &&
+	       (import_probe_contains(probe, "\"code\": [") ||
+		import_probe_contains(probe, "\"code\":[") ||
+		import_probe_contains(probe, "\"Vaddr\""));
+}
+
 const struct importer import_rocprof_code = {
 	.name = "rocprof-code",
-	.help = "code.json of rocprof-compute's viewer: PC samples and thread traces by instruction",
+	.help = "code.json of rocprof-compute's viewer: PC samples and thread traces by "
+		"instruction",
 	.read = read_rocprof_code,
+	.recognize = recognize_rocprof_code,
 };

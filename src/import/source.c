@@ -1,32 +1,41 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/source.c - read a foreign file from front to back, compressed by gzip or not
+ * import/source.c - read a foreign file from front to back, compressed by gzip, zstd or not
  *
  * Runs in:  our own process
  * Gets:     a path
  * Gives:    bytes or lines
- * Owns:     the file, 64 KiB of it, the current line
+ * Owns:     the file, 64 KiB of it, the current line; the temporary file of a compressed database
  * Fails:    -errno with a message; for a bad line it contains the line's number
- * Why gzip: PyTorch compresses its timelines with it, and zlib also reads uncompressed files
+ * Why a database is unpacked to a file: SQLite reads a file in any order. The unpacked file is at
+ *           most 1 GiB and 100 times its compressed size, so that a small file cannot fill the disk
  */
 #include "import/source.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/file/unfinished.h"
+#include "base/io.h"
 #include "base/string.h"
+#include "import/common/stream.h"
 
-enum { BUFFER_BYTES = 65536 };
+enum { BUFFER_BYTES = IMPORT_PEEK_BYTES, UNPACKED_RATIO_MAX = 100 };
+
+#define UNPACKED_BYTES_FREE UINT64_C(1 << 30)
 
 struct import_source {
 	char *path;
-	gzFile file;
-	char buffer[BUFFER_BYTES]; /* for lines */
+	char *unpacked; /* path of the temporary file; NULL: none */
+	struct import_stream *stream;
+	char buffer[BUFFER_BYTES];
 	size_t used, size;
 	char *line;
 	size_t capacity;
@@ -37,6 +46,7 @@ struct import_source {
 int import_source_open(const char *path, struct import_source **ret_source)
 {
 	struct import_source *source = calloc(1, sizeof(*source));
+	int error;
 
 	if (source)
 		source->path = strdup(path);
@@ -44,26 +54,28 @@ int import_source_open(const char *path, struct import_source **ret_source)
 		free(source);
 		return -ENOMEM;
 	}
-	errno = 0;
-	source->file = gzopen(path, "rbe");
-	if (!source->file) {
-		int error =
-			error_set(errno ? -errno : -ENOMEM, "%s", strerror(errno ? errno : ENOMEM));
-
+	error = import_stream_open(path, &source->stream);
+	if (error)
 		import_source_close(source);
-		return error;
-	}
-	gzbuffer(source->file, BUFFER_BYTES);
-	*ret_source = source;
-	return 0;
+	else
+		*ret_source = source;
+	return error;
+}
+
+static void remove_unpacked(struct import_source *source)
+{
+	if (source->unpacked)
+		unfinished_finish(AT_FDCWD, source->unpacked, NULL);
+	free(source->unpacked);
+	source->unpacked = NULL;
 }
 
 void import_source_close(struct import_source *source)
 {
 	if (!source)
 		return;
-	if (source->file)
-		gzclose(source->file);
+	import_stream_close(source->stream);
+	remove_unpacked(source);
 	free(source->line);
 	free(source->path);
 	free(source);
@@ -71,21 +83,51 @@ void import_source_close(struct import_source *source)
 
 const char *import_source_path(const struct import_source *source)
 {
-	return source->path;
+	return source->unpacked ? source->unpacked : source->path;
+}
+
+/* Returns 1 if the buffer holds data, 0 at the end of the file, or -errno. */
+static int fill_buffer(struct import_source *source)
+{
+	ssize_t given;
+
+	if (source->used < source->size)
+		return 1;
+	given = import_stream_read(source->stream, source->buffer, BUFFER_BYTES);
+	source->used = 0;
+	source->size = given > 0 ? (size_t)given : 0;
+	return given < 0 ? (int)given : given > 0;
+}
+
+int import_source_peek(struct import_source *source, const char **ret_bytes, size_t *ret_size)
+{
+	int status = fill_buffer(source);
+	ssize_t given = 1;
+
+	if (status < 0)
+		return status;
+	while (given > 0 && source->size < BUFFER_BYTES) {
+		given = import_stream_read(source->stream, source->buffer + source->size,
+					   BUFFER_BYTES - source->size);
+		source->size += given > 0 ? (size_t)given : 0;
+	}
+	error_clear(); /* the next read past these bytes fails again */
+	*ret_bytes = source->buffer + source->used;
+	*ret_size = source->size - source->used;
+	return 0;
 }
 
 ssize_t import_source_read(void *context, void *buffer, size_t size)
 {
 	struct import_source *source = context;
-	int given = gzread(source->file, buffer, (unsigned int)size), number;
-	const char *text;
 
-	text = gzerror(source->file, &number);
-	if (given > 0 || (!given && number != Z_BUF_ERROR)) /* that error: a truncated file */
-		return given;
-	if (number == Z_ERRNO)
-		return error_set(-EIO, "read: %s", strerror(errno));
-	return error_set(-EBADMSG, "the compressed data is damaged or cut off (%s)", text);
+	if (source->used == source->size)
+		return import_stream_read(source->stream, buffer, size);
+	if (size > source->size - source->used)
+		size = source->size - source->used;
+	memcpy(buffer, source->buffer + source->used, size);
+	source->used += size;
+	return (ssize_t)size;
 }
 
 int import_source_rewind(struct import_source *source)
@@ -93,9 +135,70 @@ int import_source_rewind(struct import_source *source)
 	source->used = source->size = 0;
 	source->number = 0;
 	source->is_long = source->is_inside = false;
-	if (gzrewind(source->file) == 0)
+	if (import_stream_rewind(source->stream) == 0)
 		return 0;
 	return error_set(-ESPIPE, "the file is read twice, so it must be a regular file");
+}
+
+/* ---- databases ---- */
+
+static int write_unpacked(struct import_source *source, const char *folder, int fd)
+{
+	uint64_t bytes = 0;
+	int status, error;
+
+	while ((status = fill_buffer(source)) > 0) {
+		size_t size = source->size - source->used;
+
+		bytes += size;
+		if (bytes > UNPACKED_BYTES_FREE &&
+		    bytes / UNPACKED_RATIO_MAX > import_stream_file_bytes(source->stream))
+			return error_set(-EFBIG,
+					 "the database is above 1 GiB and %d times its "
+					 "compressed size; decompress the file first",
+					 UNPACKED_RATIO_MAX);
+		error = write_all(fd, source->buffer + source->used, size);
+		if (error)
+			return error_set(error,
+					 "write the decompressed database into '%s': %s; set "
+					 "TMPDIR to another folder, or decompress the file first",
+					 folder, strerror(-error));
+		source->used = source->size;
+	}
+	return status;
+}
+
+static int reopen_unpacked(struct import_source *source)
+{
+	import_stream_close(source->stream);
+	source->stream = NULL;
+	return import_stream_open(source->unpacked, &source->stream);
+}
+
+int import_source_unpack(struct import_source *source)
+{
+	static const char magic[] = "SQLite format 3"; /* with its NUL */
+	const char *folder = getenv("TMPDIR"), *bytes;
+	char *pattern;
+	size_t size;
+	int fd, error = import_source_peek(source, &bytes, &size);
+
+	if (error || size < sizeof(magic) || memcmp(bytes, magic, sizeof(magic)) != 0 ||
+	    !import_stream_is_compressed(source->stream))
+		return error;
+	folder = folder && *folder ? folder : "/tmp";
+	if (asprintf(&pattern, "%s/duet-import", folder) < 0)
+		return -ENOMEM;
+	error = unfinished_create(AT_FDCWD, pattern, &source->unpacked, &fd);
+	free(pattern);
+	if (error)
+		return error_set(error,
+				 "decompress the database into '%s': %s; set TMPDIR to "
+				 "another folder",
+				 folder, strerror(-error));
+	error = write_unpacked(source, folder, fd);
+	close(fd);
+	return error ? error : reopen_unpacked(source);
 }
 
 /* ---- lines ---- */
@@ -113,19 +216,6 @@ static int append_to_line(struct import_source *source, const char *bytes, size_
 	*length += size;
 	source->line[*length] = 0;
 	return 0;
-}
-
-/* Returns 1 if the buffer holds data, 0 at the end of the file, or -errno. */
-static int fill_buffer(struct import_source *source)
-{
-	ssize_t given;
-
-	if (source->used < source->size)
-		return 1;
-	given = import_source_read(source, source->buffer, BUFFER_BYTES);
-	source->used = 0;
-	source->size = given > 0 ? (size_t)given : 0;
-	return given < 0 ? (int)given : given > 0;
 }
 
 int import_source_line(struct import_source *source, char **ret_line, size_t *ret_length)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/source.h - read a foreign file from front to back, compressed by gzip or not
+ * import/source.h - read a foreign file from front to back, compressed by gzip, zstd or not
  */
 #pragma once
 
@@ -8,7 +8,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define MAX_SOURCE_LINE ((size_t)16 << 20)
+#define MAX_SOURCE_LINE   ((size_t)16 << 20)
+#define IMPORT_PEEK_BYTES 65536
 
 struct import_source;
 
@@ -16,7 +17,17 @@ struct import_source;
 int import_source_open(const char *path, struct import_source **ret_source);
 void import_source_close(struct import_source *source); /* NULL-safe */
 
+/* The path, or that of the decompressed database after import_source_unpack. */
 const char *import_source_path(const struct import_source *source);
+
+/* The next bytes, which stay unread: IMPORT_PEEK_BYTES, or all up to the end of the file; valid
+ * until the next read. Errors: -errno with a text. */
+int import_source_peek(struct import_source *source, const char **ret_bytes, size_t *ret_size);
+
+/* Writes a compressed SQLite database, and no other file, to a temporary file, which is removed
+ * when the source is closed or a signal ends the process. To be called before the first read.
+ * Errors: -EFBIG, -errno with a text. */
+int import_source_unpack(struct import_source *source);
 
 /* A json_reader_more callback; context is the source. */
 ssize_t import_source_read(void *context, void *buffer, size_t size);

@@ -12,6 +12,7 @@
  */
 #include "import/target.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -21,10 +22,11 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/format.h"
 #include "base/hash.h"
 #include "base/string.h"
 #include "import/importer.h"
+#include "import/common/notes.h"
+#include "import/common/shift.h"
 
 /* The writer is flushed after this number of rows, so that it can end a segment. */
 #define FLUSH_ROWS 65536
@@ -34,7 +36,10 @@ struct import_target {
 	struct string_table keys[EVENT_ENTITY_LAST + 1]; /* their ids are those of the entities */
 	uint64_t begin_ns, end_ns;                       /* time span of all rows */
 	uint64_t rows, correlations;
-	struct string_builder notes, faults; /* a line each */
+	struct import_notes notes;
+	char *clock; /* clock of all files; NULL: not known */
+	bool has_clock;
+	int64_t zero_ns; /* time 0 of the current file in that clock */
 };
 
 int import_target_open(const char *path, struct import_target **ret_target)
@@ -47,6 +52,7 @@ int import_target_open(const char *path, struct import_target **ret_target)
 		return -ENOMEM;
 	for (size_t kind = 0; kind <= EVENT_ENTITY_LAST; kind++)
 		string_table_init(&target->keys[kind]);
+	import_notes_init(&target->notes);
 	target->begin_ns = UINT64_MAX;
 	error = trace_writer_open(path, &options, &target->writer);
 	if (error)
@@ -60,8 +66,8 @@ static void target_free(struct import_target *target)
 {
 	for (size_t kind = 0; kind <= EVENT_ENTITY_LAST; kind++)
 		string_table_fini(&target->keys[kind]);
-	string_builder_fini(&target->notes);
-	string_builder_fini(&target->faults);
+	import_notes_fini(&target->notes);
+	free(target->clock);
 	free(target);
 }
 
@@ -73,12 +79,39 @@ void import_target_abandon(struct import_target *target)
 	target_free(target);
 }
 
-static void add_line(struct string_builder *lines, const char *format, va_list arguments)
+int import_target_begin_file(struct import_target *target, const char *format, const char *path,
+			     size_t count)
 {
-	char text[512];
+	target->has_clock = false;
+	target->notes.has_several = count > 1;
+	return import_notes_begin_file(&target->notes, format, path);
+}
 
-	vsnprintf(text, sizeof(text), format, arguments);
-	string_builder_appendf(lines, "%s%s", lines->length ? "\n" : "", text);
+int import_target_clock(struct import_target *target, const char *name, int64_t zero_ns)
+{
+	if (!target->notes.has_several)
+		return 0;
+	if (zero_ns < 0 || zero_ns > INT64_MAX / 2)
+		return error_set(-EBADMSG, "its times count from %" PRId64 " ns of the clock %s",
+				 zero_ns, name);
+	if (!target->clock)
+		target->clock = strdup(name);
+	if (!target->clock)
+		return -ENOMEM;
+	if (strcmp(target->clock, name) != 0)
+		return error_set(-EBADMSG,
+				 "its times are in the clock %s and those of '%s' in %s, so the "
+				 "files have no common time; import them one by one",
+				 name, import_notes_path(&target->notes, 0), target->clock);
+	target->has_clock = true;
+	target->zero_ns = zero_ns;
+	return 0;
+}
+
+/* The number of the file, for keys that are its own; 0: the import has only one. */
+static size_t file_number(const struct import_target *target)
+{
+	return target->notes.has_several ? target->notes.files : 0;
 }
 
 void import_target_note(struct import_target *target, const char *format, ...)
@@ -86,7 +119,7 @@ void import_target_note(struct import_target *target, const char *format, ...)
 	va_list arguments;
 
 	va_start(arguments, format);
-	add_line(&target->notes, format, arguments);
+	import_notes_add(&target->notes, format, arguments);
 	va_end(arguments);
 }
 
@@ -94,8 +127,7 @@ void import_target_note_count(struct import_target *target, uint64_t count, cons
 			      const char *many, const char *text)
 {
 	if (count)
-		import_target_note(target, "%" PRIu64 " %s %s", count,
-				   format_noun(count, one, many), text);
+		import_notes_add_count(&target->notes, count, one, many, text);
 }
 
 void import_target_fault(struct import_target *target, const char *format, ...)
@@ -103,7 +135,7 @@ void import_target_fault(struct import_target *target, const char *format, ...)
 	va_list arguments;
 
 	va_start(arguments, format);
-	add_line(&target->faults, format, arguments);
+	import_notes_add_fault(&target->notes, format, arguments);
 	va_end(arguments);
 }
 
@@ -127,6 +159,33 @@ static int find_id(struct import_target *target, enum event_kind kind, const voi
 	return *ret_id ? 0 : -ENOMEM;
 }
 
+/* Writes an entity whose times are those of the file. */
+static int write_entity(struct import_target *target, enum event_kind kind, const void *row)
+{
+	union import_row moved;
+
+	import_shift_row(kind, row, target->has_clock ? target->zero_ns : 0, &moved);
+	return trace_writer_entity(target->writer, kind, &moved);
+}
+
+/* The key of an entity in all files. */
+static int make_key(const struct import_target *target, const char *key, bool is_shared,
+		    struct string_builder *ret_whole)
+{
+	const size_t number = is_shared ? 0 : file_number(target);
+
+	if (number)
+		string_builder_appendf(ret_whole, "%zu/", number);
+	string_builder_append(ret_whole, key);
+	return ret_whole->error;
+}
+
+static int find_named(struct import_target *target, enum event_kind kind,
+		      const struct string_builder *key, uint32_t *ret_id, bool *ret_is_new)
+{
+	return find_id(target, kind, string_builder_text(key), key->length + 1, ret_id, ret_is_new);
+}
+
 int import_target_entity(struct import_target *target, enum event_kind kind, const char *key,
 			 void *row, uint32_t *ret_id)
 {
@@ -136,21 +195,30 @@ int import_target_entity(struct import_target *target, enum event_kind kind, con
 	if (error || !is_new)
 		return error;
 	memcpy(row, ret_id, sizeof(*ret_id)); /* the first member of each entity */
-	return trace_writer_entity(target->writer, kind, row);
+	return write_entity(target, kind, row);
 }
 
 int import_target_describe_process(struct import_target *target, const char *key, const char *name,
 				   const struct event_process *process, uint32_t *ret_process)
 {
 	struct event_process row = *process;
-	int error = import_target_text(target, name, &row.name_string);
+	struct string_builder whole = {0};
+	bool is_new = false;
+	int error = make_key(target, key, false, &whole);
 
+	if (!error)
+		error = find_named(target, EVENT_PROCESS, &whole, ret_process, &is_new);
+	string_builder_fini(&whole);
+	if (error || !is_new)
+		return error;
+	row.id = *ret_process;
 	row.host = 1;
 	row.ns_pid = row.pid;
 	row.status = -1;
+	error = import_target_text(target, name, &row.name_string);
 	if (!row.command_string)
 		row.command_string = row.name_string;
-	return error ? error : import_target_entity(target, EVENT_PROCESS, key, &row, ret_process);
+	return error ? error : write_entity(target, EVENT_PROCESS, &row);
 }
 
 int import_target_process(struct import_target *target, const char *key, uint32_t pid,
@@ -172,23 +240,58 @@ int import_target_thread(struct import_target *target, uint32_t process, uint32_
 		return error;
 	row.id = *ret_thread;
 	error = import_target_text(target, name, &row.name_string);
-	return error ? error : trace_writer_entity(target->writer, EVENT_THREAD, &row);
+	return error ? error : write_entity(target, EVENT_THREAD, &row);
+}
+
+/* Whether a text contains a UUID that is not 0: "GPU-6a2c…-…". */
+static bool has_uuid(const char *text)
+{
+	static const char form[] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+
+	for (; *text; text++) {
+		bool is_zero = true;
+		size_t i = 0;
+
+		for (; form[i] &&
+		       (form[i] == '-' ? text[i] == '-' : isxdigit((unsigned char)text[i]));
+		     i++)
+			is_zero &= text[i] == '-' || text[i] == '0';
+		if (!form[i])
+			return !is_zero;
+	}
+	return false;
+}
+
+/* Whether the key names the same device in all files. A place on the PCI bus does so if the files
+ * have the clock of one machine. */
+static bool is_shared(const struct import_target *target, const char *key)
+{
+	unsigned int domain, bus, device, function;
+
+	if (has_uuid(key))
+		return true;
+	return target->clock && strcmp(target->clock, IMPORT_CLOCK_UTC) != 0 &&
+	       sscanf(key, "%x:%x:%x.%x", &domain, &bus, &device, &function) == 4;
 }
 
 int import_target_describe_device(struct import_target *target, const char *key, const char *name,
 				  const struct event_device *device, uint32_t *ret_device)
 {
 	struct event_device row = *device;
-	bool is_new;
-	int error = find_id(target, EVENT_DEVICE, key, strlen(key) + 1, ret_device, &is_new);
+	struct string_builder whole = {0};
+	bool is_new = false;
+	int error = make_key(target, key, is_shared(target, key), &whole);
 
+	if (!error)
+		error = find_named(target, EVENT_DEVICE, &whole, ret_device, &is_new);
+	if (!error && is_new)
+		error = import_target_text(target, string_builder_text(&whole), &row.key_string);
+	string_builder_fini(&whole);
 	if (error || !is_new)
 		return error;
 	row.id = *ret_device;
-	error = import_target_text(target, key, &row.key_string);
-	if (!error)
-		error = import_target_text(target, name, &row.name_string);
-	return error ? error : trace_writer_entity(target->writer, EVENT_DEVICE, &row);
+	error = import_target_text(target, name, &row.name_string);
+	return error ? error : write_entity(target, EVENT_DEVICE, &row);
 }
 
 int import_target_device(struct import_target *target, const char *key, const char *name,
@@ -209,7 +312,7 @@ int import_target_context(struct import_target *target, uint32_t process, uint64
 	if (error || !is_new)
 		return error;
 	row.id = *ret_context;
-	return trace_writer_entity(target->writer, EVENT_CONTEXT, &row);
+	return write_entity(target, EVENT_CONTEXT, &row);
 }
 
 int import_target_describe_queue(struct import_target *target, const char *key,
@@ -230,7 +333,7 @@ int import_target_describe_queue(struct import_target *target, const char *key,
 	row.id = *ret_queue;
 	row.clock = CLOCK_ID_MONOTONIC;
 	row.flags |= QUEUE_TIMED;
-	return trace_writer_entity(target->writer, EVENT_QUEUE, &row);
+	return write_entity(target, EVENT_QUEUE, &row);
 }
 
 int import_target_queue(struct import_target *target, uint32_t process, uint32_t device,
@@ -249,7 +352,7 @@ static int describe_code(struct import_target *target, struct event_code *row, c
 
 	if (!error)
 		error = find_id(target, EVENT_CODE, key, sizeof(key), &row->id, &is_new);
-	return error || !is_new ? error : trace_writer_entity(target->writer, EVENT_CODE, row);
+	return error || !is_new ? error : write_entity(target, EVENT_CODE, row);
 }
 
 int import_target_kernel(struct import_target *target, uint32_t process, const char *file,
@@ -270,7 +373,8 @@ int import_target_describe_series(struct import_target *target, const char *metr
 				  const char *unit, struct event_series *row, uint32_t *ret_series)
 {
 	int error = import_target_text(target, metric, &row->metric_string);
-	const uint32_t key[] = {row->process, row->device, row->metric_string};
+	const uint32_t key[] = {row->process, row->device, row->metric_string,
+				row->process || row->device ? 0 : (uint32_t)file_number(target)};
 	bool is_new = false;
 
 	if (!error)
@@ -282,7 +386,7 @@ int import_target_describe_series(struct import_target *target, const char *metr
 	error = import_target_text(target, unit, &row->unit_string);
 	if (!error)
 		error = import_target_text(target, "import", &row->source_string);
-	return error ? error : trace_writer_entity(target->writer, EVENT_SERIES, row);
+	return error ? error : write_entity(target, EVENT_SERIES, row);
 }
 
 int import_target_series(struct import_target *target, const char *metric, const char *unit,
@@ -293,24 +397,41 @@ int import_target_series(struct import_target *target, const char *metric, const
 	return import_target_describe_series(target, metric, unit, &row, ret_series);
 }
 
-int import_target_push_frame(struct import_target *target, const struct event_frame *row,
-			     uint32_t *stack)
-{
-	uint32_t frame = trace_writer_frame(target->writer, row);
-
-	*stack = frame ? trace_writer_stack(target->writer, *stack, frame) : 0;
-	return *stack ? 0 : -ENOMEM;
-}
-
-int import_target_push(struct import_target *target, enum event_frame_type type, uint32_t flags,
-		       const char *function, const char *module, uint32_t *stack)
+int import_target_frame(struct import_target *target, enum event_frame_type type, uint32_t flags,
+			const char *function, const char *module, uint32_t *ret_frame)
 {
 	struct event_frame row = {.type = type, .flags = flags};
 	int error = import_target_text(target, function, &row.name_string);
 
 	if (!error)
 		error = import_target_text(target, module, &row.module_string);
-	return error ? error : import_target_push_frame(target, &row, stack);
+	if (error)
+		return error;
+	*ret_frame = trace_writer_frame(target->writer, &row);
+	return *ret_frame ? 0 : -ENOMEM;
+}
+
+int import_target_push_id(struct import_target *target, uint32_t frame, uint32_t *stack)
+{
+	*stack = trace_writer_stack(target->writer, *stack, frame);
+	return *stack ? 0 : -ENOMEM;
+}
+
+int import_target_push_frame(struct import_target *target, const struct event_frame *row,
+			     uint32_t *stack)
+{
+	uint32_t frame = trace_writer_frame(target->writer, row);
+
+	return frame ? import_target_push_id(target, frame, stack) : -ENOMEM;
+}
+
+int import_target_push(struct import_target *target, enum event_frame_type type, uint32_t flags,
+		       const char *function, const char *module, uint32_t *stack)
+{
+	uint32_t frame;
+	int error = import_target_frame(target, type, flags, function, module, &frame);
+
+	return error ? error : import_target_push_id(target, frame, stack);
 }
 
 uint64_t import_target_correlation(struct import_target *target)
@@ -320,17 +441,41 @@ uint64_t import_target_correlation(struct import_target *target)
 
 /* ---- rows ---- */
 
+/* Moves a row into the clock of all files. */
+static int place_row(struct import_target *target, enum event_kind kind, const void *row,
+		     uint64_t *begin_ns, uint64_t *end_ns, union import_row *ret_moved)
+{
+	if (!target->has_clock)
+		return error_set(-ENODATA,
+				 "its times do not count from a known time, so they cannot "
+				 "be compared with those of another file; import the "
+				 "files one by one");
+	import_shift_row(kind, row, target->zero_ns, ret_moved);
+	*begin_ns += (uint64_t)target->zero_ns;
+	*end_ns += (uint64_t)target->zero_ns;
+	return 0;
+}
+
 static int write_row(struct import_target *target, enum event_kind kind, uint32_t source,
 		     const void *row, uint64_t begin_ns, uint64_t end_ns)
 {
 	const struct trace_source from = {
 		.source = source, .clock = CLOCK_ID_MONOTONIC, .seen_clock = CLOCK_ID_MONOTONIC};
-	int error = trace_writer_row(target->writer, kind, &from, row);
+	union import_row moved;
+	int error = 0;
 
+	if (target->notes.has_several) {
+		error = place_row(target, kind, row, &begin_ns, &end_ns, &moved);
+		row = &moved;
+	}
+	if (!error)
+		error = trace_writer_row(target->writer, kind, &from, row);
+	if (error)
+		return error;
 	target->begin_ns = begin_ns < target->begin_ns ? begin_ns : target->begin_ns;
 	target->end_ns = end_ns > target->end_ns ? end_ns : target->end_ns;
 	target->rows++;
-	if (!error && target->rows % FLUSH_ROWS == 0)
+	if (target->rows % FLUSH_ROWS == 0)
 		error = trace_writer_flush(target->writer, target->end_ns);
 	return error;
 }
@@ -399,11 +544,8 @@ static int describe_host(struct import_target *target)
 	return trace_writer_entity(target->writer, EVENT_HOST, &row);
 }
 
-static void append_lines(struct string_builder *text, const struct string_builder *lines,
-			 const char *before)
+static void append_lines(struct string_builder *text, const char *line, const char *before)
 {
-	const char *line = string_builder_text(lines);
-
 	for (size_t length; *line; line += length + (line[length] != '\0')) {
 		length = strcspn(line, "\n");
 		string_builder_appendf(text, "%s%.*s", before, (int)length, line);
@@ -412,15 +554,17 @@ static void append_lines(struct string_builder *text, const struct string_builde
 }
 
 /* Stores the notes as the text of a collector "import". */
-static int describe_import(struct import_target *target, const char *format, const char *path)
+static int describe_import(struct import_target *target, const struct string_builder *notes)
 {
 	struct event_collector row = {.id = 1, .state = COLLECTOR_AVAILABLE};
+	const struct string_builder *faults = &target->notes.faults;
 	struct string_builder text = {0};
 	int error;
 
-	string_builder_appendf(&text, "from %s '%s'", format, path);
-	append_lines(&text, &target->faults, ": ");
-	append_lines(&text, &target->notes, target->faults.length ? "; " : ": ");
+	string_builder_append(&text, "from ");
+	import_notes_append_files(&target->notes, &text);
+	append_lines(&text, string_builder_text(faults), ": ");
+	append_lines(&text, string_builder_text(notes), faults->length ? "; " : ": ");
 	error = text.error;
 	if (!error)
 		error = import_target_text(target, "import", &row.name_string);
@@ -430,22 +574,24 @@ static int describe_import(struct import_target *target, const char *format, con
 	return error ? error : trace_writer_entity(target->writer, EVENT_COLLECTOR, &row);
 }
 
-int import_target_finish(struct import_target *target, const char *format, const char *path,
-			 struct import_result *ret_result)
+int import_target_finish(struct import_target *target, struct import_result *ret_result)
 {
+	struct string_builder notes = {0};
 	int error = describe_host(target);
 
+	import_notes_append(&target->notes, &notes);
 	if (!error)
-		error = describe_import(target, format, path);
+		error = describe_import(target, &notes);
 	if (error) {
+		string_builder_fini(&notes);
 		import_target_abandon(target);
 		return error;
 	}
 	error = trace_writer_close(target->writer, target->rows ? target->end_ns : 1);
 	if (ret_result)
-		*ret_result =
-			(struct import_result){target->rows, string_builder_take(&target->notes),
-					       string_builder_take(&target->faults)};
+		*ret_result = (struct import_result){target->rows, string_builder_take(&notes),
+						     string_builder_take(&target->notes.faults)};
+	string_builder_fini(&notes);
 	target_free(target);
 	return error;
 }

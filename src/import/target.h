@@ -3,7 +3,7 @@
  * import/target.h - build a trace from a foreign file
  *
  * The first use of a key describes its entity; later uses return the same id. Times are the file's
- * own, in ns, and are stored as CLOCK_MONOTONIC.
+ * own, in ns, and are stored as CLOCK_MONOTONIC; those of several files are moved into one clock.
  */
 #pragma once
 
@@ -18,11 +18,23 @@ struct import_target;
 /* Creates the trace at `path`. Errors: -errno with a text. */
 int import_target_open(const char *path, struct import_target **ret_target);
 
+/* Begins one of `count` files. Keys name entities of this file alone. Exception: a device whose key
+ * contains a UUID is the same in all files. Errors: -ENOMEM. */
+int import_target_begin_file(struct import_target *target, const char *format, const char *path,
+			     size_t count);
+
+/* The clock of the file's times: time 0 of the file is zero_ns of this clock. name:
+ * IMPORT_CLOCK_UTC (ns since 1970), or a text that identifies a clock of one boot of one machine.
+ * To be called before the first row. If the import has several files, their times are moved into
+ * this clock; a file without a clock, or with another clock than the first file, is refused
+ * (-EBADMSG). Otherwise nothing is done. */
+#define IMPORT_CLOCK_UTC "UTC"
+int import_target_clock(struct import_target *target, const char *name, int64_t zero_ns);
+
 /* Ends the trace: writes the host with the window, the origin of the trace and the notes. Frees the
  * target. ret_result may be NULL; the caller frees its texts. Errors: -ENOMEM, -errno of a write
  * with a text. */
-int import_target_finish(struct import_target *target, const char *format, const char *path,
-			 struct import_result *ret_result);
+int import_target_finish(struct import_target *target, struct import_result *ret_result);
 
 /* Closes without a trace; the file is removed. NULL-safe. */
 void import_target_abandon(struct import_target *target);
@@ -80,8 +92,15 @@ int import_target_series(struct import_target *target, const char *metric, const
 int import_target_describe_series(struct import_target *target, const char *metric,
 				  const char *unit, struct event_series *row, uint32_t *ret_series);
 
-/* Sets *stack to the stack of caller *stack and a frame of host code. type: NATIVE, JIT or KERNEL;
- * flags: FRAME_INLINED. Errors: -ENOMEM. */
+/* Id of a frame of host code. type: NATIVE, JIT or KERNEL; flags: FRAME_INLINED. Errors:
+ * -ENOMEM. */
+int import_target_frame(struct import_target *target, enum event_frame_type type, uint32_t flags,
+			const char *function, const char *module, uint32_t *ret_frame);
+
+/* Sets *stack to the stack of caller *stack and a frame. Errors: -ENOMEM. */
+int import_target_push_id(struct import_target *target, uint32_t frame, uint32_t *stack);
+
+/* The same for a frame that is described. */
 int import_target_push(struct import_target *target, enum event_frame_type type, uint32_t flags,
 		       const char *function, const char *module, uint32_t *stack);
 

@@ -140,48 +140,88 @@ static int load_strings(struct trace_reader *reader, struct reader_entry *entry)
 static int put_entity(struct reader_entities *entities, const struct trace_format *format,
 		      const char *row)
 {
-	uint64_t id = trace_field_read(row, format->key_offset, FIELD_U32);
-	const uint64_t *known = hash_map_find(&entities->by_id, id);
-	size_t index = known ? (size_t)*known : entities->count;
+	uint32_t id = (uint32_t)trace_field_read(row, format->key_offset, FIELD_U32);
+	size_t bytes = entities->count * (size_t)format->row_size;
+	char *known;
 
 	if (!id)
 		return 0;
+	known = reader_find_row(entities, format->row_size, format->key_offset, id);
 	if (!known) {
 		if (array_reserve((void **)&entities->rows, &entities->rows_capacity,
-				  (index + 1) * format->row_size, 1) ||
-		    hash_map_put(&entities->by_id, id, index))
+				  bytes + format->row_size, 1) ||
+		    (id != entities->count + 1 &&
+		     hash_map_put(&entities->by_id, id, entities->count)))
 			return -ENOMEM;
 		entities->count++;
+		entities->last_id = id > entities->last_id ? id : entities->last_id;
+		known = entities->rows + bytes;
 	}
-	memcpy(entities->rows + index * format->row_size, row, format->row_size);
+	memcpy(known, row, format->row_size);
 	return 0;
+}
+
+/* Appends the first rows at once if they have the next ids, which are new if no id is larger.
+ * *ret_count: number of these rows. */
+static int append_next(struct reader_entities *entities, const struct trace_format *format,
+		       const char *rows, size_t count, size_t *ret_count)
+{
+	const size_t size = format->row_size;
+	size_t next = 0;
+
+	while (entities->last_id <= entities->count && next < count &&
+	       trace_field_read(rows + next * size, format->key_offset, FIELD_U32) ==
+		       entities->count + next + 1)
+		next++;
+	*ret_count = next;
+	if (!next)
+		return 0;
+	if (array_reserve((void **)&entities->rows, &entities->rows_capacity,
+			  (entities->count + next) * size, 1))
+		return -ENOMEM;
+	memcpy(entities->rows + entities->count * size, rows, next * size);
+	entities->count += (uint32_t)next;
+	entities->last_id = entities->count;
+	return 0;
+}
+
+static int put_entities(struct reader_entities *entities, uint32_t kind, const void *rows,
+			size_t count)
+{
+	const struct trace_format *format = trace_format_find(kind);
+	int error = 0;
+
+	for (size_t i = 0, next; i < count && !error; i += next) {
+		const char *row = (const char *)rows + i * format->row_size;
+
+		error = append_next(entities, format, row, count - i, &next);
+		if (error || next)
+			continue;
+		error = put_entity(entities, format, row);
+		next = 1;
+	}
+	return error;
 }
 
 static int load_entities(struct trace_reader *reader, struct reader_entry *entry)
 {
-	const struct trace_format *format = trace_format_find(entry->head.kind);
-	auto_free char *rows = NULL;
+	uint32_t kind = entry->head.kind;
+	auto_free void *rows = NULL;
 	size_t count;
-	int error = reader_decode_entry(reader, entry, (void **)&rows, &count);
+	int error = reader_decode_entry(reader, entry, &rows, &count);
 
-	for (size_t i = 0; !error && i < count; i++)
-		error = put_entity(&reader->entities[entry->head.kind], format,
-				   rows + i * format->row_size);
-	return error;
+	return error ? error : put_entities(&reader->entities[kind], kind, rows, count);
 }
 
 /* The ids of frames and stacks are valid for the whole file. Every segment that refers to a frame
  * contains its row. */
 static int load_frames(struct trace_reader *reader, struct reader_entry *entry)
 {
-	auto_free struct trace_frame_row *rows = NULL;
+	auto_free void *rows = NULL;
 	size_t count;
-	int error = reader_decode_entry(reader, entry, (void **)&rows, &count);
+	int error = reader_decode_entry(reader, entry, &rows, &count);
 
-	for (size_t i = 0; !error && i < count; i++)
-		error = put_entity(&reader->frames, trace_format_find(TRACE_FRAMES),
-				   (const char *)&rows[i]);
-	return error;
+	return error ? error : put_entities(&reader->frames, TRACE_FRAMES, rows, count);
 }
 
 static int load_stacks(struct trace_reader *reader, struct reader_entry *entry)
@@ -190,14 +230,11 @@ static int load_stacks(struct trace_reader *reader, struct reader_entry *entry)
 	size_t count;
 	int error = reader_decode_entry(reader, entry, (void **)&rows, &count);
 
-	for (size_t i = 0; !error && i < count; i++) {
-		/* a caller's id must be lower, so that a walk over callers ends */
+	/* a caller's id must be lower, so that a walk over callers ends */
+	for (size_t i = 0; !error && i < count; i++)
 		if (rows[i].stack.caller >= rows[i].id)
 			rows[i].stack.caller = 0;
-		error = put_entity(&reader->stacks, trace_format_find(TRACE_STACKS),
-				   (const char *)&rows[i]);
-	}
-	return error;
+	return error ? error : put_entities(&reader->stacks, TRACE_STACKS, rows, count);
 }
 
 static int get_pairs(struct trace_reader *reader, uint32_t clock, struct reader_pairs **ret_pairs)
@@ -358,11 +395,14 @@ static int sort_entities(struct trace_reader *reader)
 		if (trace_sort(entities->rows, entities->count, format->row_size,
 			       format->key_offset, FIELD_U32))
 			return -ENOMEM;
-		for (uint32_t i = 0; i < entities->count; i++)
-			hash_map_put(&entities->by_id,
-				     trace_field_read(entities->rows + i * (size_t)format->row_size,
-						      format->key_offset, FIELD_U32),
-				     i);
+		for (uint32_t i = 0; i < entities->count; i++) {
+			uint64_t id =
+				trace_field_read(entities->rows + i * (size_t)format->row_size,
+						 format->key_offset, FIELD_U32);
+
+			if (id != i + UINT64_C(1) && hash_map_put(&entities->by_id, id, i))
+				return -ENOMEM;
+		}
 	}
 	return 0;
 }
@@ -394,37 +434,52 @@ static int add_truncated(struct trace_reader *reader, uint32_t *ret_stack)
 	return 0;
 }
 
-static int compare_stack_ids(const void *left, const void *right, void *context)
+/* Index of a stack's caller; UINT32_MAX: none, or a replacement of removed frames. */
+static uint32_t caller_index(const struct trace_reader *reader, uint32_t stack, uint32_t count)
 {
-	const struct trace_stack_row *rows = context;
-	uint32_t a = rows[*(const uint32_t *)left].id, b = rows[*(const uint32_t *)right].id;
+	const struct reader_entities *stacks = &reader->stacks;
+	const size_t size = sizeof(struct trace_stack_row);
+	const struct trace_stack_row *rows = (const struct trace_stack_row *)stacks->rows;
+	const char *row = reader_find_row(stacks, size, offsetof(struct trace_stack_row, id),
+					  rows[stack].stack.caller);
+	size_t index = row ? (size_t)(row - stacks->rows) / size : count;
 
-	return (a > b) - (a < b);
+	return index < count ? (uint32_t)index : UINT32_MAX;
 }
 
-/* Cuts stacks in the order of their ids. A caller's id is less than its callee's, so its depth is
- * already known. */
-static int cut_stacks(struct trace_reader *reader, const uint32_t *order, uint16_t *depths,
-		      uint32_t count)
+/* *depth: the caller's depth before, the stack's after. */
+static int add_depth(struct trace_reader *reader, uint32_t stack, uint16_t *depth,
+		     uint32_t *truncated)
+{
+	if (++*depth <= TRACE_STACK_LIMIT)
+		return 0;
+	if (!*truncated && add_truncated(reader, truncated))
+		return -ENOMEM;
+	((struct trace_stack_row *)reader->stacks.rows)[stack].stack.caller = *truncated;
+	*depth = 2;
+	reader->stacks_cut++;
+	return 0;
+}
+
+/* Most callers come before their callees. Those that do not are visited before them. */
+static int cut_stacks(struct trace_reader *reader, uint32_t *path, uint16_t *depths, uint32_t count)
 {
 	uint32_t truncated = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		struct trace_stack_row *rows = (struct trace_stack_row *)reader->stacks.rows;
-		uint32_t caller = rows[order[i]].stack.caller;
-		const uint64_t *found =
-			caller ? hash_map_find(&reader->stacks.by_id, caller) : NULL;
-		uint16_t depth = found && *found < count ? depths[*found] : 0;
+		uint32_t length = 0, next = i;
+		uint16_t depth;
 
-		depths[order[i]] = depth + 1;
-		if (depth < TRACE_STACK_LIMIT)
-			continue;
-		if (!truncated && add_truncated(reader, &truncated))
-			return -ENOMEM;
-		rows = (struct trace_stack_row *)reader->stacks.rows;
-		rows[order[i]].stack.caller = truncated;
-		depths[order[i]] = 2;
-		reader->stacks_cut++;
+		while (next != UINT32_MAX && !depths[next]) {
+			path[length++] = next;
+			next = caller_index(reader, next, count);
+		}
+		depth = next == UINT32_MAX ? 0 : depths[next];
+		while (length-- > 0) {
+			if (add_depth(reader, path[length], &depth, &truncated))
+				return -ENOMEM;
+			depths[path[length]] = depth;
+		}
 	}
 	return 0;
 }
@@ -432,17 +487,12 @@ static int cut_stacks(struct trace_reader *reader, const uint32_t *order, uint16
 static int limit_stacks(struct trace_reader *reader)
 {
 	uint32_t count = reader->stacks.count;
-	auto_free uint32_t *order = malloc(((size_t)count + 1) * sizeof(*order));
+	auto_free uint32_t *path = malloc(((size_t)count + 1) * sizeof(*path));
 	auto_free uint16_t *depths = calloc((size_t)count + 1, sizeof(*depths));
 
-	if (!order || !depths)
+	if (!path || !depths)
 		return -ENOMEM;
-	if (count <= TRACE_STACK_LIMIT)
-		return 0;
-	for (uint32_t i = 0; i < count; i++)
-		order[i] = i;
-	qsort_r(order, count, sizeof(*order), compare_stack_ids, reader->stacks.rows);
-	return cut_stacks(reader, order, depths, count);
+	return count > TRACE_STACK_LIMIT ? cut_stacks(reader, path, depths, count) : 0;
 }
 
 /* Sorts clock pairs and removes the ones that segments repeat at their start. */

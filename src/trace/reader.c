@@ -374,18 +374,18 @@ const char *trace_reader_string(const struct trace_reader *reader, uint32_t id, 
 
 const struct event_stack *trace_reader_stack(const struct trace_reader *reader, uint32_t id)
 {
-	const struct trace_stack_row *rows = (const struct trace_stack_row *)reader->stacks.rows;
-	const uint64_t *index = hash_map_find(&reader->stacks.by_id, id);
+	const void *row = reader_find_row(&reader->stacks, sizeof(struct trace_stack_row),
+					  offsetof(struct trace_stack_row, id), id);
 
-	return index ? &rows[*index].stack : NULL;
+	return row ? &((const struct trace_stack_row *)row)->stack : NULL;
 }
 
 const struct event_frame *trace_reader_frame(const struct trace_reader *reader, uint32_t id)
 {
-	const struct trace_frame_row *rows = (const struct trace_frame_row *)reader->frames.rows;
-	const uint64_t *index = hash_map_find(&reader->frames.by_id, id);
+	const void *row = reader_find_row(&reader->frames, sizeof(struct trace_frame_row),
+					  offsetof(struct trace_frame_row, id), id);
 
-	return index ? &rows[*index].frame : NULL;
+	return row ? &((const struct trace_frame_row *)row)->frame : NULL;
 }
 
 const struct event_frame *trace_reader_frame_at(const struct trace_reader *reader, size_t index)
@@ -430,18 +430,10 @@ const void *trace_reader_entity(const struct trace_reader *reader, enum event_ki
 				uint32_t id)
 {
 	const struct trace_format *format = trace_format_find((uint32_t)kind);
-	const uint64_t *index;
-	const char *rows;
 
 	if (!format || !format->is_entity)
 		return NULL;
-	rows = reader->entities[kind].rows;
-	/* Fast path: recorders assign ids from 1 upwards, and a row's first member is its id. */
-	if (id && id <= reader->entities[kind].count &&
-	    *(const uint32_t *)(const void *)(rows + (id - (size_t)1) * format->row_size) == id)
-		return rows + (id - (size_t)1) * format->row_size;
-	index = hash_map_find(&reader->entities[kind].by_id, id);
-	return index ? rows + *index * format->row_size : NULL;
+	return reader_find_row(&reader->entities[kind], format->row_size, format->key_offset, id);
 }
 
 /* Appends one part of a content. A part with offset 0 starts the content again: the writer repeats

@@ -34,9 +34,10 @@ struct dictionary {
 
 struct reader_entities {
 	char *rows;
-	size_t rows_capacity; /* bytes */
-	uint32_t count;
-	struct hash_map by_id; /* index */
+	size_t rows_capacity;    /* bytes */
+	uint32_t count, last_id; /* the largest id */
+	/* Index of the ids that are not at index id - 1. Writers count ids from 1, so most are. */
+	struct hash_map by_id;
 };
 
 struct reader_pairs {
@@ -152,6 +153,22 @@ int reader_open_entry(struct trace_reader *reader, const struct reader_entry *en
 /* The same, and decodes its rows; the caller frees them. */
 int reader_decode_entry(struct trace_reader *reader, const struct reader_entry *entry,
 			void **ret_rows, size_t *ret_count);
+
+/* The row of an id; NULL: there is none. */
+static inline char *reader_find_row(const struct reader_entities *entities, size_t row_size,
+				    size_t id_offset, uint32_t id)
+{
+	const uint64_t *index;
+
+	if (id && id <= entities->count) {
+		char *row = entities->rows + (id - (size_t)1) * row_size;
+
+		if (trace_field_read(row, id_offset, FIELD_U32) == id)
+			return row;
+	}
+	index = hash_map_find(&entities->by_id, id);
+	return index ? entities->rows + *index * row_size : NULL;
+}
 
 /* scan.c: reads the chunk at offset. Returns its bytes including the length; 0 if there is no
  * intact chunk. */

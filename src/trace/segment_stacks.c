@@ -64,11 +64,17 @@ uint32_t trace_writer_stack(struct trace_writer *writer, uint32_t caller, uint32
 	if (!frame || frame > stacks->frames.count || caller > stacks->count ||
 	    stacks->count == UINT32_MAX)
 		return 0;
-	known = hash_map_get(&stacks->by_pair, key, 0);
-	if (known)
-		return (uint32_t)known;
+	/* a new stack is mostly pushed at once: then its first callee has the next id */
+	if (caller < stacks->count) {
+		if (stacks->nodes[caller].caller == caller && stacks->nodes[caller].frame == frame)
+			return caller + 1;
+		known = hash_map_get(&stacks->by_pair, key, 0);
+		if (known)
+			return (uint32_t)known;
+	}
 	if (array_grow(stacks->nodes, stacks->nodes_capacity, stacks->count + (size_t)1) ||
-	    hash_map_put(&stacks->by_pair, key, stacks->count + (uint64_t)1))
+	    (caller < stacks->count &&
+	     hash_map_put(&stacks->by_pair, key, stacks->count + (uint64_t)1)))
 		return 0;
 	stacks->nodes[stacks->count] = (struct event_stack){caller, frame};
 	return ++stacks->count;

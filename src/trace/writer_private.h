@@ -124,7 +124,8 @@ struct writer_stacks {
 	struct string_table frames; /* their bytes, stored as strings: a frame has no padding */
 	struct event_frame *rows;   /* by id - 1 */
 	size_t rows_capacity;
-	struct hash_map by_pair;   /* caller << 32 | frame -> id */
+	/* caller << 32 | frame -> id, unless the id is the one after the caller's */
+	struct hash_map by_pair;
 	struct event_stack *nodes; /* by id - 1 */
 	size_t nodes_capacity;
 	uint32_t count;

@@ -36,6 +36,7 @@ KERNEL_CODE = 5
 TICK_NS = 10 ** 7
 LATE_NS, LAUNCHED_BEFORE_NS, LAUNCHES_KEPT = 30 * 10 ** 9, 10 ** 9, 64
 DIRECT = 8
+ABSENT_CALL = "(not in the file)"
 WAKERS_MOST = 4
 
 
@@ -491,6 +492,8 @@ def cause(trace, commands, in_flight, dark, begin, moment):
     row = min(later, key=order)
     launch = known_launch(row)
     is_first = row is min(commands, key=order)
+    if launch and launch["function"] == ABSENT_CALL:
+        launch = None
     if launch:
         enter, leave = launch["enter"], launch["exit"]
     else:

@@ -81,6 +81,17 @@ def refused(name, content, *expected):
     t.equal(glob.glob(glob.escape(out) + "*"), [], "left behind")
 
 
+def faulty(name, data, *expected):
+    """Is imported, and says what it leaves out; the trace."""
+    path = written("faulty.in", data)
+    out = t.path("faulty.duet")
+    result = run([DUET, "import", "--format", name, "-o", out, path])
+    t.equal(result.status, 0, f"{name}: {text(result.stderr)}")
+    for part in expected:
+        t.true(part in text(result.stderr), f"'{part}' in {result.stderr}")
+    return out
+
+
 # ---- folded --------------------------------------------------------------------------------------
 
 FOLDED = """main;[truncated];deep 7
@@ -139,6 +150,46 @@ with t.case("folded: many deep stacks, random bytes"):
                                                            rows.items())))
     got = dict(line.rsplit(" ", 1) for line in folded(path, "cpu").splitlines())
     t.equal(got == {stack: str(count) for stack, count in rows.items()}, True, "the same")
+
+def summed(lines):
+    sums = collections.Counter()
+    for line in lines:
+        stack, count = line.rsplit(" ", 1)
+        sums[stack] += int(count)
+    return "".join(f"{stack} {count}\n" for stack, count in sorted(sums.items(), key=lambda item: item[0].split(";")))
+
+
+with t.case("folded: lines that begin like the previous one"):
+    t.wanted()
+    chance = random.Random(6)
+    lines = ["a;b;c 1", "a;b;c;d 2", "a;b 4", "a;bc;d 8", "ab;c 16", "a;b;c 32", "a;b;cd 64", "a 128", "a;b;c;d;e 256",
+             "a;b;c_[k];d 512", "a;b;c;d 1024", "aa;b;c;d 2048", "a;a;b;c;d 4096"]
+    lines += [";".join(chance.choice("ab") * chance.randrange(1, 3) for _ in range(chance.randrange(1, 9))) + f" {i}"
+              for i in range(1, 4000)]
+    for order in (lines, sorted(lines), sorted(lines, key=lambda line: line[::-1])):
+        path = imported("folded", written("in.folded", "\n".join(order)))
+        t.equal(folded(path, "cpu") == summed(lines), True, "the same sums")
+    lines = [";".join(f"f{(i * 31 + depth // 97) % 50}" for depth in range(depth)) + f" {i}"
+             for depth in (63, 64, 65, 128, 511, 512, 513, 514, 1000) for i in range(1, 8)]
+    for order in (lines, sorted(lines)):
+        path = imported("folded", written("in.folded", "\n".join(order)))
+        t.equal(folded(path, "cpu") == summed(lines), True, "the same sums of long lines")
+    # a broken line shares the beginning of both neighbours
+    path = faulty("folded", "a;b;c;d 1\na;b;;d 2\na;b;c;e 4\na;b;c; 8\na;b;c;d 16\na;b;c;f\na;b;c;f 32\n",
+                  "left out line 2: expected a frame", "left out line 4: expected a frame", "left out line 6")
+    t.equal(folded(path, "cpu"), "a;b;c;d 17\na;b;c;e 4\na;b;c;f 32\n", "sums")
+
+with t.case("folded: more names than are kept for the next lines"):
+    t.wanted()
+    lines = [f"main;{'x' * 1000}{i % 12000:05};f{i % 7} {i}" for i in range(1, 30000)]
+    path = imported("folded", written("in.folded", "\n".join(lines)))
+    t.equal(folded(path, "cpu") == summed(lines), True, "the same sums")
+
+with t.case("folded: device frames are noted, wherever they are"):
+    path = imported("folded", written("in.folded", "a;b 1\na;-;k_[G] 2\na;b 3\n"))
+    t.true("device activity is imported as frames" in notes_of(path), notes_of(path))
+    path = imported("folded", written("in.folded", "a;b 1\na;-k;k_[G]x 2\na;b 3\n"))
+    t.true("device activity" not in notes_of(path), notes_of(path))
 
 with t.case("folded: invalid files"):
     refused("folded", "\nmain;b\n", "line 2", "frames, one blank and a count", "'main;b'")
@@ -564,17 +615,6 @@ with t.case("rocm-trace-lite: damaged databases"):
                       written("damaged.db", bytes(data))])
         t.true(result.status == 0 or (result.status == 1 and result.stderr), f"turn {turn}: {result}")
 
-def faulty(name, data, *expected):
-    """Is imported, and says what it leaves out; the trace."""
-    path = written("faulty.in", data)
-    out = t.path("faulty.duet")
-    result = run([DUET, "import", "--format", name, "-o", out, path])
-    t.equal(result.status, 0, f"{name}: {text(result.stderr)}")
-    for part in expected:
-        t.true(part in text(result.stderr), f"'{part}' in {result.stderr}")
-    return out
-
-
 with t.case("a broken line among others is left out, counted and shown"):
     t.wanted()
     path = faulty("folded", "main;a 1\nmain;b\nmain;c 3\n" + "x\n" * 30, "left out line 2: expected frames", "'main;b'",
@@ -616,8 +656,8 @@ with t.case("chrome: JSON of another kind"):
 with t.case("wrong usage"):
     t.wanted()
     path = written("in.folded", "a 1\n")
-    for arguments, expected in (([path], "name the input format"), (["-f", "nope", path], "folded, perf-script, chrome"),
-                                (["-f", "folded"], "name the FILE"), (["-f", "folded", path, path], "one FILE")):
+    for arguments, expected in ((["-f", "nope", path], "formats are: auto, perf-script, rocprofv3-json"),
+                                (["-f", "folded"], "name the FILE")):
         result = run([DUET, "import", "-o", t.path("usage.duet"), *arguments])
         t.equal(result.status, 2, f"{arguments}: status")
         t.true(expected in text(result.stderr), text(result.stderr))

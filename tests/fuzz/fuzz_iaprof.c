@@ -67,7 +67,7 @@ static void import(const char *from, const char *to)
 	error = import_iaprof.read(source, target);
 	if (error)
 		import_target_abandon(target);
-	else if (import_target_finish(target, "iaprof", from, NULL))
+	else if (import_target_finish(target, NULL))
 		abort();
 	if (error && (error != -EBADMSG || !*error_text()))
 		abort();

@@ -61,7 +61,7 @@ static void import(const char *from, const char *to)
 	error = FUZZ_IMPORTER.read(source, target);
 	if (error)
 		import_target_abandon(target);
-	else if (import_target_finish(target, "fuzz", from, NULL))
+	else if (import_target_finish(target, NULL))
 		abort();
 	if (error && !*error_text())
 		abort();

@@ -11,6 +11,9 @@
 #include "analyze/sweep/sweep.h"
 
 #include <errno.h>
+#include <string.h>
+
+#include "event/absent_call.h"
 
 static int count_zones(struct analysis_queue *queue, const struct event_execution *row)
 {
@@ -62,6 +65,13 @@ static int describe_dependency(struct sweep *sweep, const struct joined *joined,
 				     &command->awaited);
 }
 
+/* An importer added the launch, at the start of its command: the call's thread and times are not
+ * known. */
+static bool is_absent(const struct sweep *sweep, const struct open_command *launch)
+{
+	return strcmp(model_text(sweep->analysis->model, launch->function, ""), ABSENT_CALL) == 0;
+}
+
 static void describe_way(struct sweep *sweep, const struct joined *joined,
 			 struct account_command *command)
 {
@@ -73,6 +83,10 @@ static void describe_way(struct sweep *sweep, const struct joined *joined,
 	describe_submission(sweep->analysis, joined, command);
 	if (!launch)
 		return;
+	if (is_absent(sweep, launch)) {
+		command->has_call = command->has_queued;
+		return;
+	}
 	command->has_launch = true;
 	command->has_call = launch->function != 0;
 	command->enter = launch->enter;

@@ -60,7 +60,8 @@ int sweep_count_latency(struct analysis *analysis, const struct joined *joined,
 	uint64_t latency_ns;
 	int error;
 
-	if (!launch || !analysis_shows(analysis, joined->row->started, joined->row->ended))
+	if (!command->has_launch ||
+	    !analysis_shows(analysis, joined->row->started, joined->row->ended))
 		return 0;
 	latency_ns = command->started > launch->enter ? command->started - launch->enter : 0;
 	error = quantile_add(&queue->latency, latency_ns);

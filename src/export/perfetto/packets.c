@@ -86,6 +86,7 @@ static const char *const keys[] = {
 	[KEY_DOMAIN] = "domain",
 	[KEY_OPEN] = "open",
 	[KEY_UNBEGUN] = "unbegun",
+	[KEY_FURTHER] = "further",
 };
 
 void packets_init(struct packets *packets, FILE *file)

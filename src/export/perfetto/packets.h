@@ -85,6 +85,7 @@ enum packets_key {
 	KEY_DOMAIN,
 	KEY_OPEN,
 	KEY_UNBEGUN,
+	KEY_FURTHER,
 	KEY_COUNT
 };
 

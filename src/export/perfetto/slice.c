@@ -88,6 +88,9 @@ static void put_launch(const struct slice_writer *writer, const struct slice *sl
 		packets_u64(packets, KEY_CORRELATION, row->correlation);
 	if (row->result)
 		packets_i64(packets, KEY_RESULT, row->result);
+	/* a further launch of the same call: a reader must not count the call twice */
+	if (row->flags & LAUNCH_FURTHER)
+		packets_bool(packets, KEY_FURTHER, true);
 	if (why) {
 		packets_known(packets, KEY_NO_EXECUTION, why);
 		put_command(writer, row);

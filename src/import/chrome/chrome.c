@@ -31,6 +31,7 @@
 #include "import/chrome/overheads.h"
 #include "import/faults.h"
 #include "import/formats.h"
+#include "import/common/probe.h"
 #include "import/source.h"
 #include "import/target.h"
 
@@ -714,6 +715,8 @@ static int read_chrome(struct import_source *source, struct import_target *targe
 	if (!error)
 		error = import_source_rewind(source);
 	if (!error)
+		error = chrome_names_set_clock(&chrome.names, target);
+	if (!error)
 		error = import_target_text(target, "(not in the file)", &chrome.absent);
 	if (!error)
 		error = chrome_file_read(source, &visitor, &chrome, &is_cut);
@@ -726,9 +729,20 @@ static int read_chrome(struct import_source *source, struct import_target *targe
 	return error;
 }
 
+/* Members that PyTorch and others write may precede the events. */
+static bool recognize_chrome(const struct import_probe *probe)
+{
+	if (!import_probe_is_json(probe))
+		return false;
+	return *probe->text == '[' ? import_probe_contains(probe, "\"ph\"")
+				   : import_probe_contains(probe, "\"traceEvents\"") ||
+					     import_probe_contains(probe, "\"deviceProperties\"");
+}
+
 const struct importer import_chrome = {
 	.name = "chrome",
 	.help = "Chrome's Trace Event Format (JSON): timelines of PyTorch, duet and many other "
 		"programs",
 	.read = read_chrome,
+	.recognize = recognize_chrome,
 };

@@ -306,6 +306,20 @@ static int read_frames(struct json_reader *reader, const struct chrome_visitor *
 
 /* ---- the document ---- */
 
+/* Reads a member other than the three lists. */
+static int read_scalar(struct json_reader *reader, const struct chrome_visitor *visitor,
+		       void *context, bool is_base)
+{
+	int token = json_reader_next(reader);
+	struct chrome_number number;
+
+	if (!is_base || token != JSON_NUMBER || !visitor->on_base)
+		return json_reader_skip(reader, token);
+	take_number(json_reader_text(reader, NULL), &number);
+	visitor->on_base(context, &number);
+	return 0;
+}
+
 static int read_member(struct json_reader *reader, const struct chrome_visitor *visitor,
 		       void *context, bool *has_events)
 {
@@ -323,9 +337,10 @@ static int read_member(struct json_reader *reader, const struct chrome_visitor *
 
 	while (i < ARRAY_COUNT(members) && strcmp(members[i].key, key) != 0)
 		i++;
-	token = json_reader_next(reader);
 	if (i == ARRAY_COUNT(members))
-		return json_reader_skip(reader, token);
+		return read_scalar(reader, visitor, context,
+				   strcmp(key, "baseTimeNanoseconds") == 0);
+	token = json_reader_next(reader);
 	if (token != members[i].begin)
 		return wrong_item(reader, json_token_name(members[i].begin), token);
 	*has_events |= i == 0;

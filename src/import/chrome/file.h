@@ -49,6 +49,8 @@ struct chrome_visitor {
 	int (*on_event)(void *context, const struct chrome_event *event);
 	int (*on_frame)(void *context, const struct chrome_frame *frame);
 	int (*on_sample)(void *context, const struct chrome_sample *sample);
+	/* baseTimeNanoseconds: UTC of time 0 */
+	void (*on_base)(void *context, const struct chrome_number *base_ns);
 };
 
 /* *ret_is_cut: the array has no ']', which the format allows for writers that may be killed.

@@ -139,6 +139,8 @@ static int on_event(void *context, const struct chrome_event *event)
 		return on_meta(names, event);
 	if (event->ts_ns.is_known && event->ts_ns.value < names->first_ns)
 		names->first_ns = event->ts_ns.value;
+	if (event->ts_ns.is_known && event->ts_ns.value < names->least_ns)
+		names->least_ns = event->ts_ns.value;
 	if (chrome_class_of(event) != CHROME_NO_CLASS && event->arguments.pid.is_known)
 		names->has_owners = true;
 	return 0;
@@ -171,11 +173,30 @@ static int on_frame(void *context, const struct chrome_frame *frame)
 	return error;
 }
 
+static void on_base(void *context, const struct chrome_number *base_ns)
+{
+	struct chrome_names *names = context;
+
+	names->base_ns = *base_ns;
+}
+
+int chrome_names_set_clock(const struct chrome_names *names, struct import_target *target)
+{
+	const int64_t since_2001 = 1000000000000000000, base = names->base_ns.value;
+
+	if (names->base_ns.is_known && base >= 0 && base < 2 * since_2001)
+		return import_target_clock(target, IMPORT_CLOCK_UTC, base + names->first_ns);
+	if (names->least_ns >= since_2001 && names->least_ns < INT64_MAX)
+		return import_target_clock(target, IMPORT_CLOCK_UTC, names->first_ns);
+	return 0;
+}
+
 int chrome_names_read(struct chrome_names *names, struct import_source *source)
 {
-	const struct chrome_visitor visitor = {.on_event = on_event, .on_frame = on_frame};
+	const struct chrome_visitor visitor = {
+		.on_event = on_event, .on_frame = on_frame, .on_base = on_base};
 
-	*names = (struct chrome_names){0};
+	*names = (struct chrome_names){.least_ns = INT64_MAX};
 	return chrome_file_read(source, &visitor, names, &names->is_cut);
 }
 

@@ -27,14 +27,20 @@ struct chrome_names {
 	struct string_table stack_keys; /* keys of the file */
 	struct chrome_stack *stacks;    /* by id of a key - 1 */
 	size_t stacks_capacity;
-	int64_t first_ns; /* min over all events, at most 0 */
-	bool has_owners;  /* device commands name their process */
+	int64_t first_ns;             /* min over all events, at most 0 */
+	int64_t least_ns;             /* min over all events; INT64_MAX: none */
+	struct chrome_number base_ns; /* UTC of time 0 */
+	bool has_owners;              /* device commands name their process */
 	bool is_cut;
 };
 
 /* Reads the whole source. Errors: those of chrome_file_read. */
 int chrome_names_read(struct chrome_names *names, struct import_source *source);
 void chrome_names_fini(struct chrome_names *names);
+
+/* Sets the clock of the file's times if it is known: UTC, from a base time or because they are
+ * times of this century. Errors: those of import_target_clock. */
+int chrome_names_set_clock(const struct chrome_names *names, struct import_target *target);
 
 /* The name of a thread, or of a process if tid is "". "" if it has none. */
 const char *chrome_names_get(const struct chrome_names *names, const char *pid, const char *tid);

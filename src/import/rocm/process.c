@@ -35,6 +35,16 @@ void rocm_process_fini(struct rocm_process *process)
 	hash_map_fini(&process->hardware_queues);
 }
 
+int rocm_process_set_clock(struct rocm_process *process, const char *machine)
+{
+	char name[128];
+
+	if (!*machine)
+		return 0;
+	snprintf(name, sizeof(name), "the boot clock of machine %.80s", machine);
+	return import_target_clock(process->target, name, 0);
+}
+
 int rocm_process_check_times(uint64_t begin, uint64_t end)
 {
 	if (begin <= end && end <= INT64_MAX)

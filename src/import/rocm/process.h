@@ -42,6 +42,10 @@ struct rocm_command {
 
 void rocm_process_fini(struct rocm_process *process);
 
+/* Sets the clock of the file, which is that of one machine; "": not known. Errors: those of
+ * import_target_clock. */
+int rocm_process_set_clock(struct rocm_process *process, const char *machine);
+
 /* Names a stream or hardware queue; otherwise it is "stream 7". Errors: -ENOMEM. */
 int rocm_process_name_queue(struct rocm_process *process, struct hash_map *names, uint64_t number,
 			    const char *name);

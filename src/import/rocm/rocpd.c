@@ -20,6 +20,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "import/common/probe.h"
 #include "import/formats.h"
 #include "import/source.h"
 #include "import/target.h"
@@ -210,8 +211,15 @@ static int read_rocpd(struct import_source *source, struct import_target *target
 	return error;
 }
 
+static bool recognize_rocpd(const struct import_probe *probe)
+{
+	return import_probe_has_table(probe, "rocpd_kernel_dispatch") ||
+	       import_probe_has_table(probe, "rocpd_region");
+}
+
 const struct importer import_rocpd = {
 	.name = "rocpd",
 	.help = "databases of rocprofv3 and rocprof-sys: kernels, copies, calls, ranges, counters",
 	.read = read_rocpd,
+	.recognize = recognize_rocpd,
 };

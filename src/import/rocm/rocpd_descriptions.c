@@ -22,6 +22,18 @@
 #include "import/rocm/v3_json_fields.h"
 #include "import/target.h"
 
+/* ---- the host ---- */
+
+static const char *const node_columns[] = {"id", "machine_id"};
+
+/* The times of all processes of a host count from its boot. */
+static int on_node(void *context, const struct sqlite_cursor *row)
+{
+	struct rocpd *rocpd = context;
+
+	return rocm_process_set_clock(&rocpd->process, sqlite_cursor_text(row, 1));
+}
+
 /* ---- processes and threads ---- */
 
 static const char *const process_columns[] = {"id",   "pid",     "nid",   "init",
@@ -241,6 +253,7 @@ int rocpd_read_descriptions(struct rocpd *rocpd)
 		struct rocpd_query query;
 		int (*on_row)(void *context, const struct sqlite_cursor *row);
 	} tables[] = {
+		{{"rocpd_info_node", SQLITE_COLUMNS(node_columns, 1), NULL, NULL}, on_node},
 		{{"rocpd_info_process", SQLITE_COLUMNS(process_columns, 2), NULL, NULL},
 		 on_process},
 		{{"rocpd_info_thread", SQLITE_COLUMNS(thread_columns, 3), NULL, NULL}, on_thread},

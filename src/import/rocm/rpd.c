@@ -23,6 +23,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/pair_map.h"
+#include "import/common/probe.h"
 #include "import/faults.h"
 #include "import/formats.h"
 #include "import/rocm/names.h"
@@ -530,14 +531,27 @@ static int read_rpd(struct import_source *source, struct import_target *target)
 	return error;
 }
 
+static bool recognize_rocm_trace_lite(const struct import_probe *probe)
+{
+	return import_probe_has_table(probe, "rocpd_op") &&
+	       import_probe_has_table(probe, "rocpd_string");
+}
+
+static bool recognize_rpd(const struct import_probe *probe)
+{
+	return recognize_rocm_trace_lite(probe) && import_probe_has_table(probe, "rocpd_api_ops");
+}
+
 const struct importer import_rpd = {
 	.name = "rpd",
 	.help = "SQLite files of rocmProfileData: kernels, copies, HIP calls, ranges, clocks",
 	.read = read_rpd,
+	.recognize = recognize_rpd,
 };
 
 const struct importer import_rocm_trace_lite = {
 	.name = "rocm-trace-lite",
 	.help = "SQLite files of rocm-trace-lite, which have fewer tables than those of rpd",
 	.read = read_rpd,
+	.recognize = recognize_rocm_trace_lite,
 };

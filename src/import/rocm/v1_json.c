@@ -21,6 +21,7 @@
 #include "base/json_reader.h"
 #include "base/pair_map.h"
 #include "base/string.h"
+#include "import/common/probe.h"
 #include "import/faults.h"
 #include "import/formats.h"
 #include "import/json_fields.h"
@@ -265,8 +266,15 @@ static int read_v1_json(struct import_source *source, struct import_target *targ
 	return error;
 }
 
+static bool recognize_v1_json(const struct import_probe *probe)
+{
+	return import_probe_is_json(probe) && import_probe_contains(probe, "\"traceEvents\"") &&
+	       import_probe_contains(probe, "\"BeginNs\"");
+}
+
 const struct importer import_rocprof_json = {
 	.name = "rocprof-json",
 	.help = "JSON of rocprof (version 1 and 2): kernels with all four times, copies, HIP calls",
 	.read = read_v1_json,
+	.recognize = recognize_v1_json,
 };

@@ -22,6 +22,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/string.h"
+#include "import/common/probe.h"
 #include "import/faults.h"
 #include "import/formats.h"
 #include "import/rocm/csv.h"
@@ -503,8 +504,24 @@ static int read_v3_csv(struct import_source *source, struct import_target *targe
 	return error;
 }
 
+static bool recognize_v3_csv(const struct import_probe *probe)
+{
+	static const char *const names[] = {"\"Start_Timestamp\"", "\"Logical_Node_Id\"",
+					    ",Start_Timestamp,", ",Logical_Node_Id,"};
+	const size_t length = strcspn(probe->text, "\n");
+
+	for (size_t i = 0; i < ARRAY_COUNT(names); i++) {
+		const char *at = strstr(probe->text, names[i]);
+
+		if (at && (size_t)(at - probe->text) < length)
+			return true;
+	}
+	return false;
+}
+
 const struct importer import_rocprofv3_csv = {
 	.name = "rocprofv3-csv",
 	.help = "CSV of rocprofv3: a kernel, API, memory or counter table and those beside it",
 	.read = read_v3_csv,
+	.recognize = recognize_v3_csv,
 };

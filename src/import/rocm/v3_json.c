@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "base/json_reader.h"
 #include "base/string.h"
+#include "import/common/probe.h"
 #include "import/faults.h"
 #include "import/formats.h"
 #include "import/rocm/names.h"
@@ -67,6 +68,9 @@ static int read_metadata(struct v3_json *json)
 	struct v3_metadata metadata = {0};
 	int error = json_fields_read(json->reader, &v3_metadata_fields, &metadata);
 
+	if (!error)
+		error = rocm_process_set_clock(&json->process,
+					       string_builder_text(&metadata.machine));
 	if (!error)
 		error = describe_process(json, &metadata);
 	json_fields_fini(&v3_metadata_fields, &metadata);
@@ -530,8 +534,15 @@ static int read_v3_json(struct import_source *source, struct import_target *targ
 	return error;
 }
 
+static bool recognize_v3_json(const struct import_probe *probe)
+{
+	return import_probe_is_json(probe) &&
+	       import_probe_contains(probe, "\"rocprofiler-sdk-tool\"");
+}
+
 const struct importer import_rocprofv3_json = {
 	.name = "rocprofv3-json",
 	.help = "JSON of rocprofv3: kernels, copies, HIP and HSA calls, roctx ranges, counters",
 	.read = read_v3_json,
+	.recognize = recognize_v3_json,
 };

@@ -143,7 +143,13 @@ static int read_command(struct json_reader *reader, void *values)
 	return metadata->command.error;
 }
 
+static const struct json_field node_rows[] = {
+	JSON_FIELD(JSON_FIELD_TEXT, "machine_id", v3_metadata, machine),
+};
+static FIELDS(node, node_rows);
+
 static const struct json_field metadata_rows[] = {
+	JSON_INNER("node", node_fields),
 	JSON_FIELD(JSON_FIELD_WHOLE, "pid", v3_metadata, pid),
 	JSON_FIELD(JSON_FIELD_WHOLE, "init_time", v3_metadata, init_time),
 	JSON_FIELD(JSON_FIELD_WHOLE, "fini_time", v3_metadata, fini_time),

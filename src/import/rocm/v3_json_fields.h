@@ -27,7 +27,7 @@ extern const struct json_fields v3_record_fields;
 
 struct v3_metadata {
 	struct json_whole pid, init_time, fini_time;
-	struct string_builder command;
+	struct string_builder command, machine;
 };
 extern const struct json_fields v3_metadata_fields;
 

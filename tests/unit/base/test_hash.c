@@ -115,6 +115,30 @@ TEST(strings_keep_their_ids)
 	string_table_fini(NULL);
 }
 
+TEST(strings_are_found_together)
+{
+	static char texts[600][8];
+	struct string_key keys[600];
+	struct string_table table;
+
+	string_table_init(&table);
+	for (size_t i = 0; i < 600; i++)
+		keys[i] = (struct string_key){
+			.bytes = texts[i],
+			.length = (size_t)snprintf(texts[i], sizeof(texts[i]), "%zu", i % 500),
+			.id = 7};
+	keys[3].length = 0;
+	string_table_find_all(&table, keys, 600);
+	for (size_t i = 0; i < 600; i++)
+		CHECK_EQUAL(keys[i].id, 0);
+	for (size_t i = 0; i < 300; i++)
+		string_table_add(&table, texts[i], strlen(texts[i]));
+	string_table_find_all(&table, keys, 600);
+	for (size_t i = 0; i < 600; i++)
+		CHECK_EQUAL(keys[i].id, i == 3 || i % 500 >= 300 ? 0 : i % 500 + 1);
+	string_table_fini(&table);
+}
+
 TEST(strings_may_hold_any_byte)
 {
 	struct string_table table;
@@ -140,6 +164,7 @@ int main(void)
 	RUN(map_does_what_an_array_does);
 	RUN(map_takes_extreme_keys);
 	RUN(strings_keep_their_ids);
+	RUN(strings_are_found_together);
 	RUN(strings_may_hold_any_byte);
 	return harness_end();
 }

@@ -63,8 +63,8 @@ static void check_sort(uint32_t count, uint32_t limit, size_t memory_bytes)
 		CHECK_EQUAL(spill_sort_add(sort, &row), 0);
 	}
 	while (spill_sort_next(sort, &row) > 0) {
-		wrong += given && (row.key < last.key ||
-				   (row.key == last.key && row.number < last.number));
+		wrong += given &&
+			 (row.key < last.key || (row.key == last.key && row.number < last.number));
 		wrong += row.padding[99] != (char)(row.key & 127);
 		sum += row.number;
 		last = row;

@@ -67,13 +67,26 @@ static const char iaprof[] =
 	"kernel\t0xffff000000\t1\t7\t2\t1\t0\n"
 	"eustall\t0x30\t1\t4\t0\t9\t0\t0\t81\t0\t1\t0\t2\r\n";
 
+/* A snapshot of clocks, a process, a thread, a slice with a name by number, a sample, a counter. */
+static const char perfetto[] =
+	"\x0a\x0c\x32\x08\x0a\x04\x08\x06\x10\x64\x10\x06\x50\x01"
+	"\x0a\x11\xe2\x03\x0c\x08\x0a\x1a\x08\x08\x07\x32\x04main\x50\x01"
+	"\x0a\x0f\xe2\x03\x0a\x08\x0b\x28\x0a\x22\x04\x08\x07\x10\x08\x50\x01"
+	"\x0a\x17\x40\x0a\x5a\x06\x48\x01\x58\x0b\x50\x01\x62\x07\x12\x05\x08\x01\x12\x01"
+	"f\x50\x01\x68\x01"
+	"\x0a\x0a\x40\x14\x5a\x04\x48\x02\x58\x0b\x50\x01"
+	"\x0a\x0d\x40\x19\x92\x04\x06\x10\x07\x18\x08\x30\x05\x50\x01"
+	"\x0a\x10\x40\x1e\x5a\x0a\x48\x03\x58\x0b\xba\x01\x03"
+	"abc\x50\x01";
+
 static const struct {
 	const char *format, *text;
 	size_t size;
 } files[] = {{"folded", folded, sizeof(folded) - 1},
 	     {"perf-script", perf_script, sizeof(perf_script) - 1},
 	     {"chrome", chrome, sizeof(chrome) - 1},
-	     {"iaprof", iaprof, sizeof(iaprof) - 1}};
+	     {"iaprof", iaprof, sizeof(iaprof) - 1},
+	     {"perfetto", perfetto, sizeof(perfetto) - 1}};
 
 static char folder[] = "/tmp/duet-import-XXXXXX";
 

@@ -220,6 +220,68 @@ TEST(what_is_not_there)
 	trace_reader_close(reader);
 }
 
+enum { PAIRS = 3000, PUSHES = 40000, CHAIN = 9000 };
+
+/* Stacks in any order: equal pairs of a caller and a frame have one id, all others have another. */
+TEST(equal_stacks_have_one_id)
+{
+	static uint32_t callers[PAIRS], frames[PAIRS], seen[PAIRS];
+	struct event_frame frame = {.type = FRAME_JIT};
+	struct trace_writer *writer;
+	uint32_t count = 0, last = 0;
+
+	REQUIRE(trace_writer_open(path, NULL, &writer) == 0);
+	for (frame.offset = 0; frame.offset < 5; frame.offset++)
+		trace_writer_frame(writer, &frame);
+	for (uint32_t i = 0; i < PUSHES && count < PAIRS; i++) {
+		uint32_t caller =
+			random_next() % 2 ? last : (uint32_t)(random_next() % (count + 1));
+		uint32_t pushed = 1 + (uint32_t)(random_next() % 5), known = 0;
+
+		while (known < count && (callers[known] != caller || frames[known] != pushed))
+			known++;
+		last = trace_writer_stack(writer, caller, pushed);
+		CHECK_EQUAL(last, known < count ? seen[known] : count + 1);
+		if (known < count)
+			continue;
+		callers[count] = caller;
+		frames[count] = pushed;
+		seen[count++] = last;
+	}
+	CHECK(count > 1000);
+	trace_writer_abandon(writer);
+}
+
+/* The file has the callee's chunks before the caller's. */
+TEST(deep_stacks_are_cut)
+{
+	struct trace_source source = {1, 2, 0};
+	struct event_frame frame = {.type = FRAME_JIT};
+	struct event_api call = {.begin = 1, .end = 2};
+	const struct event_stack *node;
+	struct trace_writer *writer;
+	struct trace_reader *reader;
+	uint32_t depth = 0, first = 0, stack;
+
+	REQUIRE(trace_writer_open(path, NULL, &writer) == 0);
+	for (uint32_t i = 0; i < CHAIN; i++)
+		call.stack =
+			trace_writer_stack(writer, call.stack, trace_writer_frame(writer, &frame));
+	CHECK_EQUAL(call.stack, CHAIN);
+	CHECK_EQUAL(trace_writer_row(writer, EVENT_API, &source, &call), 0);
+	CHECK_EQUAL(trace_writer_close(writer, 5), 0);
+	REQUIRE(trace_reader_open(path, &reader) == 0);
+	CHECK_EQUAL(trace_reader_stacks_cut(reader), 2); /* those of 4097 and of 8192 frames */
+	for (stack = CHAIN; (node = trace_reader_stack(reader, stack)); stack = node->caller) {
+		first = node->frame;
+		depth++;
+	}
+	CHECK_EQUAL(depth, 1 + CHAIN - 8192 + 1);
+	REQUIRE(trace_reader_frame(reader, first));
+	CHECK_EQUAL(trace_reader_frame(reader, first)->type, FRAME_TRUNCATED);
+	trace_reader_close(reader);
+}
+
 /* A frame that gets its name after the rows that lead to it were written, in the same segment and
  * in a later one. */
 static void name_later(uint64_t segment_ns)
@@ -281,6 +343,8 @@ int main(void)
 	RUN(in_many_segments);
 	RUN(where_segments_are_dropped);
 	RUN(what_is_not_there);
+	RUN(equal_stacks_have_one_id);
+	RUN(deep_stacks_are_cut);
 	RUN(named_later);
 	unlink(path);
 	return harness_end();

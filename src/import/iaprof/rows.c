@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/iaprof_rows.c - the texts, stacks, intervals and samples of an iaprof profile, in any form
+ * import/iaprof/rows.c - the texts, stacks, intervals and samples of an iaprof profile, in any form
  *
  * Runs in:  our own process
  * Gets:     fields of lines
@@ -17,8 +17,8 @@
 
 #include "base/cleanup.h"
 #include "import/frame.h"
-#include "import/iaprof_line.h"
-#include "import/iaprof_private.h"
+#include "import/iaprof/line.h"
+#include "import/iaprof/private.h"
 #include "import/source.h"
 #include "import/target.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/iaprof_line.c - split a line of an iaprof profile into fields; parse the numbers and times
+ * import/iaprof/line.c - split a line of an iaprof profile into fields; parse the numbers and times
  * in them
  *
  * Runs in:  our own process
@@ -10,7 +10,7 @@
  * Fails:    -EBADMSG with a text
  * Why no scanf: it reads "-1" as 2^64 - 1 and " 7x" as 7, and wraps a number that is too large
  */
-#include "import/iaprof_line.h"
+#include "import/iaprof/line.h"
 
 #include <ctype.h>
 #include <errno.h>

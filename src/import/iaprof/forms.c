@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/experimental/iaprof_forms.c - the forms of iaprof profiles that no current program writes
+ * import/iaprof/forms.c - the forms of iaprof profiles that no current program writes
  *
  * Runs in:  our own process
  * Gets:     the fields of a line in form article, v0.5.0 or tiber (docs/design/iaprof.md)
@@ -15,8 +15,8 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "import/iaprof_line.h"
-#include "import/iaprof_private.h"
+#include "import/iaprof/line.h"
+#include "import/iaprof/private.h"
 #include "import/source.h"
 #include "import/target.h"
 

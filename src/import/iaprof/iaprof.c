@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/iaprof.c - import profiles of Intel's iaprof: samples of device instructions, by stall
- * reason, with the stacks that launched them
+ * import/iaprof/iaprof.c - import profiles of Intel's iaprof: samples of device instructions, by
+ * stall reason, with the stacks that launched them
  *
  * Runs in:  our own process
  * Gets:     lines in any of the four forms of the format (docs/design/iaprof.md)
@@ -23,8 +23,9 @@
 #include "base/hash.h"
 #include "import/faults.h"
 #include "import/formats.h"
-#include "import/iaprof_line.h"
-#include "import/iaprof_private.h"
+#include "import/iaprof/line.h"
+#include "import/iaprof/private.h"
+#include "import/common/probe.h"
 #include "import/source.h"
 #include "import/target.h"
 
@@ -305,9 +306,15 @@ static int read_iaprof(struct import_source *source, struct import_target *targe
 	return error;
 }
 
+static bool recognize_iaprof(const struct import_probe *probe)
+{
+	return find_form(probe->text) != NULL;
+}
+
 const struct importer import_iaprof = {
 	.name = "iaprof",
 	.help = "profiles of Intel's profiler iaprof, any version: samples of GPU instructions "
 		"with stacks",
 	.read = read_iaprof,
+	.recognize = recognize_iaprof,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/iaprof_private.h - the state of an iaprof import, shared by iaprof.c, iaprof_rows.c and
- * experimental/iaprof_forms.c
+ * import/iaprof/private.h - the state of an iaprof import, shared by iaprof.c, rows.c and
+ * forms.c
  */
 #pragma once
 
@@ -109,7 +109,7 @@ int iaprof_import_find_device(struct iaprof_import *iaprof);
 int iaprof_import_take_string(struct iaprof_import *iaprof, char **fields);
 int iaprof_import_take_interval(struct iaprof_import *iaprof, char **fields);
 
-/* experimental/iaprof_forms.c: the lines of older forms; a word of NULL ends the list. */
+/* forms.c: the lines of older forms; a word of NULL ends the list. */
 extern const struct iaprof_line_form iaprof_old_forms[];
 /* The line 'eustall' of v0.5.0, whose word form head uses too. */
 int iaprof_import_take_whole(struct iaprof_import *iaprof, char **fields);

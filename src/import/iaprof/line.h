@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/iaprof_line.h - split a line of an iaprof profile into fields; parse the numbers and times
+ * import/iaprof/line.h - split a line of an iaprof profile into fields; parse the numbers and times
  * in them
  *
  * All errors are -EBADMSG with a text that contains the line's number.

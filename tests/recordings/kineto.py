@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: MIT
+"""Chrome traces: PyTorch's Kineto of all years, rocmProfileData's rpd2tracing, rocprof v1.
+
+Times are microseconds in decimal text. They become nanoseconds by Decimal, never by a float.
+"""
+import decimal
+import json
+import re
+
+from facts import is_collective
+from rows import DIRECTIONS, Call, Collective, Command, Recording, kernel_name
+
+COMMANDS = {"kernel": "kernel", "gpu_memcpy": "copy", "memcpy": "copy", "gpu_memset": "fill", "memset": "fill"}
+CALLS = {"cuda_runtime": "runtime", "runtime": "runtime", "cuda_driver": "driver", "cpu_op": "operator",
+         "operator": "operator", "python_function": "function"}
+DIRECTION = re.compile(r"(HtoD|DtoH|DtoD|HtoH|PtoP)|(Copy\w+To\w+)")
+
+
+def nanoseconds(microseconds):
+    """Whole nanoseconds of an int, a Decimal or decimal text; more digits than that are an error of this reader."""
+    if isinstance(microseconds, str):
+        microseconds = decimal.Decimal(microseconds)
+    value = microseconds * 1000
+    whole = int(value)
+    if whole != value:
+        raise ValueError(f"{microseconds} us has parts of a nanosecond")
+    return whole
+
+
+def direction_of(name):
+    found = DIRECTION.search(name)
+    return DIRECTIONS.get(found.group(0), "other") if found else "other"
+
+
+def parse(data):
+    return json.loads(data, parse_float=decimal.Decimal)
+
+
+def read(data):
+    """A recording of the bytes of any Chrome trace that this folder's README names."""
+    document = parse(data)
+    events = document["traceEvents"] if isinstance(document, dict) else document
+    names = {str(row["pid"]): row["args"].get("name", "") for row in events if row.get("name") == "process_name"}
+    if any("BeginNs" in row.get("args", ()) for row in events[:200]):
+        return read_rocprof(events, names)
+    if any(row.get("cat") == "api_op" for row in events):
+        return read_rpd2tracing(events, names)
+    return read_kineto(document, events)
+
+
+def read_kineto(document, events):
+    recording = Recording("chrome")
+    if isinstance(document, dict):
+        recording.rank = document.get("distributedInfo", {}).get("rank")
+    pending, launches = [], {}
+    counts = {"device_ranges": 0, "instants": 0}
+    for row in events:
+        category = row.get("cat", "").lower()
+        if row.get("ph") != "X":
+            counts["instants"] += row.get("ph") == "i"
+            continue
+        start = nanoseconds(row["ts"])
+        end = nanoseconds(row["ts"] + row["dur"])
+        if category == "operator" and row["name"].startswith("ProfilerStep#"):
+            category = "user_annotation"
+        if category in CALLS:
+            call = Call(start, end, str(row["pid"]), str(row["tid"]), CALLS[category], row["name"])
+            if CALLS[category] in ("runtime", "driver"):
+                note_launch(launches, recording.calls, row, len(recording.calls), start)
+            recording.calls.append(call)
+        elif category in COMMANDS:
+            pending.append((start, end, row, COMMANDS[category]))
+        elif category == "user_annotation":
+            recording.add_range(start, end)
+        elif category == "gpu_user_annotation":
+            counts["device_ranges"] += 1
+        elif category == "overhead":
+            recording.add_overhead(row["name"], start, end)
+        elif category != "trace":
+            raise ValueError(f"a slice of the unknown category {category!r}")
+    for start, end, row, kind in pending:
+        add_command(recording, launches, start, end, row, kind)
+    recording.more = {key: value for key, value in counts.items() if value}
+    return recording
+
+
+def key_of(row):
+    """Correlation ids are those of a rank where one file holds several ranks."""
+    return row["args"].get("rank"), row["args"].get("correlation")
+
+
+def note_launch(launches, calls, row, index, start):
+    """Of several calls with one correlation id, the latest."""
+    key = key_of(row)
+    if key[1] is not None and (key not in launches or calls[launches[key]].start <= start):
+        launches[key] = index
+
+
+def add_command(recording, launches, start, end, row, kind):
+    direction = direction_of(row["name"]) if kind == "copy" else None
+    device = str(row["pid"])
+    recording.commands.append(Command(start, end, device, (device, str(row["tid"])), kind, direction, row["name"],
+                                      launches.get(key_of(row))))
+    if kind == "kernel" and is_collective(row["name"]):
+        rank = row["args"].get("rank", recording.rank)
+        recording.collectives.append(Collective(start, end, rank, str(row["tid"]), None, row["name"]))
+
+
+def read_rpd2tracing(events, names):
+    """Operations are slices of the processes GPU<n>; an arrow leads from a call to its operation."""
+    recording = Recording("chrome")
+    pending, arrows, slices = [], {}, {}
+    for row in events:
+        if row.get("cat") == "api_op":
+            arrows.setdefault(row["id"], {})[row["ph"]] = (str(row["pid"]), str(row["tid"]), int(row["ts"]) * 1000)
+        if row.get("ph") != "X":
+            continue
+        start = nanoseconds(row["ts"])
+        end = start + nanoseconds(row["dur"])
+        if names.get(str(row["pid"]), "").startswith("GPU"):
+            pending.append((start, end, row))
+        else:
+            slices.setdefault((str(row["pid"]), str(row["tid"])), []).append(len(recording.calls))
+            recording.calls.append(Call(start, end, str(row["pid"]), str(row["tid"]), "runtime", row["name"]))
+    callers = {}
+    for ends in arrows.values():
+        process, thread, moment = ends["s"]
+        inside = [index for index in slices.get((process, thread), ())
+                  if recording.calls[index].start <= moment <= recording.calls[index].end]
+        if inside:
+            callers.setdefault(ends["f"], max(inside, key=lambda index: recording.calls[index].start))
+    for start, end, row in pending:
+        device, queue = str(row["pid"]), str(row["tid"])
+        kind = kind_of_operation(row["name"])
+        recording.commands.append(Command(start, end, device, (device, queue), kind,
+                                          direction_of(row["name"]) if kind == "copy" else None, row["name"],
+                                          callers.get((device, queue, start))))
+    return recording
+
+
+def kind_of_operation(name):
+    if name.startswith("Copy"):
+        return "copy"
+    return {"FillBuffer": "fill", "Barrier": "other"}.get(name, "kernel")
+
+
+def read_rocprof(events, names):
+    """rocprof v1: exact times in the arguments, strings all of them; no call is joined."""
+    recording = Recording("rocprof-json")
+    for row in events:
+        if row.get("ph") != "X":
+            continue
+        details = row["args"]
+        device = str(row["pid"])
+        recording.commands.append(Command(int(details["BeginNs"]), int(details["EndNs"]), device,
+                                          (device, details.get("queue-id")), "kernel", None, kernel_name(row["name"]),
+                                          None, int(details["DispatchNs"])))
+        recording.see(int(details["DispatchNs"]), int(details["CompleteNs"]))
+    return recording
