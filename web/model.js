@@ -28,7 +28,7 @@ const CAUSE_TEXTS = new Map([
 	["runtime", ["launching call", "inside the enqueueing call"]],
 	["submission", ["submission", "the call has returned, the command is not yet submitted"]],
 	["dependency", ["dependency", "waiting for a command of its wait list"]],
-	["latency", ["driver and queue latency", "submitted, not yet started"]],
+	["latency", ["driver and queue latency", "launched, not yet started"]],
 	["nothing_to_do", ["nothing to do", "before the first command, after the last"]],
 	["unknown", ["unknown", "queue or run times are missing, or rows were lost"]]]);
 

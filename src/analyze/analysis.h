@@ -231,8 +231,17 @@ struct analysis_copy {
 	uint64_t moved_bytes, moved_ns; /* timed commands with a known size only */
 };
 
+enum analysis_call_class {
+	ANALYSIS_CALL_RUNTIME, /* also of the operating system */
+	ANALYSIS_CALL_OPERATOR,
+	ANALYSIS_CALL_FUNCTION,
+	ANALYSIS_CALL_CLASSES
+};
+enum analysis_call_class analysis_call_class_of(uint32_t type); /* enum event_api_type */
+
 struct analysis_call {
 	const char *name;
+	enum analysis_call_class class;
 	uint64_t count, failed, total_ns;
 	uint64_t longest_ns;    /* the longest call */
 	uint32_t longest_stack; /* its stack; 0: not known */
@@ -355,8 +364,9 @@ enum { ANALYSIS_LENGTHS = 7 }; /* length classes: below 1, 2, 4, 8, 16, 32 and 5
 struct analysis_state {
 	size_t device;
 	enum account_cause cause; /* a cause for which analysis_has_states is true */
-	/* The thread's state: CAUSE_ON_CPU, CAUSE_BLOCKED, CAUSE_PREEMPTED, CAUSE_API_WAIT or
-	 * CAUSE_API_CALL. It differs from the cause only for CAUSE_NOTHING_TO_DO. */
+	/* The thread's state: CAUSE_ON_CPU, CAUSE_BLOCKED, CAUSE_PREEMPTED, CAUSE_API_WAIT,
+	 * CAUSE_API_CALL, or CAUSE_HOST in a function that a tracer recorded. It differs from the
+	 * cause only for CAUSE_NOTHING_TO_DO. */
 	enum account_cause doing;
 	uint32_t thread; /* the launching thread's id; 0: in the row without a stack and a wait */
 	bool is_steady;  /* in the steady part of the device's window */
@@ -392,8 +402,9 @@ struct analysis_state {
 	uint64_t steady_ns, slowest_ns;
 };
 
+struct analysis;
 /* Whether the idle time of this cause is divided among rows of analysis_cpu.states. */
-bool analysis_has_states(enum account_cause cause);
+bool analysis_has_states(const struct analysis *analysis, enum account_cause cause);
 /* The rows of one device and one group share one time: that of a cause, where CAUSE_NOTHING_TO_DO
  * has a second group for the time after the last command. */
 enum { ANALYSIS_STATE_GROUPS = CAUSE_COUNT + 1 };
@@ -542,6 +553,7 @@ struct analysis_cpu {
 	bool knows_switches;    /* the trace has switches, and the time is known of those that are
 				   lost; false: no thread has times, and aways is empty */
 	bool has_switch_losses; /* some are lost */
+	bool has_functions;     /* a tracer recorded functions or operators of the program */
 	struct analysis_state *states; /* in no order */
 	size_t states_count;
 	struct analysis_waker *wakers; /* a waker's number is its index + 1 */
@@ -569,7 +581,7 @@ struct analysis_full {
 
 /* The program's API calls and its ranges. */
 struct analysis_program {
-	struct analysis_call *calls; /* largest total first */
+	struct analysis_call *calls; /* by class, then largest total first */
 	size_t calls_count;
 	struct analysis_section sections[ANALYSIS_SECTIONS_MAX]; /* in the order of the trace */
 	size_t sections_count;

@@ -506,12 +506,75 @@ static bool is_installed(const char *path)
 	return false;
 }
 
-/* "<frozen importlib._bootstrap>" and the like belong to Python; "<string>" and "<stdin>" do not.
- */
-static bool is_own_python(const char *file)
+/* PyTorch's timelines name a file below site-packages or the standard library without the folders
+ * in front: "torch/nn/functional.py", "threading.py". */
+static bool is_installed_relative(const char *path)
 {
-	return !file || (!is_installed(file) && strncmp(file, "<frozen", 7) != 0 &&
-			 strncmp(file, "<pyopencl", 9) != 0 && strncmp(file, "<__array_", 9) != 0);
+	static const char *const packages[] = {"torch",
+					       "torchvision",
+					       "torchaudio",
+					       "transformers",
+					       "accelerate",
+					       "numpy",
+					       "PIL",
+					       "tqdm",
+					       "triton",
+					       "lightning",
+					       "pytorch_lightning",
+					       "deepspeed",
+					       "apex",
+					       "pandas",
+					       "scipy",
+					       "sklearn",
+					       "datasets",
+					       "timm",
+					       "einops",
+					       "xformers",
+					       "flash_attn",
+					       "diffusers",
+					       "fsspec",
+					       "concurrent",
+					       "multiprocessing",
+					       "importlib",
+					       "asyncio",
+					       "collections",
+					       "logging",
+					       "unittest",
+					       "json",
+					       "urllib",
+					       "email",
+					       "ctypes",
+					       "http"};
+	static const char *const modules[] = {
+		"threading.py", "contextlib.py",  "functools.py", "queue.py",       "selectors.py",
+		"socket.py",    "subprocess.py",  "typing.py",    "abc.py",         "enum.py",
+		"copy.py",      "random.py",      "tempfile.py",  "weakref.py",     "warnings.py",
+		"inspect.py",   "dataclasses.py", "os.py",        "re.py",          "runpy.py",
+		"pickle.py",    "traceback.py",   "linecache.py", "tokenize.py",    "codecs.py",
+		"shutil.py",    "pathlib.py",     "posixpath.py", "genericpath.py", "uuid.py"};
+	const size_t first = strcspn(path, "/");
+
+	for (size_t i = 0; path[first] && i < ARRAY_COUNT(packages); i++)
+		if (strlen(packages[i]) == first && strncmp(path, packages[i], first) == 0)
+			return true;
+	for (size_t i = 0; !path[first] && i < ARRAY_COUNT(modules); i++)
+		if (strcmp(path, modules[i]) == 0)
+			return true;
+	return false;
+}
+
+/* "<frozen importlib._bootstrap>" and the like belong to Python; "<string>" and "<stdin>" do not.
+ * Neither do functions that a tracer names without a file. */
+static bool is_own_python(const struct frame_name *name)
+{
+	const char *file = name->file;
+
+	if (!file)
+		return strncmp(name->function, "<built-in ", 10) != 0 &&
+		       strncmp(name->function, "nn.Module: ", 11) != 0;
+	return !is_installed(file) && !is_installed_relative(file) &&
+	       strncmp(file, "<frozen", 7) != 0 && strncmp(file, "<pyopencl", 9) != 0 &&
+	       strncmp(file, "<__array_", 9) != 0;
 }
 
 const char *frames_module(const struct frames *frames, const struct frame_name *name)
@@ -540,7 +603,7 @@ bool frames_is_own(const struct frames *frames, const struct frame_name *name)
 {
 	switch (name->class) {
 	case FRAME_CLASS_PYTHON:
-		return is_own_python(name->file);
+		return is_own_python(name);
 	case FRAME_CLASS_JIT:
 		return true;
 	case FRAME_CLASS_HOST:

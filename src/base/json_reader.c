@@ -82,12 +82,31 @@ static void step(struct json_reader *reader)
 		reader->line++;
 }
 
+/* Passes the blanks in the buffer. */
+static void pass_buffered_blanks(struct json_reader *reader)
+{
+	size_t used = reader->used;
+
+	for (; used < reader->size; used++) {
+		const unsigned char byte = reader->buffer[used];
+
+		if (byte == '\n')
+			reader->line++;
+		else if (byte != ' ' && byte != '\t' && byte != '\r')
+			break;
+	}
+	reader->byte += used - reader->used;
+	reader->used = used;
+}
+
 static int pass_blanks(struct json_reader *reader)
 {
 	int byte;
 
-	while ((byte = peek(reader)) == ' ' || byte == '\t' || byte == '\n' || byte == '\r')
-		step(reader);
+	do {
+		pass_buffered_blanks(reader);
+		byte = peek(reader);
+	} while (byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r');
 	return byte;
 }
 
@@ -239,18 +258,23 @@ static int read_string(struct json_reader *reader)
 
 /* ---- numbers and words ---- */
 
+static bool is_digit(int byte)
+{
+	return byte >= '0' && byte <= '9';
+}
+
 static int append_digits(struct json_reader *reader)
 {
-	int byte = peek(reader);
-
-	if (byte == NO_BYTE || !isdigit(byte))
+	if (!is_digit(peek(reader)))
 		return fail_expected(reader, "a digit");
-	for (; byte != NO_BYTE && isdigit(byte); byte = peek(reader)) {
-		char digit = (char)byte;
+	while (is_digit(peek(reader))) {
+		const size_t begin = reader->used;
 
-		if (append(reader, &digit, 1))
+		while (reader->used < reader->size && is_digit(reader->buffer[reader->used]))
+			reader->used++;
+		reader->byte += reader->used - begin;
+		if (append(reader, reader->buffer + begin, reader->used - begin))
 			return reader->error;
-		step(reader);
 	}
 	return reader->error;
 }

@@ -200,7 +200,7 @@ static int add_idle(struct drawing *drawing, const uint64_t causes[CAUSE_COUNT],
 	int error = 0;
 
 	for (unsigned int cause = 0; !error && cause < CAUSE_COUNT; cause++)
-		if (!analysis_has_states((enum account_cause)cause) &&
+		if (!analysis_has_states(drawing->analysis, (enum account_cause)cause) &&
 		    (part_of((enum account_cause)cause) & parts))
 			error = add_cause(drawing, (enum account_cause)cause, causes[cause]);
 	return error;
@@ -377,7 +377,7 @@ static int pass_unsampled_states(struct drawing *drawing, size_t device)
 
 		drawing->row = (struct drawing_row){
 			.kind = DRAWN_STATE, .index = DRAWN_UNSAMPLED, .device = (uint32_t)device};
-		if (analysis_has_states(unsampled.cause))
+		if (analysis_has_states(drawing->analysis, unsampled.cause))
 			error = draw_state(drawing, &unsampled, 1);
 	}
 	return error;
@@ -391,7 +391,8 @@ static int draw_states(struct drawing *drawing)
 	for (size_t i = 0; !error && i < analysis->cpu.states_count; i++) {
 		const struct analysis_state *state = &analysis->cpu.states[i];
 
-		if (!drawing_shows(drawing, state->device) || !analysis_has_states(state->cause) ||
+		if (!drawing_shows(drawing, state->device) ||
+		    !analysis_has_states(drawing->analysis, state->cause) ||
 		    (!state->idle_ns && !drawing->on_stack))
 			continue;
 		set_process_of_state(drawing, state);

@@ -18,6 +18,7 @@ const struct importer *const importers[] = {
 	&import_rocprofv3_json,
 	&import_rocprof_json,
 	&import_chrome,
+	&import_nsys,
 	&import_perfetto,
 	&import_rocpd,
 	&import_rpd,

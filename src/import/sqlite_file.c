@@ -96,7 +96,9 @@ int sqlite_file_open(struct sqlite_file *file, const char *path)
 	error = sqlite_library_open(&file->sqlite);
 	if (error)
 		return error;
-	if (file->sqlite.open_v2(path, &file->database, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK)
+	/* without mutexes: one thread alone uses the file, and they take 9 % of the time */
+	if (file->sqlite.open_v2(path, &file->database, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX,
+				 NULL) != SQLITE_OK)
 		return fail_sqlite(file, "open the database");
 	error = distrust_schema(file);
 	if (error)
@@ -149,13 +151,14 @@ static int on_schema(void *context, const struct sqlite_cursor *row)
 	return 0;
 }
 
-/* Views and virtual tables have no root page; generated columns are hidden. */
+/* Views and virtual tables have no root page; generated columns are hidden. Only CASE keeps SQLite
+ * from asking for the columns of a view, which it refuses. */
 int sqlite_file_find_table(struct sqlite_file *file, const char *name, enum sqlite_table *ret_table)
 {
 	*ret_table = SQLITE_TABLE_ABSENT;
 	return query_schema(file,
 			    "SELECT CASE WHEN type = 'table' AND rootpage > 0 THEN NOT EXISTS "
-			    "(SELECT 1 FROM pragma_table_xinfo(?1) WHERE hidden) ELSE 0 END "
+			    "(SELECT 1 FROM pragma_table_xinfo(?1) WHERE hidden) END "
 			    "FROM sqlite_master WHERE name = ?1 AND type IN ('table', 'view')",
 			    name, on_schema, ret_table);
 }
@@ -178,9 +181,10 @@ int sqlite_file_each_table(struct sqlite_file *file, const char *prefix,
 	struct table_names names = {on_name, context};
 
 	return query_schema(file,
-			    "SELECT name FROM sqlite_master AS m WHERE type = 'table' AND rootpage "
-			    "> 0 AND substr(name, 1, length(?1)) = ?1 AND NOT EXISTS (SELECT 1 "
-			    "FROM pragma_table_xinfo(m.name) WHERE hidden) ORDER BY name",
+			    "SELECT name FROM sqlite_master AS m WHERE CASE WHEN type = 'table' "
+			    "AND rootpage > 0 AND substr(name, 1, length(?1)) = ?1 THEN NOT EXISTS "
+			    "(SELECT 1 FROM pragma_table_xinfo(m.name) WHERE hidden) END ORDER BY "
+			    "name",
 			    prefix, on_table, &names);
 }
 
@@ -228,9 +232,7 @@ static void format_query(struct string_builder *text, const struct sqlite_query 
 	}
 	string_builder_append(text, " FROM ");
 	append_name(text, query->table);
-	string_builder_append(text, ")");
-	if (query->where)
-		string_builder_appendf(text, " WHERE %s", query->where);
+	string_builder_appendf(text, ") WHERE %s", query->where ? query->where : "1");
 	if (query->order)
 		string_builder_appendf(text, " ORDER BY %s", query->order);
 }

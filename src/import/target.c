@@ -39,6 +39,7 @@ struct import_target {
 	struct import_notes notes;
 	char *clock; /* clock of all files; NULL: not known */
 	bool has_clock;
+	bool has_wall_clock;
 	int64_t zero_ns; /* time 0 of the current file in that clock */
 };
 
@@ -139,10 +140,16 @@ void import_target_fault(struct import_target *target, const char *format, ...)
 	va_end(arguments);
 }
 
+int import_target_bytes(struct import_target *target, const char *text, size_t length,
+			uint32_t *ret_string)
+{
+	*ret_string = trace_writer_string(target->writer, text, length);
+	return *ret_string || !length ? 0 : -ENOMEM;
+}
+
 int import_target_text(struct import_target *target, const char *text, uint32_t *ret_string)
 {
-	*ret_string = trace_writer_string(target->writer, text, strlen(text));
-	return *ret_string || !*text ? 0 : -ENOMEM;
+	return import_target_bytes(target, text, strlen(text), ret_string);
 }
 
 /* ---- entities ---- */
@@ -434,6 +441,43 @@ int import_target_push(struct import_target *target, enum event_frame_type type,
 	return error ? error : import_target_push_id(target, frame, stack);
 }
 
+int import_target_get(const struct import_target *target, enum event_kind kind, uint32_t id,
+		      void *ret_row)
+{
+	return trace_writer_find_entity(target->writer, kind, id, ret_row) ? 0 : -ENOENT;
+}
+
+int import_target_update(struct import_target *target, enum event_kind kind, const void *row)
+{
+	return trace_writer_entity(target->writer, kind, row);
+}
+
+/* Files of one import are moved into one clock, so the first pair is enough. */
+int import_target_wall_clock(struct import_target *target, uint64_t time_ns, uint64_t realtime_ns)
+{
+	const uint64_t host_ns = time_ns + (target->has_clock ? (uint64_t)target->zero_ns : 0);
+	const struct event_clock clock = {.id = CLOCK_ID_MONOTONIC + 1,
+					  .type = CLOCK_TYPE_REALTIME,
+					  .frequency_hz = 1000000000};
+	const struct event_clock_pair pair = {
+		.time = realtime_ns, .host_lower_ns = host_ns, .host_upper_ns = host_ns};
+	const struct trace_source source = {.clock = clock.id};
+	int error;
+
+	if (target->has_wall_clock)
+		return 0;
+	target->has_wall_clock = true;
+	error = trace_writer_entity(target->writer, EVENT_CLOCK, &clock);
+	return error ? error : trace_writer_row(target->writer, EVENT_CLOCK_PAIR, &source, &pair);
+}
+
+uint64_t import_target_end(const struct import_target *target)
+{
+	const uint64_t zero_ns = target->has_clock ? (uint64_t)target->zero_ns : 0;
+
+	return target->end_ns > zero_ns ? target->end_ns - zero_ns : 0;
+}
+
 uint64_t import_target_correlation(struct import_target *target)
 {
 	return ++target->correlations;
@@ -492,7 +536,10 @@ int import_target_launch(struct import_target *target, const struct event_launch
 
 int import_target_execution(struct import_target *target, const struct event_execution *row)
 {
-	return write_row(target, EVENT_EXECUTION, row->queue, row, row->started, row->ended);
+	const bool is_timed = row->valid & EXECUTION_STARTED;
+
+	return write_row(target, EVENT_EXECUTION, row->queue, row,
+			 is_timed ? row->started : row->seen, is_timed ? row->ended : row->seen);
 }
 
 int import_target_range(struct import_target *target, const struct event_range *row)

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "event/event.h"
@@ -53,6 +54,10 @@ __attribute__((format(printf, 2, 3))) void import_target_fault(struct import_tar
 
 /* Id of a text; 0 for "". Errors: -ENOMEM. */
 int import_target_text(struct import_target *target, const char *text, uint32_t *ret_string);
+
+/* The same for bytes that no NUL ends. */
+int import_target_bytes(struct import_target *target, const char *text, size_t length,
+			uint32_t *ret_string);
 
 /* Ids of entities, new or known. name "": unknown. Errors: -ENOMEM, -errno of a write with a
  * text. */
@@ -107,6 +112,18 @@ int import_target_push(struct import_target *target, enum event_frame_type type,
 /* The same for a frame of any type. */
 int import_target_push_frame(struct import_target *target, const struct event_frame *row,
 			     uint32_t *stack);
+/* Copies the row of an entity / replaces it, to set members that the functions above leave 0. The
+ * row is the kind's struct. Errors: -ENOENT, those of a write. */
+int import_target_get(const struct import_target *target, enum event_kind kind, uint32_t id,
+		      void *ret_row);
+int import_target_update(struct import_target *target, enum event_kind kind, const void *row);
+
+/* The wall-clock time (ns since 1970) of a time of the file; only the first one is kept. To be
+ * called after import_target_clock. */
+int import_target_wall_clock(struct import_target *target, uint64_t time_ns, uint64_t realtime_ns);
+
+/* The latest time of all rows so far, in the file's clock. */
+uint64_t import_target_end(const struct import_target *target);
 
 /* Returns an unused correlation id. */
 uint64_t import_target_correlation(struct import_target *target);

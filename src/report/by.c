@@ -24,6 +24,7 @@ const struct report_by report_bys[] = {
 	{"instruction", "sampled device instructions", report_by_instruction},
 	{"stall", "reasons for which sampled device instructions waited", report_by_stall},
 	{"queue", "use of each queue", report_by_queue},
+	{"api", "calls of runtimes, operators and functions", report_by_api},
 	{"process", "launches, calls and processor time by process", report_by_process},
 	{"rank", "collective operations by rank, and waits for it", report_by_rank},
 	{"thread", "processor time by thread", report_by_thread},

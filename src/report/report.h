@@ -123,7 +123,7 @@ void report_write_copies(const struct report *report, enum account_class class,
 			 struct json_writer *json);
 /* The key "overlap" of a device: its time with kernels, with copies, and with both. */
 void report_write_overlap(const struct overlap *overlap, struct json_writer *json);
-/* A table, and the key "api". */
+/* Tables, and the keys "api", "operators" and "functions". */
 void report_put_calls(const struct report *report);
 void report_write_calls(const struct report *report, struct json_writer *json);
 /* The key "command_buffer_full"; nothing if no launch waited for that. */
@@ -330,6 +330,7 @@ int report_by_line(const struct report *report, struct json_writer *json);
 int report_by_instruction(const struct report *report, struct json_writer *json);
 int report_by_stall(const struct report *report, struct json_writer *json);
 int report_by_queue(const struct report *report, struct json_writer *json);
+int report_by_api(const struct report *report, struct json_writer *json);
 int report_by_process(const struct report *report, struct json_writer *json);
 int report_by_rank(const struct report *report, struct json_writer *json);
 int report_by_thread(const struct report *report, struct json_writer *json);

@@ -454,25 +454,64 @@ static struct table_cell call_remark(const struct report *report, const void *ro
 
 #define CALL(member) TABLE_MEMBER(struct analysis_call, member)
 
-static const struct table calls_table = {
-	.title = "API CALLS",
-	.one = "function",
-	.many = "functions",
-	.width = 40,
-	.columns =
-		(const struct table_column[]){
-			{"name", NULL, TABLE_NAME, .value = CALL(name)},
-			{"count", "count", TABLE_COUNT, .value = CALL(count)},
-			{"failed", NULL, TABLE_COUNT, .value = CALL(failed)},
-			{"total_ns", "total", TABLE_TIME, .value = CALL(total_ns)},
-			{NULL, "mean", TABLE_TIME, .value = CALL(total_ns), .per = CALL(count)},
-			{NULL, "failed", TABLE_COUNT, .value = CALL(failed), .needs = CALL(failed)},
-			{"launches", NULL, TABLE_FLAG, .value = CALL(is_launch)},
-			{"waits", NULL, TABLE_FLAG, .value = CALL(is_wait)},
-			{NULL, "", TABLE_REMARK, .get = call_remark},
-			{0},
-		},
+static const struct table_column call_columns[] = {
+	{"name", NULL, TABLE_NAME, .value = CALL(name)},
+	{"count", "count", TABLE_COUNT, .value = CALL(count)},
+	{"failed", NULL, TABLE_COUNT, .value = CALL(failed)},
+	{"total_ns", "total", TABLE_TIME, .value = CALL(total_ns)},
+	{NULL, "mean", TABLE_TIME, .value = CALL(total_ns), .per = CALL(count)},
+	{NULL, "failed", TABLE_COUNT, .value = CALL(failed), .needs = CALL(failed)},
+	{"launches", NULL, TABLE_FLAG, .value = CALL(is_launch)},
+	{"waits", NULL, TABLE_FLAG, .value = CALL(is_wait)},
+	{NULL, "", TABLE_REMARK, .get = call_remark},
+	{0},
 };
+
+/* Operators and functions contain each other, and calls of a runtime: their totals do not add up.
+ */
+static const struct table_column inner_columns[] = {
+	{"name", NULL, TABLE_NAME, .value = CALL(name)},
+	{"count", "count", TABLE_COUNT, .value = CALL(count)},
+	{"total_ns", "total", TABLE_TIME, .value = CALL(total_ns)},
+	{NULL, "mean", TABLE_TIME, .value = CALL(total_ns), .per = CALL(count)},
+	{0},
+};
+
+static const struct {
+	const char *key;
+	struct table table;
+} call_tables[ANALYSIS_CALL_CLASSES] = {
+	[ANALYSIS_CALL_RUNTIME] = {"api",
+				   {.title = "API CALLS",
+				    .one = "function",
+				    .many = "functions",
+				    .width = 40,
+				    .columns = call_columns}},
+	[ANALYSIS_CALL_OPERATOR] = {"operators",
+				    {.title = "OPERATORS",
+				     .one = "operator",
+				     .many = "operators",
+				     .width = 40,
+				     .columns = inner_columns}},
+	[ANALYSIS_CALL_FUNCTION] = {"functions",
+				    {.title = "FUNCTIONS",
+				     .one = "function",
+				     .many = "functions",
+				     .width = 40,
+				     .columns = inner_columns}},
+};
+
+static struct table_rows rows_of_class(const struct report *report, enum analysis_call_class class)
+{
+	const struct analysis_program *program = &report->analysis->program;
+	size_t first = 0, end;
+
+	while (first < program->calls_count && program->calls[first].class < class)
+		first++;
+	for (end = first; end < program->calls_count && program->calls[end].class == class; end++)
+		;
+	return TABLE_ROWS(program->calls + first, end - first);
+}
 
 /* A full command buffer makes the host wait, and not the device: its queue is full. */
 static void put_full(const struct report *report)
@@ -496,10 +535,12 @@ static void put_full(const struct report *report)
 
 void report_put_calls(const struct report *report)
 {
-	table_put(
-		report, &calls_table,
-		TABLE_ROWS(report->analysis->program.calls, report->analysis->program.calls_count));
+	table_put(report, &call_tables[ANALYSIS_CALL_RUNTIME].table,
+		  rows_of_class(report, ANALYSIS_CALL_RUNTIME));
 	put_full(report);
+	for (unsigned int i = ANALYSIS_CALL_OPERATOR; i < ANALYSIS_CALL_CLASSES; i++)
+		table_put(report, &call_tables[i].table,
+			  rows_of_class(report, (enum analysis_call_class)i));
 }
 
 void report_write_full(const struct report *report, struct json_writer *json)
@@ -517,10 +558,45 @@ void report_write_full(const struct report *report, struct json_writer *json)
 	json_object_end(json);
 }
 
+static struct table_cell call_class(const struct report *report, const void *row)
+{
+	return (struct table_cell){
+		.text = call_tables[((const struct analysis_call *)row)->class].key};
+}
+
+static const struct table by_api_table = {
+	.columns =
+		(const struct table_column[]){
+			{"table", NULL, TABLE_TEXT, .get = call_class},
+			{"name", NULL, TABLE_NAME, .value = CALL(name)},
+			{"count", NULL, TABLE_COUNT, .value = CALL(count)},
+			{"failed", NULL, TABLE_COUNT, .value = CALL(failed)},
+			{"total_ns", NULL, TABLE_TIME, .value = CALL(total_ns)},
+			{"launches", NULL, TABLE_FLAG, .value = CALL(is_launch)},
+			{"waits", NULL, TABLE_FLAG, .value = CALL(is_wait)},
+			{0},
+		},
+};
+
+int report_by_api(const struct report *report, struct json_writer *json)
+{
+	const struct analysis_program *program = &report->analysis->program;
+
+	if (json)
+		table_write(report, &by_api_table, TABLE_ROWS(program->calls, program->calls_count),
+			    json);
+	else
+		report_put_calls(report);
+	return 0;
+}
+
 void report_write_calls(const struct report *report, struct json_writer *json)
 {
-	table_write_list(
-		report, "api", &calls_table,
-		TABLE_ROWS(report->analysis->program.calls, report->analysis->program.calls_count),
-		json);
+	for (unsigned int i = 0; i < ANALYSIS_CALL_CLASSES; i++) {
+		const struct table_rows rows = rows_of_class(report, (enum analysis_call_class)i);
+
+		if (i == ANALYSIS_CALL_RUNTIME || rows.count)
+			table_write_list(report, call_tables[i].key, &call_tables[i].table, rows,
+					 json);
+	}
 }

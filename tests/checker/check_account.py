@@ -30,6 +30,7 @@ BLOCKING = 1
 CPU = 1
 HOST_CLOCKS = ("MONOTONIC", "MONOTONIC_RAW", "BOOTTIME", "REALTIME", "TSC")
 API_WAIT, API_DUET, API_SIGNAL = 1, 2, 3
+API_FUNCTIONS = 4, 5  # operators and functions: no calls of a runtime
 OUT_OF_ORDER = 1
 PART, UNTIMED = 8, 2
 KERNEL_CODE = 5
@@ -239,7 +240,7 @@ class Trace:
     def calls_of(self, thread):
         """(begin, kind, end, waits, function) of a thread's calls (kind 0), launches (1) and sections of a guest (2)."""
         calls = [(row["begin"], 2 if row["type"] == API_DUET else 0, row["end"], row["type"] == API_WAIT, row["function"])
-                 for row in self.api if row["thread"] == thread]
+                 for row in self.api if row["thread"] == thread and row["type"] not in API_FUNCTIONS]
         return calls + [(row["enter"], 1, row["exit"], bool(row["flags"] & BLOCKING), row["function"])
                         for row in self.launches if row["thread"] == thread]
 
@@ -509,7 +510,7 @@ def cause(trace, commands, in_flight, dark, begin, moment):
         return "runtime"
     submitted = trace.submitted(row)
     if submitted is None:
-        return "unknown"
+        return "latency" if launch and launch["function"] else "unknown"
     end = trace.dependency_end(row)
     if moment < submitted:
         return "dependency" if end is not None and moment < end <= submitted else "submission"

@@ -80,7 +80,7 @@ const char *account_cause_meaning(enum account_cause cause)
 		[CAUSE_RUNTIME] = "inside the enqueueing call",
 		[CAUSE_SUBMISSION] = "returned, not yet submitted",
 		[CAUSE_DEPENDENCY] = "of its wait list",
-		[CAUSE_LATENCY] = "submitted, not yet started",
+		[CAUSE_LATENCY] = "launched, not yet started",
 		[CAUSE_NOTHING_TO_DO] = "before the first, after the last",
 		[CAUSE_UNKNOWN] = "queue or run times are missing, or rows were lost",
 	};
@@ -418,8 +418,7 @@ static uint64_t add_calls(struct gap *gap, uint64_t length)
 	gap_add(gap, gap->is_after ? gap->rest : CAUSE_API_WAIT, wait);
 	gap_add(gap, gap->is_after ? gap->rest : CAUSE_API_CALL, call);
 	gap_add(gap, gap->is_after ? gap->rest : CAUSE_DUET_ITSELF, duet);
-	if (wait + call)
-		pass_calls(gap);
+	pass_calls(gap);
 	return length - wait - call - duet;
 }
 
@@ -493,11 +492,8 @@ static void explain_gap(struct account *account, const struct account_command *c
 	add_cause(account, command, CAUSE_DEPENDENCY, exit, early);
 	add_cause(account, command, CAUSE_SUBMISSION, early, submitted);
 	add_cause(account, command, CAUSE_DEPENDENCY, submitted, dependency);
-	add_finer(account, command,
-		  (struct account_idle){
-			  .cause = command->has_submitted ? CAUSE_LATENCY : CAUSE_UNKNOWN,
-			  .finer = command->has_submitted || command->has_call ? CAUSE_LATENCY
-									       : CAUSE_UNKNOWN},
+	add_cause(account, command,
+		  command->has_submitted || command->has_call ? CAUSE_LATENCY : CAUSE_UNKNOWN,
 		  dependency, end);
 }
 

@@ -131,7 +131,7 @@ struct account {
 	 * processor */
 	int (*on_thread)(void *context, const struct account *account,
 			 const struct account_piece *piece);
-	/* called for a piece of idle time if the launching thread was in a call in a part of it */
+	/* called for a piece of idle time if the launching thread's calls are known */
 	int (*on_calls)(void *context, const struct account *account,
 			const struct account_piece *piece);
 	/* called for each span of the window, in the order of time, without overlap or break.

@@ -109,7 +109,7 @@ static void drop_half(struct thread_called *called)
 	called->count -= half;
 }
 
-static void compact(struct sweep *sweep, struct thread_called *called, uint64_t now)
+void sweep_compact_called(struct sweep *sweep, struct thread_called *called, uint64_t now)
 {
 	size_t kept_count = sweep_list_kept(sweep);
 
@@ -160,7 +160,7 @@ int sweep_note_call(struct sweep *sweep, size_t thread, const struct event_api *
 
 	if (begin == end && !is_launch)
 		return 0;
-	compact(sweep, called, row->begin);
+	sweep_compact_called(sweep, called, row->begin);
 	stack = row->stack ? row->stack : earlier_stack(sweep, thread, row);
 	if (array_append(called->calls, called->capacity, called->count,
 			 (struct thread_call){.begin = begin,
@@ -292,7 +292,8 @@ int sweep_see_in_call(struct sweep *sweep, size_t thread, uint64_t time_ns, uint
 	return pair_map_put(&sweep->thread_states.called_stacks, thread, last->function, stack);
 }
 
-static struct observed_part overlap(const struct thread_call *call, uint64_t begin, uint64_t end)
+struct observed_part thread_call_overlap(const struct thread_call *call, uint64_t begin,
+					 uint64_t end)
 {
 	struct observed_part part = {.begin = larger(call->begin, begin),
 				     .end = smaller(call->end, end)};
@@ -302,16 +303,15 @@ static struct observed_part overlap(const struct thread_call *call, uint64_t beg
 	return part;
 }
 
-int sweep_on_calls(void *context, const struct account *account, const struct account_piece *piece)
+int sweep_on_calls(struct sweep *sweep, size_t device, const struct account_piece *piece)
 {
-	struct sweep *sweep = context;
 	const struct thread_called *called = &sweep->per_thread.states[piece->thread].called;
-	const size_t device = sweep_device_of(sweep, account);
 	int error = 0;
 
 	for (size_t i = 0; i < called->count && !error; i++) {
 		const struct thread_call *call = &called->calls[i];
-		const struct observed_part part = overlap(call, piece->begin, piece->end);
+		const struct observed_part part =
+			thread_call_overlap(call, piece->begin, piece->end);
 
 		if (part.by)
 			error = sweep_add_call(sweep, device, piece, call, part);

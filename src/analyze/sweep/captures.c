@@ -31,6 +31,13 @@ static int find_function(struct sweep *sweep, uint32_t string, uint32_t *ret_fun
 	return pair_map_put(map, string, 0, *ret_function);
 }
 
+static int mark_capture(struct thread_state *state, uint64_t time_ns)
+{
+	int error = sweep_mark_capture(&state->called, time_ns, state->capture);
+
+	return error ? error : sweep_mark_capture(&state->functions, time_ns, state->capture);
+}
+
 int sweep_begin_capture(struct sweep *sweep, size_t thread, const struct event_api *row)
 {
 	struct thread_state *state = &sweep->per_thread.states[thread];
@@ -40,7 +47,7 @@ int sweep_begin_capture(struct sweep *sweep, size_t thread, const struct event_a
 	if (error || function != CAPTURE_BEGINS || row->result || state->captures++)
 		return error;
 	state->capture = row->stack + 1;
-	return sweep_mark_capture(&state->called, row->begin, state->capture);
+	return mark_capture(state, row->begin);
 }
 
 /* The thread whose capture a call ends; its own if there is none. A call that fails ends no other
@@ -70,5 +77,5 @@ int sweep_end_capture(struct sweep *sweep, size_t thread, const struct event_api
 	if (!state->captures || --state->captures)
 		return 0;
 	state->capture = 0;
-	return sweep_mark_capture(&state->called, row->end, 0);
+	return mark_capture(state, row->end);
 }

@@ -56,7 +56,7 @@ static int make_devices(struct sweep *sweep)
 		device->account.on_share = sweep_on_share;
 		device->account.on_idle = sweep_on_idle;
 		device->account.on_thread = sweep_on_thread;
-		device->account.on_calls = sweep_on_calls;
+		device->account.on_calls = sweep_on_piece;
 		device->account.context = sweep;
 	}
 	return 0;

@@ -249,6 +249,26 @@ int sweep_add_call(struct sweep *sweep, size_t device, const struct account_piec
 	return error ? error : observe_state(sweep, row, part);
 }
 
+/* The time does not count as seen: a thread may be outside of all functions, so the rest of its
+ * time is not known. */
+int sweep_add_function(struct sweep *sweep, size_t device, const struct account_piece *piece,
+		       const struct thread_call *call, struct observed_part part)
+{
+	struct found_state found = {
+		.device = device, .piece = piece, .doing = CAUSE_HOST, .stack = call->stack};
+	const struct state_wait about = {.capture = call->capture};
+	struct analysis_state *row = NULL;
+	int error = call->capture ? sweep_find_wait(sweep, &about, &found.wait) : 0;
+
+	if (!error)
+		error = find_state(sweep, &found, &row);
+	if (error)
+		return error;
+	row->known_ns += part.by;
+	part.table = OBSERVED_STATE_KNOWN;
+	return observe_state(sweep, row, part);
+}
+
 int sweep_on_thread(void *context, const struct account *account, const struct account_piece *piece)
 {
 	struct sweep *sweep = context;
@@ -420,13 +440,15 @@ static int divide(struct division division, uint64_t idle_ns)
 	return give_rest(&division, seen);
 }
 
-static uint64_t idle_of_group(const struct account *account, uint32_t group)
+static uint64_t idle_of_group(const struct analysis *analysis, const struct account *account,
+			      uint32_t group)
 {
 	if (group == CAUSE_COUNT)
 		return account->after[CAUSE_NOTHING_TO_DO];
 	if (group == CAUSE_NOTHING_TO_DO)
 		return account->before[CAUSE_NOTHING_TO_DO];
-	return analysis_has_states((enum account_cause)group) ? account->causes[group] : 0;
+	return analysis_has_states(analysis, (enum account_cause)group) ? account->causes[group]
+									: 0;
 }
 
 static size_t place_of(size_t device, uint32_t group)
@@ -450,8 +472,10 @@ static void mark_seen(const struct analysis_cpu *cpu, bool *seen, size_t count)
 
 static int divide_group(struct division division, const struct account *account, bool has_rows)
 {
-	const uint64_t idle_ns = idle_of_group(account, division.group);
-	const bool has_parts = division.group <= CAUSE_BLOCKED;
+	const struct analysis *analysis = division.sweep->analysis;
+	const uint64_t idle_ns = idle_of_group(analysis, account, division.group);
+	const bool has_parts = division.group < CAUSE_NOTHING_TO_DO &&
+			       analysis_has_states(analysis, (enum account_cause)division.group);
 	const uint64_t steady_ns = has_parts ? account->steady.causes[division.group] : 0;
 	const uint64_t slowest_ns = has_parts ? account->slowest.causes[division.group] : 0;
 	struct analysis_state *row;

@@ -12,6 +12,12 @@
 
 #include <errno.h>
 
+/* Calls of a runtime are inside of functions and operators. */
+static bool is_function(const struct event_api *row)
+{
+	return row->type == API_TYPE_FUNCTION || row->type == API_TYPE_OPERATOR;
+}
+
 static int add_span(struct sweep *sweep, size_t thread, const struct event_api *row, bool is_launch)
 {
 	int error;
@@ -23,6 +29,9 @@ static int add_span(struct sweep *sweep, size_t thread, const struct event_api *
 	error = sweep_state_called(sweep, thread, row->begin);
 	if (!error)
 		error = sweep_thread_called(sweep, thread, row);
+	if (error || is_function(row))
+		return error ? error : sweep_note_function(sweep, thread, row);
+	error = sweep_note_call_inside(sweep, thread, row);
 	if (!error && !is_section && !is_launch)
 		error = sweep_begin_capture(sweep, thread, row);
 	if (!error)

@@ -80,6 +80,8 @@ struct thread_call {
 	bool is_wait, is_launch;
 	uint32_t capture; /* as in struct analysis_state */
 	bool is_full;
+	/* A part of a function or an operator: when that began and ended. */
+	uint64_t from_ns, until_ns;
 };
 
 /* The last launch of a thread. */
@@ -125,6 +127,7 @@ struct thread_state {
 	uint32_t capture;                        /* as in struct analysis_state; 0: none */
 	uint64_t batch_enter, batch_correlation; /* its last launch of a batch; 0: none */
 	struct thread_called called;
+	struct thread_called functions; /* the innermost ones, with calls between them */
 	/* in the order of their end; only those that an open idle gap may still need */
 	struct thread_moment *moments;
 	size_t moments_first, moments_count, moments_capacity;
@@ -290,6 +293,7 @@ struct sweep_thread_states {
 	struct pair_map captures; /* (function, 0) -> enum capture_function */
 	struct state_wait *waits; /* owned; number 0 is none */
 	size_t waits_count, waits_capacity;
+	struct thread_called taken; /* scratch of sweep/functions.c */
 };
 
 /* sample/runners.c and sample/instruction_rows.c */
@@ -679,6 +683,9 @@ int sweep_state_called(struct sweep *sweep, size_t thread, uint64_t time_ns);
 /* Adds idle time of a device that falls in a call. */
 int sweep_add_call(struct sweep *sweep, size_t device, const struct account_piece *piece,
 		   const struct thread_call *call, struct observed_part part);
+/* The same for a function or an operator. */
+int sweep_add_function(struct sweep *sweep, size_t device, const struct account_piece *piece,
+		       const struct thread_call *call, struct observed_part part);
 /* sweep/moments.c: fills sweep->per_thread.kept with the moments at which a gap may begin or the
  * window cuts one; returns their number. */
 size_t sweep_list_kept(struct sweep *sweep);
@@ -703,7 +710,22 @@ int sweep_note_call(struct sweep *sweep, size_t thread, const struct event_api *
 int sweep_see_in_call(struct sweep *sweep, size_t thread, uint64_t time_ns, uint32_t stack);
 /* Marks time of a thread in which its launch waited because the command buffer was full. */
 int sweep_note_full(struct sweep *sweep, size_t thread, uint64_t begin, uint64_t end);
-int sweep_on_calls(void *context, const struct account *account, const struct account_piece *piece);
+int sweep_on_calls(struct sweep *sweep, size_t device, const struct account_piece *piece);
+
+/* Drops and merges calls once their list is full. All later calls begin at `now` or after it. */
+void sweep_compact_called(struct sweep *sweep, struct thread_called *called, uint64_t now);
+/* The part of the calls that is in [begin, end). */
+struct observed_part thread_call_overlap(const struct thread_call *call, uint64_t begin,
+					 uint64_t end);
+
+/* ---- sweep/functions.c ---- */
+
+/* Takes a function or an operator, and a call of a runtime, which may be inside of one. */
+int sweep_note_function(struct sweep *sweep, size_t thread, const struct event_api *row);
+int sweep_note_call_inside(struct sweep *sweep, size_t thread, const struct event_api *row);
+/* Adds idle time of a device in which the thread was in calls, and in functions outside of calls.
+ */
+int sweep_on_piece(void *context, const struct account *account, const struct account_piece *piece);
 
 /* ---- sweep/captures.c ---- */
 

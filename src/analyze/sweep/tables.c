@@ -17,14 +17,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int call_row(struct sweep *sweep, uint32_t function, bool is_launch,
+static int call_row(struct sweep *sweep, const struct event_api *row, bool is_launch,
 		    struct analysis_call **ret_call)
 {
+	const enum analysis_call_class class = analysis_call_class_of(row->type);
+	const uint32_t function = row->function_string;
 	const struct trace_reader *reader = sweep->analysis->model->reader;
 	struct analysis_program *program = &sweep->analysis->program;
 	uint32_t index = sweep_rows_add(
-		&sweep->tables.calls, function, is_launch, program->calls, program->calls_count,
+		&sweep->tables.calls, function, (uint64_t) class << 1 | is_launch, program->calls,
+		program->calls_count,
 		(struct analysis_call){.name = trace_reader_string(reader, function, NULL),
+				       .class = class,
 				       .is_launch = is_launch});
 
 	if (index == PAIR_MAP_NONE)
@@ -146,7 +150,7 @@ int sweep_count_call(struct sweep *sweep, size_t process, const struct event_api
 	note_time(sweep, row->end);
 	if (!analysis_shows(analysis, row->begin, row->end))
 		return 0;
-	error = call_row(sweep, row->function_string, is_launch, &call);
+	error = call_row(sweep, row, is_launch, &call);
 	if (error)
 		return error;
 	call->count++;
@@ -154,8 +158,10 @@ int sweep_count_call(struct sweep *sweep, size_t process, const struct event_api
 	call->total_ns += row->end - row->begin;
 	call->is_wait |= row->type == API_TYPE_WAIT;
 	note_longest(call, row->end - row->begin, row->stack);
-	analysis->processes[process].calls++;
-	analysis->processes[process].calls_ns += row->end - row->begin;
+	if (call->class == ANALYSIS_CALL_RUNTIME) {
+		analysis->processes[process].calls++;
+		analysis->processes[process].calls_ns += row->end - row->begin;
+	}
 	if (row->type == API_TYPE_WAIT)
 		error = count_wait(sweep, row);
 	if (error)
@@ -348,6 +354,8 @@ static int compare_call_names(const void *left, const void *right)
 {
 	const struct analysis_call *a = left, *b = right;
 
+	if (a->class != b->class)
+		return a->class < b->class ? -1 : 1;
 	return compare_names(a->name, 0, b->name, 0);
 }
 
@@ -356,6 +364,8 @@ static int compare_calls(const void *left, const void *right)
 	const struct analysis_call *a = left, *b = right;
 	int order = compare_totals(a->total_ns, b->total_ns);
 
+	if (a->class != b->class)
+		return a->class < b->class ? -1 : 1;
 	return order ? order : compare_call_names(left, right);
 }
 

@@ -251,9 +251,11 @@ void sweep_states_fini(struct sweep *sweep)
 		calls_fini(&sweep->per_thread.states[i].away);
 		free(sweep->per_thread.states[i].moments);
 		free(sweep->per_thread.states[i].called.calls);
+		free(sweep->per_thread.states[i].functions.calls);
 	}
 	free(sweep->per_thread.states);
 	free(states->waits);
+	free(states->taken.calls);
 	pair_map_fini(&states->states.rows);
 	pair_map_fini(&states->holdings.rows);
 	pair_map_fini(&states->wakers.rows);

@@ -168,9 +168,17 @@ enum account_class analysis_class(uint32_t command)
 	}
 }
 
-bool analysis_has_states(enum account_cause cause)
+enum analysis_call_class analysis_call_class_of(uint32_t type)
 {
-	return cause <= CAUSE_BLOCKED || cause == CAUSE_NOTHING_TO_DO;
+	return type == API_TYPE_OPERATOR   ? ANALYSIS_CALL_OPERATOR
+	       : type == API_TYPE_FUNCTION ? ANALYSIS_CALL_FUNCTION
+					   : ANALYSIS_CALL_RUNTIME;
+}
+
+bool analysis_has_states(const struct analysis *analysis, enum account_cause cause)
+{
+	return cause <= CAUSE_BLOCKED || cause == CAUSE_NOTHING_TO_DO ||
+	       (cause == CAUSE_HOST && analysis->cpu.has_functions);
 }
 
 bool analysis_is_gil(const char *wait)

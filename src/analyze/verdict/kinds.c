@@ -674,6 +674,9 @@ static enum verdict_kind kind_of_state(const struct frames *frames,
 		/* verdict_file_call found the call */
 		return *what ? kind_of_system_call(what)
 			     : verdict_kind_of_computing(frames, names, count);
+	case CAUSE_HOST:
+		return verdict_data_loader(names, count) ? VERDICT_DATA_LOADING
+							 : VERDICT_HOST_FUNCTION;
 	case CAUSE_PREEMPTED:
 		return strcmp(what, SWITCH_CPU_LIMIT) == 0 ? VERDICT_THROTTLED : VERDICT_PREEMPTED;
 	default:
@@ -689,7 +692,8 @@ enum verdict_kind verdict_kind_of_state(const struct frames *frames,
 
 	if (state->is_full)
 		return VERDICT_COMMAND_BUFFER_FULL;
-	return state->capture && (kind == VERDICT_COMPUTING || kind == VERDICT_CALL)
+	return state->capture && (kind == VERDICT_COMPUTING || kind == VERDICT_CALL ||
+				  kind == VERDICT_HOST_FUNCTION)
 		       ? VERDICT_STREAM_CAPTURE
 		       : kind;
 }

@@ -81,7 +81,7 @@ static void write_what(const struct verdict *verdict, const struct verdict_cause
 	if (cause->kind == VERDICT_PREEMPTED && is_finest)
 		name_pattern(cause->what, ret_what);
 	else if (cause->kind == VERDICT_CALL || cause->kind == VERDICT_DEVICE_WAIT ||
-		 cause->kind == VERDICT_STREAM_CAPTURE ||
+		 cause->kind == VERDICT_HOST_FUNCTION || cause->kind == VERDICT_STREAM_CAPTURE ||
 		 (is_finest && verdict_is_call(cause->kind)))
 		snprintf(ret_what, NAME_PATTERN_BYTES, "%s", cause->what);
 }
@@ -391,6 +391,15 @@ static int add_capture(struct maker *maker, const struct analysis_state *state,
 	return add_cause(maker, cause);
 }
 
+/* The function that a thread called, if a tracer recorded its functions. */
+static const char *called_in(const struct maker *maker, const struct frame_name *names,
+			     size_t count)
+{
+	const char *loader = verdict_data_loader(names, count);
+
+	return loader ? loader : verdict_called_function(maker->frames, names, count);
+}
+
 static int add_state(struct maker *maker, const struct analysis_state *state, bool has_place)
 {
 	struct verdict_cause cause = {
@@ -409,6 +418,8 @@ static int add_state(struct maker *maker, const struct analysis_state *state, bo
 		return -ENOMEM;
 	if (state->doing == CAUSE_ON_CPU)
 		cause.what = verdict_file_call(maker->frames, names, count);
+	if (state->doing == CAUSE_HOST)
+		cause.what = called_in(maker, names, count);
 	cause.kind = verdict_kind_of_state(maker->frames, state, cause.what, names, count);
 	cause.own_kind = cause.kind == VERDICT_PREEMPTED
 				 ? verdict_kind_of_computing(maker->frames, names, count)
@@ -530,7 +541,7 @@ static int add_path(struct maker *maker, const struct analysis_path *path)
 		const uint64_t ns = verdict_in_scope(maker->verdict, path->causes[i],
 						     path->steady[i], path->slowest[i]);
 
-		if (ns && !analysis_has_states((enum account_cause)i))
+		if (ns && !analysis_has_states(maker->analysis, (enum account_cause)i))
 			error = add_path_cause(maker, path, (enum account_cause)i,
 					       ns - (i == CAUSE_DEPENDENCY ? divided : 0));
 	}

@@ -41,6 +41,8 @@ struct frames;
 	X(ALLOCATION, allocation)                     \
 	X(FREE, free)                                 \
 	X(CALL, call)                                 \
+	X(HOST_FUNCTION, host_function)               \
+	X(DATA_LOADING, data_loading)                 \
 	X(DEVICE_WAIT, device_wait)                   \
 	X(LAUNCH_CALL, launch_call)                   \
 	X(COMMAND_BUFFER_FULL, command_buffer_full)   \
@@ -155,6 +157,11 @@ void verdict_fini(struct verdict *verdict); /* NULL-safe */
 /* The place of frames, root first. */
 void verdict_name_place(const struct frames *frames, const struct frame_name *names, size_t count,
 			struct verdict_place *place);
+/* The library's function that the user's innermost function called; "": none. */
+const char *verdict_called_function(const struct frames *frames, const struct frame_name *names,
+				    size_t count);
+/* The function of a stack that iterates a data loader of PyTorch; NULL: none. */
+const char *verdict_data_loader(const struct frame_name *names, size_t count);
 
 /* ---- private to verdict/ ---- */
 

@@ -17,6 +17,7 @@
 #include "base/array.h"
 #include "event/command_names.h"
 #include "event/event.h"
+#include "import/chrome/categories.h"
 
 uint32_t chrome_commands_by_name(const char *name, uint32_t otherwise)
 {
@@ -40,15 +41,17 @@ uint32_t chrome_commands_by_name(const char *name, uint32_t otherwise)
 	return otherwise;
 }
 
-uint32_t chrome_commands_type(enum chrome_class category, const char *name)
+uint32_t chrome_commands_type(const struct chrome_event *event)
 {
-	static const uint32_t otherwise[] = {[CHROME_COPY] = COMMAND_COPY,
-					     [CHROME_FILL] = COMMAND_FILL,
-					     [CHROME_OTHER] = COMMAND_OTHER,
-					     [CHROME_REJECTED] = COMMAND_KERNEL};
+	const uint32_t categories = event->categories;
 
-	return category == CHROME_KERNEL ? COMMAND_KERNEL
-					 : chrome_commands_by_name(name, otherwise[category]);
+	if (categories & CATEGORY_KERNEL)
+		return COMMAND_KERNEL;
+	return chrome_commands_by_name(string_builder_text(&event->name),
+				       categories & CATEGORY_COPY       ? COMMAND_COPY
+				       : categories & CATEGORY_FILL     ? COMMAND_FILL
+				       : categories & CATEGORY_REJECTED ? COMMAND_KERNEL
+									: COMMAND_OTHER);
 }
 
 bool chrome_commands_is_launch(const char *name)
@@ -59,6 +62,15 @@ bool chrome_commands_is_launch(const char *name)
 		if (strstr(name, parts[i]))
 			return true;
 	return false;
+}
+
+uint32_t chrome_commands_launched_by(const char *name)
+{
+	if (strstr(name, "Memset"))
+		return COMMAND_FILL;
+	if (strstr(name, "Memcpy"))
+		return COMMAND_COPY;
+	return strstr(name, "GraphLaunch") ? COMMAND_GRAPH : COMMAND_KERNEL;
 }
 
 void chrome_commands_take_times(const struct chrome_event *event, struct event_execution *row)

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "import/chrome/names.h"
+#include "import/chrome/file.h"
 
 struct event_execution;
 struct event_launch;
@@ -15,11 +15,14 @@ struct event_launch;
 /* The command type (COMMAND_…) that a name describes; `otherwise` for an unknown name. */
 uint32_t chrome_commands_by_name(const char *name, uint32_t otherwise);
 
-/* The command type of an event of this class and name. */
-uint32_t chrome_commands_type(enum chrome_class category, const char *name);
+/* The command type of an event of a device. */
+uint32_t chrome_commands_type(const struct chrome_event *event);
 
 /* Whether a runtime function of this name launches commands. */
 bool chrome_commands_is_launch(const char *name);
+
+/* The command type that such a function launches. */
+uint32_t chrome_commands_launched_by(const char *name);
 
 /* Sets the valid times of an execution before its start, from the event's waiting times. */
 void chrome_commands_take_times(const struct chrome_event *event, struct event_execution *row);

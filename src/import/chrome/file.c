@@ -22,16 +22,26 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/json_reader.h"
+#include "import/chrome/categories.h"
 #include "import/source.h"
 
 /* ns: 73 years. Times of this century fit, and so does their distance from an equally large
  * negative time. */
 #define MAX_TIME (INT64_MAX / 4)
 
-enum field_type { FIELD_TEXT, FIELD_NUMBER, FIELD_US, FIELD_SIZES, FIELD_OBJECT };
+enum field_type {
+	FIELD_TEXT,
+	FIELD_NUMBER,
+	FIELD_US,
+	FIELD_SIZES,
+	FIELD_FIRST,   /* the first text of an array */
+	FIELD_PRODUCT, /* the product of the numbers in the first innermost array */
+	FIELD_OBJECT
+};
 
 struct field {
 	const char *key;
+	size_t key_length;
 	enum field_type type;
 	size_t offset;
 	const struct fields *inner; /* FIELD_OBJECT */
@@ -42,23 +52,50 @@ struct fields {
 	size_t count;
 };
 
-#define FIELD(object, key, type, member)                                  \
-	{                                                                 \
-		key, type, offsetof(struct chrome_##object, member), NULL \
+#define FIELD(object, key, type, member)                                                   \
+	{                                                                                  \
+		key, sizeof(key) - 1, type, offsetof(struct chrome_##object, member), NULL \
 	}
 
 static const struct field argument_rows[] = {
+	FIELD(arguments, "Python id", FIELD_NUMBER, python_id),
+	FIELD(arguments, "correlation", FIELD_NUMBER, correlation),
+	FIELD(arguments, "stream", FIELD_TEXT, stream),
+	FIELD(arguments, "device", FIELD_NUMBER, device),
+	FIELD(arguments, "grid", FIELD_SIZES, grid),
+	FIELD(arguments, "block", FIELD_SIZES, block),
+	FIELD(arguments, "bytes", FIELD_NUMBER, bytes),
+	FIELD(arguments, "registers per thread", FIELD_NUMBER, registers),
+	FIELD(arguments, "shared memory", FIELD_NUMBER, shared_bytes),
+	FIELD(arguments, "graph id", FIELD_NUMBER, graph),
+	FIELD(arguments, "graph node id", FIELD_NUMBER, graph_node),
+	FIELD(arguments, "Call stack", FIELD_TEXT, call_stack),
 	FIELD(arguments, "name", FIELD_TEXT, name),
 	FIELD(arguments, "labels", FIELD_TEXT, labels),
+	FIELD(arguments, "Total Allocated", FIELD_NUMBER, allocated_bytes),
+	FIELD(arguments, "Total Reserved", FIELD_NUMBER, reserved_bytes),
+	FIELD(arguments, "Device Id", FIELD_NUMBER, device_id),
+	FIELD(arguments, "Device Type", FIELD_NUMBER, device_type),
+	FIELD(arguments, "Collective name", FIELD_TEXT, collective.name),
+	FIELD(arguments, "Process Group Name", FIELD_TEXT, collective.group),
+	FIELD(arguments, "Process Group Ranks", FIELD_TEXT, collective.ranks),
+	FIELD(arguments, "dtype", FIELD_TEXT, collective.datatype),
+	FIELD(arguments, "Seq", FIELD_NUMBER, collective.sequence),
+	FIELD(arguments, "In msg nelems", FIELD_NUMBER, collective.elements),
+	FIELD(arguments, "Out msg nelems", FIELD_NUMBER, collective.elements_out),
+	FIELD(arguments, "Group size", FIELD_NUMBER, collective.rank_count),
+	FIELD(arguments, "Input type", FIELD_FIRST, collective.input_type),
+	FIELD(arguments, "Input Dims", FIELD_PRODUCT, collective.input_elements),
+	FIELD(arguments, "rank", FIELD_NUMBER, rank),
+	FIELD(arguments, "pid_raw", FIELD_NUMBER, raw_pid),
+	FIELD(arguments, "BeginNs", FIELD_NUMBER, began_ns),
+	FIELD(arguments, "EndNs", FIELD_NUMBER, ended_ns),
 	FIELD(arguments, "command", FIELD_TEXT, command),
 	FIELD(arguments, "queue", FIELD_TEXT, queue),
-	FIELD(arguments, "stream", FIELD_TEXT, stream),
 	FIELD(arguments, "no_launch", FIELD_TEXT, no_launch),
 	FIELD(arguments, "no_execution", FIELD_TEXT, no_execution),
 	FIELD(arguments, "domain", FIELD_TEXT, domain),
-	FIELD(arguments, "correlation", FIELD_NUMBER, correlation),
 	FIELD(arguments, "pid", FIELD_NUMBER, pid),
-	FIELD(arguments, "bytes", FIELD_NUMBER, bytes),
 	FIELD(arguments, "result", FIELD_NUMBER, result),
 	FIELD(arguments, "status", FIELD_NUMBER, status),
 	FIELD(arguments, "further", FIELD_NUMBER, further),
@@ -66,8 +103,6 @@ static const struct field argument_rows[] = {
 	FIELD(arguments, "submitted_to_started_ns", FIELD_NUMBER, submitted_to_started),
 	FIELD(arguments, "global", FIELD_SIZES, global),
 	FIELD(arguments, "local", FIELD_SIZES, local),
-	FIELD(arguments, "grid", FIELD_SIZES, grid),
-	FIELD(arguments, "block", FIELD_SIZES, block),
 };
 static const struct fields argument_fields = {argument_rows, ARRAY_COUNT(argument_rows)};
 
@@ -80,7 +115,7 @@ static const struct field event_rows[] = {
 	FIELD(event, "sf", FIELD_TEXT, stack),
 	FIELD(event, "ts", FIELD_US, ts_ns),
 	FIELD(event, "dur", FIELD_US, dur_ns),
-	{"args", FIELD_OBJECT, offsetof(struct chrome_event, arguments), &argument_fields},
+	{"args", 4, FIELD_OBJECT, offsetof(struct chrome_event, arguments), &argument_fields},
 };
 static const struct fields event_fields = {event_rows, ARRAY_COUNT(event_rows)};
 
@@ -96,6 +131,18 @@ static const struct field sample_rows[] = {
 };
 static const struct fields sample_fields = {sample_rows, ARRAY_COUNT(sample_rows)};
 
+static const struct field device_rows[] = {
+	FIELD(device, "id", FIELD_NUMBER, id),
+	FIELD(device, "name", FIELD_TEXT, name),
+	FIELD(device, "totalGlobalMem", FIELD_NUMBER, memory_bytes),
+	FIELD(device, "numSms", FIELD_NUMBER, compute_units),
+};
+static const struct fields device_fields = {device_rows, ARRAY_COUNT(device_rows)};
+
+static const struct field job_rows[] = {FIELD(document, "rank", FIELD_NUMBER, rank),
+					FIELD(document, "world_size", FIELD_NUMBER, rank_count)};
+static const struct fields job_fields = {job_rows, ARRAY_COUNT(job_rows)};
+
 /* ---- fields ---- */
 
 static void clear_fields(const struct fields *fields, void *values)
@@ -104,7 +151,7 @@ static void clear_fields(const struct fields *fields, void *values)
 		const struct field *field = &fields->rows[i];
 		void *value = (char *)values + field->offset;
 
-		if (field->type == FIELD_TEXT)
+		if (field->type == FIELD_TEXT || field->type == FIELD_FIRST)
 			string_builder_clear(value);
 		else if (field->type == FIELD_SIZES)
 			memset(value, 0, 3 * sizeof(uint64_t));
@@ -121,17 +168,21 @@ static void fini(const struct fields *fields, void *values)
 		const struct field *field = &fields->rows[i];
 		void *value = (char *)values + field->offset;
 
-		if (field->type == FIELD_TEXT)
+		if (field->type == FIELD_TEXT || field->type == FIELD_FIRST)
 			string_builder_fini(value);
 		else if (field->type == FIELD_OBJECT)
 			fini(field->inner, value);
 	}
 }
 
-static const struct field *find_field(const struct fields *fields, const char *key)
+static const struct field *find_field(const struct fields *fields, const struct json_reader *reader)
 {
+	size_t length;
+	const char *key = json_reader_text(reader, &length);
+
 	for (size_t i = 0; i < fields->count; i++)
-		if (strcmp(fields->rows[i].key, key) == 0)
+		if (fields->rows[i].key_length == length &&
+		    memcmp(fields->rows[i].key, key, length) == 0)
 			return &fields->rows[i];
 	return NULL;
 }
@@ -197,6 +248,49 @@ static int take_sizes(struct json_reader *reader, uint64_t sizes[3])
 	return token < 0 ? token : 0;
 }
 
+/* To be called after '[' was read. */
+static int take_first(struct json_reader *reader, struct string_builder *text)
+{
+	int token = json_reader_next(reader), error = 0;
+
+	if (token == JSON_STRING)
+		error = take_text(reader, text);
+	while (!error && token > JSON_END && token != JSON_ARRAY_END) {
+		if (token == JSON_ARRAY_BEGIN || token == JSON_OBJECT_BEGIN)
+			token = json_reader_skip(reader, token);
+		if (token >= 0)
+			token = json_reader_next(reader);
+	}
+	return error ? error : token < 0 ? token : 0;
+}
+
+/* The same. A product that does not fit is not known. */
+static int take_product(struct json_reader *reader, struct chrome_number *number)
+{
+	struct chrome_number size;
+	bool is_over = false;
+	int64_t product = 1;
+	size_t depth = 1, count = 0;
+	int token = 0;
+
+	while (depth && (token = json_reader_next(reader)) > JSON_END) {
+		if (token == JSON_ARRAY_BEGIN || token == JSON_OBJECT_BEGIN) {
+			depth++;
+		} else if (token == JSON_ARRAY_END || token == JSON_OBJECT_END) {
+			depth--;
+			is_over |= count != 0;
+		} else if (token == JSON_NUMBER && !is_over) {
+			take_number(json_reader_text(reader, NULL), &size);
+			count++;
+			is_over = !size.is_known ||
+				  __builtin_mul_overflow(product, size.value, &product);
+			count = is_over ? 0 : count;
+		}
+	}
+	*number = (struct chrome_number){.is_known = count != 0, .value = product};
+	return token < 0 ? token : 0;
+}
+
 static int read_object(struct json_reader *reader, const struct fields *fields, void *values);
 
 /* Ignores a value whose type is not that of the field. */
@@ -210,6 +304,10 @@ static int read_field(struct json_reader *reader, const struct field *field, voi
 		return read_object(reader, field->inner, value);
 	if (field && field->type == FIELD_SIZES && token == JSON_ARRAY_BEGIN)
 		return take_sizes(reader, value);
+	if (field && field->type == FIELD_FIRST && token == JSON_ARRAY_BEGIN)
+		return take_first(reader, value);
+	if (field && field->type == FIELD_PRODUCT && token == JSON_ARRAY_BEGIN)
+		return take_product(reader, value);
 	if (!field || !is_scalar)
 		return json_reader_skip(reader, token);
 	if (field->type == FIELD_TEXT)
@@ -227,8 +325,7 @@ static int read_object(struct json_reader *reader, const struct fields *fields, 
 	int token, error = 0;
 
 	while (!error && (token = json_reader_next(reader)) == JSON_KEY)
-		error = read_field(reader, find_field(fields, json_reader_text(reader, NULL)),
-				   values);
+		error = read_field(reader, find_field(fields, reader), values);
 	return error ? error : (token < 0 ? token : 0);
 }
 
@@ -256,6 +353,7 @@ static int read_events(struct json_reader *reader, const struct chrome_visitor *
 		event.byte = json_reader_byte(reader);
 		error = read_object(reader, &event_fields, &event);
 		event.arguments.dimensions = count_dimensions(event.arguments.global);
+		event.categories = chrome_categories(string_builder_text(&event.category));
 		if (!error && visitor->on_event)
 			error = visitor->on_event(context, &event);
 	}
@@ -304,43 +402,67 @@ static int read_frames(struct json_reader *reader, const struct chrome_visitor *
 	return error ? error : (token < 0 ? token : 0);
 }
 
-/* ---- the document ---- */
-
-/* Reads a member other than the three lists. */
-static int read_scalar(struct json_reader *reader, const struct chrome_visitor *visitor,
-		       void *context, bool is_base)
+static int read_devices(struct json_reader *reader, const struct chrome_visitor *visitor,
+			void *context)
 {
-	int token = json_reader_next(reader);
-	struct chrome_number number;
+	struct chrome_device device = {0};
+	int token, error = 0;
 
-	if (!is_base || token != JSON_NUMBER || !visitor->on_base)
-		return json_reader_skip(reader, token);
-	take_number(json_reader_text(reader, NULL), &number);
-	visitor->on_base(context, &number);
-	return 0;
+	while (!error && (token = json_reader_next(reader)) == JSON_OBJECT_BEGIN) {
+		clear_fields(&device_fields, &device);
+		error = read_object(reader, &device_fields, &device);
+		if (!error && visitor->on_device)
+			error = visitor->on_device(context, &device);
+	}
+	if (!error && token != JSON_ARRAY_END)
+		error = wrong_item(reader, "a device, which is an object", token);
+	fini(&device_fields, &device);
+	return error;
 }
+
+static int read_job(struct json_reader *reader, const struct chrome_visitor *visitor, void *context)
+{
+	struct chrome_document document = {0};
+	int error = read_object(reader, &job_fields, &document);
+
+	return error || !visitor->on_document ? error : visitor->on_document(context, &document);
+}
+
+static int read_base(struct json_reader *reader, const struct chrome_visitor *visitor,
+		     void *context)
+{
+	struct chrome_document document = {0};
+
+	take_number(json_reader_text(reader, NULL), &document.base_ns);
+	return visitor->on_document ? visitor->on_document(context, &document) : 0;
+}
+
+/* ---- the document ---- */
 
 static int read_member(struct json_reader *reader, const struct chrome_visitor *visitor,
 		       void *context, bool *has_events)
 {
 	static const struct {
 		const char *key;
-		int begin; /* enum json_token */
+		int begin;      /* enum json_token */
+		bool is_needed; /* another type of value is an error */
 		int (*read)(struct json_reader *reader, const struct chrome_visitor *visitor,
 			    void *context);
-	} members[] = {{"traceEvents", JSON_ARRAY_BEGIN, read_events},
-		       {"samples", JSON_ARRAY_BEGIN, read_samples},
-		       {"stackFrames", JSON_OBJECT_BEGIN, read_frames}};
+	} members[] = {{"traceEvents", JSON_ARRAY_BEGIN, true, read_events},
+		       {"samples", JSON_ARRAY_BEGIN, true, read_samples},
+		       {"stackFrames", JSON_OBJECT_BEGIN, true, read_frames},
+		       {"deviceProperties", JSON_ARRAY_BEGIN, false, read_devices},
+		       {"distributedInfo", JSON_OBJECT_BEGIN, false, read_job},
+		       {"baseTimeNanoseconds", JSON_NUMBER, false, read_base}};
 	const char *key = json_reader_text(reader, NULL);
 	size_t i = 0;
 	int token;
 
 	while (i < ARRAY_COUNT(members) && strcmp(members[i].key, key) != 0)
 		i++;
-	if (i == ARRAY_COUNT(members))
-		return read_scalar(reader, visitor, context,
-				   strcmp(key, "baseTimeNanoseconds") == 0);
 	token = json_reader_next(reader);
+	if (i == ARRAY_COUNT(members) || (token != members[i].begin && !members[i].is_needed))
+		return json_reader_skip(reader, token);
 	if (token != members[i].begin)
 		return wrong_item(reader, json_token_name(members[i].begin), token);
 	*has_events |= i == 0;

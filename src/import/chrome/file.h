@@ -17,10 +17,22 @@ struct chrome_number {
 	int64_t value;
 };
 
+struct chrome_collective {
+	struct string_builder name, group, ranks, datatype;
+	struct chrome_number sequence, elements, elements_out, rank_count;
+	struct string_builder input_type;    /* an operator: the type of its first input … */
+	struct chrome_number input_elements; /* … and the number of elements */
+};
+
 struct chrome_arguments {
 	struct string_builder name, labels, command, queue, stream, no_launch, no_execution, domain;
+	struct string_builder call_stack; /* PyTorch of 2021: "file(line): function;…" */
 	struct chrome_number correlation, pid, bytes, result, status, further;
 	struct chrome_number queued_to_submitted, submitted_to_started; /* ns */
+	struct chrome_number device, rank, raw_pid, python_id, registers, shared_bytes;
+	struct chrome_number graph, graph_node, began_ns, ended_ns;
+	struct chrome_number allocated_bytes, reserved_bytes, device_id, device_type;
+	struct chrome_collective collective;
 	uint64_t global[3], local[3]; /* 0: not known. A file gives either these */
 	uint64_t grid[3], block[3];   /* or the number of groups and of items in a group */
 	uint32_t dimensions;          /* number of sizes in global */
@@ -31,6 +43,7 @@ struct chrome_event {
 	struct string_builder phase, name, category, pid, tid, stack;
 	struct chrome_number ts_ns, dur_ns;
 	struct chrome_arguments arguments;
+	uint32_t categories; /* enum chrome_category */
 	uint64_t line, byte; /* position of its first byte */
 };
 
@@ -43,14 +56,26 @@ struct chrome_sample {
 	struct chrome_number ts_ns, weight, cpu;
 };
 
+/* A row of "deviceProperties". */
+struct chrome_device {
+	struct chrome_number id, memory_bytes, compute_units;
+	struct string_builder name;
+};
+
+/* Members of the document about the whole file. */
+struct chrome_document {
+	struct chrome_number rank, rank_count; /* in "distributedInfo" */
+	struct chrome_number base_ns;          /* time 0 of the file, since 1970 */
+};
+
 /* Callbacks for the parts of a file. Each may be NULL. A result other than 0 ends chrome_file_read
  * with that result. */
 struct chrome_visitor {
 	int (*on_event)(void *context, const struct chrome_event *event);
 	int (*on_frame)(void *context, const struct chrome_frame *frame);
 	int (*on_sample)(void *context, const struct chrome_sample *sample);
-	/* baseTimeNanoseconds: UTC of time 0 */
-	void (*on_base)(void *context, const struct chrome_number *base_ns);
+	int (*on_device)(void *context, const struct chrome_device *device);
+	int (*on_document)(void *context, const struct chrome_document *document);
 };
 
 /* *ret_is_cut: the array has no ']', which the format allows for writers that may be killed.

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/chrome/names.c - first pass over a Chrome trace: data that may follow their first use (row
- * names, stacks, earliest time)
+ * import/chrome/names.c - data of a Chrome trace that may follow their first use: names of rows,
+ * stacks, properties of devices
  *
  * Runs in:  our own process
- * Gets:     a source, which is read once
+ * Gets:     the parts of a file, in the first pass over it
  * Gives:    names, stacks
  * Owns:     texts and the file's stacks
- * Fails:    like chrome_file_read
+ * Fails:    -ENOMEM
  * Why a separate pass: duet writes stacks after the events, and names may be anywhere. The
  *           alternative is to keep all events of a file of a gigabyte in memory.
  */
@@ -16,188 +16,207 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/array.h"
 #include "base/string.h"
-#include "import/source.h"
 #include "import/target.h"
 
 /* Max callers of one stack; more are a cycle. */
 #define MAX_DEPTH 4096
 
-/* ---- categories ---- */
-
-bool chrome_has_category(const struct chrome_event *event, const char *word)
-{
-	const char *at = string_builder_text(&event->category), *own;
-	const size_t length = strlen(word);
-	size_t own_length;
-
-	while ((own = word_list_next(&at, &own_length)))
-		if (own_length == length && strncasecmp(own, word, length) == 0)
-			return true;
-	return false;
-}
-
-enum chrome_class chrome_class_of(const struct chrome_event *event)
-{
-	static const struct {
-		const char *category;
-		enum chrome_class command;
-	} rows[] = {{"kernel", CHROME_KERNEL},    {"gpu_memcpy", CHROME_COPY},
-		    {"memcpy", CHROME_COPY},      {"gpu_memset", CHROME_FILL},
-		    {"memset", CHROME_FILL},      {"gpu_command", CHROME_OTHER},
-		    {"rejected", CHROME_REJECTED}};
-
-	for (size_t i = 0; i < ARRAY_COUNT(rows); i++)
-		if (chrome_has_category(event, rows[i].category))
-			return rows[i].command;
-	return CHROME_NO_CLASS;
-}
-
 /* ---- rows ---- */
 
-static int row_key(const char *pid, const char *tid, struct string_builder *key)
+int chrome_names_add_text(struct chrome_names *names, const char *text, uint32_t *ret_id)
 {
-	string_builder_append(key, pid);
-	string_builder_append_char(key, '\n');
-	string_builder_append(key, tid);
-	return key->error;
+	*ret_id = string_table_add(&names->texts, text, strlen(text));
+	return *ret_id || !*text ? 0 : -ENOMEM;
 }
 
-static int add_text(struct chrome_names *names, const char *text, uint32_t *ret_string)
+const char *chrome_names_text(const struct chrome_names *names, uint32_t id)
 {
-	*ret_string = string_table_add(&names->texts, text, strlen(text));
-	return *ret_string || !*text ? 0 : -ENOMEM;
+	return string_table_text(&names->texts, id, NULL);
 }
 
-static int name_row(struct chrome_names *names, const char *pid, const char *tid, const char *text,
-		    bool is_label)
+static int make_key(struct chrome_names *names, const char *pid, const char *tid)
 {
-	struct string_builder key = {0};
-	uint32_t id = 0, string;
+	string_builder_clear(&names->key);
+	string_builder_append(&names->key, pid);
+	string_builder_append_char(&names->key, '\n');
+	string_builder_append(&names->key, tid);
+	return names->key.error;
+}
+
+static int add_row(struct chrome_names *names, const char *pid, const char *tid,
+		   struct chrome_row_name **ret_row)
+{
+	uint32_t id = 0;
+
+	if (!make_key(names, pid, tid))
+		id = string_table_add(&names->rows, string_builder_text(&names->key),
+				      names->key.length);
+	if (!id || array_grow(names->list, names->list_capacity, id))
+		return -ENOMEM;
+	*ret_row = &names->list[id - 1];
+	return *tid ? 0 : chrome_names_add_text(names, pid, &(*ret_row)->pid);
+}
+
+int chrome_names_add_process(struct chrome_names *names, const char *pid,
+			     struct chrome_row_name **ret_row)
+{
+	return add_row(names, pid, "", ret_row);
+}
+
+const struct chrome_row_name *chrome_names_row(struct chrome_names *names, const char *pid,
+					       const char *tid)
+{
+	static const struct chrome_row_name none;
+	uint32_t id = 0;
+
+	if (!make_key(names, pid, tid))
+		id = string_table_find(&names->rows, string_builder_text(&names->key),
+				       names->key.length);
+	return id ? &names->list[id - 1] : &none;
+}
+
+/* ---- the first pass ---- */
+
+static int add_raw(struct chrome_names *names, const struct chrome_event *event)
+{
+	const struct chrome_arguments *arguments = &event->arguments;
+	struct chrome_row_name *row;
 	int error;
 
-	error = row_key(pid, tid, &key);
-	if (!error)
-		id = string_table_add(&names->rows, string_builder_text(&key), key.length);
-	string_builder_fini(&key);
-	if (!id || add_text(names, text, &string) ||
-	    array_grow(names->names, names->names_capacity, id) ||
-	    array_grow(names->labels, names->labels_capacity, id))
-		return -ENOMEM;
-	(is_label ? names->labels : names->names)[id - 1] = string;
+	if (!arguments->rank.is_known || arguments->rank.value < 0 ||
+	    arguments->rank.value >= UINT32_MAX)
+		return 0;
+	error = chrome_names_add_process(names, string_builder_text(&event->pid), &row);
+	if (error)
+		return error;
+	row->rank = (uint32_t)arguments->rank.value + 1;
+	if (arguments->raw_pid.value > 0 && arguments->raw_pid.value < INT32_MAX)
+		row->raw_pid = (uint32_t)arguments->raw_pid.value;
 	return 0;
 }
 
-static const char *find_row(const struct chrome_names *names, const uint32_t *strings,
-			    const char *pid, const char *tid)
-{
-	struct string_builder key = {0};
-	uint32_t id;
-
-	row_key(pid, tid, &key);
-	id = string_table_find(&names->rows, string_builder_text(&key), key.length);
-	string_builder_fini(&key);
-	return id ? string_table_text(&names->texts, strings[id - 1], NULL) : "";
-}
-
-const char *chrome_names_get(const struct chrome_names *names, const char *pid, const char *tid)
-{
-	return find_row(names, names->names, pid, tid);
-}
-
-const char *chrome_names_labels(const struct chrome_names *names, const char *pid)
-{
-	return find_row(names, names->labels, pid, "");
-}
-
-/* ---- the pass ---- */
-
-static int on_meta(struct chrome_names *names, const struct chrome_event *event)
+int chrome_names_add_meta(struct chrome_names *names, const struct chrome_event *event)
 {
 	const struct chrome_arguments *arguments = &event->arguments;
 	const char *what = string_builder_text(&event->name);
-	const char *pid = string_builder_text(&event->pid);
+	const bool is_label = strcmp(what, "process_labels") == 0;
+	const bool is_thread = strcmp(what, "thread_name") == 0;
+	struct chrome_row_name *row;
+	uint32_t text;
+	int error = add_raw(names, event);
 
-	if (strcmp(what, "process_name") == 0)
-		return name_row(names, pid, "", string_builder_text(&arguments->name), false);
-	if (strcmp(what, "process_labels") == 0)
-		return name_row(names, pid, "", string_builder_text(&arguments->labels), true);
-	if (strcmp(what, "thread_name") == 0)
-		return name_row(names, pid, string_builder_text(&event->tid),
-				string_builder_text(&arguments->name), false);
+	if (error || (!is_label && !is_thread && strcmp(what, "process_name") != 0))
+		return error;
+	error = chrome_names_add_text(
+		names, string_builder_text(is_label ? &arguments->labels : &arguments->name),
+		&text);
+	if (!error)
+		error = add_row(names, string_builder_text(&event->pid),
+				is_thread ? string_builder_text(&event->tid) : "", &row);
+	if (!error)
+		*(is_label ? &row->label : &row->name) = text;
+	return error;
+}
+
+int chrome_names_add_device(struct chrome_names *names, const struct chrome_device *device)
+{
+	struct chrome_device_name row = {.id = device->id.value};
+	int error;
+
+	if (!device->id.is_known)
+		return 0;
+	row.memory_bytes =
+		device->memory_bytes.value > 0 ? (uint64_t)device->memory_bytes.value : 0;
+	if (device->compute_units.value > 0 && device->compute_units.value < UINT32_MAX)
+		row.compute_units = (uint32_t)device->compute_units.value;
+	error = chrome_names_add_text(names, string_builder_text(&device->name), &row.name);
+	return error ? error
+		     : array_append(names->devices, names->devices_capacity, names->devices_count,
+				    row);
+}
+
+int chrome_names_add_document(struct chrome_names *names, const struct chrome_document *document)
+{
+	if (document->rank.is_known)
+		names->document.rank = document->rank;
+	if (document->rank_count.is_known)
+		names->document.rank_count = document->rank_count;
+	if (document->base_ns.is_known)
+		names->document.base_ns = document->base_ns;
 	return 0;
 }
 
-static int on_event(void *context, const struct chrome_event *event)
+/* ROCm numbers its devices from another base than PyTorch. If all devices have one name, the name
+ * is that of each. */
+const struct chrome_device_name *chrome_names_device(const struct chrome_names *names, int64_t id)
 {
-	struct chrome_names *names = context;
-
-	if (strcmp(string_builder_text(&event->phase), "M") == 0)
-		return on_meta(names, event);
-	if (event->ts_ns.is_known && event->ts_ns.value < names->first_ns)
-		names->first_ns = event->ts_ns.value;
-	if (event->ts_ns.is_known && event->ts_ns.value < names->least_ns)
-		names->least_ns = event->ts_ns.value;
-	if (chrome_class_of(event) != CHROME_NO_CLASS && event->arguments.pid.is_known)
-		names->has_owners = true;
-	return 0;
+	for (size_t i = 0; i < names->devices_count; i++)
+		if (names->devices[i].id == id)
+			return names->devices[i].name ? &names->devices[i] : NULL;
+	for (size_t i = 1; i < names->devices_count; i++)
+		if (names->devices[i].name != names->devices[0].name)
+			return NULL;
+	return names->devices_count && names->devices[0].name ? &names->devices[0] : NULL;
 }
 
-static int find_stack(struct chrome_names *names, const char *key, uint32_t *ret_id)
+/* The pid of the only row with commands, or with calls; NULL: none or several. */
+static const char *only_pid(const struct chrome_names *names, bool with_commands)
 {
+	const char *found = NULL;
+
+	for (uint32_t id = 1; id <= names->rows.count; id++) {
+		const struct chrome_row_name *row = &names->list[id - 1];
+
+		if (!(with_commands ? row->has_commands : row->has_calls))
+			continue;
+		if (found)
+			return NULL;
+		found = chrome_names_text(names, row->pid);
+	}
+	return found;
+}
+
+const char *chrome_names_only_device(const struct chrome_names *names)
+{
+	return only_pid(names, true);
+}
+
+const char *chrome_names_program(const struct chrome_names *names)
+{
+	return only_pid(names, false);
+}
+
+int chrome_names_add_key(struct chrome_names *names, const char *key, uint32_t *ret_id)
+{
+	*ret_id = 0;
+	if (!*key)
+		return 0;
 	*ret_id = string_table_add(&names->stack_keys, key, strlen(key));
 	if (!*ret_id || array_grow(names->stacks, names->stacks_capacity, *ret_id))
 		return -ENOMEM;
 	return 0;
 }
 
-static int on_frame(void *context, const struct chrome_frame *frame)
+int chrome_names_add_frame(struct chrome_names *names, const struct chrome_frame *frame)
 {
-	struct chrome_names *names = context;
 	const char *parent = string_builder_text(&frame->parent);
 	struct chrome_stack stack = {.is_told = true};
 	uint32_t id;
-	int error = add_text(names, string_builder_text(&frame->name), &stack.name);
+	int error = chrome_names_add_text(names, string_builder_text(&frame->name), &stack.name);
 
 	if (!error)
-		error = add_text(names, string_builder_text(&frame->category), &stack.module);
+		error = chrome_names_add_text(names, string_builder_text(&frame->category),
+					      &stack.module);
 	if (!error && *parent)
-		error = find_stack(names, parent, &stack.parent);
+		error = chrome_names_add_key(names, parent, &stack.parent);
 	if (!error && frame->id.length)
-		error = find_stack(names, string_builder_text(&frame->id), &id);
+		error = chrome_names_add_key(names, string_builder_text(&frame->id), &id);
 	if (!error && frame->id.length)
 		names->stacks[id - 1] = stack;
 	return error;
-}
-
-static void on_base(void *context, const struct chrome_number *base_ns)
-{
-	struct chrome_names *names = context;
-
-	names->base_ns = *base_ns;
-}
-
-int chrome_names_set_clock(const struct chrome_names *names, struct import_target *target)
-{
-	const int64_t since_2001 = 1000000000000000000, base = names->base_ns.value;
-
-	if (names->base_ns.is_known && base >= 0 && base < 2 * since_2001)
-		return import_target_clock(target, IMPORT_CLOCK_UTC, base + names->first_ns);
-	if (names->least_ns >= since_2001 && names->least_ns < INT64_MAX)
-		return import_target_clock(target, IMPORT_CLOCK_UTC, names->first_ns);
-	return 0;
-}
-
-int chrome_names_read(struct chrome_names *names, struct import_source *source)
-{
-	const struct chrome_visitor visitor = {
-		.on_event = on_event, .on_frame = on_frame, .on_base = on_base};
-
-	*names = (struct chrome_names){.least_ns = INT64_MAX};
-	return chrome_file_read(source, &visitor, names, &names->is_cut);
 }
 
 void chrome_names_fini(struct chrome_names *names)
@@ -205,9 +224,10 @@ void chrome_names_fini(struct chrome_names *names)
 	string_table_fini(&names->texts);
 	string_table_fini(&names->rows);
 	string_table_fini(&names->stack_keys);
-	free(names->names);
-	free(names->labels);
+	free(names->list);
 	free(names->stacks);
+	free(names->devices);
+	string_builder_fini(&names->key);
 }
 
 /* ---- stacks ---- */
@@ -243,17 +263,20 @@ static int make_stack(struct chrome_names *names, struct import_target *target, 
 	return error;
 }
 
+int chrome_names_stack_of(struct chrome_names *names, struct import_target *target, uint32_t id,
+			  uint32_t *ret_stack)
+{
+	int error = names->stacks[id - 1].is_made ? 0 : make_stack(names, target, id);
+
+	*ret_stack = names->stacks[id - 1].stack;
+	return error;
+}
+
 int chrome_names_stack(struct chrome_names *names, struct import_target *target, const char *key,
 		       uint32_t *ret_stack)
 {
 	uint32_t id = string_table_find(&names->stack_keys, key, strlen(key));
-	int error = 0;
 
 	*ret_stack = 0;
-	if (!id)
-		return 0;
-	if (!names->stacks[id - 1].is_made)
-		error = make_stack(names, target, id);
-	*ret_stack = names->stacks[id - 1].stack;
-	return error;
+	return id ? chrome_names_stack_of(names, target, id, ret_stack) : 0;
 }

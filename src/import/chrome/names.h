@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/chrome/names.h - first pass over a Chrome trace: data that may follow their first use (row
- * names, stacks, earliest time)
+ * import/chrome/names.h - data of a Chrome trace that may follow their first use: names of rows,
+ * stacks, properties of devices
  */
 #pragma once
 
@@ -19,47 +19,66 @@ struct chrome_stack {
 	bool is_told, is_made;         /* the file describes it; it is in the trace */
 };
 
+/* A process, a device or a thread of the file. */
+struct chrome_row_name {
+	uint32_t name, label; /* strings */
+	uint32_t pid;         /* string; of a process */
+	uint32_t rank;        /* rank of the process + 1; 0: not known */
+	uint32_t raw_pid;     /* pid before a program merged files; 0: not known */
+	bool has_commands;    /* the pid stands for a device … */
+	bool has_calls;       /* … unless it has calls of a runtime */
+	bool is_accelerator;
+};
+
+struct chrome_device_name {
+	int64_t id;
+	uint32_t name; /* string */
+	uint64_t memory_bytes;
+	uint32_t compute_units;
+};
+
 struct chrome_names {
 	struct string_table texts;
-	struct string_table rows; /* keys of rows: pid, or pid and tid */
-	uint32_t *names, *labels; /* by id of a row - 1: strings */
-	size_t names_capacity, labels_capacity;
+	struct string_table rows;     /* keys of rows: pid, or pid and tid */
+	struct chrome_row_name *list; /* by id of a row - 1 */
+	size_t list_capacity;
 	struct string_table stack_keys; /* keys of the file */
 	struct chrome_stack *stacks;    /* by id of a key - 1 */
 	size_t stacks_capacity;
-	int64_t first_ns;             /* min over all events, at most 0 */
-	int64_t least_ns;             /* min over all events; INT64_MAX: none */
-	struct chrome_number base_ns; /* UTC of time 0 */
-	bool has_owners;              /* device commands name their process */
-	bool is_cut;
+	struct chrome_device_name *devices;
+	size_t devices_count, devices_capacity;
+	struct chrome_document document;
+	struct string_builder key; /* scratch */
 };
 
-/* Reads the whole source. Errors: those of chrome_file_read. */
-int chrome_names_read(struct chrome_names *names, struct import_source *source);
 void chrome_names_fini(struct chrome_names *names);
 
-/* Sets the clock of the file's times if it is known: UTC, from a base time or because they are
- * times of this century. Errors: those of import_target_clock. */
-int chrome_names_set_clock(const struct chrome_names *names, struct import_target *target);
+/* For the first pass. Errors: -ENOMEM. */
+int chrome_names_add_text(struct chrome_names *names, const char *text, uint32_t *ret_id);
+int chrome_names_add_meta(struct chrome_names *names, const struct chrome_event *event);
+int chrome_names_add_frame(struct chrome_names *names, const struct chrome_frame *frame);
+int chrome_names_add_device(struct chrome_names *names, const struct chrome_device *device);
+int chrome_names_add_document(struct chrome_names *names, const struct chrome_document *document);
+/* The row of a process; it stays valid until the next add. */
+int chrome_names_add_process(struct chrome_names *names, const char *pid,
+			     struct chrome_row_name **ret_row);
+/* Id of a key of a stack of the file; 0 for "". */
+int chrome_names_add_key(struct chrome_names *names, const char *key, uint32_t *ret_id);
 
-/* The name of a thread, or of a process if tid is "". "" if it has none. */
-const char *chrome_names_get(const struct chrome_names *names, const char *pid, const char *tid);
-const char *chrome_names_labels(const struct chrome_names *names, const char *pid);
+const char *chrome_names_text(const struct chrome_names *names, uint32_t id);
 
-/* The stack in the trace for a key of the file; 0: none. Errors: -ENOMEM. */
+/* The names of a thread, or of a process if tid is "". Never NULL. */
+const struct chrome_row_name *chrome_names_row(struct chrome_names *names, const char *pid,
+					       const char *tid);
+/* The properties of a device; NULL: the file has none. */
+const struct chrome_device_name *chrome_names_device(const struct chrome_names *names, int64_t id);
+/* The pid of the only device with commands; NULL: there is none, or several. */
+const char *chrome_names_only_device(const struct chrome_names *names);
+/* The pid of the process that calls a runtime; NULL: none or several. */
+const char *chrome_names_program(const struct chrome_names *names);
+
+/* The stack in the trace for a key of the file, or for its id; 0: none. Errors: -ENOMEM. */
 int chrome_names_stack(struct chrome_names *names, struct import_target *target, const char *key,
 		       uint32_t *ret_stack);
-
-/* Classes of device commands, by the event's category. */
-enum chrome_class {
-	CHROME_NO_CLASS,
-	CHROME_KERNEL,
-	CHROME_COPY,
-	CHROME_FILL,
-	CHROME_OTHER,
-	CHROME_REJECTED
-};
-
-/* Whether the event's comma-separated categories contain this word. */
-bool chrome_has_category(const struct chrome_event *event, const char *word);
-enum chrome_class chrome_class_of(const struct chrome_event *event);
+int chrome_names_stack_of(struct chrome_names *names, struct import_target *target, uint32_t id,
+			  uint32_t *ret_stack);

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "import/overhead.h"
 #include "import/target.h"
 
 void chrome_overheads_fini(struct chrome_overheads *overheads)
@@ -28,11 +29,9 @@ void chrome_overheads_fini(struct chrome_overheads *overheads)
 int chrome_overheads_add(struct chrome_overheads *overheads, struct import_target *target,
 			 const char *name, uint64_t begin_ns, uint64_t end_ns)
 {
-	struct event_range row = {.begin = begin_ns, .end = end_ns, .type = RANGE_START};
-	int error = import_target_text(target, "CUPTI", &row.domain_string);
+	struct event_range row;
+	int error = import_overhead_make(target, name, begin_ns, end_ns, &row);
 
-	if (!error)
-		error = import_target_text(target, name, &row.name_string);
 	return error ? error
 		     : array_append(overheads->list, overheads->capacity, overheads->count, row);
 }

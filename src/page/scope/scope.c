@@ -73,7 +73,7 @@ static struct scope_item item_of_span(const struct scope *scope, size_t device,
 
 	if (span->is_busy)
 		return (struct scope_item){DRAWN_PATH, span->tag, DRAWN_BUSY};
-	if (analysis_has_states(span->cause))
+	if (analysis_has_states(scope->analysis, span->cause))
 		return (struct scope_item){
 			SCOPE_DIVIDED, (uint32_t)device,
 			analysis_state_group(span->cause, span->cause == CAUSE_NOTHING_TO_DO &&

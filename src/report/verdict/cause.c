@@ -416,6 +416,19 @@ static void say_by_kind(const struct report *report, const struct verdict_cause 
 	case VERDICT_GARBAGE_COLLECTION:
 		say_computing(cause, sentence);
 		break;
+	case VERDICT_HOST_FUNCTION:
+		if (*cause->what) {
+			say_call(cause, sentence);
+			break;
+		}
+		say(sentence,
+		    cause->place.function ? " was" : " was outside of recorded functions");
+		say_in(sentence, "in", &cause->place);
+		break;
+	case VERDICT_DATA_LOADING:
+		say(sentence, " loaded data in %.*s", SENTENCE_NAME, cause->what);
+		say_in(sentence, "called from", &cause->place);
+		break;
 	case VERDICT_THROTTLED:
 		say(sentence, " could not run for the CPU limit of its cgroup (cpu.max)");
 		say_in(sentence, "in", &cause->place);

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * import/nsys/nsys.c - import the SQLite file that Nsight Systems exports
+ *
+ * Runs in:  our own process
+ * Gets:     a database of nsys 2020 to 2026
+ * Gives:    calls, commands, ranges, samples, switches, counters
+ * Owns:     the open database
+ * Fails:    -EBADMSG with the table, the row, the expected and the actual value
+ * Why every column may be absent: nsys writes no table that would be empty, each version adds
+ *           columns, and other programs write reduced files
+ */
+#include "import/nsys/nsys.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/format.h"
+#include "import/formats.h"
+#include "import/common/probe.h"
+#include "import/source.h"
+#include "import/target.h"
+
+int nsys_has_table(struct nsys *nsys, const char *table, bool *ret_has)
+{
+	enum sqlite_table found;
+	int error = sqlite_file_find_table(&nsys->file, table, &found);
+
+	*ret_has = found == SQLITE_TABLE_PLAIN;
+	return error;
+}
+
+int nsys_each_row(struct nsys *nsys, const struct sqlite_query *query,
+		  int (*on_row)(void *context, const struct sqlite_cursor *row), void *context)
+{
+	bool has;
+	int error = nsys_has_table(nsys, query->table, &has);
+
+	if (error || !has)
+		return error;
+	return sqlite_file_each_row(&nsys->file, query, &nsys->faults, on_row, context);
+}
+
+uint64_t nsys_global(const struct nsys *nsys, const struct sqlite_cursor *row)
+{
+	return sqlite_cursor_has(row, NSYS_GLOBAL)
+		       ? (uint64_t)sqlite_cursor_number(row, NSYS_GLOBAL)
+		       : nsys->default_global;
+}
+
+/* A report of nsys itself: only nsys can read it. */
+static int refuse_report(struct import_source *source)
+{
+	static const char magic[] = "SQLite format 3"; /* with its NUL */
+	const char *bytes;
+	size_t size;
+	int error = import_source_peek(source, &bytes, &size);
+
+	if (error || (size >= sizeof(magic) && memcmp(bytes, magic, sizeof(magic)) == 0))
+		return error;
+	return error_set(-EBADMSG,
+			 "expected a SQLite database of Nsight Systems; convert a report with: "
+			 "nsys export --type sqlite REPORT.nsys-rep");
+}
+
+static int read_tables(struct nsys *nsys)
+{
+	static int (*const steps[])(struct nsys *) = {
+		nsys_texts_open, nsys_read_start,    nsys_machine_open, nsys_read_calls,
+		nsys_read_cpu,   nsys_read_counters, nsys_read_ranges,  nsys_read_notes};
+	bool has;
+	int error = nsys_has_table(nsys, "StringIds", &has);
+
+	if (!error && !has)
+		return error_set(-EBADMSG, "expected a database of Nsight Systems: no such table: "
+					   "StringIds");
+	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps) && !error; i++)
+		error = steps[i](nsys);
+	return error;
+}
+
+static void put_notes(const struct nsys *nsys)
+{
+	struct import_target *target = nsys->target;
+
+	import_target_note_count(target, nsys->made_up, "command", "commands",
+				 "without a call: duet adds a launch of no duration");
+	import_target_note_count(target, nsys->captured, "launch", "launches",
+				 "under a stream capture: imported as a call, because it became a "
+				 "node of a graph");
+	import_target_note_count(target, nsys->unexecuted, "launch", "launches",
+				 "without a command in the file");
+}
+
+static int read_nsys(struct import_source *source, struct import_target *target)
+{
+	struct nsys nsys = {.target = target, .faults = {target, "row", "rows"}};
+	int error = refuse_report(source);
+
+	if (error)
+		return error;
+	error = sqlite_file_open(&nsys.file, import_source_path(source));
+	if (!error)
+		error = import_target_text(target, "(not in the file)", &nsys.absent);
+	if (!error)
+		error = read_tables(&nsys);
+	if (!error)
+		error = import_faults_end(&nsys.faults, nsys.rows, "row");
+	if (!error)
+		put_notes(&nsys);
+	nsys_texts_close(&nsys);
+	nsys_machine_close(&nsys);
+	hash_map_fini(&nsys.frames);
+	sqlite_file_close(&nsys.file);
+	return error;
+}
+
+static bool recognize_nsys(const struct import_probe *probe)
+{
+	return import_probe_has_table(probe, "StringIds") &&
+	       (import_probe_has_table(probe, "ThreadNames") ||
+		import_probe_has_table(probe, "PROCESSES") ||
+		import_probe_has_table(probe, "CUPTI_ACTIVITY_KIND_RUNTIME") ||
+		import_probe_has_table(probe, "CUPTI_ACTIVITY_KIND_KERNEL"));
+}
+
+const struct importer import_nsys = {
+	.name = "nsys",
+	.help = "SQLite files of Nsight Systems (nsys export --type sqlite): NVIDIA GPUs, CUDA "
+		"calls, NVTX, the program's threads",
+	.read = read_nsys,
+	.recognize = recognize_nsys,
+};

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * import/overhead.c - time that the driver or CUPTI took, as a recording of duet has it
+ *
+ * Runs in:  our own process
+ * Gets:     a name and times from a file of another program
+ * Gives:    a range
+ * Owns:     nothing
+ * Fails:    -ENOMEM
+ * Why one place: the analysis recognises these ranges by their domain and type. A range "command
+ *           buffer full" explains a launch of 36 ms.
+ */
+#include "import/overhead.h"
+
+#include "event/event.h"
+#include "import/target.h"
+
+int import_overhead_make(struct import_target *target, const char *name, uint64_t begin_ns,
+			 uint64_t end_ns, struct event_range *ret_range)
+{
+	struct event_range row = {.begin = begin_ns, .end = end_ns, .type = RANGE_START};
+	int error = import_target_text(target, "CUPTI", &row.domain_string);
+
+	if (!error)
+		error = import_target_text(target, name, &row.name_string);
+	*ret_range = row;
+	return error;
+}

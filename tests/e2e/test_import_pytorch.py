@@ -1,0 +1,222 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""duet import --format chrome: timelines of PyTorch. Stacks come from the slices around a call, each command of a graph has
+its call, and idle time names the innermost function.
+"""
+import json
+import os
+import random
+
+import duet_test
+from duet_test import DUET, run, text
+
+t = duet_test.Suite(needs_opencl=False)
+
+PID, GPU = 4711, 0
+
+
+def slice_of(category, name, begin_us, duration_us, thread=PID, pid=PID, **arguments):
+    return {"ph": "X", "cat": category, "name": name, "pid": pid, "tid": thread, "ts": begin_us, "dur": duration_us,
+            "args": arguments}
+
+
+def call(name, begin_us, duration_us, correlation, **more):
+    return slice_of("cuda_runtime", name, begin_us, duration_us, correlation=correlation, **more)
+
+
+def command(name, begin_us, duration_us, correlation, category="kernel", pid=GPU, stream=7, **arguments):
+    return slice_of(category, name, begin_us, duration_us, thread=stream, pid=pid, device=pid, stream=stream,
+                    correlation=correlation, **arguments)
+
+
+def imported(events, **document):
+    t.wanted()
+    path, out = t.path("torch.json"), t.path("torch.duet")
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({**document, "traceEvents": events}, file)
+    result = run([DUET, "import", "--format", "chrome", "-o", out, path])
+    t.equal(result.status, 0, text(result.stderr))
+    return out
+
+
+def rows_of(path, kind):
+    document = json.loads(run([DUET, "export", "-f", "json", path]).stdout)
+    return document[kind], document
+
+
+def stack_text(document, stack):
+    """The functions, the outermost first."""
+    stacks = {row["id"]: row for row in document["stacks"]}
+    frames = {row["id"]: row for row in document["frames"]}
+    names = []
+    while stack:
+        names.append(frames[stacks[stack]["frame"]])
+        stack = stacks[stack]["caller"]
+    return names[::-1]
+
+
+def folded(path, view="launch"):
+    return text(run([DUET, "flame", "--view", view, "--folded", path]).stdout).splitlines()
+
+
+NESTED = [slice_of("python_function", "train.py(12): <module>", 0, 1000, **{"Python id": 1}),
+          slice_of("python_function", "torch/nn/modules/module.py(1532): _call_impl", 100, 500, **{"Python id": 2}),
+          slice_of("python_function", "<built-in method mm of type object at 0x7f00>", 200, 100, **{"Python id": 3}),
+          slice_of("cpu_op", "aten::mm", 200, 100), call("cudaLaunchKernel", 210, 10, 1),
+          command("gemm", 250, 100, 1), slice_of("user_annotation", "ProfilerStep#3", 50, 900),
+          call("cudaLaunchKernel", 700, 10, 2), command("tail", 720, 10, 2)]
+STACK = "<module> (train.py:12);_call_impl (module.py:1532);<built-in method mm of type object>;aten::mm"
+
+with t.case("the slices around a launch are its stack, whatever the order of the file"):
+    shuffled = NESTED[:]
+    random.Random(7).shuffle(shuffled)
+    for events in (NESTED, NESTED[::-1], shuffled):
+        lines = folded(imported(events))
+        t.true(any(line.startswith(STACK + ";cudaLaunchKernel;-;gemm") for line in lines), f"stack of gemm: {lines}")
+        t.true(any(line.startswith("<module> (train.py:12);cudaLaunchKernel;-;tail") for line in lines), f"of tail: {lines}")
+
+with t.case("slices of a B and an E event are frames, too"):
+    events = [{"ph": "B", "name": "outer", "pid": PID, "tid": PID, "ts": 0}, {"ph": "B", "name": "inner", "pid": PID, "tid": PID, "ts": 5},
+              call("cudaLaunchKernel", 10, 2, 1), command("k", 20, 5, 1), {"ph": "E", "pid": PID, "tid": PID, "ts": 50}]
+    lines = folded(imported(events))
+    t.true(any(line.startswith("outer;inner;cudaLaunchKernel;-;k") for line in lines), f"{lines}")
+
+with t.case("slices that end in whole microseconds after the slice around them"):
+    events = [slice_of("cpu_op", "outer", 0, 10), slice_of("cpu_op", "late", 5, 6), call("cudaLaunchKernel", 12, 1, 1),
+              command("k", 20, 5, 1)]
+    lines = folded(imported(events))
+    t.true(any(";cudaLaunchKernel;-;k" in line and "late" not in line for line in lines), f"{lines}")
+
+with t.case("each command of a graph has its call, whatever the order of the file"):
+    events = [slice_of("python_function", "run.py(3): replay", 0, 100), call("cudaGraphLaunch", 10, 20, 5)]
+    events += [command(f"node_{i}", 40 + 10 * i, 5, 5, **{"graph id": 9, "graph node id": 100 + i}) for i in range(3)]
+    for order in (events, events[::-1]):
+        path = imported(order)
+        launches, document = rows_of(path, "launches")
+        t.equal(sorted((row["enter"], row["exit"], bool(row["flags"] & 4)) for row in launches),
+                [(10000, 30000, False), (10000, 30000, True), (10000, 30000, True)], "times; one of them has the call")
+        t.equal({stack_text(document, row["stack"])[-1]["name"] for row in launches}, {"replay"}, "stacks")
+        t.equal(sorted((row.get("graph"), row.get("graph_node")) for row in document["executions"]),
+                [(9, 100), (9, 101), (9, 102)], "nodes")
+        report = t.report(path)
+        t.equal([(row["name"], row["count"]) for row in report["api"]], [("cudaGraphLaunch", 1)], "one call")
+
+with t.case("idle time names the innermost function; data loading is a kind of its own"):
+    events = [call("cudaLaunchKernel", 0, 1, 1), command("a", 5, 10, 1),
+              slice_of("python_function", "train.py(5): main", 0, 1000, **{"Python id": 1}),
+              slice_of("python_function", "train.py(9): prepare", 20, 300, **{"Python id": 2}),
+              slice_of("cpu_op", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 400, 400),
+              slice_of("cpu_op", "aten::stack", 500, 100),
+              call("cudaLaunchKernel", 900, 1, 2), command("a", 905, 10, 2)]
+    report = t.report(imported(events))
+    t.equal(report["devices"][0]["idle_causes"]["unknown"], 0, "nothing is unknown")
+    t.equal(report["devices"][0]["idle_kinds"]["host"], {"host_function": 485000, "data_loading": 400000}, "kinds")
+    t.equal(report["devices"][0]["idle_kinds"]["latency"], {"launched_not_started": 8000}, "launched, not yet started")
+    causes = report["verdict"]["causes"]
+    t.equal([(row["kind"], row["function"], row.get("line")) for row in causes[:2]],
+            [("data_loading", "main", 5), ("host_function", "prepare", 9)], "places")
+    t.true("loaded data in enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__" in report["verdict"]["text"],
+           report["verdict"]["text"])
+
+with t.case("the longer of two functions that begin at one time is outside"):
+    events = [call("cudaLaunchKernel", 0, 1, 1), command("a", 5, 10, 1), slice_of("cpu_op", "inner", 20, 30),
+              slice_of("cpu_op", "outer", 20, 80), call("cudaLaunchKernel", 100, 1, 2), command("a", 105, 10, 2)]
+    report = t.report(imported(events))
+    found = {row["function"]: row["ns"] for row in report["verdict"]["causes"] if row["kind"] == "host_function" and "function" in row}
+    t.equal(found, {"outer": 50000, "inner": 30000}, "time of each alone")
+
+with t.case("synchronous copies wait; those between devices and asynchronous ones do not"):
+    names = ("hipMemcpyWithStream", "cudaMemcpy", "hipMemcpy", "cuMemcpyHtoD_v2", "cudaMemcpyAsync", "cuMemcpyDtoD_v2")
+    events = [call(name, 10 * i, 5, 50 + i) for i, name in enumerate(names)]
+    report = t.report(imported([*events, call("cudaLaunchKernel", 100, 1, 1), command("k", 110, 1, 1)]))
+    t.equal({row["name"]: row["waits"] for row in report["api"] if row["name"] in names},
+            {name: i < 4 for i, name in enumerate(names)}, "waits")
+
+with t.case("a launch without a command has a device, and is not executed if a later command ran"):
+    events = [call("cudaMemsetAsync", 0, 1, 1), call("cudaLaunchKernel", 10, 1, 2), command("k", 20, 5, 2)]
+    report = t.report(imported(events))
+    t.equal({key: report["ledger"][key] for key in ("launched", "matched", "not_executed", "in_flight_at_exit")},
+            {"launched": 2, "matched": 1, "not_executed": 1, "in_flight_at_exit": 0}, "ledger")
+    t.equal([row["name"] for row in report["devices"]], ["GPU 0"], "no unknown device")
+    t.equal(report["devices"][0]["idle_causes"]["unknown"], 0, "an empty memset hides nothing")
+
+with t.case("devices, processes and tables are the program's own"):
+    events = NESTED + [
+        {"ph": "M", "name": "process_name", "pid": PID, "tid": 0, "args": {"name": "python3"}},
+        {"ph": "M", "name": "process_labels", "pid": GPU, "tid": 0, "args": {"labels": "GPU 0"}},
+        slice_of("python_function", "threading.py(1032): _bootstrap", 0, 900, thread=0, pid=0),
+        slice_of("Trace", "PyTorch Profiler (0)", 0, 900, thread="PyTorch Profiler", pid="Spans"),
+        slice_of("cuda_sync", "Event Sync", 10, 5, thread=7, pid=GPU)]
+    path = imported(events, deviceProperties=[{"id": 0, "name": "NVIDIA H100", "totalGlobalMem": 1 << 36, "numSms": 132}],
+                    distributedInfo={"rank": 3, "world_size": 8})
+    report = t.report(path)
+    device = rows_of(path, "devices")[0][0]
+    t.equal((device["name"], device["memory_bytes"], device["compute_units"]), ("NVIDIA H100", 1 << 36, 132), "device")
+    t.equal([(row["pid"], row["name"], row["rank"]) for row in report["processes"]], [(PID, "python3", 3)], "processes")
+    t.equal([row["name"] for row in report["api"]], ["cudaLaunchKernel"], "calls")
+    t.equal([row["name"] for row in report["operators"]], ["aten::mm"], "operators")
+    t.equal(len(report["functions"]), 4, "functions")
+    t.equal({row["table"] for row in t.report(path, "--by", "api")["by"]}, {"api", "operators", "functions"}, "--by api")
+    t.equal([row["name"] for row in report["ranges"]], ["ProfilerStep#3"], "ranges")
+
+with t.case("collective operations: of the kernel, of the operator around its call, by the kernel's name"):
+    group = {"Process Group Name": "2", "Process Group Ranks": "[1, 3]", "Group size": 2, "dtype": "Half"}
+    events = [call("cudaLaunchKernel", 0, 1, 1),
+              command("ncclDevKernel_AllGather_RING_LL(x)", 10, 5, 1, **group, **{
+                  "Collective name": "_allgather_base", "In msg nelems": 100, "Out msg nelems": 200, "Seq": 6}),
+              slice_of("cpu_op", "record_param_comms", 20, 10, **group, **{"Collective name": "broadcast", "In msg nelems": 50}),
+              call("cudaLaunchKernel", 22, 1, 2), command("ncclDevKernel_Generic(y)", 30, 5, 2),
+              call("cudaLaunchKernel", 41, 1, 3), command("ncclKernel_AllReduce_RING_LL_Sum_half(z)", 50, 5, 3),
+              slice_of("user_annotation", "nccl:all_reduce", 60, 10, **{"Input type": ["c10::Half"], "Input Dims": [[4, 8], []]}),
+              call("cudaLaunchKernel", 61, 1, 4), command("ncclKernel_AllReduce_RING_LL_Sum_half(z)", 70, 5, 4)]
+    for order in (events, events[::-1]):
+        rows, _ = rows_of(imported(order, distributedInfo={"rank": 3, "world_size": 4}), "collectives")
+        t.equal(sorted((row["begin"], row["name"], row["communicator"], row["sequence"], row.get("flags", 0), row.get("rank"),
+                        row.get("bytes"), row.get("bytes_out")) for row in rows),
+                [(10000, "allgatherbase", "2 [1, 3]", 7, 0, 1, 200, 400), (30000, "broadcast", "2 [1, 3]", 1, 1, 1, 100, None),
+                 (50000, "allreduce", "ncclKernel_AllReduce_RING_LL_Sum_half", 1, 1, None, None, None),
+                 (70000, "allreduce", "ncclKernel_AllReduce_RING_LL_Sum_half", 2, 1, None, 64, None)], "rows")
+
+with t.case("the memory of allocators, the memories of copies"):
+    memory = {"ph": "i", "s": "t", "name": "[memory]", "pid": PID, "tid": PID, "cat": "cpu_instant_event"}
+    events = [call("cudaMemcpyAsync", 0, 1, 1), command("Memcpy HtoD (Pageable -> Device)", 5, 3, 1, "gpu_memcpy", bytes=64),
+              {**memory, "ts": 2, "args": {"Total Allocated": 512, "Total Reserved": 1024, "Device Id": 0, "Device Type": 1}},
+              {**memory, "ts": 3, "args": {"Total Allocated": 99, "Total Reserved": 0, "Device Id": -1, "Device Type": 0}}]
+    path = imported(events)
+    rows, document = rows_of(path, "counters")
+    series = {row["id"]: row["metric"] for row in document["series"]}
+    t.equal(sorted((series[row["series"]], row["value"]) for row in rows),
+            [("torch.allocated", 512), ("torch.host.allocated", 99), ("torch.reserved", 1024)], "counters")
+    t.equal([(row["source_memory"], row["destination_memory"]) for row in document["executions"]], [("pageable", "device")], "copy")
+
+with t.case("files of 2021: other categories, callers as a text"):
+    events = [slice_of("Operator", "ProfilerStep#1", 0, 100), slice_of("Operator", "aten::mm", 10, 50, **{
+        "Call stack": "/x/site-packages/torch/nn.py(7): forward;train.py(3): <module>"}),
+              slice_of("Runtime", "cudaLaunchKernel", 20, 2, correlation=1), command("gemm", 30, 5, 1, "Kernel"),
+              slice_of("Runtime", "cudaMemcpyAsync", 40, 2, correlation=2), command("Memcpy DtoH (Device -> Pinned)", 50, 5, 2, "Memcpy")]
+    path = imported(events)
+    report = t.report(path)
+    t.equal(([row["name"] for row in report["kernels"]], [row["direction"] for row in report["copies"]]), (["gemm"], ["read"]), "commands")
+    t.equal([row["name"] for row in report["ranges"]], ["ProfilerStep#1"], "ranges")
+    t.true(any(line.startswith("<module> (train.py:3);forward (nn.py:7);aten::mm;cudaLaunchKernel;-;gemm") for line in folded(path)),
+           f"{folded(path)}")
+
+with t.case("events of an MTIA are commands of an accelerator"):
+    path = imported([slice_of("mtia_runtime", "launch", 0, 1, correlation=1), command("fused", 5, 10, 1, "mtia_ccp_events", pid=9)])
+    t.equal([(row["name"], row["type"]) for row in rows_of(path, "devices")[0]], [("accelerator 9", 3)], "device")
+    t.equal([row["name"] for row in t.report(path)["kernels"]], ["fused"], "kernels")
+
+with t.case("the recordings of real devices: stacks of launches"):
+    t.wanted()
+    folder = os.environ.get("DUET_RECORDINGS")
+    if not folder:
+        raise duet_test.Skip("DUET_RECORDINGS does not name the folder of other programs' recordings")
+    for name, share in (("h100__facebook_timesformer-base-finetuned-k400__1016002", 99), ("h100__gaunernst_bert-small-uncased__1016001", 98),
+                        ("b200__eager_trace", 91)):
+        out = t.path("real.duet")
+        run([DUET, "import", "-f", "chrome", "-o", out, os.path.join(folder, "kineto", name + ".json.gz")])
+        lines = [line.rsplit(" ", 1) for line in folded(out, "total") if "[idle" not in line]
+        deep = sum(int(value) for stack, value in lines if stack.split(";-;")[0].count(";") >= 20 and ".py:" in stack)
+        t.true(100 * deep >= share * sum(int(value) for _, value in lines), f"{name}: {deep} of {sum(int(value) for _, value in lines)} ns")
+
+t.end()
