@@ -5,7 +5,7 @@
  * Runs in:  our own process
  * Gets:     rows in any order
  * Gives:    launches, executions, calls and counter values of the target
- * Owns:     the rows, up to 24 MiB in memory and the others in a temporary file
+ * Owns:     the rows, most of them in a temporary file
  * Fails:    -ENOMEM, -errno of the temporary file or the target with a message
  * Why a sort: rocprofv3 lists all kernels before all calls. A table of calls that wait for their
  *           kernels would take 200 bytes for each call of the file
@@ -17,22 +17,32 @@
 #include <stdbool.h>
 
 #include "base/format.h"
-#include "base/order/spill_sort.h"
+#include "base/order/record_sort.h"
 #include "import/target.h"
 
-#define MEMORY_BYTES ((size_t)24 << 20)
-
-/* Calls first, then by part; the type is in the lowest bits, so that a value follows its command.
- */
-static void set_key(const void *row, struct sort_key *ret_key)
+static int compare_numbers(uint64_t left, uint64_t right)
 {
-	const struct rocm_row *from = row;
-	uint64_t part = from->part << 3 | (uint64_t)from->type;
+	return (left > right) - (left < right);
+}
 
-	ret_key->words[0] = from->type == ROCM_CALL ? 0 : part;
-	ret_key->words[1] = from->link;
-	/* all allocations come last, in the order of their times */
-	ret_key->words[2] = from->process + ((uint64_t)(from->type == ROCM_ALLOCATION) << 32);
+/* The type is in the lowest bits, so that a value follows its command. */
+static uint64_t part_of(const struct rocm_row *row)
+{
+	return row->type == ROCM_CALL ? 0 : row->part << 3 | (uint64_t)row->type;
+}
+
+/* All allocations come last, in the order of their times; other rows by process and link, calls
+ * first, then by part. */
+static int compare_rows(const void *left, const void *right)
+{
+	const struct rocm_row *a = left, *b = right;
+	int order = (a->type == ROCM_ALLOCATION) - (b->type == ROCM_ALLOCATION);
+
+	if (!order)
+		order = compare_numbers(a->process, b->process);
+	if (!order)
+		order = compare_numbers(a->link, b->link);
+	return order ? order : compare_numbers(part_of(a), part_of(b));
 }
 
 int rocm_join_init(struct rocm_join *join, struct import_target *target)
@@ -41,13 +51,12 @@ int rocm_join_init(struct rocm_join *join, struct import_target *target)
 
 	*join = (struct rocm_join){.target = target, .memory.target = target};
 	error = import_target_text(target, "(not in the file)", &join->absent);
-	return error ? error
-		     : spill_sort_new(sizeof(struct rocm_row), MEMORY_BYTES, set_key, &join->rows);
+	return error ? error : record_sort_new(sizeof(struct rocm_row), compare_rows, &join->rows);
 }
 
 void rocm_join_fini(struct rocm_join *join)
 {
-	spill_sort_free(join->rows);
+	record_sort_free(join->rows);
 	rocm_memory_fini(&join->memory);
 }
 
@@ -68,7 +77,7 @@ void rocm_join_set_sizes(struct event_launch *launch, const uint64_t global[3],
 
 int rocm_join_add(struct rocm_join *join, const struct rocm_row *row)
 {
-	return spill_sort_add(join->rows, row);
+	return record_sort_add(join->rows, row);
 }
 
 /* ---- the rows of one link ---- */
@@ -203,12 +212,12 @@ static void put_note(const struct rocm_join *join)
 int rocm_join_write(struct rocm_join *join)
 {
 	struct rocm_group group = {0};
-	struct rocm_row row;
-	int error = 0, status;
+	const void *next = NULL;
+	int error = record_sort_finish(join->rows);
 
-	while (!error && (status = spill_sort_next(join->rows, &row)) != 0) {
-		if (status < 0)
-			return status;
+	while (!error && !(error = record_sort_next(join->rows, &next)) && next) {
+		struct rocm_row row = *(const struct rocm_row *)next;
+
 		if (is_other_group(&group, &row))
 			error = begin_group(join, &group, &row);
 		if (!error)

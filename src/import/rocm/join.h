@@ -11,7 +11,7 @@
 #include "import/rocm/memory.h"
 
 struct import_target;
-struct spill_sort;
+struct record_sort;
 
 enum rocm_row_type {
 	ROCM_CALL,
@@ -51,7 +51,7 @@ struct rocm_row {
 
 struct rocm_join {
 	struct import_target *target;
-	struct spill_sort *rows;
+	struct record_sort *rows;
 	struct rocm_memory memory;
 	uint32_t absent;                  /* function of launches that are not in the file */
 	uint64_t commands, linked, alone; /* alone: without a call */
@@ -65,9 +65,9 @@ void rocm_join_fini(struct rocm_join *join);
 void rocm_join_set_sizes(struct event_launch *launch, const uint64_t global[3],
 			 const uint64_t local[3]);
 
-/* Adds a row in any order. Errors: those of spill_sort_add. */
+/* Adds a row in any order. Errors: those of record_sort_add. */
 int rocm_join_add(struct rocm_join *join, const struct rocm_row *row);
 
-/* Writes all rows, and a note about commands without a call. Errors: those of spill_sort_next and
+/* Writes all rows, and a note about commands without a call. Errors: those of record_sort_next and
  * the target. */
 int rocm_join_write(struct rocm_join *join);
