@@ -15,10 +15,15 @@
 /* clang-format off */
 const struct importer *const importers[] = {
 	&import_perf_script,
+	&import_rocprofv3_json,
+	&import_rocprof_json,
 	&import_chrome,
 	&import_nsys,
 	&import_perfetto,
+	&import_rocpd,
+	&import_rpd,
 	&import_rocm_trace_lite,
+	&import_rocprofv3_csv,
 	&import_iaprof,
 	&import_rocprof_code,
 	&import_folded,

@@ -342,6 +342,11 @@ int64_t sqlite_cursor_number(const struct sqlite_cursor *row, size_t column)
 	return row->file->sqlite.column_int64(row->statement, (int)column);
 }
 
+double sqlite_cursor_real(const struct sqlite_cursor *row, size_t column)
+{
+	return row->file->sqlite.column_double(row->statement, (int)column);
+}
+
 static bool is_number(const struct sqlite_cursor *row, size_t column)
 {
 	return row->file->sqlite.column_type(row->statement, (int)column) == SQLITE_INTEGER;

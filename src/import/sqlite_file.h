@@ -96,6 +96,7 @@ bool sqlite_cursor_has(const struct sqlite_cursor *row, size_t column);
 const char *sqlite_cursor_text(const struct sqlite_cursor *row, size_t column);
 /* 0 for NULL and for a text without a number. */
 int64_t sqlite_cursor_number(const struct sqlite_cursor *row, size_t column);
+double sqlite_cursor_real(const struct sqlite_cursor *row, size_t column);
 
 /* Reads a whole number from `least` to `most`; `what` is its name in the message ("a GPU").
  * Errors: -EBADMSG. */

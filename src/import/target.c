@@ -193,6 +193,18 @@ static int find_named(struct import_target *target, enum event_kind kind,
 	return find_id(target, kind, string_builder_text(key), key->length + 1, ret_id, ret_is_new);
 }
 
+int import_target_entity(struct import_target *target, enum event_kind kind, const char *key,
+			 void *row, uint32_t *ret_id)
+{
+	bool is_new;
+	int error = find_id(target, kind, key, strlen(key) + 1, ret_id, &is_new);
+
+	if (error || !is_new)
+		return error;
+	memcpy(row, ret_id, sizeof(*ret_id)); /* the first member of each entity */
+	return write_entity(target, kind, row);
+}
+
 int import_target_describe_process(struct import_target *target, const char *key, const char *name,
 				   const struct event_process *process, uint32_t *ret_process)
 {
@@ -204,7 +216,6 @@ int import_target_describe_process(struct import_target *target, const char *key
 	if (!error)
 		error = find_named(target, EVENT_PROCESS, &whole, ret_process, &is_new);
 	string_builder_fini(&whole);
-
 	if (error || !is_new)
 		return error;
 	row.id = *ret_process;
@@ -258,13 +269,25 @@ static bool has_uuid(const char *text)
 	return false;
 }
 
+/* Whether the key names the same device in all files. A place on the PCI bus does so if the files
+ * have the clock of one machine. */
+static bool is_shared(const struct import_target *target, const char *key)
+{
+	unsigned int domain, bus, device, function;
+
+	if (has_uuid(key))
+		return true;
+	return target->clock && strcmp(target->clock, IMPORT_CLOCK_UTC) != 0 &&
+	       sscanf(key, "%x:%x:%x.%x", &domain, &bus, &device, &function) == 4;
+}
+
 int import_target_describe_device(struct import_target *target, const char *key, const char *name,
 				  const struct event_device *device, uint32_t *ret_device)
 {
 	struct event_device row = *device;
 	struct string_builder whole = {0};
 	bool is_new = false;
-	int error = make_key(target, key, has_uuid(key), &whole);
+	int error = make_key(target, key, is_shared(target, key), &whole);
 
 	if (!error)
 		error = find_named(target, EVENT_DEVICE, &whole, ret_device, &is_new);
@@ -353,24 +376,32 @@ int import_target_kernel(struct import_target *target, uint32_t process, const c
 	return error;
 }
 
-int import_target_series(struct import_target *target, const char *metric, const char *unit,
-			 enum event_series_type type, uint32_t device, uint32_t *ret_series)
+int import_target_describe_series(struct import_target *target, const char *metric,
+				  const char *unit, struct event_series *row, uint32_t *ret_series)
 {
-	struct event_series row = {.type = type, .host = 1, .device = device};
-	int error = import_target_text(target, metric, &row.metric_string);
-	const uint32_t key[] = {device, row.metric_string,
-				device ? 0 : (uint32_t)file_number(target)};
+	int error = import_target_text(target, metric, &row->metric_string);
+	const uint32_t key[] = {row->process, row->device, row->metric_string,
+				row->process || row->device ? 0 : (uint32_t)file_number(target)};
 	bool is_new = false;
 
 	if (!error)
 		error = find_id(target, EVENT_SERIES, key, sizeof(key), ret_series, &is_new);
 	if (error || !is_new)
 		return error;
-	row.id = *ret_series;
-	error = import_target_text(target, unit, &row.unit_string);
+	row->id = *ret_series;
+	row->host = 1;
+	error = import_target_text(target, unit, &row->unit_string);
 	if (!error)
-		error = import_target_text(target, "import", &row.source_string);
-	return error ? error : write_entity(target, EVENT_SERIES, &row);
+		error = import_target_text(target, "import", &row->source_string);
+	return error ? error : write_entity(target, EVENT_SERIES, row);
+}
+
+int import_target_series(struct import_target *target, const char *metric, const char *unit,
+			 enum event_series_type type, uint32_t device, uint32_t *ret_series)
+{
+	struct event_series row = {.type = type, .device = device};
+
+	return import_target_describe_series(target, metric, unit, &row, ret_series);
 }
 
 int import_target_frame(struct import_target *target, enum event_frame_type type, uint32_t flags,

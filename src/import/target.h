@@ -85,9 +85,17 @@ int import_target_describe_queue(struct import_target *target, const char *key,
 int import_target_kernel(struct import_target *target, uint32_t process, const char *file,
 			 const char *name, uint32_t *ret_kernel);
 
+/* Id of the entity of any kind with this key. A new one is described by `row`, a struct event_… of
+ * the kind, whose id is set. The key must differ from those of the functions above. */
+int import_target_entity(struct import_target *target, enum event_kind kind, const char *key,
+			 void *row, uint32_t *ret_id);
+
 /* A counter series of a device, in a base unit. */
 int import_target_series(struct import_target *target, const char *metric, const char *unit,
 			 enum event_series_type type, uint32_t device, uint32_t *ret_series);
+/* The same for a series of the process and device of *row, whose other members are set. */
+int import_target_describe_series(struct import_target *target, const char *metric,
+				  const char *unit, struct event_series *row, uint32_t *ret_series);
 
 /* Id of a frame of host code. type: NATIVE, JIT or KERNEL; flags: FRAME_INLINED. Errors:
  * -ENOMEM. */

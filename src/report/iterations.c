@@ -81,7 +81,9 @@ static void format_loop(const struct report *report, struct string_builder *text
 		analysis_find_thread(report->analysis, iterations->thread);
 
 	string_builder_append(text, iterations->name ? iterations->name : "repeated launches");
-	if (thread)
+	if (thread && thread->thread && !thread->thread->name_string)
+		string_builder_appendf(text, " in thread %u", thread->thread->tid);
+	else if (thread)
 		string_builder_appendf(text, " in thread %s", thread->name);
 }
 

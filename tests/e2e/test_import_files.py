@@ -154,7 +154,7 @@ with t.case("a cut or damaged compressed file is refused"):
         t.true("damaged or cut off" in said, said)
 
 with t.case("an unknown file lists the formats"):
-    formats = "name it with --format: perf-script, chrome, "
+    formats = "name it with --format: perf-script, rocprofv3-json, "
     for content in ("hello\n", "\0\1\2\3" * 100, '{"nodes": [1]}', "[1, 2]", "<html>", "a 1\n", database("CREATE TABLE x(y)"),
                     b"SQLite format 3\0 and no more"):
         unrecognized("input", content, "the format was not recognized", formats)

@@ -3,8 +3,8 @@
  * tests/fuzz/fuzz_import.c - libFuzzer target: any bytes as a foreign file
  *
  * Compiled once for each importer: FUZZ_IMPORTER is its struct importer, FUZZ_EXPORTER the name of
- * the exporter that writes seeds; NULL: a database of the list below. What is taken must be a whole
- * trace; what is refused must say why.
+ * the exporter that writes seeds; NULL: the seeds are the files of the folder FUZZ_SEEDS. What is
+ * taken must be a whole trace; what is refused must say why.
  *
  *	fuzz_import_NAME --seed FOLDER		writes seeds
  */
@@ -26,6 +26,8 @@
 #include "import/source.h"
 #include "import/target.h"
 #include "trace/reader.h"
+
+enum { SEED_BYTES_MAX = 1 << 20 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);
@@ -129,98 +131,24 @@ static int export_golden(const char *folder)
 	return error;
 }
 
-static const struct {
-	const char *importer, *script;
-} databases[] = {
-	{"rocm-trace-lite",
-	 "PRAGMA page_size = 512;"
-	 "CREATE TABLE rocpd_string(id INTEGER PRIMARY KEY, string TEXT UNIQUE);"
-	 "CREATE TABLE rocpd_op(id INTEGER PRIMARY KEY, gpuId INTEGER, queueId INTEGER, "
-	 "sequenceId INTEGER,"
-	 " completionSignal TEXT, start INTEGER, end INTEGER, description_id INTEGER, "
-	 "opType_id INTEGER);"
-	 "CREATE TABLE rocpd_api(id INTEGER PRIMARY KEY, pid INTEGER, tid INTEGER, start "
-	 "INTEGER, end INTEGER,"
-	 " apiName_id INTEGER, args_id INTEGER);"
-	 "CREATE TABLE rocpd_metadata(id INTEGER PRIMARY KEY, tag TEXT, value TEXT);"
-	 "INSERT INTO rocpd_metadata(tag, value) VALUES('pid', '4711');"
-	 "INSERT INTO rocpd_string VALUES(1, 'saxpy'), (2, 'KernelExecution'), (3, "
-	 "'CopyHostToDevice'),"
-	 " (5, 'hipDeviceSynchronize');"
-	 "INSERT INTO rocpd_op VALUES(1, 0, 1401, 0, 'hwq=0x1 wg=64,2,1 grid=4096,2,1', "
-	 "1000, 3000, 1, 2),"
-	 " (2, 1, 1402, 0, '', 1500, 2500, 1, 3), (3, -1, 0, 0, '', 900, 4000, 4, 4);"
-	 "INSERT INTO rocpd_api VALUES(1, 4711, 4712, 800, 6000, 5, 0);"},
-	{"nsys",
-	 "PRAGMA page_size = 512;"
-	 "CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT);"
-	 "CREATE TABLE PROCESSES(globalPid, pid, name);"
-	 "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start, end, eventClass, globalTid, "
-	 "correlationId, nameId, returnValue, callchainId);"
-	 "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start, end, deviceId, contextId, streamId, "
-	 "correlationId, globalPid, demangledName, gridX, gridY, gridZ, blockX, blockY, blockZ, "
-	 "staticSharedMemory);"
-	 "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY(start, end, deviceId, streamId, correlationId, "
-	 "globalPid, bytes, copyKind, srcKind, dstKind, migrationCause);"
-	 "CREATE TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION(start, end, contextId, streamId, "
-	 "correlationId, globalPid);"
-	 "CREATE TABLE CUDA_CALLCHAINS(id, symbol, module, unresolved, stackDepth);"
-	 "CREATE TABLE NVTX_EVENTS(start, end, eventType, text, textId, globalTid, domainId, "
-	 "category, color, uint64Value);"
-	 "CREATE TABLE OSRT_API(start, end, globalTid, nameId, callchainId);"
-	 "CREATE TABLE COMPOSITE_EVENTS(id, start, cpu, globalTid, cpuCycles);"
-	 "CREATE TABLE SAMPLING_CALLCHAINS(id, symbol, module, kernelMode, stackDepth);"
-	 "CREATE TABLE SCHED_EVENTS(start, cpu, isSchedIn, globalTid, threadState);"
-	 "CREATE TABLE CUPTI_ACTIVITY_KIND_OVERHEAD(start, end, globalTid, nameId, overheadType);"
-	 "CREATE TABLE CUDA_GPU_MEMORY_USAGE_EVENTS(start, globalPid, deviceId, bytes, memKind, "
-	 "memoryOperationType);"
-	 "CREATE TABLE TARGET_INFO_GPU(id, name, uuid, totalMemory, smCount);"
-	 "CREATE TABLE TARGET_INFO_GPU_METRICS(typeId, metricId, metricName);"
-	 "CREATE TABLE GPU_METRICS(timestamp, typeId, metricId, value);"
-	 "CREATE TABLE DIAGNOSTIC_EVENT(timestamp, severity, text);"
-	 "INSERT INTO StringIds VALUES(1, 'saxpy'), (2, 'cudaLaunchKernel_v7000'), (3, 'main'), "
-	 "(4, '/opt/app'), (5, 'cudaStreamSynchronize_v3020'), (6, 'ioctl');"
-	 "INSERT INTO PROCESSES VALUES(79037464576, 4711, 'app');"
-	 "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES(10, 20, 0, 79037469287, 1, 2, 0, NULL), "
-	 "(9, 21, 67, 79037469287, 1, 2, 0, 1), (50, 90, 0, 79037469287, 2, 5, 0, NULL);"
-	 "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES(30, 40, 0, 1, 7, 1, 79037464576, 1, 4, 1, "
-	 "1, 64, 1, 1, 16), (41, 44, 0, 1, 7, 1, 79037464576, 1, 4, 1, 1, 64, 1, 1, 16);"
-	 "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES(45, 48, 0, 0, 0, 79037464576, 4096, 11, 4, "
-	 "4, 2);"
-	 "INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION VALUES(51, 89, 1, 7, 2, 79037464576);"
-	 "INSERT INTO CUDA_CALLCHAINS VALUES(1, 2, 4, 1, 0), (1, 3, 4, NULL, 1);"
-	 "INSERT INTO NVTX_EVENTS VALUES(1, NULL, 75, 'lib', NULL, 79037469287, 1, NULL, NULL, "
-	 "NULL), (2, 95, 59, 'aten::mm, op_id = 3', NULL, 79037469287, 1, 1, 255, 7), (3, NULL, "
-	 "60, "
-	 "NULL, 3, 79037469287, 0, NULL, NULL, NULL);"
-	 "INSERT INTO OSRT_API VALUES(91, 94, 79037469287, 6, 0);"
-	 "INSERT INTO COMPOSITE_EVENTS VALUES(1, 92, 3, 79037469287, 1);"
-	 "INSERT INTO SAMPLING_CALLCHAINS VALUES(1, 3, 4, 0, 0);"
-	 "INSERT INTO SCHED_EVENTS VALUES(93, 3, 0, 79037469287, 2), (94, 3, 1, 79037469287, 0);"
-	 "INSERT INTO CUPTI_ACTIVITY_KIND_OVERHEAD VALUES(11, 19, 79037469287, 0, 8);"
-	 "INSERT INTO CUDA_GPU_MEMORY_USAGE_EVENTS VALUES(5, 79037464576, 0, 1000, 2, 0);"
-	 "INSERT INTO TARGET_INFO_GPU VALUES(0, 'GPU', 'ab-1', 1024, 8);"
-	 "INSERT INTO TARGET_INFO_GPU_METRICS VALUES(0, 1, 'SMs Active [%]');"
-	 "INSERT INTO GPU_METRICS VALUES(12, 0, 1, 50), (22, 0, 1, 60);"
-	 "INSERT INTO DIAGNOSTIC_EVENT VALUES(0, 3, 'lost');"},
-};
-
-static const char *find_script(void)
+/* Reads a whole file; the caller frees it. NULL: it cannot be read. */
+static char *read_file(const char *path, size_t *ret_size)
 {
-	for (size_t i = 0; i < sizeof(databases) / sizeof(*databases); i++)
-		if (strcmp(databases[i].importer, FUZZ_IMPORTER.name) == 0)
-			return databases[i].script;
-	abort();
+	FILE *file = fopen(path, "re");
+	char *text = calloc(1, SEED_BYTES_MAX);
+
+	*ret_size = file && text ? fread(text, 1, SEED_BYTES_MAX - 1, file) : 0;
+	if (file)
+		fclose(file);
+	return text;
 }
 
-static int make_database(const char *folder)
+static int make_database(const char *script, const char *path)
 {
 	struct sqlite_library sqlite;
 	sqlite3 *database = NULL;
-	char path[4096];
 	int status;
 
-	snprintf(path, sizeof(path), "%s/database", folder);
 	unlink(path);
 	if (sqlite_library_open(&sqlite))
 		return 1;
@@ -232,9 +160,45 @@ static int make_database(const char *folder)
 	return status != SQLITE_OK;
 }
 
+/* Makes a database of a seed in SQL; copies any other. */
+static int write_seed(const char *from, const char *to)
+{
+	const char *ending = strrchr(from, '.');
+	size_t size;
+	char *text = read_file(from, &size);
+	FILE *file;
+	int error;
+
+	if (!text)
+		return 1;
+	if (ending && strcmp(ending, ".sql") == 0) {
+		error = make_database(text, to);
+	} else {
+		file = fopen(to, "we");
+		error = !file || fwrite(text, 1, size, file) != size || fclose(file);
+	}
+	free(text);
+	return error;
+}
+
+static int write_seeds(const char *folder)
+{
+	glob_t found;
+	int error = glob(FUZZ_SEEDS "/*", 0, NULL, &found);
+
+	for (size_t i = 0; !error && i < found.gl_pathc; i++) {
+		char path[4096];
+
+		snprintf(path, sizeof(path), "%s/seed-%02zu", folder, i);
+		error = write_seed(found.gl_pathv[i], path);
+	}
+	globfree(&found);
+	return error;
+}
+
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	if (*argc == 3 && !strcmp((*argv)[1], "--seed"))
-		exit(FUZZ_EXPORTER ? export_golden((*argv)[2]) : make_database((*argv)[2]));
+		exit(FUZZ_EXPORTER ? export_golden((*argv)[2]) : write_seeds((*argv)[2]));
 	return 0;
 }

@@ -132,7 +132,8 @@ void sweep_count_fill(struct sweep *sweep, struct analysis_kernel *kernel,
 	struct analysis_fill *fill = &kernel->fill;
 	uint64_t ns = joined->duration_ns, call_ns = launch->exit - launch->enter;
 
-	if (ns < call_ns && !(launch->flags & LAUNCH_BLOCKING)) {
+	/* the call of a graph is not the cost of each of its kernels */
+	if (ns < call_ns && !(launch->flags & (LAUNCH_BLOCKING | LAUNCH_FURTHER))) {
 		add(&kernel->tiny, ns);
 		kernel->tiny_calls_ns += call_ns;
 	}

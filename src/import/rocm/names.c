@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * import/rocm/names.c - what the names of ROCm's calls, copies and kernels mean
+ *
+ * Runs in:  our own process; pure functions
+ * Gets:     names
+ * Gives:    types of events
+ * Owns:     nothing
+ * Fails:    never; an unknown name has the type of an ordinary call or other command
+ * Why names: the formats have no field for the type of a call; that of a copy is a name in all of
+ *           them, in three spellings
+ */
+#include "import/rocm/names.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "base/array.h"
+
+enum event_api_type rocm_names_call_type(const char *function)
+{
+	static const char *const waits[] = {"Synchronize", "hsa_signal_wait", "hsa_amd_signal_wait",
+					    "hsa_amd_memory_copy", "hsa_memory_copy"};
+
+	if (strncmp(function, "hipMemcpy", 9) == 0 || strncmp(function, "hipMemset", 9) == 0)
+		return strstr(function, "Async") || strncmp(function, "hipMemset", 9) == 0
+			       ? API_TYPE_CALL
+			       : API_TYPE_WAIT;
+	for (size_t i = 0; i < ARRAY_COUNT(waits); i++)
+		if (strstr(function, waits[i]))
+			return API_TYPE_WAIT;
+	return API_TYPE_CALL;
+}
+
+uint32_t rocm_names_command(const char *operation)
+{
+	/* the first match counts */
+	static const struct {
+		const char *part;
+		uint32_t command;
+	} rows[] = {
+		{"HOST_TO_DEVICE", COMMAND_WRITE},
+		{"HostToDevice", COMMAND_WRITE},
+		{"H2D", COMMAND_WRITE},
+		{"DEVICE_TO_HOST", COMMAND_READ},
+		{"DeviceToHost", COMMAND_READ},
+		{"D2H", COMMAND_READ},
+		{"Fill", COMMAND_FILL},
+		{"Memset", COMMAND_FILL},
+		{"Barrier", COMMAND_BARRIER},
+		{"Marker", COMMAND_BARRIER},
+		{"Copy", COMMAND_COPY},
+		{"Memcpy", COMMAND_COPY},
+		{"_TO_", COMMAND_COPY},
+		{"Kernel", COMMAND_KERNEL},
+		{"Task", COMMAND_KERNEL}, /* a node of a graph, named by its kernel */
+	};
+
+	for (size_t i = 0; i < ARRAY_COUNT(rows); i++)
+		if (strcasestr(operation, rows[i].part))
+			return rows[i].command;
+	return COMMAND_OTHER;
+}
+
+void rocm_names_trim_kernel(char *kernel)
+{
+	size_t length = strlen(kernel);
+
+	if (length > 3 && strcmp(kernel + length - 3, ".kd") == 0)
+		kernel[length - 3] = '\0';
+}
+
+enum event_range_type rocm_names_range_type(const char *function)
+{
+	if (strstr(function, "Mark"))
+		return RANGE_MARK;
+	return strstr(function, "Process") || strstr(function, "RangeStart") ? RANGE_START
+									     : RANGE_PUSH;
+}

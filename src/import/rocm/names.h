@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * import/rocm/names.h - what the names of ROCm's calls, copies and kernels mean
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "event/event.h"
+
+/* Whether the call waits for the device or another call does. */
+enum event_api_type rocm_names_call_type(const char *function);
+
+/* The command type (COMMAND_…) of an operation, such as CopyHostToDevice of rpd and
+ * MEMORY_COPY_HOST_TO_DEVICE of rocprofv3. COMMAND_OTHER: an unknown name. */
+uint32_t rocm_names_command(const char *operation);
+
+/* Removes the ".kd" of a kernel's descriptor, in place. */
+void rocm_names_trim_kernel(char *kernel);
+
+/* The type of the range that a call of roctx makes. */
+enum event_range_type rocm_names_range_type(const char *function);

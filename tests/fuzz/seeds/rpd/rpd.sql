@@ -1,0 +1,54 @@
+PRAGMA page_size = 512;
+BEGIN TRANSACTION;
+CREATE TABLE rocpd_api(id INTEGER PRIMARY KEY, pid INTEGER, tid INTEGER, start INTEGER, end INTEGER, apiName_id INTEGER,
+  args_id INTEGER);
+INSERT INTO "rocpd_api" VALUES(4294967297,4711,4712,1000,1200,1,2);
+INSERT INTO "rocpd_api" VALUES(4294967298,4711,4712,1300,2600,3,2);
+INSERT INTO "rocpd_api" VALUES(4294967299,4711,4712,3000,3400,4,2);
+INSERT INTO "rocpd_api" VALUES(4294967300,4711,4712,3500,9000,5,2);
+INSERT INTO "rocpd_api" VALUES(4294967316,4711,4712,900,9050,6,7);
+INSERT INTO "rocpd_api" VALUES(4294967317,4711,4712,9300,9400,8,2);
+INSERT INTO "rocpd_api" VALUES(4294967318,4711,4712,9500,9510,9,2);
+CREATE TABLE rocpd_api_ops(id INTEGER PRIMARY KEY, api_id INTEGER, op_id INTEGER);
+INSERT INTO "rocpd_api_ops" VALUES(1,4294967299,4294967299);
+INSERT INTO "rocpd_api_ops" VALUES(2,4294967299,4294967298);
+INSERT INTO "rocpd_api_ops" VALUES(3,4294967297,4294967297);
+INSERT INTO "rocpd_api_ops" VALUES(4,4294967298,4294967305);
+INSERT INTO "rocpd_api_ops" VALUES(5,4294967318,4294967306);
+CREATE TABLE rocpd_copyapi(api_ptr_id INTEGER PRIMARY KEY, stream TEXT, size INTEGER, kind INTEGER, dstDevice TEXT);
+INSERT INTO "rocpd_copyapi" VALUES(4294967298,'0x0',4096,1,'');
+CREATE TABLE rocpd_kernelapi(api_ptr_id INTEGER PRIMARY KEY, stream TEXT, gridX INTEGER, gridY INTEGER, gridZ INTEGER,
+  workgroupX INTEGER, workgroupY INTEGER, workgroupZ INTEGER, kernelName_id INTEGER);
+INSERT INTO "rocpd_kernelapi" VALUES(4294967297,'0x0',16,2,1,64,1,1,1);
+INSERT INTO "rocpd_kernelapi" VALUES(4294967318,'0x0',512,1,1,64,1,1,1);
+CREATE TABLE rocpd_metadata(id INTEGER PRIMARY KEY, tag TEXT, value TEXT);
+CREATE TABLE rocpd_monitor(id INTEGER PRIMARY KEY, deviceType TEXT, deviceId INTEGER, monitorType TEXT, start INTEGER,
+  end INTEGER, value TEXT);
+INSERT INTO "rocpd_monitor" VALUES(1,'gpu',2,'sclk',800,5000,'134');
+INSERT INTO "rocpd_monitor" VALUES(2,'gpu',2,'sclk',5000,9000,'2100');
+CREATE TABLE rocpd_op(id INTEGER PRIMARY KEY, gpuId INTEGER, queueId INTEGER, sequenceId INTEGER, completionSignal TEXT,
+  start INTEGER, end INTEGER, description_id INTEGER, opType_id INTEGER);
+INSERT INTO "rocpd_op" VALUES(4294967297,2,7,0,'',1100,1290,10,11);
+INSERT INTO "rocpd_op" VALUES(4294967298,2,7,0,'',3300,5000,12,13);
+INSERT INTO "rocpd_op" VALUES(4294967299,2,8,0,'',5000,8000,12,13);
+INSERT INTO "rocpd_op" VALUES(4294967300,2,7,0,'',9100,9200,10,11);
+INSERT INTO "rocpd_op" VALUES(4294967305,2,0,0,'',1500,2500,2,14);
+INSERT INTO "rocpd_op" VALUES(4294967306,2,0,0,'',9510,9520,15,11);
+CREATE TABLE rocpd_string(id INTEGER PRIMARY KEY, string TEXT);
+INSERT INTO "rocpd_string" VALUES(1,'hipLaunchKernel');
+INSERT INTO "rocpd_string" VALUES(2,'');
+INSERT INTO "rocpd_string" VALUES(3,'hipMemcpy');
+INSERT INTO "rocpd_string" VALUES(4,'hipGraphLaunch');
+INSERT INTO "rocpd_string" VALUES(5,'hipStreamSynchronize');
+INSERT INTO "rocpd_string" VALUES(6,'UserMarker');
+INSERT INTO "rocpd_string" VALUES(7,'epoch 1');
+INSERT INTO "rocpd_string" VALUES(8,'ApiTable::writeRows');
+INSERT INTO "rocpd_string" VALUES(9,'hipExtModuleLaunchKernel');
+INSERT INTO "rocpd_string" VALUES(10,'saxpy');
+INSERT INTO "rocpd_string" VALUES(11,'KernelExecution');
+INSERT INTO "rocpd_string" VALUES(12,'gemm');
+INSERT INTO "rocpd_string" VALUES(13,'Task');
+INSERT INTO "rocpd_string" VALUES(14,'CopyHostToDevice');
+INSERT INTO "rocpd_string" VALUES(15,'last');
+CREATE VIEW api AS SELECT * FROM rocpd_api;
+COMMIT;
