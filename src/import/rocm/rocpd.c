@@ -34,61 +34,6 @@ struct recordings {
 	size_t count, capacity;
 };
 
-/* ---- tables ---- */
-
-int rocpd_cursor_open(struct rocpd *rocpd, const struct rocpd_query *query,
-		      struct sqlite_cursor *cursor, char table[128], bool *ret_exists)
-{
-	const struct sqlite_query whole = {table, query->columns, query->where, query->order};
-	enum sqlite_table found;
-	int error;
-
-	snprintf(table, 128, "%s%s", query->table, rocpd->uuid);
-	error = sqlite_file_find_table(rocpd->file, table, &found);
-	*ret_exists = found == SQLITE_TABLE_PLAIN;
-	if (error || found == SQLITE_TABLE_ABSENT)
-		return error;
-	if (found == SQLITE_TABLE_COMPUTED)
-		return error_set(-EBADMSG,
-				 "expected a plain table '%s', found a view, a virtual table or "
-				 "generated columns; duet does not execute them",
-				 table);
-	return sqlite_cursor_open(cursor, rocpd->file, &whole);
-}
-
-int rocpd_side_open(struct rocpd *rocpd, const struct rocpd_query *query, struct rocm_side *side,
-		    char table[128])
-{
-	bool exists = false;
-	int error = rocpd_cursor_open(rocpd, query, &side->cursor, table, &exists);
-
-	if (error || !exists)
-		return error;
-	side->status = sqlite_cursor_next(&side->cursor);
-	return side->status < 0 ? side->status : 0;
-}
-
-int rocpd_each_row_with(struct rocpd *rocpd, const struct rocpd_query *query, void *context,
-			int (*on_row)(void *context, const struct sqlite_cursor *row))
-{
-	char table[128];
-	const struct sqlite_query whole = {table, query->columns, query->where, query->order};
-	struct sqlite_cursor cursor = {0};
-	bool exists = false;
-	int error = rocpd_cursor_open(rocpd, query, &cursor, table, &exists);
-
-	sqlite_cursor_close(&cursor);
-	return error || !exists
-		       ? error
-		       : sqlite_file_each_row(rocpd->file, &whole, rocpd->faults, on_row, context);
-}
-
-int rocpd_each_row(struct rocpd *rocpd, const struct rocpd_query *query,
-		   int (*on_row)(void *context, const struct sqlite_cursor *row))
-{
-	return rocpd_each_row_with(rocpd, query, rocpd, on_row);
-}
-
 /* ---- recordings ---- */
 
 static int on_metadata(void *context, const char *name)
@@ -106,7 +51,7 @@ static int on_metadata(void *context, const char *name)
 	return 0;
 }
 
-static void rocpd_fini(struct rocpd *rocpd)
+static void rocpd_fini(struct rocpd_import *rocpd)
 {
 	rocm_side_close(&rocpd->events);
 	rocm_strings_close(&rocpd->strings);
@@ -118,7 +63,7 @@ static void rocpd_fini(struct rocpd *rocpd)
 	hash_map_fini(&rocpd->agents);
 }
 
-static void put_notes(const struct rocpd *rocpd)
+static void put_notes(const struct rocpd_import *rocpd)
 {
 	rocm_process_put_notes(&rocpd->process);
 	import_target_note_count(rocpd->target, rocpd->samples, "sample", "samples",
@@ -126,7 +71,7 @@ static void put_notes(const struct rocpd *rocpd)
 }
 
 /* A recording that has no dispatches and no regions has at least these two tables. */
-static int check_tables(struct rocpd *rocpd, const char *strings)
+static int check_tables(struct rocpd_import *rocpd, const char *strings)
 {
 	enum sqlite_table found;
 	int error = sqlite_file_find_table(rocpd->file, strings, &found);
@@ -145,7 +90,7 @@ static int check_tables(struct rocpd *rocpd, const char *strings)
 	return error;
 }
 
-static int read_recording(struct rocpd *rocpd)
+static int read_recording(struct rocpd_import *rocpd)
 {
 	char strings[128];
 	int error;
@@ -173,15 +118,15 @@ static int read_recordings(struct sqlite_file *file, struct import_target *targe
 	if (!recordings->count)
 		return error_set(-EBADMSG, "expected a table %s_UUID, found none", METADATA);
 	for (size_t i = 0; i < recordings->count && !error; i++) {
-		struct rocpd rocpd = {.target = target,
-				      .file = file,
-				      .uuid = recordings->uuids[i],
-				      .join = join,
-				      .process = {.target = target,
-						  .join = join,
-						  .agents.target = target,
-						  .kernels.target = target},
-				      .faults = &faults};
+		struct rocpd_import rocpd = {.target = target,
+					     .file = file,
+					     .uuid = recordings->uuids[i],
+					     .join = join,
+					     .process = {.target = target,
+							 .join = join,
+							 .agents.target = target,
+							 .kernels.target = target},
+					     .faults = &faults};
 
 		error = read_recording(&rocpd);
 		usable += rocpd.usable;

@@ -18,7 +18,7 @@ struct import_target;
 
 /* A database has its tables once for each recording that was merged into it; their names end with
  * its uuid. */
-struct rocpd {
+struct rocpd_import {
 	struct import_target *target;
 	struct sqlite_file *file;
 	const char *uuid; /* end of the names of tables */
@@ -43,29 +43,29 @@ struct rocpd_query {
 };
 
 /* Calls on_row for each row of a table, if the database has it. Errors: those of the cursor. */
-int rocpd_each_row(struct rocpd *rocpd, const struct rocpd_query *query,
+int rocpd_each_row(struct rocpd_import *rocpd, const struct rocpd_query *query,
 		   int (*on_row)(void *context, const struct sqlite_cursor *row));
 
 /* The same with another context for on_row. */
-int rocpd_each_row_with(struct rocpd *rocpd, const struct rocpd_query *query, void *context,
+int rocpd_each_row_with(struct rocpd_import *rocpd, const struct rocpd_query *query, void *context,
 			int (*on_row)(void *context, const struct sqlite_cursor *row));
 
 /* Opens a cursor. *ret_exists: the database has the table. table: a buffer for the whole name. */
-int rocpd_cursor_open(struct rocpd *rocpd, const struct rocpd_query *query,
+int rocpd_cursor_open(struct rocpd_import *rocpd, const struct rocpd_query *query,
 		      struct sqlite_cursor *cursor, char table[128], bool *ret_exists);
 
 /* Opens a side cursor; an absent table has no rows. */
-int rocpd_side_open(struct rocpd *rocpd, const struct rocpd_query *query, struct rocm_side *side,
-		    char table[128]);
+int rocpd_side_open(struct rocpd_import *rocpd, const struct rocpd_query *query,
+		    struct rocm_side *side, char table[128]);
 
 /* Reads processes, threads, agents, queues, streams, code and counters. */
-int rocpd_read_descriptions(struct rocpd *rocpd);
+int rocpd_read_descriptions(struct rocpd_import *rocpd);
 
 /* Sets the process of a row. An unknown id is a process of its own. */
-int rocpd_set_process(struct rocpd *rocpd, int64_t id);
+int rocpd_set_process(struct rocpd_import *rocpd, int64_t id);
 
 /* The tid of a thread's id. */
-uint32_t rocpd_tid(const struct rocpd *rocpd, int64_t thread);
+uint32_t rocpd_tid(const struct rocpd_import *rocpd, int64_t thread);
 
 /* Reads regions, dispatches, copies, allocations, samples and counter values. */
-int rocpd_read_rows(struct rocpd *rocpd);
+int rocpd_read_rows(struct rocpd_import *rocpd);

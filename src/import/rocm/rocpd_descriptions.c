@@ -29,7 +29,7 @@ static const char *const node_columns[] = {"id", "machine_id"};
 /* The times of all processes of a host count from its boot. */
 static int on_node(void *context, const struct sqlite_cursor *row)
 {
-	struct rocpd *rocpd = context;
+	struct rocpd_import *rocpd = context;
 
 	return rocm_process_set_clock(&rocpd->process, sqlite_cursor_text(row, 1));
 }
@@ -43,7 +43,7 @@ enum { PROCESS_ID, PROCESS_PID, PROCESS_NODE, PROCESS_INIT, PROCESS_FINI, PROCES
 static int on_process(void *context, const struct sqlite_cursor *row)
 {
 	const char *command = sqlite_cursor_text(row, PROCESS_COMMAND);
-	struct rocpd *rocpd = context;
+	struct rocpd_import *rocpd = context;
 	struct event_process process = {
 		.begin_ns = (uint64_t)sqlite_cursor_number(row, PROCESS_INIT),
 		.end_ns = (uint64_t)sqlite_cursor_number(row, PROCESS_FINI)};
@@ -69,7 +69,7 @@ static int on_process(void *context, const struct sqlite_cursor *row)
 				    (uint64_t)sqlite_cursor_number(row, PROCESS_ID), id);
 }
 
-int rocpd_set_process(struct rocpd *rocpd, int64_t id)
+int rocpd_set_process(struct rocpd_import *rocpd, int64_t id)
 {
 	uint32_t known = (uint32_t)hash_map_get(&rocpd->processes, (uint64_t)id, 0);
 	char key[64];
@@ -91,7 +91,7 @@ enum { THREAD_ID, THREAD_PROCESS, THREAD_TID, THREAD_NAME };
 static int on_thread(void *context, const struct sqlite_cursor *row)
 {
 	const char *name = sqlite_cursor_text(row, THREAD_NAME);
-	struct rocpd *rocpd = context;
+	struct rocpd_import *rocpd = context;
 	uint32_t thread;
 	int64_t tid;
 	int error = sqlite_cursor_take_number(row, THREAD_TID, "a thread", 0, UINT32_MAX, &tid);
@@ -106,7 +106,7 @@ static int on_thread(void *context, const struct sqlite_cursor *row)
 				    (uint64_t)tid);
 }
 
-uint32_t rocpd_tid(const struct rocpd *rocpd, int64_t thread)
+uint32_t rocpd_tid(const struct rocpd_import *rocpd, int64_t thread)
 {
 	return (uint32_t)hash_map_get(&rocpd->threads, (uint64_t)thread, (uint64_t)thread);
 }
@@ -120,7 +120,7 @@ enum { AGENT_ID, AGENT_TYPE, AGENT_INDEX, AGENT_NAME, AGENT_PRODUCT, AGENT_VENDO
 static int on_agent(void *context, const struct sqlite_cursor *row)
 {
 	const char *product = sqlite_cursor_text(row, AGENT_PRODUCT);
-	struct rocpd *rocpd = context;
+	struct rocpd_import *rocpd = context;
 	struct v3_agent agent = {0};
 	/* members of invalid JSON stay unknown */
 	int error =
@@ -147,7 +147,7 @@ static int on_agent(void *context, const struct sqlite_cursor *row)
 
 static const char *const name_columns[] = {"id", "name"};
 
-static int add_queue_name(struct rocpd *rocpd, struct hash_map *names,
+static int add_queue_name(struct rocpd_import *rocpd, struct hash_map *names,
 			  const struct sqlite_cursor *row)
 {
 	return rocm_process_name_queue(&rocpd->process, names,
@@ -157,14 +157,14 @@ static int add_queue_name(struct rocpd *rocpd, struct hash_map *names,
 
 static int on_queue(void *context, const struct sqlite_cursor *row)
 {
-	struct rocpd *rocpd = context;
+	struct rocpd_import *rocpd = context;
 
 	return add_queue_name(rocpd, &rocpd->process.hardware_queues, row);
 }
 
 static int on_stream(void *context, const struct sqlite_cursor *row)
 {
-	struct rocpd *rocpd = context;
+	struct rocpd_import *rocpd = context;
 
 	return add_queue_name(rocpd, &rocpd->process.streams, row);
 }
@@ -176,7 +176,7 @@ enum { OBJECT_ID, OBJECT_URI, OBJECT_BASE, OBJECT_SIZE };
 
 static int on_object(void *context, const struct sqlite_cursor *row)
 {
-	struct rocpd *rocpd = context;
+	struct rocpd_import *rocpd = context;
 	const struct rocm_code_object object = {
 		.address = (uint64_t)sqlite_cursor_number(row, OBJECT_BASE),
 		.size_bytes = (uint64_t)sqlite_cursor_number(row, OBJECT_SIZE)};
@@ -210,7 +210,7 @@ static uint64_t bytes_at(const struct sqlite_cursor *row, size_t column)
 static int on_symbol(void *context, const struct sqlite_cursor *row)
 {
 	const char *name = sqlite_cursor_text(row, SYMBOL_NAME);
-	struct rocpd *rocpd = context;
+	struct rocpd_import *rocpd = context;
 	uint64_t registers = (uint64_t)sqlite_cursor_number(row, SYMBOL_VECTOR) +
 			     (uint64_t)sqlite_cursor_number(row, SYMBOL_ACCUMULATION);
 	const struct rocm_kernel kernel = {
@@ -233,7 +233,7 @@ static int on_counter(void *context, const struct sqlite_cursor *row)
 {
 	const char *name = sqlite_cursor_text(row, COUNTER_NAME);
 	const uint64_t id = (uint64_t)sqlite_cursor_number(row, COUNTER_ID);
-	struct rocpd *rocpd = context;
+	struct rocpd_import *rocpd = context;
 	uint32_t text;
 	int error = 0;
 
@@ -247,7 +247,7 @@ static int on_counter(void *context, const struct sqlite_cursor *row)
 	return error ? error : hash_map_put(&rocpd->counters, id, text);
 }
 
-int rocpd_read_descriptions(struct rocpd *rocpd)
+int rocpd_read_descriptions(struct rocpd_import *rocpd)
 {
 	static const struct {
 		struct rocpd_query query;

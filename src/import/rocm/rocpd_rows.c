@@ -39,7 +39,7 @@ struct event_facts {
 	const char *category, *more;
 };
 
-static int find_event(struct rocpd *rocpd, int64_t id, struct event_facts *ret_facts)
+static int find_event(struct rocpd_import *rocpd, int64_t id, struct event_facts *ret_facts)
 {
 	const struct sqlite_cursor *row = &rocpd->events.cursor;
 	int status = rocm_side_move(&rocpd->events, id);
@@ -105,7 +105,7 @@ static bool is_marker(const char *category)
 }
 
 /* Ranges of roctx have their text in the event; those of other tools have it as their name. */
-static int write_range(struct rocpd *rocpd, const struct event_facts *event, uint32_t tid,
+static int write_range(struct rocpd_import *rocpd, const struct event_facts *event, uint32_t tid,
 		       const char *function, uint64_t begin, uint64_t end)
 {
 	struct message message = {0};
@@ -123,7 +123,7 @@ static int write_range(struct rocpd *rocpd, const struct event_facts *event, uin
 
 static int on_region(void *context, const struct sqlite_cursor *row)
 {
-	struct rocpd *rocpd = context;
+	struct rocpd_import *rocpd = context;
 	struct event_facts event;
 	const char *name = "";
 	uint64_t begin, end;
@@ -196,7 +196,7 @@ static int read_values(struct event_values *values, int64_t event)
 	return error ? error : status;
 }
 
-static const char *counter_name(const struct rocpd *rocpd, uint64_t counter, char number[32])
+static const char *counter_name(const struct rocpd_import *rocpd, uint64_t counter, char number[32])
 {
 	const char *name = string_table_text(
 		&rocpd->texts, (uint32_t)hash_map_get(&rocpd->counters, counter, 0), NULL);
@@ -242,7 +242,7 @@ enum {
 
 /* Context while a table of commands is read. */
 struct command_reading {
-	struct rocpd *rocpd;
+	struct rocpd_import *rocpd;
 	struct event_values *values;
 };
 
@@ -257,7 +257,7 @@ static void take_sizes(const struct sqlite_cursor *row, struct rocm_command *com
 	}
 }
 
-static int make_dispatch(struct rocpd *rocpd, const struct sqlite_cursor *row,
+static int make_dispatch(struct rocpd_import *rocpd, const struct sqlite_cursor *row,
 			 struct rocm_command *command)
 {
 	struct event_facts event;
@@ -291,7 +291,7 @@ static int make_dispatch(struct rocpd *rocpd, const struct sqlite_cursor *row,
 static int on_dispatch(void *context, const struct sqlite_cursor *row)
 {
 	struct command_reading *reading = context;
-	struct rocpd *rocpd = reading->rocpd;
+	struct rocpd_import *rocpd = reading->rocpd;
 	struct event_values *values = reading->values;
 	struct rocm_command command;
 	char number[32];
@@ -330,7 +330,7 @@ enum {
 	COPY_QUEUE
 };
 
-static int find_ends(struct rocpd *rocpd, const struct sqlite_cursor *row,
+static int find_ends(struct rocpd_import *rocpd, const struct sqlite_cursor *row,
 		     struct rocm_command *command)
 {
 	struct rocm_agents *agents = &rocpd->process.agents;
@@ -351,7 +351,7 @@ static int find_ends(struct rocpd *rocpd, const struct sqlite_cursor *row,
 static int on_copy(void *context, const struct sqlite_cursor *row)
 {
 	const int64_t bytes = sqlite_cursor_number(row, COPY_SIZE);
-	struct rocpd *rocpd = context;
+	struct rocpd_import *rocpd = context;
 	struct rocm_command command = {
 		.tid = rocpd_tid(rocpd, sqlite_cursor_number(row, COPY_THREAD)),
 		.bytes = bytes > 0 ? (uint64_t)bytes : 0,
@@ -398,7 +398,7 @@ enum {
 static int on_allocation(void *context, const struct sqlite_cursor *row)
 {
 	const int64_t bytes = sqlite_cursor_number(row, ALLOCATION_SIZE);
-	struct rocpd *rocpd = context;
+	struct rocpd_import *rocpd = context;
 	struct rocm_allocation allocation = {
 		.address = (uint64_t)sqlite_cursor_number(row, ALLOCATION_ADDRESS),
 		.bytes = bytes > 0 ? (uint64_t)bytes : 0};
@@ -426,13 +426,13 @@ static const char *const track_columns[] = {"pid", "tid", "name_id", "id"};
 enum { TRACK_PROCESS, TRACK_THREAD, TRACK_NAME };
 
 struct sample_reading {
-	struct rocpd *rocpd;
+	struct rocpd_import *rocpd;
 	struct event_values *values;
 	struct sqlite_cursor tracks;
 	bool has_tracks;
 };
 
-static int write_value(struct rocpd *rocpd, uint64_t counter, double value, uint64_t time)
+static int write_value(struct rocpd_import *rocpd, uint64_t counter, double value, uint64_t time)
 {
 	const uint64_t *agent = hash_map_find(&rocpd->agents, counter);
 	char number[32];
@@ -464,7 +464,7 @@ static int find_track(struct sample_reading *reading, int64_t track, uint32_t *r
 static int on_sample(void *context, const struct sqlite_cursor *row)
 {
 	struct sample_reading *reading = context;
-	struct rocpd *rocpd = reading->rocpd;
+	struct rocpd_import *rocpd = reading->rocpd;
 	struct event_values *values = reading->values;
 	struct event_facts event = {0};
 	int64_t time;
@@ -493,7 +493,7 @@ static int on_sample(void *context, const struct sqlite_cursor *row)
 
 /* ---- the tables ---- */
 
-static int read_table(struct rocpd *rocpd, const struct rocpd_query *query, void *context,
+static int read_table(struct rocpd_import *rocpd, const struct rocpd_query *query, void *context,
 		      int (*on_row)(void *context, const struct sqlite_cursor *row))
 {
 	char table[128];
@@ -505,7 +505,7 @@ static int read_table(struct rocpd *rocpd, const struct rocpd_query *query, void
 	return error;
 }
 
-static int read_dispatches(struct rocpd *rocpd, struct event_values *values)
+static int read_dispatches(struct rocpd_import *rocpd, struct event_values *values)
 {
 	static const struct rocpd_query query = {
 		"rocpd_kernel_dispatch", SQLITE_COLUMNS(dispatch_columns, 8), NULL, "event_id"};
@@ -518,7 +518,7 @@ static int read_dispatches(struct rocpd *rocpd, struct event_values *values)
 	return error;
 }
 
-static int read_samples(struct rocpd *rocpd, struct event_values *values)
+static int read_samples(struct rocpd_import *rocpd, struct event_values *values)
 {
 	static const struct rocpd_query query = {"rocpd_sample", SQLITE_COLUMNS(sample_columns, 2),
 						 NULL, "event_id"};
@@ -538,7 +538,7 @@ static int read_samples(struct rocpd *rocpd, struct event_values *values)
 	return error;
 }
 
-int rocpd_read_rows(struct rocpd *rocpd)
+int rocpd_read_rows(struct rocpd_import *rocpd)
 {
 	static const struct rocpd_query regions = {
 		"rocpd_region", SQLITE_COLUMNS(region_columns, 6), NULL, "event_id"};
