@@ -123,7 +123,7 @@ with t.case("a format without instruction samples reports the left-out rows and 
         result = run([DUET, "export", "-f", name, "-o", t.path(f"whole_{name}"), trace])
         t.equal(result.status, 0, f"{name}: {text(result.stderr)}")
         t.equal(f"duet export: {name} leaves out {rows} samples of device instructions (pprof and sqlite have them)\n" in text(result.stderr),
-                name in ("text", "csv", "chrome", "ctf", "perf-script"), f"{name}: {text(result.stderr)}")
+                name in ("text", "csv", "chrome", "ctf", "perf-script", "rocpd"), f"{name}: {text(result.stderr)}")
         t.true(text(result.stderr).count("device instructions") <= 1 and all(len(line) < 100 for line in text(result.stderr).splitlines()
                if "device instructions" in line), f"{name}: one line: {text(result.stderr)}")
     for kind in ("instruction_sample", "launch"):

@@ -9,6 +9,7 @@ COPY_DIRECTIONS = {1: "HtoD", 2: "DtoH", 3: "array", 4: "array", 5: "array", 6: 
                    9: "HtoH", 10: "peer", 11: "migrate", 12: "migrate", 13: "migrate"}
 OVERHEADS = {2: "JIT", 3: "flush", 4: "instrumentation", 6: "module load", 7: "lazy function load",
              8: "command buffer full"}
+OPERATOR_NUMBERS = re.compile(", (?:seq|op_id|sizes) = ")
 VERSION_SUFFIX = re.compile(r"(_v\d+)?(_ptsz|_ptds)?$")
 CALL_STACK_TWIN = 67
 OS_CALL = 27
@@ -49,7 +50,7 @@ def read(path):
             recording.commands.append(Command(start, end, f"{process_of(process)}/{device}",
                                               (process_of(process), queue), kind, direction, name,
                                               launches.get(key) if correlation else None))
-    read_ranges(base, recording)
+    read_ranges(base, recording, strings)
     read_threads(base, recording)
     base.close()
     return recording
@@ -97,10 +98,16 @@ def read_fills(base):
         yield start, end, process, device, (context, stream), correlation, "fill", None, ""
 
 
-def read_ranges(base, recording):
+def read_ranges(base, recording, strings):
+    """Adds ranges. Those that PyTorch pushes for its operators have the operator's number in their name: they are calls."""
     open_ranges = 0
-    for kind, start, end in rows_of(base, "NVTX_EVENTS", "eventType", "start", "end"):
-        if kind in (PUSH_POP, START_END):
+    for kind, start, end, thread, text, number in rows_of(base, "NVTX_EVENTS", "eventType", "start", "end", "globalTid",
+                                                          "text", "textId"):
+        text = str(text if text is not None else strings.get(number, ""))
+        if kind == PUSH_POP and end is not None and ", op_id = " in text:
+            recording.calls.append(Call(start, end, process_of(thread), thread_of(thread), "operator",
+                                        OPERATOR_NUMBERS.split(text)[0]))
+        elif kind in (PUSH_POP, START_END):
             open_ranges += end is None
             recording.add_range(start, end)
     if open_ranges:
