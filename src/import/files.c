@@ -42,7 +42,7 @@ static int fail_unknown(const struct import_probe *probe)
 
 static int find_importer(const struct import_probe *probe, const struct importer **ret_importer)
 {
-	char advice[256];
+	char advice[4096 + 256]; /* with the path */
 
 	for (size_t i = 0; importers[i]; i++) {
 		if (importers[i]->recognize && importers[i]->recognize(probe)) {

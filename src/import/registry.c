@@ -26,6 +26,7 @@ const struct importer *const importers[] = {
 	&import_rocprofv3_csv,
 	&import_iaprof,
 	&import_rocprof_code,
+	&import_rocprof_compute,
 	&import_folded,
 	NULL,
 };

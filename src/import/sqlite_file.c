@@ -107,8 +107,10 @@ int sqlite_file_open(struct sqlite_file *file, const char *path)
 		return error_set(-errno, "%s", strerror(errno));
 	file->steps_max = STEPS_FREE + STEPS_PER_BYTE_MAX * (uint64_t)about.st_size;
 	file->sqlite.progress_handler(file->database, STEPS_PER_CALL, on_steps, file);
-	if (file->sqlite.exec(file->database, "PRAGMA cell_size_check = ON", NULL, NULL, NULL) !=
-	    SQLITE_OK)
+	/* the size of the cache, in KiB: otherwise the file's own header sets it */
+	if (file->sqlite.exec(file->database,
+			      "PRAGMA cell_size_check = ON; PRAGMA cache_size = -2000", NULL, NULL,
+			      NULL) != SQLITE_OK)
 		return fail_sqlite(file, "expected a SQLite database");
 	return 0;
 }
@@ -265,8 +267,9 @@ int sqlite_cursor_open(struct sqlite_cursor *cursor, struct sqlite_file *file,
 	cursor->has_id = cursor->present & 1 && strcmp(query->columns.names[0], "id") == 0;
 	format_query(&text, query, cursor->present);
 	error = text.error;
-	if (!error && file->sqlite.prepare_v3(file->database, string_builder_text(&text), -1, 0,
-					      &cursor->statement, NULL) != SQLITE_OK)
+	if (!error &&
+	    file->sqlite.prepare_v3(file->database, string_builder_text(&text), -1,
+				    SQLITE_PREPARE_NO_VTAB, &cursor->statement, NULL) != SQLITE_OK)
 		error = fail_table(file, query->table);
 	string_builder_fini(&text);
 	return error;

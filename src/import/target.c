@@ -93,14 +93,14 @@ int import_target_clock(struct import_target *target, const char *name, int64_t 
 	if (!target->notes.has_several)
 		return 0;
 	if (zero_ns < 0 || zero_ns > INT64_MAX / 2)
-		return error_set(-EBADMSG, "its times count from %" PRId64 " ns of the clock %s",
+		return error_set(-ENODATA, "its times count from %" PRId64 " ns of the clock %s",
 				 zero_ns, name);
 	if (!target->clock)
 		target->clock = strdup(name);
 	if (!target->clock)
 		return -ENOMEM;
 	if (strcmp(target->clock, name) != 0)
-		return error_set(-EBADMSG,
+		return error_set(-ENODATA,
 				 "its times are in the clock %s and those of '%s' in %s, so the "
 				 "files have no common time; import them one by one",
 				 name, import_notes_path(&target->notes, 0), target->clock);
@@ -537,9 +537,10 @@ int import_target_launch(struct import_target *target, const struct event_launch
 int import_target_execution(struct import_target *target, const struct event_execution *row)
 {
 	const bool is_timed = row->valid & EXECUTION_STARTED;
+	const uint64_t end = row->seen > row->ended ? row->seen : row->ended;
 
 	return write_row(target, EVENT_EXECUTION, row->queue, row,
-			 is_timed ? row->started : row->seen, is_timed ? row->ended : row->seen);
+			 is_timed ? row->started : row->seen, is_timed ? end : row->seen);
 }
 
 int import_target_range(struct import_target *target, const struct event_range *row)

@@ -191,9 +191,8 @@ int report_put_ranks(const struct report *report)
 {
 	int error = 0;
 
-	if (!report->analysis->program.collectives.operations)
-		return 0;
-	error = report_by_rank(report, NULL);
+	if (report->analysis->program.collectives.operations)
+		error = report_by_rank(report, NULL);
 	put_doubts(report);
 	return error;
 }

@@ -255,6 +255,6 @@ with t.case("40 files"):
     paths = [written(f"rank{rank}.json", torch(rank, BASE, rank)) for rank in range(40)]
     path, _ = run_import(*paths)
     t.equal(len(rows_of(path, "process")), 40, "processes")
-    t.true(" and 32 more" in origin_of(path), origin_of(path))
+    t.true(" and 38 more" in origin_of(path), origin_of(path))
 
 t.end()

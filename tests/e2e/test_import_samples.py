@@ -3,6 +3,7 @@
 """duet import: samples of GPU instructions that other programs recorded become rows of the instruction view."""
 import json
 import os
+import sqlite3
 
 import duet_test
 from duet_test import DUET, Skip, run, text
@@ -120,5 +121,75 @@ with t.case("rocprof-code: a table of real PC samples"):
     for row in t.report(out)["instructions"]:
         got[row["offset"]] = got.get(row["offset"], 0) + row["samples"]
     t.equal(got, want, "samples of each instruction")
+
+# ---- rocprof-compute -----------------------------------------------------------------------------
+
+COMPUTE = """CREATE TABLE compute_workload(workload_id INTEGER PRIMARY KEY, name, sub_name);
+CREATE TABLE compute_kernel(kernel_uuid INTEGER PRIMARY KEY, workload_id, kernel_name);
+CREATE TABLE compute_dispatch(dispatch_uuid INTEGER PRIMARY KEY, kernel_uuid, dispatch_id, gpu_id, start_timestamp, end_timestamp);
+CREATE TABLE compute_pcsampling(pc_sampling_uuid INTEGER PRIMARY KEY, kernel_uuid, source, instruction, count, "offset", count_issue,
+  count_stall, stall_reason);
+CREATE TABLE compute_kernel_metric_value(value_uuid INTEGER PRIMARY KEY, metric_uuid, kernel_uuid, value_name, value);
+INSERT INTO compute_workload VALUES(1, 'pi', 'MI350'), (2, 'gemm', '');
+INSERT INTO compute_kernel VALUES(1, 1, 'init'), (2, 1, 'step(float*)'), (3, 2, 'init');
+INSERT INTO compute_dispatch VALUES(1, 2, 1, 0, 5000, 9000), (2, 1, 0, 0, 1000, 3000), (3, 3, 0, 1, 2000, 2500), (4, 2, 2, 0, 9500, 9600);
+INSERT INTO compute_pcsampling VALUES(1, 2, 'k.cpp:1', 's_waitcnt vmcnt(0)', 50, 16, 8, 42, '{"WAITCNT": 40}'),
+  (2, 1, NULL, 's_endpgm', 3, 32, 3, 0, NULL);
+INSERT INTO compute_kernel_metric_value VALUES(1, 1, 1, 'Avg', 0.5), (2, 1, 2, 'Avg', 0.25);
+"""
+
+
+def database(*scripts, name="compute.db"):
+    path = t.path(name)
+    if os.path.exists(path):
+        os.unlink(path)
+    base = sqlite3.connect(path)
+    for script in scripts:
+        base.executescript(script)
+    base.close()
+    return path
+
+
+with t.case("rocprof-compute: dispatches and PC samples"):
+    t.wanted()
+    out = t.path("compute.duet")
+    result = run([DUET, "import", "-o", out, database(COMPUTE)])
+    t.equal(result.status, 0, text(result.stderr))
+    t.true("2 values left out: metrics" in text(result.stdout), text(result.stdout))
+    report = t.report(out)
+    t.equal({(row["name"], row["device"]): (row["count"], row["total_ns"]) for row in report["kernels"]},
+            {("init", "1/0"): (1, 2000), ("step(float*)", "1/0"): (2, 4100), ("init", "2/1"): (1, 500)}, "kernels")
+    t.equal([(row["name"], row["wall_ns"]) for row in report["devices"] if row["busy_ns"]], [("MI350", 8600), ("AMD GPU", 8600)], "devices")
+    t.equal(report["ledger"]["matched"], 4, "launches")
+    t.equal({(row["offset"], row["text"]): row["stalls"] for row in report["instructions"]},
+            {(16, "s_waitcnt vmcnt(0)"): {"waitcnt": 40, "other": 2}, (32, "s_endpgm"): {}}, "stall reasons")
+    t.equal(sum(row["samples"] for row in report["instructions"]), 53, "samples")
+
+with t.case("rocprof-compute: what is invalid is left out, and a database without its tables is refused"):
+    out = t.path("compute.duet")
+    result = run([DUET, "import", "-f", "rocprof-compute", "-o", out, database(
+        COMPUTE, "INSERT INTO compute_dispatch VALUES(9, 77, 1, 0, 1, 2), (10, 1, 1, 0, 9, 2), (11, 1, 1, -1, 1, 2);"
+        "INSERT INTO compute_pcsampling VALUES(9, 1, '', '', 1, -8, 1, 0, NULL), (10, 1, '', '', 1, 8, 0, 1, '{\"a\": [1]}');")])
+    t.equal(result.status, 0, text(result.stderr))
+    for words in ("compute_dispatch", "compute_pcsampling"):
+        t.true(words in text(result.stderr), text(result.stderr))
+    t.equal(t.report(out)["ledger"]["matched"], 4, "valid dispatches")
+    for script in ("", "CREATE VIEW compute_workload AS SELECT 1 AS workload_id; CREATE VIEW compute_kernel AS SELECT 1 AS kernel_uuid;"):
+        path = database("CREATE TABLE other(a);", script, name="bad.db")
+        result = run([DUET, "import", "-f", "rocprof-compute", "-o", t.path("no.duet"), path])
+        t.equal(result.status, 1, text(result.stderr))
+        t.true("expected a plain table compute_workload" in text(result.stderr), text(result.stderr))
+
+with t.case("rocprof-compute: a database of a real GPU"):
+    folder = os.environ.get("DUET_RECORDINGS")
+    path = os.path.join(folder or "", "amd", "roc-optiq_rocprof_compute_23ed6f36.db.zst")
+    if not folder or not os.path.exists(path):
+        raise Skip("DUET_RECORDINGS does not name the folder of other programs' recordings")
+    out = t.path("optiq.duet")
+    t.equal(run([DUET, "import", "-o", out, path]).status, 0, "import")
+    unpacked = t.path("optiq.db")
+    t.equal(run(["zstd", "-dqf", "-o", unpacked, path]).status, 0, "zstd")
+    rows = sqlite3.connect(unpacked).execute("SELECT count(*), sum(end_timestamp - start_timestamp) FROM compute_dispatch").fetchone()
+    t.equal((sum(row["count"] for row in t.report(out)["kernels"]), sum(row["total_ns"] for row in t.report(out)["kernels"])), rows, "kernels")
 
 t.end()

@@ -406,6 +406,12 @@ static void note_fill(struct finding *finding, const char *name, const char *los
 	append_number(finding, lost_name, lost_ns);
 }
 
+/* Kernels of NCCL and RCCL use few work-groups on purpose, and wait for other ranks. */
+static bool is_collective(const struct analysis_kernel *kernel)
+{
+	return strncmp(kernel->name, "nccl", 4) == 0 || strncmp(kernel->name, "rccl", 4) == 0;
+}
+
 static bool find_fill(const struct analysis *analysis, const struct analysis_kernel *kernel,
 		      struct finding *finding)
 {
@@ -414,6 +420,8 @@ static bool find_fill(const struct analysis *analysis, const struct analysis_ker
 	bool is_tail = is_mostly(&fill->tail, fill);
 	bool is_lone = is_alone(&analysis->devices[kernel->device], fill);
 
+	if (is_collective(kernel))
+		return false;
 	finding->kernel = kernel;
 	if (is_few || is_odd || is_tail)
 		finding->cost_ns = lost_ns(fill);

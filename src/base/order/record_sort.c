@@ -6,9 +6,10 @@
  * Gets:     records in any order
  * Gives:    records in order
  * Owns:     a buffer of at most 4 MiB; an unnamed temporary file (in TMPDIR or /tmp) if the records
- * do not fit into it Fails:    -ENOMEM, -errno of the temporary file Why runs: the slices of a file
- * of a gigabyte take 200 MB as records. Sorted runs of one buffer are written one after the other,
- * and read back in parallel through a small buffer each.
+ *           do not fit into it
+ * Fails:    -ENOMEM, -errno of the temporary file
+ * Why runs: the slices of a file of a gigabyte take 200 MB as records. Sorted runs of one buffer
+ *           are written one after the other, and read back in parallel through a small buffer each.
  */
 #include "base/order/record_sort.h"
 
@@ -162,11 +163,11 @@ static int grow(struct record_sort *sort)
 
 	if (sort->capacity == sort->max_capacity)
 		return write_run(sort);
-	sort->capacity = smaller(capacity, sort->max_capacity);
-	buffer = realloc(sort->buffer, sort->capacity * sort->record_bytes);
+	buffer = realloc(sort->buffer, smaller(capacity, sort->max_capacity) * sort->record_bytes);
 	if (!buffer)
 		return -ENOMEM;
 	sort->buffer = buffer;
+	sort->capacity = smaller(capacity, sort->max_capacity);
 	return 0;
 }
 

@@ -241,6 +241,18 @@ static void format_payload(enum record_payload type, uint64_t bits, char text[40
 	}
 }
 
+/* A running number has a text of its own in each range. So payloads take at most a quarter of the
+ * budget of names; beyond it they are left out. */
+static uint32_t payload_string_of(struct injected *injected, const char *text)
+{
+	const struct quota *names = &injected->budget.names;
+
+	if (names->used > names->limit / 4 &&
+	    !trace_writer_find_string(injected->recording->writer, text, strlen(text)))
+		return 0;
+	return string_of(injected, text);
+}
+
 /* Reads the third text of a record. False: it makes no sense. */
 static bool take_attributes(struct injected *injected, const char *text, struct range_half *half)
 {
@@ -252,7 +264,7 @@ static bool take_attributes(struct injected *injected, const char *text, struct 
 		return false;
 	format_payload((enum record_payload)type, bits, payload);
 	half->colour = (uint32_t)colour;
-	half->payload_string = string_of(injected, payload);
+	half->payload_string = payload_string_of(injected, payload);
 	half->category_string = string_of(injected, text + RECORD_ATTRIBUTES_BYTES);
 	return true;
 }

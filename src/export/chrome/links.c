@@ -76,12 +76,15 @@ int chrome_links_launch(struct chrome_links *links, const struct event_launch *r
 	if (is_absent(links, row)) {
 		link.has_no_call = has_command;
 	} else if (row->flags & LAUNCH_FURTHER) {
-		link.has_no_call = has_command && call->is_shared;
-		if (link.has_no_call)
+		/* the call of a live graph launch is a row of its own, without a correlation */
+		const bool is_same = row->enter >= call->enter && row->enter <= call->exit;
+
+		link.has_no_call = has_command && (call->is_shared || !is_same);
+		if (link.has_no_call && is_same)
 			link.correlation = call->correlation;
 	} else {
-		call->correlation = link.correlation;
-		call->is_shared = has_command;
+		*call = (struct chrome_call_link){link.correlation, row->enter, row->exit,
+						  has_command};
 	}
 	link.external = thread_nesting_find(&links->nesting, row->thread, row->enter);
 	if (!link.external)

@@ -35,6 +35,7 @@ struct chrome_held_link {
 /* The latest call of a thread that launched. */
 struct chrome_call_link {
 	uint64_t correlation;
+	uint64_t enter, exit;
 	bool is_shared; /* further commands of the call have its number */
 };
 

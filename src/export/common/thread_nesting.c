@@ -58,6 +58,13 @@ int thread_nesting_add(struct thread_nesting *nesting, uint32_t thread, uint64_t
 {
 	struct thread_intervals *intervals = find_open(nesting, thread, begin);
 	const struct open_interval interval = {end, number};
+	size_t at = intervals->count;
 
-	return array_append(intervals->open, intervals->capacity, intervals->count, interval);
+	if (array_append(intervals->open, intervals->capacity, intervals->count, interval))
+		return -ENOMEM;
+	/* rows that begin together come in the order of their length, the shortest first */
+	for (; at && intervals->open[at - 1].end < end; at--)
+		intervals->open[at] = intervals->open[at - 1];
+	intervals->open[at] = interval;
+	return 0;
 }

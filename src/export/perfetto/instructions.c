@@ -273,8 +273,10 @@ static int write_row(struct instructions *instructions, const struct event_instr
 {
 	uint32_t number;
 	uint64_t sum, packets;
+	size_t before;
 	int error;
 
+	before = instructions->packets->packet.size;
 	packets_begin(instructions->packets);
 	if (!instructions->is_begun)
 		begin_sequence(instructions);
@@ -285,6 +287,10 @@ static int write_row(struct instructions *instructions, const struct event_instr
 	sum = instructions->sums[number - 1] + row->count;
 	packets = sum / instructions->divisor;
 	instructions->sums[number - 1] = sum % instructions->divisor;
+	if (!packets && instructions->is_begun && !instructions->packets->texts.size) {
+		instructions->packets->packet.size = before; /* the packet would be empty */
+		return 0;
+	}
 	error = write_packet(instructions, row, packets > 0, number);
 	for (uint64_t i = 1; i < packets && !error; i++) {
 		packets_begin(instructions->packets);

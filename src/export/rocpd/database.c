@@ -85,8 +85,15 @@ int rocpd_begin(struct rocpd *rocpd, enum rocpd_table table)
 
 uint64_t rocpd_string(struct rocpd *rocpd, const char *text)
 {
-	uint32_t id = string_table_add(&rocpd->strings, text, strlen(text));
+	struct string_builder valid = {0};
+	uint32_t id;
 
+	/* two invalid texts may become the same one, and each text has one row */
+	string_builder_append_utf8(&valid, text);
+	id = valid.error
+		     ? 0
+		     : string_table_add(&rocpd->strings, string_builder_text(&valid), valid.length);
+	string_builder_fini(&valid);
 	return id || !*text ? id + UINT64_C(1) : 0;
 }
 

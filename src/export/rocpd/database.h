@@ -41,6 +41,11 @@ enum rocpd_table {
 	ROCPD_TABLES
 };
 
+/* A call that may have launched. */
+struct rocpd_call {
+	uint64_t region, enter, exit;
+};
+
 struct rocpd {
 	const struct model *model; /* borrowed */
 	struct filter filter;
@@ -56,7 +61,7 @@ struct rocpd {
 	struct hash_map tracks;             /* (name, thread) -> id */
 	struct pair_map dispatches;    /* (process, correlation) -> event, if counters need it */
 	struct thread_nesting nesting; /* open regions */
-	uint64_t *calls;               /* the latest launching region of each thread */
+	struct rocpd_call *calls;      /* the latest call of each thread */
 	struct string_builder text, extdata; /* for a row of an info table; for the next event */
 	uint64_t events, regions, dispatched, copies, samples, values, rows;
 };

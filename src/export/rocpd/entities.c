@@ -12,6 +12,9 @@
  */
 #include "export/rocpd/entities.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "analyze/model.h"
 #include "export/rocpd/database.h"
 
@@ -19,14 +22,17 @@ static int put_node(struct rocpd *rocpd, uint32_t id, const struct event_host *h
 {
 	const struct model *model = rocpd->model;
 	struct sqlite_writer *writer = &rocpd->writer;
+	const char *boot_id = host ? model_text(model, host->boot_id_string, "unknown") : "unknown";
+	char machine[160];
 	int error = rocpd_begin(rocpd, ROCPD_NODE);
 
 	if (error)
 		return error;
+	/* the schema demands that machines differ, which rows of damaged files may not do */
+	snprintf(machine, sizeof(machine), id > 1 ? "%.128s/%" PRIu32 : "%.128s", boot_id, id);
 	sqlite_writer_u64(writer, id);
 	sqlite_writer_u64(writer, id);
-	sqlite_writer_text(writer,
-			   host ? model_text(model, host->boot_id_string, "unknown") : "unknown");
+	sqlite_writer_text(writer, machine);
 	sqlite_writer_text(writer, "Linux");
 	sqlite_writer_text(writer, host ? model_text(model, host->name_string, "") : "");
 	sqlite_writer_text(writer, host ? model_text(model, host->kernel_string, "") : "");

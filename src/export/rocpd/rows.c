@@ -145,10 +145,15 @@ static void describe_result(struct rocpd *rocpd, int32_t result)
 		string_builder_appendf(&rocpd->extdata, "{\"result\": %" PRId32 "}", result);
 }
 
+static struct rocpd_call *call_of(const struct rocpd *rocpd, uint32_t thread)
+{
+	return &rocpd->calls[entity_index_find(&rocpd->nesting.threads, thread)];
+}
+
 int rocpd_launch(struct rocpd *rocpd, const struct event_launch *row, uint64_t *ret_region)
 {
 	const char *function = model_text(rocpd->model, row->function_string, "[unknown]");
-	uint64_t *call = &rocpd->calls[entity_index_find(&rocpd->nesting.threads, row->thread)];
+	struct rocpd_call *call = call_of(rocpd, row->thread);
 	const struct region region = {.name = function,
 				      .category = category_of(function, API_TYPE_CALL),
 				      .thread = row->thread,
@@ -157,12 +162,13 @@ int rocpd_launch(struct rocpd *rocpd, const struct event_launch *row, uint64_t *
 				      .end = row->exit};
 	const bool is_absent = strcmp(function, ABSENT_CALL) == 0;
 
-	*ret_region = *call;
-	if (row->flags & LAUNCH_FURTHER && *call)
+	*ret_region = call->region;
+	if (row->flags & LAUNCH_FURTHER && call->region && row->enter >= call->enter &&
+	    row->enter <= call->exit)
 		return 0;
 	*ret_region = ++rocpd->regions;
 	if (!is_absent)
-		*call = *ret_region;
+		*call = (struct rocpd_call){*ret_region, row->enter, row->exit};
 	if (is_absent || !filter_has_kind(&rocpd->filter, EVENT_LAUNCH) ||
 	    !filter_has_time(&rocpd->filter, row->enter))
 		return 0;
@@ -183,7 +189,12 @@ int rocpd_call(struct rocpd *rocpd, const struct event_api *row)
 	if (row->type == API_TYPE_DUET)
 		return 0;
 	describe_result(rocpd, row->result);
-	return put_region(rocpd, &region, ++rocpd->regions);
+	/* the call of a live graph launch; its nodes are further launches within it */
+	rocpd->regions++;
+	if (row->end > call_of(rocpd, row->thread)->exit)
+		*call_of(rocpd, row->thread) =
+			(struct rocpd_call){rocpd->regions, row->begin, row->end};
+	return put_region(rocpd, &region, rocpd->regions);
 }
 
 int rocpd_range(struct rocpd *rocpd, const struct event_range *row)

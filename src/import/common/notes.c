@@ -20,7 +20,7 @@
 #include "base/array.h"
 #include "base/format.h"
 
-enum { TEXT_BYTES = 512, FILES_SHOWN = 8 };
+enum { TEXT_BYTES = 512, FILES_SHOWN = 2 };
 
 void import_notes_init(struct import_notes *notes)
 {

@@ -199,8 +199,6 @@ static int read_call(struct calls *calls, const struct sqlite_cursor *row)
 	if (!error)
 		error = nsys_texts_function(nsys, sqlite_cursor_number(row, NSYS_CALL_NAME),
 					    &function);
-	if (!error && calls->group.has_call)
-		error = finish_call(calls);
 	if (error)
 		return error;
 	call.function_string = function.string;
@@ -221,11 +219,20 @@ static int take_call(struct calls *calls, const struct sqlite_cursor *row)
 						   calls->shift))
 			: 0;
 
+	const bool is_stack = sqlite_cursor_number(row, NSYS_CALL_CLASS) == CLASS_STACK;
+
+	/* calls that launch nothing may share the id 0 */
+	if (!is_stack && calls->group.has_call) {
+		int error = finish_call(calls);
+
+		if (error)
+			return error;
+		calls->group.has_call = false;
+		calls->group.stack = 0;
+	}
 	if (stack)
 		calls->group.stack = stack;
-	if (sqlite_cursor_number(row, NSYS_CALL_CLASS) == CLASS_STACK)
-		return 0;
-	return read_call(calls, row);
+	return is_stack ? 0 : read_call(calls, row);
 }
 
 static int take_sync(struct calls *calls, const struct sqlite_cursor *row)

@@ -18,6 +18,7 @@
 
 #include "base/error.h"
 #include "base/format.h"
+#include "event/absent_call.h"
 #include "import/formats.h"
 #include "import/common/probe.h"
 #include "import/source.h"
@@ -76,7 +77,7 @@ static int read_nsys(struct import_source *source, struct import_target *target)
 		return error;
 	error = sqlite_file_open(&nsys.file, import_source_path(source));
 	if (!error)
-		error = import_target_text(target, "(not in the file)", &nsys.absent);
+		error = import_target_text(target, ABSENT_CALL, &nsys.absent);
 	if (!error)
 		error = read_tables(&nsys);
 	if (!error)

@@ -19,6 +19,9 @@
 #include "import/perfetto/sequences.h"
 #include "import/perfetto/tracks.h"
 
+/* Later times are damage: the sum of two of them does not overflow. */
+#define PERFETTO_MAX_TIME_NS ((uint64_t)INT64_MAX / 2)
+
 enum perfetto_pass { PASS_TRACKS, PASS_CALLS, PASS_COMMANDS, PASS_COUNT };
 
 enum perfetto_slice_type { SLICE_NONE, SLICE_CALL, SLICE_RANGE, SLICE_AWAY, SLICE_COMMAND };

@@ -116,7 +116,8 @@ static int on_event(struct perfetto_import *import, uint32_t cpu, struct wire me
 	struct wire_field field;
 	int error = 0;
 
-	if (!perfetto_clocks_convert(&import->clocks, NULL, PF_BUILTIN_CLOCK_BOOTTIME, &time_ns))
+	if (!perfetto_clocks_convert(&import->clocks, NULL, PF_BUILTIN_CLOCK_BOOTTIME, &time_ns) ||
+	    time_ns > PERFETTO_MAX_TIME_NS)
 		return 0;
 	while (!error && wire_next(&message, &field)) {
 		if (field.number == PF_FTRACE_EVENT_SCHED_SWITCH && field.type == WIRE_BYTES)
@@ -173,6 +174,8 @@ static int on_compact(struct perfetto_import *import, uint32_t cpu, struct wire 
 		row.time = time;
 		perfetto_clocks_convert(&import->clocks, NULL, PF_BUILTIN_CLOCK_BOOTTIME,
 					&row.time);
+		if (row.time > PERFETTO_MAX_TIME_NS)
+			return 0;
 		error = write_switch(import, &row, tids, names, state);
 		tids[0] = tids[1];
 	}

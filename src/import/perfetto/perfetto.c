@@ -26,8 +26,6 @@
 #include "import/target.h"
 #include "perfetto_trace.numbers.h"
 
-#define MAX_TIME_NS ((uint64_t)INT64_MAX / 2)
-
 /* A packet's parts, before they are used. */
 struct packet {
 	uint64_t time, sequence, flags;
@@ -144,7 +142,7 @@ static int take_timed(struct perfetto_import *import, struct packet *packet,
 
 	if (!packet->event.at && !packet->sample.at)
 		return 0;
-	if (!is_known || packet->time > MAX_TIME_NS) {
+	if (!is_known || packet->time > PERFETTO_MAX_TIME_NS) {
 		import->counts.unplaced += import->pass == PASS_CALLS;
 		return 0;
 	}

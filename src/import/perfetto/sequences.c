@@ -102,7 +102,9 @@ int perfetto_sequences_text(struct perfetto_sequences *sequences, const struct w
 uint64_t perfetto_sequence_get(const struct perfetto_sequence *sequence, unsigned int list,
 			       uint64_t number)
 {
-	return hash_map_get(&sequence->interned, (uint64_t)list << LIST_SHIFT ^ number, 0);
+	return number >> LIST_SHIFT ? 0
+				    : hash_map_get(&sequence->interned,
+						   (uint64_t)list << LIST_SHIFT ^ number, 0);
 }
 
 static int put_entry(struct perfetto_sequences *sequences, struct perfetto_sequence *sequence,
@@ -110,6 +112,8 @@ static int put_entry(struct perfetto_sequences *sequences, struct perfetto_seque
 {
 	size_t before = sequence->interned.count;
 
+	if (number >> LIST_SHIFT)
+		return 0; /* no program counts that far; it could be a number of another list */
 	if (sequences->entries >= MAX_ENTRIES)
 		return error_set(-EFBIG, "the file has more than %d numbers of names at once",
 				 MAX_ENTRIES);
@@ -209,7 +213,7 @@ static int intern_stack(struct perfetto_sequences *sequences, struct perfetto_se
 								 field.value)
 					 : 0;
 
-		if (frame && depth++ < MAX_STACK)
+		if (frame && frame <= sequences->frames_count && depth++ < MAX_STACK)
 			error = push_frame(sequences, &sequences->frames[frame - 1], &stack);
 	}
 	return error ? error

@@ -18,6 +18,7 @@
 
 #include "base/format.h"
 #include "base/order/record_sort.h"
+#include "event/absent_call.h"
 #include "import/target.h"
 
 static int compare_numbers(uint64_t left, uint64_t right)
@@ -50,7 +51,7 @@ int rocm_join_init(struct rocm_join *join, struct import_target *target)
 	int error;
 
 	*join = (struct rocm_join){.target = target, .memory.target = target};
-	error = import_target_text(target, "(not in the file)", &join->absent);
+	error = import_target_text(target, ABSENT_CALL, &join->absent);
 	return error ? error : record_sort_new(sizeof(struct rocm_row), compare_rows, &join->rows);
 }
 
@@ -196,7 +197,8 @@ static bool is_other_group(const struct rocm_group *group, const struct rocm_row
 {
 	if (row->process != group->process || row->link != group->link)
 		return true;
-	return !row->link && (row->type == ROCM_CALL || row->part != group->part);
+	return !row->link &&
+	       (row->type == ROCM_CALL || !group->correlation || row->part != group->part);
 }
 
 static void put_note(const struct rocm_join *join)

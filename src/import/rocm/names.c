@@ -12,6 +12,7 @@
  */
 #include "import/rocm/names.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -76,4 +77,15 @@ enum event_range_type rocm_names_range_type(const char *function)
 		return RANGE_MARK;
 	return strstr(function, "Process") || strstr(function, "RangeStart") ? RANGE_START
 									     : RANGE_PUSH;
+}
+
+const char *rocm_names_program(const char *command, char ret_name[64])
+{
+	const size_t length = strcspn(command, " ");
+	size_t first = length;
+
+	while (first && command[first - 1] != '/')
+		first--;
+	snprintf(ret_name, 64, "%.*s", (int)(length - first), command + first);
+	return *ret_name ? ret_name : "[imported]";
 }

@@ -19,5 +19,8 @@ uint32_t rocm_names_command(const char *operation);
 /* Removes the ".kd" of a kernel's descriptor, in place. */
 void rocm_names_trim_kernel(char *kernel);
 
+/* The name of a program, from its command; "[imported]" for none. */
+const char *rocm_names_program(const char *command, char ret_name[64]);
+
 /* The type of the range that a call of roctx makes. */
 enum event_range_type rocm_names_range_type(const char *function);

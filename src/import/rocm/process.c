@@ -160,6 +160,8 @@ int rocm_process_add_command(struct rocm_process *process, enum rocm_row_type ty
 	struct event_execution *execution = &row.command.execution;
 	int error = rocm_process_check_times(command->begin, command->end);
 
+	if (!error && command->seen)
+		error = rocm_process_check_times(0, command->seen);
 	if (!error)
 		error = find_thread(process, command->tid, &launch->thread);
 	if (!error)

@@ -10,7 +10,7 @@
  * Why tables and not the views: rocpd_region and its kin are views over a table for each recording,
  *           and duet executes no view of a file
  */
-#include "import/rocm/rocpd.h"
+#include "import/rocm/rocpd_tables.h"
 
 #include <errno.h>
 #include <inttypes.h>

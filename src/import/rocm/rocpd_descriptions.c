@@ -18,7 +18,8 @@
 
 #include "base/string.h"
 #include "event/event.h"
-#include "import/rocm/rocpd.h"
+#include "import/rocm/names.h"
+#include "import/rocm/rocpd_tables.h"
 #include "import/rocm/v3_json_fields.h"
 #include "import/target.h"
 
@@ -47,7 +48,7 @@ static int on_process(void *context, const struct sqlite_cursor *row)
 	struct event_process process = {
 		.begin_ns = (uint64_t)sqlite_cursor_number(row, PROCESS_INIT),
 		.end_ns = (uint64_t)sqlite_cursor_number(row, PROCESS_FINI)};
-	char key[64], name[64];
+	char key[160], name[64];
 	uint32_t id;
 	int64_t pid;
 	int error = sqlite_cursor_take_number(row, PROCESS_PID, "a process", 0, UINT32_MAX, &pid);
@@ -56,14 +57,12 @@ static int on_process(void *context, const struct sqlite_cursor *row)
 		return error;
 	process.pid = (uint32_t)pid;
 	error = import_target_text(rocpd->target, command, &process.command_string);
-	/* the node: a pid is unique on one host only */
-	snprintf(key, sizeof(key), "%" PRId64 "/%" PRId64, sqlite_cursor_number(row, PROCESS_NODE),
-		 pid);
-	snprintf(name, sizeof(name), "%.*s", (int)strcspn(command, " "), command);
+	/* a pid is unique on one host (node) and in one recording only */
+	snprintf(key, sizeof(key), "%s/%" PRId64 "/%" PRId64, rocpd->uuid,
+		 sqlite_cursor_number(row, PROCESS_NODE), pid);
 	if (!error)
-		error = import_target_describe_process(rocpd->target, key,
-						       *command ? path_base(name) : "[imported]",
-						       &process, &id);
+		error = import_target_describe_process(
+			rocpd->target, key, rocm_names_program(command, name), &process, &id);
 	return error ? error
 		     : hash_map_put(&rocpd->processes,
 				    (uint64_t)sqlite_cursor_number(row, PROCESS_ID), id);

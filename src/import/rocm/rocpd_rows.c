@@ -23,7 +23,7 @@
 #include "base/json_reader.h"
 #include "import/json_fields.h"
 #include "import/rocm/names.h"
-#include "import/rocm/rocpd.h"
+#include "import/rocm/rocpd_tables.h"
 #include "import/target.h"
 
 enum { MAX_VALUES = 1024 };

@@ -13,7 +13,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "import/rocm/rocpd.h"
+#include "import/rocm/rocpd_tables.h"
 
 int rocpd_cursor_open(struct rocpd_import *rocpd, const struct rocpd_query *query,
 		      struct sqlite_cursor *cursor, char table[128], bool *ret_exists)
@@ -35,8 +35,8 @@ int rocpd_cursor_open(struct rocpd_import *rocpd, const struct rocpd_query *quer
 	return sqlite_cursor_open(cursor, rocpd->file, &whole);
 }
 
-int rocpd_side_open(struct rocpd_import *rocpd, const struct rocpd_query *query, struct rocm_side *side,
-		    char table[128])
+int rocpd_side_open(struct rocpd_import *rocpd, const struct rocpd_query *query,
+		    struct rocm_side *side, char table[128])
 {
 	bool exists = false;
 	int error = rocpd_cursor_open(rocpd, query, &side->cursor, table, &exists);

@@ -54,11 +54,10 @@ static int describe_process(struct v3_json *json, const struct v3_metadata *meta
 	int error = import_target_text(json->target, command, &row.command_string);
 
 	snprintf(key, sizeof(key), "%" PRIu64, metadata->pid.value);
-	snprintf(name, sizeof(name), "%.*s", (int)strcspn(command, " "), command);
 	if (!error)
 		error = import_target_describe_process(json->target, key,
-						       *command ? path_base(name) : "[imported]",
-						       &row, &json->process.id);
+						       rocm_names_program(command, name), &row,
+						       &json->process.id);
 	json->process.kernels.process = json->process.id;
 	return error;
 }
@@ -353,11 +352,14 @@ static int on_record(void *context)
 static int find_process(struct v3_json *json)
 {
 	char key[32];
+	int error;
 
 	if (json->process.id)
 		return 0;
 	snprintf(key, sizeof(key), "number %" PRIu64, json->processes);
-	return import_target_process(json->target, key, 0, "[imported]", &json->process.id);
+	error = import_target_process(json->target, key, 0, "[imported]", &json->process.id);
+	json->process.kernels.process = json->process.id;
+	return error;
 }
 
 static int read_list(struct v3_json *json, const struct record_list *list)

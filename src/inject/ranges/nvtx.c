@@ -7,9 +7,10 @@
  * Gets:     the program's calls
  * Gives:    their ranges; ids, handles of domains and texts
  * Owns:     names of domains, categories and registered texts, until the process ends: handles
- * point at them Fails:    never for the program: a text that does not fit shares its handle with
- * others Why no range levels are returned: a push returns the same value as without a tool, so that
- * the program behaves the same
+ *           point at them
+ * Fails:    never for the program: a text that does not fit shares its handle with others
+ * Why no range levels are returned: a push returns the same value as without a tool, so that the
+ *           program behaves the same
  */
 #include <stdatomic.h>
 #include <string.h>
@@ -122,17 +123,6 @@ enum { CATEGORIES_SEARCHED = 64, CATEGORY_BYTES = 128 };
 
 static const struct category *_Atomic categories;
 
-static void name_category(const void *domain, uint32_t id, struct record_text name)
-{
-	struct category *category = keep_bytes(sizeof(*category));
-
-	if (!category)
-		return;
-	*category = (struct category){domain, id, keep_text(name), atomic_load(&categories)};
-	while (!atomic_compare_exchange_weak(&categories, &category->next, category))
-		;
-}
-
 static const struct kept_text *find_category(const void *domain, uint32_t id)
 {
 	const struct category *category = atomic_load(&categories);
@@ -141,6 +131,29 @@ static const struct kept_text *find_category(const void *domain, uint32_t id)
 		if (category->id == id && category->domain == domain)
 			return category->name;
 	return NULL;
+}
+
+static bool is_named(const void *domain, uint32_t id, struct record_text name)
+{
+	const struct kept_text *known = find_category(domain, id);
+
+	return known && known->length == name.length &&
+	       memcmp(known->text, name.text, name.length) == 0;
+}
+
+static void name_category(const void *domain, uint32_t id, struct record_text name)
+{
+	struct category *category;
+
+	/* a program may name its categories again and again */
+	if (is_named(domain, id, name))
+		return;
+	category = keep_bytes(sizeof(*category));
+	if (!category)
+		return;
+	*category = (struct category){domain, id, keep_text(name), atomic_load(&categories)};
+	while (!atomic_compare_exchange_weak(&categories, &category->next, category))
+		;
 }
 
 static char *put_hex(char *at, uint64_t value, int digits)

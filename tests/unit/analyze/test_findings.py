@@ -313,6 +313,9 @@ with t.case("fewer work-groups than compute units"):
     t.equal(numbers(found), {"executions": 10, "total_ns": 500000, "groups": 8, "items": 32,
                              "units": 32, "group_multiple": 32, "group_most": 256,
                              "few_groups": 10, "few_groups_lost_ns": 375000}, "evidence")
+    for name in ("ncclDevKernel_AllReduce_Sum_f16_RING_LL", "rcclGenericKernel"):
+        t.equal(find(report(*GPU, *(line.replace(" k ", f" {name} ") for line in NEEDS), *grid("256", "32", name=name)),
+                     "low_occupancy"), None, f"{name} uses few work-groups on purpose")
     t.true(found and "8 work-groups for 32 compute units; about 375.0 µs" in found["text"],
            found and found["text"])
 

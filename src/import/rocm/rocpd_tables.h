@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/rocm/rocpd.h - the tables of one recording in a database of rocprofv3
+ * import/rocm/rocpd_tables.h - the tables of one recording in a database of rocprofv3
  */
 #pragma once
 
