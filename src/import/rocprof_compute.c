@@ -166,8 +166,8 @@ static int on_dispatch(void *context, const struct sqlite_cursor *row)
 	struct known_kernel kernel;
 	uint32_t device;
 	int64_t gpu;
-	int error = sqlite_cursor_take_times(row, DISPATCH_START, &execution.started,
-					     &execution.ended);
+	int error =
+		sqlite_cursor_take_times(row, DISPATCH_START, &execution.started, &execution.ended);
 
 	if (!error)
 		error = sqlite_cursor_take_number(row, DISPATCH_GPU, "a GPU", 0, UINT32_MAX, &gpu);
@@ -179,7 +179,8 @@ static int on_dispatch(void *context, const struct sqlite_cursor *row)
 		return error;
 	execution.seen = execution.ended;
 	execution.process = kernel.process;
-	import->first_ns = execution.started < import->first_ns ? execution.started : import->first_ns;
+	import->first_ns = execution.started < import->first_ns ? execution.started
+		: import->first_ns;
 	import->last_ns = execution.ended > import->last_ns ? execution.ended : import->last_ns;
 	error = write_dispatch(import, &kernel, device, &execution);
 	import->usable += !error;
@@ -299,8 +300,8 @@ static int on_metric(void *context, const struct sqlite_cursor *row)
 
 static const char *const metric_columns[] = {"metric_uuid"};
 
-/* Parents come before the rows that refer to them. Samples have no times: they get the window of all
- * dispatches. */
+/* Parents come before the rows that refer to them. Samples have no times: they get the window of
+ * all dispatches. */
 static const struct {
 	struct sqlite_query query;
 	int (*on_row)(void *context, const struct sqlite_cursor *row);
@@ -335,9 +336,8 @@ static int read_table(struct compute_import *import, size_t index)
 
 static int read_rocprof_compute(struct import_source *source, struct import_target *target)
 {
-	struct compute_import import = {.target = target,
-					.faults = {target, "row", "rows"},
-					.first_ns = UINT64_MAX};
+	struct compute_import import = {
+		.target = target, .faults = {target, "row", "rows"}, .first_ns = UINT64_MAX};
 	int error = sqlite_file_open(&import.file, import_source_path(source));
 
 	if (!error)
