@@ -10,6 +10,7 @@ chrome_trace.py for its export.
 import glob
 import json
 import os
+import sqlite3
 
 import chrome_trace
 import duet_test
@@ -146,6 +147,28 @@ with t.case("kinds"):
     t.equal((len(part.slices), part.counters), (0, whole.counters), "counters alone")
     t.equal(run([DUET, "export", path, "-f", "chrome", "--kind", "dependency"]).status, 2,
             "a kind that it does not have")
+
+# A live launch of a graph is a call whose nodes are further launches.
+GRAPH = ("device 1 gpu", "process 1 100 app", "thread 1 1", "queue 1 1",
+         "launch 1 1 1 100 200 write bytes=64 function=cuMemcpyHtoDAsync_v2", "execution 1 1 1 - - 210 250",
+         "call 1 300 400 call cuGraphLaunch", "launch 2 1 1 300 300 kernel name=node function=cuGraphLaunch further=1",
+         "execution 1 2 1 - - 410 450", "launch 3 1 1 300 300 kernel name=node function=cuGraphLaunch further=1",
+         "execution 1 3 1 - - 450 470")
+
+with t.case("the nodes of a graph do not belong to the call before it"):
+    path = t.described("graph.duet", *GRAPH)
+    slices = load(path).slices
+    of_copy = [one.arguments["correlation"] for one in slices if one.name == "cuMemcpyHtoDAsync_v2"]
+    t.equal(len(of_copy), 1, "the copy's call")
+    t.equal([one.arguments["correlation"] in of_copy for one in slices if one.name == "node"], [False, False], "kernels")
+    database = t.path("graph.db")
+    t.equal(run([DUET, "export", path, "-f", "rocpd", "-o", database]).status, 0, "rocpd")
+    stack_of = """SELECT s.string, e.stack_id FROM rocpd_region AS r JOIN rocpd_event AS e ON e.id = r.event_id
+        JOIN rocpd_string AS s ON s.id = r.name_id"""
+    base = sqlite3.connect(database)
+    regions = dict(base.execute(stack_of).fetchall())
+    stacks = [row[0] for row in base.execute("SELECT e.stack_id FROM rocpd_kernel_dispatch AS d JOIN rocpd_event AS e ON e.id = d.event_id")]
+    t.equal(stacks, [regions["cuGraphLaunch"]] * 2, f"kernels belong to the graph's call: {regions}")
 
 with t.case("a full disk and a closed pipe"):
     t.check_export_ends("chrome")

@@ -351,6 +351,14 @@ with t.case("hostile files end soon, with little memory"):
         said = text(result.stderr) + text(result.stdout)
         t.true(words in said, f"'{words}' in: {said}")
 
+with t.case("a number of one list is none of another"):
+    t.wanted()
+    far = (2 ^ 6) << 56 | 1  # the name 1, as a number of the list of frames
+    data = {2: [{1: 1, 2: "x"}, {1: far, 2: "y"}], 7: [{1: 1, 2: [far, 1]}]}
+    sample = {8: 5000, 66: {1: 0, 2: 4711, 3: 4712, 4: 1, 5: 1, 6: 100}, 10: 4}
+    path = imported(written("lists.pftrace", trace({12: data, 13: 1, 10: 4}, sample)))
+    t.equal([row["stack"] for row in rows_of(path, "cpu_sample")], [0], "a stack without frames")
+
 with t.case("random changes"):
     t.wanted()
     chance = random.Random(3)
