@@ -510,7 +510,8 @@ static struct table_rows rows_of_class(const struct report *report, enum analysi
 		first++;
 	for (end = first; end < program->calls_count && program->calls[end].class == class; end++)
 		;
-	return TABLE_ROWS(program->calls + first, end - first);
+	/* without calls there is no array to point into */
+	return TABLE_ROWS(first < end ? &program->calls[first] : program->calls, end - first);
 }
 
 /* A full command buffer makes the host wait, and not the device: its queue is full. */

@@ -154,7 +154,7 @@ static int make_database(const char *script, const char *path)
 		return 1;
 	status = sqlite.open_v2(path, &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
 	if (status == SQLITE_OK)
-		status = sqlite.exec(database, find_script(), NULL, NULL, NULL);
+		status = sqlite.exec(database, script, NULL, NULL, NULL);
 	sqlite.close(database);
 	sqlite_library_close(&sqlite);
 	return status != SQLITE_OK;
