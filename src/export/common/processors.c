@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "event/event.h"
 
 void processors_fini(struct processors *processors)
 {
@@ -38,20 +39,36 @@ static int grow(struct processors *processors, uint32_t cpu)
 	return 0;
 }
 
-int processors_switch(struct processors *processors, uint32_t cpu, uint32_t previous, uint32_t next,
-		      struct processors_step ret_steps[2])
+enum processors_leave processors_leave_of(const struct event_switch *row,
+					  const struct processors_step *step)
 {
+	if (!step->previous || (!step->is_unseen && row->reason == SWITCH_PREEMPTED))
+		return PROCESSORS_RUNNABLE;
+	return !step->is_unseen && row->reason == SWITCH_EXITED ? PROCESSORS_EXITED
+								: PROCESSORS_BLOCKED;
+}
+
+int processors_switch(struct processors *processors, const struct event_switch *row,
+		      uint32_t previous, uint32_t next,
+		      int (*on_step)(void *context, const struct event_switch *row,
+				     const struct processors_step *step),
+		      void *context)
+{
+	uint64_t *place;
 	uint32_t running;
-	int count = 0, error = grow(processors, cpu);
+	int error = grow(processors, row->cpu);
 
 	if (error)
 		return error;
-	running = processors->running[cpu] ? (uint32_t)(processors->running[cpu] - 1) : previous;
+	place = &processors->running[row->cpu];
+	running = *place ? (uint32_t)(*place - 1) : previous;
+	*place = (uint64_t)next + 1;
 	if (previous && previous != running)
-		ret_steps[count++] = (struct processors_step){running, previous, true};
+		error = on_step(context, row,
+				&(const struct processors_step){running, previous, true});
 	else
 		previous = running;
-	ret_steps[count++] = (struct processors_step){previous, next, false};
-	processors->running[cpu] = (uint64_t)next + 1;
-	return count;
+	return error ? error
+		     : on_step(context, row,
+			       &(const struct processors_step){previous, next, false});
 }

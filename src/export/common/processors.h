@@ -31,8 +31,16 @@ struct processors {
 
 void processors_fini(struct processors *processors); /* NULL-safe */
 
-/* The steps of a switch from `previous` to `next`, at most two. If `previous` differs from the
- * thread that runs there, a step to it comes first; if it is 0, the running thread leaves. Returns
- * the number of steps, or -ENOMEM. */
-int processors_switch(struct processors *processors, uint32_t cpu, uint32_t previous, uint32_t next,
-		      struct processors_step ret_steps[2]);
+/* How the thread that leaves in a step leaves. An unknown reason counts as blocked. */
+enum processors_leave { PROCESSORS_RUNNABLE, PROCESSORS_BLOCKED, PROCESSORS_EXITED };
+enum processors_leave processors_leave_of(const struct event_switch *row,
+					  const struct processors_step *step);
+
+/* Calls on_step for the steps of a switch from `previous` to `next`, at most two. If `previous`
+ * differs from the thread that runs there, a step to it comes first; if it is 0, the running thread
+ * leaves. Errors: -ENOMEM, those of on_step. */
+int processors_switch(struct processors *processors, const struct event_switch *row,
+		      uint32_t previous, uint32_t next,
+		      int (*on_step)(void *context, const struct event_switch *row,
+				     const struct processors_step *step),
+		      void *context);

@@ -135,14 +135,17 @@ static int write_wakeup(struct ctf_schedule *schedule, const struct event_switch
 
 static uint64_t state_of(const struct event_switch *row, const struct processors_step *step)
 {
-	if (!step->previous || (!step->is_unseen && row->reason == SWITCH_PREEMPTED))
-		return STATE_RUNNABLE;
-	return !step->is_unseen && row->reason == SWITCH_EXITED ? STATE_DEAD : STATE_SLEEPING;
+	static const uint64_t states[] = {[PROCESSORS_RUNNABLE] = STATE_RUNNABLE,
+					  [PROCESSORS_BLOCKED] = STATE_SLEEPING,
+					  [PROCESSORS_EXITED] = STATE_DEAD};
+
+	return states[processors_leave_of(row, step)];
 }
 
-static int write_step(struct ctf_schedule *schedule, const struct event_switch *row,
+static int write_step(void *context, const struct event_switch *row,
 		      const struct processors_step *step)
 {
+	struct ctf_schedule *schedule = context;
 	const struct thread_words previous = words_of(schedule, step->previous);
 	const struct thread_words next = words_of(schedule, step->next);
 	const struct model *model = schedule->filter->model;
@@ -168,19 +171,15 @@ int ctf_schedule_switch(struct ctf_schedule *schedule, const struct event_switch
 {
 	uint32_t previous = known_thread(schedule, row->previous);
 	uint32_t next = known_thread(schedule, row->next);
-	struct processors_step steps[2];
-	int count, error = 0;
+	int error = 0;
 
 	if (row->cpu >= MAX_CPUS || (!previous && !next))
 		return 0;
 	if (next)
 		error = write_wakeup(schedule, row, next);
-	if (error)
-		return error;
-	count = processors_switch(&schedule->processors, row->cpu, previous, next, steps);
-	for (int i = 0; i < count && !error; i++)
-		error = write_step(schedule, row, &steps[i]);
-	return count < 0 ? count : error;
+	return error ? error
+		     : processors_switch(&schedule->processors, row, previous, next, write_step,
+					 schedule);
 }
 
 int ctf_schedule_close(struct ctf_schedule *schedule)

@@ -90,14 +90,17 @@ static void put_switch(struct schedule *schedule, uint32_t previous, unsigned in
 
 static unsigned int state_of(const struct event_switch *row, const struct processors_step *step)
 {
-	if (!step->previous || (!step->is_unseen && row->reason == SWITCH_PREEMPTED))
-		return STATE_RUNNABLE;
-	return !step->is_unseen && row->reason == SWITCH_EXITED ? STATE_DEAD : STATE_SLEEPING;
+	static const unsigned int states[] = {[PROCESSORS_RUNNABLE] = STATE_RUNNABLE,
+					      [PROCESSORS_BLOCKED] = STATE_SLEEPING,
+					      [PROCESSORS_EXITED] = STATE_DEAD};
+
+	return states[processors_leave_of(row, step)];
 }
 
-static int write_switch(struct schedule *schedule, const struct event_switch *row,
+static int write_switch(void *context, const struct event_switch *row,
 			const struct processors_step *step)
 {
+	struct schedule *schedule = context;
 	struct protobuf *packet = &schedule->packets->packet;
 	size_t bundle, event;
 
@@ -118,13 +121,9 @@ int schedule_switch(struct schedule *schedule, const struct event_switch *row)
 {
 	uint32_t previous = known_thread(schedule, row->previous);
 	uint32_t next = known_thread(schedule, row->next);
-	struct processors_step steps[2];
-	int count, error = 0;
 
 	if (row->cpu >= MAX_CPUS || (!previous && !next))
 		return 0;
-	count = processors_switch(&schedule->processors, row->cpu, previous, next, steps);
-	for (int i = 0; i < count && !error; i++)
-		error = write_switch(schedule, row, &steps[i]);
-	return count < 0 ? count : error;
+	return processors_switch(&schedule->processors, row, previous, next, write_switch,
+				 schedule);
 }
