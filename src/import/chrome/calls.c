@@ -14,6 +14,7 @@
 #include "base/array.h"
 #include "import/chrome/commands.h"
 #include "import/chrome/private.h"
+#include "import/common/commands.h"
 #include "import/target.h"
 
 static int name_command(struct chrome *chrome, const struct chrome_event *event, uint32_t process,
@@ -84,7 +85,7 @@ static int take_call(struct chrome *chrome, const struct chrome_event *event,
 		return write_call(chrome, event, call);
 	if (chrome_call_type(event) == API_TYPE_WAIT)
 		call->flags |= LAUNCH_BLOCKING;
-	call->command = chrome_commands_launched_by(name);
+	call->command = import_command_of_call(name);
 	error = name_command(chrome, event, row->process, call);
 	return error ? error
 		     : chrome_unmatched_add(chrome->unmatched, row->process, call, is_named);

@@ -15,9 +15,9 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "event/command_names.h"
 #include "event/event.h"
 #include "import/chrome/categories.h"
+#include "import/common/commands.h"
 
 uint32_t chrome_commands_by_name(const char *name, uint32_t otherwise)
 {
@@ -29,16 +29,10 @@ uint32_t chrome_commands_by_name(const char *name, uint32_t otherwise)
 		    {"Memcpy", COMMAND_COPY},
 		    {"Memset", COMMAND_FILL}};
 
-	/* a copy may have the name of any command except that of kernels */
-	for (uint32_t i = 0; i < COMMAND_COUNT; i++)
-		if (i != COMMAND_KERNEL && strcmp(command_names[i], name) == 0)
-			return i;
-	if (strcmp(name, "marker") == 0)
-		return COMMAND_BARRIER;
 	for (size_t i = 0; i < ARRAY_COUNT(rows); i++)
 		if (strncmp(rows[i].name, name, strlen(rows[i].name)) == 0)
 			return rows[i].command;
-	return otherwise;
+	return import_command_named(name, otherwise);
 }
 
 uint32_t chrome_commands_type(const struct chrome_event *event)
@@ -64,32 +58,13 @@ bool chrome_commands_is_launch(const char *name)
 	return false;
 }
 
-uint32_t chrome_commands_launched_by(const char *name)
-{
-	if (strstr(name, "Memset"))
-		return COMMAND_FILL;
-	if (strstr(name, "Memcpy"))
-		return COMMAND_COPY;
-	return strstr(name, "GraphLaunch") ? COMMAND_GRAPH : COMMAND_KERNEL;
-}
-
 void chrome_commands_take_times(const struct chrome_event *event, struct event_execution *row)
 {
-	const struct chrome_arguments *arguments = &event->arguments;
-	int64_t waited = arguments->submitted_to_started.value;
-	int64_t queued = arguments->queued_to_submitted.value;
+	const struct chrome_number *waited = &event->arguments.submitted_to_started;
+	const struct chrome_number *queued = &event->arguments.queued_to_submitted;
 
-	row->valid = EXECUTION_STARTED | EXECUTION_ENDED;
-	if (!arguments->submitted_to_started.is_known || waited < 0 ||
-	    (uint64_t)waited > row->started)
-		return;
-	row->submitted = row->started - (uint64_t)waited;
-	row->valid |= EXECUTION_SUBMITTED;
-	if (!arguments->queued_to_submitted.is_known || queued < 0 ||
-	    (uint64_t)queued > row->submitted)
-		return;
-	row->queued = row->submitted - (uint64_t)queued;
-	row->valid |= EXECUTION_QUEUED;
+	import_set_waits(row, waited->is_known ? waited->value : -1,
+			 queued->is_known ? queued->value : -1);
 }
 
 void chrome_commands_take_sizes(const struct chrome_arguments *arguments,

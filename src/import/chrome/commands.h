@@ -21,9 +21,6 @@ uint32_t chrome_commands_type(const struct chrome_event *event);
 /* Whether a runtime function of this name launches commands. */
 bool chrome_commands_is_launch(const char *name);
 
-/* The command type that such a function launches. */
-uint32_t chrome_commands_launched_by(const char *name);
-
 /* Sets the valid times of an execution before its start, from the event's waiting times. */
 void chrome_commands_take_times(const struct chrome_event *event, struct event_execution *row);
 

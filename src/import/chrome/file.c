@@ -23,6 +23,7 @@
 #include "base/error.h"
 #include "base/json_reader.h"
 #include "import/chrome/categories.h"
+#include "import/common/commands.h"
 #include "import/source.h"
 
 /* ns: 73 years. Times of this century fit, and so does their distance from an equally large
@@ -65,7 +66,6 @@ static const struct field argument_rows[] = {
 	FIELD(arguments, "grid", FIELD_SIZES, grid),
 	FIELD(arguments, "block", FIELD_SIZES, block),
 	FIELD(arguments, "bytes", FIELD_NUMBER, bytes),
-	FIELD(arguments, "registers per thread", FIELD_NUMBER, registers),
 	FIELD(arguments, "shared memory", FIELD_NUMBER, shared_bytes),
 	FIELD(arguments, "graph id", FIELD_NUMBER, graph),
 	FIELD(arguments, "graph node id", FIELD_NUMBER, graph_node),
@@ -337,11 +337,6 @@ static int wrong_item(struct json_reader *reader, const char *what, int token)
 	return token < 0 ? token : json_reader_fail(reader, what, json_token_name(token));
 }
 
-static uint32_t count_dimensions(const uint64_t sizes[3])
-{
-	return !sizes[0] ? 0 : !sizes[1] ? 1 : !sizes[2] ? 2 : 3;
-}
-
 static int read_events(struct json_reader *reader, const struct chrome_visitor *visitor,
 		       void *context)
 {
@@ -353,7 +348,7 @@ static int read_events(struct json_reader *reader, const struct chrome_visitor *
 		event.line = json_reader_line(reader);
 		event.byte = json_reader_byte(reader);
 		error = read_object(reader, &event_fields, &event);
-		event.arguments.dimensions = count_dimensions(event.arguments.global);
+		event.arguments.dimensions = import_dimensions(event.arguments.global);
 		event.categories = chrome_categories(string_builder_text(&event.category));
 		if (!error && visitor->on_event)
 			error = visitor->on_event(context, &event);

@@ -29,7 +29,7 @@ struct chrome_arguments {
 	struct string_builder call_stack; /* PyTorch of 2021: "file(line): function;…" */
 	struct chrome_number correlation, pid, bytes, result, status, further, wait;
 	struct chrome_number queued_to_submitted, submitted_to_started; /* ns */
-	struct chrome_number device, rank, raw_pid, python_id, registers, shared_bytes;
+	struct chrome_number device, rank, raw_pid, python_id, shared_bytes;
 	struct chrome_number graph, graph_node, began_ns, ended_ns;
 	struct chrome_number allocated_bytes, reserved_bytes, device_id, device_type;
 	struct chrome_collective collective;

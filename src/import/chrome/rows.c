@@ -18,6 +18,7 @@
 
 #include "base/array.h"
 #include "import/chrome/private.h"
+#include "import/common/commands.h"
 #include "import/target.h"
 
 static bool is_device(const struct chrome_names *names, const struct chrome_row_name *row)
@@ -140,26 +141,6 @@ int chrome_string(struct chrome *chrome, uint32_t text, uint32_t *ret_string)
 
 /* ---- devices ---- */
 
-/* The name that duet's own exporter gives a device, without the type in front. */
-static const char *own_name(const char *name, enum event_device_type *type)
-{
-	static const struct {
-		const char *prefix;
-		enum event_device_type type;
-	} types[] = {{"CPU device ", DEVICE_CPU},
-		     {"GPU ", DEVICE_GPU},
-		     {"accelerator ", DEVICE_ACCELERATOR},
-		     {"device ", DEVICE_OTHER}};
-
-	for (size_t i = 0; i < ARRAY_COUNT(types); i++) {
-		if (strncmp(name, types[i].prefix, strlen(types[i].prefix)) == 0) {
-			*type = types[i].type;
-			return name + strlen(types[i].prefix);
-		}
-	}
-	return name;
-}
-
 /* "RANK 0 - GPU", by a program that merged files. */
 static bool is_ranks(const char *name)
 {
@@ -176,12 +157,12 @@ static const char *describe_device(struct chrome *chrome, const struct chrome_ro
 	enum event_device_type type = DEVICE_GPU;
 
 	if (known) {
-		own_name(chrome_names_text(names, row->name), &type);
+		import_device_name(chrome_names_text(names, row->name), &type);
 		name = chrome_names_text(names, known->name);
 		device->memory_bytes = known->memory_bytes;
 		device->compute_units = known->compute_units;
 	} else if (!*name && !is_ranks(chrome_names_text(names, row->name))) {
-		name = own_name(chrome_names_text(names, row->name), &type);
+		name = import_device_name(chrome_names_text(names, row->name), &type);
 	}
 	device->type = row->is_accelerator ? DEVICE_ACCELERATOR : type;
 	return name;

@@ -28,13 +28,14 @@ struct known_file {
 
 #define MAGIC(text) text, sizeof(text) - 1
 
+static const char nsys_report[] = "this is a report of Nsight Systems; export it and import the "
+				  "result: nsys export --type sqlite -o report.sqlite '%s'";
+static const char otf2_trace[] = "this is a trace in the OTF2 format; let the tool write another "
+				 "format: rocprofv3 --output-format rocpd";
+
 static const struct known_file known_files[] = {
-	{".nsys-rep", NULL, 0, 0,
-	 "this is a report of Nsight Systems; export it and import the result: nsys export --type "
-	 "sqlite -o report.sqlite '%s'"},
-	{".qdrep", NULL, 0, 0,
-	 "this is a report of Nsight Systems; export it and import the result: nsys export --type "
-	 "sqlite -o report.sqlite '%s'"},
+	{".nsys-rep", NULL, 0, 0, nsys_report},
+	{".qdrep", NULL, 0, 0, nsys_report},
 	{".qdstrm", NULL, 0, 0,
 	 "this is an unfinished report of Nsight Systems; make a report of it: QdstrmImporter -i "
 	 "'%s'; then export that to SQLite: nsys export --type sqlite"},
@@ -50,12 +51,8 @@ static const struct known_file known_files[] = {
 	 0,
 	 "this is a recording of trace-cmd; duet does not import it; read it: trace-cmd report "
 	 "'%s'"},
-	{NULL, MAGIC("OTF2"), 0,
-	 "this is a trace in the OTF2 format; let the tool write another format: rocprofv3 "
-	 "--output-format rocpd"},
-	{".otf2", NULL, 0, 0,
-	 "this is a trace in the OTF2 format; let the tool write another format: rocprofv3 "
-	 "--output-format rocpd"},
+	{NULL, MAGIC("OTF2"), 0, otf2_trace},
+	{".otf2", NULL, 0, 0, otf2_trace},
 	{NULL, MAGIC("FLR\0"), 0,
 	 "this is a recording of Java's Flight Recorder; convert it and import the result: jfrconv "
 	 "-o collapsed '%s' stacks.folded"},

@@ -18,6 +18,7 @@
 #include "base/array.h"
 #include "base/string.h"
 #include "event/event.h"
+#include "import/common/commands.h"
 #include "import/nsys/import.h"
 #include "import/target.h"
 
@@ -125,15 +126,6 @@ static uint16_t classify(const char *name)
 	return (uint16_t)flags;
 }
 
-static uint16_t command_of(const char *name)
-{
-	if (strstr(name, "Memcpy"))
-		return COMMAND_COPY;
-	if (strstr(name, "Memset"))
-		return COMMAND_FILL;
-	return strstr(name, "GraphLaunch") ? COMMAND_GRAPH : COMMAND_KERNEL;
-}
-
 static int make_function(struct nsys *nsys, int64_t id, struct nsys_function *ret_function)
 {
 	struct string_builder name = {0};
@@ -148,7 +140,7 @@ static int make_function(struct nsys *nsys, int64_t id, struct nsys_function *re
 		error = import_target_text(nsys->target, string_builder_text(&name),
 					   &ret_function->string);
 	ret_function->flags = classify(string_builder_text(&name));
-	ret_function->command = command_of(string_builder_text(&name));
+	ret_function->command = (uint16_t)import_command_of_call(string_builder_text(&name));
 	string_builder_fini(&name);
 	return error;
 }

@@ -19,7 +19,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "event/command_names.h"
+#include "import/common/commands.h"
 #include "import/perfetto/import.h"
 #include "import/target.h"
 
@@ -140,26 +140,13 @@ static int find_agent(struct perfetto_import *import, const struct perfetto_even
 static int find_own_device(struct perfetto_import *import, const struct perfetto_track *root,
 			   uint32_t *ret_device)
 {
-	static const struct {
-		const char *prefix;
-		enum event_device_type type;
-	} types[] = {{"CPU device ", DEVICE_CPU},
-		     {"GPU ", DEVICE_GPU},
-		     {"accelerator ", DEVICE_ACCELERATOR},
-		     {"device ", DEVICE_OTHER}};
 	const char *name = perfetto_tracks_name(&import->tracks, root);
 	const char *description = perfetto_import_text(import, root->description);
 	const char *end = strstr(description, ", vendor ");
 	enum event_device_type type = DEVICE_OTHER;
 	char key[256];
 
-	for (size_t i = 0; i < ARRAY_COUNT(types); i++) {
-		if (strncmp(name, types[i].prefix, strlen(types[i].prefix)) == 0) {
-			name += strlen(types[i].prefix);
-			type = types[i].type;
-			break;
-		}
-	}
+	name = import_device_name(name, &type);
 	if (end)
 		snprintf(key, sizeof(key), "%.*s", (int)(end - description), description);
 	else
@@ -188,15 +175,6 @@ static int find_own_queue(struct perfetto_import *import, struct perfetto_track 
 
 /* ---- the beginning ---- */
 
-/* A kernel may have the name of a command. */
-uint32_t perfetto_commands_by_name(const char *name, uint32_t otherwise)
-{
-	for (uint32_t i = 0; i < COMMAND_COUNT; i++)
-		if (i != COMMAND_KERNEL && strcmp(command_names[i], name) == 0)
-			return i;
-	return strcmp(name, "marker") == 0 ? COMMAND_BARRIER : otherwise;
-}
-
 /* rocprofv3 names copies MEMORY_COPY_HOST_TO_DEVICE, and ends the names of kernels with .kd. */
 static uint32_t command_of(const struct perfetto_import *import, const struct perfetto_event *event,
 			   const char *name)
@@ -207,10 +185,9 @@ static uint32_t command_of(const struct perfetto_import *import, const struct pe
 		return COMMAND_WRITE;
 	if (strstr(name, "DEVICE_TO_HOST"))
 		return COMMAND_READ;
-	return perfetto_commands_by_name(name, event->categories & PERFETTO_COPY ? COMMAND_COPY
-					       : event->categories & PERFETTO_REJECTED
-						       ? COMMAND_KERNEL
-						       : COMMAND_OTHER);
+	return import_command_named(name, event->categories & PERFETTO_COPY       ? COMMAND_COPY
+					  : event->categories & PERFETTO_REJECTED ? COMMAND_KERNEL
+										  : COMMAND_OTHER);
 }
 
 static int take_kernel_name(struct perfetto_import *import, const char *name,
@@ -232,20 +209,10 @@ static int take_kernel_name(struct perfetto_import *import, const char *name,
 }
 
 /* Waiting times before the start, which duet writes. */
-static void take_times(const struct perfetto_event *event, struct event_execution *row)
+/* -1: not known */
+static int64_t wait_of(const struct perfetto_value *value)
 {
-	const struct perfetto_value *waited = &event->arguments[ARGUMENT_SUBMITTED_TO_STARTED];
-	const struct perfetto_value *queued = &event->arguments[ARGUMENT_QUEUED_TO_SUBMITTED];
-
-	row->valid = EXECUTION_STARTED | EXECUTION_ENDED;
-	if (!waited->is_known || (uint64_t)waited->number > row->started)
-		return;
-	row->submitted = row->started - (uint64_t)waited->number;
-	row->valid |= EXECUTION_SUBMITTED;
-	if (!queued->is_known || (uint64_t)queued->number > row->submitted)
-		return;
-	row->queued = row->submitted - (uint64_t)queued->number;
-	row->valid |= EXECUTION_QUEUED;
+	return value->is_known ? value->number : -1;
 }
 
 int perfetto_commands_begin(struct perfetto_import *import, const struct perfetto_event *event,
@@ -263,7 +230,8 @@ int perfetto_commands_begin(struct perfetto_import *import, const struct perfett
 	slice->launch.command = command_of(import, event, name);
 	perfetto_commands_take_sizes(import, event, &slice->launch);
 	row->started = event->time_ns;
-	take_times(event, row);
+	import_set_waits(row, wait_of(&event->arguments[ARGUMENT_SUBMITTED_TO_STARTED]),
+			 wait_of(&event->arguments[ARGUMENT_QUEUED_TO_SUBMITTED]));
 	row->status = (int32_t)event->arguments[ARGUMENT_STATUS].number;
 	if ((event->categories & PERFETTO_REJECTED) && row->status >= 0)
 		row->status = -1;

@@ -107,8 +107,6 @@ int perfetto_commands_end(struct perfetto_import *import);
 /* Takes the sizes of a command from the arguments. */
 void perfetto_commands_take_sizes(const struct perfetto_import *import,
 				  const struct perfetto_event *event, struct event_launch *launch);
-/* The type of a command that duet names; `otherwise` for any other name. */
-uint32_t perfetto_commands_by_name(const char *name, uint32_t otherwise);
 /* Id of the device of an agent of rocprofv3: "Agent-4". */
 int perfetto_commands_agent(struct perfetto_import *import, const char *agent,
 			    enum event_device_type type, uint32_t *ret_device);

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "import/common/commands.h"
 #include "import/perfetto/import.h"
 #include "import/target.h"
 #include "perfetto_trace.numbers.h"
@@ -55,7 +56,7 @@ static int name_command(struct perfetto_import *import, const struct perfetto_ev
 {
 	const char *command = perfetto_import_argument(import, event, ARGUMENT_COMMAND);
 
-	slice->launch.command = perfetto_commands_by_name(command, COMMAND_KERNEL);
+	slice->launch.command = import_command_named(command, COMMAND_KERNEL);
 	perfetto_commands_take_sizes(import, event, &slice->launch);
 	if (slice->launch.command != COMMAND_KERNEL || !*command)
 		return 0;

@@ -19,6 +19,7 @@
 #include "base/format.h"
 #include "base/order/record_sort.h"
 #include "event/absent_call.h"
+#include "import/common/commands.h"
 #include "import/target.h"
 
 static int compare_numbers(uint64_t left, uint64_t right)
@@ -61,15 +62,10 @@ void rocm_join_fini(struct rocm_join *join)
 	rocm_memory_fini(&join->memory);
 }
 
-static uint32_t count_dimensions(const uint64_t sizes[3])
-{
-	return !sizes[0] ? 0 : !sizes[1] ? 1 : !sizes[2] ? 2 : 3;
-}
-
 void rocm_join_set_sizes(struct event_launch *launch, const uint64_t global[3],
 			 const uint64_t local[3])
 {
-	launch->dimensions = count_dimensions(global);
+	launch->dimensions = import_dimensions(global);
 	for (uint32_t i = 0; i < launch->dimensions; i++) {
 		launch->global_size[i] = global[i];
 		launch->local_size[i] = local[i];
