@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/json_reader.h"
@@ -35,10 +36,10 @@ struct compute_import {
 	struct import_target *target;
 	struct sqlite_file file;
 	struct import_faults faults;
-	struct hash_map workloads; /* by the file's id: process */
-	struct hash_map devices;   /* workload << 32 | number of the GPU: device */
-	struct hash_map kernels;   /* by the file's id: process << 32 | kernel */
-	struct hash_map names;     /* by workload: string of the model of its GPU */
+	struct hash_map workloads;   /* by the file's id: process */
+	struct hash_map devices;     /* workload << 32 | number of the GPU: device */
+	struct hash_map kernels;     /* by the file's id: process << 32 | kernel */
+	struct hash_map workload_of; /* by kernel: the file's id of its workload */
 	uint32_t absent, unit;
 	uint64_t first_ns, last_ns; /* window of all dispatches */
 	uint64_t usable, metrics;
@@ -102,7 +103,7 @@ static int on_kernel(void *context, const struct sqlite_cursor *row)
 	error = import_target_kernel(import->target, (uint32_t)process, "",
 				     sqlite_cursor_text(row, KERNEL_NAME), &kernel);
 	if (!error)
-		error = hash_map_put(&import->names, kernel, (uint64_t)workload);
+		error = hash_map_put(&import->workload_of, kernel, (uint64_t)workload);
 	return error ? error
 		     : hash_map_put(&import->kernels,
 				    (uint64_t)sqlite_cursor_number(row, KERNEL_ID),
@@ -128,7 +129,7 @@ static int find_kernel(const struct compute_import *import, const struct sqlite_
 				 row->table, row->number, sqlite_cursor_text(row, column));
 	ret_kernel->process = (uint32_t)(known >> 32);
 	ret_kernel->kernel = (uint32_t)known;
-	ret_kernel->workload = (int64_t)hash_map_get(&import->names, ret_kernel->kernel, 0);
+	ret_kernel->workload = (int64_t)hash_map_get(&import->workload_of, ret_kernel->kernel, 0);
 	return 0;
 }
 
@@ -179,9 +180,8 @@ static int on_dispatch(void *context, const struct sqlite_cursor *row)
 		return error;
 	execution.seen = execution.ended;
 	execution.process = kernel.process;
-	import->first_ns = execution.started < import->first_ns ? execution.started
-		: import->first_ns;
-	import->last_ns = execution.ended > import->last_ns ? execution.ended : import->last_ns;
+	import->first_ns = smaller(import->first_ns, execution.started);
+	import->last_ns = larger(import->last_ns, execution.ended);
 	error = write_dispatch(import, &kernel, device, &execution);
 	import->usable += !error;
 	return error;
@@ -344,7 +344,7 @@ static int read_rocprof_compute(struct import_source *source, struct import_targ
 		error = import_target_text(target, ABSENT_CALL, &import.absent);
 	if (!error)
 		error = import_target_text(target, "samples", &import.unit);
-	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables) && !error; i++)
+	for (size_t i = 0; i < ARRAY_COUNT(tables) && !error; i++)
 		error = read_table(&import, i);
 	if (!error)
 		error = import_faults_end(&import.faults, import.usable, "row");
@@ -354,7 +354,7 @@ static int read_rocprof_compute(struct import_source *source, struct import_targ
 	hash_map_fini(&import.workloads);
 	hash_map_fini(&import.devices);
 	hash_map_fini(&import.kernels);
-	hash_map_fini(&import.names);
+	hash_map_fini(&import.workload_of);
 	sqlite_file_close(&import.file);
 	return error;
 }

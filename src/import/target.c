@@ -23,6 +23,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/number.h"
 #include "base/string.h"
 #include "import/importer.h"
 #include "import/common/notes.h"
@@ -537,7 +538,7 @@ int import_target_launch(struct import_target *target, const struct event_launch
 int import_target_execution(struct import_target *target, const struct event_execution *row)
 {
 	const bool is_timed = row->valid & EXECUTION_STARTED;
-	const uint64_t end = row->seen > row->ended ? row->seen : row->ended;
+	const uint64_t end = larger(row->seen, row->ended);
 
 	return write_row(target, EVENT_EXECUTION, row->queue, row,
 			 is_timed ? row->started : row->seen, is_timed ? end : row->seen);

@@ -20,6 +20,7 @@
 #include "analyze/model.h"
 #include "analyze/order.h"
 #include "base/array.h"
+#include "base/number.h"
 #include "base/pair_map.h"
 
 /* Max number of rows in unfinished operations. Beyond it all of them count as incomplete. */
@@ -94,16 +95,6 @@ static int count_member(struct pairing *pairing, const struct event_collective *
 
 /* ---- second pass: the operations ------------------------------------------------------------- */
 
-static uint64_t larger(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* The times of an operation: its first and last start and end, and the member that was last. */
 struct span {
 	uint64_t first_begin, last_begin, first_end, last_end;
@@ -171,8 +162,7 @@ static void drop_open(struct pairing *pairing)
 	pairing->operations_count = pairing->waiting_count = 0;
 }
 
-/* An operation without members stays in the list until all are done, so that its place need not be
- * searched. */
+/* Its members stay in the lists until no operation is open, so that no place need be searched. */
 static void close_operation(struct pairing *pairing, const struct event_collective *row)
 {
 	pair_map_remove(&pairing->open, row->communicator_string, row->sequence);

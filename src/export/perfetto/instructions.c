@@ -26,6 +26,7 @@
 #include "analyze/sample/device_code.h"
 #include "analyze/text/row_names.h"
 #include "base/array.h"
+#include "base/string.h"
 #include "event/event.h"
 #include "export/common/profile.h"
 #include "export/perfetto/packets.h"
@@ -63,7 +64,6 @@ void instructions_fini(struct instructions *instructions)
 	string_table_fini(&instructions->paths);
 	string_table_fini(&instructions->stacks);
 	string_table_fini(&instructions->frames);
-	string_builder_fini(&instructions->key);
 	free(instructions->sums);
 	free(instructions->numbers);
 	hash_map_fini(&instructions->processes);

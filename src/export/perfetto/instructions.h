@@ -9,7 +9,6 @@
 #include <stdint.h>
 
 #include "base/hash.h"
-#include "base/string.h"
 
 struct code_sites;
 struct device_code;
@@ -27,7 +26,6 @@ struct instructions {
 	uint64_t divisor; /* samples of the trace that one of the file stands for */
 	bool is_begun;
 	struct string_table functions, paths, stacks, frames;
-	struct string_builder key;
 	uint64_t *sums; /* by number of the stack - 1: samples so far, modulo divisor */
 	size_t sums_capacity;
 	uint64_t *numbers; /* frames of the current stack */

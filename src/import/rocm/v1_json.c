@@ -33,7 +33,7 @@
 struct v1_event {
 	struct string_builder phase, kernel, name;
 	struct json_whole dispatched, begin, end, complete;
-	struct json_whole gpu, device, queue, pid, process, tid, index, stream;
+	struct json_whole gpu, device, queue, pid, process, tid, index;
 	struct json_whole grid, workgroup, local_bytes, private_bytes, vector, accumulation, object;
 	struct json_whole bytes;
 };
@@ -51,7 +51,6 @@ static const struct json_field argument_rows[] = {
 	WHOLE("gpu-id", gpu),
 	WHOLE("dev-id", device),
 	WHOLE("queue-id", queue),
-	WHOLE("stream-id", stream),
 	WHOLE("pid", pid),
 	WHOLE("proc-id", process),
 	WHOLE("tid", tid),
