@@ -164,9 +164,9 @@ with t.case("of several devices the verdict names one, and how busy the others w
     t.true(text_of(("gpu", 50000)).startswith("The GPU was busy "), "one")
     found = text_of(("fast", 80000), ("slow", 20000), ("other", 50000))
     t.true(found.startswith("GPU 1 (slow) was busy 20."), found)
-    t.true(re.search(r" of [0-9.]+ ms\), the other 2 devices 5[0-9.]+ % to 8[0-9.]+ %\.$", found), found)
+    t.true(re.search(r" of [0-9.]+ ms\), the other 2 devices 5[0-9.]+ % to 8[0-9.]+ %\. ", found), found)
     found = text_of(("fast", 80000), ("slow", 20000))
-    t.true(re.search(r"\), the other device 8[0-9.]+ %\.$", found), found)
+    t.true(re.search(r"\), the other device 8[0-9.]+ %\. ", found), found)
 
 FORWARD = ("frame 2 python forward file=model.py line=7", "stack 2 1 2", "frame 3 python capture file=train.py line=70", "stack 3 3")
 
