@@ -55,7 +55,7 @@ TEST(lines_of_files_stay)
 	table_put_left("<module> (profiler_api.py:42)", 20);
 	table_put_left("|f (a.py:1)", 12);
 	table_put_left("|operator()(int) (x)", 10);
-	CHECK_TEXT(capture_stop(&capture), "<module> …_api.py:42)|f (a.py:1) |operator…");
+	CHECK_TEXT(capture_stop(&capture), "<module> …api.py:42)|f (a.py:1) |operator…");
 }
 
 TEST(widths)
