@@ -174,9 +174,9 @@ static ze_result_t append(ze_command_list_handle_t list, struct sim_command *com
 	return result;
 }
 
-static ze_result_t append_kernel(ze_command_list_handle_t list, ze_kernel_handle_t kernel,
-				 const ze_group_count_t *groups, ze_event_handle_t event,
-				 uint32_t wait_count, ze_event_handle_t *waits)
+ze_result_t sim_append_kernel(ze_command_list_handle_t list, ze_kernel_handle_t kernel,
+			      const ze_group_count_t *groups, ze_event_handle_t event,
+			      uint32_t wait_count, ze_event_handle_t *waits)
 {
 	struct sim_command command = {.kind = SIM_COMMAND_KERNEL};
 
@@ -287,8 +287,8 @@ void sim_fill_lists(ze_command_list_dditable_t *table)
 	table->pfnDestroy = destroy_list;
 	table->pfnClose = close_list;
 	table->pfnReset = reset_list;
-	table->pfnAppendLaunchKernel = append_kernel;
-	table->pfnAppendLaunchCooperativeKernel = append_kernel;
+	table->pfnAppendLaunchKernel = sim_append_kernel;
+	table->pfnAppendLaunchCooperativeKernel = sim_append_kernel;
 	table->pfnAppendMemoryCopy = append_copy;
 	table->pfnAppendMemoryCopyFromContext = append_copy_from;
 	table->pfnAppendMemoryFill = append_fill;

@@ -233,6 +233,9 @@ ze_result_t sim_queue_wait(ze_command_queue_handle_t queue, uint64_t timeout_ns)
 /* A list with the same commands. */
 ze_result_t sim_list_clone(ze_command_list_handle_t list, ze_command_list_handle_t *ret_list);
 ze_context_handle_t sim_default_context(void);
+ze_result_t sim_append_kernel(ze_command_list_handle_t list, ze_kernel_handle_t kernel,
+			      const ze_group_count_t *groups, ze_event_handle_t event,
+			      uint32_t wait_count, ze_event_handle_t *waits);
 /* Waits on sim_changed, the lock held. False: the time is up. */
 bool sim_wait_changed(uint64_t deadline_ns);
 uint64_t sim_deadline(uint64_t timeout_ns);

@@ -152,32 +152,57 @@ ze_handle level_zero_append_begin(struct guest_thread *thread, struct level_zero
 	return append->command.event ? append->command.event->object.handle : signal;
 }
 
-static bool is_on_device(ze_handle context, const void *memory)
+/* Memory that this context did not allocate is of unknown kind. Shared memory may be on the host or
+ * on any device, so it has no device. */
+static struct level_zero_memory ask_about_memory(ze_handle context, const void *memory)
 {
+	static const uint32_t kinds[] = {[ZE_MEMORY_HOST] = MEMORY_PINNED,
+					 [ZE_MEMORY_DEVICE] = MEMORY_DEVICE,
+					 [ZE_MEMORY_SHARED] = MEMORY_MANAGED};
 	struct ze_allocation_properties properties = {.type = ZE_TYPE_MEMORY_ALLOCATION_PROPERTIES};
+	struct level_zero_memory found = {0};
 	ze_handle device = NULL;
 
-	return next.zeMemGetAllocProperties &&
-	       next.zeMemGetAllocProperties(context, memory, &properties, &device) == ZE_SUCCESS &&
-	       (properties.memory_type == ZE_MEMORY_DEVICE ||
-		properties.memory_type == ZE_MEMORY_SHARED);
+	if (!next.zeMemGetAllocProperties ||
+	    next.zeMemGetAllocProperties(context, memory, &properties, &device) != ZE_SUCCESS ||
+	    properties.memory_type > ZE_MEMORY_SHARED)
+		return found;
+	found.kind = kinds[properties.memory_type];
+	if (found.kind == MEMORY_DEVICE)
+		found.device = level_zero_device(device);
+	return found;
 }
 
-/* Determines the direction of a copy. Memory shared by host and device counts as the device's,
- * because it may be there. */
-static uint32_t kind_of_copy(const struct level_zero_append *append)
+/* Shared memory counts as the device's, because it may be there. */
+static bool is_on_device(const struct level_zero_memory *memory)
 {
+	return memory->kind == MEMORY_DEVICE || memory->kind == MEMORY_MANAGED;
+}
+
+/* Determines both ends of a copy, and its direction. */
+static void describe_copy(struct level_zero_append *append)
+{
+	struct level_zero_command *command = &append->command;
 	ze_handle context = append->list->context ? append->list->context->object.handle : NULL;
-	bool is_from_device, is_to_device;
 
 	if (!context)
-		return COMMAND_COPY;
-	is_from_device =
-		is_on_device(append->from_context ? append->from_context : context, append->from);
-	is_to_device = is_on_device(context, append->to);
-	if (is_from_device == is_to_device)
-		return COMMAND_COPY;
-	return is_from_device ? COMMAND_READ : COMMAND_WRITE;
+		return;
+	command->from = ask_about_memory(append->from_context ? append->from_context : context,
+					 append->from);
+	command->to = ask_about_memory(context, append->to);
+	if (is_on_device(&command->from) != is_on_device(&command->to))
+		command->command = is_on_device(&command->from) ? COMMAND_READ : COMMAND_WRITE;
+}
+
+/* Further properties of a launch are a list. */
+static bool is_cooperative(const struct ze_desc *more)
+{
+	enum { MAX_PROPERTIES = 16 };
+
+	for (int i = 0; more && i < MAX_PROPERTIES; i++, more = more->next)
+		if (more->type == ZE_TYPE_COOPERATIVE_DESC)
+			return ((const struct ze_cooperative_desc *)more)->is_cooperative;
+	return false;
 }
 
 static void describe_kernel(struct guest_thread *thread, struct level_zero_append *append)
@@ -219,7 +244,9 @@ static void describe_append(struct guest_thread *thread, struct level_zero_appen
 	if (append->kernel)
 		describe_kernel(thread, append);
 	else if (append->from && append->to)
-		append->command.command = kind_of_copy(append);
+		describe_copy(append);
+	if (is_cooperative(append->more))
+		append->command.flags |= LAUNCH_COOPERATIVE;
 	describe_waits(append);
 }
 
