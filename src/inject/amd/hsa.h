@@ -6,6 +6,7 @@
 
 #include "abi/amd_options.h"
 #include "abi/hsa.h"
+#include "event/record_parts.h"
 #include "inject/guest.h"
 
 #pragma GCC visibility push(hidden)
@@ -126,6 +127,8 @@ struct hsa_slot {
 	hsa_agent agent;
 	hsa_signal original; /* the program's own signal, which ours replaces; 0: none */
 	uint64_t correlation;
+	uint32_t detail; /* hardware queue and parts of the execution's record */
+	struct record_parts parts;
 };
 
 /* Called in OnLoad, while the driver still has events. Creates the first waking signal, which shows
@@ -301,6 +304,7 @@ struct hsa_caller {
 	/* part of them already in the rows of the second and later commands */
 	uint64_t later_bytes;
 	uint64_t batched; /* dispatches that the call put into queues in batches */
+	uint64_t graph;   /* handle of the graph that the call launches; 0: none */
 	/* The call's first launch. Its row is the call's row and is written when the call has
 	 * ended. */
 	struct hsa_launch first;
@@ -315,7 +319,16 @@ static inline void hsa_caller_init(struct hsa_caller *caller, uint32_t function)
 	caller->flags = 0;
 	caller->stack = 0;
 	caller->has_stack = caller->has_first = false;
-	caller->bytes = caller->later_bytes = caller->batched = 0;
+	caller->bytes = caller->later_bytes = caller->batched = caller->graph = 0;
+}
+
+/* Sets the parts of the slot's execution. hardware_queue: bits of a record's detail. */
+static inline void hsa_slot_set_parts(struct hsa_slot *slot, const struct record_parts *parts,
+				      uint32_t hardware_queue)
+{
+	slot->parts = *parts;
+	slot->parts.graph = hsa_caller ? hsa_caller->graph : 0;
+	slot->detail = hardware_queue | record_parts_detail(&slot->parts);
 }
 
 /* The stack of the call, captured once. */

@@ -92,8 +92,9 @@ void hsa_put_execution(struct guest_thread *thread, const struct hsa_slot *slot,
 	if (!thread || slot->mode != thread->mode)
 		return;
 	hsa_skip_suspend(&awake);
-	record = guest_reserve(thread, EVENT_EXECUTION, sizeof(*record),
-			       is_real ? EXECUTION_STARTED | EXECUTION_ENDED : 0);
+	record = guest_reserve(thread, EVENT_EXECUTION,
+			       (uint32_t)sizeof(*record) + record_parts_bytes(slot->detail),
+			       slot->detail | (is_real ? EXECUTION_STARTED | EXECUTION_ENDED : 0));
 	if (!record)
 		return;
 	record->correlation = slot->correlation;
@@ -103,6 +104,7 @@ void hsa_put_execution(struct guest_thread *thread, const struct hsa_slot *slot,
 	record->seen = guest_now(thread);
 	record->queue = slot->queue_id;
 	record->status = 0;
+	record_parts_write(record + 1, slot->detail, &slot->parts);
 	ring_commit(&thread->writer);
 }
 
