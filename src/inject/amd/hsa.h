@@ -127,8 +127,11 @@ struct hsa_slot {
 	hsa_agent agent;
 	hsa_signal original; /* the program's own signal, which ours replaces; 0: none */
 	uint64_t correlation;
-	uint32_t detail; /* hardware queue and parts of the execution's record */
-	struct record_parts parts;
+	/* Parts of the execution's record; `detail` has those that are valid, and the hardware
+	 * queue. */
+	uint32_t detail, local_bytes;
+	uint64_t graph;
+	struct record_transfer transfer;
 };
 
 /* Called in OnLoad, while the driver still has events. Creates the first waking signal, which shows
@@ -322,13 +325,19 @@ static inline void hsa_caller_init(struct hsa_caller *caller, uint32_t function)
 	caller->bytes = caller->later_bytes = caller->batched = caller->graph = 0;
 }
 
-/* Sets the parts of the slot's execution. hardware_queue: bits of a record's detail. */
-static inline void hsa_slot_set_parts(struct hsa_slot *slot, const struct record_parts *parts,
-				      uint32_t hardware_queue)
+/* Sets the parts of the slot's execution. hardware_queue: bits of a record's detail. transfer: NULL
+ * for a dispatch. */
+static inline void hsa_slot_set_parts(struct hsa_slot *slot, uint32_t hardware_queue,
+				      uint32_t local_bytes, const struct record_transfer *transfer)
 {
-	slot->parts = *parts;
-	slot->parts.graph = hsa_caller ? hsa_caller->graph : 0;
-	slot->detail = hardware_queue | record_parts_detail(&slot->parts);
+	slot->graph = hsa_caller ? hsa_caller->graph : 0;
+	slot->local_bytes = local_bytes;
+	slot->detail = hardware_queue | (local_bytes ? (uint32_t)RECORD_PART_SHAPE : 0) |
+		       (slot->graph ? (uint32_t)RECORD_PART_GRAPH : 0);
+	if (!transfer)
+		return;
+	slot->transfer = *transfer;
+	slot->detail |= RECORD_PART_TRANSFER;
 }
 
 /* The stack of the call, captured once. */

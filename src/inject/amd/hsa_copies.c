@@ -116,11 +116,10 @@ struct kind_of_copy {
 
 static void begin_slot(struct copy *copy, const struct kind_of_copy *kind, hsa_signal *completion)
 {
-	const struct record_parts parts = {
-		.transfer = {.source_device = kind->from.device,
-			     .destination_device = kind->to.device,
-			     .source_memory = (uint8_t)kind->from.memory,
-			     .destination_memory = (uint8_t)kind->to.memory}};
+	const struct record_transfer transfer = {.source_device = kind->from.device,
+						 .destination_device = kind->to.device,
+						 .source_memory = (uint8_t)kind->from.memory,
+						 .destination_memory = (uint8_t)kind->to.memory};
 	struct hsa_slot *slot;
 
 	if (!hsa_signals_take(HSA_WAKING, 1, &slot))
@@ -131,7 +130,7 @@ static void begin_slot(struct copy *copy, const struct kind_of_copy *kind, hsa_s
 	slot->agent = kind->device->agent;
 	slot->original = *completion;
 	slot->correlation = copy->launch.correlation;
-	hsa_slot_set_parts(slot, &parts, kind->hardware_queue);
+	hsa_slot_set_parts(slot, kind->hardware_queue, 0, &transfer);
 	if (!hsa_expect(slot)) {
 		hsa_signals_give(&slot, 1);
 		return;

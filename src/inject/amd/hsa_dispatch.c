@@ -117,15 +117,13 @@ static struct hsa_slot *take_spare(struct guest_thread *thread, struct hsa_track
 static void fill_slot(struct hsa_slot *slot, const struct hsa_tracked_queue *queue,
 		      const struct guest_thread *thread, const struct hsa_launch *launch)
 {
-	const struct record_parts parts = {.shape.local_bytes = launch->packet->group_bytes};
-
 	slot->queue_id = queue->id;
 	slot->mode = thread->mode;
 	slot->is_copy = false;
 	slot->agent = queue->device->agent;
 	slot->original.handle = 0;
 	slot->correlation = launch->correlation;
-	hsa_slot_set_parts(slot, &parts, queue->hardware_queue);
+	hsa_slot_set_parts(slot, queue->hardware_queue, launch->packet->group_bytes, NULL);
 }
 
 /* Replaces the program's signal by ours. NULL: no signal is available, or nothing would complete

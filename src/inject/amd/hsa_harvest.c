@@ -80,6 +80,15 @@ static void count_lost(const struct hsa_slot *slot)
 		guest_missed(RING_TROUBLE_TRACKING);
 }
 
+static void write_parts(struct record_execution *record, const struct hsa_slot *slot)
+{
+	const struct record_parts parts = {.transfer = slot->transfer,
+					   .shape = {.local_bytes = slot->local_bytes},
+					   .graph = slot->graph};
+
+	record_parts_write(record + 1, slot->detail, &parts);
+}
+
 void hsa_put_execution(struct guest_thread *thread, const struct hsa_slot *slot,
 		       const struct hsa_times *times)
 {
@@ -104,7 +113,8 @@ void hsa_put_execution(struct guest_thread *thread, const struct hsa_slot *slot,
 	record->seen = guest_now(thread);
 	record->queue = slot->queue_id;
 	record->status = 0;
-	record_parts_write(record + 1, slot->detail, &slot->parts);
+	if (slot->detail & RECORD_PARTS)
+		write_parts(record, slot);
 	ring_commit(&thread->writer);
 }
 
