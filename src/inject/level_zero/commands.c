@@ -36,8 +36,8 @@ void level_zero_append_init(struct level_zero_append *append, uint32_t function,
 			    ze_handle list)
 {
 	memset(append, 0, sizeof(*append));
-	append->command.function = function;
-	append->command.command = command;
+	append->command.function = (uint16_t)function;
+	append->command.command = (uint8_t)command;
 	append->list = level_zero_find(list, LEVEL_ZERO_LIST);
 }
 
@@ -153,30 +153,29 @@ ze_handle level_zero_append_begin(struct guest_thread *thread, struct level_zero
 }
 
 /* Memory that this context did not allocate is of unknown kind. Shared memory may be on the host or
- * on any device, so it has no device. */
-static struct level_zero_memory ask_about_memory(ze_handle context, const void *memory)
+ * on any device, so it has no device. Returns an enum event_memory. */
+static uint8_t ask_about_memory(ze_handle context, const void *memory,
+				struct level_zero_device **ret_device)
 {
-	static const uint32_t kinds[] = {[ZE_MEMORY_HOST] = MEMORY_PINNED,
-					 [ZE_MEMORY_DEVICE] = MEMORY_DEVICE,
-					 [ZE_MEMORY_SHARED] = MEMORY_MANAGED};
+	static const uint8_t kinds[] = {[ZE_MEMORY_HOST] = MEMORY_PINNED,
+					[ZE_MEMORY_DEVICE] = MEMORY_DEVICE,
+					[ZE_MEMORY_SHARED] = MEMORY_MANAGED};
 	struct ze_allocation_properties properties = {.type = ZE_TYPE_MEMORY_ALLOCATION_PROPERTIES};
-	struct level_zero_memory found = {0};
 	ze_handle device = NULL;
 
 	if (!next.zeMemGetAllocProperties ||
 	    next.zeMemGetAllocProperties(context, memory, &properties, &device) != ZE_SUCCESS ||
 	    properties.memory_type > ZE_MEMORY_SHARED)
-		return found;
-	found.kind = kinds[properties.memory_type];
-	if (found.kind == MEMORY_DEVICE)
-		found.device = level_zero_device(device);
-	return found;
+		return MEMORY_UNKNOWN;
+	if (properties.memory_type == ZE_MEMORY_DEVICE)
+		*ret_device = level_zero_device(device);
+	return kinds[properties.memory_type];
 }
 
 /* Shared memory counts as the device's, because it may be there. */
-static bool is_on_device(const struct level_zero_memory *memory)
+static bool is_on_device(uint8_t memory)
 {
-	return memory->kind == MEMORY_DEVICE || memory->kind == MEMORY_MANAGED;
+	return memory == MEMORY_DEVICE || memory == MEMORY_MANAGED;
 }
 
 /* Determines both ends of a copy, and its direction. */
@@ -184,14 +183,17 @@ static void describe_copy(struct level_zero_append *append)
 {
 	struct level_zero_command *command = &append->command;
 	ze_handle context = append->list->context ? append->list->context->object.handle : NULL;
+	bool is_from_device;
 
 	if (!context)
 		return;
-	command->from = ask_about_memory(append->from_context ? append->from_context : context,
-					 append->from);
-	command->to = ask_about_memory(context, append->to);
-	if (is_on_device(&command->from) != is_on_device(&command->to))
-		command->command = is_on_device(&command->from) ? COMMAND_READ : COMMAND_WRITE;
+	command->from_memory =
+		ask_about_memory(append->from_context ? append->from_context : context,
+				 append->from, &command->from_device);
+	command->to_memory = ask_about_memory(context, append->to, &command->to_device);
+	is_from_device = is_on_device(command->from_memory);
+	if (is_from_device != is_on_device(command->to_memory))
+		command->command = is_from_device ? COMMAND_READ : COMMAND_WRITE;
 }
 
 /* Further properties of a launch are a list. */
@@ -218,7 +220,7 @@ static void describe_kernel(struct guest_thread *thread, struct level_zero_appen
 	command->dimensions = append->groups[2] > 1 ? 3 : append->groups[1] > 1 ? 2 : 1;
 	for (uint32_t i = 0; group && i < 3; i++)
 		if (group[i] > 1 && command->dimensions < i + 1)
-			command->dimensions = i + 1;
+			command->dimensions = (uint8_t)(i + 1);
 	for (uint32_t i = 0; i < 3; i++) {
 		command->local_size[i] = group ? group[i] : 0;
 		command->global_size[i] =
@@ -231,7 +233,8 @@ static void describe_waits(struct level_zero_append *append)
 	struct level_zero_command *command = &append->command;
 	uint32_t count = append->waits ? append->wait_count : 0;
 
-	command->wait_count = count < MAX_LEVEL_ZERO_WAITS ? count : MAX_LEVEL_ZERO_WAITS;
+	command->wait_count =
+		(uint8_t)(count < MAX_LEVEL_ZERO_WAITS ? count : MAX_LEVEL_ZERO_WAITS);
 	command->waits_cut = count - command->wait_count;
 	for (uint32_t i = 0; i < command->wait_count; i++)
 		command->waits[i] = (uintptr_t)append->waits[i];

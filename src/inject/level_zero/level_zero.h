@@ -160,24 +160,21 @@ struct level_zero_queue {
 	uint32_t first, last; /* pending commands, oldest first */
 };
 
-/* One end of a copy. */
-struct level_zero_memory {
-	uint32_t kind;                    /* enum event_memory */
-	struct level_zero_device *device; /* NULL: the host, or not known */
-};
-
-/* The result of an append to a list: a launch record without a time. */
+/* The result of an append to a list: a launch record without a time. A list may have a million of
+ * them, so they are small. */
 enum { MAX_LEVEL_ZERO_WAITS = 6 };
 struct level_zero_command {
-	uint32_t function, command, flags;
-	uint32_t kernel, kernel_mode;
-	uint32_t dimensions, wait_count, waits_cut;
+	uint16_t function;
+	uint8_t command, flags;
+	uint8_t dimensions, wait_count;
+	uint8_t from_memory, to_memory; /* enum event_memory, of a copy */
+	uint32_t kernel, kernel_mode, waits_cut;
+	uint32_t stack, stack_mode, stack_thread; /* thread whose ring has the stack's record */
 	uint64_t bytes;
-	struct level_zero_memory from, to;
+	struct level_zero_device *from_device, *to_device; /* NULL: the host, or not known */
 	uint64_t global_size[3], local_size[3];
 	uint64_t waits[MAX_LEVEL_ZERO_WAITS];
-	uint32_t stack, stack_mode, stack_thread; /* thread whose ring has the stack's record */
-	struct level_zero_event *event;           /* NULL: the command has no timestamps */
+	struct level_zero_event *event; /* NULL: the command has no timestamps */
 	/* generation of `event`; if it differs, the structure belongs to another event and the
 	 * command has no timestamps */
 	uint64_t event_serial;

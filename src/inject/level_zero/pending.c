@@ -487,10 +487,10 @@ static void fill_parts(struct guest_thread *thread, struct level_zero_pending *p
 	ze_handle driver = pending->queue->context ? pending->queue->context->driver : NULL;
 
 	pending->parts.transfer = (struct record_transfer){
-		.source_device = level_zero_device_id(thread, command->from.device, driver),
-		.destination_device = level_zero_device_id(thread, command->to.device, driver),
-		.source_memory = (uint8_t)command->from.kind,
-		.destination_memory = (uint8_t)command->to.kind,
+		.source_device = level_zero_device_id(thread, command->from_device, driver),
+		.destination_device = level_zero_device_id(thread, command->to_device, driver),
+		.source_memory = command->from_memory,
+		.destination_memory = command->to_memory,
 	};
 	pending->detail =
 		record_parts_detail(&pending->parts) | engine_of(pending->queue, command->command);
