@@ -591,6 +591,18 @@ def expected_details(version):
     return want | {("node", size): (fields | others | graph, flag) for size, (fields, flag) in kernels.items()}
 
 
+def check_database(one):
+    """sqlite has the same as json."""
+    path = t.path("details.db")
+    t.equal(run([DUET, "export", "-f", "sqlite", one.trace, "-o", path]).status, 0, "export -f sqlite")
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        rows = database.execute(f"SELECT correlation, {', '.join(DETAILS)} FROM executions").fetchall()
+        cooperative = database.execute("SELECT sum(cooperative) FROM launches").fetchone()[0]
+    want = [(row["correlation"], *(row.get(name) for name in DETAILS)) for row in one.document["executions"]]
+    t.equal(sorted(rows, key=lambda row: row[0]), sorted(want, key=lambda row: row[0]), "executions of sqlite")
+    t.equal(cooperative, sum(bool(row["flags"] & 16) for row in one.document["launches"]), "cooperative launches of sqlite")
+
+
 for name, version in {"11.0": 13, "11.1": 14, "11.6": 17, **VERSIONS}.items():
     with t.case(f"CUPTI {name}: memories and devices of copies, graphs, channels, clusters, cooperative kernels"):
         one = recorded([program("cuda_kinds")], f"devices=2,version={version}")
@@ -599,6 +611,7 @@ for name, version in {"11.0": 13, "11.1": 14, "11.6": 17, **VERSIONS}.items():
         t.equal({key: (got[key], want[key]) for key in want if got.get(key) != want[key]}, {}, "details: (recorded, expected)")
         nodes = [end["graph_node"] for _, end, _ in commands(one) if "graph_node" in end]
         t.equal((len(nodes), len(set(nodes))), (7, 7), "each node has an id of its own")
+        check_database(one)
         check_closed(one)
         check_times(one)
 

@@ -64,6 +64,7 @@ static const struct {
 	{"cuStreamEndCapture", CALL_PLAIN},
 	{"cuStreamCreate", CALL_PLAIN},
 	{"cuStreamDestroy", CALL_PLAIN},
+	{"cuStreamWait", CALL_PLAIN},
 	{"cuCtxCreate", CALL_PLAIN},
 	{"cuCtxDestroy", CALL_PLAIN},
 };
@@ -294,7 +295,7 @@ static void read_launch_ex(const void *parameters, struct submitted *submitted)
 	submitted->has_stream = true;
 }
 
-/* Of a launch that succeeded: the driver has read the attributes too. */
+/* The call must have succeeded: the driver has then read the attributes too. */
 static bool is_cooperative(const struct call *call, const void *parameters)
 {
 	const struct cupti_launch_kernel_ex_parameters *shown = parameters;

@@ -87,7 +87,7 @@ TEST(what_a_program_described_stays)
 	bench_close(&bench);
 }
 
-/* Whoever meets a slice first, it has the parent that a later collector reports. */
+/* A slice has its parent also if the collector that reports it comes second. */
 TEST(a_slice_of_a_device)
 {
 	const char *const keys[] = {"MIG-1", "MIG-2", "MIG-3"};
