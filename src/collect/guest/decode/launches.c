@@ -133,6 +133,7 @@ static void put_untimed(struct injected *injected, const struct event_launch *la
 		.correlation = launch->correlation,
 		.process = injected->process->row.id,
 		.queue = launch->queue,
+		.migration = launch->command == COMMAND_MIGRATE ? MIGRATION_REQUESTED : 0,
 	};
 
 	put_execution(injected, &row, 0);
