@@ -239,7 +239,7 @@ static void write_queue(struct writer *writer, size_t parent, size_t queue)
 		return;
 	if (row->queue) {
 		if (tracks->processes_count > 1)
-			snprintf(process, sizeof(process), " of process %u",
+			snprintf(process, sizeof(process), ", process %u",
 				 model_pid(tracks->model, row->queue->process));
 		if (row->queue->name_string)
 			snprintf(name, sizeof(name), "%.40s%s",
