@@ -323,6 +323,40 @@ static void say_serial(const struct report *report, const struct finding *findin
 	    finding_value(finding, "switches"));
 }
 
+/* The call that waited before most of the launches. */
+static const char *waiting_call(const struct report *report, const struct finding *finding)
+{
+	return model_text(report->model, finding->waited->function_string, "a call");
+}
+
+static uint32_t waiting_stack(const struct report *report, const struct finding *finding)
+{
+	const struct analysis_waited *row = finding->waited;
+
+	return row->stack ? row->stack : report->analysis->paths[row->path].stack;
+}
+
+static void say_launch_bound(const struct report *report, const struct finding *finding,
+			     struct sentence *sentence)
+{
+	const struct analysis_path *path = &report->analysis->paths[finding->waited->path];
+	struct verdict_place place;
+
+	say(sentence, "launch-bound: %" PRIu64 " launches were each followed by a wait, most in %.*s",
+	    finding_value(finding, "launches"), NAME_LENGTH, waiting_call(report, finding));
+	if (report_place_of(report, waiting_stack(report, finding), &place))
+		say_in(sentence, "called from", &place);
+	say(sentence, "; the device idled %s (%s of the steady part) until the next ",
+	    format_duration(finding->cost_ns).text,
+	    format_percent(finding->cost_ns, finding_value(finding, "wall_ns")).text);
+	say(sentence, *path->function ? "%.*s had started its command" : "command started",
+	    NAME_LENGTH, path->function);
+	say(sentence,
+	    ", %s each time; launch the next commands before waiting, and wait only where a result "
+	    "is needed",
+	    time_of(finding, "mean_ns").text);
+}
+
 static void say_tiny(const struct report *report, const struct finding *finding,
 		     struct sentence *sentence)
 {
@@ -492,7 +526,7 @@ static const struct {
 	[FINDING_TINY_KERNELS] = {say_tiny},          [FINDING_LOW_OCCUPANCY] = {say_occupancy},
 	[FINDING_LAUNCH_LATENCY] = {say_latency},     [FINDING_WAIT_UNDER_GIL] = {say_gil},
 	[FINDING_HIDDEN_LAUNCHES] = {say_hidden},     [FINDING_COMPILE_TIME] = {say_compile},
-	[FINDING_LATE_RANKS] = {say_late_ranks},
+	[FINDING_LATE_RANKS] = {say_late_ranks},      [FINDING_LAUNCH_BOUND] = {say_launch_bound},
 };
 
 static void describe(const struct report *report, const struct finding *finding,
@@ -663,6 +697,13 @@ static void write_more(const struct report *report, const struct finding *findin
 	case FINDING_WAIT_UNDER_GIL:
 		json_pair_text(json, "call", finding->gil->name);
 		if (report_place_of(report, finding->gil->stack, &place))
+			write_culprit(report, &place, 0, json);
+		return;
+	case FINDING_LAUNCH_BOUND:
+		json_pair_text(json, "call", waiting_call(report, finding));
+		json_pair_text(json, "launch",
+			       report->analysis->paths[finding->waited->path].function);
+		if (report_place_of(report, waiting_stack(report, finding), &place))
 			write_culprit(report, &place, 0, json);
 		return;
 	case FINDING_LATE_RANKS:

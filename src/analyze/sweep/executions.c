@@ -118,6 +118,8 @@ static int account_execution(struct sweep *sweep, const struct joined *joined, u
 	describe_way(sweep, joined, &command);
 	error = describe_dependency(sweep, joined, tag, &command);
 	if (!error)
+		error = sweep_find_waited(sweep, joined, tag, &command);
+	if (!error)
 		error = sweep_count_latency(sweep->analysis, joined, &command);
 	if (!error)
 		error = sweep_count_overlap(sweep, joined, &command);

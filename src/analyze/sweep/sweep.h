@@ -90,6 +90,8 @@ struct thread_launch {
 	uint64_t number; /* the launch's, as in struct open_command */
 	uint32_t place;  /* the place of its command, if that has this number */
 	uint32_t function, stack;
+	uint32_t device;   /* index into the analysis */
+	bool is_awaitable; /* not a copy, and the thread has not waited since */
 };
 
 /* The calls of a thread that an open idle gap may still need, in the order of their begin. */
@@ -248,6 +250,7 @@ struct sweep_paths {
 	struct pair_map whom_rows; /* (process id << 32 | thread id, queue id) -> number */
 	/* (path << 32 | stack, device << 33 | is_event << 32 | thread) */
 	struct sweep_rows dependencies;
+	struct sweep_rows waited; /* (path << 32 | stack, function string << 32 | thread) */
 };
 
 /* sweep/cpu.c */
@@ -706,6 +709,8 @@ int sweep_close_states(struct sweep *sweep);
 int sweep_cut_call(struct sweep_per_thread *per_thread, size_t thread, const struct event_api *row);
 int sweep_note_call(struct sweep *sweep, size_t thread, const struct event_api *row,
 		    bool is_launch);
+/* Index + 1 of the device for whose queue a call waits; 0: not known. */
+uint32_t sweep_awaited_device(const struct sweep *sweep, const struct event_api *row);
 /* Uses the stack of a sample or a switch for the call of the thread that it is in. */
 int sweep_see_in_call(struct sweep *sweep, size_t thread, uint64_t time_ns, uint32_t stack);
 /* Marks time of a thread in which its launch waited because the command buffer was full. */
@@ -742,6 +747,16 @@ int sweep_take_overhead(struct sweep *sweep, const struct event_range *row);
 /* Notes a launch that is not a part of a batch. place CORRELATE_NONE: it opened no command. */
 int sweep_note_launch(struct sweep *sweep, size_t thread, const struct event_launch *row,
 		      uint32_t place);
+
+/* ---- sweep/waited_launches.c ---- */
+
+/* Sets command->waited if its launch waited until the device was idle. Comes before the account
+ * adds the command. -ENOMEM. */
+int sweep_find_waited(struct sweep *sweep, const struct joined *joined, uint32_t path,
+		      struct account_command *command);
+void sweep_add_waited(struct analysis_waited *row, const struct account_idle *idle);
+/* Counts the thread's last launch if this call is the first one that waits for it. */
+void sweep_count_waited(struct sweep *sweep, size_t thread, const struct event_api *row);
 
 /* ---- sweep/threads.c ---- */
 

@@ -288,6 +288,33 @@ static bool find_serial(const struct analysis *analysis, size_t device, struct f
 	return true;
 }
 
+static bool find_launch_bound(const struct analysis *analysis, size_t device,
+			      struct finding *finding)
+{
+	const struct account *account = &analysis->devices[device].account;
+	struct verdict_launch_bound bound;
+
+	if (!verdict_launch_bound(analysis, device, &bound))
+		return false;
+	finding->cost_ns = bound.ns;
+	finding->waited = bound.row;
+	append_number(finding, "count", bound.gaps);
+	append_number(finding, "launches", analysis->devices[device].waited_launches);
+	append_number(finding, "idle_ns", bound.ns);
+	append_number(finding, "mean_ns", bound.ns / bound.gaps);
+	append_number(finding, "wall_ns", steady_wall_of(account));
+	return true;
+}
+
+/* Whether most of these launches came after a wait, which is to be changed first. */
+static bool is_waiting(const struct analysis *analysis, size_t device, uint64_t launches)
+{
+	struct verdict_launch_bound bound;
+
+	return is_share(analysis->devices[device].waited_launches, launches, 50) &&
+	       verdict_launch_bound(analysis, device, &bound);
+}
+
 static bool find_tiny(const struct analysis *analysis, size_t device, struct finding *finding)
 {
 	const struct account *account = &analysis->devices[device].account;
@@ -308,7 +335,8 @@ static bool find_tiny(const struct analysis *analysis, size_t device, struct fin
 	if (tiny.count < MIN_TINY ||
 	    !is_share(tiny.count, count_class(analysis, device, false), 50) ||
 	    !is_share(calls_ns, wall_of(analysis), 5) ||
-	    !is_share(account->idle_ns, account->wall_ns, 10))
+	    !is_share(account->idle_ns, account->wall_ns, 10) ||
+	    is_waiting(analysis, device, tiny.count))
 		return false;
 	finding->cost_ns = calls_ns - tiny.total_ns;
 	append_number(finding, "count", tiny.count);
@@ -355,6 +383,7 @@ static const struct {
 	{FINDING_NO_OVERLAP, find_no_overlap},
 	{FINDING_SYNC_COPIES, find_sync_copies},
 	{FINDING_SERIAL_QUEUES, find_serial},
+	{FINDING_LAUNCH_BOUND, find_launch_bound},
 	{FINDING_TINY_KERNELS, find_tiny},
 	{FINDING_HIDDEN_LAUNCHES, find_hidden},
 };
