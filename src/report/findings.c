@@ -488,6 +488,27 @@ static void say_late_ranks(const struct report *report, const struct finding *fi
 	    time_of(finding, "starts_apart_ns").text, time_of(finding, "max_waited_ns").text);
 }
 
+/* A device whose queue is full has work, so the wait costs no device time unless another one needed
+ * the thread. */
+static void say_full_buffers(const struct report *report, const struct finding *finding,
+			     struct sentence *sentence)
+{
+	const struct analysis_full *full = &report->analysis->program.full;
+	struct verdict_place place;
+
+	report_say_full(report, sentence);
+	if (report_place_of(report, full->stack, &place))
+		say_in(sentence, "called from", &place);
+	if (finding->cost_ns >= finding_value(finding, "wall_ns") / 100)
+		say(sentence,
+		    ", and devices idled %s meanwhile; launch their work in another thread",
+		    format_duration(finding->cost_ns).text);
+	else
+		say(sentence,
+		    ", so the device had work meanwhile and is slower than the launching thread; "
+		    "launching faster gains nothing: shorten the device's work");
+}
+
 static void say_hidden(const struct report *report, const struct finding *finding,
 		       struct sentence *sentence)
 {
@@ -527,6 +548,7 @@ static const struct {
 	[FINDING_LAUNCH_LATENCY] = {say_latency},     [FINDING_WAIT_UNDER_GIL] = {say_gil},
 	[FINDING_HIDDEN_LAUNCHES] = {say_hidden},     [FINDING_COMPILE_TIME] = {say_compile},
 	[FINDING_LATE_RANKS] = {say_late_ranks},      [FINDING_LAUNCH_BOUND] = {say_launch_bound},
+	[FINDING_COMMAND_BUFFER_FULL] = {say_full_buffers},
 };
 
 static void describe(const struct report *report, const struct finding *finding,

@@ -18,6 +18,7 @@ struct frame_name;
 struct frames;
 struct json_writer;
 struct layers;
+struct sentence;
 struct short_names;
 struct string_builder;
 struct table_rows;
@@ -126,6 +127,8 @@ void report_write_overlap(const struct overlap *overlap, struct json_writer *jso
 /* Tables, and the keys "api", "operators" and "functions". */
 void report_put_calls(const struct report *report);
 void report_write_calls(const struct report *report, struct json_writer *json);
+/* "198 launches waited 912.0 ms because the command buffer was full; longest 110.2 ms" */
+void report_say_full(const struct report *report, struct sentence *sentence);
 /* The key "command_buffer_full"; nothing if no launch waited for that. */
 void report_write_full(const struct report *report, struct json_writer *json);
 

@@ -514,6 +514,16 @@ static struct table_rows rows_of_class(const struct report *report, enum analysi
 	return TABLE_ROWS(first < end ? &program->calls[first] : program->calls, end - first);
 }
 
+void report_say_full(const struct report *report, struct sentence *sentence)
+{
+	const struct analysis_full *full = &report->analysis->program.full;
+
+	say(sentence, "%" PRIu64 " %s%s waited %s because the command buffer was full; longest %s",
+	    full->launches, table_noun(full->launches, "launch", "launches"),
+	    full->is_reported ? "" : " probably", format_duration(full->ns).text,
+	    format_duration(full->longest_ns).text);
+}
+
 /* A full command buffer makes the host wait, and not the device: its queue is full. */
 static void put_full(const struct report *report)
 {
@@ -523,10 +533,7 @@ static void put_full(const struct report *report)
 
 	if (!full->launches)
 		return;
-	say(&text, "%" PRIu64 " %s%s waited %s because the command buffer was full; longest %s",
-	    full->launches, table_noun(full->launches, "launch", "launches"),
-	    full->is_reported ? "" : " probably", format_duration(full->ns).text,
-	    format_duration(full->longest_ns).text);
+	report_say_full(report, &text);
 	if (report_place_of(report, full->stack, &place))
 		say(&text, ", called from %.*s", SENTENCE_NAME, place.function);
 	printf("  ");

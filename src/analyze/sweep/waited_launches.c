@@ -17,30 +17,35 @@
 
 #include "base/number.h"
 
-/* The end of a wait and a launch take 8 us in Gaussian of Rodinia, and 895 us once of 8189 times. A
- * longer gap has another cause, such as a device that dozes or a copy through pageable memory. */
-enum { MAX_GAP_NS = 1000000 };
+/* The end of a wait and a launch take 8 us in Gaussian of Rodinia, and 895 us once of 8189 times; on
+ * a busy machine the thread is woken milliseconds later. In a longer gap the device may have run
+ * commands without a record. A copy that waits moves data through the host's memory at its end. */
+enum { MAX_GAP_NS = 10000000, MAX_COPY_END_NS = 100000 };
 
-/* The wait in which the thread was at this time, for this device or for one that is not known. */
+/* The thread's last wait before its launch, if that ended after the device had; for this device or
+ * for one that is not known. A short command may end before the wait for it begins. */
 static const struct thread_call *find_wait(const struct thread_called *called, size_t device,
-					   uint64_t time_ns)
+					   uint64_t begin, uint64_t enter)
 {
-	for (size_t i = called->count; i-- > 0 && called->calls[i].end > time_ns;) {
+	for (size_t i = called->count; i-- > 0 && called->calls[i].end > begin;) {
 		const struct thread_call *call = &called->calls[i];
 
-		if (call->is_wait && call->begin <= time_ns)
+		if (call->is_wait && call->begin < enter)
 			return !call->device || call->device == device + 1 ? call : NULL;
 	}
 	return NULL;
 }
 
 /* Whether the end of the wait and the launch took three quarters of the gap. */
-static bool is_launching(const struct account_command *command, uint64_t begin)
+static bool is_launching(const struct account_command *command, uint64_t begin,
+			 const struct thread_call *wait)
 {
 	const uint64_t wait_ns =
 		command->at_enter.wait_ns - calls_until(command->calls, begin).wait_ns;
 	const uint64_t gap_ns = command->started - begin;
 
+	if (wait->is_launch && wait_ns > MAX_COPY_END_NS)
+		return false;
 	return gap_ns - gap_ns / 4 <= wait_ns + (command->started - command->enter);
 }
 
@@ -67,8 +72,9 @@ int sweep_find_waited(struct sweep *sweep, const struct joined *joined, uint32_t
 	if (!account->commands || begin >= command->started ||
 	    command->started - begin > MAX_GAP_NS || !is_plain(command, begin))
 		return 0;
-	wait = find_wait(&sweep->per_thread.states[command->thread].called, joined->device, begin);
-	if (!wait || !is_launching(command, begin))
+	wait = find_wait(&sweep->per_thread.states[command->thread].called, joined->device, begin,
+			 command->enter);
+	if (!wait || !is_launching(command, begin, wait))
 		return 0;
 	index = sweep_rows_add(&sweep->paths.waited, (uint64_t)path << 32 | wait->stack,
 			       (uint64_t)wait->function << 32 | command->thread, program->waited,

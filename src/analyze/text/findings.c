@@ -604,6 +604,36 @@ static int find_compile_time(const struct analysis *analysis, struct findings *f
 	return append_finding(findings, &found);
 }
 
+/* Idle time of devices while a launch waited because the command buffer of another one was full. */
+static uint64_t idle_for_full_buffers(const struct analysis *analysis)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < analysis->cpu.states_count; i++)
+		if (analysis->cpu.states[i].is_full)
+			ns += analysis->cpu.states[i].idle_ns;
+	for (size_t i = 0; i < analysis->paths_count; i++)
+		ns += analysis->paths[i].full.ns;
+	return ns;
+}
+
+/* What is estimated from long launches may be preemption. */
+static int find_full_buffers(const struct analysis *analysis, struct findings *findings)
+{
+	const struct analysis_full *full = &analysis->program.full;
+	struct finding found = {.kind = FINDING_COMMAND_BUFFER_FULL, .device = FINDING_NO_DEVICE};
+
+	if (!full->is_reported || !is_share(full->ns, wall_of(analysis), 10))
+		return 0;
+	found.cost_ns = idle_for_full_buffers(analysis);
+	append_number(&found, "launches", full->launches);
+	append_number(&found, "waited_ns", full->ns);
+	append_number(&found, "longest_ns", full->longest_ns);
+	append_number(&found, "idle_ns", found.cost_ns);
+	append_number(&found, "wall_ns", wall_of(analysis));
+	return append_finding(findings, &found);
+}
+
 /* ---- failures -------------------------------------------------------------------------------- */
 
 /* Whether this HIP function launches. If it fails, the trace has no launch row for it, only a
@@ -754,6 +784,8 @@ int findings_find(const struct analysis *analysis, struct findings *ret_findings
 		error = find_compile_time(analysis, &findings);
 	if (!error)
 		error = find_late_ranks(analysis, &findings);
+	if (!error)
+		error = find_full_buffers(analysis, &findings);
 	if (error) {
 		findings_fini(&findings);
 		return error;

@@ -13,27 +13,28 @@
 #include "analyze/analysis.h"
 
 /* Each kind, and its stable name for programs. The order is that of the rules. */
-#define FINDING_KINDS(KIND)                          \
-	KIND(FAILED_LAUNCHES, failed_launches)       \
-	KIND(FAILED_BUILDS, failed_builds)           \
-	KIND(FAILED_ALLOCATIONS, failed_allocations) \
-	KIND(FAILED_COMMANDS, failed_commands)       \
-	KIND(SMALL_TRANSFERS, small_transfers)       \
-	KIND(CPU_PREEMPTION, cpu_preemption)         \
-	KIND(STARVED_QUEUE, starved_queue)           \
-	KIND(BLOCKED_HOST, blocked_host)             \
-	KIND(DEVICE_SHARED, device_shared)           \
-	KIND(NO_OVERLAP, no_overlap)                 \
-	KIND(SYNC_COPIES, sync_copies)               \
-	KIND(SERIAL_QUEUES, serial_queues)           \
-	KIND(LATE_RANKS, late_ranks)                 \
-	KIND(LAUNCH_BOUND, launch_bound)             \
-	KIND(TINY_KERNELS, tiny_kernels)             \
-	KIND(LOW_OCCUPANCY, low_occupancy)           \
-	KIND(LAUNCH_LATENCY, launch_latency)         \
-	KIND(WAIT_UNDER_GIL, wait_under_gil)         \
-	KIND(HIDDEN_LAUNCHES, hidden_launches)       \
-	KIND(COMPILE_TIME, compile_time)
+#define FINDING_KINDS(KIND)                              \
+	KIND(FAILED_LAUNCHES, failed_launches)           \
+	KIND(FAILED_BUILDS, failed_builds)               \
+	KIND(FAILED_ALLOCATIONS, failed_allocations)     \
+	KIND(FAILED_COMMANDS, failed_commands)           \
+	KIND(SMALL_TRANSFERS, small_transfers)           \
+	KIND(CPU_PREEMPTION, cpu_preemption)             \
+	KIND(STARVED_QUEUE, starved_queue)               \
+	KIND(BLOCKED_HOST, blocked_host)                 \
+	KIND(DEVICE_SHARED, device_shared)               \
+	KIND(NO_OVERLAP, no_overlap)                     \
+	KIND(SYNC_COPIES, sync_copies)                   \
+	KIND(SERIAL_QUEUES, serial_queues)               \
+	KIND(LATE_RANKS, late_ranks)                     \
+	KIND(LAUNCH_BOUND, launch_bound)                 \
+	KIND(TINY_KERNELS, tiny_kernels)                 \
+	KIND(LOW_OCCUPANCY, low_occupancy)               \
+	KIND(LAUNCH_LATENCY, launch_latency)             \
+	KIND(WAIT_UNDER_GIL, wait_under_gil)             \
+	KIND(HIDDEN_LAUNCHES, hidden_launches)           \
+	KIND(COMPILE_TIME, compile_time)                 \
+	KIND(COMMAND_BUFFER_FULL, command_buffer_full)
 
 #define FINDING_KIND(KIND, name) FINDING_##KIND,
 enum finding_kind { FINDING_KINDS(FINDING_KIND) FINDING_COUNT };
