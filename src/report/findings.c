@@ -501,7 +501,7 @@ static void say_full_buffers(const struct report *report, const struct finding *
 		say_in(sentence, "called from", &place);
 	if (finding->cost_ns >= finding_value(finding, "wall_ns") / 100)
 		say(sentence,
-		    ", and devices idled %s meanwhile; launch their work in another thread",
+		    ", and a device idled %s of that; launch its work in another thread",
 		    format_duration(finding->cost_ns).text);
 	else
 		say(sentence,
@@ -726,6 +726,10 @@ static void write_more(const struct report *report, const struct finding *findin
 		json_pair_text(json, "launch",
 			       report->analysis->paths[finding->waited->path].function);
 		if (report_place_of(report, waiting_stack(report, finding), &place))
+			write_culprit(report, &place, 0, json);
+		return;
+	case FINDING_COMMAND_BUFFER_FULL:
+		if (report_place_of(report, report->analysis->program.full.stack, &place))
 			write_culprit(report, &place, 0, json);
 		return;
 	case FINDING_LATE_RANKS:

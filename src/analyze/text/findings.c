@@ -604,16 +604,19 @@ static int find_compile_time(const struct analysis *analysis, struct findings *f
 	return append_finding(findings, &found);
 }
 
-/* Idle time of devices while a launch waited because the command buffer of another one was full. */
-static uint64_t idle_for_full_buffers(const struct analysis *analysis)
+/* Idle time of a device while a launch waited because a command buffer was full: another device's,
+ * or its own while the commands in it wait for something. */
+static uint64_t idle_for_full_buffers(const struct analysis *analysis, size_t device)
 {
 	uint64_t ns = 0;
 
-	for (size_t i = 0; i < analysis->cpu.states_count; i++)
-		if (analysis->cpu.states[i].is_full)
-			ns += analysis->cpu.states[i].idle_ns;
+	for (size_t i = 0; i < analysis->cpu.states_count; i++) {
+		const struct analysis_state *state = &analysis->cpu.states[i];
+
+		ns += state->is_full && state->device == device ? state->idle_ns : 0;
+	}
 	for (size_t i = 0; i < analysis->paths_count; i++)
-		ns += analysis->paths[i].full.ns;
+		ns += analysis->paths[i].device == device ? analysis->paths[i].full.ns : 0;
 	return ns;
 }
 
@@ -625,7 +628,11 @@ static int find_full_buffers(const struct analysis *analysis, struct findings *f
 
 	if (!full->is_reported || !is_share(full->ns, wall_of(analysis), 10))
 		return 0;
-	found.cost_ns = idle_for_full_buffers(analysis);
+	for (size_t i = 0; i <= analysis->devices_count; i++) {
+		const uint64_t idle_ns = idle_for_full_buffers(analysis, i);
+
+		found.cost_ns = idle_ns > found.cost_ns ? idle_ns : found.cost_ns;
+	}
 	append_number(&found, "launches", full->launches);
 	append_number(&found, "waited_ns", full->ns);
 	append_number(&found, "longest_ns", full->longest_ns);
