@@ -64,6 +64,7 @@ static const struct {
 	{"cuStreamEndCapture", CALL_PLAIN},
 	{"cuStreamCreate", CALL_PLAIN},
 	{"cuStreamDestroy", CALL_PLAIN},
+	{"cuStreamWait", CALL_PLAIN},
 	{"cuCtxCreate", CALL_PLAIN},
 	{"cuCtxDestroy", CALL_PLAIN},
 };
