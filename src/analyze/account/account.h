@@ -113,7 +113,7 @@ struct account_idle {
 	enum account_cause finer; /* as in account_steady.causes */
 	uint64_t ns;
 	bool is_steady, is_slowest;
-	bool is_full;     /* CAUSE_RUNTIME: the command buffer was full */
+	bool is_full;             /* CAUSE_RUNTIME: the command buffer was full */
 	uint32_t awaited, waited; /* the command's */
 };
 

@@ -17,8 +17,8 @@
 
 #include "base/number.h"
 
-/* The end of a wait and a launch take 8 us in Gaussian of Rodinia, and 895 us once of 8189 times; on
- * a busy machine the thread is woken milliseconds later. In a longer gap the device may have run
+/* The end of a wait and a launch take 8 us in Gaussian of Rodinia, and 895 us once of 8189 times;
+ * on a busy machine the thread is woken milliseconds later. In a longer gap the device may have run
  * commands without a record. A copy that waits moves data through the host's memory at its end. */
 enum { MAX_GAP_NS = 10000000, MAX_COPY_END_NS = 100000 };
 

@@ -7,8 +7,8 @@
  * Gives:    the time of these gaps as one cause, and what it takes from other causes
  * Owns:     sums
  * Fails:    -ENOMEM
- * Why:      Gaussian of Rodinia waits after each of 8190 launches. Its causes are 35 ms in a launch,
- *           14 ms of latency, 12 ms in a wait and 4 ms of computing. One change wins all of them.
+ * Why:      Gaussian of Rodinia waits after each of 8190 launches. Its causes are 35 ms in a
+ * launch, 14 ms of latency, 12 ms in a wait and 4 ms of computing. One change wins all of them.
  */
 #include "analyze/verdict/launch_bound.h"
 
@@ -74,9 +74,9 @@ static const uint64_t *causes_of(const struct verdict *verdict, const struct ana
 
 static int add_wait(struct launch_bound *bound, const struct analysis_waited *row, uint64_t ns)
 {
-	const uint32_t index = pair_map_add(&bound->calls, row->function_string, row->stack,
-					    bound->parts, bound->capacity, bound->count,
-					    (struct launch_bound_part){0});
+	const uint32_t index =
+		pair_map_add(&bound->calls, row->function_string, row->stack, bound->parts,
+			     bound->capacity, bound->count, (struct launch_bound_part){0});
 
 	if (index == PAIR_MAP_NONE)
 		return -ENOMEM;

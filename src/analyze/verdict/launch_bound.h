@@ -22,9 +22,9 @@ struct launch_bound_part {
 struct launch_bound {
 	struct launch_bound_part *parts; /* owned; by cause, then by call that waited */
 	size_t count, capacity;
-	struct pair_map calls;           /* (function string, stack) -> index of parts */
-	uint64_t (*paths)[CAUSE_COUNT];  /* owned; by path */
-	uint64_t missing_ns;             /* no state has it */
+	struct pair_map calls;          /* (function string, stack) -> index of parts */
+	uint64_t (*paths)[CAUSE_COUNT]; /* owned; by path */
+	uint64_t missing_ns;            /* no state has it */
 };
 
 /* Finds nothing if the verdict's device is not launch-bound. -ENOMEM. */

@@ -83,7 +83,8 @@ static void write_what(const struct verdict *verdict, const struct verdict_cause
 	if (cause->kind == VERDICT_PREEMPTED && is_finest)
 		name_pattern(cause->what, ret_what);
 	else if (cause->kind == VERDICT_CALL || cause->kind == VERDICT_DEVICE_WAIT ||
-		 cause->kind == VERDICT_LAUNCH_BOUND || cause->kind == VERDICT_HOST_FUNCTION || cause->kind == VERDICT_STREAM_CAPTURE ||
+		 cause->kind == VERDICT_LAUNCH_BOUND || cause->kind == VERDICT_HOST_FUNCTION ||
+		 cause->kind == VERDICT_STREAM_CAPTURE ||
 		 (is_finest && verdict_is_call(cause->kind)))
 		snprintf(ret_what, NAME_PATTERN_BYTES, "%s", cause->what);
 }
@@ -550,9 +551,10 @@ static int add_path(struct maker *maker, const struct analysis_path *path)
 			error = add_path_cause(
 				maker, path, (enum account_cause)i,
 				ns - (i == CAUSE_DEPENDENCY ? divided : 0) -
-					launch_bound_of_path(&maker->bound,
-							     (size_t)(path - maker->analysis->paths),
-							     (enum account_cause)i));
+					launch_bound_of_path(
+						&maker->bound,
+						(size_t)(path - maker->analysis->paths),
+						(enum account_cause)i));
 	}
 	return error;
 }

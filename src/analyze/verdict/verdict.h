@@ -156,7 +156,7 @@ void verdict_fini(struct verdict *verdict); /* NULL-safe */
 
 /* Launches that came only after the launching thread had waited until the device was idle. */
 struct verdict_launch_bound {
-	uint64_t gaps, ns; /* idle gaps of the steady part, and their time */
+	uint64_t gaps, ns;                 /* idle gaps of the steady part, and their time */
 	const struct analysis_waited *row; /* the row with most of it */
 };
 
