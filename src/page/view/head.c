@@ -350,7 +350,7 @@ static void write_graph_ids(struct json_writer *json, size_t device)
 static const char *device_name(const struct analysis *analysis, size_t device, char *ret_name,
 			       size_t size)
 {
-	char label[256];
+	char label[224]; /* leaves room for the number */
 
 	analysis_device_label(analysis, device, label, sizeof(label));
 	if (analysis_devices_shown(analysis) > 1)
