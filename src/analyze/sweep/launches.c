@@ -9,6 +9,7 @@
  * Fails:    -ENOMEM, errors of the observer
  */
 #include "analyze/sweep/sweep.h"
+#include "analyze/sweep/waited_launches.h"
 
 #include <errno.h>
 

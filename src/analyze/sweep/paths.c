@@ -13,6 +13,7 @@
  *           its wall time, as its account does.
  */
 #include "analyze/sweep/sweep.h"
+#include "analyze/sweep/waited_launches.h"
 
 #include <errno.h>
 #include <string.h>

@@ -55,9 +55,8 @@ static inline uint64_t thread_moment_overlap(const struct thread_moment *moment,
 }
 
 /* The reason of a wait: its text, the thread that holds the lock or the like, and the thread that
- *                       ended the wait. Also used for a call: the function, and the calling thread
- *                       where the
- *                       call's own stack is unknown. */
+ * ended the wait. Also used for a call: the function, and the calling thread where the call's own
+ * stack is unknown. */
 struct state_wait {
 	uint32_t string, holder;
 	uint32_t waker;  /* number of the analysis's wakers; 0: not known */
@@ -747,16 +746,6 @@ int sweep_take_overhead(struct sweep *sweep, const struct event_range *row);
 /* Notes a launch that is not a part of a batch. place CORRELATE_NONE: it opened no command. */
 int sweep_note_launch(struct sweep *sweep, size_t thread, const struct event_launch *row,
 		      uint32_t place);
-
-/* ---- sweep/waited_launches.c ---- */
-
-/* Sets command->waited if its launch waited until the device was idle. Comes before the account
- * adds the command. -ENOMEM. */
-int sweep_find_waited(struct sweep *sweep, const struct joined *joined, uint32_t path,
-		      struct account_command *command);
-void sweep_add_waited(struct analysis_waited *row, const struct account_idle *idle);
-/* Counts the thread's last launch if this call is the first one that waits for it. */
-void sweep_count_waited(struct sweep *sweep, size_t thread, const struct event_api *row);
 
 /* ---- sweep/threads.c ---- */
 

@@ -11,7 +11,7 @@
  *           A program that waits after each launch loses a little time to each of them, and none of
  *           them is large. Together they are what the program saves if it waits less often.
  */
-#include "analyze/sweep/sweep.h"
+#include "analyze/sweep/waited_launches.h"
 
 #include <errno.h>
 

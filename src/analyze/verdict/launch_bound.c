@@ -19,7 +19,7 @@
 #include "base/array.h"
 #include "base/number.h"
 
-/* Fewer gaps are no pattern: the limit of tiny_kernels. */
+/* With fewer gaps it may be chance: the limit of tiny_kernels. */
 enum { MIN_GAPS = 100 };
 
 /* Causes that belong to a launch, and the thread's own code on the way to it. */
