@@ -53,6 +53,7 @@ static int read_event(struct chrome *chrome, const struct chrome_event *event)
 {
 	switch (chrome_kind_of(event)) {
 	case KIND_META:
+	case KIND_ARROW:
 		return 0;
 	case KIND_OVERHEAD:
 		return on_overhead(chrome, event);
@@ -74,11 +75,13 @@ static int read_event(struct chrome *chrome, const struct chrome_event *event)
 	}
 }
 
-static int on_event(void *context, const struct chrome_event *event)
+static int on_event(void *context, struct chrome_event *event)
 {
 	struct chrome *chrome = context;
-	int error = read_event(chrome, event);
+	int error;
 
+	chrome_names_set_categories(&chrome->scan.names, event);
+	error = read_event(chrome, event);
 	chrome->number++;
 	chrome->with_phase += *string_builder_text(&event->phase) != '\0';
 	chrome->usable += !error;

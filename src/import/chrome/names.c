@@ -19,6 +19,8 @@
 
 #include "base/array.h"
 #include "base/string.h"
+#include "import/chrome/categories.h"
+#include "import/rocm/names.h"
 #include "import/target.h"
 
 /* Max callers of one stack; more are a cycle. */
@@ -98,6 +100,16 @@ static int add_raw(struct chrome_names *names, const struct chrome_event *event)
 	return 0;
 }
 
+static void note_operations(struct chrome_names *names, const struct chrome_event *event,
+			    struct chrome_row_name *row)
+{
+	const char *name = string_builder_text(&event->arguments.name);
+
+	row->has_operations = strncmp(name, "GPU", 3) == 0 &&
+			      strcmp(name + 3, string_builder_text(&event->pid)) == 0;
+	names->has_operations |= row->has_operations;
+}
+
 int chrome_names_add_meta(struct chrome_names *names, const struct chrome_event *event)
 {
 	const struct chrome_arguments *arguments = &event->arguments;
@@ -116,9 +128,29 @@ int chrome_names_add_meta(struct chrome_names *names, const struct chrome_event 
 	if (!error)
 		error = add_row(names, string_builder_text(&event->pid),
 				is_thread ? string_builder_text(&event->tid) : "", &row);
-	if (!error)
-		*(is_label ? &row->label : &row->name) = text;
-	return error;
+	if (error)
+		return error;
+	*(is_label ? &row->label : &row->name) = text;
+	if (!is_label && !is_thread)
+		note_operations(names, event, row);
+	return 0;
+}
+
+/* rpd2tracing names a device "GPU2", whose pid is 2. The ranges around the calls of commands are
+ * repeated in the row of the device. */
+void chrome_names_set_categories(struct chrome_names *names, struct chrome_event *event)
+{
+	const char *description = string_builder_text(&event->arguments.description);
+
+	if (!names->has_operations || event->category.length || !*description)
+		return;
+	if (!chrome_names_row(names, string_builder_text(&event->pid), "")->has_operations)
+		event->categories |=
+			rocm_names_is_call(string_builder_text(&event->name)) ? 0 : CATEGORY_RANGE;
+	else if (strncmp(description, "UserMarker frame", 16) == 0)
+		event->categories |= CATEGORY_TWICE;
+	else
+		event->categories |= CATEGORY_OPERATION;
 }
 
 int chrome_names_add_device(struct chrome_names *names, const struct chrome_device *device)

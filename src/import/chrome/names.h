@@ -28,6 +28,7 @@ struct chrome_row_name {
 	bool has_commands;    /* the pid stands for a device … */
 	bool has_calls;       /* … unless it has calls of a runtime */
 	bool is_accelerator;
+	bool has_operations; /* a device in a file of rpd2tracing */
 };
 
 struct chrome_device_name {
@@ -49,6 +50,7 @@ struct chrome_names {
 	size_t devices_count, devices_capacity;
 	struct chrome_document document;
 	struct string_builder key; /* scratch */
+	bool has_operations;       /* the file is one of rpd2tracing */
 };
 
 void chrome_names_fini(struct chrome_names *names);
@@ -62,6 +64,8 @@ int chrome_names_add_document(struct chrome_names *names, const struct chrome_do
 /* The row of a process; it stays valid until the next add. */
 int chrome_names_add_process(struct chrome_names *names, const char *pid,
 			     struct chrome_row_name **ret_row);
+/* Sets the categories of an event of rpd2tracing, which has none in the file. */
+void chrome_names_set_categories(struct chrome_names *names, struct chrome_event *event);
 /* Id of a key of a stack of the file; 0 for "". */
 int chrome_names_add_key(struct chrome_names *names, const char *key, uint32_t *ret_id);
 

@@ -10,14 +10,14 @@
 
 #include "base/hash.h"
 #include "event/event.h"
-#include "import/chrome/captures.h"
+#include "import/chrome/join/captures.h"
 #include "import/chrome/categories.h"
 #include "import/chrome/file.h"
-#include "import/chrome/launches.h"
+#include "import/chrome/join/launches.h"
 #include "import/chrome/overheads.h"
 #include "import/chrome/scan.h"
 #include "import/chrome/sequences.h"
-#include "import/chrome/unmatched.h"
+#include "import/chrome/join/unmatched.h"
 #include "import/faults.h"
 
 /* Tids that are not numbers get ids from here on; no thread of Linux has such an id. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/chrome/captures.h - the times at which threads of a Chrome trace captured a stream into a
+ * import/chrome/join/captures.h - the times at which threads of a Chrome trace captured a stream into a
  * graph
  */
 #pragma once
