@@ -35,6 +35,18 @@ struct queue_list {
 	uint32_t first, last; /* places, CORRELATE_NONE: empty */
 };
 
+/* A process that launched a command of a device. */
+struct device_user {
+	uint32_t process; /* id */
+	uint32_t device;  /* index */
+};
+
+/* A launch without an execution that names no described queue. */
+struct unplaced_launch {
+	uint32_t process; /* id */
+	uint64_t enter;
+};
+
 /* One sample of a thread on a processor, or one interval off it; both outside of calls. */
 struct thread_moment {
 	uint64_t begin, end; /* equal: a sample, on the processor */
@@ -317,6 +329,12 @@ struct sweep_untimed {
 	bool uses_intervals;
 	struct sweep_skipped *skipped; /* found in a first sweep, used in a second */
 	size_t skipped_next;           /* index of the next launch that is skipped */
+	struct unplaced_launch *unplaced; /* owned */
+	size_t unplaced_count, unplaced_capacity;
+	uint64_t *latest_enters;   /* owned; by device index: of its launches; 0: none */
+	struct device_user *users; /* owned */
+	size_t users_count, users_capacity;
+	struct pair_map users_index; /* (process, device) -> index of users */
 };
 
 /* sweep/ranks.c: the ranks of an MPI job. */
@@ -424,6 +442,9 @@ int sweep_scout_launch(struct sweep *sweep, const struct event_launch *row);
 
 /* ---- sweep/executions.c ---- */
 
+/* Whether an importer added the launch, at the start of its command: the call's thread and times
+ * are not known. */
+bool sweep_is_absent(const struct sweep *sweep, const struct open_command *launch);
 int sweep_take_execution(struct sweep *sweep, const struct event_execution *row);
 int sweep_scout_execution(struct sweep *sweep, const struct event_execution *row);
 /* Matches a launch that was just opened with its execution, if that came before the launch. */
