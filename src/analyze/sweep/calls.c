@@ -152,8 +152,7 @@ static uint32_t earlier_stack(const struct sweep *sweep, size_t thread, const st
 /* A graph has a launch for each of its thousands of commands, all of one call. */
 static bool is_separated(const struct thread_called *called, uint64_t moment)
 {
-	const struct thread_call *last =
-		called->count ? &called->calls[called->count - 1] : NULL;
+	const struct thread_call *last = called->count ? &called->calls[called->count - 1] : NULL;
 
 	return last && last->is_launch && last->end == moment;
 }

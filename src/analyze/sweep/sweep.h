@@ -327,8 +327,8 @@ struct sweep_untimed {
 	struct untimed_intervals
 		*intervals; /* by device index; found in a first sweep, used in a second */
 	bool uses_intervals;
-	struct sweep_skipped *skipped; /* found in a first sweep, used in a second */
-	size_t skipped_next;           /* index of the next launch that is skipped */
+	struct sweep_skipped *skipped;    /* found in a first sweep, used in a second */
+	size_t skipped_next;              /* index of the next launch that is skipped */
 	struct unplaced_launch *unplaced; /* owned */
 	size_t unplaced_count, unplaced_capacity;
 	uint64_t *latest_enters;   /* owned; by device index: of its launches; 0: none */

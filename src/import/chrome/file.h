@@ -27,7 +27,7 @@ struct chrome_collective {
 struct chrome_arguments {
 	struct string_builder name, labels, command, queue, stream, no_launch, no_execution, domain;
 	struct string_builder description; /* rpd2tracing: arguments of a call, type of a command */
-	struct string_builder call_stack; /* PyTorch of 2021: "file(line): function;…" */
+	struct string_builder call_stack;  /* PyTorch of 2021: "file(line): function;…" */
 	struct chrome_number correlation, pid, bytes, result, status, further, wait;
 	struct chrome_number queued_to_submitted, submitted_to_started; /* ns */
 	struct chrome_number device, rank, raw_pid, python_id, shared_bytes;

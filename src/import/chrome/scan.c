@@ -236,9 +236,9 @@ static int on_arrow(struct chrome_scan *scan, const struct chrome_event *event)
 		return error;
 	if (!is_target)
 		process->has_calls = true;
-	return event->id.is_known ? chrome_arrows_add_end(scan->arrows, event->id.value, is_target,
-							  &place)
-				  : 0;
+	return event->id.is_known
+		       ? chrome_arrows_add_end(scan->arrows, event->id.value, is_target, &place)
+		       : 0;
 }
 
 static int on_command(struct chrome_scan *scan, const struct chrome_event *event)
@@ -296,8 +296,7 @@ static int on_event(void *context, struct chrome_event *event)
 	if (kind != KIND_META && event->ts_ns.is_known && event->ts_ns.value < scan->least_ns)
 		scan->least_ns = event->ts_ns.value;
 	if (kind != KIND_META && kind != KIND_LEFT_OUT && kind != KIND_INVALID &&
-	    kind != KIND_ARROW &&
-	    event->ts_ns.value > scan->last_ns)
+	    kind != KIND_ARROW && event->ts_ns.value > scan->last_ns)
 		scan->last_ns = event->ts_ns.value;
 	return error;
 }

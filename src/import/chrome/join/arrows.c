@@ -7,10 +7,10 @@
  * Gives:    to the launches: the calls at which an arrow starts, and the commands that it reaches
  * Owns:     four sorters; the latest calls of a row
  * Fails:    -ENOMEM, -errno of a temporary file
- * Why:      these files have no correlation ids. An arrow (ph "s" and "f", with one id) leads from a
- *           moment in a thread to the start of a command in a queue. The moment is the start of
- *           the command or 2 us before the end of the call, whichever is earlier. In a call of less
- *           than 2 us the moment lies before the call.
+ * Why:      these files have no correlation ids. An arrow (ph "s" and "f", with one id) leads from
+ * a moment in a thread to the start of a command in a queue. The moment is the start of the command
+ * or 2 us before the end of the call, whichever is earlier. In a call of less than 2 us the moment
+ * lies before the call.
  */
 #include "import/chrome/join/arrows.h"
 
@@ -209,7 +209,8 @@ static struct passed_call *find_call(struct chrome_arrows *arrows, const struct 
 	if (arrow->from.row != arrows->row)
 		return NULL;
 	for (size_t i = 0; i < MAX_CALLS && i < arrows->calls_count; i++) {
-		struct passed_call *call = &arrows->calls[(arrows->calls_count - 1 - i) % MAX_CALLS];
+		struct passed_call *call =
+			&arrows->calls[(arrows->calls_count - 1 - i) % MAX_CALLS];
 
 		if (arrow->is_before_end && ends_at(call, moment))
 			return call;
@@ -229,8 +230,8 @@ static int take_arrow(struct chrome_arrows *arrows, const struct arrow *arrow)
 		return 0;
 	call->slice.correlation = target.correlation = (int64_t)call->slice.number + 1;
 	if (!call->is_known)
-		error = chrome_launches_add_call(arrows->launches, &call->slice, OWNER,
-						 call->stack, call->collective);
+		error = chrome_launches_add_call(arrows->launches, &call->slice, OWNER, call->stack,
+						 call->collective);
 	call->is_known = true;
 	return error ? error : record_sort_add(arrows->targets, &target);
 }
@@ -272,7 +273,8 @@ static int find_target(struct chrome_arrows *arrows, const struct chrome_place *
 	const void *record = *target;
 	int error = 0;
 
-	while (!error && record && compare_places(&((const struct placed *)record)->place, place) < 0)
+	while (!error && record &&
+	       compare_places(&((const struct placed *)record)->place, place) < 0)
 		error = record_sort_next(arrows->targets, &record);
 	*target = error ? NULL : record;
 	return error;
