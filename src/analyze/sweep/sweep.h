@@ -20,6 +20,7 @@
 #include "analyze/observer.h"
 #include "analyze/order.h"
 #include "analyze/sweep/switch_losses.h"
+#include "analyze/sweep/unplaced.h"
 #include "base/number.h"
 #include "base/pair_map.h"
 
@@ -33,18 +34,6 @@
 /* The open commands of a queue whose end is not known yet. */
 struct queue_list {
 	uint32_t first, last; /* places, CORRELATE_NONE: empty */
-};
-
-/* A process that launched a command of a device. */
-struct device_user {
-	uint32_t process; /* id */
-	uint32_t device;  /* index */
-};
-
-/* A launch without an execution that names no described queue. */
-struct unplaced_launch {
-	uint32_t process; /* id */
-	uint64_t enter;
 };
 
 /* One sample of a thread on a processor, or one interval off it; both outside of calls. */
@@ -327,14 +316,9 @@ struct sweep_untimed {
 	struct untimed_intervals
 		*intervals; /* by device index; found in a first sweep, used in a second */
 	bool uses_intervals;
-	struct sweep_skipped *skipped;    /* found in a first sweep, used in a second */
-	size_t skipped_next;              /* index of the next launch that is skipped */
-	struct unplaced_launch *unplaced; /* owned */
-	size_t unplaced_count, unplaced_capacity;
-	uint64_t *latest_enters;   /* owned; by device index: of its launches; 0: none */
-	struct device_user *users; /* owned */
-	size_t users_count, users_capacity;
-	struct pair_map users_index; /* (process, device) -> index of users */
+	struct sweep_skipped *skipped; /* found in a first sweep, used in a second */
+	size_t skipped_next;           /* index of the next launch that is skipped */
+	struct sweep_unplaced unplaced;
 };
 
 /* sweep/ranks.c: the ranks of an MPI job. */
@@ -442,8 +426,7 @@ int sweep_scout_launch(struct sweep *sweep, const struct event_launch *row);
 
 /* ---- sweep/executions.c ---- */
 
-/* Whether an importer added the launch, at the start of its command: the call's thread and times
- * are not known. */
+/* An importer added the launch at its command's start; thread and times are not the call's. */
 bool sweep_is_absent(const struct sweep *sweep, const struct open_command *launch);
 int sweep_take_execution(struct sweep *sweep, const struct event_execution *row);
 int sweep_scout_execution(struct sweep *sweep, const struct event_execution *row);

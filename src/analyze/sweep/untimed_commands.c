@@ -144,21 +144,12 @@ int sweep_make_untimed(struct sweep *sweep)
 	return error;
 }
 
-/* Notes who launched the command, for launches without a queue. */
 static int note_user(struct sweep *sweep, const struct joined *joined)
 {
-	struct sweep_untimed *untimed = &sweep->untimed;
-	const uint32_t process = joined->row->process, device = (uint32_t)joined->device;
-	uint64_t *latest_enter = &untimed->latest_enters[device];
-
-	if (sweep_is_absent(sweep, joined->launch))
-		return 0;
-	*latest_enter = larger(*latest_enter, joined->launch->enter);
-	return pair_map_add(&untimed->users_index, process, device, untimed->users,
-			    untimed->users_capacity, untimed->users_count,
-			    (struct device_user){process, device}) == PAIR_MAP_NONE
-		       ? -ENOMEM
-		       : 0;
+	return sweep_is_absent(sweep, joined->launch)
+		       ? 0
+		       : sweep_unplaced_note_user(&sweep->untimed.unplaced, joined->row->process,
+						  joined->device, joined->launch->enter);
 }
 
 /* The run time bounds the commands before it. A launch without one makes an untimed interval. */
@@ -241,48 +232,12 @@ bool sweep_is_skipped(struct sweep *sweep)
 
 /* ---- in flight ------------------------------------------------------------------------------- */
 
-/* A launch without a described queue may be of any device to which its process launched commands,
- * but not of one to which a later launch is known. */
-static int compare_unplaced(const void *left, const void *right)
-{
-	const struct unplaced_launch *a = left, *b = right;
-
-	if (a->process != b->process)
-		return a->process < b->process ? -1 : 1;
-	return (a->enter > b->enter) - (a->enter < b->enter);
-}
-
-static void place_earliest(struct sweep *sweep, const struct device_user *user)
-{
-	const struct sweep_untimed *untimed = &sweep->untimed;
-	const struct unplaced_launch latest = {user->process, untimed->latest_enters[user->device]};
-	const size_t first = LOWER_BOUND(untimed->unplaced_count, i,
-					 compare_unplaced(&untimed->unplaced[i], &latest) <= 0);
-
-	if (first < untimed->unplaced_count && untimed->unplaced[first].process == user->process)
-		account_in_flight(&sweep->analysis->devices[user->device].account,
-				  untimed->unplaced[first].enter);
-}
-
-static void place_unplaced(struct sweep *sweep)
-{
-	struct sweep_untimed *untimed = &sweep->untimed;
-
-	if (untimed->unplaced_count)
-		qsort(untimed->unplaced, untimed->unplaced_count, sizeof(*untimed->unplaced),
-		      compare_unplaced);
-	for (size_t i = 0; i < untimed->users_count; i++)
-		place_earliest(sweep, &untimed->users[i]);
-}
-
 static int note_in_flight(struct sweep *sweep, const struct open_command *command)
 {
-	struct sweep_untimed *untimed = &sweep->untimed;
 	size_t device = sweep->analysis->queues[command->queue].device;
 
 	if (!list_of(sweep, command->queue) &&
-	    array_append(untimed->unplaced, untimed->unplaced_capacity, untimed->unplaced_count,
-			 (struct unplaced_launch){command->process, command->enter}))
+	    sweep_unplaced_add(&sweep->untimed.unplaced, command->process, command->enter))
 		return -ENOMEM;
 	account_in_flight(&sweep->analysis->devices[device].account, command->enter);
 	return add_untimed(sweep, device, command->enter, command->over_by);
@@ -326,6 +281,6 @@ int sweep_note_all_in_flight(struct sweep *sweep)
 		error = note_in_flight(sweep, command);
 	}
 	if (!error)
-		place_unplaced(sweep);
+		sweep_unplaced_place(&sweep->untimed.unplaced, sweep->analysis);
 	return error;
 }

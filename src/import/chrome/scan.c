@@ -208,7 +208,7 @@ static int end_all(struct chrome_scan *scan)
 /* ---- the pass ---- */
 
 static int place_of(struct chrome_scan *scan, const struct chrome_event *event,
-		    struct chrome_place *ret_place)
+		    struct arrow_place *ret_place)
 {
 	ret_place->ts_ns = event->ts_ns.value;
 	return chrome_scan_row(scan, event, &ret_place->row);
@@ -216,7 +216,7 @@ static int place_of(struct chrome_scan *scan, const struct chrome_event *event,
 
 static int add_operation(struct chrome_scan *scan, const struct chrome_event *event)
 {
-	struct chrome_place place;
+	struct arrow_place place;
 	int error = place_of(scan, event, &place);
 
 	return error ? error : chrome_arrows_add_command(scan->arrows, &place, scan->events);
@@ -226,7 +226,7 @@ static int on_arrow(struct chrome_scan *scan, const struct chrome_event *event)
 {
 	const bool is_target = *string_builder_text(&event->phase) == 'f';
 	struct chrome_row_name *process;
-	struct chrome_place place;
+	struct arrow_place place;
 	int error = place_of(scan, event, &place);
 
 	if (!error && !is_target)

@@ -33,21 +33,21 @@ enum {
 
 struct arrow_end {
 	int64_t id;
-	struct chrome_place place;
+	struct arrow_place place;
 	bool is_target;
 };
 
 struct arrow {
-	struct chrome_place from; /* a moment at or after the start of the call */
-	struct chrome_place to;
+	struct arrow_place from; /* a moment at or after the start of the call */
+	struct arrow_place to;
 	uint32_t number;    /* in the order of the ids */
 	bool is_before_end; /* the call ends at `from` */
 };
 
 /* A command in a queue, or the correlation id for one. */
 struct placed {
-	struct chrome_place place;
-	uint32_t number; /* of the event, or of the arrow */
+	struct arrow_place place;
+	uint32_t number; /* an event or an arrow */
 	int64_t correlation;
 };
 
@@ -71,7 +71,7 @@ static int compare_numbers(int64_t left, int64_t right)
 	return (left > right) - (left < right);
 }
 
-static int compare_places(const struct chrome_place *a, const struct chrome_place *b)
+static int compare_places(const struct arrow_place *a, const struct arrow_place *b)
 {
 	return a->row != b->row ? compare_numbers(a->row, b->row)
 				: compare_numbers(a->ts_ns, b->ts_ns);
@@ -130,14 +130,14 @@ void chrome_arrows_free(struct chrome_arrows *arrows)
 }
 
 int chrome_arrows_add_end(struct chrome_arrows *arrows, int64_t id, bool is_target,
-			  const struct chrome_place *place)
+			  const struct arrow_place *place)
 {
 	const struct arrow_end end = {.id = id, .place = *place, .is_target = is_target};
 
 	return record_sort_add(arrows->ends, &end);
 }
 
-int chrome_arrows_add_command(struct chrome_arrows *arrows, const struct chrome_place *place,
+int chrome_arrows_add_command(struct chrome_arrows *arrows, const struct arrow_place *place,
 			      uint32_t number)
 {
 	const struct placed command = {.place = *place, .number = number};
@@ -145,8 +145,8 @@ int chrome_arrows_add_command(struct chrome_arrows *arrows, const struct chrome_
 	return record_sort_add(arrows->commands, &command);
 }
 
-static int add_arrow(struct chrome_arrows *arrows, const struct chrome_place *from,
-		     const struct chrome_place *to, uint32_t number)
+static int add_arrow(struct chrome_arrows *arrows, const struct arrow_place *from,
+		     const struct arrow_place *to, uint32_t number)
 {
 	struct arrow arrow = {.from = *from,
 			      .to = *to,
@@ -237,7 +237,7 @@ static int take_arrow(struct chrome_arrows *arrows, const struct arrow *arrow)
 }
 
 /* Takes the arrows before a place; NULL: all. */
-static int take_arrows(struct chrome_arrows *arrows, const struct chrome_place *place)
+static int take_arrows(struct chrome_arrows *arrows, const struct arrow_place *place)
 {
 	int error = 0;
 
@@ -253,7 +253,7 @@ static int take_arrows(struct chrome_arrows *arrows, const struct chrome_place *
 int chrome_arrows_pass_call(struct chrome_arrows *arrows, const struct chrome_slice *slice,
 			    uint32_t stack, uint32_t collective)
 {
-	int error = take_arrows(arrows, &(struct chrome_place){slice->row, slice->begin_ns});
+	int error = take_arrows(arrows, &(struct arrow_place){slice->row, slice->begin_ns});
 
 	if (arrows->row != slice->row)
 		arrows->calls_count = 0;
@@ -265,9 +265,9 @@ int chrome_arrows_pass_call(struct chrome_arrows *arrows, const struct chrome_sl
 
 /* ---- the command of an arrow ---- */
 
-/* Arrows whose place has no command are left out. Of several commands at one place, the first one
- * has the first arrow. */
-static int find_target(struct chrome_arrows *arrows, const struct chrome_place *place,
+/* Arrows whose place has no command are left out. If several commands are at one place, the first
+ * one has the first arrow. */
+static int find_target(struct chrome_arrows *arrows, const struct arrow_place *place,
 		       const struct placed **target)
 {
 	const void *record = *target;

@@ -12,7 +12,7 @@ struct chrome_launches;
 struct chrome_slice;
 
 /* A place in a row of the file. */
-struct chrome_place {
+struct arrow_place {
 	uint32_t row; /* id of a thread or queue */
 	int64_t ts_ns;
 };
@@ -22,9 +22,9 @@ void chrome_arrows_free(struct chrome_arrows *arrows); /* NULL-safe */
 
 /* In any order. Errors: as for record_sort_add. */
 int chrome_arrows_add_end(struct chrome_arrows *arrows, int64_t id, bool is_target,
-			  const struct chrome_place *place);
+			  const struct arrow_place *place);
 /* number: the event's. */
-int chrome_arrows_add_command(struct chrome_arrows *arrows, const struct chrome_place *place,
+int chrome_arrows_add_command(struct chrome_arrows *arrows, const struct arrow_place *place,
 			      uint32_t number);
 
 /* After the last end and command. Calls and commands go to `launches`. */
