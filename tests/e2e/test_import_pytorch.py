@@ -201,6 +201,15 @@ with t.case("files of 2021: other categories, callers as a text"):
     t.true(any(line.startswith("<module> (train.py:3);forward (nn.py:7);aten::mm;cudaLaunchKernel;-;gemm") for line in folded(path)),
            f"{folded(path)}")
 
+with t.case("callers as a text have at most 64 operators below them"):
+    deep = [slice_of("cpu_op", f"op{number}", number, 1000 - 2 * number) for number in range(300)]
+    named = [slice_of("cpu_op", "leaf", 310 + number, 1, **{"Call stack": f"train.py({number}): f{number}"}) for number in range(50)]
+    launch = [slice_of("Runtime", "cudaLaunchKernel", 400, 1, correlation=1, **{"Call stack": "train.py(3): main"}), command("gemm", 450, 1, 1, "Kernel")]
+    path = imported(deep + named + launch)
+    t.equal([line.split(";-;")[0] for line in folded(path) if line.split(" ")[-1] != "0" and "gemm" in line],
+            [";".join(["main (train.py:3)", *(f"op{number}" for number in range(236, 300)), "cudaLaunchKernel"])], "stack")
+    t.true(len(rows_of(path, "stacks")[0]) <= 300 + 52 * 66, f"{len(rows_of(path, 'stacks')[0])} nodes of stacks")
+
 with t.case("events of an MTIA are commands of an accelerator"):
     path = imported([slice_of("mtia_runtime", "launch", 0, 1, correlation=1), command("fused", 5, 10, 1, "mtia_ccp_events", pid=9)])
     t.equal([(row["name"], row["type"]) for row in rows_of(path, "devices")[0]], [("accelerator 9", 3)], "device")

@@ -61,7 +61,7 @@ static int fill_launch(struct chrome *chrome, struct command *command)
 static int find_process(struct chrome *chrome, struct command *command)
 {
 	const struct chrome_arguments *arguments = &command->event->arguments;
-	const char *program = chrome_names_program(&chrome->scan.names);
+	const char *program = chrome->scan.names.program;
 	const struct chrome_thread *row;
 	char owner[24];
 	int error;

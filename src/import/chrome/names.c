@@ -165,9 +165,12 @@ int chrome_names_add_device(struct chrome_names *names, const struct chrome_devi
 	if (device->compute_units.value > 0 && device->compute_units.value < UINT32_MAX)
 		row.compute_units = (uint32_t)device->compute_units.value;
 	error = chrome_names_add_text(names, string_builder_text(&device->name), &row.name);
-	return error ? error
-		     : array_append(names->devices, names->devices_capacity, names->devices_count,
-				    row);
+	if (error || hash_map_find(&names->devices_index, (uint64_t)row.id))
+		return error;
+	names->has_names |= names->devices_count && row.name != names->devices[0].name;
+	if (array_append(names->devices, names->devices_capacity, names->devices_count, row))
+		return -ENOMEM;
+	return hash_map_put(&names->devices_index, (uint64_t)row.id, names->devices_count - 1);
 }
 
 int chrome_names_add_document(struct chrome_names *names, const struct chrome_document *document)
@@ -185,13 +188,14 @@ int chrome_names_add_document(struct chrome_names *names, const struct chrome_do
  * is that of each. */
 const struct chrome_device_name *chrome_names_device(const struct chrome_names *names, int64_t id)
 {
-	for (size_t i = 0; i < names->devices_count; i++)
-		if (names->devices[i].id == id)
-			return names->devices[i].name ? &names->devices[i] : NULL;
-	for (size_t i = 1; i < names->devices_count; i++)
-		if (names->devices[i].name != names->devices[0].name)
-			return NULL;
-	return names->devices_count && names->devices[0].name ? &names->devices[0] : NULL;
+	const struct chrome_device_name *device;
+
+	if (!names->devices_count)
+		return NULL;
+	if (!hash_map_find(&names->devices_index, (uint64_t)id) && names->has_names)
+		return NULL;
+	device = &names->devices[hash_map_get(&names->devices_index, (uint64_t)id, 0)];
+	return device->name ? device : NULL;
 }
 
 /* The pid of the only row with commands, or with calls; NULL: none or several. */
@@ -211,14 +215,10 @@ static const char *only_pid(const struct chrome_names *names, bool with_commands
 	return found;
 }
 
-const char *chrome_names_only_device(const struct chrome_names *names)
+void chrome_names_finish(struct chrome_names *names)
 {
-	return only_pid(names, true);
-}
-
-const char *chrome_names_program(const struct chrome_names *names)
-{
-	return only_pid(names, false);
+	names->only_device = only_pid(names, true);
+	names->program = only_pid(names, false);
 }
 
 int chrome_names_add_key(struct chrome_names *names, const char *key, uint32_t *ret_id)
@@ -259,6 +259,7 @@ void chrome_names_fini(struct chrome_names *names)
 	free(names->list);
 	free(names->stacks);
 	free(names->devices);
+	hash_map_fini(&names->devices_index);
 	string_builder_fini(&names->key);
 }
 

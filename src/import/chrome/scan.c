@@ -339,6 +339,7 @@ int chrome_scan_read(struct chrome_scan *scan, struct import_source *source,
 		error = chrome_arrows_new(&scan->arrows);
 	if (!error)
 		error = chrome_file_read(source, &visitor, scan, &scan->is_cut);
+	chrome_names_finish(&scan->names);
 	if (!error)
 		error = end_all(scan);
 	if (!error)

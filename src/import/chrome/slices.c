@@ -32,6 +32,10 @@
 /* Max slices inside of each other; deeper ones are called by the last of these. */
 #define MAX_OPEN 4096
 
+/* Max operators around a slice whose callers are a text; further out ones are left out. Each such
+ * text needs its own nodes of all of them. */
+#define MAX_AROUND_TEXT 64
+
 struct found {
 	uint32_t number, stack;
 };
@@ -126,8 +130,10 @@ static int stack_of_text(struct chrome_slices *slices, uint32_t call_stack, uint
 {
 	uint32_t stack = 0;
 	int error = chrome_frames_text(&slices->frames, call_stack, &stack);
+	const size_t count = slices->open_count;
 
-	for (size_t i = 0; i < slices->open_count && !error; i++)
+	for (size_t i = count > MAX_AROUND_TEXT ? count - MAX_AROUND_TEXT : 0; i < count && !error;
+	     i++)
 		if (slices->open[i].is_frame && slices->open[i].type != API_TYPE_FUNCTION)
 			error = chrome_frames_push(&slices->frames, slices->open[i].type,
 						   slices->open[i].name, &stack);
