@@ -16,7 +16,6 @@
 #include "import/chrome/join/launches.h"
 #include "import/chrome/overheads.h"
 #include "import/chrome/scan.h"
-#include "import/chrome/sequences.h"
 #include "import/chrome/join/unmatched.h"
 #include "import/faults.h"
 
@@ -36,6 +35,8 @@ struct open_row {
 			   0: none */
 };
 
+struct import_sequences;
+
 struct chrome {
 	struct import_target *target;
 	struct chrome_scan scan;
@@ -46,7 +47,7 @@ struct chrome {
 	size_t strings_capacity;
 	struct chrome_captures captures;
 	struct chrome_unmatched *unmatched;
-	struct chrome_sequences *sequences;
+	struct import_sequences *sequences;
 	struct open_row *open;
 	size_t open_count, open_capacity;
 	uint32_t free_open; /* index + 1 */
