@@ -129,8 +129,9 @@ int nsys_collectives_add_command(struct nsys *nsys, const struct nsys_command *c
 			.communicator_string = strings ? (uint32_t)(*strings >> 32) : 0},
 	};
 
-	return strings ? add_record(&collectives->commands, sizeof(record), compare_commands, &record)
-		    : 0;
+	return strings ? add_record(&collectives->commands, sizeof(record), compare_commands,
+				    &record)
+		       : 0;
 }
 
 /* ---- ranges ---- */
@@ -265,8 +266,8 @@ static bool find_operations(const struct join *join, const struct nccl_command *
 static int describe_row(struct join *join, struct event_collective *row)
 {
 	const struct nsys_collectives *collectives = &join->nsys->collectives;
-	const uint32_t member = pair_map_find(&collectives->members_index, row->process,
-					      join->last.communicator);
+	const uint32_t member =
+		pair_map_find(&collectives->members_index, row->process, join->last.communicator);
 	char communicator[24];
 
 	if (!row->name_string)

@@ -24,7 +24,7 @@ struct nsys_member {
 
 /* All zero before the first use. */
 struct nsys_collectives {
-	struct hash_map kernels; /* id of a kernel of NCCL -> two strings */
+	struct hash_map kernels;               /* id of a kernel of NCCL -> two strings */
 	struct record_sort *commands, *ranges; /* owned; NULL: none yet */
 	bool has_operations;                   /* ranges have payloads */
 	struct nsys_payloads payloads;

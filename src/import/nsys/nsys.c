@@ -42,9 +42,9 @@ static int refuse_report(struct import_source *source)
 static int read_tables(struct nsys *nsys)
 {
 	static int (*const steps[])(struct nsys *) = {
-		nsys_texts_open, nsys_read_start,    nsys_machine_open, nsys_read_calls,
-		nsys_read_cpu,   nsys_read_counters, nsys_read_ranges,  nsys_collectives_write,
-		nsys_read_notes};
+		nsys_texts_open,  nsys_read_start,        nsys_machine_open,
+		nsys_read_calls,  nsys_read_cpu,          nsys_read_counters,
+		nsys_read_ranges, nsys_collectives_write, nsys_read_notes};
 	bool has;
 	int error = nsys_has_table(nsys, "StringIds", &has);
 

@@ -7,8 +7,8 @@
  * Gives:    communicator, size, rank
  * Owns:     the layouts of payloads
  * Fails:    -ENOMEM; -EBADMSG of SQLite. Data that does not fit its layout has no fields.
- * Why two forms: versions before 2026 write the payload as JSON, later ones as binary data: 32 bytes
- *           (domain, schema, sizes), then the fields at their offsets.
+ * Why two forms: versions before 2026 write the payload as JSON, later ones as binary data: 32
+ * bytes (domain, schema, sizes), then the fields at their offsets.
  */
 #include "import/nsys/payloads.h"
 
@@ -48,7 +48,6 @@ void nsys_payloads_fini(struct nsys_payloads *payloads)
 
 enum { ENTRY_DOMAIN, ENTRY_SCHEMA, ENTRY_TYPE, ENTRY_NAME, ENTRY_OFFSET };
 static const char *const entry_columns[] = {"domainId", "schemaId", "type", "name", "offset"};
-
 
 static uint64_t key_of(uint64_t domain, uint64_t schema)
 {
@@ -125,7 +124,8 @@ static uint64_t number_at(const unsigned char *bytes, size_t size)
 
 static int digit_of(unsigned char character)
 {
-	const char *digits = "0123456789abcdef", *at = character ? strchr(digits, character | 32) : NULL;
+	const char *digits = "0123456789abcdef",
+		   *at = character ? strchr(digits, character | 32) : NULL;
 
 	return at ? (int)(at - digits) : -1;
 }

@@ -51,8 +51,7 @@ enum {
 static const char *const nvtx_columns[] = {
 	"start",      "end",         "eventType",  "globalTid",   "domainId",   "text",
 	"textId",     "category",    "color",      "jsonText",    "jsonTextId", "uint64Value",
-	"int64Value", "uint32Value", "int32Value", "doubleValue", "floatValue",
-	"binaryData",
+	"int64Value", "uint32Value", "int32Value", "doubleValue", "floatValue", "binaryData",
 };
 
 struct ranges {
