@@ -29,7 +29,7 @@
 /* A kernel of NCCL. */
 struct nccl_command {
 	uint32_t thread; /* 0: not known */
-	uint64_t enter;  /* of its call */
+	uint64_t enter;  /* start of its call */
 	struct event_collective row;
 };
 
@@ -194,9 +194,9 @@ struct join {
 	struct nsys *nsys;
 	struct import_sequences *sequences;
 	const struct nccl_operation *next; /* NULL: the end */
-	uint32_t thread, depth;            /* depth: of groups */
+	uint32_t thread, depth;            /* depth: number of open groups */
 	struct nccl_operation last;        /* the last operation without a kernel */
-	uint64_t count, bytes;             /* of the operations of the group without a kernel */
+	uint64_t count, bytes;             /* sums over the operations without a kernel */
 	bool is_mixed;                     /* they have several communicators */
 	uint64_t group_end;                /* end of the last range ncclGroupEnd */
 };

@@ -37,7 +37,7 @@ struct gpu_search {
 	struct event_device row;
 	char key[64], name[128];
 	bool has_uuid;     /* key is the UUID of the whole GPU */
-	char own_uuid[64]; /* of the device in CUDA; "": not known */
+	char own_uuid[64]; /* that of CUDA's device; "": not known */
 	uint32_t own_units;
 };
 

@@ -22,12 +22,19 @@
 
 enum { HEADER_BYTES = 32, HEADER_SCHEMA = 8, MAX_BYTES = 4096, MAX_OFFSET = 4096 };
 
+#define COMMUNICATOR "NCCL communicator ID"
+#define BYTES        "Message size [bytes]"
+#define RANK_COUNT \
+	"No. o"    \
+	"f ranks"
+#define RANK "Rank"
+
 /* By enum nsys_payload_field. */
 static const char *const field_names[PAYLOAD_FIELDS_COUNT] = {
-	[PAYLOAD_COMMUNICATOR] = "NCCL communicator ID",
-	[PAYLOAD_BYTES] = "Message size [bytes]",
-	[PAYLOAD_RANK_COUNT] = "No. of ranks",
-	[PAYLOAD_RANK] = "Rank",
+	[PAYLOAD_COMMUNICATOR] = COMMUNICATOR,
+	[PAYLOAD_BYTES] = BYTES,
+	[PAYLOAD_RANK_COUNT] = RANK_COUNT,
+	[PAYLOAD_RANK] = RANK,
 };
 
 struct nsys_payload_schema {
@@ -181,10 +188,10 @@ struct parsed_payload {
 };
 
 static const struct json_field parsed_rows[] = {
-	JSON_FIELD(JSON_FIELD_WHOLE, "NCCL communicator ID", parsed_payload, communicator),
-	JSON_FIELD(JSON_FIELD_WHOLE, "Message size [bytes]", parsed_payload, bytes),
-	JSON_FIELD(JSON_FIELD_WHOLE, "No. of ranks", parsed_payload, rank_count),
-	JSON_FIELD(JSON_FIELD_WHOLE, "Rank", parsed_payload, rank),
+	JSON_FIELD(JSON_FIELD_WHOLE, COMMUNICATOR, parsed_payload, communicator),
+	JSON_FIELD(JSON_FIELD_WHOLE, BYTES, parsed_payload, bytes),
+	JSON_FIELD(JSON_FIELD_WHOLE, RANK_COUNT, parsed_payload, rank_count),
+	JSON_FIELD(JSON_FIELD_WHOLE, RANK, parsed_payload, rank),
 };
 static const struct json_fields parsed_fields = {parsed_rows, ARRAY_COUNT(parsed_rows)};
 
