@@ -148,6 +148,14 @@ static uint32_t earlier_stack(const struct sweep *sweep, size_t thread, const st
 	return stack == PAIR_MAP_NONE ? 0 : stack;
 }
 
+/* A graph has a launch for each of its thousands of commands, all of one call. */
+static bool is_separated(const struct thread_called *called, uint64_t moment)
+{
+	const struct thread_call *last = called->count ? &called->calls[called->count - 1] : NULL;
+
+	return last && last->is_launch && last->end == moment;
+}
+
 /* If calls overlap, the call that began first counts, as in the account. A launch without duration
  * is kept too, because it separates the calls before it from those after it. */
 int sweep_note_call(struct sweep *sweep, size_t thread, const struct event_api *row, bool is_launch)
@@ -157,7 +165,7 @@ int sweep_note_call(struct sweep *sweep, size_t thread, const struct event_api *
 	uint64_t end = row->end > begin ? row->end : begin;
 	uint32_t stack;
 
-	if (begin == end && !is_launch)
+	if (begin == end && (!is_launch || is_separated(called, end)))
 		return 0;
 	sweep_compact_called(sweep, called, row->begin);
 	stack = row->stack ? row->stack : earlier_stack(sweep, thread, row);

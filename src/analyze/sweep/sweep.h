@@ -20,6 +20,7 @@
 #include "analyze/observer.h"
 #include "analyze/order.h"
 #include "analyze/sweep/switch_losses.h"
+#include "analyze/sweep/unplaced.h"
 #include "base/number.h"
 #include "base/pair_map.h"
 
@@ -319,6 +320,7 @@ struct sweep_untimed {
 	bool uses_intervals;
 	struct sweep_skipped *skipped; /* found in a first sweep, used in a second */
 	size_t skipped_next;           /* index of the next launch that is skipped */
+	struct sweep_unplaced unplaced;
 };
 
 /* sweep/ranks.c: the ranks of an MPI job. */
@@ -426,6 +428,8 @@ int sweep_scout_launch(struct sweep *sweep, const struct event_launch *row);
 
 /* ---- sweep/executions.c ---- */
 
+/* An importer added the launch at its command's start; thread and times are not the call's. */
+bool sweep_is_absent(const struct sweep *sweep, const struct open_command *launch);
 int sweep_take_execution(struct sweep *sweep, const struct event_execution *row);
 int sweep_scout_execution(struct sweep *sweep, const struct event_execution *row);
 /* Matches a launch that was just opened with its execution, if that came before the launch. */

@@ -493,11 +493,12 @@ static void say_by_kind(const struct report *report, const struct verdict_cause 
 static void say_unknown(const struct report *report, const struct verdict_cause *cause,
 			struct sentence *sentence)
 {
-	say(sentence, "not known");
 	if (cause->cause == CAUSE_HOST)
-		say(sentence, " what the program did outside of recorded calls");
+		say(sentence, "the program worked or waited outside of recorded calls");
 	else if (cause->cause == CAUSE_UNKNOWN && model_imported_from(report->model))
-		say(sentence, ", because the file has no launching call");
+		say(sentence, "not known, because the file has no launching call");
+	else
+		say(sentence, "not known");
 }
 
 void say_cause(const struct report *report, const struct verdict_cause *cause,
