@@ -123,8 +123,7 @@ void sweep_compact_called(struct sweep *sweep, struct thread_called *called, uin
 	called->limit = called->count > MIN_CALLED / 2 ? 2 * called->count : MIN_CALLED;
 }
 
-/* Index + 1 of the device for whose queue a call waits; 0: not known. */
-static uint32_t awaited_device(const struct sweep *sweep, const struct event_api *row)
+uint32_t sweep_awaited_device(const struct sweep *sweep, const struct event_api *row)
 {
 	const size_t queue =
 		row->type == API_TYPE_WAIT && row->argument <= UINT32_MAX
@@ -176,7 +175,7 @@ int sweep_note_call(struct sweep *sweep, size_t thread, const struct event_api *
 					      .inside_ns = end - begin,
 					      .function = row->function_string,
 					      .stack = stack,
-					      .device = awaited_device(sweep, row),
+					      .device = sweep_awaited_device(sweep, row),
 					      .is_own = row->stack != 0,
 					      .is_earlier = stack && !row->stack,
 					      .is_wait = row->type == API_TYPE_WAIT,

@@ -9,6 +9,7 @@
  * Fails:    -ENOMEM, errors of the observer
  */
 #include "analyze/sweep/sweep.h"
+#include "analyze/sweep/waited_launches.h"
 
 #include <errno.h>
 #include <string.h>
@@ -115,6 +116,8 @@ static int account_execution(struct sweep *sweep, const struct joined *joined, u
 
 	describe_way(sweep, joined, &command);
 	error = describe_dependency(sweep, joined, tag, &command);
+	if (!error)
+		error = sweep_find_waited(sweep, joined, tag, &command);
 	if (!error)
 		error = sweep_count_latency(sweep->analysis, joined, &command);
 	if (!error)
