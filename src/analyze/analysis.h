@@ -462,7 +462,8 @@ struct analysis_waited {
 	uint32_t thread;          /* id of the launching thread */
 	uint32_t function_string; /* the call that waited */
 	uint32_t stack;           /* its stack; 0: not known */
-	uint64_t count;           /* gaps that begin in the steady part */
+	uint64_t count;           /* gaps of the window that begin in the steady part */
+	uint64_t slowest_count;   /* … in the slowest iteration */
 	/* As account_steady.causes, and that of the slowest iteration. */
 	uint64_t steady[CAUSE_COUNT], slowest[CAUSE_COUNT];
 };

@@ -583,7 +583,8 @@ static int add_launch_bound(struct maker *maker)
 			.own_kind = VERDICT_LAUNCH_BOUND,
 			.thread = row->thread,
 			.what = model_text(analysis->model, row->function_string, ""),
-			.times = row->count};
+			.times = maker->verdict->scope == VERDICT_SLOWEST ? row->slowest_count
+									  : row->count};
 
 		if (path->device != maker->verdict->device)
 			continue;
