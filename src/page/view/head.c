@@ -354,7 +354,7 @@ static const char *device_name(const struct analysis *analysis, size_t device, c
 
 	analysis_device_label(analysis, device, label, sizeof(label));
 	if (analysis_devices_shown(analysis) > 1)
-		snprintf(ret_name, size, "%zu: %s", device, label);
+		snprintf(ret_name, size, "%zu: %.200s", device, label);
 	else
 		snprintf(ret_name, size, "%s", label);
 	return ret_name;
