@@ -20,8 +20,8 @@ struct import_faults;
 struct sqlite_file {
 	struct sqlite_library sqlite;
 	sqlite3 *database;
-	uint64_t steps, steps_max;
-	bool has_failed; /* the last error is SQLite's, not that of a row */
+	uint64_t steps, steps_max; /* of SQLite, and bytes of texts */
+	bool has_failed;           /* the last error is SQLite's, not that of a row */
 };
 
 /* Errors: -ENOENT without the library; -EBADMSG; -errno; all with a text. The caller closes the
@@ -69,6 +69,8 @@ struct sqlite_cursor {
 	sqlite3_stmt *statement;
 	const char *table; /* borrowed */
 	bool has_id;
+	size_t columns_count;
+	uint64_t chance;  /* chooses a column of each row */
 	uint64_t present; /* bit i: the table has column i */
 	uint64_t number;  /* number of the current row, from 1 */
 };

@@ -550,6 +550,23 @@ with t.case("nothing of the file is executed"):
         "WITH RECURSIVE c(x) AS (SELECT 100 UNION ALL SELECT x + 1 FROM c WHERE x < 9000) INSERT INTO OSRT_API(start, end, "
         f"globalTid, nameId) SELECT x, x + 1, {thread(PID, TID)}, x FROM c"]), "steps")
 
+with t.case("rows that share one text of the file"):
+    path = database("shared.sqlite", ALL, {"StringIds": TABLES["StringIds"], "NVTX_EVENTS": TABLES["NVTX_EVENTS"]}, [
+        "PRAGMA page_size = 65536; VACUUM; DELETE FROM NVTX_EVENTS; INSERT INTO NVTX_EVENTS(start, end, eventType, text, "
+        f"globalTid) SELECT 1, 2, 59, printf('%.*c', 1000000, 'x'), {thread(PID, TID)}",
+        "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 2000) INSERT INTO NVTX_EVENTS(start) "
+        "SELECT x FROM c"])
+    imported(path)
+    connection = sqlite3.connect(path)
+    page = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'NVTX_EVENTS'").fetchone()[0]
+    connection.close()
+    with open(path, "r+b") as file:
+        file.seek((page - 1) * 65536)
+        head = file.read(10)
+        t.equal((head[0], int.from_bytes(head[3:5], "big")), (13, 2001), "one leaf has all rows")
+        file.write(head[8:] * 2000)  # the place of each further row is that of the first one
+    refused(path, "table NVTX_EVENTS: SQLite did not finish in")
+
 with t.case("cut and damaged files"):
     path = database("all.sqlite", ALL)
     size = os.path.getsize(path)
