@@ -263,6 +263,13 @@ static int find_columns(struct sqlite_file *file, const struct sqlite_query *que
 	return error;
 }
 
+int sqlite_file_check_columns(struct sqlite_file *file, const struct sqlite_query *query)
+{
+	uint64_t present;
+
+	return find_columns(file, query, &present);
+}
+
 int sqlite_cursor_open(struct sqlite_cursor *cursor, struct sqlite_file *file,
 		       const struct sqlite_query *query)
 {

@@ -75,6 +75,9 @@ struct sqlite_cursor {
 	uint64_t number;  /* number of the current row, from 1 */
 };
 
+/* Errors: -EBADMSG with a text for a table without a needed column. */
+int sqlite_file_check_columns(struct sqlite_file *file, const struct sqlite_query *query);
+
 /* Opens a cursor before the first row. ?1 and ?2 are NULL until sqlite_cursor_restart. */
 int sqlite_cursor_open(struct sqlite_cursor *cursor, struct sqlite_file *file,
 		       const struct sqlite_query *query);

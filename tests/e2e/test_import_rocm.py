@@ -280,6 +280,19 @@ with t.case("rocprofv3-csv: a file alone"):
                 [("KERNEL_DISPATCH", 4, 1, TID, 1, "saxpy", 1, 10, 20)])
     t.equal([row["name"] for row in rows_of(imported("rocprofv3-csv", written("alone.csv", old)))["devices"]], ["GPU 4"], "agent")
 
+with t.case("rocprofv3-csv: rows of two processes"):
+    lines = csv_set()["hip_api_trace"].splitlines()
+    other = [line.replace(f'"{PID}"', f'"{PID + 1}"') for line in lines[1:]]
+    written("two_hip_api_trace.csv", "\n".join([lines[0], *(one for pair in zip(lines[1:], other) for one in pair)]))
+    written("two_kernel_trace.csv", csv_set()["kernel_trace"])
+    path = imported("rocprofv3-csv", t.path("two_hip_api_trace.csv"))
+    rows = rows_of(path)
+    pids = {row["id"]: row["pid"] for row in rows["processes"]}
+    threads = {row["id"]: pids[row["process"]] for row in rows["threads"]}
+    t.equal(collections.Counter(threads[row["thread"]] for row in rows["calls"])[PID + 1], len(CALLS), "calls of the second")
+    t.equal({threads[row["thread"]] for row in rows["launches"]}, {PID}, "kernels are those of the first")
+    t.true("4 rows without a process: attributed to the first of several" in notes_of(path), notes_of(path))
+
 with t.case("rocprofv3-csv: invalid files"):
     parts = csv_set()
     refused("rocprofv3-csv", written("bad.csv", ""), "an empty file")
