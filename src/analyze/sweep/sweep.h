@@ -65,7 +65,7 @@ struct state_wait {
 	bool is_own;     /* preempted by a thread of its own process */
 	/* As in struct analysis_state; a capture has no waker. */
 	uint32_t capture;
-	bool is_full;
+	bool is_full, is_dropped;
 };
 
 /* A call of a thread, or several merged calls from one place. */
@@ -80,6 +80,7 @@ struct thread_call {
 	bool is_wait, is_launch;
 	uint32_t capture; /* as in struct analysis_state */
 	bool is_full;
+	bool is_dropped; /* functions that were not kept */
 	/* A part of a function or an operator: when that began and ended. */
 	uint64_t from_ns, until_ns;
 };
@@ -293,7 +294,8 @@ struct sweep_thread_states {
 	struct pair_map captures; /* (function, 0) -> enum capture_function */
 	struct state_wait *waits; /* owned; number 0 is none */
 	size_t waits_count, waits_capacity;
-	struct thread_called taken; /* scratch of sweep/functions.c */
+	struct thread_called taken;   /* scratch of sweep/functions.c */
+	struct pair_map idle_threads; /* (device, thread) with time outside of calls */
 };
 
 /* sample/runners.c and sample/instruction_rows.c */
@@ -713,7 +715,10 @@ int sweep_note_full(struct sweep *sweep, size_t thread, uint64_t begin, uint64_t
 int sweep_on_calls(struct sweep *sweep, size_t device, const struct account_piece *piece);
 
 /* Drops and merges calls once their list is full. All later calls begin at `now` or after it. */
-void sweep_compact_called(struct sweep *sweep, struct thread_called *called, uint64_t now);
+/* Removes what no open gap needs. If too much is left, it drops the older half of the calls, and
+ * joins that of the functions. */
+void sweep_compact_called(struct sweep *sweep, struct thread_called *called, uint64_t now,
+			  bool is_functions);
 /* The part of the calls that is in [begin, end). */
 struct observed_part thread_call_overlap(const struct thread_call *call, uint64_t begin,
 					 uint64_t end);
