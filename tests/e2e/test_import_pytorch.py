@@ -119,6 +119,22 @@ with t.case("idle time names the innermost function; data loading is a kind of i
     t.true("loaded data in enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__" in report["verdict"]["text"],
            report["verdict"]["text"])
 
+with t.case("a file of the user is not taken for one of a library"):
+    def place_of(*files):
+        nested = [slice_of("python_function", f"{file}({5 + i}): f{i}", 20 + i, 300 - 2 * i, **{"Python id": 1 + i})
+                  for i, file in enumerate(files)]
+        events = [call("cudaLaunchKernel", 0, 1, 1), command("a", 5, 10, 1), *nested,
+                  call("cudaLaunchKernel", 330, 1, 2), command("a", 335, 10, 2)]
+        cause = [row for row in t.report(imported(events))["verdict"]["causes"] if row["kind"] == "host_function"][0]
+        return cause.get("file"), cause.get("line")
+    for user in ("random.py", "queue.py", "datasets/coco.py", "http/server.py", "logging/setup.py", "json/load.py", "torch_utils/a.py",
+                 "/opt/ml/code/train.py", "/library/train.py", "/optimizer/train.py", "/home/me/site/packages/a.py", "numpy.py"):
+        t.equal(place_of("train.py", user), (user, 6), f"{user} is the user's")
+    for library in ("torch/nn/modules/linear.py", "threading.py", "enum.py", "transformers/trainer.py", "PIL/Image.py",
+                    "/opt/conda/lib/python3.11/random.py", "/usr/lib/python3/dist-packages/a.py", "logging/__init__.py",
+                    "/home/me/venv/lib/python3.12/site-packages/datasets/load.py"):
+        t.equal(place_of("train.py", library), ("train.py", 5), f"{library} is a library's")
+
 with t.case("more functions in one idle gap than are kept are not 'no function'"):
     many = [slice_of("cpu_op", f"aten::op{i}", 20 + 10 * i, 9) for i in range(4000)]
     events = [call("cudaLaunchKernel", 0, 1, 1), command("a", 5, 10, 1), *many,
