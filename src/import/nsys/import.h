@@ -27,7 +27,7 @@ enum nsys_function_flag {
 	NSYS_WAITS_STREAM = 2, /* cudaStreamSynchronize */
 	NSYS_NEVER_WAITS = 4,  /* has a row of synchronization and does not wait: cudaEventQuery */
 	NSYS_LAUNCHES = 8,     /* cudaLaunchKernel */
-	NSYS_BLOCKS = 16,      /* a copy without "Async" */
+	NSYS_BLOCKS = 16,      /* a synchronous copy */
 	NSYS_BEGINS_CAPTURE = 32,
 	NSYS_ENDS_CAPTURE = 64
 };

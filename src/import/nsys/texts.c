@@ -107,7 +107,7 @@ static uint16_t classify(const char *name)
 		{"Query", NSYS_NEVER_WAITS},
 		{"WaitEvent", NSYS_NEVER_WAITS},
 		{"Launch", NSYS_LAUNCHES},
-		{"Memcpy", NSYS_LAUNCHES | NSYS_BLOCKS},
+		{"Memcpy", NSYS_LAUNCHES},
 		{"Memset", NSYS_LAUNCHES},
 		{"StreamBeginCapture", NSYS_BEGINS_CAPTURE},
 		{"StreamEndCapture", NSYS_ENDS_CAPTURE},
@@ -118,8 +118,8 @@ static uint16_t classify(const char *name)
 	for (size_t i = 0; i < ARRAY_COUNT(parts); i++)
 		if (strstr(name, parts[i].part))
 			flags |= parts[i].flags;
-	if (strstr(name, "Async"))
-		flags &= ~(unsigned int)NSYS_BLOCKS;
+	if (flags & NSYS_LAUNCHES && import_call_waits(name))
+		flags |= NSYS_BLOCKS;
 	for (size_t i = 0; i < ARRAY_COUNT(launch_nothing); i++)
 		if (strstr(name, launch_nothing[i]) && !strstr(name, "GraphLaunch"))
 			flags &= ~(unsigned int)(NSYS_LAUNCHES | NSYS_BLOCKS);

@@ -46,8 +46,7 @@ static bool waits(const struct perfetto_import *import, const struct perfetto_ev
 
 	if (import->tracks.is_own)
 		return event->categories & PERFETTO_WAIT;
-	return strstr(name, "Synchronize") || strncmp(name, "hsa_signal_wait", 15) == 0 ||
-	       (strncmp(name, "hipMemcpy", 9) == 0 && !strstr(name, "Async"));
+	return import_call_waits(name);
 }
 
 /* The command that duet wrote at a launch. */
