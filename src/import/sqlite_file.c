@@ -345,6 +345,27 @@ int sqlite_cursor_restart(struct sqlite_cursor *cursor, int64_t first, int64_t s
 	return 0;
 }
 
+int sqlite_texts_open(struct sqlite_cursor *cursor, struct sqlite_file *file, const char *table,
+		      const char *const columns[2])
+{
+	const struct sqlite_query query = {
+		.table = table, .columns = {columns, 2, 2}, .where = "id = ?1"};
+
+	return sqlite_cursor_open(cursor, file, &query);
+}
+
+int sqlite_texts_read(struct sqlite_cursor *cursor, int64_t id, const char **ret_text)
+{
+	int status = sqlite_cursor_restart(cursor, id, 0);
+
+	if (!status)
+		status = sqlite_cursor_next(cursor);
+	if (status < 0)
+		return status;
+	*ret_text = status ? sqlite_cursor_text(cursor, 0) : "";
+	return 0;
+}
+
 int sqlite_file_each_row(struct sqlite_file *file, const struct sqlite_query *query,
 			 struct import_faults *faults,
 			 int (*on_row)(void *context, const struct sqlite_cursor *row),

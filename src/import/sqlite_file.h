@@ -89,6 +89,12 @@ int sqlite_cursor_next(struct sqlite_cursor *cursor);
 /* Starts again with other values of ?1 and ?2. */
 int sqlite_cursor_restart(struct sqlite_cursor *cursor, int64_t first, int64_t second);
 
+/* A cursor on the texts of a table that has them by id. columns: that of the text, "id". */
+int sqlite_texts_open(struct sqlite_cursor *cursor, struct sqlite_file *file, const char *table,
+		      const char *const columns[2]);
+/* The text of an id; "" if there is none; valid until the next call. */
+int sqlite_texts_read(struct sqlite_cursor *cursor, int64_t id, const char **ret_text);
+
 /* Calls on_row for each row. Its -EBADMSG is added to `faults` unless SQLite failed. */
 int sqlite_file_each_row(struct sqlite_file *file, const struct sqlite_query *query,
 			 struct import_faults *faults,

@@ -9,7 +9,6 @@ import io
 import json
 import os
 import resource
-import sqlite3
 import subprocess
 import tarfile
 
@@ -89,13 +88,7 @@ INSERT INTO rocpd_op VALUES(1, 0, 140001, 0, '', 1000, 3000, 1, 2);"""
 
 
 def database(script):
-    path = t.path("made.db")
-    if os.path.exists(path):
-        os.unlink(path)
-    connection = sqlite3.connect(path)
-    connection.executescript(script)
-    connection.close()
-    with open(path, "rb") as file:
+    with open(t.database("made.db", script), "rb") as file:
         return file.read()
 
 

@@ -191,23 +191,18 @@ def rows_of_all():
 
 
 def database(name, rows, tables=None, scripts=()):
-    path = t.path(name)
-    if os.path.exists(path):
-        os.unlink(path)
-    connection = sqlite3.connect(path)
     tables = TABLES if tables is None else tables
-    for table, columns in tables.items():
-        connection.execute(f"CREATE TABLE {table}({columns})")
-    for table, row in rows:
-        if table in tables:
-            kept = {key: value for key, value in row.items() if f"{key} " in tables[table]}
-            connection.execute(f"INSERT INTO {table}({', '.join(kept)}) VALUES({', '.join('?' * len(kept))})",
-                               list(kept.values()))
-    for script in scripts:
-        connection.executescript(script)
-    connection.commit()
-    connection.close()
-    return path
+
+    def fill(connection):
+        for table, columns in tables.items():
+            connection.execute(f"CREATE TABLE {table}({columns})")
+        for table, row in rows:
+            if table in tables:
+                kept = {key: value for key, value in row.items() if f"{key} " in tables[table]}
+                connection.execute(f"INSERT INTO {table}({', '.join(kept)}) VALUES({', '.join('?' * len(kept))})",
+                                   list(kept.values()))
+
+    return t.database(name, fill, *scripts)
 
 
 def small():

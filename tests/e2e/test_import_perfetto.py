@@ -12,7 +12,7 @@ import struct
 import zlib
 
 import duet_test
-from duet_test import DUET, ROOT, added_up, run, text
+from duet_test import DUET, ROOT, run, sums_of, text
 
 t = duet_test.Suite(needs_opencl=False)
 
@@ -117,14 +117,6 @@ def event(time, kind, track, name=None, category=None, arguments=None, sequence=
 
 PROCESS = {60: {1: 10, 3: {1: 4711, 6: "train"}}, 10: 1}
 THREAD = {60: {1: 11, 5: 10, 4: {1: 4711, 2: 4712, 5: "main"}}, 10: 1}
-
-
-def sums_of(document):
-    return {"calls": {row["name"]: (row["count"], row["total_ns"]) for row in document["api"]},
-            "kernels": added_up(document["kernels"], "name"),
-            "copies": added_up(document["copies"], "direction"),
-            "others": added_up(document["other_commands"], "command"),
-            "busy": sorted(row["busy_ns"] for row in document["devices"] if row["busy_ns"])}
 
 
 # ---- duet's own files ------------------------------------------------------------------------------
