@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/account/thread_call.h"
 #include "analyze/account/untimed_intervals.h"
 #include "analyze/analysis.h"
 #include "analyze/entity_index.h"
@@ -20,6 +21,7 @@
 #include "analyze/observer.h"
 #include "analyze/order.h"
 #include "analyze/sweep/switch_losses.h"
+#include "analyze/sweep/unplaced.h"
 #include "base/number.h"
 #include "base/pair_map.h"
 
@@ -55,9 +57,8 @@ static inline uint64_t thread_moment_overlap(const struct thread_moment *moment,
 }
 
 /* The reason of a wait: its text, the thread that holds the lock or the like, and the thread that
- *                       ended the wait. Also used for a call: the function, and the calling thread
- *                       where the
- *                       call's own stack is unknown. */
+ * ended the wait. Also used for a call: the function, and the calling thread where the call's own
+ * stack is unknown. */
 struct state_wait {
 	uint32_t string, holder;
 	uint32_t waker;  /* number of the analysis's wakers; 0: not known */
@@ -68,36 +69,14 @@ struct state_wait {
 	bool is_full, is_dropped;
 };
 
-/* A call of a thread, or several merged calls from one place. */
-struct thread_call {
-	uint64_t begin, end;
-	uint64_t inside_ns;       /* time in the calls; less than end - begin if merged */
-	uint32_t function, stack; /* stack 0: not known */
-	uint32_t device;          /* index + 1 of the device that it waits for; 0: not known */
-	bool is_own; /* the guest recorded the stack with the call; otherwise a sample or a switch
-			inside of the call has it */
-	bool is_earlier; /* inside of an earlier call of the function by this thread */
-	bool is_wait, is_launch;
-	uint32_t capture; /* as in struct analysis_state */
-	bool is_full;
-	bool is_dropped; /* functions that were not kept */
-	/* A part of a function or an operator: when that began and ended. */
-	uint64_t from_ns, until_ns;
-};
-
 /* The last launch of a thread. */
 struct thread_launch {
 	uint64_t enter, exit;
 	uint64_t number; /* the launch's, as in struct open_command */
 	uint32_t place;  /* the place of its command, if that has this number */
 	uint32_t function, stack;
-};
-
-/* The calls of a thread that an open idle gap may still need, in the order of their begin. */
-struct thread_called {
-	struct thread_call *calls;
-	size_t count, capacity, limit;
-	uint64_t last_end;
+	uint32_t device;   /* index into the analysis */
+	bool is_awaitable; /* not a copy, and the thread has not waited since */
 };
 
 /* The state of one thread, from its switches and samples: on a processor, or away from it. */
@@ -249,6 +228,7 @@ struct sweep_paths {
 	struct pair_map whom_rows; /* (process id << 32 | thread id, queue id) -> number */
 	/* (path << 32 | stack, device << 33 | is_event << 32 | thread) */
 	struct sweep_rows dependencies;
+	struct sweep_rows waited; /* (path << 32 | stack, function string << 32 | thread) */
 };
 
 /* sweep/cpu.c */
@@ -319,6 +299,7 @@ struct sweep_untimed {
 	bool uses_intervals;
 	struct sweep_skipped *skipped; /* found in a first sweep, used in a second */
 	size_t skipped_next;           /* index of the next launch that is skipped */
+	struct sweep_unplaced unplaced;
 };
 
 /* sweep/ranks.c: the ranks of an MPI job. */
@@ -426,6 +407,8 @@ int sweep_scout_launch(struct sweep *sweep, const struct event_launch *row);
 
 /* ---- sweep/executions.c ---- */
 
+/* An importer added the launch at its command's start; thread and times are not the call's. */
+bool sweep_is_absent(const struct sweep *sweep, const struct open_command *launch);
 int sweep_take_execution(struct sweep *sweep, const struct event_execution *row);
 int sweep_scout_execution(struct sweep *sweep, const struct event_execution *row);
 /* Matches a launch that was just opened with its execution, if that came before the launch. */
@@ -708,15 +691,16 @@ int sweep_close_states(struct sweep *sweep);
 int sweep_cut_call(struct sweep_per_thread *per_thread, size_t thread, const struct event_api *row);
 int sweep_note_call(struct sweep *sweep, size_t thread, const struct event_api *row,
 		    bool is_launch);
+/* Index + 1 of the device for whose queue a call waits; 0: not known. */
+uint32_t sweep_awaited_device(const struct sweep *sweep, const struct event_api *row);
 /* Uses the stack of a sample or a switch for the call of the thread that it is in. */
 int sweep_see_in_call(struct sweep *sweep, size_t thread, uint64_t time_ns, uint32_t stack);
 /* Marks time of a thread in which its launch waited because the command buffer was full. */
 int sweep_note_full(struct sweep *sweep, size_t thread, uint64_t begin, uint64_t end);
 int sweep_on_calls(struct sweep *sweep, size_t device, const struct account_piece *piece);
 
-/* Drops and merges calls once their list is full. All later calls begin at `now` or after it. */
-/* Removes what no open gap needs. If too much is left, it drops the older half of the calls, and
- * joins that of the functions. */
+/* Drops and merges calls once their list is full. All later calls begin at `now` or after it. If
+ * too much is left, the older half of the calls is dropped, and that of the functions is joined. */
 void sweep_compact_called(struct sweep *sweep, struct thread_called *called, uint64_t now,
 			  bool is_functions);
 /* The part of the calls that is in [begin, end). */

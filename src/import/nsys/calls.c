@@ -293,7 +293,9 @@ static int take_command(struct calls *calls, enum nsys_table table, const struct
 		return error;
 	command.row.correlation = command.launch.correlation =
 		import_target_correlation(nsys->target);
-	error = import_target_launch(nsys->target, &command.launch);
+	error = nsys_collectives_add_command(nsys, &command, calls->group.has_call);
+	if (!error)
+		error = import_target_launch(nsys->target, &command.launch);
 	nsys->rows++;
 	return error ? error : import_target_execution(nsys->target, &command.row);
 }

@@ -14,6 +14,7 @@
 
 #include "base/hash.h"
 #include "import/faults.h"
+#include "import/nsys/collectives.h"
 #include "import/sqlite_file.h"
 
 struct import_target;
@@ -70,6 +71,7 @@ struct nsys {
 	uint32_t absent;         /* function of launches that are not in the file */
 	bool has_executions;     /* a table of commands exists */
 	bool has_start;
+	struct nsys_collectives collectives;
 	uint64_t rows; /* usable */
 	uint64_t made_up, captured, unexecuted;
 };

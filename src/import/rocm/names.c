@@ -19,6 +19,16 @@
 #include "base/array.h"
 #include "import/common/commands.h"
 
+bool rocm_names_is_call(const char *function)
+{
+	static const char *const beginnings[] = {"hip", "__hip", "hsa", "nccl", "rccl", "roc"};
+
+	for (size_t i = 0; i < ARRAY_COUNT(beginnings); i++)
+		if (strncmp(function, beginnings[i], strlen(beginnings[i])) == 0)
+			return true;
+	return false;
+}
+
 enum event_api_type rocm_names_call_type(const char *function)
 {
 	return import_call_waits(function) ? API_TYPE_WAIT : API_TYPE_CALL;
