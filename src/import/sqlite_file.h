@@ -20,7 +20,7 @@ struct import_faults;
 struct sqlite_file {
 	struct sqlite_library sqlite;
 	sqlite3 *database;
-	uint64_t steps, steps_max; /* of SQLite, and bytes of texts */
+	uint64_t steps, steps_max; /* SQLite's steps, and bytes of texts */
 	bool has_failed;           /* the last error is SQLite's, not that of a row */
 };
 

@@ -38,7 +38,7 @@ struct member {
 
 struct operation {
 	uint32_t first, count; /* index of the newest member, or NO_MEMBER; number of members */
-	uint32_t next_free;    /* of a closed operation: index of another one, or NO_MEMBER */
+	uint32_t next_free;    /* index of another closed operation, or NO_MEMBER */
 };
 
 struct pairing {

@@ -27,7 +27,7 @@ enum { MAX_SEQUENCES = 16384, MAX_ENTRIES = 1 << 19, MAX_STACK = 1024 };
 #define MAX_TEXT_BYTES ((size_t)64 << 10)
 #define MAX_TEXTS      (1u << 18)
 #define TEXTS_BYTES    ((size_t)32 << 20)
-#define ENTRY_BYTES    32 /* of a text, in the table */
+#define ENTRY_BYTES    32 /* that the table needs for a text */
 #define LIST_SHIFT     56
 
 void perfetto_sequences_init(struct perfetto_sequences *sequences)

@@ -127,7 +127,7 @@ struct v3_csv {
 	struct rocm_join join;
 	struct rocm_process process;
 	uint32_t first, last; /* processes of the first row, and of the last one that names one */
-	uint64_t pid;         /* of `last` */
+	uint64_t pid;         /* pid of the process `last` */
 	bool has_several;
 	uint64_t usable, rows_without; /* rows; without a process */
 	struct import_faults faults;
