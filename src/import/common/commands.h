@@ -17,8 +17,8 @@ uint32_t import_command_named(const char *name, uint32_t otherwise);
 uint32_t import_command_of_call(const char *function);
 
 /* Whether a function of CUDA, HIP or ROCr waits for the device, by its name: a synchronization or a
- * synchronous copy. Some formats have a field or rows for it, which count instead: duet's own files,
- * nsys. */
+ * synchronous copy. Some formats have a field or rows for it, which count instead: duet's own
+ * files, nsys. */
 bool import_call_waits(const char *function);
 
 /* The name of a device in duet's own exports, without its type in front. Sets *type if there is
