@@ -20,8 +20,8 @@ struct import_faults;
 struct sqlite_file {
 	struct sqlite_library sqlite;
 	sqlite3 *database;
-	uint64_t steps, steps_max;
-	bool has_failed; /* the last error is SQLite's, not that of a row */
+	uint64_t steps, steps_max; /* SQLite's steps, and bytes of texts */
+	bool has_failed;           /* the last error is SQLite's, not that of a row */
 };
 
 /* Errors: -ENOENT without the library; -EBADMSG; -errno; all with a text. The caller closes the
@@ -69,9 +69,14 @@ struct sqlite_cursor {
 	sqlite3_stmt *statement;
 	const char *table; /* borrowed */
 	bool has_id;
+	size_t columns_count;
+	uint64_t chance;  /* chooses a column of each row */
 	uint64_t present; /* bit i: the table has column i */
 	uint64_t number;  /* number of the current row, from 1 */
 };
+
+/* Errors: -EBADMSG with a text for a table without a needed column. */
+int sqlite_file_check_columns(struct sqlite_file *file, const struct sqlite_query *query);
 
 /* Opens a cursor before the first row. ?1 and ?2 are NULL until sqlite_cursor_restart. */
 int sqlite_cursor_open(struct sqlite_cursor *cursor, struct sqlite_file *file,
@@ -83,6 +88,12 @@ int sqlite_cursor_next(struct sqlite_cursor *cursor);
 
 /* Starts again with other values of ?1 and ?2. */
 int sqlite_cursor_restart(struct sqlite_cursor *cursor, int64_t first, int64_t second);
+
+/* A cursor on the texts of a table that has them by id. columns: that of the text, "id". */
+int sqlite_texts_open(struct sqlite_cursor *cursor, struct sqlite_file *file, const char *table,
+		      const char *const columns[2]);
+/* The text of an id; "" if there is none; valid until the next call. */
+int sqlite_texts_read(struct sqlite_cursor *cursor, int64_t id, const char **ret_text);
 
 /* Calls on_row for each row. Its -EBADMSG is added to `faults` unless SQLite failed. */
 int sqlite_file_each_row(struct sqlite_file *file, const struct sqlite_query *query,

@@ -28,7 +28,7 @@ enum nsys_function_flag {
 	NSYS_WAITS_STREAM = 2, /* cudaStreamSynchronize */
 	NSYS_NEVER_WAITS = 4,  /* has a row of synchronization and does not wait: cudaEventQuery */
 	NSYS_LAUNCHES = 8,     /* cudaLaunchKernel */
-	NSYS_BLOCKS = 16,      /* a copy without "Async" */
+	NSYS_BLOCKS = 16,      /* a synchronous copy */
 	NSYS_BEGINS_CAPTURE = 32,
 	NSYS_ENDS_CAPTURE = 64
 };
@@ -86,6 +86,8 @@ static inline int64_t nsys_add(int64_t left, int64_t right)
 
 /* Whether the table exists and is plain. */
 int nsys_has_table(struct nsys *nsys, const char *table, bool *ret_has);
+/* The same, with the needed columns. A table that lacks one is a fault. */
+int nsys_can_read(struct nsys *nsys, const struct sqlite_query *query, bool *ret_can);
 /* Calls on_row for each row of a table that may be absent. */
 int nsys_each_row(struct nsys *nsys, const struct sqlite_query *query,
 		  int (*on_row)(void *context, const struct sqlite_cursor *row), void *context);

@@ -20,13 +20,24 @@ int nsys_has_table(struct nsys *nsys, const char *table, bool *ret_has)
 	return error;
 }
 
+int nsys_can_read(struct nsys *nsys, const struct sqlite_query *query, bool *ret_can)
+{
+	int error = nsys_has_table(nsys, query->table, ret_can);
+
+	if (error || !*ret_can)
+		return error;
+	error = sqlite_file_check_columns(&nsys->file, query);
+	*ret_can = !error;
+	return error && !nsys->file.has_failed ? import_faults_add(&nsys->faults, error) : error;
+}
+
 int nsys_each_row(struct nsys *nsys, const struct sqlite_query *query,
 		  int (*on_row)(void *context, const struct sqlite_cursor *row), void *context)
 {
-	bool has;
-	int error = nsys_has_table(nsys, query->table, &has);
+	bool can;
+	int error = nsys_can_read(nsys, query, &can);
 
-	if (error || !has)
+	if (error || !can)
 		return error;
 	return sqlite_file_each_row(&nsys->file, query, &nsys->faults, on_row, context);
 }

@@ -18,10 +18,8 @@
 int rocm_strings_open(struct rocm_strings *strings, struct sqlite_file *file, const char *table)
 {
 	static const char *const columns[] = {"string", "id"};
-	const struct sqlite_query query = {
-		.table = table, .columns = SQLITE_COLUMNS(columns, 2), .where = "id = ?1"};
 
-	return sqlite_cursor_open(&strings->cursor, file, &query);
+	return sqlite_texts_open(&strings->cursor, file, table, columns);
 }
 
 void rocm_strings_close(struct rocm_strings *strings)
@@ -33,14 +31,7 @@ void rocm_strings_close(struct rocm_strings *strings)
 
 int rocm_strings_read(struct rocm_strings *strings, int64_t id, const char **ret_text)
 {
-	int status = sqlite_cursor_restart(&strings->cursor, id, 0);
-
-	if (!status)
-		status = sqlite_cursor_next(&strings->cursor);
-	if (status < 0)
-		return status;
-	*ret_text = status ? sqlite_cursor_text(&strings->cursor, 0) : "";
-	return 0;
+	return sqlite_texts_read(&strings->cursor, id, ret_text);
 }
 
 int rocm_strings_find(struct rocm_strings *strings, int64_t id, const char **ret_text)
