@@ -407,8 +407,6 @@ int sweep_scout_launch(struct sweep *sweep, const struct event_launch *row);
 
 /* ---- sweep/executions.c ---- */
 
-/* An importer added the launch at its command's start; thread and times are not the call's. */
-bool sweep_is_absent(const struct sweep *sweep, const struct open_command *launch);
 int sweep_take_execution(struct sweep *sweep, const struct event_execution *row);
 int sweep_scout_execution(struct sweep *sweep, const struct event_execution *row);
 /* Matches a launch that was just opened with its execution, if that came before the launch. */
@@ -422,6 +420,8 @@ int sweep_count_call(struct sweep *sweep, size_t process, const struct event_api
 /* Counts a matched execution in the table of its class and returns the tag of the row. */
 int sweep_count_command(struct sweep *sweep, const struct joined *joined, bool in_window,
 			uint32_t *ret_tag);
+/* An importer added the launch at its command's start; thread and times are not the call's. */
+bool sweep_is_absent(const struct sweep *sweep, const struct open_command *launch);
 /* The name of the kernel, or of the command type for other commands and if launch is NULL. *ret_id
  * identifies the name. */
 const char *sweep_launch_name(const struct sweep *sweep, const struct open_command *launch,

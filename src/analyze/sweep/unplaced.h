@@ -20,7 +20,7 @@ struct unplaced_launch {
 struct device_user {
 	uint32_t process;      /* id */
 	uint32_t device;       /* index */
-	uint64_t latest_enter; /* of its latest launch of the device */
+	uint64_t latest_enter; /* enter of its latest launch */
 };
 
 /* All zero before the first sweep_unplaced_init. */
