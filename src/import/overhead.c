@@ -32,10 +32,14 @@ int import_overhead_make(struct import_target *target, const char *name, uint64_
 const char *import_overhead_name(int64_t kind)
 {
 	static const char *const names[] = {
-		"flushing CUPTI's buffers", "instrumenting code",
-		"CUPTI's own resources",    "loading a module",
-		"loading a function at its first use", "command buffer full",
-		"requesting CUPTI's buffers", "starting to record unified memory",
+		"flushing CUPTI's buffers",
+		"instrumenting code",
+		"CUPTI's own resources",
+		"loading a module",
+		"loading a function at its first use",
+		"command buffer full",
+		"requesting CUPTI's buffers",
+		"starting to record unified memory",
 	};
 
 	if (kind == 1)

@@ -123,6 +123,11 @@ void sqlite_file_close(struct sqlite_file *file)
 	*file = (struct sqlite_file){0};
 }
 
+void sqlite_file_set_limit(struct sqlite_file *file, size_t bytes)
+{
+	file->sqlite.limit(file->database, SQLITE_LIMIT_LENGTH, (int)bytes);
+}
+
 /* ---- the schema ---- */
 
 /* Calls on_row for each row of a query about the schema, whose ?1 is `name`. */
@@ -338,6 +343,15 @@ const char *sqlite_cursor_text(const struct sqlite_cursor *row, size_t column)
 	const unsigned char *text = row->file->sqlite.column_text(row->statement, (int)column);
 
 	return text ? (const char *)text : "";
+}
+
+const void *sqlite_cursor_blob(const struct sqlite_cursor *row, size_t column, size_t *ret_size)
+{
+	const struct sqlite_library *sqlite = &row->file->sqlite;
+	const bool is_blob = sqlite->column_type(row->statement, (int)column) == SQLITE_BLOB;
+
+	*ret_size = is_blob ? (size_t)sqlite->column_bytes(row->statement, (int)column) : 0;
+	return is_blob ? sqlite->column_blob(row->statement, (int)column) : NULL;
 }
 
 int64_t sqlite_cursor_number(const struct sqlite_cursor *row, size_t column)

@@ -29,6 +29,9 @@ struct sqlite_file {
 int sqlite_file_open(struct sqlite_file *file, const char *path);
 void sqlite_file_close(struct sqlite_file *file);
 
+/* Sets the max size of a text or blob, which is 1 MiB after opening. */
+void sqlite_file_set_limit(struct sqlite_file *file, size_t bytes);
+
 /* Type of a name in the schema: absent, a plain table, or one that SQLite would have to compute
  * (view, virtual table, generated columns). */
 enum sqlite_table { SQLITE_TABLE_ABSENT, SQLITE_TABLE_PLAIN, SQLITE_TABLE_COMPUTED };
@@ -94,6 +97,8 @@ int sqlite_file_each_row(struct sqlite_file *file, const struct sqlite_query *qu
 bool sqlite_cursor_has(const struct sqlite_cursor *row, size_t column);
 /* "" for NULL; valid until the cursor moves. It may be invalid UTF-8. */
 const char *sqlite_cursor_text(const struct sqlite_cursor *row, size_t column);
+/* The bytes of a blob; size 0 for any other value; valid until the cursor moves. */
+const void *sqlite_cursor_blob(const struct sqlite_cursor *row, size_t column, size_t *ret_size);
 /* 0 for NULL and for a text without a number. */
 int64_t sqlite_cursor_number(const struct sqlite_cursor *row, size_t column);
 double sqlite_cursor_real(const struct sqlite_cursor *row, size_t column);

@@ -20,6 +20,8 @@
 	X(bind_int64)       \
 	X(bind_null)        \
 	X(bind_text)        \
+	X(column_blob)      \
+	X(column_bytes)     \
 	X(column_double)    \
 	X(column_int64)     \
 	X(column_text)      \

@@ -106,8 +106,8 @@ uint32_t import_cuda_copy(int64_t kind)
 uint32_t import_cuda_memory(int64_t kind)
 {
 	static const uint32_t kinds[] = {
-		[1] = MEMORY_PAGEABLE,      [2] = MEMORY_PINNED,  [3] = MEMORY_DEVICE,
-		[4] = MEMORY_ARRAY,         [5] = MEMORY_MANAGED, [6] = MEMORY_DEVICE_STATIC,
+		[1] = MEMORY_PAGEABLE, [2] = MEMORY_PINNED,  [3] = MEMORY_DEVICE,
+		[4] = MEMORY_ARRAY,    [5] = MEMORY_MANAGED, [6] = MEMORY_DEVICE_STATIC,
 		[7] = MEMORY_MANAGED,
 	};
 

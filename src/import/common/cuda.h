@@ -43,6 +43,7 @@ bool import_cuda_is_on_device(uint32_t memory);
 /* The number in a column; 0 if it is negative. */
 uint64_t import_cuda_positive(const struct sqlite_cursor *row, size_t column);
 
-/* Reads the number of blocks from three columns, of threads of a block from the three after them. */
+/* Reads the number of blocks from three columns, of threads of a block from the three after them.
+ */
 void import_cuda_read_sizes(const struct sqlite_cursor *row, size_t grid_column,
 			    struct event_launch *launch);

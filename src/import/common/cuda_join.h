@@ -36,8 +36,8 @@ struct import_cuda_group {
 struct import_cuda_join {
 	struct import_target *target;
 	bool has_executions; /* a table of commands exists */
-	bool is_nested;      /* each launch has a second call inside of it, which launches nothing */
-	uint32_t absent;     /* function of launches that are not in the file */
+	bool is_nested;  /* each launch has a second call inside of it, which launches nothing */
+	uint32_t absent; /* function of launches that are not in the file */
 	struct hash_map captures; /* thread -> number of captures that it has begun */
 	struct import_cuda_group group;
 	uint64_t made_up, captured, unexecuted;

@@ -121,10 +121,12 @@ static int describe_kernel(struct nsys *nsys, const struct sqlite_cursor *row, u
 	code.device = device;
 	code.registers = (uint32_t)import_cuda_positive(row, KERNEL_REGISTERS);
 	code.local_bytes = sqlite_cursor_has(row, KERNEL_STATIC)
-				   ? import_cuda_positive(row, KERNEL_STATIC) + import_cuda_positive(row, KERNEL_DYNAMIC)
+				   ? import_cuda_positive(row, KERNEL_STATIC) +
+					     import_cuda_positive(row, KERNEL_DYNAMIC)
 				   : CODE_UNKNOWN;
-	code.private_bytes =
-		sqlite_cursor_has(row, KERNEL_LOCAL) ? import_cuda_positive(row, KERNEL_LOCAL) : CODE_UNKNOWN;
+	code.private_bytes = sqlite_cursor_has(row, KERNEL_LOCAL)
+				     ? import_cuda_positive(row, KERNEL_LOCAL)
+				     : CODE_UNKNOWN;
 	return error ? error : import_target_update(nsys->target, EVENT_CODE, &code);
 }
 
@@ -162,8 +164,8 @@ static int read_kernel(struct nsys *nsys, const struct sqlite_cursor *row, uint3
 	command->launch.command = COMMAND_KERNEL;
 	if (sqlite_cursor_number(row, KERNEL_LAUNCH_TYPE) >= TYPE_COOPERATIVE)
 		command->launch.flags = LAUNCH_COOPERATIVE;
-	execution->local_bytes =
-		(uint32_t)(import_cuda_positive(row, KERNEL_STATIC) + import_cuda_positive(row, KERNEL_DYNAMIC));
+	execution->local_bytes = (uint32_t)(import_cuda_positive(row, KERNEL_STATIC) +
+					    import_cuda_positive(row, KERNEL_DYNAMIC));
 	execution->graph = import_cuda_positive(row, KERNEL_GRAPH);
 	execution->graph_node = import_cuda_positive(row, KERNEL_GRAPH_NODE);
 	execution->cluster_x = (uint32_t)import_cuda_positive(row, KERNEL_CLUSTER_X);
@@ -237,7 +239,9 @@ int nsys_commands_read(struct nsys *nsys, enum nsys_table table, const struct sq
 		.device = sqlite_cursor_number(row, NSYS_DEVICE),
 		.context = sqlite_cursor_number(row, NSYS_CONTEXT),
 		.stream = sqlite_cursor_number(row, NSYS_STREAM),
-		.green = (uint32_t)(import_cuda_positive(row, NSYS_GREEN) ? import_cuda_positive(row, NSYS_GREEN) + 1 : 0),
+		.green = (uint32_t)(import_cuda_positive(row, NSYS_GREEN)
+					    ? import_cuda_positive(row, NSYS_GREEN) + 1
+					    : 0),
 	};
 	struct import_cuda_command command = {.row.valid = EXECUTION_STARTED | EXECUTION_ENDED};
 	uint32_t device = 0;

@@ -93,8 +93,7 @@ int nsys_texts_get(struct nsys *nsys, int64_t id, const char **ret_text);
 /* The same as a string of the trace. */
 int nsys_texts_string(struct nsys *nsys, int64_t id, uint32_t *ret_string);
 /* A function of CUDA's API, without the version at the end of its name. */
-int nsys_texts_function(struct nsys *nsys, int64_t id,
-			struct import_cuda_function *ret_function);
+int nsys_texts_function(struct nsys *nsys, int64_t id, struct import_cuda_function *ret_function);
 
 /* ---- machine.c ---- */
 

@@ -84,8 +84,7 @@ static int make_function(struct nsys *nsys, int64_t id, struct import_cuda_funct
 	return error ? error : import_cuda_function(nsys->target, text, ret_function);
 }
 
-int nsys_texts_function(struct nsys *nsys, int64_t id,
-			struct import_cuda_function *ret_function)
+int nsys_texts_function(struct nsys *nsys, int64_t id, struct import_cuda_function *ret_function)
 {
 	struct nsys_texts *texts = &nsys->texts;
 	int error = 0;

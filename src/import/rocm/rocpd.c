@@ -98,8 +98,7 @@ static int read_recording(struct rocpd_import *rocpd)
 	snprintf(strings, sizeof(strings), "rocpd_string%s", rocpd->uuid);
 	error = check_tables(rocpd, strings);
 	if (!error)
-		error = import_strings_open(&rocpd->strings, rocpd->file, strings, "id",
-					    "string");
+		error = import_strings_open(&rocpd->strings, rocpd->file, strings, "id", "string");
 	if (!error)
 		error = rocpd_read_descriptions(rocpd);
 	if (!error)

@@ -50,7 +50,7 @@ static int find_event(struct rocpd_import *rocpd, int64_t id, struct event_facts
 	ret_facts->link = (uint64_t)sqlite_cursor_number(row, EVENT_LINK);
 	ret_facts->more = sqlite_cursor_text(row, EVENT_MORE);
 	return import_strings_find(&rocpd->strings, sqlite_cursor_number(row, EVENT_CATEGORY),
-				 &ret_facts->category);
+				   &ret_facts->category);
 }
 
 /* ---- regions ---- */
@@ -134,7 +134,7 @@ static int on_region(void *context, const struct sqlite_cursor *row)
 		error = rocpd_set_process(rocpd, sqlite_cursor_number(row, REGION_PROCESS));
 	if (!error)
 		error = import_strings_find(&rocpd->strings, sqlite_cursor_number(row, REGION_NAME),
-					  &name);
+					    &name);
 	if (!error)
 		error = find_event(rocpd, sqlite_cursor_number(row, REGION_EVENT), &event);
 	if (!error)
@@ -366,7 +366,7 @@ static int on_copy(void *context, const struct sqlite_cursor *row)
 		error = rocpd_set_process(rocpd, sqlite_cursor_number(row, COPY_PROCESS));
 	if (!error)
 		error = import_strings_find(&rocpd->strings, sqlite_cursor_number(row, COPY_NAME),
-					  &name);
+					    &name);
 	if (!error)
 		error = find_ends(rocpd, row, &command);
 	if (!error)

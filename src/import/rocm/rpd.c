@@ -205,7 +205,7 @@ static int write_marker(struct rpd *rpd, const struct sqlite_cursor *api, uint32
 	const bool is_user = strcmp(function, "UserMarker") == 0;
 	const char *text = function;
 	int error = is_user ? import_strings_read(&rpd->strings,
-						sqlite_cursor_number(api, API_ARGUMENTS), &text)
+						  sqlite_cursor_number(api, API_ARGUMENTS), &text)
 			    : 0;
 
 	return error ? error
@@ -230,7 +230,7 @@ static int on_api(void *context, const struct sqlite_cursor *api)
 		error = find_process(rpd, pid, &rpd->process.id);
 	if (!error)
 		error = import_strings_find(&rpd->strings, sqlite_cursor_number(api, API_NAME),
-					  &function);
+					    &function);
 	if (error)
 		return error;
 	rpd->usable++;
@@ -320,7 +320,8 @@ static int add_op(struct rpd *rpd, const struct sqlite_cursor *op, int64_t gpu,
 	int error = find_link(rpd, sqlite_cursor_number(op, OP_ID), command);
 
 	if (!error)
-		error = import_strings_find(&rpd->strings, sqlite_cursor_number(op, OP_TYPE), &type);
+		error = import_strings_find(&rpd->strings, sqlite_cursor_number(op, OP_TYPE),
+					    &type);
 	if (!error)
 		error = find_device(rpd, gpu, &command->device);
 	command->command = rocm_names_command(type);

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * import/nvvp/memory.c - migrations and page faults of unified memory
+ *
+ * Runs in:  our own process
+ * Gets:     UNIFIED_MEMORY_COUNTER
+ * Gives:    migrations as commands, counters of page faults
+ * Owns:     the time of the last fault
+ * Fails:    -ENOMEM; -EBADMSG of SQLite, or with the table and the row
+ * Why no column must exist: up to CUDA 6.5 the table has a sum with one time instead of transfers
+ *           with start and end
+ */
+#include "base/array.h"
+#include "import/nvvp/import.h"
+#include "import/target.h"
+
+enum {
+	MEMORY_START,
+	MEMORY_END,
+	MEMORY_KIND,
+	MEMORY_VALUE,
+	MEMORY_SOURCE,
+	MEMORY_DESTINATION,
+	MEMORY_STREAM,
+	MEMORY_PROCESS,
+	MEMORY_FLAGS
+};
+static const char *const columns[] = {
+	"start", "end", "counterKind", "value", "srcId", "dstId", "streamId", "processId", "flags",
+};
+
+/* CUpti_ActivityUnifiedMemoryCounterKind */
+enum { KIND_TO_DEVICE = 1, KIND_TO_HOST, KIND_CPU_FAULT, KIND_GPU_FAULT, KIND_BETWEEN = 8 };
+
+/* The number of the host among the devices. */
+#define HOST UINT32_MAX
+
+struct memory {
+	struct nvvp *nvvp;
+	uint32_t process;
+	uint64_t fault_ns[2]; /* of the processor, of devices; 0: none */
+	uint64_t untimed, others;
+};
+
+/* The device of one end; 0: the host. */
+static int find_end(struct memory *memory, const struct sqlite_cursor *row, size_t column,
+		    uint32_t *ret_device)
+{
+	const uint32_t number = (uint32_t)sqlite_cursor_number(row, column);
+
+	*ret_device = 0;
+	return number == HOST ? 0 : nvvp_machine_device(memory->nvvp, number, ret_device);
+}
+
+static int write_migration(struct memory *memory, const struct sqlite_cursor *row)
+{
+	struct nvvp *nvvp = memory->nvvp;
+	struct nvvp_stream stream = {.process = memory->process};
+	struct import_cuda_command command = {
+		.row = {.process = memory->process,
+			.valid = EXECUTION_STARTED | EXECUTION_ENDED,
+			.source_memory = MEMORY_MANAGED,
+			.destination_memory = MEMORY_MANAGED,
+			.migration =
+				import_cuda_migration(sqlite_cursor_number(row, MEMORY_FLAGS))},
+		.launch = {.command = COMMAND_MIGRATE,
+			   .bytes = import_cuda_positive(row, MEMORY_VALUE)}};
+	struct event_execution *execution = &command.row;
+	int error =
+		sqlite_cursor_take_times(row, MEMORY_START, &execution->started, &execution->ended);
+
+	execution->seen = execution->ended;
+	if (!error)
+		error = find_end(memory, row, MEMORY_SOURCE, &execution->source_device);
+	if (!error)
+		error = find_end(memory, row, MEMORY_DESTINATION, &execution->destination_device);
+	stream.device = execution->destination_device ? execution->destination_device
+						      : execution->source_device;
+	if (!error)
+		error = nvvp_machine_queue(nvvp, &stream, &execution->queue);
+	if (error)
+		return error;
+	import_cuda_join_begin(&nvvp->join);
+	return import_cuda_join_add_command(&nvvp->join, &command);
+}
+
+static int write_fault(struct memory *memory, const struct sqlite_cursor *row, bool is_gpu)
+{
+	struct nvvp *nvvp = memory->nvvp;
+	/* of the processor, a value is an address */
+	struct event_counter counter = {
+		.value = is_gpu ? (int64_t)import_cuda_positive(row, MEMORY_VALUE) : 1};
+	uint64_t *last_ns = &memory->fault_ns[is_gpu];
+	int64_t time;
+	int error = sqlite_cursor_take_number(row, MEMORY_START, "a time", 0, INT64_MAX, &time);
+
+	if (!error)
+		error = import_target_series(
+			nvvp->target, is_gpu ? "nvvp.gpu_page_faults" : "nvvp.cpu_page_faults",
+			"events", SERIES_AMOUNT, 0, &counter.series);
+	if (error)
+		return error;
+	counter.end = (uint64_t)time;
+	counter.begin = *last_ns && *last_ns < counter.end ? *last_ns : counter.end;
+	*last_ns = counter.end;
+	return import_target_counter(nvvp->target, &counter);
+}
+
+static int on_memory(void *context, const struct sqlite_cursor *row)
+{
+	struct memory *memory = context;
+	struct nvvp *nvvp = memory->nvvp;
+	const int64_t kind = sqlite_cursor_number(row, MEMORY_KIND);
+	const uint32_t pid = sqlite_cursor_has(row, MEMORY_PROCESS)
+				     ? (uint32_t)sqlite_cursor_number(row, MEMORY_PROCESS)
+				     : nvvp->machine.pid;
+	int error = nvvp_machine_process(nvvp, pid, &memory->process);
+
+	if (error)
+		return error;
+	if (!sqlite_cursor_has(row, MEMORY_START)) {
+		memory->untimed++;
+		return 0;
+	}
+	if (kind == KIND_TO_DEVICE || kind == KIND_TO_HOST || kind == KIND_BETWEEN)
+		error = write_migration(memory, row);
+	else if (kind == KIND_CPU_FAULT || kind == KIND_GPU_FAULT)
+		error = write_fault(memory, row, kind == KIND_GPU_FAULT);
+	else
+		memory->others++;
+	nvvp->rows += !error;
+	return error;
+}
+
+int nvvp_read_memory(struct nvvp *nvvp)
+{
+	static const struct sqlite_query query = {"CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER",
+						  SQLITE_COLUMNS(columns, 0), NULL,
+						  "CAST(start AS INTEGER)"};
+	struct memory memory = {.nvvp = nvvp};
+	int error = nvvp_each_row(nvvp, &query, on_memory, &memory);
+
+	import_target_note_count(nvvp->target, memory.untimed, "counter", "counters",
+				 "of unified memory left out: no start and end");
+	import_target_note_count(nvvp->target, memory.others, "event", "events",
+				 "of unified memory left out: thrashing, throttling, remote maps");
+	return error;
+}
