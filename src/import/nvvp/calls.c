@@ -125,15 +125,24 @@ static int take_sync(struct calls *calls, const struct sqlite_cursor *row)
 /* Keeps the first kernel of the id for its samples. */
 static int keep_kernel(struct calls *calls, const struct import_cuda_command *command)
 {
+	struct nvvp_sampled *sampled = &calls->sampled;
 	struct event_queue queue;
+	struct event_code code;
 	int error;
 
-	if (calls->sampled.kernel.correlation)
+	if (sampled->kernel.correlation)
 		return 0;
 	error = import_target_get(calls->nvvp->target, EVENT_QUEUE, command->row.queue, &queue);
-	calls->sampled.kernel = command->row;
-	calls->sampled.device = queue.device;
-	return error;
+	if (!error)
+		error = import_target_get(calls->nvvp->target, EVENT_CODE, command->launch.kernel,
+					  &code);
+	if (error)
+		return error;
+	sampled->kernel = command->row;
+	sampled->device = queue.device;
+	sampled->code = code.id;
+	sampled->binary = code.parent;
+	return 0;
 }
 
 static int take_command(struct calls *calls, enum nvvp_table table, const struct sqlite_cursor *row)

@@ -144,6 +144,7 @@ static int on_module(void *context, const struct sqlite_cursor *row)
 	const void *bytes = sqlite_cursor_blob(row, MODULE_CUBIN, &size);
 	int error;
 
+	nvvp->code.too_large--;
 	if (!size || !cubin_is(bytes, size) || cubin_open(bytes, size, &cubin)) {
 		error_clear();
 		nvvp->code.invalid++;
@@ -160,7 +161,7 @@ static int on_module(void *context, const struct sqlite_cursor *row)
 	return error;
 }
 
-static int on_large_module(void *context, const struct sqlite_cursor *row)
+static int on_any_module(void *context, const struct sqlite_cursor *row)
 {
 	((struct nvvp *)context)->code.too_large++;
 	return 0;
@@ -171,14 +172,16 @@ static int read_modules(struct nvvp *nvvp)
 	static const char table[] = "CUPTI_ACTIVITY_KIND_MODULE";
 	static const struct sqlite_query modules = {table, SQLITE_COLUMNS(module_columns, 3),
 						    "ifnull(length(cubin), 0) <= 16777216", NULL};
-	static const struct sqlite_query large = {table, SQLITE_COLUMNS(module_columns, 2),
-						  "length(cubin) > 16777216", NULL};
-	int error;
+	static const struct sqlite_query any = {
+		table, {module_columns, MODULE_CUBIN, MODULE_CUBIN}, NULL, NULL};
+	int error = nvvp_each_row(nvvp, &any, on_any_module, nvvp);
 
+	if (error)
+		return error;
 	sqlite_file_set_limit(&nvvp->file, LIMIT_BYTES);
 	error = nvvp_each_row(nvvp, &modules, on_module, nvvp);
 	sqlite_file_set_limit(&nvvp->file, TEXT_BYTES);
-	return error ? error : nvvp_each_row(nvvp, &large, on_large_module, nvvp);
+	return error;
 }
 
 /* ---- places in the source ---- */

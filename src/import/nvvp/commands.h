@@ -54,7 +54,8 @@ int nvvp_commands_read(struct nvvp *nvvp, enum nvvp_table table, const struct sq
 struct nvvp_sampled {
 	struct event_execution kernel; /* correlation 0: not in the file */
 	uint32_t process, device;
-	uint64_t period; /* cycles; 0: not known */
+	uint32_t code, binary; /* the kernel, its code object; 0: not known */
+	uint64_t period;       /* cycles; 0: not known */
 };
 
 int nvvp_samples_info(struct nvvp *nvvp, const struct sqlite_cursor *row,

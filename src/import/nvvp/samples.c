@@ -79,7 +79,18 @@ static int read_place(struct nvvp *nvvp, const struct sqlite_cursor *row, uint32
 	return error;
 }
 
-/* A function whose code the file does not have is a kernel of its own. */
+static int describe_kernel(struct nvvp *nvvp, const struct nvvp_function *function, uint32_t kernel)
+{
+	struct event_code row;
+	int error = import_target_get(nvvp->target, EVENT_CODE, kernel, &row);
+
+	if (error || row.parent)
+		return error;
+	row.parent = function->code;
+	return import_target_update(nvvp->target, EVENT_CODE, &row);
+}
+
+/* The kernel of a function's name. */
 static int find_kernel(struct nvvp *nvvp, uint32_t process, struct nvvp_function *function,
 		       uint32_t *ret_kernel)
 {
@@ -95,30 +106,32 @@ static int find_kernel(struct nvvp *nvvp, uint32_t process, struct nvvp_function
 	if (!error)
 		error = import_target_kernel(nvvp->target, process, "",
 					     *name ? name : "[unknown function]", ret_kernel);
-	if (!error && function)
-		function->kernel = *ret_kernel;
-	return error;
+	if (error || !function)
+		return error;
+	function->kernel = *ret_kernel;
+	return function->code ? describe_kernel(nvvp, function, *ret_kernel) : 0;
 }
 
+/* A sample belongs to the kernel that ran. If that called another function of its module, the
+ * offset shows which one. */
 static int find_code(struct nvvp *nvvp, const struct sqlite_cursor *row,
-		     struct event_instruction_sample *sample)
+		     const struct nvvp_sampled *sampled, struct event_instruction_sample *sample)
 {
 	struct nvvp_function *function =
 		nvvp_code_function(nvvp, sqlite_cursor_number(row, NVVP_SAMPLE_FUNCTION));
 	int64_t offset;
 	int error = sqlite_cursor_take_number(row, NVVP_SAMPLE_OFFSET, "an offset", 0, UINT32_MAX,
 					      &offset);
+	const bool is_placed =
+		!error && function && function->code && (uint64_t)offset < function->size_bytes;
 
 	if (error)
 		return error;
-	sample->offset = (uint64_t)offset;
-	if (function && function->code && sample->offset < function->size_bytes) {
-		sample->offset += function->offset;
-		sample->code = function->code;
-		return 0;
-	}
-	error = find_kernel(nvvp, sample->process, function, &sample->code);
-	return error ? error : read_place(nvvp, row, &sample->text_string);
+	sample->offset = (uint64_t)offset + (is_placed ? function->offset : 0);
+	sample->code = sampled->code;
+	if (!is_placed || !sampled->code || sampled->binary != function->code)
+		error = find_kernel(nvvp, sample->process, function, &sample->code);
+	return error || is_placed ? error : read_place(nvvp, row, &sample->text_string);
 }
 
 int nvvp_samples_read(struct nvvp *nvvp, enum nvvp_table table, const struct sqlite_cursor *row,
@@ -142,7 +155,7 @@ int nvvp_samples_read(struct nvvp *nvvp, enum nvvp_table table, const struct sql
 	if (error || !count)
 		return error;
 	set_window(nvvp, sampled, &sample.begin, &sample.end);
-	error = find_code(nvvp, row, &sample);
+	error = find_code(nvvp, row, sampled, &sample);
 	if (is_sample) {
 		sample.latency_count = import_cuda_positive(row, NVVP_SAMPLE_LATENCY);
 		stall = array_text(stalls, ARRAY_COUNT(stalls),
