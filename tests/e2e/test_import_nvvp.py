@@ -488,18 +488,19 @@ with t.case("invalid rows are left out"):
 
 with t.case("numbers of any size, texts, blobs and NULLs instead of numbers"):
     t.wanted()
-    for value in ("9223372036854775807", "-9223372036854775808", "'text'", "1.5", "NULL", "x'00'", "zeroblob(12)"):
-        for table, columns in TABLES.items():
+    kept = ({"start", "end", "timestamp"}, {"start", "end", "timestamp", "correlationId", "functionId", "id"})
+    values = ("9223372036854775807", "-9223372036854775808", "'text'", "1.5", "NULL", "x'00'", "zeroblob(12)")
+    for number, value in enumerate(values):
+        for place, (table, columns) in enumerate(TABLES.items()):
             names = [column.split()[0] for column in columns.split(", ")]
-            if table in ("StringTable", "Version"):
+            changed = [name for name in names if name not in kept[(number + place) % 2]]
+            if table in ("StringTable", "Version") or not changed:
                 continue
-            for kept in (("start", "end", "timestamp"), ("start", "end", "timestamp", "correlationId", "functionId", "id")):
-                odd = database("odd.nvvp", ALL, scripts=[f"UPDATE {table} SET " + ", ".join(
-                    f"{name} = {value}" for name in names if name not in kept) if set(names) - set(kept) else ""])
-                result = run([DUET, "import", "-f", "nvvp", "-o", t.path("odd.duet"), odd], preexec_fn=small)
-                t.equal(result.status, 0, f"{table} {value}: {text(result.stderr)}")
-                if len(kept) == 3:
-                    t.equal(run([DUET, "report", t.path("odd.duet")]).status, 0, f"report of {table} {value}")
+            odd = database("odd.nvvp", ALL, scripts=[f"UPDATE {table} SET " + ", ".join(f"{name} = {value}" for name in changed)])
+            result = run([DUET, "import", "-f", "nvvp", "-o", t.path("odd.duet"), odd], preexec_fn=small)
+            t.equal(result.status, 0, f"{table} {value}: {text(result.stderr)}")
+            if (number + place) % 3 == 0:
+                t.equal(run([DUET, "report", t.path("odd.duet")]).status, 0, f"report of {table} {value}")
 
 with t.case("texts and modules of any size"):
     t.wanted()
