@@ -4,7 +4,7 @@
  *
  * Runs in:  our own process
  * Gets:     names of functions, numbers of CUPTI
- * Gives:    what they mean in a trace
+ * Gives:    types and flags of a trace
  * Owns:     constants
  * Fails:    -ENOMEM
  * Why here: Nsight Systems and nvprof store the same records of CUPTI

@@ -20,7 +20,7 @@ struct import_merge_table {
 
 struct import_merge {
 	struct import_merge_table tables[IMPORT_MERGE_TABLES_MAX];
-	size_t count; /* of tables, open or not */
+	size_t count; /* number of tables, open or not */
 	int64_t (*key_of)(void *context, size_t table, const struct sqlite_cursor *row);
 	void *context;
 };

@@ -223,8 +223,9 @@ static int leave_out_instructions(struct calls *calls)
 	for (; status > 0; count++)
 		status = sqlite_cursor_next(&table->cursor);
 	table->has_row = false;
-	import_target_note_count(calls->nvvp->target, count, "row", "rows",
-				 "of INSTRUCTION_EXECUTION left out: the file has samples");
+	import_target_note_count(calls->nvvp->target, count, "row of INSTRUCTION_EXECUTION",
+				 "rows of INSTRUCTION_EXECUTION",
+				 "left out: the file has samples");
 	return status;
 }
 

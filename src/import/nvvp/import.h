@@ -29,7 +29,7 @@ struct nvvp_machine {
 	struct string_table queue_keys;     /* process, device, context, stream */
 	uint32_t *queues;                   /* by id of a key - 1 */
 	size_t queues_capacity;
-	uint32_t pid;      /* of rows without a process */
+	uint32_t pid;      /* the process of rows that name none */
 	bool has_pthreads; /* ids of threads are not those of the kernel */
 };
 
@@ -39,7 +39,7 @@ struct nvvp_function {
 	uint64_t offset, size_bytes; /* in the code object */
 	uint32_t code;               /* its module's code object; 0: the file has none */
 	uint32_t kernel;             /* 0: not used yet */
-	uint32_t next;               /* of its module, + 1 */
+	uint32_t next;               /* the next one of its module, + 1 */
 };
 
 /* A place in the source: the id of the file's name, the number of the line. */
@@ -66,7 +66,7 @@ struct nvvp {
 	struct nvvp_machine machine;
 	struct nvvp_code code;
 	struct pair_map kernels;               /* (process, id of the name) -> kernel */
-	struct import_cuda_function *calls[2]; /* of the driver, of the runtime, by number */
+	struct import_cuda_function *calls[2]; /* by number: driver, runtime */
 	struct import_cuda_join join;
 	uint32_t cycles, samples, instructions; /* units of samples */
 	uint64_t first_ns;                      /* start of the first command */
@@ -84,7 +84,7 @@ int nvvp_has_table(struct nvvp *nvvp, const char *table, bool *ret_has);
 /* Kinds of objects (CUpti_ActivityObjectKind). */
 enum nvvp_object_kind { NVVP_PROCESS = 1, NVVP_THREAD, NVVP_DEVICE, NVVP_CONTEXT, NVVP_STREAM };
 
-/* What a row belongs to, with the ids of the file. */
+/* The owner of a row, with the ids of the file. */
 struct nvvp_object {
 	enum nvvp_object_kind kind;
 	uint32_t first, second, third; /* pid, thread; device, context, stream */

@@ -38,7 +38,7 @@ enum { KIND_TO_DEVICE = 1, KIND_TO_HOST, KIND_CPU_FAULT, KIND_GPU_FAULT, KIND_BE
 struct memory {
 	struct nvvp *nvvp;
 	uint32_t process;
-	uint64_t fault_ns[2]; /* of the processor, of devices; 0: none */
+	uint64_t fault_ns[2]; /* processor, devices; 0: none */
 	uint64_t untimed, others;
 };
 
@@ -87,7 +87,7 @@ static int write_migration(struct memory *memory, const struct sqlite_cursor *ro
 static int write_fault(struct memory *memory, const struct sqlite_cursor *row, bool is_gpu)
 {
 	struct nvvp *nvvp = memory->nvvp;
-	/* of the processor, a value is an address */
+	/* the value of a fault of the processor is an address */
 	struct event_counter counter = {
 		.value = is_gpu ? (int64_t)import_cuda_positive(row, MEMORY_VALUE) : 1};
 	uint64_t *last_ns = &memory->fault_ns[is_gpu];
@@ -140,9 +140,10 @@ int nvvp_read_memory(struct nvvp *nvvp)
 	struct memory memory = {.nvvp = nvvp};
 	int error = nvvp_each_row(nvvp, &query, on_memory, &memory);
 
-	import_target_note_count(nvvp->target, memory.untimed, "counter", "counters",
-				 "of unified memory left out: no start and end");
-	import_target_note_count(nvvp->target, memory.others, "event", "events",
-				 "of unified memory left out: thrashing, throttling, remote maps");
+	import_target_note_count(nvvp->target, memory.untimed, "counter of unified memory",
+				 "counters of unified memory", "left out: no start and end");
+	import_target_note_count(nvvp->target, memory.others, "event of unified memory",
+				 "events of unified memory",
+				 "left out: thrashing, throttling, remote maps");
 	return error;
 }

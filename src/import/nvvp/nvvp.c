@@ -44,7 +44,12 @@ int nvvp_each_row(struct nvvp *nvvp, const struct sqlite_query *query,
 	return sqlite_file_each_row(&nvvp->file, query, &nvvp->faults, on_row, context);
 }
 
-/* ---- what is left out ---- */
+/* ---- tables that are left out ---- */
+
+#define TABLE(kind, text)                                                         \
+	{                                                                         \
+		"CUPTI_ACTIVITY_KIND_" kind, "row of " kind, "rows of " kind, text \
+	}
 
 static int on_left_out(void *context, const struct sqlite_cursor *row)
 {
@@ -56,17 +61,16 @@ static int note_left_out(struct nvvp *nvvp)
 {
 	static const char *const columns[] = {"correlationId"};
 	static const struct {
-		const char *table, *text;
+		const char *table, *one, *many, *text;
 	} rows[] = {
-		{"CUPTI_ACTIVITY_KIND_EVENT", "of EVENT left out: the file has no names of events"},
-		{"CUPTI_ACTIVITY_KIND_METRIC",
-		 "of METRIC left out: the file has no names of metrics"},
-		{"CUPTI_ACTIVITY_KIND_GLOBAL_ACCESS", "of GLOBAL_ACCESS left out"},
-		{"CUPTI_ACTIVITY_KIND_SHARED_ACCESS", "of SHARED_ACCESS left out"},
-		{"CUPTI_ACTIVITY_KIND_BRANCH", "of BRANCH left out"},
-		{"CUPTI_ACTIVITY_KIND_OPENACC_DATA", "of OPENACC_DATA left out"},
-		{"CUPTI_ACTIVITY_KIND_OPENACC_LAUNCH", "of OPENACC_LAUNCH left out"},
-		{"CUPTI_ACTIVITY_KIND_OPENACC_OTHER", "of OPENACC_OTHER left out"},
+		TABLE("EVENT", "left out: the file has no names of events"),
+		TABLE("METRIC", "left out: the file has no names of metrics"),
+		TABLE("GLOBAL_ACCESS", "left out"),
+		TABLE("SHARED_ACCESS", "left out"),
+		TABLE("BRANCH", "left out"),
+		TABLE("OPENACC_DATA", "left out"),
+		TABLE("OPENACC_LAUNCH", "left out"),
+		TABLE("OPENACC_OTHER", "left out"),
 	};
 	int error = 0;
 
@@ -76,7 +80,8 @@ static int note_left_out(struct nvvp *nvvp)
 		uint64_t count = 0;
 
 		error = nvvp_each_row(nvvp, &query, on_left_out, &count);
-		import_target_note_count(nvvp->target, count, "row", "rows", rows[i].text);
+		import_target_note_count(nvvp->target, count, rows[i].one, rows[i].many,
+					 rows[i].text);
 	}
 	if (nvvp->machine.has_pthreads)
 		import_target_note(nvvp->target, "the numbers of threads are those of pthreads, "
