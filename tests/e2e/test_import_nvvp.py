@@ -362,8 +362,8 @@ with t.case("samples of instructions, with the code of the file"):
     t.equal(sorted(samples), [(1200, 2200, 1024, "cycles", 10, 0), (1200, 2200, 1024, "cycles", 30, 30),
                               (1200, 2200, 1024, "cycles", 60, 40), (4200, 4900, 1, "samples", 2, 1),
                               (4200, 4900, 1, "samples", 5, 0)], "samples")
-    t.equal([(row["lost"], row["count"], row["begin"], row["end"]) for row in document["losses"]],
-            [("instruction_sample", 7, 1200, 2200)], "dropped samples")
+    t.equal([(row["lost"], row["count"], row["reason"], row["begin"], row["end"]) for row in document["losses"]],
+            [("instruction_sample", 7, "gap", 1200, 2200)], "dropped samples")
     shown = text(run([DUET, "report", "--by", "stall", trace]).stdout)
     t.true("memory_dependency" in shown, shown)
     t.true("memory_dependency" in text(run([DUET, "flame", "--view", "stall", "--folded", trace]).stdout), "flame graph")

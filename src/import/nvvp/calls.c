@@ -224,8 +224,7 @@ static int leave_out_instructions(struct calls *calls)
 		status = sqlite_cursor_next(&table->cursor);
 	table->has_row = false;
 	import_target_note_count(calls->nvvp->target, count, "row of INSTRUCTION_EXECUTION",
-				 "rows of INSTRUCTION_EXECUTION",
-				 "left out: the file has samples");
+				 "rows of INSTRUCTION_EXECUTION", "left out: the file has samples");
 	return status;
 }
 

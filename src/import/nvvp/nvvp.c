@@ -46,8 +46,8 @@ int nvvp_each_row(struct nvvp *nvvp, const struct sqlite_query *query,
 
 /* ---- tables that are left out ---- */
 
-#define TABLE(kind, text)                                                         \
-	{                                                                         \
+#define TABLE(kind, text)                                                          \
+	{                                                                          \
 		"CUPTI_ACTIVITY_KIND_" kind, "row of " kind, "rows of " kind, text \
 	}
 

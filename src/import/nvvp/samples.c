@@ -51,7 +51,7 @@ int nvvp_samples_info(struct nvvp *nvvp, const struct sqlite_cursor *row,
 {
 	struct event_loss loss = {.process = sampled->process,
 				  .kind = EVENT_INSTRUCTION_SAMPLE,
-				  .reason = LOSS_RING_FULL,
+				  .reason = LOSS_GAP,
 				  .count = import_cuda_positive(row, NVVP_INFO_DROPPED),
 				  .bounded = sampled->kernel.correlation != 0};
 
