@@ -79,11 +79,11 @@ void sim_log(const struct _ze_command_queue_handle_t *queue, const struct sim_co
 
 	if (!sim_options.log[0])
 		return;
-	length = snprintf(line, sizeof(line), "%d %u %u %s %s %llu %llu %llu %llu %zu\n",
+	length = snprintf(line, sizeof(line), "%d %u %u %s %s %llu %llu %llu %llu %zu %u\n",
 			  (int)getpid(), queue->device->index, queue->number, kind_of(command),
 			  way_of(command), (unsigned long long)sim_ticks(started_ns),
 			  (unsigned long long)sim_ticks(ended_ns), (unsigned long long)started_ns,
-			  (unsigned long long)ended_ns, command->bytes);
+			  (unsigned long long)ended_ns, command->bytes, queue->engine);
 	file = open(sim_options.log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
 	if (file < 0 || write(file, line, (size_t)length) != length)
 		fprintf(stderr, "sim-level_zero: %s cannot be written\n", sim_options.log);

@@ -227,16 +227,38 @@ static ze_result_t get_compute_properties(ze_device_handle_t device,
 	return ZE_RESULT_SUCCESS;
 }
 
+/* Four engines that compute and copy, and two that only copy. */
+static const struct {
+	uint32_t flags, engines;
+} groups[] = {
+	{ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE | ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COPY,
+	 4},
+	{ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COPY, 2},
+};
+enum { GROUPS = sizeof(groups) / sizeof(groups[0]) };
+
+bool sim_engine(uint32_t ordinal, uint32_t index, uint32_t *ret_engine)
+{
+	if (ordinal >= GROUPS || index >= groups[ordinal].engines)
+		return false;
+	*ret_engine = index;
+	for (uint32_t i = 0; i < ordinal; i++)
+		*ret_engine += groups[i].engines;
+	return true;
+}
+
 static ze_result_t get_queue_groups(ze_device_handle_t device, uint32_t *count,
 				    ze_command_queue_group_properties_t *properties)
 {
-	if (*count && properties) {
-		properties[0].flags = ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE |
-				      ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COPY;
-		properties[0].maxMemoryFillPatternSize = SIM_PATTERN_BYTES;
-		properties[0].numQueues = 4;
+	if (!sim_is(device, SIM_DEVICE) || !count)
+		return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+	if (!*count || *count > GROUPS)
+		*count = GROUPS;
+	for (uint32_t i = 0; properties && i < *count; i++) {
+		properties[i].flags = groups[i].flags;
+		properties[i].maxMemoryFillPatternSize = SIM_PATTERN_BYTES;
+		properties[i].numQueues = groups[i].engines;
 	}
-	*count = 1;
 	return ZE_RESULT_SUCCESS;
 }
 

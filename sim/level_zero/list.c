@@ -60,7 +60,7 @@ static ze_result_t create_immediate(ze_context_handle_t context, ze_device_handl
 	if (result != ZE_RESULT_SUCCESS)
 		return result;
 	(*ret_list)->queue = sim_queue_new(device, desc);
-	return ZE_RESULT_SUCCESS;
+	return (*ret_list)->queue ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_INVALID_ARGUMENT;
 }
 
 static ze_result_t reset_list(ze_command_list_handle_t list)
@@ -174,9 +174,9 @@ static ze_result_t append(ze_command_list_handle_t list, struct sim_command *com
 	return result;
 }
 
-static ze_result_t append_kernel(ze_command_list_handle_t list, ze_kernel_handle_t kernel,
-				 const ze_group_count_t *groups, ze_event_handle_t event,
-				 uint32_t wait_count, ze_event_handle_t *waits)
+ze_result_t sim_append_kernel(ze_command_list_handle_t list, ze_kernel_handle_t kernel,
+			      const ze_group_count_t *groups, ze_event_handle_t event,
+			      uint32_t wait_count, ze_event_handle_t *waits)
 {
 	struct sim_command command = {.kind = SIM_COMMAND_KERNEL};
 
@@ -202,6 +202,16 @@ static ze_result_t append_copy(ze_command_list_handle_t list, void *to, const vo
 	if (!to || !from)
 		return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
 	return append(list, &command, &(struct order){event, wait_count, waits});
+}
+
+static ze_result_t append_copy_from(ze_command_list_handle_t list, void *to,
+				    ze_context_handle_t from_context, const void *from,
+				    size_t bytes, ze_event_handle_t event, uint32_t wait_count,
+				    ze_event_handle_t *waits)
+{
+	return sim_is(from_context, SIM_CONTEXT)
+		       ? append_copy(list, to, from, bytes, event, wait_count, waits)
+		       : ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
 }
 
 static ze_result_t append_fill(ze_command_list_handle_t list, void *memory, const void *pattern,
@@ -277,9 +287,10 @@ void sim_fill_lists(ze_command_list_dditable_t *table)
 	table->pfnDestroy = destroy_list;
 	table->pfnClose = close_list;
 	table->pfnReset = reset_list;
-	table->pfnAppendLaunchKernel = append_kernel;
-	table->pfnAppendLaunchCooperativeKernel = append_kernel;
+	table->pfnAppendLaunchKernel = sim_append_kernel;
+	table->pfnAppendLaunchCooperativeKernel = sim_append_kernel;
 	table->pfnAppendMemoryCopy = append_copy;
+	table->pfnAppendMemoryCopyFromContext = append_copy_from;
 	table->pfnAppendMemoryFill = append_fill;
 	table->pfnAppendBarrier = append_barrier;
 	table->pfnAppendWriteGlobalTimestamp = append_timestamp;

@@ -17,12 +17,15 @@ struct allocation {
 	char *begin;
 	size_t size;
 	ze_memory_type_t type;
+	ze_context_handle_t context;
+	ze_device_handle_t device; /* NULL: host memory */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct allocation *allocations;
 
-static ze_result_t allocate(size_t size, size_t alignment, ze_memory_type_t type, void **ret_memory)
+static ze_result_t allocate(size_t size, size_t alignment, const struct allocation *of,
+			    void **ret_memory)
 {
 	struct allocation *allocation = calloc(1, sizeof(*allocation));
 	size_t aligned = alignment < 64 ? 64 : alignment;
@@ -41,7 +44,9 @@ static ze_result_t allocate(size_t size, size_t alignment, ze_memory_type_t type
 	/* like a driver: memory never shows what another process left in it */
 	memset(allocation->begin, 0, size);
 	allocation->size = size;
-	allocation->type = type;
+	allocation->type = of->type;
+	allocation->context = of->context;
+	allocation->device = of->device;
 	*ret_memory = allocation->begin;
 	pthread_mutex_lock(&lock);
 	allocation->next = allocations;
@@ -55,26 +60,32 @@ static ze_result_t alloc_shared(ze_context_handle_t context,
 				const ze_host_mem_alloc_desc_t *host, size_t size, size_t alignment,
 				ze_device_handle_t on, void **ret_memory)
 {
-	return sim_is(context, SIM_CONTEXT)
-		       ? allocate(size, alignment, ZE_MEMORY_TYPE_SHARED, ret_memory)
-		       : ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+	const struct allocation of = {
+		.type = ZE_MEMORY_TYPE_SHARED, .context = context, .device = on};
+
+	return sim_is(context, SIM_CONTEXT) ? allocate(size, alignment, &of, ret_memory)
+					    : ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
 }
 
 static ze_result_t alloc_device(ze_context_handle_t context, const ze_device_mem_alloc_desc_t *desc,
 				size_t size, size_t alignment, ze_device_handle_t device,
 				void **ret_memory)
 {
+	const struct allocation of = {
+		.type = ZE_MEMORY_TYPE_DEVICE, .context = context, .device = device};
+
 	return sim_is(context, SIM_CONTEXT) && sim_is(device, SIM_DEVICE)
-		       ? allocate(size, alignment, ZE_MEMORY_TYPE_DEVICE, ret_memory)
+		       ? allocate(size, alignment, &of, ret_memory)
 		       : ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
 }
 
 static ze_result_t alloc_host(ze_context_handle_t context, const ze_host_mem_alloc_desc_t *desc,
 			      size_t size, size_t alignment, void **ret_memory)
 {
-	return sim_is(context, SIM_CONTEXT)
-		       ? allocate(size, alignment, ZE_MEMORY_TYPE_HOST, ret_memory)
-		       : ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+	const struct allocation of = {.type = ZE_MEMORY_TYPE_HOST, .context = context};
+
+	return sim_is(context, SIM_CONTEXT) ? allocate(size, alignment, &of, ret_memory)
+					    : ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
 }
 
 static ze_result_t free_memory(ze_context_handle_t context, void *memory)
@@ -96,37 +107,53 @@ static ze_result_t free_memory(ze_context_handle_t context, void *memory)
 	return ZE_RESULT_SUCCESS;
 }
 
+/* NULL: none of ours. The caller holds the lock. */
+static const struct allocation *find(const void *memory)
+{
+	for (const struct allocation *at = allocations; at; at = at->next)
+		if ((const char *)memory >= at->begin &&
+		    (const char *)memory < at->begin + at->size)
+			return at;
+	return NULL;
+}
+
 ze_memory_type_t sim_memory_type(const void *memory, uint64_t *ret_begin, uint64_t *ret_size)
 {
 	ze_memory_type_t type = ZE_MEMORY_TYPE_UNKNOWN;
+	const struct allocation *found;
 
 	*ret_begin = *ret_size = 0;
 	pthread_mutex_lock(&lock);
-	for (struct allocation *at = allocations; at; at = at->next) {
-		if ((const char *)memory < at->begin ||
-		    (const char *)memory >= at->begin + at->size)
-			continue;
-		type = at->type;
-		*ret_begin = (uintptr_t)at->begin;
-		*ret_size = at->size;
+	found = find(memory);
+	if (found) {
+		type = found->type;
+		*ret_begin = (uintptr_t)found->begin;
+		*ret_size = found->size;
 	}
 	pthread_mutex_unlock(&lock);
 	return type;
 }
 
+/* Memory of another context is unknown to a context. */
 static ze_result_t get_properties(ze_context_handle_t context, const void *memory,
 				  ze_memory_allocation_properties_t *properties,
 				  ze_device_handle_t *ret_device)
 {
-	uint64_t begin, size;
+	struct allocation found = {.type = ZE_MEMORY_TYPE_UNKNOWN};
+	const struct allocation *at;
 
 	if (!sim_is(context, SIM_CONTEXT) || !properties)
 		return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-	properties->type = sim_memory_type(memory, &begin, &size);
-	properties->id = begin;
+	pthread_mutex_lock(&lock);
+	at = find(memory);
+	if (at && at->context == context)
+		found = *at;
+	pthread_mutex_unlock(&lock);
+	properties->type = found.type;
+	properties->id = (uintptr_t)found.begin;
 	properties->pageSize = 4096;
 	if (ret_device)
-		*ret_device = properties->type >= ZE_MEMORY_TYPE_DEVICE ? &sim_devices[0] : NULL;
+		*ret_device = found.device;
 	return ZE_RESULT_SUCCESS;
 }
 

@@ -15,15 +15,29 @@
 
 enum {
 	DRIVER_DEFAULT_CONTEXT = 8,
+	LIST_LAUNCH_WITH = 36,
 	LIST_APPEND_LISTS = 40,
 	LIST_EXP_CLONE = 0,
 	LIST_EXP_APPEND_LISTS = 1,
-	ZER_DEFAULT_CONTEXT = 3
+	ZER_DEFAULT_CONTEXT = 3,
+	COOPERATIVE_DESC = 0x20036
 };
 
 static bool has(ze_api_version_t version, uint32_t minor)
 {
 	return version >= (1u << 16 | minor);
+}
+
+/* As Intel's driver does, it refuses any other description. */
+static ze_result_t append_kernel_with(ze_command_list_handle_t list, ze_kernel_handle_t kernel,
+				      const ze_group_count_t *groups, const void *next,
+				      ze_event_handle_t event, uint32_t wait_count,
+				      ze_event_handle_t *waits)
+{
+	for (const ze_base_desc_t *desc = next; desc; desc = desc->pNext)
+		if ((uint32_t)desc->stype != COOPERATIVE_DESC)
+			return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
+	return sim_append_kernel(list, kernel, groups, event, wait_count, waits);
 }
 
 /* ---- lists in a list ------------------------------------------------------------------------- */
@@ -95,6 +109,8 @@ void sim_fill_newer_lists(ze_api_version_t version, void **slots)
 
 	if (has(version, 6))
 		slots[HOST_SYNCHRONIZE] = (void *)wait_for_list;
+	if (has(version, 14))
+		slots[LIST_LAUNCH_WITH] = (void *)append_kernel_with;
 	if (has(version, 16))
 		slots[LIST_APPEND_LISTS] = (void *)append_lists_with;
 }

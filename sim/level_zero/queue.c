@@ -165,6 +165,10 @@ ze_command_queue_handle_t sim_queue_new(ze_device_handle_t device,
 	queue->device = device;
 	queue->last = &queue->first;
 	queue->is_synchronous = desc && desc->mode == ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS;
+	if (desc && !sim_engine(desc->ordinal, desc->index, &queue->engine)) {
+		free(queue);
+		return NULL;
+	}
 	if (device->node && !(queue->batches = sim_batches_new(device->node))) {
 		free(queue);
 		return NULL;

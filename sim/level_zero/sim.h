@@ -168,7 +168,7 @@ struct sim_work {
 struct _ze_command_queue_handle_t {
 	struct sim_object object;
 	ze_device_handle_t device;
-	uint32_t number;
+	uint32_t number, engine; /* engine: counted over the device's groups */
 	bool is_synchronous;
 	pthread_t thread;
 	/* under sim_lock */
@@ -219,6 +219,9 @@ ze_memory_type_t sim_memory_type(const void *memory, uint64_t *ret_begin, uint64
 bool sim_run_kernel(const struct sim_command *command);
 /* Under the lock. */
 void sim_signal(ze_event_handle_t event, uint64_t started_ns, uint64_t ended_ns);
+/* Number of an engine of a group. False: there is none. */
+bool sim_engine(uint32_t ordinal, uint32_t index, uint32_t *ret_engine);
+/* NULL: it cannot be made, or there is no such engine. */
 ze_command_queue_handle_t sim_queue_new(ze_device_handle_t device,
 					const ze_command_queue_desc_t *desc);
 void sim_queue_free(ze_command_queue_handle_t queue);
@@ -230,6 +233,9 @@ ze_result_t sim_queue_wait(ze_command_queue_handle_t queue, uint64_t timeout_ns)
 /* A list with the same commands. */
 ze_result_t sim_list_clone(ze_command_list_handle_t list, ze_command_list_handle_t *ret_list);
 ze_context_handle_t sim_default_context(void);
+ze_result_t sim_append_kernel(ze_command_list_handle_t list, ze_kernel_handle_t kernel,
+			      const ze_group_count_t *groups, ze_event_handle_t event,
+			      uint32_t wait_count, ze_event_handle_t *waits);
 /* Waits on sim_changed, the lock held. False: the time is up. */
 bool sim_wait_changed(uint64_t deadline_ns);
 uint64_t sim_deadline(uint64_t timeout_ns);

@@ -110,26 +110,12 @@ enum {
 	CU_JIT_ERROR_LOG_BUFFER = 5,
 	CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6,
 
-	CU_LAUNCH_ATTRIBUTE_COOPERATIVE = 2,
 	CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION = 4,
 };
 
 /* The two default streams have numbers for handles. */
 #define CU_STREAM_LEGACY     ((CUstream)0x1)
 #define CU_STREAM_PER_THREAD ((CUstream)0x2)
-
-typedef struct CUlaunchAttribute_st {
-	uint32_t id;
-	uint32_t pad;
-	union {
-		char bytes[64];
-		int cooperative;
-		struct {
-			unsigned x, y, z;
-		} cluster;
-		int priority;
-	} value;
-} CUlaunchAttribute;
 
 /* That of cuGraphAddKernelNode_v2. */
 typedef struct CUDA_KERNEL_NODE_PARAMS_v2_st {

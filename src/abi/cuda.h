@@ -46,12 +46,27 @@ enum {
 	CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR = 81,
 };
 
+enum { CU_LAUNCH_ATTRIBUTE_COOPERATIVE = 2 };
+
+typedef struct CUlaunchAttribute_st {
+	uint32_t id;
+	uint32_t pad;
+	union {
+		char bytes[64];
+		int cooperative;
+		struct {
+			unsigned x, y, z;
+		} cluster;
+		int priority;
+	} value;
+} CUlaunchAttribute;
+
 typedef struct CUlaunchConfig_st {
 	unsigned grid_x, grid_y, grid_z;
 	unsigned block_x, block_y, block_z;
 	unsigned shared_bytes;
 	CUstream stream;
-	struct CUlaunchAttribute_st *attributes;
+	CUlaunchAttribute *attributes;
 	unsigned attribute_count;
 } CUlaunchConfig;
 

@@ -18,6 +18,10 @@
  *		waits for the device
  *	HIP_LAUNCH(number, name, version, parameters, arguments)
  *		launches kernels
+ *	HIP_COOPERATIVE(number, name, version, parameters, arguments)
+ *		launches a kernel whose work-groups can wait for each other; default: HIP_LAUNCH
+ *	HIP_GRAPH(number, name, version, parameters, arguments)
+ *		launches the kernels of its first parameter, `graph`; default: HIP_LAUNCH
  *	HIP_COPY(number, name, version, parameters, arguments, command, bytes)
  *		copies or fills, without waiting
  *	HIP_COPY_NOW(...)
@@ -28,6 +32,12 @@
  * HIP_BOTH is two rows: a function, and the one with the suffix _spt, which uses the default stream
  * of its thread and takes the same arguments.
  */
+#ifndef HIP_COOPERATIVE
+#define HIP_COOPERATIVE HIP_LAUNCH
+#endif
+#ifndef HIP_GRAPH
+#define HIP_GRAPH HIP_LAUNCH
+#endif
 /* clang-format off */
 #define HIP_BOTH(kind, number, spt_number, name, version, spt_version, ...) \
 	kind(number, name, version, __VA_ARGS__)                            \
@@ -41,10 +51,10 @@ HIP_LAUNCH(290, hipExtLaunchKernel, "hip_4.2",
 	(const void *function, struct hip_size grid, struct hip_size block, void **values, size_t shared_bytes,
 	hip_handle stream, hip_handle first, hip_handle last, int flags), (function, grid, block, values, shared_bytes,
 	stream, first, last, flags))
-HIP_BOTH(HIP_LAUNCH, 291, 292, hipLaunchCooperativeKernel, "hip_4.2", "hip_5.2",
+HIP_BOTH(HIP_COOPERATIVE, 291, 292, hipLaunchCooperativeKernel, "hip_4.2", "hip_5.2",
 	(const void *function, struct hip_size grid, struct hip_size block, void **values, uint32_t shared_bytes,
 	hip_handle stream), (function, grid, block, values, shared_bytes, stream))
-HIP_LAUNCH(293, hipLaunchCooperativeKernelMultiDevice, "hip_4.2",
+HIP_COOPERATIVE(293, hipLaunchCooperativeKernelMultiDevice, "hip_4.2",
 	(void *launches, int count, uint32_t flags), (launches, count, flags))
 HIP_LAUNCH(294, hipExtLaunchMultiKernelMultiDevice, "hip_4.2",
 	(void *launches, int count, uint32_t flags), (launches, count, flags))
@@ -64,17 +74,17 @@ HIP_LAUNCH(298, hipHccModuleLaunchKernel, "hip_4.2",
 	uint32_t block_z, size_t shared_bytes, hip_handle stream, void **values, void **extra, hip_handle first,
 	hip_handle last), (function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, values,
 	extra, first, last))
-HIP_LAUNCH(299, hipModuleLaunchCooperativeKernel, "hip_5.5",
+HIP_COOPERATIVE(299, hipModuleLaunchCooperativeKernel, "hip_5.5",
 	(hip_handle function, uint32_t grid_x, uint32_t grid_y, uint32_t grid_z, uint32_t block_x, uint32_t block_y,
 	uint32_t block_z, uint32_t shared_bytes, hip_handle stream, void **values), (function, grid_x, grid_y, grid_z,
 	block_x, block_y, block_z, shared_bytes, stream, values))
-HIP_LAUNCH(300, hipModuleLaunchCooperativeKernelMultiDevice, "hip_5.5",
+HIP_COOPERATIVE(300, hipModuleLaunchCooperativeKernelMultiDevice, "hip_5.5",
 	(void *launches, uint32_t count, uint32_t flags), (launches, count, flags))
 HIP_LAUNCH(301, hipLaunchKernelExC, "hip_6.5",
 	(const void *how, const void *function, void **values), (how, function, values))
 HIP_LAUNCH(302, hipDrvLaunchKernelEx, "hip_6.5",
 	(const void *how, hip_handle function, void **values, void **extra), (how, function, values, extra))
-HIP_BOTH(HIP_LAUNCH, 303, 304, hipGraphLaunch, "hip_4.3", "hip_5.3",
+HIP_BOTH(HIP_GRAPH, 303, 304, hipGraphLaunch, "hip_4.3", "hip_5.3",
 	(hip_handle graph, hip_handle stream), (graph, stream))
 
 /* ---- copies ---- */
@@ -339,3 +349,5 @@ HIP_OTHER_SYMBOL(hipHccModuleLaunchKernel,
 	"_Z24hipHccModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_", "hip_4.2")
 /* clang-format on */
 #undef HIP_BOTH
+#undef HIP_COOPERATIVE
+#undef HIP_GRAPH

@@ -90,6 +90,7 @@ enum {
 
 	HSA_COPY_HOST_TO_DEVICE = 1,
 	HSA_COPY_DEVICE_TO_HOST = 2,
+	HSA_COPY_DEVICE_TO_DEVICE = 3,
 };
 
 struct hsa_queue {

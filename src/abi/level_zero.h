@@ -30,6 +30,7 @@ enum {
 	ZE_TYPE_DRIVER_PROPERTIES = 0x1,
 	ZE_TYPE_DEVICE_PROPERTIES = 0x3,
 	ZE_TYPE_DEVICE_COMPUTE_PROPERTIES = 0x4,
+	ZE_TYPE_QUEUE_GROUP_PROPERTIES = 0x6,
 	ZE_TYPE_DEVICE_MEMORY_PROPERTIES = 0x7,
 	ZE_TYPE_EVENT_POOL_DESC = 0x10,
 	ZE_TYPE_EVENT_DESC = 0x11,
@@ -39,6 +40,8 @@ enum {
 	/* … the same structure, with the timer's resolution in cycles per second instead of
 	 * nanoseconds */
 	ZE_TYPE_DEVICE_PROPERTIES_1_2 = 0x20006,
+	/* in the list of a launch with parameters, from 1.14 on */
+	ZE_TYPE_COOPERATIVE_DESC = 0x20036,
 
 	ZE_DEVICE_GPU = 1,
 	ZE_DEVICE_CPU = 2,
@@ -49,6 +52,7 @@ enum {
 	ZE_MEMORY_DEVICE = 2,
 	ZE_MEMORY_SHARED = 3,
 
+	ZE_QUEUE_GROUP_COMPUTE = 1, /* flag */
 	ZE_QUEUE_MODE_SYNCHRONOUS = 1,
 	ZE_QUEUE_IN_ORDER = 2, /* flag, from 1.9 on */
 
@@ -65,6 +69,25 @@ struct ze_queue_desc {
 	uint32_t type;
 	const void *next;
 	uint32_t ordinal, index, flags, mode, priority;
+};
+
+/* Engines of a device that can do the same; the desc of a queue chooses one of them. */
+struct ze_queue_group {
+	uint32_t type;
+	void *next;
+	uint32_t flags;
+	size_t max_pattern_bytes;
+	uint32_t engines;
+};
+
+/* The beginning of every description, and one of a launch. */
+struct ze_desc {
+	uint32_t type;
+	const void *next;
+};
+struct ze_cooperative_desc {
+	struct ze_desc desc;
+	uint8_t is_cooperative;
 };
 
 struct ze_event_pool_desc {

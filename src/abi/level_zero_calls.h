@@ -88,7 +88,7 @@ ZE_APPEND(1045, zeCommandListAppendLaunchKernel, command_list, 22, 0, COMMAND_KE
 	groups, signal, wait_count, waits), KERNEL(kernel, groups); WAITS(wait_count, waits))
 ZE_APPEND(1046, zeCommandListAppendLaunchCooperativeKernel, command_list, 23, 0, COMMAND_KERNEL, (ze_handle list,
 	ze_handle kernel, const struct ze_size *groups, ze_handle signal, uint32_t wait_count, ze_handle *waits), (list,
-	kernel, groups, signal, wait_count, waits), KERNEL(kernel, groups); WAITS(wait_count, waits))
+	kernel, groups, signal, wait_count, waits), COOPERATIVE; KERNEL(kernel, groups); WAITS(wait_count, waits))
 ZE_APPEND(1047, zeCommandListAppendLaunchKernelIndirect, command_list, 24, 0, COMMAND_KERNEL, (ze_handle list,
 	ze_handle kernel, const struct ze_size *groups, ze_handle signal, uint32_t wait_count, ze_handle *waits), (list,
 	kernel, groups, signal, wait_count, waits), KERNEL(kernel, NULL); WAITS(wait_count, waits))
@@ -98,12 +98,13 @@ ZE_APPEND(1048, zeCommandListAppendLaunchMultipleKernelsIndirect, command_list, 
 	KERNEL(count == 1 && kernels ? kernels[0] : NULL, NULL); WAITS(wait_count, waits))
 ZE_APPEND(1049, zeCommandListAppendLaunchKernelWithParameters, command_list, 36, 14, COMMAND_KERNEL, (ze_handle
 	list, ze_handle kernel, const struct ze_size *groups, const void *next_desc, ze_handle signal, uint32_t
-	wait_count, ze_handle *waits), (list, kernel, groups, next_desc, signal, wait_count, waits), KERNEL(kernel,
-	groups); WAITS(wait_count, waits))
+	wait_count, ze_handle *waits), (list, kernel, groups, next_desc, signal, wait_count, waits), MORE(next_desc);
+	KERNEL(kernel, groups); WAITS(wait_count, waits))
 ZE_APPEND(1050, zeCommandListAppendLaunchKernelWithArguments, command_list, 37, 14, COMMAND_KERNEL, (ze_handle
 	list, ze_handle kernel, const struct ze_size groups, const struct ze_size group, void **values, const void
 	*next_desc, ze_handle signal, uint32_t wait_count, ze_handle *waits), (list, kernel, groups, group, values,
-	next_desc, signal, wait_count, waits), GROUP(group); KERNEL(kernel, &groups); WAITS(wait_count, waits))
+	next_desc, signal, wait_count, waits), GROUP(group); MORE(next_desc); KERNEL(kernel, &groups);
+	WAITS(wait_count, waits))
 ZE_APPEND(1051, zeCommandListAppendMemoryCopy, command_list, 8, 0, COMMAND_COPY, (ze_handle list, void *to, const
 	void *from, size_t bytes, ze_handle signal, uint32_t wait_count, ze_handle *waits), (list, to, from, bytes,
 	signal, wait_count, waits), COPY(to, from, NULL, bytes); WAITS(wait_count, waits))
@@ -245,6 +246,8 @@ ZE_BELOW(zeDriverGetExtensionFunctionAddress, driver, 5, 1, (ze_handle driver, c
 	**ret_function))
 ZE_BELOW(zeDeviceGetProperties, device, 2, 0, (ze_handle device, struct ze_device_properties *properties))
 ZE_BELOW(zeDeviceGetComputeProperties, device, 3, 0, (ze_handle device, struct ze_compute_properties *properties))
+ZE_BELOW(zeDeviceGetCommandQueueGroupProperties, device, 5, 0, (ze_handle device, uint32_t *count, struct
+	ze_queue_group *groups))
 ZE_BELOW(zeDeviceGetMemoryProperties, device, 6, 0, (ze_handle device, uint32_t *count, struct
 	ze_memory_properties *properties))
 ZE_BELOW(zeDeviceGetGlobalTimestamps, device, 14, 1, (ze_handle device, uint64_t *ret_host, uint64_t *ret_device))

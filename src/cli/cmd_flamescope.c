@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * cli/cmd_flamescope.c - duet flamescope: a heat map of the time, in cells of 20 ms, with the flame
- * graph of any selected range
+ * cli/cmd_flamescope.c - duet flamescope: a heat map of the time, with the flame graph of any
+ * selected range
  *
  * Runs in:  our own process
  * Gets:     a trace file and a view
  * Gives:    an HTML file that needs no network and no server
  * Owns:     the heat map
  * Fails:    with a message and the statuses of the other verbs
- * Why 50 cells a column: patterns that repeat up to 50 times a second become visible. With one
- *           column per second, ten minutes fill the width of a screen. Longer recordings get
- *           coarser cells (page/scope/scope.h).
+ * Why 50 cells a column: patterns that repeat up to 50 times in it become visible. With one column
+ *           per second, ten minutes fill the width of a screen. Shorter recordings get finer cells,
+ *           longer ones coarser cells (page/scope/scope.h).
  */
 #include "cli/command.h"
 
@@ -37,6 +37,7 @@
 struct scope_values {
 	const char *output, *view, *device, *title;
 	uint64_t from_ns, to_ns, row_ms, column_s;
+	bool is_automatic; /* the length of the recording chooses row and column */
 };
 
 static const struct option_row scope_rows[] = {
@@ -47,10 +48,11 @@ static const struct option_row scope_rows[] = {
 	 "view of duet flame: total, gpu, idle, cpu, offcpu, launch or stall (default: idle if the "
 	 "devices idle more than half of the time, gpu if not; without a device as duet flame)",
 	 offsetof(struct scope_values, view)},
-	{"row", 0, OPTION_NUMBER, "MS", "duration of a cell in ms (default 20)",
+	{"row", 0, OPTION_NUMBER, "MS",
+	 "duration of a cell in ms (default 20, shorter for a recording below 30 s)",
 	 offsetof(struct scope_values, row_ms)},
 	{"column", 0, OPTION_NUMBER, "SEC",
-	 "duration of a column in s (default 1), a multiple of --row",
+	 "duration of a column in s (default 50 cells), a multiple of --row",
 	 offsetof(struct scope_values, column_s)},
 	{"device", 0, OPTION_TEXT, "D", "only this device: its key, name or number",
 	 offsetof(struct scope_values, device)},
@@ -85,15 +87,16 @@ static int write_page(void *context, FILE *out)
 static void print_coarser(const struct cli_command *command, const struct heat_map *map)
 {
 	const struct scope_grid grid = scope_grid(map->scope);
+	const uint64_t asked_ns = scope_asked_row_ns(map->scope);
 	char text[256];
 
-	if (grid.row_ns == map->values->row_ms * NS_PER_MS)
+	if (grid.row_ns == asked_ns)
 		return;
 	snprintf(text, sizeof(text),
-		 "cells have %s, columns %s: with cells of %" PRIu64
-		 " ms the page would be too large (--from and --to show a part in detail)",
+		 "cells have %s, columns %s: with cells of %s the page would be too large (--from "
+		 "and --to show a part in detail)",
 		 format_duration(grid.row_ns).text, format_duration(grid.row_ns * grid.rows).text,
-		 map->values->row_ms);
+		 format_duration(asked_ns).text);
 	print_error(command->name, text);
 }
 
@@ -141,7 +144,7 @@ static int run_file(const struct cli_command *command, const struct scope_values
 		    const char *path, const char *output)
 {
 	const struct scope_grid grid = {
-		.row_ns = values->row_ms * NS_PER_MS,
+		.row_ns = values->is_automatic ? 0 : values->row_ms * NS_PER_MS,
 		.rows = (uint32_t)(values->column_s * 1000 / values->row_ms)};
 	struct analysis_observer observer;
 	const struct graph_request request = {.path = path,
@@ -161,6 +164,15 @@ static int run_file(const struct cli_command *command, const struct scope_values
 	graph_close(&map.graph);
 	scope_free(map.scope);
 	return status;
+}
+
+static void set_defaults(struct scope_values *values)
+{
+	values->is_automatic = values->row_ms == UINT64_MAX && values->column_s == UINT64_MAX;
+	if (values->row_ms == UINT64_MAX)
+		values->row_ms = 20;
+	if (values->column_s == UINT64_MAX)
+		values->column_s = 1;
 }
 
 static int check_values(const struct cli_command *command, const struct scope_values *values)
@@ -186,7 +198,8 @@ static int check_values(const struct cli_command *command, const struct scope_va
 
 static int run_flamescope(const struct cli_command *command, int argc, char **argv)
 {
-	struct scope_values values = {.to_ns = UINT64_MAX, .row_ms = 20, .column_s = 1};
+	struct scope_values values = {
+		.to_ns = UINT64_MAX, .row_ms = UINT64_MAX, .column_s = UINT64_MAX};
 	int first = options_parse(command, argc, argv, false, &values), status;
 	auto_free char *made = NULL;
 	const char *path, *output;
@@ -195,6 +208,7 @@ static int run_flamescope(const struct cli_command *command, int argc, char **ar
 		return first == -1 ? STATUS_DONE : STATUS_USAGE;
 	if (argc - first > 1)
 		return usage_error(command, "one FILE at a time");
+	set_defaults(&values);
 	status = check_values(command, &values);
 	if (status != STATUS_DONE)
 		return status;

@@ -56,6 +56,11 @@ bool devices_has_user(const struct recording *recording, uint32_t id, uint32_t p
 	return hash_map_get(&recording->device_table.users, user_key(id, process), 0) != 0;
 }
 
+uint32_t devices_parent(const struct recording *recording, uint32_t id)
+{
+	return (uint32_t)hash_map_get(&recording->device_table.parents, id, 0);
+}
+
 uint64_t devices_take_sketch(struct recording *recording, uint32_t id)
 {
 	uint64_t begin_ns = 0;
@@ -76,7 +81,7 @@ static uint32_t text_of(struct recording *recording, const char *text)
 }
 
 static void describe(struct recording *recording, const struct device_facts *facts, const char *key,
-		     uint32_t id)
+		     uint32_t id, uint64_t begin_ns)
 {
 	const struct event_device row = {
 		.id = id,
@@ -86,7 +91,8 @@ static void describe(struct recording *recording, const struct device_facts *fac
 		.driver_string = text_of(recording, facts->driver),
 		.type = DEVICE_GPU,
 		.memory_bytes = facts->memory_bytes,
-		.begin_ns = host_clocks_now_ns(),
+		.begin_ns = begin_ns,
+		.parent = devices_parent(recording, id),
 	};
 
 	recording->kept_bytes += IDENTITY_BYTES + ENTITY_BYTES;
@@ -108,12 +114,12 @@ uint32_t devices_meet(struct recording *recording, const struct device_facts *fa
 {
 	const char *uuid = facts->uuid ? plain_uuid(facts->uuid) : NULL;
 	uint32_t id = uuid ? devices_find(recording, uuid) : 0;
-	bool is_new;
+	uint64_t begin_ns;
 
 	if (!id && facts->address)
 		id = devices_find(recording, facts->address);
-	is_new = !id;
-	if (is_new)
+	begin_ns = id ? 0 : host_clocks_now_ns();
+	if (!id)
 		id = ++recording->last_device;
 	if (uuid)
 		devices_remember(recording, uuid, id);
@@ -123,8 +129,13 @@ uint32_t devices_meet(struct recording *recording, const struct device_facts *fa
 		remember_instance(recording, uuid + 4, id);
 	if (facts->address)
 		devices_remember(recording, facts->address, id);
+	if (facts->parent && !devices_parent(recording, id)) {
+		hash_map_put(&recording->device_table.parents, id, facts->parent);
+		/* another collector has described it, without its parent */
+		begin_ns = begin_ns ? begin_ns : devices_take_sketch(recording, id);
+	}
 	/* after its names, by which record --device finds it */
-	if (is_new)
-		describe(recording, facts, uuid ? uuid : facts->address, id);
+	if (begin_ns)
+		describe(recording, facts, uuid ? uuid : facts->address, id, begin_ns);
 	return id;
 }

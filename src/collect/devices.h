@@ -19,6 +19,7 @@ struct device_facts {
 	/* NULL if unknown. One of the two members above is required. */
 	const char *name, *vendor, *driver;
 	uint64_t memory_bytes; /* 0: not known */
+	uint32_t parent; /* id of the device that it is a slice of; 0: not a slice, or not known */
 };
 
 /* Returns the id of a GPU and describes it at the first call. */
@@ -27,6 +28,9 @@ uint32_t devices_meet(struct recording *recording, const struct device_facts *fa
 /* Finds the id of a key: a UUID without the vendor's prefix, or an address. 0: not known. */
 uint32_t devices_find(const struct recording *recording, const char *key);
 void devices_remember(struct recording *recording, const char *key, uint32_t id);
+
+/* Returns the id of the device that this one is a slice of; 0: not a slice, or not known. */
+uint32_t devices_parent(const struct recording *recording, uint32_t id);
 
 /* Notes that a guest in the process records commands on the device. */
 void devices_note_user(struct recording *recording, uint32_t id, uint32_t process);

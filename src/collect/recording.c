@@ -104,6 +104,7 @@ void recording_fini(struct recording *recording)
 	identities_fini(&recording->device_table.known);
 	hash_map_fini(&recording->device_table.sketches);
 	hash_map_fini(&recording->device_table.users);
+	hash_map_fini(&recording->device_table.parents);
 	identities_fini(&recording->file_notes.gone);
 	hash_map_fini(&recording->file_notes.pythons);
 	submissions_fini(&recording->submissions);

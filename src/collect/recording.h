@@ -48,7 +48,8 @@ struct device_table {
 	struct identities known;
 	/* id -> start, of devices that only a collector of counters has described. */
 	struct hash_map sketches;
-	struct hash_map users; /* keys id << 32 | process */
+	struct hash_map users;   /* keys id << 32 | process */
+	struct hash_map parents; /* id of a slice -> id of the whole device */
 };
 
 /* Facts about files of programs. */

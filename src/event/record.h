@@ -75,7 +75,8 @@ enum { RECORD_LAUNCH_STACK = 0x80, RECORD_LAUNCH_PARENT = 0x40 };
  * dependencies. */
 enum { MAX_RECORD_WAIT = 1024 };
 
-/* EVENT_EXECUTION; detail: enum event_execution_valid. */
+/* EVENT_EXECUTION; detail: enum event_execution_valid, enum record_part, and the hardware queue of
+ * event/record_parts.h. The parts that detail names follow the fixed part. */
 struct record_execution {
 	struct record head;
 	uint64_t correlation;
@@ -83,6 +84,25 @@ struct record_execution {
 	uint64_t seen;
 	uint32_t queue;
 	int32_t status;
+};
+
+/* Optional parts of EVENT_EXECUTION and RECORD_NODE, in this order, so that a command without
+ * them costs nothing more. The members mean the same as in struct event_execution. */
+enum record_part {
+	RECORD_PART_TRANSFER = 0x10, /* struct record_transfer */
+	RECORD_PART_SHAPE = 0x20,    /* struct record_shape */
+	RECORD_PART_GRAPH = 0x40,    /* uint64_t: the runtime's id of the graph */
+	RECORD_PARTS = 0x70
+};
+struct record_transfer {
+	uint32_t source_device, destination_device; /* the guest's ids; 0: the host, or unknown */
+	uint8_t source_memory, destination_memory;  /* enum event_memory */
+	uint8_t migration;                          /* enum event_migration */
+	uint8_t reserved[5];
+};
+struct record_shape {
+	uint32_t cluster[3];
+	uint32_t local_bytes;
 };
 
 /* EVENT_INSTRUCTION_SAMPLE; detail: stall | unit of the period << 16, with the numbers of
@@ -279,10 +299,10 @@ struct record_function {
 };
 enum { RECORD_FUNCTION_FIRST = 2048, MAX_RECORD_FUNCTION = 4096 };
 
-/* RECORD_NODE; detail: enum event_execution_valid | command << 16. A launch and its execution in
- * one record, for commands that the device reports but the call does not: nodes of a graph, and
- * further commands of one call. The recorder may read it before the record of the call. Then
- * dimensions * 2 sizes (global, local). */
+/* RECORD_NODE; detail: as for EVENT_EXECUTION | RECORD_NODE_COOPERATIVE | command << 16. A launch
+ * and its execution in one record, for commands that the device reports but the call does not:
+ * nodes of a graph, and further commands of one call. The recorder may read it before the record of
+ * the call. Then dimensions * 2 sizes (global, local), then the parts. */
 struct record_node {
 	struct record head;
 	uint64_t parent; /* correlation of the call; 0: not known */
@@ -297,6 +317,7 @@ struct record_node {
 	uint32_t dimensions;
 	uint64_t values[];
 };
+enum { RECORD_NODE_COOPERATIVE = 0x80 }; /* LAUNCH_COOPERATIVE */
 
 /* RECORD_CAPTURED; detail: number of the function whose call created the node. An executable graph
  * has a copy of each node. A copy gets the function and stack of its original. */

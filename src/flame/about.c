@@ -118,15 +118,37 @@ const char *drawing_refusal(const struct drawing *drawing)
 	return reason;
 }
 
+/* Number of shown devices from `device` on that have its name; 0: an earlier one has it. */
+static size_t count_alike(const struct drawing *drawing, size_t device)
+{
+	const struct analysis_device *devices = drawing->analysis->devices;
+	size_t count = 0;
+
+	for (size_t i = 0; i < analysis_devices_shown(drawing->analysis); i++) {
+		if (!drawing_shows(drawing, i) || strcmp(devices[i].name, devices[device].name))
+			continue;
+		if (i < device)
+			return 0;
+		count++;
+	}
+	return count;
+}
+
 static void append_devices(const struct drawing *drawing, struct string_builder *text)
 {
 	const struct analysis *analysis = drawing->analysis;
 	size_t shown = 0;
 
-	for (size_t i = 0; i < analysis_devices_shown(analysis); i++)
-		if (drawing_shows(drawing, i))
-			string_builder_appendf(text, "%s%s", shown++ ? ", " : " \302\267 ",
-					       analysis->devices[i].name);
+	for (size_t i = 0; i < analysis_devices_shown(analysis); i++) {
+		const size_t alike = drawing_shows(drawing, i) ? count_alike(drawing, i) : 0;
+
+		if (!alike)
+			continue;
+		string_builder_append(text, shown++ ? ", " : " \302\267 ");
+		if (alike > 1)
+			string_builder_appendf(text, "%zu \303\227 ", alike);
+		string_builder_append(text, analysis->devices[i].name);
+	}
 	if (!shown)
 		string_builder_append(text, " \302\267 no device");
 }

@@ -90,12 +90,48 @@ void table_put_text(const char *text, size_t limit)
 	}
 }
 
+/* Skips `columns` of a text. */
+static const char *skip_columns(const char *text, size_t columns)
+{
+	size_t left = strlen(text);
+
+	for (; columns && left; columns--) {
+		const int length = utf8_printable(text, left);
+		const size_t taken = (size_t)(length > 0 ? length : -length);
+
+		text += taken;
+		left -= taken;
+	}
+	return text;
+}
+
+/* Both ends of a text that is wider than width. */
+static void put_ends(const char *text, size_t width)
+{
+	const size_t end = width / 2;
+
+	table_put_text(text, width - end); /* its last column is an ellipsis */
+	table_put_text(skip_columns(text, table_width(text) - end), end);
+}
+
+/* "step (train.py:30)": its end says more than its middle. */
+static bool ends_with_line(const char *text)
+{
+	const size_t length = strlen(text);
+
+	return length > 1 && text[length - 1] == ')' && text[length - 2] >= '0' &&
+	       text[length - 2] <= '9' && strstr(text, " (");
+}
+
 /* Left-aligned, cut to width. */
 void table_put_left(const char *text, size_t width)
 {
 	size_t used = table_width(text);
 
-	table_put_text(text, width);
+	if (used > width && ends_with_line(text))
+		put_ends(text, width);
+	else
+		table_put_text(text, width);
 	for (; used < width; used++)
 		putchar(' ');
 }
@@ -122,32 +158,14 @@ void table_put_name(const char *name, size_t width)
 	table_put_left(name, width - 2);
 }
 
-/* Skips `columns` of a text. */
-static const char *skip_columns(const char *text, size_t columns)
-{
-	size_t left = strlen(text);
-
-	for (; columns && left; columns--) {
-		const int length = utf8_printable(text, left);
-		const size_t taken = (size_t)(length > 0 ? length : -length);
-
-		text += taken;
-		left -= taken;
-	}
-	return text;
-}
-
 void table_put_name_ends(const char *name, size_t width)
 {
-	const size_t all = table_width(name), room = width - 2, end = room / 2;
-
-	if (all <= room) {
+	if (table_width(name) <= width - 2) {
 		table_put_name(name, width);
 		return;
 	}
 	fputs("  ", stdout);
-	table_put_text(name, room - end); /* its last column is an ellipsis */
-	table_put_text(skip_columns(name, all - end), end);
+	put_ends(name, width - 2);
 }
 
 void table_put_cell(struct number number)

@@ -551,6 +551,75 @@ with t.case("shared memory of a code object is what its kernel names, as ptxas s
         said = text(run([DUET, "info", path]).stdout)
         t.true("bytes of shared memory 512\n" in said, f"{target}: {said[:400]}")
 
+# ---- what else is known of a command ----
+
+DETAILS = ("source_memory", "destination_memory", "source_device", "destination_device", "graph", "graph_node", "hardware_queue",
+           "cluster_x", "cluster_y", "cluster_z", "local_bytes")
+
+
+def details(one):
+    """{what tells a command of cuda_kinds from the others: (its details, whether it is cooperative)}; a device is its ordinal."""
+    ordinals = {device["id"]: int(device["key"][-1]) for device in one.document["devices"]}
+    found = {}
+    for launch, end, _ in commands(one):
+        fields = {name: end[name] for name in DETAILS if name in end}
+        for name in ("source_device", "destination_device"):
+            if name in fields:
+                fields[name] = ordinals[fields[name]]
+        place = "node" if fields.pop("graph_node", 0) else "call"
+        found[place, launch["bytes"] or launch["global"][0]] = (fields, bool(launch["flags"] & 16))
+    return found
+
+
+def expected_details(version):
+    """The same of what the program did, as far as the version reports it."""
+    pageable, pinned = {"source_memory": "pageable"}, {"source_memory": "pinned"}
+    source, to_pinned = {"source_memory": "device", "source_device": 0}, {"destination_memory": "pinned"}
+    to_device, to_managed = {"destination_memory": "device", "destination_device": 0}, {"destination_memory": "managed"}
+    clusters = {"cluster_x": 2, "cluster_y": 1, "cluster_z": 1} if version >= 18 else {}
+    copies = {"hardware_queue": 9} if version >= 17 else {}
+    others = {"hardware_queue": 8} if version >= 17 else {}
+    shared = {"local_bytes": 2048}
+    kernels = {32: ({}, False), 64: (shared, False), 96: ({}, True), 128: (clusters, False), 192: (clusters, True)}
+    transfers = {100: pageable | to_device, 101: pinned | to_device, 102: source | to_pinned, 103: source | to_device,
+                 104: pageable | to_managed, 105: source | to_device | {"destination_device": 1}}
+    want = {("call", size): (fields | copies, False) for size, fields in transfers.items()}
+    want |= {("call", 106): (to_device | others, False), ("call", 107): (to_managed | others, False)}
+    want |= {("call", size): (fields | others, flag) for size, (fields, flag) in kernels.items()}
+    graph = {"graph": 3} if version >= 14 else {}
+    want |= {("node", 201): (pinned | to_device | copies | graph, False), ("node", 206): (to_device | others | graph, False)}
+    return want | {("node", size): (fields | others | graph, flag) for size, (fields, flag) in kernels.items()}
+
+
+def check_database(one):
+    """sqlite has the same as json."""
+    path = t.path("details.db")
+    t.equal(run([DUET, "export", "-f", "sqlite", one.trace, "-o", path]).status, 0, "export -f sqlite")
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        rows = database.execute(f"SELECT correlation, {', '.join(DETAILS)} FROM executions").fetchall()
+        cooperative = database.execute("SELECT sum(cooperative) FROM launches").fetchone()[0]
+    want = [(row["correlation"], *(row.get(name) for name in DETAILS)) for row in one.document["executions"]]
+    t.equal(sorted(rows, key=lambda row: row[0]), sorted(want, key=lambda row: row[0]), "executions of sqlite")
+    t.equal(cooperative, sum(bool(row["flags"] & 16) for row in one.document["launches"]), "cooperative launches of sqlite")
+
+
+for name, version in {"11.0": 13, "11.1": 14, "11.6": 17, **VERSIONS}.items():
+    with t.case(f"CUPTI {name}: memories and devices of copies, graphs, channels, clusters, cooperative kernels"):
+        one = recorded([program("cuda_kinds")], f"devices=2,version={version}")
+        got, want = details(one), expected_details(version)
+        t.equal(sorted(got), sorted(want), "commands")
+        t.equal({key: (got[key], want[key]) for key in want if got.get(key) != want[key]}, {}, "details: (recorded, expected)")
+        nodes = [end["graph_node"] for _, end, _ in commands(one) if "graph_node" in end]
+        t.equal((len(nodes), len(set(nodes))), (7, 7), "each node has an id of its own")
+        check_database(one)
+        check_closed(one)
+        check_times(one)
+
+with t.case("a graph as a whole has its id"):
+    one = recorded([program("cuda_kinds")], "devices=2", options=("--collect", "nvidia:graphs"))
+    wholes = [end for launch, end, _ in commands(one) if launch["command"] == "graph"]
+    t.equal([(end["graph"], end.get("graph_node")) for end in wholes], [(3, None)], "graphs")
+
 with t.case("a recording that ends before the program gives CUPTI back"):
     one = recorded(work(kernels=2, laps=60, pace_ms=50), counting(), options=("--collect", "nvidia:cuda", "-d", "1.5"))
     calls = collections.Counter(name for name, _ in calls_of_cupti())

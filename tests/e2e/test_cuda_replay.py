@@ -10,6 +10,7 @@ import glob
 import json
 import os
 import statistics
+import struct
 import sys
 import tarfile
 
@@ -73,6 +74,33 @@ def calls_of_trace(document, names):
     return [(calls[begin], sorted(found[begin])) for begin in sorted(found)]
 
 
+MEMORIES = {1: "pageable", 2: "pinned", 3: "device", 4: "array", 5: "managed", 6: "device_static", 7: "managed"}
+# Offsets of graph node, graph, channel (its type is next) and cluster, from CUPTI 11.8 on.
+PLACES = {1: (64, 72, 76, None), 2: (64, 72, 76, None), 3: (144, 156, 168, 176), 10: (144, 156, 168, 176)}
+
+
+def details_of_capture(rows):
+    """How many commands have which memories, channel, graph, node and cluster."""
+    found = collections.Counter()
+    for row in rows:
+        if row.kind not in PLACES:
+            continue
+        node_at, graph_at, channel_at, cluster_at = PLACES[row.kind]
+        channel, channel_type = struct.unpack_from("<II", row.raw, channel_at)
+        memories = {1: (row.raw[5], row.raw[6]), 2: (0, struct.unpack_from("<H", row.raw, 50)[0])}.get(row.kind, (0, 0))
+        found[(MEMORIES.get(memories[0]), MEMORIES.get(memories[1]), channel if channel_type else None,
+               struct.unpack_from("<I", row.raw, graph_at)[0] or None, struct.unpack_from("<Q", row.raw, node_at)[0] or None,
+               struct.unpack_from("<I", row.raw, cluster_at)[0] or None if cluster_at else None)] += 1
+    return found
+
+
+def details_of_trace(document):
+    graphs = {row["correlation"] for row in document["launches"] if row["command"] == "graph"}
+    return collections.Counter(tuple(row.get(name) for name in ("source_memory", "destination_memory", "hardware_queue", "graph",
+                                                                "graph_node", "cluster_x"))
+                               for row in document["executions"] if row["correlation"] not in graphs)
+
+
 def compare(path, ours, theirs):
     """Call by call: what it launched, when from its begin on, and for how long."""
     t.equal([len(rows) for _, rows in ours], [len(rows) for _, rows in theirs], f"{path}: commands of each call")
@@ -100,6 +128,7 @@ def check(path):
     t.equal(len(got), len(want), f"{path}: commands with times: {report['ledger']} {stderr}")
     off = [(a, b) for a, b in zip(got, want) if abs(a - b) > ERROR_NS]
     t.equal(off[:3], [], f"{path}: how long they took")
+    t.equal(details_of_trace(document), details_of_capture(rows), f"{path}: memories, channels, graphs, clusters")
     compare(path, calls_of_trace(document, names), calls_of_capture(capture, rows))
     kernels = collections.Counter(names[row["kernel"]] for row in document["launches"] if row["kernel"])
     t.equal(kernels, collections.Counter(row.name for row in rows if row.kind in KERNELS), f"{path}: kernels by name")

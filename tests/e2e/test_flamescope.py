@@ -39,9 +39,10 @@ def folded(trace, *options):
 
 
 def scope(trace, *options):
-    """The page's path; None: it refuses."""
+    """The page's path; None: it refuses. Without options for it, a cell is 20 ms."""
     page = t.path("page.html")
-    result = run([DUET, "flamescope", "-o", page, *options, trace])
+    grid = () if "--row" in options else ("--row", "20")
+    result = run([DUET, "flamescope", "-o", page, *grid, *options, trace])
     return None if result.status else page
 
 
@@ -362,6 +363,16 @@ def view_of(trace, begin, end):
     idle, total = (sum((folded(trace, "--view", view, *window) or {}).values()) for view in ("idle", "total"))
     return "idle" if 2 * idle > total else "gpu"
 
+
+with t.case("a short recording has short cells, so that it fills the map"):
+    t.wanted()
+    page = t.path("short.html")
+    for seconds, row_ms in ((3, 1), (15, 10), (40, 20)):
+        trace = steps(seconds, False).trace("short")
+        t.equal(run([DUET, "flamescope", "--view", "idle", "-o", page, trace]).status, 0, f"{seconds} s")
+        head = sections(page)["head"]
+        t.equal((head["row_ns"], head["rows"]), (row_ms * MS, 50), f"the grid of {seconds} s")
+        t.equal(sum(cell_totals(page)), sum(folded(trace, "--view", "idle").values()), f"{seconds} s: sum of the cells")
 
 with t.case("options"):
     t.wanted()

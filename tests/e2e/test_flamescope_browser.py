@@ -27,7 +27,7 @@ def make_page(view="gpu"):
     trace, page = t.path("browser.duet"), t.path("browser.html")
     made = run([MAKE_TRACE, "-", trace], stdin="\n".join(lines).encode())
     t.equal(made.status, 0, text(made.stderr))
-    drawn = run([DUET, "flamescope", "--view", view, "-o", page, trace])
+    drawn = run([DUET, "flamescope", "--row", "20", "--view", view, "-o", page, trace])
     t.equal(drawn.status, 0, text(drawn.stderr))
     return page
 

@@ -125,6 +125,10 @@ with t.case("MIG: instances have their own"):
     t.equal([round(row["mean"], 3) for row in shares], [46, 46], "GPM of the instances alone")
     t.true(all(row["device"].startswith("MIG-") for row in shares), "their own UUIDs")
     t.true("divided by MIG" in notes(trace), "it is noted")
+    devices = json.loads(run([DUET, "export", "-f", "json", trace]).stdout)["devices"]
+    whole = next(row["id"] for row in devices if row["key"].startswith("516d"))
+    t.equal(sorted((row["key"][:4], row.get("parent")) for row in devices),
+            [("516d", None), ("MIG-", whole), ("MIG-", whole)], "instances have the GPU as parent")
 
 with t.case("a lost GPU ends there, and the recording goes on"):
     document, _, trace = record("lost.duet", ["sleep", "3"], "nvidia", nvidia("nvml_load=0.5,nvml_lost_ms=400"))

@@ -66,7 +66,7 @@ def rows_of_table():
         table = file.read().split("clang-format off", 1)[1]
     table = re.sub(r'HIP_BOTH\((\w+), (\d+), (\d+), (\w+), ("[\w.]+"), ("[\w.]+"),(\s*\([^()]*\))',
                    r'\1(\2, \4, \5,\7) \1(\3, \4_spt, \6,\7)', table)
-    rows = re.findall(r'HIP_(CALL|WAIT|LAUNCH|COPY|COPY_NOW)\((\d+), (\w+), "([\w.]+)",\s*\(([^()]*)\)', table)
+    rows = re.findall(r'HIP_(CALL|WAIT|LAUNCH|COOPERATIVE|GRAPH|COPY|COPY_NOW)\((\d+), (\w+), "([\w.]+)",\s*\(([^()]*)\)', table)
     t.true(len(rows) > 100, f"{len(rows)} rows")
     return [(kind, int(number), name, version, 0 if parameters == "void" else parameters.count(",") + 1)
             for kind, number, name, version, parameters in rows]
@@ -220,6 +220,22 @@ with t.case("a graph of 8 kernels, launched three times, is three calls and 24 k
     causes = one.report["devices"][0]["idle_causes"]
     t.true(causes["unknown"] == 0 and causes["api_call"] + causes["latency"] > 0,
            f"behind a launch is the call or latency: {causes}")
+
+with t.case("kernels of a graph have its handle, others have none"):
+    one = recorded(["graph", "nodes=8", "launches=3"])
+    ends = {row["correlation"]: row for row in one.document["executions"]}
+    of_graph = [(row["function"], ends[row["correlation"]].get("graph")) for row in one.document["launches"]
+                if row["command"] == "kernel"]
+    t.equal(of_graph, [("hipGraphLaunch", one.facts["graph"])] * 24, "graphs of kernels")
+    one = recorded(["work"])
+    t.equal([row for row in one.document["executions"] if "graph" in row], [], "graphs of other kernels")
+
+with t.case("HIP puts a cooperative kernel into a queue that cannot be intercepted: a call, and packets that are counted"):
+    one = recorded(["cooperative", "launches=7"], environment={"SIM_KFD": "gws=64"})
+    t.equal(calls(one)["hipLaunchCooperativeKernel"]["count"], 7, "calls")
+    t.equal([row for row in one.document["launches"] if row["command"] == "kernel"], [], "kernels that are launches")
+    # at least the kernel and the one of HIP's before it
+    t.true(sum(row["count"] for row in one.document["losses"] if row["lost"] == "unknown") >= 14, "packets")
 
 with t.case("forks while another thread launches: children that end at once, children that execute a program of HIP"):
     t.wanted()

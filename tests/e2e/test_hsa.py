@@ -172,6 +172,32 @@ with t.case("times are the GPU's, in one process and on one thread of its own ro
              for launch, _, _, name in commands(one) if name}
     t.equal(sizes, {((256,), (64,))}, "sizes")
 
+COPY = "hsa_amd_memory_async_copy"
+# Memory and device of the source, then of the destination. The agent of a box only copies it.
+ENDS = {(COPY, "write"): (None, None, "device", "own"), (COPY, "read"): ("device", "own", None, None),
+        (COPY, "copy"): ("device", "own", "device", "own"),
+        (COPY + "_rect", "write"): (None, None, "device", None), (COPY + "_rect", "read"): ("device", None, None, None)}
+
+with t.case("dispatches have the runtime's number of their queue and their local memory, copies both their ends"):
+    one = recorded(["work", "d2d=3", "boxes=1", "local=512"], "gpus=2")
+    check_counts(one)
+    index = gpus(one.document)
+    queues, sizes, ends = collections.Counter(), set(), collections.defaultdict(set)
+    for launch, end, device, name in commands(one):
+        where = [end.get(field) for field in ("source_memory", "source_device", "destination_memory", "destination_device")]
+        if name:
+            queues[index[device], end["hardware_queue"]] += 1
+            sizes.add((end["local_bytes"], *where))
+        elif "started" in end:
+            ends[launch["function"], launch["command"]].add(tuple("own" if one == device else one for one in where))
+            t.true("hardware_queue" not in end and "local_bytes" not in end, f"more about a copy: {end}")
+    t.equal(queues, collections.Counter((work.gpu, work.queue) for work in one.works if work.kind == "kernel"),
+            "dispatches by GPU and queue, in the trace and as the GPU wrote down")
+    t.equal(set(queues), {(number, queue["id"]) for number, gpu in enumerate(one.facts["gpus"]) for queue in gpu["queues"]},
+            "the queues that the program has")
+    t.equal(sizes, {(512, None, None, None, None)}, "local memory")
+    t.equal(ends, {key: {value} for key, value in ENDS.items()}, "memories and devices of copies")
+
 with t.case("dispatches without a signal of the program's have times too"):
     one = recorded(["work", "signals=0"])
     check_counts(one)

@@ -32,7 +32,7 @@ HEADERS = os.environ.get("DUET_LEVEL_ZERO_HEADERS", "/usr/include/level_zero")
 TICK_NS = 53
 KINDS = ("kernel", "write", "read", "fill", "barrier")
 
-Work = collections.namedtuple("Work", "pid device queue kind name start end start_ns end_ns bytes")
+Work = collections.namedtuple("Work", "pid device queue kind name start end start_ns end_ns bytes engine")
 Recorded = collections.namedtuple("Recorded", "facts works document report stderr stdout")
 
 
@@ -273,6 +273,29 @@ with t.case("Python's functions, by ctypes, which looks functions up in the load
                           if any(name in frame for frame in frames)), None)] += value
             t.true(any("launch" in frame and "python_level_zero" in frame for frame in frames), f"launch in {frames}")
     t.equal(counted, {"forward": 5, "backward": 3}, "launches by Python function")
+
+# The model's kinds of memory and devices by the bytes that level_zero_cases copies with them: from, to.
+ENDS = {1: ("pinned", None, "device", 0), 2: ("device", 0, None, None), 3: ("pinned", None, "managed", None),
+        4: ("device", 0, "device", 1), 5: ("device", 1, "device", 0), 6: ("pinned", None, "pinned", None)}
+
+with t.case("copies have both ends' memories and devices, kernels their engines, cooperative launches their mark"):
+    one = of_case("engines", ZEBIN)
+    index = {device["id"]: index for index, device
+             in enumerate(sorted(one.document["devices"], key=lambda device: device["key"]))}
+    got, engines = collections.defaultdict(list), collections.Counter()
+    for launch, end, _, name in commands(one):
+        kind = "kernel" if name else "copy"
+        if kind == "copy":
+            got[launch["bytes"]].append((end.get("source_memory"), index.get(end.get("source_device")),
+                                         end.get("destination_memory"), index.get(end.get("destination_device"))))
+        engines[kind, end.get("hardware_queue")] += 1
+    t.equal(got, {size: [ends, ends] for size, ends in ENDS.items()}, "memories and devices by bytes")
+    # a queue that computes and copies may give its copies to another engine, so theirs are not known
+    logged = collections.Counter((work.kind, work.engine if work.engine else None) for work in of_program(one.works)
+                                 if work.kind in ("kernel", "copy"))
+    t.equal(engines, logged, "commands by engine")
+    t.equal(engines, {("copy", 5): 6, ("copy", None): 6, ("kernel", 2): 4}, "commands by engine, as the program chose")
+    t.equal([launch["flags"] & 16 for launch, _, _, name in commands(one) if name], [0, 16, 16, 0], "cooperative launches")
 
 # ---- events, lists, queues of all kinds ----
 

@@ -5,6 +5,7 @@
 Each simulated sample has a number that determines its values and times, so rows and gaps are compared exactly. No
 result depends on the load: samples that a slow machine loses are counted and must match the gaps.
 """
+import json
 import os
 import signal
 import sqlite3
@@ -345,6 +346,10 @@ with t.case("an instance of MIG that a program uses is the one that is counted")
         used = [device for device in document["devices"] if device["executions"]]
         t.equal((len(document["devices"]), len(used)), (count, 1), f"{collect}: devices, and those that executed something")
         t.true("MIG" in used[0]["name"], f"{used[0]['name']}")
+        devices = json.loads(run([DUET, "export", "-f", "json", trace]).stdout)["devices"]
+        names = {row["id"]: row["name"] for row in devices}
+        parents = [names.get(row["parent"]) for row in devices if "parent" in row]
+        t.equal((len(parents), any("MIG" in name for name in parents)), (count - 1, False), f"{collect}: parents")
 
 with t.case("kernels and the hardware's counters of one GPU, without NVML"):
     trace, _ = record("alone.duet", WORK, "nvidia:cuda,nvidia:pm", "pm_load=0.5")

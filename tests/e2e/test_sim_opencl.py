@@ -6,6 +6,7 @@ The driver (sim/opencl) calls no completion callback on its own, has its own clo
 by address. Its commands can fail, hang or report wrong times. It logs in host time when each command really ran.
 Commands are simulated by arithmetic, so no result depends on the load.
 """
+import collections
 import glob
 import json
 import os
@@ -353,6 +354,16 @@ with t.case("extensions: every call by name, every enqueue in the ledger"):
     copies = {row["direction"]: row for row in document["copies"]}
     t.equal(copies.get("migrate", {}).get("bytes"), 4096, f"bytes of migrations of {copies}")
     t.equal(copies.get("copy", {}).get("bytes"), 4096 + 2048, "bytes of USM copies")
+
+for how in ("opencl", "opencl:host"):
+    with t.case(f"migrations were requested, with and without device times ({how})"):
+        t.unharmed([program("sim_extensions"), "extensions"], t.path("sim.duet"), options=("--collect", how), env=sim(""))
+        exported = json.loads(run([duet_test.DUET, "export", "--format", "json", t.path("sim.duet")]).stdout)
+        ends = {row["correlation"]: row for row in exported["executions"]}
+        causes = collections.Counter((row["command"] == "migrate", ends[row["correlation"]].get("migration"))
+                                     for row in exported["launches"] if row["correlation"] in ends)
+        t.equal(causes[True, "requested"], 1, f"migrations that were requested: {causes}")
+        t.equal(set(causes), {(True, "requested"), (False, None)}, "causes of others")
 
 for preload in ((), ("--preload",)):
     with t.case(f"extensions, {'preloaded' if preload else 'as a layer'}: matched and timed"):

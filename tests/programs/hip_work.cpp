@@ -12,6 +12,7 @@
 //	          every second executes this program in mode work, silently, the others end at once
 //	callback  launches=23 times: a function of the host in one stream waits until the kernel and the copies in another
 //	          are done
+//	cooperative  launches=23 of the kernel fill, cooperative, which takes a GPU with gws=64
 //	late      kernels in all streams and the default one in turn, whose queue HIP makes at its first launch
 //	failing   two kernels of one name; a launch, a copy and an allocation that fail
 //	jump      leaves launches=23 calls that wait for a stream by siglongjmp, and goes on
@@ -148,6 +149,7 @@ struct tally {
 static struct {
 	tally h2d, d2h, d2d, memset, fill, vector_add, scale, idle;
 	int64_t graphs, wrong;
+	uint64_t graph; // handle of the graph that was launched
 	float event_ms;
 } done;
 
@@ -345,8 +347,26 @@ static void do_graph()
 		done.fill.count += options.nodes;
 	}
 	check_filled(out, uint32_t(options.nodes - 1));
+	done.graph = uint64_t(uintptr_t(executable));
 	CHECK(hipGraphExecDestroy(executable));
 	CHECK(hipGraphDestroy(graph));
+}
+
+// ---- cooperative ----
+
+static void do_cooperative()
+{
+	uint32_t count = uint32_t(options.items), value = 7;
+	uint32_t *out;
+	void *values[] = {&out, &value, &count};
+
+	CHECK(hipMalloc((void **)&out, count * sizeof(*out)));
+	for (int64_t i = 0; i < options.launches; i++) {
+		CHECK(hipLaunchCooperativeKernel((const void *)fill, dim3(count / GROUP),
+						 dim3(GROUP), values, 0, nullptr));
+		add(&done.fill, 0);
+	}
+	check_filled(out, value);
 }
 
 // ---- late ----
@@ -559,7 +579,7 @@ int main(int count, char **texts)
 		void (*run)();
 	} modes[] = {{"work", do_work}, {"module", do_module}, {"graph", do_graph},
 		     {"forking", do_forking}, {"callback", do_callback}, {"jump", do_jump},
-		     {"late", do_late}, {"failing", do_failing}};
+		     {"late", do_late}, {"cooperative", do_cooperative}, {"failing", do_failing}};
 	uint64_t begin_ns = now_ns();
 
 	for (int i = 2; i < count; i++)
@@ -570,10 +590,10 @@ int main(int count, char **texts)
 		mode.run();
 		CHECK(hipDeviceSynchronize());
 		printf("{\"mode\":\"%s\",\"pid\":%d,\"begin\":%llu,\"end\":%llu,\"wrong\":%lld,"
-		       "\"event_ms\":%.6f,\"graphs\":%lld",
+		       "\"event_ms\":%.6f,\"graphs\":%lld,\"graph\":%llu",
 		       mode.name, int(getpid()), (unsigned long long)begin_ns,
 		       (unsigned long long)now_ns(), (long long)done.wrong, double(done.event_ms),
-		       (long long)done.graphs);
+		       (long long)done.graphs, (unsigned long long)done.graph);
 		print_tally("h2d", done.h2d);
 		print_tally("d2h", done.d2h);
 		print_tally("d2d", done.d2d);

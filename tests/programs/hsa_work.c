@@ -27,6 +27,7 @@
  *	dispatches=23 h2d=7 d2h=5 d2d=0 fills=0 queues=2
  *	bytes=65536        of the first copy of a kind; each further one has 256 more
  *	items=256          work-items of a dispatch
+ *	local=0            bytes of local memory of its work-groups
  *	signals=1          0: dispatches have no completion signal, and no times
  *	wait=0             1: for each dispatch and copy before the next
  *	barrier_bit=1      0: dispatches of a queue may overlap
@@ -87,9 +88,9 @@ static void check(hsa_status_t status, const char *what)
 
 static struct {
 	const char *code, *other, *leave;
-	int64_t dispatches, h2d, d2h, d2d, fills, queues, bytes, items, signals, wait, barrier_bit,
-		boxes, chained, shift, children, locked, forks, held, ors, stops, cooperative,
-		timeout_ms;
+	int64_t dispatches, h2d, d2h, d2d, fills, queues, bytes, items, local, signals, wait,
+		barrier_bit, boxes, chained, shift, children, locked, forks, held, ors, stops,
+		cooperative, timeout_ms;
 } options = {
 	.leave = "return",
 	.dispatches = 23,
@@ -117,6 +118,7 @@ static bool set_number(const char *name, const char *value)
 		{"queues", &options.queues},
 		{"bytes", &options.bytes},
 		{"items", &options.items},
+		{"local", &options.local},
 		{"signals", &options.signals},
 		{"wait", &options.wait},
 		{"barrier_bit", &options.barrier_bit},
@@ -368,6 +370,7 @@ static void dispatch(struct gpu *gpu, size_t queue, enum kernel kernel, void *ar
 		.grid_size_x = (uint32_t)options.items,
 		.grid_size_y = 1,
 		.grid_size_z = 1,
+		.group_segment_size = (uint32_t)options.local,
 		.kernel_object = gpu->kernels[kernel],
 		.kernarg_address = arguments,
 		.completion_signal = signal};

@@ -129,14 +129,21 @@ static ze_command_list_handle_t new_list(void)
 	return made;
 }
 
-static ze_command_list_handle_t new_immediate(void)
+static ze_command_list_handle_t new_immediate_on(uint32_t ordinal, uint32_t index)
 {
 	ze_command_queue_desc_t desc = {ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC};
 	ze_command_list_handle_t made;
 
+	desc.ordinal = ordinal;
+	desc.index = index;
 	desc.mode = ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS;
 	CHECK(lists.of.pfnCreateImmediate(context, device, &desc, &made));
 	return made;
+}
+
+static ze_command_list_handle_t new_immediate(void)
+{
+	return new_immediate_on(0, 0);
 }
 
 static ze_event_handle_t new_event(void)
@@ -590,6 +597,83 @@ static void in_default_context(const char *zebin)
 	_exit(0);
 }
 
+/* Copies between memory of every kind, on an engine that only copies, in a list and in an immediate
+ * list; the bytes tell them apart. Then the same kernel four times on an engine that computes. */
+static void *allocate(ze_context_handle_t in, ze_device_handle_t on, int is_shared)
+{
+	ze_device_mem_alloc_desc_t device_desc = {ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC};
+	ze_host_mem_alloc_desc_t host_desc = {ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC};
+	void *made;
+
+	if (is_shared)
+		CHECK(memory.of.pfnAllocShared(in, &device_desc, &host_desc, SMALL, 64, on, &made));
+	else
+		CHECK(memory.of.pfnAllocDevice(in, &device_desc, SMALL, 64, on, &made));
+	return made;
+}
+
+static void copy_between(ze_command_list_handle_t list, ze_context_handle_t other)
+{
+	ze_device_handle_t both[2];
+	char *here, *there, *shared, *foreign, *own = calloc(1, SMALL);
+	uint32_t count = 2;
+
+	CHECK(devices.of.pfnGet(driver, &count, both));
+	here = allocate(context, both[0], 0);
+	there = allocate(context, both[1], 0);
+	shared = allocate(context, both[0], 1);
+	foreign = allocate(other, both[1], 0);
+	CHECK(lists.of.pfnAppendMemoryCopy(list, here, bytes, 1, NULL, 0, NULL));
+	CHECK(lists.of.pfnAppendMemoryCopy(list, own, here, 2, NULL, 0, NULL));
+	CHECK(lists.of.pfnAppendMemoryCopy(list, shared, bytes, 3, NULL, 0, NULL));
+	CHECK(lists.of.pfnAppendMemoryCopy(list, there, here, 4, NULL, 0, NULL));
+	CHECK(lists.of.pfnAppendMemoryCopyFromContext(list, here, other, foreign, 5, NULL, 0,
+						      NULL));
+	CHECK(lists.of.pfnAppendMemoryCopy(list, bytes + 8, bytes, 6, NULL, 0, NULL));
+}
+
+static void launch_with(ze_command_list_handle_t list, ze_kernel_handle_t kernel, void *desc)
+{
+	ze_result_t (*append)(ze_command_list_handle_t, ze_kernel_handle_t,
+			      const ze_group_count_t *, const void *, ze_event_handle_t, uint32_t,
+			      ze_event_handle_t *) = (void *)lists.slots[36];
+	const ze_group_count_t groups = {1, 1, 1};
+
+	CHECK(append(list, kernel, &groups, desc, NULL, 0, NULL));
+}
+
+static void engines(const char *zebin)
+{
+	struct {
+		uint32_t type;
+		const void *next;
+		ze_bool_t is_cooperative;
+	} desc = {0x20036, NULL, 1}, no_desc = {0x20036, NULL, 0};
+	ze_context_desc_t context_desc = {ZE_STRUCTURE_TYPE_CONTEXT_DESC};
+	ze_command_list_handle_t copies = new_immediate_on(1, 1), kernels_ = new_immediate_on(0, 2);
+	ze_command_list_handle_t list = new_list();
+	ze_kernel_handle_t kernel = new_kernel(zebin);
+	const ze_group_count_t groups = {1, 1, 1};
+	ze_event_handle_t last[2] = {new_event(), new_event()};
+	ze_context_handle_t other;
+
+	CHECK(contexts.of.pfnCreate(driver, &context_desc, &other));
+	copy_between(copies, other);
+	copy_between(list, other);
+	CHECK(lists.of.pfnClose(list));
+	execute(list);
+	wait_for_queue();
+	CHECK(lists.of.pfnAppendLaunchKernel(kernels_, kernel, &groups, NULL, 0, NULL));
+	CHECK(lists.of.pfnAppendLaunchCooperativeKernel(kernels_, kernel, &groups, NULL, 0, NULL));
+	launch_with(kernels_, kernel, &desc);
+	launch_with(kernels_, kernel, &no_desc);
+	CHECK(lists.of.pfnAppendSignalEvent(copies, last[0]));
+	CHECK(lists.of.pfnAppendSignalEvent(kernels_, last[1]));
+	for (int i = 0; i < 2; i++)
+		CHECK(events.of.pfnHostSynchronize(last[i], UINT64_MAX));
+	_exit(0);
+}
+
 static void take_default_context(const char *which)
 {
 	ze_context_handle_t (*of_driver)(ze_driver_handle_t) = (void *)drivers.slots[8];
@@ -620,6 +704,7 @@ int main(int argc, char **argv)
 		{"polled", polled},
 		{"appended", appended},
 		{"default", in_default_context},
+		{"engines", engines},
 	};
 
 	if (argc < 3)

@@ -266,6 +266,19 @@ static bool find_sync_copies(const struct analysis *analysis, size_t device,
 	return true;
 }
 
+/* Whether the program lets queues of CUDA or HIP wait for each other. No interface says which
+ * commands wait then. */
+static bool has_queue_waits(const struct analysis *analysis)
+{
+	const struct analysis_program *program = &analysis->program;
+
+	for (size_t i = 0; i < program->calls_count; i++)
+		if (program->calls[i].class == ANALYSIS_CALL_RUNTIME &&
+		    strstr(program->calls[i].name, "StreamWait"))
+			return true;
+	return false;
+}
+
 static bool find_serial(const struct analysis *analysis, size_t device, struct finding *finding)
 {
 	const struct analysis_serial *serial = &analysis->devices[device].serial;
@@ -276,7 +289,7 @@ static bool find_serial(const struct analysis *analysis, size_t device, struct f
 	if (serial->count < MIN_SERIAL || !is_share(serial->count, serial->switches, 25) ||
 	    is_share(overlap->several_ns, account->busy_ns, 1) ||
 	    !is_share(account->busy_ns, wall_of(analysis), 5) ||
-	    !is_share(serial->waited_ns, account->busy_ns, 10))
+	    !is_share(serial->waited_ns, account->busy_ns, 10) || has_queue_waits(analysis))
 		return false;
 	queues = count_queues(analysis, device);
 	append_number(finding, "queues", queues.used);

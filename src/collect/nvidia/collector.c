@@ -135,6 +135,7 @@ static int find_devices(struct recording *recording, struct nvidia *nvidia)
 {
 	nvmlReturn_t result;
 	char driver[NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE] = "";
+	uint32_t whole = 0; /* id of the last whole GPU; its instances follow it */
 
 	nvidia->count = nvidia_devices_find(&nvidia->nvml, nvidia->devices, &result);
 	if (result && nvidia->count)
@@ -151,9 +152,11 @@ static int find_devices(struct recording *recording, struct nvidia *nvidia)
 						   .name = device->name,
 						   .vendor = "NVIDIA Corporation",
 						   .driver = driver,
-						   .memory_bytes = device->memory_bytes};
+						   .memory_bytes = device->memory_bytes,
+						   .parent = device->whole ? whole : 0};
 
 		nvidia->ids[i] = devices_meet(recording, &facts);
+		whole = device->whole ? whole : nvidia->ids[i];
 		note_device(recording, nvidia, i);
 	}
 	return 0;

@@ -55,7 +55,7 @@ static const struct {
 } tables[TABLE_COUNT] = {
 	[TABLE_META] = {"meta", 2},
 	[TABLE_CLOCKS] = {"clocks", 7},
-	[TABLE_EXECUTIONS] = {"executions", 15},
+	[TABLE_EXECUTIONS] = {"executions", 27},
 	[TABLE_IN_FLIGHT] = {"in_flight", 1},
 	[TABLE_NOT_EXECUTED] = {"not_executed", 1},
 	[TABLE_STACKS] = {"stacks", 3},
@@ -325,6 +325,25 @@ static void put_moments(struct database *database, const struct event_execution 
 			       filter_time(&database->filter, row->seen));
 }
 
+static void put_details(struct sqlite_writer *writer, const struct event_execution *row)
+{
+	sqlite_writer_optional(writer, row->hardware_queue != 0, (int64_t)row->hardware_queue - 1);
+	sqlite_writer_text(writer,
+			   row->source_memory ? analysis_memory_name(row->source_memory) : NULL);
+	sqlite_writer_text(writer, row->destination_memory
+					   ? analysis_memory_name(row->destination_memory)
+					   : NULL);
+	sqlite_writer_known(writer, row->source_device);
+	sqlite_writer_known(writer, row->destination_device);
+	sqlite_writer_text(writer, row->migration ? analysis_migration_name(row->migration) : NULL);
+	sqlite_writer_known(writer, row->graph);
+	sqlite_writer_known(writer, row->graph_node);
+	sqlite_writer_known(writer, row->cluster_x);
+	sqlite_writer_known(writer, row->cluster_y);
+	sqlite_writer_known(writer, row->cluster_z);
+	sqlite_writer_known(writer, row->local_bytes);
+}
+
 static int put_execution(struct database *database, const struct command *command)
 {
 	const struct event_execution *row = command->execution;
@@ -345,6 +364,7 @@ static int put_execution(struct database *database, const struct command *comman
 	sqlite_writer_i64(&database->writer, row->status);
 	sqlite_writer_u64(&database->writer, command_is_in_account(command));
 	sqlite_writer_known(&database->writer, command->tag);
+	put_details(&database->writer, row);
 	database->rows++;
 	return sqlite_writer_end(&database->writer);
 }

@@ -20,7 +20,12 @@ CREATE TABLE launches (@);
 -- its launch's thread
 CREATE TABLE executions (id INTEGER PRIMARY KEY, launch INTEGER, process INTEGER, queue INTEGER, correlation INTEGER,
 state TEXT, queued_ns INTEGER, submitted_ns INTEGER, started_ns INTEGER, ended_ns INTEGER, seen_ns INTEGER,
-duration_ns INTEGER, status INTEGER, in_account INTEGER, "range" INTEGER);
+duration_ns INTEGER, status INTEGER, in_account INTEGER, "range" INTEGER,
+-- of commands of GPUs: the memories and devices of a copy or fill, why managed memory moved, the graph and its node, and
+-- the clusters and local memory of a kernel
+hardware_queue INTEGER, source_memory TEXT, destination_memory TEXT, source_device INTEGER, destination_device INTEGER,
+migration TEXT, graph INTEGER, graph_node INTEGER, cluster_x INTEGER, cluster_y INTEGER, cluster_z INTEGER,
+local_bytes INTEGER);
 -- launches without an execution: in flight at the end, or lost
 CREATE TABLE in_flight (launch INTEGER PRIMARY KEY);
 -- launches without an execution although their queue was past them

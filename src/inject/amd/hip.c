@@ -299,6 +299,12 @@ static struct hip_call *begin_call(const void *frame, uint32_t function)
 		     take_stack(call))
 #define HIP_LAUNCH(number, name, version, parameters, arguments) \
 	HIP_FUNCTION(number, name, version, parameters, arguments, take_stack(call))
+#define HIP_COOPERATIVE(number, name, version, parameters, arguments)                \
+	HIP_FUNCTION(number, name, version, parameters, arguments, take_stack(call); \
+		     call->caller.flags = LAUNCH_COOPERATIVE)
+#define HIP_GRAPH(number, name, version, parameters, arguments)                      \
+	HIP_FUNCTION(number, name, version, parameters, arguments, take_stack(call); \
+		     call->caller.graph = (uintptr_t)graph)
 #define HIP_COPY(number, name, version, parameters, arguments, what, size)           \
 	HIP_FUNCTION(number, name, version, parameters, arguments, take_stack(call); \
 		     call->caller.command = (what); call->caller.bytes = call->argument = (size))

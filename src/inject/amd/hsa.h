@@ -6,6 +6,7 @@
 
 #include "abi/amd_options.h"
 #include "abi/hsa.h"
+#include "event/record_parts.h"
 #include "inject/guest.h"
 
 #pragma GCC visibility push(hidden)
@@ -126,6 +127,11 @@ struct hsa_slot {
 	hsa_agent agent;
 	hsa_signal original; /* the program's own signal, which ours replaces; 0: none */
 	uint64_t correlation;
+	/* Parts of the execution's record; `detail` has those that are valid, and the hardware
+	 * queue. */
+	uint32_t detail, local_bytes;
+	uint64_t graph;
+	struct record_transfer transfer;
 };
 
 /* Called in OnLoad, while the driver still has events. Creates the first waking signal, which shows
@@ -301,6 +307,7 @@ struct hsa_caller {
 	/* part of them already in the rows of the second and later commands */
 	uint64_t later_bytes;
 	uint64_t batched; /* dispatches that the call put into queues in batches */
+	uint64_t graph;   /* handle of the graph that the call launches; 0: none */
 	/* The call's first launch. Its row is the call's row and is written when the call has
 	 * ended. */
 	struct hsa_launch first;
@@ -315,7 +322,22 @@ static inline void hsa_caller_init(struct hsa_caller *caller, uint32_t function)
 	caller->flags = 0;
 	caller->stack = 0;
 	caller->has_stack = caller->has_first = false;
-	caller->bytes = caller->later_bytes = caller->batched = 0;
+	caller->bytes = caller->later_bytes = caller->batched = caller->graph = 0;
+}
+
+/* Sets the parts of the slot's execution. hardware_queue: bits of a record's detail. transfer: NULL
+ * for a dispatch. */
+static inline void hsa_slot_set_parts(struct hsa_slot *slot, uint32_t hardware_queue,
+				      uint32_t local_bytes, const struct record_transfer *transfer)
+{
+	slot->graph = hsa_caller ? hsa_caller->graph : 0;
+	slot->local_bytes = local_bytes;
+	slot->detail = hardware_queue | (local_bytes ? (uint32_t)RECORD_PART_SHAPE : 0) |
+		       (slot->graph ? (uint32_t)RECORD_PART_GRAPH : 0);
+	if (!transfer)
+		return;
+	slot->transfer = *transfer;
+	slot->detail |= RECORD_PART_TRANSFER;
 }
 
 /* The stack of the call, captured once. */

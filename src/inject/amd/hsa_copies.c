@@ -94,8 +94,32 @@ struct copy {
 	struct hsa_launch launch;
 };
 
-static void begin_slot(struct copy *copy, const struct hsa_device *device, hsa_signal *completion)
+/* One end of a copy. The runtime does not report whether memory of the host is pinned. */
+struct end_of_copy {
+	uint32_t memory; /* enum event_memory */
+	uint32_t device; /* id; 0: the host, or not known */
+};
+
+static struct end_of_copy end_at(const struct hsa_device *device)
 {
+	return device ? (struct end_of_copy){MEMORY_DEVICE, device->id} : (struct end_of_copy){0};
+}
+
+/* Type of a copy, its ends, and the device whose engine does it; device NULL: no GPU takes part. */
+struct kind_of_copy {
+	uint32_t function, command;
+	const struct hsa_device *device;
+	struct end_of_copy to, from;
+	uint32_t hardware_queue; /* the engine, as bits of a record; 0: not known */
+	uint64_t bytes;
+};
+
+static void begin_slot(struct copy *copy, const struct kind_of_copy *kind, hsa_signal *completion)
+{
+	const struct record_transfer transfer = {.source_device = kind->from.device,
+						 .destination_device = kind->to.device,
+						 .source_memory = (uint8_t)kind->from.memory,
+						 .destination_memory = (uint8_t)kind->to.memory};
 	struct hsa_slot *slot;
 
 	if (!hsa_signals_take(HSA_WAKING, 1, &slot))
@@ -103,9 +127,10 @@ static void begin_slot(struct copy *copy, const struct hsa_device *device, hsa_s
 	slot->queue_id = copy->launch.queue_id;
 	slot->mode = copy->thread->mode;
 	slot->is_copy = true;
-	slot->agent = device->agent;
+	slot->agent = kind->device->agent;
 	slot->original = *completion;
 	slot->correlation = copy->launch.correlation;
+	hsa_slot_set_parts(slot, kind->hardware_queue, 0, &transfer);
 	if (!hsa_expect(slot)) {
 		hsa_signals_give(&slot, 1);
 		return;
@@ -113,13 +138,6 @@ static void begin_slot(struct copy *copy, const struct hsa_device *device, hsa_s
 	copy->slot = slot;
 	*completion = slot->signal;
 }
-
-/* Type of a copy, and the device whose engine does it; device NULL: no GPU takes part. */
-struct kind_of_copy {
-	uint32_t function, command;
-	const struct hsa_device *device;
-	uint64_t bytes;
-};
 
 static void begin_untimed(struct copy *copy, const struct kind_of_copy *kind)
 {
@@ -154,7 +172,7 @@ static void begin_copy(struct copy *copy, const struct kind_of_copy *kind, hsa_s
 	if (!copy->thread || !kind->bytes || !completion->handle ||
 	    !hsa_signal_is_alive(*completion))
 		return;
-	begin_slot(copy, kind->device, completion);
+	begin_slot(copy, kind, completion);
 	if (copy->slot) {
 		copy->launch.flags &= ~(uint32_t)LAUNCH_UNTIMED;
 	} else {
@@ -195,6 +213,8 @@ static void set_direction(struct kind_of_copy *kind, const struct hsa_device *to
 {
 	kind->command = !from && to ? COMMAND_WRITE : from && !to ? COMMAND_READ : COMMAND_COPY;
 	kind->device = from ? from : to;
+	kind->to = end_at(to);
+	kind->from = end_at(from);
 }
 
 /* ---- the calls ------------------------------------------------------------------------------- */
@@ -215,6 +235,17 @@ static hsa_status own_async_copy(void *to, hsa_agent to_agent, const void *from,
 	return status;
 }
 
+/* The engines are bits of a mask. If one of them was not forced, a kernel may copy within a
+ * device. */
+static uint32_t number_of_engine(uint32_t engine, bool is_forced, const struct kind_of_copy *kind)
+{
+	bool is_within = kind->from.device && kind->from.device == kind->to.device;
+
+	if (!engine || (engine & (engine - 1)) || (is_within && !is_forced))
+		return 0;
+	return record_hardware_queue((uint32_t)__builtin_ctz(engine));
+}
+
 static hsa_status own_async_copy_on_engine(void *to, hsa_agent to_agent, const void *from,
 					   hsa_agent from_agent, size_t size, uint32_t waits_count,
 					   const hsa_signal *waits, hsa_signal completion,
@@ -225,11 +256,18 @@ static hsa_status own_async_copy_on_engine(void *to, hsa_agent to_agent, const v
 	hsa_status status;
 
 	set_direction(&kind, hsa_device_of(to_agent), hsa_device_of(from_agent));
+	kind.hardware_queue = number_of_engine(engine, force, &kind);
 	begin_copy(&copy, &kind, &completion);
 	status = hsa_next.async_copy_on_engine(to, to_agent, from, from_agent, size, waits_count,
 					       waits, completion, engine, force);
 	end_copy(&copy, status);
 	return status;
+}
+
+/* The agent does the copy; the memory may be another device's. */
+static struct end_of_copy end_of_box(bool is_device)
+{
+	return (struct end_of_copy){.memory = is_device ? MEMORY_DEVICE : MEMORY_UNKNOWN};
 }
 
 static hsa_status own_async_copy_rect(const void *to, const struct hsa_extent *to_offset,
@@ -244,6 +282,10 @@ static hsa_status own_async_copy_rect(const void *to, const struct hsa_extent *t
 			   : direction == HSA_COPY_DEVICE_TO_HOST ? COMMAND_READ
 								  : COMMAND_COPY,
 		.device = hsa_device_of(agent),
+		.to = end_of_box(direction == HSA_COPY_HOST_TO_DEVICE ||
+				 direction == HSA_COPY_DEVICE_TO_DEVICE),
+		.from = end_of_box(direction == HSA_COPY_DEVICE_TO_HOST ||
+				   direction == HSA_COPY_DEVICE_TO_DEVICE),
 		.bytes = range ? (uint64_t)range->x * range->y * range->z : 0,
 	};
 	struct copy copy;

@@ -115,27 +115,29 @@ static struct hsa_slot *take_spare(struct guest_thread *thread, struct hsa_track
 }
 
 static void fill_slot(struct hsa_slot *slot, const struct hsa_tracked_queue *queue,
-		      const struct guest_thread *thread, uint64_t correlation)
+		      const struct guest_thread *thread, const struct hsa_launch *launch)
 {
 	slot->queue_id = queue->id;
 	slot->mode = thread->mode;
 	slot->is_copy = false;
 	slot->agent = queue->device->agent;
 	slot->original.handle = 0;
-	slot->correlation = correlation;
+	slot->correlation = launch->correlation;
+	hsa_slot_set_parts(slot, queue->hardware_queue, launch->packet->group_bytes, NULL);
 }
 
 /* Replaces the program's signal by ours. NULL: no signal is available, or nothing would complete
  * the program's signal. */
 static struct hsa_slot *replace_signal(struct hsa_tracked_queue *queue,
 				       const struct guest_thread *thread,
-				       struct hsa_dispatch_packet *packet, uint64_t correlation)
+				       struct hsa_dispatch_packet *packet,
+				       const struct hsa_launch *launch)
 {
 	struct hsa_slot *slot;
 
 	if (!hsa_signals_take(HSA_WAKING, 1, &slot))
 		return NULL;
-	fill_slot(slot, queue, thread, correlation);
+	fill_slot(slot, queue, thread, launch);
 	slot->original = packet->completion;
 	if (!hsa_expect(slot)) {
 		hsa_signals_give(&slot, 1);
@@ -166,13 +168,14 @@ static bool has_place(const struct hsa_tracked_queue *queue)
 
 static struct hsa_slot *add_quiet_signal(struct hsa_tracked_queue *queue,
 					 struct guest_thread *thread,
-					 struct hsa_dispatch_packet *packet, uint64_t correlation)
+					 struct hsa_dispatch_packet *packet,
+					 const struct hsa_launch *launch)
 {
 	struct hsa_slot *slot = has_place(queue) ? take_spare(thread, queue) : NULL;
 
 	if (!slot)
 		return NULL;
-	fill_slot(slot, queue, thread, correlation);
+	fill_slot(slot, queue, thread, launch);
 	packet->completion = slot->signal;
 	return slot;
 }
@@ -198,9 +201,9 @@ static struct hsa_slot *time_dispatch(struct hsa_tracked_queue *queue, struct gu
 	if (is_left_alone)
 		return leave_untimed(launch, AMD_TROUBLE_MODE);
 	if (is_quiet)
-		slot = add_quiet_signal(queue, thread, packet, launch->correlation);
+		slot = add_quiet_signal(queue, thread, packet, launch);
 	else
-		slot = replace_signal(queue, thread, packet, launch->correlation);
+		slot = replace_signal(queue, thread, packet, launch);
 	if (!slot)
 		return leave_untimed(launch, AMD_TROUBLE_SIGNALS);
 	return is_quiet ? slot : NULL;

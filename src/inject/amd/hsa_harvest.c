@@ -80,6 +80,15 @@ static void count_lost(const struct hsa_slot *slot)
 		guest_missed(RING_TROUBLE_TRACKING);
 }
 
+static void write_parts(struct record_execution *record, const struct hsa_slot *slot)
+{
+	const struct record_parts parts = {.transfer = slot->transfer,
+					   .shape = {.local_bytes = slot->local_bytes},
+					   .graph = slot->graph};
+
+	record_parts_write(record + 1, slot->detail, &parts);
+}
+
 void hsa_put_execution(struct guest_thread *thread, const struct hsa_slot *slot,
 		       const struct hsa_times *times)
 {
@@ -92,8 +101,9 @@ void hsa_put_execution(struct guest_thread *thread, const struct hsa_slot *slot,
 	if (!thread || slot->mode != thread->mode)
 		return;
 	hsa_skip_suspend(&awake);
-	record = guest_reserve(thread, EVENT_EXECUTION, sizeof(*record),
-			       is_real ? EXECUTION_STARTED | EXECUTION_ENDED : 0);
+	record = guest_reserve(thread, EVENT_EXECUTION,
+			       (uint32_t)sizeof(*record) + record_parts_bytes(slot->detail),
+			       slot->detail | (is_real ? EXECUTION_STARTED | EXECUTION_ENDED : 0));
 	if (!record)
 		return;
 	record->correlation = slot->correlation;
@@ -103,6 +113,8 @@ void hsa_put_execution(struct guest_thread *thread, const struct hsa_slot *slot,
 	record->seen = guest_now(thread);
 	record->queue = slot->queue_id;
 	record->status = 0;
+	if (slot->detail & RECORD_PARTS)
+		write_parts(record, slot);
 	ring_commit(&thread->writer);
 }
 

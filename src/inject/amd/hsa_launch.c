@@ -58,7 +58,9 @@ void hsa_launch_begin(struct guest_thread *thread, struct hsa_launch *launch, ui
 	} else {
 		launch->function = caller->function;
 		launch->stack = hsa_caller_stack(thread, caller);
-		launch->flags |= caller->has_first ? LAUNCH_FURTHER : caller->flags;
+		launch->flags |= caller->has_first
+					 ? LAUNCH_FURTHER | (caller->flags & LAUNCH_COOPERATIVE)
+					 : caller->flags;
 		/* A runtime kernel that copies or fills is recorded as the copy or fill that the
 		 * program requested. */
 		if (caller->command != COMMAND_OTHER && launch->command == COMMAND_KERNEL)

@@ -30,7 +30,8 @@ struct hsa_tracked_queue {
 	struct hsa_queue *_Atomic handle; /* NULL: this struct is free for another queue */
 	struct hsa_device *device;
 	uint32_t id;
-	_Atomic uint32_t mode; /* attachment in which the queue was described */
+	uint32_t hardware_queue; /* the runtime's number of the queue, as bits of a record */
+	_Atomic uint32_t mode;   /* attachment in which the queue was described */
 	bool is_followed;
 	/* Another tool's handlers run after ours. That tool would take our signal for the
 	 * program's, and would not time the dispatch or would keep its times for itself. */

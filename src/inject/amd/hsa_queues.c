@@ -59,6 +59,8 @@ static struct hsa_tracked_queue *new_queue(struct hsa_queue *handle, struct hsa_
 	if (queue) {
 		queue->device = device;
 		queue->id = hsa_new_queue();
+		queue->hardware_queue = record_hardware_queue(
+			handle->id < UINT32_MAX ? (uint32_t)handle->id : UINT32_MAX);
 		queue->counted = 0;
 		queue->blind = 0;
 		queue->is_followed = queue->is_above = false;

@@ -36,8 +36,8 @@ void level_zero_append_init(struct level_zero_append *append, uint32_t function,
 			    ze_handle list)
 {
 	memset(append, 0, sizeof(*append));
-	append->command.function = function;
-	append->command.command = command;
+	append->command.function = (uint16_t)function;
+	append->command.command = (uint8_t)command;
 	append->list = level_zero_find(list, LEVEL_ZERO_LIST);
 }
 
@@ -152,32 +152,59 @@ ze_handle level_zero_append_begin(struct guest_thread *thread, struct level_zero
 	return append->command.event ? append->command.event->object.handle : signal;
 }
 
-static bool is_on_device(ze_handle context, const void *memory)
+/* Memory that this context did not allocate is of unknown kind. Shared memory may be on the host or
+ * on any device, so it has no device. Returns an enum event_memory. */
+static uint8_t ask_about_memory(ze_handle context, const void *memory,
+				struct level_zero_device **ret_device)
 {
+	static const uint8_t kinds[] = {[ZE_MEMORY_HOST] = MEMORY_PINNED,
+					[ZE_MEMORY_DEVICE] = MEMORY_DEVICE,
+					[ZE_MEMORY_SHARED] = MEMORY_MANAGED};
 	struct ze_allocation_properties properties = {.type = ZE_TYPE_MEMORY_ALLOCATION_PROPERTIES};
 	ze_handle device = NULL;
 
-	return next.zeMemGetAllocProperties &&
-	       next.zeMemGetAllocProperties(context, memory, &properties, &device) == ZE_SUCCESS &&
-	       (properties.memory_type == ZE_MEMORY_DEVICE ||
-		properties.memory_type == ZE_MEMORY_SHARED);
+	if (!next.zeMemGetAllocProperties ||
+	    next.zeMemGetAllocProperties(context, memory, &properties, &device) != ZE_SUCCESS ||
+	    properties.memory_type > ZE_MEMORY_SHARED)
+		return MEMORY_UNKNOWN;
+	if (properties.memory_type == ZE_MEMORY_DEVICE)
+		*ret_device = level_zero_device(device);
+	return kinds[properties.memory_type];
 }
 
-/* Determines the direction of a copy. Memory shared by host and device counts as the device's,
- * because it may be there. */
-static uint32_t kind_of_copy(const struct level_zero_append *append)
+/* Shared memory counts as the device's, because it may be there. */
+static bool is_on_device(uint8_t memory)
 {
+	return memory == MEMORY_DEVICE || memory == MEMORY_MANAGED;
+}
+
+/* Determines both ends of a copy, and its direction. */
+static void describe_copy(struct level_zero_append *append)
+{
+	struct level_zero_command *command = &append->command;
 	ze_handle context = append->list->context ? append->list->context->object.handle : NULL;
-	bool is_from_device, is_to_device;
+	bool is_from_device;
 
 	if (!context)
-		return COMMAND_COPY;
-	is_from_device =
-		is_on_device(append->from_context ? append->from_context : context, append->from);
-	is_to_device = is_on_device(context, append->to);
-	if (is_from_device == is_to_device)
-		return COMMAND_COPY;
-	return is_from_device ? COMMAND_READ : COMMAND_WRITE;
+		return;
+	command->from_memory =
+		ask_about_memory(append->from_context ? append->from_context : context,
+				 append->from, &command->from_device);
+	command->to_memory = ask_about_memory(context, append->to, &command->to_device);
+	is_from_device = is_on_device(command->from_memory);
+	if (is_from_device != is_on_device(command->to_memory))
+		command->command = is_from_device ? COMMAND_READ : COMMAND_WRITE;
+}
+
+/* Further properties of a launch are a list. */
+static bool is_cooperative(const struct ze_desc *more)
+{
+	enum { MAX_PROPERTIES = 16 };
+
+	for (int i = 0; more && i < MAX_PROPERTIES; i++, more = more->next)
+		if (more->type == ZE_TYPE_COOPERATIVE_DESC)
+			return ((const struct ze_cooperative_desc *)more)->is_cooperative;
+	return false;
 }
 
 static void describe_kernel(struct guest_thread *thread, struct level_zero_append *append)
@@ -193,7 +220,7 @@ static void describe_kernel(struct guest_thread *thread, struct level_zero_appen
 	command->dimensions = append->groups[2] > 1 ? 3 : append->groups[1] > 1 ? 2 : 1;
 	for (uint32_t i = 0; group && i < 3; i++)
 		if (group[i] > 1 && command->dimensions < i + 1)
-			command->dimensions = i + 1;
+			command->dimensions = (uint8_t)(i + 1);
 	for (uint32_t i = 0; i < 3; i++) {
 		command->local_size[i] = group ? group[i] : 0;
 		command->global_size[i] =
@@ -206,7 +233,8 @@ static void describe_waits(struct level_zero_append *append)
 	struct level_zero_command *command = &append->command;
 	uint32_t count = append->waits ? append->wait_count : 0;
 
-	command->wait_count = count < MAX_LEVEL_ZERO_WAITS ? count : MAX_LEVEL_ZERO_WAITS;
+	command->wait_count =
+		(uint8_t)(count < MAX_LEVEL_ZERO_WAITS ? count : MAX_LEVEL_ZERO_WAITS);
 	command->waits_cut = count - command->wait_count;
 	for (uint32_t i = 0; i < command->wait_count; i++)
 		command->waits[i] = (uintptr_t)append->waits[i];
@@ -219,7 +247,9 @@ static void describe_append(struct guest_thread *thread, struct level_zero_appen
 	if (append->kernel)
 		describe_kernel(thread, append);
 	else if (append->from && append->to)
-		append->command.command = kind_of_copy(append);
+		describe_copy(append);
+	if (is_cooperative(append->more))
+		append->command.flags |= LAUNCH_COOPERATIVE;
 	describe_waits(append);
 }
 

@@ -37,6 +37,8 @@ static _Thread_local uint32_t idle_appends __attribute__((tls_model("initial-exe
 #define BYTES(size)        append.command.bytes = (size)
 #define COPY(to_, from_, other_, size) \
 	(append.to = (to_), append.from = (from_), append.from_context = (other_), BYTES(size))
+#define COOPERATIVE            append.command.flags = LAUNCH_COOPERATIVE
+#define MORE(desc)             append.more = (desc)
 #define KERNEL(handle, groups) (append.kernel = (handle), take_groups(&append, groups))
 #define SIGNALS(event, count, list) \
 	(execute.signal = (event), execute.wait_count = (count), execute.waits = (list))

@@ -107,7 +107,13 @@ static inline bool level_zero_is_described(const struct guest_thread *thread,
 
 /* ---- objects --------------------------------------------------------------------------------- */
 
-enum { NO_COMMAND = 0xffffffffu };
+enum { NO_COMMAND = 0xffffffffu, MAX_LEVEL_ZERO_GROUPS = 8 };
+
+/* A group of a device's engines. */
+struct level_zero_group {
+	uint32_t engines;
+	bool computes;
+};
 
 struct level_zero_device {
 	struct level_zero_object object;
@@ -116,6 +122,8 @@ struct level_zero_device {
 	uint32_t stamp_bits; /* width of a command's timestamps */
 	uint32_t clock_bits; /* width of the device's clock */
 	bool has_clock;
+	uint32_t groups_count;
+	struct level_zero_group groups[MAX_LEVEL_ZERO_GROUPS];
 	struct guest_lock lock;
 	uint64_t last_time,
 		/* under the lock: the last reading of its clock, extended to 64 bits, and of the
@@ -145,23 +153,28 @@ struct level_zero_queue {
 	struct level_zero_queue *next_queue;
 	struct level_zero_context *context;
 	struct level_zero_device *device;
-	uint32_t flags; /* enum event_queue_flag */
+	uint32_t flags;          /* enum event_queue_flag */
+	uint32_t ordinal, index; /* group of the device, and engine in it */
 	bool is_synchronous;
 	bool is_linked;       /* is in that list, from its first pending command on */
 	uint32_t first, last; /* pending commands, oldest first */
 };
 
-/* The result of an append to a list: a launch record without a time. */
+/* The result of an append to a list: a launch record without a time. A list may have a million of
+ * them, so they are small. */
 enum { MAX_LEVEL_ZERO_WAITS = 6 };
 struct level_zero_command {
-	uint32_t function, command, flags;
-	uint32_t kernel, kernel_mode;
-	uint32_t dimensions, wait_count, waits_cut;
+	uint16_t function;
+	uint8_t command, flags;
+	uint8_t dimensions, wait_count;
+	uint8_t from_memory, to_memory; /* enum event_memory, of a copy */
+	uint32_t kernel, kernel_mode, waits_cut;
+	uint32_t stack, stack_mode, stack_thread; /* thread whose ring has the stack's record */
 	uint64_t bytes;
+	struct level_zero_device *from_device, *to_device; /* NULL: the host, or not known */
 	uint64_t global_size[3], local_size[3];
 	uint64_t waits[MAX_LEVEL_ZERO_WAITS];
-	uint32_t stack, stack_mode, stack_thread; /* thread whose ring has the stack's record */
-	struct level_zero_event *event;           /* NULL: the command has no timestamps */
+	struct level_zero_event *event; /* NULL: the command has no timestamps */
 	/* generation of `event`; if it differs, the structure belongs to another event and the
 	 * command has no timestamps */
 	uint64_t event_serial;
@@ -240,11 +253,16 @@ uint64_t level_zero_new_contents(void);
 void level_zero_before_module_goes(ze_handle handle);
 void level_zero_clone_made(ze_handle handle, ze_handle list);
 
+/* The device for a handle; NULL: no room. */
+struct level_zero_device *level_zero_device(ze_handle handle);
 /* The queue for a handle of a queue or an immediate list; NULL: neither. */
 struct level_zero_queue *level_zero_queue(ze_handle handle);
 
 /* Return the id of the object, which is described first if necessary. 0: no id. */
 uint32_t level_zero_queue_id(struct guest_thread *thread, struct level_zero_queue *queue);
+/* driver: NULL if it is not known. */
+uint32_t level_zero_device_id(struct guest_thread *thread, struct level_zero_device *device,
+			      ze_handle driver);
 /* now: a time at which the kernel existed (clock of guest_now). */
 uint32_t level_zero_kernel_id(struct guest_thread *thread, ze_handle kernel, uint64_t now);
 uint32_t level_zero_module_id(struct guest_thread *thread, struct level_zero_module *module);
@@ -279,6 +297,7 @@ struct level_zero_append {
 		 */
 		*to;
 	ze_handle from_context;
+	const struct ze_desc *more;   /* further properties of the launch; NULL: none */
 	uint32_t groups[3], group[3]; /* group: 0 if the kernel's own size applies */
 	bool has_groups;
 	uint32_t wait_count;

@@ -134,7 +134,7 @@ static struct level_zero_device *add_device(ze_handle handle)
 	return device;
 }
 
-static struct level_zero_device *meet_device(ze_handle handle)
+struct level_zero_device *level_zero_device(ze_handle handle)
 {
 	struct level_zero_device *device = level_zero_find(handle, LEVEL_ZERO_DEVICE);
 
@@ -149,7 +149,9 @@ static void fill_queue(struct level_zero_queue *queue, ze_handle context, ze_han
 		       const struct ze_queue_desc *desc)
 {
 	queue->context = meet_context(context);
-	queue->device = meet_device(device);
+	queue->device = level_zero_device(device);
+	queue->ordinal = desc ? desc->ordinal : 0;
+	queue->index = desc ? desc->index : 0;
 	queue->is_synchronous = desc && desc->mode == ZE_QUEUE_MODE_SYNCHRONOUS;
 	queue->flags = desc && (desc->flags & ZE_QUEUE_IN_ORDER) ? 0 : QUEUE_OUT_OF_ORDER;
 	queue->first = queue->last = NO_COMMAND;
@@ -180,7 +182,7 @@ void level_zero_list_made(ze_handle handle, ze_handle context, ze_handle device,
 	if (!list)
 		return;
 	list->context = meet_context(context);
-	list->device = meet_device(device);
+	list->device = level_zero_device(device);
 	list->contents = level_zero_new_contents();
 	if (!desc)
 		return;
@@ -211,7 +213,7 @@ void level_zero_module_made(ze_handle handle, ze_handle context, ze_handle devic
 	if (!module)
 		return;
 	module->context = meet_context(context);
-	module->device = meet_device(device);
+	module->device = level_zero_device(device);
 }
 
 void level_zero_kernel_made(ze_handle handle, ze_handle module)
@@ -336,6 +338,8 @@ void level_zero_read_clocks(struct guest_thread *thread, uint64_t now)
 struct device_facts {
 	uint32_t type, compute_units, stamp_bits, clock_bits;
 	uint64_t memory_bytes, local_bytes, ticks_hz;
+	uint32_t groups_count;
+	struct level_zero_group groups[MAX_LEVEL_ZERO_GROUPS];
 	char key[64], name[256], vendor[32], driver[32];
 };
 
@@ -389,6 +393,23 @@ static uint64_t ask_memory(ze_handle device)
 	return bytes;
 }
 
+static void ask_groups(ze_handle device, struct device_facts *facts)
+{
+	struct ze_queue_group groups[MAX_LEVEL_ZERO_GROUPS];
+	uint32_t count = MAX_LEVEL_ZERO_GROUPS;
+
+	memset(groups, 0, sizeof(groups));
+	for (int i = 0; i < MAX_LEVEL_ZERO_GROUPS; i++)
+		groups[i].type = ZE_TYPE_QUEUE_GROUP_PROPERTIES;
+	if (!next.zeDeviceGetCommandQueueGroupProperties ||
+	    next.zeDeviceGetCommandQueueGroupProperties(device, &count, groups) != ZE_SUCCESS)
+		return;
+	facts->groups_count = count < MAX_LEVEL_ZERO_GROUPS ? count : MAX_LEVEL_ZERO_GROUPS;
+	for (uint32_t i = 0; i < facts->groups_count; i++)
+		facts->groups[i] = (struct level_zero_group){
+			groups[i].engines, groups[i].flags & ZE_QUEUE_GROUP_COMPUTE};
+}
+
 static void ask_driver(ze_handle driver, char *text, size_t size)
 {
 	struct ze_driver_properties properties = {.type = ZE_TYPE_DRIVER_PROPERTIES};
@@ -428,6 +449,7 @@ static bool ask_about_device(ze_handle device, ze_handle driver, struct device_f
 	facts->clock_bits = properties.timestamp_bits;
 	facts->ticks_hz = ticks_of(properties.timer_resolution);
 	facts->memory_bytes = ask_memory(device);
+	ask_groups(device, facts);
 	facts->local_bytes =
 		next.zeDeviceGetComputeProperties &&
 				next.zeDeviceGetComputeProperties(device, &compute) == ZE_SUCCESS
@@ -464,6 +486,8 @@ static void describe_device(struct guest_thread *thread, struct level_zero_devic
 	device->ticks_hz = facts->ticks_hz;
 	device->stamp_bits = facts->stamp_bits;
 	device->clock_bits = facts->clock_bits;
+	device->groups_count = facts->groups_count;
+	memcpy(device->groups, facts->groups, sizeof(device->groups));
 	device->next_read = 0;
 	device->interval = 1 << 22;
 	if (guest_put_with_texts(thread, &record.head, offsetof(struct record_device, texts),
@@ -474,7 +498,7 @@ static void describe_device(struct guest_thread *thread, struct level_zero_devic
 uint32_t level_zero_device_id(struct guest_thread *thread, struct level_zero_device *device,
 			      ze_handle driver)
 {
-	struct device_facts facts;
+	struct device_facts facts = {0};
 
 	if (!device)
 		return 0;

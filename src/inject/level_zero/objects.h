@@ -32,9 +32,4 @@ static inline void level_zero_make_described(const struct guest_thread *thread,
 	atomic_store_explicit(&object->mode, thread->mode, memory_order_release);
 }
 
-/* Returns the id of a device, which is described first if necessary; 0: not available. The caller
- * does not hold the lock. */
-uint32_t level_zero_device_id(struct guest_thread *thread, struct level_zero_device *device,
-			      ze_handle driver);
-
 #pragma GCC visibility pop

@@ -61,7 +61,9 @@ static void put_execution(struct guest_thread *thread, const struct level_zero_p
 
 	if (pending->mode != thread->mode)
 		return;
-	record = guest_reserve(thread, EVENT_EXECUTION, sizeof(*record), valid);
+	record = guest_reserve(thread, EVENT_EXECUTION,
+			       (uint32_t)sizeof(*record) + record_parts_bytes(pending->detail),
+			       valid | pending->detail);
 	if (!record)
 		return;
 	record->correlation = pending->correlation;
@@ -71,6 +73,7 @@ static void put_execution(struct guest_thread *thread, const struct level_zero_p
 	record->seen = guest_now(thread);
 	record->queue = pending->queue_id;
 	record->status = status;
+	record_parts_write(record + 1, pending->detail, &pending->parts);
 	ring_commit(&thread->writer);
 }
 
@@ -460,6 +463,39 @@ bool level_zero_put_launch(struct guest_thread *thread, const struct level_zero_
 	return true;
 }
 
+/* The bits of a record for the engine that executes the command: its number over all groups of the
+ * device. A driver may give a copy of a queue that also computes to another engine. */
+static uint32_t engine_of(const struct level_zero_queue *queue, uint32_t command)
+{
+	const struct level_zero_device *device = queue->device;
+	const struct level_zero_group *group;
+	uint32_t engine = queue->index;
+
+	if (!device || queue->ordinal >= device->groups_count)
+		return 0;
+	group = &device->groups[queue->ordinal];
+	if (queue->index >= group->engines || (group->computes && command != COMMAND_KERNEL))
+		return 0;
+	for (uint32_t i = 0; i < queue->ordinal; i++)
+		engine += device->groups[i].engines;
+	return record_hardware_queue(engine);
+}
+
+static void fill_parts(struct guest_thread *thread, struct level_zero_pending *pending,
+		       const struct level_zero_command *command)
+{
+	ze_handle driver = pending->queue->context ? pending->queue->context->driver : NULL;
+
+	pending->parts.transfer = (struct record_transfer){
+		.source_device = level_zero_device_id(thread, command->from_device, driver),
+		.destination_device = level_zero_device_id(thread, command->to_device, driver),
+		.source_memory = command->from_memory,
+		.destination_memory = command->to_memory,
+	};
+	pending->detail =
+		record_parts_detail(&pending->parts) | engine_of(pending->queue, command->command);
+}
+
 void level_zero_launch_command(struct guest_thread *thread, struct level_zero_launch *launch,
 			       bool gives_back, uint64_t contents)
 {
@@ -482,8 +518,10 @@ void level_zero_launch_command(struct guest_thread *thread, struct level_zero_la
 	pending.mode = level_zero_put_launch(thread, launch) ? thread->mode : 0;
 	pending.queue_id = launch->queue->object.id;
 	pending.correlation = launch->correlation;
-	if (event)
-		track_command(thread, &pending);
+	if (!event)
+		return;
+	fill_parts(thread, &pending, command);
+	track_command(thread, &pending);
 }
 
 void level_zero_event_is_over(struct guest_thread *thread, ze_handle handle)

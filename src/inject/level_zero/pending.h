@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 
+#include "event/record_parts.h"
 #include "inject/level_zero/level_zero.h"
 
 #pragma GCC visibility push(hidden)
@@ -21,6 +22,8 @@ struct level_zero_pending {
 	uint64_t contents; /* generation of the list that contains the command */
 	uint64_t correlation;
 	uint32_t queue_id;
+	uint32_t detail; /* hardware queue and parts of the execution's record */
+	struct record_parts parts;
 	/* attachment of the launch, whose recorder alone knows it; 0: the launch was lost */
 	uint32_t mode;
 	uint32_t next;

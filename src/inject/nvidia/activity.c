@@ -19,12 +19,16 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "event/record_parts.h"
 #include "inject/nvidia/cuda.h"
 
 enum {
 	BUFFER_BYTES = 256 << 10,
 	MAX_BUFFERS = 256,
 	DISCARD_BYTES = 4096,
+	API_VERSION_11_1 = 14,
+	API_VERSION_11_6 = 17,
+	API_VERSION_11_8 = 18,
 	API_VERSION_12_9 = 27,
 	MIN_RECORD_BYTES = 32
 };
@@ -116,6 +120,8 @@ struct work {
 	uint64_t correlation, queued, submitted, started, ended, bytes, graph_node;
 	const char *kernel; /* NULL: not a kernel */
 	const int32_t *grid, *block;
+	uint32_t more; /* bits of a record's detail: the hardware queue, RECORD_NODE_COOPERATIVE */
+	struct record_parts parts;
 };
 
 static uint32_t copy_command(uint32_t kind)
@@ -153,9 +159,10 @@ static uint32_t valid_times(const struct work *work)
 
 static void put_execution(struct guest_thread *thread, const struct work *work, uint32_t queue)
 {
-	uint32_t valid = valid_times(work);
-	struct record_execution *record =
-		guest_reserve(thread, EVENT_EXECUTION, sizeof(*record), valid);
+	const uint32_t valid = valid_times(work), parts = record_parts_detail(&work->parts);
+	struct record_execution *record = guest_reserve(
+		thread, EVENT_EXECUTION, (uint32_t)sizeof(*record) + record_parts_bytes(parts),
+		valid | parts | (work->more & ~(uint32_t)RECORD_NODE_COOPERATIVE));
 
 	if (!record)
 		return;
@@ -167,6 +174,7 @@ static void put_execution(struct guest_thread *thread, const struct work *work, 
 	record->seen = guest_now(thread);
 	record->queue = queue;
 	record->status = 0;
+	record_parts_write(record + 1, parts, &work->parts);
 	ring_commit(&thread->writer);
 }
 
@@ -179,10 +187,12 @@ static uint64_t new_node(void)
 static void put_node(struct guest_thread *thread, const struct work *work, uint32_t queue)
 {
 	const uint32_t dimensions = work->grid ? 3 : 0, valid = valid_times(work);
+	const uint32_t parts = record_parts_detail(&work->parts);
 	uint32_t kernel = cuda_kernel(thread, work->kernel);
-	struct record_node *record =
-		guest_reserve(thread, RECORD_NODE, (uint32_t)sizeof(*record) + 16 * dimensions,
-			      valid | work->command << 16);
+	struct record_node *record = guest_reserve(
+		thread, RECORD_NODE,
+		(uint32_t)sizeof(*record) + 16 * dimensions + record_parts_bytes(parts),
+		valid | parts | work->more | work->command << 16);
 
 	if (!record) {
 		if (guest_is_current(thread))
@@ -206,6 +216,7 @@ static void put_node(struct guest_thread *thread, const struct work *work, uint3
 		record->values[i] = (uint64_t)(uint32_t)work->grid[i] * (uint32_t)work->block[i];
 		record->values[dimensions + i] = (uint32_t)work->block[i];
 	}
+	record_parts_write(record->values + 2 * dimensions, parts, &work->parts);
 	ring_commit(&thread->writer);
 }
 
@@ -237,40 +248,114 @@ static void put_work(struct guest_thread *thread, const struct work *work)
 		.started = (record)->start_ns, .ended = (record)->end_ns                      \
 	}
 
+/* The members of kernels, copies and fills that a version has, in types of their own. */
+#define SET_MORE(work, record)                                                      \
+	do {                                                                        \
+		(work)->graph_node = (record)->graph_node_id;                       \
+		if (cuda_version >= API_VERSION_11_1)                               \
+			(work)->parts.graph = (record)->graph_id;                   \
+		if (cuda_version >= API_VERSION_11_6 && (record)->channel_type)     \
+			(work)->more = record_hardware_queue((record)->channel_id); \
+	} while (0)
+
 static void take_kernel(struct guest_thread *thread, const struct cupti_activity_kernel *record)
 {
+	const uint32_t shared_bytes =
+		(uint32_t)record->static_shared_bytes + (uint32_t)record->dynamic_shared_bytes;
 	struct work work = WORK(record, COMMAND_KERNEL);
 
 	work.kernel = record->name;
 	work.queued = record->queued_ns;
 	work.submitted = record->submitted_ns;
-	work.graph_node = record->graph_node_id;
 	work.grid = &record->grid_x;
 	work.block = &record->block_x;
+	SET_MORE(&work, record);
+	if (record->launch_type == CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_SINGLE_DEVICE ||
+	    record->launch_type == CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_MULTI_DEVICE)
+		work.more |= RECORD_NODE_COOPERATIVE;
+	work.parts.shape.local_bytes = shared_bytes;
+	if (cuda_version >= API_VERSION_11_8)
+		memcpy(work.parts.shape.cluster, &record->cluster_x,
+		       sizeof(work.parts.shape.cluster));
 	put_work(thread, &work);
-	cuda_kernel_needs(thread, record->name, record->registers_per_thread,
-			  (uint32_t)record->static_shared_bytes +
-				  (uint32_t)record->dynamic_shared_bytes);
+	cuda_kernel_needs(thread, record->name, record->registers_per_thread, shared_bytes);
 }
 
-/* Work on memory: the records of a copy, a copy between devices, and a fill. */
-#define TAKE(name, type, command)                                                \
-	static void name(struct guest_thread *thread, const struct type *record) \
-	{                                                                        \
-		struct work work = WORK(record, command);                        \
-                                                                                 \
-		work.bytes = record->size_bytes;                                 \
-		work.graph_node = record->graph_node_id;                         \
-		put_work(thread, &work);                                         \
-	}
-TAKE(take_copy, cupti_activity_memcpy, copy_command(record->copy_kind))
-TAKE(take_peer_copy, cupti_activity_memcpy_peer, COMMAND_COPY)
-TAKE(take_set, cupti_activity_memset, COMMAND_FILL)
+/* An enum event_memory for CUPTI's number. */
+static uint8_t memory_of(uint32_t kind)
+{
+	static const uint8_t memories[] = {
+		[CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE] = MEMORY_PAGEABLE,
+		[CUPTI_ACTIVITY_MEMORY_KIND_PINNED] = MEMORY_PINNED,
+		[CUPTI_ACTIVITY_MEMORY_KIND_DEVICE] = MEMORY_DEVICE,
+		[CUPTI_ACTIVITY_MEMORY_KIND_ARRAY] = MEMORY_ARRAY,
+		[CUPTI_ACTIVITY_MEMORY_KIND_MANAGED] = MEMORY_MANAGED,
+		[CUPTI_ACTIVITY_MEMORY_KIND_DEVICE_STATIC] = MEMORY_DEVICE_STATIC,
+		[CUPTI_ACTIVITY_MEMORY_KIND_MANAGED_STATIC] = MEMORY_MANAGED,
+	};
+
+	return kind < sizeof(memories) ? memories[kind] : MEMORY_UNKNOWN;
+}
+
+/* The device of one end of a transfer. Managed memory may be anywhere. */
+static uint32_t end_of(struct guest_thread *thread, uint8_t memory, uint32_t device)
+{
+	const bool is_there =
+		memory == MEMORY_DEVICE || memory == MEMORY_ARRAY || memory == MEMORY_DEVICE_STATIC;
+
+	return is_there ? cuda_device(thread, device) : 0;
+}
+
+static void set_ends(struct guest_thread *thread, struct record_transfer *transfer,
+		     uint32_t source_device, uint32_t destination_device)
+{
+	transfer->source_device = end_of(thread, transfer->source_memory, source_device);
+	transfer->destination_device =
+		end_of(thread, transfer->destination_memory, destination_device);
+}
+
+static void take_copy(struct guest_thread *thread, const struct cupti_activity_memcpy *record)
+{
+	struct work work = WORK(record, copy_command(record->copy_kind));
+
+	work.bytes = record->size_bytes;
+	SET_MORE(&work, record);
+	work.parts.transfer.source_memory = memory_of(record->source_kind);
+	work.parts.transfer.destination_memory = memory_of(record->destination_kind);
+	set_ends(thread, &work.parts.transfer, record->device_id, record->device_id);
+	put_work(thread, &work);
+}
+
+static void take_peer_copy(struct guest_thread *thread,
+			   const struct cupti_activity_memcpy_peer *record)
+{
+	struct work work = WORK(record, COMMAND_COPY);
+
+	work.bytes = record->size_bytes;
+	SET_MORE(&work, record);
+	work.parts.transfer.source_memory = memory_of(record->source_kind);
+	work.parts.transfer.destination_memory = memory_of(record->destination_kind);
+	set_ends(thread, &work.parts.transfer, record->source_device_id,
+		 record->destination_device_id);
+	put_work(thread, &work);
+}
+
+static void take_set(struct guest_thread *thread, const struct cupti_activity_memset *record)
+{
+	struct work work = WORK(record, COMMAND_FILL);
+
+	work.bytes = record->size_bytes;
+	SET_MORE(&work, record);
+	work.parts.transfer.destination_memory = memory_of(record->memory_kind);
+	set_ends(thread, &work.parts.transfer, record->device_id, record->device_id);
+	put_work(thread, &work);
+}
 
 static void take_graph(struct guest_thread *thread, const struct cupti_activity_graph_trace *record)
 {
 	struct work work = WORK(record, COMMAND_GRAPH);
 
+	work.parts.graph = record->graph_id;
 	put_work(thread, &work);
 }
 

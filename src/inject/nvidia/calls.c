@@ -64,6 +64,7 @@ static const struct {
 	{"cuStreamEndCapture", CALL_PLAIN},
 	{"cuStreamCreate", CALL_PLAIN},
 	{"cuStreamDestroy", CALL_PLAIN},
+	{"cuStreamWait", CALL_PLAIN},
 	{"cuCtxCreate", CALL_PLAIN},
 	{"cuCtxDestroy", CALL_PLAIN},
 };
@@ -86,6 +87,7 @@ struct call {
 	bool is_async;
 	bool is_release; /* the call destroys, frees or unloads something */
 	bool has_stack;  /* each call has one; otherwise slow and failed ones do */
+	bool is_cooperative;
 };
 
 static struct call
@@ -133,6 +135,7 @@ static void learn_kernel(struct call *call)
 		call->shape = SHAPE_LAUNCH;
 	call->command = COMMAND_KERNEL;
 	call->is_async = true;
+	call->is_cooperative = begins_with(call->name, "cuLaunchCooperativeKernel");
 }
 
 /* The first version of some calls has 32-bit addresses. */
@@ -292,6 +295,21 @@ static void read_launch_ex(const void *parameters, struct submitted *submitted)
 	submitted->has_stream = true;
 }
 
+/* The call must have succeeded: the driver has then read the attributes too. */
+static bool is_cooperative(const struct call *call, const void *parameters)
+{
+	const struct cupti_launch_kernel_ex_parameters *shown = parameters;
+	const CUlaunchConfig *config;
+
+	if (call->shape != SHAPE_LAUNCH_EX || !shown || !shown->config)
+		return call->is_cooperative;
+	config = shown->config;
+	for (unsigned i = 0; config->attributes && i < config->attribute_count; i++)
+		if (config->attributes[i].id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
+			return config->attributes[i].value.cooperative;
+	return false;
+}
+
 static void read_parameters(const struct call *call, const void *parameters,
 			    struct submitted *submitted)
 {
@@ -377,6 +395,8 @@ static void put_launch(struct guest_thread *thread, const struct entered *entere
 		flags |= LAUNCH_UNTIMED;
 	if (!call->is_async && !is_many)
 		flags |= LAUNCH_BLOCKING;
+	if (!result && is_cooperative(call, data->function_parameters))
+		flags |= LAUNCH_COOPERATIVE;
 	if (entered->stack)
 		flags |= RECORD_LAUNCH_STACK;
 	function = function_of(thread, entered->cbid);

@@ -31,17 +31,9 @@ enum slot_state {
 	SLOT_DONE /* recorded; stays in its queue's list until freed */
 };
 
-/* Attributes of an event's command. */
-struct followed {
-	uint64_t correlation;
-	/* queue id; the structure may belong to another queue when the command completes */
-	uint32_t queue_id;
-	uint32_t stamps; /* EXECUTION_…: times of the event that belong to the command */
-};
-
 struct command {
 	cl_event event;
-	struct followed of;
+	struct opencl_followed of;
 	struct opencl_queue *queue;
 	uint32_t mode; /* attachment of the launch; the recorder of another one does not know it */
 	bool polled;   /* counted in opencl_polled */
@@ -99,58 +91,7 @@ static uint32_t place_of_event(cl_event event)
 	return (uint32_t)((uintptr_t)event * UINT64_C(0x9e3779b97f4a7c15) >> (64 - NEWEST_BITS));
 }
 
-/* ---- timestamps ------------------------------------------------------------------------------ */
-
-/* Returns 0 if unavailable. Some drivers return success without writing the value. */
-static uint64_t read_stamp(cl_event event, cl_uint what)
-{
-	cl_ulong time = 0;
-
-	return next.clGetEventProfilingInfo(event, what, sizeof(time), &time, NULL) == CL_SUCCESS
-		       ? time
-		       : 0;
-}
-
-/* False for values that some drivers leave uninitialised. One timestamp that is years off would
- * move the whole clock. */
-static bool is_real(uint64_t time, uint64_t queued)
-{
-	uint64_t distance = time > queued ? time - queued : queued - time;
-
-	return time && !(queued && distance >> 57);
-}
-
-/* ended: as read from the event. seen: when the program's side learned of the completion. */
-static void put_execution(struct guest_thread *thread, cl_event event, const struct followed *of,
-			  cl_int status, uint64_t ended, uint64_t seen)
-{
-	uint64_t queued = 0, submitted = 0, started = 0;
-	struct record_execution *record;
-	uint32_t valid = 0;
-
-	if (GUEST_LIKELY(status >= 0)) {
-		queued = read_stamp(event, CL_PROFILING_COMMAND_QUEUED);
-		submitted = read_stamp(event, CL_PROFILING_COMMAND_SUBMIT);
-		started = read_stamp(event, CL_PROFILING_COMMAND_START);
-		valid = (queued ? EXECUTION_QUEUED : 0u) |
-			(is_real(submitted, queued) ? EXECUTION_SUBMITTED : 0u) |
-			(is_real(started, queued) ? EXECUTION_STARTED : 0u) |
-			(is_real(ended, queued) ? EXECUTION_ENDED : 0u);
-		valid &= of->stamps;
-	}
-	record = guest_reserve(thread, EVENT_EXECUTION, sizeof(*record), valid);
-	if (!record)
-		return;
-	record->correlation = of->correlation;
-	record->queued = queued;
-	record->submitted = submitted;
-	record->started = started;
-	record->ended = status < 0 ? 0 : ended;
-	record->seen = seen;
-	record->queue = of->queue_id;
-	record->status = status;
-	ring_commit(&thread->writer);
-}
+/* ---- state of a command's event -------------------------------------------------------------- */
 
 /* True: complete or failed. */
 static bool is_over(cl_event event, cl_int *ret_status)
@@ -292,17 +233,17 @@ static void free_done(struct opencl_queue *queue)
 static bool finish_command(struct guest_thread *thread, struct command *command)
 {
 	cl_event event = command->event;
-	uint64_t ended = read_stamp(event, CL_PROFILING_COMMAND_END);
+	uint64_t ended = opencl_read_stamp(event, CL_PROFILING_COMMAND_END);
 	cl_int status = CL_COMPLETE;
 
 	if (!ended) {
 		if (!is_over(event, &status))
 			return false;
 		/* The command may have ended between the two queries. */
-		ended = read_stamp(event, CL_PROFILING_COMMAND_END);
+		ended = opencl_read_stamp(event, CL_PROFILING_COMMAND_END);
 	}
 	if (command->mode == thread->mode)
-		put_execution(thread, event, &command->of, status, ended, guest_now(thread));
+		opencl_put_execution(thread, event, &command->of, status, ended, guest_now(thread));
 	if (command->polled)
 		atomic_fetch_sub_explicit(&opencl_polled, 1, memory_order_relaxed);
 	next.clReleaseEvent(event);
@@ -553,8 +494,9 @@ static void on_complete(cl_event event, cl_int status, void *data)
 	}
 	/* Otherwise its recording has ended, and only our reference to the event is released. */
 	if (thread && thread->mode == command->mode)
-		put_execution(thread, event, &command->of, status,
-			      read_stamp(event, CL_PROFILING_COMMAND_END), guest_now(thread));
+		opencl_put_execution(thread, event, &command->of, status,
+				     opencl_read_stamp(event, CL_PROFILING_COMMAND_END),
+				     guest_now(thread));
 	next.clReleaseEvent(command->event);
 	atomic_store_explicit(&command->state, SLOT_DONE, memory_order_release);
 	errno = saved;
@@ -565,7 +507,7 @@ static void on_complete(cl_event event, cl_int status, void *data)
 /* The caller holds the lock. */
 static struct command *fill_slot(const struct guest_thread *thread, uint32_t index,
 				 struct opencl_queue *queue, cl_event event,
-				 const struct followed *of)
+				 const struct opencl_followed *of)
 {
 	struct command *command = slot(index);
 
@@ -610,7 +552,7 @@ static void follow_by_callback(struct command *command, uint32_t index)
 /* Not inline, because the path without it then saves no registers. */
 static __attribute__((noinline)) void track_command(struct guest_thread *thread,
 						    struct opencl_launch *launch, cl_event event,
-						    const struct followed *of)
+						    const struct opencl_followed *of)
 {
 	struct opencl_queue *queue = launch->known;
 	struct command *command = NULL;
@@ -730,15 +672,17 @@ static void finish_waited_for(struct guest_thread *thread, const struct opencl_l
 static void follow_to_the_end(struct guest_thread *thread, struct opencl_launch *launch,
 			      cl_event event, uint64_t correlation)
 {
-	const struct followed of = {.correlation = correlation,
-				    .queue_id = launch->known->id,
-				    .stamps = opencl_is_marker(launch) ? EXECUTION_QUEUED
-								       : EXECUTION_TIMED};
+	const struct opencl_followed of = {.correlation = correlation,
+					   .queue_id = launch->known->id,
+					   .stamps = opencl_is_marker(launch) ? EXECUTION_QUEUED
+									      : EXECUTION_TIMED,
+					   .is_migration = launch->command == COMMAND_MIGRATE};
 	uint64_t begin = guest_watch_begin(thread);
 
 	if (launch->flags & LAUNCH_BLOCKING) {
-		put_execution(thread, event, &of, CL_COMPLETE,
-			      read_stamp(event, CL_PROFILING_COMMAND_END), launch->exit);
+		opencl_put_execution(thread, event, &of, CL_COMPLETE,
+				     opencl_read_stamp(event, CL_PROFILING_COMMAND_END),
+				     launch->exit);
 		if (!launch->asked)
 			next.clReleaseEvent(event);
 		/* The commands of its wait list have completed. In an in-order queue, so have all

@@ -154,6 +154,21 @@ cl_event *opencl_launch_begin(struct guest_thread *thread, struct opencl_launch 
 /* Called after the enqueue, with launch->exit set. */
 void opencl_launch_end(struct guest_thread *thread, struct opencl_launch *launch, cl_int result);
 
+/* Attributes of an event's command. */
+struct opencl_followed {
+	uint64_t correlation;
+	/* queue id; the structure may belong to another queue when the command completes */
+	uint32_t queue_id;
+	uint8_t stamps; /* EXECUTION_…: times of the event that belong to the command */
+	bool is_migration;
+};
+/* Returns 0 if unavailable. Some drivers return success without writing the value. */
+uint64_t opencl_read_stamp(cl_event event, cl_uint what);
+/* ended: as read from the event. seen: when the program's side learned of the completion. */
+void opencl_put_execution(struct guest_thread *thread, cl_event event,
+			  const struct opencl_followed *of, cl_int status, uint64_t ended,
+			  uint64_t seen);
+
 /* Read the timestamps of completed commands, of one queue or of all. */
 void opencl_harvest(struct guest_thread *thread, struct opencl_queue *queue);
 void opencl_harvest_all(struct guest_thread *thread);

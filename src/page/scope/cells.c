@@ -34,12 +34,10 @@ void scope_cells_fini(struct scope_cells *cells)
 	pair_map_fini(&cells->value_numbers);
 }
 
-void scope_cells_clear(struct scope_cells *cells, uint64_t origin_ns)
+void scope_cells_clear(struct scope_cells *cells, const struct scope_grid *grid, uint64_t origin_ns)
 {
-	struct scope_grid grid = {cells->asked_row_ns, cells->grid.rows, cells->grid.max_values};
-
 	scope_cells_fini(cells);
-	scope_cells_init(cells, &grid);
+	scope_cells_init(cells, grid);
 	cells->origin_ns = origin_ns;
 }
 

@@ -47,7 +47,8 @@ struct scope_cells {
 void scope_cells_init(struct scope_cells *cells, const struct scope_grid *grid);
 void scope_cells_fini(struct scope_cells *cells); /* NULL-safe */
 /* Removes all values and starts again; the first cell starts at origin_ns. */
-void scope_cells_clear(struct scope_cells *cells, uint64_t origin_ns);
+void scope_cells_clear(struct scope_cells *cells, const struct scope_grid *grid,
+		       uint64_t origin_ns);
 
 /* An amount that is spread evenly from begin to end. begin == end: the whole amount is at that
  * time. */

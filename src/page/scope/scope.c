@@ -20,15 +20,20 @@
 
 #include "analyze/analysis.h"
 #include "analyze/observer.h"
+#include "base/array.h"
 #include "base/error.h"
 #include "page/scope/cells.h"
 
 struct scope {
 	const struct flame_view *view; /* NULL: all values are kept */
 	const struct analysis *analysis;
+	struct scope_grid asked;
 	struct scope_cells cells;
 	bool is_finished;
 };
+
+/* A map narrower than this says little. */
+#define MIN_COLUMNS UINT64_C(30)
 
 int scope_new(const struct scope_grid *grid, const struct flame_view *view,
 	      struct scope **ret_scope)
@@ -38,7 +43,7 @@ int scope_new(const struct scope_grid *grid, const struct flame_view *view,
 	if (!scope)
 		return error_set(-ENOMEM, "heat map: out of memory");
 	scope->view = view;
-	scope_cells_init(&scope->cells, grid);
+	scope->asked = *grid;
 	*ret_scope = scope;
 	return 0;
 }
@@ -56,13 +61,34 @@ struct scope_grid scope_grid(const struct scope *scope)
 	return scope->cells.grid;
 }
 
+/* The longest duration of a cell with which the window fills MIN_COLUMNS columns. */
+static uint64_t choose_row_ns(const struct analysis *analysis, uint32_t rows)
+{
+	static const uint64_t nice[] = {20000000, 10000000, 5000000, 2000000, 1000000, 500000,
+					200000,   100000,   50000,   20000,   10000};
+	const uint64_t length_ns = analysis->to_ns - analysis->from_ns;
+
+	for (size_t i = 0; i < ARRAY_COUNT(nice); i++)
+		if (length_ns >= MIN_COLUMNS * rows * nice[i])
+			return nice[i];
+	return nice[ARRAY_COUNT(nice) - 1];
+}
+
+uint64_t scope_asked_row_ns(const struct scope *scope)
+{
+	return scope->cells.asked_row_ns;
+}
+
 static int on_begin(void *context, const struct analysis *analysis)
 {
 	struct scope *scope = context;
+	struct scope_grid grid = scope->asked;
 
 	scope->analysis = analysis;
 	scope->is_finished = false;
-	scope_cells_clear(&scope->cells, analysis->from_ns);
+	if (!grid.row_ns)
+		grid.row_ns = choose_row_ns(analysis, grid.rows);
+	scope_cells_clear(&scope->cells, &grid, analysis->from_ns);
 	return 0;
 }
 

@@ -27,7 +27,7 @@ struct scope;
 #define MAX_SCOPE_NODES  ((uint32_t)1000000)
 
 struct scope_grid {
-	uint64_t row_ns;     /* duration of a cell */
+	uint64_t row_ns;     /* duration of a cell; 0: at most 20 ms, shorter for a short trace */
 	uint32_t rows;       /* cells per column */
 	uint32_t max_values; /* above it, each two cells are joined; 0: MAX_SCOPE_VALUES */
 };
@@ -59,3 +59,5 @@ int scope_write_sections(struct scope *scope, struct drawing *drawing, const cha
 
 /* The present grid; cells may have been joined. */
 struct scope_grid scope_grid(const struct scope *scope);
+/* Duration of a cell before cells were joined. */
+uint64_t scope_asked_row_ns(const struct scope *scope);

@@ -77,7 +77,7 @@ static void write_samples(struct writer *writer, size_t parent, size_t thread)
 
 		if (track->kind != VIEW_SAMPLES || track->entity != thread)
 			continue;
-		source = model_text(tracks->model, track->source, "[unknown source]");
+		source = model_text(tracks->model, track->source, "samples");
 		view_track_begin(&writer->track, "samples", parent, source);
 		json_pair_text(&writer->json, "unit", analysis_source_unit(source));
 		view_track_end(&writer->track, track);
@@ -232,16 +232,20 @@ static void write_queue(struct writer *writer, size_t parent, size_t queue)
 {
 	const struct view_tracks *tracks = writer->tracks;
 	const struct analysis_queue *row = &tracks->analysis->queues[queue];
-	char name[96] = "[unknown queue]", detail[96] = "";
+	char name[96] = "[unknown queue]", detail[96] = "", process[32] = "";
 	size_t self = writer->track.written;
 
 	if (!is_queue_shown(tracks, queue))
 		return;
 	if (row->queue) {
-		snprintf(name, sizeof(name), "queue %u%s%.40s of process %u", row->queue->id,
-			 row->queue->name_string ? " " : "",
-			 model_text(tracks->analysis->model, row->queue->name_string, ""),
-			 model_pid(tracks->model, row->queue->process));
+		if (tracks->processes_count > 1)
+			snprintf(process, sizeof(process), " of process %u",
+				 model_pid(tracks->model, row->queue->process));
+		if (row->queue->name_string)
+			snprintf(name, sizeof(name), "%.40s%s",
+				 model_text(tracks->model, row->queue->name_string, ""), process);
+		else
+			snprintf(name, sizeof(name), "queue %u%s", row->queue->id, process);
 		snprintf(detail, sizeof(detail), "%s order",
 			 row->queue->flags & QUEUE_OUT_OF_ORDER ? "out of" : "in");
 	}
@@ -270,17 +274,19 @@ static void write_context(struct writer *writer, size_t parent, size_t device, s
 {
 	const struct view_tracks *tracks = writer->tracks;
 	const struct event_context *row = tracks->analysis->contexts[context].context;
-	char name[96] = "[unknown context]";
-	size_t self = writer->track.written;
+	char name[96];
+	size_t self = parent;
 
 	if (!has_queue(tracks, device, context))
 		return;
-	if (row)
+	if (row) {
+		self = writer->track.written;
 		snprintf(name, sizeof(name), "context %u of process %u", row->id,
 			 model_pid(tracks->model, row->process));
-	view_track_begin(&writer->track, "context", parent, name);
-	json_pair_u64(&writer->json, "device", device);
-	view_track_end(&writer->track, view_tracks_context(tracks, device, context));
+		view_track_begin(&writer->track, "context", parent, name);
+		json_pair_u64(&writer->json, "device", device);
+		view_track_end(&writer->track, view_tracks_context(tracks, device, context));
+	}
 	for (size_t i = 0; i <= tracks->event_queues.count; i++) {
 		if (tracks->analysis->queues[i].device == device &&
 		    tracks->analysis->queues[i].context == context)
@@ -340,6 +346,20 @@ static void write_graph_ids(struct json_writer *json, size_t device)
 	json_array_end(json);
 }
 
+/* Of several devices the name begins with the number, as other parts of the name may be cut. */
+static const char *device_name(const struct analysis *analysis, size_t device, char *ret_name,
+			       size_t size)
+{
+	char label[256];
+
+	analysis_device_label(analysis, device, label, sizeof(label));
+	if (analysis_devices_shown(analysis) > 1)
+		snprintf(ret_name, size, "%zu: %s", device, label);
+	else
+		snprintf(ret_name, size, "%s", label);
+	return ret_name;
+}
+
 static void write_device(struct writer *writer, size_t device)
 {
 	const struct view_tracks *tracks = writer->tracks;
@@ -348,7 +368,7 @@ static void write_device(struct writer *writer, size_t device)
 	char label[256];
 
 	view_track_begin(&writer->track, "device", VIEW_TRACK_NONE,
-			 analysis_device_label(tracks->analysis, device, label, sizeof(label)));
+			 device_name(tracks->analysis, device, label, sizeof(label)));
 	json_pair_text(&writer->json, "detail", row->key);
 	json_pair_u64(&writer->json, "device", device);
 	if (row->is_measured)

@@ -114,9 +114,14 @@ static int end_away(struct view_tracks *tracks, size_t thread, uint64_t time_ns,
 	away->since_ns = UINT64_MAX;
 	if (span.begin >= time_ns || !analysis_shows(tracks->analysis, span.begin, time_ns))
 		return 0;
-	error = row->wait_string
-			? view_code_string(tracks->code, row->wait_string, &name)
-			: view_code_name(tracks->code, analysis_switch_name(row->reason), &name);
+	if (row->wait_string)
+		error = view_code_string(tracks->code, row->wait_string, &name);
+	else
+		error = view_code_name(tracks->code,
+				       row->reason == SWITCH_NOT_KNOWN
+					       ? "reason not known"
+					       : analysis_switch_name(row->reason),
+				       &name);
 	if (error)
 		return error;
 	error = find_other(tracks, row, waker, &span.extra);
@@ -324,7 +329,7 @@ const struct view_track *view_tracks_context(const struct view_tracks *tracks, s
 	return index == PAIR_MAP_NONE ? NULL : tracks->all[index];
 }
 
-/* Adds a command to the track of its context, unless the context has only one queue. */
+/* Adds a command to the track of its context, unless that is unknown or has only one queue. */
 static int add_to_context(struct view_tracks *tracks, const struct observed_command *command,
 			  const struct view_span *span)
 {
@@ -332,7 +337,8 @@ static int add_to_context(struct view_tracks *tracks, const struct observed_comm
 	uint32_t index;
 	int error;
 
-	if (!tracks->shares_context[command->queue])
+	if (!tracks->shares_context[command->queue] ||
+	    !tracks->analysis->contexts[command->context].context)
 		return 0;
 	index = pair_map_find(&tracks->contexts, command->device, command->context);
 	if (index != PAIR_MAP_NONE)

@@ -472,6 +472,16 @@ static void say_by_kind(const struct report *report, const struct verdict_cause 
 	}
 }
 
+static void say_unknown(const struct report *report, const struct verdict_cause *cause,
+			struct sentence *sentence)
+{
+	say(sentence, "not known");
+	if (cause->cause == CAUSE_HOST)
+		say(sentence, " what the program did outside of recorded calls");
+	else if (cause->cause == CAUSE_UNKNOWN && model_imported_from(report->model))
+		say(sentence, ", because the file has no launching call");
+}
+
 void say_cause(const struct report *report, const struct verdict_cause *cause,
 	       struct sentence *sentence)
 {
@@ -486,7 +496,7 @@ void say_cause(const struct report *report, const struct verdict_cause *cause,
 	} else if (cause->cause == CAUSE_DEPENDENCY) {
 		say_dependency(report, cause, sentence);
 	} else if (cause->kind == VERDICT_UNKNOWN) {
-		say(sentence, "not known");
+		say_unknown(report, cause, sentence);
 	} else {
 		say_thread(report, sentence, cause->thread, &cause->threads);
 		say_by_kind(report, cause, sentence);

@@ -82,6 +82,76 @@ static const char *doubt_of(const struct report *report, size_t device)
 	return findings_has_hidden(report->analysis, device) ? "Launches were missed" : NULL;
 }
 
+/* False: there is no measured device with a command. */
+static bool has_verdict(const struct report *report, size_t device)
+{
+	const struct analysis *analysis = report->analysis;
+
+	return device < analysis_devices_shown(analysis) && analysis->devices[device].is_measured &&
+	       analysis->devices[device].account.commands &&
+	       analysis->devices[device].account.steady.end >
+		       analysis->devices[device].account.steady.begin;
+}
+
+/* "the GPU", or of several "GPU 1 (NVIDIA A100)" */
+static void say_device_name(const struct report *report, size_t device, bool is_first,
+			    struct sentence *sentence)
+{
+	const char *name = report->analysis->devices[device].name;
+	char plain[32];
+
+	if (analysis_devices_shown(report->analysis) < 2) {
+		say(sentence, "%s %s", is_first ? "The" : "the", device_noun(report, device));
+		return;
+	}
+	snprintf(plain, sizeof(plain), "%s %zu", device_noun(report, device), device);
+	say(sentence, "%s", plain);
+	if (name && *name && strcmp(name, plain) != 0)
+		say(sentence, " (%.60s)", name);
+}
+
+static struct number steady_percent(const struct report *report, size_t device)
+{
+	const struct account_steady *steady = &report->analysis->devices[device].account.steady;
+
+	return format_percent(steady->busy_ns, steady->end - steady->begin);
+}
+
+static bool is_busier(const struct report *report, size_t device, size_t than)
+{
+	const struct account_steady *a = &report->analysis->devices[device].account.steady;
+	const struct account_steady *b = &report->analysis->devices[than].account.steady;
+
+	return (double)a->busy_ns * (double)(b->end - b->begin) >
+	       (double)b->busy_ns * (double)(a->end - a->begin);
+}
+
+/* ", the other 7 devices 91.0 % to 97.3 %" */
+static void say_others(const struct report *report, size_t device, struct sentence *sentence)
+{
+	size_t count = 0, least = device, most = device;
+
+	for (size_t i = 0; i < analysis_devices_shown(report->analysis); i++) {
+		if (i == device || !has_verdict(report, i))
+			continue;
+		if (!count++)
+			least = most = i;
+		else if (is_busier(report, i, most))
+			most = i;
+		else if (is_busier(report, least, i))
+			least = i;
+	}
+	if (!count)
+		return;
+	if (count == 1)
+		say(sentence, ", the other device %s", steady_percent(report, least).text);
+	else
+		say(sentence, ", the other %zu devices %s", count,
+		    steady_percent(report, least).text);
+	if (least != most)
+		say(sentence, " to %s", steady_percent(report, most).text);
+}
+
 static void say_busy(const struct report *report, const struct verdict *verdict,
 		     struct sentence *sentence)
 {
@@ -90,16 +160,14 @@ static void say_busy(const struct report *report, const struct verdict *verdict,
 	const char *doubt = doubt_of(report, verdict->device);
 
 	if (doubt)
-		say(sentence, "%s, so this may be wrong: the ", doubt);
-	else
-		say(sentence, "The ");
-	say(sentence, "%s", device_noun(report, verdict->device));
-	if (analysis_devices_shown(report->analysis) > 1)
-		say(sentence, " %zu (%.60s)", verdict->device,
-		    report->analysis->devices[verdict->device].name);
-	say(sentence, " was busy %s of the steady part (%s of %s).",
+		say(sentence, "%s, so this may be wrong: ", doubt);
+	say_device_name(report, verdict->device, !doubt, sentence);
+	say(sentence, " was busy %s of the steady part (%s of %s)",
 	    format_percent(steady->busy_ns, wall_ns).text, format_duration(steady->busy_ns).text,
 	    format_duration(wall_ns).text);
+	if (report->device == ALL_DEVICES)
+		say_others(report, verdict->device, sentence);
+	say(sentence, ".");
 }
 
 /* A cause takes the place of the second one if it is twice as long and longer than the first. */
@@ -154,17 +222,6 @@ static int make_sentences(const struct report *report, const struct verdict *ver
 		say(sentence, ", %s.", format_percent(verdict->causes[i].ns, wall_ns).text);
 	}
 	return say_outside(report, verdict, ret_sentences);
-}
-
-/* False: there is no measured device with a command. */
-static bool has_verdict(const struct report *report, size_t device)
-{
-	const struct analysis *analysis = report->analysis;
-
-	return device < analysis_devices_shown(analysis) && analysis->devices[device].is_measured &&
-	       analysis->devices[device].account.commands &&
-	       analysis->devices[device].account.steady.end >
-		       analysis->devices[device].account.steady.begin;
 }
 
 /* Whether idle time is not known because no collector recorded threads. */
@@ -571,8 +628,8 @@ int report_put_slowest_cause(const struct report *report)
 	if (error)
 		return error == -ENOENT ? 0 : error;
 	wall_ns = verdict.steady->end - verdict.steady->begin;
-	say(&sentence, "the %s was busy %s of it", device_noun(report, verdict.device),
-	    format_percent(verdict.steady->busy_ns, wall_ns).text);
+	say_device_name(report, verdict.device, false, &sentence);
+	say(&sentence, " was busy %s of it", format_percent(verdict.steady->busy_ns, wall_ns).text);
 	if (verdict.count) {
 		say(&sentence, "; largest cause of idle: ");
 		say_cause(report, &verdict.causes[0], &sentence);

@@ -272,6 +272,8 @@ with t.case("13 queues, one after another"):
             "beside each other")
     t.equal(find(report(*THIRTEEN, "window 0 2000000", *many_queues(False, wait=True)), "serial_queues"),
             None, "launched one after another")
+    t.equal(find(report(*THIRTEEN, "window 0 2000000", *many_queues(False), "call 1 1000 1010 call cudaStreamWaitEvent"),
+                 "serial_queues"), None, "queues that wait for events of each other")
     for window, is_found in ((26000000, True), (26000001, False)):
         found = find(report(*THIRTEEN, f"window 0 {window}", *many_queues(False)), "serial_queues")
         t.equal(found is not None, is_found, f"1.3 ms busy, which is 5 % of {window} ns")

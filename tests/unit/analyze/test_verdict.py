@@ -3,6 +3,7 @@
 """The causes of the verdict in traces whose times are written down. tests/checker/description.h has the grammar."""
 import os
 import random
+import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "e2e"))
@@ -148,6 +149,24 @@ with t.case("launches that were missed make the verdict uncertain"):
         return found["certain"]
 
     t.equal((certain("k"), certain("made")), (True, False), "samples of a launched kernel, and of another")
+
+with t.case("of several devices the verdict names one, and how busy the others were"):
+    def text_of(*devices):
+        lines = ["window 0 2000000", "process 1 100 app", "thread 1 1"]
+        for number, (name, busy_ns) in enumerate(devices, 1):
+            lines += [f"device {number} {name}", f"queue {number} {number}"]
+            for i in range(ROUNDS):
+                begin = 1000 + i * ROUND_NS
+                lines += [f"launch {number * 100 + i} 1 {number} {begin} {begin + 100} kernel name=k",
+                          f"execution 1 {number * 100 + i} {number} {begin + 200} {begin + 200} {begin + 200} {begin + 200 + busy_ns}"]
+        return t.report(t.described("devices.duet", *lines))["verdict"]["text"]
+
+    t.true(text_of(("gpu", 50000)).startswith("The GPU was busy "), "one")
+    found = text_of(("fast", 80000), ("slow", 20000), ("other", 50000))
+    t.true(found.startswith("GPU 1 (slow) was busy 20."), found)
+    t.true(re.search(r" of [0-9.]+ ms\), the other 2 devices 5[0-9.]+ % to 8[0-9.]+ %\. ", found), found)
+    found = text_of(("fast", 80000), ("slow", 20000))
+    t.true(re.search(r"\), the other device 8[0-9.]+ %\. ", found), found)
 
 FORWARD = ("frame 2 python forward file=model.py line=7", "stack 2 1 2", "frame 3 python capture file=train.py line=70", "stack 3 3")
 

@@ -87,11 +87,35 @@ TEST(what_a_program_described_stays)
 	bench_close(&bench);
 }
 
+/* A slice has its parent also if the collector that reports it comes second. */
+TEST(a_slice_of_a_device)
+{
+	const char *const keys[] = {"MIG-1", "MIG-2", "MIG-3"};
+	const struct event_device *devices;
+	uint32_t whole, ids[3];
+	struct bench bench;
+
+	bench_open(&bench);
+	ids[0] = devices_meet(bench.recording, &(struct device_facts){.uuid = keys[0]});
+	whole = devices_meet(bench.recording, &h200);
+	for (int i = 0; i < 3; i++)
+		ids[i] = devices_meet(bench.recording,
+				      &(struct device_facts){.uuid = keys[i], .parent = whole});
+	put_device(&bench, 1, "2"); /* by CUDA, which does not know the parent */
+	bench_read(&bench);
+	REQUIRE(trace_reader_entities(bench.reader, EVENT_DEVICE, (const void **)&devices) == 4);
+	for (int i = 0; i < 4; i++)
+		CHECK_EQUAL(devices[i].parent, devices[i].id == whole ? 0 : whole);
+	CHECK_EQUAL(devices[ids[1] - 1].compute_units, 7);
+	bench_close(&bench);
+}
+
 int main(void)
 {
 	RUN(all_names_are_one_device);
 	RUN(a_name_that_comes_later);
 	RUN(a_program_knows_more_of_what_is_counted);
 	RUN(what_a_program_described_stays);
+	RUN(a_slice_of_a_device);
 	return harness_end();
 }

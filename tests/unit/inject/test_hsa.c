@@ -260,6 +260,7 @@ static struct {
 	uint32_t count[128];
 	uint32_t timed, untimed, with_times;
 	struct record_execution execution, executions[8192];
+	struct record_parts parts; /* of the last execution */
 	struct record_api api;
 	char name[64];
 	uint32_t code, parent;
@@ -281,6 +282,7 @@ static void take(void *unused, const struct record *record)
 			seen.timed++;
 	} else if (record->kind == EVENT_EXECUTION) {
 		memcpy(&seen.execution, record, sizeof(seen.execution));
+		CHECK(record_parts_read(record, sizeof(seen.execution), &seen.parts));
 		seen.executions[(seen.count[EVENT_EXECUTION] - 1) % 8192] = seen.execution;
 		seen.with_times += (record->detail & EXECUTION_ENDED) != 0;
 	} else if (record->kind == EVENT_INSTRUCTION_SAMPLE) {
@@ -600,6 +602,29 @@ static hsa_status async_copy(void *to, hsa_agent to_agent, const void *from, hsa
 	(void)waits;
 	runtime.copy_signal = completion;
 	return runtime.refuses_copies ? HSA_ERROR : HSA_SUCCESS;
+}
+
+static hsa_status async_copy_on_engine(void *to, hsa_agent to_agent, const void *from,
+				       hsa_agent from_agent, size_t size, uint32_t waits_count,
+				       const hsa_signal *waits, hsa_signal completion,
+				       uint32_t engine, bool force)
+{
+	(void)engine;
+	(void)force;
+	return async_copy(to, to_agent, from, from_agent, size, waits_count, waits, completion);
+}
+
+static hsa_status async_copy_rect(const void *to, const struct hsa_extent *to_offset,
+				  const void *from, const struct hsa_extent *from_offset,
+				  const struct hsa_extent *range, hsa_agent agent,
+				  uint32_t direction, uint32_t waits_count, const hsa_signal *waits,
+				  hsa_signal completion)
+{
+	(void)to_offset;
+	(void)from_offset;
+	(void)direction;
+	return async_copy((void *)(uintptr_t)to, agent, from, agent, range->x, waits_count, waits,
+			  completion);
 }
 
 static hsa_status memory_copy(void *to, const void *from, size_t size)
@@ -933,9 +958,10 @@ static const struct place {
 		  {304, (void *)intercept_register},
 },
   late_places[] = {
-	  {208, (void *)memory_fill},        {240, (void *)pointer_info},
-	  {280, (void *)amd_signal_create},  {312, (void *)intercept_create},
-	  {320, (void *)intercept_register}, {640, (void *)copy_batch},
+	  {144, (void *)async_copy_on_engine}, {336, (void *)async_copy_rect},
+	  {208, (void *)memory_fill},          {240, (void *)pointer_info},
+	  {280, (void *)amd_signal_create},    {312, (void *)intercept_create},
+	  {320, (void *)intercept_register},   {640, (void *)copy_batch},
 	  {704, (void *)amd_queue_create},
 };
 
@@ -2127,6 +2153,38 @@ TEST(a_dispatch_inside_of_a_call)
 	stop();
 }
 
+/* A slot is used again, so what it had of one command must not be another's. */
+TEST(parts_of_a_dispatch)
+{
+	struct hsa_queue *queue = start(0, SIGNALS);
+	struct hsa_dispatch_packet packet = {.header = HSA_PACKET_DISPATCH, .group_bytes = 640};
+	struct hsa_caller caller;
+
+	hsa_caller_init(&caller, 303);
+	caller.flags = LAUNCH_COOPERATIVE;
+	caller.graph = 0x7700;
+	hsa_caller = &caller;
+	for (uint64_t i = 0; i < 2; i++) {
+		write_packets(queue, &packet, 1);
+		complete(signal_of(i), 100, 200);
+		hsa_harvest(&guest.thread);
+		look();
+		CHECK_EQUAL(seen.parts.shape.local_bytes, 640);
+		CHECK_EQUAL(seen.parts.graph, 0x7700);
+		CHECK_EQUAL(record_get_hardware_queue(seen.execution.head.detail), queue->id + 1);
+	}
+	CHECK_EQUAL(caller.first.flags, LAUNCH_COOPERATIVE);
+	CHECK_EQUAL(seen.launch.head.detail >> 24, LAUNCH_COOPERATIVE | LAUNCH_FURTHER);
+	hsa_caller = NULL;
+	write_dispatch(queue, no_signal);
+	complete(signal_of(2), 100, 200);
+	hsa_harvest(&guest.thread);
+	look();
+	CHECK_EQUAL(seen.execution.head.size, sizeof(struct record_execution));
+	CHECK_EQUAL(seen.parts.graph, 0);
+	stop();
+}
+
 /* A kernel of the runtime's own that copies is a copy, of what the engines have not copied. */
 TEST(a_copy_by_a_kernel_inside_of_a_call)
 {
@@ -2431,6 +2489,75 @@ TEST(copies)
 	CHECK_EQUAL(runtime.copy_signal.handle, own.handle);
 	ask(own, &times);
 	CHECK_EQUAL(runtime.copy_times_asked, 1);
+	stop();
+}
+
+static void end_the_copy(void)
+{
+	runtime.copy_time = 100;
+	complete(runtime.copy_signal, 0, 0);
+	look();
+	CHECK_EQUAL(seen.with_times, 1);
+}
+
+/* A copy has its engine only where the runtime takes the one that it is told. */
+TEST(engines_and_ends_of_copies)
+{
+	static const struct {
+		hsa_agent to, from;
+		uint32_t engine;
+		bool is_forced;
+		uint32_t number, to_memory, from_memory;
+	} rows[] = {{{2}, {1}, 4, false, 3, MEMORY_DEVICE, 0},
+		    {{1}, {2}, 1, false, 1, 0, MEMORY_DEVICE},
+		    {{1}, {2}, 3, false, 0, 0, MEMORY_DEVICE},
+		    {{2}, {2}, 2, false, 0, MEMORY_DEVICE, MEMORY_DEVICE},
+		    {{2}, {2}, 2, true, 2, MEMORY_DEVICE, MEMORY_DEVICE}};
+	hsa_async_copy_on_engine_function *call;
+	hsa_signal own = {0};
+
+	start(0, SIGNALS);
+	call = (hsa_async_copy_on_engine_function *)(uintptr_t)read_entry(tables.amd,
+									  AMD_ASYNC_COPY_ON_ENGINE);
+	make_signal(10, &own);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		CHECK_EQUAL(call(NULL, rows[i].to, NULL, rows[i].from, 4096, 0, NULL, own,
+				 rows[i].engine, rows[i].is_forced),
+			    HSA_SUCCESS);
+		end_the_copy();
+		CHECK_EQUAL(record_get_hardware_queue(seen.execution.head.detail), rows[i].number);
+		CHECK_EQUAL(seen.parts.transfer.destination_memory, rows[i].to_memory);
+		CHECK_EQUAL(seen.parts.transfer.source_memory, rows[i].from_memory);
+		CHECK_EQUAL(seen.parts.transfer.destination_device, rows[i].to_memory ? 1 : 0);
+		CHECK_EQUAL(seen.parts.transfer.source_device, rows[i].from_memory ? 1 : 0);
+	}
+	stop();
+}
+
+/* The agent of a box copies it, and may own neither of its ends. */
+TEST(ends_of_boxes)
+{
+	static const struct hsa_extent size = {16, 2, 2}, corner;
+	hsa_async_copy_rect_function *call;
+	hsa_signal own = {0};
+
+	start(0, SIGNALS);
+	call = (hsa_async_copy_rect_function *)(uintptr_t)read_entry(
+		tables.amd, AMD_ASYNC_COPY_RECT + AMD_INSERTED_BYTES);
+	make_signal(10, &own);
+	for (uint32_t direction = HSA_COPY_HOST_TO_DEVICE; direction <= HSA_COPY_DEVICE_TO_DEVICE;
+	     direction++) {
+		bool is_to = direction != HSA_COPY_DEVICE_TO_HOST;
+		bool is_from = direction != HSA_COPY_HOST_TO_DEVICE;
+
+		CHECK_EQUAL(call(NULL, &corner, NULL, &corner, &size, gpu, direction, 0, NULL, own),
+			    HSA_SUCCESS);
+		end_the_copy();
+		CHECK_EQUAL(seen.parts.transfer.destination_memory, is_to ? MEMORY_DEVICE : 0);
+		CHECK_EQUAL(seen.parts.transfer.source_memory, is_from ? MEMORY_DEVICE : 0);
+		CHECK_EQUAL(seen.parts.transfer.destination_device, 0);
+		CHECK_EQUAL(seen.parts.transfer.source_device, 0);
+	}
 	stop();
 }
 
@@ -3009,6 +3136,7 @@ int main(void)
 	RUN(a_small_queue_that_must_not_be_full);
 	RUN(times_stay_on);
 	RUN(a_dispatch_inside_of_a_call);
+	RUN(parts_of_a_dispatch);
 	RUN(a_copy_by_a_kernel_inside_of_a_call);
 	RUN(names_of_kernels);
 	RUN(more_code_than_there_is_room_for);
@@ -3018,6 +3146,8 @@ int main(void)
 	RUN(samples_among_many_code_objects);
 	RUN(nothing_that_samples);
 	RUN(copies);
+	RUN(engines_and_ends_of_copies);
+	RUN(ends_of_boxes);
 	RUN(times_of_many_copies);
 	RUN(copies_that_are_waited_for);
 	RUN(copies_in_a_batch);

@@ -77,6 +77,7 @@ static const struct {
 	SAME(HSA_POINTER_IPC, HSA_EXT_POINTER_TYPE_IPC),
 	SAME(HSA_COPY_HOST_TO_DEVICE, hsaHostToDevice),
 	SAME(HSA_COPY_DEVICE_TO_HOST, hsaDeviceToHost),
+	SAME(HSA_COPY_DEVICE_TO_DEVICE, hsaDeviceToDevice),
 	SAME(HSA_SIGNAL_KIND_USER, AMD_SIGNAL_KIND_USER),
 	SAME(HSA_PRIORITY_NORMAL, HSA_AMD_QUEUE_PRIORITY_NORMAL),
 #define PLACE(our, member, their, their_member)                                               \

@@ -12,8 +12,8 @@ static const struct scope_item one = {DRAWN_PATH, 7, 0}, two = {DRAWN_PATH, 8, 0
 
 static void begin(struct scope_cells *cells, uint64_t origin_ns)
 {
-	scope_cells_init(cells, &(struct scope_grid){.row_ns = ROW_NS, .rows = 50});
-	scope_cells_clear(cells, origin_ns);
+	*cells = (struct scope_cells){0};
+	scope_cells_clear(cells, &(struct scope_grid){.row_ns = ROW_NS, .rows = 50}, origin_ns);
 }
 
 static void add(struct scope_cells *cells, const struct scope_item *item, uint64_t from,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/cli/test_table.c - numbers for people, and columns that hold whatever a name is
+ * tests/unit/report/test_table.c - numbers for people, and columns that hold whatever a name is
  */
 #include "report/table.h"
 
@@ -49,6 +49,15 @@ TEST(names_keep_both_ends)
 	CHECK_TEXT(capture_stop(&capture), "  gemm… 128>  |µ…d-µ  |short|");
 }
 
+TEST(lines_of_files_stay)
+{
+	capture_start(&capture, STDOUT_FILENO);
+	table_put_left("<module> (profiler_api.py:42)", 20);
+	table_put_left("|f (a.py:1)", 12);
+	table_put_left("|operator()(int) (x)", 10);
+	CHECK_TEXT(capture_stop(&capture), "<module> …api.py:42)|f (a.py:1) |operator…");
+}
+
 TEST(widths)
 {
 	CHECK(table_width("") == 0);
@@ -62,6 +71,7 @@ int main(void)
 	RUN(size_percent_count);
 	RUN(columns);
 	RUN(names_keep_both_ends);
+	RUN(lines_of_files_stay);
 	RUN(widths);
 	return harness_end();
 }

@@ -182,6 +182,7 @@ static uint32_t describe_device(struct injected *injected, const struct record_d
 		.memory_bytes = record->memory_bytes,
 		.begin_ns = begin_ns,
 		.local_bytes = local_bytes,
+		.parent = devices_parent(recording, id),
 	};
 	devices_remember(recording, texts[0], device.id);
 	recording->kept_bytes += own_bytes;

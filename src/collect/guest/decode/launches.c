@@ -16,9 +16,10 @@
 
 #include "collect/guest/record_texts.h"
 #include "collect/processes.h"
+#include "event/record_parts.h"
 
-/* Executions wait if their ring is read before the ring that describes their queue; these take
- * 16 MiB. */
+/* Executions wait if their ring is read before the ring that describes their queue or a device of
+ * their transfer; these take 32 MiB. */
 enum { MAX_WAITING = 1 << 18 };
 
 /* The clocks of guest and driver may differ by this much. A driver call takes longer, so the test
@@ -105,13 +106,17 @@ uint64_t decode_correlation(const struct injected *injected, uint64_t correlatio
 	return correlation ? correlation | (uint64_t)(injected->attachment & 0xff) << 56 : 0;
 }
 
-/* clock 0: the clock of the device times is unknown, so they are left out. */
+/* clock 0: the clock of the device times is unknown, so they are left out. The devices of the
+ * transfer are still the guest's. */
 static void put_execution(struct injected *injected, const struct event_execution *execution,
 			  uint32_t clock)
 {
+	const struct id_map *devices = &injected->ids.devices;
 	struct trace_source source = decode_source(injected, execution->queue);
 	struct event_execution row = *execution;
 
+	row.source_device = decode_get_id(devices, row.source_device);
+	row.destination_device = decode_get_id(devices, row.destination_device);
 	if (!clock)
 		row.valid = 0;
 	if (row.valid)
@@ -128,6 +133,7 @@ static void put_untimed(struct injected *injected, const struct event_launch *la
 		.correlation = launch->correlation,
 		.process = injected->process->row.id,
 		.queue = launch->queue,
+		.migration = launch->command == COMMAND_MIGRATE ? MIGRATION_REQUESTED : 0,
 	};
 
 	put_execution(injected, &row, 0);
@@ -279,16 +285,26 @@ static void keep_waiting(struct injected *injected, const struct event_execution
 		(struct waiting_execution){.row = *row, .guest_queue = guest_queue};
 }
 
-/* Writes the execution now if its queue is described; otherwise it waits. */
+static bool is_described(const struct injected *injected, const struct injected_queue *queue,
+			 const struct event_execution *row)
+{
+	const struct id_map *devices = &injected->ids.devices;
+
+	return (!queue || queue->described) &&
+	       (!row->source_device || decode_get_id(devices, row->source_device)) &&
+	       (!row->destination_device || decode_get_id(devices, row->destination_device));
+}
+
+/* Writes the execution now if its queue and devices are described; otherwise it waits. */
 static void take_execution(struct injected *injected, const struct event_execution *row,
 			   uint32_t guest_queue)
 {
 	struct injected_queue *queue = decode_find_queue(injected, guest_queue);
 
-	if (queue && !queue->described)
-		keep_waiting(injected, row, guest_queue);
-	else
+	if (is_described(injected, queue, row))
 		put_execution(injected, row, queue ? queue->clock : 0);
+	else
+		keep_waiting(injected, row, guest_queue);
 }
 
 /* The row of a record with the times of a command, of which there are two kinds. */
@@ -304,7 +320,26 @@ static void take_execution(struct injected *injected, const struct event_executi
 		.queue = (of) ? (of)->id : 0,                                       \
 		.valid = (head)->detail & EXECUTION_TIMED,                          \
 		.status = (record)->status,                                         \
+		.hardware_queue = record_get_hardware_queue((head)->detail),        \
 	})
+
+/* Fills in the members of the record's parts. The devices are the guest's until put_execution. */
+static void set_parts(struct event_execution *row, const struct record_parts *parts)
+{
+	const struct record_transfer *transfer = &parts->transfer;
+
+	row->source_memory = transfer->source_memory < MEMORY_COUNT ? transfer->source_memory : 0;
+	row->destination_memory =
+		transfer->destination_memory < MEMORY_COUNT ? transfer->destination_memory : 0;
+	row->migration = transfer->migration < MIGRATION_COUNT ? transfer->migration : 0;
+	row->source_device = transfer->source_device;
+	row->destination_device = transfer->destination_device;
+	row->cluster_x = parts->shape.cluster[0];
+	row->cluster_y = parts->shape.cluster[1];
+	row->cluster_z = parts->shape.cluster[2];
+	row->local_bytes = parts->shape.local_bytes;
+	row->graph = parts->graph;
+}
 
 void decode_execution(struct injected *injected, struct injected_ring *ring,
 		      const struct record *head)
@@ -312,9 +347,13 @@ void decode_execution(struct injected *injected, struct injected_ring *ring,
 	const struct record_execution *record = (const struct record_execution *)head;
 	struct injected_queue *queue;
 	struct event_execution row;
+	struct record_parts parts;
 
+	if (!record_parts_read(head, sizeof(*record), &parts))
+		return decode_broken(injected);
 	queue = decode_find_queue(injected, record->queue);
 	row = EXECUTION(injected, head, record, queue);
+	set_parts(&row, &parts);
 	take_execution(injected, &row, record->queue);
 }
 
@@ -346,9 +385,11 @@ void decode_node(struct injected *injected, struct injected_ring *ring, const st
 	const struct node_call *call;
 	struct injected_queue *queue;
 	struct waiting_node node;
+	struct record_parts parts;
 	bool is_whole;
 
-	if (record->dimensions > 3 || head->size - sizeof(*record) < 16u * record->dimensions)
+	if (record->dimensions > 3 ||
+	    !record_parts_read(head, sizeof(*record) + 16u * record->dimensions, &parts))
 		return decode_broken(injected);
 	queue = decode_find_queue(injected, record->queue);
 	node = (struct waiting_node){
@@ -367,6 +408,10 @@ void decode_node(struct injected *injected, struct injected_ring *ring, const st
 			   .bytes = record->bytes},
 		.execution = EXECUTION(injected, head, record, queue),
 	};
+	set_parts(&node.execution, &parts);
+	node.execution.graph_node = record->graph_node;
+	if (head->detail & RECORD_NODE_COOPERATIVE)
+		node.launch.flags |= LAUNCH_COOPERATIVE;
 	if (node.launch.command >= COMMAND_COUNT)
 		node.launch.command = COMMAND_OTHER;
 	for (uint32_t i = 0; i < record->dimensions; i++) {
@@ -433,8 +478,8 @@ void decode_waiting(struct injected *injected, bool final)
 		struct waiting_execution *waiting = &injected->pending.executions[i];
 		struct injected_queue *queue = decode_find_queue(injected, waiting->guest_queue);
 
-		if (queue && (queue->described || final)) {
-			put_execution(injected, &waiting->row, queue->clock);
+		if (final || is_described(injected, queue, &waiting->row)) {
+			put_execution(injected, &waiting->row, queue ? queue->clock : 0);
 		} else {
 			injected->pending.executions[left++] = *waiting;
 		}
