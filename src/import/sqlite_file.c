@@ -170,6 +170,15 @@ int sqlite_file_find_table(struct sqlite_file *file, const char *name, enum sqli
 			    name, on_schema, ret_table);
 }
 
+int sqlite_file_has_table(struct sqlite_file *file, const char *name, bool *ret_has)
+{
+	enum sqlite_table found;
+	int error = sqlite_file_find_table(file, name, &found);
+
+	*ret_has = found == SQLITE_TABLE_PLAIN;
+	return error;
+}
+
 struct table_names {
 	int (*on_name)(void *context, const char *name);
 	void *context;
@@ -329,6 +338,17 @@ int sqlite_file_each_row(struct sqlite_file *file, const struct sqlite_query *qu
 	}
 	sqlite_cursor_close(&cursor);
 	return error ? error : status;
+}
+
+int sqlite_file_each_row_if_any(struct sqlite_file *file, const struct sqlite_query *query,
+				struct import_faults *faults,
+				int (*on_row)(void *context, const struct sqlite_cursor *row),
+				void *context)
+{
+	bool has;
+	int error = sqlite_file_has_table(file, query->table, &has);
+
+	return error || !has ? error : sqlite_file_each_row(file, query, faults, on_row, context);
 }
 
 /* ---- values ---- */

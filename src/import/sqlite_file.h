@@ -39,6 +39,9 @@ enum sqlite_table { SQLITE_TABLE_ABSENT, SQLITE_TABLE_PLAIN, SQLITE_TABLE_COMPUT
 int sqlite_file_find_table(struct sqlite_file *file, const char *name,
 			   enum sqlite_table *ret_table);
 
+/* Whether it is a plain table. */
+int sqlite_file_has_table(struct sqlite_file *file, const char *name, bool *ret_has);
+
 /* Calls on_name for each plain table whose name begins with the prefix, in the order of names. */
 int sqlite_file_each_table(struct sqlite_file *file, const char *prefix,
 			   int (*on_name)(void *context, const char *name), void *context);
@@ -92,6 +95,12 @@ int sqlite_file_each_row(struct sqlite_file *file, const struct sqlite_query *qu
 			 struct import_faults *faults,
 			 int (*on_row)(void *context, const struct sqlite_cursor *row),
 			 void *context);
+
+/* The same for a table that may be absent. */
+int sqlite_file_each_row_if_any(struct sqlite_file *file, const struct sqlite_query *query,
+				struct import_faults *faults,
+				int (*on_row)(void *context, const struct sqlite_cursor *row),
+				void *context);
 
 /* Whether the value is not NULL. */
 bool sqlite_cursor_has(const struct sqlite_cursor *row, size_t column);

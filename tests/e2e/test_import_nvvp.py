@@ -199,6 +199,7 @@ def database(name, rows, tables=None, scripts=()):
     if os.path.exists(path):
         os.unlink(path)
     connection = sqlite3.connect(path)
+    connection.executescript("PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF;")
     tables = TABLES if tables is None else tables
     for table, columns in tables.items():
         connection.execute(f"CREATE TABLE {table}({columns})")

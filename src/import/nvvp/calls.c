@@ -43,7 +43,7 @@ static int open_table(struct calls *calls, enum nvvp_table table)
 	const struct sqlite_query query = {nvvp_tables[table].name, nvvp_tables[table].columns,
 					   NULL, calls->has_runtime ? by_runtime : by_id};
 	bool has;
-	int error = nvvp_has_table(nvvp, query.table, &has);
+	int error = sqlite_file_has_table(&nvvp->file, query.table, &has);
 
 	if (!error && has)
 		error = import_merge_open(&calls->merge, table, &nvvp->file, &query);

@@ -74,10 +74,12 @@ struct nvvp {
 };
 
 /* Calls on_row for each row of a table that may be absent. */
-int nvvp_each_row(struct nvvp *nvvp, const struct sqlite_query *query,
-		  int (*on_row)(void *context, const struct sqlite_cursor *row), void *context);
-/* Whether the table exists and is plain. */
-int nvvp_has_table(struct nvvp *nvvp, const char *table, bool *ret_has);
+static inline int nvvp_each_row(struct nvvp *nvvp, const struct sqlite_query *query,
+				int (*on_row)(void *context, const struct sqlite_cursor *row),
+				void *context)
+{
+	return sqlite_file_each_row_if_any(&nvvp->file, query, &nvvp->faults, on_row, context);
+}
 
 /* ---- machine.c ---- */
 

@@ -107,7 +107,7 @@ static int read_first(struct nvvp *nvvp, const char *table, bool *has_pid, uint6
 	const struct sqlite_query query = {table, SQLITE_COLUMNS(columns, 0), NULL, NULL};
 	struct sqlite_cursor cursor = {0};
 	bool has;
-	int status = nvvp_has_table(nvvp, table, &has);
+	int status = sqlite_file_has_table(&nvvp->file, table, &has);
 
 	if (status || !has)
 		return status;

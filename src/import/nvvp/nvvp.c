@@ -22,28 +22,6 @@
 #include "import/source.h"
 #include "import/target.h"
 
-/* ---- rows ---- */
-
-int nvvp_has_table(struct nvvp *nvvp, const char *table, bool *ret_has)
-{
-	enum sqlite_table found;
-	int error = sqlite_file_find_table(&nvvp->file, table, &found);
-
-	*ret_has = found == SQLITE_TABLE_PLAIN;
-	return error;
-}
-
-int nvvp_each_row(struct nvvp *nvvp, const struct sqlite_query *query,
-		  int (*on_row)(void *context, const struct sqlite_cursor *row), void *context)
-{
-	bool has;
-	int error = nvvp_has_table(nvvp, query->table, &has);
-
-	if (error || !has)
-		return error;
-	return sqlite_file_each_row(&nvvp->file, query, &nvvp->faults, on_row, context);
-}
-
 /* ---- tables that are left out ---- */
 
 #define TABLE(kind, text)                                                          \
@@ -100,7 +78,7 @@ static int open_texts(struct nvvp *nvvp)
 		     {"samples", &nvvp->samples},
 		     {"instructions", &nvvp->instructions}};
 	bool has;
-	int error = nvvp_has_table(nvvp, "StringTable", &has);
+	int error = sqlite_file_has_table(&nvvp->file, "StringTable", &has);
 
 	if (!error && !has)
 		error = error_set(-EBADMSG, "expected a database of nvprof: no such table: "
